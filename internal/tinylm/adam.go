@@ -1,0 +1,45 @@
+package tinylm
+
+import "math"
+
+// Adam is AdamW (Loshchilov & Hutter 2019) with β = (0.9, 0.98) and the gradient clipped to norm 1. The zero value is a fresh optimiser.
+type Adam struct {
+	M, V        []float32
+	T           int
+	WeightDecay float64
+}
+
+const (
+	beta1, beta2 = 0.9, 0.98
+	adamEps      = 1e-8
+	clipNorm     = 1.0
+)
+
+func (o *Adam) step(w, g []float32, lr float64) {
+	if o.M == nil {
+		o.M, o.V = make([]float32, len(w)), make([]float32, len(w))
+	}
+	o.T++
+	var ss float64
+	for _, x := range g {
+		ss += float64(x) * float64(x)
+	}
+	scale := float32(1)
+	if n := math.Sqrt(ss); n > clipNorm {
+		scale = float32(clipNorm / n)
+	}
+	c1 := float32(lr / (1 - math.Pow(beta1, float64(o.T))))
+	c2 := float32(1 / (1 - math.Pow(beta2, float64(o.T))))
+	decay := float32(1 - lr*o.WeightDecay)
+	for i, x := range g {
+		x *= scale
+		m := beta1*o.M[i] + (1-beta1)*x
+		v := beta2*o.V[i] + (1-beta2)*x*x
+		o.M[i], o.V[i] = m, v
+		if m != 0 {
+			w[i] = w[i]*decay - c1*m/(sqrt32(v*c2)+adamEps)
+		}
+	}
+}
+
+func sqrt32(x float32) float32 { return float32(math.Sqrt(float64(x))) }

@@ -1,0 +1,269 @@
+package tinylm
+
+import "math"
+
+// seq is one sequence with its key-value cache. Rows [0,past) are cached; extend adds rows.
+type seq struct {
+	toks []Token
+	cap  int         // a multiple of 16
+	kt   [][]float32 // per layer: head × 16 × cap, keys transposed
+	v    [][]float32 // per layer: head × cap × 16
+	hid  []float32   // cap × Dim: hidden states after the final norm
+}
+
+func (m *Model) newSeq(capacity int) *seq {
+	c := pad(capacity, 16)
+	s := &seq{cap: c, hid: make([]float32, c*m.Cfg.Dim)}
+	for range m.Cfg.Layers {
+		s.kt = append(s.kt, make([]float32, m.Cfg.Dim*c))
+		s.v = append(s.v, make([]float32, m.Cfg.Dim*c))
+	}
+	return s
+}
+
+// fork copies the first n rows into a sequence with room for extra more.
+func (m *Model) fork(s *seq, n, extra int) *seq {
+	f := m.newSeq(n + extra)
+	f.toks = append(make([]Token, 0, n+extra), s.toks[:n]...)
+	copy(f.hid, s.hid[:n*m.Cfg.Dim])
+	for l := range s.kt {
+		for r := 0; r < m.Cfg.Dim; r++ {
+			copy(f.kt[l][r*f.cap:], s.kt[l][r*s.cap:r*s.cap+n])
+		}
+		for h := 0; h < m.Cfg.Heads; h++ {
+			copy(f.v[l][h*f.cap*headSize:], s.v[l][h*s.cap*headSize:(h*s.cap+n)*headSize])
+		}
+	}
+	return f
+}
+
+// layerActs is what the backward pass needs of one layer.
+type layerActs struct {
+	x, a, qkv, o, x2, b, up []float32
+	rms1, rms2              []float32
+	probs                   [][]float32 // per sequence and head: rows × padded keys
+}
+
+// acts is the workspace of one pass: rows of all sequences one below the other. It is reused between passes.
+type acts struct {
+	rows   int
+	layers []layerActs
+	x      []float32 // residual stream after the last layer
+	rms    []float32
+	hid    []float32 // after the final norm
+	rel    [][]uint8 // per sequence: rows × padded keys
+	scores []float32
+	keep   bool // keep probabilities for the backward pass
+}
+
+func grow[T any](x []T, n int) []T {
+	if cap(x) < n {
+		return make([]T, n, n+n/4)
+	}
+	return x[:n]
+}
+
+func (a *acts) resize(cfg Config, rows, seqs int) {
+	a.rows = rows
+	d := cfg.Dim
+	if a.layers == nil {
+		a.layers = make([]layerActs, cfg.Layers)
+	}
+	for i := range a.layers {
+		l := &a.layers[i]
+		l.x, l.a, l.x2, l.b, l.o = grow(l.x, rows*d), grow(l.a, rows*d), grow(l.x2, rows*d), grow(l.b, rows*d), grow(l.o, rows*d)
+		l.qkv, l.up = grow(l.qkv, rows*3*d), grow(l.up, rows*cfg.FF)
+		l.rms1, l.rms2 = grow(l.rms1, rows), grow(l.rms2, rows)
+		l.probs = grow(l.probs, seqs*cfg.Heads)
+	}
+	a.x, a.hid, a.rms = grow(a.x, rows*d), grow(a.hid, rows*d), grow(a.rms, rows)
+	a.rel = grow(a.rel, seqs)
+}
+
+// extend reads new tokens of every sequence and leaves their hidden states in seq.hid and in a.hid (row after row, sequence after sequence).
+// A row's bits depend on its own sequence only: not on the batch, nor on how many of its rows were cached.
+func (m *Model) extend(a *acts, seqs []*seq, add [][]Token) {
+	d, rows := m.Cfg.Dim, 0
+	for _, t := range add {
+		rows += len(t)
+	}
+	a.resize(m.Cfg, rows, len(seqs))
+	row := 0
+	for i, s := range seqs {
+		past := len(s.toks)
+		s.toks = append(s.toks, add[i]...)
+		for j := range add[i] {
+			m.embed(add[i][j], a.layers[0].x[(row+j)*d:(row+j+1)*d])
+		}
+		a.rel[i] = relations(grow(a.rel[i], len(add[i])*pad(len(s.toks), 16)), s.toks, past)
+		row += len(add[i])
+	}
+	for l := range a.layers {
+		out := a.x
+		if l+1 < len(a.layers) {
+			out = a.layers[l+1].x
+		}
+		m.layer(a, l, seqs, add, out)
+	}
+	rmsNorm(a.hid, a.x, m.v.norm, a.rms, d)
+	row = 0
+	for i, s := range seqs {
+		n := len(add[i])
+		copy(s.hid[(len(s.toks)-n)*d:], a.hid[row*d:(row+n)*d])
+		row += n
+	}
+}
+
+func (m *Model) embed(t Token, x []float32) {
+	d := len(x)
+	h1, h2 := t.buckets()
+	tables := [...][]float32{m.v.word1[h1*d:], m.v.word2[h2*d:], m.v.sec[int(t.Sec)*d:], m.v.line[int(t.Line)*d:], m.v.col[int(t.Col)*d:],
+		m.v.flag[int(t.Flags)*d:], m.v.piece[int(t.Piece)*d:]}
+	for i := range x {
+		var sum float32
+		for _, e := range tables {
+			sum += e[i]
+		}
+		x[i] = sum
+	}
+}
+
+// relations gives, for the rows from past on, the relation of every key that the row may see. Rows are padded to 16 keys.
+func relations(out []uint8, toks []Token, past int) []uint8 {
+	lp := pad(len(toks), 16)
+	for i := past; i < len(toks); i++ {
+		q := toks[i]
+		row := out[(i-past)*lp:][:i+1]
+		for j := range row {
+			k := &toks[j]
+			if k.Branch != 0 && k.Branch != q.Branch {
+				row[j] = 0 // masked by softmaxRow
+				continue
+			}
+			place := 4
+			if back := q.Pos - k.Pos; back < 3 {
+				place = int(back)
+			} else if k.LineNo == q.LineNo {
+				place = 3
+			}
+			kind := int(k.Sec)
+			if k.Word == q.Word && q.Word != 0 {
+				kind += int(numSections)
+			}
+			row[j] = uint8(place*relKinds + kind)
+		}
+	}
+	return out
+}
+
+func rmsNorm(out, x, gain, rms []float32, d int) {
+	for r := range rms {
+		row := x[r*d : (r+1)*d]
+		var ss float32
+		for _, v := range row {
+			ss += v * v
+		}
+		inv := float32(1 / math.Sqrt(float64(ss)/float64(d)+normEps))
+		rms[r] = inv
+		o := out[r*d : (r+1)*d]
+		for i, v := range row {
+			o[i] = v * inv * gain[i]
+		}
+	}
+}
+
+func (m *Model) layer(a *acts, l int, seqs []*seq, add [][]Token, out []float32) {
+	d, ff, rows := m.Cfg.Dim, m.Cfg.FF, a.rows
+	la, w := &a.layers[l], m.v.layers[l]
+	rmsNorm(la.a, la.x, w.norm1, la.rms1, d)
+	gemm(rows, 3*d, d, la.a, d, 1, w.qkv, 3*d, la.qkv, 3*d, false)
+	m.attention(a, l, seqs, add)
+	copy(la.x2, la.x)
+	gemm(rows, d, d, la.o, d, 1, w.out, d, la.x2, d, true)
+	rmsNorm(la.b, la.x2, w.norm2, la.rms2, d)
+	gemm(rows, ff, d, la.b, d, 1, w.up, ff, la.up, ff, false)
+	for i, v := range la.up {
+		la.up[i] = max(v, 0)
+	}
+	copy(out, la.x2)
+	gemm(rows, d, ff, la.up, ff, 1, w.down, d, out, d, true)
+}
+
+func (m *Model) attention(a *acts, l int, seqs []*seq, add [][]Token) {
+	d := m.Cfg.Dim
+	la := &a.layers[l]
+	bias := m.relBias(l)
+	row := 0
+	for i, s := range seqs {
+		n, total := len(add[i]), len(s.toks)
+		past, lp := total-n, pad(total, 16)
+		for h := 0; h < m.Cfg.Heads; h++ {
+			kt, v := s.kt[l][h*headSize*s.cap:], s.v[l][h*s.cap*headSize:]
+			for r := 0; r < n; r++ {
+				src := la.qkv[(row+r)*3*d+h*headSize:]
+				for c := 0; c < headSize; c++ {
+					kt[c*s.cap+past+r] = src[d+c]
+				}
+				copy(v[(past+r)*headSize:(past+r+1)*headSize], src[2*d:])
+			}
+			var probs []float32
+			if a.keep {
+				la.probs[i*m.Cfg.Heads+h] = grow(la.probs[i*m.Cfg.Heads+h], n*lp)
+				probs = la.probs[i*m.Cfg.Heads+h]
+			} else {
+				a.scores = grow(a.scores, n*lp)
+				probs = a.scores
+			}
+			gemm(n, lp, headSize, la.qkv[row*3*d+h*headSize:], 3*d, 1, kt, s.cap, probs, lp, false)
+			for r := 0; r < n; r++ {
+				softmaxRow(probs[r*lp:(r+1)*lp], a.rel[i][r*lp:], bias[h*relAll:(h+1)*relAll], s.toks, past+r)
+			}
+			gemm(n, headSize, total, probs, lp, 1, v, headSize, la.o[row*d+h*headSize:], d, false)
+		}
+		row += n
+	}
+}
+
+// relBias combines the two relation tables: head × relAll.
+func (m *Model) relBias(l int) []float32 {
+	out := make([]float32, m.Cfg.Heads*relAll)
+	for h := 0; h < m.Cfg.Heads; h++ {
+		for p := 0; p < relPlaces; p++ {
+			for k := 0; k < relKinds; k++ {
+				out[h*relAll+p*relKinds+k] = m.v.layers[l].relPlace[p*m.Cfg.Heads+h] + m.v.layers[l].relKind[k*m.Cfg.Heads+h]
+			}
+		}
+	}
+	return out
+}
+
+const attnScale = 0.25 // 1/sqrt(headSize)
+
+// softmaxRow turns the scores of query i into probabilities over keys 0..i; keys of another branch and the padding get exactly 0.
+func softmaxRow(x []float32, rel []uint8, bias []float32, toks []Token, i int) {
+	top := float32(-1e30)
+	branch := toks[i].Branch
+	for j := 0; j <= i; j++ {
+		s := x[j]*attnScale + bias[rel[j]]
+		if b := toks[j].Branch; b != 0 && b != branch {
+			s = -1e30
+		}
+		x[j] = s
+		top = max(top, s)
+	}
+	n := pad(i+1, 8)
+	for j := i + 1; j < n; j++ {
+		x[j] = -1e30
+	}
+	inv := 1 / expRow(x[:n], top)
+	for j := 0; j <= i; j++ {
+		if b := toks[j].Branch; b != 0 && b != branch {
+			x[j] = 0
+			continue
+		}
+		x[j] *= inv
+	}
+	for j := i + 1; j < len(x); j++ {
+		x[j] = 0
+	}
+}

@@ -1,0 +1,42 @@
+// Package tinylm is the small embedded policy: a causal decoder language model of about a quarter of a million parameters, trained from scratch in Go.
+// It reads prompt text and writes Reason/Action text as a large model would. It must not know workflows, stores, environments or HTTP.
+package tinylm
+
+import "math"
+
+// gemmPortable computes C = (C +) A*B for an m×k matrix A with row stride ars and column stride acs, a row-major k×n B and a row-major m×n C.
+// n is a multiple of 16. Products are added in ascending k for every cell, so a row has the same bits whatever rows stand beside it.
+func gemmPortable(m, n, k int, a []float32, ars, acs int, b []float32, ldb int, c []float32, ldc int, add bool) {
+	var acc [16]float32
+	for i := 0; i < m; i++ {
+		for j := 0; j < n; j += 16 {
+			acc = [16]float32{}
+			for p := 0; p < k; p++ {
+				av := a[i*ars+p*acs]
+				row := b[p*ldb+j : p*ldb+j+16]
+				for q, bv := range row {
+					acc[q] += av * bv
+				}
+			}
+			out := c[i*ldc+j : i*ldc+j+16]
+			for q := range out {
+				if add {
+					out[q] += acc[q]
+				} else {
+					out[q] = acc[q]
+				}
+			}
+		}
+	}
+}
+
+// expRowPortable replaces x by exp(x-shift) and returns the sum; len(x) is a multiple of 8, like that of the vector kernel.
+func expRowPortable(x []float32, shift float32) float32 {
+	var sum float32
+	for i, v := range x {
+		e := float32(math.Exp(float64(max(v-shift, -87))))
+		x[i] = e
+		sum += e
+	}
+	return sum
+}

@@ -1,0 +1,182 @@
+package tinylm
+
+import (
+	"math"
+	"math/rand/v2"
+	"sort"
+	"sync"
+)
+
+// Sampling asks for N answers. Temperature 0 is greedy (first of equals); TopP in (0,1] keeps the smallest set of candidates that reaches it.
+type Sampling struct {
+	N                 int
+	Temperature, TopP float64
+	Seed              uint64
+}
+
+// Output is one answer with its log-probability under the policy at temperature 1, whatever the sampling was.
+type Output struct {
+	Text    string
+	LogProb float64
+	Steps   []StepProb
+}
+
+// StepProb is one choice of the grammar: its share of the answer's log-probability.
+type StepProb struct {
+	Text    string
+	LogProb float64
+}
+
+// Policy is a model with a prefix cache, safe for concurrent use.
+type Policy struct {
+	Model *Model
+	mu    sync.Mutex
+	cache []*seq // newest last; entries are never written after they were added
+	pool  sync.Pool
+
+	PromptTokens, CachedTokens, AnswerTokens int64 // guarded by mu
+}
+
+// cacheEntries bounds the prefix cache: enough for the prompts of the decisions in flight.
+const cacheEntries = 16
+
+// NewPolicy wraps a model for serving.
+func NewPolicy(m *Model) *Policy {
+	return &Policy{Model: m, pool: sync.Pool{New: func() any { return new(acts) }}}
+}
+
+// lookup gives the longest cached prefix of toks: a sequence and the number of its rows that agree.
+func (p *Policy) lookup(toks []Token) (*seq, int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var best *seq
+	n := 0
+	for i := len(p.cache) - 1; i >= 0; i-- {
+		s := p.cache[i]
+		k := 0
+		for k < len(s.toks) && k < len(toks) && s.toks[k] == toks[k] {
+			k++
+		}
+		if k > n {
+			best, n = s, k
+		}
+	}
+	return best, n
+}
+
+func (p *Policy) remember(s *seq, cached, answer int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.PromptTokens += int64(len(s.toks))
+	p.CachedTokens += int64(cached)
+	p.AnswerTokens += int64(answer)
+	p.cache = append(p.cache, s)
+	if len(p.cache) > cacheEntries {
+		p.cache = append(p.cache[:0], p.cache[1:]...)
+	}
+}
+
+// Sample answers a prompt. The same prompt, sampling and parameters give the same answers, bit for bit, whatever was cached or runs beside it.
+func (p *Policy) Sample(pr *Prompt, s Sampling) []Output {
+	a := p.pool.Get().(*acts)
+	defer p.pool.Put(a)
+	toks := append(append(make([]Token, 0, len(pr.Tokens)+1), pr.Tokens...), pr.answerToken())
+	base, cached := p.lookup(toks)
+	cached = min(cached, len(toks)-1)
+	var prompt *seq
+	if cached > 0 {
+		prompt = p.Model.fork(base, cached, len(toks)-cached)
+	} else {
+		prompt = p.Model.newSeq(len(toks))
+	}
+	p.Model.extend(a, []*seq{prompt}, [][]Token{toks[cached:]})
+
+	n := max(s.N, 1)
+	outs := make([]Output, n)
+	var w headWork
+	d := p.Model.Cfg.Dim
+	written := 0
+	for i := range outs {
+		rng := rand.New(rand.NewPCG(s.Seed, uint64(i)+1))
+		cur, c := prompt, noChoice()
+		for {
+			st, ok := pr.next(c)
+			if !ok {
+				break
+			}
+			last := len(cur.toks) - 1
+			p.Model.evaluate(&w, cur.hid[last*d:(last+1)*d], cur.hid, st)
+			k := draw(w.logp, s, rng)
+			outs[i].LogProb += w.logp[k]
+			outs[i].Steps = append(outs[i].Steps, StepProb{pr.stepText(st, st.cands[k]), w.logp[k]})
+			t := pr.take(&c, st, st.cands[k])
+			written++
+			if _, more := pr.next(c); !more {
+				break
+			}
+			if cur == prompt {
+				cur = p.Model.fork(prompt, len(prompt.toks), 4)
+			}
+			p.Model.extend(a, []*seq{cur}, [][]Token{{t}})
+		}
+		outs[i].Text = pr.Answer(c)
+	}
+	p.remember(prompt, cached, written)
+	return outs
+}
+
+func (p *Prompt) stepText(st step, cand int) string {
+	switch st.head {
+	case headKind:
+		return Kinds[cand].head()
+	case headElem:
+		return p.surfaceOfIndex(cand)
+	}
+	return p.surface(cand, cand)
+}
+
+func (p *Prompt) surfaceOfIndex(pos int) string {
+	first := pos
+	for first > 0 && p.Tokens[first-1].LineNo == p.Tokens[pos].LineNo {
+		first--
+	}
+	return p.surface(first, first)
+}
+
+// draw picks a candidate from log-probabilities.
+func draw(logp []float64, s Sampling, rng *rand.Rand) int {
+	best := 0
+	for i, v := range logp {
+		if v > logp[best] {
+			best = i
+		}
+	}
+	u := rng.Float64() // drawn always, so that a stream does not depend on the temperature
+	if s.Temperature <= 1e-6 {
+		return best
+	}
+	order := make([]int, len(logp))
+	weight := make([]float64, len(logp))
+	var sum float64
+	for i, v := range logp {
+		order[i] = i
+		weight[i] = math.Exp((v - logp[best]) / s.Temperature)
+		sum += weight[i]
+	}
+	sort.SliceStable(order, func(a, b int) bool { return weight[order[a]] > weight[order[b]] })
+	keep, mass := 0, 0.0
+	for keep < len(order) {
+		mass += weight[order[keep]]
+		keep++
+		if s.TopP > 0 && s.TopP < 1 && mass >= s.TopP*sum {
+			break
+		}
+	}
+	u *= mass
+	for _, i := range order[:keep] {
+		if u -= weight[i]; u <= 0 {
+			return i
+		}
+	}
+	return order[keep-1]
+}

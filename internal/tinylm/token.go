@@ -1,0 +1,250 @@
+package tinylm
+
+import (
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Section says which part of a prompt a token stands in; it is read off the first words of a line.
+type Section uint8
+
+// The sections of a prompt, in the order in which a prompt holds them.
+const (
+	SecOther Section = iota
+	SecGoal
+	SecHistory
+	SecScreen
+	SecOwn
+	SecPeer
+	SecAnswer
+	numSections
+)
+
+// Line prefixes that begin a section. The prompt templates use the same words.
+const (
+	PrefixGoal    = "Goal:"
+	PrefixHistory = "History:"
+	PrefixScreen  = "Screen:"
+	PrefixOwn     = "You said:"
+	PrefixPeer    = "Agent "
+)
+
+const (
+	hashBuckets = 1024
+	maxLines    = 32
+	maxCols     = 16
+	flagGoal    = 1 // the word also stands in the goal
+	flagHistory = 2 // the word also stands in the history
+)
+
+// Token is one unit that the model reads: a word, the end of a line, or a whole piece of an answer.
+type Token struct {
+	Word       uint64 // hash of the lower-cased word; 0 for the end of a line and for pieces
+	Piece      uint8  // 1-based piece id, 0 for words
+	Sec        Section
+	Line, Col  uint8 // within the section, clipped
+	Flags      uint8
+	Branch     uint8 // training only: 0 = prompt, else the answer the token belongs to
+	Start, End int32 // bytes of the prompt
+	LineNo     int32 // counted through the whole prompt, so that "same line" is exact
+	Pos        int32 // place in its own reading order: answers that share a prompt all begin where it ends
+}
+
+func hashWord(w string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(strings.ToLower(w)))
+	return h.Sum64() | 1
+}
+
+// buckets gives the two rows of the word tables; the end of a line has rows of its own.
+func (t Token) buckets() (int, int) {
+	if t.Word == 0 {
+		return 0, 0
+	}
+	return 1 + int(t.Word>>8)%(hashBuckets-1), 1 + int(t.Word>>36)%(hashBuckets-1)
+}
+
+// Prompt is a tokenised prompt with what the grammar needs of it.
+type Prompt struct {
+	Text   string
+	Tokens []Token
+	Index  []Candidate // element lines, by position of their end-of-line token
+	words  []int       // positions from which text may be copied
+
+	spanOnce   sync.Once
+	spanStarts []int
+	spanEnds   map[int][]int
+}
+
+// Candidate is one element index that an action may name.
+type Candidate struct {
+	Pos   int // token position
+	Index int // the element's index as printed
+}
+
+// MaxTokens bounds a prompt; what is beyond it is cut from the oldest history and says so in Truncated of the server's answer.
+const MaxTokens = 704
+
+// ParsePrompt tokenises text. It never fails: unknown words are hashed, and text without sections is SecOther.
+func ParsePrompt(text string) *Prompt {
+	p := &Prompt{Text: text}
+	sec, secLine := SecOther, 0
+	inGoal, inHistory := map[uint64]bool{}, map[uint64]bool{}
+	for off, lineNo := 0, int32(0); off < len(text) && len(p.Tokens) < MaxTokens-8; lineNo++ {
+		end := strings.IndexByte(text[off:], '\n')
+		if end < 0 {
+			end = len(text)
+		} else {
+			end += off
+		}
+		if s, ok := sectionOf(text[off:end]); ok {
+			if s != sec {
+				secLine = 0
+			}
+			sec = s
+		}
+		first := len(p.Tokens)
+		p.addLine(text, off, end, sec, secLine, lineNo)
+		for i := first; i < len(p.Tokens); i++ {
+			t := &p.Tokens[i]
+			if t.Word == 0 {
+				continue
+			}
+			switch sec {
+			case SecGoal:
+				inGoal[t.Word] = i > first // the section's own name does not count
+			case SecHistory:
+				inHistory[t.Word] = true
+			}
+			if sec != SecGoal && inGoal[t.Word] {
+				t.Flags |= flagGoal
+			}
+			if sec > SecHistory && inHistory[t.Word] {
+				t.Flags |= flagHistory
+			}
+		}
+		p.noteCandidates(first, sec)
+		secLine++
+		off = end + 1
+	}
+	return p
+}
+
+func sectionOf(line string) (Section, bool) {
+	switch {
+	case strings.HasPrefix(line, PrefixGoal):
+		return SecGoal, true
+	case strings.HasPrefix(line, PrefixHistory):
+		return SecHistory, true
+	case strings.HasPrefix(line, PrefixScreen):
+		return SecScreen, true
+	case strings.HasPrefix(line, PrefixOwn):
+		return SecOwn, true
+	case strings.HasPrefix(line, PrefixPeer):
+		return SecPeer, true
+	}
+	return SecOther, false
+}
+
+func (p *Prompt) addLine(text string, off, end int, sec Section, secLine int, lineNo int32) {
+	col := 0
+	add := func(t Token) {
+		t.Sec, t.Line, t.Col, t.LineNo = sec, uint8(min(secLine, maxLines-1)), uint8(min(col, maxCols-1)), lineNo
+		t.Pos = int32(len(p.Tokens))
+		p.Tokens = append(p.Tokens, t)
+		col++
+	}
+	for i := off; i < end; {
+		if text[i] == 'R' && (sec == SecOwn || sec == SecPeer) {
+			if id, n := matchPiece(text[i:end]); id > 0 {
+				add(Token{Piece: id, Start: int32(i), End: int32(i + n)})
+				i += n
+				continue
+			}
+		}
+		r, n := utf8.DecodeRuneInString(text[i:])
+		if !wordRune(r) {
+			i += n
+			continue
+		}
+		j, last := i, i
+		for j < end {
+			r, n := utf8.DecodeRuneInString(text[j:])
+			if !wordRune(r) && !joinRune(r) {
+				break
+			}
+			j += n
+			if wordRune(r) {
+				last = j
+			}
+		}
+		add(Token{Word: hashWord(text[i:last]), Start: int32(i), End: int32(last)})
+		i = max(last, i+n)
+	}
+	add(Token{Start: int32(end), End: int32(end)})
+}
+
+func wordRune(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '$' || r == '%' || r == '+' || r == '#'
+}
+
+// joinRune may stand inside a word but neither begins nor ends it: e-mail addresses, times, file names.
+func joinRune(r rune) bool { return strings.ContainsRune("_@/.:'-&", r) }
+
+func (p *Prompt) noteCandidates(first int, sec Section) {
+	last := len(p.Tokens) - 1
+	if sec == SecScreen && last > first {
+		t := p.Tokens[first]
+		if n, err := strconv.Atoi(p.Text[t.Start:t.End]); err == nil {
+			p.Index = append(p.Index, Candidate{Pos: last, Index: n})
+			p.addWords(first+2, last)
+		}
+	}
+	if sec == SecGoal {
+		p.addWords(first+1, last)
+	}
+}
+
+func (p *Prompt) addWords(from, to int) {
+	for i := from; i < to; i++ {
+		p.words = append(p.words, i)
+	}
+}
+
+// maxSpan is the longest text, in words, that an answer may copy.
+const maxSpan = 12
+
+// spans lists, for every start position, the ends whose surface was not met at an earlier start, so that every text has exactly one derivation
+// and its log-probability needs no sum over derivations. Starts without an end are left out.
+func (p *Prompt) spans() (starts []int, ends map[int][]int) {
+	p.spanOnce.Do(p.findSpans)
+	return p.spanStarts, p.spanEnds
+}
+
+func (p *Prompt) findSpans() {
+	seen, starts, ends := map[string]bool{}, []int(nil), map[int][]int{}
+	for k, s := range p.words {
+		for n := 0; n < maxSpan && k+n < len(p.words); n++ {
+			e := p.words[k+n]
+			if e != s+n || p.Tokens[e].LineNo != p.Tokens[s].LineNo {
+				break
+			}
+			surface := p.surface(s, e)
+			if seen[surface] {
+				continue
+			}
+			seen[surface] = true
+			ends[s] = append(ends[s], e)
+		}
+		if len(ends[s]) > 0 {
+			starts = append(starts, s)
+		}
+	}
+	p.spanStarts, p.spanEnds = starts, ends
+}
+
+func (p *Prompt) surface(s, e int) string { return p.Text[p.Tokens[s].Start:p.Tokens[e].End] }
