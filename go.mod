@@ -2,4 +2,11 @@ module github.com/collabui/collabui
 
 go 1.26.0
 
-require golang.org/x/sys v0.49.0 // indirect
+require (
+	github.com/chromedp/cdproto v0.159.0
+	github.com/chromedp/chromedp v0.22.1
+	golang.org/x/image v0.47.0
+	golang.org/x/sys v0.49.0
+)
+
+require github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect

@@ -1,0 +1,213 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/collabui/collabui/internal/fault"
+)
+
+// callLimit bounds every single call to the browser; a page that needs longer hangs.
+const callLimit = 10 * time.Second
+
+// pageEpoch is 2024-01-01T00:00:00Z: page clocks begin there, so that what a page says of time depends on its steps alone.
+const pageEpoch = 1704067200
+
+// Tab is one page with its own virtual clock. It is used by one goroutine at a time. After an error it is of no use: close it.
+type Tab struct {
+	ctx     context.Context
+	cancel  context.CancelFunc
+	crashed chan struct{} // closed when the page's process dies
+	dead    chan struct{} // closed when the browser dies
+	expired chan struct{} // one entry when a time budget is used up
+}
+
+func (t *Tab) open(ctx context.Context, url string) error {
+	started := make(chan error, 1)
+	go func() { started <- chromedp.Do(t.ctx) }() // the context that creates a target owns it, so it must carry no deadline
+	select {
+	case err := <-started:
+		if err != nil {
+			return err
+		}
+	case <-time.After(callLimit):
+		return fmt.Errorf("no tab within %v", callLimit)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	var once sync.Once
+	if err := chromedp.Listen(t.ctx, func(ev any) {
+		crashedOn(ev, func() { once.Do(func() { close(t.crashed) }) })
+		if _, ok := ev.(*emulation.EventVirtualTimeBudgetExpired); ok {
+			select {
+			case t.expired <- struct{}{}:
+			default:
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	return t.do(ctx, func(c context.Context) error {
+		if _, err := chromedp.Call(c, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: Width, Height: Height, DeviceScaleFactor: 1, Mobile: true}); err != nil {
+			return err
+		}
+		if _, err := chromedp.Call(c, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
+			return err
+		}
+		if err := chromedp.Do(c, chromedp.Navigate(url)); err != nil {
+			return err
+		}
+		_, err := chromedp.Call(c, emulation.SetVirtualTimePolicy, emulation.SetVirtualTimePolicyParams{Policy: emulation.VirtualTimePolicyPause, InitialVirtualTime: cdp.TimeSinceEpoch(pageEpoch)})
+		return err
+	})
+}
+
+// do runs calls in order; a crash or a hang ends them with a void fault.
+func (t *Tab) do(ctx context.Context, f func(context.Context) error) error {
+	c, cancel := context.WithCancelCause(ctx)
+	stop := make(chan struct{})
+	defer func() { close(stop); cancel(nil) }()
+	go func() {
+		select {
+		case <-t.crashed:
+			cancel(errors.New("the page crashed"))
+		case <-t.dead:
+			cancel(errors.New("the browser died"))
+		case <-stop:
+		}
+	}()
+	err := bounded(c, t.ctx, callLimit, f)
+	if err != nil && ctx.Err() == nil {
+		return fault.New(fault.Void, "browser: %w", err)
+	}
+	return err
+}
+
+func yes() *bool { b := true; return &b }
+
+// Eval evaluates an expression and decodes its value, which must be JSON, into out.
+func (t *Tab) Eval(ctx context.Context, expr string, out any) error {
+	return t.do(ctx, func(c context.Context) error {
+		r, err := chromedp.Call(c, runtime.Evaluate, runtime.EvaluateParams{Expression: expr, ReturnByValue: yes()})
+		if err != nil {
+			return err
+		}
+		if ex := r.ExceptionDetails; ex != nil {
+			if ex.Exception != nil {
+				return fmt.Errorf("page error: %s", ex.Exception.Description)
+			}
+			return fmt.Errorf("page error: %s", ex.Text)
+		}
+		if out == nil {
+			return nil
+		}
+		return json.Unmarshal([]byte(r.Result.Value), out)
+	})
+}
+
+// Advance lets the page's clock run for d. Between calls it stands still.
+func (t *Tab) Advance(ctx context.Context, d time.Duration) error {
+	return t.do(ctx, func(c context.Context) error {
+		select {
+		case <-t.expired:
+		default:
+		}
+		budget := float64(d.Milliseconds())
+		if _, err := chromedp.Call(c, emulation.SetVirtualTimePolicy, emulation.SetVirtualTimePolicyParams{Policy: emulation.VirtualTimePolicyAdvance, Budget: &budget}); err != nil {
+			return err
+		}
+		select {
+		case <-t.expired:
+			return nil
+		case <-c.Done():
+			return c.Err()
+		}
+	})
+}
+
+func (t *Tab) mouse(ctx context.Context, p input.DispatchMouseEventParams) error {
+	return t.do(ctx, func(c context.Context) error {
+		_, err := chromedp.Call(c, input.DispatchMouseEvent, p)
+		return err
+	})
+}
+
+// Press presses and releases the main button at a point; clicks is 1, or 2 for the second press of a double tap. hold is page time.
+func (t *Tab) Press(ctx context.Context, x, y float64, clicks int64, hold time.Duration) error {
+	p := input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMousePressed, X: x, Y: y, Button: input.MouseButtonLeft, Buttons: 1, ClickCount: clicks}
+	if err := t.mouse(ctx, p); err != nil {
+		return err
+	}
+	if hold > 0 {
+		if err := t.Advance(ctx, hold); err != nil {
+			return err
+		}
+	}
+	p.Type, p.Buttons = input.DispatchMouseEventTypeMouseReleased, 0
+	return t.mouse(ctx, p)
+}
+
+// Insert types text into the focused element, as an input method does.
+func (t *Tab) Insert(ctx context.Context, text string) error {
+	return t.do(ctx, func(c context.Context) error {
+		_, err := chromedp.Call(c, input.InsertText, input.InsertTextParams{Text: text})
+		return err
+	})
+}
+
+// Enter presses and releases the Enter key.
+func (t *Tab) Enter(ctx context.Context) error {
+	return t.do(ctx, func(c context.Context) error {
+		p := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: "Enter", Code: "Enter", Text: "\r", WindowsVirtualKeyCode: 13}
+		if _, err := chromedp.Call(c, input.DispatchKeyEvent, p); err != nil {
+			return err
+		}
+		p.Type, p.Text = input.DispatchKeyEventTypeKeyUp, ""
+		_, err := chromedp.Call(c, input.DispatchKeyEvent, p)
+		return err
+	})
+}
+
+// wheel is Input.dispatchMouseEvent with both deltas always on the wire: the generated type leaves out a zero, which Chromium refuses.
+var wheel = cdp.Command[wheelParams, cdp.Empty]{Method: input.CommandDispatchMouseEvent}
+
+type wheelParams struct {
+	Type   string  `json:"type"`
+	X      float64 `json:"x"`
+	Y      float64 `json:"y"`
+	DeltaX float64 `json:"deltaX"`
+	DeltaY float64 `json:"deltaY"`
+}
+
+// Wheel turns the wheel over the middle of the screen; positive dy shows what is further down.
+func (t *Tab) Wheel(ctx context.Context, dx, dy float64) error {
+	return t.do(ctx, func(c context.Context) error {
+		_, err := chromedp.Call(c, wheel, wheelParams{"mouseWheel", Width / 2, Height / 2, dx, dy})
+		return err
+	})
+}
+
+// Screenshot gives the screen as PNG.
+func (t *Tab) Screenshot(ctx context.Context) ([]byte, error) {
+	var png []byte
+	err := t.do(ctx, func(c context.Context) error {
+		r, err := chromedp.Call(c, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng})
+		png = r.Data
+		return err
+	})
+	return png, err
+}
+
+// Close closes the page.
+func (t *Tab) Close() { go t.cancel() }

@@ -1,0 +1,150 @@
+'use strict';
+// The page side of webtasks: one page plays every template. A template's make() gives the goal and a state; view() draws the state anew after every
+// change; right() lists all actions that help now; a reset leaves nothing behind, so a reset in place equals a fresh load.
+const kit = (() => {
+  const templates = {}, LONG = 500;
+  let app = null, over = false, won = false;
+
+  // Seeded random numbers: FNV-1a of the seed text feeds mulberry32.
+  function random(text) {
+    let h = 2166136261;
+    for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 16777619);
+    return () => {
+      h = (h + 0x6D2B79F5) | 0;
+      let t = Math.imul(h ^ (h >>> 15), 1 | h);
+      t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+      return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+    };
+  }
+  function dice(text) {
+    const next = random(text);
+    const r = {
+      next, int: n => Math.floor(next() * n), flip: () => next() < 0.5, pick: a => a[r.int(a.length)],
+      shuffle(a) { a = a.slice(); for (let i = a.length - 1; i > 0; i--) { const j = r.int(i + 1); [a[i], a[j]] = [a[j], a[i]]; } return a; },
+      sample: (a, n) => r.shuffle(a).slice(0, n),
+    };
+    return r;
+  }
+
+  // --- drawing ---
+  function node(parent, tag, key, role, text, attrs) {
+    const e = document.createElement(tag);
+    if (key) e.dataset.k = key;
+    if (role) e.setAttribute('role', role);
+    if (text) e.textContent = text;
+    for (const [k, v] of Object.entries(attrs || {})) e.setAttribute(k, v);
+    parent.append(e);
+    return e;
+  }
+  function act(e, fn, long, twice) {
+    let down = 0;
+    e.addEventListener('mousedown', () => { down = Date.now(); });
+    e.addEventListener('click', ev => { ev.stopPropagation(); const held = Date.now() - down >= LONG; change(held ? long : fn); });
+    if (twice) e.addEventListener('dblclick', () => change(twice));
+  }
+  function change(fn) { if (fn && !over) { fn(); draw(); } }
+  function ui(parent) {
+    const u = {
+      title: t => node(parent, 'h1', '', 'heading', t), text: (t, k) => node(parent, 'p', k || '', '', t),
+      note: t => node(parent, 'p', '', '', t, { class: 'note' }),
+      button: (k, t, fn, o = {}) => act(node(parent, 'button', k, '', t, o.plain ? { class: 'plain' } : {}), fn, o.long, o.twice),
+      link: (k, t, fn) => act(node(parent, 'a', k, 'link', t), fn),
+      row: (k, t, fn, o = {}) => act(node(parent, 'div', k, 'item', t, { class: 'row' }), fn, o.long, o.twice),
+      toggle: (k, t, on, fn) => act(node(parent, 'div', k, 'switch', t, { class: 'row', 'aria-checked': !!on }), fn),
+      check: (k, t, on, fn) => act(node(parent, 'div', k, 'checkbox', t, { class: 'row', 'aria-checked': !!on }), fn),
+      radio: (k, t, on, fn) => act(node(parent, 'div', k, 'radio', t, { class: 'row', 'aria-checked': !!on }), fn),
+      tab: (k, t, on, fn) => act(node(parent, 'div', k, 'tab', t, { 'aria-selected': !!on }), fn),
+      select(k, t, value, options, s, set) { // a drop-down whose list is part of the page, as Android shows it
+        act(node(parent, 'div', k, 'combobox', t + (value ? ' ' + value : ''), { class: 'row', 'aria-expanded': s.open === k }), () => { s.open = s.open === k ? '' : k; });
+        if (s.open === k) for (const o of options) act(node(parent, 'div', k + '/' + o, 'option', o, { class: 'row' }), () => { s.open = ''; set(o); });
+      },
+      field(k, label, value, set, enter) {
+        const i = node(parent, 'input', k, 'field', '', { 'aria-label': label, placeholder: label, autocomplete: 'off', spellcheck: 'false' });
+        i.value = value || '';
+        i.addEventListener('input', () => { if (!over) set(i.value); });
+        if (enter) i.addEventListener('keydown', ev => { if (ev.key === 'Enter') change(enter); });
+      },
+      dialog(fn) { node(parent, 'div', '', '', '', { class: 'veil' }); fn(ui(node(parent, 'div', '', 'dialog', '', { class: 'dialog' }))); },
+    };
+    return u;
+  }
+  function draw() {
+    const held = document.activeElement && document.activeElement.dataset.k, y = scrollY;
+    const root = document.getElementById('app');
+    root.textContent = '';
+    app.view(app.s, ui(root));
+    if (app.s.screen !== app.drawn) scrollTo(0, 0); else scrollTo(0, y);
+    app.drawn = app.s.screen;
+    const f = held && root.querySelector(`input[data-k="${CSS.escape(held)}"]`);
+    if (f) f.focus();
+  }
+
+  // --- observing ---
+  const roles = { BUTTON: 'button', A: 'link', INPUT: 'field', H1: 'heading' };
+  function state(e) {
+    const out = [], role = e.getAttribute('role'), c = e.getAttribute('aria-checked');
+    if (c) out.push(role === 'switch' ? (c === 'true' ? 'on' : 'off') : c === 'true' ? 'checked' : 'unchecked');
+    if (e.getAttribute('aria-selected') === 'true') out.push('selected');
+    if (e.getAttribute('aria-expanded') === 'true') out.push('expanded');
+    if (e === document.activeElement) out.push('focused');
+    return out;
+  }
+  function observe() {
+    const elements = [], at = {}, w = innerWidth, h = innerHeight;
+    for (const e of document.querySelectorAll('#app *')) {
+      if (e.children.length && !e.dataset.k) continue; // a container
+      const text = e.tagName === 'INPUT' ? e.getAttribute('aria-label') : e.textContent.trim();
+      if (!text && !e.dataset.k) continue;
+      const b = e.getBoundingClientRect(), x = b.x + b.width / 2, y = b.y + b.height / 2;
+      const visible = b.width > 0 && b.height > 0 && x >= 0 && x < w && y >= 0 && y < h;
+      const top = visible ? document.elementFromPoint(x, y) : null;
+      const o = { i: elements.length, role: e.getAttribute('role') || roles[e.tagName] || 'text', text: text.slice(0, 200), bounds: [b.x, b.y, b.width, b.height].map(Math.round), visible };
+      if (visible && top !== e && !e.contains(top)) o.occluded = true;
+      if (e.tagName === 'INPUT') { o.editable = true; o.value = e.value.slice(0, 200); }
+      const st = state(e);
+      if (st.length) o.state = st;
+      if (e.dataset.k) at[e.dataset.k] = o;
+      elements.push(o);
+    }
+    return { width: w, height: h, elements, over, won, done: over ? won : !!(app.check && app.check(app.s)), right: over ? [] : right(at) };
+  }
+  // right resolves the keys of the template's right actions on this screen: what is off screen must be scrolled to first.
+  function right(at) {
+    const acts = app.check && app.check(app.s) ? [{ a: 'status' }] : app.right(app.s), out = [];
+    for (const x of acts) {
+      if (!x) continue;
+      const o = x.k && at[x.k];
+      if (x.k && !o) continue;
+      if (o && o.occluded) continue;
+      if (o && !o.visible) out.push({ action_type: 'scroll', direction: o.bounds[1] > 0 ? 'down' : 'up' });
+      else if (x.a === 'status') out.push({ action_type: 'status', goal_status: 'complete' });
+      else out.push({ action_type: x.a, ...(o ? { index: o.i } : {}), ...(x.t !== undefined ? { text: x.t } : {}) });
+    }
+    return out.filter((x, i) => out.findIndex(y => JSON.stringify(x) === JSON.stringify(y)) === i);
+  }
+
+  return {
+    templates, dice,
+    task(name, group, held, max, make) { templates[name] = { name, group, held, max, make }; },
+    list: () => Object.values(templates).map(({ name, group, held, max }) => ({ name, group, held, max })),
+    // reset starts a task; seed is a decimal string, because it may have 64 bits.
+    reset(name, split, seed) {
+      over = won = false;
+      if (document.activeElement) document.activeElement.blur();
+      Math.random = random('page' + seed);
+      app = templates[name].make(dice(name + ':' + seed), pools[split], split);
+      app.s.open = '';
+      app.drawn = undefined;
+      draw();
+      scrollTo(0, 0);
+      return { goal: app.goal, ...observe() };
+    },
+    observe,
+    back() { if (over) return; if (app.s.open) app.s.open = ''; else if (app.back) app.back(app.s); draw(); },
+    answer(t) { app.s.answer = t; },
+    end(ok) { over = true; won = !!ok; },
+    width: () => document.documentElement.scrollHeight,
+  };
+})();
+// Short forms in which right() is written.
+const tap = k => ({ a: 'click', k }), type = (k, t) => ({ a: 'input_text', k, t }), back = { a: 'navigate_back' };

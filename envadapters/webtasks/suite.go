@@ -1,0 +1,137 @@
+// Package webtasks is the built-in environment: pages of our own in real Chromium, in two groups, apps and widgets (pages/*.js). It knows only the
+// contract of envadapters and the browser driver.
+package webtasks
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/image/font/gofont/goregular"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/envadapters/browser"
+	"github.com/collabui/collabui/internal/fault"
+)
+
+//go:embed pages
+var pages embed.FS
+
+// Suite plays webtasks in Browsers browsers with Tabs episodes at once in each.
+type Suite struct {
+	url      string
+	server   *http.Server
+	browsers []*browser.Browser
+	free     chan int // index of the browser whose tab is free
+}
+
+var templates = sync.OnceValues(list)
+
+type templateInfo struct {
+	Name, Group string
+	Held        bool
+	Max         int
+}
+
+// New starts the page server on loopback. No browser is started before the first Open.
+func New(browsers, tabs int) (*Suite, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fault.New(fault.Transient, "listen for the webtasks pages: %w", err)
+	}
+	s := &Suite{url: "http://" + l.Addr().String() + "/pages/index.html", free: make(chan int, browsers*tabs)}
+	mux := http.NewServeMux()
+	mux.Handle("/pages/", http.FileServerFS(pages))
+	mux.HandleFunc("/pages/font.ttf", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(goregular.TTF) })
+	s.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	go func() { _ = s.server.Serve(l) }()
+	for t := 0; t < tabs; t++ {
+		for b := 0; b < browsers; b++ {
+			s.free <- b
+		}
+	}
+	for range browsers {
+		s.browsers = append(s.browsers, &browser.Browser{})
+	}
+	return s, nil
+}
+
+// Name is the suite's name in specifications.
+func (s *Suite) Name() string { return "webtasks" }
+
+// Family is the mobile action family.
+func (s *Suite) Family() domain.Family { return domain.FamilyMobile }
+
+// Templates lists the templates of a split, sorted by name.
+func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
+	if !slices.Contains(domain.Splits, split) {
+		return nil, fault.New(fault.Invalid, "webtasks has no split %q; it has %s", split, strings.Join(domain.Splits, ", "))
+	}
+	all, err := templates()
+	if err != nil {
+		return nil, err
+	}
+	var out []envadapters.Template
+	for _, t := range all {
+		if t.Held == (split == domain.SplitTestTemplates) {
+			out = append(out, envadapters.Template{Name: t.Name, Group: t.Group, MaxSteps: t.Max})
+		}
+	}
+	return out, nil
+}
+
+// Open gives an environment with a tab of its own.
+func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
+	select {
+	case b := <-s.free:
+		return &environment{suite: s, slot: b}, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Check opens a tab and resets one task.
+func (s *Suite) Check(ctx context.Context) envadapters.Health {
+	if _, err := browser.Find(); err != nil {
+		return envadapters.Health{Level: envadapters.Dead, Detail: err.Error(), Fix: "apt-get install chromium-headless-shell"}
+	}
+	env, err := s.Open(ctx)
+	if err != nil {
+		return envadapters.Health{Level: envadapters.Busy, Detail: err.Error(), Fix: "wait, or give the worker more tabs"}
+	}
+	defer env.Close(ctx)
+	if _, err := env.Reset(ctx, domain.Task{Suite: s.Name(), Template: "tap-button", Split: domain.SplitTrain, Seed: 1, MaxSteps: 3}); err != nil {
+		return envadapters.Health{Level: envadapters.Dead, Detail: err.Error(), Fix: "run the browser by hand with --headless to see why it fails"}
+	}
+	return envadapters.Health{Level: envadapters.Ready, Detail: "a page opens, resets and observes"}
+}
+
+// Close ends browsers and page server.
+func (s *Suite) Close() error {
+	for _, b := range s.browsers {
+		b.Close()
+	}
+	return s.server.Close()
+}
+
+// list reads the template table, which TestTemplateTableIsThePages keeps equal to what the pages define.
+func list() ([]templateInfo, error) {
+	raw, err := pages.ReadFile("pages/templates.json")
+	if err != nil {
+		return nil, err
+	}
+	var out []templateInfo
+	if err := json.Unmarshal(raw, &out); err != nil {
+		return nil, fmt.Errorf("read the template table: %w", err)
+	}
+	slices.SortFunc(out, func(a, b templateInfo) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}

@@ -1,0 +1,107 @@
+package webtasks
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+)
+
+func open(t *testing.T) (*Suite, *environment) {
+	t.Helper()
+	s, err := New(1, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	e, err := s.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close(context.Background()) })
+	return s, e.(*environment)
+}
+
+func TestTemplateTableIsThePages(t *testing.T) {
+	_, e := open(t)
+	if _, err := e.Reset(t.Context(), domain.Task{Template: "tap-button", Split: domain.SplitTrain, Seed: 1, MaxSteps: 3}); err != nil {
+		t.Fatal(err)
+	}
+	var got, want []templateInfo
+	if err := e.tab.Eval(t.Context(), "kit.list()", &got); err != nil {
+		t.Fatal(err)
+	}
+	raw, _ := pages.ReadFile("pages/templates.json")
+	if err := json.Unmarshal(raw, &want); err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("pages/templates.json is not what the pages define (%v): %v", err, got)
+	}
+}
+
+// play lets the expert play one episode and returns the digests of what was seen.
+func play(t *testing.T, e *environment, task domain.Task) ([]string, bool) {
+	t.Helper()
+	tr, err := e.Reset(t.Context(), task)
+	if err != nil {
+		t.Fatalf("%s %s %d: %v", task.Template, task.Split, task.Seed, err)
+	}
+	b, _ := json.Marshal(tr)
+	seen := []string{string(b)}
+	for !tr.Terminated && !tr.Truncated {
+		right := e.Right()
+		if len(right) == 0 {
+			t.Fatalf("%s %s %d, step %d: the judge knows no right action: %s", task.Template, task.Split, task.Seed, e.steps, b)
+		}
+		if tr, err = e.Step(t.Context(), right[int(task.Seed)%len(right)]); err != nil {
+			t.Fatal(err)
+		}
+		if tr.Invalid != "" {
+			t.Fatalf("%s: the expert's action is invalid: %s", task.Template, tr.Invalid)
+		}
+		b, _ = json.Marshal(tr)
+		seen = append(seen, string(b))
+	}
+	sc, _ := e.Score(t.Context())
+	return seen, sc.Success
+}
+
+func TestExpertSolvesEveryTemplateInItsBudgetAndEpisodesReplayBitForBit(t *testing.T) {
+	s, e := open(t)
+	other, err := s.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close(t.Context())
+	start, steps, episodes := time.Now(), 0, 0
+	for _, split := range domain.Splits {
+		ts, err := s.Templates(split)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range ts {
+			for seed := range uint64(4) {
+				task := domain.Task{Template: x.Name, Split: split, Seed: seed * 7919, MaxSteps: x.MaxSteps}
+				seen, ok := play(t, e, task)
+				if !ok {
+					t.Errorf("%s %s %d: the expert failed after %d steps: %s\n%s", x.Name, split, task.Seed, len(seen)-1, seen[0], seen[len(seen)-1])
+				}
+				steps += len(seen) - 1
+				episodes++
+				if seed == 0 {
+					if again, _ := play(t, other.(*environment), task); !reflect.DeepEqual(again, seen) {
+						t.Errorf("%s %s: another tab sees another episode", x.Name, split)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d episodes, %.1f steps each, %.0f steps/s", episodes, float64(steps)/float64(episodes), float64(steps)/time.Since(start).Seconds())
+}
+
+var _ envadapters.Suite = (*Suite)(nil)
+var _ envadapters.Judge = (*environment)(nil)
+var _ envadapters.Replayable = (*environment)(nil)
+var _ envadapters.Screenshotter = (*environment)(nil)
