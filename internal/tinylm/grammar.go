@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/collabui/collabui/domain"
 )
 
 // Kind is one action that an answer can take; it fixes the text of the answer up to its arguments.
@@ -46,6 +48,13 @@ const (
 	numPieces   = kindSlots + 2
 )
 
+func (k Kind) textField() string {
+	if k.Name == "open_app" {
+		return "app_name"
+	}
+	return "text"
+}
+
 func (k Kind) head() string { return "Reason: " + k.reason + "\nAction: {" + k.fields }
 
 // Choice is an answer as the grammar sees it: one kind, one element position, one span of words. Positions are -1 where the kind takes none.
@@ -68,7 +77,7 @@ func (p *Prompt) Answer(c Choice) string {
 	}
 	if k.takesText {
 		s, _ := json.Marshal(p.surface(c.Start, c.End))
-		fmt.Fprintf(&b, `,"text":%s`, s)
+		fmt.Fprintf(&b, `,"%s":%s`, k.textField(), s)
 	}
 	b.WriteString("}")
 	return b.String()
@@ -91,8 +100,9 @@ func (p *Prompt) Parse(answer string) (Choice, error) {
 		return c, fmt.Errorf("%w: no Action line", ErrNotExpressible)
 	}
 	var a struct {
-		Index *int   `json:"index"`
-		Text  string `json:"text"`
+		Index   *int   `json:"index"`
+		Text    string `json:"text"`
+		AppName string `json:"app_name"`
 	}
 	if err := json.Unmarshal([]byte(answer[at+len("Action: "):]), &a); err != nil {
 		return c, fmt.Errorf("%w: %v", ErrNotExpressible, err)
@@ -119,7 +129,7 @@ func (p *Prompt) Parse(answer string) (Choice, error) {
 		}
 	}
 	if k.takesText {
-		c.Start, c.End = p.findSpan(a.Text)
+		c.Start, c.End = p.findSpan(a.Text + a.AppName)
 	}
 	if (k.takesText && c.Start < 0) || p.Answer(c) != answer {
 		return c, fmt.Errorf("%w: other wording", ErrNotExpressible)
@@ -246,3 +256,29 @@ func (c Choice) made() (n int) {
 }
 
 func noChoice() Choice { return Choice{Kind: -1, Elem: -1, Start: -1, End: -1} }
+
+// Render writes an action in the policy's own wording: the form of demonstrations. It fails with ErrNotExpressible
+// for an action outside the grammar.
+func Render(a domain.Action) (string, error) {
+	name := a.Type
+	for _, f := range []string{a.GoalStatus, a.Direction} {
+		if f != "" {
+			name += "_" + f
+		}
+	}
+	for _, k := range Kinds {
+		if k.Name == name {
+			var b strings.Builder
+			b.WriteString(k.head())
+			if k.takesElem {
+				fmt.Fprintf(&b, `,"index":%d`, *a.Index)
+			}
+			if k.takesText {
+				s, _ := json.Marshal(a.Text + a.AppName)
+				fmt.Fprintf(&b, `,"%s":%s`, k.textField(), s)
+			}
+			return b.String() + "}", nil
+		}
+	}
+	return "", fmt.Errorf("%w: no kind for action %s", ErrNotExpressible, name)
+}

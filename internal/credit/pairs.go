@@ -1,0 +1,225 @@
+package credit
+
+import (
+	"context"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/system"
+)
+
+// Rules of pair making; the zero value is not useful, see Defaults.
+type Rules struct {
+	Candidates   int  // samples of the adversary per positive cell (K)
+	PerStep      int  // pairs per agent and step
+	PerEpisode   int  // pairs per agent and episode
+	Correction   bool // also pair a peer's right action with the agent's own wrong one
+	OutcomeOnly  bool // credit: outcome — no adversary, no grade
+	AdversaryOff bool // preference: rft — positives only, rejected stays empty
+}
+
+// Defaults are METHOD.md's.
+var Defaults = Rules{Candidates: 4, PerStep: 2, PerEpisode: 8}
+
+// Counts says what became of the positive cells and of the adversary's candidates.
+type Counts struct {
+	Positive, Negative, Uncertain int            // cells
+	Unparsed, Equal, NotNegative  int            // candidates rejected: no parse, equals y+ or a cell not labelled 0, graded other than 0
+	Pairs                         map[string]int // by source
+	NoPair                        int            // positive cells without any rejected answer
+	OverLimit                     int            // pairs left out by PerStep and PerEpisode
+}
+
+// Adversary proposes n answers to the prompt of a positive cell that are plausible and, it hopes, wrong.
+type Adversary func(ctx context.Context, step domain.Step, cell domain.Cell, n int) ([]string, error)
+
+// Grade labels a candidate by its canonical action.
+type Grade func(step domain.Step, canonical string) domain.Label
+
+// OracleGrade is Grade by the environment's judge.
+func OracleGrade(s domain.Step, canonical string) domain.Label {
+	if len(s.Right) == 0 {
+		return domain.Uncertain
+	}
+	for _, a := range s.Right {
+		if a.Canonical(s.Observation) == canonical {
+			return domain.Positive
+		}
+	}
+	return domain.Negative
+}
+
+// Pairs makes the preference pairs of one episode, ordered by agent, step, round. The latest round of every (agent, step, canonical y+) is used, so the
+// adversary is asked once for each.
+func Pairs(ctx context.Context, r Rules, slot int, template string, steps []domain.Step, credits []domain.Credit, adv Adversary, grade Grade) ([]domain.Pair, Counts, error) {
+	counts := Counts{Pairs: map[string]int{}}
+	var out []domain.Pair
+	if len(steps) == 0 {
+		return out, counts, nil
+	}
+	agents := 1 + steps[0].Decision.Cells[len(steps[0].Decision.Cells)-1].Agent
+	for a := range agents {
+		inEpisode := 0
+		for si, s := range steps {
+			labels := credits[si].Labels
+			inStep := 0
+			seen := map[[2]string]bool{}
+			for _, i := range latest(s, labels, a, &counts) {
+				p, ok, err := r.pair(ctx, s, labels, i, adv, grade, &counts)
+				if err != nil {
+					return nil, counts, err
+				}
+				if !ok {
+					counts.NoPair++
+					continue
+				}
+				key := [2]string{p.ChosenCanonical, p.RejectedCanonical}
+				if seen[key] {
+					continue
+				}
+				if inStep >= r.PerStep || inEpisode >= r.PerEpisode {
+					counts.OverLimit++
+					continue
+				}
+				seen[key] = true
+				p.Slot, p.Template, p.Weight = slot, template, 1
+				out = append(out, p)
+				counts.Pairs[p.Source]++
+				inStep++
+				inEpisode++
+			}
+			if p, ok := r.correction(s, labels, a); ok && inStep < r.PerStep && inEpisode < r.PerEpisode {
+				p.Slot, p.Template, p.Weight = slot, template, 1
+				out = append(out, p)
+				counts.Pairs[p.Source]++
+				inEpisode++
+			}
+		}
+	}
+	return out, counts, nil
+}
+
+// latest gives the positive cells of an agent at a step, one per canonical action, the latest round of each, in order of rounds.
+func latest(s domain.Step, labels []domain.Label, agent int, n *Counts) []int {
+	last := map[string]int{}
+	for i, c := range s.Decision.Cells {
+		if c.Agent != agent {
+			continue
+		}
+		switch labels[i] {
+		case domain.Positive:
+			n.Positive++
+			last[c.Canonical] = i
+		case domain.Negative:
+			n.Negative++
+		default:
+			n.Uncertain++
+		}
+	}
+	var out []int
+	for i, c := range s.Decision.Cells {
+		if c.Agent == agent && labels[i] == domain.Positive && last[c.Canonical] == i {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func (r Rules) pair(ctx context.Context, s domain.Step, labels []domain.Label, i int, adv Adversary, grade Grade, n *Counts) (domain.Pair, bool, error) {
+	cell := s.Decision.Cells[i]
+	p := domain.Pair{Agent: cell.Agent, Step: s.Number, Round: cell.Round, Prompt: cell.Prompt, Chosen: cell.Text, ChosenCanonical: cell.Canonical}
+	if r.AdversaryOff {
+		p.Source = "none"
+		return p, true, nil
+	}
+	set := func(text, canonical, source string) (domain.Pair, bool, error) {
+		p.Rejected, p.RejectedCanonical, p.Source = text, canonical, source
+		return p, true, nil
+	}
+	if r.OutcomeOnly {
+		for _, c := range s.Decision.Cells {
+			if c.Action != nil && c.Canonical != cell.Canonical {
+				return set(c.Text, c.Canonical, domain.SourceOther)
+			}
+		}
+		return p, false, nil
+	}
+	taken := map[string]bool{} // canonical actions of this step that are not labelled 0
+	for k, c := range s.Decision.Cells {
+		if labels[k] != domain.Negative {
+			taken[c.Canonical] = true
+		}
+	}
+	texts, err := adv(ctx, s, cell, r.Candidates)
+	if err != nil {
+		return p, false, err
+	}
+	for _, t := range texts {
+		c := system.NewCell(cell.Agent, cell.Round, t, cell.Prompt, s.Observation)
+		switch {
+		case c.Action == nil:
+			n.Unparsed++
+		case taken[c.Canonical]:
+			n.Equal++
+		case grade(s, c.Canonical) != domain.Negative:
+			n.NotNegative++
+		default:
+			return set(t, c.Canonical, domain.SourceAdversary)
+		}
+	}
+	if k := negative(s, labels, func(c domain.Cell) bool { return c.Agent == cell.Agent && c.Round != cell.Round }); k >= 0 {
+		return set(s.Decision.Cells[k].Text, s.Decision.Cells[k].Canonical, domain.SourceOwn)
+	}
+	if k := negative(s, labels, func(c domain.Cell) bool { return c.Agent != cell.Agent && legal(*c.Action, s.Observation) }); k >= 0 {
+		return set(s.Decision.Cells[k].Text, s.Decision.Cells[k].Canonical, domain.SourcePeer)
+	}
+	return p, false, nil
+}
+
+// negative finds the last parseable cell labelled 0 that fits.
+func negative(s domain.Step, labels []domain.Label, fits func(domain.Cell) bool) int {
+	for i := len(s.Decision.Cells) - 1; i >= 0; i-- {
+		if c := s.Decision.Cells[i]; labels[i] == domain.Negative && c.Action != nil && fits(c) {
+			return i
+		}
+	}
+	return -1
+}
+
+// correction pairs a peer's right action with the agent's own wrong one, on the prompt of the agent's own latest wrong cell.
+func (r Rules) correction(s domain.Step, labels []domain.Label, agent int) (domain.Pair, bool) {
+	if !r.Correction || r.AdversaryOff {
+		return domain.Pair{}, false
+	}
+	own := negative(s, labels, func(c domain.Cell) bool { return c.Agent == agent })
+	if own < 0 {
+		return domain.Pair{}, false
+	}
+	for i, c := range s.Decision.Cells {
+		if labels[i] == domain.Positive && c.Agent != agent && legal(*c.Action, s.Observation) {
+			w := s.Decision.Cells[own]
+			return domain.Pair{Agent: agent, Step: s.Number, Round: w.Round, Prompt: w.Prompt, Chosen: c.Text, Rejected: w.Text,
+				ChosenCanonical: c.Canonical, RejectedCanonical: w.Canonical, Source: domain.SourceCorrection}, true
+		}
+	}
+	return domain.Pair{}, false
+}
+
+// legal tells whether an action names only what the observation shows.
+func legal(a domain.Action, o domain.Observation) bool {
+	if a.Index == nil {
+		return true
+	}
+	e, ok := o.Element(*a.Index)
+	return ok && e.Shown()
+}
+
+// Balance sets the pairs' weights so that every task template has the same total and the mean weight is 1.
+func Balance(pairs []domain.Pair) {
+	per := map[string]int{}
+	for _, p := range pairs {
+		per[p.Template]++
+	}
+	for i := range pairs {
+		pairs[i].Weight = float64(len(pairs)) / float64(len(per)*per[pairs[i].Template])
+	}
+}

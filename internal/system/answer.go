@@ -1,0 +1,47 @@
+package system
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+)
+
+// ErrNoAction says that an answer holds no Action line with one JSON object.
+var ErrNoAction = errors.New("answer has no 'Action: {json}'")
+
+// ParseAnswer finds the action of a text: the first balanced JSON object behind the last "Action:". Braces inside strings do not count.
+func ParseAnswer(text string) (domain.Action, error) {
+	at := strings.LastIndex(text, "Action:")
+	if at < 0 {
+		return domain.Action{}, ErrNoAction
+	}
+	raw, ok := firstObject(text[at+len("Action:"):])
+	if !ok {
+		return domain.Action{}, ErrNoAction
+	}
+	return domain.ParseAction([]byte(raw))
+}
+
+func firstObject(s string) (string, bool) {
+	start, depth, quoted := strings.IndexByte(s, '{'), 0, false
+	if start < 0 {
+		return "", false
+	}
+	for i := start; i < len(s); i++ {
+		switch c := s[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{':
+			depth++
+		case c == '}':
+			if depth--; depth == 0 {
+				return s[start : i+1], true
+			}
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,53 @@
+package system
+
+import "github.com/collabui/collabui/domain"
+
+// Count is the majority vote over canonical actions (METHOD.md section 2.3). order is the speaking order. It is total and without randomness: ties go to
+// more votes in the last round, then to the action met first when cells are scanned from the last round to the first and, within a round, in reverse
+// speaking order. Cells that do not parse have no vote.
+func Count(cells []domain.Cell, rounds int, order []int, lastOnly bool) domain.Vote {
+	all, last := map[string]int{}, map[string]int{}
+	for _, c := range cells {
+		if c.Action == nil || (lastOnly && c.Round != rounds-1) {
+			continue
+		}
+		all[c.Canonical]++
+		if c.Round == rounds-1 {
+			last[c.Canonical]++
+		}
+	}
+	best := domain.Vote{}
+	for j := rounds - 1; j >= 0; j-- {
+		for k := len(order) - 1; k >= 0; k-- {
+			c := cells[order[k]*rounds+j]
+			if c.Action == nil || all[c.Canonical] == 0 || c.Canonical == best.Canonical {
+				continue
+			}
+			// The scan order is the last tie rule: only strictly better challengers replace the first found.
+			if best.Votes == 0 || all[c.Canonical] > best.Votes || (all[c.Canonical] == best.Votes && last[c.Canonical] > last[best.Canonical]) {
+				best = domain.Vote{Canonical: c.Canonical, Votes: all[c.Canonical]}
+			}
+		}
+	}
+	best.Rule = rule(best, all, last)
+	return best
+}
+
+func rule(best domain.Vote, all, last map[string]int) string {
+	tied, tiedLast := false, false
+	for k, n := range all {
+		if k != best.Canonical && n == best.Votes {
+			tied = true
+			tiedLast = tiedLast || last[k] == last[best.Canonical]
+		}
+	}
+	switch {
+	case best.Votes == 0:
+		return "none"
+	case !tied:
+		return "majority"
+	case !tiedLast:
+		return "last-round"
+	}
+	return "scan"
+}
