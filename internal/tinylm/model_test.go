@@ -155,10 +155,13 @@ func TestSamplingIsTheSameBitsWithAndWithoutCacheAndAgreesWithScoring(t *testing
 	for range 30 {
 		p, _ := toy(r)
 		s := Sampling{N: 3, Temperature: 1.5, TopP: 0.9, Seed: r.Uint64()}
-		cold := NewPolicy(m).Sample(p, s)
+		cold, _ := NewPolicy(m).Sample(p, s)
 		longer := ParsePrompt(p.Text + "You said: " + cold[0].Text + "\n")
 		warm.Sample(longer, s)
-		again := warm.Sample(ParsePrompt(p.Text), s)
+		again, used := warm.Sample(ParsePrompt(p.Text), s)
+		if used.Cached < used.Prompt/2 {
+			t.Fatalf("the cache was not used: %+v", used)
+		}
 		for i := range cold {
 			if cold[i].Text != again[i].Text || cold[i].LogProb != again[i].LogProb {
 				t.Fatalf("cold %+v, warm %+v", cold[i], again[i])
@@ -196,7 +199,7 @@ func TestTrainingLearnsAndIsTheSameBitsForAnyNumberOfWorkers(t *testing.T) {
 	pol, right := NewPolicy(m), 0
 	for range 100 {
 		p, c := toy(r)
-		if pol.Sample(p, Sampling{N: 1})[0].Text == p.Answer(c) {
+		if outs, _ := pol.Sample(p, Sampling{N: 1}); outs[0].Text == p.Answer(c) {
 			right++
 		}
 	}

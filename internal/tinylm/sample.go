@@ -33,8 +33,11 @@ type Policy struct {
 	mu    sync.Mutex
 	cache []*seq // newest last; entries are never written after they were added
 	pool  sync.Pool
+}
 
-	PromptTokens, CachedTokens, AnswerTokens int64 // guarded by mu
+// Counts are the tokens of one request: read, of these taken from the cache, written. A written token is one choice of the grammar.
+type Counts struct {
+	Prompt, Cached, Answer int
 }
 
 // cacheEntries bounds the prefix cache: enough for the prompts of the decisions in flight.
@@ -64,12 +67,9 @@ func (p *Policy) lookup(toks []Token) (*seq, int) {
 	return best, n
 }
 
-func (p *Policy) remember(s *seq, cached, answer int) {
+func (p *Policy) remember(s *seq) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.PromptTokens += int64(len(s.toks))
-	p.CachedTokens += int64(cached)
-	p.AnswerTokens += int64(answer)
 	p.cache = append(p.cache, s)
 	if len(p.cache) > cacheEntries {
 		p.cache = append(p.cache[:0], p.cache[1:]...)
@@ -77,7 +77,7 @@ func (p *Policy) remember(s *seq, cached, answer int) {
 }
 
 // Sample answers a prompt. The same prompt, sampling and parameters give the same answers, bit for bit, whatever was cached or runs beside it.
-func (p *Policy) Sample(pr *Prompt, s Sampling) []Output {
+func (p *Policy) Sample(pr *Prompt, s Sampling) ([]Output, Counts) {
 	a := p.pool.Get().(*acts)
 	defer p.pool.Put(a)
 	toks := append(append(make([]Token, 0, len(pr.Tokens)+1), pr.Tokens...), pr.answerToken())
@@ -121,8 +121,8 @@ func (p *Policy) Sample(pr *Prompt, s Sampling) []Output {
 		}
 		outs[i].Text = pr.Answer(c)
 	}
-	p.remember(prompt, cached, written)
-	return outs
+	p.remember(prompt)
+	return outs, Counts{Prompt: len(toks), Cached: cached, Answer: written}
 }
 
 func (p *Prompt) stepText(st step, cand int) string {

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"time"
+
+	"go.temporal.io/server/common/cluster"
+	"go.temporal.io/server/common/config"
+	"go.temporal.io/server/common/dynamicconfig"
+	"go.temporal.io/server/common/membership/static"
+	sqliteplugin "go.temporal.io/server/common/persistence/sql/sqlplugin/sqlite"
+	"go.temporal.io/server/common/primitives"
+)
+
+const (
+	// The server stores these three with the data; changing one makes existing
+	// files unreadable or gives them another identity.
+	clusterName   = "active"
+	clusterID     = "c011ab01-0000-4000-8000-000000000001"
+	historyShards = 1
+
+	loopback = "127.0.0.1"
+	// maxPollRPS is how often a history shard may look for new tasks. With the
+	// default of 20 a step of a workflow takes 46 ms, because there is one shard.
+	maxPollRPS = 2000
+)
+
+// sqliteAttributes are the pragmas of the one connection. More than one
+// connection only brings "database is locked"; synchronous=FULL is what keeps
+// the last commits over a power loss.
+var sqliteAttributes = map[string]string{
+	"mode":         "rwc",
+	"journal_mode": "WAL",
+	"synchronous":  "FULL",
+	"busy_timeout": "10000", // ms; a person may have the file open in a reader
+}
+
+func sqliteConfig(file string) *config.SQL {
+	return &config.SQL{
+		PluginName:        sqliteplugin.PluginName,
+		DatabaseName:      file,
+		ConnectAttributes: maps.Clone(sqliteAttributes),
+		MaxConns:          1,
+		MaxIdleConns:      1,
+	}
+}
+
+// serverConfig puts the frontend on addr and the other services on free ports
+// of the loopback interface.
+func serverConfig(addr *net.TCPAddr, file string) (*config.Config, error) {
+	ports, err := freePorts(3)
+	if err != nil {
+		return nil, err
+	}
+	off := config.NamespaceDefaults{Archival: config.ArchivalNamespaceDefaults{
+		History:    config.HistoryArchivalNamespaceDefaults{State: "disabled"},
+		Visibility: config.VisibilityArchivalNamespaceDefaults{State: "disabled"},
+	}}
+	return &config.Config{
+		Global: config.Global{Membership: config.Membership{
+			MaxJoinDuration:  30 * time.Second,
+			BroadcastAddress: loopback,
+		}},
+		Persistence: config.Persistence{
+			DefaultStore:     sqliteplugin.PluginName,
+			VisibilityStore:  sqliteplugin.PluginName,
+			NumHistoryShards: historyShards,
+			DataStores:       map[string]config.DataStore{sqliteplugin.PluginName: {SQL: sqliteConfig(file)}},
+		},
+		ClusterMetadata:     clusterConfig(addr.String()),
+		DCRedirectionPolicy: config.DCRedirectionPolicy{Policy: "noop"},
+		Services: map[string]config.Service{
+			string(primitives.FrontendService): listenOn(addr.IP.String(), addr.Port),
+			string(primitives.HistoryService):  listenOn(loopback, ports[0]),
+			string(primitives.MatchingService): listenOn(loopback, ports[1]),
+			string(primitives.WorkerService):   listenOn(loopback, ports[2]),
+		},
+		Archival: config.Archival{
+			History:    config.HistoryArchival{State: "disabled"},
+			Visibility: config.VisibilityArchival{State: "disabled"},
+		},
+		PublicClient:      config.PublicClient{HostPort: addr.String()},
+		NamespaceDefaults: off,
+	}, nil
+}
+
+func listenOn(ip string, port int) config.Service {
+	return config.Service{RPC: config.RPC{GRPCPort: port, BindOnIP: ip}}
+}
+
+func clusterConfig(addr string) *cluster.Config {
+	return &cluster.Config{
+		FailoverVersionIncrement: 10,
+		MasterClusterName:        clusterName,
+		CurrentClusterName:       clusterName,
+		ClusterInformation: map[string]cluster.ClusterInformation{clusterName: {
+			Enabled:                true,
+			InitialFailoverVersion: 1,
+			RPCAddress:             addr,
+			ClusterID:              clusterID,
+		}},
+	}
+}
+
+// staticHosts replaces the membership ring: a ring remembers the members of a
+// killed process and waits for them.
+func staticHosts(conf *config.Config) map[primitives.ServiceName]static.Hosts {
+	hosts := make(map[primitives.ServiceName]static.Hosts, len(conf.Services))
+	for name, service := range conf.Services {
+		rpc := service.RPC
+		hosts[primitives.ServiceName(name)] = static.SingleLocalHost(net.JoinHostPort(rpc.BindOnIP, fmt.Sprint(rpc.GRPCPort)))
+	}
+	return hosts
+}
+
+func dynamicConfig() dynamicconfig.Client {
+	return dynamicconfig.StaticClient{
+		dynamicconfig.TransferProcessorMaxPollRPS.Key():   maxPollRPS,
+		dynamicconfig.TimerProcessorMaxPollRPS.Key():      maxPollRPS,
+		dynamicconfig.VisibilityProcessorMaxPollRPS.Key(): maxPollRPS,
+		// A local server tells nobody that it runs.
+		dynamicconfig.EnableServerVersionCheck.Key(): false,
+	}
+}

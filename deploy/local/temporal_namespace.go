@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+	sqliteschema "go.temporal.io/server/schema/sqlite"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// retention is how long closed workflows stay visible; a run takes days.
+const retention = 90 * 24 * time.Hour
+
+// searchAttributes are what workflows of a run may be found by.
+var searchAttributes = map[string]enumspb.IndexedValueType{
+	"CollabRun":         enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+	"CollabStage":       enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+	"CollabEpoch":       enumspb.INDEXED_VALUE_TYPE_INT,
+	"CollabEnvironment": enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+	"CollabSuccessRate": enumspb.INDEXED_VALUE_TYPE_DOUBLE,
+	"CollabSystem":      enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+}
+
+// createNamespace writes the namespace with its search attributes as one row,
+// before the server starts; it leaves an existing namespace alone.
+func createNamespace(file, name string) error {
+	ns, err := sqliteschema.NewNamespaceConfig(clusterName, name, false, searchAttributes)
+	if err != nil {
+		return err
+	}
+	ns.Detail.Config.Retention = durationpb.New(retention)
+	return sqliteschema.CreateNamespaces(sqliteConfig(file), ns)
+}
+
+// waitNamespace returns when a client can use the namespace: it is described,
+// has all search attributes, and its workflows can be listed by them.
+func waitNamespace(ctx context.Context, addr, name string) error {
+	quiet := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	c, err := client.NewLazyClient(client.Options{
+		HostPort:  addr,
+		Namespace: name,
+		Logger:    sdklog.NewStructuredLogger(quiet),
+	})
+	if err != nil {
+		return fmt.Errorf("build a client: %w", err)
+	}
+	defer c.Close()
+	return until(ctx, "namespace "+name+" is usable", func(ctx context.Context) error {
+		return checkNamespace(ctx, c, name)
+	})
+}
+
+func checkNamespace(ctx context.Context, c client.Client, name string) error {
+	if _, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: name}); err != nil {
+		return fmt.Errorf("describe: %w", err)
+	}
+	if err := ensureSearchAttributes(ctx, c, name); err != nil {
+		return err
+	}
+	for attribute := range searchAttributes {
+		if _, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Namespace: name,
+			PageSize:  1,
+			Query:     attribute + " IS NOT NULL",
+		}); err != nil {
+			return fmt.Errorf("list by %s: %w", attribute, err)
+		}
+	}
+	return nil
+}
+
+// ensureSearchAttributes adds those that an older version of this program did
+// not know.
+func ensureSearchAttributes(ctx context.Context, c client.Client, namespace string) error {
+	have, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	if err != nil {
+		return fmt.Errorf("list the search attributes: %w", err)
+	}
+	missing := map[string]enumspb.IndexedValueType{}
+	for name, want := range searchAttributes {
+		switch got, ok := have.CustomAttributes[name]; {
+		case !ok:
+			missing[name] = want
+		case got != want:
+			what := fmt.Sprintf("search attribute %s has type %s, needed is %s", name, got, want)
+			return &problem{exitData, what, "use another namespace or move the database away", nil}
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
+		Namespace:        namespace,
+		SearchAttributes: missing,
+	})
+	if err != nil {
+		return fmt.Errorf("add search attributes: %w", err)
+	}
+	return nil
+}

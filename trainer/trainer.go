@@ -1,0 +1,65 @@
+// Package trainer is the contract between the system and what updates policies: the embedded trainer (trainer/tiny) or a GPU trainer. It knows only domain.
+package trainer
+
+import (
+	"context"
+
+	"github.com/collabui/collabui/domain"
+)
+
+// Objectives.
+const (
+	SFT = "sft" // raise log π(chosen | prompt)
+	DPO = "dpo" // METHOD.md section 4: preference optimisation
+)
+
+// Job is one update of one policy. Its result is a function of the job alone.
+type Job struct {
+	ID        string // also the name under which checkpoints stand
+	Start     string // digest of the policy to start from; "" draws a new one from Seed
+	Reference string // digest of the reference policy (dpo)
+	Objective string
+	Pairs     []domain.Pair // in their fixed order; sft uses prompt and chosen
+	Params    Params
+	Seed      uint64
+	Workers   int // threads; never changes the result
+}
+
+// Params are the hyper-parameters (METHOD.md section 4, TRAINERS.md 3.2).
+type Params struct {
+	LearningRate float64 `json:"learning_rate" yaml:"learning_rate"` // peak; > 0
+	Warmup       float64 `json:"warmup" yaml:"warmup"`               // share of the steps, 0..1
+	FinalShare   float64 `json:"final_share" yaml:"final_share"`     // of the peak at the end of the cosine, 0..1
+	BatchSize    int     `json:"batch_size" yaml:"batch_size"`
+	Passes       int     `json:"passes" yaml:"passes"` // over the data set
+	Beta         float64 `json:"beta" yaml:"beta"`
+	Ftx          float64 `json:"ftx" yaml:"ftx"`
+	WeightDecay  float64 `json:"weight_decay" yaml:"weight_decay"`
+}
+
+// Progress is told now and then while a job runs.
+type Progress func(p Point)
+
+// Point is one optimiser step's figures, means over its batch.
+type Point struct {
+	Step     int     `json:"step"`
+	Steps    int     `json:"steps"`
+	Loss     float64 `json:"loss"`
+	Margin   float64 `json:"margin,omitempty"`
+	Accuracy float64 `json:"accuracy,omitempty"`
+}
+
+// Policy is the result of a job.
+type Policy struct {
+	Digest       string  `json:"digest"`        // of the checkpoint file, by which it is stored and served
+	TensorDigest string  `json:"tensor_digest"` // of the parameters alone
+	Steps        int     `json:"steps"`
+	Curve        []Point `json:"curve"`
+	Skipped      int     `json:"skipped"` // pairs that the trainer cannot express
+}
+
+// Trainer updates policies. Train is idempotent on the job's ID: a finished job returns its policy, one half done resumes. A trainer that cannot
+// honour a job (an unknown objective, a reference it does not have) refuses it with an invalid fault.
+type Trainer interface {
+	Train(ctx context.Context, j Job, p Progress) (Policy, error)
+}
