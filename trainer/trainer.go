@@ -23,6 +23,8 @@ type Job struct {
 	Params    Params
 	Seed      uint64
 	Workers   int // threads; never changes the result
+	Until     int // stop behind this optimiser step and give the policy reached; 0 means all passes
+	Every     int // optimiser steps between checkpoints; 0 means the trainer's default
 }
 
 // Params are the hyper-parameters (METHOD.md section 4, TRAINERS.md 3.2).
@@ -62,4 +64,21 @@ type Policy struct {
 // honour a job (an unknown objective, a reference it does not have) refuses it with an invalid fault.
 type Trainer interface {
 	Train(ctx context.Context, j Job, p Progress) (Policy, error)
+}
+
+// Probe compares a policy with its parent on prompts of its own data set.
+type Probe struct {
+	Prompts      int            `json:"prompts"`
+	KL           float64        `json:"kl"`            // mean of log π − log π_parent on answers sampled from π, in nats
+	KLBase       float64        `json:"kl_base"`       // the same against the base policy
+	LogprobDelta float64        `json:"logprob_delta"` // mean change of log π(chosen)
+	Entropy      float64        `json:"entropy"`       // −mean log π of the sampled answers, in nats
+	ParseRate    float64        `json:"parse_rate"`
+	Length       float64        `json:"length"`  // mean characters of the sampled answers
+	Actions      map[string]int `json:"actions"` // sampled action types
+}
+
+// Prober is an optional capability of a trainer.
+type Prober interface {
+	Probe(ctx context.Context, policy, parent, base string, pairs []domain.Pair, seed uint64) (Probe, error)
 }

@@ -20,10 +20,10 @@ const (
 
 // environment plays episodes in one tab, which it keeps between episodes.
 type environment struct {
-	suite  *Suite
-	slot   int
-	tab    *browser.Tab
-	closed bool
+	suite   *Suite
+	place   *place
+	closed  bool
+	spoiled bool // an error left the tab in an unknown state
 
 	task  domain.Task
 	steps int
@@ -51,13 +51,14 @@ func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 	if err := known(t); err != nil {
 		return envadapters.Transition{}, err
 	}
-	if e.tab == nil {
-		tab, err := e.suite.browsers[e.slot].Tab(ctx, e.suite.url)
+	if e.place.tab == nil {
+		tab, err := e.place.browser.Tab(ctx, e.suite.url)
 		if err != nil {
 			return envadapters.Transition{}, err
 		}
-		e.tab = tab
+		e.place.tab, e.place.played = tab, 0
 	}
+	e.place.played++
 	e.task, e.steps, e.ended, e.said = t, 0, false, false
 	if err := e.eval(ctx, fmt.Sprintf("kit.reset(%s, %s, '%d')", quote(t.Template), quote(t.Split), t.Seed)); err != nil {
 		return envadapters.Transition{}, err
@@ -78,10 +79,13 @@ func known(t domain.Task) error {
 	return fault.New(fault.Invalid, "webtasks has no template %q in split %q", t.Template, t.Split)
 }
 
+func (e *environment) tab() *browser.Tab { return e.place.tab }
+
 // eval evaluates an expression that gives a pageState and keeps it.
 func (e *environment) eval(ctx context.Context, expr string) error {
 	var p pageState
-	if err := e.tab.Eval(ctx, expr, &p); err != nil {
+	if err := e.tab().Eval(ctx, expr, &p); err != nil {
+		e.spoiled = true
 		return err
 	}
 	e.page = p
@@ -95,6 +99,7 @@ func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Tr
 	e.steps++
 	invalid, err := e.act(ctx, a)
 	if err != nil {
+		e.spoiled = true
 		return envadapters.Transition{}, err
 	}
 	if err := e.eval(ctx, "kit.observe()"); err != nil {
@@ -125,15 +130,15 @@ func (e *environment) act(ctx context.Context, a domain.Action) (invalid string,
 		e.said = a.GoalStatus == domain.StatusComplete
 		return "", nil
 	case domain.ActionAnswer:
-		return "", e.tab.Eval(ctx, "kit.answer("+quote(a.Text)+")", nil)
+		return "", e.tab().Eval(ctx, "kit.answer("+quote(a.Text)+")", nil)
 	case domain.ActionEnter:
-		return "", e.then(ctx, e.tab.Enter(ctx))
+		return "", e.then(ctx, e.tab().Enter(ctx))
 	case domain.ActionBack:
-		return "", e.tab.Eval(ctx, "kit.back()", nil)
+		return "", e.tab().Eval(ctx, "kit.back()", nil)
 	case domain.ActionScroll, domain.ActionSwipe:
 		return "", e.scroll(ctx, a)
 	case domain.ActionWait:
-		return "", e.tab.Advance(ctx, time.Second)
+		return "", e.tab().Advance(ctx, time.Second)
 	case domain.ActionNone:
 		return "", nil
 	case domain.ActionHome, domain.ActionOpenApp:
@@ -147,13 +152,13 @@ func (e *environment) touch(ctx context.Context, a domain.Action, x, y float64) 
 	if a.Type == domain.ActionLongPress {
 		hold = holdTime
 	}
-	err := e.tab.Press(ctx, x, y, 1, hold)
+	err := e.tab().Press(ctx, x, y, 1, hold)
 	if err == nil && a.Type == domain.ActionDoubleTap {
-		err = e.tab.Press(ctx, x, y, 2, 0)
+		err = e.tab().Press(ctx, x, y, 2, 0)
 	}
 	if err == nil && a.Type == domain.ActionInputText {
-		if err = e.tab.Eval(ctx, "document.activeElement.select && document.activeElement.select()", nil); err == nil {
-			err = e.tab.Insert(ctx, a.Text)
+		if err = e.tab().Eval(ctx, "document.activeElement.select && document.activeElement.select()", nil); err == nil {
+			err = e.tab().Insert(ctx, a.Text)
 		}
 	}
 	return e.then(ctx, err)
@@ -164,7 +169,7 @@ func (e *environment) then(ctx context.Context, err error) error {
 	if err != nil {
 		return err
 	}
-	return e.tab.Advance(ctx, settle)
+	return e.tab().Advance(ctx, settle)
 }
 
 // scroll moves by three quarters of the screen. A swipe moves the finger, so the content goes the other way.
@@ -173,7 +178,7 @@ func (e *environment) scroll(ctx context.Context, a domain.Action) error {
 	if a.Type == domain.ActionSwipe {
 		d = [2]float64{-d[0], -d[1]}
 	}
-	return e.then(ctx, e.tab.Wheel(ctx, d[0]*browser.Width*0.75, d[1]*browser.Height*0.75))
+	return e.then(ctx, e.tab().Wheel(ctx, d[0]*browser.Width*0.75, d[1]*browser.Height*0.75))
 }
 
 // success: apps need the state and the agent's own word, widgets end by themselves.
@@ -191,17 +196,18 @@ func (e *environment) Score(context.Context) (envadapters.Score, error) {
 func (e *environment) Right() []domain.Action { return e.page.Right }
 
 // Screenshot gives the current screen as PNG.
-func (e *environment) Screenshot(ctx context.Context) ([]byte, error) { return e.tab.Screenshot(ctx) }
+func (e *environment) Screenshot(ctx context.Context) ([]byte, error) { return e.tab().Screenshot(ctx) }
 
 func (e *environment) Close(context.Context) {
 	if e.closed {
 		return
 	}
 	e.closed = true
-	if e.tab != nil {
-		e.tab.Close()
+	if p := e.place; p.tab != nil && (e.spoiled || p.played >= recycleAfter) {
+		p.tab.Close()
+		p.tab = nil
 	}
-	e.suite.free <- e.slot
+	e.suite.free <- e.place
 }
 
 func quote(s string) string {

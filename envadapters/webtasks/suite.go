@@ -30,8 +30,18 @@ type Suite struct {
 	url      string
 	server   *http.Server
 	browsers []*browser.Browser
-	free     chan int // index of the browser whose tab is free
+	free     chan *place
 }
+
+// place is room for one episode: a tab of one browser, kept between episodes while it is sound.
+type place struct {
+	browser *browser.Browser
+	tab     *browser.Tab
+	played  int
+}
+
+// recycleAfter bounds what a page may leak.
+const recycleAfter = 500
 
 var templates = sync.OnceValues(list)
 
@@ -47,19 +57,19 @@ func New(browsers, tabs int) (*Suite, error) {
 	if err != nil {
 		return nil, fault.New(fault.Transient, "listen for the webtasks pages: %w", err)
 	}
-	s := &Suite{url: "http://" + l.Addr().String() + "/pages/index.html", free: make(chan int, browsers*tabs)}
+	s := &Suite{url: "http://" + l.Addr().String() + "/pages/index.html", free: make(chan *place, browsers*tabs)}
 	mux := http.NewServeMux()
 	mux.Handle("/pages/", http.FileServerFS(pages))
 	mux.HandleFunc("/pages/font.ttf", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(goregular.TTF) })
 	s.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	go func() { _ = s.server.Serve(l) }()
-	for t := 0; t < tabs; t++ {
-		for b := 0; b < browsers; b++ {
-			s.free <- b
-		}
-	}
 	for range browsers {
 		s.browsers = append(s.browsers, &browser.Browser{})
+	}
+	for range tabs {
+		for _, b := range s.browsers {
+			s.free <- &place{browser: b}
+		}
 	}
 	return s, nil
 }
@@ -91,8 +101,8 @@ func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
 // Open gives an environment with a tab of its own.
 func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
 	select {
-	case b := <-s.free:
-		return &environment{suite: s, slot: b}, nil
+	case p := <-s.free:
+		return &environment{suite: s, place: p}, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}

@@ -32,7 +32,7 @@ func TestTemplateTableIsThePages(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got, want []templateInfo
-	if err := e.tab.Eval(t.Context(), "kit.list()", &got); err != nil {
+	if err := e.tab().Eval(t.Context(), "kit.list()", &got); err != nil {
 		t.Fatal(err)
 	}
 	raw, _ := pages.ReadFile("pages/templates.json")

@@ -15,7 +15,7 @@ import (
 )
 
 // checkpointEvery is the number of optimiser steps between checkpoints.
-const checkpointEvery = 50
+const checkpointEvery = 50 // by default
 
 // Trainer trains policies that stand in a bucket as blobs.
 type Trainer struct {
@@ -64,12 +64,19 @@ func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) 
 	if total == 0 {
 		return trainer.Policy{}, fault.New(fault.Invalid, "job %s: %d usable pairs are fewer than a batch of %d", j.ID, len(s.ex), j.Params.BatchSize)
 	}
-	if err := t.resume(ctx, s, total); err != nil {
+	end, every := total, checkpointEvery
+	if j.Until > 0 {
+		end = min(end, j.Until)
+	}
+	if j.Every > 0 {
+		every = j.Every
+	}
+	if err := t.resume(ctx, s, end, every); err != nil {
 		return trainer.Policy{}, err
 	}
 	tr := &tinylm.Trainer{M: s.model, Opt: s.opt, Workers: j.Workers}
 	tr.Opt.WeightDecay = j.Params.WeightDecay
-	for s.step < total {
+	for s.step < end {
 		if err := ctx.Err(); err != nil {
 			return trainer.Policy{}, err
 		}
@@ -83,7 +90,7 @@ func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) 
 			return trainer.Policy{}, fault.New(fault.Fatal, "job %s: loss is not a number at step %d", j.ID, s.step)
 		}
 		p(pt)
-		if s.step%checkpointEvery == 0 && s.step < total {
+		if s.step%every == 0 && s.step < total {
 			s.opt = tr.Opt
 			if err := t.save(ctx, s); err != nil {
 				return trainer.Policy{}, err
@@ -94,7 +101,7 @@ func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) 
 	if err != nil {
 		return trainer.Policy{}, err
 	}
-	s.out.Digest, s.out.TensorDigest, s.out.Steps = ref.SHA256, s.model.TensorDigest(), total
+	s.out.Digest, s.out.TensorDigest, s.out.Steps = ref.SHA256, s.model.TensorDigest(), s.step
 	return s.out, nil
 }
 
@@ -183,11 +190,11 @@ func (t *Trainer) save(ctx context.Context, s *state) error {
 }
 
 // resume puts the newest complete checkpoint into s.
-func (t *Trainer) resume(ctx context.Context, s *state, total int) error {
+func (t *Trainer) resume(ctx context.Context, s *state, end, every int) error {
 	if t.CheckpointKey == nil {
 		return nil
 	}
-	for step := (total - 1) / checkpointEvery * checkpointEvery; step > 0; step -= checkpointEvery {
+	for step := end / every * every; step > 0; step -= every {
 		c, _, err := store.Read[checkpoint](ctx, t.Bucket, t.CheckpointKey(s.job.ID, step))
 		if err != nil {
 			continue // not written, or not whole: an earlier one serves as well

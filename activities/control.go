@@ -1,0 +1,271 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/internal/failpoint"
+	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// Control plans, commits and concludes. Its activities only read and write the store.
+type Control struct{ *Deps }
+
+// Plan is where a run stands, read from the store alone.
+type Plan struct {
+	Environment string
+	Agents      int
+	Epochs      int
+	Slots       int
+	Committed   int  // the newest committed epoch
+	HasBase     bool // stage 1 is over
+	Ended       bool
+	EvalEvery   int
+	MaxChunks   int
+	Demos       int
+	Val         int
+	FailedShare float64
+	TopP        float64
+	StopLow     float64
+}
+
+// PlanRun tells where to begin: a run whose Temporal data is lost goes on from its newest commit.
+func (c *Control) PlanRun(ctx context.Context, run string) (Plan, error) {
+	s, err := c.spec(ctx, run)
+	if err != nil {
+		return done(Plan{}, err)
+	}
+	p := Plan{Environment: s.Environment, Agents: s.Agents, Epochs: s.Epochs, Slots: s.Slots, EvalEvery: s.Evaluation.Every, MaxChunks: s.FineTune.MaxChunks,
+		Demos: s.FineTune.Demonstrations, Val: s.Evaluation.Val, FailedShare: s.FailedShare, TopP: s.Decoding.TopP, StopLow: s.FineTune.StopLow}
+	if p.HasBase, err = has(ctx, c.Bucket, store.BaseKey(run)); err != nil {
+		return done(p, err)
+	}
+	if p.Ended, err = has(ctx, c.Bucket, store.EndKey(run)); err != nil {
+		return done(p, err)
+	}
+	for p.Committed < s.Epochs {
+		ok, err := has(ctx, c.Bucket, store.EpochKey(run, p.Committed+1))
+		if err != nil || !ok {
+			return done(p, err)
+		}
+		p.Committed++
+	}
+	return p, nil
+}
+
+func has(ctx context.Context, b store.Bucket, key string) (bool, error) {
+	_, err := b.Get(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// EpochID names an epoch of a run.
+type EpochID struct {
+	Run   string
+	Epoch int
+}
+
+// EpochPlan is what the workflow needs of topology and slots.
+type EpochPlan struct {
+	Slots    int
+	Topology string // for the summary
+}
+
+// PlanEpoch records E_k and the slots of an epoch. Both follow from the specification alone.
+func (c *Control) PlanEpoch(ctx context.Context, id EpochID) (EpochPlan, error) {
+	s, err := c.spec(ctx, id.Run)
+	if err != nil {
+		return done(EpochPlan{}, err)
+	}
+	topo, err := c.topology(ctx, s, id.Epoch)
+	if err != nil {
+		return done(EpochPlan{}, err)
+	}
+	slots, _, err := store.RecordOnce(ctx, c.Bucket, store.SlotsKey(id.Run, id.Epoch), func() (record.Slots, error) {
+		sys, _, err := c.system(ctx, id.Run, id.Epoch, s.Agents)
+		if err != nil {
+			return record.Slots{}, err
+		}
+		suite, err := c.suite(s.Environment)
+		if err != nil {
+			return record.Slots{}, err
+		}
+		out := record.Slots{Epoch: id.Epoch, System: sys}
+		for n := range s.Slots {
+			slot, err := drawSlot(s, suite, id.Epoch, n+1, 0)
+			if err != nil {
+				return out, err
+			}
+			out.Slots = append(out.Slots, slot)
+		}
+		return out, nil
+	})
+	return done(EpochPlan{Slots: len(slots.Slots), Topology: fmt.Sprint(topo.Edges)}, err)
+}
+
+func (c *Control) topology(ctx context.Context, s spec.Spec, epoch int) (domain.Topology, error) {
+	t, _, err := store.RecordOnce(ctx, c.Bucket, store.TopologyKey(s.Name, epoch), func() (domain.Topology, error) {
+		if s.Edges == "none" {
+			return domain.Topology{Agents: s.Agents, Edges: [][2]int{}}, nil
+		}
+		if !s.EdgeUpdate {
+			return domain.RandomTopology(s.Seed, 1, s.Agents, nil), nil
+		}
+		var prev *domain.Topology
+		if epoch > 1 {
+			p, _, err := store.Read[domain.Topology](ctx, c.Bucket, store.TopologyKey(s.Name, epoch-1))
+			if err != nil {
+				return p, err
+			}
+			prev = &p
+		}
+		return domain.RandomTopology(s.Seed, epoch, s.Agents, prev), nil
+	})
+	return t, err
+}
+
+// drawSlot draws slot n of an epoch, or its replacement r, from (seed, epoch, n, r): known beforehand, so completion order changes nothing.
+// Templates come in turn, in an order drawn for the epoch, so that every template has its share.
+func drawSlot(s spec.Spec, suite envadapters.Suite, epoch, n, r int) (domain.Slot, error) {
+	ts, err := suite.Templates(domain.SplitTrain)
+	if err != nil {
+		return domain.Slot{}, err
+	}
+	if len(ts) == 0 {
+		return domain.Slot{}, fault.New(fault.Invalid, "environment %q has no training templates", s.Environment)
+	}
+	order := domain.Rand(s.Seed, "templates", epoch).Perm(len(ts))
+	t := ts[order[(n-1+r)%len(ts)]]
+	return domain.Slot{Epoch: epoch, Number: n, Replacement: r, Seed: domain.Seed(s.Seed, "calls", epoch, n, r),
+		Task: domain.Task{Suite: s.Environment, Template: t.Name, Split: domain.SplitTrain, Seed: domain.Seed(s.Seed, "task", epoch, n, r), MaxSteps: t.MaxSteps}}, nil
+}
+
+// EpochSummary is a committed epoch in a few figures.
+type EpochSummary struct {
+	Epoch    int
+	Rollouts float64 // success rate of the sampling policies on training tasks
+	Pairs    int
+	Val      float64 // -1: not evaluated
+	Digest   string
+	Failed   int
+}
+
+// Commit writes epoch.json: the epoch exists when it does. All parts are read back and hashed in slot order.
+func (c *Control) Commit(ctx context.Context, id EpochID) (EpochSummary, error) {
+	e, _, err := store.RecordOnce(ctx, c.Bucket, store.EpochKey(id.Run, id.Epoch), func() (record.Epoch, error) {
+		failpoint.Hit("commit")
+		return c.assemble(ctx, id)
+	})
+	sum := EpochSummary{Epoch: e.Number, Rollouts: e.Rollouts.Rate, Pairs: e.Pairs, Val: -1, Digest: e.Digest, Failed: e.FailedAll}
+	if e.Val != nil {
+		sum.Val = e.Val.Rate
+	}
+	if err == nil {
+		c.emit(id.Run, map[string]any{"event": "epoch", "epoch": id.Epoch, "rollouts": sum.Rollouts, "pairs": sum.Pairs, "val": sum.Val, "digest": sum.Digest})
+	}
+	return done(sum, err)
+}
+
+func (c *Control) assemble(ctx context.Context, id EpochID) (record.Epoch, error) {
+	s, err := c.spec(ctx, id.Run)
+	if err != nil {
+		return record.Epoch{}, err
+	}
+	e := record.Epoch{Number: id.Epoch}
+	parts := record.EpochParts{}
+	topo, ref, err := store.Read[domain.Topology](ctx, c.Bucket, store.TopologyKey(id.Run, id.Epoch))
+	if err != nil {
+		return e, err
+	}
+	slots, slotsRef, err := store.Read[record.Slots](ctx, c.Bucket, store.SlotsKey(id.Run, id.Epoch))
+	if err != nil {
+		return e, err
+	}
+	e.Topology, e.Slots, parts.Topology, parts.Slots = ref, slotsRef, topo, slots.Slots
+	if e.Parent, parts.Parent, err = c.parent(ctx, id); err != nil {
+		return e, err
+	}
+	n := len(slots.Slots)
+	e.Episodes, parts.Episodes = make([]record.SlotRefs, n), make([]string, n)
+	parts.Labels, parts.Pairs = make([][]domain.Credit, n), make([][]domain.Pair, n)
+	wins, failed := make([]bool, n), make([]bool, n)
+	err = parallel(ctx, n, 8, func(ctx context.Context, i int) error {
+		ep, epRef, err := PlayedEpisode(ctx, c.Bucket, id.Run, id.Epoch, i+1)
+		if err != nil {
+			return err
+		}
+		e.Episodes[i] = record.SlotRefs{Slot: i + 1, Episode: epRef}
+		parts.Episodes[i], wins[i], failed[i] = ep.Digest, ep.Outcome.Success, ep.Failed != ""
+		if ep.Failed != "" {
+			return nil
+		}
+		cr, crRef, err := store.Read[record.Credits](ctx, c.Bucket, store.CreditKey(id.Run, id.Epoch, i+1))
+		if err != nil {
+			return err
+		}
+		ps, psRef, err := store.Read[record.Pairs](ctx, c.Bucket, store.PairsKey(id.Run, id.Epoch, i+1))
+		e.Episodes[i].Credit, e.Episodes[i].Pairs = crRef, psRef
+		parts.Labels[i], parts.Pairs[i] = cr.Steps, ps.Pairs
+		return err
+	})
+	if err != nil {
+		return e, err
+	}
+	k := 0
+	for i := range n {
+		if wins[i] {
+			k++
+		}
+		if failed[i] {
+			e.FailedAll++
+		}
+		e.Pairs += len(parts.Pairs[i])
+	}
+	e.Rollouts = record.NewResult("rollouts", domain.SplitTrain, k, n-e.FailedAll, e.FailedAll, "training")
+	e.System.Version = id.Epoch
+	for a := range s.Agents {
+		u, uRef, err := store.Read[record.Update](ctx, c.Bucket, store.AgentKey(id.Run, id.Epoch, a, "update"))
+		if err != nil {
+			return e, err
+		}
+		e.Updates, e.System.Policies, parts.Tensors = append(e.Updates, uRef), append(e.System.Policies, u.Policy), append(parts.Tensors, u.Policy.Tensor)
+	}
+	if v, _, err := store.Read[record.Result](ctx, c.Bucket, store.EvalKey(id.Run, EvalID(id.Epoch, TrainedName(s.Agents), domain.SplitVal), "result")); err == nil {
+		e.Val = &v
+	} else if !errors.Is(err, store.ErrNotFound) {
+		return e, err
+	}
+	e.Digest = record.Digest(parts)
+	return e, nil
+}
+
+// parent gives the commit before, or the base policy, and the digest to chain.
+func (c *Control) parent(ctx context.Context, id EpochID) (store.Ref, string, error) {
+	if id.Epoch > 1 {
+		p, ref, err := store.Read[record.Epoch](ctx, c.Bucket, store.EpochKey(id.Run, id.Epoch-1))
+		return ref, p.Digest, err
+	}
+	b, ref, err := store.Read[record.Base](ctx, c.Bucket, store.BaseKey(id.Run))
+	return ref, b.Policy.Tensor, err
+}
+
+// PlayedEpisode finds the episode of a slot's last attempt.
+func PlayedEpisode(ctx context.Context, b store.Bucket, run string, epoch, slot int) (record.Episode, store.Ref, error) {
+	for k := 1; ; k++ {
+		e, ref, err := store.Read[record.Episode](ctx, b, store.AttemptKey(run, epoch, slot, k, "episode"))
+		if !errors.Is(err, store.ErrNotFound) {
+			return e, ref, err
+		}
+		if ok, voidErr := has(ctx, b, store.AttemptKey(run, epoch, slot, k, "void")); voidErr != nil || !ok {
+			return e, ref, errors.Join(err, voidErr)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+// Package activities holds the effects of a run, each recorded once: they may run twice, at once or half. It knows the environments, models, trainers
+// and the store; it must not import workflows.
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/system"
+	"github.com/collabui/collabui/trainer"
+)
+
+// Deps are what activities work with. Fields that a worker's roles do not need may be nil.
+type Deps struct {
+	Bucket  store.Bucket
+	Chat    system.Chat
+	Load    func(ctx context.Context, policy string) error // publishes a policy to the server
+	Suites  map[string]envadapters.Suite
+	Trainer trainer.Trainer
+	Render  func(domain.Action) (string, error)    // the wording of demonstrations
+	Emit    func(run string, event map[string]any) // live progress; may lose events
+	Threads int                                    // of one update
+
+	mu    sync.Mutex
+	specs map[string]spec.Spec
+}
+
+// spec reads a run's resolved specification; it is written once, so it is kept.
+func (d *Deps) spec(ctx context.Context, run string) (spec.Spec, error) {
+	d.mu.Lock()
+	s, ok := d.specs[run]
+	d.mu.Unlock()
+	if ok {
+		return s, nil
+	}
+	s, _, err := store.Read[spec.Spec](ctx, d.Bucket, store.SpecKey(run))
+	if err != nil {
+		return s, fmt.Errorf("specification of run %q: %w", run, err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.specs == nil {
+		d.specs = map[string]spec.Spec{}
+	}
+	d.specs[run] = s
+	return s, nil
+}
+
+func (d *Deps) suite(name string) (envadapters.Suite, error) {
+	s, ok := d.Suites[name]
+	if !ok {
+		return nil, fault.New(fault.Invalid, "this worker has no environment %q", name)
+	}
+	return s, nil
+}
+
+func (d *Deps) emit(run string, event map[string]any) {
+	if d.Emit != nil {
+		d.Emit(run, event)
+	}
+}
+
+// system gives the system that rolls out in an epoch: that of the commit before, or the base policy n times.
+func (d *Deps) system(ctx context.Context, run string, epoch int, agents int) (record.System, store.Ref, error) {
+	if epoch > 1 {
+		e, ref, err := store.Read[record.Epoch](ctx, d.Bucket, store.EpochKey(run, epoch-1))
+		return e.System, ref, err
+	}
+	b, ref, err := store.Read[record.Base](ctx, d.Bucket, store.BaseKey(run))
+	s := record.System{}
+	for range agents {
+		s.Policies = append(s.Policies, b.Policy)
+	}
+	return s, ref, err
+}
+
+// retryable says once, for the whole system, which kinds of fault another try can help.
+func retryable(k fault.Kind) bool {
+	switch k {
+	case fault.Invalid, fault.Corrupt, fault.Fatal:
+		return false
+	}
+	return true
+}
+
+// done maps an activity's error to Temporal: its kind is the error's type, and retries follow from the kind.
+func done[T any](v T, err error) (T, error) {
+	var canceled *temporal.CanceledError
+	if err == nil || errors.As(err, &canceled) || errors.Is(err, context.Canceled) {
+		return v, err
+	}
+	k := fault.KindOf(err)
+	o := temporal.ApplicationErrorOptions{NonRetryable: !retryable(k), Cause: err}
+	if k == fault.Throttled {
+		o.NextRetryDelay = 5 * time.Second
+	}
+	return v, temporal.NewApplicationErrorWithOptions(err.Error(), string(k), o)
+}
+
+// heartbeatEvery is well below the heartbeat timeout of 10 s.
+const heartbeatEvery = 2 * time.Second
+
+// heartbeat beats from its own goroutine until stop is called, with the newest details.
+func heartbeat(ctx context.Context) (say func(string), stop func()) {
+	var mu sync.Mutex
+	detail := "started"
+	end := make(chan struct{})
+	activity.RecordHeartbeat(ctx, detail)
+	go func() {
+		t := time.NewTicker(heartbeatEvery)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				mu.Lock()
+				d := detail
+				mu.Unlock()
+				activity.RecordHeartbeat(ctx, d)
+			case <-end:
+				return
+			}
+		}
+	}()
+	return func(s string) { mu.Lock(); detail = s; mu.Unlock() }, func() { close(end) }
+}
+
+// parallel runs f for 0..n-1 on a few goroutines and gives the first error.
+func parallel(ctx context.Context, n, width int, f func(context.Context, int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next := make(chan int, n)
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	var wg sync.WaitGroup
+	for range min(width, n) {
+		wg.Go(func() {
+			for i := range next {
+				if ctx.Err() != nil {
+					return
+				}
+				if err := f(ctx, i); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}

@@ -1,0 +1,198 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/system"
+	"github.com/collabui/collabui/trainer"
+)
+
+// DemoBatch is the number of expert episodes per activity.
+const DemoBatch = 40
+
+// Batch names a range of a run's tasks.
+type Batch struct {
+	Run  string
+	From int
+	To   int // exclusive
+}
+
+// Demonstrate lets the environment's expert play training tasks and records prompt and answer of every step. A share of prompts carries messages, half of
+// them wrong, because messages never seen in stage 1 hurt at first (METHOD.md section 3).
+func (r *Rollouts) Demonstrate(ctx context.Context, b Batch) (int, error) {
+	say, stop := heartbeat(ctx)
+	defer stop()
+	d, _, err := store.RecordOnce(ctx, r.Bucket, store.FineTuneKey(b.Run, "demonstrations", b.From), func() (record.Demonstrations, error) {
+		s, err := r.spec(ctx, b.Run)
+		if err != nil {
+			return record.Demonstrations{}, err
+		}
+		suite, err := r.suite(s.Environment)
+		if err != nil {
+			return record.Demonstrations{}, err
+		}
+		env, err := suite.Open(ctx)
+		if err != nil {
+			return record.Demonstrations{}, err
+		}
+		defer env.Close(context.WithoutCancel(ctx))
+		out := record.Demonstrations{From: b.From, Pairs: []domain.Pair{}}
+		for i := b.From; i < b.To; i++ {
+			say(fmt.Sprintf("demonstration %d", i))
+			slot, err := drawSlot(s, suite, 0, i+1, 0)
+			if err != nil {
+				return out, err
+			}
+			ps, err := r.demonstrate(ctx, s, env, slot)
+			if err != nil {
+				return out, err
+			}
+			out.Pairs = append(out.Pairs, ps...)
+		}
+		return out, nil
+	})
+	return done(len(d.Pairs), err)
+}
+
+func (r *Rollouts) demonstrate(ctx context.Context, s spec.Spec, env envadapters.Environment, slot domain.Slot) ([]domain.Pair, error) {
+	judge, ok := env.(envadapters.Judge)
+	if !ok {
+		return nil, fault.New(fault.Invalid, "environment %q has no expert", s.Environment)
+	}
+	rng := domain.Rand(slot.Seed, "demonstration")
+	tr, err := env.Reset(ctx, slot.Task)
+	if err != nil {
+		return nil, err
+	}
+	goal, history, out := tr.Goal, []string(nil), []domain.Pair(nil)
+	for n := 1; ; n++ {
+		right := judge.Right()
+		if len(right) == 0 {
+			return out, nil
+		}
+		a := right[rng.IntN(len(right))]
+		text, err := r.Render(a)
+		if err != nil {
+			return nil, fault.As(fault.Invalid, err)
+		}
+		own, peers := r.messages(s, rng, text, tr.Observation)
+		v := system.View{Goal: goal, History: history, Observation: tr.Observation}
+		out = append(out, domain.Pair{Slot: slot.Number, Step: n, Template: slot.Task.Template, Prompt: system.Prompt(v, own, peers), Chosen: text, Weight: 1, Source: "expert"})
+		before := tr.Observation
+		if tr, err = env.Step(ctx, a); err != nil {
+			return nil, err
+		}
+		history = append(history, system.Summarise(n, a, before, tr.Invalid))
+		if tr.Terminated || tr.Truncated {
+			return out, nil
+		}
+	}
+}
+
+// messages makes up own and peers' words for a share of prompts; half of them are wrong.
+func (r *Rollouts) messages(s spec.Spec, rng *rand.Rand, right string, o domain.Observation) (own string, peers []system.Message) {
+	if rng.Float64() >= s.FineTune.MessageShare {
+		return "", nil
+	}
+	word := func() string {
+		if rng.Float64() < 0.5 {
+			return right
+		}
+		return r.wrong(rng, o)
+	}
+	if rng.Float64() < 0.6 {
+		own = word()
+	}
+	for p := range rng.IntN(s.Agents) {
+		peers = append(peers, system.Message{Agent: p, Text: word()})
+	}
+	return own, peers
+}
+
+// wrong is a random answer; now and then it is right by chance, as a peer's may be.
+func (r *Rollouts) wrong(rng *rand.Rand, o domain.Observation) string {
+	var shown []int
+	for _, e := range o.Elements {
+		if e.Shown() {
+			shown = append(shown, e.Index)
+		}
+	}
+	a := domain.Action{Type: domain.ActionStatus, GoalStatus: domain.StatusComplete}
+	if len(shown) > 0 && rng.Float64() < 0.8 {
+		a = domain.Action{Type: domain.ActionClick}.At(shown[rng.IntN(len(shown))])
+	}
+	text, err := r.Render(a)
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+// ChunkID names a piece of stage 1, from 1.
+type ChunkID struct {
+	Run   string
+	Chunk int
+}
+
+// TrainChunk continues stage 1 by one chunk of optimiser steps. The chunks are stations of one job, each resumed from the one before.
+func (g *GPU) TrainChunk(ctx context.Context, id ChunkID) (record.Chunk, error) {
+	say, stop := heartbeat(ctx)
+	defer stop()
+	c, _, err := store.RecordOnce(ctx, g.Bucket, store.FineTuneKey(id.Run, "chunks", id.Chunk), func() (record.Chunk, error) {
+		s, err := g.spec(ctx, id.Run)
+		if err != nil {
+			return record.Chunk{}, err
+		}
+		var pairs []domain.Pair
+		for from := 0; from < s.FineTune.Demonstrations; from += DemoBatch {
+			d, _, err := store.Read[record.Demonstrations](ctx, g.Bucket, store.FineTuneKey(id.Run, "demonstrations", from))
+			if err != nil {
+				return record.Chunk{}, err
+			}
+			pairs = append(pairs, d.Pairs...)
+		}
+		steps := id.Chunk * s.FineTune.ChunkSteps
+		job := trainer.Job{ID: store.RunPrefix(id.Run) + "finetune/job", Objective: trainer.SFT, Pairs: pairs, Params: s.FineTune.Train, Seed: domain.Seed(s.Seed, "finetune"),
+			Workers: g.Threads, Until: steps, Every: s.FineTune.ChunkSteps}
+		got, err := g.Trainer.Train(ctx, job, func(p trainer.Point) { say(fmt.Sprintf("step %d, loss %.3f", p.Step, p.Loss)) })
+		if err != nil {
+			return record.Chunk{}, err
+		}
+		return record.Chunk{Number: id.Chunk, Steps: got.Steps, Policy: record.Policy{Digest: got.Digest, Tensor: got.TensorDigest}, Loss: got.Curve[len(got.Curve)-1].Loss}, nil
+	})
+	if err == nil {
+		err = g.Load(ctx, c.Policy.Digest)
+	}
+	return done(c, err)
+}
+
+// BaseChoice is the end of stage 1 as the workflow saw it.
+type BaseChoice struct {
+	Run   string
+	Chunk int
+	Why   string
+	Curve []record.EvalPoint
+}
+
+// CommitBase writes base.json.
+func (c *Control) CommitBase(ctx context.Context, b BaseChoice) (record.Policy, error) {
+	base, _, err := store.RecordOnce(ctx, c.Bucket, store.BaseKey(b.Run), func() (record.Base, error) {
+		s, err := c.spec(ctx, b.Run)
+		if err != nil {
+			return record.Base{}, err
+		}
+		chunk, ref, err := store.Read[record.Chunk](ctx, c.Bucket, store.FineTuneKey(b.Run, "chunks", b.Chunk))
+		rate := b.Curve[len(b.Curve)-1].Rate
+		return record.Base{Policy: chunk.Policy, Chunk: ref, Curve: b.Curve, InBand: rate >= s.FineTune.StopLow && rate <= s.FineTune.StopHigh, StoppedBy: b.Why}, err
+	})
+	c.emit(b.Run, map[string]any{"event": "base", "policy": base.Policy.Digest, "in_band": base.InBand, "stopped_by": base.StoppedBy})
+	return done(base.Policy, err)
+}

@@ -1,0 +1,187 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/credit"
+	"github.com/collabui/collabui/internal/failpoint"
+	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/trainer"
+)
+
+// GPU updates policies. With the embedded trainer it needs no GPU.
+type GPU struct{ *Deps }
+
+// AgentID names one agent's update.
+type AgentID struct {
+	Run   string
+	Epoch int
+	Agent int
+}
+
+// Updated is an update in a few figures.
+type Updated struct {
+	Pairs int
+	Steps int
+	Kept  string // why the parent policy was kept
+	KL    float64
+}
+
+// Update is the preference optimisation of one agent: data set, training, gates. Each is recorded; training resumes from its checkpoints.
+func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
+	say, stop := heartbeat(ctx)
+	defer stop()
+	u, _, err := store.RecordOnce(ctx, g.Bucket, store.AgentKey(id.Run, id.Epoch, id.Agent, "update"), func() (record.Update, error) { return g.update(ctx, id, say) })
+	if err != nil {
+		return done(Updated{}, err)
+	}
+	d, _, err := store.Read[record.Dataset](ctx, g.Bucket, u.Dataset.Key)
+	out := Updated{Pairs: d.Count, Steps: u.Steps, Kept: u.Kept, KL: u.Probe.KL}
+	g.emit(id.Run, map[string]any{"event": "update", "epoch": id.Epoch, "agent": id.Agent, "pairs": out.Pairs, "steps": out.Steps, "kept": out.Kept})
+	return done(out, err)
+}
+
+func (g *GPU) update(ctx context.Context, id AgentID, say func(string)) (record.Update, error) {
+	s, err := g.spec(ctx, id.Run)
+	if err != nil {
+		return record.Update{}, err
+	}
+	if s.Parameters == "shared" && id.Agent > 0 { // one policy for all: agent 0 is trained on everyone's pairs
+		first, _, err := store.Read[record.Update](ctx, g.Bucket, store.AgentKey(id.Run, id.Epoch, 0, "update"))
+		first.Agent, first.Curve = id.Agent, nil
+		return first, err
+	}
+	slots, _, err := store.Read[record.Slots](ctx, g.Bucket, store.SlotsKey(id.Run, id.Epoch))
+	if err != nil {
+		return record.Update{}, err
+	}
+	base, _, err := store.Read[record.Base](ctx, g.Bucket, store.BaseKey(id.Run))
+	if err != nil {
+		return record.Update{}, err
+	}
+	ref, pairs, err := g.dataset(ctx, s, id)
+	if err != nil {
+		return record.Update{}, err
+	}
+	parent := slots.System.Policies[id.Agent]
+	u := record.Update{Agent: id.Agent, Parent: parent, Policy: parent, Dataset: ref}
+	if len(pairs) < s.Pairs.MinPairs {
+		u.Kept = fmt.Sprintf("%d pairs are fewer than min_pairs %d", len(pairs), s.Pairs.MinPairs)
+		return u, nil
+	}
+	job := trainer.Job{ID: store.AgentKey(id.Run, id.Epoch, id.Agent, "job"), Start: parent.Digest, Reference: base.Policy.Digest, Objective: trainer.DPO, Pairs: pairs,
+		Params: s.Train, Seed: domain.Seed(s.Seed, "update", id.Epoch, id.Agent), Workers: g.Threads}
+	if s.Reference == "epoch_start" {
+		job.Reference = parent.Digest
+	}
+	if s.Preference == "rft" {
+		job.Objective = trainer.SFT
+	}
+	got, err := g.Trainer.Train(ctx, job, func(p trainer.Point) {
+		failpoint.Hit("update")
+		say(fmt.Sprintf("step %d of %d, loss %.3f", p.Step, p.Steps, p.Loss))
+	})
+	if err != nil {
+		return u, err
+	}
+	u.Steps, u.Skipped, u.Curve = got.Steps, got.Skipped, got.Curve
+	u.Policy = record.Policy{Digest: got.Digest, Tensor: got.TensorDigest}
+	return g.gate(ctx, s, u, pairs, base.Policy.Digest)
+}
+
+// dataset gathers an agent's pairs in the order of slot, step and round.
+func (g *GPU) dataset(ctx context.Context, s spec.Spec, id AgentID) (store.Ref, []domain.Pair, error) {
+	all := make([][]domain.Pair, s.Slots)
+	err := parallel(ctx, s.Slots, 8, func(ctx context.Context, i int) error {
+		p, _, err := store.Read[record.Pairs](ctx, g.Bucket, store.PairsKey(id.Run, id.Epoch, i+1))
+		if missing(err) { // a failed slot has none
+			return nil
+		}
+		for _, x := range p.Pairs {
+			if x.Agent == id.Agent || s.Parameters == "shared" {
+				all[i] = append(all[i], x)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return store.Ref{}, nil, err
+	}
+	var pairs []domain.Pair
+	for _, x := range all {
+		pairs = append(pairs, x...)
+	}
+	credit.Balance(pairs)
+	body, err := json.Marshal(pairs)
+	if err != nil {
+		return store.Ref{}, nil, err
+	}
+	_, ref, err := store.RecordOnce(ctx, g.Bucket, store.AgentKey(id.Run, id.Epoch, id.Agent, "dataset"), func() (record.Dataset, error) {
+		blob, err := store.PutBlob(ctx, g.Bucket, body)
+		d := record.Dataset{Agent: id.Agent, Body: blob, Count: len(pairs), BySource: map[string]int{}, StyleAUC: credit.StyleAUC(pairs)}
+		for _, p := range pairs {
+			d.BySource[p.Source]++
+		}
+		return d, err
+	})
+	return ref, pairs, err
+}
+
+// gate compares the new policy with its parent on a probe set; a breach keeps the parent and says why.
+func (g *GPU) gate(ctx context.Context, s spec.Spec, u record.Update, pairs []domain.Pair, base string) (record.Update, error) {
+	prober, ok := g.Trainer.(trainer.Prober)
+	if !ok {
+		return u, nil
+	}
+	n := min(s.Gates.Probe, len(pairs))
+	probe := make([]domain.Pair, n)
+	for i := range probe {
+		probe[i] = pairs[i*len(pairs)/n]
+	}
+	p, err := prober.Probe(ctx, u.Policy.Digest, u.Parent.Digest, base, probe, domain.Seed(s.Seed, "probe", u.Agent))
+	if err != nil {
+		return u, err
+	}
+	u.Probe = p
+	switch {
+	case math.IsNaN(p.KL) || p.KL > s.Gates.MaxKL:
+		u.Kept = fmt.Sprintf("KL to the parent %.2f is above %.2f nats", p.KL, s.Gates.MaxKL)
+	case p.LogprobDelta < s.Gates.MinLogprob:
+		u.Kept = fmt.Sprintf("log-probability of chosen answers changed by %.2f, below %.2f", p.LogprobDelta, s.Gates.MinLogprob)
+	case p.ParseRate < 1-parseLoss:
+		u.Kept = fmt.Sprintf("only %.0f %% of sampled answers parse", 100*p.ParseRate)
+	}
+	if u.Kept != "" {
+		u.Policy = u.Parent
+	}
+	return u, nil
+}
+
+// parseLoss is the share of unparseable answers that an update may have.
+const parseLoss = 0.05
+
+// Publish loads the policies of an epoch's updates into the policy server; loaded already is success.
+func (g *GPU) Publish(ctx context.Context, id EpochID) (int, error) {
+	_, stop := heartbeat(ctx)
+	defer stop()
+	s, err := g.spec(ctx, id.Run)
+	if err != nil {
+		return done(0, err)
+	}
+	for a := range s.Agents {
+		u, _, err := store.Read[record.Update](ctx, g.Bucket, store.AgentKey(id.Run, id.Epoch, a, "update"))
+		if err == nil {
+			err = g.Load(ctx, u.Policy.Digest)
+		}
+		if err != nil {
+			return done(a, err)
+		}
+	}
+	return done(s.Agents, nil)
+}

@@ -1,0 +1,142 @@
+package activities
+
+import (
+	"context"
+	"errors"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/credit"
+	"github.com/collabui/collabui/internal/failpoint"
+	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/system"
+)
+
+// Models play the training-time roles: critic and adversary.
+type Models struct{ *Deps }
+
+// Credited is a graded episode in a few figures.
+type Credited struct {
+	Positive, Negative, Uncertain int
+}
+
+// Names of the critics, as they stand beside results.
+const (
+	CriticOracle  = "oracle (privileged)"
+	CriticOutcome = "outcome"
+)
+
+// Credit labels every cell of an episode (METHOD.md section 4, credit re-assignment). It sees neither the outcome nor the next screen, except with
+// `credit: outcome`, which is made of the outcome alone.
+func (m *Models) Credit(ctx context.Context, id SlotID) (Credited, error) {
+	_, stop := heartbeat(ctx)
+	defer stop()
+	c, _, err := store.RecordOnce(ctx, m.Bucket, store.CreditKey(id.Run, id.Epoch, id.Slot), func() (record.Credits, error) {
+		s, err := m.spec(ctx, id.Run)
+		if err != nil {
+			return record.Credits{}, err
+		}
+		ep, ref, steps, err := m.episode(ctx, id)
+		if err != nil {
+			return record.Credits{}, err
+		}
+		c := record.Credits{Episode: ref, Critic: CriticOracle}
+		for _, st := range steps {
+			if s.Credit == "outcome" {
+				c.Critic = CriticOutcome
+				c.Steps = append(c.Steps, credit.Outcome(st, ep.Outcome.Success))
+			} else {
+				c.Steps = append(c.Steps, credit.Oracle(st))
+			}
+		}
+		failpoint.Hit("credit")
+		return c, nil
+	})
+	var out Credited
+	for _, st := range c.Steps {
+		for _, l := range st.Labels {
+			switch l {
+			case domain.Positive:
+				out.Positive++
+			case domain.Negative:
+				out.Negative++
+			default:
+				out.Uncertain++
+			}
+		}
+	}
+	return done(out, err)
+}
+
+func (m *Models) episode(ctx context.Context, id SlotID) (record.Episode, store.Ref, []domain.Step, error) {
+	ep, ref, err := PlayedEpisode(ctx, m.Bucket, id.Run, id.Epoch, id.Slot)
+	if err != nil {
+		return ep, ref, nil, err
+	}
+	var steps []domain.Step
+	for _, r := range ep.Steps {
+		st, _, err := store.Read[record.Step](ctx, m.Bucket, r.Key)
+		if err != nil {
+			return ep, ref, nil, err
+		}
+		steps = append(steps, st.Step)
+	}
+	return ep, ref, steps, nil
+}
+
+// Pairing makes the preference pairs of an episode: the adversary's answers and what became of them are recorded with the pairs.
+func (m *Models) Pairing(ctx context.Context, id SlotID) (int, error) {
+	_, stop := heartbeat(ctx)
+	defer stop()
+	p, _, err := store.RecordOnce(ctx, m.Bucket, store.PairsKey(id.Run, id.Epoch, id.Slot), func() (record.Pairs, error) { return m.pair(ctx, id) })
+	return done(len(p.Pairs), err)
+}
+
+func (m *Models) pair(ctx context.Context, id SlotID) (record.Pairs, error) {
+	s, err := m.spec(ctx, id.Run)
+	if err != nil {
+		return record.Pairs{}, err
+	}
+	ep, ref, steps, err := m.episode(ctx, id)
+	if err != nil {
+		return record.Pairs{}, err
+	}
+	cr, crRef, err := store.Read[record.Credits](ctx, m.Bucket, store.CreditKey(id.Run, id.Epoch, id.Slot))
+	if err != nil {
+		return record.Pairs{}, err
+	}
+	slots, _, err := store.Read[record.Slots](ctx, m.Bucket, store.SlotsKey(id.Run, id.Epoch))
+	if err != nil {
+		return record.Pairs{}, err
+	}
+	out := record.Pairs{Episode: ref, Credit: crRef, Calls: []record.Call{}, Pairs: []domain.Pair{}}
+	adversary := func(ctx context.Context, st domain.Step, cell domain.Cell, n int) ([]string, error) {
+		call := record.Call{Step: st.Number, Agent: cell.Agent, Round: cell.Round, Model: slots.System.Policies[cell.Agent].Digest,
+			Seed: domain.Seed(ep.Slot.Seed, "adversary", st.Number, cell.Agent, cell.Round)}
+		r, err := m.Chat.Complete(ctx, system.Request{Model: call.Model, System: system.SystemPrompt, User: cell.Prompt, Temperature: s.Adversary.Temperature,
+			TopP: s.Adversary.TopP, MaxTokens: s.Decoding.MaxTokens, Seed: call.Seed, N: n})
+		if err != nil {
+			return nil, err
+		}
+		call.Texts, call.Usage = r.Texts, r.Usage
+		out.Calls = append(out.Calls, call)
+		failpoint.Hit("pairing")
+		return r.Texts, nil
+	}
+	pairs, counts, err := credit.Pairs(ctx, Rules(s), id.Slot, ep.Slot.Task.Template, steps, cr.Steps, adversary, credit.OracleGrade)
+	if err != nil {
+		return out, err
+	}
+	out.Pairs, out.Counts = append(out.Pairs, pairs...), counts
+	return out, nil
+}
+
+// Rules are the pair rules of a specification.
+func Rules(s spec.Spec) credit.Rules {
+	return credit.Rules{Candidates: s.Adversary.Candidates, PerStep: s.Pairs.PerStep, PerEpisode: s.Pairs.PerEpisode, Correction: s.Pairs.Kind == "+correction" && s.Credit == "critic",
+		OutcomeOnly: s.Credit == "outcome", AdversaryOff: s.Preference == "rft"}
+}
+
+// missing tells an absent object from an error.
+func missing(err error) bool { return errors.Is(err, store.ErrNotFound) }

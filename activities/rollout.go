@@ -1,0 +1,232 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/internal/failpoint"
+	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/system"
+)
+
+// Rollouts play episodes in environments.
+type Rollouts struct{ *Deps }
+
+// SlotID names a slot of a run.
+type SlotID struct {
+	Run   string
+	Epoch int
+	Slot  int
+}
+
+// Played is an episode in a few figures.
+type Played struct {
+	Attempt int
+	Steps   int
+	Success bool
+	Failed  string
+}
+
+// Limits of one slot.
+const (
+	maxAttempts     = 8 // void attempts before the slot counts as failed
+	maxReplacements = 3 // tasks at fault before the slot counts as failed
+	maxReopens      = 4 // environments that may break under one attempt before the activity gives up and is retried elsewhere
+)
+
+// Rollout plays one slot to its end and records every decision before it is executed. A second run adopts what is recorded: it replays the recorded
+// actions, compares what it sees, and goes on from there; recorded model calls are not made again.
+func (r *Rollouts) Rollout(ctx context.Context, id SlotID) (Played, error) {
+	say, stop := heartbeat(ctx)
+	defer stop()
+	p, err := r.rollout(ctx, id, say)
+	if err == nil {
+		r.emit(id.Run, map[string]any{"event": "episode", "epoch": id.Epoch, "slot": id.Slot, "success": p.Success, "steps": p.Steps})
+	}
+	return done(p, err)
+}
+
+func (r *Rollouts) rollout(ctx context.Context, id SlotID, say func(string)) (Played, error) {
+	s, err := r.spec(ctx, id.Run)
+	if err != nil {
+		return Played{}, err
+	}
+	suite, err := r.suite(s.Environment)
+	if err != nil {
+		return Played{}, err
+	}
+	slots, _, err := store.Read[record.Slots](ctx, r.Bucket, store.SlotsKey(id.Run, id.Epoch))
+	if err != nil {
+		return Played{}, err
+	}
+	topo, topoRef, err := store.Read[domain.Topology](ctx, r.Bucket, store.TopologyKey(id.Run, id.Epoch))
+	if err != nil {
+		return Played{}, err
+	}
+	a := &attempt{Rollouts: r, id: id, spec: s, suite: suite, slot: slots.Slots[id.Slot-1], version: slots.System.Version, topoRef: topoRef, say: say,
+		conf: SystemConfig(s, slots.System.Digests(), topo)}
+	for {
+		a.number++
+		v, _, err := store.Read[record.Void](ctx, r.Bucket, a.key("void"))
+		if errors.Is(err, store.ErrNotFound) {
+			ep, err := a.play(ctx)
+			if err == nil {
+				return Played{Attempt: a.number, Steps: ep.Outcome.Steps, Success: ep.Outcome.Success, Failed: ep.Failed}, nil
+			}
+			if v, err = a.void(ctx, err); err != nil {
+				return Played{}, err
+			}
+		} else if err != nil {
+			return Played{}, err
+		}
+		if v.Task {
+			a.replaced++
+			if a.slot, err = drawSlot(s, suite, id.Epoch, id.Slot, a.replaced); err != nil {
+				return Played{}, err
+			}
+		}
+	}
+}
+
+// SystemConfig is how a run's system decides.
+func SystemConfig(s spec.Spec, policies []string, topo domain.Topology) system.Config {
+	return system.Config{Policies: policies, Topology: topo, Rounds: s.Rounds, Temperature: s.Temperatures(), TopP: s.Decoding.TopP, MaxTokens: s.Decoding.MaxTokens,
+		VoteScope: s.VoteScope, ViewDropout: s.ViewDropout}
+}
+
+// attempt is one try at a slot.
+type attempt struct {
+	*Rollouts
+	id       SlotID
+	spec     spec.Spec
+	suite    envadapters.Suite
+	slot     domain.Slot
+	conf     system.Config
+	version  int
+	topoRef  store.Ref
+	number   int
+	replaced int
+	say      func(string)
+}
+
+func (a *attempt) key(what string) string {
+	return store.AttemptKey(a.id.Run, a.id.Epoch, a.id.Slot, a.number, what)
+}
+
+// errDiverged says that a replay saw something else than what is recorded.
+var errDiverged = errors.New("the replay of recorded actions showed another screen")
+
+// void records that the attempt is spoiled, where its error says so; other errors go on to the caller.
+func (a *attempt) void(ctx context.Context, err error) (record.Void, error) {
+	kind := fault.KindOf(err)
+	if kind != fault.Invalid && !errors.Is(err, errDiverged) {
+		return record.Void{}, err
+	}
+	v, _, err := store.RecordOnce(ctx, a.Bucket, a.key("void"), func() (record.Void, error) {
+		return record.Void{Reason: err.Error(), Task: kind == fault.Invalid}, nil
+	})
+	return v, err
+}
+
+// play claims the attempt and plays it; a broken environment is replaced and the episode resumes by replay.
+func (a *attempt) play(ctx context.Context) (record.Episode, error) {
+	if e, _, err := store.Read[record.Episode](ctx, a.Bucket, a.key("episode")); !errors.Is(err, store.ErrNotFound) {
+		return e, err
+	}
+	if _, _, err := store.RecordOnce(ctx, a.Bucket, a.key("start"), func() (record.Start, error) {
+		return record.Start{Slot: a.slot, Attempt: a.number}, nil
+	}); err != nil {
+		return record.Episode{}, err
+	}
+	if a.number > maxAttempts || a.replaced > maxReplacements {
+		return a.finish(ctx, record.Episode{Failed: fmt.Sprintf("%d attempts were void", a.number-1)})
+	}
+	var err error
+	for range maxReopens {
+		var e record.Episode
+		if e, err = a.once(ctx); err == nil {
+			return a.finish(ctx, e)
+		}
+		if fault.KindOf(err) != fault.Void || ctx.Err() != nil {
+			break
+		}
+	}
+	return record.Episode{}, err
+}
+
+func (a *attempt) finish(ctx context.Context, e record.Episode) (record.Episode, error) {
+	e, _, err := store.RecordOnce(ctx, a.Bucket, a.key("episode"), func() (record.Episode, error) {
+		e.Slot, e.Attempt, e.System, e.Topology = a.slot, a.number, a.version, a.topoRef
+		return e, nil
+	})
+	return e, err
+}
+
+// once plays the episode in one environment.
+func (a *attempt) once(ctx context.Context) (record.Episode, error) {
+	env, err := a.suite.Open(ctx)
+	if err != nil {
+		return record.Episode{}, err
+	}
+	defer env.Close(context.WithoutCancel(ctx))
+	tr, err := env.Reset(ctx, a.slot.Task)
+	if err != nil {
+		return record.Episode{}, err
+	}
+	e := record.Episode{Goal: tr.Goal}
+	var steps []record.Step
+	var history []string
+	for n := 1; ; n++ {
+		step, ref, err := a.step(ctx, env, n, e.Goal, history, tr.Observation)
+		if err != nil {
+			return e, err
+		}
+		failpoint.Hit("rollout")
+		steps, e.Steps = append(steps, step), append(e.Steps, ref)
+		a.say(fmt.Sprintf("attempt %d, step %d: %s", a.number, n, step.Decision.Executed.Type))
+		before := tr.Observation
+		if tr, err = env.Step(ctx, step.Decision.Executed); err != nil {
+			return e, err
+		}
+		history = append(history, system.Summarise(n, step.Decision.Executed, before, tr.Invalid))
+		if tr.Invalid != "" {
+			e.Outcome.Invalid++
+		}
+		if tr.Terminated || tr.Truncated {
+			break
+		}
+	}
+	score, err := env.Score(ctx)
+	if err != nil {
+		return e, err
+	}
+	e.Outcome.Success, e.Outcome.Truncated, e.Outcome.Steps = score.Success, tr.Truncated, len(steps)
+	e.Digest = record.StepsDigest(steps)
+	return e, nil
+}
+
+// step gives the recorded decision of a step, or decides and records it.
+func (a *attempt) step(ctx context.Context, env envadapters.Environment, n int, goal string, history []string, o domain.Observation) (record.Step, store.Ref, error) {
+	digest := record.Digest(o)
+	st, ref, err := store.RecordOnce(ctx, a.Bucket, store.StepKey(a.id.Run, a.id.Epoch, a.id.Slot, a.number, n), func() (record.Step, error) {
+		d, err := system.Decide(ctx, a.Chat, a.conf, system.View{Goal: goal, History: history, Observation: o}, domain.Seed(a.slot.Seed, "step", n))
+		if err != nil {
+			return record.Step{}, err
+		}
+		st := record.Step{ObservationDigest: digest, Step: domain.Step{Number: n, Goal: goal, History: history, Observation: o, Decision: d}}
+		if j, ok := env.(envadapters.Judge); ok {
+			st.Right = j.Right()
+		}
+		return st, nil
+	})
+	if err == nil && st.ObservationDigest != digest {
+		return st, ref, fault.New(fault.Fatal, "slot %d, step %d: %w", a.id.Slot, n, errDiverged)
+	}
+	return st, ref, err
+}

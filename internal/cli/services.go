@@ -1,0 +1,254 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/log"
+
+	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/internal/policyserver"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/supervisor"
+	"github.com/collabui/collabui/workers"
+)
+
+// defaultTabs is the number of episodes at once on a small machine.
+const defaultTabs = 3
+
+// externals are flags that replace local services by addresses, each alone.
+func externals(c *cobra.Command) func() (config.Endpoints, error) {
+	temporal := c.Flags().String("temporal", "", "use the Temporal server at `HOST:PORT` instead of a local one")
+	s3 := c.Flags().String("s3", "", "use the S3 server at `URL` instead of a local one; keys from "+config.EnvAccess+" and "+config.EnvSecret)
+	redis := c.Flags().String("redis", "", "use the Redis server at `URL` instead of a local one")
+	policy := c.Flags().String("policy", "", "use the policy server at `URL` (up to /v1) instead of a local one")
+	return func() (config.Endpoints, error) {
+		e, err := config.FromEnv()
+		for _, x := range []struct{ flag, to *string }{{temporal, &e.Temporal}, {redis, &e.Redis}, {policy, &e.Policy}} {
+			if *x.flag != "" {
+				*x.to = *x.flag
+			}
+		}
+		if *s3 != "" {
+			e.SetStore(*s3)
+		}
+		return e, err
+	}
+}
+
+func upCmd(a *app) *cobra.Command {
+	c := &cobra.Command{Use: "up", Short: "Start the local services, the policy server and a worker", Example: "  collabui up --data /tmp/other", Args: cobra.NoArgs}
+	foreground := c.Flags().Bool("foreground", false, "stay attached until ctrl-C")
+	tabs := c.Flags().Int("tabs", defaultTabs, "episodes at once")
+	ext := externals(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		e, err := ext()
+		if err != nil {
+			return err
+		}
+		if !*foreground {
+			return a.ensureUp(c.Context(), c.Flags().Changed, e, *tabs)
+		}
+		ctx, cancel := context.WithCancel(c.Context())
+		defer cancel()
+		s, err := supervisor.Start(ctx, supervisor.Options{Data: a.data, External: e, Tabs: *tabs, Log: func(f string, args ...any) {
+			_, _ = fmt.Fprintf(a.err, "%s "+f+"\n", append([]any{time.Now().Format(time.RFC3339)}, args...)...)
+		}})
+		if err != nil {
+			return err
+		}
+		if err := a.showServices(); err != nil {
+			return err
+		}
+		s.Wait(ctx)
+		return nil
+	}
+	return c
+}
+
+func (a *app) showServices() error {
+	st, _ := supervisor.Read(a.data)
+	return a.print(st, func(w io.Writer) {
+		for _, n := range []string{"temporal", "s3", "redis", "policy"} {
+			_, _ = fmt.Fprintf(w, "%-9s %s\n", n, st.Services[n].Addr)
+		}
+		_, _ = fmt.Fprintf(w, "%-9s %s\nlogs      %s\n", "ui", st.UI, filepath.Join(a.data, "logs"))
+	})
+}
+
+// ensureUp starts a supervisor in the background when none runs, and waits until it is ready.
+func (a *app) ensureUp(ctx context.Context, _ func(string) bool, e config.Endpoints, tabs int) error {
+	if st, alive := supervisor.Read(a.data); alive && st.Ready {
+		return nil
+	}
+	if _, alive := supervisor.Read(a.data); !alive {
+		self, err := os.Executable()
+		if err != nil {
+			return fault.As(fault.Fatal, err)
+		}
+		if err := os.MkdirAll(filepath.Join(a.data, "logs"), 0o755); err != nil {
+			return fault.New(fault.Invalid, "data folder %s: %w", a.data, err)
+		}
+		log, err := os.OpenFile(supervisor.LogPath(a.data, "supervisor"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		if err != nil {
+			return fault.New(fault.Invalid, "%w", err)
+		}
+		defer func() { _ = log.Close() }()
+		cmd := exec.Command(self, "up", "--foreground", "--data", a.data, "--tabs", fmt.Sprint(tabs))
+		cmd.Env = append(os.Environ(), e.Environ()...)
+		cmd.Stdout, cmd.Stderr = log, log
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it must survive this terminal
+		if err := cmd.Start(); err != nil {
+			return fault.New(fault.Invalid, "start the supervisor: %w", err)
+		}
+		ended := make(chan struct{})
+		go func() { _ = cmd.Wait(); close(ended) }()
+		return a.awaitUp(ctx, ended)
+	}
+	return a.awaitUp(ctx, nil)
+}
+
+func (a *app) awaitUp(ctx context.Context, ended <-chan struct{}) error {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); {
+		if st, alive := supervisor.Read(a.data); alive && st.Ready {
+			return nil
+		}
+		select {
+		case <-ended:
+			st, _ := supervisor.Read(a.data)
+			why := st.Problem
+			if why == "" {
+				why = "see " + supervisor.LogPath(a.data, "supervisor")
+			}
+			return fault.New(fault.Invalid, "the supervisor did not start: %s", why)
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return fault.New(fault.Transient, "the supervisor is not ready after two minutes; see %s", supervisor.LogPath(a.data, "supervisor"))
+}
+
+func downCmd(a *app) *cobra.Command {
+	c := &cobra.Command{Use: "down", Short: "Stop everything that runs for the data folder; runs go on at the next start", Example: "  collabui down", Args: cobra.NoArgs}
+	purge := c.Flags().Bool("purge", false, "also delete the data folder: all runs, policies and logs")
+	c.RunE = func(*cobra.Command, []string) error {
+		was, err := supervisor.Stop(a.data, 30*time.Second)
+		if err != nil {
+			return err
+		}
+		if *purge {
+			if err := os.RemoveAll(a.data); err != nil {
+				return fault.New(fault.Invalid, "purge: %w", err)
+			}
+		}
+		return a.print(map[string]any{"stopped": was, "purged": *purge}, func(w io.Writer) {
+			if was {
+				_, _ = fmt.Fprintln(w, "stopped")
+			} else {
+				_, _ = fmt.Fprintln(w, "nothing was running")
+			}
+		})
+	}
+	return c
+}
+
+// lifetime ends with a signal, or with the supervisor when its pipe closes.
+func lifetime(ctx context.Context, parentPipe bool) context.Context {
+	if !parentPipe {
+		return ctx
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+		time.Sleep(10 * time.Second) // a graceful end has its limit
+		os.Exit(exitService)
+	}()
+	return ctx
+}
+
+func workerCmd(a *app) *cobra.Command {
+	c := &cobra.Command{Use: "worker", Short: "Run activities and workflows", Example: "  collabui worker --roles rollout,model --tabs 6", Args: cobra.NoArgs}
+	roles := c.Flags().StringSlice("roles", workers.Roles, "task queues to serve")
+	tabs := c.Flags().Int("tabs", defaultTabs, "episodes at once per browser")
+	browsers := c.Flags().Int("browsers", 1, "browser processes")
+	updates := c.Flags().Int("updates", 2, "policy updates at once")
+	pipe := c.Flags().Bool("parent-pipe", false, "end when standard input closes")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		e, err := a.workerEndpoints()
+		if err != nil {
+			return err
+		}
+		return workers.Run(lifetime(c.Context(), *pipe), workers.Options{Endpoints: e, Roles: *roles, Browsers: *browsers, Tabs: *tabs, Updates: *updates, Logger: quiet{a.err}})
+	}
+	return c
+}
+
+// workerEndpoints are from the environment where it is complete: a supervisor gives them so.
+func (a *app) workerEndpoints() (config.Endpoints, error) {
+	e, err := config.FromEnv()
+	if err != nil || e.Complete() == nil {
+		return e, err
+	}
+	if local, err := supervisor.Endpoints(a.data); err == nil {
+		return local, nil
+	}
+	return e, e.Complete()
+}
+
+func policyServerCmd(a *app) *cobra.Command {
+	c := &cobra.Command{Use: "policy-server", Short: "Serve small policies behind the OpenAI chat API", Example: "  collabui policy-server --addr 127.0.0.1:8000", Args: cobra.NoArgs}
+	addr := c.Flags().String("addr", "127.0.0.1:8000", "listen on `HOST:PORT`")
+	pipe := c.Flags().Bool("parent-pipe", false, "end when standard input closes")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		e, err := a.workerEndpoints()
+		if err != nil && e.Store.Endpoint == "" {
+			return err
+		}
+		b, err := store.Open(e.Store)
+		if err != nil {
+			return err
+		}
+		l, err := net.Listen("tcp", *addr)
+		if err != nil {
+			return fault.New(fault.Invalid, "listen on %s: %w (choose another with --addr)", *addr, err)
+		}
+		srv := &http.Server{Handler: policyserver.New(b), ReadHeaderTimeout: 10 * time.Second}
+		ctx := lifetime(c.Context(), *pipe)
+		context.AfterFunc(ctx, func() {
+			d, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			defer cancel()
+			_ = srv.Shutdown(d)
+		})
+		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			return fault.As(fault.Transient, err)
+		}
+		return nil
+	}
+	return c
+}
+
+// quiet logs warnings and errors of the Temporal SDK as lines.
+type quiet struct{ w io.Writer }
+
+func (q quiet) line(level, msg string, kv ...any) {
+	_, _ = fmt.Fprintf(q.w, "%s %s %s %v\n", time.Now().UTC().Format(time.RFC3339), level, msg, kv)
+}
+func (q quiet) Debug(string, ...any)        {}
+func (q quiet) Info(string, ...any)         {}
+func (q quiet) Warn(msg string, kv ...any)  { q.line("WARN", msg, kv...) }
+func (q quiet) Error(msg string, kv ...any) { q.line("ERROR", msg, kv...) }
+
+var _ log.Logger = quiet{}

@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/workers"
+	"github.com/collabui/collabui/workflows"
+)
+
+// shown is the answer of `show --json`.
+type shown struct {
+	Name        string             `json:"name"`
+	Status      string             `json:"status"` // running, paused, finished, stopped, absent (in the store only)
+	Stage       string             `json:"stage"`
+	Epoch       int                `json:"epoch"`
+	Epochs      int                `json:"epochs"`
+	Reason      string             `json:"reason,omitempty"`
+	FinalDigest string             `json:"final_digest"`
+	Best        int                `json:"best_epoch,omitempty"`
+	Base        *record.Base       `json:"base,omitempty"`
+	Curve       []record.EvalPoint `json:"curve"`
+	Results     []record.Result    `json:"results"`
+	Critic      string             `json:"critic"`
+}
+
+// gather reads a run from the store, and from Temporal what only it knows.
+func (a *app) gather(ctx context.Context, b store.Bucket, e config.Endpoints, run string) (shown, error) {
+	s, _, err := store.Read[spec.Spec](ctx, b, store.SpecKey(run))
+	if err != nil {
+		return shown{}, fmt.Errorf("run %q: %w", run, err)
+	}
+	out := shown{Name: run, Status: "absent", Stage: "planned", Epochs: s.Epochs, Curve: []record.EvalPoint{}, Results: []record.Result{}, Critic: activities.CriticOracle}
+	if s.Credit == "outcome" {
+		out.Critic = activities.CriticOutcome
+	}
+	if base, _, err := store.Read[record.Base](ctx, b, store.BaseKey(run)); err == nil {
+		out.Base, out.Stage = &base, "epoch"
+	}
+	for k := 1; k <= s.Epochs; k++ {
+		ep, _, err := store.Read[record.Epoch](ctx, b, store.EpochKey(run, k))
+		if err != nil {
+			break
+		}
+		out.Epoch = k
+		if ep.Val != nil {
+			out.Curve = append(out.Curve, record.EvalPoint{At: k, Rate: ep.Val.Rate})
+		}
+	}
+	if end, _, err := store.Read[record.End](ctx, b, store.EndKey(run)); err == nil {
+		out.Status, out.Stage, out.FinalDigest, out.Results, out.Curve, out.Best = "finished", "done", end.FinalDigest, end.Results, end.Curve, end.Best
+		return out, nil
+	}
+	short, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	t, err := workers.Dial(short, e, quiet{io.Discard})
+	if err != nil {
+		return out, nil // the store alone answers
+	}
+	defer t.Close()
+	live(short, t, &out)
+	return out, nil
+}
+
+func live(ctx context.Context, t client.Client, out *shown) {
+	d, err := t.DescribeWorkflowExecution(ctx, out.Name, "")
+	if err != nil {
+		return
+	}
+	if d.WorkflowExecutionInfo.Status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		out.Status = "stopped"
+		return
+	}
+	out.Status = "running"
+	var st workflows.Status
+	if query(ctx, t, out.Name, workflows.QueryStatus, &st) {
+		out.Stage, out.Reason = st.Stage, st.Reason
+		if st.Paused {
+			out.Status = "paused"
+		}
+	}
+}
+
+func showCmd(a *app) *cobra.Command {
+	return &cobra.Command{Use: "show RUN", Short: "Show where a run stands and its results", Example: "  collabui show quickstart --json", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+		b, e, err := a.bucket()
+		if err != nil {
+			return err
+		}
+		s, err := a.gather(c.Context(), b, e, args[0])
+		if err != nil {
+			return err
+		}
+		return a.print(s, func(w io.Writer) { s.text(w) })
+	}}
+}
+
+func (a *app) showEnd(ctx context.Context, b store.Bucket, run string, _ record.End) error {
+	s, err := a.gather(ctx, b, config.Endpoints{}, run)
+	if err != nil {
+		return err
+	}
+	return a.print(s, func(w io.Writer) { s.text(w) })
+}
+
+func (s shown) text(w io.Writer) {
+	_, _ = fmt.Fprintf(w, "%s: %s, stage %s, epoch %d of %d\n", s.Name, s.Status, s.Stage, s.Epoch, s.Epochs)
+	if s.Reason != "" {
+		_, _ = fmt.Fprintf(w, "reason: %s\n", s.Reason)
+	}
+	if s.Base != nil {
+		last := s.Base.Curve[len(s.Base.Curve)-1]
+		_, _ = fmt.Fprintf(w, "base policy after %d optimiser steps, one agent on val %.1f %% (%s; in the band: %v)\n", last.At, 100*last.Rate, s.Base.StoppedBy, s.Base.InBand)
+	}
+	if len(s.Curve) > 0 {
+		_, _ = fmt.Fprintf(w, "\nval by epoch (epoch 0 is the base system)\n")
+		for _, p := range s.Curve {
+			_, _ = fmt.Fprintf(w, "  %3d %5.1f %% %s\n", p.At, 100*p.Rate, strings.Repeat("█", int(40*p.Rate+0.5)))
+		}
+	}
+	if len(s.Results) == 0 {
+		return
+	}
+	_, _ = fmt.Fprintf(w, "\n%-12s %-15s %9s %7s   %s\n", "system", "split", "right", "rate", "95 % interval (Wilson)")
+	for _, r := range s.Results {
+		_, _ = fmt.Fprintf(w, "%-12s %-15s %4d/%-4d %5.1f %%   %.1f to %.1f\n", r.System, r.Split, r.Successes, r.Episodes, 100*r.Rate, 100*r.Low, 100*r.High)
+	}
+	decoding := map[string]string{}
+	for _, r := range s.Results {
+		decoding[r.System] = r.Decoding
+	}
+	_, _ = fmt.Fprintln(w)
+	for _, k := range sortedKeys(decoding) {
+		_, _ = fmt.Fprintf(w, "decoding %-10s %s\n", k, decoding[k])
+	}
+	_, _ = fmt.Fprintf(w, "critic: %s · trained system: epoch %d, the best on val · final digest %s\n", s.Critic, s.Best, s.FinalDigest)
+}
+
+func runsCmd(a *app) *cobra.Command {
+	return &cobra.Command{Use: "runs", Short: "List the runs in the store", Example: "  collabui runs --json", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		b, e, err := a.bucket()
+		if err != nil {
+			return err
+		}
+		names, err := runNames(c.Context(), b)
+		if err != nil {
+			return err
+		}
+		for _, n := range names {
+			s, err := a.gather(c.Context(), b, e, n)
+			if err != nil {
+				return err
+			}
+			if err := a.print(s, func(w io.Writer) {
+				_, _ = fmt.Fprintf(w, "%-24s %-9s %-12s epoch %d/%d\n", s.Name, s.Status, s.Stage, s.Epoch, s.Epochs)
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+// runNames finds every spec.json.
+func runNames(ctx context.Context, b store.Bucket) ([]string, error) {
+	objects, err := b.List(ctx, "runs/")
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, o := range objects {
+		if parts := strings.Split(o.Key, "/"); len(parts) == 3 && parts[2] == "spec.json" {
+			out = append(out, parts[1])
+		}
+	}
+	return out, nil
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	var out []string
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}

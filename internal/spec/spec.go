@@ -1,0 +1,205 @@
+// Package spec is the run specification: one YAML file, decoded strictly, with documented defaults. It knows the method's terms only.
+package spec
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/trainer"
+)
+
+// Spec is one run. Two runs with equal specifications and the embedded defaults have the same final digest.
+type Spec struct {
+	Name        string     `json:"name" yaml:"name"`               // letters, digits and dashes; names the workflow and the folder in the store
+	Seed        uint64     `json:"seed" yaml:"seed"`               // of everything but evaluation
+	Environment string     `json:"environment" yaml:"environment"` // a suite's name
+	Agents      int        `json:"agents" yaml:"agents"`           // n
+	Rounds      int        `json:"rounds" yaml:"rounds"`           // m
+	Epochs      int        `json:"epochs" yaml:"epochs"`           // K
+	Slots       int        `json:"slots" yaml:"slots"`             // episodes per epoch
+	Decoding    Decoding   `json:"decoding" yaml:"decoding"`
+	VoteScope   string     `json:"vote_scope" yaml:"vote_scope"`     // all_rounds | last_round
+	ViewDropout float64    `json:"view_dropout" yaml:"view_dropout"` // share of elements that each agent misses
+	Edges       string     `json:"edges" yaml:"edges"`               // random | none
+	EdgeUpdate  bool       `json:"edge_update" yaml:"edge_update"`   // a new graph per epoch
+	Parameters  string     `json:"parameters" yaml:"parameters"`     // separate | shared
+	Preference  string     `json:"preference" yaml:"preference"`     // dpo | rft
+	Credit      string     `json:"credit" yaml:"credit"`             // critic | outcome
+	Critic      string     `json:"critic" yaml:"critic"`             // oracle: the environment's judge, privileged
+	Adversary   Adversary  `json:"adversary" yaml:"adversary"`
+	Pairs       Pairs      `json:"pairs" yaml:"pairs"`
+	Reference   string     `json:"reference" yaml:"reference"` // base | epoch_start
+	Train       Train      `json:"train" yaml:"train"`
+	FineTune    FineTune   `json:"finetune" yaml:"finetune"`
+	Gates       Gates      `json:"gates" yaml:"gates"`
+	Evaluation  Evaluation `json:"evaluation" yaml:"evaluation"`
+	FailedShare float64    `json:"failed_share" yaml:"failed_share"` // share of failed slots at which an epoch stops
+}
+
+// Decoding of the agents. Temperatures are dealt to the agents by a seeded permutation.
+type Decoding struct {
+	Temperatures []float64 `json:"temperatures" yaml:"temperatures"`
+	TopP         float64   `json:"top_p" yaml:"top_p"`
+	MaxTokens    int       `json:"max_tokens" yaml:"max_tokens"`
+}
+
+// Adversary samples plausible wrong answers from the policy itself.
+type Adversary struct {
+	Temperature float64 `json:"temperature" yaml:"temperature"`
+	TopP        float64 `json:"top_p" yaml:"top_p"`
+	Candidates  int     `json:"candidates" yaml:"candidates"` // K
+}
+
+// Pairs says which pairs are made and kept.
+type Pairs struct {
+	Kind       string `json:"kind" yaml:"kind"` // positive | +correction
+	PerStep    int    `json:"per_step" yaml:"per_step"`
+	PerEpisode int    `json:"per_episode" yaml:"per_episode"`
+	MinPairs   int    `json:"min_pairs" yaml:"min_pairs"` // an agent with fewer keeps its policy
+}
+
+// Train are the hyper-parameters of preference optimisation.
+type Train = trainer.Params
+
+// FineTune is stage 1 in its first form: SFT on expert steps of training templates, in chunks, until one agent's success on val is in the band.
+type FineTune struct {
+	Demonstrations int            `json:"demonstrations" yaml:"demonstrations"` // expert episodes
+	MessageShare   float64        `json:"message_share" yaml:"message_share"`   // of prompts that carry messages, half of them wrong
+	ChunkSteps     int            `json:"chunk_steps" yaml:"chunk_steps"`       // optimiser steps between evaluations
+	MaxChunks      int            `json:"max_chunks" yaml:"max_chunks"`
+	StopLow        float64        `json:"stop_low" yaml:"stop_low"`   // the first evaluation at or above ends stage 1
+	StopHigh       float64        `json:"stop_high" yaml:"stop_high"` // above, the base counts as too strong: recorded, not hidden
+	Train          trainer.Params `json:"train" yaml:"train"`
+}
+
+// Gates after an update, on a probe of the agent's own data set. A breach keeps the parent policy.
+type Gates struct {
+	Probe      int     `json:"probe" yaml:"probe"`             // prompts
+	MaxKL      float64 `json:"max_kl" yaml:"max_kl"`           // mean of log π − log π_parent on sampled answers, in nats
+	MinLogprob float64 `json:"min_logprob" yaml:"min_logprob"` // mean change of log π(chosen) must not fall below
+}
+
+// Evaluation says what is evaluated. Its seed is never derived from the run's, so that systems can be compared pairwise.
+type Evaluation struct {
+	Seed          uint64 `json:"seed" yaml:"seed"`
+	Val           int    `json:"val" yaml:"val"` // episodes
+	TestSeeds     int    `json:"test_seeds" yaml:"test_seeds"`
+	TestTemplates int    `json:"test_templates" yaml:"test_templates"`
+	Every         int    `json:"every" yaml:"every"` // epochs between evaluations on val
+}
+
+// Default is METHOD.md's defaults at the size of the embedded policy.
+func Default() Spec {
+	return Spec{
+		Seed: 1, Environment: "webtasks", Agents: 4, Rounds: 3, Epochs: 4, Slots: 200,
+		Decoding:  Decoding{Temperatures: []float64{0.2, 0.5, 0.6, 0.8}, TopP: 0.8, MaxTokens: 1000},
+		VoteScope: "all_rounds", Edges: "random", EdgeUpdate: true, Parameters: "separate", Preference: "dpo", Credit: "critic", Critic: "oracle",
+		Adversary: Adversary{Temperature: 2, TopP: 1, Candidates: 4},
+		Pairs:     Pairs{Kind: "positive", PerStep: 2, PerEpisode: 8, MinPairs: 32}, Reference: "base",
+		Train:    Train{LearningRate: 1e-3, Warmup: 0.1, FinalShare: 0.1, BatchSize: 16, Passes: 2, Beta: 0.1, Ftx: 0.1},
+		FineTune: FineTune{Demonstrations: 340, MessageShare: 0.4, ChunkSteps: 20, MaxChunks: 50, StopLow: 0.40, StopHigh: 0.55, Train: trainer.Params{LearningRate: 2e-3, Warmup: 0.05, FinalShare: 1, BatchSize: 16, Passes: 20}},
+		Gates:    Gates{Probe: 64, MaxKL: 5, MinLogprob: -2}, Evaluation: Evaluation{Seed: 2024, Val: 100, TestSeeds: 150, TestTemplates: 150, Every: 1}, FailedShare: 0.1,
+	}
+}
+
+var runName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
+
+// problem is one impossible value.
+type problem struct{ field, expected string }
+
+// Check says which values are impossible; the zero-length answer means none.
+func (s Spec) check() []problem {
+	var out []problem
+	must := func(ok bool, field, expected string, args ...any) {
+		if !ok {
+			out = append(out, problem{field, fmt.Sprintf(expected, args...)})
+		}
+	}
+	oneOf := func(v, field string, allowed ...string) {
+		must(slices.Contains(allowed, v), field, "one of %v, not %q", allowed, v)
+	}
+	within := func(v float64, field string, lo, hi float64) {
+		must(v >= lo && v <= hi, field, "a number from %v to %v, not %v", lo, hi, v)
+	}
+	count := func(v int, field string, lo, hi int) {
+		must(v >= lo && v <= hi, field, "a whole number from %d to %d, not %d", lo, hi, v)
+	}
+	must(runName.MatchString(s.Name), "name", "1 to 40 lower-case letters, digits and dashes, not %q", s.Name)
+	oneOf(s.Environment, "environment", "webtasks")
+	count(s.Agents, "agents", 1, 16)
+	count(s.Rounds, "rounds", 1, 8)
+	count(s.Epochs, "epochs", 0, 1000)
+	count(s.Slots, "slots", 1, 9999)
+	must(len(s.Decoding.Temperatures) == s.Agents || len(s.Decoding.Temperatures) == 1, "decoding.temperatures", "one number, or one per agent (%d), not %d", s.Agents, len(s.Decoding.Temperatures))
+	for _, t := range s.Decoding.Temperatures {
+		within(t, "decoding.temperatures", 0, 10)
+	}
+	within(s.Decoding.TopP, "decoding.top_p", 0.01, 1)
+	count(s.Decoding.MaxTokens, "decoding.max_tokens", 1, 100000)
+	oneOf(s.VoteScope, "vote_scope", "all_rounds", "last_round")
+	within(s.ViewDropout, "view_dropout", 0, 0.9)
+	oneOf(s.Edges, "edges", "random", "none")
+	oneOf(s.Parameters, "parameters", "separate", "shared")
+	oneOf(s.Preference, "preference", "dpo", "rft")
+	oneOf(s.Credit, "credit", "critic", "outcome")
+	oneOf(s.Critic, "critic", "oracle")
+	within(s.Adversary.Temperature, "adversary.temperature", 0, 100)
+	within(s.Adversary.TopP, "adversary.top_p", 0.01, 1)
+	count(s.Adversary.Candidates, "adversary.candidates", 1, 64)
+	oneOf(s.Pairs.Kind, "pairs.kind", "positive", "+correction")
+	count(s.Pairs.PerStep, "pairs.per_step", 1, 100)
+	count(s.Pairs.PerEpisode, "pairs.per_episode", 1, 1000)
+	count(s.Pairs.MinPairs, "pairs.min_pairs", 1, 1000000)
+	oneOf(s.Reference, "reference", "base", "epoch_start")
+	for _, t := range []struct {
+		name string
+		p    trainer.Params
+	}{{"train", s.Train}, {"finetune.train", s.FineTune.Train}} {
+		within(t.p.LearningRate, t.name+".learning_rate", 1e-9, 1)
+		within(t.p.Warmup, t.name+".warmup", 0, 1)
+		within(t.p.FinalShare, t.name+".final_share", 0, 1)
+		count(t.p.BatchSize, t.name+".batch_size", 1, 4096)
+		count(t.p.Passes, t.name+".passes", 1, 1000)
+		within(t.p.Beta, t.name+".beta", 0, 100)
+		within(t.p.Ftx, t.name+".ftx", 0, 100)
+		within(t.p.WeightDecay, t.name+".weight_decay", 0, 1)
+	}
+	must(s.Preference != "dpo" || s.Train.Beta > 0, "train.beta", "a number above 0 for dpo")
+	count(s.FineTune.Demonstrations, "finetune.demonstrations", 1, 9999)
+	within(s.FineTune.MessageShare, "finetune.message_share", 0, 1)
+	count(s.FineTune.ChunkSteps, "finetune.chunk_steps", 1, 100000)
+	count(s.FineTune.MaxChunks, "finetune.max_chunks", 1, 1000)
+	within(s.FineTune.StopLow, "finetune.stop_low", 0, 1)
+	within(s.FineTune.StopHigh, "finetune.stop_high", s.FineTune.StopLow, 1)
+	count(s.Gates.Probe, "gates.probe", 1, 10000)
+	within(s.Gates.MaxKL, "gates.max_kl", 0, 1000)
+	within(s.Gates.MinLogprob, "gates.min_logprob", -1000, 0)
+	count(s.Evaluation.Val, "evaluation.val", 1, 9999)
+	count(s.Evaluation.TestSeeds, "evaluation.test_seeds", 0, 9999)
+	count(s.Evaluation.TestTemplates, "evaluation.test_templates", 0, 9999)
+	count(s.Evaluation.Every, "evaluation.every", 1, 1000)
+	within(s.FailedShare, "failed_share", 0, 1)
+	return out
+}
+
+// Temperatures gives every agent its temperature by a permutation drawn from the run's seed.
+func (s Spec) Temperatures() []float64 {
+	t := s.Decoding.Temperatures
+	out := make([]float64, s.Agents)
+	perm := domain.Rand(s.Seed, "temperatures").Perm(s.Agents)
+	for i := range out {
+		out[i] = t[perm[i]%len(t)]
+	}
+	return out
+}
+
+// Validate is check as one error, for specifications that did not come from a file.
+func (s Spec) Validate() error {
+	if p := s.check(); len(p) > 0 {
+		return fault.New(fault.Invalid, "%s: expected %s", p[0].field, p[0].expected)
+	}
+	return nil
+}

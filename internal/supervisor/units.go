@@ -1,0 +1,293 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/internal/proc"
+)
+
+// unit is one supervised process.
+type unit struct {
+	name   string
+	stage  int
+	addr   string // as clients use it
+	path   string
+	args   []string
+	env    []string
+	health func(ctx context.Context) error
+}
+
+const numPorts = 5 // temporal, ui, s3, redis, policy
+
+// freePorts chooses ports below the range from which clients get theirs: a reconnecting client could take an ephemeral one while its service restarts.
+func freePorts(n int) ([]int, error) {
+	var out []int
+	for range 2000 {
+		p := 12000 + rand.IntN(18000)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", p))
+		if err != nil {
+			continue
+		}
+		_ = l.Close()
+		if out = append(out, p); len(out) == n {
+			return out, nil
+		}
+	}
+	return nil, fault.New(fault.Transient, "no free ports between 12000 and 30000 on 127.0.0.1")
+}
+
+// plan decides what is started here and what was given from outside.
+func (s *Supervisor) plan(sec secrets) ([]unit, error) {
+	at := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", sec.Ports[i]) }
+	x := s.o.External
+	local, err := program("collabui-local")
+	if err != nil && (x.Temporal == "" || x.Store.Endpoint == "" || x.Redis == "") {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fault.As(fault.Fatal, err)
+	}
+	s.ends = x
+	keys := []string{"COLLABUI_S3_ACCESS_KEY=" + sec.Access, "COLLABUI_S3_SECRET_KEY=" + sec.Secret}
+	dir := filepath.Join(s.o.Data, "services")
+	var units []unit
+	add := func(given string, u unit) string {
+		if given != "" {
+			s.state.Services[u.name] = Service{Addr: given, External: true}
+			return given
+		}
+		units = append(units, u)
+		return u.addr
+	}
+	s.ends.Temporal = add(x.Temporal, unit{name: "temporal", addr: at(0), path: local, health: dials(at(0)),
+		args: []string{"temporal", "--dir", dir, "--addr", at(0), "--ui-addr", at(1), "--namespace", x.Namespace, "--parent-pipe"}})
+	if x.Temporal == "" {
+		s.ends.UI = "http://" + at(1)
+	}
+	s.state.UI = s.ends.UI
+	if x.Store.Endpoint == "" {
+		s.ends.SetStore(at(2))
+		s.ends.Store.Access, s.ends.Store.Secret = sec.Access, sec.Secret
+	}
+	add(x.Store.Endpoint, unit{name: "s3", addr: at(2), path: local, env: keys, health: dials(at(2)), args: []string{"s3", "--dir", dir, "--addr", at(2), "--bucket", x.Store.Bucket, "--parent-pipe"}})
+	s.ends.Redis = add(x.Redis, unit{name: "redis", addr: "redis://" + at(3), path: local, health: dials(at(3)), args: []string{"redis", "--addr", at(3), "--parent-pipe"}})
+	s.ends.Policy = add(x.Policy, unit{name: "policy", stage: 1, addr: "http://" + at(4) + "/v1", path: self, health: answers("http://" + at(4) + "/health"),
+		args: []string{"policy-server", "--addr", at(4), "--parent-pipe"}})
+	units = append(units, unit{name: "worker", stage: 1, path: self, args: []string{"worker", "--parent-pipe", "--tabs", fmt.Sprint(s.o.Tabs)}, health: func(context.Context) error { return nil }})
+	return units, nil
+}
+
+func dials(addr string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", addr)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err
+	}
+}
+
+func answers(url string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return err
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return err
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != http.StatusOK {
+			return fmt.Errorf("%s answers %s", url, res.Status)
+		}
+		return nil
+	}
+}
+
+// running is a started process.
+type running struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+	ended chan struct{}
+}
+
+// launch starts a unit, waits until it is healthy, and from then on keeps it running until ctx ends.
+func (s *Supervisor) launch(ctx context.Context, u unit) error {
+	r, err := s.spawn(u)
+	if err != nil {
+		return err
+	}
+	if err := s.await(ctx, u, r); err != nil {
+		r.stop()
+		return fault.New(fault.Transient, "%s did not start: %w; its log: %s%s", u.name, err, LogPath(s.o.Data, u.name), tail(LogPath(s.o.Data, u.name)))
+	}
+	go s.keep(ctx, u, r)
+	return nil
+}
+
+// startLimit bounds a start; the first one on a slow disk makes databases.
+const startLimit = 60 * time.Second
+
+func (s *Supervisor) await(ctx context.Context, u unit, r *running) error {
+	err := errGone
+	for end := time.Now().Add(startLimit); time.Now().Before(end); {
+		select {
+		case <-r.ended:
+			return errGone
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(30 * time.Millisecond):
+		}
+		if err = u.health(ctx); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func (s *Supervisor) spawn(u unit) (*running, error) {
+	log, err := os.OpenFile(LogPath(s.o.Data, u.name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "log of %s: %w", u.name, err)
+	}
+	defer func() { _ = log.Close() }()
+	cmd := exec.Command(u.path, u.args...)
+	cmd.Env = append(append(os.Environ(), s.ends.Environ()...), u.env...)
+	cmd.Stdout, cmd.Stderr = log, log
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, fault.As(fault.Fatal, err)
+	}
+	if err := proc.Start(cmd); err != nil {
+		return nil, fault.New(fault.Invalid, "start %s: %w", u.name, err)
+	}
+	r := &running{cmd, stdin, make(chan struct{})}
+	go func() { _ = cmd.Wait(); close(r.ended) }()
+	s.mu.Lock()
+	old := s.state.Services[u.name]
+	n := old.Restarts
+	if !old.Started.IsZero() {
+		n++
+	}
+	s.state.Services[u.name] = Service{PID: cmd.Process.Pid, Addr: u.addr, Started: time.Now(), Restarts: n}
+	s.mu.Unlock()
+	s.save()
+	return r, nil
+}
+
+// keep restarts a unit whenever it ends or stops answering, with growing pauses, until ctx ends.
+func (s *Supervisor) keep(ctx context.Context, u unit, r *running) {
+	pause := 100 * time.Millisecond
+	for {
+		began := time.Now()
+		s.watch(ctx, u, r)
+		if ctx.Err() != nil {
+			r.stop()
+			return
+		}
+		r.stop()
+		if time.Since(began) > time.Minute {
+			pause = 100 * time.Millisecond
+		}
+		s.o.Log("%s ended; starting it again in %v", u.name, pause)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, 10*time.Second)
+		next, err := s.spawn(u)
+		if err != nil {
+			s.o.Log("%v", err)
+			continue
+		}
+		r = next
+		if err := s.await(ctx, u, r); err != nil {
+			s.o.Log("%s: %v", u.name, err)
+		}
+	}
+}
+
+// watch returns when the process ended, failed three health checks in a row, or ctx is done.
+func (s *Supervisor) watch(ctx context.Context, u unit, r *running) {
+	bad := 0
+	for {
+		select {
+		case <-r.ended:
+			return
+		case <-ctx.Done():
+			return
+		case <-time.After(2 * time.Second):
+		}
+		if err := u.health(ctx); err != nil && ctx.Err() == nil {
+			if bad++; bad == 3 {
+				s.o.Log("%s does not answer: %v", u.name, err)
+				return
+			}
+		} else {
+			bad = 0
+		}
+	}
+}
+
+// stop ends a process: by its pipe first, then by force.
+func (r *running) stop() {
+	_ = r.stdin.Close()
+	select {
+	case <-r.ended:
+	case <-time.After(8 * time.Second):
+		proc.KillGroup(r.cmd)
+		<-r.ended
+	}
+}
+
+// Wait blocks until ctx ends and all processes are gone: worker and policy server first, then the services.
+func (s *Supervisor) Wait(ctx context.Context) {
+	<-ctx.Done()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(30 * time.Millisecond) {
+		if !s.anyAlive() {
+			break
+		}
+	}
+	_ = os.Remove(statePath(s.o.Data))
+	_ = s.lock.Close()
+}
+
+func (s *Supervisor) anyAlive() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, x := range s.state.Services {
+		if x.PID > 0 {
+			if p, err := os.FindProcess(x.PID); err == nil && p.Signal(syscall.Signal(0)) == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// tail is the end of a log, for error messages.
+func tail(path string) string {
+	b, err := os.ReadFile(path)
+	if err != nil || len(b) == 0 {
+		return ""
+	}
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	return "\n  " + strings.Join(lines[max(0, len(lines)-3):], "\n  ")
+}

@@ -1,0 +1,151 @@
+// Package workers assembles processes: which activities a role offers, on which task queues, with which dependencies. It only wires.
+package workers
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/envadapters/webtasks"
+	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/internal/llm"
+	"github.com/collabui/collabui/internal/progress"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/tinylm"
+	"github.com/collabui/collabui/trainer/tiny"
+	"github.com/collabui/collabui/workflows"
+)
+
+// Roles that a worker can have; each is a task queue of the same name.
+var Roles = []string{workflows.QueueControl, workflows.QueueRollout, workflows.QueueModel, workflows.QueueGPU}
+
+// Options of one worker process.
+type Options struct {
+	Endpoints config.Endpoints
+	Roles     []string
+	Browsers  int
+	Tabs      int // episodes at once per browser
+	Updates   int // policy updates at once
+	Logger    log.Logger
+}
+
+// Run serves until the context ends, then drains.
+func Run(ctx context.Context, o Options) error {
+	for _, r := range o.Roles {
+		if !slices.Contains(Roles, r) {
+			return fault.New(fault.Invalid, "unknown role %q; roles are %s", r, strings.Join(Roles, ", "))
+		}
+	}
+	c, err := Dial(ctx, o.Endpoints, o.Logger)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	d, free, err := dependencies(o)
+	if err != nil {
+		return err
+	}
+	defer free()
+	var started []worker.Worker
+	for _, r := range o.Roles {
+		w := build(c, r, o, d)
+		if err := w.Start(); err != nil {
+			return fault.New(fault.Transient, "start worker %s: %w", r, err)
+		}
+		started = append(started, w)
+	}
+	<-ctx.Done()
+	for _, w := range started {
+		w.Stop()
+	}
+	return nil
+}
+
+// Dial connects to Temporal and waits for it for a while: services start side by side.
+func Dial(ctx context.Context, e config.Endpoints, l log.Logger) (client.Client, error) {
+	var err error
+	for range 60 {
+		var c client.Client
+		if c, err = client.DialContext(ctx, client.Options{HostPort: e.Temporal, Namespace: e.Namespace, Logger: l, Identity: identity()}); err == nil {
+			return c, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+	return nil, fault.New(fault.Transient, "no Temporal at %s: %w", e.Temporal, err)
+}
+
+func identity() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%d@%s", os.Getpid(), host)
+}
+
+func dependencies(o Options) (*activities.Deps, func(), error) {
+	bucket, err := store.Open(o.Endpoints.Store)
+	if err != nil {
+		return nil, nil, err
+	}
+	stream, err := progress.Open(o.Endpoints.Redis)
+	if err != nil {
+		return nil, nil, fault.New(fault.Invalid, "redis address %q: %w", o.Endpoints.Redis, err)
+	}
+	chat := llm.New(llm.Config{BaseURL: o.Endpoints.Policy, Timeout: 30 * time.Second})
+	web, err := webtasks.New(o.Browsers, o.Tabs)
+	if err != nil {
+		return nil, nil, err
+	}
+	d := &activities.Deps{Bucket: bucket, Chat: chat, Load: chat.Load, Suites: map[string]envadapters.Suite{web.Name(): web}, Render: tinylm.Render, Emit: stream.Emit, Threads: 2,
+		Trainer: &tiny.Trainer{Bucket: bucket, CheckpointKey: checkpointKey}}
+	return d, func() { _ = web.Close() }, nil
+}
+
+// checkpointKey puts a job's checkpoints beside its result: the job's id is a key that ends in "job".
+func checkpointKey(job string, step int) string {
+	return fmt.Sprintf("%s-checkpoint-%06d.json", strings.TrimSuffix(strings.TrimSuffix(job, ".json"), "/job"), step)
+}
+
+// build registers what a role offers. Slots are the real bound of concurrency.
+func build(c client.Client, role string, o Options, d *activities.Deps) worker.Worker {
+	w := worker.New(c, role, worker.Options{MaxConcurrentActivityExecutionSize: slots(role, o), DisableWorkflowWorker: role != workflows.QueueControl,
+		WorkerStopTimeout: 5 * time.Second, MaxHeartbeatThrottleInterval: 3 * time.Second})
+	switch role {
+	case workflows.QueueControl:
+		for _, f := range []any{workflows.Run, workflows.Epoch, workflows.Shard, workflows.Episode, workflows.FineTune, workflows.Evaluation} {
+			w.RegisterWorkflow(f)
+		}
+		w.RegisterActivity(&activities.Control{Deps: d})
+	case workflows.QueueRollout:
+		w.RegisterActivity(&activities.Rollouts{Deps: d})
+	case workflows.QueueModel:
+		w.RegisterActivity(&activities.Models{Deps: d})
+	case workflows.QueueGPU:
+		w.RegisterActivity(&activities.GPU{Deps: d})
+	}
+	return w
+}
+
+func slots(role string, o Options) int {
+	switch role {
+	case workflows.QueueRollout:
+		return o.Browsers * o.Tabs
+	case workflows.QueueGPU:
+		return o.Updates
+	}
+	return 4
+}

@@ -1,0 +1,98 @@
+package workflows
+
+import (
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/collabui/collabui/activities"
+)
+
+// ShardInput is a range of an epoch's slots.
+type ShardInput struct {
+	Run    string
+	Epoch  int
+	From   int
+	To     int // inclusive
+	Parent string
+}
+
+// Tally counts episodes.
+type Tally struct {
+	Done, Successes, Failed, Pairs int
+}
+
+// signalTally tells the epoch how far a shard is: every tallyEvery episodes, so that progress costs few events.
+const (
+	signalTally = "tally"
+	tallyEvery  = 20
+)
+
+// Shard runs the episodes of a range, a window of them at once.
+func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
+	var whole, fresh Tally
+	paused, stop, open := false, false, 0
+	var first error
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for {
+			sel := workflow.NewSelector(ctx)
+			sel.AddReceive(workflow.GetSignalChannel(ctx, signalPause), func(c workflow.ReceiveChannel, _ bool) { c.Receive(ctx, &paused) })
+			sel.AddReceive(workflow.GetSignalChannel(ctx, signalStop), func(c workflow.ReceiveChannel, _ bool) { c.Receive(ctx, &stop) })
+			sel.Select(ctx)
+		}
+	})
+	for slot := in.From; slot <= in.To; slot++ {
+		if err := workflow.Await(ctx, func() bool { return open < Window && !paused || stop || first != nil }); err != nil {
+			return whole, err
+		}
+		if stop || first != nil {
+			break
+		}
+		open++
+		id := activities.SlotID{Run: in.Run, Epoch: in.Epoch, Slot: slot}
+		f := workflow.ExecuteChildWorkflow(child(ctx, fmt.Sprintf("%s/episode/%04d", in.Parent, slot), fmt.Sprintf("epoch %d, slot %d", in.Epoch, slot)), Episode, id)
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			var t Tally
+			err := f.Get(ctx, &t)
+			open--
+			if err != nil {
+				if first == nil {
+					first = err
+				}
+				return
+			}
+			for _, x := range []*Tally{&whole, &fresh} {
+				x.Done, x.Successes, x.Failed, x.Pairs = x.Done+t.Done, x.Successes+t.Successes, x.Failed+t.Failed, x.Pairs+t.Pairs
+			}
+			if fresh.Done >= tallyEvery {
+				send := fresh
+				fresh = Tally{}
+				_ = workflow.SignalExternalWorkflow(ctx, in.Parent, "", signalTally, send).Get(ctx, nil) // progress only: the result counts
+			}
+		})
+	}
+	if err := workflow.Await(ctx, func() bool { return open == 0 }); err != nil {
+		return whole, err
+	}
+	return whole, first
+}
+
+// Episode is one slot: rollout, then credit, then pairing. The critic works on one episode while the next rolls out.
+func Episode(ctx workflow.Context, id activities.SlotID) (Tally, error) {
+	var p activities.Played
+	if err := workflow.ExecuteActivity(on(ctx, QueueRollout, "rollout"), rollout.Rollout, id).Get(ctx, &p); err != nil {
+		return Tally{}, err
+	}
+	t := Tally{Done: 1}
+	if p.Success {
+		t.Successes = 1
+	}
+	if p.Failed != "" {
+		t.Failed = 1
+		return t, nil
+	}
+	if err := workflow.ExecuteActivity(on(ctx, QueueModel, "credit"), models.Credit, id).Get(ctx, nil); err != nil {
+		return t, err
+	}
+	return t, workflow.ExecuteActivity(on(ctx, QueueModel, "pairing"), models.Pairing, id).Get(ctx, &t.Pairs)
+}

@@ -1,0 +1,53 @@
+package workflows
+
+import (
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/internal/record"
+)
+
+// Evaluation plays systems on splits, all items at once, and records a result for each.
+func Evaluation(ctx workflow.Context, items []activities.EvalItem) ([]record.Result, error) {
+	out := make([]record.Result, len(items))
+	wg := workflow.NewWaitGroup(ctx)
+	var first error
+	for i, item := range items {
+		if item.Episodes == 0 {
+			continue
+		}
+		wg.Add(1)
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			defer wg.Done()
+			r, err := evaluate(ctx, item)
+			if err != nil && first == nil {
+				first = err
+			}
+			out[i] = r
+		})
+	}
+	wg.Wait(ctx)
+	return out, first
+}
+
+// evaluate plays one item in batches and records its result.
+func evaluate(ctx workflow.Context, item activities.EvalItem) (record.Result, error) {
+	var res record.Result
+	var parts []workflow.Future
+	for from := 0; from < item.Episodes; from += activities.EvalBatch {
+		r := activities.EvalRange{Item: item, From: from, To: min(from+activities.EvalBatch, item.Episodes)}
+		parts = append(parts, workflow.ExecuteActivity(on(ctx, QueueRollout, fmt.Sprintf("%s on %s, episodes %d to %d", item.System.Name, item.Split, r.From+1, r.To)), rollout.Evaluate, r))
+	}
+	tally := activities.Tally{Item: item}
+	for _, f := range parts {
+		var p activities.EvalPart
+		if err := f.Get(ctx, &p); err != nil {
+			return res, err
+		}
+		tally.Part.Successes, tally.Part.Missing = tally.Part.Successes+p.Successes, tally.Part.Missing+p.Missing
+	}
+	err := workflow.ExecuteActivity(on(ctx, QueueControl, "record the result of "+item.System.Name+" on "+item.Split), control.Conclude, tally).Get(ctx, &res)
+	return res, err
+}

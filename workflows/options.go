@@ -1,0 +1,61 @@
+// Package workflows orchestrates runs: which activity follows which. It does no I/O, reads no clock and draws no random number; it knows domain, the
+// workflow SDK and the activities' types.
+package workflows
+
+import (
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/collabui/collabui/activities"
+)
+
+// Task queues.
+const (
+	QueueControl = "control"
+	QueueRollout = "rollout"
+	QueueModel   = "model"
+	QueueGPU     = "gpu"
+)
+
+// Activities are named through nil pointers, so that the compiler checks the names.
+var (
+	control *activities.Control
+	rollout *activities.Rollouts
+	models  *activities.Models
+	gpu     *activities.GPU
+)
+
+// How often a failing activity is tried before the run pauses with its reason: infrastructure faults that persist need a person.
+const maxTries = 12
+
+// on gives the activity context of a queue. Every activity heartbeats or is short.
+func on(ctx workflow.Context, queue, summary string) workflow.Context {
+	o := workflow.ActivityOptions{
+		TaskQueue: queue, StartToCloseTimeout: 2 * time.Hour, HeartbeatTimeout: 10 * time.Second, Summary: summary,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second, MaximumAttempts: maxTries},
+	}
+	if queue == QueueControl {
+		o.HeartbeatTimeout, o.StartToCloseTimeout = 0, 30*time.Second
+	}
+	return workflow.WithActivityOptions(ctx, o)
+}
+
+// child gives the context of a child workflow.
+func child(ctx workflow.Context, id, summary string) workflow.Context {
+	return workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: id, StaticSummary: summary})
+}
+
+func epochID(run string, epoch int) string { return fmt.Sprintf("%s/epoch/%04d", run, epoch) }
+
+// Search attributes of runs and epochs.
+var (
+	attrRun         = temporal.NewSearchAttributeKeyKeyword("CollabRun")
+	attrStage       = temporal.NewSearchAttributeKeyKeyword("CollabStage")
+	attrEpoch       = temporal.NewSearchAttributeKeyInt64("CollabEpoch")
+	attrEnvironment = temporal.NewSearchAttributeKeyKeyword("CollabEnvironment")
+	attrRate        = temporal.NewSearchAttributeKeyFloat64("CollabSuccessRate")
+	attrSystem      = temporal.NewSearchAttributeKeyKeyword("CollabSystem")
+)
