@@ -3,7 +3,6 @@ package activities
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -104,9 +103,6 @@ func EvalTask(s spec.Spec, suite envadapters.Suite, split string, i int) (domain
 	return domain.Task{Suite: s.Environment, Template: t.Name, Split: split, Seed: domain.Seed(s.Evaluation.Seed, s.Environment, split, i), MaxSteps: t.MaxSteps}, nil
 }
 
-// evalTries is how often a faulty evaluation episode is tried before it counts as missing.
-const evalTries = 5
-
 func (r *Rollouts) evalEpisode(ctx context.Context, s spec.Spec, suite envadapters.Suite, item EvalItem, i int) (record.EvalEpisode, error) {
 	task, err := EvalTask(s, suite, item.Split, i)
 	if err != nil {
@@ -117,26 +113,18 @@ func (r *Rollouts) evalEpisode(ctx context.Context, s spec.Spec, suite envadapte
 	out := record.EvalEpisode{Task: task, Topology: i % len(topos)}
 	conf := system.Config{Policies: item.System.Policies, Topology: topos[out.Topology], Rounds: item.System.Rounds, Temperature: item.System.Temperature, TopP: item.System.TopP,
 		MaxTokens: s.Decoding.MaxTokens, VoteScope: s.VoteScope, ViewDropout: s.ViewDropout}
-	for try := 1; ; try++ {
-		out.Outcome, err = r.playEval(ctx, suite, conf, task, domain.Seed(s.Evaluation.Seed, "calls", item.Split, i))
-		if err == nil || fault.KindOf(err) != fault.Void || ctx.Err() != nil {
-			return out, err
-		}
-		if try == evalTries {
-			out.Outcome = domain.Outcome{Void: err.Error()}
-			return out, nil
-		}
-		time.Sleep(time.Duration(try) * 100 * time.Millisecond)
+	err = inEnvironment(ctx, suite, func(env envadapters.Environment) (err error) {
+		out.Outcome, err = r.playEval(ctx, env, conf, task, domain.Seed(s.Evaluation.Seed, "calls", item.Split, i))
+		return err
+	})
+	if fault.KindOf(err) == fault.Void && err != nil && ctx.Err() == nil {
+		out.Outcome, err = domain.Outcome{Void: err.Error()}, nil // missing: reported, never scored
 	}
+	return out, err
 }
 
-func (r *Rollouts) playEval(ctx context.Context, suite envadapters.Suite, conf system.Config, task domain.Task, seed uint64) (domain.Outcome, error) {
+func (r *Rollouts) playEval(ctx context.Context, env envadapters.Environment, conf system.Config, task domain.Task, seed uint64) (domain.Outcome, error) {
 	var out domain.Outcome
-	env, err := suite.Open(ctx)
-	if err != nil {
-		return out, err
-	}
-	defer env.Close(context.WithoutCancel(ctx))
 	tr, err := env.Reset(ctx, task)
 	if err != nil {
 		return out, err

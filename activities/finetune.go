@@ -39,11 +39,6 @@ func (r *Rollouts) Demonstrate(ctx context.Context, b Batch) (int, error) {
 		if err != nil {
 			return record.Demonstrations{}, err
 		}
-		env, err := suite.Open(ctx)
-		if err != nil {
-			return record.Demonstrations{}, err
-		}
-		defer env.Close(context.WithoutCancel(ctx))
 		out := record.Demonstrations{From: b.From, Pairs: []domain.Pair{}}
 		for i := b.From; i < b.To; i++ {
 			say(fmt.Sprintf("demonstration %d", i))
@@ -51,8 +46,11 @@ func (r *Rollouts) Demonstrate(ctx context.Context, b Batch) (int, error) {
 			if err != nil {
 				return out, err
 			}
-			ps, err := r.demonstrate(ctx, s, env, slot)
-			if err != nil {
+			var ps []domain.Pair
+			if err := inEnvironment(ctx, suite, func(env envadapters.Environment) (err error) {
+				ps, err = r.demonstrate(ctx, s, env, slot)
+				return err
+			}); err != nil {
 				return out, err
 			}
 			out.Pairs = append(out.Pairs, ps...)

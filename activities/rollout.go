@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -37,7 +38,7 @@ type Played struct {
 const (
 	maxAttempts     = 8 // void attempts before the slot counts as failed
 	maxReplacements = 3 // tasks at fault before the slot counts as failed
-	maxReopens      = 4 // environments that may break under one attempt before the activity gives up and is retried elsewhere
+	maxReopens      = 5 // environments that may break under one episode before the activity gives up and is retried elsewhere
 )
 
 // Rollout plays one slot to its end and records every decision before it is executed. A second run adopts what is recorded: it replays the recorded
@@ -147,17 +148,32 @@ func (a *attempt) play(ctx context.Context) (record.Episode, error) {
 	if a.number > maxAttempts || a.replaced > maxReplacements {
 		return a.finish(ctx, record.Episode{Failed: fmt.Sprintf("%d attempts were void", a.number-1)})
 	}
-	var err error
-	for range maxReopens {
-		var e record.Episode
-		if e, err = a.once(ctx); err == nil {
-			return a.finish(ctx, e)
-		}
-		if fault.KindOf(err) != fault.Void || ctx.Err() != nil {
-			break
-		}
+	var e record.Episode
+	if err := inEnvironment(ctx, a.suite, func(env envadapters.Environment) (err error) {
+		e, err = a.once(ctx, env)
+		return err
+	}); err != nil {
+		return record.Episode{}, err
 	}
-	return record.Episode{}, err
+	return a.finish(ctx, e)
+}
+
+// inEnvironment runs f in an environment of its own, and again in a new one when it broke: f must begin with Reset.
+func inEnvironment(ctx context.Context, suite envadapters.Suite, f func(envadapters.Environment) error) error {
+	var err error
+	for try := range maxReopens {
+		var env envadapters.Environment
+		if env, err = suite.Open(ctx); err != nil {
+			return err
+		}
+		err = f(env)
+		env.Close(context.WithoutCancel(ctx))
+		if err == nil || fault.KindOf(err) != fault.Void || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(time.Duration(try) * 100 * time.Millisecond)
+	}
+	return err
 }
 
 func (a *attempt) finish(ctx context.Context, e record.Episode) (record.Episode, error) {
@@ -168,13 +184,8 @@ func (a *attempt) finish(ctx context.Context, e record.Episode) (record.Episode,
 	return e, err
 }
 
-// once plays the episode in one environment.
-func (a *attempt) once(ctx context.Context) (record.Episode, error) {
-	env, err := a.suite.Open(ctx)
-	if err != nil {
-		return record.Episode{}, err
-	}
-	defer env.Close(context.WithoutCancel(ctx))
+// once plays the episode in one environment, from its reset.
+func (a *attempt) once(ctx context.Context, env envadapters.Environment) (record.Episode, error) {
 	tr, err := env.Reset(ctx, a.slot.Task)
 	if err != nil {
 		return record.Episode{}, err

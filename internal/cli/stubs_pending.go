@@ -4,6 +4,5 @@ import "github.com/spf13/cobra"
 
 func evalCmd(a *app) *cobra.Command      { return &cobra.Command{Use: "eval"} }
 func reproduceCmd(a *app) *cobra.Command { return &cobra.Command{Use: "reproduce"} }
-func fsckCmd(a *app) *cobra.Command      { return &cobra.Command{Use: "fsck"} }
 func envsCmd(a *app) *cobra.Command      { return &cobra.Command{Use: "envs"} }
 func doctorCmd(a *app) *cobra.Command    { return &cobra.Command{Use: "doctor"} }

@@ -1,0 +1,93 @@
+// Package testrun plays whole runs in one process for tests: the real workflows and activities over a bucket in memory, the scripted environment and
+// a small policy behind real HTTP. Only tests import it.
+package testrun
+
+import (
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"testing"
+
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/envadapters/scripted"
+	"github.com/collabui/collabui/internal/llm"
+	"github.com/collabui/collabui/internal/policyserver"
+	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/tinylm"
+	"github.com/collabui/collabui/trainer/tiny"
+	"github.com/collabui/collabui/workflows"
+)
+
+// Run is one run in memory.
+type Run struct {
+	Spec   spec.Spec
+	Bucket *store.Memory
+	Suite  *scripted.Suite
+	Deps   *activities.Deps
+}
+
+// Small is a specification that a test plays in seconds.
+func Small() spec.Spec {
+	s := spec.Default()
+	s.Name, s.Epochs, s.Slots, s.Rounds = "small", 2, 10, 2
+	s.FineTune.Demonstrations, s.FineTune.MaxChunks, s.FineTune.ChunkSteps, s.FineTune.Train.Passes = 40, 3, 20, 10
+	s.FineTune.StopLow = 0.2
+	s.Pairs.Kind, s.Pairs.MinPairs, s.Train.BatchSize, s.Train.Passes = "+correction", 4, 4, 1
+	s.Evaluation.Val, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 8, 6, 4
+	return s
+}
+
+// New prepares a run.
+func New(t testing.TB, s spec.Spec) *Run {
+	t.Helper()
+	r := &Run{Spec: s, Bucket: &store.Memory{}, Suite: &scripted.Suite{}}
+	srv := httptest.NewServer(policyserver.New(r.Bucket))
+	t.Cleanup(srv.Close)
+	chat := llm.New(llm.Config{BaseURL: srv.URL + "/v1"})
+	r.Deps = &activities.Deps{Bucket: r.Bucket, Chat: chat, Load: chat.Load, Suites: map[string]envadapters.Suite{"webtasks": r.Suite}, Render: tinylm.Render, Threads: 1,
+		Trainer: &tiny.Trainer{Bucket: r.Bucket, CheckpointKey: func(job string, step int) string { return fmt.Sprintf("%s-checkpoint-%06d.json", job, step) }}}
+	if _, _, err := store.RecordOnce(t.Context(), r.Bucket, store.SpecKey(s.Name), func() (spec.Spec, error) { return s, nil }); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Play runs the workflow to its end, through every continue-as-new. more may prepare each environment.
+func (r *Run) Play(t testing.TB, more func(*testsuite.TestWorkflowEnvironment)) (record.End, error) {
+	t.Helper()
+	in := workflows.RunInput{Name: r.Spec.Name}
+	for range r.Spec.Epochs + 2 {
+		var suite testsuite.WorkflowTestSuite
+		suite.SetLogger(silent{})
+		env := suite.NewTestWorkflowEnvironment()
+		env.SetTestTimeout(testTimeout)
+		for _, f := range []any{workflows.Run, workflows.Epoch, workflows.Shard, workflows.Episode, workflows.FineTune, workflows.Evaluation} {
+			env.RegisterWorkflow(f)
+		}
+		for _, a := range []any{&activities.Control{Deps: r.Deps}, &activities.Rollouts{Deps: r.Deps}, &activities.Models{Deps: r.Deps}, &activities.GPU{Deps: r.Deps}} {
+			env.RegisterActivity(a)
+		}
+		if more != nil {
+			more(env)
+		}
+		env.ExecuteWorkflow(workflows.Run, in)
+		err := env.GetWorkflowError()
+		var next *workflow.ContinueAsNewError
+		if errors.As(err, &next) {
+			continue
+		}
+		var end record.End
+		if err == nil {
+			err = env.GetWorkflowResult(&end)
+		}
+		return end, err
+	}
+	t.Fatal("the run does not end")
+	return record.End{}, nil
+}

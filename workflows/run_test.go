@@ -1,0 +1,117 @@
+package workflows_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/collabui/collabui/envadapters/scripted"
+	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/testrun"
+	"github.com/collabui/collabui/internal/verify"
+	"github.com/collabui/collabui/workflows"
+)
+
+func clean(t *testing.T, r *testrun.Run) {
+	t.Helper()
+	if ps, err := verify.Run(t.Context(), r.Bucket, r.Spec.Name); err != nil || len(ps) > 0 {
+		t.Errorf("validators: %v %v", ps, err)
+	}
+	rep, err := verify.Fsck(t.Context(), r.Bucket)
+	if err != nil || len(rep.Problems) > 0 {
+		t.Errorf("fsck: %v %v", rep.Problems, err)
+	}
+}
+
+func TestARunEndsWithTheSameDigestWhateverBreaksOnTheWay(t *testing.T) {
+	whole := testrun.New(t, testrun.Small())
+	end, err := whole.Play(t, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if end.FinalDigest == "" || len(end.Results) != 9 || len(end.Curve) != 3 {
+		t.Fatalf("%+v", end)
+	}
+	clean(t, whole)
+
+	broken := testrun.New(t, testrun.Small())
+	for _, n := range []string{"a", "b", "c", "d"} {
+		broken.Suite.Break(scripted.Fault{Template: n, Step: 2, Kind: "void", Times: 3}, scripted.Fault{Template: n, Step: 0, Kind: "void", Times: 2})
+	}
+	again, err := broken.Play(t, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.FinalDigest != end.FinalDigest {
+		t.Errorf("environments that broke changed the digest: %s, want %s", again.FinalDigest, end.FinalDigest)
+	}
+	clean(t, broken)
+}
+
+func TestARunGoesOnFromTheStoreAlone(t *testing.T) {
+	r := testrun.New(t, testrun.Small())
+	end, err := r.Play(t, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resets := r.Suite.Episodes
+	r.Bucket.Damage(store.EndKey("small"), nil) // Temporal knows nothing, the store all but the end
+	again, err := r.Play(t, nil)
+	if err != nil || again.FinalDigest != end.FinalDigest {
+		t.Fatal(again.FinalDigest, err)
+	}
+	if r.Suite.Episodes != resets {
+		t.Errorf("%d episodes were played again", r.Suite.Episodes-resets)
+	}
+}
+
+func TestABrokenTaskIsReplacedAndADivergedAttemptIsVoid(t *testing.T) {
+	s := testrun.Small()
+	s.Epochs = 1
+	r := testrun.New(t, s)
+	r.Suite.Break(scripted.Fault{Template: "c", Step: 0, Kind: "invalid", Times: 1 << 30})
+	_, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
+		env.RegisterDelayedCallback(func() {
+			env.UpdateWorkflow(workflows.UpdateStop, "", done(t), workflows.Command{Who: "test", Why: "broken"})
+		}, time.Hour)
+	})
+	if err == nil || !strings.Contains(err.Error(), "stopped by test") {
+		t.Fatalf("stage 1 cannot play template c; the run must pause until it is stopped: %v", err)
+	}
+}
+
+// done is an update callback that fails the test when the update is refused.
+func done(t *testing.T) *testsuite.TestUpdateCallback {
+	return &testsuite.TestUpdateCallback{OnAccept: func() {}, OnReject: func(err error) { t.Error("update refused: ", err) }, OnComplete: func(any, error) {}}
+}
+
+func TestVoidAttemptsAreKeptAndReplacementsCount(t *testing.T) {
+	s := testrun.Small()
+	s.Epochs = 1
+	r := testrun.New(t, s)
+	plan := testrun.New(t, s) // draws the same slots
+	if _, err := plan.Play(t, nil); err != nil {
+		t.Fatal(err)
+	}
+	slots, _, err := store.Read[record.Slots](t.Context(), plan.Bucket, store.SlotsKey("small", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := slots.Slots[3].Task
+	r.Suite.Break(scripted.Fault{Template: bad.Template, Seed: bad.Seed, Step: 0, Kind: "invalid", Times: 1 << 30})
+	if _, err := r.Play(t, nil); err != nil {
+		t.Fatal(err)
+	}
+	v, _, err := store.Read[record.Void](t.Context(), r.Bucket, store.AttemptKey("small", 1, 4, 1, "void"))
+	if err != nil || !v.Task {
+		t.Fatal(v, err)
+	}
+	e, _, err := store.Read[record.Episode](t.Context(), r.Bucket, store.AttemptKey("small", 1, 4, 2, "episode"))
+	if err != nil || e.Slot.Replacement != 1 || e.Slot.Task == bad {
+		t.Fatalf("%+v, %v", e.Slot, err)
+	}
+	clean(t, r)
+}
