@@ -212,6 +212,7 @@ func policyServerCmd(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "policy-server", Short: "Serve small policies behind the OpenAI chat API", Example: "  collabui policy-server --addr 127.0.0.1:8000", Args: cobra.NoArgs}
 	addr := c.Flags().String("addr", "127.0.0.1:8000", "listen on `HOST:PORT`")
 	pipe := c.Flags().Bool("parent-pipe", false, "end when standard input closes")
+	calls := c.Flags().String("call-log", os.Getenv("COLLABUI_CALL_LOG"), "append one line per answered request to `FILE`: time, seed, model")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		e, err := a.workerEndpoints()
 		if err != nil && e.Store.Endpoint == "" {
@@ -225,7 +226,16 @@ func policyServerCmd(a *app) *cobra.Command {
 		if err != nil {
 			return fault.New(fault.Invalid, "listen on %s: %w (choose another with --addr)", *addr, err)
 		}
-		srv := &http.Server{Handler: policyserver.New(b), ReadHeaderTimeout: 10 * time.Second}
+		handler := policyserver.New(b)
+		if *calls != "" {
+			f, err := os.OpenFile(*calls, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+			if err != nil {
+				return fault.New(fault.Invalid, "call log: %w", err)
+			}
+			defer func() { _ = f.Close() }()
+			handler.CallLog = f
+		}
+		srv := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 		ctx := lifetime(c.Context(), *pipe)
 		context.AfterFunc(ctx, func() {
 			d, cancel := context.WithTimeout(context.Background(), 5*time.Second)

@@ -27,6 +27,8 @@ const maxBody = 1 << 20
 
 // Server is an http.Handler.
 type Server struct {
+	CallLog io.Writer // one line per answered request; nil: none
+
 	bucket store.Bucket
 	mux    *http.ServeMux
 
@@ -172,7 +174,18 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	p := tinylm.ParsePrompt(q.Messages[len(q.Messages)-1].Content)
 	outs, used := pol.Sample(p, tinylm.Sampling{N: or(q.N, 1), Temperature: or(q.Temperature, 1), TopP: or(q.TopP, 1), Seed: uint64(or(q.Seed, 0))})
 	s.count(r, http.StatusOK, time.Since(start), used)
+	s.log(start, q)
 	reply(w, http.StatusOK, completion(q, outs, used, stops))
+}
+
+// log writes one line per answered request, where CallLog is set: when it came, its seed and its model.
+func (s *Server) log(start time.Time, q chatRequest) {
+	if s.CallLog == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, _ = fmt.Fprintf(s.CallLog, "%d %d %s\n", start.UnixNano(), or(q.Seed, 0), q.Model)
 }
 
 func stopList(v any) ([]string, error) {

@@ -79,6 +79,9 @@ const kit = (() => {
     if (f) f.focus();
   }
 
+  // The page scrolls itself: left to the compositor, a wheel event takes effect at some later time, and an observation may come before it.
+  addEventListener('wheel', e => { e.preventDefault(); scrollBy(e.deltaX, e.deltaY); }, { passive: false });
+
   // --- observing ---
   const roles = { BUTTON: 'button', A: 'link', INPUT: 'field', H1: 'heading' };
   function state(e) {

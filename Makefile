@@ -1,0 +1,49 @@
+# collabui: `make train` and `make test` do everything on a fresh machine; `make help` lists the rest.
+SHELL := /bin/bash
+SPEC ?= examples/quickstart.yaml
+DATA ?= .collabui
+GO ?= go
+
+.PHONY: help train build test unit integration lint bench chromium clean
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+train: build chromium ## set up, then run or go on with the main job on embedded defaults (SPEC=, DATA=)
+	bin/collabui train $(SPEC) --data $(DATA)
+
+build: bin/collabui bin/collabui-local ## build both binaries
+
+bin/collabui: $(shell find . -name '*.go' -not -path './deploy/*' -not -name '*_test.go') $(shell find envadapters/webtasks/pages -type f) go.mod go.sum
+	@mkdir -p bin
+	$(GO) build -o $@ ./cmd/collabui
+
+# Some 250 modules with a Temporal server: the first build takes minutes, so that it stands in a module of its own.
+bin/collabui-local: $(shell find deploy/local -name '*.go' -not -name '*_test.go') deploy/local/go.mod deploy/local/go.sum
+	@mkdir -p bin
+	@echo "building the local services (Temporal, S3, Redis); the first time takes several minutes"
+	$(GO) build -C deploy/local -ldflags "-s -w" -o ../../bin/collabui-local .
+
+chromium: ## install Chromium when it is missing
+	@scripts/chromium.sh
+
+test: build chromium unit lint integration ## install what the tests need and run all of them
+	$(GO) test -C deploy/local ./...
+
+unit: chromium ## unit tests
+	$(GO) test ./...
+
+integration: build chromium ## real services and processes, with kills
+	$(GO) test -count=1 -timeout 40m -tags integration ./test/...
+
+lint: ## formatting, vet, workflow determinism, who may import whom
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt these files:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) vet ./...
+	$(GO) vet -tags integration ./test/...
+	$(GO) tool workflowcheck ./workflows/...
+	@scripts/imports.sh
+
+bench: build chromium ## ratios measured side by side
+	$(GO) test -count=1 -timeout 30m -tags integration -run XXX -bench . -benchtime 1x ./test/bench/...
+
+clean: ## delete what was built; runs stay
+	rm -rf bin
