@@ -33,6 +33,7 @@ type Plan struct {
 	FailedShare float64
 	TopP        float64
 	StopLow     float64
+	Shared      bool // parameters
 }
 
 // PlanRun tells where to begin: a run whose Temporal data is lost goes on from its newest commit.
@@ -42,7 +43,7 @@ func (c *Control) PlanRun(ctx context.Context, run string) (Plan, error) {
 		return done(Plan{}, err)
 	}
 	p := Plan{Environment: s.Environment, Agents: s.Agents, Epochs: s.Epochs, Slots: s.Slots, EvalEvery: s.Evaluation.Every, MaxChunks: s.FineTune.MaxChunks,
-		Demos: s.FineTune.Demonstrations, Val: s.Evaluation.Val, FailedShare: s.FailedShare, TopP: s.Decoding.TopP, StopLow: s.FineTune.StopLow}
+		Demos: s.FineTune.Demonstrations, Val: s.Evaluation.Val, FailedShare: s.FailedShare, TopP: s.Decoding.TopP, StopLow: s.FineTune.StopLow, Shared: s.Parameters == "shared"}
 	if p.HasBase, err = has(ctx, c.Bucket, store.BaseKey(run)); err != nil {
 		return done(p, err)
 	}
@@ -160,6 +161,8 @@ type EpochSummary struct {
 
 // Commit writes epoch.json: the epoch exists when it does. All parts are read back and hashed in slot order.
 func (c *Control) Commit(ctx context.Context, id EpochID) (EpochSummary, error) {
+	_, stop := heartbeat(ctx)
+	defer stop()
 	e, _, err := store.RecordOnce(ctx, c.Bucket, store.EpochKey(id.Run, id.Epoch), func() (record.Epoch, error) {
 		failpoint.Hit("commit")
 		return c.assemble(ctx, id)
@@ -257,15 +260,12 @@ func (c *Control) parent(ctx context.Context, id EpochID) (store.Ref, string, er
 	return ref, b.Policy.Tensor, err
 }
 
-// PlayedEpisode finds the episode of a slot's last attempt.
+// PlayedEpisode finds the episode of a slot: the first attempt that is not void.
 func PlayedEpisode(ctx context.Context, b store.Bucket, run string, epoch, slot int) (record.Episode, store.Ref, error) {
 	for k := 1; ; k++ {
 		e, ref, err := store.Read[record.Episode](ctx, b, store.AttemptKey(run, epoch, slot, k, "episode"))
-		if !errors.Is(err, store.ErrNotFound) {
+		if err != nil || e.Void == "" {
 			return e, ref, err
-		}
-		if ok, voidErr := has(ctx, b, store.AttemptKey(run, epoch, slot, k, "void")); voidErr != nil || !ok {
-			return e, ref, errors.Join(err, voidErr)
 		}
 	}
 }

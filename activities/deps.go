@@ -109,6 +109,9 @@ func done[T any](v T, err error) (T, error) {
 	return v, temporal.NewApplicationErrorWithOptions(err.Error(), string(k), o)
 }
 
+// MaxTries is how often an activity is tried before the run pauses with its reason: with pauses of up to 30 s, an outage of some 18 minutes.
+const MaxTries = 40
+
 // heartbeatEvery is well below the heartbeat timeout of 10 s.
 const heartbeatEvery = 2 * time.Second
 

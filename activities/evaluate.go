@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"go.temporal.io/sdk/activity"
+
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/fault"
@@ -117,8 +119,8 @@ func (r *Rollouts) evalEpisode(ctx context.Context, s spec.Spec, suite envadapte
 		out.Outcome, err = r.playEval(ctx, env, conf, task, domain.Seed(s.Evaluation.Seed, "calls", item.Split, i))
 		return err
 	})
-	if fault.KindOf(err) == fault.Void && err != nil && ctx.Err() == nil {
-		out.Outcome, err = domain.Outcome{Void: err.Error()}, nil // missing: reported, never scored
+	if err != nil && fault.KindOf(err) == fault.Void && ctx.Err() == nil && item.Split != domain.SplitVal && activity.GetInfo(ctx).Attempt >= MaxTries {
+		out.Outcome, err = domain.Outcome{Void: err.Error()}, nil // missing: reported, never scored; val decides things, so it is never incomplete
 	}
 	return out, err
 }
@@ -139,9 +141,10 @@ func (r *Rollouts) playEval(ctx context.Context, env envadapters.Environment, co
 		if tr, err = env.Step(ctx, d.Executed); err != nil {
 			return out, err
 		}
-		history = append(history, system.Summarise(n, d.Executed, before, tr.Invalid))
+		invalid := NothingDone(d, tr.Invalid)
+		history = append(history, system.Summarise(n, d.Executed, before, invalid))
 		out.Steps = n
-		if tr.Invalid != "" {
+		if invalid != "" {
 			out.Invalid++
 		}
 	}
@@ -202,7 +205,7 @@ func (c *Control) Systems(ctx context.Context, id SystemsID) ([]EvalSystem, erro
 		one := func(name string, t float64) EvalSystem {
 			return EvalSystem{Name: name, Policies: policies[:1], Rounds: 1, Temperature: []float64{t}, TopP: s.Decoding.TopP}
 		}
-		return []EvalSystem{one(nameBaseGreedy, 0), one(nameBaseWarm, 0.2), {Name: BaseName(s.Agents), Policies: policies, Rounds: s.Rounds, Temperature: s.Temperatures(), TopP: s.Decoding.TopP}}, nil
+		return []EvalSystem{one(nameBaseGreedy, 0), one(nameBaseWarm, 0.2), {Name: BaseName(s.Agents), Policies: policies, Rounds: s.Rounds, Temperature: s.EvaluationTemperatures(), TopP: s.Decoding.TopP}}, nil
 	}
 	for a := range s.Agents {
 		u, _, err := store.Read[record.Update](ctx, c.Bucket, store.AgentKey(id.Run, id.Epoch, a, "update"))
@@ -211,7 +214,7 @@ func (c *Control) Systems(ctx context.Context, id SystemsID) ([]EvalSystem, erro
 		}
 		policies = append(policies, u.Policy.Digest)
 	}
-	return []EvalSystem{{Name: TrainedName(s.Agents), Policies: policies, Rounds: s.Rounds, Temperature: s.Temperatures(), TopP: s.Decoding.TopP}}, nil
+	return []EvalSystem{{Name: TrainedName(s.Agents), Policies: policies, Rounds: s.Rounds, Temperature: s.EvaluationTemperatures(), TopP: s.Decoding.TopP}}, nil
 }
 
 // Split is a split and its number of episodes.

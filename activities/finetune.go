@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -30,34 +31,34 @@ type Batch struct {
 func (r *Rollouts) Demonstrate(ctx context.Context, b Batch) (int, error) {
 	say, stop := heartbeat(ctx)
 	defer stop()
-	d, _, err := store.RecordOnce(ctx, r.Bucket, store.FineTuneKey(b.Run, "demonstrations", b.From), func() (record.Demonstrations, error) {
-		s, err := r.spec(ctx, b.Run)
-		if err != nil {
-			return record.Demonstrations{}, err
-		}
-		suite, err := r.suite(s.Environment)
-		if err != nil {
-			return record.Demonstrations{}, err
-		}
-		out := record.Demonstrations{From: b.From, Pairs: []domain.Pair{}}
-		for i := b.From; i < b.To; i++ {
-			say(fmt.Sprintf("demonstration %d", i))
+	s, err := r.spec(ctx, b.Run)
+	if err != nil {
+		return done(0, err)
+	}
+	suite, err := r.suite(s.Environment)
+	if err != nil {
+		return done(0, err)
+	}
+	n := 0
+	for i := b.From; i < b.To; i++ {
+		say(fmt.Sprintf("demonstration %d", i))
+		d, _, err := store.RecordOnce(ctx, r.Bucket, store.FineTuneKey(b.Run, "demonstrations", i), func() (record.Demonstration, error) {
 			slot, err := drawSlot(s, suite, 0, i+1, 0)
-			if err != nil {
-				return out, err
+			out := record.Demonstration{Slot: slot}
+			if err == nil {
+				err = inEnvironment(ctx, suite, func(env envadapters.Environment) (err error) {
+					out.Pairs, err = r.demonstrate(ctx, s, env, slot)
+					return err
+				})
 			}
-			var ps []domain.Pair
-			if err := inEnvironment(ctx, suite, func(env envadapters.Environment) (err error) {
-				ps, err = r.demonstrate(ctx, s, env, slot)
-				return err
-			}); err != nil {
-				return out, err
-			}
-			out.Pairs = append(out.Pairs, ps...)
+			return out, err
+		})
+		if err != nil {
+			return done(n, err)
 		}
-		return out, nil
-	})
-	return done(len(d.Pairs), err)
+		n += len(d.Pairs)
+	}
+	return done(n, nil)
 }
 
 func (r *Rollouts) demonstrate(ctx context.Context, s spec.Spec, env envadapters.Environment, slot domain.Slot) ([]domain.Pair, error) {
@@ -149,20 +150,24 @@ func (g *GPU) TrainChunk(ctx context.Context, id ChunkID) (record.Chunk, error) 
 		if err != nil {
 			return record.Chunk{}, err
 		}
-		var pairs []domain.Pair
-		for from := 0; from < s.FineTune.Demonstrations; from += DemoBatch {
-			d, _, err := store.Read[record.Demonstrations](ctx, g.Bucket, store.FineTuneKey(id.Run, "demonstrations", from))
-			if err != nil {
-				return record.Chunk{}, err
-			}
-			pairs = append(pairs, d.Pairs...)
+		demos := make([][]domain.Pair, s.FineTune.Demonstrations)
+		if err := parallel(ctx, len(demos), 8, func(ctx context.Context, i int) error {
+			d, _, err := store.Read[record.Demonstration](ctx, g.Bucket, store.FineTuneKey(id.Run, "demonstrations", i))
+			demos[i] = d.Pairs
+			return err
+		}); err != nil {
+			return record.Chunk{}, err
 		}
+		pairs := slices.Concat(demos...)
 		steps := id.Chunk * s.FineTune.ChunkSteps
 		job := trainer.Job{ID: store.RunPrefix(id.Run) + "finetune/job", Objective: trainer.SFT, Pairs: pairs, Params: s.FineTune.Train, Seed: domain.Seed(s.Seed, "finetune"),
 			Workers: g.Threads, Until: steps, Every: s.FineTune.ChunkSteps}
 		got, err := g.Trainer.Train(ctx, job, func(p trainer.Point) { say(fmt.Sprintf("step %d, loss %.3f", p.Step, p.Loss)) })
 		if err != nil {
 			return record.Chunk{}, err
+		}
+		if got.Diverged != "" {
+			return record.Chunk{}, fault.New(fault.Fatal, "stage 1 diverged: %s", got.Diverged)
 		}
 		return record.Chunk{Number: id.Chunk, Steps: got.Steps, Policy: record.Policy{Digest: got.Digest, Tensor: got.TensorDigest}, Loss: got.Curve[len(got.Curve)-1].Loss}, nil
 	})

@@ -91,6 +91,10 @@ func (g *GPU) update(ctx context.Context, id AgentID, say func(string)) (record.
 		return u, err
 	}
 	u.Steps, u.Skipped, u.Curve = got.Steps, got.Skipped, got.Curve
+	if got.Diverged != "" {
+		u.Kept = got.Diverged
+		return u, nil
+	}
 	u.Policy = record.Policy{Digest: got.Digest, Tensor: got.TensorDigest}
 	return g.gate(ctx, s, u, pairs, base.Policy.Digest)
 }
@@ -148,9 +152,13 @@ func (g *GPU) gate(ctx context.Context, s spec.Spec, u record.Update, pairs []do
 	if err != nil {
 		return u, err
 	}
+	if figures := p.KL + p.KLBase + p.LogprobDelta + p.Entropy; math.IsNaN(figures) || math.IsInf(figures, 0) {
+		u.Kept, u.Policy = "the probe's figures are not numbers", u.Parent
+		return u, nil
+	}
 	u.Probe = p
 	switch {
-	case math.IsNaN(p.KL) || p.KL > s.Gates.MaxKL:
+	case p.KL > s.Gates.MaxKL:
 		u.Kept = fmt.Sprintf("KL to the parent %.2f is above %.2f nats", p.KL, s.Gates.MaxKL)
 	case p.LogprobDelta < s.Gates.MinLogprob:
 		u.Kept = fmt.Sprintf("log-probability of chosen answers changed by %.2f, below %.2f", p.LogprobDelta, s.Gates.MinLogprob)

@@ -74,19 +74,14 @@ func (r *Rollouts) rollout(ctx context.Context, id SlotID, say func(string)) (Pl
 		conf: SystemConfig(s, slots.System.Digests(), topo)}
 	for {
 		a.number++
-		v, _, err := store.Read[record.Void](ctx, r.Bucket, a.key("void"))
-		if errors.Is(err, store.ErrNotFound) {
-			ep, err := a.play(ctx)
-			if err == nil {
-				return Played{Attempt: a.number, Steps: ep.Outcome.Steps, Success: ep.Outcome.Success, Failed: ep.Failed}, nil
-			}
-			if v, err = a.void(ctx, err); err != nil {
-				return Played{}, err
-			}
-		} else if err != nil {
+		ep, err := a.play(ctx)
+		if err != nil {
 			return Played{}, err
 		}
-		if v.Task {
+		if ep.Void == "" {
+			return Played{Attempt: a.number, Steps: ep.Outcome.Steps, Success: ep.Outcome.Success, Failed: ep.Failed}, nil
+		}
+		if ep.TaskBad {
 			a.replaced++
 			if a.slot, err = drawSlot(s, suite, id.Epoch, id.Slot, a.replaced); err != nil {
 				return Played{}, err
@@ -123,19 +118,8 @@ func (a *attempt) key(what string) string {
 // errDiverged says that a replay saw something else than what is recorded.
 var errDiverged = errors.New("the replay of recorded actions showed another screen")
 
-// void records that the attempt is spoiled, where its error says so; other errors go on to the caller.
-func (a *attempt) void(ctx context.Context, err error) (record.Void, error) {
-	kind := fault.KindOf(err)
-	if kind != fault.Invalid && !errors.Is(err, errDiverged) {
-		return record.Void{}, err
-	}
-	v, _, err := store.RecordOnce(ctx, a.Bucket, a.key("void"), func() (record.Void, error) {
-		return record.Void{Reason: err.Error(), Task: kind == fault.Invalid}, nil
-	})
-	return v, err
-}
-
-// play claims the attempt and plays it; a broken environment is replaced and the episode resumes by replay.
+// play claims the attempt and plays it to its recorded end; a broken environment is replaced and the episode resumes by replay. What voids the attempt
+// is recorded as its end, other errors go on to the caller.
 func (a *attempt) play(ctx context.Context) (record.Episode, error) {
 	if e, _, err := store.Read[record.Episode](ctx, a.Bucket, a.key("episode")); !errors.Is(err, store.ErrNotFound) {
 		return e, err
@@ -153,7 +137,10 @@ func (a *attempt) play(ctx context.Context) (record.Episode, error) {
 		e, err = a.once(ctx, env)
 		return err
 	}); err != nil {
-		return record.Episode{}, err
+		if !errors.Is(err, envadapters.ErrTask) && !errors.Is(err, errDiverged) {
+			return record.Episode{}, err
+		}
+		e = record.Episode{Void: err.Error(), TaskBad: errors.Is(err, envadapters.ErrTask)}
 	}
 	return a.finish(ctx, e)
 }
@@ -205,8 +192,9 @@ func (a *attempt) once(ctx context.Context, env envadapters.Environment) (record
 		if tr, err = env.Step(ctx, step.Decision.Executed); err != nil {
 			return e, err
 		}
-		history = append(history, system.Summarise(n, step.Decision.Executed, before, tr.Invalid))
-		if tr.Invalid != "" {
+		invalid := NothingDone(step.Decision, tr.Invalid)
+		history = append(history, system.Summarise(n, step.Decision.Executed, before, invalid))
+		if invalid != "" {
 			e.Outcome.Invalid++
 		}
 		if tr.Terminated || tr.Truncated {
@@ -220,6 +208,14 @@ func (a *attempt) once(ctx context.Context, env envadapters.Environment) (record
 	e.Outcome.Success, e.Outcome.Truncated, e.Outcome.Steps = score.Success, tr.Truncated, len(steps)
 	e.Digest = record.StepsDigest(steps)
 	return e, nil
+}
+
+// NothingDone says why a step executed nothing: the environment's word, or that no answer parsed; empty if something was executed.
+func NothingDone(d domain.Decision, invalid string) string {
+	if invalid == "" && d.Executed.Type == domain.ActionNone {
+		return "no answer parsed"
+	}
+	return invalid
 }
 
 // step gives the recorded decision of a step, or decides and records it.

@@ -4,6 +4,7 @@ package envadapters
 
 import (
 	"context"
+	"errors"
 
 	"github.com/collabui/collabui/domain"
 )
@@ -46,6 +47,9 @@ type Health struct {
 	Detail string // what was seen
 	Fix    string // what to do, where something is to be done
 }
+
+// ErrTask is in the chain of an error of Reset that the task itself is at fault for: a replacement can help, another environment cannot.
+var ErrTask = errors.New("the task is at fault")
 
 // Environment plays one episode at a time. Every error means that the episode is void: nothing about its state is known any more, and the
 // environment must be closed. A mistake of the agent is no error: see Transition.Invalid.

@@ -57,7 +57,8 @@ type Policy struct {
 	TensorDigest string  `json:"tensor_digest"` // of the parameters alone
 	Steps        int     `json:"steps"`
 	Curve        []Point `json:"curve"`
-	Skipped      int     `json:"skipped"` // pairs that the trainer cannot express
+	Skipped      int     `json:"skipped"`            // pairs that the trainer cannot express
+	Diverged     string  `json:"diverged,omitempty"` // why there is no policy: the loss is no number, or nothing can be trained on
 }
 
 // Trainer updates policies. Train is idempotent on the job's ID: a finished job returns its policy, one half done resumes. A trainer that cannot

@@ -3,6 +3,7 @@ package workers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -56,9 +57,11 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer free()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	var started []worker.Worker
 	for _, r := range o.Roles {
-		w := build(c, r, o, d)
+		w := build(c, r, o, d, cancel)
 		if err := w.Start(); err != nil {
 			return fault.New(fault.Transient, "start worker %s: %w", r, err)
 		}
@@ -67,6 +70,9 @@ func Run(ctx context.Context, o Options) error {
 	<-ctx.Done()
 	for _, w := range started {
 		w.Stop()
+	}
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		return fault.New(fault.Transient, "worker: %w", err) // who supervises starts another
 	}
 	return nil
 }
@@ -121,9 +127,9 @@ func checkpointKey(job string, step int) string {
 }
 
 // build registers what a role offers. Slots are the real bound of concurrency.
-func build(c client.Client, role string, o Options, d *activities.Deps) worker.Worker {
+func build(c client.Client, role string, o Options, d *activities.Deps, fatal func(error)) worker.Worker {
 	w := worker.New(c, role, worker.Options{MaxConcurrentActivityExecutionSize: slots(role, o), DisableWorkflowWorker: role != workflows.QueueControl,
-		WorkerStopTimeout: 5 * time.Second, MaxHeartbeatThrottleInterval: 3 * time.Second})
+		WorkerStopTimeout: 5 * time.Second, OnFatalError: fatal, MaxHeartbeatThrottleInterval: 3 * time.Second})
 	switch role {
 	case workflows.QueueControl:
 		for _, f := range []any{workflows.Run, workflows.Epoch, workflows.Shard, workflows.Episode, workflows.FineTune, workflows.Evaluation} {

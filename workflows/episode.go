@@ -31,21 +31,17 @@ const (
 // Shard runs the episodes of a range, a window of them at once.
 func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 	var whole, fresh Tally
-	paused, stop, open := false, false, 0
+	paused, open := false, 0
 	var first error
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		for {
-			sel := workflow.NewSelector(ctx)
-			sel.AddReceive(workflow.GetSignalChannel(ctx, signalPause), func(c workflow.ReceiveChannel, _ bool) { c.Receive(ctx, &paused) })
-			sel.AddReceive(workflow.GetSignalChannel(ctx, signalStop), func(c workflow.ReceiveChannel, _ bool) { c.Receive(ctx, &stop) })
-			sel.Select(ctx)
+		for workflow.GetSignalChannel(ctx, signalPause).Receive(ctx, &paused) {
 		}
 	})
 	for slot := in.From; slot <= in.To; slot++ {
-		if err := workflow.Await(ctx, func() bool { return open < Window && !paused || stop || first != nil }); err != nil {
+		if err := workflow.Await(ctx, func() bool { return open < Window && !paused || first != nil }); err != nil {
 			return whole, err
 		}
-		if stop || first != nil {
+		if first != nil {
 			break
 		}
 		open++

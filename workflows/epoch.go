@@ -71,36 +71,32 @@ func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error)
 		}
 	}
 	p.Phase = "commit"
-	if err := workflow.ExecuteActivity(on(ctx, QueueControl, "write epoch.json"), control.Commit, id).Get(ctx, &sum); err != nil {
+	if err := workflow.ExecuteActivity(long(on(ctx, QueueControl, "write epoch.json")), control.Commit, id).Get(ctx, &sum); err != nil {
 		return sum, err
 	}
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("topology %s; rollouts %.1f %%, %d pairs, val %.1f %%", plan.Topology, 100*sum.Rollouts, sum.Pairs, 100*sum.Val))
 	return sum, workflow.UpsertTypedSearchAttributes(ctx, attrRate.ValueSet(sum.Val), attrSystem.ValueSet(activities.TrainedName(in.Plan.Agents)))
 }
 
-// shards runs the episodes in shards, all at once, and passes pause and stop on to them.
+// shards runs the episodes in shards, all at once, and passes a pause on to them.
 func shards(ctx workflow.Context, in EpochInput, slots int, p *Progress) error {
 	var open []workflow.ChildWorkflowFuture
 	for from := 1; from <= slots; from += ShardSize {
 		s := ShardInput{Run: in.Run, Epoch: in.Epoch, From: from, To: min(from+ShardSize-1, slots), Parent: epochID(in.Run, in.Epoch)}
 		open = append(open, workflow.ExecuteChildWorkflow(child(ctx, fmt.Sprintf("%s/shard/%04d", epochID(in.Run, in.Epoch), from), fmt.Sprintf("slots %d to %d", s.From, s.To)), Shard, s))
 	}
-	stop := false
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		for {
+		for ctx.Err() == nil {
 			sel := workflow.NewSelector(ctx)
-			for _, name := range []string{signalPause, signalStop} {
-				sel.AddReceive(workflow.GetSignalChannel(ctx, name), func(c workflow.ReceiveChannel, _ bool) {
-					var v bool
-					c.Receive(ctx, &v)
-					stop = stop || name == signalStop
-					for _, f := range open {
-						if !f.IsReady() {
-							_ = f.SignalChildWorkflow(ctx, name, v).Get(ctx, nil) // a shard that has just ended needs no signal
-						}
+			sel.AddReceive(workflow.GetSignalChannel(ctx, signalPause), func(c workflow.ReceiveChannel, _ bool) {
+				var on bool
+				c.Receive(ctx, &on)
+				for _, f := range open {
+					if !f.IsReady() {
+						_ = f.SignalChildWorkflow(ctx, signalPause, on).Get(ctx, nil) // a shard that has just ended needs no signal
 					}
-				})
-			}
+				}
+			})
 			sel.AddReceive(workflow.GetSignalChannel(ctx, signalTally), func(c workflow.ReceiveChannel, _ bool) {
 				var t Tally
 				c.Receive(ctx, &t)
@@ -118,9 +114,6 @@ func shards(ctx workflow.Context, in EpochInput, slots int, p *Progress) error {
 		whole.Done, whole.Successes, whole.Failed, whole.Pairs = whole.Done+t.Done, whole.Successes+t.Successes, whole.Failed+t.Failed, whole.Pairs+t.Pairs
 	}
 	p.Done, p.Successes, p.Failed, p.Pairs = whole.Done, whole.Successes, whole.Failed, whole.Pairs
-	if stop {
-		return stopped("stopped")
-	}
 	return nil
 }
 
@@ -128,11 +121,14 @@ func (p *Progress) add(t Tally) {
 	p.Done, p.Successes, p.Failed, p.Pairs = p.Done+t.Done, p.Successes+t.Successes, p.Failed+t.Failed, p.Pairs+t.Pairs
 }
 
-// updates trains all agents side by side. With shared parameters the first agent's update is everyone's, so the others wait for it.
+// updates trains all agents side by side. With shared parameters the first agent's update is everyone's, so the others follow it.
 func updates(ctx workflow.Context, in EpochInput, p *Progress) error {
 	wg := workflow.NewWaitGroup(ctx)
 	var first error
 	for a := range in.Plan.Agents {
+		if in.Plan.Shared && a == 1 {
+			wg.Wait(ctx)
+		}
 		f := workflow.ExecuteActivity(on(ctx, QueueGPU, fmt.Sprintf("agent %d: preference optimisation", a)), gpu.Update, activities.AgentID{Run: in.Run, Epoch: in.Epoch, Agent: a})
 		wg.Add(1)
 		workflow.Go(ctx, func(ctx workflow.Context) {

@@ -28,17 +28,14 @@ var (
 	gpu     *activities.GPU
 )
 
-// How often a failing activity is tried before the run pauses with its reason: infrastructure faults that persist need a person.
-const maxTries = 12
-
 // on gives the activity context of a queue. Every activity heartbeats or is short.
 func on(ctx workflow.Context, queue, summary string) workflow.Context {
 	o := workflow.ActivityOptions{
 		TaskQueue: queue, StartToCloseTimeout: 2 * time.Hour, HeartbeatTimeout: 10 * time.Second, Summary: summary,
-		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second, MaximumAttempts: maxTries},
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second, MaximumAttempts: activities.MaxTries},
 	}
 	if queue == QueueControl {
-		o.HeartbeatTimeout, o.StartToCloseTimeout = 0, 30*time.Second
+		o.HeartbeatTimeout, o.StartToCloseTimeout = 0, 30*time.Second // reads and writes of a few objects
 	}
 	return workflow.WithActivityOptions(ctx, o)
 }
@@ -46,6 +43,13 @@ func on(ctx workflow.Context, queue, summary string) workflow.Context {
 // child gives the context of a child workflow.
 func child(ctx workflow.Context, id, summary string) workflow.Context {
 	return workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: id, StaticSummary: summary})
+}
+
+// long is for control work that grows with the epoch: it heartbeats.
+func long(ctx workflow.Context) workflow.Context {
+	o := workflow.GetActivityOptions(ctx)
+	o.HeartbeatTimeout, o.StartToCloseTimeout = 10*time.Second, 30*time.Minute
+	return workflow.WithActivityOptions(ctx, o)
 }
 
 func epochID(run string, epoch int) string { return fmt.Sprintf("%s/epoch/%04d", run, epoch) }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -45,7 +46,6 @@ const (
 	UpdateResume  = "resume"
 	UpdateStop    = "stop"
 	signalPause   = "pause"
-	signalStop    = "stop"
 )
 
 type runState struct {
@@ -53,7 +53,8 @@ type runState struct {
 	status   Status
 	plan     activities.Plan
 	stopping bool
-	child    workflow.ChildWorkflowFuture // the open child, to pass signals on
+	cancel   workflow.CancelFunc          // of the stage under way
+	child    workflow.ChildWorkflowFuture // the open child, to pass a pause on
 }
 
 // Run is the whole training: stage 1, then epochs, then the final evaluation. It begins where the store says, and continues as new after every epoch.
@@ -81,6 +82,9 @@ func Run(ctx workflow.Context, in RunInput) (record.End, error) {
 		}
 		if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
 			return record.End{}, err
+		}
+		if r.stopping {
+			return record.End{}, stopped(r.status.Reason)
 		}
 		return record.End{}, workflow.NewContinueAsNewError(ctx, Run, RunInput{Name: in.Name, Paused: r.status.Paused, Reason: r.status.Reason})
 	}
@@ -119,21 +123,18 @@ func (r *runState) setup(ctx workflow.Context) error {
 		set(UpdateStop, func() error { return nil }, func(ctx workflow.Context, c Command) {
 			r.stopping = true
 			r.status.Reason = "stopped by " + c.Who + ": " + c.Why
-			r.signal(ctx, signalStop, true)
+			if r.cancel != nil {
+				r.cancel() // everything under way is resumable, so a stop need not wait for it
+			}
 		}))
 }
 
 func (r *runState) pause(ctx workflow.Context, on bool, why string) {
 	r.status.Paused, r.status.Reason = on, why
-	r.signal(ctx, signalPause, on)
-	r.describe(ctx)
-}
-
-// signal passes a word on to the open child, if there is one.
-func (r *runState) signal(ctx workflow.Context, name string, v bool) {
 	if r.child != nil {
-		_ = r.child.SignalChildWorkflow(ctx, name, v).Get(ctx, nil) // a child that has just ended needs no signal
+		_ = r.child.SignalChildWorkflow(ctx, signalPause, on).Get(ctx, nil) // a child that has just ended needs no signal
 	}
+	r.describe(ctx)
 }
 
 func (r *runState) describe(ctx workflow.Context) {
@@ -167,29 +168,42 @@ func (r *runState) act(ctx workflow.Context, do func(workflow.Context) error) er
 		if r.stopping {
 			return stopped(r.status.Reason)
 		}
-		err := do(ctx)
-		r.child = nil
-		if err == nil || temporal.IsCanceledError(err) {
-			return err
-		}
+		stage, cancel := workflow.WithCancel(ctx)
+		r.cancel = cancel
+		err := do(stage)
+		r.child, r.cancel = nil, nil
 		if r.stopping {
 			return stopped(r.status.Reason)
 		}
-		r.status.Paused, r.status.Reason = true, rootCause(err)
+		if err == nil || temporal.IsCanceledError(err) {
+			return err
+		}
+		why, again := rootCause(err)
+		r.status.Paused, r.status.Reason = true, why
+		if again { // infrastructure: a person may help, but time may as well
+			r.describe(ctx)
+			if _, err := workflow.AwaitWithTimeout(ctx, pauseLimit, func() bool { return !r.status.Paused || r.stopping }); err != nil {
+				return err
+			}
+			r.status.Paused = false
+		}
 	}
 }
 
-// rootCause is the message of the innermost application error.
-func rootCause(err error) string {
+// pauseLimit is how long a run that paused by itself for a fault of infrastructure waits before it tries again.
+const pauseLimit = 10 * time.Minute
+
+// rootCause is the message of the innermost application error, and whether another try can help.
+func rootCause(err error) (why string, again bool) {
 	var app *temporal.ApplicationError
-	why := err.Error()
+	why, again = err.Error(), true
 	for e := err; errors.As(e, &app); e = app.Unwrap() {
-		why = app.Error()
+		why, again = app.Error(), !app.NonRetryable()
 		if app.Unwrap() == nil {
 			break
 		}
 	}
-	return why
+	return why, again
 }
 
 // run executes a child workflow and keeps it known while it is open.

@@ -105,8 +105,8 @@ func TestVoidAttemptsAreKeptAndReplacementsCount(t *testing.T) {
 	if _, err := r.Play(t, nil); err != nil {
 		t.Fatal(err)
 	}
-	v, _, err := store.Read[record.Void](t.Context(), r.Bucket, store.AttemptKey("small", 1, 4, 1, "void"))
-	if err != nil || !v.Task {
+	v, _, err := store.Read[record.Episode](t.Context(), r.Bucket, store.AttemptKey("small", 1, 4, 1, "episode"))
+	if err != nil || !v.TaskBad {
 		t.Fatal(v, err)
 	}
 	e, _, err := store.Read[record.Episode](t.Context(), r.Bucket, store.AttemptKey("small", 1, 4, 2, "episode"))

@@ -68,8 +68,9 @@ func (b *Browser) Pid() int {
 	return chromedp.FromContext(b.ctx).Browser.Process().Pid
 }
 
-// Tab opens a page. The context bounds the opening only.
-func (b *Browser) Tab(ctx context.Context, url string) (*Tab, error) {
+// Tab opens a page and waits for the promise that ready evaluates to, such as that of its fonts, before it stops the page's clock. The context bounds
+// the opening only.
+func (b *Browser) Tab(ctx context.Context, url, ready string) (*Tab, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := b.ensure(ctx); err != nil {
@@ -77,7 +78,7 @@ func (b *Browser) Tab(ctx context.Context, url string) (*Tab, error) {
 	}
 	t := &Tab{dead: chromedp.FromContext(b.ctx).Browser.LostConnection, crashed: make(chan struct{}), expired: make(chan struct{}, 1)}
 	t.ctx, t.cancel = chromedp.NewContext(b.ctx)
-	if err := t.open(ctx, url); err != nil {
+	if err := t.open(ctx, url, ready); err != nil {
 		t.Close()
 		b.stop() // a browser that cannot open a page is of no use
 		return nil, fault.New(fault.Void, "open a browser tab: %w", err)

@@ -24,6 +24,9 @@ const callLimit = 10 * time.Second
 // pageEpoch is 2024-01-01T00:00:00Z: page clocks begin there, so that what a page says of time depends on its steps alone.
 const pageEpoch = 1704067200
 
+// ErrPage says that a script of the page itself failed: the same would happen again.
+var ErrPage = errors.New("page error")
+
 // Tab is one page with its own virtual clock. It is used by one goroutine at a time. After an error it is of no use: close it.
 type Tab struct {
 	ctx     context.Context
@@ -33,7 +36,7 @@ type Tab struct {
 	expired chan struct{} // one entry when a time budget is used up
 }
 
-func (t *Tab) open(ctx context.Context, url string) error {
+func (t *Tab) open(ctx context.Context, url, ready string) error {
 	started := make(chan error, 1)
 	go func() { started <- chromedp.Do(t.ctx) }() // the context that creates a target owns it, so it must carry no deadline
 	select {
@@ -68,7 +71,14 @@ func (t *Tab) open(ctx context.Context, url string) error {
 		if err := chromedp.Do(c, chromedp.Navigate(url)); err != nil {
 			return err
 		}
-		_, err := chromedp.Call(c, emulation.SetVirtualTimePolicy, emulation.SetVirtualTimePolicyParams{Policy: emulation.VirtualTimePolicyPause, InitialVirtualTime: cdp.TimeSinceEpoch(pageEpoch)})
+		r, err := chromedp.Call(c, runtime.Evaluate, runtime.EvaluateParams{Expression: ready, AwaitPromise: yes()})
+		if err == nil && r.ExceptionDetails != nil {
+			err = fmt.Errorf("the page is not ready: %s", r.ExceptionDetails.Text)
+		}
+		if err != nil {
+			return err
+		}
+		_, err = chromedp.Call(c, emulation.SetVirtualTimePolicy, emulation.SetVirtualTimePolicyParams{Policy: emulation.VirtualTimePolicyPause, InitialVirtualTime: cdp.TimeSinceEpoch(pageEpoch)})
 		return err
 	})
 }
@@ -105,9 +115,9 @@ func (t *Tab) Eval(ctx context.Context, expr string, out any) error {
 		}
 		if ex := r.ExceptionDetails; ex != nil {
 			if ex.Exception != nil {
-				return fmt.Errorf("page error: %s", ex.Exception.Description)
+				return fmt.Errorf("%w: %s", ErrPage, ex.Exception.Description)
 			}
-			return fmt.Errorf("page error: %s", ex.Text)
+			return fmt.Errorf("%w: %s", ErrPage, ex.Text)
 		}
 		if out == nil {
 			return nil

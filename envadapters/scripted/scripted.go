@@ -136,7 +136,7 @@ func (e *environment) misbehave(ctx context.Context, step int) error {
 	case "void":
 		return fault.New(fault.Void, "scripted fault at step %d", step)
 	case "invalid":
-		return fault.New(fault.Invalid, "scripted: the task is broken")
+		return fault.New(fault.Invalid, "%w: scripted", envadapters.ErrTask)
 	case "hang":
 		<-ctx.Done()
 		return context.Cause(ctx)

@@ -3,6 +3,7 @@ package webtasks
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,6 +18,9 @@ const (
 	settle   = 50 * time.Millisecond  // after every action
 	holdTime = 600 * time.Millisecond // a long press
 )
+
+// fontsReady: without its font a page has another layout, so the first observation waits for it.
+const fontsReady = `document.fonts.load("15px webtasks").then(f => { if (!f.length) throw "no font" })`
 
 // environment plays episodes in one tab, which it keeps between episodes.
 type environment struct {
@@ -52,7 +56,7 @@ func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 		return envadapters.Transition{}, err
 	}
 	if e.place.tab == nil {
-		tab, err := e.place.browser.Tab(ctx, e.suite.url)
+		tab, err := e.place.browser.Tab(ctx, e.suite.url, fontsReady)
 		if err != nil {
 			return envadapters.Transition{}, err
 		}
@@ -61,6 +65,9 @@ func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 	e.place.played++
 	e.task, e.steps, e.ended, e.said = t, 0, false, false
 	if err := e.eval(ctx, fmt.Sprintf("kit.reset(%s, %s, '%d')", quote(t.Template), quote(t.Split), t.Seed)); err != nil {
+		if errors.Is(err, browser.ErrPage) {
+			err = fmt.Errorf("%w: %w", envadapters.ErrTask, err)
+		}
 		return envadapters.Transition{}, err
 	}
 	return envadapters.Transition{Goal: e.page.Goal, Observation: e.page.Observation}, nil
@@ -76,7 +83,7 @@ func known(t domain.Task) error {
 			return nil
 		}
 	}
-	return fault.New(fault.Invalid, "webtasks has no template %q in split %q", t.Template, t.Split)
+	return fault.New(fault.Invalid, "%w: webtasks has no template %q in split %q", envadapters.ErrTask, t.Template, t.Split)
 }
 
 func (e *environment) tab() *browser.Tab { return e.place.tab }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -8,11 +10,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/supervisor"
 	"github.com/collabui/collabui/workers"
 	"github.com/collabui/collabui/workflows"
@@ -36,12 +41,22 @@ func updateCmd(a *app, use, short, name string) *cobra.Command {
 		if u, err := user.Current(); err == nil {
 			who = u.Username
 		}
-		h, err := t.UpdateWorkflow(c.Context(), client.UpdateWorkflowOptions{WorkflowID: args[0], UpdateName: name, WaitForStage: client.WorkflowUpdateStageCompleted, Args: []any{workflows.Command{Who: who, Why: *why}}})
+		ctx, cancel := context.WithTimeout(c.Context(), 30*time.Second) // without a worker nobody answers
+		defer cancel()
+		h, err := t.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: args[0], UpdateName: name, WaitForStage: client.WorkflowUpdateStageCompleted, Args: []any{workflows.Command{Who: who, Why: *why}}})
 		var st workflows.Status
 		if err == nil {
-			err = h.Get(c.Context(), &st)
+			err = h.Get(ctx, &st)
 		}
 		if err != nil {
+			var gone *serviceerror.NotFound
+			var down *serviceerror.Unavailable
+			switch {
+			case errors.As(err, &gone):
+				return fmt.Errorf("%s: run %q does not run: %w", use, args[0], store.ErrNotFound)
+			case errors.As(err, &down) || ctx.Err() != nil:
+				return fault.New(fault.Transient, "%s %s: %w", use, args[0], err)
+			}
 			return fault.New(fault.Invalid, "%s %s: %w", use, args[0], err)
 		}
 		return a.print(st, func(w io.Writer) {

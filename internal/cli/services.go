@@ -126,7 +126,11 @@ func (a *app) awaitUp(ctx context.Context, ended <-chan struct{}) error {
 		}
 		select {
 		case <-ended:
-			st, _ := supervisor.Read(a.data)
+			st, alive := supervisor.Read(a.data)
+			if alive { // another client's supervisor was faster
+				ended = nil
+				continue
+			}
 			why := st.Problem
 			if why == "" {
 				why = "see " + supervisor.LogPath(a.data, "supervisor")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/internal/config"
@@ -108,6 +109,10 @@ func (v *viewer) poll(ctx context.Context, b store.Bucket, t client.Client, stre
 		v.event(raw)
 	}
 	d, err := t.DescribeWorkflowExecution(ctx, v.run, "")
+	var gone *serviceerror.NotFound
+	if errors.As(err, &gone) {
+		return true, fault.New(fault.Transient, "Temporal does not know run %s: its data was deleted, or the run never began; `collabui train` with its specification goes on from the store", v.run)
+	}
 	if err != nil {
 		v.bar("waiting for Temporal (%v)", shorten(err))
 		return false, nil

@@ -2,6 +2,7 @@ package credit
 
 import (
 	"context"
+	"strings"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/system"
@@ -87,7 +88,11 @@ func Pairs(ctx context.Context, r Rules, slot int, template string, steps []doma
 				inStep++
 				inEpisode++
 			}
-			if p, ok := r.correction(s, labels, a); ok && inStep < r.PerStep && inEpisode < r.PerEpisode {
+			if p, ok := r.correction(s, labels, a); ok && !seen[[2]string{p.ChosenCanonical, p.RejectedCanonical}] {
+				if inStep >= r.PerStep || inEpisode >= r.PerEpisode {
+					counts.OverLimit++
+					continue
+				}
 				p.Slot, p.Template, p.Weight = slot, template, 1
 				out = append(out, p)
 				counts.Pairs[p.Source]++
@@ -169,7 +174,7 @@ func (r Rules) pair(ctx context.Context, s domain.Step, labels []domain.Label, i
 	if k := negative(s, labels, func(c domain.Cell) bool { return c.Agent == cell.Agent && c.Round != cell.Round }); k >= 0 {
 		return set(s.Decision.Cells[k].Text, s.Decision.Cells[k].Canonical, domain.SourceOwn)
 	}
-	if k := negative(s, labels, func(c domain.Cell) bool { return c.Agent != cell.Agent && legal(*c.Action, s.Observation) }); k >= 0 {
+	if k := negative(s, labels, func(c domain.Cell) bool { return c.Agent != cell.Agent && legal(*c.Action, s.Observation, cell.Prompt) }); k >= 0 {
 		return set(s.Decision.Cells[k].Text, s.Decision.Cells[k].Canonical, domain.SourcePeer)
 	}
 	return p, false, nil
@@ -194,9 +199,9 @@ func (r Rules) correction(s domain.Step, labels []domain.Label, agent int) (doma
 	if own < 0 {
 		return domain.Pair{}, false
 	}
+	w := s.Decision.Cells[own]
 	for i, c := range s.Decision.Cells {
-		if labels[i] == domain.Positive && c.Agent != agent && legal(*c.Action, s.Observation) {
-			w := s.Decision.Cells[own]
+		if labels[i] == domain.Positive && c.Agent != agent && legal(*c.Action, s.Observation, w.Prompt) {
 			return domain.Pair{Agent: agent, Step: s.Number, Round: w.Round, Prompt: w.Prompt, Chosen: c.Text, Rejected: w.Text,
 				ChosenCanonical: c.Canonical, RejectedCanonical: w.Canonical, Source: domain.SourceCorrection}, true
 		}
@@ -204,13 +209,13 @@ func (r Rules) correction(s domain.Step, labels []domain.Label, agent int) (doma
 	return domain.Pair{}, false
 }
 
-// legal tells whether an action names only what the observation shows.
-func legal(a domain.Action, o domain.Observation) bool {
+// legal tells whether an action names only an element that stands in the prompt: the agent may see less than the screen holds.
+func legal(a domain.Action, o domain.Observation, prompt string) bool {
 	if a.Index == nil {
 		return true
 	}
 	e, ok := o.Element(*a.Index)
-	return ok && e.Shown()
+	return ok && strings.Contains(prompt, "\n"+system.ElementLine(e)+"\n")
 }
 
 // Balance sets the pairs' weights so that every task template has the same total and the mean weight is 1.

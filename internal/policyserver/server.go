@@ -82,12 +82,15 @@ func (s *Server) policy(ctx context.Context, name string) (*tinylm.Policy, error
 	e.used = time.Now()
 	s.mu.Unlock()
 	e.once.Do(func() {
-		var raw []byte
-		if raw, e.err = store.GetBlob(context.WithoutCancel(ctx), s.bucket, name); e.err == nil {
-			var m *tinylm.Model
-			if m, e.err = tinylm.Decode(raw); e.err == nil {
-				e.pol = tinylm.NewPolicy(m)
-			}
+		raw, err := store.GetBlob(context.WithoutCancel(ctx), s.bucket, name)
+		var m *tinylm.Model
+		if err == nil {
+			m, err = tinylm.Decode(raw)
+		}
+		s.mu.Lock() // models reads entries that are still loading
+		defer s.mu.Unlock()
+		if e.err = err; err == nil {
+			e.pol = tinylm.NewPolicy(m)
 		}
 	})
 	if e.err != nil {

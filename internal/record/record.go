@@ -43,9 +43,9 @@ type Chunk struct {
 	Loss   float64 `json:"loss"`
 }
 
-// Demonstrations are expert steps of one batch of training tasks.
-type Demonstrations struct {
-	From  int           `json:"from"`
+// Demonstration is one training task as the expert played it.
+type Demonstration struct {
+	Slot  domain.Slot   `json:"slot"`
 	Pairs []domain.Pair `json:"pairs"` // prompt and chosen only
 }
 
@@ -77,19 +77,13 @@ type Start struct {
 	Attempt int         `json:"attempt"`
 }
 
-// Void ends an attempt that says nothing about the agents.
-type Void struct {
-	Reason string `json:"reason"`
-	Task   bool   `json:"task"` // the task's fault: the next attempt plays a replacement
-}
-
 // Step is one environment step, recorded before it is executed.
 type Step struct {
 	domain.Step
 	ObservationDigest string `json:"observation_digest"`
 }
 
-// Episode is a played slot.
+// Episode is the end of an attempt at a slot: an episode, or a void attempt. It is one object, so that an attempt cannot end twice.
 type Episode struct {
 	Slot     domain.Slot    `json:"slot"`
 	Attempt  int            `json:"attempt"`
@@ -98,8 +92,10 @@ type Episode struct {
 	Topology store.Ref      `json:"topology"`
 	Steps    []store.Ref    `json:"steps"`
 	Outcome  domain.Outcome `json:"outcome"`
-	Digest   string         `json:"digest"`           // over what the steps say, see StepsDigest
-	Failed   string         `json:"failed,omitempty"` // the slot has no episode: why
+	Digest   string         `json:"digest"`             // over what the steps say, see StepsDigest
+	Failed   string         `json:"failed,omitempty"`   // the slot has no episode: why
+	Void     string         `json:"void,omitempty"`     // the attempt says nothing about the agents: why; the next attempt follows
+	TaskBad  bool           `json:"task_bad,omitempty"` // void by the task's fault: the next attempt plays a replacement
 }
 
 // Credits are the reward matrices of an episode.

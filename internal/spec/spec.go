@@ -186,10 +186,15 @@ func (s Spec) check() []problem {
 }
 
 // Temperatures gives every agent its temperature by a permutation drawn from the run's seed.
-func (s Spec) Temperatures() []float64 {
+func (s Spec) Temperatures() []float64 { return s.temperatures(s.Seed) }
+
+// EvaluationTemperatures are dealt by the evaluation's seed: systems of several experiments decode alike on the same episodes.
+func (s Spec) EvaluationTemperatures() []float64 { return s.temperatures(s.Evaluation.Seed) }
+
+func (s Spec) temperatures(seed uint64) []float64 {
 	t := s.Decoding.Temperatures
 	out := make([]float64, s.Agents)
-	perm := domain.Rand(s.Seed, "temperatures").Perm(s.Agents)
+	perm := domain.Rand(seed, "temperatures").Perm(s.Agents)
 	for i := range out {
 		out[i] = t[perm[i]%len(t)]
 	}

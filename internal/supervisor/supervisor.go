@@ -85,9 +85,10 @@ func Start(ctx context.Context, o Options) (*Supervisor, error) {
 	if s.lock, err = os.OpenFile(lockPath(data), os.O_CREATE|os.O_RDWR, 0o644); err != nil {
 		return nil, fault.New(fault.Invalid, "lock %s: %w", lockPath(data), err)
 	}
-	if err := syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := lockFor(s.lock, 2*time.Second); err != nil {
 		return nil, fault.New(fault.Invalid, "another supervisor runs for %s: stop it with `collabui down --data %s`, or use another folder", data, o.Data)
 	}
+	s.save() // at once: what an earlier supervisor wrote is over
 	if err := s.start(ctx); err != nil {
 		s.mu.Lock()
 		s.state.Problem = err.Error()
@@ -100,6 +101,17 @@ func Start(ctx context.Context, o Options) (*Supervisor, error) {
 	s.mu.Unlock()
 	s.save()
 	return s, nil
+}
+
+// lockFor tries for a while: clients probe the lock for an instant to see whether anyone holds it.
+func lockFor(f *os.File, limit time.Duration) error {
+	var err error
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 func (s *Supervisor) start(ctx context.Context) error {
@@ -132,13 +144,17 @@ func (s *Supervisor) secrets() (secrets, error) {
 	var sec secrets
 	raw, err := os.ReadFile(secretsPath(s.o.Data))
 	if err == nil && json.Unmarshal(raw, &sec) == nil && len(sec.Ports) == numPorts {
-		return sec, nil
+		if free(sec.Ports, 5*time.Second) {
+			return sec, nil
+		}
+		s.o.Log("other programs use ports of this folder; choosing new ones")
+	} else {
+		b := make([]byte, 32)
+		if _, err := rand.Read(b); err != nil {
+			return sec, fault.As(fault.Fatal, err)
+		}
+		sec = secrets{Access: hex.EncodeToString(b[:8]), Secret: hex.EncodeToString(b[8:])}
 	}
-	b := make([]byte, 32)
-	if _, err := rand.Read(b); err != nil {
-		return sec, fault.As(fault.Fatal, err)
-	}
-	sec = secrets{Access: hex.EncodeToString(b[:8]), Secret: hex.EncodeToString(b[8:])}
 	if sec.Ports, err = freePorts(numPorts); err != nil {
 		return sec, err
 	}
@@ -163,8 +179,8 @@ func writeFile(path string, b []byte, mode os.FileMode) error {
 
 func (s *Supervisor) save() {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	raw, err := json.MarshalIndent(s.state, "", "  ")
-	s.mu.Unlock()
 	if err == nil {
 		err = writeFile(statePath(s.o.Data), append(raw, '\n'), 0o644)
 	}

@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -40,12 +41,30 @@ func freePorts(n int) ([]int, error) {
 		if err != nil {
 			continue
 		}
-		_ = l.Close()
+		defer func() { _ = l.Close() }() // held until all are drawn, so that none comes twice
 		if out = append(out, p); len(out) == n {
 			return out, nil
 		}
 	}
 	return nil, fault.New(fault.Transient, "no free ports between 12000 and 30000 on 127.0.0.1")
+}
+
+// free waits until all ports can be listened on: processes of a supervisor that was killed may take a moment to end.
+func free(ports []int, limit time.Duration) bool {
+	for end := time.Now().Add(limit); ; time.Sleep(50 * time.Millisecond) {
+		taken := false
+		for _, p := range ports {
+			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", p))
+			if err != nil {
+				taken = true
+				break
+			}
+			_ = l.Close()
+		}
+		if !taken || time.Now().After(end) {
+			return !taken
+		}
+	}
 }
 
 // plan decides what is started here and what was given from outside.
@@ -129,17 +148,27 @@ type running struct {
 
 // launch starts a unit, waits until it is healthy, and from then on keeps it running until ctx ends.
 func (s *Supervisor) launch(ctx context.Context, u unit) error {
-	r, err := s.spawn(u)
-	if err != nil {
-		return err
+	var r *running
+	var err error
+	for try := range launchTries {
+		if r, err = s.spawn(u); err != nil {
+			return err
+		}
+		if err = s.await(ctx, u, r); !errors.Is(err, errGone) {
+			break
+		}
+		time.Sleep(time.Duration(1+try) * 300 * time.Millisecond) // a process of a killed supervisor may still hold its data for a moment
 	}
-	if err := s.await(ctx, u, r); err != nil {
+	if err != nil {
 		r.stop()
 		return fault.New(fault.Transient, "%s did not start: %w; its log: %s%s", u.name, err, LogPath(s.o.Data, u.name), tail(LogPath(s.o.Data, u.name)))
 	}
 	go s.keep(ctx, u, r)
 	return nil
 }
+
+// launchTries is how often a process that ends at once is started before the start fails.
+const launchTries = 4
 
 // startLimit bounds a start; the first one on a slow disk makes databases.
 const startLimit = 60 * time.Second
@@ -155,7 +184,12 @@ func (s *Supervisor) await(ctx context.Context, u unit, r *running) error {
 		case <-time.After(30 * time.Millisecond):
 		}
 		if err = u.health(ctx); err == nil {
-			return nil
+			select {
+			case <-r.ended: // somebody else answered on its port
+				return errGone
+			case <-time.After(50 * time.Millisecond):
+				return nil
+			}
 		}
 	}
 	return err

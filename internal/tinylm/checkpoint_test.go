@@ -38,11 +38,11 @@ func TestTrainingResumedFromOptimiserStateIsTheSameBits(t *testing.T) {
 	bs := batches(6)
 	whole := &Trainer{M: New(DefaultConfig, 2)}
 	for _, b := range bs {
-		whole.SFTStep(b, 1e-3)
+		whole.SFTStep(b, nil, 1e-3)
 	}
 	half := &Trainer{M: New(DefaultConfig, 2)}
 	for _, b := range bs[:3] {
-		half.SFTStep(b, 1e-3)
+		half.SFTStep(b, nil, 1e-3)
 	}
 	m, err := Decode(half.M.Encode())
 	if err != nil {
@@ -54,7 +54,7 @@ func TestTrainingResumedFromOptimiserStateIsTheSameBits(t *testing.T) {
 	}
 	rest := &Trainer{M: m, Opt: opt}
 	for _, b := range bs[3:] {
-		rest.SFTStep(b, 1e-3)
+		rest.SFTStep(b, nil, 1e-3)
 	}
 	if rest.M.TensorDigest() != whole.M.TensorDigest() {
 		t.Fatal("a resumed training ends elsewhere")

@@ -187,7 +187,7 @@ func TestTrainingLearnsAndIsTheSameBitsForAnyNumberOfWorkers(t *testing.T) {
 				p, c := toy(r)
 				batch = append(batch, Example{p, []Choice{c}})
 			}
-			tr.SFTStep(batch, 2e-3*min(1, float64(i+1)/30))
+			tr.SFTStep(batch, nil, 2e-3*min(1, float64(i+1)/30))
 		}
 		return tr
 	}

@@ -118,7 +118,7 @@ func (s *shard) run(m *Model, batch []Example, coeff coefficients) {
 	dhid := make([]float32, s.a.rows*d)
 	s.loss = 0
 	base := 0
-	for i, e := range batch {
+	for i := range batch {
 		loss, dl := coeff(i, s.logp[i])
 		s.loss += loss
 		own := dhid[base*d:]
@@ -128,7 +128,6 @@ func (s *shard) run(m *Model, batch []Example, coeff coefficients) {
 			m.back(&x.work, s.v, h, own[x.row*d:(x.row+1)*d], own, x.st, x.pick, dl[x.answer])
 		}
 		base += len(seqs[i].toks)
-		_ = e
 	}
 	m.backward(&s.a, &s.w, s.v, seqs, dhid)
 }
@@ -172,12 +171,15 @@ func (m *Model) LogProbs(batch []Example, workers int) [][]float64 {
 	return out
 }
 
-// SFTStep raises the log-probability of the first answer of every example: L = −mean log π(y|x). It returns L before the step.
-func (t *Trainer) SFTStep(batch []Example, lr float64) float64 {
-	return t.step(batch, lr, func(_ int, lp []float64) (float64, []float64) {
-		dl := make([]float64, len(lp))
-		dl[0] = -1
-		return -lp[0], dl
+// SFTStep raises the log-probability of the first answer of every example: L = −mean w·log π(y|x); nil weights are all 1. It returns L before the step.
+func (t *Trainer) SFTStep(batch []Example, weight []float64, lr float64) float64 {
+	return t.step(batch, lr, func(i int, lp []float64) (float64, []float64) {
+		w, dl := 1.0, make([]float64, len(lp))
+		if weight != nil {
+			w = weight[i]
+		}
+		dl[0] = -w
+		return -w * lp[0], dl
 	})
 }
 

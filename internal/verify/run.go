@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/record"
@@ -110,10 +111,15 @@ func (v *validator) slot(e record.Epoch, r record.SlotRefs, parts *record.EpochP
 	}
 	episodes := 0
 	for _, o := range objects {
-		for a := 1; a <= len(objects); a++ {
-			if o.Key == store.AttemptKey(v.run, e.Number, r.Slot, a, "episode") {
-				episodes++
-			}
+		if !strings.HasSuffix(o.Key, "/episode.json") {
+			continue
+		}
+		end, _, err := store.Read[record.Episode](v.ctx, v.b, o.Key)
+		if err != nil {
+			return nil, err
+		}
+		if end.Void == "" {
+			episodes++
 		}
 	}
 	if episodes != 1 {

@@ -5,6 +5,7 @@ package tiny
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math"
 
 	"github.com/collabui/collabui/domain"
@@ -59,11 +60,13 @@ func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) 
 	if err != nil {
 		return trainer.Policy{}, err
 	}
-	perPass := len(s.ex) / j.Params.BatchSize
-	total := perPass * j.Params.Passes
-	if total == 0 {
-		return trainer.Policy{}, fault.New(fault.Invalid, "job %s: %d usable pairs are fewer than a batch of %d", j.ID, len(s.ex), j.Params.BatchSize)
+	if len(s.ex) == 0 {
+		s.out.Diverged = "no usable pair"
+		return s.out, nil
 	}
+	batch := min(j.Params.BatchSize, len(s.ex))
+	perPass := len(s.ex) / batch
+	total := perPass * j.Params.Passes
 	end, every := total, checkpointEvery
 	if j.Until > 0 {
 		end = min(end, j.Until)
@@ -82,13 +85,14 @@ func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) 
 		}
 		pass, at := s.step/perPass, s.step%perPass
 		perm := domain.Rand(j.Seed, "pass", pass).Perm(len(s.ex))
-		pt := s.optimise(tr, perm[at*j.Params.BatchSize:(at+1)*j.Params.BatchSize], Rate(j.Params, s.step, total))
+		pt := s.optimise(tr, perm[at*batch:(at+1)*batch], Rate(j.Params, s.step, total))
 		s.step++
 		pt.Step, pt.Steps = s.step, total
-		s.out.Curve = append(s.out.Curve, pt)
-		if math.IsNaN(pt.Loss) {
-			return trainer.Policy{}, fault.New(fault.Fatal, "job %s: loss is not a number at step %d", j.ID, s.step)
+		if math.IsNaN(pt.Loss+pt.Margin) || math.IsInf(pt.Loss+pt.Margin, 0) {
+			s.out.Diverged = fmt.Sprintf("the loss is not a number at step %d", s.step)
+			return s.out, nil
 		}
+		s.out.Curve = append(s.out.Curve, pt)
 		p(pt)
 		if s.step%every == 0 && s.step < total {
 			s.opt = tr.Opt
@@ -162,12 +166,16 @@ func (s *state) optimise(tr *tinylm.Trainer, pick []int, lr float64) trainer.Poi
 	for i, k := range pick {
 		batch[i] = s.ex[k]
 	}
-	if s.job.Objective == trainer.SFT {
-		return trainer.Point{Loss: tr.SFTStep(batch, lr)}
-	}
-	ref, w := make([][]float64, len(pick)), make([]float64, len(pick))
+	w := make([]float64, len(pick))
 	for i, k := range pick {
-		ref[i], w[i] = s.ref[k], s.w[k]
+		w[i] = s.w[k]
+	}
+	if s.job.Objective == trainer.SFT {
+		return trainer.Point{Loss: tr.SFTStep(batch, w, lr)}
+	}
+	ref := make([][]float64, len(pick))
+	for i, k := range pick {
+		ref[i] = s.ref[k]
 	}
 	st := tr.DPOStep(batch, ref, w, lr, tinylm.DPO{Beta: s.job.Params.Beta, Ftx: s.job.Params.Ftx})
 	return trainer.Point{Loss: st.Loss, Margin: st.Margin, Accuracy: st.Accuracy}
