@@ -241,7 +241,7 @@ func (c *Control) assemble(ctx context.Context, id EpochID) (record.Epoch, error
 		}
 		e.Updates, e.System.Policies, parts.Tensors = append(e.Updates, uRef), append(e.System.Policies, u.Policy), append(parts.Tensors, u.Policy.Tensor)
 	}
-	if v, _, err := store.Read[record.Result](ctx, c.Bucket, store.EvalKey(id.Run, EvalID(id.Epoch, TrainedName(s.Agents), domain.SplitVal), "result")); err == nil {
+	if v, _, err := store.Read[record.Result](ctx, c.Bucket, store.EvalKey(id.Run, EvalID(EpochFolder(id.Epoch), TrainedName(s.Agents), domain.SplitVal), "result")); err == nil {
 		e.Val = &v
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return e, err

@@ -25,26 +25,35 @@ type EvalSystem struct {
 	Rounds      int
 	Temperature []float64
 	TopP        float64
+	Silent      bool // agents read no messages: the topology has no edges
 }
 
 // Decoding states the decoding as it stands in results.
 func (e EvalSystem) Decoding() string {
-	return fmt.Sprintf("n=%d m=%d temperature=%v top_p=%v", len(e.Policies), e.Rounds, e.Temperature, e.TopP)
+	s := fmt.Sprintf("n=%d m=%d temperature=%v top_p=%v", len(e.Policies), e.Rounds, e.Temperature, e.TopP)
+	if e.Silent {
+		s += " without messages"
+	}
+	return s
 }
 
 // EvalItem is one system on one split.
 type EvalItem struct {
 	Run      string
-	Epoch    int
+	Folder   string // EpochFolder, or ReproduceFolder
 	System   EvalSystem
 	Split    string
 	Episodes int
 }
 
-// EvalID is the folder of an evaluation.
-func EvalID(epoch int, system, split string) string {
-	return fmt.Sprintf("epoch-%04d/%s/%s", epoch, system, split)
-}
+// Folders of evaluations.
+const ReproduceFolder = "reproduce"
+
+// EpochFolder is where an epoch's evaluations stand.
+func EpochFolder(epoch int) string { return fmt.Sprintf("epoch-%04d", epoch) }
+
+// EvalID is the folder of an evaluated item.
+func EvalID(folder, system, split string) string { return folder + "/" + system + "/" + split }
 
 // EvalRange is a part of an item.
 type EvalRange struct {
@@ -77,7 +86,7 @@ func (r *Rollouts) evaluate(ctx context.Context, e EvalRange, say func(string)) 
 	var out EvalPart
 	for i := e.From; i < e.To; i++ {
 		say(fmt.Sprintf("%s on %s, episode %d", e.Item.System.Name, e.Item.Split, i+1))
-		id := EvalID(e.Item.Epoch, e.Item.System.Name, e.Item.Split)
+		id := EvalID(e.Item.Folder, e.Item.System.Name, e.Item.Split)
 		ep, _, err := store.RecordOnce(ctx, r.Bucket, store.EvalKey(e.Item.Run, id, fmt.Sprintf("%04d", i+1)), func() (record.EvalEpisode, error) {
 			return r.evalEpisode(ctx, s, suite, e.Item, i)
 		})
@@ -91,7 +100,7 @@ func (r *Rollouts) evaluate(ctx context.Context, e EvalRange, say func(string)) 
 			out.Missing++
 		}
 	}
-	r.emit(e.Item.Run, map[string]any{"event": "evaluation", "epoch": e.Item.Epoch, "system": e.Item.System.Name, "split": e.Item.Split, "from": e.From, "to": e.To, "successes": out.Successes})
+	r.emit(e.Item.Run, map[string]any{"event": "evaluation", "folder": e.Item.Folder, "system": e.Item.System.Name, "split": e.Item.Split, "from": e.From, "to": e.To, "successes": out.Successes})
 	return out, nil
 }
 
@@ -112,6 +121,9 @@ func (r *Rollouts) evalEpisode(ctx context.Context, s spec.Spec, suite envadapte
 	}
 	n := len(item.System.Policies)
 	topos := domain.EvaluationTopologies(n)
+	if item.System.Silent {
+		topos = []domain.Topology{{Agents: n, Edges: [][2]int{}}}
+	}
 	out := record.EvalEpisode{Task: task, Topology: i % len(topos)}
 	conf := system.Config{Policies: item.System.Policies, Topology: topos[out.Topology], Rounds: item.System.Rounds, Temperature: item.System.Temperature, TopP: item.System.TopP,
 		MaxTokens: s.Decoding.MaxTokens, VoteScope: s.VoteScope, ViewDropout: s.ViewDropout}
@@ -161,11 +173,11 @@ type Tally struct {
 
 // Conclude records an item's result.
 func (c *Control) Conclude(ctx context.Context, t Tally) (record.Result, error) {
-	id := EvalID(t.Item.Epoch, t.Item.System.Name, t.Item.Split)
+	id := EvalID(t.Item.Folder, t.Item.System.Name, t.Item.Split)
 	res, _, err := store.RecordOnce(ctx, c.Bucket, store.EvalKey(t.Item.Run, id, "result"), func() (record.Result, error) {
 		return record.NewResult(t.Item.System.Name, t.Item.Split, t.Part.Successes, t.Item.Episodes-t.Part.Missing, t.Part.Missing, t.Item.System.Decoding()), nil
 	})
-	c.emit(t.Item.Run, map[string]any{"event": "result", "epoch": t.Item.Epoch, "system": res.System, "split": res.Split, "episodes": res.Episodes, "successes": res.Successes, "rate": res.Rate})
+	c.emit(t.Item.Run, map[string]any{"event": "result", "folder": t.Item.Folder, "system": res.System, "split": res.Split, "episodes": res.Episodes, "successes": res.Successes, "rate": res.Rate})
 	return done(res, err)
 }
 
@@ -265,7 +277,7 @@ func (c *Control) PlanFinal(ctx context.Context, run string) (Final, error) {
 }
 
 func (c *Control) val(ctx context.Context, run string, epoch int, system string) (record.Result, error) {
-	v, _, err := store.Read[record.Result](ctx, c.Bucket, store.EvalKey(run, EvalID(epoch, system, domain.SplitVal), "result"))
+	v, _, err := store.Read[record.Result](ctx, c.Bucket, store.EvalKey(run, EvalID(EpochFolder(epoch), system, domain.SplitVal), "result"))
 	return v, err
 }
 
@@ -312,7 +324,7 @@ func (c *Control) end(ctx context.Context, run string) (record.End, error) {
 	}
 	for _, split := range domain.Splits[1:] {
 		for _, r := range rows {
-			res, _, err := store.Read[record.Result](ctx, c.Bucket, store.EvalKey(run, EvalID(r.epoch, r.stored, split), "result"))
+			res, _, err := store.Read[record.Result](ctx, c.Bucket, store.EvalKey(run, EvalID(EpochFolder(r.epoch), r.stored, split), "result"))
 			if missing(err) {
 				continue // a split of size 0
 			}

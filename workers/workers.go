@@ -132,7 +132,7 @@ func build(c client.Client, role string, o Options, d *activities.Deps, fatal fu
 		WorkerStopTimeout: 5 * time.Second, OnFatalError: fatal, MaxHeartbeatThrottleInterval: 3 * time.Second})
 	switch role {
 	case workflows.QueueControl:
-		for _, f := range []any{workflows.Run, workflows.Epoch, workflows.Shard, workflows.Episode, workflows.FineTune, workflows.Evaluation} {
+		for _, f := range []any{workflows.Run, workflows.Epoch, workflows.Shard, workflows.Episode, workflows.FineTune, workflows.Evaluation, workflows.Reproduction} {
 			w.RegisterWorkflow(f)
 		}
 		w.RegisterActivity(&activities.Control{Deps: d})

@@ -148,6 +148,6 @@ func evaluateEpoch(ctx workflow.Context, in EpochInput) error {
 	if err := workflow.ExecuteActivity(on(ctx, QueueControl, "systems to evaluate"), control.Systems, activities.SystemsID{Run: in.Run, Epoch: in.Epoch}).Get(ctx, &systems); err != nil {
 		return err
 	}
-	items := []activities.EvalItem{{Run: in.Run, Epoch: in.Epoch, System: systems[0], Split: domain.SplitVal, Episodes: in.Plan.Val}}
+	items := []activities.EvalItem{{Run: in.Run, Folder: activities.EpochFolder(in.Epoch), System: systems[0], Split: domain.SplitVal, Episodes: in.Plan.Val}}
 	return workflow.ExecuteChildWorkflow(child(ctx, fmt.Sprintf("%s/eval/%04d-val", in.Run, in.Epoch), fmt.Sprintf("evaluation of epoch %d on val", in.Epoch)), Evaluation, items).Get(ctx, nil)
 }

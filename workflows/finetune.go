@@ -46,7 +46,7 @@ func FineTune(ctx workflow.Context, in FineTuneInput) (record.Policy, error) {
 		if err := workflow.ExecuteActivity(on(ctx, QueueGPU, fmt.Sprintf("SFT, chunk %d", choice.Chunk)), gpu.TrainChunk, activities.ChunkID{Run: in.Run, Chunk: choice.Chunk}).Get(ctx, &c); err != nil {
 			return base, err
 		}
-		item := activities.EvalItem{Run: in.Run, Epoch: 0, Split: domain.SplitVal, Episodes: in.Plan.Val, System: activities.EvalSystem{
+		item := activities.EvalItem{Run: in.Run, Folder: activities.EpochFolder(0), Split: domain.SplitVal, Episodes: in.Plan.Val, System: activities.EvalSystem{
 			Name: fmt.Sprintf("chunk-%04d", choice.Chunk), Policies: []string{c.Policy.Digest}, Rounds: 1, Temperature: []float64{fineTuneTemperature}, TopP: in.Plan.TopP}}
 		res, err := evaluate(ctx, item)
 		if err != nil {

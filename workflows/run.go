@@ -242,7 +242,7 @@ func (r *runState) evaluate(ctx workflow.Context, epoch int, label string, split
 			continue
 		}
 		for _, sp := range splits {
-			items = append(items, activities.EvalItem{Run: r.in.Name, Epoch: epoch, System: s, Split: sp.Name, Episodes: sp.Episodes})
+			items = append(items, activities.EvalItem{Run: r.in.Name, Folder: activities.EpochFolder(epoch), System: s, Split: sp.Name, Episodes: sp.Episodes})
 		}
 	}
 	return r.run(child(ctx, fmt.Sprintf("%s/eval/%04d-%s", r.in.Name, epoch, label), fmt.Sprintf("evaluation of epoch %d on %s", epoch, label)), Evaluation, items, nil)

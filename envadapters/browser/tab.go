@@ -208,15 +208,35 @@ func (t *Tab) Wheel(ctx context.Context, dx, dy float64) error {
 	})
 }
 
-// Screenshot gives the screen as PNG.
+// frameTime is what the page's clock must run for a frame to be drawn.
+const frameTime = 20 * time.Millisecond
+
+// Screenshot gives the screen as PNG. Nothing is drawn while the page's clock stands still, so it runs for frameTime meanwhile.
 func (t *Tab) Screenshot(ctx context.Context) ([]byte, error) {
-	var png []byte
-	err := t.do(ctx, func(c context.Context) error {
-		r, err := chromedp.Call(c, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng})
-		png = r.Data
-		return err
-	})
-	return png, err
+	type shot struct {
+		png []byte
+		err error
+	}
+	got := make(chan shot, 1)
+	go func() {
+		var s shot
+		s.err = t.do(ctx, func(c context.Context) error {
+			r, err := chromedp.Call(c, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng})
+			s.png = r.Data
+			return err
+		})
+		got <- s
+	}()
+	for {
+		if err := t.Advance(ctx, frameTime); err != nil {
+			return nil, err
+		}
+		select {
+		case s := <-got:
+			return s.png, s.err
+		case <-time.After(frameTime):
+		}
+	}
 }
 
 // Close closes the page.

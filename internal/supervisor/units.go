@@ -139,6 +139,11 @@ func answers(url string) func(context.Context) error {
 	}
 }
 
+// Answers checks a policy server by its base URL.
+func Answers(ctx context.Context, policy string) error {
+	return answers(strings.TrimSuffix(policy, "/v1") + "/health")(ctx)
+}
+
 // running is a started process.
 type running struct {
 	cmd   *exec.Cmd

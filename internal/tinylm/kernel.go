@@ -4,6 +4,9 @@ package tinylm
 
 import "math"
 
+// gemm is the matrix product that the model uses; only benchmarks replace it.
+var gemm = gemmFast
+
 // gemmPortable computes C = (C +) A*B for an m×k matrix A with row stride ars and column stride acs, a row-major k×n B and a row-major m×n C.
 // n is a multiple of 16. Products are added in ascending k for every cell, so a row has the same bits whatever rows stand beside it.
 func gemmPortable(m, n, k int, a []float32, ars, acs int, b []float32, ldb int, c []float32, ldc int, add bool) {

@@ -1,0 +1,137 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/trainer"
+)
+
+// Systems of a reproduction beside base-1, base-n and trained-n.
+const (
+	// NameVotes is the base policy with as many silent votes as the system has cells: what voting alone gives.
+	NameVotes = "base-1-votes"
+	// NameAlone is one trained agent alone; the agent's number stands behind it.
+	NameAlone = "alone"
+	// NameImitation is SFT on the chosen answers of the same pairs with the same number of optimiser steps: is it more than imitation of the critic?
+	NameImitation = "imitation"
+)
+
+// Imitate trains the control of one agent and epoch: SFT on the chosen answers of the agent's pairs, as many steps as its update made, from the control of the
+// epoch before.
+func (g *GPU) Imitate(ctx context.Context, id AgentID) (record.Policy, error) {
+	say, stop := heartbeat(ctx)
+	defer stop()
+	p, _, err := store.RecordOnce(ctx, g.Bucket, imitationKey(id), func() (record.Policy, error) {
+		s, err := g.spec(ctx, id.Run)
+		if err != nil {
+			return record.Policy{}, err
+		}
+		start, err := g.imitationStart(ctx, id)
+		if err != nil {
+			return start, err
+		}
+		u, _, err := store.Read[record.Update](ctx, g.Bucket, store.AgentKey(id.Run, id.Epoch, id.Agent, "update"))
+		if err != nil || u.Steps == 0 {
+			return start, err
+		}
+		d, _, err := store.Read[record.Dataset](ctx, g.Bucket, u.Dataset.Key)
+		if err != nil {
+			return start, err
+		}
+		raw, err := store.GetBlob(ctx, g.Bucket, d.Body.SHA256)
+		if err != nil {
+			return start, err
+		}
+		var pairs []domain.Pair
+		if err := json.Unmarshal(raw, &pairs); err != nil {
+			return start, err
+		}
+		got, err := g.Trainer.Train(ctx, trainer.Job{ID: store.AgentKey(id.Run, id.Epoch, id.Agent, "imitation-job"), Start: start.Digest, Objective: trainer.SFT, Pairs: pairs, Params: s.Train,
+			Seed: domain.Seed(s.Seed, "imitation", id.Epoch, id.Agent), Workers: g.Threads, Until: u.Steps}, func(p trainer.Point) { say(fmt.Sprintf("step %d", p.Step)) })
+		return record.Policy{Digest: got.Digest, Tensor: got.TensorDigest}, err
+	})
+	if err == nil {
+		err = g.Load(ctx, p.Digest)
+	}
+	return done(p, err)
+}
+
+func imitationKey(id AgentID) string { return store.AgentKey(id.Run, id.Epoch, id.Agent, "imitation") }
+
+func (g *GPU) imitationStart(ctx context.Context, id AgentID) (record.Policy, error) {
+	if id.Epoch > 1 {
+		id.Epoch--
+		p, _, err := store.Read[record.Policy](ctx, g.Bucket, imitationKey(id))
+		return p, err
+	}
+	b, _, err := store.Read[record.Base](ctx, g.Bucket, store.BaseKey(id.Run))
+	return b.Policy, err
+}
+
+// Contestants are what a reproduction needs of a finished run.
+type Contestants struct {
+	Agents  int
+	Epochs  int // imitated up to the best epoch
+	Systems []EvalSystem
+}
+
+// PlanReproduction reads a finished run: how many epochs of imitation it needs. Systems of policies that do not exist yet are left out.
+func (c *Control) PlanReproduction(ctx context.Context, run string) (Contestants, error) {
+	s, err := c.spec(ctx, run)
+	if err != nil {
+		return done(Contestants{}, err)
+	}
+	f, err := c.PlanFinal(ctx, run)
+	if err != nil {
+		return done(Contestants{}, err)
+	}
+	out := Contestants{Agents: s.Agents, Epochs: f.Best}
+	base, err := c.Systems(ctx, SystemsID{Run: run})
+	if err != nil {
+		return done(out, err)
+	}
+	for _, x := range base {
+		if x.Name == f.Base1 {
+			x.Name = "base-1"
+			out.Systems = append(out.Systems, x)
+		} else if x.Name == BaseName(s.Agents) {
+			out.Systems = append(out.Systems, x)
+		}
+	}
+	votes := EvalSystem{Name: NameVotes, Rounds: 1, TopP: s.Decoding.TopP, Silent: true}
+	temps := s.EvaluationTemperatures()
+	for i := range s.Agents * s.Rounds {
+		votes.Policies, votes.Temperature = append(votes.Policies, base[0].Policies[0]), append(votes.Temperature, temps[i%len(temps)])
+	}
+	out.Systems = append(out.Systems, votes)
+	if f.Best == 0 {
+		return out, nil
+	}
+	trained, err := c.Systems(ctx, SystemsID{Run: run, Epoch: f.Best})
+	if err != nil {
+		return done(out, err)
+	}
+	out.Systems = append(out.Systems, trained...)
+	for a, p := range trained[0].Policies {
+		out.Systems = append(out.Systems, EvalSystem{Name: fmt.Sprintf("%s-%d", NameAlone, a), Policies: []string{p}, Rounds: 1, Temperature: out.Systems[0].Temperature, TopP: s.Decoding.TopP})
+	}
+	imitation := trained[0]
+	imitation.Name, imitation.Policies = fmt.Sprintf("%s-%d", NameImitation, s.Agents), nil
+	for a := range s.Agents {
+		p, _, err := store.Read[record.Policy](ctx, c.Bucket, imitationKey(AgentID{Run: run, Epoch: f.Best, Agent: a}))
+		if missing(err) {
+			return done(out, nil)
+		}
+		if err != nil {
+			return done(out, err)
+		}
+		imitation.Policies = append(imitation.Policies, p.Digest)
+	}
+	out.Systems = append(out.Systems, imitation)
+	return done(out, nil)
+}

@@ -1,0 +1,9 @@
+// Package examples holds the specifications that the documentation speaks of; the command line knows them by name.
+package examples
+
+import _ "embed"
+
+// Quickstart is examples/quickstart.yaml.
+//
+//go:embed quickstart.yaml
+var Quickstart []byte

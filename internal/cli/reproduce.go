@@ -1,0 +1,227 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/spf13/cobra"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/examples"
+	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/workers"
+	"github.com/collabui/collabui/workflows"
+)
+
+func reproduceCmd(a *app) *cobra.Command {
+	c := &cobra.Command{Use: "reproduce quickstart|SPEC", Short: "Train over several seeds and test the claims with intervals over seeds", Example: "  collabui reproduce quickstart --seeds 6 --episodes 600", Args: cobra.ExactArgs(1),
+		Long: "reproduce trains one run per seed, stage 1 included, and evaluates its systems on the same episodes of both test splits. It prints mean differences with\nt-intervals over seeds at 95 %. It may be interrupted: the runs go on, and the same command goes on with them."}
+	seeds := c.Flags().Int("seeds", 6, "seeds 1..N")
+	episodes := c.Flags().Int("episodes", 600, "paired episodes per system, split and seed")
+	tabs := c.Flags().Int("tabs", defaultTabs, "episodes at once")
+	ext := externals(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		s, err := namedSpec(args[0])
+		if err != nil {
+			return err
+		}
+		if *seeds < 2 || *episodes < 1 || *episodes > 9999 {
+			return fault.New(fault.Invalid, "--seeds must be at least 2, --episodes from 1 to 9999")
+		}
+		e, err := ext()
+		if err != nil {
+			return err
+		}
+		if err := a.ensureUp(c.Context(), c.Flags().Changed, e, *tabs); err != nil {
+			return err
+		}
+		return a.reproduce(c.Context(), s, *seeds, *episodes)
+	}
+	return c
+}
+
+// namedSpec knows the example by its name; anything else is a file.
+func namedSpec(name string) (spec.Spec, error) {
+	if name == "quickstart" {
+		return spec.Parse("examples/quickstart.yaml", examples.Quickstart)
+	}
+	return spec.Load(name)
+}
+
+func (a *app) reproduce(ctx context.Context, s spec.Spec, seeds, episodes int) error {
+	b, e, err := a.bucket()
+	if err != nil {
+		return err
+	}
+	t, err := workers.Dial(ctx, e, quiet{io.Discard})
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	base := s.Name
+	var rows []rates
+	for k := 1; k <= seeds; k++ {
+		s.Name, s.Seed = fmt.Sprintf("%s-r%d-%d", base, k, episodes), uint64(k)
+		s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 0, 0 // the reproduction reads the test splits, once
+		if err := s.Validate(); err != nil {
+			return err
+		}
+		stored, _, err := store.RecordOnce(ctx, b, store.SpecKey(s.Name), func() (spec.Spec, error) { return s, nil })
+		if err != nil {
+			return err
+		}
+		if d := difference(stored, s); d != "" {
+			return fault.New(fault.Invalid, "run %q exists with another specification:\n%suse another data folder", s.Name, d)
+		}
+		if err := a.reproduceSeed(ctx, t, s.Name, episodes); err != nil {
+			return err
+		}
+		r, err := readRates(ctx, b, s, episodes)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, r)
+		if !a.json {
+			_, _ = fmt.Fprintf(a.out, "seed %d: base-1 %.1f, base-%d %.1f, trained-%d %.1f on test-seeds; base-%d %.1f, trained-%d %.1f on test-templates\n", k, 100*r["base-1/test-seeds"], s.Agents, 100*r[key("base", s)+"/test-seeds"],
+				s.Agents, 100*r[key("trained", s)+"/test-seeds"], s.Agents, 100*r[key("base", s)+"/test-templates"], s.Agents, 100*r[key("trained", s)+"/test-templates"])
+		}
+	}
+	claims := judge(rows, s)
+	if err := a.print(map[string]any{"seeds": seeds, "episodes": episodes, "rates": rows, "claims": claims}, func(w io.Writer) { printClaims(w, claims, seeds, episodes) }); err != nil {
+		return err
+	}
+	for _, c := range claims {
+		if c.Claimed && !c.Holds {
+			return fmt.Errorf("%w: %s", errFailed, c.Name)
+		}
+	}
+	return nil
+}
+
+func key(kind string, s spec.Spec) string { return fmt.Sprintf("%s-%d", kind, s.Agents) }
+
+// reproduceSeed runs the training and then the reproduction of one seed; what is finished returns at once.
+func (a *app) reproduceSeed(ctx context.Context, t client.Client, run string, episodes int) error {
+	if err := start(ctx, t, run); err != nil {
+		return err
+	}
+	if err := t.GetWorkflow(ctx, run, "").Get(ctx, nil); err != nil {
+		return fault.New(fault.Transient, "run %s: %w", run, err)
+	}
+	w, err := t.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: run + "/reproduce", TaskQueue: workflows.QueueControl, StaticSummary: "reproduction of " + run,
+		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING}, workflows.Reproduction, workflows.ReproductionInput{Run: run, Episodes: episodes})
+	if err == nil {
+		err = w.Get(ctx, nil)
+	}
+	if err != nil {
+		return fault.New(fault.Transient, "reproduction of %s: %w", run, err)
+	}
+	return nil
+}
+
+// rates of one seed, by "system/split".
+type rates map[string]float64
+
+func readRates(ctx context.Context, b store.Bucket, s spec.Spec, episodes int) (rates, error) {
+	out := rates{}
+	systems := []string{"base-1", key("base", s), key("trained", s), activities.NameVotes, key(activities.NameImitation, s)}
+	for i := range s.Agents {
+		systems = append(systems, fmt.Sprintf("%s-%d", activities.NameAlone, i))
+	}
+	for _, split := range []string{domain.SplitTestSeeds, domain.SplitTestTemplates} {
+		alone := 0.0
+		for _, name := range systems {
+			r, _, err := store.Read[record.Result](ctx, b, store.EvalKey(s.Name, activities.EvalID(activities.ReproduceFolder, name, split), "result"))
+			if err != nil {
+				return out, err
+			}
+			out[name+"/"+split] = r.Rate
+			if strings.HasPrefix(name, activities.NameAlone) {
+				alone += r.Rate / float64(s.Agents)
+			}
+		}
+		out[activities.NameAlone+"/"+split] = alone
+	}
+	return out, nil
+}
+
+// claim is a mean difference over seeds with its t-interval, in points.
+type claim struct {
+	Name    string  `json:"name"`
+	Mean    float64 `json:"mean"`
+	Low     float64 `json:"low"`
+	High    float64 `json:"high"`
+	Needs   string  `json:"needs,omitempty"`
+	Claimed bool    `json:"claimed"`
+	Holds   bool    `json:"holds"`
+}
+
+// judge tests the claims of the quickstart.
+func judge(rows []rates, s spec.Spec) []claim {
+	base, trained, imitation := key("base", s), key("trained", s), key(activities.NameImitation, s)
+	diff := func(x, y, split, needs string, holds func(c claim) bool) claim {
+		var d []float64
+		for _, r := range rows {
+			d = append(d, 100*(r[x+"/"+split]-r[y+"/"+split]))
+		}
+		c := claim{Name: fmt.Sprintf("%s − %s on %s", x, y, split), Needs: needs, Claimed: holds != nil}
+		c.Mean, c.Low, c.High = tInterval(d)
+		c.Holds = holds == nil || holds(c)
+		return c
+	}
+	seeds, held := domain.SplitTestSeeds, domain.SplitTestTemplates
+	return []claim{
+		diff(trained, base, seeds, "at least 3 points, lower bound above 0", func(c claim) bool { return c.Mean >= 3 && c.Low > 0 }),
+		diff(activities.NameAlone, "base-1", seeds, "lower bound above 0 (training without voting)", func(c claim) bool { return c.Low > 0 }),
+		diff(trained, "base-1", seeds, "at least 10 points", func(c claim) bool { return c.Mean >= 10 }),
+		diff(trained, base, held, "lower bound above −3", func(c claim) bool { return c.Low > -3 }),
+		diff(trained, imitation, seeds, "", nil), diff(trained, imitation, held, "", nil),
+		diff(imitation, base, seeds, "", nil), diff(activities.NameVotes, "base-1", seeds, "", nil), diff(base, "base-1", seeds, "", nil), diff(trained, activities.NameAlone, seeds, "", nil),
+	}
+}
+
+// t975 are the 97.5 % points of Student's t for 1 to 30 degrees of freedom; the normal point stands for more.
+var t975 = []float64{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060,
+	2.056, 2.052, 2.048, 2.045, 2.042}
+
+// tInterval gives the mean of at least two values and its interval at 95 %.
+func tInterval(x []float64) (mean, low, high float64) {
+	n := float64(len(x))
+	for _, v := range x {
+		mean += v / n
+	}
+	ss := 0.0
+	for _, v := range x {
+		ss += (v - mean) * (v - mean)
+	}
+	t := 1.96
+	if df := len(x) - 1; df <= len(t975) {
+		t = t975[df-1]
+	}
+	half := t * math.Sqrt(ss/(n-1)) / math.Sqrt(n)
+	return mean, mean - half, mean + half
+}
+
+func printClaims(w io.Writer, claims []claim, seeds, episodes int) {
+	_, _ = fmt.Fprintf(w, "\n%d seeds, %d paired episodes per system, split and seed; differences in points, t-intervals over seeds at 95 %%\n\n", seeds, episodes)
+	for _, c := range claims {
+		verdict := ""
+		if c.Claimed {
+			verdict = "holds"
+			if !c.Holds {
+				verdict = "FAILS"
+			}
+			verdict += ": " + c.Needs
+		}
+		_, _ = fmt.Fprintf(w, "%-44s %+6.1f  [%+.1f, %+.1f]  %s\n", c.Name, c.Mean, c.Low, c.High, verdict)
+	}
+}
