@@ -146,8 +146,6 @@ func embedBack(g view, t Token, dx []float32) {
 	h1, h2 := t.buckets()
 	for _, e := range [...][]float32{g.word1[h1*d:], g.word2[h2*d:], g.sec[int(t.Sec)*d:], g.line[int(t.Line)*d:], g.col[int(t.Col)*d:],
 		g.flag[int(t.Flags)*d:], g.piece[int(t.Piece)*d:]} {
-		for i, v := range dx {
-			e[i] += v
-		}
+		addTo(e[:d], dx)
 	}
 }

@@ -1,6 +1,9 @@
 package tinylm
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // seq is one sequence with its key-value cache. Rows [0,past) are cached; extend adds rows.
 type seq struct {
@@ -119,12 +122,9 @@ func (m *Model) embed(t Token, x []float32) {
 	h1, h2 := t.buckets()
 	tables := [...][]float32{m.v.word1[h1*d:], m.v.word2[h2*d:], m.v.sec[int(t.Sec)*d:], m.v.line[int(t.Line)*d:], m.v.col[int(t.Col)*d:],
 		m.v.flag[int(t.Flags)*d:], m.v.piece[int(t.Piece)*d:]}
-	for i := range x {
-		var sum float32
-		for _, e := range tables {
-			sum += e[i]
-		}
-		x[i] = sum
+	copy(x, tables[0][:d])
+	for _, e := range tables[1:] {
+		addTo(x, e[:d])
 	}
 }
 
@@ -159,16 +159,9 @@ func relations(out []uint8, toks []Token, past int) []uint8 {
 func rmsNorm(out, x, gain, rms []float32, d int) {
 	for r := range rms {
 		row := x[r*d : (r+1)*d]
-		var ss float32
-		for _, v := range row {
-			ss += v * v
-		}
-		inv := float32(1 / math.Sqrt(float64(ss)/float64(d)+normEps))
+		inv := float32(1 / math.Sqrt(float64(sumSquares(row))/float64(d)+normEps))
 		rms[r] = inv
-		o := out[r*d : (r+1)*d]
-		for i, v := range row {
-			o[i] = v * inv * gain[i]
-		}
+		mulGain(out[r*d:(r+1)*d], row, gain, inv)
 	}
 }
 
@@ -182,9 +175,7 @@ func (m *Model) layer(a *acts, l int, seqs []*seq, add [][]Token, out []float32)
 	gemm(rows, d, d, la.o, d, 1, w.out, d, la.x2, d, true)
 	rmsNorm(la.b, la.x2, w.norm2, la.rms2, d)
 	gemm(rows, ff, d, la.b, d, 1, w.up, ff, la.up, ff, false)
-	for i, v := range la.up {
-		la.up[i] = max(v, 0)
-	}
+	relu(la.up)
 	copy(out, la.x2)
 	gemm(rows, d, ff, la.up, ff, 1, w.down, d, out, d, true)
 }
@@ -241,29 +232,35 @@ const attnScale = 0.25 // 1/sqrt(headSize)
 
 // softmaxRow turns the scores of query i into probabilities over keys 0..i; keys of another branch and the padding get exactly 0.
 func softmaxRow(x []float32, rel []uint8, bias []float32, toks []Token, i int) {
+	whole := (i + 1) &^ 7
 	top := float32(-1e30)
-	branch := toks[i].Branch
-	for j := 0; j <= i; j++ {
-		s := x[j]*attnScale + bias[rel[j]]
-		if b := toks[j].Branch; b != 0 && b != branch {
-			s = -1e30
-		}
-		x[j] = s
-		top = max(top, s)
+	if whole > 0 {
+		top = biasMax(x[:whole], rel[:whole], bias, attnScale)
+	}
+	for j := whole; j <= i; j++ {
+		x[j] = x[j]*attnScale + bias[rel[j]]
+		top = max(top, x[j])
 	}
 	n := pad(i+1, 8)
 	for j := i + 1; j < n; j++ {
 		x[j] = -1e30
 	}
-	inv := 1 / expRow(x[:n], top)
-	for j := 0; j <= i; j++ {
-		if b := toks[j].Branch; b != 0 && b != branch {
-			x[j] = 0
-			continue
+	others := 0 // keys of another branch; they stand right before the row's own branch
+	for branch, j := toks[i].Branch, i; branch != 0 && toks[j].Branch != 0; j-- {
+		if toks[j].Branch != branch {
+			x[j] = -1e30
+			others++
 		}
-		x[j] *= inv
 	}
-	for j := i + 1; j < len(x); j++ {
-		x[j] = 0
+	if others > 0 { // their scores must not have chosen the shift
+		top = slices.Max(x[:i+1])
 	}
+	scaleRow(x[:n], 1/expRow(x[:n], top))
+	for j := i; others > 0; j-- {
+		if toks[j].Branch != toks[i].Branch {
+			x[j] = 0
+			others--
+		}
+	}
+	clear(x[i+1:])
 }

@@ -43,3 +43,43 @@ func expRowPortable(x []float32, shift float32) float32 {
 	}
 	return sum
 }
+
+func biasMaxPortable(x []float32, rel []uint8, bias []float32, scale float32) float32 {
+	top := float32(math.Inf(-1))
+	for i := range x {
+		x[i] = x[i]*scale + bias[rel[i]]
+		top = max(top, x[i])
+	}
+	return top
+}
+
+func scaleRowPortable(x []float32, by float32) {
+	for i := range x {
+		x[i] *= by
+	}
+}
+
+func reluPortable(x []float32) {
+	for i, v := range x {
+		x[i] = max(v, 0)
+	}
+}
+
+func sumSquaresPortable(x []float32) (s float32) {
+	for _, v := range x {
+		s += v * v
+	}
+	return s
+}
+
+func mulGainPortable(out, x, gain []float32, by float32) {
+	for i, v := range x {
+		out[i] = v * by * gain[i]
+	}
+}
+
+func addToPortable(x, y []float32) {
+	for i, v := range y {
+		x[i] += v
+	}
+}

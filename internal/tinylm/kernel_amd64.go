@@ -24,6 +24,24 @@ func exp8(x *float32, n int, shift float32) float32
 //go:noescape
 func fmaPeak(n int) float32
 
+//go:noescape
+func biasMax8(x *float32, rel *uint8, bias *float32, n int, scale float32) float32
+
+//go:noescape
+func scale8(x *float32, n int, by float32)
+
+//go:noescape
+func relu8(x *float32, n int)
+
+//go:noescape
+func sumSquares8(x *float32, n int) float32
+
+//go:noescape
+func mulGain8(out, x, gain *float32, n int, by float32)
+
+//go:noescape
+func add8(x, y *float32, n int)
+
 var useAsm = cpu.X86.HasAVX2 && cpu.X86.HasFMA && os.Getenv("COLLABUI_KERNEL") != "portable"
 
 // Kernel names the arithmetic in use. Bits are promised equal only between runs with the same kernel, so checkpoints carry it.
@@ -74,4 +92,56 @@ func expRow(x []float32, shift float32) float32 {
 		return expRowPortable(x, shift)
 	}
 	return exp8(&x[0], len(x), shift)
+}
+
+// biasMax computes x = x*scale + bias[rel] and returns the largest. rel is padded to a multiple of 8 like x.
+func biasMax(x []float32, rel []uint8, bias []float32, scale float32) float32 {
+	if !useAsm {
+		return biasMaxPortable(x, rel, bias, scale)
+	}
+	return biasMax8(&x[0], &rel[0], &bias[0], len(x), scale)
+}
+
+// scaleRow multiplies a row, whose length is a multiple of 8.
+func scaleRow(x []float32, by float32) {
+	if !useAsm {
+		scaleRowPortable(x, by)
+		return
+	}
+	scale8(&x[0], len(x), by)
+}
+
+// relu clips at 0; the length is a multiple of 8.
+func relu(x []float32) {
+	if !useAsm {
+		reluPortable(x)
+		return
+	}
+	relu8(&x[0], len(x))
+}
+
+// sumSquares adds the squares of a row, whose length is a multiple of 8.
+func sumSquares(x []float32) float32 {
+	if !useAsm {
+		return sumSquaresPortable(x)
+	}
+	return sumSquares8(&x[0], len(x))
+}
+
+// mulGain computes out = x*by*gain; the length is a multiple of 8.
+func mulGain(out, x, gain []float32, by float32) {
+	if !useAsm {
+		mulGainPortable(out, x, gain, by)
+		return
+	}
+	mulGain8(&out[0], &x[0], &gain[0], len(x), by)
+}
+
+// addTo computes x += y; the length is a multiple of 8.
+func addTo(x, y []float32) {
+	if !useAsm {
+		addToPortable(x, y)
+		return
+	}
+	add8(&x[0], &y[0], len(x))
 }

@@ -256,6 +256,131 @@ expl:
 	VZEROUPPER
 	RET
 
+// func biasMax8(x *float32, rel *uint8, bias *float32, n int, scale float32) float32
+// x[i] = x[i]*scale + bias[rel[i]] for n (a multiple of 8, at least 8) values; returns the largest.
+TEXT ·biasMax8(SB), NOSPLIT, $0-44
+	MOVQ x+0(FP), SI
+	MOVQ rel+8(FP), DI
+	MOVQ bias+16(FP), DX
+	MOVQ n+24(FP), CX
+	VBROADCASTSS scale+32(FP), Y7
+	VMOVUPS (SI), Y6
+	VPCMPEQD Y8, Y8, Y8
+	MOVQ $0, R8
+bm:
+	VPMOVZXBD (DI), Y1
+	VMOVAPS Y8, Y3
+	VGATHERDPS Y3, (DX)(Y1*4), Y2
+	VMOVUPS (SI), Y0
+	VFMADD231PS Y7, Y0, Y2
+	VMOVUPS Y2, (SI)
+	TESTQ R8, R8
+	JNZ  bmmax
+	VMOVAPS Y2, Y6
+	MOVQ $1, R8
+bmmax:
+	VMAXPS Y2, Y6, Y6
+	ADDQ $32, SI
+	ADDQ $8, DI
+	SUBQ $8, CX
+	JG   bm
+	VEXTRACTF128 $1, Y6, X0
+	VMAXPS X0, X6, X6
+	VPERMILPS $0x4e, X6, X0
+	VMAXPS X0, X6, X6
+	VPERMILPS $0xb1, X6, X0
+	VMAXPS X0, X6, X6
+	MOVSS X6, ret+40(FP)
+	VZEROUPPER
+	RET
+
+// func scale8(x *float32, n int, by float32)
+// x[i] *= by for n (a multiple of 8) values.
+TEXT ·scale8(SB), NOSPLIT, $0-20
+	MOVQ x+0(FP), SI
+	MOVQ n+8(FP), CX
+	VBROADCASTSS by+16(FP), Y7
+sc:
+	VMULPS (SI), Y7, Y0
+	VMOVUPS Y0, (SI)
+	ADDQ $32, SI
+	SUBQ $8, CX
+	JG   sc
+	VZEROUPPER
+	RET
+
+// func relu8(x *float32, n int)
+// x[i] = max(x[i], 0) for n (a multiple of 8) values.
+TEXT ·relu8(SB), NOSPLIT, $0-16
+	MOVQ x+0(FP), SI
+	MOVQ n+8(FP), CX
+	VXORPS Y7, Y7, Y7
+re:
+	VMAXPS (SI), Y7, Y0
+	VMOVUPS Y0, (SI)
+	ADDQ $32, SI
+	SUBQ $8, CX
+	JG   re
+	VZEROUPPER
+	RET
+
+// func sumSquares8(x *float32, n int) float32
+// The sum of squares of n (a multiple of 8) values, lanes added in a fixed order.
+TEXT ·sumSquares8(SB), NOSPLIT, $0-20
+	MOVQ x+0(FP), SI
+	MOVQ n+8(FP), CX
+	VXORPS Y7, Y7, Y7
+sq:
+	VMOVUPS (SI), Y0
+	VFMADD231PS Y0, Y0, Y7
+	ADDQ $32, SI
+	SUBQ $8, CX
+	JG   sq
+	VEXTRACTF128 $1, Y7, X0
+	VADDPS X0, X7, X7
+	VHADDPS X7, X7, X7
+	VHADDPS X7, X7, X7
+	MOVSS X7, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func mulGain8(out, x, gain *float32, n int, by float32)
+// out[i] = x[i]*by*gain[i] for n (a multiple of 8) values.
+TEXT ·mulGain8(SB), NOSPLIT, $0-36
+	MOVQ out+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ gain+16(FP), DX
+	MOVQ n+24(FP), CX
+	VBROADCASTSS by+32(FP), Y7
+mg:
+	VMULPS (SI), Y7, Y0
+	VMULPS (DX), Y0, Y0
+	VMOVUPS Y0, (DI)
+	ADDQ $32, SI
+	ADDQ $32, DX
+	ADDQ $32, DI
+	SUBQ $8, CX
+	JG   mg
+	VZEROUPPER
+	RET
+
+// func add8(x, y *float32, n int)
+// x[i] += y[i] for n (a multiple of 8) values.
+TEXT ·add8(SB), NOSPLIT, $0-24
+	MOVQ x+0(FP), DI
+	MOVQ y+8(FP), SI
+	MOVQ n+16(FP), CX
+ad:
+	VMOVUPS (DI), Y0
+	VADDPS (SI), Y0, Y0
+	VMOVUPS Y0, (DI)
+	ADDQ $32, SI
+	ADDQ $32, DI
+	SUBQ $8, CX
+	JG   ad
+	VZEROUPPER
+	RET
+
 // func fmaPeak(n int) float32
 // n rounds of twelve independent fused multiply-adds of eight lanes: the peak that benchmarks compare with.
 TEXT ·fmaPeak(SB), NOSPLIT, $0-12

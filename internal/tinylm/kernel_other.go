@@ -10,3 +10,12 @@ var gemmFast = gemmPortable
 func peakLoop(int) {}
 
 func expRow(x []float32, shift float32) float32 { return expRowPortable(x, shift) }
+
+var (
+	biasMax    = biasMaxPortable
+	scaleRow   = scaleRowPortable
+	relu       = reluPortable
+	sumSquares = sumSquaresPortable
+	mulGain    = mulGainPortable
+	addTo      = addToPortable
+)

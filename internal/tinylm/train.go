@@ -88,9 +88,7 @@ func (t *Trainer) step(batch []Example, lr float64, coeff coefficients) float64 
 	sum := t.shards[0].grad
 	loss := t.shards[0].loss
 	for _, s := range t.shards[1:n] {
-		for i, g := range s.grad {
-			sum[i] += g
-		}
+		addTo(sum, s.grad)
 		loss += s.loss
 	}
 	t.Opt.step(t.M.Flat, sum, lr)
