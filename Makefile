@@ -42,8 +42,9 @@ lint: ## formatting, vet, workflow determinism, who may import whom
 	$(GO) tool workflowcheck ./workflows/...
 	@scripts/imports.sh
 
-bench: build chromium ## ratios measured side by side
-	$(GO) test -count=1 -timeout 30m -tags integration -run XXX -bench . -benchtime 1x ./test/bench/...
+bench: build chromium ## ratios measured side by side; takes some ten minutes
+	@scripts/chromedriver.sh
+	$(GO) test -count=1 -timeout 60m -tags integration -run XXX -bench . -benchtime 1x ./test/bench/... ./activities
 
 clean: ## delete what was built; runs stay
 	rm -rf bin

@@ -32,6 +32,10 @@ const (
 func (m *Models) Credit(ctx context.Context, id SlotID) (Credited, error) {
 	_, stop := heartbeat(ctx)
 	defer stop()
+	return done(m.credit(ctx, id))
+}
+
+func (m *Models) credit(ctx context.Context, id SlotID) (Credited, error) {
 	c, _, err := store.RecordOnce(ctx, m.Bucket, store.CreditKey(id.Run, id.Epoch, id.Slot), func() (record.Credits, error) {
 		s, err := m.spec(ctx, id.Run)
 		if err != nil {
@@ -66,7 +70,7 @@ func (m *Models) Credit(ctx context.Context, id SlotID) (Credited, error) {
 			}
 		}
 	}
-	return done(out, err)
+	return out, err
 }
 
 func (m *Models) episode(ctx context.Context, id SlotID) (record.Episode, store.Ref, []domain.Step, error) {
@@ -89,8 +93,12 @@ func (m *Models) episode(ctx context.Context, id SlotID) (record.Episode, store.
 func (m *Models) Pairing(ctx context.Context, id SlotID) (int, error) {
 	_, stop := heartbeat(ctx)
 	defer stop()
+	return done(m.pairing(ctx, id))
+}
+
+func (m *Models) pairing(ctx context.Context, id SlotID) (int, error) {
 	p, _, err := store.RecordOnce(ctx, m.Bucket, store.PairsKey(id.Run, id.Epoch, id.Slot), func() (record.Pairs, error) { return m.pair(ctx, id) })
-	return done(len(p.Pairs), err)
+	return len(p.Pairs), err
 }
 
 func (m *Models) pair(ctx context.Context, id SlotID) (record.Pairs, error) {

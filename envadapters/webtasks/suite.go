@@ -74,6 +74,9 @@ func New(browsers, tabs int) (*Suite, error) {
 	return s, nil
 }
 
+// URL is the address of the page that plays all templates; other drivers can be compared on it.
+func (s *Suite) URL() string { return s.url }
+
 // Name is the suite's name in specifications.
 func (s *Suite) Name() string { return "webtasks" }
 
