@@ -61,7 +61,7 @@ func (t *Tab) open(ctx context.Context, url, ready string) error {
 	}); err != nil {
 		return err
 	}
-	return t.do(ctx, func(c context.Context) error {
+	return t.do(ctx, "open", func(c context.Context) error {
 		if _, err := chromedp.Call(c, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: Width, Height: Height, DeviceScaleFactor: 1, Mobile: true}); err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (t *Tab) open(ctx context.Context, url, ready string) error {
 }
 
 // do runs calls in order; a crash or a hang ends them with a void fault.
-func (t *Tab) do(ctx context.Context, f func(context.Context) error) error {
+func (t *Tab) do(ctx context.Context, what string, f func(context.Context) error) error {
 	c, cancel := context.WithCancelCause(ctx)
 	stop := make(chan struct{})
 	defer func() { close(stop); cancel(nil) }()
@@ -99,7 +99,7 @@ func (t *Tab) do(ctx context.Context, f func(context.Context) error) error {
 	}()
 	err := bounded(c, t.ctx, callLimit, f)
 	if err != nil && ctx.Err() == nil {
-		return fault.New(fault.Void, "browser: %w", err)
+		return fault.New(fault.Void, "browser, %s: %w", what, err)
 	}
 	return err
 }
@@ -108,7 +108,7 @@ func yes() *bool { b := true; return &b }
 
 // Eval evaluates an expression and decodes its value, which must be JSON, into out.
 func (t *Tab) Eval(ctx context.Context, expr string, out any) error {
-	return t.do(ctx, func(c context.Context) error {
+	return t.do(ctx, "evaluate", func(c context.Context) error {
 		r, err := chromedp.Call(c, runtime.Evaluate, runtime.EvaluateParams{Expression: expr, ReturnByValue: yes()})
 		if err != nil {
 			return err
@@ -128,7 +128,7 @@ func (t *Tab) Eval(ctx context.Context, expr string, out any) error {
 
 // Advance lets the page's clock run for d. Between calls it stands still.
 func (t *Tab) Advance(ctx context.Context, d time.Duration) error {
-	return t.do(ctx, func(c context.Context) error {
+	return t.do(ctx, "advance the clock", func(c context.Context) error {
 		select {
 		case <-t.expired:
 		default:
@@ -147,7 +147,7 @@ func (t *Tab) Advance(ctx context.Context, d time.Duration) error {
 }
 
 func (t *Tab) mouse(ctx context.Context, p input.DispatchMouseEventParams) error {
-	return t.do(ctx, func(c context.Context) error {
+	return t.do(ctx, "mouse", func(c context.Context) error {
 		_, err := chromedp.Call(c, input.DispatchMouseEvent, p)
 		return err
 	})
@@ -170,7 +170,7 @@ func (t *Tab) Press(ctx context.Context, x, y float64, clicks int64, hold time.D
 
 // Insert types text into the focused element, as an input method does.
 func (t *Tab) Insert(ctx context.Context, text string) error {
-	return t.do(ctx, func(c context.Context) error {
+	return t.do(ctx, "type", func(c context.Context) error {
 		_, err := chromedp.Call(c, input.InsertText, input.InsertTextParams{Text: text})
 		return err
 	})
@@ -178,7 +178,7 @@ func (t *Tab) Insert(ctx context.Context, text string) error {
 
 // Enter presses and releases the Enter key.
 func (t *Tab) Enter(ctx context.Context) error {
-	return t.do(ctx, func(c context.Context) error {
+	return t.do(ctx, "enter", func(c context.Context) error {
 		p := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: "Enter", Code: "Enter", Text: "\r", WindowsVirtualKeyCode: 13}
 		if _, err := chromedp.Call(c, input.DispatchKeyEvent, p); err != nil {
 			return err
@@ -189,23 +189,14 @@ func (t *Tab) Enter(ctx context.Context) error {
 	})
 }
 
-// wheel is Input.dispatchMouseEvent with both deltas always on the wire: the generated type leaves out a zero, which Chromium refuses.
-var wheel = cdp.Command[wheelParams, cdp.Empty]{Method: input.CommandDispatchMouseEvent}
-
-type wheelParams struct {
-	Type   string  `json:"type"`
-	X      float64 `json:"x"`
-	Y      float64 `json:"y"`
-	DeltaX float64 `json:"deltaX"`
-	DeltaY float64 `json:"deltaY"`
-}
-
-// Wheel turns the wheel over the middle of the screen; positive dy shows what is further down.
-func (t *Tab) Wheel(ctx context.Context, dx, dy float64) error {
-	return t.do(ctx, func(c context.Context) error {
-		_, err := chromedp.Call(c, wheel, wheelParams{"mouseWheel", Width / 2, Height / 2, dx, dy})
+// Swipe presses at one point and releases at another, as a finger does; moves in between would wait for frames, which a standing clock does not draw.
+func (t *Tab) Swipe(ctx context.Context, x0, y0, x1, y1 float64) error {
+	p := input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMousePressed, X: x0, Y: y0, Button: input.MouseButtonLeft, Buttons: 1, ClickCount: 1}
+	if err := t.mouse(ctx, p); err != nil {
 		return err
-	})
+	}
+	p.Type, p.X, p.Y, p.Buttons = input.DispatchMouseEventTypeMouseReleased, x1, y1, 0
+	return t.mouse(ctx, p)
 }
 
 // frameTime is what the page's clock must run for a frame to be drawn.
@@ -220,7 +211,7 @@ func (t *Tab) Screenshot(ctx context.Context) ([]byte, error) {
 	got := make(chan shot, 1)
 	go func() {
 		var s shot
-		s.err = t.do(ctx, func(c context.Context) error {
+		s.err = t.do(ctx, "screenshot", func(c context.Context) error {
 			r, err := chromedp.Call(c, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng})
 			s.png = r.Data
 			return err

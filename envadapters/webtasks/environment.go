@@ -179,13 +179,15 @@ func (e *environment) then(ctx context.Context, err error) error {
 	return e.tab().Advance(ctx, settle)
 }
 
-// scroll moves by three quarters of the screen. A swipe moves the finger, so the content goes the other way.
+// scroll moves by three quarters of the screen: the finger goes the other way. A swipe names the finger's own direction.
 func (e *environment) scroll(ctx context.Context, a domain.Action) error {
 	d := map[string][2]float64{"down": {0, 1}, "up": {0, -1}, "right": {1, 0}, "left": {-1, 0}}[a.Direction]
 	if a.Type == domain.ActionSwipe {
 		d = [2]float64{-d[0], -d[1]}
 	}
-	return e.then(ctx, e.tab().Wheel(ctx, d[0]*browser.Width*0.75, d[1]*browser.Height*0.75))
+	const share = 0.75 / 2 // from the middle, to either side
+	x, y := d[0]*browser.Width*share, d[1]*browser.Height*share
+	return e.then(ctx, e.tab().Swipe(ctx, browser.Width/2+x, browser.Height/2+y, browser.Width/2-x, browser.Height/2-y))
 }
 
 // success: apps need the state and the agent's own word, widgets end by themselves.

@@ -79,8 +79,15 @@ const kit = (() => {
     if (f) f.focus();
   }
 
-  // The page scrolls itself: left to the compositor, a wheel event takes effect at some later time, and an observation may come before it.
-  addEventListener('wheel', e => { e.preventDefault(); scrollBy(e.deltaX, e.deltaY); }, { passive: false });
+  // A press and a release far apart are a swipe, and the page scrolls itself: left to the compositor, a scroll takes effect at some later time, and an
+  // observation may come before it.
+  const SWIPE = 100;
+  let touch = null;
+  addEventListener('mousedown', e => { touch = [e.clientX, e.clientY]; }, true);
+  addEventListener('mouseup', e => {
+    const dx = touch[0] - e.clientX, dy = touch[1] - e.clientY;
+    if (Math.abs(dx) > SWIPE || Math.abs(dy) > SWIPE) scrollBy(dx, dy);
+  }, true);
 
   // --- observing ---
   const roles = { BUTTON: 'button', A: 'link', INPUT: 'field', H1: 'heading' };
