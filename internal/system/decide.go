@@ -27,6 +27,8 @@ type Response struct {
 	Usage    domain.Usage
 }
 
+//go:generate go tool mockgen -destination=mock_system/chat.go -source=decide.go Chat
+
 // Chat is a language model endpoint. A call may be repeated.
 type Chat interface {
 	Complete(ctx context.Context, r Request) (Response, error)
