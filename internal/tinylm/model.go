@@ -11,7 +11,7 @@ type Config struct {
 	Dim, Layers, Heads, FF int
 }
 
-// DefaultConfig is the shape of the embedded policy: about 250 thousand parameters.
+// DefaultConfig is the shape of the embedded policy: 262 thousand parameters.
 var DefaultConfig = Config{Dim: 64, Layers: 2, Heads: 4, FF: 256}
 
 const headSize = 16

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -26,10 +27,11 @@ type Report struct {
 	Problems     []Problem `json:"problems"`
 }
 
-// roots are objects that nothing needs to name: a run's own documents.
-func root(key string) bool {
-	return strings.HasPrefix(key, "runs/") && !strings.Contains(key, "/agents/") && !strings.Contains(key, "/episodes/")
-}
+// parts are objects that some manifest must name, or they are left over: of a void attempt, or of one that was never committed. Everything else under
+// runs/ stands for itself: specifications, claims of attempts, checkpoints, evaluations, commits.
+var parts = regexp.MustCompile(`/(steps/\d+|episode|credit|pairs|dataset|update|topology|slots)\.json$`)
+
+func root(key string) bool { return strings.HasPrefix(key, "runs/") && !parts.MatchString(key) }
 
 // Fsck lists the whole store; every object is verified, or reported as unreferenced.
 func Fsck(ctx context.Context, b store.Bucket) (Report, error) {
