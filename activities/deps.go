@@ -120,8 +120,7 @@ func heartbeat(ctx context.Context) (say func(string), stop func()) {
 	var mu sync.Mutex
 	detail := "started"
 	end := make(chan struct{})
-	activity.RecordHeartbeat(ctx, detail)
-	go func() {
+	go func() { // an activity that ends before the first beat costs the server no write
 		t := time.NewTicker(heartbeatEvery)
 		defer t.Stop()
 		for {

@@ -41,7 +41,7 @@ func reproduceCmd(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := a.ensureUp(c.Context(), c.Flags().Changed, e, *tabs); err != nil {
+		if err := a.ensureUp(c.Context(), e, *tabs); err != nil {
 			return err
 		}
 		return a.reproduce(c.Context(), s, *seeds, *episodes)

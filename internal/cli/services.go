@@ -58,7 +58,7 @@ func upCmd(a *app) *cobra.Command {
 			return err
 		}
 		if !*foreground {
-			return a.ensureUp(c.Context(), c.Flags().Changed, e, *tabs)
+			return a.ensureUp(c.Context(), e, *tabs)
 		}
 		ctx, cancel := context.WithCancel(c.Context())
 		defer cancel()
@@ -88,7 +88,7 @@ func (a *app) showServices() error {
 }
 
 // ensureUp starts a supervisor in the background when none runs, and waits until it is ready.
-func (a *app) ensureUp(ctx context.Context, _ func(string) bool, e config.Endpoints, tabs int) error {
+func (a *app) ensureUp(ctx context.Context, e config.Endpoints, tabs int) error {
 	if st, alive := supervisor.Read(a.data); alive && st.Ready {
 		return nil
 	}

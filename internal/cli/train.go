@@ -49,7 +49,7 @@ func trainCmd(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := a.ensureUp(c.Context(), c.Flags().Changed, e, *tabs); err != nil {
+		if err := a.ensureUp(c.Context(), e, *tabs); err != nil {
 			return err
 		}
 		return a.train(c.Context(), s, args[0], *detach)

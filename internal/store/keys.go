@@ -12,9 +12,6 @@ func RunPrefix(name string) string { return run(name) }
 // SpecKey is the resolved specification.
 func SpecKey(name string) string { return run(name) + "spec.json" }
 
-// ChangeKey is a recorded change of a running run.
-func ChangeKey(name string, n int) string { return run(name) + fmt.Sprintf("changes/%04d.json", n) }
-
 // BaseKey is the result of stage 1: the base policy.
 func BaseKey(name string) string { return run(name) + "base.json" }
 
@@ -72,6 +69,3 @@ func AgentKey(name string, epoch, agent int, what string) string {
 
 // EvalKey is an object of an evaluation: its plan, an episode, its result. id is a path such as epoch-0003/trained-4/val.
 func EvalKey(name, id, what string) string { return run(name) + "evals/" + id + "/" + what + ".json" }
-
-// MetaKey stands beside a manifest and holds what must not change its hash: times, hosts, latencies.
-func MetaKey(key string) string { return key[:len(key)-len(".json")] + ".meta.json" }

@@ -5,16 +5,32 @@ package integration
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 )
 
-// unbroken is the digest of a run that nothing disturbed; it is made once.
-var unbroken = sync.OnceValue(func() string { return reference.FinalDigest })
+var (
+	once      sync.Once
+	reference shown
+)
 
-var reference shown
+// unbroken is a run that nothing disturbed; it is made once.
+func unbroken(t *testing.T) shown {
+	t.Helper()
+	once.Do(func() {
+		m := newMachine(t)
+		m.must("train", m.spec)
+		reference = m.finish()
+		m.must("down")
+	})
+	if len(reference.Results) != 9 {
+		t.Fatalf("the unbroken run has %d results", len(reference.Results))
+	}
+	return reference
+}
 
 func TestMain(m *testing.M) {
 	if _, err := os.Stat(binary()); err != nil {
@@ -25,14 +41,7 @@ func TestMain(m *testing.M) {
 
 // TestKill shows that a run ends with the digest of an unbroken one whatever is killed at any moment, and that no recorded call is made again.
 func TestKill(t *testing.T) {
-	calm := newMachine(t)
-	calm.must("train", calm.spec)
-	reference = calm.finish()
-	if len(reference.Results) != 9 {
-		t.Fatalf("%d results", len(reference.Results))
-	}
-	t.Logf("unbroken digest %s", unbroken())
-	calm.must("down")
+	t.Logf("unbroken digest %s", unbroken(t).FinalDigest)
 
 	t.Run("in the middle of every activity", func(t *testing.T) {
 		t.Parallel()
@@ -96,14 +105,46 @@ func TestKill(t *testing.T) {
 	})
 }
 
+// TestAPersonPausesResumesAndStops shows that a run can be steered, says so, and ends as if nobody had.
+func TestAPersonPausesResumesAndStops(t *testing.T) {
+	m := newMachine(t)
+	m.must("train", m.spec, "--detach")
+	m.eventually("epoch 1 rolls out", 2*time.Minute, func() bool { return m.count("epochs/0001/episodes") > 10 })
+	m.must("pause", "kill", "--why", "lunch")
+	if out, err := m.try("pause", "kill"); err == nil || !strings.Contains(out, "paused already") {
+		t.Errorf("a second pause: %v %s", err, out)
+	}
+	if s, err := m.show(); err != nil || s.Status != "paused" {
+		t.Errorf("%+v %v", s, err)
+	}
+	m.must("resume", "kill")
+	m.eventually("epoch 1 is committed", 2*time.Minute, func() bool { s, err := m.show(); return err == nil && s.Epoch >= 1 })
+	m.must("stop", "kill", "--why", "enough")
+	m.eventually("it is stopped", 30*time.Second, func() bool {
+		s, err := m.show()
+		return err == nil && (s.Status == "stopped" || s.Status == "finished")
+	})
+	if out, err := m.try("pause", "nobody"); err == nil || !strings.Contains(out, "does not run") {
+		t.Errorf("pause of a run that does not exist: %v %s", err, out)
+	}
+	m.must("train", m.spec)
+	same(t, m.finish())
+	changed := m.file("changed.yaml")
+	if err := os.WriteFile(changed, []byte(strings.Replace(specification, "slots: 16", "slots: 17", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := m.try("train", changed); err == nil || !strings.Contains(out, "slots: the run has 16, the file says 17") {
+		t.Errorf("another specification under the name: %v %s", err, out)
+	}
+}
+
 func same(t *testing.T, s shown) {
 	t.Helper()
-	if s.FinalDigest != unbroken() {
-		t.Errorf("final digest %s, unbroken %s", s.FinalDigest, unbroken())
+	want := unbroken(t)
+	if s.FinalDigest != want.FinalDigest {
+		t.Errorf("final digest %s, unbroken %s", s.FinalDigest, want.FinalDigest)
 	}
-	for i, r := range s.Results {
-		if r != reference.Results[i] {
-			t.Errorf("result %+v, unbroken %+v", r, reference.Results[i])
-		}
+	if !slices.Equal(s.Results, want.Results) {
+		t.Errorf("results %+v, unbroken %+v", s.Results, want.Results)
 	}
 }
