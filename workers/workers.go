@@ -121,9 +121,9 @@ func dependencies(o Options) (*activities.Deps, func(), error) {
 	return d, func() { _ = web.Close() }, nil
 }
 
-// checkpointKey puts a job's checkpoints beside its result: the job's id is a key that ends in "job".
+// checkpointKey puts a job's checkpoints beside its result: the job's id is a key of the store.
 func checkpointKey(job string, step int) string {
-	return fmt.Sprintf("%s-checkpoint-%06d.json", strings.TrimSuffix(strings.TrimSuffix(job, ".json"), "/job"), step)
+	return fmt.Sprintf("%s-checkpoint-%06d.json", strings.TrimSuffix(job, ".json"), step)
 }
 
 // build registers what a role offers. Slots are the real bound of concurrency.

@@ -112,7 +112,7 @@ func exitCode(err error) int {
 
 // isUsage recognises cobra's errors, which have no type: they are the only ones here that nothing wraps.
 func isUsage(err error) bool {
-	return errors.Unwrap(err) == nil && fault.KindOf(err) == fault.Transient
+	return errors.Unwrap(err) == nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
 // endpoints of the services: of the data folder if its supervisor runs, else from the environment.
