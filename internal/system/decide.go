@@ -2,6 +2,7 @@ package system
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -44,6 +45,7 @@ type Config struct {
 	MaxTokens   int             `json:"max_tokens"`
 	VoteScope   string          `json:"vote_scope"`   // ScopeAll or ScopeLast
 	ViewDropout float64         `json:"view_dropout"` // share of elements that each agent misses
+	Early       bool            `json:"early"`        // evaluation: cells that can no longer change the vote are not asked for
 }
 
 // Vote scopes.
@@ -53,7 +55,9 @@ const (
 )
 
 // Decide runs all agents for all rounds and votes. seed is that of the step; every call's seed is derived from it, the agent and the round. A cell
-// waits only for what it reads (its own previous round, its predecessors' same round), so independent agents speak at the same time.
+// waits only for what it reads (its own previous round, its predecessors' same round), so independent agents speak at the same time. With Early, cells are
+// left empty from the point, in the order of rounds and speakers, where the winner is certain: the winner and its votes up to there are the same whatever
+// the timing was.
 func Decide(ctx context.Context, chat Chat, c Config, v View, seed uint64) (domain.Decision, error) {
 	order, err := c.Topology.Order()
 	if err != nil {
@@ -61,8 +65,10 @@ func Decide(ctx context.Context, chat Chat, c Config, v View, seed uint64) (doma
 	}
 	n, m := len(c.Policies), c.Rounds
 	d := domain.Decision{Cells: make([]domain.Cell, n*m)}
-	ctx, cancel := context.WithCancelCause(ctx)
+	parent := ctx
+	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
+	t := tally{cells: d.Cells, rounds: m, order: order, lastOnly: c.VoteScope == ScopeLast, done: make([]bool, n*m), votes: map[string]int{}}
 	spoken := make([]chan struct{}, n*m)
 	for i := range spoken {
 		spoken[i] = make(chan struct{})
@@ -78,13 +84,18 @@ func Decide(ctx context.Context, chat Chat, c Config, v View, seed uint64) (doma
 					return
 				}
 				close(spoken[a*m+j])
+				if c.Early && t.certain(a, j) {
+					cancel(errCertain)
+					return
+				}
 			}
 		})
 	}
 	wg.Wait()
-	if err := context.Cause(ctx); err != nil {
+	if err := context.Cause(ctx); err != nil && (!errors.Is(err, errCertain) || parent.Err() != nil) {
 		return domain.Decision{}, err
 	}
+	t.clear()
 	d.AllRound, d.LastOnly = Count(d.Cells, m, order, false), Count(d.Cells, m, order, true)
 	win := d.AllRound
 	if c.VoteScope == ScopeLast {
@@ -92,6 +103,65 @@ func Decide(ctx context.Context, chat Chat, c Config, v View, seed uint64) (doma
 	}
 	d.Executed = executed(d.Cells, win.Canonical)
 	return d, nil
+}
+
+// errCertain ends a decision whose winner is certain.
+var errCertain = errors.New("the remaining cells cannot change the vote")
+
+// tally follows a vote in the order of rounds and, within a round, of speakers.
+type tally struct {
+	mu       sync.Mutex
+	cells    []domain.Cell
+	rounds   int
+	order    []int
+	lastOnly bool
+	done     []bool
+	next     int // position of the first cell that is not counted yet
+	votes    map[string]int
+	over     bool
+}
+
+// certain notes a cell as spoken, counts on while there is no gap, and tells whether the winner is certain: ahead of the second by more than there are
+// cells to come, so that no tie rule is needed.
+func (t *tally) certain(agent, round int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.done[agent*t.rounds+round] = true
+	for !t.over && t.next < len(t.cells) && t.done[t.at(t.next)] {
+		c := t.cells[t.at(t.next)]
+		if c.Action != nil && (!t.lastOnly || c.Round == t.rounds-1) {
+			t.votes[c.Canonical]++
+		}
+		t.next++
+		first, second := 0, 0
+		for _, v := range t.votes {
+			if v > first {
+				first, second = v, first
+			} else {
+				second = max(second, v)
+			}
+		}
+		t.over = first > second+min(len(t.cells)-t.next, t.voters())
+	}
+	return t.over
+}
+
+// at is the cell at a position of the counting order.
+func (t *tally) at(pos int) int { return t.order[pos%len(t.order)]*t.rounds + pos/len(t.order) }
+
+// voters is the number of cells that may vote at all.
+func (t *tally) voters() int {
+	if t.lastOnly {
+		return len(t.order)
+	}
+	return len(t.cells)
+}
+
+// clear empties what was spoken beyond the point of certainty.
+func (t *tally) clear() {
+	for pos := t.next; t.over && pos < len(t.cells); pos++ {
+		t.cells[t.at(pos)] = domain.Cell{}
+	}
 }
 
 func speak(ctx context.Context, chat Chat, c Config, v View, seed uint64, a, j int, cells []domain.Cell, spoken []chan struct{}) error {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/collabui/collabui/domain"
 )
@@ -147,5 +149,64 @@ func TestAgentsReadTheirPredecessorsAndThemselves(t *testing.T) {
 	}
 	if _, err := Decide(t.Context(), &recorder{fails: true}, c, View{}, 9); err == nil {
 		t.Error("a failing model gave a decision")
+	}
+}
+
+// hasty answers by the seed alone, after a time that differs from call to call.
+type hasty struct {
+	seed  uint64
+	kinds int
+	mu    sync.Mutex
+	calls int
+}
+
+func (h *hasty) Complete(ctx context.Context, q Request) (Response, error) {
+	select {
+	case <-time.After(time.Duration(rand.IntN(300)) * time.Microsecond):
+	case <-ctx.Done():
+		return Response{}, context.Cause(ctx)
+	}
+	h.mu.Lock()
+	h.calls++
+	h.mu.Unlock()
+	if k := int(domain.Seed(h.seed, "answer", int(q.Seed>>32)) % uint64(h.kinds)); k > 0 {
+		return Response{Texts: []string{click(k)}}, nil
+	}
+	return Response{Texts: []string{"nonsense"}}, nil
+}
+
+func TestCellsThatCannotChangeTheVoteAreNotAskedFor(t *testing.T) {
+	saved := 0
+	for seed := range uint64(300) {
+		scope := ScopeAll
+		if seed%3 == 0 {
+			scope = ScopeLast
+		}
+		c := Config{Policies: []string{"p", "p", "p", "p"}, Topology: domain.RandomTopology(seed, 1, 4, nil), Rounds: 3, Temperature: make([]float64, 4), VoteScope: scope}
+		full, whole := &hasty{seed: seed, kinds: 2 + int(seed%4)}, domain.Decision{}
+		for try := range 4 {
+			h := full
+			if c.Early = try > 0; c.Early {
+				h = &hasty{seed: seed, kinds: full.kinds}
+			}
+			d, err := Decide(t.Context(), h, c, View{Goal: "g"}, seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if try == 0 {
+				whole = d
+			} else if d.Executed.JSON() != whole.Executed.JSON() {
+				t.Fatalf("seed %d, scope %s: decided %s early, %s in full", seed, scope, d.Executed.JSON(), whole.Executed.JSON())
+			}
+			saved += full.calls - h.calls
+		}
+	}
+	if saved < 300 {
+		t.Errorf("only %d calls were saved", saved)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Decide(ctx, &hasty{kinds: 2}, Config{Policies: []string{"p"}, Topology: domain.Topology{Agents: 1}, Rounds: 1, Temperature: []float64{0}, Early: true}, View{}, 1); err == nil {
+		t.Error("a cancelled decision was made")
 	}
 }
