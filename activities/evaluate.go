@@ -26,11 +26,16 @@ type EvalSystem struct {
 	Temperature []float64
 	TopP        float64
 	Silent      bool // agents read no messages: the topology has no edges
+	OneOf       bool // one of the policies plays alone, another one from episode to episode
 }
 
 // Decoding states the decoding as it stands in results.
 func (e EvalSystem) Decoding() string {
-	s := fmt.Sprintf("n=%d m=%d temperature=%v top_p=%v", len(e.Policies), e.Rounds, e.Temperature, e.TopP)
+	n := len(e.Policies)
+	if e.OneOf {
+		n = 1
+	}
+	s := fmt.Sprintf("n=%d m=%d temperature=%v top_p=%v", n, e.Rounds, e.Temperature, e.TopP)
 	if e.Silent {
 		s += " without messages"
 	}
@@ -119,14 +124,18 @@ func (r *Rollouts) evalEpisode(ctx context.Context, s spec.Spec, suite envadapte
 	if err != nil {
 		return record.EvalEpisode{}, err
 	}
-	n := len(item.System.Policies)
+	policies := item.System.Policies
+	if item.System.OneOf {
+		policies = policies[domain.Seed(s.Evaluation.Seed, "one of", item.Split, i)%uint64(len(policies)):][:1]
+	}
+	n := len(policies)
 	topos := domain.EvaluationTopologies(n)
 	if item.System.Silent {
 		topos = []domain.Topology{{Agents: n, Edges: [][2]int{}}}
 	}
 	out := record.EvalEpisode{Task: task, Topology: i % len(topos)}
-	conf := system.Config{Policies: item.System.Policies, Topology: topos[out.Topology], Rounds: item.System.Rounds, Temperature: item.System.Temperature, TopP: item.System.TopP,
-		MaxTokens: s.Decoding.MaxTokens, VoteScope: s.VoteScope, ViewDropout: s.ViewDropout}
+	conf := system.Config{Policies: policies, Topology: topos[out.Topology], Rounds: item.System.Rounds, Temperature: item.System.Temperature, TopP: item.System.TopP,
+		MaxTokens: s.Decoding.MaxTokens, VoteScope: s.VoteScope, ViewDropout: s.ViewDropout, Early: true}
 	err = inEnvironment(ctx, suite, func(env envadapters.Environment) (err error) {
 		out.Outcome, err = r.playEval(ctx, env, conf, task, domain.Seed(s.Evaluation.Seed, "calls", item.Split, i))
 		return err

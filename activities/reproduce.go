@@ -15,7 +15,7 @@ import (
 const (
 	// NameVotes is the base policy with as many silent votes as the system has cells: what voting alone gives.
 	NameVotes = "base-1-votes"
-	// NameAlone is one trained agent alone; the agent's number stands behind it.
+	// NameAlone is one trained agent alone, another one from episode to episode: the mean of the trained agents.
 	NameAlone = "alone"
 	// NameImitation is SFT on the chosen answers of the same pairs with the same number of optimiser steps: is it more than imitation of the critic?
 	NameImitation = "imitation"
@@ -75,55 +75,69 @@ func (g *GPU) imitationStart(ctx context.Context, id AgentID) (record.Policy, er
 
 // Contestants are what a reproduction needs of a finished run.
 type Contestants struct {
-	Agents  int
-	Epochs  int // imitated up to the best epoch
-	Systems []EvalSystem
+	Agents int
+	Epochs int // imitated up to the best epoch
+	Items  []EvalItem
 }
 
-// PlanReproduction reads a finished run: how many epochs of imitation it needs. Systems of policies that do not exist yet are left out.
-func (c *Control) PlanReproduction(ctx context.Context, run string) (Contestants, error) {
-	s, err := c.spec(ctx, run)
+// ReproductionID names a reproduction: a finished run and the number of paired episodes per system and split.
+type ReproductionID struct {
+	Run      string
+	Episodes int
+}
+
+// PlanReproduction reads a finished run: how many epochs of imitation it needs, and what is to be evaluated on which split. Systems of policies that do not
+// exist yet are left out. What serves one comparison on test-seeds only is not played on test-templates.
+func (c *Control) PlanReproduction(ctx context.Context, id ReproductionID) (Contestants, error) {
+	s, err := c.spec(ctx, id.Run)
 	if err != nil {
 		return done(Contestants{}, err)
 	}
-	f, err := c.PlanFinal(ctx, run)
+	f, err := c.PlanFinal(ctx, id.Run)
 	if err != nil {
 		return done(Contestants{}, err)
 	}
 	out := Contestants{Agents: s.Agents, Epochs: f.Best}
-	base, err := c.Systems(ctx, SystemsID{Run: run})
+	add := func(e EvalSystem, splits ...string) {
+		for _, split := range splits {
+			out.Items = append(out.Items, EvalItem{Run: id.Run, Folder: ReproduceFolder, System: e, Split: split, Episodes: id.Episodes})
+		}
+	}
+	both := []string{domain.SplitTestSeeds, domain.SplitTestTemplates}
+	base, err := c.Systems(ctx, SystemsID{Run: id.Run})
 	if err != nil {
 		return done(out, err)
 	}
+	var one EvalSystem
 	for _, x := range base {
-		if x.Name == f.Base1 {
-			x.Name = "base-1"
-			out.Systems = append(out.Systems, x)
-		} else if x.Name == BaseName(s.Agents) {
-			out.Systems = append(out.Systems, x)
+		switch x.Name {
+		case f.Base1:
+			one = x
+			one.Name = "base-1"
+			add(one, both...)
+		case BaseName(s.Agents):
+			add(x, both...)
 		}
 	}
 	votes := EvalSystem{Name: NameVotes, Rounds: 1, TopP: s.Decoding.TopP, Silent: true}
 	temps := s.EvaluationTemperatures()
 	for i := range s.Agents * s.Rounds {
-		votes.Policies, votes.Temperature = append(votes.Policies, base[0].Policies[0]), append(votes.Temperature, temps[i%len(temps)])
+		votes.Policies, votes.Temperature = append(votes.Policies, one.Policies[0]), append(votes.Temperature, temps[i%len(temps)])
 	}
-	out.Systems = append(out.Systems, votes)
+	add(votes, domain.SplitTestSeeds)
 	if f.Best == 0 {
 		return out, nil
 	}
-	trained, err := c.Systems(ctx, SystemsID{Run: run, Epoch: f.Best})
+	trained, err := c.Systems(ctx, SystemsID{Run: id.Run, Epoch: f.Best})
 	if err != nil {
 		return done(out, err)
 	}
-	out.Systems = append(out.Systems, trained...)
-	for a, p := range trained[0].Policies {
-		out.Systems = append(out.Systems, EvalSystem{Name: fmt.Sprintf("%s-%d", NameAlone, a), Policies: []string{p}, Rounds: 1, Temperature: out.Systems[0].Temperature, TopP: s.Decoding.TopP})
-	}
+	add(trained[0], both...)
+	add(EvalSystem{Name: NameAlone, Policies: trained[0].Policies, OneOf: true, Rounds: 1, Temperature: one.Temperature, TopP: s.Decoding.TopP}, domain.SplitTestSeeds)
 	imitation := trained[0]
 	imitation.Name, imitation.Policies = fmt.Sprintf("%s-%d", NameImitation, s.Agents), nil
 	for a := range s.Agents {
-		p, _, err := store.Read[record.Policy](ctx, c.Bucket, imitationKey(AgentID{Run: run, Epoch: f.Best, Agent: a}))
+		p, _, err := store.Read[record.Policy](ctx, c.Bucket, imitationKey(AgentID{Run: id.Run, Epoch: f.Best, Agent: a}))
 		if missing(err) {
 			return done(out, nil)
 		}
@@ -132,6 +146,6 @@ func (c *Control) PlanReproduction(ctx context.Context, run string) (Contestants
 		}
 		imitation.Policies = append(imitation.Policies, p.Digest)
 	}
-	out.Systems = append(out.Systems, imitation)
+	add(imitation, both...)
 	return done(out, nil)
 }

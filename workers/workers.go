@@ -126,13 +126,17 @@ func checkpointKey(job string, step int) string {
 	return fmt.Sprintf("%s-checkpoint-%06d.json", strings.TrimSuffix(job, ".json"), step)
 }
 
-// build registers what a role offers. Slots are the real bound of concurrency.
+// Prefetch is the number of episodes that a rollout worker takes beyond its places: they wait for a place in the worker, so that a place never waits for
+// the way of a task through the queue.
+const Prefetch = 2
+
+// build registers what a role offers. Slots are the real bound of concurrency, of rollouts the suite's places.
 func build(c client.Client, role string, o Options, d *activities.Deps, fatal func(error)) worker.Worker {
 	w := worker.New(c, role, worker.Options{MaxConcurrentActivityExecutionSize: slots(role, o), DisableWorkflowWorker: role != workflows.QueueControl,
 		WorkerStopTimeout: 5 * time.Second, OnFatalError: fatal, MaxHeartbeatThrottleInterval: 3 * time.Second})
 	switch role {
 	case workflows.QueueControl:
-		for _, f := range []any{workflows.Run, workflows.Epoch, workflows.Shard, workflows.Episode, workflows.FineTune, workflows.Evaluation, workflows.Reproduction} {
+		for _, f := range workflows.All {
 			w.RegisterWorkflow(f)
 		}
 		w.RegisterActivity(&activities.Control{Deps: d})
@@ -149,7 +153,7 @@ func build(c client.Client, role string, o Options, d *activities.Deps, fatal fu
 func slots(role string, o Options) int {
 	switch role {
 	case workflows.QueueRollout:
-		return o.Browsers * o.Tabs
+		return o.Browsers*o.Tabs + Prefetch
 	case workflows.QueueGPU:
 		return o.Updates
 	}

@@ -28,6 +28,9 @@ var (
 	gpu     *activities.GPU
 )
 
+// All are the workflows that a control worker runs.
+var All = []any{Run, Epoch, Shard, Episode, FineTune, Evaluation, Reproduction}
+
 // on gives the activity context of a queue. Every activity heartbeats or is short.
 func on(ctx workflow.Context, queue, summary string) workflow.Context {
 	o := workflow.ActivityOptions{

@@ -6,20 +6,13 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
-	"github.com/collabui/collabui/domain"
 )
 
-// ReproductionInput is one seed of a reproduction: a finished run and the number of paired episodes.
-type ReproductionInput struct {
-	Run      string
-	Episodes int
-}
-
-// Reproduction trains the imitation control of a finished run and evaluates all its contestants on both test splits.
-func Reproduction(ctx workflow.Context, in ReproductionInput) error {
+// Reproduction trains the imitation control of a finished run and evaluates all its contestants.
+func Reproduction(ctx workflow.Context, in activities.ReproductionID) error {
 	plan := func() (activities.Contestants, error) {
 		var c activities.Contestants
-		err := workflow.ExecuteActivity(on(ctx, QueueControl, "contestants of "+in.Run), control.PlanReproduction, in.Run).Get(ctx, &c)
+		err := workflow.ExecuteActivity(on(ctx, QueueControl, "contestants of "+in.Run), control.PlanReproduction, in).Get(ctx, &c)
 		return c, err
 	}
 	c, err := plan()
@@ -40,11 +33,5 @@ func Reproduction(ctx workflow.Context, in ReproductionInput) error {
 	if c, err = plan(); err != nil {
 		return err
 	}
-	var items []activities.EvalItem
-	for _, s := range c.Systems {
-		for _, split := range []string{domain.SplitTestSeeds, domain.SplitTestTemplates} {
-			items = append(items, activities.EvalItem{Run: in.Run, Folder: activities.ReproduceFolder, System: s, Split: split, Episodes: in.Episodes})
-		}
-	}
-	return workflow.ExecuteChildWorkflow(child(ctx, in.Run+"/reproduce/eval", "all contestants on both test splits"), Evaluation, items).Get(ctx, nil)
+	return workflow.ExecuteChildWorkflow(child(ctx, in.Run+"/reproduce/eval", "all contestants on the test splits"), Evaluation, c.Items).Get(ctx, nil)
 }

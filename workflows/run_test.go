@@ -7,6 +7,8 @@ import (
 
 	"go.temporal.io/sdk/testsuite"
 
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/internal/record"
 	"github.com/collabui/collabui/internal/store"
@@ -114,4 +116,29 @@ func TestVoidAttemptsAreKeptAndReplacementsCount(t *testing.T) {
 		t.Fatalf("%+v, %v", e.Slot, err)
 	}
 	clean(t, r)
+}
+
+func TestAReproductionPlaysEveryContestantOnItsSplits(t *testing.T) {
+	s := testrun.Small()
+	s.Epochs, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 1, 0, 0
+	r := testrun.New(t, s)
+	if _, err := r.Play(t, nil); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time everything is there already
+		if err := r.Do(workflows.Reproduction, activities.ReproductionID{Run: s.Name, Episodes: 7}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for split, systems := range map[string][]string{
+		domain.SplitTestSeeds:     {"base-1", "base-4", "trained-4", "imitation-4", activities.NameVotes, activities.NameAlone},
+		domain.SplitTestTemplates: {"base-1", "base-4", "trained-4", "imitation-4"},
+	} {
+		for _, name := range systems {
+			res, _, err := store.Read[record.Result](t.Context(), r.Bucket, store.EvalKey(s.Name, activities.EvalID(activities.ReproduceFolder, name, split), "result"))
+			if err != nil || res.Episodes != 7 {
+				t.Errorf("%s on %s: %+v %v", name, split, res, err)
+			}
+		}
+	}
 }

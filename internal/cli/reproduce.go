@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strings"
 
 	"github.com/spf13/cobra"
 	enums "go.temporal.io/api/enums/v1"
@@ -85,7 +84,7 @@ func (a *app) reproduce(ctx context.Context, s spec.Spec, seeds, episodes int) e
 		if err := a.reproduceSeed(ctx, t, s.Name, episodes); err != nil {
 			return err
 		}
-		r, err := readRates(ctx, b, s, episodes)
+		r, err := readRates(ctx, b, s)
 		if err != nil {
 			return err
 		}
@@ -118,7 +117,7 @@ func (a *app) reproduceSeed(ctx context.Context, t client.Client, run string, ep
 		return fault.New(fault.Transient, "run %s: %w", run, err)
 	}
 	w, err := t.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: run + "/reproduce", TaskQueue: workflows.QueueControl, StaticSummary: "reproduction of " + run,
-		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING}, workflows.Reproduction, workflows.ReproductionInput{Run: run, Episodes: episodes})
+		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING}, workflows.Reproduction, activities.ReproductionID{Run: run, Episodes: episodes})
 	if err == nil {
 		err = w.Get(ctx, nil)
 	}
@@ -131,25 +130,16 @@ func (a *app) reproduceSeed(ctx context.Context, t client.Client, run string, ep
 // rates of one seed, by "system/split".
 type rates map[string]float64
 
-func readRates(ctx context.Context, b store.Bucket, s spec.Spec, episodes int) (rates, error) {
+func readRates(ctx context.Context, b store.Bucket, s spec.Spec) (rates, error) {
 	out := rates{}
-	systems := []string{"base-1", key("base", s), key("trained", s), activities.NameVotes, key(activities.NameImitation, s)}
-	for i := range s.Agents {
-		systems = append(systems, fmt.Sprintf("%s-%d", activities.NameAlone, i))
-	}
-	for _, split := range []string{domain.SplitTestSeeds, domain.SplitTestTemplates} {
-		alone := 0.0
-		for _, name := range systems {
-			r, _, err := store.Read[record.Result](ctx, b, store.EvalKey(s.Name, activities.EvalID(activities.ReproduceFolder, name, split), "result"))
+	for _, x := range compared(s) {
+		for _, name := range []string{x.this, x.that} {
+			r, _, err := store.Read[record.Result](ctx, b, store.EvalKey(s.Name, activities.EvalID(activities.ReproduceFolder, name, x.split), "result"))
 			if err != nil {
 				return out, err
 			}
-			out[name+"/"+split] = r.Rate
-			if strings.HasPrefix(name, activities.NameAlone) {
-				alone += r.Rate / float64(s.Agents)
-			}
+			out[name+"/"+x.split] = r.Rate
 		}
-		out[activities.NameAlone+"/"+split] = alone
 	}
 	return out, nil
 }
@@ -165,28 +155,40 @@ type claim struct {
 	Holds   bool    `json:"holds"`
 }
 
-// judge tests the claims of the quickstart.
+// comparison of two systems on a split; without holds nothing is claimed.
+type comparison struct {
+	this, that, split, needs string
+	holds                    func(c claim) bool
+}
+
+// compared are the claims of the quickstart, and what stands beside them.
+func compared(s spec.Spec) []comparison {
+	base, trained, imitation, alone, votes := key("base", s), key("trained", s), key(activities.NameImitation, s), activities.NameAlone, activities.NameVotes
+	seeds, held := domain.SplitTestSeeds, domain.SplitTestTemplates
+	return []comparison{
+		{trained, base, seeds, "at least 3 points, lower bound above 0", func(c claim) bool { return c.Mean >= 3 && c.Low > 0 }},
+		{alone, "base-1", seeds, "lower bound above 0 (training without voting)", func(c claim) bool { return c.Low > 0 }},
+		{trained, "base-1", seeds, "at least 10 points", func(c claim) bool { return c.Mean >= 10 }},
+		{trained, base, held, "lower bound above −3", func(c claim) bool { return c.Low > -3 }},
+		{trained, imitation, seeds, "", nil}, {trained, imitation, held, "", nil}, {imitation, base, seeds, "", nil},
+		{votes, "base-1", seeds, "", nil}, {base, "base-1", seeds, "", nil}, {trained, alone, seeds, "", nil}, {trained, "base-1", held, "", nil},
+	}
+}
+
+// judge tests the claims.
 func judge(rows []rates, s spec.Spec) []claim {
-	base, trained, imitation := key("base", s), key("trained", s), key(activities.NameImitation, s)
-	diff := func(x, y, split, needs string, holds func(c claim) bool) claim {
+	var out []claim
+	for _, x := range compared(s) {
 		var d []float64
 		for _, r := range rows {
-			d = append(d, 100*(r[x+"/"+split]-r[y+"/"+split]))
+			d = append(d, 100*(r[x.this+"/"+x.split]-r[x.that+"/"+x.split]))
 		}
-		c := claim{Name: fmt.Sprintf("%s − %s on %s", x, y, split), Needs: needs, Claimed: holds != nil}
+		c := claim{Name: fmt.Sprintf("%s − %s on %s", x.this, x.that, x.split), Needs: x.needs, Claimed: x.holds != nil}
 		c.Mean, c.Low, c.High = tInterval(d)
-		c.Holds = holds == nil || holds(c)
-		return c
+		c.Holds = x.holds == nil || x.holds(c)
+		out = append(out, c)
 	}
-	seeds, held := domain.SplitTestSeeds, domain.SplitTestTemplates
-	return []claim{
-		diff(trained, base, seeds, "at least 3 points, lower bound above 0", func(c claim) bool { return c.Mean >= 3 && c.Low > 0 }),
-		diff(activities.NameAlone, "base-1", seeds, "lower bound above 0 (training without voting)", func(c claim) bool { return c.Low > 0 }),
-		diff(trained, "base-1", seeds, "at least 10 points", func(c claim) bool { return c.Mean >= 10 }),
-		diff(trained, base, held, "lower bound above −3", func(c claim) bool { return c.Low > -3 }),
-		diff(trained, imitation, seeds, "", nil), diff(trained, imitation, held, "", nil),
-		diff(imitation, base, seeds, "", nil), diff(activities.NameVotes, "base-1", seeds, "", nil), diff(base, "base-1", seeds, "", nil), diff(trained, activities.NameAlone, seeds, "", nil),
-	}
+	return out
 }
 
 // t975 are the 97.5 % points of Student's t for 1 to 30 degrees of freedom; the normal point stands for more.

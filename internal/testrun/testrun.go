@@ -61,22 +61,12 @@ func New(t testing.TB, s spec.Spec) *Run {
 // Play runs the workflow to its end, through every continue-as-new. more may prepare each environment.
 func (r *Run) Play(t testing.TB, more func(*testsuite.TestWorkflowEnvironment)) (record.End, error) {
 	t.Helper()
-	in := workflows.RunInput{Name: r.Spec.Name}
 	for range r.Spec.Epochs + 2 {
-		var suite testsuite.WorkflowTestSuite
-		suite.SetLogger(silent{})
-		env := suite.NewTestWorkflowEnvironment()
-		env.SetTestTimeout(testTimeout)
-		for _, f := range []any{workflows.Run, workflows.Epoch, workflows.Shard, workflows.Episode, workflows.FineTune, workflows.Evaluation} {
-			env.RegisterWorkflow(f)
-		}
-		for _, a := range []any{&activities.Control{Deps: r.Deps}, &activities.Rollouts{Deps: r.Deps}, &activities.Models{Deps: r.Deps}, &activities.GPU{Deps: r.Deps}} {
-			env.RegisterActivity(a)
-		}
+		env := r.environment()
 		if more != nil {
 			more(env)
 		}
-		env.ExecuteWorkflow(workflows.Run, in)
+		env.ExecuteWorkflow(workflows.Run, workflows.RunInput{Name: r.Spec.Name})
 		err := env.GetWorkflowError()
 		var next *workflow.ContinueAsNewError
 		if errors.As(err, &next) {
@@ -90,4 +80,25 @@ func (r *Run) Play(t testing.TB, more func(*testsuite.TestWorkflowEnvironment)) 
 	}
 	t.Fatal("the run does not end")
 	return record.End{}, nil
+}
+
+// Do runs another workflow on the run's store.
+func (r *Run) Do(w, in any) error {
+	env := r.environment()
+	env.ExecuteWorkflow(w, in)
+	return env.GetWorkflowError()
+}
+
+func (r *Run) environment() *testsuite.TestWorkflowEnvironment {
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(silent{})
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(testTimeout)
+	for _, f := range workflows.All {
+		env.RegisterWorkflow(f)
+	}
+	for _, a := range []any{&activities.Control{Deps: r.Deps}, &activities.Rollouts{Deps: r.Deps}, &activities.Models{Deps: r.Deps}, &activities.GPU{Deps: r.Deps}} {
+		env.RegisterActivity(a)
+	}
+	return env
 }
