@@ -8,6 +8,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/internal/credit"
 	"github.com/collabui/collabui/internal/fault"
 	"github.com/collabui/collabui/internal/record"
 	"github.com/collabui/collabui/internal/spec"
@@ -159,6 +160,7 @@ func (g *GPU) TrainChunk(ctx context.Context, id ChunkID) (record.Chunk, error) 
 			return record.Chunk{}, err
 		}
 		pairs := slices.Concat(demos...)
+		credit.BalanceActions(pairs)
 		steps := id.Chunk * s.FineTune.ChunkSteps
 		job := trainer.Job{ID: store.RunPrefix(id.Run) + "finetune/job", Objective: trainer.SFT, Pairs: pairs, Params: s.FineTune.Train, Seed: domain.Seed(s.Seed, "finetune"),
 			Workers: g.Threads, Until: steps, Every: s.FineTune.ChunkSteps}

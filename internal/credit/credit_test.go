@@ -164,3 +164,22 @@ func TestStyleLeaksAreFound(t *testing.T) {
 		t.Error(auc)
 	}
 }
+
+func TestRareActionsOfDemonstrationsWeighMore(t *testing.T) {
+	var pairs []domain.Pair
+	for i := range 16 {
+		pairs = append(pairs, domain.Pair{Chosen: click(i)})
+	}
+	pairs = append(pairs, domain.Pair{Chosen: `Action: {"action_type":"scroll","direction":"down"}`})
+	BalanceActions(pairs)
+	var sum, clicks float64
+	for i, p := range pairs {
+		sum += p.Weight
+		if i < 16 {
+			clicks += p.Weight
+		}
+	}
+	if math.Abs(sum-17) > 1e-9 || math.Abs(clicks/pairs[16].Weight-4) > 1e-9 {
+		t.Errorf("sum %v, clicks %v, scroll %v; want 17 in all and 4 to 1", sum, clicks, pairs[16].Weight)
+	}
+}

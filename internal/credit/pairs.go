@@ -2,6 +2,7 @@ package credit
 
 import (
 	"context"
+	"math"
 	"strings"
 
 	"github.com/collabui/collabui/domain"
@@ -226,5 +227,23 @@ func Balance(pairs []domain.Pair) {
 	}
 	for i := range pairs {
 		pairs[i].Weight = float64(len(pairs)) / float64(len(per)*per[pairs[i].Template])
+	}
+}
+
+// BalanceActions sets the weights of demonstrations so that the total of an action type grows with the square root of its count, and the mean weight is 1. A
+// type that stage 1 hardly teaches is never proposed by any agent, so that no cell of it is ever labelled 1 and stage 2 cannot bring it back.
+func BalanceActions(pairs []domain.Pair) {
+	kinds, per, total := make([]string, len(pairs)), map[string]float64{}, 0.0
+	for i, p := range pairs {
+		if a, err := system.ParseAnswer(p.Chosen); err == nil {
+			kinds[i] = a.Type
+		}
+		per[kinds[i]]++
+	}
+	for _, n := range per {
+		total += math.Sqrt(n)
+	}
+	for i, k := range kinds {
+		pairs[i].Weight = float64(len(pairs)) / (total * math.Sqrt(per[k]))
 	}
 }
