@@ -25,6 +25,7 @@ import (
 	"github.com/collabui/collabui/internal/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/system"
+	"github.com/collabui/collabui/workers"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -137,7 +138,7 @@ func (o *orchestra) plain(b *testing.B, latency time.Duration, window int) (wall
 func (o *orchestra) durable(b *testing.B, latency time.Duration, window int) (wall, cpuSec, events float64) {
 	run, d := o.prepare(b), deps(o, latency, window)
 	var ws []worker.Worker
-	for queue, n := range map[string]int{workflows.QueueControl: 4, workflows.QueueRollout: window, workflows.QueueModel: window} {
+	for queue, n := range map[string]int{workflows.QueueControl: 4, workflows.QueueRollout: window + workers.Prefetch, workflows.QueueModel: 4} {
 		w := worker.New(o.client, queue, worker.Options{MaxConcurrentActivityExecutionSize: n})
 		switch queue {
 		case workflows.QueueControl:
