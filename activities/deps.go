@@ -89,7 +89,7 @@ func (d *Deps) system(ctx context.Context, run string, epoch int, agents int) (r
 // retryable says once, for the whole system, which kinds of fault another try can help.
 func retryable(k fault.Kind) bool {
 	switch k {
-	case fault.Invalid, fault.Corrupt, fault.Fatal:
+	case fault.Invalid, fault.Corrupt, fault.Fatal, fault.Exhausted:
 		return false
 	}
 	return true
@@ -104,10 +104,19 @@ func done[T any](v T, err error) (T, error) {
 	k := fault.KindOf(err)
 	o := temporal.ApplicationErrorOptions{NonRetryable: !retryable(k), Cause: err}
 	if k == fault.Throttled {
-		o.NextRetryDelay = 5 * time.Second
+		o.NextRetryDelay = throttledPause
+		if after := fault.RetryAfter(err); after > 0 {
+			o.NextRetryDelay = min(after, maxRetryAfter)
+		}
 	}
 	return v, temporal.NewApplicationErrorWithOptions(err.Error(), string(k), o)
 }
+
+// How long a throttled activity waits before its next try: what the server asks for, or a while where it says nothing.
+const (
+	throttledPause = 5 * time.Second
+	maxRetryAfter  = 10 * time.Minute
+)
 
 // MaxTries is how often an activity is tried before the run pauses with its reason: with pauses of up to 30 s, an outage of some 18 minutes.
 const MaxTries = 40

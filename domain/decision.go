@@ -2,9 +2,15 @@ package domain
 
 // Usage counts the tokens of one model call.
 type Usage struct {
-	Prompt int `json:"prompt"`
-	Cached int `json:"cached,omitempty"`
-	Answer int `json:"answer"`
+	Prompt  int `json:"prompt"`
+	Cached  int `json:"cached,omitempty"`
+	Answer  int `json:"answer"`            // thinking included
+	Thought int `json:"thought,omitempty"` // the part of Answer that a reasoning model thought, where the server says so
+}
+
+// Plus adds the tokens of another call.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{u.Prompt + v.Prompt, u.Cached + v.Cached, u.Answer + v.Answer, u.Thought + v.Thought}
 }
 
 // Cell (i, j) of the action matrix: what agent i said in round j.

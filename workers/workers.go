@@ -111,7 +111,7 @@ func dependencies(o Options) (*activities.Deps, func(), error) {
 	if err != nil {
 		return nil, nil, fault.New(fault.Invalid, "redis address %q: %w", o.Endpoints.Redis, err)
 	}
-	chat := llm.New(llm.Config{BaseURL: o.Endpoints.Policy, Timeout: 30 * time.Second})
+	chat := llm.PolicyServer(o.Endpoints.Policy)
 	web, err := webtasks.New(o.Browsers, o.Tabs)
 	if err != nil {
 		return nil, nil, err

@@ -118,9 +118,16 @@ func difference(stored, given spec.Spec) string {
 	}
 	x, y := flat(stored), flat(given)
 	var b strings.Builder
+	for k := range y {
+		if _, ok := x[k]; !ok {
+			x[k] = "nothing"
+		}
+	}
 	for _, k := range sortedKeys(x) {
-		if x[k] != y[k] {
-			_, _ = fmt.Fprintf(&b, "  %s: the run has %s, the file says %s\n", k, x[k], y[k])
+		if v, ok := y[k]; !ok {
+			_, _ = fmt.Fprintf(&b, "  %s: the run has %s, the file says nothing\n", k, x[k])
+		} else if x[k] != v {
+			_, _ = fmt.Fprintf(&b, "  %s: the run has %s, the file says %s\n", k, x[k], v)
 		}
 	}
 	return b.String()

@@ -4,6 +4,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Kind says what kind of thing went wrong and so what helps.
@@ -13,6 +14,7 @@ type Kind string
 const (
 	Transient Kind = "transient" // try again: a connection, a restart
 	Throttled Kind = "throttled" // try again later: a limit
+	Exhausted Kind = "exhausted" // a budget is spent: a person decides
 	Invalid   Kind = "invalid"   // the input is wrong: trying again cannot help
 	Void      Kind = "void"      // the episode is spoiled: retry the slot from its start
 	Corrupt   Kind = "corrupt"   // stored bytes are not what they must be
@@ -20,8 +22,9 @@ const (
 )
 
 type faultError struct {
-	kind Kind
-	err  error
+	kind  Kind
+	err   error
+	after time.Duration
 }
 
 func (f *faultError) Error() string { return f.err.Error() }
@@ -29,7 +32,7 @@ func (f *faultError) Unwrap() error { return f.err }
 
 // New makes an error of a kind; format may wrap with %w.
 func New(k Kind, format string, args ...any) error {
-	return &faultError{k, fmt.Errorf(format, args...)}
+	return &faultError{kind: k, err: fmt.Errorf(format, args...)}
 }
 
 // As gives err a kind; nil stays nil.
@@ -37,7 +40,21 @@ func As(k Kind, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &faultError{k, err}
+	return &faultError{kind: k, err: err}
+}
+
+// After is New for a fault that passes after a known time: what a server says in Retry-After.
+func After(k Kind, after time.Duration, format string, args ...any) error {
+	return &faultError{kind: k, err: fmt.Errorf(format, args...), after: after}
+}
+
+// RetryAfter is the time of After; 0 where none is known.
+func RetryAfter(err error) time.Duration {
+	var f *faultError
+	if errors.As(err, &f) {
+		return f.after
+	}
+	return 0
 }
 
 // KindOf is the outermost kind of err; errors without one are transient, because most I/O errors pass.

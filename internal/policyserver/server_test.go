@@ -32,7 +32,7 @@ func serve(t *testing.T) (*httptest.Server, string, *tinylm.Model) {
 
 func TestThePipelineReachesThePolicyThroughGoOpenAI(t *testing.T) {
 	s, name, m := serve(t)
-	c := llm.New(llm.Config{BaseURL: s.URL + "/v1"})
+	c := llm.PolicyServer(s.URL + "/v1")
 	if err := c.Load(t.Context(), name); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestZeroTemperatureIsOnTheWire(t *testing.T) {
 		w.WriteHeader(http.StatusTooManyRequests)
 	}))
 	defer s.Close()
-	_, err := llm.New(llm.Config{BaseURL: s.URL + "/v1"}).Complete(t.Context(), system.Request{Model: "m", User: "u"})
+	_, err := llm.PolicyServer(s.URL+"/v1").Complete(t.Context(), system.Request{Model: "m", User: "u"})
 	if fault.KindOf(err) != fault.Throttled {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package system
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -11,9 +12,12 @@ import (
 
 // Request is one chat completion as the system needs it.
 type Request struct {
-	Model       string // a policy digest or an endpoint's model name
+	Model       string // a policy digest, or the name of a chat endpoint
 	System      string
 	User        string
+	More        []Turn   // what follows the user's message: an answer to be repaired and what is wrong with it
+	Images      [][]byte // PNG, shown with the user's message
+	Schema      *Schema  // the form of a JSON answer, where the server can be held to it
 	Temperature float64
 	TopP        float64
 	MaxTokens   int
@@ -21,11 +25,24 @@ type Request struct {
 	N           int
 }
 
+// Turn is one later message.
+type Turn struct {
+	Assistant bool // else the user's
+	Text      string
+}
+
+// Schema is a JSON schema with a name.
+type Schema struct {
+	Name string
+	JSON json.RawMessage
+}
+
 // Response holds the N answers.
 type Response struct {
-	Texts    []string
-	LogProbs []float64 // per answer, summed over its tokens; nil where the server gives none
-	Usage    domain.Usage
+	Texts     []string
+	Reasoning []string  // what a reasoning model thought before each answer; nil where none did
+	LogProbs  []float64 // per answer, summed over its tokens; nil where the server gives none
+	Usage     domain.Usage
 }
 
 //go:generate go tool mockgen -destination=mock_system/chat.go -source=decide.go Chat
