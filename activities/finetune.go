@@ -63,9 +63,8 @@ func (r *Rollouts) Demonstrate(ctx context.Context, b Batch) (int, error) {
 }
 
 func (r *Rollouts) demonstrate(ctx context.Context, s spec.Spec, env envadapters.Environment, slot domain.Slot) ([]domain.Pair, error) {
-	judge, ok := env.(envadapters.Judge)
-	if !ok {
-		return nil, fault.New(fault.Invalid, "environment %q has no expert", s.Environment)
+	if !demonstrates(env) {
+		return nil, fault.New(fault.Invalid, "environment %q has neither an expert nor a judge", s.Environment)
 	}
 	rng := domain.Rand(slot.Seed, "demonstration")
 	tr, err := env.Reset(ctx, slot.Task)
@@ -74,7 +73,7 @@ func (r *Rollouts) demonstrate(ctx context.Context, s spec.Spec, env envadapters
 	}
 	goal, history, out := tr.Goal, []string(nil), []domain.Pair(nil)
 	for n := 1; ; n++ {
-		right := judge.Right()
+		right := helpful(env)
 		if len(right) == 0 {
 			return out, nil
 		}
@@ -95,6 +94,23 @@ func (r *Rollouts) demonstrate(ctx context.Context, s spec.Spec, env envadapters
 			return out, nil
 		}
 	}
+}
+
+func demonstrates(env envadapters.Environment) bool {
+	_, judge := env.(envadapters.Judge)
+	_, expert := env.(envadapters.Expert)
+	return judge || expert
+}
+
+// helpful lists what a demonstration may do: all that the judge calls right, so that data do not depend on one order of free steps, or what the expert does.
+func helpful(env envadapters.Environment) []domain.Action {
+	if j, ok := env.(envadapters.Judge); ok {
+		return j.Right()
+	}
+	if a, ok := env.(envadapters.Expert).Expert(); ok {
+		return []domain.Action{a}
+	}
+	return nil
 }
 
 // messages makes up own and peers' words for a share of prompts; half of them are wrong.

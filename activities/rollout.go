@@ -115,8 +115,11 @@ func (a *attempt) key(what string) string {
 	return store.AttemptKey(a.id.Run, a.id.Epoch, a.id.Slot, a.number, what)
 }
 
-// errDiverged says that a replay saw something else than what is recorded.
-var errDiverged = errors.New("the replay of recorded actions showed another screen")
+// Why an attempt cannot go on from what is recorded.
+var (
+	errDiverged  = errors.New("the replay of recorded actions showed another screen")
+	errNoReplays = errors.New("the environment broke, and it cannot be brought back to where it was")
+)
 
 // play claims the attempt and plays it to its recorded end; a broken environment is replaced and the episode resumes by replay. What voids the attempt
 // is recorded as its end, other errors go on to the caller.
@@ -137,7 +140,7 @@ func (a *attempt) play(ctx context.Context) (record.Episode, error) {
 		e, err = a.once(ctx, env)
 		return err
 	}); err != nil {
-		if !errors.Is(err, envadapters.ErrTask) && !errors.Is(err, errDiverged) {
+		if !errors.Is(err, envadapters.ErrTask) && !errors.Is(err, errDiverged) && !errors.Is(err, errNoReplays) {
 			return record.Episode{}, err
 		}
 		e = record.Episode{Void: err.Error(), TaskBad: errors.Is(err, envadapters.ErrTask)}
@@ -173,6 +176,15 @@ func (a *attempt) finish(ctx context.Context, e record.Episode) (record.Episode,
 
 // once plays the episode in one environment, from its reset.
 func (a *attempt) once(ctx context.Context, env envadapters.Environment) (record.Episode, error) {
+	if _, ok := env.(envadapters.Replayable); !ok {
+		_, _, err := store.Read[record.Step](ctx, a.Bucket, store.StepKey(a.id.Run, a.id.Epoch, a.id.Slot, a.number, 1))
+		if err == nil {
+			return record.Episode{}, fault.New(fault.Fatal, "slot %d: %w", a.id.Slot, errNoReplays)
+		}
+		if !missing(err) {
+			return record.Episode{}, err
+		}
+	}
 	tr, err := env.Reset(ctx, a.slot.Task)
 	if err != nil {
 		return record.Episode{}, err

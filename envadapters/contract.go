@@ -48,7 +48,7 @@ type Health struct {
 	Fix    string // what to do, where something is to be done
 }
 
-// ErrTask is in the chain of an error of Reset that the task itself is at fault for: a replacement can help, another environment cannot.
+// ErrTask is in the chain of an error of Reset or Step that the task itself is at fault for: a replacement can help, another environment cannot.
 var ErrTask = errors.New("the task is at fault")
 
 // Environment plays one episode at a time. Every error means that the episode is void: nothing about its state is known any more, and the
@@ -80,6 +80,12 @@ type Score struct {
 	Raw     float64 // the environment's own figure, kept as information
 }
 
+// Expert is an optional capability: it knows an action that helps, for demonstrations.
+type Expert interface {
+	// Expert gives an action that helps at the current state; ok is false where it knows none. Called after Reset or Step.
+	Expert() (a domain.Action, ok bool)
+}
+
 // Judge is an optional capability: it knows the solution. Labels made with it are called "oracle (privileged)".
 type Judge interface {
 	// Right lists every action that helps at the current state; empty means that the judge cannot tell. Called after Reset or Step.
@@ -91,5 +97,6 @@ type Screenshotter interface {
 	Screenshot(ctx context.Context) ([]byte, error)
 }
 
-// Replayable marks environments whose observations are a function of the task and the actions, so that an episode can be resumed by replay.
+// Replayable marks environments whose observations are a function of the task and the actions, so that an episode can be resumed by replay. Of others a
+// broken attempt is void, and the next one begins anew.
 type Replayable interface{ Replayable() }

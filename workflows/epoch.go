@@ -74,7 +74,12 @@ func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error)
 	if err := workflow.ExecuteActivity(long(on(ctx, QueueControl, "write epoch.json")), control.Commit, id).Get(ctx, &sum); err != nil {
 		return sum, err
 	}
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("topology %s; rollouts %.1f %%, %d pairs, val %.1f %%", plan.Topology, 100*sum.Rollouts, sum.Pairs, 100*sum.Val))
+	details := fmt.Sprintf("topology %s; rollouts %.1f %%, %d pairs", plan.Topology, 100*sum.Rollouts, sum.Pairs)
+	if sum.Val < 0 { // not evaluated at this epoch
+		workflow.SetCurrentDetails(ctx, details)
+		return sum, nil
+	}
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("%s, val %.1f %%", details, 100*sum.Val))
 	return sum, workflow.UpsertTypedSearchAttributes(ctx, attrRate.ValueSet(sum.Val), attrSystem.ValueSet(activities.TrainedName(in.Plan.Agents)))
 }
 

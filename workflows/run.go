@@ -52,6 +52,7 @@ type runState struct {
 	in       RunInput
 	status   Status
 	plan     activities.Plan
+	held     bool // by a person, or because only a person can help; status.Paused is true also while the run waits after a fault
 	stopping bool
 	cancel   workflow.CancelFunc          // of the stage under way
 	child    workflow.ChildWorkflowFuture // the open child, to pass a pause on
@@ -59,7 +60,7 @@ type runState struct {
 
 // Run is the whole training: stage 1, then epochs, then the final evaluation. It begins where the store says, and continues as new after every epoch.
 func Run(ctx workflow.Context, in RunInput) (record.End, error) {
-	r := &runState{in: in, status: Status{Name: in.Name, Stage: "planning", Paused: in.Paused, Reason: in.Reason, Val: -1}}
+	r := &runState{in: in, held: in.Paused, status: Status{Name: in.Name, Stage: "planning", Paused: in.Paused, Reason: in.Reason, Val: -1}}
 	if err := r.setup(ctx); err != nil {
 		return record.End{}, err
 	}
@@ -86,7 +87,7 @@ func Run(ctx workflow.Context, in RunInput) (record.End, error) {
 		if r.stopping {
 			return record.End{}, stopped(r.status.Reason)
 		}
-		return record.End{}, workflow.NewContinueAsNewError(ctx, Run, RunInput{Name: in.Name, Paused: r.status.Paused, Reason: r.status.Reason})
+		return record.End{}, workflow.NewContinueAsNewError(ctx, Run, RunInput{Name: in.Name, Paused: r.held, Reason: r.status.Reason})
 	}
 	return r.finish(ctx)
 }
@@ -109,7 +110,7 @@ func (r *runState) setup(ctx workflow.Context) error {
 	}
 	return errors.Join(
 		set(UpdatePause, func() error {
-			if r.status.Paused {
+			if r.held {
 				return fmt.Errorf("the run is paused already: %s", r.status.Reason)
 			}
 			return nil
@@ -130,7 +131,7 @@ func (r *runState) setup(ctx workflow.Context) error {
 }
 
 func (r *runState) pause(ctx workflow.Context, on bool, why string) {
-	r.status.Paused, r.status.Reason = on, why
+	r.held, r.status.Paused, r.status.Reason = on, on, why
 	if r.child != nil {
 		_ = r.child.SignalChildWorkflow(ctx, signalPause, on).Get(ctx, nil) // a child that has just ended needs no signal
 	}
@@ -162,7 +163,7 @@ func (r *runState) stage(ctx workflow.Context, name string, epoch int, do func(w
 func (r *runState) act(ctx workflow.Context, do func(workflow.Context) error) error {
 	for {
 		r.describe(ctx)
-		if err := workflow.Await(ctx, func() bool { return !r.status.Paused || r.stopping }); err != nil {
+		if err := workflow.Await(ctx, func() bool { return !r.held || r.stopping }); err != nil {
 			return err
 		}
 		if r.stopping {
@@ -178,16 +179,31 @@ func (r *runState) act(ctx workflow.Context, do func(workflow.Context) error) er
 		if err == nil || temporal.IsCanceledError(err) {
 			return err
 		}
-		why, again := rootCause(err)
-		r.status.Paused, r.status.Reason = true, why
-		if again { // infrastructure: a person may help, but time may as well
-			r.describe(ctx)
-			if _, err := workflow.AwaitWithTimeout(ctx, pauseLimit, func() bool { return !r.status.Paused || r.stopping }); err != nil {
-				return err
-			}
-			r.status.Paused = false
+		if err := r.wait(ctx, err); err != nil {
+			return err
 		}
 	}
+}
+
+// wait is what a failed stage does. Where only a person can help, the run is held. A fault of infrastructure passes with time: the run says what it waits
+// for, and goes on after a while, or when a person says resume; a person's pause holds it beyond that.
+func (r *runState) wait(ctx workflow.Context, failed error) error {
+	why, again := rootCause(failed)
+	if r.held {
+		why = r.status.Reason + "; meanwhile " + why
+	}
+	r.held, r.status.Paused, r.status.Reason = r.held || !again, true, why
+	if r.held {
+		return nil
+	}
+	r.describe(ctx)
+	if _, err := workflow.AwaitWithTimeout(ctx, pauseLimit, func() bool { return !r.status.Paused || r.held || r.stopping }); err != nil {
+		return err
+	}
+	if !r.held {
+		r.status.Paused, r.status.Reason = false, ""
+	}
+	return nil
 }
 
 // pauseLimit is how long a run that paused by itself for a fault of infrastructure waits before it tries again.
@@ -277,7 +293,19 @@ func (r *runState) finish(ctx workflow.Context) (record.End, error) {
 	err = r.act(ctx, func(ctx workflow.Context) error {
 		return workflow.ExecuteActivity(on(ctx, QueueControl, "write end.json"), control.Finish, r.in.Name).Get(ctx, &end)
 	})
+	if err != nil {
+		return end, err
+	}
 	r.status.Stage = "done"
 	r.describe(ctx)
-	return end, err
+	return end, workflow.UpsertTypedSearchAttributes(ctx, attrStage.ValueSet(r.status.Stage), attrRate.ValueSet(rateOf(end)), attrSystem.ValueSet(activities.TrainedName(r.plan.Agents)))
+}
+
+// rateOf is the highest rate on val.
+func rateOf(end record.End) float64 {
+	best := 0.0
+	for _, p := range end.Curve {
+		best = max(best, p.Rate)
+	}
+	return best
 }

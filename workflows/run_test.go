@@ -1,6 +1,8 @@
 package workflows_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/internal/record"
 	"github.com/collabui/collabui/internal/store"
@@ -70,7 +73,7 @@ func TestARunGoesOnFromTheStoreAlone(t *testing.T) {
 	}
 }
 
-func TestABrokenTaskIsReplacedAndADivergedAttemptIsVoid(t *testing.T) {
+func TestARunWaitsWhileStageOneCannotPlay(t *testing.T) {
 	s := testrun.Small()
 	s.Epochs = 1
 	r := testrun.New(t, s)
@@ -82,6 +85,81 @@ func TestABrokenTaskIsReplacedAndADivergedAttemptIsVoid(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), "stopped by test") {
 		t.Fatalf("stage 1 cannot play template c; the run must pause until it is stopped: %v", err)
+	}
+}
+
+// attempts reads how the attempts at a slot ended.
+func attempts(t *testing.T, r *testrun.Run, slot int) []record.Episode {
+	t.Helper()
+	var out []record.Episode
+	for n := 1; ; n++ {
+		e, _, err := store.Read[record.Episode](t.Context(), r.Bucket, store.AttemptKey(r.Spec.Name, 1, slot, n, "episode"))
+		if errors.Is(err, store.ErrNotFound) {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, e)
+	}
+}
+
+// forgetful is a suite whose environments cannot be brought back to where they were.
+type forgetful struct{ *scripted.Suite }
+
+func (f forgetful) Open(ctx context.Context) (envadapters.Environment, error) {
+	e, err := f.Suite.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		envadapters.Environment
+		envadapters.Judge
+	}{e, e.(envadapters.Judge)}, nil
+}
+
+func TestAnAttemptThatCannotBeResumedIsVoidAndTheNextBeginsAnew(t *testing.T) {
+	s := testrun.Small()
+	s.Epochs = 1
+	plan := testrun.New(t, s) // draws the same slots
+	if _, err := plan.Play(t, nil); err != nil {
+		t.Fatal(err)
+	}
+	slots, _, err := store.Read[record.Slots](t.Context(), plan.Bucket, store.SlotsKey("small", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := slots.Slots[3].Task
+	breaks := scripted.Fault{Template: task.Template, Seed: task.Seed, Step: 2, Kind: "void", Times: 1}
+	diverges := scripted.Fault{Template: task.Template, Seed: task.Seed, Step: 1, Kind: "diverge", Times: 1}
+	for name, x := range map[string]struct {
+		faults []scripted.Fault
+		replay bool
+		why    string
+	}{
+		"it replays":                    {[]scripted.Fault{breaks}, true, ""},
+		"the replay shows other things": {[]scripted.Fault{diverges, breaks}, true, "another screen"},
+		"it cannot replay":              {[]scripted.Fault{breaks}, false, "cannot be brought back"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := testrun.New(t, s)
+			r.Suite.Break(x.faults...)
+			if !x.replay {
+				r.Deps.Suites["webtasks"] = forgetful{r.Suite}
+			}
+			if _, err := r.Play(t, nil); err != nil {
+				t.Fatal(err)
+			}
+			got := attempts(t, r, 4)
+			if x.why == "" {
+				if len(got) != 1 || got[0].Void != "" {
+					t.Errorf("%+v", got)
+				}
+			} else if len(got) != 2 || !strings.Contains(got[0].Void, x.why) || got[1].Void != "" || got[1].Slot.Replacement != 0 {
+				t.Errorf("%+v", got)
+			}
+			clean(t, r)
+		})
 	}
 }
 

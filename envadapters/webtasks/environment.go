@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/collabui/collabui/domain"
@@ -65,9 +66,6 @@ func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 	e.place.played++
 	e.task, e.steps, e.ended, e.said = t, 0, false, false
 	if err := e.eval(ctx, fmt.Sprintf("kit.reset(%s, %s, '%d')", quote(t.Template), quote(t.Split), t.Seed)); err != nil {
-		if errors.Is(err, browser.ErrPage) {
-			err = fmt.Errorf("%w: %w", envadapters.ErrTask, err)
-		}
 		return envadapters.Transition{}, err
 	}
 	return envadapters.Transition{Goal: e.page.Goal, Observation: e.page.Observation}, nil
@@ -93,10 +91,18 @@ func (e *environment) eval(ctx context.Context, expr string) error {
 	var p pageState
 	if err := e.tab().Eval(ctx, expr, &p); err != nil {
 		e.spoiled = true
-		return err
+		return pageFault(err)
 	}
 	e.page = p
 	return nil
+}
+
+// pageFault tells what a page's script threw, which it would throw again in any browser, from a browser that broke.
+func pageFault(err error) error {
+	if errors.Is(err, browser.ErrPage) && !strings.Contains(err.Error(), "kit is not defined") { // a tab without our page has broken
+		return fmt.Errorf("%w: %w", envadapters.ErrTask, err)
+	}
+	return err
 }
 
 func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Transition, error) {
@@ -107,7 +113,7 @@ func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Tr
 	invalid, err := e.act(ctx, a)
 	if err != nil {
 		e.spoiled = true
-		return envadapters.Transition{}, err
+		return envadapters.Transition{}, pageFault(err)
 	}
 	if err := e.eval(ctx, "kit.observe()"); err != nil {
 		return envadapters.Transition{}, err
@@ -199,6 +205,14 @@ func (e *environment) Score(context.Context) (envadapters.Score, error) {
 		raw = 1
 	}
 	return envadapters.Score{Success: e.success(), Raw: raw}, nil
+}
+
+// Expert gives the first of Right.
+func (e *environment) Expert() (domain.Action, bool) {
+	if len(e.page.Right) == 0 {
+		return domain.Action{}, false
+	}
+	return e.page.Right[0], true
 }
 
 // Right lists the actions that help at the current state; empty when none is known to (the state cannot be repaired).
