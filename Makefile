@@ -13,7 +13,7 @@ train: build chromium ## set up, then run or go on with the main job on embedded
 
 build: bin/collabui bin/collabui-local ## build both binaries
 
-bin/collabui: $(shell find . -name '*.go' -not -path './deploy/*' -not -name '*_test.go') $(shell find envadapters/webtasks/pages -type f) go.mod go.sum
+bin/collabui: $(shell find . \( -name '*.go' -o -name '*.s' \) -not -path './deploy/*' -not -name '*_test.go') $(shell find envadapters/webtasks/pages examples -type f) go.mod go.sum
 	@mkdir -p bin
 	$(GO) build -o $@ ./cmd/collabui
 

@@ -186,6 +186,9 @@ func (c *Control) Conclude(ctx context.Context, t Tally) (record.Result, error) 
 	res, _, err := store.RecordOnce(ctx, c.Bucket, store.EvalKey(t.Item.Run, id, "result"), func() (record.Result, error) {
 		return record.NewResult(t.Item.System.Name, t.Item.Split, t.Part.Successes, t.Item.Episodes-t.Part.Missing, t.Part.Missing, t.Item.System.Decoding()), nil
 	})
+	if err != nil {
+		return done(res, err)
+	}
 	c.emit(t.Item.Run, map[string]any{"event": "result", "folder": t.Item.Folder, "system": res.System, "split": res.Split, "episodes": res.Episodes, "successes": res.Successes, "rate": res.Rate})
 	return done(res, err)
 }
@@ -226,7 +229,11 @@ func (c *Control) Systems(ctx context.Context, id SystemsID) ([]EvalSystem, erro
 		one := func(name string, t float64) EvalSystem {
 			return EvalSystem{Name: name, Policies: policies[:1], Rounds: 1, Temperature: []float64{t}, TopP: s.Decoding.TopP}
 		}
-		return []EvalSystem{one(nameBaseGreedy, 0), one(nameBaseWarm, 0.2), {Name: BaseName(s.Agents), Policies: policies, Rounds: s.Rounds, Temperature: s.EvaluationTemperatures(), TopP: s.Decoding.TopP}}, nil
+		alone := []EvalSystem{one(nameBaseGreedy, 0), one(nameBaseWarm, 0.2)}
+		if s.Agents == 1 {
+			return alone, nil // base-1 is chosen of these
+		}
+		return append(alone, EvalSystem{Name: BaseName(s.Agents), Policies: policies, Rounds: s.Rounds, Temperature: s.EvaluationTemperatures(), TopP: s.Decoding.TopP}), nil
 	}
 	for a := range s.Agents {
 		u, _, err := store.Read[record.Update](ctx, c.Bucket, store.AgentKey(id.Run, id.Epoch, a, "update"))
@@ -324,7 +331,13 @@ func (c *Control) end(ctx context.Context, run string) (record.End, error) {
 	rows := []struct {
 		epoch        int
 		stored, name string
-	}{{0, f.Base1, "base-1"}, {0, BaseName(s.Agents), BaseName(s.Agents)}}
+	}{{0, f.Base1, "base-1"}}
+	if s.Agents > 1 {
+		rows = append(rows, struct {
+			epoch        int
+			stored, name string
+		}{0, BaseName(s.Agents), BaseName(s.Agents)})
+	}
 	if f.Best > 0 {
 		rows = append(rows, struct {
 			epoch        int
@@ -349,9 +362,14 @@ func (c *Control) end(ctx context.Context, run string) (record.End, error) {
 		if k == 0 {
 			name = BaseName(s.Agents)
 		}
-		if v, err := c.val(ctx, run, k, name); err == nil {
-			e.Curve = append(e.Curve, record.EvalPoint{At: k, Rate: v.Rate})
+		v, err := c.val(ctx, run, k, name)
+		if missing(err) {
+			continue // not an epoch of evaluation.every
 		}
+		if err != nil {
+			return e, err
+		}
+		e.Curve = append(e.Curve, record.EvalPoint{At: k, Rate: v.Rate})
 	}
 	return e, nil
 }

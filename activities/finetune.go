@@ -214,6 +214,9 @@ func (c *Control) CommitBase(ctx context.Context, b BaseChoice) (record.Policy, 
 		rate := b.Curve[len(b.Curve)-1].Rate
 		return record.Base{Policy: chunk.Policy, Chunk: ref, Curve: b.Curve, InBand: rate >= s.FineTune.StopLow && rate <= s.FineTune.StopHigh, StoppedBy: b.Why}, err
 	})
+	if err != nil {
+		return done(base.Policy, err)
+	}
 	c.emit(b.Run, map[string]any{"event": "base", "policy": base.Policy.Digest, "in_band": base.InBand, "stopped_by": base.StoppedBy})
 	return done(base.Policy, err)
 }

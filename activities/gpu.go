@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/credit"
@@ -12,6 +14,7 @@ import (
 	"github.com/collabui/collabui/internal/record"
 	"github.com/collabui/collabui/internal/spec"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/system"
 	"github.com/collabui/collabui/trainer"
 )
 
@@ -43,6 +46,9 @@ func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 	}
 	d, _, err := store.Read[record.Dataset](ctx, g.Bucket, u.Dataset.Key)
 	out := Updated{Pairs: d.Count, Steps: u.Steps, Kept: u.Kept, KL: u.Probe.KL}
+	if d.Card.StyleAUC > credit.StyleLimit {
+		g.emit(id.Run, map[string]any{"event": "warning", "epoch": id.Epoch, "agent": id.Agent, "text": fmt.Sprintf("words alone tell chosen from rejected answers with an AUC of %.2f, above %.2f: preference optimisation may learn style instead of choice", d.Card.StyleAUC, credit.StyleLimit)})
+	}
 	g.emit(id.Run, map[string]any{"event": "update", "epoch": id.Epoch, "agent": id.Agent, "pairs": out.Pairs, "steps": out.Steps, "kept": out.Kept})
 	return done(out, err)
 }
@@ -128,10 +134,7 @@ func (g *GPU) dataset(ctx context.Context, s spec.Spec, id AgentID) (store.Ref, 
 	}
 	_, ref, err := store.RecordOnce(ctx, g.Bucket, store.AgentKey(id.Run, id.Epoch, id.Agent, "dataset"), func() (record.Dataset, error) {
 		blob, err := store.PutBlob(ctx, g.Bucket, body)
-		d := record.Dataset{Agent: id.Agent, Body: blob, Count: len(pairs), BySource: map[string]int{}, StyleAUC: credit.StyleAUC(pairs)}
-		for _, p := range pairs {
-			d.BySource[p.Source]++
-		}
+		d := record.Dataset{Agent: id.Agent, Body: blob, Count: len(pairs), Card: credit.Describe(pairs)}
 		return d, err
 	})
 	return ref, pairs, err
@@ -157,6 +160,7 @@ func (g *GPU) gate(ctx context.Context, s spec.Spec, u record.Update, pairs []do
 		return u, nil
 	}
 	u.Probe = p
+	length, types := chosen(probe)
 	switch {
 	case p.KL > s.Gates.MaxKL:
 		u.Kept = fmt.Sprintf("KL to the parent %.2f is above %.2f nats", p.KL, s.Gates.MaxKL)
@@ -164,11 +168,32 @@ func (g *GPU) gate(ctx context.Context, s spec.Spec, u record.Update, pairs []do
 		u.Kept = fmt.Sprintf("log-probability of chosen answers changed by %.2f, below %.2f", p.LogprobDelta, s.Gates.MinLogprob)
 	case p.ParseRate < 1-parseLoss:
 		u.Kept = fmt.Sprintf("only %.0f %% of sampled answers parse", 100*p.ParseRate)
+	case p.Length > s.Gates.MaxLength*length:
+		u.Kept = fmt.Sprintf("sampled answers have %.0f characters on average, more than %.1f times the chosen ones' %.0f", p.Length, s.Gates.MaxLength, length)
+	case p.Entropy < s.Gates.MinEntropy:
+		u.Kept = fmt.Sprintf("entropy %.3f is below %.3f nats", p.Entropy, s.Gates.MinEntropy)
+	}
+	for _, k := range slices.Sorted(maps.Keys(types)) {
+		if share := float64(types[k]) / float64(len(probe)); u.Kept == "" && share >= s.Gates.TypeShare && p.Actions[k] == 0 {
+			u.Kept = fmt.Sprintf("no sampled answer is %s, %.0f %% of the chosen ones are", k, 100*share)
+		}
 	}
 	if u.Kept != "" {
 		u.Policy = u.Parent
 	}
 	return u, nil
+}
+
+// chosen gives the mean length in characters and the action types of the chosen answers.
+func chosen(pairs []domain.Pair) (length float64, types map[string]int) {
+	types = map[string]int{}
+	for _, p := range pairs {
+		length += float64(len(p.Chosen)) / float64(len(pairs))
+		if a, err := system.ParseAnswer(p.Chosen); err == nil {
+			types[a.Type]++
+		}
+	}
+	return length, types
 }
 
 // parseLoss is the share of unparseable answers that an update may have.

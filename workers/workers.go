@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
@@ -94,6 +95,24 @@ func Dial(ctx context.Context, e config.Endpoints, l log.Logger) (client.Client,
 	return nil, fault.New(fault.Transient, "no Temporal at %s: %w", e.Temporal, err)
 }
 
+// CheckNamespace says which search attributes a namespace lacks, and how to make them. A server that does not tell is trusted.
+func CheckNamespace(ctx context.Context, c client.Client, namespace string) error {
+	res, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	if err != nil {
+		return nil // Temporal Cloud keeps this from clients
+	}
+	missing := ""
+	for _, k := range workflows.SearchAttributes {
+		if _, ok := res.CustomAttributes[k.GetName()]; !ok {
+			missing += fmt.Sprintf(" --name %s --type %s", k.GetName(), k.GetValueType())
+		}
+	}
+	if missing == "" {
+		return nil
+	}
+	return fault.New(fault.Invalid, "namespace %q of the Temporal server lacks search attributes; make them with: temporal operator search-attribute create --namespace %s%s", namespace, namespace, missing)
+}
+
 func identity() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -109,7 +128,7 @@ func dependencies(o Options) (*activities.Deps, func(), error) {
 	}
 	stream, err := progress.Open(o.Endpoints.Redis)
 	if err != nil {
-		return nil, nil, fault.New(fault.Invalid, "redis address %q: %w", o.Endpoints.Redis, err)
+		return nil, nil, fault.New(fault.Invalid, "redis address %s is no redis:// URL", config.Redacted(o.Endpoints.Redis))
 	}
 	chat := llm.PolicyServer(o.Endpoints.Policy)
 	web, err := webtasks.New(o.Browsers, o.Tabs)

@@ -17,16 +17,18 @@ type EpochInput struct {
 	Plan  activities.Plan
 }
 
-// Progress answers the query "progress" of epochs and shards.
+// Progress answers the query "progress" of epochs, stage 1 and evaluations.
 type Progress struct {
-	Phase     string `json:"phase"` // rollouts, updates, evaluation, commit
-	Slots     int    `json:"slots"`
+	Phase     string `json:"phase"` // rollouts, updates, evaluation, commit; of stage 1 demonstrations, SFT
+	Slots     int    `json:"slots"` // episodes in all
 	Done      int    `json:"done"`
 	Successes int    `json:"successes"`
 	Failed    int    `json:"failed"`
 	Pairs     int    `json:"pairs"`
 	Updates   int    `json:"updates"`
 	Agents    int    `json:"agents"`
+	Steps     int    `json:"steps,omitempty"` // optimiser steps of stage 1
+	Child     string `json:"child,omitempty"` // the evaluation under way, which knows more
 }
 
 // ShardSize is the number of episodes of one shard: a workflow's history and its pending children stay bounded whatever the epoch's size.
@@ -66,11 +68,12 @@ func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error)
 	}
 	if in.Epoch%in.Plan.EvalEvery == 0 || in.Epoch == in.Plan.Epochs {
 		p.Phase = "evaluation"
+		p.Child = evalID(in.Run, in.Epoch, domain.SplitVal)
 		if err := evaluateEpoch(ctx, in); err != nil {
 			return sum, err
 		}
 	}
-	p.Phase = "commit"
+	p.Phase, p.Child = "commit", ""
 	if err := workflow.ExecuteActivity(long(on(ctx, QueueControl, "write epoch.json")), control.Commit, id).Get(ctx, &sum); err != nil {
 		return sum, err
 	}
@@ -154,5 +157,5 @@ func evaluateEpoch(ctx workflow.Context, in EpochInput) error {
 		return err
 	}
 	items := []activities.EvalItem{{Run: in.Run, Folder: activities.EpochFolder(in.Epoch), System: systems[0], Split: domain.SplitVal, Episodes: in.Plan.Val}}
-	return workflow.ExecuteChildWorkflow(child(ctx, fmt.Sprintf("%s/eval/%04d-val", in.Run, in.Epoch), fmt.Sprintf("evaluation of epoch %d on val", in.Epoch)), Evaluation, items).Get(ctx, nil)
+	return workflow.ExecuteChildWorkflow(child(ctx, evalID(in.Run, in.Epoch, domain.SplitVal), fmt.Sprintf("evaluation of epoch %d on val", in.Epoch)), Evaluation, items).Get(ctx, nil)
 }

@@ -11,7 +11,13 @@ import (
 
 // Evaluation plays systems on splits, all items at once, and records a result for each.
 func Evaluation(ctx workflow.Context, items []activities.EvalItem) ([]record.Result, error) {
-	out := make([]record.Result, len(items))
+	out, p := make([]record.Result, len(items)), Progress{Phase: "evaluation"}
+	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return p, nil }); err != nil {
+		return nil, err
+	}
+	for _, item := range items {
+		p.Slots += item.Episodes
+	}
 	wg := workflow.NewWaitGroup(ctx)
 	var first error
 	for i, item := range items {
@@ -21,7 +27,7 @@ func Evaluation(ctx workflow.Context, items []activities.EvalItem) ([]record.Res
 		wg.Add(1)
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer wg.Done()
-			r, err := evaluate(ctx, item)
+			r, err := evaluate(ctx, item, &p)
 			if err != nil && first == nil {
 				first = err
 			}
@@ -32,8 +38,8 @@ func Evaluation(ctx workflow.Context, items []activities.EvalItem) ([]record.Res
 	return out, first
 }
 
-// evaluate plays one item in batches and records its result.
-func evaluate(ctx workflow.Context, item activities.EvalItem) (record.Result, error) {
+// evaluate plays one item in batches and records its result; progress is counted in p.
+func evaluate(ctx workflow.Context, item activities.EvalItem, p *Progress) (record.Result, error) {
 	var res record.Result
 	var parts []workflow.Future
 	for from := 0; from < item.Episodes; from += activities.EvalBatch {
@@ -41,12 +47,13 @@ func evaluate(ctx workflow.Context, item activities.EvalItem) (record.Result, er
 		parts = append(parts, workflow.ExecuteActivity(on(ctx, QueueRollout, fmt.Sprintf("%s on %s, episodes %d to %d", item.System.Name, item.Split, r.From+1, r.To)), rollout.Evaluate, r))
 	}
 	tally := activities.Tally{Item: item}
-	for _, f := range parts {
-		var p activities.EvalPart
-		if err := f.Get(ctx, &p); err != nil {
+	for i, f := range parts {
+		var x activities.EvalPart
+		if err := f.Get(ctx, &x); err != nil {
 			return res, err
 		}
-		tally.Part.Successes, tally.Part.Missing = tally.Part.Successes+p.Successes, tally.Part.Missing+p.Missing
+		tally.Part.Successes, tally.Part.Missing = tally.Part.Successes+x.Successes, tally.Part.Missing+x.Missing
+		p.Done, p.Successes = p.Done+min(activities.EvalBatch, item.Episodes-i*activities.EvalBatch), p.Successes+x.Successes
 	}
 	err := workflow.ExecuteActivity(on(ctx, QueueControl, "record the result of "+item.System.Name+" on "+item.Split), control.Conclude, tally).Get(ctx, &res)
 	return res, err

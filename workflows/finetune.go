@@ -22,6 +22,10 @@ const fineTuneTemperature = 0.2
 // FineTune gives the base policy: expert demonstrations, then SFT in chunks until one agent's success on val reaches the band of the specification.
 func FineTune(ctx workflow.Context, in FineTuneInput) (record.Policy, error) {
 	var base record.Policy
+	p := Progress{Phase: "demonstrations", Slots: in.Plan.Demos}
+	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return p, nil }); err != nil {
+		return base, err
+	}
 	wg := workflow.NewWaitGroup(ctx)
 	var first error
 	for from := 0; from < in.Plan.Demos; from += activities.DemoBatch {
@@ -33,6 +37,7 @@ func FineTune(ctx workflow.Context, in FineTuneInput) (record.Policy, error) {
 			if err := f.Get(ctx, nil); err != nil && first == nil {
 				first = err
 			}
+			p.Done += b.To - b.From
 		})
 	}
 	wg.Wait(ctx)
@@ -42,13 +47,15 @@ func FineTune(ctx workflow.Context, in FineTuneInput) (record.Policy, error) {
 	choice := activities.BaseChoice{Run: in.Run, Why: "max_chunks"}
 	for choice.Chunk < in.Plan.MaxChunks {
 		choice.Chunk++
+		p = Progress{Phase: "SFT", Steps: p.Steps}
 		var c record.Chunk
 		if err := workflow.ExecuteActivity(on(ctx, QueueGPU, fmt.Sprintf("SFT, chunk %d", choice.Chunk)), gpu.TrainChunk, activities.ChunkID{Run: in.Run, Chunk: choice.Chunk}).Get(ctx, &c); err != nil {
 			return base, err
 		}
 		item := activities.EvalItem{Run: in.Run, Folder: activities.EpochFolder(0), Split: domain.SplitVal, Episodes: in.Plan.Val, System: activities.EvalSystem{
 			Name: fmt.Sprintf("chunk-%04d", choice.Chunk), Policies: []string{c.Policy.Digest}, Rounds: 1, Temperature: []float64{fineTuneTemperature}, TopP: in.Plan.TopP}}
-		res, err := evaluate(ctx, item)
+		p = Progress{Phase: "evaluation", Slots: item.Episodes, Steps: c.Steps}
+		res, err := evaluate(ctx, item, &p)
 		if err != nil {
 			return base, err
 		}

@@ -57,6 +57,10 @@ func long(ctx workflow.Context) workflow.Context {
 
 func epochID(run string, epoch int) string { return fmt.Sprintf("%s/epoch/%04d", run, epoch) }
 
+func evalID(run string, epoch int, label string) string {
+	return fmt.Sprintf("%s/eval/%04d-%s", run, epoch, label)
+}
+
 // Search attributes of runs and epochs.
 var (
 	attrRun         = temporal.NewSearchAttributeKeyKeyword("CollabRun")
@@ -66,3 +70,6 @@ var (
 	attrRate        = temporal.NewSearchAttributeKeyFloat64("CollabSuccessRate")
 	attrSystem      = temporal.NewSearchAttributeKeyKeyword("CollabSystem")
 )
+
+// SearchAttributes are those that a namespace must have before a run can start there: without them its first workflow task fails for ever.
+var SearchAttributes = []temporal.SearchAttributeKey{attrRun, attrStage, attrEpoch, attrEnvironment, attrRate, attrSystem}

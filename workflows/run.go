@@ -33,9 +33,11 @@ type Status struct {
 	Stage  string  `json:"stage"` // planning, fine-tuning, epoch, evaluation, done
 	Epoch  int     `json:"epoch"`
 	Epochs int     `json:"epochs"`
-	Paused bool    `json:"paused"`
+	Paused bool    `json:"paused"` // waits: for a person, or after a fault of infrastructure for a while
+	Held   bool    `json:"held"`   // waits for a person
 	Reason string  `json:"reason,omitempty"`
-	Val    float64 `json:"val"` // the newest rate on val
+	Val    float64 `json:"val"`             // the newest rate on val
+	Child  string  `json:"child,omitempty"` // id of the workflow under way: it answers the query "progress"
 }
 
 // Names of queries, updates and signals.
@@ -52,7 +54,6 @@ type runState struct {
 	in       RunInput
 	status   Status
 	plan     activities.Plan
-	held     bool // by a person, or because only a person can help; status.Paused is true also while the run waits after a fault
 	stopping bool
 	cancel   workflow.CancelFunc          // of the stage under way
 	child    workflow.ChildWorkflowFuture // the open child, to pass a pause on
@@ -60,7 +61,7 @@ type runState struct {
 
 // Run is the whole training: stage 1, then epochs, then the final evaluation. It begins where the store says, and continues as new after every epoch.
 func Run(ctx workflow.Context, in RunInput) (record.End, error) {
-	r := &runState{in: in, held: in.Paused, status: Status{Name: in.Name, Stage: "planning", Paused: in.Paused, Reason: in.Reason, Val: -1}}
+	r := &runState{in: in, status: Status{Name: in.Name, Stage: "planning", Paused: in.Paused, Held: in.Paused, Reason: in.Reason, Val: -1}}
 	if err := r.setup(ctx); err != nil {
 		return record.End{}, err
 	}
@@ -87,7 +88,7 @@ func Run(ctx workflow.Context, in RunInput) (record.End, error) {
 		if r.stopping {
 			return record.End{}, stopped(r.status.Reason)
 		}
-		return record.End{}, workflow.NewContinueAsNewError(ctx, Run, RunInput{Name: in.Name, Paused: r.held, Reason: r.status.Reason})
+		return record.End{}, workflow.NewContinueAsNewError(ctx, Run, RunInput{Name: in.Name, Paused: r.status.Held, Reason: r.status.Reason})
 	}
 	return r.finish(ctx)
 }
@@ -110,7 +111,7 @@ func (r *runState) setup(ctx workflow.Context) error {
 	}
 	return errors.Join(
 		set(UpdatePause, func() error {
-			if r.held {
+			if r.status.Held {
 				return fmt.Errorf("the run is paused already: %s", r.status.Reason)
 			}
 			return nil
@@ -131,7 +132,7 @@ func (r *runState) setup(ctx workflow.Context) error {
 }
 
 func (r *runState) pause(ctx workflow.Context, on bool, why string) {
-	r.held, r.status.Paused, r.status.Reason = on, on, why
+	r.status.Held, r.status.Paused, r.status.Reason = on, on, why
 	if r.child != nil {
 		_ = r.child.SignalChildWorkflow(ctx, signalPause, on).Get(ctx, nil) // a child that has just ended needs no signal
 	}
@@ -163,7 +164,7 @@ func (r *runState) stage(ctx workflow.Context, name string, epoch int, do func(w
 func (r *runState) act(ctx workflow.Context, do func(workflow.Context) error) error {
 	for {
 		r.describe(ctx)
-		if err := workflow.Await(ctx, func() bool { return !r.held || r.stopping }); err != nil {
+		if err := workflow.Await(ctx, func() bool { return !r.status.Held || r.stopping }); err != nil {
 			return err
 		}
 		if r.stopping {
@@ -189,18 +190,18 @@ func (r *runState) act(ctx workflow.Context, do func(workflow.Context) error) er
 // for, and goes on after a while, or when a person says resume; a person's pause holds it beyond that.
 func (r *runState) wait(ctx workflow.Context, failed error) error {
 	why, again := rootCause(failed)
-	if r.held {
+	if r.status.Held {
 		why = r.status.Reason + "; meanwhile " + why
 	}
-	r.held, r.status.Paused, r.status.Reason = r.held || !again, true, why
-	if r.held {
+	r.status.Held, r.status.Paused, r.status.Reason = r.status.Held || !again, true, why
+	if r.status.Held {
 		return nil
 	}
 	r.describe(ctx)
-	if _, err := workflow.AwaitWithTimeout(ctx, pauseLimit, func() bool { return !r.status.Paused || r.held || r.stopping }); err != nil {
+	if _, err := workflow.AwaitWithTimeout(ctx, pauseLimit, func() bool { return !r.status.Paused || r.status.Held || r.stopping }); err != nil {
 		return err
 	}
-	if !r.held {
+	if !r.status.Held {
 		r.status.Paused, r.status.Reason = false, ""
 	}
 	return nil
@@ -224,7 +225,8 @@ func rootCause(err error) (why string, again bool) {
 
 // run executes a child workflow and keeps it known while it is open.
 func (r *runState) run(ctx workflow.Context, fn, in, out any) error {
-	r.child = workflow.ExecuteChildWorkflow(ctx, fn, in)
+	r.child, r.status.Child = workflow.ExecuteChildWorkflow(ctx, fn, in), workflow.GetChildWorkflowOptions(ctx).WorkflowID
+	defer func() { r.status.Child = "" }()
 	return r.child.Get(ctx, out)
 }
 
@@ -261,7 +263,7 @@ func (r *runState) evaluate(ctx workflow.Context, epoch int, label string, split
 			items = append(items, activities.EvalItem{Run: r.in.Name, Folder: activities.EpochFolder(epoch), System: s, Split: sp.Name, Episodes: sp.Episodes})
 		}
 	}
-	return r.run(child(ctx, fmt.Sprintf("%s/eval/%04d-%s", r.in.Name, epoch, label), fmt.Sprintf("evaluation of epoch %d on %s", epoch, label)), Evaluation, items, nil)
+	return r.run(child(ctx, evalID(r.in.Name, epoch, label), fmt.Sprintf("evaluation of epoch %d on %s", epoch, label)), Evaluation, items, nil)
 }
 
 func (r *runState) finish(ctx workflow.Context) (record.End, error) {

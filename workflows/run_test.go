@@ -13,6 +13,7 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/scripted"
+	"github.com/collabui/collabui/internal/fault"
 	"github.com/collabui/collabui/internal/record"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/testrun"
@@ -74,8 +75,7 @@ func TestARunGoesOnFromTheStoreAlone(t *testing.T) {
 }
 
 func TestARunWaitsWhileStageOneCannotPlay(t *testing.T) {
-	s := testrun.Small()
-	s.Epochs = 1
+	s := testrun.Tiny()
 	r := testrun.New(t, s)
 	r.Suite.Break(scripted.Fault{Template: "c", Step: 0, Kind: "invalid", Times: 1 << 30})
 	_, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
@@ -85,6 +85,51 @@ func TestARunWaitsWhileStageOneCannotPlay(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), "stopped by test") {
 		t.Fatalf("stage 1 cannot play template c; the run must pause until it is stopped: %v", err)
+	}
+}
+
+func TestAPersonsPauseHoldsThroughFaultsThatPass(t *testing.T) {
+	s := testrun.Tiny()
+	r := testrun.New(t, s)
+	load, down := r.Deps.Load, true
+	r.Deps.Load = func(ctx context.Context, policy string) error {
+		if down {
+			return fault.New(fault.Transient, "the policy server is down")
+		}
+		return load(ctx, policy)
+	}
+	status := func(env *testsuite.TestWorkflowEnvironment) (st workflows.Status) {
+		v, err := env.QueryWorkflow(workflows.QueryStatus)
+		if err == nil {
+			err = v.Get(&st)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		return st
+	}
+	asked := false
+	end, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
+		if asked {
+			return // continued as new
+		}
+		asked = true
+		env.RegisterDelayedCallback(func() {
+			if st := status(env); st.Held || st.Paused && !strings.Contains(st.Reason, "server is down") {
+				t.Errorf("before the pause: %+v", st)
+			}
+			env.UpdateWorkflow(workflows.UpdatePause, "", done(t), workflows.Command{Who: "ann", Why: "lunch"})
+		}, 90*time.Minute)
+		env.RegisterDelayedCallback(func() {
+			if st := status(env); !st.Held || !strings.Contains(st.Reason, "ann: lunch") {
+				t.Errorf("hours later: %+v", st)
+			}
+			down = false
+			env.UpdateWorkflow(workflows.UpdateResume, "", done(t), workflows.Command{Who: "ann"})
+		}, 5*time.Hour)
+	})
+	if err != nil || end.FinalDigest == "" {
+		t.Fatal(end, err)
 	}
 }
 
@@ -119,8 +164,7 @@ func (f forgetful) Open(ctx context.Context) (envadapters.Environment, error) {
 }
 
 func TestAnAttemptThatCannotBeResumedIsVoidAndTheNextBeginsAnew(t *testing.T) {
-	s := testrun.Small()
-	s.Epochs = 1
+	s := testrun.Tiny()
 	plan := testrun.New(t, s) // draws the same slots
 	if _, err := plan.Play(t, nil); err != nil {
 		t.Fatal(err)
@@ -197,8 +241,8 @@ func TestVoidAttemptsAreKeptAndReplacementsCount(t *testing.T) {
 }
 
 func TestAReproductionPlaysEveryContestantOnItsSplits(t *testing.T) {
-	s := testrun.Small()
-	s.Epochs, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 1, 0, 0
+	s := testrun.Tiny()
+	s.Pairs.MinPairs = 1
 	r := testrun.New(t, s)
 	if _, err := r.Play(t, nil); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,6 +40,52 @@ func TestTemplateTableIsThePages(t *testing.T) {
 	if err := json.Unmarshal(raw, &want); err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("pages/templates.json is not what the pages define (%v): %v", err, got)
 	}
+}
+
+func TestWordPoolsOfSplitsAreDisjoint(t *testing.T) {
+	_, e := open(t)
+	if _, err := e.Reset(t.Context(), domain.Task{Template: "tap-button", Split: domain.SplitTrain, Seed: 1, MaxSteps: 3}); err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]map[string][]string
+	if err := e.tab().Eval(t.Context(), "pools", &got); err != nil {
+		t.Fatal(err)
+	}
+	owner := map[string]string{}
+	for split, kinds := range got {
+		for kind, words := range kinds {
+			if len(words) < 4 {
+				t.Errorf("%s has only %d words of kind %s", split, len(words), kind)
+			}
+			for _, w := range words {
+				other, ok := owner[kind+" "+w]
+				if ok && other != split && !(strings.HasPrefix(other, "test") && strings.HasPrefix(split, "test")) {
+					t.Errorf("%s %q stands in %s and in %s", kind, w, other, split)
+				}
+				owner[kind+" "+w] = split
+			}
+		}
+	}
+	if len(got) != len(domain.Splits) || len(owner) < 200 {
+		t.Errorf("%d pools with %d words", len(got), len(owner))
+	}
+}
+
+func TestDescriptionsAreObserved(t *testing.T) {
+	_, e := open(t)
+	if _, err := e.Reset(t.Context(), domain.Task{Template: "tap-button", Split: domain.SplitTrain, Seed: 1, MaxSteps: 3}); err != nil {
+		t.Fatal(err)
+	}
+	var seen pageState
+	if err := e.tab().Eval(t.Context(), `(() => { document.querySelector('#app button').title = 'ends the page'; return kit.observe() })()`, &seen); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range seen.Elements {
+		if x.Desc == "ends the page" {
+			return
+		}
+	}
+	t.Errorf("%+v", seen.Elements)
 }
 
 // play lets the expert play one episode and returns the digests of what was seen.

@@ -41,6 +41,9 @@ type app struct {
 	json     bool
 }
 
+// defaultData is the data folder where none is named.
+const defaultData = ".collabui"
+
 // errStopped and errFailed give their exit codes.
 var (
 	errStopped = errors.New("the run was stopped")
@@ -51,7 +54,7 @@ var (
 func Main(args []string, out, errw io.Writer) int {
 	a := &app{out: out, err: errw}
 	root := &cobra.Command{Use: "collabui", Short: "Durable training of collaborating UI agents", SilenceUsage: true, SilenceErrors: true, Long: "collabui trains collaborating UI agents by Temporal workflows.\n\n" + exitHelp}
-	root.PersistentFlags().StringVar(&a.data, "data", ".collabui", "data folder of local services; one supervisor each")
+	root.PersistentFlags().StringVar(&a.data, "data", defaultData, "data folder of local services; one supervisor each")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "JSON instead of text, one object per line")
 	root.SetOut(out)
 	root.SetErr(errw)
@@ -122,7 +125,7 @@ func (a *app) endpoints() (config.Endpoints, error) {
 	}
 	e, err := config.FromEnv()
 	if err == nil && e.Store.Endpoint == "" {
-		err = fault.New(fault.Transient, "nothing runs for %s: start it with `collabui up`, or set %s and the other addresses", a.data, config.EnvS3)
+		err = fault.New(fault.Transient, "nothing runs for %s: start it with %s, or set %s and the other addresses", a.data, a.typed("up"), config.EnvS3)
 	}
 	return e, err
 }
@@ -134,6 +137,15 @@ func (a *app) bucket() (store.Bucket, config.Endpoints, error) {
 	}
 	b, err := store.Open(e.Store)
 	return b, e, err
+}
+
+// typed is a command line as this user types it: the program as it was called, and the data folder where it is not the default.
+func (a *app) typed(format string, args ...any) string {
+	line := os.Args[0] + " " + fmt.Sprintf(format, args...)
+	if a.data != defaultData {
+		line += " --data " + a.data
+	}
+	return "`" + line + "`"
 }
 
 // print writes v as JSON, or text by f.

@@ -44,7 +44,7 @@ func TestCommandLines(t *testing.T) {
 		{[]string{"train", "../../examples/quickstart.yaml", "--check"}, exitOK, `"name":"quickstart"`},
 		{[]string{"train", bad, "--check"}, exitInvalid, `bad.yaml:2:1: slotz: unknown key; did you mean "slots"?`},
 		{[]string{"train", "missing.yaml"}, exitInvalid, "no such file"},
-		{[]string{"show", "x", "--data", data}, exitService, "collabui up"},
+		{[]string{"show", "x", "--data", data}, exitService, "up --data"},
 		{[]string{"frobnicate"}, exitInvalid, "unknown command"},
 		{[]string{"down", "--data", data}, exitOK, "nothing was running"},
 		{[]string{"envs", "list"}, exitOK, "24 templates"},

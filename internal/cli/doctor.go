@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/envadapters/browser"
+	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/progress"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/supervisor"
@@ -94,7 +95,7 @@ func (a *app) machine() []finding {
 func (a *app) services(ctx context.Context) []finding {
 	st, alive := supervisor.Read(a.data)
 	if !alive {
-		return []finding{{What: "services", OK: true, Detail: "none run for " + a.data + "; `collabui up` or `collabui train` starts them"}}
+		return []finding{{What: "services", OK: true, Detail: "none run for " + a.data + "; " + a.typed("up") + " or " + a.typed("train") + " starts them"}}
 	}
 	out := []finding{{What: "supervisor", OK: st.Ready, Detail: fmt.Sprintf("pid %d since %s %s", st.PID, st.Started.Format(time.RFC3339), st.Problem)}}
 	e, err := a.endpoints()
@@ -106,7 +107,10 @@ func (a *app) services(ctx context.Context) []finding {
 	check := func(what, addr string, f func() error) {
 		x := finding{What: what, OK: true, Detail: addr}
 		if err := f(); err != nil {
-			x.OK, x.Detail, x.Fix = false, addr+": "+err.Error(), "collabui logs "+what
+			x.OK, x.Detail, x.Fix = false, addr+": "+err.Error(), a.typed("logs %s", what)
+		}
+		if p := st.Services[what].Problem; p != "" {
+			x.OK, x.Detail = false, x.Detail+" (down: "+p+")"
 		}
 		if n := st.Services[what].Restarts; n > 0 {
 			x.Detail += fmt.Sprintf(" (started again %d times)", n)
@@ -120,14 +124,14 @@ func (a *app) services(ctx context.Context) []finding {
 		}
 		return err
 	})
-	check("s3", e.Store.Endpoint, func() error {
+	check("s3", e.StoreURL(), func() error {
 		b, err := store.Open(e.Store)
 		if err != nil {
 			return err
 		}
 		return b.Check(ctx)
 	})
-	check("redis", e.Redis, func() error {
+	check("redis", config.Redacted(e.Redis), func() error {
 		s, err := progress.Open(e.Redis)
 		if err != nil {
 			return err

@@ -88,7 +88,7 @@ func envsCmd(a *app) *cobra.Command {
 			}
 		}
 		if !found {
-			return fault.New(fault.Invalid, "no environment %q; see `collabui envs list`", args[0])
+			return fault.New(fault.Invalid, "no environment %q; see %s", args[0], a.typed("envs list"))
 		}
 		if bad > 0 {
 			return fmt.Errorf("%w: %d environments cannot be used", errFailed, bad)

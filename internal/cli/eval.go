@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +16,8 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/fault"
 	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/workers"
 	"github.com/collabui/collabui/workflows"
 )
@@ -20,13 +25,20 @@ import (
 func evalCmd(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "eval RUN", Short: "Evaluate the systems of an epoch of a run on a split", Example: "  collabui eval quickstart --epoch 3 --split test-seeds --episodes 300", Args: cobra.ExactArgs(1)}
 	epoch := c.Flags().Int("epoch", 0, "whose systems; 0 is the base policy, alone and n times")
-	split := c.Flags().String("split", domain.SplitVal, "one of "+strings.Join(domain.Splits, ", "))
+	split := c.Flags().String("split", domain.SplitVal, "one of "+strings.Join(domain.Splits[1:], ", "))
 	episodes := c.Flags().Int("episodes", 100, "episodes per system")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *episodes < 1 || *episodes > 9999 {
 			return fault.New(fault.Invalid, "--episodes must be from 1 to 9999, not %d", *episodes)
 		}
+		if !slices.Contains(domain.Splits[1:], *split) {
+			return fault.New(fault.Invalid, "--split must be one of %s, not %q", strings.Join(domain.Splits[1:], ", "), *split)
+		}
 		b, e, err := a.bucket()
+		if err != nil {
+			return err
+		}
+		s, err := committed(c.Context(), b, args[0], *epoch)
 		if err != nil {
 			return err
 		}
@@ -51,17 +63,57 @@ func evalCmd(a *app) *cobra.Command {
 			return fault.New(fault.Transient, "start the evaluation: %w", err)
 		}
 		var res []record.Result
+		if err := a.attend(c.Context(), t, w, func(v *viewer) { v.progress(c.Context(), t, "evaluation on "+*split, w.GetID()) }); err != nil {
+			return fault.New(fault.Transient, "evaluation: %w", err)
+		}
 		if err := w.Get(c.Context(), &res); err != nil {
 			return fault.New(fault.Transient, "evaluation: %w", err)
 		}
 		for _, r := range res {
-			if err := a.print(r, func(w io.Writer) {
+			if err := a.print(evaluated{r, criticName(s)}, func(w io.Writer) {
 				_, _ = fmt.Fprintf(w, "%-14s %-15s %4d/%-4d %5.1f %%   %.1f to %.1f   %s\n", r.System, r.Split, r.Successes, r.Episodes, 100*r.Rate, 100*r.Low, 100*r.High, r.Decoding)
 			}); err != nil {
 				return err
 			}
 		}
+		if !a.json {
+			_, _ = fmt.Fprintf(a.out, "critic: %s\n", criticName(s))
+		}
 		return nil
 	}
 	return c
+}
+
+// evaluated is a result with the critic that trained what it is about.
+type evaluated struct {
+	record.Result
+	Critic string `json:"critic"`
+}
+
+// committed reads a run's specification, and says which epochs can be evaluated where the one asked for cannot.
+func committed(ctx context.Context, b store.Bucket, run string, epoch int) (spec.Spec, error) {
+	s, _, err := store.Read[spec.Spec](ctx, b, store.SpecKey(run))
+	if err != nil {
+		return s, fmt.Errorf("run %q: %w", run, err)
+	}
+	last := -1
+	for k := 0; k <= s.Epochs; k++ {
+		key := store.EpochKey(run, k)
+		if k == 0 {
+			key = store.BaseKey(run)
+		}
+		if _, err := b.Get(ctx, key); errors.Is(err, store.ErrNotFound) {
+			break
+		} else if err != nil {
+			return s, err
+		}
+		last = k
+	}
+	switch {
+	case last < 0:
+		return s, fault.New(fault.Invalid, "run %q has no base policy yet", run)
+	case epoch < 0 || epoch > last:
+		return s, fault.New(fault.Invalid, "--epoch must be from 0 to %d, what run %q has committed, not %d", last, run, epoch)
+	}
+	return s, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"time"
 
 	"github.com/spf13/cobra"
 	enums "go.temporal.io/api/enums/v1"
@@ -23,7 +24,7 @@ import (
 
 func reproduceCmd(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "reproduce quickstart|SPEC", Short: "Train over several seeds and test the claims with intervals over seeds", Example: "  collabui reproduce quickstart --seeds 6 --episodes 600", Args: cobra.ExactArgs(1),
-		Long: "reproduce trains one run per seed, stage 1 included, and evaluates its systems on the same episodes of both test splits. It prints mean differences with\nt-intervals over seeds at 95 %. It may be interrupted: the runs go on, and the same command goes on with them."}
+		Long: "reproduce trains one run per seed, stage 1 included, and evaluates its systems on the same episodes of the test splits (what serves a comparison on test-seeds\nonly is played there only). It prints mean differences with t-intervals over seeds at 95 %. It may be interrupted: the runs go on, and the same command goes on with them."}
 	seeds := c.Flags().Int("seeds", 6, "seeds 1..N")
 	episodes := c.Flags().Int("episodes", 600, "paired episodes per system, split and seed")
 	tabs := c.Flags().Int("tabs", defaultTabs, "episodes at once")
@@ -81,7 +82,7 @@ func (a *app) reproduce(ctx context.Context, s spec.Spec, seeds, episodes int) e
 		if d := difference(stored, s); d != "" {
 			return fault.New(fault.Invalid, "run %q exists with another specification:\n%suse another data folder", s.Name, d)
 		}
-		if err := a.reproduceSeed(ctx, t, s.Name, episodes); err != nil {
+		if err := a.reproduceSeed(ctx, t, e.Namespace, s.Name, episodes); err != nil {
 			return err
 		}
 		r, err := readRates(ctx, b, s)
@@ -95,7 +96,8 @@ func (a *app) reproduce(ctx context.Context, s spec.Spec, seeds, episodes int) e
 		}
 	}
 	claims := judge(rows, s)
-	if err := a.print(map[string]any{"seeds": seeds, "episodes": episodes, "rates": rows, "claims": claims}, func(w io.Writer) { printClaims(w, claims, seeds, episodes) }); err != nil {
+	shown := map[string]any{"seeds": seeds, "episodes": episodes, "rates": rows, "claims": claims, "critic": criticName(s), "decoding": decodings(s)}
+	if err := a.print(shown, func(w io.Writer) { printClaims(w, claims, s, seeds, episodes) }); err != nil {
 		return err
 	}
 	for _, c := range claims {
@@ -109,22 +111,43 @@ func (a *app) reproduce(ctx context.Context, s spec.Spec, seeds, episodes int) e
 func key(kind string, s spec.Spec) string { return fmt.Sprintf("%s-%d", kind, s.Agents) }
 
 // reproduceSeed runs the training and then the reproduction of one seed; what is finished returns at once.
-func (a *app) reproduceSeed(ctx context.Context, t client.Client, run string, episodes int) error {
-	if err := start(ctx, t, run); err != nil {
+func (a *app) reproduceSeed(ctx context.Context, t client.Client, namespace, run string, episodes int) error {
+	if err := start(ctx, t, namespace, run); err != nil {
 		return err
 	}
-	if err := t.GetWorkflow(ctx, run, "").Get(ctx, nil); err != nil {
+	if err := a.attend(ctx, t, t.GetWorkflow(ctx, run, ""), func(v *viewer) {
+		var st workflows.Status
+		if query(ctx, t, run, workflows.QueryStatus, &st) {
+			v.status(ctx, t, st)
+		}
+	}); err != nil {
 		return fault.New(fault.Transient, "run %s: %w", run, err)
 	}
 	w, err := t.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: run + "/reproduce", TaskQueue: workflows.QueueControl, StaticSummary: "reproduction of " + run,
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING}, workflows.Reproduction, activities.ReproductionID{Run: run, Episodes: episodes})
 	if err == nil {
-		err = w.Get(ctx, nil)
+		err = a.attend(ctx, t, w, func(v *viewer) { v.progress(ctx, t, run+": contestants", run+"/reproduce/eval") })
 	}
 	if err != nil {
 		return fault.New(fault.Transient, "reproduction of %s: %w", run, err)
 	}
 	return nil
+}
+
+// attend waits for a workflow and looks at it from time to time.
+func (a *app) attend(ctx context.Context, t client.Client, w client.WorkflowRun, look func(*viewer)) error {
+	v := a.viewer(w.GetID())
+	end := make(chan error, 1)
+	go func() { end <- w.Get(ctx, nil) }()
+	for {
+		select {
+		case err := <-end:
+			v.clear()
+			return err
+		case <-time.After(time.Second):
+			look(v)
+		}
+	}
 }
 
 // rates of one seed, by "system/split".
@@ -213,8 +236,13 @@ func tInterval(x []float64) (mean, low, high float64) {
 	return mean, mean - half, mean + half
 }
 
-func printClaims(w io.Writer, claims []claim, seeds, episodes int) {
-	_, _ = fmt.Fprintf(w, "\n%d seeds, %d paired episodes per system, split and seed; differences in points, t-intervals over seeds at 95 %%\n\n", seeds, episodes)
+// decodings states how the systems decode.
+func decodings(s spec.Spec) string {
+	return fmt.Sprintf("n=%d m=%d temperatures %v top_p %v; base-1 and %s: the better of greedy and temperature 0.2 on val, one round", s.Agents, s.Rounds, s.EvaluationTemperatures(), s.Decoding.TopP, activities.NameAlone)
+}
+
+func printClaims(w io.Writer, claims []claim, s spec.Spec, seeds, episodes int) {
+	_, _ = fmt.Fprintf(w, "\n%d seeds, %d paired episodes per system, split and seed; differences in points, t-intervals over seeds at 95 %%\ncritic: %s · decoding: %s\n\n", seeds, episodes, criticName(s), decodings(s))
 	for _, c := range claims {
 		verdict := ""
 		if c.Claimed {

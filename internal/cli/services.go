@@ -58,7 +58,10 @@ func upCmd(a *app) *cobra.Command {
 			return err
 		}
 		if !*foreground {
-			return a.ensureUp(c.Context(), e, *tabs)
+			if err := a.ensureUp(c.Context(), e, *tabs); err != nil {
+				return err
+			}
+			return a.showServices()
 		}
 		ctx, cancel := context.WithCancel(c.Context())
 		defer cancel()
@@ -81,7 +84,11 @@ func (a *app) showServices() error {
 	st, _ := supervisor.Read(a.data)
 	return a.print(st, func(w io.Writer) {
 		for _, n := range []string{"temporal", "s3", "redis", "policy"} {
-			_, _ = fmt.Fprintf(w, "%-9s %s\n", n, st.Services[n].Addr)
+			_, _ = fmt.Fprintf(w, "%-9s %s", n, st.Services[n].Addr)
+			if p := st.Services[n].Problem; p != "" {
+				_, _ = fmt.Fprintf(w, "   down: %s", p)
+			}
+			_, _ = fmt.Fprintln(w)
 		}
 		_, _ = fmt.Fprintf(w, "%-9s %s\nlogs      %s\n", "ui", st.UI, filepath.Join(a.data, "logs"))
 	})
@@ -89,8 +96,11 @@ func (a *app) showServices() error {
 
 // ensureUp starts a supervisor in the background when none runs, and waits until it is ready.
 func (a *app) ensureUp(ctx context.Context, e config.Endpoints, tabs int) error {
+	if tabs < 1 || tabs > maxTabs {
+		return fault.New(fault.Invalid, "--tabs must be from 1 to %d, not %d", maxTabs, tabs)
+	}
 	if st, alive := supervisor.Read(a.data); alive && st.Ready {
-		return nil
+		return a.agrees(st, e, tabs)
 	}
 	if _, alive := supervisor.Read(a.data); !alive {
 		self, err := os.Executable()
@@ -117,6 +127,24 @@ func (a *app) ensureUp(ctx context.Context, e config.Endpoints, tabs int) error 
 		return a.awaitUp(ctx, ended)
 	}
 	return a.awaitUp(ctx, nil)
+}
+
+// maxTabs bounds the episodes at once of one worker on this machine.
+const maxTabs = 64
+
+// agrees refuses addresses and numbers that what runs already does not have: they would be ignored.
+func (a *app) agrees(st supervisor.State, e config.Endpoints, tabs int) error {
+	for _, x := range []struct{ name, asked string }{{"temporal", e.Temporal}, {"s3", e.StoreURL()}, {"redis", config.Redacted(e.Redis)}, {"policy", e.Policy}} {
+		if have := st.Services[x.name]; x.asked != "" && have.Addr != x.asked {
+			return fault.New(fault.Invalid, "%s runs at %s for %s, not at %s: end it first with %s", x.name, have.Addr, a.data, x.asked, a.typed("down"))
+		}
+	}
+	if st.Tabs != tabs {
+		if tabs != defaultTabs {
+			return fault.New(fault.Invalid, "the worker for %s runs with --tabs %d, not %d: end it first with %s", a.data, st.Tabs, tabs, a.typed("down"))
+		}
+	}
+	return nil
 }
 
 func (a *app) awaitUp(ctx context.Context, ended <-chan struct{}) error {
@@ -148,6 +176,9 @@ func downCmd(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "down", Short: "Stop everything that runs for the data folder; runs go on at the next start", Example: "  collabui down", Args: cobra.NoArgs}
 	purge := c.Flags().Bool("purge", false, "also delete the data folder: all runs, policies and logs")
 	c.RunE = func(*cobra.Command, []string) error {
+		if *purge && !supervisor.Owns(a.data) {
+			return fault.New(fault.Invalid, "%s is no data folder of collabui: nothing is deleted", a.data)
+		}
 		was, err := supervisor.Stop(a.data, 30*time.Second)
 		if err != nil {
 			return err
@@ -194,6 +225,11 @@ func workerCmd(a *app) *cobra.Command {
 		e, err := a.workerEndpoints()
 		if err != nil {
 			return err
+		}
+		for flag, n := range map[string]int{"tabs": *tabs, "browsers": *browsers, "updates": *updates} {
+			if n < 1 || n > maxTabs {
+				return fault.New(fault.Invalid, "--%s must be from 1 to %d, not %d", flag, maxTabs, n)
+			}
 		}
 		return workers.Run(lifetime(c.Context(), *pipe), workers.Options{Endpoints: e, Roles: *roles, Browsers: *browsers, Tabs: *tabs, Updates: *updates, Logger: quiet{a.err}})
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -37,30 +38,45 @@ type shown struct {
 	Critic      string             `json:"critic"`
 }
 
+// criticName is how the critic of a run is called wherever its results stand.
+func criticName(s spec.Spec) string {
+	if s.Credit == "outcome" {
+		return activities.CriticOutcome
+	}
+	return activities.CriticOracle
+}
+
 // gather reads a run from the store, and from Temporal what only it knows.
 func (a *app) gather(ctx context.Context, b store.Bucket, e config.Endpoints, run string) (shown, error) {
 	s, _, err := store.Read[spec.Spec](ctx, b, store.SpecKey(run))
 	if err != nil {
 		return shown{}, fmt.Errorf("run %q: %w", run, err)
 	}
-	out := shown{Name: run, Status: "absent", Stage: "planned", Epochs: s.Epochs, Curve: []record.EvalPoint{}, Results: []record.Result{}, Critic: activities.CriticOracle}
-	if s.Credit == "outcome" {
-		out.Critic = activities.CriticOutcome
-	}
-	if base, _, err := store.Read[record.Base](ctx, b, store.BaseKey(run)); err == nil {
+	out := shown{Name: run, Status: "absent", Stage: "planned", Epochs: s.Epochs, Curve: []record.EvalPoint{}, Results: []record.Result{}, Critic: criticName(s)}
+	base, _, err := store.Read[record.Base](ctx, b, store.BaseKey(run))
+	if err == nil {
 		out.Base, out.Stage = &base, "epoch"
+	} else if !errors.Is(err, store.ErrNotFound) {
+		return out, err
 	}
 	for k := 1; k <= s.Epochs; k++ {
 		ep, _, err := store.Read[record.Epoch](ctx, b, store.EpochKey(run, k))
-		if err != nil {
+		if errors.Is(err, store.ErrNotFound) {
 			break
+		}
+		if err != nil {
+			return out, err
 		}
 		out.Epoch = k
 		if ep.Val != nil {
 			out.Curve = append(out.Curve, record.EvalPoint{At: k, Rate: ep.Val.Rate})
 		}
 	}
-	if end, _, err := store.Read[record.End](ctx, b, store.EndKey(run)); err == nil {
+	end, _, err := store.Read[record.End](ctx, b, store.EndKey(run))
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return out, err
+	}
+	if err == nil {
 		out.Status, out.Stage, out.FinalDigest, out.Results, out.Curve, out.Best = "finished", "done", end.FinalDigest, end.Results, end.Curve, end.Best
 		return out, nil
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -70,12 +71,16 @@ func (a *app) train(ctx context.Context, s spec.Spec, file string, detach bool) 
 	if diff := difference(stored, s); diff != "" {
 		return fault.New(fault.Invalid, "run %q exists with another specification:\n%sgive the run another name (in %s, or with --name) to start a new one", s.Name, diff, file)
 	}
-	if end, _, err := store.Read[record.End](ctx, b, store.EndKey(s.Name)); err == nil {
+	end, _, err := store.Read[record.End](ctx, b, store.EndKey(s.Name))
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	if err == nil {
 		if err := a.showEnd(ctx, b, s.Name, end); err != nil {
 			return err
 		}
 		if !a.json {
-			_, _ = fmt.Fprintf(a.out, "\nThis run is finished. To start another: `collabui train %s --name %s-2 --seed %d`, or edit a copy of the file.\n", file, s.Name, s.Seed+1)
+			_, _ = fmt.Fprintf(a.out, "\nThis run is finished. To start another: %s, or edit a copy of the file.\n", a.typed("train %s --name %s-2 --seed %d", file, s.Name, s.Seed+1))
 		}
 		return nil
 	}
@@ -84,19 +89,22 @@ func (a *app) train(ctx context.Context, s spec.Spec, file string, detach bool) 
 		return err
 	}
 	defer t.Close()
-	if err := start(ctx, t, s.Name); err != nil {
+	if err := start(ctx, t, e.Namespace, s.Name); err != nil {
 		return err
 	}
 	if detach {
 		return a.print(map[string]any{"run": s.Name, "started": true}, func(w io.Writer) {
-			_, _ = fmt.Fprintf(w, "run %s goes on; see it with `collabui watch %s`\n", s.Name, s.Name)
+			_, _ = fmt.Fprintf(w, "run %s goes on; see it with %s\n", s.Name, a.typed("watch %s", s.Name))
 		})
 	}
 	return a.watch(ctx, b, t, e, s.Name)
 }
 
 // start starts the run's workflow; one that runs already is success.
-func start(ctx context.Context, t client.Client, name string) error {
+func start(ctx context.Context, t client.Client, namespace, name string) error {
+	if err := workers.CheckNamespace(ctx, t, namespace); err != nil {
+		return err
+	}
 	_, err := t.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: name, TaskQueue: workflows.QueueControl, StaticSummary: "training run " + name,
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING},
 		workflows.Run, workflows.RunInput{Name: name})

@@ -59,11 +59,12 @@ type viewer struct {
 	from     int
 	position string
 	seen     map[string]bool
+	paused   string // the reason that was shown
 }
 
 // watch polls the run's queries and shows what changes, until the run ends.
 func (a *app) watch(ctx context.Context, b store.Bucket, t client.Client, e config.Endpoints, run string) error {
-	v := &viewer{app: a, run: run, tty: isTerminal(a.out) && !a.json, position: "0", seen: map[string]bool{}}
+	v := a.viewer(run)
 	stream, err := progress.Open(e.Redis)
 	if err != nil {
 		return fault.New(fault.Invalid, "redis address: %w", err)
@@ -71,13 +72,12 @@ func (a *app) watch(ctx context.Context, b store.Bucket, t client.Client, e conf
 	if !a.json && e.UI != "" {
 		v.say("run %s · Temporal UI: %s/namespaces/%s/workflows/%s", run, e.UI, e.Namespace, run)
 	}
-	var paused string
 	for {
-		done, err := v.poll(ctx, b, t, stream, &paused)
+		done, err := v.poll(ctx, t, stream)
 		if ctx.Err() != nil {
 			v.clear()
 			if !a.json {
-				_, _ = fmt.Fprintf(a.out, "detached; run %s goes on. Come back with `collabui watch %s`, end it with `collabui stop %s`, end everything with `collabui down`.\n", run, run, run)
+				_, _ = fmt.Fprintf(a.out, "detached; run %s goes on. Come back with %s, end it with %s, end everything with %s.\n", run, a.typed("watch %s", run), a.typed("stop %s", run), a.typed("down"))
 			}
 			return nil
 		}
@@ -100,7 +100,7 @@ func (a *app) watch(ctx context.Context, b store.Bucket, t client.Client, e conf
 }
 
 // poll looks once. Errors of the services are shown and waited out: the run itself goes on without its viewer.
-func (v *viewer) poll(ctx context.Context, b store.Bucket, t client.Client, stream *progress.Stream, paused *string) (done bool, err error) {
+func (v *viewer) poll(ctx context.Context, t client.Client, stream *progress.Stream) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	events, next := stream.Read(ctx, v.run, v.position)
@@ -111,7 +111,7 @@ func (v *viewer) poll(ctx context.Context, b store.Bucket, t client.Client, stre
 	d, err := t.DescribeWorkflowExecution(ctx, v.run, "")
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {
-		return true, fault.New(fault.Transient, "Temporal does not know run %s: its data was deleted, or the run never began; `collabui train` with its specification goes on from the store", v.run)
+		return true, fault.New(fault.Transient, "Temporal does not know run %s: its data was deleted, or the run never began; %s with its specification goes on from the store", v.run, v.typed("train"))
 	}
 	if err != nil {
 		v.bar("waiting for Temporal (%v)", shorten(err))
@@ -124,7 +124,7 @@ func (v *viewer) poll(ctx context.Context, b store.Bucket, t client.Client, stre
 	default:
 		err := t.GetWorkflow(ctx, v.run, "").Get(ctx, nil)
 		if err != nil && strings.Contains(err.Error(), workflows.ErrStopped) {
-			return true, fmt.Errorf("%w: `collabui train` with its specification goes on with it", errStopped)
+			return true, fmt.Errorf("%w: %s with its specification goes on with it", errStopped, v.typed("train"))
 		}
 		return true, fault.New(fault.Fatal, "run %s ended as %s: %w", v.run, st, err)
 	}
@@ -132,12 +132,12 @@ func (v *viewer) poll(ctx context.Context, b store.Bucket, t client.Client, stre
 	if !query(ctx, t, v.run, workflows.QueryStatus, &st) {
 		return false, nil
 	}
-	if st.Paused && *paused != st.Reason {
-		v.say("paused: %s\n  go on with `collabui resume %s`", st.Reason, v.run)
-	}
-	*paused = st.Reason
-	v.show(ctx, t, st)
+	v.status(ctx, t, st)
 	return false, nil
+}
+
+func (a *app) viewer(run string) *viewer {
+	return &viewer{app: a, run: run, tty: isTerminal(a.out) && !a.json, position: "0", seen: map[string]bool{}}
 }
 
 func query(ctx context.Context, t client.Client, id, name string, out any) bool {
@@ -145,27 +145,56 @@ func query(ctx context.Context, t client.Client, id, name string, out any) bool 
 	return err == nil && r.Get(out) == nil
 }
 
-// show draws where the run stands.
-func (v *viewer) show(ctx context.Context, t client.Client, st workflows.Status) {
+// status draws where the run stands.
+func (v *viewer) status(ctx context.Context, t client.Client, st workflows.Status) {
+	if st.Paused && v.paused != st.Reason {
+		v.say("paused: %s\n  go on with %s", st.Reason, v.typed("resume %s", v.run))
+	}
+	v.paused = st.Reason
+	where := st.Stage
+	if st.Stage == "epoch" {
+		where = fmt.Sprintf("epoch %d/%d", st.Epoch, st.Epochs)
+	}
+	v.progress(ctx, t, where, st.Child)
+}
+
+// progress draws what a workflow under way says of itself, and of the evaluation that it waits for.
+func (v *viewer) progress(ctx context.Context, t client.Client, where, id string) {
 	var p workflows.Progress
-	if st.Stage != "epoch" || !query(ctx, t, fmt.Sprintf("%s/epoch/%04d", v.run, st.Epoch), workflows.QueryProgress, &p) {
-		v.bar("%s", st.Stage)
+	if id == "" || !query(ctx, t, id, workflows.QueryProgress, &p) {
+		v.bar("%s", where)
 		return
 	}
-	if p.Phase != v.phase || v.began.IsZero() {
-		v.phase, v.began, v.from = p.Phase, time.Now(), p.Done
+	var deeper workflows.Progress
+	if p.Child != "" && query(ctx, t, p.Child, workflows.QueryProgress, &deeper) {
+		p = deeper
+	}
+	if phase := where + p.Phase + fmt.Sprint(p.Steps); phase != v.phase || v.began.IsZero() {
+		v.phase, v.began, v.from = phase, time.Now(), p.Done
+	}
+	rate := 0.0
+	if p.Done > 0 {
+		rate = 100 * float64(p.Successes) / float64(p.Done)
+	}
+	steps := ""
+	if p.Steps > 0 {
+		steps = fmt.Sprintf(" after %d optimiser steps", p.Steps)
 	}
 	switch p.Phase {
 	case "rollouts":
-		rate := 0.0
-		if p.Done > 0 {
-			rate = 100 * float64(p.Successes) / float64(p.Done)
-		}
-		v.bar("epoch %d/%d %s %d/%d episodes, %.1f %% right so far, %d pairs%s", st.Epoch, st.Epochs, blocks(p.Done, p.Slots), p.Done, p.Slots, rate, p.Pairs, v.eta(p.Done, p.Slots))
+		v.bar("%s %s %d/%d episodes, %.1f %% right so far, %d pairs%s", where, blocks(p.Done, p.Slots), p.Done, p.Slots, rate, p.Pairs, v.eta(p.Done, p.Slots))
 	case "updates":
-		v.bar("epoch %d/%d %s %d/%d updates", st.Epoch, st.Epochs, blocks(p.Updates, p.Agents), p.Updates, p.Agents)
+		v.bar("%s %s %d/%d updates", where, blocks(p.Updates, p.Agents), p.Updates, p.Agents)
+	case "demonstrations":
+		v.bar("%s %s %d/%d demonstrations%s", where, blocks(p.Done, p.Slots), p.Done, p.Slots, v.eta(p.Done, p.Slots))
+	case "evaluation":
+		what := "evaluation"
+		if strings.HasPrefix(where, what) {
+			what = ""
+		}
+		v.bar("%s%s %s %d/%d episodes, %.1f %% right so far%s", strings.TrimSpace(where+" "+what), steps, blocks(p.Done, p.Slots), p.Done, p.Slots, rate, v.eta(p.Done, p.Slots))
 	default:
-		v.bar("epoch %d/%d %s", st.Epoch, st.Epochs, p.Phase)
+		v.bar("%s: %s%s", where, p.Phase, steps)
 	}
 }
 
@@ -240,9 +269,9 @@ func (v *viewer) event(raw json.RawMessage) {
 		return
 	}
 	var e struct {
-		Event, System, Split, StoppedBy string
-		Epoch, Pairs, Episodes          int
-		Rollouts, Val, Rate             float64
+		Event, System, Split, StoppedBy, Text string
+		Epoch, Agent, Pairs, Episodes         int
+		Rollouts, Val, Rate                   float64
 	}
 	if json.Unmarshal(raw, &e) != nil || v.seen[string(raw)] {
 		return
@@ -257,6 +286,8 @@ func (v *viewer) event(raw json.RawMessage) {
 			line += fmt.Sprintf(", val %.1f %%", 100*e.Val)
 		}
 		v.say("%s", line)
+	case "warning":
+		v.say("  warning, epoch %d, agent %d: %s", e.Epoch, e.Agent, e.Text)
 	case "result":
 		v.say("  %s on %s: %.1f %% of %d", e.System, e.Split, 100*e.Rate, e.Episodes)
 	}

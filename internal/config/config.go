@@ -2,6 +2,7 @@
 package config
 
 import (
+	"net/url"
 	"os"
 	"strings"
 
@@ -50,13 +51,29 @@ func (e *Endpoints) SetStore(addr string) {
 	e.Store.Endpoint, e.Store.TLS = strings.TrimPrefix(strings.TrimPrefix(addr, "http://"), "https://"), strings.HasPrefix(addr, "https://")
 }
 
+// StoreURL is the object store's address as a person gives it: host:port, or https://host:port.
+func (e Endpoints) StoreURL() string {
+	if e.Store.TLS {
+		return "https://" + e.Store.Endpoint
+	}
+	return e.Store.Endpoint
+}
+
+// Redacted is an address without the password that a URL may hold, for people, logs and errors.
+func Redacted(addr string) string {
+	if !strings.Contains(addr, "@") {
+		return addr
+	}
+	u, err := url.Parse(addr)
+	if err != nil {
+		return "(an unreadable address)"
+	}
+	return u.Redacted()
+}
+
 // Environ is the inverse of FromEnv: what a child process is given.
 func (e Endpoints) Environ() []string {
-	s3 := e.Store.Endpoint
-	if e.Store.TLS {
-		s3 = "https://" + s3
-	}
-	return []string{EnvTemporal + "=" + e.Temporal, EnvNamespace + "=" + e.Namespace, EnvUI + "=" + e.UI, EnvS3 + "=" + s3, EnvBucket + "=" + e.Store.Bucket,
+	return []string{EnvTemporal + "=" + e.Temporal, EnvNamespace + "=" + e.Namespace, EnvUI + "=" + e.UI, EnvS3 + "=" + e.StoreURL(), EnvBucket + "=" + e.Store.Bucket,
 		EnvAccess + "=" + e.Store.Access, EnvSecret + "=" + e.Store.Secret, EnvRedis + "=" + e.Redis, EnvPolicy + "=" + e.Policy}
 }
 

@@ -8,6 +8,39 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
+// StyleLimit is the StyleAUC above which a data set leaks style.
+const StyleLimit = 0.75
+
+// Card describes a data set of preference pairs (METHOD.md section 4, pairs).
+type Card struct {
+	Pairs      int            `json:"pairs"`
+	Duplicates int            `json:"duplicates"`      // pairs whose prompt, chosen and rejected stand there already
+	Chosen     float64        `json:"chosen_length"`   // mean characters
+	Rejected   float64        `json:"rejected_length"` // mean characters
+	StyleAUC   float64        `json:"style_auc"`
+	BySource   map[string]int `json:"by_source"`
+	Counts     map[string]int `json:"counts"` // by template, action type of chosen, and source, as "todo-add/click/adversary"
+}
+
+// Describe makes the card of a data set.
+func Describe(pairs []domain.Pair) Card {
+	c := Card{Pairs: len(pairs), StyleAUC: StyleAUC(pairs), BySource: map[string]int{}, Counts: map[string]int{}}
+	seen := map[[3]string]bool{}
+	for _, p := range pairs {
+		id := [3]string{p.Prompt, p.Chosen, p.Rejected}
+		if seen[id] {
+			c.Duplicates++
+		}
+		seen[id] = true
+		c.Chosen += float64(len(p.Chosen)) / float64(len(pairs))
+		c.Rejected += float64(len(p.Rejected)) / float64(len(pairs))
+		kind, _, _ := strings.Cut(p.ChosenCanonical, " ")
+		c.BySource[p.Source]++
+		c.Counts[p.Template+"/"+kind+"/"+p.Source]++
+	}
+	return c
+}
+
 // StyleAUC tells how well words alone, without the prompt, separate chosen from rejected answers: the area under the ROC curve of a naive Bayes
 // bag-of-words classifier, two-fold cross-validated. 0.5 is no leak; above 0.75 preference optimisation may learn style instead of choice.
 // Digits are left out: indices belong to the choice, not to the style.

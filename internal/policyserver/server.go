@@ -213,12 +213,16 @@ func stopList(v any) ([]string, error) {
 
 // completion renders the OpenAI answer. A token is one choice of the grammar; max_tokens and stop cut the text as they do elsewhere.
 func completion(q chatRequest, outs []tinylm.Output, used tinylm.Counts, stops []string) map[string]any {
-	choices := make([]map[string]any, len(outs))
+	choices, written := make([]map[string]any, len(outs)), 0
 	for i, o := range outs {
 		text, reason := o.Text, "stop"
 		if n := or(q.MaxTokens, 0); n > 0 && n < len(o.Steps) {
-			text, reason = o.Steps[0].Text, "length"
+			o.Steps, reason, text = o.Steps[:n], "length", ""
+			for _, st := range o.Steps {
+				text += st.Text
+			}
 		}
+		written += len(o.Steps)
 		for _, st := range stops {
 			if at := strings.Index(text, st); st != "" && at >= 0 {
 				text = text[:at]
@@ -234,7 +238,7 @@ func completion(q chatRequest, outs []tinylm.Output, used tinylm.Counts, stops [
 		}
 	}
 	return map[string]any{"id": "chatcmpl-collabui", "object": "chat.completion", "created": 0, "model": q.Model, "choices": choices,
-		"usage": map[string]any{"prompt_tokens": used.Prompt, "completion_tokens": used.Answer, "total_tokens": used.Prompt + used.Answer,
+		"usage": map[string]any{"prompt_tokens": used.Prompt, "completion_tokens": written, "total_tokens": used.Prompt + written,
 			"prompt_tokens_details": map[string]any{"cached_tokens": used.Cached}}}
 }
 

@@ -99,8 +99,32 @@ func TestRequestsAreCheckedAndCounted(t *testing.T) {
 	if _, out := post("/v1/chat/completions", `{"model":"`+name+`","stop":["\nAction"],`+msg+`}`); strings.Contains(out, "Action") || !strings.Contains(out, "Reason") {
 		t.Error(out)
 	}
-	if _, out := post("/v1/chat/completions", `{"model":"`+name+`","max_tokens":1,"temperature":0,"n":8,`+msg+`}`); !strings.Contains(out, `"stop"`) && !strings.Contains(out, `"length"`) {
-		t.Error(out)
+	var whole, cut struct {
+		Choices []struct {
+			FinishReason string `json:"finish_reason"`
+			Message      struct{ Content string }
+			LogProbs     struct{ Content []struct{ Token string } }
+		}
+		Usage struct {
+			Completion int `json:"completion_tokens"`
+		}
+	}
+	for body, to := range map[string]any{`"temperature":2,"n":8`: &whole, `"temperature":2,"n":8,"max_tokens":1`: &cut} {
+		if _, out := post("/v1/chat/completions", `{"model":"`+name+`","seed":3,"logprobs":true,`+body+","+msg+`}`); json.Unmarshal([]byte(out), to) != nil {
+			t.Fatal(out)
+		}
+	}
+	for i, c := range cut.Choices {
+		w, reason := whole.Choices[i], "stop"
+		if len(w.LogProbs.Content) > 1 {
+			reason = "length"
+		}
+		if len(c.LogProbs.Content) != 1 || c.FinishReason != reason || !strings.HasPrefix(w.Message.Content, c.Message.Content) {
+			t.Errorf("cut after one token %+v, whole %+v", c, w)
+		}
+	}
+	if cut.Usage.Completion != 8 || whole.Usage.Completion <= 8 {
+		t.Error(cut.Usage, whole.Usage)
 	}
 	get := func(path string) string {
 		res, err := http.Get(s.URL + path)
@@ -114,7 +138,7 @@ func TestRequestsAreCheckedAndCounted(t *testing.T) {
 	if out := get("/v1/models"); !strings.Contains(out, name) {
 		t.Error(out)
 	}
-	if out := get("/metrics"); !strings.Contains(out, `status="200"} 3`) {
+	if out := get("/metrics"); !strings.Contains(out, `status="200"} 4`) {
 		t.Error(out)
 	}
 	if code, _ := post("/v1/unload_lora_adapter", `{"lora_name":"`+name+`"}`); code != 200 {

@@ -127,11 +127,10 @@ type Pairs struct {
 
 // Dataset is what one agent is trained on.
 type Dataset struct {
-	Agent    int            `json:"agent"`
-	Body     store.Ref      `json:"body"` // JSON list of pairs, a blob
-	Count    int            `json:"count"`
-	BySource map[string]int `json:"by_source"`
-	StyleAUC float64        `json:"style_auc"` // how well words alone tell chosen from rejected; warn above 0.75
+	Agent int         `json:"agent"`
+	Body  store.Ref   `json:"body"` // JSON list of pairs, a blob
+	Count int         `json:"count"`
+	Card  credit.Card `json:"card"`
 }
 
 // Update is the end of one agent's update.

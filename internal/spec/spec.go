@@ -80,6 +80,9 @@ type Gates struct {
 	Probe      int     `json:"probe" yaml:"probe"`             // prompts
 	MaxKL      float64 `json:"max_kl" yaml:"max_kl"`           // mean of log π − log π_parent on sampled answers, in nats
 	MinLogprob float64 `json:"min_logprob" yaml:"min_logprob"` // mean change of log π(chosen) must not fall below
+	MaxLength  float64 `json:"max_length" yaml:"max_length"`   // mean length of sampled answers, as a multiple of the chosen ones'
+	MinEntropy float64 `json:"min_entropy" yaml:"min_entropy"` // −mean log π of sampled answers, in nats; 0: no gate
+	TypeShare  float64 `json:"type_share" yaml:"type_share"`   // an action type with this share of the chosen answers must not vanish from the sampled ones
 }
 
 // Evaluation says what is evaluated. Its seed is never derived from the run's, so that systems can be compared pairwise.
@@ -101,7 +104,7 @@ func Default() Spec {
 		Pairs:     Pairs{Kind: "positive", PerStep: 2, PerEpisode: 8, MinPairs: 32}, Reference: "base",
 		Train:    Train{LearningRate: 1e-3, Warmup: 0.1, FinalShare: 0.1, BatchSize: 16, Passes: 2, Beta: 0.1, Ftx: 0.1},
 		FineTune: FineTune{Demonstrations: 340, MessageShare: 0.4, ChunkSteps: 20, MaxChunks: 50, StopLow: 0.40, StopHigh: 0.55, Train: trainer.Params{LearningRate: 2e-3, Warmup: 0.05, FinalShare: 1, BatchSize: 16, Passes: 20}},
-		Gates:    Gates{Probe: 64, MaxKL: 5, MinLogprob: -2}, Evaluation: Evaluation{Seed: 2024, Val: 100, TestSeeds: 150, TestTemplates: 150, Every: 1}, FailedShare: 0.1,
+		Gates:    Gates{Probe: 64, MaxKL: 5, MinLogprob: -2, MaxLength: 3, TypeShare: 0.2}, Evaluation: Evaluation{Seed: 2024, Val: 100, TestSeeds: 150, TestTemplates: 150, Every: 1}, FailedShare: 0.1,
 	}
 }
 
@@ -177,6 +180,9 @@ func (s Spec) check() []problem {
 	count(s.Gates.Probe, "gates.probe", 1, 10000)
 	within(s.Gates.MaxKL, "gates.max_kl", 0, 1000)
 	within(s.Gates.MinLogprob, "gates.min_logprob", -1000, 0)
+	within(s.Gates.MaxLength, "gates.max_length", 1, 1000)
+	within(s.Gates.MinEntropy, "gates.min_entropy", 0, 1000)
+	within(s.Gates.TypeShare, "gates.type_share", 0.01, 1)
 	count(s.Evaluation.Val, "evaluation.val", 1, 9999)
 	count(s.Evaluation.TestSeeds, "evaluation.test_seeds", 0, 9999)
 	count(s.Evaluation.TestTemplates, "evaluation.test_templates", 0, 9999)

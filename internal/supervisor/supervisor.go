@@ -28,6 +28,7 @@ type State struct {
 	Services map[string]Service `json:"services"`
 	Problem  string             `json:"problem,omitempty"` // why it is not ready
 	UI       string             `json:"ui"`
+	Tabs     int                `json:"tabs"` // episodes at once
 }
 
 // Service is one supervised process, or an address given from outside.
@@ -37,6 +38,7 @@ type Service struct {
 	Started  time.Time `json:"started,omitzero"`
 	Restarts int       `json:"restarts"`
 	External bool      `json:"external,omitempty"`
+	Problem  string    `json:"problem,omitempty"` // why it is not running now
 }
 
 // Options of a supervisor.
@@ -68,7 +70,8 @@ func LogPath(data, service string) string { return filepath.Join(data, "logs", s
 type secrets struct {
 	Access string `json:"access"`
 	Secret string `json:"secret"`
-	Ports  []int  `json:"ports"` // kept, so that clients of a restarted service find it again
+	Ports  []int  `json:"ports"`           // kept, so that clients of a restarted service find it again
+	Redis  string `json:"redis,omitempty"` // address from outside: it may hold a password
 }
 
 // Start locks the folder and starts everything; it returns when all of it is healthy.
@@ -81,7 +84,7 @@ func Start(ctx context.Context, o Options) (*Supervisor, error) {
 	if err := os.MkdirAll(filepath.Join(data, "logs"), 0o755); err != nil {
 		return nil, fault.New(fault.Invalid, "data folder %s: %w (choose another with --data)", data, err)
 	}
-	s := &Supervisor{o: o, state: State{PID: os.Getpid(), Started: time.Now(), Services: map[string]Service{}}}
+	s := &Supervisor{o: o, state: State{PID: os.Getpid(), Tabs: o.Tabs, Started: time.Now(), Services: map[string]Service{}}}
 	if s.lock, err = os.OpenFile(lockPath(data), os.O_CREATE|os.O_RDWR, 0o644); err != nil {
 		return nil, fault.New(fault.Invalid, "lock %s: %w", lockPath(data), err)
 	}
@@ -118,6 +121,12 @@ func (s *Supervisor) start(ctx context.Context) error {
 	sec, err := s.secrets()
 	if err != nil {
 		return err
+	}
+	if sec.Redis != s.o.External.Redis {
+		sec.Redis = s.o.External.Redis
+		if err := s.keepSecrets(sec); err != nil {
+			return err
+		}
 	}
 	plan, err := s.plan(sec)
 	if err != nil {
@@ -158,14 +167,24 @@ func (s *Supervisor) secrets() (secrets, error) {
 	if sec.Ports, err = freePorts(numPorts); err != nil {
 		return sec, err
 	}
-	raw, err = json.Marshal(sec)
+	return sec, s.keepSecrets(sec)
+}
+
+func (s *Supervisor) keepSecrets(sec secrets) error {
+	raw, err := json.Marshal(sec)
 	if err == nil {
 		err = writeFile(secretsPath(s.o.Data), raw, 0o600)
 	}
 	if err != nil {
-		return sec, fault.New(fault.Invalid, "write %s: %w", secretsPath(s.o.Data), err)
+		return fault.New(fault.Invalid, "write %s: %w", secretsPath(s.o.Data), err)
 	}
-	return sec, nil
+	return nil
+}
+
+// Owns tells whether a folder is a data folder: what purge may delete.
+func Owns(data string) bool {
+	_, err := os.Stat(lockPath(data))
+	return err == nil
 }
 
 // writeFile replaces a file whole.
@@ -201,7 +220,7 @@ func Read(data string) (State, bool) {
 		return st, false
 	}
 	defer func() { _ = f.Close() }()
-	if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+	if syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == nil { // shared: two clients that look at once do not take each other for a supervisor
 		return st, false // the lock was free: nobody runs
 	}
 	return st, true
@@ -231,6 +250,9 @@ func Endpoints(data string) (config.Endpoints, error) {
 		e.Store.Access, e.Store.Secret = sec.Access, sec.Secret
 	}
 	e.Redis, e.Policy = st.Services["redis"].Addr, st.Services["policy"].Addr
+	if st.Services["redis"].External {
+		e.Redis = sec.Redis
+	}
 	return e, nil
 }
 

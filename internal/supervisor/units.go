@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/fault"
 	"github.com/collabui/collabui/internal/proc"
 )
@@ -85,7 +86,7 @@ func (s *Supervisor) plan(sec secrets) ([]unit, error) {
 	var units []unit
 	add := func(given string, u unit) string {
 		if given != "" {
-			s.state.Services[u.name] = Service{Addr: given, External: true}
+			s.state.Services[u.name] = Service{Addr: config.Redacted(given), External: true}
 			return given
 		}
 		units = append(units, u)
@@ -101,7 +102,7 @@ func (s *Supervisor) plan(sec secrets) ([]unit, error) {
 		s.ends.SetStore(at(2))
 		s.ends.Store.Access, s.ends.Store.Secret = sec.Access, sec.Secret
 	}
-	add(x.Store.Endpoint, unit{name: "s3", addr: at(2), path: local, env: keys, health: dials(at(2)), args: []string{"s3", "--dir", dir, "--addr", at(2), "--bucket", x.Store.Bucket, "--parent-pipe"}})
+	add(x.StoreURL(), unit{name: "s3", addr: at(2), path: local, env: keys, health: dials(at(2)), args: []string{"s3", "--dir", dir, "--addr", at(2), "--bucket", x.Store.Bucket, "--parent-pipe"}})
 	s.ends.Redis = add(x.Redis, unit{name: "redis", addr: "redis://" + at(3), path: local, health: dials(at(3)), args: []string{"redis", "--addr", at(3), "--parent-pipe"}})
 	s.ends.Policy = add(x.Policy, unit{name: "policy", stage: 1, addr: "http://" + at(4) + "/v1", path: self, health: answers("http://" + at(4) + "/health"),
 		args: []string{"policy-server", "--addr", at(4), "--parent-pipe"}})
@@ -224,7 +225,7 @@ func (s *Supervisor) spawn(u unit) (*running, error) {
 	if !old.Started.IsZero() {
 		n++
 	}
-	s.state.Services[u.name] = Service{PID: cmd.Process.Pid, Addr: u.addr, Started: time.Now(), Restarts: n}
+	s.state.Services[u.name] = Service{PID: cmd.Process.Pid, Addr: u.addr, Started: time.Now(), Restarts: n, Problem: old.Problem}
 	s.mu.Unlock()
 	s.save()
 	return r, nil
@@ -244,7 +245,12 @@ func (s *Supervisor) keep(ctx context.Context, u unit, r *running) {
 		if time.Since(began) > time.Minute {
 			pause = 100 * time.Millisecond
 		}
-		s.o.Log("%s ended; starting it again in %v", u.name, pause)
+		why := "it does not answer"
+		if r.cmd.ProcessState != nil && !r.cmd.ProcessState.Success() {
+			why = r.cmd.ProcessState.String() + lastLine(LogPath(s.o.Data, u.name))
+		}
+		s.problem(u.name, why)
+		s.o.Log("%s ended (%s); starting it again in %v", u.name, why, pause)
 		select {
 		case <-ctx.Done():
 			return
@@ -259,8 +265,32 @@ func (s *Supervisor) keep(ctx context.Context, u unit, r *running) {
 		r = next
 		if err := s.await(ctx, u, r); err != nil {
 			s.o.Log("%s: %v", u.name, err)
+			continue
 		}
+		s.problem(u.name, "")
 	}
+}
+
+// problem notes why a service is not running, for people who look; empty: it runs.
+func (s *Supervisor) problem(name, why string) {
+	s.mu.Lock()
+	x := s.state.Services[name]
+	x.Problem = why
+	s.state.Services[name] = x
+	s.mu.Unlock()
+	s.save()
+}
+
+// lastLine is the end of a log, for a person who asks why a service ended.
+func lastLine(path string) string {
+	t := tail(path)
+	at := strings.LastIndexByte(t, '\n')
+	if at < 0 {
+		return ""
+	}
+	const most = 300
+	line := strings.TrimSpace(t[at+1:])
+	return ": " + line[:min(len(line), most)]
 }
 
 // watch returns when the process ended, failed three health checks in a row, or ctx is done.

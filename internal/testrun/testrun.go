@@ -43,6 +43,15 @@ func Small() spec.Spec {
 	return s
 }
 
+// Tiny is Small with hardly any learning: for tests of what happens around it.
+func Tiny() spec.Spec {
+	s := Small()
+	s.Epochs, s.Slots = 1, 5
+	s.FineTune.Demonstrations, s.FineTune.MaxChunks, s.FineTune.ChunkSteps = 10, 1, 5
+	s.Evaluation.Val, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 2, 0, 0
+	return s
+}
+
 // New prepares a run.
 func New(t testing.TB, s spec.Spec) *Run {
 	t.Helper()

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -232,14 +233,12 @@ func (v *validator) updates(e record.Epoch, pairs []domain.Pair, parts *record.E
 	if len(e.Updates) != v.spec.Agents {
 		v.say(store.EpochKey(v.run, e.Number), "%d updates for %d agents", len(e.Updates), v.spec.Agents)
 	}
-	count := map[int]int{}
+	own := map[int][]domain.Pair{}
 	for _, p := range pairs {
-		if v.spec.Parameters == "shared" {
-			for a := range v.spec.Agents {
-				count[a]++
+		for a := range v.spec.Agents {
+			if a == p.Agent || v.spec.Parameters == "shared" {
+				own[a] = append(own[a], p)
 			}
-		} else {
-			count[p.Agent]++
 		}
 	}
 	for a, r := range e.Updates {
@@ -263,10 +262,35 @@ func (v *validator) updates(e record.Epoch, pairs []domain.Pair, parts *record.E
 		if err != nil {
 			return err
 		}
-		if d.Count != count[a] {
-			v.say(u.Dataset.Key, "holds %d pairs, the epoch's episodes %d", d.Count, count[a])
+		if err := v.dataset(u.Dataset.Key, d, own[a]); err != nil {
+			return err
 		}
 		parts.Tensors = append(parts.Tensors, u.Policy.Tensor)
+	}
+	return nil
+}
+
+// dataset checks that a data set holds exactly the pairs of the epoch's episodes; weights apart, which follow from them.
+func (v *validator) dataset(key string, d record.Dataset, want []domain.Pair) error {
+	raw, err := store.GetBlob(v.ctx, v.b, d.Body.SHA256)
+	if err != nil {
+		return err
+	}
+	var got []domain.Pair
+	if err := json.Unmarshal(raw, &got); err != nil {
+		v.say(key, "its body is no list of pairs: %v", err)
+		return nil
+	}
+	if d.Count != len(want) || len(got) != len(want) {
+		v.say(key, "holds %d pairs and says %d, the epoch's episodes have %d", len(got), d.Count, len(want))
+		return nil
+	}
+	for i := range got {
+		got[i].Weight = want[i].Weight
+		if got[i] != want[i] {
+			v.say(key, "pair %d is not the one that the epoch's episodes have there", i)
+			return nil
+		}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package verify_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -107,7 +108,19 @@ func TestEveryPlantedViolationIsFound(t *testing.T) {
 			change(t, b, store.StepKey(run, 1, 1, 1, 1), func(s *record.Step) { s.Decision.Cells[0].Text = "other" })
 		}, "digest does not follow"},
 		"the final digest is invented": {func() { change(t, b, store.EndKey(run), func(e *record.End) { e.FinalDigest = "0" }) }, "final digest"},
-		"a data set lost pairs":        {func() { change(t, b, store.AgentKey(run, 1, 0, "dataset"), func(d *record.Dataset) { d.Count-- }) }, "pairs, the epoch's episodes"},
+		"a data set lost pairs":        {func() { change(t, b, store.AgentKey(run, 1, 0, "dataset"), func(d *record.Dataset) { d.Count-- }) }, "the epoch's episodes have"},
+		"a data set is invented": {func() {
+			change(t, b, store.AgentKey(run, 1, 0, "dataset"), func(d *record.Dataset) {
+				raw, err := store.GetBlob(t.Context(), b, d.Body.SHA256)
+				if err != nil {
+					t.Fatal(err)
+				}
+				d.Body, err = store.PutBlob(t.Context(), b, bytes.Replace(raw, []byte(`"chosen":"`), []byte(`"chosen":"x`), 1))
+				if err != nil {
+					t.Fatal(err)
+				}
+			})
+		}, "is not the one that the epoch's episodes have"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.plant()

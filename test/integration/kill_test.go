@@ -68,7 +68,11 @@ func TestKill(t *testing.T) {
 		m := newMachine(t)
 		m.must("train", m.spec, "--detach")
 		m.eventually("epoch 1 rolls out", 2*time.Minute, func() bool { return m.count("epochs/0001/episodes") > 20 })
-		for _, pid := range browsers(m.service("worker").PID) {
+		pids := browsers(m.service("worker").PID)
+		if len(pids) == 0 {
+			t.Fatal("no Chromium below the worker")
+		}
+		for _, pid := range pids {
 			m.kill("Chromium", pid)
 		}
 		for _, name := range []string{"policy", "s3", "redis", "temporal", "worker"} {

@@ -111,6 +111,8 @@ const kit = (() => {
       const o = { i: elements.length, role: e.getAttribute('role') || roles[e.tagName] || 'text', text: text.slice(0, 200), bounds: [b.x, b.y, b.width, b.height].map(Math.round), visible };
       if (visible && top !== e && !e.contains(top)) o.occluded = true;
       if (e.tagName === 'INPUT') { o.editable = true; o.value = e.value.slice(0, 200); }
+      const said = e.getAttribute('aria-description') || e.getAttribute('title');
+      if (said && said !== text) o.desc = said.slice(0, 200);
       const st = state(e);
       if (st.length) o.state = st;
       if (e.dataset.k) at[e.dataset.k] = o;
