@@ -28,6 +28,7 @@ func reproduceCmd(a *app) *cobra.Command {
 	seeds := c.Flags().Int("seeds", 6, "seeds 1..N")
 	episodes := c.Flags().Int("episodes", 600, "paired episodes per system, split and seed")
 	tabs := c.Flags().Int("tabs", defaultTabs, "episodes at once")
+	file := c.Flags().String("curve", "", "also draw success on val by epoch, per seed and on average, into `FILE`, an SVG picture")
 	ext := externals(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		s, err := namedSpec(args[0])
@@ -44,7 +45,7 @@ func reproduceCmd(a *app) *cobra.Command {
 		if err := a.ensureUp(c.Context(), e, *tabs); err != nil {
 			return err
 		}
-		return a.reproduce(c.Context(), s, *seeds, *episodes)
+		return a.reproduce(c.Context(), s, *seeds, *episodes, *file)
 	}
 	return c
 }
@@ -57,7 +58,7 @@ func namedSpec(name string) (spec.Spec, error) {
 	return spec.Load(name)
 }
 
-func (a *app) reproduce(ctx context.Context, s spec.Spec, seeds, episodes int) error {
+func (a *app) reproduce(ctx context.Context, s spec.Spec, seeds, episodes int, file string) error {
 	b, e, err := a.bucket()
 	if err != nil {
 		return err
@@ -69,6 +70,7 @@ func (a *app) reproduce(ctx context.Context, s spec.Spec, seeds, episodes int) e
 	defer t.Close()
 	base := s.Name
 	var rows []rates
+	var curves []curve
 	for k := 1; k <= seeds; k++ {
 		s.Name, s.Seed = fmt.Sprintf("%s-r%d-%d", base, k, episodes), uint64(k)
 		s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 0, 0 // the reproduction reads the test splits, once
@@ -90,9 +92,19 @@ func (a *app) reproduce(ctx context.Context, s spec.Spec, seeds, episodes int) e
 			return err
 		}
 		rows = append(rows, r)
+		end, _, err := store.Read[record.End](ctx, b, store.EndKey(s.Name))
+		if err != nil {
+			return err
+		}
+		curves = append(curves, curve{name: s.Name, points: end.Curve})
 		if !a.json {
 			_, _ = fmt.Fprintf(a.out, "seed %d: base-1 %.1f, base-%d %.1f, trained-%d %.1f on test-seeds; base-%d %.1f, trained-%d %.1f on test-templates\n", k, 100*r["base-1/test-seeds"], s.Agents, 100*r[key("base", s)+"/test-seeds"],
 				s.Agents, 100*r[key("trained", s)+"/test-seeds"], s.Agents, 100*r[key("base", s)+"/test-templates"], s.Agents, 100*r[key("trained", s)+"/test-templates"])
+		}
+	}
+	if file != "" {
+		if err := writeCurves(file, fmt.Sprintf("%s: success on val by epoch, %d seeds and their mean", base, seeds), append(curves, mean(curves))); err != nil {
+			return err
 		}
 	}
 	claims := judge(rows, s)
@@ -106,6 +118,19 @@ func (a *app) reproduce(ctx context.Context, s spec.Spec, seeds, episodes int) e
 		}
 	}
 	return nil
+}
+
+// mean of curves that have the same epochs.
+func mean(curves []curve) curve {
+	out := curve{name: "mean", strong: true}
+	for i, p := range curves[0].points {
+		rate := 0.0
+		for _, c := range curves {
+			rate += c.points[i].Rate / float64(len(curves))
+		}
+		out.points = append(out.points, record.EvalPoint{At: p.At, Rate: rate})
+	}
+	return out
 }
 
 func key(kind string, s spec.Spec) string { return fmt.Sprintf("%s-%d", kind, s.Agents) }

@@ -36,6 +36,7 @@ type shown struct {
 	Curve       []record.EvalPoint `json:"curve"`
 	Results     []record.Result    `json:"results"`
 	Critic      string             `json:"critic"`
+	val         int                // episodes of an evaluation on val
 }
 
 // criticName is how the critic of a run is called wherever its results stand.
@@ -52,7 +53,7 @@ func (a *app) gather(ctx context.Context, b store.Bucket, e config.Endpoints, ru
 	if err != nil {
 		return shown{}, fmt.Errorf("run %q: %w", run, err)
 	}
-	out := shown{Name: run, Status: "absent", Stage: "planned", Epochs: s.Epochs, Curve: []record.EvalPoint{}, Results: []record.Result{}, Critic: criticName(s)}
+	out := shown{Name: run, Status: "absent", Stage: "planned", Epochs: s.Epochs, Curve: []record.EvalPoint{}, Results: []record.Result{}, Critic: criticName(s), val: s.Evaluation.Val}
 	base, _, err := store.Read[record.Base](ctx, b, store.BaseKey(run))
 	if err == nil {
 		out.Base, out.Stage = &base, "epoch"
@@ -111,7 +112,9 @@ func live(ctx context.Context, t client.Client, out *shown) {
 }
 
 func showCmd(a *app) *cobra.Command {
-	return &cobra.Command{Use: "show RUN", Short: "Show where a run stands and its results", Example: "  collabui show quickstart --json", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+	c := &cobra.Command{Use: "show RUN", Short: "Show where a run stands and its results", Example: "  collabui show quickstart --json\n  collabui show quickstart --curve val.svg", Args: cobra.ExactArgs(1)}
+	file := c.Flags().String("curve", "", "also draw success on val by epoch into `FILE`, an SVG picture")
+	c.RunE = func(c *cobra.Command, args []string) error {
 		b, e, err := a.bucket()
 		if err != nil {
 			return err
@@ -120,8 +123,14 @@ func showCmd(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if *file != "" {
+			if err := writeCurves(*file, fmt.Sprintf("%s: success on val by epoch (critic: %s)", s.Name, s.Critic), []curve{{name: s.Name, points: s.Curve, episodes: s.val, strong: true}}); err != nil {
+				return err
+			}
+		}
 		return a.print(s, func(w io.Writer) { s.text(w) })
-	}}
+	}
+	return c
 }
 
 func (a *app) showEnd(ctx context.Context, b store.Bucket, run string, _ record.End) error {
