@@ -65,7 +65,7 @@ func drawCurves(title string, curves []curve) string {
 					if i == len(c.points)-1 {
 						dx = -22
 					}
-					out(`<circle cx="%.0f" cy="%.0f" r="4" fill="%s"/><text x="%.0f" y="%.0f" dx="%d" text-anchor="middle">%.0f %%</text>`, x(p.At), y(p.Rate), color, x(p.At), y(p.Rate)-12, dx, 100*p.Rate)
+					out(`<circle cx="%.0f" cy="%.0f" r="4" fill="%s"/><text x="%.0f" y="%.0f" dx="%d" text-anchor="middle" paint-order="stroke" stroke="#fff" stroke-width="5">%.0f %%</text>`, x(p.At), y(p.Rate), color, x(p.At), y(p.Rate)-12, dx, 100*p.Rate)
 				}
 			}
 		}
