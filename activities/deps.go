@@ -24,14 +24,15 @@ import (
 
 // Deps are what activities work with. Fields that a worker's roles do not need may be nil.
 type Deps struct {
-	Bucket  store.Bucket
-	Chat    system.Chat
-	Load    func(ctx context.Context, policy string) error // publishes a policy to the server
-	Suites  map[string]envadapters.Suite
-	Trainer trainer.Trainer
-	Render  func(domain.Action) (string, error)    // the wording of demonstrations
-	Emit    func(run string, event map[string]any) // live progress; may lose events
-	Threads int                                    // of one update
+	Bucket   store.Bucket
+	Chat     system.Chat
+	Endpoint func(spec.Model) (system.Chat, error)          // a chat endpoint of a specification; its key is this process's
+	Load     func(ctx context.Context, policy string) error // publishes a policy to the server
+	Suites   map[string]envadapters.Suite
+	Trainer  trainer.Trainer
+	Render   func(domain.Action) (string, error)    // the wording of demonstrations
+	Emit     func(run string, event map[string]any) // live progress; may lose events
+	Threads  int                                    // of one update
 
 	mu    sync.Mutex
 	specs map[string]spec.Spec

@@ -3,10 +3,13 @@ package activities
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/credit"
 	"github.com/collabui/collabui/internal/failpoint"
+	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/internal/prompts"
 	"github.com/collabui/collabui/internal/record"
 	"github.com/collabui/collabui/internal/spec"
 	"github.com/collabui/collabui/internal/store"
@@ -45,14 +48,17 @@ func (m *Models) credit(ctx context.Context, id SlotID) (Credited, error) {
 		if err != nil {
 			return record.Credits{}, err
 		}
-		c := record.Credits{Episode: ref, Critic: CriticOracle}
+		c := record.Credits{Episode: ref, Critic: CriticName(s)}
+		label, err := m.critic(s, ep, &c)
+		if err != nil {
+			return c, err
+		}
 		for _, st := range steps {
-			if s.Credit == "outcome" {
-				c.Critic = CriticOutcome
-				c.Steps = append(c.Steps, credit.Outcome(st, ep.Outcome.Success))
-			} else {
-				c.Steps = append(c.Steps, credit.Oracle(st))
+			l, err := label(ctx, st)
+			if err != nil {
+				return c, fmt.Errorf("step %d: %w", st.Number, err)
 			}
+			c.Steps = append(c.Steps, l)
 		}
 		failpoint.Hit("credit")
 		return c, nil
@@ -71,6 +77,72 @@ func (m *Models) credit(ctx context.Context, id SlotID) (Credited, error) {
 		}
 	}
 	return out, err
+}
+
+// CriticName is how a run's critic is called wherever its results stand.
+func CriticName(s spec.Spec) string {
+	switch {
+	case s.Credit == "outcome":
+		return CriticOutcome
+	case s.Critic.Model == spec.RoleOracle:
+		return CriticOracle
+	}
+	return fmt.Sprintf("%s (%s)", s.Critic.Model, s.Models[s.Critic.Model].Model)
+}
+
+// critic gives the rule by which an episode's steps are labelled.
+func (m *Models) critic(s spec.Spec, ep record.Episode, c *record.Credits) (func(context.Context, domain.Step) (domain.Credit, error), error) {
+	switch {
+	case s.Credit == "outcome":
+		return func(_ context.Context, st domain.Step) (domain.Credit, error) {
+			return credit.Outcome(st, ep.Outcome.Success), nil
+		}, nil
+	case s.Critic.Model == spec.RoleOracle:
+		return func(_ context.Context, st domain.Step) (domain.Credit, error) { return credit.Oracle(st), nil }, nil
+	}
+	judge, err := m.judge(s)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, st domain.Step) (domain.Credit, error) {
+		l, a, err := judge.Label(ctx, st, domain.Seed(ep.Slot.Seed, "credit", st.Number))
+		if err == nil {
+			c.Audit = append(c.Audit, a)
+		}
+		return l, err
+	}, nil
+}
+
+// judge is the critic that is a model.
+func (m *Models) judge(s spec.Spec) (credit.Critic, error) {
+	chat, err := m.endpoint(s, s.Critic.Model, prompts.Critic)
+	if err != nil {
+		return credit.Critic{}, err
+	}
+	text, err := prompts.Default(prompts.Critic)
+	if err != nil {
+		return credit.Critic{}, fault.As(fault.Fatal, err)
+	}
+	p, err := prompts.Parse(text)
+	if err != nil {
+		return credit.Critic{}, fault.New(fault.Invalid, "prompt of the critic: %w", err)
+	}
+	return credit.Critic{Chat: chat, Prompt: p, Robust: s.Critic.Rule == "robust", ByRound: s.Critic.Scope == "round"}, nil
+}
+
+// grade labels the adversary's candidates by the run's critic; what a model says of them is kept in out.
+func (m *Models) grade(s spec.Spec, ep record.Episode, out *record.Pairs) (credit.Grade, error) {
+	if s.Critic.Model == spec.RoleOracle || s.Credit == "outcome" {
+		return credit.OracleGrade, nil
+	}
+	judge, err := m.judge(s)
+	return func(ctx context.Context, st domain.Step, labels []domain.Label, cands []domain.Cell) ([]domain.Label, error) {
+		l, a, err := judge.Candidates(ctx, st, labels, cands, domain.Seed(ep.Slot.Seed, "candidates", st.Number))
+		if err == nil {
+			out.Audit = append(out.Audit, a)
+		}
+		return l, err
+	}, err
 }
 
 func (m *Models) episode(ctx context.Context, id SlotID) (record.Episode, store.Ref, []domain.Step, error) {
@@ -132,7 +204,11 @@ func (m *Models) pair(ctx context.Context, id SlotID) (record.Pairs, error) {
 		failpoint.Hit("pairing")
 		return r.Texts, nil
 	}
-	pairs, counts, err := credit.Pairs(ctx, Rules(s), id.Slot, ep.Slot.Task.Template, steps, cr.Steps, adversary, credit.OracleGrade)
+	grade, err := m.grade(s, ep, &out)
+	if err != nil {
+		return out, err
+	}
+	pairs, counts, err := credit.Pairs(ctx, Rules(s), id.Slot, ep.Slot.Task.Template, steps, cr.Steps, adversary, grade)
 	if err != nil {
 		return out, err
 	}

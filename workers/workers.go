@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"go.temporal.io/api/operatorservice/v1"
@@ -22,7 +23,10 @@ import (
 	"github.com/collabui/collabui/internal/fault"
 	"github.com/collabui/collabui/internal/llm"
 	"github.com/collabui/collabui/internal/progress"
+	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/spec"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/system"
 	"github.com/collabui/collabui/internal/tinylm"
 	"github.com/collabui/collabui/trainer/tiny"
 	"github.com/collabui/collabui/workflows"
@@ -135,9 +139,55 @@ func dependencies(o Options) (*activities.Deps, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	d := &activities.Deps{Bucket: bucket, Chat: chat, Load: chat.Load, Suites: map[string]envadapters.Suite{web.Name(): web}, Render: tinylm.Render, Emit: stream.Emit, Threads: 2,
+	d := &activities.Deps{Bucket: bucket, Chat: chat, Load: chat.Load, Suites: map[string]envadapters.Suite{web.Name(): web}, Render: tinylm.Render, Emit: stream.Emit, Threads: 2, Endpoint: endpoints(),
 		Trainer: &tiny.Trainer{Bucket: bucket, CheckpointKey: checkpointKey}}
 	return d, func() { _ = web.Close() }, nil
+}
+
+// endpoints makes one client per chat endpoint; keys and headers come from this process's environment.
+func endpoints() func(spec.Model) (system.Chat, error) {
+	var mu sync.Mutex
+	known := map[string]system.Chat{}
+	return func(m spec.Model) (system.Chat, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		id := record.Digest(m)
+		if c, ok := known[id]; ok {
+			return c, nil
+		}
+		c := llm.Config{BaseURL: m.BaseURL, Model: m.Model, CA: m.CA, Proxy: m.Proxy, Timeout: time.Duration(m.Timeout * float64(time.Second)), Schema: m.Schema, Images: m.Images,
+			LogProbs: m.Logprobs, Seeds: m.Seeds, Headers: map[string]string{}}
+		var err error
+		if c.APIKey, err = secret(m.Key); err != nil {
+			return nil, err
+		}
+		for k, v := range m.Headers {
+			if name, ok := strings.CutPrefix(v, "$"); ok {
+				if v, err = secret(name); err != nil {
+					return nil, err
+				}
+			}
+			c.Headers[k] = v
+		}
+		cl, err := llm.New(c)
+		if err != nil {
+			return nil, err
+		}
+		known[id] = cl
+		return cl, nil
+	}
+}
+
+// secret reads a variable that a specification names; none is an invalid fault, because no retry brings it.
+func secret(name string) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	v, err := config.Secret(name)
+	if err == nil && v == "" {
+		err = fault.New(fault.Invalid, "this worker has no %s: set it, or %s_FILE, and start it again", name, name)
+	}
+	return v, err
 }
 
 // checkpointKey puts a job's checkpoints beside its result: the job's id is a key of the store.

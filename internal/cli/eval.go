@@ -70,14 +70,14 @@ func evalCmd(a *app) *cobra.Command {
 			return fault.New(fault.Transient, "evaluation: %w", err)
 		}
 		for _, r := range res {
-			if err := a.print(evaluated{r, criticName(s)}, func(w io.Writer) {
+			if err := a.print(evaluated{r, activities.CriticName(s)}, func(w io.Writer) {
 				_, _ = fmt.Fprintf(w, "%-14s %-15s %4d/%-4d %5.1f %%   %.1f to %.1f   %s\n", r.System, r.Split, r.Successes, r.Episodes, 100*r.Rate, 100*r.Low, 100*r.High, r.Decoding)
 			}); err != nil {
 				return err
 			}
 		}
 		if !a.json {
-			_, _ = fmt.Fprintf(a.out, "critic: %s\n", criticName(s))
+			_, _ = fmt.Fprintf(a.out, "critic: %s\n", activities.CriticName(s))
 		}
 		return nil
 	}

@@ -108,7 +108,7 @@ func (a *app) reproduce(ctx context.Context, s spec.Spec, seeds, episodes int, f
 		}
 	}
 	claims := judge(rows, s)
-	shown := map[string]any{"seeds": seeds, "episodes": episodes, "rates": rows, "claims": claims, "critic": criticName(s), "decoding": decodings(s)}
+	shown := map[string]any{"seeds": seeds, "episodes": episodes, "rates": rows, "claims": claims, "critic": activities.CriticName(s), "decoding": decodings(s)}
 	if err := a.print(shown, func(w io.Writer) { printClaims(w, claims, s, seeds, episodes) }); err != nil {
 		return err
 	}
@@ -267,7 +267,7 @@ func decodings(s spec.Spec) string {
 }
 
 func printClaims(w io.Writer, claims []claim, s spec.Spec, seeds, episodes int) {
-	_, _ = fmt.Fprintf(w, "\n%d seeds, %d paired episodes per system, split and seed; differences in points, t-intervals over seeds at 95 %%\ncritic: %s · decoding: %s\n\n", seeds, episodes, criticName(s), decodings(s))
+	_, _ = fmt.Fprintf(w, "\n%d seeds, %d paired episodes per system, split and seed; differences in points, t-intervals over seeds at 95 %%\ncritic: %s · decoding: %s\n\n", seeds, episodes, activities.CriticName(s), decodings(s))
 	for _, c := range claims {
 		verdict := ""
 		if c.Claimed {

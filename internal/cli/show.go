@@ -39,21 +39,13 @@ type shown struct {
 	val         int                // episodes of an evaluation on val
 }
 
-// criticName is how the critic of a run is called wherever its results stand.
-func criticName(s spec.Spec) string {
-	if s.Credit == "outcome" {
-		return activities.CriticOutcome
-	}
-	return activities.CriticOracle
-}
-
 // gather reads a run from the store, and from Temporal what only it knows.
 func (a *app) gather(ctx context.Context, b store.Bucket, e config.Endpoints, run string) (shown, error) {
 	s, _, err := store.Read[spec.Spec](ctx, b, store.SpecKey(run))
 	if err != nil {
 		return shown{}, fmt.Errorf("run %q: %w", run, err)
 	}
-	out := shown{Name: run, Status: "absent", Stage: "planned", Epochs: s.Epochs, Curve: []record.EvalPoint{}, Results: []record.Result{}, Critic: criticName(s), val: s.Evaluation.Val}
+	out := shown{Name: run, Status: "absent", Stage: "planned", Epochs: s.Epochs, Curve: []record.EvalPoint{}, Results: []record.Result{}, Critic: activities.CriticName(s), val: s.Evaluation.Val}
 	base, _, err := store.Read[record.Base](ctx, b, store.BaseKey(run))
 	if err == nil {
 		out.Base, out.Stage = &base, "epoch"

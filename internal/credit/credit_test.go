@@ -136,7 +136,7 @@ func TestTheAdversaryIsAskedOncePerAgentStepAndPositiveAction(t *testing.T) {
 	for _, s := range steps {
 		credits = append(credits, Oracle(s))
 	}
-	// Agent 0 is right at step 1 (twice the same), agent 1 at both: three calls, in this order.
+	// Agent 0 is right at step 1 (twice the same), agent 1 at both: three calls, step by step.
 	var calls []*gomock.Call
 	for _, temperature := range []float64{1, 101, 102} {
 		calls = append(calls, chat.EXPECT().Complete(gomock.Any(), system.Request{N: 4, Temperature: temperature}).Return(system.Response{Texts: []string{click(9)}}, nil))

@@ -34,20 +34,13 @@ type Counts struct {
 // Adversary proposes n answers to the prompt of a positive cell that are plausible and, it hopes, wrong.
 type Adversary func(ctx context.Context, step domain.Step, cell domain.Cell, n int) ([]string, error)
 
-// Grade labels a candidate by its canonical action.
-type Grade func(step domain.Step, canonical string) domain.Label
+// Grade labels the candidates of one step; labels are those of the step's own cells.
+type Grade func(ctx context.Context, step domain.Step, labels []domain.Label, cands []domain.Cell) ([]domain.Label, error)
 
 // OracleGrade is Grade by the environment's judge.
-func OracleGrade(s domain.Step, canonical string) domain.Label {
-	if len(s.Right) == 0 {
-		return domain.Uncertain
-	}
-	for _, a := range s.Right {
-		if a.Canonical(s.Observation) == canonical {
-			return domain.Positive
-		}
-	}
-	return domain.Negative
+func OracleGrade(_ context.Context, s domain.Step, _ []domain.Label, cands []domain.Cell) ([]domain.Label, error) {
+	s.Decision.Cells = cands
+	return Oracle(s).Labels, nil
 }
 
 // Pairs makes the preference pairs of one episode, ordered by agent, step, round. The latest round of every (agent, step, canonical y+) is used, so the
@@ -58,6 +51,10 @@ func Pairs(ctx context.Context, r Rules, slot int, template string, steps []doma
 	if len(steps) == 0 {
 		return out, counts, nil
 	}
+	cands, err := r.candidates(ctx, steps, credits, adv, grade, &counts)
+	if err != nil {
+		return nil, counts, err
+	}
 	agents := 1 + steps[0].Decision.Cells[len(steps[0].Decision.Cells)-1].Agent
 	for a := range agents {
 		inEpisode := 0
@@ -65,11 +62,8 @@ func Pairs(ctx context.Context, r Rules, slot int, template string, steps []doma
 			labels := credits[si].Labels
 			inStep := 0
 			seen := map[[2]string]bool{}
-			for _, i := range latest(s, labels, a, &counts) {
-				p, ok, err := r.pair(ctx, s, labels, i, adv, grade, &counts)
-				if err != nil {
-					return nil, counts, err
-				}
+			for _, i := range latest(s, labels, a) {
+				p, ok := r.pair(s, labels, i, cands[[2]int{si, i}])
 				if !ok {
 					counts.NoPair++
 					continue
@@ -104,21 +98,80 @@ func Pairs(ctx context.Context, r Rules, slot int, template string, steps []doma
 	return out, counts, nil
 }
 
-// latest gives the positive cells of an agent at a step, one per canonical action, the latest round of each, in order of rounds.
-func latest(s domain.Step, labels []domain.Label, agent int, n *Counts) []int {
-	last := map[string]int{}
-	for i, c := range s.Decision.Cells {
-		if c.Agent != agent {
+// candidate is an adversary's answer that may become y−.
+type candidate struct {
+	cell  domain.Cell
+	label domain.Label
+}
+
+// candidates asks the adversary for every positive cell, and grades what could serve: all candidates of a step at once. The answer is by step and cell.
+func (r Rules) candidates(ctx context.Context, steps []domain.Step, credits []domain.Credit, adv Adversary, grade Grade, n *Counts) (map[[2]int][]candidate, error) {
+	out := map[[2]int][]candidate{}
+	for si, s := range steps {
+		labels := credits[si].Labels
+		taken := map[string]bool{} // canonical actions of this step that are not labelled 0
+		for k, c := range s.Decision.Cells {
+			switch labels[k] {
+			case domain.Positive:
+				n.Positive++
+			case domain.Negative:
+				n.Negative++
+			default:
+				n.Uncertain++
+			}
+			if labels[k] != domain.Negative {
+				taken[c.Canonical] = true
+			}
+		}
+		if r.AdversaryOff || r.OutcomeOnly {
 			continue
 		}
-		switch labels[i] {
-		case domain.Positive:
-			n.Positive++
+		var all []domain.Cell
+		var of []int
+		for a := range 1 + s.Decision.Cells[len(s.Decision.Cells)-1].Agent {
+			for _, i := range latest(s, labels, a) {
+				cell := s.Decision.Cells[i]
+				texts, err := adv(ctx, s, cell, r.Candidates)
+				if err != nil {
+					return nil, err
+				}
+				for _, t := range texts {
+					c := system.NewCell(cell.Agent, cell.Round, t, cell.Prompt, s.Observation)
+					switch {
+					case c.Action == nil:
+						n.Unparsed++
+					case taken[c.Canonical]:
+						n.Equal++
+					default:
+						all, of = append(all, c), append(of, i)
+					}
+				}
+			}
+		}
+		if len(all) == 0 {
+			continue
+		}
+		graded, err := grade(ctx, s, labels, all)
+		if err != nil {
+			return nil, err
+		}
+		for k, c := range all {
+			if graded[k] != domain.Negative {
+				n.NotNegative++
+			}
+			at := [2]int{si, of[k]}
+			out[at] = append(out[at], candidate{c, graded[k]})
+		}
+	}
+	return out, nil
+}
+
+// latest gives the positive cells of an agent at a step, one per canonical action, the latest round of each, in order of rounds.
+func latest(s domain.Step, labels []domain.Label, agent int) []int {
+	last := map[string]int{}
+	for i, c := range s.Decision.Cells {
+		if c.Agent == agent && labels[i] == domain.Positive {
 			last[c.Canonical] = i
-		case domain.Negative:
-			n.Negative++
-		default:
-			n.Uncertain++
 		}
 	}
 	var out []int
@@ -130,55 +183,38 @@ func latest(s domain.Step, labels []domain.Label, agent int, n *Counts) []int {
 	return out
 }
 
-func (r Rules) pair(ctx context.Context, s domain.Step, labels []domain.Label, i int, adv Adversary, grade Grade, n *Counts) (domain.Pair, bool, error) {
+// pair finds y− for a positive cell: the first candidate labelled 0, else the agent's own 0 of another round, else a peer's that is legal in x.
+func (r Rules) pair(s domain.Step, labels []domain.Label, i int, cands []candidate) (domain.Pair, bool) {
 	cell := s.Decision.Cells[i]
 	p := domain.Pair{Agent: cell.Agent, Step: s.Number, Round: cell.Round, Prompt: cell.Prompt, Chosen: cell.Text, ChosenCanonical: cell.Canonical}
 	if r.AdversaryOff {
 		p.Source = "none"
-		return p, true, nil
+		return p, true
 	}
-	set := func(text, canonical, source string) (domain.Pair, bool, error) {
-		p.Rejected, p.RejectedCanonical, p.Source = text, canonical, source
-		return p, true, nil
+	set := func(c domain.Cell, source string) (domain.Pair, bool) {
+		p.Rejected, p.RejectedCanonical, p.Source = c.Text, c.Canonical, source
+		return p, true
 	}
 	if r.OutcomeOnly {
 		for _, c := range s.Decision.Cells {
 			if c.Action != nil && c.Canonical != cell.Canonical {
-				return set(c.Text, c.Canonical, domain.SourceOther)
+				return set(c, domain.SourceOther)
 			}
 		}
-		return p, false, nil
+		return p, false
 	}
-	taken := map[string]bool{} // canonical actions of this step that are not labelled 0
-	for k, c := range s.Decision.Cells {
-		if labels[k] != domain.Negative {
-			taken[c.Canonical] = true
-		}
-	}
-	texts, err := adv(ctx, s, cell, r.Candidates)
-	if err != nil {
-		return p, false, err
-	}
-	for _, t := range texts {
-		c := system.NewCell(cell.Agent, cell.Round, t, cell.Prompt, s.Observation)
-		switch {
-		case c.Action == nil:
-			n.Unparsed++
-		case taken[c.Canonical]:
-			n.Equal++
-		case grade(s, c.Canonical) != domain.Negative:
-			n.NotNegative++
-		default:
-			return set(t, c.Canonical, domain.SourceAdversary)
+	for _, c := range cands {
+		if c.label == domain.Negative {
+			return set(c.cell, domain.SourceAdversary)
 		}
 	}
 	if k := negative(s, labels, func(c domain.Cell) bool { return c.Agent == cell.Agent && c.Round != cell.Round }); k >= 0 {
-		return set(s.Decision.Cells[k].Text, s.Decision.Cells[k].Canonical, domain.SourceOwn)
+		return set(s.Decision.Cells[k], domain.SourceOwn)
 	}
 	if k := negative(s, labels, func(c domain.Cell) bool { return c.Agent != cell.Agent && legal(*c.Action, s.Observation, cell.Prompt) }); k >= 0 {
-		return set(s.Decision.Cells[k].Text, s.Decision.Cells[k].Canonical, domain.SourcePeer)
+		return set(s.Decision.Cells[k], domain.SourcePeer)
 	}
-	return p, false, nil
+	return p, false
 }
 
 // negative finds the last parseable cell labelled 0 that fits.

@@ -103,6 +103,19 @@ type Credits struct {
 	Episode store.Ref       `json:"episode"`
 	Critic  string          `json:"critic"`
 	Steps   []domain.Credit `json:"steps"`
+	Audit   []credit.Audit  `json:"audit,omitempty"` // of a critic that is a model
+}
+
+// Answer is one recorded call to a chat endpoint: what was asked stands in the digest that names it.
+type Answer struct {
+	Endpoint  string       `json:"endpoint"` // its name in the specification
+	Model     string       `json:"model"`
+	Role      string       `json:"role"`
+	Texts     []string     `json:"texts"`
+	Reasoning []string     `json:"reasoning,omitempty"`
+	LogProbs  []float64    `json:"logprobs,omitempty"`
+	Usage     domain.Usage `json:"usage"`
+	Cost      float64      `json:"cost"` // by the specification's prices
 }
 
 // Call is one recorded model call of the adversary.
@@ -118,11 +131,12 @@ type Call struct {
 
 // Pairs are the preference pairs of an episode.
 type Pairs struct {
-	Episode store.Ref     `json:"episode"`
-	Credit  store.Ref     `json:"credit"`
-	Calls   []Call        `json:"calls"`
-	Pairs   []domain.Pair `json:"pairs"`
-	Counts  credit.Counts `json:"counts"`
+	Episode store.Ref      `json:"episode"`
+	Credit  store.Ref      `json:"credit"`
+	Calls   []Call         `json:"calls"`
+	Pairs   []domain.Pair  `json:"pairs"`
+	Counts  credit.Counts  `json:"counts"`
+	Audit   []credit.Audit `json:"audit,omitempty"` // of the candidates, by a critic that is a model
 }
 
 // Dataset is what one agent is trained on.

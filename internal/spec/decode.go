@@ -75,6 +75,8 @@ func (d *decoder) decode(n *yaml.Node, v reflect.Value, path string) {
 	switch v.Kind() {
 	case reflect.Struct:
 		d.mapping(n, v, path)
+	case reflect.Map:
+		d.named(n, v, path)
 	case reflect.Slice:
 		if n.Kind != yaml.SequenceNode {
 			d.fail(n, path, "expected a list")
@@ -116,6 +118,30 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string) {
 		seen[k.Value] = k.Line
 		d.at[full] = n.Content[i+1]
 		d.decode(n.Content[i+1], f, full)
+	}
+}
+
+// named decodes a mapping from names that the file chooses; models begin with their defaults.
+func (d *decoder) named(n *yaml.Node, v reflect.Value, path string) {
+	if n.Kind != yaml.MappingNode {
+		d.fail(n, path, "expected a mapping of names to values")
+		return
+	}
+	v.Set(reflect.MakeMap(v.Type()))
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k := n.Content[i]
+		full := path + "." + k.Value
+		if d.at[full] != nil {
+			d.fail(k, full, "given twice; first on line %d", d.at[full].Line)
+			continue
+		}
+		d.at[full] = n.Content[i+1]
+		e := reflect.New(v.Type().Elem())
+		if m, ok := e.Interface().(*Model); ok {
+			*m = DefaultModel()
+		}
+		d.decode(n.Content[i+1], e.Elem(), full)
+		v.SetMapIndex(reflect.ValueOf(k.Value), e.Elem())
 	}
 }
 

@@ -13,30 +13,31 @@ import (
 
 // Spec is one run. Two runs with equal specifications and the embedded defaults have the same final digest.
 type Spec struct {
-	Name        string     `json:"name" yaml:"name"`               // letters, digits and dashes; names the workflow and the folder in the store
-	Seed        uint64     `json:"seed" yaml:"seed"`               // of everything but evaluation
-	Environment string     `json:"environment" yaml:"environment"` // a suite's name
-	Agents      int        `json:"agents" yaml:"agents"`           // n
-	Rounds      int        `json:"rounds" yaml:"rounds"`           // m
-	Epochs      int        `json:"epochs" yaml:"epochs"`           // K
-	Slots       int        `json:"slots" yaml:"slots"`             // episodes per epoch
-	Decoding    Decoding   `json:"decoding" yaml:"decoding"`
-	VoteScope   string     `json:"vote_scope" yaml:"vote_scope"`     // all_rounds | last_round
-	ViewDropout float64    `json:"view_dropout" yaml:"view_dropout"` // share of elements that each agent misses
-	Edges       string     `json:"edges" yaml:"edges"`               // random | none
-	EdgeUpdate  bool       `json:"edge_update" yaml:"edge_update"`   // a new graph per epoch
-	Parameters  string     `json:"parameters" yaml:"parameters"`     // separate | shared
-	Preference  string     `json:"preference" yaml:"preference"`     // dpo | rft
-	Credit      string     `json:"credit" yaml:"credit"`             // critic | outcome
-	Critic      string     `json:"critic" yaml:"critic"`             // oracle: the environment's judge, privileged
-	Adversary   Adversary  `json:"adversary" yaml:"adversary"`
-	Pairs       Pairs      `json:"pairs" yaml:"pairs"`
-	Reference   string     `json:"reference" yaml:"reference"` // base | epoch_start
-	Train       Train      `json:"train" yaml:"train"`
-	FineTune    FineTune   `json:"finetune" yaml:"finetune"`
-	Gates       Gates      `json:"gates" yaml:"gates"`
-	Evaluation  Evaluation `json:"evaluation" yaml:"evaluation"`
-	FailedShare float64    `json:"failed_share" yaml:"failed_share"` // share of failed slots at which an epoch stops
+	Name        string           `json:"name" yaml:"name"`               // letters, digits and dashes; names the workflow and the folder in the store
+	Seed        uint64           `json:"seed" yaml:"seed"`               // of everything but evaluation
+	Environment string           `json:"environment" yaml:"environment"` // a suite's name
+	Agents      int              `json:"agents" yaml:"agents"`           // n
+	Rounds      int              `json:"rounds" yaml:"rounds"`           // m
+	Epochs      int              `json:"epochs" yaml:"epochs"`           // K
+	Slots       int              `json:"slots" yaml:"slots"`             // episodes per epoch
+	Decoding    Decoding         `json:"decoding" yaml:"decoding"`
+	VoteScope   string           `json:"vote_scope" yaml:"vote_scope"`     // all_rounds | last_round
+	ViewDropout float64          `json:"view_dropout" yaml:"view_dropout"` // share of elements that each agent misses
+	Edges       string           `json:"edges" yaml:"edges"`               // random | none
+	EdgeUpdate  bool             `json:"edge_update" yaml:"edge_update"`   // a new graph per epoch
+	Parameters  string           `json:"parameters" yaml:"parameters"`     // separate | shared
+	Preference  string           `json:"preference" yaml:"preference"`     // dpo | rft
+	Credit      string           `json:"credit" yaml:"credit"`             // critic | outcome
+	Models      map[string]Model `json:"models,omitempty" yaml:"models"`   // chat endpoints by name
+	Critic      Critic           `json:"critic" yaml:"critic"`
+	Adversary   Adversary        `json:"adversary" yaml:"adversary"`
+	Pairs       Pairs            `json:"pairs" yaml:"pairs"`
+	Reference   string           `json:"reference" yaml:"reference"` // base | epoch_start
+	Train       Train            `json:"train" yaml:"train"`
+	FineTune    FineTune         `json:"finetune" yaml:"finetune"`
+	Gates       Gates            `json:"gates" yaml:"gates"`
+	Evaluation  Evaluation       `json:"evaluation" yaml:"evaluation"`
+	FailedShare float64          `json:"failed_share" yaml:"failed_share"` // share of failed slots at which an epoch stops
 }
 
 // Decoding of the agents. Temperatures are dealt to the agents by a seeded permutation.
@@ -44,6 +45,13 @@ type Decoding struct {
 	Temperatures []float64 `json:"temperatures" yaml:"temperatures"`
 	TopP         float64   `json:"top_p" yaml:"top_p"`
 	MaxTokens    int       `json:"max_tokens" yaml:"max_tokens"`
+}
+
+// Critic grades every cell (METHOD.md section 4).
+type Critic struct {
+	Model string `json:"model" yaml:"model"` // oracle: the environment's judge, privileged | a model
+	Rule  string `json:"rule" yaml:"rule"`   // robust: 1 at 0.7, 0 at 0.3, ∅ between | paper: 1 at 0.5, else 0
+	Scope string `json:"scope" yaml:"scope"` // step: all cells in one call | round: a call per round
 }
 
 // Adversary samples plausible wrong answers from the policy itself.
@@ -99,7 +107,7 @@ func Default() Spec {
 	return Spec{
 		Seed: 1, Environment: "webtasks", Agents: 4, Rounds: 3, Epochs: 4, Slots: 200,
 		Decoding:  Decoding{Temperatures: []float64{0.2, 0.5, 0.6, 0.8}, TopP: 0.8, MaxTokens: 1000},
-		VoteScope: "all_rounds", Edges: "random", EdgeUpdate: true, Parameters: "separate", Preference: "dpo", Credit: "critic", Critic: "oracle",
+		VoteScope: "all_rounds", Edges: "random", EdgeUpdate: true, Parameters: "separate", Preference: "dpo", Credit: "critic", Critic: Critic{Model: RoleOracle, Rule: "robust", Scope: "step"},
 		Adversary: Adversary{Temperature: 2, TopP: 1, Candidates: 4},
 		Pairs:     Pairs{Kind: "positive", PerStep: 2, PerEpisode: 8, MinPairs: 32}, Reference: "base",
 		Train:    Train{LearningRate: 1e-3, Warmup: 0.1, FinalShare: 0.1, BatchSize: 16, Passes: 2, Beta: 0.1, Ftx: 0.1},
@@ -148,7 +156,9 @@ func (s Spec) check() []problem {
 	oneOf(s.Parameters, "parameters", "separate", "shared")
 	oneOf(s.Preference, "preference", "dpo", "rft")
 	oneOf(s.Credit, "credit", "critic", "outcome")
-	oneOf(s.Critic, "critic", "oracle")
+	oneOf(s.Critic.Rule, "critic.rule", "robust", "paper")
+	oneOf(s.Critic.Scope, "critic.scope", "step", "round")
+	s.checkModels(must)
 	within(s.Adversary.Temperature, "adversary.temperature", 0, 100)
 	within(s.Adversary.TopP, "adversary.top_p", 0.01, 1)
 	count(s.Adversary.Candidates, "adversary.candidates", 1, 64)

@@ -49,3 +49,28 @@ func TestDefaultsHoldAndTheExampleLoads(t *testing.T) {
 		t.Fatal(s.Temperatures())
 	}
 }
+
+func TestModelsAreNamedAndHoldNoSecrets(t *testing.T) {
+	const ok = "name: a\nmodels:\n  judge: {base_url: 'http://h:1/v1', model: m, key: API_KEY, headers: {X-Org: acme, Authorization: $TOKEN}}\ncritic: {model: judge}\n"
+	s, err := Parse("s.yaml", []byte(ok))
+	if err != nil || s.Models["judge"].Timeout != 120 || s.Models["judge"].Headers["X-Org"] != "acme" || s.Critic.Rule != "robust" {
+		t.Fatal(s.Models, err)
+	}
+	for change, want := range map[[2]string]string{
+		{"key: API_KEY", "key: sk-123"}:                 "s.yaml:3:53: models.judge.key: expected the name of an environment variable",
+		{"$TOKEN", "Bearer-x"}:                          "headers.Authorization: expected $NAME",
+		{"http://h:1/v1", "ftp://h"}:                    "models.judge.base_url: expected a URL",
+		{"http://h:1/v1", "http://u:p@h/v1"}:            "no password",
+		{"model: judge", "model: juge"}:                 `s.yaml:4:17: critic.model: expected oracle or a name under models, not "juge"`,
+		{"  judge:", "  oracle:"}:                       "models.oracle: expected a name",
+		{"model: m,", "modell: m,"}:                     `models.judge.modell: unknown key; did you mean "model"?`,
+		{"model: m,", "model: m, timeout: 0,"}:          "models.judge.timeout: expected 0.1 to 3600 seconds",
+		{"model: m,", "model: m, schema: xml,"}:         "models.judge.schema: expected one of",
+		{"critic: {model: judge}", "critic: {rule: x}"}: "critic.rule: expected one of [robust paper]",
+		{"models:\n  judge:", "models:\n  judge: {base_url: 'http://h/v1', model: m}\n  judge:"}: "given twice; first on line 3",
+	} {
+		if _, err := Parse("s.yaml", []byte(strings.Replace(ok, change[0], change[1], 1))); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: got %v, want %s", change, err, want)
+		}
+	}
+}

@@ -67,5 +67,8 @@ func AgentKey(name string, epoch, agent int, what string) string {
 	return EpochPrefix(name, epoch) + fmt.Sprintf("agents/%d/%s.json", agent, what)
 }
 
+// CallKey is one recorded call to a chat endpoint; id is the digest of the request.
+func CallKey(name, id string) string { return run(name) + "calls/" + id[:2] + "/" + id + ".json" }
+
 // EvalKey is an object of an evaluation: its plan, an episode, its result. id is a path such as epoch-0003/trained-4/val.
 func EvalKey(name, id, what string) string { return run(name) + "evals/" + id + "/" + what + ".json" }

@@ -1,6 +1,7 @@
 package system
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 
@@ -42,6 +43,36 @@ func firstObject(s string) (string, bool) {
 				return s[start : i+1], true
 			}
 		}
+	}
+	return "", false
+}
+
+// Bounds of the search for an object in a text that a model wrote.
+const (
+	maxSearched = 1 << 18
+	maxStarts   = 200
+)
+
+// FindObject gives the first JSON object of a text that has a key: with or without a code fence, and whatever stands around it.
+func FindObject(text, key string) (string, bool) {
+	text = text[:min(len(text), maxSearched)]
+	for range maxStarts {
+		at := strings.IndexByte(text, '{')
+		if at < 0 {
+			return "", false
+		}
+		text = text[at:]
+		if raw, ok := firstObject(text); ok {
+			var o map[string]json.RawMessage
+			if json.Unmarshal([]byte(raw), &o) == nil {
+				if o[key] != nil {
+					return raw, true
+				}
+				text = text[len(raw):] // what is inside another object is not the answer
+				continue
+			}
+		}
+		text = text[1:]
 	}
 	return "", false
 }

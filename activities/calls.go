@@ -1,0 +1,74 @@
+package activities
+
+import (
+	"context"
+	"time"
+
+	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/system"
+)
+
+// endpoint gives the chat of a specification's model for a role. Every call is recorded once, under the digest of what was asked: a repeated activity reads it
+// instead of asking again. What may be repeated after a kill are the calls in flight.
+func (d *Deps) endpoint(s spec.Spec, name, role string) (system.Chat, error) {
+	m, ok := s.Models[name]
+	if !ok {
+		return nil, fault.New(fault.Invalid, "run %q has no model %q", s.Name, name)
+	}
+	if d.Endpoint == nil {
+		return nil, fault.New(fault.Invalid, "this worker reaches no chat endpoints")
+	}
+	c, err := d.Endpoint(m)
+	return &recorded{bucket: d.Bucket, run: s.Name, name: name, role: role, model: m, chat: c}, err
+}
+
+// recorded asks an endpoint and keeps what it answers.
+type recorded struct {
+	bucket          store.Bucket
+	run, name, role string
+	model           spec.Model
+	chat            system.Chat
+}
+
+// asked is what makes two calls the same.
+type asked struct {
+	Endpoint, BaseURL, Role string
+	Request                 system.Request
+}
+
+func (c *recorded) Complete(ctx context.Context, r system.Request) (system.Response, error) {
+	r.Model = c.model.Model
+	if r.MaxTokens == 0 {
+		r.MaxTokens = c.model.MaxTokens
+	}
+	id := record.Digest(asked{c.name, c.model.BaseURL, c.role, r})
+	a, _, err := store.RecordOnce(ctx, c.bucket, store.CallKey(c.run, id), func() (record.Answer, error) {
+		res, err := c.ask(ctx, r)
+		return record.Answer{Endpoint: c.name, Model: r.Model, Role: c.role, Texts: res.Texts, Reasoning: res.Reasoning, LogProbs: res.LogProbs, Usage: res.Usage, Cost: c.model.Price.Of(res.Usage)}, err
+	})
+	return system.Response{Texts: a.Texts, Reasoning: a.Reasoning, LogProbs: a.LogProbs, Usage: a.Usage}, err
+}
+
+// Tries of one call inside an activity: what passes at once need not cost a round through the workflow engine, which waits longer and longer. A throttled call
+// goes back to the engine with the server's Retry-After.
+const (
+	callTries = 3
+	callPause = 200 * time.Millisecond
+)
+
+func (c *recorded) ask(ctx context.Context, r system.Request) (system.Response, error) {
+	for try := 1; ; try++ {
+		res, err := c.chat.Complete(ctx, r)
+		if err == nil || fault.KindOf(err) != fault.Transient || try == callTries || ctx.Err() != nil {
+			return res, err
+		}
+		select {
+		case <-time.After(callPause << try):
+		case <-ctx.Done():
+			return res, context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+// Package prompts holds the prompt templates of the roles. A template has the parts system, user and, where a broken answer is asked for again, repair. Its
+// version stands in its first line, its digest is that of its text, and both are recorded with every use. It knows no other package of the project.
+package prompts
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strings"
+	"text/template"
+)
+
+//go:embed *.tmpl
+var files embed.FS
+
+// Roles that have a template.
+const Critic = "critic"
+
+// Prompt is a parsed template.
+type Prompt struct {
+	Version string // of its first line
+	Digest  string // hex SHA-256 of its text
+	parts   *template.Template
+}
+
+var version = regexp.MustCompile(`^\{\{/\* version ([0-9A-Za-z.-]+) \*/(?: -)?\}\}`)
+
+// Default is the text of a role's built-in template.
+func Default(role string) (string, error) {
+	raw, err := files.ReadFile(role + ".tmpl")
+	if err != nil {
+		return "", fmt.Errorf("no prompt for role %q", role)
+	}
+	return string(raw), nil
+}
+
+// Parse reads a template; the parts system and user must be defined, and its first line must be {{/* version N */}}.
+func Parse(text string) (*Prompt, error) {
+	v := version.FindStringSubmatch(text)
+	if v == nil {
+		return nil, fmt.Errorf("the first line must be {{/* version N */ -}}")
+	}
+	t, err := template.New("").Option("missingkey=error").Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range []string{"system", "user"} {
+		if t.Lookup(part) == nil {
+			return nil, fmt.Errorf("the part {{define %q}} is missing", part)
+		}
+	}
+	h := sha256.Sum256([]byte(text))
+	return &Prompt{Version: v[1], Digest: hex.EncodeToString(h[:]), parts: t}, nil
+}
+
+// Render fills one part.
+func (p *Prompt) Render(part string, data any) (string, error) {
+	var b strings.Builder
+	if err := p.parts.ExecuteTemplate(&b, part, data); err != nil {
+		return "", fmt.Errorf("prompt part %s: %w", part, err)
+	}
+	return b.String(), nil
+}
+
+// Line folds white space, so that text of a page or a model can neither begin a line of its own nor imitate a section, and bounds it to limit characters.
+func Line(s string, limit int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > limit {
+		s = string(r[:limit]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,212 @@
+package workflows_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/credit"
+	"github.com/collabui/collabui/internal/llm"
+	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/system"
+	"github.com/collabui/collabui/internal/testrun"
+)
+
+// grader is a chat server that grades the scripted environment's steps rightly, except where it misbehaves: a share of its calls is answered by one of the faults.
+type grader struct {
+	share    float64
+	mu       sync.Mutex
+	calls    int
+	answered map[string]int // by request: answers that were whole
+	faults   map[string]int
+}
+
+var (
+	goalLine  = regexp.MustCompile(`Goal:\n\| Tap (.*)\n`)
+	countLine = regexp.MustCompile(`\| \d+ text count (\d+)`)
+	buttons   = regexp.MustCompile(`\| (\d+) button (\S+)`)
+	proposals = regexp.MustCompile(`(\d+\.\d+)\n\| [^\n]*"click","index":(\d+)`)
+	cellNames = regexp.MustCompile(`\d+\.\d+`)
+)
+
+// grade scores all proposals of a prompt.
+func grade(user string) map[string]float64 {
+	names := map[string]string{}
+	for _, m := range buttons.FindAllStringSubmatch(user, -1) {
+		names[m[1]] = m[2]
+	}
+	at, _ := strconv.Atoi(countLine.FindStringSubmatch(user)[1])
+	want := strings.Split(goalLine.FindStringSubmatch(user)[1], " then ")[at]
+	out := map[string]float64{}
+	_, list, _ := strings.Cut(user, "Proposals:\n")
+	list, asked, _ := strings.Cut(list, "Grade these")
+	for _, id := range cellNames.FindAllString(asked[strings.Index(asked, ":"):], -1) {
+		out[id] = 0
+	}
+	for _, m := range proposals.FindAllStringSubmatch(list, -1) {
+		if names[m[2]] == want {
+			out[m[1]] = 1
+		}
+	}
+	return out
+}
+
+func (g *grader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	raw, _ := io.ReadAll(r.Body)
+	var q struct {
+		Messages []struct{ Content string }
+	}
+	if err := json.Unmarshal(raw, &q); err != nil {
+		panic(err)
+	}
+	scores := grade(q.Messages[1].Content)
+	if n := len(q.Messages); n > 2 { // a repair: only what is asked for again
+		_, missing, _ := strings.Cut(q.Messages[n-1].Content, "these cells:")
+		for id := range scores {
+			if !strings.Contains(missing+" ", " "+id+" ") {
+				delete(scores, id)
+			}
+		}
+	}
+	g.mu.Lock()
+	g.calls++
+	kind := ""
+	if rng := domain.Rand(99, "fault", g.calls); rng.Float64() < g.share {
+		kind = []string{"429", "500", "body", "hang", "shape", "NaN", "missing"}[rng.IntN(7)]
+		g.faults[kind]++
+	}
+	if !slices.Contains([]string{"429", "500", "body", "hang"}, kind) {
+		g.answered[string(raw)]++
+	}
+	g.mu.Unlock()
+	list := []string{}
+	for id, s := range scores {
+		list = append(list, fmt.Sprintf(`{"cell":%q,"reason":"r","score":%v}`, id, s))
+	}
+	slices.Sort(list)
+	content := `{"grades":[` + strings.Join(list, ",") + `]}`
+	switch kind {
+	case "429":
+		w.Header().Set("Retry-After", "1")
+		w.WriteHeader(429)
+		return
+	case "500":
+		w.WriteHeader(500)
+		return
+	case "hang":
+		<-r.Context().Done()
+		return
+	case "shape":
+		content = `{"grades":{"all":1}}`
+	case "NaN":
+		content = strings.ReplaceAll(content, `"score":1`, `"score":NaN`)
+	case "missing":
+		content = `{"grades":[` + strings.Join(list[:len(list)/2], ",") + `]}`
+	}
+	body, _ := json.Marshal(map[string]any{"choices": []any{map[string]any{"message": map[string]string{"role": "assistant", "content": content}}}, "usage": map[string]int{"prompt_tokens": len(raw) / 4, "completion_tokens": len(content) / 4}})
+	if kind == "body" {
+		body = body[:len(body)/2]
+	}
+	_, _ = w.Write(body)
+}
+
+// graded plays a run whose critic is the grader.
+func graded(t *testing.T, share float64) (*testrun.Run, *grader, record.End) {
+	t.Helper()
+	g := &grader{share: share, answered: map[string]int{}, faults: map[string]int{}}
+	srv := httptest.NewServer(g)
+	t.Cleanup(srv.Close)
+	s := testrun.Small()
+	s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 0, 0
+	m := spec.DefaultModel()
+	m.BaseURL, m.Model = srv.URL+"/v1", "grader-1"
+	s.Models, s.Critic.Model = map[string]spec.Model{"judge": m}, "judge"
+	if err := s.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	r := testrun.New(t, s)
+	r.Deps.Endpoint = func(m spec.Model) (system.Chat, error) {
+		return llm.New(llm.Config{BaseURL: m.BaseURL, Model: m.Model, Timeout: 150 * time.Millisecond, Schema: m.Schema, Seeds: true})
+	}
+	end, err := r.Play(t, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean(t, r)
+	return r, g, end
+}
+
+func TestACriticThatIsAModelLabelsLikeTheJudgeAndFaultsInventNothing(t *testing.T) {
+	oracle := testrun.Small()
+	oracle.Evaluation.TestSeeds, oracle.Evaluation.TestTemplates = 0, 0
+	plain, err := testrun.New(t, oracle).Play(t, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, sound, end := graded(t, 0)
+	if end.FinalDigest != plain.FinalDigest {
+		t.Error("a critic that is always right labels otherwise than the judge")
+	}
+	r, broken, _ := graded(t, 0.3)
+	if float64(broken.calls) > 1.6*float64(sound.calls) || len(broken.faults) != 7 {
+		t.Errorf("%d calls where the clean run made %d; faults %v", broken.calls, sound.calls, broken.faults)
+	}
+	t.Logf("%d calls, %d of them without faults: %.2f times; %v", broken.calls, sound.calls, float64(broken.calls)/float64(sound.calls), broken.faults)
+	for q, n := range broken.answered {
+		if n > 1 {
+			t.Errorf("a recorded call was made %d times: %s", n, q)
+		}
+	}
+	labels, uncertain := 0, 0
+	for epoch := 1; epoch <= r.Spec.Epochs; epoch++ {
+		for slot := 1; slot <= r.Spec.Slots; slot++ {
+			c, _, err := store.Read[record.Credits](t.Context(), r.Bucket, store.CreditKey(r.Spec.Name, epoch, slot))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Critic != "judge (grader-1)" || len(c.Audit) != len(c.Steps) {
+				t.Fatalf("%s, %d audits", c.Critic, len(c.Audit))
+			}
+			for i, l := range c.Steps {
+				st, _, err := store.Read[record.Step](t.Context(), r.Bucket, store.StepKey(r.Spec.Name, epoch, slot, 1, l.Step))
+				if err != nil {
+					t.Fatal(err)
+				}
+				missing := false
+				for j, truth := range credit.Oracle(st.Step).Labels {
+					labels++
+					switch l.Labels[j] {
+					case domain.Uncertain:
+						uncertain++
+						missing = true
+					case truth:
+					default:
+						t.Errorf("epoch %d, slot %d, step %d, cell %d is labelled %d, truly %d", epoch, slot, l.Step, j, l.Labels[j], truth)
+					}
+				}
+				if missing != (len(c.Audit[i].Faults) > 0) {
+					t.Errorf("epoch %d, slot %d, step %d: faults %v", epoch, slot, l.Step, c.Audit[i].Faults)
+				}
+			}
+		}
+	}
+	if uncertain > labels/5 {
+		t.Errorf("%d of %d labels are ∅", uncertain, labels)
+	}
+	calls, err := r.Bucket.List(t.Context(), "runs/small/calls/")
+	if err != nil || len(calls) != len(broken.answered) {
+		t.Errorf("%d recorded calls, %d answered: %v", len(calls), len(broken.answered), err)
+	}
+}
