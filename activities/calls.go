@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/internal/limits"
 	"github.com/collabui/collabui/internal/record"
 	"github.com/collabui/collabui/internal/spec"
 	"github.com/collabui/collabui/internal/store"
@@ -22,15 +23,16 @@ func (d *Deps) endpoint(s spec.Spec, name, role string) (system.Chat, error) {
 		return nil, fault.New(fault.Invalid, "this worker reaches no chat endpoints")
 	}
 	c, err := d.Endpoint(m)
-	return &recorded{bucket: d.Bucket, run: s.Name, name: name, role: role, model: m, chat: c}, err
+	return &recorded{d: d, spec: s, name: name, role: role, model: m, chat: c}, err
 }
 
 // recorded asks an endpoint and keeps what it answers.
 type recorded struct {
-	bucket          store.Bucket
-	run, name, role string
-	model           spec.Model
-	chat            system.Chat
+	d          *Deps
+	spec       spec.Spec
+	name, role string
+	model      spec.Model
+	chat       system.Chat
 }
 
 // asked is what makes two calls the same.
@@ -45,10 +47,17 @@ func (c *recorded) Complete(ctx context.Context, r system.Request) (system.Respo
 		r.MaxTokens = c.model.MaxTokens
 	}
 	id := record.Digest(asked{c.name, c.model.BaseURL, c.role, r})
-	a, _, err := store.RecordOnce(ctx, c.bucket, store.CallKey(c.run, id), func() (record.Answer, error) {
+	key := store.CallKey(c.spec.Name, id)
+	a, _, err := store.RecordOnce(ctx, c.d.Bucket, key, func() (record.Answer, error) {
+		if err := c.d.ledger.check(ctx, c.d.Bucket, c.spec); err != nil {
+			return record.Answer{}, err
+		}
 		res, err := c.ask(ctx, r)
 		return record.Answer{Endpoint: c.name, Model: r.Model, Role: c.role, Texts: res.Texts, Reasoning: res.Reasoning, LogProbs: res.LogProbs, Usage: res.Usage, Cost: c.model.Price.Of(res.Usage)}, err
 	})
+	if err == nil {
+		c.d.ledger.add(c.spec.Name, key, a)
+	}
 	return system.Response{Texts: a.Texts, Reasoning: a.Reasoning, LogProbs: a.LogProbs, Usage: a.Usage}, err
 }
 
@@ -59,9 +68,25 @@ const (
 	callPause = 200 * time.Millisecond
 )
 
+// What a call is taken to need before it is made; what it needed is settled afterwards.
+const (
+	charsPerToken = 4
+	usualAnswer   = 500
+)
+
 func (c *recorded) ask(ctx context.Context, r system.Request) (system.Response, error) {
+	limit := limits.Limit{Name: c.model.BaseURL + " " + c.model.Model, Requests: c.model.RequestsPerMinute, Tokens: c.model.TokensPerMinute}
+	guess := (len(r.System)+len(r.User))/charsPerToken + min(r.MaxTokens, usualAnswer)
 	for try := 1; ; try++ {
+		if c.d.Limits != nil {
+			if err := c.d.Limits.Wait(ctx, limit, guess); err != nil {
+				return system.Response{}, err
+			}
+		}
 		res, err := c.chat.Complete(ctx, r)
+		if c.d.Limits != nil && err == nil {
+			c.d.Limits.Settle(ctx, limit, res.Usage.Prompt+res.Usage.Answer-guess)
+		}
 		if err == nil || fault.KindOf(err) != fault.Transient || try == callTries || ctx.Err() != nil {
 			return res, err
 		}

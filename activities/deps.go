@@ -15,6 +15,7 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/internal/limits"
 	"github.com/collabui/collabui/internal/record"
 	"github.com/collabui/collabui/internal/spec"
 	"github.com/collabui/collabui/internal/store"
@@ -34,8 +35,11 @@ type Deps struct {
 	Emit     func(run string, event map[string]any) // live progress; may lose events
 	Threads  int                                    // of one update
 
-	mu    sync.Mutex
-	specs map[string]spec.Spec
+	Limits *limits.Limiter // of chat endpoints; nil: none
+
+	ledger ledger
+	mu     sync.Mutex
+	specs  map[string]spec.Spec
 }
 
 // spec reads a run's resolved specification; it is written once, so it is kept.

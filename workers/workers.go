@@ -21,6 +21,7 @@ import (
 	"github.com/collabui/collabui/envadapters/webtasks"
 	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/internal/limits"
 	"github.com/collabui/collabui/internal/llm"
 	"github.com/collabui/collabui/internal/progress"
 	"github.com/collabui/collabui/internal/record"
@@ -134,12 +135,16 @@ func dependencies(o Options) (*activities.Deps, func(), error) {
 	if err != nil {
 		return nil, nil, fault.New(fault.Invalid, "redis address %s is no redis:// URL", config.Redacted(o.Endpoints.Redis))
 	}
+	limiter, err := limits.Open(o.Endpoints.Redis, identity())
+	if err != nil {
+		return nil, nil, err
+	}
 	chat := llm.PolicyServer(o.Endpoints.Policy)
 	web, err := webtasks.New(o.Browsers, o.Tabs)
 	if err != nil {
 		return nil, nil, err
 	}
-	d := &activities.Deps{Bucket: bucket, Chat: chat, Load: chat.Load, Suites: map[string]envadapters.Suite{web.Name(): web}, Render: tinylm.Render, Emit: stream.Emit, Threads: 2, Endpoint: endpoints(),
+	d := &activities.Deps{Bucket: bucket, Chat: chat, Load: chat.Load, Suites: map[string]envadapters.Suite{web.Name(): web}, Render: tinylm.Render, Emit: stream.Emit, Threads: 2, Endpoint: endpoints(), Limits: limiter,
 		Trainer: &tiny.Trainer{Bucket: bucket, CheckpointKey: checkpointKey}}
 	return d, func() { _ = web.Close() }, nil
 }

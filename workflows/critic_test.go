@@ -14,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/credit"
 	"github.com/collabui/collabui/internal/llm"
@@ -22,6 +25,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/system"
 	"github.com/collabui/collabui/internal/testrun"
+	"github.com/collabui/collabui/workflows"
 )
 
 // grader is a chat server that grades the scripted environment's steps rightly, except where it misbehaves: a share of its calls is answered by one of the faults.
@@ -125,6 +129,17 @@ func (g *grader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // graded plays a run whose critic is the grader.
 func graded(t *testing.T, share float64) (*testrun.Run, *grader, record.End) {
 	t.Helper()
+	r, g := withGrader(t, share, spec.Budget{})
+	end, err := r.Play(t, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean(t, r)
+	return r, g, end
+}
+
+func withGrader(t *testing.T, share float64, budget spec.Budget) (*testrun.Run, *grader) {
+	t.Helper()
 	g := &grader{share: share, answered: map[string]int{}, faults: map[string]int{}}
 	srv := httptest.NewServer(g)
 	t.Cleanup(srv.Close)
@@ -132,7 +147,8 @@ func graded(t *testing.T, share float64) (*testrun.Run, *grader, record.End) {
 	s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 0, 0
 	m := spec.DefaultModel()
 	m.BaseURL, m.Model = srv.URL+"/v1", "grader-1"
-	s.Models, s.Critic.Model = map[string]spec.Model{"judge": m}, "judge"
+	m.Price = spec.Price{Prompt: 1, Answer: 2}
+	s.Models, s.Critic.Model, s.Budget = map[string]spec.Model{"judge": m}, "judge", budget
 	if err := s.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -140,12 +156,41 @@ func graded(t *testing.T, share float64) (*testrun.Run, *grader, record.End) {
 	r.Deps.Endpoint = func(m spec.Model) (system.Chat, error) {
 		return llm.New(llm.Config{BaseURL: m.BaseURL, Model: m.Model, Timeout: 150 * time.Millisecond, Schema: m.Schema, Seeds: true})
 	}
-	end, err := r.Play(t, nil)
-	if err != nil {
-		t.Fatal(err)
+	return r, g
+}
+
+func TestABudgetThatIsSpentPausesTheRunUntilAPersonRaisesIt(t *testing.T) {
+	free, all, want := graded(t, 0)
+	spent, err := activities.SpentBy(t.Context(), free.Bucket, "small")
+	if err != nil || spent.Calls != all.calls || spent.Tokens < 1000 || spent.Money <= float64(spent.Tokens)/1e6 {
+		t.Fatal(spent, err)
 	}
-	clean(t, r)
-	return r, g, end
+	for name, budget := range map[string]spec.Budget{"budget.tokens": {Tokens: spent.Tokens / 2}, "budget.money": {Money: spent.Money / 2}} {
+		r, g := withGrader(t, 0, budget)
+		paused := 0
+		end, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
+			env.RegisterDelayedCallback(func() {
+				st := status(t, env)
+				if !st.Held {
+					return // another of the workflows that continue one another
+				}
+				paused++
+				part, err := activities.SpentBy(t.Context(), r.Bucket, "small")
+				if err != nil || !strings.Contains(st.Reason, name) || !strings.Contains(st.Reason, "collabui set small "+name) || part.Tokens < spent.Tokens/2-200 || part.Tokens > spent.Tokens/2+2000 {
+					t.Errorf("%s: %+v, %+v, %v", name, st, part, err)
+				}
+				change := record.Change{Who: "ann", Why: "one more", Budget: spec.Budget{Tokens: 2 * spent.Tokens, Money: 2 * spent.Money}}
+				if _, _, err := store.RecordOnce(t.Context(), r.Bucket, store.ChangeKey("small", 1), func() (record.Change, error) { return change, nil }); err != nil {
+					t.Error(err)
+				}
+				env.UpdateWorkflow(workflows.UpdateResume, "", done(t), workflows.Command{Who: "ann"})
+			}, 3*time.Hour)
+		})
+		if err != nil || end.FinalDigest != want.FinalDigest || paused != 1 || g.calls != all.calls {
+			t.Errorf("%s: paused %d times, %d calls instead of %d, digest %s instead of %s, %v", name, paused, g.calls, all.calls, end.FinalDigest, want.FinalDigest, err)
+		}
+		clean(t, r)
+	}
 }
 
 func TestACriticThatIsAModelLabelsLikeTheJudgeAndFaultsInventNothing(t *testing.T) {

@@ -210,17 +210,13 @@ func (r *runState) wait(ctx workflow.Context, failed error) error {
 // pauseLimit is how long a run that paused by itself for a fault of infrastructure waits before it tries again.
 const pauseLimit = 10 * time.Minute
 
-// rootCause is the message of the innermost application error, and whether another try can help.
+// rootCause is what the activity that failed says, and whether another try can help. What lies below it is only the chain of its error.
 func rootCause(err error) (why string, again bool) {
 	var app *temporal.ApplicationError
-	why, again = err.Error(), true
-	for e := err; errors.As(e, &app); e = app.Unwrap() {
-		why, again = app.Error(), !app.NonRetryable()
-		if app.Unwrap() == nil {
-			break
-		}
+	if errors.As(err, &app) {
+		return app.Message(), !app.NonRetryable()
 	}
-	return why, again
+	return err.Error(), true
 }
 
 // run executes a child workflow and keeps it known while it is open.

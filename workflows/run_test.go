@@ -80,12 +80,27 @@ func TestARunWaitsWhileStageOneCannotPlay(t *testing.T) {
 	r.Suite.Break(scripted.Fault{Template: "c", Step: 0, Kind: "invalid", Times: 1 << 30})
 	_, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
 		env.RegisterDelayedCallback(func() {
+			if st := status(t, env); !st.Held || !strings.Contains(st.Reason, "scripted") {
+				t.Errorf("a fault that no retry can help must wait for a person: %+v", st)
+			}
 			env.UpdateWorkflow(workflows.UpdateStop, "", done(t), workflows.Command{Who: "test", Why: "broken"})
 		}, time.Hour)
 	})
 	if err == nil || !strings.Contains(err.Error(), "stopped by test") {
 		t.Fatalf("stage 1 cannot play template c; the run must pause until it is stopped: %v", err)
 	}
+}
+
+func status(t *testing.T, env *testsuite.TestWorkflowEnvironment) (st workflows.Status) {
+	t.Helper()
+	v, err := env.QueryWorkflow(workflows.QueryStatus)
+	if err == nil {
+		err = v.Get(&st)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	return st
 }
 
 func TestAPersonsPauseHoldsThroughFaultsThatPass(t *testing.T) {
@@ -98,16 +113,6 @@ func TestAPersonsPauseHoldsThroughFaultsThatPass(t *testing.T) {
 		}
 		return load(ctx, policy)
 	}
-	status := func(env *testsuite.TestWorkflowEnvironment) (st workflows.Status) {
-		v, err := env.QueryWorkflow(workflows.QueryStatus)
-		if err == nil {
-			err = v.Get(&st)
-		}
-		if err != nil {
-			t.Error(err)
-		}
-		return st
-	}
 	asked := false
 	end, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
 		if asked {
@@ -115,13 +120,13 @@ func TestAPersonsPauseHoldsThroughFaultsThatPass(t *testing.T) {
 		}
 		asked = true
 		env.RegisterDelayedCallback(func() {
-			if st := status(env); st.Held || st.Paused && !strings.Contains(st.Reason, "server is down") {
+			if st := status(t, env); st.Held || st.Paused && !strings.Contains(st.Reason, "server is down") {
 				t.Errorf("before the pause: %+v", st)
 			}
 			env.UpdateWorkflow(workflows.UpdatePause, "", done(t), workflows.Command{Who: "ann", Why: "lunch"})
 		}, 90*time.Minute)
 		env.RegisterDelayedCallback(func() {
-			if st := status(env); !st.Held || !strings.Contains(st.Reason, "ann: lunch") {
+			if st := status(t, env); !st.Held || !strings.Contains(st.Reason, "ann: lunch") {
 				t.Errorf("hours later: %+v", st)
 			}
 			down = false

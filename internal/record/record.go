@@ -10,6 +10,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/credit"
+	"github.com/collabui/collabui/internal/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/trainer"
 )
@@ -116,6 +117,13 @@ type Answer struct {
 	LogProbs  []float64    `json:"logprobs,omitempty"`
 	Usage     domain.Usage `json:"usage"`
 	Cost      float64      `json:"cost"` // by the specification's prices
+}
+
+// Change is what a person changed of a run, with all values that can be changed as they stand from then on.
+type Change struct {
+	Who    string      `json:"who"`
+	Why    string      `json:"why"`
+	Budget spec.Budget `json:"budget"`
 }
 
 // Call is one recorded model call of the adversary.

@@ -20,20 +20,22 @@ const (
 // Model is one chat endpoint. Its key never stands in a specification: key names the environment variable that holds it (or, with _FILE behind the name,
 // the file that does), and a header's value that begins with $ is taken from the environment likewise.
 type Model struct {
-	BaseURL     string            `json:"base_url" yaml:"base_url"`         // up to and with /v1
-	Model       string            `json:"model" yaml:"model"`               // the server's name for it
-	Key         string            `json:"key" yaml:"key"`                   // environment variable; empty: no key is sent
-	Headers     map[string]string `json:"headers,omitempty" yaml:"headers"` // added to every request
-	CA          string            `json:"ca,omitempty" yaml:"ca"`           // file with further root certificates, on the worker's host
-	Proxy       string            `json:"proxy,omitempty" yaml:"proxy"`     // URL; default: the environment's
-	Timeout     float64           `json:"timeout" yaml:"timeout"`           // seconds, of one call
-	MaxTokens   int               `json:"max_tokens" yaml:"max_tokens"`     // of one answer, thinking included
-	Temperature float64           `json:"temperature" yaml:"temperature"`   // where the role gives none
-	Schema      string            `json:"schema" yaml:"schema"`             // json_schema | json_object | none: how JSON answers are asked for
-	Images      bool              `json:"images" yaml:"images"`             // the model takes screenshots
-	Logprobs    bool              `json:"logprobs" yaml:"logprobs"`         // the server gives them
-	Seeds       bool              `json:"seeds" yaml:"seeds"`               // the server takes seeds
-	Price       Price             `json:"price" yaml:"price"`
+	BaseURL           string            `json:"base_url" yaml:"base_url"`                                 // up to and with /v1
+	Model             string            `json:"model" yaml:"model"`                                       // the server's name for it
+	Key               string            `json:"key" yaml:"key"`                                           // environment variable; empty: no key is sent
+	Headers           map[string]string `json:"headers,omitempty" yaml:"headers"`                         // added to every request
+	CA                string            `json:"ca,omitempty" yaml:"ca"`                                   // file with further root certificates, on the worker's host
+	Proxy             string            `json:"proxy,omitempty" yaml:"proxy"`                             // URL; default: the environment's
+	Timeout           float64           `json:"timeout" yaml:"timeout"`                                   // seconds, of one call
+	MaxTokens         int               `json:"max_tokens" yaml:"max_tokens"`                             // of one answer, thinking included
+	Temperature       float64           `json:"temperature" yaml:"temperature"`                           // where the role gives none
+	RequestsPerMinute int               `json:"requests_per_minute,omitempty" yaml:"requests_per_minute"` // of all workers together; 0: no limit
+	TokensPerMinute   int               `json:"tokens_per_minute,omitempty" yaml:"tokens_per_minute"`     // prompt and answer, of all workers together; 0: no limit
+	Schema            string            `json:"schema" yaml:"schema"`                                     // json_schema | json_object | none: how JSON answers are asked for
+	Images            bool              `json:"images" yaml:"images"`                                     // the model takes screenshots
+	Logprobs          bool              `json:"logprobs" yaml:"logprobs"`                                 // the server gives them
+	Seeds             bool              `json:"seeds" yaml:"seeds"`                                       // the server takes seeds
+	Price             Price             `json:"price" yaml:"price"`
 }
 
 // Price per million tokens, in one currency for all endpoints of a run.
@@ -41,6 +43,12 @@ type Price struct {
 	Prompt float64 `json:"prompt" yaml:"prompt"`
 	Cached float64 `json:"cached" yaml:"cached"` // of a prompt's tokens that came from the server's cache; 0: as prompt
 	Answer float64 `json:"answer" yaml:"answer"` // thinking included
+}
+
+// Budget of a run's calls to chat endpoints; 0 is no limit. Recorded calls are counted; reaching it pauses the run.
+type Budget struct {
+	Money  float64 `json:"money" yaml:"money"` // in the currency of the prices
+	Tokens int     `json:"tokens" yaml:"tokens"`
 }
 
 // Of is what a call costs.
@@ -75,11 +83,15 @@ func (s Spec) checkModels(must func(ok bool, field, expected string, args ...any
 			must(!strings.EqualFold(h, "Authorization") || strings.HasPrefix(v, "$"), f+".headers."+h, "$NAME of an environment variable: secrets never stand in a specification")
 		}
 		must(m.Timeout >= 0.1 && m.Timeout <= 3600, f+".timeout", "0.1 to 3600 seconds, not %v", m.Timeout)
+		must(m.RequestsPerMinute >= 0, f+".requests_per_minute", "a whole number from 0")
+		must(m.TokensPerMinute >= 0, f+".tokens_per_minute", "a whole number from 0")
 		must(m.MaxTokens >= 1, f+".max_tokens", "a whole number from 1")
 		must(m.Temperature >= 0 && m.Temperature <= 10, f+".temperature", "a number from 0 to 10")
 		must(slices.Contains([]string{"json_schema", "json_object", "none"}, m.Schema), f+".schema", "one of [json_schema json_object none], not %q", m.Schema)
 		must(m.Price.Prompt >= 0 && m.Price.Cached >= 0 && m.Price.Answer >= 0, f+".price", "numbers from 0, per million tokens")
 	}
+	must(s.Budget.Money >= 0, "budget.money", "a number from 0")
+	must(s.Budget.Tokens >= 0, "budget.tokens", "a whole number from 0")
 	role := func(field, name string, without ...string) {
 		_, ok := s.Models[name]
 		must(ok || slices.Contains(without, name), field, "%s or a name under models, not %q", strings.Join(without, ", "), name)

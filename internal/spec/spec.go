@@ -29,6 +29,7 @@ type Spec struct {
 	Preference  string           `json:"preference" yaml:"preference"`     // dpo | rft
 	Credit      string           `json:"credit" yaml:"credit"`             // critic | outcome
 	Models      map[string]Model `json:"models,omitempty" yaml:"models"`   // chat endpoints by name
+	Budget      Budget           `json:"budget" yaml:"budget"`
 	Critic      Critic           `json:"critic" yaml:"critic"`
 	Adversary   Adversary        `json:"adversary" yaml:"adversary"`
 	Pairs       Pairs            `json:"pairs" yaml:"pairs"`

@@ -68,7 +68,13 @@ func AgentKey(name string, epoch, agent int, what string) string {
 }
 
 // CallKey is one recorded call to a chat endpoint; id is the digest of the request.
-func CallKey(name, id string) string { return run(name) + "calls/" + id[:2] + "/" + id + ".json" }
+func CallKey(name, id string) string { return CallsPrefix(name) + id[:2] + "/" + id + ".json" }
+
+// CallsPrefix is where a run's recorded calls to chat endpoints stand.
+func CallsPrefix(name string) string { return run(name) + "calls/" }
+
+// ChangeKey is one change of a run by a person, from 1.
+func ChangeKey(name string, n int) string { return run(name) + fmt.Sprintf("changes/%04d.json", n) }
 
 // EvalKey is an object of an evaluation: its plan, an episode, its result. id is a path such as epoch-0003/trained-4/val.
 func EvalKey(name, id, what string) string { return run(name) + "evals/" + id + "/" + what + ".json" }

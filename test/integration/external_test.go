@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -37,7 +38,9 @@ func (m *machine) outside(env []string, program string, args ...string) string {
 	if err := cmd.Start(); err != nil {
 		m.t.Fatal(err)
 	}
-	m.t.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
+	end := sync.OnceFunc(func() { _ = in.Close(); _ = cmd.Wait() })
+	m.t.Cleanup(end)
+	m.end = end
 	if program == "collabui-local" && !bufio.NewScanner(out).Scan() {
 		m.t.Fatal(args[0], " did not start")
 	}

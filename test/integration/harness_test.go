@@ -41,6 +41,7 @@ type machine struct {
 	data string
 	spec string
 	env  []string
+	end  func() // of the service that was started last by outside
 }
 
 func newMachine(t *testing.T, env ...string) *machine {
