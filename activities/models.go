@@ -113,19 +113,28 @@ func (m *Models) critic(s spec.Spec, ep record.Episode, c *record.Credits) (func
 	}, nil
 }
 
+// prompt is a role's template.
+func prompt(role string) (*prompts.Prompt, error) {
+	text, err := prompts.Default(role)
+	if err != nil {
+		return nil, fault.As(fault.Fatal, err)
+	}
+	p, err := prompts.Parse(text)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "prompt of role %s: %w", role, err)
+	}
+	return p, nil
+}
+
 // judge is the critic that is a model.
 func (m *Models) judge(s spec.Spec) (credit.Critic, error) {
 	chat, err := m.endpoint(s, s.Critic.Model, prompts.Critic)
 	if err != nil {
 		return credit.Critic{}, err
 	}
-	text, err := prompts.Default(prompts.Critic)
+	p, err := prompt(prompts.Critic)
 	if err != nil {
-		return credit.Critic{}, fault.As(fault.Fatal, err)
-	}
-	p, err := prompts.Parse(text)
-	if err != nil {
-		return credit.Critic{}, fault.New(fault.Invalid, "prompt of the critic: %w", err)
+		return credit.Critic{}, err
 	}
 	return credit.Critic{Chat: chat, Prompt: p, Robust: s.Critic.Rule == "robust", ByRound: s.Critic.Scope == "round"}, nil
 }
@@ -191,18 +200,18 @@ func (m *Models) pair(ctx context.Context, id SlotID) (record.Pairs, error) {
 		return record.Pairs{}, err
 	}
 	out := record.Pairs{Episode: ref, Credit: crRef, Calls: []record.Call{}, Pairs: []domain.Pair{}}
+	propose, err := m.adversary(s, slots.System)
+	if err != nil {
+		return out, err
+	}
 	adversary := func(ctx context.Context, st domain.Step, cell domain.Cell, n int) ([]string, error) {
-		call := record.Call{Step: st.Number, Agent: cell.Agent, Round: cell.Round, Model: slots.System.Policies[cell.Agent].Digest,
-			Seed: domain.Seed(ep.Slot.Seed, "adversary", st.Number, cell.Agent, cell.Round)}
-		r, err := m.Chat.Complete(ctx, system.Request{Model: call.Model, System: system.SystemPrompt, User: cell.Prompt, Temperature: s.Adversary.Temperature,
-			TopP: s.Adversary.TopP, MaxTokens: s.Decoding.MaxTokens, Seed: call.Seed, N: n})
-		if err != nil {
+		call := record.Call{Step: st.Number, Agent: cell.Agent, Round: cell.Round, Seed: domain.Seed(ep.Slot.Seed, "adversary", st.Number, cell.Agent, cell.Round)}
+		if err := propose(ctx, st, cell, n, &call); err != nil {
 			return nil, err
 		}
-		call.Texts, call.Usage = r.Texts, r.Usage
 		out.Calls = append(out.Calls, call)
 		failpoint.Hit("pairing")
-		return r.Texts, nil
+		return call.Texts, nil
 	}
 	grade, err := m.grade(s, ep, &out)
 	if err != nil {
@@ -214,6 +223,30 @@ func (m *Models) pair(ctx context.Context, id SlotID) (record.Pairs, error) {
 	}
 	out.Pairs, out.Counts = append(out.Pairs, pairs...), counts
 	return out, nil
+}
+
+// adversary gives what plays the adversary: the agent's own policy at high temperature, or a chat model. It fills the call.
+func (m *Models) adversary(s spec.Spec, sys record.System) (func(ctx context.Context, st domain.Step, cell domain.Cell, n int, call *record.Call) error, error) {
+	if s.Adversary.Model == spec.RolePolicy {
+		return func(ctx context.Context, _ domain.Step, cell domain.Cell, n int, call *record.Call) error {
+			call.Model = sys.Policies[cell.Agent].Digest
+			r, err := m.Chat.Complete(ctx, system.Request{Model: call.Model, System: system.SystemPrompt, User: cell.Prompt, Temperature: s.Adversary.Temperature,
+				TopP: s.Adversary.TopP, MaxTokens: s.Decoding.MaxTokens, Seed: call.Seed, N: n})
+			call.Texts, call.Usage = r.Texts, r.Usage
+			return err
+		}, nil
+	}
+	chat, err := m.endpoint(s, s.Adversary.Model, prompts.Adversary)
+	if err != nil {
+		return nil, err
+	}
+	p, err := prompt(prompts.Adversary)
+	a := credit.ModelAdversary{Chat: chat, Prompt: p, Temperature: s.Models[s.Adversary.Model].Temperature, TopP: 1}
+	return func(ctx context.Context, st domain.Step, cell domain.Cell, n int, call *record.Call) (err error) {
+		call.Model = s.Models[s.Adversary.Model].Model
+		call.Texts, call.Usage, err = a.Propose(ctx, st, cell, n, call.Seed)
+		return err
+	}, err
 }
 
 // Rules are the pair rules of a specification.

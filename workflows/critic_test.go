@@ -75,7 +75,12 @@ func (g *grader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := json.Unmarshal(raw, &q); err != nil {
 		panic(err)
 	}
-	scores := grade(q.Messages[1].Content)
+	key, scores := "grades", map[string]float64{}
+	if user := q.Messages[1].Content; strings.Contains(q.Messages[0].Content, "by making mistakes") {
+		key = "answers"
+	} else {
+		scores = grade(user)
+	}
 	if n := len(q.Messages); n > 2 { // a repair: only what is asked for again
 		_, missing, _ := strings.Cut(q.Messages[n-1].Content, "these cells:")
 		for id := range scores {
@@ -99,8 +104,16 @@ func (g *grader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for id, s := range scores {
 		list = append(list, fmt.Sprintf(`{"cell":%q,"reason":"r","score":%v}`, id, s))
 	}
+	if key == "answers" {
+		_, right, _ := strings.Cut(q.Messages[1].Content, "The right action:\n")
+		for i := range 6 {
+			if !strings.Contains(right, fmt.Sprintf(`"index":%d`, i)) {
+				list = append(list, fmt.Sprintf(`{"reason":"this element serves the goal.","action":{"action_type":"click","index":%d}}`, i))
+			}
+		}
+	}
 	slices.Sort(list)
-	content := `{"grades":[` + strings.Join(list, ",") + `]}`
+	content := `{"` + key + `":[` + strings.Join(list, ",") + `]}`
 	switch kind {
 	case "429":
 		w.Header().Set("Retry-After", "1")
@@ -113,11 +126,11 @@ func (g *grader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 		return
 	case "shape":
-		content = `{"grades":{"all":1}}`
+		content = `{"` + key + `":{"all":1}}`
 	case "NaN":
 		content = strings.ReplaceAll(content, `"score":1`, `"score":NaN`)
 	case "missing":
-		content = `{"grades":[` + strings.Join(list[:len(list)/2], ",") + `]}`
+		content = `{"` + key + `":[` + strings.Join(list[:len(list)/2], ",") + `]}`
 	}
 	body, _ := json.Marshal(map[string]any{"choices": []any{map[string]any{"message": map[string]string{"role": "assistant", "content": content}}}, "usage": map[string]int{"prompt_tokens": len(raw) / 4, "completion_tokens": len(content) / 4}})
 	if kind == "body" {
@@ -127,9 +140,9 @@ func (g *grader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // graded plays a run whose critic is the grader.
-func graded(t *testing.T, share float64) (*testrun.Run, *grader, record.End) {
+func graded(t *testing.T, epochs int, share float64) (*testrun.Run, *grader, record.End) {
 	t.Helper()
-	r, g := withGrader(t, share, spec.Budget{})
+	r, g := withGrader(t, epochs, share, spec.Budget{})
 	end, err := r.Play(t, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -138,13 +151,19 @@ func graded(t *testing.T, share float64) (*testrun.Run, *grader, record.End) {
 	return r, g, end
 }
 
-func withGrader(t *testing.T, share float64, budget spec.Budget) (*testrun.Run, *grader) {
+// short is a run of which only training is played.
+func short(epochs int) spec.Spec {
+	s := testrun.Small()
+	s.Epochs, s.FineTune.MaxChunks, s.Evaluation.Val, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = epochs, 2, 4, 0, 0
+	return s
+}
+
+func withGrader(t *testing.T, epochs int, share float64, budget spec.Budget) (*testrun.Run, *grader) {
 	t.Helper()
 	g := &grader{share: share, answered: map[string]int{}, faults: map[string]int{}}
 	srv := httptest.NewServer(g)
 	t.Cleanup(srv.Close)
-	s := testrun.Small()
-	s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 0, 0
+	s := short(epochs)
 	m := spec.DefaultModel()
 	m.BaseURL, m.Model = srv.URL+"/v1", "grader-1"
 	m.Price = spec.Price{Prompt: 1, Answer: 2}
@@ -154,19 +173,67 @@ func withGrader(t *testing.T, share float64, budget spec.Budget) (*testrun.Run, 
 	}
 	r := testrun.New(t, s)
 	r.Deps.Endpoint = func(m spec.Model) (system.Chat, error) {
-		return llm.New(llm.Config{BaseURL: m.BaseURL, Model: m.Model, Timeout: 150 * time.Millisecond, Schema: m.Schema, Seeds: true})
+		return llm.New(llm.Config{BaseURL: m.BaseURL, Model: m.Model, Timeout: 600 * time.Millisecond, Schema: m.Schema, Seeds: true})
 	}
 	return r, g
 }
 
+func TestAnAdversaryThatIsAModelGivesTheRejectedAnswers(t *testing.T) {
+	t.Parallel()
+	var clear int
+	for _, share := range []float64{0, 0.3} {
+		r, g := withGrader(t, 1, share, spec.Budget{})
+		r.Spec.Adversary.Model = "judge"
+		again := testrun.New(t, r.Spec)
+		again.Deps.Endpoint = r.Deps.Endpoint
+		if _, err := again.Play(t, nil); err != nil {
+			t.Fatal(err)
+		}
+		clean(t, again)
+		sources, blind, agree := map[string]int{}, 0, 0
+		for slot := 1; slot <= r.Spec.Slots; slot++ {
+			p, _, err := store.Read[record.Pairs](t.Context(), again.Bucket, store.PairsKey("small", 1, slot))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range p.Pairs {
+				sources[x.Source]++
+			}
+			for _, a := range p.Audit {
+				blind, agree = blind+a.Blinded, agree+a.Again
+			}
+			for _, c := range p.Calls {
+				if c.Model != "grader-1" {
+					t.Fatalf("%+v", c)
+				}
+			}
+		}
+		if sources[domain.SourceAdversary] < 20 || blind == 0 || share == 0 && agree != blind {
+			t.Errorf("pairs by source %v; %d of %d blinded positives were called right again", sources, agree, blind)
+		}
+		if share == 0 {
+			clear = g.calls
+		} else if float64(g.calls) > 1.6*float64(clear) {
+			t.Errorf("%d calls where the clean run made %d", g.calls, clear)
+		}
+		for q, n := range g.answered {
+			if n > 1 {
+				t.Errorf("a recorded call was made %d times: %s", n, q)
+			}
+		}
+		t.Logf("share %.1f: %d calls, pairs by source %v", share, g.calls, sources)
+	}
+}
+
 func TestABudgetThatIsSpentPausesTheRunUntilAPersonRaisesIt(t *testing.T) {
-	free, all, want := graded(t, 0)
+	t.Parallel()
+	free, all, want := graded(t, 1, 0)
 	spent, err := activities.SpentBy(t.Context(), free.Bucket, "small")
 	if err != nil || spent.Calls != all.calls || spent.Tokens < 1000 || spent.Money <= float64(spent.Tokens)/1e6 {
 		t.Fatal(spent, err)
 	}
 	for name, budget := range map[string]spec.Budget{"budget.tokens": {Tokens: spent.Tokens / 2}, "budget.money": {Money: spent.Money / 2}} {
-		r, g := withGrader(t, 0, budget)
+		r, g := withGrader(t, 1, 0, budget)
 		paused := 0
 		end, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
 			env.RegisterDelayedCallback(func() {
@@ -176,7 +243,7 @@ func TestABudgetThatIsSpentPausesTheRunUntilAPersonRaisesIt(t *testing.T) {
 				}
 				paused++
 				part, err := activities.SpentBy(t.Context(), r.Bucket, "small")
-				if err != nil || !strings.Contains(st.Reason, name) || !strings.Contains(st.Reason, "collabui set small "+name) || part.Tokens < spent.Tokens/2-200 || part.Tokens > spent.Tokens/2+2000 {
+				if err != nil || !strings.Contains(st.Reason, name) || !strings.Contains(st.Reason, "collabui set small "+name) || part.Tokens < spent.Tokens/2-200 || part.Tokens > spent.Tokens/2+6000 {
 					t.Errorf("%s: %+v, %+v, %v", name, st, part, err)
 				}
 				change := record.Change{Who: "ann", Why: "one more", Budget: spec.Budget{Tokens: 2 * spent.Tokens, Money: 2 * spent.Money}}
@@ -194,17 +261,16 @@ func TestABudgetThatIsSpentPausesTheRunUntilAPersonRaisesIt(t *testing.T) {
 }
 
 func TestACriticThatIsAModelLabelsLikeTheJudgeAndFaultsInventNothing(t *testing.T) {
-	oracle := testrun.Small()
-	oracle.Evaluation.TestSeeds, oracle.Evaluation.TestTemplates = 0, 0
-	plain, err := testrun.New(t, oracle).Play(t, nil)
+	t.Parallel()
+	plain, err := testrun.New(t, short(2)).Play(t, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, sound, end := graded(t, 0)
+	_, sound, end := graded(t, 2, 0)
 	if end.FinalDigest != plain.FinalDigest {
 		t.Error("a critic that is always right labels otherwise than the judge")
 	}
-	r, broken, _ := graded(t, 0.3)
+	r, broken, _ := graded(t, 2, 0.3)
 	if float64(broken.calls) > 1.6*float64(sound.calls) || len(broken.faults) != 7 {
 		t.Errorf("%d calls where the clean run made %d; faults %v", broken.calls, sound.calls, broken.faults)
 	}

@@ -175,18 +175,9 @@ func cellID(agent, round int) string { return fmt.Sprintf("%d.%d", agent, round)
 func (c Critic) grade(ctx context.Context, s domain.Step, idx []int, seed uint64, a *Audit) error {
 	type cell struct{ ID, Text string }
 	data := struct {
-		Goal            string
-		History, Screen []string
-		Cells           []cell
-	}{Goal: prompts.Line(s.Goal, maxGoal)}
-	for _, h := range s.History {
-		data.History = append(data.History, prompts.Line(h, maxLine))
-	}
-	for _, e := range s.Observation.Elements {
-		if e.Shown() {
-			data.Screen = append(data.Screen, system.ElementLine(e))
-		}
-	}
+		view
+		Cells []cell
+	}{view: seen(s)}
 	want := map[string]int{}
 	for _, i := range idx {
 		x := s.Decision.Cells[i]

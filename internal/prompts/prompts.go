@@ -16,7 +16,10 @@ import (
 var files embed.FS
 
 // Roles that have a template.
-const Critic = "critic"
+const (
+	Critic    = "critic"
+	Adversary = "adversary"
+)
 
 // Prompt is a parsed template.
 type Prompt struct {

@@ -97,4 +97,5 @@ func (s Spec) checkModels(must func(ok bool, field, expected string, args ...any
 		must(ok || slices.Contains(without, name), field, "%s or a name under models, not %q", strings.Join(without, ", "), name)
 	}
 	role("critic.model", s.Critic.Model, RoleOracle)
+	role("adversary.model", s.Adversary.Model, RolePolicy)
 }

@@ -55,8 +55,9 @@ type Critic struct {
 	Scope string `json:"scope" yaml:"scope"` // step: all cells in one call | round: a call per round
 }
 
-// Adversary samples plausible wrong answers from the policy itself.
+// Adversary samples plausible wrong answers.
 type Adversary struct {
+	Model       string  `json:"model" yaml:"model"` // policy: the agent's own, at high temperature | a model
 	Temperature float64 `json:"temperature" yaml:"temperature"`
 	TopP        float64 `json:"top_p" yaml:"top_p"`
 	Candidates  int     `json:"candidates" yaml:"candidates"` // K
@@ -109,7 +110,7 @@ func Default() Spec {
 		Seed: 1, Environment: "webtasks", Agents: 4, Rounds: 3, Epochs: 4, Slots: 200,
 		Decoding:  Decoding{Temperatures: []float64{0.2, 0.5, 0.6, 0.8}, TopP: 0.8, MaxTokens: 1000},
 		VoteScope: "all_rounds", Edges: "random", EdgeUpdate: true, Parameters: "separate", Preference: "dpo", Credit: "critic", Critic: Critic{Model: RoleOracle, Rule: "robust", Scope: "step"},
-		Adversary: Adversary{Temperature: 2, TopP: 1, Candidates: 4},
+		Adversary: Adversary{Model: RolePolicy, Temperature: 2, TopP: 1, Candidates: 4},
 		Pairs:     Pairs{Kind: "positive", PerStep: 2, PerEpisode: 8, MinPairs: 32}, Reference: "base",
 		Train:    Train{LearningRate: 1e-3, Warmup: 0.1, FinalShare: 0.1, BatchSize: 16, Passes: 2, Beta: 0.1, Ftx: 0.1},
 		FineTune: FineTune{Demonstrations: 340, MessageShare: 0.4, ChunkSteps: 20, MaxChunks: 50, StopLow: 0.40, StopHigh: 0.55, Train: trainer.Params{LearningRate: 2e-3, Warmup: 0.05, FinalShare: 1, BatchSize: 16, Passes: 20}},

@@ -1,0 +1,87 @@
+package credit
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/prompts"
+	"github.com/collabui/collabui/internal/system"
+)
+
+// ModelAdversary asks a chat model for plausible wrong answers (METHOD.md section 4, adversary).
+type ModelAdversary struct {
+	Chat        system.Chat
+	Prompt      *prompts.Prompt
+	Temperature float64
+	TopP        float64
+}
+
+// answersSchema is the form of an adversary's answer. Actions differ in their fields, so that their form is left to the parser.
+var answersSchema = &system.Schema{Name: "answers", JSON: json.RawMessage(`{"type":"object","required":["answers"],"properties":{"answers":{"type":"array","items":` +
+	`{"type":"object","required":["reason","action"],"properties":{"reason":{"type":"string"},"action":{"type":"object"}}}}}}`)}
+
+// Propose gives n answers to the prompt of a positive cell, in the form in which agents answer, so that their style gives nothing away. What the model's answer lacks or
+// gets wrong is an empty text: it does not parse, and is counted as such. The call may be repeated.
+func (m ModelAdversary) Propose(ctx context.Context, s domain.Step, cell domain.Cell, n int, seed uint64) ([]string, domain.Usage, error) {
+	sys, err := m.Prompt.Render("system", struct{ Actions string }{system.Actions})
+	if err != nil {
+		return nil, domain.Usage{}, err
+	}
+	v := seen(s)
+	user, err := m.Prompt.Render("user", struct {
+		view
+		Right string
+		N     int
+	}{v, prompts.Line(cell.Action.JSON(), maxCell), n})
+	if err != nil {
+		return nil, domain.Usage{}, err
+	}
+	r, err := m.Chat.Complete(ctx, system.Request{System: sys, User: user, Schema: answersSchema, Temperature: m.Temperature, TopP: m.TopP, Seed: seed, N: 1})
+	if err != nil {
+		return nil, r.Usage, err
+	}
+	out := make([]string, n)
+	raw, ok := system.FindObject(r.Texts[0], "answers")
+	if !ok {
+		return out, r.Usage, nil
+	}
+	var answer struct {
+		Answers []json.RawMessage `json:"answers"`
+	}
+	if json.Unmarshal([]byte(raw), &answer) != nil {
+		return out, r.Usage, nil
+	}
+	for i, x := range answer.Answers[:min(n, len(answer.Answers))] {
+		var one struct {
+			Reason string          `json:"reason"`
+			Action json.RawMessage `json:"action"`
+		}
+		if json.Unmarshal(x, &one) != nil {
+			continue
+		}
+		if a, err := domain.ParseAction(one.Action); err == nil {
+			out[i] = "Reason: " + prompts.Line(one.Reason, maxReason) + "\nAction: " + a.JSON()
+		}
+	}
+	return out, r.Usage, nil
+}
+
+// view is what every judging role sees of a step.
+type view struct {
+	Goal            string
+	History, Screen []string
+}
+
+func seen(s domain.Step) view {
+	v := view{Goal: prompts.Line(s.Goal, maxGoal)}
+	for _, h := range s.History {
+		v.History = append(v.History, prompts.Line(h, maxLine))
+	}
+	for _, e := range s.Observation.Elements {
+		if e.Shown() {
+			v.Screen = append(v.Screen, system.ElementLine(e))
+		}
+	}
+	return v
+}
