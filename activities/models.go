@@ -113,11 +113,14 @@ func (m *Models) critic(s spec.Spec, ep record.Episode, c *record.Credits) (func
 	}, nil
 }
 
-// prompt is a role's template.
-func prompt(role string) (*prompts.Prompt, error) {
-	text, err := prompts.Default(role)
-	if err != nil {
-		return nil, fault.As(fault.Fatal, err)
+// prompt is a role's template: the specification's, or the built-in one.
+func prompt(s spec.Spec, role string) (*prompts.Prompt, error) {
+	text, ok := s.Prompts[role]
+	if !ok {
+		var err error
+		if text, err = prompts.Default(role); err != nil {
+			return nil, fault.As(fault.Fatal, err)
+		}
 	}
 	p, err := prompts.Parse(text)
 	if err != nil {
@@ -132,7 +135,7 @@ func (m *Models) judge(s spec.Spec) (credit.Critic, error) {
 	if err != nil {
 		return credit.Critic{}, err
 	}
-	p, err := prompt(prompts.Critic)
+	p, err := prompt(s, prompts.Critic)
 	if err != nil {
 		return credit.Critic{}, err
 	}
@@ -240,7 +243,7 @@ func (m *Models) adversary(s spec.Spec, sys record.System) (func(ctx context.Con
 	if err != nil {
 		return nil, err
 	}
-	p, err := prompt(prompts.Adversary)
+	p, err := prompt(s, prompts.Adversary)
 	a := credit.ModelAdversary{Chat: chat, Prompt: p, Temperature: s.Models[s.Adversary.Model].Temperature, TopP: 1}
 	return func(ctx context.Context, st domain.Step, cell domain.Cell, n int, call *record.Call) (err error) {
 		call.Model = s.Models[s.Adversary.Model].Model

@@ -26,7 +26,7 @@ import (
 // updateCmd is a command that sends one validated update to a run.
 func updateCmd(a *app, use, short, name string) *cobra.Command {
 	c := &cobra.Command{Use: use + " RUN", Short: short, Example: "  collabui " + use + " quickstart --why 'need the machine'", Args: cobra.ExactArgs(1)}
-	why := c.Flags().String("why", "", "the reason, recorded with the run")
+	why := c.Flags().String("why", "", "the reason, kept in the workflow's history")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		e, err := a.endpoints()
 		if err != nil {

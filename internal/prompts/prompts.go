@@ -1,5 +1,5 @@
 // Package prompts holds the prompt templates of the roles. A template has the parts system, user and, where a broken answer is asked for again, repair. Its
-// version stands in its first line, its digest is that of its text, and both are recorded with every use. It knows no other package of the project.
+// version stands in its first line, its digest is that of its text, and both are recorded with every use. It knows internal/fault only.
 package prompts
 
 import (
@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"text/template"
+
+	"github.com/collabui/collabui/internal/fault"
 )
 
 //go:embed *.tmpl
@@ -20,6 +22,9 @@ const (
 	Critic    = "critic"
 	Adversary = "adversary"
 )
+
+// Roles lists them.
+var Roles = []string{Critic, Adversary}
 
 // Prompt is a parsed template.
 type Prompt struct {
@@ -62,7 +67,7 @@ func Parse(text string) (*Prompt, error) {
 func (p *Prompt) Render(part string, data any) (string, error) {
 	var b strings.Builder
 	if err := p.parts.ExecuteTemplate(&b, part, data); err != nil {
-		return "", fmt.Errorf("prompt part %s: %w", part, err)
+		return "", fault.New(fault.Invalid, "prompt part %s, version %s: %w", part, p.Version, err) // a template of somebody's own that asks for what its role does not have
 	}
 	return b.String(), nil
 }

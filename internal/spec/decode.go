@@ -2,8 +2,11 @@ package spec
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,6 +38,9 @@ func Parse(name string, raw []byte) (Spec, error) {
 	}
 	d.decode(doc.Content[0], reflect.ValueOf(&s).Elem(), "")
 	if len(d.errs) == 0 {
+		d.prompts(&s, filepath.Dir(name))
+	}
+	if len(d.errs) == 0 {
 		for _, p := range s.check() {
 			d.fail(d.near(p.field, doc.Content[0]), p.field, "expected %s", p.expected)
 		}
@@ -43,6 +49,22 @@ func Parse(name string, raw []byte) (Spec, error) {
 		return s, fault.New(fault.Invalid, "%s", strings.Join(d.errs, "\n"))
 	}
 	return s, nil
+}
+
+// prompts puts the text of the templates in place of their files' names, so that a stored specification needs no file.
+func (d *decoder) prompts(s *Spec, dir string) {
+	for _, role := range slices.Sorted(maps.Keys(s.Prompts)) {
+		file := s.Prompts[role]
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(dir, file)
+		}
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			d.fail(d.at["prompts."+role], "prompts."+role, "expected a file with a prompt template: %v", err)
+			continue
+		}
+		s.Prompts[role] = string(raw)
+	}
 }
 
 type decoder struct {

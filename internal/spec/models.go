@@ -1,12 +1,14 @@
 package spec
 
 import (
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/prompts"
 )
 
 // Names of what plays a role without a chat endpoint.
@@ -72,7 +74,8 @@ var (
 
 // checkModels says which values of models and roles are impossible.
 func (s Spec) checkModels(must func(ok bool, field, expected string, args ...any)) {
-	for name, m := range s.Models {
+	for _, name := range slices.Sorted(maps.Keys(s.Models)) {
+		m := s.Models[name]
 		f := "models." + name
 		must(runName.MatchString(name) && !slices.Contains(reserved, name), f, "a name of 1 to 40 lower-case letters, digits and dashes, and none of %v", reserved)
 		u, err := url.Parse(m.BaseURL)
@@ -89,6 +92,13 @@ func (s Spec) checkModels(must func(ok bool, field, expected string, args ...any
 		must(m.Temperature >= 0 && m.Temperature <= 10, f+".temperature", "a number from 0 to 10")
 		must(slices.Contains([]string{"json_schema", "json_object", "none"}, m.Schema), f+".schema", "one of [json_schema json_object none], not %q", m.Schema)
 		must(m.Price.Prompt >= 0 && m.Price.Cached >= 0 && m.Price.Answer >= 0, f+".price", "numbers from 0, per million tokens")
+	}
+	for _, role := range slices.Sorted(maps.Keys(s.Prompts)) {
+		text := s.Prompts[role]
+		_, err := prompts.Default(role)
+		must(err == nil, "prompts."+role, "one of the roles %v", prompts.Roles)
+		_, err = prompts.Parse(text)
+		must(err == nil, "prompts."+role, "a prompt template: %v", err)
 	}
 	must(s.Budget.Money >= 0, "budget.money", "a number from 0")
 	must(s.Budget.Tokens >= 0, "budget.tokens", "a whole number from 0")

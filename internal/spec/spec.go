@@ -13,32 +13,33 @@ import (
 
 // Spec is one run. Two runs with equal specifications and the embedded defaults have the same final digest.
 type Spec struct {
-	Name        string           `json:"name" yaml:"name"`               // letters, digits and dashes; names the workflow and the folder in the store
-	Seed        uint64           `json:"seed" yaml:"seed"`               // of everything but evaluation
-	Environment string           `json:"environment" yaml:"environment"` // a suite's name
-	Agents      int              `json:"agents" yaml:"agents"`           // n
-	Rounds      int              `json:"rounds" yaml:"rounds"`           // m
-	Epochs      int              `json:"epochs" yaml:"epochs"`           // K
-	Slots       int              `json:"slots" yaml:"slots"`             // episodes per epoch
-	Decoding    Decoding         `json:"decoding" yaml:"decoding"`
-	VoteScope   string           `json:"vote_scope" yaml:"vote_scope"`     // all_rounds | last_round
-	ViewDropout float64          `json:"view_dropout" yaml:"view_dropout"` // share of elements that each agent misses
-	Edges       string           `json:"edges" yaml:"edges"`               // random | none
-	EdgeUpdate  bool             `json:"edge_update" yaml:"edge_update"`   // a new graph per epoch
-	Parameters  string           `json:"parameters" yaml:"parameters"`     // separate | shared
-	Preference  string           `json:"preference" yaml:"preference"`     // dpo | rft
-	Credit      string           `json:"credit" yaml:"credit"`             // critic | outcome
-	Models      map[string]Model `json:"models,omitempty" yaml:"models"`   // chat endpoints by name
-	Budget      Budget           `json:"budget" yaml:"budget"`
-	Critic      Critic           `json:"critic" yaml:"critic"`
-	Adversary   Adversary        `json:"adversary" yaml:"adversary"`
-	Pairs       Pairs            `json:"pairs" yaml:"pairs"`
-	Reference   string           `json:"reference" yaml:"reference"` // base | epoch_start
-	Train       Train            `json:"train" yaml:"train"`
-	FineTune    FineTune         `json:"finetune" yaml:"finetune"`
-	Gates       Gates            `json:"gates" yaml:"gates"`
-	Evaluation  Evaluation       `json:"evaluation" yaml:"evaluation"`
-	FailedShare float64          `json:"failed_share" yaml:"failed_share"` // share of failed slots at which an epoch stops
+	Name        string            `json:"name" yaml:"name"`               // letters, digits and dashes; names the workflow and the folder in the store
+	Seed        uint64            `json:"seed" yaml:"seed"`               // of everything but evaluation
+	Environment string            `json:"environment" yaml:"environment"` // a suite's name
+	Agents      int               `json:"agents" yaml:"agents"`           // n
+	Rounds      int               `json:"rounds" yaml:"rounds"`           // m
+	Epochs      int               `json:"epochs" yaml:"epochs"`           // K
+	Slots       int               `json:"slots" yaml:"slots"`             // episodes per epoch
+	Decoding    Decoding          `json:"decoding" yaml:"decoding"`
+	VoteScope   string            `json:"vote_scope" yaml:"vote_scope"`     // all_rounds | last_round
+	ViewDropout float64           `json:"view_dropout" yaml:"view_dropout"` // share of elements that each agent misses
+	Edges       string            `json:"edges" yaml:"edges"`               // random | none
+	EdgeUpdate  bool              `json:"edge_update" yaml:"edge_update"`   // a new graph per epoch
+	Parameters  string            `json:"parameters" yaml:"parameters"`     // separate | shared
+	Preference  string            `json:"preference" yaml:"preference"`     // dpo | rft
+	Credit      string            `json:"credit" yaml:"credit"`             // critic | outcome
+	Models      map[string]Model  `json:"models,omitempty" yaml:"models"`   // chat endpoints by name
+	Budget      Budget            `json:"budget" yaml:"budget"`
+	Prompts     map[string]string `json:"prompts,omitempty" yaml:"prompts"` // by role: a file with a template of its own; stored as its text
+	Critic      Critic            `json:"critic" yaml:"critic"`
+	Adversary   Adversary         `json:"adversary" yaml:"adversary"`
+	Pairs       Pairs             `json:"pairs" yaml:"pairs"`
+	Reference   string            `json:"reference" yaml:"reference"` // base | epoch_start
+	Train       Train             `json:"train" yaml:"train"`
+	FineTune    FineTune          `json:"finetune" yaml:"finetune"`
+	Gates       Gates             `json:"gates" yaml:"gates"`
+	Evaluation  Evaluation        `json:"evaluation" yaml:"evaluation"`
+	FailedShare float64           `json:"failed_share" yaml:"failed_share"` // share of failed slots at which an epoch stops
 }
 
 // Decoding of the agents. Temperatures are dealt to the agents by a seeded permutation.

@@ -1,6 +1,8 @@
 package spec
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -71,6 +73,31 @@ func TestModelsAreNamedAndHoldNoSecrets(t *testing.T) {
 	} {
 		if _, err := Parse("s.yaml", []byte(strings.Replace(ok, change[0], change[1], 1))); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v, want %s", change, err, want)
+		}
+	}
+}
+
+func TestPromptsOfOnesOwnAreStoredAsText(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		p := filepath.Join(dir, name)
+		if err := os.WriteFile(p, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	const mine = "{{/* version mine-2 */}}{{define \"system\"}}s{{end}}{{define \"user\"}}u{{end}}"
+	write("critic.tmpl", mine)
+	write("bad.tmpl", "hello")
+	for text, want := range map[string]string{
+		"name: a\nprompts: {critic: critic.tmpl}\n":     "",
+		"name: a\nprompts: {critic: nowhere.tmpl}\n":    "s.yaml:2:19: prompts.critic: expected a file with a prompt template",
+		"name: a\nprompts: {critic: bad.tmpl}\n":        "prompts.critic: expected a prompt template: the first line must be",
+		"name: a\nprompts: {summariser: critic.tmpl}\n": "prompts.summariser: expected one of the roles [critic adversary]",
+	} {
+		s, err := Load(write("s.yaml", text))
+		if want == "" && (err != nil || s.Prompts["critic"] != mine) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v %v, want %s", text, s.Prompts, err, want)
 		}
 	}
 }
