@@ -11,17 +11,25 @@ import (
 // ErrNoAction says that an answer holds no Action line with one JSON object.
 var ErrNoAction = errors.New("answer has no 'Action: {json}'")
 
-// ParseAnswer finds the action of a text: the first balanced JSON object behind the last "Action:". Braces inside strings do not count.
+// ParseAnswer finds the action of a text: the first balanced JSON object behind the last "Action:". Braces inside strings do not count, nor does an "Action:"
+// inside an object: text that an agent copies from a page is no action of its own.
 func ParseAnswer(text string) (domain.Action, error) {
-	at := strings.LastIndex(text, "Action:")
-	if at < 0 {
+	const mark = "Action:"
+	last := ""
+	for range maxStarts {
+		at := strings.Index(text, mark)
+		if at < 0 {
+			break
+		}
+		text = text[at+len(mark):]
+		if raw, ok := firstObject(text); ok {
+			last, text = raw, text[strings.Index(text, raw)+len(raw):]
+		}
+	}
+	if last == "" {
 		return domain.Action{}, ErrNoAction
 	}
-	raw, ok := firstObject(text[at+len("Action:"):])
-	if !ok {
-		return domain.Action{}, ErrNoAction
-	}
-	return domain.ParseAction([]byte(raw))
+	return domain.ParseAction([]byte(last))
 }
 
 func firstObject(s string) (string, bool) {
