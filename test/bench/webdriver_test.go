@@ -9,7 +9,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -94,6 +98,20 @@ func (d *driver) click(x, y int) {
 		map[string]any{"type": "pointerMove", "duration": 0, "x": x, "y": y}, map[string]any{"type": "pointerDown", "button": 0}, map[string]any{"type": "pointerUp", "button": 0}}}}})
 }
 
+// endBrowsers ends the processes of a browser profile.
+func endBrowsers(profile string) {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, f := range files {
+		raw, err := os.ReadFile(f)
+		if err != nil || !bytes.Contains(raw, []byte("--user-data-dir="+profile)) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f))); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
 type seen struct {
 	domain.Observation
 	Over  bool            `json:"over"`
@@ -149,10 +167,16 @@ func startDriver(b *testing.B, url string) *driver {
 	port := l.Addr().(*net.TCPAddr).Port
 	_ = l.Close()
 	cmd := exec.Command("chromedriver", fmt.Sprintf("--port=%d", port))
+	profile := b.TempDir() // chromedriver makes the profile below it
+	cmd.Env = append(os.Environ(), "TMPDIR="+profile)
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err, " (scripts/chromedriver.sh installs it)")
 	}
-	b.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	b.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		endBrowsers(profile) // chromedriver does not know them behind Debian's start script
+	})
 	d := &driver{b: b, base: fmt.Sprintf("http://127.0.0.1:%d", port)}
 	for range 100 {
 		if res, err := http.Get(d.base + "/status"); err == nil {
