@@ -33,7 +33,7 @@ func (m ModelAdversary) Propose(ctx context.Context, s domain.Step, cell domain.
 		view
 		Right string
 		N     int
-	}{v, prompts.Line(cell.Action.JSON(), maxCell), n})
+	}{v, system.Line(cell.Action.JSON(), maxCell), n})
 	if err != nil {
 		return nil, domain.Usage{}, err
 	}
@@ -61,7 +61,7 @@ func (m ModelAdversary) Propose(ctx context.Context, s domain.Step, cell domain.
 			continue
 		}
 		if a, err := domain.ParseAction(one.Action); err == nil {
-			out[i] = "Reason: " + prompts.Line(one.Reason, maxReason) + "\nAction: " + a.JSON()
+			out[i] = "Reason: " + system.Line(one.Reason, maxReason) + "\nAction: " + a.JSON()
 		}
 	}
 	return out, r.Usage, nil
@@ -74,9 +74,9 @@ type view struct {
 }
 
 func seen(s domain.Step) view {
-	v := view{Goal: prompts.Line(s.Goal, maxGoal)}
+	v := view{Goal: system.Line(s.Goal, maxGoal)}
 	for _, h := range s.History {
-		v.History = append(v.History, prompts.Line(h, maxLine))
+		v.History = append(v.History, system.Line(h, maxLine))
 	}
 	for _, e := range s.Observation.Elements {
 		if e.Shown() {

@@ -50,7 +50,13 @@ type Check struct {
 }
 
 // NewCheck begins an empty one.
-func NewCheck() *Check { return &Check{ByAction: map[string]Confusion{}} }
+func NewCheck() *Check {
+	c := &Check{ByAction: map[string]Confusion{}}
+	for i := range c.Bins {
+		c.Bins[i].Low = float64(i) / 10
+	}
+	return c
+}
 
 // Add counts one graded episode. audits may be empty: the critic is no model.
 func (c *Check) Add(steps []domain.Step, credits []domain.Credit, audits []Audit, success bool) {
@@ -97,12 +103,4 @@ func (c *Check) AddAudits(audits []Audit) {
 	for _, a := range audits {
 		c.Blinded, c.Again, c.Faults, c.Repairs, c.Spread = c.Blinded+a.Blinded, c.Again+a.Again, c.Faults+len(a.Faults), c.Repairs+a.Repairs, max(c.Spread, a.Spread)
 	}
-}
-
-// Finish fills the bins' borders.
-func (c *Check) Finish() *Check {
-	for i := range c.Bins {
-		c.Bins[i].Low = float64(i) / 10
-	}
-	return c
 }

@@ -13,7 +13,6 @@ func TestACriticIsComparedWithTheJudgeCellByCell(t *testing.T) {
 	k := NewCheck()
 	k.Add([]domain.Step{s, blind}, []domain.Credit{{Step: 1, Labels: []domain.Label{1, 0, 0, -1}}, {Step: 2, Labels: []domain.Label{1, 0}}},
 		[]Audit{{Grades: []Score{{Value: 1, Given: true}, {Value: 0.25, Given: true}, {Value: 0.2, Given: true}, {}}, Repairs: 1, Faults: []string{"x"}, Spread: 0.75}, {Blinded: 3, Again: 2}}, false)
-	k.Finish()
 	if want := (Confusion{{1, 1, 0}, {0, 1, 1}, {1, 1, 0}}); k.All != want || k.ByAction["click"] != want {
 		t.Errorf("%v", k.All)
 	}

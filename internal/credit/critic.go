@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -181,7 +182,7 @@ func (c Critic) grade(ctx context.Context, s domain.Step, idx []int, seed uint64
 	want := map[string]int{}
 	for _, i := range idx {
 		x := s.Decision.Cells[i]
-		data.Cells = append(data.Cells, cell{cellID(x.Agent, x.Round), prompts.Line(x.Text, maxCell)})
+		data.Cells = append(data.Cells, cell{cellID(x.Agent, x.Round), system.Line(x.Text, maxCell)})
 		want[cellID(x.Agent, x.Round)] = i
 	}
 	sys, err := c.Prompt.Render("system", nil)
@@ -203,7 +204,7 @@ func (c Critic) grade(ctx context.Context, s domain.Step, idx []int, seed uint64
 		if len(want) == 0 {
 			return nil
 		}
-		missing := slices.SortedFunc(keys(want), func(x, y string) int { return want[x] - want[y] })
+		missing := slices.SortedFunc(maps.Keys(want), func(x, y string) int { return want[x] - want[y] })
 		if wrong == "" {
 			wrong = "no usable score for " + strings.Join(missing, ", ")
 		}
@@ -219,20 +220,10 @@ func (c Critic) grade(ctx context.Context, s domain.Step, idx []int, seed uint64
 		if err != nil {
 			return err
 		}
-		q.More = []system.Turn{{Assistant: true, Text: prompts.Line(r.Texts[0], 4*maxCell)}, {Text: again}}
+		q.More = []system.Turn{{Assistant: true, Text: system.Line(r.Texts[0], 4*maxCell)}, {Text: again}}
 		q.Seed = domain.Seed(seed, "repair")
 	}
 	return nil
-}
-
-func keys[V any](m map[string]V) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
 }
 
 // take reads an answer: every entry with a wanted cell and a score from 0 to 1 is taken and struck off; a cell that is graded twice with different scores is not
@@ -263,7 +254,7 @@ func take(text string, want map[string]int, grades []Score) (wrong string) {
 			torn[i] = true
 		}
 		x := grades[i]
-		x.Value, x.Reason, x.Given = score, prompts.Line(unquote(g.Reason), maxReason), true
+		x.Value, x.Reason, x.Given = score, system.Line(unquote(g.Reason), maxReason), true
 		found[i] = x
 	}
 	for id, i := range want {

@@ -13,7 +13,6 @@ const StyleLimit = 0.75
 
 // Card describes a data set of preference pairs (METHOD.md section 4, pairs).
 type Card struct {
-	Pairs      int            `json:"pairs"`
 	Duplicates int            `json:"duplicates"`      // pairs whose prompt, chosen and rejected stand there already
 	Chosen     float64        `json:"chosen_length"`   // mean characters
 	Rejected   float64        `json:"rejected_length"` // mean characters
@@ -24,7 +23,7 @@ type Card struct {
 
 // Describe makes the card of a data set.
 func Describe(pairs []domain.Pair) Card {
-	c := Card{Pairs: len(pairs), StyleAUC: StyleAUC(pairs), BySource: map[string]int{}, Counts: map[string]int{}}
+	c := Card{StyleAUC: StyleAUC(pairs), BySource: map[string]int{}, Counts: map[string]int{}}
 	seen := map[[3]string]bool{}
 	for _, p := range pairs {
 		id := [3]string{p.Prompt, p.Chosen, p.Rejected}

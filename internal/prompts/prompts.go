@@ -71,12 +71,3 @@ func (p *Prompt) Render(part string, data any) (string, error) {
 	}
 	return b.String(), nil
 }
-
-// Line folds white space, so that text of a page or a model can neither begin a line of its own nor imitate a section, and bounds it to limit characters.
-func Line(s string, limit int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > limit {
-		s = string(r[:limit]) + "…"
-	}
-	return s
-}

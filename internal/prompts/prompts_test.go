@@ -35,11 +35,3 @@ func TestTemplatesHaveVersionsPartsAndDigests(t *testing.T) {
 		t.Error("a prompt without its data was rendered")
 	}
 }
-
-func TestLineKeepsDataOnOneLine(t *testing.T) {
-	for in, want := range map[string]string{"a\nb\r\n\tc": "a b c", "x\u2028y\u0085z": "x y z", " ": "", "abcdef": "abcd…"} {
-		if got := Line(in, 4); in == "abcdef" && got != want || in != "abcdef" && Line(in, 100) != want {
-			t.Errorf("%q: %q", in, got)
-		}
-	}
-}

@@ -49,13 +49,13 @@ const (
 // every round, so that a server's prefix cache serves all rounds of one agent.
 func Prompt(v View, own string, peers []Message) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Goal: %s\n", line(v.Goal, 400))
+	fmt.Fprintf(&b, "Goal: %s\n", Line(v.Goal, 400))
 	if len(v.History) == 0 {
 		b.WriteString("History: none\n")
 	} else {
 		b.WriteString("History:\n")
 		for _, h := range v.History[max(0, len(v.History)-maxHistory):] {
-			b.WriteString(line(h, 160) + "\n")
+			b.WriteString(Line(h, 160) + "\n")
 		}
 	}
 	b.WriteString("Screen:\n")
@@ -67,10 +67,10 @@ func Prompt(v View, own string, peers []Message) string {
 		}
 	}
 	if own != "" {
-		fmt.Fprintf(&b, "You said: %s\n", line(own, 600))
+		fmt.Fprintf(&b, "You said: %s\n", Line(own, 600))
 	}
 	for _, m := range peers {
-		fmt.Fprintf(&b, "Agent %d said, maybe wrong: %s\n", m.Agent, line(m.Text, 600))
+		fmt.Fprintf(&b, "Agent %d said, maybe wrong: %s\n", m.Agent, Line(m.Text, 600))
 	}
 	return b.String()
 }
@@ -78,24 +78,24 @@ func Prompt(v View, own string, peers []Message) string {
 // ElementLine is one element as agents see it: index, role, text, state.
 func ElementLine(e domain.Element) string {
 	parts := []string{fmt.Sprint(e.Index), e.Role}
-	if t := line(e.Text, maxElementText); t != "" {
+	if t := Line(e.Text, maxElementText); t != "" {
 		parts = append(parts, t)
 	}
-	if d := line(e.Desc, maxElementText); d != "" {
+	if d := Line(e.Desc, maxElementText); d != "" {
 		parts = append(parts, d)
 	}
 	if e.Editable {
 		if e.Value == "" {
 			parts = append(parts, "empty")
 		} else {
-			parts = append(parts, "holds "+line(e.Value, maxElementText))
+			parts = append(parts, "holds "+Line(e.Value, maxElementText))
 		}
 	}
 	return strings.Join(append(parts, e.State...), " ")
 }
 
-// line folds white space, so that text of a page or a model can neither add a line nor imitate a section, and bounds it.
-func line(s string, limit int) string {
+// Line folds white space, so that text of a page or a model can neither add a line nor imitate a section, and bounds it to limit characters.
+func Line(s string, limit int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > limit {
 		s = string(r[:limit]) + "…"
@@ -108,12 +108,12 @@ func Summarise(step int, a domain.Action, o domain.Observation, invalid string) 
 	s := fmt.Sprintf("%d %s", step, a.Type)
 	if a.Index != nil {
 		if e, ok := o.Element(*a.Index); ok {
-			s += " " + e.Role + " " + line(e.Text, maxElementText)
+			s += " " + e.Role + " " + Line(e.Text, maxElementText)
 		}
 	}
 	for _, x := range []string{a.Text, a.Direction, a.AppName, a.GoalStatus} {
 		if x != "" {
-			s += " " + line(x, maxElementText)
+			s += " " + Line(x, maxElementText)
 		}
 	}
 	if invalid != "" {

@@ -210,3 +210,11 @@ func TestCellsThatCannotChangeTheVoteAreNotAskedFor(t *testing.T) {
 		t.Error("a cancelled decision was made")
 	}
 }
+
+func TestLineKeepsDataOnOneLine(t *testing.T) {
+	for in, want := range map[string]string{"a\nb\r\n\tc": "a b c", "x\u2028y\u0085z": "x y z", " ": "", "abcdef": "abcd…"} {
+		if got := Line(in, 4); in == "abcdef" && got != want || in != "abcdef" && Line(in, 100) != want {
+			t.Errorf("%q: %q", in, got)
+		}
+	}
+}
