@@ -47,6 +47,12 @@ func TestCommandLines(t *testing.T) {
 		{[]string{"show", "x", "--data", data}, exitService, "up --data"},
 		{[]string{"frobnicate"}, exitInvalid, "unknown command"},
 		{[]string{"down", "--data", data}, exitOK, "nothing was running"},
+		{[]string{"down", "--purge", "--data", filepath.Dir(bad)}, exitInvalid, "is no data folder of collabui: nothing is deleted"},
+		{[]string{"up", "--tabs", "0", "--data", data}, exitInvalid, "--tabs must be from 1 to 64"},
+		{[]string{"worker", "--updates", "-1", "--data", data}, exitInvalid, "--updates must be from 1 to 64"},
+		{[]string{"logs", "--lines", "-1", "--data", data}, exitInvalid, "--lines must be from 0"},
+		{[]string{"eval", "x", "--split", "train", "--data", data}, exitInvalid, `--split must be one of val, test-seeds, test-templates, not "train"`},
+		{[]string{"set", "x", "--data", data}, exitInvalid, "at least 2 arg"},
 		{[]string{"envs", "list"}, exitOK, "24 templates"},
 		{[]string{"help"}, exitOK, "Exit codes"},
 	} {
@@ -59,7 +65,7 @@ func TestCommandLines(t *testing.T) {
 
 func TestEveryCommandHasAnExample(t *testing.T) {
 	var out bytes.Buffer
-	for _, n := range []string{"train", "runs", "watch", "show", "logs", "pause", "resume", "stop", "eval", "reproduce", "fsck", "up", "down", "worker", "policy-server", "doctor"} {
+	for _, n := range []string{"train", "runs", "watch", "show", "logs", "pause", "resume", "stop", "eval", "reproduce", "fsck", "up", "down", "worker", "policy-server", "doctor", "set"} {
 		out.Reset()
 		if Main([]string{n, "--help"}, &out, &out) != exitOK || !strings.Contains(out.String(), "Examples:") || !strings.Contains(out.String(), "Exit codes") {
 			t.Errorf("%s --help: %s", n, out.String())

@@ -134,15 +134,13 @@ const maxTabs = 64
 
 // agrees refuses addresses and numbers that what runs already does not have: they would be ignored.
 func (a *app) agrees(st supervisor.State, e config.Endpoints, tabs int) error {
-	for _, x := range []struct{ name, asked string }{{"temporal", e.Temporal}, {"s3", e.StoreURL()}, {"redis", config.Redacted(e.Redis)}, {"policy", e.Policy}} {
-		if have := st.Services[x.name]; x.asked != "" && have.Addr != x.asked {
-			return fault.New(fault.Invalid, "%s runs at %s for %s, not at %s: end it first with %s", x.name, have.Addr, a.data, x.asked, a.typed("down"))
+	for _, x := range []struct{ name, asked string }{{"temporal", e.Temporal}, {"s3", e.StoreURL()}, {"redis", e.Redis}, {"policy", e.Policy}} {
+		if have := st.Services[x.name]; x.asked != "" && have.Addr != config.Redacted(x.asked) {
+			return fault.New(fault.Invalid, "%s runs at %s for %s, not at %s: end it first with %s", x.name, have.Addr, a.data, config.Redacted(x.asked), a.typed("down"))
 		}
 	}
-	if st.Tabs != tabs {
-		if tabs != defaultTabs {
-			return fault.New(fault.Invalid, "the worker for %s runs with --tabs %d, not %d: end it first with %s", a.data, st.Tabs, tabs, a.typed("down"))
-		}
+	if st.Tabs != tabs && tabs != defaultTabs {
+		return fault.New(fault.Invalid, "the worker for %s runs with --tabs %d, not %d: end it first with %s", a.data, st.Tabs, tabs, a.typed("down"))
 	}
 	return nil
 }
@@ -222,14 +220,14 @@ func workerCmd(a *app) *cobra.Command {
 	updates := c.Flags().Int("updates", 2, "policy updates at once")
 	pipe := c.Flags().Bool("parent-pipe", false, "end when standard input closes")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		e, err := a.workerEndpoints()
-		if err != nil {
-			return err
-		}
 		for flag, n := range map[string]int{"tabs": *tabs, "browsers": *browsers, "updates": *updates} {
 			if n < 1 || n > maxTabs {
 				return fault.New(fault.Invalid, "--%s must be from 1 to %d, not %d", flag, maxTabs, n)
 			}
+		}
+		e, err := a.workerEndpoints()
+		if err != nil {
+			return err
 		}
 		return workers.Run(lifetime(c.Context(), *pipe), workers.Options{Endpoints: e, Roles: *roles, Browsers: *browsers, Tabs: *tabs, Updates: *updates, Logger: quiet{a.err}})
 	}

@@ -4,6 +4,7 @@ package verify
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -42,6 +43,7 @@ func Fsck(ctx context.Context, b store.Bucket) (Report, error) {
 	r := Report{Objects: len(objects), Unreferenced: []string{}, Problems: []Problem{}}
 	have := map[string]string{} // key → hash of its bytes
 	var refs []named
+	var failed error // the store did not answer: that says nothing about the object
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	next := make(chan store.Ref, len(objects))
@@ -53,8 +55,9 @@ func Fsck(ctx context.Context, b store.Bucket) (Report, error) {
 	for range 8 {
 		wg.Go(func() {
 			for o := range next {
-				sum, found, why := check(ctx, b, o.Key)
+				sum, found, why, err := check(ctx, b, o.Key)
 				mu.Lock()
+				failed = errors.Join(failed, err)
 				have[o.Key] = sum
 				refs = append(refs, found...)
 				if why != "" {
@@ -65,6 +68,9 @@ func Fsck(ctx context.Context, b store.Bucket) (Report, error) {
 		})
 	}
 	wg.Wait()
+	if failed != nil {
+		return r, failed
+	}
 	used := map[string]bool{}
 	for _, x := range refs {
 		used[x.ref.Key] = true
@@ -91,28 +97,31 @@ type named struct {
 }
 
 // check verifies one object and gives the hash of its bytes and the references in it.
-func check(ctx context.Context, b store.Bucket, key string) (sum string, refs []named, why string) {
+func check(ctx context.Context, b store.Bucket, key string) (sum string, refs []named, why string, err error) {
 	raw, err := b.Get(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return "", nil, "it was listed, and is gone", nil
+	}
 	if err != nil {
-		return "", nil, err.Error()
+		return "", nil, "", err
 	}
 	sum = store.Sum(raw)
 	if store.IsBlob(key) {
 		if key != store.BlobPrefix+sum {
 			why = "the bytes do not have the hash that names them"
 		}
-		return sum, nil, why
+		return sum, nil, why, nil
 	}
 	body, err := store.Unseal(key, raw)
 	if err != nil {
-		return sum, nil, err.Error()
+		return sum, nil, err.Error(), nil
 	}
 	var v any
 	if err := json.Unmarshal(body, &v); err != nil {
-		return sum, nil, err.Error()
+		return sum, nil, err.Error(), nil
 	}
 	walk(v, func(r store.Ref) { refs = append(refs, named{key, r}) })
-	return sum, refs, ""
+	return sum, refs, "", nil
 }
 
 // walk finds references: objects with key and sha256, and policies, which are named by the digest of their blob.

@@ -2,11 +2,13 @@ package verify_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/fault"
 	"github.com/collabui/collabui/internal/record"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/testrun"
@@ -179,5 +181,23 @@ func TestFsckNamesTheObjectWithAFlippedByteWhicheverItIs(t *testing.T) {
 	b.Damage(store.TopologyKey("small", 1), nil)
 	if rep, err = verify.Fsck(t.Context(), b); err != nil || len(rep.Problems) == 0 || rep.Problems[0].Key != store.TopologyKey("small", 1) {
 		t.Fatal(rep.Problems, err)
+	}
+}
+
+// silent is a store that does not answer for some objects.
+type silent struct{ store.Bucket }
+
+func (s silent) Get(ctx context.Context, key string) ([]byte, error) {
+	if strings.HasSuffix(key, "topology.json") {
+		return nil, fault.New(fault.Transient, "no answer")
+	}
+	return s.Bucket.Get(ctx, key)
+}
+
+func TestAStoreThatDoesNotAnswerIsNoVerdictOnItsObjects(t *testing.T) {
+	b, restore := finished(t)
+	defer restore()
+	if rep, err := verify.Fsck(t.Context(), silent{b}); fault.KindOf(err) != fault.Transient || err == nil || len(rep.Problems) > 0 {
+		t.Error(rep.Problems, err)
 	}
 }

@@ -1,0 +1,191 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// SystemsID asks for the systems of an epoch; 0 is the base.
+type SystemsID struct {
+	Run   string
+	Epoch int
+}
+
+// Names of systems in results. base-1 is the better of its two decodings on val.
+const (
+	nameBaseGreedy = "base-1-greedy"
+	nameBaseWarm   = "base-1-t0.2"
+)
+
+// TrainedName and BaseName are the names of n-agent systems.
+func TrainedName(n int) string { return fmt.Sprintf("trained-%d", n) }
+
+// BaseName is the name of the base policy n times.
+func BaseName(n int) string { return fmt.Sprintf("base-%d", n) }
+
+// Systems lists what can be evaluated at an epoch: of epoch 0 both decodings of one base agent and the base policy n times, of others the trained system.
+func (c *Control) Systems(ctx context.Context, id SystemsID) ([]EvalSystem, error) {
+	s, err := c.spec(ctx, id.Run)
+	if err != nil {
+		return done[[]EvalSystem](nil, err)
+	}
+	var policies []string
+	if id.Epoch == 0 {
+		b, _, err := store.Read[record.Base](ctx, c.Bucket, store.BaseKey(id.Run))
+		if err != nil {
+			return done[[]EvalSystem](nil, err)
+		}
+		for range s.Agents {
+			policies = append(policies, b.Policy.Digest)
+		}
+		one := func(name string, t float64) EvalSystem {
+			return EvalSystem{Name: name, Policies: policies[:1], Rounds: 1, Temperature: []float64{t}, TopP: s.Decoding.TopP}
+		}
+		alone := []EvalSystem{one(nameBaseGreedy, 0), one(nameBaseWarm, 0.2)}
+		if s.Agents == 1 {
+			return alone, nil // base-1 is chosen of these
+		}
+		return append(alone, EvalSystem{Name: BaseName(s.Agents), Policies: policies, Rounds: s.Rounds, Temperature: s.EvaluationTemperatures(), TopP: s.Decoding.TopP}), nil
+	}
+	for a := range s.Agents {
+		u, _, err := store.Read[record.Update](ctx, c.Bucket, store.AgentKey(id.Run, id.Epoch, a, "update"))
+		if err != nil {
+			return done[[]EvalSystem](nil, err)
+		}
+		policies = append(policies, u.Policy.Digest)
+	}
+	return []EvalSystem{{Name: TrainedName(s.Agents), Policies: policies, Rounds: s.Rounds, Temperature: s.EvaluationTemperatures(), TopP: s.Decoding.TopP}}, nil
+}
+
+// Split is a split and its number of episodes.
+type Split struct {
+	Name     string
+	Episodes int
+}
+
+// Final says what the last evaluation of a run plays.
+type Final struct {
+	Best   int // the epoch with the highest rate on val, ties to the earlier; 0 without epochs
+	Splits []Split
+	Base1  string // the decoding that was better on val
+}
+
+// PlanFinal reads val results only: a test split is read once, for the best system.
+func (c *Control) PlanFinal(ctx context.Context, run string) (Final, error) {
+	s, err := c.spec(ctx, run)
+	if err != nil {
+		return done(Final{}, err)
+	}
+	f := Final{Base1: nameBaseWarm, Splits: []Split{{domain.SplitTestSeeds, s.Evaluation.TestSeeds}, {domain.SplitTestTemplates, s.Evaluation.TestTemplates}}}
+	greedy, err := c.val(ctx, run, 0, nameBaseGreedy)
+	if err != nil {
+		return done(f, err)
+	}
+	warm, err := c.val(ctx, run, 0, nameBaseWarm)
+	if err != nil {
+		return done(f, err)
+	}
+	if greedy.Rate >= warm.Rate {
+		f.Base1 = nameBaseGreedy
+	}
+	top := -1.0
+	for e := 1; e <= s.Epochs; e++ {
+		v, err := c.val(ctx, run, e, TrainedName(s.Agents))
+		if missing(err) {
+			continue
+		}
+		if err != nil {
+			return done(f, err)
+		}
+		if v.Rate > top {
+			top, f.Best = v.Rate, e
+		}
+	}
+	return f, nil
+}
+
+func (c *Control) val(ctx context.Context, run string, epoch int, system string) (record.Result, error) {
+	v, _, err := store.Read[record.Result](ctx, c.Bucket, store.EvalKey(run, EvalID(EpochFolder(epoch), system, domain.SplitVal), "result"))
+	return v, err
+}
+
+// Finish writes end.json: the table of results and the final digest.
+func (c *Control) Finish(ctx context.Context, run string) (record.End, error) {
+	end, _, err := store.RecordOnce(ctx, c.Bucket, store.EndKey(run), func() (record.End, error) { return c.end(ctx, run) })
+	if err == nil {
+		c.emit(run, map[string]any{"event": "end", "final_digest": end.FinalDigest, "results": end.Results})
+	}
+	return done(end, err)
+}
+
+func (c *Control) end(ctx context.Context, run string) (record.End, error) {
+	s, err := c.spec(ctx, run)
+	if err != nil {
+		return record.End{}, err
+	}
+	f, err := c.PlanFinal(ctx, run)
+	if err != nil {
+		return record.End{}, err
+	}
+	e := record.End{Best: f.Best}
+	base, ref, err := store.Read[record.Base](ctx, c.Bucket, store.BaseKey(run))
+	if err != nil {
+		return e, err
+	}
+	e.Epoch, e.FinalDigest = ref, base.Policy.Tensor
+	if s.Epochs > 0 {
+		last, ref, err := store.Read[record.Epoch](ctx, c.Bucket, store.EpochKey(run, s.Epochs))
+		if err != nil {
+			return e, err
+		}
+		e.Epoch, e.FinalDigest = ref, last.Digest
+	}
+	rows := []struct {
+		epoch        int
+		stored, name string
+	}{{0, f.Base1, "base-1"}}
+	if s.Agents > 1 {
+		rows = append(rows, struct {
+			epoch        int
+			stored, name string
+		}{0, BaseName(s.Agents), BaseName(s.Agents)})
+	}
+	if f.Best > 0 {
+		rows = append(rows, struct {
+			epoch        int
+			stored, name string
+		}{f.Best, TrainedName(s.Agents), TrainedName(s.Agents)})
+	}
+	for _, split := range domain.Splits[1:] {
+		for _, r := range rows {
+			res, _, err := store.Read[record.Result](ctx, c.Bucket, store.EvalKey(run, EvalID(EpochFolder(r.epoch), r.stored, split), "result"))
+			if missing(err) {
+				continue // a split of size 0
+			}
+			if err != nil {
+				return e, err
+			}
+			res.System = r.name
+			e.Results = append(e.Results, res)
+		}
+	}
+	for k := range s.Epochs + 1 {
+		name := TrainedName(s.Agents)
+		if k == 0 {
+			name = BaseName(s.Agents)
+		}
+		v, err := c.val(ctx, run, k, name)
+		if missing(err) {
+			continue // not an epoch of evaluation.every
+		}
+		if err != nil {
+			return e, err
+		}
+		e.Curve = append(e.Curve, record.EvalPoint{At: k, Rate: v.Rate})
+	}
+	return e, nil
+}
