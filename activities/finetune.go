@@ -107,7 +107,7 @@ func helpful(env envadapters.Environment) []domain.Action {
 	if j, ok := env.(envadapters.Judge); ok {
 		return j.Right()
 	}
-	if a, ok := env.(envadapters.Expert).Expert(); ok {
+	if a, ok := env.(envadapters.Expert).Advise(); ok {
 		return []domain.Action{a}
 	}
 	return nil

@@ -82,8 +82,8 @@ type Score struct {
 
 // Expert is an optional capability: it knows an action that helps, for demonstrations.
 type Expert interface {
-	// Expert gives an action that helps at the current state; ok is false where it knows none. Called after Reset or Step.
-	Expert() (a domain.Action, ok bool)
+	// Advise gives an action that helps at the current state; ok is false where it knows none. Called after Reset or Step.
+	Advise() (a domain.Action, ok bool)
 }
 
 // Judge is an optional capability: it knows the solution. Labels made with it are called "oracle (privileged)".

@@ -15,6 +15,7 @@ import (
 	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/internal/fault"
 	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/testrun"
 	"github.com/collabui/collabui/internal/verify"
@@ -154,6 +155,23 @@ func attempts(t *testing.T, r *testrun.Run, slot int) []record.Episode {
 	}
 }
 
+// planned is the task of a slot of epoch 1, as every run of the specification draws it.
+func planned(t *testing.T, s spec.Spec, slot int) domain.Task {
+	t.Helper()
+	r := testrun.New(t, s)
+	if _, _, err := store.RecordOnce(t.Context(), r.Bucket, store.BaseKey(s.Name), func() (record.Base, error) { return record.Base{}, nil }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&activities.Control{Deps: r.Deps}).PlanEpoch(t.Context(), activities.EpochID{Run: s.Name, Epoch: 1}); err != nil {
+		t.Fatal(err)
+	}
+	slots, _, err := store.Read[record.Slots](t.Context(), r.Bucket, store.SlotsKey(s.Name, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slots.Slots[slot-1].Task
+}
+
 // forgetful is a suite whose environments cannot be brought back to where they were.
 type forgetful struct{ *scripted.Suite }
 
@@ -170,15 +188,7 @@ func (f forgetful) Open(ctx context.Context) (envadapters.Environment, error) {
 
 func TestAnAttemptThatCannotBeResumedIsVoidAndTheNextBeginsAnew(t *testing.T) {
 	s := testrun.Tiny()
-	plan := testrun.New(t, s) // draws the same slots
-	if _, err := plan.Play(t, nil); err != nil {
-		t.Fatal(err)
-	}
-	slots, _, err := store.Read[record.Slots](t.Context(), plan.Bucket, store.SlotsKey("small", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	task := slots.Slots[3].Task
+	task := planned(t, s, 4)
 	breaks := scripted.Fault{Template: task.Template, Seed: task.Seed, Step: 2, Kind: "void", Times: 1}
 	diverges := scripted.Fault{Template: task.Template, Seed: task.Seed, Step: 1, Kind: "diverge", Times: 1}
 	for name, x := range map[string]struct {
@@ -212,6 +222,36 @@ func TestAnAttemptThatCannotBeResumedIsVoidAndTheNextBeginsAnew(t *testing.T) {
 	}
 }
 
+// taught is a suite whose environments know one action that helps, and no more.
+type taught struct{ *scripted.Suite }
+
+func (x taught) Open(ctx context.Context) (envadapters.Environment, error) {
+	e, err := x.Suite.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		envadapters.Environment
+		envadapters.Expert
+		envadapters.Replayable
+	}{e, e.(envadapters.Expert), e.(envadapters.Replayable)}, nil
+}
+
+func TestAnExpertWithoutAJudgeDemonstrates(t *testing.T) {
+	s := testrun.Tiny()
+	s.Credit = "outcome" // nobody knows what is right
+	r := testrun.New(t, s)
+	r.Deps.Suites["webtasks"] = taught{r.Suite}
+	if _, err := r.Play(t, nil); err != nil {
+		t.Fatal(err)
+	}
+	d, _, err := store.Read[record.Demonstration](t.Context(), r.Bucket, store.FineTuneKey(s.Name, "demonstrations", 0))
+	if err != nil || len(d.Pairs) != 4 {
+		t.Errorf("%d steps were demonstrated: %v", len(d.Pairs), err)
+	}
+	clean(t, r)
+}
+
 // done is an update callback that fails the test when the update is refused.
 func done(t *testing.T) *testsuite.TestUpdateCallback {
 	return &testsuite.TestUpdateCallback{OnAccept: func() {}, OnReject: func(err error) { t.Error("update refused: ", err) }, OnComplete: func(any, error) {}}
@@ -221,15 +261,7 @@ func TestVoidAttemptsAreKeptAndReplacementsCount(t *testing.T) {
 	s := testrun.Small()
 	s.Epochs = 1
 	r := testrun.New(t, s)
-	plan := testrun.New(t, s) // draws the same slots
-	if _, err := plan.Play(t, nil); err != nil {
-		t.Fatal(err)
-	}
-	slots, _, err := store.Read[record.Slots](t.Context(), plan.Bucket, store.SlotsKey("small", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	bad := slots.Slots[3].Task
+	bad := planned(t, s, 4)
 	r.Suite.Break(scripted.Fault{Template: bad.Template, Seed: bad.Seed, Step: 0, Kind: "invalid", Times: 1 << 30})
 	if _, err := r.Play(t, nil); err != nil {
 		t.Fatal(err)

@@ -208,8 +208,8 @@ func (e *environment) Score(context.Context) (envadapters.Score, error) {
 	return envadapters.Score{Success: e.at == len(e.want), Raw: float64(e.at) / float64(len(e.want))}, nil
 }
 
-// Expert taps the next button.
-func (e *environment) Expert() (domain.Action, bool) {
+// Advise taps the next button.
+func (e *environment) Advise() (domain.Action, bool) {
 	if e.at == len(e.want) {
 		return domain.Action{}, false
 	}

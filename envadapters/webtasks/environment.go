@@ -207,8 +207,8 @@ func (e *environment) Score(context.Context) (envadapters.Score, error) {
 	return envadapters.Score{Success: e.success(), Raw: raw}, nil
 }
 
-// Expert gives the first of Right.
-func (e *environment) Expert() (domain.Action, bool) {
+// Advise gives the first of Right.
+func (e *environment) Advise() (domain.Action, bool) {
 	if len(e.page.Right) == 0 {
 		return domain.Action{}, false
 	}

@@ -102,6 +102,9 @@ func play(t *testing.T, e *environment, task domain.Task) ([]string, bool) {
 		if len(right) == 0 {
 			t.Fatalf("%s %s %d, step %d: the judge knows no right action: %s", task.Template, task.Split, task.Seed, e.steps, b)
 		}
+		if a, ok := e.Advise(); !ok || !reflect.DeepEqual(a, right[0]) {
+			t.Fatalf("the expert does %+v, right is %+v", a, right)
+		}
 		if tr, err = e.Step(t.Context(), right[int(task.Seed)%len(right)]); err != nil {
 			t.Fatal(err)
 		}

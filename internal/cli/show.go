@@ -36,6 +36,7 @@ type shown struct {
 	Curve       []record.EvalPoint `json:"curve"`
 	Results     []record.Result    `json:"results"`
 	Critic      string             `json:"critic"`
+	Spent       *activities.Spent  `json:"spent,omitempty"` // on chat endpoints
 	val         int                // episodes of an evaluation on val
 }
 
@@ -46,6 +47,13 @@ func (a *app) gather(ctx context.Context, b store.Bucket, e config.Endpoints, ru
 		return shown{}, fmt.Errorf("run %q: %w", run, err)
 	}
 	out := shown{Name: run, Status: "absent", Stage: "planned", Epochs: s.Epochs, Curve: []record.EvalPoint{}, Results: []record.Result{}, Critic: activities.CriticName(s), val: s.Evaluation.Val}
+	if len(s.Models) > 0 {
+		spent, err := activities.SpentBy(ctx, b, run)
+		if err != nil {
+			return out, err
+		}
+		out.Spent = &spent
+	}
 	base, _, err := store.Read[record.Base](ctx, b, store.BaseKey(run))
 	if err == nil {
 		out.Base, out.Stage = &base, "epoch"
@@ -137,6 +145,9 @@ func (s shown) text(w io.Writer) {
 	_, _ = fmt.Fprintf(w, "%s: %s, stage %s, epoch %d of %d\n", s.Name, s.Status, s.Stage, s.Epoch, s.Epochs)
 	if s.Reason != "" {
 		_, _ = fmt.Fprintf(w, "reason: %s\n", s.Reason)
+	}
+	if s.Spent != nil {
+		_, _ = fmt.Fprintf(w, "chat endpoints: %d recorded calls, %d tokens, cost %.4f\n", s.Spent.Calls, s.Spent.Tokens, s.Spent.Money)
 	}
 	if s.Base != nil {
 		last := s.Base.Curve[len(s.Base.Curve)-1]

@@ -78,12 +78,18 @@ func TestKill(t *testing.T) {
 		for _, name := range []string{"policy", "s3", "redis", "temporal", "worker"} {
 			before := m.count("episodes/")
 			m.kill(name, m.service(name).PID)
+			if name == "temporal" { // it takes a while to be back
+				m.eventually("services.json says why it is down", 20*time.Second, func() bool { return strings.Contains(m.service(name).Problem, "killed") })
+			}
 			m.eventually(name+" is back and episodes go on", 90*time.Second, func() bool {
 				s, err := m.show()
 				return m.service(name).Restarts > 0 && (m.count("episodes/") > before || err == nil && s.Status == "finished")
 			})
 		}
 		same(t, m.finish())
+		if p := m.service("temporal").Problem; p != "" {
+			t.Errorf("temporal runs, and is said to be down: %s", p)
+		}
 	})
 	t.Run("the supervisor, and then Temporal's data", func(t *testing.T) {
 		t.Parallel()
