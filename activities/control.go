@@ -34,6 +34,9 @@ type Plan struct {
 	TopP        float64
 	StopLow     float64
 	Shared      bool // parameters
+	Base        string
+	Stages      []spec.Stage // of stage 1's levels
+	Imported    [3]bool      // levels whose data are given
 }
 
 // PlanRun tells where to begin: a run whose Temporal data is lost goes on from its newest commit.
@@ -43,7 +46,14 @@ func (c *Control) PlanRun(ctx context.Context, run string) (Plan, error) {
 		return done(Plan{}, err)
 	}
 	p := Plan{Environment: s.Environment, Agents: s.Agents, Epochs: s.Epochs, Slots: s.Slots, EvalEvery: s.Evaluation.Every, MaxChunks: s.FineTune.MaxChunks,
-		Demos: s.FineTune.Demonstrations, Val: s.Evaluation.Val, FailedShare: s.FailedShare, TopP: s.Decoding.TopP, StopLow: s.FineTune.StopLow, Shared: s.Parameters == "shared"}
+		Demos: s.FineTune.Demonstrations, Val: s.Evaluation.Val, FailedShare: s.FailedShare, TopP: s.Decoding.TopP, StopLow: s.FineTune.StopLow, Shared: s.Parameters == "shared", Base: s.FineTune.Base}
+	if len(s.FineTune.Levels) > 0 || p.Base != "" {
+		p.Stages = s.FineTune.Stages()
+		p.MaxChunks = len(p.Stages)
+	}
+	for i := range p.Imported {
+		p.Imported[i] = s.FineTune.Data.Of(i+1) != ""
+	}
 	if p.HasBase, err = has(ctx, c.Bucket, store.BaseKey(run)); err != nil {
 		return done(p, err)
 	}

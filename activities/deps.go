@@ -31,7 +31,8 @@ type Deps struct {
 	Load     func(ctx context.Context, policy string) error // publishes a policy to the server
 	Suites   map[string]envadapters.Suite
 	Trainer  trainer.Trainer
-	Render   func(domain.Action) (string, error)    // the wording of demonstrations
+	Render   func(domain.Action) (string, error)    // the policy's own wording of an action; nil: it has none
+	Fits     func(prompt, answer string) bool       // whether the policy can say the answer; nil: anything
 	Emit     func(run string, event map[string]any) // live progress; may lose events
 	Threads  int                                    // of one update
 

@@ -137,7 +137,7 @@ func (r *Rollouts) evalEpisode(ctx context.Context, s spec.Spec, suite envadapte
 	conf := system.Config{Policies: policies, Topology: topos[out.Topology], Rounds: item.System.Rounds, Temperature: item.System.Temperature, TopP: item.System.TopP,
 		MaxTokens: s.Decoding.MaxTokens, VoteScope: s.VoteScope, ViewDropout: s.ViewDropout, Early: true}
 	err = inEnvironment(ctx, suite, func(env envadapters.Environment) (err error) {
-		out.Outcome, err = r.playEval(ctx, env, conf, task, domain.Seed(s.Evaluation.Seed, "calls", item.Split, i))
+		out.Outcome, err = r.playEval(ctx, s, env, conf, task, domain.Seed(s.Evaluation.Seed, "calls", item.Split, i))
 		return err
 	})
 	if err != nil && fault.KindOf(err) == fault.Void && ctx.Err() == nil && item.Split != domain.SplitVal && activity.GetInfo(ctx).Attempt >= MaxTries {
@@ -146,7 +146,7 @@ func (r *Rollouts) evalEpisode(ctx context.Context, s spec.Spec, suite envadapte
 	return out, err
 }
 
-func (r *Rollouts) playEval(ctx context.Context, env envadapters.Environment, conf system.Config, task domain.Task, seed uint64) (domain.Outcome, error) {
+func (r *Rollouts) playEval(ctx context.Context, s spec.Spec, env envadapters.Environment, conf system.Config, task domain.Task, seed uint64) (domain.Outcome, error) {
 	var out domain.Outcome
 	tr, err := env.Reset(ctx, task)
 	if err != nil {
@@ -163,7 +163,12 @@ func (r *Rollouts) playEval(ctx context.Context, env envadapters.Environment, co
 			return out, err
 		}
 		invalid := NothingDone(d, tr.Invalid)
-		history = append(history, system.Summarise(n, d.Executed, before, invalid))
+		tr.Invalid = invalid
+		line, err := r.summarise(ctx, s, seed, n, goal, d.Executed, before, tr)
+		if err != nil {
+			return out, err
+		}
+		history = append(history, line)
 		out.Steps = n
 		if invalid != "" {
 			out.Invalid++

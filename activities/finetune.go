@@ -2,8 +2,9 @@ package activities
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/collabui/collabui/domain"
@@ -13,6 +14,7 @@ import (
 	"github.com/collabui/collabui/internal/record"
 	"github.com/collabui/collabui/internal/spec"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/synth"
 	"github.com/collabui/collabui/internal/system"
 	"github.com/collabui/collabui/trainer"
 )
@@ -32,11 +34,7 @@ type Batch struct {
 func (r *Rollouts) Demonstrate(ctx context.Context, b Batch) (int, error) {
 	say, stop := heartbeat(ctx)
 	defer stop()
-	s, err := r.spec(ctx, b.Run)
-	if err != nil {
-		return done(0, err)
-	}
-	suite, err := r.suite(s.Environment)
+	s, suite, err := r.where(ctx, b.Run)
 	if err != nil {
 		return done(0, err)
 	}
@@ -62,36 +60,88 @@ func (r *Rollouts) Demonstrate(ctx context.Context, b Batch) (int, error) {
 	return done(n, nil)
 }
 
-func (r *Rollouts) demonstrate(ctx context.Context, s spec.Spec, env envadapters.Environment, slot domain.Slot) ([]domain.Pair, error) {
-	if !demonstrates(env) {
-		return nil, fault.New(fault.Invalid, "environment %q has neither an expert nor a judge", s.Environment)
-	}
-	rng := domain.Rand(slot.Seed, "demonstration")
-	tr, err := env.Reset(ctx, slot.Task)
+// where gives a run's specification and its suite.
+func (r *Rollouts) where(ctx context.Context, run string) (spec.Spec, envadapters.Suite, error) {
+	s, err := r.spec(ctx, run)
 	if err != nil {
-		return nil, err
+		return s, nil, err
 	}
-	goal, history, out := tr.Goal, []string(nil), []domain.Pair(nil)
-	for n := 1; ; n++ {
+	suite, err := r.suite(s.Environment)
+	return s, suite, err
+}
+
+// policy is what stage 1's data are made for.
+func (d *Deps) policy(s spec.Spec) synth.Policy {
+	return synth.Policy{Render: d.Render, Fits: d.Fits, Share: s.FineTune.MessageShare, Agents: s.Agents}
+}
+
+func (r *Rollouts) demonstrate(ctx context.Context, s spec.Spec, env envadapters.Environment, slot domain.Slot) ([]domain.Pair, error) {
+	rng, pol := domain.Rand(slot.Seed, "demonstration"), r.policy(s)
+	var out []domain.Pair
+	_, err := r.play(ctx, s, env, slot, func(_ context.Context, v system.View, n int) (string, *domain.Action, error) {
 		right := helpful(env)
 		if len(right) == 0 {
-			return out, nil
+			return "", nil, errEnough
 		}
 		a := right[rng.IntN(len(right))]
 		text, err := r.Render(a)
 		if err != nil {
-			return nil, fault.As(fault.Invalid, err)
+			return "", nil, fault.As(fault.Invalid, err)
 		}
-		own, peers := r.messages(s, rng, text, tr.Observation)
-		v := system.View{Goal: goal, History: history, Observation: tr.Observation}
+		own, peers := pol.Messages(rng, text, v.Observation)
 		out = append(out, domain.Pair{Slot: slot.Number, Step: n, Template: slot.Task.Template, Prompt: system.Prompt(v, own, peers), Chosen: text, Weight: 1, Source: "expert"})
+		return text, &a, nil
+	})
+	return out, err
+}
+
+// errEnough ends an episode of stage 1: the expert knows no further.
+var errEnough = errors.New("the expert knows no action")
+
+// play is an episode of stage 1: agent says what is done at each step, and its response. An action of nil did not parse.
+func (r *Rollouts) play(ctx context.Context, s spec.Spec, env envadapters.Environment, slot domain.Slot, agent func(ctx context.Context, v system.View, n int) (string, *domain.Action, error)) (record.Trajectory, error) {
+	out := record.Trajectory{Slot: slot}
+	tr, err := env.Reset(ctx, slot.Task)
+	if err != nil {
+		return out, err
+	}
+	out.Goal = tr.Goal
+	var history []string
+	for n := 1; ; n++ {
 		before := tr.Observation
-		if tr, err = env.Step(ctx, a); err != nil {
-			return nil, err
-		}
-		history = append(history, system.Summarise(n, a, before, tr.Invalid))
-		if tr.Terminated || tr.Truncated {
+		sc := synth.Screen{Step: n, History: slices.Clone(history), Observation: before}
+		if sc.Text, sc.Action, err = agent(ctx, system.View{Goal: out.Goal, History: history, Observation: before}, n); errors.Is(err, errEnough) {
 			return out, nil
+		} else if err != nil {
+			return out, err
+		}
+		if j, ok := env.(envadapters.Judge); ok {
+			sc.Right = j.Right()
+		}
+		if sc.Image, err = r.screenshot(ctx, s, env); err != nil {
+			return out, err
+		}
+		a := domain.Action{Type: domain.ActionNone}
+		if sc.Action != nil {
+			a = *sc.Action
+		}
+		if tr, err = env.Step(ctx, a); err != nil {
+			return out, err
+		}
+		if len(tr.Observation.Elements) > 0 {
+			after := tr.Observation
+			sc.After = &after
+		}
+		out.Screens = append(out.Screens, sc)
+		line, err := r.summarise(ctx, s, slot.Seed, n, out.Goal, a, before, tr)
+		if err != nil {
+			return out, err
+		}
+		history = append(history, line)
+		if tr.Terminated || tr.Truncated {
+			score, err := env.Score(ctx)
+			out.Success = score.Success
+			return out, err
 		}
 	}
 }
@@ -107,49 +157,12 @@ func helpful(env envadapters.Environment) []domain.Action {
 	if j, ok := env.(envadapters.Judge); ok {
 		return j.Right()
 	}
-	if a, ok := env.(envadapters.Expert).Advise(); ok {
-		return []domain.Action{a}
+	if e, ok := env.(envadapters.Expert); ok {
+		if a, ok := e.Advise(); ok {
+			return []domain.Action{a}
+		}
 	}
 	return nil
-}
-
-// messages makes up own and peers' words for a share of prompts; half of them are wrong.
-func (r *Rollouts) messages(s spec.Spec, rng *rand.Rand, right string, o domain.Observation) (own string, peers []system.Message) {
-	if rng.Float64() >= s.FineTune.MessageShare {
-		return "", nil
-	}
-	word := func() string {
-		if rng.Float64() < 0.5 {
-			return right
-		}
-		return r.wrong(rng, o)
-	}
-	if rng.Float64() < 0.6 {
-		own = word()
-	}
-	for p := range rng.IntN(s.Agents) {
-		peers = append(peers, system.Message{Agent: p, Text: word()})
-	}
-	return own, peers
-}
-
-// wrong is a random answer; now and then it is right by chance, as a peer's may be.
-func (r *Rollouts) wrong(rng *rand.Rand, o domain.Observation) string {
-	var shown []int
-	for _, e := range o.Elements {
-		if e.Shown() {
-			shown = append(shown, e.Index)
-		}
-	}
-	a := domain.Action{Type: domain.ActionStatus, GoalStatus: domain.StatusComplete}
-	if len(shown) > 0 && rng.Float64() < 0.8 {
-		a = domain.Action{Type: domain.ActionClick}.At(shown[rng.IntN(len(shown))])
-	}
-	text, err := r.Render(a)
-	if err != nil {
-		return ""
-	}
-	return text
 }
 
 // ChunkID names a piece of stage 1, from 1.
@@ -158,7 +171,8 @@ type ChunkID struct {
 	Chunk int
 }
 
-// TrainChunk continues stage 1 by one chunk of optimiser steps. The chunks are stations of one job, each resumed from the one before.
+// TrainChunk continues stage 1: by one chunk of optimiser steps on demonstrations, where chunks are stations of one job, each resumed from the one before; or by one
+// stage of the levels, a job of its own that starts from the policy of the stage before.
 func (g *GPU) TrainChunk(ctx context.Context, id ChunkID) (record.Chunk, error) {
 	say, stop := heartbeat(ctx)
 	defer stop()
@@ -167,27 +181,109 @@ func (g *GPU) TrainChunk(ctx context.Context, id ChunkID) (record.Chunk, error) 
 		if err != nil {
 			return record.Chunk{}, err
 		}
-		demos := make([][]domain.Pair, s.FineTune.Demonstrations)
-		if err := parallel(ctx, len(demos), 8, func(ctx context.Context, i int) error {
-			d, _, err := store.Read[record.Demonstration](ctx, g.Bucket, store.FineTuneKey(id.Run, "demonstrations", i))
-			demos[i] = d.Pairs
-			return err
-		}); err != nil {
-			return record.Chunk{}, err
+		out := record.Chunk{Number: id.Chunk}
+		var job trainer.Job
+		if stages := s.FineTune.Stages(); len(s.FineTune.Levels) > 0 {
+			job, err = g.stage(ctx, s, id, stages[id.Chunk-1], &out)
+		} else {
+			job, err = g.demonstrations(ctx, s, id)
 		}
-		pairs := slices.Concat(demos...)
-		credit.BalanceActions(pairs)
-		steps := id.Chunk * s.FineTune.ChunkSteps
-		job := trainer.Job{ID: store.RunPrefix(id.Run) + "finetune/job", Objective: trainer.SFT, Pairs: pairs, Params: s.FineTune.Train, Seed: domain.Seed(s.Seed, "finetune"),
-			Workers: g.Threads, Until: steps, Every: s.FineTune.ChunkSteps}
+		if err != nil {
+			return out, err
+		}
+		job.Workers = g.Threads
 		got, err := g.Trainer.Train(ctx, job, func(p trainer.Point) { say(fmt.Sprintf("step %d, loss %.3f", p.Step, p.Loss)) })
+		if err != nil {
+			return out, err
+		}
+		if got.Diverged != "" {
+			return out, fault.New(fault.Fatal, "stage 1 diverged: %s", got.Diverged)
+		}
+		out.Steps, out.Skipped = out.Steps+got.Steps, got.Skipped
+		out.Policy, out.Loss = record.Policy{Digest: got.Digest, Tensor: got.TensorDigest}, got.Curve[len(got.Curve)-1].Loss
+		return out, nil
+	})
+	if err == nil {
+		err = g.Load(ctx, c.Policy.Digest)
+	}
+	return done(c, err)
+}
+
+// demonstrations is the job of the chunks.
+func (g *GPU) demonstrations(ctx context.Context, s spec.Spec, id ChunkID) (trainer.Job, error) {
+	demos := make([][]domain.Pair, s.FineTune.Demonstrations)
+	if err := parallel(ctx, len(demos), 8, func(ctx context.Context, i int) error {
+		d, _, err := store.Read[record.Demonstration](ctx, g.Bucket, store.FineTuneKey(id.Run, "demonstrations", i))
+		demos[i] = d.Pairs
+		return err
+	}); err != nil {
+		return trainer.Job{}, err
+	}
+	pairs := slices.Concat(demos...)
+	credit.BalanceActions(pairs)
+	return trainer.Job{ID: store.RunPrefix(id.Run) + "finetune/job", Objective: trainer.SFT, Pairs: pairs, Params: s.FineTune.Train, Seed: domain.Seed(s.Seed, "finetune"),
+		Until: id.Chunk * s.FineTune.ChunkSteps, Every: s.FineTune.ChunkSteps}, nil
+}
+
+// stage is the job of one stage of the levels.
+func (g *GPU) stage(ctx context.Context, s spec.Spec, id ChunkID, st spec.Stage, out *record.Chunk) (trainer.Job, error) {
+	start, before, err := g.before(ctx, s, id)
+	if err != nil {
+		return trainer.Job{}, err
+	}
+	set, ref, err := store.Read[record.LevelSet](ctx, g.Bucket, store.FineTuneKey(id.Run, "levels", st.Level))
+	if err != nil {
+		return trainer.Job{}, err
+	}
+	pairs, err := readPairs(ctx, g.Bucket, set.Body)
+	if err != nil {
+		return trainer.Job{}, err
+	}
+	out.Stage, out.Level, out.Steps = st.Name(), &ref, before
+	job := trainer.Job{ID: fmt.Sprintf("%sfinetune/stage-%d", store.RunPrefix(id.Run), id.Chunk), Start: start, Objective: trainer.SFT, Params: s.FineTune.Train, Seed: domain.Seed(s.Seed, "finetune", id.Chunk), Steps: st.Steps}
+	if st.Preference {
+		job.Objective, job.Reference, job.Params = trainer.DPO, start, s.FineTune.Preference
+		pairs = slices.DeleteFunc(pairs, func(p domain.Pair) bool { return p.Rejected == "" })
+		credit.Balance(pairs)
+	} else {
+		credit.BalanceActions(pairs)
+	}
+	if len(pairs) == 0 {
+		return job, fault.New(fault.Invalid, "stage 1, %s: the data set of level %d holds nothing to train on; its card says why: `collabui data %s`", st.Name(), st.Level, id.Run)
+	}
+	job.Pairs = pairs
+	return job, nil
+}
+
+// before gives the policy that a stage starts from, and the optimiser steps made before it; "" is a new policy.
+func (d *Deps) before(ctx context.Context, s spec.Spec, id ChunkID) (policy string, steps int, err error) {
+	if id.Chunk == 1 {
+		return s.FineTune.Base, 0, nil
+	}
+	c, _, err := store.Read[record.Chunk](ctx, d.Bucket, store.FineTuneKey(id.Run, "chunks", id.Chunk-1))
+	return c.Policy.Digest, c.Steps, err
+}
+
+func readPairs(ctx context.Context, b store.Bucket, body store.Ref) ([]domain.Pair, error) {
+	raw, err := store.GetBlob(ctx, b, body.SHA256)
+	if err != nil {
+		return nil, err
+	}
+	var out []domain.Pair
+	return out, fault.As(fault.Corrupt, json.Unmarshal(raw, &out))
+}
+
+// Adopt takes the policy that the specification gives, as chunk 0.
+func (g *GPU) Adopt(ctx context.Context, run string) (record.Chunk, error) {
+	_, stop := heartbeat(ctx)
+	defer stop()
+	c, _, err := store.RecordOnce(ctx, g.Bucket, store.FineTuneKey(run, "chunks", 0), func() (record.Chunk, error) {
+		s, err := g.spec(ctx, run)
 		if err != nil {
 			return record.Chunk{}, err
 		}
-		if got.Diverged != "" {
-			return record.Chunk{}, fault.New(fault.Fatal, "stage 1 diverged: %s", got.Diverged)
-		}
-		return record.Chunk{Number: id.Chunk, Steps: got.Steps, Policy: record.Policy{Digest: got.Digest, Tensor: got.TensorDigest}, Loss: got.Curve[len(got.Curve)-1].Loss}, nil
+		p, err := g.Trainer.Adopt(ctx, s.FineTune.Base)
+		return record.Chunk{Stage: "given", Policy: record.Policy{Digest: p.Digest, Tensor: p.TensorDigest}}, err
 	})
 	if err == nil {
 		err = g.Load(ctx, c.Policy.Digest)

@@ -84,6 +84,8 @@ func CriticName(s spec.Spec) string {
 	switch {
 	case s.Credit == "outcome":
 		return CriticOutcome
+	case s.Critic.Model == spec.RoleOracle && s.Critic.Error > 0:
+		return fmt.Sprintf("%s, %.0f %% of its labels turned round", CriticOracle, 100*s.Critic.Error)
 	case s.Critic.Model == spec.RoleOracle:
 		return CriticOracle
 	}
@@ -98,7 +100,12 @@ func (m *Models) critic(s spec.Spec, ep record.Episode, c *record.Credits) (func
 			return credit.Outcome(st, ep.Outcome.Success), nil
 		}, nil
 	case s.Critic.Model == spec.RoleOracle:
-		return func(_ context.Context, st domain.Step) (domain.Credit, error) { return credit.Oracle(st), nil }, nil
+		flips := credit.Flips{Share: s.Critic.Error, Seed: ep.Slot.Seed}
+		return func(_ context.Context, st domain.Step) (domain.Credit, error) {
+			l := credit.Oracle(st)
+			flips.Apply(st.Number, st.Decision.Cells, l.Labels)
+			return l, nil
+		}, nil
 	}
 	judge, err := m.judge(s)
 	if err != nil {
@@ -145,7 +152,12 @@ func (m *Models) judge(s spec.Spec) (credit.Critic, error) {
 // grade labels the adversary's candidates by the run's critic; what a model says of them is kept in out.
 func (m *Models) grade(s spec.Spec, ep record.Episode, out *record.Pairs) (credit.Grade, error) {
 	if s.Critic.Model == spec.RoleOracle || s.Credit == "outcome" {
-		return credit.OracleGrade, nil
+		flips := credit.Flips{Share: s.Critic.Error, Seed: ep.Slot.Seed}
+		return func(ctx context.Context, st domain.Step, labels []domain.Label, cands []domain.Cell) ([]domain.Label, error) {
+			l, err := credit.OracleGrade(ctx, st, labels, cands)
+			flips.Apply(st.Number, cands, l)
+			return l, err
+		}, nil
 	}
 	judge, err := m.judge(s)
 	return func(ctx context.Context, st domain.Step, labels []domain.Label, cands []domain.Cell) ([]domain.Label, error) {
@@ -228,8 +240,12 @@ func (m *Models) pair(ctx context.Context, id SlotID) (record.Pairs, error) {
 	return out, nil
 }
 
-// adversary gives what plays the adversary: the agent's own policy at high temperature, or a chat model. It fills the call.
-func (m *Models) adversary(s spec.Spec, sys record.System) (func(ctx context.Context, st domain.Step, cell domain.Cell, n int, call *record.Call) error, error) {
+// proposal fills a call of the adversary.
+type proposal func(ctx context.Context, st domain.Step, cell domain.Cell, n int, call *record.Call) error
+
+// adversary gives what plays the adversary: the agent's own policy at high temperature, or a chat model, whose actions come in the wording of the policy where that has
+// one of its own.
+func (m *Models) adversary(s spec.Spec, sys record.System) (proposal, error) {
 	if s.Adversary.Model == spec.RolePolicy {
 		return func(ctx context.Context, _ domain.Step, cell domain.Cell, n int, call *record.Call) error {
 			call.Model = sys.Policies[cell.Agent].Digest
@@ -248,6 +264,11 @@ func (m *Models) adversary(s spec.Spec, sys record.System) (func(ctx context.Con
 	return func(ctx context.Context, st domain.Step, cell domain.Cell, n int, call *record.Call) (err error) {
 		call.Model = s.Models[s.Adversary.Model].Model
 		call.Texts, call.Usage, err = a.Propose(ctx, st, cell, n, call.Seed)
+		for i, t := range call.Texts {
+			if act, err := system.ParseAnswer(t); err == nil && m.Render != nil {
+				call.Texts[i] = m.policy(s).Word(act)
+			}
+		}
 		return err
 	}, err
 }

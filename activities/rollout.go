@@ -205,7 +205,12 @@ func (a *attempt) once(ctx context.Context, env envadapters.Environment) (record
 			return e, err
 		}
 		invalid := NothingDone(step.Decision, tr.Invalid)
-		history = append(history, system.Summarise(n, step.Decision.Executed, before, invalid))
+		tr.Invalid = invalid
+		line, err := a.summarise(ctx, a.spec, a.slot.Seed, n, e.Goal, step.Decision.Executed, before, tr)
+		if err != nil {
+			return e, err
+		}
+		history = append(history, line)
 		if invalid != "" {
 			e.Outcome.Invalid++
 		}

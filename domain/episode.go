@@ -67,4 +67,5 @@ type Pair struct {
 	RejectedCanonical string  `json:"rejected_canonical"`
 	Source            string  `json:"source"`
 	Weight            float64 `json:"weight"`
+	Image             string  `json:"image,omitempty"` // digest of the screenshot, where one belongs to the prompt
 }

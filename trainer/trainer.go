@@ -23,6 +23,7 @@ type Job struct {
 	Params    Params
 	Seed      uint64
 	Workers   int // threads; never changes the result
+	Steps     int // optimiser steps in all, instead of those of Params.Passes; 0: as many as the passes have
 	Until     int // stop behind this optimiser step and give the policy reached; 0 means all passes
 	Every     int // optimiser steps between checkpoints; 0 means the trainer's default
 }
@@ -65,6 +66,8 @@ type Policy struct {
 // honour a job (an unknown objective, a reference it does not have) refuses it with an invalid fault.
 type Trainer interface {
 	Train(ctx context.Context, j Job, p Progress) (Policy, error)
+	// Adopt reads a policy that stands in the store under a digest, and gives its digests; what is no policy of this trainer is an invalid fault.
+	Adopt(ctx context.Context, digest string) (Policy, error)
 }
 
 // Probe compares a policy with its parent on prompts of its own data set.

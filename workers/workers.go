@@ -144,7 +144,7 @@ func dependencies(o Options) (*activities.Deps, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	d := &activities.Deps{Bucket: bucket, Chat: chat, Load: chat.Load, Suites: map[string]envadapters.Suite{web.Name(): web}, Render: tinylm.Render, Emit: stream.Emit, Threads: 2, Endpoint: endpoints(), Limits: limiter,
+	d := &activities.Deps{Bucket: bucket, Chat: chat, Load: chat.Load, Suites: map[string]envadapters.Suite{web.Name(): web}, Render: tinylm.Render, Fits: tinylm.Fits, Emit: stream.Emit, Threads: 2, Endpoint: endpoints(), Limits: limiter,
 		Trainer: &tiny.Trainer{Bucket: bucket, CheckpointKey: checkpointKey}}
 	return d, func() { _ = web.Close() }, nil
 }

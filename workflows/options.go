@@ -29,7 +29,7 @@ var (
 )
 
 // All are the workflows that a control worker runs.
-var All = []any{Run, Epoch, Shard, Episode, FineTune, Evaluation, Reproduction}
+var All = []any{Run, Epoch, Shard, Episode, FineTune, Synthesis, Evaluation, Reproduction}
 
 // on gives the activity context of a queue. Every activity heartbeats or is short.
 func on(ctx workflow.Context, queue, summary string) workflow.Context {

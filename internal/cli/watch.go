@@ -166,8 +166,9 @@ func (v *viewer) progress(ctx context.Context, t client.Client, where, id string
 		return
 	}
 	var deeper workflows.Progress
+	of := ""
 	if p.Child != "" && query(ctx, t, p.Child, workflows.QueryProgress, &deeper) {
-		p = deeper
+		p, of = deeper, p.Phase
 	}
 	if phase := where + p.Phase + fmt.Sprint(p.Steps); phase != v.phase || v.began.IsZero() {
 		v.phase, v.began, v.from = phase, time.Now(), p.Done
@@ -185,8 +186,8 @@ func (v *viewer) progress(ctx context.Context, t client.Client, where, id string
 		v.bar("%s %s %d/%d episodes, %.1f %% right so far, %d pairs%s", where, blocks(p.Done, p.Slots), p.Done, p.Slots, rate, p.Pairs, v.eta(p.Done, p.Slots))
 	case "updates":
 		v.bar("%s %s %d/%d updates", where, blocks(p.Updates, p.Agents), p.Updates, p.Agents)
-	case "demonstrations":
-		v.bar("%s %s %d/%d demonstrations%s", where, blocks(p.Done, p.Slots), p.Done, p.Slots, v.eta(p.Done, p.Slots))
+	case "demonstrations", "exploration", "synthesis":
+		v.bar("%s %s %s %d/%d %s%s", where, of, blocks(p.Done, p.Slots), p.Done, p.Slots, map[string]string{"demonstrations": "demonstrations", "exploration": "tasks explored", "synthesis": "trajectories written about"}[p.Phase], v.eta(p.Done, p.Slots))
 	case "evaluation":
 		what := "evaluation"
 		if strings.HasPrefix(where, what) {
@@ -271,6 +272,7 @@ func (v *viewer) event(raw json.RawMessage) {
 	var e struct {
 		Event, System, Split, StoppedBy, Text string
 		Epoch, Agent, Pairs, Episodes         int
+		Level, Rows, Dropped                  int
 		Rollouts, Val, Rate                   float64
 	}
 	if json.Unmarshal(raw, &e) != nil || v.seen[string(raw)] {
@@ -278,6 +280,8 @@ func (v *viewer) event(raw json.RawMessage) {
 	}
 	v.seen[string(raw)] = true // a milestone is told again when its activity runs again
 	switch e.Event {
+	case "data":
+		v.say("  data of level %d: %d rows kept, %d dropped", e.Level, e.Rows, e.Dropped)
 	case "base":
 		v.say("stage 1 is over: the base policy stands")
 	case "epoch":

@@ -74,14 +74,9 @@ type view struct {
 }
 
 func seen(s domain.Step) view {
-	v := view{Goal: system.Line(s.Goal, maxGoal)}
+	v := view{Goal: system.Line(s.Goal, maxGoal), Screen: system.Lines(s.Observation)}
 	for _, h := range s.History {
 		v.History = append(v.History, system.Line(h, maxLine))
-	}
-	for _, e := range s.Observation.Elements {
-		if e.Shown() {
-			v.Screen = append(v.Screen, system.ElementLine(e))
-		}
 	}
 	return v
 }

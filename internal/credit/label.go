@@ -25,6 +25,22 @@ func Oracle(s domain.Step) domain.Credit {
 	return c
 }
 
+// Flips makes a critic err: a label of 1 or 0 is turned round with probability Share, drawn from the step and the canonical action, so that equal actions stay
+// equal. At 0.5 the labels say nothing. An experiment of ours: what does the loop gain from a critic of this quality?
+type Flips struct {
+	Share float64 // 0 to 0.5
+	Seed  uint64  // of the episode
+}
+
+// Apply turns labels of cells that parse.
+func (f Flips) Apply(step int, cells []domain.Cell, labels []domain.Label) {
+	for i, c := range cells {
+		if c.Action != nil && labels[i] != domain.Uncertain && domain.Rand(f.Seed, "critic error", step, c.Canonical).Float64() < f.Share {
+			labels[i] = 1 - labels[i]
+		}
+	}
+}
+
 // Outcome is the ablation "w/o credit re-assignment": cells equal to the executed action of a successful episode are 1, of a failed one 0, others ∅.
 func Outcome(s domain.Step, success bool) domain.Credit {
 	c := domain.Credit{Step: s.Number, Labels: make([]domain.Label, len(s.Decision.Cells))}

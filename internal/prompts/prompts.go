@@ -19,12 +19,15 @@ var files embed.FS
 
 // Roles that have a template.
 const (
-	Critic    = "critic"
-	Adversary = "adversary"
+	Critic       = "critic"
+	Adversary    = "adversary"
+	Questions    = "questions"    // author of level 1
+	Instructions = "instructions" // author of level 2
+	Summariser   = "summariser"
 )
 
 // Roles lists them.
-var Roles = []string{Critic, Adversary}
+var Roles = []string{Critic, Adversary, Questions, Instructions, Summariser}
 
 // Prompt is a parsed template.
 type Prompt struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/collabui/collabui/internal/credit"
 	"github.com/collabui/collabui/internal/spec"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/synth"
 	"github.com/collabui/collabui/trainer"
 )
 
@@ -36,12 +37,36 @@ func (s System) Digests() []string {
 	return out
 }
 
-// Chunk is one piece of stage 1: so many optimiser steps in all, then one agent's success on val.
+// Chunk is one piece of stage 1: of demonstrations so many optimiser steps in all, of levels one stage. Number 0 is a policy that was given.
 type Chunk struct {
-	Number int     `json:"number"`
-	Steps  int     `json:"steps"`
-	Policy Policy  `json:"policy"`
-	Loss   float64 `json:"loss"`
+	Number  int        `json:"number"`
+	Stage   string     `json:"stage,omitempty"` // of levels
+	Steps   int        `json:"steps"`           // optimiser steps of all chunks so far
+	Policy  Policy     `json:"policy"`
+	Loss    float64    `json:"loss"`
+	Skipped int        `json:"skipped,omitempty"` // rows that the trainer cannot express
+	Level   *store.Ref `json:"level,omitempty"`   // the data set
+}
+
+// Trajectory is one training task as the UI agent of stage 1 played it.
+type Trajectory struct {
+	Slot    domain.Slot    `json:"slot"`
+	Goal    string         `json:"goal"`
+	Screens []synth.Screen `json:"screens"`
+	Success bool           `json:"success"`
+}
+
+// LevelPlan says which screens a level is made of: trajectory and place in it, in that order; and what became of the others.
+type LevelPlan struct {
+	Level  int          `json:"level"`
+	Picks  [][2]int     `json:"picks"`
+	Counts synth.Counts `json:"counts"` // screens only
+}
+
+// LevelSet is the data set of a level.
+type LevelSet struct {
+	Body store.Ref  `json:"body"` // JSON list of pairs, a blob
+	Card synth.Card `json:"card"`
 }
 
 // Demonstration is one training task as the expert played it.

@@ -108,4 +108,7 @@ func (s Spec) checkModels(must func(ok bool, field, expected string, args ...any
 	}
 	role("critic.model", s.Critic.Model, RoleOracle)
 	role("adversary.model", s.Adversary.Model, RolePolicy)
+	role("synthesis.agent", s.Synthesis.Agent, RoleExpert)
+	role("synthesis.author", s.Synthesis.Author, RoleTemplate)
+	role("summariser.model", s.Summariser.Model, RoleTemplate)
 }

@@ -2,6 +2,7 @@
 package spec
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -33,10 +34,12 @@ type Spec struct {
 	Prompts     map[string]string `json:"prompts,omitempty" yaml:"prompts"` // by role: a file with a template of its own; stored as its text
 	Critic      Critic            `json:"critic" yaml:"critic"`
 	Adversary   Adversary         `json:"adversary" yaml:"adversary"`
+	Summariser  Summariser        `json:"summariser" yaml:"summariser"`
 	Pairs       Pairs             `json:"pairs" yaml:"pairs"`
 	Reference   string            `json:"reference" yaml:"reference"` // base | epoch_start
 	Train       Train             `json:"train" yaml:"train"`
 	FineTune    FineTune          `json:"finetune" yaml:"finetune"`
+	Synthesis   Synthesis         `json:"synthesis" yaml:"synthesis"`
 	Gates       Gates             `json:"gates" yaml:"gates"`
 	Evaluation  Evaluation        `json:"evaluation" yaml:"evaluation"`
 	FailedShare float64           `json:"failed_share" yaml:"failed_share"` // share of failed slots at which an epoch stops
@@ -44,16 +47,18 @@ type Spec struct {
 
 // Decoding of the agents. Temperatures are dealt to the agents by a seeded permutation.
 type Decoding struct {
-	Temperatures []float64 `json:"temperatures" yaml:"temperatures"`
-	TopP         float64   `json:"top_p" yaml:"top_p"`
-	MaxTokens    int       `json:"max_tokens" yaml:"max_tokens"`
+	Temperatures  []float64 `json:"temperatures" yaml:"temperatures"`
+	TopP          float64   `json:"top_p" yaml:"top_p"`
+	MaxTokens     int       `json:"max_tokens" yaml:"max_tokens"`
+	ShareThoughts bool      `json:"share_thoughts" yaml:"share_thoughts"` // peers read what a reasoning model thought, too; else only its answer
 }
 
 // Critic grades every cell (METHOD.md section 4).
 type Critic struct {
-	Model string `json:"model" yaml:"model"` // oracle: the environment's judge, privileged | a model
-	Rule  string `json:"rule" yaml:"rule"`   // robust: 1 at 0.7, 0 at 0.3, ∅ between | paper: 1 at 0.5, else 0
-	Scope string `json:"scope" yaml:"scope"` // step: all cells in one call | round: a call per round
+	Model string  `json:"model" yaml:"model"`           // oracle: the environment's judge, privileged | a model
+	Rule  string  `json:"rule" yaml:"rule"`             // robust: 1 at 0.7, 0 at 0.3, ∅ between | paper: 1 at 0.5, else 0
+	Scope string  `json:"scope" yaml:"scope"`           // step: all cells in one call | round: a call per round
+	Error float64 `json:"error,omitempty" yaml:"error"` // of the oracle: share of labels that are turned round at random; 0.5 is pure noise
 }
 
 // Adversary samples plausible wrong answers.
@@ -62,6 +67,11 @@ type Adversary struct {
 	Temperature float64 `json:"temperature" yaml:"temperature"`
 	TopP        float64 `json:"top_p" yaml:"top_p"`
 	Candidates  int     `json:"candidates" yaml:"candidates"` // K
+}
+
+// Summariser writes the history's line of a step.
+type Summariser struct {
+	Model string `json:"model" yaml:"model"` // template: fixed rules | a model
 }
 
 // Pairs says which pairs are made and kept.
@@ -75,15 +85,78 @@ type Pairs struct {
 // Train are the hyper-parameters of preference optimisation.
 type Train = trainer.Params
 
-// FineTune is stage 1 in its first form: SFT on expert steps of training templates, in chunks, until one agent's success on val is in the band.
+// FineTune is stage 1. Without levels it is SFT on expert steps of training tasks, in chunks, until one agent's success on val is in the band. With levels it
+// is METHOD.md's curriculum, every level with a number of optimiser steps of its own. Either begins at Base where one is given.
 type FineTune struct {
-	Demonstrations int            `json:"demonstrations" yaml:"demonstrations"` // expert episodes
+	Base           string         `json:"base,omitempty" yaml:"base"`           // digest of a policy in the store; alone, it is the base policy as it stands
+	Levels         []int          `json:"levels,omitempty" yaml:"levels"`       // of 1, 2 and 3, ascending; empty: demonstrations only
+	Steps          LevelSteps     `json:"steps" yaml:"steps"`                   // optimiser steps of the levels
+	Data           LevelData      `json:"data" yaml:"data"`                     // data sets of one's own in place of synthesised ones
+	Preference     trainer.Params `json:"preference" yaml:"preference"`         // of level 3's DPO; passes follow from the steps
+	Demonstrations int            `json:"demonstrations" yaml:"demonstrations"` // tasks that the UI agent plays: expert episodes, or what the levels are synthesised from
 	MessageShare   float64        `json:"message_share" yaml:"message_share"`   // of prompts that carry messages, half of them wrong
 	ChunkSteps     int            `json:"chunk_steps" yaml:"chunk_steps"`       // optimiser steps between evaluations
 	MaxChunks      int            `json:"max_chunks" yaml:"max_chunks"`
 	StopLow        float64        `json:"stop_low" yaml:"stop_low"`   // the first evaluation at or above ends stage 1
 	StopHigh       float64        `json:"stop_high" yaml:"stop_high"` // above, the base counts as too strong: recorded, not hidden
 	Train          trainer.Params `json:"train" yaml:"train"`
+}
+
+// LevelSteps are optimiser steps; level 3 has two: SFT on the chosen answers, then DPO.
+type LevelSteps struct {
+	Level1     int `json:"level1" yaml:"level1"`
+	Level2     int `json:"level2" yaml:"level2"`
+	Level3     int `json:"level3" yaml:"level3"`
+	Preference int `json:"preference" yaml:"preference"`
+}
+
+// LevelData are digests of imported data sets; see `collabui import`.
+type LevelData struct {
+	Level1 string `json:"level1,omitempty" yaml:"level1"`
+	Level2 string `json:"level2,omitempty" yaml:"level2"`
+	Level3 string `json:"level3,omitempty" yaml:"level3"`
+}
+
+// Of is the digest for a level; empty: the level is synthesised.
+func (d LevelData) Of(level int) string { return [...]string{d.Level1, d.Level2, d.Level3}[level-1] }
+
+// Stage is one training job of stage 1 with levels.
+type Stage struct {
+	Level      int
+	Preference bool // DPO on the level's pairs, else SFT
+	Steps      int
+}
+
+// Name is the stage as people see it.
+func (s Stage) Name() string {
+	if s.Preference {
+		return fmt.Sprintf("level %d, DPO", s.Level)
+	}
+	return fmt.Sprintf("level %d, SFT", s.Level)
+}
+
+// Stages are the jobs of the levels in their order; those of no steps are left out.
+func (f FineTune) Stages() []Stage {
+	var out []Stage
+	for _, l := range f.Levels {
+		out = append(out, Stage{Level: l, Steps: [...]int{f.Steps.Level1, f.Steps.Level2, f.Steps.Level3}[l-1]})
+		if l == 3 {
+			out = append(out, Stage{Level: l, Preference: true, Steps: f.Steps.Preference})
+		}
+	}
+	return slices.DeleteFunc(out, func(s Stage) bool { return s.Steps == 0 })
+}
+
+// Synthesis makes the data of the levels from the screens that the UI agent visits (METHOD.md section 3).
+type Synthesis struct {
+	Agent        string  `json:"agent" yaml:"agent"`               // UI agent that plays training tasks: expert, the environment's (privileged) | a model
+	Author       string  `json:"author" yaml:"author"`             // writes questions and instructions: template, fixed rules | a model
+	Screens      int     `json:"screens" yaml:"screens"`           // at most that many screens are written about, drawn by seed
+	KeepFirst    float64 `json:"keep_first" yaml:"keep_first"`     // share of episodes' first screens that is kept, since they repeat
+	Questions    int     `json:"questions" yaml:"questions"`       // per screen, level 1
+	Instructions int     `json:"instructions" yaml:"instructions"` // per screen, level 2
+	Pairs        int     `json:"pairs" yaml:"pairs"`               // at most that many steps of successful episodes are paired, drawn by seed; level 3
+	Screenshots  bool    `json:"screenshots" yaml:"screenshots"`   // kept with every screen, and shown to models that take images
 }
 
 // Gates after an update, on a probe of the agent's own data set. A breach keeps the parent policy.
@@ -111,12 +184,56 @@ func Default() Spec {
 		Seed: 1, Environment: "webtasks", Agents: 4, Rounds: 3, Epochs: 4, Slots: 200,
 		Decoding:  Decoding{Temperatures: []float64{0.2, 0.5, 0.6, 0.8}, TopP: 0.8, MaxTokens: 1000},
 		VoteScope: "all_rounds", Edges: "random", EdgeUpdate: true, Parameters: "separate", Preference: "dpo", Credit: "critic", Critic: Critic{Model: RoleOracle, Rule: "robust", Scope: "step"},
-		Adversary: Adversary{Model: RolePolicy, Temperature: 2, TopP: 1, Candidates: 4},
-		Pairs:     Pairs{Kind: "positive", PerStep: 2, PerEpisode: 8, MinPairs: 32}, Reference: "base",
-		Train:    Train{LearningRate: 1e-3, Warmup: 0.1, FinalShare: 0.1, BatchSize: 16, Passes: 2, Beta: 0.1, Ftx: 0.1},
-		FineTune: FineTune{Demonstrations: 340, MessageShare: 0.4, ChunkSteps: 20, MaxChunks: 50, StopLow: 0.40, StopHigh: 0.55, Train: trainer.Params{LearningRate: 2e-3, Warmup: 0.05, FinalShare: 1, BatchSize: 16, Passes: 20}},
-		Gates:    Gates{Probe: 64, MaxKL: 5, MinLogprob: -2, MaxLength: 3, TypeShare: 0.2}, Evaluation: Evaluation{Seed: 2024, Val: 100, TestSeeds: 150, TestTemplates: 150, Every: 1}, FailedShare: 0.1,
+		Summariser: Summariser{Model: RoleTemplate},
+		Adversary:  Adversary{Model: RolePolicy, Temperature: 2, TopP: 1, Candidates: 4},
+		Pairs:      Pairs{Kind: "positive", PerStep: 2, PerEpisode: 8, MinPairs: 32}, Reference: "base",
+		Train:     Train{LearningRate: 1e-3, Warmup: 0.1, FinalShare: 0.1, BatchSize: 16, Passes: 2, Beta: 0.1, Ftx: 0.1},
+		Synthesis: Synthesis{Agent: RoleExpert, Author: RoleTemplate, Screens: 400, KeepFirst: 0.2, Questions: 6, Instructions: 6, Pairs: 4000},
+		FineTune:  FineTune{Steps: LevelSteps{40, 80, 80, 40}, Preference: trainer.Params{LearningRate: 1e-3, Warmup: 0.1, FinalShare: 0.1, BatchSize: 16, Passes: 1, Beta: 0.1, Ftx: 0.1}, Demonstrations: 340, MessageShare: 0.4, ChunkSteps: 20, MaxChunks: 50, StopLow: 0.40, StopHigh: 0.55, Train: trainer.Params{LearningRate: 2e-3, Warmup: 0.05, FinalShare: 1, BatchSize: 16, Passes: 20}},
+		Gates:     Gates{Probe: 64, MaxKL: 5, MinLogprob: -2, MaxLength: 3, TypeShare: 0.2}, Evaluation: Evaluation{Seed: 2024, Val: 100, TestSeeds: 150, TestTemplates: 150, Every: 1}, FailedShare: 0.1,
 	}
+}
+
+// UnmarshalJSON reads a stored specification over the defaults: one that an older version wrote lacks the keys that came later.
+func (s *Spec) UnmarshalJSON(b []byte) error {
+	type plain Spec
+	d := plain(Default())
+	if err := json.Unmarshal(b, &d); err != nil {
+		return err
+	}
+	*s = Spec(d)
+	return nil
+}
+
+var digest = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// checkLevels says which values of stage 1's levels are impossible.
+func (s Spec) checkLevels(must func(ok bool, field, expected string, args ...any)) {
+	f := s.FineTune
+	must(f.Base == "" || digest.MatchString(f.Base), "finetune.base", "the digest of a policy in the store, 64 hexadecimal digits, not %q", f.Base)
+	for i, l := range f.Levels {
+		must(l >= 1 && l <= 3 && (i == 0 || l > f.Levels[i-1]), "finetune.levels", "some of 1, 2, 3, ascending, not %v", f.Levels)
+	}
+	must(len(f.Levels) == 0 || len(f.Stages()) > 0 || f.Base != "", "finetune.steps", "steps for one of the levels %v", f.Levels)
+	for l := 1; l <= 3; l++ {
+		d, field := f.Data.Of(l), fmt.Sprintf("finetune.data.level%d", l)
+		must(d == "" || digest.MatchString(d), field, "the digest that `collabui import` printed, 64 hexadecimal digits, not %q", d)
+		must(d == "" || slices.Contains(f.Levels, l), field, "level %d among finetune.levels", l)
+	}
+	for _, x := range []struct {
+		name string
+		n    int
+	}{{"level1", f.Steps.Level1}, {"level2", f.Steps.Level2}, {"level3", f.Steps.Level3}, {"preference", f.Steps.Preference}} {
+		must(x.n >= 0 && x.n <= 1000000, "finetune.steps."+x.name, "a whole number from 0 to 1000000, not %d", x.n)
+	}
+	must(!slices.Contains(f.Levels, 3) || f.Data.Level3 != "" || s.Adversary.Model != RolePolicy || f.Base != "" || len(f.Levels) > 1 && f.Stages()[0].Level < 3, "finetune.levels",
+		"a level with steps before 3, finetune.base, or a model as adversary: the adversary of level 3 is the policy that stands before it")
+	y := s.Synthesis
+	must(y.Screens >= 1 && y.Screens <= 100000, "synthesis.screens", "a whole number from 1 to 100000, not %d", y.Screens)
+	must(y.KeepFirst >= 0 && y.KeepFirst <= 1, "synthesis.keep_first", "a number from 0 to 1, not %v", y.KeepFirst)
+	must(y.Pairs >= 1 && y.Pairs <= 1000000, "synthesis.pairs", "a whole number from 1 to 1000000, not %d", y.Pairs)
+	must(y.Questions >= 1 && y.Questions <= 100, "synthesis.questions", "a whole number from 1 to 100, not %d", y.Questions)
+	must(y.Instructions >= 1 && y.Instructions <= 100, "synthesis.instructions", "a whole number from 1 to 100, not %d", y.Instructions)
 }
 
 var runName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
@@ -161,6 +278,8 @@ func (s Spec) check() []problem {
 	oneOf(s.Credit, "credit", "critic", "outcome")
 	oneOf(s.Critic.Rule, "critic.rule", "robust", "paper")
 	oneOf(s.Critic.Scope, "critic.scope", "step", "round")
+	within(s.Critic.Error, "critic.error", 0, 0.5)
+	must(s.Critic.Error == 0 || s.Critic.Model == RoleOracle && s.Credit == "critic", "critic.error", "0 where the critic is not the oracle")
 	s.checkModels(must)
 	within(s.Adversary.Temperature, "adversary.temperature", 0, 100)
 	within(s.Adversary.TopP, "adversary.top_p", 0.01, 1)
@@ -173,7 +292,7 @@ func (s Spec) check() []problem {
 	for _, t := range []struct {
 		name string
 		p    trainer.Params
-	}{{"train", s.Train}, {"finetune.train", s.FineTune.Train}} {
+	}{{"train", s.Train}, {"finetune.train", s.FineTune.Train}, {"finetune.preference", s.FineTune.Preference}} {
 		within(t.p.LearningRate, t.name+".learning_rate", 1e-9, 1)
 		within(t.p.Warmup, t.name+".warmup", 0, 1)
 		within(t.p.FinalShare, t.name+".final_share", 0, 1)
@@ -184,6 +303,7 @@ func (s Spec) check() []problem {
 		within(t.p.WeightDecay, t.name+".weight_decay", 0, 1)
 	}
 	must(s.Preference != "dpo" || s.Train.Beta > 0, "train.beta", "a number above 0 for dpo")
+	s.checkLevels(must)
 	count(s.FineTune.Demonstrations, "finetune.demonstrations", 1, 9999)
 	within(s.FineTune.MessageShare, "finetune.message_share", 0, 1)
 	count(s.FineTune.ChunkSteps, "finetune.chunk_steps", 1, 100000)

@@ -3,10 +3,12 @@
 package system
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/prompts"
 )
 
 // View is what one agent sees at one environment step, before any message.
@@ -40,6 +42,7 @@ const Actions = `{"action_type":"click","index":N} {"action_type":"long_press","
 
 // Bounds of what a page may put into a prompt.
 const (
+	maxGoal        = 400
 	maxElementText = 80
 	maxElements    = 60
 	maxHistory     = 12
@@ -49,7 +52,7 @@ const (
 // every round, so that a server's prefix cache serves all rounds of one agent.
 func Prompt(v View, own string, peers []Message) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Goal: %s\n", Line(v.Goal, 400))
+	fmt.Fprintf(&b, "Goal: %s\n", Line(v.Goal, maxGoal))
 	if len(v.History) == 0 {
 		b.WriteString("History: none\n")
 	} else {
@@ -120,4 +123,52 @@ func Summarise(step int, a domain.Action, o domain.Observation, invalid string) 
 		s += " failed: " + invalid
 	}
 	return s
+}
+
+// Happened is one executed step, for the summariser.
+type Happened struct {
+	Step          int
+	Goal          string
+	Line          string // of the template summariser
+	Before, After domain.Observation
+	Invalid       string // why nothing was executed
+}
+
+// maxSummary bounds a summariser's line in characters.
+const maxSummary = 160
+
+// ModelSummary asks a chat model for the history's line of a step; an empty answer leaves the template's. The call may be repeated.
+func ModelSummary(ctx context.Context, chat Chat, p *prompts.Prompt, h Happened, seed uint64) (string, error) {
+	data := struct {
+		Goal, Done, Invalid string
+		Screen, After       []string
+	}{Line(h.Goal, maxGoal), h.Line, Line(h.Invalid, maxSummary), Lines(h.Before), Lines(h.After)}
+	sys, err := p.Render("system", data)
+	if err != nil {
+		return "", err
+	}
+	user, err := p.Render("user", data)
+	if err != nil {
+		return "", err
+	}
+	r, err := chat.Complete(ctx, Request{System: sys, User: user, TopP: 1, Seed: seed, N: 1})
+	if err != nil {
+		return "", err
+	}
+	said := Line(r.Texts[0], maxSummary)
+	if said == "" {
+		return h.Line, nil
+	}
+	return fmt.Sprintf("%d %s", h.Step, said), nil
+}
+
+// Lines are the elements that agents see, one per line.
+func Lines(o domain.Observation) []string {
+	var out []string
+	for _, e := range o.Elements {
+		if e.Shown() {
+			out = append(out, ElementLine(e))
+		}
+	}
+	return out
 }

@@ -59,7 +59,7 @@ func New(t testing.TB, s spec.Spec) *Run {
 	srv := httptest.NewServer(policyserver.New(r.Bucket))
 	t.Cleanup(srv.Close)
 	chat := llm.PolicyServer(srv.URL + "/v1")
-	r.Deps = &activities.Deps{Bucket: r.Bucket, Chat: chat, Load: chat.Load, Suites: map[string]envadapters.Suite{"webtasks": r.Suite}, Render: tinylm.Render, Threads: 1,
+	r.Deps = &activities.Deps{Bucket: r.Bucket, Chat: chat, Load: chat.Load, Suites: map[string]envadapters.Suite{"webtasks": r.Suite}, Render: tinylm.Render, Fits: tinylm.Fits, Threads: 1,
 		Trainer: &tiny.Trainer{Bucket: r.Bucket, CheckpointKey: func(job string, step int) string { return fmt.Sprintf("%s-checkpoint-%06d.json", job, step) }}}
 	if _, _, err := store.RecordOnce(t.Context(), r.Bucket, store.SpecKey(s.Name), func() (spec.Spec, error) { return s, nil }); err != nil {
 		t.Fatal(err)

@@ -257,6 +257,12 @@ func (c Choice) made() (n int) {
 
 func noChoice() Choice { return Choice{Kind: -1, Elem: -1, Start: -1, End: -1} }
 
+// Fits tells whether the grammar can give an answer to a prompt.
+func Fits(prompt, answer string) bool {
+	_, err := ParsePrompt(prompt).Parse(answer)
+	return err == nil
+}
+
 // Render writes an action in the policy's own wording: the form of demonstrations. It fails with ErrNotExpressible
 // for an action outside the grammar.
 func Render(a domain.Action) (string, error) {

@@ -5,6 +5,7 @@ package tiny
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 
@@ -67,6 +68,9 @@ func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) 
 	batch := min(j.Params.BatchSize, len(s.ex))
 	perPass := len(s.ex) / batch
 	total := perPass * j.Params.Passes
+	if j.Steps > 0 {
+		total = j.Steps
+	}
 	end, every := total, checkpointEvery
 	if j.Until > 0 {
 		end = min(end, j.Until)
@@ -107,6 +111,18 @@ func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) 
 	}
 	s.out.Digest, s.out.TensorDigest, s.out.Steps = ref.SHA256, s.model.TensorDigest(), s.step
 	return s.out, nil
+}
+
+// Adopt reads a policy of somebody's own.
+func (t *Trainer) Adopt(ctx context.Context, digest string) (trainer.Policy, error) {
+	m, err := Load(ctx, t.Bucket, digest)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return trainer.Policy{}, fault.New(fault.Invalid, "no policy %s stands in the store; bring one with `collabui import FILE`", digest)
+	case err != nil:
+		return trainer.Policy{}, fault.New(fault.Invalid, "%s is no policy of the embedded trainer: %w", digest, err)
+	}
+	return trainer.Policy{Digest: digest, TensorDigest: m.TensorDigest()}, nil
 }
 
 // Rate is the learning rate of a step: linear warm-up, then a cosine down to FinalShare of the peak.

@@ -1,0 +1,472 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/internal/credit"
+	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/internal/prompts"
+	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/synth"
+	"github.com/collabui/collabui/internal/system"
+)
+
+// Explore lets the UI agent of stage 1 play training tasks and records what it saw and did: the source of all levels. Failed episodes count too.
+func (r *Rollouts) Explore(ctx context.Context, b Batch) (int, error) {
+	say, stop := heartbeat(ctx)
+	defer stop()
+	s, suite, err := r.where(ctx, b.Run)
+	if err != nil {
+		return done(0, err)
+	}
+	wins := 0
+	for i := b.From; i < b.To; i++ {
+		say(fmt.Sprintf("trajectory %d", i))
+		t, _, err := store.RecordOnce(ctx, r.Bucket, store.FineTuneKey(b.Run, "trajectories", i), func() (out record.Trajectory, err error) {
+			slot, err := drawSlot(s, suite, 0, i+1, 0)
+			if err == nil {
+				err = inEnvironment(ctx, suite, func(env envadapters.Environment) (err error) {
+					agent, err := r.agent(s, env, slot)
+					if err == nil {
+						out, err = r.play(ctx, s, env, slot, agent)
+					}
+					return err
+				})
+			}
+			return out, err
+		})
+		if err != nil {
+			return done(wins, err)
+		}
+		if t.Success {
+			wins++
+		}
+	}
+	return done(wins, nil)
+}
+
+// agent is the UI agent of stage 1: the environment's expert, or a chat model that reads the agents' prompt.
+func (r *Rollouts) agent(s spec.Spec, env envadapters.Environment, slot domain.Slot) (func(context.Context, system.View, int) (string, *domain.Action, error), error) {
+	if s.Synthesis.Agent == spec.RoleExpert {
+		if !demonstrates(env) {
+			return nil, fault.New(fault.Invalid, "environment %q has neither an expert nor a judge: give synthesis.agent a model", s.Environment)
+		}
+		rng := domain.Rand(slot.Seed, "explore")
+		return func(context.Context, system.View, int) (string, *domain.Action, error) {
+			right := helpful(env)
+			if len(right) == 0 {
+				return "", nil, errEnough
+			}
+			a := right[rng.IntN(len(right))]
+			return r.policy(s).Word(a), &a, nil
+		}, nil
+	}
+	chat, err := r.endpoint(s, s.Synthesis.Agent, "agent")
+	if err != nil {
+		return nil, err
+	}
+	m := s.Models[s.Synthesis.Agent]
+	return func(ctx context.Context, v system.View, n int) (string, *domain.Action, error) {
+		q := system.Request{System: system.SystemPrompt, User: system.Prompt(v, "", nil), Temperature: m.Temperature, TopP: 1, Seed: domain.Seed(slot.Seed, "agent", n), N: 1}
+		if shot, ok := env.(envadapters.Screenshotter); ok && m.Images && s.Synthesis.Screenshots {
+			png, err := shot.Screenshot(ctx)
+			if err != nil {
+				return "", nil, err
+			}
+			q.Images = [][]byte{png}
+		}
+		res, err := chat.Complete(ctx, q)
+		if err != nil {
+			return "", nil, err
+		}
+		a, err := system.ParseAnswer(res.Texts[0])
+		if err != nil {
+			return res.Texts[0], nil, nil
+		}
+		return res.Texts[0], &a, nil
+	}, nil
+}
+
+// screenshot stores the current screen, where the specification keeps them and the environment gives them.
+func (r *Rollouts) screenshot(ctx context.Context, s spec.Spec, env envadapters.Environment) (string, error) {
+	shot, ok := env.(envadapters.Screenshotter)
+	if !ok || !s.Synthesis.Screenshots {
+		return "", nil
+	}
+	png, err := shot.Screenshot(ctx)
+	if err != nil {
+		return "", err
+	}
+	ref, err := store.PutBlob(ctx, r.Bucket, png)
+	return ref.SHA256, err
+}
+
+// summarise gives the history's line of a step: by fixed rules, or by a model.
+func (d *Deps) summarise(ctx context.Context, s spec.Spec, seed uint64, n int, goal string, a domain.Action, before domain.Observation, tr envadapters.Transition) (string, error) {
+	line := system.Summarise(n, a, before, tr.Invalid)
+	if s.Summariser.Model == spec.RoleTemplate {
+		return line, nil
+	}
+	chat, err := d.endpoint(s, s.Summariser.Model, prompts.Summariser)
+	if err != nil {
+		return "", err
+	}
+	p, err := prompt(s, prompts.Summariser)
+	if err != nil {
+		return "", err
+	}
+	return system.ModelSummary(ctx, chat, p, system.Happened{Step: n, Goal: goal, Line: line, Before: before, After: tr.Observation, Invalid: tr.Invalid}, domain.Seed(seed, "summary", n))
+}
+
+// LevelID names the data set of a level; Chunk is the stage that it is made for.
+type LevelID struct {
+	Run   string
+	Level int
+	Chunk int
+}
+
+// PlanLevel draws the screens of a level from all trajectories, and gives the number of trajectories.
+func (c *Control) PlanLevel(ctx context.Context, id LevelID) (int, error) {
+	_, stop := heartbeat(ctx)
+	defer stop()
+	s, err := c.spec(ctx, id.Run)
+	if err != nil {
+		return done(0, err)
+	}
+	_, _, err = store.RecordOnce(ctx, c.Bucket, store.FineTuneKey(id.Run, "plans", id.Level), func() (record.LevelPlan, error) {
+		trs, err := trajectories(ctx, c.Bucket, s)
+		return planLevel(s, id.Level, trs), err
+	})
+	return done(s.FineTune.Demonstrations, err)
+}
+
+func trajectories(ctx context.Context, b store.Bucket, s spec.Spec) ([]record.Trajectory, error) {
+	out := make([]record.Trajectory, s.FineTune.Demonstrations)
+	err := parallel(ctx, len(out), 8, func(ctx context.Context, i int) (err error) {
+		out[i], _, err = store.Read[record.Trajectory](ctx, b, store.FineTuneKey(s.Name, "trajectories", i))
+		return err
+	})
+	return out, err
+}
+
+// planLevel keeps a share of first screens (levels 1 and 2), the steps of successful trajectories (level 3), and of those as many as the specification allows.
+func planLevel(s spec.Spec, level int, trs []record.Trajectory) record.LevelPlan {
+	p := record.LevelPlan{Level: level, Counts: synth.NewCounts(), Picks: [][2]int{}}
+	limit := s.Synthesis.Screens
+	if level == 3 {
+		limit = s.Synthesis.Pairs
+	}
+	for i, t := range trs {
+		for k := range t.Screens {
+			p.Counts.Screens++
+			switch {
+			case level == 3 && !t.Success:
+				p.Counts.Failed++
+			case level < 3 && k == 0 && domain.Rand(t.Slot.Seed, "keep first").Float64() >= s.Synthesis.KeepFirst:
+				p.Counts.First++
+			default:
+				p.Picks = append(p.Picks, [2]int{i, k})
+			}
+		}
+	}
+	if n := len(p.Picks); n > limit {
+		at := domain.Rand(s.Seed, "screens", level == 3).Perm(n)[:limit]
+		slices.Sort(at)
+		kept := make([][2]int, limit)
+		for i, k := range at {
+			kept[i] = p.Picks[k]
+		}
+		p.Picks, p.Counts.Over = kept, n-limit
+	}
+	return p
+}
+
+// LevelRange is a part of a level's trajectories.
+type LevelRange struct {
+	LevelID
+	From int
+	To   int // exclusive
+}
+
+// SynthesisBatch is the number of trajectories per activity.
+const SynthesisBatch = 20
+
+// Synthesize writes the items of a level for the screens of some trajectories, each trajectory recorded once.
+func (m *Models) Synthesize(ctx context.Context, id LevelRange) (synth.Counts, error) {
+	say, stop := heartbeat(ctx)
+	defer stop()
+	sum := synth.NewCounts()
+	s, err := m.spec(ctx, id.Run)
+	if err != nil {
+		return done(sum, err)
+	}
+	plan, _, err := store.Read[record.LevelPlan](ctx, m.Bucket, store.FineTuneKey(id.Run, "plans", id.Level))
+	if err != nil {
+		return done(sum, err)
+	}
+	for i := id.From; i < id.To; i++ {
+		say(fmt.Sprintf("level %d, trajectory %d", id.Level, i))
+		b, _, err := store.RecordOnce(ctx, m.Bucket, itemsKey(id.LevelID, i), func() (synth.Batch, error) {
+			t, _, err := store.Read[record.Trajectory](ctx, m.Bucket, store.FineTuneKey(id.Run, "trajectories", i))
+			if err != nil {
+				return synth.Batch{}, err
+			}
+			var screens []synth.Screen
+			for _, p := range plan.Picks {
+				if p[0] == i {
+					screens = append(screens, t.Screens[p[1]])
+				}
+			}
+			if id.Level == 3 {
+				return m.preferences(ctx, s, id.LevelID, t, screens)
+			}
+			return m.items(ctx, s, id.LevelID, t, screens)
+		})
+		if err != nil {
+			return done(sum, err)
+		}
+		sum.Add(b.Counts)
+	}
+	return done(sum, nil)
+}
+
+func itemsKey(id LevelID, i int) string {
+	return store.FineTuneKey(id.Run, fmt.Sprintf("items-%d", id.Level), i)
+}
+
+// items are levels 1 and 2.
+func (m *Models) items(ctx context.Context, s spec.Spec, id LevelID, t record.Trajectory, screens []synth.Screen) (synth.Batch, error) {
+	b := synth.Batch{Rows: []domain.Pair{}, Counts: synth.NewCounts()}
+	author, err := m.author(s)
+	if err != nil {
+		return b, err
+	}
+	n := s.Synthesis.Questions
+	if id.Level == 2 {
+		n = s.Synthesis.Instructions
+	}
+	for _, sc := range screens {
+		row := domain.Pair{Slot: t.Slot.Number, Template: t.Slot.Task.Template}
+		if err := b.Write(ctx, author, m.policy(s), id.Level, n, row, sc, domain.Seed(t.Slot.Seed, "synthesis", id.Level, sc.Step)); err != nil {
+			return b, err
+		}
+	}
+	return b, nil
+}
+
+// author is who writes levels 1 and 2.
+func (m *Models) author(s spec.Spec) (synth.Author, error) {
+	if s.Synthesis.Author == spec.RoleTemplate {
+		return synth.Template{}, nil
+	}
+	a := synth.Model{Images: s.Models[s.Synthesis.Author].Images, Temperature: s.Models[s.Synthesis.Author].Temperature, ActionsForms: system.Actions,
+		Image: func(ctx context.Context, digest string) ([]byte, error) { return store.GetBlob(ctx, m.Bucket, digest) }}
+	var err error
+	if a.Chat, err = m.endpoint(s, s.Synthesis.Author, "author"); err != nil {
+		return nil, err
+	}
+	if a.Ask, err = prompt(s, prompts.Questions); err != nil {
+		return nil, err
+	}
+	a.Instruct, err = prompt(s, prompts.Instructions)
+	return a, err
+}
+
+// preferences is level 3: along a successful trajectory the UI agent's response is chosen, the adversary's rejected, on the same prompt. It is kept only if the critic
+// says 1 for chosen and 0 for rejected and their canonical actions differ. The critic sees both in one call, and does not know which is which.
+func (m *Models) preferences(ctx context.Context, s spec.Spec, id LevelID, t record.Trajectory, screens []synth.Screen) (synth.Batch, error) {
+	b := synth.Batch{Rows: []domain.Pair{}, Counts: synth.NewCounts()}
+	base, _, err := m.before(ctx, s, ChunkID{Run: id.Run, Chunk: id.Chunk})
+	if err != nil {
+		return b, err
+	}
+	propose, err := m.adversary(s, record.System{Policies: []record.Policy{{Digest: base}}})
+	if err != nil {
+		return b, err
+	}
+	ep := record.Episode{Slot: t.Slot}
+	pol := m.policy(s)
+	for _, sc := range screens {
+		b.Counts.Asked++
+		b.Counts.Proposed++
+		if sc.Action == nil {
+			b.Counts.Dropped[synth.DropAction]++
+			continue
+		}
+		text := sc.Text
+		if pol.Render != nil {
+			if text, err = pol.Render(*sc.Action); err != nil {
+				b.Counts.Dropped[synth.DropForeign]++
+				continue
+			}
+		}
+		own, peers := pol.Messages(domain.Rand(t.Slot.Seed, "messages", sc.Step), text, sc.Observation)
+		prompt := system.Prompt(system.View{Goal: t.Goal, History: sc.History, Observation: sc.Observation}, own, peers)
+		if pol.Fits != nil && !pol.Fits(prompt, text) {
+			b.Counts.Dropped[synth.DropForeign]++
+			continue
+		}
+		cell := system.NewCell(0, 0, text, prompt, sc.Observation)
+		step := domain.Step{Number: sc.Step, Goal: t.Goal, History: sc.History, Observation: sc.Observation, Right: sc.Right, Decision: domain.Decision{Cells: []domain.Cell{cell}, Executed: *sc.Action}}
+		p, why, err := m.preference(ctx, s, ep, step, t.Slot.Task.Template, propose)
+		if err != nil {
+			return b, err
+		}
+		if why != "" {
+			b.Counts.Dropped[why]++
+			continue
+		}
+		p.Image = sc.Image
+		b.Rows = append(b.Rows, p)
+		b.Counts.Kept++
+		b.Counts.ByKind[sc.Action.Type]++
+		if own != "" || len(peers) > 0 {
+			b.Counts.Messages++
+		}
+	}
+	return b, nil
+}
+
+// preference makes the pair of one step, or says why there is none.
+func (m *Models) preference(ctx context.Context, s spec.Spec, ep record.Episode, step domain.Step, template string, propose proposal) (domain.Pair, string, error) {
+	var audits record.Pairs
+	grade, err := m.grade(s, ep, &audits)
+	if err != nil {
+		return domain.Pair{}, "", err
+	}
+	label := domain.Credit{Step: step.Number, Labels: []domain.Label{domain.Positive}} // of a model: what it says of the chosen answer among the candidates
+	if s.Critic.Model == spec.RoleOracle {
+		label = credit.Oracle(step)
+		credit.Flips{Share: s.Critic.Error, Seed: ep.Slot.Seed}.Apply(step.Number, step.Decision.Cells, label.Labels)
+		if label.Labels[0] != domain.Positive {
+			return domain.Pair{}, synth.DropCritic, nil
+		}
+	}
+	adversary := func(ctx context.Context, st domain.Step, cell domain.Cell, n int) ([]string, error) {
+		call := record.Call{Seed: domain.Seed(ep.Slot.Seed, "adversary", st.Number)}
+		err := propose(ctx, st, cell, n, &call)
+		return call.Texts, err
+	}
+	pairs, _, err := credit.Pairs(ctx, credit.Rules{Candidates: s.Adversary.Candidates, PerStep: 1, PerEpisode: 1}, ep.Slot.Number, template, []domain.Step{step}, []domain.Credit{label}, adversary, grade)
+	switch {
+	case err != nil:
+		return domain.Pair{}, "", err
+	case slices.ContainsFunc(audits.Audit, func(a credit.Audit) bool { return a.Again < a.Blinded }):
+		return domain.Pair{}, synth.DropCritic, nil
+	case len(pairs) == 0:
+		return domain.Pair{}, synth.DropNoMistake, nil
+	}
+	return pairs[0], "", nil
+}
+
+// Assemble writes the data set of a level: all items in the order of trajectories, duplicates struck out, with its card; or the data set that was given.
+func (c *Control) Assemble(ctx context.Context, id LevelID) (synth.Card, error) {
+	_, stop := heartbeat(ctx)
+	defer stop()
+	set, _, err := store.RecordOnce(ctx, c.Bucket, store.FineTuneKey(id.Run, "levels", id.Level), func() (record.LevelSet, error) {
+		s, err := c.spec(ctx, id.Run)
+		if err != nil {
+			return record.LevelSet{}, err
+		}
+		rows, card := []domain.Pair{}, synth.Card{Level: id.Level, Counts: synth.NewCounts()}
+		if card.Imported = s.FineTune.Data.Of(id.Level); card.Imported != "" {
+			rows, err = c.imported(ctx, card.Imported, id.Level)
+		} else {
+			rows, err = c.synthesised(ctx, s, id, &card)
+		}
+		if err != nil {
+			return record.LevelSet{}, err
+		}
+		card.Describe(rows)
+		raw, err := json.Marshal(rows)
+		if err != nil {
+			return record.LevelSet{}, fault.As(fault.Fatal, err)
+		}
+		body, err := store.PutBlob(ctx, c.Bucket, raw)
+		return record.LevelSet{Body: body, Card: card}, err
+	})
+	if err == nil {
+		c.emit(id.Run, map[string]any{"event": "data", "level": id.Level, "rows": set.Card.Rows, "dropped": set.Card.Counts.Proposed - set.Card.Counts.Kept})
+	}
+	return done(set.Card, err)
+}
+
+func (c *Control) synthesised(ctx context.Context, s spec.Spec, id LevelID, card *synth.Card) ([]domain.Pair, error) {
+	plan, _, err := store.Read[record.LevelPlan](ctx, c.Bucket, store.FineTuneKey(id.Run, "plans", id.Level))
+	if err != nil {
+		return nil, err
+	}
+	batches := make([]synth.Batch, s.FineTune.Demonstrations)
+	if err := parallel(ctx, len(batches), 8, func(ctx context.Context, i int) (err error) {
+		batches[i], _, err = store.Read[synth.Batch](ctx, c.Bucket, itemsKey(id, i))
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	card.Counts.Add(plan.Counts)
+	rows := []domain.Pair{}
+	for _, b := range batches {
+		rows = append(rows, b.Rows...)
+		card.Counts.Add(b.Counts)
+	}
+	card.Agent = roleName(s, s.Synthesis.Agent, "the environment's expert (privileged)")
+	roles := []string{}
+	switch {
+	case id.Level == 3:
+		card.Adversary = roleName(s, s.Adversary.Model, fmt.Sprintf("the policy of the stage before, at temperature %v", s.Adversary.Temperature))
+		card.Critic = CriticName(s)
+		if s.Adversary.Model != spec.RolePolicy {
+			roles = append(roles, prompts.Adversary)
+		}
+		if s.Critic.Model != spec.RoleOracle {
+			roles = append(roles, prompts.Critic)
+		}
+	default:
+		card.Author = roleName(s, s.Synthesis.Author, "fixed rules")
+		if s.Synthesis.Author != spec.RoleTemplate {
+			roles = append(roles, map[int]string{1: prompts.Questions, 2: prompts.Instructions}[id.Level])
+		}
+	}
+	card.Prompts = map[string]string{}
+	for _, role := range roles {
+		p, err := prompt(s, role)
+		if err != nil {
+			return nil, err
+		}
+		card.Prompts[role] = "version " + p.Version + ", " + p.Digest
+	}
+	kind := func(p domain.Pair) string { return synth.KindOf(id.Level, p) }
+	rows = synth.Dedupe(rows, &card.Counts, kind)
+	if why := card.Counts.Problem(); why != "" {
+		return nil, fault.New(fault.Fatal, "the counters of level %d do not add up: %s", id.Level, why)
+	}
+	return rows, nil
+}
+
+// roleName is how who plays a role is called on a card.
+func roleName(s spec.Spec, name, without string) string {
+	if m, ok := s.Models[name]; ok {
+		return fmt.Sprintf("%s (%s)", name, m.Model)
+	}
+	return without
+}
+
+// imported reads a data set of one's own, which was checked when it was imported.
+func (c *Control) imported(ctx context.Context, digest string, level int) ([]domain.Pair, error) {
+	raw, err := store.GetBlob(ctx, c.Bucket, digest)
+	if missing(err) {
+		return nil, fault.New(fault.Invalid, "finetune.data.level%d: no data set %s stands in the store; bring one with `collabui import FILE`", level, digest)
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows, err := synth.ReadRows(digest, raw, level)
+	return rows, fault.As(fault.Invalid, err)
+}

@@ -1,0 +1,409 @@
+// Package synth makes the data of stage 1 from the screens that rollouts visit (METHOD.md section 3): level 1 are questions and answers about a screen, level 2
+// one-step instructions with their actions, level 3 preference pairs along successful trajectories. Its rules are pure; models are asked through Author. It knows domain
+// and the prompt and answer forms of internal/system.
+package synth
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/system"
+)
+
+// Screen is one step of a trajectory: what was seen, what was done, and what it led to.
+type Screen struct {
+	Step        int                 `json:"step"` // from 1
+	History     []string            `json:"history"`
+	Observation domain.Observation  `json:"observation"`
+	Text        string              `json:"text"`                   // the UI agent's response, as written
+	Action      *domain.Action      `json:"action,omitempty"`       // nil where it does not parse
+	Right       []domain.Action     `json:"oracle_right,omitempty"` // privileged: what the environment's judge knows; for level 3's oracle critic only
+	After       *domain.Observation `json:"after,omitempty"`        // nil at the end of the episode
+	Image       string              `json:"image,omitempty"`        // digest of the screenshot's blob
+}
+
+// Kinds of level 1 (METHOD.md section 3). Level 2's kind is the action's type.
+const (
+	KindPurpose     = "purpose"     // of the screen
+	KindSummary     = "summary"     // of the screen
+	KindReach       = "reach"       // what the screen lets a user reach
+	KindFunction    = "function"    // of an element
+	KindInformation = "information" // that an element gives
+	KindEffect      = "effect"      // of a click on an element
+	KindAction      = "action"      // that goes with an element
+)
+
+// Kinds lists those of level 1.
+var Kinds = []string{KindPurpose, KindSummary, KindReach, KindFunction, KindInformation, KindEffect, KindAction}
+
+// Item is one question or instruction about a screen.
+type Item struct {
+	Kind    string         `json:"kind"`
+	Ask     string         `json:"ask"`               // the question, or the instruction
+	Answer  string         `json:"answer,omitempty"`  // level 1, in words
+	Element *int           `json:"element,omitempty"` // level 1, where the answer is an element
+	Reason  string         `json:"reason,omitempty"`  // level 2
+	Action  *domain.Action `json:"action,omitempty"`  // level 2; nil where none could be read
+}
+
+// Author writes items about a screen; err is the endpoint's fault, and answered is false where what came cannot be read. Calls may be repeated.
+type Author interface {
+	Questions(ctx context.Context, s Screen, n int, seed uint64) (items []Item, answered bool, err error)
+	Instructions(ctx context.Context, s Screen, n int, seed uint64) (items []Item, answered bool, err error)
+}
+
+// Policy is what the data are made for.
+type Policy struct {
+	Render func(domain.Action) (string, error) // the wording of an action, where the policy has one of its own; nil: answers as they are written
+	Fits   func(prompt, answer string) bool    // whether the policy can give the answer; nil: any
+	Share  float64                             // of prompts that carry messages, half of them wrong
+	Agents int
+}
+
+// Why a proposed item is dropped.
+const (
+	DropEmpty     = "no question or no answer"
+	DropAction    = "no valid action"
+	DropElement   = "no such element"
+	DropHidden    = "the element is not shown"
+	DropReadOnly  = "the element takes no text"
+	DropKind      = "unknown kind"
+	DropComplete  = "more than two complete on a screen"
+	DropAnswer    = "more than one answer on a screen"
+	DropForeign   = "the policy cannot say it"
+	DropDuplicate = "duplicate"
+	DropCritic    = "the critic does not call it right"
+	DropNoMistake = "no wrong answer survived"
+)
+
+// Batch are the items of one trajectory, and what became of what was proposed.
+type Batch struct {
+	Rows   []domain.Pair `json:"rows"`
+	Counts Counts        `json:"counts"`
+}
+
+// Counts add up: Screens = Failed + First + Over + Asked, Asked ≥ Unanswered, Proposed = Kept + all of Dropped, Kept = all of ByKind. Of level 3, where the screens
+// are the steps of successful trajectories, Failed are those of others and every asked step proposes one pair.
+type Counts struct {
+	Screens    int            `json:"screens"`         // visited
+	Failed     int            `json:"failed_episodes"` // level 3: screens of episodes that did not succeed
+	First      int            `json:"first_screens"`   // left out by keep_first
+	Over       int            `json:"over_limit"`      // left out by synthesis.screens
+	Asked      int            `json:"asked"`           // written about
+	Unanswered int            `json:"unanswered"`      // of these: the author's answer could not be read
+	Proposed   int            `json:"proposed"`        // items
+	Dropped    map[string]int `json:"dropped"`         // by reason
+	Kept       int            `json:"kept"`
+	ByKind     map[string]int `json:"by_kind"`  // of the kept ones
+	Messages   int            `json:"messages"` // kept ones whose prompt carries messages
+}
+
+// NewCounts begins empty ones.
+func NewCounts() Counts { return Counts{Dropped: map[string]int{}, ByKind: map[string]int{}} }
+
+// Add counts another batch.
+func (c *Counts) Add(d Counts) {
+	c.Screens, c.Failed, c.First, c.Over, c.Asked, c.Unanswered = c.Screens+d.Screens, c.Failed+d.Failed, c.First+d.First, c.Over+d.Over, c.Asked+d.Asked, c.Unanswered+d.Unanswered
+	c.Proposed, c.Kept, c.Messages = c.Proposed+d.Proposed, c.Kept+d.Kept, c.Messages+d.Messages
+	for k, n := range d.Dropped {
+		c.Dropped[k] += n
+	}
+	for k, n := range d.ByKind {
+		c.ByKind[k] += n
+	}
+}
+
+// Problem says which of the sums does not hold; empty means that all do.
+func (c Counts) Problem() string {
+	sum := func(m map[string]int) (n int) {
+		for _, v := range m {
+			n += v
+		}
+		return n
+	}
+	switch {
+	case c.Screens != c.Failed+c.First+c.Over+c.Asked:
+		return fmt.Sprintf("%d screens are not %d of failed episodes + %d first ones + %d over the limit + %d asked about", c.Screens, c.Failed, c.First, c.Over, c.Asked)
+	case c.Unanswered > c.Asked:
+		return fmt.Sprintf("%d unanswered of %d asked", c.Unanswered, c.Asked)
+	case c.Proposed != c.Kept+sum(c.Dropped):
+		return fmt.Sprintf("%d proposed are not %d kept + %d dropped", c.Proposed, c.Kept, sum(c.Dropped))
+	case c.Kept != sum(c.ByKind):
+		return fmt.Sprintf("%d kept are not the %d of all kinds", c.Kept, sum(c.ByKind))
+	}
+	return ""
+}
+
+func (b *Batch) drop(why string) { b.Counts.Dropped[why]++ }
+
+func (b *Batch) keep(p domain.Pair, kind string, messages bool) {
+	b.Rows = append(b.Rows, p)
+	b.Counts.Kept++
+	b.Counts.ByKind[kind]++
+	if messages {
+		b.Counts.Messages++
+	}
+}
+
+// Write asks an author about a screen and adds what is valid. level is 1 or 2.
+func (b *Batch) Write(ctx context.Context, a Author, pol Policy, level, n int, row domain.Pair, s Screen, seed uint64) error {
+	ask := a.Questions
+	if level == 2 {
+		ask = a.Instructions
+	}
+	b.Counts.Asked++
+	items, answered, err := ask(ctx, s, n, seed)
+	if err != nil {
+		return err
+	}
+	if !answered {
+		b.Counts.Unanswered++
+	}
+	complete, answers := 0, 0
+	for i, it := range items {
+		b.Counts.Proposed++
+		row, messages, why := pol.row(it, level, row, s, domain.Seed(seed, "row", i))
+		if why == "" && level == 2 {
+			switch it.Action.Type {
+			case domain.ActionStatus:
+				if complete++; complete > 2 {
+					why = DropComplete
+				}
+			case domain.ActionAnswer:
+				if answers++; answers > 1 {
+					why = DropAnswer
+				}
+			}
+		}
+		if why != "" {
+			b.drop(why)
+			continue
+		}
+		kind := it.Kind
+		if level == 2 {
+			kind = it.Action.Type
+		}
+		b.keep(row, kind, messages)
+	}
+	return nil
+}
+
+// row makes a training row of an item, or says why it is dropped.
+func (pol Policy) row(it Item, level int, row domain.Pair, s Screen, seed uint64) (out domain.Pair, messages bool, why string) {
+	if strings.TrimSpace(it.Ask) == "" {
+		return row, false, DropEmpty
+	}
+	row.Step, row.Weight, row.Source, row.Image = s.Step, 1, it.Kind, s.Image
+	if level == 1 {
+		if !slices.Contains(Kinds, it.Kind) {
+			return row, false, DropKind
+		}
+		if it.Answer == "" && it.Element == nil {
+			return row, false, DropEmpty
+		}
+		if it.Element != nil {
+			if why := onScreen(*it.Element, s.Observation); why != "" {
+				return row, false, why
+			}
+		}
+		row.Prompt, row.Chosen = question(s, it.Ask), it.Answer
+		if it.Answer == "" {
+			row.Chosen = "Element " + fmt.Sprint(*it.Element)
+		}
+		if pol.Render != nil { // it answers in actions: it points at an element, or copies words of the screen
+			act := domain.Action{Type: domain.ActionAnswer, Text: it.Answer}
+			if it.Answer == "" {
+				act = domain.Action{Type: domain.ActionClick}.At(*it.Element)
+			}
+			text, err := pol.Render(act)
+			if err != nil {
+				return row, false, DropForeign
+			}
+			row.Prompt, row.Chosen, row.ChosenCanonical = pol.ask(it.Ask, s, "", nil), text, act.Canonical(s.Observation)
+		}
+	} else {
+		if it.Action == nil {
+			return row, false, DropAction
+		}
+		if why := Valid(*it.Action, s.Observation); why != "" {
+			return row, false, why
+		}
+		text := "Reason: " + system.Line(it.Reason, maxReason) + "\nAction: " + it.Action.JSON()
+		if pol.Render != nil {
+			var err error
+			if text, err = pol.Render(*it.Action); err != nil {
+				return row, false, DropForeign
+			}
+		}
+		own, peers := pol.Messages(domain.Rand(seed, "messages"), text, s.Observation)
+		messages = own != "" || len(peers) > 0
+		row.Prompt, row.Chosen, row.ChosenCanonical = pol.ask(it.Ask, s, own, peers), text, it.Action.Canonical(s.Observation)
+	}
+	if pol.Fits != nil && !pol.Fits(row.Prompt, row.Chosen) {
+		return row, false, DropForeign
+	}
+	return row, messages, ""
+}
+
+// ask is the agents' prompt with an instruction for a goal.
+func (pol Policy) ask(ask string, s Screen, own string, peers []system.Message) string {
+	return system.Prompt(system.View{Goal: ask, Observation: s.Observation}, own, peers)
+}
+
+// question is level 1's prompt for a policy that answers in words.
+func question(s Screen, ask string) string {
+	return "Screen:\n" + strings.Join(system.Lines(s.Observation), "\n") + "\nQuestion: " + system.Line(ask, maxAsk)
+}
+
+// Bounds of what reaches a data set.
+const (
+	maxAsk, maxAnswer, maxReason = 400, 1200, 300
+)
+
+func onScreen(index int, o domain.Observation) string {
+	e, ok := o.Element(index)
+	switch {
+	case !ok:
+		return DropElement
+	case !e.Shown():
+		return DropHidden
+	}
+	return ""
+}
+
+// Valid says why an action cannot be executed on a screen; empty means that it can.
+func Valid(a domain.Action, o domain.Observation) string {
+	if a.Validate() != nil {
+		return DropAction
+	}
+	if a.Index == nil {
+		return ""
+	}
+	if why := onScreen(*a.Index, o); why != "" {
+		return why
+	}
+	if a.Type == domain.ActionInputText {
+		e, _ := o.Element(*a.Index)
+		if e.Target != nil {
+			e, _ = o.Element(*e.Target)
+		}
+		if !e.Editable {
+			return DropReadOnly
+		}
+	}
+	return ""
+}
+
+// Messages makes up own and peers' words for a share of prompts, half of them wrong, because messages never seen in stage 1 hurt at first.
+func (pol Policy) Messages(rng *rand.Rand, right string, o domain.Observation) (own string, peers []system.Message) {
+	if rng.Float64() >= pol.Share {
+		return "", nil
+	}
+	word := func() string {
+		if rng.Float64() < 0.5 {
+			return right
+		}
+		var shown []int
+		for _, e := range o.Elements {
+			if e.Shown() {
+				shown = append(shown, e.Index)
+			}
+		}
+		a := domain.Action{Type: domain.ActionStatus, GoalStatus: domain.StatusComplete}
+		if len(shown) > 0 && rng.Float64() < 0.8 {
+			a = domain.Action{Type: domain.ActionClick}.At(shown[rng.IntN(len(shown))])
+		}
+		return pol.Word(a)
+	}
+	if rng.Float64() < 0.6 {
+		own = word()
+	}
+	for p := range rng.IntN(pol.Agents) {
+		peers = append(peers, system.Message{Agent: p, Text: word()})
+	}
+	return own, peers
+}
+
+// Word is an action in the policy's wording, or in a plain one.
+func (pol Policy) Word(a domain.Action) string {
+	if pol.Render != nil {
+		if text, err := pol.Render(a); err == nil {
+			return text
+		}
+	}
+	return "Reason: this serves the goal.\nAction: " + a.JSON()
+}
+
+// Dedupe strikes out rows whose prompt and answers stood there already, in order, and counts them. kind gives a row's kind.
+func Dedupe(rows []domain.Pair, c *Counts, kind func(domain.Pair) string) []domain.Pair {
+	seen := map[[3]string]bool{}
+	return slices.DeleteFunc(rows, func(p domain.Pair) bool {
+		id := [3]string{p.Prompt, p.Chosen, p.Rejected}
+		if !seen[id] {
+			seen[id] = true
+			return false
+		}
+		c.Kept--
+		c.Dropped[DropDuplicate]++
+		k := kind(p)
+		if c.ByKind[k]--; c.ByKind[k] == 0 {
+			delete(c.ByKind, k)
+		}
+		return true
+	})
+}
+
+// Card describes a data set of stage 1: what, how many, from whom, what was dropped and why.
+type Card struct {
+	Level     int               `json:"level"`
+	Rows      int               `json:"rows"`
+	Imported  string            `json:"imported,omitempty"` // digest of the file, where it was not synthesised
+	Agent     string            `json:"agent"`              // who played
+	Author    string            `json:"author,omitempty"`   // who wrote; levels 1 and 2
+	Adversary string            `json:"adversary,omitempty"`
+	Critic    string            `json:"critic,omitempty"`
+	Prompts   map[string]string `json:"prompts,omitempty"` // version and digest, by role
+	Counts    Counts            `json:"counts"`
+	Chosen    float64           `json:"chosen_length"`             // mean characters
+	Rejected  float64           `json:"rejected_length,omitempty"` // mean characters
+	StyleAUC  float64           `json:"style_auc,omitempty"`       // level 3
+}
+
+// Text is the card for people.
+func (c Card) Text() string {
+	var b strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	say("level %d: %d rows", c.Level, c.Rows)
+	if c.Imported != "" {
+		say("  imported, file %s", c.Imported)
+	} else {
+		n := c.Counts
+		for _, x := range [][2]string{{"played by", c.Agent}, {"written by", c.Author}, {"adversary", c.Adversary}, {"critic", c.Critic}} {
+			if x[1] != "" {
+				say("  %-12s %s", x[0], x[1])
+			}
+		}
+		for _, role := range slices.Sorted(maps.Keys(c.Prompts)) {
+			say("  prompt %-12s %s", role, c.Prompts[role])
+		}
+		say("  screens      %d visited = %d asked about + %d first ones left out + %d over the limit + %d of failed episodes; %d answers could not be read", n.Screens, n.Asked, n.First, n.Over, n.Failed, n.Unanswered)
+		say("  items        %d proposed = %d kept + %d dropped", n.Proposed, n.Kept, n.Proposed-n.Kept)
+		for _, why := range slices.Sorted(maps.Keys(n.Dropped)) {
+			say("    dropped    %6d  %s", n.Dropped[why], why)
+		}
+		for _, k := range slices.Sorted(maps.Keys(n.ByKind)) {
+			say("    kept       %6d  %s", n.ByKind[k], k)
+		}
+		say("  messages     %d prompts carry some, half of them wrong", n.Messages)
+	}
+	say("  length       %.0f characters of an answer on average", c.Chosen)
+	if c.Rejected > 0 {
+		say("               %.0f of a rejected one; words alone tell them apart with an AUC of %.2f", c.Rejected, c.StyleAUC)
+	}
+	return b.String()
+}

@@ -1,0 +1,132 @@
+package workflows_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters/scripted"
+	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/testrun"
+)
+
+// levels is a run whose stage 1 is the curriculum.
+func levels() spec.Spec {
+	s := testrun.Tiny()
+	s.FineTune.Levels, s.FineTune.Steps = []int{1, 2, 3}, spec.LevelSteps{Level1: 10, Level2: 15, Level3: 10, Preference: 5}
+	s.Synthesis.Screens, s.Synthesis.Pairs = 12, 30
+	return s
+}
+
+func level(t *testing.T, r *testrun.Run, n int) (record.LevelSet, []domain.Pair) {
+	t.Helper()
+	set, _, err := store.Read[record.LevelSet](t.Context(), r.Bucket, store.FineTuneKey(r.Spec.Name, "levels", n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := store.GetBlob(t.Context(), r.Bucket, set.Body.SHA256)
+	var rows []domain.Pair
+	if err == nil {
+		err = json.Unmarshal(raw, &rows)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set, rows
+}
+
+func TestTheCurriculumTrainsLevelByLevelAndItsCountersAddUp(t *testing.T) {
+	t.Parallel()
+	r := testrun.New(t, levels())
+	end, err := r.Play(t, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean(t, r)
+	for n := 1; n <= 3; n++ {
+		set, rows := level(t, r, n)
+		c := set.Card
+		t.Log(c.Text())
+		if why := c.Counts.Problem(); why != "" || c.Rows != len(rows) || c.Rows != c.Counts.Kept || c.Rows == 0 || c.Agent == "" {
+			t.Errorf("level %d: %s; %d rows, %+v", n, why, len(rows), c)
+		}
+		for _, p := range rows {
+			if p.Chosen == "" || (n == 3) != (p.Rejected != "") || n == 3 && p.ChosenCanonical == p.RejectedCanonical {
+				t.Fatalf("level %d: %+v", n, p)
+			}
+			if !r.Deps.Fits(p.Prompt, p.Chosen) {
+				t.Fatalf("level %d: the policy cannot say %q to\n%s", n, p.Chosen, p.Prompt)
+			}
+		}
+		if n < 3 && c.Counts.Asked != 12 {
+			t.Errorf("level %d: asked about %d screens", n, c.Counts.Asked)
+		}
+	}
+	base, _, err := store.Read[record.Base](t.Context(), r.Bucket, store.BaseKey("small"))
+	if err != nil || len(base.Curve) != 4 || base.Curve[3].At != 40 || base.StoppedBy != "levels" {
+		t.Fatalf("%+v %v", base, err)
+	}
+	for k, want := range []string{"level 1, SFT", "level 2, SFT", "level 3, SFT", "level 3, DPO"} {
+		c, _, err := store.Read[record.Chunk](t.Context(), r.Bucket, store.FineTuneKey("small", "chunks", k+1))
+		if err != nil || c.Stage != want || c.Skipped != 0 {
+			t.Errorf("%+v %v", c, err)
+		}
+	}
+
+	broken := testrun.New(t, levels())
+	broken.Suite.Break(scripted.Fault{Template: "a", Step: 2, Kind: "void", Times: 3}, scripted.Fault{Template: "c", Step: 0, Kind: "void", Times: 2})
+	again, err := broken.Play(t, nil)
+	if err != nil || again.FinalDigest != end.FinalDigest {
+		t.Errorf("environments that broke changed the digest: %s, want %s, %v", again.FinalDigest, end.FinalDigest, err)
+	}
+
+	// The base of one run begins another one; alone it is the base as it stands, and any level can be skipped.
+	for _, lv := range [][]int{nil, {3}} {
+		s := levels()
+		s.Name, s.FineTune.Base, s.FineTune.Levels = "next", base.Policy.Digest, lv
+		next := testrun.New(t, s)
+		raw, err := store.GetBlob(t.Context(), r.Bucket, base.Policy.Digest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.PutBlob(t.Context(), next.Bucket, raw); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := next.Play(t, nil); err != nil {
+			t.Fatal(err)
+		}
+		clean(t, next)
+		got, _, err := store.Read[record.Base](t.Context(), next.Bucket, store.BaseKey("next"))
+		if err != nil || (got.Policy == base.Policy) != (lv == nil) || got.Curve[0].At != 0 || got.StoppedBy != "given" {
+			t.Errorf("levels %v: %+v %v", lv, got, err)
+		}
+	}
+}
+
+func TestDataOfOnesOwnReplaceALevel(t *testing.T) {
+	t.Parallel()
+	const rows = `{"prompt":[{"role":"system","content":"s"},{"role":"user","content":"Goal: Tap b\nHistory: none\nScreen:\n0 button a\n1 button b\n"}],"chosen":[{"role":"assistant","content":"Reason: this element serves the goal.\nAction: {\"action_type\":\"click\",\"index\":1}"}],"rejected":"Reason: this element serves the goal.\nAction: {\"action_type\":\"click\",\"index\":0}"}
+{"messages":[{"role":"user","content":"Goal: Tap a\nHistory: none\nScreen:\n0 button a\n1 button b\n"},{"role":"assistant","content":"Reason: this element serves the goal.\nAction: {\"action_type\":\"click\",\"index\":0}"}]}
+`
+	s := levels()
+	s.FineTune.Levels, s.FineTune.Steps.Level2 = []int{2, 3}, 4
+	s.FineTune.Data = spec.LevelData{Level2: store.Sum([]byte(rows)), Level3: store.Sum([]byte(rows))}
+	r := testrun.New(t, s)
+	if _, err := store.PutBlob(t.Context(), r.Bucket, []byte(rows)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Play(t, nil); err != nil {
+		t.Fatal(err)
+	}
+	set, got := level(t, r, 3)
+	if len(got) != 2 || set.Card.Imported != s.FineTune.Data.Level3 || got[0].Rejected == "" || got[1].Rejected != "" || !strings.Contains(set.Card.Text(), "imported") {
+		t.Errorf("%+v %+v", set.Card, got)
+	}
+	if played, err := r.Bucket.List(t.Context(), "runs/small/finetune/trajectories/"); err != nil || len(played) > 0 {
+		t.Errorf("%d trajectories although all data are given", len(played))
+	}
+	clean(t, r)
+}
