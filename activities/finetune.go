@@ -235,7 +235,7 @@ func (g *GPU) stage(ctx context.Context, s spec.Spec, id ChunkID, st spec.Stage,
 	if err != nil {
 		return trainer.Job{}, err
 	}
-	pairs, err := readPairs(ctx, g.Bucket, set.Body)
+	pairs, err := ReadPairs(ctx, g.Bucket, set.Body)
 	if err != nil {
 		return trainer.Job{}, err
 	}
@@ -264,7 +264,8 @@ func (d *Deps) before(ctx context.Context, s spec.Spec, id ChunkID) (policy stri
 	return c.Policy.Digest, c.Steps, err
 }
 
-func readPairs(ctx context.Context, b store.Bucket, body store.Ref) ([]domain.Pair, error) {
+// ReadPairs reads the body of a data set.
+func ReadPairs(ctx context.Context, b store.Bucket, body store.Ref) ([]domain.Pair, error) {
 	raw, err := store.GetBlob(ctx, b, body.SHA256)
 	if err != nil {
 		return nil, err

@@ -7,3 +7,8 @@ import _ "embed"
 //
 //go:embed quickstart.yaml
 var Quickstart []byte
+
+// Curriculum is examples/curriculum.yaml.
+//
+//go:embed curriculum.yaml
+var Curriculum []byte

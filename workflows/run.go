@@ -19,6 +19,8 @@ type RunInput struct {
 	Name   string
 	Paused bool
 	Reason string // why it is paused, and who said so
+	// FineTune ends the run behind stage 1; started again without it, the run goes on from there.
+	FineTune bool `json:",omitempty"`
 }
 
 // Command is the argument of updates: who asks, and why.
@@ -77,6 +79,11 @@ func Run(ctx workflow.Context, in RunInput) (record.End, error) {
 		}); err != nil {
 			return record.End{}, err
 		}
+	}
+	if in.FineTune {
+		r.status.Stage = "stage 1 is over"
+		r.describe(ctx)
+		return record.End{}, nil
 	}
 	if k := r.plan.Committed + 1; k <= r.plan.Epochs {
 		if err := r.epoch(ctx, k); err != nil {

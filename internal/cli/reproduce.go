@@ -23,17 +23,22 @@ import (
 )
 
 func reproduceCmd(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "reproduce quickstart|SPEC", Short: "Train over several seeds and test the claims with intervals over seeds", Example: "  collabui reproduce quickstart --seeds 6 --episodes 600", Args: cobra.ExactArgs(1),
-		Long: "reproduce trains one run per seed, stage 1 included, and evaluates its systems on the same episodes of the test splits (what serves a comparison on test-seeds\nonly is played there only). It prints mean differences with t-intervals over seeds at 95 %. It may be interrupted: the runs go on, and the same command goes on with them."}
+	c := &cobra.Command{Use: "reproduce quickstart|critic-noise|curriculum|SPEC", Short: "Train over several seeds and test the claims with intervals over seeds", Args: cobra.ExactArgs(1),
+		Example: "  collabui reproduce quickstart --seeds 6 --episodes 600\n  collabui reproduce critic-noise --seeds 3 --episodes 300",
+		Long:    "reproduce trains one run per seed, stage 1 included, and evaluates its systems on the same episodes of the test splits (what serves a comparison on test-seeds\nonly is played there only). It prints mean differences with t-intervals over seeds at 95 %. It may be interrupted: the runs go on, and the same command goes on with them.\ncritic-noise trains with critics that err at random, from the same base policies: what does the loop still gain? curriculum compares stage 1 with levels and with\ndemonstrations only, at equal optimiser steps."}
 	seeds := c.Flags().Int("seeds", 6, "seeds 1..N")
 	episodes := c.Flags().Int("episodes", 600, "paired episodes per system, split and seed")
 	tabs := c.Flags().Int("tabs", defaultTabs, "episodes at once")
 	file := c.Flags().String("curve", "", "also draw success on val by epoch, per seed and on average, into `FILE`, an SVG picture")
 	ext := externals(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		s, err := namedSpec(args[0])
-		if err != nil {
-			return err
+		x, isExperiment := experiments()[args[0]]
+		var s spec.Spec
+		if !isExperiment {
+			var err error
+			if s, err = namedSpec(args[0]); err != nil {
+				return err
+			}
 		}
 		if *seeds < 2 || *episodes < 1 || *episodes > 9999 {
 			return fault.New(fault.Invalid, "--seeds must be at least 2, --episodes from 1 to 9999")
@@ -44,6 +49,9 @@ func reproduceCmd(a *app) *cobra.Command {
 		}
 		if err := a.ensureUp(c.Context(), e, *tabs); err != nil {
 			return err
+		}
+		if isExperiment {
+			return a.experiment(c.Context(), args[0], x, *seeds, *episodes)
 		}
 		return a.reproduce(c.Context(), s, *seeds, *episodes, *file)
 	}
@@ -74,17 +82,10 @@ func (a *app) reproduce(ctx context.Context, s spec.Spec, seeds, episodes int, f
 	for k := 1; k <= seeds; k++ {
 		s.Name, s.Seed = fmt.Sprintf("%s-r%d-%d", base, k, episodes), uint64(k)
 		s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 0, 0 // the reproduction reads the test splits, once
-		if err := s.Validate(); err != nil {
+		if err := a.finishRun(ctx, b, t, e.Namespace, s); err != nil {
 			return err
 		}
-		stored, _, err := store.RecordOnce(ctx, b, store.SpecKey(s.Name), func() (spec.Spec, error) { return s, nil })
-		if err != nil {
-			return err
-		}
-		if d := difference(stored, s); d != "" {
-			return fault.New(fault.Invalid, "run %q exists with another specification:\n%suse another data folder", s.Name, d)
-		}
-		if err := a.reproduceSeed(ctx, t, e.Namespace, s.Name, episodes); err != nil {
+		if err := a.reproduceSeed(ctx, t, s.Name, episodes); err != nil {
 			return err
 		}
 		r, err := readRates(ctx, b, s)
@@ -112,12 +113,7 @@ func (a *app) reproduce(ctx context.Context, s spec.Spec, seeds, episodes int, f
 	if err := a.print(shown, func(w io.Writer) { printClaims(w, claims, s, seeds, episodes) }); err != nil {
 		return err
 	}
-	for _, c := range claims {
-		if c.Claimed && !c.Holds {
-			return fmt.Errorf("%w: %s", errFailed, c.Name)
-		}
-	}
-	return nil
+	return failedClaim(claims)
 }
 
 // mean of curves that have the same epochs.
@@ -135,9 +131,9 @@ func mean(curves []curve) curve {
 
 func key(kind string, s spec.Spec) string { return fmt.Sprintf("%s-%d", kind, s.Agents) }
 
-// reproduceSeed runs the training and then the reproduction of one seed; what is finished returns at once.
-func (a *app) reproduceSeed(ctx context.Context, t client.Client, namespace, run string, episodes int) error {
-	if err := start(ctx, t, namespace, run); err != nil {
+// attendRun runs a training to its end and shows it.
+func (a *app) attendRun(ctx context.Context, t client.Client, namespace, run string) error {
+	if err := start(ctx, t, namespace, workflows.RunInput{Name: run}); err != nil {
 		return err
 	}
 	if err := a.attend(ctx, t, t.GetWorkflow(ctx, run, ""), func(v *viewer) {
@@ -148,6 +144,11 @@ func (a *app) reproduceSeed(ctx context.Context, t client.Client, namespace, run
 	}); err != nil {
 		return fault.New(fault.Transient, "run %s: %w", run, err)
 	}
+	return nil
+}
+
+// reproduceSeed runs the reproduction of a finished run; what is finished returns at once.
+func (a *app) reproduceSeed(ctx context.Context, t client.Client, run string, episodes int) error {
 	w, err := t.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: run + "/reproduce", TaskQueue: workflows.QueueControl, StaticSummary: "reproduction of " + run,
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING}, workflows.Reproduction, activities.ReproductionID{Run: run, Episodes: episodes})
 	if err == nil {
@@ -159,8 +160,14 @@ func (a *app) reproduceSeed(ctx context.Context, t client.Client, namespace, run
 	return nil
 }
 
+// awaited is what ends some time: a workflow.
+type awaited interface {
+	GetID() string
+	Get(ctx context.Context, out any) error
+}
+
 // attend waits for a workflow and looks at it from time to time.
-func (a *app) attend(ctx context.Context, t client.Client, w client.WorkflowRun, look func(*viewer)) error {
+func (a *app) attend(ctx context.Context, t client.Client, w awaited, look func(*viewer)) error {
 	v := a.viewer(w.GetID())
 	end := make(chan error, 1)
 	go func() { end <- w.Get(ctx, nil) }()
@@ -269,14 +276,17 @@ func decodings(s spec.Spec) string {
 func printClaims(w io.Writer, claims []claim, s spec.Spec, seeds, episodes int) {
 	_, _ = fmt.Fprintf(w, "\n%d seeds, %d paired episodes per system, split and seed; differences in points, t-intervals over seeds at 95 %%\ncritic: %s · decoding: %s\n\n", seeds, episodes, activities.CriticName(s), decodings(s))
 	for _, c := range claims {
-		verdict := ""
-		if c.Claimed {
-			verdict = "holds"
-			if !c.Holds {
-				verdict = "FAILS"
-			}
-			verdict += ": " + c.Needs
-		}
-		_, _ = fmt.Fprintf(w, "%-44s %+6.1f  [%+.1f, %+.1f]  %s\n", c.Name, c.Mean, c.Low, c.High, verdict)
+		_, _ = fmt.Fprintf(w, "%-44s %+6.1f  [%+.1f, %+.1f]  %s\n", c.Name, c.Mean, c.Low, c.High, c.verdict())
 	}
+}
+
+// verdict is what a claim needs and whether it has it; empty where nothing is claimed.
+func (c claim) verdict() string {
+	switch {
+	case !c.Claimed:
+		return ""
+	case c.Holds:
+		return "holds: " + c.Needs
+	}
+	return "FAILS: " + c.Needs
 }

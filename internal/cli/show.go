@@ -25,7 +25,7 @@ import (
 // shown is the answer of `show --json`.
 type shown struct {
 	Name        string             `json:"name"`
-	Status      string             `json:"status"` // running, paused, finished, stopped, absent (in the store only)
+	Status      string             `json:"status"` // running, paused, finished, stopped, fine-tuned (stage 1 alone), absent (in the store only)
 	Stage       string             `json:"stage"`
 	Epoch       int                `json:"epoch"`
 	Epochs      int                `json:"epochs"`
@@ -99,6 +99,9 @@ func live(ctx context.Context, t client.Client, out *shown) {
 	}
 	if d.WorkflowExecutionInfo.Status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		out.Status = "stopped"
+		if d.WorkflowExecutionInfo.Status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED { // without end.json: by `finetune`
+			out.Status, out.Stage = "fine-tuned", "stage 1 is over"
+		}
 		return
 	}
 	out.Status = "running"
@@ -133,8 +136,12 @@ func showCmd(a *app) *cobra.Command {
 	return c
 }
 
-func (a *app) showEnd(ctx context.Context, b store.Bucket, run string, _ record.End) error {
-	s, err := a.gather(ctx, b, config.Endpoints{}, run)
+func (a *app) showEnd(ctx context.Context, b store.Bucket, run string) error {
+	e, err := a.endpoints()
+	if err != nil {
+		return err
+	}
+	s, err := a.gather(ctx, b, e, run)
 	if err != nil {
 		return err
 	}

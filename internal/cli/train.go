@@ -13,7 +13,6 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/internal/fault"
-	"github.com/collabui/collabui/internal/record"
 	"github.com/collabui/collabui/internal/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/workers"
@@ -30,17 +29,8 @@ func trainCmd(a *app) *cobra.Command {
 	tabs := c.Flags().Int("tabs", defaultTabs, "episodes at once")
 	ext := externals(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		s, err := spec.Load(args[0])
+		s, err := loadSpec(args[0], *name, *seed)
 		if err != nil {
-			return err
-		}
-		if *name != "" {
-			s.Name = *name
-		}
-		if *seed >= 0 {
-			s.Seed = uint64(*seed)
-		}
-		if err := s.Validate(); err != nil {
 			return err
 		}
 		if *check {
@@ -64,19 +54,15 @@ func (a *app) train(ctx context.Context, s spec.Spec, file string, detach bool) 
 	if err != nil {
 		return err
 	}
-	stored, _, err := store.RecordOnce(ctx, b, store.SpecKey(s.Name), func() (spec.Spec, error) { return s, nil })
-	if err != nil {
+	if err := recordSpec(ctx, b, s, "give the run another name (in "+file+", or with --name) to start a new one"); err != nil {
 		return err
 	}
-	if diff := difference(stored, s); diff != "" {
-		return fault.New(fault.Invalid, "run %q exists with another specification:\n%sgive the run another name (in %s, or with --name) to start a new one", s.Name, diff, file)
-	}
-	end, _, err := store.Read[record.End](ctx, b, store.EndKey(s.Name))
+	_, err = b.Get(ctx, store.EndKey(s.Name))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
 	if err == nil {
-		if err := a.showEnd(ctx, b, s.Name, end); err != nil {
+		if err := a.showEnd(ctx, b, s.Name); err != nil {
 			return err
 		}
 		if !a.json {
@@ -89,7 +75,7 @@ func (a *app) train(ctx context.Context, s spec.Spec, file string, detach bool) 
 		return err
 	}
 	defer t.Close()
-	if err := start(ctx, t, e.Namespace, s.Name); err != nil {
+	if err := start(ctx, t, e.Namespace, workflows.RunInput{Name: s.Name}); err != nil {
 		return err
 	}
 	if detach {
@@ -100,16 +86,28 @@ func (a *app) train(ctx context.Context, s spec.Spec, file string, detach bool) 
 	return a.watch(ctx, b, t, e, s.Name)
 }
 
+// recordSpec stores a run's specification; another one under a taken name is refused with the difference and what to do.
+func recordSpec(ctx context.Context, b store.Bucket, s spec.Spec, do string) error {
+	stored, _, err := store.RecordOnce(ctx, b, store.SpecKey(s.Name), func() (spec.Spec, error) { return s, nil })
+	if err != nil {
+		return err
+	}
+	if diff := difference(stored, s); diff != "" {
+		return fault.New(fault.Invalid, "run %q exists with another specification:\n%s%s", s.Name, diff, do)
+	}
+	return nil
+}
+
 // start starts the run's workflow; one that runs already is success.
-func start(ctx context.Context, t client.Client, namespace, name string) error {
+func start(ctx context.Context, t client.Client, namespace string, in workflows.RunInput) error {
 	if err := workers.CheckNamespace(ctx, t, namespace); err != nil {
 		return err
 	}
-	_, err := t.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: name, TaskQueue: workflows.QueueControl, StaticSummary: "training run " + name,
+	_, err := t.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: in.Name, TaskQueue: workflows.QueueControl, StaticSummary: "training run " + in.Name,
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING},
-		workflows.Run, workflows.RunInput{Name: name})
+		workflows.Run, in)
 	if err != nil {
-		return fault.New(fault.Transient, "start run %s: %w", name, err)
+		return fault.New(fault.Transient, "start run %s: %w", in.Name, err)
 	}
 	return nil
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/fault"
 	"github.com/collabui/collabui/internal/progress"
-	"github.com/collabui/collabui/internal/record"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/workers"
 	"github.com/collabui/collabui/workflows"
@@ -31,8 +30,8 @@ func watchCmd(a *app) *cobra.Command {
 		if _, err := b.Get(c.Context(), store.SpecKey(args[0])); err != nil {
 			return fmt.Errorf("run %q: %w", args[0], err)
 		}
-		if end, _, err := store.Read[record.End](c.Context(), b, store.EndKey(args[0])); err == nil {
-			return a.showEnd(c.Context(), b, args[0], end)
+		if _, err := b.Get(c.Context(), store.EndKey(args[0])); err == nil {
+			return a.showEnd(c.Context(), b, args[0])
 		}
 		t, err := workers.Dial(c.Context(), e, quiet{discard{}})
 		if err != nil {
@@ -86,11 +85,7 @@ func (a *app) watch(ctx context.Context, b store.Bucket, t client.Client, e conf
 			if err != nil {
 				return err
 			}
-			end, _, err := store.Read[record.End](ctx, b, store.EndKey(run))
-			if err != nil {
-				return err
-			}
-			return a.showEnd(ctx, b, run, end)
+			return a.showEnd(ctx, b, run)
 		}
 		select {
 		case <-ctx.Done():
