@@ -6,6 +6,7 @@ import (
 
 	"github.com/collabui/collabui/internal/fault"
 	"github.com/collabui/collabui/internal/limits"
+	"github.com/collabui/collabui/internal/prompts"
 	"github.com/collabui/collabui/internal/record"
 	"github.com/collabui/collabui/internal/spec"
 	"github.com/collabui/collabui/internal/store"
@@ -22,8 +23,12 @@ func (d *Deps) endpoint(s spec.Spec, name, role string) (system.Chat, error) {
 	if d.Endpoint == nil {
 		return nil, fault.New(fault.Invalid, "this worker reaches no chat endpoints")
 	}
+	p, err := prompt(s, role)
+	if err != nil {
+		return nil, err
+	}
 	c, err := d.Endpoint(m)
-	return &recorded{d: d, spec: s, name: name, role: role, model: m, chat: c}, err
+	return &recorded{d: d, spec: s, name: name, role: role, prompt: p, model: m, chat: c}, err
 }
 
 // recorded asks an endpoint and keeps what it answers.
@@ -31,6 +36,7 @@ type recorded struct {
 	d          *Deps
 	spec       spec.Spec
 	name, role string
+	prompt     *prompts.Prompt
 	model      spec.Model
 	chat       system.Chat
 }
@@ -53,7 +59,7 @@ func (c *recorded) Complete(ctx context.Context, r system.Request) (system.Respo
 			return record.Answer{}, err
 		}
 		res, err := c.ask(ctx, r)
-		return record.Answer{Endpoint: c.name, Model: r.Model, Role: c.role, Texts: res.Texts, Reasoning: res.Reasoning, LogProbs: res.LogProbs, Usage: res.Usage, Cost: c.model.Price.Of(res.Usage)}, err
+		return record.Answer{Endpoint: c.name, Model: r.Model, Role: c.role, Prompt: c.prompt.Digest, Version: c.prompt.Version, Texts: res.Texts, Reasoning: res.Reasoning, LogProbs: res.LogProbs, Usage: res.Usage, Cost: c.model.Price.Of(res.Usage)}, err
 	})
 	if err == nil {
 		c.d.ledger.add(c.spec.Name, key, a)

@@ -9,6 +9,7 @@ import (
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/failpoint"
 	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/internal/prompts"
 	"github.com/collabui/collabui/internal/record"
 	"github.com/collabui/collabui/internal/spec"
 	"github.com/collabui/collabui/internal/store"
@@ -109,7 +110,11 @@ func (c *Control) PlanEpoch(ctx context.Context, id EpochID) (EpochPlan, error) 
 		if err != nil {
 			return record.Slots{}, err
 		}
-		out := record.Slots{Epoch: id.Epoch, System: sys}
+		p, err := prompt(s, prompts.Agent)
+		if err != nil {
+			return record.Slots{}, err
+		}
+		out := record.Slots{Epoch: id.Epoch, System: sys, Prompt: p.Digest}
 		for n := range s.Slots {
 			slot, err := drawSlot(s, suite, id.Epoch, n+1, 0)
 			if err != nil {

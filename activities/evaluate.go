@@ -135,7 +135,10 @@ func (r *Rollouts) evalEpisode(ctx context.Context, s spec.Spec, suite envadapte
 	}
 	out := record.EvalEpisode{Task: task, Topology: i % len(topos)}
 	conf := system.Config{Policies: policies, Topology: topos[out.Topology], Rounds: item.System.Rounds, Temperature: item.System.Temperature, TopP: item.System.TopP,
-		MaxTokens: s.Decoding.MaxTokens, VoteScope: s.VoteScope, ViewDropout: s.ViewDropout, Early: true}
+		MaxTokens: s.Decoding.MaxTokens, VoteScope: s.VoteScope, ViewDropout: s.ViewDropout, Early: true, Thoughts: s.Decoding.ShareThoughts}
+	if conf.Template, err = Template(s); err != nil {
+		return out, err
+	}
 	err = inEnvironment(ctx, suite, func(env envadapters.Environment) (err error) {
 		out.Outcome, err = r.playEval(ctx, s, env, conf, task, domain.Seed(s.Evaluation.Seed, "calls", item.Split, i))
 		return err

@@ -71,14 +71,19 @@ func (r *Rollouts) where(ctx context.Context, run string) (spec.Spec, envadapter
 }
 
 // policy is what stage 1's data are made for.
-func (d *Deps) policy(s spec.Spec) synth.Policy {
-	return synth.Policy{Render: d.Render, Fits: d.Fits, Share: s.FineTune.MessageShare, Agents: s.Agents}
+func (d *Deps) policy(s spec.Spec) (synth.Policy, error) {
+	t, err := Template(s)
+	return synth.Policy{Template: t, Render: d.Render, Fits: d.Fits, Share: s.FineTune.MessageShare, Agents: s.Agents}, err
 }
 
 func (r *Rollouts) demonstrate(ctx context.Context, s spec.Spec, env envadapters.Environment, slot domain.Slot) ([]domain.Pair, error) {
-	rng, pol := domain.Rand(slot.Seed, "demonstration"), r.policy(s)
+	rng := domain.Rand(slot.Seed, "demonstration")
+	pol, err := r.policy(s)
+	if err != nil {
+		return nil, err
+	}
 	var out []domain.Pair
-	_, err := r.play(ctx, s, env, slot, func(_ context.Context, v system.View, n int) (string, *domain.Action, error) {
+	_, err = r.play(ctx, s, env, slot, func(_ context.Context, v system.View, n int) (string, *domain.Action, error) {
 		right := helpful(env)
 		if len(right) == 0 {
 			return "", nil, errEnough
@@ -89,7 +94,11 @@ func (r *Rollouts) demonstrate(ctx context.Context, s spec.Spec, env envadapters
 			return "", nil, fault.As(fault.Invalid, err)
 		}
 		own, peers := pol.Messages(rng, text, v.Observation)
-		out = append(out, domain.Pair{Slot: slot.Number, Step: n, Template: slot.Task.Template, Prompt: system.Prompt(v, own, peers), Chosen: text, Weight: 1, Source: "expert"})
+		prompt, err := pol.Template.User(v, own, peers)
+		if err != nil {
+			return "", nil, err
+		}
+		out = append(out, domain.Pair{Slot: slot.Number, Step: n, Template: slot.Task.Template, Prompt: prompt, Chosen: text, Weight: 1, Source: "expert"})
 		return text, &a, nil
 	})
 	return out, err

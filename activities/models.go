@@ -136,6 +136,18 @@ func prompt(s spec.Spec, role string) (*prompts.Prompt, error) {
 	return p, nil
 }
 
+// Template is the agents' prompt of a specification.
+func Template(s spec.Spec) (*system.Template, error) {
+	if _, own := s.Prompts[prompts.Agent]; !own && s.Family() == domain.FamilyMobile {
+		return system.Default, nil
+	}
+	p, err := prompt(s, prompts.Agent)
+	if err != nil {
+		return nil, err
+	}
+	return system.NewTemplate(p, s.Family())
+}
+
 // judge is the critic that is a model.
 func (m *Models) judge(s spec.Spec) (credit.Critic, error) {
 	chat, err := m.endpoint(s, s.Critic.Model, prompts.Critic)
@@ -146,7 +158,7 @@ func (m *Models) judge(s spec.Spec) (credit.Critic, error) {
 	if err != nil {
 		return credit.Critic{}, err
 	}
-	return credit.Critic{Chat: chat, Prompt: p, Robust: s.Critic.Rule == "robust", ByRound: s.Critic.Scope == "round"}, nil
+	return credit.Critic{Chat: chat, Prompt: p, Forms: prompts.FormsOf(string(s.Family())), Robust: s.Critic.Rule == "robust", ByRound: s.Critic.Scope == "round"}, nil
 }
 
 // grade labels the adversary's candidates by the run's critic; what a model says of them is kept in out.
@@ -246,10 +258,14 @@ type proposal func(ctx context.Context, st domain.Step, cell domain.Cell, n int,
 // adversary gives what plays the adversary: the agent's own policy at high temperature, or a chat model, whose actions come in the wording of the policy where that has
 // one of its own.
 func (m *Models) adversary(s spec.Spec, sys record.System) (proposal, error) {
+	tmpl, err := Template(s)
+	if err != nil {
+		return nil, err
+	}
 	if s.Adversary.Model == spec.RolePolicy {
 		return func(ctx context.Context, _ domain.Step, cell domain.Cell, n int, call *record.Call) error {
 			call.Model = sys.Policies[cell.Agent].Digest
-			r, err := m.Chat.Complete(ctx, system.Request{Model: call.Model, System: system.SystemPrompt, User: cell.Prompt, Temperature: s.Adversary.Temperature,
+			r, err := m.Chat.Complete(ctx, system.Request{Model: call.Model, System: tmpl.System(), User: cell.Prompt, Temperature: s.Adversary.Temperature,
 				TopP: s.Adversary.TopP, MaxTokens: s.Decoding.MaxTokens, Seed: call.Seed, N: n})
 			call.Texts, call.Usage = r.Texts, r.Usage
 			return err
@@ -260,13 +276,17 @@ func (m *Models) adversary(s spec.Spec, sys record.System) (proposal, error) {
 		return nil, err
 	}
 	p, err := prompt(s, prompts.Adversary)
-	a := credit.ModelAdversary{Chat: chat, Prompt: p, Temperature: s.Models[s.Adversary.Model].Temperature, TopP: 1}
+	if err != nil {
+		return nil, err
+	}
+	pol, err := m.policy(s)
+	a := credit.ModelAdversary{Chat: chat, Prompt: p, Forms: prompts.FormsOf(string(s.Family())), Temperature: s.Models[s.Adversary.Model].Temperature, TopP: 1}
 	return func(ctx context.Context, st domain.Step, cell domain.Cell, n int, call *record.Call) (err error) {
 		call.Model = s.Models[s.Adversary.Model].Model
 		call.Texts, call.Usage, err = a.Propose(ctx, st, cell, n, call.Seed)
 		for i, t := range call.Texts {
 			if act, err := system.ParseAnswer(t); err == nil && m.Render != nil {
-				call.Texts[i] = m.policy(s).Word(act)
+				call.Texts[i] = pol.Word(act)
 			}
 		}
 		return err

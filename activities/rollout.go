@@ -72,6 +72,9 @@ func (r *Rollouts) rollout(ctx context.Context, id SlotID, say func(string)) (Pl
 	}
 	a := &attempt{Rollouts: r, id: id, spec: s, suite: suite, slot: slots.Slots[id.Slot-1], version: slots.System.Version, topoRef: topoRef, say: say,
 		conf: SystemConfig(s, slots.System.Digests(), topo)}
+	if a.conf.Template, err = Template(s); err != nil {
+		return Played{}, err
+	}
 	for {
 		a.number++
 		ep, err := a.play(ctx)
@@ -93,7 +96,7 @@ func (r *Rollouts) rollout(ctx context.Context, id SlotID, say func(string)) (Pl
 // SystemConfig is how a run's system decides.
 func SystemConfig(s spec.Spec, policies []string, topo domain.Topology) system.Config {
 	return system.Config{Policies: policies, Topology: topo, Rounds: s.Rounds, Temperature: s.Temperatures(), TopP: s.Decoding.TopP, MaxTokens: s.Decoding.MaxTokens,
-		VoteScope: s.VoteScope, ViewDropout: s.ViewDropout}
+		VoteScope: s.VoteScope, ViewDropout: s.ViewDropout, Thoughts: s.Decoding.ShareThoughts}
 }
 
 // attempt is one try at a slot.

@@ -58,6 +58,10 @@ func (r *Rollouts) agent(s spec.Spec, env envadapters.Environment, slot domain.S
 		if !demonstrates(env) {
 			return nil, fault.New(fault.Invalid, "environment %q has neither an expert nor a judge: give synthesis.agent a model", s.Environment)
 		}
+		pol, err := r.policy(s)
+		if err != nil {
+			return nil, err
+		}
 		rng := domain.Rand(slot.Seed, "explore")
 		return func(context.Context, system.View, int) (string, *domain.Action, error) {
 			right := helpful(env)
@@ -65,16 +69,24 @@ func (r *Rollouts) agent(s spec.Spec, env envadapters.Environment, slot domain.S
 				return "", nil, errEnough
 			}
 			a := right[rng.IntN(len(right))]
-			return r.policy(s).Word(a), &a, nil
+			return pol.Word(a), &a, nil
 		}, nil
 	}
-	chat, err := r.endpoint(s, s.Synthesis.Agent, "agent")
+	chat, err := r.endpoint(s, s.Synthesis.Agent, prompts.Agent)
+	if err != nil {
+		return nil, err
+	}
+	tmpl, err := Template(s)
 	if err != nil {
 		return nil, err
 	}
 	m := s.Models[s.Synthesis.Agent]
 	return func(ctx context.Context, v system.View, n int) (string, *domain.Action, error) {
-		q := system.Request{System: system.SystemPrompt, User: system.Prompt(v, "", nil), Temperature: m.Temperature, TopP: 1, Seed: domain.Seed(slot.Seed, "agent", n), N: 1}
+		user, err := tmpl.User(v, "", nil)
+		if err != nil {
+			return "", nil, err
+		}
+		q := system.Request{System: tmpl.System(), User: user, Temperature: m.Temperature, TopP: 1, Seed: domain.Seed(slot.Seed, "agent", n), N: 1}
 		if shot, ok := env.(envadapters.Screenshotter); ok && m.Images && s.Synthesis.Screenshots {
 			png, err := shot.Screenshot(ctx)
 			if err != nil {
@@ -244,7 +256,7 @@ func itemsKey(id LevelID, i int) string {
 // items are levels 1 and 2.
 func (m *Models) items(ctx context.Context, s spec.Spec, id LevelID, t record.Trajectory, screens []synth.Screen) (synth.Batch, error) {
 	b := synth.Batch{Rows: []domain.Pair{}, Counts: synth.NewCounts()}
-	author, err := m.author(s)
+	author, err := m.author(s, id.Level)
 	if err != nil {
 		return b, err
 	}
@@ -252,24 +264,31 @@ func (m *Models) items(ctx context.Context, s spec.Spec, id LevelID, t record.Tr
 	if id.Level == 2 {
 		n = s.Synthesis.Instructions
 	}
+	pol, err := m.policy(s)
+	if err != nil {
+		return b, err
+	}
 	for _, sc := range screens {
 		row := domain.Pair{Slot: t.Slot.Number, Template: t.Slot.Task.Template}
-		if err := b.Write(ctx, author, m.policy(s), id.Level, n, row, sc, domain.Seed(t.Slot.Seed, "synthesis", id.Level, sc.Step)); err != nil {
+		if err := b.Write(ctx, author, pol, id.Level, n, row, sc, domain.Seed(t.Slot.Seed, "synthesis", id.Level, sc.Step)); err != nil {
 			return b, err
 		}
 	}
 	return b, nil
 }
 
-// author is who writes levels 1 and 2.
-func (m *Models) author(s spec.Spec) (synth.Author, error) {
+// authors are the roles of who writes a level.
+var authors = map[int]string{1: prompts.Questions, 2: prompts.Instructions}
+
+// author is who writes level 1 or 2.
+func (m *Models) author(s spec.Spec, level int) (synth.Author, error) {
 	if s.Synthesis.Author == spec.RoleTemplate {
 		return synth.Template{}, nil
 	}
-	a := synth.Model{Images: s.Models[s.Synthesis.Author].Images, Temperature: s.Models[s.Synthesis.Author].Temperature, ActionsForms: system.Actions,
+	a := synth.Model{Images: s.Models[s.Synthesis.Author].Images, Temperature: s.Models[s.Synthesis.Author].Temperature, Forms: prompts.FormsOf(string(s.Family())),
 		Image: func(ctx context.Context, digest string) ([]byte, error) { return store.GetBlob(ctx, m.Bucket, digest) }}
 	var err error
-	if a.Chat, err = m.endpoint(s, s.Synthesis.Author, "author"); err != nil {
+	if a.Chat, err = m.endpoint(s, s.Synthesis.Author, authors[level]); err != nil {
 		return nil, err
 	}
 	if a.Ask, err = prompt(s, prompts.Questions); err != nil {
@@ -292,7 +311,10 @@ func (m *Models) preferences(ctx context.Context, s spec.Spec, id LevelID, t rec
 		return b, err
 	}
 	ep := record.Episode{Slot: t.Slot}
-	pol := m.policy(s)
+	pol, err := m.policy(s)
+	if err != nil {
+		return b, err
+	}
 	for _, sc := range screens {
 		b.Counts.Asked++
 		b.Counts.Proposed++
@@ -308,7 +330,10 @@ func (m *Models) preferences(ctx context.Context, s spec.Spec, id LevelID, t rec
 			}
 		}
 		own, peers := pol.Messages(domain.Rand(t.Slot.Seed, "messages", sc.Step), text, sc.Observation)
-		prompt := system.Prompt(system.View{Goal: t.Goal, History: sc.History, Observation: sc.Observation}, own, peers)
+		prompt, err := pol.Template.User(system.View{Goal: t.Goal, History: sc.History, Observation: sc.Observation}, own, peers)
+		if err != nil {
+			return b, err
+		}
 		if pol.Fits != nil && !pol.Fits(prompt, text) {
 			b.Counts.Dropped[synth.DropForeign]++
 			continue
@@ -431,7 +456,7 @@ func (c *Control) synthesised(ctx context.Context, s spec.Spec, id LevelID, card
 	default:
 		card.Author = roleName(s, s.Synthesis.Author, "fixed rules")
 		if s.Synthesis.Author != spec.RoleTemplate {
-			roles = append(roles, map[int]string{1: prompts.Questions, 2: prompts.Instructions}[id.Level])
+			roles = append(roles, authors[id.Level])
 		}
 	}
 	card.Prompts = map[string]string{}

@@ -17,6 +17,9 @@ type Family string
 // FamilyMobile is the AndroidWorld action space (METHOD.md section 5).
 const FamilyMobile Family = "mobile"
 
+// FamilyWeb is the action space of the web suites (METHOD.md section 5).
+const FamilyWeb Family = "web"
+
 // Action is one structured command. Fields that the type does not use are empty. Index is an element's Index in the observation, never a position.
 type Action struct {
 	Type       string `json:"action_type"`

@@ -21,6 +21,7 @@ type Cell struct {
 	Action     *Action `json:"action,omitempty"`    // nil where the text does not parse
 	Canonical  string  `json:"canonical,omitempty"` // of Action on this observation
 	ParseError string  `json:"parse_error,omitempty"`
+	Thought    string  `json:"thought,omitempty"` // what a reasoning model thought before its text; no part of it
 	LogProb    float64 `json:"logprob,omitempty"` // sum over the response, where the server gives it
 	Usage      Usage   `json:"usage"`
 	Prompt     string  `json:"prompt"` // the exact user message that the agent saw

@@ -67,6 +67,52 @@ func grade(user string) map[string]float64 {
 	return out
 }
 
+// answer is what the server says without a fault: the entries of a list under a key, or one text.
+func (g *grader) answer(sys, user string) (list []string, key string) {
+	element := func(prefix string) map[string]string {
+		out := map[string]string{}
+		for _, m := range regexp.MustCompile(`(?m)^`+prefix+`(\d+) button (\S+)`).FindAllStringSubmatch(user, -1) {
+			out[m[2]] = m[1]
+		}
+		return out
+	}
+	switch {
+	case strings.Contains(sys, "by making mistakes"):
+		_, right, _ := strings.Cut(user, "The right action:\n")
+		for i := range 6 {
+			if !strings.Contains(right, fmt.Sprintf(`"index":%d`, i)) {
+				list = append(list, fmt.Sprintf(`{"reason":"this element serves the goal.","action":{"action_type":"click","index":%d}}`, i))
+			}
+		}
+		return list, "answers"
+	case strings.Contains(sys, "write questions and answers"):
+		for name, i := range element(`\| `) {
+			list = append(list, fmt.Sprintf(`{"kind":"function","question":"Which element is %s","answer":"","element":%s}`, name, i))
+		}
+		list = append(list, `{"kind":"purpose","question":"What is this screen for","answer":"something that is not on it"}`)
+		slices.Sort(list)
+		return list, "items"
+	case strings.Contains(sys, "write one-step instructions"):
+		for name, i := range element(`\| `) {
+			list = append(list, fmt.Sprintf(`{"instruction":"Tap %s","reason":"The goal names it.","action":{"action_type":"click","index":%s}}`, name, i))
+		}
+		list = append(list, `{"instruction":"A","reason":"r","action":{"action_type":"input_text","index":0,"text":"a"}}`, `{"instruction":"A","reason":"r","action":{"action_type":"click","index":77}}`)
+		slices.Sort(list)
+		return list, "items"
+	case strings.Contains(sys, "keep the history"):
+		return []string{"tapped " + regexp.MustCompile(`Action:\n\| (.*)\n`).FindStringSubmatch(user)[1]}, ""
+	case strings.HasPrefix(sys, "You operate"):
+		at, _ := strconv.Atoi(regexp.MustCompile(`\d+ text count (\d+)`).FindStringSubmatch(user)[1])
+		want := strings.Split(regexp.MustCompile(`Goal: Tap (.*)\n`).FindStringSubmatch(user)[1], " then ")[at]
+		return []string{"Reason: It is next.\nAction: {\"action_type\":\"click\",\"index\":" + element("")[want] + "}"}, ""
+	}
+	for id, s := range grade(user) {
+		list = append(list, fmt.Sprintf(`{"cell":%q,"reason":"r","score":%v}`, id, s))
+	}
+	slices.Sort(list)
+	return list, "grades"
+}
+
 func (g *grader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	raw, _ := io.ReadAll(r.Body)
 	var q struct {
@@ -75,19 +121,12 @@ func (g *grader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := json.Unmarshal(raw, &q); err != nil {
 		panic(err)
 	}
-	key, scores := "grades", map[string]float64{}
-	if user := q.Messages[1].Content; strings.Contains(q.Messages[0].Content, "by making mistakes") {
-		key = "answers"
-	} else {
-		scores = grade(user)
-	}
+	list, key := g.answer(q.Messages[0].Content, q.Messages[1].Content)
 	if n := len(q.Messages); n > 2 { // a repair: only what is asked for again
 		_, missing, _ := strings.Cut(q.Messages[n-1].Content, "these cells:")
-		for id := range scores {
-			if !strings.Contains(missing+" ", " "+id+" ") {
-				delete(scores, id)
-			}
-		}
+		list = slices.DeleteFunc(list, func(x string) bool {
+			return !strings.Contains(missing+" ", " "+cellNames.FindString(x)+" ")
+		})
 	}
 	g.mu.Lock()
 	g.calls++
@@ -96,24 +135,11 @@ func (g *grader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		kind = []string{"429", "500", "body", "hang", "shape", "NaN", "missing"}[rng.IntN(7)]
 		g.faults[kind]++
 	}
-	if !slices.Contains([]string{"429", "500", "body", "hang"}, kind) {
-		g.answered[string(raw)]++
-	}
 	g.mu.Unlock()
-	list := []string{}
-	for id, s := range scores {
-		list = append(list, fmt.Sprintf(`{"cell":%q,"reason":"r","score":%v}`, id, s))
-	}
-	if key == "answers" {
-		_, right, _ := strings.Cut(q.Messages[1].Content, "The right action:\n")
-		for i := range 6 {
-			if !strings.Contains(right, fmt.Sprintf(`"index":%d`, i)) {
-				list = append(list, fmt.Sprintf(`{"reason":"this element serves the goal.","action":{"action_type":"click","index":%d}}`, i))
-			}
-		}
-	}
-	slices.Sort(list)
 	content := `{"` + key + `":[` + strings.Join(list, ",") + `]}`
+	if key == "" {
+		content = list[0]
+	}
 	switch kind {
 	case "429":
 		w.Header().Set("Retry-After", "1")
@@ -127,16 +153,27 @@ func (g *grader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case "shape":
 		content = `{"` + key + `":{"all":1}}`
+		if key == "" {
+			content = "I would rather not."
+		}
 	case "NaN":
 		content = strings.ReplaceAll(content, `"score":1`, `"score":NaN`)
 	case "missing":
+		if key == "" {
+			content = content[:len(content)/2]
+			break
+		}
 		content = `{"` + key + `":[` + strings.Join(list[:len(list)/2], ",") + `]}`
 	}
 	body, _ := json.Marshal(map[string]any{"choices": []any{map[string]any{"message": map[string]string{"role": "assistant", "content": content}}}, "usage": map[string]int{"prompt_tokens": len(raw) / 4, "completion_tokens": len(content) / 4}})
 	if kind == "body" {
 		body = body[:len(body)/2]
 	}
-	_, _ = w.Write(body)
+	if _, err := w.Write(body); err == nil && kind != "body" && r.Context().Err() == nil { // one who gave up waiting has no answer
+		g.mu.Lock()
+		g.answered[string(raw)]++
+		g.mu.Unlock()
+	}
 }
 
 // graded plays a run whose critic is the grader.

@@ -2,14 +2,17 @@ package workflows_test
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters/scripted"
+	"github.com/collabui/collabui/internal/credit"
 	"github.com/collabui/collabui/internal/record"
 	"github.com/collabui/collabui/internal/spec"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/system"
 	"github.com/collabui/collabui/internal/testrun"
 )
 
@@ -129,4 +132,107 @@ func TestDataOfOnesOwnReplaceALevel(t *testing.T) {
 		t.Errorf("%d trajectories although all data are given", len(played))
 	}
 	clean(t, r)
+}
+
+// TestModelsInEveryRoleUnderFaults plays synthesis, all levels and two epochs with every role by a chat server that answers 30 % of calls with a fault.
+func TestModelsInEveryRoleUnderFaults(t *testing.T) {
+	t.Parallel()
+	clear := 0
+	for _, share := range []float64{0, 0.3} {
+		plain, g := withGrader(t, 2, share, spec.Budget{})
+		s := plain.Spec
+		s.Slots, s.FineTune.Demonstrations, s.Evaluation.Val = 4, 8, 2
+		s.FineTune.Levels, s.FineTune.Steps = []int{1, 2, 3}, spec.LevelSteps{Level1: 5, Level2: 10, Level3: 10, Preference: 5}
+		s.Synthesis = spec.Synthesis{Agent: "judge", Author: "judge", Screens: 8, KeepFirst: 0.2, Questions: 7, Instructions: 8, Pairs: 20}
+		s.Adversary.Model, s.Summariser.Model = "judge", "judge"
+		if err := s.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		r := testrun.New(t, s)
+		r.Deps.Endpoint = plain.Deps.Endpoint
+		if _, err := r.Play(t, nil); err != nil {
+			t.Fatal(err)
+		}
+		clean(t, r)
+		for q, n := range g.answered {
+			if n > 1 {
+				t.Errorf("a recorded call was made %d times: %s", n, q)
+			}
+		}
+		if share == 0 {
+			clear = g.calls
+		} else if float64(g.calls) > 1.6*float64(clear) || len(g.faults) != 7 {
+			t.Errorf("%d calls where the clean run made %d; faults %v", g.calls, clear, g.faults)
+		}
+		t.Logf("share %.1f: %d calls, %.2f times the clean run, faults %v", share, g.calls, float64(g.calls)/float64(clear), g.faults)
+		for n := 1; n <= 3; n++ {
+			set, rows := level(t, r, n)
+			if share > 0 {
+				t.Log(set.Card.Text())
+			}
+			if why := set.Card.Counts.Problem(); why != "" || len(rows) < 10 {
+				t.Errorf("level %d: %d rows; %s", n, len(rows), why)
+			}
+			for _, p := range rows {
+				truth(t, n, p)
+			}
+		}
+		labelled(t, r)
+	}
+}
+
+// truth checks a row against what its prompt says: the scripted goals name the button to tap.
+func truth(t *testing.T, level int, p domain.Pair) {
+	t.Helper()
+	var goal string
+	lines := map[string]string{}
+	for _, l := range strings.Split(p.Prompt, "\n") {
+		if g, ok := strings.CutPrefix(l, "Goal: "); ok {
+			goal = g
+		}
+		if f := strings.Fields(l); len(f) == 3 && f[1] == "button" {
+			lines[f[0]] = f[2]
+		}
+		if at, ok := strings.CutPrefix(l, "6 text count "); ok && level == 3 {
+			n, _ := strconv.Atoi(at)
+			goal = strings.Split(strings.TrimPrefix(goal, "Tap "), " then ")[n]
+		}
+	}
+	index := func(text string) string {
+		a, err := system.ParseAnswer(text)
+		if err != nil || a.Index == nil {
+			return ""
+		}
+		return lines[strconv.Itoa(*a.Index)]
+	}
+	if got := index(p.Chosen); !strings.HasSuffix(goal, got) || got == "" {
+		t.Errorf("level %d: %q is not what %q asks for", level, p.Chosen, goal)
+	}
+	if level == 3 && index(p.Rejected) == goal {
+		t.Errorf("%q is rejected although it is right: %s", p.Rejected, goal)
+	}
+}
+
+// labelled checks that every label of a run is the judge's or ∅.
+func labelled(t *testing.T, r *testrun.Run) {
+	t.Helper()
+	for epoch := 1; epoch <= r.Spec.Epochs; epoch++ {
+		for slot := 1; slot <= r.Spec.Slots; slot++ {
+			c, _, err := store.Read[record.Credits](t.Context(), r.Bucket, store.CreditKey(r.Spec.Name, epoch, slot))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, l := range c.Steps {
+				st, _, err := store.Read[record.Step](t.Context(), r.Bucket, store.StepKey(r.Spec.Name, epoch, slot, 1, l.Step))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for j, want := range credit.Oracle(st.Step).Labels {
+					if l.Labels[j] != domain.Uncertain && l.Labels[j] != want {
+						t.Errorf("epoch %d, slot %d, step %d, cell %d is labelled %d, truly %d", epoch, slot, l.Step, j, l.Labels[j], want)
+					}
+				}
+			}
+		}
+	}
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/collabui/collabui/internal/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/synth"
-	"github.com/collabui/collabui/internal/system"
 	"github.com/collabui/collabui/internal/tinylm"
 )
 
@@ -133,7 +132,16 @@ func exportCmd(a *app) *cobra.Command {
 
 // exported gathers the data sets of stage 1, or of an epoch.
 func exported(ctx context.Context, b store.Bucket, run string, epoch int) ([]synth.Set, error) {
+	s, _, err := store.Read[spec.Spec](ctx, b, store.SpecKey(run))
+	if err != nil {
+		return nil, fmt.Errorf("run %q: %w", run, err)
+	}
+	tmpl, err := activities.Template(s)
+	if err != nil {
+		return nil, err
+	}
 	var out []synth.Set
+	sys := tmpl.System()
 	if epoch > 0 {
 		e, _, err := store.Read[record.Epoch](ctx, b, store.EpochKey(run, epoch))
 		if err != nil {
@@ -152,7 +160,7 @@ func exported(ctx context.Context, b store.Bucket, run string, epoch int) ([]syn
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, synth.Set{Name: fmt.Sprintf("epoch%d-agent%d", epoch, i), System: system.SystemPrompt, Rows: rows})
+			out = append(out, synth.Set{Name: fmt.Sprintf("epoch%d-agent%d", epoch, i), System: sys, Rows: rows})
 		}
 		return out, nil
 	}
@@ -169,7 +177,7 @@ func exported(ctx context.Context, b store.Bucket, run string, epoch int) ([]syn
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, synth.Set{Name: fmt.Sprintf("level%d", level), System: synth.SystemOf(rows), Rows: rows})
+		out = append(out, synth.Set{Name: fmt.Sprintf("level%d", level), System: synth.SystemOf(rows, sys), Rows: rows})
 	}
 	if len(out) > 0 {
 		return out, nil
@@ -178,7 +186,7 @@ func exported(ctx context.Context, b store.Bucket, run string, epoch int) ([]syn
 	if err == nil && len(rows) == 0 {
 		err = fault.New(fault.Invalid, "run %q has no data of stage 1 yet", run)
 	}
-	return []synth.Set{{Name: "demonstrations", System: system.SystemPrompt, Rows: rows}}, err
+	return []synth.Set{{Name: "demonstrations", System: sys, Rows: rows}}, err
 }
 
 // demonstrations are the data of a stage 1 without levels.

@@ -13,6 +13,7 @@ import (
 type ModelAdversary struct {
 	Chat        system.Chat
 	Prompt      *prompts.Prompt
+	Forms       prompts.Forms
 	Temperature float64
 	TopP        float64
 }
@@ -24,7 +25,7 @@ var answersSchema = &system.Schema{Name: "answers", JSON: json.RawMessage(`{"typ
 // Propose gives n answers to the prompt of a positive cell, in the form in which agents answer, so that their style gives nothing away. What the model's answer lacks or
 // gets wrong is an empty text: it does not parse, and is counted as such. The call may be repeated.
 func (m ModelAdversary) Propose(ctx context.Context, s domain.Step, cell domain.Cell, n int, seed uint64) ([]string, domain.Usage, error) {
-	sys, err := m.Prompt.Render("system", struct{ Actions string }{system.Actions})
+	sys, err := m.Prompt.Render("system", m.Forms)
 	if err != nil {
 		return nil, domain.Usage{}, err
 	}

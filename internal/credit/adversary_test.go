@@ -7,7 +7,6 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/prompts"
-	"github.com/collabui/collabui/internal/system"
 )
 
 func TestAModelsMistakesComeInTheFormOfAnswers(t *testing.T) {
@@ -22,14 +21,14 @@ func TestAModelsMistakesComeInTheFormOfAnswers(t *testing.T) {
 	s := step(1, 3, [][]int{{3}})
 	s.Goal, s.Observation.Elements = "Tap b3", s.Observation.Elements[:2]
 	chat := &says{texts: []string{"Here:\n" + `{"answers":[{"reason":"It is\nnear.","action":{"action_type":"click","index":5}},{"reason":"x","action":{"action_type":"fly"}},7,{"reason":"y","action":{"action_type":"status","goal_status":"complete"}},{"reason":"too many","action":{"action_type":"wait"}}]}`}}
-	a := ModelAdversary{Chat: chat, Prompt: p, Temperature: 1, TopP: 1}
+	a := ModelAdversary{Chat: chat, Prompt: p, Forms: prompts.FormsOf("mobile"), Temperature: 1, TopP: 1}
 	got, usage, err := a.Propose(t.Context(), s, s.Decision.Cells[0], 4, 9)
 	want := []string{"Reason: It is near.\nAction: {\"action_type\":\"click\",\"index\":5}", "", "", "Reason: y\nAction: {\"action_type\":\"status\",\"goal_status\":\"complete\"}"}
 	if err != nil || strings.Join(got, "|") != strings.Join(want, "|") || usage.Prompt != 10 {
 		t.Errorf("%q %+v %v", got, usage, err)
 	}
 	const user = "Goal:\n| Tap b3\nHistory:\n| none\nScreen:\n| 0 button b0\n| 1 button b1\nThe right action:\n| {\"action_type\":\"click\",\"index\":3}\nWrite 4 different wrong actions."
-	if q := chat.asked[0]; q.User != user || !strings.Contains(q.System, system.Actions) || q.Seed != 9 || q.Schema.Name != "answers" {
+	if q := chat.asked[0]; q.User != user || !strings.Contains(q.System, prompts.FormsOf("mobile").Actions) || q.Seed != 9 || q.Schema.Name != "answers" {
 		t.Errorf("%s\n%s", q.System, q.User)
 	}
 	for _, bad := range []string{"", "no", `{"answers":3}`, `{"answers":[`} {

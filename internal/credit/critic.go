@@ -20,6 +20,7 @@ import (
 type Critic struct {
 	Chat    system.Chat
 	Prompt  *prompts.Prompt
+	Forms   prompts.Forms
 	Robust  bool // labels with a dead zone between 0.3 and 0.7; else 1 from 0.5
 	ByRound bool // one call per round instead of one for all cells of a step
 }
@@ -185,7 +186,7 @@ func (c Critic) grade(ctx context.Context, s domain.Step, idx []int, seed uint64
 		data.Cells = append(data.Cells, cell{cellID(x.Agent, x.Round), system.Line(x.Text, maxCell)})
 		want[cellID(x.Agent, x.Round)] = i
 	}
-	sys, err := c.Prompt.Render("system", nil)
+	sys, err := c.Prompt.Render("system", c.Forms)
 	if err != nil {
 		return err
 	}

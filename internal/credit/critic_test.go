@@ -40,7 +40,7 @@ func critic(t *testing.T, chat system.Chat) Critic {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Critic{Chat: chat, Prompt: p, Robust: true}
+	return Critic{Chat: chat, Prompt: p, Forms: prompts.FormsOf("mobile"), Robust: true}
 }
 
 func grades(scores map[string]any) string {

@@ -14,7 +14,7 @@ import (
 	"github.com/collabui/collabui/internal/fault"
 )
 
-//go:embed *.tmpl
+//go:embed *.tmpl actions-*.txt
 var files embed.FS
 
 // Roles that have a template.
@@ -24,10 +24,35 @@ const (
 	Questions    = "questions"    // author of level 1
 	Instructions = "instructions" // author of level 2
 	Summariser   = "summariser"
+	Agent        = "agent" // of the system, and the UI agent of stage 1
 )
 
 // Roles lists them.
-var Roles = []string{Critic, Adversary, Questions, Instructions, Summariser}
+var Roles = []string{Agent, Critic, Adversary, Questions, Instructions, Summariser}
+
+// Forms are what an action family looks like in prompts.
+type Forms struct {
+	Family   string
+	Actions  string // the action space in its JSON forms
+	Click    string // an example
+	Complete string // the action that says that the goal is reached
+	Done     string // the same in words
+	Answer   string // the action that answers a question
+}
+
+// FormsOf gives a family's; there are mobile and web.
+func FormsOf(family string) Forms {
+	raw, err := files.ReadFile("actions-" + family + ".txt")
+	if err != nil {
+		panic(err) // families are constants
+	}
+	f := Forms{Family: family, Actions: strings.TrimSuffix(string(raw), "\n"), Click: `{"action_type":"click","index":0}`, Complete: `{"action_type":"status","goal_status":"complete"}`, Done: "status complete",
+		Answer: `{"action_type":"answer","text":"..."}`}
+	if family == "web" {
+		f.Click, f.Complete, f.Done, f.Answer = `{"action":"click","element":"A"}`, `{"action":"finish"}`, "finish", `{"action":"finish","answer":"..."}`
+	}
+	return f
+}
 
 // Prompt is a parsed template.
 type Prompt struct {

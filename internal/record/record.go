@@ -94,6 +94,7 @@ type EvalPoint struct {
 type Slots struct {
 	Epoch  int           `json:"epoch"`
 	System System        `json:"system"` // that rolls out
+	Prompt string        `json:"prompt"` // digest of the agents' template
 	Slots  []domain.Slot `json:"slots"`
 }
 
@@ -137,6 +138,8 @@ type Answer struct {
 	Endpoint  string       `json:"endpoint"` // its name in the specification
 	Model     string       `json:"model"`
 	Role      string       `json:"role"`
+	Prompt    string       `json:"prompt"` // digest of the role's template
+	Version   string       `json:"prompt_version"`
 	Texts     []string     `json:"texts"`
 	Reasoning []string     `json:"reasoning,omitempty"`
 	LogProbs  []float64    `json:"logprobs,omitempty"`

@@ -324,6 +324,9 @@ func (s Spec) check() []problem {
 	return out
 }
 
+// Family is the action family of the run's environment.
+func (s Spec) Family() domain.Family { return domain.FamilyMobile }
+
 // Temperatures gives every agent its temperature by a permutation drawn from the run's seed.
 func (s Spec) Temperatures() []float64 { return s.temperatures(s.Seed) }
 

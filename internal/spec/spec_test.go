@@ -93,7 +93,7 @@ func TestPromptsOfOnesOwnAreStoredAsText(t *testing.T) {
 		"name: a\nprompts: {critic: critic.tmpl}\n":  "",
 		"name: a\nprompts: {critic: nowhere.tmpl}\n": "s.yaml:2:19: prompts.critic: expected a file with a prompt template",
 		"name: a\nprompts: {critic: bad.tmpl}\n":     "prompts.critic: expected a prompt template: the first line must be",
-		"name: a\nprompts: {nobody: critic.tmpl}\n":  "prompts.nobody: expected one of the roles [critic adversary",
+		"name: a\nprompts: {nobody: critic.tmpl}\n":  "prompts.nobody: expected one of the roles [agent critic adversary",
 	} {
 		s, err := Load(write("s.yaml", text))
 		if want == "" && (err != nil || s.Prompts["critic"] != mine) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

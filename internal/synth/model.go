@@ -12,13 +12,13 @@ import (
 
 // Model asks a chat model for items (METHOD.md section 3, levels 1 and 2). What it says of a screen is taken as data: parsed tolerantly, validated, bounded.
 type Model struct {
-	Chat         system.Chat
-	Ask          *prompts.Prompt // role questions
-	Instruct     *prompts.Prompt // role instructions
-	Images       bool            // the model takes screenshots
-	Image        func(ctx context.Context, digest string) ([]byte, error)
-	Temperature  float64
-	ActionsForms string // the action space in its JSON forms
+	Chat        system.Chat
+	Ask         *prompts.Prompt // role questions
+	Instruct    *prompts.Prompt // role instructions
+	Images      bool            // the model takes screenshots
+	Image       func(ctx context.Context, digest string) ([]byte, error)
+	Temperature float64
+	Forms       prompts.Forms
 }
 
 var itemsSchema = map[string]*system.Schema{
@@ -32,7 +32,7 @@ var itemsSchema = map[string]*system.Schema{
 func (m Model) Questions(ctx context.Context, s Screen, n int, seed uint64) ([]Item, bool, error) {
 	data := m.data(s, n)
 	if s.Action != nil {
-		data.Done = system.Summarise(s.Step, *s.Action, s.Observation, "")
+		data.Executed = system.Summarise(s.Step, *s.Action, s.Observation, "")
 		if s.After != nil {
 			data.After = system.Lines(*s.After)
 		}
@@ -57,14 +57,15 @@ func (m Model) Instructions(ctx context.Context, s Screen, n int, seed uint64) (
 
 // screenData is what the templates of both roles see.
 type screenData struct {
+	prompts.Forms
 	Screen, After []string
-	Done, Actions string
+	Executed      string
 	N             int
 	Images        bool
 }
 
 func (m Model) data(s Screen, n int) screenData {
-	return screenData{Screen: system.Lines(s.Observation), N: n, Actions: m.ActionsForms, Images: m.Images && s.Image != ""}
+	return screenData{Screen: system.Lines(s.Observation), N: n, Forms: m.Forms, Images: m.Images && s.Image != ""}
 }
 
 func (m Model) ask(ctx context.Context, p *prompts.Prompt, role string, data screenData, s Screen, seed uint64) (string, error) {

@@ -59,10 +59,11 @@ type Author interface {
 
 // Policy is what the data are made for.
 type Policy struct {
-	Render func(domain.Action) (string, error) // the wording of an action, where the policy has one of its own; nil: answers as they are written
-	Fits   func(prompt, answer string) bool    // whether the policy can give the answer; nil: any
-	Share  float64                             // of prompts that carry messages, half of them wrong
-	Agents int
+	Template *system.Template                    // the agents' prompt
+	Render   func(domain.Action) (string, error) // the wording of an action, where the policy has one of its own; nil: answers as they are written
+	Fits     func(prompt, answer string) bool    // whether the policy can give the answer; nil: any
+	Share    float64                             // of prompts that carry messages, half of them wrong
+	Agents   int
 }
 
 // Why a proposed item is dropped.
@@ -167,7 +168,10 @@ func (b *Batch) Write(ctx context.Context, a Author, pol Policy, level, n int, r
 	complete, answers := 0, 0
 	for i, it := range items {
 		b.Counts.Proposed++
-		row, messages, why := pol.row(it, level, row, s, domain.Seed(seed, "row", i))
+		row, messages, why, err := pol.row(it, level, row, s, domain.Seed(seed, "row", i))
+		if err != nil {
+			return err
+		}
 		if why == "" && level == 2 {
 			switch it.Action.Type {
 			case domain.ActionStatus:
@@ -194,21 +198,21 @@ func (b *Batch) Write(ctx context.Context, a Author, pol Policy, level, n int, r
 }
 
 // row makes a training row of an item, or says why it is dropped.
-func (pol Policy) row(it Item, level int, row domain.Pair, s Screen, seed uint64) (out domain.Pair, messages bool, why string) {
+func (pol Policy) row(it Item, level int, row domain.Pair, s Screen, seed uint64) (out domain.Pair, messages bool, why string, err error) {
 	if strings.TrimSpace(it.Ask) == "" {
-		return row, false, DropEmpty
+		return row, false, DropEmpty, nil
 	}
 	row.Step, row.Weight, row.Source, row.Image = s.Step, 1, it.Kind, s.Image
 	if level == 1 {
 		if !slices.Contains(Kinds, it.Kind) {
-			return row, false, DropKind
+			return row, false, DropKind, nil
 		}
 		if it.Answer == "" && it.Element == nil {
-			return row, false, DropEmpty
+			return row, false, DropEmpty, nil
 		}
 		if it.Element != nil {
 			if why := onScreen(*it.Element, s.Observation); why != "" {
-				return row, false, why
+				return row, false, why, nil
 			}
 		}
 		row.Prompt, row.Chosen = question(s, it.Ask), it.Answer
@@ -220,39 +224,45 @@ func (pol Policy) row(it Item, level int, row domain.Pair, s Screen, seed uint64
 			if it.Answer == "" {
 				act = domain.Action{Type: domain.ActionClick}.At(*it.Element)
 			}
-			text, err := pol.Render(act)
-			if err != nil {
-				return row, false, DropForeign
+			text, unsaid := pol.Render(act)
+			if unsaid != nil {
+				return row, false, DropForeign, nil
 			}
-			row.Prompt, row.Chosen, row.ChosenCanonical = pol.ask(it.Ask, s, "", nil), text, act.Canonical(s.Observation)
+			if row.Prompt, err = pol.ask(it.Ask, s, "", nil); err != nil {
+				return row, false, "", err
+			}
+			row.Chosen, row.ChosenCanonical = text, act.Canonical(s.Observation)
 		}
 	} else {
 		if it.Action == nil {
-			return row, false, DropAction
+			return row, false, DropAction, nil
 		}
 		if why := Valid(*it.Action, s.Observation); why != "" {
-			return row, false, why
+			return row, false, why, nil
 		}
 		text := "Reason: " + system.Line(it.Reason, maxReason) + "\nAction: " + it.Action.JSON()
 		if pol.Render != nil {
-			var err error
-			if text, err = pol.Render(*it.Action); err != nil {
-				return row, false, DropForeign
+			var unsaid error
+			if text, unsaid = pol.Render(*it.Action); unsaid != nil {
+				return row, false, DropForeign, nil
 			}
 		}
 		own, peers := pol.Messages(domain.Rand(seed, "messages"), text, s.Observation)
 		messages = own != "" || len(peers) > 0
-		row.Prompt, row.Chosen, row.ChosenCanonical = pol.ask(it.Ask, s, own, peers), text, it.Action.Canonical(s.Observation)
+		if row.Prompt, err = pol.ask(it.Ask, s, own, peers); err != nil {
+			return row, false, "", err
+		}
+		row.Chosen, row.ChosenCanonical = text, it.Action.Canonical(s.Observation)
 	}
 	if pol.Fits != nil && !pol.Fits(row.Prompt, row.Chosen) {
-		return row, false, DropForeign
+		return row, false, DropForeign, nil
 	}
-	return row, messages, ""
+	return row, messages, "", nil
 }
 
 // ask is the agents' prompt with an instruction for a goal.
-func (pol Policy) ask(ask string, s Screen, own string, peers []system.Message) string {
-	return system.Prompt(system.View{Goal: ask, Observation: s.Observation}, own, peers)
+func (pol Policy) ask(ask string, s Screen, own string, peers []system.Message) (string, error) {
+	return pol.Template.User(system.View{Goal: ask, Observation: s.Observation}, own, peers)
 }
 
 // question is level 1's prompt for a policy that answers in words.

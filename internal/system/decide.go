@@ -63,6 +63,8 @@ type Config struct {
 	VoteScope   string          `json:"vote_scope"`   // ScopeAll or ScopeLast
 	ViewDropout float64         `json:"view_dropout"` // share of elements that each agent misses
 	Early       bool            `json:"early"`        // evaluation: cells that can no longer change the vote are not asked for
+	Thoughts    bool            `json:"thoughts"`     // peers read what a reasoning model thought, too
+	Template    *Template       `json:"-"`            // nil: Default
 }
 
 // Vote scopes.
@@ -187,7 +189,7 @@ func speak(ctx context.Context, chat Chat, c Config, v View, seed uint64, a, j i
 	for _, p := range c.Topology.Preds(a) {
 		select {
 		case <-spoken[p*m+j]:
-			peers = append(peers, Message{p, cells[p*m+j].Text})
+			peers = append(peers, Message{p, c.message(cells[p*m+j])})
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -196,18 +198,36 @@ func speak(ctx context.Context, chat Chat, c Config, v View, seed uint64, a, j i
 	if j > 0 {
 		own = cells[a*m+j-1].Text
 	}
-	user := Prompt(v, own, peers)
-	r, err := chat.Complete(ctx, Request{Model: c.Policies[a], System: SystemPrompt, User: user, Temperature: c.Temperature[a], TopP: c.TopP, MaxTokens: c.MaxTokens,
+	t := c.Template
+	if t == nil {
+		t = Default
+	}
+	user, err := t.User(v, own, peers)
+	if err != nil {
+		return err
+	}
+	r, err := chat.Complete(ctx, Request{Model: c.Policies[a], System: t.System(), User: user, Temperature: c.Temperature[a], TopP: c.TopP, MaxTokens: c.MaxTokens,
 		Seed: domain.Seed(seed, "cell", a, j), N: 1})
 	if err != nil {
 		return fmt.Errorf("agent %d, round %d: %w", a, j, err)
 	}
 	cells[a*m+j] = NewCell(a, j, r.Texts[0], user, v.Observation)
 	cells[a*m+j].Usage = r.Usage
+	if len(r.Reasoning) > 0 {
+		cells[a*m+j].Thought = r.Reasoning[0]
+	}
 	if len(r.LogProbs) > 0 {
 		cells[a*m+j].LogProb = r.LogProbs[0]
 	}
 	return nil
+}
+
+// message is what peers read of a cell: its text; what was thought before it only where that is asked for.
+func (c Config) message(cell domain.Cell) string {
+	if c.Thoughts && cell.Thought != "" {
+		return "Thought: " + Line(cell.Thought, maxMessage/2) + " " + cell.Text
+	}
+	return cell.Text
 }
 
 // NewCell parses a text into a cell.

@@ -218,3 +218,12 @@ func TestLineKeepsDataOnOneLine(t *testing.T) {
 		}
 	}
 }
+
+// Prompt is the built-in template's user message.
+func Prompt(v View, own string, peers []Message) string {
+	s, err := Default.User(v, own, peers)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
