@@ -149,6 +149,16 @@ func dependencies(o Options) (*activities.Deps, func(), error) {
 	return d, func() { _ = web.Close() }, nil
 }
 
+// Asker asks the chat endpoints of runs outside of a worker, for commands that check them. Keys are this process's.
+func Asker(e config.Endpoints) (*activities.Models, error) {
+	bucket, err := store.Open(e.Store)
+	if err != nil {
+		return nil, err
+	}
+	limiter, err := limits.Open(e.Redis, identity())
+	return &activities.Models{Deps: &activities.Deps{Bucket: bucket, Endpoint: endpoints(), Limits: limiter}}, err
+}
+
 // endpoints makes one client per chat endpoint; keys and headers come from this process's environment.
 func endpoints() func(spec.Model) (system.Chat, error) {
 	var mu sync.Mutex

@@ -16,14 +16,16 @@ import (
 	"github.com/collabui/collabui/internal/record"
 	"github.com/collabui/collabui/internal/spec"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/workers"
 )
 
 func creditCmd(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "credit", Short: "Look into credit re-assignment", Example: "  collabui credit check quickstart"}
-	check := &cobra.Command{Use: "check RUN", Short: "Compare the critic of a run with the environment's judge and with outcomes", Example: "  collabui credit check quickstart --json", Args: cobra.ExactArgs(1),
-		Long: "check reads the graded episodes of a run and compares every label with the environment's judge (privileged: it knows the solution), and the labels of executed actions\nwith how the episodes ended. It asks no model."}
+	check := &cobra.Command{Use: "check RUN", Short: "Compare the critic of a run with the environment's judge and with outcomes", Example: "  collabui credit check quickstart --json\n  collabui credit check mine --repeat 50", Args: cobra.ExactArgs(1),
+		Long: "check reads the graded episodes of a run and compares every label with the environment's judge (privileged: it knows the solution), and the labels of executed actions\nwith how the episodes ended. That asks no model. --repeat asks the critic, if it is one, again about some steps: as they are, and with the agents reordered; the calls\nare recorded with the run and count towards its budget. The endpoint's key is this process's."}
+	repeat := check.Flags().Int("repeat", 0, "graded steps about which the critic is asked again, twice each")
 	check.RunE = func(c *cobra.Command, args []string) error {
-		b, _, err := a.bucket()
+		b, e, err := a.bucket()
 		if err != nil {
 			return err
 		}
@@ -39,8 +41,26 @@ func creditCmd(a *app) *cobra.Command {
 			Run    string `json:"run"`
 			Critic string `json:"critic"`
 			*credit.Check
-		}{s.Name, activities.CriticName(s), k}
-		return a.print(out, func(w io.Writer) { printCheck(w, out.Critic, k) })
+			Again *credit.Consistency `json:"consistency,omitempty"`
+		}{Run: s.Name, Critic: activities.CriticName(s), Check: k}
+		if *repeat > 0 {
+			asker, err := workers.Asker(e)
+			if err != nil {
+				return err
+			}
+			again, err := asker.Consistency(c.Context(), s.Name, *repeat)
+			if err != nil {
+				return err
+			}
+			out.Again = &again
+		}
+		return a.print(out, func(w io.Writer) {
+			printCheck(w, out.Critic, k)
+			if x := out.Again; x != nil && x.Cells > 0 {
+				_, _ = fmt.Fprintf(w, "\nasked again about %d steps, %d labelled cells: %.1f %% labelled alike, scores differ by %.2f; with the agents reordered %.1f %%, scores by %.2f\n",
+					x.Steps, x.Cells, 100*float64(x.Repeat)/float64(x.Cells), x.RepeatBy, 100*float64(x.Reordered)/float64(x.Cells), x.OrderBy)
+			}
+		})
 	}
 	check.Long = longer(check)
 	c.AddCommand(check)
