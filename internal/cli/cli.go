@@ -60,7 +60,7 @@ func Main(args []string, out, errw io.Writer) int {
 	root.SetErr(errw)
 	root.SetArgs(args)
 	for _, c := range []func(*app) *cobra.Command{trainCmd, runsCmd, watchCmd, showCmd, logsCmd, pauseCmd, resumeCmd, stopCmd, evalCmd, reproduceCmd, fsckCmd, envsCmd, upCmd, downCmd,
-		workerCmd, policyServerCmd, doctorCmd, setCmd, creditCmd, finetuneCmd, dataCmd, exportCmd, importCmd} {
+		workerCmd, policyServerCmd, doctorCmd, setCmd, creditCmd, finetuneCmd, dataCmd, exportCmd, importCmd, planCmd} {
 		cmd := c(a)
 		cmd.Long = longer(cmd)
 		root.AddCommand(cmd)

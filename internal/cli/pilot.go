@@ -1,0 +1,356 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/internal/plan"
+	"github.com/collabui/collabui/internal/prompts"
+	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// measure reads a finished pilot p of s.
+func measure(ctx context.Context, b store.Bucket, t client.Client, s, p spec.Spec) (plan.Pilot, error) {
+	m := &measuring{ctx: ctx, b: b, t: t, s: s, p: p}
+	for _, f := range []func() error{m.episodes, m.calls, m.stage1, m.times, m.disk} {
+		if err := f(); err != nil {
+			return m.out, err
+		}
+	}
+	return m.out, nil
+}
+
+type measuring struct {
+	ctx  context.Context
+	b    store.Bucket
+	t    client.Client
+	s, p spec.Spec
+	out  plan.Pilot
+
+	cells, audits, proposals, pairs, steps float64 // of the pilot's epoch
+	tokens                                 plan.Sample
+	byRole                                 map[string]*call
+	trajectories                           float64    // steps of trajectories
+	asked                                  [4]float64 // screens, by level
+}
+
+// evaluations are the episodes of all evaluations of a specification; chunks is the number of stage 1's.
+func evaluations(s spec.Spec, chunks int) float64 {
+	systems := 3 // greedy, warm, n agents
+	if s.Agents == 1 {
+		systems = 2
+	}
+	n := s.Evaluation.Val * (chunks + systems)
+	if s.Epochs > 0 {
+		n += s.Evaluation.Val * (s.Epochs / s.Evaluation.Every)
+		systems++
+	}
+	return float64(n + (systems-1)*(s.Evaluation.TestSeeds+s.Evaluation.TestTemplates))
+}
+
+func chunks(s spec.Spec) int {
+	if n := len(s.FineTune.Stages()); n > 0 || s.FineTune.Base != "" {
+		return n
+	}
+	return s.FineTune.MaxChunks
+}
+
+func (m *measuring) total() float64 { return float64(m.s.Epochs * m.s.Slots) }
+
+// episodes reads the pilot's rollouts: their length, cells, pairs.
+func (m *measuring) episodes() error {
+	for slot := 1; slot <= m.p.Slots && m.p.Epochs > 0; slot++ {
+		ep, _, err := activities.PlayedEpisode(m.ctx, m.b, m.p.Name, 1, slot)
+		if err != nil {
+			return err
+		}
+		if ep.Failed != "" {
+			continue
+		}
+		m.out.Steps.Pilot = append(m.out.Steps.Pilot, float64(ep.Outcome.Steps))
+		m.steps += float64(ep.Outcome.Steps)
+		for _, r := range ep.Steps {
+			st, _, err := store.Read[record.Step](m.ctx, m.b, r.Key)
+			if err != nil {
+				return err
+			}
+			for _, c := range st.Decision.Cells {
+				m.cells++
+				m.tokens = append(m.tokens, float64(c.Usage.Prompt+c.Usage.Answer))
+			}
+		}
+		cr, _, err := store.Read[record.Credits](m.ctx, m.b, store.CreditKey(m.p.Name, 1, slot))
+		if err != nil {
+			return err
+		}
+		ps, _, err := store.Read[record.Pairs](m.ctx, m.b, store.PairsKey(m.p.Name, 1, slot))
+		if err != nil {
+			return err
+		}
+		m.audits, m.proposals, m.pairs = m.audits+float64(len(cr.Audit)+len(ps.Audit)), m.proposals+float64(len(ps.Calls)), m.pairs+float64(len(ps.Pairs))
+	}
+	return nil
+}
+
+// stage1 reads trajectories and levels.
+func (m *measuring) stage1() error {
+	for i := range m.p.FineTune.Demonstrations {
+		t, _, err := store.Read[record.Trajectory](m.ctx, m.b, store.FineTuneKey(m.p.Name, "trajectories", i))
+		if err == nil {
+			m.trajectories += float64(len(t.Screens))
+			if m.s.Synthesis.Agent == spec.RoleExpert {
+				m.out.Steps.Expert = append(m.out.Steps.Expert, float64(len(t.Screens)))
+			}
+			continue
+		}
+		d, _, err2 := store.Read[record.Demonstration](m.ctx, m.b, store.FineTuneKey(m.p.Name, "demonstrations", i))
+		switch {
+		case err2 == nil:
+			m.out.Steps.Expert = append(m.out.Steps.Expert, float64(len(d.Pairs)))
+		case !errors.Is(err, store.ErrNotFound):
+			return err
+		case !errors.Is(err2, store.ErrNotFound):
+			return err2
+		}
+	}
+	cards, err := cardsOf(m.ctx, m.b, m.p.Name)
+	for _, c := range cards {
+		m.asked[c.Level] = float64(c.Counts.Asked)
+	}
+	if err != nil {
+		return err
+	}
+	m.roles()
+	return nil
+}
+
+// call is what a role's recorded calls took.
+type call struct {
+	n             float64
+	tokens, money plan.Sample
+}
+
+// calls reads what the roles' recorded calls took.
+func (m *measuring) calls() error {
+	all, err := m.b.List(m.ctx, store.CallsPrefix(m.p.Name))
+	if err != nil {
+		return err
+	}
+	m.byRole = map[string]*call{}
+	for _, r := range all {
+		x, _, err := store.Read[record.Answer](m.ctx, m.b, r.Key)
+		if err != nil {
+			return err
+		}
+		c := m.byRole[x.Role]
+		if c == nil {
+			c = &call{}
+			m.byRole[x.Role] = c
+		}
+		c.n++
+		c.tokens, c.money = append(c.tokens, float64(x.Usage.Prompt+x.Usage.Answer)), append(c.money, x.Cost)
+	}
+	return nil
+}
+
+// roles scales the calls of every role to the run. Screens that a level is written about are bounded by the specification; so are those of the pilot, by less.
+func (m *measuring) roles() {
+	n, k := float64(m.s.FineTune.Demonstrations), float64(m.p.FineTune.Demonstrations)
+	visited := m.trajectories * n / k
+	screens := [4]float64{0, min(visited, float64(m.s.Synthesis.Screens)), min(visited, float64(m.s.Synthesis.Screens)), min(visited, float64(m.s.Synthesis.Pairs))}
+	slots := float64(m.p.Slots * m.p.Epochs)
+	evalSteps := func(s spec.Spec) float64 { // of evaluations, at the length of the pilot's episodes
+		if slots == 0 {
+			return 0
+		}
+		return evaluations(s, chunks(s)) * m.steps / slots
+	}
+	perSlot := func(x float64) float64 {
+		if slots == 0 {
+			return 0
+		}
+		return x / slots * m.total()
+	}
+	units := map[string][2]float64{ // of the pilot and of the run
+		prompts.Agent:        {k, n},
+		prompts.Questions:    {m.asked[1], screens[1]},
+		prompts.Instructions: {m.asked[2], screens[2]},
+		prompts.Critic:       {m.audits + m.asked[3], perSlot(m.audits) + screens[3]},
+		prompts.Adversary:    {m.proposals + m.asked[3], perSlot(m.proposals) + screens[3]},
+		prompts.Summariser:   {m.trajectories + m.steps + evalSteps(m.p), visited + perSlot(m.steps) + evalSteps(m.s)},
+	}
+	for _, role := range prompts.Roles {
+		if c := m.byRole[role]; c != nil {
+			u := units[role]
+			name := map[string]string{prompts.Agent: "UI agent of stage 1", prompts.Questions: "author of level 1", prompts.Instructions: "author of level 2"}[role]
+			if name == "" {
+				name = role
+			}
+			m.out.Roles = append(m.out.Roles, plan.Role{Name: name, Calls: c.n, Units: u[0], Total: u[1], Tokens: c.tokens, Money: c.money, Steps: role != prompts.Questions && role != prompts.Instructions})
+		}
+	}
+	if slots > 0 {
+		perEpisode := m.cells / slots
+		m.out.Roles = append(m.out.Roles, plan.Role{Name: "policies, rollouts", Calls: m.cells, Units: slots, Total: m.total(), Tokens: m.tokens, Steps: true},
+			plan.Role{Name: "policies, evaluation", Calls: perEpisode, Units: 1, Total: evaluations(m.s, chunks(m.s)), Tokens: m.tokens, Steps: true})
+	}
+}
+
+// times reads how long the pilot's phases took from the histories of its workflows.
+func (m *measuring) times() error {
+	run := m.p.Name
+	phase := func(name, id string, units, low, total float64, steps bool, activity string) error {
+		sec, err := m.busy(id, activity)
+		if err != nil || sec == 0 {
+			return err
+		}
+		m.out.Phases = append(m.out.Phases, plan.Phase{Name: name, Seconds: sec, Units: units, Low: low, Total: total, Steps: steps})
+		return nil
+	}
+	n, k := float64(m.s.FineTune.Demonstrations), float64(m.p.FineTune.Demonstrations)
+	optimiser := func(s spec.Spec) (low, high float64) {
+		for _, st := range s.FineTune.Stages() {
+			low += float64(st.Steps)
+		}
+		high = low
+		if len(s.FineTune.Levels) == 0 && s.FineTune.Base == "" {
+			low, high = float64(s.FineTune.ChunkSteps), float64(s.FineTune.ChunkSteps*s.FineTune.MaxChunks)
+		}
+		return low, high
+	}
+	_, made := optimiser(m.p)
+	low, high := optimiser(m.s)
+	errs := []error{phase("stage 1, demonstrations", run+"/finetune", k, n, n, false, "Demonstrate"), phase("stage 1, training", run+"/finetune", made, low, high, false, "TrainChunk")}
+	for level := 1; level <= 3; level++ {
+		id := fmt.Sprintf("%s/finetune/level-%d", run, level)
+		limit := float64(m.s.Synthesis.Screens)
+		if level == 3 {
+			limit = float64(m.s.Synthesis.Pairs)
+		}
+		total := min(m.trajectories*n/k, limit)
+		if m.asked[level] > 0 {
+			errs = append(errs, phase(fmt.Sprintf("stage 1, exploration (level %d)", level), id, k, n, n, false, "Explore"), phase(fmt.Sprintf("stage 1, data of level %d", level), id, m.asked[level], total, total, false, "Synthesize"))
+		}
+	}
+	if m.p.Epochs > 0 {
+		all := m.total()
+		errs = append(errs, phase("rollouts, credit, pairing", run+"/epoch/0001", float64(m.p.Slots), all, all, true, ""), phase("updates", run+"/epoch/0001", max(m.pairs, 1), m.pairs/float64(m.p.Slots)*all, m.pairs/float64(m.p.Slots)*all, true, "Update"))
+	}
+	val := float64(m.p.Evaluation.Val)
+	systems := 3.0
+	if m.p.Agents == 1 {
+		systems = 2
+	}
+	return errors.Join(append(errs, phase("evaluation", run+"/eval/0000-val", systems*val, evaluations(m.s, 0), evaluations(m.s, chunks(m.s)), true, "Evaluate"))...)
+}
+
+// busy is the time in seconds from the first schedule of an activity to its last end; the name "" stands for the shards of an epoch.
+func (m *measuring) busy(id, name string) (float64, error) {
+	var from, to time.Time
+	of := map[int64]bool{}
+	note := func(at time.Time) {
+		if from.IsZero() {
+			from = at
+		}
+		to = at
+	}
+	h := m.t.GetWorkflowHistory(m.ctx, id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for h.HasNext() {
+		e, err := h.Next()
+		if err != nil {
+			if strings.Contains(err.Error(), "not found") {
+				return 0, nil // the pilot has no such stage
+			}
+			return 0, fault.New(fault.Transient, "history of %s: %w", id, err)
+		}
+		at := e.EventTime.AsTime()
+		if x := e.GetActivityTaskScheduledEventAttributes(); x != nil && x.ActivityType.Name == name {
+			of[e.EventId] = true
+			note(at)
+		}
+		if x := e.GetActivityTaskCompletedEventAttributes(); x != nil && of[x.ScheduledEventId] {
+			note(at)
+		}
+		if x := e.GetStartChildWorkflowExecutionInitiatedEventAttributes(); x != nil && name == "" && x.WorkflowType.Name == "Shard" {
+			note(at)
+		}
+		if x := e.GetChildWorkflowExecutionCompletedEventAttributes(); x != nil && name == "" && x.WorkflowType.Name == "Shard" {
+			note(at)
+		}
+	}
+	return to.Sub(from).Seconds(), nil
+}
+
+// disk sums the pilot's objects by what they belong to.
+func (m *measuring) disk() error {
+	objects, err := m.b.List(m.ctx, store.RunPrefix(m.p.Name))
+	if err != nil {
+		return err
+	}
+	sum := map[string]float64{}
+	policies := map[string]float64{}
+	for _, o := range objects {
+		rel := strings.TrimPrefix(o.Key, store.RunPrefix(m.p.Name))
+		kind := "records of the run"
+		switch {
+		case strings.Contains(rel, "/episodes/"):
+			kind = "episodes"
+		case strings.HasPrefix(rel, "evals/"):
+			kind = "evaluations"
+		case strings.HasPrefix(rel, "finetune/"):
+			kind = "stage 1"
+		case strings.HasPrefix(rel, "calls/"):
+			kind = "recorded calls"
+		}
+		sum[kind] += float64(o.Size)
+		if err := m.blobs(o.Key, policies); err != nil {
+			return err
+		}
+	}
+	size := 0.0
+	for _, s := range policies {
+		size += s / float64(len(policies))
+	}
+	add := func(name string, bytes, units, total float64, steps bool) {
+		m.out.Disks = append(m.out.Disks, plan.Disk{Name: name, Bytes: bytes, Units: units, Total: total, Steps: steps})
+	}
+	add("episodes, labels, pairs", sum["episodes"], float64(m.p.Slots*m.p.Epochs), m.total(), true)
+	add("evaluations", sum["evaluations"], evaluations(m.p, chunks(m.p)), evaluations(m.s, chunks(m.s)), true)
+	add("stage 1", sum["stage 1"], float64(m.p.FineTune.Demonstrations), float64(m.s.FineTune.Demonstrations), false)
+	add("policies and optimiser states", size, 1, float64(chunks(m.s)+m.s.Agents*m.s.Epochs)*(1+optimiserStates), false)
+	calls, made := 0.0, 0.0
+	for _, r := range m.out.Roles {
+		if !strings.HasPrefix(r.Name, "policies") && r.Units > 0 {
+			made, calls = made+r.Calls, calls+r.Calls/r.Units*r.Total
+		}
+	}
+	add("recorded calls", sum["recorded calls"], made, calls, true)
+	return nil
+}
+
+// optimiserStates is what a policy's checkpoints take, in sizes of the policy: parameters and AdamW's two moments, every 50 steps; two of them are usual at an update.
+const optimiserStates = 6
+
+// blobs notes the sizes of the policies that a manifest names.
+func (m *measuring) blobs(key string, policies map[string]float64) error {
+	if !strings.HasSuffix(key, "/update.json") && !strings.Contains(key, "finetune/chunks/") {
+		return nil
+	}
+	x, _, err := store.Read[struct{ Policy record.Policy }](m.ctx, m.b, key)
+	if err != nil {
+		return err
+	}
+	raw, err := store.GetBlob(m.ctx, m.b, x.Policy.Digest)
+	policies[x.Policy.Digest] = float64(len(raw))
+	return err
+}
