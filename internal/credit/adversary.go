@@ -3,6 +3,7 @@ package credit
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/prompts"
@@ -19,8 +20,10 @@ type ModelAdversary struct {
 }
 
 // answersSchema is the form of an adversary's answer. Actions differ in their fields, so that their form is left to the parser.
-var answersSchema = &system.Schema{Name: "answers", JSON: json.RawMessage(`{"type":"object","required":["answers"],"properties":{"answers":{"type":"array","items":` +
-	`{"type":"object","required":["reason","action"],"properties":{"reason":{"type":"string"},"action":{"type":"object"}}}}}}`)}
+func answersSchema(n int) *system.Schema {
+	return &system.Schema{Name: "answers", JSON: json.RawMessage(fmt.Sprintf(`{"type":"object","required":["answers"],"properties":{"answers":{"type":"array","minItems":%d,"maxItems":%d,"items":`+
+		`{"type":"object","required":["reason","action"],"properties":{"reason":{"type":"string"},"action":{"type":"object"}}}}}}`, n, n))}
+}
 
 // Propose gives n answers to the prompt of a positive cell, in the form in which agents answer, so that their style gives nothing away. What the model's answer lacks or
 // gets wrong is an empty text: it does not parse, and is counted as such. The call may be repeated.
@@ -38,7 +41,7 @@ func (m ModelAdversary) Propose(ctx context.Context, s domain.Step, cell domain.
 	if err != nil {
 		return nil, domain.Usage{}, err
 	}
-	r, err := m.Chat.Complete(ctx, system.Request{System: sys, User: user, Schema: answersSchema, Temperature: m.Temperature, TopP: m.TopP, Seed: seed, N: 1})
+	r, err := m.Chat.Complete(ctx, system.Request{System: sys, User: user, Schema: answersSchema(n), Temperature: m.Temperature, TopP: m.TopP, Seed: seed, N: 1})
 	if err != nil {
 		return nil, r.Usage, err
 	}

@@ -54,9 +54,15 @@ const (
 	maxGoal, maxLine, maxCell, maxReason = 400, 200, 1200, 300
 )
 
-// gradesSchema is the form of a critic's answer.
-var gradesSchema = &system.Schema{Name: "grades", JSON: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["grades"],"properties":{"grades":{"type":"array","items":` +
-	`{"type":"object","additionalProperties":false,"required":["cell","reason","score"],"properties":{"cell":{"type":"string"},"reason":{"type":"string"},"score":{"type":"number"}}}}}}`)}
+// gradesSchema is the form of a critic's answer about some cells: servers that hold answers to a schema cannot leave one out.
+func gradesSchema(cells []string) *system.Schema {
+	names, err := json.Marshal(cells)
+	if err != nil {
+		panic(err) // strings
+	}
+	return &system.Schema{Name: "grades", Strict: true, JSON: json.RawMessage(fmt.Sprintf(`{"type":"object","additionalProperties":false,"required":["grades"],"properties":{"grades":{"type":"array","minItems":%d,"maxItems":%d,"items":`+
+		`{"type":"object","additionalProperties":false,"required":["cell","reason","score"],"properties":{"cell":{"type":"string","enum":%s},"reason":{"type":"string"},"score":{"type":"number"}}}}}}`, len(cells), len(cells), names))}
+}
 
 // Label grades a step and labels its cells. Cells that do not parse are 0 without being asked for: nothing was proposed. An answer that lacks cells or is no JSON is
 // asked for once more; what is missing then is ∅, never invented. Errors of the endpoint are returned: the step may be graded again.
@@ -194,7 +200,11 @@ func (c Critic) grade(ctx context.Context, s domain.Step, idx []int, seed uint64
 	if err != nil {
 		return err
 	}
-	q := system.Request{System: sys, User: user, Schema: gradesSchema, TopP: 1, Seed: seed, N: 1}
+	ids := make([]string, len(data.Cells))
+	for i, x := range data.Cells {
+		ids[i] = x.ID
+	}
+	q := system.Request{System: sys, User: user, Schema: gradesSchema(ids), TopP: 1, Seed: seed, N: 1}
 	for turn := range 2 {
 		r, err := c.Chat.Complete(ctx, q)
 		if err != nil {
@@ -222,7 +232,7 @@ func (c Critic) grade(ctx context.Context, s domain.Step, idx []int, seed uint64
 			return err
 		}
 		q.More = []system.Turn{{Assistant: true, Text: system.Line(r.Texts[0], 4*maxCell)}, {Text: again}}
-		q.Seed = domain.Seed(seed, "repair")
+		q.Seed, q.Schema = domain.Seed(seed, "repair"), gradesSchema(missing)
 	}
 	return nil
 }

@@ -228,7 +228,7 @@ func (c *Client) request(r system.Request) openai.ChatCompletionRequest {
 		switch c.conf.Schema {
 		case SchemaJSON:
 			q.ResponseFormat = &openai.ChatCompletionResponseFormat{Type: openai.ChatCompletionResponseFormatTypeJSONSchema,
-				JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{Name: r.Schema.Name, Schema: r.Schema.JSON, Strict: true}}
+				JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{Name: r.Schema.Name, Schema: r.Schema.JSON, Strict: r.Schema.Strict}}
 		case SchemaObject:
 			q.ResponseFormat = &openai.ChatCompletionResponseFormat{Type: openai.ChatCompletionResponseFormatTypeJSONObject}
 		}

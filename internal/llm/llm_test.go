@@ -50,7 +50,7 @@ func must(t *testing.T, c Config) *Client {
 func TestTheRequestOnTheWire(t *testing.T) {
 	base, last, sent := server(t, 200, nil, answer)
 	full := system.Request{Model: "role", System: "s", User: "u", Images: [][]byte{{1, 2}}, More: []system.Turn{{Assistant: true, Text: "a"}, {Text: "again"}},
-		Schema: &system.Schema{Name: "grades", JSON: json.RawMessage(`{"type":"object"}`)}, TopP: 1, MaxTokens: 7, Seed: 1<<60 + 5}
+		Schema: &system.Schema{Name: "grades", JSON: json.RawMessage(`{"type":"object"}`), Strict: true}, TopP: 1, MaxTokens: 7, Seed: 1<<60 + 5}
 	c := must(t, Config{BaseURL: base + "/", Model: "m-1", APIKey: "k-1", Headers: map[string]string{"X-Team": "ui"}, Schema: SchemaJSON, Images: true, LogProbs: true, Seeds: true})
 	r, err := c.Complete(t.Context(), full)
 	if err != nil || r.Texts[0] != "hi" || r.Usage.Prompt != 5 || r.Usage.Cached != 3 || r.Reasoning != nil {

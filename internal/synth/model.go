@@ -3,6 +3,7 @@ package synth
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/collabui/collabui/domain"
@@ -21,11 +22,13 @@ type Model struct {
 	Forms       prompts.Forms
 }
 
-var itemsSchema = map[string]*system.Schema{
-	prompts.Questions: {Name: "questions", JSON: json.RawMessage(`{"type":"object","required":["items"],"properties":{"items":{"type":"array","items":` +
-		`{"type":"object","required":["kind","question","answer"],"properties":{"kind":{"type":"string"},"question":{"type":"string"},"answer":{"type":"string"},"element":{"type":"integer"}}}}}}`)},
-	prompts.Instructions: {Name: "instructions", JSON: json.RawMessage(`{"type":"object","required":["items"],"properties":{"items":{"type":"array","items":` +
-		`{"type":"object","required":["instruction","reason","action"],"properties":{"instruction":{"type":"string"},"reason":{"type":"string"},"action":{"type":"object"}}}}}}`)},
+// itemsSchema is the form of an author's answer, by role.
+func itemsSchema(role string, n int) *system.Schema {
+	item := `{"type":"object","required":["kind","question","answer"],"properties":{"kind":{"type":"string","enum":["` + strings.Join(Kinds, `","`) + `"]},"question":{"type":"string"},"answer":{"type":"string"},"element":{"type":"integer"}}}`
+	if role == prompts.Instructions {
+		item = `{"type":"object","required":["instruction","reason","action"],"properties":{"instruction":{"type":"string"},"reason":{"type":"string"},"action":{"type":"object"}}}`
+	}
+	return &system.Schema{Name: role, JSON: json.RawMessage(fmt.Sprintf(`{"type":"object","required":["items"],"properties":{"items":{"type":"array","minItems":1,"maxItems":%d,"items":%s}}}`, n, item))}
 }
 
 // Questions asks for level 1.
@@ -77,7 +80,7 @@ func (m Model) ask(ctx context.Context, p *prompts.Prompt, role string, data scr
 	if err != nil {
 		return "", err
 	}
-	q := system.Request{System: sys, User: user, Schema: itemsSchema[role], Temperature: m.Temperature, TopP: 1, Seed: domain.Seed(seed, role), N: 1}
+	q := system.Request{System: sys, User: user, Schema: itemsSchema(role, data.N), Temperature: m.Temperature, TopP: 1, Seed: domain.Seed(seed, role), N: 1}
 	if data.Images {
 		png, err := m.Image(ctx, s.Image)
 		if err != nil {

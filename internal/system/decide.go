@@ -31,10 +31,11 @@ type Turn struct {
 	Text      string
 }
 
-// Schema is a JSON schema with a name.
+// Schema is a JSON schema with a name. Strict asks the server to hold the answer to it exactly; servers refuse that of a schema with optional or open members.
 type Schema struct {
-	Name string
-	JSON json.RawMessage
+	Name   string
+	JSON   json.RawMessage
+	Strict bool
 }
 
 // Response holds the N answers.
