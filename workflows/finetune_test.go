@@ -2,6 +2,7 @@ package workflows_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/system"
 	"github.com/collabui/collabui/internal/testrun"
+	"github.com/collabui/collabui/internal/verify"
 )
 
 // levels is a run whose stage 1 is the curriculum.
@@ -79,6 +81,8 @@ func TestTheCurriculumTrainsLevelByLevelAndItsCountersAddUp(t *testing.T) {
 		}
 	}
 
+	spoil(t, r)
+
 	broken := testrun.New(t, levels())
 	broken.Suite.Break(scripted.Fault{Template: "a", Step: 2, Kind: "void", Times: 3}, scripted.Fault{Template: "c", Step: 0, Kind: "void", Times: 2})
 	again, err := broken.Play(t, nil)
@@ -106,6 +110,38 @@ func TestTheCurriculumTrainsLevelByLevelAndItsCountersAddUp(t *testing.T) {
 		if err != nil || (got.Policy == base.Policy) != (lv == nil) || got.Curve[0].At != 0 || got.StoppedBy != "given" {
 			t.Errorf("levels %v: %+v %v", lv, got, err)
 		}
+	}
+}
+
+// spoil plants violations in the data set of level 2, which the validators must find, and takes them back.
+func spoil(t *testing.T, r *testrun.Run) {
+	t.Helper()
+	key := store.FineTuneKey("small", "levels", 2)
+	whole, err := r.Bucket.Get(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, plant := range map[string]func(*record.LevelSet, []domain.Pair) []domain.Pair{
+		"do not add up":             func(s *record.LevelSet, rows []domain.Pair) []domain.Pair { s.Card.Counts.Proposed++; return rows },
+		"rows, the body has":        func(s *record.LevelSet, rows []domain.Pair) []domain.Pair { s.Card.Rows++; return rows },
+		"does not hold the rows":    func(_ *record.LevelSet, rows []domain.Pair) []domain.Pair { rows[0].Chosen += " "; return rows },
+		"not those of the recorded": func(s *record.LevelSet, rows []domain.Pair) []domain.Pair { s.Card.Counts.Unanswered++; return rows },
+	} {
+		set, rows := level(t, r, 2)
+		raw, err := json.Marshal(plant(&set, rows))
+		if err == nil {
+			set.Body, err = store.PutBlob(t.Context(), r.Bucket, raw)
+		}
+		sealed, err2 := store.Seal(set)
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		r.Bucket.Damage(key, sealed)
+		ps, err := verify.Run(t.Context(), r.Bucket, "small")
+		if err != nil || !slices.ContainsFunc(ps, func(p verify.Problem) bool { return p.Key == key && strings.Contains(p.Detail, want) }) {
+			t.Errorf("%s is not found: %v %v", want, ps, err)
+		}
+		r.Bucket.Damage(key, whole)
 	}
 }
 

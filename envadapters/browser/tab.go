@@ -199,11 +199,28 @@ func (t *Tab) Swipe(ctx context.Context, x0, y0, x1, y1 float64) error {
 	return t.mouse(ctx, p)
 }
 
-// frameTime is what the page's clock must run for a frame to be drawn.
-const frameTime = 20 * time.Millisecond
+// Of one screenshot: how long it may take, how often it is asked for, and what the page's clock runs at once meanwhile.
+const (
+	shotLimit = 2 * time.Second
+	shotTries = 5
+	frameTime = 20 * time.Millisecond
+)
 
-// Screenshot gives the screen as PNG. Nothing is drawn while the page's clock stands still, so it runs for frameTime meanwhile.
+// Screenshot gives the screen as PNG. Nothing is drawn while the page's clock stands still, so it runs for a while.
 func (t *Tab) Screenshot(ctx context.Context) ([]byte, error) {
+	for try := 1; ; try++ {
+		png, err := t.capture(ctx)
+		if err == nil || try == shotTries || ctx.Err() != nil {
+			return png, err
+		}
+	}
+}
+
+// capture asks once. The picture comes with the next frame; a loaded machine may miss the one that the request called for, and none follows where nothing changes: so
+// the root's style is touched, without a visible effect, until the picture is there.
+func (t *Tab) capture(ctx context.Context) ([]byte, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, shotLimit, fault.New(fault.Void, "browser, screenshot: no answer within %v", shotLimit))
+	defer cancel()
 	type shot struct {
 		png []byte
 		err error
@@ -218,14 +235,18 @@ func (t *Tab) Screenshot(ctx context.Context) ([]byte, error) {
 		})
 		got <- s
 	}()
-	for {
+	for n := 0; ; n++ {
+		touch := fmt.Sprintf("document.documentElement.style.willChange = %q", []string{"opacity", ""}[n%2])
+		if err := t.Eval(ctx, touch, nil); err != nil {
+			return nil, err
+		}
 		if err := t.Advance(ctx, frameTime); err != nil {
 			return nil, err
 		}
 		select {
 		case s := <-got:
-			return s.png, s.err
-		case <-time.After(frameTime):
+			return s.png, errors.Join(s.err, t.Eval(ctx, "document.documentElement.style.willChange = ''", nil))
+		default:
 		}
 	}
 }

@@ -3,8 +3,10 @@ package webtasks
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -155,3 +157,45 @@ var _ envadapters.Suite = (*Suite)(nil)
 var _ envadapters.Judge = (*environment)(nil)
 var _ envadapters.Replayable = (*environment)(nil)
 var _ envadapters.Screenshotter = (*environment)(nil)
+
+// TestEveryScreenGivesAScreenshot: in several tabs at once, at every step of every template.
+func TestEveryScreenGivesAScreenshot(t *testing.T) {
+	s, err := New(1, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	all, err := s.Templates(domain.SplitTrain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for k := range 3 {
+		wg.Go(func() {
+			e, err := s.Open(t.Context())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer e.Close(context.Background())
+			for i := k; i < len(all); i += 3 {
+				if err := shoot(t, e, domain.Task{Template: all[i].Name, Split: domain.SplitTrain, Seed: uint64(i), MaxSteps: all[i].MaxSteps}); err != nil {
+					t.Errorf("%s: %v", all[i].Name, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// shoot plays an episode with a screenshot at every step.
+func shoot(t *testing.T, e envadapters.Environment, task domain.Task) error {
+	tr, err := e.Reset(t.Context(), task)
+	for ; err == nil && !tr.Terminated && !tr.Truncated; tr, err = e.Step(t.Context(), e.(envadapters.Judge).Right()[0]) {
+		if png, err := e.(envadapters.Screenshotter).Screenshot(t.Context()); err != nil || len(png) < 1000 {
+			return fmt.Errorf("%d bytes: %w", len(png), err)
+		}
+	}
+	return err
+}

@@ -227,3 +227,35 @@ func Prompt(v View, own string, peers []Message) string {
 	}
 	return s
 }
+
+// thinker thinks before it answers.
+type thinker struct{ recorder }
+
+func (r *thinker) Complete(ctx context.Context, q Request) (Response, error) {
+	res, err := r.recorder.Complete(ctx, q)
+	res.Reasoning = []string{"the secret\nthought"}
+	return res, err
+}
+
+func TestThoughtsAreKeptApartAndOutOfMessages(t *testing.T) {
+	for _, share := range []bool{false, true} {
+		r := &thinker{recorder{seen: map[uint64]Request{}}}
+		c := Config{Policies: []string{"a", "b"}, Topology: domain.Topology{Agents: 2, Edges: [][2]int{{0, 1}}}, Rounds: 2, Temperature: []float64{0, 0}, Thoughts: share}
+		d, err := Decide(t.Context(), r, c, View{Goal: "g"}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cell := range d.Cells {
+			if cell.Thought != "the secret\nthought" || strings.Contains(cell.Text, "secret") {
+				t.Errorf("%+v", cell)
+			}
+			peers := cell.Prompt[strings.LastIndex(cell.Prompt, "Screen:"):]
+			if _, own, ok := strings.Cut(peers, "You said: "); ok && strings.Contains(strings.SplitN(own, "\n", 2)[0], "secret") {
+				t.Errorf("an agent reads its own thought as its words: %s", own)
+			}
+			if strings.Contains(peers, "Thought: the secret thought Reason: ") != (share && cell.Agent == 1) {
+				t.Errorf("shared %v, agent %d reads\n%s", share, cell.Agent, peers)
+			}
+		}
+	}
+}

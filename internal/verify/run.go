@@ -29,6 +29,11 @@ func Run(ctx context.Context, b store.Bucket, run string) ([]Problem, error) {
 		return nil, err
 	}
 	v := &validator{ctx: ctx, b: b, run: run, spec: s, digest: base.Policy.Tensor}
+	for _, level := range s.FineTune.Levels {
+		if err := v.level(level); err != nil {
+			return v.problems, err
+		}
+	}
 	for range s.Agents {
 		v.policies = append(v.policies, base.Policy)
 	}
