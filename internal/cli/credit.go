@@ -134,6 +134,6 @@ func printCheck(w io.Writer, critic string, k *credit.Check) {
 		}
 	}
 	if graded {
-		out("\n%d of %d right cells were called right again when shuffled among candidates · %d repairs · %d answers stayed incomplete · largest spread within one action %.2f", k.Again, k.Blinded, k.Repairs, k.Faults, k.Spread)
+		out("\n%d of %d right cells were called right again when shuffled among candidates · %d repairs · answers that stayed unreadable %d, incomplete %d · largest spread within one action %.2f", k.Again, k.Blinded, k.Repairs, k.Faults[credit.FaultShape], k.Faults[credit.FaultMissing], k.Spread)
 	}
 }

@@ -41,17 +41,17 @@ type Check struct {
 	ByAction map[string]Confusion `json:"by_action"`
 	Bins     [10]Bin              `json:"calibration"` // of a critic that is a model
 	// Executed actions labelled 1 and 0, in episodes that succeeded and that failed: [success, failure][1, 0].
-	Outcomes [2][2]int `json:"outcomes"`
-	Blinded  int       `json:"blinded"` // right cells that were shown again among the adversary's candidates
-	Again    int       `json:"again"`   // of these, labelled 1 again
-	Faults   int       `json:"faults"`  // answers that stayed incomplete
-	Repairs  int       `json:"repairs"`
-	Spread   float64   `json:"spread"` // largest difference between scores of one action at one step
+	Outcomes [2][2]int      `json:"outcomes"`
+	Blinded  int            `json:"blinded"` // right cells that were shown again among the adversary's candidates
+	Again    int            `json:"again"`   // of these, labelled 1 again
+	Faults   map[string]int `json:"faults"`  // answers that stayed incomplete, by kind
+	Repairs  int            `json:"repairs"`
+	Spread   float64        `json:"spread"` // largest difference between scores of one action at one step
 }
 
 // NewCheck begins an empty one.
 func NewCheck() *Check {
-	c := &Check{ByAction: map[string]Confusion{}}
+	c := &Check{ByAction: map[string]Confusion{}, Faults: map[string]int{}}
 	for i := range c.Bins {
 		c.Bins[i].Low = float64(i) / 10
 	}
@@ -101,6 +101,9 @@ func (c *Check) Add(steps []domain.Step, credits []domain.Credit, audits []Audit
 // AddAudits counts what audits say of the critic itself; those of candidates have blinded cells.
 func (c *Check) AddAudits(audits []Audit) {
 	for _, a := range audits {
-		c.Blinded, c.Again, c.Faults, c.Repairs, c.Spread = c.Blinded+a.Blinded, c.Again+a.Again, c.Faults+len(a.Faults), c.Repairs+a.Repairs, max(c.Spread, a.Spread)
+		c.Blinded, c.Again, c.Repairs, c.Spread = c.Blinded+a.Blinded, c.Again+a.Again, c.Repairs+a.Repairs, max(c.Spread, a.Spread)
+		for _, f := range a.Faults {
+			c.Faults[f.Kind]++
+		}
 	}
 }

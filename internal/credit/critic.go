@@ -41,13 +41,25 @@ type Audit struct {
 	Means   map[string]float64 `json:"means"`  // by canonical action: what labels are made of
 	Spread  float64            `json:"spread"` // the largest difference between scores of one canonical action
 	Repairs int                `json:"repairs"`
-	Faults  []string           `json:"faults,omitempty"` // why cells stayed without a score
+	Faults  []CriticFault      `json:"faults,omitempty"` // why cells stayed without a score
 	Prompt  string             `json:"prompt"`           // digest of the template
 	Version string             `json:"prompt_version"`
 	Blinded int                `json:"blinded,omitempty"` // of adversarial candidates: cells labelled 1 that were shuffled among them
 	Again   int                `json:"again,omitempty"`   // of these, labelled 1 again: the critic's consistency with itself
 	Usage   domain.Usage       `json:"usage"`
 }
+
+// CriticFault is why cells have no score after the repair turn: their label is ∅.
+type CriticFault struct {
+	Kind   string `json:"kind"` // FaultShape or FaultMissing
+	Detail string `json:"detail"`
+}
+
+// Kinds of a critic's faults.
+const (
+	FaultShape   = "shape"   // the answer holds no readable list of grades
+	FaultMissing = "missing" // cells have no usable score
+)
 
 // Bounds of what reaches a prompt, and what is kept of an answer.
 const (
@@ -216,11 +228,12 @@ func (c Critic) grade(ctx context.Context, s domain.Step, idx []int, seed uint64
 			return nil
 		}
 		missing := slices.SortedFunc(maps.Keys(want), func(x, y string) int { return want[x] - want[y] })
+		kind := FaultShape
 		if wrong == "" {
-			wrong = "no usable score for " + strings.Join(missing, ", ")
+			kind, wrong = FaultMissing, "no usable score for "+strings.Join(missing, ", ")
 		}
 		if turn == 1 {
-			a.Faults = append(a.Faults, wrong)
+			a.Faults = append(a.Faults, CriticFault{kind, wrong})
 			return nil
 		}
 		a.Repairs++
