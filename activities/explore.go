@@ -1,0 +1,134 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/internal/prompts"
+	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/system"
+)
+
+// Explore lets the UI agent of stage 1 play training tasks and records what it saw and did: the source of all levels. Failed episodes count too.
+func (r *Rollouts) Explore(ctx context.Context, b Batch) (int, error) {
+	say, stop := heartbeat(ctx)
+	defer stop()
+	s, suite, err := r.where(ctx, b.Run)
+	if err != nil {
+		return done(0, err)
+	}
+	wins := 0
+	for i := b.From; i < b.To; i++ {
+		say(fmt.Sprintf("trajectory %d", i))
+		t, _, err := store.RecordOnce(ctx, r.Bucket, store.FineTuneKey(b.Run, "trajectories", i), func() (out record.Trajectory, err error) {
+			slot, err := drawSlot(s, suite, 0, i+1, 0)
+			if err == nil {
+				err = inEnvironment(ctx, suite, func(env envadapters.Environment) (err error) {
+					agent, err := r.agent(s, env, slot)
+					if err == nil {
+						out, err = r.play(ctx, s, env, slot, agent)
+					}
+					return err
+				})
+			}
+			return out, err
+		})
+		if err != nil {
+			return done(wins, err)
+		}
+		if t.Success {
+			wins++
+		}
+	}
+	return done(wins, nil)
+}
+
+// agent is the UI agent of stage 1: the environment's expert, or a chat model that reads the agents' prompt.
+func (r *Rollouts) agent(s spec.Spec, env envadapters.Environment, slot domain.Slot) (func(context.Context, system.View, int) (string, *domain.Action, error), error) {
+	if s.Synthesis.Agent == spec.RoleExpert {
+		if !demonstrates(env) {
+			return nil, fault.New(fault.Invalid, "environment %q has neither an expert nor a judge: give synthesis.agent a model", s.Environment)
+		}
+		pol, err := r.policy(s)
+		if err != nil {
+			return nil, err
+		}
+		rng := domain.Rand(slot.Seed, "explore")
+		return func(context.Context, system.View, int) (string, *domain.Action, error) {
+			right := helpful(env)
+			if len(right) == 0 {
+				return "", nil, errEnough
+			}
+			a := right[rng.IntN(len(right))]
+			return pol.Word(a), &a, nil
+		}, nil
+	}
+	chat, err := r.endpoint(s, s.Synthesis.Agent, prompts.Agent)
+	if err != nil {
+		return nil, err
+	}
+	tmpl, err := Template(s)
+	if err != nil {
+		return nil, err
+	}
+	m := s.Models[s.Synthesis.Agent]
+	return func(ctx context.Context, v system.View, n int) (string, *domain.Action, error) {
+		user, err := tmpl.User(v, "", nil)
+		if err != nil {
+			return "", nil, err
+		}
+		q := system.Request{System: tmpl.System(), User: user, Temperature: m.Temperature, TopP: 1, Seed: domain.Seed(slot.Seed, "agent", n), N: 1}
+		if shot, ok := env.(envadapters.Screenshotter); ok && m.Images && s.Synthesis.Screenshots {
+			png, err := shot.Screenshot(ctx)
+			if err != nil {
+				return "", nil, err
+			}
+			q.Images = [][]byte{png}
+		}
+		res, err := chat.Complete(ctx, q)
+		if err != nil {
+			return "", nil, err
+		}
+		a, err := system.ParseAnswer(res.Texts[0])
+		if err != nil {
+			return res.Texts[0], nil, nil
+		}
+		return res.Texts[0], &a, nil
+	}, nil
+}
+
+// screenshot stores the current screen, where the specification keeps them and the environment gives them.
+func (r *Rollouts) screenshot(ctx context.Context, s spec.Spec, env envadapters.Environment) (string, error) {
+	shot, ok := env.(envadapters.Screenshotter)
+	if !ok || !s.Synthesis.Screenshots {
+		return "", nil
+	}
+	png, err := shot.Screenshot(ctx)
+	if err != nil {
+		return "", err
+	}
+	ref, err := store.PutBlob(ctx, r.Bucket, png)
+	return ref.SHA256, err
+}
+
+// summarise gives the history's line of a step: by fixed rules, or by a model.
+func (d *Deps) summarise(ctx context.Context, s spec.Spec, seed uint64, n int, goal string, a domain.Action, before domain.Observation, tr envadapters.Transition) (string, error) {
+	line := system.Summarise(n, a, before, tr.Invalid)
+	if s.Summariser.Model == spec.RoleTemplate {
+		return line, nil
+	}
+	chat, err := d.endpoint(s, s.Summariser.Model, prompts.Summariser)
+	if err != nil {
+		return "", err
+	}
+	p, err := prompt(s, prompts.Summariser)
+	if err != nil {
+		return "", err
+	}
+	return system.ModelSummary(ctx, chat, p, system.Happened{Step: n, Goal: goal, Line: line, Before: before, After: tr.Observation, Invalid: tr.Invalid}, domain.Seed(seed, "summary", n))
+}
