@@ -28,16 +28,12 @@ func answersSchema(n int) *system.Schema {
 // Propose gives n answers to the prompt of a positive cell, in the form in which agents answer, so that their style gives nothing away. What the model's answer lacks or
 // gets wrong is an empty text: it does not parse, and is counted as such. The call may be repeated.
 func (m ModelAdversary) Propose(ctx context.Context, s domain.Step, cell domain.Cell, n int, seed uint64) ([]string, domain.Usage, error) {
-	sys, err := m.Prompt.Render("system", m.Forms)
-	if err != nil {
-		return nil, domain.Usage{}, err
-	}
-	v := seen(s)
-	user, err := m.Prompt.Render("user", struct {
+	sys, user, err := m.Prompt.Messages(struct {
+		prompts.Forms
 		view
 		Right string
 		N     int
-	}{v, system.Line(cell.Action.JSON(), maxCell), n})
+	}{m.Forms, seen(s), system.Line(cell.Action.JSON(), maxCell), n})
 	if err != nil {
 		return nil, domain.Usage{}, err
 	}

@@ -195,20 +195,17 @@ func cellID(agent, round int) string { return fmt.Sprintf("%d.%d", agent, round)
 func (c Critic) grade(ctx context.Context, s domain.Step, idx []int, seed uint64, a *Audit) error {
 	type cell struct{ ID, Text string }
 	data := struct {
+		prompts.Forms
 		view
 		Cells []cell
-	}{view: seen(s)}
+	}{Forms: c.Forms, view: seen(s)}
 	want := map[string]int{}
 	for _, i := range idx {
 		x := s.Decision.Cells[i]
 		data.Cells = append(data.Cells, cell{cellID(x.Agent, x.Round), system.Line(x.Text, maxCell)})
 		want[cellID(x.Agent, x.Round)] = i
 	}
-	sys, err := c.Prompt.Render("system", c.Forms)
-	if err != nil {
-		return err
-	}
-	user, err := c.Prompt.Render("user", data)
+	sys, user, err := c.Prompt.Messages(data)
 	if err != nil {
 		return err
 	}

@@ -99,3 +99,11 @@ func (p *Prompt) Render(part string, data any) (string, error) {
 	}
 	return b.String(), nil
 }
+
+// Messages fills the parts system and user.
+func (p *Prompt) Messages(data any) (system, user string, err error) {
+	if system, err = p.Render("system", data); err == nil {
+		user, err = p.Render("user", data)
+	}
+	return system, user, err
+}

@@ -72,11 +72,7 @@ func (m Model) data(s Screen, n int) screenData {
 }
 
 func (m Model) ask(ctx context.Context, p *prompts.Prompt, role string, data screenData, s Screen, seed uint64) (string, error) {
-	sys, err := p.Render("system", data)
-	if err != nil {
-		return "", err
-	}
-	user, err := p.Render("user", data)
+	sys, user, err := p.Messages(data)
 	if err != nil {
 		return "", err
 	}

@@ -152,11 +152,7 @@ func ModelSummary(ctx context.Context, chat Chat, p *prompts.Prompt, h Happened,
 		Goal, Done, Invalid string
 		Screen, After       []string
 	}{Line(h.Goal, maxGoal), h.Line, Line(h.Invalid, maxSummary), Lines(h.Before), Lines(h.After)}
-	sys, err := p.Render("system", data)
-	if err != nil {
-		return "", err
-	}
-	user, err := p.Render("user", data)
+	sys, user, err := p.Messages(data)
 	if err != nil {
 		return "", err
 	}
