@@ -327,7 +327,12 @@ func (m *measuring) disk() error {
 	add("episodes, labels, pairs", sum["episodes"], float64(m.p.Slots*m.p.Epochs), m.total(), true)
 	add("evaluations", sum["evaluations"], evaluations(m.p, chunks(m.p)), evaluations(m.s, chunks(m.s)), true)
 	add("stage 1", sum["stage 1"], float64(m.p.FineTune.Demonstrations), float64(m.s.FineTune.Demonstrations), false)
-	add("policies and optimiser states", size, 1, float64(chunks(m.s)+m.s.Agents*m.s.Epochs)*(1+optimiserStates), false)
+	least := chunks(m.s)
+	if len(m.s.FineTune.Levels) == 0 {
+		least = min(least, 1) // the band may be reached at once
+	}
+	updates := m.s.Agents * m.s.Epochs
+	m.out.Disks = append(m.out.Disks, plan.Disk{Name: "policies and optimiser states", Bytes: size * (1 + optimiserStates), Units: 1, Low: float64(least + updates), Total: float64(chunks(m.s) + updates)})
 	calls, made := 0.0, 0.0
 	for _, r := range m.out.Roles {
 		if !strings.HasPrefix(r.Name, "policies") && r.Units > 0 {
@@ -338,8 +343,9 @@ func (m *measuring) disk() error {
 	return nil
 }
 
-// optimiserStates is what a policy's checkpoints take, in sizes of the policy: parameters and AdamW's two moments, every 50 steps; two of them are usual at an update.
-const optimiserStates = 6
+// optimiserStates is what the checkpoints on the way to a policy take, in sizes of the policy: parameters and AdamW's two moments, every 50 steps or at a chunk's end. One
+// of them is usual.
+const optimiserStates = 3
 
 // blobs notes the sizes of the policies that a manifest names.
 func (m *measuring) blobs(key string, policies map[string]float64) error {

@@ -92,7 +92,8 @@ type Disk struct {
 	Name  string
 	Bytes float64 // in the pilot
 	Units float64
-	Total float64
+	Low   float64 // units in the run, at least; 0: Total
+	Total float64 // at most
 	Steps bool
 }
 
@@ -146,7 +147,12 @@ func (p Pilot) Estimate() []Line {
 	}
 	for _, d := range p.Disks {
 		if d.Units > 0 {
-			out = append(out, Line{Name: d.Name, Bytes: scale(d.Bytes/d.Units*d.Total, d.Steps)})
+			high := scale(d.Bytes/d.Units*d.Total, d.Steps)
+			low := high
+			if d.Low > 0 {
+				low = scale(d.Bytes/d.Units*d.Low, d.Steps)
+			}
+			out = append(out, Line{Name: d.Name, Bytes: Range{low.Low, (low.Mid + high.Mid) / 2, high.High}})
 		}
 	}
 	sum := Line{Name: "in all"}

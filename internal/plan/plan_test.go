@@ -17,10 +17,10 @@ func TestARunIsReckonedFromItsPilot(t *testing.T) {
 			{Name: "unused", Calls: 3, Units: 3},
 		},
 		Phases: []Phase{{Name: "rollouts", Seconds: 36, Units: 4, Low: 100, Total: 100, Steps: true}, {Name: "SFT", Seconds: 3.6, Units: 10, Low: 20, Total: 1000}},
-		Disks:  []Disk{{Name: "episodes", Bytes: 4e6, Units: 4, Total: 100, Steps: true}},
+		Disks:  []Disk{{Name: "episodes", Bytes: 4e6, Units: 4, Total: 100, Steps: true}, {Name: "policies", Bytes: 1e6, Units: 1, Low: 10, Total: 30}},
 	}
 	got := p.Estimate()
-	if len(got) != 6 {
+	if len(got) != 7 {
 		t.Fatalf("%+v", got)
 	}
 	c := got[0] // 8 calls per episode of 8 steps: 800 at most, 400 if episodes become as short as the expert's
@@ -36,7 +36,7 @@ func TestARunIsReckonedFromItsPilot(t *testing.T) {
 	if s := got[3]; !near(s.Hours.Low*3600, 7.2) || !near(s.Hours.High*3600, 360) {
 		t.Errorf("%+v", s)
 	}
-	if sum := got[5]; sum.Name != "in all" || !near(sum.Calls.High, 1200) || !near(sum.Bytes.High, 1e8) || !near(sum.Hours.High, 0.35) {
+	if sum := got[6]; sum.Name != "in all" || !near(sum.Calls.High, 1200) || !near(sum.Bytes.High, 1.3e8) || !near(got[5].Bytes.Low, 1e7) || !near(sum.Hours.High, 0.35) {
 		t.Errorf("%+v", sum)
 	}
 	text := Text(got)
