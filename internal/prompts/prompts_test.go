@@ -11,7 +11,7 @@ func TestTemplatesHaveVersionsPartsAndDigests(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, err := Parse(text)
-	if err != nil || p.Version != "1" || len(p.Digest) != 64 {
+	if err != nil || p.Version != "2" || len(p.Digest) != 64 {
 		t.Fatal(p, err)
 	}
 	if q, err := Parse(text + " "); err != nil || q.Digest == p.Digest {
