@@ -33,13 +33,13 @@ func (m *Models) preferences(ctx context.Context, s spec.Spec, id LevelID, t rec
 		b.Counts.Asked++
 		b.Counts.Proposed++
 		if sc.Action == nil {
-			b.Counts.Dropped[synth.DropAction]++
+			b.Drop(synth.DropAction)
 			continue
 		}
 		text := sc.Text
 		if pol.Render != nil {
 			if text, err = pol.Render(*sc.Action); err != nil {
-				b.Counts.Dropped[synth.DropForeign]++
+				b.Drop(synth.DropForeign)
 				continue
 			}
 		}
@@ -49,7 +49,7 @@ func (m *Models) preferences(ctx context.Context, s spec.Spec, id LevelID, t rec
 			return b, err
 		}
 		if pol.Fits != nil && !pol.Fits(prompt, text) {
-			b.Counts.Dropped[synth.DropForeign]++
+			b.Drop(synth.DropForeign)
 			continue
 		}
 		cell := system.NewCell(0, 0, text, prompt, sc.Observation)
@@ -59,16 +59,11 @@ func (m *Models) preferences(ctx context.Context, s spec.Spec, id LevelID, t rec
 			return b, err
 		}
 		if why != "" {
-			b.Counts.Dropped[why]++
+			b.Drop(why)
 			continue
 		}
 		p.Image = sc.Image
-		b.Rows = append(b.Rows, p)
-		b.Counts.Kept++
-		b.Counts.ByKind[sc.Action.Type]++
-		if own != "" || len(peers) > 0 {
-			b.Counts.Messages++
-		}
+		b.Keep(p, sc.Action.Type, own != "" || len(peers) > 0)
 	}
 	return b, nil
 }
@@ -82,10 +77,12 @@ func (m *Models) preference(ctx context.Context, s spec.Spec, ep record.Episode,
 	}
 	label := domain.Credit{Step: step.Number, Labels: []domain.Label{domain.Positive}} // of a model: what it says of the chosen answer among the candidates
 	if s.Critic.Model == spec.RoleOracle {
-		label = credit.Oracle(step)
-		credit.Flips{Share: s.Critic.Error, Seed: ep.Slot.Seed}.Apply(step.Number, step.Decision.Cells, label.Labels)
-		if label.Labels[0] != domain.Positive {
-			return domain.Pair{}, synth.DropCritic, nil
+		rule, err := m.critic(s, ep, nil)
+		if err == nil {
+			label, err = rule(ctx, step)
+		}
+		if err != nil || label.Labels[0] != domain.Positive {
+			return domain.Pair{}, synth.DropCritic, err
 		}
 	}
 	adversary := func(ctx context.Context, st domain.Step, cell domain.Cell, n int) ([]string, error) {

@@ -56,7 +56,7 @@ func experiments() map[string]experiment {
 		noise.rows = append(noise.rows, row)
 	}
 	curriculum := experiment{about: "stage 1 with levels against demonstrations only, at equal optimiser steps", spec: "curriculum.yaml", raw: examples.Curriculum, figure: valRates,
-		arms: []arm{{"levels", func(s *spec.Spec, n int) { baseOnly(s, n) }}, {"demonstrations", func(s *spec.Spec, n int) {
+		arms: []arm{{"levels", baseOnly}, {"demonstrations", func(s *spec.Spec, n int) {
 			baseOnly(s, n)
 			f := &s.FineTune
 			f.Levels, f.ChunkSteps, f.MaxChunks, f.StopLow, f.StopHigh = nil, f.Steps.Level1+f.Steps.Level2+f.Steps.Level3+f.Steps.Preference, 1, 1, 1

@@ -3,6 +3,7 @@ package credit
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/collabui/collabui/domain"
 )
@@ -60,15 +61,8 @@ func reorder(s domain.Step, seed uint64) (domain.Step, []int) {
 	agents := 1 + cells[len(cells)-1].Agent
 	rounds := len(cells) / agents
 	number := domain.Rand(seed).Perm(agents)
-	if agents > 1 {
-		for i := range number { // a permutation that leaves everybody in place says nothing
-			if number[i] != i {
-				break
-			}
-			if i == agents-1 {
-				number[0], number[i] = number[i], number[0]
-			}
-		}
+	if agents > 1 && slices.IsSorted(number) { // everybody in place says nothing
+		number[0], number[agents-1] = number[agents-1], number[0]
 	}
 	place := make([]int, len(cells))
 	s.Decision.Cells = make([]domain.Cell, len(cells))

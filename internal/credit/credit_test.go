@@ -183,3 +183,31 @@ func TestRareActionsOfDemonstrationsWeighMore(t *testing.T) {
 		t.Errorf("sum %v, clicks %v, scroll %v; want 17 in all and 4 to 1", sum, clicks, pairs[16].Weight)
 	}
 }
+
+func TestACriticErrsAsOftenAsItIsToldAndEqualActionsStayEqual(t *testing.T) {
+	turned, cells := 0, 0
+	for seed := range uint64(400) {
+		s := step(1, 3, [][]int{{3, 1}, {2, 3}})
+		s.Decision.Cells = append(s.Decision.Cells, system.NewCell(2, 0, "nonsense", "", s.Observation))
+		want := append(Oracle(s).Labels[:4:4], domain.Uncertain)
+		for _, share := range []float64{0, 0.3} {
+			got, again := append([]domain.Label{}, want...), append([]domain.Label{}, want...)
+			Flips{share, seed}.Apply(1, s.Decision.Cells, got)
+			Flips{share, seed}.Apply(1, s.Decision.Cells, again)
+			if fmt.Sprint(got) != fmt.Sprint(again) || got[0] != got[3] || got[4] != domain.Uncertain || share == 0 && fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Fatalf("share %v: %v and %v of %v", share, got, again, want)
+			}
+			for i := range 3 { // three different actions
+				if share > 0 {
+					cells++
+					if got[i] != want[i] {
+						turned++
+					}
+				}
+			}
+		}
+	}
+	if rate := float64(turned) / float64(cells); rate < 0.26 || rate > 0.34 {
+		t.Errorf("%.3f of the labels were turned round, not 0.3", rate)
+	}
+}

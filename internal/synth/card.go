@@ -22,7 +22,7 @@ type Counts struct {
 	Dropped    map[string]int `json:"dropped"`         // by reason
 	Kept       int            `json:"kept"`
 	ByKind     map[string]int `json:"by_kind"`  // of the kept ones
-	Messages   int            `json:"messages"` // kept ones whose prompt carries messages
+	Messages   int            `json:"messages"` // rows written with messages in their prompt, duplicates included
 }
 
 // NewCounts begins empty ones.
@@ -121,7 +121,7 @@ func (c Card) Text() string {
 		for _, k := range slices.Sorted(maps.Keys(n.ByKind)) {
 			say("    kept       %6d  %s", n.ByKind[k], k)
 		}
-		say("  messages     %d prompts carry some, half of them wrong", n.Messages)
+		say("  messages     %d prompts were written with some, half of them wrong", n.Messages)
 	}
 	say("  length       %.0f characters of an answer on average", c.Chosen)
 	if c.Rejected > 0 {

@@ -87,9 +87,11 @@ type Batch struct {
 	Counts Counts        `json:"counts"`
 }
 
-func (b *Batch) drop(why string) { b.Counts.Dropped[why]++ }
+// Drop counts an item that is not kept.
+func (b *Batch) Drop(why string) { b.Counts.Dropped[why]++ }
 
-func (b *Batch) keep(p domain.Pair, kind string, messages bool) {
+// Keep adds a row; messages tells whether its prompt carries some.
+func (b *Batch) Keep(p domain.Pair, kind string, messages bool) {
 	b.Rows = append(b.Rows, p)
 	b.Counts.Kept++
 	b.Counts.ByKind[kind]++
@@ -132,14 +134,14 @@ func (b *Batch) Write(ctx context.Context, a Author, pol Policy, level, n int, r
 			}
 		}
 		if why != "" {
-			b.drop(why)
+			b.Drop(why)
 			continue
 		}
 		kind := it.Kind
 		if level == 2 {
 			kind = it.Action.Type
 		}
-		b.keep(row, kind, messages)
+		b.Keep(row, kind, messages)
 	}
 	return nil
 }
