@@ -13,22 +13,22 @@ import (
 	"github.com/collabui/collabui/internal/system"
 )
 
-// endpoint gives the chat of a specification's model for a role. Every call is recorded once, under the digest of what was asked: a repeated activity reads it
+// endpoint gives the chat of a specification's model for a role, and the role's prompt. Every call is recorded once, under the digest of what was asked: a repeated activity reads it
 // instead of asking again. What may be repeated after a kill are the calls in flight.
-func (d *Deps) endpoint(s spec.Spec, name, role string) (system.Chat, error) {
+func (d *Deps) endpoint(s spec.Spec, name, role string) (system.Chat, *prompts.Prompt, error) {
 	m, ok := s.Models[name]
 	if !ok {
-		return nil, fault.New(fault.Invalid, "run %q has no model %q", s.Name, name)
+		return nil, nil, fault.New(fault.Invalid, "run %q has no model %q", s.Name, name)
 	}
 	if d.Endpoint == nil {
-		return nil, fault.New(fault.Invalid, "this worker reaches no chat endpoints")
+		return nil, nil, fault.New(fault.Invalid, "this worker reaches no chat endpoints")
 	}
 	p, err := prompt(s, role)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c, err := d.Endpoint(m)
-	return &recorded{d: d, spec: s, name: name, role: role, prompt: p, model: m, chat: c}, err
+	return &recorded{d: d, spec: s, name: name, role: role, prompt: p, model: m, chat: c}, p, err
 }
 
 // recorded asks an endpoint and keeps what it answers.

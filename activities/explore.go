@@ -48,8 +48,11 @@ func (r *Rollouts) Explore(ctx context.Context, b Batch) (int, error) {
 	return done(wins, nil)
 }
 
+// uiAgent says what is done at step n, and its response; png is the screen, where screenshots are kept. An action of nil did not parse.
+type uiAgent func(ctx context.Context, v system.View, png []byte, n int) (string, *domain.Action, error)
+
 // agent is the UI agent of stage 1: the environment's expert, or a chat model that reads the agents' prompt.
-func (r *Rollouts) agent(s spec.Spec, env envadapters.Environment, slot domain.Slot) (func(context.Context, system.View, int) (string, *domain.Action, error), error) {
+func (r *Rollouts) agent(s spec.Spec, env envadapters.Environment, slot domain.Slot) (uiAgent, error) {
 	if s.Synthesis.Agent == spec.RoleExpert {
 		if !demonstrates(env) {
 			return nil, fault.New(fault.Invalid, "environment %q has neither an expert nor a judge: give synthesis.agent a model", s.Environment)
@@ -59,7 +62,7 @@ func (r *Rollouts) agent(s spec.Spec, env envadapters.Environment, slot domain.S
 			return nil, err
 		}
 		rng := domain.Rand(slot.Seed, "explore")
-		return func(context.Context, system.View, int) (string, *domain.Action, error) {
+		return func(context.Context, system.View, []byte, int) (string, *domain.Action, error) {
 			right := helpful(env)
 			if len(right) == 0 {
 				return "", nil, errEnough
@@ -68,7 +71,7 @@ func (r *Rollouts) agent(s spec.Spec, env envadapters.Environment, slot domain.S
 			return pol.Word(a), &a, nil
 		}, nil
 	}
-	chat, err := r.endpoint(s, s.Synthesis.Agent, prompts.Agent)
+	chat, _, err := r.endpoint(s, s.Synthesis.Agent, prompts.Agent)
 	if err != nil {
 		return nil, err
 	}
@@ -77,17 +80,13 @@ func (r *Rollouts) agent(s spec.Spec, env envadapters.Environment, slot domain.S
 		return nil, err
 	}
 	m := s.Models[s.Synthesis.Agent]
-	return func(ctx context.Context, v system.View, n int) (string, *domain.Action, error) {
+	return func(ctx context.Context, v system.View, png []byte, n int) (string, *domain.Action, error) {
 		user, err := tmpl.User(v, "", nil)
 		if err != nil {
 			return "", nil, err
 		}
 		q := system.Request{System: tmpl.System(), User: user, Temperature: m.Temperature, TopP: 1, Seed: domain.Seed(slot.Seed, "agent", n), N: 1}
-		if shot, ok := env.(envadapters.Screenshotter); ok && m.Images && s.Synthesis.Screenshots {
-			png, err := shot.Screenshot(ctx)
-			if err != nil {
-				return "", nil, err
-			}
+		if m.Images && png != nil {
 			q.Images = [][]byte{png}
 		}
 		res, err := chat.Complete(ctx, q)
@@ -102,18 +101,18 @@ func (r *Rollouts) agent(s spec.Spec, env envadapters.Environment, slot domain.S
 	}, nil
 }
 
-// screenshot stores the current screen, where the specification keeps them and the environment gives them.
-func (r *Rollouts) screenshot(ctx context.Context, s spec.Spec, env envadapters.Environment) (string, error) {
+// screenshot gives the current screen and its blob's digest, where the specification keeps screenshots and the environment has them.
+func (r *Rollouts) screenshot(ctx context.Context, s spec.Spec, env envadapters.Environment) ([]byte, string, error) {
 	shot, ok := env.(envadapters.Screenshotter)
 	if !ok || !s.Synthesis.Screenshots {
-		return "", nil
+		return nil, "", nil
 	}
 	png, err := shot.Screenshot(ctx)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
 	ref, err := store.PutBlob(ctx, r.Bucket, png)
-	return ref.SHA256, err
+	return png, ref.SHA256, err
 }
 
 // summarise gives the history's line of a step: by fixed rules, or by a model.
@@ -122,11 +121,7 @@ func (d *Deps) summarise(ctx context.Context, s spec.Spec, seed uint64, n int, g
 	if s.Summariser.Model == spec.RoleTemplate {
 		return line, nil
 	}
-	chat, err := d.endpoint(s, s.Summariser.Model, prompts.Summariser)
-	if err != nil {
-		return "", err
-	}
-	p, err := prompt(s, prompts.Summariser)
+	chat, p, err := d.endpoint(s, s.Summariser.Model, prompts.Summariser)
 	if err != nil {
 		return "", err
 	}

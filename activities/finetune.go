@@ -83,7 +83,7 @@ func (r *Rollouts) demonstrate(ctx context.Context, s spec.Spec, env envadapters
 		return nil, err
 	}
 	var out []domain.Pair
-	_, err = r.play(ctx, s, env, slot, func(_ context.Context, v system.View, n int) (string, *domain.Action, error) {
+	_, err = r.play(ctx, s, env, slot, func(_ context.Context, v system.View, _ []byte, n int) (string, *domain.Action, error) {
 		right := helpful(env)
 		if len(right) == 0 {
 			return "", nil, errEnough
@@ -107,8 +107,8 @@ func (r *Rollouts) demonstrate(ctx context.Context, s spec.Spec, env envadapters
 // errEnough ends an episode of stage 1: the expert knows no further.
 var errEnough = errors.New("the expert knows no action")
 
-// play is an episode of stage 1: agent says what is done at each step, and its response. An action of nil did not parse.
-func (r *Rollouts) play(ctx context.Context, s spec.Spec, env envadapters.Environment, slot domain.Slot, agent func(ctx context.Context, v system.View, n int) (string, *domain.Action, error)) (record.Trajectory, error) {
+// play is an episode of stage 1.
+func (r *Rollouts) play(ctx context.Context, s spec.Spec, env envadapters.Environment, slot domain.Slot, agent uiAgent) (record.Trajectory, error) {
 	out := record.Trajectory{Slot: slot}
 	tr, err := env.Reset(ctx, slot.Task)
 	if err != nil {
@@ -119,16 +119,17 @@ func (r *Rollouts) play(ctx context.Context, s spec.Spec, env envadapters.Enviro
 	for n := 1; ; n++ {
 		before := tr.Observation
 		sc := synth.Screen{Step: n, History: slices.Clone(history), Observation: before}
-		if sc.Text, sc.Action, err = agent(ctx, system.View{Goal: out.Goal, History: history, Observation: before}, n); errors.Is(err, errEnough) {
+		var png []byte
+		if png, sc.Image, err = r.screenshot(ctx, s, env); err != nil {
+			return out, err
+		}
+		if sc.Text, sc.Action, err = agent(ctx, system.View{Goal: out.Goal, History: history, Observation: before}, png, n); errors.Is(err, errEnough) {
 			return out, nil
 		} else if err != nil {
 			return out, err
 		}
 		if j, ok := env.(envadapters.Judge); ok {
 			sc.Right = j.Right()
-		}
-		if sc.Image, err = r.screenshot(ctx, s, env); err != nil {
-			return out, err
 		}
 		a := domain.Action{Type: domain.ActionNone}
 		if sc.Action != nil {

@@ -138,9 +138,6 @@ func prompt(s spec.Spec, role string) (*prompts.Prompt, error) {
 
 // Template is the agents' prompt of a specification.
 func Template(s spec.Spec) (*system.Template, error) {
-	if _, own := s.Prompts[prompts.Agent]; !own && s.Family() == domain.FamilyMobile {
-		return system.Default, nil
-	}
 	p, err := prompt(s, prompts.Agent)
 	if err != nil {
 		return nil, err
@@ -150,11 +147,7 @@ func Template(s spec.Spec) (*system.Template, error) {
 
 // judge is the critic that is a model.
 func (m *Models) judge(s spec.Spec) (credit.Critic, error) {
-	chat, err := m.endpoint(s, s.Critic.Model, prompts.Critic)
-	if err != nil {
-		return credit.Critic{}, err
-	}
-	p, err := prompt(s, prompts.Critic)
+	chat, p, err := m.endpoint(s, s.Critic.Model, prompts.Critic)
 	if err != nil {
 		return credit.Critic{}, err
 	}
@@ -271,11 +264,7 @@ func (m *Models) adversary(s spec.Spec, sys record.System) (proposal, error) {
 			return err
 		}, nil
 	}
-	chat, err := m.endpoint(s, s.Adversary.Model, prompts.Adversary)
-	if err != nil {
-		return nil, err
-	}
-	p, err := prompt(s, prompts.Adversary)
+	chat, p, err := m.endpoint(s, s.Adversary.Model, prompts.Adversary)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ type LevelID struct {
 	Chunk int
 }
 
-// PlanLevel draws the screens of a level from all trajectories, and gives the number of trajectories.
+// PlanLevel draws the screens of a level from all trajectories, and gives their number.
 func (c *Control) PlanLevel(ctx context.Context, id LevelID) (int, error) {
 	_, stop := heartbeat(ctx)
 	defer stop()
@@ -30,11 +30,11 @@ func (c *Control) PlanLevel(ctx context.Context, id LevelID) (int, error) {
 	if err != nil {
 		return done(0, err)
 	}
-	_, _, err = store.RecordOnce(ctx, c.Bucket, store.FineTuneKey(id.Run, "plans", id.Level), func() (record.LevelPlan, error) {
+	p, _, err := store.RecordOnce(ctx, c.Bucket, store.FineTuneKey(id.Run, "plans", id.Level), func() (record.LevelPlan, error) {
 		trs, err := trajectories(ctx, c.Bucket, s)
 		return planLevel(s, id.Level, trs), err
 	})
-	return done(s.FineTune.Demonstrations, err)
+	return done(len(p.Picks), err)
 }
 
 func trajectories(ctx context.Context, b store.Bucket, s spec.Spec) ([]record.Trajectory, error) {
@@ -163,17 +163,10 @@ func (m *Models) author(s spec.Spec, level int) (synth.Author, error) {
 	if s.Synthesis.Author == spec.RoleTemplate {
 		return synth.Template{}, nil
 	}
-	a := synth.Model{Images: s.Models[s.Synthesis.Author].Images, Temperature: s.Models[s.Synthesis.Author].Temperature, Forms: prompts.FormsOf(string(s.Family())),
-		Image: func(ctx context.Context, digest string) ([]byte, error) { return store.GetBlob(ctx, m.Bucket, digest) }}
-	var err error
-	if a.Chat, err = m.endpoint(s, s.Synthesis.Author, authors[level]); err != nil {
-		return nil, err
-	}
-	if a.Ask, err = prompt(s, prompts.Questions); err != nil {
-		return nil, err
-	}
-	a.Instruct, err = prompt(s, prompts.Instructions)
-	return a, err
+	chat, p, err := m.endpoint(s, s.Synthesis.Author, authors[level])
+	model := s.Models[s.Synthesis.Author]
+	return synth.Model{Chat: chat, Prompt: p, Images: model.Images, Temperature: model.Temperature, Forms: prompts.FormsOf(string(s.Family())),
+		Image: func(ctx context.Context, digest string) ([]byte, error) { return store.GetBlob(ctx, m.Bucket, digest) }}, err
 }
 
 // Assemble writes the data set of a level: all items in the order of trajectories, duplicates struck out, with its card; or the data set that was given.

@@ -68,9 +68,9 @@ func TestEveryRolesPromptInFull(t *testing.T) {
 			case prompts.Adversary:
 				_, _, err = credit.ModelAdversary{Chat: chat, Prompt: p, Forms: forms}.Propose(t.Context(), step, step.Decision.Cells[0], 4, 1)
 			case prompts.Questions:
-				_, _, err = synth.Model{Chat: chat, Ask: p, Forms: forms}.Questions(t.Context(), sc, 6, 1)
+				_, _, err = synth.Model{Chat: chat, Prompt: p, Forms: forms}.Questions(t.Context(), sc, 6, 1)
 			case prompts.Instructions:
-				_, _, err = synth.Model{Chat: chat, Instruct: p, Forms: forms}.Instructions(t.Context(), sc, 6, 1)
+				_, _, err = synth.Model{Chat: chat, Prompt: p, Forms: forms}.Instructions(t.Context(), sc, 6, 1)
 			case prompts.Summariser:
 				_, err = system.ModelSummary(t.Context(), chat, p, system.Happened{Step: 2, Goal: step.Goal, Line: "2 click button Send", Before: o, After: after, Invalid: "the button is covered"}, 1)
 			default:

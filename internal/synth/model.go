@@ -14,8 +14,7 @@ import (
 // Model asks a chat model for items (METHOD.md section 3, levels 1 and 2). What it says of a screen is taken as data: parsed tolerantly, validated, bounded.
 type Model struct {
 	Chat        system.Chat
-	Ask         *prompts.Prompt // role questions
-	Instruct    *prompts.Prompt // role instructions
+	Prompt      *prompts.Prompt // of role questions or instructions
 	Images      bool            // the model takes screenshots
 	Image       func(ctx context.Context, digest string) ([]byte, error)
 	Temperature float64
@@ -40,7 +39,7 @@ func (m Model) Questions(ctx context.Context, s Screen, n int, seed uint64) ([]I
 			data.After = system.Lines(*s.After)
 		}
 	}
-	raw, err := m.ask(ctx, m.Ask, prompts.Questions, data, s, seed)
+	raw, err := m.ask(ctx, prompts.Questions, data, s, seed)
 	if err != nil {
 		return nil, false, err
 	}
@@ -50,7 +49,7 @@ func (m Model) Questions(ctx context.Context, s Screen, n int, seed uint64) ([]I
 
 // Instructions asks for level 2.
 func (m Model) Instructions(ctx context.Context, s Screen, n int, seed uint64) ([]Item, bool, error) {
-	raw, err := m.ask(ctx, m.Instruct, prompts.Instructions, m.data(s, n), s, seed)
+	raw, err := m.ask(ctx, prompts.Instructions, m.data(s, n), s, seed)
 	if err != nil {
 		return nil, false, err
 	}
@@ -71,8 +70,8 @@ func (m Model) data(s Screen, n int) screenData {
 	return screenData{Screen: system.Lines(s.Observation), N: n, Forms: m.Forms, Images: m.Images && s.Image != ""}
 }
 
-func (m Model) ask(ctx context.Context, p *prompts.Prompt, role string, data screenData, s Screen, seed uint64) (string, error) {
-	sys, user, err := p.Messages(data)
+func (m Model) ask(ctx context.Context, role string, data screenData, s Screen, seed uint64) (string, error) {
+	sys, user, err := m.Prompt.Messages(data)
 	if err != nil {
 		return "", err
 	}

@@ -101,14 +101,16 @@ func author(t *testing.T, text string) (Model, *says) {
 	t.Helper()
 	chat := &says{text: text}
 	m := Model{Chat: chat, Forms: prompts.FormsOf("mobile"), Image: func(context.Context, string) ([]byte, error) { return []byte("png"), nil }}
-	for role, to := range map[string]**prompts.Prompt{prompts.Questions: &m.Ask, prompts.Instructions: &m.Instruct} {
-		raw, err := prompts.Default(role)
-		if err == nil {
-			*to, err = prompts.Parse(raw)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	role := prompts.Questions
+	if strings.Contains(text, "instruction") {
+		role = prompts.Instructions
+	}
+	raw, err := prompts.Default(role)
+	if err == nil {
+		m.Prompt, err = prompts.Parse(raw)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	return m, chat
 }
@@ -259,7 +261,7 @@ func FuzzItems(f *testing.F) {
 		for level := 1; level <= 2; level++ {
 			b := Batch{Counts: NewCounts()}
 			m := Model{Chat: &says{text: text}}
-			m.Ask, m.Instruct = blank, blank
+			m.Prompt = blank
 			if err := b.Write(t.Context(), m, small(0.5), level, 5, domain.Pair{}, s, 1); err != nil {
 				t.Fatal(err)
 			}
