@@ -44,12 +44,17 @@ type measuring struct {
 	asked                                  [4]float64 // screens, by level
 }
 
+// baseSystems is the number of systems that are evaluated at epoch 0: one agent in two decodings, and n agents.
+func baseSystems(s spec.Spec) int {
+	if s.Agents == 1 {
+		return 2
+	}
+	return 3
+}
+
 // evaluations are the episodes of all evaluations of a specification; chunks is the number of stage 1's.
 func evaluations(s spec.Spec, chunks int) float64 {
-	systems := 3 // greedy, warm, n agents
-	if s.Agents == 1 {
-		systems = 2
-	}
+	systems := baseSystems(s)
 	n := s.Evaluation.Val * (chunks + systems)
 	if s.Epochs > 0 {
 		n += s.Evaluation.Val * (s.Epochs / s.Evaluation.Every)
@@ -163,11 +168,19 @@ func (m *measuring) calls() error {
 	return nil
 }
 
+// screens is the number of screens that a level of the run is written about.
+func (m *measuring) screens(level int) float64 {
+	limit := m.s.Synthesis.Screens
+	if level == 3 {
+		limit = m.s.Synthesis.Pairs
+	}
+	return min(m.trajectories*float64(m.s.FineTune.Demonstrations)/float64(m.p.FineTune.Demonstrations), float64(limit))
+}
+
 // roles scales the calls of every role to the run. Screens that a level is written about are bounded by the specification; so are those of the pilot, by less.
 func (m *measuring) roles() {
 	n, k := float64(m.s.FineTune.Demonstrations), float64(m.p.FineTune.Demonstrations)
 	visited := m.trajectories * n / k
-	screens := [4]float64{0, min(visited, float64(m.s.Synthesis.Screens)), min(visited, float64(m.s.Synthesis.Screens)), min(visited, float64(m.s.Synthesis.Pairs))}
 	slots := float64(m.p.Slots * m.p.Epochs)
 	evalSteps := func(s spec.Spec) float64 { // of evaluations, at the length of the pilot's episodes
 		if slots == 0 {
@@ -183,10 +196,10 @@ func (m *measuring) roles() {
 	}
 	units := map[string][2]float64{ // of the pilot and of the run
 		prompts.Agent:        {k, n},
-		prompts.Questions:    {m.asked[1], screens[1]},
-		prompts.Instructions: {m.asked[2], screens[2]},
-		prompts.Critic:       {m.audits + m.asked[3], perSlot(m.audits) + screens[3]},
-		prompts.Adversary:    {m.proposals + m.asked[3], perSlot(m.proposals) + screens[3]},
+		prompts.Questions:    {m.asked[1], m.screens(1)},
+		prompts.Instructions: {m.asked[2], m.screens(2)},
+		prompts.Critic:       {m.audits + m.asked[3], perSlot(m.audits) + m.screens(3)},
+		prompts.Adversary:    {m.proposals + m.asked[3], perSlot(m.proposals) + m.screens(3)},
 		prompts.Summariser:   {m.trajectories + m.steps + evalSteps(m.p), visited + perSlot(m.steps) + evalSteps(m.s)},
 	}
 	for _, role := range prompts.Roles {
@@ -233,11 +246,7 @@ func (m *measuring) times() error {
 	errs := []error{phase("stage 1, demonstrations", run+"/finetune", k, n, n, false, "Demonstrate"), phase("stage 1, training", run+"/finetune", made, low, high, false, "TrainChunk")}
 	for level := 1; level <= 3; level++ {
 		id := fmt.Sprintf("%s/finetune/level-%d", run, level)
-		limit := float64(m.s.Synthesis.Screens)
-		if level == 3 {
-			limit = float64(m.s.Synthesis.Pairs)
-		}
-		total := min(m.trajectories*n/k, limit)
+		total := m.screens(level)
 		if m.asked[level] > 0 {
 			errs = append(errs, phase(fmt.Sprintf("stage 1, exploration (level %d)", level), id, k, n, n, false, "Explore"), phase(fmt.Sprintf("stage 1, data of level %d", level), id, m.asked[level], total, total, false, "Synthesize"))
 		}
@@ -246,12 +255,8 @@ func (m *measuring) times() error {
 		all := m.total()
 		errs = append(errs, phase("rollouts, credit, pairing", run+"/epoch/0001", float64(m.p.Slots), all, all, true, ""), phase("updates", run+"/epoch/0001", max(m.pairs, 1), m.pairs/float64(m.p.Slots)*all, m.pairs/float64(m.p.Slots)*all, true, "Update"))
 	}
-	val := float64(m.p.Evaluation.Val)
-	systems := 3.0
-	if m.p.Agents == 1 {
-		systems = 2
-	}
-	return errors.Join(append(errs, phase("evaluation", run+"/eval/0000-val", systems*val, evaluations(m.s, 0), evaluations(m.s, chunks(m.s)), true, "Evaluate"))...)
+	val := float64(baseSystems(m.p) * m.p.Evaluation.Val)
+	return errors.Join(append(errs, phase("evaluation", run+"/eval/0000-val", val, evaluations(m.s, 0), evaluations(m.s, chunks(m.s)), true, "Evaluate"))...)
 }
 
 // busy is the time in seconds from the first schedule of an activity to its last end; the name "" stands for the shards of an epoch.
@@ -289,74 +294,4 @@ func (m *measuring) busy(id, name string) (float64, error) {
 		}
 	}
 	return to.Sub(from).Seconds(), nil
-}
-
-// disk sums the pilot's objects by what they belong to.
-func (m *measuring) disk() error {
-	objects, err := m.b.List(m.ctx, store.RunPrefix(m.p.Name))
-	if err != nil {
-		return err
-	}
-	sum := map[string]float64{}
-	policies := map[string]float64{}
-	for _, o := range objects {
-		rel := strings.TrimPrefix(o.Key, store.RunPrefix(m.p.Name))
-		kind := "records of the run"
-		switch {
-		case strings.Contains(rel, "/episodes/"):
-			kind = "episodes"
-		case strings.HasPrefix(rel, "evals/"):
-			kind = "evaluations"
-		case strings.HasPrefix(rel, "finetune/"):
-			kind = "stage 1"
-		case strings.HasPrefix(rel, "calls/"):
-			kind = "recorded calls"
-		}
-		sum[kind] += float64(o.Size)
-		if err := m.blobs(o.Key, policies); err != nil {
-			return err
-		}
-	}
-	size := 0.0
-	for _, s := range policies {
-		size += s / float64(len(policies))
-	}
-	add := func(name string, bytes, units, total float64, steps bool) {
-		m.out.Disks = append(m.out.Disks, plan.Disk{Name: name, Bytes: bytes, Units: units, Total: total, Steps: steps})
-	}
-	add("episodes, labels, pairs", sum["episodes"], float64(m.p.Slots*m.p.Epochs), m.total(), true)
-	add("evaluations", sum["evaluations"], evaluations(m.p, chunks(m.p)), evaluations(m.s, chunks(m.s)), true)
-	add("stage 1", sum["stage 1"], float64(m.p.FineTune.Demonstrations), float64(m.s.FineTune.Demonstrations), false)
-	least := chunks(m.s)
-	if len(m.s.FineTune.Levels) == 0 {
-		least = min(least, 1) // the band may be reached at once
-	}
-	updates := m.s.Agents * m.s.Epochs
-	m.out.Disks = append(m.out.Disks, plan.Disk{Name: "policies and optimiser states", Bytes: size * (1 + optimiserStates), Units: 1, Low: float64(least + updates), Total: float64(chunks(m.s) + updates)})
-	calls, made := 0.0, 0.0
-	for _, r := range m.out.Roles {
-		if !strings.HasPrefix(r.Name, "policies") && r.Units > 0 {
-			made, calls = made+r.Calls, calls+r.Calls/r.Units*r.Total
-		}
-	}
-	add("recorded calls", sum["recorded calls"], made, calls, true)
-	return nil
-}
-
-// optimiserStates is what the checkpoints on the way to a policy take, in sizes of the policy: parameters and AdamW's two moments, every 50 steps or at a chunk's end. One
-// of them is usual.
-const optimiserStates = 3
-
-// blobs notes the sizes of the policies that a manifest names.
-func (m *measuring) blobs(key string, policies map[string]float64) error {
-	if !strings.HasSuffix(key, "/update.json") && !strings.Contains(key, "finetune/chunks/") {
-		return nil
-	}
-	x, _, err := store.Read[struct{ Policy record.Policy }](m.ctx, m.b, key)
-	if err != nil {
-		return err
-	}
-	raw, err := store.GetBlob(m.ctx, m.b, x.Policy.Digest)
-	policies[x.Policy.Digest] = float64(len(raw))
-	return err
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -77,7 +76,7 @@ func pilotOf(s spec.Spec, episodes int) spec.Spec {
 	p.Synthesis.Screens, p.Synthesis.Pairs = min(s.Synthesis.Screens, 2*episodes), min(s.Synthesis.Pairs, 2*episodes)
 	p.Evaluation.Val, p.Evaluation.TestSeeds, p.Evaluation.TestTemplates, p.Evaluation.Every = min(s.Evaluation.Val, episodes), 0, 0, 1
 	p.Pairs.MinPairs, p.FailedShare = 1, 1
-	p.Name = fmt.Sprintf("%.24s-pilot-%.8s", strings.TrimSuffix(s.Name, "-"), record.Digest(p))
+	p.Name = fmt.Sprintf("%.24s-pilot-%.8s", s.Name, record.Digest(p))
 	return p
 }
 
