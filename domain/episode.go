@@ -26,6 +26,14 @@ type Outcome struct {
 	Steps     int    `json:"steps"`
 	Invalid   int    `json:"invalid"` // steps at which nothing was executed by the agent's fault
 	Void      string `json:"void,omitempty"`
+
+	Metrics map[string]Metric `json:"metrics,omitempty"` // of recorded tasks
+}
+
+// Metric is a figure over the scored steps of one episode: its mean is Sum/N.
+type Metric struct {
+	Sum float64 `json:"sum"`
+	N   int     `json:"n"`
 }
 
 // Label of a cell.

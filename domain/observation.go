@@ -6,6 +6,7 @@ type Rect [4]int
 // Element is one entry of an observation. Index is its place in the raw list: it keeps it where invisible neighbours are not shown.
 type Element struct {
 	Index    int      `json:"i"`
+	ID       string   `json:"id,omitempty"` // the environment's own name of it, which web actions use; NoID where it takes no action
 	Role     string   `json:"role"`
 	Text     string   `json:"text,omitempty"`
 	Desc     string   `json:"desc,omitempty"`
@@ -17,6 +18,12 @@ type Element struct {
 	Occluded bool     `json:"occluded,omitempty"` // something else would take a tap on its centre
 	Target   *int     `json:"target,omitempty"`   // index of the element that takes the input, where it is another one (a label's field)
 }
+
+// RoleSelect is the role of an element that offers options to choose from.
+const RoleSelect = "select"
+
+// NoID is the ID of an element on a web page that no action can name.
+const NoID = "-"
 
 // Observation is what the agents see at one step.
 type Observation struct {
@@ -32,6 +39,16 @@ func (o Observation) Element(index int) (Element, bool) {
 	}
 	for _, e := range o.Elements {
 		if e.Index == index {
+			return e, true
+		}
+	}
+	return Element{}, false
+}
+
+// ByID finds an element by its ID.
+func (o Observation) ByID(id string) (Element, bool) {
+	for _, e := range o.Elements {
+		if e.ID == id && id != NoID && id != "" {
 			return e, true
 		}
 	}

@@ -11,8 +11,13 @@ import (
 
 // Suite is a family of tasks with a way to open environments for them. Its methods may be called at once from many goroutines and repeated.
 type Suite interface {
+	// Name is the adapter's, as specifications name it.
 	Name() string
+	// Title is what results say: it tells apart what must not be compared, such as other page sets, semantics or protocols.
+	Title() string
 	Family() domain.Family
+	// Splits lists the splits. A suite that can be trained on has domain.Splits among them.
+	Splits() []string
 	// Templates lists the task templates of a split, sorted; test-templates share none with the other splits.
 	Templates(split string) ([]Template, error)
 	// Open gives an environment for one episode at a time; it waits for a free place.
@@ -23,11 +28,53 @@ type Suite interface {
 	Close() error
 }
 
-// Template is one task template.
+// Template is one task template; in a recorded suite, one recorded task.
 type Template struct {
 	Name     string
 	Group    string // a family inside the suite, for tables
 	MaxSteps int
+}
+
+// Options configure a suite; which ones an adapter takes stands in its Entry. They are part of a run's specification, so they hold no secrets.
+type Options struct {
+	Suite     string   `json:"suite,omitempty" yaml:"suite"`         // the adapter; default: the name under which the options stand
+	Data      string   `json:"data,omitempty" yaml:"data"`           // a folder or file, on every host that plays episodes
+	Servers   []string `json:"servers,omitempty" yaml:"servers"`     // addresses, ws:// or wss://
+	Semantics string   `json:"semantics,omitempty" yaml:"semantics"` // miniwob: standard | mobile
+	Protocol  string   `json:"protocol,omitempty" yaml:"protocol"`   // mind2web: official | list
+	Broken    string   `json:"broken,omitempty" yaml:"broken"`       // a record that cannot be read: skip | stop
+	Places    int      `json:"places,omitempty" yaml:"places"`       // episodes at once, of one worker
+	Spare     int      `json:"spare,omitempty" yaml:"spare"`         // servers that stand by
+	MaxSteps  int      `json:"max_steps,omitempty" yaml:"max_steps"` // where the environment names none
+	Mapping   Mapping  `json:"mapping" yaml:"mapping"`               // of a foreign server's messages
+}
+
+// Mapping says where a foreign server's messages hold what an observation needs, and what an action looks like there. Paths are dotted, from the observation: "obs.goal",
+// "elements.0.text". Empty: the profile collabui/1 (docs/add-an-environment.md).
+type Mapping struct {
+	Goal     string            `json:"goal,omitempty" yaml:"goal"`
+	Text     string            `json:"text,omitempty" yaml:"text"`         // lines of text that become elements
+	Line     string            `json:"line,omitempty" yaml:"line"`         // regular expression over a line of text, with groups id, role, text, value
+	Elements string            `json:"elements,omitempty" yaml:"elements"` // a list of objects
+	Fields   map[string]string `json:"fields,omitempty" yaml:"fields"`     // of such an object: id, role, text, desc, value, editable → its key
+	Score    string            `json:"score,omitempty" yaml:"score"`       // default: the last reward
+	Success  float64           `json:"success,omitempty" yaml:"success"`   // the least score that is a success; default 1
+	Action   string            `json:"action,omitempty" yaml:"action"`     // template that gives the action's JSON
+	Reset    string            `json:"reset,omitempty" yaml:"reset"`       // template that gives the reset's JSON
+	Tasks    []string          `json:"tasks,omitempty" yaml:"tasks"`       // names of tasks, where the server lists none
+	Family   string            `json:"family,omitempty" yaml:"family"`     // mobile | web
+}
+
+// Recorded marks suites of recorded tasks, teacher-forced: whatever is done, the recorded next page follows. Their rate is step_sr, never a success rate.
+type Recorded interface {
+	// Protocol names how a step is posed and scored; it stands in every row of results.
+	Protocol() string
+}
+
+// Versioned is an optional capability of suites: what they play, so that results over other data are never mixed.
+type Versioned interface {
+	// Version is a digest of data or pages, or a server's version.
+	Version(ctx context.Context) (string, error)
 }
 
 // Level is a suite's state.
@@ -72,13 +119,20 @@ type Transition struct {
 	Terminated  bool    // the task ended
 	Truncated   bool    // the step budget ended it
 	Invalid     string  // the agent's fault: why nothing was executed; the step counts
+	// History, where it is not nil, is the recorded history before the observation: it stands in place of the system's own.
+	History []string
 }
 
 // Score is the end of an episode.
 type Score struct {
 	Success bool
 	Raw     float64 // the environment's own figure, kept as information
+	// Metrics are further figures by name; suites of recorded tasks give StepSR among them.
+	Metrics map[string]domain.Metric
 }
+
+// StepSR is the metric that recorded suites are compared by: steps that are right in full.
+const StepSR = "step_sr"
 
 // Expert is an optional capability: it knows an action that helps, for demonstrations.
 type Expert interface {

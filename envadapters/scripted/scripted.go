@@ -63,6 +63,12 @@ func (s *Suite) Name() string { return "webtasks" }
 // Family is mobile.
 func (s *Suite) Family() domain.Family { return domain.FamilyMobile }
 
+// Title says what the pages are.
+func (s *Suite) Title() string { return "scripted" }
+
+// Splits are the standard ones.
+func (s *Suite) Splits() []string { return domain.Splits }
+
 // Templates gives the same names for every split, test-templates apart.
 func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
 	if !slices.Contains(domain.Splits, split) {
@@ -129,6 +135,9 @@ type environment struct {
 func (e *environment) Replayable() {}
 
 func (e *environment) misbehave(ctx context.Context, step int) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if e.suite.Latency > 0 {
 		time.Sleep(e.suite.Latency)
 	}
@@ -150,6 +159,10 @@ func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 	e.suite.mu.Lock()
 	e.suite.Episodes++
 	e.suite.mu.Unlock()
+	known, err := e.suite.Templates(t.Split)
+	if err != nil || !slices.ContainsFunc(known, func(k envadapters.Template) bool { return k.Name == t.Template }) {
+		return envadapters.Transition{}, fault.New(fault.Invalid, "%w: scripted has no template %q in split %q", envadapters.ErrTask, t.Template, t.Split)
+	}
 	e.task, e.at, e.steps, e.ended, e.odd = t, 0, 0, false, ""
 	if err := e.misbehave(ctx, 0); err != nil {
 		return envadapters.Transition{}, err

@@ -83,6 +83,12 @@ func (s *Suite) Name() string { return "webtasks" }
 // Family is the mobile action family.
 func (s *Suite) Family() domain.Family { return domain.FamilyMobile }
 
+// Title says what the pages are.
+func (s *Suite) Title() string { return "webtasks (built-in pages)" }
+
+// Splits are the standard ones.
+func (s *Suite) Splits() []string { return domain.Splits }
+
 // Templates lists the templates of a split, sorted by name.
 func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
 	if !slices.Contains(domain.Splits, split) {

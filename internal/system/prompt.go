@@ -5,6 +5,7 @@ package system
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/collabui/collabui/domain"
@@ -90,9 +91,12 @@ func (t *Template) User(v View, own string, peers []Message) (string, error) {
 	return t.prompt.Render("user", data)
 }
 
-// ElementLine is one element as agents see it: index, role, text, state.
+// ElementLine is one element as agents see it: ID where it has one, else index; role, text, state.
 func ElementLine(e domain.Element) string {
-	parts := []string{fmt.Sprint(e.Index), e.Role}
+	parts := []string{e.ID, e.Role}
+	if e.ID == "" {
+		parts[0] = strconv.Itoa(e.Index)
+	}
 	if t := Line(e.Text, maxElementText); t != "" {
 		parts = append(parts, t)
 	}
@@ -121,15 +125,15 @@ func Line(s string, limit int) string {
 // Summarise is the template summariser: one history line for an executed action on the observation on which it was chosen.
 func Summarise(step int, a domain.Action, o domain.Observation, invalid string) string {
 	s := fmt.Sprintf("%d %s", step, a.Type)
+	e, ok := o.ByID(a.Element)
 	if a.Index != nil {
-		if e, ok := o.Element(*a.Index); ok {
-			s += " " + e.Role + " " + Line(e.Text, maxElementText)
-		}
+		e, ok = o.Element(*a.Index)
 	}
-	for _, x := range []string{a.Text, a.Direction, a.AppName, a.GoalStatus} {
-		if x != "" {
-			s += " " + Line(x, maxElementText)
-		}
+	if ok {
+		s += " " + e.Role + " " + Line(e.Text, maxElementText)
+	}
+	for _, x := range a.Words() {
+		s += " " + Line(x, maxElementText)
 	}
 	if invalid != "" {
 		s += " failed: " + invalid
