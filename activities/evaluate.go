@@ -139,7 +139,7 @@ func (r *Rollouts) evalEpisode(ctx context.Context, s spec.Spec, suite envadapte
 	if conf.Template, err = Template(s); err != nil {
 		return out, err
 	}
-	err = inEnvironment(ctx, suite, func(env envadapters.Environment) (err error) {
+	err = inEnvironment(ctx, suite, s.Family(), func(env envadapters.Environment) (err error) {
 		out.Outcome, err = r.playEval(ctx, s, env, conf, task, domain.Seed(s.Evaluation.Seed, "calls", item.Split, i))
 		return err
 	})
@@ -155,7 +155,7 @@ func (r *Rollouts) playEval(ctx context.Context, s spec.Spec, env envadapters.En
 	if err != nil {
 		return out, err
 	}
-	goal, history := tr.Goal, []string(nil)
+	goal, history := tr.Goal, tr.History
 	for n := 1; !tr.Terminated && !tr.Truncated; n++ {
 		d, err := system.Decide(ctx, r.Chat, conf, system.View{Goal: goal, History: history, Observation: tr.Observation}, domain.Seed(seed, n))
 		if err != nil {
@@ -167,18 +167,16 @@ func (r *Rollouts) playEval(ctx context.Context, s spec.Spec, env envadapters.En
 		}
 		invalid := NothingDone(d, tr.Invalid)
 		tr.Invalid = invalid
-		line, err := r.summarise(ctx, s, seed, n, goal, d.Executed, before, tr)
-		if err != nil {
+		if history, err = r.remember(ctx, s, seed, n, goal, history, d.Executed, before, tr); err != nil {
 			return out, err
 		}
-		history = append(history, line)
 		out.Steps = n
 		if invalid != "" {
 			out.Invalid++
 		}
 	}
 	sc, err := env.Score(ctx)
-	out.Success, out.Truncated = sc.Success, tr.Truncated
+	out.Success, out.Truncated, out.Metrics = sc.Success, tr.Truncated, sc.Metrics
 	return out, err
 }
 

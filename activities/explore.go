@@ -28,7 +28,7 @@ func (r *Rollouts) Explore(ctx context.Context, b Batch) (int, error) {
 		t, _, err := store.RecordOnce(ctx, r.Bucket, store.FineTuneKey(b.Run, "trajectories", i), func() (out record.Trajectory, err error) {
 			slot, err := drawSlot(s, suite, 0, i+1, 0)
 			if err == nil {
-				err = inEnvironment(ctx, suite, func(env envadapters.Environment) (err error) {
+				err = inEnvironment(ctx, suite, s.Family(), func(env envadapters.Environment) (err error) {
 					agent, err := r.agent(s, env, slot)
 					if err == nil {
 						out, err = r.play(ctx, s, env, slot, agent)
@@ -103,8 +103,8 @@ func (r *Rollouts) agent(s spec.Spec, env envadapters.Environment, slot domain.S
 
 // screenshot gives the current screen and its blob's digest, where the specification keeps screenshots and the environment has them.
 func (r *Rollouts) screenshot(ctx context.Context, s spec.Spec, env envadapters.Environment) ([]byte, string, error) {
-	shot, ok := env.(envadapters.Screenshotter)
-	if !ok || !s.Synthesis.Screenshots {
+	shot := envadapters.Can(env).Screenshotter
+	if shot == nil || !s.Synthesis.Screenshots {
 		return nil, "", nil
 	}
 	png, err := shot.Screenshot(ctx)
@@ -113,6 +113,15 @@ func (r *Rollouts) screenshot(ctx context.Context, s spec.Spec, env envadapters.
 	}
 	ref, err := store.PutBlob(ctx, r.Bucket, png)
 	return png, ref.SHA256, err
+}
+
+// remember gives the history behind a step: the recorded one where the environment gives it, else one line more.
+func (d *Deps) remember(ctx context.Context, s spec.Spec, seed uint64, n int, goal string, history []string, a domain.Action, before domain.Observation, tr envadapters.Transition) ([]string, error) {
+	if tr.History != nil {
+		return tr.History, nil
+	}
+	line, err := d.summarise(ctx, s, seed, n, goal, a, before, tr)
+	return append(history, line), err
 }
 
 // summarise gives the history's line of a step: by fixed rules, or by a model.

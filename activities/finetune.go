@@ -45,7 +45,7 @@ func (r *Rollouts) Demonstrate(ctx context.Context, b Batch) (int, error) {
 			slot, err := drawSlot(s, suite, 0, i+1, 0)
 			out := record.Demonstration{Slot: slot}
 			if err == nil {
-				err = inEnvironment(ctx, suite, func(env envadapters.Environment) (err error) {
+				err = inEnvironment(ctx, suite, s.Family(), func(env envadapters.Environment) (err error) {
 					out.Pairs, err = r.demonstrate(ctx, s, env, slot)
 					return err
 				})
@@ -115,7 +115,7 @@ func (r *Rollouts) play(ctx context.Context, s spec.Spec, env envadapters.Enviro
 		return out, err
 	}
 	out.Goal = tr.Goal
-	var history []string
+	history := tr.History
 	for n := 1; ; n++ {
 		before := tr.Observation
 		sc := synth.Screen{Step: n, History: slices.Clone(history), Observation: before}
@@ -128,7 +128,7 @@ func (r *Rollouts) play(ctx context.Context, s spec.Spec, env envadapters.Enviro
 		} else if err != nil {
 			return out, err
 		}
-		if j, ok := env.(envadapters.Judge); ok {
+		if j := envadapters.Can(env).Judge; j != nil {
 			sc.Right = j.Right()
 		}
 		a := domain.Action{Type: domain.ActionNone}
@@ -143,11 +143,9 @@ func (r *Rollouts) play(ctx context.Context, s spec.Spec, env envadapters.Enviro
 			sc.After = &after
 		}
 		out.Screens = append(out.Screens, sc)
-		line, err := r.summarise(ctx, s, slot.Seed, n, out.Goal, a, before, tr)
-		if err != nil {
+		if history, err = r.remember(ctx, s, slot.Seed, n, out.Goal, history, a, before, tr); err != nil {
 			return out, err
 		}
-		history = append(history, line)
 		if tr.Terminated || tr.Truncated {
 			score, err := env.Score(ctx)
 			out.Success = score.Success
@@ -157,18 +155,18 @@ func (r *Rollouts) play(ctx context.Context, s spec.Spec, env envadapters.Enviro
 }
 
 func demonstrates(env envadapters.Environment) bool {
-	_, judge := env.(envadapters.Judge)
-	_, expert := env.(envadapters.Expert)
-	return judge || expert
+	can := envadapters.Can(env)
+	return can.Judge != nil || can.Expert != nil
 }
 
 // helpful lists what a demonstration may do: all that the judge calls right, so that data do not depend on one order of free steps, or what the expert does.
 func helpful(env envadapters.Environment) []domain.Action {
-	if j, ok := env.(envadapters.Judge); ok {
-		return j.Right()
+	can := envadapters.Can(env)
+	if can.Judge != nil {
+		return can.Judge.Right()
 	}
-	if e, ok := env.(envadapters.Expert); ok {
-		if a, ok := e.Advise(); ok {
+	if can.Expert != nil {
+		if a, ok := can.Expert.Advise(); ok {
 			return []domain.Action{a}
 		}
 	}

@@ -139,7 +139,7 @@ func (a *attempt) play(ctx context.Context) (record.Episode, error) {
 		return a.finish(ctx, record.Episode{Failed: fmt.Sprintf("%d attempts were void", a.number-1)})
 	}
 	var e record.Episode
-	if err := inEnvironment(ctx, a.suite, func(env envadapters.Environment) (err error) {
+	if err := inEnvironment(ctx, a.suite, a.spec.Family(), func(env envadapters.Environment) (err error) {
 		e, err = a.once(ctx, env)
 		return err
 	}); err != nil {
@@ -151,15 +151,15 @@ func (a *attempt) play(ctx context.Context) (record.Episode, error) {
 	return a.finish(ctx, e)
 }
 
-// inEnvironment runs f in an environment of its own, and again in a new one when it broke: f must begin with Reset.
-func inEnvironment(ctx context.Context, suite envadapters.Suite, f func(envadapters.Environment) error) error {
+// inEnvironment runs f in an environment of its own, for agents of an action family, and again in a new one when it broke: f must begin with Reset.
+func inEnvironment(ctx context.Context, suite envadapters.Suite, agents domain.Family, f func(envadapters.Environment) error) error {
 	var err error
 	for try := range maxReopens {
 		var env envadapters.Environment
 		if env, err = suite.Open(ctx); err != nil {
 			return err
 		}
-		err = f(env)
+		err = f(envadapters.Speaking(env, suite.Family(), agents))
 		env.Close(context.WithoutCancel(ctx))
 		if err == nil || fault.KindOf(err) != fault.Void || ctx.Err() != nil {
 			return err
@@ -179,7 +179,11 @@ func (a *attempt) finish(ctx context.Context, e record.Episode) (record.Episode,
 
 // once plays the episode in one environment, from its reset.
 func (a *attempt) once(ctx context.Context, env envadapters.Environment) (record.Episode, error) {
-	if _, ok := env.(envadapters.Replayable); !ok {
+	tr, err := env.Reset(ctx, a.slot.Task)
+	if err != nil {
+		return record.Episode{}, err
+	}
+	if !envadapters.Can(env).Replayable {
 		_, _, err := store.Read[record.Step](ctx, a.Bucket, store.StepKey(a.id.Run, a.id.Epoch, a.id.Slot, a.number, 1))
 		if err == nil {
 			return record.Episode{}, fault.New(fault.Fatal, "slot %d: %w", a.id.Slot, errNoReplays)
@@ -188,13 +192,9 @@ func (a *attempt) once(ctx context.Context, env envadapters.Environment) (record
 			return record.Episode{}, err
 		}
 	}
-	tr, err := env.Reset(ctx, a.slot.Task)
-	if err != nil {
-		return record.Episode{}, err
-	}
 	e := record.Episode{Goal: tr.Goal}
 	var steps []record.Step
-	var history []string
+	history := tr.History
 	for n := 1; ; n++ {
 		step, ref, err := a.step(ctx, env, n, e.Goal, history, tr.Observation)
 		if err != nil {
@@ -209,11 +209,9 @@ func (a *attempt) once(ctx context.Context, env envadapters.Environment) (record
 		}
 		invalid := NothingDone(step.Decision, tr.Invalid)
 		tr.Invalid = invalid
-		line, err := a.summarise(ctx, a.spec, a.slot.Seed, n, e.Goal, step.Decision.Executed, before, tr)
-		if err != nil {
+		if history, err = a.remember(ctx, a.spec, a.slot.Seed, n, e.Goal, history, step.Decision.Executed, before, tr); err != nil {
 			return e, err
 		}
-		history = append(history, line)
 		if invalid != "" {
 			e.Outcome.Invalid++
 		}
@@ -225,7 +223,7 @@ func (a *attempt) once(ctx context.Context, env envadapters.Environment) (record
 	if err != nil {
 		return e, err
 	}
-	e.Outcome.Success, e.Outcome.Truncated, e.Outcome.Steps = score.Success, tr.Truncated, len(steps)
+	e.Outcome.Success, e.Outcome.Truncated, e.Outcome.Steps, e.Outcome.Metrics = score.Success, tr.Truncated, len(steps), score.Metrics
 	e.Digest = record.StepsDigest(steps)
 	return e, nil
 }
@@ -247,7 +245,7 @@ func (a *attempt) step(ctx context.Context, env envadapters.Environment, n int, 
 			return record.Step{}, err
 		}
 		st := record.Step{ObservationDigest: digest, Step: domain.Step{Number: n, Goal: goal, History: history, Observation: o, Decision: d}}
-		if j, ok := env.(envadapters.Judge); ok {
+		if j := envadapters.Can(env).Judge; j != nil {
 			st.Right = j.Right()
 		}
 		return st, nil

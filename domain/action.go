@@ -59,7 +59,7 @@ const (
 	ActionNone         = "none"
 	StatusComplete     = "complete"
 	StatusInfeasible   = "infeasible"
-	maxActionTextBytes = 2000
+	maxActionTextBytes = 4000
 )
 
 // Action types of the web family.

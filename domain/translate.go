@@ -87,8 +87,7 @@ func (a Action) mobile(o Observation) (Action, bool) {
 	case ActionUserInput:
 		m.Type, m.GoalStatus = ActionStatus, StatusInfeasible
 	case ActionNone:
-		m.Type = ActionNone
-		return m, true
+		m.Type = ActionWait
 	default:
 		return Action{}, false
 	}

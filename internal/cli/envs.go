@@ -127,8 +127,8 @@ func screenshot(c *cobra.Command, s envadapters.Suite, t envadapters.Template, s
 	if _, err := env.Reset(c.Context(), domain.Task{Suite: s.Name(), Template: t.Name, Split: split, Seed: 1, MaxSteps: t.MaxSteps}); err != nil {
 		return err
 	}
-	shooter, ok := env.(envadapters.Screenshotter)
-	if !ok {
+	shooter := envadapters.Can(env).Screenshotter
+	if shooter == nil {
 		return nil
 	}
 	png, err := shooter.Screenshot(c.Context())
