@@ -67,8 +67,16 @@ type Mapping struct {
 
 // Recorded marks suites of recorded tasks, teacher-forced: whatever is done, the recorded next page follows. Their rate is step_sr, never a success rate.
 type Recorded interface {
-	// Protocol names how a step is posed and scored; it stands in every row of results.
+	// Protocol names how a step is posed and scored; it stands in every row of results. Empty: not recorded after all.
 	Protocol() string
+}
+
+// ProtocolOf is a recorded suite's protocol; empty where the suite is none.
+func ProtocolOf(s Suite) string {
+	if r, ok := s.(Recorded); ok {
+		return r.Protocol()
+	}
+	return ""
 }
 
 // Versioned is an optional capability of suites: what they play, so that results over other data are never mixed.

@@ -153,8 +153,8 @@ func (c *check) play(ctx context.Context, script []domain.Action) (played, error
 	if script == nil {
 		c.first(ctx, env, tr)
 	}
-	_, p.replayable = env.(envadapters.Replayable)
-	expert, _ := env.(envadapters.Expert)
+	can := envadapters.Can(env)
+	p.replayable = can.Replayable
 	advised := false
 	for n := 1; ; n++ {
 		p.seen = append(p.seen, c.digest(tr))
@@ -165,7 +165,7 @@ func (c *check) play(ctx context.Context, script []domain.Action) (played, error
 			c.bad("the episode goes on behind its budget of %d steps", c.task.MaxSteps)
 			break
 		}
-		a, ok := c.next(expert, tr.Observation, n)
+		a, ok := c.next(can.Expert, tr.Observation, n)
 		advised = advised || ok
 		if script != nil {
 			if n > len(script) {
@@ -225,7 +225,8 @@ func (c *check) first(ctx context.Context, env envadapters.Environment, tr envad
 	if tr.Terminated || tr.Truncated || tr.Reward != 0 || tr.Invalid != "" {
 		c.bad("the episode is over, rewarded or invalid at its reset: %+v", tr)
 	}
-	if s, ok := env.(envadapters.Screenshotter); ok {
+	can := envadapters.Can(env)
+	if s := can.Screenshotter; s != nil {
 		png, err := s.Screenshot(ctx)
 		if err == nil && !bytes.HasPrefix(png, []byte("\x89PNG\r\n\x1a\n")) {
 			err = errors.New("it is no PNG")
@@ -235,7 +236,7 @@ func (c *check) first(ctx context.Context, env envadapters.Environment, tr envad
 		}
 		c.r.Screenshot = png
 	}
-	_, recorded := c.suite.(envadapters.Recorded)
+	recorded := envadapters.ProtocolOf(c.suite) != ""
 	wrong := domain.Action{Type: domain.ActionClick}.At(1 << 30)
 	if c.suite.Family() == domain.FamilyWeb {
 		wrong = domain.Action{Family: domain.FamilyWeb, Type: domain.ActionClick, Element: "NO SUCH ELEMENT"}
@@ -248,7 +249,7 @@ func (c *check) first(ctx context.Context, env envadapters.Environment, tr envad
 		c.bad("an action on no element is rewarded")
 	}
 	again, err := env.Reset(ctx, c.task)
-	if _, ok := env.(envadapters.Replayable); err != nil || ok && c.digest(again) != c.digest(tr) {
+	if err != nil || can.Replayable && c.digest(again) != c.digest(tr) {
 		c.bad("a reset in the middle of an episode begins another one (%v)", err)
 	}
 }
@@ -298,8 +299,8 @@ func (c *check) digest(tr envadapters.Transition) string {
 
 // judged: what the expert does is right for the judge.
 func (c *check) judged(env envadapters.Environment, a domain.Action, o domain.Observation) {
-	j, ok := env.(envadapters.Judge)
-	if !ok {
+	j := envadapters.Can(env).Judge
+	if j == nil {
 		return
 	}
 	right := j.Right()
@@ -336,7 +337,7 @@ func (c *check) end(ctx context.Context, env envadapters.Environment, tr envadap
 	if score.Success && over && tr.Reward == 0 {
 		c.bad("a success has no reward")
 	}
-	if _, ok := c.suite.(envadapters.Recorded); ok && score.Metrics[envadapters.StepSR].N == 0 {
+	if envadapters.ProtocolOf(c.suite) != "" && score.Metrics[envadapters.StepSR].N == 0 {
 		c.bad("a recorded suite scores no %s", envadapters.StepSR)
 	}
 	return nil
@@ -387,9 +388,7 @@ func Faulty(ctx context.Context, s envadapters.Suite, t domain.Task) ([]string, 
 	began := time.Now()
 	if _, err := env.Reset(gone, c.task); err == nil {
 		if _, err := env.Step(gone, c.noop()); err == nil {
-			if _, memory := s.(envadapters.Recorded); !memory {
-				c.bad("calls go on although their context has ended")
-			}
+			c.bad("calls go on although their context has ended")
 		}
 	}
 	if d := time.Since(began); d > 5*time.Second {

@@ -69,9 +69,12 @@ func (e *Environment) show() envadapters.Transition {
 }
 
 // Step scores the action; the recorded next page follows.
-func (e *Environment) Step(_ context.Context, a domain.Action) (envadapters.Transition, error) {
+func (e *Environment) Step(ctx context.Context, a domain.Action) (envadapters.Transition, error) {
 	if e.episode == nil || e.ended {
 		return envadapters.Transition{}, fault.New(fault.Fatal, "step outside of an episode")
+	}
+	if ctx.Err() != nil {
+		return envadapters.Transition{}, context.Cause(ctx)
 	}
 	e.steps++
 	for name, m := range e.episode.Do(a) {

@@ -1,0 +1,6 @@
+package openenv
+
+import _ "embed"
+
+//go:embed schema.json
+var schema []byte
