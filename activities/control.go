@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -61,6 +62,11 @@ func (c *Control) PlanRun(ctx context.Context, run string) (Plan, error) {
 	if p.Ended, err = has(ctx, c.Bucket, store.EndKey(run)); err != nil {
 		return done(p, err)
 	}
+	if !p.Ended {
+		if err := c.playable(s); err != nil {
+			return done(p, err)
+		}
+	}
 	for p.Committed < s.Epochs {
 		ok, err := has(ctx, c.Bucket, store.EpochKey(run, p.Committed+1))
 		if err != nil || !ok {
@@ -69,6 +75,24 @@ func (c *Control) PlanRun(ctx context.Context, run string) (Plan, error) {
 		p.Committed++
 	}
 	return p, nil
+}
+
+// playable says at once what would otherwise end a run behind days: an environment that cannot be opened here, or that lacks a split which the run plays.
+func (c *Control) playable(s spec.Spec) error {
+	suite, err := c.suite(s.Where(s.Environment))
+	if err != nil {
+		return err
+	}
+	for _, x := range []Split{{Name: domain.SplitTrain, Episodes: 1}, {Name: domain.SplitVal, Episodes: s.Evaluation.Val}, {Name: domain.SplitTestSeeds, Episodes: s.Evaluation.TestSeeds}, {Name: domain.SplitTestTemplates, Episodes: s.Evaluation.TestTemplates}} {
+		if x.Episodes == 0 {
+			continue
+		}
+		if ts, err := suite.Templates(x.Name); err != nil || len(ts) == 0 {
+			return fault.New(fault.Invalid, "environment %s cannot play split %s (it has %s); evaluation.test_seeds and evaluation.test_templates may be 0: %w", s.Environment, x.Name, strings.Join(suite.Splits(), ", "), err)
+		}
+	}
+	_, _, err = c.elsewhere(s, nil)
+	return err
 }
 
 func has(ctx context.Context, b store.Bucket, key string) (bool, error) {
@@ -106,7 +130,7 @@ func (c *Control) PlanEpoch(ctx context.Context, id EpochID) (EpochPlan, error) 
 		if err != nil {
 			return record.Slots{}, err
 		}
-		suite, err := c.suite(s.Environment)
+		suite, err := c.suite(s.Where(s.Environment))
 		if err != nil {
 			return record.Slots{}, err
 		}

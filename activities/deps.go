@@ -27,9 +27,10 @@ import (
 type Deps struct {
 	Bucket   store.Bucket
 	Chat     system.Chat
-	Endpoint func(spec.Model) (system.Chat, error)          // a chat endpoint of a specification; its key is this process's
-	Load     func(ctx context.Context, policy string) error // publishes a policy to the server
-	Suites   map[string]envadapters.Suite
+	Endpoint func(spec.Model) (system.Chat, error)                // a chat endpoint of a specification; its key is this process's
+	Load     func(ctx context.Context, policy string) error       // publishes a policy to the server
+	Suites   map[string]envadapters.Suite                         // that are open, by name
+	Open     func(envadapters.Options) (envadapters.Suite, error) // opens others; nil: none
 	Trainer  trainer.Trainer
 	Render   func(domain.Action) (string, error)    // the policy's own wording of an action; nil: it has none
 	Fits     func(prompt, answer string) bool       // whether the policy can say the answer; nil: anything
@@ -41,6 +42,7 @@ type Deps struct {
 	ledger ledger
 	mu     sync.Mutex
 	specs  map[string]spec.Spec
+	opened map[string]envadapters.Suite // by the digest of their options
 }
 
 // spec reads a run's resolved specification; it is written once, so it is kept.
@@ -64,12 +66,41 @@ func (d *Deps) spec(ctx context.Context, run string) (spec.Spec, error) {
 	return s, nil
 }
 
-func (d *Deps) suite(name string) (envadapters.Suite, error) {
-	s, ok := d.Suites[name]
-	if !ok {
-		return nil, fault.New(fault.Invalid, "this worker has no environment %q", name)
+// suite gives the suite with these options; it stays open as long as the process.
+func (d *Deps) suite(o envadapters.Options) (envadapters.Suite, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	id := record.Digest(o)
+	if s, ok := d.opened[id]; ok {
+		return s, nil
 	}
+	if s, ok := d.Suites[o.Suite]; ok && record.Digest(envadapters.Options{Suite: o.Suite}) == id {
+		return s, nil
+	}
+	if d.Open == nil {
+		return nil, fault.New(fault.Invalid, "this worker has no environment %q", o.Suite)
+	}
+	s, err := d.Open(o)
+	if err != nil {
+		return nil, err
+	}
+	if d.opened == nil {
+		d.opened = map[string]envadapters.Suite{}
+	}
+	d.opened[id] = s
 	return s, nil
+}
+
+// CloseSuites closes the suites that are open. (It is no method: every exported one of Deps would be an activity.)
+func CloseSuites(d *Deps) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range d.opened {
+		_ = s.Close()
+	}
+	for _, s := range d.Suites {
+		_ = s.Close()
+	}
 }
 
 func (d *Deps) emit(run string, event map[string]any) {

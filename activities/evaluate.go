@@ -27,10 +27,16 @@ type EvalSystem struct {
 	TopP        float64
 	Silent      bool // agents read no messages: the topology has no edges
 	OneOf       bool // one of the policies plays alone, another one from episode to episode
+
+	Always   *domain.Action `json:",omitempty"` // a reference without policies: this action, always
+	Recorded bool           `json:",omitempty"` // a reference without policies: what the environment's expert does, of recorded tasks the recorded action
 }
 
 // Decoding states the decoding as it stands in results.
 func (e EvalSystem) Decoding() string {
+	if e.Always != nil || e.Recorded {
+		return "no policy"
+	}
 	n := len(e.Policies)
 	if e.OneOf {
 		n = 1
@@ -49,6 +55,25 @@ type EvalItem struct {
 	System   EvalSystem
 	Split    string
 	Episodes int
+
+	Environment string              `json:",omitempty"` // where it is another one than the run's: its name there
+	Options     envadapters.Options `json:",omitzero"`  // of that one
+}
+
+// ID is the item's folder below the run's evaluations.
+func (i EvalItem) ID() string {
+	if i.Environment != "" {
+		return EvalID(i.Folder, i.System.Name, i.Environment+"."+i.Split)
+	}
+	return EvalID(i.Folder, i.System.Name, i.Split)
+}
+
+// where gives the options of the item's environment.
+func (i EvalItem) where(s spec.Spec) envadapters.Options {
+	if i.Environment != "" {
+		return i.Options
+	}
+	return s.Where(s.Environment)
 }
 
 // Folders of evaluations.
@@ -84,15 +109,14 @@ func (r *Rollouts) evaluate(ctx context.Context, e EvalRange, say func(string)) 
 	if err != nil {
 		return EvalPart{}, err
 	}
-	suite, err := r.suite(s.Environment)
+	suite, err := r.suite(e.Item.where(s))
 	if err != nil {
 		return EvalPart{}, err
 	}
 	var out EvalPart
 	for i := e.From; i < e.To; i++ {
 		say(fmt.Sprintf("%s on %s, episode %d", e.Item.System.Name, e.Item.Split, i+1))
-		id := EvalID(e.Item.Folder, e.Item.System.Name, e.Item.Split)
-		ep, _, err := store.RecordOnce(ctx, r.Bucket, store.EvalKey(e.Item.Run, id, fmt.Sprintf("%04d", i+1)), func() (record.EvalEpisode, error) {
+		ep, _, err := store.RecordOnce(ctx, r.Bucket, store.EvalKey(e.Item.Run, e.Item.ID(), fmt.Sprintf("%04d", i+1)), func() (record.EvalEpisode, error) {
 			return r.evalEpisode(ctx, s, suite, e.Item, i)
 		})
 		if err != nil {
@@ -109,20 +133,31 @@ func (r *Rollouts) evaluate(ctx context.Context, e EvalRange, say func(string)) 
 	return out, nil
 }
 
-// EvalTask is task i of a split: templates in turn, seeds of their own.
+// EvalTask is task i of a split: templates in turn, seeds of their own. They follow from the suite, never from the name that a specification gives it.
 func EvalTask(s spec.Spec, suite envadapters.Suite, split string, i int) (domain.Task, error) {
 	ts, err := suite.Templates(split)
-	if err != nil || len(ts) == 0 {
-		return domain.Task{}, fault.New(fault.Invalid, "split %q of %s has no templates (%w)", split, s.Environment, err)
+	if err != nil {
+		return domain.Task{}, err
+	}
+	if len(ts) == 0 {
+		return domain.Task{}, fault.New(fault.Invalid, "split %q of %s has no templates", split, suite.Name())
 	}
 	t := ts[i%len(ts)]
-	return domain.Task{Suite: s.Environment, Template: t.Name, Split: split, Seed: domain.Seed(s.Evaluation.Seed, s.Environment, split, i), MaxSteps: t.MaxSteps}, nil
+	return domain.Task{Suite: suite.Name(), Template: t.Name, Split: split, Seed: domain.Seed(s.Evaluation.Seed, suite.Name(), split, i), MaxSteps: t.MaxSteps}, nil
 }
 
 func (r *Rollouts) evalEpisode(ctx context.Context, s spec.Spec, suite envadapters.Suite, item EvalItem, i int) (record.EvalEpisode, error) {
 	task, err := EvalTask(s, suite, item.Split, i)
 	if err != nil {
 		return record.EvalEpisode{}, err
+	}
+	if item.System.Always != nil || item.System.Recorded {
+		out := record.EvalEpisode{Task: task}
+		err := inEnvironment(ctx, suite, suite.Family(), func(env envadapters.Environment) (err error) {
+			out.Outcome, err = r.playEval(ctx, s, env, task, 0, item.System.refer(env))
+			return err
+		})
+		return out, err
 	}
 	policies := item.System.Policies
 	if item.System.OneOf {
@@ -140,7 +175,10 @@ func (r *Rollouts) evalEpisode(ctx context.Context, s spec.Spec, suite envadapte
 		return out, err
 	}
 	err = inEnvironment(ctx, suite, s.Family(), func(env envadapters.Environment) (err error) {
-		out.Outcome, err = r.playEval(ctx, s, env, conf, task, domain.Seed(s.Evaluation.Seed, "calls", item.Split, i))
+		calls := domain.Seed(s.Evaluation.Seed, "calls", item.Split, i)
+		out.Outcome, err = r.playEval(ctx, s, env, task, calls, func(v system.View, n int) (domain.Decision, error) {
+			return system.Decide(ctx, r.Chat, conf, v, domain.Seed(calls, n))
+		})
 		return err
 	})
 	if err != nil && fault.KindOf(err) == fault.Void && ctx.Err() == nil && item.Split != domain.SplitVal && activity.GetInfo(ctx).Attempt >= MaxTries {
@@ -149,7 +187,23 @@ func (r *Rollouts) evalEpisode(ctx context.Context, s spec.Spec, suite envadapte
 	return out, err
 }
 
-func (r *Rollouts) playEval(ctx context.Context, s spec.Spec, env envadapters.Environment, conf system.Config, task domain.Task, seed uint64) (domain.Outcome, error) {
+// refer decides as a reference does. A reference that knows no action does nothing.
+func (e EvalSystem) refer(env envadapters.Environment) func(system.View, int) (domain.Decision, error) {
+	return func(system.View, int) (domain.Decision, error) {
+		a := domain.Action{Type: domain.ActionNone}
+		if e.Always != nil {
+			a = *e.Always
+		} else if x := envadapters.Can(env).Expert; x != nil {
+			if known, ok := x.Advise(); ok {
+				a = known
+			}
+		}
+		return domain.Decision{Executed: a}, nil
+	}
+}
+
+// playEval plays an episode of an evaluation; decide gives the decision of step n.
+func (r *Rollouts) playEval(ctx context.Context, s spec.Spec, env envadapters.Environment, task domain.Task, seed uint64, decide func(v system.View, n int) (domain.Decision, error)) (domain.Outcome, error) {
 	var out domain.Outcome
 	tr, err := env.Reset(ctx, task)
 	if err != nil {
@@ -157,7 +211,7 @@ func (r *Rollouts) playEval(ctx context.Context, s spec.Spec, env envadapters.En
 	}
 	goal, history := tr.Goal, tr.History
 	for n := 1; !tr.Terminated && !tr.Truncated; n++ {
-		d, err := system.Decide(ctx, r.Chat, conf, system.View{Goal: goal, History: history, Observation: tr.Observation}, domain.Seed(seed, n))
+		d, err := decide(system.View{Goal: goal, History: history, Observation: tr.Observation}, n)
 		if err != nil {
 			return out, err
 		}
@@ -186,11 +240,81 @@ type Tally struct {
 	Part EvalPart
 }
 
+// outcomes reads the episodes of an item.
+func (c *Control) outcomes(ctx context.Context, item EvalItem) ([]domain.Outcome, error) {
+	out := make([]domain.Outcome, item.Episodes)
+	err := parallel(ctx, item.Episodes, 8, func(ctx context.Context, i int) error {
+		ep, _, err := store.Read[record.EvalEpisode](ctx, c.Bucket, store.EvalKey(item.Run, item.ID(), fmt.Sprintf("%04d", i+1)))
+		out[i] = ep.Outcome
+		return err
+	})
+	return out, err
+}
+
+// Refer evaluates a reference without policies on a split, in this process and without a store: all templates once.
+func Refer(ctx context.Context, suite envadapters.Suite, split string, system EvalSystem) (record.Result, error) {
+	r, s := &Rollouts{Deps: &Deps{}}, spec.Default()
+	ts, err := suite.Templates(split)
+	if err != nil {
+		return record.Result{}, err
+	}
+	var tasks []domain.Outcome
+	wins := 0
+	for i := range ts {
+		ep, err := r.evalEpisode(ctx, s, suite, EvalItem{System: system, Split: split}, i)
+		if err != nil {
+			return record.Result{}, err
+		}
+		tasks = append(tasks, ep.Outcome)
+		if ep.Outcome.Success {
+			wins++
+		}
+	}
+	res := record.NewResult(system.Name, split, wins, len(ts), 0, system.Decoding())
+	if p := envadapters.ProtocolOf(suite); p != "" {
+		res = record.NewRecorded(system.Name, split, envadapters.StepSR, system.Decoding(), tasks)
+		res.Protocol = p
+	}
+	res.Environment = suite.Title()
+	return res, nil
+}
+
+// References are the systems without policies that stand in every table of recorded tasks.
+func References() []EvalSystem {
+	return []EvalSystem{{Name: "always-finish", Always: &domain.Action{Family: domain.FamilyWeb, Type: domain.ActionFinish}}, {Name: "recorded-action", Recorded: true}}
+}
+
 // Conclude records an item's result.
 func (c *Control) Conclude(ctx context.Context, t Tally) (record.Result, error) {
-	id := EvalID(t.Item.Folder, t.Item.System.Name, t.Item.Split)
-	res, _, err := store.RecordOnce(ctx, c.Bucket, store.EvalKey(t.Item.Run, id, "result"), func() (record.Result, error) {
-		return record.NewResult(t.Item.System.Name, t.Item.Split, t.Part.Successes, t.Item.Episodes-t.Part.Missing, t.Part.Missing, t.Item.System.Decoding()), nil
+	s, err := c.spec(ctx, t.Item.Run)
+	if err != nil {
+		return done(record.Result{}, err)
+	}
+	res, _, err := store.RecordOnce(ctx, c.Bucket, store.EvalKey(t.Item.Run, t.Item.ID(), "result"), func() (record.Result, error) {
+		suite, err := c.suite(t.Item.where(s))
+		if err != nil {
+			return record.Result{}, err
+		}
+		where := record.Where{Protocol: envadapters.ProtocolOf(suite)}
+		if where.Protocol != "" || t.Item.Environment != "" {
+			where.Environment = suite.Title()
+			if v, ok := suite.(envadapters.Versioned); ok {
+				if where.Version, err = v.Version(ctx); err != nil {
+					return record.Result{}, err
+				}
+			}
+		}
+		res := record.NewResult(t.Item.System.Name, t.Item.Split, t.Part.Successes, t.Item.Episodes-t.Part.Missing, t.Part.Missing, t.Item.System.Decoding())
+		if where.Protocol != "" {
+			tasks, err := c.outcomes(ctx, t.Item)
+			if err != nil {
+				return res, err
+			}
+			res = record.NewRecorded(res.System, res.Split, envadapters.StepSR, res.Decoding, tasks)
+		}
+		where.Metrics = res.Metrics
+		res.Where = where
+		return res, nil
 	})
 	if err != nil {
 		return done(res, err)

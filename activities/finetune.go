@@ -66,7 +66,7 @@ func (r *Rollouts) where(ctx context.Context, run string) (spec.Spec, envadapter
 	if err != nil {
 		return s, nil, err
 	}
-	suite, err := r.suite(s.Environment)
+	suite, err := r.suite(s.Where(s.Environment))
 	return s, suite, err
 }
 

@@ -86,6 +86,8 @@ func CriticName(s spec.Spec) string {
 		return CriticOutcome
 	case s.Critic.Model == spec.RoleOracle && s.Critic.Error > 0:
 		return fmt.Sprintf("%s, %.0f %% of its labels turned round", CriticOracle, 100*s.Critic.Error)
+	case s.Critic.Model == spec.RoleOracle && s.Recorded(s.Environment):
+		return CriticOracle + ": the recorded action, so this is supervised learning"
 	case s.Critic.Model == spec.RoleOracle:
 		return CriticOracle
 	}

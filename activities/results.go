@@ -5,7 +5,9 @@ import (
 	"fmt"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/spec"
 	"github.com/collabui/collabui/internal/store"
 )
 
@@ -63,8 +65,15 @@ func (c *Control) Systems(ctx context.Context, id SystemsID) ([]EvalSystem, erro
 
 // Split is a split and its number of episodes.
 type Split struct {
-	Name     string
-	Episodes int
+	Name        string
+	Episodes    int
+	Environment string              `json:",omitempty"` // where it is another one than the run's
+	Options     envadapters.Options `json:",omitzero"`
+}
+
+// Item is the evaluation of a system on the split.
+func (p Split) Item(run, folder string, e EvalSystem) EvalItem {
+	return EvalItem{Run: run, Folder: folder, System: e, Split: p.Name, Episodes: p.Episodes, Environment: p.Environment, Options: p.Options}
 }
 
 // Final says what the last evaluation of a run plays.
@@ -72,6 +81,8 @@ type Final struct {
 	Best   int // the epoch with the highest rate on val, ties to the earlier; 0 without epochs
 	Splits []Split
 	Base1  string // the decoding that was better on val
+
+	References []EvalItem `json:",omitempty"` // systems without policies, on splits of recorded tasks
 }
 
 // PlanFinal reads val results only: a test split is read once, for the best system.
@@ -80,7 +91,10 @@ func (c *Control) PlanFinal(ctx context.Context, run string) (Final, error) {
 	if err != nil {
 		return done(Final{}, err)
 	}
-	f := Final{Base1: nameBaseWarm, Splits: []Split{{domain.SplitTestSeeds, s.Evaluation.TestSeeds}, {domain.SplitTestTemplates, s.Evaluation.TestTemplates}}}
+	f := Final{Base1: nameBaseWarm, Splits: []Split{{Name: domain.SplitTestSeeds, Episodes: s.Evaluation.TestSeeds}, {Name: domain.SplitTestTemplates, Episodes: s.Evaluation.TestTemplates}}}
+	if f.Splits, f.References, err = c.elsewhere(s, f.Splits); err != nil {
+		return done(f, err)
+	}
 	greedy, err := c.val(ctx, run, 0, nameBaseGreedy)
 	if err != nil {
 		return done(f, err)
@@ -107,6 +121,35 @@ func (c *Control) PlanFinal(ctx context.Context, run string) (Final, error) {
 	}
 	return f, nil
 }
+
+// elsewhere adds the splits out of distribution, and the references for those of recorded tasks.
+func (c *Control) elsewhere(s spec.Spec, splits []Split) ([]Split, []EvalItem, error) {
+	var refs []EvalItem
+	for _, x := range s.Evaluation.OutOfDistribution {
+		p := Split{Name: x.Split, Episodes: x.Episodes, Environment: x.Environment, Options: s.Where(x.Environment)}
+		suite, err := c.suite(p.Options)
+		if err != nil {
+			return nil, nil, err
+		}
+		ts, err := suite.Templates(x.Split)
+		if err != nil {
+			return nil, nil, err
+		}
+		if p.Episodes == 0 {
+			p.Episodes = len(ts)
+		}
+		splits = append(splits, p)
+		if envadapters.ProtocolOf(suite) != "" {
+			for _, e := range References()[:1] {
+				refs = append(refs, p.Item(s.Name, ReferenceFolder, e))
+			}
+		}
+	}
+	return splits, refs, nil
+}
+
+// ReferenceFolder is where evaluations of systems without policies stand.
+const ReferenceFolder = "references"
 
 func (c *Control) val(ctx context.Context, run string, epoch int, system string) (record.Result, error) {
 	v, _, err := store.Read[record.Result](ctx, c.Bucket, store.EvalKey(run, EvalID(EpochFolder(epoch), system, domain.SplitVal), "result"))
@@ -160,18 +203,28 @@ func (c *Control) end(ctx context.Context, run string) (record.End, error) {
 			stored, name string
 		}{f.Best, TrainedName(s.Agents), TrainedName(s.Agents)})
 	}
-	for _, split := range domain.Splits[1:] {
+	var items []EvalItem
+	var names []string
+	for _, p := range append([]Split{{Name: domain.SplitVal}}, f.Splits...) {
 		for _, r := range rows {
-			res, _, err := store.Read[record.Result](ctx, c.Bucket, store.EvalKey(run, EvalID(EpochFolder(r.epoch), r.stored, split), "result"))
-			if missing(err) {
-				continue // a split of size 0
-			}
-			if err != nil {
-				return e, err
-			}
-			res.System = r.name
-			e.Results = append(e.Results, res)
+			items, names = append(items, p.Item(run, EpochFolder(r.epoch), EvalSystem{Name: r.stored})), append(names, r.name)
 		}
+		for _, r := range f.References {
+			if p.Environment != "" && r.Environment == p.Environment && r.Split == p.Name {
+				items, names = append(items, r), append(names, r.System.Name)
+			}
+		}
+	}
+	for i, item := range items {
+		res, _, err := store.Read[record.Result](ctx, c.Bucket, store.EvalKey(run, item.ID(), "result"))
+		if missing(err) {
+			continue // a split of size 0
+		}
+		if err != nil {
+			return e, err
+		}
+		res.System = names[i]
+		e.Results = append(e.Results, res)
 	}
 	for k := range s.Epochs + 1 {
 		name := TrainedName(s.Agents)

@@ -58,7 +58,7 @@ func (r *Rollouts) rollout(ctx context.Context, id SlotID, say func(string)) (Pl
 	if err != nil {
 		return Played{}, err
 	}
-	suite, err := r.suite(s.Environment)
+	suite, err := r.suite(s.Where(s.Environment))
 	if err != nil {
 		return Played{}, err
 	}

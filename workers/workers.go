@@ -18,7 +18,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/envadapters/webtasks"
+	"github.com/collabui/collabui/envadapters/registry"
 	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/fault"
 	"github.com/collabui/collabui/internal/limits"
@@ -140,13 +140,12 @@ func dependencies(o Options) (*activities.Deps, func(), error) {
 		return nil, nil, err
 	}
 	chat := llm.PolicyServer(o.Endpoints.Policy)
-	web, err := webtasks.New(o.Browsers, o.Tabs)
-	if err != nil {
-		return nil, nil, err
+	open := func(e envadapters.Options) (envadapters.Suite, error) {
+		return registry.Open(e, registry.Places{Browsers: o.Browsers, Tabs: o.Tabs})
 	}
-	d := &activities.Deps{Bucket: bucket, Chat: chat, Load: chat.Load, Suites: map[string]envadapters.Suite{web.Name(): web}, Render: tinylm.Render, Fits: tinylm.Fits, Emit: stream.Emit, Threads: 2, Endpoint: endpoints(), Limits: limiter,
+	d := &activities.Deps{Bucket: bucket, Chat: chat, Load: chat.Load, Open: open, Render: tinylm.Render, Fits: tinylm.Fits, Emit: stream.Emit, Threads: 2, Endpoint: endpoints(), Limits: limiter,
 		Trainer: &tiny.Trainer{Bucket: bucket, CheckpointKey: checkpointKey}}
-	return d, func() { _ = web.Close() }, nil
+	return d, func() { activities.CloseSuites(d) }, nil
 }
 
 // Asker asks the chat endpoints of runs outside of a worker, for commands that check them. Keys are this process's.

@@ -263,7 +263,7 @@ func (r *runState) evaluate(ctx workflow.Context, epoch int, label string, split
 			continue
 		}
 		for _, sp := range splits {
-			items = append(items, activities.EvalItem{Run: r.in.Name, Folder: activities.EpochFolder(epoch), System: s, Split: sp.Name, Episodes: sp.Episodes})
+			items = append(items, sp.Item(r.in.Name, activities.EpochFolder(epoch), s))
 		}
 	}
 	return r.run(child(ctx, evalID(r.in.Name, epoch, label), fmt.Sprintf("evaluation of epoch %d on %s", epoch, label)), Evaluation, items, nil)
@@ -286,6 +286,11 @@ func (r *runState) finish(ctx workflow.Context) (record.End, error) {
 		}
 		if err := r.evaluate(ctx, 0, "test", f.Splits, func(name string) bool { return name == f.Base1 || name == activities.BaseName(r.plan.Agents) }); err != nil {
 			return err
+		}
+		if len(f.References) > 0 {
+			if err := r.run(child(ctx, evalID(r.in.Name, 0, "references"), "evaluation of systems without policies"), Evaluation, f.References, nil); err != nil {
+				return err
+			}
 		}
 		if f.Best == 0 {
 			return nil

@@ -214,6 +214,8 @@ type Result struct {
 	Low       float64 `json:"low"`
 	High      float64 `json:"high"`
 	Decoding  string  `json:"decoding"`
+
+	Where // of another environment than the run's, or of a recorded one
 }
 
 // NewResult fills rate and interval.

@@ -8,41 +8,45 @@ import (
 	"slices"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/fault"
 	"github.com/collabui/collabui/trainer"
 )
 
 // Spec is one run. Two runs with equal specifications and the embedded defaults have the same final digest.
 type Spec struct {
-	Name        string            `json:"name" yaml:"name"`               // letters, digits and dashes; names the workflow and the folder in the store
-	Seed        uint64            `json:"seed" yaml:"seed"`               // of everything but evaluation
-	Environment string            `json:"environment" yaml:"environment"` // a suite's name
-	Agents      int               `json:"agents" yaml:"agents"`           // n
-	Rounds      int               `json:"rounds" yaml:"rounds"`           // m
-	Epochs      int               `json:"epochs" yaml:"epochs"`           // K
-	Slots       int               `json:"slots" yaml:"slots"`             // episodes per epoch
-	Decoding    Decoding          `json:"decoding" yaml:"decoding"`
-	VoteScope   string            `json:"vote_scope" yaml:"vote_scope"`     // all_rounds | last_round
-	ViewDropout float64           `json:"view_dropout" yaml:"view_dropout"` // share of elements that each agent misses
-	Edges       string            `json:"edges" yaml:"edges"`               // random | none
-	EdgeUpdate  bool              `json:"edge_update" yaml:"edge_update"`   // a new graph per epoch
-	Parameters  string            `json:"parameters" yaml:"parameters"`     // separate | shared
-	Preference  string            `json:"preference" yaml:"preference"`     // dpo | rft
-	Credit      string            `json:"credit" yaml:"credit"`             // critic | outcome
-	Models      map[string]Model  `json:"models,omitempty" yaml:"models"`   // chat endpoints by name
-	Budget      Budget            `json:"budget" yaml:"budget"`
-	Prompts     map[string]string `json:"prompts,omitempty" yaml:"prompts"` // by role: a file with a template of its own; stored as its text
-	Critic      Critic            `json:"critic" yaml:"critic"`
-	Adversary   Adversary         `json:"adversary" yaml:"adversary"`
-	Summariser  Summariser        `json:"summariser" yaml:"summariser"`
-	Pairs       Pairs             `json:"pairs" yaml:"pairs"`
-	Reference   string            `json:"reference" yaml:"reference"` // base | epoch_start
-	Train       Train             `json:"train" yaml:"train"`
-	FineTune    FineTune          `json:"finetune" yaml:"finetune"`
-	Synthesis   Synthesis         `json:"synthesis" yaml:"synthesis"`
-	Gates       Gates             `json:"gates" yaml:"gates"`
-	Evaluation  Evaluation        `json:"evaluation" yaml:"evaluation"`
-	FailedShare float64           `json:"failed_share" yaml:"failed_share"` // share of failed slots at which an epoch stops
+	Name        string        `json:"name" yaml:"name"`               // letters, digits and dashes; names the workflow and the folder in the store
+	Seed        uint64        `json:"seed" yaml:"seed"`               // of everything but evaluation
+	Environment string        `json:"environment" yaml:"environment"` // that is trained on: a suite, or a name under environments
+	Actions     domain.Family `json:"actions" yaml:"actions"`         // mobile | web: what the agents speak; where an environment takes the other family, actions are translated
+
+	Environments map[string]envadapters.Options `json:"environments,omitempty" yaml:"environments"` // suites with options, by a name of one's own
+	Agents       int                            `json:"agents" yaml:"agents"`                       // n
+	Rounds       int                            `json:"rounds" yaml:"rounds"`                       // m
+	Epochs       int                            `json:"epochs" yaml:"epochs"`                       // K
+	Slots        int                            `json:"slots" yaml:"slots"`                         // episodes per epoch
+	Decoding     Decoding                       `json:"decoding" yaml:"decoding"`
+	VoteScope    string                         `json:"vote_scope" yaml:"vote_scope"`     // all_rounds | last_round
+	ViewDropout  float64                        `json:"view_dropout" yaml:"view_dropout"` // share of elements that each agent misses
+	Edges        string                         `json:"edges" yaml:"edges"`               // random | none
+	EdgeUpdate   bool                           `json:"edge_update" yaml:"edge_update"`   // a new graph per epoch
+	Parameters   string                         `json:"parameters" yaml:"parameters"`     // separate | shared
+	Preference   string                         `json:"preference" yaml:"preference"`     // dpo | rft
+	Credit       string                         `json:"credit" yaml:"credit"`             // critic | outcome
+	Models       map[string]Model               `json:"models,omitempty" yaml:"models"`   // chat endpoints by name
+	Budget       Budget                         `json:"budget" yaml:"budget"`
+	Prompts      map[string]string              `json:"prompts,omitempty" yaml:"prompts"` // by role: a file with a template of its own; stored as its text
+	Critic       Critic                         `json:"critic" yaml:"critic"`
+	Adversary    Adversary                      `json:"adversary" yaml:"adversary"`
+	Summariser   Summariser                     `json:"summariser" yaml:"summariser"`
+	Pairs        Pairs                          `json:"pairs" yaml:"pairs"`
+	Reference    string                         `json:"reference" yaml:"reference"` // base | epoch_start
+	Train        Train                          `json:"train" yaml:"train"`
+	FineTune     FineTune                       `json:"finetune" yaml:"finetune"`
+	Synthesis    Synthesis                      `json:"synthesis" yaml:"synthesis"`
+	Gates        Gates                          `json:"gates" yaml:"gates"`
+	Evaluation   Evaluation                     `json:"evaluation" yaml:"evaluation"`
+	FailedShare  float64                        `json:"failed_share" yaml:"failed_share"` // share of failed slots at which an epoch stops
 }
 
 // Decoding of the agents. Temperatures are dealt to the agents by a seeded permutation.
@@ -102,12 +106,21 @@ type Evaluation struct {
 	TestSeeds     int    `json:"test_seeds" yaml:"test_seeds"`
 	TestTemplates int    `json:"test_templates" yaml:"test_templates"`
 	Every         int    `json:"every" yaml:"every"` // epochs between evaluations on val
+
+	OutOfDistribution []Elsewhere `json:"out_of_distribution,omitempty" yaml:"out_of_distribution"` // what the base and the best system play at the end, beside the run's own environment
+}
+
+// Elsewhere is an evaluation on another environment.
+type Elsewhere struct {
+	Environment string `json:"environment" yaml:"environment"` // a suite, or a name under environments
+	Split       string `json:"split" yaml:"split"`
+	Episodes    int    `json:"episodes" yaml:"episodes"` // 0: every template once
 }
 
 // Default is METHOD.md's defaults at the size of the embedded policy.
 func Default() Spec {
 	return Spec{
-		Seed: 1, Environment: "webtasks", Agents: 4, Rounds: 3, Epochs: 4, Slots: 200,
+		Seed: 1, Environment: "webtasks", Actions: domain.FamilyMobile, Agents: 4, Rounds: 3, Epochs: 4, Slots: 200,
 		Decoding:  Decoding{Temperatures: []float64{0.2, 0.5, 0.6, 0.8}, TopP: 0.8, MaxTokens: 1000},
 		VoteScope: "all_rounds", Edges: "random", EdgeUpdate: true, Parameters: "separate", Preference: "dpo", Credit: "critic", Critic: Critic{Model: RoleOracle, Rule: "robust", Scope: "step"},
 		Summariser: Summariser{Model: RoleTemplate},
@@ -154,7 +167,7 @@ func (s Spec) check() []problem {
 		must(v >= lo && v <= hi, field, "a whole number from %d to %d, not %d", lo, hi, v)
 	}
 	must(runName.MatchString(s.Name), "name", "1 to 40 lower-case letters, digits and dashes, not %q", s.Name)
-	oneOf(s.Environment, "environment", "webtasks")
+	s.checkEnvironments(must)
 	count(s.Agents, "agents", 1, 16)
 	count(s.Rounds, "rounds", 1, 8)
 	count(s.Epochs, "epochs", 0, 1000)
@@ -219,8 +232,8 @@ func (s Spec) check() []problem {
 	return out
 }
 
-// Family is the action family of the run's environment.
-func (s Spec) Family() domain.Family { return domain.FamilyMobile }
+// Family is the action family of the run's agents.
+func (s Spec) Family() domain.Family { return s.Actions }
 
 // Temperatures gives every agent its temperature by a permutation drawn from the run's seed.
 func (s Spec) Temperatures() []float64 { return s.temperatures(s.Seed) }

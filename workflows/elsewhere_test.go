@@ -1,0 +1,74 @@
+package workflows_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/envadapters/registry"
+	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/internal/testrun"
+	"github.com/collabui/collabui/workflows"
+)
+
+// TestARunIsEvaluatedOutOfDistribution: trained on one environment, it plays recorded tasks of another action family at the end, beside a reference without a policy.
+func TestARunIsEvaluatedOutOfDistribution(t *testing.T) {
+	s := testrun.Tiny()
+	s.Environments = map[string]envadapters.Options{"pages": {Suite: "autowebbench", Data: "../envadapters/autowebbench/testdata"}}
+	s.Evaluation.OutOfDistribution = []spec.Elsewhere{{Environment: "pages", Split: "en-ind"}}
+	if err := s.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	r := testrun.New(t, s)
+	r.Deps.Open = func(o envadapters.Options) (envadapters.Suite, error) { return registry.Open(o, registry.Places{}) }
+	end, err := r.Play(t, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var systems []string
+	for _, x := range end.Results {
+		if x.Environment == "" {
+			continue
+		}
+		systems = append(systems, x.System)
+		sr := x.Metrics[envadapters.StepSR]
+		if x.Protocol == "" || x.Environment != "AutoWebBench" || !strings.Contains(x.Version, "sha256:") || x.Episodes != 3 || sr.Steps != 5 || sr.Tasks != 3 || x.Rate != sr.Micro || x.Low > x.Rate || x.High < x.Rate {
+			t.Errorf("%+v", x)
+		}
+		if x.System == "always-finish" && (x.Rate != 0.4 || x.Metrics["awg-all"].Micro != 0) {
+			t.Errorf("%+v", x)
+		}
+	}
+	if !slices.Equal(systems, []string{"base-1", "base-4", "trained-4", "always-finish"}) {
+		t.Errorf("%v of %+v", systems, end.Results)
+	}
+	clean(t, r)
+}
+
+func TestARunThatCannotPlayItsEnvironmentsSaysSoBeforeItBegins(t *testing.T) {
+	for name, c := range map[string]struct {
+		o     envadapters.Options
+		split string
+	}{"no such file": {envadapters.Options{Suite: "autowebbench", Data: "/nowhere"}, "en-ind"}, "no such split": {envadapters.Options{Suite: "autowebbench", Data: "../envadapters/autowebbench/testdata"}, "fr-ind"}} {
+		s := testrun.Tiny()
+		s.Environments = map[string]envadapters.Options{"pages": c.o}
+		s.Evaluation.OutOfDistribution = []spec.Elsewhere{{Environment: "pages", Split: c.split}}
+		r := testrun.New(t, s)
+		r.Deps.Open = func(o envadapters.Options) (envadapters.Suite, error) { return registry.Open(o, registry.Places{}) }
+		_, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
+			env.RegisterDelayedCallback(func() {
+				if st := status(t, env); !st.Held || st.Stage != "planning" || !strings.Contains(st.Reason, "autowebbench") {
+					t.Errorf("%s: %+v", name, st)
+				}
+				env.UpdateWorkflow(workflows.UpdateStop, "", done(t), workflows.Command{Who: "test", Why: "broken"})
+			}, time.Hour)
+		})
+		if err == nil || r.Suite.Episodes > 0 {
+			t.Errorf("%s: %v behind %d episodes", name, err, r.Suite.Episodes)
+		}
+	}
+}
