@@ -15,7 +15,7 @@ const (
 	MetricAll    = "awg-all"         // command and element equal
 	MetricType   = "awg-type"        // command equal
 	MetricLabel  = "awg-label"       // element equal
-	MetricParam  = "awg-param-rouge" // ROUGE-1 F of the text that is typed or chosen; tokens are words, or single Chinese characters (the published script's are jieba's)
+	MetricParam  = "awg-param-rouge" // ROUGE-1 F of the text that is typed or chosen, over the records that have one; tokens are words, or single Chinese characters (the published script's are jieba's)
 )
 
 func score(a, gold domain.Action) map[string]domain.Metric {
@@ -29,7 +29,9 @@ func score(a, gold domain.Action) map[string]domain.Metric {
 	m := map[string]domain.Metric{envadapters.StepSR: is(kind && label), MetricStrict: is(a == gold)}
 	if gold.Element != "" {
 		m[MetricAll], m[MetricType], m[MetricLabel] = is(kind && label), is(kind), is(label)
-		m[MetricParam] = domain.Metric{Sum: rouge1(a.Text+a.Option, gold.Text+gold.Option), N: 1}
+		if text := gold.Text + gold.Option; text != "" {
+			m[MetricParam] = domain.Metric{Sum: rouge1(a.Text+a.Option, text), N: 1}
+		}
 	}
 	return m
 }

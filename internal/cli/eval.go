@@ -23,16 +23,26 @@ import (
 )
 
 func evalCmd(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "eval RUN", Short: "Evaluate the systems of an epoch of a run on a split", Example: "  collabui eval quickstart --epoch 3 --split test-seeds --episodes 300", Args: cobra.ExactArgs(1)}
+	c := &cobra.Command{Use: "eval [RUN]", Short: "Evaluate the systems of an epoch of a run on a split, of its environment or another; without RUN, systems without policies on recorded tasks",
+		Example: "  collabui eval quickstart --epoch 3 --split test-seeds --episodes 300\n  collabui eval quickstart --epoch 3 --environment miniwob --files DIR --split mobile-62 --semantics mobile\n  collabui eval --environment autowebbench --files DIR", Args: cobra.MaximumNArgs(1)}
 	epoch := c.Flags().Int("epoch", 0, "whose systems; 0 is the base policy, alone and n times")
-	split := c.Flags().String("split", domain.SplitVal, "one of "+strings.Join(domain.Splits[1:], ", "))
-	episodes := c.Flags().Int("episodes", 100, "episodes per system")
+	split := c.Flags().String("split", "", "of the environment (default: val; of recorded tasks without RUN, all that are no training)")
+	episodes := c.Flags().Int("episodes", 100, "episodes per system; of recorded tasks by default all, each once")
+	name := c.Flags().String("environment", "", "another environment than the run's: an adapter, or a name under environments of the run's specification or of --spec")
+	f := &envFlags{}
+	f.add(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *episodes < 1 || *episodes > 9999 {
 			return fault.New(fault.Invalid, "--episodes must be from 1 to 9999, not %d", *episodes)
 		}
-		if !slices.Contains(domain.Splits[1:], *split) {
-			return fault.New(fault.Invalid, "--split must be one of %s, not %q", strings.Join(domain.Splits[1:], ", "), *split)
+		if len(args) == 0 {
+			return a.refer(c, f, *name, *split)
+		}
+		if *split == "" {
+			*split = domain.SplitVal
+		}
+		if *split == domain.SplitTrain {
+			return fault.New(fault.Invalid, "--split must not be train: what was trained on is no evaluation")
 		}
 		b, e, err := a.bucket()
 		if err != nil {
@@ -49,34 +59,52 @@ func evalCmd(a *app) *cobra.Command {
 		}
 		folder := fmt.Sprintf("eval-%04d-%04d", *epoch, *episodes)
 		var items []activities.EvalItem
+		on := activities.Split{Name: *split, Episodes: *episodes}
+		if *name != "" {
+			refs, err := a.elsewhere(s, f, *name, &on, c.Flags().Changed("episodes"))
+			if err != nil {
+				return err
+			}
+			for _, r := range refs {
+				items = append(items, on.Item(args[0], activities.ReferenceFolder, r))
+			}
+			folder = fmt.Sprintf("eval-%04d-%04d", *epoch, on.Episodes)
+		} else if !slices.Contains(domain.Splits, *split) && !s.Recorded(s.Environment) {
+			return fault.New(fault.Invalid, "--split must be one of %s, not %q", strings.Join(domain.Splits[1:], ", "), *split)
+		}
 		for _, s := range systems {
-			items = append(items, activities.EvalItem{Run: args[0], Folder: folder, System: s, Split: *split, Episodes: *episodes})
+			items = append(items, on.Item(args[0], folder, s))
+		}
+		where := *split
+		if on.Environment != "" {
+			where = on.Environment + "." + *split
 		}
 		t, err := workers.Dial(c.Context(), e, quiet{io.Discard})
 		if err != nil {
 			return err
 		}
 		defer t.Close()
-		w, err := t.ExecuteWorkflow(c.Context(), client.StartWorkflowOptions{ID: args[0] + "/" + folder + "/" + *split, TaskQueue: workflows.QueueControl, StaticSummary: "evaluation on " + *split,
+		w, err := t.ExecuteWorkflow(c.Context(), client.StartWorkflowOptions{ID: args[0] + "/" + folder + "/" + where, TaskQueue: workflows.QueueControl, StaticSummary: "evaluation on " + where,
 			WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING}, workflows.Evaluation, items)
 		if err != nil {
 			return fault.New(fault.Transient, "start the evaluation: %w", err)
 		}
 		var res []record.Result
-		if err := a.attend(c.Context(), t, w, func(v *viewer) { v.progress(c.Context(), t, "evaluation on "+*split, w.GetID()) }); err != nil {
+		if err := a.attend(c.Context(), t, w, func(v *viewer) { v.progress(c.Context(), t, "evaluation on "+where, w.GetID()) }); err != nil {
 			return fault.New(fault.Transient, "evaluation: %w", err)
 		}
 		if err := w.Get(c.Context(), &res); err != nil {
 			return fault.New(fault.Transient, "evaluation: %w", err)
 		}
 		for _, r := range res {
-			if err := a.print(evaluated{r, activities.CriticName(s)}, func(w io.Writer) {
-				_, _ = fmt.Fprintf(w, "%-14s %-15s %4d/%-4d %5.1f %%   %.1f to %.1f   %s\n", r.System, r.Split, r.Successes, r.Episodes, 100*r.Rate, 100*r.Low, 100*r.High, r.Decoding)
-			}); err != nil {
-				return err
+			if a.json {
+				if err := a.print(evaluated{r, activities.CriticName(s)}, nil); err != nil {
+					return err
+				}
 			}
 		}
 		if !a.json {
+			table(a.out, res)
 			_, _ = fmt.Fprintf(a.out, "critic: %s\n", activities.CriticName(s))
 		}
 		return nil

@@ -169,18 +169,8 @@ func (s shown) text(w io.Writer) {
 	if len(s.Results) == 0 {
 		return
 	}
-	_, _ = fmt.Fprintf(w, "\n%-12s %-15s %9s %7s   %s\n", "system", "split", "right", "rate", "95 % interval (Wilson)")
-	for _, r := range s.Results {
-		_, _ = fmt.Fprintf(w, "%-12s %-15s %4d/%-4d %5.1f %%   %.1f to %.1f\n", r.System, r.Split, r.Successes, r.Episodes, 100*r.Rate, 100*r.Low, 100*r.High)
-	}
-	decoding := map[string]string{}
-	for _, r := range s.Results {
-		decoding[r.System] = r.Decoding
-	}
 	_, _ = fmt.Fprintln(w)
-	for _, k := range sortedKeys(decoding) {
-		_, _ = fmt.Fprintf(w, "decoding %-10s %s\n", k, decoding[k])
-	}
+	table(w, s.Results)
 	_, _ = fmt.Fprintf(w, "critic: %s · trained system: epoch %d, the best on val · final digest %s\n", s.Critic, s.Best, s.FinalDigest)
 }
 

@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/envadapters/registry"
+	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/spec"
+)
+
+// table prints results: success rates by environment, steps of recorded tasks apart from them, then how each system decoded.
+func table(w io.Writer, all []record.Result) {
+	var order []string
+	by := map[string][]record.Result{}
+	for _, r := range all {
+		key := r.Environment + r.Protocol
+		if by[key] == nil {
+			order = append(order, key)
+		}
+		by[key] = append(by[key], r)
+	}
+	for _, key := range order {
+		rs := by[key]
+		if first := rs[0]; first.Protocol != "" {
+			recordedTable(w, rs)
+			continue
+		} else if first.Environment != "" {
+			_, _ = fmt.Fprintf(w, "\n%s%s\n", first.Environment, version(first))
+		}
+		_, _ = fmt.Fprintf(w, "%-12s %-15s %9s %7s   %s\n", "system", "split", "right", "rate", "95 % interval (Wilson)")
+		for _, r := range rs {
+			_, _ = fmt.Fprintf(w, "%-12s %-15s %4d/%-4d %5.1f %%   %.1f to %.1f", r.System, r.Split, r.Successes, r.Episodes, 100*r.Rate, 100*r.Low, 100*r.High)
+			if r.Missing > 0 {
+				n := float64(r.Episodes + r.Missing)
+				_, _ = fmt.Fprintf(w, "   %d missing: %.1f to %.1f %% at worst and best", r.Missing, 100*float64(r.Successes)/n, 100*float64(r.Successes+r.Missing)/n)
+			}
+			_, _ = fmt.Fprintln(w)
+		}
+	}
+	decoding := map[string]string{}
+	for _, r := range all {
+		decoding[r.System] = r.Decoding
+	}
+	_, _ = fmt.Fprintln(w)
+	for _, k := range sortedKeys(decoding) {
+		_, _ = fmt.Fprintf(w, "decoding %-10s %s\n", k, decoding[k])
+	}
+}
+
+func version(r record.Result) string {
+	if r.Version == "" {
+		return ""
+	}
+	return " · " + fmt.Sprintf("%.160s", r.Version)
+}
+
+// recordedTable prints step rates: these are no success rates and stand in no column with such.
+func recordedTable(w io.Writer, rs []record.Result) {
+	_, _ = fmt.Fprintf(w, "\n%s, recorded tasks, protocol %s%s\n", rs[0].Environment, rs[0].Protocol, version(rs[0]))
+	_, _ = fmt.Fprintf(w, "%-15s %-15s %-16s %7s %7s   %-24s %12s\n", "system", "split", "metric", "micro", "macro", "95 % of micro (bootstrap)", "steps/tasks")
+	for _, r := range rs {
+		names := sortedKeys(r.Metrics)
+		slices.SortStableFunc(names, func(a, b string) int { // the one to compare by comes first
+			return map[bool]int{true: -1, false: 0}[a == envadapters.StepSR] - map[bool]int{true: -1, false: 0}[b == envadapters.StepSR]
+		})
+		for i, k := range names {
+			m := r.Metrics[k]
+			system, split := r.System, r.Split
+			if i > 0 {
+				system, split = "", ""
+			}
+			_, _ = fmt.Fprintf(w, "%-15s %-15s %-16s %5.1f %% %5.1f %%   %5.1f to %-5.1f %19d/%d\n", system, split, k, 100*m.Micro, 100*m.Macro, 100*m.Low, 100*m.High, m.Steps, m.Tasks)
+		}
+		_, _ = fmt.Fprintf(w, "%-15s %-15s %-16s %3d of %d tasks right in full\n", "", "", "task_sr", r.Successes, r.Episodes)
+	}
+}
+
+// refer evaluates the systems without policies on recorded tasks.
+func (a *app) refer(c *cobra.Command, f *envFlags, name, split string) error {
+	if name == "" {
+		return fault.New(fault.Invalid, "name a RUN, or an environment of recorded tasks with --environment")
+	}
+	s, err := f.open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	if h := s.Check(c.Context()); h.Level == envadapters.Dead {
+		return fault.New(fault.Invalid, "%s: %s; %s", name, h.Detail, h.Fix)
+	}
+	if envadapters.ProtocolOf(s) == "" {
+		return fault.New(fault.Invalid, "%s has no recorded tasks: evaluate a RUN on it", s.Title())
+	}
+	var all []record.Result
+	for _, x := range s.Splits() {
+		if split != "" && x != split || split == "" && x == domain.SplitTrain {
+			continue
+		}
+		for _, e := range activities.References() {
+			r, err := activities.Refer(c.Context(), s, x, e)
+			if err != nil {
+				return err
+			}
+			all = append(all, r)
+			if a.json {
+				if err := a.print(r, nil); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if len(all) == 0 {
+		return fault.New(fault.Invalid, "%s has no split %q; it has %v", name, split, s.Splits())
+	}
+	if !a.json {
+		table(a.out, all)
+	}
+	return nil
+}
+
+// elsewhere points an evaluation to another environment than the run's and gives the references that stand in its table. Options that the run's specification does not name
+// are part of the name, so that results over other data are never adopted.
+func (a *app) elsewhere(s spec.Spec, f *envFlags, name string, on *activities.Split, counted bool) ([]activities.EvalSystem, error) {
+	if _, ok := s.Environments[name]; ok {
+		on.Environment, on.Options = name, s.Where(name)
+	} else {
+		o, err := f.options(name)
+		if err != nil {
+			return nil, err
+		}
+		if o.Suite == s.Environment && record.Digest(o) == record.Digest(s.Where(s.Environment)) {
+			return nil, nil
+		}
+		on.Options, on.Environment = o, fmt.Sprintf("%s-%.8s", o.Suite, record.Digest(o))
+	}
+	suite, err := registry.Open(on.Options, registry.Places{Browsers: 1, Tabs: 1})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = suite.Close() }()
+	ts, err := suite.Templates(on.Name)
+	if err != nil {
+		return nil, err
+	}
+	if envadapters.ProtocolOf(suite) == "" {
+		return nil, nil
+	}
+	if !counted {
+		on.Episodes = len(ts)
+	}
+	return activities.References(), nil
+}
