@@ -1,0 +1,274 @@
+"""Leases on the one emulator, its health and its restarts. Everything here runs in the event loop; what touches the device goes to the worker."""
+
+import asyncio
+import collections
+import dataclasses
+import logging
+import time
+
+from collabui_companion import tasks
+from collabui_companion.emulator import Emulator
+from collabui_companion.episode import Episode
+from collabui_companion.problems import Problem, as_problem
+from collabui_companion.worker import Worker
+
+PROBE_S = 10.0
+CONNECT_S = 300.0  # on top of the time to boot
+SETUP_S = 3600.0
+DRAIN_S = 5.0  # that a hanging call gets to end after its emulator was killed
+NOT_FAULTS = ('BUSY', 'STALE_LEASE', 'SESSION_ERROR')
+
+
+@dataclasses.dataclass(eq=False)
+class Lease:
+  """The right to use the device, until another one is given; `touched` is the time of its last frame or answer."""
+
+  generation: int
+  ttl_s: float
+  touched: float
+
+
+class Companion:
+  """One emulator and who may use it. `start` must have been called in the running loop."""
+
+  def __init__(self, options):
+    self.options = options
+    self.catalogue = tasks.catalogue()
+    self.tasks = tasks.listing()
+    self.emulator = Emulator(options)
+    self.failures = collections.Counter()  # by code
+    self.generation = 0
+    self.lease = None
+    self.phone = None
+    self.episode = None  # set in the worker only
+    self.episodes = 0
+    self.restarts = 0
+    self.dead = ''  # why there is no emulator
+    self.worker = None
+    self._boot = None
+    self._watch = None
+
+  async def start(self) -> None:
+    self.worker = Worker()
+    self._boot = asyncio.create_task(self._boot_up())
+    self._watch = asyncio.create_task(self._watchdog())
+
+  async def stop(self) -> None:
+    """Tears down what is open, within 5 s, and kills the emulator."""
+    self._watch.cancel()
+    if self.lease:
+      self.end(self.lease)
+    if not self.booting:
+      await self.worker.idle(DRAIN_S)
+    self._boot.cancel()
+    if self.phone:
+      self.phone.fence()
+    await asyncio.get_running_loop().run_in_executor(None, self.emulator.kill)
+
+  @property
+  def booting(self) -> bool:
+    return not self._boot.done()
+
+  @property
+  def busy(self) -> bool:
+    return self.booting or bool(self.worker.calls)
+
+  # Leases
+
+  def take(self, ttl_s: float) -> Lease:
+    """Gives a lease and fences all older ones. BUSY while anything runs, ADB without an emulator."""
+    if self.busy:
+      raise Problem('BUSY', self.detail(), retry_after_s=10 if self.booting else 1)
+    self._need_emulator()
+    self.generation += 1
+    self.lease = Lease(self.generation, ttl_s, time.monotonic())
+    return self.lease
+
+  def check(self, lease: Lease | None, generation: int | None) -> None:
+    """STALE_LEASE unless the lease holds and is the one that the frame names (None: names none)."""
+    if lease is None:
+      raise Problem('SESSION_ERROR', 'a reset comes first')
+    if self.lease is not lease or generation not in (None, lease.generation):
+      raise Problem('STALE_LEASE', f'lease {lease.generation if generation is None else generation} does not hold; the generation is {self.generation}')
+
+  async def begin(self, lease: Lease, name: str, seed: int, max_steps: int | None) -> dict:
+    """Begins an episode; the one before it is torn down first."""
+    group, cls = self.catalogue[name]
+
+    def run():
+      self._drop(self.episode)
+      self.check(lease, None)
+      self.episode = Episode(self.phone, lease, name, group, cls, seed, max_steps)
+      return self.episode.begin()
+
+    self.episodes += 1
+    return await self._call(lease, run)
+
+  async def step(self, lease: Lease, data: dict) -> dict:
+    def run():
+      if self.episode is None or self.episode.owner is not lease:
+        raise Problem('SESSION_ERROR', 'a step without an episode')
+      return self.episode.step(data)
+
+    return await self._call(lease, run)
+
+  async def screenshot(self, lease: Lease) -> bytes:
+    """The picture of the lease's last observation as PNG."""
+    return await self._call(lease, lambda: self.phone.screenshot())
+
+  def end(self, lease: Lease) -> asyncio.Future | None:
+    """Ends a lease and tears its episode down behind whatever still runs. The future is of the tear-down; None where the lease had ended before."""
+    if self.lease is not lease:
+      return None
+    self.lease = None
+
+    def run():
+      if self.episode is not None and self.episode.owner is not self.lease:
+        self._drop(self.episode)
+
+    return self.worker.submit(run)
+
+  def _drop(self, episode: Episode | None) -> None:
+    """Closes an episode and forgets it; one that could not be torn down stays for the next reset or restart to try."""
+    if episode is not None:
+      episode.close()
+      if self.episode is episode and episode.torn:
+        self.episode = None
+
+  async def _call(self, lease: Lease, fn):
+    """fn() in the worker. The lease must hold when it is queued, right before it runs, and when its answer goes out."""
+
+    def fenced():
+      self.check(lease, None)
+      return fn()
+
+    self.check(lease, None)
+    try:
+      self._need_emulator()
+      result = await self.worker.submit(fenced, lease)
+    except Exception as e:
+      problem = as_problem(e)
+      if problem is not e:
+        logging.exception('a call failed')
+      if problem.code not in NOT_FAULTS:
+        self.failures[problem.code] += 1
+      if problem.code != 'ADB':
+        self.check(lease, None)
+      raise problem from e
+    finally:
+      lease.touched = time.monotonic()
+    self.check(lease, None)
+    return result
+
+  def _need_emulator(self) -> None:
+    if self.dead or not self.emulator.alive():
+      raise Problem('ADB', self.detail())
+
+  # Health
+
+  def level(self) -> str:
+    if self.busy:
+      return 'busy'
+    if self.dead or not self.emulator.alive():
+      return 'dead'
+    return 'degraded' if self.phone.source != 'a11y' or not self.phone.clean or self.phone.lost else 'ready'
+
+  def detail(self) -> str:
+    if self.booting:
+      return 'the emulator boots'
+    if self.worker.calls:
+      return f'a call has run for {self.worker.busy_s():.0f} s'
+    if self.dead or not self.emulator.alive():
+      return self.dead or 'the emulator ended'
+    if self.phone.source != 'a11y':
+      return 'elements come from uiautomator'
+    if not self.phone.clean:
+      return 'the last tear-down failed'
+    return 'the last accessibility tree was lost' if self.phone.lost else ''
+
+  def ready(self) -> dict:
+    return {
+        'level': self.level(), 'detail': self.detail(), 'generation': self.generation, 'busy_s': round(self.worker.busy_s(), 3), 'episodes': self.episodes,
+        'restarts': self.restarts, 'failures': dict(self.failures), 'rss_mb': self.emulator.rss_mb(), 'boot_s': round(self.emulator.boot_s, 3),
+    }
+
+  def free(self) -> bool:
+    """Whether a probe would disturb nobody."""
+    return not self.busy and not (self.episode is not None and self.episode.open)
+
+  async def probe(self) -> dict:
+    """Home screen and one observation within 10 s; a probe that takes longer goes on and keeps the device busy."""
+    began = time.monotonic()
+    detail = ''
+    try:
+      self._need_emulator()
+      await asyncio.wait_for(self.worker.submit(lambda: self.phone.probe()), PROBE_S)
+    except asyncio.TimeoutError:
+      detail = f'no observation within {PROBE_S:.0f} s'
+    except Exception as e:  # pylint: disable=broad-exception-caught
+      problem = as_problem(e)
+      self.failures[problem.code] += 1
+      detail = f'{problem.code}: {problem}'
+    return {'ok': not detail, 'took_s': round(time.monotonic() - began, 3), 'detail': detail}
+
+  # Restarts
+
+  def restart(self, reason: str) -> bool:
+    """Kills and boots the emulator in the background; every lease is void. False where that is already under way."""
+    if self.booting:
+      return False
+    logging.warning('restart: %s', reason)
+    self.restarts += 1
+    self.generation += 1
+    self.lease = None
+    self._boot = asyncio.create_task(self._reboot(reason))
+    return True
+
+  async def _reboot(self, reason: str) -> None:
+    old = self.phone
+    if old is not None:
+      old.fence()
+    await asyncio.get_running_loop().run_in_executor(None, self.emulator.kill)
+    if not await self.worker.idle(DRAIN_S):
+      self.worker.abandon(f'the emulator was restarted: {reason}')
+      self.worker = Worker()
+    left, self.episode = self.episode, None
+    await self._boot_up(old, left)
+
+  async def _boot_up(self, old=None, left: Episode | None = None) -> None:
+    """Boots and connects; what the episode before left on the device is torn down there."""
+
+    def run():
+      if old is not None:
+        old.close()
+      phone = self.emulator.boot(self.failures)
+      if left is not None:
+        left.close(phone)
+      return phone
+
+    self.dead = ''
+    limit_s = self.options.boot_timeout + CONNECT_S + (SETUP_S if self.emulator.setup else 0)
+    try:
+      self.phone = await asyncio.wait_for(self.worker.submit(run), limit_s)
+    except asyncio.TimeoutError:
+      self.dead = f'the emulator was not connected after {limit_s:.0f} s'
+      self.worker.abandon(self.dead)
+      self.worker = Worker()
+      await asyncio.get_running_loop().run_in_executor(None, self.emulator.kill)
+    except Exception as e:  # pylint: disable=broad-exception-caught
+      logging.exception('boot')
+      self.dead = str(as_problem(e))
+
+  async def _watchdog(self) -> None:
+    """Ends leases whose time is over and restarts an emulator in which a call hangs. A call that runs does not count against its lease's time."""
+    while True:
+      await asyncio.sleep(min(0.5, self.options.hang_limit / 4))
+      if self.booting:
+        continue
+      running = self.worker.running
+      if running and self.worker.busy_s() > self.options.hang_limit:
+        self.failures['HANG'] += 1
+        self.restart(f'a call ran longer than {self.options.hang_limit:.0f} s')
+      elif self.lease and not (running and running.tag is self.lease) and time.monotonic() - self.lease.touched > self.lease.ttl_s:
+        logging.warning('lease %d ends: no frame for %.0f s', self.lease.generation, self.lease.ttl_s)
+        self.end(self.lease)

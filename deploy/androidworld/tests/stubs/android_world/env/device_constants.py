@@ -1,0 +1,3 @@
+"""Stub."""
+
+SNAPSHOT_DATA = '/data/data/android_world/snapshots'
