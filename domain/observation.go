@@ -6,7 +6,7 @@ type Rect [4]int
 // Element is one entry of an observation. Index is its place in the raw list: it keeps it where invisible neighbours are not shown.
 type Element struct {
 	Index    int      `json:"i"`
-	ID       string   `json:"id,omitempty"` // the environment's own name of it, which web actions use; NoID where it takes no action
+	ID       string   `json:"id,omitempty"` // the environment's own name of it, for web actions; NoID where it takes none; empty in the mobile family
 	Role     string   `json:"role"`
 	Text     string   `json:"text,omitempty"`
 	Desc     string   `json:"desc,omitempty"`

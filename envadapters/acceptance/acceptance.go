@@ -267,8 +267,8 @@ func (c *check) digest(tr envadapters.Transition) string {
 			c.bad("two elements have the ID %q", e.ID)
 		}
 		ids[e.ID] = true
-		if c.suite.Family() == domain.FamilyWeb && e.ID == "" {
-			c.bad("element %d has no ID for web actions", e.Index)
+		if web := c.suite.Family() == domain.FamilyWeb; web != (e.ID != "") {
+			c.bad("element %d has ID %q: elements of web suites have one, those of mobile suites have none", e.Index, e.ID)
 		}
 		if e.Target != nil {
 			if _, ok := o.Element(*e.Target); !ok {

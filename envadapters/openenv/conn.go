@@ -67,6 +67,7 @@ type frame struct {
 
 // Conn is one session with a server: one call at a time. After an error that is no refusal it is closed, because a late answer would be taken for the next call's.
 type Conn struct {
+	Limit  time.Duration // of one call; default CallLimit
 	ws     *websocket.Conn
 	frames chan frame
 	done   chan struct{}
@@ -88,7 +89,7 @@ func Dial(ctx context.Context, url string) (*Conn, error) {
 	}
 	ws.SetReadLimit(maxAnswer)
 	alive, stop := context.WithCancel(context.Background())
-	c := &Conn{ws: ws, frames: make(chan frame, 1), done: make(chan struct{}), stop: stop}
+	c := &Conn{Limit: CallLimit, ws: ws, frames: make(chan frame, 1), done: make(chan struct{}), stop: stop}
 	go c.read(alive)
 	return c, nil
 }
@@ -121,7 +122,7 @@ func (c *Conn) read(ctx context.Context) {
 
 // Call sends a frame and decodes the data of its answer into out. A refusal is an *Error in the chain; what ends the session is a void fault.
 func (c *Conn) Call(ctx context.Context, kind string, data, out any) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, CallLimit, fmt.Errorf("no answer within %v", CallLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, c.Limit, fmt.Errorf("no answer within %v", c.Limit))
 	defer cancel()
 	f, err := c.exchange(ctx, kind, data)
 	if err != nil {

@@ -225,8 +225,8 @@ func (o Observation) observation() domain.Observation {
 	return domain.Observation{Width: o.Screen.W, Height: o.Screen.H, Elements: o.Elements}
 }
 
-// checked bounds an observation and refuses what no contract allows.
-func (o Observation) checked() (Observation, error) {
+// Checked bounds an observation and refuses what no contract allows. Elements of a mobile suite are named by their indices alone.
+func (o Observation) Checked(f domain.Family) (Observation, error) {
 	if len(o.Elements) > maxElements {
 		o.Elements = o.Elements[:maxElements]
 	}
@@ -237,6 +237,9 @@ func (o Observation) checked() (Observation, error) {
 			return o, errors.New("the server's elements are not in the order of their indices")
 		}
 		last = e.Index
+		if f == domain.FamilyMobile {
+			e.ID = ""
+		}
 		for _, s := range []*string{&e.Text, &e.Desc, &e.Value, &e.Role, &e.ID} {
 			if len(*s) > maxElementText {
 				*s = strings.ToValidUTF8((*s)[:maxElementText], "")

@@ -232,7 +232,10 @@ func (s *Suite) read(raw json.RawMessage) (Observation, error) {
 	if err != nil {
 		return o, fmt.Errorf("the observation is not what it must be: %w", err)
 	}
-	return o.checked()
+	if s.mapping.Action != "" { // its template may name elements by their IDs
+		return o.Checked(domain.FamilyWeb)
+	}
+	return o.Checked(s.Family())
 }
 
 var (

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/envadapters/androidworld"
 	"github.com/collabui/collabui/envadapters/autowebbench"
 	"github.com/collabui/collabui/envadapters/mind2web"
 	"github.com/collabui/collabui/envadapters/openenv"
@@ -42,6 +43,9 @@ func All() []Entry {
 			Open: func(_ envadapters.Options, p Places) (envadapters.Suite, error) {
 				return webtasks.New(p.Browsers, p.Tabs)
 			}},
+		{Name: "androidworld", About: "Android apps on emulators, each behind a companion (deploy/androidworld)", Takes: []string{"servers", "spare"}, Must: []string{"servers"},
+			Get:  "build and start a companion per emulator (deploy/androidworld/README.md) and name their addresses, such as ws://127.0.0.1:8001/ws, under servers",
+			Open: func(o envadapters.Options, _ Places) (envadapters.Suite, error) { return androidworld.New(o) }},
 		{Name: "mind2web", About: "recorded tasks on websites, with candidates for every step", Takes: []string{"data", "protocol", "broken"}, Must: []string{"data"}, Recorded: true,
 			Get:  "download the data set osunlp/Mind2Web, unpack its tests (unzip -P mind2web test.zip), and name the folder as data",
 			Open: func(o envadapters.Options, _ Places) (envadapters.Suite, error) { return mind2web.New(o) }},
