@@ -144,12 +144,12 @@ func (e *environment) call(ctx context.Context, kind string, data any) (envadapt
 		e.void, e.playing = err, false
 		return tr, "", err
 	}
-	if o, err = o.Checked(domain.FamilyMobile); err != nil {
+	if o, err = o.Checked(); err != nil {
 		e.void, e.playing = err, false
 		return tr, "", fault.New(fault.Void, "%s: %w", kind, err)
 	}
 	e.generation = o.Info.Generation
-	e.seen = domain.Observation{Width: o.Screen.W, Height: o.Screen.H, Elements: o.Elements}
+	e.seen = o.Seen(domain.FamilyMobile)
 	tr.Observation = e.seen
 	if o.Error != nil {
 		tr.Invalid = fmt.Sprintf("%s: %s", o.Error.Code, o.Error.Message)

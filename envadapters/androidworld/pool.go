@@ -43,6 +43,9 @@ const (
 	quarantined state = "quarantined" // restarts did not help; tried again later
 )
 
+// unseen says of a slot that it was not looked at yet.
+const unseen = "not looked at yet"
+
 // slot is one emulator behind its companion.
 type slot struct {
 	url      string // of its WebSocket
@@ -106,7 +109,7 @@ func newPool(servers []string, spare int, p policy) (*pool, error) {
 			cancel()
 			return nil, fault.New(fault.Invalid, "androidworld: servers: %s stands twice; one companion is one emulator", a)
 		}
-		out.slots = append(out.slots, &slot{url: a, base: strings.Replace(u.Scheme, "ws", "http", 1) + "://" + u.Host, state: mending, why: "not looked at yet"})
+		out.slots = append(out.slots, &slot{url: a, base: strings.Replace(u.Scheme, "ws", "http", 1) + "://" + u.Host, state: mending, why: unseen})
 	}
 	for _, s := range out.slots {
 		out.mend(s, "")

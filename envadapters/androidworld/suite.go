@@ -175,7 +175,7 @@ func (s *Suite) describe(ctx context.Context) (openenv.Description, error) {
 	return d, err
 }
 
-// Check looks at all slots, for up to 20 s until one is free, and compares the companions' tasks with the registry.
+// Check waits up to 20 s until all slots were looked at and one is free, and compares the companions' tasks with the registry.
 func (s *Suite) Check(ctx context.Context) envadapters.Health {
 	d, err := s.describe(ctx)
 	if err != nil {
@@ -183,7 +183,7 @@ func (s *Suite) Check(ctx context.Context) envadapters.Health {
 	}
 	wait, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	for f := s.pool.now(); f.Free+f.Leased == 0 && wait.Err() == nil; f = s.pool.now() {
+	for f := s.pool.now(); (f.Free+f.Leased == 0 || strings.Contains(strings.Join(f.Why, " "), unseen)) && wait.Err() == nil; f = s.pool.now() {
 		time.Sleep(50 * time.Millisecond)
 	}
 	f := s.pool.now()

@@ -126,7 +126,7 @@ func (c *Conn) Call(ctx context.Context, kind string, data, out any) error {
 	defer cancel()
 	f, err := c.exchange(ctx, kind, data)
 	if err != nil {
-		c.Close()
+		c.end(false)
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
@@ -146,7 +146,7 @@ func (c *Conn) Call(ctx context.Context, kind string, data, out any) error {
 		return nil
 	}
 	if err := json.Unmarshal(f.Data, out); err != nil {
-		c.Close()
+		c.end(false)
 		return fault.New(fault.Void, "%s: the answer is not what it must be: %w", kind, err)
 	}
 	return nil
@@ -179,12 +179,19 @@ func (c *Conn) exchange(ctx context.Context, kind string, data any) (frame, erro
 	}
 }
 
-// Close ends the session; the server tears down. It may be repeated.
-func (c *Conn) Close() {
+// Close ends the session: the server tears down, closes the socket, and is waited for, up to a second, so that its place is free behind it. It may be repeated.
+func (c *Conn) Close() { c.end(true) }
+
+func (c *Conn) end(sound bool) {
 	c.once.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		_ = c.ws.Write(ctx, websocket.MessageText, []byte(`{"type":"close"}`))
+		if sound && c.ws.Write(ctx, websocket.MessageText, []byte(`{"type":"close"}`)) == nil {
+			select {
+			case <-c.done:
+			case <-ctx.Done():
+			}
+		}
 		c.stop()
 		_ = c.ws.CloseNow()
 	})

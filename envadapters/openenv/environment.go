@@ -79,9 +79,10 @@ func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Tr
 	}
 	e.steps++
 	act := Act{Action: a}
-	el, named := e.last.observation().ByID(a.Element)
+	all := domain.Observation{Elements: e.last.Elements}
+	el, named := all.ByID(a.Element)
 	if a.Index != nil {
-		el, named = e.last.observation().Element(*a.Index)
+		el, named = all.Element(*a.Index)
 	}
 	if act.ID, act.Said = el.ID, el.Text; e.suite.mapping.foreign() && (a.Index != nil || a.Element != "") && !named {
 		return e.refused("no element has this name: " + a.JSON()), nil
@@ -100,7 +101,7 @@ func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Tr
 // refused is a step that the server did not take, by the agent's fault: nothing has changed, and it counts.
 func (e *environment) refused(why string) envadapters.Transition {
 	e.ended = e.steps >= e.task.MaxSteps
-	return envadapters.Transition{Observation: e.last.observation(), Invalid: why, Truncated: e.ended}
+	return envadapters.Transition{Observation: e.seen(), Invalid: why, Truncated: e.ended}
 }
 
 // call makes a reset or a step and reads what it led to.
@@ -120,7 +121,7 @@ func (e *environment) call(ctx context.Context, kind string, data any) (envadapt
 		e.reward = r
 	}
 	e.last = o
-	tr = envadapters.Transition{Observation: o.observation()}
+	tr = envadapters.Transition{Observation: e.seen()}
 	if o.HasHist {
 		tr.History = append([]string{}, o.History...)
 	}
@@ -221,12 +222,21 @@ func (e *environment) Close(context.Context) {
 	}
 }
 
-func (o Observation) observation() domain.Observation {
-	return domain.Observation{Width: o.Screen.W, Height: o.Screen.H, Elements: o.Elements}
+// Seen is the observation as agents of a family see it: elements of a mobile suite are named by their indices alone.
+func (o Observation) Seen(f domain.Family) domain.Observation {
+	out := domain.Observation{Width: o.Screen.W, Height: o.Screen.H, Elements: slices.Clone(o.Elements)}
+	for i := range out.Elements {
+		if f == domain.FamilyMobile {
+			out.Elements[i].ID = ""
+		}
+	}
+	return out
 }
 
-// Checked bounds an observation and refuses what no contract allows. Elements of a mobile suite are named by their indices alone.
-func (o Observation) Checked(f domain.Family) (Observation, error) {
+func (e *environment) seen() domain.Observation { return e.last.Seen(e.suite.Family()) }
+
+// Checked bounds an observation and refuses what no contract allows.
+func (o Observation) Checked() (Observation, error) {
 	if len(o.Elements) > maxElements {
 		o.Elements = o.Elements[:maxElements]
 	}
@@ -237,9 +247,6 @@ func (o Observation) Checked(f domain.Family) (Observation, error) {
 			return o, errors.New("the server's elements are not in the order of their indices")
 		}
 		last = e.Index
-		if f == domain.FamilyMobile {
-			e.ID = ""
-		}
 		for _, s := range []*string{&e.Text, &e.Desc, &e.Value, &e.Role, &e.ID} {
 			if len(*s) > maxElementText {
 				*s = strings.ToValidUTF8((*s)[:maxElementText], "")

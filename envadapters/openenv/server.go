@@ -110,7 +110,7 @@ type session struct {
 
 func (x *session) end() {
 	if x.env != nil {
-		x.env.Close(context.Background())
+		x.broken()
 	}
 	_ = x.ws.CloseNow()
 }
@@ -143,6 +143,7 @@ func (x *session) serve(ctx context.Context) {
 		case raw := <-frames:
 			kind, data, err := x.handle(ctx, raw)
 			if errors.Is(err, errClose) {
+				x.end() // before the socket closes, so that the place is free when the client knows
 				return
 			}
 			refusal := &Error{}

@@ -62,7 +62,7 @@ func (s *Suite) Name() string { return "openenv" }
 func (s *Suite) Title() string {
 	d, err := s.described()
 	if err != nil || d.Title == "" {
-		return "OpenEnv at " + s.o.Servers[0]
+		return "an environment over OpenEnv at " + s.o.Servers[0]
 	}
 	return d.Title + " (over OpenEnv)"
 }
@@ -152,7 +152,7 @@ func (s *Suite) describe(ctx context.Context, c *Conn) (Description, error) {
 		if len(names) == 0 {
 			names = []string{"default"}
 		}
-		d = Description{Title: "foreign environment", Splits: domain.Splits}
+		d = Description{Splits: domain.Splits}
 		train, held := envadapters.HoldOut(names)
 		for _, split := range domain.Splits {
 			of := train
@@ -205,7 +205,7 @@ func (s *Suite) Check(ctx context.Context) envadapters.Health {
 	if err != nil {
 		return envadapters.Health{Level: envadapters.Dead, Detail: err.Error(), Fix: "start the server (for ours: collabui envs serve NAME), and give its ws:// address under servers"}
 	}
-	h := envadapters.Health{Level: envadapters.Ready, Detail: fmt.Sprintf("%s: %d tasks", d.Title, len(d.Tasks))}
+	h := envadapters.Health{Level: envadapters.Ready, Detail: fmt.Sprintf("%s: %d tasks", s.Title(), len(d.Tasks))}
 	for _, a := range s.o.Servers {
 		c, err := Dial(ctx, a)
 		if err != nil {
@@ -232,10 +232,7 @@ func (s *Suite) read(raw json.RawMessage) (Observation, error) {
 	if err != nil {
 		return o, fmt.Errorf("the observation is not what it must be: %w", err)
 	}
-	if s.mapping.Action != "" { // its template may name elements by their IDs
-		return o.Checked(domain.FamilyWeb)
-	}
-	return o.Checked(s.Family())
+	return o.Checked()
 }
 
 var (
