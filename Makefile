@@ -4,7 +4,7 @@ SPEC ?= examples/quickstart.yaml
 DATA ?= .collabui
 GO ?= go
 
-.PHONY: help train build test unit integration lint bench chromium clean
+.PHONY: help train build test unit integration environments lint bench chromium clean
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
@@ -26,11 +26,17 @@ bin/collabui-local: $(shell find deploy/local -name '*.go' -not -name '*_test.go
 chromium: ## install Chromium when it is missing
 	@scripts/chromium.sh
 
-test: build chromium unit lint integration ## install what the tests need and run all of them
+test: build chromium unit lint environments integration ## install what the tests need and run all of them
 	$(GO) test -C deploy/local ./...
 
 unit: chromium ## unit tests
 	$(GO) test ./...
+
+# What the unit tests skip, for it needs more than Go and Chromium: the official MiniWoB++ pages, and the AndroidWorld companion in Python. What cannot be had here is skipped with a reason.
+environments: chromium ## the environments' tests that need foreign pages and Python
+	export COLLABUI_MINIWOB="$$(scripts/miniwob.sh)" COLLABUI_PYTHON="$$(scripts/python.sh)"; \
+	$(GO) test -count=1 -v -run 'Official|RealCompanion|PublishedFiles' ./envadapters/... | grep -vE '^(=== |PASS|ok|\?)|no test files|no tests to run' ; test $${PIPESTATUS[0]} = 0 && \
+	if [ -n "$$COLLABUI_PYTHON" ]; then cd deploy/androidworld/tests && PYTHONDONTWRITEBYTECODE=1 "$$COLLABUI_PYTHON" -m unittest discover -q; fi
 
 integration: build chromium ## real services and processes, with kills
 	$(GO) test -count=1 -timeout 40m -tags integration ./test/...

@@ -24,8 +24,8 @@ const (
 	Height = 640
 )
 
-// names are tried in order; Debian's /usr/bin/chromium is a shell wrapper, so the program behind it comes first.
-var names = []string{"chromium-headless-shell", "/usr/lib/chromium/chromium", "chromium", "google-chrome", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"}
+// names are tried in order; Debian's programs in /usr/bin are shell wrappers that stay around, so those behind them come first.
+var names = []string{"/usr/lib/chromium/chromium-headless-shell", "chromium-headless-shell", "/usr/lib/chromium/chromium", "chromium", "google-chrome", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"}
 
 // Find gives the path of a usable Chromium; COLLABUI_CHROMIUM overrides the search.
 func Find() (string, error) {
@@ -71,6 +71,21 @@ func (b *Browser) Pid() int {
 // Tab opens a page and waits for the promise that ready evaluates to, such as that of its fonts, before it stops the page's clock. The context bounds
 // the opening only.
 func (b *Browser) Tab(ctx context.Context, url, ready string) (*Tab, error) {
+	return b.tab(ctx, func(t *Tab) error { return t.open(ctx, url, ready) })
+}
+
+// View is how a tab shows its pages.
+type View struct {
+	Width, Height int64  // of the viewport, in CSS pixels
+	Script        string // runs in every page before the page's own scripts; empty: none
+}
+
+// Blank opens an empty tab whose clock stands still from the beginning, for Navigate. The context bounds the opening only.
+func (b *Browser) Blank(ctx context.Context, v View) (*Tab, error) {
+	return b.tab(ctx, func(t *Tab) error { return t.blank(ctx, v) })
+}
+
+func (b *Browser) tab(ctx context.Context, open func(*Tab) error) (*Tab, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := b.ensure(ctx); err != nil {
@@ -78,7 +93,7 @@ func (b *Browser) Tab(ctx context.Context, url, ready string) (*Tab, error) {
 	}
 	t := &Tab{dead: chromedp.FromContext(b.ctx).Browser.LostConnection, crashed: make(chan struct{}), expired: make(chan struct{}, 1)}
 	t.ctx, t.cancel = chromedp.NewContext(b.ctx)
-	if err := t.open(ctx, url, ready); err != nil {
+	if err := open(t); err != nil {
 		t.Close()
 		b.stop() // a browser that cannot open a page is of no use
 		return nil, fault.New(fault.Void, "open a browser tab: %w", err)
@@ -146,7 +161,7 @@ func (b *Browser) stop() {
 		return
 	}
 	if p := chromedp.FromContext(b.ctx).Browser.Process(); p != nil {
-		_ = p.Kill()
+		_ = syscall.Kill(-p.Pid, syscall.SIGKILL) // its whole group
 	}
 	go b.cancel() // may wait for answers that a dead browser never gives
 	b.ctx, b.cancel = nil, nil

@@ -10,7 +10,6 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -36,7 +35,8 @@ type Tab struct {
 	expired chan struct{} // one entry when a time budget is used up
 }
 
-func (t *Tab) open(ctx context.Context, url, ready string) error {
+// start creates the page and listens to it.
+func (t *Tab) start(ctx context.Context) error {
 	started := make(chan error, 1)
 	go func() { started <- chromedp.Do(t.ctx) }() // the context that creates a target owns it, so it must carry no deadline
 	select {
@@ -50,22 +50,28 @@ func (t *Tab) open(ctx context.Context, url, ready string) error {
 		return context.Cause(ctx)
 	}
 	var once sync.Once
-	if err := chromedp.Listen(t.ctx, func(ev any) {
+	return chromedp.Listen(t.ctx, func(ev any) {
 		crashedOn(ev, func() { once.Do(func() { close(t.crashed) }) })
-		if _, ok := ev.(*emulation.EventVirtualTimeBudgetExpired); ok {
+		switch ev.(type) {
+		case *emulation.EventVirtualTimeBudgetExpired:
 			select {
 			case t.expired <- struct{}{}:
 			default:
 			}
+		case *page.EventJavascriptDialogOpening: // it would block the page, and every call to it
+			go func() {
+				_, _ = chromedp.Call(t.ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{})
+			}()
 		}
-	}); err != nil {
+	})
+}
+
+func (t *Tab) open(ctx context.Context, url, ready string) error {
+	if err := t.start(ctx); err != nil {
 		return err
 	}
 	return t.do(ctx, "open", func(c context.Context) error {
-		if _, err := chromedp.Call(c, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: Width, Height: Height, DeviceScaleFactor: 1, Mobile: true}); err != nil {
-			return err
-		}
-		if _, err := chromedp.Call(c, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
+		if err := show(c, Width, Height, true); err != nil {
 			return err
 		}
 		if err := chromedp.Do(c, chromedp.Navigate(url)); err != nil {
@@ -78,8 +84,54 @@ func (t *Tab) open(ctx context.Context, url, ready string) error {
 		if err != nil {
 			return err
 		}
-		_, err = chromedp.Call(c, emulation.SetVirtualTimePolicy, emulation.SetVirtualTimePolicyParams{Policy: emulation.VirtualTimePolicyPause, InitialVirtualTime: cdp.TimeSinceEpoch(pageEpoch)})
+		return pause(c)
+	})
+}
+
+func (t *Tab) blank(ctx context.Context, v View) error {
+	if err := t.start(ctx); err != nil {
 		return err
+	}
+	return t.do(ctx, "open", func(c context.Context) error {
+		if err := show(c, v.Width, v.Height, false); err != nil {
+			return err
+		}
+		if _, err := chromedp.Call(c, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "UTC"}); err != nil {
+			return err
+		}
+		if v.Script != "" {
+			if _, err := chromedp.Call(c, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: v.Script}); err != nil {
+				return err
+			}
+		}
+		return pause(c)
+	})
+}
+
+func show(c context.Context, width, height int64, mobile bool) error {
+	if _, err := chromedp.Call(c, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1, Mobile: mobile}); err != nil {
+		return err
+	}
+	_, err := chromedp.Call(c, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	return err
+}
+
+func pause(c context.Context) error {
+	_, err := chromedp.Call(c, emulation.SetVirtualTimePolicy, emulation.SetVirtualTimePolicyParams{Policy: emulation.VirtualTimePolicyPause, InitialVirtualTime: cdp.TimeSinceEpoch(pageEpoch)})
+	return err
+}
+
+// Navigate loads another page and waits for its load event. A page cannot load while the clock stands still, so it runs meanwhile, for an unknown time; it does not
+// begin anew.
+func (t *Tab) Navigate(ctx context.Context, url string) error {
+	return t.do(ctx, "load "+url, func(c context.Context) error {
+		if _, err := chromedp.Call(c, emulation.SetVirtualTimePolicy, emulation.SetVirtualTimePolicyParams{Policy: emulation.VirtualTimePolicyAdvance}); err != nil {
+			return err
+		}
+		if err := chromedp.Do(c, chromedp.Navigate(url)); err != nil {
+			return err
+		}
+		return pause(c)
 	})
 }
 
@@ -106,10 +158,10 @@ func (t *Tab) do(ctx context.Context, what string, f func(context.Context) error
 
 func yes() *bool { b := true; return &b }
 
-// Eval evaluates an expression and decodes its value, which must be JSON, into out.
+// Eval evaluates an expression, waits for it where it is a promise, which must need no timer, and decodes its value, which must be JSON, into out.
 func (t *Tab) Eval(ctx context.Context, expr string, out any) error {
 	return t.do(ctx, "evaluate", func(c context.Context) error {
-		r, err := chromedp.Call(c, runtime.Evaluate, runtime.EvaluateParams{Expression: expr, ReturnByValue: yes()})
+		r, err := chromedp.Call(c, runtime.Evaluate, runtime.EvaluateParams{Expression: expr, ReturnByValue: yes(), AwaitPromise: yes()})
 		if err != nil {
 			return err
 		}
@@ -144,59 +196,6 @@ func (t *Tab) Advance(ctx context.Context, d time.Duration) error {
 			return c.Err()
 		}
 	})
-}
-
-func (t *Tab) mouse(ctx context.Context, p input.DispatchMouseEventParams) error {
-	return t.do(ctx, "mouse", func(c context.Context) error {
-		_, err := chromedp.Call(c, input.DispatchMouseEvent, p)
-		return err
-	})
-}
-
-// Press presses and releases the main button at a point; clicks is 1, or 2 for the second press of a double tap. hold is page time.
-func (t *Tab) Press(ctx context.Context, x, y float64, clicks int64, hold time.Duration) error {
-	p := input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMousePressed, X: x, Y: y, Button: input.MouseButtonLeft, Buttons: 1, ClickCount: clicks}
-	if err := t.mouse(ctx, p); err != nil {
-		return err
-	}
-	if hold > 0 {
-		if err := t.Advance(ctx, hold); err != nil {
-			return err
-		}
-	}
-	p.Type, p.Buttons = input.DispatchMouseEventTypeMouseReleased, 0
-	return t.mouse(ctx, p)
-}
-
-// Insert types text into the focused element, as an input method does.
-func (t *Tab) Insert(ctx context.Context, text string) error {
-	return t.do(ctx, "type", func(c context.Context) error {
-		_, err := chromedp.Call(c, input.InsertText, input.InsertTextParams{Text: text})
-		return err
-	})
-}
-
-// Enter presses and releases the Enter key.
-func (t *Tab) Enter(ctx context.Context) error {
-	return t.do(ctx, "enter", func(c context.Context) error {
-		p := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: "Enter", Code: "Enter", Text: "\r", WindowsVirtualKeyCode: 13}
-		if _, err := chromedp.Call(c, input.DispatchKeyEvent, p); err != nil {
-			return err
-		}
-		p.Type, p.Text = input.DispatchKeyEventTypeKeyUp, ""
-		_, err := chromedp.Call(c, input.DispatchKeyEvent, p)
-		return err
-	})
-}
-
-// Swipe presses at one point and releases at another, as a finger does; moves in between would wait for frames, which a standing clock does not draw.
-func (t *Tab) Swipe(ctx context.Context, x0, y0, x1, y1 float64) error {
-	p := input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMousePressed, X: x0, Y: y0, Button: input.MouseButtonLeft, Buttons: 1, ClickCount: 1}
-	if err := t.mouse(ctx, p); err != nil {
-		return err
-	}
-	p.Type, p.X, p.Y, p.Buttons = input.DispatchMouseEventTypeMouseReleased, x1, y1, 0
-	return t.mouse(ctx, p)
 }
 
 // Of one screenshot: how long it may take, how often it is asked for, and what the page's clock runs at once meanwhile.

@@ -11,6 +11,7 @@ import (
 	"github.com/collabui/collabui/envadapters/androidworld"
 	"github.com/collabui/collabui/envadapters/autowebbench"
 	"github.com/collabui/collabui/envadapters/mind2web"
+	"github.com/collabui/collabui/envadapters/miniwob"
 	"github.com/collabui/collabui/envadapters/openenv"
 	"github.com/collabui/collabui/envadapters/webtasks"
 	"github.com/collabui/collabui/internal/fault"
@@ -52,6 +53,11 @@ func All() []Entry {
 		{Name: "autowebbench", About: "recorded steps on web pages in English and Chinese", Takes: []string{"data", "broken"}, Must: []string{"data"}, Recorded: true,
 			Get:  "download autowebbench of THUDM/AutoWebGLM and name its folder, or one test.json, as data",
 			Open: func(o envadapters.Options, _ Places) (envadapters.Suite, error) { return autowebbench.New(o) }},
+		{Name: "miniwob", About: "the official MiniWoB++ pages in real Chromium; with semantics: mobile, played as on a phone", Takes: []string{"data", "semantics"}, Must: []string{"data"},
+			Get: "pip download miniwob==1.1.0 --no-deps -d /tmp && unzip -q /tmp/miniwob-1.1.0-*.whl -d DIR, and name DIR as data",
+			Open: func(o envadapters.Options, p Places) (envadapters.Suite, error) {
+				return miniwob.New(o, p.Browsers, p.Tabs)
+			}},
 		{Name: "openenv", About: "any environment that speaks the OpenEnv protocol over a network", Takes: []string{"servers", "places", "max_steps", "mapping"}, Must: []string{"servers"},
 			Get:  "start a server (collabui envs serve webtasks is one) and name its address, such as ws://127.0.0.1:8000/ws, under servers",
 			Open: func(o envadapters.Options, _ Places) (envadapters.Suite, error) { return openenv.New(o) }},

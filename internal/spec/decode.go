@@ -39,6 +39,7 @@ func Parse(name string, raw []byte) (Spec, error) {
 	d.decode(doc.Content[0], reflect.ValueOf(&s).Elem(), "")
 	if len(d.errs) == 0 {
 		d.prompts(&s, filepath.Dir(name))
+		d.data(&s, filepath.Dir(name))
 	}
 	if len(d.errs) == 0 {
 		for _, p := range s.check() {
@@ -64,6 +65,22 @@ func (d *decoder) prompts(s *Spec, dir string) {
 			continue
 		}
 		s.Prompts[role] = string(raw)
+	}
+}
+
+// data makes the paths of environments absolute: they are read beside the specification, but opened by workers.
+func (d *decoder) data(s *Spec, dir string) {
+	for name, o := range s.Environments {
+		if o.Data == "" || filepath.IsAbs(o.Data) {
+			continue
+		}
+		abs, err := filepath.Abs(filepath.Join(dir, o.Data))
+		if err != nil {
+			d.fail(d.at["environments."+name+".data"], "environments."+name+".data", "expected a path: %v", err)
+			continue
+		}
+		o.Data = abs
+		s.Environments[name] = o
 	}
 }
 

@@ -5,7 +5,7 @@ package integration
 import (
 	"os"
 	"path/filepath"
-	"slices"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -154,7 +154,7 @@ func same(t *testing.T, s shown) {
 	if s.FinalDigest != want.FinalDigest {
 		t.Errorf("final digest %s, unbroken %s", s.FinalDigest, want.FinalDigest)
 	}
-	if !slices.Equal(s.Results, want.Results) {
+	if !reflect.DeepEqual(s.Results, want.Results) {
 		t.Errorf("results %+v, unbroken %+v", s.Results, want.Results)
 	}
 }

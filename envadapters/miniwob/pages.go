@@ -1,0 +1,93 @@
+package miniwob
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/fault"
+)
+
+// fix is the command that gets the official pages.
+const fix = "pip download miniwob==1.1.0 --no-deps && unzip -q miniwob-1.1.0-py3-none-any.whl -d miniwob-pages"
+
+// inside are the places where the pages stand in what a user may name: the folder itself, the package's root, a checkout's root.
+var inside = []string{".", "html", "miniwob/html"}
+
+// openPages finds the folder that holds miniwob/*.html and core/ and gives access to it and to nothing outside of it.
+func openPages(data string) (*os.Root, error) {
+	if data == "" {
+		return nil, fault.New(fault.Invalid, "miniwob needs the folder of the official pages as its data; to get it: %s", fix)
+	}
+	for _, in := range inside {
+		dir := filepath.Join(data, filepath.FromSlash(in))
+		if _, err := os.Stat(filepath.Join(dir, "core", "core.js")); err != nil {
+			continue
+		}
+		if found, err := filepath.Glob(filepath.Join(dir, "miniwob", "*.html")); err == nil && len(found) > 0 {
+			return os.OpenRoot(dir)
+		}
+	}
+	return nil, fault.New(fault.Invalid, "%q holds no MiniWoB++ pages: expected a folder with miniwob/*.html and core/core.js, or the root of the package or checkout around it; to get one: %s", data, fix)
+}
+
+// tasks lists the pages of the folder by task name, sorted.
+func tasks(pages fs.FS) ([]string, error) {
+	found, err := fs.Glob(pages, "miniwob/*.html")
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range found {
+		found[i] = strings.TrimSuffix(path.Base(f), ".html")
+	}
+	slices.Sort(found)
+	return found, nil
+}
+
+// digest is over the names and contents of all pages, scripts and styles that a task may use: 16 hexadecimal digits.
+func digest(pages fs.FS) (string, error) {
+	h := sha256.New()
+	err := fs.WalkDir(pages, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && name == "flight" {
+			return fs.SkipDir
+		}
+		if d.IsDir() || !slices.Contains([]string{".html", ".js", ".css"}, path.Ext(name)) {
+			return nil
+		}
+		raw, err := fs.ReadFile(pages, name)
+		_, _ = fmt.Fprintf(h, "%s %d\n", name, len(raw))
+		_, _ = h.Write(raw)
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("read the MiniWoB++ pages: %w", err)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16], nil
+}
+
+// serve gives the folder's files and no listings.
+func serve(pages fs.FS) http.Handler {
+	files := http.FileServerFS(pages)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/") {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Cache-Control", "max-age=3600")
+		files.ServeHTTP(w, r)
+	})
+}
+
+// held tells whether a task belongs to the fifth that no agent is trained on: a property of its name alone, so that it holds for every page set (26 of the 130 of the package).
+func held(task string) bool { return domain.Seed(0, "miniwob", task)%5 == 0 }
