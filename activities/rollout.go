@@ -48,9 +48,19 @@ func (r *Rollouts) Rollout(ctx context.Context, id SlotID) (Played, error) {
 	defer stop()
 	p, err := r.rollout(ctx, id, say)
 	if err == nil {
+		r.figures(ctx, id.Run)
 		r.emit(id.Run, map[string]any{"event": "episode", "epoch": id.Epoch, "slot": id.Slot, "success": p.Success, "steps": p.Steps})
 	}
 	return done(p, err)
+}
+
+// figures tells the live stream how the run's environment is, where it says so.
+func (r *Rollouts) figures(ctx context.Context, run string) {
+	if _, suite, err := r.where(ctx, run); err == nil {
+		if m, ok := suite.(envadapters.Metered); ok {
+			r.emit(run, map[string]any{"event": "environment", "suite": suite.Name(), "figures": m.Figures()})
+		}
+	}
 }
 
 func (r *Rollouts) rollout(ctx context.Context, id SlotID, say func(string)) (Played, error) {

@@ -28,6 +28,9 @@ type Suite interface {
 	Close() error
 }
 
+// Metered is an optional capability of suites: figures of what they keep in good health, as plain JSON.
+type Metered interface{ Figures() any }
+
 // Template is one task template; in a recorded suite, one recorded task.
 type Template struct {
 	Name     string

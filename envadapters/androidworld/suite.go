@@ -234,5 +234,6 @@ func (s *Suite) Close() error {
 var (
 	_ envadapters.Suite         = (*Suite)(nil)
 	_ envadapters.Versioned     = (*Suite)(nil)
+	_ envadapters.Metered       = (*Suite)(nil)
 	_ envadapters.Screenshotter = (*environment)(nil)
 )

@@ -72,7 +72,11 @@ func (a *app) checkSuite(c *cobra.Command, f *envFlags, name string, alone bool,
 		defer func() { _ = s.Close() }()
 		h = s.Check(c.Context())
 	}
-	if err := a.print(map[string]any{"name": name, "level": h.Level, "detail": h.Detail, "fix": h.Fix}, func(w io.Writer) {
+	shown := map[string]any{"name": name, "level": h.Level, "detail": h.Detail, "fix": h.Fix}
+	if m, ok := s.(envadapters.Metered); ok {
+		shown["figures"] = m.Figures()
+	}
+	if err := a.print(shown, func(w io.Writer) {
 		_, _ = fmt.Fprintf(w, "%s: %s — %s\n", name, h.Level, h.Detail)
 		if h.Fix != "" {
 			_, _ = fmt.Fprintf(w, "  to do: %s\n", h.Fix)

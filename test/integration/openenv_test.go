@@ -1,0 +1,74 @@
+//go:build integration
+
+package integration
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/envadapters/acceptance"
+	"github.com/collabui/collabui/envadapters/openenv"
+	"github.com/collabui/collabui/internal/fault"
+)
+
+// serve starts `envs serve webtasks` in a process of its own and gives its address.
+func serve(t *testing.T, addr string) (*exec.Cmd, string) {
+	t.Helper()
+	cmd := exec.Command(binary(), "envs", "serve", "webtasks", "--addr", addr, "--tabs", "3", "--json")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	var said struct{ Address string }
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &said)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd, said.Address
+}
+
+// TestOpenEnvAgainstOurServerInAnotherProcess: webtasks over the network holds the contract, with expert, judge, replay and screenshots; a server that dies is a void episode.
+func TestOpenEnvAgainstOurServerInAnotherProcess(t *testing.T) {
+	cmd, address := serve(t, "127.0.0.1:0")
+	s, err := openenv.New(envadapters.Options{Servers: []string{address}, Places: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range acceptance.Test(t, s, 8) {
+		if r.Expert != acceptance.Solves || r.Replay != acceptance.Identical || r.Screenshot == nil {
+			t.Errorf("%+v", r)
+		}
+	}
+	env, err := s.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := domain.Task{Template: "tap-button", Split: domain.SplitTrain, Seed: 1, MaxSteps: 3}
+	if _, err := env.Reset(t.Context(), task); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(os.Kill); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if _, err := env.Step(t.Context(), domain.Action{Type: domain.ActionWait}); fault.KindOf(err) != fault.Void || time.Since(began) > 5*time.Second {
+		t.Errorf("after %v: %v", time.Since(began), err)
+	}
+	env.Close(t.Context())
+	if h := s.Check(t.Context()); h.Level == envadapters.Ready || h.Fix == "" {
+		t.Error(h)
+	}
+}
