@@ -199,3 +199,53 @@ func shoot(t *testing.T, e envadapters.Environment, task domain.Task) error {
 	}
 	return err
 }
+
+// BenchmarkObservation reads a page of n buttons and fields: linear, at most 20 µs for each in the page; ms/observation is with the way to this process.
+func BenchmarkObservation(b *testing.B) {
+	for _, n := range []int{10, 100, 500, 2000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s, err := New(1, 1)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer func() { _ = s.Close() }()
+			x, err := s.Open(b.Context())
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer x.Close(b.Context())
+			e := x.(*environment)
+			if _, err := e.Reset(b.Context(), domain.Task{Template: "tap-button", Split: domain.SplitTrain, Seed: 1, MaxSteps: 3}); err != nil {
+				b.Fatal(err)
+			}
+			reads := 20000 / n // in the page, of one call
+			fill := fmt.Sprintf(`(() => { const a = document.getElementById('app'); a.textContent = '';
+				for (let i = 0; i < %d; i++) { const x = a.appendChild(document.createElement(i %% 2 ? 'input' : 'button'));
+				if (i %% 2) { x.value = 'v' + i; x.dataset.k = 'k' + i; x.setAttribute('aria-label', 'f' + i); } else x.textContent = 'b' + i; } })()`, n)
+			again := fmt.Sprintf("(() => { for (let i = 0; i < %d; i++) kit.observe() })()", reads)
+			for _, js := range []string{fill, again, again} { // the second time the script is compiled
+				if err := e.tab().Eval(b.Context(), js, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+			var page, all time.Duration
+			for b.Loop() {
+				begin := time.Now()
+				if err := e.tab().Eval(b.Context(), again, nil); err != nil {
+					b.Fatal(err)
+				}
+				page += time.Since(begin)
+				begin = time.Now()
+				if err := e.eval(b.Context(), "kit.observe()"); err != nil {
+					b.Fatal(err)
+				}
+				all += time.Since(begin)
+			}
+			if len(e.page.Elements) != n {
+				b.Fatalf("%d elements of %d", len(e.page.Elements), n)
+			}
+			b.ReportMetric(float64(page.Nanoseconds())/1e3/float64(b.N*n*reads), "µs/element")
+			b.ReportMetric(float64(all.Nanoseconds())/1e6/float64(b.N), "ms/observation")
+		})
+	}
+}

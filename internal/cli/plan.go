@@ -60,6 +60,9 @@ func planCmd(a *app) *cobra.Command {
 		return a.print(map[string]any{"pilot": p.Name, "pilot_spent": spent, "estimate": lines}, func(w io.Writer) {
 			_, _ = fmt.Fprintf(w, "%s, reckoned from run %s: %d episodes, %d calls to chat endpoints, cost %.4f\n\n%s", s.Name, p.Name, *episodes, spent.Calls, spent.Money, plan.Text(lines))
 			_, _ = fmt.Fprintf(w, "\nmoney is that of chat endpoints with prices in the specification; hours are those of this machine with %d episodes at once\n", *tabs)
+			if n := len(s.Evaluation.OutOfDistribution); n > 0 {
+				_, _ = fmt.Fprintf(w, "not reckoned: the %d evaluations out of distribution, whose environments take times of their own\n", n)
+			}
 		})
 	}
 	return c
@@ -75,6 +78,7 @@ func pilotOf(s spec.Spec, episodes int) spec.Spec {
 	}
 	p.Synthesis.Screens, p.Synthesis.Pairs = min(s.Synthesis.Screens, 2*episodes), min(s.Synthesis.Pairs, 2*episodes)
 	p.Evaluation.Val, p.Evaluation.TestSeeds, p.Evaluation.TestTemplates, p.Evaluation.Every = min(s.Evaluation.Val, episodes), 0, 0, 1
+	p.Evaluation.OutOfDistribution = nil
 	p.Pairs.MinPairs, p.FailedShare = 1, 1
 	p.Name = fmt.Sprintf("%.24s-pilot-%.8s", s.Name, record.Digest(p))
 	return p
