@@ -176,6 +176,52 @@ func TestAThousandEpisodesWithFaultsOfEveryKind(t *testing.T) {
 	t.Logf("%d episodes, %d void attempts, 0 contaminated; %d frames of expired leases refused; %s", episodes, void.Load(), stale, s.pool.say())
 }
 
+// TestWorkersShareEmulators: two pools over the same phones; nobody's lease is taken over, nobody's emulator is restarted.
+func TestWorkersShareEmulators(t *testing.T) {
+	p := quick
+	p.call, p.recycle = 5*time.Second, 1<<30
+	s, ph := phones(t, 3, 0, p, fakephone.Faults{Boot: time.Millisecond, Latency: func() time.Duration { return time.Duration(rand.IntN(400)) * time.Microsecond }})
+	o := envadapters.Options{}
+	for _, x := range ph {
+		o.Servers = append(o.Servers, x.URL())
+	}
+	other, err := open(o, p, entries())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close() }()
+	var wg sync.WaitGroup
+	for k := range 6 {
+		wg.Go(func() {
+			for n := range 40 {
+				of := []*Suite{s, other}[k%2]
+				sc, dirty, err := play(t.Context(), of, domain.Task{Template: tasks[n%4].Name, Split: SplitAll, Seed: uint64(100*k + n), MaxSteps: 20}, n%2 == 0)
+				if err != nil || dirty || sc.Success != (n%2 == 0) {
+					t.Errorf("%+v %v %v", sc, dirty, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, x := range ph {
+		if x.Restarts != 0 || x.Stale != 0 {
+			t.Errorf("%d restarts, %d stale frames", x.Restarts, x.Stale)
+		}
+	}
+}
+
+// TestAPoolThatNobodyPlaysOnLeavesTheEmulatorsAlone: a worker that only plans opens suites, too.
+func TestAPoolThatNobodyPlaysOnLeavesTheEmulatorsAlone(t *testing.T) {
+	s, ph := phones(t, 1, 0, quick, fakephone.Faults{})
+	if _, err := s.Templates(SplitAll); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(20 * time.Millisecond)
+	if ph[0].Asked() != 0 {
+		t.Error("it was asked")
+	}
+}
+
 func TestBusyIsNotDead(t *testing.T) {
 	p := quick
 	p.call = 20 * time.Millisecond
@@ -221,7 +267,9 @@ func TestACallThatHangsForTooLongIsEndedByARestart(t *testing.T) {
 }
 
 func TestATemplateThatFailsEverywhereIsQuarantinedAndASlotIsNot(t *testing.T) {
-	s, _ := phones(t, 3, 0, quick, fakephone.Faults{Never: map[string]bool{"TwoTaps": true}, Boot: time.Millisecond})
+	p := quick
+	p.call = 5 * time.Second
+	s, _ := phones(t, 3, 0, p, fakephone.Faults{Never: map[string]bool{"TwoTaps": true}, Boot: time.Millisecond})
 	task := domain.Task{Template: "TwoTaps", Split: SplitAll, Seed: 1, MaxSteps: 5}
 	tries := 0
 	var err error
@@ -258,7 +306,7 @@ func TestASlotThatNoRestartMendsIsQuarantinedAndTheOthersGoOn(t *testing.T) {
 	}
 	defer bad.Close()
 	p := quick
-	p.restarts, p.quarantine = 2, time.Hour
+	p.call, p.restarts, p.quarantine = 5*time.Second, 2, time.Hour
 	bad.Break() // no probe succeeds any more
 	s, err := open(envadapters.Options{Servers: []string{bad.URL(), good.URL()}}, p, entries())
 	if err != nil {

@@ -91,6 +91,12 @@ func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 			}
 		}
 		switch openenv.CodeOf(err) {
+		case openenv.CodeCapacity: // another worker was faster: another slot
+			e.Close(ctx)
+			if err := e.connect(ctx); err != nil {
+				return none, err
+			}
+			continue
 		case openenv.CodeTaskInit:
 			e.suite.pool.blame(t.Template, e.slot)
 		case openenv.CodeUnknownTask:

@@ -39,6 +39,7 @@ func (p *pool) mend(s *slot, restart string) {
 // readiness is the answer of GET /ready.
 type readiness struct {
 	Level  string  `json:"level"`
+	Leased bool    `json:"leased"`
 	Detail string  `json:"detail"`
 	BusyS  float64 `json:"busy_s"`
 	RSS    float64 `json:"rss_mb"`
@@ -56,6 +57,11 @@ func (p *pool) sound(s *slot) (restart string) {
 			continue
 		}
 		switch {
+		case r.Leased && r.Level != "dead" && r.BusyS <= p.p.hang.Seconds():
+			p.note(s, mending, "leased by another worker")
+			began = time.Now()
+			p.pause(p.p.poll)
+			continue
 		case r.Level == "busy" && r.BusyS > p.p.hang.Seconds():
 			return fmt.Sprintf("a call has hung for %.0f s", r.BusyS)
 		case r.Level == "busy" && time.Since(began) > p.p.patience:

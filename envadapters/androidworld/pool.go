@@ -75,7 +75,8 @@ type Figures struct {
 }
 
 // pool hands out emulators that were found sound. Busy is not dead: a slot whose companion is at work is waited for; one that hangs, breaks or grows is restarted, with
-// back-off; one that no restart mends is left alone for a while.
+// back-off; one that no restart mends is left alone for a while. Several workers may share emulators: a companion gives one lease at a time, and a slot that another worker
+// has leased is waited for.
 type pool struct {
 	p      policy
 	width  int // leases at once: slots without the spare ones
@@ -83,6 +84,7 @@ type pool struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
+	once   sync.Once
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and made anew when a slot becomes free
@@ -111,10 +113,16 @@ func newPool(servers []string, spare int, p policy) (*pool, error) {
 		}
 		out.slots = append(out.slots, &slot{url: a, base: strings.Replace(u.Scheme, "ws", "http", 1) + "://" + u.Host, state: mending, why: unseen})
 	}
-	for _, s := range out.slots {
-		out.mend(s, "")
-	}
 	return out, nil
+}
+
+// start looks at all slots, once. It is not done before somebody wants to play: a worker that only plans must leave the emulators alone.
+func (p *pool) start() {
+	p.once.Do(func() {
+		for _, s := range p.slots {
+			p.mend(s, "")
+		}
+	})
 }
 
 func (p *pool) close() {
@@ -124,6 +132,7 @@ func (p *pool) close() {
 
 // take waits for a sound slot and leases it.
 func (p *pool) take(ctx context.Context) (*slot, error) {
+	p.start()
 	began := time.Now()
 	for {
 		p.mu.Lock()
@@ -159,8 +168,10 @@ func (p *pool) take(ctx context.Context) (*slot, error) {
 // give takes a slot back. err is what voided its episode, nil for one that ended.
 func (p *pool) give(s *slot, err error) {
 	p.mu.Lock()
-	s.episodes++
 	restart := ""
+	if openenv.CodeOf(err) != openenv.CodeCapacity {
+		s.episodes++
+	}
 	switch code := openenv.CodeOf(err); {
 	case err == nil:
 		s.lost = 0
@@ -172,6 +183,7 @@ func (p *pool) give(s *slot, err error) {
 		if s.lost++; s.lost >= p.p.voidRow {
 			restart = "the accessibility tree was lost twice in a row"
 		}
+	case code == openenv.CodeCapacity: // another worker was faster
 	case code == openenv.CodeADB, code == openenv.CodeDirty:
 		p.figures.Voids[code]++
 		restart = err.Error()

@@ -132,19 +132,26 @@ func (s *Suite) has(t domain.Task) bool {
 
 // Open leases a sound emulator; it waits for one.
 func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
+	e := &environment{suite: s}
+	return e, e.connect(ctx)
+}
+
+// connect takes a slot and opens a session at its companion.
+func (e *environment) connect(ctx context.Context) error {
 	for {
-		sl, err := s.pool.take(ctx)
+		sl, err := e.suite.pool.take(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		c, err := openenv.Dial(ctx, sl.url)
 		if err == nil {
-			c.Limit = s.pool.p.call
-			return &environment{suite: s, slot: sl, conn: c}, nil
+			c.Limit = e.suite.pool.p.call
+			e.slot, e.conn, e.void = sl, c, nil
+			return nil
 		}
-		s.pool.give(sl, err)
+		e.suite.pool.give(sl, err)
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 	}
 }
@@ -181,6 +188,7 @@ func (s *Suite) Check(ctx context.Context) envadapters.Health {
 	if err != nil {
 		return envadapters.Health{Level: envadapters.Dead, Detail: err.Error(), Fix: "start the companions (deploy/androidworld/README.md) and give their ws:// addresses under servers"}
 	}
+	s.pool.start()
 	wait, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	for f := s.pool.now(); (f.Free+f.Leased == 0 || strings.Contains(strings.Join(f.Why, " "), unseen)) && wait.Err() == nil; f = s.pool.now() {

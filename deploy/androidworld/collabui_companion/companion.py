@@ -75,10 +75,12 @@ class Companion:
 
   # Leases
 
-  def take(self, ttl_s: float) -> Lease:
-    """Gives a lease and fences all older ones. BUSY while anything runs, ADB without an emulator."""
+  def take(self, ttl_s: float, own: Lease | None = None) -> Lease:
+    """Gives a lease and fences all older ones. BUSY while anything runs, CAPACITY_REACHED while a lease holds that is not the connection's own, ADB without an emulator."""
     if self.busy:
       raise Problem('BUSY', self.detail(), retry_after_s=10 if self.booting else 1)
+    if self.lease is not None and self.lease is not own:
+      raise Problem('CAPACITY_REACHED', 'the emulator is leased to another connection')
     self._need_emulator()
     self.generation += 1
     self.lease = Lease(self.generation, ttl_s, time.monotonic())
@@ -188,7 +190,7 @@ class Companion:
 
   def ready(self) -> dict:
     return {
-        'level': self.level(), 'detail': self.detail(), 'generation': self.generation, 'busy_s': round(self.worker.busy_s(), 3), 'episodes': self.episodes,
+        'level': self.level(), 'detail': self.detail(), 'generation': self.generation, 'leased': self.lease is not None, 'busy_s': round(self.worker.busy_s(), 3), 'episodes': self.episodes,
         'restarts': self.restarts, 'failures': dict(self.failures), 'rss_mb': self.emulator.rss_mb(), 'boot_s': round(self.emulator.boot_s, 3),
     }
 

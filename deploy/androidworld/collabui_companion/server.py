@@ -72,7 +72,7 @@ class Session:
       _invalid('ttl_s is no number of seconds up to 3600')
     if name not in self.companion.catalogue:
       raise Problem('UNKNOWN_TASK', f'no task {name!r} in the installed android_world')
-    self.lease = self.companion.take(ttl_s)
+    self.lease = self.companion.take(ttl_s, self.lease)
     return {'type': 'observation', 'data': await self.companion.begin(self.lease, name, seed, max_steps)}
 
   async def _step(self, data: dict) -> dict:

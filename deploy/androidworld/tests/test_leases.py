@@ -16,7 +16,12 @@ class Leases(CompanionCase):
 
   async def test_generations_rise_and_older_ones_are_stale(self):
     one, two = await self.peer(), await self.peer()
-    self.assertEqual(1, (await one.reset())['info']['generation'])
+    self.assertEqual(1, (await one.reset(ttl_s=0.3))['info']['generation'])
+    self.assertEqual('CAPACITY_REACHED', (await two.reset())['code'], 'a lease that holds is not taken over')
+    self.assertTrue((await self.ready())['leased'])
+    self.assertIn('observation', await one.tap((200, 50)))
+    await self.reach(lambda: phone.open_tasks == 0)
+    self.assertFalse((await self.ready())['leased'])
     self.assertEqual(2, (await two.reset())['info']['generation'])
     self.assertEqual(1, phone.open_tasks, 'the episode before is torn down')
     taps = self.taps()
@@ -24,7 +29,7 @@ class Leases(CompanionCase):
       self.assertEqual('STALE_LEASE', answer['code'])
     self.assertEqual(taps, self.taps())
     self.assertIn('observation', await two.tap((200, 50)))
-    self.assertEqual(3, (await one.reset())['info']['generation'])
+    self.assertEqual(3, (await two.reset())['info']['generation'], 'its own lease is renewed')
 
   async def test_a_frame_of_another_generation_is_stale(self):
     peer = await self.peer()
@@ -127,8 +132,7 @@ class Leases(CompanionCase):
     self.assertEqual(0, phone.open_tasks)
 
   async def test_a_reset_whose_client_is_gone_leaves_nothing_behind(self):
-    one, two = await self.peer(), await self.peer()
-    await one.reset()
+    two = await self.peer()
     hang = phone.hang('initialize')
     await two.socket.send_json({'type': 'reset', 'data': {'task': 'ContactsAddContact'}})
     await self.reach(lambda: self.companion.worker.running)

@@ -94,7 +94,7 @@ class Frames(CompanionCase):
     self.assertEqual({'action', 'observation', 'state'}, set(await (await self.client.get('/schema')).json()))
     self.assertEqual(400, (await self.client.post('/restart', data='[')).status)
     ready = await self.ready()
-    self.assertEqual({'level', 'detail', 'generation', 'busy_s', 'episodes', 'restarts', 'failures', 'rss_mb', 'boot_s'}, set(ready))
+    self.assertEqual({'level', 'detail', 'generation', 'leased', 'busy_s', 'episodes', 'restarts', 'failures', 'rss_mb', 'boot_s'}, set(ready))
     self.assertEqual('ready', ready['level'])
     self.assertGreater(ready['rss_mb'], 5)
 

@@ -59,6 +59,8 @@ type Phone struct {
 	rng        *rand.Rand
 	srv        *http.Server
 	generation int
+	leased     bool
+	asked      int
 	busySince  time.Time // a call runs
 	booting    bool
 	dead       string // until a restart
@@ -149,9 +151,17 @@ func (p *Phone) Truths() []Truth {
 	return out
 }
 
+// Asked counts looks at its health.
+func (p *Phone) Asked() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asked
+}
+
 func (p *Phone) ready(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.asked++
 	level, busy := "ready", 0.0
 	switch {
 	case p.booting:
@@ -161,7 +171,7 @@ func (p *Phone) ready(w http.ResponseWriter, _ *http.Request) {
 	case p.dead != "":
 		level = "degraded" // it does not know before it tries
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"level": level, "detail": p.dead, "generation": p.generation, "busy_s": busy, "episodes": len(p.truths), "restarts": p.Restarts, "failures": map[string]int{}, "rss_mb": 100, "boot_s": 0.1})
+	_ = json.NewEncoder(w).Encode(map[string]any{"level": level, "detail": p.dead, "generation": p.generation, "leased": p.leased, "busy_s": busy, "episodes": len(p.truths), "restarts": p.Restarts, "failures": map[string]int{}, "rss_mb": 100, "boot_s": 0.1})
 }
 
 func (p *Phone) probe(w http.ResponseWriter, _ *http.Request) {
@@ -188,7 +198,7 @@ func (p *Phone) reboot() {
 	}
 	p.Restarts++
 	p.generation++
-	p.booting, p.episode, p.busySince = true, nil, time.Time{}
+	p.booting, p.leased, p.episode, p.busySince = true, false, nil, time.Time{}
 	time.AfterFunc(p.faults.Boot, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -202,7 +212,7 @@ func (p *Phone) reboot() {
 func (p *Phone) vanish() {
 	p.drop()
 	srv := p.srv
-	p.episode, p.busySince = nil, time.Time{}
+	p.leased, p.episode, p.busySince = false, nil, time.Time{}
 	p.generation++
 	go func() {
 		_ = srv.Close()
@@ -287,7 +297,7 @@ func (p *Phone) end(lease *int) {
 		p.episode.Over = true
 		p.TornDown++
 	}
-	p.episode = nil
+	p.leased, p.episode = false, nil
 	p.generation++ // fences what still runs
 }
 

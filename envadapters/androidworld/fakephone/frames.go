@@ -41,6 +41,9 @@ func (p *Phone) reset(data json.RawMessage, lease *int) (any, *refusal) {
 	if p.booting || !p.busySince.IsZero() {
 		return nil, &refusal{Code: "BUSY", Message: "an earlier call still runs", Retry: 0.01}
 	}
+	if p.leased && *lease != p.generation {
+		return nil, &refusal{Code: "CAPACITY_REACHED", Message: "leased to another connection"}
+	}
 	var t *Task
 	for i := range p.tasks {
 		if p.tasks[i].Name == q.Task {
@@ -56,7 +59,7 @@ func (p *Phone) reset(data json.RawMessage, lease *int) (any, *refusal) {
 		p.episode = nil
 	}
 	p.generation++
-	*lease = p.generation
+	*lease, p.leased = p.generation, true
 	if p.chance(p.faults.Offline) {
 		p.vanish()
 		return nil, &refusal{Code: "ADB", Message: "gone"}
