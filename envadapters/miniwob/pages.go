@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/fault"
 )
 
@@ -88,6 +87,3 @@ func serve(pages fs.FS) http.Handler {
 		files.ServeHTTP(w, r)
 	})
 }
-
-// held tells whether a task belongs to the fifth that no agent is trained on: a property of its name alone, so that it holds for every page set (26 of the 130 of the package).
-func held(task string) bool { return domain.Seed(0, "miniwob", task)%5 == 0 }

@@ -127,9 +127,9 @@ func (s *Suite) Splits() []string {
 func in(split, task string) bool {
 	switch split {
 	case domain.SplitTestTemplates:
-		return held(task)
+		return envadapters.HeldOut(task)
 	case domain.SplitTrain, domain.SplitVal, domain.SplitTestSeeds:
-		return !held(task)
+		return !envadapters.HeldOut(task)
 	case SplitMobile62:
 		return slices.Contains(mobile62, task)
 	case SplitMobile92:

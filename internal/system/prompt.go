@@ -63,7 +63,7 @@ func (t *Template) System() string { return t.system }
 const (
 	maxGoal        = 400
 	maxElementText = 80
-	maxElements    = 60
+	maxElements    = 500
 	maxHistory     = 12
 	maxMessage     = 600
 	maxSummary     = 160 // of a history's line

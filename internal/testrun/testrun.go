@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
@@ -103,6 +104,7 @@ func (r *Run) environment() *testsuite.TestWorkflowEnvironment {
 	suite.SetLogger(silent{})
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetTestTimeout(testTimeout)
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: testTimeout}) // a loaded machine is no deadlock
 	for _, f := range workflows.All {
 		env.RegisterWorkflow(f)
 	}
