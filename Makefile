@@ -51,7 +51,7 @@ lint: ## formatting, vet, workflow determinism, who may import whom
 bench: build chromium ## ratios measured side by side; takes some ten minutes
 	@scripts/chromedriver.sh
 	COLLABUI_MINIWOB="$$(scripts/miniwob.sh)" $(GO) test -count=1 -timeout 60m -tags integration -run XXX -bench . -benchtime 1x ./test/bench/... ./activities
-	$(GO) test -count=1 -timeout 10m -run XXX -bench 'Observation|Step' ./envadapters/webtasks ./envadapters/miniwob ./envadapters/openenv
+	$(GO) test -count=1 -timeout 10m -run XXX -benchtime 20x -bench 'Observation|Step' ./envadapters/webtasks ./envadapters/miniwob ./envadapters/openenv
 
 clean: ## delete what was built; runs stay
 	rm -rf bin

@@ -6,6 +6,7 @@ Object.assign(collabui, (() => {
   const HIDDEN = new Set(['query', 'sync-task-cover', 'reward-display', 'click-canvas', 'attention-canvas']);
   const NONE = new Set(['SCRIPT', 'STYLE', 'NOSCRIPT', 'TEMPLATE', 'LINK', 'META', 'TITLE', 'DATALIST']);
   const CONTROLS = new Set(['INPUT', 'SELECT', 'TEXTAREA', 'BUTTON']), DRAWN = { opacityProperty: true, visibilityProperty: true };
+  const NOBODY = Object.freeze([]);
   const GROUPS = new Set(['HTML', 'BODY', 'UL', 'OL', 'DL', 'TABLE', 'TBODY', 'THEAD', 'FORM', 'FIELDSET']); // listen for what they hold
   const SHAPES = new Set(['circle', 'rect', 'ellipse', 'polygon', 'polyline', 'line', 'path', 'text', 'image']);
   const ROLES = { BUTTON: 'button', A: 'link', SELECT: 'select', OPTION: 'option', TEXTAREA: 'field', IMG: 'image', CANVAS: 'image', LI: 'item', TD: 'cell', TH: 'cell', SUMMARY: 'button', H1: 'heading', H2: 'heading', H3: 'heading', H4: 'heading', H5: 'heading', H6: 'heading' };
@@ -14,8 +15,9 @@ Object.assign(collabui, (() => {
   const NAMED = new Set(['button', 'link', 'checkbox', 'radio', 'switch', 'option', 'tab', 'slider', 'spinbutton', 'heading', ...Object.keys(ARIA)]);
   const PICKED = new Set(['date', 'time', 'datetime-local', 'month', 'week', 'color', 'range']); // inputs whose text the browser's own picker gives
 
-  const trim = s => (s || '').replace(/\s+/g, ' ').trim();
-  const cut = s => { s = trim(s); return s.length > TEXT ? s.slice(0, TEXT).toWellFormed() : s.toWellFormed(); };
+  const SPACE = /\s/;
+  const trim = s => !s ? '' : SPACE.test(s) ? s.replace(/\s+/g, ' ').trim() : s;
+  const cut = s => (s.length > TEXT ? trim(s).slice(0, TEXT) : trim(s)).toWellFormed();
 
   // --- reading the page ---
   // Colours by name: exact ones of COLOURS, others by their hue.
@@ -46,10 +48,15 @@ Object.assign(collabui, (() => {
     const role = e.getAttribute('role');
     return heard.has(e) || e.onclick || e.onmousedown || role && NAMED.has(role) && role !== 'heading' && role !== 'img' || e.hasAttribute('tabindex') && e.tabIndex >= 0 || r.hand;
   }
+  // Read is what is known of an element; its style is asked for when it is needed.
+  class Read {
+    constructor(e, clip) { this.e = e; this.clip = clip; this.hand = this.acts = this.shown = false; this.kids = NOBODY; this.inner = 0; this.flat = true; this.css = null; }
+    get style() { return this.css ||= getComputedStyle(this.e); }
+  }
   // visit reads an element and what it holds: style, the part of the screen where it can be seen, how many elements inside take clicks, whether it is running text.
   function visit(e, clip, hand, labels) {
     if (NONE.has(e.tagName) || HIDDEN.has(e.id)) return null;
-    const r = { e, clip, hand: false, kids: [], inner: 0, flat: true, get style() { return this.css ||= getComputedStyle(e); } };
+    const r = new Read(e, clip);
     r.shown = e.checkVisibility(DRAWN) || e === document.activeElement && isField(e); // what is typed may go to a field that is not drawn
     if (isControl(e) && (e.tagName !== 'BUTTON' || !e.firstElementChild)) { // most of what is there, so no style is asked for
       r.acts = true;
@@ -64,6 +71,7 @@ Object.assign(collabui, (() => {
     r.acts = !!acts(r) && r.shown;
     if (e.firstElementChild && !isEditable(e)) {
       let c = clip;
+      r.kids = [];
       if (style.overflowX !== 'visible' && e !== document.body) {
         const b = e.getBoundingClientRect();
         c = { x0: Math.max(c.x0, b.left), y0: Math.max(c.y0, b.top), x1: Math.min(c.x1, b.right), y1: Math.min(c.y1, b.bottom) };
@@ -81,6 +89,7 @@ Object.assign(collabui, (() => {
   }
   // text joins what an element says; blocks stand apart.
   function text(r) {
+    if (!r.e.firstElementChild) return r.e.textContent;
     const byElement = new Map(r.kids.map(k => [k.e, k]));
     let out = '';
     for (let n = r.e.firstChild; n; n = n.nextSibling) {
@@ -114,10 +123,10 @@ Object.assign(collabui, (() => {
     return e.tagName === 'SPAN' && /link/.test(e.className) ? 'link' : 'item';
   }
   function states(e, on) {
-    const out = [], c = ' ' + (e.getAttribute('class') || '') + ' ', x = e.getAttribute('aria-expanded'), y = e.getAttribute('aria-checked');
-    if (e.type === 'checkbox' || e.type === 'radio') out.push(e.checked ? 'checked' : 'unchecked');
+    const out = [], k = e.getAttribute('class'), c = k ? ' ' + k + ' ' : '', x = e.getAttribute('aria-expanded'), y = e.getAttribute('aria-checked');
+    if (e.tagName === 'INPUT' && (e.type === 'checkbox' || e.type === 'radio')) out.push(e.checked ? 'checked' : 'unchecked');
     else if (y) out.push(y === 'true' ? 'checked' : 'unchecked');
-    if (e.selected || e.getAttribute('aria-selected') === 'true' || / (ui-state-active|selected|active) /.test(c)) out.push('selected');
+    if (e.selected || e.getAttribute('aria-selected') === 'true' || c && / (ui-state-active|selected|active) /.test(c)) out.push('selected');
     if (e.disabled || e.getAttribute('aria-disabled') === 'true' || c.includes(' ui-state-disabled ')) out.push('disabled');
     if (e === on) out.push('focused');
     if (x === 'true' || e === open) out.push('expanded');
@@ -138,9 +147,9 @@ Object.assign(collabui, (() => {
     const x0 = Math.max(b.left, clip.x0), y0 = Math.max(b.top, clip.y0), w = Math.min(b.right, clip.x1) - x0, h = Math.min(b.bottom, clip.y1) - y0;
     if (!(w > .5 && h > .5)) return null;
     let under = false; // an ancestor takes the tap: nothing lies above
-    for (const [u, v] of TRIES) {
-      const tap = [x0 + w * u, y0 + h * v], hit = document.elementFromPoint(tap[0], tap[1]);
-      if (hit && (hit === e || hit === owner || e.contains(hit))) return { tap };
+    for (let i = 0; i < TRIES.length; i++) {
+      const x = x0 + w * TRIES[i][0], y = y0 + h * TRIES[i][1], hit = document.elementFromPoint(x, y);
+      if (hit && (hit === e || hit === owner || e.contains(hit))) return { tap: [x, y] };
       if (hit && hit.contains(e)) under = true;
     }
     return { tap: [x0 + w / 2, y0 + h / 2], occluded: !under };
@@ -161,10 +170,12 @@ Object.assign(collabui, (() => {
       o.bounds = round(box);
       if (at) { o.visible = true; o.tap = at.tap; }
       if (at && at.occluded) o.occluded = true;
-      for (const k of ['text', 'desc']) if (o[k]) o[k] = cut(o[k]); else delete o[k];
-      if (o.value) o.value = String(o.value).slice(0, TEXT).toWellFormed(); else delete o.value; // as it is: a copy must equal it
-      if (o.desc === o.text) delete o.desc;
-      if (o.state && !o.state.length) delete o.state;
+      // undefined is left out of JSON, and costs less than a delete
+      o.text = o.text ? cut(o.text) : undefined;
+      o.desc = o.desc ? cut(o.desc) : undefined;
+      if (o.desc === o.text) o.desc = undefined;
+      o.value = o.value ? String(o.value).slice(0, TEXT).toWellFormed() : undefined; // as it is: a copy must equal it
+      if (o.state && !o.state.length) o.state = undefined;
       nodes.push(e);
       out.push(o);
     }
