@@ -21,7 +21,7 @@ const mobileGoal = "Follow the instructions shown on the top of the screen: "
 // environment plays episodes in one tab, which it keeps between episodes.
 type environment struct {
 	suite   *Suite
-	place   *place
+	place   *browser.Place
 	closed  bool
 	spoiled bool // an error left the tab in an unknown state
 
@@ -83,14 +83,9 @@ const (
 )
 
 func (e *environment) begin(ctx context.Context) error {
-	if e.place.tab == nil {
-		tab, err := e.place.browser.Blank(ctx, e.suite.rules.view)
-		if err != nil {
-			return err
-		}
-		e.place.tab, e.place.played = tab, 0
+	if err := e.place.Prepare(func(b *browser.Browser) (*browser.Tab, error) { return b.Blank(ctx, e.suite.rules.view) }); err != nil {
+		return err
 	}
-	e.place.played++
 	if err := e.tab().Navigate(ctx, e.suite.url+e.task.Template+".html"); err != nil {
 		return err
 	}
@@ -120,7 +115,7 @@ func (e *environment) begin(ctx context.Context) error {
 	return e.observe(ctx)
 }
 
-func (e *environment) tab() *browser.Tab { return e.place.tab }
+func (e *environment) tab() *browser.Tab { return e.place.Tab }
 
 func (e *environment) mobile() bool { return e.suite.rules.name == Mobile }
 
@@ -199,11 +194,7 @@ func (e *environment) Close(context.Context) {
 		return
 	}
 	e.closed = true
-	if p := e.place; p.tab != nil && (e.spoiled || p.played >= recycleAfter) {
-		p.tab.Close()
-		p.tab = nil
-	}
-	e.suite.free <- e.place
+	e.suite.pool.Give(e.place, !e.spoiled)
 }
 
 func quote(s string) string {

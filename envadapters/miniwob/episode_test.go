@@ -12,6 +12,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/envadapters/browser"
 	"github.com/collabui/collabui/internal/fault"
 )
 
@@ -171,14 +172,16 @@ func TestABrowserThatDiesIsAVoidEpisodeAndTheNextOneBeginsAnother(t *testing.T) 
 		t.Fatal(err)
 	}
 	defer s.Close()
+	var b *browser.Browser
 	for range 2 {
 		e, err := s.Open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		reset(t, e.(*environment), "form", 1)
+		b = e.(*environment).place.Browser
 		// The whole group: the program that was started may be a wrapper.
-		if err := syscall.Kill(-s.browsers[0].Pid(), syscall.SIGKILL); err != nil {
+		if err := syscall.Kill(-b.Pid(), syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := e.Step(t.Context(), domain.Action{Type: domain.ActionWait}); fault.KindOf(err) != fault.Void || errors.Is(err, envadapters.ErrTask) {
@@ -186,7 +189,7 @@ func TestABrowserThatDiesIsAVoidEpisodeAndTheNextOneBeginsAnother(t *testing.T) 
 		}
 		e.Close(t.Context())
 	}
-	if n := s.browsers[0].Starts(); n != 2 {
+	if n := b.Starts(); n != 2 {
 		t.Errorf("%d starts", n)
 	}
 }

@@ -50,25 +50,14 @@ var (
 
 // Suite plays MiniWoB++ in some browsers with some tabs each.
 type Suite struct {
-	rules    rules
-	root     *os.Root
-	names    []string // of the playable tasks, sorted
-	version  func() (string, error)
-	url      string
-	server   *http.Server
-	browsers []*browser.Browser
-	free     chan *place
+	rules   rules
+	root    *os.Root
+	names   []string // of the playable tasks, sorted
+	version func() (string, error)
+	url     string
+	server  *http.Server
+	pool    *browser.Pool
 }
-
-// place is room for one episode: a tab of one browser, kept between episodes while it is sound.
-type place struct {
-	browser *browser.Browser
-	tab     *browser.Tab
-	played  int
-}
-
-// recycleAfter bounds what pages may leak, in episodes.
-const recycleAfter = 500
 
 // New finds the pages in o.Data and serves them on loopback. No browser is started before the first Reset. A folder without pages or unknown semantics are faults of
 // kind Invalid that say what to do.
@@ -91,18 +80,10 @@ func New(o envadapters.Options, browsers, tabs int) (*Suite, error) {
 		_ = root.Close()
 		return nil, fault.New(fault.Transient, "listen for the MiniWoB++ pages: %w", err)
 	}
-	s := &Suite{rules: r, root: root, names: names, url: "http://" + l.Addr().String() + "/miniwob/", free: make(chan *place, browsers*tabs),
+	s := &Suite{rules: r, root: root, names: names, url: "http://" + l.Addr().String() + "/miniwob/", pool: browser.NewPool(browsers, tabs),
 		version: sync.OnceValues(func() (string, error) { return digest(root.FS()) })}
 	s.server = &http.Server{Handler: serve(root.FS()), ReadHeaderTimeout: 5 * time.Second}
 	go func() { _ = s.server.Serve(l) }()
-	for range browsers {
-		s.browsers = append(s.browsers, &browser.Browser{})
-	}
-	for range tabs {
-		for _, b := range s.browsers {
-			s.free <- &place{browser: b}
-		}
-	}
 	return s, nil
 }
 
@@ -160,12 +141,11 @@ func (s *Suite) Missing() []string {
 
 // Open gives an environment with a tab of its own.
 func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
-	select {
-	case p := <-s.free:
-		return &environment{suite: s, place: p}, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	p, err := s.pool.Take(ctx)
+	if err != nil {
+		return nil, err
 	}
+	return &environment{suite: s, place: p}, nil
 }
 
 // Check opens a tab and resets one task.
@@ -190,9 +170,7 @@ func (s *Suite) Check(ctx context.Context) envadapters.Health {
 
 // Close ends browsers and page server.
 func (s *Suite) Close() error {
-	for _, b := range s.browsers {
-		b.Close()
-	}
+	s.pool.Close()
 	_ = s.root.Close()
 	return s.server.Close()
 }

@@ -26,7 +26,7 @@ const fontsReady = `document.fonts.load("15px webtasks").then(f => { if (!f.leng
 // environment plays episodes in one tab, which it keeps between episodes.
 type environment struct {
 	suite   *Suite
-	place   *place
+	place   *browser.Place
 	closed  bool
 	spoiled bool // an error left the tab in an unknown state
 
@@ -56,14 +56,9 @@ func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 	if err := known(t); err != nil {
 		return envadapters.Transition{}, err
 	}
-	if e.place.tab == nil {
-		tab, err := e.place.browser.Tab(ctx, e.suite.url, fontsReady)
-		if err != nil {
-			return envadapters.Transition{}, err
-		}
-		e.place.tab, e.place.played = tab, 0
+	if err := e.place.Prepare(func(b *browser.Browser) (*browser.Tab, error) { return b.Tab(ctx, e.suite.url, fontsReady) }); err != nil {
+		return envadapters.Transition{}, err
 	}
-	e.place.played++
 	e.task, e.steps, e.ended, e.said = t, 0, false, false
 	if err := e.eval(ctx, fmt.Sprintf("kit.reset(%s, %s, '%d')", quote(t.Template), quote(t.Split), t.Seed)); err != nil {
 		return envadapters.Transition{}, err
@@ -84,7 +79,7 @@ func known(t domain.Task) error {
 	return fault.New(fault.Invalid, "%w: webtasks has no template %q in split %q", envadapters.ErrTask, t.Template, t.Split)
 }
 
-func (e *environment) tab() *browser.Tab { return e.place.tab }
+func (e *environment) tab() *browser.Tab { return e.place.Tab }
 
 // eval evaluates an expression that gives a pageState and keeps it.
 func (e *environment) eval(ctx context.Context, expr string) error {
@@ -226,11 +221,7 @@ func (e *environment) Close(context.Context) {
 		return
 	}
 	e.closed = true
-	if p := e.place; p.tab != nil && (e.spoiled || p.played >= recycleAfter) {
-		p.tab.Close()
-		p.tab = nil
-	}
-	e.suite.free <- e.place
+	e.suite.pool.Give(e.place, !e.spoiled)
 }
 
 func quote(s string) string {

@@ -27,21 +27,10 @@ var pages embed.FS
 
 // Suite plays webtasks in Browsers browsers with Tabs episodes at once in each.
 type Suite struct {
-	url      string
-	server   *http.Server
-	browsers []*browser.Browser
-	free     chan *place
+	url    string
+	server *http.Server
+	pool   *browser.Pool
 }
-
-// place is room for one episode: a tab of one browser, kept between episodes while it is sound.
-type place struct {
-	browser *browser.Browser
-	tab     *browser.Tab
-	played  int
-}
-
-// recycleAfter bounds what a page may leak.
-const recycleAfter = 500
 
 var templates = sync.OnceValues(list)
 
@@ -57,20 +46,12 @@ func New(browsers, tabs int) (*Suite, error) {
 	if err != nil {
 		return nil, fault.New(fault.Transient, "listen for the webtasks pages: %w", err)
 	}
-	s := &Suite{url: "http://" + l.Addr().String() + "/pages/index.html", free: make(chan *place, browsers*tabs)}
+	s := &Suite{url: "http://" + l.Addr().String() + "/pages/index.html", pool: browser.NewPool(browsers, tabs)}
 	mux := http.NewServeMux()
 	mux.Handle("/pages/", http.FileServerFS(pages))
 	mux.HandleFunc("/pages/font.ttf", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(goregular.TTF) })
 	s.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	go func() { _ = s.server.Serve(l) }()
-	for range browsers {
-		s.browsers = append(s.browsers, &browser.Browser{})
-	}
-	for range tabs {
-		for _, b := range s.browsers {
-			s.free <- &place{browser: b}
-		}
-	}
 	return s, nil
 }
 
@@ -109,12 +90,11 @@ func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
 
 // Open gives an environment with a tab of its own.
 func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
-	select {
-	case p := <-s.free:
-		return &environment{suite: s, place: p}, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	p, err := s.pool.Take(ctx)
+	if err != nil {
+		return nil, err
 	}
+	return &environment{suite: s, place: p}, nil
 }
 
 // Check opens a tab and resets one task.
@@ -135,9 +115,7 @@ func (s *Suite) Check(ctx context.Context) envadapters.Health {
 
 // Close ends browsers and page server.
 func (s *Suite) Close() error {
-	for _, b := range s.browsers {
-		b.Close()
-	}
+	s.pool.Close()
 	return s.server.Close()
 }
 
