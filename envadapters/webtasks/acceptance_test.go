@@ -12,7 +12,7 @@ func TestAcceptance(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	for _, r := range acceptance.Test(t, s, 4) {
+	for _, r := range acceptance.Test(t, s, 2) {
 		if r.Expert != acceptance.Solves || r.Replay != acceptance.Identical || r.Screenshot == nil {
 			t.Errorf("%+v", r)
 		}
