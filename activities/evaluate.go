@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"go.temporal.io/sdk/activity"
@@ -181,7 +182,8 @@ func (r *Rollouts) evalEpisode(ctx context.Context, s spec.Spec, suite envadapte
 		})
 		return err
 	})
-	if err != nil && fault.KindOf(err) == fault.Void && ctx.Err() == nil && item.Split != domain.SplitVal && activity.GetInfo(ctx).Attempt >= MaxTries {
+	lost := errors.Is(err, envadapters.ErrTask) || fault.KindOf(err) == fault.Void && activity.GetInfo(ctx).Attempt >= MaxTries
+	if err != nil && lost && ctx.Err() == nil && item.Split != domain.SplitVal {
 		out.Outcome, err = domain.Outcome{Void: err.Error()}, nil // missing: reported, never scored; val decides things, so it is never incomplete
 	}
 	return out, err

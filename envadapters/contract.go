@@ -48,6 +48,7 @@ type Options struct {
 	Broken    string   `json:"broken,omitempty" yaml:"broken"`       // a record that cannot be read: skip | stop
 	Places    int      `json:"places,omitempty" yaml:"places"`       // episodes at once, of one worker
 	Spare     int      `json:"spare,omitempty" yaml:"spare"`         // servers that stand by
+	Without   []string `json:"without,omitempty" yaml:"without"`     // templates that are left out of all splits
 	MaxSteps  int      `json:"max_steps,omitempty" yaml:"max_steps"` // where the environment names none
 	Mapping   Mapping  `json:"mapping" yaml:"mapping"`               // of a foreign server's messages
 }

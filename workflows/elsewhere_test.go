@@ -8,8 +8,10 @@ import (
 
 	"go.temporal.io/sdk/testsuite"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/registry"
+	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/internal/spec"
 	"github.com/collabui/collabui/internal/testrun"
 	"github.com/collabui/collabui/workflows"
@@ -71,4 +73,29 @@ func TestARunThatCannotPlayItsEnvironmentsSaysSoBeforeItBegins(t *testing.T) {
 			t.Errorf("%s: %v behind %d episodes", name, err, r.Suite.Episodes)
 		}
 	}
+}
+
+// TestATaskAtFaultIsMissingInATestAndNoFailure: it is reported, and nobody's rate pays for it.
+func TestATaskAtFaultIsMissingInATestAndNoFailure(t *testing.T) {
+	s := testrun.Tiny()
+	s.Evaluation.TestTemplates = 7
+	r := testrun.New(t, s)
+	r.Suite.Break(scripted.Fault{Template: "held-c", Step: 0, Kind: "invalid", Times: 1 << 30})
+	end, err := r.Play(t, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, x := range end.Results {
+		if x.Split == domain.SplitTestTemplates {
+			seen++
+			if x.Missing != 1 || x.Episodes != 6 {
+				t.Errorf("%+v", x)
+			}
+		}
+	}
+	if seen != 3 {
+		t.Errorf("%+v", end.Results)
+	}
+	clean(t, r)
 }

@@ -333,7 +333,7 @@ func TestASlotThatNoRestartMendsIsQuarantinedAndTheOthersGoOn(t *testing.T) {
 }
 
 func TestOptionsAndSplits(t *testing.T) {
-	for _, o := range []envadapters.Options{{}, {Servers: []string{"http://x"}}, {Servers: []string{"ws://x/ws"}, Spare: 1}, {Servers: []string{"ws://x/ws", "ws://x/ws"}}} {
+	for _, o := range []envadapters.Options{{}, {Servers: []string{"http://x"}}, {Servers: []string{"ws://x/ws"}, Spare: 1}, {Servers: []string{"ws://x/ws", "ws://x/ws"}}, {Servers: []string{"ws://x/ws"}, Without: []string{"Nope"}}} {
 		if _, err := New(o); fault.KindOf(err) != fault.Invalid {
 			t.Errorf("%+v: %v", o, err)
 		}
@@ -367,6 +367,16 @@ func TestOptionsAndSplits(t *testing.T) {
 	}
 	if longest != 120 || sum/116 != 20 {
 		t.Errorf("budgets: mean %.1f, longest %d", float64(sum)/116, longest)
+	}
+	less, err := New(envadapters.Options{Servers: []string{"ws://127.0.0.1:1/ws"}, Without: []string{"RetroPlayingQueue", "click-test"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = less.Close() }()
+	for split, n := range map[string]int{SplitAll: 115, SplitMiniwob: 91} {
+		if ts, _ := less.Templates(split); len(ts) != n {
+			t.Errorf("%s without one: %d", split, len(ts))
+		}
 	}
 	if h := s.Check(t.Context()); h.Level != envadapters.Dead || h.Fix == "" {
 		t.Error(h)

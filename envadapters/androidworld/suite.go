@@ -54,13 +54,19 @@ type Suite struct {
 	servers []string
 }
 
-// New opens the pool: its slots are looked at in the background. Options: servers, the companions' ws:// addresses; spare, how many of them stand by (default 0).
+// New opens the pool: its slots are looked at in the background. Options: servers, the companions' ws:// addresses; spare, how many of them stand by (default 0); without, tasks to leave out, such as those that cannot be set up on these emulators.
 func New(o envadapters.Options) (*Suite, error) { return open(o, usual, Registry()) }
 
 func open(o envadapters.Options, p policy, tasks []Entry) (*Suite, error) {
 	if len(o.Servers) == 0 {
 		return nil, fault.New(fault.Invalid, "androidworld: servers: expected the address of at least one companion, such as ws://127.0.0.1:8001/ws")
 	}
+	for _, n := range o.Without {
+		if !slices.ContainsFunc(tasks, func(e Entry) bool { return e.Name == n }) {
+			return nil, fault.New(fault.Invalid, "androidworld: without: there is no task %q", n)
+		}
+	}
+	tasks = slices.DeleteFunc(slices.Clone(tasks), func(e Entry) bool { return slices.Contains(o.Without, e.Name) })
 	pool, err := newPool(o.Servers, o.Spare, p)
 	if err != nil {
 		return nil, err

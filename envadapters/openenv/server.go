@@ -53,49 +53,6 @@ func Handler(s envadapters.Suite) (http.Handler, error) {
 	return mux, nil
 }
 
-// Describe is what a server says of a suite.
-func Describe(s envadapters.Suite) (Description, error) {
-	d := Description{Profile: Profile, Suite: s.Name(), Title: s.Title(), Family: string(s.Family()), Recorded: envadapters.ProtocolOf(s), Splits: s.Splits(), Capabilities: []string{}}
-	for _, split := range d.Splits {
-		ts, err := s.Templates(split)
-		if err != nil {
-			return d, err
-		}
-		for _, t := range ts {
-			d.Tasks = append(d.Tasks, Task{Name: t.Name, Group: t.Group, Split: split, MaxSteps: t.MaxSteps})
-		}
-	}
-	if v, ok := s.(envadapters.Versioned); ok {
-		var err error
-		if d.Version, err = v.Version(context.Background()); err != nil {
-			return d, err
-		}
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	env, err := s.Open(ctx)
-	if err != nil {
-		return d, err
-	}
-	defer env.Close(ctx)
-	if len(d.Tasks) > 0 { // whether an episode can be replayed is known behind a reset
-		t := d.Tasks[0]
-		if _, err := env.Reset(ctx, domain.Task{Suite: d.Suite, Template: t.Name, Split: t.Split, Seed: 1, MaxSteps: t.MaxSteps}); err != nil {
-			return d, err
-		}
-	}
-	can := envadapters.Can(env)
-	for _, c := range []struct {
-		name string
-		has  bool
-	}{{CapReplayable, can.Replayable}, {CapExpert, can.Expert != nil}, {CapJudge, can.Judge != nil}, {CapScreenshot, can.Screenshotter != nil}} {
-		if c.has {
-			d.Capabilities = append(d.Capabilities, c.name)
-		}
-	}
-	return d, nil
-}
-
 // session is one connection.
 type session struct {
 	suite envadapters.Suite

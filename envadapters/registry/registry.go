@@ -44,7 +44,7 @@ func All() []Entry {
 			Open: func(_ envadapters.Options, p Places) (envadapters.Suite, error) {
 				return webtasks.New(p.Browsers, p.Tabs)
 			}},
-		{Name: "androidworld", About: "Android apps on emulators, each behind a companion (deploy/androidworld)", Takes: []string{"servers", "spare"}, Must: []string{"servers"},
+		{Name: "androidworld", About: "Android apps on emulators, each behind a companion (deploy/androidworld)", Takes: []string{"servers", "spare", "without"}, Must: []string{"servers"},
 			Get:  "build and start a companion per emulator (deploy/androidworld/README.md) and name their addresses, such as ws://127.0.0.1:8001/ws, under servers",
 			Open: func(o envadapters.Options, _ Places) (envadapters.Suite, error) { return androidworld.New(o) }},
 		{Name: "mind2web", About: "recorded tasks on websites, with candidates for every step", Takes: []string{"data", "protocol", "broken"}, Must: []string{"data"}, Recorded: true,
