@@ -8,11 +8,14 @@ import (
 
 	"go.temporal.io/sdk/testsuite"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/registry"
 	"github.com/collabui/collabui/envadapters/scripted"
+	"github.com/collabui/collabui/internal/record"
 	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/testrun"
 	"github.com/collabui/collabui/workflows"
 )
@@ -96,6 +99,36 @@ func TestATaskAtFaultIsMissingInATestAndNoFailure(t *testing.T) {
 	}
 	if seen != 3 {
 		t.Errorf("%+v", end.Results)
+	}
+	clean(t, r)
+}
+
+// TestTheLoopTrainsOnRecordedTasks: teacher-forced rollouts, the recorded action as critic and expert, agents of the other action family; the figures are step rates, and the
+// critic's name says that it is supervised learning.
+func TestTheLoopTrainsOnRecordedTasks(t *testing.T) {
+	s := testrun.Tiny()
+	s.Environment, s.Environments = "pages", map[string]envadapters.Options{"pages": {Suite: "mind2web", Data: "../envadapters/mind2web/testdata", Protocol: "list"}}
+	s.Evaluation.Val, s.Pairs.MinPairs, s.FineTune.Demonstrations, s.Slots = 3, 1, 64, 30 // every task once: the policy cannot say all that they ask
+	if err := s.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	r := testrun.New(t, s)
+	r.Deps.Open = func(o envadapters.Options) (envadapters.Suite, error) { return registry.Open(o, registry.Places{}) }
+	end, err := r.Play(t, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range end.Results {
+		if x.Protocol == "" || x.Metrics[envadapters.StepSR].Tasks != 3 || x.Rate != x.Metrics[envadapters.StepSR].Micro {
+			t.Errorf("%+v", x)
+		}
+	}
+	if len(end.Results) != 3 || !strings.Contains(activities.CriticName(s), "supervised learning") {
+		t.Errorf("%+v %s", end.Results, activities.CriticName(s))
+	}
+	epoch, _, err := store.Read[record.Epoch](t.Context(), r.Bucket, store.EpochKey(s.Name, 1))
+	if err != nil || epoch.Pairs == 0 {
+		t.Errorf("%d pairs, %v", epoch.Pairs, err)
 	}
 	clean(t, r)
 }
