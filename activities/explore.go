@@ -6,7 +6,6 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/internal/fault"
 	"github.com/collabui/collabui/internal/prompts"
 	"github.com/collabui/collabui/internal/record"
 	"github.com/collabui/collabui/internal/spec"
@@ -55,7 +54,7 @@ type uiAgent func(ctx context.Context, v system.View, png []byte, n int) (string
 func (r *Rollouts) agent(s spec.Spec, env envadapters.Environment, slot domain.Slot) (uiAgent, error) {
 	if s.Synthesis.Agent == spec.RoleExpert {
 		if !demonstrates(env) {
-			return nil, fault.New(fault.Invalid, "environment %q has neither an expert nor a judge: give synthesis.agent a model", s.Environment)
+			return nil, errNoExpert(s)
 		}
 		pol, err := r.policy(s)
 		if err != nil {

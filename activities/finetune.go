@@ -82,6 +82,9 @@ func (r *Rollouts) demonstrate(ctx context.Context, s spec.Spec, env envadapters
 	if err != nil {
 		return nil, err
 	}
+	if !demonstrates(env) {
+		return nil, errNoExpert(s)
+	}
 	var out []domain.Pair
 	_, err = r.play(ctx, s, env, slot, func(_ context.Context, v system.View, _ []byte, n int) (string, *domain.Action, error) {
 		right := helpful(env)
@@ -102,6 +105,11 @@ func (r *Rollouts) demonstrate(ctx context.Context, s spec.Spec, env envadapters
 		return text, &a, nil
 	})
 	return out, err
+}
+
+// errNoExpert says that nobody can demonstrate.
+func errNoExpert(s spec.Spec) error {
+	return fault.New(fault.Invalid, "environment %s has neither an expert nor a judge: give finetune.levels and a model as synthesis.agent, or a policy as finetune.base", s.Environment)
 }
 
 // errEnough ends an episode of stage 1: the expert knows no further.

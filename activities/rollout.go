@@ -193,7 +193,11 @@ func (a *attempt) once(ctx context.Context, env envadapters.Environment) (record
 	if err != nil {
 		return record.Episode{}, err
 	}
-	if !envadapters.Can(env).Replayable {
+	can := envadapters.Can(env)
+	if a.spec.Credit == "critic" && a.spec.Critic.Model == spec.RoleOracle && can.Judge == nil {
+		return record.Episode{}, fault.New(fault.Invalid, "environment %s has no judge, so nobody can be the critic %q: name a model as critic.model, or use credit: outcome", a.spec.Environment, spec.RoleOracle)
+	}
+	if !can.Replayable {
 		_, _, err := store.Read[record.Step](ctx, a.Bucket, store.StepKey(a.id.Run, a.id.Epoch, a.id.Slot, a.number, 1))
 		if err == nil {
 			return record.Episode{}, fault.New(fault.Fatal, "slot %d: %w", a.id.Slot, errNoReplays)

@@ -257,6 +257,21 @@ func done(t *testing.T) *testsuite.TestUpdateCallback {
 	return &testsuite.TestUpdateCallback{OnAccept: func() {}, OnReject: func(err error) { t.Error("update refused: ", err) }, OnComplete: func(any, error) {}}
 }
 
+func TestARunWhoseCriticCannotBeSaysSo(t *testing.T) {
+	r := testrun.New(t, testrun.Tiny())
+	r.Deps.Suites["webtasks"] = taught{r.Suite}
+	var last workflows.Status
+	_, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
+		env.RegisterDelayedCallback(func() {
+			last = status(t, env)
+			env.UpdateWorkflow(workflows.UpdateStop, "", done(t), workflows.Command{Who: "test", Why: "seen"})
+		}, time.Hour)
+	})
+	if err == nil || !last.Held || !strings.Contains(last.Reason, "has no judge") {
+		t.Errorf("%v %+v", err, last)
+	}
+}
+
 func TestVoidAttemptsAreKeptAndReplacementsCount(t *testing.T) {
 	s := testrun.Small()
 	s.Epochs = 1

@@ -1,4 +1,4 @@
-// Package spec is the run specification: one YAML file, decoded strictly, with documented defaults. It knows the method's terms only.
+// Package spec is the run specification: one YAML file, decoded strictly, with documented defaults. It knows the method's terms and the names of environments.
 package spec
 
 import (
@@ -18,7 +18,7 @@ type Spec struct {
 	Name        string        `json:"name" yaml:"name"`               // letters, digits and dashes; names the workflow and the folder in the store
 	Seed        uint64        `json:"seed" yaml:"seed"`               // of everything but evaluation
 	Environment string        `json:"environment" yaml:"environment"` // that is trained on: a suite, or a name under environments
-	Actions     domain.Family `json:"actions" yaml:"actions"`         // mobile | web: what the agents speak; where an environment takes the other family, actions are translated
+	Actions     domain.Family `json:"actions" yaml:"actions"`         // what the agents speak: mobile, as the embedded policy does; where an environment takes the web family, actions are translated
 
 	Environments map[string]envadapters.Options `json:"environments,omitempty" yaml:"environments"` // suites with options, by a name of one's own
 	Agents       int                            `json:"agents" yaml:"agents"`                       // n
