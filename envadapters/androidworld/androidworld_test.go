@@ -20,8 +20,8 @@ import (
 )
 
 // quick are the pool's times for a fake whose faults last milliseconds.
-var quick = policy{call: 60 * time.Millisecond, poll: 3 * time.Millisecond, backoff: 5 * time.Millisecond, maxBackoff: 40 * time.Millisecond, restarts: 6, quarantine: 50 * time.Millisecond, patience: time.Minute, hang: time.Second,
-	recycle: 40, maxMemory: 12000, templateMax: 3, voidRow: 2}
+var quick = policy{call: 60 * time.Millisecond, poll: 3 * time.Millisecond, backoff: 5 * time.Millisecond, maxBackoff: 40 * time.Millisecond, restarts: 6, quarantine: 50 * time.Millisecond, patience: time.Minute, hang: 5 * time.Second,
+	recycle: 25, maxMemory: 12000, templateMax: 3, voidRow: 2}
 
 var tasks = []fakephone.Task{{Name: "OneTap", Group: "android_world", Steps: 10, Taps: 1}, {Name: "TwoTaps", Group: "android_world", Steps: 10, Taps: 2}, {Name: "ThreeTaps", Group: "android_world", Steps: 12, Taps: 3},
 	{Name: "FourTapsOfThem", Group: "information_retrieval", Steps: 14, Taps: 4}, {Name: "click-test", Group: "miniwob", Steps: 30, Taps: 1}}
@@ -224,8 +224,8 @@ func TestAPoolThatNobodyPlaysOnLeavesTheEmulatorsAlone(t *testing.T) {
 
 func TestBusyIsNotDead(t *testing.T) {
 	p := quick
-	p.call = 20 * time.Millisecond
-	s, ph := phones(t, 1, 0, p, fakephone.Faults{Hang: 1, Hung: 150 * time.Millisecond, Boot: time.Millisecond})
+	p.call = 200 * time.Millisecond
+	s, ph := phones(t, 1, 0, p, fakephone.Faults{Hang: 1, Hung: time.Second, Boot: time.Millisecond})
 	task := domain.Task{Template: "OneTap", Split: SplitAll, Seed: 1, MaxSteps: 5}
 	if _, _, err := play(t.Context(), s, task, true); fault.KindOf(err) != fault.Void {
 		t.Fatal(err)
@@ -239,7 +239,7 @@ func TestBusyIsNotDead(t *testing.T) {
 	if tr, err := env.Reset(t.Context(), task); err != nil || len(tr.Observation.Elements) != 6 {
 		t.Fatal(err)
 	}
-	if d := time.Since(began); d < 80*time.Millisecond || ph[0].Restarts != 0 {
+	if d := time.Since(began); d < 500*time.Millisecond || ph[0].Restarts != 0 {
 		t.Errorf("the slot was used after %v, %d restarts: its call still ran", d, ph[0].Restarts)
 	}
 	if tr := ph[0].Truths(); len(tr) != 2 || tr[0].Foreign+tr[1].Foreign != 0 || ph[0].Stale != 1 {
@@ -249,7 +249,7 @@ func TestBusyIsNotDead(t *testing.T) {
 
 func TestACallThatHangsForTooLongIsEndedByARestart(t *testing.T) {
 	p := quick
-	p.call, p.hang = 20*time.Millisecond, 60*time.Millisecond
+	p.call, p.hang = 200*time.Millisecond, 500*time.Millisecond
 	s, ph := phones(t, 1, 0, p, fakephone.Faults{Hang: 1, Hung: time.Hour, Boot: time.Millisecond})
 	task := domain.Task{Template: "OneTap", Split: SplitAll, Seed: 1, MaxSteps: 5}
 	if _, _, err := play(t.Context(), s, task, true); fault.KindOf(err) != fault.Void {
