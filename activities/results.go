@@ -122,9 +122,19 @@ func (c *Control) PlanFinal(ctx context.Context, run string) (Final, error) {
 	return f, nil
 }
 
-// elsewhere adds the splits out of distribution, and the references for those of recorded tasks.
+// elsewhere adds the splits out of distribution, and gives the references for all splits of recorded tasks.
 func (c *Control) elsewhere(s spec.Spec, splits []Split) ([]Split, []EvalItem, error) {
 	var refs []EvalItem
+	refer := func(p Split) {
+		if p.Episodes > 0 {
+			refs = append(refs, p.Item(s.Name, ReferenceFolder, References()[0]))
+		}
+	}
+	if s.Recorded(s.Environment) {
+		for _, p := range append([]Split{{Name: domain.SplitVal, Episodes: s.Evaluation.Val}}, splits...) {
+			refer(p)
+		}
+	}
 	for _, x := range s.Evaluation.OutOfDistribution {
 		p := Split{Name: x.Split, Episodes: x.Episodes, Environment: x.Environment, Options: s.Where(x.Environment)}
 		suite, err := c.suite(p.Options)
@@ -140,9 +150,7 @@ func (c *Control) elsewhere(s spec.Spec, splits []Split) ([]Split, []EvalItem, e
 		}
 		splits = append(splits, p)
 		if envadapters.ProtocolOf(suite) != "" {
-			for _, e := range References()[:1] {
-				refs = append(refs, p.Item(s.Name, ReferenceFolder, e))
-			}
+			refer(p)
 		}
 	}
 	return splits, refs, nil
@@ -210,7 +218,7 @@ func (c *Control) end(ctx context.Context, run string) (record.End, error) {
 			items, names = append(items, p.Item(run, EpochFolder(r.epoch), EvalSystem{Name: r.stored})), append(names, r.name)
 		}
 		for _, r := range f.References {
-			if p.Environment != "" && r.Environment == p.Environment && r.Split == p.Name {
+			if r.Environment == p.Environment && r.Split == p.Name {
 				items, names = append(items, r), append(names, r.System.Name)
 			}
 		}

@@ -66,10 +66,14 @@ func evalCmd(a *app) *cobra.Command {
 				return err
 			}
 			for _, r := range refs {
-				items = append(items, on.Item(args[0], activities.ReferenceFolder, r))
+				items = append(items, on.Item(args[0], activities.ReferenceFolder+"-"+fmt.Sprint(on.Episodes), r))
 			}
 			folder = fmt.Sprintf("eval-%04d-%04d", *epoch, on.Episodes)
-		} else if !slices.Contains(domain.Splits, *split) && !s.Recorded(s.Environment) {
+		} else if s.Recorded(s.Environment) {
+			for _, r := range activities.References() {
+				items = append(items, on.Item(args[0], activities.ReferenceFolder+"-"+fmt.Sprint(on.Episodes), r))
+			}
+		} else if !slices.Contains(domain.Splits, *split) {
 			return fault.New(fault.Invalid, "--split must be one of %s, not %q", strings.Join(domain.Splits[1:], ", "), *split)
 		}
 		for _, s := range systems {
