@@ -50,7 +50,7 @@ type Options struct {
 	Spare     int      `json:"spare,omitempty" yaml:"spare"`         // servers that stand by
 	Without   []string `json:"without,omitempty" yaml:"without"`     // templates that are left out of all splits
 	MaxSteps  int      `json:"max_steps,omitempty" yaml:"max_steps"` // where the environment names none
-	Mapping   Mapping  `json:"mapping" yaml:"mapping"`               // of a foreign server's messages
+	Mapping   Mapping  `json:"mapping,omitzero" yaml:"mapping"`      // of a foreign server's messages
 }
 
 // Mapping says where a foreign server's messages hold what an observation needs, and what an action looks like there. Paths are dotted, from the observation: "obs.goal",

@@ -164,7 +164,10 @@ func (e *environment) call(ctx context.Context, kind string, data any) (envadapt
 	tr.Terminated = got.Done && !tr.Truncated
 	e.ended = tr.Terminated || tr.Truncated
 	if e.ended {
-		e.score = envadapters.Score{Raw: o.Info.Raw, Success: tr.Terminated && o.Success != nil && *o.Success}
+		e.score = envadapters.Score{Success: tr.Terminated && o.Success != nil && *o.Success}
+		if o.Info.Raw != nil {
+			e.score.Raw = *o.Info.Raw
+		}
 		if e.score.Success {
 			tr.Reward = 1
 		}

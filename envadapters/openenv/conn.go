@@ -196,13 +196,3 @@ func (c *Conn) end(sound bool) {
 		_ = c.ws.CloseNow()
 	})
 }
-
-// Dead tells whether the session has ended.
-func (c *Conn) Dead() bool {
-	select {
-	case <-c.done:
-		return true
-	default:
-		return false
-	}
-}

@@ -154,8 +154,11 @@ func (e *environment) finished(o Observation) envadapters.Score {
 		least = 1
 	}
 	s.Success = s.Raw >= least
-	if o.Success != nil { // our profile: the score is what was reached, raw is the environment's own figure
-		s.Success, s.Raw = *o.Success, o.Info.Raw
+	if o.Success != nil {
+		s.Success = *o.Success
+	}
+	if o.Info.Raw != nil {
+		s.Raw = *o.Info.Raw
 	}
 	return s
 }

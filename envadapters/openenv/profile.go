@@ -37,8 +37,8 @@ type Screen struct {
 
 // Info is kept as information. Generation is the lease's, of the AndroidWorld companion.
 type Info struct {
-	Generation int     `json:"generation,omitempty"`
-	Raw        float64 `json:"raw,omitempty"`
+	Generation int      `json:"generation,omitempty"`
+	Raw        *float64 `json:"raw,omitempty"`
 }
 
 // answer is the data of an observation frame.

@@ -226,22 +226,19 @@ func (x *session) step(ctx context.Context, raw json.RawMessage) (any, error) {
 	if x.env == nil || x.over {
 		return nil, refuse(CodeSession, "no episode is under way: send a reset first")
 	}
-	a, err := domain.ParseAction(raw)
-	if err == nil && !a.InFamily(x.suite.Family()) && a.Type != domain.ActionNone {
-		err = fmt.Errorf("this environment takes %s actions", x.suite.Family())
+	var a domain.Action
+	err := json.Unmarshal(raw, &a)
+	if err == nil && a.Type != domain.ActionNone { // which agents of both families can be left with, where nothing parses
+		if err = a.Validate(); err == nil && !a.InFamily(x.suite.Family()) {
+			err = fmt.Errorf("this environment takes %s actions", x.suite.Family())
+		}
 	}
-	if err != nil && !isNone(raw) {
+	if err != nil {
 		return nil, refuse(CodeValidation, "%v", err)
 	}
 	tr, err := x.env.Step(ctx, a)
 	x.steps++
 	return x.observe(ctx, tr, err)
-}
-
-// isNone: the no-op of both families, which agents cannot say but the system does where nothing parses.
-func isNone(raw json.RawMessage) bool {
-	var a domain.Action
-	return json.Unmarshal(raw, &a) == nil && a.Type == domain.ActionNone
 }
 
 func (x *session) observe(ctx context.Context, tr envadapters.Transition, err error) (any, error) {
@@ -265,7 +262,7 @@ func (x *session) observe(ctx context.Context, tr envadapters.Transition, err er
 		if s.Success {
 			score = 1
 		}
-		o.Score, o.Success, o.Info.Raw, o.Metrics = &score, &s.Success, s.Raw, s.Metrics
+		o.Score, o.Success, o.Info.Raw, o.Metrics = &score, &s.Success, &s.Raw, s.Metrics
 	}
 	return map[string]any{"observation": o, "reward": tr.Reward, "done": x.over}, nil
 }
