@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -38,10 +37,11 @@ func New(o envadapters.Options) (*Suite, error) {
 	if o.Data == "" {
 		return nil, fault.New(fault.Invalid, "autowebbench: data: expected a test.json of AutoWebBench, or a folder with en/ind/test.json and the like")
 	}
-	if !slices.Contains([]string{"", "stop", "skip"}, o.Broken) {
-		return nil, fault.New(fault.Invalid, "autowebbench: broken: expected stop or skip, not %q", o.Broken)
+	skip, err := recorded.Skips("autowebbench", o.Broken)
+	if err != nil {
+		return nil, err
 	}
-	s := &Suite{data: o.Data, skip: o.Broken == "skip"}
+	s := &Suite{data: o.Data, skip: skip}
 	s.read = sync.OnceValues(s.load)
 	return s, nil
 }

@@ -57,10 +57,11 @@ func New(o envadapters.Options) (*Suite, error) {
 	if !slices.Contains([]string{"", "official", "list"}, o.Protocol) {
 		return nil, fault.New(fault.Invalid, "mind2web: protocol: expected official or list, not %q", o.Protocol)
 	}
-	if !slices.Contains([]string{"", "stop", "skip"}, o.Broken) {
-		return nil, fault.New(fault.Invalid, "mind2web: broken: expected stop or skip, not %q", o.Broken)
+	skip, err := recorded.Skips("mind2web", o.Broken)
+	if err != nil {
+		return nil, err
 	}
-	s := &Suite{data: o.Data, skip: o.Broken == "skip", official: o.Protocol != "list"}
+	s := &Suite{data: o.Data, skip: skip, official: o.Protocol != "list"}
 	s.read = sync.OnceValues(s.load)
 	return s, nil
 }

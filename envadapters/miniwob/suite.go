@@ -153,19 +153,12 @@ func (s *Suite) Check(ctx context.Context) envadapters.Health {
 	if _, err := browser.Find(); err != nil {
 		return envadapters.Health{Level: envadapters.Dead, Detail: err.Error(), Fix: "apt-get install chromium-headless-shell"}
 	}
-	env, err := s.Open(ctx)
-	if err != nil {
-		return envadapters.Health{Level: envadapters.Busy, Detail: err.Error(), Fix: "wait, or give the worker more tabs"}
-	}
-	defer env.Close(ctx)
-	if _, err := env.Reset(ctx, domain.Task{Suite: s.Name(), Template: s.names[0], Split: SplitAll, Seed: 1, MaxSteps: s.rules.maxSteps}); err != nil {
-		return envadapters.Health{Level: envadapters.Dead, Detail: err.Error(), Fix: "check the folder of the pages; to get it anew: " + fix}
-	}
-	detail := fmt.Sprintf("a page opens, resets and observes; %d tasks", len(s.names))
+	h := envadapters.Probe(ctx, s, domain.Task{Template: s.names[0], Split: SplitAll, Seed: 1, MaxSteps: s.rules.maxSteps}, "check the folder of the pages; to get it anew: "+fix)
+	h.Detail += fmt.Sprintf("; %d tasks", len(s.names))
 	if m := s.Missing(); len(m) > 0 {
-		detail += fmt.Sprintf("; of AndroidWorld's %d the folder lacks %s", len(mobile92), strings.Join(m, ", "))
+		h.Detail += fmt.Sprintf("; of AndroidWorld's %d the folder lacks %s", len(mobile92), strings.Join(m, ", "))
 	}
-	return envadapters.Health{Level: envadapters.Ready, Detail: detail}
+	return h
 }
 
 // Close ends browsers and page server.

@@ -34,6 +34,17 @@ type Problem struct {
 	Err   error
 }
 
+// Skips reads the option broken: whether records that cannot be read are skipped.
+func Skips(suite, broken string) (bool, error) {
+	switch broken {
+	case "skip":
+		return true, nil
+	case "", "stop":
+		return false, nil
+	}
+	return false, fault.New(fault.Invalid, "%s: broken: expected stop or skip, not %q", suite, broken)
+}
+
 // Read streams the JSON objects of a file, an array of them or one behind the other, and gives the file's SHA-256. One record is in memory at a time. A record that is no JSON,
 // or for which f fails, is a problem: given back where skip is set, else the error, which names file and line. What stands between the objects is not looked at.
 func Read(file string, skip bool, f func(raw []byte, at Where) error) (digest string, problems []Problem, err error) {

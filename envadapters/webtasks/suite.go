@@ -102,15 +102,7 @@ func (s *Suite) Check(ctx context.Context) envadapters.Health {
 	if _, err := browser.Find(); err != nil {
 		return envadapters.Health{Level: envadapters.Dead, Detail: err.Error(), Fix: "apt-get install chromium-headless-shell"}
 	}
-	env, err := s.Open(ctx)
-	if err != nil {
-		return envadapters.Health{Level: envadapters.Busy, Detail: err.Error(), Fix: "wait, or give the worker more tabs"}
-	}
-	defer env.Close(ctx)
-	if _, err := env.Reset(ctx, domain.Task{Suite: s.Name(), Template: "tap-button", Split: domain.SplitTrain, Seed: 1, MaxSteps: 3}); err != nil {
-		return envadapters.Health{Level: envadapters.Dead, Detail: err.Error(), Fix: "run the browser by hand with --headless to see why it fails"}
-	}
-	return envadapters.Health{Level: envadapters.Ready, Detail: "a page opens, resets and observes"}
+	return envadapters.Probe(ctx, s, domain.Task{Template: "tap-button", Split: domain.SplitTrain, Seed: 1, MaxSteps: 3}, "run the browser by hand with --headless to see why it fails")
 }
 
 // Close ends browsers and page server.

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	enums "go.temporal.io/api/enums/v1"
@@ -57,25 +55,15 @@ func evalCmd(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		folder := fmt.Sprintf("eval-%04d-%04d", *epoch, *episodes)
-		var items []activities.EvalItem
-		on := activities.Split{Name: *split, Episodes: *episodes}
-		if *name != "" {
-			refs, err := a.elsewhere(s, f, *name, &on, c.Flags().Changed("episodes"))
-			if err != nil {
-				return err
-			}
-			for _, r := range refs {
-				items = append(items, on.Item(args[0], activities.ReferenceFolder+"-"+fmt.Sprint(on.Episodes), r))
-			}
-			folder = fmt.Sprintf("eval-%04d-%04d", *epoch, on.Episodes)
-		} else if s.Recorded(s.Environment) {
-			for _, r := range activities.References() {
-				items = append(items, on.Item(args[0], activities.ReferenceFolder+"-"+fmt.Sprint(on.Episodes), r))
-			}
-		} else if !slices.Contains(domain.Splits, *split) {
-			return fault.New(fault.Invalid, "--split must be one of %s, not %q", strings.Join(domain.Splits[1:], ", "), *split)
+		on, refs, err := f.place(s, *name, *split, *episodes, c.Flags().Changed("episodes"))
+		if err != nil {
+			return err
 		}
+		var items []activities.EvalItem
+		for _, r := range refs {
+			items = append(items, on.Item(args[0], fmt.Sprintf("%s-%04d", activities.ReferenceFolder, on.Episodes), r))
+		}
+		folder := fmt.Sprintf("eval-%04d-%04d", *epoch, on.Episodes)
 		for _, s := range systems {
 			items = append(items, on.Item(args[0], folder, s))
 		}

@@ -126,35 +126,33 @@ func (a *app) refer(c *cobra.Command, f *envFlags, name, split string) error {
 	return nil
 }
 
-// elsewhere points an evaluation to another environment than the run's and gives the references that stand in its table. Options that the run's specification does not name
-// are part of the name, so that results over other data are never adopted.
-func (a *app) elsewhere(s spec.Spec, f *envFlags, name string, on *activities.Split, counted bool) ([]activities.EvalSystem, error) {
+// place is where an evaluation plays: the run's environment, or the one that name gives, and what stands in its table beside the run's systems. Options that the run's
+// specification does not name are part of the environment's label, so that results over other data are never adopted. Recorded tasks are played once each unless counted says
+// that their number was given.
+func (f *envFlags) place(s spec.Spec, name, split string, episodes int, counted bool) (activities.Split, []activities.EvalSystem, error) {
+	on, o := activities.Split{Name: split, Episodes: episodes}, s.Where(s.Environment)
 	if _, ok := s.Environments[name]; ok {
-		on.Environment, on.Options = name, s.Where(name)
-	} else {
-		o, err := f.options(name)
+		o, on.Environment, on.Options = s.Where(name), name, s.Where(name)
+	} else if name != "" {
+		given, err := f.options(name)
 		if err != nil {
-			return nil, err
+			return on, nil, err
 		}
-		if o.Suite == s.Environment && record.Digest(o) == record.Digest(s.Where(s.Environment)) {
-			return nil, nil
+		if record.Digest(given) != record.Digest(o) {
+			o, on.Environment, on.Options = given, fmt.Sprintf("%s-%.8s", given.Suite, record.Digest(given)), given
 		}
-		on.Options, on.Environment = o, fmt.Sprintf("%s-%.8s", o.Suite, record.Digest(o))
 	}
-	suite, err := registry.Open(on.Options, registry.Places{Browsers: 1, Tabs: 1})
+	suite, err := registry.Open(o, registry.Places{Browsers: 1, Tabs: 1})
 	if err != nil {
-		return nil, err
+		return on, nil, err
 	}
 	defer func() { _ = suite.Close() }()
-	ts, err := suite.Templates(on.Name)
-	if err != nil {
-		return nil, err
-	}
-	if envadapters.ProtocolOf(suite) == "" {
-		return nil, nil
+	ts, err := suite.Templates(split)
+	if err != nil || envadapters.ProtocolOf(suite) == "" {
+		return on, nil, err
 	}
 	if !counted {
 		on.Episodes = len(ts)
 	}
-	return activities.References(), nil
+	return on, activities.References(), nil
 }
