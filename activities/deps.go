@@ -27,15 +27,15 @@ import (
 type Deps struct {
 	Bucket   store.Bucket
 	Chat     system.Chat
-	Endpoint func(spec.Model) (system.Chat, error)                // a chat endpoint of a specification; its key is this process's
-	Load     func(ctx context.Context, policy string) error       // publishes a policy to the server
-	Suites   map[string]envadapters.Suite                         // that are open, by name
-	Open     func(envadapters.Options) (envadapters.Suite, error) // opens others; nil: none
-	Trainer  trainer.Trainer
-	Render   func(domain.Action) (string, error)    // the policy's own wording of an action; nil: it has none
-	Fits     func(prompt, answer string) bool       // whether the policy can say the answer; nil: anything
-	Emit     func(run string, event map[string]any) // live progress; may lose events
-	Threads  int                                    // of one update
+	Endpoint func(spec.Model) (system.Chat, error)                      // a chat endpoint of a specification; its key is this process's
+	Load     func(ctx context.Context, policy string, quorum int) error // publishes a policy to so many servers, 0: to all
+	Suites   map[string]envadapters.Suite                               // that are open, by name
+	Open     func(envadapters.Options) (envadapters.Suite, error)       // opens others; nil: none
+	Trainers map[string]trainer.Trainer                                 // by the names of specifications
+	Render   func(domain.Action) (string, error)                        // the embedded policy's wording of an action
+	Fits     func(prompt, answer string) bool                           // whether the embedded policy can say the answer
+	Emit     func(run string, event map[string]any)                     // live progress; may lose events
+	Threads  int                                                        // of one update
 
 	Limits *limits.Limiter // of chat endpoints; nil: none
 

@@ -73,7 +73,11 @@ func (r *Rollouts) where(ctx context.Context, run string) (spec.Spec, envadapter
 // policy is what stage 1's data are made for.
 func (d *Deps) policy(s spec.Spec) (synth.Policy, error) {
 	t, err := Template(s)
-	return synth.Policy{Template: t, Render: d.Render, Fits: d.Fits, Share: s.FineTune.MessageShare, Agents: s.Agents}, err
+	p := synth.Policy{Template: t, Share: s.FineTune.MessageShare, Agents: s.Agents}
+	if s.Embedded() {
+		p.Render, p.Fits = d.Render, d.Fits
+	}
+	return p, err
 }
 
 func (r *Rollouts) demonstrate(ctx context.Context, s spec.Spec, env envadapters.Environment, slot domain.Slot) ([]domain.Pair, error) {
@@ -92,9 +96,11 @@ func (r *Rollouts) demonstrate(ctx context.Context, s spec.Spec, env envadapters
 			return "", nil, errEnough
 		}
 		a := right[rng.IntN(len(right))]
-		text, err := r.Render(a)
-		if err != nil {
-			return "", nil, fault.As(fault.Invalid, err)
+		text := pol.Word(a)
+		if pol.Render != nil {
+			if _, err := pol.Render(a); err != nil {
+				return "", nil, fault.As(fault.Invalid, err)
+			}
 		}
 		own, peers := pol.Messages(rng, text, v.Observation)
 		prompt, err := pol.Template.User(v, own, peers)
@@ -208,7 +214,7 @@ func (g *GPU) TrainChunk(ctx context.Context, id ChunkID) (record.Chunk, error) 
 			return out, err
 		}
 		job.Workers = g.Threads
-		got, err := g.Trainer.Train(ctx, job, func(p trainer.Point) { say(fmt.Sprintf("step %d, loss %.3f", p.Step, p.Loss)) })
+		got, err := g.train(ctx, s, job, say)
 		if err != nil {
 			return out, err
 		}
@@ -216,11 +222,14 @@ func (g *GPU) TrainChunk(ctx context.Context, id ChunkID) (record.Chunk, error) 
 			return out, fault.New(fault.Fatal, "stage 1 diverged: %s", got.Diverged)
 		}
 		out.Steps, out.Skipped = out.Steps+got.Steps, got.Skipped
-		out.Policy, out.Loss = record.Policy{Digest: got.Digest, Tensor: got.TensorDigest}, got.Curve[len(got.Curve)-1].Loss
+		out.Policy, out.Report = record.Policy{Digest: got.Digest, Tensor: got.TensorDigest}, got.Report
+		if n := len(got.Curve); n > 0 {
+			out.Loss = got.Curve[n-1].Loss
+		}
 		return out, nil
 	})
 	if err == nil {
-		err = g.Load(ctx, c.Policy.Digest)
+		err = g.publish(ctx, id.Run, c.Policy.Digest)
 	}
 	return done(c, err)
 }
@@ -267,7 +276,11 @@ func (g *GPU) stage(ctx context.Context, s spec.Spec, id ChunkID, st spec.Stage,
 	if len(pairs) == 0 {
 		return job, fault.New(fault.Invalid, "stage 1, %s: the data set of level %d holds nothing to train on; its card says why: `collabui data %s`", st.Name(), st.Level, id.Run)
 	}
-	job.Pairs = pairs
+	tmpl, err := Template(s)
+	if err != nil {
+		return job, err
+	}
+	job.Pairs, job.System = pairs, synth.SystemOf(pairs, tmpl.System())
 	return job, nil
 }
 
@@ -299,11 +312,15 @@ func (g *GPU) Adopt(ctx context.Context, run string) (record.Chunk, error) {
 		if err != nil {
 			return record.Chunk{}, err
 		}
-		p, err := g.Trainer.Adopt(ctx, s.FineTune.Base)
-		return record.Chunk{Stage: "given", Policy: record.Policy{Digest: p.Digest, Tensor: p.TensorDigest}}, err
+		t, err := g.trainer(s)
+		if err != nil {
+			return record.Chunk{}, err
+		}
+		p, err := t.Adopt(ctx, s.FineTune.Base, s.Trainer.Options)
+		return record.Chunk{Stage: "given", Policy: record.Policy{Digest: p.Digest, Tensor: p.TensorDigest}, Report: p.Report}, err
 	})
 	if err == nil {
-		err = g.Load(ctx, c.Policy.Digest)
+		err = g.publish(ctx, run, c.Policy.Digest)
 	}
 	return done(c, err)
 }

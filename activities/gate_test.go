@@ -39,7 +39,7 @@ func TestABreachOfAnyGateKeepsTheParentAndSaysWhy(t *testing.T) {
 	} {
 		p := good
 		change(&p)
-		u, err := (&GPU{&Deps{Trainer: prober{says: p}}}).gate(t.Context(), s, record.Update{Parent: record.Policy{Digest: "old"}, Policy: record.Policy{Digest: "new"}}, pairs, "base")
+		u, err := (&GPU{&Deps{Trainers: map[string]trainer.Trainer{spec.Embedded: prober{says: p}}}}).gate(t.Context(), s, record.Update{Parent: record.Policy{Digest: "old"}, Policy: record.Policy{Digest: "new"}}, pairs, "base")
 		if err != nil || !strings.Contains(u.Kept, want) || (u.Policy.Digest == "old") != (want != "") || (want == "") != (u.Kept == "") {
 			t.Errorf("%q: %+v %v", want, u, err)
 		}

@@ -8,14 +8,18 @@ import (
 	"math"
 	"slices"
 
+	"go.temporal.io/sdk/activity"
+
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/credit"
 	"github.com/collabui/collabui/internal/failpoint"
+	"github.com/collabui/collabui/internal/fault"
 	"github.com/collabui/collabui/internal/record"
 	"github.com/collabui/collabui/internal/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/system"
 	"github.com/collabui/collabui/trainer"
+	"github.com/collabui/collabui/trainer/registry"
 )
 
 // GPU updates policies. With the embedded trainer it needs no GPU.
@@ -89,14 +93,14 @@ func (g *GPU) update(ctx context.Context, id AgentID, say func(string)) (record.
 	if s.Preference == "rft" {
 		job.Objective = trainer.SFT
 	}
-	got, err := g.Trainer.Train(ctx, job, func(p trainer.Point) {
+	got, err := g.train(ctx, s, job, func(line string) {
 		failpoint.Hit("update")
-		say(fmt.Sprintf("step %d of %d, loss %.3f", p.Step, p.Steps, p.Loss))
+		say(line)
 	})
 	if err != nil {
 		return u, err
 	}
-	u.Steps, u.Skipped, u.Curve = got.Steps, got.Skipped, got.Curve
+	u.Steps, u.Skipped, u.Curve, u.Report = got.Steps, got.Skipped, got.Curve, got.Report
 	if got.Diverged != "" {
 		u.Kept = got.Diverged
 		return u, nil
@@ -142,7 +146,11 @@ func (g *GPU) dataset(ctx context.Context, s spec.Spec, id AgentID) (store.Ref, 
 
 // gate compares the new policy with its parent on a probe set; a breach keeps the parent and says why.
 func (g *GPU) gate(ctx context.Context, s spec.Spec, u record.Update, pairs []domain.Pair, base string) (record.Update, error) {
-	prober, ok := g.Trainer.(trainer.Prober)
+	t, err := g.trainer(s)
+	if err != nil {
+		return u, err
+	}
+	prober, ok := t.(trainer.Prober)
 	if !ok {
 		return u, nil
 	}
@@ -199,7 +207,66 @@ func chosen(pairs []domain.Pair) (length float64, types map[string]int) {
 // parseLoss is the share of unparseable answers that an update may have.
 const parseLoss = 0.05
 
-// Publish loads the policies of an epoch's updates into the policy server; loaded already is success.
+// trainer is what updates a run's policies on this worker.
+func (g *GPU) trainer(s spec.Spec) (trainer.Trainer, error) {
+	t, ok := g.Trainers[s.Trainer.Name]
+	if !ok {
+		return nil, registry.Missing(s.Trainer.Name)
+	}
+	return t, nil
+}
+
+// train runs a job of a run and says how it goes. When this worker drains, the job ends and goes on elsewhere.
+func (g *GPU) train(ctx context.Context, s spec.Spec, j trainer.Job, say func(string)) (trainer.Policy, error) {
+	t, err := g.trainer(s)
+	if err != nil {
+		return trainer.Policy{}, err
+	}
+	tmpl, err := Template(s)
+	if err != nil {
+		return trainer.Policy{}, err
+	}
+	if j.System == "" {
+		j.System = tmpl.System()
+	}
+	j.Workers, j.Options = g.Threads, s.Trainer.Options
+	ctx, stop := untilDrained(ctx)
+	defer stop()
+	return t.Train(ctx, j, func(p trainer.Point) {
+		line := fmt.Sprintf("step %d of %d, loss %.3f", p.Step, p.Steps, p.Loss)
+		if p.Margin != 0 {
+			line += fmt.Sprintf(", margin %.3f", p.Margin)
+		}
+		if p.Live != "" {
+			line += ", " + p.Live
+		}
+		say(line)
+	})
+}
+
+// untilDrained ends a context when the worker is asked to stop: a job of hours must not hold it, and goes on from its newest checkpoint.
+func untilDrained(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-activity.GetWorkerStopChannel(ctx):
+			cancel(fault.New(fault.Transient, "this worker stops; the job goes on from its newest checkpoint on the next one"))
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// publish loads a policy into the servers of a run.
+func (g *GPU) publish(ctx context.Context, run, policy string) error {
+	s, err := g.spec(ctx, run)
+	if err != nil {
+		return err
+	}
+	return g.Load(ctx, policy, s.Serving.Quorum)
+}
+
+// Publish loads the policies of an epoch's updates into the policy servers; loaded already is success. It ends when as many servers as the specification asks for have all of them.
 func (g *GPU) Publish(ctx context.Context, id EpochID) (int, error) {
 	_, stop := heartbeat(ctx)
 	defer stop()
@@ -210,7 +277,7 @@ func (g *GPU) Publish(ctx context.Context, id EpochID) (int, error) {
 	for a := range s.Agents {
 		u, _, err := store.Read[record.Update](ctx, g.Bucket, store.AgentKey(id.Run, id.Epoch, a, "update"))
 		if err == nil {
-			err = g.Load(ctx, u.Policy.Digest)
+			err = g.Load(ctx, u.Policy.Digest, s.Serving.Quorum)
 		}
 		if err != nil {
 			return done(a, err)

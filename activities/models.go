@@ -276,7 +276,7 @@ func (m *Models) adversary(s spec.Spec, sys record.System) (proposal, error) {
 		call.Model = s.Models[s.Adversary.Model].Model
 		call.Texts, call.Usage, err = a.Propose(ctx, st, cell, n, call.Seed)
 		for i, t := range call.Texts {
-			if act, err := system.ParseAnswer(t); err == nil && m.Render != nil {
+			if act, err := system.ParseAnswer(t); err == nil && pol.Render != nil {
 				call.Texts[i] = pol.Word(act)
 			}
 		}

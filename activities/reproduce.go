@@ -51,12 +51,12 @@ func (g *GPU) Imitate(ctx context.Context, id AgentID) (record.Policy, error) {
 		if err := json.Unmarshal(raw, &pairs); err != nil {
 			return start, err
 		}
-		got, err := g.Trainer.Train(ctx, trainer.Job{ID: store.AgentKey(id.Run, id.Epoch, id.Agent, "imitation-job"), Start: start.Digest, Objective: trainer.SFT, Pairs: pairs, Params: s.Train,
-			Seed: domain.Seed(s.Seed, "imitation", id.Epoch, id.Agent), Workers: g.Threads, Until: u.Steps}, func(p trainer.Point) { say(fmt.Sprintf("step %d", p.Step)) })
+		got, err := g.train(ctx, s, trainer.Job{ID: store.AgentKey(id.Run, id.Epoch, id.Agent, "imitation-job"), Start: start.Digest, Objective: trainer.SFT, Pairs: pairs, Params: s.Train,
+			Seed: domain.Seed(s.Seed, "imitation", id.Epoch, id.Agent), Workers: g.Threads, Until: u.Steps}, say)
 		return record.Policy{Digest: got.Digest, Tensor: got.TensorDigest}, err
 	})
 	if err == nil {
-		err = g.Load(ctx, p.Digest)
+		err = g.publish(ctx, id.Run, p.Digest)
 	}
 	return done(p, err)
 }

@@ -3,6 +3,7 @@ package trainer
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/collabui/collabui/domain"
 )
@@ -26,6 +27,9 @@ type Job struct {
 	Steps     int // optimiser steps in all, instead of those of Params.Passes; 0: as many as the passes have
 	Until     int // stop behind this optimiser step and give the policy reached; 0 means all passes
 	Every     int // optimiser steps between checkpoints; 0 means the trainer's default
+
+	System  string          // system message of every prompt; the embedded trainer ignores it
+	Options json.RawMessage // the trainer's own, as the specification gives them; see trainer/registry
 }
 
 // Params are the hyper-parameters (METHOD.md section 4, TRAINERS.md 3.2).
@@ -50,6 +54,7 @@ type Point struct {
 	Loss     float64 `json:"loss"`
 	Margin   float64 `json:"margin,omitempty"`
 	Accuracy float64 `json:"accuracy,omitempty"`
+	Live     string  `json:"-"` // for people who watch: speed, time left; never kept
 }
 
 // Policy is the result of a job.
@@ -60,15 +65,29 @@ type Policy struct {
 	Curve        []Point `json:"curve"`
 	Skipped      int     `json:"skipped"`            // pairs that the trainer cannot express
 	Diverged     string  `json:"diverged,omitempty"` // why there is no policy: the loss is no number, or nothing can be trained on
+	Report       *Report `json:"report,omitempty"`   // of trainers that run another program
+}
+
+// Report says how a policy was made by another program.
+type Report struct {
+	Command  []string           `json:"command"`
+	Versions map[string]string  `json:"versions"`
+	Metrics  map[string]float64 `json:"metrics"` // final ones, under the program's names
+	Files    []File             `json:"files"`   // of the artifact
+	Log      *File              `json:"log,omitempty"`
 }
 
 // Trainer updates policies. Train is idempotent on the job's ID: a finished job returns its policy, one half done resumes. A trainer that cannot
 // honour a job (an unknown objective, a reference it does not have) refuses it with an invalid fault.
 type Trainer interface {
 	Train(ctx context.Context, j Job, p Progress) (Policy, error)
-	// Adopt reads a policy that stands in the store under a digest, and gives its digests; what is no policy of this trainer is an invalid fault.
-	Adopt(ctx context.Context, digest string) (Policy, error)
+	// Adopt reads a policy that stands in the store under a digest, and gives its digests; what is no policy of this trainer is an invalid fault. BaseModel stands for
+	// the model that the options name, untrained. It may be repeated.
+	Adopt(ctx context.Context, digest string, options json.RawMessage) (Policy, error)
 }
+
+// BaseModel stands for a policy that is the base model as it is.
+const BaseModel = "model"
 
 // Probe compares a policy with its parent on prompts of its own data set.
 type Probe struct {

@@ -17,41 +17,65 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/collabui/collabui/activities"
-	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/envadapters/registry"
 	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/fault"
-	"github.com/collabui/collabui/internal/limits"
-	"github.com/collabui/collabui/internal/llm"
-	"github.com/collabui/collabui/internal/progress"
-	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/spec"
-	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/system"
-	"github.com/collabui/collabui/internal/tinylm"
-	"github.com/collabui/collabui/trainer/tiny"
 	"github.com/collabui/collabui/workflows"
 )
 
-// Roles that a worker can have; each is a task queue of the same name.
+// Roles that a worker has where none are named; each is a task queue of the same name.
 var Roles = []string{workflows.QueueControl, workflows.QueueRollout, workflows.QueueModel, workflows.QueueGPU}
 
-// Options of one worker process.
+// RoleServe is the gateway beside one server of language models. It has no task queue: who needs a policy asks it over HTTP.
+const RoleServe = "serve"
+
+// Options of one worker process. Numbers of 0 follow from the machine, see Options.fill.
 type Options struct {
 	Endpoints config.Endpoints
 	Roles     []string
 	Browsers  int
-	Tabs      int // episodes at once per browser
-	Updates   int // policy updates at once
+	Tabs      int           // episodes at once per browser
+	Updates   int           // policy updates at once; with GPUs one per GPU
+	Calls     int           // activities of the role model at once
+	Drain     time.Duration // what activities get to end in when the worker is asked to stop
+	Training  Training
+	Serve     Serve
 	Logger    log.Logger
 }
 
 // Run serves until the context ends, then drains.
 func Run(ctx context.Context, o Options) error {
 	for _, r := range o.Roles {
-		if !slices.Contains(Roles, r) {
-			return fault.New(fault.Invalid, "unknown role %q; roles are %s", r, strings.Join(Roles, ", "))
+		if r != RoleServe && !slices.Contains(Roles, r) {
+			return fault.New(fault.Invalid, "unknown role %q; roles are %s, %s", r, strings.Join(Roles, ", "), RoleServe)
 		}
+	}
+	if err := o.fill(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if slices.Contains(o.Roles, RoleServe) {
+		end, err := gateway(ctx, o, cancel)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
+	queues := slices.DeleteFunc(slices.Clone(o.Roles), func(r string) bool { return r == RoleServe })
+	if err := serve(ctx, o, queues, cancel); err != nil {
+		return err
+	}
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		return fault.New(fault.Transient, "worker: %w", err) // who supervises starts another
+	}
+	return nil
+}
+
+// serve works on the task queues until the context ends, then drains.
+func serve(ctx context.Context, o Options, queues []string, cancel func(error)) error {
+	if len(queues) == 0 {
+		<-ctx.Done()
+		return nil
 	}
 	c, err := Dial(ctx, o.Endpoints, o.Logger)
 	if err != nil {
@@ -63,10 +87,9 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer free()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	o.Logger.Info(o.describe())
 	var started []worker.Worker
-	for _, r := range o.Roles {
+	for _, r := range queues {
 		w := build(c, r, o, d, cancel)
 		if err := w.Start(); err != nil {
 			return fault.New(fault.Transient, "start worker %s: %w", r, err)
@@ -74,21 +97,27 @@ func Run(ctx context.Context, o Options) error {
 		started = append(started, w)
 	}
 	<-ctx.Done()
-	for _, w := range started {
-		w.Stop()
+	var wg sync.WaitGroup
+	for _, w := range started { // all at once: each has the whole of the drain's time
+		wg.Go(w.Stop)
 	}
-	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
-		return fault.New(fault.Transient, "worker: %w", err) // who supervises starts another
-	}
+	wg.Wait()
 	return nil
 }
 
 // Dial connects to Temporal and waits for it for a while: services start side by side.
 func Dial(ctx context.Context, e config.Endpoints, l log.Logger) (client.Client, error) {
+	o := client.Options{HostPort: e.Temporal, Namespace: e.Namespace, Logger: l, Identity: identity()}
 	var err error
+	if o.ConnectionOptions.TLS, err = e.TLS(); err != nil {
+		return nil, err
+	}
+	if e.TemporalKey != "" {
+		o.Credentials = client.NewAPIKeyStaticCredentials(e.TemporalKey)
+	}
 	for range 60 {
 		var c client.Client
-		if c, err = client.DialContext(ctx, client.Options{HostPort: e.Temporal, Namespace: e.Namespace, Logger: l, Identity: identity()}); err == nil {
+		if c, err = client.DialContext(ctx, o); err == nil {
 			return c, nil
 		}
 		select {
@@ -126,89 +155,6 @@ func identity() string {
 	return fmt.Sprintf("%d@%s", os.Getpid(), host)
 }
 
-func dependencies(o Options) (*activities.Deps, func(), error) {
-	bucket, err := store.Open(o.Endpoints.Store)
-	if err != nil {
-		return nil, nil, err
-	}
-	stream, err := progress.Open(o.Endpoints.Redis)
-	if err != nil {
-		return nil, nil, fault.New(fault.Invalid, "redis address %s is no redis:// URL", config.Redacted(o.Endpoints.Redis))
-	}
-	limiter, err := limits.Open(o.Endpoints.Redis, identity())
-	if err != nil {
-		return nil, nil, err
-	}
-	chat := llm.PolicyServer(o.Endpoints.Policy)
-	open := func(e envadapters.Options) (envadapters.Suite, error) {
-		return registry.Open(e, registry.Places{Browsers: o.Browsers, Tabs: o.Tabs})
-	}
-	d := &activities.Deps{Bucket: bucket, Chat: chat, Load: chat.Load, Open: open, Render: tinylm.Render, Fits: tinylm.Fits, Emit: stream.Emit, Threads: 2, Endpoint: endpoints(), Limits: limiter,
-		Trainer: &tiny.Trainer{Bucket: bucket, CheckpointKey: checkpointKey}}
-	return d, func() { activities.CloseSuites(d) }, nil
-}
-
-// Asker asks the chat endpoints of runs outside of a worker, for commands that check them. Keys are this process's.
-func Asker(e config.Endpoints) (*activities.Models, error) {
-	bucket, err := store.Open(e.Store)
-	if err != nil {
-		return nil, err
-	}
-	limiter, err := limits.Open(e.Redis, identity())
-	return &activities.Models{Deps: &activities.Deps{Bucket: bucket, Endpoint: endpoints(), Limits: limiter}}, err
-}
-
-// endpoints makes one client per chat endpoint; keys and headers come from this process's environment.
-func endpoints() func(spec.Model) (system.Chat, error) {
-	var mu sync.Mutex
-	known := map[string]system.Chat{}
-	return func(m spec.Model) (system.Chat, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		id := record.Digest(m)
-		if c, ok := known[id]; ok {
-			return c, nil
-		}
-		c := llm.Config{BaseURL: m.BaseURL, Model: m.Model, CA: m.CA, Proxy: m.Proxy, Timeout: time.Duration(m.Timeout * float64(time.Second)), Schema: m.Schema, Images: m.Images,
-			LogProbs: m.Logprobs, Seeds: m.Seeds, Headers: map[string]string{}}
-		var err error
-		if c.APIKey, err = secret(m.Key); err != nil {
-			return nil, err
-		}
-		for k, v := range m.Headers {
-			if name, ok := strings.CutPrefix(v, "$"); ok {
-				if v, err = secret(name); err != nil {
-					return nil, err
-				}
-			}
-			c.Headers[k] = v
-		}
-		cl, err := llm.New(c)
-		if err != nil {
-			return nil, err
-		}
-		known[id] = cl
-		return cl, nil
-	}
-}
-
-// secret reads a variable that a specification names; none is an invalid fault, because no retry brings it.
-func secret(name string) (string, error) {
-	if name == "" {
-		return "", nil
-	}
-	v, err := config.Secret(name)
-	if err == nil && v == "" {
-		err = fault.New(fault.Invalid, "this worker has no %s: set it, or %s_FILE, and start it again", name, name)
-	}
-	return v, err
-}
-
-// checkpointKey puts a job's checkpoints beside its result: the job's id is a key of the store.
-func checkpointKey(job string, step int) string {
-	return fmt.Sprintf("%s-checkpoint-%06d.json", strings.TrimSuffix(job, ".json"), step)
-}
-
 // Prefetch is the number of episodes that a rollout worker takes beyond its places: they wait for a place in the worker, so that a place never waits for
 // the way of a task through the queue.
 const Prefetch = 2
@@ -216,7 +162,7 @@ const Prefetch = 2
 // build registers what a role offers. Slots are the real bound of concurrency, of rollouts the suite's places.
 func build(c client.Client, role string, o Options, d *activities.Deps, fatal func(error)) worker.Worker {
 	w := worker.New(c, role, worker.Options{MaxConcurrentActivityExecutionSize: slots(role, o), DisableWorkflowWorker: role != workflows.QueueControl,
-		WorkerStopTimeout: 5 * time.Second, OnFatalError: fatal, MaxHeartbeatThrottleInterval: 3 * time.Second})
+		WorkerStopTimeout: o.Drain, OnFatalError: fatal, MaxHeartbeatThrottleInterval: 3 * time.Second})
 	switch role {
 	case workflows.QueueControl:
 		for _, f := range workflows.All {
@@ -239,6 +185,8 @@ func slots(role string, o Options) int {
 		return o.Browsers*o.Tabs + Prefetch
 	case workflows.QueueGPU:
 		return o.Updates
+	case workflows.QueueModel:
+		return o.Calls
 	}
 	return 4
 }

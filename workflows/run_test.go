@@ -108,11 +108,11 @@ func TestAPersonsPauseHoldsThroughFaultsThatPass(t *testing.T) {
 	s := testrun.Tiny()
 	r := testrun.New(t, s)
 	load, down := r.Deps.Load, true
-	r.Deps.Load = func(ctx context.Context, policy string) error {
+	r.Deps.Load = func(ctx context.Context, policy string, quorum int) error {
 		if down {
 			return fault.New(fault.Transient, "the policy server is down")
 		}
-		return load(ctx, policy)
+		return load(ctx, policy, quorum)
 	}
 	asked := false
 	end, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {

@@ -39,7 +39,12 @@ type app struct {
 	out, err io.Writer
 	data     string
 	json     bool
+	cluster  bool              // nothing runs here: addresses come from the environment and flags
+	given    *config.Endpoints // of a cluster, with what flags say
 }
+
+// envCluster is --cluster for all commands.
+const envCluster = "COLLABUI_CLUSTER"
 
 // defaultData is the data folder where none is named.
 const defaultData = ".collabui"
@@ -55,12 +60,13 @@ func Main(args []string, out, errw io.Writer) int {
 	a := &app{out: out, err: errw}
 	root := &cobra.Command{Use: "collabui", Short: "Durable training of collaborating UI agents", SilenceUsage: true, SilenceErrors: true, Long: "collabui trains collaborating UI agents by Temporal workflows.\n\n" + exitHelp}
 	root.PersistentFlags().StringVar(&a.data, "data", defaultData, "data folder of local services; one supervisor each")
+	root.PersistentFlags().BoolVar(&a.cluster, "cluster", os.Getenv(envCluster) == "1", "start nothing here: services and workers run elsewhere, at the addresses in the environment ("+envCluster+"=1)")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "JSON instead of text, one object per line")
 	root.SetOut(out)
 	root.SetErr(errw)
 	root.SetArgs(args)
 	for _, c := range []func(*app) *cobra.Command{trainCmd, runsCmd, watchCmd, showCmd, logsCmd, pauseCmd, resumeCmd, stopCmd, evalCmd, reproduceCmd, fsckCmd, envsCmd, upCmd, downCmd,
-		workerCmd, policyServerCmd, doctorCmd, setCmd, creditCmd, finetuneCmd, dataCmd, exportCmd, importCmd, planCmd} {
+		workerCmd, policyServerCmd, doctorCmd, setCmd, creditCmd, finetuneCmd, dataCmd, exportCmd, importCmd, inferCmd, planCmd} {
 		cmd := c(a)
 		cmd.Long = longer(cmd)
 		root.AddCommand(cmd)
@@ -120,7 +126,10 @@ func isUsage(err error) bool {
 
 // endpoints of the services: of the data folder if its supervisor runs, else from the environment.
 func (a *app) endpoints() (config.Endpoints, error) {
-	if _, alive := supervisor.Read(a.data); alive {
+	if a.given != nil {
+		return *a.given, nil
+	}
+	if _, alive := supervisor.Read(a.data); alive && !a.cluster {
 		return supervisor.Endpoints(a.data)
 	}
 	e, err := config.FromEnv()

@@ -6,16 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/fault"
 	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/synth"
 	"github.com/collabui/collabui/internal/tinylm"
@@ -72,165 +69,6 @@ func cardsOf(ctx context.Context, b store.Bucket, run string) ([]synth.Card, err
 		}
 	}
 	return out, err
-}
-
-func exportCmd(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "export RUN --out DIR", Short: "Write the data sets of a run for other trainers, and a sheet of samples to judge", Args: cobra.ExactArgs(1), Example: "  collabui export curriculum --out data\n  collabui export quickstart --epoch 3 --out data",
-		Long: "export writes the data sets of stage 1, or with --epoch the preference pairs of an epoch, one set per agent: for LLaMA-Factory as sharegpt and alpaca with dataset_info.json,\nand as conversational preference JSONL; screenshots beside them where they were kept. sample.csv and sample.html are items drawn by the run's seed for a person to judge."}
-	dir := c.Flags().String("out", "", "`folder` to write into; it is made, and must be empty")
-	epoch := c.Flags().Int("epoch", 0, "the pairs of this epoch; 0: the data of stage 1")
-	size := c.Flags().Int("sample", 200, "items of the sheet")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if *dir == "" {
-			return fault.New(fault.Invalid, "give --out, the folder to write into")
-		}
-		if old, err := os.ReadDir(*dir); err == nil && len(old) > 0 {
-			return fault.New(fault.Invalid, "%s is not empty: give another folder", *dir)
-		}
-		b, _, err := a.bucket()
-		if err != nil {
-			return err
-		}
-		sets, err := exported(c.Context(), b, args[0], *epoch)
-		if err != nil {
-			return err
-		}
-		s, _, err := store.Read[spec.Spec](c.Context(), b, store.SpecKey(args[0]))
-		if err != nil {
-			return err
-		}
-		files, err := synth.Export(sets)
-		if err != nil {
-			return fault.As(fault.Fatal, err)
-		}
-		items := synth.Sample(sets, *size, s.Seed)
-		if files["sample.csv"], err = synth.SheetCSV(items); err == nil {
-			files["sample.html"], err = synth.SheetHTML(items)
-		}
-		if err == nil {
-			err = images(c.Context(), b, sets, files)
-		}
-		if err != nil {
-			return err
-		}
-		if err := writeFiles(*dir, files); err != nil {
-			return fault.New(fault.Invalid, "write the export: %w", err)
-		}
-		rows := map[string]int{}
-		for _, x := range sets {
-			rows[x.Name] = len(x.Rows)
-		}
-		return a.print(map[string]any{"out": *dir, "files": len(files), "rows": rows, "sample": len(items)}, func(w io.Writer) {
-			for _, x := range sets {
-				_, _ = fmt.Fprintf(w, "%-16s %6d rows\n", x.Name, len(x.Rows))
-			}
-			_, _ = fmt.Fprintf(w, "%d files in %s; %d items to judge in sample.html and sample.csv\n", len(files), *dir, len(items))
-		})
-	}
-	return c
-}
-
-// exported gathers the data sets of stage 1, or of an epoch.
-func exported(ctx context.Context, b store.Bucket, run string, epoch int) ([]synth.Set, error) {
-	s, _, err := store.Read[spec.Spec](ctx, b, store.SpecKey(run))
-	if err != nil {
-		return nil, fmt.Errorf("run %q: %w", run, err)
-	}
-	tmpl, err := activities.Template(s)
-	if err != nil {
-		return nil, err
-	}
-	var out []synth.Set
-	sys := tmpl.System()
-	if epoch > 0 {
-		e, _, err := store.Read[record.Epoch](ctx, b, store.EpochKey(run, epoch))
-		if err != nil {
-			return nil, fmt.Errorf("epoch %d of run %q: %w", epoch, run, err)
-		}
-		for i, ref := range e.Updates {
-			u, _, err := store.Read[record.Update](ctx, b, ref.Key)
-			if err != nil {
-				return nil, err
-			}
-			d, _, err := store.Read[record.Dataset](ctx, b, u.Dataset.Key)
-			if err != nil {
-				return nil, err
-			}
-			rows, err := activities.ReadPairs(ctx, b, d.Body)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, synth.Set{Name: fmt.Sprintf("epoch%d-agent%d", epoch, i), System: sys, Rows: rows})
-		}
-		return out, nil
-	}
-	sets, err := levelSets(ctx, b, run)
-	if err != nil {
-		return nil, err
-	}
-	for level := 1; level <= 3; level++ {
-		set, ok := sets[level]
-		if !ok {
-			continue
-		}
-		rows, err := activities.ReadPairs(ctx, b, set.Body)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, synth.Set{Name: fmt.Sprintf("level%d", level), System: synth.SystemOf(rows, sys), Rows: rows})
-	}
-	if len(out) > 0 {
-		return out, nil
-	}
-	rows, err := demonstrations(ctx, b, run)
-	if err == nil && len(rows) == 0 {
-		err = fault.New(fault.Invalid, "run %q has no data of stage 1 yet", run)
-	}
-	return []synth.Set{{Name: "demonstrations", System: sys, Rows: rows}}, err
-}
-
-// demonstrations are the data of a stage 1 without levels.
-func demonstrations(ctx context.Context, b store.Bucket, run string) (rows []domain.Pair, err error) {
-	for i := 0; ; i++ {
-		d, _, err := store.Read[record.Demonstration](ctx, b, store.FineTuneKey(run, "demonstrations", i))
-		if errors.Is(err, store.ErrNotFound) {
-			return rows, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, d.Pairs...)
-	}
-}
-
-// images adds the screenshots that the sets name.
-func images(ctx context.Context, b store.Bucket, sets []synth.Set, files map[string][]byte) error {
-	for _, x := range sets {
-		for _, p := range x.Rows {
-			if p.Image == "" || files[synth.ImageFile(p.Image)] != nil {
-				continue
-			}
-			raw, err := store.GetBlob(ctx, b, p.Image)
-			if err != nil {
-				return err
-			}
-			files[synth.ImageFile(p.Image)] = raw
-		}
-	}
-	return nil
-}
-
-func writeFiles(dir string, files map[string][]byte) error {
-	for _, name := range sortedKeys(files) {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, files[name], 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func importCmd(a *app) *cobra.Command {

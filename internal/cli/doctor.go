@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/collabui/collabui/envadapters/browser"
 	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/llm"
 	"github.com/collabui/collabui/internal/progress"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/supervisor"
@@ -118,7 +120,14 @@ func (a *app) services(ctx context.Context) []finding {
 		out = append(out, x)
 	}
 	check("temporal", e.Temporal, func() error {
-		c, err := client.DialContext(ctx, client.Options{HostPort: e.Temporal, Namespace: e.Namespace, Logger: quiet{io.Discard}})
+		o := client.Options{HostPort: e.Temporal, Namespace: e.Namespace, Logger: quiet{io.Discard}}
+		if o.ConnectionOptions.TLS, err = e.TLS(); err != nil {
+			return err
+		}
+		if e.TemporalKey != "" {
+			o.Credentials = client.NewAPIKeyStaticCredentials(e.TemporalKey)
+		}
+		c, err := client.DialContext(ctx, o)
 		if err == nil {
 			c.Close()
 		}
@@ -138,6 +147,18 @@ func (a *app) services(ctx context.Context) []finding {
 		}
 		return s.Check(ctx)
 	})
-	check("policy", e.Policy, func() error { return supervisor.Answers(ctx, e.Policy) })
+	policies, err := llm.PolicyServers(e.Policies(), e.PolicyKey, 0)
+	if err != nil {
+		check("policy", config.Redacted(e.Policy), func() error { return err })
+		return out
+	}
+	for _, s := range policies.Health(ctx) {
+		check("policy", s.URL, func() error {
+			if !s.OK {
+				return errors.New(s.Detail)
+			}
+			return nil
+		})
+	}
 	return out
 }

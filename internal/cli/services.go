@@ -32,7 +32,7 @@ func externals(c *cobra.Command) func() (config.Endpoints, error) {
 	temporal := c.Flags().String("temporal", "", "use the Temporal server at `HOST:PORT` instead of a local one")
 	s3 := c.Flags().String("s3", "", "use the S3 server at `URL` instead of a local one; keys from "+config.EnvAccess+" and "+config.EnvSecret)
 	redis := c.Flags().String("redis", "", "use the Redis server at `URL` instead of a local one")
-	policy := c.Flags().String("policy", "", "use the policy server at `URL` (up to /v1) instead of a local one")
+	policy := c.Flags().String("policy", "", "use the policy servers at `URL,URL…` (each up to /v1) instead of a local one")
 	return func() (config.Endpoints, error) {
 		e, err := config.FromEnv()
 		for _, x := range []struct{ flag, to *string }{{temporal, &e.Temporal}, {redis, &e.Redis}, {policy, &e.Policy}} {
@@ -94,8 +94,12 @@ func (a *app) showServices() error {
 	})
 }
 
-// ensureUp starts a supervisor in the background when none runs, and waits until it is ready.
+// ensureUp starts a supervisor in the background when none runs, and waits until it is ready. On a cluster it starts nothing.
 func (a *app) ensureUp(ctx context.Context, e config.Endpoints, tabs int) error {
+	if a.cluster {
+		a.given = &e
+		return e.Complete()
+	}
 	if tabs < 1 || tabs > maxTabs {
 		return fault.New(fault.Invalid, "--tabs must be from 1 to %d, not %d", maxTabs, tabs)
 	}
@@ -212,32 +216,10 @@ func lifetime(ctx context.Context, parentPipe bool) context.Context {
 	return ctx
 }
 
-func workerCmd(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "worker", Short: "Run activities and workflows", Example: "  collabui worker --roles rollout,model --tabs 6", Args: cobra.NoArgs}
-	roles := c.Flags().StringSlice("roles", workers.Roles, "task queues to serve")
-	tabs := c.Flags().Int("tabs", defaultTabs, "episodes at once per browser")
-	browsers := c.Flags().Int("browsers", 1, "browser processes")
-	updates := c.Flags().Int("updates", 2, "policy updates at once")
-	pipe := c.Flags().Bool("parent-pipe", false, "end when standard input closes")
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		for flag, n := range map[string]int{"tabs": *tabs, "browsers": *browsers, "updates": *updates} {
-			if n < 1 || n > maxTabs {
-				return fault.New(fault.Invalid, "--%s must be from 1 to %d, not %d", flag, maxTabs, n)
-			}
-		}
-		e, err := a.workerEndpoints()
-		if err != nil {
-			return err
-		}
-		return workers.Run(lifetime(c.Context(), *pipe), workers.Options{Endpoints: e, Roles: *roles, Browsers: *browsers, Tabs: *tabs, Updates: *updates, Logger: quiet{a.err}})
-	}
-	return c
-}
-
-// workerEndpoints are from the environment where it is complete: a supervisor gives them so.
-func (a *app) workerEndpoints() (config.Endpoints, error) {
+// workerEndpoints are from the environment where it is complete: a supervisor gives them so. A gateway alone needs the store only.
+func (a *app) workerEndpoints(roles []string) (config.Endpoints, error) {
 	e, err := config.FromEnv()
-	if err != nil || e.Complete() == nil {
+	if err != nil || e.Complete() == nil || e.Store.Endpoint != "" && len(roles) == 1 && roles[0] == workers.RoleServe {
 		return e, err
 	}
 	if local, err := supervisor.Endpoints(a.data); err == nil {
@@ -252,7 +234,7 @@ func policyServerCmd(a *app) *cobra.Command {
 	pipe := c.Flags().Bool("parent-pipe", false, "end when standard input closes")
 	calls := c.Flags().String("call-log", os.Getenv("COLLABUI_CALL_LOG"), "append one line per answered request to `FILE`: time, seed, model")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		e, err := a.workerEndpoints()
+		e, err := a.workerEndpoints(nil)
 		if err != nil && e.Store.Endpoint == "" {
 			return err
 		}

@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"io"
 	"math"
@@ -68,21 +67,21 @@ func New(c Config) (*Client, error) {
 	if c.Proxy != "" {
 		u, err := url.Parse(c.Proxy)
 		if err != nil {
-			return nil, fault.New(fault.Invalid, "proxy of %s: %w", c.BaseURL, err)
+			return nil, fault.New(fault.Invalid, "proxy of %s: %w", redacted(c.BaseURL), err)
 		}
 		t.Proxy = http.ProxyURL(u)
 	}
 	if c.CA != "" {
 		pem, err := os.ReadFile(c.CA)
 		if err != nil {
-			return nil, fault.New(fault.Invalid, "certificates for %s: %w", c.BaseURL, err)
+			return nil, fault.New(fault.Invalid, "certificates for %s: %w", redacted(c.BaseURL), err)
 		}
 		pool, err := x509.SystemCertPool()
 		if err != nil {
 			pool = x509.NewCertPool()
 		}
 		if !pool.AppendCertsFromPEM(pem) {
-			return nil, fault.New(fault.Invalid, "certificates for %s: %s holds no PEM certificate", c.BaseURL, c.CA)
+			return nil, fault.New(fault.Invalid, "certificates for %s: %s holds no PEM certificate", redacted(c.BaseURL), c.CA)
 		}
 		t.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
@@ -92,13 +91,13 @@ func New(c Config) (*Client, error) {
 	return &Client{api: openai.NewClientWithConfig(cfg), http: hc, conf: c}, nil
 }
 
-// PolicyServer reaches a server of policies: models are named by the requests.
-func PolicyServer(baseURL string) *Client {
-	c, err := New(Config{BaseURL: baseURL, Timeout: 30 * time.Second, LogProbs: true, Seeds: true})
-	if err != nil {
-		panic(err) // neither certificates nor a proxy are given
+// redacted is a base URL without the password that it may hold, for errors.
+func redacted(base string) string {
+	u, err := url.Parse(base)
+	if err != nil || u.User == nil && strings.Contains(base, "@") {
+		return "(an unreadable address)"
 	}
-	return c
+	return u.Redacted()
 }
 
 // wire adds the endpoint's headers, bounds what a server may send, and notes Retry-After, which go-openai hides.
@@ -107,8 +106,11 @@ type wire struct {
 	headers map[string]string
 }
 
-// maxAnswer bounds the bytes of one response.
-const maxAnswer = 32 << 20
+// Bounds of the bytes of one response: of an answer, and of a refusal, which ends up in errors.
+const (
+	maxAnswer  = 32 << 20
+	maxRefusal = 4 << 10
+)
 
 type retryKey struct{}
 
@@ -126,10 +128,14 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if to, ok := r.Context().Value(retryKey{}).(*time.Duration); ok {
 		*to = retryAfter(res.Header, time.Now())
 	}
+	bound := int64(maxAnswer)
+	if res.StatusCode >= 400 {
+		bound = maxRefusal
+	}
 	res.Body = struct {
 		io.Reader
 		io.Closer
-	}{io.LimitReader(res.Body, maxAnswer), res.Body}
+	}{io.LimitReader(res.Body, bound), res.Body}
 	return res, nil
 }
 
@@ -256,20 +262,24 @@ func nonzero(x float64) float32 {
 	return float32(x)
 }
 
-func (c *Client) classify(err error, model string, after time.Duration) error {
+// statusOf is the HTTP status behind an error of a call; 0 where no answer came.
+func statusOf(err error) int {
 	var api *openai.APIError
-	status := 0
 	var req *openai.RequestError
 	if errors.As(err, &api) {
-		status = api.HTTPStatusCode
+		return api.HTTPStatusCode
 	} else if errors.As(err, &req) {
-		status = req.HTTPStatusCode
+		return req.HTTPStatusCode
 	}
-	switch {
+	return 0
+}
+
+func (c *Client) classify(err error, model string, after time.Duration) error {
+	switch status := statusOf(err); {
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable && after > 0:
 		return fault.After(fault.Throttled, after, "model %s: %w", model, err)
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return fault.New(fault.Invalid, "%s refuses the key for model %s: %w (check the variable that `key` names)", c.conf.BaseURL, model, err)
+		return fault.New(fault.Invalid, "%s refuses the key for model %s: %w (check the variable that `key` names, for policies COLLABUI_POLICY_KEY)", redacted(c.conf.BaseURL), model, err)
 	case status == http.StatusNotFound && c.conf.Model == "": // a policy that is not loaded yet: ensure and try again
 		return fault.New(fault.Transient, "model %s is not served: %w", model, err)
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly:
@@ -280,30 +290,6 @@ func (c *Client) classify(err error, model string, after time.Duration) error {
 		return fault.New(fault.Transient, "model %s gave no answer within %v", model, c.conf.Timeout)
 	}
 	return fault.New(fault.Transient, "model %s: %w", model, err)
-}
-
-// Load asks the server to load a policy by the paths of vLLM; loaded already is success.
-func (c *Client) Load(ctx context.Context, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, c.conf.Timeout)
-	defer cancel()
-	body, err := json.Marshal(map[string]string{"lora_name": name, "lora_path": name})
-	if err != nil {
-		return fault.As(fault.Fatal, err)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.conf.BaseURL+"/load_lora_adapter", strings.NewReader(string(body)))
-	if err != nil {
-		return fault.As(fault.Fatal, err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	res, err := c.http.Do(req)
-	if err != nil {
-		return fault.New(fault.Transient, "load policy %s: %w", name, err)
-	}
-	_ = res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		return fault.New(fault.Transient, "load policy %s: the server answered %s", name, res.Status)
-	}
-	return nil
 }
 
 var _ system.Chat = (*Client)(nil)

@@ -33,7 +33,7 @@ func serve(t *testing.T) (*httptest.Server, string, *tinylm.Model) {
 func TestThePipelineReachesThePolicyThroughGoOpenAI(t *testing.T) {
 	s, name, m := serve(t)
 	c := llm.PolicyServer(s.URL + "/v1")
-	if err := c.Load(t.Context(), name); err != nil {
+	if err := c.Load(t.Context(), name, 0); err != nil {
 		t.Fatal(err)
 	}
 	for _, temp := range []float64{0, 0.7, 2} {

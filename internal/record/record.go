@@ -46,6 +46,8 @@ type Chunk struct {
 	Loss    float64    `json:"loss"`
 	Skipped int        `json:"skipped,omitempty"` // rows that the trainer cannot express
 	Level   *store.Ref `json:"level,omitempty"`   // the data set
+
+	Report *trainer.Report `json:"report,omitempty"` // of a trainer that ran another program
 }
 
 // Trajectory is one training task as the UI agent of stage 1 played it.
@@ -194,6 +196,7 @@ type Update struct {
 	Skipped int             `json:"skipped"`
 	Curve   []trainer.Point `json:"curve,omitempty"`
 	Probe   trainer.Probe   `json:"probe"`
+	Report  *trainer.Report `json:"report,omitempty"` // of a trainer that ran another program
 }
 
 // EvalEpisode is one evaluated task.

@@ -111,6 +111,10 @@ func (d *decoder) decode(n *yaml.Node, v reflect.Value, path string) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
+	if t, ok := v.Addr().Interface().(*Trainer); ok {
+		d.trainer(n, t, path)
+		return
+	}
 	switch v.Kind() {
 	case reflect.Struct:
 		d.mapping(n, v, path)

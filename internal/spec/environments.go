@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/registry"
 )
@@ -28,7 +27,6 @@ func (s Spec) Recorded(name string) bool {
 
 // checkEnvironments says which environments are impossible.
 func (s Spec) checkEnvironments(must func(ok bool, field, expected string, args ...any)) {
-	must(s.Actions == domain.FamilyMobile, "actions", "mobile, not %q: the embedded policy speaks no other (environments of the web family are played by translation)", s.Actions)
 	for _, name := range slices.Sorted(maps.Keys(s.Environments)) {
 		field := "environments." + name
 		must(runName.MatchString(name), field, "a name of 1 to 40 lower-case letters, digits and dashes")

@@ -15,7 +15,7 @@ func TestEnvironmentsAreCheckedByNameFileAndLine(t *testing.T) {
 		"environments:\n  a: {suite: autowebbench, data: d, semantics: mobile}":          `environments.a: expected semantics: autowebbench takes no such option; it takes data, broken`,
 		"environments:\n  a: {suite: openenv, servers: [x], mapping: {gaol: x}}":         `x.yaml:3:47: environments.a.mapping.gaol: unknown key; did you mean "goal"?`,
 		"environments:\n  A: {suite: webtasks}":                                          `environments.A: expected a name of 1 to 40`,
-		"actions: both":                                                                  `x.yaml:2:10: actions: expected mobile, not "both"`,
+		"actions: both":                                                                  `x.yaml:2:10: actions: expected mobile, or web where`,
 		"evaluation:\n  out_of_distribution: [{environment: nope, split: x}]":            `out_of_distribution[0].environment: expected one of`,
 		"evaluation:\n  out_of_distribution: [{environment: webtasks}]":                  `out_of_distribution[0].split: expected the name of a split`,
 		"credit: outcome\nenvironment: m\nenvironments: {m: {suite: mind2web, data: d}}": `x.yaml:2:9: credit: expected critic where tasks are recorded`,

@@ -11,7 +11,7 @@ import (
 // FineTune is stage 1. Without levels it is SFT on expert steps of training tasks, in chunks, until one agent's success on val is in the band. With levels it
 // is METHOD.md's curriculum, every level with a number of optimiser steps of its own. Either begins at Base where one is given.
 type FineTune struct {
-	Base           string         `json:"base,omitempty" yaml:"base"`           // digest of a policy in the store; alone, it is the base policy as it stands
+	Base           string         `json:"base,omitempty" yaml:"base"`           // digest of a policy in the store, or `model`: the base model of trainer.options; alone, it is the base policy as it stands
 	Levels         []int          `json:"levels,omitempty" yaml:"levels"`       // of 1, 2 and 3, ascending; empty: demonstrations only
 	Steps          LevelSteps     `json:"steps" yaml:"steps"`                   // optimiser steps of the levels
 	Data           LevelData      `json:"data" yaml:"data"`                     // data sets of one's own in place of synthesised ones
@@ -87,7 +87,7 @@ var digest = regexp.MustCompile(`^[0-9a-f]{64}$`)
 // checkLevels says which values of stage 1's levels are impossible.
 func (s Spec) checkLevels(must func(ok bool, field, expected string, args ...any)) {
 	f := s.FineTune
-	must(f.Base == "" || digest.MatchString(f.Base), "finetune.base", "the digest of a policy in the store, 64 hexadecimal digits, not %q", f.Base)
+	must(f.Base == "" || digest.MatchString(f.Base) || f.Base == trainer.BaseModel && !s.Embedded(), "finetune.base", "the digest of a policy in the store, 64 hexadecimal digits, or `model` for the base model of a language model's trainer, not %q", f.Base)
 	for i, l := range f.Levels {
 		if l < 1 || l > 3 || i > 0 && l <= f.Levels[i-1] {
 			must(false, "finetune.levels", "some of 1, 2, 3, ascending, not %v", f.Levels)

@@ -18,7 +18,7 @@ type Spec struct {
 	Name        string        `json:"name" yaml:"name"`               // letters, digits and dashes; names the workflow and the folder in the store
 	Seed        uint64        `json:"seed" yaml:"seed"`               // of everything but evaluation
 	Environment string        `json:"environment" yaml:"environment"` // that is trained on: a suite, or a name under environments
-	Actions     domain.Family `json:"actions" yaml:"actions"`         // what the agents speak: mobile, as the embedded policy does; where an environment takes the web family, actions are translated
+	Actions     domain.Family `json:"actions" yaml:"actions"`         // what the agents speak: mobile, or web where the policies are language models; where an environment takes the other family, actions are translated
 
 	Environments map[string]envadapters.Options `json:"environments,omitempty" yaml:"environments"` // suites with options, by a name of one's own
 	Agents       int                            `json:"agents" yaml:"agents"`                       // n
@@ -42,6 +42,8 @@ type Spec struct {
 	Pairs        Pairs                          `json:"pairs" yaml:"pairs"`
 	Reference    string                         `json:"reference" yaml:"reference"` // base | epoch_start
 	Train        Train                          `json:"train" yaml:"train"`
+	Trainer      Trainer                        `json:"trainer" yaml:"trainer"`
+	Serving      Serving                        `json:"serving" yaml:"serving"`
 	FineTune     FineTune                       `json:"finetune" yaml:"finetune"`
 	Synthesis    Synthesis                      `json:"synthesis" yaml:"synthesis"`
 	Gates        Gates                          `json:"gates" yaml:"gates"`
@@ -126,6 +128,7 @@ func Default() Spec {
 		Summariser: Summariser{Model: RoleTemplate},
 		Adversary:  Adversary{Model: RolePolicy, Temperature: 2, TopP: 1, Candidates: 4},
 		Pairs:      Pairs{Kind: "positive", PerStep: 2, PerEpisode: 8, MinPairs: 32}, Reference: "base",
+		Trainer:   Trainer{Name: Embedded},
 		Train:     Train{LearningRate: 1e-3, Warmup: 0.1, FinalShare: 0.1, BatchSize: 16, Passes: 2, Beta: 0.1, Ftx: 0.1},
 		Synthesis: Synthesis{Agent: RoleExpert, Author: RoleTemplate, Screens: 400, KeepFirst: 0.2, Questions: 6, Instructions: 6, Pairs: 4000},
 		FineTune:  FineTune{Steps: LevelSteps{40, 80, 80, 40}, Preference: trainer.Params{LearningRate: 1e-3, Warmup: 0.1, FinalShare: 0.1, BatchSize: 16, Passes: 1, Beta: 0.1, Ftx: 0.1}, Demonstrations: 340, MessageShare: 0.4, ChunkSteps: 20, MaxChunks: 50, StopLow: 0.40, StopHigh: 0.55, Train: trainer.Params{LearningRate: 2e-3, Warmup: 0.05, FinalShare: 1, BatchSize: 16, Passes: 20}},
@@ -168,6 +171,7 @@ func (s Spec) check() []problem {
 	}
 	must(runName.MatchString(s.Name), "name", "1 to 40 lower-case letters, digits and dashes, not %q", s.Name)
 	s.checkEnvironments(must)
+	s.checkTrainer(must)
 	count(s.Agents, "agents", 1, 16)
 	count(s.Rounds, "rounds", 1, 8)
 	count(s.Epochs, "epochs", 0, 1000)

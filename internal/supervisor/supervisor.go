@@ -70,8 +70,9 @@ func LogPath(data, service string) string { return filepath.Join(data, "logs", s
 type secrets struct {
 	Access string `json:"access"`
 	Secret string `json:"secret"`
-	Ports  []int  `json:"ports"`           // kept, so that clients of a restarted service find it again
-	Redis  string `json:"redis,omitempty"` // address from outside: it may hold a password
+	Ports  []int  `json:"ports"`            // kept, so that clients of a restarted service find it again
+	Redis  string `json:"redis,omitempty"`  // address from outside: it may hold a password
+	Policy string `json:"policy,omitempty"` // likewise
 }
 
 // Start locks the folder and starts everything; it returns when all of it is healthy.
@@ -122,8 +123,8 @@ func (s *Supervisor) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if sec.Redis != s.o.External.Redis {
-		sec.Redis = s.o.External.Redis
+	if sec.Redis != s.o.External.Redis || sec.Policy != s.o.External.Policy {
+		sec.Redis, sec.Policy = s.o.External.Redis, s.o.External.Policy
 		if err := s.keepSecrets(sec); err != nil {
 			return err
 		}
@@ -245,6 +246,9 @@ func Endpoints(data string) (config.Endpoints, error) {
 		return e, err
 	}
 	e.Temporal, e.UI = st.Services["temporal"].Addr, st.UI
+	if !st.Services["temporal"].External {
+		e.TemporalKey, e.TemporalTLS = "", config.TLS{}
+	}
 	e.SetStore(st.Services["s3"].Addr)
 	if !st.Services["s3"].External {
 		e.Store.Access, e.Store.Secret = sec.Access, sec.Secret
@@ -252,6 +256,9 @@ func Endpoints(data string) (config.Endpoints, error) {
 	e.Redis, e.Policy = st.Services["redis"].Addr, st.Services["policy"].Addr
 	if st.Services["redis"].External {
 		e.Redis = sec.Redis
+	}
+	if st.Services["policy"].External {
+		e.Policy = sec.Policy
 	}
 	return e, nil
 }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/collabui/collabui/internal/config"
@@ -90,7 +89,7 @@ func (s *Supervisor) plan(sec secrets) ([]unit, error) {
 	s.ends.Temporal = add(x.Temporal, unit{name: "temporal", addr: at(0), path: local, health: dials(at(0)),
 		args: []string{"temporal", "--dir", dir, "--addr", at(0), "--ui-addr", at(1), "--namespace", x.Namespace, "--parent-pipe"}})
 	if x.Temporal == "" {
-		s.ends.UI = "http://" + at(1)
+		s.ends.UI, s.ends.TemporalKey, s.ends.TemporalTLS = "http://"+at(1), "", config.TLS{}
 	}
 	s.state.UI = s.ends.UI
 	if x.Store.Endpoint == "" {
@@ -133,9 +132,4 @@ func answers(url string) func(context.Context) error {
 		}
 		return nil
 	}
-}
-
-// Answers checks a policy server by its base URL.
-func Answers(ctx context.Context, policy string) error {
-	return answers(strings.TrimSuffix(policy, "/v1") + "/health")(ctx)
 }

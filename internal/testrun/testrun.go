@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
@@ -21,6 +22,7 @@ import (
 	"github.com/collabui/collabui/internal/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/tinylm"
+	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/trainer/tiny"
 	"github.com/collabui/collabui/workflows"
 )
@@ -59,9 +61,12 @@ func New(t testing.TB, s spec.Spec) *Run {
 	r := &Run{Spec: s, Bucket: &store.Memory{}, Suite: &scripted.Suite{}}
 	srv := httptest.NewServer(policyserver.New(r.Bucket))
 	t.Cleanup(srv.Close)
-	chat := llm.PolicyServer(srv.URL + "/v1")
+	chat, err := llm.PolicyServers([]string{srv.URL + "/v1"}, "", 30*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
 	r.Deps = &activities.Deps{Bucket: r.Bucket, Chat: chat, Load: chat.Load, Suites: map[string]envadapters.Suite{"webtasks": r.Suite}, Render: tinylm.Render, Fits: tinylm.Fits, Threads: 1,
-		Trainer: &tiny.Trainer{Bucket: r.Bucket, CheckpointKey: func(job string, step int) string { return fmt.Sprintf("%s-checkpoint-%06d.json", job, step) }}}
+		Trainers: map[string]trainer.Trainer{spec.Embedded: &tiny.Trainer{Bucket: r.Bucket, CheckpointKey: func(job string, step int) string { return fmt.Sprintf("%s-checkpoint-%06d.json", job, step) }}}}
 	if _, _, err := store.RecordOnce(t.Context(), r.Bucket, store.SpecKey(s.Name), func() (spec.Spec, error) { return s, nil }); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ package tiny
 import (
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -114,7 +115,7 @@ func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) 
 }
 
 // Adopt reads a policy of somebody's own.
-func (t *Trainer) Adopt(ctx context.Context, digest string) (trainer.Policy, error) {
+func (t *Trainer) Adopt(ctx context.Context, digest string, _ json.RawMessage) (trainer.Policy, error) {
 	m, err := Load(ctx, t.Bucket, digest)
 	switch {
 	case errors.Is(err, store.ErrNotFound):

@@ -1,0 +1,45 @@
+package llamafactory
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/trainer/external"
+)
+
+// examples is how the program says how many rows it will train on.
+var examples = regexp.MustCompile(`Num examples = ([0-9,]+)`)
+
+// maxHead bounds how much of the log's beginning is read.
+const maxHead = 1 << 20
+
+// Alarm compares the rows that the program trains on with those that it was given.
+func (t *Tool) Alarm(f external.Folder) error {
+	log, err := os.Open(f.Log())
+	if err != nil {
+		return nil // nothing said yet
+	}
+	defer func() { _ = log.Close() }()
+	raw := make([]byte, maxHead)
+	n, _ := log.Read(raw)
+	m := examples.FindSubmatch(raw[:n])
+	if m == nil {
+		return nil
+	}
+	got, err := strconv.Atoi(strings.ReplaceAll(string(m[1]), ",", ""))
+	if err != nil {
+		return nil
+	}
+	files, _ := filepath.Glob(filepath.Join(f.Path, "data", "*.jsonl"))
+	for _, file := range files {
+		if raw, err := os.ReadFile(file); err == nil && bytes.Count(raw, []byte("\n")) != got {
+			return fault.New(fault.Invalid, "LLaMA-Factory trains on %d rows, it was given %d: its log says which it dropped", got, bytes.Count(raw, []byte("\n")))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package trainer_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/envadapters/webtasks"
+	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/system"
+	"github.com/collabui/collabui/internal/testrun"
+	"github.com/collabui/collabui/trainer"
+	"github.com/collabui/collabui/trainer/external"
+	"github.com/collabui/collabui/trainer/llamafactory"
+	"github.com/collabui/collabui/trainer/registry"
+	"github.com/collabui/collabui/trainer/trl"
+)
+
+// tolerance of the loss per step behind a resume, in float32.
+const tolerance = 1e-3
+
+// TestRealPrograms runs LLaMA-Factory on the CPU: SFT then DPO of adapters on a small random Qwen2, on data of a run in a real browser; then the same DPO with TRL. Each is killed in its
+// middle, resumed on a host that has only the store, and compared with the unbroken job, loss by loss. `make test-llamafactory` runs it.
+func TestRealPrograms(t *testing.T) {
+	program := os.Getenv("COLLABUI_LLAMAFACTORY")
+	if program == "" {
+		t.Skip("set COLLABUI_LLAMAFACTORY to a llamafactory-cli, or run `make test-llamafactory`")
+	}
+	model := filepath.Join(t.TempDir(), "qwen2")
+	if out, err := exec.Command(filepath.Join(filepath.Dir(program), "python"), "llamafactory/testdata/make_model.py", model).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	o := llamafactory.DefaultOptions()
+	o.Model, o.Devices, o.Precision, o.SaveSteps, o.Cutoff, o.PerDevice = model, 0, "fp32", 4, 2048, 2
+	demos, pairs := dataOfARun(t)
+	t.Logf("%d demonstrations and %d preference pairs of a run", len(demos), len(pairs))
+	sft := trainer.Job{ID: "runs/real/finetune/stage-1", Objective: trainer.SFT, Pairs: demos, Steps: 16, Seed: 11, System: system.Default.System(), Options: registry.Raw(o),
+		Params: trainer.Params{LearningRate: 5e-3, FinalShare: 0.1, BatchSize: 4, Passes: 1, Beta: 0.1, Ftx: 0.1}}
+	base := brokenAndWhole(t, program, sft, nil)
+	if c := base.Curve; c[len(c)-1].Loss >= c[0].Loss {
+		t.Errorf("SFT does not learn: loss %.4f to %.4f", c[0].Loss, c[len(c)-1].Loss)
+	}
+	dpo := sft
+	dpo.ID, dpo.Objective, dpo.Pairs, dpo.Start, dpo.Reference, dpo.Params.LearningRate, dpo.Params.Ftx = "runs/real/epochs/0001/agents/0/job", trainer.DPO, pairs, base.Digest, base.Digest, 5e-4, 0
+	after := brokenAndWhole(t, program, dpo, base.from)
+	if m := math.Abs(after.Curve[0].Margin); m > 1e-3 || math.Abs(after.Curve[0].Loss-math.Ln2) > 1e-3 {
+		t.Errorf("step 1: margin %g and loss %g; a policy that is its own reference has 0 and ln 2", m, after.Curve[0].Loss)
+	}
+	for k, v := range after.Report.Versions {
+		t.Logf("%s %s", k, v)
+	}
+	t.Logf("%v %v", after.Report.Command, after.Report.Metrics)
+
+	other := dpo
+	other.ID, other.Options = "runs/real/epochs/0001/agents/1/job", registry.Raw(trl.Options{Model: model, Rank: o.Rank, Cutoff: 2048, PerDevice: 2, Precision: "float32", SaveSteps: 4})
+	apart := 0.0
+	for i, p := range brokenAndWhole(t, program, other, base.from).Curve {
+		apart = max(apart, math.Abs(p.Loss-after.Curve[i].Loss))
+	}
+	t.Logf("losses of TRL and LLaMA-Factory on the same job, at worst %g apart", apart)
+
+	long := sft
+	o.Cutoff = 128
+	long.ID, long.Options = "runs/real/long", registry.Raw(o)
+	if _, err := host(t, program, base.from, long.Options).Train(t.Context(), long, silent); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "more than trainer.options.cutoff 128") {
+		t.Errorf("rows over the cut-off: %v", err)
+	}
+}
+
+type made struct {
+	trainer.Policy
+	from store.Bucket // where it stands
+}
+
+// host is a machine of its own that shares the store.
+func host(t *testing.T, program string, b store.Bucket, options []byte) *external.Trainer {
+	h := &external.Trainer{Host: external.Host{Bucket: b, Work: t.TempDir(), Checkpoints: func(job string) string { return job + "-checkpoint-" }}, Tool: &llamafactory.Tool{Bucket: b, Program: program}}
+	if !strings.Contains(string(options), `"template"`) {
+		h.Tool = &trl.Tool{Python: filepath.Join(filepath.Dir(program), "python")}
+	}
+	return h
+}
+
+func silent(trainer.Point) {}
+
+// brokenAndWhole runs a job unbroken, and once more killed by kill -9 in its middle and resumed on another host, and compares them.
+func brokenAndWhole(t *testing.T, program string, j trainer.Job, policies store.Bucket) made {
+	t.Helper()
+	stores := [2]*store.Memory{{}, {}}
+	for _, b := range stores {
+		copyBlobs(t, policies, b)
+	}
+	whole, err := host(t, program, stores[0], j.Options).Train(t.Context(), j, silent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := host(t, program, stores[1], j.Options)
+	killed := 0
+	_, err = first.Train(t.Context(), j, func(p trainer.Point) {
+		if p.Step >= 6 && killed == 0 {
+			killed = p.Step
+			killGroup(t, first.Work)
+		}
+	})
+	if err == nil || fault.KindOf(err) != fault.Transient {
+		t.Fatalf("the killed job: %v", err)
+	}
+	keys, err := stores[1].List(t.Context(), j.ID+"-checkpoint-")
+	if err != nil || len(keys) == 0 {
+		t.Fatalf("no checkpoint was stored before the kill: %v", err)
+	}
+	got, err := host(t, program, stores[1], j.Options).Train(t.Context(), j, silent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	worst := 0.0
+	for i, p := range whole.Curve {
+		if got.Curve[i].Step != p.Step {
+			t.Fatalf("step %d stands for step %d", got.Curve[i].Step, p.Step)
+		}
+		worst = max(worst, math.Abs(got.Curve[i].Loss-p.Loss))
+	}
+	if len(got.Curve) != j.Steps || len(whole.Curve) != j.Steps || worst > tolerance {
+		t.Errorf("%s: %d steps, at worst %g apart", j.Objective, len(got.Curve), worst)
+	}
+	log, err := store.GetBlob(t.Context(), stores[1], got.Report.Log.SHA256)
+	if err != nil || len(log) == 0 {
+		t.Errorf("no log was kept: %v", err)
+	}
+	t.Logf("%s: %s: killed at step %d, %d checkpoints stored, resumed elsewhere; %d losses at worst %g apart, loss %.4f to %.4f, equal tensors: %v", whole.Report.Command[0], j.Objective, killed, len(keys), len(got.Curve), worst,
+		whole.Curve[0].Loss, whole.Curve[len(whole.Curve)-1].Loss, got.TensorDigest == whole.TensorDigest)
+	return made{whole, stores[0]}
+}
+
+// killGroup kills the program that works in a folder, with its whole process group.
+func killGroup(t *testing.T, work string) {
+	t.Helper()
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, d := range dirs {
+		line, _ := os.ReadFile(filepath.Join(d, "cmdline"))
+		if !strings.Contains(string(line), work) {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(-pid, syscall.SIGKILL); err == nil {
+			return
+		}
+	}
+	t.Error("there is no program to kill")
+}
+
+func copyBlobs(t *testing.T, from, to store.Bucket) {
+	t.Helper()
+	if from == nil {
+		return
+	}
+	blobs, err := from.List(t.Context(), store.BlobPrefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range blobs {
+		raw, err := from.Get(t.Context(), x.Key)
+		if err == nil {
+			_, err = to.PutOnce(t.Context(), x.Key, raw)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// dataOfARun plays a small run in a real browser and gives what its stage 1 and its first epoch trained on.
+func dataOfARun(t *testing.T) (demos, pairs []domain.Pair) {
+	t.Helper()
+	s := testrun.Small()
+	s.Epochs, s.FineTune.Demonstrations, s.FineTune.MaxChunks, s.Evaluation.Val, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 1, 40, 3, 4, 0, 0
+	r := testrun.New(t, s)
+	suite, err := webtasks.New(1, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = suite.Close() })
+	r.Deps.Suites = map[string]envadapters.Suite{"webtasks": suite}
+	if _, err := r.Play(t, nil); err != nil {
+		t.Fatal(err)
+	}
+	for i := range s.FineTune.Demonstrations {
+		d, _, err := store.Read[record.Demonstration](context.Background(), r.Bucket, store.FineTuneKey(s.Name, "demonstrations", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		demos = append(demos, d.Pairs...)
+	}
+	for slot := 1; slot <= s.Slots; slot++ {
+		p, _, err := store.Read[record.Pairs](context.Background(), r.Bucket, store.PairsKey(s.Name, 1, slot))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pairs = append(pairs, p.Pairs...)
+	}
+	if len(demos) < 16 || len(pairs) < 16 {
+		t.Fatal(fmt.Sprintf("only %d demonstrations and %d pairs", len(demos), len(pairs)))
+	}
+	return demos, pairs
+}

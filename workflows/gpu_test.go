@@ -1,0 +1,118 @@
+package workflows_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/collabui/collabui/internal/llm"
+	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/serving"
+	"github.com/collabui/collabui/internal/standin"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/testrun"
+	"github.com/collabui/collabui/internal/verify"
+	"github.com/collabui/collabui/trainer"
+	"github.com/collabui/collabui/trainer/external"
+	"github.com/collabui/collabui/trainer/llamafactory"
+	"github.com/collabui/collabui/trainer/registry"
+)
+
+func TestMain(m *testing.M) {
+	standin.Main()
+	os.Exit(m.Run())
+}
+
+// TestARunOfAdapters plays a run whose policies are adapters: trained by a llamafactory-cli that is a stand-in, served by two servers that are stand-ins, each behind a gateway; one
+// server loses its adapters at every update, training is killed now and then.
+func TestARunOfAdapters(t *testing.T) {
+	s := testrun.Small()
+	s.Slots, s.Agents, s.Decoding.Temperatures, s.FineTune.MaxChunks, s.FineTune.StopLow, s.FineTune.StopHigh, s.Evaluation.TestTemplates = 6, 2, []float64{0.5}, 2, 0.9, 1, 0
+	s.Trainer.Name, s.Serving.Quorum = "llamafactory", 2
+	dir := t.TempDir()
+	o := llamafactory.DefaultOptions()
+	o.Model, o.Devices, o.PerDevice, o.SaveSteps = filepath.Join(dir, "base-model"), 0, 4, 2
+	if err := standin.MakeModel(o.Model, 3); err != nil {
+		t.Fatal(err)
+	}
+	s.Trainer.Options = registry.Raw(o)
+	if err := s.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	r := testrun.New(t, s)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := standin.Program(dir, self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest, err := external.ModelDigest(o.Model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var urls []string
+	unreliable := standin.Engine(o.Model)
+	for i, engine := range []http.Handler{unreliable, standin.Engine(o.Model)} {
+		srv := httptest.NewServer(engine)
+		t.Cleanup(srv.Close)
+		g, err := serving.New(serving.Options{Bucket: r.Bucket, Engine: "vllm", Server: srv.URL, Adapters: filepath.Join(dir, "adapters", string(rune('a'+i))), Keep: 4, Model: &trainer.Model{Name: "base-model", Digest: digest}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go g.Run(t.Context())
+		gate := httptest.NewServer(g)
+		t.Cleanup(gate.Close)
+		urls = append(urls, gate.URL+"/v1")
+	}
+	pool, err := llm.PolicyServers(urls, "", 30*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Deps.Chat, r.Deps.Load = pool, pool.Load
+	h := registry.Host{LlamaFactory: program, Host: external.Host{Bucket: r.Bucket, Work: filepath.Join(dir, "work"), Look: 50 * time.Millisecond, Checkpoints: func(job string) string {
+		unreliable.Restart()
+		return strings.TrimSuffix(job, ".json") + "-checkpoint-"
+	}}}
+	r.Deps.Trainers = registry.Open(h)
+	t.Setenv(standin.Variable, "kill@3") // of every job, once
+	end, err := r.Play(t, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(end.Results) == 0 || end.FinalDigest == "" {
+		t.Errorf("%+v", end)
+	}
+	base, _, err := store.Read[record.Base](t.Context(), r.Bucket, store.BaseKey(s.Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	trained := 0
+	for epoch := 1; epoch <= s.Epochs; epoch++ {
+		for a := range s.Agents {
+			u, _, err := store.Read[record.Update](t.Context(), r.Bucket, store.AgentKey(s.Name, epoch, a, "update"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if u.Kept != "" {
+				continue
+			}
+			trained++
+			if u.Report == nil || len(u.Report.Files) != 2 || !slices.Contains(u.Report.Command, "train") || u.Report.Log == nil || u.Report.Metrics["rewards/margins"] == 0 || u.Policy == base.Policy || len(u.Curve) != u.Steps {
+				t.Errorf("epoch %d, agent %d: %+v", epoch, a, u)
+			}
+		}
+	}
+	if trained == 0 {
+		t.Error("no agent was ever trained")
+	}
+	if report, err := verify.Fsck(t.Context(), r.Bucket); err != nil || len(report.Problems) > 0 {
+		t.Errorf("%+v %v", report.Problems, err)
+	}
+}
