@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -89,6 +90,15 @@ func (d *Deps) suite(o envadapters.Options) (envadapters.Suite, error) {
 	}
 	d.opened[id] = s
 	return s, nil
+}
+
+// hostname is this machine's, for people.
+func hostname() string {
+	h, err := os.Hostname()
+	if err != nil {
+		return "unknown"
+	}
+	return h
 }
 
 // CloseSuites closes the suites that are open. (It is no method: every exported one of Deps would be an activity.)

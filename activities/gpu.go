@@ -38,6 +38,7 @@ type Updated struct {
 	Steps int
 	Kept  string // why the parent policy was kept
 	KL    float64
+	Host  string // that did it, or found it done
 }
 
 // Update is the preference optimisation of one agent: data set, training, gates. Each is recorded; training resumes from its checkpoints.
@@ -49,7 +50,7 @@ func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 		return done(Updated{}, err)
 	}
 	d, _, err := store.Read[record.Dataset](ctx, g.Bucket, u.Dataset.Key)
-	out := Updated{Pairs: d.Count, Steps: u.Steps, Kept: u.Kept, KL: u.Probe.KL}
+	out := Updated{Pairs: d.Count, Steps: u.Steps, Kept: u.Kept, KL: u.Probe.KL, Host: hostname()}
 	if d.Card.StyleAUC > credit.StyleLimit {
 		g.emit(id.Run, map[string]any{"event": "warning", "epoch": id.Epoch, "agent": id.Agent, "text": fmt.Sprintf("words alone tell chosen from rejected answers with an AUC of %.2f, above %.2f: preference optimisation may learn style instead of choice", d.Card.StyleAUC, credit.StyleLimit)})
 	}
@@ -146,20 +147,12 @@ func (g *GPU) dataset(ctx context.Context, s spec.Spec, id AgentID) (store.Ref, 
 
 // gate compares the new policy with its parent on a probe set; a breach keeps the parent and says why.
 func (g *GPU) gate(ctx context.Context, s spec.Spec, u record.Update, pairs []domain.Pair, base string) (record.Update, error) {
-	t, err := g.trainer(s)
-	if err != nil {
-		return u, err
-	}
-	prober, ok := t.(trainer.Prober)
-	if !ok {
-		return u, nil
-	}
 	n := min(s.Gates.Probe, len(pairs))
 	probe := make([]domain.Pair, n)
 	for i := range probe {
 		probe[i] = pairs[i*len(pairs)/n]
 	}
-	p, err := prober.Probe(ctx, u.Policy.Digest, u.Parent.Digest, base, probe, domain.Seed(s.Seed, "probe", u.Agent))
+	p, err := g.probe(ctx, s, u.Policy.Digest, u.Parent.Digest, base, probe, domain.Seed(s.Seed, "probe", u.Agent), u.Report)
 	if err != nil {
 		return u, err
 	}
@@ -178,7 +171,7 @@ func (g *GPU) gate(ctx context.Context, s spec.Spec, u record.Update, pairs []do
 		u.Kept = fmt.Sprintf("only %.0f %% of sampled answers parse", 100*p.ParseRate)
 	case p.Length > s.Gates.MaxLength*length:
 		u.Kept = fmt.Sprintf("sampled answers have %.0f characters on average, more than %.1f times the chosen ones' %.0f", p.Length, s.Gates.MaxLength, length)
-	case p.Entropy < s.Gates.MinEntropy:
+	case p.Entropy < s.Gates.MinEntropy && (p.Entropy > 0 || !p.Served): // a server that gives no log-probabilities says nothing of it
 		u.Kept = fmt.Sprintf("entropy %.3f is below %.3f nats", p.Entropy, s.Gates.MinEntropy)
 	}
 	for _, k := range slices.Sorted(maps.Keys(types)) {

@@ -32,6 +32,7 @@ type Played struct {
 	Steps   int
 	Success bool
 	Failed  string
+	Host    string // that ended it
 }
 
 // Limits of one slot.
@@ -47,6 +48,7 @@ func (r *Rollouts) Rollout(ctx context.Context, id SlotID) (Played, error) {
 	say, stop := heartbeat(ctx)
 	defer stop()
 	p, err := r.rollout(ctx, id, say)
+	p.Host = hostname()
 	if err == nil {
 		r.figures(ctx, id.Run)
 		r.emit(id.Run, map[string]any{"event": "episode", "epoch": id.Epoch, "slot": id.Slot, "success": p.Success, "steps": p.Steps})

@@ -99,6 +99,7 @@ type Probe struct {
 	ParseRate    float64        `json:"parse_rate"`
 	Length       float64        `json:"length"`  // mean characters of the sampled answers
 	Actions      map[string]int `json:"actions"` // sampled action types
+	Served       bool           `json:"served,omitempty"` // sampled through the policy servers: the KL was not measured; the change of log π(chosen) is the training's own, against the reference
 }
 
 // Prober is an optional capability of a trainer.

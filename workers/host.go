@@ -43,7 +43,7 @@ func (o *Options) fill(ctx context.Context) error {
 		o.Updates = n
 	}
 	if o.Updates == 0 {
-		o.Updates = cores
+		o.Updates = max(2, cores/2)
 	}
 	if o.Calls == 0 {
 		o.Calls = 4 * max(1, cores/2)

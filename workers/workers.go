@@ -159,10 +159,17 @@ func identity() string {
 // the way of a task through the queue.
 const Prefetch = 2
 
+// endTraining is what a training program gets to end, and its newest checkpoint to be stored, when the worker drains: updates end at once, they do not run to their end.
+const endTraining = 45 * time.Second
+
 // build registers what a role offers. Slots are the real bound of concurrency, of rollouts the suite's places.
 func build(c client.Client, role string, o Options, d *activities.Deps, fatal func(error)) worker.Worker {
+	drain := o.Drain
+	if role == workflows.QueueGPU {
+		drain = max(drain, endTraining)
+	}
 	w := worker.New(c, role, worker.Options{MaxConcurrentActivityExecutionSize: slots(role, o), DisableWorkflowWorker: role != workflows.QueueControl,
-		WorkerStopTimeout: o.Drain, OnFatalError: fatal, MaxHeartbeatThrottleInterval: 3 * time.Second})
+		WorkerStopTimeout: drain, OnFatalError: fatal, MaxHeartbeatThrottleInterval: 3 * time.Second})
 	switch role {
 	case workflows.QueueControl:
 		for _, f := range workflows.All {

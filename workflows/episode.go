@@ -79,6 +79,7 @@ func Episode(ctx workflow.Context, id activities.SlotID) (Tally, error) {
 	if err := workflow.ExecuteActivity(on(ctx, QueueRollout, "rollout"), rollout.Rollout, id).Get(ctx, &p); err != nil {
 		return Tally{}, err
 	}
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("attempt %d, %d steps, success %v, on %s", p.Attempt, p.Steps, p.Success, p.Host))
 	t := Tally{Done: 1}
 	if p.Success {
 		t.Successes = 1

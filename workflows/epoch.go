@@ -2,6 +2,8 @@ package workflows
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -60,7 +62,8 @@ func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error)
 		return sum, temporal.NewNonRetryableApplicationError(fmt.Sprintf("%d of %d slots of epoch %d failed, more than failed_share allows", p.Failed, plan.Slots, in.Epoch), "invalid", nil)
 	}
 	p.Phase = "updates"
-	if err := updates(ctx, in, &p); err != nil {
+	hosts, err := updates(ctx, in, &p)
+	if err != nil {
 		return sum, err
 	}
 	if err := workflow.ExecuteActivity(on(ctx, QueueGPU, "load the new policies"), gpu.Publish, id).Get(ctx, nil); err != nil {
@@ -77,7 +80,7 @@ func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error)
 	if err := workflow.ExecuteActivity(long(on(ctx, QueueControl, "write epoch.json")), control.Commit, id).Get(ctx, &sum); err != nil {
 		return sum, err
 	}
-	details := fmt.Sprintf("topology %s; rollouts %.1f %%, %d pairs", plan.Topology, 100*sum.Rollouts, sum.Pairs)
+	details := fmt.Sprintf("topology %s; rollouts %.1f %%, %d pairs; updates on %s", plan.Topology, 100*sum.Rollouts, sum.Pairs, hosts)
 	if sum.Val < 0 { // not evaluated at this epoch
 		workflow.SetCurrentDetails(ctx, details)
 		return sum, nil
@@ -129,8 +132,9 @@ func (p *Progress) add(t Tally) {
 	p.Done, p.Successes, p.Failed, p.Pairs = p.Done+t.Done, p.Successes+t.Successes, p.Failed+t.Failed, p.Pairs+t.Pairs
 }
 
-// updates trains all agents side by side. With shared parameters the first agent's update is everyone's, so the others follow it.
-func updates(ctx workflow.Context, in EpochInput, p *Progress) error {
+// updates trains all agents side by side, and says on which hosts. With shared parameters the first agent's update is everyone's, so the others follow it.
+func updates(ctx workflow.Context, in EpochInput, p *Progress) (string, error) {
+	hosts := make([]string, in.Plan.Agents)
 	wg := workflow.NewWaitGroup(ctx)
 	var first error
 	for a := range in.Plan.Agents {
@@ -141,14 +145,17 @@ func updates(ctx workflow.Context, in EpochInput, p *Progress) error {
 		wg.Add(1)
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer wg.Done()
-			if err := f.Get(ctx, nil); err != nil && first == nil {
+			var u activities.Updated
+			if err := f.Get(ctx, &u); err != nil && first == nil {
 				first = err
 			}
+			hosts[a] = u.Host
 			p.Updates++
 		})
 	}
 	wg.Wait(ctx)
-	return first
+	slices.Sort(hosts)
+	return strings.Join(slices.Compact(hosts), ", "), first
 }
 
 func evaluateEpoch(ctx workflow.Context, in EpochInput) error {

@@ -29,14 +29,14 @@ func TestMain(m *testing.M) {
 }
 
 // TestARunOfAdapters plays a run whose policies are adapters: trained by a llamafactory-cli that is a stand-in, served by two servers that are stand-ins, each behind a gateway; one
-// server loses its adapters at every update, training is killed now and then.
+// server loses its adapters at every update, the other shares its GPU with the updates and sleeps meanwhile, training is killed now and then.
 func TestARunOfAdapters(t *testing.T) {
 	s := testrun.Small()
 	s.Slots, s.Agents, s.Decoding.Temperatures, s.FineTune.MaxChunks, s.FineTune.StopLow, s.FineTune.StopHigh, s.Evaluation.TestTemplates = 6, 2, []float64{0.5}, 2, 0.9, 1, 0
 	s.Trainer.Name, s.Serving.Quorum = "llamafactory", 2
 	dir := t.TempDir()
 	o := llamafactory.DefaultOptions()
-	o.Model, o.Devices, o.PerDevice, o.SaveSteps = filepath.Join(dir, "base-model"), 0, 4, 2
+	o.Model, o.PerDevice, o.SaveSteps = filepath.Join(dir, "base-model"), 4, 2
 	if err := standin.MakeModel(o.Model, 3); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,8 @@ func TestARunOfAdapters(t *testing.T) {
 	}
 	var urls []string
 	unreliable := standin.Engine(o.Model)
-	for i, engine := range []http.Handler{unreliable, standin.Engine(o.Model)} {
+	sharing := standin.Engine(o.Model) // the GPU with the updates
+	for i, engine := range []http.Handler{unreliable, sharing} {
 		srv := httptest.NewServer(engine)
 		t.Cleanup(srv.Close)
 		g, err := serving.New(serving.Options{Bucket: r.Bucket, Engine: "vllm", Server: srv.URL, Adapters: filepath.Join(dir, "adapters", string(rune('a'+i))), Keep: 4, Model: &trainer.Model{Name: "base-model", Digest: digest}})
@@ -76,7 +77,7 @@ func TestARunOfAdapters(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Deps.Chat, r.Deps.Load = pool, pool.Load
-	h := registry.Host{LlamaFactory: program, Host: external.Host{Bucket: r.Bucket, Work: filepath.Join(dir, "work"), Look: 50 * time.Millisecond, Checkpoints: func(job string) string {
+	h := registry.Host{LlamaFactory: program, Host: external.Host{Bucket: r.Bucket, Work: filepath.Join(dir, "work"), Look: 50 * time.Millisecond, Devices: external.NewDevices([]string{"0"}), Share: &external.Share{URL: strings.TrimSuffix(urls[1], "/v1")}, Checkpoints: func(job string) string {
 		unreliable.Restart()
 		return strings.TrimSuffix(job, ".json") + "-checkpoint-"
 	}}}
@@ -104,13 +105,16 @@ func TestARunOfAdapters(t *testing.T) {
 				continue
 			}
 			trained++
-			if u.Report == nil || len(u.Report.Files) != 2 || !slices.Contains(u.Report.Command, "train") || u.Report.Log == nil || u.Report.Metrics["rewards/margins"] == 0 || u.Policy == base.Policy || len(u.Curve) != u.Steps {
+			if u.Report == nil || len(u.Report.Files) != 2 || !slices.Contains(u.Report.Command, "train") || u.Report.Log == nil || u.Report.Metrics["rewards/margins"] == 0 || !u.Probe.Served || u.Probe.ParseRate == 0 || u.Probe.Entropy <= 0 || u.Policy == base.Policy || len(u.Curve) != u.Steps {
 				t.Errorf("epoch %d, agent %d: %+v", epoch, a, u)
 			}
 		}
 	}
 	if trained == 0 {
 		t.Error("no agent was ever trained")
+	}
+	if sharing.Calls("/sleep") < trained || sharing.Calls("/wake_up") < trained || sharing.Asleep() {
+		t.Errorf("%d updates: the server on the same GPU slept %d times and was woken %d times, asleep: %v", trained, sharing.Calls("/sleep"), sharing.Calls("/wake_up"), sharing.Asleep())
 	}
 	if report, err := verify.Fsck(t.Context(), r.Bucket); err != nil || len(report.Problems) > 0 {
 		t.Errorf("%+v %v", report.Problems, err)

@@ -40,8 +40,14 @@ func on(ctx workflow.Context, queue, summary string) workflow.Context {
 	if queue == QueueControl {
 		o.HeartbeatTimeout, o.StartToCloseTimeout = 0, 30*time.Second // reads and writes of a few objects
 	}
+	if queue == QueueGPU {
+		o.StartToCloseTimeout = maxUpdate
+	}
 	return workflow.WithActivityOptions(ctx, o)
 }
+
+// maxUpdate is of one attempt at an update; heartbeats tell whether it lives.
+const maxUpdate = 7 * 24 * time.Hour
 
 // child gives the context of a child workflow.
 func child(ctx workflow.Context, id, summary string) workflow.Context {

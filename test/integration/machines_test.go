@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -194,6 +195,20 @@ func TestTheLossOfAMachineCostsNoCommittedWork(t *testing.T) {
 		digests, mu := map[string]string{}, sync.Mutex{}
 		for name, lose := range map[string]func(c *cluster){
 			"nobody": func(*cluster) {},
+			"drained": func(c *cluster) {
+				c.eventually("an update has a checkpoint", 4*time.Minute, func() bool { return c.count("agents/0/job-checkpoint") > 0 })
+				h := c.machines["gpu"]
+				h.signal(syscall.SIGTERM)
+				start := time.Now()
+				if err := h.procs[0].Wait(); err != nil {
+					c.t.Errorf("the drained worker ended with %v", err)
+				}
+				c.t.Logf("the GPU worker ended %v after SIGTERM", time.Since(start).Round(time.Second))
+				if left := c.alive(); slices.ContainsFunc(left, func(s string) bool { return strings.Contains(s, "standin train") }) {
+					c.t.Errorf("training goes on: %v", left)
+				}
+				h.up()
+			},
 			"rollout": func(c *cluster) {
 				c.eventually("epoch 1 rolls out", 3*time.Minute, func() bool { return c.count("epochs/0001/episodes") > 10 })
 				c.lost("rollout", syscall.SIGKILL)
