@@ -97,8 +97,8 @@ type Probe struct {
 	LogprobDelta float64        `json:"logprob_delta"` // mean change of log π(chosen)
 	Entropy      float64        `json:"entropy"`       // −mean log π of the sampled answers, in nats
 	ParseRate    float64        `json:"parse_rate"`
-	Length       float64        `json:"length"`  // mean characters of the sampled answers
-	Actions      map[string]int `json:"actions"` // sampled action types
+	Length       float64        `json:"length"`           // mean characters of the sampled answers
+	Actions      map[string]int `json:"actions"`          // sampled action types
 	Served       bool           `json:"served,omitempty"` // sampled through the policy servers: the KL was not measured; the change of log π(chosen) is the training's own, against the reference
 }
 

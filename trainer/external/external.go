@@ -76,7 +76,7 @@ type Command struct {
 type Host struct {
 	Bucket      store.Bucket
 	Checkpoints func(job string) string // the prefix of a job's checkpoints in the store
-	Work        string                  // folder for jobs and policies; safe to delete when nothing runs
+	Work        string                  // folder for jobs and policies, of this machine alone; safe to delete when nothing runs
 	Devices     *Devices                // nil: no GPU
 	Look        time.Duration           // between looks at a program's folder; 0 means half a second
 	Grace       time.Duration           // between the request to stop and the kill; 0 means 10 s
@@ -118,6 +118,7 @@ func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) 
 		return got, err
 	}
 	defer unlock()
+	reap(t.Work, f.Path)
 	out, err := t.attempt(ctx, f, j, p)
 	if err != nil {
 		return out, err
@@ -153,7 +154,7 @@ func (t *Trainer) artifact(ctx context.Context, digest string, base Local) (trai
 	}
 	raw, err := store.GetBlob(ctx, t.Bucket, digest)
 	if errors.Is(err, store.ErrNotFound) {
-		return trainer.Artifact{}, fault.New(fault.Invalid, "no policy %s stands in the store; bring one with `collabui import FOLDER`", digest)
+		return trainer.Artifact{}, fault.New(fault.Invalid, "no policy %s stands in the store; bring one with `collabui import FOLDER --base-model %s`", digest, base.Dir)
 	}
 	if err != nil {
 		return trainer.Artifact{}, err

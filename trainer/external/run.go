@@ -153,7 +153,7 @@ func (w *watch) run(ctx context.Context) error {
 	c := exec.Command(w.cmd.Args[0], w.cmd.Args[1:]...)
 	c.Dir, c.Stdout, c.Stderr = w.f.Path, w.log, w.log
 	c.Env = append(environ(w.cmd.Drop), w.cmd.Env...)
-	c.Env = append(c.Env, "CUDA_VISIBLE_DEVICES="+strings.Join(ids, ","))
+	c.Env = append(c.Env, jobVariable+"="+w.f.Path, "CUDA_VISIBLE_DEVICES="+strings.Join(ids, ","))
 	if err := proc.Start(c); err != nil {
 		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
 			return fault.New(fault.Invalid, "this worker has no program %s: install it, or say where it is, and start the worker again", w.cmd.Args[0])

@@ -109,37 +109,49 @@ func weights(dir string) (files []string, adapter bool, err error) {
 	return files, false, err
 }
 
-// Policy gives the files of a policy in a folder.
+// Policy gives the files of a policy in a job's folder.
 func Policy(f external.Folder, dir string) (map[string]string, error) {
+	files, _, err := Files(dir, f.Path)
+	return files, fault.As(fault.Transient, err) // the program may still write them
+}
+
+// Files gives the files of a policy in a folder by their names in the artifact, and the rank of an adapter, which is 0 for a whole model. An adapter's configuration is written once more,
+// into tmp. What is not whole is an invalid fault.
+func Files(dir, tmp string) (map[string]string, int, error) {
 	files, adapter, err := weights(dir)
 	if err != nil {
-		return nil, fault.New(fault.Transient, "the weights in %s are not whole: %w", dir, err)
+		return nil, 0, fault.New(fault.Invalid, "the weights in %s are not whole: %w", dir, err)
 	}
 	out := map[string]string{}
 	for _, w := range files {
 		out[filepath.Base(w)] = w
 	}
 	if adapter {
-		out["adapter_config.json"] = filepath.Join(f.Path, "adapter_config.json")
-		return out, adapterConfig(filepath.Join(dir, "adapter_config.json"), out["adapter_config.json"])
+		out["adapter_config.json"] = filepath.Join(tmp, "adapter_config.json")
+		rank, err := adapterConfig(filepath.Join(dir, "adapter_config.json"), out["adapter_config.json"])
+		return out, rank, err
 	}
 	for _, p := range parts {
 		if exists(filepath.Join(dir, p)) {
 			out[p] = filepath.Join(dir, p)
 		}
 	}
-	return out, nil
+	return out, 0, nil
 }
 
-// adapterConfig writes an adapter's configuration once more, without what differs between hosts and processes: equal adapters have equal names.
-func adapterConfig(from, to string) error {
+// adapterConfig writes an adapter's configuration once more, without what differs between hosts and processes: equal adapters have equal names. It gives the rank.
+func adapterConfig(from, to string) (int, error) {
 	raw, err := os.ReadFile(from)
 	if err != nil {
-		return fault.As(fault.Transient, err)
+		return 0, fault.As(fault.Invalid, err)
 	}
 	var c map[string]any
 	if err := json.Unmarshal(raw, &c); err != nil {
-		return fault.New(fault.Transient, "%s: %w", from, err)
+		return 0, fault.New(fault.Invalid, "%s: %w", from, err)
+	}
+	rank, _ := c["r"].(float64)
+	if rank < 1 {
+		return 0, fault.New(fault.Invalid, "%s names no rank r: expected a LoRA adapter's configuration", from)
 	}
 	if s, ok := c["base_model_name_or_path"].(string); ok {
 		c["base_model_name_or_path"] = filepath.Base(s)
@@ -150,7 +162,7 @@ func adapterConfig(from, to string) error {
 	if raw, err = json.MarshalIndent(c, "", "  "); err == nil {
 		err = os.WriteFile(to, append(raw, '\n'), 0o644)
 	}
-	return fault.As(fault.Transient, err)
+	return int(rank), fault.As(fault.Transient, err)
 }
 
 func exists(file string) bool {

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -217,6 +219,37 @@ func TestALossThatIsNoNumberKeepsTheParent(t *testing.T) {
 	if again, err := newHost(t, b).train(t.Context(), job(t, nil)); err != nil || again.Diverged != got.Diverged {
 		t.Errorf("%+v %v", again, err)
 	}
+}
+
+// TestWhatAKilledWorkerLeftIsEnded: the processes below a training program hold a GPU when their worker is gone.
+func TestWhatAKilledWorkerLeftIsEnded(t *testing.T) {
+	h, other := newHost(t, &store.Memory{}), newHost(t, &store.Memory{})
+	left, foreign := exec.Command("sleep", "60"), exec.Command("sleep", "60")
+	left.Env, foreign.Env = []string{"COLLABUI_JOB=" + filepath.Join(h.Work, "jobs", "of-old")}, []string{"COLLABUI_JOB=" + filepath.Join(other.Work, "jobs", "of-others")}
+	for _, c := range []*exec.Cmd{left, foreign} {
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := h.train(t.Context(), job(t, nil)); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- left.Wait() }()
+	select {
+	case err := <-ended:
+		if err == nil {
+			t.Error("it was not killed")
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("it still runs")
+		_ = left.Process.Kill()
+	}
+	if err := foreign.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Error("another machine's process was ended", err)
+	}
+	_ = foreign.Process.Kill()
+	_ = foreign.Wait()
 }
 
 // TestTwoAttemptsAtOnce on one host take turns, on two hosts agree: the first result stands.
