@@ -2,6 +2,7 @@ package spec
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -43,5 +44,17 @@ func TestTrainersAreCheckedByFileAndLine(t *testing.T) {
 	}
 	if err != nil || o.Rank != 16 || o.Cutoff != 4096 || o.Extra["flash_attn"] != "fa2" || again.Validate() != nil || again.Embedded() {
 		t.Errorf("%+v %v %v", o, err, again.Validate())
+	}
+}
+
+func TestEveryExampleIsAValidSpecification(t *testing.T) {
+	files, err := filepath.Glob("../../examples/*.yaml")
+	if err != nil || len(files) < 3 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		if _, err := Load(f); err != nil {
+			t.Error(err)
+		}
 	}
 }
