@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -84,7 +85,7 @@ type made struct {
 }
 
 // host is a machine of its own that shares the store.
-func host(t *testing.T, program string, b store.Bucket, options []byte) *external.Trainer {
+func host(t testing.TB, program string, b store.Bucket, options []byte) *external.Trainer {
 	h := &external.Trainer{Host: external.Host{Bucket: b, Work: t.TempDir(), Checkpoints: func(job string) string { return job + "-checkpoint-" }}, Tool: &llamafactory.Tool{Bucket: b, Program: program}}
 	if !strings.Contains(string(options), `"template"`) {
 		h.Tool = &trl.Tool{Python: filepath.Join(filepath.Dir(program), "python")}
@@ -216,4 +217,67 @@ func dataOfARun(t *testing.T) (demos, pairs []domain.Pair) {
 		t.Fatal(fmt.Sprintf("only %d demonstrations and %d pairs", len(demos), len(pairs)))
 	}
 	return demos, pairs
+}
+
+// BenchmarkOverTheBareCommand compares DPO through the trainer, from its start to the committed adapter, with the bare command and its own start, one after the other. COLLABUI_BENCH_MODEL
+// names another base model than the small one, COLLABUI_BENCH_DEVICES its GPUs: on a machine with a GPU, a Qwen2-7B of random weights (make_model.py --shape 7b).
+func BenchmarkOverTheBareCommand(b *testing.B) {
+	program := os.Getenv("COLLABUI_LLAMAFACTORY")
+	if program == "" {
+		b.Skip("set COLLABUI_LLAMAFACTORY to a llamafactory-cli")
+	}
+	o := llamafactory.DefaultOptions()
+	o.Model, o.Devices, o.Precision, o.Cutoff, o.PerDevice, o.SaveSteps = os.Getenv("COLLABUI_BENCH_MODEL"), 0, "fp32", 2048, 2, 8
+	if o.Model == "" {
+		o.Model = filepath.Join(b.TempDir(), "qwen2")
+		if out, err := exec.Command(filepath.Join(filepath.Dir(program), "python"), "llamafactory/testdata/make_model.py", o.Model).CombinedOutput(); err != nil {
+			b.Fatalf("%v\n%s", err, out)
+		}
+	}
+	if n := os.Getenv("COLLABUI_BENCH_DEVICES"); n != "" {
+		o.Devices, o.Precision = 1, "bf16"
+	}
+	j := trainer.Job{ID: "runs/bench/job", Objective: trainer.DPO, Steps: 24, Seed: 3, System: system.Default.System(), Options: registry.Raw(o),
+		Params: trainer.Params{LearningRate: 5e-6, Warmup: 0.1, FinalShare: 0.1, BatchSize: 8, Passes: 1, Beta: 0.1, Ftx: 0.1}}
+	for i := range 64 {
+		j.Pairs = append(j.Pairs, domain.Pair{Prompt: fmt.Sprintf("Goal: press word%d\nHistory: none\nScreen:\n", i) + strings.Repeat("0 button some words of a page\n", 30), Chosen: "Reason: this serves the goal.\nAction: {\"action_type\":\"click\",\"index\":0}",
+			Rejected: "Reason: this serves the goal.\nAction: {\"action_type\":\"wait\"}", Weight: 1})
+	}
+	var ours, bare time.Duration
+	for range b.N {
+		h := host(b, program, &store.Memory{}, j.Options)
+		h.Devices = external.NewDevices([]string{"0"})
+		begin := time.Now()
+		got, err := h.Train(b.Context(), j, silent)
+		if err != nil {
+			b.Fatal(err)
+		}
+		ours += time.Since(begin)
+		// the same command on the same rendered files, in a folder of its own
+		f := external.Folder{Path: b.TempDir()}
+		model, dir, err := h.Tool.Base(j.Options)
+		if err != nil {
+			b.Fatal(err)
+		}
+		f.Base = external.Local{Artifact: trainer.Artifact{Kind: trainer.KindBase, Base: model}, Dir: dir}
+		f.Start, f.Reference = f.Base, f.Base
+		cmd, err := h.Tool.Render(b.Context(), f, j)
+		if err != nil {
+			b.Fatal(err)
+		}
+		c := exec.Command(cmd.Args[0], cmd.Args[1:]...)
+		c.Env = append(os.Environ(), cmd.Env...)
+		if o.Devices == 0 {
+			c.Env = append(c.Env, "CUDA_VISIBLE_DEVICES=")
+		}
+		begin = time.Now()
+		if out, err := c.CombinedOutput(); err != nil {
+			b.Fatalf("%v\n%s", err, out[max(0, len(out)-2000):])
+		}
+		bare += time.Since(begin)
+		b.Logf("%d steps, ours %v, bare %v", got.Steps, ours, bare)
+	}
+	b.ReportMetric(ours.Seconds()/float64(b.N), "s/ours")
+	b.ReportMetric(bare.Seconds()/float64(b.N), "s/bare")
+	b.ReportMetric(ours.Seconds()/bare.Seconds(), "ours/bare")
 }

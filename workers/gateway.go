@@ -2,14 +2,11 @@ package workers
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"path/filepath"
-	"time"
 
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/serving"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/trainer"
@@ -28,7 +25,7 @@ type Serve struct {
 	Keep     int    // adapters at once
 }
 
-// gateway serves until end is called; a listener that breaks ends the worker.
+// gateway serves until the context ends; end waits until what was under way is answered. A listener that breaks ends the worker.
 func gateway(ctx context.Context, o Options, fatal func(error)) (end func(), err error) {
 	b, err := store.Open(o.Endpoints.Store)
 	if err != nil {
@@ -50,20 +47,17 @@ func gateway(ctx context.Context, o Options, fatal func(error)) (end func(), err
 	if err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("tcp", o.Serve.Listen)
+	l, err := httpd.Listen(o.Serve.Listen, o.Endpoints.PolicyKey, config.EnvPolicyKey)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "listen on %s: %w (choose another with --listen)", o.Serve.Listen, err)
+		return nil, err
 	}
-	srv := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	ended := make(chan struct{})
 	go handler.Run(ctx)
 	go func() {
-		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		defer close(ended)
+		if err := httpd.Serve(ctx, l, handler, o.Drain); err != nil && ctx.Err() == nil {
 			fatal(err)
 		}
 	}()
-	return func() {
-		d, cancel := context.WithTimeout(context.Background(), o.Drain)
-		defer cancel()
-		_ = srv.Shutdown(d) // answers what is under way
-	}, nil
+	return func() { <-ended }, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/collabui/collabui/envadapters/registry"
 	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/infer"
 	"github.com/collabui/collabui/internal/llm"
 	"github.com/collabui/collabui/internal/spec"
@@ -85,7 +86,7 @@ func (a *app) inferServe(ctx context.Context, sys infer.System, chat system.Chat
 	if err != nil {
 		return err
 	}
-	l, err := infer.Listen(addr, key)
+	l, err := httpd.Listen(addr, key, infer.EnvKey)
 	if err != nil {
 		return err
 	}
@@ -95,7 +96,7 @@ func (a *app) inferServe(ctx context.Context, sys infer.System, chat system.Chat
 	}); err != nil {
 		return err
 	}
-	return infer.Serve(ctx, l, infer.NewServer(sys, chat, key))
+	return httpd.Serve(ctx, l, infer.NewServer(sys, chat, key), inferDrain)
 }
 
 // maxRequest bounds a request that is read from a file, in bytes.
@@ -232,3 +233,6 @@ func plain(s string) string {
 		return -1
 	}, s)
 }
+
+// inferDrain is what requests under way get when the endpoint is told to end.
+const inferDrain = 30 * time.Second

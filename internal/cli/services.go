@@ -2,11 +2,8 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +15,7 @@ import (
 
 	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/policyserver"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/supervisor"
@@ -229,7 +227,7 @@ func (a *app) workerEndpoints(roles []string) (config.Endpoints, error) {
 }
 
 func policyServerCmd(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "policy-server", Short: "Serve small policies behind the OpenAI chat API", Example: "  collabui policy-server --addr 127.0.0.1:8000", Args: cobra.NoArgs}
+	c := &cobra.Command{Use: "policy-server", Short: "Serve small policies behind the OpenAI chat API", Long: "policy-server loads policies of the store as they are asked for. Clients must send the key in " + config.EnvPolicyKey + ", where that is set; without one it listens on this machine only.", Example: "  collabui policy-server --addr 127.0.0.1:8000", Args: cobra.NoArgs}
 	addr := c.Flags().String("addr", "127.0.0.1:8000", "listen on `HOST:PORT`")
 	pipe := c.Flags().Bool("parent-pipe", false, "end when standard input closes")
 	calls := c.Flags().String("call-log", os.Getenv("COLLABUI_CALL_LOG"), "append one line per answered request to `FILE`: time, seed, model")
@@ -242,9 +240,9 @@ func policyServerCmd(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		l, err := net.Listen("tcp", *addr)
+		l, err := httpd.Listen(*addr, e.PolicyKey, config.EnvPolicyKey)
 		if err != nil {
-			return fault.New(fault.Invalid, "listen on %s: %w (choose another with --addr)", *addr, err)
+			return err
 		}
 		handler := policyserver.New(b)
 		if *calls != "" {
@@ -255,17 +253,8 @@ func policyServerCmd(a *app) *cobra.Command {
 			defer func() { _ = f.Close() }()
 			handler.CallLog = f
 		}
-		srv := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
-		ctx := lifetime(c.Context(), *pipe)
-		context.AfterFunc(ctx, func() {
-			d, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-			defer cancel()
-			_ = srv.Shutdown(d)
-		})
-		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			return fault.As(fault.Transient, err)
-		}
-		return nil
+		handler.Key = e.PolicyKey
+		return httpd.Serve(lifetime(c.Context(), *pipe), l, handler, 5*time.Second)
 	}
 	return c
 }

@@ -1,21 +1,17 @@
 package infer
 
 import (
-	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/record"
 	"github.com/collabui/collabui/internal/system"
 )
@@ -26,25 +22,17 @@ const EnvKey = "COLLABUI_INFER_KEY"
 // maxBody bounds a request, in bytes.
 const maxBody = 1 << 20
 
-// Times of the server.
-const (
-	headerTimeout = 10 * time.Second
-	bodyTimeout   = time.Minute
-	drainTimeout  = 30 * time.Second // what is being answered when the server is told to end
-)
-
 // Server answers POST /v1/chat/completions, GET /v1/models and GET /health for one system. Safe for concurrent use.
 type Server struct {
 	sys  System
 	chat system.Chat
-	key  [sha256.Size]byte
-	open bool // no key is asked for
+	key  string // empty: none is asked for
 	mux  *http.ServeMux
 }
 
 // NewServer serves a system whose policies chat reaches; key, where it is not empty, must come with every request below /v1.
 func NewServer(sys System, chat system.Chat, key string) *Server {
-	s := &Server{sys: sys, chat: chat, key: sha256.Sum256([]byte(key)), open: key == "", mux: http.NewServeMux()}
+	s := &Server{sys: sys, chat: chat, key: key, mux: http.NewServeMux()}
 	s.mux.HandleFunc("POST /v1/chat/completions", s.guarded(s.complete))
 	s.mux.HandleFunc("GET /v1/models", s.guarded(s.models))
 	s.mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
@@ -59,12 +47,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// guarded asks for the key; its length and bytes do not show in the time that the comparison takes.
+// guarded asks for the key.
 func (s *Server) guarded(f http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		sum := sha256.Sum256([]byte(given))
-		if !s.open && (!strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(sum[:], s.key[:]) != 1) {
+		if !httpd.Allowed(r, s.key) {
 			fail(w, refusal{status: 401, code: "invalid_api_key", err: errors.New("send the key of this server as a bearer token: Authorization: Bearer KEY")})
 			return
 		}
@@ -176,39 +162,4 @@ func reply(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v)
-}
-
-// Listen takes an address, HOST:PORT. Without a key it must be one of this machine's loopback: whoever reaches the port may use the policies.
-func Listen(addr, key string) (net.Listener, error) {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return nil, fault.New(fault.Invalid, "--listen %q: expected HOST:PORT, such as 127.0.0.1:8080", addr)
-	}
-	if ip := net.ParseIP(host); key == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fault.New(fault.Invalid, "--listen %s can be reached from other machines, and no key is asked for: set %s (or %s_FILE), or listen on 127.0.0.1", addr, EnvKey, EnvKey)
-	}
-	l, err := net.Listen("tcp", addr)
-	if err != nil {
-		return nil, fault.New(fault.Invalid, "listen on %s: %w (choose another with --listen)", addr, err)
-	}
-	return l, nil
-}
-
-// Serve answers until ctx ends; what is being answered then is finished, for at most half a minute.
-func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
-	srv := &http.Server{Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: 2 * time.Minute}
-	ended := make(chan error, 1)
-	stop := context.AfterFunc(ctx, func() {
-		d, cancel := context.WithTimeout(context.Background(), drainTimeout)
-		defer cancel()
-		ended <- srv.Shutdown(d)
-	})
-	err := srv.Serve(l)
-	if stop() {
-		return fault.As(fault.Transient, err) // it ended by itself
-	}
-	if err := <-ended; err != nil {
-		return errors.Join(fault.New(fault.Transient, "requests that took longer than %v were cut", drainTimeout), srv.Close())
-	}
-	return nil
 }

@@ -1,12 +1,8 @@
 package infer
 
 import (
-	"context"
-	"net"
-	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/fault"
@@ -83,59 +79,4 @@ func FuzzParseView(f *testing.F) {
 			t.Error(err)
 		}
 	})
-}
-
-func TestOnlyThisMachineIsAnsweredWithoutAKey(t *testing.T) {
-	for addr, says := range map[string]string{":0": EnvKey, "0.0.0.0:0": EnvKey, "[::]:0": EnvKey, "example.org:80": EnvKey, "8080": "expected HOST:PORT"} {
-		if l, err := Listen(addr, ""); err == nil || fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v %v", addr, l, err)
-		}
-	}
-	for addr, key := range map[string]string{"127.0.0.1:0": "", "localhost:0": "", ":0": "secret"} {
-		l, err := Listen(addr, key)
-		if err != nil {
-			t.Errorf("%s: %v", addr, err)
-			continue
-		}
-		if again, err := Listen(l.Addr().String(), key); err == nil || !strings.Contains(err.Error(), "choose another") {
-			t.Errorf("a port that is taken: %v %v", again, err)
-		}
-		_ = l.Close()
-	}
-}
-
-func TestWhatIsBeingAnsweredIsFinished(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, end := context.WithCancel(t.Context())
-	served := make(chan error, 1)
-	begun := make(chan struct{})
-	go func() {
-		served <- Serve(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			close(begun)
-			time.Sleep(100 * time.Millisecond)
-			w.WriteHeader(http.StatusTeapot)
-		}))
-	}()
-	answered := make(chan error, 1)
-	go func() {
-		res, err := http.Get("http://" + l.Addr().String())
-		if err == nil && res.StatusCode != http.StatusTeapot {
-			err = fault.New(fault.Fatal, "%s", res.Status)
-		}
-		answered <- err
-	}()
-	<-begun
-	end()
-	if err := <-answered; err != nil {
-		t.Error(err)
-	}
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
-	if err := Serve(t.Context(), l, nil); err == nil {
-		t.Error("a closed listener serves")
-	}
 }

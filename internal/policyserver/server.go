@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/tinylm"
 )
@@ -28,6 +29,7 @@ const maxBody = 1 << 20
 // Server is an http.Handler.
 type Server struct {
 	CallLog io.Writer // one line per answered request; nil: none
+	Key     string    // that clients must send as a bearer token; empty: none
 
 	bucket store.Bucket
 	mux    *http.ServeMux
@@ -61,6 +63,10 @@ func New(b store.Bucket) *Server {
 }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, "/v1/") && !httpd.Allowed(r, s.Key) {
+		s.fail(w, r, http.StatusUnauthorized, errors.New("the request needs the header Authorization: Bearer with this server's key"))
+		return
+	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	s.mux.ServeHTTP(w, r)
 }

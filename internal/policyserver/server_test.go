@@ -151,3 +151,29 @@ func TestRequestsAreCheckedAndCounted(t *testing.T) {
 		t.Error("health")
 	}
 }
+
+func TestAKeyIsAskedForWhereOneIsSet(t *testing.T) {
+	b := &store.Memory{}
+	srv := New(b)
+	srv.Key = "secret"
+	s := httptest.NewServer(srv)
+	defer s.Close()
+	for header, want := range map[string]int{"": http.StatusUnauthorized, "Bearer wrong": http.StatusUnauthorized, "Bearer secret": http.StatusOK} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/v1/models", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", header)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("%q: %s", header, res.Status)
+		}
+	}
+	if res, err := http.Get(s.URL + "/health"); err != nil || res.StatusCode != http.StatusOK {
+		t.Error("health is for everybody", err)
+	}
+}

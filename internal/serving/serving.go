@@ -5,7 +5,6 @@ package serving
 
 import (
 	"context"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +23,7 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/trainer"
 )
@@ -138,8 +138,7 @@ func (a *answer) WriteHeader(status int) {
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := &answer{ResponseWriter: w, status: http.StatusOK}
 	open := r.Method == http.MethodGet && (r.URL.Path == "/health" || r.URL.Path == "/metrics")
-	got, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if g.ClientKey != "" && !open && (!bearer || subtle.ConstantTimeCompare([]byte(got), []byte(g.ClientKey)) != 1) {
+	if !open && !httpd.Allowed(r, g.ClientKey) {
 		fail(a, refuse(http.StatusUnauthorized, "the request needs the header Authorization: Bearer with this gateway's key"))
 	} else {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)

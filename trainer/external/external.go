@@ -62,14 +62,14 @@ type Local struct {
 // Command is what to run.
 type Command struct {
 	Args     []string
-	Env      []string // added to this process's
-	Versions map[string]string
-	Total    int           // optimiser steps of the whole job
-	Kind     string        // of the artifact that comes of it
-	Rank     int           // of a LoRA adapter
-	Stall    time.Duration // without a sign of life the program counts as hung
-	Drop     string        // further alternatives of a regular expression, each with | before it: beginnings of environment variables that the program must not see
-	Devices  int           // GPUs; 0: none
+	Env      []string                 // added to this process's
+	Versions func() map[string]string // of what runs; asked for beside the program, once
+	Total    int                      // optimiser steps of the whole job
+	Kind     string                   // of the artifact that comes of it
+	Rank     int                      // of a LoRA adapter
+	Stall    time.Duration            // without a sign of life the program counts as hung
+	Drop     string                   // further alternatives of a regular expression, each with | before it: beginnings of environment variables that the program must not see
+	Devices  int                      // GPUs; 0: none
 }
 
 // Host is what a machine gives to its jobs.

@@ -95,7 +95,7 @@ func (w *watch) collect(ctx context.Context) (trainer.Policy, error) {
 		return out, err
 	}
 	out.Digest, out.TensorDigest = digest, a.TensorDigest()
-	out.Report = &trainer.Report{Command: w.cmd.Args, Versions: w.cmd.Versions, Metrics: metrics, Files: stored}
+	out.Report = &trainer.Report{Command: w.cmd.Args, Versions: <-w.versions, Metrics: metrics, Files: stored}
 	if log, err := w.t.put(ctx, "", map[string]string{filepath.Base(w.f.Log()): w.f.Log()}); err == nil {
 		out.Report.Log = &log[0]
 	}

@@ -43,7 +43,8 @@ func (t *Trainer) attempt(ctx context.Context, f Folder, j trainer.Job, p traine
 	if err := t.restore(ctx, f, j, end); err != nil {
 		return trainer.Policy{}, err
 	}
-	w := &watch{t: t, f: f, j: j, cmd: cmd, end: end, progress: p, stored: map[int]bool{}}
+	w := &watch{t: t, f: f, j: j, cmd: cmd, end: end, progress: p, stored: map[int]bool{}, versions: make(chan map[string]string, 1)}
+	go func() { w.versions <- cmd.Versions() }()
 	if !w.finished() {
 		if err := w.run(ctx); err != nil {
 			return trainer.Policy{}, err
@@ -118,6 +119,7 @@ type watch struct {
 	stored   map[int]bool // checkpoints
 	seen     map[int]string
 	log      *os.File
+	versions chan map[string]string
 }
 
 // finished tells whether the folder holds what the job asks for.
@@ -174,7 +176,10 @@ func (w *watch) run(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	if errors.Is(why, errDone) || w.finished() {
-		return w.store(ctx, true)
+		if w.end < w.cmd.Total {
+			return w.store(ctx, true) // the next station begins there, on any host
+		}
+		return nil // the policy follows; a checkpoint of what is over serves nobody
 	}
 	if err := w.store(ctx, true); err != nil {
 		return err

@@ -79,7 +79,9 @@ func (t *Tool) Render(ctx context.Context, f external.Folder, j trainer.Job) (ex
 	if err := os.WriteFile(file, raw, 0o644); err != nil {
 		return external.Command{}, fault.New(fault.Transient, "write the configuration: %w", err)
 	}
-	cmd := external.Command{Args: []string{program, "train", file}, Total: total, Kind: trainer.KindFull, Devices: o.Devices, Stall: time.Duration(o.Stall * float64(time.Minute)), Versions: external.Versions(t.python(program), "llamafactory", "torch", "transformers", "peft", "trl", "datasets", "accelerate", "tokenizers", "deepspeed"),
+	cmd := external.Command{Args: []string{program, "train", file}, Total: total, Kind: trainer.KindFull, Devices: o.Devices, Stall: time.Duration(o.Stall * float64(time.Minute)), Versions: func() map[string]string {
+		return external.Versions(t.python(program), "llamafactory", "torch", "transformers", "peft", "trl", "datasets", "accelerate", "tokenizers", "deepspeed")
+	},
 		Env: []string{"HF_HUB_OFFLINE=1", "TRANSFORMERS_OFFLINE=1", "HF_DATASETS_OFFLINE=1", "TOKENIZERS_PARALLELISM=false", "HF_DATASETS_CACHE=" + filepath.Join(f.Path, "cache"), "PYTHONUNBUFFERED=1"}, Drop: "|USE_V1=|LLAMABOARD_|FORCE_TORCHRUN="}
 	if o.Finetuning == "lora" {
 		cmd.Kind, cmd.Rank = trainer.KindLoRA, o.Rank

@@ -289,6 +289,9 @@ func TestStations(t *testing.T) {
 	if err != nil || early.Steps != 3 || len(early.Curve) != 3 || early.TensorDigest == whole.TensorDigest {
 		t.Fatalf("%+v %v", early, err)
 	}
+	if keys, err := b.List(t.Context(), "runs/r/agents/0/job-checkpoint-000003.json"); err != nil || len(keys) != 1 {
+		t.Errorf("the station is not stored: %v %v", keys, err)
+	}
 	j.Until = 12
 	late, err := newHost(t, b).train(t.Context(), j)
 	if err != nil || late.TensorDigest != whole.TensorDigest || math.Abs(late.Curve[2].Loss-early.Curve[2].Loss) > 0 {

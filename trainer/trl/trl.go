@@ -125,7 +125,7 @@ func (t *Tool) Render(_ context.Context, f external.Folder, j trainer.Job) (exte
 		return external.Command{}, fault.New(fault.Invalid, "this worker has no Python with TRL: set COLLABUI_PYTHON and start it again: %w", err)
 	}
 	return external.Command{Args: []string{python, filepath.Join(f.Path, "train.py"), filepath.Join(f.Path, "job.json")}, Total: total, Kind: trainer.KindLoRA, Rank: o.Rank, Devices: o.Devices, Stall: 30 * time.Minute,
-		Versions: external.Versions(python, "trl", "transformers", "peft", "torch"), Env: []string{"HF_HUB_OFFLINE=1", "TRANSFORMERS_OFFLINE=1", "PYTHONUNBUFFERED=1", "HF_DATASETS_CACHE=" + filepath.Join(f.Path, "cache")}}, nil
+		Versions: func() map[string]string { return external.Versions(python, "trl", "transformers", "peft", "torch") }, Env: []string{"HF_HUB_OFFLINE=1", "TRANSFORMERS_OFFLINE=1", "PYTHONUNBUFFERED=1", "HF_DATASETS_CACHE=" + filepath.Join(f.Path, "cache")}}, nil
 }
 
 // adapter is a policy's folder; "" is the base model.
