@@ -40,6 +40,7 @@ environments: chromium ## the environments' tests that need foreign pages and Py
 
 integration: build chromium ## real services and processes, with kills
 	$(GO) test -count=1 -timeout 40m -tags integration ./test/...
+	$(GO) test -count=1 -tags integration -run Faults ./workflows
 
 test-llamafactory: chromium ## the real LLaMA-Factory on the CPU, killed and resumed; installs it (several GB, once) and takes some ten minutes
 	program="$$(scripts/llamafactory.sh)" && COLLABUI_LLAMAFACTORY="$$program" $(GO) test -count=1 -v -timeout 40m -run Real ./trainer
@@ -47,7 +48,7 @@ test-llamafactory: chromium ## the real LLaMA-Factory on the CPU, killed and res
 lint: ## formatting, vet, workflow determinism, who may import whom
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt these files:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	$(GO) vet ./...
-	$(GO) vet -tags integration ./test/...
+	$(GO) vet -tags integration ./test/... ./workflows
 	$(GO) tool workflowcheck ./workflows/...
 	@scripts/imports.sh
 

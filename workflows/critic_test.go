@@ -18,7 +18,6 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/credit"
 	"github.com/collabui/collabui/internal/llm"
 	"github.com/collabui/collabui/internal/record"
 	"github.com/collabui/collabui/internal/spec"
@@ -294,67 +293,5 @@ func TestABudgetThatIsSpentPausesTheRunUntilAPersonRaisesIt(t *testing.T) {
 			t.Errorf("%s: paused %d times, %d calls instead of %d, digest %s instead of %s, %v", name, paused, g.calls, all.calls, end.FinalDigest, want.FinalDigest, err)
 		}
 		clean(t, r)
-	}
-}
-
-func TestACriticThatIsAModelLabelsLikeTheJudgeAndFaultsInventNothing(t *testing.T) {
-	t.Parallel()
-	plain, err := testrun.New(t, short(2)).Play(t, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, sound, end := graded(t, 2, 0)
-	if end.FinalDigest != plain.FinalDigest {
-		t.Error("a critic that is always right labels otherwise than the judge")
-	}
-	r, broken, _ := graded(t, 2, 0.3)
-	if float64(broken.calls) > 1.6*float64(sound.calls) || len(broken.faults) != 7 {
-		t.Errorf("%d calls where the clean run made %d; faults %v", broken.calls, sound.calls, broken.faults)
-	}
-	t.Logf("%d calls, %d of them without faults: %.2f times; %v", broken.calls, sound.calls, float64(broken.calls)/float64(sound.calls), broken.faults)
-	for q, n := range broken.answered {
-		if n > 1 {
-			t.Errorf("a recorded call was made %d times: %s", n, q)
-		}
-	}
-	labels, uncertain := 0, 0
-	for epoch := 1; epoch <= r.Spec.Epochs; epoch++ {
-		for slot := 1; slot <= r.Spec.Slots; slot++ {
-			c, _, err := store.Read[record.Credits](t.Context(), r.Bucket, store.CreditKey(r.Spec.Name, epoch, slot))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c.Critic != "judge (grader-1)" || len(c.Audit) != len(c.Steps) {
-				t.Fatalf("%s, %d audits", c.Critic, len(c.Audit))
-			}
-			for i, l := range c.Steps {
-				st, _, err := store.Read[record.Step](t.Context(), r.Bucket, store.StepKey(r.Spec.Name, epoch, slot, 1, l.Step))
-				if err != nil {
-					t.Fatal(err)
-				}
-				missing := false
-				for j, truth := range credit.Oracle(st.Step).Labels {
-					labels++
-					switch l.Labels[j] {
-					case domain.Uncertain:
-						uncertain++
-						missing = true
-					case truth:
-					default:
-						t.Errorf("epoch %d, slot %d, step %d, cell %d is labelled %d, truly %d", epoch, slot, l.Step, j, l.Labels[j], truth)
-					}
-				}
-				if missing != (len(c.Audit[i].Faults) > 0) {
-					t.Errorf("epoch %d, slot %d, step %d: faults %v", epoch, slot, l.Step, c.Audit[i].Faults)
-				}
-			}
-		}
-	}
-	if uncertain > labels/5 {
-		t.Errorf("%d of %d labels are ∅", uncertain, labels)
-	}
-	calls, err := r.Bucket.List(t.Context(), "runs/small/calls/")
-	if err != nil || len(calls) != len(broken.answered) {
-		t.Errorf("%d recorded calls, %d answered: %v", len(calls), len(broken.answered), err)
 	}
 }

@@ -170,53 +170,6 @@ func TestDataOfOnesOwnReplaceALevel(t *testing.T) {
 	clean(t, r)
 }
 
-// TestModelsInEveryRoleUnderFaults plays synthesis, all levels and two epochs with every role by a chat server that answers 30 % of calls with a fault.
-func TestModelsInEveryRoleUnderFaults(t *testing.T) {
-	t.Parallel()
-	clear := 0
-	for _, share := range []float64{0, 0.3} {
-		plain, g := withGrader(t, 2, share, spec.Budget{})
-		s := plain.Spec
-		s.Slots, s.FineTune.Demonstrations, s.Evaluation.Val = 4, 8, 2
-		s.FineTune.Levels, s.FineTune.Steps = []int{1, 2, 3}, spec.LevelSteps{Level1: 5, Level2: 10, Level3: 10, Preference: 5}
-		s.Synthesis = spec.Synthesis{Agent: "judge", Author: "judge", Screens: 8, KeepFirst: 0.2, Questions: 7, Instructions: 8, Pairs: 20}
-		s.Adversary.Model, s.Summariser.Model = "judge", "judge"
-		if err := s.Validate(); err != nil {
-			t.Fatal(err)
-		}
-		r := testrun.New(t, s)
-		r.Deps.Endpoint = plain.Deps.Endpoint
-		if _, err := r.Play(t, nil); err != nil {
-			t.Fatal(err)
-		}
-		clean(t, r)
-		for q, n := range g.answered {
-			if n > 1 {
-				t.Errorf("a recorded call was made %d times: %s", n, q)
-			}
-		}
-		if share == 0 {
-			clear = g.calls
-		} else if float64(g.calls) > 1.6*float64(clear) || len(g.faults) != 7 {
-			t.Errorf("%d calls where the clean run made %d; faults %v", g.calls, clear, g.faults)
-		}
-		t.Logf("share %.1f: %d calls, %.2f times the clean run, faults %v", share, g.calls, float64(g.calls)/float64(clear), g.faults)
-		for n := 1; n <= 3; n++ {
-			set, rows := level(t, r, n)
-			if share > 0 {
-				t.Log(set.Card.Text())
-			}
-			if why := set.Card.Counts.Problem(); why != "" || len(rows) < 10 {
-				t.Errorf("level %d: %d rows; %s", n, len(rows), why)
-			}
-			for _, p := range rows {
-				truth(t, n, p)
-			}
-		}
-		labelled(t, r)
-	}
-}
-
 // truth checks a row against what its prompt says: the scripted goals name the button to tap.
 func truth(t *testing.T, level int, p domain.Pair) {
 	t.Helper()

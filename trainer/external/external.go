@@ -119,6 +119,7 @@ func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) 
 	}
 	defer unlock()
 	reap(t.Work, f.Path)
+	tidy(t.Work, time.Now())
 	out, err := t.attempt(ctx, f, j, p)
 	if err != nil {
 		return out, err
@@ -180,7 +181,9 @@ func (t *Trainer) local(ctx context.Context, digest string, base Local) (Local, 
 		sums[f.Path] = f.SHA256
 	}
 	dir := filepath.Join(t.Work, "policies", digest)
-	return Local{a, dir}, store.GetFiles(ctx, t.Bucket, sums, dir)
+	err = store.GetFiles(ctx, t.Bucket, sums, dir)
+	touch(dir)
+	return Local{a, dir}, err
 }
 
 // Adopt reads a policy of the store, or takes the base model as one.

@@ -84,6 +84,7 @@ func lock(ctx context.Context, dir string) (func(), error) {
 	}
 	for {
 		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+			touch(dir + ".lock")
 			if err = os.MkdirAll(dir, 0o755); err == nil { // the holder before may have ended the job
 				return func() { _ = f.Close() }, nil
 			}
