@@ -65,6 +65,15 @@ func (a Artifact) TensorDigest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// Sums are the files' hashes by path.
+func (a Artifact) Sums() map[string]string {
+	out := map[string]string{}
+	for _, f := range a.Files {
+		out[f.Path] = f.SHA256
+	}
+	return out
+}
+
 // DecodeArtifact reads what Encode wrote; an error says that the bytes are no artifact. Its paths stay inside of the folder that they are written to.
 func DecodeArtifact(body []byte) (Artifact, error) {
 	var a Artifact

@@ -151,11 +151,7 @@ func (a *Agent) write(ctx context.Context, b store.Bucket, s spec.Spec, dir stri
 		return put(dir, a.Folder+"/"+tinyFile, raw)
 	}
 	a.Kind, a.Base, a.Rank = x.Kind, &x.Base, x.Rank
-	sums := map[string]string{}
-	for _, f := range x.Files {
-		sums[f.Path] = f.SHA256
-	}
-	if err := store.GetFiles(ctx, b, sums, filepath.Join(dir, filepath.FromSlash(a.Folder))); err != nil {
+	if err := store.GetFiles(ctx, b, x.Sums(), filepath.Join(dir, filepath.FromSlash(a.Folder))); err != nil {
 		return err
 	}
 	if err := put(dir, fmt.Sprintf("policies/agent-%d.artifact.json", a.Agent), raw); err != nil {

@@ -2,12 +2,7 @@ package serving
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -28,7 +23,7 @@ func (g *Gateway) intact(p *policy) bool {
 	if err != nil || known {
 		return err == nil
 	}
-	if err := right(g.dir(p.digest), p.sums()); err != nil {
+	if err := store.CheckFiles(g.dir(p.digest), p.art.Sums()); err != nil {
 		g.Log("policy %s: %v", p.digest, err)
 		return false
 	}
@@ -43,58 +38,13 @@ func (g *Gateway) download(ctx context.Context, p *policy) error {
 	if err := os.RemoveAll(g.dir(p.digest)); err != nil {
 		return fault.As(fault.Transient, err)
 	}
-	err := store.GetFiles(ctx, g.Bucket, p.sums(), g.dir(p.digest)) // which verifies
+	err := store.GetFiles(ctx, g.Bucket, p.art.Sums(), g.dir(p.digest)) // which verifies
 	if errors.Is(err, store.ErrNotFound) {
 		return refuse(http.StatusConflict, "policy %s is in the store, a file of it is not: %w", p.digest, err)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.verified[p.digest] = err == nil
-	return err
-}
-
-// sums are the files' hashes by path.
-func (p *policy) sums() map[string]string {
-	out := map[string]string{}
-	for _, f := range p.art.Files {
-		out[f.Path] = f.SHA256
-	}
-	return out
-}
-
-// right compares a folder with the hashes of its files.
-func right(dir string, sums map[string]string) error {
-	found := 0
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		rel, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		want, ok := sums[filepath.ToSlash(rel)]
-		if !ok || !d.Type().IsRegular() {
-			return fmt.Errorf("%s is not a file of the artifact", path)
-		}
-		found++
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = f.Close() }()
-		h := sha256.New()
-		if _, err := io.Copy(h, f); err != nil {
-			return err
-		}
-		if got := hex.EncodeToString(h.Sum(nil)); got != want {
-			return fmt.Errorf("%s has the SHA-256 %s instead of %s", path, got, want)
-		}
-		return nil
-	})
-	if err == nil && found != len(sums) {
-		err = fmt.Errorf("%s holds %d files instead of %d", dir, found, len(sums))
-	}
 	return err
 }
 

@@ -200,7 +200,7 @@ func TestFoldersOfAnEarlierProcess(t *testing.T) {
 			if adopted != (name == "right") { // else under a name that never stood for other bytes
 				t.Fatalf("%s: %v after %d loads", name, e.Loaded(), e.Calls(s.gate.dialect.load)-loads)
 			}
-			if err := right(s.gate.dir(d), map[string]string{"adapter_config.json": store.Sum([]byte(`{"r":8}`)), "adapter_model.safetensors": store.Sum([]byte(name))}); err != nil {
+			if err := store.CheckFiles(s.gate.dir(d), map[string]string{"adapter_config.json": store.Sum([]byte(`{"r":8}`)), "adapter_model.safetensors": store.Sum([]byte(name))}); err != nil {
 				t.Fatal(err)
 			}
 			e.Restart()

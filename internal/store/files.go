@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -151,4 +152,32 @@ func GetFiles(ctx context.Context, b Bucket, sums map[string]string, dir string)
 		return fault.As(fault.Transient, err)
 	}
 	return nil
+}
+
+// CheckFiles compares a folder with the hashes of its files by path; there must be those and no others.
+func CheckFiles(dir string, sums map[string]string) error {
+	found := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		want, ok := sums[filepath.ToSlash(rel)]
+		if !ok || !d.Type().IsRegular() {
+			return fmt.Errorf("%s is not a file of the artifact", path)
+		}
+		found++
+		got, _, err := sumFile(path)
+		if err == nil && got != want {
+			err = fmt.Errorf("%s has the SHA-256 %s instead of %s", path, got, want)
+		}
+		return err
+	})
+	if err == nil && found != len(sums) {
+		err = fmt.Errorf("%s holds %d files instead of %d", dir, found, len(sums))
+	}
+	return err
 }

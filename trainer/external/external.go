@@ -176,12 +176,13 @@ func (t *Trainer) local(ctx context.Context, digest string, base Local) (Local, 
 	if err != nil || a.Kind == trainer.KindBase {
 		return Local{a, base.Dir}, err
 	}
-	sums := map[string]string{}
-	for _, f := range a.Files {
-		sums[f.Path] = f.SHA256
-	}
 	dir := filepath.Join(t.Work, "policies", digest)
-	err = store.GetFiles(ctx, t.Bucket, sums, dir)
+	if _, err := os.Stat(dir); err == nil && store.CheckFiles(dir, a.Sums()) != nil { // no longer what it was
+		if err := os.RemoveAll(dir); err != nil {
+			return Local{}, fault.As(fault.Transient, err)
+		}
+	}
+	err = store.GetFiles(ctx, t.Bucket, a.Sums(), dir)
 	touch(dir)
 	return Local{a, dir}, err
 }
