@@ -11,9 +11,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/fault"
 	"github.com/collabui/collabui/internal/synth"
 	"github.com/collabui/collabui/trainer"
@@ -64,8 +66,8 @@ var _ external.Tool = (*Tool)(nil)
 func decode(raw json.RawMessage) (Options, error) {
 	o := DefaultOptions()
 	err := json.Unmarshal(raw, &o)
-	if err == nil && o.Model == "" {
-		err = errors.New("model is missing")
+	if err == nil && (o.Model == "" || o.PerDevice < 1) {
+		err = errors.New("expected a model, and per_device from 1")
 	}
 	if err != nil {
 		err = fault.New(fault.Invalid, "trainer.options: %w", err)
@@ -90,7 +92,12 @@ func (t *Tool) Render(_ context.Context, f external.Folder, j trainer.Job) (exte
 		return external.Command{}, err
 	}
 	kinds := f.Start.Kind + f.Reference.Kind
+	images := slices.ContainsFunc(j.Pairs, func(p domain.Pair) bool { return p.Image != "" })
 	switch {
+	case images:
+		return external.Command{}, fault.New(fault.Invalid, "the trainer trl takes no screenshots: leave out synthesis.screenshots, or use llamafactory")
+	case j.Params.BatchSize%o.PerDevice != 0:
+		return external.Command{}, fault.New(fault.Invalid, "a batch of %d rows cannot be made of per_device = %d", j.Params.BatchSize, o.PerDevice)
 	case j.Objective != trainer.DPO:
 		return external.Command{}, fault.New(fault.Invalid, "the trainer trl knows dpo only: give a base policy as finetune.base, and preference: dpo")
 	case strings.Contains(kinds, trainer.KindFull):
