@@ -4,7 +4,7 @@ SPEC ?= examples/quickstart.yaml
 DATA ?= .collabui
 GO ?= go
 
-.PHONY: help train build test unit integration environments test-llamafactory lint bench chromium clean
+.PHONY: help train build test unit integration environments test-llamafactory bench-llamafactory lint bench chromium clean
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
@@ -44,6 +44,9 @@ integration: build chromium ## real services and processes, with kills
 
 test-llamafactory: chromium ## the real LLaMA-Factory on the CPU, killed and resumed; installs it (several GB, once) and takes some ten minutes
 	program="$$(scripts/llamafactory.sh)" && COLLABUI_LLAMAFACTORY="$$program" $(GO) test -count=1 -v -timeout 40m -run Real ./trainer
+
+bench-llamafactory: ## an update against the bare command, side by side; COLLABUI_BENCH_MODEL=DIR COLLABUI_BENCH_DEVICES=1 on a GPU
+	program="$$(scripts/llamafactory.sh)" && COLLABUI_LLAMAFACTORY="$$program" $(GO) test -count=1 -v -timeout 60m -run XXX -bench Bare -benchtime 3x ./trainer
 
 lint: ## formatting, vet, workflow determinism, who may import whom
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt these files:"; gofmt -l $$(git ls-files '*.go'); exit 1; }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/collabui/collabui/internal/infer"
 	"github.com/collabui/collabui/internal/llm"
 	"github.com/collabui/collabui/internal/record"
 	"github.com/collabui/collabui/internal/serving"
@@ -115,6 +116,17 @@ func TestARunOfAdapters(t *testing.T) {
 	}
 	if sharing.Calls("/sleep") < trained || sharing.Calls("/wake_up") < trained || sharing.Asleep() {
 		t.Errorf("%d updates: the server on the same GPU slept %d times and was woken %d times, asleep: %v", trained, sharing.Calls("/sleep"), sharing.Calls("/wake_up"), sharing.Asleep())
+	}
+	sys, err := infer.Find(t.Context(), r.Bucket, s.Name, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := sys.Write(t.Context(), r.Bucket, filepath.Join(dir, "export"))
+	if err != nil || sys.Epoch > 0 && (out.Agents[0].Trained == nil || out.Agents[0].Kind != trainer.KindLoRA) {
+		t.Errorf("%+v %v", out.Agents, err)
+	}
+	if raw, err := os.ReadFile(filepath.Join(dir, "export", "merge-agent-0.yaml")); err != nil || !strings.Contains(string(raw), o.Model) {
+		t.Errorf("the recipe to merge: %s %v", raw, err)
 	}
 	if report, err := verify.Fsck(t.Context(), r.Bucket); err != nil || len(report.Problems) > 0 {
 		t.Errorf("%+v %v", report.Problems, err)

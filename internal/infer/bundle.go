@@ -43,6 +43,8 @@ type Agent struct {
 	Rank        int            `json:"rank,omitempty"` // of a LoRA adapter
 	Folder      string         `json:"folder"`         // below the system's
 	Temperature float64        `json:"temperature"`    // of evaluation and infer
+
+	Trained *trainer.Report `json:"trained,omitempty"` // by another program, in that epoch: command, versions, metrics
 }
 
 // Exported is system.json: how the system decides. Its topologies stand in topology.json.
@@ -99,6 +101,9 @@ func (s System) Write(ctx context.Context, b store.Bucket, dir string) (Exported
 	}
 	for i, p := range s.Policies {
 		a := Agent{Agent: i, Policy: p.Digest, Tensor: p.Tensor, Folder: fmt.Sprintf("policies/agent-%d", i), Temperature: c.Temperature[i]}
+		if i < len(s.Reports) {
+			a.Trained = s.Reports[i]
+		}
 		if err := a.write(ctx, b, s.Spec, dir); err != nil {
 			return out, fmt.Errorf("policy of agent %d: %w", i, err)
 		}

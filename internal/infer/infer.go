@@ -18,6 +18,7 @@ import (
 	"github.com/collabui/collabui/internal/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/system"
+	"github.com/collabui/collabui/trainer"
 )
 
 // Which system of a run is meant, beside an epoch's number.
@@ -35,7 +36,8 @@ type System struct {
 	Spec     spec.Spec
 	Epoch    int // that made it; 0 is the base policy n times
 	Policies []record.Policy
-	Topology *domain.Topology // on which the epoch trained it; nil for the base
+	Reports  []*trainer.Report // of training programs, by agent; nil where there is none
+	Topology *domain.Topology  // on which the epoch trained it; nil for the base
 }
 
 // Find reads the system that which names: Best, Base, an epoch's number (0 is the base), or empty for the best of a run that has ended and else the newest. What is not there
@@ -68,7 +70,14 @@ func Find(ctx context.Context, b store.Bucket, run, which string) (System, error
 	if err != nil {
 		return s, err
 	}
-	s.Policies = e.System.Policies
+	s.Policies, s.Reports = e.System.Policies, make([]*trainer.Report, len(e.Updates))
+	for i, ref := range e.Updates {
+		u, _, err := store.Read[record.Update](ctx, b, ref.Key)
+		if err != nil {
+			return s, err
+		}
+		s.Reports[i] = u.Report
+	}
 	topo, _, err := store.Read[domain.Topology](ctx, b, store.TopologyKey(run, s.Epoch))
 	s.Topology = &topo
 	return s, err
