@@ -105,15 +105,22 @@ func serve(ctx context.Context, o Options, queues []string, cancel func(error)) 
 	return nil
 }
 
-// Dial connects to Temporal and waits for it for a while: services start side by side.
-func Dial(ctx context.Context, e config.Endpoints, l log.Logger) (client.Client, error) {
+// ClientOptions say how Temporal is reached; unreadable certificates are an invalid fault.
+func ClientOptions(e config.Endpoints, l log.Logger) (client.Options, error) {
 	o := client.Options{HostPort: e.Temporal, Namespace: e.Namespace, Logger: l, Identity: identity()}
 	var err error
-	if o.ConnectionOptions.TLS, err = e.TLS(); err != nil {
-		return nil, err
-	}
+	o.ConnectionOptions.TLS, err = e.TLS()
 	if e.TemporalKey != "" {
 		o.Credentials = client.NewAPIKeyStaticCredentials(e.TemporalKey)
+	}
+	return o, err
+}
+
+// Dial connects to Temporal and waits for it for a while: services start side by side.
+func Dial(ctx context.Context, e config.Endpoints, l log.Logger) (client.Client, error) {
+	o, err := ClientOptions(e, l)
+	if err != nil {
+		return nil, err
 	}
 	for range 60 {
 		var c client.Client

@@ -139,6 +139,14 @@ func (a *app) endpoints() (config.Endpoints, error) {
 	return e, err
 }
 
+// local refuses a command that is about services of this machine where there are none.
+func (a *app) local() error {
+	if a.cluster {
+		return fault.New(fault.Invalid, "--cluster (or %s): nothing of it runs here; workers and services are started and stopped on their own hosts", envCluster)
+	}
+	return nil
+}
+
 func (a *app) bucket() (store.Bucket, config.Endpoints, error) {
 	e, err := a.endpoints()
 	if err != nil {

@@ -82,6 +82,9 @@ func logsCmd(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "logs [SERVICE]", Short: "Print the logs of the data folder's services", Example: "  collabui logs worker", Args: cobra.MaximumNArgs(1)}
 	lines := c.Flags().Int("lines", 200, "last lines of each log")
 	c.RunE = func(_ *cobra.Command, args []string) error {
+		if err := a.local(); err != nil {
+			return err
+		}
 		if *lines < 0 {
 			return fault.New(fault.Invalid, "--lines must be from 0, not %d", *lines)
 		}

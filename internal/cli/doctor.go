@@ -22,6 +22,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/supervisor"
 	"github.com/collabui/collabui/internal/tinylm"
+	"github.com/collabui/collabui/workers"
 )
 
 // finding is one line of the doctor.
@@ -96,11 +97,20 @@ func (a *app) machine() []finding {
 
 func (a *app) services(ctx context.Context) []finding {
 	st, alive := supervisor.Read(a.data)
-	if !alive {
-		return []finding{{What: "services", OK: true, Detail: "none run for " + a.data + "; " + a.typed("up") + " or " + a.typed("train") + " starts them"}}
+	if a.cluster {
+		st, alive = supervisor.State{}, false
 	}
 	out := []finding{{What: "supervisor", OK: st.Ready, Detail: fmt.Sprintf("pid %d since %s %s", st.PID, st.Started.Format(time.RFC3339), st.Problem)}}
+	switch {
+	case a.cluster:
+		out = nil
+	case !alive:
+		return []finding{{What: "services", OK: true, Detail: "none run for " + a.data + "; " + a.typed("up") + " or " + a.typed("train") + " starts them"}}
+	}
 	e, err := a.endpoints()
+	if err == nil && a.cluster {
+		err = e.Complete()
+	}
 	if err != nil {
 		return append(out, finding{What: "services", Detail: err.Error()})
 	}
@@ -109,7 +119,10 @@ func (a *app) services(ctx context.Context) []finding {
 	check := func(what, addr string, f func() error) {
 		x := finding{What: what, OK: true, Detail: addr}
 		if err := f(); err != nil {
-			x.OK, x.Detail, x.Fix = false, addr+": "+err.Error(), a.typed("logs %s", what)
+			x.OK, x.Detail = false, addr+": "+err.Error()
+			if !a.cluster {
+				x.Fix = a.typed("logs %s", what)
+			}
 		}
 		if p := st.Services[what].Problem; p != "" {
 			x.OK, x.Detail = false, x.Detail+" (down: "+p+")"
@@ -120,12 +133,9 @@ func (a *app) services(ctx context.Context) []finding {
 		out = append(out, x)
 	}
 	check("temporal", e.Temporal, func() error {
-		o := client.Options{HostPort: e.Temporal, Namespace: e.Namespace, Logger: quiet{io.Discard}}
-		if o.ConnectionOptions.TLS, err = e.TLS(); err != nil {
+		o, err := workers.ClientOptions(e, quiet{io.Discard})
+		if err != nil {
 			return err
-		}
-		if e.TemporalKey != "" {
-			o.Credentials = client.NewAPIKeyStaticCredentials(e.TemporalKey)
 		}
 		c, err := client.DialContext(ctx, o)
 		if err == nil {

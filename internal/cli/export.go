@@ -18,13 +18,16 @@ import (
 	"github.com/collabui/collabui/internal/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/synth"
+	"github.com/collabui/collabui/internal/tinylm"
+	"github.com/collabui/collabui/trainer"
 )
 
 func exportCmd(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "export RUN --out DIR", Short: "Write a run's data sets for other trainers, a sheet of samples to judge, and its trained system", Args: cobra.ExactArgs(1), Example: "  collabui export curriculum --out data\n  collabui export quickstart --epoch 3 --out data",
-		Long: "export writes the data sets of stage 1, or with --epoch the preference pairs of an epoch, one set per agent: for LLaMA-Factory as sharegpt and alpaca with dataset_info.json,\nand as conversational preference JSONL; screenshots beside them where they were kept. sample.csv and sample.html are items drawn by the run's seed for a person to judge.\nBelow system/ stands the trained system: how its agents decide together, their prompts, and every agent's policy; README.md there says how to serve, merge and use it.\nWithout --epoch it is the best one of a run that has ended, else the newest. SHA256SUMS holds the hashes of all files, and is written last."}
+	c := &cobra.Command{Use: "export [RUN] --out DIR", Short: "Write a run's data sets for other trainers, a sheet of samples to judge, and its trained system", Args: cobra.MaximumNArgs(1), Example: "  collabui export curriculum --out data\n  collabui export quickstart --epoch 3 --out data\n  collabui export --policy DIGEST --out model",
+		Long: "export writes the data sets of stage 1, or with --epoch the preference pairs of an epoch, one set per agent: for LLaMA-Factory as sharegpt and alpaca with dataset_info.json,\nand as conversational preference JSONL; screenshots beside them where they were kept. sample.csv and sample.html are items drawn by the run's seed for a person to judge.\nBelow system/ stands the trained system: how its agents decide together, their prompts, and every agent's policy; README.md there says how to serve, merge and use it.\nWithout --epoch it is the best one of a run that has ended, else the newest. SHA256SUMS holds the hashes of all files, and is written last.\nWith --policy it writes the files of one policy of the store and nothing else."}
 	dir := c.Flags().String("out", "", "`folder` to write into; it is made, and must be empty")
 	epoch := c.Flags().String("epoch", "", "the system and the pairs of this epoch: a number or best; base: the base policy and the data of stage 1")
+	policy := c.Flags().String("policy", "", "instead of a run: the files of the policy with this `DIGEST`")
 	size := c.Flags().Int("sample", 200, "items of the sheet")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *dir == "" {
@@ -36,9 +39,19 @@ func exportCmd(a *app) *cobra.Command {
 		if old, err := os.ReadDir(*dir); err == nil && len(old) > 0 {
 			return fault.New(fault.Invalid, "%s is not empty: give another folder", *dir)
 		}
+		if (*policy == "") != (len(args) == 1) {
+			return fault.New(fault.Invalid, "give a run, or --policy")
+		}
 		b, _, err := a.bucket()
 		if err != nil {
 			return err
+		}
+		if *policy != "" {
+			n, err := exportPolicy(c.Context(), b, *policy, *dir)
+			if err != nil {
+				return err
+			}
+			return a.print(map[string]any{"out": *dir, "policy": *policy, "files": n}, func(w io.Writer) { _, _ = fmt.Fprintf(w, "%d files in %s\n", n, *dir) })
 		}
 		x, err := export(c.Context(), b, args[0], *epoch, *dir, *size)
 		if err != nil {
@@ -57,6 +70,26 @@ func exportCmd(a *app) *cobra.Command {
 		})
 	}
 	return c
+}
+
+// exportPolicy writes the files of a policy into a folder that is not there, or empty; it gives their number.
+func exportPolicy(ctx context.Context, b store.Bucket, digest, dir string) (int, error) {
+	raw, err := store.GetBlob(ctx, b, digest)
+	if err != nil {
+		return 0, fmt.Errorf("policy %s: %w", digest, err)
+	}
+	sums := map[string]string{}
+	if art, err := trainer.DecodeArtifact(raw); err == nil {
+		sums = art.Sums()
+	} else if _, err := tinylm.Decode(raw); err == nil {
+		sums["policy.safetensors"] = digest
+	} else {
+		return 0, fault.New(fault.Invalid, "%s is no policy", digest)
+	}
+	if err := os.Remove(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return 0, fault.New(fault.Invalid, "%w", err)
+	}
+	return len(sums), store.GetFiles(ctx, b, sums, dir)
 }
 
 // outcome is what an export wrote.

@@ -63,6 +63,16 @@ func TestAnAdapterOfOnesOwnIsAPolicy(t *testing.T) {
 	if _, err := tr.Adopt(t.Context(), got.Digest, registry.Raw(o)); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "belongs to the base model model") {
 		t.Error(err)
 	}
+	out := filepath.Join(dir, "out")
+	if n, err := exportPolicy(t.Context(), b, got.Digest, out); err != nil || n != 2 {
+		t.Error(n, err)
+	}
+	if again, err := importFolder(t.Context(), b, out, model); err != nil || again.Digest != got.Digest {
+		t.Errorf("what is exported and imported again is another policy: %+v %v", again, err)
+	}
+	if _, err := exportPolicy(t.Context(), b, store.Sum([]byte("none")), filepath.Join(dir, "none")); err == nil {
+		t.Error("a policy that is not there was written")
+	}
 	full, err := importFolder(t.Context(), b, other, model)
 	if raw, err2 := store.GetBlob(t.Context(), b, full.Digest); err != nil || err2 != nil || full.Kind != trainer.KindFull || !json.Valid(raw) {
 		t.Errorf("%+v %v %v", full, err, err2)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -52,7 +53,7 @@ func upCmd(a *app) *cobra.Command {
 	ext := externals(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		e, err := ext()
-		if err != nil {
+		if err = errors.Join(a.local(), err); err != nil {
 			return err
 		}
 		if !*foreground {
@@ -176,6 +177,9 @@ func downCmd(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "down", Short: "Stop everything that runs for the data folder; runs go on at the next start", Example: "  collabui down", Args: cobra.NoArgs}
 	purge := c.Flags().Bool("purge", false, "also delete the data folder: all runs, policies and logs")
 	c.RunE = func(*cobra.Command, []string) error {
+		if err := a.local(); err != nil {
+			return err
+		}
 		if *purge && !supervisor.Owns(a.data) {
 			return fault.New(fault.Invalid, "%s is no data folder of collabui: nothing is deleted", a.data)
 		}
@@ -220,7 +224,7 @@ func (a *app) workerEndpoints(roles []string) (config.Endpoints, error) {
 	if err != nil || e.Complete() == nil || e.Store.Endpoint != "" && len(roles) == 1 && roles[0] == workers.RoleServe {
 		return e, err
 	}
-	if local, err := supervisor.Endpoints(a.data); err == nil {
+	if local, err := supervisor.Endpoints(a.data); err == nil && !a.cluster {
 		return local, nil
 	}
 	return e, e.Complete()

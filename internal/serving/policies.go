@@ -181,7 +181,7 @@ func (g *Gateway) ready(ctx context.Context, p *policy) error {
 				return g.probe(ctx, m)
 			}
 		}
-		return refuse(http.StatusConflict, "policy %s has all parameters of its own: start an engine on its exported folder with --served-model-name %s", p.digest, p.digest)
+		return refuse(http.StatusConflict, "policy %s has all parameters of its own: write it with `collabui export --policy %s --out DIR`, and start the engine on DIR with --served-model-name %s", p.digest, p.digest, p.digest)
 	case trainer.KindBase:
 		base, err := g.base(ctx)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/trainer/llamafactory"
 	"github.com/collabui/collabui/trainer/registry"
 )
 
@@ -81,6 +82,9 @@ func (s Spec) checkTrainer(must func(ok bool, field, expected string, args ...an
 			must(false, "trainer.options", "the trainer's options: %v", err)
 			return
 		}
+	}
+	if o, ok := v.Elem().Interface().(llamafactory.Options); ok && o.Finetuning == "full" {
+		must(s.Parameters == "shared" || s.Epochs == 0, "trainer.options.finetuning", "lora, or parameters: shared: servers of language models take one policy with all parameters each, started with it")
 	}
 	if e.Check != nil {
 		e.Check(v.Elem().Interface(), func(ok bool, field, expected string, args ...any) {

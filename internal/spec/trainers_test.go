@@ -21,6 +21,7 @@ func TestTrainersAreCheckedByFileAndLine(t *testing.T) {
 		"trainer:\n  name: llamafactory\n  options:\n    model: /m\n    per_device: 3":                     "x.yaml:6:17: trainer.options.per_device: expected per_device × devices (3) to divide the batch of 16 rows",
 		"trainer:\n  name: llamafactory\n  options:\n    model: /m y":                                      "without blanks",
 		"trainer:\n  name: llamafactory\n  options:\n    model: /m\n    extra:\n      learning_rate: 1e-4": "trainer.options.extra.learning_rate: expected a key that collabui does not set itself",
+		"trainer:\n  name: llamafactory\n  options:\n    model: /m\n    finetuning: full":                  "x.yaml:6:17: trainer.options.finetuning: expected lora, or parameters: shared",
 		"serving: {quorum: -1}":   "serving.quorum: expected a whole number from 0",
 		"finetune: {base: model}": "finetune.base: expected the digest of a policy",
 		"actions: web":            "actions: expected mobile, or web where the policies are language models",

@@ -27,7 +27,8 @@ type Tool interface {
 	Render(ctx context.Context, f Folder, j trainer.Job) (Command, error)
 	// Points reads the curve so far, in the order of steps, each step once. Half a last line is no error.
 	Points(f Folder) []trainer.Point
-	// Checkpoints gives the complete checkpoints of the folder by step: paths inside of it.
+	// Checkpoints gives the complete checkpoints of the folder by step. They are the folders checkpoint-<step> of Folder.Out: under that name they are restored, and others of that
+	// form are removed before the program starts.
 	Checkpoints(f Folder) map[int]string
 	// Result gives the policy's files where the program has finished, by their names in the artifact; done is false where it has not, whatever its exit status was.
 	Result(f Folder) (files map[string]string, metrics map[string]float64, done bool)
@@ -59,7 +60,7 @@ type Local struct {
 	Dir string // of its files; of the base model its folder
 }
 
-// Command is what to run.
+// Command is what to run. Args, Total and Kind must be given.
 type Command struct {
 	Args     []string
 	Env      []string                 // added to this process's

@@ -33,6 +33,9 @@ const maxTail = 4000
 // attempt brings the job's folder to its newest checkpoint, runs the program to the end of the job or of its station, and stores what came of it.
 func (t *Trainer) attempt(ctx context.Context, f Folder, j trainer.Job, p trainer.Progress) (trainer.Policy, error) {
 	cmd, err := t.Tool.Render(ctx, f, j)
+	if err == nil && (len(cmd.Args) == 0 || cmd.Total < 1 || cmd.Kind == "") {
+		err = fault.New(fault.Fatal, "the trainer's Render gave a command without arguments, steps or kind: %+v", cmd.Args)
+	}
 	if err != nil {
 		return trainer.Policy{}, err
 	}
@@ -44,7 +47,12 @@ func (t *Trainer) attempt(ctx context.Context, f Folder, j trainer.Job, p traine
 		return trainer.Policy{}, err
 	}
 	w := &watch{t: t, f: f, j: j, cmd: cmd, end: end, progress: p, stored: map[int]bool{}, versions: make(chan map[string]string, 1)}
-	go func() { w.versions <- cmd.Versions() }()
+	go func() {
+		if cmd.Versions == nil {
+			cmd.Versions = func() map[string]string { return nil }
+		}
+		w.versions <- cmd.Versions()
+	}()
 	if !w.finished() {
 		if err := w.run(ctx); err != nil {
 			return trainer.Policy{}, err
