@@ -286,6 +286,9 @@ func (g *GPU) stage(ctx context.Context, s spec.Spec, id ChunkID, st spec.Stage,
 
 // before gives the policy that a stage starts from, and the optimiser steps made before it; "" is a new policy.
 func (d *Deps) before(ctx context.Context, s spec.Spec, id ChunkID) (policy string, steps int, err error) {
+	if id.Chunk == 1 && s.FineTune.Base == trainer.BaseModel {
+		return "", 0, nil // of a trainer of language models: its base model
+	}
 	if id.Chunk == 1 {
 		return s.FineTune.Base, 0, nil
 	}

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -225,7 +226,7 @@ func (g *GPU) train(ctx context.Context, s spec.Spec, j trainer.Job, say func(st
 	j.Workers, j.Options = g.Threads, s.Trainer.Options
 	ctx, stop := untilDrained(ctx)
 	defer stop()
-	return t.Train(ctx, j, func(p trainer.Point) {
+	got, err := t.Train(ctx, j, func(p trainer.Point) {
 		line := fmt.Sprintf("step %d of %d, loss %.3f", p.Step, p.Steps, p.Loss)
 		if p.Margin != 0 {
 			line += fmt.Sprintf(", margin %.3f", p.Margin)
@@ -235,6 +236,10 @@ func (g *GPU) train(ctx context.Context, s spec.Spec, j trainer.Job, say func(st
 		}
 		say(line)
 	})
+	if errors.Is(err, context.Canceled) {
+		err = context.Cause(ctx)
+	}
+	return got, err
 }
 
 // untilDrained ends a context when the worker is asked to stop: a job of hours must not hold it, and goes on from its newest checkpoint.

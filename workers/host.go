@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,7 +95,7 @@ func memory() uint64 {
 // gpus are the devices that this process may use; none where there is no NVIDIA driver.
 func gpus(ctx context.Context) []string {
 	if v, set := os.LookupEnv("CUDA_VISIBLE_DEVICES"); set {
-		return strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })
+		return slices.DeleteFunc(strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' }), func(id string) bool { return strings.HasPrefix(id, "-") }) // -1: none
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

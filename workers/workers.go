@@ -59,7 +59,7 @@ func Run(ctx context.Context, o Options) error {
 		if err != nil {
 			return err
 		}
-		defer end()
+		defer func() { cancel(nil); end() }()
 	}
 	queues := slices.DeleteFunc(slices.Clone(o.Roles), func(r string) bool { return r == RoleServe })
 	if err := serve(ctx, o, queues, cancel); err != nil {

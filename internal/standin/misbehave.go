@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -31,6 +32,8 @@ func (j *job) misbehave(stop <-chan os.Signal) error {
 	switch {
 	case at("kill", j.step) && once(j.Out, "kill"):
 		die()
+	case at("quit", j.step) && once(j.Out, "quit"):
+		os.Exit(0)
 	case at("hang", j.step) && once(j.Out, "hang"):
 		for {
 			<-stop // and goes on hanging
@@ -41,6 +44,16 @@ func (j *job) misbehave(stop <-chan os.Signal) error {
 		return errors.New(strings.ReplaceAll(text, "+", " "))
 	}
 	return nil
+}
+
+// orphan starts a process that outlives this one.
+func orphan(out string) error {
+	c := exec.Command("sleep", "100")
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := c.Start(); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(filepath.Dir(filepath.Dir(filepath.Dir(out))), "orphan"), fmt.Append(nil, c.Process.Pid), 0o644)
 }
 
 func die() {
@@ -70,7 +83,7 @@ func value(prefix string) int {
 
 // once is true the first time in a job's folder.
 func once(out, what string) bool {
-	if what == "empty" && !strings.Contains(os.Getenv(Variable), "empty") {
+	if (what == "empty" || what == "late") && !strings.Contains(os.Getenv(Variable), what) {
 		return false
 	}
 	f, err := os.OpenFile(filepath.Join(filepath.Dir(out), "did-"+what), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)

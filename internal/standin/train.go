@@ -32,6 +32,9 @@ import (
 //	nan@N      the loss of step N is not a number; not only once
 //	garbage    writes lines into its log that are none; not only once
 //	drop       trains on one row less than it was given; not only once
+//	quit@N     ends with status 0 behind step N
+//	late       dies as by kill -9 behind its last checkpoint, before its results
+//	orphan     leaves a process in a session of its own, as torchrun's are; its id stands in the file orphan of the working folder; not only once
 //	empty      ends with status 0 and no result
 //	slow=MS    waits so long at every step; not only once
 const Variable = "STANDIN"
@@ -240,6 +243,11 @@ func (j *job) data() error {
 }
 
 func (j *job) run() error {
+	if strings.Contains(os.Getenv(Variable), "orphan") {
+		if err := orphan(j.Out); err != nil {
+			return err
+		}
+	}
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM)
 	tr := &tinylm.Trainer{M: j.model, Opt: j.opt, Workers: 1}
@@ -272,8 +280,11 @@ func (j *job) run() error {
 			}
 		}
 	}
-	if once(j.Out, "empty") {
+	switch {
+	case once(j.Out, "empty"):
 		os.Exit(0)
+	case once(j.Out, "late"):
+		die()
 	}
 	return j.finish()
 }

@@ -7,10 +7,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/minio/minio-go/v7"
 
@@ -41,13 +43,7 @@ func PutBlobFile(ctx context.Context, b Bucket, file string) (Ref, error) {
 		}
 		return r, err
 	}
-	if err := s.upload(ctx, r.Key, file, size); err != nil {
-		return r, err
-	}
-	if again, _, err := sumFile(file); err != nil || again != sum {
-		return r, errChanged(file)
-	}
-	return r, nil
+	return r, s.upload(ctx, r.Key, file, size)
 }
 
 func errChanged(file string) error {
@@ -102,10 +98,36 @@ func (s *S3) upload(ctx context.Context, key, file string, size int64) error {
 	if st, err := s.client.StatObject(ctx, s.bucket, key, minio.StatObjectOptions{}); err == nil && st.Size == size {
 		return nil
 	}
-	if _, err := s.client.FPutObject(ctx, s.bucket, key, file, minio.PutObjectOptions{ContentType: "application/octet-stream"}); err != nil {
+	f, err := os.Open(file)
+	if err != nil {
+		return fault.As(fault.Transient, err)
+	}
+	defer func() { _ = f.Close() }()
+	body := &verified{file: f, left: size, sum: strings.TrimPrefix(key, BlobPrefix), hash: sha256.New()}
+	if _, err := s.client.PutObject(ctx, s.bucket, key, body, size, minio.PutObjectOptions{ContentType: "application/octet-stream"}); err != nil {
 		return fault.New(fault.Transient, "write %s: %w", key, err)
 	}
 	return nil
+}
+
+// verified reads a file and withholds its last bytes where they do not make the sum: what is being sent is then never complete.
+type verified struct {
+	file *os.File
+	left int64
+	sum  string
+	hash hash.Hash
+}
+
+func (v *verified) Read(p []byte) (int, error) {
+	if v.left == 0 {
+		return 0, io.EOF
+	}
+	n, err := v.file.Read(p[:min(int64(len(p)), v.left)])
+	_, _ = v.hash.Write(p[:n]) // cannot fail
+	if v.left -= int64(n); v.left == 0 && hex.EncodeToString(v.hash.Sum(nil)) != v.sum || err == io.EOF && v.left > 0 {
+		return 0, errChanged(v.file.Name())
+	}
+	return n, err
 }
 
 func (s *S3) download(ctx context.Context, key string, w io.Writer) error {

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"io"
 	"os"
 	"path/filepath"
@@ -69,5 +70,27 @@ func TestFilesAreWholeOrAbsent(t *testing.T) {
 				t.Error("bytes with another hash were written")
 			}
 		})
+	}
+}
+
+// TestBytesOfAFileThatChangesAreNeverWholeOnTheWire: the last ones are withheld.
+func TestBytesOfAFileThatChangesAreNeverWholeOnTheWire(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(file, []byte("weights"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for sum, want := range map[string]bool{Sum([]byte("weights")): true, Sum([]byte("weighty")): false} {
+		for _, size := range []int64{7, 9} {
+			f, err := os.Open(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := make([]byte, size)
+			n, err := io.ReadFull(&verified{file: f, left: size, sum: sum, hash: sha256.New()}, got)
+			_ = f.Close()
+			if whole := err == nil && n == int(size); whole != (want && size == 7) {
+				t.Errorf("%v bytes of %v: %v", n, size, err)
+			}
+		}
 	}
 }

@@ -32,10 +32,11 @@ type Tool interface {
 	Checkpoints(f Folder) map[int]string
 	// Result gives the policy's files where the program has finished, by their names in the artifact; done is false where it has not, whatever its exit status was.
 	Result(f Folder) (files map[string]string, metrics map[string]float64, done bool)
-	// Policy gives the policy's files in a complete checkpoint.
-	Policy(f Folder, checkpoint string) (map[string]string, error)
-	// Alarm gives the reason why a running program has to be ended at once, from what it says: it would go on with something else than it was given.
-	Alarm(f Folder) error
+	// Policy gives the policy's files in a complete checkpoint, and its metrics so far.
+	Policy(f Folder, checkpoint string) (files map[string]string, metrics map[string]float64, err error)
+	// Alarm gives the reason why a running program has to be ended at once, from the beginning of what it has said since it was started: it would go on with something else than it was
+	// given.
+	Alarm(f Folder, said string) error
 	// Explain says what an end without a result means, from the program's last words.
 	Explain(tail string, exit error) error
 }
@@ -46,6 +47,7 @@ type Folder struct {
 	Base      Local // the base model
 	Start     Local // the policy to start from
 	Reference Local // of dpo
+	Ranks     int   // processes of the program, each with a random state of its own in checkpoints; at least 1
 }
 
 // Log is where what the program says is kept.
@@ -178,14 +180,13 @@ func (t *Trainer) local(ctx context.Context, digest string, base Local) (Local, 
 		return Local{a, base.Dir}, err
 	}
 	dir := filepath.Join(t.Work, "policies", digest)
+	touch(dir)
 	if _, err := os.Stat(dir); err == nil && store.CheckFiles(dir, a.Sums()) != nil { // no longer what it was
 		if err := os.RemoveAll(dir); err != nil {
 			return Local{}, fault.As(fault.Transient, err)
 		}
 	}
-	err = store.GetFiles(ctx, t.Bucket, a.Sums(), dir)
-	touch(dir)
-	return Local{a, dir}, err
+	return Local{a, dir}, store.GetFiles(ctx, t.Bucket, a.Sums(), dir)
 }
 
 // Adopt reads a policy of the store, or takes the base model as one.

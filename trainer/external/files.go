@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -85,9 +86,14 @@ func lock(ctx context.Context, dir string) (func(), error) {
 	for {
 		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
 			touch(dir + ".lock")
-			if err = os.MkdirAll(dir, 0o755); err == nil { // the holder before may have ended the job
+			err = os.MkdirAll(dir, 0o755) // the holder before may have ended the job
+			if err == nil {
 				return func() { _ = f.Close() }, nil
 			}
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			_ = f.Close()
+			return nil, fault.New(fault.Transient, "lock the job's folder: %w", err)
 		}
 		select {
 		case <-ctx.Done():

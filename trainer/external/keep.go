@@ -23,7 +23,7 @@ func (w *watch) store(ctx context.Context, ended bool) error {
 			continue
 		}
 		files, err := w.t.put(ctx, now[step], nil)
-		if errors.Is(err, os.ErrNotExist) { // the program has removed it: a later one is there
+		if errors.Is(err, os.ErrNotExist) || err == nil && (len(files) == 0 || listing(now[step]) != seen[step]) { // the program removes it: a later one is there
 			continue
 		}
 		if err != nil {
@@ -66,24 +66,21 @@ func (t *Trainer) put(ctx context.Context, dir string, names map[string]string) 
 
 // collect stores the policy of a finished job and says how it came about.
 func (w *watch) collect(ctx context.Context) (trainer.Policy, error) {
-	out := trainer.Policy{Curve: w.t.Tool.Points(w.f)}
+	behind := func(p trainer.Point) bool { return p.Step > w.end } // the program was faster than its end at a station
+	out := trainer.Policy{Curve: slices.DeleteFunc(w.t.Tool.Points(w.f), behind)}
 	for i, p := range out.Curve {
 		out.Curve[i].Steps, out.Curve[i].Live = w.cmd.Total, ""
 		if notNumber(p) {
 			return trainer.Policy{Diverged: fmt.Sprintf("the loss is not a number at step %d", p.Step)}, nil
 		}
 	}
-	var files map[string]string
-	metrics := map[string]float64{}
 	out.Steps = w.end
-	if w.end < w.cmd.Total {
+	files, metrics, done := w.t.Tool.Result(w.f)
+	if w.end < w.cmd.Total || !done {
 		var err error
-		if files, err = w.t.Tool.Policy(w.f, w.t.Tool.Checkpoints(w.f)[w.end]); err != nil {
+		if files, metrics, err = w.t.Tool.Policy(w.f, w.t.Tool.Checkpoints(w.f)[w.end]); err != nil {
 			return out, err
 		}
-		out.Curve = slices.DeleteFunc(out.Curve, func(p trainer.Point) bool { return p.Step > w.end })
-	} else {
-		files, metrics, _ = w.t.Tool.Result(w.f)
 	}
 	stored, err := w.t.put(ctx, "", files)
 	if err != nil {

@@ -19,12 +19,14 @@ func Versions(python string, packages ...string) map[string]string {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	raw, err := exec.CommandContext(ctx, python, append([]string{"-c", `import importlib.metadata as m,json,sys
+	c := exec.CommandContext(ctx, python, append([]string{"-c", `import importlib.metadata as m,json,sys
 v={"python":sys.version.split()[0]}
 for p in sys.argv[1:]:
     try: v[p]=m.version(p)
     except m.PackageNotFoundError: pass
-print(json.dumps(v))`}, packages...)...).Output()
+print(json.dumps(v))`}, packages...)...)
+	c.Env = environ("")
+	raw, err := c.Output()
 	if err == nil {
 		_ = json.Unmarshal(raw, &out)
 	}

@@ -13,8 +13,8 @@ import (
 const jobVariable = "COLLABUI_JOB"
 
 // reap ends what was left of jobs in a working folder when their worker was killed: the kernel ends the program itself then, but not the processes that it has started, and they
-// hold GPUs. Jobs that somebody holds the lock of are left alone, but for mine, whose lock the caller has. Where there is no /proc it does nothing.
-func reap(work, mine string) {
+// hold GPUs. Jobs that somebody holds the lock of are left alone, but for mine, whose lock the caller has. Where there is no /proc it does nothing. It gives the number of processes that it found.
+func reap(work, mine string) (killed int) {
 	files, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, file := range files {
 		raw, err := os.ReadFile(file)
@@ -26,9 +26,11 @@ func reap(work, mine string) {
 			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
 			if ok && err == nil && (filepath.Join(work, dir) == mine || abandoned(filepath.Join(work, dir))) {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
+				killed++
 			}
 		}
 	}
+	return killed
 }
 
 // abandoned tells whether nobody holds a job's lock.

@@ -27,6 +27,9 @@ const defaultLook = 500 * time.Millisecond
 // defaultGrace is what a program gets between the request to stop and the kill.
 const defaultGrace = 10 * time.Second
 
+// reapTime is what processes of a program that was killed get to vanish.
+const reapTime = 5 * time.Second
+
 // maxTail bounds what of a program's last words stands in an error.
 const maxTail = 4000
 
@@ -39,6 +42,7 @@ func (t *Trainer) attempt(ctx context.Context, f Folder, j trainer.Job, p traine
 	if err != nil {
 		return trainer.Policy{}, err
 	}
+	f.Ranks = max(1, cmd.Devices)
 	end := cmd.Total
 	if j.Until > 0 {
 		end = min(end, j.Until)
@@ -85,24 +89,19 @@ func (t *Trainer) restore(ctx context.Context, f Folder, j trainer.Job, end int)
 		if _, err := fmt.Sscanf(strings.TrimPrefix(o.Key, t.Checkpoints(j.ID)), "%06d.json", &step); err != nil || step <= newest || step > end {
 			continue // a result, or what this host has anyway
 		}
-		c, _, err := store.Read[checkpoint](ctx, t.Bucket, o.Key)
-		if err != nil {
+		if err := t.fetch(ctx, f, o.Key); fault.KindOf(err) == fault.Transient && err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		sums := map[string]string{}
-		for _, x := range c.Files {
-			sums[x.Path] = x.SHA256
-		}
-		dir := filepath.Join(f.Out(), fmt.Sprintf("checkpoint-%d", c.Step))
-		if err := os.RemoveAll(dir); err != nil { // torn, or it would have counted
-			return fault.As(fault.Transient, err)
-		}
-		if err := store.GetFiles(ctx, t.Bucket, sums, dir); err != nil {
-			return err
-		}
-		break
+		if t.Tool.Checkpoints(f)[step] != "" {
+			break
+		} // else an earlier one serves as well
 	}
 	whole := t.Tool.Checkpoints(f)
+	if _, _, done := t.Tool.Result(f); len(whole) == 0 && !done { // programs refuse a folder with anything else in it
+		if err := os.RemoveAll(f.Out()); err != nil {
+			return fault.As(fault.Transient, err)
+		}
+	}
 	all, _ := filepath.Glob(filepath.Join(f.Out(), "checkpoint-*"))
 	for _, dir := range all {
 		step := 0
@@ -113,6 +112,23 @@ func (t *Trainer) restore(ctx context.Context, f Folder, j trainer.Job, end int)
 		}
 	}
 	return nil
+}
+
+// fetch brings a stored checkpoint into the job's folder.
+func (t *Trainer) fetch(ctx context.Context, f Folder, key string) error {
+	c, _, err := store.Read[checkpoint](ctx, t.Bucket, key)
+	if err != nil {
+		return err
+	}
+	sums := map[string]string{}
+	for _, x := range c.Files {
+		sums[x.Path] = x.SHA256
+	}
+	dir := filepath.Join(f.Out(), fmt.Sprintf("checkpoint-%d", c.Step))
+	if err := os.RemoveAll(dir); err != nil { // torn, or it would have counted
+		return fault.As(fault.Transient, err)
+	}
+	return store.GetFiles(ctx, t.Bucket, sums, dir)
 }
 
 // watch follows one run of the program.
@@ -127,16 +143,20 @@ type watch struct {
 	stored   map[int]bool // checkpoints
 	seen     map[int]string
 	log      *os.File
+	from     int64  // where the log of this run begins
+	noted    int64  // bytes of the log that are ours
+	note1    string // the last note
 	versions chan map[string]string
 }
 
-// finished tells whether the folder holds what the job asks for.
+// finished tells whether the folder holds what the job asks for: its station, the program's results, or a checkpoint of the last step, from which no program may go on.
 func (w *watch) finished() bool {
-	if w.end < w.cmd.Total {
-		return w.t.Tool.Checkpoints(w.f)[w.end] != ""
+	if w.end == w.cmd.Total {
+		if _, _, done := w.t.Tool.Result(w.f); done {
+			return true
+		}
 	}
-	_, _, done := w.t.Tool.Result(w.f)
-	return done
+	return w.t.Tool.Checkpoints(w.f)[w.end] != ""
 }
 
 var errDone = errors.New("the station is reached")
@@ -148,6 +168,12 @@ func (w *watch) run(ctx context.Context) error {
 		return err
 	}
 	defer release()
+	for _, p := range []Local{w.f.Start, w.f.Reference} {
+		touch(p.Dir)
+		if _, err := os.Stat(p.Dir); p.Dir != "" && err != nil {
+			return fault.New(fault.Transient, "a policy of the job is no longer on this host: %w", err)
+		}
+	}
 	if w.t.Share != nil && len(ids) > 0 {
 		wake, err := w.t.Share.Sleep(ctx)
 		if err != nil {
@@ -159,7 +185,7 @@ func (w *watch) run(ctx context.Context) error {
 		return explainIO(err)
 	}
 	defer func() { _ = w.log.Close() }()
-	from, _ := w.log.Seek(0, io.SeekEnd)
+	w.from, _ = w.log.Seek(0, io.SeekEnd)
 	c := exec.Command(w.cmd.Args[0], w.cmd.Args[1:]...)
 	c.Dir, c.Stdout, c.Stderr = w.f.Path, w.log, w.log
 	c.Env = append(environ(w.cmd.Drop), w.cmd.Env...)
@@ -176,7 +202,10 @@ func (w *watch) run(ctx context.Context) error {
 	if !gone {
 		w.stop(c, exit)
 	}
-	proc.KillGroup(c) // children of the program must not outlive it
+	proc.KillGroup(c) // children of the program must not outlive it,
+	for end := time.Now().Add(reapTime); reap(w.t.Work, w.f.Path) > 0 && time.Now().Before(end); {
+		time.Sleep(20 * time.Millisecond) // not even those in sessions of their own: they hold GPUs and write into the folder
+	}
 	if ctx.Err() != nil {
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 		defer cancel()
@@ -195,7 +224,7 @@ func (w *watch) run(ctx context.Context) error {
 	if fault.KindOf(why) != fault.Transient {
 		return why
 	}
-	return w.t.Tool.Explain(tail(w.f.Log(), from), why)
+	return w.t.Tool.Explain(tail(w.f.Log(), w.from), why)
 }
 
 // follow looks at the folder until the program ends (gone), the station is reached, the loss is no number, the program hangs, or the context ends.
@@ -219,10 +248,10 @@ func (w *watch) follow(ctx context.Context, exit <-chan error) (why error, gone 
 		if err := w.store(ctx, false); err != nil && ctx.Err() == nil {
 			w.note("store a checkpoint: %v", err) // the next look tries again
 		}
-		if w.end < w.cmd.Total && w.finished() {
+		if w.end < w.cmd.Total && w.stored[w.end] {
 			return errDone, false
 		}
-		if err := w.t.Tool.Alarm(w.f); err != nil {
+		if err := w.t.Tool.Alarm(w.f, w.said()); err != nil {
 			return err, false
 		}
 		if s := w.sign(); s != sign {
@@ -238,13 +267,27 @@ func (w *watch) follow(ctx context.Context, exit <-chan error) (why error, gone 
 func (w *watch) sign() string {
 	s := fmt.Sprint(w.told, len(w.stored))
 	if st, err := w.log.Stat(); err == nil {
-		s += fmt.Sprint(" ", st.Size())
+		s += fmt.Sprint(" ", st.Size()-w.noted)
 	}
 	return s
 }
 
+// maxSaid bounds how much of the beginning of what a program says is looked at.
+const maxSaid = 1 << 20
+
+// said is the beginning of what the program has said in this run.
+func (w *watch) said() string {
+	raw := make([]byte, maxSaid)
+	n, _ := w.log.ReadAt(raw, w.from)
+	return string(raw[:n])
+}
+
+// note writes a line of our own into the log, unless it is the same again.
 func (w *watch) note(format string, args ...any) {
-	_, _ = fmt.Fprintf(w.log, "collabui: "+format+"\n", args...)
+	if s := fmt.Sprintf("collabui: "+format+"\n", args...); s != w.note1 {
+		n, _ := w.log.WriteString(s)
+		w.noted, w.note1 = w.noted+int64(n), s
+	}
 }
 
 // stop asks the program to end, and kills its process group after the grace period.
@@ -266,6 +309,9 @@ func (w *watch) stop(c *exec.Cmd, exit <-chan error) {
 func (w *watch) tell() (diverged bool) {
 	points := w.t.Tool.Points(w.f)
 	for _, p := range points[min(w.told, len(points)):] {
+		if p.Step > w.end {
+			continue // behind the station
+		}
 		p.Steps = w.cmd.Total
 		w.progress(p)
 		diverged = diverged || notNumber(p)
@@ -311,8 +357,12 @@ func explainIO(err error) error {
 	return fault.As(fault.Transient, err)
 }
 
-// environ is this process's environment without what the program must not see: secrets of ours, and variables that would change what it does.
+// environ is this process's environment without what the program must not see: secrets, ours and those of chat endpoints by the usual ends of their names, and variables that would change
+// what it does.
 func environ(drop string) []string {
-	re := regexp.MustCompile(`^(COLLABUI_|CUDA_VISIBLE_DEVICES=` + drop + `)`)
+	re := regexp.MustCompile(`^(COLLABUI_|[^=]*(_KEY|_TOKEN|_SECRET|_PASSWORD)(_FILE)?=|CUDA_VISIBLE_DEVICES=` + drop + `)`)
 	return slices.DeleteFunc(os.Environ(), re.MatchString)
 }
+
+// Environ is the environment for helpers of a Tool: without secrets.
+func Environ() []string { return environ("") }

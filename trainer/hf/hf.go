@@ -57,7 +57,7 @@ func Checkpoints(f external.Folder) map[int]string {
 		if err != nil || !ok || s.Step != n {
 			continue
 		}
-		if _, _, err := weights(dir); err == nil && optimiser(dir) {
+		if _, _, err := weights(dir); err == nil && optimiser(dir, f.Ranks) {
 			out[n] = dir
 		}
 	}
@@ -66,15 +66,15 @@ func Checkpoints(f external.Folder) map[int]string {
 
 // optimiser tells whether a checkpoint can be resumed: random states, and optimiser and schedule of one process, or DeepSpeed's. Without its optimiser the program would go on
 // silently with another result.
-func optimiser(dir string) bool {
+func optimiser(dir string, ranks int) bool {
 	states, _ := filepath.Glob(filepath.Join(dir, "rng_state*.pth"))
 	for _, s := range states {
 		if !external.WholeArchive(s) {
 			return false
 		}
 	}
-	if len(states) == 0 {
-		return false
+	if len(states) < max(1, ranks) {
+		return false // a process has not written its own yet
 	}
 	if external.WholeArchive(filepath.Join(dir, "optimizer.pt")) {
 		return external.WholeArchive(filepath.Join(dir, "scheduler.pt"))
@@ -89,7 +89,7 @@ func optimiser(dir string) bool {
 			return false
 		}
 	}
-	return len(parts) > 0
+	return len(parts) >= max(1, ranks)
 }
 
 // parts of a policy with all parameters, beside its weights: what a server needs to load it.
@@ -109,10 +109,11 @@ func weights(dir string) (files []string, adapter bool, err error) {
 	return files, false, err
 }
 
-// Policy gives the files of a policy in a job's folder.
-func Policy(f external.Folder, dir string) (map[string]string, error) {
+// Policy gives the files of a policy in a job's folder, and the metrics of the state beside them.
+func Policy(f external.Folder, dir string) (map[string]string, map[string]float64, error) {
 	files, _, err := Files(dir, f.Path)
-	return files, fault.As(fault.Transient, err) // the program may still write them
+	s, _ := ReadState(dir)
+	return files, Metrics(s, nil), fault.As(fault.Transient, err) // the program may still write them
 }
 
 // Files gives the files of a policy in a folder by their names in the artifact, and the rank of an adapter, which is 0 for a whole model. An adapter's configuration is written once more,

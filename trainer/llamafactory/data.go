@@ -6,6 +6,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -158,8 +159,15 @@ func (t *Tool) fits(ctx context.Context, file string, texts []string, extra []in
 	}
 	c := exec.CommandContext(ctx, py, "-c", count, filepath.Join(o.Model, "tokenizer.json"))
 	var said bytes.Buffer
-	c.Stdin, c.Stderr = bytes.NewReader(in), &said
+	c.Stdin, c.Stderr, c.Env = bytes.NewReader(in), &said, external.Environ()
 	out, err := c.Output()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var ended *exec.ExitError
+	if errors.As(err, &ended) && !ended.Exited() {
+		return fault.New(fault.Transient, "%s: the count of tokens was killed: %w", file, err)
+	}
 	var tokens []int
 	if err == nil {
 		err = json.Unmarshal(out, &tokens)

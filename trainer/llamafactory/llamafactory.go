@@ -191,7 +191,7 @@ func (t *Tool) Points(f external.Folder) []trainer.Point {
 func (t *Tool) Checkpoints(f external.Folder) map[int]string { return hf.Checkpoints(f) }
 
 // Policy gives the files of a policy in a checkpoint.
-func (t *Tool) Policy(f external.Folder, dir string) (map[string]string, error) {
+func (t *Tool) Policy(f external.Folder, dir string) (map[string]string, map[string]float64, error) {
 	return hf.Policy(f, dir)
 }
 
@@ -202,7 +202,7 @@ func (t *Tool) Result(f external.Folder) (map[string]string, map[string]float64,
 	if err != nil || !ok || s.Step != s.Max {
 		return nil, nil, false
 	}
-	files, err := hf.Policy(f, f.Out())
+	files, _, err := hf.Policy(f, f.Out())
 	return files, hf.Metrics(s, raw), err == nil
 }
 
@@ -242,7 +242,7 @@ func (t *Tool) python(program string) string {
 // Explain tells the usual ends apart.
 func (t *Tool) Explain(tail string, exit error) error {
 	for _, x := range explanations {
-		if at := x.sign.FindString(tail); at != "" {
+		if x.sign.MatchString(tail) {
 			return fault.New(x.kind, "%s (%v)\n%s", x.meaning, exit, external.Tail(tail))
 		}
 	}
@@ -250,22 +250,37 @@ func (t *Tool) Explain(tail string, exit error) error {
 	switch {
 	case exit == nil:
 		return fault.New(fault.Transient, "llamafactory-cli ended without its results\n%s", external.Tail(tail))
-	case errors.As(exit, &ended) && !ended.Exited():
+	case errors.As(exit, &ended) && !ended.Exited() || killed.MatchString(tail):
 		return fault.New(fault.Transient, "llamafactory-cli was killed (%v): by a person, or by the system for want of memory; it goes on from its newest checkpoint\n%s", exit, external.Tail(tail))
+	}
+	for _, x := range uncertain {
+		if x.sign.MatchString(tail) {
+			return fault.New(x.kind, "%s (%v)\n%s", x.meaning, exit, external.Tail(tail))
+		}
 	}
 	return fault.New(fault.Invalid, "llamafactory-cli failed (%v)\n%s", exit, external.Tail(tail))
 }
 
-var explanations = []struct {
+// killed is how torchrun tells of a process that a signal ended: it then fails itself.
+var killed = regexp.MustCompile(`Signal \d+ \(SIG(KILL|TERM|BUS|HUP)\)|exitcode\s*:\s*-\d+`)
+
+// explanation of an end by its last words.
+type explanation struct {
 	sign    *regexp.Regexp
 	kind    fault.Kind
 	meaning string
-}{
+}
+
+// explanations are certain whatever ended the program; uncertain ones may also stand in warnings of a program that was killed.
+var explanations = []explanation{
 	{regexp.MustCompile(`(?i)CUDA out of memory|OutOfMemoryError|CUBLAS_STATUS_ALLOC_FAILED|can't allocate memory|Cannot allocate memory`), fault.Invalid, "the GPU's memory does not suffice: lower trainer.options.per_device or cutoff, raise devices, or let the server on the same GPU sleep (worker --shares)"},
 	{regexp.MustCompile(`(?i)No space left on device|Disk quota exceeded|ENOSPC`), fault.Transient, "the disk is full: make room, the job goes on from its newest checkpoint"},
 	{regexp.MustCompile(`(?i)Failed to load tokenizer|Error no file named|does not appear to have a file named|safetensors_rust\.SafetensorError|Incorrect path_or_model_id|Unable to load weights|is not a local folder and is not a valid model`), fault.Invalid, "weights are missing or not whole: bring trainer.options.model to this host again"},
 	{regexp.MustCompile(`(?i)Some keys are not used by the HfArgumentParser|Some specified arguments are not used`), fault.Invalid, "this version of LLaMA-Factory does not know a key of the configuration: see trainer.options.extra"},
 	{regexp.MustCompile(`(?i)Output directory already exists`), fault.Invalid, "the job's folder holds final weights but no checkpoint: delete it on this host"},
+}
+
+var uncertain = []explanation{
 	{regexp.MustCompile(`(?i)ModuleNotFoundError|ImportError|version check|is required for a normal functioning`), fault.Invalid, "LLaMA-Factory is not installed completely on this worker"},
-	{regexp.MustCompile(`(?i)NCCL|Address already in use|RendezvousConnectionError|ConnectionResetError`), fault.Transient, "the processes of the job lost one another; it goes on from its newest checkpoint"},
+	{regexp.MustCompile(`NCCL error|ncclSystemError|ncclRemoteError|Watchdog caught collective|Address already in use|RendezvousConnectionError|ConnectionResetError`), fault.Transient, "the processes of the job lost one another; it goes on from its newest checkpoint"},
 }

@@ -1,12 +1,16 @@
 package llamafactory
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -218,5 +222,49 @@ func TestImagesStandBesideTheirRows(t *testing.T) {
 	rows, err2 := os.ReadFile(filepath.Join(dir, "data.sharegpt.jsonl"))
 	if err != nil || err2 != nil || string(got) != string(png) || strings.Count(string(rows), `\u003cimage\u003e`) != 1 {
 		t.Errorf("%v %v %.300s", err, err2, rows)
+	}
+}
+
+func TestEndsAreToldApart(t *testing.T) {
+	run := func(script string) error { return exec.Command("sh", "-c", script).Run() }
+	killed, failed := run("kill -9 $$"), run("exit 1")
+	for _, c := range []struct {
+		tail string
+		exit error
+		kind fault.Kind
+	}{
+		{"", nil, fault.Transient},
+		{"", killed, fault.Transient},
+		{"UserWarning: ImportError while trying something", killed, fault.Transient},
+		{"torch.OutOfMemoryError: CUDA out of memory.", failed, fault.Invalid},
+		{"safetensors_rust.SafetensorError: I/O error: No space left on device (os error 28)", failed, fault.Transient},
+		{"safetensors_rust.SafetensorError: Error while deserializing header", failed, fault.Invalid},
+		{"traceback : Signal 9 (SIGKILL) received by PID 77", failed, fault.Transient},
+		{"exitcode  : -9 (pid: 77)", failed, fault.Transient},
+		{"ValueError: something\n[rank0]: ProcessGroupNCCL.cpp:1250] Warning: destroy_process_group() was not called", failed, fault.Invalid},
+		{"torch.distributed.DistBackendError: NCCL error in: x.cpp", failed, fault.Transient},
+		{"ModuleNotFoundError: No module named 'peft'", failed, fault.Invalid},
+	} {
+		if err := (&Tool{}).Explain(c.tail, c.exit); fault.KindOf(err) != c.kind {
+			t.Errorf("%q, %v: %v instead of %v: %v", c.tail, c.exit, fault.KindOf(err), c.kind, err)
+		}
+	}
+}
+
+// TestADrainWhileTokensAreCountedIsNoFault of the rows.
+func TestADrainWhileTokensAreCountedIsNoFault(t *testing.T) {
+	tl, o := tool(t), DefaultOptions()
+	o.Cutoff = 100
+	slow := filepath.Join(t.TempDir(), "python")
+	if err := os.WriteFile(slow, []byte("#!/bin/sh\nexec sleep 60\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	tl.Python = slow
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := fault.New(fault.Transient, "the worker drains")
+	time.AfterFunc(100*time.Millisecond, func() { cancel(why) })
+	long := `{"messages":[{"role":"user","content":"` + strings.Repeat("long ", 20) + `"},{"role":"assistant","content":"a"}]}`
+	if err := tl.check(ctx, "f.jsonl", []byte(long), false, o); !errors.Is(err, why) {
+		t.Error(err)
 	}
 }

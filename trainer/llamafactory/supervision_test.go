@@ -89,7 +89,7 @@ func TestEveryDeathEndsWithTheSamePolicy(t *testing.T) {
 	if err != nil || whole.Steps != 12 || len(whole.Curve) != 12 || whole.Curve[0].Loss <= whole.Curve[11].Loss {
 		t.Fatalf("%+v %v", whole, err)
 	}
-	for what, want := range map[string]fault.Kind{"kill@6": fault.Transient, "torn@8": fault.Transient, "hang@6": fault.Throttled, "empty": fault.Transient, "exit@9=RuntimeError:+NCCL+error": fault.Transient,
+	for what, want := range map[string]fault.Kind{"kill@6": fault.Transient, "torn@8": fault.Transient, "hang@6": fault.Throttled, "quit@5": fault.Transient, "exit@9=RuntimeError:+NCCL+error": fault.Transient,
 		"exit@7=OSError:+[Errno+28]+No+space+left+on+device": fault.Transient, "garbage kill@10": fault.Transient} {
 		for _, elsewhere := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s elsewhere=%v", what, elsewhere), func(t *testing.T) {
@@ -101,9 +101,6 @@ func TestEveryDeathEndsWithTheSamePolicy(t *testing.T) {
 					t.Fatalf("%+v %v", got, err)
 				}
 				if elsewhere {
-					if what == "empty" {
-						t.Skip("a new host has never heard of it, and its program would do the same")
-					}
 					t.Setenv(standin.Variable, "")
 					h = newHost(t, b)
 				}
@@ -116,6 +113,37 @@ func TestEveryDeathEndsWithTheSamePolicy(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestTheLastCheckpointIsTheEnd: a program that dies behind it, or says nothing of its results, is not started again: it would train on beyond the end.
+func TestTheLastCheckpointIsTheEnd(t *testing.T) {
+	whole, err := newHost(t, &store.Memory{}).train(t.Context(), job(t, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, what := range []string{"empty", "late"} {
+		t.Setenv(standin.Variable, what)
+		got, err := newHost(t, &store.Memory{}).train(t.Context(), job(t, nil))
+		if err != nil || got.TensorDigest != whole.TensorDigest || got.Steps != 12 || len(got.Curve) != 12 {
+			t.Errorf("%s: %+v %v", what, got, err)
+		}
+	}
+}
+
+// TestNobodyOutlivesTheProgram: ranks of torchrun stand in sessions of their own.
+func TestNobodyOutlivesTheProgram(t *testing.T) {
+	t.Setenv(standin.Variable, "orphan kill@5")
+	h := newHost(t, &store.Memory{})
+	if _, err := h.train(t.Context(), job(t, nil)); err == nil {
+		t.Fatal("it was not killed")
+	}
+	raw, err := os.ReadFile(filepath.Join(h.Work, "orphan"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line, err := os.ReadFile(filepath.Join("/proc", string(raw), "cmdline")); err == nil && len(line) > 0 {
+		t.Errorf("process %s still runs: %q", raw, line)
 	}
 }
 

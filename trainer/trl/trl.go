@@ -152,7 +152,7 @@ func (t *Tool) Points(f external.Folder) []trainer.Point {
 func (t *Tool) Checkpoints(f external.Folder) map[int]string { return hf.Checkpoints(f) }
 
 // Policy gives the adapter of a checkpoint.
-func (t *Tool) Policy(f external.Folder, dir string) (map[string]string, error) {
+func (t *Tool) Policy(f external.Folder, dir string) (map[string]string, map[string]float64, error) {
 	return hf.Policy(f, dir)
 }
 
@@ -163,12 +163,12 @@ func (t *Tool) Result(f external.Folder) (map[string]string, map[string]float64,
 	if err != nil || !ok {
 		return nil, nil, false
 	}
-	files, err := hf.Policy(f, filepath.Join(f.Out(), "adapter"))
+	files, _, err := hf.Policy(f, filepath.Join(f.Out(), "adapter"))
 	return files, hf.Metrics(s, raw), err == nil
 }
 
 // Alarm has nothing to watch for: the script refuses itself what it would not train on.
-func (t *Tool) Alarm(external.Folder) error { return nil }
+func (t *Tool) Alarm(external.Folder, string) error { return nil }
 
 // Explain gives the script's last words: an end by a signal may pass, a failure does not.
 func (t *Tool) Explain(tail string, exit error) error {
