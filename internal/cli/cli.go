@@ -133,6 +133,9 @@ func (a *app) endpoints() (config.Endpoints, error) {
 		return supervisor.Endpoints(a.data)
 	}
 	e, err := config.FromEnv()
+	if err == nil && a.cluster {
+		return e, e.Complete()
+	}
 	if err == nil && e.Store.Endpoint == "" {
 		err = fault.New(fault.Transient, "nothing runs for %s: start it with %s, or set %s and the other addresses", a.data, a.typed("up"), config.EnvS3)
 	}
