@@ -9,7 +9,6 @@ import (
 	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/serving"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/trainer/external"
 )
 
@@ -37,11 +36,11 @@ func gateway(ctx context.Context, o Options, fatal func(error)) (end func(), err
 		g.Adapters = filepath.Join(o.Training.Work, "adapters")
 	}
 	if o.Serve.Model != "" {
-		digest, err := external.ModelDigest(o.Serve.Model)
+		m, err := external.ModelOf(o.Serve.Model)
 		if err != nil {
 			return nil, err
 		}
-		g.Model = &trainer.Model{Name: filepath.Base(o.Serve.Model), Digest: digest}
+		g.Model = &m
 	}
 	handler, err := serving.New(g)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -80,7 +79,7 @@ func importFolder(ctx context.Context, b store.Bucket, dir, model string) (impor
 	if model == "" {
 		return out, fault.New(fault.Invalid, "%s is a folder: give --base-model, the folder of the model that it belongs to", dir)
 	}
-	base, err := external.ModelDigest(model)
+	base, err := external.ModelOf(model)
 	if err != nil {
 		return out, err
 	}
@@ -96,7 +95,7 @@ func importFolder(ctx context.Context, b store.Bucket, dir, model string) (impor
 	if rank > 0 {
 		out.Kind = trainer.KindLoRA
 	}
-	art := trainer.Artifact{Kind: out.Kind, Base: trainer.Model{Name: filepath.Base(filepath.Clean(model)), Digest: base}, Rank: rank}
+	art := trainer.Artifact{Kind: out.Kind, Base: base, Rank: rank}
 	for _, name := range sortedKeys(files) {
 		ref, err := store.PutBlobFile(ctx, b, files[name])
 		if err != nil {

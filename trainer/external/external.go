@@ -205,6 +205,12 @@ func (t *Trainer) Adopt(ctx context.Context, digest string, options json.RawMess
 	return trainer.Policy{Digest: digest, TensorDigest: a.TensorDigest(), Report: &trainer.Report{Files: a.Files}}, err
 }
 
+// ModelOf is the base model in a folder.
+func ModelOf(dir string) (trainer.Model, error) {
+	digest, err := ModelDigest(dir)
+	return trainer.Model{Name: filepath.Base(filepath.Clean(dir)), Digest: digest}, err
+}
+
 // ModelDigest identifies a model's folder without reading its weights: configuration, index and tokenizer by their bytes, weights by name and size. A folder without
 // configuration, or whose index names shards that are not there, is an invalid fault.
 func ModelDigest(dir string) (string, error) {

@@ -47,6 +47,17 @@ func Number(raw json.RawMessage) (float64, bool) {
 	return x, err == nil
 }
 
+// Common is what tools of such programs share: it is embedded in them.
+type Common struct{}
+
+// Checkpoints are the complete ones.
+func (Common) Checkpoints(f external.Folder) map[int]string { return Checkpoints(f) }
+
+// Policy gives the files of a policy in a checkpoint, and its metrics so far.
+func (Common) Policy(f external.Folder, dir string) (map[string]string, map[string]float64, error) {
+	return Policy(f, dir)
+}
+
 // Checkpoints are the folders checkpoint-N that are complete: state, weights, optimiser. A torn one is there while it is written, or since a kill.
 func Checkpoints(f external.Folder) map[int]string {
 	out := map[int]string{}

@@ -23,6 +23,7 @@ import (
 
 // Tool drives llamafactory-cli.
 type Tool struct {
+	hf.Common
 	Bucket  store.Bucket // of screenshots
 	Program string       // "" : llamafactory-cli on the PATH
 	Python  string       // interpreter that has the program's packages; "": the one in the program's first line
@@ -36,8 +37,8 @@ func (t *Tool) Base(options json.RawMessage) (trainer.Model, string, error) {
 	if err != nil {
 		return trainer.Model{}, "", err
 	}
-	digest, err := external.ModelDigest(o.Model)
-	return trainer.Model{Name: filepath.Base(o.Model), Digest: digest}, o.Model, err
+	m, err := external.ModelOf(o.Model)
+	return m, o.Model, err
 }
 
 // Render writes data/ and job.yaml. The same job gives the same bytes, so that running the command again is the resume.
@@ -185,14 +186,6 @@ func reference(c map[string]any, f external.Folder, o Options) error {
 // Points reads the program's log.
 func (t *Tool) Points(f external.Folder) []trainer.Point {
 	return hf.Points(f, "trainer_log.jsonl", "current_steps")
-}
-
-// Checkpoints are the complete ones.
-func (t *Tool) Checkpoints(f external.Folder) map[int]string { return hf.Checkpoints(f) }
-
-// Policy gives the files of a policy in a checkpoint.
-func (t *Tool) Policy(f external.Folder, dir string) (map[string]string, map[string]float64, error) {
-	return hf.Policy(f, dir)
 }
 
 // Result is there when the program has written its results, reached its last step, and left whole weights.

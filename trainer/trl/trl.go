@@ -58,6 +58,7 @@ func (o Options) Check(must func(ok bool, field, expected string, args ...any), 
 
 // Tool drives the script.
 type Tool struct {
+	hf.Common
 	Python string // interpreter with torch, transformers, peft, datasets and trl; "": python3
 }
 
@@ -81,8 +82,8 @@ func (t *Tool) Base(options json.RawMessage) (trainer.Model, string, error) {
 	if err != nil {
 		return trainer.Model{}, "", err
 	}
-	digest, err := external.ModelDigest(o.Model)
-	return trainer.Model{Name: filepath.Base(o.Model), Digest: digest}, o.Model, err
+	m, err := external.ModelOf(o.Model)
+	return m, o.Model, err
 }
 
 // Render writes the rows as preference JSONL, the script, and job.json.
@@ -146,14 +147,6 @@ func adapter(p external.Local) string {
 // Points reads the script's progress.
 func (t *Tool) Points(f external.Folder) []trainer.Point {
 	return hf.Points(f, "progress.jsonl", "step")
-}
-
-// Checkpoints are the complete ones.
-func (t *Tool) Checkpoints(f external.Folder) map[int]string { return hf.Checkpoints(f) }
-
-// Policy gives the adapter of a checkpoint.
-func (t *Tool) Policy(f external.Folder, dir string) (map[string]string, map[string]float64, error) {
-	return hf.Policy(f, dir)
 }
 
 // Result is there when the script has written its last file.
