@@ -46,7 +46,7 @@ test-llamafactory: chromium ## the real LLaMA-Factory on the CPU, killed and res
 	program="$$(scripts/llamafactory.sh)" && COLLABUI_LLAMAFACTORY="$$program" $(GO) test -count=1 -v -timeout 40m -run Real ./trainer
 
 bench-llamafactory: ## an update against the bare command, side by side; COLLABUI_BENCH_MODEL=DIR COLLABUI_BENCH_DEVICES=1 on a GPU
-	program="$$(scripts/llamafactory.sh)" && COLLABUI_LLAMAFACTORY="$$program" $(GO) test -count=1 -v -timeout 60m -run XXX -bench Bare -benchtime 3x ./trainer
+	program="$$(scripts/llamafactory.sh)" && COLLABUI_LLAMAFACTORY="$$program" $(GO) test -count=1 -v -timeout 60m -run NONE -bench Bare -benchtime 3x ./trainer
 
 lint: ## formatting, vet, workflow determinism, who may import whom
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt these files:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
@@ -57,8 +57,8 @@ lint: ## formatting, vet, workflow determinism, who may import whom
 
 bench: build chromium ## ratios measured side by side; takes some ten minutes
 	@scripts/chromedriver.sh
-	COLLABUI_MINIWOB="$$(scripts/miniwob.sh)" $(GO) test -count=1 -timeout 60m -tags integration -run XXX -bench . -benchtime 1x ./test/bench/... ./activities
-	$(GO) test -count=1 -timeout 10m -run XXX -benchtime 20x -bench 'Observation|Step' ./envadapters/webtasks ./envadapters/miniwob ./envadapters/openenv
+	COLLABUI_MINIWOB="$$(scripts/miniwob.sh)" $(GO) test -count=1 -timeout 60m -tags integration -run NONE -bench . -benchtime 1x ./test/bench/... ./activities
+	$(GO) test -count=1 -timeout 10m -run NONE -benchtime 20x -bench 'Observation|Step' ./envadapters/webtasks ./envadapters/miniwob ./envadapters/openenv
 
 clean: ## delete what was built; runs stay
 	rm -rf bin

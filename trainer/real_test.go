@@ -136,12 +136,18 @@ func brokenAndWhole(t *testing.T, program string, j trainer.Job, policies store.
 		t.Errorf("%s: %d steps, at worst %g apart", j.Objective, len(got.Curve), worst)
 	}
 	log, err := store.GetBlob(t.Context(), stores[1], got.Report.Log.SHA256)
-	if err != nil || len(log) == 0 {
-		t.Errorf("no log was kept: %v", err)
+	if err != nil || !resumed(string(log), j.Steps) {
+		t.Errorf("the log of the last attempt does not show that it resumed: %v\n%s", err, log[max(0, len(log)-3000):])
 	}
 	t.Logf("%s: %s: killed at step %d, %d checkpoints stored, resumed elsewhere; %d losses at worst %g apart, loss %.4f to %.4f, equal tensors: %v", whole.Report.Command[0], j.Objective, killed, len(keys), len(got.Curve), worst,
 		whole.Curve[0].Loss, whole.Curve[len(whole.Curve)-1].Loss, got.TensorDigest == whole.TensorDigest)
 	return made{whole, stores[0]}
+}
+
+// resumed tells from a program's words that it did not begin anew: equal losses alone would not show it. LLaMA-Factory says so; the script for TRL prints a line per step.
+func resumed(log string, steps int) bool {
+	n := strings.Count(log, "'rewards/margins'")
+	return strings.Contains(log, "Resuming training from") || n > 0 && n < steps-2
 }
 
 // killGroup kills the program that works in a folder, with its whole process group.

@@ -104,7 +104,7 @@ func TestKindsOfFaults(t *testing.T) {
 		}
 	}
 	base, _, _ := server(t, 404, nil, ``)
-	if _, err := PolicyServer(base).Complete(t.Context(), system.Request{Model: "m", User: "u"}); fault.KindOf(err) != fault.Transient {
+	if _, err := must(t, Config{BaseURL: base}).Complete(t.Context(), system.Request{Model: "m", User: "u"}); fault.KindOf(err) != fault.Transient {
 		t.Error("a policy that is not loaded yet:", err)
 	}
 	hang := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body); <-r.Context().Done() }))

@@ -73,15 +73,6 @@ func PolicyServers(urls []string, key string, timeout time.Duration) (*Pool, err
 	return p, nil
 }
 
-// PolicyServer is PolicyServers for one server without a key, whose calls take 30 seconds at most; it panics where baseURL is no base URL.
-func PolicyServer(baseURL string) *Pool {
-	p, err := PolicyServers([]string{baseURL}, "", 30*time.Second)
-	if err != nil {
-		panic(err)
-	}
-	return p
-}
-
 // Complete asks one server, and the others after it where it does not answer, lacks the model or is throttled; each at most once. Such a server is avoided
 // for a few seconds while others are there. A refused request is an invalid fault and is not asked elsewhere. Where no server answers the fault is throttled
 // with the smallest Retry-After if any of them was throttled, else transient.

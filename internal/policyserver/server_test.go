@@ -32,7 +32,7 @@ func serve(t *testing.T) (*httptest.Server, string, *tinylm.Model) {
 
 func TestThePipelineReachesThePolicyThroughGoOpenAI(t *testing.T) {
 	s, name, m := serve(t)
-	c := llm.PolicyServer(s.URL + "/v1")
+	c := pool(t, s.URL)
 	if err := c.Load(t.Context(), name, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestZeroTemperatureIsOnTheWire(t *testing.T) {
 		w.WriteHeader(http.StatusTooManyRequests)
 	}))
 	defer s.Close()
-	_, err := llm.PolicyServer(s.URL+"/v1").Complete(t.Context(), system.Request{Model: "m", User: "u"})
+	_, err := pool(t, s.URL).Complete(t.Context(), system.Request{Model: "m", User: "u"})
 	if fault.KindOf(err) != fault.Throttled {
 		t.Fatal(err)
 	}
@@ -176,4 +176,13 @@ func TestAKeyIsAskedForWhereOneIsSet(t *testing.T) {
 	if res, err := http.Get(s.URL + "/health"); err != nil || res.StatusCode != http.StatusOK {
 		t.Error("health is for everybody", err)
 	}
+}
+
+func pool(t *testing.T, url string) *llm.Pool {
+	t.Helper()
+	p, err := llm.PolicyServers([]string{url + "/v1"}, "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }

@@ -178,7 +178,10 @@ func both(t *testing.T, test func(t *testing.T, e *fakeengine.Engine)) {
 func TestPoliciesAnswerThroughTheClientOfThePipeline(t *testing.T) {
 	both(t, func(t *testing.T, e *fakeengine.Engine) {
 		s := setUp(t, e, nil)
-		c := llm.PolicyServer(s.url + "/v1")
+		c, err := llm.PolicyServers([]string{s.url + "/v1"}, "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, text := range []string{"one", "two"} {
 			d := s.lora(text)
 			for range 2 { // loaded already is success

@@ -8,7 +8,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/trainer/llamafactory"
 	"github.com/collabui/collabui/trainer/registry"
 )
 
@@ -83,13 +82,10 @@ func (s Spec) checkTrainer(must func(ok bool, field, expected string, args ...an
 			return
 		}
 	}
-	if o, ok := v.Elem().Interface().(llamafactory.Options); ok && o.Finetuning == "full" {
-		must(s.Parameters == "shared" || s.Epochs == 0, "trainer.options.finetuning", "lora, or parameters: shared: servers of language models take one policy with all parameters each, started with it")
-	}
 	if e.Check != nil {
 		e.Check(v.Elem().Interface(), func(ok bool, field, expected string, args ...any) {
 			must(ok, "trainer.options."+field, expected, args...)
 		},
-			[]int{s.Train.BatchSize, s.FineTune.Train.BatchSize, s.FineTune.Preference.BatchSize})
+			registry.Wanted{Batches: []int{s.Train.BatchSize, s.FineTune.Train.BatchSize, s.FineTune.Preference.BatchSize}, Single: s.Parameters == "shared" || s.Epochs == 0})
 	}
 }

@@ -2,6 +2,7 @@ package external
 
 import (
 	"archive/zip"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -17,7 +18,7 @@ import (
 	"github.com/collabui/collabui/internal/fault"
 )
 
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func sorted[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
 // maxHeader bounds the header of a safetensors file.
 const maxHeader = 100 << 20

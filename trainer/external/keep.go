@@ -17,7 +17,7 @@ import (
 // what has not changed since the last look counts.
 func (w *watch) store(ctx context.Context, ended bool) error {
 	now, seen := w.t.Tool.Checkpoints(w.f), map[int]string{}
-	for _, step := range sortedSteps(now) {
+	for _, step := range sorted(now) {
 		seen[step] = listing(now[step])
 		if w.stored[step] || !ended && w.seen[step] != seen[step] {
 			continue
@@ -97,15 +97,6 @@ func (w *watch) collect(ctx context.Context) (trainer.Policy, error) {
 		out.Report.Log = &log[0]
 	}
 	return out, nil
-}
-
-func sortedSteps(m map[int]string) []int {
-	var out []int
-	for n := range m {
-		out = append(out, n)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // listing is a folder's files with their sizes and times: two equal ones mean that nothing was written between.

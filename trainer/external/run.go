@@ -205,7 +205,7 @@ func (w *watch) sign() string {
 }
 
 // maxSaid bounds how much of the beginning of what a program says is looked at.
-const maxSaid = 1 << 20
+const maxSaid = 256 << 10
 
 // said is the beginning of what the program has said in this run.
 func (w *watch) said() string {

@@ -1,7 +1,6 @@
 package llamafactory
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -25,11 +24,12 @@ func (t *Tool) Alarm(f external.Folder, said string) error {
 	if err != nil {
 		return nil
 	}
-	files, _ := filepath.Glob(filepath.Join(f.Path, "data", "*.jsonl"))
-	for _, file := range files {
-		if raw, err := os.ReadFile(file); err == nil && bytes.Count(raw, []byte("\n")) != got {
-			return fault.New(fault.Invalid, "LLaMA-Factory trains on %d rows, it was given %d: its log says which it dropped", got, bytes.Count(raw, []byte("\n")))
-		}
+	raw, err := os.ReadFile(filepath.Join(f.Path, rowsFile))
+	if given, bad := strconv.Atoi(string(raw)); err == nil && bad == nil && given != got {
+		return fault.New(fault.Invalid, "LLaMA-Factory trains on %d rows, it was given %d: its log says which it dropped", got, given)
 	}
 	return nil
 }
+
+// rowsFile holds the number of rows that a job was given.
+const rowsFile = "rows"

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -77,7 +78,7 @@ func (t *Tool) Render(ctx context.Context, f external.Folder, j trainer.Job) (ex
 		return external.Command{}, fault.As(fault.Fatal, err)
 	}
 	file := filepath.Join(f.Path, "job.yaml")
-	if err := os.WriteFile(file, raw, 0o644); err != nil {
+	if err := errors.Join(os.WriteFile(file, raw, 0o644), os.WriteFile(filepath.Join(f.Path, rowsFile), strconv.AppendInt(nil, int64(rows), 10), 0o644)); err != nil {
 		return external.Command{}, fault.New(fault.Transient, "write the configuration: %w", err)
 	}
 	cmd := external.Command{Args: []string{program, "train", file}, Total: total, Kind: trainer.KindFull, Devices: o.Devices, Stall: time.Duration(o.Stall * float64(time.Minute)), Versions: func() map[string]string {

@@ -25,14 +25,20 @@ type Host struct {
 // Must says of a field what was expected where ok is false.
 type Must = func(ok bool, field, expected string, args ...any)
 
+// Wanted is what a specification asks of its trainer beside the options.
+type Wanted struct {
+	Batches []int // sizes
+	Single  bool  // one policy for all agents
+}
+
 // Entry is one trainer.
 type Entry struct {
-	Name    string                                      // as specifications name it
-	About   string                                      // what it is, in a sentence
-	Options any                                         // its options with their defaults: a struct with json and yaml names; nil: it takes none
-	Check   func(options any, must Must, batches []int) // says which options are impossible, of the type of Options; batches are the sizes that the specification asks for
-	Open    func(Host) trainer.Trainer                  // opens it on a worker; it makes no request and starts nothing
-	Free    bool                                        // its policies are language models: they speak both action families, in words of their own
+	Name    string                                 // as specifications name it
+	About   string                                 // what it is, in a sentence
+	Options any                                    // its options with their defaults: a struct with json and yaml names; nil: it takes none
+	Check   func(options any, must Must, w Wanted) // says which options are impossible, of the type of Options
+	Open    func(Host) trainer.Trainer             // opens it on a worker; it makes no request and starts nothing
+	Free    bool                                   // its policies are language models: they speak both action families, in words of their own
 }
 
 // own are the trainers that stand in files of their own.
@@ -45,12 +51,16 @@ func All() []Entry {
 			return &tiny.Trainer{Bucket: h.Bucket, CheckpointKey: h.TinyCheckpoint}
 		}},
 		{Name: "llamafactory", About: "LLaMA-Factory on GPU workers: LoRA adapters or all parameters of a language model", Free: true, Options: llamafactory.DefaultOptions(),
-			Check: func(o any, must Must, batches []int) { o.(llamafactory.Options).Check(must, batches...) },
+			Check: func(o any, must Must, w Wanted) {
+				l := o.(llamafactory.Options)
+				l.Check(must, w.Batches...)
+				must(l.Finetuning != "full" || w.Single, "finetuning", "lora, or parameters: shared: servers of language models take one policy with all parameters each, started with it")
+			},
 			Open: func(h Host) trainer.Trainer {
 				return &external.Trainer{Host: h.Host, Tool: &llamafactory.Tool{Bucket: h.Bucket, Program: h.LlamaFactory, Python: h.Python}}
 			}},
 		{Name: "trl", About: "TRL on GPU workers: DPO of LoRA adapters; the example of a trainer of one's own", Free: true, Options: trl.DefaultOptions(),
-			Check: func(o any, must Must, batches []int) { o.(trl.Options).Check(must, batches...) },
+			Check: func(o any, must Must, w Wanted) { o.(trl.Options).Check(must, w.Batches...) },
 			Open: func(h Host) trainer.Trainer {
 				return &external.Trainer{Host: h.Host, Tool: &trl.Tool{Python: h.Python}}
 			}},
