@@ -3,15 +3,15 @@ package activities
 import (
 	"testing"
 
-	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/trainer"
 )
 
 // TestTheFirstStageBeginsWithTheGivenPolicy; the base model of a trainer is no digest.
 func TestTheFirstStageBeginsWithTheGivenPolicy(t *testing.T) {
 	d := &Deps{Bucket: &store.Memory{}}
-	for base, want := range map[string]string{"": "", trainer.BaseModel: "", "abc": "abc"} {
+	for base, want := range map[string]string{"": "", domain.UntrainedBase: "", "abc": "abc"} {
 		s := spec.Default()
 		s.FineTune.Base = base
 		if got, steps, err := d.before(t.Context(), s, ChunkID{Run: "r", Chunk: 1}); err != nil || got != want || steps != 0 {

@@ -4,18 +4,19 @@ import (
 	"context"
 	"time"
 
-	"github.com/collabui/collabui/internal/fault"
-	"github.com/collabui/collabui/internal/limits"
-	"github.com/collabui/collabui/internal/prompts"
-	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/internal/method/chat"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/prompts"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/limits"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/system"
+	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // endpoint gives the chat of a specification's model for a role, and the role's prompt. Every call is recorded once, under the digest of what was asked: a repeated activity reads it
 // instead of asking again. What may be repeated after a kill are the calls in flight.
-func (d *Deps) endpoint(s spec.Spec, name, role string) (system.Chat, *prompts.Prompt, error) {
+func (d *Deps) endpoint(s spec.Spec, name, role string) (chat.Model, *prompts.Prompt, error) {
 	m, ok := s.Models[name]
 	if !ok {
 		return nil, nil, fault.New(fault.Invalid, "run %q has no model %q", s.Name, name)
@@ -28,7 +29,7 @@ func (d *Deps) endpoint(s spec.Spec, name, role string) (system.Chat, *prompts.P
 		return nil, nil, err
 	}
 	c, err := d.Endpoint(m)
-	return &recorded{d: d, spec: s, name: name, role: role, prompt: p, model: m, chat: c}, p, err
+	return &recorded{d: d, spec: s, name: name, role: role, prompt: p, model: m, endpoint: c}, p, err
 }
 
 // recorded asks an endpoint and keeps what it answers.
@@ -38,33 +39,33 @@ type recorded struct {
 	name, role string
 	prompt     *prompts.Prompt
 	model      spec.Model
-	chat       system.Chat
+	endpoint   chat.Model
 }
 
 // asked is what makes two calls the same.
 type asked struct {
 	Endpoint, BaseURL, Role string
-	Request                 system.Request
+	Request                 chat.Request
 }
 
-func (c *recorded) Complete(ctx context.Context, r system.Request) (system.Response, error) {
+func (c *recorded) Complete(ctx context.Context, r chat.Request) (chat.Response, error) {
 	r.Model = c.model.Model
 	if r.MaxTokens == 0 {
 		r.MaxTokens = c.model.MaxTokens
 	}
-	id := record.Digest(asked{c.name, c.model.BaseURL, c.role, r})
-	key := store.CallKey(c.spec.Name, id)
-	a, _, err := store.RecordOnce(ctx, c.d.Bucket, key, func() (record.Answer, error) {
+	id := runs.Digest(asked{c.name, c.model.BaseURL, c.role, r})
+	key := runs.Run(c.spec.Name).Call(id).Key
+	a, _, err := store.RecordOnce(ctx, c.d.Bucket, key, func() (runs.Answer, error) {
 		if err := c.d.ledger.check(ctx, c.d.Bucket, c.spec); err != nil {
-			return record.Answer{}, err
+			return runs.Answer{}, err
 		}
 		res, err := c.ask(ctx, r)
-		return record.Answer{Endpoint: c.name, Model: r.Model, Role: c.role, Prompt: c.prompt.Digest, Version: c.prompt.Version, Texts: res.Texts, Reasoning: res.Reasoning, LogProbs: res.LogProbs, Usage: res.Usage, Cost: c.model.Price.Of(res.Usage)}, err
+		return runs.Answer{Endpoint: c.name, Model: r.Model, Role: c.role, Prompt: c.prompt.Digest, Version: c.prompt.Version, Texts: res.Texts, Reasoning: res.Reasoning, LogProbs: res.LogProbs, Usage: res.Usage, Cost: c.model.Price.Of(res.Usage)}, err
 	})
 	if err == nil {
 		c.d.ledger.add(c.spec.Name, key, a)
 	}
-	return system.Response{Texts: a.Texts, Reasoning: a.Reasoning, LogProbs: a.LogProbs, Usage: a.Usage}, err
+	return chat.Response{Texts: a.Texts, Reasoning: a.Reasoning, LogProbs: a.LogProbs, Usage: a.Usage}, err
 }
 
 // Tries of one call inside an activity: what passes at once need not cost a round through the workflow engine, which waits longer and longer. A throttled call
@@ -80,16 +81,16 @@ const (
 	usualAnswer   = 500
 )
 
-func (c *recorded) ask(ctx context.Context, r system.Request) (system.Response, error) {
+func (c *recorded) ask(ctx context.Context, r chat.Request) (chat.Response, error) {
 	limit := limits.Limit{Name: c.model.BaseURL + " " + c.model.Model, Requests: c.model.RequestsPerMinute, Tokens: c.model.TokensPerMinute}
 	guess := (len(r.System)+len(r.User))/charsPerToken + min(r.MaxTokens, usualAnswer)
 	for try := 1; ; try++ {
 		if c.d.Limits != nil {
 			if err := c.d.Limits.Wait(ctx, limit, guess); err != nil {
-				return system.Response{}, err
+				return chat.Response{}, err
 			}
 		}
-		res, err := c.chat.Complete(ctx, r)
+		res, err := c.endpoint.Complete(ctx, r)
 		if c.d.Limits != nil && err == nil {
 			c.d.Limits.Settle(ctx, limit, res.Usage.Prompt+res.Usage.Answer-guess)
 		}

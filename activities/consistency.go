@@ -4,11 +4,10 @@ import (
 	"context"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/credit"
-	"github.com/collabui/collabui/internal/fault"
-	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/spec"
-	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // Consistency asks the critic of a run again about n of its graded steps, drawn by the run's seed, as they are and with the agents reordered. Its calls are recorded and
@@ -28,10 +27,10 @@ func (m *Models) Consistency(ctx context.Context, run string, n int) (credit.Con
 	}
 	type place struct{ epoch, slot, step int }
 	var all []place
-	graded := map[[2]int]record.Credits{}
+	graded := map[[2]int]runs.Credits{}
 	for epoch := 1; epoch <= s.Epochs; epoch++ {
 		for slot := 1; slot <= s.Slots; slot++ {
-			c, _, err := store.Read[record.Credits](ctx, m.Bucket, store.CreditKey(run, epoch, slot))
+			c, _, err := runs.Run(run).Credits(epoch, slot).Read(ctx, m.Bucket)
 			if missing(err) {
 				continue
 			}

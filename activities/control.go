@@ -8,12 +8,12 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/internal/failpoint"
-	"github.com/collabui/collabui/internal/fault"
-	"github.com/collabui/collabui/internal/prompts"
-	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/prompts"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/process/failpoint"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // Control plans, commits and concludes. Its activities only read and write the store.
@@ -56,10 +56,10 @@ func (c *Control) PlanRun(ctx context.Context, run string) (Plan, error) {
 	for i := range p.Imported {
 		p.Imported[i] = s.FineTune.Data.Of(i+1) != ""
 	}
-	if p.HasBase, err = has(ctx, c.Bucket, store.BaseKey(run)); err != nil {
+	if p.HasBase, err = runs.Run(run).Base().Exists(ctx, c.Bucket); err != nil {
 		return done(p, err)
 	}
-	if p.Ended, err = has(ctx, c.Bucket, store.EndKey(run)); err != nil {
+	if p.Ended, err = runs.Run(run).End().Exists(ctx, c.Bucket); err != nil {
 		return done(p, err)
 	}
 	if !p.Ended {
@@ -68,7 +68,7 @@ func (c *Control) PlanRun(ctx context.Context, run string) (Plan, error) {
 		}
 	}
 	for p.Committed < s.Epochs {
-		ok, err := has(ctx, c.Bucket, store.EpochKey(run, p.Committed+1))
+		ok, err := runs.Run(run).Epoch(p.Committed+1).Exists(ctx, c.Bucket)
 		if err != nil || !ok {
 			return done(p, err)
 		}
@@ -95,14 +95,6 @@ func (c *Control) playable(s spec.Spec) error {
 	return err
 }
 
-func has(ctx context.Context, b store.Bucket, key string) (bool, error) {
-	_, err := b.Get(ctx, key)
-	if errors.Is(err, store.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // EpochID names an epoch of a run.
 type EpochID struct {
 	Run   string
@@ -125,20 +117,20 @@ func (c *Control) PlanEpoch(ctx context.Context, id EpochID) (EpochPlan, error) 
 	if err != nil {
 		return done(EpochPlan{}, err)
 	}
-	slots, _, err := store.RecordOnce(ctx, c.Bucket, store.SlotsKey(id.Run, id.Epoch), func() (record.Slots, error) {
+	slots, _, err := runs.Run(id.Run).Slots(id.Epoch).Record(ctx, c.Bucket, func() (runs.Slots, error) {
 		sys, _, err := c.system(ctx, id.Run, id.Epoch, s.Agents)
 		if err != nil {
-			return record.Slots{}, err
+			return runs.Slots{}, err
 		}
 		suite, err := c.suite(s.Where(s.Environment))
 		if err != nil {
-			return record.Slots{}, err
+			return runs.Slots{}, err
 		}
 		p, err := prompt(s, prompts.Agent)
 		if err != nil {
-			return record.Slots{}, err
+			return runs.Slots{}, err
 		}
-		out := record.Slots{Epoch: id.Epoch, System: sys, Prompt: p.Digest}
+		out := runs.Slots{Epoch: id.Epoch, System: sys, Prompt: p.Digest}
 		for n := range s.Slots {
 			slot, err := drawSlot(s, suite, id.Epoch, n+1, 0)
 			if err != nil {
@@ -152,7 +144,7 @@ func (c *Control) PlanEpoch(ctx context.Context, id EpochID) (EpochPlan, error) 
 }
 
 func (c *Control) topology(ctx context.Context, s spec.Spec, epoch int) (domain.Topology, error) {
-	t, _, err := store.RecordOnce(ctx, c.Bucket, store.TopologyKey(s.Name, epoch), func() (domain.Topology, error) {
+	t, _, err := runs.Run(s.Name).Topology(epoch).Record(ctx, c.Bucket, func() (domain.Topology, error) {
 		if s.Edges == "none" {
 			return domain.Topology{Agents: s.Agents, Edges: [][2]int{}}, nil
 		}
@@ -161,7 +153,7 @@ func (c *Control) topology(ctx context.Context, s spec.Spec, epoch int) (domain.
 		}
 		var prev *domain.Topology
 		if epoch > 1 {
-			p, _, err := store.Read[domain.Topology](ctx, c.Bucket, store.TopologyKey(s.Name, epoch-1))
+			p, _, err := runs.Run(s.Name).Topology(epoch-1).Read(ctx, c.Bucket)
 			if err != nil {
 				return p, err
 			}
@@ -202,7 +194,7 @@ type EpochSummary struct {
 func (c *Control) Commit(ctx context.Context, id EpochID) (EpochSummary, error) {
 	_, stop := heartbeat(ctx)
 	defer stop()
-	e, _, err := store.RecordOnce(ctx, c.Bucket, store.EpochKey(id.Run, id.Epoch), func() (record.Epoch, error) {
+	e, _, err := runs.Run(id.Run).Epoch(id.Epoch).Record(ctx, c.Bucket, func() (runs.Epoch, error) {
 		failpoint.Hit("commit")
 		return c.assemble(ctx, id)
 	})
@@ -216,18 +208,18 @@ func (c *Control) Commit(ctx context.Context, id EpochID) (EpochSummary, error) 
 	return done(sum, err)
 }
 
-func (c *Control) assemble(ctx context.Context, id EpochID) (record.Epoch, error) {
+func (c *Control) assemble(ctx context.Context, id EpochID) (runs.Epoch, error) {
 	s, err := c.spec(ctx, id.Run)
 	if err != nil {
-		return record.Epoch{}, err
+		return runs.Epoch{}, err
 	}
-	e := record.Epoch{Number: id.Epoch}
-	parts := record.EpochParts{}
-	topo, ref, err := store.Read[domain.Topology](ctx, c.Bucket, store.TopologyKey(id.Run, id.Epoch))
+	e := runs.Epoch{Number: id.Epoch}
+	parts := runs.EpochParts{}
+	topo, ref, err := runs.Run(id.Run).Topology(id.Epoch).Read(ctx, c.Bucket)
 	if err != nil {
 		return e, err
 	}
-	slots, slotsRef, err := store.Read[record.Slots](ctx, c.Bucket, store.SlotsKey(id.Run, id.Epoch))
+	slots, slotsRef, err := runs.Run(id.Run).Slots(id.Epoch).Read(ctx, c.Bucket)
 	if err != nil {
 		return e, err
 	}
@@ -236,24 +228,24 @@ func (c *Control) assemble(ctx context.Context, id EpochID) (record.Epoch, error
 		return e, err
 	}
 	n := len(slots.Slots)
-	e.Episodes, parts.Episodes = make([]record.SlotRefs, n), make([]string, n)
+	e.Episodes, parts.Episodes = make([]runs.SlotRefs, n), make([]string, n)
 	parts.Labels, parts.Pairs = make([][]domain.Credit, n), make([][]domain.Pair, n)
 	wins, failed := make([]bool, n), make([]bool, n)
 	err = parallel(ctx, n, 8, func(ctx context.Context, i int) error {
-		ep, epRef, err := PlayedEpisode(ctx, c.Bucket, id.Run, id.Epoch, i+1)
+		ep, epRef, err := runs.Run(id.Run).Episode(ctx, c.Bucket, id.Epoch, i+1)
 		if err != nil {
 			return err
 		}
-		e.Episodes[i] = record.SlotRefs{Slot: i + 1, Episode: epRef}
+		e.Episodes[i] = runs.SlotRefs{Slot: i + 1, Episode: epRef}
 		parts.Episodes[i], wins[i], failed[i] = ep.Digest, ep.Outcome.Success, ep.Failed != ""
 		if ep.Failed != "" {
 			return nil
 		}
-		cr, crRef, err := store.Read[record.Credits](ctx, c.Bucket, store.CreditKey(id.Run, id.Epoch, i+1))
+		cr, crRef, err := runs.Run(id.Run).Credits(id.Epoch, i+1).Read(ctx, c.Bucket)
 		if err != nil {
 			return err
 		}
-		ps, psRef, err := store.Read[record.Pairs](ctx, c.Bucket, store.PairsKey(id.Run, id.Epoch, i+1))
+		ps, psRef, err := runs.Run(id.Run).Pairs(id.Epoch, i+1).Read(ctx, c.Bucket)
 		e.Episodes[i].Credit, e.Episodes[i].Pairs = crRef, psRef
 		parts.Labels[i], parts.Pairs[i] = cr.Steps, ps.Pairs
 		return err
@@ -271,40 +263,30 @@ func (c *Control) assemble(ctx context.Context, id EpochID) (record.Epoch, error
 		}
 		e.Pairs += len(parts.Pairs[i])
 	}
-	e.Rollouts = record.NewResult("rollouts", domain.SplitTrain, k, n-e.FailedAll, e.FailedAll, "training")
+	e.Rollouts = runs.NewResult("rollouts", domain.SplitTrain, k, n-e.FailedAll, e.FailedAll, "training")
 	e.System.Version = id.Epoch
 	for a := range s.Agents {
-		u, uRef, err := store.Read[record.Update](ctx, c.Bucket, store.AgentKey(id.Run, id.Epoch, a, "update"))
+		u, uRef, err := runs.Run(id.Run).Update(id.Epoch, a).Read(ctx, c.Bucket)
 		if err != nil {
 			return e, err
 		}
 		e.Updates, e.System.Policies, parts.Tensors = append(e.Updates, uRef), append(e.System.Policies, u.Policy), append(parts.Tensors, u.Policy.Tensor)
 	}
-	if v, _, err := store.Read[record.Result](ctx, c.Bucket, store.EvalKey(id.Run, EvalID(EpochFolder(id.Epoch), TrainedName(s.Agents), domain.SplitVal), "result")); err == nil {
+	if v, _, err := runs.Run(id.Run).Result(EvalID(EpochFolder(id.Epoch), TrainedName(s.Agents), domain.SplitVal)).Read(ctx, c.Bucket); err == nil {
 		e.Val = &v
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return e, err
 	}
-	e.Digest = record.Digest(parts)
+	e.Digest = runs.Digest(parts)
 	return e, nil
 }
 
 // parent gives the commit before, or the base policy, and the digest to chain.
 func (c *Control) parent(ctx context.Context, id EpochID) (store.Ref, string, error) {
 	if id.Epoch > 1 {
-		p, ref, err := store.Read[record.Epoch](ctx, c.Bucket, store.EpochKey(id.Run, id.Epoch-1))
+		p, ref, err := runs.Run(id.Run).Epoch(id.Epoch-1).Read(ctx, c.Bucket)
 		return ref, p.Digest, err
 	}
-	b, ref, err := store.Read[record.Base](ctx, c.Bucket, store.BaseKey(id.Run))
+	b, ref, err := runs.Run(id.Run).Base().Read(ctx, c.Bucket)
 	return ref, b.Policy.Tensor, err
-}
-
-// PlayedEpisode finds the episode of a slot: the first attempt that is not void.
-func PlayedEpisode(ctx context.Context, b store.Bucket, run string, epoch, slot int) (record.Episode, store.Ref, error) {
-	for k := 1; ; k++ {
-		e, ref, err := store.Read[record.Episode](ctx, b, store.AttemptKey(run, epoch, slot, k, "episode"))
-		if err != nil || e.Void == "" {
-			return e, ref, err
-		}
-	}
 }

@@ -10,25 +10,26 @@ import (
 	"sync"
 	"time"
 
+	"github.com/collabui/collabui/internal/method/chat"
+
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/internal/fault"
-	"github.com/collabui/collabui/internal/limits"
-	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/limits"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/system"
+	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/trainer"
 )
 
 // Deps are what activities work with. Fields that a worker's roles do not need may be nil.
 type Deps struct {
 	Bucket   store.Bucket
-	Chat     system.Chat
-	Endpoint func(spec.Model) (system.Chat, error)                      // a chat endpoint of a specification; its key is this process's
+	Chat     chat.Model
+	Endpoint func(spec.Model) (chat.Model, error)                       // a chat endpoint of a specification; its key is this process's
 	Load     func(ctx context.Context, policy string, quorum int) error // publishes a policy to so many servers, 0: to all
 	Suites   map[string]envadapters.Suite                               // that are open, by name
 	Open     func(envadapters.Options) (envadapters.Suite, error)       // opens others; nil: none
@@ -54,7 +55,7 @@ func (d *Deps) spec(ctx context.Context, run string) (spec.Spec, error) {
 	if ok {
 		return s, nil
 	}
-	s, _, err := store.Read[spec.Spec](ctx, d.Bucket, store.SpecKey(run))
+	s, _, err := runs.Run(run).Spec().Read(ctx, d.Bucket)
 	if err != nil {
 		return s, fmt.Errorf("specification of run %q: %w", run, err)
 	}
@@ -71,11 +72,11 @@ func (d *Deps) spec(ctx context.Context, run string) (spec.Spec, error) {
 func (d *Deps) suite(o envadapters.Options) (envadapters.Suite, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	id := record.Digest(o)
+	id := runs.Digest(o)
 	if s, ok := d.opened[id]; ok {
 		return s, nil
 	}
-	if s, ok := d.Suites[o.Suite]; ok && record.Digest(envadapters.Options{Suite: o.Suite}) == id {
+	if s, ok := d.Suites[o.Suite]; ok && runs.Digest(envadapters.Options{Suite: o.Suite}) == id {
 		return s, nil
 	}
 	if d.Open == nil {
@@ -120,13 +121,13 @@ func (d *Deps) emit(run string, event map[string]any) {
 }
 
 // system gives the system that rolls out in an epoch: that of the commit before, or the base policy n times.
-func (d *Deps) system(ctx context.Context, run string, epoch int, agents int) (record.System, store.Ref, error) {
+func (d *Deps) system(ctx context.Context, run string, epoch int, agents int) (runs.System, store.Ref, error) {
 	if epoch > 1 {
-		e, ref, err := store.Read[record.Epoch](ctx, d.Bucket, store.EpochKey(run, epoch-1))
+		e, ref, err := runs.Run(run).Epoch(epoch-1).Read(ctx, d.Bucket)
 		return e.System, ref, err
 	}
-	b, ref, err := store.Read[record.Base](ctx, d.Bucket, store.BaseKey(run))
-	s := record.System{}
+	b, ref, err := runs.Run(run).Base().Read(ctx, d.Bucket)
+	s := runs.System{}
 	for range agents {
 		s.Policies = append(s.Policies, b.Policy)
 	}

@@ -9,11 +9,10 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/internal/fault"
-	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/spec"
-	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/system"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/method/system"
+	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // EvalBatch is the number of episodes per activity.
@@ -117,7 +116,7 @@ func (r *Rollouts) evaluate(ctx context.Context, e EvalRange, say func(string)) 
 	var out EvalPart
 	for i := e.From; i < e.To; i++ {
 		say(fmt.Sprintf("%s on %s, episode %d", e.Item.System.Name, e.Item.Split, i+1))
-		ep, _, err := store.RecordOnce(ctx, r.Bucket, store.EvalKey(e.Item.Run, e.Item.ID(), fmt.Sprintf("%04d", i+1)), func() (record.EvalEpisode, error) {
+		ep, _, err := runs.Run(e.Item.Run).EvalEpisode(e.Item.ID(), i+1).Record(ctx, r.Bucket, func() (runs.EvalEpisode, error) {
 			return r.evalEpisode(ctx, s, suite, e.Item, i)
 		})
 		if err != nil {
@@ -147,13 +146,13 @@ func EvalTask(s spec.Spec, suite envadapters.Suite, split string, i int) (domain
 	return domain.Task{Suite: suite.Name(), Template: t.Name, Split: split, Seed: domain.Seed(s.Evaluation.Seed, suite.Name(), split, i), MaxSteps: t.MaxSteps}, nil
 }
 
-func (r *Rollouts) evalEpisode(ctx context.Context, s spec.Spec, suite envadapters.Suite, item EvalItem, i int) (record.EvalEpisode, error) {
+func (r *Rollouts) evalEpisode(ctx context.Context, s spec.Spec, suite envadapters.Suite, item EvalItem, i int) (runs.EvalEpisode, error) {
 	task, err := EvalTask(s, suite, item.Split, i)
 	if err != nil {
-		return record.EvalEpisode{}, err
+		return runs.EvalEpisode{}, err
 	}
 	if item.System.Always != nil || item.System.Recorded {
-		out := record.EvalEpisode{Task: task}
+		out := runs.EvalEpisode{Task: task}
 		err := inEnvironment(ctx, suite, suite.Family(), func(env envadapters.Environment) (err error) {
 			out.Outcome, err = r.playEval(ctx, s, env, task, 0, item.System.refer(env))
 			return err
@@ -169,7 +168,7 @@ func (r *Rollouts) evalEpisode(ctx context.Context, s spec.Spec, suite envadapte
 	if item.System.Silent {
 		topos = []domain.Topology{{Agents: n, Edges: [][2]int{}}}
 	}
-	out := record.EvalEpisode{Task: task, Topology: i % len(topos)}
+	out := runs.EvalEpisode{Task: task, Topology: i % len(topos)}
 	conf := system.Config{Policies: policies, Topology: topos[out.Topology], Rounds: item.System.Rounds, Temperature: item.System.Temperature, TopP: item.System.TopP,
 		MaxTokens: s.Decoding.MaxTokens, VoteScope: s.VoteScope, ViewDropout: s.ViewDropout, Early: true, Thoughts: s.Decoding.ShareThoughts}
 	if conf.Template, err = Template(s); err != nil {
@@ -246,7 +245,7 @@ type Tally struct {
 func (c *Control) outcomes(ctx context.Context, item EvalItem) ([]domain.Outcome, error) {
 	out := make([]domain.Outcome, item.Episodes)
 	err := parallel(ctx, item.Episodes, 8, func(ctx context.Context, i int) error {
-		ep, _, err := store.Read[record.EvalEpisode](ctx, c.Bucket, store.EvalKey(item.Run, item.ID(), fmt.Sprintf("%04d", i+1)))
+		ep, _, err := runs.Run(item.Run).EvalEpisode(item.ID(), i+1).Read(ctx, c.Bucket)
 		out[i] = ep.Outcome
 		return err
 	})
@@ -254,27 +253,27 @@ func (c *Control) outcomes(ctx context.Context, item EvalItem) ([]domain.Outcome
 }
 
 // Refer evaluates a reference without policies on a split, in this process and without a store: all templates once.
-func Refer(ctx context.Context, suite envadapters.Suite, split string, system EvalSystem) (record.Result, error) {
+func Refer(ctx context.Context, suite envadapters.Suite, split string, system EvalSystem) (runs.Result, error) {
 	r, s := &Rollouts{Deps: &Deps{}}, spec.Default()
 	ts, err := suite.Templates(split)
 	if err != nil {
-		return record.Result{}, err
+		return runs.Result{}, err
 	}
 	var tasks []domain.Outcome
 	wins := 0
 	for i := range ts {
 		ep, err := r.evalEpisode(ctx, s, suite, EvalItem{System: system, Split: split}, i)
 		if err != nil {
-			return record.Result{}, err
+			return runs.Result{}, err
 		}
 		tasks = append(tasks, ep.Outcome)
 		if ep.Outcome.Success {
 			wins++
 		}
 	}
-	res := record.NewResult(system.Name, split, wins, len(ts), 0, system.Decoding())
+	res := runs.NewResult(system.Name, split, wins, len(ts), 0, system.Decoding())
 	if p := envadapters.ProtocolOf(suite); p != "" {
-		res = record.NewRecorded(system.Name, split, envadapters.StepSR, system.Decoding(), tasks)
+		res = runs.NewRecorded(system.Name, split, envadapters.StepSR, system.Decoding(), tasks)
 		res.Protocol = p
 	}
 	res.Environment = suite.Title()
@@ -287,32 +286,32 @@ func References() []EvalSystem {
 }
 
 // Conclude records an item's result.
-func (c *Control) Conclude(ctx context.Context, t Tally) (record.Result, error) {
+func (c *Control) Conclude(ctx context.Context, t Tally) (runs.Result, error) {
 	s, err := c.spec(ctx, t.Item.Run)
 	if err != nil {
-		return done(record.Result{}, err)
+		return done(runs.Result{}, err)
 	}
-	res, _, err := store.RecordOnce(ctx, c.Bucket, store.EvalKey(t.Item.Run, t.Item.ID(), "result"), func() (record.Result, error) {
+	res, _, err := runs.Run(t.Item.Run).Result(t.Item.ID()).Record(ctx, c.Bucket, func() (runs.Result, error) {
 		suite, err := c.suite(t.Item.where(s))
 		if err != nil {
-			return record.Result{}, err
+			return runs.Result{}, err
 		}
-		where := record.Where{Protocol: envadapters.ProtocolOf(suite)}
+		where := runs.Where{Protocol: envadapters.ProtocolOf(suite)}
 		if where.Protocol != "" || t.Item.Environment != "" {
 			where.Environment = suite.Title()
 			if v, ok := suite.(envadapters.Versioned); ok {
 				if where.Version, err = v.Version(ctx); err != nil {
-					return record.Result{}, err
+					return runs.Result{}, err
 				}
 			}
 		}
-		res := record.NewResult(t.Item.System.Name, t.Item.Split, t.Part.Successes, t.Item.Episodes-t.Part.Missing, t.Part.Missing, t.Item.System.Decoding())
+		res := runs.NewResult(t.Item.System.Name, t.Item.Split, t.Part.Successes, t.Item.Episodes-t.Part.Missing, t.Part.Missing, t.Item.System.Decoding())
 		if where.Protocol != "" {
 			tasks, err := c.outcomes(ctx, t.Item)
 			if err != nil {
 				return res, err
 			}
-			res = record.NewRecorded(res.System, res.Split, envadapters.StepSR, res.Decoding, tasks)
+			res = runs.NewRecorded(res.System, res.Split, envadapters.StepSR, res.Decoding, tasks)
 		}
 		where.Metrics = res.Metrics
 		res.Where = where

@@ -4,13 +4,15 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/collabui/collabui/internal/method/chat"
+
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/internal/prompts"
-	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/internal/method/prompts"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/method/system"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/system"
+	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // Explore lets the UI agent of stage 1 play training tasks and records what it saw and did: the source of all levels. Failed episodes count too.
@@ -24,7 +26,7 @@ func (r *Rollouts) Explore(ctx context.Context, b Batch) (int, error) {
 	wins := 0
 	for i := b.From; i < b.To; i++ {
 		say(fmt.Sprintf("trajectory %d", i))
-		t, _, err := store.RecordOnce(ctx, r.Bucket, store.FineTuneKey(b.Run, "trajectories", i), func() (out record.Trajectory, err error) {
+		t, _, err := runs.Run(b.Run).Trajectory(i).Record(ctx, r.Bucket, func() (out runs.Trajectory, err error) {
 			slot, err := drawSlot(s, suite, 0, i+1, 0)
 			if err == nil {
 				err = inEnvironment(ctx, suite, s.Family(), func(env envadapters.Environment) (err error) {
@@ -70,7 +72,7 @@ func (r *Rollouts) agent(s spec.Spec, env envadapters.Environment, slot domain.S
 			return pol.Word(a), &a, nil
 		}, nil
 	}
-	chat, _, err := r.endpoint(s, s.Synthesis.Agent, prompts.Agent)
+	model, _, err := r.endpoint(s, s.Synthesis.Agent, prompts.Agent)
 	if err != nil {
 		return nil, err
 	}
@@ -84,11 +86,11 @@ func (r *Rollouts) agent(s spec.Spec, env envadapters.Environment, slot domain.S
 		if err != nil {
 			return "", nil, err
 		}
-		q := system.Request{System: tmpl.System(), User: user, Temperature: m.Temperature, TopP: 1, Seed: domain.Seed(slot.Seed, "agent", n), N: 1}
+		q := chat.Request{System: tmpl.System(), User: user, Temperature: m.Temperature, TopP: 1, Seed: domain.Seed(slot.Seed, "agent", n), N: 1}
 		if m.Images && png != nil {
 			q.Images = [][]byte{png}
 		}
-		res, err := chat.Complete(ctx, q)
+		res, err := model.Complete(ctx, q)
 		if err != nil {
 			return "", nil, err
 		}
@@ -129,9 +131,9 @@ func (d *Deps) summarise(ctx context.Context, s spec.Spec, seed uint64, n int, g
 	if s.Summariser.Model == spec.RoleTemplate {
 		return line, nil
 	}
-	chat, p, err := d.endpoint(s, s.Summariser.Model, prompts.Summariser)
+	model, p, err := d.endpoint(s, s.Summariser.Model, prompts.Summariser)
 	if err != nil {
 		return "", err
 	}
-	return system.ModelSummary(ctx, chat, p, system.Happened{Step: n, Goal: goal, Line: line, Before: before, After: tr.Observation, Invalid: tr.Invalid}, domain.Seed(seed, "summary", n))
+	return system.ModelSummary(ctx, model, p, system.Happened{Step: n, Goal: goal, Line: line, Before: before, After: tr.Observation, Invalid: tr.Invalid}, domain.Seed(seed, "summary", n))
 }

@@ -2,20 +2,18 @@ package activities
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/internal/credit"
-	"github.com/collabui/collabui/internal/fault"
-	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/spec"
-	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/synth"
-	"github.com/collabui/collabui/internal/system"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/method/synth"
+	"github.com/collabui/collabui/internal/method/system"
+	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/trainer"
 )
 
@@ -41,9 +39,9 @@ func (r *Rollouts) Demonstrate(ctx context.Context, b Batch) (int, error) {
 	n := 0
 	for i := b.From; i < b.To; i++ {
 		say(fmt.Sprintf("demonstration %d", i))
-		d, _, err := store.RecordOnce(ctx, r.Bucket, store.FineTuneKey(b.Run, "demonstrations", i), func() (record.Demonstration, error) {
+		d, _, err := runs.Run(b.Run).Demonstration(i).Record(ctx, r.Bucket, func() (runs.Demonstration, error) {
 			slot, err := drawSlot(s, suite, 0, i+1, 0)
-			out := record.Demonstration{Slot: slot}
+			out := runs.Demonstration{Slot: slot}
 			if err == nil {
 				err = inEnvironment(ctx, suite, s.Family(), func(env envadapters.Environment) (err error) {
 					out.Pairs, err = r.demonstrate(ctx, s, env, slot)
@@ -122,8 +120,8 @@ func errNoExpert(s spec.Spec) error {
 var errEnough = errors.New("the expert knows no action")
 
 // play is an episode of stage 1.
-func (r *Rollouts) play(ctx context.Context, s spec.Spec, env envadapters.Environment, slot domain.Slot, agent uiAgent) (record.Trajectory, error) {
-	out := record.Trajectory{Slot: slot}
+func (r *Rollouts) play(ctx context.Context, s spec.Spec, env envadapters.Environment, slot domain.Slot, agent uiAgent) (runs.Trajectory, error) {
+	out := runs.Trajectory{Slot: slot}
 	tr, err := env.Reset(ctx, slot.Task)
 	if err != nil {
 		return out, err
@@ -195,15 +193,15 @@ type ChunkID struct {
 
 // TrainChunk continues stage 1: by one chunk of optimiser steps on demonstrations, where chunks are stations of one job, each resumed from the one before; or by one
 // stage of the levels, a job of its own that starts from the policy of the stage before.
-func (g *GPU) TrainChunk(ctx context.Context, id ChunkID) (record.Chunk, error) {
+func (g *GPU) TrainChunk(ctx context.Context, id ChunkID) (runs.Chunk, error) {
 	say, stop := heartbeat(ctx)
 	defer stop()
-	c, _, err := store.RecordOnce(ctx, g.Bucket, store.FineTuneKey(id.Run, "chunks", id.Chunk), func() (record.Chunk, error) {
+	c, _, err := runs.Run(id.Run).Chunk(id.Chunk).Record(ctx, g.Bucket, func() (runs.Chunk, error) {
 		s, err := g.spec(ctx, id.Run)
 		if err != nil {
-			return record.Chunk{}, err
+			return runs.Chunk{}, err
 		}
-		out := record.Chunk{Number: id.Chunk}
+		out := runs.Chunk{Number: id.Chunk}
 		var job trainer.Job
 		if stages := s.FineTune.Stages(); len(s.FineTune.Levels) > 0 {
 			job, err = g.stage(ctx, s, id, stages[id.Chunk-1], &out)
@@ -222,7 +220,7 @@ func (g *GPU) TrainChunk(ctx context.Context, id ChunkID) (record.Chunk, error) 
 			return out, fault.New(fault.Fatal, "stage 1 diverged: %s", got.Diverged)
 		}
 		out.Steps, out.Skipped = out.Steps+got.Steps, got.Skipped
-		out.Policy, out.Report = record.Policy{Digest: got.Digest, Tensor: got.TensorDigest}, got.Report
+		out.Policy, out.Report = runs.Policy{Digest: got.Digest, Tensor: got.TensorDigest}, got.Report
 		if n := len(got.Curve); n > 0 {
 			out.Loss = got.Curve[n-1].Loss
 		}
@@ -238,7 +236,7 @@ func (g *GPU) TrainChunk(ctx context.Context, id ChunkID) (record.Chunk, error) 
 func (g *GPU) demonstrations(ctx context.Context, s spec.Spec, id ChunkID) (trainer.Job, error) {
 	demos := make([][]domain.Pair, s.FineTune.Demonstrations)
 	if err := parallel(ctx, len(demos), 8, func(ctx context.Context, i int) error {
-		d, _, err := store.Read[record.Demonstration](ctx, g.Bucket, store.FineTuneKey(id.Run, "demonstrations", i))
+		d, _, err := runs.Run(id.Run).Demonstration(i).Read(ctx, g.Bucket)
 		demos[i] = d.Pairs
 		return err
 	}); err != nil {
@@ -246,26 +244,26 @@ func (g *GPU) demonstrations(ctx context.Context, s spec.Spec, id ChunkID) (trai
 	}
 	pairs := slices.Concat(demos...)
 	credit.BalanceActions(pairs)
-	return trainer.Job{ID: store.RunPrefix(id.Run) + "finetune/job", Objective: trainer.SFT, Pairs: pairs, Params: s.FineTune.Train, Seed: domain.Seed(s.Seed, "finetune"),
+	return trainer.Job{ID: runs.Run(id.Run).FineTuneJob(), Objective: trainer.SFT, Pairs: pairs, Params: s.FineTune.Train, Seed: domain.Seed(s.Seed, "finetune"),
 		Until: id.Chunk * s.FineTune.ChunkSteps, Every: s.FineTune.ChunkSteps}, nil
 }
 
 // stage is the job of one stage of the levels.
-func (g *GPU) stage(ctx context.Context, s spec.Spec, id ChunkID, st spec.Stage, out *record.Chunk) (trainer.Job, error) {
+func (g *GPU) stage(ctx context.Context, s spec.Spec, id ChunkID, st spec.Stage, out *runs.Chunk) (trainer.Job, error) {
 	start, before, err := g.before(ctx, s, id)
 	if err != nil {
 		return trainer.Job{}, err
 	}
-	set, ref, err := store.Read[record.LevelSet](ctx, g.Bucket, store.FineTuneKey(id.Run, "levels", st.Level))
+	set, ref, err := runs.Run(id.Run).Level(st.Level).Read(ctx, g.Bucket)
 	if err != nil {
 		return trainer.Job{}, err
 	}
-	pairs, err := ReadPairs(ctx, g.Bucket, set.Body)
+	pairs, err := runs.ReadPairs(ctx, g.Bucket, set.Body)
 	if err != nil {
 		return trainer.Job{}, err
 	}
 	out.Stage, out.Level, out.Steps = st.Name(), &ref, before
-	job := trainer.Job{ID: fmt.Sprintf("%sfinetune/stage-%d", store.RunPrefix(id.Run), id.Chunk), Start: start, Objective: trainer.SFT, Params: s.FineTune.Train, Seed: domain.Seed(s.Seed, "finetune", id.Chunk), Steps: st.Steps}
+	job := trainer.Job{ID: runs.Run(id.Run).StageJob(id.Chunk), Start: start, Objective: trainer.SFT, Params: s.FineTune.Train, Seed: domain.Seed(s.Seed, "finetune", id.Chunk), Steps: st.Steps}
 	if st.Preference {
 		job.Objective, job.Reference, job.Params = trainer.DPO, start, s.FineTune.Preference
 		pairs = slices.DeleteFunc(pairs, func(p domain.Pair) bool { return p.Rejected == "" })
@@ -286,22 +284,12 @@ func (g *GPU) stage(ctx context.Context, s spec.Spec, id ChunkID, st spec.Stage,
 
 // before gives the policy that a stage starts from, and the optimiser steps made before it; "" is a new policy.
 func (d *Deps) before(ctx context.Context, s spec.Spec, id ChunkID) (policy string, steps int, err error) {
-	if id.Chunk == 1 && s.FineTune.Base == trainer.BaseModel {
+	if id.Chunk == 1 && s.FineTune.Base == domain.UntrainedBase {
 		return "", 0, nil // of a trainer of language models: its base model
 	}
 	if id.Chunk == 1 {
 		return s.FineTune.Base, 0, nil
 	}
-	c, _, err := store.Read[record.Chunk](ctx, d.Bucket, store.FineTuneKey(id.Run, "chunks", id.Chunk-1))
+	c, _, err := runs.Run(id.Run).Chunk(id.Chunk-1).Read(ctx, d.Bucket)
 	return c.Policy.Digest, c.Steps, err
-}
-
-// ReadPairs reads the body of a data set.
-func ReadPairs(ctx context.Context, b store.Bucket, body store.Ref) ([]domain.Pair, error) {
-	raw, err := store.GetBlob(ctx, b, body.SHA256)
-	if err != nil {
-		return nil, err
-	}
-	var out []domain.Pair
-	return out, fault.As(fault.Corrupt, json.Unmarshal(raw, &out))
 }

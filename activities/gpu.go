@@ -12,13 +12,13 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/credit"
-	"github.com/collabui/collabui/internal/failpoint"
-	"github.com/collabui/collabui/internal/fault"
-	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/method/system"
+	"github.com/collabui/collabui/internal/process/failpoint"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/system"
+	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/trainer/registry"
 )
@@ -46,11 +46,11 @@ type Updated struct {
 func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 	say, stop := heartbeat(ctx)
 	defer stop()
-	u, _, err := store.RecordOnce(ctx, g.Bucket, store.AgentKey(id.Run, id.Epoch, id.Agent, "update"), func() (record.Update, error) { return g.update(ctx, id, say) })
+	u, _, err := runs.Run(id.Run).Update(id.Epoch, id.Agent).Record(ctx, g.Bucket, func() (runs.Update, error) { return g.update(ctx, id, say) })
 	if err != nil {
 		return done(Updated{}, err)
 	}
-	d, _, err := store.Read[record.Dataset](ctx, g.Bucket, u.Dataset.Key)
+	d, _, err := store.Read[runs.Dataset](ctx, g.Bucket, u.Dataset.Key)
 	out := Updated{Pairs: d.Count, Steps: u.Steps, Kept: u.Kept, KL: u.Probe.KL, Host: hostname()}
 	if d.Card.StyleAUC > credit.StyleLimit {
 		g.emit(id.Run, map[string]any{"event": "warning", "epoch": id.Epoch, "agent": id.Agent, "text": fmt.Sprintf("words alone tell chosen from rejected answers with an AUC of %.2f, above %.2f: preference optimisation may learn style instead of choice", d.Card.StyleAUC, credit.StyleLimit)})
@@ -59,35 +59,35 @@ func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 	return done(out, err)
 }
 
-func (g *GPU) update(ctx context.Context, id AgentID, say func(string)) (record.Update, error) {
+func (g *GPU) update(ctx context.Context, id AgentID, say func(string)) (runs.Update, error) {
 	s, err := g.spec(ctx, id.Run)
 	if err != nil {
-		return record.Update{}, err
+		return runs.Update{}, err
 	}
 	if s.Parameters == "shared" && id.Agent > 0 { // one policy for all: agent 0 is trained on everyone's pairs
-		first, _, err := store.Read[record.Update](ctx, g.Bucket, store.AgentKey(id.Run, id.Epoch, 0, "update"))
+		first, _, err := runs.Run(id.Run).Update(id.Epoch, 0).Read(ctx, g.Bucket)
 		first.Agent, first.Curve = id.Agent, nil
 		return first, err
 	}
-	slots, _, err := store.Read[record.Slots](ctx, g.Bucket, store.SlotsKey(id.Run, id.Epoch))
+	slots, _, err := runs.Run(id.Run).Slots(id.Epoch).Read(ctx, g.Bucket)
 	if err != nil {
-		return record.Update{}, err
+		return runs.Update{}, err
 	}
-	base, _, err := store.Read[record.Base](ctx, g.Bucket, store.BaseKey(id.Run))
+	base, _, err := runs.Run(id.Run).Base().Read(ctx, g.Bucket)
 	if err != nil {
-		return record.Update{}, err
+		return runs.Update{}, err
 	}
 	ref, pairs, err := g.dataset(ctx, s, id)
 	if err != nil {
-		return record.Update{}, err
+		return runs.Update{}, err
 	}
 	parent := slots.System.Policies[id.Agent]
-	u := record.Update{Agent: id.Agent, Parent: parent, Policy: parent, Dataset: ref}
+	u := runs.Update{Agent: id.Agent, Parent: parent, Policy: parent, Dataset: ref}
 	if len(pairs) < s.Pairs.MinPairs {
 		u.Kept = fmt.Sprintf("%d pairs are fewer than min_pairs %d", len(pairs), s.Pairs.MinPairs)
 		return u, nil
 	}
-	job := trainer.Job{ID: store.AgentKey(id.Run, id.Epoch, id.Agent, "job"), Start: parent.Digest, Reference: base.Policy.Digest, Objective: trainer.DPO, Pairs: pairs,
+	job := trainer.Job{ID: runs.Run(id.Run).Job(id.Epoch, id.Agent), Start: parent.Digest, Reference: base.Policy.Digest, Objective: trainer.DPO, Pairs: pairs,
 		Params: s.Train, Seed: domain.Seed(s.Seed, "update", id.Epoch, id.Agent), Workers: g.Threads}
 	if s.Reference == "epoch_start" {
 		job.Reference = parent.Digest
@@ -107,7 +107,7 @@ func (g *GPU) update(ctx context.Context, id AgentID, say func(string)) (record.
 		u.Kept = got.Diverged
 		return u, nil
 	}
-	u.Policy = record.Policy{Digest: got.Digest, Tensor: got.TensorDigest}
+	u.Policy = runs.Policy{Digest: got.Digest, Tensor: got.TensorDigest}
 	return g.gate(ctx, s, u, pairs, base.Policy.Digest)
 }
 
@@ -115,7 +115,7 @@ func (g *GPU) update(ctx context.Context, id AgentID, say func(string)) (record.
 func (g *GPU) dataset(ctx context.Context, s spec.Spec, id AgentID) (store.Ref, []domain.Pair, error) {
 	all := make([][]domain.Pair, s.Slots)
 	err := parallel(ctx, s.Slots, 8, func(ctx context.Context, i int) error {
-		p, _, err := store.Read[record.Pairs](ctx, g.Bucket, store.PairsKey(id.Run, id.Epoch, i+1))
+		p, _, err := runs.Run(id.Run).Pairs(id.Epoch, i+1).Read(ctx, g.Bucket)
 		if missing(err) { // a failed slot has none
 			return nil
 		}
@@ -138,16 +138,16 @@ func (g *GPU) dataset(ctx context.Context, s spec.Spec, id AgentID) (store.Ref, 
 	if err != nil {
 		return store.Ref{}, nil, err
 	}
-	_, ref, err := store.RecordOnce(ctx, g.Bucket, store.AgentKey(id.Run, id.Epoch, id.Agent, "dataset"), func() (record.Dataset, error) {
+	_, ref, err := runs.Run(id.Run).Dataset(id.Epoch, id.Agent).Record(ctx, g.Bucket, func() (runs.Dataset, error) {
 		blob, err := store.PutBlob(ctx, g.Bucket, body)
-		d := record.Dataset{Agent: id.Agent, Body: blob, Count: len(pairs), Card: credit.Describe(pairs)}
+		d := runs.Dataset{Agent: id.Agent, Body: blob, Count: len(pairs), Card: credit.Describe(pairs)}
 		return d, err
 	})
 	return ref, pairs, err
 }
 
 // gate compares the new policy with its parent on a probe set; a breach keeps the parent and says why.
-func (g *GPU) gate(ctx context.Context, s spec.Spec, u record.Update, pairs []domain.Pair, base string) (record.Update, error) {
+func (g *GPU) gate(ctx context.Context, s spec.Spec, u runs.Update, pairs []domain.Pair, base string) (runs.Update, error) {
 	n := min(s.Gates.Probe, len(pairs))
 	probe := make([]domain.Pair, n)
 	for i := range probe {
@@ -226,7 +226,7 @@ func (g *GPU) train(ctx context.Context, s spec.Spec, j trainer.Job, say func(st
 	j.Workers, j.Options = g.Threads, s.Trainer.Options
 	ctx, stop := untilDrained(ctx)
 	defer stop()
-	got, err := t.Train(ctx, j, func(p trainer.Point) {
+	got, err := t.Train(ctx, j, func(p domain.TrainPoint) {
 		line := fmt.Sprintf("step %d of %d, loss %.3f", p.Step, p.Steps, p.Loss)
 		if p.Margin != 0 {
 			line += fmt.Sprintf(", margin %.3f", p.Margin)
@@ -273,7 +273,7 @@ func (g *GPU) Publish(ctx context.Context, id EpochID) (int, error) {
 		return done(0, err)
 	}
 	for a := range s.Agents {
-		u, _, err := store.Read[record.Update](ctx, g.Bucket, store.AgentKey(id.Run, id.Epoch, a, "update"))
+		u, _, err := runs.Run(id.Run).Update(id.Epoch, a).Read(ctx, g.Bucket)
 		if err == nil {
 			err = g.Load(ctx, u.Policy.Digest, s.Serving.Quorum)
 		}

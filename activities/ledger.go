@@ -2,14 +2,13 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
-	"github.com/collabui/collabui/internal/fault"
-	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // ledger knows what the runs of this worker have spent, by their recorded calls: those of all workers.
@@ -20,16 +19,9 @@ type ledger struct {
 
 type spending struct {
 	seen   map[string]bool // keys of counted calls
-	spent  Spent
+	spent  runs.Spent
 	budget spec.Budget
 	read   time.Time
-}
-
-// Spent is what the recorded calls of a run took.
-type Spent struct {
-	Calls  int     `json:"calls"`
-	Tokens int     `json:"tokens"`
-	Money  float64 `json:"money"`
 }
 
 // ledgerEvery is how old a ledger may be: within it the workers together may go over a budget by what they ask meanwhile.
@@ -49,7 +41,7 @@ func (l *ledger) check(ctx context.Context, b store.Bucket, s spec.Spec) error {
 	}
 	if time.Since(x.read) > ledgerEvery {
 		var err error
-		if x.budget, err = BudgetOf(ctx, b, s); err != nil {
+		if x.budget, err = runs.Run(s.Name).Budget(ctx, b, s); err != nil {
 			return err
 		}
 		if x.budget == (spec.Budget{}) {
@@ -76,57 +68,21 @@ func (l *ledger) check(ctx context.Context, b store.Bucket, s spec.Spec) error {
 
 // count adds the calls that were recorded since.
 func (x *spending) count(ctx context.Context, b store.Bucket, run string) error {
-	all, err := b.List(ctx, store.CallsPrefix(run))
-	if err != nil {
-		return err
-	}
-	for _, r := range all {
-		if x.seen[r.Key] {
-			continue
-		}
-		a, _, err := store.Read[record.Answer](ctx, b, r.Key)
-		if err != nil {
-			return err
-		}
-		x.add(r.Key, a)
-	}
-	return nil
+	return runs.Run(run).Calls(ctx, b, func(key string) bool { return x.seen[key] }, x.add)
 }
 
-func (x *spending) add(key string, a record.Answer) {
+func (x *spending) add(key string, a runs.Answer) {
 	if !x.seen[key] {
 		x.seen[key] = true
-		x.spent.Calls, x.spent.Tokens, x.spent.Money = x.spent.Calls+1, x.spent.Tokens+a.Usage.Prompt+a.Usage.Answer, x.spent.Money+a.Cost
+		x.spent.Add(a)
 	}
 }
 
 // add counts a call of this worker at once; those of others are read from time to time.
-func (l *ledger) add(run, key string, a record.Answer) {
+func (l *ledger) add(run, key string, a runs.Answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if x := l.runs[run]; x != nil && x.budget != (spec.Budget{}) {
 		x.add(key, a)
-	}
-}
-
-// SpentBy counts all recorded calls of a run.
-func SpentBy(ctx context.Context, b store.Bucket, run string) (Spent, error) {
-	x := &spending{seen: map[string]bool{}}
-	err := x.count(ctx, b, run)
-	return x.spent, err
-}
-
-// BudgetOf is the run's budget as it stands: the specification's, or that of the newest change.
-func BudgetOf(ctx context.Context, b store.Bucket, s spec.Spec) (spec.Budget, error) {
-	out := s.Budget
-	for n := 1; ; n++ {
-		c, _, err := store.Read[record.Change](ctx, b, store.ChangeKey(s.Name, n))
-		if errors.Is(err, store.ErrNotFound) {
-			return out, nil
-		}
-		if err != nil {
-			return out, err
-		}
-		out = c.Budget
 	}
 }

@@ -5,15 +5,17 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/collabui/collabui/internal/method/chat"
+
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/credit"
-	"github.com/collabui/collabui/internal/failpoint"
-	"github.com/collabui/collabui/internal/fault"
-	"github.com/collabui/collabui/internal/prompts"
-	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/prompts"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/method/system"
+	"github.com/collabui/collabui/internal/process/failpoint"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/system"
+	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // Models play the training-time roles: critic and adversary.
@@ -39,16 +41,16 @@ func (m *Models) Credit(ctx context.Context, id SlotID) (Credited, error) {
 }
 
 func (m *Models) credit(ctx context.Context, id SlotID) (Credited, error) {
-	c, _, err := store.RecordOnce(ctx, m.Bucket, store.CreditKey(id.Run, id.Epoch, id.Slot), func() (record.Credits, error) {
+	c, _, err := runs.Run(id.Run).Credits(id.Epoch, id.Slot).Record(ctx, m.Bucket, func() (runs.Credits, error) {
 		s, err := m.spec(ctx, id.Run)
 		if err != nil {
-			return record.Credits{}, err
+			return runs.Credits{}, err
 		}
 		ep, ref, steps, err := m.episode(ctx, id)
 		if err != nil {
-			return record.Credits{}, err
+			return runs.Credits{}, err
 		}
-		c := record.Credits{Episode: ref, Critic: CriticName(s)}
+		c := runs.Credits{Episode: ref, Critic: CriticName(s)}
 		label, err := m.critic(s, ep, &c)
 		if err != nil {
 			return c, err
@@ -95,7 +97,7 @@ func CriticName(s spec.Spec) string {
 }
 
 // critic gives the rule by which an episode's steps are labelled.
-func (m *Models) critic(s spec.Spec, ep record.Episode, c *record.Credits) (func(context.Context, domain.Step) (domain.Credit, error), error) {
+func (m *Models) critic(s spec.Spec, ep runs.Episode, c *runs.Credits) (func(context.Context, domain.Step) (domain.Credit, error), error) {
 	switch {
 	case s.Credit == "outcome":
 		return func(_ context.Context, st domain.Step) (domain.Credit, error) {
@@ -149,15 +151,15 @@ func Template(s spec.Spec) (*system.Template, error) {
 
 // judge is the critic that is a model.
 func (m *Models) judge(s spec.Spec) (credit.Critic, error) {
-	chat, p, err := m.endpoint(s, s.Critic.Model, prompts.Critic)
+	model, p, err := m.endpoint(s, s.Critic.Model, prompts.Critic)
 	if err != nil {
 		return credit.Critic{}, err
 	}
-	return credit.Critic{Chat: chat, Prompt: p, Forms: prompts.FormsOf(string(s.Family())), Robust: s.Critic.Rule == "robust", ByRound: s.Critic.Scope == "round"}, nil
+	return credit.Critic{Chat: model, Prompt: p, Forms: prompts.FormsOf(string(s.Family())), Robust: s.Critic.Rule == "robust", ByRound: s.Critic.Scope == "round"}, nil
 }
 
 // grade labels the adversary's candidates by the run's critic; what a model says of them is kept in out.
-func (m *Models) grade(s spec.Spec, ep record.Episode, out *record.Pairs) (credit.Grade, error) {
+func (m *Models) grade(s spec.Spec, ep runs.Episode, out *runs.Pairs) (credit.Grade, error) {
 	if s.Critic.Model == spec.RoleOracle || s.Credit == "outcome" {
 		flips := credit.Flips{Share: s.Critic.Error, Seed: ep.Slot.Seed}
 		return func(ctx context.Context, st domain.Step, labels []domain.Label, cands []domain.Cell) ([]domain.Label, error) {
@@ -176,20 +178,17 @@ func (m *Models) grade(s spec.Spec, ep record.Episode, out *record.Pairs) (credi
 	}, err
 }
 
-func (m *Models) episode(ctx context.Context, id SlotID) (record.Episode, store.Ref, []domain.Step, error) {
-	ep, ref, err := PlayedEpisode(ctx, m.Bucket, id.Run, id.Epoch, id.Slot)
+func (m *Models) episode(ctx context.Context, id SlotID) (runs.Episode, store.Ref, []domain.Step, error) {
+	ep, ref, err := runs.Run(id.Run).Episode(ctx, m.Bucket, id.Epoch, id.Slot)
 	if err != nil {
 		return ep, ref, nil, err
 	}
-	var steps []domain.Step
-	for _, r := range ep.Steps {
-		st, _, err := store.Read[record.Step](ctx, m.Bucket, r.Key)
-		if err != nil {
-			return ep, ref, nil, err
-		}
-		steps = append(steps, st.Step)
+	recorded, err := ep.ReadSteps(ctx, m.Bucket)
+	steps := make([]domain.Step, len(recorded))
+	for i, st := range recorded {
+		steps[i] = st.Step
 	}
-	return ep, ref, steps, nil
+	return ep, ref, steps, err
 }
 
 // Pairing makes the preference pairs of an episode: the adversary's answers and what became of them are recorded with the pairs.
@@ -200,34 +199,34 @@ func (m *Models) Pairing(ctx context.Context, id SlotID) (int, error) {
 }
 
 func (m *Models) pairing(ctx context.Context, id SlotID) (int, error) {
-	p, _, err := store.RecordOnce(ctx, m.Bucket, store.PairsKey(id.Run, id.Epoch, id.Slot), func() (record.Pairs, error) { return m.pair(ctx, id) })
+	p, _, err := runs.Run(id.Run).Pairs(id.Epoch, id.Slot).Record(ctx, m.Bucket, func() (runs.Pairs, error) { return m.pair(ctx, id) })
 	return len(p.Pairs), err
 }
 
-func (m *Models) pair(ctx context.Context, id SlotID) (record.Pairs, error) {
+func (m *Models) pair(ctx context.Context, id SlotID) (runs.Pairs, error) {
 	s, err := m.spec(ctx, id.Run)
 	if err != nil {
-		return record.Pairs{}, err
+		return runs.Pairs{}, err
 	}
 	ep, ref, steps, err := m.episode(ctx, id)
 	if err != nil {
-		return record.Pairs{}, err
+		return runs.Pairs{}, err
 	}
-	cr, crRef, err := store.Read[record.Credits](ctx, m.Bucket, store.CreditKey(id.Run, id.Epoch, id.Slot))
+	cr, crRef, err := runs.Run(id.Run).Credits(id.Epoch, id.Slot).Read(ctx, m.Bucket)
 	if err != nil {
-		return record.Pairs{}, err
+		return runs.Pairs{}, err
 	}
-	slots, _, err := store.Read[record.Slots](ctx, m.Bucket, store.SlotsKey(id.Run, id.Epoch))
+	slots, _, err := runs.Run(id.Run).Slots(id.Epoch).Read(ctx, m.Bucket)
 	if err != nil {
-		return record.Pairs{}, err
+		return runs.Pairs{}, err
 	}
-	out := record.Pairs{Episode: ref, Credit: crRef, Calls: []record.Call{}, Pairs: []domain.Pair{}}
+	out := runs.Pairs{Episode: ref, Credit: crRef, Calls: []runs.Call{}, Pairs: []domain.Pair{}}
 	propose, err := m.adversary(s, slots.System)
 	if err != nil {
 		return out, err
 	}
 	adversary := func(ctx context.Context, st domain.Step, cell domain.Cell, n int) ([]string, error) {
-		call := record.Call{Step: st.Number, Agent: cell.Agent, Round: cell.Round, Seed: domain.Seed(ep.Slot.Seed, "adversary", st.Number, cell.Agent, cell.Round)}
+		call := runs.Call{Step: st.Number, Agent: cell.Agent, Round: cell.Round, Seed: domain.Seed(ep.Slot.Seed, "adversary", st.Number, cell.Agent, cell.Round)}
 		if err := propose(ctx, st, cell, n, &call); err != nil {
 			return nil, err
 		}
@@ -248,31 +247,31 @@ func (m *Models) pair(ctx context.Context, id SlotID) (record.Pairs, error) {
 }
 
 // proposal fills a call of the adversary.
-type proposal func(ctx context.Context, st domain.Step, cell domain.Cell, n int, call *record.Call) error
+type proposal func(ctx context.Context, st domain.Step, cell domain.Cell, n int, call *runs.Call) error
 
 // adversary gives what plays the adversary: the agent's own policy at high temperature, or a chat model, whose actions come in the wording of the policy where that has
 // one of its own.
-func (m *Models) adversary(s spec.Spec, sys record.System) (proposal, error) {
+func (m *Models) adversary(s spec.Spec, sys runs.System) (proposal, error) {
 	tmpl, err := Template(s)
 	if err != nil {
 		return nil, err
 	}
 	if s.Adversary.Model == spec.RolePolicy {
-		return func(ctx context.Context, _ domain.Step, cell domain.Cell, n int, call *record.Call) error {
+		return func(ctx context.Context, _ domain.Step, cell domain.Cell, n int, call *runs.Call) error {
 			call.Model = sys.Policies[cell.Agent].Digest
-			r, err := m.Chat.Complete(ctx, system.Request{Model: call.Model, System: tmpl.System(), User: cell.Prompt, Temperature: s.Adversary.Temperature,
+			r, err := m.Chat.Complete(ctx, chat.Request{Model: call.Model, System: tmpl.System(), User: cell.Prompt, Temperature: s.Adversary.Temperature,
 				TopP: s.Adversary.TopP, MaxTokens: s.Decoding.MaxTokens, Seed: call.Seed, N: n})
 			call.Texts, call.Usage = r.Texts, r.Usage
 			return err
 		}, nil
 	}
-	chat, p, err := m.endpoint(s, s.Adversary.Model, prompts.Adversary)
+	model, p, err := m.endpoint(s, s.Adversary.Model, prompts.Adversary)
 	if err != nil {
 		return nil, err
 	}
 	pol, err := m.policy(s)
-	a := credit.ModelAdversary{Chat: chat, Prompt: p, Forms: prompts.FormsOf(string(s.Family())), Temperature: s.Models[s.Adversary.Model].Temperature, TopP: 1}
-	return func(ctx context.Context, st domain.Step, cell domain.Cell, n int, call *record.Call) (err error) {
+	a := credit.ModelAdversary{Chat: model, Prompt: p, Forms: prompts.FormsOf(string(s.Family())), Temperature: s.Models[s.Adversary.Model].Temperature, TopP: 1}
+	return func(ctx context.Context, st domain.Step, cell domain.Cell, n int, call *runs.Call) (err error) {
 		call.Model = s.Models[s.Adversary.Model].Model
 		call.Texts, call.Usage, err = a.Propose(ctx, st, cell, n, call.Seed)
 		for i, t := range call.Texts {
@@ -290,5 +289,5 @@ func Rules(s spec.Spec) credit.Rules {
 		OutcomeOnly: s.Credit == "outcome", AdversaryOff: s.Preference == "rft"}
 }
 
-// missing tells an absent object from an error.
+// missing reports whether an error says that an object is absent.
 func missing(err error) bool { return errors.Is(err, store.ErrNotFound) }

@@ -15,16 +15,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/collabui/collabui/internal/method/chat"
+
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/scripted"
-	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/system"
+	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workers"
 	"github.com/collabui/collabui/workflows"
 )
@@ -32,9 +33,9 @@ import (
 // slowModel answers the same after a fixed latency.
 type slowModel struct{ d time.Duration }
 
-func (s slowModel) Complete(_ context.Context, r system.Request) (system.Response, error) {
+func (s slowModel) Complete(_ context.Context, r chat.Request) (chat.Response, error) {
 	time.Sleep(s.d)
-	out := system.Response{}
+	out := chat.Response{}
 	for range max(1, r.N) {
 		out.Texts = append(out.Texts, "Reason: x\nAction: {\"action_type\":\"click\",\"index\":0}")
 	}
@@ -89,10 +90,10 @@ func (o *orchestra) prepare(b *testing.B) string {
 	s.Decoding.Temperatures = []float64{0.2}
 	d := &activities.Deps{Bucket: o.bucket, Suites: map[string]envadapters.Suite{"webtasks": &scripted.Suite{}}}
 	ctx := b.Context()
-	if _, _, err := store.RecordOnce(ctx, o.bucket, store.SpecKey(s.Name), func() (spec.Spec, error) { return s, nil }); err != nil {
+	if _, _, err := runs.Run(s.Name).Spec().Record(ctx, o.bucket, func() (spec.Spec, error) { return s, nil }); err != nil {
 		b.Fatal(err)
 	}
-	if _, _, err := store.RecordOnce(ctx, o.bucket, store.BaseKey(s.Name), func() (record.Base, error) { return record.Base{Policy: record.Policy{Digest: "x"}}, nil }); err != nil {
+	if _, _, err := runs.Run(s.Name).Base().Record(ctx, o.bucket, func() (runs.Base, error) { return runs.Base{Policy: runs.Policy{Digest: "x"}}, nil }); err != nil {
 		b.Fatal(err)
 	}
 	if _, err := (&activities.Control{Deps: d}).PlanEpoch(ctx, activities.EpochID{Run: s.Name, Epoch: 1}); err != nil {

@@ -5,26 +5,26 @@ import (
 	"slices"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/credit"
-	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/spec"
-	"github.com/collabui/collabui/internal/synth"
-	"github.com/collabui/collabui/internal/system"
+	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/method/synth"
+	"github.com/collabui/collabui/internal/method/system"
+	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // preferences is level 3: along a successful trajectory the UI agent's response is chosen, the adversary's rejected, on the same prompt. It is kept only if the critic
 // says 1 for chosen and 0 for rejected and their canonical actions differ. The critic sees both in one call, and does not know which is which.
-func (m *Models) preferences(ctx context.Context, s spec.Spec, id LevelID, t record.Trajectory, screens []synth.Screen) (synth.Batch, error) {
+func (m *Models) preferences(ctx context.Context, s spec.Spec, id LevelID, t runs.Trajectory, screens []synth.Screen) (synth.Batch, error) {
 	b := synth.Batch{Rows: []domain.Pair{}, Counts: synth.NewCounts()}
 	base, _, err := m.before(ctx, s, ChunkID{Run: id.Run, Chunk: id.Chunk})
 	if err != nil {
 		return b, err
 	}
-	propose, err := m.adversary(s, record.System{Policies: []record.Policy{{Digest: base}}})
+	propose, err := m.adversary(s, runs.System{Policies: []runs.Policy{{Digest: base}}})
 	if err != nil {
 		return b, err
 	}
-	ep := record.Episode{Slot: t.Slot}
+	ep := runs.Episode{Slot: t.Slot}
 	pol, err := m.policy(s)
 	if err != nil {
 		return b, err
@@ -69,8 +69,8 @@ func (m *Models) preferences(ctx context.Context, s spec.Spec, id LevelID, t rec
 }
 
 // preference makes the pair of one step, or says why there is none.
-func (m *Models) preference(ctx context.Context, s spec.Spec, ep record.Episode, step domain.Step, template string, propose proposal) (domain.Pair, string, error) {
-	var audits record.Pairs
+func (m *Models) preference(ctx context.Context, s spec.Spec, ep runs.Episode, step domain.Step, template string, propose proposal) (domain.Pair, string, error) {
+	var audits runs.Pairs
 	grade, err := m.grade(s, ep, &audits)
 	if err != nil {
 		return domain.Pair{}, "", err
@@ -86,7 +86,7 @@ func (m *Models) preference(ctx context.Context, s spec.Spec, ep record.Episode,
 		}
 	}
 	adversary := func(ctx context.Context, st domain.Step, cell domain.Cell, n int) ([]string, error) {
-		call := record.Call{Seed: domain.Seed(ep.Slot.Seed, "adversary", st.Number)}
+		call := runs.Call{Seed: domain.Seed(ep.Slot.Seed, "adversary", st.Number)}
 		err := propose(ctx, st, cell, n, &call)
 		return call.Texts, err
 	}

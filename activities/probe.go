@@ -3,9 +3,11 @@ package activities
 import (
 	"context"
 
+	"github.com/collabui/collabui/internal/method/chat"
+
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/spec"
-	"github.com/collabui/collabui/internal/system"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/method/system"
 	"github.com/collabui/collabui/trainer"
 )
 
@@ -13,10 +15,10 @@ import (
 const probers = 8
 
 // probe compares a new policy with its parent: by the trainer where it can, else by what the policy servers answer in its name, without the KL, which no server tells.
-func (g *GPU) probe(ctx context.Context, s spec.Spec, policy, parent, base string, pairs []domain.Pair, seed uint64, r *trainer.Report) (trainer.Probe, error) {
+func (g *GPU) probe(ctx context.Context, s spec.Spec, policy, parent, base string, pairs []domain.Pair, seed uint64, r *domain.TrainReport) (domain.Probe, error) {
 	t, err := g.trainer(s)
 	if err != nil {
-		return trainer.Probe{}, err
+		return domain.Probe{}, err
 	}
 	if p, ok := t.(trainer.Prober); ok {
 		return p.Probe(ctx, policy, parent, base, pairs, seed)
@@ -26,14 +28,14 @@ func (g *GPU) probe(ctx context.Context, s spec.Spec, policy, parent, base strin
 		err = g.Load(ctx, policy, s.Serving.Quorum)
 	}
 	if err != nil {
-		return trainer.Probe{}, err
+		return domain.Probe{}, err
 	}
-	answers := make([]system.Response, len(pairs))
+	answers := make([]chat.Response, len(pairs))
 	err = parallel(ctx, len(pairs), probers, func(ctx context.Context, i int) (err error) {
-		answers[i], err = g.Chat.Complete(ctx, system.Request{Model: policy, System: tmpl.System(), User: pairs[i].Prompt, Temperature: 1, TopP: 1, MaxTokens: s.Decoding.MaxTokens, Seed: domain.Seed(seed, "probe", i), N: 1})
+		answers[i], err = g.Chat.Complete(ctx, chat.Request{Model: policy, System: tmpl.System(), User: pairs[i].Prompt, Temperature: 1, TopP: 1, MaxTokens: s.Decoding.MaxTokens, Seed: domain.Seed(seed, "probe", i), N: 1})
 		return err
 	})
-	out := trainer.Probe{Prompts: len(pairs), Served: true, Actions: map[string]int{}}
+	out := domain.Probe{Prompts: len(pairs), Served: true, Actions: map[string]int{}}
 	for _, a := range answers {
 		if len(a.Texts) == 0 {
 			continue // the error says why

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/record"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/trainer"
 )
 
@@ -23,23 +23,23 @@ const (
 
 // Imitate trains the control of one agent and epoch: SFT on the chosen answers of the agent's pairs, as many steps as its update made, from the control of the
 // epoch before.
-func (g *GPU) Imitate(ctx context.Context, id AgentID) (record.Policy, error) {
+func (g *GPU) Imitate(ctx context.Context, id AgentID) (runs.Policy, error) {
 	say, stop := heartbeat(ctx)
 	defer stop()
-	p, _, err := store.RecordOnce(ctx, g.Bucket, imitationKey(id), func() (record.Policy, error) {
+	p, _, err := store.RecordOnce(ctx, g.Bucket, imitationKey(id), func() (runs.Policy, error) {
 		s, err := g.spec(ctx, id.Run)
 		if err != nil {
-			return record.Policy{}, err
+			return runs.Policy{}, err
 		}
 		start, err := g.imitationStart(ctx, id)
 		if err != nil {
 			return start, err
 		}
-		u, _, err := store.Read[record.Update](ctx, g.Bucket, store.AgentKey(id.Run, id.Epoch, id.Agent, "update"))
+		u, _, err := runs.Run(id.Run).Update(id.Epoch, id.Agent).Read(ctx, g.Bucket)
 		if err != nil || u.Steps == 0 {
 			return start, err
 		}
-		d, _, err := store.Read[record.Dataset](ctx, g.Bucket, u.Dataset.Key)
+		d, _, err := store.Read[runs.Dataset](ctx, g.Bucket, u.Dataset.Key)
 		if err != nil {
 			return start, err
 		}
@@ -51,9 +51,9 @@ func (g *GPU) Imitate(ctx context.Context, id AgentID) (record.Policy, error) {
 		if err := json.Unmarshal(raw, &pairs); err != nil {
 			return start, err
 		}
-		got, err := g.train(ctx, s, trainer.Job{ID: store.AgentKey(id.Run, id.Epoch, id.Agent, "imitation-job"), Start: start.Digest, Objective: trainer.SFT, Pairs: pairs, Params: s.Train,
+		got, err := g.train(ctx, s, trainer.Job{ID: runs.Run(id.Run).ImitationJob(id.Epoch, id.Agent), Start: start.Digest, Objective: trainer.SFT, Pairs: pairs, Params: s.Train,
 			Seed: domain.Seed(s.Seed, "imitation", id.Epoch, id.Agent), Workers: g.Threads, Until: u.Steps}, say)
-		return record.Policy{Digest: got.Digest, Tensor: got.TensorDigest}, err
+		return runs.Policy{Digest: got.Digest, Tensor: got.TensorDigest}, err
 	})
 	if err == nil {
 		err = g.publish(ctx, id.Run, p.Digest)
@@ -61,15 +61,15 @@ func (g *GPU) Imitate(ctx context.Context, id AgentID) (record.Policy, error) {
 	return done(p, err)
 }
 
-func imitationKey(id AgentID) string { return store.AgentKey(id.Run, id.Epoch, id.Agent, "imitation") }
+func imitationKey(id AgentID) string { return runs.Run(id.Run).Imitation(id.Epoch, id.Agent).Key }
 
-func (g *GPU) imitationStart(ctx context.Context, id AgentID) (record.Policy, error) {
+func (g *GPU) imitationStart(ctx context.Context, id AgentID) (runs.Policy, error) {
 	if id.Epoch > 1 {
 		id.Epoch--
-		p, _, err := store.Read[record.Policy](ctx, g.Bucket, imitationKey(id))
+		p, _, err := store.Read[runs.Policy](ctx, g.Bucket, imitationKey(id))
 		return p, err
 	}
-	b, _, err := store.Read[record.Base](ctx, g.Bucket, store.BaseKey(id.Run))
+	b, _, err := runs.Run(id.Run).Base().Read(ctx, g.Bucket)
 	return b.Policy, err
 }
 
@@ -137,7 +137,7 @@ func (c *Control) PlanReproduction(ctx context.Context, id ReproductionID) (Cont
 	imitation := trained[0]
 	imitation.Name, imitation.Policies = fmt.Sprintf("%s-%d", NameImitation, s.Agents), nil
 	for a := range s.Agents {
-		p, _, err := store.Read[record.Policy](ctx, c.Bucket, imitationKey(AgentID{Run: id.Run, Epoch: f.Best, Agent: a}))
+		p, _, err := store.Read[runs.Policy](ctx, c.Bucket, imitationKey(AgentID{Run: id.Run, Epoch: f.Best, Agent: a}))
 		if missing(err) {
 			return done(out, nil)
 		}

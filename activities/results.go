@@ -6,9 +6,8 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/spec"
-	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // SystemsID asks for the systems of an epoch; 0 is the base.
@@ -37,7 +36,7 @@ func (c *Control) Systems(ctx context.Context, id SystemsID) ([]EvalSystem, erro
 	}
 	var policies []string
 	if id.Epoch == 0 {
-		b, _, err := store.Read[record.Base](ctx, c.Bucket, store.BaseKey(id.Run))
+		b, _, err := runs.Run(id.Run).Base().Read(ctx, c.Bucket)
 		if err != nil {
 			return done[[]EvalSystem](nil, err)
 		}
@@ -54,7 +53,7 @@ func (c *Control) Systems(ctx context.Context, id SystemsID) ([]EvalSystem, erro
 		return append(alone, EvalSystem{Name: BaseName(s.Agents), Policies: policies, Rounds: s.Rounds, Temperature: s.EvaluationTemperatures(), TopP: s.Decoding.TopP}), nil
 	}
 	for a := range s.Agents {
-		u, _, err := store.Read[record.Update](ctx, c.Bucket, store.AgentKey(id.Run, id.Epoch, a, "update"))
+		u, _, err := runs.Run(id.Run).Update(id.Epoch, a).Read(ctx, c.Bucket)
 		if err != nil {
 			return done[[]EvalSystem](nil, err)
 		}
@@ -159,37 +158,37 @@ func (c *Control) elsewhere(s spec.Spec, splits []Split) ([]Split, []EvalItem, e
 // ReferenceFolder is where evaluations of systems without policies stand.
 const ReferenceFolder = "references"
 
-func (c *Control) val(ctx context.Context, run string, epoch int, system string) (record.Result, error) {
-	v, _, err := store.Read[record.Result](ctx, c.Bucket, store.EvalKey(run, EvalID(EpochFolder(epoch), system, domain.SplitVal), "result"))
+func (c *Control) val(ctx context.Context, run string, epoch int, system string) (runs.Result, error) {
+	v, _, err := runs.Run(run).Result(EvalID(EpochFolder(epoch), system, domain.SplitVal)).Read(ctx, c.Bucket)
 	return v, err
 }
 
 // Finish writes end.json: the table of results and the final digest.
-func (c *Control) Finish(ctx context.Context, run string) (record.End, error) {
-	end, _, err := store.RecordOnce(ctx, c.Bucket, store.EndKey(run), func() (record.End, error) { return c.end(ctx, run) })
+func (c *Control) Finish(ctx context.Context, run string) (runs.End, error) {
+	end, _, err := runs.Run(run).End().Record(ctx, c.Bucket, func() (runs.End, error) { return c.end(ctx, run) })
 	if err == nil {
 		c.emit(run, map[string]any{"event": "end", "final_digest": end.FinalDigest, "results": end.Results})
 	}
 	return done(end, err)
 }
 
-func (c *Control) end(ctx context.Context, run string) (record.End, error) {
+func (c *Control) end(ctx context.Context, run string) (runs.End, error) {
 	s, err := c.spec(ctx, run)
 	if err != nil {
-		return record.End{}, err
+		return runs.End{}, err
 	}
 	f, err := c.PlanFinal(ctx, run)
 	if err != nil {
-		return record.End{}, err
+		return runs.End{}, err
 	}
-	e := record.End{Best: f.Best}
-	base, ref, err := store.Read[record.Base](ctx, c.Bucket, store.BaseKey(run))
+	e := runs.End{Best: f.Best}
+	base, ref, err := runs.Run(run).Base().Read(ctx, c.Bucket)
 	if err != nil {
 		return e, err
 	}
 	e.Epoch, e.FinalDigest = ref, base.Policy.Tensor
 	if s.Epochs > 0 {
-		last, ref, err := store.Read[record.Epoch](ctx, c.Bucket, store.EpochKey(run, s.Epochs))
+		last, ref, err := runs.Run(run).Epoch(s.Epochs).Read(ctx, c.Bucket)
 		if err != nil {
 			return e, err
 		}
@@ -224,7 +223,7 @@ func (c *Control) end(ctx context.Context, run string) (record.End, error) {
 		}
 	}
 	for i, item := range items {
-		res, _, err := store.Read[record.Result](ctx, c.Bucket, store.EvalKey(run, item.ID(), "result"))
+		res, _, err := runs.Run(run).Result(item.ID()).Read(ctx, c.Bucket)
 		if missing(err) {
 			continue // a split of size 0
 		}
@@ -246,7 +245,7 @@ func (c *Control) end(ctx context.Context, run string) (record.End, error) {
 		if err != nil {
 			return e, err
 		}
-		e.Curve = append(e.Curve, record.EvalPoint{At: k, Rate: v.Rate})
+		e.Curve = append(e.Curve, runs.EvalPoint{At: k, Rate: v.Rate})
 	}
 	return e, nil
 }

@@ -8,12 +8,12 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/internal/failpoint"
-	"github.com/collabui/collabui/internal/fault"
-	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/method/system"
+	"github.com/collabui/collabui/internal/process/failpoint"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/system"
+	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // Rollouts play episodes in environments.
@@ -74,11 +74,11 @@ func (r *Rollouts) rollout(ctx context.Context, id SlotID, say func(string)) (Pl
 	if err != nil {
 		return Played{}, err
 	}
-	slots, _, err := store.Read[record.Slots](ctx, r.Bucket, store.SlotsKey(id.Run, id.Epoch))
+	slots, _, err := runs.Run(id.Run).Slots(id.Epoch).Read(ctx, r.Bucket)
 	if err != nil {
 		return Played{}, err
 	}
-	topo, topoRef, err := store.Read[domain.Topology](ctx, r.Bucket, store.TopologyKey(id.Run, id.Epoch))
+	topo, topoRef, err := runs.Run(id.Run).Topology(id.Epoch).Read(ctx, r.Bucket)
 	if err != nil {
 		return Played{}, err
 	}
@@ -126,10 +126,6 @@ type attempt struct {
 	say      func(string)
 }
 
-func (a *attempt) key(what string) string {
-	return store.AttemptKey(a.id.Run, a.id.Epoch, a.id.Slot, a.number, what)
-}
-
 // Why an attempt cannot go on from what is recorded.
 var (
 	errDiverged  = errors.New("the replay of recorded actions showed another screen")
@@ -138,27 +134,27 @@ var (
 
 // play claims the attempt and plays it to its recorded end; a broken environment is replaced and the episode resumes by replay. What voids the attempt
 // is recorded as its end, other errors go on to the caller.
-func (a *attempt) play(ctx context.Context) (record.Episode, error) {
-	if e, _, err := store.Read[record.Episode](ctx, a.Bucket, a.key("episode")); !errors.Is(err, store.ErrNotFound) {
+func (a *attempt) play(ctx context.Context) (runs.Episode, error) {
+	if e, _, err := runs.Run(a.id.Run).Attempt(a.id.Epoch, a.id.Slot, a.number).Read(ctx, a.Bucket); !errors.Is(err, store.ErrNotFound) {
 		return e, err
 	}
-	if _, _, err := store.RecordOnce(ctx, a.Bucket, a.key("start"), func() (record.Start, error) {
-		return record.Start{Slot: a.slot, Attempt: a.number}, nil
+	if _, _, err := runs.Run(a.id.Run).Start(a.id.Epoch, a.id.Slot, a.number).Record(ctx, a.Bucket, func() (runs.Start, error) {
+		return runs.Start{Slot: a.slot, Attempt: a.number}, nil
 	}); err != nil {
-		return record.Episode{}, err
+		return runs.Episode{}, err
 	}
 	if a.number > maxAttempts || a.replaced > maxReplacements {
-		return a.finish(ctx, record.Episode{Failed: fmt.Sprintf("%d attempts were void", a.number-1)})
+		return a.finish(ctx, runs.Episode{Failed: fmt.Sprintf("%d attempts were void", a.number-1)})
 	}
-	var e record.Episode
+	var e runs.Episode
 	if err := inEnvironment(ctx, a.suite, a.spec.Family(), func(env envadapters.Environment) (err error) {
 		e, err = a.once(ctx, env)
 		return err
 	}); err != nil {
 		if !errors.Is(err, envadapters.ErrTask) && !errors.Is(err, errDiverged) && !errors.Is(err, errNoReplays) {
-			return record.Episode{}, err
+			return runs.Episode{}, err
 		}
-		e = record.Episode{Void: err.Error(), TaskBad: errors.Is(err, envadapters.ErrTask)}
+		e = runs.Episode{Void: err.Error(), TaskBad: errors.Is(err, envadapters.ErrTask)}
 	}
 	return a.finish(ctx, e)
 }
@@ -181,8 +177,8 @@ func inEnvironment(ctx context.Context, suite envadapters.Suite, agents domain.F
 	return err
 }
 
-func (a *attempt) finish(ctx context.Context, e record.Episode) (record.Episode, error) {
-	e, _, err := store.RecordOnce(ctx, a.Bucket, a.key("episode"), func() (record.Episode, error) {
+func (a *attempt) finish(ctx context.Context, e runs.Episode) (runs.Episode, error) {
+	e, _, err := runs.Run(a.id.Run).Attempt(a.id.Epoch, a.id.Slot, a.number).Record(ctx, a.Bucket, func() (runs.Episode, error) {
 		e.Slot, e.Attempt, e.System, e.Topology = a.slot, a.number, a.version, a.topoRef
 		return e, nil
 	})
@@ -190,26 +186,26 @@ func (a *attempt) finish(ctx context.Context, e record.Episode) (record.Episode,
 }
 
 // once plays the episode in one environment, from its reset.
-func (a *attempt) once(ctx context.Context, env envadapters.Environment) (record.Episode, error) {
+func (a *attempt) once(ctx context.Context, env envadapters.Environment) (runs.Episode, error) {
 	tr, err := env.Reset(ctx, a.slot.Task)
 	if err != nil {
-		return record.Episode{}, err
+		return runs.Episode{}, err
 	}
 	can := envadapters.Can(env)
 	if a.spec.Credit == "critic" && a.spec.Critic.Model == spec.RoleOracle && can.Judge == nil {
-		return record.Episode{}, fault.New(fault.Invalid, "environment %s has no judge, so nobody can be the critic %q: name a model as critic.model, or use credit: outcome", a.spec.Environment, spec.RoleOracle)
+		return runs.Episode{}, fault.New(fault.Invalid, "environment %s has no judge, so nobody can be the critic %q: name a model as critic.model, or use credit: outcome", a.spec.Environment, spec.RoleOracle)
 	}
 	if !can.Replayable {
-		_, _, err := store.Read[record.Step](ctx, a.Bucket, store.StepKey(a.id.Run, a.id.Epoch, a.id.Slot, a.number, 1))
+		_, _, err := runs.Run(a.id.Run).Step(a.id.Epoch, a.id.Slot, a.number, 1).Read(ctx, a.Bucket)
 		if err == nil {
-			return record.Episode{}, fault.New(fault.Fatal, "slot %d: %w", a.id.Slot, errNoReplays)
+			return runs.Episode{}, fault.New(fault.Fatal, "slot %d: %w", a.id.Slot, errNoReplays)
 		}
 		if !missing(err) {
-			return record.Episode{}, err
+			return runs.Episode{}, err
 		}
 	}
-	e := record.Episode{Goal: tr.Goal}
-	var steps []record.Step
+	e := runs.Episode{Goal: tr.Goal}
+	var steps []runs.Step
 	history := tr.History
 	for n := 1; ; n++ {
 		step, ref, err := a.step(ctx, env, n, e.Goal, history, tr.Observation)
@@ -240,7 +236,7 @@ func (a *attempt) once(ctx context.Context, env envadapters.Environment) (record
 		return e, err
 	}
 	e.Outcome.Success, e.Outcome.Truncated, e.Outcome.Steps, e.Outcome.Metrics = score.Success, tr.Truncated, len(steps), score.Metrics
-	e.Digest = record.StepsDigest(steps)
+	e.Digest = runs.StepsDigest(steps)
 	return e, nil
 }
 
@@ -253,14 +249,14 @@ func NothingDone(d domain.Decision, invalid string) string {
 }
 
 // step gives the recorded decision of a step, or decides and records it.
-func (a *attempt) step(ctx context.Context, env envadapters.Environment, n int, goal string, history []string, o domain.Observation) (record.Step, store.Ref, error) {
-	digest := record.Digest(o)
-	st, ref, err := store.RecordOnce(ctx, a.Bucket, store.StepKey(a.id.Run, a.id.Epoch, a.id.Slot, a.number, n), func() (record.Step, error) {
+func (a *attempt) step(ctx context.Context, env envadapters.Environment, n int, goal string, history []string, o domain.Observation) (runs.Step, store.Ref, error) {
+	digest := runs.Digest(o)
+	st, ref, err := runs.Run(a.id.Run).Step(a.id.Epoch, a.id.Slot, a.number, n).Record(ctx, a.Bucket, func() (runs.Step, error) {
 		d, err := system.Decide(ctx, a.Chat, a.conf, system.View{Goal: goal, History: history, Observation: o}, domain.Seed(a.slot.Seed, "step", n))
 		if err != nil {
-			return record.Step{}, err
+			return runs.Step{}, err
 		}
-		st := record.Step{ObservationDigest: digest, Step: domain.Step{Number: n, Goal: goal, History: history, Observation: o, Decision: d}}
+		st := runs.Step{ObservationDigest: digest, Step: domain.Step{Number: n, Goal: goal, History: history, Observation: o, Decision: d}}
 		if j := envadapters.Can(env).Judge; j != nil {
 			st.Right = j.Right()
 		}

@@ -7,12 +7,12 @@ import (
 	"slices"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/fault"
-	"github.com/collabui/collabui/internal/prompts"
-	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/prompts"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/synth"
+	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // LevelID names the data set of a level; Chunk is the stage that it is made for.
@@ -30,25 +30,25 @@ func (c *Control) PlanLevel(ctx context.Context, id LevelID) (int, error) {
 	if err != nil {
 		return done(0, err)
 	}
-	p, _, err := store.RecordOnce(ctx, c.Bucket, store.FineTuneKey(id.Run, "plans", id.Level), func() (record.LevelPlan, error) {
+	p, _, err := runs.Run(id.Run).LevelPlan(id.Level).Record(ctx, c.Bucket, func() (runs.LevelPlan, error) {
 		trs, err := trajectories(ctx, c.Bucket, s)
 		return planLevel(s, id.Level, trs), err
 	})
 	return done(len(p.Picks), err)
 }
 
-func trajectories(ctx context.Context, b store.Bucket, s spec.Spec) ([]record.Trajectory, error) {
-	out := make([]record.Trajectory, s.FineTune.Demonstrations)
+func trajectories(ctx context.Context, b store.Bucket, s spec.Spec) ([]runs.Trajectory, error) {
+	out := make([]runs.Trajectory, s.FineTune.Demonstrations)
 	err := parallel(ctx, len(out), 8, func(ctx context.Context, i int) (err error) {
-		out[i], _, err = store.Read[record.Trajectory](ctx, b, store.FineTuneKey(s.Name, "trajectories", i))
+		out[i], _, err = runs.Run(s.Name).Trajectory(i).Read(ctx, b)
 		return err
 	})
 	return out, err
 }
 
 // planLevel keeps a share of first screens (levels 1 and 2), the steps of successful trajectories (level 3), and of those as many as the specification allows.
-func planLevel(s spec.Spec, level int, trs []record.Trajectory) record.LevelPlan {
-	p := record.LevelPlan{Level: level, Counts: synth.NewCounts(), Picks: [][2]int{}}
+func planLevel(s spec.Spec, level int, trs []runs.Trajectory) runs.LevelPlan {
+	p := runs.LevelPlan{Level: level, Counts: synth.NewCounts(), Picks: [][2]int{}}
 	limit := s.Synthesis.Screens
 	if level == 3 {
 		limit = s.Synthesis.Pairs
@@ -97,14 +97,14 @@ func (m *Models) Synthesize(ctx context.Context, id LevelRange) (synth.Counts, e
 	if err != nil {
 		return done(sum, err)
 	}
-	plan, _, err := store.Read[record.LevelPlan](ctx, m.Bucket, store.FineTuneKey(id.Run, "plans", id.Level))
+	plan, _, err := runs.Run(id.Run).LevelPlan(id.Level).Read(ctx, m.Bucket)
 	if err != nil {
 		return done(sum, err)
 	}
 	for i := id.From; i < id.To; i++ {
 		say(fmt.Sprintf("level %d, trajectory %d", id.Level, i))
 		b, _, err := store.RecordOnce(ctx, m.Bucket, itemsKey(id.LevelID, i), func() (synth.Batch, error) {
-			t, _, err := store.Read[record.Trajectory](ctx, m.Bucket, store.FineTuneKey(id.Run, "trajectories", i))
+			t, _, err := runs.Run(id.Run).Trajectory(i).Read(ctx, m.Bucket)
 			if err != nil {
 				return synth.Batch{}, err
 			}
@@ -128,11 +128,11 @@ func (m *Models) Synthesize(ctx context.Context, id LevelRange) (synth.Counts, e
 }
 
 func itemsKey(id LevelID, i int) string {
-	return store.FineTuneKey(id.Run, fmt.Sprintf("items-%d", id.Level), i)
+	return runs.Run(id.Run).Items(id.Level, i).Key
 }
 
 // items are levels 1 and 2.
-func (m *Models) items(ctx context.Context, s spec.Spec, id LevelID, t record.Trajectory, screens []synth.Screen) (synth.Batch, error) {
+func (m *Models) items(ctx context.Context, s spec.Spec, id LevelID, t runs.Trajectory, screens []synth.Screen) (synth.Batch, error) {
 	b := synth.Batch{Rows: []domain.Pair{}, Counts: synth.NewCounts()}
 	author, err := m.author(s, id.Level)
 	if err != nil {
@@ -173,10 +173,10 @@ func (m *Models) author(s spec.Spec, level int) (synth.Author, error) {
 func (c *Control) Assemble(ctx context.Context, id LevelID) (synth.Card, error) {
 	_, stop := heartbeat(ctx)
 	defer stop()
-	set, _, err := store.RecordOnce(ctx, c.Bucket, store.FineTuneKey(id.Run, "levels", id.Level), func() (record.LevelSet, error) {
+	set, _, err := runs.Run(id.Run).Level(id.Level).Record(ctx, c.Bucket, func() (runs.LevelSet, error) {
 		s, err := c.spec(ctx, id.Run)
 		if err != nil {
-			return record.LevelSet{}, err
+			return runs.LevelSet{}, err
 		}
 		rows, card := []domain.Pair{}, synth.Card{Level: id.Level, Counts: synth.NewCounts()}
 		if card.Imported = s.FineTune.Data.Of(id.Level); card.Imported != "" {
@@ -185,15 +185,15 @@ func (c *Control) Assemble(ctx context.Context, id LevelID) (synth.Card, error) 
 			rows, err = c.synthesised(ctx, s, id, &card)
 		}
 		if err != nil {
-			return record.LevelSet{}, err
+			return runs.LevelSet{}, err
 		}
 		card.Describe(rows)
 		raw, err := json.Marshal(rows)
 		if err != nil {
-			return record.LevelSet{}, fault.As(fault.Fatal, err)
+			return runs.LevelSet{}, fault.As(fault.Fatal, err)
 		}
 		body, err := store.PutBlob(ctx, c.Bucket, raw)
-		return record.LevelSet{Body: body, Card: card}, err
+		return runs.LevelSet{Body: body, Card: card}, err
 	})
 	if err == nil {
 		c.emit(id.Run, map[string]any{"event": "data", "level": id.Level, "rows": set.Card.Rows, "dropped": set.Card.Counts.Proposed - set.Card.Counts.Kept})
@@ -202,7 +202,7 @@ func (c *Control) Assemble(ctx context.Context, id LevelID) (synth.Card, error) 
 }
 
 func (c *Control) synthesised(ctx context.Context, s spec.Spec, id LevelID, card *synth.Card) ([]domain.Pair, error) {
-	plan, _, err := store.Read[record.LevelPlan](ctx, c.Bucket, store.FineTuneKey(id.Run, "plans", id.Level))
+	plan, _, err := runs.Run(id.Run).LevelPlan(id.Level).Read(ctx, c.Bucket)
 	if err != nil {
 		return nil, err
 	}

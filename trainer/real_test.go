@@ -16,11 +16,11 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/webtasks"
-	"github.com/collabui/collabui/internal/fault"
-	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/system"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/system"
-	"github.com/collabui/collabui/internal/testrun"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/test/kit/testrun"
 	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/trainer/external"
 	"github.com/collabui/collabui/trainer/llamafactory"
@@ -47,7 +47,7 @@ func TestRealPrograms(t *testing.T) {
 	demos, pairs := dataOfARun(t)
 	t.Logf("%d demonstrations and %d preference pairs of a run", len(demos), len(pairs))
 	sft := trainer.Job{ID: "runs/real/finetune/stage-1", Objective: trainer.SFT, Pairs: demos, Steps: 16, Seed: 11, System: system.Default.System(), Options: registry.Raw(o),
-		Params: trainer.Params{LearningRate: 5e-3, FinalShare: 0.1, BatchSize: 4, Passes: 1, Beta: 0.1, Ftx: 0.1}}
+		Params: domain.TrainParams{LearningRate: 5e-3, FinalShare: 0.1, BatchSize: 4, Passes: 1, Beta: 0.1, Ftx: 0.1}}
 	base := brokenAndWhole(t, program, sft, nil)
 	if c := base.Curve; c[len(c)-1].Loss >= c[0].Loss {
 		t.Errorf("SFT does not learn: loss %.4f to %.4f", c[0].Loss, c[len(c)-1].Loss)
@@ -93,7 +93,7 @@ func host(t testing.TB, program string, b store.Bucket, options []byte) *externa
 	return h
 }
 
-func silent(trainer.Point) {}
+func silent(domain.TrainPoint) {}
 
 // brokenAndWhole runs a job unbroken, and once more killed by kill -9 in its middle and resumed on another host, and compares them.
 func brokenAndWhole(t *testing.T, program string, j trainer.Job, policies store.Bucket) made {
@@ -108,7 +108,7 @@ func brokenAndWhole(t *testing.T, program string, j trainer.Job, policies store.
 	}
 	first := host(t, program, stores[1], j.Options)
 	killed := 0
-	_, err = first.Train(t.Context(), j, func(p trainer.Point) {
+	_, err = first.Train(t.Context(), j, func(p domain.TrainPoint) {
 		if p.Step >= 6 && killed == 0 {
 			killed = p.Step
 			killGroup(t, first.Work)
@@ -206,14 +206,14 @@ func dataOfARun(t *testing.T) (demos, pairs []domain.Pair) {
 		t.Fatal(err)
 	}
 	for i := range s.FineTune.Demonstrations {
-		d, _, err := store.Read[record.Demonstration](context.Background(), r.Bucket, store.FineTuneKey(s.Name, "demonstrations", i))
+		d, _, err := runs.Run(s.Name).Demonstration(i).Read(context.Background(), r.Bucket)
 		if err != nil {
 			t.Fatal(err)
 		}
 		demos = append(demos, d.Pairs...)
 	}
 	for slot := 1; slot <= s.Slots; slot++ {
-		p, _, err := store.Read[record.Pairs](context.Background(), r.Bucket, store.PairsKey(s.Name, 1, slot))
+		p, _, err := runs.Run(s.Name).Pairs(1, slot).Read(context.Background(), r.Bucket)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +244,7 @@ func BenchmarkOverTheBareCommand(b *testing.B) {
 		o.Devices, o.Precision = 1, "bf16"
 	}
 	j := trainer.Job{ID: "runs/bench/job", Objective: trainer.DPO, Steps: 24, Seed: 3, System: system.Default.System(), Options: registry.Raw(o),
-		Params: trainer.Params{LearningRate: 5e-6, Warmup: 0.1, FinalShare: 0.1, BatchSize: 8, Passes: 1, Beta: 0.1, Ftx: 0.1}}
+		Params: domain.TrainParams{LearningRate: 5e-6, Warmup: 0.1, FinalShare: 0.1, BatchSize: 8, Passes: 1, Beta: 0.1, Ftx: 0.1}}
 	for i := range 64 {
 		j.Pairs = append(j.Pairs, domain.Pair{Prompt: fmt.Sprintf("Goal: press word%d\nHistory: none\nScreen:\n", i) + strings.Repeat("0 button some words of a page\n", 30), Chosen: "Reason: this serves the goal.\nAction: {\"action_type\":\"click\",\"index\":0}",
 			Rejected: "Reason: this serves the goal.\nAction: {\"action_type\":\"wait\"}", Weight: 1})
@@ -265,7 +265,7 @@ func BenchmarkOverTheBareCommand(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		f.Base = external.Local{Artifact: trainer.Artifact{Kind: trainer.KindBase, Base: model}, Dir: dir}
+		f.Base = external.Local{Artifact: domain.Artifact{Kind: domain.ArtifactBase, Base: model}, Dir: dir}
 		f.Start, f.Reference = f.Base, f.Base
 		cmd, err := h.Tool.Render(b.Context(), f, j)
 		if err != nil {

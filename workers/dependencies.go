@@ -5,19 +5,20 @@ import (
 	"sync"
 	"time"
 
+	"github.com/collabui/collabui/internal/method/chat"
+
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/registry"
-	"github.com/collabui/collabui/internal/config"
-	"github.com/collabui/collabui/internal/fault"
-	"github.com/collabui/collabui/internal/limits"
-	"github.com/collabui/collabui/internal/llm"
-	"github.com/collabui/collabui/internal/progress"
-	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/limits"
+	"github.com/collabui/collabui/internal/policy/llm"
+	"github.com/collabui/collabui/internal/policy/tinylm"
+	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/system"
-	"github.com/collabui/collabui/internal/tinylm"
+	"github.com/collabui/collabui/internal/store/runs"
 	trainers "github.com/collabui/collabui/trainer/registry"
 )
 
@@ -29,7 +30,7 @@ func dependencies(o Options) (*activities.Deps, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	stream, err := progress.Open(o.Endpoints.Redis)
+	stream, err := events.Open(o.Endpoints.Redis)
 	if err != nil {
 		return nil, nil, fault.New(fault.Invalid, "redis address %s is no redis:// URL", config.Redacted(o.Endpoints.Redis))
 	}
@@ -37,14 +38,14 @@ func dependencies(o Options) (*activities.Deps, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	chat, err := llm.PolicyServers(o.Endpoints.Policies(), o.Endpoints.PolicyKey, policyTimeout)
+	model, err := llm.PolicyServers(o.Endpoints.Policies(), o.Endpoints.PolicyKey, policyTimeout)
 	if err != nil {
 		return nil, nil, err
 	}
 	open := func(e envadapters.Options) (envadapters.Suite, error) {
 		return registry.Open(e, registry.Places{Browsers: o.Browsers, Tabs: o.Tabs})
 	}
-	d := &activities.Deps{Bucket: bucket, Chat: chat, Load: chat.Load, Open: open, Render: tinylm.Render, Fits: tinylm.Fits, Emit: stream.Emit, Threads: 2, Endpoint: endpoints(), Limits: limiter,
+	d := &activities.Deps{Bucket: bucket, Chat: model, Load: model.Load, Open: open, Render: tinylm.Render, Fits: tinylm.Fits, Emit: stream.Emit, Threads: 2, Endpoint: endpoints(), Limits: limiter,
 		Trainers: trainers.Open(o.Training.host(bucket))}
 	return d, func() { activities.CloseSuites(d) }, nil
 }
@@ -60,13 +61,13 @@ func Asker(e config.Endpoints) (*activities.Models, error) {
 }
 
 // endpoints makes one client per chat endpoint; keys and headers come from this process's environment.
-func endpoints() func(spec.Model) (system.Chat, error) {
+func endpoints() func(spec.Model) (chat.Model, error) {
 	var mu sync.Mutex
-	known := map[string]system.Chat{}
-	return func(m spec.Model) (system.Chat, error) {
+	known := map[string]chat.Model{}
+	return func(m spec.Model) (chat.Model, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		id := record.Digest(m)
+		id := runs.Digest(m)
 		if c, ok := known[id]; ok {
 			return c, nil
 		}

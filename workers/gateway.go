@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/collabui/collabui/internal/config"
-	"github.com/collabui/collabui/internal/httpd"
-	"github.com/collabui/collabui/internal/serving"
+	"github.com/collabui/collabui/internal/policy/gateway"
+	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/trainer/external"
 )
@@ -25,12 +25,12 @@ type Serve struct {
 }
 
 // gateway serves until the context ends; end waits until what was under way is answered. A listener that breaks ends the worker.
-func gateway(ctx context.Context, o Options, fatal func(error)) (end func(), err error) {
+func startGateway(ctx context.Context, o Options, fatal func(error)) (end func(), err error) {
 	b, err := store.Open(o.Endpoints.Store)
 	if err != nil {
 		return nil, err
 	}
-	g := serving.Options{Bucket: b, Engine: o.Serve.Engine, Server: o.Serve.Server, Key: o.Serve.Key, ClientKey: o.Endpoints.PolicyKey, Base: o.Serve.Base, Adapters: o.Serve.Adapters, Keep: o.Serve.Keep,
+	g := gateway.Options{Bucket: b, Engine: o.Serve.Engine, Server: o.Serve.Server, Key: o.Serve.Key, ClientKey: o.Endpoints.PolicyKey, Base: o.Serve.Base, Adapters: o.Serve.Adapters, Keep: o.Serve.Keep,
 		Log: func(format string, args ...any) { o.Logger.Warn(fmt.Sprintf(format, args...)) }}
 	if g.Adapters == "" {
 		g.Adapters = filepath.Join(o.Training.Work, "adapters")
@@ -42,11 +42,11 @@ func gateway(ctx context.Context, o Options, fatal func(error)) (end func(), err
 		}
 		g.Model = &m
 	}
-	handler, err := serving.New(g)
+	handler, err := gateway.New(g)
 	if err != nil {
 		return nil, err
 	}
-	l, err := httpd.Listen(o.Serve.Listen, o.Endpoints.PolicyKey, config.EnvPolicyKey)
+	l, err := serving.Listen(o.Serve.Listen, o.Endpoints.PolicyKey, config.EnvPolicyKey)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func gateway(ctx context.Context, o Options, fatal func(error)) (end func(), err
 	go handler.Run(ctx)
 	go func() {
 		defer close(ended)
-		if err := httpd.Serve(ctx, l, handler, o.Drain); err != nil && ctx.Err() == nil {
+		if err := serving.Serve(ctx, l, handler, o.Drain); err != nil && ctx.Err() == nil {
 			fatal(err)
 		}
 	}()

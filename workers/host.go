@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/trainer/external"
 	trainers "github.com/collabui/collabui/trainer/registry"

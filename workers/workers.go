@@ -17,8 +17,8 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/collabui/collabui/activities"
-	"github.com/collabui/collabui/internal/config"
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -55,7 +55,7 @@ func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if slices.Contains(o.Roles, RoleServe) {
-		end, err := gateway(ctx, o, cancel)
+		end, err := startGateway(ctx, o, cancel)
 		if err != nil {
 			return err
 		}

@@ -3,11 +3,9 @@ package workflows_test
 import (
 	"testing"
 
-	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/spec"
-	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/testrun"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/test/kit/testrun"
 )
 
 // TestEverySwitchOfTheMethodRunsToItsEnd plays the ablations of METHOD.md section 4 as switches of the same run.
@@ -32,24 +30,24 @@ func TestEverySwitchOfTheMethodRunsToItsEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			clean(t, r)
-			first, _, err := store.Read[record.Update](t.Context(), r.Bucket, store.AgentKey("small", 1, 0, "update"))
+			first, _, err := runs.Run("small").Update(1, 0).Read(t.Context(), r.Bucket)
 			if err != nil {
 				t.Fatal(err)
 			}
 			switch name {
 			case "shared parameters":
-				last, _, err := store.Read[record.Update](t.Context(), r.Bucket, store.AgentKey("small", 1, 3, "update"))
+				last, _, err := runs.Run("small").Update(1, 3).Read(t.Context(), r.Bucket)
 				if err != nil || last.Policy != first.Policy {
 					t.Errorf("agents differ: %+v %+v %v", first.Policy, last.Policy, err)
 				}
 			case "no edges", "one agent":
-				topo, _, err := store.Read[domain.Topology](t.Context(), r.Bucket, store.TopologyKey("small", 1))
+				topo, _, err := runs.Run("small").Topology(1).Read(t.Context(), r.Bucket)
 				if err != nil || len(topo.Edges) != 0 {
 					t.Errorf("%+v %v", topo, err)
 				}
 			case "rft", "outcome":
 				for slot := 1; slot <= s.Slots; slot++ {
-					p, _, err := store.Read[record.Pairs](t.Context(), r.Bucket, store.PairsKey("small", 1, slot))
+					p, _, err := runs.Run("small").Pairs(1, slot).Read(t.Context(), r.Bucket)
 					if err != nil || len(p.Calls) > 0 {
 						t.Errorf("the adversary was asked %d times (%v)", len(p.Calls), err)
 					}

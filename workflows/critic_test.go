@@ -14,16 +14,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/collabui/collabui/internal/method/chat"
+
 	"go.temporal.io/sdk/testsuite"
 
-	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/llm"
-	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/spec"
-	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/system"
-	"github.com/collabui/collabui/internal/testrun"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/llm"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/test/kit/testrun"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -176,7 +175,7 @@ func (g *grader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // graded plays a run whose critic is the grader.
-func graded(t *testing.T, epochs int, share float64) (*testrun.Run, *grader, record.End) {
+func graded(t *testing.T, epochs int, share float64) (*testrun.Run, *grader, runs.End) {
 	t.Helper()
 	r, g := withGrader(t, epochs, share, spec.Budget{})
 	end, err := r.Play(t, nil)
@@ -208,7 +207,7 @@ func withGrader(t *testing.T, epochs int, share float64, budget spec.Budget) (*t
 		t.Fatal(err)
 	}
 	r := testrun.New(t, s)
-	r.Deps.Endpoint = func(m spec.Model) (system.Chat, error) {
+	r.Deps.Endpoint = func(m spec.Model) (chat.Model, error) {
 		return llm.New(llm.Config{BaseURL: m.BaseURL, Model: m.Model, Timeout: 600 * time.Millisecond, Schema: m.Schema, Seeds: true})
 	}
 	return r, g
@@ -228,7 +227,7 @@ func TestAnAdversaryThatIsAModelGivesTheRejectedAnswers(t *testing.T) {
 		clean(t, again)
 		sources, blind, agree := map[string]int{}, 0, 0
 		for slot := 1; slot <= r.Spec.Slots; slot++ {
-			p, _, err := store.Read[record.Pairs](t.Context(), again.Bucket, store.PairsKey("small", 1, slot))
+			p, _, err := runs.Run("small").Pairs(1, slot).Read(t.Context(), again.Bucket)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -264,7 +263,7 @@ func TestAnAdversaryThatIsAModelGivesTheRejectedAnswers(t *testing.T) {
 func TestABudgetThatIsSpentPausesTheRunUntilAPersonRaisesIt(t *testing.T) {
 	t.Parallel()
 	free, all, want := graded(t, 1, 0)
-	spent, err := activities.SpentBy(t.Context(), free.Bucket, "small")
+	spent, err := runs.Run("small").Spent(t.Context(), free.Bucket)
 	if err != nil || spent.Calls != all.calls || spent.Tokens < 1000 || spent.Money <= float64(spent.Tokens)/1e6 {
 		t.Fatal(spent, err)
 	}
@@ -278,12 +277,12 @@ func TestABudgetThatIsSpentPausesTheRunUntilAPersonRaisesIt(t *testing.T) {
 					return // another of the workflows that continue one another
 				}
 				paused++
-				part, err := activities.SpentBy(t.Context(), r.Bucket, "small")
+				part, err := runs.Run("small").Spent(t.Context(), r.Bucket)
 				if err != nil || !strings.Contains(st.Reason, name) || !strings.Contains(st.Reason, "collabui set small "+name) || part.Tokens < spent.Tokens/2-200 || part.Tokens > spent.Tokens/2+6000 {
 					t.Errorf("%s: %+v, %+v, %v", name, st, part, err)
 				}
-				change := record.Change{Who: "ann", Why: "one more", Budget: spec.Budget{Tokens: 2 * spent.Tokens, Money: 2 * spent.Money}}
-				if _, _, err := store.RecordOnce(t.Context(), r.Bucket, store.ChangeKey("small", 1), func() (record.Change, error) { return change, nil }); err != nil {
+				change := runs.Change{Who: "ann", Why: "one more", Budget: spec.Budget{Tokens: 2 * spent.Tokens, Money: 2 * spent.Money}}
+				if _, _, err := runs.Run("small").Change(1).Record(t.Context(), r.Bucket, func() (runs.Change, error) { return change, nil }); err != nil {
 					t.Error(err)
 				}
 				env.UpdateWorkflow(workflows.UpdateResume, "", done(t), workflows.Command{Who: "ann"})

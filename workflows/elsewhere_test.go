@@ -13,10 +13,9 @@ import (
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/registry"
 	"github.com/collabui/collabui/envadapters/scripted"
-	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/spec"
-	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/testrun"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/test/kit/testrun"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -129,7 +128,7 @@ func TestTheLoopTrainsOnRecordedTasks(t *testing.T) {
 	if len(end.Results) != 4 || !strings.Contains(activities.CriticName(s), "supervised learning") {
 		t.Errorf("%+v %s", end.Results, activities.CriticName(s))
 	}
-	epoch, _, err := store.Read[record.Epoch](t.Context(), r.Bucket, store.EpochKey(s.Name, 1))
+	epoch, _, err := runs.Run(s.Name).Epoch(1).Read(t.Context(), r.Bucket)
 	if err != nil || epoch.Pairs == 0 {
 		t.Errorf("%d pairs, %v", epoch.Pairs, err)
 	}

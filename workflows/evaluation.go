@@ -6,12 +6,12 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
-	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // Evaluation plays systems on splits, all items at once, and records a result for each.
-func Evaluation(ctx workflow.Context, items []activities.EvalItem) ([]record.Result, error) {
-	out, p := make([]record.Result, len(items)), Progress{Phase: "evaluation"}
+func Evaluation(ctx workflow.Context, items []activities.EvalItem) ([]runs.Result, error) {
+	out, p := make([]runs.Result, len(items)), Progress{Phase: "evaluation"}
 	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return p, nil }); err != nil {
 		return nil, err
 	}
@@ -39,8 +39,8 @@ func Evaluation(ctx workflow.Context, items []activities.EvalItem) ([]record.Res
 }
 
 // evaluate plays one item in batches and records its result; progress is counted in p.
-func evaluate(ctx workflow.Context, item activities.EvalItem, p *Progress) (record.Result, error) {
-	var res record.Result
+func evaluate(ctx workflow.Context, item activities.EvalItem, p *Progress) (runs.Result, error) {
+	var res runs.Result
 	var parts []workflow.Future
 	for from := 0; from < item.Episodes; from += activities.EvalBatch {
 		r := activities.EvalRange{Item: item, From: from, To: min(from+activities.EvalBatch, item.Episodes)}

@@ -6,11 +6,10 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/credit"
-	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/spec"
-	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/testrun"
+	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/test/kit/testrun"
 )
 
 func TestACriticThatIsAModelLabelsLikeTheJudgeAndFaultsInventNothing(t *testing.T) {
@@ -36,7 +35,7 @@ func TestACriticThatIsAModelLabelsLikeTheJudgeAndFaultsInventNothing(t *testing.
 	labels, uncertain := 0, 0
 	for epoch := 1; epoch <= r.Spec.Epochs; epoch++ {
 		for slot := 1; slot <= r.Spec.Slots; slot++ {
-			c, _, err := store.Read[record.Credits](t.Context(), r.Bucket, store.CreditKey(r.Spec.Name, epoch, slot))
+			c, _, err := runs.Run(r.Spec.Name).Credits(epoch, slot).Read(t.Context(), r.Bucket)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,7 +43,7 @@ func TestACriticThatIsAModelLabelsLikeTheJudgeAndFaultsInventNothing(t *testing.
 				t.Fatalf("%s, %d audits", c.Critic, len(c.Audit))
 			}
 			for i, l := range c.Steps {
-				st, _, err := store.Read[record.Step](t.Context(), r.Bucket, store.StepKey(r.Spec.Name, epoch, slot, 1, l.Step))
+				st, _, err := runs.Run(r.Spec.Name).Step(epoch, slot, 1, l.Step).Read(t.Context(), r.Bucket)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -7,9 +7,9 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/spec"
-	"github.com/collabui/collabui/internal/synth"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/method/synth"
+	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // FineTuneInput is stage 1 of a run.
@@ -24,8 +24,8 @@ const fineTuneTemperature = 0.2
 // FineTune gives the base policy. Without levels: expert demonstrations, then SFT in chunks until one agent's success on val reaches the band of the specification. With
 // levels: for each level its data, then a stage of SFT, of level 3 also of DPO, each with its own checkpoint and evaluation on val. A base that the specification
 // gives is where either begins.
-func FineTune(ctx workflow.Context, in FineTuneInput) (record.Policy, error) {
-	var base record.Policy
+func FineTune(ctx workflow.Context, in FineTuneInput) (runs.Policy, error) {
+	var base runs.Policy
 	p := Progress{Phase: "demonstrations", Slots: in.Plan.Demos}
 	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return p, nil }); err != nil {
 		return base, err
@@ -44,7 +44,7 @@ func FineTune(ctx workflow.Context, in FineTuneInput) (record.Policy, error) {
 		if s := f.stage(); s.Level > 0 {
 			p.Phase, name = s.Name(), s.Name()
 		}
-		var c record.Chunk
+		var c runs.Chunk
 		if err := workflow.ExecuteActivity(on(ctx, QueueGPU, name), gpu.TrainChunk, activities.ChunkID{Run: in.Run, Chunk: f.choice.Chunk}).Get(ctx, &c); err != nil {
 			return base, err
 		}
@@ -79,7 +79,7 @@ func (f *fineTuning) stage() (s spec.Stage) {
 func (f *fineTuning) begin(ctx workflow.Context) error {
 	if f.in.Plan.Base != "" {
 		f.choice.Why = "given"
-		var c record.Chunk
+		var c runs.Chunk
 		if err := workflow.ExecuteActivity(on(ctx, QueueGPU, "take the given policy"), gpu.Adopt, f.in.Run).Get(ctx, &c); err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (f *fineTuning) data(ctx workflow.Context) error {
 }
 
 // evaluate plays one agent on val and notes the point of the curve.
-func (f *fineTuning) evaluate(ctx workflow.Context, c record.Chunk) (float64, error) {
+func (f *fineTuning) evaluate(ctx workflow.Context, c runs.Chunk) (float64, error) {
 	item := activities.EvalItem{Run: f.in.Run, Folder: activities.EpochFolder(0), Split: domain.SplitVal, Episodes: f.in.Plan.Val, System: activities.EvalSystem{
 		Name: fmt.Sprintf("chunk-%04d", f.choice.Chunk), Policies: []string{c.Policy.Digest}, Rounds: 1, Temperature: []float64{fineTuneTemperature}, TopP: f.in.Plan.TopP}}
 	*f.p = Progress{Phase: "evaluation", Slots: item.Episodes, Steps: c.Steps}
@@ -116,7 +116,7 @@ func (f *fineTuning) evaluate(ctx workflow.Context, c record.Chunk) (float64, er
 	if err != nil {
 		return 0, err
 	}
-	f.choice.Curve = append(f.choice.Curve, record.EvalPoint{At: c.Steps, Rate: res.Rate})
+	f.choice.Curve = append(f.choice.Curve, runs.EvalPoint{At: c.Steps, Rate: res.Rate})
 	details := fmt.Sprintf("%d optimiser steps, one agent on val %.1f %%", c.Steps, 100*res.Rate)
 	if len(f.in.Plan.Stages) == 0 {
 		details += fmt.Sprintf(" (stops at %.0f %%)", 100*f.in.Plan.StopLow)

@@ -9,13 +9,13 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters/scripted"
-	"github.com/collabui/collabui/internal/credit"
-	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/method/system"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/system"
-	"github.com/collabui/collabui/internal/testrun"
-	"github.com/collabui/collabui/internal/verify"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/store/verify"
+	"github.com/collabui/collabui/test/kit/testrun"
 )
 
 // levels is a run whose stage 1 is the curriculum.
@@ -26,9 +26,9 @@ func levels() spec.Spec {
 	return s
 }
 
-func level(t *testing.T, r *testrun.Run, n int) (record.LevelSet, []domain.Pair) {
+func level(t *testing.T, r *testrun.Run, n int) (runs.LevelSet, []domain.Pair) {
 	t.Helper()
-	set, _, err := store.Read[record.LevelSet](t.Context(), r.Bucket, store.FineTuneKey(r.Spec.Name, "levels", n))
+	set, _, err := runs.Run(r.Spec.Name).Level(n).Read(t.Context(), r.Bucket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,12 +70,12 @@ func TestTheCurriculumTrainsLevelByLevelAndItsCountersAddUp(t *testing.T) {
 			t.Errorf("level %d: asked about %d screens", n, c.Counts.Asked)
 		}
 	}
-	base, _, err := store.Read[record.Base](t.Context(), r.Bucket, store.BaseKey("small"))
+	base, _, err := runs.Run("small").Base().Read(t.Context(), r.Bucket)
 	if err != nil || len(base.Curve) != 4 || base.Curve[3].At != 40 || base.StoppedBy != "levels" {
 		t.Fatalf("%+v %v", base, err)
 	}
 	for k, want := range []string{"level 1, SFT", "level 2, SFT", "level 3, SFT", "level 3, DPO"} {
-		c, _, err := store.Read[record.Chunk](t.Context(), r.Bucket, store.FineTuneKey("small", "chunks", k+1))
+		c, _, err := runs.Run("small").Chunk(k+1).Read(t.Context(), r.Bucket)
 		if err != nil || c.Stage != want || c.Skipped != 0 {
 			t.Errorf("%+v %v", c, err)
 		}
@@ -106,7 +106,7 @@ func TestTheCurriculumTrainsLevelByLevelAndItsCountersAddUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		clean(t, next)
-		got, _, err := store.Read[record.Base](t.Context(), next.Bucket, store.BaseKey("next"))
+		got, _, err := runs.Run("next").Base().Read(t.Context(), next.Bucket)
 		if err != nil || (got.Policy == base.Policy) != (lv == nil) || got.Curve[0].At != 0 || got.StoppedBy != "given" {
 			t.Errorf("levels %v: %+v %v", lv, got, err)
 		}
@@ -116,16 +116,16 @@ func TestTheCurriculumTrainsLevelByLevelAndItsCountersAddUp(t *testing.T) {
 // spoil plants violations in the data set of level 2, which the validators must find, and takes them back.
 func spoil(t *testing.T, r *testrun.Run) {
 	t.Helper()
-	key := store.FineTuneKey("small", "levels", 2)
+	key := runs.Run("small").Level(2).Key
 	whole, err := r.Bucket.Get(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for want, plant := range map[string]func(*record.LevelSet, []domain.Pair) []domain.Pair{
-		"do not add up":             func(s *record.LevelSet, rows []domain.Pair) []domain.Pair { s.Card.Counts.Proposed++; return rows },
-		"rows, the body has":        func(s *record.LevelSet, rows []domain.Pair) []domain.Pair { s.Card.Rows++; return rows },
-		"does not hold the rows":    func(_ *record.LevelSet, rows []domain.Pair) []domain.Pair { rows[0].Chosen += " "; return rows },
-		"not those of the recorded": func(s *record.LevelSet, rows []domain.Pair) []domain.Pair { s.Card.Counts.Unanswered++; return rows },
+	for want, plant := range map[string]func(*runs.LevelSet, []domain.Pair) []domain.Pair{
+		"do not add up":             func(s *runs.LevelSet, rows []domain.Pair) []domain.Pair { s.Card.Counts.Proposed++; return rows },
+		"rows, the body has":        func(s *runs.LevelSet, rows []domain.Pair) []domain.Pair { s.Card.Rows++; return rows },
+		"does not hold the rows":    func(_ *runs.LevelSet, rows []domain.Pair) []domain.Pair { rows[0].Chosen += " "; return rows },
+		"not those of the recorded": func(s *runs.LevelSet, rows []domain.Pair) []domain.Pair { s.Card.Counts.Unanswered++; return rows },
 	} {
 		set, rows := level(t, r, 2)
 		raw, err := json.Marshal(plant(&set, rows))
@@ -207,12 +207,12 @@ func labelled(t *testing.T, r *testrun.Run) {
 	t.Helper()
 	for epoch := 1; epoch <= r.Spec.Epochs; epoch++ {
 		for slot := 1; slot <= r.Spec.Slots; slot++ {
-			c, _, err := store.Read[record.Credits](t.Context(), r.Bucket, store.CreditKey(r.Spec.Name, epoch, slot))
+			c, _, err := runs.Run(r.Spec.Name).Credits(epoch, slot).Read(t.Context(), r.Bucket)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, l := range c.Steps {
-				st, _, err := store.Read[record.Step](t.Context(), r.Bucket, store.StepKey(r.Spec.Name, epoch, slot, 1, l.Step))
+				st, _, err := runs.Run(r.Spec.Name).Step(epoch, slot, 1, l.Step).Read(t.Context(), r.Bucket)
 				if err != nil {
 					t.Fatal(err)
 				}

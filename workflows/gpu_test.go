@@ -10,15 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/collabui/collabui/internal/infer"
-	"github.com/collabui/collabui/internal/llm"
-	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/serving"
-	"github.com/collabui/collabui/internal/standin"
-	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/testrun"
-	"github.com/collabui/collabui/internal/verify"
-	"github.com/collabui/collabui/trainer"
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/policy/gateway"
+	"github.com/collabui/collabui/internal/policy/infer"
+	"github.com/collabui/collabui/internal/policy/llm"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/store/verify"
+	"github.com/collabui/collabui/test/kit/standin"
+	"github.com/collabui/collabui/test/kit/testrun"
 	"github.com/collabui/collabui/trainer/external"
 	"github.com/collabui/collabui/trainer/llamafactory"
 	"github.com/collabui/collabui/trainer/registry"
@@ -64,7 +63,7 @@ func TestARunOfAdapters(t *testing.T) {
 	for i, engine := range []http.Handler{unreliable, sharing} {
 		srv := httptest.NewServer(engine)
 		t.Cleanup(srv.Close)
-		g, err := serving.New(serving.Options{Bucket: r.Bucket, Engine: "vllm", Server: srv.URL, Adapters: filepath.Join(dir, "adapters", string(rune('a'+i))), Keep: 4, Model: &trainer.Model{Name: "base-model", Digest: digest}})
+		g, err := gateway.New(gateway.Options{Bucket: r.Bucket, Engine: "vllm", Server: srv.URL, Adapters: filepath.Join(dir, "adapters", string(rune('a'+i))), Keep: 4, Model: &domain.BaseModel{Name: "base-model", Digest: digest}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,14 +90,14 @@ func TestARunOfAdapters(t *testing.T) {
 	if len(end.Results) == 0 || end.FinalDigest == "" {
 		t.Errorf("%+v", end)
 	}
-	base, _, err := store.Read[record.Base](t.Context(), r.Bucket, store.BaseKey(s.Name))
+	base, _, err := runs.Run(s.Name).Base().Read(t.Context(), r.Bucket)
 	if err != nil {
 		t.Fatal(err)
 	}
 	trained := 0
 	for epoch := 1; epoch <= s.Epochs; epoch++ {
 		for a := range s.Agents {
-			u, _, err := store.Read[record.Update](t.Context(), r.Bucket, store.AgentKey(s.Name, epoch, a, "update"))
+			u, _, err := runs.Run(s.Name).Update(epoch, a).Read(t.Context(), r.Bucket)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,7 +121,7 @@ func TestARunOfAdapters(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := sys.Write(t.Context(), r.Bucket, filepath.Join(dir, "export"))
-	if err != nil || out.Agents[0].Kind != trainer.KindLoRA || out.Agents[0].Trained == nil && out.Agents[1].Trained == nil {
+	if err != nil || out.Agents[0].Kind != domain.ArtifactLoRA || out.Agents[0].Trained == nil && out.Agents[1].Trained == nil {
 		t.Errorf("%+v %v", out.Agents, err)
 	}
 	if raw, err := os.ReadFile(filepath.Join(dir, "export", "merge-agent-0.yaml")); err != nil || !strings.Contains(string(raw), o.Model) {

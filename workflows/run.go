@@ -11,7 +11,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // RunInput is a run and what it carries from epoch to epoch.
@@ -62,40 +62,40 @@ type runState struct {
 }
 
 // Run is the whole training: stage 1, then epochs, then the final evaluation. It begins where the store says, and continues as new after every epoch.
-func Run(ctx workflow.Context, in RunInput) (record.End, error) {
+func Run(ctx workflow.Context, in RunInput) (runs.End, error) {
 	r := &runState{in: in, status: Status{Name: in.Name, Stage: "planning", Paused: in.Paused, Held: in.Paused, Reason: in.Reason, Val: -1}}
 	if err := r.setup(ctx); err != nil {
-		return record.End{}, err
+		return runs.End{}, err
 	}
 	if err := r.act(ctx, func(ctx workflow.Context) error {
 		return workflow.ExecuteActivity(on(ctx, QueueControl, "where does the run stand"), control.PlanRun, in.Name).Get(ctx, &r.plan)
 	}); err != nil {
-		return record.End{}, err
+		return runs.End{}, err
 	}
 	r.status.Epochs = r.plan.Epochs
 	if !r.plan.HasBase {
 		if err := r.stage(ctx, "fine-tuning", 0, func(ctx workflow.Context) error {
 			return r.run(child(ctx, in.Name+"/finetune", "stage 1: SFT on expert steps until one agent is in the band"), FineTune, FineTuneInput{Run: in.Name, Plan: r.plan}, nil)
 		}); err != nil {
-			return record.End{}, err
+			return runs.End{}, err
 		}
 	}
 	if in.FineTune {
 		r.status.Stage = "stage 1 is over"
 		r.describe(ctx)
-		return record.End{}, nil
+		return runs.End{}, nil
 	}
 	if k := r.plan.Committed + 1; k <= r.plan.Epochs {
 		if err := r.epoch(ctx, k); err != nil {
-			return record.End{}, err
+			return runs.End{}, err
 		}
 		if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
-			return record.End{}, err
+			return runs.End{}, err
 		}
 		if r.stopping {
-			return record.End{}, stopped(r.status.Reason)
+			return runs.End{}, stopped(r.status.Reason)
 		}
-		return record.End{}, workflow.NewContinueAsNewError(ctx, Run, RunInput{Name: in.Name, Paused: r.status.Held, Reason: r.status.Reason})
+		return runs.End{}, workflow.NewContinueAsNewError(ctx, Run, RunInput{Name: in.Name, Paused: r.status.Held, Reason: r.status.Reason})
 	}
 	return r.finish(ctx)
 }
@@ -269,8 +269,8 @@ func (r *runState) evaluate(ctx workflow.Context, epoch int, label string, split
 	return r.run(child(ctx, evalID(r.in.Name, epoch, label), fmt.Sprintf("evaluation of epoch %d on %s", epoch, label)), Evaluation, items, nil)
 }
 
-func (r *runState) finish(ctx workflow.Context) (record.End, error) {
-	var end record.End
+func (r *runState) finish(ctx workflow.Context) (runs.End, error) {
+	var end runs.End
 	err := r.stage(ctx, "evaluation", r.plan.Epochs, func(ctx workflow.Context) error {
 		if r.plan.Ended {
 			return nil
@@ -312,7 +312,7 @@ func (r *runState) finish(ctx workflow.Context) (record.End, error) {
 }
 
 // rateOf is the highest rate on val.
-func rateOf(end record.End) float64 {
+func rateOf(end runs.End) float64 {
 	best := 0.0
 	for _, p := range end.Curve {
 		best = max(best, p.Rate)

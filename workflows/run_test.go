@@ -13,12 +13,12 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/scripted"
-	"github.com/collabui/collabui/internal/fault"
-	"github.com/collabui/collabui/internal/record"
-	"github.com/collabui/collabui/internal/spec"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/testrun"
-	"github.com/collabui/collabui/internal/verify"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/store/verify"
+	"github.com/collabui/collabui/test/kit/testrun"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -65,7 +65,7 @@ func TestARunGoesOnFromTheStoreAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	resets := r.Suite.Episodes
-	r.Bucket.Damage(store.EndKey("small"), nil) // Temporal knows nothing, the store all but the end
+	r.Bucket.Damage(runs.Run("small").End().Key, nil) // Temporal knows nothing, the store all but the end
 	again, err := r.Play(t, nil)
 	if err != nil || again.FinalDigest != end.FinalDigest {
 		t.Fatal(again.FinalDigest, err)
@@ -140,11 +140,11 @@ func TestAPersonsPauseHoldsThroughFaultsThatPass(t *testing.T) {
 }
 
 // attempts reads how the attempts at a slot ended.
-func attempts(t *testing.T, r *testrun.Run, slot int) []record.Episode {
+func attempts(t *testing.T, r *testrun.Run, slot int) []runs.Episode {
 	t.Helper()
-	var out []record.Episode
+	var out []runs.Episode
 	for n := 1; ; n++ {
-		e, _, err := store.Read[record.Episode](t.Context(), r.Bucket, store.AttemptKey(r.Spec.Name, 1, slot, n, "episode"))
+		e, _, err := runs.Run(r.Spec.Name).Attempt(1, slot, n).Read(t.Context(), r.Bucket)
 		if errors.Is(err, store.ErrNotFound) {
 			return out
 		}
@@ -159,13 +159,13 @@ func attempts(t *testing.T, r *testrun.Run, slot int) []record.Episode {
 func planned(t *testing.T, s spec.Spec, slot int) domain.Task {
 	t.Helper()
 	r := testrun.New(t, s)
-	if _, _, err := store.RecordOnce(t.Context(), r.Bucket, store.BaseKey(s.Name), func() (record.Base, error) { return record.Base{}, nil }); err != nil {
+	if _, _, err := runs.Run(s.Name).Base().Record(t.Context(), r.Bucket, func() (runs.Base, error) { return runs.Base{}, nil }); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := (&activities.Control{Deps: r.Deps}).PlanEpoch(t.Context(), activities.EpochID{Run: s.Name, Epoch: 1}); err != nil {
 		t.Fatal(err)
 	}
-	slots, _, err := store.Read[record.Slots](t.Context(), r.Bucket, store.SlotsKey(s.Name, 1))
+	slots, _, err := runs.Run(s.Name).Slots(1).Read(t.Context(), r.Bucket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func TestAnExpertWithoutAJudgeDemonstrates(t *testing.T) {
 	if _, err := r.Play(t, nil); err != nil {
 		t.Fatal(err)
 	}
-	d, _, err := store.Read[record.Demonstration](t.Context(), r.Bucket, store.FineTuneKey(s.Name, "demonstrations", 0))
+	d, _, err := runs.Run(s.Name).Demonstration(0).Read(t.Context(), r.Bucket)
 	if err != nil || len(d.Pairs) != 4 {
 		t.Errorf("%d steps were demonstrated: %v", len(d.Pairs), err)
 	}
@@ -281,11 +281,11 @@ func TestVoidAttemptsAreKeptAndReplacementsCount(t *testing.T) {
 	if _, err := r.Play(t, nil); err != nil {
 		t.Fatal(err)
 	}
-	v, _, err := store.Read[record.Episode](t.Context(), r.Bucket, store.AttemptKey("small", 1, 4, 1, "episode"))
+	v, _, err := runs.Run("small").Attempt(1, 4, 1).Read(t.Context(), r.Bucket)
 	if err != nil || !v.TaskBad {
 		t.Fatal(v, err)
 	}
-	e, _, err := store.Read[record.Episode](t.Context(), r.Bucket, store.AttemptKey("small", 1, 4, 2, "episode"))
+	e, _, err := runs.Run("small").Attempt(1, 4, 2).Read(t.Context(), r.Bucket)
 	if err != nil || e.Slot.Replacement != 1 || e.Slot.Task == bad {
 		t.Fatalf("%+v, %v", e.Slot, err)
 	}
@@ -309,7 +309,7 @@ func TestAReproductionPlaysEveryContestantOnItsSplits(t *testing.T) {
 		domain.SplitTestTemplates: {"base-1", "base-4", "trained-4", "imitation-4"},
 	} {
 		for _, name := range systems {
-			res, _, err := store.Read[record.Result](t.Context(), r.Bucket, store.EvalKey(s.Name, activities.EvalID(activities.ReproduceFolder, name, split), "result"))
+			res, _, err := runs.Run(s.Name).Result(activities.EvalID(activities.ReproduceFolder, name, split)).Read(t.Context(), r.Bucket)
 			if err != nil || res.Episodes != 7 {
 				t.Errorf("%s on %s: %+v %v", name, split, res, err)
 			}

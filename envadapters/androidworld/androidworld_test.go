@@ -16,7 +16,7 @@ import (
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/acceptance"
 	"github.com/collabui/collabui/envadapters/androidworld/fakephone"
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/fault"
 )
 
 // quick are the pool's times for a fake whose faults last milliseconds.

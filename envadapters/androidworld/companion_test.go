@@ -14,7 +14,7 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/acceptance"
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/fault"
 )
 
 // companion starts the real companion over the stubs of its upstream. faults is the path of a JSON file that makes the stubs misbehave.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/envadapters/openenv"
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/fault"
 )
 
 // policy holds the pool's times and counts; tests make them short.

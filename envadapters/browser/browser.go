@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/cdproto/inspector"
 	"github.com/chromedp/chromedp"
 
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/fault"
 )
 
 // The mobile screen, in CSS pixels.

@@ -13,7 +13,7 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/acceptance"
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/fault"
 )
 
 func open(t *testing.T, o envadapters.Options) *Suite {

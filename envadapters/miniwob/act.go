@@ -7,7 +7,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters/browser"
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/fault"
 )
 
 // How long the page's own clock runs, in page time. Menus, accordions and dialogs of the pages are animated for up to 400 ms.

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/fault"
 )
 
 // fix is the command that gets the official pages.

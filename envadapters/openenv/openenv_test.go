@@ -19,7 +19,7 @@ import (
 	"github.com/collabui/collabui/envadapters/acceptance"
 	"github.com/collabui/collabui/envadapters/autowebbench"
 	"github.com/collabui/collabui/envadapters/scripted"
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/fault"
 )
 
 // served puts a suite behind a server and gives a client's suite of it.

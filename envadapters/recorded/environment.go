@@ -5,7 +5,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/fault"
 )
 
 // Pose is what an agent is asked at one step.

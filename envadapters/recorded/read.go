@@ -12,7 +12,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/fault"
 )
 
 // maxRecord bounds one record of a file, in bytes.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/fault"
 )
 
 func write(t *testing.T, text string) string {

@@ -14,7 +14,7 @@ import (
 	"github.com/collabui/collabui/envadapters/miniwob"
 	"github.com/collabui/collabui/envadapters/openenv"
 	"github.com/collabui/collabui/envadapters/webtasks"
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/fault"
 )
 
 // Places are what browser environments may use on this host.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/fault"
 )
 
 func TestEveryAdapterTakesOptionsThatExistAndSaysHowToGetIt(t *testing.T) {

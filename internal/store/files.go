@@ -16,7 +16,7 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/fault"
 )
 
 // streams is what a Bucket may offer for blobs that should not pass through memory: weights of several gigabytes.

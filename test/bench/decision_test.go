@@ -8,16 +8,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/collabui/collabui/internal/method/chat"
+
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/system"
+	"github.com/collabui/collabui/internal/method/system"
 )
 
 // sleeper is a model with a fixed latency.
 type sleeper struct{ d time.Duration }
 
-func (s sleeper) Complete(context.Context, system.Request) (system.Response, error) {
+func (s sleeper) Complete(context.Context, chat.Request) (chat.Response, error) {
 	time.Sleep(s.d)
-	return system.Response{Texts: []string{"Reason: x\nAction: {\"action_type\":\"click\",\"index\":0}"}}, nil
+	return chat.Response{Texts: []string{"Reason: x\nAction: {\"action_type\":\"click\",\"index\":0}"}}, nil
 }
 
 // BenchmarkDecision compares a decision of 4 agents × 3 rounds with its bound: three times the longest path of the topology, call after call.
@@ -34,7 +36,7 @@ func BenchmarkDecision(b *testing.B) {
 			func() float64 {
 				return seconds(func() {
 					for range rounds * topo.LongestPath() {
-						_, _ = sleeper{latency}.Complete(b.Context(), system.Request{})
+						_, _ = sleeper{latency}.Complete(b.Context(), chat.Request{})
 					}
 				})
 			})

@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
 
-	"github.com/collabui/collabui/internal/tinylm"
+	"github.com/collabui/collabui/internal/policy/tinylm"
 )
 
 var impl gonum.Implementation

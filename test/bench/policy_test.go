@@ -5,7 +5,7 @@ package bench
 import (
 	"testing"
 
-	"github.com/collabui/collabui/internal/tinylm"
+	"github.com/collabui/collabui/internal/policy/tinylm"
 )
 
 // BenchmarkSmallPolicy measures training and sampling as a share of the peak of a fused-multiply-add loop, and against the same model on gonum.

@@ -19,9 +19,9 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/record"
+	"github.com/collabui/collabui/internal/process/supervisor"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/supervisor"
+	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // specification is small but has all parts: stage 1, two epochs, evaluation, pages in Chromium.
@@ -95,17 +95,17 @@ func (m *machine) must(args ...string) string {
 type shown struct {
 	Status, Stage, FinalDigest string
 	Epoch                      int
-	Results                    []record.Result
+	Results                    []runs.Result
 }
 
 func (m *machine) show() (shown, error) {
 	out, err := m.try("show", "kill", "--json")
 	var s struct {
-		Status      string          `json:"status"`
-		Stage       string          `json:"stage"`
-		Epoch       int             `json:"epoch"`
-		FinalDigest string          `json:"final_digest"`
-		Results     []record.Result `json:"results"`
+		Status      string        `json:"status"`
+		Stage       string        `json:"stage"`
+		Epoch       int           `json:"epoch"`
+		FinalDigest string        `json:"final_digest"`
+		Results     []runs.Result `json:"results"`
 	}
 	if err == nil {
 		err = json.Unmarshal([]byte(out), &s)
@@ -234,13 +234,13 @@ func (m *machine) noCallTwice() {
 		switch {
 		case strings.Contains(p, "/steps/"):
 			slot, number := m.slotOf(p)
-			var st record.Step
+			var st runs.Step
 			unseal(m.t, p, raw, &st)
 			for _, c := range st.Decision.Cells {
 				check(domain.Seed(domain.Seed(slot.Seed, "step", number), "cell", c.Agent, c.Round), info.ModTime())
 			}
 		case strings.HasSuffix(p, "/pairs.json"):
-			var ps record.Pairs
+			var ps runs.Pairs
 			unseal(m.t, p, raw, &ps)
 			for _, c := range ps.Calls {
 				check(c.Seed, info.ModTime())
@@ -261,7 +261,7 @@ func (m *machine) slotOf(step string) (domain.Slot, int) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	var s record.Start
+	var s runs.Start
 	unseal(m.t, start, raw, &s)
 	n, _ := strconv.Atoi(strings.TrimSuffix(filepath.Base(step), ".json"))
 	return s.Slot, n

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/collabui/collabui/internal/limits"
+	"github.com/collabui/collabui/internal/policy/limits"
 )
 
 // TestWorkersShareALimitThroughRedis: two workers together keep to a limit; when Redis is gone each keeps to half of it.

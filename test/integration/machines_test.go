@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/collabui/collabui/internal/standin"
+	"github.com/collabui/collabui/test/kit/standin"
 )
 
 // lossTime is how long a machine is lost.

@@ -14,7 +14,7 @@ import (
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/acceptance"
 	"github.com/collabui/collabui/envadapters/openenv"
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/fault"
 )
 
 // serve starts `envs serve webtasks` in a process of its own and gives its address.

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"os"
 
-	"github.com/collabui/collabui/internal/standin"
+	"github.com/collabui/collabui/test/kit/standin"
 )
 
 func main() {

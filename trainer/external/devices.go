@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/fault"
 )
 
 // Devices are the GPUs of a host, each used by one job at a time.

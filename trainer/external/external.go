@@ -13,7 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/trainer"
 )
@@ -21,12 +22,12 @@ import (
 // Tool drives one training program. Methods may be called again for every attempt at a job, by several processes.
 type Tool interface {
 	// Base gives the base model of the job's options: identity and folder. A model that is not there whole is an invalid fault.
-	Base(options json.RawMessage) (trainer.Model, string, error)
+	Base(options json.RawMessage) (domain.BaseModel, string, error)
 	// Render writes data and configuration into the job's folder and says what to run. What the program would refuse, drop or cut in silence is an invalid fault here,
 	// so is a reference that the program cannot be given.
 	Render(ctx context.Context, f Folder, j trainer.Job) (Command, error)
 	// Points reads the curve so far, in the order of steps, each step once. Half a last line is no error.
-	Points(f Folder) []trainer.Point
+	Points(f Folder) []domain.TrainPoint
 	// Checkpoints gives the complete checkpoints of the folder by step. They are the folders checkpoint-<step> of Folder.Out: under that name they are restored, and others of that
 	// form are removed before the program starts.
 	Checkpoints(f Folder) map[int]string
@@ -58,7 +59,7 @@ func (f Folder) Out() string { return filepath.Join(f.Path, "out") }
 
 // Local is a policy on this host.
 type Local struct {
-	trainer.Artifact
+	domain.Artifact
 	Dir string // of its files; of the base model its folder
 }
 
@@ -109,7 +110,7 @@ func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) 
 	if err != nil {
 		return got, err
 	}
-	f := Folder{Path: filepath.Join(t.Work, "jobs", jobName(j)), Base: Local{trainer.Artifact{Kind: trainer.KindBase, Base: model, Files: []trainer.File{}}, dir}}
+	f := Folder{Path: filepath.Join(t.Work, "jobs", jobName(j)), Base: Local{domain.Artifact{Kind: domain.ArtifactBase, Base: model, Files: []domain.ArtifactFile{}}, dir}}
 	if f.Start, err = t.local(ctx, j.Start, f.Base); err == nil && j.Objective == trainer.DPO {
 		f.Reference, err = t.local(ctx, j.Reference, f.Base)
 	}
@@ -152,18 +153,18 @@ func (t *Trainer) resultKey(j trainer.Job) string {
 }
 
 // Artifact reads a policy of the store; "" is the base model as it is.
-func (t *Trainer) artifact(ctx context.Context, digest string, base Local) (trainer.Artifact, error) {
+func (t *Trainer) artifact(ctx context.Context, digest string, base Local) (domain.Artifact, error) {
 	if digest == "" {
 		return base.Artifact, nil
 	}
 	raw, err := store.GetBlob(ctx, t.Bucket, digest)
 	if errors.Is(err, store.ErrNotFound) {
-		return trainer.Artifact{}, fault.New(fault.Invalid, "no policy %s stands in the store; bring one with `collabui import FOLDER --base-model %s`", digest, base.Dir)
+		return domain.Artifact{}, fault.New(fault.Invalid, "no policy %s stands in the store; bring one with `collabui import FOLDER --base-model %s`", digest, base.Dir)
 	}
 	if err != nil {
-		return trainer.Artifact{}, err
+		return domain.Artifact{}, err
 	}
-	a, err := trainer.DecodeArtifact(raw)
+	a, err := domain.DecodeArtifact(raw)
 	if err != nil {
 		return a, fault.New(fault.Invalid, "%s is no policy of a training program: %w", digest, err)
 	}
@@ -176,7 +177,7 @@ func (t *Trainer) artifact(ctx context.Context, digest string, base Local) (trai
 // local brings a policy's files to this host, whole or not at all.
 func (t *Trainer) local(ctx context.Context, digest string, base Local) (Local, error) {
 	a, err := t.artifact(ctx, digest, base)
-	if err != nil || a.Kind == trainer.KindBase {
+	if err != nil || a.Kind == domain.ArtifactBase {
 		return Local{a, base.Dir}, err
 	}
 	dir := filepath.Join(t.Work, "policies", digest)
@@ -195,20 +196,20 @@ func (t *Trainer) Adopt(ctx context.Context, digest string, options json.RawMess
 	if err != nil {
 		return trainer.Policy{}, err
 	}
-	base := Local{trainer.Artifact{Kind: trainer.KindBase, Base: model, Files: []trainer.File{}}, dir}
-	if digest == trainer.BaseModel {
+	base := Local{domain.Artifact{Kind: domain.ArtifactBase, Base: model, Files: []domain.ArtifactFile{}}, dir}
+	if digest == domain.UntrainedBase {
 		body, digest := base.Encode()
 		_, err := store.PutBlob(ctx, t.Bucket, body)
 		return trainer.Policy{Digest: digest, TensorDigest: base.TensorDigest()}, err
 	}
 	a, err := t.local(ctx, digest, base)
-	return trainer.Policy{Digest: digest, TensorDigest: a.TensorDigest(), Report: &trainer.Report{Files: a.Files}}, err
+	return trainer.Policy{Digest: digest, TensorDigest: a.TensorDigest(), Report: &domain.TrainReport{Files: a.Files}}, err
 }
 
 // ModelOf is the base model in a folder.
-func ModelOf(dir string) (trainer.Model, error) {
+func ModelOf(dir string) (domain.BaseModel, error) {
 	digest, err := ModelDigest(dir)
-	return trainer.Model{Name: filepath.Base(filepath.Clean(dir)), Digest: digest}, err
+	return domain.BaseModel{Name: filepath.Base(filepath.Clean(dir)), Digest: digest}, err
 }
 
 // ModelDigest identifies a model's folder without reading its weights: configuration, index and tokenizer by their bytes, weights by name and size. A folder without

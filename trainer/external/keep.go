@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/trainer"
 )
@@ -40,7 +41,7 @@ func (w *watch) store(ctx context.Context, ended bool) error {
 }
 
 // put stores files of a folder by content; names maps their paths in the result to those on disk, nil means all of the folder.
-func (t *Trainer) put(ctx context.Context, dir string, names map[string]string) ([]trainer.File, error) {
+func (t *Trainer) put(ctx context.Context, dir string, names map[string]string) ([]domain.ArtifactFile, error) {
 	if names == nil {
 		names = map[string]string{}
 		if err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
@@ -53,20 +54,20 @@ func (t *Trainer) put(ctx context.Context, dir string, names map[string]string) 
 			return nil, err
 		}
 	}
-	var out []trainer.File
+	var out []domain.ArtifactFile
 	for _, name := range sorted(names) {
 		ref, err := store.PutBlobFile(ctx, t.Bucket, names[name])
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, trainer.File{Path: name, Key: ref.Key, SHA256: ref.SHA256, Size: ref.Size})
+		out = append(out, domain.ArtifactFile{Path: name, Key: ref.Key, SHA256: ref.SHA256, Size: ref.Size})
 	}
 	return out, nil
 }
 
 // collect stores the policy of a finished job and says how it came about.
 func (w *watch) collect(ctx context.Context) (trainer.Policy, error) {
-	behind := func(p trainer.Point) bool { return p.Step > w.end } // the program was faster than its end at a station
+	behind := func(p domain.TrainPoint) bool { return p.Step > w.end } // the program was faster than its end at a station
 	out := trainer.Policy{Curve: slices.DeleteFunc(w.t.Tool.Points(w.f), behind)}
 	for i, p := range out.Curve {
 		out.Curve[i].Steps, out.Curve[i].Live = w.cmd.Total, ""
@@ -86,13 +87,13 @@ func (w *watch) collect(ctx context.Context) (trainer.Policy, error) {
 	if err != nil {
 		return out, err
 	}
-	a := trainer.Artifact{Kind: w.cmd.Kind, Base: w.f.Base.Base, Rank: w.cmd.Rank, Files: stored}
+	a := domain.Artifact{Kind: w.cmd.Kind, Base: w.f.Base.Base, Rank: w.cmd.Rank, Files: stored}
 	body, digest := a.Encode()
 	if _, err := store.PutBlob(ctx, w.t.Bucket, body); err != nil {
 		return out, err
 	}
 	out.Digest, out.TensorDigest = digest, a.TensorDigest()
-	out.Report = &trainer.Report{Command: w.cmd.Args, Versions: <-w.versions, Metrics: metrics, Files: stored}
+	out.Report = &domain.TrainReport{Command: w.cmd.Args, Versions: <-w.versions, Metrics: metrics, Files: stored}
 	if log, err := w.t.put(ctx, "", map[string]string{filepath.Base(w.f.Log()): w.f.Log()}); err == nil {
 		out.Report.Log = &log[0]
 	}

@@ -9,15 +9,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/trainer"
 )
 
 // checkpoint is a stored checkpoint: its files by path.
 type checkpoint struct {
-	Step  int            `json:"step"`
-	Files []trainer.File `json:"files"`
+	Step  int                   `json:"step"`
+	Files []domain.ArtifactFile `json:"files"`
 }
 
 // restore puts the newest complete checkpoint up to an optimiser step into the folder, from the store where that has a later one, and removes what is torn, or of a station behind:

@@ -14,8 +14,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/collabui/collabui/internal/fault"
-	"github.com/collabui/collabui/internal/proc"
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/process/proc"
 	"github.com/collabui/collabui/trainer"
 )
 
@@ -252,7 +253,7 @@ func (w *watch) tell() (diverged bool) {
 	return diverged
 }
 
-func notNumber(p trainer.Point) bool {
+func notNumber(p domain.TrainPoint) bool {
 	return math.IsNaN(p.Loss+p.Margin) || math.IsInf(p.Loss+p.Margin, 0)
 }
 

@@ -14,8 +14,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/collabui/collabui/internal/fault"
-	"github.com/collabui/collabui/trainer"
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/trainer/external"
 )
 
@@ -184,8 +184,8 @@ func exists(file string) bool {
 
 // Points merges what the newest state says with the log of this host, lines of JSON in a file of the output folder whose field step counts: after a resume elsewhere the
 // log begins late, between checkpoints it is ahead.
-func Points(f external.Folder, log, step string) []trainer.Point {
-	by := map[int]trainer.Point{}
+func Points(f external.Folder, log, step string) []domain.TrainPoint {
+	by := map[int]domain.TrainPoint{}
 	newest := State{}
 	dirs, _ := filepath.Glob(filepath.Join(f.Out(), "checkpoint-*"))
 	for _, dir := range append(dirs, f.Out()) {
@@ -221,7 +221,7 @@ func Points(f external.Folder, log, step string) []trainer.Point {
 			margin = fmt.Sprintf("margin %.3f at step %d", p.Margin, p.Step)
 		}
 	}
-	out := make([]trainer.Point, 0, len(by))
+	out := make([]domain.TrainPoint, 0, len(by))
 	for _, n := range slices.Sorted(maps.Keys(by)) {
 		p := by[n]
 		if p.Margin == 0 && margin != "" && n > newest.Step { // some programs tell margins with their checkpoints only
@@ -235,7 +235,7 @@ func Points(f external.Folder, log, step string) []trainer.Point {
 // maxLine bounds a line of a log.
 const maxLine = 1 << 20
 
-func point(l map[string]json.RawMessage, step string) (p trainer.Point, ok bool) {
+func point(l map[string]json.RawMessage, step string) (p domain.TrainPoint, ok bool) {
 	n, ok := Number(l[step])
 	loss, has := Number(l["loss"])
 	if !ok || !has || n < 1 {

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/collabui/collabui/internal/standin"
+	"github.com/collabui/collabui/test/kit/standin"
 	"github.com/collabui/collabui/trainer/external"
 	"github.com/collabui/collabui/trainer/hf"
 )

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/trainer/external"
 )
 

@@ -13,9 +13,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/synth"
 	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/trainer/external"
 )

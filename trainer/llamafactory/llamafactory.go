@@ -15,7 +15,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/trainer/external"
@@ -33,10 +34,10 @@ type Tool struct {
 var _ external.Tool = (*Tool)(nil)
 
 // Base checks the model's folder.
-func (t *Tool) Base(options json.RawMessage) (trainer.Model, string, error) {
+func (t *Tool) Base(options json.RawMessage) (domain.BaseModel, string, error) {
 	o, err := decode(options)
 	if err != nil {
-		return trainer.Model{}, "", err
+		return domain.BaseModel{}, "", err
 	}
 	m, err := external.ModelOf(o.Model)
 	return m, o.Model, err
@@ -81,12 +82,12 @@ func (t *Tool) Render(ctx context.Context, f external.Folder, j trainer.Job) (ex
 	if err := errors.Join(os.WriteFile(file, raw, 0o644), os.WriteFile(filepath.Join(f.Path, rowsFile), strconv.AppendInt(nil, int64(rows), 10), 0o644)); err != nil {
 		return external.Command{}, fault.New(fault.Transient, "write the configuration: %w", err)
 	}
-	cmd := external.Command{Args: []string{program, "train", file}, Total: total, Kind: trainer.KindFull, Devices: o.Devices, Stall: time.Duration(o.Stall * float64(time.Minute)), Versions: func() map[string]string {
+	cmd := external.Command{Args: []string{program, "train", file}, Total: total, Kind: domain.ArtifactFull, Devices: o.Devices, Stall: time.Duration(o.Stall * float64(time.Minute)), Versions: func() map[string]string {
 		return external.Versions(t.python(program), "llamafactory", "torch", "transformers", "peft", "trl", "datasets", "accelerate", "tokenizers", "deepspeed")
 	},
 		Env: []string{"HF_HUB_OFFLINE=1", "TRANSFORMERS_OFFLINE=1", "HF_DATASETS_OFFLINE=1", "TOKENIZERS_PARALLELISM=false", "HF_DATASETS_CACHE=" + filepath.Join(f.Path, "cache"), "PYTHONUNBUFFERED=1"}, Drop: "|USE_V1=|LLAMABOARD_|FORCE_TORCHRUN="}
 	if o.Finetuning == "lora" {
-		cmd.Kind, cmd.Rank = trainer.KindLoRA, o.Rank
+		cmd.Kind, cmd.Rank = domain.ArtifactLoRA, o.Rank
 	}
 	if o.Devices > 1 || o.DeepSpeed != "" {
 		cmd.Env = append(cmd.Env, "FORCE_TORCHRUN=1", fmt.Sprintf("NPROC_PER_NODE=%d", max(1, o.Devices)))
@@ -147,16 +148,16 @@ func config(f external.Folder, j trainer.Job, o Options, dataset string, total i
 // begin sets what the update starts from.
 func begin(c map[string]any, f external.Folder, o Options) error {
 	switch {
-	case f.Start.Kind == trainer.KindLoRA && o.Finetuning == "lora":
+	case f.Start.Kind == domain.ArtifactLoRA && o.Finetuning == "lora":
 		if f.Start.Rank != o.Rank {
 			return fault.New(fault.Invalid, "the policy to start from has rank %d, trainer.options.rank is %d: an adapter keeps its rank", f.Start.Rank, o.Rank)
 		}
 		c["adapter_name_or_path"] = f.Start.Dir
-	case f.Start.Kind == trainer.KindLoRA:
+	case f.Start.Kind == domain.ArtifactLoRA:
 		return fault.New(fault.Invalid, "all parameters cannot be trained from an adapter: merge it first (see `collabui export`), and name the result as trainer.options.model")
-	case f.Start.Kind == trainer.KindFull && o.Finetuning == "full":
+	case f.Start.Kind == domain.ArtifactFull && o.Finetuning == "full":
 		c["model_name_or_path"] = f.Start.Dir
-	case f.Start.Kind == trainer.KindFull:
+	case f.Start.Kind == domain.ArtifactFull:
 		return fault.New(fault.Invalid, "an adapter cannot start from a policy with all parameters of its own: export it, and name its folder as trainer.options.model")
 	}
 	return nil
@@ -165,14 +166,14 @@ func begin(c map[string]any, f external.Folder, o Options) error {
 // reference sets π_ref of DPO explicitly (TRAINERS.md section 4.3): without a reference model the program takes the base model with the adapter switched off, which is right only
 // where the base model is what was asked for. What the program cannot be given is refused.
 func reference(c map[string]any, f external.Folder, o Options) error {
-	if o.Finetuning == "lora" && f.Reference.Kind == trainer.KindBase {
+	if o.Finetuning == "lora" && f.Reference.Kind == domain.ArtifactBase {
 		return nil // the adapter switched off
 	}
 	c["ref_model"] = f.Base.Dir
 	switch f.Reference.Kind {
-	case trainer.KindLoRA:
+	case domain.ArtifactLoRA:
 		c["ref_model_adapters"] = f.Reference.Dir
-	case trainer.KindFull:
+	case domain.ArtifactFull:
 		if o.Finetuning != "full" {
 			return fault.New(fault.Invalid, "the reference has all parameters of its own and the policy is an adapter on another model: export the reference, and name its folder as trainer.options.model")
 		}
@@ -185,7 +186,7 @@ func reference(c map[string]any, f external.Folder, o Options) error {
 }
 
 // Points reads the program's log.
-func (t *Tool) Points(f external.Folder) []trainer.Point {
+func (t *Tool) Points(f external.Folder) []domain.TrainPoint {
 	return hf.Points(f, "trainer_log.jsonl", "current_steps")
 }
 

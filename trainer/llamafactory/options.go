@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/fault"
 )
 
 // Options are `trainer.options` of a specification with `trainer.name: llamafactory`. Rates, batch and passes are those of `train` and `finetune`.

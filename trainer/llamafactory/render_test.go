@@ -15,10 +15,10 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/fault"
-	"github.com/collabui/collabui/internal/standin"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/synth"
+	"github.com/collabui/collabui/test/kit/standin"
 	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/trainer/external"
 )
@@ -40,13 +40,13 @@ func rendered(t *testing.T, tl *Tool, o Options, j trainer.Job, start, ref strin
 	if err := standin.MakeModel(o.Model, 1); err != nil {
 		t.Fatal(err)
 	}
-	f := external.Folder{Path: t.TempDir(), Base: external.Local{Artifact: trainer.Artifact{Kind: trainer.KindBase}, Dir: o.Model}}
+	f := external.Folder{Path: t.TempDir(), Base: external.Local{Artifact: domain.Artifact{Kind: domain.ArtifactBase}, Dir: o.Model}}
 	local := func(kind string) external.Local {
 		switch kind {
-		case trainer.KindBase:
+		case domain.ArtifactBase:
 			return f.Base
 		}
-		return external.Local{Artifact: trainer.Artifact{Kind: kind, Rank: 8}, Dir: "/policies/" + kind}
+		return external.Local{Artifact: domain.Artifact{Kind: kind, Rank: 8}, Dir: "/policies/" + kind}
 	}
 	f.Start, f.Reference = local(start), local(ref)
 	raw, err := json.Marshal(o)
@@ -75,7 +75,7 @@ func rendered(t *testing.T, tl *Tool, o Options, j trainer.Job, start, ref strin
 }
 
 func someJob(objective string) trainer.Job {
-	j := trainer.Job{ID: "j", Objective: objective, Seed: 1 << 40, Params: trainer.Params{LearningRate: 1e-4, Warmup: 0.1, FinalShare: 0.1, BatchSize: 8, Passes: 2, Beta: 0.2, Ftx: 0.5}}
+	j := trainer.Job{ID: "j", Objective: objective, Seed: 1 << 40, Params: domain.TrainParams{LearningRate: 1e-4, Warmup: 0.1, FinalShare: 0.1, BatchSize: 8, Passes: 2, Beta: 0.2, Ftx: 0.5}}
 	for i := range 24 {
 		j.Pairs = append(j.Pairs, domain.Pair{Prompt: fmt.Sprint("Goal: ", i), Chosen: "a", Rejected: "b", Weight: 1})
 	}
@@ -129,7 +129,7 @@ func TestConfigurationFollowsFromTheJob(t *testing.T) {
 			t.Errorf("%s: %v (%T) instead of %v", key, k[key], k[key], want)
 		}
 	}
-	if err != nil || cmd.Total != 6 || cmd.Kind != trainer.KindLoRA || cmd.Rank != 8 || cmd.Devices != 1 || strings.Contains(fmt.Sprint(cmd.Env), "FORCE_TORCHRUN") {
+	if err != nil || cmd.Total != 6 || cmd.Kind != domain.ArtifactLoRA || cmd.Rank != 8 || cmd.Devices != 1 || strings.Contains(fmt.Sprint(cmd.Env), "FORCE_TORCHRUN") {
 		t.Errorf("%+v %v", cmd, err)
 	}
 	deep := filepath.Join(t.TempDir(), "zero3.json")
@@ -142,7 +142,7 @@ func TestConfigurationFollowsFromTheJob(t *testing.T) {
 	j.Params.FinalShare, j.Every, j.Until = 1, 2, 4
 	k, cmd, err = rendered(t, tl, o, j, "base", "")
 	if err != nil || k["deepspeed"] != deep || k["gradient_accumulation_steps"] != 1 || k["finetuning_type"] != "full" || k["lora_rank"] != nil || k["flash_attn"] != "fa2" || k["enable_liger_kernel"] != true || k["pref_beta"] != nil ||
-		k["lr_scheduler_type"] != "constant_with_warmup" || k["save_steps"] != 2 || k["save_total_limit"] != nil || cmd.Kind != trainer.KindFull || !strings.Contains(fmt.Sprint(cmd.Env), "FORCE_TORCHRUN=1 NPROC_PER_NODE=4") {
+		k["lr_scheduler_type"] != "constant_with_warmup" || k["save_steps"] != 2 || k["save_total_limit"] != nil || cmd.Kind != domain.ArtifactFull || !strings.Contains(fmt.Sprint(cmd.Env), "FORCE_TORCHRUN=1 NPROC_PER_NODE=4") {
 		t.Errorf("%v %+v %v", k, cmd, err)
 	}
 	o.DeepSpeed = "/nowhere.json"

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/fault"
-	"github.com/collabui/collabui/internal/standin"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/policy/tinylm"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/tinylm"
+	"github.com/collabui/collabui/test/kit/standin"
 	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/trainer/external"
 	"github.com/collabui/collabui/trainer/llamafactory"
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 // host is one GPU host: a folder of its own, the store shared with others.
 type host struct {
 	*external.Trainer
-	points []trainer.Point
+	points []domain.TrainPoint
 }
 
 func newHost(t *testing.T, b store.Bucket) *host {
@@ -50,7 +50,7 @@ func newHost(t *testing.T, b store.Bucket) *host {
 }
 
 func (h *host) train(ctx context.Context, j trainer.Job) (trainer.Policy, error) {
-	return h.Train(ctx, j, func(p trainer.Point) { h.points = append(h.points, p) })
+	return h.Train(ctx, j, func(p domain.TrainPoint) { h.points = append(h.points, p) })
 }
 
 func options(t *testing.T, change func(*llamafactory.Options)) []byte {
@@ -70,7 +70,7 @@ func options(t *testing.T, change func(*llamafactory.Options)) []byte {
 func job(t *testing.T, change func(*llamafactory.Options)) trainer.Job {
 	t.Helper()
 	j := trainer.Job{ID: "runs/r/agents/0/job", Objective: trainer.SFT, Seed: 5, Steps: 12, System: "You operate a phone.", Options: options(t, change),
-		Params: trainer.Params{LearningRate: 1e-3, FinalShare: 1, BatchSize: 4, Passes: 1, Beta: 0.1}}
+		Params: domain.TrainParams{LearningRate: 1e-3, FinalShare: 1, BatchSize: 4, Passes: 1, Beta: 0.1}}
 	for i := range 20 {
 		right, wrong := domain.Action{Type: domain.ActionClick}.At(i%3), domain.Action{Type: domain.ActionClick}.At((i+1)%3)
 		chosen, err := tinylm.Render(right)
@@ -172,7 +172,7 @@ func TestCancellationStopsTheWholeGroupAndKeepsTheCheckpoint(t *testing.T) {
 	b := &store.Memory{}
 	h, j := newHost(t, b), job(t, nil)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	_, err := h.Train(ctx, j, func(p trainer.Point) {
+	_, err := h.Train(ctx, j, func(p domain.TrainPoint) {
 		if p.Step == 6 {
 			cancel(fault.New(fault.Transient, "the worker drains"))
 		}
@@ -292,7 +292,7 @@ func TestTwoAttemptsAtOnce(t *testing.T) {
 	results := make(chan result, 3)
 	for _, h := range []*external.Trainer{one.Trainer, one.Trainer, two.Trainer} {
 		go func() {
-			p, err := h.Train(t.Context(), j, func(trainer.Point) {})
+			p, err := h.Train(t.Context(), j, func(domain.TrainPoint) {})
 			results <- result{p, err}
 		}()
 	}

@@ -4,23 +4,23 @@ import (
 	"context"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/system"
-	"github.com/collabui/collabui/internal/tinylm"
+	"github.com/collabui/collabui/internal/method/system"
+	"github.com/collabui/collabui/internal/policy/tinylm"
 	"github.com/collabui/collabui/trainer"
 )
 
 // Probe samples one answer per prompt from the policy at temperature 1 and scores it under parent and base.
-func (t *Trainer) Probe(ctx context.Context, policy, parent, base string, pairs []domain.Pair, seed uint64) (trainer.Probe, error) {
+func (t *Trainer) Probe(ctx context.Context, policy, parent, base string, pairs []domain.Pair, seed uint64) (domain.Probe, error) {
 	var models [3]*tinylm.Model
 	for i, d := range []string{policy, parent, base} {
 		m, err := Load(ctx, t.Bucket, d)
 		if err != nil {
-			return trainer.Probe{}, err
+			return domain.Probe{}, err
 		}
 		models[i] = m
 	}
 	pol := tinylm.NewPolicy(models[0])
-	out := trainer.Probe{Prompts: len(pairs), Actions: map[string]int{}}
+	out := domain.Probe{Prompts: len(pairs), Actions: map[string]int{}}
 	var sampled, chosen []tinylm.Example
 	for i, p := range pairs {
 		pr := tinylm.ParsePrompt(p.Prompt)

@@ -11,9 +11,9 @@ import (
 	"math"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/policy/tinylm"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/tinylm"
 	"github.com/collabui/collabui/trainer"
 )
 
@@ -41,9 +41,9 @@ type state struct {
 
 // checkpoint is a recorded state; State holds step, optimiser and parameters.
 type checkpoint struct {
-	Step  int             `json:"step"`
-	State store.Ref       `json:"state"`
-	Curve []trainer.Point `json:"curve"`
+	Step  int                 `json:"step"`
+	State store.Ref           `json:"state"`
+	Curve []domain.TrainPoint `json:"curve"`
 }
 
 // Load reads a policy.
@@ -127,7 +127,7 @@ func (t *Trainer) Adopt(ctx context.Context, digest string, _ json.RawMessage) (
 }
 
 // Rate is the learning rate of a step: linear warm-up, then a cosine down to FinalShare of the peak.
-func Rate(p trainer.Params, step, total int) float64 {
+func Rate(p domain.TrainParams, step, total int) float64 {
 	warm := p.Warmup * float64(total)
 	if x := float64(step + 1); x < warm {
 		return p.LearningRate * x / warm
@@ -178,7 +178,7 @@ func (t *Trainer) prepare(ctx context.Context, j trainer.Job) (*state, error) {
 	return s, nil
 }
 
-func (s *state) optimise(tr *tinylm.Trainer, pick []int, lr float64) trainer.Point {
+func (s *state) optimise(tr *tinylm.Trainer, pick []int, lr float64) domain.TrainPoint {
 	batch := make([]tinylm.Example, len(pick))
 	for i, k := range pick {
 		batch[i] = s.ex[k]
@@ -188,14 +188,14 @@ func (s *state) optimise(tr *tinylm.Trainer, pick []int, lr float64) trainer.Poi
 		w[i] = s.w[k]
 	}
 	if s.job.Objective == trainer.SFT {
-		return trainer.Point{Loss: tr.SFTStep(batch, w, lr)}
+		return domain.TrainPoint{Loss: tr.SFTStep(batch, w, lr)}
 	}
 	ref := make([][]float64, len(pick))
 	for i, k := range pick {
 		ref[i] = s.ref[k]
 	}
 	st := tr.DPOStep(batch, ref, w, lr, tinylm.DPO{Beta: s.job.Params.Beta, Ftx: s.job.Params.Ftx})
-	return trainer.Point{Loss: st.Loss, Margin: st.Margin, Accuracy: st.Accuracy}
+	return domain.TrainPoint{Loss: st.Loss, Margin: st.Margin, Accuracy: st.Accuracy}
 }
 
 func (t *Trainer) save(ctx context.Context, s *state) error {

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/fault"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/policy/tinylm"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/tinylm"
 	"github.com/collabui/collabui/trainer"
 )
 
@@ -32,8 +32,8 @@ func TestAJobKilledAnywhereEndsWithTheBitsOfAnUnbrokenOne(t *testing.T) {
 	}
 	for _, objective := range []string{trainer.SFT, trainer.DPO} {
 		j := trainer.Job{ID: objective, Start: base.SHA256, Reference: base.SHA256, Objective: objective, Pairs: pairs(120), Seed: 3, Workers: 2,
-			Params: trainer.Params{LearningRate: 1e-3, Warmup: 0.1, FinalShare: 0.1, BatchSize: 4, Passes: 4, Beta: 0.1, Ftx: 0.1}}
-		whole, err := (&Trainer{Bucket: b}).Train(t.Context(), j, func(trainer.Point) {})
+			Params: domain.TrainParams{LearningRate: 1e-3, Warmup: 0.1, FinalShare: 0.1, BatchSize: 4, Passes: 4, Beta: 0.1, Ftx: 0.1}}
+		whole, err := (&Trainer{Bucket: b}).Train(t.Context(), j, func(domain.TrainPoint) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestAJobKilledAnywhereEndsWithTheBitsOfAnUnbrokenOne(t *testing.T) {
 		for _, stop := range []int{30, 75, 110} {
 			ctx, cancel := context.WithCancel(t.Context())
 			began := -1
-			_, err := (&Trainer{Bucket: b, CheckpointKey: key}).Train(ctx, j, func(p trainer.Point) {
+			_, err := (&Trainer{Bucket: b, CheckpointKey: key}).Train(ctx, j, func(p domain.TrainPoint) {
 				if began < 0 {
 					began = p.Step
 				}
@@ -61,7 +61,7 @@ func TestAJobKilledAnywhereEndsWithTheBitsOfAnUnbrokenOne(t *testing.T) {
 		if first != 51 {
 			t.Errorf("the third try began at step %d, not behind checkpoint 50", first)
 		}
-		again, err := (&Trainer{Bucket: b, CheckpointKey: key}).Train(t.Context(), j, func(trainer.Point) {})
+		again, err := (&Trainer{Bucket: b, CheckpointKey: key}).Train(t.Context(), j, func(domain.TrainPoint) {})
 		if err != nil || again.Digest != whole.Digest || len(again.Curve) != len(whole.Curve) {
 			t.Fatalf("%s: %v, %v, want %v", objective, again.Digest, err, whole.Digest)
 		}

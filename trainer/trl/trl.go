@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/fault"
-	"github.com/collabui/collabui/internal/synth"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/trainer/external"
 	"github.com/collabui/collabui/trainer/hf"
@@ -77,10 +77,10 @@ func decode(raw json.RawMessage) (Options, error) {
 }
 
 // Base checks the model's folder.
-func (t *Tool) Base(options json.RawMessage) (trainer.Model, string, error) {
+func (t *Tool) Base(options json.RawMessage) (domain.BaseModel, string, error) {
 	o, err := decode(options)
 	if err != nil {
-		return trainer.Model{}, "", err
+		return domain.BaseModel{}, "", err
 	}
 	m, err := external.ModelOf(o.Model)
 	return m, o.Model, err
@@ -101,9 +101,9 @@ func (t *Tool) Render(_ context.Context, f external.Folder, j trainer.Job) (exte
 		return external.Command{}, fault.New(fault.Invalid, "a batch of %d rows cannot be made of per_device = %d", j.Params.BatchSize, o.PerDevice)
 	case j.Objective != trainer.DPO:
 		return external.Command{}, fault.New(fault.Invalid, "the trainer trl knows dpo only: give a base policy as finetune.base, and preference: dpo")
-	case strings.Contains(kinds, trainer.KindFull):
+	case strings.Contains(kinds, domain.ArtifactFull):
 		return external.Command{}, fault.New(fault.Invalid, "the trainer trl starts from adapters and the base model only")
-	case f.Start.Kind == trainer.KindLoRA && f.Start.Rank != o.Rank:
+	case f.Start.Kind == domain.ArtifactLoRA && f.Start.Rank != o.Rank:
 		return external.Command{}, fault.New(fault.Invalid, "the policy to start from has rank %d, trainer.options.rank is %d", f.Start.Rank, o.Rank)
 	}
 	total := j.Steps
@@ -132,20 +132,20 @@ func (t *Tool) Render(_ context.Context, f external.Folder, j trainer.Job) (exte
 	if python, err = exec.LookPath(python); err != nil {
 		return external.Command{}, fault.New(fault.Invalid, "this worker has no Python with TRL: set COLLABUI_PYTHON and start it again: %w", err)
 	}
-	return external.Command{Args: []string{python, filepath.Join(f.Path, "train.py"), filepath.Join(f.Path, "job.json")}, Total: total, Kind: trainer.KindLoRA, Rank: o.Rank, Devices: o.Devices, Stall: 30 * time.Minute,
+	return external.Command{Args: []string{python, filepath.Join(f.Path, "train.py"), filepath.Join(f.Path, "job.json")}, Total: total, Kind: domain.ArtifactLoRA, Rank: o.Rank, Devices: o.Devices, Stall: 30 * time.Minute,
 		Versions: func() map[string]string { return external.Versions(python, "trl", "transformers", "peft", "torch") }, Env: []string{"HF_HUB_OFFLINE=1", "TRANSFORMERS_OFFLINE=1", "PYTHONUNBUFFERED=1", "HF_DATASETS_CACHE=" + filepath.Join(f.Path, "cache")}}, nil
 }
 
 // adapter is a policy's folder; "" is the base model.
 func adapter(p external.Local) string {
-	if p.Kind == trainer.KindBase {
+	if p.Kind == domain.ArtifactBase {
 		return ""
 	}
 	return p.Dir
 }
 
 // Points reads the script's progress.
-func (t *Tool) Points(f external.Folder) []trainer.Point {
+func (t *Tool) Points(f external.Folder) []domain.TrainPoint {
 	return hf.Points(f, "progress.jsonl", "step")
 }
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/fault"
-	"github.com/collabui/collabui/internal/standin"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/test/kit/standin"
 	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/trainer/external"
 )
@@ -21,9 +21,9 @@ func render(t *testing.T, change func(*trainer.Job, *external.Folder, *Options))
 	if err := standin.MakeModel(o.Model, 1); err != nil {
 		t.Fatal(err)
 	}
-	base := external.Local{Artifact: trainer.Artifact{Kind: trainer.KindBase}, Dir: o.Model}
+	base := external.Local{Artifact: domain.Artifact{Kind: domain.ArtifactBase}, Dir: o.Model}
 	f := external.Folder{Path: t.TempDir(), Base: base, Start: base, Reference: base}
-	j := trainer.Job{Objective: trainer.DPO, System: "s", Params: trainer.Params{BatchSize: 4, Passes: 2, Beta: 0.1, Warmup: 0.5}}
+	j := trainer.Job{Objective: trainer.DPO, System: "s", Params: domain.TrainParams{BatchSize: 4, Passes: 2, Beta: 0.1, Warmup: 0.5}}
 	for range 8 {
 		j.Pairs = append(j.Pairs, domain.Pair{Prompt: "p", Chosen: "a", Rejected: "b", Weight: 1})
 	}
@@ -47,7 +47,7 @@ func render(t *testing.T, change func(*trainer.Job, *external.Folder, *Options))
 }
 
 func TestWhatTheScriptIsGiven(t *testing.T) {
-	adapter := external.Local{Artifact: trainer.Artifact{Kind: trainer.KindLoRA, Rank: 8}, Dir: "/a"}
+	adapter := external.Local{Artifact: domain.Artifact{Kind: domain.ArtifactLoRA, Rank: 8}, Dir: "/a"}
 	got, err := render(t, func(_ *trainer.Job, f *external.Folder, _ *Options) { f.Start, f.Reference = adapter, adapter })
 	if err != nil || got["adapter"] != "/a" || got["reference"] != "/a" || got["steps"] != 4.0 || got["accumulate"] != 2.0 || got["warmup_steps"] != 2.0 {
 		t.Errorf("%v %v", got, err)
@@ -60,7 +60,7 @@ func TestWhatTheScriptIsGiven(t *testing.T) {
 		"takes no screenshots":               func(j *trainer.Job, _ *external.Folder, _ *Options) { j.Pairs[3].Image = "x" },
 		"cannot be made of":                  func(_ *trainer.Job, _ *external.Folder, o *Options) { o.PerDevice = 3 },
 		"rank 8, trainer.options.rank is 16": func(_ *trainer.Job, f *external.Folder, o *Options) { f.Start, o.Rank = adapter, 16 },
-		"adapters and the base model only":   func(_ *trainer.Job, f *external.Folder, _ *Options) { f.Reference.Kind = trainer.KindFull },
+		"adapters and the base model only":   func(_ *trainer.Job, f *external.Folder, _ *Options) { f.Reference.Kind = domain.ArtifactFull },
 	} {
 		if _, err := render(t, change); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v instead of %s", err, want)

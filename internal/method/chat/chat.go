@@ -1,0 +1,53 @@
+// Package chat holds the request and the response of a chat completion, and the interface of what answers one. The agents, the critic, the adversary and the
+// authors of stage 1 speak it; the HTTP client is internal/policy/llm.
+package chat
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/collabui/collabui/domain"
+)
+
+// Request is one chat completion.
+type Request struct {
+	Model       string // a policy digest, or the name of a chat endpoint
+	System      string
+	User        string
+	More        []Turn   // what follows the user's message: an answer to be repaired and what is wrong with it
+	Images      [][]byte // PNG, shown with the user's message
+	Schema      *Schema  // the form of a JSON answer, where the server can be held to it
+	Temperature float64
+	TopP        float64
+	MaxTokens   int
+	Seed        uint64
+	N           int
+}
+
+// Turn is one later message.
+type Turn struct {
+	Assistant bool // else the user's
+	Text      string
+}
+
+// Schema is a JSON schema with a name. Strict asks the server to hold the answer to it exactly; servers refuse that of a schema with optional or open members.
+type Schema struct {
+	Name   string
+	JSON   json.RawMessage
+	Strict bool
+}
+
+// Response holds the N answers.
+type Response struct {
+	Texts     []string
+	Reasoning []string  // what a reasoning model thought before each answer; nil where none did
+	LogProbs  []float64 // per answer, summed over its tokens; nil where the server gives none
+	Usage     domain.Usage
+}
+
+//go:generate go tool mockgen -destination=mock_chat/model.go -source=chat.go Model
+
+// Model is a language model behind a chat endpoint. A call may be repeated.
+type Model interface {
+	Complete(ctx context.Context, r Request) (Response, error)
+}

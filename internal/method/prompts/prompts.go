@@ -1,0 +1,109 @@
+// Package prompts holds the prompt templates of the roles. A template has the parts system, user and, where a broken answer is asked for again, repair. Its
+// version stands in its first line, its digest is that of its text, and both are recorded with every use. It knows internal/fault only.
+package prompts
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strings"
+	"text/template"
+
+	"github.com/collabui/collabui/fault"
+)
+
+//go:embed *.tmpl actions-*.txt
+var files embed.FS
+
+// Roles that have a template.
+const (
+	Critic       = "critic"
+	Adversary    = "adversary"
+	Questions    = "questions"    // author of level 1
+	Instructions = "instructions" // author of level 2
+	Summariser   = "summariser"
+	Agent        = "agent" // of the system, and the UI agent of stage 1
+)
+
+// Roles lists them.
+var Roles = []string{Agent, Critic, Adversary, Questions, Instructions, Summariser}
+
+// Forms are what an action family looks like in prompts.
+type Forms struct {
+	Family   string
+	Actions  string // the action space in its JSON forms
+	Click    string // an example
+	Complete string // the action that says that the goal is reached
+	Done     string // the same in words
+	Answer   string // the action that answers a question
+}
+
+// FormsOf gives a family's; there are mobile and web.
+func FormsOf(family string) Forms {
+	raw, err := files.ReadFile("actions-" + family + ".txt")
+	if err != nil {
+		panic(err) // families are constants
+	}
+	f := Forms{Family: family, Actions: strings.TrimSuffix(string(raw), "\n"), Click: `{"action_type":"click","index":0}`, Complete: `{"action_type":"status","goal_status":"complete"}`, Done: "status complete",
+		Answer: `{"action_type":"answer","text":"..."}`}
+	if family == "web" {
+		f.Click, f.Complete, f.Done, f.Answer = `{"action":"click","element":"A"}`, `{"action":"finish"}`, "finish", `{"action":"finish","answer":"..."}`
+	}
+	return f
+}
+
+// Prompt is a parsed template.
+type Prompt struct {
+	Version string // of its first line
+	Digest  string // hex SHA-256 of its text
+	parts   *template.Template
+}
+
+var version = regexp.MustCompile(`^\{\{/\* version ([0-9A-Za-z.-]+) \*/(?: -)?\}\}`)
+
+// Default is the text of a role's built-in template.
+func Default(role string) (string, error) {
+	raw, err := files.ReadFile(role + ".tmpl")
+	if err != nil {
+		return "", fmt.Errorf("no prompt for role %q", role)
+	}
+	return string(raw), nil
+}
+
+// Parse reads a template; the parts system and user must be defined, and its first line must be {{/* version N */}}.
+func Parse(text string) (*Prompt, error) {
+	v := version.FindStringSubmatch(text)
+	if v == nil {
+		return nil, fmt.Errorf("the first line must be {{/* version N */ -}}")
+	}
+	t, err := template.New("").Option("missingkey=error").Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range []string{"system", "user"} {
+		if t.Lookup(part) == nil {
+			return nil, fmt.Errorf("the part {{define %q}} is missing", part)
+		}
+	}
+	h := sha256.Sum256([]byte(text))
+	return &Prompt{Version: v[1], Digest: hex.EncodeToString(h[:]), parts: t}, nil
+}
+
+// Render fills one part.
+func (p *Prompt) Render(part string, data any) (string, error) {
+	var b strings.Builder
+	if err := p.parts.ExecuteTemplate(&b, part, data); err != nil {
+		return "", fault.New(fault.Invalid, "prompt part %s, version %s: %w", part, p.Version, err) // a template of somebody's own that asks for what its role does not have
+	}
+	return b.String(), nil
+}
+
+// Messages fills the parts system and user.
+func (p *Prompt) Messages(data any) (system, user string, err error) {
+	if system, err = p.Render("system", data); err == nil {
+		user, err = p.Render("user", data)
+	}
+	return system, user, err
+}

@@ -1,0 +1,145 @@
+package synth
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/collabui/collabui/internal/method/chat"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/prompts"
+	"github.com/collabui/collabui/internal/method/system"
+)
+
+// Model asks a chat model for items (METHOD.md section 3, levels 1 and 2). What it says of a screen is taken as data: parsed tolerantly, validated, bounded.
+type Model struct {
+	Chat        chat.Model
+	Prompt      *prompts.Prompt // of role questions or instructions
+	Images      bool            // the model takes screenshots
+	Image       func(ctx context.Context, digest string) ([]byte, error)
+	Temperature float64
+	Forms       prompts.Forms
+}
+
+// itemsSchema is the form of an author's answer, by role.
+func itemsSchema(role string, n int) *chat.Schema {
+	item := `{"type":"object","required":["kind","question","answer"],"properties":{"kind":{"type":"string","enum":["` + strings.Join(Kinds, `","`) + `"]},"question":{"type":"string"},"answer":{"type":"string"},"element":{"type":"integer"}}}`
+	if role == prompts.Instructions {
+		item = `{"type":"object","required":["instruction","reason","action"],"properties":{"instruction":{"type":"string"},"reason":{"type":"string"},"action":{"type":"object"}}}`
+	}
+	return &chat.Schema{Name: role, JSON: json.RawMessage(fmt.Sprintf(`{"type":"object","required":["items"],"properties":{"items":{"type":"array","minItems":1,"maxItems":%d,"items":%s}}}`, n, item))}
+}
+
+// Questions asks for level 1.
+func (m Model) Questions(ctx context.Context, s Screen, n int, seed uint64) ([]Item, bool, error) {
+	data := m.data(s, n)
+	if s.Action != nil {
+		data.Executed = system.Summarise(s.Step, *s.Action, s.Observation, "")
+		if s.After != nil {
+			data.After = system.Lines(*s.After)
+		}
+	}
+	raw, err := m.ask(ctx, prompts.Questions, data, s, seed)
+	if err != nil {
+		return nil, false, err
+	}
+	items, ok := ParseQuestions(raw, n)
+	return items, ok, nil
+}
+
+// Instructions asks for level 2.
+func (m Model) Instructions(ctx context.Context, s Screen, n int, seed uint64) ([]Item, bool, error) {
+	raw, err := m.ask(ctx, prompts.Instructions, m.data(s, n), s, seed)
+	if err != nil {
+		return nil, false, err
+	}
+	items, ok := ParseInstructions(raw, n)
+	return items, ok, nil
+}
+
+// screenData is what the templates of both roles see.
+type screenData struct {
+	prompts.Forms
+	Screen, After []string
+	Executed      string
+	N             int
+	Images        bool
+}
+
+func (m Model) data(s Screen, n int) screenData {
+	return screenData{Screen: system.Lines(s.Observation), N: n, Forms: m.Forms, Images: m.Images && s.Image != ""}
+}
+
+func (m Model) ask(ctx context.Context, role string, data screenData, s Screen, seed uint64) (string, error) {
+	sys, user, err := m.Prompt.Messages(data)
+	if err != nil {
+		return "", err
+	}
+	q := chat.Request{System: sys, User: user, Schema: itemsSchema(role, data.N), Temperature: m.Temperature, TopP: 1, Seed: domain.Seed(seed, role), N: 1}
+	if data.Images {
+		png, err := m.Image(ctx, s.Image)
+		if err != nil {
+			return "", err
+		}
+		q.Images = [][]byte{png}
+	}
+	r, err := m.Chat.Complete(ctx, q)
+	if err != nil {
+		return "", err
+	}
+	return r.Texts[0], nil
+}
+
+// entries gives the members of an answer's items, at most n: what a model writes beyond what it was asked for is not read.
+func entries(text string, n int) ([]json.RawMessage, bool) {
+	raw, ok := system.FindObject(text, "items")
+	if !ok {
+		return nil, false
+	}
+	var answer struct {
+		Items []json.RawMessage `json:"items"`
+	}
+	if json.Unmarshal([]byte(raw), &answer) != nil {
+		return nil, false
+	}
+	return answer.Items[:min(n, len(answer.Items))], true
+}
+
+// ParseQuestions reads an answer of level 1; ok is false where it holds no list. An entry that is no question is an empty item, which is dropped and counted later.
+func ParseQuestions(text string, n int) (items []Item, ok bool) {
+	list, ok := entries(text, n)
+	for _, raw := range list {
+		var x struct {
+			Kind, Question, Answer string
+			Element                *int
+		}
+		it := Item{}
+		if json.Unmarshal(raw, &x) == nil {
+			it = Item{Kind: strings.ToLower(strings.TrimSpace(x.Kind)), Ask: system.Line(x.Question, maxAsk), Answer: system.Line(x.Answer, maxAnswer), Element: x.Element}
+		}
+		items = append(items, it)
+	}
+	return items, ok
+}
+
+// ParseInstructions reads an answer of level 2, in the same way. The action must be one of the family; whether the screen allows it is checked later.
+func ParseInstructions(text string, n int) (items []Item, ok bool) {
+	list, ok := entries(text, n)
+	for _, raw := range list {
+		var x struct {
+			Instruction, Reason string
+			Action              json.RawMessage
+		}
+		it := Item{}
+		if json.Unmarshal(raw, &x) == nil {
+			it = Item{Ask: system.Line(x.Instruction, maxAsk), Reason: system.Line(x.Reason, maxReason)}
+			if a, err := domain.ParseAction(x.Action); err == nil {
+				it.Action = &a
+			}
+		}
+		items = append(items, it)
+	}
+	return items, ok
+}

@@ -1,0 +1,323 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/test/kit/fakeengine"
+)
+
+// run starts the mending loop for the rest of the test.
+func (s *stage) run() {
+	ctx, cancel := context.WithCancel(s.t.Context())
+	done := make(chan struct{})
+	go func(g *Gateway) { g.Run(ctx); close(done) }(s.gate)
+	s.t.Cleanup(func() { cancel(); <-done })
+}
+
+func (s *stage) metric(line string) bool {
+	_, text, _ := s.ask(http.MethodGet, "/metrics", "", "")
+	return strings.Contains(text, line+"\n")
+}
+
+func TestTheLeastRecentlyUsedAdapterGoesAndItsFolderToo(t *testing.T) {
+	both(t, func(t *testing.T, e *fakeengine.Engine) {
+		e.Limit = 2
+		s := setUp(t, e, func(o *Options) { o.Keep = 2 })
+		a, b, c := s.lora("a"), s.lora("b"), s.lora("c")
+		s.says(a, "a")
+		s.says(b, "b")
+		s.says(a, "a")
+		s.says(c, "c")
+		if got := strings.Join(e.Loaded(), " "); len(e.Loaded()) != 2 || strings.Contains(got, b[:16]) {
+			t.Fatalf("%s is loaded, b is %s", got, b[:16])
+		}
+		if _, err := os.Stat(s.gate.dir(b)); !os.IsNotExist(err) {
+			t.Fatalf("b's folder: %v", err)
+		}
+		s.says(b, "b")
+		if status, text, _ := s.post("/v1/unload_lora_adapter", `{"lora_name":"`+c+`"}`); status != http.StatusOK {
+			t.Fatal(status, text)
+		}
+		if status, text, _ := s.post("/v1/unload_lora_adapter", `{"lora_name":"`+c+`"}`); status != http.StatusNotFound {
+			t.Fatal(status, text)
+		}
+		if len(e.Loaded()) != 1 {
+			t.Fatal(e.Loaded())
+		}
+	})
+}
+
+func TestABusyAdapterStaysUntilItHasDrained(t *testing.T) {
+	e := &fakeengine.Engine{}
+	gate := make(chan struct{})
+	began := make(chan struct{}, 9)
+	e.Answer = func(dir string, body []byte) (int, []byte) {
+		if strings.Contains(string(body), "a <b>") { // no probe
+			began <- struct{}{}
+			<-gate
+		}
+		return fakeengine.Echo(dir, body)
+	}
+	s := setUp(t, e, func(o *Options) { o.Keep = 1 })
+	open := sync.OnceFunc(func() { close(gate) })
+	t.Cleanup(open)
+	a, b := s.lora("a"), s.lora("b")
+	first := make(chan string, 1)
+	go func() { _, text := s.chat(a); first <- text }()
+	<-began
+	s.gate.patience = 50 * time.Millisecond
+	status, text, h := s.post("/v1/load_lora_adapter", `{"lora_name":"`+b+`"}`)
+	if status != http.StatusServiceUnavailable || h.Get("Retry-After") != "5" || !strings.Contains(text, a) {
+		t.Fatal(status, text, h)
+	}
+	s.gate.patience = 5 * time.Second
+	second := make(chan string, 1)
+	go func() { _, text := s.chat(b); second <- text }()
+	s.until("b waits for a", func() bool { s.gate.mu.Lock(); defer s.gate.mu.Unlock(); return s.gate.policies[a].busy != nil })
+	if got := e.Loaded(); len(got) != 1 || got[0] != prefix(a) {
+		t.Fatalf("%v is loaded while a is in use", got)
+	}
+	open()
+	if one, two := <-first, <-second; one != "a" || two != "b" {
+		t.Fatal(one, two)
+	}
+}
+
+func TestOneLoadForAllWhoWait(t *testing.T) {
+	e := &fakeengine.Engine{}
+	s := setUp(t, e, nil)
+	d := s.lora("x")
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if status, text := s.chat(d); status != http.StatusOK || text != "x" {
+				t.Error(status, text)
+			}
+		})
+	}
+	all.Wait()
+	if n := e.Calls("/v1/load_lora_adapter"); n != 1 {
+		t.Fatalf("%d loads", n)
+	}
+}
+
+func TestWhatTheEngineLostIsLoadedAgain(t *testing.T) {
+	both(t, func(t *testing.T, e *fakeengine.Engine) {
+		s := setUp(t, e, nil)
+		a, b := s.lora("a"), s.lora("b")
+		s.says(a, "a")
+		s.says(b, "b")
+		e.Restart()
+		s.bucket.Damage(store.BlobPrefix+a, nil) // the files on disk are enough
+		s.says(a, "a")                           // by the request
+		if !s.metric("collabui_serving_mends_total 1") {
+			t.Fatal(s.said())
+		}
+		s.run()
+		s.until("b is mended by the loop", func() bool { return len(e.Loaded()) == 2 && s.metric("collabui_serving_mends_total 2") })
+		e.Down(true)
+		s.until("the loop says that the engine is down", func() bool { return strings.Contains(s.said(), "does not answer") })
+		e.Restart()
+		e.Down(false)
+		s.until("both are mended", func() bool { return len(e.Loaded()) == 2 && s.metric("collabui_serving_mends_total 4") })
+		if said := s.said(); strings.Count(said, "mended") != 4 || strings.Count(said, "does not answer") != 1 || !strings.Contains(said, "answers again") {
+			t.Fatal(said)
+		}
+		s.says(b, "b")
+	})
+}
+
+func TestAllWhoLostAPolicyLoadItOnce(t *testing.T) {
+	e := &fakeengine.Engine{}
+	s := setUp(t, e, nil)
+	d := s.lora("x")
+	one, err := s.gate.acquire(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := s.gate.acquire(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Restart()
+	if c := s.gate.lost(t.Context(), one); c == nil || wait(t.Context(), c) != nil {
+		t.Fatal("it is not loaded again")
+	}
+	if s.gate.lost(t.Context(), two) != nil { // held since before
+		t.Fatal("it is loaded a third time")
+	}
+	s.gate.release(one)
+	s.gate.release(two)
+	s.says(d, "x")
+}
+
+func TestALostPolicyIsAskedForOnceMoreOnly(t *testing.T) {
+	e := &fakeengine.Engine{}
+	s := setUp(t, e, nil)
+	base := s.put(domain.Artifact{Kind: domain.ArtifactBase, Base: model})
+	s.says(base, "base")
+	e.FailChat(http.StatusNotFound, "no such model") // the request, not the probe
+	s.says(base, "base")
+	e.FailChat(http.StatusNotFound, "no such model")
+	e.FailChat(http.StatusNotFound, "no such model") // the probe, too
+	s.refuses(base, http.StatusServiceUnavailable, "probe", "no such model")
+	s.says(base, "base")
+}
+
+func TestFoldersOfAnEarlierProcess(t *testing.T) {
+	both(t, func(t *testing.T, e *fakeengine.Engine) {
+		for name, spoil := range map[string]func(dir string) error{
+			"right": func(string) error { return nil },
+			"changed": func(dir string) error {
+				return os.WriteFile(filepath.Join(dir, "adapter_model.safetensors"), []byte("evil"), 0o644)
+			},
+			"more": func(dir string) error {
+				return os.WriteFile(filepath.Join(dir, "adapter_model.bin"), []byte("evil"), 0o644)
+			},
+			"less": func(dir string) error { return os.Remove(filepath.Join(dir, "adapter_config.json")) },
+		} {
+			s := setUp(t, e, nil)
+			d := s.lora(name)
+			s.says(d, name)
+			s.restart()
+			if err := spoil(s.gate.dir(d)); err != nil {
+				t.Fatal(err)
+			}
+			loads := e.Calls(s.gate.dialect.load)
+			s.says(d, name)
+			adopted := len(e.Loaded()) == 1 && e.Loaded()[0] == prefix(d)
+			if adopted != (name == "right") { // else under a name that never stood for other bytes
+				t.Fatalf("%s: %v after %d loads", name, e.Loaded(), e.Calls(s.gate.dialect.load)-loads)
+			}
+			if err := store.CheckFiles(s.gate.dir(d), map[string]string{"adapter_config.json": store.Sum([]byte(`{"r":8}`)), "adapter_model.safetensors": store.Sum([]byte(name))}); err != nil {
+				t.Fatal(err)
+			}
+			e.Restart()
+		}
+	})
+}
+
+func TestAnAdapterWithoutFilesIsNeverTrusted(t *testing.T) {
+	e := &fakeengine.Engine{}
+	s := setUp(t, e, func(o *Options) { o.Base = "base" })
+	d, evil := s.lora("x"), t.TempDir()
+	e.Put(prefix(d), evil)
+	e.Down(true)
+	s.refuses(d, http.StatusServiceUnavailable, "does not answer")
+	e.Down(false)
+	s.restart() // killed at that point
+	s.says(d, "x")
+	if got := e.Loaded(); len(got) != 1 || !strings.HasPrefix(got[0], prefix(d)+"-") {
+		t.Fatal(got)
+	}
+}
+
+func TestAdaptersOfAnEarlierProcess(t *testing.T) {
+	e := &fakeengine.Engine{}
+	s := setUp(t, e, nil)
+	kept, spoiled, unknown := s.lora("kept"), s.lora("spoiled"), s.lora("unknown")
+	for _, d := range []string{kept, spoiled, unknown} {
+		s.chat(d)
+	}
+	s.bucket.Damage(store.BlobPrefix+unknown, nil)
+	if err := os.WriteFile(filepath.Join(s.gate.dir(spoiled), "adapter_model.safetensors"), []byte("evil"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	e.Put("p-0123456789abcdef", s.gate.dir(kept)) // of nobody
+	e.Put("theirs", s.gate.dir(kept))             // no name of ours
+	s.restart()
+	loads := e.Calls("/v1/load_lora_adapter")
+	s.run()
+	s.until("only what is vouched for stays", func() bool { return strings.Join(e.Loaded(), " ") == prefix(kept)+" theirs" })
+	s.until("it is adopted", func() bool { return s.metric("collabui_serving_adapters 1") })
+	s.says(kept, "kept")
+	if n := e.Calls("/v1/load_lora_adapter") - loads; n != 1 { // asked for kept, which was there; the others' files were looked at before
+		t.Fatalf("%d loads", n)
+	}
+	if !s.metric("collabui_serving_loads_total 0") {
+		t.Fatal("adopting loaded something")
+	}
+	s.says(spoiled, "spoiled")
+}
+
+func TestFoldersDoNotPileUp(t *testing.T) {
+	e := &fakeengine.Engine{}
+	s := setUp(t, e, func(o *Options) { o.Keep = 1 })
+	d := s.lora("x")
+	for i := range 9 {
+		if err := os.MkdirAll(s.gate.dir(fmt.Sprintf("%064x", i)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(s.opts.Adapters, ".part-123"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s.restart()
+	s.says(d, "x")
+	s.run()
+	s.until("folders are swept", func() bool { return len(s.gate.folders()) <= 3 })
+	if torn, err := filepath.Glob(filepath.Join(s.opts.Adapters, ".part-*")); err != nil || len(torn) != 0 {
+		t.Fatal(torn, err)
+	}
+	s.says(d, "x")
+}
+
+// Many ask for more policies than fit, the engine restarts and falls silent in between: every answer comes from the policy that was named.
+func TestEveryAnswerIsOfThePolicyThatWasNamed(t *testing.T) {
+	both(t, func(t *testing.T, e *fakeengine.Engine) {
+		e.Limit = 3
+		s := setUp(t, e, func(o *Options) { o.Keep = 3 })
+		var digests []string
+		for i := range 7 {
+			digests = append(digests, s.lora(fmt.Sprintf("adapter %d", i)))
+		}
+		digests = append(digests, s.put(domain.Artifact{Kind: domain.ArtifactBase, Base: model}))
+		s.run()
+		e.Slow(2 * time.Millisecond)
+		var served, refused, asked atomic.Int64
+		var all sync.WaitGroup
+		for w := range 8 {
+			all.Go(func() {
+				for i := range 25 {
+					if n := asked.Add(1); n == 60 || n == 130 {
+						e.Restart()
+					}
+					k := (w*5 + i*3) % len(digests)
+					want := fmt.Sprintf("adapter %d", k)
+					if k == 7 {
+						want = "base"
+					}
+					for tries := 0; ; tries++ {
+						status, text := s.chat(digests[k])
+						if status == http.StatusOK && text == want {
+							served.Add(1)
+							break
+						}
+						if status == http.StatusOK || tries > 50 {
+							t.Errorf("policy %d: %d %q", k, status, text)
+							return
+						}
+						refused.Add(1)
+						time.Sleep(5 * time.Millisecond)
+					}
+				}
+			})
+		}
+		all.Wait()
+		if served.Load() != 200 || refused.Load() > 20 {
+			t.Errorf("%d served, %d refused on the way\n%s", served.Load(), refused.Load(), s.said())
+		}
+		s.until("nothing is left over", func() bool { return s.metric("collabui_serving_outstanding 0") && len(e.Loaded()) <= 3 })
+	})
+}

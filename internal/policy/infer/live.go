@@ -1,0 +1,192 @@
+package infer
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/collabui/collabui/internal/method/chat"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/system"
+)
+
+// Live says which episodes are played.
+type Live struct {
+	Suite       envadapters.Suite
+	Split       string
+	Template    string // of all episodes; empty: those of the split in turn
+	First       int    // number of the first episode, from 0
+	Episodes    int
+	Screenshots string // folder, which is made; empty: none
+}
+
+// Event is what is told of an episode: its start, a step, or its end.
+type Event struct {
+	Event       string          `json:"event"`   // episode, step, end
+	Episode     int             `json:"episode"` // its number, from 0
+	Environment string          `json:"environment,omitempty"`
+	Task        *domain.Task    `json:"task,omitempty"`
+	Goal        string          `json:"goal,omitempty"`
+	Step        int             `json:"step,omitempty"`     // from 1
+	Elements    int             `json:"elements,omitempty"` // of the observation
+	Shown       int             `json:"shown,omitempty"`    // of those, to the agents
+	Matrix      []Asked         `json:"matrix,omitempty"`   // by agent, then round
+	Vote        *domain.Vote    `json:"vote,omitempty"`
+	Executed    *domain.Action  `json:"executed,omitempty"`
+	Invalid     string          `json:"invalid,omitempty"` // why nothing was executed
+	Screenshot  string          `json:"screenshot,omitempty"`
+	Outcome     *domain.Outcome `json:"outcome,omitempty"`
+	Raw         *float64        `json:"raw_score,omitempty"` // the environment's own figure
+}
+
+// Asked is one cell of the matrix in short.
+type Asked struct {
+	Agent     int    `json:"agent"`
+	Round     int    `json:"round"`
+	Asked     bool   `json:"asked"` // false: it could no longer change the vote
+	Canonical string `json:"canonical,omitempty"`
+	Problem   string `json:"problem,omitempty"` // why the answer is no action
+	Agrees    bool   `json:"agrees"`            // with the vote
+}
+
+// Play plays episodes one after the other and tells every event. Tasks, topologies and calls of episode i are those of the evaluation's episode i on the split, so that the
+// system does what it did there; with a template of its own, all but the template. The history's lines are the template summariser's. A fault ends the play.
+func (s System) Play(ctx context.Context, model chat.Model, l Live, tell func(Event) error) error {
+	if l.First < 0 || l.Episodes < 1 {
+		return fault.New(fault.Invalid, "expected a first episode from 0, and at least one")
+	}
+	if !slices.Contains(l.Suite.Splits(), l.Split) {
+		return fault.New(fault.Invalid, "%s has no split %q: it has %s", l.Suite.Name(), l.Split, strings.Join(l.Suite.Splits(), ", "))
+	}
+	if l.Screenshots != "" {
+		if err := os.MkdirAll(l.Screenshots, 0o755); err != nil {
+			return fault.New(fault.Invalid, "screenshots: %w", err)
+		}
+	}
+	for i := l.First; i < l.First+l.Episodes; i++ {
+		task, err := s.task(l, i)
+		if err != nil {
+			return err
+		}
+		if err := s.episode(ctx, model, l, i, task, tell); err != nil {
+			return fmt.Errorf("episode %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// task is that of an episode.
+func (s System) task(l Live, i int) (domain.Task, error) {
+	t, err := activities.EvalTask(s.Spec, l.Suite, l.Split, i)
+	if err != nil || l.Template == "" {
+		return t, err
+	}
+	ts, err := l.Suite.Templates(l.Split)
+	if err != nil {
+		return t, err
+	}
+	at := slices.IndexFunc(ts, func(x envadapters.Template) bool { return x.Name == l.Template })
+	if at < 0 {
+		return t, fault.New(fault.Invalid, "split %s of %s has no template %q: `collabui envs list` has them", l.Split, l.Suite.Name(), l.Template)
+	}
+	t.Template, t.MaxSteps = ts[at].Name, ts[at].MaxSteps
+	return t, nil
+}
+
+// episode plays one.
+func (s System) episode(ctx context.Context, model chat.Model, l Live, i int, task domain.Task, tell func(Event) error) error {
+	conf, err := s.Config(uint64(i))
+	if err != nil {
+		return err
+	}
+	opened, err := l.Suite.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer opened.Close(context.WithoutCancel(ctx))
+	env := envadapters.Speaking(opened, l.Suite.Family(), s.Spec.Family())
+	tr, err := env.Reset(ctx, task)
+	if err != nil {
+		return err
+	}
+	if err := tell(Event{Event: "episode", Episode: i, Environment: l.Suite.Title(), Task: &task, Goal: tr.Goal}); err != nil {
+		return err
+	}
+	calls := domain.Seed(s.Spec.Evaluation.Seed, "calls", l.Split, i)
+	out, goal, history := domain.Outcome{}, tr.Goal, tr.History
+	for n := 1; !tr.Terminated && !tr.Truncated; n++ {
+		before := tr.Observation
+		e := Event{Event: "step", Episode: i, Step: n, Elements: len(before.Elements), Shown: len(system.Lines(before))}
+		if e.Screenshot, err = l.screenshot(ctx, env, i, n); err != nil {
+			return err
+		}
+		d, err := system.Decide(ctx, model, conf, system.View{Goal: goal, History: history, Observation: before}, domain.Seed(calls, n))
+		if err != nil {
+			return err
+		}
+		if tr, err = env.Step(ctx, d.Executed); err != nil {
+			return err
+		}
+		tr.Invalid = activities.NothingDone(d, tr.Invalid)
+		history = append(history, system.Summarise(n, d.Executed, before, tr.Invalid))
+		if tr.History != nil {
+			history = tr.History
+		}
+		win := winner(d, conf.VoteScope)
+		e.Matrix, e.Vote, e.Executed, e.Invalid = Short(d, conf.Rounds, []domain.Vote{win}), &win, &d.Executed, tr.Invalid
+		if err := tell(e); err != nil {
+			return err
+		}
+		out.Steps = n
+		if tr.Invalid != "" {
+			out.Invalid++
+		}
+	}
+	sc, err := env.Score(ctx)
+	if err != nil {
+		return err
+	}
+	out.Success, out.Truncated, out.Metrics = sc.Success, tr.Truncated, sc.Metrics
+	end := Event{Event: "end", Episode: i, Outcome: &out, Raw: &sc.Raw}
+	if end.Screenshot, err = l.screenshot(ctx, env, i, out.Steps+1); err != nil {
+		return err
+	}
+	return tell(end)
+}
+
+// Short is a matrix without its texts; votes are of its actions, the winner first.
+func Short(d domain.Decision, rounds int, votes []domain.Vote) []Asked {
+	var out []Asked
+	for k, c := range d.Cells {
+		out = append(out, Asked{Agent: k / rounds, Round: k % rounds, Asked: c.Prompt != "", Canonical: c.Canonical, Problem: c.ParseError,
+			Agrees: c.Action != nil && len(votes) > 0 && c.Canonical == votes[0].Canonical})
+	}
+	return out
+}
+
+// screenshot writes the current screen, which the decision of step n is made on, and gives the file's name. Where the environment has no screenshots, asking for them is invalid.
+func (l Live) screenshot(ctx context.Context, env envadapters.Environment, i, n int) (string, error) {
+	if l.Screenshots == "" {
+		return "", nil
+	}
+	can := envadapters.Can(env)
+	if can.Screenshotter == nil {
+		return "", fault.New(fault.Invalid, "%s has no screenshots: leave out --screenshots", l.Suite.Name())
+	}
+	png, err := can.Screenshotter.Screenshot(ctx)
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(l.Screenshots, fmt.Sprintf("episode-%02d-step-%02d.png", i, n))
+	if err := os.WriteFile(file, png, 0o644); err != nil {
+		return "", fault.New(fault.Invalid, "screenshots: %w", err)
+	}
+	return file, nil
+}

@@ -1,0 +1,172 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/method/synth"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// Run is a run by its name. Its methods name the objects of the run: every key under runs/ is made here and nowhere else. Numbers in keys have four digits, so that lexical
+// order is numeric order.
+type Run string
+
+// Object is one write-once object: its key and the type of what it holds.
+type Object[T any] struct{ Key string }
+
+// Read returns what the object holds and a reference to its bytes. The error wraps store.ErrNotFound if it was never written.
+func (o Object[T]) Read(ctx context.Context, b store.Bucket) (T, store.Ref, error) {
+	return store.Read[T](ctx, b, o.Key)
+}
+
+// Record writes what make returns unless the object exists, and returns what it holds. It may run twice, concurrently or half: see store.RecordOnce.
+func (o Object[T]) Record(ctx context.Context, b store.Bucket, make func() (T, error)) (T, store.Ref, error) {
+	return store.RecordOnce(ctx, b, o.Key, make)
+}
+
+// Exists reports whether the object was written.
+func (o Object[T]) Exists(ctx context.Context, b store.Bucket) (bool, error) {
+	_, err := b.Get(ctx, o.Key)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+
+	return err == nil, err
+}
+
+// Prefix is the folder of everything that belongs to the run, blobs apart.
+func (r Run) Prefix() string { return "runs/" + string(r) + "/" }
+
+func object[T any](r Run, format string, args ...any) Object[T] {
+	return Object[T]{r.Prefix() + fmt.Sprintf(format, args...) + ".json"}
+}
+
+// Spec is the resolved specification.
+func (r Run) Spec() Object[spec.Spec] { return object[spec.Spec](r, "spec") }
+
+// Change is the nth change by a person, from 1.
+func (r Run) Change(n int) Object[Change] { return object[Change](r, "changes/%04d", n) }
+
+// Call is one recorded call to a chat endpoint; id is the digest of the request.
+func (r Run) Call(id string) Object[Answer] { return object[Answer](r, "calls/%s/%s", id[:2], id) }
+
+// CallsPrefix is the folder of the recorded calls to chat endpoints.
+func (r Run) CallsPrefix() string { return r.Prefix() + "calls/" }
+
+// Demonstration is training task i as the expert played it, from 0.
+func (r Run) Demonstration(i int) Object[Demonstration] {
+	return object[Demonstration](r, "finetune/demonstrations/%04d", i)
+}
+
+// Trajectory is training task i as the UI agent of stage 1 played it, from 0.
+func (r Run) Trajectory(i int) Object[Trajectory] {
+	return object[Trajectory](r, "finetune/trajectories/%04d", i)
+}
+
+// LevelPlan says which screens a level of stage 1 is made of.
+func (r Run) LevelPlan(level int) Object[LevelPlan] {
+	return object[LevelPlan](r, "finetune/plans/%04d", level)
+}
+
+// Items are the rows of a level that were written about trajectory i.
+func (r Run) Items(level, i int) Object[synth.Batch] {
+	return object[synth.Batch](r, "finetune/items-%d/%04d", level, i)
+}
+
+// Level is the data set of a level of stage 1.
+func (r Run) Level(level int) Object[LevelSet] {
+	return object[LevelSet](r, "finetune/levels/%04d", level)
+}
+
+// Chunk is a piece of stage 1's training, from 1; 0 is a policy that was given.
+func (r Run) Chunk(n int) Object[Chunk] { return object[Chunk](r, "finetune/chunks/%04d", n) }
+
+// FineTuneJob is the id of stage 1's training on demonstrations, of which the chunks are parts.
+func (r Run) FineTuneJob() string { return r.Prefix() + "finetune/job" }
+
+// StageJob is the id of the training of one stage of the levels, from 1.
+func (r Run) StageJob(stage int) string { return r.Prefix() + fmt.Sprintf("finetune/stage-%d", stage) }
+
+// Base is the result of stage 1: the base policy.
+func (r Run) Base() Object[Base] { return object[Base](r, "base") }
+
+// Topology is the graph of an epoch, E_k.
+func (r Run) Topology(epoch int) Object[domain.Topology] {
+	return object[domain.Topology](r, "epochs/%04d/topology", epoch)
+}
+
+// Slots is the plan of an epoch.
+func (r Run) Slots(epoch int) Object[Slots] { return object[Slots](r, "epochs/%04d/slots", epoch) }
+
+// EpisodePrefix is the folder of a slot's objects.
+func (r Run) EpisodePrefix(epoch, slot int) string {
+	return r.Prefix() + fmt.Sprintf("epochs/%04d/episodes/%04d/", epoch, slot)
+}
+
+// Start claims an attempt at a slot, from 1.
+func (r Run) Start(epoch, slot, attempt int) Object[Start] {
+	return object[Start](r, "epochs/%04d/episodes/%04d/a%d/start", epoch, slot, attempt)
+}
+
+// Step is one recorded decision, from 1.
+func (r Run) Step(epoch, slot, attempt, step int) Object[Step] {
+	return object[Step](r, "epochs/%04d/episodes/%04d/a%d/steps/%04d", epoch, slot, attempt, step)
+}
+
+// Attempt is the end of an attempt at a slot: an episode, or why it is void.
+func (r Run) Attempt(epoch, slot, attempt int) Object[Episode] {
+	return object[Episode](r, "epochs/%04d/episodes/%04d/a%d/episode", epoch, slot, attempt)
+}
+
+// Credits are the reward matrices of a slot's episode.
+func (r Run) Credits(epoch, slot int) Object[Credits] {
+	return object[Credits](r, "epochs/%04d/episodes/%04d/credit", epoch, slot)
+}
+
+// Pairs are the preference pairs of a slot's episode.
+func (r Run) Pairs(epoch, slot int) Object[Pairs] {
+	return object[Pairs](r, "epochs/%04d/episodes/%04d/pairs", epoch, slot)
+}
+
+// Dataset is what an agent is trained on in an epoch.
+func (r Run) Dataset(epoch, agent int) Object[Dataset] {
+	return object[Dataset](r, "epochs/%04d/agents/%d/dataset", epoch, agent)
+}
+
+// Update is the end of an agent's update.
+func (r Run) Update(epoch, agent int) Object[Update] {
+	return object[Update](r, "epochs/%04d/agents/%d/update", epoch, agent)
+}
+
+// Job is the id of an agent's update.
+func (r Run) Job(epoch, agent int) string {
+	return object[Update](r, "epochs/%04d/agents/%d/job", epoch, agent).Key
+}
+
+// Imitation is the policy of the control that is trained by SFT on the chosen answers of an agent's pairs.
+func (r Run) Imitation(epoch, agent int) Object[Policy] {
+	return object[Policy](r, "epochs/%04d/agents/%d/imitation", epoch, agent)
+}
+
+// ImitationJob is the id of that control's training.
+func (r Run) ImitationJob(epoch, agent int) string {
+	return object[Policy](r, "epochs/%04d/agents/%d/imitation-job", epoch, agent).Key
+}
+
+// Epoch is the commit of an epoch: the epoch exists when it does.
+func (r Run) Epoch(epoch int) Object[Epoch] { return object[Epoch](r, "epochs/%04d/epoch", epoch) }
+
+// EvalEpisode is episode n of an evaluated item, from 1; id is a path such as epoch-0003/trained-4/val.
+func (r Run) EvalEpisode(id string, n int) Object[EvalEpisode] {
+	return object[EvalEpisode](r, "evals/%s/%04d", id, n)
+}
+
+// Result is the result of an evaluated item.
+func (r Run) Result(id string) Object[Result] { return object[Result](r, "evals/%s/result", id) }
+
+// End is the result of the run.
+func (r Run) End() Object[End] { return object[End](r, "end") }

@@ -1,0 +1,122 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// Committed returns the number of committed epochs: they are committed in order, without gaps.
+func (r Run) Committed(ctx context.Context, b store.Bucket) (int, error) {
+	for k := 1; ; k++ {
+		there, err := r.Epoch(k).Exists(ctx, b)
+		if err != nil || !there {
+			return k - 1, err
+		}
+	}
+}
+
+// Episode returns the episode of a slot, which is its first attempt that is not void, and a reference to it.
+func (r Run) Episode(ctx context.Context, b store.Bucket, epoch, slot int) (Episode, store.Ref, error) {
+	for attempt := 1; ; attempt++ {
+		e, ref, err := r.Attempt(epoch, slot, attempt).Read(ctx, b)
+		if err != nil || e.Void == "" {
+			return e, ref, err
+		}
+	}
+}
+
+// ReadSteps returns the recorded steps of an episode, in order.
+func (e Episode) ReadSteps(ctx context.Context, b store.Bucket) ([]Step, error) {
+	steps := make([]Step, len(e.Steps))
+	for i, ref := range e.Steps {
+		step, _, err := store.Read[Step](ctx, b, ref.Key)
+		if err != nil {
+			return nil, err
+		}
+		steps[i] = step
+	}
+
+	return steps, nil
+}
+
+// ReadPairs returns the rows of a data set from its body.
+func ReadPairs(ctx context.Context, b store.Bucket, body store.Ref) ([]domain.Pair, error) {
+	raw, err := store.GetBlob(ctx, b, body.SHA256)
+	if err != nil {
+		return nil, err
+	}
+	var rows []domain.Pair
+
+	return rows, fault.As(fault.Corrupt, json.Unmarshal(raw, &rows))
+}
+
+// WritePairs writes the rows of a data set as a blob.
+func WritePairs(ctx context.Context, b store.Bucket, rows []domain.Pair) (store.Ref, error) {
+	raw, err := json.Marshal(rows)
+	if err != nil {
+		return store.Ref{}, fault.As(fault.Fatal, err)
+	}
+
+	return store.PutBlob(ctx, b, raw)
+}
+
+// Budget returns the budget of the run now: that of its specification, or of the newest change.
+func (r Run) Budget(ctx context.Context, b store.Bucket, s spec.Spec) (spec.Budget, error) {
+	budget := s.Budget
+	for n := 1; ; n++ {
+		change, _, err := r.Change(n).Read(ctx, b)
+		if errors.Is(err, store.ErrNotFound) {
+			return budget, nil
+		}
+		if err != nil {
+			return budget, err
+		}
+		budget = change.Budget
+	}
+}
+
+// Spent is what the recorded calls of a run to chat endpoints took.
+type Spent struct {
+	Calls  int     `json:"calls"`
+	Tokens int     `json:"tokens"`
+	Money  float64 `json:"money"`
+}
+
+// Add counts a call.
+func (s *Spent) Add(a Answer) {
+	s.Calls, s.Tokens, s.Money = s.Calls+1, s.Tokens+a.Usage.Prompt+a.Usage.Answer, s.Money+a.Cost
+}
+
+// Calls calls f with every recorded call of the run to a chat endpoint whose key skip does not reject; nil skips none.
+func (r Run) Calls(ctx context.Context, b store.Bucket, skip func(key string) bool, f func(key string, a Answer)) error {
+	all, err := b.List(ctx, r.CallsPrefix())
+	if err != nil {
+		return err
+	}
+	for _, ref := range all {
+		if skip != nil && skip(ref.Key) {
+			continue
+		}
+		a, _, err := store.Read[Answer](ctx, b, ref.Key)
+		if err != nil {
+			return err
+		}
+		f(ref.Key, a)
+	}
+
+	return nil
+}
+
+// Spent returns what all recorded calls of the run took.
+func (r Run) Spent(ctx context.Context, b store.Bucket) (Spent, error) {
+	var total Spent
+	err := r.Calls(ctx, b, nil, func(_ string, a Answer) { total.Add(a) })
+
+	return total, err
+}

@@ -1,0 +1,87 @@
+package runs
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/collabui/collabui/domain"
+)
+
+// Where says of a result what the run's name does not: the environment by its title, what data it played, and for recorded tasks the protocol and all metrics.
+type Where struct {
+	Environment string            `json:"environment,omitempty"`
+	Version     string            `json:"version,omitempty"`
+	Protocol    string            `json:"protocol,omitempty"` // of recorded tasks: the rate is step_sr, never a success rate
+	Metrics     map[string]Figure `json:"metrics,omitempty"`
+}
+
+// Figure is a metric over recorded tasks: micro is the mean over steps, macro the mean over tasks of their means. The interval is that of micro at 95 %, by bootstrap over tasks.
+type Figure struct {
+	Micro float64 `json:"micro"`
+	Macro float64 `json:"macro"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	Steps int     `json:"steps"` // that the metric counts
+	Tasks int     `json:"tasks"`
+}
+
+// resamples of the bootstrap; its draws are fixed.
+const resamples = 2000
+
+// NewRecorded is a result over recorded tasks: successes are tasks that are right in full, the rate is the named metric's micro average. Tasks without an outcome are missing.
+func NewRecorded(system, split, rate, decoding string, tasks []domain.Outcome) Result {
+	r := Result{System: system, Split: split, Decoding: decoding, Where: Where{Metrics: map[string]Figure{}}}
+	by := map[string][]domain.Metric{}
+	for _, t := range tasks {
+		if t.Void != "" {
+			r.Missing++
+			continue
+		}
+		r.Episodes++
+		if t.Success {
+			r.Successes++
+		}
+		for name, m := range t.Metrics {
+			by[name] = append(by[name], m)
+		}
+	}
+	for name, ms := range by {
+		r.Metrics[name] = figure(ms)
+	}
+	r.Rate, r.Low, r.High = r.Metrics[rate].Micro, r.Metrics[rate].Low, r.Metrics[rate].High
+	return r
+}
+
+func figure(ms []domain.Metric) Figure {
+	ms = slices.DeleteFunc(slices.Clone(ms), func(m domain.Metric) bool { return m.N == 0 })
+	f := Figure{Tasks: len(ms)}
+	if len(ms) == 0 {
+		return f
+	}
+	for _, m := range ms {
+		f.Steps += m.N
+		f.Macro += m.Sum / float64(m.N) / float64(len(ms))
+	}
+	f.Micro = micro(ms)
+	rng := rand.New(rand.NewPCG(1, 2))
+	draws, sample := make([]float64, resamples), make([]domain.Metric, len(ms))
+	for i := range draws {
+		for j := range sample {
+			sample[j] = ms[rng.IntN(len(ms))]
+		}
+		draws[i] = micro(sample)
+	}
+	slices.Sort(draws)
+	at := func(p float64) float64 { return draws[int(math.Round(p*float64(resamples-1)))] }
+	f.Low, f.High = at(0.025), at(0.975)
+	return f
+}
+
+func micro(ms []domain.Metric) float64 {
+	sum, n := 0.0, 0
+	for _, m := range ms {
+		sum, n = sum+m.Sum, n+m.N
+	}
+	return sum / float64(n)
+}
