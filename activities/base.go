@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 
+	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -50,6 +51,6 @@ func (c *Control) CommitBase(ctx context.Context, b BaseChoice) (runs.Policy, er
 	if err != nil {
 		return done(base.Policy, err)
 	}
-	c.emit(b.Run, map[string]any{"event": "base", "policy": base.Policy.Digest, "in_band": base.InBand, "stopped_by": base.StoppedBy})
+	c.emit(b.Run, events.Base{Policy: base.Policy.Digest, InBand: base.InBand, StoppedBy: base.StoppedBy})
 	return done(base.Policy, err)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/rules"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/prompts"
@@ -24,7 +25,7 @@ func (d *Deps) endpoint(s spec.Spec, name, role string) (chat.Model, *prompts.Pr
 	if d.Endpoint == nil {
 		return nil, nil, fault.New(fault.Invalid, "this worker reaches no chat endpoints")
 	}
-	p, err := prompt(s, role)
+	p, err := rules.Prompt(s, role)
 	if err != nil {
 		return nil, nil, err
 	}

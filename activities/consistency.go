@@ -6,6 +6,7 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -19,7 +20,7 @@ func (m *Models) Consistency(ctx context.Context, run string, n int) (credit.Con
 		return k, err
 	}
 	if s.Credit != "critic" || s.Critic.Model == spec.RoleOracle {
-		return k, fault.New(fault.Invalid, "the critic of run %q is %s: it cannot be asked again", run, CriticName(s))
+		return k, fault.New(fault.Invalid, "the critic of run %q is %s: it cannot be asked again", run, rules.CriticName(s))
 	}
 	judge, err := m.judge(s)
 	if err != nil {

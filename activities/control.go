@@ -7,10 +7,11 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/prompts"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/internal/process/failpoint"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -37,8 +38,8 @@ type Plan struct {
 	StopLow     float64
 	Shared      bool // parameters
 	Base        string
-	Stages      []spec.Stage // of stage 1's levels
-	Imported    [3]bool      // levels whose data are given
+	Stages      []spec.LevelJob // of stage 1's levels
+	Imported    [3]bool         // levels whose data are given
 }
 
 // PlanRun tells where to begin: a run whose Temporal data is lost goes on from its newest commit.
@@ -50,7 +51,7 @@ func (c *Control) PlanRun(ctx context.Context, run string) (Plan, error) {
 	p := Plan{Environment: s.Environment, Agents: s.Agents, Epochs: s.Epochs, Slots: s.Slots, EvalEvery: s.Evaluation.Every, MaxChunks: s.FineTune.MaxChunks,
 		Demos: s.FineTune.Demonstrations, Val: s.Evaluation.Val, FailedShare: s.FailedShare, TopP: s.Decoding.TopP, StopLow: s.FineTune.StopLow, Shared: s.Parameters == "shared", Base: s.FineTune.Base}
 	if len(s.FineTune.Levels) > 0 || p.Base != "" {
-		p.Stages = s.FineTune.Stages()
+		p.Stages = s.FineTune.LevelJobs()
 		p.MaxChunks = len(p.Stages)
 	}
 	for i := range p.Imported {
@@ -83,7 +84,7 @@ func (c *Control) playable(s spec.Spec) error {
 	if err != nil {
 		return err
 	}
-	for _, x := range []Split{{Name: domain.SplitTrain, Episodes: 1}, {Name: domain.SplitVal, Episodes: s.Evaluation.Val}, {Name: domain.SplitTestSeeds, Episodes: s.Evaluation.TestSeeds}, {Name: domain.SplitTestTemplates, Episodes: s.Evaluation.TestTemplates}} {
+	for _, x := range []rules.Split{{Name: domain.SplitTrain, Episodes: 1}, {Name: domain.SplitVal, Episodes: s.Evaluation.Val}, {Name: domain.SplitTestSeeds, Episodes: s.Evaluation.TestSeeds}, {Name: domain.SplitTestTemplates, Episodes: s.Evaluation.TestTemplates}} {
 		if x.Episodes == 0 {
 			continue
 		}
@@ -126,13 +127,13 @@ func (c *Control) PlanEpoch(ctx context.Context, id EpochID) (EpochPlan, error) 
 		if err != nil {
 			return runs.Slots{}, err
 		}
-		p, err := prompt(s, prompts.Agent)
+		p, err := rules.Prompt(s, prompts.Agent)
 		if err != nil {
 			return runs.Slots{}, err
 		}
 		out := runs.Slots{Epoch: id.Epoch, System: sys, Prompt: p.Digest}
 		for n := range s.Slots {
-			slot, err := drawSlot(s, suite, id.Epoch, n+1, 0)
+			slot, err := rules.Slot(s, suite, id.Epoch, n+1, 0)
 			if err != nil {
 				return out, err
 			}
@@ -145,12 +146,6 @@ func (c *Control) PlanEpoch(ctx context.Context, id EpochID) (EpochPlan, error) 
 
 func (c *Control) topology(ctx context.Context, s spec.Spec, epoch int) (domain.Topology, error) {
 	t, _, err := runs.Run(s.Name).Topology(epoch).Record(ctx, c.Bucket, func() (domain.Topology, error) {
-		if s.Edges == "none" {
-			return domain.Topology{Agents: s.Agents, Edges: [][2]int{}}, nil
-		}
-		if !s.EdgeUpdate {
-			return domain.RandomTopology(s.Seed, 1, s.Agents, nil), nil
-		}
 		var prev *domain.Topology
 		if epoch > 1 {
 			p, _, err := runs.Run(s.Name).Topology(epoch-1).Read(ctx, c.Bucket)
@@ -159,25 +154,9 @@ func (c *Control) topology(ctx context.Context, s spec.Spec, epoch int) (domain.
 			}
 			prev = &p
 		}
-		return domain.RandomTopology(s.Seed, epoch, s.Agents, prev), nil
+		return rules.Topology(s, epoch, prev), nil
 	})
 	return t, err
-}
-
-// drawSlot draws slot n of an epoch, or its replacement r, from (seed, epoch, n, r): known beforehand, so completion order changes nothing.
-// Templates come in turn, in an order drawn for the epoch, so that every template has its share.
-func drawSlot(s spec.Spec, suite envadapters.Suite, epoch, n, r int) (domain.Slot, error) {
-	ts, err := suite.Templates(domain.SplitTrain)
-	if err != nil {
-		return domain.Slot{}, err
-	}
-	if len(ts) == 0 {
-		return domain.Slot{}, fault.New(fault.Invalid, "environment %q has no training templates", s.Environment)
-	}
-	order := domain.Rand(s.Seed, "templates", epoch).Perm(len(ts))
-	t := ts[order[(n-1+r)%len(ts)]]
-	return domain.Slot{Epoch: epoch, Number: n, Replacement: r, Seed: domain.Seed(s.Seed, "calls", epoch, n, r),
-		Task: domain.Task{Suite: s.Environment, Template: t.Name, Split: domain.SplitTrain, Seed: domain.Seed(s.Seed, "task", epoch, n, r), MaxSteps: t.MaxSteps}}, nil
 }
 
 // EpochSummary is a committed epoch in a few figures.
@@ -203,7 +182,7 @@ func (c *Control) Commit(ctx context.Context, id EpochID) (EpochSummary, error) 
 		sum.Val = e.Val.Rate
 	}
 	if err == nil {
-		c.emit(id.Run, map[string]any{"event": "epoch", "epoch": id.Epoch, "rollouts": sum.Rollouts, "pairs": sum.Pairs, "val": sum.Val, "digest": sum.Digest})
+		c.emit(id.Run, events.Epoch{Epoch: id.Epoch, Rollouts: sum.Rollouts, Pairs: sum.Pairs, Val: sum.Val, Digest: sum.Digest})
 	}
 	return done(sum, err)
 }
@@ -272,7 +251,7 @@ func (c *Control) assemble(ctx context.Context, id EpochID) (runs.Epoch, error) 
 		}
 		e.Updates, e.System.Policies, parts.Tensors = append(e.Updates, uRef), append(e.System.Policies, u.Policy), append(parts.Tensors, u.Policy.Tensor)
 	}
-	if v, _, err := runs.Run(id.Run).Result(EvalID(EpochFolder(id.Epoch), TrainedName(s.Agents), domain.SplitVal)).Read(ctx, c.Bucket); err == nil {
+	if v, _, err := runs.Run(id.Run).Result(rules.EvalID(rules.EpochFolder(id.Epoch), rules.TrainedName(s.Agents), domain.SplitVal)).Read(ctx, c.Bucket); err == nil {
 		e.Val = &v
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return e, err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/process/events"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
@@ -36,7 +37,7 @@ type Deps struct {
 	Trainers map[string]trainer.Trainer                                 // by the names of specifications
 	Render   func(domain.Action) (string, error)                        // the embedded policy's wording of an action
 	Fits     func(prompt, answer string) bool                           // whether the embedded policy can say the answer
-	Emit     func(run string, event map[string]any)                     // live progress; may lose events
+	Emit     func(run string, e events.Event)                           // live progress; may lose events
 	Threads  int                                                        // of one update
 
 	Limits *limits.Limiter // of chat endpoints; nil: none
@@ -114,9 +115,9 @@ func CloseSuites(d *Deps) {
 	}
 }
 
-func (d *Deps) emit(run string, event map[string]any) {
+func (d *Deps) emit(run string, e events.Event) {
 	if d.Emit != nil {
-		d.Emit(run, event)
+		d.Emit(run, e)
 	}
 }
 

@@ -10,84 +10,19 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/method/system"
+	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // EvalBatch is the number of episodes per activity.
 const EvalBatch = 25
 
-// EvalSystem is what is evaluated: which policies, and how they decide. A single agent has one round.
-type EvalSystem struct {
-	Name        string
-	Policies    []string
-	Rounds      int
-	Temperature []float64
-	TopP        float64
-	Silent      bool // agents read no messages: the topology has no edges
-	OneOf       bool // one of the policies plays alone, another one from episode to episode
-
-	Always   *domain.Action `json:",omitempty"` // a reference without policies: this action, always
-	Recorded bool           `json:",omitempty"` // a reference without policies: what the environment's expert does, of recorded tasks the recorded action
-}
-
-// Decoding states the decoding as it stands in results.
-func (e EvalSystem) Decoding() string {
-	if e.Always != nil || e.Recorded {
-		return "no policy"
-	}
-	n := len(e.Policies)
-	if e.OneOf {
-		n = 1
-	}
-	s := fmt.Sprintf("n=%d m=%d temperature=%v top_p=%v", n, e.Rounds, e.Temperature, e.TopP)
-	if e.Silent {
-		s += " without messages"
-	}
-	return s
-}
-
-// EvalItem is one system on one split.
-type EvalItem struct {
-	Run      string
-	Folder   string // EpochFolder, or ReproduceFolder
-	System   EvalSystem
-	Split    string
-	Episodes int
-
-	Environment string              `json:",omitempty"` // where it is another one than the run's: its name there
-	Options     envadapters.Options `json:",omitzero"`  // of that one
-}
-
-// ID is the item's folder below the run's evaluations.
-func (i EvalItem) ID() string {
-	if i.Environment != "" {
-		return EvalID(i.Folder, i.System.Name, i.Environment+"."+i.Split)
-	}
-	return EvalID(i.Folder, i.System.Name, i.Split)
-}
-
-// where gives the options of the item's environment.
-func (i EvalItem) where(s spec.Spec) envadapters.Options {
-	if i.Environment != "" {
-		return i.Options
-	}
-	return s.Where(s.Environment)
-}
-
-// Folders of evaluations.
-const ReproduceFolder = "reproduce"
-
-// EpochFolder is where an epoch's evaluations stand.
-func EpochFolder(epoch int) string { return fmt.Sprintf("epoch-%04d", epoch) }
-
-// EvalID is the folder of an evaluated item.
-func EvalID(folder, system, split string) string { return folder + "/" + system + "/" + split }
-
 // EvalRange is a part of an item.
 type EvalRange struct {
-	Item EvalItem
+	Item rules.EvalItem
 	From int
 	To   int // exclusive
 }
@@ -109,7 +44,7 @@ func (r *Rollouts) evaluate(ctx context.Context, e EvalRange, say func(string)) 
 	if err != nil {
 		return EvalPart{}, err
 	}
-	suite, err := r.suite(e.Item.where(s))
+	suite, err := r.suite(e.Item.Where(s))
 	if err != nil {
 		return EvalPart{}, err
 	}
@@ -129,55 +64,32 @@ func (r *Rollouts) evaluate(ctx context.Context, e EvalRange, say func(string)) 
 			out.Missing++
 		}
 	}
-	r.emit(e.Item.Run, map[string]any{"event": "evaluation", "folder": e.Item.Folder, "system": e.Item.System.Name, "split": e.Item.Split, "from": e.From, "to": e.To, "successes": out.Successes})
+	r.emit(e.Item.Run, events.Evaluation{Folder: e.Item.Folder, System: e.Item.System.Name, Split: e.Item.Split, From: e.From, To: e.To, Successes: out.Successes})
 	return out, nil
 }
 
-// EvalTask is task i of a split: templates in turn, seeds of their own. They follow from the suite, never from the name that a specification gives it.
-func EvalTask(s spec.Spec, suite envadapters.Suite, split string, i int) (domain.Task, error) {
-	ts, err := suite.Templates(split)
-	if err != nil {
-		return domain.Task{}, err
-	}
-	if len(ts) == 0 {
-		return domain.Task{}, fault.New(fault.Invalid, "split %q of %s has no templates", split, suite.Name())
-	}
-	t := ts[i%len(ts)]
-	return domain.Task{Suite: suite.Name(), Template: t.Name, Split: split, Seed: domain.Seed(s.Evaluation.Seed, suite.Name(), split, i), MaxSteps: t.MaxSteps}, nil
-}
-
-func (r *Rollouts) evalEpisode(ctx context.Context, s spec.Spec, suite envadapters.Suite, item EvalItem, i int) (runs.EvalEpisode, error) {
-	task, err := EvalTask(s, suite, item.Split, i)
+func (r *Rollouts) evalEpisode(ctx context.Context, s spec.Spec, suite envadapters.Suite, item rules.EvalItem, i int) (runs.EvalEpisode, error) {
+	task, err := rules.EvalTask(s, suite, item.Split, i)
 	if err != nil {
 		return runs.EvalEpisode{}, err
 	}
-	if item.System.Always != nil || item.System.Recorded {
+	if item.System.IsReference() {
 		out := runs.EvalEpisode{Task: task}
 		err := inEnvironment(ctx, suite, suite.Family(), func(env envadapters.Environment) (err error) {
-			out.Outcome, err = r.playEval(ctx, s, env, task, 0, item.System.refer(env))
+			out.Outcome, err = r.playEval(ctx, s, env, task, 0, refer(item.System, env))
 			return err
 		})
 		return out, err
 	}
-	policies := item.System.Policies
-	if item.System.OneOf {
-		policies = policies[domain.Seed(s.Evaluation.Seed, "one of", item.Split, i)%uint64(len(policies)):][:1]
-	}
-	n := len(policies)
-	topos := domain.EvaluationTopologies(n)
-	if item.System.Silent {
-		topos = []domain.Topology{{Agents: n, Edges: [][2]int{}}}
-	}
-	out := runs.EvalEpisode{Task: task, Topology: i % len(topos)}
-	conf := system.Config{Policies: policies, Topology: topos[out.Topology], Rounds: item.System.Rounds, Temperature: item.System.Temperature, TopP: item.System.TopP,
-		MaxTokens: s.Decoding.MaxTokens, VoteScope: s.VoteScope, ViewDropout: s.ViewDropout, Early: true, Thoughts: s.Decoding.ShareThoughts}
-	if conf.Template, err = Template(s); err != nil {
+	conf, topology, err := item.System.Config(s, item.Split, uint64(i))
+	out := runs.EvalEpisode{Task: task, Topology: topology}
+	if err != nil {
 		return out, err
 	}
 	err = inEnvironment(ctx, suite, s.Family(), func(env envadapters.Environment) (err error) {
-		calls := domain.Seed(s.Evaluation.Seed, "calls", item.Split, i)
-		out.Outcome, err = r.playEval(ctx, s, env, task, calls, func(v system.View, n int) (domain.Decision, error) {
-			return system.Decide(ctx, r.Chat, conf, v, domain.Seed(calls, n))
+		calls := rules.EvalCalls(s, item.Split, i)
+		out.Outcome, err = r.playEval(ctx, s, env, task, calls, func(v agents.View, n int) (domain.Decision, error) {
+			return agents.Decide(ctx, r.Chat, conf, v, domain.Seed(calls, n))
 		})
 		return err
 	})
@@ -189,8 +101,8 @@ func (r *Rollouts) evalEpisode(ctx context.Context, s spec.Spec, suite envadapte
 }
 
 // refer decides as a reference does. A reference that knows no action does nothing.
-func (e EvalSystem) refer(env envadapters.Environment) func(system.View, int) (domain.Decision, error) {
-	return func(system.View, int) (domain.Decision, error) {
+func refer(e rules.EvalSystem, env envadapters.Environment) func(agents.View, int) (domain.Decision, error) {
+	return func(agents.View, int) (domain.Decision, error) {
 		a := domain.Action{Type: domain.ActionNone}
 		if e.Always != nil {
 			a = *e.Always
@@ -204,7 +116,7 @@ func (e EvalSystem) refer(env envadapters.Environment) func(system.View, int) (d
 }
 
 // playEval plays an episode of an evaluation; decide gives the decision of step n.
-func (r *Rollouts) playEval(ctx context.Context, s spec.Spec, env envadapters.Environment, task domain.Task, seed uint64, decide func(v system.View, n int) (domain.Decision, error)) (domain.Outcome, error) {
+func (r *Rollouts) playEval(ctx context.Context, s spec.Spec, env envadapters.Environment, task domain.Task, seed uint64, decide func(v agents.View, n int) (domain.Decision, error)) (domain.Outcome, error) {
 	var out domain.Outcome
 	tr, err := env.Reset(ctx, task)
 	if err != nil {
@@ -212,7 +124,7 @@ func (r *Rollouts) playEval(ctx context.Context, s spec.Spec, env envadapters.En
 	}
 	goal, history := tr.Goal, tr.History
 	for n := 1; !tr.Terminated && !tr.Truncated; n++ {
-		d, err := decide(system.View{Goal: goal, History: history, Observation: tr.Observation}, n)
+		d, err := decide(agents.View{Goal: goal, History: history, Observation: tr.Observation}, n)
 		if err != nil {
 			return out, err
 		}
@@ -235,14 +147,14 @@ func (r *Rollouts) playEval(ctx context.Context, s spec.Spec, env envadapters.En
 	return out, err
 }
 
-// Tally is an evaluated item.
-type Tally struct {
-	Item EvalItem
+// Evaluated is an evaluated item.
+type Evaluated struct {
+	Item rules.EvalItem
 	Part EvalPart
 }
 
 // outcomes reads the episodes of an item.
-func (c *Control) outcomes(ctx context.Context, item EvalItem) ([]domain.Outcome, error) {
+func (c *Control) outcomes(ctx context.Context, item rules.EvalItem) ([]domain.Outcome, error) {
 	out := make([]domain.Outcome, item.Episodes)
 	err := parallel(ctx, item.Episodes, 8, func(ctx context.Context, i int) error {
 		ep, _, err := runs.Run(item.Run).EvalEpisode(item.ID(), i+1).Read(ctx, c.Bucket)
@@ -253,7 +165,7 @@ func (c *Control) outcomes(ctx context.Context, item EvalItem) ([]domain.Outcome
 }
 
 // Refer evaluates a reference without policies on a split, in this process and without a store: all templates once.
-func Refer(ctx context.Context, suite envadapters.Suite, split string, system EvalSystem) (runs.Result, error) {
+func Refer(ctx context.Context, suite envadapters.Suite, split string, system rules.EvalSystem) (runs.Result, error) {
 	r, s := &Rollouts{Deps: &Deps{}}, spec.Default()
 	ts, err := suite.Templates(split)
 	if err != nil {
@@ -262,7 +174,7 @@ func Refer(ctx context.Context, suite envadapters.Suite, split string, system Ev
 	var tasks []domain.Outcome
 	wins := 0
 	for i := range ts {
-		ep, err := r.evalEpisode(ctx, s, suite, EvalItem{System: system, Split: split}, i)
+		ep, err := r.evalEpisode(ctx, s, suite, rules.EvalItem{System: system, Split: split}, i)
 		if err != nil {
 			return runs.Result{}, err
 		}
@@ -280,19 +192,14 @@ func Refer(ctx context.Context, suite envadapters.Suite, split string, system Ev
 	return res, nil
 }
 
-// References are the systems without policies that stand in every table of recorded tasks.
-func References() []EvalSystem {
-	return []EvalSystem{{Name: "always-finish", Always: &domain.Action{Family: domain.FamilyWeb, Type: domain.ActionFinish}}, {Name: "recorded-action", Recorded: true}}
-}
-
 // Conclude records an item's result.
-func (c *Control) Conclude(ctx context.Context, t Tally) (runs.Result, error) {
+func (c *Control) Conclude(ctx context.Context, t Evaluated) (runs.Result, error) {
 	s, err := c.spec(ctx, t.Item.Run)
 	if err != nil {
 		return done(runs.Result{}, err)
 	}
 	res, _, err := runs.Run(t.Item.Run).Result(t.Item.ID()).Record(ctx, c.Bucket, func() (runs.Result, error) {
-		suite, err := c.suite(t.Item.where(s))
+		suite, err := c.suite(t.Item.Where(s))
 		if err != nil {
 			return runs.Result{}, err
 		}
@@ -320,6 +227,6 @@ func (c *Control) Conclude(ctx context.Context, t Tally) (runs.Result, error) {
 	if err != nil {
 		return done(res, err)
 	}
-	c.emit(t.Item.Run, map[string]any{"event": "result", "folder": t.Item.Folder, "system": res.System, "split": res.Split, "episodes": res.Episodes, "successes": res.Successes, "rate": res.Rate})
+	c.emit(t.Item.Run, events.Result{Folder: t.Item.Folder, System: res.System, Split: res.Split, Episodes: res.Episodes, Successes: res.Successes, Rate: res.Rate})
 	return done(res, err)
 }

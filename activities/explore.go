@@ -5,12 +5,13 @@ import (
 	"fmt"
 
 	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/rules"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/method/system"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -27,7 +28,7 @@ func (r *Rollouts) Explore(ctx context.Context, b Batch) (int, error) {
 	for i := b.From; i < b.To; i++ {
 		say(fmt.Sprintf("trajectory %d", i))
 		t, _, err := runs.Run(b.Run).Trajectory(i).Record(ctx, r.Bucket, func() (out runs.Trajectory, err error) {
-			slot, err := drawSlot(s, suite, 0, i+1, 0)
+			slot, err := rules.Slot(s, suite, 0, i+1, 0)
 			if err == nil {
 				err = inEnvironment(ctx, suite, s.Family(), func(env envadapters.Environment) (err error) {
 					agent, err := r.agent(s, env, slot)
@@ -50,7 +51,7 @@ func (r *Rollouts) Explore(ctx context.Context, b Batch) (int, error) {
 }
 
 // uiAgent says what is done at step n, and its response; png is the screen, where screenshots are kept. An action of nil did not parse.
-type uiAgent func(ctx context.Context, v system.View, png []byte, n int) (string, *domain.Action, error)
+type uiAgent func(ctx context.Context, v agents.View, png []byte, n int) (string, *domain.Action, error)
 
 // agent is the UI agent of stage 1: the environment's expert, or a chat model that reads the agents' prompt.
 func (r *Rollouts) agent(s spec.Spec, env envadapters.Environment, slot domain.Slot) (uiAgent, error) {
@@ -63,7 +64,7 @@ func (r *Rollouts) agent(s spec.Spec, env envadapters.Environment, slot domain.S
 			return nil, err
 		}
 		rng := domain.Rand(slot.Seed, "explore")
-		return func(context.Context, system.View, []byte, int) (string, *domain.Action, error) {
+		return func(context.Context, agents.View, []byte, int) (string, *domain.Action, error) {
 			right := helpful(env)
 			if len(right) == 0 {
 				return "", nil, errEnough
@@ -76,12 +77,12 @@ func (r *Rollouts) agent(s spec.Spec, env envadapters.Environment, slot domain.S
 	if err != nil {
 		return nil, err
 	}
-	tmpl, err := Template(s)
+	tmpl, err := rules.Template(s)
 	if err != nil {
 		return nil, err
 	}
 	m := s.Models[s.Synthesis.Agent]
-	return func(ctx context.Context, v system.View, png []byte, n int) (string, *domain.Action, error) {
+	return func(ctx context.Context, v agents.View, png []byte, n int) (string, *domain.Action, error) {
 		user, err := tmpl.User(v, "", nil)
 		if err != nil {
 			return "", nil, err
@@ -94,7 +95,7 @@ func (r *Rollouts) agent(s spec.Spec, env envadapters.Environment, slot domain.S
 		if err != nil {
 			return "", nil, err
 		}
-		a, err := system.ParseAnswer(res.Texts[0])
+		a, err := agents.ParseAnswer(res.Texts[0])
 		if err != nil {
 			return res.Texts[0], nil, nil
 		}
@@ -127,7 +128,7 @@ func (d *Deps) remember(ctx context.Context, s spec.Spec, seed uint64, n int, go
 
 // summarise gives the history's line of a step: by fixed rules, or by a model.
 func (d *Deps) summarise(ctx context.Context, s spec.Spec, seed uint64, n int, goal string, a domain.Action, before domain.Observation, tr envadapters.Transition) (string, error) {
-	line := system.Summarise(n, a, before, tr.Invalid)
+	line := agents.Summarise(n, a, before, tr.Invalid)
 	if s.Summariser.Model == spec.RoleTemplate {
 		return line, nil
 	}
@@ -135,5 +136,5 @@ func (d *Deps) summarise(ctx context.Context, s spec.Spec, seed uint64, n int, g
 	if err != nil {
 		return "", err
 	}
-	return system.ModelSummary(ctx, model, p, system.Happened{Step: n, Goal: goal, Line: line, Before: before, After: tr.Observation, Invalid: tr.Invalid}, domain.Seed(seed, "summary", n))
+	return agents.ModelSummary(ctx, model, p, agents.Happened{Step: n, Goal: goal, Line: line, Before: before, After: tr.Observation, Invalid: tr.Invalid}, domain.Seed(seed, "summary", n))
 }

@@ -9,10 +9,11 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/method/synth"
-	"github.com/collabui/collabui/internal/method/system"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/trainer"
 )
@@ -40,7 +41,7 @@ func (r *Rollouts) Demonstrate(ctx context.Context, b Batch) (int, error) {
 	for i := b.From; i < b.To; i++ {
 		say(fmt.Sprintf("demonstration %d", i))
 		d, _, err := runs.Run(b.Run).Demonstration(i).Record(ctx, r.Bucket, func() (runs.Demonstration, error) {
-			slot, err := drawSlot(s, suite, 0, i+1, 0)
+			slot, err := rules.Slot(s, suite, 0, i+1, 0)
 			out := runs.Demonstration{Slot: slot}
 			if err == nil {
 				err = inEnvironment(ctx, suite, s.Family(), func(env envadapters.Environment) (err error) {
@@ -69,9 +70,9 @@ func (r *Rollouts) where(ctx context.Context, run string) (spec.Spec, envadapter
 }
 
 // policy is what stage 1's data are made for.
-func (d *Deps) policy(s spec.Spec) (synth.Policy, error) {
-	t, err := Template(s)
-	p := synth.Policy{Template: t, Share: s.FineTune.MessageShare, Agents: s.Agents}
+func (d *Deps) policy(s spec.Spec) (synth.Target, error) {
+	t, err := rules.Template(s)
+	p := synth.Target{Template: t, Share: s.FineTune.MessageShare, Agents: s.Agents}
 	if s.Embedded() {
 		p.Render, p.Fits = d.Render, d.Fits
 	}
@@ -88,7 +89,7 @@ func (r *Rollouts) demonstrate(ctx context.Context, s spec.Spec, env envadapters
 		return nil, errNoExpert(s)
 	}
 	var out []domain.Pair
-	_, err = r.play(ctx, s, env, slot, func(_ context.Context, v system.View, _ []byte, n int) (string, *domain.Action, error) {
+	_, err = r.play(ctx, s, env, slot, func(_ context.Context, v agents.View, _ []byte, n int) (string, *domain.Action, error) {
 		right := helpful(env)
 		if len(right) == 0 {
 			return "", nil, errEnough
@@ -135,7 +136,7 @@ func (r *Rollouts) play(ctx context.Context, s spec.Spec, env envadapters.Enviro
 		if png, sc.Image, err = r.screenshot(ctx, s, env); err != nil {
 			return out, err
 		}
-		if sc.Text, sc.Action, err = agent(ctx, system.View{Goal: out.Goal, History: history, Observation: before}, png, n); errors.Is(err, errEnough) {
+		if sc.Text, sc.Action, err = agent(ctx, agents.View{Goal: out.Goal, History: history, Observation: before}, png, n); errors.Is(err, errEnough) {
 			return out, nil
 		} else if err != nil {
 			return out, err
@@ -203,7 +204,7 @@ func (g *GPU) TrainChunk(ctx context.Context, id ChunkID) (runs.Chunk, error) {
 		}
 		out := runs.Chunk{Number: id.Chunk}
 		var job trainer.Job
-		if stages := s.FineTune.Stages(); len(s.FineTune.Levels) > 0 {
+		if stages := s.FineTune.LevelJobs(); len(s.FineTune.Levels) > 0 {
 			job, err = g.stage(ctx, s, id, stages[id.Chunk-1], &out)
 		} else {
 			job, err = g.demonstrations(ctx, s, id)
@@ -249,7 +250,7 @@ func (g *GPU) demonstrations(ctx context.Context, s spec.Spec, id ChunkID) (trai
 }
 
 // stage is the job of one stage of the levels.
-func (g *GPU) stage(ctx context.Context, s spec.Spec, id ChunkID, st spec.Stage, out *runs.Chunk) (trainer.Job, error) {
+func (g *GPU) stage(ctx context.Context, s spec.Spec, id ChunkID, st spec.LevelJob, out *runs.Chunk) (trainer.Job, error) {
 	start, before, err := g.before(ctx, s, id)
 	if err != nil {
 		return trainer.Job{}, err
@@ -274,7 +275,7 @@ func (g *GPU) stage(ctx context.Context, s spec.Spec, id ChunkID, st spec.Stage,
 	if len(pairs) == 0 {
 		return job, fault.New(fault.Invalid, "stage 1, %s: the data set of level %d holds nothing to train on; its card says why: `collabui data %s`", st.Name(), st.Level, id.Run)
 	}
-	tmpl, err := Template(s)
+	tmpl, err := rules.Template(s)
 	if err != nil {
 		return job, err
 	}

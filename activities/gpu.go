@@ -13,9 +13,11 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/method/system"
+	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/internal/process/failpoint"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -53,9 +55,9 @@ func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 	d, _, err := store.Read[runs.Dataset](ctx, g.Bucket, u.Dataset.Key)
 	out := Updated{Pairs: d.Count, Steps: u.Steps, Kept: u.Kept, KL: u.Probe.KL, Host: hostname()}
 	if d.Card.StyleAUC > credit.StyleLimit {
-		g.emit(id.Run, map[string]any{"event": "warning", "epoch": id.Epoch, "agent": id.Agent, "text": fmt.Sprintf("words alone tell chosen from rejected answers with an AUC of %.2f, above %.2f: preference optimisation may learn style instead of choice", d.Card.StyleAUC, credit.StyleLimit)})
+		g.emit(id.Run, events.Warning{Epoch: id.Epoch, Agent: id.Agent, Text: fmt.Sprintf("words alone tell chosen from rejected answers with an AUC of %.2f, above %.2f: preference optimisation may learn style instead of choice", d.Card.StyleAUC, credit.StyleLimit)})
 	}
-	g.emit(id.Run, map[string]any{"event": "update", "epoch": id.Epoch, "agent": id.Agent, "pairs": out.Pairs, "steps": out.Steps, "kept": out.Kept})
+	g.emit(id.Run, events.Update{Epoch: id.Epoch, Agent: id.Agent, Pairs: out.Pairs, Steps: out.Steps, Kept: out.Kept})
 	return done(out, err)
 }
 
@@ -191,7 +193,7 @@ func chosen(pairs []domain.Pair) (length float64, types map[string]int) {
 	types = map[string]int{}
 	for _, p := range pairs {
 		length += float64(len(p.Chosen)) / float64(len(pairs))
-		if a, err := system.ParseAnswer(p.Chosen); err == nil {
+		if a, err := agents.ParseAnswer(p.Chosen); err == nil {
 			types[a.Type]++
 		}
 	}
@@ -211,14 +213,14 @@ func (g *GPU) trainer(s spec.Spec) (trainer.Trainer, error) {
 }
 
 // train runs a job of a run and says how it goes. When this worker drains, the job ends and goes on elsewhere.
-func (g *GPU) train(ctx context.Context, s spec.Spec, j trainer.Job, say func(string)) (trainer.Policy, error) {
+func (g *GPU) train(ctx context.Context, s spec.Spec, j trainer.Job, say func(string)) (trainer.Result, error) {
 	t, err := g.trainer(s)
 	if err != nil {
-		return trainer.Policy{}, err
+		return trainer.Result{}, err
 	}
-	tmpl, err := Template(s)
+	tmpl, err := rules.Template(s)
 	if err != nil {
-		return trainer.Policy{}, err
+		return trainer.Result{}, err
 	}
 	if j.System == "" {
 		j.System = tmpl.System()

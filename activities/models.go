@@ -6,13 +6,13 @@ import (
 	"fmt"
 
 	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/rules"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/method/system"
 	"github.com/collabui/collabui/internal/process/failpoint"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -25,12 +25,6 @@ type Models struct{ *Deps }
 type Credited struct {
 	Positive, Negative, Uncertain int
 }
-
-// Names of the critics, as they stand beside results.
-const (
-	CriticOracle  = "oracle (privileged)"
-	CriticOutcome = "outcome"
-)
 
 // Credit labels every cell of an episode (METHOD.md section 4, credit re-assignment). It sees neither the outcome nor the next screen, except with
 // `credit: outcome`, which is made of the outcome alone.
@@ -50,7 +44,7 @@ func (m *Models) credit(ctx context.Context, id SlotID) (Credited, error) {
 		if err != nil {
 			return runs.Credits{}, err
 		}
-		c := runs.Credits{Episode: ref, Critic: CriticName(s)}
+		c := runs.Credits{Episode: ref, Critic: rules.CriticName(s)}
 		label, err := m.critic(s, ep, &c)
 		if err != nil {
 			return c, err
@@ -81,21 +75,6 @@ func (m *Models) credit(ctx context.Context, id SlotID) (Credited, error) {
 	return out, err
 }
 
-// CriticName is how a run's critic is called wherever its results stand.
-func CriticName(s spec.Spec) string {
-	switch {
-	case s.Credit == "outcome":
-		return CriticOutcome
-	case s.Critic.Model == spec.RoleOracle && s.Critic.Error > 0:
-		return fmt.Sprintf("%s, %.0f %% of its labels turned round", CriticOracle, 100*s.Critic.Error)
-	case s.Critic.Model == spec.RoleOracle && s.Recorded(s.Environment):
-		return CriticOracle + ": the recorded action, so this is supervised learning"
-	case s.Critic.Model == spec.RoleOracle:
-		return CriticOracle
-	}
-	return fmt.Sprintf("%s (%s)", s.Critic.Model, s.Models[s.Critic.Model].Model)
-}
-
 // critic gives the rule by which an episode's steps are labelled.
 func (m *Models) critic(s spec.Spec, ep runs.Episode, c *runs.Credits) (func(context.Context, domain.Step) (domain.Credit, error), error) {
 	switch {
@@ -122,31 +101,6 @@ func (m *Models) critic(s spec.Spec, ep runs.Episode, c *runs.Credits) (func(con
 		}
 		return l, err
 	}, nil
-}
-
-// prompt is a role's template: the specification's, or the built-in one.
-func prompt(s spec.Spec, role string) (*prompts.Prompt, error) {
-	text, ok := s.Prompts[role]
-	if !ok {
-		var err error
-		if text, err = prompts.Default(role); err != nil {
-			return nil, fault.As(fault.Fatal, err)
-		}
-	}
-	p, err := prompts.Parse(text)
-	if err != nil {
-		return nil, fault.New(fault.Invalid, "prompt of role %s: %w", role, err)
-	}
-	return p, nil
-}
-
-// Template is the agents' prompt of a specification.
-func Template(s spec.Spec) (*system.Template, error) {
-	p, err := prompt(s, prompts.Agent)
-	if err != nil {
-		return nil, err
-	}
-	return system.NewTemplate(p, s.Family())
 }
 
 // judge is the critic that is a model.
@@ -238,7 +192,7 @@ func (m *Models) pair(ctx context.Context, id SlotID) (runs.Pairs, error) {
 	if err != nil {
 		return out, err
 	}
-	pairs, counts, err := credit.Pairs(ctx, Rules(s), id.Slot, ep.Slot.Task.Template, steps, cr.Steps, adversary, grade)
+	pairs, counts, err := credit.Pairs(ctx, rules.Pairing(s), id.Slot, ep.Slot.Task.Template, steps, cr.Steps, adversary, grade)
 	if err != nil {
 		return out, err
 	}
@@ -252,7 +206,7 @@ type proposal func(ctx context.Context, st domain.Step, cell domain.Cell, n int,
 // adversary gives what plays the adversary: the agent's own policy at high temperature, or a chat model, whose actions come in the wording of the policy where that has
 // one of its own.
 func (m *Models) adversary(s spec.Spec, sys runs.System) (proposal, error) {
-	tmpl, err := Template(s)
+	tmpl, err := rules.Template(s)
 	if err != nil {
 		return nil, err
 	}
@@ -275,18 +229,12 @@ func (m *Models) adversary(s spec.Spec, sys runs.System) (proposal, error) {
 		call.Model = s.Models[s.Adversary.Model].Model
 		call.Texts, call.Usage, err = a.Propose(ctx, st, cell, n, call.Seed)
 		for i, t := range call.Texts {
-			if act, err := system.ParseAnswer(t); err == nil && pol.Render != nil {
+			if act, err := agents.ParseAnswer(t); err == nil && pol.Render != nil {
 				call.Texts[i] = pol.Word(act)
 			}
 		}
 		return err
 	}, err
-}
-
-// Rules are the pair rules of a specification.
-func Rules(s spec.Spec) credit.Rules {
-	return credit.Rules{Candidates: s.Adversary.Candidates, PerStep: s.Pairs.PerStep, PerEpisode: s.Pairs.PerEpisode, Correction: s.Pairs.Kind == "+correction" && s.Credit == "critic",
-		OutcomeOnly: s.Credit == "outcome", AdversaryOff: s.Preference == "rft"}
 }
 
 // missing reports whether an error says that an object is absent.

@@ -5,17 +5,17 @@ import (
 	"slices"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/method/synth"
-	"github.com/collabui/collabui/internal/method/system"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // preferences is level 3: along a successful trajectory the UI agent's response is chosen, the adversary's rejected, on the same prompt. It is kept only if the critic
 // says 1 for chosen and 0 for rejected and their canonical actions differ. The critic sees both in one call, and does not know which is which.
 func (m *Models) preferences(ctx context.Context, s spec.Spec, id LevelID, t runs.Trajectory, screens []synth.Screen) (synth.Batch, error) {
-	b := synth.Batch{Rows: []domain.Pair{}, Counts: synth.NewCounts()}
+	b := synth.Batch{Rows: []domain.Pair{}, Counts: synth.NewItemCounts()}
 	base, _, err := m.before(ctx, s, ChunkID{Run: id.Run, Chunk: id.Chunk})
 	if err != nil {
 		return b, err
@@ -44,7 +44,7 @@ func (m *Models) preferences(ctx context.Context, s spec.Spec, id LevelID, t run
 			}
 		}
 		own, peers := pol.Messages(domain.Rand(t.Slot.Seed, "messages", sc.Step), text, sc.Observation)
-		prompt, err := pol.Template.User(system.View{Goal: t.Goal, History: sc.History, Observation: sc.Observation}, own, peers)
+		prompt, err := pol.Template.User(agents.View{Goal: t.Goal, History: sc.History, Observation: sc.Observation}, own, peers)
 		if err != nil {
 			return b, err
 		}
@@ -52,7 +52,7 @@ func (m *Models) preferences(ctx context.Context, s spec.Spec, id LevelID, t run
 			b.Drop(synth.DropForeign)
 			continue
 		}
-		cell := system.NewCell(0, 0, text, prompt, sc.Observation)
+		cell := agents.NewCell(0, 0, text, prompt, sc.Observation)
 		step := domain.Step{Number: sc.Step, Goal: t.Goal, History: sc.History, Observation: sc.Observation, Right: sc.Right, Decision: domain.Decision{Cells: []domain.Cell{cell}, Executed: *sc.Action}}
 		p, why, err := m.preference(ctx, s, ep, step, t.Slot.Task.Template, propose)
 		if err != nil {

@@ -4,10 +4,11 @@ import (
 	"context"
 
 	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/rules"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/method/system"
 	"github.com/collabui/collabui/trainer"
 )
 
@@ -23,7 +24,7 @@ func (g *GPU) probe(ctx context.Context, s spec.Spec, policy, parent, base strin
 	if p, ok := t.(trainer.Prober); ok {
 		return p.Probe(ctx, policy, parent, base, pairs, seed)
 	}
-	tmpl, err := Template(s)
+	tmpl, err := rules.Template(s)
 	if err == nil {
 		err = g.Load(ctx, policy, s.Serving.Quorum)
 	}
@@ -41,7 +42,7 @@ func (g *GPU) probe(ctx context.Context, s spec.Spec, policy, parent, base strin
 			continue // the error says why
 		}
 		out.Length += float64(len(a.Texts[0])) / float64(len(pairs))
-		if act, err := system.ParseAnswer(a.Texts[0]); err == nil {
+		if act, err := agents.ParseAnswer(a.Texts[0]); err == nil {
 			out.ParseRate += 1 / float64(len(pairs))
 			out.Actions[act.Type]++
 		}

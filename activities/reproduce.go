@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/trainer"
@@ -77,7 +78,7 @@ func (g *GPU) imitationStart(ctx context.Context, id AgentID) (runs.Policy, erro
 type Contestants struct {
 	Agents int
 	Epochs int // imitated up to the best epoch
-	Items  []EvalItem
+	Items  []rules.EvalItem
 }
 
 // ReproductionID names a reproduction: a finished run and the number of paired episodes per system and split.
@@ -98,9 +99,9 @@ func (c *Control) PlanReproduction(ctx context.Context, id ReproductionID) (Cont
 		return done(Contestants{}, err)
 	}
 	out := Contestants{Agents: s.Agents, Epochs: f.Best}
-	add := func(e EvalSystem, splits ...string) {
+	add := func(e rules.EvalSystem, splits ...string) {
 		for _, split := range splits {
-			out.Items = append(out.Items, EvalItem{Run: id.Run, Folder: ReproduceFolder, System: e, Split: split, Episodes: id.Episodes})
+			out.Items = append(out.Items, rules.EvalItem{Run: id.Run, Folder: rules.ReproduceFolder, System: e, Split: split, Episodes: id.Episodes})
 		}
 	}
 	both := []string{domain.SplitTestSeeds, domain.SplitTestTemplates}
@@ -108,18 +109,18 @@ func (c *Control) PlanReproduction(ctx context.Context, id ReproductionID) (Cont
 	if err != nil {
 		return done(out, err)
 	}
-	var one EvalSystem
+	var one rules.EvalSystem
 	for _, x := range base {
 		switch x.Name {
 		case f.Base1:
 			one = x
 			one.Name = "base-1"
 			add(one, both...)
-		case BaseName(s.Agents):
+		case rules.BaseName(s.Agents):
 			add(x, both...)
 		}
 	}
-	votes := EvalSystem{Name: NameVotes, Rounds: 1, TopP: s.Decoding.TopP, Silent: true}
+	votes := rules.EvalSystem{Name: NameVotes, Rounds: 1, TopP: s.Decoding.TopP, Silent: true}
 	temps := s.EvaluationTemperatures()
 	for i := range s.Agents * s.Rounds {
 		votes.Policies, votes.Temperature = append(votes.Policies, one.Policies[0]), append(votes.Temperature, temps[i%len(temps)])
@@ -133,7 +134,7 @@ func (c *Control) PlanReproduction(ctx context.Context, id ReproductionID) (Cont
 		return done(out, err)
 	}
 	add(trained[0], both...)
-	add(EvalSystem{Name: NameAlone, Policies: trained[0].Policies, OneOf: true, Rounds: 1, Temperature: one.Temperature, TopP: s.Decoding.TopP}, domain.SplitTestSeeds)
+	add(rules.EvalSystem{Name: NameAlone, Policies: trained[0].Policies, OneOf: true, Rounds: 1, Temperature: one.Temperature, TopP: s.Decoding.TopP}, domain.SplitTestSeeds)
 	imitation := trained[0]
 	imitation.Name, imitation.Policies = fmt.Sprintf("%s-%d", NameImitation, s.Agents), nil
 	for a := range s.Agents {

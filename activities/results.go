@@ -2,11 +2,12 @@ package activities
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -22,66 +23,47 @@ const (
 	nameBaseWarm   = "base-1-t0.2"
 )
 
-// TrainedName and BaseName are the names of n-agent systems.
-func TrainedName(n int) string { return fmt.Sprintf("trained-%d", n) }
-
-// BaseName is the name of the base policy n times.
-func BaseName(n int) string { return fmt.Sprintf("base-%d", n) }
-
 // Systems lists what can be evaluated at an epoch: of epoch 0 both decodings of one base agent and the base policy n times, of others the trained system.
-func (c *Control) Systems(ctx context.Context, id SystemsID) ([]EvalSystem, error) {
+func (c *Control) Systems(ctx context.Context, id SystemsID) ([]rules.EvalSystem, error) {
 	s, err := c.spec(ctx, id.Run)
 	if err != nil {
-		return done[[]EvalSystem](nil, err)
+		return done[[]rules.EvalSystem](nil, err)
 	}
 	var policies []string
 	if id.Epoch == 0 {
 		b, _, err := runs.Run(id.Run).Base().Read(ctx, c.Bucket)
 		if err != nil {
-			return done[[]EvalSystem](nil, err)
+			return done[[]rules.EvalSystem](nil, err)
 		}
 		for range s.Agents {
 			policies = append(policies, b.Policy.Digest)
 		}
-		one := func(name string, t float64) EvalSystem {
-			return EvalSystem{Name: name, Policies: policies[:1], Rounds: 1, Temperature: []float64{t}, TopP: s.Decoding.TopP}
+		one := func(name string, t float64) rules.EvalSystem {
+			return rules.EvalSystem{Name: name, Policies: policies[:1], Rounds: 1, Temperature: []float64{t}, TopP: s.Decoding.TopP}
 		}
-		alone := []EvalSystem{one(nameBaseGreedy, 0), one(nameBaseWarm, 0.2)}
+		alone := []rules.EvalSystem{one(nameBaseGreedy, 0), one(nameBaseWarm, 0.2)}
 		if s.Agents == 1 {
 			return alone, nil // base-1 is chosen of these
 		}
-		return append(alone, EvalSystem{Name: BaseName(s.Agents), Policies: policies, Rounds: s.Rounds, Temperature: s.EvaluationTemperatures(), TopP: s.Decoding.TopP}), nil
+		return append(alone, rules.EvalSystem{Name: rules.BaseName(s.Agents), Policies: policies, Rounds: s.Rounds, Temperature: s.EvaluationTemperatures(), TopP: s.Decoding.TopP}), nil
 	}
 	for a := range s.Agents {
 		u, _, err := runs.Run(id.Run).Update(id.Epoch, a).Read(ctx, c.Bucket)
 		if err != nil {
-			return done[[]EvalSystem](nil, err)
+			return done[[]rules.EvalSystem](nil, err)
 		}
 		policies = append(policies, u.Policy.Digest)
 	}
-	return []EvalSystem{{Name: TrainedName(s.Agents), Policies: policies, Rounds: s.Rounds, Temperature: s.EvaluationTemperatures(), TopP: s.Decoding.TopP}}, nil
-}
-
-// Split is a split and its number of episodes.
-type Split struct {
-	Name        string
-	Episodes    int
-	Environment string              `json:",omitempty"` // where it is another one than the run's
-	Options     envadapters.Options `json:",omitzero"`
-}
-
-// Item is the evaluation of a system on the split.
-func (p Split) Item(run, folder string, e EvalSystem) EvalItem {
-	return EvalItem{Run: run, Folder: folder, System: e, Split: p.Name, Episodes: p.Episodes, Environment: p.Environment, Options: p.Options}
+	return []rules.EvalSystem{{Name: rules.TrainedName(s.Agents), Policies: policies, Rounds: s.Rounds, Temperature: s.EvaluationTemperatures(), TopP: s.Decoding.TopP}}, nil
 }
 
 // Final says what the last evaluation of a run plays.
 type Final struct {
 	Best   int // the epoch with the highest rate on val, ties to the earlier; 0 without epochs
-	Splits []Split
+	Splits []rules.Split
 	Base1  string // the decoding that was better on val
 
-	References []EvalItem `json:",omitempty"` // systems without policies, on splits of recorded tasks
+	References []rules.EvalItem `json:",omitempty"` // systems without policies, on splits of recorded tasks
 }
 
 // PlanFinal reads val results only: a test split is read once, for the best system.
@@ -90,7 +72,7 @@ func (c *Control) PlanFinal(ctx context.Context, run string) (Final, error) {
 	if err != nil {
 		return done(Final{}, err)
 	}
-	f := Final{Base1: nameBaseWarm, Splits: []Split{{Name: domain.SplitTestSeeds, Episodes: s.Evaluation.TestSeeds}, {Name: domain.SplitTestTemplates, Episodes: s.Evaluation.TestTemplates}}}
+	f := Final{Base1: nameBaseWarm, Splits: []rules.Split{{Name: domain.SplitTestSeeds, Episodes: s.Evaluation.TestSeeds}, {Name: domain.SplitTestTemplates, Episodes: s.Evaluation.TestTemplates}}}
 	if f.Splits, f.References, err = c.elsewhere(s, f.Splits); err != nil {
 		return done(f, err)
 	}
@@ -107,7 +89,7 @@ func (c *Control) PlanFinal(ctx context.Context, run string) (Final, error) {
 	}
 	top := -1.0
 	for e := 1; e <= s.Epochs; e++ {
-		v, err := c.val(ctx, run, e, TrainedName(s.Agents))
+		v, err := c.val(ctx, run, e, rules.TrainedName(s.Agents))
 		if missing(err) {
 			continue
 		}
@@ -122,20 +104,20 @@ func (c *Control) PlanFinal(ctx context.Context, run string) (Final, error) {
 }
 
 // elsewhere adds the splits out of distribution, and gives the references for all splits of recorded tasks.
-func (c *Control) elsewhere(s spec.Spec, splits []Split) ([]Split, []EvalItem, error) {
-	var refs []EvalItem
-	refer := func(p Split) {
+func (c *Control) elsewhere(s spec.Spec, splits []rules.Split) ([]rules.Split, []rules.EvalItem, error) {
+	var refs []rules.EvalItem
+	refer := func(p rules.Split) {
 		if p.Episodes > 0 {
-			refs = append(refs, p.Item(s.Name, ReferenceFolder, References()[0]))
+			refs = append(refs, p.Item(s.Name, rules.ReferenceFolder, rules.References()[0]))
 		}
 	}
 	if s.Recorded(s.Environment) {
-		for _, p := range append([]Split{{Name: domain.SplitVal, Episodes: s.Evaluation.Val}}, splits...) {
+		for _, p := range append([]rules.Split{{Name: domain.SplitVal, Episodes: s.Evaluation.Val}}, splits...) {
 			refer(p)
 		}
 	}
 	for _, x := range s.Evaluation.OutOfDistribution {
-		p := Split{Name: x.Split, Episodes: x.Episodes, Environment: x.Environment, Options: s.Where(x.Environment)}
+		p := rules.Split{Name: x.Split, Episodes: x.Episodes, Environment: x.Environment, Options: s.Where(x.Environment)}
 		suite, err := c.suite(p.Options)
 		if err != nil {
 			return nil, nil, err
@@ -155,11 +137,8 @@ func (c *Control) elsewhere(s spec.Spec, splits []Split) ([]Split, []EvalItem, e
 	return splits, refs, nil
 }
 
-// ReferenceFolder is where evaluations of systems without policies stand.
-const ReferenceFolder = "references"
-
 func (c *Control) val(ctx context.Context, run string, epoch int, system string) (runs.Result, error) {
-	v, _, err := runs.Run(run).Result(EvalID(EpochFolder(epoch), system, domain.SplitVal)).Read(ctx, c.Bucket)
+	v, _, err := runs.Run(run).Result(rules.EvalID(rules.EpochFolder(epoch), system, domain.SplitVal)).Read(ctx, c.Bucket)
 	return v, err
 }
 
@@ -167,7 +146,7 @@ func (c *Control) val(ctx context.Context, run string, epoch int, system string)
 func (c *Control) Finish(ctx context.Context, run string) (runs.End, error) {
 	end, _, err := runs.Run(run).End().Record(ctx, c.Bucket, func() (runs.End, error) { return c.end(ctx, run) })
 	if err == nil {
-		c.emit(run, map[string]any{"event": "end", "final_digest": end.FinalDigest, "results": end.Results})
+		c.emit(run, events.End{FinalDigest: end.FinalDigest, Results: end.Results})
 	}
 	return done(end, err)
 }
@@ -202,19 +181,19 @@ func (c *Control) end(ctx context.Context, run string) (runs.End, error) {
 		rows = append(rows, struct {
 			epoch        int
 			stored, name string
-		}{0, BaseName(s.Agents), BaseName(s.Agents)})
+		}{0, rules.BaseName(s.Agents), rules.BaseName(s.Agents)})
 	}
 	if f.Best > 0 {
 		rows = append(rows, struct {
 			epoch        int
 			stored, name string
-		}{f.Best, TrainedName(s.Agents), TrainedName(s.Agents)})
+		}{f.Best, rules.TrainedName(s.Agents), rules.TrainedName(s.Agents)})
 	}
-	var items []EvalItem
+	var items []rules.EvalItem
 	var names []string
-	for _, p := range append([]Split{{Name: domain.SplitVal}}, f.Splits...) {
+	for _, p := range append([]rules.Split{{Name: domain.SplitVal}}, f.Splits...) {
 		for _, r := range rows {
-			items, names = append(items, p.Item(run, EpochFolder(r.epoch), EvalSystem{Name: r.stored})), append(names, r.name)
+			items, names = append(items, p.Item(run, rules.EpochFolder(r.epoch), rules.EvalSystem{Name: r.stored})), append(names, r.name)
 		}
 		for _, r := range f.References {
 			if r.Environment == p.Environment && r.Split == p.Name {
@@ -234,9 +213,9 @@ func (c *Control) end(ctx context.Context, run string) (runs.End, error) {
 		e.Results = append(e.Results, res)
 	}
 	for k := range s.Epochs + 1 {
-		name := TrainedName(s.Agents)
+		name := rules.TrainedName(s.Agents)
 		if k == 0 {
-			name = BaseName(s.Agents)
+			name = rules.BaseName(s.Agents)
 		}
 		v, err := c.val(ctx, run, k, name)
 		if missing(err) {

@@ -9,8 +9,10 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/method/system"
+	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/internal/process/failpoint"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -51,7 +53,7 @@ func (r *Rollouts) Rollout(ctx context.Context, id SlotID) (Played, error) {
 	p.Host = hostname()
 	if err == nil {
 		r.figures(ctx, id.Run)
-		r.emit(id.Run, map[string]any{"event": "episode", "epoch": id.Epoch, "slot": id.Slot, "success": p.Success, "steps": p.Steps})
+		r.emit(id.Run, events.Episode{Epoch: id.Epoch, Slot: id.Slot, Success: p.Success, Steps: p.Steps})
 	}
 	return done(p, err)
 }
@@ -60,7 +62,7 @@ func (r *Rollouts) Rollout(ctx context.Context, id SlotID) (Played, error) {
 func (r *Rollouts) figures(ctx context.Context, run string) {
 	if _, suite, err := r.where(ctx, run); err == nil {
 		if m, ok := suite.(envadapters.Metered); ok {
-			r.emit(run, map[string]any{"event": "environment", "suite": suite.Name(), "figures": m.Figures()})
+			r.emit(run, events.Environment{Suite: suite.Name(), Figures: m.Figures()})
 		}
 	}
 }
@@ -82,9 +84,8 @@ func (r *Rollouts) rollout(ctx context.Context, id SlotID, say func(string)) (Pl
 	if err != nil {
 		return Played{}, err
 	}
-	a := &attempt{Rollouts: r, id: id, spec: s, suite: suite, slot: slots.Slots[id.Slot-1], version: slots.System.Version, topoRef: topoRef, say: say,
-		conf: SystemConfig(s, slots.System.Digests(), topo)}
-	if a.conf.Template, err = Template(s); err != nil {
+	a := &attempt{Rollouts: r, id: id, spec: s, suite: suite, slot: slots.Slots[id.Slot-1], version: slots.System.Version, topoRef: topoRef, say: say}
+	if a.conf, err = rules.Decoding(s, slots.System.Digests(), topo); err != nil {
 		return Played{}, err
 	}
 	for {
@@ -98,17 +99,11 @@ func (r *Rollouts) rollout(ctx context.Context, id SlotID, say func(string)) (Pl
 		}
 		if ep.TaskBad {
 			a.replaced++
-			if a.slot, err = drawSlot(s, suite, id.Epoch, id.Slot, a.replaced); err != nil {
+			if a.slot, err = rules.Slot(s, suite, id.Epoch, id.Slot, a.replaced); err != nil {
 				return Played{}, err
 			}
 		}
 	}
-}
-
-// SystemConfig is how a run's system decides.
-func SystemConfig(s spec.Spec, policies []string, topo domain.Topology) system.Config {
-	return system.Config{Policies: policies, Topology: topo, Rounds: s.Rounds, Temperature: s.Temperatures(), TopP: s.Decoding.TopP, MaxTokens: s.Decoding.MaxTokens,
-		VoteScope: s.VoteScope, ViewDropout: s.ViewDropout, Thoughts: s.Decoding.ShareThoughts}
 }
 
 // attempt is one try at a slot.
@@ -118,7 +113,7 @@ type attempt struct {
 	spec     spec.Spec
 	suite    envadapters.Suite
 	slot     domain.Slot
-	conf     system.Config
+	conf     agents.Config
 	version  int
 	topoRef  store.Ref
 	number   int
@@ -252,7 +247,7 @@ func NothingDone(d domain.Decision, invalid string) string {
 func (a *attempt) step(ctx context.Context, env envadapters.Environment, n int, goal string, history []string, o domain.Observation) (runs.Step, store.Ref, error) {
 	digest := runs.Digest(o)
 	st, ref, err := runs.Run(a.id.Run).Step(a.id.Epoch, a.id.Slot, a.number, n).Record(ctx, a.Bucket, func() (runs.Step, error) {
-		d, err := system.Decide(ctx, a.Chat, a.conf, system.View{Goal: goal, History: history, Observation: o}, domain.Seed(a.slot.Seed, "step", n))
+		d, err := agents.Decide(ctx, a.Chat, a.conf, agents.View{Goal: goal, History: history, Observation: o}, domain.Seed(a.slot.Seed, "step", n))
 		if err != nil {
 			return runs.Step{}, err
 		}

@@ -9,8 +9,10 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/prompts"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/method/synth"
+	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -48,7 +50,7 @@ func trajectories(ctx context.Context, b store.Bucket, s spec.Spec) ([]runs.Traj
 
 // planLevel keeps a share of first screens (levels 1 and 2), the steps of successful trajectories (level 3), and of those as many as the specification allows.
 func planLevel(s spec.Spec, level int, trs []runs.Trajectory) runs.LevelPlan {
-	p := runs.LevelPlan{Level: level, Counts: synth.NewCounts(), Picks: [][2]int{}}
+	p := runs.LevelPlan{Level: level, Counts: synth.NewItemCounts(), Picks: [][2]int{}}
 	limit := s.Synthesis.Screens
 	if level == 3 {
 		limit = s.Synthesis.Pairs
@@ -89,10 +91,10 @@ type LevelRange struct {
 const SynthesisBatch = 20
 
 // Synthesize writes the items of a level for the screens of some trajectories, each trajectory recorded once.
-func (m *Models) Synthesize(ctx context.Context, id LevelRange) (synth.Counts, error) {
+func (m *Models) Synthesize(ctx context.Context, id LevelRange) (synth.ItemCounts, error) {
 	say, stop := heartbeat(ctx)
 	defer stop()
-	sum := synth.NewCounts()
+	sum := synth.NewItemCounts()
 	s, err := m.spec(ctx, id.Run)
 	if err != nil {
 		return done(sum, err)
@@ -133,7 +135,7 @@ func itemsKey(id LevelID, i int) string {
 
 // items are levels 1 and 2.
 func (m *Models) items(ctx context.Context, s spec.Spec, id LevelID, t runs.Trajectory, screens []synth.Screen) (synth.Batch, error) {
-	b := synth.Batch{Rows: []domain.Pair{}, Counts: synth.NewCounts()}
+	b := synth.Batch{Rows: []domain.Pair{}, Counts: synth.NewItemCounts()}
 	author, err := m.author(s, id.Level)
 	if err != nil {
 		return b, err
@@ -178,7 +180,7 @@ func (c *Control) Assemble(ctx context.Context, id LevelID) (synth.Card, error) 
 		if err != nil {
 			return runs.LevelSet{}, err
 		}
-		rows, card := []domain.Pair{}, synth.Card{Level: id.Level, Counts: synth.NewCounts()}
+		rows, card := []domain.Pair{}, synth.Card{Level: id.Level, Counts: synth.NewItemCounts()}
 		if card.Imported = s.FineTune.Data.Of(id.Level); card.Imported != "" {
 			rows, err = c.imported(ctx, card.Imported, id.Level)
 		} else {
@@ -196,7 +198,7 @@ func (c *Control) Assemble(ctx context.Context, id LevelID) (synth.Card, error) 
 		return runs.LevelSet{Body: body, Card: card}, err
 	})
 	if err == nil {
-		c.emit(id.Run, map[string]any{"event": "data", "level": id.Level, "rows": set.Card.Rows, "dropped": set.Card.Counts.Proposed - set.Card.Counts.Kept})
+		c.emit(id.Run, events.Data{Level: id.Level, Rows: set.Card.Rows, Dropped: set.Card.Counts.Proposed - set.Card.Counts.Kept})
 	}
 	return done(set.Card, err)
 }
@@ -219,12 +221,12 @@ func (c *Control) synthesised(ctx context.Context, s spec.Spec, id LevelID, card
 		rows = append(rows, b.Rows...)
 		card.Counts.Add(b.Counts)
 	}
-	card.Agent = roleName(s, s.Synthesis.Agent, "the environment's expert (privileged)")
+	card.Agent = rules.RoleName(s, s.Synthesis.Agent, "the environment's expert (privileged)")
 	roles := []string{}
 	switch {
 	case id.Level == 3:
-		card.Adversary = roleName(s, s.Adversary.Model, fmt.Sprintf("the policy of the stage before, at temperature %v", s.Adversary.Temperature))
-		card.Critic = CriticName(s)
+		card.Adversary = rules.RoleName(s, s.Adversary.Model, fmt.Sprintf("the policy of the stage before, at temperature %v", s.Adversary.Temperature))
+		card.Critic = rules.CriticName(s)
 		if s.Adversary.Model != spec.RolePolicy {
 			roles = append(roles, prompts.Adversary)
 		}
@@ -232,14 +234,14 @@ func (c *Control) synthesised(ctx context.Context, s spec.Spec, id LevelID, card
 			roles = append(roles, prompts.Critic)
 		}
 	default:
-		card.Author = roleName(s, s.Synthesis.Author, "fixed rules")
+		card.Author = rules.RoleName(s, s.Synthesis.Author, "fixed rules")
 		if s.Synthesis.Author != spec.RoleTemplate {
 			roles = append(roles, authors[id.Level])
 		}
 	}
 	card.Prompts = map[string]string{}
 	for _, role := range roles {
-		p, err := prompt(s, role)
+		p, err := rules.Prompt(s, role)
 		if err != nil {
 			return nil, err
 		}
@@ -251,14 +253,6 @@ func (c *Control) synthesised(ctx context.Context, s spec.Spec, id LevelID, card
 		return nil, fault.New(fault.Fatal, "the counters of level %d do not add up: %s", id.Level, why)
 	}
 	return rows, nil
-}
-
-// roleName is how who plays a role is called on a card.
-func roleName(s spec.Spec, name, without string) string {
-	if m, ok := s.Models[name]; ok {
-		return fmt.Sprintf("%s (%s)", name, m.Model)
-	}
-	return without
 }
 
 // imported reads a data set of one's own, which was checked when it was imported.

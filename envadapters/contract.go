@@ -89,20 +89,20 @@ type Versioned interface {
 	Version(ctx context.Context) (string, error)
 }
 
-// Level is a suite's state.
-type Level string
+// HealthState is a suite's state.
+type HealthState string
 
 // The levels of health.
 const (
-	Ready    Level = "ready"
-	Busy     Level = "busy"
-	Degraded Level = "degraded"
-	Dead     Level = "dead"
+	Ready    HealthState = "ready"
+	Busy     HealthState = "busy"
+	Degraded HealthState = "degraded"
+	Dead     HealthState = "dead"
 )
 
 // Health is the answer of Check.
 type Health struct {
-	Level  Level
+	State  HealthState
 	Detail string // what was seen
 	Fix    string // what to do, where something is to be done
 }

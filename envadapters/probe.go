@@ -10,12 +10,12 @@ import (
 func Probe(ctx context.Context, s Suite, t domain.Task, fix string) Health {
 	env, err := s.Open(ctx)
 	if err != nil {
-		return Health{Level: Busy, Detail: err.Error(), Fix: "wait, or give the worker more places"}
+		return Health{State: Busy, Detail: err.Error(), Fix: "wait, or give the worker more places"}
 	}
 	defer env.Close(ctx)
 	t.Suite = s.Name()
 	if _, err := env.Reset(ctx, t); err != nil {
-		return Health{Level: Dead, Detail: err.Error(), Fix: fix}
+		return Health{State: Dead, Detail: err.Error(), Fix: fix}
 	}
-	return Health{Level: Ready, Detail: "a page opens, resets and observes"}
+	return Health{State: Ready, Detail: "a page opens, resets and observes"}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/webtasks"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/method/system"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/testrun"
@@ -46,7 +46,7 @@ func TestRealPrograms(t *testing.T) {
 	o.Model, o.Devices, o.Precision, o.SaveSteps, o.Cutoff, o.PerDevice = model, 0, "fp32", 4, 2048, 2
 	demos, pairs := dataOfARun(t)
 	t.Logf("%d demonstrations and %d preference pairs of a run", len(demos), len(pairs))
-	sft := trainer.Job{ID: "runs/real/finetune/stage-1", Objective: trainer.SFT, Pairs: demos, Steps: 16, Seed: 11, System: system.Default.System(), Options: registry.Raw(o),
+	sft := trainer.Job{ID: "runs/real/finetune/stage-1", Objective: trainer.SFT, Pairs: demos, Steps: 16, Seed: 11, System: agents.Default.System(), Options: registry.Raw(o),
 		Params: domain.TrainParams{LearningRate: 5e-3, FinalShare: 0.1, BatchSize: 4, Passes: 1, Beta: 0.1, Ftx: 0.1}}
 	base := brokenAndWhole(t, program, sft, nil)
 	if c := base.Curve; c[len(c)-1].Loss >= c[0].Loss {
@@ -80,7 +80,7 @@ func TestRealPrograms(t *testing.T) {
 }
 
 type made struct {
-	trainer.Policy
+	trainer.Result
 	from store.Bucket // where it stands
 }
 
@@ -243,7 +243,7 @@ func BenchmarkOverTheBareCommand(b *testing.B) {
 	if n := os.Getenv("COLLABUI_BENCH_DEVICES"); n != "" {
 		o.Devices, o.Precision = 1, "bf16"
 	}
-	j := trainer.Job{ID: "runs/bench/job", Objective: trainer.DPO, Steps: 24, Seed: 3, System: system.Default.System(), Options: registry.Raw(o),
+	j := trainer.Job{ID: "runs/bench/job", Objective: trainer.DPO, Steps: 24, Seed: 3, System: agents.Default.System(), Options: registry.Raw(o),
 		Params: domain.TrainParams{LearningRate: 5e-6, Warmup: 0.1, FinalShare: 0.1, BatchSize: 8, Passes: 1, Beta: 0.1, Ftx: 0.1}}
 	for i := range 64 {
 		j.Pairs = append(j.Pairs, domain.Pair{Prompt: fmt.Sprintf("Goal: press word%d\nHistory: none\nScreen:\n", i) + strings.Repeat("0 button some words of a page\n", 30), Chosen: "Reason: this serves the goal.\nAction: {\"action_type\":\"click\",\"index\":0}",

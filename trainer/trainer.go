@@ -35,8 +35,8 @@ type Job struct {
 // Progress is told now and then while a job runs.
 type Progress func(p domain.TrainPoint)
 
-// Policy is the result of a job.
-type Policy struct {
+// Result is the result of a job.
+type Result struct {
 	Digest       string              `json:"digest"`        // of the checkpoint file, by which it is stored and served
 	TensorDigest string              `json:"tensor_digest"` // of the parameters alone
 	Steps        int                 `json:"steps"`
@@ -49,10 +49,10 @@ type Policy struct {
 // Trainer updates policies. Train is idempotent on the job's ID: a finished job returns its policy, one half done resumes. A trainer that cannot
 // honour a job (an unknown objective, a reference it does not have) refuses it with an invalid fault.
 type Trainer interface {
-	Train(ctx context.Context, j Job, p Progress) (Policy, error)
+	Train(ctx context.Context, j Job, p Progress) (Result, error)
 	// Adopt reads a policy that stands in the store under a digest, and gives its digests; what is no policy of this trainer is an invalid fault. domain.UntrainedBase stands for
 	// the model that the options name, untrained. It may be repeated.
-	Adopt(ctx context.Context, digest string, options json.RawMessage) (Policy, error)
+	Adopt(ctx context.Context, digest string, options json.RawMessage) (Result, error)
 }
 
 // Prober is an optional capability of a trainer.

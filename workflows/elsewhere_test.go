@@ -8,11 +8,11 @@ import (
 
 	"go.temporal.io/sdk/testsuite"
 
-	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/registry"
 	"github.com/collabui/collabui/envadapters/scripted"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/testrun"
@@ -125,8 +125,8 @@ func TestTheLoopTrainsOnRecordedTasks(t *testing.T) {
 	if last := end.Results[len(end.Results)-1]; last.System != "always-finish" || last.Rate != 0 {
 		t.Errorf("%+v", last)
 	}
-	if len(end.Results) != 4 || !strings.Contains(activities.CriticName(s), "supervised learning") {
-		t.Errorf("%+v %s", end.Results, activities.CriticName(s))
+	if len(end.Results) != 4 || !strings.Contains(rules.CriticName(s), "supervised learning") {
+		t.Errorf("%+v %s", end.Results, rules.CriticName(s))
 	}
 	epoch, _, err := runs.Run(s.Name).Epoch(1).Read(t.Context(), r.Bucket)
 	if err != nil || epoch.Pairs == 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/rules"
 )
 
 // EpochInput is one epoch of a run.
@@ -86,7 +87,7 @@ func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error)
 		return sum, nil
 	}
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("%s, val %.1f %%", details, 100*sum.Val))
-	return sum, workflow.UpsertTypedSearchAttributes(ctx, attrRate.ValueSet(sum.Val), attrSystem.ValueSet(activities.TrainedName(in.Plan.Agents)))
+	return sum, workflow.UpsertTypedSearchAttributes(ctx, attrRate.ValueSet(sum.Val), attrSystem.ValueSet(rules.TrainedName(in.Plan.Agents)))
 }
 
 // shards runs the episodes in shards, all at once, and passes a pause on to them.
@@ -159,10 +160,10 @@ func updates(ctx workflow.Context, in EpochInput, p *Progress) (string, error) {
 }
 
 func evaluateEpoch(ctx workflow.Context, in EpochInput) error {
-	var systems []activities.EvalSystem
+	var systems []rules.EvalSystem
 	if err := workflow.ExecuteActivity(on(ctx, QueueControl, "systems to evaluate"), control.Systems, activities.SystemsID{Run: in.Run, Epoch: in.Epoch}).Get(ctx, &systems); err != nil {
 		return err
 	}
-	items := []activities.EvalItem{{Run: in.Run, Folder: activities.EpochFolder(in.Epoch), System: systems[0], Split: domain.SplitVal, Episodes: in.Plan.Val}}
+	items := []rules.EvalItem{{Run: in.Run, Folder: rules.EpochFolder(in.Epoch), System: systems[0], Split: domain.SplitVal, Episodes: in.Plan.Val}}
 	return workflow.ExecuteChildWorkflow(child(ctx, evalID(in.Run, in.Epoch, domain.SplitVal), fmt.Sprintf("evaluation of epoch %d on val", in.Epoch)), Evaluation, items).Get(ctx, nil)
 }

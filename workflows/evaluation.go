@@ -6,11 +6,12 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // Evaluation plays systems on splits, all items at once, and records a result for each.
-func Evaluation(ctx workflow.Context, items []activities.EvalItem) ([]runs.Result, error) {
+func Evaluation(ctx workflow.Context, items []rules.EvalItem) ([]runs.Result, error) {
 	out, p := make([]runs.Result, len(items)), Progress{Phase: "evaluation"}
 	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return p, nil }); err != nil {
 		return nil, err
@@ -39,14 +40,14 @@ func Evaluation(ctx workflow.Context, items []activities.EvalItem) ([]runs.Resul
 }
 
 // evaluate plays one item in batches and records its result; progress is counted in p.
-func evaluate(ctx workflow.Context, item activities.EvalItem, p *Progress) (runs.Result, error) {
+func evaluate(ctx workflow.Context, item rules.EvalItem, p *Progress) (runs.Result, error) {
 	var res runs.Result
 	var parts []workflow.Future
 	for from := 0; from < item.Episodes; from += activities.EvalBatch {
 		r := activities.EvalRange{Item: item, From: from, To: min(from+activities.EvalBatch, item.Episodes)}
 		parts = append(parts, workflow.ExecuteActivity(on(ctx, QueueRollout, fmt.Sprintf("%s on %s, episodes %d to %d", item.System.Name, item.Split, r.From+1, r.To)), rollout.Evaluate, r))
 	}
-	tally := activities.Tally{Item: item}
+	tally := activities.Evaluated{Item: item}
 	for i, f := range parts {
 		var x activities.EvalPart
 		if err := f.Get(ctx, &x); err != nil {

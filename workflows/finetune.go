@@ -7,6 +7,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -68,7 +69,7 @@ type fineTuning struct {
 }
 
 // stage is the one under way; without levels there is none.
-func (f *fineTuning) stage() (s spec.Stage) {
+func (f *fineTuning) stage() (s spec.LevelJob) {
 	if len(f.in.Plan.Stages) > 0 {
 		s = f.in.Plan.Stages[f.choice.Chunk-1]
 	}
@@ -109,7 +110,7 @@ func (f *fineTuning) data(ctx workflow.Context) error {
 
 // evaluate plays one agent on val and notes the point of the curve.
 func (f *fineTuning) evaluate(ctx workflow.Context, c runs.Chunk) (float64, error) {
-	item := activities.EvalItem{Run: f.in.Run, Folder: activities.EpochFolder(0), Split: domain.SplitVal, Episodes: f.in.Plan.Val, System: activities.EvalSystem{
+	item := rules.EvalItem{Run: f.in.Run, Folder: rules.EpochFolder(0), Split: domain.SplitVal, Episodes: f.in.Plan.Val, System: rules.EvalSystem{
 		Name: fmt.Sprintf("chunk-%04d", f.choice.Chunk), Policies: []string{c.Policy.Digest}, Rounds: 1, Temperature: []float64{fineTuneTemperature}, TopP: f.in.Plan.TopP}}
 	*f.p = Progress{Phase: "evaluation", Slots: item.Episodes, Steps: c.Steps}
 	res, err := evaluate(ctx, item, f.p)

@@ -9,9 +9,9 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters/scripted"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/method/system"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/verify"
@@ -188,7 +188,7 @@ func truth(t *testing.T, level int, p domain.Pair) {
 		}
 	}
 	index := func(text string) string {
-		a, err := system.ParseAnswer(text)
+		a, err := agents.ParseAnswer(text)
 		if err != nil || a.Index == nil {
 			return ""
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -236,7 +237,7 @@ func (r *runState) run(ctx workflow.Context, fn, in, out any) error {
 func (r *runState) epoch(ctx workflow.Context, k int) error {
 	if k == 1 { // the curve begins at epoch 0, and the choice of base-1's decoding is made on val
 		if err := r.stage(ctx, "evaluation", 0, func(ctx workflow.Context) error {
-			return r.evaluate(ctx, 0, "val", []activities.Split{{Name: domain.SplitVal, Episodes: r.plan.Val}}, nil)
+			return r.evaluate(ctx, 0, "val", []rules.Split{{Name: domain.SplitVal, Episodes: r.plan.Val}}, nil)
 		}); err != nil {
 			return err
 		}
@@ -252,18 +253,18 @@ func (r *runState) epoch(ctx workflow.Context, k int) error {
 }
 
 // evaluate runs the systems of an epoch that keep says (all if nil) on splits.
-func (r *runState) evaluate(ctx workflow.Context, epoch int, label string, splits []activities.Split, keep func(string) bool) error {
-	var systems []activities.EvalSystem
+func (r *runState) evaluate(ctx workflow.Context, epoch int, label string, splits []rules.Split, keep func(string) bool) error {
+	var systems []rules.EvalSystem
 	if err := workflow.ExecuteActivity(on(ctx, QueueControl, "systems to evaluate"), control.Systems, activities.SystemsID{Run: r.in.Name, Epoch: epoch}).Get(ctx, &systems); err != nil {
 		return err
 	}
-	var items []activities.EvalItem
+	var items []rules.EvalItem
 	for _, s := range systems {
 		if keep != nil && !keep(s.Name) {
 			continue
 		}
 		for _, sp := range splits {
-			items = append(items, sp.Item(r.in.Name, activities.EpochFolder(epoch), s))
+			items = append(items, sp.Item(r.in.Name, rules.EpochFolder(epoch), s))
 		}
 	}
 	return r.run(child(ctx, evalID(r.in.Name, epoch, label), fmt.Sprintf("evaluation of epoch %d on %s", epoch, label)), Evaluation, items, nil)
@@ -276,7 +277,7 @@ func (r *runState) finish(ctx workflow.Context) (runs.End, error) {
 			return nil
 		}
 		if r.plan.Epochs == 0 {
-			if err := r.evaluate(ctx, 0, "val", []activities.Split{{Name: domain.SplitVal, Episodes: r.plan.Val}}, nil); err != nil {
+			if err := r.evaluate(ctx, 0, "val", []rules.Split{{Name: domain.SplitVal, Episodes: r.plan.Val}}, nil); err != nil {
 				return err
 			}
 		}
@@ -284,7 +285,7 @@ func (r *runState) finish(ctx workflow.Context) (runs.End, error) {
 		if err := workflow.ExecuteActivity(on(ctx, QueueControl, "choose the best epoch on val"), control.PlanFinal, r.in.Name).Get(ctx, &f); err != nil {
 			return err
 		}
-		if err := r.evaluate(ctx, 0, "test", f.Splits, func(name string) bool { return name == f.Base1 || name == activities.BaseName(r.plan.Agents) }); err != nil {
+		if err := r.evaluate(ctx, 0, "test", f.Splits, func(name string) bool { return name == f.Base1 || name == rules.BaseName(r.plan.Agents) }); err != nil {
 			return err
 		}
 		if len(f.References) > 0 {
@@ -308,7 +309,7 @@ func (r *runState) finish(ctx workflow.Context) (runs.End, error) {
 	}
 	r.status.Stage = "done"
 	r.describe(ctx)
-	return end, workflow.UpsertTypedSearchAttributes(ctx, attrStage.ValueSet(r.status.Stage), attrRate.ValueSet(rateOf(end)), attrSystem.ValueSet(activities.TrainedName(r.plan.Agents)))
+	return end, workflow.UpsertTypedSearchAttributes(ctx, attrStage.ValueSet(r.status.Stage), attrRate.ValueSet(rateOf(end)), attrSystem.ValueSet(rules.TrainedName(r.plan.Agents)))
 }
 
 // rateOf is the highest rate on val.

@@ -14,6 +14,7 @@ import (
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -309,7 +310,7 @@ func TestAReproductionPlaysEveryContestantOnItsSplits(t *testing.T) {
 		domain.SplitTestTemplates: {"base-1", "base-4", "trained-4", "imitation-4"},
 	} {
 		for _, name := range systems {
-			res, _, err := runs.Run(s.Name).Result(activities.EvalID(activities.ReproduceFolder, name, split)).Read(t.Context(), r.Bucket)
+			res, _, err := runs.Run(s.Name).Result(rules.EvalID(rules.ReproduceFolder, name, split)).Read(t.Context(), r.Bucket)
 			if err != nil || res.Episodes != 7 {
 				t.Errorf("%s on %s: %+v %v", name, split, res, err)
 			}

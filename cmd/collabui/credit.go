@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -42,7 +42,7 @@ func creditCmd(a *app) *cobra.Command {
 			Critic string `json:"critic"`
 			*credit.Check
 			Again *credit.Consistency `json:"consistency,omitempty"`
-		}{Run: s.Name, Critic: activities.CriticName(s), Check: k}
+		}{Run: s.Name, Critic: rules.CriticName(s), Check: k}
 		if *repeat > 0 {
 			asker, err := workers.Asker(e)
 			if err != nil {

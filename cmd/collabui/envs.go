@@ -84,17 +84,17 @@ func envsCmd(a *app) *cobra.Command {
 
 // listed is one line of the list.
 type listed struct {
-	Name     string              `json:"name"`
-	About    string              `json:"about"`
-	Recorded bool                `json:"recorded"`
-	Level    envadapters.Level   `json:"level"`
-	Detail   string              `json:"detail,omitempty"`
-	Fix      string              `json:"fix,omitempty"`
-	Title    string              `json:"title,omitempty"`
-	Family   domain.Family       `json:"family,omitempty"`
-	Protocol string              `json:"protocol,omitempty"`
-	Groups   map[string]int      `json:"groups,omitempty"`
-	Splits   map[string][]string `json:"splits,omitempty"`
+	Name     string                  `json:"name"`
+	About    string                  `json:"about"`
+	Recorded bool                    `json:"recorded"`
+	Level    envadapters.HealthState `json:"level"`
+	Detail   string                  `json:"detail,omitempty"`
+	Fix      string                  `json:"fix,omitempty"`
+	Title    string                  `json:"title,omitempty"`
+	Family   domain.Family           `json:"family,omitempty"`
+	Protocol string                  `json:"protocol,omitempty"`
+	Groups   map[string]int          `json:"groups,omitempty"`
+	Splits   map[string][]string     `json:"splits,omitempty"`
 }
 
 // look says what an environment offers here; one that cannot be opened says what it lacks.

@@ -64,7 +64,7 @@ func (a *app) checkSuite(c *cobra.Command, f *envFlags, name string, alone bool,
 		return false, err
 	}
 	s, err := f.open(name)
-	h := envadapters.Health{Level: envadapters.Dead}
+	h := envadapters.Health{State: envadapters.Dead}
 	if err != nil {
 		e, _ := registry.Find(name)
 		h.Detail, h.Fix = err.Error(), e.Get
@@ -72,16 +72,16 @@ func (a *app) checkSuite(c *cobra.Command, f *envFlags, name string, alone bool,
 		defer func() { _ = s.Close() }()
 		h = s.Check(c.Context())
 	}
-	shown := map[string]any{"name": name, "level": h.Level, "detail": h.Detail, "fix": h.Fix}
+	shown := map[string]any{"name": name, "level": h.State, "detail": h.Detail, "fix": h.Fix}
 	if m, ok := s.(envadapters.Metered); ok {
 		shown["figures"] = m.Figures()
 	}
 	if err := a.print(shown, func(w io.Writer) {
-		_, _ = fmt.Fprintf(w, "%s: %s — %s\n", name, h.Level, h.Detail)
+		_, _ = fmt.Fprintf(w, "%s: %s — %s\n", name, h.State, h.Detail)
 		if h.Fix != "" {
 			_, _ = fmt.Fprintf(w, "  to do: %s\n", h.Fix)
 		}
-	}); err != nil || h.Level == envadapters.Dead {
+	}); err != nil || h.State == envadapters.Dead {
 		return false, err
 	}
 	problems := acceptance.Suite(c.Context(), s)

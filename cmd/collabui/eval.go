@@ -13,6 +13,7 @@ import (
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -59,9 +60,9 @@ func evalCmd(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		var items []activities.EvalItem
+		var items []rules.EvalItem
 		for _, r := range refs {
-			items = append(items, on.Item(args[0], fmt.Sprintf("%s-%04d", activities.ReferenceFolder, on.Episodes), r))
+			items = append(items, on.Item(args[0], fmt.Sprintf("%s-%04d", rules.ReferenceFolder, on.Episodes), r))
 		}
 		folder := fmt.Sprintf("eval-%04d-%04d", *epoch, on.Episodes)
 		for _, s := range systems {
@@ -90,14 +91,14 @@ func evalCmd(a *app) *cobra.Command {
 		}
 		for _, r := range res {
 			if a.json {
-				if err := a.print(evaluated{r, activities.CriticName(s)}, nil); err != nil {
+				if err := a.print(evaluated{r, rules.CriticName(s)}, nil); err != nil {
 					return err
 				}
 			}
 		}
 		if !a.json {
 			table(a.out, res)
-			_, _ = fmt.Fprintf(a.out, "critic: %s\n", activities.CriticName(s))
+			_, _ = fmt.Fprintf(a.out, "critic: %s\n", rules.CriticName(s))
 		}
 		return nil
 	}

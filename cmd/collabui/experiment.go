@@ -7,9 +7,9 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/examples"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -81,7 +81,7 @@ func splitRates(s spec.Spec, end runs.End, split string) rates {
 		if r.Split != split {
 			continue
 		}
-		for name, kind := range map[string]string{"base-1": "base-1", activities.BaseName(s.Agents): "base", activities.TrainedName(s.Agents): "trained"} {
+		for name, kind := range map[string]string{"base-1": "base-1", rules.BaseName(s.Agents): "base", rules.TrainedName(s.Agents): "trained"} {
 			if r.System == name {
 				out[kind] = r.Rate
 			}

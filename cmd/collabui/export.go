@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/internal/policy/infer"
@@ -154,7 +154,7 @@ func export(ctx context.Context, b store.Bucket, run, which, dir string, size in
 
 // dataSets gathers the data sets of stage 1, or of an epoch; of a stage 1 that has none, nothing.
 func dataSets(ctx context.Context, b store.Bucket, s spec.Spec, epoch int) ([]synth.Set, error) {
-	tmpl, err := activities.Template(s)
+	tmpl, err := rules.Template(s)
 	if err != nil {
 		return nil, err
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters/registry"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/method/system"
 	"github.com/collabui/collabui/internal/policy/infer"
 	"github.com/collabui/collabui/internal/policy/llm"
 	"github.com/collabui/collabui/internal/policy/serving"
@@ -175,13 +175,13 @@ func (a *app) event(e infer.Event) error {
 	switch e.Event {
 	case "episode":
 		say("episode %d: %s, task %s of %s, at most %d steps", e.Episode, e.Environment, e.Task.Template, e.Task.Split, e.Task.MaxSteps)
-		say("goal: %s", system.Line(e.Goal, 300))
+		say("goal: %s", agents.Line(e.Goal, 300))
 	case "step":
 		say("step %d: %d elements, %d shown", e.Step, e.Elements, e.Shown)
 		printMatrix(a.out, e.Matrix)
 		say("  executed: %s (%d votes, %s)", e.Executed.JSON(), e.Vote.Votes, e.Vote.Rule)
 		if e.Invalid != "" {
-			say("  nothing done: %s", system.Line(e.Invalid, 200))
+			say("  nothing done: %s", agents.Line(e.Invalid, 200))
 		}
 	case "end":
 		how := "not solved"
@@ -216,7 +216,7 @@ func printMatrix(w io.Writer, cells []infer.Asked) {
 		case !c.Asked:
 			said = "·"
 		case c.Canonical != "":
-			said = system.Line(c.Canonical, 32)
+			said = agents.Line(c.Canonical, 32)
 		}
 		if c.Agrees {
 			said += " *"

@@ -63,7 +63,7 @@ func evaluations(s spec.Spec, chunks int) float64 {
 }
 
 func chunks(s spec.Spec) int {
-	if n := len(s.FineTune.Stages()); n > 0 || s.FineTune.Base != "" {
+	if n := len(s.FineTune.LevelJobs()); n > 0 || s.FineTune.Base != "" {
 		return n
 	}
 	return s.FineTune.MaxChunks
@@ -231,7 +231,7 @@ func (m *measuring) times() error {
 	}
 	n, k := float64(m.s.FineTune.Demonstrations), float64(m.p.FineTune.Demonstrations)
 	optimiser := func(s spec.Spec) (low, high float64) {
-		for _, st := range s.FineTune.Stages() {
+		for _, st := range s.FineTune.LevelJobs() {
 			low += float64(st.Steps)
 		}
 		high = low

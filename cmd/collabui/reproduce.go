@@ -15,6 +15,7 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/examples"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -109,7 +110,7 @@ func (a *app) reproduce(ctx context.Context, s spec.Spec, seeds, episodes int, f
 		}
 	}
 	claims := judge(rows, s)
-	shown := map[string]any{"seeds": seeds, "episodes": episodes, "rates": rows, "claims": claims, "critic": activities.CriticName(s), "decoding": decodings(s)}
+	shown := map[string]any{"seeds": seeds, "episodes": episodes, "rates": rows, "claims": claims, "critic": rules.CriticName(s), "decoding": decodings(s)}
 	if err := a.print(shown, func(w io.Writer) { printClaims(w, claims, s, seeds, episodes) }); err != nil {
 		return err
 	}
@@ -189,7 +190,7 @@ func readRates(ctx context.Context, b store.Bucket, s spec.Spec) (rates, error) 
 	out := rates{}
 	for _, x := range compared(s) {
 		for _, name := range []string{x.this, x.that} {
-			r, _, err := runs.Run(s.Name).Result(activities.EvalID(activities.ReproduceFolder, name, x.split)).Read(ctx, b)
+			r, _, err := runs.Run(s.Name).Result(rules.EvalID(rules.ReproduceFolder, name, x.split)).Read(ctx, b)
 			if err != nil {
 				return out, err
 			}
@@ -274,7 +275,7 @@ func decodings(s spec.Spec) string {
 }
 
 func printClaims(w io.Writer, claims []claim, s spec.Spec, seeds, episodes int) {
-	_, _ = fmt.Fprintf(w, "\n%d seeds, %d paired episodes per system, split and seed; differences in points, t-intervals over seeds at 95 %%\ncritic: %s · decoding: %s\n\n", seeds, episodes, activities.CriticName(s), decodings(s))
+	_, _ = fmt.Fprintf(w, "\n%d seeds, %d paired episodes per system, split and seed; differences in points, t-intervals over seeds at 95 %%\ncritic: %s · decoding: %s\n\n", seeds, episodes, rules.CriticName(s), decodings(s))
 	for _, c := range claims {
 		_, _ = fmt.Fprintf(w, "%-44s %+6.1f  [%+.1f, %+.1f]  %s\n", c.Name, c.Mean, c.Low, c.High, c.verdict())
 	}

@@ -13,7 +13,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -45,7 +45,7 @@ func (a *app) gather(ctx context.Context, b store.Bucket, e config.Endpoints, ru
 	if err != nil {
 		return shown{}, fmt.Errorf("run %q: %w", run, err)
 	}
-	out := shown{Name: run, Status: "absent", Stage: "planned", Epochs: s.Epochs, Curve: []runs.EvalPoint{}, Results: []runs.Result{}, Critic: activities.CriticName(s), val: s.Evaluation.Val}
+	out := shown{Name: run, Status: "absent", Stage: "planned", Epochs: s.Epochs, Curve: []runs.EvalPoint{}, Results: []runs.Result{}, Critic: rules.CriticName(s), val: s.Evaluation.Val}
 	if len(s.Models) > 0 {
 		spent, err := runs.Run(run).Spent(ctx, b)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/registry"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -93,7 +94,7 @@ func (a *app) refer(c *cobra.Command, f *envFlags, name, split string) error {
 		return err
 	}
 	defer func() { _ = s.Close() }()
-	if h := s.Check(c.Context()); h.Level == envadapters.Dead {
+	if h := s.Check(c.Context()); h.State == envadapters.Dead {
 		return fault.New(fault.Invalid, "%s: %s; %s", name, h.Detail, h.Fix)
 	}
 	if envadapters.ProtocolOf(s) == "" {
@@ -104,7 +105,7 @@ func (a *app) refer(c *cobra.Command, f *envFlags, name, split string) error {
 		if split != "" && x != split || split == "" && x == domain.SplitTrain {
 			continue
 		}
-		for _, e := range activities.References() {
+		for _, e := range rules.References() {
 			r, err := activities.Refer(c.Context(), s, x, e)
 			if err != nil {
 				return err
@@ -129,8 +130,8 @@ func (a *app) refer(c *cobra.Command, f *envFlags, name, split string) error {
 // place is where an evaluation plays: the run's environment, or the one that name gives, and what stands in its table beside the run's systems. Options that the run's
 // specification does not name are part of the environment's label, so that results over other data are never adopted. Recorded tasks are played once each unless counted says
 // that their number was given.
-func (f *envFlags) place(s spec.Spec, name, split string, episodes int, counted bool) (activities.Split, []activities.EvalSystem, error) {
-	on, o := activities.Split{Name: split, Episodes: episodes}, s.Where(s.Environment)
+func (f *envFlags) place(s spec.Spec, name, split string, episodes int, counted bool) (rules.Split, []rules.EvalSystem, error) {
+	on, o := rules.Split{Name: split, Episodes: episodes}, s.Where(s.Environment)
 	if _, ok := s.Environments[name]; ok {
 		o, on.Environment, on.Options = s.Where(name), name, s.Where(name)
 	} else if name != "" {
@@ -154,5 +155,5 @@ func (f *envFlags) place(s spec.Spec, name, split string, episodes int, counted 
 	if !counted {
 		on.Episodes = len(ts)
 	}
-	return on, activities.References(), nil
+	return on, rules.References(), nil
 }

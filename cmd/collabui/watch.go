@@ -99,9 +99,9 @@ func (a *app) watch(ctx context.Context, b store.Bucket, t client.Client, e conf
 func (v *viewer) poll(ctx context.Context, t client.Client, stream *events.Stream) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	events, next := stream.Read(ctx, v.run, v.position)
+	fresh, next := stream.Read(ctx, v.run, v.position)
 	v.position = next
-	for _, raw := range events {
+	for _, raw := range fresh {
 		v.event(raw)
 	}
 	d, err := t.DescribeWorkflowExecution(ctx, v.run, "")
@@ -220,7 +220,7 @@ func (v *viewer) bar(format string, args ...any) {
 	case v.json:
 		if text != v.last {
 			v.last = text
-			_ = json.NewEncoder(v.out).Encode(map[string]any{"event": "progress", "run": v.run, "text": text})
+			v.emit(events.Progress{Run: v.run, Text: text})
 		}
 	case v.tty:
 		_, _ = fmt.Fprintf(v.out, "\r\x1b[K%s", text)
@@ -252,11 +252,18 @@ func (v *viewer) clear() {
 // say prints a line that stays.
 func (v *viewer) say(format string, args ...any) {
 	if v.json {
-		_ = json.NewEncoder(v.out).Encode(map[string]any{"event": "message", "run": v.run, "text": fmt.Sprintf(format, args...)})
+		v.emit(events.Message{Run: v.run, Text: fmt.Sprintf(format, args...)})
 		return
 	}
 	v.clear()
 	_, _ = fmt.Fprintf(v.out, format+"\n", args...)
+}
+
+// emit prints one event of the command line's own, with --json.
+func (v *viewer) emit(e events.Event) {
+	if raw, err := events.Encode(e); err == nil {
+		_, _ = fmt.Fprintf(v.out, "%s\n", raw)
+	}
 }
 
 // event shows one event of the live stream: all with --json, milestones as lines.
@@ -265,30 +272,25 @@ func (v *viewer) event(raw json.RawMessage) {
 		_, _ = fmt.Fprintf(v.out, "%s\n", raw)
 		return
 	}
-	var e struct {
-		Event, System, Split, StoppedBy, Text string
-		Epoch, Agent, Pairs, Episodes         int
-		Level, Rows, Dropped                  int
-		Rollouts, Val, Rate                   float64
-	}
-	if json.Unmarshal(raw, &e) != nil || v.seen[string(raw)] {
+	e, err := events.Decode(raw)
+	if err != nil || v.seen[string(raw)] {
 		return
 	}
 	v.seen[string(raw)] = true // a milestone is told again when its activity runs again
-	switch e.Event {
-	case "data":
+	switch e := e.(type) {
+	case events.Data:
 		v.say("  data of level %d: %d rows kept, %d dropped", e.Level, e.Rows, e.Dropped)
-	case "base":
+	case events.Base:
 		v.say("stage 1 is over: the base policy stands")
-	case "epoch":
+	case events.Epoch:
 		line := fmt.Sprintf("epoch %d: %.1f %% of rollouts right, %d pairs", e.Epoch, 100*e.Rollouts, e.Pairs)
 		if e.Val >= 0 {
 			line += fmt.Sprintf(", val %.1f %%", 100*e.Val)
 		}
 		v.say("%s", line)
-	case "warning":
+	case events.Warning:
 		v.say("  warning, epoch %d, agent %d: %s", e.Epoch, e.Agent, e.Text)
-	case "result":
+	case events.Result:
 		v.say("  %s on %s: %.1f %% of %d", e.System, e.Split, 100*e.Rate, e.Episodes)
 	}
 }

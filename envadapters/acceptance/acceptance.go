@@ -76,7 +76,7 @@ func Suite(ctx context.Context, s envadapters.Suite) []string {
 			}
 		}
 	}
-	if h := s.Check(ctx); h.Level != envadapters.Ready {
+	if h := s.Check(ctx); h.State != envadapters.Ready {
 		bad("not ready: %s; %s", h.Detail, h.Fix)
 	}
 	return out

@@ -327,7 +327,7 @@ func TestASlotThatNoRestartMendsIsQuarantinedAndTheOthersGoOn(t *testing.T) {
 	if f := s.pool.now(); f.Quarantined != 1 || bad.Restarts != 2 || len(f.Why) == 0 || !strings.Contains(strings.Join(f.Why, " "), "did not help") {
 		t.Errorf("%+v after %d restarts", f, bad.Restarts)
 	}
-	if h := s.Check(t.Context()); h.Level != envadapters.Degraded || h.Fix == "" {
+	if h := s.Check(t.Context()); h.State != envadapters.Degraded || h.Fix == "" {
 		t.Error(h)
 	}
 }
@@ -378,7 +378,7 @@ func TestOptionsAndSplits(t *testing.T) {
 			t.Errorf("%s without one: %d", split, len(ts))
 		}
 	}
-	if h := s.Check(t.Context()); h.Level != envadapters.Dead || h.Fix == "" {
+	if h := s.Check(t.Context()); h.State != envadapters.Dead || h.Fix == "" {
 		t.Error(h)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

@@ -192,7 +192,7 @@ func (s *Suite) describe(ctx context.Context) (openenv.Description, error) {
 func (s *Suite) Check(ctx context.Context) envadapters.Health {
 	d, err := s.describe(ctx)
 	if err != nil {
-		return envadapters.Health{Level: envadapters.Dead, Detail: err.Error(), Fix: "start the companions (deploy/androidworld/README.md) and give their ws:// addresses under servers"}
+		return envadapters.Health{State: envadapters.Dead, Detail: err.Error(), Fix: "start the companions (deploy/androidworld/README.md) and give their ws:// addresses under servers"}
 	}
 	s.pool.start()
 	wait, cancel := context.WithTimeout(ctx, 20*time.Second)
@@ -201,17 +201,17 @@ func (s *Suite) Check(ctx context.Context) envadapters.Health {
 		time.Sleep(50 * time.Millisecond)
 	}
 	f := s.pool.now()
-	h := envadapters.Health{Level: envadapters.Ready, Detail: "android_world " + d.Version + "; " + s.pool.say()}
+	h := envadapters.Health{State: envadapters.Ready, Detail: "android_world " + d.Version + "; " + s.pool.say()}
 	switch {
 	case f.Free == 0 && f.Leased > 0:
-		h.Level = envadapters.Busy
+		h.State = envadapters.Busy
 	case f.Free == 0:
-		h.Level, h.Fix = envadapters.Dead, "look at the companions' /ready and logs"
+		h.State, h.Fix = envadapters.Dead, "look at the companions' /ready and logs"
 	case f.Mending+f.Quarantined > 0 || len(f.Templates) > 0:
-		h.Level, h.Fix = envadapters.Degraded, "look at the companions' /ready and logs"
+		h.State, h.Fix = envadapters.Degraded, "look at the companions' /ready and logs"
 	}
-	if diff := s.differ(d); diff != "" && h.Level == envadapters.Ready {
-		h.Level, h.Detail = envadapters.Degraded, h.Detail+"; the companion's tasks are not the registry's: "+diff
+	if diff := s.differ(d); diff != "" && h.State == envadapters.Ready {
+		h.State, h.Detail = envadapters.Degraded, h.Detail+"; the companion's tasks are not the registry's: "+diff
 		h.Fix = "use android_world at the registry's commit, or write envadapters/androidworld/tasks.json anew: python -m collabui_companion tasks"
 	}
 	return h

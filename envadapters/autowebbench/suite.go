@@ -133,14 +133,14 @@ func (s *Suite) episode(t domain.Task) (recorded.Episode, error) {
 // Check reads the files.
 func (s *Suite) Check(context.Context) envadapters.Health {
 	if _, err := s.read(); err != nil {
-		return envadapters.Health{Level: envadapters.Dead, Detail: err.Error(), Fix: "name a test.json of AutoWebBench as data (THUDM/AutoWebGLM publishes the files), or set broken: skip"}
+		return envadapters.Health{State: envadapters.Dead, Detail: err.Error(), Fix: "name a test.json of AutoWebBench as data (THUDM/AutoWebGLM publishes the files), or set broken: skip"}
 	}
-	h := envadapters.Health{Level: envadapters.Ready}
+	h := envadapters.Health{State: envadapters.Ready}
 	for _, name := range s.Splits() {
 		n, problems := s.Records(name)
 		h.Detail += fmt.Sprintf("%s: %d records; ", name, n)
 		for _, p := range problems {
-			h.Level, h.Detail = envadapters.Degraded, h.Detail+fmt.Sprintf("skipped %v: %v; ", p.Where, p.Err)
+			h.State, h.Detail = envadapters.Degraded, h.Detail+fmt.Sprintf("skipped %v: %v; ", p.Where, p.Err)
 		}
 	}
 	h.Detail = strings.TrimSuffix(h.Detail, "; ")

@@ -145,14 +145,14 @@ func TestABrokenRecordIsSkippedOrFatalByChoice(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := open(t, envadapters.Options{Data: file})
-	if h := s.Check(t.Context()); h.Level != envadapters.Dead || !strings.Contains(h.Detail, "test.json:3: record 2: target: unknown command") {
+	if h := s.Check(t.Context()); h.State != envadapters.Dead || !strings.Contains(h.Detail, "test.json:3: record 2: target: unknown command") {
 		t.Error(h)
 	}
 	if _, err := s.Templates("x"); fault.KindOf(err) != fault.Invalid {
 		t.Error(err)
 	}
 	s = open(t, envadapters.Options{Data: dir, Broken: "skip"})
-	if h := s.Check(t.Context()); h.Level != envadapters.Degraded || !strings.Contains(h.Detail, "4 records") || !strings.Contains(h.Detail, "test.json:3") {
+	if h := s.Check(t.Context()); h.State != envadapters.Degraded || !strings.Contains(h.Detail, "4 records") || !strings.Contains(h.Detail, "test.json:3") {
 		t.Error(h)
 	}
 	for _, o := range []envadapters.Options{{}, {Data: dir, Broken: "maybe"}} {

@@ -155,9 +155,9 @@ func (s *Suite) Open(context.Context) (envadapters.Environment, error) {
 func (s *Suite) Check(context.Context) envadapters.Health {
 	ix, err := s.read()
 	if err != nil {
-		return envadapters.Health{Level: envadapters.Dead, Detail: err.Error(), Fix: "name the folder of Mind2Web as data (osunlp publishes it; the tests are unpacked with: unzip -P mind2web test.zip), or set broken: skip"}
+		return envadapters.Health{State: envadapters.Dead, Detail: err.Error(), Fix: "name the folder of Mind2Web as data (osunlp publishes it; the tests are unpacked with: unzip -P mind2web test.zip), or set broken: skip"}
 	}
-	h := envadapters.Health{Level: envadapters.Ready}
+	h := envadapters.Health{State: envadapters.Ready}
 	for _, name := range s.Splits() {
 		steps := 0
 		for _, e := range ix.splits[name] {
@@ -166,7 +166,7 @@ func (s *Suite) Check(context.Context) envadapters.Health {
 		h.Detail += fmt.Sprintf("%s: %d tasks, %d steps; ", name, len(ix.splits[name]), steps)
 	}
 	for _, p := range ix.problems {
-		h.Level, h.Detail = envadapters.Degraded, h.Detail+fmt.Sprintf("skipped %v: %v; ", p.Where, p.Err)
+		h.State, h.Detail = envadapters.Degraded, h.Detail+fmt.Sprintf("skipped %v: %v; ", p.Where, p.Err)
 	}
 	h.Detail += s.Protocol()
 	return h

@@ -170,10 +170,10 @@ func TestBrokenFilesAreNamed(t *testing.T) {
 	}
 	good := `{"annotation_id":"a","confirmed_task":"g","website":"w","actions":[{"operation":{"op":"CLICK"},"pos_candidates":[{"tag":"a","backend_node_id":"1"}]}]}`
 	write("test_task", "["+good+",\n"+strings.Replace(good, "CLICK", "FLY", 1)+"]")
-	if h := open(t, envadapters.Options{Data: dir}).Check(t.Context()); h.Level != envadapters.Dead || !strings.Contains(h.Detail, "x.json:2") || !strings.Contains(h.Detail, "FLY") {
+	if h := open(t, envadapters.Options{Data: dir}).Check(t.Context()); h.State != envadapters.Dead || !strings.Contains(h.Detail, "x.json:2") || !strings.Contains(h.Detail, "FLY") {
 		t.Error(h)
 	}
-	if h := open(t, envadapters.Options{Data: dir, Broken: "skip"}).Check(t.Context()); h.Level != envadapters.Degraded || !strings.Contains(h.Detail, "1 tasks") {
+	if h := open(t, envadapters.Options{Data: dir, Broken: "skip"}).Check(t.Context()); h.State != envadapters.Degraded || !strings.Contains(h.Detail, "1 tasks") {
 		t.Error(h)
 	}
 	write("test_task", "["+good+","+good+"]")
@@ -185,7 +185,7 @@ func TestBrokenFilesAreNamed(t *testing.T) {
 			t.Error(o, err)
 		}
 	}
-	if h := open(t, envadapters.Options{Data: t.TempDir()}).Check(t.Context()); h.Level != envadapters.Dead || h.Fix == "" {
+	if h := open(t, envadapters.Options{Data: t.TempDir()}).Check(t.Context()); h.State != envadapters.Dead || h.Fix == "" {
 		t.Error(h)
 	}
 }

@@ -151,7 +151,7 @@ func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
 // Check opens a tab and resets one task.
 func (s *Suite) Check(ctx context.Context) envadapters.Health {
 	if _, err := browser.Find(); err != nil {
-		return envadapters.Health{Level: envadapters.Dead, Detail: err.Error(), Fix: "apt-get install chromium-headless-shell"}
+		return envadapters.Health{State: envadapters.Dead, Detail: err.Error(), Fix: "apt-get install chromium-headless-shell"}
 	}
 	h := envadapters.Probe(ctx, s, domain.Task{Template: s.names[0], Split: SplitAll, Seed: 1, MaxSteps: s.rules.maxSteps}, "check the folder of the pages; to get it anew: "+fix)
 	h.Detail += fmt.Sprintf("; %d tasks", len(s.names))

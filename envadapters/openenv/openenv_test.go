@@ -311,7 +311,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		}
 	}
 	s, _ := New(envadapters.Options{Servers: []string{"ws://127.0.0.1:1/ws"}})
-	if h := s.Check(t.Context()); h.Level != envadapters.Dead || h.Fix == "" {
+	if h := s.Check(t.Context()); h.State != envadapters.Dead || h.Fix == "" {
 		t.Error(h)
 	}
 	if _, err := s.Open(t.Context()); err == nil || errors.Is(err, context.Canceled) {

@@ -203,13 +203,13 @@ func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
 func (s *Suite) Check(ctx context.Context) envadapters.Health {
 	d, err := s.described()
 	if err != nil {
-		return envadapters.Health{Level: envadapters.Dead, Detail: err.Error(), Fix: "start the server (for ours: collabui envs serve NAME), and give its ws:// address under servers"}
+		return envadapters.Health{State: envadapters.Dead, Detail: err.Error(), Fix: "start the server (for ours: collabui envs serve NAME), and give its ws:// address under servers"}
 	}
-	h := envadapters.Health{Level: envadapters.Ready, Detail: fmt.Sprintf("%s: %d tasks", s.Title(), len(d.Tasks))}
+	h := envadapters.Health{State: envadapters.Ready, Detail: fmt.Sprintf("%s: %d tasks", s.Title(), len(d.Tasks))}
 	for _, a := range s.o.Servers {
 		c, err := Dial(ctx, a)
 		if err != nil {
-			h.Level, h.Detail, h.Fix = envadapters.Degraded, h.Detail+"; "+err.Error(), "start the servers that do not answer, or leave them out"
+			h.State, h.Detail, h.Fix = envadapters.Degraded, h.Detail+"; "+err.Error(), "start the servers that do not answer, or leave them out"
 			continue
 		}
 		c.Close()

@@ -114,7 +114,7 @@ func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
 
 // Check is always ready.
 func (s *Suite) Check(context.Context) envadapters.Health {
-	return envadapters.Health{Level: envadapters.Ready, Detail: "scripted"}
+	return envadapters.Health{State: envadapters.Ready, Detail: "scripted"}
 }
 
 // Close does nothing.

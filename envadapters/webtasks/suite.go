@@ -100,7 +100,7 @@ func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
 // Check opens a tab and resets one task.
 func (s *Suite) Check(ctx context.Context) envadapters.Health {
 	if _, err := browser.Find(); err != nil {
-		return envadapters.Health{Level: envadapters.Dead, Detail: err.Error(), Fix: "apt-get install chromium-headless-shell"}
+		return envadapters.Health{State: envadapters.Dead, Detail: err.Error(), Fix: "apt-get install chromium-headless-shell"}
 	}
 	return envadapters.Probe(ctx, s, domain.Task{Template: "tap-button", Split: domain.SplitTrain, Seed: 1, MaxSteps: 3}, "run the browser by hand with --headless to see why it fails")
 }

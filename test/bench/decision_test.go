@@ -11,7 +11,7 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/method/system"
+	"github.com/collabui/collabui/internal/method/agents"
 )
 
 // sleeper is a model with a fixed latency.
@@ -27,11 +27,11 @@ func BenchmarkDecision(b *testing.B) {
 	const latency, rounds = 50 * time.Millisecond, 3
 	worst := 0.0
 	for _, topo := range domain.EvaluationTopologies(4) {
-		c := system.Config{Policies: make([]string, 4), Topology: topo, Rounds: rounds, Temperature: make([]float64, 4)}
+		c := agents.Config{Policies: make([]string, 4), Topology: topo, Rounds: rounds, Temperature: make([]float64, 4)}
 		o := domain.Observation{Elements: []domain.Element{{Role: "button", Text: "A", Visible: true}}}
 		got, bound, ratio := sideBySide(
 			func() float64 {
-				return seconds(func() { _, _ = system.Decide(b.Context(), sleeper{latency}, c, system.View{Observation: o}, 1) })
+				return seconds(func() { _, _ = agents.Decide(b.Context(), sleeper{latency}, c, agents.View{Observation: o}, 1) })
 			},
 			func() float64 {
 				return seconds(func() {

@@ -68,7 +68,7 @@ func TestOpenEnvAgainstOurServerInAnotherProcess(t *testing.T) {
 		t.Errorf("after %v: %v", time.Since(began), err)
 	}
 	env.Close(t.Context())
-	if h := s.Check(t.Context()); h.Level == envadapters.Ready || h.Fix == "" {
+	if h := s.Check(t.Context()); h.State == envadapters.Ready || h.Fix == "" {
 		t.Error(h)
 	}
 }

@@ -98,13 +98,13 @@ var _ trainer.Trainer = (*Trainer)(nil)
 
 // Train runs a job to its end: a finished one gives its recorded policy, a broken one goes on from the newest complete checkpoint, be it in the folder of this host or
 // in the store.
-func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) (trainer.Policy, error) {
-	got, _, err := store.Read[trainer.Policy](ctx, t.Bucket, t.resultKey(j))
+func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) (trainer.Result, error) {
+	got, _, err := store.Read[trainer.Result](ctx, t.Bucket, t.resultKey(j))
 	if !errors.Is(err, store.ErrNotFound) {
 		return got, err
 	}
 	if len(j.Pairs) == 0 {
-		return trainer.Policy{Diverged: "no usable pair"}, nil
+		return trainer.Result{Diverged: "no usable pair"}, nil
 	}
 	model, dir, err := t.Tool.Base(j.Options)
 	if err != nil {
@@ -128,7 +128,7 @@ func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) 
 	if err != nil {
 		return out, err
 	}
-	got, _, err = store.RecordOnce(ctx, t.Bucket, t.resultKey(j), func() (trainer.Policy, error) { return out, nil })
+	got, _, err = store.RecordOnce(ctx, t.Bucket, t.resultKey(j), func() (trainer.Result, error) { return out, nil })
 	if err == nil && (j.Until == 0 || out.Diverged != "") {
 		_ = os.RemoveAll(f.Path) // what matters of it is in the store
 	}
@@ -191,19 +191,19 @@ func (t *Trainer) local(ctx context.Context, digest string, base Local) (Local, 
 }
 
 // Adopt reads a policy of the store, or takes the base model as one.
-func (t *Trainer) Adopt(ctx context.Context, digest string, options json.RawMessage) (trainer.Policy, error) {
+func (t *Trainer) Adopt(ctx context.Context, digest string, options json.RawMessage) (trainer.Result, error) {
 	model, dir, err := t.Tool.Base(options)
 	if err != nil {
-		return trainer.Policy{}, err
+		return trainer.Result{}, err
 	}
 	base := Local{domain.Artifact{Kind: domain.ArtifactBase, Base: model, Files: []domain.ArtifactFile{}}, dir}
 	if digest == domain.UntrainedBase {
 		body, digest := base.Encode()
 		_, err := store.PutBlob(ctx, t.Bucket, body)
-		return trainer.Policy{Digest: digest, TensorDigest: base.TensorDigest()}, err
+		return trainer.Result{Digest: digest, TensorDigest: base.TensorDigest()}, err
 	}
 	a, err := t.local(ctx, digest, base)
-	return trainer.Policy{Digest: digest, TensorDigest: a.TensorDigest(), Report: &domain.TrainReport{Files: a.Files}}, err
+	return trainer.Result{Digest: digest, TensorDigest: a.TensorDigest(), Report: &domain.TrainReport{Files: a.Files}}, err
 }
 
 // ModelOf is the base model in a folder.

@@ -66,13 +66,13 @@ func (t *Trainer) put(ctx context.Context, dir string, names map[string]string) 
 }
 
 // collect stores the policy of a finished job and says how it came about.
-func (w *watch) collect(ctx context.Context) (trainer.Policy, error) {
+func (w *watch) collect(ctx context.Context) (trainer.Result, error) {
 	behind := func(p domain.TrainPoint) bool { return p.Step > w.end } // the program was faster than its end at a station
-	out := trainer.Policy{Curve: slices.DeleteFunc(w.t.Tool.Points(w.f), behind)}
+	out := trainer.Result{Curve: slices.DeleteFunc(w.t.Tool.Points(w.f), behind)}
 	for i, p := range out.Curve {
 		out.Curve[i].Steps, out.Curve[i].Live = w.cmd.Total, ""
 		if notNumber(p) {
-			return trainer.Policy{Diverged: fmt.Sprintf("the loss is not a number at step %d", p.Step)}, nil
+			return trainer.Result{Diverged: fmt.Sprintf("the loss is not a number at step %d", p.Step)}, nil
 		}
 	}
 	out.Steps = w.end

@@ -33,13 +33,13 @@ const reapTime = 5 * time.Second
 const maxTail = 4000
 
 // attempt brings the job's folder to its newest checkpoint, runs the program to the end of the job or of its station, and stores what came of it.
-func (t *Trainer) attempt(ctx context.Context, f Folder, j trainer.Job, p trainer.Progress) (trainer.Policy, error) {
+func (t *Trainer) attempt(ctx context.Context, f Folder, j trainer.Job, p trainer.Progress) (trainer.Result, error) {
 	cmd, err := t.Tool.Render(ctx, f, j)
 	if err == nil && (len(cmd.Args) == 0 || cmd.Total < 1 || cmd.Kind == "") {
 		err = fault.New(fault.Fatal, "the trainer's Render gave a command without arguments, steps or kind: %+v", cmd.Args)
 	}
 	if err != nil {
-		return trainer.Policy{}, err
+		return trainer.Result{}, err
 	}
 	f.Ranks = max(1, cmd.Devices)
 	end := cmd.Total
@@ -47,7 +47,7 @@ func (t *Trainer) attempt(ctx context.Context, f Folder, j trainer.Job, p traine
 		end = min(end, j.Until)
 	}
 	if err := t.restore(ctx, f, j, end); err != nil {
-		return trainer.Policy{}, err
+		return trainer.Result{}, err
 	}
 	w := &watch{t: t, f: f, j: j, cmd: cmd, end: end, progress: p, stored: map[int]bool{}, versions: make(chan map[string]string, 1)}
 	go func() {
@@ -58,7 +58,7 @@ func (t *Trainer) attempt(ctx context.Context, f Folder, j trainer.Job, p traine
 	}()
 	if !w.finished() {
 		if err := w.run(ctx); err != nil {
-			return trainer.Policy{}, err
+			return trainer.Result{}, err
 		}
 	}
 	return w.collect(ctx)

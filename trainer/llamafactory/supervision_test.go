@@ -49,7 +49,7 @@ func newHost(t *testing.T, b store.Bucket) *host {
 		Checkpoints: func(job string) string { return job + "-checkpoint-" }}, Tool: &llamafactory.Tool{Bucket: b, Program: program}}}
 }
 
-func (h *host) train(ctx context.Context, j trainer.Job) (trainer.Policy, error) {
+func (h *host) train(ctx context.Context, j trainer.Job) (trainer.Result, error) {
 	return h.Train(ctx, j, func(p domain.TrainPoint) { h.points = append(h.points, p) })
 }
 
@@ -286,7 +286,7 @@ func TestTwoAttemptsAtOnce(t *testing.T) {
 	b := &store.Memory{}
 	one, two, j := newHost(t, b), newHost(t, b), job(t, nil)
 	type result struct {
-		trainer.Policy
+		trainer.Result
 		error
 	}
 	results := make(chan result, 3)

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/method/system"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/policy/tinylm"
 	"github.com/collabui/collabui/trainer"
 )
@@ -26,7 +26,7 @@ func (t *Trainer) Probe(ctx context.Context, policy, parent, base string, pairs 
 		pr := tinylm.ParsePrompt(p.Prompt)
 		outs, _ := pol.Sample(pr, tinylm.Sampling{N: 1, Temperature: 1, TopP: 1, Seed: domain.Seed(seed, "probe", i)})
 		out.Length += float64(len(outs[0].Text)) / float64(len(pairs))
-		if a, err := system.ParseAnswer(outs[0].Text); err == nil {
+		if a, err := agents.ParseAnswer(outs[0].Text); err == nil {
 			out.ParseRate += 1 / float64(len(pairs))
 			out.Actions[a.Type]++
 		}

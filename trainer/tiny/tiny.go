@@ -36,7 +36,7 @@ type state struct {
 	ex    []tinylm.Example
 	w     []float64
 	ref   [][]float64
-	out   trainer.Policy
+	out   trainer.Result
 }
 
 // checkpoint is a recorded state; State holds step, optimiser and parameters.
@@ -57,10 +57,10 @@ func Load(ctx context.Context, b store.Bucket, digest string) (*tinylm.Model, er
 }
 
 // Train runs a job to its end, from its newest checkpoint if there is one.
-func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) (trainer.Policy, error) {
+func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) (trainer.Result, error) {
 	s, err := t.prepare(ctx, j)
 	if err != nil {
-		return trainer.Policy{}, err
+		return trainer.Result{}, err
 	}
 	if len(s.ex) == 0 {
 		s.out.Diverged = "no usable pair"
@@ -80,13 +80,13 @@ func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) 
 		every = j.Every
 	}
 	if err := t.resume(ctx, s, end, every); err != nil {
-		return trainer.Policy{}, err
+		return trainer.Result{}, err
 	}
 	tr := &tinylm.Trainer{M: s.model, Opt: s.opt, Workers: j.Workers}
 	tr.Opt.WeightDecay = j.Params.WeightDecay
 	for s.step < end {
 		if err := ctx.Err(); err != nil {
-			return trainer.Policy{}, err
+			return trainer.Result{}, err
 		}
 		pass, at := s.step/perPass, s.step%perPass
 		perm := domain.Rand(j.Seed, "pass", pass).Perm(len(s.ex))
@@ -102,28 +102,28 @@ func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) 
 		if s.step%every == 0 && s.step < total {
 			s.opt = tr.Opt
 			if err := t.save(ctx, s); err != nil {
-				return trainer.Policy{}, err
+				return trainer.Result{}, err
 			}
 		}
 	}
 	ref, err := store.PutBlob(ctx, t.Bucket, s.model.Encode())
 	if err != nil {
-		return trainer.Policy{}, err
+		return trainer.Result{}, err
 	}
 	s.out.Digest, s.out.TensorDigest, s.out.Steps = ref.SHA256, s.model.TensorDigest(), s.step
 	return s.out, nil
 }
 
 // Adopt reads a policy of somebody's own.
-func (t *Trainer) Adopt(ctx context.Context, digest string, _ json.RawMessage) (trainer.Policy, error) {
+func (t *Trainer) Adopt(ctx context.Context, digest string, _ json.RawMessage) (trainer.Result, error) {
 	m, err := Load(ctx, t.Bucket, digest)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return trainer.Policy{}, fault.New(fault.Invalid, "no policy %s stands in the store; bring one with `collabui import FILE`", digest)
+		return trainer.Result{}, fault.New(fault.Invalid, "no policy %s stands in the store; bring one with `collabui import FILE`", digest)
 	case err != nil:
-		return trainer.Policy{}, fault.New(fault.Invalid, "%s is no policy of the embedded trainer: %w", digest, err)
+		return trainer.Result{}, fault.New(fault.Invalid, "%s is no policy of the embedded trainer: %w", digest, err)
 	}
-	return trainer.Policy{Digest: digest, TensorDigest: m.TensorDigest()}, nil
+	return trainer.Result{Digest: digest, TensorDigest: m.TensorDigest()}, nil
 }
 
 // Rate is the learning rate of a step: linear warm-up, then a cosine down to FinalShare of the peak.

@@ -8,8 +8,8 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/prompts"
-	"github.com/collabui/collabui/internal/method/system"
 )
 
 // ModelAdversary asks a chat model for plausible wrong answers (METHOD.md section 4, adversary).
@@ -35,7 +35,7 @@ func (m ModelAdversary) Propose(ctx context.Context, s domain.Step, cell domain.
 		view
 		Right string
 		N     int
-	}{m.Forms, seen(s), system.Line(cell.Action.JSON(), maxCell), n})
+	}{m.Forms, seen(s), agents.Line(cell.Action.JSON(), maxCell), n})
 	if err != nil {
 		return nil, domain.Usage{}, err
 	}
@@ -44,7 +44,7 @@ func (m ModelAdversary) Propose(ctx context.Context, s domain.Step, cell domain.
 		return nil, r.Usage, err
 	}
 	out := make([]string, n)
-	raw, ok := system.FindObject(r.Texts[0], "answers")
+	raw, ok := agents.FindObject(r.Texts[0], "answers")
 	if !ok {
 		return out, r.Usage, nil
 	}
@@ -63,7 +63,7 @@ func (m ModelAdversary) Propose(ctx context.Context, s domain.Step, cell domain.
 			continue
 		}
 		if a, err := domain.ParseAction(one.Action); err == nil {
-			out[i] = "Reason: " + system.Line(one.Reason, maxReason) + "\nAction: " + a.JSON()
+			out[i] = "Reason: " + agents.Line(one.Reason, maxReason) + "\nAction: " + a.JSON()
 		}
 	}
 	return out, r.Usage, nil
@@ -76,9 +76,9 @@ type view struct {
 }
 
 func seen(s domain.Step) view {
-	v := view{Goal: system.Line(s.Goal, maxGoal), Screen: system.Lines(s.Observation)}
+	v := view{Goal: agents.Line(s.Goal, maxGoal), Screen: agents.Lines(s.Observation)}
 	for _, h := range s.History {
-		v.History = append(v.History, system.Line(h, maxLine))
+		v.History = append(v.History, agents.Line(h, maxLine))
 	}
 	return v
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/golang/mock/gomock"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/chat/mock_chat"
-	"github.com/collabui/collabui/internal/method/system"
 )
 
 func click(i int) string {
@@ -27,11 +27,11 @@ func step(number, right int, said [][]int) domain.Step {
 	for i := range 10 {
 		e := domain.Element{Index: i, Role: "button", Text: fmt.Sprint("b", i), Visible: true}
 		s.Observation.Elements = append(s.Observation.Elements, e)
-		prompt += system.ElementLine(e) + "\n"
+		prompt += agents.ElementLine(e) + "\n"
 	}
 	for a, row := range said {
 		for j, i := range row {
-			s.Decision.Cells = append(s.Decision.Cells, system.NewCell(a, j, click(i), prompt, s.Observation))
+			s.Decision.Cells = append(s.Decision.Cells, agents.NewCell(a, j, click(i), prompt, s.Observation))
 		}
 	}
 	s.Decision.Executed = *s.Decision.Cells[0].Action
@@ -56,7 +56,7 @@ func TestLabels(t *testing.T) {
 }
 
 // pairs makes the pairs of steps; the adversary answers with the given indices.
-func pairs(t *testing.T, r Rules, steps []domain.Step, answers ...int) ([]domain.Pair, Counts) {
+func pairs(t *testing.T, r Rules, steps []domain.Step, answers ...int) ([]domain.Pair, PairCounts) {
 	t.Helper()
 	var credits []domain.Credit
 	for _, s := range steps {
@@ -190,7 +190,7 @@ func TestACriticErrsAsOftenAsItIsToldAndEqualActionsStayEqual(t *testing.T) {
 	turned, cells := 0, 0
 	for seed := range uint64(400) {
 		s := step(1, 3, [][]int{{3, 1}, {2, 3}})
-		s.Decision.Cells = append(s.Decision.Cells, system.NewCell(2, 0, "nonsense", "", s.Observation))
+		s.Decision.Cells = append(s.Decision.Cells, agents.NewCell(2, 0, "nonsense", "", s.Observation))
 		want := append(Oracle(s).Labels[:4:4], domain.Uncertain)
 		for _, share := range []float64{0, 0.3} {
 			got, again := append([]domain.Label{}, want...), append([]domain.Label{}, want...)

@@ -13,8 +13,8 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/prompts"
-	"github.com/collabui/collabui/internal/method/system"
 )
 
 // Critic grades action matrices by a chat model (METHOD.md section 4, critic). It sees goal, history, screen and all texts; never the reward, the outcome,
@@ -204,7 +204,7 @@ func (c Critic) grade(ctx context.Context, s domain.Step, idx []int, seed uint64
 	want := map[string]int{}
 	for _, i := range idx {
 		x := s.Decision.Cells[i]
-		data.Cells = append(data.Cells, cell{cellID(x.Agent, x.Round), system.Line(x.Text, maxCell)})
+		data.Cells = append(data.Cells, cell{cellID(x.Agent, x.Round), agents.Line(x.Text, maxCell)})
 		want[cellID(x.Agent, x.Round)] = i
 	}
 	sys, user, err := c.Prompt.Messages(data)
@@ -243,7 +243,7 @@ func (c Critic) grade(ctx context.Context, s domain.Step, idx []int, seed uint64
 		if err != nil {
 			return err
 		}
-		q.More = []chat.Turn{{Assistant: true, Text: system.Line(r.Texts[0], 4*maxCell)}, {Text: again}}
+		q.More = []chat.Turn{{Assistant: true, Text: agents.Line(r.Texts[0], 4*maxCell)}, {Text: again}}
 		q.Seed, q.Schema = domain.Seed(seed, "repair"), gradesSchema(missing)
 	}
 	return nil
@@ -259,7 +259,7 @@ func take(text string, want map[string]int, grades []Score) (wrong string) {
 			Reason json.RawMessage `json:"reason"`
 		} `json:"grades"`
 	}
-	raw, ok := system.FindObject(text, "grades")
+	raw, ok := agents.FindObject(text, "grades")
 	if !ok {
 		return "it holds no JSON object with grades"
 	}
@@ -277,7 +277,7 @@ func take(text string, want map[string]int, grades []Score) (wrong string) {
 			torn[i] = true
 		}
 		x := grades[i]
-		x.Value, x.Reason, x.Given = score, system.Line(unquote(g.Reason), maxReason), true
+		x.Value, x.Reason, x.Given = score, agents.Line(unquote(g.Reason), maxReason), true
 		found[i] = x
 	}
 	for id, i := range want {

@@ -12,8 +12,8 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/prompts"
-	"github.com/collabui/collabui/internal/method/system"
 )
 
 // says answers like a critic: one text per call.
@@ -82,7 +82,7 @@ func TestLabelsFollowTheMeanOfEqualActions(t *testing.T) {
 
 func TestBrokenAnswersAreAskedForOnceMoreAndNeverInvented(t *testing.T) {
 	s := step(1, 3, [][]int{{3}, {1}})
-	s.Decision.Cells = append(s.Decision.Cells, system.NewCell(2, 0, "nonsense", "", s.Observation))
+	s.Decision.Cells = append(s.Decision.Cells, agents.NewCell(2, 0, "nonsense", "", s.Observation))
 	good, half := grades(map[string]any{"0.0": "0.9", "1.0": 0.1}), grades(map[string]any{"0.0": 0.9})
 	for name, x := range map[string]struct {
 		texts  []string
@@ -119,7 +119,7 @@ func TestBrokenAnswersAreAskedForOnceMoreAndNeverInvented(t *testing.T) {
 
 func TestCandidatesAreBlindedAmongPositives(t *testing.T) {
 	s := step(1, 3, [][]int{{3}, {1}})
-	cands := []domain.Cell{system.NewCell(0, 0, click(5), "", s.Observation), system.NewCell(0, 0, click(6), "", s.Observation)}
+	cands := []domain.Cell{agents.NewCell(0, 0, click(5), "", s.Observation), agents.NewCell(0, 0, click(6), "", s.Observation)}
 	scored := regexp.MustCompile(`(\d)\.0\n\| .*?"index":(\d)`)
 	model := &reads{func(user string) string {
 		out := map[string]any{}

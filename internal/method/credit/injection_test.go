@@ -11,7 +11,7 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/method/system"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/test/kit/injection"
 )
 
@@ -83,12 +83,12 @@ func TestInjectionsChangeNoLabel(t *testing.T) {
 		},
 		"right cell": func(s *domain.Step, x string) {
 			s.Decision.Cells = slices.Clone(s.Decision.Cells)
-			s.Decision.Cells[0] = system.NewCell(0, 0, "Reason: "+x+"\nAction: "+right, "", s.Observation)
+			s.Decision.Cells[0] = agents.NewCell(0, 0, "Reason: "+x+"\nAction: "+right, "", s.Observation)
 		},
 		"wrong cell": func(s *domain.Step, x string) {
 			s.Decision.Cells = slices.Clone(s.Decision.Cells)
 			wrong := s.Decision.Cells[2]
-			s.Decision.Cells[2] = system.NewCell(1, 0, "Reason: "+x+"\nAction: "+wrong.Action.JSON(), "", s.Observation)
+			s.Decision.Cells[2] = agents.NewCell(1, 0, "Reason: "+x+"\nAction: "+wrong.Action.JSON(), "", s.Observation)
 		},
 	}
 	cases, changed, unparsed := 0, 0, 0

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/method/system"
+	"github.com/collabui/collabui/internal/method/agents"
 )
 
 // Rules of pair making; the zero value is not useful, see Defaults.
@@ -22,8 +22,8 @@ type Rules struct {
 // Defaults are METHOD.md's.
 var Defaults = Rules{Candidates: 4, PerStep: 2, PerEpisode: 8}
 
-// Counts says what became of the positive cells and of the adversary's candidates.
-type Counts struct {
+// PairCounts says what became of the positive cells and of the adversary's candidates.
+type PairCounts struct {
 	Positive, Negative, Uncertain int            // cells
 	Unparsed, Equal, NotNegative  int            // candidates rejected: no parse, equals y+ or a cell not labelled 0, graded other than 0
 	Pairs                         map[string]int // by source
@@ -45,8 +45,8 @@ func OracleGrade(_ context.Context, s domain.Step, _ []domain.Label, cands []dom
 
 // Pairs makes the preference pairs of one episode, ordered by agent, step, round. The latest round of every (agent, step, canonical y+) is used, so the
 // adversary is asked once for each.
-func Pairs(ctx context.Context, r Rules, slot int, template string, steps []domain.Step, credits []domain.Credit, adv Adversary, grade Grade) ([]domain.Pair, Counts, error) {
-	counts := Counts{Pairs: map[string]int{}}
+func Pairs(ctx context.Context, r Rules, slot int, template string, steps []domain.Step, credits []domain.Credit, adv Adversary, grade Grade) ([]domain.Pair, PairCounts, error) {
+	counts := PairCounts{Pairs: map[string]int{}}
 	var out []domain.Pair
 	if len(steps) == 0 {
 		return out, counts, nil
@@ -105,7 +105,7 @@ type candidate struct {
 }
 
 // candidates asks the adversary for every positive cell, and grades what could serve: all candidates of a step at once. The answer is by step and cell.
-func (r Rules) candidates(ctx context.Context, steps []domain.Step, credits []domain.Credit, adv Adversary, grade Grade, n *Counts) (map[[2]int][]candidate, error) {
+func (r Rules) candidates(ctx context.Context, steps []domain.Step, credits []domain.Credit, adv Adversary, grade Grade, n *PairCounts) (map[[2]int][]candidate, error) {
 	out := map[[2]int][]candidate{}
 	for si, s := range steps {
 		labels := credits[si].Labels
@@ -136,7 +136,7 @@ func (r Rules) candidates(ctx context.Context, steps []domain.Step, credits []do
 					return nil, err
 				}
 				for _, t := range texts {
-					c := system.NewCell(cell.Agent, cell.Round, t, cell.Prompt, s.Observation)
+					c := agents.NewCell(cell.Agent, cell.Round, t, cell.Prompt, s.Observation)
 					switch {
 					case c.Action == nil:
 						n.Unparsed++
@@ -252,7 +252,7 @@ func legal(a domain.Action, o domain.Observation, prompt string) bool {
 		return true
 	}
 	e, ok := o.Element(*a.Index)
-	return ok && strings.Contains(prompt, "\n"+system.ElementLine(e)+"\n")
+	return ok && strings.Contains(prompt, "\n"+agents.ElementLine(e)+"\n")
 }
 
 // Balance sets the pairs' weights so that every task template has the same total and the mean weight is 1.
@@ -271,7 +271,7 @@ func Balance(pairs []domain.Pair) {
 func BalanceActions(pairs []domain.Pair) {
 	kinds, per, total := make([]string, len(pairs)), map[string]float64{}, 0.0
 	for i, p := range pairs {
-		if a, err := system.ParseAnswer(p.Chosen); err == nil {
+		if a, err := agents.ParseAnswer(p.Chosen); err == nil {
 			kinds[i] = a.Type
 		}
 		per[kinds[i]]++

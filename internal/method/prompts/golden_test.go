@@ -11,10 +11,10 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/synth"
-	"github.com/collabui/collabui/internal/method/system"
 )
 
 // recorder keeps what it is asked, and answers nothing of use: a critic then asks a second time, for a repair.
@@ -51,7 +51,7 @@ func TestEveryRolesPromptInFull(t *testing.T) {
 	send := domain.Action{Type: domain.ActionClick}.At(4)
 	said := "Reason: r\nAction: " + send.JSON()
 	step := domain.Step{Number: 2, Goal: "Reply to budget", History: []string{"1 click item budget"}, Observation: o,
-		Decision: domain.Decision{Cells: []domain.Cell{system.NewCell(0, 0, said, "x", o), system.NewCell(1, 0, "Reason: done\nAction: {\"action_type\":\"status\",\"goal_status\":\"complete\"}", "x", o)}, Executed: send}}
+		Decision: domain.Decision{Cells: []domain.Cell{agents.NewCell(0, 0, said, "x", o), agents.NewCell(1, 0, "Reason: done\nAction: {\"action_type\":\"status\",\"goal_status\":\"complete\"}", "x", o)}, Executed: send}}
 	sc := synth.Screen{Step: 2, Observation: o, Action: &send, After: &after}
 	for _, family := range []domain.Family{domain.FamilyMobile, domain.FamilyWeb} {
 		forms := prompts.FormsOf(string(family))
@@ -60,10 +60,10 @@ func TestEveryRolesPromptInFull(t *testing.T) {
 			var err error
 			switch role {
 			case prompts.Agent:
-				var tmpl *system.Template
-				if tmpl, err = system.NewTemplate(p, family); err == nil {
-					c := system.Config{Policies: []string{"a", "b"}, Topology: domain.Topology{Agents: 2, Edges: [][2]int{{0, 1}}}, Rounds: 2, Temperature: []float64{0, 0}, Template: tmpl}
-					_, err = system.Decide(t.Context(), model, c, system.View{Goal: step.Goal, History: step.History, Observation: o}, 1)
+				var tmpl *agents.Template
+				if tmpl, err = agents.NewTemplate(p, family); err == nil {
+					c := agents.Config{Policies: []string{"a", "b"}, Topology: domain.Topology{Agents: 2, Edges: [][2]int{{0, 1}}}, Rounds: 2, Temperature: []float64{0, 0}, Template: tmpl}
+					_, err = agents.Decide(t.Context(), model, c, agents.View{Goal: step.Goal, History: step.History, Observation: o}, 1)
 				}
 			case prompts.Critic:
 				_, _, err = credit.Critic{Chat: model, Prompt: p, Forms: forms}.Label(t.Context(), step, 1)
@@ -74,7 +74,7 @@ func TestEveryRolesPromptInFull(t *testing.T) {
 			case prompts.Instructions:
 				_, _, err = synth.Model{Chat: model, Prompt: p, Forms: forms}.Instructions(t.Context(), sc, 6, 1)
 			case prompts.Summariser:
-				_, err = system.ModelSummary(t.Context(), model, p, system.Happened{Step: 2, Goal: step.Goal, Line: "2 click button Send", Before: o, After: after, Invalid: "the button is covered"}, 1)
+				_, err = agents.ModelSummary(t.Context(), model, p, agents.Happened{Step: 2, Goal: step.Goal, Line: "2 click button Send", Before: o, After: after, Invalid: "the button is covered"}, 1)
 			default:
 				t.Fatalf("role %s has no golden text", role)
 			}

@@ -43,31 +43,31 @@ type LevelData struct {
 // Of is the digest for a level; empty: the level is synthesised.
 func (d LevelData) Of(level int) string { return [...]string{d.Level1, d.Level2, d.Level3}[level-1] }
 
-// Stage is one training job of stage 1 with levels.
-type Stage struct {
+// LevelJob is one training job of stage 1 with levels.
+type LevelJob struct {
 	Level      int
 	Preference bool // DPO on the level's pairs, else SFT
 	Steps      int
 }
 
 // Name is the stage as people see it.
-func (s Stage) Name() string {
+func (s LevelJob) Name() string {
 	if s.Preference {
 		return fmt.Sprintf("level %d, DPO", s.Level)
 	}
 	return fmt.Sprintf("level %d, SFT", s.Level)
 }
 
-// Stages are the jobs of the levels in their order; those of no steps are left out.
-func (f FineTune) Stages() []Stage {
-	var out []Stage
+// LevelJobs are the jobs of the levels in their order; those of no steps are left out.
+func (f FineTune) LevelJobs() []LevelJob {
+	var out []LevelJob
 	for _, l := range f.Levels {
-		out = append(out, Stage{Level: l, Steps: [...]int{f.Steps.Level1, f.Steps.Level2, f.Steps.Level3}[l-1]})
+		out = append(out, LevelJob{Level: l, Steps: [...]int{f.Steps.Level1, f.Steps.Level2, f.Steps.Level3}[l-1]})
 		if l == 3 {
-			out = append(out, Stage{Level: l, Preference: true, Steps: f.Steps.Preference})
+			out = append(out, LevelJob{Level: l, Preference: true, Steps: f.Steps.Preference})
 		}
 	}
-	return slices.DeleteFunc(out, func(s Stage) bool { return s.Steps == 0 })
+	return slices.DeleteFunc(out, func(s LevelJob) bool { return s.Steps == 0 })
 }
 
 // Synthesis makes the data of the levels from the screens that the UI agent visits (METHOD.md section 3).
@@ -94,7 +94,7 @@ func (s Spec) checkLevels(must func(ok bool, field, expected string, args ...any
 			return
 		}
 	}
-	must(len(f.Levels) == 0 || len(f.Stages()) > 0 || f.Base != "", "finetune.steps", "steps for one of the levels %v", f.Levels)
+	must(len(f.Levels) == 0 || len(f.LevelJobs()) > 0 || f.Base != "", "finetune.steps", "steps for one of the levels %v", f.Levels)
 	for l := 1; l <= 3; l++ {
 		d, field := f.Data.Of(l), fmt.Sprintf("finetune.data.level%d", l)
 		must(d == "" || digest.MatchString(d), field, "the digest that `collabui import` printed, 64 hexadecimal digits, not %q", d)
@@ -106,7 +106,7 @@ func (s Spec) checkLevels(must func(ok bool, field, expected string, args ...any
 	}{{"level1", f.Steps.Level1}, {"level2", f.Steps.Level2}, {"level3", f.Steps.Level3}, {"preference", f.Steps.Preference}} {
 		must(x.n >= 0 && x.n <= 1000000, "finetune.steps."+x.name, "a whole number from 0 to 1000000, not %d", x.n)
 	}
-	if st := f.Stages(); slices.Contains(f.Levels, 3) && f.Data.Level3 == "" {
+	if st := f.LevelJobs(); slices.Contains(f.Levels, 3) && f.Data.Level3 == "" {
 		must(s.Adversary.Model != RolePolicy || f.Base != "" || len(st) > 0 && st[0].Level < 3, "finetune.levels",
 			"a level with steps before 3, finetune.base, or a model as adversary: the adversary of level 3 is the policy that stands before it")
 		must(s.Credit == "critic", "finetune.levels", "no level 3 with credit: %s: its pairs are graded by the critic", s.Credit)

@@ -40,7 +40,7 @@ func TestDefaultsHoldAndTheExampleLoads(t *testing.T) {
 	if err != nil || s.Seed != 7 || s.Train.Ftx != 0.5 || s.Train.Beta != 0.1 || s.Agents != 4 {
 		t.Fatal(s, err)
 	}
-	if s, err = Load("../../examples/quickstart.yaml"); err != nil || s.Name != "quickstart" || s.ViewDropout != 0 {
+	if s, err = Load("../../../examples/quickstart.yaml"); err != nil || s.Name != "quickstart" || s.ViewDropout != 0 {
 		t.Fatal(s, err)
 	}
 	seen := map[float64]bool{}

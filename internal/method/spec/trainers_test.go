@@ -49,7 +49,7 @@ func TestTrainersAreCheckedByFileAndLine(t *testing.T) {
 }
 
 func TestEveryExampleIsAValidSpecification(t *testing.T) {
-	files, err := filepath.Glob("../../examples/*.yaml")
+	files, err := filepath.Glob("../../../examples/*.yaml")
 	if err != nil || len(files) < 3 {
 		t.Fatal(files, err)
 	}

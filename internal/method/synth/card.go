@@ -9,9 +9,9 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// Counts add up: Screens = Failed + First + Over + Asked, Asked ≥ Unanswered, Proposed = Kept + all of Dropped, Kept = all of ByKind. Of level 3, where the screens
+// ItemCounts add up: Screens = Failed + First + Over + Asked, Asked ≥ Unanswered, Proposed = Kept + all of Dropped, Kept = all of ByKind. Of level 3, where the screens
 // are the steps of successful trajectories, Failed are those of others and every asked step proposes one pair.
-type Counts struct {
+type ItemCounts struct {
 	Screens    int            `json:"screens"`         // visited
 	Failed     int            `json:"failed_episodes"` // level 3: screens of episodes that did not succeed
 	First      int            `json:"first_screens"`   // left out by keep_first
@@ -25,11 +25,13 @@ type Counts struct {
 	Messages   int            `json:"messages"` // rows written with messages in their prompt, duplicates included
 }
 
-// NewCounts begins empty ones.
-func NewCounts() Counts { return Counts{Dropped: map[string]int{}, ByKind: map[string]int{}} }
+// NewItemCounts begins empty ones.
+func NewItemCounts() ItemCounts {
+	return ItemCounts{Dropped: map[string]int{}, ByKind: map[string]int{}}
+}
 
 // Add counts another batch.
-func (c *Counts) Add(d Counts) {
+func (c *ItemCounts) Add(d ItemCounts) {
 	c.Screens, c.Failed, c.First, c.Over, c.Asked, c.Unanswered = c.Screens+d.Screens, c.Failed+d.Failed, c.First+d.First, c.Over+d.Over, c.Asked+d.Asked, c.Unanswered+d.Unanswered
 	c.Proposed, c.Kept, c.Messages = c.Proposed+d.Proposed, c.Kept+d.Kept, c.Messages+d.Messages
 	for k, n := range d.Dropped {
@@ -41,7 +43,7 @@ func (c *Counts) Add(d Counts) {
 }
 
 // Problem says which of the sums does not hold; empty means that all do.
-func (c Counts) Problem() string {
+func (c ItemCounts) Problem() string {
 	sum := func(m map[string]int) (n int) {
 		for _, v := range m {
 			n += v
@@ -62,7 +64,7 @@ func (c Counts) Problem() string {
 }
 
 // Dedupe strikes out rows whose prompt and answers stood there already, in order, and counts them. kind gives a row's kind.
-func Dedupe(rows []domain.Pair, c *Counts, kind func(domain.Pair) string) []domain.Pair {
+func Dedupe(rows []domain.Pair, c *ItemCounts, kind func(domain.Pair) string) []domain.Pair {
 	seen := map[[3]string]bool{}
 	return slices.DeleteFunc(rows, func(p domain.Pair) bool {
 		id := [3]string{p.Prompt, p.Chosen, p.Rejected}
@@ -90,7 +92,7 @@ type Card struct {
 	Adversary string            `json:"adversary,omitempty"`
 	Critic    string            `json:"critic,omitempty"`
 	Prompts   map[string]string `json:"prompts,omitempty"` // version and digest, by role
-	Counts    Counts            `json:"counts"`
+	Counts    ItemCounts        `json:"counts"`
 	Chosen    float64           `json:"chosen_length"`             // mean characters
 	Rejected  float64           `json:"rejected_length,omitempty"` // mean characters
 	StyleAUC  float64           `json:"style_auc,omitempty"`       // level 3

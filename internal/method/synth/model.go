@@ -9,8 +9,8 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/prompts"
-	"github.com/collabui/collabui/internal/method/system"
 )
 
 // Model asks a chat model for items (METHOD.md section 3, levels 1 and 2). What it says of a screen is taken as data: parsed tolerantly, validated, bounded.
@@ -36,9 +36,9 @@ func itemsSchema(role string, n int) *chat.Schema {
 func (m Model) Questions(ctx context.Context, s Screen, n int, seed uint64) ([]Item, bool, error) {
 	data := m.data(s, n)
 	if s.Action != nil {
-		data.Executed = system.Summarise(s.Step, *s.Action, s.Observation, "")
+		data.Executed = agents.Summarise(s.Step, *s.Action, s.Observation, "")
 		if s.After != nil {
-			data.After = system.Lines(*s.After)
+			data.After = agents.Lines(*s.After)
 		}
 	}
 	raw, err := m.ask(ctx, prompts.Questions, data, s, seed)
@@ -69,7 +69,7 @@ type screenData struct {
 }
 
 func (m Model) data(s Screen, n int) screenData {
-	return screenData{Screen: system.Lines(s.Observation), N: n, Forms: m.Forms, Images: m.Images && s.Image != ""}
+	return screenData{Screen: agents.Lines(s.Observation), N: n, Forms: m.Forms, Images: m.Images && s.Image != ""}
 }
 
 func (m Model) ask(ctx context.Context, role string, data screenData, s Screen, seed uint64) (string, error) {
@@ -94,7 +94,7 @@ func (m Model) ask(ctx context.Context, role string, data screenData, s Screen, 
 
 // entries gives the members of an answer's items, at most n: what a model writes beyond what it was asked for is not read.
 func entries(text string, n int) ([]json.RawMessage, bool) {
-	raw, ok := system.FindObject(text, "items")
+	raw, ok := agents.FindObject(text, "items")
 	if !ok {
 		return nil, false
 	}
@@ -117,7 +117,7 @@ func ParseQuestions(text string, n int) (items []Item, ok bool) {
 		}
 		it := Item{}
 		if json.Unmarshal(raw, &x) == nil {
-			it = Item{Kind: strings.ToLower(strings.TrimSpace(x.Kind)), Ask: system.Line(x.Question, maxAsk), Answer: system.Line(x.Answer, maxAnswer), Element: x.Element}
+			it = Item{Kind: strings.ToLower(strings.TrimSpace(x.Kind)), Ask: agents.Line(x.Question, maxAsk), Answer: agents.Line(x.Answer, maxAnswer), Element: x.Element}
 		}
 		items = append(items, it)
 	}
@@ -134,7 +134,7 @@ func ParseInstructions(text string, n int) (items []Item, ok bool) {
 		}
 		it := Item{}
 		if json.Unmarshal(raw, &x) == nil {
-			it = Item{Ask: system.Line(x.Instruction, maxAsk), Reason: system.Line(x.Reason, maxReason)}
+			it = Item{Ask: agents.Line(x.Instruction, maxAsk), Reason: agents.Line(x.Reason, maxReason)}
 			if a, err := domain.ParseAction(x.Action); err == nil {
 				it.Action = &a
 			}

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/credit"
-	"github.com/collabui/collabui/internal/method/system"
 )
 
 // KindOf is a row's kind: of level 1 the question's, else the action type of the chosen answer.
@@ -76,12 +76,12 @@ func ReadRows(name string, raw []byte, level int) ([]domain.Pair, error) {
 			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 		}
 		p.Slot, p.Weight, p.Template, p.Source = n, 1, "imported", "imported"
-		if a, err := system.ParseAnswer(p.Chosen); err == nil {
+		if a, err := agents.ParseAnswer(p.Chosen); err == nil {
 			p.ChosenCanonical = a.Canonical(domain.Observation{})
 		} else if level > 1 {
 			return nil, fmt.Errorf("%s:%d: chosen: %w", name, n, err)
 		}
-		if a, err := system.ParseAnswer(p.Rejected); err == nil {
+		if a, err := agents.ParseAnswer(p.Rejected); err == nil {
 			p.RejectedCanonical = a.Canonical(domain.Observation{})
 		}
 		if p.Rejected != "" && p.Rejected == p.Chosen {

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/method/system"
+	"github.com/collabui/collabui/internal/method/agents"
 )
 
 // Screen is one step of a trajectory: what was seen, what was done, and what it led to.
@@ -56,9 +56,9 @@ type Author interface {
 	Instructions(ctx context.Context, s Screen, n int, seed uint64) (items []Item, answered bool, err error)
 }
 
-// Policy is what the data are made for.
-type Policy struct {
-	Template *system.Template                    // the agents' prompt
+// Target is what the data are made for.
+type Target struct {
+	Template *agents.Template                    // the agents' prompt
 	Render   func(domain.Action) (string, error) // the wording of an action, where the policy has one of its own; nil: answers as they are written
 	Fits     func(prompt, answer string) bool    // whether the policy can give the answer; nil: any
 	Share    float64                             // of prompts that carry messages, half of them wrong
@@ -84,7 +84,7 @@ const (
 // Batch are the items of one trajectory, and what became of what was proposed.
 type Batch struct {
 	Rows   []domain.Pair `json:"rows"`
-	Counts Counts        `json:"counts"`
+	Counts ItemCounts    `json:"counts"`
 }
 
 // Drop counts an item that is not kept.
@@ -101,7 +101,7 @@ func (b *Batch) Keep(p domain.Pair, kind string, messages bool) {
 }
 
 // Write asks an author about a screen and adds what is valid. level is 1 or 2.
-func (b *Batch) Write(ctx context.Context, a Author, pol Policy, level, n int, row domain.Pair, s Screen, seed uint64) error {
+func (b *Batch) Write(ctx context.Context, a Author, target Target, level, n int, row domain.Pair, s Screen, seed uint64) error {
 	ask := a.Questions
 	if level == 2 {
 		ask = a.Instructions
@@ -117,7 +117,7 @@ func (b *Batch) Write(ctx context.Context, a Author, pol Policy, level, n int, r
 	complete, answers := 0, 0
 	for i, it := range items {
 		b.Counts.Proposed++
-		row, messages, why, err := pol.row(it, level, row, s, domain.Seed(seed, "row", i))
+		row, messages, why, err := target.row(it, level, row, s, domain.Seed(seed, "row", i))
 		if err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func (b *Batch) Write(ctx context.Context, a Author, pol Policy, level, n int, r
 }
 
 // row makes a training row of an item, or says why it is dropped.
-func (pol Policy) row(it Item, level int, row domain.Pair, s Screen, seed uint64) (out domain.Pair, messages bool, why string, err error) {
+func (target Target) row(it Item, level int, row domain.Pair, s Screen, seed uint64) (out domain.Pair, messages bool, why string, err error) {
 	if strings.TrimSpace(it.Ask) == "" {
 		return row, false, DropEmpty, nil
 	}
@@ -168,16 +168,16 @@ func (pol Policy) row(it Item, level int, row domain.Pair, s Screen, seed uint64
 		if it.Answer == "" {
 			row.Chosen = "Element " + fmt.Sprint(*it.Element)
 		}
-		if pol.Render != nil { // it answers in actions: it points at an element, or copies words of the screen
+		if target.Render != nil { // it answers in actions: it points at an element, or copies words of the screen
 			act := domain.Action{Type: domain.ActionAnswer, Text: it.Answer}
 			if it.Answer == "" {
 				act = domain.Action{Type: domain.ActionClick}.At(*it.Element)
 			}
-			text, unsaid := pol.Render(act)
+			text, unsaid := target.Render(act)
 			if unsaid != nil {
 				return row, false, DropForeign, nil
 			}
-			if row.Prompt, err = pol.ask(it.Ask, s, "", nil); err != nil {
+			if row.Prompt, err = target.ask(it.Ask, s, "", nil); err != nil {
 				return row, false, "", err
 			}
 			row.Chosen, row.ChosenCanonical = text, act.Canonical(s.Observation)
@@ -189,34 +189,34 @@ func (pol Policy) row(it Item, level int, row domain.Pair, s Screen, seed uint64
 		if why := Valid(*it.Action, s.Observation); why != "" {
 			return row, false, why, nil
 		}
-		text := "Reason: " + system.Line(it.Reason, maxReason) + "\nAction: " + it.Action.JSON()
-		if pol.Render != nil {
+		text := "Reason: " + agents.Line(it.Reason, maxReason) + "\nAction: " + it.Action.JSON()
+		if target.Render != nil {
 			var unsaid error
-			if text, unsaid = pol.Render(*it.Action); unsaid != nil {
+			if text, unsaid = target.Render(*it.Action); unsaid != nil {
 				return row, false, DropForeign, nil
 			}
 		}
-		own, peers := pol.Messages(domain.Rand(seed, "messages"), text, s.Observation)
+		own, peers := target.Messages(domain.Rand(seed, "messages"), text, s.Observation)
 		messages = own != "" || len(peers) > 0
-		if row.Prompt, err = pol.ask(it.Ask, s, own, peers); err != nil {
+		if row.Prompt, err = target.ask(it.Ask, s, own, peers); err != nil {
 			return row, false, "", err
 		}
 		row.Chosen, row.ChosenCanonical = text, it.Action.Canonical(s.Observation)
 	}
-	if pol.Fits != nil && !pol.Fits(row.Prompt, row.Chosen) {
+	if target.Fits != nil && !target.Fits(row.Prompt, row.Chosen) {
 		return row, false, DropForeign, nil
 	}
 	return row, messages, "", nil
 }
 
 // ask is the agents' prompt with an instruction for a goal.
-func (pol Policy) ask(ask string, s Screen, own string, peers []system.Message) (string, error) {
-	return pol.Template.User(system.View{Goal: ask, Observation: s.Observation}, own, peers)
+func (target Target) ask(ask string, s Screen, own string, peers []agents.Message) (string, error) {
+	return target.Template.User(agents.View{Goal: ask, Observation: s.Observation}, own, peers)
 }
 
 // question is level 1's prompt for a policy that answers in words.
 func question(s Screen, ask string) string {
-	return "Screen:\n" + strings.Join(system.Lines(s.Observation), "\n") + "\nQuestion: " + system.Line(ask, maxAsk)
+	return "Screen:\n" + strings.Join(agents.Lines(s.Observation), "\n") + "\nQuestion: " + agents.Line(ask, maxAsk)
 }
 
 // Bounds of what reaches a data set.
@@ -259,8 +259,8 @@ func Valid(a domain.Action, o domain.Observation) string {
 }
 
 // Messages makes up own and peers' words for a share of prompts, half of them wrong, because messages never seen in stage 1 hurt at first.
-func (pol Policy) Messages(rng *rand.Rand, right string, o domain.Observation) (own string, peers []system.Message) {
-	if rng.Float64() >= pol.Share {
+func (target Target) Messages(rng *rand.Rand, right string, o domain.Observation) (own string, peers []agents.Message) {
+	if rng.Float64() >= target.Share {
 		return "", nil
 	}
 	word := func() string {
@@ -277,21 +277,21 @@ func (pol Policy) Messages(rng *rand.Rand, right string, o domain.Observation) (
 		if len(shown) > 0 && rng.Float64() < 0.8 {
 			a = domain.Action{Type: domain.ActionClick}.At(shown[rng.IntN(len(shown))])
 		}
-		return pol.Word(a)
+		return target.Word(a)
 	}
 	if rng.Float64() < 0.6 {
 		own = word()
 	}
-	for p := range rng.IntN(pol.Agents) {
-		peers = append(peers, system.Message{Agent: p, Text: word()})
+	for p := range rng.IntN(target.Agents) {
+		peers = append(peers, agents.Message{Agent: p, Text: word()})
 	}
 	return own, peers
 }
 
 // Word is an action in the policy's wording, or in a plain one.
-func (pol Policy) Word(a domain.Action) string {
-	if pol.Render != nil {
-		if text, err := pol.Render(a); err == nil {
+func (target Target) Word(a domain.Action) string {
+	if target.Render != nil {
+		if text, err := target.Render(a); err == nil {
 			return text
 		}
 	}

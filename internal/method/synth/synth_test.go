@@ -9,8 +9,8 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/prompts"
-	"github.com/collabui/collabui/internal/method/system"
 	"github.com/collabui/collabui/internal/policy/tinylm"
 )
 
@@ -53,8 +53,8 @@ func TestActionsAreValidatedAgainstTheScreen(t *testing.T) {
 }
 
 // small is the embedded policy's side.
-func small(share float64) Policy {
-	return Policy{Template: system.Default, Render: tinylm.Render, Fits: tinylm.Fits, Share: share, Agents: 4}
+func small(share float64) Target {
+	return Target{Template: agents.Default, Render: tinylm.Render, Fits: tinylm.Fits, Share: share, Agents: 4}
 }
 
 func TestTheTemplateSaysOnlyWhatTheScreenAllows(t *testing.T) {
@@ -62,7 +62,7 @@ func TestTheTemplateSaysOnlyWhatTheScreenAllows(t *testing.T) {
 		"What does User hold": `answer text="ann"`, "What is this screen": `answer text="sign in"`, "Set User to ann": `status goal_status="complete"`}
 	for seed := range uint64(200) {
 		for level := 1; level <= 2; level++ {
-			b := Batch{Counts: NewCounts()}
+			b := Batch{Counts: NewItemCounts()}
 			if err := b.Write(t.Context(), Template{}, small(0.5), level, 6, domain.Pair{Template: "t"}, screen(), seed); err != nil {
 				t.Fatal(err)
 			}
@@ -124,8 +124,8 @@ func TestWhatAModelWritesIsTakenAsDataAndCounted(t *testing.T) {
 	m.Images = true
 	s := screen()
 	s.Image = "d"
-	b := Batch{Counts: NewCounts()}
-	if err := b.Write(t.Context(), m, Policy{Template: system.Default}, 2, 10, domain.Pair{}, s, 1); err != nil {
+	b := Batch{Counts: NewItemCounts()}
+	if err := b.Write(t.Context(), m, Target{Template: agents.Default}, 2, 10, domain.Pair{}, s, 1); err != nil {
 		t.Fatal(err)
 	}
 	n := b.Counts
@@ -136,8 +136,8 @@ func TestWhatAModelWritesIsTakenAsDataAndCounted(t *testing.T) {
 		t.Errorf("%+v\n%+v", q, b.Rows)
 	}
 	m, model = author(t, `{"items":[{"kind":"Purpose","question":"What is it","answer":"A form to sign in"},{"kind":"function","question":"Which logs in","answer":"","element":4},{"kind":"odd","question":"q","answer":"a"},{"kind":"effect","question":"q"}]}`)
-	b = Batch{Counts: NewCounts()}
-	if err := b.Write(t.Context(), m, Policy{Template: system.Default}, 1, 6, domain.Pair{}, screen(), 1); err != nil {
+	b = Batch{Counts: NewItemCounts()}
+	if err := b.Write(t.Context(), m, Target{Template: agents.Default}, 1, 6, domain.Pair{}, screen(), 1); err != nil {
 		t.Fatal(err)
 	}
 	if b.Counts.Kept != 2 || b.Counts.Dropped[DropKind] != 1 || b.Counts.Dropped[DropEmpty] != 1 || b.Rows[0].Chosen != "A form to sign in" || b.Rows[1].Chosen != "Element 4" || !strings.HasPrefix(b.Rows[0].Prompt, "Screen:\n0 heading Sign in\n") || !strings.HasSuffix(b.Rows[0].Prompt, "Question: What is it") {
@@ -148,17 +148,17 @@ func TestWhatAModelWritesIsTakenAsDataAndCounted(t *testing.T) {
 	}
 	for _, bad := range []string{"", "no", `{"items":3}`, `{"items":[`} {
 		m, _ = author(t, bad)
-		b = Batch{Counts: NewCounts()}
-		if err := b.Write(t.Context(), m, Policy{Template: system.Default}, 1, 6, domain.Pair{}, screen(), 1); err != nil || b.Counts.Unanswered != 1 || b.Counts.Proposed != 0 {
+		b = Batch{Counts: NewItemCounts()}
+		if err := b.Write(t.Context(), m, Target{Template: agents.Default}, 1, 6, domain.Pair{}, screen(), 1); err != nil || b.Counts.Unanswered != 1 || b.Counts.Proposed != 0 {
 			t.Errorf("%q: %+v %v", bad, b.Counts, err)
 		}
 	}
 }
 
 func TestCountersThatDoNotAddUpAreFound(t *testing.T) {
-	for what, spoil := range map[string]func(*Counts){"screens": func(c *Counts) { c.Screens++ }, "unanswered": func(c *Counts) { c.Unanswered = 9 }, "proposed": func(c *Counts) { c.Dropped[DropEmpty]++ }, "kinds": func(c *Counts) { c.ByKind["x"]++ }} {
-		c := NewCounts()
-		c.Add(Counts{Screens: 5, Failed: 1, First: 1, Over: 1, Asked: 2, Proposed: 3, Kept: 2, Dropped: map[string]int{DropElement: 1}, ByKind: map[string]int{"click": 2}})
+	for what, spoil := range map[string]func(*ItemCounts){"screens": func(c *ItemCounts) { c.Screens++ }, "unanswered": func(c *ItemCounts) { c.Unanswered = 9 }, "proposed": func(c *ItemCounts) { c.Dropped[DropEmpty]++ }, "kinds": func(c *ItemCounts) { c.ByKind["x"]++ }} {
+		c := NewItemCounts()
+		c.Add(ItemCounts{Screens: 5, Failed: 1, First: 1, Over: 1, Asked: 2, Proposed: 3, Kept: 2, Dropped: map[string]int{DropElement: 1}, ByKind: map[string]int{"click": 2}})
 		if why := c.Problem(); why != "" {
 			t.Fatal(why)
 		}
@@ -166,8 +166,8 @@ func TestCountersThatDoNotAddUpAreFound(t *testing.T) {
 			t.Errorf("%s: %q", what, c.Problem())
 		}
 	}
-	c := NewCounts()
-	c.Add(Counts{Proposed: 3, Kept: 3, ByKind: map[string]int{"click": 2, "wait": 1}})
+	c := NewItemCounts()
+	c.Add(ItemCounts{Proposed: 3, Kept: 3, ByKind: map[string]int{"click": 2, "wait": 1}})
 	rows := Dedupe([]domain.Pair{{Prompt: "p", Chosen: "a", ChosenCanonical: "click index=1"}, {Prompt: "p", Chosen: "a", ChosenCanonical: "click index=1"}, {Prompt: "p", Chosen: "b", ChosenCanonical: "wait"}}, &c, func(p domain.Pair) string { return KindOf(2, p) })
 	if len(rows) != 2 || c.Kept != 2 || c.Dropped[DropDuplicate] != 1 || c.Problem() != "" {
 		t.Errorf("%d rows, %+v", len(rows), c)
@@ -261,7 +261,7 @@ func FuzzItems(f *testing.F) {
 	s := screen()
 	f.Fuzz(func(t *testing.T, text string) {
 		for level := 1; level <= 2; level++ {
-			b := Batch{Counts: NewCounts()}
+			b := Batch{Counts: NewItemCounts()}
 			m := Model{Chat: &says{text: text}}
 			m.Prompt = blank
 			if err := b.Write(t.Context(), m, small(0.5), level, 5, domain.Pair{}, s, 1); err != nil {

@@ -12,12 +12,12 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/rules"
 
-	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/method/system"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -142,12 +142,9 @@ func (s System) Load(ctx context.Context, load func(ctx context.Context, policy 
 
 // Config is how the system decides: as evaluation does, that is with the evaluation's temperatures and on one of its fixed topologies in turn (never on the epoch's own),
 // and without asking for what can no longer change the vote.
-func (s System) Config(turn uint64) (system.Config, error) {
-	topos := domain.EvaluationTopologies(s.Spec.Agents)
-	c := activities.SystemConfig(s.Spec, s.Digests(), topos[turn%uint64(len(topos))])
-	c.Temperature, c.Early = s.Spec.EvaluationTemperatures(), true
-	var err error
-	c.Template, err = activities.Template(s.Spec)
+func (s System) Config(turn uint64) (agents.Config, error) {
+	c, _, err := rules.Together(s.Spec, s.Name(), s.Digests()).Config(s.Spec, domain.SplitVal, turn)
+
 	return c, err
 }
 
@@ -174,7 +171,7 @@ type Decided struct {
 
 // Decide lets the system decide once. With the same seed, view and policies the winner and its words are the same, whole or not. Errors are those of the model's server;
 // a call may be repeated.
-func (s System) Decide(ctx context.Context, model chat.Model, v system.View, o Options) (Decided, error) {
+func (s System) Decide(ctx context.Context, model chat.Model, v agents.View, o Options) (Decided, error) {
 	c, err := s.Config(o.Seed)
 	if err != nil {
 		return Decided{}, err
@@ -189,7 +186,7 @@ func (s System) Decide(ctx context.Context, model chat.Model, v system.View, o O
 		c.MaxTokens = min(c.MaxTokens, o.MaxTokens)
 	}
 	c.Early = !o.Whole
-	d, err := system.Decide(ctx, model, c, v, o.Seed)
+	d, err := agents.Decide(ctx, model, c, v, o.Seed)
 	if err != nil {
 		return Decided{}, err
 	}
@@ -207,17 +204,17 @@ func (s System) Decide(ctx context.Context, model chat.Model, v system.View, o O
 
 // winner is the vote that counts.
 func winner(d domain.Decision, scope string) domain.Vote {
-	if scope == system.ScopeLast {
+	if scope == agents.ScopeLast {
 		return d.LastOnly
 	}
 	return d.AllRound
 }
 
 // votes counts all actions of a decision: the winner first.
-func votes(d domain.Decision, c system.Config) []domain.Vote {
+func votes(d domain.Decision, c agents.Config) []domain.Vote {
 	n := map[string]int{}
 	for _, cell := range d.Cells {
-		if cell.Action != nil && (c.VoteScope != system.ScopeLast || cell.Round == c.Rounds-1) {
+		if cell.Action != nil && (c.VoteScope != agents.ScopeLast || cell.Round == c.Rounds-1) {
 			n[cell.Canonical]++
 		}
 	}

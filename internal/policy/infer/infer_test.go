@@ -17,7 +17,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/method/system"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/policy/infer"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -90,14 +90,14 @@ func choices(t *testing.T, r *testrun.Run, best infer.System) {
 }
 
 // screen is what both forms of a request say.
-func screen() system.View {
+func screen() agents.View {
 	var o domain.Observation
 	for i, n := range []string{"alpha", "beta two", "gamma"} {
 		o.Elements = append(o.Elements, domain.Element{Index: i, Role: "button", Text: n, Visible: true})
 	}
 	o.Elements = append(o.Elements, domain.Element{Index: 3, Role: "field", Text: "Name", Editable: true, Value: "old text", State: []string{"focused"}, Visible: true},
 		domain.Element{Index: 4, Role: "text", Text: strings.Repeat("long words ", 20), Desc: strings.Repeat("more ", 30), Visible: true})
-	return system.View{Goal: "Tap gamma then alpha", History: []string{"1 click button gamma"}, Observation: o}
+	return agents.View{Goal: "Tap gamma then alpha", History: []string{"1 click button gamma"}, Observation: o}
 }
 
 // uncached is a decision without what depends on the server's cache.
@@ -153,7 +153,7 @@ func post(t *testing.T, url string, body []byte, key string) (int, answer) {
 }
 
 // stored is the JSON form of a view.
-func stored(t *testing.T, v system.View, observation bool) string {
+func stored(t *testing.T, v agents.View, observation bool) string {
 	t.Helper()
 	q := map[string]any{"goal": v.Goal, "history": v.History, "elements": v.Observation.Elements}
 	if observation {
@@ -170,7 +170,7 @@ func decisions(t *testing.T, r *testrun.Run, sys infer.System) {
 	srv := httptest.NewServer(infer.NewServer(sys, r.Deps.Chat, ""))
 	defer srv.Close()
 	v := screen()
-	text, err := system.Default.User(v, "", nil)
+	text, err := agents.Default.User(v, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,12 +183,12 @@ func decisions(t *testing.T, r *testrun.Run, sys infer.System) {
 		if want := domain.EvaluationTopologies(4)[seed%4]; !reflect.DeepEqual(conf.Topology, want) || !reflect.DeepEqual(conf.Temperature, r.Spec.EvaluationTemperatures()) || !conf.Early {
 			t.Fatalf("seed %d decides on %v at %v, evaluation on %v", seed, conf.Topology, conf.Temperature, want)
 		}
-		early, err := system.Decide(t.Context(), r.Deps.Chat, conf, v, seed)
+		early, err := agents.Decide(t.Context(), r.Deps.Chat, conf, v, seed)
 		if err != nil {
 			t.Fatal(err)
 		}
 		conf.Early = false
-		direct, err := system.Decide(t.Context(), r.Deps.Chat, conf, v, seed)
+		direct, err := agents.Decide(t.Context(), r.Deps.Chat, conf, v, seed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,7 +218,7 @@ func decisions(t *testing.T, r *testrun.Run, sys infer.System) {
 			t.Errorf("seed %d: votes %+v of %d cells, usage %+v of %d tokens", seed, whole.Collabui.Votes, parsed, whole.Usage, tokens)
 		}
 		c := whole.Choices[0]
-		act, err := system.ParseAnswer(c.Message.Content)
+		act, err := agents.ParseAnswer(c.Message.Content)
 		if err != nil || act.Canonical(v.Observation) != early.AllRound.Canonical || c.FinishReason != "stop" || c.Message.Role != "assistant" || whole.Object != "chat.completion" || whole.Model != "small" {
 			t.Errorf("seed %d: %+v %v, the vote is for %s", seed, c, err, early.AllRound.Canonical)
 		}

@@ -9,12 +9,13 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/rules"
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/method/system"
+	"github.com/collabui/collabui/internal/method/agents"
 )
 
 // Live says which episodes are played.
@@ -84,7 +85,7 @@ func (s System) Play(ctx context.Context, model chat.Model, l Live, tell func(Ev
 
 // task is that of an episode.
 func (s System) task(l Live, i int) (domain.Task, error) {
-	t, err := activities.EvalTask(s.Spec, l.Suite, l.Split, i)
+	t, err := rules.EvalTask(s.Spec, l.Suite, l.Split, i)
 	if err != nil || l.Template == "" {
 		return t, err
 	}
@@ -123,11 +124,11 @@ func (s System) episode(ctx context.Context, model chat.Model, l Live, i int, ta
 	out, goal, history := domain.Outcome{}, tr.Goal, tr.History
 	for n := 1; !tr.Terminated && !tr.Truncated; n++ {
 		before := tr.Observation
-		e := Event{Event: "step", Episode: i, Step: n, Elements: len(before.Elements), Shown: len(system.Lines(before))}
+		e := Event{Event: "step", Episode: i, Step: n, Elements: len(before.Elements), Shown: len(agents.Lines(before))}
 		if e.Screenshot, err = l.screenshot(ctx, env, i, n); err != nil {
 			return err
 		}
-		d, err := system.Decide(ctx, model, conf, system.View{Goal: goal, History: history, Observation: before}, domain.Seed(calls, n))
+		d, err := agents.Decide(ctx, model, conf, agents.View{Goal: goal, History: history, Observation: before}, domain.Seed(calls, n))
 		if err != nil {
 			return err
 		}
@@ -135,7 +136,7 @@ func (s System) episode(ctx context.Context, model chat.Model, l Live, i int, ta
 			return err
 		}
 		tr.Invalid = activities.NothingDone(d, tr.Invalid)
-		history = append(history, system.Summarise(n, d.Executed, before, tr.Invalid))
+		history = append(history, agents.Summarise(n, d.Executed, before, tr.Invalid))
 		if tr.History != nil {
 			history = tr.History
 		}

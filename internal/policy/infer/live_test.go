@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/policy/infer"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/testrun"
@@ -48,7 +48,7 @@ func live(t *testing.T, r *testrun.Run) {
 			}
 		case "end":
 			ends++
-			id := activities.EvalID(activities.EpochFolder(1), activities.TrainedName(4), domain.SplitVal)
+			id := rules.EvalID(rules.EpochFolder(1), rules.TrainedName(4), domain.SplitVal)
 			want, _, err := runs.Run("small").EvalEpisode(id, ends).Read(t.Context(), r.Bucket)
 			if err != nil || !reflect.DeepEqual(*e.Outcome, want.Outcome) || steps != e.Outcome.Steps || steps == 0 {
 				t.Errorf("episode %d ends after %d steps with %+v; the evaluation recorded %+v, %v", e.Episode, steps, e.Outcome, want.Outcome, err)

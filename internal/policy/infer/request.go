@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/collabui/collabui/internal/method/system"
+	"github.com/collabui/collabui/internal/method/agents"
 )
 
 // chatRequest is what of the OpenAI chat API is taken; any other member is refused, for it would be ignored.
@@ -91,18 +91,18 @@ func (q *chatRequest) options() Options {
 }
 
 // view reads the last user message; earlier ones, and system messages, are not the agents': their prompt says all that they are told.
-func (q *chatRequest) view(s System) (system.View, error) {
+func (q *chatRequest) view(s System) (agents.View, error) {
 	for i := len(q.Messages) - 1; i >= 0; i-- {
 		var m message
 		if err := json.Unmarshal(q.Messages[i], &m); err != nil {
-			return system.View{}, refuse("messages", "messages[%d]: %w", i, err)
+			return agents.View{}, refuse("messages", "messages[%d]: %w", i, err)
 		}
 		if m.Role != "user" {
 			continue
 		}
 		text, err := m.text(s.Run)
 		if err != nil {
-			return system.View{}, refuse("messages", "messages[%d]: %w", i, err)
+			return agents.View{}, refuse("messages", "messages[%d]: %w", i, err)
 		}
 		v, err := ParseView(text, s.Spec.Family())
 		if err != nil {
@@ -110,7 +110,7 @@ func (q *chatRequest) view(s System) (system.View, error) {
 		}
 		return v, nil
 	}
-	return system.View{}, refuse("messages", "messages: none is the user's; %s", Forms)
+	return agents.View{}, refuse("messages", "messages: none is the user's; %s", Forms)
 }
 
 // text is the message's text; images are refused rather than left out.

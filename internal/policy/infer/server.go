@@ -13,7 +13,7 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/method/system"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -106,9 +106,9 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 	var q chatRequest
 	err := q.read(r.Body)
 	if err == nil && q.Model != "" && q.Model != s.sys.Run {
-		err = refusal{status: 404, code: "model_not_found", param: "model", err: fmt.Errorf("the model %q does not exist: this server has %q", system.Line(q.Model, 80), s.sys.Run)}
+		err = refusal{status: 404, code: "model_not_found", param: "model", err: fmt.Errorf("the model %q does not exist: this server has %q", agents.Line(q.Model, 80), s.sys.Run)}
 	}
-	var v system.View
+	var v agents.View
 	if err == nil {
 		v, err = q.view(s.sys)
 	}

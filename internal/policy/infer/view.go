@@ -10,7 +10,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/method/system"
+	"github.com/collabui/collabui/internal/method/agents"
 )
 
 // Forms shows both forms of a request, for people whose own was refused.
@@ -21,7 +21,7 @@ const Forms = `expected a JSON object {"goal":"Send it","history":["1 click item
 //
 // In JSON an element may leave out "i" (its place in the list) and "visible" (true). The text has no targets and no hidden elements: with view dropout, or where a label stands
 // for its field, only the JSON form gives the decision of the environment.
-func ParseView(text string, f domain.Family) (system.View, error) {
+func ParseView(text string, f domain.Family) (agents.View, error) {
 	text = strings.TrimLeft(strings.ReplaceAll(text, "\r\n", "\n"), " \t\n")
 	read := parsePrompt
 	if strings.HasPrefix(text, "{") {
@@ -32,7 +32,7 @@ func ParseView(text string, f domain.Family) (system.View, error) {
 		err = errors.New("the goal is empty")
 	}
 	if err != nil {
-		return system.View{}, fault.New(fault.Invalid, "the request cannot be read: %w; %s", err, Forms)
+		return agents.View{}, fault.New(fault.Invalid, "the request cannot be read: %w; %s", err, Forms)
 	}
 	return v, nil
 }
@@ -55,7 +55,7 @@ type viewJSON struct {
 	} `json:"observation"`
 }
 
-func parseJSON(text string, _ domain.Family) (v system.View, err error) {
+func parseJSON(text string, _ domain.Family) (v agents.View, err error) {
 	var q viewJSON
 	if err := strict(strings.NewReader(text), &q); err != nil {
 		return v, err
@@ -100,7 +100,7 @@ func strict(r io.Reader, to any) error {
 }
 
 // parsePrompt is the inverse of the built-in agents' prompt: rendered again, the view gives the same text.
-func parsePrompt(text string, f domain.Family) (v system.View, err error) {
+func parsePrompt(text string, f domain.Family) (v agents.View, err error) {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	next := func() string {
 		if len(lines) == 0 {
@@ -145,7 +145,7 @@ func parsePrompt(text string, f domain.Family) (v system.View, err error) {
 	return v, nil
 }
 
-// parseElement is the inverse of system.ElementLine as far as agents can tell: which words are text, value or state does not show, only that the line is the same.
+// parseElement is the inverse of agents.ElementLine as far as agents can tell: which words are text, value or state does not show, only that the line is the same.
 func parseElement(line string, place int, f domain.Family) (domain.Element, error) {
 	e := domain.Element{Index: place, Visible: true}
 	name, rest, ok := strings.Cut(line, " ")
@@ -158,11 +158,11 @@ func parseElement(line string, place int, f domain.Family) (domain.Element, erro
 	case f != domain.FamilyWeb && err == nil && n >= 0 && strconv.Itoa(n) == name && ok:
 		e.Index = n
 	default:
-		return e, fmt.Errorf("the screen's line %d, %q, is no element: %s, role, text", place+1, system.Line(line, 60), nameOf(f))
+		return e, fmt.Errorf("the screen's line %d, %q, is no element: %s, role, text", place+1, agents.Line(line, 60), nameOf(f))
 	}
 	var text string
 	e.Role, text, _ = strings.Cut(rest, " ")
-	if e.Text = text; system.ElementLine(e) != line { // longer than an element's text may be, for it holds more than that
+	if e.Text = text; agents.ElementLine(e) != line { // longer than an element's text may be, for it holds more than that
 		e.Text, e.State = "", []string{text}
 	}
 	return e, nil

@@ -6,14 +6,14 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/prompts"
-	"github.com/collabui/collabui/internal/method/system"
 )
 
 func TestAPromptReadAndRenderedAgainIsTheSame(t *testing.T) {
 	long := strings.Repeat("word ", 60)
 	target := 1
-	for _, v := range []system.View{
+	for _, v := range []agents.View{
 		{Goal: "g"},
 		{Goal: long + long, History: []string{"1 click button Send", "2 " + long}, Observation: domain.Observation{Elements: []domain.Element{
 			{Index: 0, Role: "heading", Visible: true}, {Index: 2, Role: "field", Text: long, Desc: long, Editable: true, Value: long, State: []string{"focused"}, Visible: true},
@@ -34,7 +34,7 @@ func TestAPromptReadAndRenderedAgainIsTheSame(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tmpl, err := system.NewTemplate(p, family)
+			tmpl, err := agents.NewTemplate(p, family)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +58,7 @@ func TestElementsMayLeaveOutIndexAndVisible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(system.Lines(v.Observation), "|"); got != "0 a|7 c" {
+	if got := strings.Join(agents.Lines(v.Observation), "|"); got != "0 a|7 c" {
 		t.Error(got)
 	}
 }
@@ -75,7 +75,7 @@ func FuzzParseView(f *testing.F) {
 			}
 			return
 		}
-		if _, err := system.Default.User(v, "", nil); err != nil {
+		if _, err := agents.Default.User(v, "", nil); err != nil {
 			t.Error(err)
 		}
 	})

@@ -58,9 +58,9 @@ type Trajectory struct {
 
 // LevelPlan says which screens a level is made of: trajectory and place in it, in that order; and what became of the others.
 type LevelPlan struct {
-	Level  int          `json:"level"`
-	Picks  [][2]int     `json:"picks"`
-	Counts synth.Counts `json:"counts"` // screens only
+	Level  int              `json:"level"`
+	Picks  [][2]int         `json:"picks"`
+	Counts synth.ItemCounts `json:"counts"` // screens only
 }
 
 // LevelSet is the data set of a level.
@@ -167,12 +167,12 @@ type Call struct {
 
 // Pairs are the preference pairs of an episode.
 type Pairs struct {
-	Episode store.Ref      `json:"episode"`
-	Credit  store.Ref      `json:"credit"`
-	Calls   []Call         `json:"calls"`
-	Pairs   []domain.Pair  `json:"pairs"`
-	Counts  credit.Counts  `json:"counts"`
-	Audit   []credit.Audit `json:"audit,omitempty"` // of the candidates, by a critic that is a model
+	Episode store.Ref         `json:"episode"`
+	Credit  store.Ref         `json:"credit"`
+	Calls   []Call            `json:"calls"`
+	Pairs   []domain.Pair     `json:"pairs"`
+	Counts  credit.PairCounts `json:"counts"`
+	Audit   []credit.Audit    `json:"audit,omitempty"` // of the candidates, by a critic that is a model
 }
 
 // Dataset is what one agent is trained on.

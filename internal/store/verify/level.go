@@ -43,7 +43,7 @@ func (v *validator) level(n int) error {
 	if err != nil {
 		return err
 	}
-	want, sum := []domain.Pair{}, synth.NewCounts()
+	want, sum := []domain.Pair{}, synth.NewItemCounts()
 	sum.Add(plan.Counts)
 	for i := range v.spec.FineTune.Demonstrations {
 		b, _, err := runs.Run(v.run).Items(n, i).Read(v.ctx, v.b)

@@ -19,7 +19,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/method/system"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/policy/tinylm"
 )
 
@@ -222,7 +222,7 @@ func (j *job) data() error {
 		p := tinylm.ParsePrompt(turns[0].Content)
 		ex := tinylm.Example{Prompt: p}
 		for _, t := range texts {
-			if a, err := system.ParseAnswer(t); err == nil { // in the small policy's own words
+			if a, err := agents.ParseAnswer(t); err == nil { // in the small policy's own words
 				if own, err := tinylm.Render(a); err == nil {
 					t = own
 				}

@@ -1,4 +1,3 @@
-// Package progress is the live stream of a run's events in Redis: for people who watch. It may vanish at any moment; nothing depends on it.
 package events
 
 import (
@@ -32,11 +31,11 @@ func Open(url string) (*Stream, error) {
 func key(run string) string { return "collabui:progress:" + run }
 
 // Emit adds an event; it never blocks for long and never fails.
-func (s *Stream) Emit(run string, event map[string]any) {
+func (s *Stream) Emit(run string, e Event) {
 	if s == nil || s.client == nil {
 		return
 	}
-	raw, err := json.Marshal(event)
+	raw, err := Encode(e)
 	if err != nil {
 		return
 	}

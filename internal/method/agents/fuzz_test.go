@@ -1,4 +1,4 @@
-package system
+package agents
 
 import (
 	"encoding/json"

@@ -1,6 +1,6 @@
-// Package system is the multi-agent system of METHOD.md section 2: prompts, rounds over a directed acyclic graph, and the vote that gives one action.
+// Package agents is the multi-agent system of METHOD.md section 2: prompts, rounds over a directed acyclic graph, and the vote that gives one action.
 // It knows domain only; models are reached through Chat.
-package system
+package agents
 
 import (
 	"context"

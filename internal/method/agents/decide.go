@@ -1,4 +1,4 @@
-package system
+package agents
 
 import (
 	"context"
@@ -46,7 +46,7 @@ func Decide(ctx context.Context, model chat.Model, c Config, v View, seed uint64
 	parent := ctx
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
-	t := tally{cells: d.Cells, rounds: m, order: order, lastOnly: c.VoteScope == ScopeLast, done: make([]bool, n*m), votes: map[string]int{}}
+	t := earlyVote{cells: d.Cells, rounds: m, order: order, lastOnly: c.VoteScope == ScopeLast, done: make([]bool, n*m), votes: map[string]int{}}
 	spoken := make([]chan struct{}, n*m)
 	for i := range spoken {
 		spoken[i] = make(chan struct{})
@@ -86,8 +86,8 @@ func Decide(ctx context.Context, model chat.Model, c Config, v View, seed uint64
 // errCertain ends a decision whose winner is certain.
 var errCertain = errors.New("the remaining cells cannot change the vote")
 
-// tally follows a vote in the order of rounds and, within a round, of speakers.
-type tally struct {
+// earlyVote follows a vote in the order of rounds and, within a round, of speakers.
+type earlyVote struct {
 	mu       sync.Mutex
 	cells    []domain.Cell
 	rounds   int
@@ -101,7 +101,7 @@ type tally struct {
 
 // certain notes a cell as spoken, counts on while there is no gap, and tells whether the winner is certain: ahead of the second by more than there are
 // cells to come, so that no tie rule is needed.
-func (t *tally) certain(agent, round int) bool {
+func (t *earlyVote) certain(agent, round int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.done[agent*t.rounds+round] = true
@@ -125,10 +125,10 @@ func (t *tally) certain(agent, round int) bool {
 }
 
 // at is the cell at a position of the counting order.
-func (t *tally) at(pos int) int { return t.order[pos%len(t.order)]*t.rounds + pos/len(t.order) }
+func (t *earlyVote) at(pos int) int { return t.order[pos%len(t.order)]*t.rounds + pos/len(t.order) }
 
 // voters is the number of cells that may vote at all.
-func (t *tally) voters() int {
+func (t *earlyVote) voters() int {
 	if t.lastOnly {
 		return len(t.order)
 	}
@@ -136,7 +136,7 @@ func (t *tally) voters() int {
 }
 
 // clear empties what was spoken beyond the point of certainty.
-func (t *tally) clear() {
+func (t *earlyVote) clear() {
 	for pos := t.next; t.over && pos < len(t.cells); pos++ {
 		t.cells[t.at(pos)] = domain.Cell{}
 	}

@@ -1,0 +1,160 @@
+package rules
+
+import (
+	"fmt"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/spec"
+)
+
+// EvalSystem is what is evaluated: which policies, and how they decide. A single agent has one round.
+type EvalSystem struct {
+	Name        string
+	Policies    []string // digests, by agent
+	Rounds      int
+	Temperature []float64 // by agent
+	TopP        float64
+	Silent      bool // agents read no messages: the topology has no edges
+	OneOf       bool // one of the policies plays alone, another one from episode to episode
+
+	// A reference has no policies: it always does Always, or what the environment's expert does, which is the recorded action of recorded tasks.
+	Always   *domain.Action `json:",omitempty"`
+	Recorded bool           `json:",omitempty"`
+}
+
+// TrainedName returns the name of a trained system of n agents.
+func TrainedName(n int) string { return fmt.Sprintf("trained-%d", n) }
+
+// BaseName returns the name of the base policy n times.
+func BaseName(n int) string { return fmt.Sprintf("base-%d", n) }
+
+// Together returns a system of all agents of a run as evaluation plays it.
+func Together(s spec.Spec, name string, policies []string) EvalSystem {
+	return EvalSystem{Name: name, Policies: policies, Rounds: s.Rounds, Temperature: s.EvaluationTemperatures(), TopP: s.Decoding.TopP}
+}
+
+// References are the systems without policies that appear in every table of recorded tasks.
+func References() []EvalSystem {
+	return []EvalSystem{
+		{Name: "always-finish", Always: &domain.Action{Family: domain.FamilyWeb, Type: domain.ActionFinish}},
+		{Name: "recorded-action", Recorded: true},
+	}
+}
+
+// IsReference reports whether the system has no policies.
+func (e EvalSystem) IsReference() bool { return e.Always != nil || e.Recorded }
+
+// Decoding describes the decoding as results show it.
+func (e EvalSystem) Decoding() string {
+	if e.IsReference() {
+		return "no policy"
+	}
+	n := len(e.Policies)
+	if e.OneOf {
+		n = 1
+	}
+	s := fmt.Sprintf("n=%d m=%d temperature=%v top_p=%v", n, e.Rounds, e.Temperature, e.TopP)
+	if e.Silent {
+		s += " without messages"
+	}
+
+	return s
+}
+
+// Config returns how the system decides in episode i of a split, and the number of the topology in the fixed list of evaluation: never a run's own graphs. Cells that can
+// no longer change the vote are not asked for.
+func (e EvalSystem) Config(s spec.Spec, split string, i uint64) (agents.Config, int, error) {
+	policies := e.Policies
+	if e.OneOf {
+		policies = policies[domain.Seed(s.Evaluation.Seed, "one of", split, i)%uint64(len(policies)):][:1]
+	}
+	n := len(policies)
+	topologies := domain.EvaluationTopologies(n)
+	if e.Silent {
+		topologies = []domain.Topology{{Agents: n, Edges: [][2]int{}}}
+	}
+	number := int(i % uint64(len(topologies)))
+	conf, err := Decoding(s, policies, topologies[number])
+	conf.Rounds, conf.Temperature, conf.TopP, conf.Early = e.Rounds, e.Temperature, e.TopP, true
+
+	return conf, number, err
+}
+
+// EvalItem is one system on one split.
+type EvalItem struct {
+	Run      string
+	Folder   string // EpochFolder, ReferenceFolder or ReproduceFolder
+	System   EvalSystem
+	Split    string
+	Episodes int
+
+	Environment string              `json:",omitempty"` // its name there, if it is not the run's own
+	Options     envadapters.Options `json:",omitzero"`  // of that environment
+}
+
+// Folders of evaluations.
+const (
+	ReproduceFolder = "reproduce"
+	ReferenceFolder = "references" // of systems without policies
+)
+
+// EpochFolder is the folder of an epoch's evaluations.
+func EpochFolder(epoch int) string { return fmt.Sprintf("epoch-%04d", epoch) }
+
+// EvalID is the folder of an evaluated item.
+func EvalID(folder, system, split string) string { return folder + "/" + system + "/" + split }
+
+// ID is the item's folder below the run's evaluations.
+func (i EvalItem) ID() string {
+	if i.Environment != "" {
+		return EvalID(i.Folder, i.System.Name, i.Environment+"."+i.Split)
+	}
+
+	return EvalID(i.Folder, i.System.Name, i.Split)
+}
+
+// Where returns the options of the item's environment.
+func (i EvalItem) Where(s spec.Spec) envadapters.Options {
+	if i.Environment != "" {
+		return i.Options
+	}
+
+	return s.Where(s.Environment)
+}
+
+// Split is a split and its number of episodes.
+type Split struct {
+	Name        string
+	Episodes    int
+	Environment string              `json:",omitempty"` // if it is not the run's own
+	Options     envadapters.Options `json:",omitzero"`
+}
+
+// Item returns the evaluation of a system on the split.
+func (p Split) Item(run, folder string, e EvalSystem) EvalItem {
+	return EvalItem{Run: run, Folder: folder, System: e, Split: p.Name, Episodes: p.Episodes, Environment: p.Environment, Options: p.Options}
+}
+
+// EvalTask is task i of a split: templates take turns, each with a seed of its own. Tasks follow from the suite and the evaluation's seed, never from a run's or a system's
+// name, so that systems are compared on the same episodes.
+func EvalTask(s spec.Spec, suite envadapters.Suite, split string, i int) (domain.Task, error) {
+	ts, err := suite.Templates(split)
+	if err != nil {
+		return domain.Task{}, err
+	}
+	if len(ts) == 0 {
+		return domain.Task{}, fault.New(fault.Invalid, "split %q of %s has no templates", split, suite.Name())
+	}
+	t := ts[i%len(ts)]
+	seed := domain.Seed(s.Evaluation.Seed, suite.Name(), split, i)
+
+	return domain.Task{Suite: suite.Name(), Template: t.Name, Split: split, Seed: seed, MaxSteps: t.MaxSteps}, nil
+}
+
+// EvalCalls is the seed of the calls of episode i of a split.
+func EvalCalls(s spec.Spec, split string, i int) uint64 {
+	return domain.Seed(s.Evaluation.Seed, "calls", split, i)
+}

@@ -1,0 +1,128 @@
+// Package rules derives from a specification what the method does with it: prompts, decoding, critic, pairs, slots, and what is evaluated. Its functions are pure, so that
+// training, evaluation and inference follow the same rules.
+package rules
+
+import (
+	"fmt"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/prompts"
+	"github.com/collabui/collabui/internal/method/spec"
+)
+
+// Prompt returns the template of a role: that of the specification, or the built-in one.
+func Prompt(s spec.Spec, role string) (*prompts.Prompt, error) {
+	text, ok := s.Prompts[role]
+	if !ok {
+		var err error
+		if text, err = prompts.Default(role); err != nil {
+			return nil, fault.As(fault.Fatal, err)
+		}
+	}
+	p, err := prompts.Parse(text)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "prompt of role %s: %w", role, err)
+	}
+
+	return p, nil
+}
+
+// Template returns the prompt of the agents.
+func Template(s spec.Spec) (*agents.Template, error) {
+	p, err := Prompt(s, prompts.Agent)
+	if err != nil {
+		return nil, err
+	}
+
+	return agents.NewTemplate(p, s.Family())
+}
+
+// Decoding returns how the system of n policies decides while it is rolled out on a topology.
+func Decoding(s spec.Spec, policies []string, topology domain.Topology) (agents.Config, error) {
+	template, err := Template(s)
+
+	return agents.Config{
+		Policies: policies, Topology: topology, Template: template,
+		Rounds: s.Rounds, Temperature: s.Temperatures(), TopP: s.Decoding.TopP, MaxTokens: s.Decoding.MaxTokens,
+		VoteScope: s.VoteScope, ViewDropout: s.ViewDropout, Thoughts: s.Decoding.ShareThoughts,
+	}, err
+}
+
+// Pairing returns the rules by which preference pairs are made.
+func Pairing(s spec.Spec) credit.Rules {
+	return credit.Rules{
+		Candidates: s.Adversary.Candidates, PerStep: s.Pairs.PerStep, PerEpisode: s.Pairs.PerEpisode,
+		Correction:   s.Pairs.Kind == "+correction" && s.Credit == "critic",
+		OutcomeOnly:  s.Credit == "outcome",
+		AdversaryOff: s.Preference == "rft",
+	}
+}
+
+// Names of critics that are not models, as they appear beside results.
+const (
+	CriticOracle  = "oracle (privileged)"
+	CriticOutcome = "outcome"
+)
+
+// CriticName returns the name of a run's critic as it appears wherever its results are shown.
+func CriticName(s spec.Spec) string {
+	switch {
+	case s.Credit == "outcome":
+		return CriticOutcome
+	case s.Critic.Model == spec.RoleOracle && s.Critic.Error > 0:
+		return fmt.Sprintf("%s, %.0f %% of its labels flipped", CriticOracle, 100*s.Critic.Error)
+	case s.Critic.Model == spec.RoleOracle && s.Recorded(s.Environment):
+		return CriticOracle + ": the recorded action, so this is supervised learning"
+	case s.Critic.Model == spec.RoleOracle:
+		return CriticOracle
+	}
+
+	return RoleName(s, s.Critic.Model, "")
+}
+
+// RoleName returns who plays a role: a model of the specification by both of its names, or otherwise.
+func RoleName(s spec.Spec, name, otherwise string) string {
+	if m, ok := s.Models[name]; ok {
+		return fmt.Sprintf("%s (%s)", name, m.Model)
+	}
+
+	return otherwise
+}
+
+// Topology returns E_k, the graph of an epoch; prev is that of the epoch before, nil in the first.
+func Topology(s spec.Spec, epoch int, prev *domain.Topology) domain.Topology {
+	switch {
+	case s.Edges == "none":
+		return domain.Topology{Agents: s.Agents, Edges: [][2]int{}}
+	case !s.EdgeUpdate:
+		return domain.RandomTopology(s.Seed, 1, s.Agents, nil)
+	}
+
+	return domain.RandomTopology(s.Seed, epoch, s.Agents, prev)
+}
+
+// Slot draws slot n of an epoch, or its replacement r, from (seed, epoch, n, r). All of that is known beforehand, so completion order changes nothing. Templates take turns,
+// in an order drawn for the epoch, so that every template gets its share.
+func Slot(s spec.Spec, suite envadapters.Suite, epoch, n, r int) (domain.Slot, error) {
+	ts, err := suite.Templates(domain.SplitTrain)
+	if err != nil {
+		return domain.Slot{}, err
+	}
+	if len(ts) == 0 {
+		return domain.Slot{}, fault.New(fault.Invalid, "environment %q has no training templates", s.Environment)
+	}
+	order := domain.Rand(s.Seed, "templates", epoch).Perm(len(ts))
+	t := ts[order[(n-1+r)%len(ts)]]
+
+	return domain.Slot{
+		Epoch: epoch, Number: n, Replacement: r, Seed: domain.Seed(s.Seed, "calls", epoch, n, r),
+		Task: domain.Task{
+			Suite: s.Environment, Template: t.Name, Split: domain.SplitTrain,
+			Seed: domain.Seed(s.Seed, "task", epoch, n, r), MaxSteps: t.MaxSteps,
+		},
+	}, nil
+}

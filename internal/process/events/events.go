@@ -1,0 +1,177 @@
+// Package events is the live stream of a run's events in Redis, for people who watch, and the schema of what it carries. The stream may vanish at any moment: nothing
+// depends on it.
+package events
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// Event is one event of a run. As JSON it is one object on one line: the key "event" holds its kind, the other keys are the fields of its type. An event is told again when
+// its activity runs again, with the same bytes.
+type Event interface{ kind() string }
+
+// Base says that stage 1 has ended.
+type Base struct {
+	Policy    string `json:"policy"`     // digest
+	InBand    bool   `json:"in_band"`    // success on val is between finetune.stop_low and stop_high
+	StoppedBy string `json:"stopped_by"` // stop_low, max_chunks, levels or given
+}
+
+// Data says that the data set of a level of stage 1 was written.
+type Data struct {
+	Level   int `json:"level"` // 1 to 3
+	Rows    int `json:"rows"`
+	Dropped int `json:"dropped"` // proposed items that were not kept
+}
+
+// Episode says that a slot was rolled out.
+type Episode struct {
+	Epoch   int  `json:"epoch"`
+	Slot    int  `json:"slot"`
+	Success bool `json:"success"`
+	Steps   int  `json:"steps"`
+}
+
+// Environment holds the figures of an environment that keeps some, such as a pool of emulators.
+type Environment struct {
+	Suite   string `json:"suite"`
+	Figures any    `json:"figures"`
+}
+
+// Update says that an agent was updated.
+type Update struct {
+	Epoch int    `json:"epoch"`
+	Agent int    `json:"agent"`
+	Pairs int    `json:"pairs"`
+	Steps int    `json:"steps"` // of the optimiser
+	Kept  string `json:"kept"`  // why the parent policy was kept; empty: it was not
+}
+
+// Warning is something that a person should look at.
+type Warning struct {
+	Epoch int    `json:"epoch"`
+	Agent int    `json:"agent"`
+	Text  string `json:"text"`
+}
+
+// Epoch says that an epoch was committed.
+type Epoch struct {
+	Epoch    int     `json:"epoch"`
+	Rollouts float64 `json:"rollouts"` // success rate of the rollouts, 0 to 1
+	Pairs    int     `json:"pairs"`
+	Val      float64 `json:"val"` // success rate on val; -1: not evaluated
+	Digest   string  `json:"digest"`
+}
+
+// Evaluation says that a range of an evaluation's episodes was played.
+type Evaluation struct {
+	Folder    string `json:"folder"`
+	System    string `json:"system"`
+	Split     string `json:"split"`
+	From      int    `json:"from"` // from 0
+	To        int    `json:"to"`   // exclusive
+	Successes int    `json:"successes"`
+}
+
+// Result is the result of a system on a split.
+type Result struct {
+	Folder    string  `json:"folder"`
+	System    string  `json:"system"`
+	Split     string  `json:"split"`
+	Episodes  int     `json:"episodes"`
+	Successes int     `json:"successes"`
+	Rate      float64 `json:"rate"` // 0 to 1
+}
+
+// End says that the run has ended.
+type End struct {
+	FinalDigest string        `json:"final_digest"`
+	Results     []runs.Result `json:"results"`
+}
+
+// Progress is what a terminal shows as a bar. The command line makes it: it never passes through the stream.
+type Progress struct {
+	Run  string `json:"run"`
+	Text string `json:"text"`
+}
+
+// Message is a line for people, such as why a run is paused. The command line makes it, too.
+type Message struct {
+	Run  string `json:"run"`
+	Text string `json:"text"`
+}
+
+func (Base) kind() string        { return "base" }
+func (Data) kind() string        { return "data" }
+func (Episode) kind() string     { return "episode" }
+func (Environment) kind() string { return "environment" }
+func (Update) kind() string      { return "update" }
+func (Warning) kind() string     { return "warning" }
+func (Epoch) kind() string       { return "epoch" }
+func (Evaluation) kind() string  { return "evaluation" }
+func (Result) kind() string      { return "result" }
+func (End) kind() string         { return "end" }
+func (Progress) kind() string    { return "progress" }
+func (Message) kind() string     { return "message" }
+
+// Encode returns the one line of JSON that stands for an event.
+func Encode(e Event) ([]byte, error) {
+	body, err := json.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	head := fmt.Sprintf(`{"event":%q`, e.kind())
+	if string(body) == "{}" {
+		return []byte(head + "}"), nil
+	}
+
+	return append([]byte(head+","), body[1:]...), nil
+}
+
+// Decode reads what Encode wrote. An event of a kind that this version does not know is an error.
+func Decode(raw []byte) (Event, error) {
+	var head struct {
+		Event string `json:"event"`
+	}
+	if err := json.Unmarshal(raw, &head); err != nil {
+		return nil, err
+	}
+	switch head.Event {
+	case "base":
+		return decode[Base](raw)
+	case "data":
+		return decode[Data](raw)
+	case "episode":
+		return decode[Episode](raw)
+	case "environment":
+		return decode[Environment](raw)
+	case "update":
+		return decode[Update](raw)
+	case "warning":
+		return decode[Warning](raw)
+	case "epoch":
+		return decode[Epoch](raw)
+	case "evaluation":
+		return decode[Evaluation](raw)
+	case "result":
+		return decode[Result](raw)
+	case "end":
+		return decode[End](raw)
+	case "progress":
+		return decode[Progress](raw)
+	case "message":
+		return decode[Message](raw)
+	}
+
+	return nil, fmt.Errorf("unknown event %q", head.Event)
+}
+
+func decode[T Event](raw []byte) (Event, error) {
+	var e T
+	err := json.Unmarshal(raw, &e)
+
+	return e, err
+}

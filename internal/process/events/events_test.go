@@ -1,0 +1,37 @@
+package events
+
+import (
+	"reflect"
+	"testing"
+)
+
+func TestEveryEventSurvivesTheStream(t *testing.T) {
+	for _, want := range []Event{
+		Base{Policy: "d", InBand: true, StoppedBy: "stop_low"},
+		Data{Level: 1, Rows: 2, Dropped: 3},
+		Episode{Epoch: 1, Slot: 2, Success: true, Steps: 3},
+		Environment{Suite: "webtasks"},
+		Update{Epoch: 1, Agent: 2, Pairs: 3, Steps: 4, Kept: "why"},
+		Warning{Epoch: 1, Agent: 2, Text: "t"},
+		Epoch{Epoch: 1, Rollouts: 0.5, Pairs: 3, Val: -1, Digest: "d"},
+		Evaluation{Folder: "f", System: "s", Split: "val", From: 0, To: 25, Successes: 7},
+		Result{Folder: "f", System: "s", Split: "val", Episodes: 4, Successes: 1, Rate: 0.25},
+		End{FinalDigest: "d"},
+		Progress{Run: "r", Text: "t"},
+		Message{Run: "r", Text: "t"},
+	} {
+		t.Run(want.kind(), func(t *testing.T) {
+			raw, err := Encode(want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := Decode(raw)
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("Decode(%s) = %+v, %v; want %+v", raw, got, err, want)
+			}
+		})
+	}
+	if e, err := Decode([]byte(`{"event":"new"}`)); err == nil {
+		t.Errorf("an unknown event was decoded as %+v", e)
+	}
+}
