@@ -2,7 +2,6 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -11,23 +10,24 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/process/events"
-	"github.com/collabui/collabui/internal/process/failpoint"
-	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Control plans, commits and concludes. Its activities only read and write the store.
-type Control struct{ *Deps }
+// Control plans, commits and concludes. Its activities read and write the store. They open the environments of a run to read their lists of tasks, so a control worker
+// needs the data of recorded environments.
+type Control struct {
+	Common
+	Suites *Suites
+}
 
-// Plan is where a run stands, read from the store alone.
+// Plan says where a run continues. It is read from the store alone.
 type Plan struct {
 	Environment string
 	Agents      int
 	Epochs      int
 	Slots       int
 	Committed   int  // the newest committed epoch
-	HasBase     bool // stage 1 is over
+	HasBase     bool // stage 1 has ended
 	Ended       bool
 	EvalEvery   int
 	MaxChunks   int
@@ -36,20 +36,46 @@ type Plan struct {
 	FailedShare float64
 	TopP        float64
 	StopLow     float64
-	Shared      bool // parameters
+	Shared      bool // all agents share their parameters
 	Base        string
-	Stages      []spec.LevelJob // of stage 1's levels
-	Imported    [3]bool         // levels whose data are given
+	Stages      []spec.LevelJob // of stage 1 with levels
+	Imported    [3]bool         // levels whose data are imported
 }
 
-// PlanRun tells where to begin: a run whose Temporal data is lost goes on from its newest commit.
+// PlanRun says where to begin: a run whose Temporal data is lost continues from its newest commit.
 func (c *Control) PlanRun(ctx context.Context, run string) (Plan, error) {
-	s, err := c.spec(ctx, run)
-	if err != nil {
-		return done(Plan{}, err)
+	return do(ctx, c.log(run), func(ctx context.Context, _ say) (Plan, error) {
+		s, err := c.spec(ctx, run)
+		if err != nil {
+			return Plan{}, err
+		}
+
+		p := planOf(s)
+		if p.HasBase, err = runs.Run(run).Base().Exists(ctx, c.Bucket); err != nil {
+			return p, err
+		}
+		if p.Ended, err = runs.Run(run).End().Exists(ctx, c.Bucket); err != nil {
+			return p, err
+		}
+		if !p.Ended {
+			if err := c.playable(s); err != nil {
+				return p, err
+			}
+		}
+		p.Committed, err = runs.Run(run).Committed(ctx, c.Bucket)
+
+		return p, err
+	})
+}
+
+// planOf returns the part of a plan that the specification fixes.
+func planOf(s spec.Spec) Plan {
+	p := Plan{
+		Environment: s.Environment, Agents: s.Agents, Epochs: s.Epochs, Slots: s.Slots,
+		EvalEvery: s.Evaluation.Every, Val: s.Evaluation.Val,
+		MaxChunks: s.FineTune.MaxChunks, Demos: s.FineTune.Demonstrations, StopLow: s.FineTune.StopLow, Base: s.FineTune.Base,
+		FailedShare: s.FailedShare, TopP: s.Decoding.TopP, Shared: s.Parameters == "shared",
 	}
-	p := Plan{Environment: s.Environment, Agents: s.Agents, Epochs: s.Epochs, Slots: s.Slots, EvalEvery: s.Evaluation.Every, MaxChunks: s.FineTune.MaxChunks,
-		Demos: s.FineTune.Demonstrations, Val: s.Evaluation.Val, FailedShare: s.FailedShare, TopP: s.Decoding.TopP, StopLow: s.FineTune.StopLow, Shared: s.Parameters == "shared", Base: s.FineTune.Base}
 	if len(s.FineTune.Levels) > 0 || p.Base != "" {
 		p.Stages = s.FineTune.LevelJobs()
 		p.MaxChunks = len(p.Stages)
@@ -57,42 +83,33 @@ func (c *Control) PlanRun(ctx context.Context, run string) (Plan, error) {
 	for i := range p.Imported {
 		p.Imported[i] = s.FineTune.Data.Of(i+1) != ""
 	}
-	if p.HasBase, err = runs.Run(run).Base().Exists(ctx, c.Bucket); err != nil {
-		return done(p, err)
-	}
-	if p.Ended, err = runs.Run(run).End().Exists(ctx, c.Bucket); err != nil {
-		return done(p, err)
-	}
-	if !p.Ended {
-		if err := c.playable(s); err != nil {
-			return done(p, err)
-		}
-	}
-	for p.Committed < s.Epochs {
-		ok, err := runs.Run(run).Epoch(p.Committed+1).Exists(ctx, c.Bucket)
-		if err != nil || !ok {
-			return done(p, err)
-		}
-		p.Committed++
-	}
-	return p, nil
+
+	return p
 }
 
-// playable says at once what would otherwise end a run behind days: an environment that cannot be opened here, or that lacks a split which the run plays.
+// playable says now what would otherwise end a run after days: an environment that cannot be opened here, or that lacks a split of the run.
 func (c *Control) playable(s spec.Spec) error {
-	suite, err := c.suite(s.Where(s.Environment))
+	suite, err := c.Suites.get(s.Where(s.Environment))
 	if err != nil {
 		return err
 	}
-	for _, x := range []rules.Split{{Name: domain.SplitTrain, Episodes: 1}, {Name: domain.SplitVal, Episodes: s.Evaluation.Val}, {Name: domain.SplitTestSeeds, Episodes: s.Evaluation.TestSeeds}, {Name: domain.SplitTestTemplates, Episodes: s.Evaluation.TestTemplates}} {
-		if x.Episodes == 0 {
+
+	needed := append([]rules.Split{
+		{Name: domain.SplitTrain, Episodes: 1},
+		{Name: domain.SplitVal, Episodes: s.Evaluation.Val},
+	}, testSplits(s)...)
+	for _, split := range needed {
+		if split.Episodes == 0 {
 			continue
 		}
-		if ts, err := suite.Templates(x.Name); err != nil || len(ts) == 0 {
-			return fault.New(fault.Invalid, "environment %s cannot play split %s (it has %s); evaluation.test_seeds and evaluation.test_templates may be 0: %w", s.Environment, x.Name, strings.Join(suite.Splits(), ", "), err)
+		if templates, err := suite.Templates(split.Name); err != nil || len(templates) == 0 {
+			return fault.New(fault.Invalid,
+				"environment %s cannot play split %s (it has %s); evaluation.test_seeds and evaluation.test_templates may be 0: %w",
+				s.Environment, split.Name, strings.Join(suite.Splits(), ", "), err)
 		}
 	}
 	_, _, err = c.elsewhere(s, nil)
+
 	return err
 }
 
@@ -110,162 +127,61 @@ type EpochPlan struct {
 
 // PlanEpoch records E_k and the slots of an epoch. Both follow from the specification alone.
 func (c *Control) PlanEpoch(ctx context.Context, id EpochID) (EpochPlan, error) {
-	s, err := c.spec(ctx, id.Run)
-	if err != nil {
-		return done(EpochPlan{}, err)
-	}
-	topo, err := c.topology(ctx, s, id.Epoch)
-	if err != nil {
-		return done(EpochPlan{}, err)
-	}
-	slots, _, err := runs.Run(id.Run).Slots(id.Epoch).Record(ctx, c.Bucket, func() (runs.Slots, error) {
-		sys, _, err := c.system(ctx, id.Run, id.Epoch, s.Agents)
+	return do(ctx, c.log(id.Run, "epoch", id.Epoch), func(ctx context.Context, _ say) (EpochPlan, error) {
+		s, err := c.spec(ctx, id.Run)
 		if err != nil {
-			return runs.Slots{}, err
+			return EpochPlan{}, err
 		}
-		suite, err := c.suite(s.Where(s.Environment))
+		topology, err := c.topology(ctx, s, id.Epoch)
 		if err != nil {
-			return runs.Slots{}, err
+			return EpochPlan{}, err
 		}
-		p, err := rules.Prompt(s, prompts.Agent)
-		if err != nil {
-			return runs.Slots{}, err
-		}
-		out := runs.Slots{Epoch: id.Epoch, System: sys, Prompt: p.Digest}
-		for n := range s.Slots {
-			slot, err := rules.Slot(s, suite, id.Epoch, n+1, 0)
-			if err != nil {
-				return out, err
-			}
-			out.Slots = append(out.Slots, slot)
-		}
-		return out, nil
+		slots, _, err := runs.Run(id.Run).Slots(id.Epoch).Record(ctx, c.Bucket, func() (runs.Slots, error) {
+			return c.slots(ctx, s, id)
+		})
+
+		return EpochPlan{Slots: len(slots.Slots), Topology: fmt.Sprint(topology.Edges)}, err
 	})
-	return done(EpochPlan{Slots: len(slots.Slots), Topology: fmt.Sprint(topo.Edges)}, err)
 }
 
+// topology records E_k, which differs from the epoch before's.
 func (c *Control) topology(ctx context.Context, s spec.Spec, epoch int) (domain.Topology, error) {
-	t, _, err := runs.Run(s.Name).Topology(epoch).Record(ctx, c.Bucket, func() (domain.Topology, error) {
-		var prev *domain.Topology
-		if epoch > 1 {
-			p, _, err := runs.Run(s.Name).Topology(epoch-1).Read(ctx, c.Bucket)
-			if err != nil {
-				return p, err
-			}
-			prev = &p
+	run := runs.Run(s.Name)
+	t, _, err := run.Topology(epoch).Record(ctx, c.Bucket, func() (domain.Topology, error) {
+		if epoch == 1 {
+			return rules.Topology(s, epoch, nil), nil
 		}
-		return rules.Topology(s, epoch, prev), nil
+		previous, _, err := run.Topology(epoch-1).Read(ctx, c.Bucket)
+
+		return rules.Topology(s, epoch, &previous), err
 	})
+
 	return t, err
 }
 
-// EpochSummary is a committed epoch in a few figures.
-type EpochSummary struct {
-	Epoch    int
-	Rollouts float64 // success rate of the sampling policies on training tasks
-	Pairs    int
-	Val      float64 // -1: not evaluated
-	Digest   string
-	Failed   int
-}
+// slots draws the slots of an epoch.
+func (c *Control) slots(ctx context.Context, s spec.Spec, id EpochID) (runs.Slots, error) {
+	system, err := runs.Run(id.Run).System(ctx, c.Bucket, id.Epoch-1, s.Agents)
+	if err != nil {
+		return runs.Slots{}, err
+	}
+	suite, err := c.Suites.get(s.Where(s.Environment))
+	if err != nil {
+		return runs.Slots{}, err
+	}
+	prompt, err := rules.Prompt(s, prompts.Agent)
+	if err != nil {
+		return runs.Slots{}, err
+	}
 
-// Commit writes epoch.json: the epoch exists when it does. All parts are read back and hashed in slot order.
-func (c *Control) Commit(ctx context.Context, id EpochID) (EpochSummary, error) {
-	_, stop := heartbeat(ctx)
-	defer stop()
-	e, _, err := runs.Run(id.Run).Epoch(id.Epoch).Record(ctx, c.Bucket, func() (runs.Epoch, error) {
-		failpoint.Hit("commit")
-		return c.assemble(ctx, id)
-	})
-	sum := EpochSummary{Epoch: e.Number, Rollouts: e.Rollouts.Rate, Pairs: e.Pairs, Val: -1, Digest: e.Digest, Failed: e.FailedAll}
-	if e.Val != nil {
-		sum.Val = e.Val.Rate
+	out := runs.Slots{Epoch: id.Epoch, System: system, Prompt: prompt.Digest}
+	for n := range s.Slots {
+		slot, err := rules.Slot(s, suite, id.Epoch, n+1, 0)
+		if err != nil {
+			return out, err
+		}
+		out.Slots = append(out.Slots, slot)
 	}
-	if err == nil {
-		c.emit(id.Run, events.Epoch{Epoch: id.Epoch, Rollouts: sum.Rollouts, Pairs: sum.Pairs, Val: sum.Val, Digest: sum.Digest})
-	}
-	return done(sum, err)
-}
 
-func (c *Control) assemble(ctx context.Context, id EpochID) (runs.Epoch, error) {
-	s, err := c.spec(ctx, id.Run)
-	if err != nil {
-		return runs.Epoch{}, err
-	}
-	e := runs.Epoch{Number: id.Epoch}
-	parts := runs.EpochParts{}
-	topo, ref, err := runs.Run(id.Run).Topology(id.Epoch).Read(ctx, c.Bucket)
-	if err != nil {
-		return e, err
-	}
-	slots, slotsRef, err := runs.Run(id.Run).Slots(id.Epoch).Read(ctx, c.Bucket)
-	if err != nil {
-		return e, err
-	}
-	e.Topology, e.Slots, parts.Topology, parts.Slots = ref, slotsRef, topo, slots.Slots
-	if e.Parent, parts.Parent, err = c.parent(ctx, id); err != nil {
-		return e, err
-	}
-	n := len(slots.Slots)
-	e.Episodes, parts.Episodes = make([]runs.SlotRefs, n), make([]string, n)
-	parts.Labels, parts.Pairs = make([][]domain.Credit, n), make([][]domain.Pair, n)
-	wins, failed := make([]bool, n), make([]bool, n)
-	err = parallel(ctx, n, 8, func(ctx context.Context, i int) error {
-		ep, epRef, err := runs.Run(id.Run).Episode(ctx, c.Bucket, id.Epoch, i+1)
-		if err != nil {
-			return err
-		}
-		e.Episodes[i] = runs.SlotRefs{Slot: i + 1, Episode: epRef}
-		parts.Episodes[i], wins[i], failed[i] = ep.Digest, ep.Outcome.Success, ep.Failed != ""
-		if ep.Failed != "" {
-			return nil
-		}
-		cr, crRef, err := runs.Run(id.Run).Credits(id.Epoch, i+1).Read(ctx, c.Bucket)
-		if err != nil {
-			return err
-		}
-		ps, psRef, err := runs.Run(id.Run).Pairs(id.Epoch, i+1).Read(ctx, c.Bucket)
-		e.Episodes[i].Credit, e.Episodes[i].Pairs = crRef, psRef
-		parts.Labels[i], parts.Pairs[i] = cr.Steps, ps.Pairs
-		return err
-	})
-	if err != nil {
-		return e, err
-	}
-	k := 0
-	for i := range n {
-		if wins[i] {
-			k++
-		}
-		if failed[i] {
-			e.FailedAll++
-		}
-		e.Pairs += len(parts.Pairs[i])
-	}
-	e.Rollouts = runs.NewResult("rollouts", domain.SplitTrain, k, n-e.FailedAll, e.FailedAll, "training")
-	e.System.Version = id.Epoch
-	for a := range s.Agents {
-		u, uRef, err := runs.Run(id.Run).Update(id.Epoch, a).Read(ctx, c.Bucket)
-		if err != nil {
-			return e, err
-		}
-		e.Updates, e.System.Policies, parts.Tensors = append(e.Updates, uRef), append(e.System.Policies, u.Policy), append(parts.Tensors, u.Policy.Tensor)
-	}
-	if v, _, err := runs.Run(id.Run).Result(rules.EvalID(rules.EpochFolder(id.Epoch), rules.TrainedName(s.Agents), domain.SplitVal)).Read(ctx, c.Bucket); err == nil {
-		e.Val = &v
-	} else if !errors.Is(err, store.ErrNotFound) {
-		return e, err
-	}
-	e.Digest = runs.Digest(parts)
-	return e, nil
-}
-
-// parent gives the commit before, or the base policy, and the digest to chain.
-func (c *Control) parent(ctx context.Context, id EpochID) (store.Ref, string, error) {
-	if id.Epoch > 1 {
-		p, ref, err := runs.Run(id.Run).Epoch(id.Epoch-1).Read(ctx, c.Bucket)
-		return ref, p.Digest, err
-	}
-	b, ref, err := runs.Run(id.Run).Base().Read(ctx, c.Bucket)
-	return ref, b.Policy.Tensor, err
+	return out, nil
 }

@@ -6,11 +6,12 @@ import (
 	"fmt"
 
 	"go.temporal.io/sdk/activity"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/episode"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/process/events"
@@ -27,124 +28,84 @@ type EvalRange struct {
 	To   int // exclusive
 }
 
-// EvalPart is what a range gave.
+// EvalPart counts what became of a range.
 type EvalPart struct{ Successes, Missing int }
 
-// Evaluate plays a range of an evaluation's tasks. Tasks, topologies and call seeds derive from (evaluation seed, suite, split, task): never from a run's
-// or a system's name, so that systems are compared on the same episodes. A fault repeats the same task, an outcome never does.
+// Evaluate plays a range of an evaluation's tasks. A fault repeats the same task, an outcome never does.
 func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) {
-	say, stop := heartbeat(ctx)
-	defer stop()
-	p, err := r.evaluate(ctx, e, say)
-	return done(p, err)
-}
+	item := e.Item
+	log := r.log(item.Run, "system", item.System.Name, "split", item.Split, "from", e.From, "to", e.To)
 
-func (r *Rollouts) evaluate(ctx context.Context, e EvalRange, say func(string)) (EvalPart, error) {
-	s, err := r.spec(ctx, e.Item.Run)
-	if err != nil {
-		return EvalPart{}, err
-	}
-	suite, err := r.suite(e.Item.Where(s))
-	if err != nil {
-		return EvalPart{}, err
-	}
-	var out EvalPart
-	for i := e.From; i < e.To; i++ {
-		say(fmt.Sprintf("%s on %s, episode %d", e.Item.System.Name, e.Item.Split, i+1))
-		ep, _, err := runs.Run(e.Item.Run).EvalEpisode(e.Item.ID(), i+1).Record(ctx, r.Bucket, func() (runs.EvalEpisode, error) {
-			return r.evalEpisode(ctx, s, suite, e.Item, i)
-		})
+	return do(ctx, log, func(ctx context.Context, say say) (EvalPart, error) {
+		var out EvalPart
+		s, err := r.spec(ctx, item.Run)
 		if err != nil {
 			return out, err
 		}
-		if ep.Outcome.Success {
-			out.Successes++
+		suite, err := r.Suites.get(item.Where(s))
+		if err != nil {
+			return out, err
 		}
-		if ep.Outcome.Void != "" {
-			out.Missing++
+
+		for i := e.From; i < e.To; i++ {
+			say(fmt.Sprintf("%s on %s, episode %d", item.System.Name, item.Split, i+1))
+			ep, _, err := runs.Run(item.Run).EvalEpisode(item.ID(), i+1).Record(ctx, r.Bucket,
+				func() (runs.EvalEpisode, error) { return r.evaluate(ctx, s, suite, item, i) })
+			if err != nil {
+				return out, err
+			}
+			if ep.Outcome.Success {
+				out.Successes++
+			}
+			if ep.Outcome.Void != "" {
+				out.Missing++
+			}
 		}
-	}
-	r.emit(e.Item.Run, events.Evaluation{Folder: e.Item.Folder, System: e.Item.System.Name, Split: e.Item.Split, From: e.From, To: e.To, Successes: out.Successes})
-	return out, nil
+		r.Emit.send(item.Run, events.Evaluation{
+			Folder: item.Folder, System: item.System.Name, Split: item.Split, From: e.From, To: e.To, Successes: out.Successes,
+		})
+
+		return out, nil
+	})
 }
 
-func (r *Rollouts) evalEpisode(ctx context.Context, s spec.Spec, suite envadapters.Suite, item rules.EvalItem, i int) (runs.EvalEpisode, error) {
+// evaluate plays one task. A task that is lost for good is recorded as missing: it is reported and never scored. Tasks of val are never missing, because val decides things.
+func (r *Rollouts) evaluate(
+	ctx context.Context, s spec.Spec, suite envadapters.Suite, item rules.EvalItem, i int,
+) (runs.EvalEpisode, error) {
 	task, err := rules.EvalTask(s, suite, item.Split, i)
 	if err != nil {
 		return runs.EvalEpisode{}, err
 	}
-	if item.System.IsReference() {
-		out := runs.EvalEpisode{Task: task}
-		err := inEnvironment(ctx, suite, suite.Family(), func(env envadapters.Environment) (err error) {
-			out.Outcome, err = r.playEval(ctx, s, env, task, 0, refer(item.System, env))
+
+	v := episode.Evaluation{Spec: s, System: item.System, Split: item.Split, Model: r.Policies}
+	if line := summarise(r.Endpoints, s, rules.EvalCalls(s, item.Split, i)); line != nil && !item.System.IsReference() {
+		v.Summarise = line
+	}
+
+	out := runs.EvalEpisode{Task: task}
+	err = episode.In(ctx, suite, v.Family(suite), func(env envadapters.Environment) error {
+		player, topology, err := v.Player(env, i)
+		if err != nil {
 			return err
-		})
-		return out, err
-	}
-	conf, topology, err := item.System.Config(s, item.Split, uint64(i))
-	out := runs.EvalEpisode{Task: task, Topology: topology}
-	if err != nil {
-		return out, err
-	}
-	err = inEnvironment(ctx, suite, s.Family(), func(env envadapters.Environment) (err error) {
-		calls := rules.EvalCalls(s, item.Split, i)
-		out.Outcome, err = r.playEval(ctx, s, env, task, calls, func(v agents.View, n int) (domain.Decision, error) {
-			return agents.Decide(ctx, r.Chat, conf, v, domain.Seed(calls, n))
-		})
+		}
+		played, err := player.Play(ctx, env, task)
+		out.Topology, out.Outcome = topology, played.Outcome
+
 		return err
 	})
-	lost := errors.Is(err, envadapters.ErrTask) || fault.KindOf(err) == fault.Void && activity.GetInfo(ctx).Attempt >= MaxTries
-	if err != nil && lost && ctx.Err() == nil && item.Split != domain.SplitVal {
-		out.Outcome, err = domain.Outcome{Void: err.Error()}, nil // missing: reported, never scored; val decides things, so it is never incomplete
+
+	if err != nil && ctx.Err() == nil && item.Split != domain.SplitVal && lost(ctx, err) {
+		out.Outcome, err = domain.Outcome{Void: err.Error()}, nil
 	}
+
 	return out, err
 }
 
-// refer decides as a reference does. A reference that knows no action does nothing.
-func refer(e rules.EvalSystem, env envadapters.Environment) func(agents.View, int) (domain.Decision, error) {
-	return func(agents.View, int) (domain.Decision, error) {
-		a := domain.Action{Type: domain.ActionNone}
-		if e.Always != nil {
-			a = *e.Always
-		} else if x := envadapters.Can(env).Expert; x != nil {
-			if known, ok := x.Advise(); ok {
-				a = known
-			}
-		}
-		return domain.Decision{Executed: a}, nil
-	}
-}
-
-// playEval plays an episode of an evaluation; decide gives the decision of step n.
-func (r *Rollouts) playEval(ctx context.Context, s spec.Spec, env envadapters.Environment, task domain.Task, seed uint64, decide func(v agents.View, n int) (domain.Decision, error)) (domain.Outcome, error) {
-	var out domain.Outcome
-	tr, err := env.Reset(ctx, task)
-	if err != nil {
-		return out, err
-	}
-	goal, history := tr.Goal, tr.History
-	for n := 1; !tr.Terminated && !tr.Truncated; n++ {
-		d, err := decide(agents.View{Goal: goal, History: history, Observation: tr.Observation}, n)
-		if err != nil {
-			return out, err
-		}
-		before := tr.Observation
-		if tr, err = env.Step(ctx, d.Executed); err != nil {
-			return out, err
-		}
-		invalid := NothingDone(d, tr.Invalid)
-		tr.Invalid = invalid
-		if history, err = r.remember(ctx, s, seed, n, goal, history, d.Executed, before, tr); err != nil {
-			return out, err
-		}
-		out.Steps = n
-		if invalid != "" {
-			out.Invalid++
-		}
-	}
-	sc, err := env.Score(ctx)
-	out.Success, out.Truncated, out.Metrics = sc.Success, tr.Truncated, sc.Metrics
-	return out, err
+// lost reports whether a task cannot be played: it is at fault itself, or every try found a broken environment.
+func lost(ctx context.Context, err error) bool {
+	return errors.Is(err, envadapters.ErrTask) ||
+		fault.KindOf(err) == fault.Void && activity.GetInfo(ctx).Attempt >= MaxTries
 }
 
 // Evaluated is an evaluated item.
@@ -153,80 +114,74 @@ type Evaluated struct {
 	Part EvalPart
 }
 
-// outcomes reads the episodes of an item.
-func (c *Control) outcomes(ctx context.Context, item rules.EvalItem) ([]domain.Outcome, error) {
-	out := make([]domain.Outcome, item.Episodes)
-	err := parallel(ctx, item.Episodes, 8, func(ctx context.Context, i int) error {
-		ep, _, err := runs.Run(item.Run).EvalEpisode(item.ID(), i+1).Read(ctx, c.Bucket)
-		out[i] = ep.Outcome
-		return err
+// Conclude records an item's result.
+func (c *Control) Conclude(ctx context.Context, e Evaluated) (runs.Result, error) {
+	item := e.Item
+	log := c.log(item.Run, "system", item.System.Name, "split", item.Split)
+
+	return do(ctx, log, func(ctx context.Context, _ say) (runs.Result, error) {
+		s, err := c.spec(ctx, item.Run)
+		if err != nil {
+			return runs.Result{}, err
+		}
+		result, _, err := runs.Run(item.Run).Result(item.ID()).Record(ctx, c.Bucket, func() (runs.Result, error) {
+			return c.result(ctx, s, e)
+		})
+		if err == nil {
+			c.Emit.send(item.Run, events.Result{
+				Folder: item.Folder, System: result.System, Split: result.Split,
+				Episodes: result.Episodes, Successes: result.Successes, Rate: result.Rate,
+			})
+		}
+
+		return result, err
 	})
-	return out, err
 }
 
-// Refer evaluates a reference without policies on a split, in this process and without a store: all templates once.
-func Refer(ctx context.Context, suite envadapters.Suite, split string, system rules.EvalSystem) (runs.Result, error) {
-	r, s := &Rollouts{Deps: &Deps{}}, spec.Default()
-	ts, err := suite.Templates(split)
+// result counts an item: by episodes, or by steps where tasks are recorded.
+func (c *Control) result(ctx context.Context, s spec.Spec, e Evaluated) (runs.Result, error) {
+	item := e.Item
+	suite, err := c.Suites.get(item.Where(s))
 	if err != nil {
 		return runs.Result{}, err
 	}
-	var tasks []domain.Outcome
-	wins := 0
-	for i := range ts {
-		ep, err := r.evalEpisode(ctx, s, suite, rules.EvalItem{System: system, Split: split}, i)
+
+	protocol := envadapters.ProtocolOf(suite)
+	result := runs.NewResult(item.System.Name, item.Split,
+		e.Part.Successes, item.Episodes-e.Part.Missing, e.Part.Missing, item.System.Decoding())
+	if protocol != "" {
+		tasks, err := c.outcomes(ctx, item)
 		if err != nil {
-			return runs.Result{}, err
+			return result, err
 		}
-		tasks = append(tasks, ep.Outcome)
-		if ep.Outcome.Success {
-			wins++
-		}
+		result = runs.NewRecorded(result.System, result.Split, envadapters.StepSR, result.Decoding, tasks)
+		result.Protocol = protocol
 	}
-	res := runs.NewResult(system.Name, split, wins, len(ts), 0, system.Decoding())
-	if p := envadapters.ProtocolOf(suite); p != "" {
-		res = runs.NewRecorded(system.Name, split, envadapters.StepSR, system.Decoding(), tasks)
-		res.Protocol = p
+	if protocol == "" && item.Environment == "" {
+		return result, nil
 	}
-	res.Environment = suite.Title()
-	return res, nil
+
+	result.Environment = suite.Title()
+	if v, ok := suite.(envadapters.Versioned); ok {
+		result.Version, err = v.Version(ctx)
+	}
+
+	return result, err
 }
 
-// Conclude records an item's result.
-func (c *Control) Conclude(ctx context.Context, t Evaluated) (runs.Result, error) {
-	s, err := c.spec(ctx, t.Item.Run)
-	if err != nil {
-		return done(runs.Result{}, err)
+// outcomes reads the episodes of an item.
+func (c *Control) outcomes(ctx context.Context, item rules.EvalItem) ([]domain.Outcome, error) {
+	out := make([]domain.Outcome, item.Episodes)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(parallelReads)
+	for i := range out {
+		g.Go(func() error {
+			ep, _, err := runs.Run(item.Run).EvalEpisode(item.ID(), i+1).Read(ctx, c.Bucket)
+			out[i] = ep.Outcome
+
+			return err
+		})
 	}
-	res, _, err := runs.Run(t.Item.Run).Result(t.Item.ID()).Record(ctx, c.Bucket, func() (runs.Result, error) {
-		suite, err := c.suite(t.Item.Where(s))
-		if err != nil {
-			return runs.Result{}, err
-		}
-		where := runs.Where{Protocol: envadapters.ProtocolOf(suite)}
-		if where.Protocol != "" || t.Item.Environment != "" {
-			where.Environment = suite.Title()
-			if v, ok := suite.(envadapters.Versioned); ok {
-				if where.Version, err = v.Version(ctx); err != nil {
-					return runs.Result{}, err
-				}
-			}
-		}
-		res := runs.NewResult(t.Item.System.Name, t.Item.Split, t.Part.Successes, t.Item.Episodes-t.Part.Missing, t.Part.Missing, t.Item.System.Decoding())
-		if where.Protocol != "" {
-			tasks, err := c.outcomes(ctx, t.Item)
-			if err != nil {
-				return res, err
-			}
-			res = runs.NewRecorded(res.System, res.Split, envadapters.StepSR, res.Decoding, tasks)
-		}
-		where.Metrics = res.Metrics
-		res.Where = where
-		return res, nil
-	})
-	if err != nil {
-		return done(res, err)
-	}
-	c.emit(t.Item.Run, events.Result{Folder: t.Item.Folder, System: res.System, Split: res.Split, Episodes: res.Episodes, Successes: res.Successes, Rate: res.Rate})
-	return done(res, err)
+
+	return out, g.Wait()
 }

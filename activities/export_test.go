@@ -1,16 +1,32 @@
 package activities
 
-import "context"
+import (
+	"context"
 
-// Plain runs the three activities of an episode as plain functions: what the orchestration benchmark compares with.
-func Plain(ctx context.Context, d *Deps, id SlotID) error {
-	r, m := &Rollouts{d}, &Models{d}
-	if _, err := r.rollout(ctx, id, func(string) {}); err != nil {
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// Plain runs the three activities of an episode as plain functions, which is what the orchestration benchmark compares with.
+func Plain(ctx context.Context, r *Rollouts, m *Models, id SlotID) error {
+	s, suite, err := r.suite(ctx, id.Run)
+	if err != nil {
 		return err
 	}
-	if _, err := m.credit(ctx, id); err != nil {
+	a, err := r.attempt(ctx, id, s, suite, func(string) {})
+	if err != nil {
 		return err
 	}
-	_, err := m.pairing(ctx, id)
+	if _, err := a.untilDone(ctx); err != nil {
+		return err
+	}
+
+	run := runs.Run(id.Run)
+	if _, _, err := run.Credits(id.Epoch, id.Slot).Record(ctx, m.Bucket, func() (runs.Credits, error) {
+		return m.credits(ctx, id)
+	}); err != nil {
+		return err
+	}
+	_, _, err = run.Pairs(id.Epoch, id.Slot).Record(ctx, m.Bucket, func() (runs.Pairs, error) { return m.pairs(ctx, id) })
+
 	return err
 }

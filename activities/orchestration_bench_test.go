@@ -88,7 +88,7 @@ func (o *orchestra) prepare(b *testing.B) string {
 	s := spec.Default()
 	s.Name, s.Slots, s.Agents, s.Rounds = fmt.Sprintf("bench-%d", o.runs), 200, 1, 1
 	s.Decoding.Temperatures = []float64{0.2}
-	d := &activities.Deps{Bucket: o.bucket, Suites: map[string]envadapters.Suite{"webtasks": &scripted.Suite{}}}
+	control := &activities.Control{Common: activities.Common{Bucket: o.bucket}, Suites: suites(0)}
 	ctx := b.Context()
 	if _, _, err := runs.Run(s.Name).Spec().Record(ctx, o.bucket, func() (spec.Spec, error) { return s, nil }); err != nil {
 		b.Fatal(err)
@@ -96,14 +96,26 @@ func (o *orchestra) prepare(b *testing.B) string {
 	if _, _, err := runs.Run(s.Name).Base().Record(ctx, o.bucket, func() (runs.Base, error) { return runs.Base{Policy: runs.Policy{Digest: "x"}}, nil }); err != nil {
 		b.Fatal(err)
 	}
-	if _, err := (&activities.Control{Deps: d}).PlanEpoch(ctx, activities.EpochID{Run: s.Name, Epoch: 1}); err != nil {
+	if _, err := control.PlanEpoch(ctx, activities.EpochID{Run: s.Name, Epoch: 1}); err != nil {
 		b.Fatal(err)
 	}
 	return s.Name
 }
 
-func deps(o *orchestra, latency time.Duration, window int) *activities.Deps {
-	return &activities.Deps{Bucket: o.bucket, Chat: slowModel{latency}, Suites: map[string]envadapters.Suite{"webtasks": &scripted.Suite{Places: window}}}
+// suites opens the scripted environment with a number of places; 0 is its default.
+func suites(places int) *activities.Suites {
+	return activities.NewSuites(func(envadapters.Options) (envadapters.Suite, error) {
+		return &scripted.Suite{Places: places}, nil
+	})
+}
+
+func (o *orchestra) activities(latency time.Duration, window int) (*activities.Rollouts, *activities.Models) {
+	r := &activities.Rollouts{Suites: suites(window), Policies: slowModel{latency}}
+	r.Bucket = o.bucket
+	m := &activities.Models{Policies: slowModel{latency}}
+	m.Bucket = o.bucket
+
+	return r, m
 }
 
 func cpu() float64 {
@@ -114,7 +126,8 @@ func cpu() float64 {
 
 // plain plays 200 episodes by a loop with a window; it records the same objects.
 func (o *orchestra) plain(b *testing.B, latency time.Duration, window int) (wall, cpuSec float64) {
-	run, d := o.prepare(b), deps(o, latency, window)
+	run := o.prepare(b)
+	rollouts, models := o.activities(latency, window)
 	t, c := time.Now(), cpu()
 	next := make(chan int, 200)
 	for i := range 200 {
@@ -125,7 +138,7 @@ func (o *orchestra) plain(b *testing.B, latency time.Duration, window int) (wall
 	for range window {
 		wg.Go(func() {
 			for slot := range next {
-				if err := activities.Plain(b.Context(), d, activities.SlotID{Run: run, Epoch: 1, Slot: slot}); err != nil {
+				if err := activities.Plain(b.Context(), rollouts, models, activities.SlotID{Run: run, Epoch: 1, Slot: slot}); err != nil {
 					b.Error(err)
 				}
 			}
@@ -137,7 +150,8 @@ func (o *orchestra) plain(b *testing.B, latency time.Duration, window int) (wall
 
 // durable plays the same through workflows and gives the history events of an episode, its part of the parent's included.
 func (o *orchestra) durable(b *testing.B, latency time.Duration, window int) (wall, cpuSec, events float64) {
-	run, d := o.prepare(b), deps(o, latency, window)
+	run := o.prepare(b)
+	rollouts, models := o.activities(latency, window)
 	var ws []worker.Worker
 	for queue, n := range map[string]int{workflows.QueueControl: 4, workflows.QueueRollout: window + workers.Prefetch, workflows.QueueModel: 4} {
 		w := worker.New(o.client, queue, worker.Options{MaxConcurrentActivityExecutionSize: n})
@@ -146,9 +160,9 @@ func (o *orchestra) durable(b *testing.B, latency time.Duration, window int) (wa
 			w.RegisterWorkflow(workflows.Shard)
 			w.RegisterWorkflow(workflows.Episode)
 		case workflows.QueueRollout:
-			w.RegisterActivity(&activities.Rollouts{Deps: d})
+			w.RegisterActivity(rollouts)
 		default:
-			w.RegisterActivity(&activities.Models{Deps: d})
+			w.RegisterActivity(models)
 		}
 		if err := w.Start(); err != nil {
 			b.Fatal(err)

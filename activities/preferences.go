@@ -12,49 +12,29 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// preferences is level 3: along a successful trajectory the UI agent's response is chosen, the adversary's rejected, on the same prompt. It is kept only if the critic
-// says 1 for chosen and 0 for rejected and their canonical actions differ. The critic sees both in one call, and does not know which is which.
-func (m *Models) preferences(ctx context.Context, s spec.Spec, id LevelID, t runs.Trajectory, screens []synth.Screen) (synth.Batch, error) {
+// preferences makes level 3 along a successful trajectory: the UI agent's response is chosen, the adversary's is rejected, on the same prompt. A pair is kept only if the
+// critic says 1 for chosen and 0 for rejected and their canonical actions differ. The critic sees both in one call and does not know which is which.
+func (m *Models) preferences(
+	ctx context.Context, s spec.Spec, id LevelID, t runs.Trajectory, screens []synth.Screen,
+) (synth.Batch, error) {
 	b := synth.Batch{Rows: []domain.Pair{}, Counts: synth.NewItemCounts()}
 	base, _, err := m.before(ctx, s, ChunkID{Run: id.Run, Chunk: id.Chunk})
 	if err != nil {
 		return b, err
 	}
-	propose, err := m.adversary(s, runs.System{Policies: []runs.Policy{{Digest: base}}})
+	propose, err := m.adversary(s, []string{base})
 	if err != nil {
 		return b, err
 	}
-	ep := runs.Episode{Slot: t.Slot}
-	pol, err := m.policy(s)
+	target, err := m.Wording.target(s)
 	if err != nil {
 		return b, err
 	}
-	for _, sc := range screens {
+
+	for _, screen := range screens {
 		b.Counts.Asked++
 		b.Counts.Proposed++
-		if sc.Action == nil {
-			b.Drop(synth.DropAction)
-			continue
-		}
-		text := sc.Text
-		if pol.Render != nil {
-			if text, err = pol.Render(*sc.Action); err != nil {
-				b.Drop(synth.DropForeign)
-				continue
-			}
-		}
-		own, peers := pol.Messages(domain.Rand(t.Slot.Seed, "messages", sc.Step), text, sc.Observation)
-		prompt, err := pol.Template.User(agents.View{Goal: t.Goal, History: sc.History, Observation: sc.Observation}, own, peers)
-		if err != nil {
-			return b, err
-		}
-		if pol.Fits != nil && !pol.Fits(prompt, text) {
-			b.Drop(synth.DropForeign)
-			continue
-		}
-		cell := agents.NewCell(0, 0, text, prompt, sc.Observation)
-		step := domain.Step{Number: sc.Step, Goal: t.Goal, History: sc.History, Observation: sc.Observation, Right: sc.Right, Decision: domain.Decision{Cells: []domain.Cell{cell}, Executed: *sc.Action}}
-		p, why, err := m.preference(ctx, s, ep, step, t.Slot.Task.Template, propose)
+		c, why, err := chosen(target, t, screen)
 		if err != nil {
 			return b, err
 		}
@@ -62,42 +42,101 @@ func (m *Models) preferences(ctx context.Context, s spec.Spec, id LevelID, t run
 			b.Drop(why)
 			continue
 		}
-		p.Image = sc.Image
-		b.Keep(p, sc.Action.Type, own != "" || len(peers) > 0)
+
+		p, why, err := m.preference(ctx, s, t.Slot, c.step, propose)
+		if err != nil {
+			return b, err
+		}
+		if why != "" {
+			b.Drop(why)
+			continue
+		}
+		p.Image = screen.Image
+		b.Keep(p, screen.Action.Type, c.messages)
 	}
+
 	return b, nil
 }
 
-// preference makes the pair of one step, or says why there is none.
-func (m *Models) preference(ctx context.Context, s spec.Spec, ep runs.Episode, step domain.Step, template string, propose proposal) (domain.Pair, string, error) {
-	var audits runs.Pairs
-	grade, err := m.grade(s, ep, &audits)
+// choice is a step of a trajectory with the UI agent's response as its only cell.
+type choice struct {
+	step     domain.Step
+	messages bool // the prompt carries messages
+}
+
+// chosen returns the chosen side of a pair, or why the screen cannot have one.
+func chosen(target synth.Target, t runs.Trajectory, screen synth.Screen) (choice, string, error) {
+	if screen.Action == nil {
+		return choice{}, synth.DropAction, nil
+	}
+	text := screen.Text
+	if target.Render != nil {
+		var err error
+		if text, err = target.Render(*screen.Action); err != nil {
+			return choice{}, synth.DropForeign, nil
+		}
+	}
+
+	own, peers := target.Messages(domain.Rand(t.Slot.Seed, "messages", screen.Step), text, screen.Observation)
+	view := agents.View{Goal: t.Goal, History: screen.History, Observation: screen.Observation}
+	prompt, err := target.Template.User(view, own, peers)
+	if err != nil {
+		return choice{}, "", err
+	}
+	if target.Fits != nil && !target.Fits(prompt, text) {
+		return choice{}, synth.DropForeign, nil
+	}
+
+	cell := agents.NewCell(0, 0, text, prompt, screen.Observation)
+
+	return choice{
+		step: domain.Step{
+			Number: screen.Step, Goal: t.Goal, History: screen.History, Observation: screen.Observation, Right: screen.Right,
+			Decision: domain.Decision{Cells: []domain.Cell{cell}, Executed: *screen.Action},
+		},
+		messages: own != "" || len(peers) > 0,
+	}, "", nil
+}
+
+// preference returns the pair of one step, or why there is none.
+func (m *Models) preference(
+	ctx context.Context, s spec.Spec, slot domain.Slot, step domain.Step, propose proposer,
+) (domain.Pair, string, error) {
+	var audits []credit.Audit
+	grade, err := m.grader(s, slot, &audits)
 	if err != nil {
 		return domain.Pair{}, "", err
 	}
-	label := domain.Credit{Step: step.Number, Labels: []domain.Label{domain.Positive}} // of a model: what it says of the chosen answer among the candidates
+
+	// A critic that is a model says what it thinks of the chosen answer when it sees it among the candidates.
+	label := domain.Credit{Step: step.Number, Labels: []domain.Label{domain.Positive}}
 	if s.Critic.Model == spec.RoleOracle {
-		rule, err := m.critic(s, ep, nil)
+		oracle, err := m.labeller(s, slot, true, nil)
 		if err == nil {
-			label, err = rule(ctx, step)
+			label, err = oracle(ctx, step)
 		}
 		if err != nil || label.Labels[0] != domain.Positive {
 			return domain.Pair{}, synth.DropCritic, err
 		}
 	}
-	adversary := func(ctx context.Context, st domain.Step, cell domain.Cell, n int) ([]string, error) {
-		call := runs.Call{Seed: domain.Seed(ep.Slot.Seed, "adversary", st.Number)}
-		err := propose(ctx, st, cell, n, &call)
+
+	adversary := func(ctx context.Context, step domain.Step, cell domain.Cell, n int) ([]string, error) {
+		call := runs.Call{Seed: domain.Seed(slot.Seed, "adversary", step.Number)}
+		err := propose(ctx, step, cell, n, &call)
+
 		return call.Texts, err
 	}
-	pairs, _, err := credit.Pairs(ctx, credit.Rules{Candidates: s.Adversary.Candidates, PerStep: 1, PerEpisode: 1}, ep.Slot.Number, template, []domain.Step{step}, []domain.Credit{label}, adversary, grade)
+	one := credit.Rules{Candidates: s.Adversary.Candidates, PerStep: 1, PerEpisode: 1}
+	pairs, _, err := credit.Pairs(ctx, one, slot.Number, slot.Task.Template, []domain.Step{step}, []domain.Credit{label},
+		adversary, grade)
 	switch {
 	case err != nil:
 		return domain.Pair{}, "", err
-	case slices.ContainsFunc(audits.Audit, func(a credit.Audit) bool { return a.Again < a.Blinded }):
+	case slices.ContainsFunc(audits, func(a credit.Audit) bool { return a.Again < a.Blinded }):
 		return domain.Pair{}, synth.DropCritic, nil
 	case len(pairs) == 0:
 		return domain.Pair{}, synth.DropNoMistake, nil
 	}
+
 	return pairs[0], "", nil
 }

@@ -2,8 +2,6 @@ package activities
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -12,72 +10,69 @@ import (
 	"github.com/collabui/collabui/trainer"
 )
 
-// Systems of a reproduction beside base-1, base-n and trained-n.
-const (
-	// NameVotes is the base policy with as many silent votes as the system has cells: what voting alone gives.
-	NameVotes = "base-1-votes"
-	// NameAlone is one trained agent alone, another one from episode to episode: the mean of the trained agents.
-	NameAlone = "alone"
-	// NameImitation is SFT on the chosen answers of the same pairs with the same number of optimiser steps: is it more than imitation of the critic?
-	NameImitation = "imitation"
-)
-
-// Imitate trains the control of one agent and epoch: SFT on the chosen answers of the agent's pairs, as many steps as its update made, from the control of the
-// epoch before.
+// Imitate trains the control of one agent and epoch: SFT on the chosen answers of the agent's pairs, for as many steps as its update made, from the control of the epoch
+// before.
 func (g *GPU) Imitate(ctx context.Context, id AgentID) (runs.Policy, error) {
-	say, stop := heartbeat(ctx)
-	defer stop()
-	p, _, err := store.RecordOnce(ctx, g.Bucket, imitationKey(id), func() (runs.Policy, error) {
-		s, err := g.spec(ctx, id.Run)
-		if err != nil {
-			return runs.Policy{}, err
+	return do(ctx, g.log(id.Run, "epoch", id.Epoch, "agent", id.Agent), func(ctx context.Context, say say) (runs.Policy, error) {
+		p, _, err := runs.Run(id.Run).Imitation(id.Epoch, id.Agent).Record(ctx, g.Bucket, func() (runs.Policy, error) {
+			return g.imitate(ctx, id, say)
+		})
+		if err == nil {
+			err = g.publish(ctx, id.Run, p.Digest)
 		}
-		start, err := g.imitationStart(ctx, id)
-		if err != nil {
-			return start, err
-		}
-		u, _, err := runs.Run(id.Run).Update(id.Epoch, id.Agent).Read(ctx, g.Bucket)
-		if err != nil || u.Steps == 0 {
-			return start, err
-		}
-		d, _, err := store.Read[runs.Dataset](ctx, g.Bucket, u.Dataset.Key)
-		if err != nil {
-			return start, err
-		}
-		raw, err := store.GetBlob(ctx, g.Bucket, d.Body.SHA256)
-		if err != nil {
-			return start, err
-		}
-		var pairs []domain.Pair
-		if err := json.Unmarshal(raw, &pairs); err != nil {
-			return start, err
-		}
-		got, err := g.train(ctx, s, trainer.Job{ID: runs.Run(id.Run).ImitationJob(id.Epoch, id.Agent), Start: start.Digest, Objective: trainer.SFT, Pairs: pairs, Params: s.Train,
-			Seed: domain.Seed(s.Seed, "imitation", id.Epoch, id.Agent), Workers: g.Threads, Until: u.Steps}, say)
-		return runs.Policy{Digest: got.Digest, Tensor: got.TensorDigest}, err
+
+		return p, err
 	})
-	if err == nil {
-		err = g.publish(ctx, id.Run, p.Digest)
-	}
-	return done(p, err)
 }
 
-func imitationKey(id AgentID) string { return runs.Run(id.Run).Imitation(id.Epoch, id.Agent).Key }
-
-func (g *GPU) imitationStart(ctx context.Context, id AgentID) (runs.Policy, error) {
-	if id.Epoch > 1 {
-		id.Epoch--
-		p, _, err := store.Read[runs.Policy](ctx, g.Bucket, imitationKey(id))
-		return p, err
+func (g *GPU) imitate(ctx context.Context, id AgentID, say say) (runs.Policy, error) {
+	s, err := g.spec(ctx, id.Run)
+	if err != nil {
+		return runs.Policy{}, err
 	}
-	b, _, err := runs.Run(id.Run).Base().Read(ctx, g.Bucket)
-	return b.Policy, err
+	start, err := g.imitated(ctx, id.Run, id.Epoch-1, id.Agent)
+	if err != nil {
+		return start, err
+	}
+
+	run := runs.Run(id.Run)
+	u, _, err := run.Update(id.Epoch, id.Agent).Read(ctx, g.Bucket)
+	if err != nil || u.Steps == 0 {
+		return start, err
+	}
+	d, _, err := store.Read[runs.Dataset](ctx, g.Bucket, u.Dataset.Key) // shared parameters: agent 0's
+	if err != nil {
+		return start, err
+	}
+	pairs, err := runs.ReadPairs(ctx, g.Bucket, d.Body)
+	if err != nil {
+		return start, err
+	}
+
+	got, err := g.train(ctx, s, trainer.Job{
+		ID: run.ImitationJob(id.Epoch, id.Agent), Start: start.Digest, Objective: trainer.SFT, Pairs: pairs,
+		Params: s.Train, Seed: domain.Seed(s.Seed, "imitation", id.Epoch, id.Agent), Until: u.Steps,
+	}, say)
+
+	return runs.Policy{Digest: got.Digest, Tensor: got.TensorDigest}, err
+}
+
+// imitated returns the control after an epoch; before the first, it is the base policy.
+func (c *Common) imitated(ctx context.Context, run string, epoch, agent int) (runs.Policy, error) {
+	if epoch == 0 {
+		b, _, err := runs.Run(run).Base().Read(ctx, c.Bucket)
+
+		return b.Policy, err
+	}
+	p, _, err := runs.Run(run).Imitation(epoch, agent).Read(ctx, c.Bucket)
+
+	return p, err
 }
 
 // Contestants are what a reproduction needs of a finished run.
 type Contestants struct {
 	Agents int
-	Epochs int // imitated up to the best epoch
+	Epochs int // imitated, up to the best one
 	Items  []rules.EvalItem
 }
 
@@ -87,66 +82,53 @@ type ReproductionID struct {
 	Episodes int
 }
 
-// PlanReproduction reads a finished run: how many epochs of imitation it needs, and what is to be evaluated on which split. Systems of policies that do not
-// exist yet are left out. What serves one comparison on test-seeds only is not played on test-templates.
+// PlanReproduction reads a finished run: how many epochs of imitation it needs, and what is evaluated on which split. Systems whose policies do not exist yet are left out.
 func (c *Control) PlanReproduction(ctx context.Context, id ReproductionID) (Contestants, error) {
-	s, err := c.spec(ctx, id.Run)
-	if err != nil {
-		return done(Contestants{}, err)
-	}
-	f, err := c.PlanFinal(ctx, id.Run)
-	if err != nil {
-		return done(Contestants{}, err)
-	}
-	out := Contestants{Agents: s.Agents, Epochs: f.Best}
-	add := func(e rules.EvalSystem, splits ...string) {
-		for _, split := range splits {
-			out.Items = append(out.Items, rules.EvalItem{Run: id.Run, Folder: rules.ReproduceFolder, System: e, Split: split, Episodes: id.Episodes})
+	return do(ctx, c.log(id.Run), func(ctx context.Context, _ say) (Contestants, error) {
+		s, err := c.spec(ctx, id.Run)
+		if err != nil {
+			return Contestants{}, err
 		}
-	}
-	both := []string{domain.SplitTestSeeds, domain.SplitTestTemplates}
-	base, err := c.Systems(ctx, SystemsID{Run: id.Run})
-	if err != nil {
-		return done(out, err)
-	}
-	var one rules.EvalSystem
-	for _, x := range base {
-		switch x.Name {
-		case f.Base1:
-			one = x
-			one.Name = "base-1"
-			add(one, both...)
-		case rules.BaseName(s.Agents):
-			add(x, both...)
+		f, err := c.final(ctx, s)
+		if err != nil {
+			return Contestants{}, err
 		}
-	}
-	votes := rules.EvalSystem{Name: NameVotes, Rounds: 1, TopP: s.Decoding.TopP, Silent: true}
-	temps := s.EvaluationTemperatures()
-	for i := range s.Agents * s.Rounds {
-		votes.Policies, votes.Temperature = append(votes.Policies, one.Policies[0]), append(votes.Temperature, temps[i%len(temps)])
-	}
-	add(votes, domain.SplitTestSeeds)
-	if f.Best == 0 {
-		return out, nil
-	}
-	trained, err := c.Systems(ctx, SystemsID{Run: id.Run, Epoch: f.Best})
-	if err != nil {
-		return done(out, err)
-	}
-	add(trained[0], both...)
-	add(rules.EvalSystem{Name: NameAlone, Policies: trained[0].Policies, OneOf: true, Rounds: 1, Temperature: one.Temperature, TopP: s.Decoding.TopP}, domain.SplitTestSeeds)
-	imitation := trained[0]
-	imitation.Name, imitation.Policies = fmt.Sprintf("%s-%d", NameImitation, s.Agents), nil
-	for a := range s.Agents {
-		p, _, err := store.Read[runs.Policy](ctx, c.Bucket, imitationKey(AgentID{Run: id.Run, Epoch: f.Best, Agent: a}))
+		base, err := c.systems(ctx, SystemsID{Run: id.Run})
+		if err != nil {
+			return Contestants{}, err
+		}
+
+		r := rules.Reproduction{Spec: s, Run: id.Run, Episodes: id.Episodes, Base1: f.Base1, Base: base}
+		if f.Best > 0 {
+			trained, err := runs.Run(id.Run).System(ctx, c.Bucket, f.Best, s.Agents)
+			if err != nil {
+				return Contestants{}, err
+			}
+			if r.Trained = trained.Digests(); len(r.Trained) > 0 {
+				r.Imitation, err = c.imitation(ctx, id.Run, f.Best, s.Agents)
+			}
+			if err != nil {
+				return Contestants{}, err
+			}
+		}
+
+		return Contestants{Agents: s.Agents, Epochs: f.Best, Items: r.Items()}, nil
+	})
+}
+
+// imitation returns the controls of all agents after an epoch, or nil if one was not trained yet.
+func (c *Control) imitation(ctx context.Context, run string, epoch, agents int) ([]string, error) {
+	var policies []string
+	for agent := range agents {
+		p, err := c.imitated(ctx, run, epoch, agent)
 		if missing(err) {
-			return done(out, nil)
+			return nil, nil
 		}
 		if err != nil {
-			return done(out, err)
+			return nil, err
 		}
-		imitation.Policies = append(imitation.Policies, p.Digest)
+		policies = append(policies, p.Digest)
 	}
-	add(imitation, both...)
-	return done(out, nil)
+
+	return policies, nil
 }

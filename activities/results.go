@@ -17,214 +17,239 @@ type SystemsID struct {
 	Epoch int
 }
 
-// Names of systems in results. base-1 is the better of its two decodings on val.
-const (
-	nameBaseGreedy = "base-1-greedy"
-	nameBaseWarm   = "base-1-t0.2"
-)
-
-// Systems lists what can be evaluated at an epoch: of epoch 0 both decodings of one base agent and the base policy n times, of others the trained system.
+// Systems returns what can be evaluated at an epoch: see rules.EvalSystems.
 func (c *Control) Systems(ctx context.Context, id SystemsID) ([]rules.EvalSystem, error) {
+	return do(ctx, c.log(id.Run, "epoch", id.Epoch), func(ctx context.Context, _ say) ([]rules.EvalSystem, error) {
+		return c.systems(ctx, id)
+	})
+}
+
+func (c *Control) systems(ctx context.Context, id SystemsID) ([]rules.EvalSystem, error) {
 	s, err := c.spec(ctx, id.Run)
 	if err != nil {
-		return done[[]rules.EvalSystem](nil, err)
+		return nil, err
 	}
-	var policies []string
-	if id.Epoch == 0 {
-		b, _, err := runs.Run(id.Run).Base().Read(ctx, c.Bucket)
-		if err != nil {
-			return done[[]rules.EvalSystem](nil, err)
-		}
-		for range s.Agents {
-			policies = append(policies, b.Policy.Digest)
-		}
-		one := func(name string, t float64) rules.EvalSystem {
-			return rules.EvalSystem{Name: name, Policies: policies[:1], Rounds: 1, Temperature: []float64{t}, TopP: s.Decoding.TopP}
-		}
-		alone := []rules.EvalSystem{one(nameBaseGreedy, 0), one(nameBaseWarm, 0.2)}
-		if s.Agents == 1 {
-			return alone, nil // base-1 is chosen of these
-		}
-		return append(alone, rules.EvalSystem{Name: rules.BaseName(s.Agents), Policies: policies, Rounds: s.Rounds, Temperature: s.EvaluationTemperatures(), TopP: s.Decoding.TopP}), nil
+	system, err := runs.Run(id.Run).System(ctx, c.Bucket, id.Epoch, s.Agents)
+	if err != nil {
+		return nil, err
 	}
-	for a := range s.Agents {
-		u, _, err := runs.Run(id.Run).Update(id.Epoch, a).Read(ctx, c.Bucket)
-		if err != nil {
-			return done[[]rules.EvalSystem](nil, err)
-		}
-		policies = append(policies, u.Policy.Digest)
-	}
-	return []rules.EvalSystem{{Name: rules.TrainedName(s.Agents), Policies: policies, Rounds: s.Rounds, Temperature: s.EvaluationTemperatures(), TopP: s.Decoding.TopP}}, nil
+
+	return rules.EvalSystems(s, id.Epoch, system.Digests()), nil
 }
 
 // Final says what the last evaluation of a run plays.
 type Final struct {
 	Best   int // the epoch with the highest rate on val, ties to the earlier; 0 without epochs
 	Splits []rules.Split
-	Base1  string // the decoding that was better on val
+	Base1  string // the decoding of one base agent that was better on val
 
 	References []rules.EvalItem `json:",omitempty"` // systems without policies, on splits of recorded tasks
 }
 
-// PlanFinal reads val results only: a test split is read once, for the best system.
+// PlanFinal reads results on val only: a test split is read once, for the best system.
 func (c *Control) PlanFinal(ctx context.Context, run string) (Final, error) {
-	s, err := c.spec(ctx, run)
-	if err != nil {
-		return done(Final{}, err)
+	return do(ctx, c.log(run), func(ctx context.Context, _ say) (Final, error) {
+		s, err := c.spec(ctx, run)
+		if err != nil {
+			return Final{}, err
+		}
+
+		return c.final(ctx, s)
+	})
+}
+
+func (c *Control) final(ctx context.Context, s spec.Spec) (Final, error) {
+	f := Final{Base1: rules.NameBaseWarm}
+	var err error
+	if f.Splits, f.References, err = c.elsewhere(s, testSplits(s)); err != nil {
+		return f, err
 	}
-	f := Final{Base1: nameBaseWarm, Splits: []rules.Split{{Name: domain.SplitTestSeeds, Episodes: s.Evaluation.TestSeeds}, {Name: domain.SplitTestTemplates, Episodes: s.Evaluation.TestTemplates}}}
-	if f.Splits, f.References, err = c.elsewhere(s, f.Splits); err != nil {
-		return done(f, err)
-	}
-	greedy, err := c.val(ctx, run, 0, nameBaseGreedy)
+
+	greedy, err := c.val(ctx, s.Name, 0, rules.NameBaseGreedy)
 	if err != nil {
-		return done(f, err)
+		return f, err
 	}
-	warm, err := c.val(ctx, run, 0, nameBaseWarm)
+	warm, err := c.val(ctx, s.Name, 0, rules.NameBaseWarm)
 	if err != nil {
-		return done(f, err)
+		return f, err
 	}
 	if greedy.Rate >= warm.Rate {
-		f.Base1 = nameBaseGreedy
+		f.Base1 = rules.NameBaseGreedy
 	}
+
 	top := -1.0
-	for e := 1; e <= s.Epochs; e++ {
-		v, err := c.val(ctx, run, e, rules.TrainedName(s.Agents))
+	for epoch := 1; epoch <= s.Epochs; epoch++ {
+		v, err := c.val(ctx, s.Name, epoch, rules.TrainedName(s.Agents))
 		if missing(err) {
-			continue
+			continue // not an epoch of evaluation.every
 		}
 		if err != nil {
-			return done(f, err)
+			return f, err
 		}
 		if v.Rate > top {
-			top, f.Best = v.Rate, e
+			top, f.Best = v.Rate, epoch
 		}
 	}
+
 	return f, nil
 }
 
-// elsewhere adds the splits out of distribution, and gives the references for all splits of recorded tasks.
+// testSplits returns the test splits of the run's own environment.
+func testSplits(s spec.Spec) []rules.Split {
+	return []rules.Split{
+		{Name: domain.SplitTestSeeds, Episodes: s.Evaluation.TestSeeds},
+		{Name: domain.SplitTestTemplates, Episodes: s.Evaluation.TestTemplates},
+	}
+}
+
+// elsewhere appends the splits out of distribution, and returns the references for all splits of recorded tasks.
 func (c *Control) elsewhere(s spec.Spec, splits []rules.Split) ([]rules.Split, []rules.EvalItem, error) {
-	var refs []rules.EvalItem
+	var references []rules.EvalItem
 	refer := func(p rules.Split) {
 		if p.Episodes > 0 {
-			refs = append(refs, p.Item(s.Name, rules.ReferenceFolder, rules.References()[0]))
+			references = append(references, p.Item(s.Name, rules.ReferenceFolder, rules.References()[0]))
 		}
 	}
+
 	if s.Recorded(s.Environment) {
-		for _, p := range append([]rules.Split{{Name: domain.SplitVal, Episodes: s.Evaluation.Val}}, splits...) {
+		refer(rules.Split{Name: domain.SplitVal, Episodes: s.Evaluation.Val})
+		for _, p := range splits {
 			refer(p)
 		}
 	}
 	for _, x := range s.Evaluation.OutOfDistribution {
 		p := rules.Split{Name: x.Split, Episodes: x.Episodes, Environment: x.Environment, Options: s.Where(x.Environment)}
-		suite, err := c.suite(p.Options)
+		suite, err := c.Suites.get(p.Options)
 		if err != nil {
 			return nil, nil, err
 		}
-		ts, err := suite.Templates(x.Split)
+		templates, err := suite.Templates(x.Split)
 		if err != nil {
 			return nil, nil, err
 		}
 		if p.Episodes == 0 {
-			p.Episodes = len(ts)
+			p.Episodes = len(templates)
 		}
 		splits = append(splits, p)
 		if envadapters.ProtocolOf(suite) != "" {
 			refer(p)
 		}
 	}
-	return splits, refs, nil
+
+	return splits, references, nil
 }
 
+// val returns a system's result on val. The error wraps store.ErrNotFound if it was not evaluated.
 func (c *Control) val(ctx context.Context, run string, epoch int, system string) (runs.Result, error) {
-	v, _, err := runs.Run(run).Result(rules.EvalID(rules.EpochFolder(epoch), system, domain.SplitVal)).Read(ctx, c.Bucket)
+	id := rules.EvalID(rules.EpochFolder(epoch), system, domain.SplitVal)
+	v, _, err := runs.Run(run).Result(id).Read(ctx, c.Bucket)
+
 	return v, err
 }
 
 // Finish writes end.json: the table of results and the final digest.
 func (c *Control) Finish(ctx context.Context, run string) (runs.End, error) {
-	end, _, err := runs.Run(run).End().Record(ctx, c.Bucket, func() (runs.End, error) { return c.end(ctx, run) })
-	if err == nil {
-		c.emit(run, events.End{FinalDigest: end.FinalDigest, Results: end.Results})
-	}
-	return done(end, err)
+	return do(ctx, c.log(run), func(ctx context.Context, _ say) (runs.End, error) {
+		s, err := c.spec(ctx, run)
+		if err != nil {
+			return runs.End{}, err
+		}
+		end, _, err := runs.Run(run).End().Record(ctx, c.Bucket, func() (runs.End, error) { return c.end(ctx, s) })
+		if err == nil {
+			c.Emit.send(run, events.End{FinalDigest: end.FinalDigest, Results: end.Results})
+		}
+
+		return end, err
+	})
 }
 
-func (c *Control) end(ctx context.Context, run string) (runs.End, error) {
-	s, err := c.spec(ctx, run)
+func (c *Control) end(ctx context.Context, s spec.Spec) (runs.End, error) {
+	f, err := c.final(ctx, s)
 	if err != nil {
 		return runs.End{}, err
 	}
-	f, err := c.PlanFinal(ctx, run)
+
+	run, end := runs.Run(s.Name), runs.End{Best: f.Best}
+	base, ref, err := run.Base().Read(ctx, c.Bucket)
 	if err != nil {
-		return runs.End{}, err
+		return end, err
 	}
-	e := runs.End{Best: f.Best}
-	base, ref, err := runs.Run(run).Base().Read(ctx, c.Bucket)
-	if err != nil {
-		return e, err
-	}
-	e.Epoch, e.FinalDigest = ref, base.Policy.Tensor
+	end.Epoch, end.FinalDigest = ref, base.Policy.Tensor
 	if s.Epochs > 0 {
-		last, ref, err := runs.Run(run).Epoch(s.Epochs).Read(ctx, c.Bucket)
+		last, ref, err := run.Epoch(s.Epochs).Read(ctx, c.Bucket)
 		if err != nil {
-			return e, err
+			return end, err
 		}
-		e.Epoch, e.FinalDigest = ref, last.Digest
+		end.Epoch, end.FinalDigest = ref, last.Digest
 	}
-	rows := []struct {
-		epoch        int
-		stored, name string
-	}{{0, f.Base1, "base-1"}}
-	if s.Agents > 1 {
-		rows = append(rows, struct {
-			epoch        int
-			stored, name string
-		}{0, rules.BaseName(s.Agents), rules.BaseName(s.Agents)})
+
+	if end.Results, err = c.table(ctx, s, f); err != nil {
+		return end, err
 	}
-	if f.Best > 0 {
-		rows = append(rows, struct {
-			epoch        int
-			stored, name string
-		}{f.Best, rules.TrainedName(s.Agents), rules.TrainedName(s.Agents)})
+	end.Curve, err = c.curve(ctx, s)
+
+	return end, err
+}
+
+// table reads the results of the base and of the best system on all splits. Splits of size 0 have none.
+func (c *Control) table(ctx context.Context, s spec.Spec, f Final) ([]runs.Result, error) {
+	type row struct {
+		item rules.EvalItem
+		name string // in the table
 	}
-	var items []rules.EvalItem
-	var names []string
+	var rows []row
 	for _, p := range append([]rules.Split{{Name: domain.SplitVal}}, f.Splits...) {
-		for _, r := range rows {
-			items, names = append(items, p.Item(run, rules.EpochFolder(r.epoch), rules.EvalSystem{Name: r.stored})), append(names, r.name)
+		add := func(epoch int, stored, name string) {
+			item := p.Item(s.Name, rules.EpochFolder(epoch), rules.EvalSystem{Name: stored})
+			rows = append(rows, row{item, name})
+		}
+		add(0, f.Base1, rules.NameBase1)
+		if s.Agents > 1 {
+			add(0, rules.BaseName(s.Agents), rules.BaseName(s.Agents))
+		}
+		if f.Best > 0 {
+			add(f.Best, rules.TrainedName(s.Agents), rules.TrainedName(s.Agents))
 		}
 		for _, r := range f.References {
 			if r.Environment == p.Environment && r.Split == p.Name {
-				items, names = append(items, r), append(names, r.System.Name)
+				rows = append(rows, row{r, r.System.Name})
 			}
 		}
 	}
-	for i, item := range items {
-		res, _, err := runs.Run(run).Result(item.ID()).Read(ctx, c.Bucket)
+
+	var results []runs.Result
+	for _, x := range rows {
+		r, _, err := runs.Run(s.Name).Result(x.item.ID()).Read(ctx, c.Bucket)
 		if missing(err) {
-			continue // a split of size 0
+			continue
 		}
 		if err != nil {
-			return e, err
+			return nil, err
 		}
-		res.System = names[i]
-		e.Results = append(e.Results, res)
+		r.System = x.name
+		results = append(results, r)
 	}
-	for k := range s.Epochs + 1 {
+
+	return results, nil
+}
+
+// curve reads the rates on val by epoch, from the base system at 0. Epochs that were not evaluated are left out.
+func (c *Control) curve(ctx context.Context, s spec.Spec) ([]runs.EvalPoint, error) {
+	var points []runs.EvalPoint
+	for epoch := range s.Epochs + 1 {
 		name := rules.TrainedName(s.Agents)
-		if k == 0 {
+		if epoch == 0 {
 			name = rules.BaseName(s.Agents)
 		}
-		v, err := c.val(ctx, run, k, name)
+		v, err := c.val(ctx, s.Name, epoch, name)
 		if missing(err) {
-			continue // not an epoch of evaluation.every
+			continue
 		}
 		if err != nil {
-			return e, err
+			return nil, err
 		}
-		e.Curve = append(e.Curve, runs.EvalPoint{At: k, Rate: v.Rate})
+		points = append(points, runs.EvalPoint{At: epoch, Rate: v.Rate})
 	}
-	return e, nil
+
+	return points, nil
 }

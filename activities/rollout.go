@@ -4,22 +4,30 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/episode"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/internal/process/failpoint"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Rollouts play episodes in environments.
-type Rollouts struct{ *Deps }
+// Rollouts play episodes in environments: of training, of evaluation and of stage 1.
+type Rollouts struct {
+	Common
+	Suites    *Suites
+	Policies  chat.Model           // answers for the agents; a model's name is a policy's digest
+	Endpoints *endpoints.Endpoints // for models that play other roles
+	Wording   Wording
+}
 
 // SlotID names a slot of a run.
 type SlotID struct {
@@ -33,7 +41,7 @@ type Played struct {
 	Attempt int
 	Steps   int
 	Success bool
-	Failed  string
+	Failed  string // why the slot has no episode
 	Host    string // that ended it
 }
 
@@ -41,69 +49,49 @@ type Played struct {
 const (
 	maxAttempts     = 8 // void attempts before the slot counts as failed
 	maxReplacements = 3 // tasks at fault before the slot counts as failed
-	maxReopens      = 5 // environments that may break under one episode before the activity gives up and is retried elsewhere
 )
 
-// Rollout plays one slot to its end and records every decision before it is executed. A second run adopts what is recorded: it replays the recorded
-// actions, compares what it sees, and goes on from there; recorded model calls are not made again.
+// Rollout plays one slot to its end and records every decision before it is executed. A second execution adopts what is recorded: it replays the recorded actions, compares
+// what it sees, and continues from there. Recorded model calls are not made again.
 func (r *Rollouts) Rollout(ctx context.Context, id SlotID) (Played, error) {
-	say, stop := heartbeat(ctx)
-	defer stop()
-	p, err := r.rollout(ctx, id, say)
-	p.Host = hostname()
-	if err == nil {
-		r.figures(ctx, id.Run)
-		r.emit(id.Run, events.Episode{Epoch: id.Epoch, Slot: id.Slot, Success: p.Success, Steps: p.Steps})
-	}
-	return done(p, err)
-}
+	log := r.log(id.Run, "epoch", id.Epoch, "slot", id.Slot)
 
-// figures tells the live stream how the run's environment is, where it says so.
-func (r *Rollouts) figures(ctx context.Context, run string) {
-	if _, suite, err := r.where(ctx, run); err == nil {
-		if m, ok := suite.(envadapters.Metered); ok {
-			r.emit(run, events.Environment{Suite: suite.Name(), Figures: m.Figures()})
-		}
-	}
-}
-
-func (r *Rollouts) rollout(ctx context.Context, id SlotID, say func(string)) (Played, error) {
-	s, err := r.spec(ctx, id.Run)
-	if err != nil {
-		return Played{}, err
-	}
-	suite, err := r.suite(s.Where(s.Environment))
-	if err != nil {
-		return Played{}, err
-	}
-	slots, _, err := runs.Run(id.Run).Slots(id.Epoch).Read(ctx, r.Bucket)
-	if err != nil {
-		return Played{}, err
-	}
-	topo, topoRef, err := runs.Run(id.Run).Topology(id.Epoch).Read(ctx, r.Bucket)
-	if err != nil {
-		return Played{}, err
-	}
-	a := &attempt{Rollouts: r, id: id, spec: s, suite: suite, slot: slots.Slots[id.Slot-1], version: slots.System.Version, topoRef: topoRef, say: say}
-	if a.conf, err = rules.Decoding(s, slots.System.Digests(), topo); err != nil {
-		return Played{}, err
-	}
-	for {
-		a.number++
-		ep, err := a.play(ctx)
+	return do(ctx, log, func(ctx context.Context, say say) (Played, error) {
+		s, suite, err := r.suite(ctx, id.Run)
 		if err != nil {
 			return Played{}, err
 		}
-		if ep.Void == "" {
-			return Played{Attempt: a.number, Steps: ep.Outcome.Steps, Success: ep.Outcome.Success, Failed: ep.Failed}, nil
+		a, err := r.attempt(ctx, id, s, suite, say)
+		if err != nil {
+			return Played{}, err
 		}
-		if ep.TaskBad {
-			a.replaced++
-			if a.slot, err = rules.Slot(s, suite, id.Epoch, id.Slot, a.replaced); err != nil {
-				return Played{}, err
-			}
+
+		e, err := a.untilDone(ctx)
+		if err != nil {
+			return Played{}, err
 		}
+		r.Emit.send(id.Run, events.Episode{
+			Epoch: id.Epoch, Slot: id.Slot, Success: e.Outcome.Success, Steps: e.Outcome.Steps,
+		})
+		if m, ok := suite.(envadapters.Metered); ok {
+			r.Emit.send(id.Run, events.Environment{Suite: suite.Name(), Figures: m.Figures()})
+		}
+
+		return Played{
+			Attempt: a.number, Steps: e.Outcome.Steps, Success: e.Outcome.Success, Failed: e.Failed, Host: hostname(),
+		}, nil
+	})
+}
+
+// suite returns a run's specification and the suite that it trains on.
+func (r *Rollouts) suite(ctx context.Context, run string) (spec.Spec, envadapters.Suite, error) {
+	s, err := r.spec(ctx, run)
+	if err != nil {
+		return s, nil, err
 	}
+	suite, err := r.Suites.get(s.Where(s.Environment))
+
+	return s, suite, err
 }
 
 // attempt is one try at a slot.
@@ -113,152 +101,162 @@ type attempt struct {
 	spec     spec.Spec
 	suite    envadapters.Suite
 	slot     domain.Slot
-	conf     agents.Config
-	version  int
-	topoRef  store.Ref
-	number   int
-	replaced int
-	say      func(string)
+	decoding agents.Config
+	version  int       // of the system
+	topology store.Ref // of the epoch
+	number   int       // from 1
+	replaced int       // tasks at fault so far
+	say      say
 }
 
-// Why an attempt cannot go on from what is recorded.
+// attempt prepares the first attempt at a slot. The slots of the epoch are read as a whole: they are one small object.
+func (r *Rollouts) attempt(
+	ctx context.Context, id SlotID, s spec.Spec, suite envadapters.Suite, say say,
+) (*attempt, error) {
+	run := runs.Run(id.Run)
+	slots, _, err := run.Slots(id.Epoch).Read(ctx, r.Bucket)
+	if err != nil {
+		return nil, err
+	}
+	topology, ref, err := run.Topology(id.Epoch).Read(ctx, r.Bucket)
+	if err != nil {
+		return nil, err
+	}
+
+	decoding, err := rules.Decoding(s, slots.System.Digests(), topology)
+
+	return &attempt{
+		Rollouts: r, id: id, spec: s, suite: suite, slot: slots.Slots[id.Slot-1], decoding: decoding,
+		version: slots.System.Version, topology: ref, number: 1, say: say,
+	}, err
+}
+
+// untilDone plays attempts until one is not void.
+func (a *attempt) untilDone(ctx context.Context) (runs.Episode, error) {
+	for ; ; a.number++ {
+		e, err := a.play(ctx)
+		if err != nil || e.Void == "" {
+			return e, err
+		}
+		if !e.TaskBad {
+			continue
+		}
+
+		a.replaced++
+		if a.slot, err = rules.Slot(a.spec, a.suite, a.id.Epoch, a.id.Slot, a.replaced); err != nil {
+			return e, err
+		}
+	}
+}
+
+// These errors void an attempt: it cannot continue from what is recorded.
 var (
 	errDiverged  = errors.New("the replay of recorded actions showed another screen")
 	errNoReplays = errors.New("the environment broke, and it cannot be brought back to where it was")
 )
 
-// play claims the attempt and plays it to its recorded end; a broken environment is replaced and the episode resumes by replay. What voids the attempt
-// is recorded as its end, other errors go on to the caller.
+// play claims the attempt and plays it to its recorded end. A broken environment is replaced, and the episode resumes by replay. What voids the attempt is recorded as its
+// end; other errors are returned.
 func (a *attempt) play(ctx context.Context) (runs.Episode, error) {
-	if e, _, err := runs.Run(a.id.Run).Attempt(a.id.Epoch, a.id.Slot, a.number).Read(ctx, a.Bucket); !errors.Is(err, store.ErrNotFound) {
+	run := runs.Run(a.id.Run)
+	end := run.Attempt(a.id.Epoch, a.id.Slot, a.number)
+	if e, _, err := end.Read(ctx, a.Bucket); !missing(err) {
 		return e, err
 	}
-	if _, _, err := runs.Run(a.id.Run).Start(a.id.Epoch, a.id.Slot, a.number).Record(ctx, a.Bucket, func() (runs.Start, error) {
+
+	if _, _, err := run.Start(a.id.Epoch, a.id.Slot, a.number).Record(ctx, a.Bucket, func() (runs.Start, error) {
 		return runs.Start{Slot: a.slot, Attempt: a.number}, nil
 	}); err != nil {
 		return runs.Episode{}, err
 	}
-	if a.number > maxAttempts || a.replaced > maxReplacements {
-		return a.finish(ctx, runs.Episode{Failed: fmt.Sprintf("%d attempts were void", a.number-1)})
-	}
-	var e runs.Episode
-	if err := inEnvironment(ctx, a.suite, a.spec.Family(), func(env envadapters.Environment) (err error) {
-		e, err = a.once(ctx, env)
-		return err
-	}); err != nil {
-		if !errors.Is(err, envadapters.ErrTask) && !errors.Is(err, errDiverged) && !errors.Is(err, errNoReplays) {
+
+	e := runs.Episode{Failed: fmt.Sprintf("%d attempts were void", a.number-1)}
+	if a.number <= maxAttempts && a.replaced <= maxReplacements {
+		var err error
+		if e, err = a.episode(ctx); voids(err) {
+			e = runs.Episode{Void: err.Error(), TaskBad: errors.Is(err, envadapters.ErrTask)}
+		} else if err != nil {
 			return runs.Episode{}, err
 		}
-		e = runs.Episode{Void: err.Error(), TaskBad: errors.Is(err, envadapters.ErrTask)}
 	}
-	return a.finish(ctx, e)
-}
 
-// inEnvironment runs f in an environment of its own, for agents of an action family, and again in a new one when it broke: f must begin with Reset.
-func inEnvironment(ctx context.Context, suite envadapters.Suite, agents domain.Family, f func(envadapters.Environment) error) error {
-	var err error
-	for try := range maxReopens {
-		var env envadapters.Environment
-		if env, err = suite.Open(ctx); err != nil {
-			return err
-		}
-		err = f(envadapters.Speaking(env, suite.Family(), agents))
-		env.Close(context.WithoutCancel(ctx))
-		if err == nil || fault.KindOf(err) != fault.Void || ctx.Err() != nil {
-			return err
-		}
-		time.Sleep(time.Duration(try) * 100 * time.Millisecond)
-	}
-	return err
-}
+	e.Slot, e.Attempt, e.System, e.Topology = a.slot, a.number, a.version, a.topology
+	e, _, err := end.Record(ctx, a.Bucket, func() (runs.Episode, error) { return e, nil })
 
-func (a *attempt) finish(ctx context.Context, e runs.Episode) (runs.Episode, error) {
-	e, _, err := runs.Run(a.id.Run).Attempt(a.id.Epoch, a.id.Slot, a.number).Record(ctx, a.Bucket, func() (runs.Episode, error) {
-		e.Slot, e.Attempt, e.System, e.Topology = a.slot, a.number, a.version, a.topoRef
-		return e, nil
-	})
 	return e, err
 }
 
-// once plays the episode in one environment, from its reset.
-func (a *attempt) once(ctx context.Context, env envadapters.Environment) (runs.Episode, error) {
-	tr, err := env.Reset(ctx, a.slot.Task)
-	if err != nil {
-		return runs.Episode{}, err
-	}
+func voids(err error) bool {
+	return errors.Is(err, envadapters.ErrTask) || errors.Is(err, errDiverged) || errors.Is(err, errNoReplays)
+}
+
+// episode plays the episode, in another environment if one breaks.
+func (a *attempt) episode(ctx context.Context) (e runs.Episode, err error) {
+	err = episode.In(ctx, a.suite, a.spec.Family(), func(env envadapters.Environment) error {
+		e = runs.Episode{}
+		var steps []runs.Step
+		player := episode.Player{
+			Begin: func(ctx context.Context, _ envadapters.Transition) error { return a.begin(ctx, env) },
+			Decide: func(ctx context.Context, t episode.Turn) (domain.Action, error) {
+				step, ref, err := a.step(ctx, env, t)
+				steps, e.Steps = append(steps, step), append(e.Steps, ref)
+
+				return step.Decision.Executed, err
+			},
+			Summarise: summarise(a.Endpoints, a.spec, a.slot.Seed),
+		}
+		played, err := player.Play(ctx, env, a.slot.Task)
+		e.Goal, e.Outcome, e.Digest = played.Goal, played.Outcome, runs.StepsDigest(steps)
+
+		return err
+	})
+
+	return e, err
+}
+
+// begin refuses an environment in which the episode cannot be graded, or cannot resume.
+func (a *attempt) begin(ctx context.Context, env envadapters.Environment) error {
 	can := envadapters.Can(env)
 	if a.spec.Credit == "critic" && a.spec.Critic.Model == spec.RoleOracle && can.Judge == nil {
-		return runs.Episode{}, fault.New(fault.Invalid, "environment %s has no judge, so nobody can be the critic %q: name a model as critic.model, or use credit: outcome", a.spec.Environment, spec.RoleOracle)
+		return fault.New(fault.Invalid,
+			"environment %s has no judge, so the critic cannot be %q: name a model as critic.model, or use credit: outcome",
+			a.spec.Environment, spec.RoleOracle)
 	}
-	if !can.Replayable {
-		_, _, err := runs.Run(a.id.Run).Step(a.id.Epoch, a.id.Slot, a.number, 1).Read(ctx, a.Bucket)
-		if err == nil {
-			return runs.Episode{}, fault.New(fault.Fatal, "slot %d: %w", a.id.Slot, errNoReplays)
-		}
-		if !missing(err) {
-			return runs.Episode{}, err
-		}
+	if can.Replayable {
+		return nil
 	}
-	e := runs.Episode{Goal: tr.Goal}
-	var steps []runs.Step
-	history := tr.History
-	for n := 1; ; n++ {
-		step, ref, err := a.step(ctx, env, n, e.Goal, history, tr.Observation)
-		if err != nil {
-			return e, err
-		}
-		failpoint.Hit("rollout")
-		steps, e.Steps = append(steps, step), append(e.Steps, ref)
-		a.say(fmt.Sprintf("attempt %d, step %d: %s", a.number, n, step.Decision.Executed.Type))
-		before := tr.Observation
-		if tr, err = env.Step(ctx, step.Decision.Executed); err != nil {
-			return e, err
-		}
-		invalid := NothingDone(step.Decision, tr.Invalid)
-		tr.Invalid = invalid
-		if history, err = a.remember(ctx, a.spec, a.slot.Seed, n, e.Goal, history, step.Decision.Executed, before, tr); err != nil {
-			return e, err
-		}
-		if invalid != "" {
-			e.Outcome.Invalid++
-		}
-		if tr.Terminated || tr.Truncated {
-			break
-		}
+
+	begun, err := runs.Run(a.id.Run).Step(a.id.Epoch, a.id.Slot, a.number, 1).Exists(ctx, a.Bucket)
+	if err == nil && begun {
+		err = fault.New(fault.Fatal, "slot %d: %w", a.id.Slot, errNoReplays)
 	}
-	score, err := env.Score(ctx)
-	if err != nil {
-		return e, err
-	}
-	e.Outcome.Success, e.Outcome.Truncated, e.Outcome.Steps, e.Outcome.Metrics = score.Success, tr.Truncated, len(steps), score.Metrics
-	e.Digest = runs.StepsDigest(steps)
-	return e, nil
+
+	return err
 }
 
-// NothingDone says why a step executed nothing: the environment's word, or that no answer parsed; empty if something was executed.
-func NothingDone(d domain.Decision, invalid string) string {
-	if invalid == "" && d.Executed.Type == domain.ActionNone {
-		return "no answer parsed"
-	}
-	return invalid
-}
+// step returns the recorded decision of a turn, or decides and records it.
+func (a *attempt) step(
+	ctx context.Context, env envadapters.Environment, t episode.Turn,
+) (runs.Step, store.Ref, error) {
+	seen := runs.Digest(t.Observation)
+	object := runs.Run(a.id.Run).Step(a.id.Epoch, a.id.Slot, a.number, t.Number)
+	step, ref, err := object.Record(ctx, a.Bucket, func() (runs.Step, error) {
+		d, err := agents.Decide(ctx, a.Policies, a.decoding, t.View(), domain.Seed(a.slot.Seed, "step", t.Number))
 
-// step gives the recorded decision of a step, or decides and records it.
-func (a *attempt) step(ctx context.Context, env envadapters.Environment, n int, goal string, history []string, o domain.Observation) (runs.Step, store.Ref, error) {
-	digest := runs.Digest(o)
-	st, ref, err := runs.Run(a.id.Run).Step(a.id.Epoch, a.id.Slot, a.number, n).Record(ctx, a.Bucket, func() (runs.Step, error) {
-		d, err := agents.Decide(ctx, a.Chat, a.conf, agents.View{Goal: goal, History: history, Observation: o}, domain.Seed(a.slot.Seed, "step", n))
-		if err != nil {
-			return runs.Step{}, err
-		}
-		st := runs.Step{ObservationDigest: digest, Step: domain.Step{Number: n, Goal: goal, History: history, Observation: o, Decision: d}}
-		if j := envadapters.Can(env).Judge; j != nil {
-			st.Right = j.Right()
-		}
-		return st, nil
+		return runs.Step{ObservationDigest: seen, Step: domain.Step{
+			Number: t.Number, Goal: t.Goal, History: t.History, Observation: t.Observation,
+			Decision: d, Right: episode.Right(env),
+		}}, err
 	})
-	if err == nil && st.ObservationDigest != digest {
-		return st, ref, fault.New(fault.Fatal, "slot %d, step %d: %w", a.id.Slot, n, errDiverged)
+	if err == nil && step.ObservationDigest != seen {
+		err = fault.New(fault.Fatal, "slot %d, step %d: %w", a.id.Slot, t.Number, errDiverged)
 	}
-	return st, ref, err
+	if err != nil {
+		return step, ref, err
+	}
+
+	failpoint.Hit("rollout")
+	a.say(fmt.Sprintf("attempt %d, step %d: %s", a.number, t.Number, step.Decision.Executed.Type))
+
+	return step, ref, nil
 }

@@ -1,17 +1,18 @@
 package workers
 
 import (
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/collabui/collabui/internal/method/chat"
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/registry"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/internal/policy/limits"
 	"github.com/collabui/collabui/internal/policy/llm"
 	"github.com/collabui/collabui/internal/policy/tinylm"
@@ -19,82 +20,139 @@ import (
 	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/trainer"
 	trainers "github.com/collabui/collabui/trainer/registry"
 )
 
-// policyTimeout is of one call to one policy server: language models answer slower than the small policy.
+// policyTimeout limits one call to one policy server: language models answer more slowly than the small policy.
 const policyTimeout = 2 * time.Minute
 
-func dependencies(o Options) (*activities.Deps, func(), error) {
+// updateThreads is the number of threads of one update of the small policy.
+const updateThreads = 2
+
+// dependencies are what the activities of this process share. Each type of activity gets the few that it needs.
+type dependencies struct {
+	bucket    store.Bucket
+	emit      activities.Emit
+	log       *slog.Logger
+	suites    *activities.Suites
+	policies  *llm.Pool
+	endpoints *endpoints.Endpoints
+	trainers  map[string]trainer.Trainer
+}
+
+func open(o Options) (*dependencies, error) {
 	bucket, err := store.Open(o.Endpoints.Store)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	stream, err := events.Open(o.Endpoints.Redis)
 	if err != nil {
-		return nil, nil, fault.New(fault.Invalid, "redis address %s is no redis:// URL", config.Redacted(o.Endpoints.Redis))
+		return nil, fault.New(fault.Invalid, "redis address %s is not a redis:// URL", config.Redacted(o.Endpoints.Redis))
 	}
-	limiter, err := limits.Open(o.Endpoints.Redis, identity())
+	policies, err := llm.PolicyServers(o.Endpoints.Policies(), o.Endpoints.PolicyKey, policyTimeout)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	model, err := llm.PolicyServers(o.Endpoints.Policies(), o.Endpoints.PolicyKey, policyTimeout)
+	chats, err := ChatEndpoints(o.Endpoints)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	open := func(e envadapters.Options) (envadapters.Suite, error) {
-		return registry.Open(e, registry.Places{Browsers: o.Browsers, Tabs: o.Tabs})
-	}
-	d := &activities.Deps{Bucket: bucket, Chat: model, Load: model.Load, Open: open, Render: tinylm.Render, Fits: tinylm.Fits, Emit: stream.Emit, Threads: 2, Endpoint: endpoints(), Limits: limiter,
-		Trainers: trainers.Open(o.Training.host(bucket))}
-	return d, func() { activities.CloseSuites(d) }, nil
+
+	return &dependencies{
+		bucket: bucket, emit: stream.Emit, log: o.Log, policies: policies, endpoints: chats,
+		suites: activities.NewSuites(func(e envadapters.Options) (envadapters.Suite, error) {
+			return registry.Open(e, registry.Places{Browsers: o.Browsers, Tabs: o.Tabs})
+		}),
+		trainers: trainers.Open(o.Training.host(bucket)),
+	}, nil
 }
 
-// Asker asks the chat endpoints of runs outside of a worker, for commands that check them. Keys are this process's.
-func Asker(e config.Endpoints) (*activities.Models, error) {
+func (d *dependencies) common() activities.Common {
+	return activities.Common{Bucket: d.bucket, Emit: d.emit, Log: d.log}
+}
+
+func (d *dependencies) control() *activities.Control {
+	return &activities.Control{Common: d.common(), Suites: d.suites}
+}
+
+func (d *dependencies) rollouts() *activities.Rollouts {
+	return &activities.Rollouts{
+		Common: d.common(), Suites: d.suites, Policies: d.policies, Endpoints: d.endpoints, Wording: smallPolicy,
+	}
+}
+
+func (d *dependencies) models() *activities.Models {
+	return &activities.Models{
+		Common: d.common(), Policies: d.policies, Endpoints: d.endpoints, Wording: smallPolicy,
+	}
+}
+
+func (d *dependencies) gpu() *activities.GPU {
+	return &activities.GPU{
+		Common: d.common(), Trainers: d.trainers, Policies: d.policies, Load: d.policies.Load, Threads: updateThreads,
+	}
+}
+
+// smallPolicy is the wording of the embedded policy.
+var smallPolicy = activities.Wording{Render: tinylm.Render, Fits: tinylm.Fits}
+
+// ChatEndpoints reaches the chat endpoints of runs with the keys of this process. Commands use it to ask a critic again, outside of a worker.
+func ChatEndpoints(e config.Endpoints) (*endpoints.Endpoints, error) {
 	bucket, err := store.Open(e.Store)
 	if err != nil {
 		return nil, err
 	}
 	limiter, err := limits.Open(e.Redis, identity())
-	return &activities.Models{Deps: &activities.Deps{Bucket: bucket, Endpoint: endpoints(), Limits: limiter}}, err
+	c := &clients{known: map[string]chat.Model{}}
+
+	return &endpoints.Endpoints{Bucket: bucket, Connect: c.connect, Limits: limiter}, err
 }
 
-// endpoints makes one client per chat endpoint; keys and headers come from this process's environment.
-func endpoints() func(spec.Model) (chat.Model, error) {
-	var mu sync.Mutex
-	known := map[string]chat.Model{}
-	return func(m spec.Model) (chat.Model, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		id := runs.Digest(m)
-		if c, ok := known[id]; ok {
-			return c, nil
-		}
-		c := llm.Config{BaseURL: m.BaseURL, Model: m.Model, CA: m.CA, Proxy: m.Proxy, Timeout: time.Duration(m.Timeout * float64(time.Second)), Schema: m.Schema, Images: m.Images,
-			LogProbs: m.Logprobs, Seeds: m.Seeds, Headers: map[string]string{}}
-		var err error
-		if c.APIKey, err = secret(m.Key); err != nil {
-			return nil, err
-		}
-		for k, v := range m.Headers {
-			if name, ok := strings.CutPrefix(v, "$"); ok {
-				if v, err = secret(name); err != nil {
-					return nil, err
-				}
-			}
-			c.Headers[k] = v
-		}
-		cl, err := llm.New(c)
-		if err != nil {
-			return nil, err
-		}
-		known[id] = cl
-		return cl, nil
+// clients are the clients of chat endpoints: one for each.
+type clients struct {
+	mu    sync.Mutex
+	known map[string]chat.Model // by the digest of the endpoint's settings
+}
+
+// connect returns the client of an endpoint. Its key and headers come from this process's environment.
+func (c *clients) connect(m spec.Model) (chat.Model, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	id := runs.Digest(m)
+	if known, ok := c.known[id]; ok {
+		return known, nil
 	}
+
+	conf := llm.Config{
+		BaseURL: m.BaseURL, Model: m.Model, CA: m.CA, Proxy: m.Proxy,
+		Timeout: time.Duration(m.Timeout * float64(time.Second)),
+		Schema:  m.Schema, Images: m.Images, LogProbs: m.Logprobs, Seeds: m.Seeds,
+		Headers: map[string]string{},
+	}
+	var err error
+	if conf.APIKey, err = secret(m.Key); err != nil {
+		return nil, err
+	}
+	for k, v := range m.Headers {
+		if name, ok := strings.CutPrefix(v, "$"); ok {
+			if v, err = secret(name); err != nil {
+				return nil, err
+			}
+		}
+		conf.Headers[k] = v
+	}
+
+	client, err := llm.New(conf)
+	if err == nil {
+		c.known[id] = client
+	}
+
+	return client, err
 }
 
-// secret reads a variable that a specification names; none is an invalid fault, because no retry brings it.
+// secret reads a variable that a specification names. A missing one is an invalid fault, because no retry brings it.
 func secret(name string) (string, error) {
 	if name == "" {
 		return "", nil
@@ -103,5 +161,6 @@ func secret(name string) (string, error) {
 	if err == nil && v == "" {
 		err = fault.New(fault.Invalid, "this worker has no %s: set it, or %s_FILE, and start it again", name, name)
 	}
+
 	return v, err
 }

@@ -31,7 +31,7 @@ func startGateway(ctx context.Context, o Options, fatal func(error)) (end func()
 		return nil, err
 	}
 	g := gateway.Options{Bucket: b, Engine: o.Serve.Engine, Server: o.Serve.Server, Key: o.Serve.Key, ClientKey: o.Endpoints.PolicyKey, Base: o.Serve.Base, Adapters: o.Serve.Adapters, Keep: o.Serve.Keep,
-		Log: func(format string, args ...any) { o.Logger.Warn(fmt.Sprintf(format, args...)) }}
+		Log: func(format string, args ...any) { o.Log.Warn(fmt.Sprintf(format, args...)) }}
 	if g.Adapters == "" {
 		g.Adapters = filepath.Join(o.Training.Work, "adapters")
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -16,7 +17,6 @@ import (
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/workflows"
@@ -39,7 +39,7 @@ type Options struct {
 	Drain     time.Duration // what activities get to end in when the worker is asked to stop
 	Training  Training
 	Serve     Serve
-	Logger    log.Logger
+	Log       *slog.Logger
 }
 
 // Run serves until the context ends, then drains.
@@ -77,17 +77,17 @@ func serve(ctx context.Context, o Options, queues []string, cancel func(error)) 
 		<-ctx.Done()
 		return nil
 	}
-	c, err := Dial(ctx, o.Endpoints, o.Logger)
+	c, err := Dial(ctx, o.Endpoints, o.Log)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	d, free, err := dependencies(o)
+	d, err := open(o)
 	if err != nil {
 		return err
 	}
-	defer free()
-	o.Logger.Info(o.describe())
+	defer d.suites.Close()
+	o.Log.Info(o.describe())
 	var started []worker.Worker
 	for _, r := range queues {
 		w := build(c, r, o, d, cancel)
@@ -106,8 +106,8 @@ func serve(ctx context.Context, o Options, queues []string, cancel func(error)) 
 }
 
 // ClientOptions say how Temporal is reached; unreadable certificates are an invalid fault.
-func ClientOptions(e config.Endpoints, l log.Logger) (client.Options, error) {
-	o := client.Options{HostPort: e.Temporal, Namespace: e.Namespace, Logger: l, Identity: identity()}
+func ClientOptions(e config.Endpoints, l *slog.Logger) (client.Options, error) {
+	o := client.Options{HostPort: e.Temporal, Namespace: e.Namespace, Logger: log.NewStructuredLogger(l), Identity: identity()}
 	var err error
 	o.ConnectionOptions.TLS, err = e.TLS()
 	if e.TemporalKey != "" {
@@ -117,7 +117,7 @@ func ClientOptions(e config.Endpoints, l log.Logger) (client.Options, error) {
 }
 
 // Dial connects to Temporal and waits for it for a while: services start side by side.
-func Dial(ctx context.Context, e config.Endpoints, l log.Logger) (client.Client, error) {
+func Dial(ctx context.Context, e config.Endpoints, l *slog.Logger) (client.Client, error) {
 	o, err := ClientOptions(e, l)
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ const Prefetch = 2
 const endTraining = 45 * time.Second
 
 // build registers what a role offers. Slots are the real bound of concurrency, of rollouts the suite's places.
-func build(c client.Client, role string, o Options, d *activities.Deps, fatal func(error)) worker.Worker {
+func build(c client.Client, role string, o Options, d *dependencies, fatal func(error)) worker.Worker {
 	drain := o.Drain
 	if role == workflows.QueueGPU {
 		drain = max(drain, endTraining)
@@ -182,13 +182,13 @@ func build(c client.Client, role string, o Options, d *activities.Deps, fatal fu
 		for _, f := range workflows.All {
 			w.RegisterWorkflow(f)
 		}
-		w.RegisterActivity(&activities.Control{Deps: d})
+		w.RegisterActivity(d.control())
 	case workflows.QueueRollout:
-		w.RegisterActivity(&activities.Rollouts{Deps: d})
+		w.RegisterActivity(d.rollouts())
 	case workflows.QueueModel:
-		w.RegisterActivity(&activities.Models{Deps: d})
+		w.RegisterActivity(d.models())
 	case workflows.QueueGPU:
-		w.RegisterActivity(&activities.GPU{Deps: d})
+		w.RegisterActivity(d.gpu())
 	}
 	return w
 }

@@ -62,7 +62,7 @@ func TestTheCurriculumTrainsLevelByLevelAndItsCountersAddUp(t *testing.T) {
 			if p.Chosen == "" || (n == 3) != (p.Rejected != "") || n == 3 && p.ChosenCanonical == p.RejectedCanonical {
 				t.Fatalf("level %d: %+v", n, p)
 			}
-			if !r.Deps.Fits(p.Prompt, p.Chosen) {
+			if !testrun.Wording.Fits(p.Prompt, p.Chosen) {
 				t.Fatalf("level %d: the policy cannot say %q to\n%s", n, p.Chosen, p.Prompt)
 			}
 		}

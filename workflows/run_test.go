@@ -163,7 +163,7 @@ func planned(t *testing.T, s spec.Spec, slot int) domain.Task {
 	if _, _, err := runs.Run(s.Name).Base().Record(t.Context(), r.Bucket, func() (runs.Base, error) { return runs.Base{}, nil }); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (&activities.Control{Deps: r.Deps}).PlanEpoch(t.Context(), activities.EpochID{Run: s.Name, Epoch: 1}); err != nil {
+	if _, err := r.Control().PlanEpoch(t.Context(), activities.EpochID{Run: s.Name, Epoch: 1}); err != nil {
 		t.Fatal(err)
 	}
 	slots, _, err := runs.Run(s.Name).Slots(1).Read(t.Context(), r.Bucket)
@@ -306,7 +306,7 @@ func TestAReproductionPlaysEveryContestantOnItsSplits(t *testing.T) {
 		}
 	}
 	for split, systems := range map[string][]string{
-		domain.SplitTestSeeds:     {"base-1", "base-4", "trained-4", "imitation-4", activities.NameVotes, activities.NameAlone},
+		domain.SplitTestSeeds:     {"base-1", "base-4", "trained-4", "imitation-4", rules.NameVotes, rules.NameAlone},
 		domain.SplitTestTemplates: {"base-1", "base-4", "trained-4", "imitation-4"},
 	} {
 		for _, name := range systems {

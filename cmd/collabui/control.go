@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -32,7 +33,7 @@ func updateCmd(a *app, use, short, name string) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		t, err := workers.Dial(c.Context(), e, quiet{io.Discard})
+		t, err := workers.Dial(c.Context(), e, slog.New(slog.DiscardHandler))
 		if err != nil {
 			return err
 		}

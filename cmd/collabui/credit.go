@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/experiment/recheck"
 	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -44,11 +45,11 @@ func creditCmd(a *app) *cobra.Command {
 			Again *credit.Consistency `json:"consistency,omitempty"`
 		}{Run: s.Name, Critic: rules.CriticName(s), Check: k}
 		if *repeat > 0 {
-			asker, err := workers.Asker(e)
+			chats, err := workers.ChatEndpoints(e)
 			if err != nil {
 				return err
 			}
-			again, err := asker.Consistency(c.Context(), s.Name, *repeat)
+			again, err := recheck.Critic(c.Context(), chats, s, *repeat)
 			if err != nil {
 				return err
 			}

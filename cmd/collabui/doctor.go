@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -137,7 +138,7 @@ func (a *app) services(ctx context.Context) []finding {
 		out = append(out, x)
 	}
 	check("temporal", e.Temporal, func() error {
-		o, err := workers.ClientOptions(e, quiet{io.Discard})
+		o, err := workers.ClientOptions(e, slog.New(slog.DiscardHandler))
 		if err != nil {
 			return err
 		}

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 
-	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -51,8 +50,8 @@ func evalCmd(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		control := &activities.Control{Deps: &activities.Deps{Bucket: b}}
-		systems, err := control.Systems(c.Context(), activities.SystemsID{Run: args[0], Epoch: *epoch})
+		made, err := runs.Run(args[0]).System(c.Context(), b, *epoch, s.Agents)
+		systems := rules.EvalSystems(s, *epoch, made.Digests())
 		if err != nil {
 			return err
 		}
@@ -72,7 +71,7 @@ func evalCmd(a *app) *cobra.Command {
 		if on.Environment != "" {
 			where = on.Environment + "." + *split
 		}
-		t, err := workers.Dial(c.Context(), e, quiet{io.Discard})
+		t, err := workers.Dial(c.Context(), e, slog.New(slog.DiscardHandler))
 		if err != nil {
 			return err
 		}

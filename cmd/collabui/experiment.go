@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 
 	"go.temporal.io/sdk/client"
 
@@ -96,7 +97,7 @@ func (a *app) experiment(ctx context.Context, name string, x experiment, seeds, 
 	if err != nil {
 		return err
 	}
-	t, err := workers.Dial(ctx, e, quiet{io.Discard})
+	t, err := workers.Dial(ctx, e, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,7 +48,7 @@ func finetuneCmd(a *app) *cobra.Command {
 		}
 		base, _, err := runs.Run(s.Name).Base().Read(c.Context(), b)
 		if errors.Is(err, store.ErrNotFound) {
-			t, err := workers.Dial(c.Context(), points, quiet{io.Discard})
+			t, err := workers.Dial(c.Context(), points, slog.New(slog.DiscardHandler))
 			if err != nil {
 				return err
 			}

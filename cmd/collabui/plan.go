@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -39,7 +40,7 @@ func planCmd(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		t, err := workers.Dial(c.Context(), points, quiet{io.Discard})
+		t, err := workers.Dial(c.Context(), points, slog.New(slog.DiscardHandler))
 		if err != nil {
 			return err
 		}

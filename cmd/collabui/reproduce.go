@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"time"
 
@@ -72,7 +73,7 @@ func (a *app) reproduce(ctx context.Context, s spec.Spec, seeds, episodes int, f
 	if err != nil {
 		return err
 	}
-	t, err := workers.Dial(ctx, e, quiet{io.Discard})
+	t, err := workers.Dial(ctx, e, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
@@ -219,7 +220,7 @@ type comparison struct {
 
 // compared are the claims of the quickstart, and what stands beside them.
 func compared(s spec.Spec) []comparison {
-	base, trained, imitation, alone, votes := key("base", s), key("trained", s), key(activities.NameImitation, s), activities.NameAlone, activities.NameVotes
+	base, trained, imitation, alone, votes := key("base", s), key("trained", s), key(rules.NameImitation, s), rules.NameAlone, rules.NameVotes
 	seeds, held := domain.SplitTestSeeds, domain.SplitTestTemplates
 	return []comparison{
 		{trained, base, seeds, "at least 3 points, lower bound above 0", func(c claim) bool { return c.Mean >= 3 && c.Low > 0 }},
@@ -271,7 +272,7 @@ func tInterval(x []float64) (mean, low, high float64) {
 
 // decodings states how the systems decode.
 func decodings(s spec.Spec) string {
-	return fmt.Sprintf("n=%d m=%d temperatures %v top_p %v; base-1 and %s: the better of greedy and temperature 0.2 on val, one round", s.Agents, s.Rounds, s.EvaluationTemperatures(), s.Decoding.TopP, activities.NameAlone)
+	return fmt.Sprintf("n=%d m=%d temperatures %v top_p %v; base-1 and %s: the better of greedy and temperature 0.2 on val, one round", s.Agents, s.Rounds, s.EvaluationTemperatures(), s.Decoding.TopP, rules.NameAlone)
 }
 
 func printClaims(w io.Writer, claims []claim, s spec.Spec, seeds, episodes int) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -82,7 +83,7 @@ func (a *app) gather(ctx context.Context, b store.Bucket, e config.Endpoints, ru
 	}
 	short, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	t, err := workers.Dial(short, e, quiet{io.Discard})
+	t, err := workers.Dial(short, e, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return out, nil // the store alone answers
 	}

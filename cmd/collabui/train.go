@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -71,7 +72,7 @@ func (a *app) train(ctx context.Context, s spec.Spec, file string, detach bool) 
 		}
 		return nil
 	}
-	t, err := workers.Dial(ctx, e, quiet{io.Discard})
+	t, err := workers.Dial(ctx, e, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -34,7 +35,7 @@ func watchCmd(a *app) *cobra.Command {
 		if _, err := b.Get(c.Context(), runs.Run(args[0]).End().Key); err == nil {
 			return a.showEnd(c.Context(), b, args[0])
 		}
-		t, err := workers.Dial(c.Context(), e, quiet{discard{}})
+		t, err := workers.Dial(c.Context(), e, slog.New(slog.DiscardHandler))
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ func workerCmd(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "worker", Short: "Run activities and workflows", Args: cobra.NoArgs,
 		Long:    "worker offers roles: control, rollout, model and gpu work on the task queues of the same names; serve is the gateway beside a server of language models (vLLM, SGLang), which loads\nthe adapters of policies as they are asked for. --tabs, --calls, --updates and --gpus follow from the machine's cores, memory and GPUs where they are not given. SIGTERM drains: activities get --drain to end; what does not is taken up by\nanother worker, from its last record or checkpoint. docs/run-across-machines.md has a whole example.\n" + envLlamaFactory + " is the path of llamafactory-cli, " + envPython + " an interpreter with the packages of training programs, " + envServerKey + " (or _FILE) what the server beside a gateway asks for.",
 		Example: "  collabui worker --roles rollout,model --tabs 6 --drain 60s\n  collabui worker --roles gpu --gpus 0,1 --work /scratch/collabui\n  collabui worker --roles serve --listen 10.0.0.5:9000 --server http://127.0.0.1:8000 --base-model /models/Qwen2-7B-Instruct"}
-	o := workers.Options{Logger: quiet{a.err}}
+	o := workers.Options{Log: slog.New(slog.NewTextHandler(a.err, nil))}
 	f := c.Flags()
 	f.StringSliceVar(&o.Roles, "roles", workers.Roles, "what to offer: control, rollout, model, gpu, serve")
 	f.IntVar(&o.Tabs, "tabs", 0, "rollout: episodes at once per browser")

@@ -143,10 +143,13 @@ func (s System) Load(ctx context.Context, load func(ctx context.Context, policy 
 // Config is how the system decides: as evaluation does, that is with the evaluation's temperatures and on one of its fixed topologies in turn (never on the epoch's own),
 // and without asking for what can no longer change the vote.
 func (s System) Config(turn uint64) (agents.Config, error) {
-	c, _, err := rules.Together(s.Spec, s.Name(), s.Digests()).Config(s.Spec, domain.SplitVal, turn)
+	c, _, err := s.evaluated().Config(s.Spec, domain.SplitVal, turn)
 
 	return c, err
 }
+
+// evaluated is the system as evaluation plays it.
+func (s System) evaluated() rules.EvalSystem { return rules.Together(s.Spec, s.Name(), s.Digests()) }
 
 // Options of one decision.
 type Options struct {

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/episode"
 	"github.com/collabui/collabui/internal/method/rules"
 
-	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -58,7 +58,7 @@ type Asked struct {
 }
 
 // Play plays episodes one after the other and tells every event. Tasks, topologies and calls of episode i are those of the evaluation's episode i on the split, so that the
-// system does what it did there; with a template of its own, all but the template. The history's lines are the template summariser's. A fault ends the play.
+// system does what it did there; with a template of its own, all but the template. History lines come from the template summariser. A fault ends the play.
 func (s System) Play(ctx context.Context, model chat.Model, l Live, tell func(Event) error) error {
 	if l.First < 0 || l.Episodes < 1 {
 		return fault.New(fault.Invalid, "expected a first episode from 0, and at least one")
@@ -83,82 +83,74 @@ func (s System) Play(ctx context.Context, model chat.Model, l Live, tell func(Ev
 	return nil
 }
 
-// task is that of an episode.
+// task returns the task of an episode.
 func (s System) task(l Live, i int) (domain.Task, error) {
 	t, err := rules.EvalTask(s.Spec, l.Suite, l.Split, i)
 	if err != nil || l.Template == "" {
 		return t, err
 	}
-	ts, err := l.Suite.Templates(l.Split)
+
+	templates, err := l.Suite.Templates(l.Split)
 	if err != nil {
 		return t, err
 	}
-	at := slices.IndexFunc(ts, func(x envadapters.Template) bool { return x.Name == l.Template })
+	at := slices.IndexFunc(templates, func(x envadapters.Template) bool { return x.Name == l.Template })
 	if at < 0 {
-		return t, fault.New(fault.Invalid, "split %s of %s has no template %q: `collabui envs list` has them", l.Split, l.Suite.Name(), l.Template)
+		return t, fault.New(fault.Invalid, "split %s of %s has no template %q: `collabui envs list` shows them",
+			l.Split, l.Suite.Name(), l.Template)
 	}
-	t.Template, t.MaxSteps = ts[at].Name, ts[at].MaxSteps
+	t.Template, t.MaxSteps = templates[at].Name, templates[at].MaxSteps
+
 	return t, nil
 }
 
-// episode plays one.
-func (s System) episode(ctx context.Context, model chat.Model, l Live, i int, task domain.Task, tell func(Event) error) error {
-	conf, err := s.Config(uint64(i))
-	if err != nil {
-		return err
-	}
+// episode plays episode i as evaluation does, and tells every event.
+func (s System) episode(
+	ctx context.Context, model chat.Model, l Live, i int, task domain.Task, tell func(Event) error,
+) error {
 	opened, err := l.Suite.Open(ctx)
 	if err != nil {
 		return err
 	}
 	defer opened.Close(context.WithoutCancel(ctx))
 	env := envadapters.Speaking(opened, l.Suite.Family(), s.Spec.Family())
-	tr, err := env.Reset(ctx, task)
+
+	v := episode.Evaluation{Spec: s.Spec, System: s.evaluated(), Split: l.Split, Model: model}
+	var now Event // the step under way
+	v.Decided = func(ctx context.Context, t episode.Turn, c agents.Config, d domain.Decision) error {
+		win := winner(d, c.VoteScope)
+		now = Event{
+			Event: "step", Episode: i, Step: t.Number, Elements: len(t.Observation.Elements),
+			Shown:  len(agents.Lines(t.Observation)),
+			Matrix: Short(d, c.Rounds, []domain.Vote{win}), Vote: &win, Executed: &d.Executed,
+		}
+		var err error
+		now.Screenshot, err = l.screenshot(ctx, env, i, t.Number)
+
+		return err
+	}
+	player, _, err := v.Player(env, i)
 	if err != nil {
 		return err
 	}
-	if err := tell(Event{Event: "episode", Episode: i, Environment: l.Suite.Title(), Task: &task, Goal: tr.Goal}); err != nil {
-		return err
+	player.Begin = func(_ context.Context, tr envadapters.Transition) error {
+		return tell(Event{Event: "episode", Episode: i, Environment: l.Suite.Title(), Task: &task, Goal: tr.Goal})
 	}
-	calls := domain.Seed(s.Spec.Evaluation.Seed, "calls", l.Split, i)
-	out, goal, history := domain.Outcome{}, tr.Goal, tr.History
-	for n := 1; !tr.Terminated && !tr.Truncated; n++ {
-		before := tr.Observation
-		e := Event{Event: "step", Episode: i, Step: n, Elements: len(before.Elements), Shown: len(agents.Lines(before))}
-		if e.Screenshot, err = l.screenshot(ctx, env, i, n); err != nil {
-			return err
-		}
-		d, err := agents.Decide(ctx, model, conf, agents.View{Goal: goal, History: history, Observation: before}, domain.Seed(calls, n))
-		if err != nil {
-			return err
-		}
-		if tr, err = env.Step(ctx, d.Executed); err != nil {
-			return err
-		}
-		tr.Invalid = activities.NothingDone(d, tr.Invalid)
-		history = append(history, agents.Summarise(n, d.Executed, before, tr.Invalid))
-		if tr.History != nil {
-			history = tr.History
-		}
-		win := winner(d, conf.VoteScope)
-		e.Matrix, e.Vote, e.Executed, e.Invalid = Short(d, conf.Rounds, []domain.Vote{win}), &win, &d.Executed, tr.Invalid
-		if err := tell(e); err != nil {
-			return err
-		}
-		out.Steps = n
-		if tr.Invalid != "" {
-			out.Invalid++
-		}
+	player.After = func(_ context.Context, e episode.Executed) error {
+		now.Invalid = e.Invalid
+
+		return tell(now)
 	}
-	sc, err := env.Score(ctx)
+
+	played, err := player.Play(ctx, env, task)
 	if err != nil {
 		return err
 	}
-	out.Success, out.Truncated, out.Metrics = sc.Success, tr.Truncated, sc.Metrics
-	end := Event{Event: "end", Episode: i, Outcome: &out, Raw: &sc.Raw}
-	if end.Screenshot, err = l.screenshot(ctx, env, i, out.Steps+1); err != nil {
+	end := Event{Event: "end", Episode: i, Outcome: &played.Outcome, Raw: &played.Raw}
+	if end.Screenshot, err = l.screenshot(ctx, env, i, played.Outcome.Steps+1); err != nil {
 		return err
 	}
+
 	return tell(end)
 }
 

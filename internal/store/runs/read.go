@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
@@ -19,6 +20,27 @@ func (r Run) Committed(ctx context.Context, b store.Bucket) (int, error) {
 			return k - 1, err
 		}
 	}
+}
+
+// System returns the system that an epoch made, from the updates of its n agents: it can be read before the epoch is committed. Epoch 0 made the base policy n times.
+func (r Run) System(ctx context.Context, b store.Bucket, epoch, n int) (System, error) {
+	s := System{Version: epoch}
+	if epoch == 0 {
+		base, _, err := r.Base().Read(ctx, b)
+		s.Policies = slices.Repeat([]Policy{base.Policy}, n)
+
+		return s, err
+	}
+
+	for agent := range n {
+		u, _, err := r.Update(epoch, agent).Read(ctx, b)
+		if err != nil {
+			return s, err
+		}
+		s.Policies = append(s.Policies, u.Policy)
+	}
+
+	return s, nil
 }
 
 // Episode returns the episode of a slot, which is its first attempt that is not void, and a reference to it.

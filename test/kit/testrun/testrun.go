@@ -3,6 +3,7 @@
 package testrun
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http/httptest"
@@ -16,7 +17,10 @@ import (
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/scripted"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/internal/policy/llm"
 	"github.com/collabui/collabui/internal/policy/tinylm"
 	"github.com/collabui/collabui/internal/policy/tinyserver"
@@ -32,7 +36,49 @@ type Run struct {
 	Spec   spec.Spec
 	Bucket *store.Memory
 	Suite  *scripted.Suite
-	Deps   *activities.Deps
+	Deps   *Deps
+}
+
+// Deps are what the activities of a run work with. A test may replace any of them before it plays.
+type Deps struct {
+	Chat     chat.Model                                                 // answers for the policies
+	Load     func(ctx context.Context, policy string, quorum int) error // publishes a policy
+	Suites   map[string]envadapters.Suite                               // that are open, by name
+	Open     func(envadapters.Options) (envadapters.Suite, error)       // opens others; nil: none
+	Endpoint func(spec.Model) (chat.Model, error)                       // chat endpoints; nil: none
+	Trainers map[string]trainer.Trainer                                 // by the names of specifications
+}
+
+// Wording is that of the embedded policy.
+var Wording = activities.Wording{Render: tinylm.Render, Fits: tinylm.Fits}
+
+func checkpointKey(job string, step int) string {
+	return fmt.Sprintf("%s-checkpoint-%06d.json", job, step)
+}
+
+func (r *Run) common() activities.Common { return activities.Common{Bucket: r.Bucket} }
+
+// suites opens the suites that the test gives, and others by its Open.
+func (r *Run) suites() *activities.Suites {
+	return activities.NewSuites(func(o envadapters.Options) (envadapters.Suite, error) {
+		if s, ok := r.Deps.Suites[o.Suite]; ok && runs.Digest(envadapters.Options{Suite: o.Suite}) == runs.Digest(o) {
+			return s, nil
+		}
+		if r.Deps.Open == nil {
+			return nil, fault.New(fault.Invalid, "this worker has no environment %q", o.Suite)
+		}
+
+		return r.Deps.Open(o)
+	})
+}
+
+// Control returns the activities that plan and commit.
+func (r *Run) Control() *activities.Control {
+	return &activities.Control{Common: r.common(), Suites: r.suites()}
+}
+
+func (r *Run) endpoints() *endpoints.Endpoints {
+	return &endpoints.Endpoints{Bucket: r.Bucket, Connect: r.Deps.Endpoint}
 }
 
 // Small is a specification that a test plays in seconds.
@@ -65,8 +111,10 @@ func New(t testing.TB, s spec.Spec) *Run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Deps = &activities.Deps{Bucket: r.Bucket, Chat: model, Load: model.Load, Suites: map[string]envadapters.Suite{"webtasks": r.Suite}, Render: tinylm.Render, Fits: tinylm.Fits, Threads: 1,
-		Trainers: map[string]trainer.Trainer{spec.Embedded: &tiny.Trainer{Bucket: r.Bucket, CheckpointKey: func(job string, step int) string { return fmt.Sprintf("%s-checkpoint-%06d.json", job, step) }}}}
+	r.Deps = &Deps{
+		Chat: model, Load: model.Load, Suites: map[string]envadapters.Suite{"webtasks": r.Suite},
+		Trainers: map[string]trainer.Trainer{spec.Embedded: &tiny.Trainer{Bucket: r.Bucket, CheckpointKey: checkpointKey}},
+	}
 	if _, _, err := runs.Run(s.Name).Spec().Record(t.Context(), r.Bucket, func() (spec.Spec, error) { return s, nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -113,8 +161,16 @@ func (r *Run) environment() *testsuite.TestWorkflowEnvironment {
 	for _, f := range workflows.All {
 		env.RegisterWorkflow(f)
 	}
-	for _, a := range []any{&activities.Control{Deps: r.Deps}, &activities.Rollouts{Deps: r.Deps}, &activities.Models{Deps: r.Deps}, &activities.GPU{Deps: r.Deps}} {
-		env.RegisterActivity(a)
-	}
+	suites := r.suites()
+	env.RegisterActivity(r.Control())
+	env.RegisterActivity(&activities.Rollouts{
+		Common: r.common(), Suites: suites, Policies: r.Deps.Chat, Endpoints: r.endpoints(), Wording: Wording,
+	})
+	env.RegisterActivity(&activities.Models{
+		Common: r.common(), Policies: r.Deps.Chat, Endpoints: r.endpoints(), Wording: Wording,
+	})
+	env.RegisterActivity(&activities.GPU{
+		Common: r.common(), Trainers: r.Deps.Trainers, Policies: r.Deps.Chat, Load: r.Deps.Load, Threads: 1,
+	})
 	return env
 }

@@ -1,0 +1,135 @@
+// Package activities holds the effects of a run as Temporal activities. Each is recorded once: it may run twice, concurrently or half. An activity is a thin shell around
+// a rule of the method: it reads its inputs, applies the rule and records the result.
+package activities
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// Emit sends an event of a run to those who watch. It may lose events; nil sends none.
+type Emit func(run string, e events.Event)
+
+func (f Emit) send(run string, e events.Event) {
+	if f != nil {
+		f(run, e)
+	}
+}
+
+// say reports the newest progress of an activity in a few words. It appears in the activity's heartbeat.
+type say func(line string)
+
+// do runs the body of an activity: it heartbeats until the body returns, logs how it ended, and maps the error for Temporal.
+func do[T any](ctx context.Context, log *slog.Logger, body func(ctx context.Context, say say) (T, error)) (T, error) {
+	tell, stop := heartbeat(ctx)
+	defer stop()
+
+	began := time.Now()
+	v, err := body(ctx, tell)
+	if err != nil {
+		log.Warn("activity failed", "kind", fault.KindOf(err), "error", err)
+	} else {
+		log.Info("activity completed", "took", time.Since(began).Round(time.Millisecond))
+	}
+
+	return v, mapped(err)
+}
+
+// mapped maps an error of an activity to Temporal's: its kind is the error's type, and retries follow from the kind.
+func mapped(err error) error {
+	var canceled *temporal.CanceledError
+	if err == nil || errors.As(err, &canceled) || errors.Is(err, context.Canceled) {
+		return err
+	}
+
+	kind := fault.KindOf(err)
+	o := temporal.ApplicationErrorOptions{NonRetryable: !retryable(kind), Cause: err}
+	if kind == fault.Throttled {
+		o.NextRetryDelay = throttledPause
+		if after := fault.RetryAfter(err); after > 0 {
+			o.NextRetryDelay = min(after, maxRetryAfter)
+		}
+	}
+
+	return temporal.NewApplicationErrorWithOptions(err.Error(), string(kind), o)
+}
+
+// retryable says, for the whole system, which kinds of fault another try can help.
+func retryable(k fault.Kind) bool {
+	switch k {
+	case fault.Invalid, fault.Corrupt, fault.Fatal, fault.Exhausted:
+		return false
+	}
+
+	return true
+}
+
+// A throttled activity waits this long before its next try: what the server asks for, or a while if it says nothing.
+const (
+	throttledPause = 5 * time.Second
+	maxRetryAfter  = 10 * time.Minute
+)
+
+// MaxTries is the number of tries of an activity before the run pauses with the reason: with pauses of up to 30 s, they outlast an outage of about 18 minutes.
+const MaxTries = 40
+
+// heartbeatEvery is well below the heartbeat timeout of 10 s.
+const heartbeatEvery = 2 * time.Second
+
+// heartbeat beats from its own goroutine until stop is called, with the newest line that was said. An activity that ends before the first beat costs the server no write.
+func heartbeat(ctx context.Context) (tell say, stop func()) {
+	var mu sync.Mutex
+	line := "started"
+	end := make(chan struct{})
+
+	go func() {
+		t := time.NewTicker(heartbeatEvery)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				mu.Lock()
+				now := line
+				mu.Unlock()
+				activity.RecordHeartbeat(ctx, now)
+			case <-end:
+				return
+			}
+		}
+	}()
+
+	tell = func(s string) {
+		mu.Lock()
+		defer mu.Unlock()
+		line = s
+	}
+
+	return tell, func() { close(end) }
+}
+
+// parallelReads is the number of objects that are read concurrently.
+const parallelReads = 8
+
+// missing reports whether an error says that an object does not exist.
+func missing(err error) bool { return errors.Is(err, store.ErrNotFound) }
+
+// hostname returns the name of this machine, for people.
+func hostname() string {
+	h, err := os.Hostname()
+	if err != nil {
+		return "unknown"
+	}
+
+	return h
+}

@@ -1,0 +1,144 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/prompts"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/method/synth"
+	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// Assemble writes the data set of a level with its card: all items in the order of trajectories without duplicates, or the data set that was imported.
+func (c *Control) Assemble(ctx context.Context, id LevelID) (synth.Card, error) {
+	return do(ctx, c.log(id.Run, "level", id.Level), func(ctx context.Context, _ say) (synth.Card, error) {
+		set, _, err := runs.Run(id.Run).Level(id.Level).Record(ctx, c.Bucket, func() (runs.LevelSet, error) {
+			return c.level(ctx, id)
+		})
+		if err == nil {
+			dropped := set.Card.Counts.Proposed - set.Card.Counts.Kept
+			c.Emit.send(id.Run, events.Data{Level: id.Level, Rows: set.Card.Rows, Dropped: dropped})
+		}
+
+		return set.Card, err
+	})
+}
+
+// level makes the data set of a level.
+func (c *Control) level(ctx context.Context, id LevelID) (runs.LevelSet, error) {
+	s, err := c.spec(ctx, id.Run)
+	if err != nil {
+		return runs.LevelSet{}, err
+	}
+
+	rows, card := []domain.Pair{}, synth.Card{Level: id.Level, Counts: synth.NewItemCounts()}
+	if card.Imported = s.FineTune.Data.Of(id.Level); card.Imported != "" {
+		rows, err = c.imported(ctx, card.Imported, id.Level)
+	} else {
+		rows, err = c.synthesised(ctx, s, id, &card)
+	}
+	if err != nil {
+		return runs.LevelSet{}, err
+	}
+
+	card.Describe(rows)
+	body, err := runs.WritePairs(ctx, c.Bucket, rows)
+
+	return runs.LevelSet{Body: body, Card: card}, err
+}
+
+// synthesised reads the items of all trajectories and counts them on the card.
+func (c *Control) synthesised(ctx context.Context, s spec.Spec, id LevelID, card *synth.Card) ([]domain.Pair, error) {
+	run := runs.Run(id.Run)
+	plan, _, err := run.LevelPlan(id.Level).Read(ctx, c.Bucket)
+	if err != nil {
+		return nil, err
+	}
+
+	batches := make([]synth.Batch, s.FineTune.Demonstrations)
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(parallelReads)
+	for i := range batches {
+		g.Go(func() (err error) {
+			batches[i], _, err = run.Items(id.Level, i).Read(gctx, c.Bucket)
+
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+
+	card.Counts.Add(plan.Counts)
+	rows := []domain.Pair{}
+	for _, b := range batches {
+		rows = append(rows, b.Rows...)
+		card.Counts.Add(b.Counts)
+	}
+	if err := whoWrote(s, card); err != nil {
+		return nil, err
+	}
+
+	rows = synth.Dedupe(rows, &card.Counts, func(p domain.Pair) string { return synth.KindOf(id.Level, p) })
+	if why := card.Counts.Problem(); why != "" {
+		return nil, fault.New(fault.Fatal, "the counters of level %d do not add up: %s", id.Level, why)
+	}
+
+	return rows, nil
+}
+
+// whoWrote puts on a card who played the roles of its level, and by which prompts.
+func whoWrote(s spec.Spec, card *synth.Card) error {
+	var roles []string
+	card.Agent = rules.RoleName(s, s.Synthesis.Agent, "the environment's expert (privileged)")
+	if card.Level == 3 {
+		card.Adversary = rules.RoleName(s, s.Adversary.Model,
+			fmt.Sprintf("the policy of the level job before, at temperature %v", s.Adversary.Temperature))
+		card.Critic = rules.CriticName(s)
+		if s.Adversary.Model != spec.RolePolicy {
+			roles = append(roles, prompts.Adversary)
+		}
+		if s.Critic.Model != spec.RoleOracle {
+			roles = append(roles, prompts.Critic)
+		}
+	} else {
+		card.Author = rules.RoleName(s, s.Synthesis.Author, "fixed rules")
+		if s.Synthesis.Author != spec.RoleTemplate {
+			roles = append(roles, authors[card.Level])
+		}
+	}
+
+	card.Prompts = map[string]string{}
+	for _, role := range roles {
+		p, err := rules.Prompt(s, role)
+		if err != nil {
+			return err
+		}
+		card.Prompts[role] = "version " + p.Version + ", " + p.Digest
+	}
+
+	return nil
+}
+
+// imported reads a data set that was checked when it was imported.
+func (c *Control) imported(ctx context.Context, digest string, level int) ([]domain.Pair, error) {
+	raw, err := store.GetBlob(ctx, c.Bucket, digest)
+	if missing(err) {
+		return nil, fault.New(fault.Invalid,
+			"finetune.data.level%d: the store has no data set %s; import it with `collabui import FILE`", level, digest)
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows, err := synth.ReadRows(digest, raw, level)
+
+	return rows, fault.As(fault.Invalid, err)
+}

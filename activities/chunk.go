@@ -1,0 +1,215 @@
+package activities
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/method/synth"
+	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/trainer"
+)
+
+// ChunkID names a piece of stage 1's training, from 1.
+type ChunkID struct {
+	Run   string
+	Chunk int
+}
+
+// TrainChunk continues stage 1. Without levels, it makes one more chunk of optimiser steps on the demonstrations: chunks are parts of one job, each resumed from the one
+// before. With levels, it does one level job, which starts from the policy of the job before.
+func (g *GPU) TrainChunk(ctx context.Context, id ChunkID) (runs.Chunk, error) {
+	return do(ctx, g.log(id.Run, "chunk", id.Chunk), func(ctx context.Context, say say) (runs.Chunk, error) {
+		c, _, err := runs.Run(id.Run).Chunk(id.Chunk).Record(ctx, g.Bucket, func() (runs.Chunk, error) {
+			return g.chunk(ctx, id, say)
+		})
+		if err == nil {
+			err = g.publish(ctx, id.Run, c.Policy.Digest)
+		}
+
+		return c, err
+	})
+}
+
+func (g *GPU) chunk(ctx context.Context, id ChunkID, say say) (runs.Chunk, error) {
+	s, err := g.spec(ctx, id.Run)
+	if err != nil {
+		return runs.Chunk{}, err
+	}
+
+	out := runs.Chunk{Number: id.Chunk}
+	var job trainer.Job
+	if len(s.FineTune.Levels) > 0 {
+		job, err = g.levelJob(ctx, s, id, s.FineTune.LevelJobs()[id.Chunk-1], &out)
+	} else {
+		job, err = g.demonstrations(ctx, s, id)
+	}
+	if err != nil {
+		return out, err
+	}
+
+	got, err := g.train(ctx, s, job, say)
+	if err != nil {
+		return out, err
+	}
+	if got.Diverged != "" {
+		return out, fault.New(fault.Fatal, "stage 1 diverged: %s", got.Diverged)
+	}
+
+	out.Steps, out.Skipped = out.Steps+got.Steps, got.Skipped
+	out.Policy, out.Report = runs.Policy{Digest: got.Digest, Tensor: got.TensorDigest}, got.Report
+	if n := len(got.Curve); n > 0 {
+		out.Loss = got.Curve[n-1].Loss
+	}
+
+	return out, nil
+}
+
+// demonstrations returns the job of the chunks, up to the end of one of them.
+func (g *GPU) demonstrations(ctx context.Context, s spec.Spec, id ChunkID) (trainer.Job, error) {
+	run := runs.Run(id.Run)
+	played := make([][]domain.Pair, s.FineTune.Demonstrations)
+	reads, rctx := errgroup.WithContext(ctx)
+	reads.SetLimit(parallelReads)
+	for i := range played {
+		reads.Go(func() error {
+			d, _, err := run.Demonstration(i).Read(rctx, g.Bucket)
+			played[i] = d.Pairs
+
+			return err
+		})
+	}
+	if err := reads.Wait(); err != nil {
+		return trainer.Job{}, err
+	}
+
+	pairs := slices.Concat(played...)
+	credit.BalanceActions(pairs)
+
+	return trainer.Job{
+		ID: run.FineTuneJob(), Objective: trainer.SFT, Pairs: pairs, Params: s.FineTune.Train,
+		Seed:  domain.Seed(s.Seed, "finetune"),
+		Until: id.Chunk * s.FineTune.ChunkSteps, Every: s.FineTune.ChunkSteps,
+	}, nil
+}
+
+// levelJob returns the training job of a level.
+func (g *GPU) levelJob(
+	ctx context.Context, s spec.Spec, id ChunkID, l spec.LevelJob, out *runs.Chunk,
+) (trainer.Job, error) {
+	start, before, err := g.before(ctx, s, id)
+	if err != nil {
+		return trainer.Job{}, err
+	}
+	set, ref, err := runs.Run(id.Run).Level(l.Level).Read(ctx, g.Bucket)
+	if err != nil {
+		return trainer.Job{}, err
+	}
+	pairs, err := runs.ReadPairs(ctx, g.Bucket, set.Body)
+	if err != nil {
+		return trainer.Job{}, err
+	}
+	template, err := rules.Template(s)
+	if err != nil {
+		return trainer.Job{}, err
+	}
+
+	out.Stage, out.Level, out.Steps = l.Name(), &ref, before
+	job := trainer.Job{
+		ID: runs.Run(id.Run).StageJob(id.Chunk), Start: start, Objective: trainer.SFT, Params: s.FineTune.Train,
+		Seed: domain.Seed(s.Seed, "finetune", id.Chunk), Steps: l.Steps,
+	}
+	if l.Preference {
+		job.Objective, job.Reference, job.Params = trainer.DPO, start, s.FineTune.Preference
+		pairs = slices.DeleteFunc(pairs, func(p domain.Pair) bool { return p.Rejected == "" })
+		credit.Balance(pairs)
+	} else {
+		credit.BalanceActions(pairs)
+	}
+	if len(pairs) == 0 {
+		return job, fault.New(fault.Invalid,
+			"stage 1, %s: the data set of level %d is empty; its card says why: `collabui data %s`",
+			l.Name(), l.Level, id.Run)
+	}
+	job.Pairs, job.System = pairs, synth.SystemOf(pairs, template.System())
+
+	return job, nil
+}
+
+// before returns the policy that a level job starts from, and the optimiser steps made before it. "" is a new policy, or the base model of a trainer of language models.
+func (c *Common) before(ctx context.Context, s spec.Spec, id ChunkID) (policy string, steps int, err error) {
+	if id.Chunk == 1 && s.FineTune.Base == domain.UntrainedBase {
+		return "", 0, nil
+	}
+	if id.Chunk == 1 {
+		return s.FineTune.Base, 0, nil
+	}
+	previous, _, err := runs.Run(id.Run).Chunk(id.Chunk-1).Read(ctx, c.Bucket)
+
+	return previous.Policy.Digest, previous.Steps, err
+}
+
+// Adopt records the policy that the specification gives, as chunk 0.
+func (g *GPU) Adopt(ctx context.Context, run string) (runs.Chunk, error) {
+	return do(ctx, g.log(run), func(ctx context.Context, _ say) (runs.Chunk, error) {
+		c, _, err := runs.Run(run).Chunk(0).Record(ctx, g.Bucket, func() (runs.Chunk, error) {
+			s, err := g.spec(ctx, run)
+			if err != nil {
+				return runs.Chunk{}, err
+			}
+			t, err := g.trainer(s)
+			if err != nil {
+				return runs.Chunk{}, err
+			}
+			p, err := t.Adopt(ctx, s.FineTune.Base, s.Trainer.Options)
+			policy := runs.Policy{Digest: p.Digest, Tensor: p.TensorDigest}
+
+			return runs.Chunk{Stage: "given", Policy: policy, Report: p.Report}, err
+		})
+		if err == nil {
+			err = g.publish(ctx, run, c.Policy.Digest)
+		}
+
+		return c, err
+	})
+}
+
+// BaseChoice is the end of stage 1 as the workflow saw it.
+type BaseChoice struct {
+	Run   string
+	Chunk int
+	Why   string
+	Curve []runs.EvalPoint
+}
+
+// CommitBase writes base.json.
+func (c *Control) CommitBase(ctx context.Context, b BaseChoice) (runs.Policy, error) {
+	return do(ctx, c.log(b.Run), func(ctx context.Context, _ say) (runs.Policy, error) {
+		run := runs.Run(b.Run)
+		base, _, err := run.Base().Record(ctx, c.Bucket, func() (runs.Base, error) {
+			s, err := c.spec(ctx, b.Run)
+			if err != nil {
+				return runs.Base{}, err
+			}
+			chunk, ref, err := run.Chunk(b.Chunk).Read(ctx, c.Bucket)
+			rate := b.Curve[len(b.Curve)-1].Rate
+
+			return runs.Base{
+				Policy: chunk.Policy, Chunk: ref, Curve: b.Curve, StoppedBy: b.Why,
+				InBand: rate >= s.FineTune.StopLow && rate <= s.FineTune.StopHigh,
+			}, err
+		})
+		if err == nil {
+			c.Emit.send(b.Run, events.Base{Policy: base.Policy.Digest, InBand: base.InBand, StoppedBy: base.StoppedBy})
+		}
+
+		return base.Policy, err
+	})
+}

@@ -1,0 +1,192 @@
+package activities
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/internal/process/failpoint"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// EpochSummary is a committed epoch in a few figures.
+type EpochSummary struct {
+	Epoch    int
+	Rollouts float64 // success rate of the sampling policies on training tasks, 0 to 1
+	Pairs    int
+	Val      float64 // success rate on val, 0 to 1; -1: not evaluated
+	Digest   string
+	Failed   int // slots
+}
+
+// Commit writes epoch.json: the epoch exists when it does. All parts are read back and hashed in slot order.
+func (c *Control) Commit(ctx context.Context, id EpochID) (EpochSummary, error) {
+	return do(ctx, c.log(id.Run, "epoch", id.Epoch), func(ctx context.Context, _ say) (EpochSummary, error) {
+		e, _, err := runs.Run(id.Run).Epoch(id.Epoch).Record(ctx, c.Bucket, func() (runs.Epoch, error) {
+			failpoint.Hit("commit")
+
+			return c.assemble(ctx, id)
+		})
+		if err != nil {
+			return EpochSummary{}, err
+		}
+
+		sum := EpochSummary{
+			Epoch: e.Number, Rollouts: e.Rollouts.Rate, Pairs: e.Pairs, Val: -1, Digest: e.Digest, Failed: e.FailedAll,
+		}
+		if e.Val != nil {
+			sum.Val = e.Val.Rate
+		}
+		c.Emit.send(id.Run, events.Epoch{
+			Epoch: id.Epoch, Rollouts: sum.Rollouts, Pairs: sum.Pairs, Val: sum.Val, Digest: sum.Digest,
+		})
+
+		return sum, nil
+	})
+}
+
+// assemble reads everything that belongs to an epoch.
+func (c *Control) assemble(ctx context.Context, id EpochID) (runs.Epoch, error) {
+	s, err := c.spec(ctx, id.Run)
+	if err != nil {
+		return runs.Epoch{}, err
+	}
+
+	a := assembly{bucket: c.Bucket, run: runs.Run(id.Run), epoch: runs.Epoch{Number: id.Epoch}}
+	if err := a.readPlan(ctx); err != nil {
+		return a.epoch, err
+	}
+	if err := a.readSlots(ctx); err != nil {
+		return a.epoch, err
+	}
+	if err := a.readUpdates(ctx, s.Agents); err != nil {
+		return a.epoch, err
+	}
+
+	id0 := rules.EvalID(rules.EpochFolder(id.Epoch), rules.TrainedName(s.Agents), domain.SplitVal)
+	v, _, err := a.run.Result(id0).Read(ctx, c.Bucket)
+	if err != nil && !missing(err) {
+		return a.epoch, err
+	}
+	if err == nil {
+		a.epoch.Val = &v
+	}
+	a.epoch.Digest = runs.Digest(a.parts)
+
+	return a.epoch, nil
+}
+
+// assembly is an epoch while its parts are read.
+type assembly struct {
+	bucket store.Bucket
+	run    runs.Run
+	epoch  runs.Epoch
+	parts  runs.EpochParts
+}
+
+// readPlan reads the parent commit, the topology and the slots.
+func (a *assembly) readPlan(ctx context.Context) error {
+	n := a.epoch.Number
+	topology, ref, err := a.run.Topology(n).Read(ctx, a.bucket)
+	if err != nil {
+		return err
+	}
+	a.epoch.Topology, a.parts.Topology = ref, topology
+
+	slots, ref, err := a.run.Slots(n).Read(ctx, a.bucket)
+	if err != nil {
+		return err
+	}
+	a.epoch.Slots, a.parts.Slots = ref, slots.Slots
+
+	if n > 1 {
+		parent, ref, err := a.run.Epoch(n-1).Read(ctx, a.bucket)
+		a.epoch.Parent, a.parts.Parent = ref, parent.Digest
+
+		return err
+	}
+	base, ref, err := a.run.Base().Read(ctx, a.bucket)
+	a.epoch.Parent, a.parts.Parent = ref, base.Policy.Tensor
+
+	return err
+}
+
+// readSlots reads what became of every slot.
+func (a *assembly) readSlots(ctx context.Context) error {
+	n := len(a.parts.Slots)
+	a.epoch.Episodes, a.parts.Episodes = make([]runs.SlotRefs, n), make([]string, n)
+	a.parts.Labels, a.parts.Pairs = make([][]domain.Credit, n), make([][]domain.Pair, n)
+	episodes := make([]runs.Episode, n)
+
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(parallelReads)
+	for i := range n {
+		g.Go(func() (err error) {
+			episodes[i], err = a.readSlot(ctx, i)
+
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+
+	wins := 0
+	for i, e := range episodes {
+		if e.Outcome.Success {
+			wins++
+		}
+		if e.Failed != "" {
+			a.epoch.FailedAll++
+		}
+		a.epoch.Pairs += len(a.parts.Pairs[i])
+	}
+	failed := a.epoch.FailedAll
+	a.epoch.Rollouts = runs.NewResult("rollouts", domain.SplitTrain, wins, n-failed, failed, "training")
+
+	return nil
+}
+
+// readSlot reads the episode, labels and pairs of slot i, from 0. A failed slot has neither labels nor pairs.
+func (a *assembly) readSlot(ctx context.Context, i int) (runs.Episode, error) {
+	e, ref, err := a.run.Episode(ctx, a.bucket, a.epoch.Number, i+1)
+	if err != nil {
+		return e, err
+	}
+	refs := &a.epoch.Episodes[i]
+	refs.Slot, refs.Episode, a.parts.Episodes[i] = i+1, ref, e.Digest
+	if e.Failed != "" {
+		return e, nil
+	}
+
+	credits, ref, err := a.run.Credits(a.epoch.Number, i+1).Read(ctx, a.bucket)
+	if err != nil {
+		return e, err
+	}
+	refs.Credit, a.parts.Labels[i] = ref, credits.Steps
+
+	pairs, ref, err := a.run.Pairs(a.epoch.Number, i+1).Read(ctx, a.bucket)
+	refs.Pairs, a.parts.Pairs[i] = ref, pairs.Pairs
+
+	return e, err
+}
+
+// readUpdates reads the update of every agent.
+func (a *assembly) readUpdates(ctx context.Context, agents int) error {
+	a.epoch.System.Version = a.epoch.Number
+	for agent := range agents {
+		u, ref, err := a.run.Update(a.epoch.Number, agent).Read(ctx, a.bucket)
+		if err != nil {
+			return err
+		}
+		a.epoch.Updates = append(a.epoch.Updates, ref)
+		a.epoch.System.Policies = append(a.epoch.System.Policies, u.Policy)
+		a.parts.Tensors = append(a.parts.Tensors, u.Policy.Tensor)
+	}
+
+	return nil
+}

@@ -1,0 +1,141 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/prompts"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/method/synth"
+	"github.com/collabui/collabui/internal/policy/endpoints"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/episode"
+)
+
+// Common is what every type of activity needs. (It has no exported method: every exported method of a registered type would be an activity.)
+type Common struct {
+	Bucket store.Bucket
+	Emit   Emit
+	Log    *slog.Logger // nil: logs nothing
+
+	specs sync.Map // specifications by run; they are written once
+}
+
+// spec returns a run's resolved specification.
+func (c *Common) spec(ctx context.Context, run string) (spec.Spec, error) {
+	if s, ok := c.specs.Load(run); ok {
+		return s.(spec.Spec), nil
+	}
+
+	s, _, err := runs.Run(run).Spec().Read(ctx, c.Bucket)
+	if err != nil {
+		return s, fmt.Errorf("specification of run %q: %w", run, err)
+	}
+	c.specs.Store(run, s)
+
+	return s, nil
+}
+
+// log returns a logger with attributes such as run, epoch, slot and agent.
+func (c *Common) log(run string, attributes ...any) *slog.Logger {
+	l := c.Log
+	if l == nil {
+		l = slog.New(slog.DiscardHandler)
+	}
+
+	return l.With("run", run).With(attributes...)
+}
+
+// Suites are the environments that are open in this process. They are shared by its activities and stay open until Close.
+type Suites struct {
+	open func(envadapters.Options) (envadapters.Suite, error)
+
+	mu     sync.Mutex
+	opened map[string]envadapters.Suite // by the digest of their options
+}
+
+// NewSuites returns suites that open opens when they are first asked for.
+func NewSuites(open func(envadapters.Options) (envadapters.Suite, error)) *Suites {
+	return &Suites{open: open, opened: map[string]envadapters.Suite{}}
+}
+
+// get returns the suite with these options.
+func (s *Suites) get(o envadapters.Options) (envadapters.Suite, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	id := runs.Digest(o)
+	if suite, ok := s.opened[id]; ok {
+		return suite, nil
+	}
+	suite, err := s.open(o)
+	if err == nil {
+		s.opened[id] = suite
+	}
+
+	return suite, err
+}
+
+// Close closes the suites that are open.
+func (s *Suites) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	for _, suite := range s.opened {
+		_ = suite.Close()
+	}
+	clear(s.opened)
+}
+
+// Wording is what the embedded policy can say. Language models have a wording of their own.
+type Wording struct {
+	Render func(domain.Action) (string, error)   // the answer with an action
+	Fits   func(prompt, answer string) (ok bool) // whether the policy can give an answer to a prompt
+}
+
+// target returns what the data of stage 1 are made for.
+func (w Wording) target(s spec.Spec) (synth.Target, error) {
+	template, err := rules.Template(s)
+	t := synth.Target{Template: template, Share: s.FineTune.MessageShare, Agents: s.Agents}
+	if s.Embedded() {
+		t.Render, t.Fits = w.Render, w.Fits
+	}
+
+	return t, err
+}
+
+// errNoExpert says that the environment can demonstrate nothing.
+func errNoExpert(s spec.Spec) error {
+	return fault.New(fault.Invalid,
+		"environment %s has neither an expert nor a judge: give finetune.levels and a model as synthesis.agent, "+
+			"or a policy as finetune.base", s.Environment)
+}
+
+// summarise returns how a step's line of the history is written: by fixed rules, which is nil, or by a model, whose calls derive their seeds from seed.
+func summarise(e *endpoints.Endpoints, s spec.Spec, seed uint64) func(context.Context, episode.Executed) (string, error) {
+	if s.Summariser.Model == spec.RoleTemplate {
+		return nil
+	}
+
+	return func(ctx context.Context, x episode.Executed) (string, error) {
+		model, p, err := e.For(s, s.Summariser.Model, prompts.Summariser)
+		if err != nil {
+			return "", err
+		}
+		h := agents.Happened{
+			Step: x.Number, Goal: x.Goal, Before: x.Observation, After: x.After, Invalid: x.Invalid,
+			Line: agents.Summarise(x.Number, x.Action, x.Observation, x.Invalid),
+		}
+
+		return agents.ModelSummary(ctx, model, p, h, domain.Seed(seed, "summary", x.Number))
+	}
+}

@@ -1,0 +1,176 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/endpoints"
+	"github.com/collabui/collabui/internal/process/failpoint"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// Models play the training-time roles: critic, adversary, and the authors of stage 1.
+type Models struct {
+	Common
+	Policies  chat.Model // answers for the agents; a model's name is a policy's digest
+	Endpoints *endpoints.Endpoints
+	Wording   Wording
+}
+
+// Credited counts the labels of an episode.
+type Credited struct {
+	Positive, Negative, Uncertain int
+}
+
+// Credit labels every cell of an episode (docs/method.md, Credit). The critic sees neither the outcome nor the next screen, except with `credit: outcome`, which uses the
+// outcome alone.
+func (m *Models) Credit(ctx context.Context, id SlotID) (Credited, error) {
+	log := m.log(id.Run, "epoch", id.Epoch, "slot", id.Slot)
+
+	return do(ctx, log, func(ctx context.Context, _ say) (Credited, error) {
+		c, _, err := runs.Run(id.Run).Credits(id.Epoch, id.Slot).Record(ctx, m.Bucket, func() (runs.Credits, error) {
+			return m.credits(ctx, id)
+		})
+
+		return count(c.Steps), err
+	})
+}
+
+// credits labels the steps of an episode in order.
+func (m *Models) credits(ctx context.Context, id SlotID) (runs.Credits, error) {
+	s, err := m.spec(ctx, id.Run)
+	if err != nil {
+		return runs.Credits{}, err
+	}
+	e, err := m.episode(ctx, id)
+	if err != nil {
+		return runs.Credits{}, err
+	}
+
+	c := runs.Credits{Episode: e.ref, Critic: rules.CriticName(s)}
+	label, err := m.labeller(s, e.slot, e.success, &c.Audit)
+	if err != nil {
+		return c, err
+	}
+	for _, step := range e.steps {
+		l, err := label(ctx, step)
+		if err != nil {
+			return c, fmt.Errorf("step %d: %w", step.Number, err)
+		}
+		c.Steps = append(c.Steps, l)
+	}
+	failpoint.Hit("credit")
+
+	return c, nil
+}
+
+func count(steps []domain.Credit) Credited {
+	var n Credited
+	for _, step := range steps {
+		for _, l := range step.Labels {
+			switch l {
+			case domain.Positive:
+				n.Positive++
+			case domain.Negative:
+				n.Negative++
+			default:
+				n.Uncertain++
+			}
+		}
+	}
+
+	return n
+}
+
+// played is a recorded episode with its steps.
+type played struct {
+	ref     store.Ref
+	slot    domain.Slot
+	success bool
+	steps   []domain.Step
+}
+
+// episode reads the episode of a slot. Credit and Pairing each read it: they are activities of their own, which may run on different workers, and histories carry
+// references only.
+func (m *Models) episode(ctx context.Context, id SlotID) (played, error) {
+	e, ref, err := runs.Run(id.Run).Episode(ctx, m.Bucket, id.Epoch, id.Slot)
+	if err != nil {
+		return played{}, err
+	}
+	recorded, err := e.ReadSteps(ctx, m.Bucket)
+	out := played{ref: ref, slot: e.Slot, success: e.Outcome.Success}
+	for _, step := range recorded {
+		out.steps = append(out.steps, step.Step)
+	}
+
+	return out, err
+}
+
+// labeller labels a step: by the run's critic, or by the outcome.
+type labeller func(ctx context.Context, step domain.Step) (domain.Credit, error)
+
+// labeller returns how the steps of a slot's episode are labelled. What a critic that is a model says is appended to audit.
+func (m *Models) labeller(s spec.Spec, slot domain.Slot, success bool, audit *[]credit.Audit) (labeller, error) {
+	switch {
+	case s.Credit == "outcome":
+		return func(_ context.Context, step domain.Step) (domain.Credit, error) {
+			return credit.Outcome(step, success), nil
+		}, nil
+	case s.Critic.Model == spec.RoleOracle:
+		flips := credit.Flips{Share: s.Critic.Error, Seed: slot.Seed}
+
+		return func(_ context.Context, step domain.Step) (domain.Credit, error) {
+			l := credit.Oracle(step)
+			flips.Apply(step.Number, step.Decision.Cells, l.Labels)
+
+			return l, nil
+		}, nil
+	}
+
+	critic, err := m.Endpoints.Critic(s)
+
+	return func(ctx context.Context, step domain.Step) (domain.Credit, error) {
+		l, a, err := critic.Label(ctx, step, domain.Seed(slot.Seed, "credit", step.Number))
+		if err == nil {
+			*audit = append(*audit, a)
+		}
+
+		return l, err
+	}, err
+}
+
+// grader returns how the adversary's candidates are labelled: by the run's critic. What a critic that is a model says is appended to audit.
+func (m *Models) grader(s spec.Spec, slot domain.Slot, audit *[]credit.Audit) (credit.Grade, error) {
+	if s.Critic.Model == spec.RoleOracle || s.Credit == "outcome" {
+		flips := credit.Flips{Share: s.Critic.Error, Seed: slot.Seed}
+
+		return func(
+			ctx context.Context, step domain.Step, labels []domain.Label, candidates []domain.Cell,
+		) ([]domain.Label, error) {
+			l, err := credit.OracleGrade(ctx, step, labels, candidates)
+			flips.Apply(step.Number, candidates, l)
+
+			return l, err
+		}, nil
+	}
+
+	critic, err := m.Endpoints.Critic(s)
+
+	return func(
+		ctx context.Context, step domain.Step, labels []domain.Label, candidates []domain.Cell,
+	) ([]domain.Label, error) {
+		seed := domain.Seed(slot.Seed, "candidates", step.Number)
+		l, a, err := critic.Candidates(ctx, step, labels, candidates, seed)
+		if err == nil {
+			*audit = append(*audit, a)
+		}
+
+		return l, err
+	}, err
+}

@@ -1,0 +1,123 @@
+package activities
+
+import (
+	"context"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/prompts"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/process/failpoint"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// Pairing makes the preference pairs of an episode and returns their number. The adversary's answers, and what became of them, are recorded with the pairs.
+func (m *Models) Pairing(ctx context.Context, id SlotID) (int, error) {
+	log := m.log(id.Run, "epoch", id.Epoch, "slot", id.Slot)
+
+	return do(ctx, log, func(ctx context.Context, _ say) (int, error) {
+		p, _, err := runs.Run(id.Run).Pairs(id.Epoch, id.Slot).Record(ctx, m.Bucket, func() (runs.Pairs, error) {
+			return m.pairs(ctx, id)
+		})
+
+		return len(p.Pairs), err
+	})
+}
+
+func (m *Models) pairs(ctx context.Context, id SlotID) (runs.Pairs, error) {
+	s, err := m.spec(ctx, id.Run)
+	if err != nil {
+		return runs.Pairs{}, err
+	}
+	e, err := m.episode(ctx, id)
+	if err != nil {
+		return runs.Pairs{}, err
+	}
+	credits, creditRef, err := runs.Run(id.Run).Credits(id.Epoch, id.Slot).Read(ctx, m.Bucket)
+	if err != nil {
+		return runs.Pairs{}, err
+	}
+	system, err := runs.Run(id.Run).System(ctx, m.Bucket, id.Epoch-1, s.Agents)
+	if err != nil {
+		return runs.Pairs{}, err
+	}
+
+	out := runs.Pairs{Episode: e.ref, Credit: creditRef, Calls: []runs.Call{}, Pairs: []domain.Pair{}}
+	propose, err := m.adversary(s, system.Digests())
+	if err != nil {
+		return out, err
+	}
+	adversary := func(ctx context.Context, step domain.Step, cell domain.Cell, n int) ([]string, error) {
+		call := runs.Call{
+			Step: step.Number, Agent: cell.Agent, Round: cell.Round,
+			Seed: domain.Seed(e.slot.Seed, "adversary", step.Number, cell.Agent, cell.Round),
+		}
+		if err := propose(ctx, step, cell, n, &call); err != nil {
+			return nil, err
+		}
+		out.Calls = append(out.Calls, call)
+		failpoint.Hit("pairing")
+
+		return call.Texts, nil
+	}
+	grade, err := m.grader(s, e.slot, &out.Audit)
+	if err != nil {
+		return out, err
+	}
+
+	pairs, counts, err := credit.Pairs(ctx, rules.Pairing(s), id.Slot, e.slot.Task.Template, e.steps, credits.Steps,
+		adversary, grade)
+	out.Pairs, out.Counts = append(out.Pairs, pairs...), counts
+
+	return out, err
+}
+
+// proposer asks the adversary for n answers to the prompt of a cell. It fills the model, the texts and the usage of a call whose seed is given.
+type proposer func(ctx context.Context, step domain.Step, cell domain.Cell, n int, call *runs.Call) error
+
+// adversary returns what plays the adversary: the agent's own policy at high temperature, or a chat model, whose actions come in the wording of the embedded policy, if
+// that is trained.
+func (m *Models) adversary(s spec.Spec, policies []string) (proposer, error) {
+	template, err := rules.Template(s)
+	if err != nil {
+		return nil, err
+	}
+	if s.Adversary.Model == spec.RolePolicy {
+		return func(ctx context.Context, _ domain.Step, cell domain.Cell, n int, call *runs.Call) error {
+			call.Model = policies[cell.Agent]
+			r, err := m.Policies.Complete(ctx, chat.Request{
+				Model: call.Model, System: template.System(), User: cell.Prompt,
+				Temperature: s.Adversary.Temperature, TopP: s.Adversary.TopP, MaxTokens: s.Decoding.MaxTokens,
+				Seed: call.Seed, N: n,
+			})
+			call.Texts, call.Usage = r.Texts, r.Usage
+
+			return err
+		}, nil
+	}
+
+	model, p, err := m.Endpoints.For(s, s.Adversary.Model, prompts.Adversary)
+	if err != nil {
+		return nil, err
+	}
+	target, err := m.Wording.target(s)
+	a := credit.ModelAdversary{
+		Chat: model, Prompt: p, Forms: prompts.FormsOf(string(s.Family())),
+		Temperature: s.Models[s.Adversary.Model].Temperature, TopP: 1,
+	}
+
+	return func(ctx context.Context, step domain.Step, cell domain.Cell, n int, call *runs.Call) (err error) {
+		call.Model = s.Models[s.Adversary.Model].Model
+		call.Texts, call.Usage, err = a.Propose(ctx, step, cell, n, call.Seed)
+		for i, text := range call.Texts {
+			if action, err := agents.ParseAnswer(text); err == nil && target.Render != nil {
+				call.Texts[i] = target.Word(action)
+			}
+		}
+
+		return err
+	}, err
+}

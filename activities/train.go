@@ -1,0 +1,183 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.temporal.io/sdk/activity"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/trainer"
+)
+
+// trainer returns what updates a run's policies on this worker.
+func (g *GPU) trainer(s spec.Spec) (trainer.Trainer, error) {
+	t, ok := g.Trainers[s.Trainer.Name]
+	if !ok {
+		return nil, fault.New(fault.Invalid, "this worker has no trainer %q: it was built without it", s.Trainer.Name)
+	}
+
+	return t, nil
+}
+
+// train runs a job of a run and says how it goes. If this worker drains, the job ends and continues elsewhere.
+func (g *GPU) train(ctx context.Context, s spec.Spec, j trainer.Job, say say) (trainer.Result, error) {
+	t, err := g.trainer(s)
+	if err != nil {
+		return trainer.Result{}, err
+	}
+	if j.System == "" {
+		template, err := rules.Template(s)
+		if err != nil {
+			return trainer.Result{}, err
+		}
+		j.System = template.System()
+	}
+	j.Workers, j.Options = g.Threads, s.Trainer.Options
+
+	ctx, stop := untilDrained(ctx)
+	defer stop()
+	got, err := t.Train(ctx, j, func(p domain.TrainPoint) { say(progress(p)) })
+	if errors.Is(err, context.Canceled) {
+		err = context.Cause(ctx)
+	}
+
+	return got, err
+}
+
+// progress returns a point of a training curve in a few words.
+func progress(p domain.TrainPoint) string {
+	line := fmt.Sprintf("step %d of %d, loss %.3f", p.Step, p.Steps, p.Loss)
+	if p.Margin != 0 {
+		line += fmt.Sprintf(", margin %.3f", p.Margin)
+	}
+	if p.Live != "" {
+		line += ", " + p.Live
+	}
+
+	return line
+}
+
+// untilDrained ends a context when the worker is asked to stop: a job of hours must not hold it up, and continues from its newest checkpoint.
+func untilDrained(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-activity.GetWorkerStopChannel(ctx):
+			cancel(fault.New(fault.Transient,
+				"this worker stops; the job continues from its newest checkpoint on the next one"))
+		case <-ctx.Done():
+		}
+	}()
+
+	return ctx, func() { cancel(nil) }
+}
+
+// publish loads a policy into the policy servers of a run.
+func (g *GPU) publish(ctx context.Context, run, policy string) error {
+	s, err := g.spec(ctx, run)
+	if err != nil {
+		return err
+	}
+
+	return g.Load(ctx, policy, s.Serving.Quorum)
+}
+
+// Publish loads the policies of an epoch's updates into the policy servers, and returns their number. A policy that is loaded already is a success. It ends when as many
+// servers as the specification asks for have all of them.
+func (g *GPU) Publish(ctx context.Context, id EpochID) (int, error) {
+	return do(ctx, g.log(id.Run, "epoch", id.Epoch), func(ctx context.Context, _ say) (int, error) {
+		s, err := g.spec(ctx, id.Run)
+		if err != nil {
+			return 0, err
+		}
+		system, err := runs.Run(id.Run).System(ctx, g.Bucket, id.Epoch, s.Agents)
+		if err != nil {
+			return 0, err
+		}
+		for i, policy := range system.Digests() {
+			if err := g.Load(ctx, policy, s.Serving.Quorum); err != nil {
+				return i, err
+			}
+		}
+
+		return s.Agents, nil
+	})
+}
+
+// probers is the number of answers of a probe that are asked for concurrently.
+const probers = 8
+
+// probe compares a new policy with its parent: by the trainer if it can, else by what the policy servers answer in its name, without the KL, which no server reports.
+func (g *GPU) probe(
+	ctx context.Context, s spec.Spec, u runs.Update, base string, pairs []domain.Pair,
+) (domain.Probe, error) {
+	seed := domain.Seed(s.Seed, "probe", u.Agent)
+	t, err := g.trainer(s)
+	if err != nil {
+		return domain.Probe{}, err
+	}
+	if p, ok := t.(trainer.Prober); ok {
+		return p.Probe(ctx, u.Policy.Digest, u.Parent.Digest, base, pairs, seed)
+	}
+
+	if err := g.Load(ctx, u.Policy.Digest, s.Serving.Quorum); err != nil {
+		return domain.Probe{}, err
+	}
+	answers, err := g.sample(ctx, s, u.Policy.Digest, pairs, seed)
+	if err != nil {
+		return domain.Probe{}, err
+	}
+
+	out := domain.Probe{Prompts: len(pairs), Served: true, Actions: map[string]int{}}
+	n := float64(len(pairs))
+	for _, a := range answers {
+		out.Length += float64(len(a.Texts[0])) / n
+		if action, err := agents.ParseAnswer(a.Texts[0]); err == nil {
+			out.ParseRate += 1 / n
+			out.Actions[action.Type]++
+		}
+		if len(a.LogProbs) > 0 {
+			out.Entropy -= a.LogProbs[0] / n
+		}
+	}
+	if u.Report != nil && s.Train.Beta > 0 { // DPO's reward is β (log π − log π_ref): docs/method.md, Preference optimisation
+		out.LogprobDelta = u.Report.Metrics["rewards/chosen"] / s.Train.Beta
+	}
+
+	return out, nil
+}
+
+// sample asks a policy for one answer to the prompt of every pair, at temperature 1.
+func (g *GPU) sample(
+	ctx context.Context, s spec.Spec, policy string, pairs []domain.Pair, seed uint64,
+) ([]chat.Response, error) {
+	template, err := rules.Template(s)
+	if err != nil {
+		return nil, err
+	}
+
+	answers := make([]chat.Response, len(pairs))
+	asks, ctx := errgroup.WithContext(ctx)
+	asks.SetLimit(probers)
+	for i, p := range pairs {
+		asks.Go(func() (err error) {
+			answers[i], err = g.Policies.Complete(ctx, chat.Request{
+				Model: policy, System: template.System(), User: p.Prompt, Temperature: 1, TopP: 1,
+				MaxTokens: s.Decoding.MaxTokens, Seed: domain.Seed(seed, "probe", i), N: 1,
+			})
+
+			return err
+		})
+	}
+
+	return answers, asks.Wait()
+}

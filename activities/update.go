@@ -1,0 +1,205 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/internal/process/failpoint"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/trainer"
+)
+
+// GPU updates policies. With the embedded trainer it needs no GPU.
+type GPU struct {
+	Common
+	Trainers map[string]trainer.Trainer                                 // by the names of specifications
+	Policies chat.Model                                                 // answers for the policies; probes ask it
+	Load     func(ctx context.Context, policy string, quorum int) error // publishes a policy to a number of servers; 0: to all
+	Threads  int                                                        // of one update
+}
+
+// AgentID names one agent's update.
+type AgentID struct {
+	Run   string
+	Epoch int
+	Agent int
+}
+
+// Updated is an update in a few figures.
+type Updated struct {
+	Pairs int
+	Steps int
+	Kept  string // why the parent policy was kept
+	KL    float64
+	Host  string // that did it, or found it done
+}
+
+// Update is the preference optimisation of one agent: data set, training, gates. Each is recorded, and training resumes from its checkpoints.
+func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
+	log := g.log(id.Run, "epoch", id.Epoch, "agent", id.Agent)
+
+	return do(ctx, log, func(ctx context.Context, say say) (Updated, error) {
+		u, _, err := runs.Run(id.Run).Update(id.Epoch, id.Agent).Record(ctx, g.Bucket, func() (runs.Update, error) {
+			return g.update(ctx, id, say)
+		})
+		if err != nil {
+			return Updated{}, err
+		}
+		d, _, err := store.Read[runs.Dataset](ctx, g.Bucket, u.Dataset.Key)
+		if err != nil {
+			return Updated{}, err
+		}
+
+		out := Updated{Pairs: d.Count, Steps: u.Steps, Kept: u.Kept, KL: u.Probe.KL, Host: hostname()}
+		if d.Card.StyleAUC > credit.StyleLimit {
+			g.Emit.send(id.Run, events.Warning{Epoch: id.Epoch, Agent: id.Agent, Text: fmt.Sprintf(
+				"words alone tell chosen from rejected answers with an AUC of %.2f, above %.2f: "+
+					"preference optimisation may learn style instead of choice", d.Card.StyleAUC, credit.StyleLimit)})
+		}
+		g.Emit.send(id.Run, events.Update{
+			Epoch: id.Epoch, Agent: id.Agent, Pairs: out.Pairs, Steps: out.Steps, Kept: out.Kept,
+		})
+
+		return out, nil
+	})
+}
+
+func (g *GPU) update(ctx context.Context, id AgentID, say say) (runs.Update, error) {
+	s, err := g.spec(ctx, id.Run)
+	if err != nil {
+		return runs.Update{}, err
+	}
+	run := runs.Run(id.Run)
+	if s.Parameters == "shared" && id.Agent > 0 { // one policy for all: agent 0 is trained on everyone's pairs
+		first, _, err := run.Update(id.Epoch, 0).Read(ctx, g.Bucket)
+		first.Agent, first.Curve = id.Agent, nil
+
+		return first, err
+	}
+
+	rolledOut, err := run.System(ctx, g.Bucket, id.Epoch-1, s.Agents)
+	if err != nil {
+		return runs.Update{}, err
+	}
+	base, _, err := run.Base().Read(ctx, g.Bucket)
+	if err != nil {
+		return runs.Update{}, err
+	}
+	ref, pairs, err := g.dataset(ctx, s, id)
+	if err != nil {
+		return runs.Update{}, err
+	}
+
+	parent := rolledOut.Policies[id.Agent]
+	u := runs.Update{Agent: id.Agent, Parent: parent, Policy: parent, Dataset: ref}
+	if len(pairs) < s.Pairs.MinPairs {
+		u.Kept = fmt.Sprintf("%d pairs are fewer than min_pairs %d", len(pairs), s.Pairs.MinPairs)
+
+		return u, nil
+	}
+
+	got, err := g.train(ctx, s, updateJob(s, id, parent, base.Policy, pairs), func(line string) {
+		failpoint.Hit("update")
+		say(line)
+	})
+	if err != nil {
+		return u, err
+	}
+	u.Steps, u.Skipped, u.Curve, u.Report = got.Steps, got.Skipped, got.Curve, got.Report
+	if got.Diverged != "" {
+		u.Kept = got.Diverged
+
+		return u, nil
+	}
+	u.Policy = runs.Policy{Digest: got.Digest, Tensor: got.TensorDigest}
+
+	return g.gate(ctx, s, u, pairs, base.Policy.Digest)
+}
+
+// updateJob returns the training job of an agent's update.
+func updateJob(s spec.Spec, id AgentID, parent, base runs.Policy, pairs []domain.Pair) trainer.Job {
+	job := trainer.Job{
+		ID: runs.Run(id.Run).Job(id.Epoch, id.Agent), Objective: trainer.DPO, Pairs: pairs, Params: s.Train,
+		Start: parent.Digest, Reference: base.Digest, Seed: domain.Seed(s.Seed, "update", id.Epoch, id.Agent),
+	}
+	if s.Reference == "epoch_start" {
+		job.Reference = parent.Digest
+	}
+	if s.Preference == "rft" {
+		job.Objective = trainer.SFT
+	}
+
+	return job
+}
+
+// dataset gathers an agent's pairs in the order of slot, step and round, and records them. A failed slot has none.
+func (g *GPU) dataset(ctx context.Context, s spec.Spec, id AgentID) (store.Ref, []domain.Pair, error) {
+	run := runs.Run(id.Run)
+	bySlot := make([][]domain.Pair, s.Slots)
+	reads, rctx := errgroup.WithContext(ctx)
+	reads.SetLimit(parallelReads)
+	for i := range bySlot {
+		reads.Go(func() error {
+			p, _, err := run.Pairs(id.Epoch, i+1).Read(rctx, g.Bucket)
+			if missing(err) {
+				return nil
+			}
+			for _, x := range p.Pairs {
+				if x.Agent == id.Agent || s.Parameters == "shared" {
+					bySlot[i] = append(bySlot[i], x)
+				}
+			}
+
+			return err
+		})
+	}
+	if err := reads.Wait(); err != nil {
+		return store.Ref{}, nil, err
+	}
+
+	var pairs []domain.Pair
+	for _, own := range bySlot {
+		pairs = append(pairs, own...)
+	}
+	credit.Balance(pairs)
+	_, ref, err := run.Dataset(id.Epoch, id.Agent).Record(ctx, g.Bucket, func() (runs.Dataset, error) {
+		body, err := runs.WritePairs(ctx, g.Bucket, pairs)
+
+		return runs.Dataset{Agent: id.Agent, Body: body, Count: len(pairs), Card: credit.Describe(pairs)}, err
+	})
+
+	return ref, pairs, err
+}
+
+// gate probes the new policy. A breach keeps the parent and says why.
+func (g *GPU) gate(
+	ctx context.Context, s spec.Spec, u runs.Update, pairs []domain.Pair, base string,
+) (runs.Update, error) {
+	n := min(s.Gates.Probe, len(pairs))
+	sample := make([]domain.Pair, n)
+	for i := range sample {
+		sample[i] = pairs[i*len(pairs)/n]
+	}
+
+	p, err := g.probe(ctx, s, u, base, sample)
+	if err != nil {
+		return u, err
+	}
+	if u.Kept = rules.Gate(s.Gates, p, sample); u.Kept != "" {
+		u.Policy = u.Parent
+	}
+	if rules.Finite(p) {
+		u.Probe = p
+	}
+
+	return u, nil
+}

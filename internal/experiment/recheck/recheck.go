@@ -1,0 +1,83 @@
+// Package recheck asks a critic that is a model again about what it has graded, to measure how consistent it is.
+//
+// It imports domain, fault, internal/method/credit, internal/method/rules, internal/method/spec, internal/policy/endpoints and internal/store/runs.
+package recheck
+
+import (
+	"context"
+	"errors"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/endpoints"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// place is one graded step of a run.
+type place struct {
+	epoch, slot, step int
+	credits           runs.Credits
+}
+
+// Critic asks the critic of a run again about n of its graded steps, drawn by the run's seed: as they are, and with the agents reordered. Its calls are recorded and count
+// towards the budget like all others; asked again, they are read. A critic that is not a model is an invalid fault.
+func Critic(ctx context.Context, e *endpoints.Endpoints, s spec.Spec, n int) (credit.Consistency, error) {
+	var k credit.Consistency
+	if s.Credit != "critic" || s.Critic.Model == spec.RoleOracle {
+		return k, fault.New(fault.Invalid, "the critic of run %q is %s: it cannot be asked again", s.Name, rules.CriticName(s))
+	}
+	critic, err := e.Critic(s)
+	if err != nil {
+		return k, err
+	}
+	all, err := graded(ctx, e.Bucket, s)
+	if err != nil {
+		return k, err
+	}
+
+	run := runs.Run(s.Name)
+	for _, i := range domain.Rand(s.Seed, "consistency").Perm(len(all))[:min(n, len(all))] {
+		at := all[i]
+		episode, _, err := run.Episode(ctx, e.Bucket, at.epoch, at.slot)
+		if err != nil {
+			return k, err
+		}
+		steps, err := episode.ReadSteps(ctx, e.Bucket)
+		if err != nil {
+			return k, err
+		}
+
+		seed := domain.Seed(s.Seed, "consistency", at.epoch, at.slot, at.step)
+		c := at.credits
+		if err := k.Again(ctx, critic, steps[at.step].Step, c.Steps[at.step], c.Audit[at.step].Means, seed); err != nil {
+			return k, err
+		}
+	}
+
+	return k, nil
+}
+
+// graded returns all graded steps of a run, in order.
+func graded(ctx context.Context, b store.Bucket, s spec.Spec) ([]place, error) {
+	var all []place
+	for epoch := 1; epoch <= s.Epochs; epoch++ {
+		for slot := 1; slot <= s.Slots; slot++ {
+			c, _, err := runs.Run(s.Name).Credits(epoch, slot).Read(ctx, b)
+			if errors.Is(err, store.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			for step := range c.Steps {
+				all = append(all, place{epoch, slot, step, c})
+			}
+		}
+	}
+
+	return all, nil
+}

@@ -1,0 +1,161 @@
+// Package episode plays episodes: it is the only loop that resets an environment, lets something decide, executes, remembers and scores. Rollout, evaluation, stage 1 and
+// live inference differ in their hooks.
+//
+// It imports domain, envadapters, fault and internal/method/agents, internal/method/chat, internal/method/rules and internal/method/spec. It does no I/O. It links no browser driver. It links no Temporal.
+package episode
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
+)
+
+// Turn is one environment step before it is decided.
+type Turn struct {
+	Number      int // from 1
+	Goal        string
+	History     []string // one line per past step
+	Observation domain.Observation
+}
+
+// View is what agents see of the turn, before any message.
+func (t Turn) View() agents.View {
+	return agents.View{Goal: t.Goal, History: t.History, Observation: t.Observation}
+}
+
+// Executed is a turn with what was done in it and what followed.
+type Executed struct {
+	Turn
+	Action  domain.Action
+	Invalid string // why nothing was executed; empty: something was
+	After   domain.Observation
+}
+
+// Player holds what differs between those that play episodes. Only Decide is required. An error of any hook ends the episode and is returned.
+type Player struct {
+	// Begin is called after the reset.
+	Begin func(ctx context.Context, tr envadapters.Transition) error
+
+	// Decide returns the action of a turn. An action of type domain.ActionNone says that no answer parsed. ErrStop ends the episode without a score.
+	Decide func(ctx context.Context, t Turn) (domain.Action, error)
+
+	// Summarise returns the line that a step adds to the history; nil stands for agents.Summarise. It is not called where the environment brings a history of its own.
+	Summarise func(ctx context.Context, e Executed) (string, error)
+
+	// After is called when a step has been executed.
+	After func(ctx context.Context, e Executed) error
+}
+
+// Played is an episode that has ended.
+type Played struct {
+	Goal    string
+	Outcome domain.Outcome
+	Raw     float64 // the environment's own figure
+	Stopped bool    // Decide returned ErrStop: there is no score
+}
+
+// ErrStop is returned by Decide to end an episode early, such as when an expert knows no further action.
+var ErrStop = errors.New("the episode is stopped")
+
+// Play plays a task from its reset to its end. The result of an episode that ended with an error holds what was known by then. Play may be repeated: it begins with Reset.
+func (p Player) Play(ctx context.Context, env envadapters.Environment, task domain.Task) (Played, error) {
+	tr, err := env.Reset(ctx, task)
+	if err != nil {
+		return Played{}, err
+	}
+
+	out := Played{Goal: tr.Goal}
+	if p.Begin != nil {
+		if err := p.Begin(ctx, tr); err != nil {
+			return out, err
+		}
+	}
+
+	history := tr.History
+	for n := 1; !tr.Terminated && !tr.Truncated; n++ {
+		t := Turn{Number: n, Goal: out.Goal, History: history, Observation: tr.Observation}
+
+		var invalid string
+		tr, invalid, history, err = p.step(ctx, env, t)
+		if errors.Is(err, ErrStop) {
+			out.Stopped = true
+			return out, nil
+		}
+		if err != nil {
+			return out, err
+		}
+
+		out.Outcome.Steps = n
+		if invalid != "" {
+			out.Outcome.Invalid++
+		}
+	}
+
+	score, err := env.Score(ctx)
+	out.Outcome.Success, out.Outcome.Truncated, out.Outcome.Metrics = score.Success, tr.Truncated, score.Metrics
+	out.Raw = score.Raw
+
+	return out, err
+}
+
+// step decides and executes one turn. It returns what followed, why nothing was executed, and the history after it.
+func (p Player) step(ctx context.Context, env envadapters.Environment, t Turn) (envadapters.Transition, string, []string, error) {
+	action, err := p.Decide(ctx, t)
+	if err != nil {
+		return envadapters.Transition{}, "", nil, err
+	}
+
+	tr, err := env.Step(ctx, action)
+	if err != nil {
+		return tr, "", nil, err
+	}
+
+	e := Executed{Turn: t, Action: action, Invalid: tr.Invalid, After: tr.Observation}
+	if e.Invalid == "" && action.Type == domain.ActionNone {
+		e.Invalid = "no answer parsed"
+	}
+	if p.After != nil {
+		if err := p.After(ctx, e); err != nil {
+			return tr, "", nil, err
+		}
+	}
+	if tr.History != nil {
+		return tr, e.Invalid, tr.History, nil
+	}
+
+	line := agents.Summarise(t.Number, action, t.Observation, e.Invalid)
+	if p.Summarise != nil {
+		line, err = p.Summarise(ctx, e)
+	}
+
+	return tr, e.Invalid, append(t.History[:len(t.History):len(t.History)], line), err
+}
+
+// maxReopens is the number of environments that may break under one episode before In gives up.
+const maxReopens = 5
+
+// In calls play with an environment of the suite for agents that speak a family, and again with a new one when it broke, which is a void fault. play must begin with Reset.
+func In(ctx context.Context, suite envadapters.Suite, family domain.Family, play func(envadapters.Environment) error) error {
+	var err error
+	for try := range maxReopens {
+		var env envadapters.Environment
+		if env, err = suite.Open(ctx); err != nil {
+			return err
+		}
+
+		err = play(envadapters.Speaking(env, suite.Family(), family))
+		env.Close(context.WithoutCancel(ctx))
+		if err == nil || fault.KindOf(err) != fault.Void || ctx.Err() != nil {
+			return err
+		}
+
+		time.Sleep(time.Duration(try) * 100 * time.Millisecond)
+	}
+
+	return err
+}

@@ -1,0 +1,72 @@
+package episode
+
+import (
+	"context"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+)
+
+// Evaluation plays a system on a split. Tasks, topologies and the seeds of calls derive from (evaluation seed, suite, split, episode), never from a run's or a system's
+// name, so that systems are compared on the same episodes.
+type Evaluation struct {
+	Spec   spec.Spec
+	System rules.EvalSystem
+	Split  string
+	Model  chat.Model // answers for the policies
+
+	// Summarise returns the line that a step adds to the history; nil stands for agents.Summarise.
+	Summarise func(ctx context.Context, e Executed) (string, error)
+
+	// Decided, if it is not nil, is called with every decision before it is executed.
+	Decided func(ctx context.Context, t Turn, c agents.Config, d domain.Decision) error
+}
+
+// Player returns how episode i is played in an environment, and the number of its topology.
+func (v Evaluation) Player(env envadapters.Environment, i int) (Player, int, error) {
+	p := Player{Summarise: v.Summarise}
+	if v.System.IsReference() {
+		p.Decide = func(context.Context, Turn) (domain.Action, error) { return refer(v.System, env), nil }
+		return p, 0, nil
+	}
+
+	conf, topology, err := v.System.Config(v.Spec, v.Split, uint64(i))
+	calls := rules.EvalCalls(v.Spec, v.Split, i)
+	p.Decide = func(ctx context.Context, t Turn) (domain.Action, error) {
+		d, err := agents.Decide(ctx, v.Model, conf, t.View(), domain.Seed(calls, t.Number))
+		if err == nil && v.Decided != nil {
+			err = v.Decided(ctx, t, conf, d)
+		}
+
+		return d.Executed, err
+	}
+
+	return p, topology, err
+}
+
+// Family is the action family that the system speaks in a suite: references speak the suite's own.
+func (v Evaluation) Family(suite envadapters.Suite) domain.Family {
+	if v.System.IsReference() {
+		return suite.Family()
+	}
+
+	return v.Spec.Family()
+}
+
+// refer returns what a reference does now. One that knows no action does nothing.
+func refer(system rules.EvalSystem, env envadapters.Environment) domain.Action {
+	if system.Always != nil {
+		return *system.Always
+	}
+	if expert := envadapters.Can(env).Expert; expert != nil {
+		if a, ok := expert.Advise(); ok {
+			return a
+		}
+	}
+
+	return domain.Action{Type: domain.ActionNone}
+}

@@ -1,0 +1,43 @@
+package rules_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+)
+
+func TestABreachOfAnyGateSaysWhy(t *testing.T) {
+	pairs := []domain.Pair{
+		{Chosen: `Reason: r Action: {"action_type":"click","index":1}`},
+		{Chosen: `Reason: r Action: {"action_type":"click","index":2}`},
+	}
+	gates := spec.Default().Gates
+	gates.MinEntropy = 0.1
+
+	for _, c := range []struct {
+		name, want string
+		change     func(*domain.Probe)
+	}{
+		{"nothing", "", func(*domain.Probe) {}},
+		{"KL", "KL to the parent 9.00", func(p *domain.Probe) { p.KL = 9 }},
+		{"log-probability", "chosen answers changed by -3", func(p *domain.Probe) { p.LogprobDelta = -3 }},
+		{"parse rate", "90 % of sampled", func(p *domain.Probe) { p.ParseRate = 0.9 }},
+		{"length", "have 500 characters", func(p *domain.Probe) { p.Length = 500 }},
+		{"entropy", "entropy 0.010", func(p *domain.Probe) { p.Entropy = 0.01 }},
+		{"a vanished type", "no sampled answer is click, 100 % of the chosen",
+			func(p *domain.Probe) { p.Actions = map[string]int{"status": 3} }},
+		{"not a number", "not numbers", func(p *domain.Probe) { p.KLBase = math.NaN() }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := domain.Probe{KL: 1, ParseRate: 1, Length: 50, Entropy: 0.5, Actions: map[string]int{"click": 3}}
+			c.change(&p)
+			if got := rules.Gate(gates, p, pairs); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+				t.Errorf("Gate(%+v) = %q, want %q", p, got, c.want)
+			}
+		})
+	}
+}

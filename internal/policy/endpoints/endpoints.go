@@ -1,0 +1,149 @@
+// Package endpoints asks the chat endpoints that a specification names. Every call is recorded once, counted towards the run's budget, and held to the endpoint's limits.
+//
+// It imports domain, fault, internal/method/chat, internal/method/prompts, internal/method/rules, internal/method/spec, internal/policy/limits, internal/store and
+// internal/store/runs. It links no browser driver. It links no Temporal.
+package endpoints
+
+import (
+	"context"
+	"time"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/prompts"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/limits"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// Endpoints are the chat endpoints of all runs, as this process reaches them. The zero value of Connect reaches none.
+type Endpoints struct {
+	Bucket  store.Bucket
+	Connect func(spec.Model) (chat.Model, error) // returns a client; its key is this process's
+	Limits  *limits.Limiter                      // shared by all workers; nil: none
+
+	ledger ledger
+}
+
+// For returns the model that plays a role under a name of the specification, and the role's prompt. A call that was recorded is read instead of made again; after a kill,
+// only the calls in flight are repeated.
+func (e *Endpoints) For(s spec.Spec, name, role string) (chat.Model, *prompts.Prompt, error) {
+	m, ok := s.Models[name]
+	if !ok {
+		return nil, nil, fault.New(fault.Invalid, "run %q has no model %q", s.Name, name)
+	}
+	if e == nil || e.Connect == nil {
+		return nil, nil, fault.New(fault.Invalid, "this worker reaches no chat endpoints")
+	}
+
+	p, err := rules.Prompt(s, role)
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := e.Connect(m)
+
+	return &recording{endpoints: e, spec: s, name: name, role: role, prompt: p, model: m, client: client}, p, err
+}
+
+// Critic returns a run's critic that is a model.
+func (e *Endpoints) Critic(s spec.Spec) (credit.Critic, error) {
+	model, p, err := e.For(s, s.Critic.Model, prompts.Critic)
+
+	return credit.Critic{
+		Chat: model, Prompt: p, Forms: prompts.FormsOf(string(s.Family())),
+		Robust: s.Critic.Rule == "robust", ByRound: s.Critic.Scope == "round",
+	}, err
+}
+
+// recording is a model whose calls are recorded.
+type recording struct {
+	endpoints  *Endpoints
+	spec       spec.Spec
+	name, role string
+	prompt     *prompts.Prompt
+	model      spec.Model
+	client     chat.Model
+}
+
+// identity is what makes two calls the same: its digest names the record.
+type identity struct {
+	Endpoint, BaseURL, Role string
+	Request                 chat.Request
+}
+
+// Complete returns the recorded answer to a request, or asks and records it.
+func (c *recording) Complete(ctx context.Context, r chat.Request) (chat.Response, error) {
+	r.Model = c.model.Model
+	if r.MaxTokens == 0 {
+		r.MaxTokens = c.model.MaxTokens
+	}
+
+	b := c.endpoints.Bucket
+	call := runs.Run(c.spec.Name).Call(runs.Digest(identity{c.name, c.model.BaseURL, c.role, r}))
+	a, _, err := call.Record(ctx, b, func() (runs.Answer, error) {
+		if err := c.endpoints.ledger.check(ctx, b, c.spec); err != nil {
+			return runs.Answer{}, err
+		}
+		res, err := c.ask(ctx, r)
+
+		return runs.Answer{
+			Endpoint: c.name, Model: r.Model, Role: c.role, Prompt: c.prompt.Digest, Version: c.prompt.Version,
+			Texts: res.Texts, Reasoning: res.Reasoning, LogProbs: res.LogProbs,
+			Usage: res.Usage, Cost: c.model.Price.Of(res.Usage),
+		}, err
+	})
+	if err == nil {
+		c.endpoints.ledger.add(c.spec.Name, call.Key, a)
+	}
+
+	return chat.Response{Texts: a.Texts, Reasoning: a.Reasoning, LogProbs: a.LogProbs, Usage: a.Usage}, err
+}
+
+// A transient fault is tried again here a few times: what passes quickly need not cost a round through the workflow engine, which waits longer and longer. A throttled call
+// goes back to the engine with the server's Retry-After.
+const (
+	callTries = 3
+	callPause = 200 * time.Millisecond
+)
+
+// The tokens that a call is assumed to need before it is made. What it needed is settled afterwards.
+const (
+	charsPerToken = 4
+	usualAnswer   = 500
+)
+
+// ask makes the call within the endpoint's limits.
+func (c *recording) ask(ctx context.Context, r chat.Request) (chat.Response, error) {
+	l := c.endpoints.Limits
+	limit := limits.Limit{
+		Name:     c.model.BaseURL + " " + c.model.Model,
+		Requests: c.model.RequestsPerMinute,
+		Tokens:   c.model.TokensPerMinute,
+	}
+	guess := (len(r.System)+len(r.User))/charsPerToken + min(r.MaxTokens, usualAnswer)
+
+	for try := 1; ; try++ {
+		if l != nil {
+			if err := l.Wait(ctx, limit, guess); err != nil {
+				return chat.Response{}, err
+			}
+		}
+
+		res, err := c.client.Complete(ctx, r)
+		if l != nil && err == nil {
+			l.Settle(ctx, limit, res.Usage.Prompt+res.Usage.Answer-guess)
+		}
+		if err == nil || fault.KindOf(err) != fault.Transient || try == callTries || ctx.Err() != nil {
+			return res, err
+		}
+
+		select {
+		case <-time.After(callPause << try):
+		case <-ctx.Done():
+			return res, context.Cause(ctx)
+		}
+	}
+}
