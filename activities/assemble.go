@@ -17,7 +17,8 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Assemble writes the data set of a level with its card: all items in the order of trajectories without duplicates, or the data set that was imported.
+// Assemble writes the data set of a level with its card: all items in the order of trajectories without duplicates, or
+// the data set that was imported.
 func (c *Control) Assemble(ctx context.Context, id LevelID) (synth.Card, error) {
 	return do(ctx, c.log(id.Run, "level", id.Level), func(ctx context.Context, _ say) (synth.Card, error) {
 		set, _, err := runs.Run(id.Run).Level(id.Level).Record(ctx, c.Bucket, func() (runs.LevelSet, error) {

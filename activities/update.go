@@ -43,7 +43,8 @@ type Updated struct {
 	Host  string // that did it, or found it done
 }
 
-// Update is the preference optimisation of one agent: data set, training, gates. Each is recorded, and training resumes from its checkpoints.
+// Update is the preference optimisation of one agent: data set, training, gates. Each is recorded, and training resumes
+// from its checkpoints.
 func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 	log := g.log(id.Run, "epoch", id.Epoch, "agent", id.Agent)
 

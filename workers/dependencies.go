@@ -97,7 +97,8 @@ func (d *dependencies) gpu() *activities.GPU {
 // smallPolicy is the wording of the embedded policy.
 var smallPolicy = activities.Wording{Render: tinylm.Render, Fits: tinylm.Fits}
 
-// ChatEndpoints reaches the chat endpoints of runs with the keys of this process. Commands use it to ask a critic again, outside of a worker.
+// ChatEndpoints reaches the chat endpoints of runs with the keys of this process. Commands use it to ask a critic
+// again, outside of a worker.
 func ChatEndpoints(e config.Endpoints) (*endpoints.Endpoints, error) {
 	bucket, err := store.Open(e.Store)
 	if err != nil {

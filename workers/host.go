@@ -27,8 +27,8 @@ type Training struct {
 	SharesKey    string
 }
 
-// fill puts what follows from the machine in place of zeros: places for episodes from cores and memory, one update per GPU, model calls, which wait more than they
-// compute, four per core.
+// fill puts what follows from the machine in place of zeros: places for episodes from cores and memory, one update per
+// GPU, model calls, which wait more than they compute, four per core.
 func (o *Options) fill(ctx context.Context) error {
 	cores := runtime.NumCPU()
 	if o.Browsers == 0 {

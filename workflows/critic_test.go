@@ -26,7 +26,8 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// grader is a chat server that grades the scripted environment's steps rightly, except where it misbehaves: a share of its calls is answered by one of the faults.
+// grader is a chat server that grades the scripted environment's steps rightly, except where it misbehaves: a share of
+// its calls is answered by one of the faults.
 type grader struct {
 	share    float64
 	mu       sync.Mutex

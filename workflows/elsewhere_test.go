@@ -19,7 +19,8 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// TestARunIsEvaluatedOutOfDistribution: trained on one environment, it plays recorded tasks of another action family at the end, beside a reference without a policy.
+// TestARunIsEvaluatedOutOfDistribution: trained on one environment, it plays recorded tasks of another action family at
+// the end, beside a reference without a policy.
 func TestARunIsEvaluatedOutOfDistribution(t *testing.T) {
 	s := testrun.Tiny()
 	s.Environments = map[string]envadapters.Options{"pages": {Suite: "autowebbench", Data: "../envadapters/autowebbench/testdata"}}
@@ -102,8 +103,8 @@ func TestATaskAtFaultIsMissingInATestAndNoFailure(t *testing.T) {
 	clean(t, r)
 }
 
-// TestTheLoopTrainsOnRecordedTasks: teacher-forced rollouts, the recorded action as critic and expert, agents of the other action family; the figures are step rates, and the
-// critic's name says that it is supervised learning.
+// TestTheLoopTrainsOnRecordedTasks: teacher-forced rollouts, the recorded action as critic and expert, agents of the
+// other action family; the figures are step rates, and the critic's name says that it is supervised learning.
 func TestTheLoopTrainsOnRecordedTasks(t *testing.T) {
 	s := testrun.Tiny()
 	s.Environment, s.Environments = "pages", map[string]envadapters.Options{"pages": {Suite: "mind2web", Data: "../envadapters/mind2web/testdata", Protocol: "list"}}

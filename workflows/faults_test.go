@@ -74,7 +74,8 @@ func TestACriticThatIsAModelLabelsLikeTheJudgeAndFaultsInventNothing(t *testing.
 	}
 }
 
-// TestModelsInEveryRoleUnderFaults plays synthesis, all levels and two epochs with every role by a chat server that answers 30 % of calls with a fault.
+// TestModelsInEveryRoleUnderFaults plays synthesis, all levels and two epochs with every role by a chat server that
+// answers 30 % of calls with a fault.
 func TestModelsInEveryRoleUnderFaults(t *testing.T) {
 	t.Parallel()
 	clear := 0

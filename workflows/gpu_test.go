@@ -28,8 +28,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestARunOfAdapters plays a run whose policies are adapters: trained by a llamafactory-cli that is a stand-in, served by two servers that are stand-ins, each behind a gateway; one
-// server loses its adapters at every update, the other shares its GPU with the updates and sleeps meanwhile, training is killed now and then.
+// TestARunOfAdapters plays a run whose policies are adapters: trained by a llamafactory-cli that is a stand-in, served
+// by two servers that are stand-ins, each behind a gateway; one server loses its adapters at every update, the other
+// shares its GPU with the updates and sleeps meanwhile, training is killed now and then.
 func TestARunOfAdapters(t *testing.T) {
 	s := testrun.Small()
 	s.Slots, s.Agents, s.Decoding.Temperatures, s.FineTune.MaxChunks, s.FineTune.StopLow, s.FineTune.StopHigh, s.Evaluation.TestTemplates = 6, 2, []float64{0.5}, 2, 0.9, 1, 0

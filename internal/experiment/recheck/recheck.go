@@ -1,6 +1,7 @@
 // Package recheck asks a critic that is a model again about what it has graded, to measure how consistent it is.
 //
-// It imports domain, fault, internal/method/credit, internal/method/rules, internal/method/spec, internal/policy/endpoints and internal/store/runs.
+// It imports domain, fault, internal/method/credit, internal/method/rules, internal/method/spec,
+// internal/policy/endpoints and internal/store/runs.
 package recheck
 
 import (
@@ -23,8 +24,9 @@ type place struct {
 	credits           runs.Credits
 }
 
-// Critic asks the critic of a run again about n of its graded steps, drawn by the run's seed: as they are, and with the agents reordered. Its calls are recorded and count
-// towards the budget like all others; asked again, they are read. A critic that is not a model is an invalid fault.
+// Critic asks the critic of a run again about n of its graded steps, drawn by the run's seed: as they are, and with the
+// agents reordered. Its calls are recorded and count towards the budget like all others; asked again, they are read. A
+// critic that is not a model is an invalid fault.
 func Critic(ctx context.Context, e *endpoints.Endpoints, s spec.Spec, n int) (credit.Consistency, error) {
 	var k credit.Consistency
 	if s.Credit != "critic" || s.Critic.Model == spec.RoleOracle {

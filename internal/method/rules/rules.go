@@ -1,5 +1,5 @@
-// Package rules derives from a specification what the method does with it: prompts, decoding, critic, pairs, slots, and what is evaluated. Its functions are pure, so that
-// training, evaluation and inference follow the same rules.
+// Package rules derives from a specification what the method does with it: prompts, decoding, critic, pairs, slots, and
+// what is evaluated. Its functions are pure, so that training, evaluation and inference follow the same rules.
 package rules
 
 import (
@@ -105,8 +105,9 @@ func Topology(s spec.Spec, epoch int, prev *domain.Topology) domain.Topology {
 	return domain.RandomTopology(s.Seed, epoch, s.Agents, prev)
 }
 
-// Slot draws slot n of an epoch, or its replacement r, from (seed, epoch, n, r). All of that is known beforehand, so completion order changes nothing. Templates take turns,
-// in an order drawn for the epoch, so that every template gets its share.
+// Slot draws slot n of an epoch, or its replacement r, from (seed, epoch, n, r). All of that is known beforehand, so
+// completion order changes nothing. Templates take turns, in an order drawn for the epoch, so that every template gets
+// its share.
 func Slot(s spec.Spec, suite envadapters.Suite, epoch, n, r int) (domain.Slot, error) {
 	ts, err := suite.Templates(domain.SplitTrain)
 	if err != nil {

@@ -1,7 +1,8 @@
-// Package endpoints asks the chat endpoints that a specification names. Every call is recorded once, counted towards the run's budget, and held to the endpoint's limits.
+// Package endpoints asks the chat endpoints that a specification names. Every call is recorded once, counted towards
+// the run's budget, and held to the endpoint's limits.
 //
-// It imports domain, fault, internal/method/chat, internal/method/prompts, internal/method/rules, internal/method/spec, internal/policy/limits, internal/store and
-// internal/store/runs. It links no browser driver. It links no Temporal.
+// It imports domain, fault, internal/method/chat, internal/method/prompts, internal/method/rules, internal/method/spec,
+// internal/policy/limits, internal/store and internal/store/runs. It links no browser driver. It links no Temporal.
 package endpoints
 
 import (
@@ -28,8 +29,8 @@ type Endpoints struct {
 	ledger ledger
 }
 
-// For returns the model that plays a role under a name of the specification, and the role's prompt. A call that was recorded is read instead of made again; after a kill,
-// only the calls in flight are repeated.
+// For returns the model that plays a role under a name of the specification, and the role's prompt. A call that was
+// recorded is read instead of made again; after a kill, only the calls in flight are repeated.
 func (e *Endpoints) For(s spec.Spec, name, role string) (chat.Model, *prompts.Prompt, error) {
 	m, ok := s.Models[name]
 	if !ok {
@@ -102,8 +103,8 @@ func (c *recording) Complete(ctx context.Context, r chat.Request) (chat.Response
 	return chat.Response{Texts: a.Texts, Reasoning: a.Reasoning, LogProbs: a.LogProbs, Usage: a.Usage}, err
 }
 
-// A transient fault is tried again here a few times: what passes quickly need not cost a round through the workflow engine, which waits longer and longer. A throttled call
-// goes back to the engine with the server's Retry-After.
+// A transient fault is tried again here a few times: what passes quickly need not cost a round through the workflow
+// engine, which waits longer and longer. A throttled call goes back to the engine with the server's Retry-After.
 const (
 	callTries = 3
 	callPause = 200 * time.Millisecond

@@ -22,7 +22,8 @@ func (r Run) Committed(ctx context.Context, b store.Bucket) (int, error) {
 	}
 }
 
-// System returns the system that an epoch made, from the updates of its n agents: it can be read before the epoch is committed. Epoch 0 made the base policy n times.
+// System returns the system that an epoch made, from the updates of its n agents: it can be read before the epoch is
+// committed. Epoch 0 made the base policy n times.
 func (r Run) System(ctx context.Context, b store.Bucket, epoch, n int) (System, error) {
 	s := System{Version: epoch}
 	if epoch == 0 {
