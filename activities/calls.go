@@ -17,7 +17,7 @@ import (
 
 // endpoint gives the chat of a specification's model for a role, and the role's prompt. Every call is recorded once, under the digest of what was asked: a repeated activity reads it
 // instead of asking again. What may be repeated after a kill are the calls in flight.
-func (d *Deps) endpoint(s spec.Spec, name, role string) (chat.Model, *prompts.Prompt, error) {
+func (d *Deps) endpoint(s spec.Spec, name spec.Role, role string) (chat.Model, *prompts.Prompt, error) {
 	m, ok := s.Models[name]
 	if !ok {
 		return nil, nil, fault.New(fault.Invalid, "run %q has no model %q", s.Name, name)
@@ -30,7 +30,7 @@ func (d *Deps) endpoint(s spec.Spec, name, role string) (chat.Model, *prompts.Pr
 		return nil, nil, err
 	}
 	c, err := d.Endpoint(m)
-	return &recorded{d: d, spec: s, name: name, role: role, prompt: p, model: m, endpoint: c}, p, err
+	return &recorded{d: d, spec: s, name: string(name), role: role, prompt: p, model: m, endpoint: c}, p, err
 }
 
 // recorded asks an endpoint and keeps what it answers.

@@ -19,8 +19,8 @@ func (m *Models) Consistency(ctx context.Context, run string, n int) (credit.Con
 	if err != nil {
 		return k, err
 	}
-	if s.Credit != "critic" || s.Critic.Model == spec.RoleOracle {
-		return k, fault.New(fault.Invalid, "the critic of run %q is %s: it cannot be asked again", run, rules.CriticName(s))
+	if s.Credit != spec.CreditCritic || s.Critic.Model == spec.RoleOracle {
+		return k, fault.New(fault.Invalid, "the critic of run %q is %s: it cannot be asked again", run, rules.CriticName(s, m.Catalog))
 	}
 	judge, err := m.judge(s)
 	if err != nil {

@@ -49,7 +49,7 @@ func (c *Control) PlanRun(ctx context.Context, run string) (Plan, error) {
 		return done(Plan{}, err)
 	}
 	p := Plan{Environment: s.Environment, Agents: s.Agents, Epochs: s.Epochs, Slots: s.Slots, EvalEvery: s.Evaluation.Every, MaxChunks: s.FineTune.MaxChunks,
-		Demos: s.FineTune.Demonstrations, Val: s.Evaluation.Val, FailedShare: s.FailedShare, TopP: s.Decoding.TopP, StopLow: s.FineTune.StopLow, Shared: s.Parameters == "shared", Base: s.FineTune.Base}
+		Demos: s.FineTune.Demonstrations, Val: s.Evaluation.Val, FailedShare: s.FailedShare, TopP: s.Decoding.TopP, StopLow: s.FineTune.StopLow, Shared: s.Parameters == spec.ParametersShared, Base: s.FineTune.Base}
 	if len(s.FineTune.Levels) > 0 || p.Base != "" {
 		p.Stages = s.FineTune.LevelJobs()
 		p.MaxChunks = len(p.Stages)

@@ -35,6 +35,7 @@ type Deps struct {
 	Suites   map[string]envadapters.Suite                               // that are open, by name
 	Open     func(envadapters.Options) (envadapters.Suite, error)       // opens others; nil: none
 	Trainers map[string]trainer.Trainer                                 // by the names of specifications
+	Catalog  spec.Catalog                                               // knows which environments have recorded tasks
 	Render   func(domain.Action) (string, error)                        // the embedded policy's wording of an action
 	Fits     func(prompt, answer string) bool                           // whether the embedded policy can say the answer
 	Emit     func(run string, e events.Event)                           // live progress; may lose events

@@ -22,7 +22,6 @@ import (
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/trainer"
-	"github.com/collabui/collabui/trainer/registry"
 )
 
 // GPU updates policies. With the embedded trainer it needs no GPU.
@@ -66,7 +65,7 @@ func (g *GPU) update(ctx context.Context, id AgentID, say func(string)) (runs.Up
 	if err != nil {
 		return runs.Update{}, err
 	}
-	if s.Parameters == "shared" && id.Agent > 0 { // one policy for all: agent 0 is trained on everyone's pairs
+	if s.Parameters == spec.ParametersShared && id.Agent > 0 { // one policy for all: agent 0 is trained on everyone's pairs
 		first, _, err := runs.Run(id.Run).Update(id.Epoch, 0).Read(ctx, g.Bucket)
 		first.Agent, first.Curve = id.Agent, nil
 		return first, err
@@ -91,10 +90,10 @@ func (g *GPU) update(ctx context.Context, id AgentID, say func(string)) (runs.Up
 	}
 	job := trainer.Job{ID: runs.Run(id.Run).Job(id.Epoch, id.Agent), Start: parent.Digest, Reference: base.Policy.Digest, Objective: trainer.DPO, Pairs: pairs,
 		Params: s.Train, Seed: domain.Seed(s.Seed, "update", id.Epoch, id.Agent), Workers: g.Threads}
-	if s.Reference == "epoch_start" {
+	if s.Reference == spec.ReferenceEpochStart {
 		job.Reference = parent.Digest
 	}
-	if s.Preference == "rft" {
+	if s.Preference == spec.PreferenceRFT {
 		job.Objective = trainer.SFT
 	}
 	got, err := g.train(ctx, s, job, func(line string) {
@@ -122,7 +121,7 @@ func (g *GPU) dataset(ctx context.Context, s spec.Spec, id AgentID) (store.Ref, 
 			return nil
 		}
 		for _, x := range p.Pairs {
-			if x.Agent == id.Agent || s.Parameters == "shared" {
+			if x.Agent == id.Agent || s.Parameters == spec.ParametersShared {
 				all[i] = append(all[i], x)
 			}
 		}
@@ -207,7 +206,7 @@ const parseLoss = 0.05
 func (g *GPU) trainer(s spec.Spec) (trainer.Trainer, error) {
 	t, ok := g.Trainers[s.Trainer.Name]
 	if !ok {
-		return nil, registry.Missing(s.Trainer.Name)
+		return nil, fault.New(fault.Invalid, "this worker was built without a trainer %q", s.Trainer.Name)
 	}
 	return t, nil
 }

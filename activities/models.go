@@ -44,7 +44,7 @@ func (m *Models) credit(ctx context.Context, id SlotID) (Credited, error) {
 		if err != nil {
 			return runs.Credits{}, err
 		}
-		c := runs.Credits{Episode: ref, Critic: rules.CriticName(s)}
+		c := runs.Credits{Episode: ref, Critic: rules.CriticName(s, m.Catalog)}
 		label, err := m.critic(s, ep, &c)
 		if err != nil {
 			return c, err
@@ -78,7 +78,7 @@ func (m *Models) credit(ctx context.Context, id SlotID) (Credited, error) {
 // critic gives the rule by which an episode's steps are labelled.
 func (m *Models) critic(s spec.Spec, ep runs.Episode, c *runs.Credits) (func(context.Context, domain.Step) (domain.Credit, error), error) {
 	switch {
-	case s.Credit == "outcome":
+	case s.Credit == spec.CreditOutcome:
 		return func(_ context.Context, st domain.Step) (domain.Credit, error) {
 			return credit.Outcome(st, ep.Outcome.Success), nil
 		}, nil
@@ -109,12 +109,12 @@ func (m *Models) judge(s spec.Spec) (credit.Critic, error) {
 	if err != nil {
 		return credit.Critic{}, err
 	}
-	return credit.Critic{Chat: model, Prompt: p, Forms: prompts.FormsOf(string(s.Family())), Robust: s.Critic.Rule == "robust", ByRound: s.Critic.Scope == "round"}, nil
+	return credit.Critic{Chat: model, Prompt: p, Forms: prompts.FormsOf(string(s.Family())), Robust: s.Critic.Rule == spec.RuleRobust, ByRound: s.Critic.Scope == spec.ScopeRound}, nil
 }
 
 // grade labels the adversary's candidates by the run's critic; what a model says of them is kept in out.
 func (m *Models) grade(s spec.Spec, ep runs.Episode, out *runs.Pairs) (credit.Grade, error) {
-	if s.Critic.Model == spec.RoleOracle || s.Credit == "outcome" {
+	if s.Critic.Model == spec.RoleOracle || s.Credit == spec.CreditOutcome {
 		flips := credit.Flips{Share: s.Critic.Error, Seed: ep.Slot.Seed}
 		return func(ctx context.Context, st domain.Step, labels []domain.Label, cands []domain.Cell) ([]domain.Label, error) {
 			l, err := credit.OracleGrade(ctx, st, labels, cands)

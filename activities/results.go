@@ -111,7 +111,7 @@ func (c *Control) elsewhere(s spec.Spec, splits []rules.Split) ([]rules.Split, [
 			refs = append(refs, p.Item(s.Name, rules.ReferenceFolder, rules.References()[0]))
 		}
 	}
-	if s.Recorded(s.Environment) {
+	if s.Recorded(c.Catalog, s.Environment) {
 		for _, p := range append([]rules.Split{{Name: domain.SplitVal, Episodes: s.Evaluation.Val}}, splits...) {
 			refer(p)
 		}

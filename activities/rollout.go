@@ -187,7 +187,7 @@ func (a *attempt) once(ctx context.Context, env envadapters.Environment) (runs.E
 		return runs.Episode{}, err
 	}
 	can := envadapters.Can(env)
-	if a.spec.Credit == "critic" && a.spec.Critic.Model == spec.RoleOracle && can.Judge == nil {
+	if a.spec.Credit == spec.CreditCritic && a.spec.Critic.Model == spec.RoleOracle && can.Judge == nil {
 		return runs.Episode{}, fault.New(fault.Invalid, "environment %s has no judge, so nobody can be the critic %q: name a model as critic.model, or use credit: outcome", a.spec.Environment, spec.RoleOracle)
 	}
 	if !can.Replayable {

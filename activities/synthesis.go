@@ -226,7 +226,7 @@ func (c *Control) synthesised(ctx context.Context, s spec.Spec, id LevelID, card
 	switch {
 	case id.Level == 3:
 		card.Adversary = rules.RoleName(s, s.Adversary.Model, fmt.Sprintf("the policy of the stage before, at temperature %v", s.Adversary.Temperature))
-		card.Critic = rules.CriticName(s)
+		card.Critic = rules.CriticName(s, c.Catalog)
 		if s.Adversary.Model != spec.RolePolicy {
 			roles = append(roles, prompts.Adversary)
 		}

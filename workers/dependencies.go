@@ -9,7 +9,6 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/envadapters/registry"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/policy/limits"
@@ -19,7 +18,7 @@ import (
 	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
-	trainers "github.com/collabui/collabui/trainer/registry"
+	"github.com/collabui/collabui/workers/catalog"
 )
 
 // policyTimeout is of one call to one policy server: language models answer slower than the small policy.
@@ -43,10 +42,10 @@ func dependencies(o Options) (*activities.Deps, func(), error) {
 		return nil, nil, err
 	}
 	open := func(e envadapters.Options) (envadapters.Suite, error) {
-		return registry.Open(e, registry.Places{Browsers: o.Browsers, Tabs: o.Tabs})
+		return catalog.OpenEnvironment(e, catalog.Places{Browsers: o.Browsers, Tabs: o.Tabs})
 	}
 	d := &activities.Deps{Bucket: bucket, Chat: model, Load: model.Load, Open: open, Render: tinylm.Render, Fits: tinylm.Fits, Emit: stream.Emit, Threads: 2, Endpoint: endpoints(), Limits: limiter,
-		Trainers: trainers.Open(o.Training.host(bucket))}
+		Catalog: catalog.All{}, Trainers: catalog.OpenTrainers(o.Training.host(bucket))}
 	return d, func() { activities.CloseSuites(d) }, nil
 }
 
@@ -71,7 +70,7 @@ func endpoints() func(spec.Model) (chat.Model, error) {
 		if c, ok := known[id]; ok {
 			return c, nil
 		}
-		c := llm.Config{BaseURL: m.BaseURL, Model: m.Model, CA: m.CA, Proxy: m.Proxy, Timeout: time.Duration(m.Timeout * float64(time.Second)), Schema: m.Schema, Images: m.Images,
+		c := llm.Config{BaseURL: m.BaseURL, Model: m.Model, CA: m.CA, Proxy: m.Proxy, Timeout: time.Duration(m.Timeout * float64(time.Second)), Schema: string(m.Schema), Images: m.Images,
 			LogProbs: m.Logprobs, Seeds: m.Seeds, Headers: map[string]string{}}
 		var err error
 		if c.APIKey, err = secret(m.Key); err != nil {

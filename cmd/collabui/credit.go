@@ -17,6 +17,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workers"
+	"github.com/collabui/collabui/workers/catalog"
 )
 
 func creditCmd(a *app) *cobra.Command {
@@ -42,7 +43,7 @@ func creditCmd(a *app) *cobra.Command {
 			Critic string `json:"critic"`
 			*credit.Check
 			Again *credit.Consistency `json:"consistency,omitempty"`
-		}{Run: s.Name, Critic: rules.CriticName(s), Check: k}
+		}{Run: s.Name, Critic: rules.CriticName(s, catalog.All{}), Check: k}
 		if *repeat > 0 {
 			asker, err := workers.Asker(e)
 			if err != nil {

@@ -24,6 +24,7 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/trainer/tiny"
+	"github.com/collabui/collabui/workers/catalog"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -41,7 +42,7 @@ func Small() spec.Spec {
 	s.Name, s.Epochs, s.Slots, s.Rounds = "small", 2, 10, 2
 	s.FineTune.Demonstrations, s.FineTune.MaxChunks, s.FineTune.ChunkSteps, s.FineTune.Train.Passes = 40, 3, 20, 10
 	s.FineTune.StopLow = 0.2
-	s.Pairs.Kind, s.Pairs.MinPairs, s.Train.BatchSize, s.Train.Passes = "+correction", 4, 4, 1
+	s.Pairs.Kind, s.Pairs.MinPairs, s.Train.BatchSize, s.Train.Passes = spec.PairsCorrection, 4, 4, 1
 	s.Evaluation.Val, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 8, 6, 4
 	return s
 }
@@ -66,6 +67,7 @@ func New(t testing.TB, s spec.Spec) *Run {
 		t.Fatal(err)
 	}
 	r.Deps = &activities.Deps{Bucket: r.Bucket, Chat: model, Load: model.Load, Suites: map[string]envadapters.Suite{"webtasks": r.Suite}, Render: tinylm.Render, Fits: tinylm.Fits, Threads: 1,
+		Catalog:  catalog.All{},
 		Trainers: map[string]trainer.Trainer{spec.Embedded: &tiny.Trainer{Bucket: r.Bucket, CheckpointKey: func(job string, step int) string { return fmt.Sprintf("%s-checkpoint-%06d.json", job, step) }}}}
 	if _, _, err := runs.Run(s.Name).Spec().Record(t.Context(), r.Bucket, func() (spec.Spec, error) { return s, nil }); err != nil {
 		t.Fatal(err)
