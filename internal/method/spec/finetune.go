@@ -133,12 +133,7 @@ func (s Spec) checkLevels(must Must) {
 	must(len(f.Levels) == 0 || len(jobs) > 0 || f.Base != "", "finetune.steps",
 		"steps for one of the levels %v", f.Levels)
 
-	for l := 1; l <= 3; l++ {
-		d, field := f.Data.Of(l), fmt.Sprintf("finetune.data.level%d", l)
-		must(d == "" || digest.MatchString(d), field,
-			"the digest that `collabui import` printed, 64 hexadecimal digits, not %q", d)
-		must(d == "" || slices.Contains(f.Levels, l), field, "level %d among finetune.levels", l)
-	}
+	s.checkLevelData(must)
 
 	if slices.Contains(f.Levels, 3) && f.Data.Level3 == "" {
 		before := f.Base != "" || len(jobs) > 0 && jobs[0].Level < 3
@@ -147,5 +142,14 @@ func (s Spec) checkLevels(must Must) {
 				"the adversary of level 3 is the policy that was trained before it")
 		must(s.Credit == CreditCritic, "finetune.levels",
 			"no level 3 with credit: %s: the critic grades its pairs", s.Credit)
+	}
+}
+
+func (s Spec) checkLevelData(must Must) {
+	for l := 1; l <= 3; l++ {
+		d, field := s.FineTune.Data.Of(l), fmt.Sprintf("finetune.data.level%d", l)
+		must(d == "" || digest.MatchString(d), field,
+			"the digest that `collabui import` printed, 64 hexadecimal digits, not %q", d)
+		must(d == "" || slices.Contains(s.FineTune.Levels, l), field, "level %d among finetune.levels", l)
 	}
 }
