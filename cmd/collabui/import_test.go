@@ -48,22 +48,25 @@ func TestAnAdapterOfOnesOwnIsAPolicy(t *testing.T) {
 		t.Fatalf("%+v %+v %v %v", got, again, err, err2)
 	}
 	tr := &external.Trainer{Host: external.Host{Bucket: b, Work: filepath.Join(dir, "work")}, Tool: &llamafactory.Tool{Bucket: b}}
-	o := llamafactory.DefaultOptions()
-	o.Model = model
-	options, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
+	options := func(model string) json.RawMessage {
+		o := llamafactory.DefaultOptions()
+		o.Model = model
+		raw, err := json.Marshal(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return raw
 	}
-	if p, err := tr.Adopt(t.Context(), got.Digest, options); err != nil || p.Digest != got.Digest || len(p.Report.Files) != 2 {
+	if p, err := tr.Adopt(t.Context(), got.Digest, options(model)); err != nil || p.Digest != got.Digest || len(p.Report.Files) != 2 {
 		t.Errorf("%+v %v", p, err)
 	}
-	one, err := tr.Adopt(t.Context(), domain.UntrainedBase, options)
-	two, err2 := tr.Adopt(t.Context(), domain.UntrainedBase, options)
+	one, err := tr.Adopt(t.Context(), domain.UntrainedBase, options(model))
+	two, err2 := tr.Adopt(t.Context(), domain.UntrainedBase, options(model))
 	if err != nil || err2 != nil || one.Digest != two.Digest || one.Digest == got.Digest {
 		t.Errorf("%+v %+v %v %v", one, two, err, err2)
 	}
-	o.Model = other
-	if _, err := tr.Adopt(t.Context(), got.Digest, options); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "belongs to the base model model") {
+	if _, err := tr.Adopt(t.Context(), got.Digest, options(other)); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "belongs to the base model model") {
 		t.Error(err)
 	}
 	out := filepath.Join(dir, "out")
