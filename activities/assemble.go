@@ -84,7 +84,7 @@ func (c *Control) synthesised(ctx context.Context, s spec.Spec, id LevelID, card
 		rows = append(rows, b.Rows...)
 		card.Counts.Add(b.Counts)
 	}
-	if err := whoWrote(s, card); err != nil {
+	if err := c.sign(s, card); err != nil {
 		return nil, err
 	}
 
@@ -96,14 +96,14 @@ func (c *Control) synthesised(ctx context.Context, s spec.Spec, id LevelID, card
 	return rows, nil
 }
 
-// whoWrote puts on a card who played the roles of its level, and by which prompts.
-func whoWrote(s spec.Spec, card *synth.Card) error {
+// sign puts on a card who played the roles of its level, and by which prompts.
+func (c *Control) sign(s spec.Spec, card *synth.Card) error {
 	var roles []string
 	card.Agent = rules.RoleName(s, s.Synthesis.Agent, "the environment's expert (privileged)")
 	if card.Level == 3 {
 		card.Adversary = rules.RoleName(s, s.Adversary.Model,
 			fmt.Sprintf("the policy of the level job before, at temperature %v", s.Adversary.Temperature))
-		card.Critic = rules.CriticName(s)
+		card.Critic = rules.CriticName(s, c.Catalog)
 		if s.Adversary.Model != spec.RolePolicy {
 			roles = append(roles, prompts.Adversary)
 		}

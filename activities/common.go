@@ -24,9 +24,10 @@ import (
 // Common is what every type of activity needs. (It has no exported method: every exported method of a registered type
 // would be an activity.)
 type Common struct {
-	Bucket store.Bucket
-	Emit   Emit
-	Log    *slog.Logger // nil: logs nothing
+	Bucket  store.Bucket
+	Catalog spec.Catalog
+	Emit    Emit
+	Log     *slog.Logger // nil: logs nothing
 
 	specs sync.Map // specifications by run; they are written once
 }

@@ -74,7 +74,7 @@ func planOf(s spec.Spec) Plan {
 		Environment: s.Environment, Agents: s.Agents, Epochs: s.Epochs, Slots: s.Slots,
 		EvalEvery: s.Evaluation.Every, Val: s.Evaluation.Val,
 		MaxChunks: s.FineTune.MaxChunks, Demos: s.FineTune.Demonstrations, StopLow: s.FineTune.StopLow, Base: s.FineTune.Base,
-		FailedShare: s.FailedShare, TopP: s.Decoding.TopP, Shared: s.Parameters == "shared",
+		FailedShare: s.FailedShare, TopP: s.Decoding.TopP, Shared: s.Parameters == spec.ParametersShared,
 	}
 	if len(s.FineTune.Levels) > 0 || p.Base != "" {
 		p.Stages = s.FineTune.LevelJobs()

@@ -53,7 +53,7 @@ func (m *Models) credits(ctx context.Context, id SlotID) (runs.Credits, error) {
 		return runs.Credits{}, err
 	}
 
-	c := runs.Credits{Episode: e.ref, Critic: rules.CriticName(s)}
+	c := runs.Credits{Episode: e.ref, Critic: rules.CriticName(s, m.Catalog)}
 	label, err := m.labeller(s, e.slot, e.success, &c.Audit)
 	if err != nil {
 		return c, err
@@ -119,7 +119,7 @@ type labeller func(ctx context.Context, step domain.Step) (domain.Credit, error)
 // audit.
 func (m *Models) labeller(s spec.Spec, slot domain.Slot, success bool, audit *[]credit.Audit) (labeller, error) {
 	switch {
-	case s.Credit == "outcome":
+	case s.Credit == spec.CreditOutcome:
 		return func(_ context.Context, step domain.Step) (domain.Credit, error) {
 			return credit.Outcome(step, success), nil
 		}, nil
@@ -149,7 +149,7 @@ func (m *Models) labeller(s spec.Spec, slot domain.Slot, success bool, audit *[]
 // grader returns how the adversary's candidates are labelled: by the run's critic. What a critic that is a model says
 // is appended to audit.
 func (m *Models) grader(s spec.Spec, slot domain.Slot, audit *[]credit.Audit) (credit.Grade, error) {
-	if s.Critic.Model == spec.RoleOracle || s.Credit == "outcome" {
+	if s.Critic.Model == spec.RoleOracle || s.Credit == spec.CreditOutcome {
 		flips := credit.Flips{Share: s.Critic.Error, Seed: slot.Seed}
 
 		return func(

@@ -218,7 +218,7 @@ func (a *attempt) episode(ctx context.Context) (e runs.Episode, err error) {
 // begin refuses an environment in which the episode cannot be graded, or cannot resume.
 func (a *attempt) begin(ctx context.Context, env envadapters.Environment) error {
 	can := envadapters.Can(env)
-	if a.spec.Credit == "critic" && a.spec.Critic.Model == spec.RoleOracle && can.Judge == nil {
+	if a.spec.Credit == spec.CreditCritic && a.spec.Critic.Model == spec.RoleOracle && can.Judge == nil {
 		return fault.New(fault.Invalid,
 			"environment %s has no judge, so the critic cannot be %q: name a model as critic.model, or use credit: outcome",
 			a.spec.Environment, spec.RoleOracle)

@@ -2,6 +2,7 @@ package trainer_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -24,7 +25,6 @@ import (
 	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/trainer/external"
 	"github.com/collabui/collabui/trainer/llamafactory"
-	"github.com/collabui/collabui/trainer/registry"
 	"github.com/collabui/collabui/trainer/trl"
 )
 
@@ -46,7 +46,7 @@ func TestRealPrograms(t *testing.T) {
 	o.Model, o.Devices, o.Precision, o.SaveSteps, o.Cutoff, o.PerDevice = model, 0, "fp32", 4, 2048, 2
 	demos, pairs := dataOfARun(t)
 	t.Logf("%d demonstrations and %d preference pairs of a run", len(demos), len(pairs))
-	sft := trainer.Job{ID: "runs/real/finetune/stage-1", Objective: trainer.SFT, Pairs: demos, Steps: 16, Seed: 11, System: agents.Default.System(), Options: registry.Raw(o),
+	sft := trainer.Job{ID: "runs/real/finetune/stage-1", Objective: trainer.SFT, Pairs: demos, Steps: 16, Seed: 11, System: agents.Default.System(), Options: raw(o),
 		Params: domain.TrainParams{LearningRate: 5e-3, FinalShare: 0.1, BatchSize: 4, Passes: 1, Beta: 0.1, Ftx: 0.1}}
 	base := brokenAndWhole(t, program, sft, nil)
 	if c := base.Curve; c[len(c)-1].Loss >= c[0].Loss {
@@ -64,7 +64,7 @@ func TestRealPrograms(t *testing.T) {
 	t.Logf("%v %v", after.Report.Command, after.Report.Metrics)
 
 	other := dpo
-	other.ID, other.Options = "runs/real/epochs/0001/agents/1/job", registry.Raw(trl.Options{Model: model, Rank: o.Rank, Cutoff: 2048, PerDevice: 2, Precision: "float32", SaveSteps: 4})
+	other.ID, other.Options = "runs/real/epochs/0001/agents/1/job", raw(trl.Options{Model: model, Rank: o.Rank, Cutoff: 2048, PerDevice: 2, Precision: "float32", SaveSteps: 4})
 	apart := 0.0
 	for i, p := range brokenAndWhole(t, program, other, base.from).Curve {
 		apart = max(apart, math.Abs(p.Loss-after.Curve[i].Loss))
@@ -73,7 +73,7 @@ func TestRealPrograms(t *testing.T) {
 
 	long := sft
 	o.Cutoff = 128
-	long.ID, long.Options = "runs/real/long", registry.Raw(o)
+	long.ID, long.Options = "runs/real/long", raw(o)
 	if _, err := host(t, program, base.from, long.Options).Train(t.Context(), long, silent); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "more than trainer.options.cutoff 128") {
 		t.Errorf("rows over the cut-off: %v", err)
 	}
@@ -82,6 +82,16 @@ func TestRealPrograms(t *testing.T) {
 type made struct {
 	trainer.Result
 	from store.Bucket // where it stands
+}
+
+// raw returns options as specifications store them.
+func raw(options any) json.RawMessage {
+	out, err := json.Marshal(options)
+	if err != nil {
+		panic(err) // options are plain values
+	}
+
+	return out
 }
 
 // host is a machine of its own that shares the store.
@@ -243,7 +253,7 @@ func BenchmarkOverTheBareCommand(b *testing.B) {
 	if n := os.Getenv("COLLABUI_BENCH_DEVICES"); n != "" {
 		o.Devices, o.Precision = 1, "bf16"
 	}
-	j := trainer.Job{ID: "runs/bench/job", Objective: trainer.DPO, Steps: 24, Seed: 3, System: agents.Default.System(), Options: registry.Raw(o),
+	j := trainer.Job{ID: "runs/bench/job", Objective: trainer.DPO, Steps: 24, Seed: 3, System: agents.Default.System(), Options: raw(o),
 		Params: domain.TrainParams{LearningRate: 5e-6, Warmup: 0.1, FinalShare: 0.1, BatchSize: 8, Passes: 1, Beta: 0.1, Ftx: 0.1}}
 	for i := range 64 {
 		j.Pairs = append(j.Pairs, domain.Pair{Prompt: fmt.Sprintf("Goal: press word%d\nHistory: none\nScreen:\n", i) + strings.Repeat("0 button some words of a page\n", 30), Chosen: "Reason: this serves the goal.\nAction: {\"action_type\":\"click\",\"index\":0}",

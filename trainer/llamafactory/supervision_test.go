@@ -2,6 +2,7 @@ package llamafactory_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -20,7 +21,6 @@ import (
 	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/trainer/external"
 	"github.com/collabui/collabui/trainer/llamafactory"
-	"github.com/collabui/collabui/trainer/registry"
 )
 
 func TestMain(m *testing.M) {
@@ -63,7 +63,12 @@ func options(t *testing.T, change func(*llamafactory.Options)) []byte {
 	if change != nil {
 		change(&o)
 	}
-	return registry.Raw(o)
+	raw, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return raw
 }
 
 // job is an update of 12 optimiser steps.

@@ -19,17 +19,20 @@ type Config struct {
 	Temperature []float64       `json:"temperature"` // per agent
 	TopP        float64         `json:"top_p"`
 	MaxTokens   int             `json:"max_tokens"`
-	VoteScope   string          `json:"vote_scope"`   // ScopeAll or ScopeLast
+	VoteScope   VoteScope       `json:"vote_scope"`
 	ViewDropout float64         `json:"view_dropout"` // share of elements that each agent misses
 	Early       bool            `json:"early"`        // evaluation: cells that can no longer change the vote are not asked for
 	Thoughts    bool            `json:"thoughts"`     // peers read what a reasoning model thought, too
 	Template    *Template       `json:"-"`            // nil: Default
 }
 
+// VoteScope says which rounds count in the vote.
+type VoteScope string
+
 // Vote scopes.
 const (
-	ScopeAll  = "all_rounds"
-	ScopeLast = "last_round"
+	ScopeAll  VoteScope = "all_rounds"
+	ScopeLast VoteScope = "last_round"
 )
 
 // Decide runs all agents for all rounds and votes. seed is that of the step; every call's seed is derived from it, the agent and the round. A cell

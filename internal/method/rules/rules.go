@@ -56,9 +56,9 @@ func Decoding(s spec.Spec, policies []string, topology domain.Topology) (agents.
 func Pairing(s spec.Spec) credit.Rules {
 	return credit.Rules{
 		Candidates: s.Adversary.Candidates, PerStep: s.Pairs.PerStep, PerEpisode: s.Pairs.PerEpisode,
-		Correction:   s.Pairs.Kind == "+correction" && s.Credit == "critic",
-		OutcomeOnly:  s.Credit == "outcome",
-		AdversaryOff: s.Preference == "rft",
+		Correction:   s.Pairs.Kind == spec.PairsCorrection && s.Credit == spec.CreditCritic,
+		OutcomeOnly:  s.Credit == spec.CreditOutcome,
+		AdversaryOff: s.Preference == spec.PreferenceRFT,
 	}
 }
 
@@ -69,13 +69,13 @@ const (
 )
 
 // CriticName returns the name of a run's critic as it appears wherever its results are shown.
-func CriticName(s spec.Spec) string {
+func CriticName(s spec.Spec, c spec.Catalog) string {
 	switch {
-	case s.Credit == "outcome":
+	case s.Credit == spec.CreditOutcome:
 		return CriticOutcome
 	case s.Critic.Model == spec.RoleOracle && s.Critic.Error > 0:
 		return fmt.Sprintf("%s, %.0f %% of its labels flipped", CriticOracle, 100*s.Critic.Error)
-	case s.Critic.Model == spec.RoleOracle && s.Recorded(s.Environment):
+	case s.Critic.Model == spec.RoleOracle && s.Recorded(c, s.Environment):
 		return CriticOracle + ": the recorded action, so this is supervised learning"
 	case s.Critic.Model == spec.RoleOracle:
 		return CriticOracle
@@ -85,7 +85,7 @@ func CriticName(s spec.Spec) string {
 }
 
 // RoleName returns who plays a role: a model of the specification by both of its names, or otherwise.
-func RoleName(s spec.Spec, name, otherwise string) string {
+func RoleName(s spec.Spec, name spec.Role, otherwise string) string {
 	if m, ok := s.Models[name]; ok {
 		return fmt.Sprintf("%s (%s)", name, m.Model)
 	}
@@ -96,7 +96,7 @@ func RoleName(s spec.Spec, name, otherwise string) string {
 // Topology returns E_k, the graph of an epoch; prev is that of the epoch before, nil in the first.
 func Topology(s spec.Spec, epoch int, prev *domain.Topology) domain.Topology {
 	switch {
-	case s.Edges == "none":
+	case s.Edges == spec.EdgesNone:
 		return domain.Topology{Agents: s.Agents, Edges: [][2]int{}}
 	case !s.EdgeUpdate:
 		return domain.RandomTopology(s.Seed, 1, s.Agents, nil)

@@ -31,7 +31,7 @@ type Endpoints struct {
 
 // For returns the model that plays a role under a name of the specification, and the role's prompt. A call that was
 // recorded is read instead of made again; after a kill, only the calls in flight are repeated.
-func (e *Endpoints) For(s spec.Spec, name, role string) (chat.Model, *prompts.Prompt, error) {
+func (e *Endpoints) For(s spec.Spec, name spec.Role, role string) (chat.Model, *prompts.Prompt, error) {
 	m, ok := s.Models[name]
 	if !ok {
 		return nil, nil, fault.New(fault.Invalid, "run %q has no model %q", s.Name, name)
@@ -46,7 +46,7 @@ func (e *Endpoints) For(s spec.Spec, name, role string) (chat.Model, *prompts.Pr
 	}
 	client, err := e.Connect(m)
 
-	return &recording{endpoints: e, spec: s, name: name, role: role, prompt: p, model: m, client: client}, p, err
+	return &recording{endpoints: e, spec: s, name: string(name), role: role, prompt: p, model: m, client: client}, p, err
 }
 
 // Critic returns a run's critic that is a model.
@@ -55,7 +55,7 @@ func (e *Endpoints) Critic(s spec.Spec) (credit.Critic, error) {
 
 	return credit.Critic{
 		Chat: model, Prompt: p, Forms: prompts.FormsOf(string(s.Family())),
-		Robust: s.Critic.Rule == "robust", ByRound: s.Critic.Scope == "round",
+		Robust: s.Critic.Rule == spec.RuleRobust, ByRound: s.Critic.Scope == spec.ScopeRound,
 	}, err
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/policy/tinylm"
@@ -48,17 +49,17 @@ type Agent struct {
 
 // Exported is system.json: how the system decides. Its topologies stand in topology.json.
 type Exported struct {
-	Run         string        `json:"run"`
-	Epoch       int           `json:"epoch"` // that made it; 0: the base policy n times
-	Family      domain.Family `json:"actions"`
-	Rounds      int           `json:"rounds"`
-	TopP        float64       `json:"top_p"`
-	MaxTokens   int           `json:"max_tokens"`
-	VoteScope   string        `json:"vote_scope"`
-	ViewDropout float64       `json:"view_dropout"`
-	Thoughts    bool          `json:"share_thoughts"`
-	Prompts     map[string]Of `json:"prompts"` // by role
-	Agents      []Agent       `json:"agents"`
+	Run         string           `json:"run"`
+	Epoch       int              `json:"epoch"` // that made it; 0: the base policy n times
+	Family      domain.Family    `json:"actions"`
+	Rounds      int              `json:"rounds"`
+	TopP        float64          `json:"top_p"`
+	MaxTokens   int              `json:"max_tokens"`
+	VoteScope   agents.VoteScope `json:"vote_scope"`
+	ViewDropout float64          `json:"view_dropout"`
+	Thoughts    bool             `json:"share_thoughts"`
+	Prompts     map[string]Of    `json:"prompts"` // by role
+	Agents      []Agent          `json:"agents"`
 }
 
 // Of is a prompt template's identity.
@@ -127,7 +128,7 @@ func roles(s spec.Spec) []string {
 		role string
 		used bool
 	}{
-		{prompts.Critic, s.Credit == "critic" && s.Critic.Model != spec.RoleOracle},
+		{prompts.Critic, s.Credit == spec.CreditCritic && s.Critic.Model != spec.RoleOracle},
 		{prompts.Adversary, s.Adversary.Model != spec.RolePolicy},
 		{prompts.Questions, len(s.FineTune.Levels) > 0 && s.Synthesis.Author != spec.RoleTemplate},
 		{prompts.Instructions, len(s.FineTune.Levels) > 0 && s.Synthesis.Author != spec.RoleTemplate},

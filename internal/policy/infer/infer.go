@@ -206,7 +206,7 @@ func (s System) Decide(ctx context.Context, model chat.Model, v agents.View, o O
 }
 
 // winner is the vote that counts.
-func winner(d domain.Decision, scope string) domain.Vote {
+func winner(d domain.Decision, scope agents.VoteScope) domain.Vote {
 	if scope == agents.ScopeLast {
 		return d.LastOnly
 	}

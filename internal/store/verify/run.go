@@ -241,7 +241,7 @@ func (v *validator) updates(e runs.Epoch, pairs []domain.Pair, parts *runs.Epoch
 	own := map[int][]domain.Pair{}
 	for _, p := range pairs {
 		for a := range v.spec.Agents {
-			if a == p.Agent || v.spec.Parameters == "shared" {
+			if a == p.Agent || v.spec.Parameters == spec.ParametersShared {
 				own[a] = append(own[a], p)
 			}
 		}
