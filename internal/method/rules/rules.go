@@ -48,7 +48,7 @@ func Decoding(s spec.Spec, policies []string, topology domain.Topology) (agents.
 	return agents.Config{
 		Policies: policies, Topology: topology, Template: template,
 		Rounds: s.Rounds, Temperature: s.Temperatures(), TopP: s.Decoding.TopP, MaxTokens: s.Decoding.MaxTokens,
-		VoteScope: s.VoteScope, ViewDropout: s.ViewDropout, Thoughts: s.Decoding.ShareThoughts,
+		VoteScope: agents.VoteScope(s.VoteScope), ViewDropout: s.ViewDropout, Thoughts: s.Decoding.ShareThoughts,
 	}, err
 }
 

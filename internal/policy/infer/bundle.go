@@ -80,7 +80,7 @@ func (s System) Write(ctx context.Context, b store.Bucket, dir string) (Exported
 	if err != nil {
 		return Exported{}, err
 	}
-	out := Exported{Run: s.Run, Epoch: s.Epoch, Family: s.Spec.Family(), Rounds: c.Rounds, TopP: c.TopP, MaxTokens: c.MaxTokens, VoteScope: c.VoteScope, ViewDropout: c.ViewDropout, Thoughts: c.Thoughts,
+	out := Exported{Run: s.Run, Epoch: s.Epoch, Family: s.Spec.Family(), Rounds: c.Rounds, TopP: c.TopP, MaxTokens: c.MaxTokens, VoteScope: string(c.VoteScope), ViewDropout: c.ViewDropout, Thoughts: c.Thoughts,
 		Prompts: map[string]Of{}}
 	for _, role := range roles(s.Spec) {
 		text, own := s.Spec.Prompts[role]
