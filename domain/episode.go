@@ -52,13 +52,18 @@ type Credit struct {
 	Labels []Label `json:"labels"`
 }
 
-// Sources of a pair's rejected answer.
+// Source says where the rejected answer of a pair comes from. Of level 1 it holds the kind of the question.
+type Source string
+
+// Sources of a pair.
 const (
-	SourceAdversary  = "adversary"
-	SourceOwn        = "own"        // the agent's own cell of another round, labelled 0
-	SourcePeer       = "peer"       // a peer's cell, labelled 0
-	SourceCorrection = "correction" // chosen is a peer's cell labelled 1, rejected the agent's own labelled 0
-	SourceOther      = "candidate"  // outcome credit: the first parseable different candidate
+	SourceAdversary  Source = "adversary"
+	SourceOwn        Source = "own"        // The agent's own cell of another round, labelled 0.
+	SourcePeer       Source = "peer"       // A peer's cell, labelled 0.
+	SourceCorrection Source = "correction" // Chosen is a peer's cell labelled 1, rejected the agent's own labelled 0.
+	SourceOther      Source = "candidate"  // Outcome credit: the first parseable different candidate.
+	SourceNone       Source = "none"       // Nothing is rejected.
+	SourceImported   Source = "imported"   // The pair comes from a file.
 )
 
 // Pair is one preference: on prompt x (exactly what the agent saw) chosen is better than rejected.
@@ -73,7 +78,7 @@ type Pair struct {
 	Rejected          string  `json:"rejected"`
 	ChosenCanonical   string  `json:"chosen_canonical"`
 	RejectedCanonical string  `json:"rejected_canonical"`
-	Source            string  `json:"source"`
+	Source            Source  `json:"source"`
 	Weight            float64 `json:"weight"`
 	Image             string  `json:"image,omitempty"` // digest of the screenshot, where one belongs to the prompt
 }
