@@ -17,8 +17,9 @@ const (
 	maxStarts   = 200
 )
 
-// ParseAnswer finds the action of a text: the first balanced JSON object after the last "Action:". Braces inside strings
-// do not count, nor does an "Action:" inside an object, so text that an agent copies from a page is not its own action.
+// ParseAnswer finds the action of a text: the first balanced JSON object after the last "Action:". Braces inside
+// strings do not count, nor does an "Action:" inside an object, so text that an agent copies from a page is not its
+// own action.
 func ParseAnswer(text string) (domain.Action, error) {
 	const mark = "Action:"
 	last := ""
@@ -39,7 +40,8 @@ func ParseAnswer(text string) (domain.Action, error) {
 	return domain.ParseAction([]byte(last))
 }
 
-// FindObject returns the first JSON object of a text that has the key. A code fence and other text around it are ignored.
+// FindObject returns the first JSON object of a text that has the key. A code fence and other text around it are
+// ignored.
 func FindObject(text, key string) (string, bool) {
 	text = text[:min(len(text), maxSearched)]
 	for range maxStarts {

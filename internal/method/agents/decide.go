@@ -14,9 +14,10 @@ import (
 var errCertain = errors.New("the remaining cells cannot change the vote")
 
 // Decide asks all agents in all rounds and counts the votes. The seed is that of the step; the seed of every call is
-// derived from it, the agent and the round. A cell waits only for what it reads, which is the agent's own previous round
-// and its predecessors' same round, so independent agents speak concurrently. With Early, cells that follow the point at
-// which the winner is certain, in the order of rounds and speakers, stay empty: the result does not depend on timing.
+// derived from it, the agent and the round. A cell waits only for what it reads, which is the agent's own previous
+// round and its predecessors' same round, so independent agents speak concurrently. With Early, cells that follow the
+// point at which the winner is certain, in the order of rounds and speakers, stay empty: the result does not depend
+// on timing.
 func Decide(ctx context.Context, model chat.Model, c Config, v View, seed uint64) (domain.Decision, error) {
 	order, err := c.Topology.Order()
 	if err != nil {

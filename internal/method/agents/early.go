@@ -6,7 +6,8 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// earlyVote counts votes in the order of rounds and, within a round, of speakers, while the cells are filled in any order.
+// earlyVote counts votes in the order of rounds and, within a round, of speakers, while the cells are filled in any
+// order.
 type earlyVote struct {
 	mu       sync.Mutex
 	cells    []domain.Cell

@@ -52,8 +52,8 @@ func TestInjectionsChangeNoPrompt(t *testing.T) {
 // page in its reason may fail to parse; it may not parse as another action.
 func TestInjectionsChangeNoParse(t *testing.T) {
 	for _, x := range injection.Corpus() {
-		repeated := "Reason: it says " + strings.Join(strings.Fields(x), " ") + "\n" + click(3)[strings.Index(click(3), "Action"):]
-		a, err := ParseAnswer(repeated)
+		_, action, _ := strings.Cut(click(3), "\n")
+		a, err := ParseAnswer("Reason: it says " + strings.Join(strings.Fields(x), " ") + "\n" + action)
 		if err == nil && (a.Type != domain.ActionClick || *a.Index != 3) {
 			t.Errorf("%q in the reason: ParseAnswer() = %s, want click 3", x, a.JSON())
 		}

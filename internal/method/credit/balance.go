@@ -21,8 +21,8 @@ func Balance(pairs []domain.Pair) {
 }
 
 // BalanceActions sets the weights of demonstrations so that the total of an action type grows with the square root of
-// its count and the mean weight is 1. A type that stage 1 hardly teaches is never proposed by any agent, so no cell of it
-// is ever labelled 1 and stage 2 cannot bring it back.
+// its count and the mean weight is 1. A type that stage 1 hardly teaches is never proposed by any agent, so no cell
+// of it is ever labelled 1 and stage 2 cannot bring it back.
 func BalanceActions(pairs []domain.Pair) {
 	kinds, per, total := make([]string, len(pairs)), map[string]float64{}, 0.0
 	for i, p := range pairs {

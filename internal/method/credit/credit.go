@@ -6,8 +6,9 @@ package credit
 
 import "github.com/collabui/collabui/domain"
 
-// Oracle labels the cells of a step by the environment's judge: 1 if the canonical action is one of the right ones, else
-// 0, and ∅ for all cells if the judge knows no right action. Results that rest on it are marked "oracle (privileged)".
+// Oracle labels the cells of a step by the environment's judge: 1 if the canonical action is one of the right ones,
+// else 0, and ∅ for all cells if the judge knows no right action. Results that rest on it are marked "oracle
+// (privileged)".
 func Oracle(s domain.Step) domain.Credit {
 	c := domain.Credit{Step: s.Number, Labels: make([]domain.Label, len(s.Decision.Cells))}
 	right := map[string]bool{}

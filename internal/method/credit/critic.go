@@ -20,9 +20,9 @@ type ModelCritic struct {
 	ByRound bool // Each round is graded in a call of its own, not all cells of a step in one.
 }
 
-// Label grades a step and labels its cells. A cell that does not parse proposes nothing: it is 0, and the model is not
-// asked about it. If an answer lacks cells or is not JSON, the model is asked once more; what is missing then is ∅, never
-// invented. Label returns the endpoint's errors; the call may be repeated.
+// Label grades a step and labels its cells. A cell that does not parse proposes nothing: it is 0, and the model is
+// not asked about it. If an answer lacks cells or is not JSON, the model is asked once more; what is missing then is
+// ∅, never invented. Label returns the endpoint's errors; the call may be repeated.
 func (c ModelCritic) Label(ctx context.Context, s domain.Step, seed uint64) (domain.Credit, Audit, error) {
 	cells := s.Decision.Cells
 	a := Audit{
@@ -114,8 +114,8 @@ func (c ModelCritic) label(score float64) domain.Label {
 	return domain.Uncertain
 }
 
-// Candidates labels an adversary's candidates of one step in one call. They are shuffled among the step's cells that are
-// labelled 1, which the model cannot tell from them.
+// Candidates labels an adversary's candidates of one step in one call. They are shuffled among the step's cells that
+// are labelled 1, which the model cannot tell from them.
 func (c ModelCritic) Candidates(
 	ctx context.Context, s domain.Step, labels []domain.Label, cands []domain.Cell, seed uint64,
 ) ([]domain.Label, Audit, error) {

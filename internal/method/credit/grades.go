@@ -137,8 +137,9 @@ type grade struct {
 	Reason json.RawMessage `json:"reason"`
 }
 
-// take reads an answer. It takes every entry with a wanted cell and a score from 0 to 1, and deletes the cell from want.
-// A cell that is graded twice with different scores stays wanted. It says what is wrong if the answer cannot be read.
+// take reads an answer. It takes every entry with a wanted cell and a score from 0 to 1, and deletes the cell from
+// want. A cell that is graded twice with different scores stays wanted. It says what is wrong if the answer cannot be
+// read.
 func take(text string, want map[string]int, grades []Score) (wrong string) {
 	raw, ok := agents.FindObject(text, "grades")
 	if !ok {

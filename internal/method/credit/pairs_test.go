@@ -14,7 +14,8 @@ import (
 // defaults are the rules of a specification that does not change them.
 var defaults = Rules{Candidates: 4, PerStep: 2, PerEpisode: 8}
 
-// pairs makes the pairs of steps by the oracle. The adversary answers with clicks on the given indices; -1 does not parse.
+// pairs makes the pairs of steps by the oracle. The adversary answers with clicks on the given indices; -1 does not
+// parse.
 func pairs(t *testing.T, r Rules, steps []domain.Step, clicks ...int) ([]domain.Pair, PairCounts) {
 	t.Helper()
 	var credits []domain.Credit

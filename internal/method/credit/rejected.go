@@ -6,8 +6,8 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// pair finds a rejected answer for a positive cell: the first candidate labelled 0, else the agent's own cell of another
-// round labelled 0, else a peer's that the agent could have chosen.
+// pair finds a rejected answer for a positive cell: the first candidate labelled 0, else the agent's own cell of
+// another round labelled 0, else a peer's that the agent could have chosen.
 func (r Rules) pair(s domain.Step, labels []domain.Label, i int, cands []candidate) (domain.Pair, bool) {
 	cell := s.Decision.Cells[i]
 	switch {
@@ -41,7 +41,8 @@ func (r Rules) pair(s domain.Step, labels []domain.Label, i int, cands []candida
 	return domain.Pair{}, false
 }
 
-// correction pairs a peer's right action with the agent's own wrong one, on the prompt of the agent's latest wrong cell.
+// correction pairs a peer's right action with the agent's own wrong one, on the prompt of the agent's latest wrong
+// cell.
 func (r Rules) correction(s domain.Step, labels []domain.Label, agent int) (domain.Pair, bool) {
 	if !r.Correction || r.AdversaryOff {
 		return domain.Pair{}, false
@@ -86,7 +87,8 @@ func negative(s domain.Step, labels []domain.Label, fits func(domain.Cell) bool)
 }
 
 // legal reports whether the agent saw the element that the action points at by its index. An agent may see less than
-// the screen shows. Records of older versions do not say what an agent saw; it then counts as all that the screen shows.
+// the screen shows. Records of older versions do not say what an agent saw; it then counts as all that the screen
+// shows.
 func legal(a domain.Action, s domain.Step, agent int) bool {
 	if a.Index == nil {
 		return true

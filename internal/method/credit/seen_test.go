@@ -26,7 +26,8 @@ func (n clicker) Complete(_ context.Context, q chat.Request) (chat.Response, err
 	return chat.Response{Texts: []string{text}}, nil
 }
 
-// played plays a step on a random screen with view dropout, covered and invisible elements, and elements that look alike.
+// played plays a step on a random screen with view dropout, covered and invisible elements, and elements that look
+// alike.
 func played(t *testing.T, seed uint64, template *agents.Template) domain.Step {
 	t.Helper()
 	const elements = 12
