@@ -52,20 +52,6 @@ type Credit struct {
 	Labels []Label `json:"labels"`
 }
 
-// Source says where the rejected answer of a pair comes from. Of level 1 it holds the kind of the question.
-type Source string
-
-// Sources of a pair.
-const (
-	SourceAdversary  Source = "adversary"
-	SourceOwn        Source = "own"        // The agent's own cell of another round, labelled 0.
-	SourcePeer       Source = "peer"       // A peer's cell, labelled 0.
-	SourceCorrection Source = "correction" // Chosen is a peer's cell labelled 1, rejected the agent's own labelled 0.
-	SourceOther      Source = "candidate"  // Outcome credit: the first parseable different candidate.
-	SourceNone       Source = "none"       // Nothing is rejected.
-	SourceImported   Source = "imported"   // The pair comes from a file.
-)
-
 // Pair is one preference: on prompt x (exactly what the agent saw) chosen is better than rejected.
 type Pair struct {
 	Agent             int     `json:"agent"`
