@@ -129,8 +129,8 @@ type envelope struct {
 	Body   json.RawMessage `json:"body"`
 }
 
-// formatVersion of manifests.
-const formatVersion = 1
+// FormatVersion is the version of the form in which manifests are stored.
+const FormatVersion = 1
 
 // Seal encodes a manifest.
 func Seal(v any) ([]byte, error) {
@@ -138,7 +138,7 @@ func Seal(v any) ([]byte, error) {
 	if err != nil {
 		return nil, fault.New(fault.Fatal, "encode manifest: %w", err)
 	}
-	return json.Marshal(envelope{formatVersion, Sum(body), body})
+	return json.Marshal(envelope{FormatVersion, Sum(body), body})
 }
 
 // Unseal verifies a manifest's bytes and gives its body. Any change of any byte is a corrupt fault, because the only accepted form is the one that Seal writes.
@@ -147,8 +147,8 @@ func Unseal(key string, raw []byte) (json.RawMessage, error) {
 	if err := json.Unmarshal(raw, &e); err != nil {
 		return nil, fault.New(fault.Corrupt, "%s is no manifest: %w", key, err)
 	}
-	if e.Format != formatVersion {
-		return nil, fault.New(fault.Corrupt, "%s has format %d; this version reads %d", key, e.Format, formatVersion)
+	if e.Format != FormatVersion {
+		return nil, fault.New(fault.Corrupt, "%s has format %d; this version reads %d", key, e.Format, FormatVersion)
 	}
 	again, err := json.Marshal(e)
 	if err != nil || !bytes.Equal(again, raw) || Sum(e.Body) != e.SHA256 {
