@@ -25,8 +25,8 @@ type envelope struct {
 	Body   json.RawMessage `json:"body"`
 }
 
-// formatVersion is the version of that form.
-const formatVersion = 1
+// FormatVersion is the version of that form.
+const FormatVersion = 1
 
 // Seal encodes a manifest.
 func Seal(v any) ([]byte, error) {
@@ -35,7 +35,7 @@ func Seal(v any) ([]byte, error) {
 		return nil, fault.New(fault.Fatal, "encode manifest: %w", err)
 	}
 
-	return json.Marshal(envelope{Format: formatVersion, SHA256: Sum(body), Body: body})
+	return json.Marshal(envelope{Format: FormatVersion, SHA256: Sum(body), Body: body})
 }
 
 // Unseal verifies a manifest's bytes and returns its body. Any change of any byte is a corrupt fault, because only the
@@ -45,8 +45,8 @@ func Unseal(key string, raw []byte) (json.RawMessage, error) {
 	if err := json.Unmarshal(raw, &e); err != nil {
 		return nil, fault.New(fault.Corrupt, "%s is not a manifest: %w", key, err)
 	}
-	if e.Format != formatVersion {
-		return nil, fault.New(fault.Corrupt, "%s has format %d; this version reads %d", key, e.Format, formatVersion)
+	if e.Format != FormatVersion {
+		return nil, fault.New(fault.Corrupt, "%s has format %d; this version reads %d", key, e.Format, FormatVersion)
 	}
 	again, err := json.Marshal(e)
 	if err != nil || !bytes.Equal(again, raw) || Sum(e.Body) != e.SHA256 {
