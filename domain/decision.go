@@ -40,6 +40,9 @@ type Decision struct {
 	Executed Action `json:"executed"`
 	AllRound Vote   `json:"all_rounds"`
 	LastOnly Vote   `json:"last_round"`
+
+	// Seen holds, for each agent, the indices of the elements that its prompts showed. Older records lack it.
+	Seen [][]int `json:"seen,omitempty"`
 }
 
 // Cell gives a cell of an n × rounds matrix.

@@ -52,15 +52,6 @@ type Credit struct {
 	Labels []Label `json:"labels"`
 }
 
-// Sources of a pair's rejected answer.
-const (
-	SourceAdversary  = "adversary"
-	SourceOwn        = "own"        // the agent's own cell of another round, labelled 0
-	SourcePeer       = "peer"       // a peer's cell, labelled 0
-	SourceCorrection = "correction" // chosen is a peer's cell labelled 1, rejected the agent's own labelled 0
-	SourceOther      = "candidate"  // outcome credit: the first parseable different candidate
-)
-
 // Pair is one preference: on prompt x (exactly what the agent saw) chosen is better than rejected.
 type Pair struct {
 	Agent             int     `json:"agent"`
@@ -73,7 +64,7 @@ type Pair struct {
 	Rejected          string  `json:"rejected"`
 	ChosenCanonical   string  `json:"chosen_canonical"`
 	RejectedCanonical string  `json:"rejected_canonical"`
-	Source            string  `json:"source"`
+	Source            Source  `json:"source"`
 	Weight            float64 `json:"weight"`
 	Image             string  `json:"image,omitempty"` // digest of the screenshot, where one belongs to the prompt
 }
