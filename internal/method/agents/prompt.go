@@ -127,11 +127,7 @@ func Line(s string, limit int) string {
 // Summarise is the template summariser: one history line for an executed action on the observation on which it was chosen.
 func Summarise(step int, a domain.Action, o domain.Observation, invalid string) string {
 	s := fmt.Sprintf("%d %s", step, a.Type)
-	e, ok := o.ByID(a.Element)
-	if a.Index != nil {
-		e, ok = o.Element(*a.Index)
-	}
-	if ok {
+	if e, ok := a.Named(o); ok {
 		s += " " + e.Role + " " + Line(e.Text, maxElementText)
 	}
 	for _, x := range a.Words() {
