@@ -111,8 +111,8 @@ func (a Action) family() Family {
 	return a.Family
 }
 
-// Named returns the element of o that the action names, by its Index or its ID. It is false if the action names none, or
-// one that o does not have.
+// Named returns the element of o that the action names, by its Index or its ID. It is false if the action names none,
+// or one that o does not have.
 func (a Action) Named(o Observation) (Element, bool) {
 	if a.Index != nil {
 		return o.Element(*a.Index)

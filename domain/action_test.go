@@ -13,11 +13,10 @@ func TestInvalidActionsAreRefused(t *testing.T) {
 		`{"action_type":"fly"}`:            `unknown mobile action "fly"`,
 		`{"action_type":"click"}`:          `action "click" lacks index`,
 		`{"action_type":"wait","extra":1}`: `unknown field "extra"`,
-		`{"action_type":"click","index":1,"text":"a"}`:                        `action "click" takes no text`,
-		`{"action_type":"click","index":"1"}`:                                 "Go struct field actionJSON.index of type int",
-		`{"action_type":"scroll","direction":"north"}`:                        `direction "north" is none of up, down, left, right`,
-		`{"action_type":"status","goal_status":"done"}`:                       `goal_status "done" is neither`,
-		`{"action_type":"answer","text":"` + strings.Repeat("a", 4001) + `"}`: "text of 4001 bytes is longer than 4000",
+		`{"action_type":"click","index":1,"text":"a"}`:  `action "click" takes no text`,
+		`{"action_type":"click","index":"1"}`:           "Go struct field actionJSON.index of type int",
+		`{"action_type":"scroll","direction":"north"}`:  `direction "north" is none of up, down, left, right`,
+		`{"action_type":"status","goal_status":"done"}`: `goal_status "done" is neither`,
 
 		`{"action":"fly"}`:                             `unknown web action "fly"`,
 		`{"action":"click"}`:                           `action "click" lacks element`,
@@ -38,6 +37,15 @@ func TestInvalidActionsAreRefused(t *testing.T) {
 				t.Errorf("ParseAction(%.80s) = %+v, %v, want an error with %q", raw, a, err, want)
 			}
 		})
+	}
+}
+
+func TestTextsOfAnActionAreBounded(t *testing.T) {
+	for size, valid := range map[int]bool{4000: true, 4001: false} {
+		a := Action{Type: ActionAnswer, Text: strings.Repeat("a", size)}
+		if err := a.Validate(); (err == nil) != valid {
+			t.Errorf("Validate() of an answer of %d bytes = %v, want valid %v", size, err, valid)
+		}
 	}
 }
 

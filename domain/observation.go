@@ -13,8 +13,8 @@ const NoID = "-"
 type Element struct {
 	// Index is the element's place in the environment's full list. It does not change when neighbours are left out.
 	Index int `json:"i"`
-	// ID is the environment's own name of the element, by which web actions name it. It is NoID if no action can name the
-	// element, and empty in the mobile family.
+	// ID is the environment's own name of the element, by which web actions name it. It is NoID if no action can name
+	// the element, and empty in the mobile family.
 	ID   string `json:"id,omitempty"`
 	Role string `json:"role"`
 	Text string `json:"text,omitempty"`
@@ -30,8 +30,8 @@ type Element struct {
 	Visible bool `json:"visible"`
 	// Occluded is true if another element would take a tap on the centre of this one.
 	Occluded bool `json:"occluded,omitempty"`
-	// Target is the Index of the element that takes the input to this one, such as the field of a label. It is nil if the
-	// element takes its input itself.
+	// Target is the Index of the element that takes the input to this one, such as the field of a label. It is nil if
+	// the element takes its input itself.
 	Target *int `json:"target,omitempty"`
 }
 
@@ -76,8 +76,8 @@ func (o Observation) ByID(id string) (Element, bool) {
 	return Element{}, false
 }
 
-// receiver returns the ID of the element that takes the input to the element with the given ID. That is id itself unless
-// the element has a target in the observation.
+// receiver returns the ID of the element that takes the input to the element with the given ID. That is id itself
+// unless the element has a target in the observation.
 func (o Observation) receiver(id string) string {
 	e, ok := o.ByID(id)
 	if !ok || e.Target == nil {

@@ -19,8 +19,8 @@ type Topology struct {
 	Edges [][2]int `json:"edges"`
 }
 
-// Order returns the order in which the agents speak: topological, with the lowest agent first among those that may speak.
-// It fails if the graph has a cycle.
+// Order returns the order in which the agents speak: topological, with the lowest agent first among those that may
+// speak. It fails if the graph has a cycle.
 func (t Topology) Order() ([]int, error) {
 	var out []int
 	done := make([]bool, t.Agents)
@@ -92,9 +92,9 @@ func (t Topology) connected() bool {
 	return !slices.ContainsFunc(group, func(g int) bool { return g != 0 })
 }
 
-// RandomTopology draws the graph of an epoch for n agents: a random order of them with an edge between any two, directed
-// along the order, with probability edgeShare. It draws again until the graph is weakly connected and its edges differ
-// from those of prev, which may be nil. A single agent has no edges.
+// RandomTopology draws the graph of an epoch for n agents: a random order of them with an edge between any two,
+// directed along the order, with probability edgeShare. It draws again until the graph is weakly connected and its
+// edges differ from those of prev, which may be nil. A single agent has no edges.
 func RandomTopology(seed uint64, epoch, n int, prev *Topology) Topology {
 	t := Topology{Agents: n, Edges: [][2]int{}}
 	if n < 2 {

@@ -72,8 +72,8 @@ func (a Action) fields() []presence {
 	return out
 }
 
-// Validate checks that the family has the type, that the fields are those of the type, and that their values are allowed.
-// It returns the first problem.
+// Validate checks that the family has the type, that the fields are those of the type, and that their values are
+// allowed. It returns the first problem.
 func (a Action) Validate() error {
 	signature, ok := signatures[a.family()][a.Type]
 	if !ok {

@@ -10,14 +10,14 @@
 //
 //   - Transient, Throttled [3]: the activity is tried again with growing pauses, or after the time that RetryAfter
 //     returns. After many tries the run pauses, shows the message, and goes on by itself some minutes later.
-//   - Void [3]: a new environment is opened for the same task. A rollout brings it to where the old one was by replaying the
-//     recorded actions, or begins anew if the environment is not replayable. After several such environments, the
-//     activity is tried again as for Transient. Only environments return it.
-//   - Exhausted [3], Invalid [2], Corrupt [5], Fatal [1]: another try cannot help. The run pauses with the message until a
-//     person resumes it. The message should therefore say what to do.
+//   - Void [3]: a new environment is opened for the same task. A rollout brings it to where the old one was by
+//     replaying the recorded actions, or begins anew if the environment is not replayable. After several such
+//     environments, the activity is tried again as for Transient. Only environments return it.
+//   - Exhausted [3], Invalid [2], Corrupt [5], Fatal [1]: another try cannot help. The run pauses with the message
+//     until a person resumes it. The message should therefore say what to do.
 //
-// An error without a kind is Transient, because most errors of networks and processes pass. A function that was cancelled
-// should return context.Cause(ctx) without a kind.
+// An error without a kind is Transient, because most errors of networks and processes pass. A function that was
+// cancelled should return context.Cause(ctx) without a kind.
 //
 // It imports no other package of this module. It does no I/O.
 package fault
