@@ -73,9 +73,11 @@ func TestStepsAreScoredAsPublished(t *testing.T) {
 		step, element, f1 float64
 		listOnly          bool
 	}{
-		"the expert is right":            {task: "t1", decide: recordedAction, steps: 3, step: 3, element: 3, f1: 3},
-		"no answer is wrong":             {task: "t1", decide: nothing, steps: 3},
-		"half of the words count":        {task: "t1", decide: typo, steps: 3, step: 1, element: 3, f1: 1.5, listOnly: true},
+		"the expert is right": {task: "t1", decide: recordedAction, steps: 3, step: 3, element: 3, f1: 3},
+		"no answer is wrong":  {task: "t1", decide: nothing, steps: 3},
+		"half of the words count": {
+			task: "t1", decide: typo, steps: 3, step: 1, element: 3, f1: 1.5, listOnly: true,
+		},
 		"a lost target counts as missed": {task: "t2", decide: recordedAction, steps: 2, step: 1, element: 1, f1: 1},
 	} {
 		for _, protocol := range []string{protocolOfficial, protocolList} {
