@@ -22,7 +22,7 @@ const (
 // The fields are in the order of the JSON form, where the type is under "action_type" in the mobile family and under
 // "action" in the web family.
 type Action struct {
-	// Family is FamilyMobile where it is empty.
+	// Family means FamilyMobile if it is empty.
 	Family Family `json:"-"`
 	Type   string `json:"-"`
 
