@@ -80,10 +80,7 @@ func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Tr
 	e.steps++
 	act := Act{Action: a}
 	all := domain.Observation{Elements: e.last.Elements}
-	el, named := all.ByID(a.Element)
-	if a.Index != nil {
-		el, named = all.Element(*a.Index)
-	}
+	el, named := a.Named(all)
 	if act.ID, act.Said = el.ID, el.Text; e.suite.mapping.foreign() && (a.Index != nil || a.Element != "") && !named {
 		return e.refused("no element has this name: " + a.JSON()), nil
 	}
