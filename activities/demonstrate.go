@@ -92,7 +92,7 @@ func (r *Rollouts) demonstrate(
 				prompt, err := target.Template.User(t.View(), own, peers)
 				out.Pairs = append(out.Pairs, domain.Pair{
 					Slot: slot.Number, Step: t.Number, Template: slot.Task.Template,
-					Prompt: prompt, Chosen: text, Weight: 1, Source: "expert",
+					Prompt: prompt, Chosen: text, Weight: 1, Source: domain.SourceExpert,
 				})
 
 				return a, err

@@ -227,7 +227,7 @@ func TestAnAdversaryThatIsAModelGivesTheRejectedAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		clean(t, again)
-		sources, blind, agree := map[string]int{}, 0, 0
+		sources, blind, agree := map[domain.Source]int{}, 0, 0
 		for slot := 1; slot <= r.Spec.Slots; slot++ {
 			p, _, err := runs.Run("small").Pairs(1, slot).Read(t.Context(), again.Bucket)
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/stats"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -54,7 +55,7 @@ func drawCurves(title string, curves []curve) string {
 			for _, p := range c.points {
 				path = append(path, fmt.Sprintf("%.0f,%.0f", x(p.At), y(p.Rate)))
 				if c.episodes > 0 {
-					low, high := runs.Wilson(int(math.Round(p.Rate*float64(c.episodes))), c.episodes)
+					low, high := stats.Wilson(int(math.Round(p.Rate*float64(c.episodes))), c.episodes)
 					out(`<line x1="%.0f" x2="%.0f" y1="%.0f" y2="%.0f" stroke="%s" stroke-opacity=".45" stroke-width="6"/>`, x(p.At), x(p.At), y(low), y(high), color)
 				}
 			}

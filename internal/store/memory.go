@@ -14,7 +14,7 @@ type Memory struct {
 	objects map[string][]byte
 }
 
-// PutOnce writes key if nothing has it.
+// PutOnce writes an object unless the key is taken.
 func (m *Memory) PutOnce(_ context.Context, key string, body []byte) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -25,6 +25,7 @@ func (m *Memory) PutOnce(_ context.Context, key string, body []byte) (bool, erro
 		return false, nil
 	}
 	m.objects[key] = slices.Clone(body)
+
 	return true, nil
 }
 
@@ -36,10 +37,11 @@ func (m *Memory) Get(_ context.Context, key string) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s: %w", key, ErrNotFound)
 	}
+
 	return slices.Clone(b), nil
 }
 
-// List gives keys under a prefix in lexical order.
+// List returns keys and sizes under a prefix in lexical order.
 func (m *Memory) List(_ context.Context, prefix string) ([]Ref, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -50,15 +52,18 @@ func (m *Memory) List(_ context.Context, prefix string) ([]Ref, error) {
 		}
 	}
 	slices.SortFunc(out, func(a, b Ref) int { return strings.Compare(a.Key, b.Key) })
+
 	return out, nil
 }
 
-// Damage replaces an object's bytes, which no Bucket can: tests plant violations with it. nil removes the object.
+// Damage replaces an object's bytes, which no other Bucket can do; nil removes the object. Tests plant violations with
+// it.
 func (m *Memory) Damage(key string, body []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if body == nil {
 		delete(m.objects, key)
+
 		return
 	}
 	m.objects[key] = slices.Clone(body)

@@ -8,43 +8,62 @@ import (
 	"github.com/collabui/collabui/test/kit/injection"
 )
 
-// TestInjectionsChangeNoPromptAndNoParse puts every injection wherever a page or a model can write.
-func TestInjectionsChangeNoPromptAndNoParse(t *testing.T) {
-	all := injection.Corpus()
-	if len(all) < 50 {
-		t.Fatal(len(all))
+// hostile returns a view that has the text wherever a page can write.
+func hostile(text string) View {
+	return View{Goal: text, History: []string{text}, Observation: domain.Observation{Elements: []domain.Element{
+		{Index: 0, Role: "button", Text: text, Visible: true},
+		{Index: 1, Role: "field", Text: "f", Desc: text, Value: text, Editable: true, Visible: true},
+	}}}
+}
+
+// skeleton keeps the first word of every line, which tells sections and elements apart.
+func skeleton(prompt string) string {
+	var out []string
+	for _, l := range strings.Split(prompt, "\n") {
+		w, _, _ := strings.Cut(l, " ")
+		out = append(out, w)
 	}
-	view := func(text string) View {
-		return View{Goal: text, History: []string{text}, Observation: domain.Observation{Elements: []domain.Element{
-			{Index: 0, Role: "button", Text: text, Visible: true}, {Index: 1, Role: "field", Text: "f", Desc: text, Value: text, Editable: true, Visible: true}}}}
+
+	return strings.Join(out, "|")
+}
+
+func TestTheCorpusOfInjectionsIsLarge(t *testing.T) {
+	if got := len(injection.Corpus()); got < 50 {
+		t.Errorf("the corpus has %d injections, want at least 50", got)
 	}
-	skeleton := func(p string) string { // the first word of every line: what tells sections and elements apart
-		var out []string
-		for _, l := range strings.Split(p, "\n") {
-			w, _, _ := strings.Cut(l, " ")
-			out = append(out, w)
+}
+
+func TestInjectionsChangeNoPrompt(t *testing.T) {
+	for _, x := range injection.Corpus() {
+		first, _, _ := strings.Cut(strings.Join(strings.Fields(x), " "), " ")
+		if len([]rune(first)) >= 100 {
+			continue // the bound of a line would cut its first word
 		}
-		return strings.Join(out, "|")
-	}
-	words := func(s string) string { return strings.Join(strings.Fields(s), " ") }
-	parses, prompts := 0, 0
-	for _, x := range all {
-		first, _, _ := strings.Cut(words(x), " ")
-		clean := View{Goal: "g", History: []string{first}, Observation: view("t").Observation}
-		got, want := skeleton(Prompt(view(x), x, []Message{{1, x}})), skeleton(Prompt(clean, "o", []Message{{1, "m"}}))
-		if len([]rune(first)) < 100 && got != want {
-			prompts++
-			t.Errorf("%q changes the prompt's lines:\n%s\n%s", x, got, want)
+		clean := View{Goal: "g", History: []string{first}, Observation: hostile("t").Observation}
+		got := skeleton(prompt(t, hostile(x), x, []Message{{Agent: 1, Text: x}}))
+		want := skeleton(prompt(t, clean, "o", []Message{{Agent: 1, Text: "m"}}))
+		if got != want {
+			t.Errorf("%q changes the prompt's lines: got\n%s\nwant\n%s", x, got, want)
 		}
+	}
+}
+
+// TestInjectionsChangeNoParse lets agents repeat every injection in their reason and type it. An answer that repeats a
+// page in its reason may fail to parse; it may not parse as another action.
+func TestInjectionsChangeNoParse(t *testing.T) {
+	for _, x := range injection.Corpus() {
+		_, action, _ := strings.Cut(click(3), "\n")
+		a, err := ParseAnswer("Reason: it says " + strings.Join(strings.Fields(x), " ") + "\n" + action)
+		if err == nil && (a.Type != domain.ActionClick || *a.Index != 3) {
+			t.Errorf("%q in the reason: ParseAnswer() = %s, want click 3", x, a.JSON())
+		}
+
 		typed := domain.Action{Type: domain.ActionInputText, Text: x}.At(1)
-		for _, answer := range []string{"Reason: it says " + words(x) + "\nAction: " + click(3)[strings.Index(click(3), "{"):], "Reason: r\nAction: " + typed.JSON()} {
-			a, err := ParseAnswer(answer)
-			right := err == nil && (a.Type == domain.ActionClick && *a.Index == 3 || a.Type == domain.ActionInputText && *a.Index == 1 && a.Text == typed.Text)
-			if !right && (err == nil || strings.HasPrefix(answer, "Reason: r\n")) { // an answer that repeats a page in its reason may fail to parse; it may not say something else
-				parses++
-				t.Errorf("%q changes a parse: %+v %v", x, a, err)
-			}
+		a, err = ParseAnswer("Reason: r\nAction: " + typed.JSON())
+		if err != nil {
+			t.Errorf("%q as typed text: ParseAnswer() fails with %v, want no error", x, err)
+		} else if a.JSON() != typed.JSON() {
+			t.Errorf("%q as typed text: ParseAnswer() = %s, want %s", x, a.JSON(), typed.JSON())
 		}
 	}
-	t.Logf("%d injections: %d change a prompt, %d change a parse", len(all), prompts, parses)
 }

@@ -2,9 +2,10 @@ package agents
 
 import "github.com/collabui/collabui/domain"
 
-// Count is the majority vote over canonical actions (METHOD.md section 2.3). order is the speaking order. It is total and without randomness: ties go to
-// more votes in the last round, then to the action met first when cells are scanned from the last round to the first and, within a round, in reverse
-// speaking order. Cells that do not parse have no vote.
+// Count is the majority vote over canonical actions (docs/method.md, Votes). The order is that in which agents speak.
+// The rule is total and not random: a tie goes to the action with more votes in the last round, then to the action that
+// comes first when cells are scanned from the last round to the first and, within a round, in reverse speaking order.
+// Cells that do not parse have no vote.
 func Count(cells []domain.Cell, rounds int, order []int, lastOnly bool) domain.Vote {
 	all, last := map[string]int{}, map[string]int{}
 	for _, c := range cells {
@@ -16,6 +17,7 @@ func Count(cells []domain.Cell, rounds int, order []int, lastOnly bool) domain.V
 			last[c.Canonical]++
 		}
 	}
+
 	best := domain.Vote{}
 	for j := rounds - 1; j >= 0; j-- {
 		for k := len(order) - 1; k >= 0; k-- {
@@ -23,16 +25,20 @@ func Count(cells []domain.Cell, rounds int, order []int, lastOnly bool) domain.V
 			if c.Action == nil || all[c.Canonical] == 0 || c.Canonical == best.Canonical {
 				continue
 			}
-			// The scan order is the last tie rule: only strictly better challengers replace the first found.
-			if best.Votes == 0 || all[c.Canonical] > best.Votes || (all[c.Canonical] == best.Votes && last[c.Canonical] > last[best.Canonical]) {
+
+			// The scan order is the last tie rule: only a strictly better action replaces the first one found.
+			tied := all[c.Canonical] == best.Votes && last[c.Canonical] > last[best.Canonical]
+			if best.Votes == 0 || all[c.Canonical] > best.Votes || tied {
 				best = domain.Vote{Canonical: c.Canonical, Votes: all[c.Canonical]}
 			}
 		}
 	}
 	best.Rule = rule(best, all, last)
+
 	return best
 }
 
+// rule names what decided a vote.
 func rule(best domain.Vote, all, last map[string]int) string {
 	tied, tiedLast := false, false
 	for k, n := range all {
@@ -41,6 +47,7 @@ func rule(best domain.Vote, all, last map[string]int) string {
 			tiedLast = tiedLast || last[k] == last[best.Canonical]
 		}
 	}
+
 	switch {
 	case best.Votes == 0:
 		return "none"
@@ -49,5 +56,6 @@ func rule(best domain.Vote, all, last map[string]int) string {
 	case !tiedLast:
 		return "last-round"
 	}
+
 	return "scan"
 }

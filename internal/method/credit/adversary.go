@@ -5,14 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/collabui/collabui/internal/method/chat"
-
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/prompts"
 )
 
-// ModelAdversary asks a chat model for plausible wrong answers (METHOD.md section 4, adversary).
+// ModelAdversary is the adversary that is a chat model (docs/method.md, Adversary).
 type ModelAdversary struct {
 	Chat        chat.Model
 	Prompt      *prompts.Prompt
@@ -21,39 +20,62 @@ type ModelAdversary struct {
 	TopP        float64
 }
 
-// answersSchema is the form of an adversary's answer. Actions differ in their fields, so that their form is left to the parser.
-func answersSchema(n int) *chat.Schema {
-	return &chat.Schema{Name: "answers", JSON: json.RawMessage(fmt.Sprintf(`{"type":"object","required":["answers"],"properties":{"answers":{"type":"array","minItems":%d,"maxItems":%d,"items":`+
-		`{"type":"object","required":["reason","action"],"properties":{"reason":{"type":"string"},"action":{"type":"object"}}}}}}`, n, n))}
-}
-
-// Propose gives n answers to the prompt of a positive cell, in the form in which agents answer, so that their style gives nothing away. What the model's answer lacks or
-// gets wrong is an empty text: it does not parse, and is counted as such. The call may be repeated.
-func (m ModelAdversary) Propose(ctx context.Context, s domain.Step, cell domain.Cell, n int, seed uint64) ([]string, domain.Usage, error) {
+// Propose asks for n wrong answers to the prompt of a positive cell. They have the form in which agents answer, so
+// their style gives nothing away. An answer that the model left out or got wrong is an empty text, which does not
+// parse and is counted as such. The call may be repeated.
+func (m ModelAdversary) Propose(
+	ctx context.Context, s domain.Step, cell domain.Cell, n int, seed uint64,
+) ([]string, domain.Usage, error) {
 	sys, user, err := m.Prompt.Messages(struct {
 		prompts.Forms
 		view
 		Right string
 		N     int
-	}{m.Forms, seen(s), agents.Line(cell.Action.JSON(), maxCell), n})
+	}{Forms: m.Forms, view: viewOf(s), Right: agents.Line(cell.Action.JSON(), maxCell), N: n})
 	if err != nil {
 		return nil, domain.Usage{}, err
 	}
-	r, err := m.Chat.Complete(ctx, chat.Request{System: sys, User: user, Schema: answersSchema(n), Temperature: m.Temperature, TopP: m.TopP, Seed: seed, N: 1})
+
+	r, err := m.Chat.Complete(ctx, chat.Request{
+		System:      sys,
+		User:        user,
+		Schema:      answersSchema(n),
+		Temperature: m.Temperature,
+		TopP:        m.TopP,
+		Seed:        seed,
+		N:           1,
+	})
 	if err != nil {
 		return nil, r.Usage, err
 	}
+
+	return parseAnswers(r.Texts[0], n), r.Usage, nil
+}
+
+// answersSchema is the form of an adversary's answer. Actions differ in their fields; the parser checks them.
+func answersSchema(n int) *chat.Schema {
+	const form = `{"type":"object","required":["answers"],` +
+		`"properties":{"answers":{"type":"array","minItems":%d,"maxItems":%d,"items":` +
+		`{"type":"object","required":["reason","action"],` +
+		`"properties":{"reason":{"type":"string"},"action":{"type":"object"}}}}}}`
+
+	return &chat.Schema{Name: "answers", JSON: json.RawMessage(fmt.Sprintf(form, n, n))}
+}
+
+// parseAnswers reads an adversary's answer as n texts, empty where nothing can be read.
+func parseAnswers(text string, n int) []string {
 	out := make([]string, n)
-	raw, ok := agents.FindObject(r.Texts[0], "answers")
+	raw, ok := agents.FindObject(text, "answers")
 	if !ok {
-		return out, r.Usage, nil
+		return out
 	}
 	var answer struct {
 		Answers []json.RawMessage `json:"answers"`
 	}
 	if json.Unmarshal([]byte(raw), &answer) != nil {
-		return out, r.Usage, nil
+		return out
 	}
+
 	for i, x := range answer.Answers[:min(n, len(answer.Answers))] {
 		var one struct {
 			Reason string          `json:"reason"`
@@ -66,19 +88,6 @@ func (m ModelAdversary) Propose(ctx context.Context, s domain.Step, cell domain.
 			out[i] = "Reason: " + agents.Line(one.Reason, maxReason) + "\nAction: " + a.JSON()
 		}
 	}
-	return out, r.Usage, nil
-}
 
-// view is what every judging role sees of a step.
-type view struct {
-	Goal            string
-	History, Screen []string
-}
-
-func seen(s domain.Step) view {
-	v := view{Goal: agents.Line(s.Goal, maxGoal), Screen: agents.Lines(s.Observation)}
-	for _, h := range s.History {
-		v.History = append(v.History, agents.Line(h, maxLine))
-	}
-	return v
+	return out
 }

@@ -2,6 +2,7 @@ package credit
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,39 +10,103 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 )
 
-func TestAModelsMistakesComeInTheFormOfAnswers(t *testing.T) {
-	text, err := prompts.Default(prompts.Adversary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := prompts.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+func adversary(t *testing.T, text string) (ModelAdversary, *says) {
+	t.Helper()
+	model := &says{texts: []string{text}}
+
+	return ModelAdversary{
+		Chat:        model,
+		Prompt:      builtIn(t, prompts.Adversary),
+		Forms:       prompts.FormsOf("mobile"),
+		Temperature: 1,
+		TopP:        1,
+	}, model
+}
+
+// small is a step with one right cell and a short screen.
+func small() domain.Step {
 	s := step(1, 3, [][]int{{3}})
 	s.Goal, s.Observation.Elements = "Tap b3", s.Observation.Elements[:2]
-	model := &says{texts: []string{"Here:\n" + `{"answers":[{"reason":"It is\nnear.","action":{"action_type":"click","index":5}},{"reason":"x","action":{"action_type":"fly"}},7,{"reason":"y","action":{"action_type":"status","goal_status":"complete"}},{"reason":"too many","action":{"action_type":"wait"}}]}`}}
-	a := ModelAdversary{Chat: model, Prompt: p, Forms: prompts.FormsOf("mobile"), Temperature: 1, TopP: 1}
-	got, usage, err := a.Propose(t.Context(), s, s.Decision.Cells[0], 4, 9)
-	want := []string{"Reason: It is near.\nAction: {\"action_type\":\"click\",\"index\":5}", "", "", "Reason: y\nAction: {\"action_type\":\"status\",\"goal_status\":\"complete\"}"}
-	if err != nil || strings.Join(got, "|") != strings.Join(want, "|") || usage.Prompt != 10 {
-		t.Errorf("%q %+v %v", got, usage, err)
+
+	return s
+}
+
+const mistakes = "Here:\n" + `{"answers":[
+{"reason":"It is\nnear.","action":{"action_type":"click","index":5}},
+{"reason":"x","action":{"action_type":"fly"}},
+7,
+{"reason":"y","action":{"action_type":"status","goal_status":"complete"}},
+{"reason":"too many","action":{"action_type":"wait"}}]}`
+
+func TestAModelsMistakesHaveTheFormOfAnswers(t *testing.T) {
+	a, model := adversary(t, mistakes)
+	got, usage, err := a.Propose(t.Context(), small(), small().Decision.Cells[0], 4, 9)
+	if err != nil {
+		t.Fatal(err)
 	}
-	const user = "Goal:\n| Tap b3\nHistory:\n| none\nScreen:\n| 0 button b0\n| 1 button b1\nThe right action:\n| {\"action_type\":\"click\",\"index\":3}\nWrite 4 different wrong actions."
-	if q := model.asked[0]; q.User != user || !strings.Contains(q.System, prompts.FormsOf("mobile").Actions) || q.Seed != 9 || q.Schema.Name != "answers" {
-		t.Errorf("%s\n%s", q.System, q.User)
+	want := []string{
+		"Reason: It is near.\nAction: {\"action_type\":\"click\",\"index\":5}",
+		"",
+		"",
+		"Reason: y\nAction: {\"action_type\":\"status\",\"goal_status\":\"complete\"}",
 	}
-	for _, bad := range []string{"", "no", `{"answers":3}`, `{"answers":[`} {
-		model.texts = []string{bad}
-		if got, _, err := a.Propose(t.Context(), s, s.Decision.Cells[0], 3, 9); err != nil || strings.Join(got, "") != "" || len(got) != 3 {
-			t.Errorf("%q: %q %v", bad, got, err)
-		}
+	if !slices.Equal(got, want) {
+		t.Errorf("Propose() = %q, want %q", got, want)
 	}
-	_, n, err := Pairs(t.Context(), Defaults, 1, "t", []domain.Step{s}, []domain.Credit{Oracle(s)}, func(ctx context.Context, s domain.Step, c domain.Cell, n int) ([]string, error) {
+	if usage.Prompt != 10 {
+		t.Errorf("usage %+v, want the 10 tokens of one call", usage)
+	}
+
+	const user = `Goal:
+| Tap b3
+History:
+| none
+Screen:
+| 0 button b0
+| 1 button b1
+The right action:
+| {"action_type":"click","index":3}
+Write 4 different wrong actions.`
+	q := model.asked[0]
+	if q.User != user {
+		t.Errorf("got\n%s\nwant\n%s", q.User, user)
+	}
+	if actions := a.Forms.Actions; !strings.Contains(q.System, actions) {
+		t.Errorf("system message\n%s\nwant it with\n%s", q.System, actions)
+	}
+	if q.Seed != 9 || q.Schema.Name != "answers" {
+		t.Errorf("seed %d and schema %q, want 9 and answers", q.Seed, q.Schema.Name)
+	}
+}
+
+func TestUnreadableMistakesAreEmptyAnswers(t *testing.T) {
+	for name, text := range map[string]string{
+		"empty": "", "words": "no", "no list": `{"answers":3}`, "truncated": `{"answers":[`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, _ := adversary(t, text)
+			got, _, err := a.Propose(t.Context(), small(), small().Decision.Cells[0], 3, 9)
+			if want := []string{"", "", ""}; err != nil || !slices.Equal(got, want) {
+				t.Errorf("Propose() = %q, %v; want %q", got, err, want)
+			}
+		})
+	}
+}
+
+func TestUnreadableMistakesAreCounted(t *testing.T) {
+	a, _ := adversary(t, `{"answers":[`)
+	propose := func(ctx context.Context, s domain.Step, c domain.Cell, n int) ([]string, error) {
 		out, _, err := a.Propose(ctx, s, c, n, 1)
+
 		return out, err
-	}, OracleGrade)
-	if err != nil || n.Unparsed != 4 || n.NoPair != 1 {
-		t.Errorf("%+v %v", n, err)
+	}
+	s := small()
+	credits := []domain.Credit{Oracle(s)}
+	_, n, err := Pairs(t.Context(), defaults, 1, "t", []domain.Step{s}, credits, propose, OracleGrade)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n.Unparsed != 4 || n.NoPair != 1 {
+		t.Errorf("%d unparsed and %d without a pair, want 4 and 1", n.Unparsed, n.NoPair)
 	}
 }

@@ -1,8 +1,6 @@
 package credit
 
-import (
-	"github.com/collabui/collabui/domain"
-)
+import "github.com/collabui/collabui/domain"
 
 // Confusion counts a critic's labels against the environment's judge: [truth][label], both in the order 1, 0, ∅.
 type Confusion [3][3]int
@@ -14,24 +12,34 @@ func column(l domain.Label) int {
 	case domain.Negative:
 		return 1
 	}
+
 	return 2
 }
 
-// Agreement is the share of cells that judge and critic both label, and label alike; n is their number.
+// Agreement returns the share of cells that judge and critic label alike, of the n cells that both label.
 func (c Confusion) Agreement() (rate float64, n int) {
 	n = c[0][0] + c[0][1] + c[1][0] + c[1][1]
 	if n == 0 {
 		return 0, 0
 	}
+
 	return float64(c[0][0]+c[1][1]) / float64(n), n
 }
 
-// Bin is one piece of a calibration table: cells whose scores lie in [Low, Low+0.1), the last one with 1.
+// Bin is one row of a calibration table: cells whose scores lie in [Low, Low+0.1). The last bin includes 1.
 type Bin struct {
 	Low   float64 `json:"low"`
 	Cells int     `json:"cells"`
-	Right int     `json:"right"` // by the judge
+	Right int     `json:"right"` // according to the judge
 	Score float64 `json:"score"` // mean
+}
+
+func (b *Bin) add(score float64, right bool) {
+	b.Score = (b.Score*float64(b.Cells) + score) / float64(b.Cells+1)
+	b.Cells++
+	if right {
+		b.Right++
+	}
 }
 
 // Check compares a critic with what the environment knows.
@@ -40,68 +48,81 @@ type Check struct {
 	All      Confusion            `json:"all"`
 	ByAction map[string]Confusion `json:"by_action"`
 	Bins     [10]Bin              `json:"calibration"` // of a critic that is a model
-	// Executed actions labelled 1 and 0, in episodes that succeeded and that failed: [success, failure][1, 0].
-	Outcomes [2][2]int      `json:"outcomes"`
-	Blinded  int            `json:"blinded"` // right cells that were shown again among the adversary's candidates
-	Again    int            `json:"again"`   // of these, labelled 1 again
-	Faults   map[string]int `json:"faults"`  // answers that stayed incomplete, by kind
-	Repairs  int            `json:"repairs"`
-	Spread   float64        `json:"spread"` // largest difference between scores of one action at one step
+
+	// Outcomes counts executed actions labelled 1 and 0, in episodes that succeeded and that failed:
+	// [success, failure][1, 0].
+	Outcomes [2][2]int `json:"outcomes"`
+
+	// Blinded counts right cells that were shown again among the adversary's candidates, Again those of them that were
+	// labelled 1 again.
+	Blinded int `json:"blinded"`
+	Again   int `json:"again"`
+
+	Faults  map[string]int `json:"faults"` // answers that stayed incomplete, by kind
+	Repairs int            `json:"repairs"`
+	Spread  float64        `json:"spread"` // largest difference between scores of one action at one step
 }
 
-// NewCheck begins an empty one.
+// NewCheck returns an empty check.
 func NewCheck() *Check {
 	c := &Check{ByAction: map[string]Confusion{}, Faults: map[string]int{}}
 	for i := range c.Bins {
 		c.Bins[i].Low = float64(i) / 10
 	}
+
 	return c
 }
 
-// Add counts one graded episode. audits may be empty: the critic is no model.
+// Add counts one graded episode. There are no audits if the critic is not a model.
 func (c *Check) Add(steps []domain.Step, credits []domain.Credit, audits []Audit, success bool) {
+	outcome := 1
+	if success {
+		outcome = 0
+	}
 	for i, s := range steps {
-		c.Steps++
-		truth := Oracle(s).Labels
-		done, said := s.Decision.Executed.Canonical(s.Observation), domain.Uncertain
-		for j, cell := range s.Decision.Cells {
-			l := credits[i].Labels[j]
-			kind := "none"
-			if cell.Action != nil {
-				kind = cell.Action.Type
-				if cell.Canonical == done {
-					said = l
-				}
-			}
-			by := c.ByAction[kind]
-			by[column(truth[j])][column(l)]++
-			c.ByAction[kind] = by
-			c.All[column(truth[j])][column(l)]++
-			if i < len(audits) && j < len(audits[i].Grades) && audits[i].Grades[j].Given && truth[j] != domain.Uncertain {
-				v := audits[i].Grades[j].Value
-				b := &c.Bins[min(int(v*10), 9)]
-				b.Score = (b.Score*float64(b.Cells) + v) / float64(b.Cells+1)
-				b.Cells++
-				if truth[j] == domain.Positive {
-					b.Right++
-				}
-			}
+		var grades []Score
+		if i < len(audits) {
+			grades = audits[i].Grades
 		}
-		if said != domain.Uncertain {
-			row := 1
-			if success {
-				row = 0
-			}
-			c.Outcomes[row][column(said)]++
+		if executed := c.step(s, credits[i].Labels, grades); executed != domain.Uncertain {
+			c.Outcomes[outcome][column(executed)]++
 		}
 	}
 	c.AddAudits(audits)
 }
 
-// AddAudits counts what audits say of the critic itself; those of candidates have blinded cells.
+// step counts the cells of a step and returns the label of the executed action.
+func (c *Check) step(s domain.Step, labels []domain.Label, grades []Score) domain.Label {
+	c.Steps++
+	truth := Oracle(s).Labels
+	done, executed := s.Decision.Executed.Canonical(s.Observation), domain.Uncertain
+	for j, cell := range s.Decision.Cells {
+		kind := domain.ActionNone
+		if cell.Action != nil {
+			kind = cell.Action.Type
+			if cell.Canonical == done {
+				executed = labels[j]
+			}
+		}
+		row, col := column(truth[j]), column(labels[j])
+		by := c.ByAction[kind]
+		by[row][col]++
+		c.ByAction[kind] = by
+		c.All[row][col]++
+		if j < len(grades) && grades[j].Given && truth[j] != domain.Uncertain {
+			v := grades[j].Value
+			c.Bins[min(int(v*10), 9)].add(v, truth[j] == domain.Positive)
+		}
+	}
+
+	return executed
+}
+
+// AddAudits counts what audits say of the critic itself. Those of candidates have blinded cells.
 func (c *Check) AddAudits(audits []Audit) {
 	for _, a := range audits {
-		c.Blinded, c.Again, c.Repairs, c.Spread = c.Blinded+a.Blinded, c.Again+a.Again, c.Repairs+a.Repairs, max(c.Spread, a.Spread)
+		c.Blinded, c.Again = c.Blinded+a.Blinded, c.Again+a.Again
+		c.Repairs, c.Spread = c.Repairs+a.Repairs, max(c.Spread, a.Spread)
 		for _, f := range a.Faults {
 			c.Faults[f.Kind]++
 		}

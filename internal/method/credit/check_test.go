@@ -1,6 +1,7 @@
 package credit
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/collabui/collabui/domain"
@@ -8,24 +9,54 @@ import (
 
 func TestACriticIsComparedWithTheJudgeCellByCell(t *testing.T) {
 	s := step(1, 3, [][]int{{3, 3}, {1, 2}}) // truth 1 1 0 0; executed: click 3
-	blind := step(2, 3, [][]int{{3, 1}})
-	blind.Right = nil // the judge knows nothing here
-	k := NewCheck()
-	k.Add([]domain.Step{s, blind}, []domain.Credit{{Step: 1, Labels: []domain.Label{1, 0, 0, -1}}, {Step: 2, Labels: []domain.Label{1, 0}}},
-		[]Audit{{Grades: []Score{{Value: 1, Given: true}, {Value: 0.25, Given: true}, {Value: 0.2, Given: true}, {}}, Repairs: 1, Faults: []CriticFault{{FaultMissing, "x"}}, Spread: 0.75}, {Blinded: 3, Again: 2}}, false)
-	if want := (Confusion{{1, 1, 0}, {0, 1, 1}, {1, 1, 0}}); k.All != want || k.ByAction["click"] != want {
-		t.Errorf("%v", k.All)
+	unknown := step(2, 3, [][]int{{3, 1}})
+	unknown.Right = nil
+	got := NewCheck()
+	got.Add(
+		[]domain.Step{s, unknown},
+		[]domain.Credit{
+			{Step: 1, Labels: []domain.Label{1, 0, 0, -1}},
+			{Step: 2, Labels: []domain.Label{1, 0}},
+		},
+		[]Audit{
+			{
+				Grades:  []Score{{Value: 1, Given: true}, {Value: 0.25, Given: true}, {Value: 0.2, Given: true}, {}},
+				Repairs: 1,
+				Faults:  []CriticFault{{Kind: FaultMissing, Detail: "x"}},
+				Spread:  0.75,
+			},
+			{Blinded: 3, Again: 2},
+		},
+		false,
+	)
+
+	want := NewCheck()
+	want.Steps = 2
+	want.All = Confusion{{1, 1, 0}, {0, 1, 1}, {1, 1, 0}}
+	want.ByAction["click"] = want.All
+	want.Bins[9] = Bin{Low: 0.9, Cells: 1, Right: 1, Score: 1}
+	want.Bins[2] = Bin{Low: 0.2, Cells: 2, Right: 1, Score: 0.225}
+	want.Outcomes = [2][2]int{{0, 0}, {1, 1}}
+	want.Blinded, want.Again, want.Repairs, want.Spread = 3, 2, 1, 0.75
+	want.Faults[FaultMissing] = 1
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-	if rate, n := k.All.Agreement(); n != 3 || rate < 0.66 || rate > 0.67 {
-		t.Error(rate, n)
-	}
-	if k.Bins[9].Cells != 1 || k.Bins[9].Right != 1 || k.Bins[2].Cells != 2 || k.Bins[2].Right != 1 || k.Bins[2].Score != 0.225 {
-		t.Errorf("%+v", k.Bins)
-	}
-	if k.Outcomes != [2][2]int{{0, 0}, {1, 1}} || k.Steps != 2 || k.Blinded != 3 || k.Again != 2 || k.Repairs != 1 || k.Faults[FaultMissing] != 1 || k.Spread != 0.75 {
-		t.Errorf("%+v", k)
-	}
-	if rate, n := (Confusion{}).Agreement(); rate != 0 || n != 0 {
-		t.Error("of nothing", rate, n)
+}
+
+func TestAgreementIsOfCellsThatBothLabel(t *testing.T) {
+	for name, c := range map[string]struct {
+		confusion Confusion
+		rate      float64
+		n         int
+	}{
+		"two of three": {Confusion{{1, 1, 0}, {0, 1, 1}, {1, 1, 0}}, 2.0 / 3, 3},
+		"of nothing":   {Confusion{}, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if rate, n := c.confusion.Agreement(); rate != c.rate || n != c.n {
+				t.Errorf("Agreement() = %v, %d; want %v, %d", rate, n, c.rate, c.n)
+			}
+		})
 	}
 }

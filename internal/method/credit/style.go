@@ -1,6 +1,7 @@
 package credit
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -11,43 +12,45 @@ import (
 // StyleLimit is the StyleAUC above which a data set leaks style.
 const StyleLimit = 0.75
 
-// Card describes a data set of preference pairs (METHOD.md section 4, pairs).
+// Card describes a data set of preference pairs (docs/method.md, Pairs).
 type Card struct {
-	Duplicates int            `json:"duplicates"`      // pairs whose prompt, chosen and rejected stand there already
-	Chosen     float64        `json:"chosen_length"`   // mean characters
-	Rejected   float64        `json:"rejected_length"` // mean characters
-	StyleAUC   float64        `json:"style_auc"`
-	BySource   map[string]int `json:"by_source"`
-	Counts     map[string]int `json:"counts"` // by template, action type of chosen, and source, as "todo-add/click/adversary"
+	Duplicates int     `json:"duplicates"`      // pairs whose prompt, chosen and rejected occurred before
+	Chosen     float64 `json:"chosen_length"`   // mean number of bytes
+	Rejected   float64 `json:"rejected_length"` // mean number of bytes
+	StyleAUC   float64 `json:"style_auc"`
+
+	BySource map[domain.Source]int `json:"by_source"`
+
+	// Counts are by template, action type of the chosen answer, and source, such as "todo-add/click/adversary".
+	Counts map[string]int `json:"counts"`
 }
 
-// Describe makes the card of a data set.
+// Describe returns the card of a data set.
 func Describe(pairs []domain.Pair) Card {
-	c := Card{StyleAUC: StyleAUC(pairs), BySource: map[string]int{}, Counts: map[string]int{}}
-	seen := map[[3]string]bool{}
+	c := Card{StyleAUC: StyleAUC(pairs), BySource: map[domain.Source]int{}, Counts: map[string]int{}}
+	type text struct{ prompt, chosen, rejected string }
+	known := map[text]bool{}
 	for _, p := range pairs {
-		id := [3]string{p.Prompt, p.Chosen, p.Rejected}
-		if seen[id] {
+		id := text{p.Prompt, p.Chosen, p.Rejected}
+		if known[id] {
 			c.Duplicates++
 		}
-		seen[id] = true
+		known[id] = true
 		c.Chosen += float64(len(p.Chosen)) / float64(len(pairs))
 		c.Rejected += float64(len(p.Rejected)) / float64(len(pairs))
 		kind, _, _ := strings.Cut(p.ChosenCanonical, " ")
 		c.BySource[p.Source]++
-		c.Counts[p.Template+"/"+kind+"/"+p.Source]++
+		c.Counts[p.Template+"/"+kind+"/"+string(p.Source)]++
 	}
+
 	return c
 }
 
-// StyleAUC tells how well words alone, without the prompt, separate chosen from rejected answers: the area under the ROC curve of a naive Bayes
-// bag-of-words classifier, two-fold cross-validated. 0.5 is no leak; above 0.75 preference optimisation may learn style instead of choice.
-// Digits are left out: indices belong to the choice, not to the style.
+// StyleAUC says how well words alone, without the prompt, separate chosen from rejected answers: the area under the
+// ROC curve of a naive Bayes bag-of-words classifier, two-fold cross-validated. 0.5 means no leak; above StyleLimit
+// preference optimisation may learn style instead of choice. Digits are left out: indices belong to the choice, not
+// to the style.
 func StyleAUC(pairs []domain.Pair) float64 {
-	type scored struct {
-		s        float64
-		positive bool
-	}
 	var all []scored
 	for fold := range 2 {
 		count := [2]map[string]float64{{}, {}}
@@ -63,6 +66,7 @@ func StyleAUC(pairs []domain.Pair) float64 {
 				}
 			}
 		}
+
 		for i, p := range pairs {
 			if i%2 != fold {
 				continue
@@ -72,23 +76,28 @@ func StyleAUC(pairs []domain.Pair) float64 {
 				for _, w := range words(text) {
 					s += math.Log((count[0][w]+1)/(total[0]+1000)) - math.Log((count[1][w]+1)/(total[1]+1000))
 				}
-				all = append(all, scored{s, side == 0})
+				all = append(all, scored{score: s, positive: side == 0})
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b scored) int {
-		switch {
-		case a.s < b.s:
-			return -1
-		case a.s > b.s:
-			return 1
-		}
-		return 0
-	})
+
+	return areaUnderCurve(all)
+}
+
+// scored is an answer with a classifier's score.
+type scored struct {
+	score    float64
+	positive bool
+}
+
+// areaUnderCurve is the rank statistic of the positives; ties share their mean rank. Without positives or without
+// negatives it is 0.5.
+func areaUnderCurve(all []scored) float64 {
+	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(a.score, b.score) })
 	pos, neg, sum := 0.0, 0.0, 0.0
-	for i := 0; i < len(all); { // ties share their mean rank
+	for i := 0; i < len(all); {
 		j := i
-		for j < len(all) && all[j].s == all[i].s {
+		for j < len(all) && all[j].score == all[i].score {
 			j++
 		}
 		for _, x := range all[i:j] {
@@ -104,9 +113,11 @@ func StyleAUC(pairs []domain.Pair) float64 {
 	if pos == 0 || neg == 0 {
 		return 0.5
 	}
+
 	return (sum - pos*(pos+1)/2) / (pos * neg)
 }
 
+// words returns the lower-case words of letters and underscores.
 func words(s string) []string {
 	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !(r >= 'a' && r <= 'z' || r == '_') })
 }

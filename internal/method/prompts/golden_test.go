@@ -66,7 +66,7 @@ func TestEveryRolesPromptInFull(t *testing.T) {
 					_, err = agents.Decide(t.Context(), model, c, agents.View{Goal: step.Goal, History: step.History, Observation: o}, 1)
 				}
 			case prompts.Critic:
-				_, _, err = credit.Critic{Chat: model, Prompt: p, Forms: forms}.Label(t.Context(), step, 1)
+				_, _, err = credit.ModelCritic{Chat: model, Prompt: p, Forms: forms}.Label(t.Context(), step, 1)
 			case prompts.Adversary:
 				_, _, err = credit.ModelAdversary{Chat: model, Prompt: p, Forms: forms}.Propose(t.Context(), step, step.Decision.Cells[0], 4, 1)
 			case prompts.Questions:

@@ -157,7 +157,7 @@ func SheetCSV(items []Sampled) ([]byte, error) {
 	w := csv.NewWriter(&b)
 	rows := [][]string{{"set", "row", "template", "kind", "prompt", "answer", "rejected", "right (y/n)", "note"}}
 	for _, x := range items {
-		rows = append(rows, []string{x.Set, fmt.Sprint(x.Row), x.Template, x.Source, cellText(x.Prompt), cellText(x.Chosen), cellText(x.Rejected), "", ""})
+		rows = append(rows, []string{x.Set, fmt.Sprint(x.Row), x.Template, string(x.Source), cellText(x.Prompt), cellText(x.Chosen), cellText(x.Rejected), "", ""})
 	}
 	err := w.WriteAll(rows)
 	return b.Bytes(), err

@@ -15,7 +15,7 @@ import (
 // KindOf is a row's kind: of level 1 the question's, else the action type of the chosen answer.
 func KindOf(level int, p domain.Pair) string {
 	if level == 1 {
-		return p.Source
+		return string(p.Source)
 	}
 	kind, _, _ := strings.Cut(p.ChosenCanonical, " ")
 	return kind

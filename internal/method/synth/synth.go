@@ -151,7 +151,7 @@ func (target Target) row(it Item, level int, row domain.Pair, s Screen, seed uin
 	if strings.TrimSpace(it.Ask) == "" {
 		return row, false, DropEmpty, nil
 	}
-	row.Step, row.Weight, row.Source, row.Image = s.Step, 1, it.Kind, s.Image
+	row.Step, row.Weight, row.Source, row.Image = s.Step, 1, domain.Source(it.Kind), s.Image
 	if level == 1 {
 		if !slices.Contains(Kinds, it.Kind) {
 			return row, false, DropKind, nil

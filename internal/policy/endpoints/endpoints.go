@@ -50,10 +50,10 @@ func (e *Endpoints) For(s spec.Spec, name spec.Role, role string) (chat.Model, *
 }
 
 // Critic returns a run's critic that is a model.
-func (e *Endpoints) Critic(s spec.Spec) (credit.Critic, error) {
+func (e *Endpoints) Critic(s spec.Spec) (credit.ModelCritic, error) {
 	model, p, err := e.For(s, s.Critic.Model, prompts.Critic)
 
-	return credit.Critic{
+	return credit.ModelCritic{
 		Chat: model, Prompt: p, Forms: prompts.FormsOf(string(s.Family())),
 		Robust: s.Critic.Rule == spec.RuleRobust, ByRound: s.Critic.Scope == spec.ScopeRound,
 	}, err

@@ -206,12 +206,7 @@ func (s System) Decide(ctx context.Context, model chat.Model, v agents.View, o O
 }
 
 // winner is the vote that counts.
-func winner(d domain.Decision, scope agents.VoteScope) domain.Vote {
-	if scope == agents.ScopeLast {
-		return d.LastOnly
-	}
-	return d.AllRound
-}
+func winner(d domain.Decision, scope agents.VoteScope) domain.Vote { return scope.Winner(d) }
 
 // votes counts all actions of a decision: the winner first.
 func votes(d domain.Decision, c agents.Config) []domain.Vote {

@@ -5,11 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"math"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/method/stats"
 	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/internal/store"
 )
@@ -224,17 +224,9 @@ func NewResult(system, split string, k, n, missing int, decoding string) Result 
 	r := Result{System: system, Split: split, Episodes: n, Successes: k, Missing: missing, Decoding: decoding}
 	if n > 0 {
 		r.Rate = float64(k) / float64(n)
-		r.Low, r.High = Wilson(k, n)
+		r.Low, r.High = stats.Wilson(k, n)
 	}
 	return r
-}
-
-// Wilson is the score interval at 95 % (Wilson 1927) for k successes of n > 0.
-func Wilson(k, n int) (low, high float64) {
-	const z = 1.959963984540054
-	p, m := float64(k)/float64(n), float64(n)
-	mid, half := p+z*z/(2*m), z*math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
-	return math.Max(0, (mid-half)/(1+z*z/m)), math.Min(1, (mid+half)/(1+z*z/m))
 }
 
 // SlotRefs ties a slot to what became of it.

@@ -1,11 +1,10 @@
 package runs
 
 import (
-	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/stats"
 )
 
 // Where says of a result what the run's name does not: the environment by its title, what data it played, and for recorded tasks the protocol and all metrics.
@@ -25,9 +24,6 @@ type Figure struct {
 	Steps int     `json:"steps"` // that the metric counts
 	Tasks int     `json:"tasks"`
 }
-
-// resamples of the bootstrap; its draws are fixed.
-const resamples = 2000
 
 // NewRecorded is a result over recorded tasks: successes are tasks that are right in full, the rate is the named metric's micro average. Tasks without an outcome are missing.
 func NewRecorded(system, split, rate, decoding string, tasks []domain.Outcome) Result {
@@ -53,35 +49,17 @@ func NewRecorded(system, split, rate, decoding string, tasks []domain.Outcome) R
 	return r
 }
 
-func figure(ms []domain.Metric) Figure {
-	ms = slices.DeleteFunc(slices.Clone(ms), func(m domain.Metric) bool { return m.N == 0 })
-	f := Figure{Tasks: len(ms)}
-	if len(ms) == 0 {
+func figure(tasks []domain.Metric) Figure {
+	tasks = slices.DeleteFunc(slices.Clone(tasks), func(m domain.Metric) bool { return m.N == 0 })
+	f := Figure{Tasks: len(tasks)}
+	if len(tasks) == 0 {
 		return f
 	}
-	for _, m := range ms {
+	for _, m := range tasks {
 		f.Steps += m.N
-		f.Macro += m.Sum / float64(m.N) / float64(len(ms))
 	}
-	f.Micro = micro(ms)
-	rng := rand.New(rand.NewPCG(1, 2))
-	draws, sample := make([]float64, resamples), make([]domain.Metric, len(ms))
-	for i := range draws {
-		for j := range sample {
-			sample[j] = ms[rng.IntN(len(ms))]
-		}
-		draws[i] = micro(sample)
-	}
-	slices.Sort(draws)
-	at := func(p float64) float64 { return draws[int(math.Round(p*float64(resamples-1)))] }
-	f.Low, f.High = at(0.025), at(0.975)
-	return f
-}
+	f.Micro, f.Macro = stats.Micro(tasks), stats.Macro(tasks)
+	f.Low, f.High = stats.Bootstrap(tasks)
 
-func micro(ms []domain.Metric) float64 {
-	sum, n := 0.0, 0
-	for _, m := range ms {
-		sum, n = sum+m.Sum, n+m.N
-	}
-	return sum / float64(n)
+	return f
 }

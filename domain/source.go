@@ -1,0 +1,24 @@
+package domain
+
+// Source says where the rejected answer of a pair comes from. In a row of level 1 it is the kind of the question.
+type Source string
+
+// The sources of pairs.
+const (
+	SourceAdversary Source = "adversary"
+	// SourceOwn is the agent's own cell of another round, labelled Negative.
+	SourceOwn Source = "own"
+	// SourcePeer is another agent's cell, labelled Negative.
+	SourcePeer Source = "peer"
+	// SourceCorrection is the agent's own cell, labelled Negative. The chosen answer is another agent's cell, labelled
+	// Positive.
+	SourceCorrection Source = "correction"
+	// SourceOther is the first candidate that parses and differs. Outcome credit uses it.
+	SourceOther Source = "candidate"
+	// SourceNone means that nothing is rejected.
+	SourceNone Source = "none"
+	// SourceImported means that the pair comes from a file.
+	SourceImported Source = "imported"
+	// SourceExpert means that the pair comes from a demonstration.
+	SourceExpert Source = "expert"
+)

@@ -1,0 +1,66 @@
+// Package agents is the system of agents that decides each step of an episode: their prompts, their rounds over a
+// directed acyclic graph, and the vote that yields one action (docs/method.md, Decision).
+//
+// It imports domain, internal/method/chat and internal/method/prompts. It does no I/O.
+package agents
+
+import "github.com/collabui/collabui/domain"
+
+// Config says how a system decides.
+type Config struct {
+	Policies    []string        `json:"policies"` // one per agent
+	Topology    domain.Topology `json:"topology"`
+	Rounds      int             `json:"rounds"`
+	Temperature []float64       `json:"temperature"` // one per agent
+	TopP        float64         `json:"top_p"`
+	MaxTokens   int             `json:"max_tokens"`
+	VoteScope   VoteScope       `json:"vote_scope"`
+
+	// ViewDropout is the share of elements that each agent does not see.
+	ViewDropout float64 `json:"view_dropout"`
+
+	// Early leaves out cells that can no longer change the vote. Evaluation sets it.
+	Early bool `json:"early"`
+
+	// Thoughts lets peers also read what a reasoning model thought before its answer.
+	Thoughts bool `json:"thoughts"`
+
+	// Template is the prompt; nil means Default.
+	Template *Template `json:"-"`
+}
+
+// VoteScope says which cells vote.
+type VoteScope string
+
+// Vote scopes.
+const (
+	ScopeAll  VoteScope = "all_rounds"
+	ScopeLast VoteScope = "last_round"
+)
+
+// Winner returns the vote that counts.
+func (s VoteScope) Winner(d domain.Decision) domain.Vote {
+	if s == ScopeLast {
+		return d.LastOnly
+	}
+
+	return d.AllRound
+}
+
+// template returns the prompt that applies.
+func (c Config) template() *Template {
+	if c.Template == nil {
+		return Default
+	}
+
+	return c.Template
+}
+
+// message returns what peers read of a cell.
+func (c Config) message(cell domain.Cell) string {
+	if c.Thoughts && cell.Thought != "" {
+		return "Thought: " + Line(cell.Thought, maxMessage/2) + " " + cell.Text
+	}
+
+	return cell.Text
+}

@@ -1,0 +1,84 @@
+package agents
+
+import (
+	"sync"
+
+	"github.com/collabui/collabui/domain"
+)
+
+// earlyVote counts votes in the order of rounds and, within a round, of speakers, while the cells are filled in any
+// order.
+type earlyVote struct {
+	mu       sync.Mutex
+	cells    []domain.Cell
+	rounds   int
+	order    []int
+	lastOnly bool
+	done     []bool
+	next     int // position of the first cell that is not counted
+	votes    map[string]int
+	over     bool
+}
+
+func newEarlyVote(cells []domain.Cell, rounds int, order []int, scope VoteScope) *earlyVote {
+	return &earlyVote{
+		cells:    cells,
+		rounds:   rounds,
+		order:    order,
+		lastOnly: scope == ScopeLast,
+		done:     make([]bool, len(cells)),
+		votes:    map[string]int{},
+	}
+}
+
+// certain marks a cell as filled, counts up to the first gap, and reports whether the winner is certain: it leads the
+// second by more votes than cells remain, so no tie rule can apply.
+func (t *earlyVote) certain(agent, round int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+
+	t.done[agent*t.rounds+round] = true
+	for !t.over && t.next < len(t.cells) && t.done[t.at(t.next)] {
+		c := t.cells[t.at(t.next)]
+		if c.Action != nil && (!t.lastOnly || c.Round == t.rounds-1) {
+			t.votes[c.Canonical]++
+		}
+		t.next++
+		first, second := t.leaders()
+		t.over = first > second+min(len(t.cells)-t.next, t.voters())
+	}
+
+	return t.over
+}
+
+// leaders returns the two highest numbers of votes.
+func (t *earlyVote) leaders() (first, second int) {
+	for _, v := range t.votes {
+		if v > first {
+			first, second = v, first
+		} else {
+			second = max(second, v)
+		}
+	}
+
+	return first, second
+}
+
+// at returns the index of the cell at a position of the counting order.
+func (t *earlyVote) at(pos int) int { return t.order[pos%len(t.order)]*t.rounds + pos/len(t.order) }
+
+// voters returns how many cells may vote.
+func (t *earlyVote) voters() int {
+	if t.lastOnly {
+		return len(t.order)
+	}
+
+	return len(t.cells)
+}
+
+// clear empties the cells after the point of certainty.
+func (t *earlyVote) clear() {
+	for pos := t.next; t.over && pos < len(t.cells); pos++ {
+		t.cells[t.at(pos)] = domain.Cell{}
+	}
+}

@@ -1,0 +1,68 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/prompts"
+)
+
+// Summarise returns the history's line for an executed action by fixed rules. The observation is the one on which the
+// action was chosen; invalid says why nothing was executed, if so.
+func Summarise(step int, a domain.Action, o domain.Observation, invalid string) string {
+	s := fmt.Sprintf("%d %s", step, a.Type)
+	if e, ok := a.Named(o); ok {
+		s += " " + e.Role + " " + Line(e.Text, maxElementText)
+	}
+	for _, x := range a.Words() {
+		s += " " + Line(x, maxElementText)
+	}
+	if invalid != "" {
+		s += " failed: " + invalid
+	}
+
+	return s
+}
+
+// Happened is one executed step, for a summariser that is a model.
+type Happened struct {
+	Step          int
+	Goal          string
+	Line          string // of Summarise
+	Before, After domain.Observation
+	Invalid       string // why nothing was executed
+}
+
+// ModelSummary asks a chat model for the history's line of a step. If the answer is empty, it returns the line of
+// Summarise. The call may be repeated.
+func ModelSummary(
+	ctx context.Context, model chat.Model, p *prompts.Prompt, h Happened, seed uint64,
+) (string, error) {
+	data := struct {
+		Goal, Done, Invalid string
+		Screen, After       []string
+	}{
+		Goal:    Line(h.Goal, maxGoal),
+		Done:    h.Line,
+		Invalid: Line(h.Invalid, maxSummary),
+		Screen:  Lines(h.Before),
+		After:   Lines(h.After),
+	}
+	sys, user, err := p.Messages(data)
+	if err != nil {
+		return "", err
+	}
+
+	r, err := model.Complete(ctx, chat.Request{System: sys, User: user, TopP: 1, Seed: seed, N: 1})
+	if err != nil {
+		return "", err
+	}
+	said := Line(r.Texts[0], maxSummary)
+	if said == "" {
+		return h.Line, nil
+	}
+
+	return fmt.Sprintf("%d %s", h.Step, said), nil
+}

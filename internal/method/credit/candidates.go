@@ -1,0 +1,135 @@
+package credit
+
+import (
+	"context"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
+)
+
+// Adversary proposes n answers to the prompt of a positive cell that are plausible and, if it succeeds, wrong.
+type Adversary func(ctx context.Context, step domain.Step, cell domain.Cell, n int) ([]string, error)
+
+// Grade labels the candidates of one step. The given labels are those of the step's own cells.
+type Grade func(
+	ctx context.Context, step domain.Step, labels []domain.Label, cands []domain.Cell,
+) ([]domain.Label, error)
+
+// OracleGrade grades candidates by the environment's judge.
+func OracleGrade(_ context.Context, s domain.Step, _ []domain.Label, cands []domain.Cell) ([]domain.Label, error) {
+	s.Decision.Cells = cands
+
+	return Oracle(s).Labels, nil
+}
+
+// candidate is a graded answer of the adversary.
+type candidate struct {
+	cell  domain.Cell
+	label domain.Label
+}
+
+// cellAt is the place of a cell in an episode, by the indices of its step and of the cell.
+type cellAt struct{ step, cell int }
+
+// candidates asks the adversary about every positive cell and grades its usable answers, all of a step in one call.
+func (m *maker) candidates(
+	ctx context.Context, steps []domain.Step, credits []domain.Credit,
+) (map[cellAt][]candidate, error) {
+	out := map[cellAt][]candidate{}
+	for si, s := range steps {
+		labels := credits[si].Labels
+		m.countLabels(labels)
+		if m.rules.AdversaryOff || m.rules.OutcomeOnly {
+			continue
+		}
+
+		cands, of, err := m.propose(ctx, s, labels)
+		if err != nil {
+			return nil, err
+		}
+		if len(cands) == 0 {
+			continue
+		}
+		graded, err := m.grade(ctx, s, labels, cands)
+		if err != nil {
+			return nil, err
+		}
+		for k, c := range cands {
+			if graded[k] != domain.Negative {
+				m.counts.NotNegative++
+			}
+			at := cellAt{step: si, cell: of[k]}
+			out[at] = append(out[at], candidate{cell: c, label: graded[k]})
+		}
+	}
+
+	return out, nil
+}
+
+func (m *maker) countLabels(labels []domain.Label) {
+	for _, l := range labels {
+		switch l {
+		case domain.Positive:
+			m.counts.Positive++
+		case domain.Negative:
+			m.counts.Negative++
+		default:
+			m.counts.Uncertain++
+		}
+	}
+}
+
+// propose returns the adversary's answers that parse and differ from every action of the step that is not labelled 0,
+// and for each the index of the positive cell that it answers.
+func (m *maker) propose(
+	ctx context.Context, s domain.Step, labels []domain.Label,
+) (cands []domain.Cell, of []int, err error) {
+	taken := map[string]bool{}
+	for i, c := range s.Decision.Cells {
+		if labels[i] != domain.Negative {
+			taken[c.Canonical] = true
+		}
+	}
+
+	for a := range numAgents(s.Decision) {
+		for _, i := range latest(s, labels, a) {
+			cell := s.Decision.Cells[i]
+			texts, err := m.adversary(ctx, s, cell, m.rules.Candidates)
+			if err != nil {
+				return nil, nil, err
+			}
+			for _, t := range texts {
+				c := agents.NewCell(cell.Agent, cell.Round, t, cell.Prompt, s.Observation)
+				switch {
+				case c.Action == nil:
+					m.counts.Unparsed++
+				case taken[c.Canonical]:
+					m.counts.Equal++
+				default:
+					cands, of = append(cands, c), append(of, i)
+				}
+			}
+		}
+	}
+
+	return cands, of, nil
+}
+
+// latest returns the positive cells of an agent at a step, in order of rounds: of every canonical action the last one.
+func latest(s domain.Step, labels []domain.Label, agent int) []int {
+	last := map[string]int{}
+	for i, c := range s.Decision.Cells {
+		if c.Agent == agent && labels[i] == domain.Positive {
+			last[c.Canonical] = i
+		}
+	}
+
+	var out []int
+	for i, c := range s.Decision.Cells {
+		if c.Agent == agent && labels[i] == domain.Positive && last[c.Canonical] == i {
+			out = append(out, i)
+		}
+	}
+
+	return out
+}

@@ -1,0 +1,68 @@
+// Package credit labels the cells of action matrices and makes preference pairs of them (docs/method.md, Credit and
+// Pairs). The critic and the adversary may be chat models; everything else is pure.
+//
+// It imports domain, internal/method/agents, internal/method/chat and internal/method/prompts. It does no I/O.
+package credit
+
+import "github.com/collabui/collabui/domain"
+
+// Oracle labels the cells of a step by the environment's judge: 1 if the canonical action is one of the right ones,
+// else 0, and ∅ for all cells if the judge knows no right action. Results that rest on it are marked "oracle
+// (privileged)".
+func Oracle(s domain.Step) domain.Credit {
+	c := domain.Credit{Step: s.Number, Labels: make([]domain.Label, len(s.Decision.Cells))}
+	right := map[string]bool{}
+	for _, a := range s.Right {
+		right[a.Canonical(s.Observation)] = true
+	}
+	for i, cell := range s.Decision.Cells {
+		switch {
+		case len(right) == 0:
+			c.Labels[i] = domain.Uncertain
+		case cell.Action != nil && right[cell.Canonical]:
+			c.Labels[i] = domain.Positive
+		}
+	}
+
+	return c
+}
+
+// Outcome is the ablation "w/o credit re-assignment": a cell equal to the executed action is labelled 1 if the episode
+// succeeded and 0 if it failed; all other cells are ∅.
+func Outcome(s domain.Step, success bool) domain.Credit {
+	c := domain.Credit{Step: s.Number, Labels: make([]domain.Label, len(s.Decision.Cells))}
+	done := s.Decision.Executed.Canonical(s.Observation)
+	for i, cell := range s.Decision.Cells {
+		switch {
+		case cell.Action == nil || cell.Canonical != done:
+			c.Labels[i] = domain.Uncertain
+		case success:
+			c.Labels[i] = domain.Positive
+		}
+	}
+
+	return c
+}
+
+// Flips makes a critic err, to measure how much of its quality the method needs: it flips labels of 1 and 0 with
+// probability Share. The draw depends on the step and the canonical action, so equal actions keep equal labels. At 0.5
+// the labels are noise.
+type Flips struct {
+	Share float64 // 0 to 0.5
+	Seed  uint64  // of the episode
+}
+
+// Apply flips labels of cells that parse, in place.
+func (f Flips) Apply(step int, cells []domain.Cell, labels []domain.Label) {
+	for i, c := range cells {
+		if c.Action == nil || labels[i] == domain.Uncertain {
+			continue
+		}
+		if domain.Rand(f.Seed, "critic error", step, c.Canonical).Float64() < f.Share {
+			labels[i] = 1 - labels[i]
+		}
+	}
+}
+
+// numAgents returns the number of agents of a decision.
+func numAgents(d domain.Decision) int { return 1 + d.Cells[len(d.Cells)-1].Agent }

@@ -1,0 +1,188 @@
+package credit
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/prompts"
+)
+
+// Bounds of what reaches a prompt and of what is kept of an answer, in characters.
+const (
+	maxGoal   = 400
+	maxLine   = 200
+	maxCell   = 1200
+	maxReason = 300
+)
+
+// view is the part of a step that the critic and the adversary see.
+type view struct {
+	Goal            string
+	History, Screen []string
+}
+
+func viewOf(s domain.Step) view {
+	v := view{Goal: agents.Line(s.Goal, maxGoal), Screen: agents.Lines(s.Observation)}
+	for _, h := range s.History {
+		v.History = append(v.History, agents.Line(h, maxLine))
+	}
+
+	return v
+}
+
+// question is what the critic's template sees.
+type question struct {
+	prompts.Forms
+	view
+	Cells []questionCell
+}
+
+type questionCell struct{ ID, Text string }
+
+func cellID(c domain.Cell) string { return fmt.Sprintf("%d.%d", c.Agent, c.Round) }
+
+// grade asks for scores of the cells with the given indices, and once more for those that the answer lacks.
+func (c ModelCritic) grade(ctx context.Context, s domain.Step, cells []int, seed uint64, a *Audit) error {
+	data := question{Forms: c.Forms, view: viewOf(s)}
+	want := map[string]int{} // cells without a score
+	var ids []string
+	for _, i := range cells {
+		x := s.Decision.Cells[i]
+		data.Cells = append(data.Cells, questionCell{ID: cellID(x), Text: agents.Line(x.Text, maxCell)})
+		ids = append(ids, cellID(x))
+		want[cellID(x)] = i
+	}
+	sys, user, err := c.Prompt.Messages(data)
+	if err != nil {
+		return err
+	}
+
+	q := chat.Request{System: sys, User: user, Schema: gradesSchema(ids), TopP: 1, Seed: seed, N: 1}
+	text, fault, err := c.ask(ctx, q, want, a)
+	if err != nil || len(want) == 0 {
+		return err
+	}
+
+	a.Repairs++
+	missing := missingOf(want)
+	again, err := c.Prompt.Render("repair", struct {
+		Wrong   string
+		Missing []string
+	}{Wrong: fault.Detail, Missing: missing})
+	if err != nil {
+		return err
+	}
+	q.More = []chat.Turn{{Assistant: true, Text: agents.Line(text, 4*maxCell)}, {Text: again}}
+	q.Seed, q.Schema = domain.Seed(seed, "repair"), gradesSchema(missing)
+	_, fault, err = c.ask(ctx, q, want, a)
+	if err == nil && len(want) > 0 {
+		a.Faults = append(a.Faults, fault)
+	}
+
+	return err
+}
+
+// ask makes one call and takes the scores of its answer. It returns the answer, and what is wrong with it if cells are
+// still without a score.
+func (c ModelCritic) ask(
+	ctx context.Context, q chat.Request, want map[string]int, a *Audit,
+) (text string, fault CriticFault, err error) {
+	r, err := c.Chat.Complete(ctx, q)
+	if err != nil {
+		return "", fault, err
+	}
+	a.Usage = a.Usage.Plus(r.Usage)
+	text = r.Texts[0]
+	if wrong := take(text, want, a.Grades); wrong != "" {
+		return text, CriticFault{Kind: FaultShape, Detail: wrong}, nil
+	}
+	detail := "no usable score for " + strings.Join(missingOf(want), ", ")
+
+	return text, CriticFault{Kind: FaultMissing, Detail: detail}, nil
+}
+
+// missingOf lists cells in the order of the decision.
+func missingOf(want map[string]int) []string {
+	return slices.SortedFunc(maps.Keys(want), func(x, y string) int { return want[x] - want[y] })
+}
+
+// gradesSchema is the form of a critic's answer about some cells. A server that holds answers to a schema cannot leave
+// one out.
+func gradesSchema(cells []string) *chat.Schema {
+	names, err := json.Marshal(cells)
+	if err != nil {
+		panic(err) // strings can always be encoded
+	}
+	const form = `{"type":"object","additionalProperties":false,"required":["grades"],` +
+		`"properties":{"grades":{"type":"array","minItems":%d,"maxItems":%d,"items":` +
+		`{"type":"object","additionalProperties":false,"required":["cell","reason","score"],` +
+		`"properties":{"cell":{"type":"string","enum":%s},"reason":{"type":"string"},"score":{"type":"number"}}}}}}`
+	schema := fmt.Sprintf(form, len(cells), len(cells), names)
+
+	return &chat.Schema{Name: "grades", Strict: true, JSON: json.RawMessage(schema)}
+}
+
+// grade is one entry of a critic's answer.
+type grade struct {
+	Cell   json.RawMessage `json:"cell"`
+	Score  json.RawMessage `json:"score"`
+	Reason json.RawMessage `json:"reason"`
+}
+
+// take reads an answer. It takes every entry with a wanted cell and a score from 0 to 1, and deletes the cell from
+// want. A cell that is graded twice with different scores stays wanted. It says what is wrong if the answer cannot be
+// read.
+func take(text string, want map[string]int, grades []Score) (wrong string) {
+	raw, ok := agents.FindObject(text, "grades")
+	if !ok {
+		return "it holds no JSON object with grades"
+	}
+	var answer struct {
+		Grades []grade `json:"grades"`
+	}
+	if err := json.Unmarshal([]byte(raw), &answer); err != nil {
+		return "its grades are no list of objects"
+	}
+
+	found, torn := map[int]Score{}, map[int]bool{}
+	for _, g := range answer.Grades {
+		i, ok := want[unquote(g.Cell)]
+		score, err := strconv.ParseFloat(unquote(g.Score), 64)
+		if !ok || err != nil || !(score >= 0 && score <= 1) { // NaN is neither
+			continue
+		}
+		if old, twice := found[i]; twice && old.Value != score {
+			torn[i] = true
+		}
+		x := grades[i]
+		x.Value, x.Reason, x.Given = score, agents.Line(unquote(g.Reason), maxReason), true
+		found[i] = x
+	}
+	for id, i := range want {
+		if x, ok := found[i]; ok && !torn[i] {
+			grades[i] = x
+			delete(want, id)
+		}
+	}
+
+	return ""
+}
+
+// unquote returns the text of a JSON string, and other JSON unchanged: models write numbers as strings and strings as
+// numbers.
+func unquote(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return strings.TrimSpace(s)
+	}
+
+	return strings.TrimSpace(string(raw))
+}

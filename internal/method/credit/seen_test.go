@@ -1,0 +1,135 @@
+package credit
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/prompts"
+)
+
+// clicker clicks on an index below n that its seed determines, and sometimes goes back.
+type clicker int
+
+func (n clicker) Complete(_ context.Context, q chat.Request) (chat.Response, error) {
+	text := click(int(q.Seed % uint64(n)))
+	if q.Seed%11 == 0 {
+		text = "Reason: r\nAction: {\"action_type\":\"navigate_back\"}"
+	}
+
+	return chat.Response{Texts: []string{text}}, nil
+}
+
+// played plays a step on a random screen with view dropout, covered and invisible elements, and elements that look
+// alike.
+func played(t *testing.T, seed uint64, template *agents.Template) domain.Step {
+	t.Helper()
+	const elements = 12
+	r := rand.New(rand.NewPCG(seed, 1))
+	s := domain.Step{Number: 1, Goal: "g"}
+	for i := range elements {
+		s.Observation.Elements = append(s.Observation.Elements, domain.Element{
+			Index:    i,
+			Role:     []string{"button", "field"}[r.IntN(2)],
+			Text:     fmt.Sprint("b", r.IntN(3)),
+			Visible:  r.IntN(5) > 0,
+			Occluded: r.IntN(5) == 0,
+			Editable: r.IntN(3) == 0,
+		})
+	}
+	s.Right = []domain.Action{domain.Action{Type: domain.ActionClick}.At(r.IntN(elements)), {Type: domain.ActionBack}}
+
+	c := agents.Config{
+		Policies:    []string{"a", "b", "c"},
+		Topology:    domain.RandomTopology(seed, 1, 3, nil),
+		Rounds:      2,
+		Temperature: make([]float64, 3),
+		ViewDropout: 0.4,
+		Template:    template,
+	}
+	view := agents.View{Goal: s.Goal, History: []string{"1 click button b1"}, Observation: s.Observation}
+	var err error
+	if s.Decision, err = agents.Decide(t.Context(), clicker(elements), c, view, seed); err != nil {
+		t.Fatal(err)
+	}
+
+	return s
+}
+
+// seenInPrompt replaces what was recorded by what a search of the agents' prompts for the lines of elements finds.
+func seenInPrompt(s domain.Step) domain.Step {
+	seen := make([][]int, len(s.Decision.Seen))
+	for _, cell := range s.Decision.Cells {
+		seen[cell.Agent] = []int{}
+		for _, e := range s.Observation.Elements {
+			if strings.Contains(cell.Prompt, "\n"+agents.ElementLine(e)+"\n") {
+				seen[cell.Agent] = append(seen[cell.Agent], e.Index)
+			}
+		}
+	}
+	s.Decision.Seen = seen
+
+	return s
+}
+
+func TestPairsFollowFromWhatThePromptsShowed(t *testing.T) {
+	r := defaults
+	r.Correction = true
+	made, different := 0, 0
+	for seed := range uint64(500) {
+		s := played(t, seed, nil)
+		got, n := pairs(t, r, []domain.Step{s})
+		want, m := pairs(t, r, []domain.Step{seenInPrompt(s)})
+		if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(n, m) {
+			t.Fatalf("seed %d: pairs %+v, counts %+v; want %+v, %+v", seed, got, n, want, m)
+		}
+		made += len(got)
+
+		s.Decision.Seen = nil
+		if all, _ := pairs(t, r, []domain.Step{s}); !reflect.DeepEqual(all, got) {
+			different++
+		}
+	}
+	if made < 200 || different == 0 {
+		t.Errorf("%d pairs, of %d steps different from those without view dropout; want 200 and some", made, different)
+	}
+}
+
+func TestACustomTemplateDoesNotChangeWhichPairsAreMade(t *testing.T) {
+	p, err := prompts.Parse(`{{/* version 1 */ -}}
+{{define "system"}}s{{end}}
+{{define "user"}}{{range .Screen}}<li>{{.}}</li>{{end}}{{end}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	custom, err := agents.NewTemplate(p, domain.FamilyMobile)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	r, peers := defaults, 0
+	r.Correction = true
+	for seed := range uint64(200) {
+		want, _ := pairs(t, r, []domain.Step{played(t, seed, nil)})
+		got, n := pairs(t, r, []domain.Step{played(t, seed, custom)})
+		for i := range got {
+			got[i].Prompt = ""
+		}
+		for i := range want {
+			want[i].Prompt = ""
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("seed %d: pairs %+v, want %+v", seed, got, want)
+		}
+		peers += n.Pairs[domain.SourcePeer] + n.Pairs[domain.SourceCorrection]
+	}
+	if peers == 0 {
+		t.Errorf("%d pairs use a peer's action, want some", peers)
+	}
+}

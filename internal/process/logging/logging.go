@@ -1,0 +1,67 @@
+// Package logging makes the loggers of long-running commands: level and format come from flags or the environment, and the
+// Temporal SDK logs through the same handler.
+//
+// It imports fault.
+package logging
+
+import (
+	"io"
+	"log/slog"
+	"os"
+
+	"go.temporal.io/sdk/log"
+
+	"github.com/collabui/collabui/fault"
+)
+
+// Environment variables that set level and format of all commands of a host.
+const (
+	EnvLevel  = "COLLABUI_LOG_LEVEL"  // debug, info, warn or error; default: info
+	EnvFormat = "COLLABUI_LOG_FORMAT" // text or json; default: text
+)
+
+// Format is the form of a log line.
+type Format string
+
+// The formats.
+const (
+	Text Format = "text" // key=value pairs, for people
+	JSON Format = "json" // one object per line, for collectors
+)
+
+// Options say what is logged and how. Empty fields mean info and text.
+type Options struct {
+	Level  string
+	Format string
+}
+
+// FromEnv returns the options of the environment.
+func FromEnv() Options {
+	return Options{Level: os.Getenv(EnvLevel), Format: os.Getenv(EnvFormat)}
+}
+
+// New returns a logger that writes to w. An unknown level or format is an invalid fault.
+func New(w io.Writer, o Options) (*slog.Logger, error) {
+	var level slog.Level
+	if o.Level != "" {
+		if err := level.UnmarshalText([]byte(o.Level)); err != nil {
+			return nil, fault.New(fault.Invalid, "log level must be debug, info, warn or error, not %q", o.Level)
+		}
+	}
+	handler := &slog.HandlerOptions{Level: level}
+
+	switch Format(o.Format) {
+	case "", Text:
+		return slog.New(slog.NewTextHandler(w, handler)), nil
+	case JSON:
+		return slog.New(slog.NewJSONHandler(w, handler)), nil
+	}
+
+	return nil, fault.New(fault.Invalid, "log format must be %s or %s, not %q", Text, JSON, o.Format)
+}
+
+// Temporal returns the logger as the Temporal SDK takes it.
+func Temporal(l *slog.Logger) log.Logger { return log.NewStructuredLogger(l) }
+
+// Silent returns a logger for the Temporal clients of commands that print results: it discards everything.
+func Silent() log.Logger { return Temporal(slog.New(slog.DiscardHandler)) }

@@ -1,0 +1,134 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/collabui/collabui/fault"
+)
+
+// BlobPrefix is the prefix of the keys of blobs; the rest is the SHA-256 of their bytes.
+const BlobPrefix = "blobs/"
+
+// IsBlob reports whether a key is that of a blob, not of a manifest.
+func IsBlob(key string) bool { return strings.HasPrefix(key, BlobPrefix) }
+
+// PutBlob writes bytes under the key that their content determines.
+func PutBlob(ctx context.Context, b Bucket, body []byte) (Ref, error) {
+	sum := Sum(body)
+	r := Ref{Key: BlobPrefix + sum, SHA256: sum, Size: int64(len(body))}
+	_, err := b.PutOnce(ctx, r.Key, body)
+
+	return r, err
+}
+
+// GetBlob reads a blob by its sum and verifies it.
+func GetBlob(ctx context.Context, b Bucket, sum string) ([]byte, error) {
+	body, err := b.Get(ctx, BlobPrefix+sum)
+	if err != nil {
+		return nil, err
+	}
+	if Sum(body) != sum {
+		return nil, errBlob(sum)
+	}
+
+	return body, nil
+}
+
+// streams is what a Bucket may offer for blobs that should not pass through memory, such as weights of several
+// gigabytes.
+type streams interface {
+	upload(ctx context.Context, key, file string, size int64) error
+	download(ctx context.Context, key string, w io.Writer) error
+}
+
+// PutBlobFile writes a file as a blob. If the file changes meanwhile, it returns a transient fault. It may be repeated:
+// bytes that the store has are not sent again.
+func PutBlobFile(ctx context.Context, b Bucket, file string) (Ref, error) {
+	sum, size, err := sumFile(file)
+	if err != nil {
+		return Ref{}, err
+	}
+	r := Ref{Key: BlobPrefix + sum, SHA256: sum, Size: size}
+	if s, ok := b.(streams); ok {
+		return r, s.upload(ctx, r.Key, file, size)
+	}
+
+	body, err := os.ReadFile(file)
+	if err == nil && Sum(body) != sum {
+		err = errChanged(file)
+	}
+	if err == nil {
+		_, err = b.PutOnce(ctx, r.Key, body)
+	}
+
+	return r, err
+}
+
+// GetBlobFile writes a blob to a file. The file is written under another name, verified and renamed, so it appears
+// whole or not at all. It may be repeated.
+func GetBlobFile(ctx context.Context, b Bucket, sum, file string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return fault.As(fault.Transient, err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), ".part-*")
+	if err != nil {
+		return fault.As(fault.Transient, err)
+	}
+	defer func() { _ = os.Remove(f.Name()) }() // fails after the rename
+
+	h := sha256.New()
+	err = copyBlob(ctx, b, sum, io.MultiWriter(f, h))
+	if err == nil {
+		err = fault.As(fault.Transient, errors.Join(f.Chmod(0o644), f.Sync()))
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if hex.EncodeToString(h.Sum(nil)) != sum {
+		return errBlob(sum)
+	}
+
+	return fault.As(fault.Transient, os.Rename(f.Name(), file))
+}
+
+// copyBlob writes a blob to w without verifying it.
+func copyBlob(ctx context.Context, b Bucket, sum string, w io.Writer) error {
+	if s, ok := b.(streams); ok {
+		return s.download(ctx, BlobPrefix+sum, w)
+	}
+	body, err := b.Get(ctx, BlobPrefix+sum)
+	if err == nil {
+		_, err = io.Copy(w, bytes.NewReader(body))
+	}
+
+	return err
+}
+
+// sumFile returns the hex SHA-256 and the size of a file.
+func sumFile(file string) (string, int64, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", 0, fault.As(fault.Transient, err)
+	}
+	defer func() { _ = f.Close() }()
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+
+	return hex.EncodeToString(h.Sum(nil)), n, fault.As(fault.Transient, err)
+}
+
+func errBlob(sum string) error {
+	return fault.New(fault.Corrupt, "%s%s: the bytes do not have that hash", BlobPrefix, sum)
+}
+
+func errChanged(file string) error {
+	return fault.New(fault.Transient, "%s changed while it was stored", file)
+}

@@ -1,0 +1,77 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/collabui/collabui/fault"
+)
+
+// GetFiles writes blobs, by path, into a folder. The folder is made under another name next to dir and renamed, so it
+// appears whole or not at all. A folder that exists stays as it is.
+func GetFiles(ctx context.Context, b Bucket, sums map[string]string, dir string) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return fault.As(fault.Transient, err)
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".part-*")
+	if err != nil {
+		return fault.As(fault.Transient, err)
+	}
+	defer func() { _ = os.RemoveAll(tmp) }()
+
+	for path, sum := range sums {
+		if err := GetBlobFile(ctx, b, sum, filepath.Join(tmp, filepath.FromSlash(path))); err != nil {
+			return err
+		}
+	}
+	if err := os.Chmod(tmp, 0o755); err != nil {
+		return fault.As(fault.Transient, err)
+	}
+	if err := os.Rename(tmp, dir); err != nil && !errors.Is(err, os.ErrExist) {
+		if _, there := os.Stat(dir); there == nil { // another process was faster
+			return nil
+		}
+
+		return fault.As(fault.Transient, err)
+	}
+
+	return nil
+}
+
+// CheckFiles returns an error unless a folder has exactly the files with these hashes by path.
+func CheckFiles(dir string, sums map[string]string) error {
+	found := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		want, ok := sums[filepath.ToSlash(rel)]
+		if !ok || !d.Type().IsRegular() {
+			return fmt.Errorf("%s is not a file of the artifact", path)
+		}
+
+		found++
+		got, _, err := sumFile(path)
+		if err == nil && got != want {
+			err = fmt.Errorf("%s has the SHA-256 %s instead of %s", path, got, want)
+		}
+
+		return err
+	})
+	if err == nil && found != len(sums) {
+		err = fmt.Errorf("%s holds %d files instead of %d", dir, found, len(sums))
+	}
+
+	return err
+}

@@ -1,0 +1,104 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+
+	"github.com/collabui/collabui/fault"
+)
+
+// Sum returns the hex SHA-256 of bytes.
+func Sum(b []byte) string {
+	h := sha256.Sum256(b)
+
+	return hex.EncodeToString(h[:])
+}
+
+// envelope is the form of every manifest: the body with its own hash.
+type envelope struct {
+	Format int             `json:"format"`
+	SHA256 string          `json:"sha256"` // of the body's bytes
+	Body   json.RawMessage `json:"body"`
+}
+
+// FormatVersion is the version of that form.
+const FormatVersion = 1
+
+// Seal encodes a manifest.
+func Seal(v any) ([]byte, error) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return nil, fault.New(fault.Fatal, "encode manifest: %w", err)
+	}
+
+	return json.Marshal(envelope{Format: FormatVersion, SHA256: Sum(body), Body: body})
+}
+
+// Unseal verifies a manifest's bytes and returns its body. Any change of any byte is a corrupt fault, because only the
+// form that Seal writes is accepted.
+func Unseal(key string, raw []byte) (json.RawMessage, error) {
+	var e envelope
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return nil, fault.New(fault.Corrupt, "%s is not a manifest: %w", key, err)
+	}
+	if e.Format != FormatVersion {
+		return nil, fault.New(fault.Corrupt, "%s has format %d; this version reads %d", key, e.Format, FormatVersion)
+	}
+	again, err := json.Marshal(e)
+	if err != nil || !bytes.Equal(again, raw) || Sum(e.Body) != e.SHA256 {
+		return nil, fault.New(fault.Corrupt, "%s: the bytes do not have the hash that they state", key)
+	}
+
+	return e.Body, nil
+}
+
+// Read decodes a manifest.
+func Read[T any](ctx context.Context, b Bucket, key string) (T, Ref, error) {
+	var v T
+	raw, err := b.Get(ctx, key)
+	if err != nil {
+		return v, Ref{}, err
+	}
+	body, err := Unseal(key, raw)
+	if err != nil {
+		return v, Ref{}, err
+	}
+	if err := json.Unmarshal(body, &v); err != nil {
+		return v, Ref{}, fault.New(fault.Corrupt, "%s: %w", key, err)
+	}
+
+	return v, refTo(key, raw), nil
+}
+
+// RecordOnce is how everything is recorded. If the key exists, it returns the value recorded there and does not call
+// fn. Otherwise it writes fn's value, unless another call was faster, and returns the first value written. It may be
+// repeated, run concurrently, or be cut short.
+func RecordOnce[T any](ctx context.Context, b Bucket, key string, fn func() (T, error)) (T, Ref, error) {
+	v, ref, err := Read[T](ctx, b, key)
+	if !errors.Is(err, ErrNotFound) {
+		return v, ref, err
+	}
+
+	if v, err = fn(); err != nil {
+		return v, Ref{}, err
+	}
+	raw, err := Seal(v)
+	if err != nil {
+		return v, Ref{}, err
+	}
+	created, err := b.PutOnce(ctx, key, raw)
+	if err != nil {
+		return v, Ref{}, err
+	}
+	if !created {
+		return Read[T](ctx, b, key)
+	}
+
+	return v, refTo(key, raw), nil
+}
+
+func refTo(key string, raw []byte) Ref { return Ref{Key: key, SHA256: Sum(raw), Size: int64(len(raw))} }

@@ -1,0 +1,74 @@
+package store
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/collabui/collabui/fault"
+)
+
+func TestRecordOnceGivesEveryCallerTheFirstValue(t *testing.T) {
+	b := &Memory{}
+	got := make([]int, 16)
+	var wg sync.WaitGroup
+	for i := range got {
+		wg.Go(func() {
+			v, ref, err := RecordOnce(t.Context(), b, "k.json", func() (int, error) { return i, nil })
+			if err != nil || ref.Key != "k.json" || ref.SHA256 == "" {
+				t.Errorf("RecordOnce() = %d, %+v, %v; want a reference to k.json", v, ref, err)
+			}
+			got[i] = v
+		})
+	}
+	wg.Wait()
+	for i, v := range got {
+		if v != got[0] {
+			t.Errorf("caller %d got %d, want %d", i, v, got[0])
+		}
+	}
+}
+
+func TestRecordOnceDoesNotMakeARecordedValueAgain(t *testing.T) {
+	b := &Memory{}
+	var calls atomic.Int32
+	for range 2 {
+		_, _, err := RecordOnce(t.Context(), b, "k.json", func() (int32, error) { return calls.Add(1), nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := calls.Load(); got != 1 {
+		t.Errorf("the value was made %d times, want once", got)
+	}
+}
+
+func TestRecordOnceRecordsNothingOfAFailedCall(t *testing.T) {
+	b, no := &Memory{}, errors.New("no")
+	if _, _, err := RecordOnce(t.Context(), b, "k.json", func() (int, error) { return 0, no }); !errors.Is(err, no) {
+		t.Errorf("RecordOnce() = %v, want %v", err, no)
+	}
+	if _, err := b.Get(t.Context(), "k.json"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("Get() = %v, want %v", err, ErrNotFound)
+	}
+}
+
+func TestEveryFlippedBitOfAManifestIsCorrupt(t *testing.T) {
+	raw, err := Seal(map[string]any{"a": 1, "text": "x <y> ü"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Unseal("k", raw); err != nil {
+		t.Fatal(err)
+	}
+	for i := range raw {
+		for bit := range 8 {
+			bad := append([]byte(nil), raw...)
+			bad[i] ^= 1 << bit
+			if _, err := Unseal("k", bad); fault.KindOf(err) != fault.Corrupt {
+				t.Errorf("byte %d bit %d of %s: %v, want a corrupt fault", i, bit, raw, err)
+			}
+		}
+	}
+}

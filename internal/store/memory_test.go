@@ -1,0 +1,52 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+func TestGetOfAMissingObjectIsNotFound(t *testing.T) {
+	if _, err := (&Memory{}).Get(t.Context(), "none"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("Get() = %v, want %v", err, ErrNotFound)
+	}
+}
+
+func TestOneOfManyConcurrentWritersWins(t *testing.T) {
+	b := &Memory{}
+	var won atomic.Int32
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			ok, err := b.PutOnce(t.Context(), "race", []byte(fmt.Sprint(i)))
+			if err != nil {
+				t.Error(err)
+			}
+			if ok {
+				won.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if got := won.Load(); got != 1 {
+		t.Errorf("%d of 20 writers won, want 1", got)
+	}
+}
+
+func TestListIsInLexicalOrder(t *testing.T) {
+	b := &Memory{}
+	for _, key := range []string{"p/b", "p/a", "q/c"} {
+		if _, err := b.PutOnce(t.Context(), key, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := b.List(t.Context(), "p/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []Ref{{Key: "p/a", Size: 1}, {Key: "p/b", Size: 1}}; fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("List() = %v, want %v", got, want)
+	}
+}

@@ -1,0 +1,162 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/collabui/collabui/fault"
+)
+
+// Config says where the bucket is. Secrets come from the environment, never from a specification.
+type Config struct {
+	Endpoint string // host:port
+	Bucket   string
+	Access   string
+	Secret   string
+	TLS      bool
+}
+
+// S3 is a Bucket on any S3 server that honours If-None-Match.
+type S3 struct {
+	client *minio.Client
+	bucket string
+}
+
+// Open returns the bucket. It makes no request.
+func Open(c Config) (*S3, error) {
+	// With a region no request asks for the bucket's location. TrailingHeaders stay off: the embedded gateway rejects
+	// their checksums.
+	client, err := minio.New(c.Endpoint, &minio.Options{
+		Creds:  credentials.NewStaticV4(c.Access, c.Secret, ""),
+		Secure: c.TLS,
+		Region: "us-east-1",
+	})
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "object store %q: %w", c.Endpoint, err)
+	}
+
+	return &S3{client: client, bucket: c.Bucket}, nil
+}
+
+// Check makes one request and returns an error unless the bucket exists.
+func (s *S3) Check(ctx context.Context) error {
+	ok, err := s.client.BucketExists(ctx, s.bucket)
+	if err == nil && !ok {
+		err = fmt.Errorf("no bucket %q", s.bucket)
+	}
+
+	return err
+}
+
+// PutOnce writes with If-None-Match: * in one request, so an object exists whole or not at all.
+func (s *S3) PutOnce(ctx context.Context, key string, body []byte) (bool, error) {
+	o := minio.PutObjectOptions{DisableMultipart: true, ContentType: "application/octet-stream"}
+	o.SetMatchETagExcept("*")
+	_, err := s.client.PutObject(ctx, s.bucket, key, bytes.NewReader(body), int64(len(body)), o)
+	if err == nil {
+		return true, nil
+	}
+	if code := minio.ToErrorResponse(err).StatusCode; code == 412 || code == 409 {
+		return false, nil
+	}
+
+	return false, fault.New(fault.Transient, "write %s: %w", key, err)
+}
+
+// Get reads a whole object.
+func (s *S3) Get(ctx context.Context, key string) ([]byte, error) {
+	var b bytes.Buffer
+	if err := s.download(ctx, key, &b); err != nil {
+		return nil, err
+	}
+
+	return b.Bytes(), nil
+}
+
+// List returns keys and sizes under a prefix in lexical order.
+func (s *S3) List(ctx context.Context, prefix string) ([]Ref, error) {
+	var out []Ref
+	for o := range s.client.ListObjects(ctx, s.bucket, minio.ListObjectsOptions{Prefix: prefix, Recursive: true}) {
+		if o.Err != nil {
+			return nil, fault.New(fault.Transient, "list %s: %w", prefix, o.Err)
+		}
+		out = append(out, Ref{Key: o.Key, Size: o.Size})
+	}
+
+	return out, nil
+}
+
+// upload sends a file in parts. Concurrent senders of one blob send the same bytes, so it does not matter whose arrive
+// last.
+func (s *S3) upload(ctx context.Context, key, file string, size int64) error {
+	st, err := s.client.StatObject(ctx, s.bucket, key, minio.StatObjectOptions{})
+	if err == nil && st.Size == size {
+		return nil
+	}
+
+	f, err := os.Open(file)
+	if err != nil {
+		return fault.As(fault.Transient, err)
+	}
+	defer func() { _ = f.Close() }()
+	body := &verified{file: f, left: size, sum: strings.TrimPrefix(key, BlobPrefix), hash: sha256.New()}
+	o := minio.PutObjectOptions{ContentType: "application/octet-stream"}
+	if _, err := s.client.PutObject(ctx, s.bucket, key, body, size, o); err != nil {
+		return fault.New(fault.Transient, "write %s: %w", key, err)
+	}
+
+	return nil
+}
+
+// download writes an object to w, or part of it if it returns an error.
+func (s *S3) download(ctx context.Context, key string, w io.Writer) error {
+	o, err := s.client.GetObject(ctx, s.bucket, key, minio.GetObjectOptions{})
+	if err == nil {
+		_, err = io.Copy(w, o)
+		_ = o.Close()
+	}
+	if minio.ToErrorResponse(err).Code == "NoSuchKey" {
+		return fmt.Errorf("%s: %w", key, ErrNotFound)
+	}
+	if err != nil {
+		return fault.New(fault.Transient, "read %s: %w", key, err)
+	}
+
+	return nil
+}
+
+// verified reads a file and withholds its last bytes if the whole does not have the sum, so what is sent is never
+// complete.
+type verified struct {
+	file *os.File
+	left int64
+	sum  string
+	hash hash.Hash
+}
+
+func (v *verified) Read(p []byte) (int, error) {
+	if v.left == 0 {
+		return 0, io.EOF
+	}
+
+	n, err := v.file.Read(p[:min(int64(len(p)), v.left)])
+	_, _ = v.hash.Write(p[:n]) // cannot fail
+	v.left -= int64(n)
+	wrong := v.left == 0 && hex.EncodeToString(v.hash.Sum(nil)) != v.sum
+	short := v.left > 0 && err == io.EOF
+	if wrong || short {
+		return 0, errChanged(v.file.Name())
+	}
+
+	return n, err
+}
