@@ -224,7 +224,9 @@ func TestAnErrorOfAHookEndsTheEpisode(t *testing.T) {
 			p.Begin = func(context.Context, envadapters.Transition) error { return errHook }
 		}, 0},
 		"decide": {func(p *episode.Player) {
-			p.Decide = func(_ context.Context, tn episode.Turn) (domain.Action, error) { return miss, second(tn.Number) }
+			p.Decide = func(_ context.Context, tn episode.Turn) (domain.Action, error) {
+				return miss, second(tn.Number)
+			}
 		}, 1},
 		"after": {func(p *episode.Player) {
 			p.After = func(_ context.Context, e episode.Executed) error { return second(e.Number) }
@@ -250,24 +252,25 @@ func TestAnErrorOfAHookEndsTheEpisode(t *testing.T) {
 
 func TestAnErrorOfTheEnvironmentEndsTheEpisode(t *testing.T) {
 	for name, c := range map[string]struct {
-		fault scripted.Fault
-		kind  fault.Kind
-		steps int
+		step  int // at which the environment breaks; 0: its reset
+		how   scripted.Kind
+		want  fault.Kind
+		steps int // that count as played
 	}{
-		"the reset breaks":      {scripted.Fault{Template: "a", Step: 0, Kind: "void", Times: 1}, fault.Void, 0},
-		"a step breaks":         {scripted.Fault{Template: "a", Step: 3, Kind: "void", Times: 1}, fault.Void, 2},
-		"the task is at fault":  {scripted.Fault{Template: "a", Step: 0, Kind: "invalid", Times: 1}, fault.Invalid, 0},
-		"a broken task in play": {scripted.Fault{Template: "a", Step: 1, Kind: "invalid", Times: 1}, fault.Invalid, 0},
+		"the reset breaks":      {0, scripted.Void, fault.Void, 0},
+		"a step breaks":         {3, scripted.Void, fault.Void, 2},
+		"the task is at fault":  {0, scripted.Invalid, fault.Invalid, 0},
+		"a broken task in play": {1, scripted.Invalid, fault.Invalid, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			suite := &scripted.Suite{}
-			suite.Break(c.fault)
+			suite.Break(scripted.Fault{Template: "a", Step: c.step, Kind: c.how, Times: 1})
 			env := open(t, suite)
 			p := episode.Player{Decide: expert(env)}
 
 			got, err := p.Play(t.Context(), env, task())
-			if fault.KindOf(err) != c.kind || got.Outcome.Steps != c.steps {
-				t.Errorf("Play = %d steps, %v; want %d steps and a fault of kind %s", got.Outcome.Steps, err, c.steps, c.kind)
+			if fault.KindOf(err) != c.want || got.Outcome.Steps != c.steps {
+				t.Errorf("Play = %d steps, %v; want %d steps and the fault %s", got.Outcome.Steps, err, c.steps, c.want)
 			}
 
 			again, err := p.Play(t.Context(), env, task())

@@ -19,13 +19,13 @@ func TestABrokenEnvironmentIsReplacedUntilTheLimit(t *testing.T) {
 		kind   fault.Kind // of the error in the end; empty: none
 	}{
 		"it never breaks": {scripted.Fault{}, 1, ""},
-		"two break":       {scripted.Fault{Template: "a", Step: 2, Kind: "void", Times: 2}, 3, ""},
+		"two break":       {scripted.Fault{Template: "a", Step: 2, Kind: scripted.Void, Times: 2}, 3, ""},
 		"all but one break": {
-			scripted.Fault{Template: "a", Step: 2, Kind: "void", Times: 4}, 5, "",
+			scripted.Fault{Template: "a", Step: 2, Kind: scripted.Void, Times: 4}, 5, "",
 		},
-		"all break": {scripted.Fault{Template: "a", Step: 2, Kind: "void", Times: 100}, 5, fault.Void},
+		"all break": {scripted.Fault{Template: "a", Step: 2, Kind: scripted.Void, Times: 100}, 5, fault.Void},
 		"the task is at fault": {
-			scripted.Fault{Template: "a", Step: 0, Kind: "invalid", Times: 100}, 1, fault.Invalid,
+			scripted.Fault{Template: "a", Step: 0, Kind: scripted.Invalid, Times: 100}, 1, fault.Invalid,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

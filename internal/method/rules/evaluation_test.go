@@ -1,0 +1,213 @@
+package rules_test
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+)
+
+// two returns a specification of two agents and two rounds, and the temperatures of its evaluations.
+func two() (spec.Spec, []float64) {
+	s := spec.Default()
+	s.Agents, s.Rounds, s.Decoding.Temperatures = 2, 2, []float64{0.3, 0.7}
+
+	return s, s.EvaluationTemperatures()
+}
+
+func TestAnEpochIsEvaluatedByItsSystems(t *testing.T) {
+	s, warmths := two()
+	alone := s
+	alone.Agents, alone.Decoding.Temperatures = 1, []float64{0.5}
+	base, trained := []string{"b", "b"}, []string{"p", "q"}
+	greedy := rules.EvalSystem{
+		Name: "base-1-greedy", Policies: []string{"b"}, Rounds: 1, Temperature: []float64{0}, TopP: 0.8,
+	}
+	warm := rules.EvalSystem{
+		Name: "base-1-t0.2", Policies: []string{"b"}, Rounds: 1, Temperature: []float64{0.2}, TopP: 0.8,
+	}
+	together := func(name string, policies []string) rules.EvalSystem {
+		return rules.EvalSystem{Name: name, Policies: policies, Rounds: 2, Temperature: warmths, TopP: 0.8}
+	}
+
+	for name, c := range map[string]struct {
+		spec     spec.Spec
+		epoch    int
+		policies []string
+		want     []rules.EvalSystem
+	}{
+		"the base of two agents": {s, 0, base, []rules.EvalSystem{greedy, warm, together("base-2", base)}},
+		"the base of one agent":  {alone, 0, base[:1], []rules.EvalSystem{greedy, warm}},
+		"a trained system":       {s, 3, trained, []rules.EvalSystem{together("trained-2", trained)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := rules.EvalSystems(c.spec, c.epoch, c.policies); !reflect.DeepEqual(got, c.want) {
+				t.Errorf("EvalSystems(epoch %d) = %+v, want %+v", c.epoch, got, c.want)
+			}
+		})
+	}
+}
+
+func TestAReproductionPlaysEachSystemWhereItIsCompared(t *testing.T) {
+	s, _ := two()
+	base := rules.EvalSystems(s, 0, []string{"b", "b"})
+	seeds, templates := domain.SplitTestSeeds, domain.SplitTestTemplates
+	onBoth := func(names ...string) (out []string) {
+		for _, n := range names {
+			out = append(out, n+" on "+seeds, n+" on "+templates)
+		}
+		return out
+	}
+	votes, single := "base-1-votes on "+seeds, "alone on "+seeds
+
+	for name, c := range map[string]struct {
+		trained, imitation []string
+		want               []string
+	}{
+		"without epochs": {nil, nil, append(onBoth("base-1", "base-2"), votes)},
+		"before the imitation control": {[]string{"p", "q"}, nil, slices.Concat(
+			onBoth("base-1", "base-2"), []string{votes}, onBoth("trained-2"), []string{single},
+		)},
+		"complete": {[]string{"p", "q"}, []string{"i", "j"}, slices.Concat(
+			onBoth("base-1", "base-2"), []string{votes}, onBoth("trained-2"), []string{single}, onBoth("imitation-2"),
+		)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := rules.Reproduction{
+				Spec: s, Run: "r", Episodes: 9, Base1: rules.NameBaseWarm, Base: base,
+				Trained: c.trained, Imitation: c.imitation,
+			}
+			var got []string
+			for _, i := range r.Items() {
+				got = append(got, i.System.Name+" on "+i.Split)
+				if i.Run != "r" || i.Folder != rules.ReproduceFolder || i.Episodes != 9 {
+					t.Errorf("item = %+v, want 9 episodes of run r in %s", i, rules.ReproduceFolder)
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("Items = %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestTheContestantsOfAReproductionDecideAsTheirNamesSay(t *testing.T) {
+	s, warmths := two()
+	r := rules.Reproduction{
+		Spec: s, Run: "r", Episodes: 9, Base1: rules.NameBaseWarm, Base: rules.EvalSystems(s, 0, []string{"b", "b"}),
+		Trained: []string{"p", "q"}, Imitation: []string{"i", "j"},
+	}
+	got := map[string]rules.EvalSystem{}
+	for _, i := range r.Items() {
+		got[i.System.Name] = i.System
+	}
+
+	for _, want := range []rules.EvalSystem{
+		{Name: "base-1", Policies: []string{"b"}, Rounds: 1, Temperature: []float64{0.2}, TopP: 0.8},
+		{Name: "base-2", Policies: []string{"b", "b"}, Rounds: 2, Temperature: warmths, TopP: 0.8},
+		{
+			Name: "base-1-votes", Policies: []string{"b", "b", "b", "b"}, Rounds: 1,
+			Temperature: slices.Concat(warmths, warmths), TopP: 0.8, Silent: true,
+		},
+		{Name: "trained-2", Policies: []string{"p", "q"}, Rounds: 2, Temperature: warmths, TopP: 0.8},
+		{
+			Name: "alone", Policies: []string{"p", "q"}, Rounds: 1, Temperature: []float64{0.2}, TopP: 0.8, OneOf: true,
+		},
+		{Name: "imitation-2", Policies: []string{"i", "j"}, Rounds: 2, Temperature: warmths, TopP: 0.8},
+	} {
+		t.Run(want.Name, func(t *testing.T) {
+			if got := got[want.Name]; !reflect.DeepEqual(got, want) {
+				t.Errorf("the system = %+v, want %+v", got, want)
+			}
+		})
+	}
+}
+
+func TestASystemDecidesOnTheFixedGraphsOfEvaluation(t *testing.T) {
+	s, warmths := two()
+	graphs := domain.EvaluationTopologies(2)
+	silent := domain.Topology{Agents: 2, Edges: [][2]int{}}
+	together := rules.Together(s, "x", []string{"p", "q"})
+	quiet := together
+	quiet.Silent = true
+
+	for name, c := range map[string]struct {
+		system   rules.EvalSystem
+		episode  uint64
+		number   int
+		topology domain.Topology
+	}{
+		"the first episode": {together, 0, 0, graphs[0]},
+		"the third":         {together, 2, 2, graphs[2]},
+		"the sixth":         {together, 5, 1, graphs[1]},
+		"without messages":  {quiet, 5, 0, silent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, number, err := c.system.Config(s, domain.SplitVal, c.episode)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if number != c.number || !reflect.DeepEqual(got.Topology, c.topology) {
+				t.Errorf("Config uses graph %d, %v; want %d, %v", number, got.Topology, c.number, c.topology)
+			}
+			if !slices.Equal(got.Policies, []string{"p", "q"}) || got.Rounds != 2 {
+				t.Errorf("Config = %d rounds of %v, want 2 rounds of p and q", got.Rounds, got.Policies)
+			}
+			if !slices.Equal(got.Temperature, warmths) || !got.Early {
+				t.Errorf("Config decodes at %v, early: %v; want %v, early", got.Temperature, got.Early, warmths)
+			}
+		})
+	}
+}
+
+func TestOneOfThePoliciesPlaysAloneAnotherFromEpisodeToEpisode(t *testing.T) {
+	s, _ := two()
+	e := rules.EvalSystem{Policies: []string{"p", "q"}, OneOf: true, Rounds: 1, Temperature: []float64{0}, TopP: 1}
+	played := map[string]int{}
+	for i := range uint64(20) {
+		c, _, err := e.Config(s, domain.SplitVal, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(c.Policies) != 1 || c.Topology.Agents != 1 {
+			t.Fatalf("episode %d is decided by %v on %v, want one policy", i, c.Policies, c.Topology)
+		}
+		played[c.Policies[0]]++
+	}
+
+	if played["p"] < 5 || played["q"] < 5 {
+		t.Errorf("of 20 episodes the policies played %v, want each at least 5", played)
+	}
+}
+
+func TestTasksOfAnEvaluationDoNotDependOnTheRun(t *testing.T) {
+	s, suite := spec.Default(), withTemplates("a", "b")
+	other := s
+	other.Name, other.Seed, other.Agents = "other", 99, 1
+
+	for i, template := range []string{"a", "b", "a"} {
+		got, err := rules.EvalTask(s, suite, domain.SplitVal, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := domain.Task{
+			Suite: "webtasks", Template: template, Split: domain.SplitVal, MaxSteps: 6,
+			Seed: domain.Seed(s.Evaluation.Seed, "webtasks", domain.SplitVal, i),
+		}
+		if got != want {
+			t.Errorf("EvalTask(%d) = %+v, want %+v", i, got, want)
+		}
+		if same, err := rules.EvalTask(other, suite, domain.SplitVal, i); err != nil || same != got {
+			t.Errorf("EvalTask(%d) of another run = %+v, %v; want %+v", i, same, err, got)
+		}
+	}
+
+	_, err := rules.EvalTask(s, withTemplates(), domain.SplitVal, 0)
+	if fault.KindOf(err) != fault.Invalid {
+		t.Errorf("EvalTask without templates = %v, want an invalid fault", err)
+	}
+}

@@ -1,0 +1,316 @@
+package endpoints_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/prompts"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/endpoints"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// server is a chat endpoint that returns its errors one after the other, and then answers.
+type server struct {
+	errs     []error
+	requests []chat.Request
+}
+
+func (s *server) Complete(_ context.Context, r chat.Request) (chat.Response, error) {
+	s.requests = append(s.requests, r)
+	if n := len(s.requests); n <= len(s.errs) {
+		return chat.Response{}, s.errs[n-1]
+	}
+
+	return chat.Response{Texts: []string{"yes"}, Usage: domain.Usage{Prompt: 100, Answer: 50}}, nil
+}
+
+// connect returns the endpoints of one worker, which all lead to the server.
+func connect(b store.Bucket, s *server) *endpoints.Endpoints {
+	return &endpoints.Endpoints{Bucket: b, Connect: func(spec.Model) (chat.Model, error) { return s, nil }}
+}
+
+// run returns the specification of a run with one endpoint. A call of the server costs 200 of the currency.
+func run() spec.Spec {
+	s := spec.Default()
+	s.Name = "r"
+	m := spec.DefaultModel()
+	m.BaseURL, m.Model, m.MaxTokens = "http://judge/v1", "judge-1", 300
+	m.Price = spec.Price{Prompt: 1e6, Answer: 2e6}
+	s.Models = map[spec.Role]spec.Model{"judge": m}
+
+	return s
+}
+
+// model returns the recorded model that plays the critic.
+func model(t *testing.T, e *endpoints.Endpoints, s spec.Spec) chat.Model {
+	t.Helper()
+	m, p, err := e.For(s, "judge", prompts.Critic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p == nil {
+		t.Fatal("For returned no prompt, want that of the critic")
+	}
+
+	return m
+}
+
+func TestARecordedCallIsNotMadeAgain(t *testing.T) {
+	b, srv, s := &store.Memory{}, &server{}, run()
+	request := chat.Request{System: "s", User: "u", Seed: 3}
+
+	first, err := model(t, connect(b, srv), s).Complete(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := model(t, connect(b, srv), s).Complete(t.Context(), request) // of another worker
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(again, first) || first.Texts[0] != "yes" {
+		t.Errorf("the recorded answer = %+v, want the first one, %+v", again, first)
+	}
+	if len(srv.requests) != 1 {
+		t.Errorf("the server was asked %d times, want once", len(srv.requests))
+	}
+
+	got := srv.requests[0]
+	if got.Model != "judge-1" || got.MaxTokens != 300 {
+		t.Errorf("the server was asked for %d tokens of %q, want 300 of judge-1", got.MaxTokens, got.Model)
+	}
+	spent, err := runs.Run("r").Spent(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (runs.Spent{Calls: 1, Tokens: 150, Money: 200}); spent != want {
+		t.Errorf("Spent = %+v, want %+v", spent, want)
+	}
+}
+
+func TestCallsThatDifferAreMadeEachOnItsOwn(t *testing.T) {
+	first := chat.Request{System: "s", User: "u", Seed: 3}
+	seed, text, tokens := first, first, first
+	seed.Seed, text.User, tokens.MaxTokens = 4, "v", 200
+	other := run()
+	other.Name = "another"
+	moved := run()
+	m := moved.Models["judge"]
+	m.BaseURL = "http://elsewhere/v1"
+	moved.Models["judge"] = m
+
+	for name, c := range map[string]struct {
+		spec    spec.Spec
+		request chat.Request
+	}{
+		"another seed":             {run(), seed},
+		"another text":             {run(), text},
+		"another number of tokens": {run(), tokens},
+		"another run":              {other, first},
+		"another address":          {moved, first},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, srv := &store.Memory{}, &server{}
+			e := connect(b, srv)
+			if _, err := model(t, e, run()).Complete(t.Context(), first); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := model(t, e, c.spec).Complete(t.Context(), c.request); err != nil {
+				t.Fatal(err)
+			}
+			if len(srv.requests) != 2 {
+				t.Errorf("the server was asked %d times, want twice", len(srv.requests))
+			}
+		})
+	}
+}
+
+func TestATransientFaultIsTriedThreeTimesAndAThrottledOneIsNot(t *testing.T) {
+	down := fault.New(fault.Transient, "down")
+	busy := fault.After(fault.Throttled, time.Minute, "busy")
+	refused := fault.New(fault.Invalid, "refused")
+
+	for name, c := range map[string]struct {
+		errs  []error
+		calls int
+		want  error
+	}{
+		"it passes after one":       {[]error{down}, 2, nil},
+		"it passes after two":       {[]error{down, down}, 3, nil},
+		"it does not pass":          {[]error{down, down, down, down}, 3, down},
+		"throttled":                 {[]error{busy, busy}, 1, busy},
+		"throttled after transient": {[]error{down, busy}, 2, busy},
+		"refused":                   {[]error{refused}, 1, refused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, srv := &store.Memory{}, &server{errs: c.errs}
+				_, err := model(t, connect(b, srv), run()).Complete(t.Context(), chat.Request{User: "u"})
+				if !errors.Is(err, c.want) {
+					t.Errorf("Complete returned the error %v, want %v", err, c.want)
+				}
+				if fault.RetryAfter(err) != fault.RetryAfter(c.want) {
+					t.Errorf("RetryAfter = %v, want %v", fault.RetryAfter(err), fault.RetryAfter(c.want))
+				}
+				if len(srv.requests) != c.calls {
+					t.Errorf("the server was asked %d times, want %d", len(srv.requests), c.calls)
+				}
+
+				recorded := 0
+				if c.want == nil {
+					recorded = 1
+				}
+				spent, err := runs.Run("r").Spent(t.Context(), b)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if spent.Calls != recorded {
+					t.Errorf("%d calls are recorded, want %d", spent.Calls, recorded)
+				}
+			})
+		})
+	}
+}
+
+func TestACallThatIsCancelledIsNotTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		why := errors.New("the worker stops")
+		srv := &server{errs: []error{fault.New(fault.Transient, "down")}}
+		time.AfterFunc(time.Millisecond, func() { cancel(why) })
+
+		_, err := model(t, connect(&store.Memory{}, srv), run()).Complete(ctx, chat.Request{User: "u"})
+		if !errors.Is(err, why) || len(srv.requests) != 1 {
+			t.Errorf("Complete asked %d times and returned %v, want once and %v", len(srv.requests), err, why)
+		}
+	})
+}
+
+func TestASpentBudgetIsAnExhaustedFaultThatNamesTheCommands(t *testing.T) {
+	for name, c := range map[string]struct {
+		budget spec.Budget
+		calls  int // until it is spent
+		set    string
+	}{
+		"budget.tokens": {spec.Budget{Tokens: 300}, 2, "collabui set r budget.tokens=600"},
+		"budget.money":  {spec.Budget{Money: 500}, 3, "collabui set r budget.money=1000.00"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, srv, s := &store.Memory{}, &server{}, run()
+			s.Budget = c.budget
+			m := model(t, connect(b, srv), s)
+			ask := func(n int) error {
+				_, err := m.Complete(t.Context(), chat.Request{User: "u", Seed: uint64(n)})
+				return err
+			}
+			for n := range c.calls {
+				if err := ask(n); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			err := ask(c.calls)
+			if err == nil || fault.KindOf(err) != fault.Exhausted {
+				t.Fatalf("Complete = %v, want a fault of kind %s", err, fault.Exhausted)
+			}
+			for _, want := range []string{name, "`" + c.set + "`", "`collabui resume r`"} {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("the fault says %q, want it to say %q", err, want)
+				}
+			}
+			if len(srv.requests) != c.calls {
+				t.Errorf("the server was asked %d times, want %d", len(srv.requests), c.calls)
+			}
+			if err := ask(0); err != nil {
+				t.Errorf("a recorded call fails with %v, want its answer", err)
+			}
+
+			raise(t, b, spec.Budget{Tokens: 10000, Money: 10000})
+			if err := ask(c.calls); err != nil {
+				t.Errorf("a call within the raised budget fails with %v, want an answer", err)
+			}
+		})
+	}
+}
+
+// raise records a change of the budget.
+func raise(t *testing.T, b store.Bucket, budget spec.Budget) {
+	t.Helper()
+	change := runs.Change{Who: "ann", Why: "one more", Budget: budget}
+	_, _, err := runs.Run("r").Change(1).Record(t.Context(), b, func() (runs.Change, error) { return change, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCallsOfOtherWorkersCountTowardsTheBudget(t *testing.T) {
+	b, srv, s := &store.Memory{}, &server{}, run()
+	s.Budget.Tokens = 150
+	if _, err := model(t, connect(b, srv), s).Complete(t.Context(), chat.Request{User: "u"}); err != nil {
+		t.Fatal(err)
+	}
+
+	_, err := model(t, connect(b, srv), s).Complete(t.Context(), chat.Request{User: "v"})
+	if fault.KindOf(err) != fault.Exhausted {
+		t.Errorf("Complete of another worker = %v, want a fault of kind %s", err, fault.Exhausted)
+	}
+}
+
+func TestAnEndpointThatCannotBeReachedIsInvalid(t *testing.T) {
+	reached := connect(&store.Memory{}, &server{})
+	for name, c := range map[string]struct {
+		endpoints *endpoints.Endpoints
+		model     spec.Role
+		want      string
+	}{
+		"no such model":                   {reached, "author", `has no model "author"`},
+		"a worker without endpoints":      {nil, "judge", "reaches no chat endpoints"},
+		"a worker that cannot connect":    {&endpoints.Endpoints{}, "judge", "reaches no chat endpoints"},
+		"no such model, and no endpoints": {nil, "author", `has no model "author"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := c.endpoints.For(run(), c.model, prompts.Critic)
+			if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("For = %v, want an invalid fault that says %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestTheCriticFollowsTheSpecification(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  func(*spec.Critic)
+		robust  bool
+		byRound bool
+	}{
+		"defaults":         {func(*spec.Critic) {}, true, false},
+		"by round":         {func(c *spec.Critic) { c.Scope = spec.ScopeRound }, true, true},
+		"the paper's rule": {func(c *spec.Critic) { c.Rule = spec.RulePaper }, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := run()
+			s.Critic.Model = "judge"
+			c.change(&s.Critic)
+			got, err := connect(&store.Memory{}, &server{}).Critic(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Robust != c.robust || got.ByRound != c.byRound {
+				t.Errorf("Critic is robust: %v, by round: %v; want %v and %v",
+					got.Robust, got.ByRound, c.robust, c.byRound)
+			}
+			if got.Chat == nil || got.Prompt == nil {
+				t.Errorf("Critic = %+v, want a model and a prompt", got)
+			}
+		})
+	}
+}
