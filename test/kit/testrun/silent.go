@@ -1,9 +1,6 @@
 package testrun
 
-import "time"
-
-const testTimeout = 2 * time.Minute
-
+// silent is a logger that drops everything.
 type silent struct{}
 
 func (silent) Debug(string, ...any) {}

@@ -1,5 +1,5 @@
-// Package testrun plays whole runs in one process for tests: the real workflows and activities over a bucket in memory, the scripted environment and
-// a small policy behind real HTTP. Only tests import it.
+// Package testrun plays whole runs in one process for tests: the real workflows and activities over a bucket in memory,
+// the scripted environment and a small policy behind real HTTP. Only tests import it.
 package testrun
 
 import (
@@ -32,6 +32,12 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
+// testTimeout is longer than any run takes on a loaded machine.
+const testTimeout = 2 * time.Minute
+
+// Wording is that of the embedded policy.
+var Wording = activities.Wording{Render: tinylm.Render, Fits: tinylm.Fits}
+
 // Run is one run in memory.
 type Run struct {
 	Spec   spec.Spec
@@ -44,24 +50,91 @@ type Run struct {
 type Deps struct {
 	Chat     chat.Model                                                 // answers for the policies
 	Load     func(ctx context.Context, policy string, quorum int) error // publishes a policy
-	Suites   map[string]envadapters.Suite                               // that are open, by name
+	Suites   map[string]envadapters.Suite                               // open ones by name
 	Open     func(envadapters.Options) (envadapters.Suite, error)       // opens others; nil: none
-	Endpoint func(spec.Model) (chat.Model, error)                       // chat endpoints; nil: none
+	Endpoint func(spec.Model) (chat.Model, error)                       // connects to chat endpoints; nil: none
 	Trainers map[string]trainer.Trainer                                 // by the names of specifications
 }
 
-// Wording is that of the embedded policy.
-var Wording = activities.Wording{Render: tinylm.Render, Fits: tinylm.Fits}
+// New prepares a run.
+func New(t testing.TB, s spec.Spec) *Run {
+	t.Helper()
+	r := &Run{Spec: s, Bucket: &store.Memory{}, Suite: &scripted.Suite{}}
+	srv := httptest.NewServer(tinyserver.New(r.Bucket))
+	t.Cleanup(srv.Close)
+	model, err := llm.PolicyServers([]string{srv.URL + "/v1"}, "", 30*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	embedded := &tiny.Trainer{Bucket: r.Bucket, CheckpointKey: checkpointKey}
+	r.Deps = &Deps{
+		Chat:     model,
+		Load:     model.Load,
+		Suites:   map[string]envadapters.Suite{"webtasks": r.Suite},
+		Trainers: map[string]trainer.Trainer{spec.Embedded: embedded},
+	}
+	record := func() (spec.Spec, error) { return s, nil }
+	if _, _, err := runs.Run(s.Name).Spec().Record(t.Context(), r.Bucket, record); err != nil {
+		t.Fatal(err)
+	}
+
+	return r
+}
 
 func checkpointKey(job string, step int) string {
 	return fmt.Sprintf("%s-checkpoint-%06d.json", job, step)
+}
+
+// Play runs the workflow to its end, through every continue-as-new. more may prepare each environment.
+func (r *Run) Play(t testing.TB, more func(*testsuite.TestWorkflowEnvironment)) (runs.End, error) {
+	t.Helper()
+	for range r.Spec.Epochs + 2 {
+		env := r.environment()
+		if more != nil {
+			more(env)
+		}
+		env.ExecuteWorkflow(workflows.Run, workflows.RunInput{Name: r.Spec.Name})
+
+		err := env.GetWorkflowError()
+		var next *workflow.ContinueAsNewError
+		if errors.As(err, &next) {
+			continue
+		}
+		var end runs.End
+		if err == nil {
+			err = env.GetWorkflowResult(&end)
+		}
+
+		return end, err
+	}
+	t.Fatalf("the run continues as new more than %d times, want its end", r.Spec.Epochs+2)
+
+	return runs.End{}, nil
+}
+
+// Do runs another workflow on the run's store.
+func (r *Run) Do(w, in any) error {
+	env := r.environment()
+	env.ExecuteWorkflow(w, in)
+
+	return env.GetWorkflowError()
+}
+
+// Control returns the activities that plan and commit.
+func (r *Run) Control() *activities.Control {
+	return &activities.Control{Common: r.common(), Suites: r.suites()}
 }
 
 func (r *Run) common() activities.Common {
 	return activities.Common{Bucket: r.Bucket, Catalog: catalog.All{}}
 }
 
-// suites opens the suites that the test gives, and others by its Open.
+func (r *Run) endpoints() *endpoints.Endpoints {
+	return &endpoints.Endpoints{Bucket: r.Bucket, Connect: r.Deps.Endpoint}
+}
+
+// suites opens the suites that the test provides, and others by its Open.
 func (r *Run) suites() *activities.Suites {
 	return activities.NewSuites(func(o envadapters.Options) (envadapters.Suite, error) {
 		if s, ok := r.Deps.Suites[o.Suite]; ok && runs.Digest(envadapters.Options{Suite: o.Suite}) == runs.Digest(o) {
@@ -75,105 +148,28 @@ func (r *Run) suites() *activities.Suites {
 	})
 }
 
-// Control returns the activities that plan and commit.
-func (r *Run) Control() *activities.Control {
-	return &activities.Control{Common: r.common(), Suites: r.suites()}
-}
-
-func (r *Run) endpoints() *endpoints.Endpoints {
-	return &endpoints.Endpoints{Bucket: r.Bucket, Connect: r.Deps.Endpoint}
-}
-
-// Small is a specification that a test plays in seconds.
-func Small() spec.Spec {
-	s := spec.Default()
-	s.Name, s.Epochs, s.Slots, s.Rounds = "small", 2, 10, 2
-	s.FineTune.Demonstrations, s.FineTune.MaxChunks, s.FineTune.ChunkSteps, s.FineTune.Train.Passes = 40, 3, 20, 10
-	s.FineTune.StopLow = 0.2
-	s.Pairs.Kind, s.Pairs.MinPairs, s.Train.BatchSize, s.Train.Passes = spec.PairsCorrection, 4, 4, 1
-	s.Evaluation.Val, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 8, 6, 4
-	return s
-}
-
-// Tiny is Small with hardly any learning: for tests of what happens around it.
-func Tiny() spec.Spec {
-	s := Small()
-	s.Epochs, s.Slots = 1, 5
-	s.FineTune.Demonstrations, s.FineTune.MaxChunks, s.FineTune.ChunkSteps = 10, 1, 5
-	s.Evaluation.Val, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 2, 0, 0
-	return s
-}
-
-// New prepares a run.
-func New(t testing.TB, s spec.Spec) *Run {
-	t.Helper()
-	r := &Run{Spec: s, Bucket: &store.Memory{}, Suite: &scripted.Suite{}}
-	srv := httptest.NewServer(tinyserver.New(r.Bucket))
-	t.Cleanup(srv.Close)
-	model, err := llm.PolicyServers([]string{srv.URL + "/v1"}, "", 30*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Deps = &Deps{
-		Chat: model, Load: model.Load, Suites: map[string]envadapters.Suite{"webtasks": r.Suite},
-		Trainers: map[string]trainer.Trainer{spec.Embedded: &tiny.Trainer{Bucket: r.Bucket, CheckpointKey: checkpointKey}},
-	}
-	if _, _, err := runs.Run(s.Name).Spec().Record(t.Context(), r.Bucket, func() (spec.Spec, error) { return s, nil }); err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-// Play runs the workflow to its end, through every continue-as-new. more may prepare each environment.
-func (r *Run) Play(t testing.TB, more func(*testsuite.TestWorkflowEnvironment)) (runs.End, error) {
-	t.Helper()
-	for range r.Spec.Epochs + 2 {
-		env := r.environment()
-		if more != nil {
-			more(env)
-		}
-		env.ExecuteWorkflow(workflows.Run, workflows.RunInput{Name: r.Spec.Name})
-		err := env.GetWorkflowError()
-		var next *workflow.ContinueAsNewError
-		if errors.As(err, &next) {
-			continue
-		}
-		var end runs.End
-		if err == nil {
-			err = env.GetWorkflowResult(&end)
-		}
-		return end, err
-	}
-	t.Fatal("the run does not end")
-	return runs.End{}, nil
-}
-
-// Do runs another workflow on the run's store.
-func (r *Run) Do(w, in any) error {
-	env := r.environment()
-	env.ExecuteWorkflow(w, in)
-	return env.GetWorkflowError()
-}
-
+// environment returns a workflow environment with all workflows and activities.
 func (r *Run) environment() *testsuite.TestWorkflowEnvironment {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(silent{})
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetTestTimeout(testTimeout)
-	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: testTimeout}) // a loaded machine is no deadlock
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: testTimeout}) // a loaded machine is not a deadlock
 	for _, f := range workflows.All {
 		env.RegisterWorkflow(f)
 	}
-	suites := r.suites()
+
+	suites, d := r.suites(), r.Deps
 	env.RegisterActivity(r.Control())
 	env.RegisterActivity(&activities.Rollouts{
-		Common: r.common(), Suites: suites, Policies: r.Deps.Chat, Endpoints: r.endpoints(), Wording: Wording,
+		Common: r.common(), Suites: suites, Policies: d.Chat, Endpoints: r.endpoints(), Wording: Wording,
 	})
 	env.RegisterActivity(&activities.Models{
-		Common: r.common(), Policies: r.Deps.Chat, Endpoints: r.endpoints(), Wording: Wording,
+		Common: r.common(), Policies: d.Chat, Endpoints: r.endpoints(), Wording: Wording,
 	})
 	env.RegisterActivity(&activities.GPU{
-		Common: r.common(), Trainers: r.Deps.Trainers, Policies: r.Deps.Chat, Load: r.Deps.Load, Threads: 1,
+		Common: r.common(), Trainers: d.Trainers, Policies: d.Chat, Load: d.Load, Threads: 1,
 	})
+
 	return env
 }

@@ -1,0 +1,95 @@
+package testrun
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// shared is a run that is played once per process. Tests receive copies of what it left in its store.
+type shared struct {
+	spec   spec.Spec
+	once   sync.Once
+	end    runs.End
+	bucket *store.Memory // nil until the run has ended without an error
+}
+
+func (s *shared) play(t testing.TB) (runs.End, *store.Memory) {
+	t.Helper()
+	s.once.Do(func() {
+		r := New(t, s.spec)
+		end, err := r.Play(t, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.end, s.bucket = end, r.Bucket
+	})
+	if s.bucket == nil {
+		t.Fatal("the shared run ended with an error in another test, want its result")
+	}
+
+	return s.end, s.bucket
+}
+
+var (
+	finished = shared{spec: Small()}
+	stageOne = shared{spec: onlyStageOne()}
+)
+
+// Finished returns a run of Small that has ended, and its end. It is played once per process, and every caller receives
+// a copy of its store with an environment that has played nothing.
+func Finished(t testing.TB) (*Run, runs.End) {
+	t.Helper()
+	end, bucket := finished.play(t)
+	r := New(t, finished.spec)
+	copyTo(t, r.Bucket, bucket, "")
+
+	return r, end
+}
+
+// onlyStageOne returns the stage 1 of Small.
+func onlyStageOne() spec.Spec {
+	s := Small()
+	s.Epochs, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 0, 0, 0
+
+	return s
+}
+
+// WithBase prepares a run that begins with the base policy of Small, for tests of what follows stage 1. The policy is
+// trained once per process.
+func WithBase(t testing.TB, s spec.Spec) *Run {
+	t.Helper()
+	_, bucket := stageOne.play(t)
+	base, _, err := runs.Run(stageOne.spec.Name).Base().Read(t.Context(), bucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	s.FineTune.Base = base.Policy.Digest
+	r := New(t, s)
+	copyTo(t, r.Bucket, bucket, store.BlobPrefix+base.Policy.Digest)
+
+	return r
+}
+
+// copyTo copies the objects whose keys begin with a prefix from one store to another that may hold some of them.
+func copyTo(t testing.TB, to, from *store.Memory, prefix string) {
+	t.Helper()
+	refs, err := from.List(t.Context(), prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, ref := range refs {
+		body, err := from.Get(t.Context(), ref.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := to.PutOnce(t.Context(), ref.Key, body); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
