@@ -9,51 +9,61 @@ import (
 	"github.com/collabui/collabui/test/kit/testrun"
 )
 
-// TestEverySwitchOfTheMethodRunsToItsEnd plays the ablations of METHOD.md section 4 as switches of the same run.
+// TestEverySwitchOfTheMethodRunsToItsEnd plays the ablations of docs/method.md as switches of the same run.
 func TestEverySwitchOfTheMethodRunsToItsEnd(t *testing.T) {
-	for name, set := range map[string]func(*spec.Spec){
-		"rft":               func(s *spec.Spec) { s.Preference = spec.PreferenceRFT },
-		"outcome":           func(s *spec.Spec) { s.Credit = spec.CreditOutcome },
-		"shared parameters": func(s *spec.Spec) { s.Parameters = spec.ParametersShared },
-		"no edges":          func(s *spec.Spec) { s.Edges = spec.EdgesNone },
-		"one agent":         func(s *spec.Spec) { s.Agents, s.Decoding.Temperatures = 1, []float64{0.5} },
-		"paper's pairs": func(s *spec.Spec) {
-			s.Pairs.Kind, s.Reference, s.VoteScope, s.ViewDropout = spec.PairsPositive, spec.ReferenceEpochStart, agents.ScopeLast, 0.2
-		},
+	t.Parallel()
+	for name, c := range map[string]struct {
+		set   func(*spec.Spec)
+		check func(*testing.T, *testrun.Run) // nil: only that the run ends
+	}{
+		"rft":               {func(s *spec.Spec) { s.Preference = spec.PreferenceRFT }, wantNoAdversary},
+		"outcome":           {func(s *spec.Spec) { s.Credit = spec.CreditOutcome }, wantNoAdversary},
+		"shared parameters": {func(s *spec.Spec) { s.Parameters = spec.ParametersShared }, wantOnePolicy},
+		"no edges":          {func(s *spec.Spec) { s.Edges = spec.EdgesNone }, wantNoEdges},
+		"one agent": {func(s *spec.Spec) {
+			s.Agents, s.Decoding.Temperatures = 1, []float64{0.5}
+		}, wantNoEdges},
+		"paper's pairs": {func(s *spec.Spec) {
+			s.Pairs.Kind, s.Reference = spec.PairsPositive, spec.ReferenceEpochStart
+			s.VoteScope, s.ViewDropout = agents.ScopeLast, 0.2
+		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := testrun.Small()
 			s.Epochs, s.Slots, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 1, 6, 0, 0
-			set(&s)
-			r := testrun.New(t, s)
-			if _, err := r.Play(t, nil); err != nil {
-				t.Fatal(err)
-			}
-			clean(t, r)
-			first, _, err := runs.Run("small").Update(1, 0).Read(t.Context(), r.Bucket)
-			if err != nil {
-				t.Fatal(err)
-			}
-			switch name {
-			case "shared parameters":
-				last, _, err := runs.Run("small").Update(1, 3).Read(t.Context(), r.Bucket)
-				if err != nil || last.Policy != first.Policy {
-					t.Errorf("agents differ: %+v %+v %v", first.Policy, last.Policy, err)
-				}
-			case "no edges", "one agent":
-				topo, _, err := runs.Run("small").Topology(1).Read(t.Context(), r.Bucket)
-				if err != nil || len(topo.Edges) != 0 {
-					t.Errorf("%+v %v", topo, err)
-				}
-			case "rft", "outcome":
-				for slot := 1; slot <= s.Slots; slot++ {
-					p, _, err := runs.Run("small").Pairs(1, slot).Read(t.Context(), r.Bucket)
-					if err != nil || len(p.Calls) > 0 {
-						t.Errorf("the adversary was asked %d times (%v)", len(p.Calls), err)
-					}
-				}
+			c.set(&s)
+			r := testrun.WithBase(t, s)
+			play(t, r)
+
+			read(t, r, runs.Run("small").Update(1, 0))
+			if c.check != nil {
+				c.check(t, r)
 			}
 		})
+	}
+}
+
+func wantNoAdversary(t *testing.T, r *testrun.Run) {
+	t.Helper()
+	for slot := 1; slot <= r.Spec.Slots; slot++ {
+		if p := read(t, r, runs.Run("small").Pairs(1, slot)); len(p.Calls) > 0 {
+			t.Errorf("the adversary was asked %d times in slot %d, want never", len(p.Calls), slot)
+		}
+	}
+}
+
+func wantOnePolicy(t *testing.T, r *testrun.Run) {
+	t.Helper()
+	first := read(t, r, runs.Run("small").Update(1, 0)).Policy
+	if last := read(t, r, runs.Run("small").Update(1, 3)).Policy; last != first {
+		t.Errorf("the last agent's policy = %+v, want the first one's, %+v", last, first)
+	}
+}
+
+func wantNoEdges(t *testing.T, r *testrun.Run) {
+	t.Helper()
+	if topo := read(t, r, runs.Run("small").Topology(1)); len(topo.Edges) != 0 {
+		t.Errorf("the graph = %+v, want no edges", topo)
 	}
 }

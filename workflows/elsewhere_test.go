@@ -8,9 +8,7 @@ import (
 
 	"go.temporal.io/sdk/testsuite"
 
-	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -19,125 +17,126 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// TestARunIsEvaluatedOutOfDistribution: trained on one environment, it plays recorded tasks of another action family at
-// the end, beside a reference without a policy.
-func TestARunIsEvaluatedOutOfDistribution(t *testing.T) {
+// webBench are recorded tasks of the web family.
+var webBench = envadapters.Options{Suite: "autowebbench", Data: "../envadapters/autowebbench/testdata"}
+
+// withPages returns Tiny with a second environment, "pages", on which it is evaluated out of distribution.
+func withPages(o envadapters.Options, split string) spec.Spec {
 	s := testrun.Tiny()
-	s.Environments = map[string]envadapters.Options{"pages": {Suite: "autowebbench", Data: "../envadapters/autowebbench/testdata"}}
-	s.Evaluation.OutOfDistribution = []spec.Elsewhere{{Environment: "pages", Split: "en-ind"}}
-	if err := s.Validate(catalog.All{}); err != nil {
-		t.Fatal(err)
-	}
+	s.Environments = map[string]envadapters.Options{"pages": o}
+	s.Evaluation.OutOfDistribution = []spec.Elsewhere{{Environment: "pages", Split: split}}
+
+	return s
+}
+
+// openingAll prepares a run that opens the real adapters, too.
+func openingAll(t *testing.T, s spec.Spec) *testrun.Run {
+	t.Helper()
 	r := testrun.New(t, s)
 	r.Deps.Open = func(o envadapters.Options) (envadapters.Suite, error) {
 		return catalog.OpenEnvironment(o, catalog.Places{})
 	}
-	end, err := r.Play(t, nil)
-	if err != nil {
+
+	return r
+}
+
+// TestARunIsEvaluatedOutOfDistribution plays a run that is trained on one environment and plays recorded tasks of
+// another action family at its end, next to a reference without a policy.
+func TestARunIsEvaluatedOutOfDistribution(t *testing.T) {
+	t.Parallel()
+	s := withPages(webBench, "en-ind")
+	if err := s.Validate(catalog.All{}); err != nil {
 		t.Fatal(err)
 	}
+	end := play(t, openingAll(t, s))
+
 	var systems []string
 	for _, x := range end.Results {
 		if x.Environment == "" {
 			continue
 		}
 		systems = append(systems, x.System)
+		if x.Protocol == "" || x.Environment != "AutoWebBench" || !strings.Contains(x.Version, "sha256:") {
+			t.Errorf("the result of %s = %+v, want its protocol, AutoWebBench and a digest", x.System, x)
+		}
 		sr := x.Metrics[envadapters.StepSR]
-		if x.Protocol == "" || x.Environment != "AutoWebBench" || !strings.Contains(x.Version, "sha256:") || x.Episodes != 3 || sr.Steps != 5 || sr.Tasks != 3 || x.Rate != sr.Micro || x.Low > x.Rate || x.High < x.Rate {
-			t.Errorf("%+v", x)
+		if x.Episodes != 3 || sr.Steps != 5 || sr.Tasks != 3 {
+			t.Errorf("%s played %d tasks, %+v; want 5 steps of 3 tasks", x.System, x.Episodes, sr)
 		}
-		if x.System == "always-finish" && (x.Rate != 0.4 || x.Metrics["awg-all"].Micro != 0) {
-			t.Errorf("%+v", x)
+		if x.Rate != sr.Micro || x.Low > x.Rate || x.High < x.Rate {
+			t.Errorf("the rate of %s = %v of %v to %v, want %v", x.System, x.Rate, x.Low, x.High, sr.Micro)
+		}
+		if all := x.Metrics["awg-all"].Micro; x.System == "always-finish" && (x.Rate != 0.4 || all != 0) {
+			t.Errorf("always-finish has the rates %v and %v, want 0.4 and 0", x.Rate, all)
 		}
 	}
-	if !slices.Equal(systems, []string{"base-1", "base-4", "trained-4", "always-finish"}) {
-		t.Errorf("%v of %+v", systems, end.Results)
+	if want := []string{"base-1", "base-4", "trained-4", "always-finish"}; !slices.Equal(systems, want) {
+		t.Errorf("the systems on other pages = %v, want %v", systems, want)
 	}
-	clean(t, r)
 }
 
 func TestARunThatCannotPlayItsEnvironmentsSaysSoBeforeItBegins(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
-		o     envadapters.Options
-		split string
-	}{"no such file": {envadapters.Options{Suite: "autowebbench", Data: "/nowhere"}, "en-ind"}, "no such split": {envadapters.Options{Suite: "autowebbench", Data: "../envadapters/autowebbench/testdata"}, "fr-ind"}} {
-		s := testrun.Tiny()
-		s.Environments = map[string]envadapters.Options{"pages": c.o}
-		s.Evaluation.OutOfDistribution = []spec.Elsewhere{{Environment: "pages", Split: c.split}}
-		r := testrun.New(t, s)
-		r.Deps.Open = func(o envadapters.Options) (envadapters.Suite, error) {
-			return catalog.OpenEnvironment(o, catalog.Places{})
-		}
-		_, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
-			env.RegisterDelayedCallback(func() {
-				if st := status(t, env); !st.Held || st.Stage != "planning" || !strings.Contains(st.Reason, "autowebbench") {
-					t.Errorf("%s: %+v", name, st)
-				}
-				env.UpdateWorkflow(workflows.UpdateStop, "", done(t), workflows.Command{Who: "test", Why: "broken"})
-			}, time.Hour)
-		})
-		if err == nil || r.Suite.Episodes > 0 {
-			t.Errorf("%s: %v behind %d episodes", name, err, r.Suite.Episodes)
-		}
-	}
-}
-
-// TestATaskAtFaultIsMissingInATestAndNoFailure: it is reported, and nobody's rate pays for it.
-func TestATaskAtFaultIsMissingInATestAndNoFailure(t *testing.T) {
-	s := testrun.Tiny()
-	s.Evaluation.TestTemplates = 7
-	r := testrun.New(t, s)
-	r.Suite.Break(scripted.Fault{Template: "held-c", Step: 0, Kind: "invalid", Times: 1 << 30})
-	end, err := r.Play(t, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := 0
-	for _, x := range end.Results {
-		if x.Split == domain.SplitTestTemplates {
-			seen++
-			if x.Missing != 1 || x.Episodes != 6 {
-				t.Errorf("%+v", x)
+		options envadapters.Options
+		split   string
+	}{
+		"no such file":  {envadapters.Options{Suite: "autowebbench", Data: "/nowhere"}, "en-ind"},
+		"no such split": {webBench, "fr-ind"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := openingAll(t, withPages(c.options, c.split))
+			_, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
+				env.RegisterDelayedCallback(func() {
+					st := status(t, env)
+					wantHeld(t, st, "autowebbench")
+					if st.Stage != "planning" {
+						t.Errorf("the stage = %q, want planning", st.Stage)
+					}
+					send(t, env, workflows.UpdateStop, workflows.Command{Who: "test", Why: "broken"})
+				}, time.Hour)
+			})
+			if err == nil || r.Suite.Episodes > 0 {
+				t.Errorf("the run ended with %v after %d episodes, want an error before the first",
+					err, r.Suite.Episodes)
 			}
-		}
+		})
 	}
-	if seen != 3 {
-		t.Errorf("%+v", end.Results)
-	}
-	clean(t, r)
 }
 
-// TestTheLoopTrainsOnRecordedTasks: teacher-forced rollouts, the recorded action as critic and expert, agents of the
-// other action family; the figures are step rates, and the critic's name says that it is supervised learning.
+// TestTheLoopTrainsOnRecordedTasks plays teacher-forced rollouts with the recorded action as critic and expert, and
+// agents of the other action family. The figures are step rates, and the critic's name says that it is supervised
+// learning.
 func TestTheLoopTrainsOnRecordedTasks(t *testing.T) {
+	t.Parallel()
 	s := testrun.Tiny()
-	s.Environment, s.Environments = "pages", map[string]envadapters.Options{"pages": {Suite: "mind2web", Data: "../envadapters/mind2web/testdata", Protocol: "list"}}
-	s.Evaluation.Val, s.Pairs.MinPairs, s.FineTune.Demonstrations, s.Slots = 3, 1, 64, 30 // every task once: the policy cannot say all that they ask
+	s.Environment, s.Environments = "pages", map[string]envadapters.Options{
+		"pages": {Suite: "mind2web", Data: "../envadapters/mind2web/testdata", Protocol: "list"},
+	}
+	s.Evaluation.Val, s.Pairs.MinPairs = 3, 1
+	s.FineTune.Demonstrations, s.Slots = 64, 30 // every task once: the policy cannot say all that they ask
 	if err := s.Validate(catalog.All{}); err != nil {
 		t.Fatal(err)
 	}
-	r := testrun.New(t, s)
-	r.Deps.Open = func(o envadapters.Options) (envadapters.Suite, error) {
-		return catalog.OpenEnvironment(o, catalog.Places{})
-	}
-	end, err := r.Play(t, nil)
-	if err != nil {
-		t.Fatal(err)
+	r := openingAll(t, s)
+	end := play(t, r)
+
+	if len(end.Results) != 4 {
+		t.Fatalf("%d results, want 4: %+v", len(end.Results), end.Results)
 	}
 	for _, x := range end.Results {
-		if x.Protocol == "" || x.Metrics[envadapters.StepSR].Tasks != 3 || x.Rate != x.Metrics[envadapters.StepSR].Micro {
-			t.Errorf("%+v", x)
+		if sr := x.Metrics[envadapters.StepSR]; x.Protocol == "" || sr.Tasks != 3 || x.Rate != sr.Micro {
+			t.Errorf("the result of %s = %+v, want the step rate of 3 tasks", x.System, x)
 		}
 	}
-	if last := end.Results[len(end.Results)-1]; last.System != "always-finish" || last.Rate != 0 {
-		t.Errorf("%+v", last)
+	if last := end.Results[3]; last.System != "always-finish" || last.Rate != 0 {
+		t.Errorf("the last result = %s with the rate %v, want always-finish with 0", last.System, last.Rate)
 	}
-	if len(end.Results) != 4 || !strings.Contains(rules.CriticName(s, catalog.All{}), "supervised learning") {
-		t.Errorf("%+v %s", end.Results, rules.CriticName(s, catalog.All{}))
+	if got := rules.CriticName(s, catalog.All{}); !strings.Contains(got, "supervised learning") {
+		t.Errorf("CriticName = %q, want it to say that it is supervised learning", got)
 	}
-	epoch, _, err := runs.Run(s.Name).Epoch(1).Read(t.Context(), r.Bucket)
-	if err != nil || epoch.Pairs == 0 {
-		t.Errorf("%d pairs, %v", epoch.Pairs, err)
+	if epoch := read(t, r, runs.Run(s.Name).Epoch(1)); epoch.Pairs == 0 {
+		t.Errorf("epoch 1 made %d pairs, want some", epoch.Pairs)
 	}
-	clean(t, r)
 }

@@ -5,120 +5,103 @@ package workflows_test
 import (
 	"testing"
 
-	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/testrun"
-	"github.com/collabui/collabui/workers/catalog"
 )
 
 func TestACriticThatIsAModelLabelsLikeTheJudgeAndFaultsInventNothing(t *testing.T) {
 	t.Parallel()
-	plain, err := testrun.New(t, short(2)).Play(t, nil)
+	want := play(t, testrun.WithBase(t, short(2))).FinalDigest
+	s := judged()
+	s.Epochs = 2
+	r, sound := withGrader(t, s, 0)
+	if got := play(t, r).FinalDigest; got != want {
+		t.Errorf("the digest with a critic that is always right = %s, want that with the judge, %s", got, want)
+	}
+
+	r, broken := withGrader(t, s, 0.3)
+	play(t, r)
+	broken.wantFewRepeats(t, sound.calls)
+	broken.wantEveryMisbehaviour(t)
+	broken.wantCallsOnce(t)
+	if labels, uncertain := wantTrueLabels(t, r); uncertain > labels/5 {
+		t.Errorf("%d of %d labels are ∅, want at most a fifth", uncertain, labels)
+	}
+	wantFaultsAudited(t, r)
+
+	calls, err := r.Bucket.List(t.Context(), "runs/small/calls/")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, sound, end := graded(t, 2, 0)
-	if end.FinalDigest != plain.FinalDigest {
-		t.Error("a critic that is always right labels otherwise than the judge")
-	}
-	r, broken, _ := graded(t, 2, 0.3)
-	if float64(broken.calls) > 1.6*float64(sound.calls) || len(broken.faults) != 7 {
-		t.Errorf("%d calls where the clean run made %d; faults %v", broken.calls, sound.calls, broken.faults)
-	}
-	t.Logf("%d calls, %d of them without faults: %.2f times; %v", broken.calls, sound.calls, float64(broken.calls)/float64(sound.calls), broken.faults)
-	for q, n := range broken.answered {
-		if n > 1 {
-			t.Errorf("a recorded call was made %d times: %s", n, q)
-		}
-	}
-	labels, uncertain := 0, 0
-	for epoch := 1; epoch <= r.Spec.Epochs; epoch++ {
-		for slot := 1; slot <= r.Spec.Slots; slot++ {
-			c, _, err := runs.Run(r.Spec.Name).Credits(epoch, slot).Read(t.Context(), r.Bucket)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c.Critic != "judge (grader-1)" || len(c.Audit) != len(c.Steps) {
-				t.Fatalf("%s, %d audits", c.Critic, len(c.Audit))
-			}
-			for i, l := range c.Steps {
-				st, _, err := runs.Run(r.Spec.Name).Step(epoch, slot, 1, l.Step).Read(t.Context(), r.Bucket)
-				if err != nil {
-					t.Fatal(err)
-				}
-				missing := false
-				for j, truth := range credit.Oracle(st.Step).Labels {
-					labels++
-					switch l.Labels[j] {
-					case domain.Uncertain:
-						uncertain++
-						missing = true
-					case truth:
-					default:
-						t.Errorf("epoch %d, slot %d, step %d, cell %d is labelled %d, truly %d", epoch, slot, l.Step, j, l.Labels[j], truth)
-					}
-				}
-				if missing != (len(c.Audit[i].Faults) > 0) {
-					t.Errorf("epoch %d, slot %d, step %d: faults %v", epoch, slot, l.Step, c.Audit[i].Faults)
-				}
-			}
-		}
-	}
-	if uncertain > labels/5 {
-		t.Errorf("%d of %d labels are ∅", uncertain, labels)
-	}
-	calls, err := r.Bucket.List(t.Context(), "runs/small/calls/")
-	if err != nil || len(calls) != len(broken.answered) {
-		t.Errorf("%d recorded calls, %d answered: %v", len(calls), len(broken.answered), err)
+	if len(calls) != len(broken.answered) {
+		t.Errorf("%d calls are recorded, want the %d that were answered", len(calls), len(broken.answered))
 	}
 }
 
-// TestModelsInEveryRoleUnderFaults plays synthesis, all levels and two epochs with every role by a chat server that
-// answers 30 % of calls with a fault.
+// wantFaultsAudited checks that exactly the steps with a label ∅ have faults in their audit.
+func wantFaultsAudited(t *testing.T, r *testrun.Run) {
+	t.Helper()
+	for epoch := 1; epoch <= r.Spec.Epochs; epoch++ {
+		for slot := 1; slot <= r.Spec.Slots; slot++ {
+			c := read(t, r, runs.Run(r.Spec.Name).Credits(epoch, slot))
+			if c.Critic != "judge (grader-1)" || len(c.Audit) != len(c.Steps) {
+				t.Fatalf("%d audits of %d steps by %q, want one each by judge (grader-1)",
+					len(c.Audit), len(c.Steps), c.Critic)
+			}
+			for i, l := range c.Steps {
+				_, uncertain := wantTrueStep(t, r, epoch, slot, l)
+				if faults := c.Audit[i].Faults; (uncertain > 0) != (len(faults) > 0) {
+					t.Errorf("epoch %d, slot %d, step %d has %d labels ∅ and the faults %v, want both or neither",
+						epoch, slot, l.Step, uncertain, faults)
+				}
+			}
+		}
+	}
+}
+
+// TestModelsInEveryRoleUnderFaults plays synthesis, all levels and two epochs with a chat server in every role, first
+// without faults, then with 30 % of its calls failing.
 func TestModelsInEveryRoleUnderFaults(t *testing.T) {
 	t.Parallel()
-	clear := 0
-	for _, share := range []float64{0, 0.3} {
-		plain, g := withGrader(t, 2, share, spec.Budget{})
-		s := plain.Spec
-		s.Slots, s.FineTune.Demonstrations, s.Evaluation.Val = 4, 8, 2
-		s.FineTune.Levels, s.FineTune.Steps = []int{1, 2, 3}, spec.LevelSteps{Level1: 5, Level2: 10, Level3: 10, Preference: 5}
-		s.Synthesis = spec.Synthesis{Agent: "judge", Author: "judge", Screens: 8, KeepFirst: 0.2, Questions: 7, Instructions: 8, Pairs: 20}
-		s.Adversary.Model, s.Summariser.Model = "judge", "judge"
-		if err := s.Validate(catalog.All{}); err != nil {
-			t.Fatal(err)
+	s := judged()
+	s.Epochs, s.Slots, s.FineTune.Demonstrations, s.Evaluation.Val = 2, 4, 8, 2
+	s.FineTune.Levels = []int{1, 2, 3}
+	s.FineTune.Steps = spec.LevelSteps{Level1: 5, Level2: 10, Level3: 10, Preference: 5}
+	s.Synthesis = spec.Synthesis{
+		Agent: "judge", Author: "judge", Screens: 8, KeepFirst: 0.2, Questions: 7, Instructions: 8, Pairs: 20,
+	}
+	s.Adversary.Model, s.Summariser.Model = "judge", "judge"
+
+	r, sound := withGrader(t, s, 0)
+	play(t, r)
+	sound.wantCallsOnce(t)
+	wantTrueLevels(t, r)
+	wantTrueLabels(t, r)
+
+	r, broken := withGrader(t, s, 0.3)
+	play(t, r)
+	broken.wantFewRepeats(t, sound.calls)
+	broken.wantEveryMisbehaviour(t)
+	broken.wantCallsOnce(t)
+	wantTrueLevels(t, r)
+	wantTrueLabels(t, r)
+}
+
+// wantTrueLevels checks that the counters of all levels add up, and that every row is true.
+func wantTrueLevels(t *testing.T, r *testrun.Run) {
+	t.Helper()
+	for n := 1; n <= 3; n++ {
+		set, rows := level(t, r, n)
+		t.Log(set.Card.Text())
+		if why := set.Card.Counts.Problem(); why != "" {
+			t.Errorf("the counters of level %d: %s, want them to add up", n, why)
 		}
-		r := testrun.New(t, s)
-		r.Deps.Endpoint = plain.Deps.Endpoint
-		if _, err := r.Play(t, nil); err != nil {
-			t.Fatal(err)
+		if len(rows) < 10 {
+			t.Errorf("level %d has %d rows, want at least 10", n, len(rows))
 		}
-		clean(t, r)
-		for q, n := range g.answered {
-			if n > 1 {
-				t.Errorf("a recorded call was made %d times: %s", n, q)
-			}
+		for _, p := range rows {
+			wantTrueRow(t, n, p)
 		}
-		if share == 0 {
-			clear = g.calls
-		} else if float64(g.calls) > 1.6*float64(clear) || len(g.faults) != 7 {
-			t.Errorf("%d calls where the clean run made %d; faults %v", g.calls, clear, g.faults)
-		}
-		t.Logf("share %.1f: %d calls, %.2f times the clean run, faults %v", share, g.calls, float64(g.calls)/float64(clear), g.faults)
-		for n := 1; n <= 3; n++ {
-			set, rows := level(t, r, n)
-			if share > 0 {
-				t.Log(set.Card.Text())
-			}
-			if why := set.Card.Counts.Problem(); why != "" || len(rows) < 10 {
-				t.Errorf("level %d: %d rows; %s", n, len(rows), why)
-			}
-			for _, p := range rows {
-				truth(t, n, p)
-			}
-		}
-		labelled(t, r)
 	}
 }

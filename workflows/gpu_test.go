@@ -2,6 +2,7 @@ package workflows_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/policy/gateway"
 	"github.com/collabui/collabui/internal/policy/infer"
 	"github.com/collabui/collabui/internal/policy/llm"
@@ -24,19 +26,53 @@ import (
 	"github.com/collabui/collabui/workers/catalog"
 )
 
+// TestMain is the stand-in for llamafactory-cli where a test starts it. It dies once per job, at step 3.
 func TestMain(m *testing.M) {
 	standin.Main()
+	if err := os.Setenv(standin.Variable, "kill@3"); err != nil {
+		panic(err)
+	}
 	os.Exit(m.Run())
 }
 
-// TestARunOfAdapters plays a run whose policies are adapters: trained by a llamafactory-cli that is a stand-in, served
-// by two servers that are stand-ins, each behind a gateway; one server loses its adapters at every update, the other
-// shares its GPU with the updates and sleeps meanwhile, training is killed now and then.
+// TestARunOfAdapters plays a run whose policies are adapters: trained by a stand-in for llamafactory-cli, served by two
+// stand-ins for engines, each behind a gateway. One engine loses its adapters at every update, the other shares its GPU
+// with the updates and sleeps meanwhile. Training is killed now and then.
 func TestARunOfAdapters(t *testing.T) {
-	s := testrun.Small()
-	s.Slots, s.Agents, s.Decoding.Temperatures, s.FineTune.MaxChunks, s.FineTune.StopLow, s.FineTune.StopHigh, s.Evaluation.TestTemplates = 6, 2, []float64{0.5}, 2, 0.9, 1, 0
-	s.Trainer.Name, s.Serving.Quorum = "llamafactory", 2
+	t.Parallel()
 	dir := t.TempDir()
+	s, model := adapterSpec(t, dir)
+	r := testrun.New(t, s)
+	unreliable, sharing := standin.Engine(model), standin.Engine(model)
+	share := serveAdapters(t, r, dir, model, unreliable, sharing)
+	trainAdapters(t, r, dir, share, unreliable.Restart)
+
+	end, err := r.Play(t, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(end.Results) == 0 || end.FinalDigest == "" {
+		t.Errorf("the run ended with %+v, want results and a digest", end)
+	}
+
+	trained := wantAdapters(t, r)
+	if slept, woken := sharing.Calls("/sleep"), sharing.Calls("/wake_up"); slept < trained || woken < trained {
+		t.Errorf("the engine on the same GPU slept %d times and woke %d times, want %d or more", slept, woken, trained)
+	}
+	if sharing.Asleep() {
+		t.Error("the engine on the same GPU is asleep, want it awake")
+	}
+	wantExport(t, r, filepath.Join(dir, "export"), model)
+
+	report, err := verify.Fsck(t.Context(), r.Bucket)
+	if err != nil || len(report.Problems) > 0 {
+		t.Errorf("fsck found %v, %v; want no problems", report.Problems, err)
+	}
+}
+
+// adapterSpec returns the specification of a run of adapters, and the folder of their base model.
+func adapterSpec(t *testing.T, dir string) (s spec.Spec, model string) {
+	t.Helper()
 	o := llamafactory.DefaultOptions()
 	o.Model, o.PerDevice, o.SaveSteps = filepath.Join(dir, "base-model"), 4, 2
 	if err := standin.MakeModel(o.Model, 3); err != nil {
@@ -46,11 +82,63 @@ func TestARunOfAdapters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Trainer.Options = options
+
+	s = testrun.Small()
+	s.Slots, s.Agents, s.Decoding.Temperatures = 6, 2, []float64{0.5}
+	s.FineTune.MaxChunks, s.FineTune.StopLow, s.FineTune.StopHigh = 2, 0.9, 1
+	s.Evaluation.TestTemplates = 0
+	s.Trainer.Name, s.Trainer.Options, s.Serving.Quorum = "llamafactory", options, 2
 	if err := s.Validate(catalog.All{}); err != nil {
 		t.Fatal(err)
 	}
-	r := testrun.New(t, s)
+
+	return s, o.Model
+}
+
+// serveAdapters serves the run's policies by engines, each behind a gateway. It returns the address of the last
+// gateway.
+func serveAdapters(t *testing.T, r *testrun.Run, dir, model string, engines ...http.Handler) string {
+	t.Helper()
+	digest, err := external.ModelDigest(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var last string
+	var urls []string
+	for i, engine := range engines {
+		srv := httptest.NewServer(engine)
+		t.Cleanup(srv.Close)
+		g, err := gateway.New(gateway.Options{
+			Bucket:   r.Bucket,
+			Engine:   "vllm",
+			Server:   srv.URL,
+			Adapters: filepath.Join(dir, "adapters", fmt.Sprint(i)),
+			Keep:     4,
+			Model:    &domain.BaseModel{Name: "base-model", Digest: digest},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go g.Run(t.Context())
+		gate := httptest.NewServer(g)
+		t.Cleanup(gate.Close)
+		last, urls = gate.URL, append(urls, gate.URL+"/v1")
+	}
+
+	pool, err := llm.PolicyServers(urls, "", 30*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Deps.Chat, r.Deps.Load = pool, pool.Load
+
+	return last
+}
+
+// trainAdapters trains the run's policies by the stand-in for llamafactory-cli, which shares its GPU with the gateway
+// at an address. job is called at the start of every job.
+func trainAdapters(t *testing.T, r *testrun.Run, dir, share string, job func()) {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -59,81 +147,81 @@ func TestARunOfAdapters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	digest, err := external.ModelDigest(o.Model)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var urls []string
-	unreliable := standin.Engine(o.Model)
-	sharing := standin.Engine(o.Model) // the GPU with the updates
-	for i, engine := range []http.Handler{unreliable, sharing} {
-		srv := httptest.NewServer(engine)
-		t.Cleanup(srv.Close)
-		g, err := gateway.New(gateway.Options{Bucket: r.Bucket, Engine: "vllm", Server: srv.URL, Adapters: filepath.Join(dir, "adapters", string(rune('a'+i))), Keep: 4, Model: &domain.BaseModel{Name: "base-model", Digest: digest}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		go g.Run(t.Context())
-		gate := httptest.NewServer(g)
-		t.Cleanup(gate.Close)
-		urls = append(urls, gate.URL+"/v1")
-	}
-	pool, err := llm.PolicyServers(urls, "", 30*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Deps.Chat, r.Deps.Load = pool, pool.Load
-	h := catalog.Host{LlamaFactory: program, Host: external.Host{Bucket: r.Bucket, Work: filepath.Join(dir, "work"), Look: 50 * time.Millisecond, Devices: external.NewDevices([]string{"0"}), Share: &external.Share{URL: strings.TrimSuffix(urls[1], "/v1")}, Checkpoints: func(job string) string {
-		unreliable.Restart()
-		return strings.TrimSuffix(job, ".json") + "-checkpoint-"
-	}}}
-	r.Deps.Trainers = catalog.OpenTrainers(h)
-	t.Setenv(standin.Variable, "kill@3") // of every job, once
-	end, err := r.Play(t, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(end.Results) == 0 || end.FinalDigest == "" {
-		t.Errorf("%+v", end)
-	}
-	base, _, err := runs.Run(s.Name).Base().Read(t.Context(), r.Bucket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	trained := 0
-	for epoch := 1; epoch <= s.Epochs; epoch++ {
-		for a := range s.Agents {
-			u, _, err := runs.Run(s.Name).Update(epoch, a).Read(t.Context(), r.Bucket)
-			if err != nil {
-				t.Fatal(err)
-			}
+
+	r.Deps.Trainers = catalog.OpenTrainers(catalog.Host{LlamaFactory: program, Host: external.Host{
+		Bucket:  r.Bucket,
+		Work:    filepath.Join(dir, "work"),
+		Look:    50 * time.Millisecond,
+		Devices: external.NewDevices([]string{"0"}),
+		Share:   &external.Share{URL: share},
+		Checkpoints: func(name string) string {
+			job()
+			return strings.TrimSuffix(name, ".json") + "-checkpoint-"
+		},
+	}})
+}
+
+// wantAdapters checks the updates of a run and returns how many agents were trained.
+func wantAdapters(t *testing.T, r *testrun.Run) (trained int) {
+	t.Helper()
+	run := runs.Run(r.Spec.Name)
+	base := read(t, r, run.Base())
+	for epoch := 1; epoch <= r.Spec.Epochs; epoch++ {
+		for a := range r.Spec.Agents {
+			u := read(t, r, run.Update(epoch, a))
 			if u.Kept != "" {
 				continue
 			}
 			trained++
-			if u.Report == nil || len(u.Report.Files) != 2 || !slices.Contains(u.Report.Command, "train") || u.Report.Log == nil || u.Report.Metrics["rewards/margins"] == 0 || !u.Probe.Served || u.Probe.ParseRate == 0 || u.Probe.Entropy <= 0 || u.Policy == base.Policy || len(u.Curve) != u.Steps {
-				t.Errorf("epoch %d, agent %d: %+v", epoch, a, u)
+			name := fmt.Sprintf("the update of agent %d in epoch %d", a, epoch)
+			if u.Policy == base.Policy || len(u.Curve) != u.Steps {
+				t.Errorf("%s = %+v, want another policy than the base and a curve of all steps", name, u)
+			}
+			if !u.Probe.Served || u.Probe.ParseRate == 0 || u.Probe.Entropy <= 0 {
+				t.Errorf("the probe of %s = %+v, want it served, with answers that parse", name, u.Probe)
+			}
+			if u.Report == nil {
+				t.Errorf("%s has no report, want that of the program", name)
+				continue
+			}
+			if len(u.Report.Files) != 2 || !slices.Contains(u.Report.Command, "train") || u.Report.Log == nil {
+				t.Errorf("the report of %s = %+v, want two files, the command and the log", name, u.Report)
+			}
+			if u.Report.Metrics["rewards/margins"] == 0 {
+				t.Errorf("the metrics of %s = %v, want rewards/margins", name, u.Report.Metrics)
 			}
 		}
 	}
 	if trained == 0 {
-		t.Error("no agent was ever trained")
+		t.Error("no agent was ever trained, want some")
 	}
-	if sharing.Calls("/sleep") < trained || sharing.Calls("/wake_up") < trained || sharing.Asleep() {
-		t.Errorf("%d updates: the server on the same GPU slept %d times and was woken %d times, asleep: %v", trained, sharing.Calls("/sleep"), sharing.Calls("/wake_up"), sharing.Asleep())
-	}
-	sys, err := infer.Find(t.Context(), r.Bucket, s.Name, "1")
+
+	return trained
+}
+
+// wantExport checks what is exported of epoch 1.
+func wantExport(t *testing.T, r *testrun.Run, dir, model string) {
+	t.Helper()
+	sys, err := infer.Find(t.Context(), r.Bucket, r.Spec.Name, "1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := sys.Write(t.Context(), r.Bucket, filepath.Join(dir, "export"))
-	if err != nil || out.Agents[0].Kind != domain.ArtifactLoRA || out.Agents[0].Trained == nil && out.Agents[1].Trained == nil {
-		t.Errorf("%+v %v", out.Agents, err)
+	out, err := sys.Write(t.Context(), r.Bucket, dir)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if raw, err := os.ReadFile(filepath.Join(dir, "export", "merge-agent-0.yaml")); err != nil || !strings.Contains(string(raw), o.Model) {
-		t.Errorf("the recipe to merge: %s %v", raw, err)
+	if got := out.Agents[0].Kind; got != domain.ArtifactLoRA {
+		t.Errorf("the first agent is exported as %s, want %s", got, domain.ArtifactLoRA)
 	}
-	if report, err := verify.Fsck(t.Context(), r.Bucket); err != nil || len(report.Problems) > 0 {
-		t.Errorf("%+v %v", report.Problems, err)
+	if out.Agents[0].Trained == nil && out.Agents[1].Trained == nil {
+		t.Errorf("the exported agents = %+v, want one that was trained", out.Agents)
+	}
+
+	recipe, err := os.ReadFile(filepath.Join(dir, "merge-agent-0.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(recipe), model) {
+		t.Errorf("the recipe to merge = %s, want it to name %s", recipe, model)
 	}
 }

@@ -26,17 +26,24 @@ func replay(t *testing.T, raw []byte) error {
 	for _, f := range workflows.All {
 		r.RegisterWorkflow(f)
 	}
-	return r.ReplayWorkflowHistory(log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil))), h)
+	silent := slog.New(slog.NewTextHandler(io.Discard, nil))
+
+	return r.ReplayWorkflowHistory(log.NewStructuredLogger(silent), h)
 }
 
-// TestHistoriesOfFormerCodeReplay guards runs under way against changes of workflows. A change that must break them
-// gives new histories, made by COLLABUI_SAVE_HISTORIES=$PWD/workflows/testdata go test -tags integration -run TestKill
-// ./test/integration
+// TestHistoriesOfFormerCodeReplay protects runs in progress from changes of workflows. For a change that must break
+// them, record new histories with
+//
+//	COLLABUI_SAVE_HISTORIES=$PWD/workflows/testdata go test -tags integration -run TestKill ./test/integration
 func TestHistoriesOfFormerCodeReplay(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
-	if err != nil || len(files) < 6 {
-		t.Fatal("histories are missing", files, err)
+	if err != nil {
+		t.Fatal(err)
 	}
+	if len(files) < 6 {
+		t.Fatalf("found the histories %v, want at least 6", files)
+	}
+
 	for _, f := range files {
 		t.Run(filepath.Base(f), func(t *testing.T) {
 			raw, err := os.ReadFile(f)
@@ -44,7 +51,7 @@ func TestHistoriesOfFormerCodeReplay(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := replay(t, raw); err != nil {
-				t.Errorf("a run under way would not go on with this code: %v", err)
+				t.Errorf("replay(%s) = %v, want no error: a run in progress would not continue with this code", f, err)
 			}
 		})
 	}
@@ -55,7 +62,9 @@ func TestAnotherOrderOfActivitiesDoesNotReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := replay(t, bytes.Replace(raw, []byte(`"name":"Credit"`), []byte(`"name":"Pairing"`), 1)); err == nil {
-		t.Error("a history with other activities replays")
+
+	other := bytes.Replace(raw, []byte(`"name":"Credit"`), []byte(`"name":"Pairing"`), 1)
+	if err := replay(t, other); err == nil {
+		t.Error("a history with other activities replays, want an error")
 	}
 }

@@ -1,0 +1,166 @@
+package workflows_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/envadapters/scripted"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/test/kit/testrun"
+	"github.com/collabui/collabui/workflows"
+)
+
+// forgetful is a suite whose environments cannot be brought back to where they were.
+type forgetful struct{ *scripted.Suite }
+
+func (f forgetful) Open(ctx context.Context) (envadapters.Environment, error) {
+	e, err := f.Suite.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	return struct {
+		envadapters.Environment
+		envadapters.Judge
+	}{e, e.(envadapters.Judge)}, nil
+}
+
+func TestAnAttemptThatCannotBeResumedIsVoidAndTheNextBeginsAnew(t *testing.T) {
+	t.Parallel()
+	s := testrun.Tiny()
+	task := planned(t, s, 4)
+	breaks := scripted.Fault{Template: task.Template, Seed: task.Seed, Step: 2, Kind: scripted.Void, Times: 1}
+	diverges := scripted.Fault{Template: task.Template, Seed: task.Seed, Step: 1, Kind: scripted.Diverge, Times: 1}
+
+	for name, c := range map[string]struct {
+		faults []scripted.Fault
+		replay bool
+		void   string // why the first attempt is void; empty: it is not
+	}{
+		"it replays":                    {[]scripted.Fault{breaks}, true, ""},
+		"the replay shows other things": {[]scripted.Fault{diverges, breaks}, true, "another screen"},
+		"it cannot replay":              {[]scripted.Fault{breaks}, false, "cannot be brought back"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := testrun.WithBase(t, s)
+			r.Suite.Break(c.faults...)
+			if !c.replay {
+				r.Deps.Suites["webtasks"] = forgetful{r.Suite}
+			}
+			play(t, r)
+
+			got := attempts(t, r, 4)
+			if c.void != "" {
+				if len(got) == 0 || !strings.Contains(got[0].Void, c.void) {
+					t.Fatalf("the attempts = %+v, want a first one that is void because of %q", got, c.void)
+				}
+				got = got[1:]
+			}
+			if len(got) != 1 || got[0].Void != "" || got[0].Slot.Replacement != 0 {
+				t.Errorf("the attempts after void ones = %+v, want one that is whole, of the planned task", got)
+			}
+		})
+	}
+}
+
+func TestVoidAttemptsAreKeptAndReplacementsCount(t *testing.T) {
+	t.Parallel()
+	s := testrun.Small()
+	s.Epochs = 1
+	bad := planned(t, s, 4)
+	r := testrun.WithBase(t, s)
+	r.Suite.Break(scripted.Fault{
+		Template: bad.Template, Seed: bad.Seed, Step: 0, Kind: scripted.Invalid, Times: 1 << 30,
+	})
+	play(t, r)
+
+	got := attempts(t, r, 4)
+	if len(got) != 2 {
+		t.Fatalf("slot 4 has %d attempts, want 2", len(got))
+	}
+	if !got[0].TaskBad {
+		t.Errorf("the first attempt = %+v, want a task at fault", got[0])
+	}
+	if got[1].Slot.Replacement != 1 || got[1].Slot.Task == bad {
+		t.Errorf("the second attempt plays %+v, want replacement 1 of %+v", got[1].Slot, bad)
+	}
+}
+
+// TestATaskAtFaultIsMissingInATestAndNoFailure checks that it is reported and lowers no rate.
+func TestATaskAtFaultIsMissingInATestAndNoFailure(t *testing.T) {
+	t.Parallel()
+	s := testrun.Tiny()
+	s.Evaluation.TestTemplates = 7
+	r := testrun.New(t, s)
+	r.Suite.Break(scripted.Fault{Template: "held-c", Step: 0, Kind: scripted.Invalid, Times: 1 << 30})
+	end := play(t, r)
+
+	seen := 0
+	for _, x := range end.Results {
+		if x.Split != domain.SplitTestTemplates {
+			continue
+		}
+		seen++
+		if x.Missing != 1 || x.Episodes != 6 {
+			t.Errorf("%s has %d episodes and %d missing ones, want 6 and 1", x.System, x.Episodes, x.Missing)
+		}
+	}
+	if seen != 3 {
+		t.Errorf("%d systems were tested on %s, want 3: %+v", seen, domain.SplitTestTemplates, end.Results)
+	}
+}
+
+// taught is a suite whose environments know one action that helps, and not which actions are right.
+type taught struct{ *scripted.Suite }
+
+func (x taught) Open(ctx context.Context) (envadapters.Environment, error) {
+	e, err := x.Suite.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	return struct {
+		envadapters.Environment
+		envadapters.Expert
+		envadapters.Replayable
+	}{e, e.(envadapters.Expert), e.(envadapters.Replayable)}, nil
+}
+
+func TestAnExpertWithoutAJudgeDemonstrates(t *testing.T) {
+	t.Parallel()
+	s := testrun.Tiny()
+	s.Credit = spec.CreditOutcome // nothing knows what is right
+	r := testrun.New(t, s)
+	r.Deps.Suites["webtasks"] = taught{r.Suite}
+	play(t, r)
+
+	if d := read(t, r, runs.Run(s.Name).Demonstration(0)); len(d.Pairs) != 4 {
+		t.Errorf("%d steps were demonstrated, want 4", len(d.Pairs))
+	}
+}
+
+func TestARunWhoseCriticCannotBeSaysSo(t *testing.T) {
+	t.Parallel()
+	r := testrun.New(t, testrun.Tiny())
+	r.Deps.Suites["webtasks"] = taught{r.Suite}
+
+	var last workflows.Status
+	_, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
+		env.RegisterDelayedCallback(func() {
+			last = status(t, env)
+			send(t, env, workflows.UpdateStop, workflows.Command{Who: "test", Why: "seen"})
+		}, time.Hour)
+	})
+	if err == nil {
+		t.Error("the run ended without an error, want it stopped")
+	}
+	wantHeld(t, last, "has no judge")
+}
