@@ -30,8 +30,8 @@ func TestAJobKilledAnywhereEndsWithTheBitsOfAnUnbrokenOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, objective := range []string{trainer.SFT, trainer.DPO} {
-		j := trainer.Job{ID: objective, Start: base.SHA256, Reference: base.SHA256, Objective: objective, Pairs: pairs(120), Seed: 3, Workers: 2,
+	for _, objective := range []trainer.Objective{trainer.SFT, trainer.DPO} {
+		j := trainer.Job{ID: string(objective), Start: base.SHA256, Reference: base.SHA256, Objective: objective, Pairs: pairs(120), Seed: 3, Workers: 2,
 			Params: domain.TrainParams{LearningRate: 1e-3, Warmup: 0.1, FinalShare: 0.1, BatchSize: 4, Passes: 4, Beta: 0.1, Ftx: 0.1}}
 		whole, err := (&Trainer{Bucket: b}).Train(t.Context(), j, func(domain.TrainPoint) {})
 		if err != nil {
