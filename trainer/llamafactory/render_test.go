@@ -297,8 +297,8 @@ func TestAMissingDeepSpeedFileIsRefused(t *testing.T) {
 	wantInvalid(t, err, "every GPU worker")
 }
 
-// TestImagesStandBesideTheirRows, and words of a page that look like a place for an image do not become one.
-func TestImagesStandBesideTheirRows(t *testing.T) {
+// TestImagesAreNextToTheirRows, and words of a page that look like a place for an image do not become one.
+func TestImagesAreNextToTheirRows(t *testing.T) {
 	tl := tool(t)
 	const png = "\x89PNG not really"
 	ref, err := store.PutBlob(t.Context(), tl.Bucket, []byte(png))

@@ -168,7 +168,7 @@ func TestCancellationStopsTheWholeGroupAndKeepsTheCheckpoint(t *testing.T) {
 	}
 }
 
-func TestALossThatIsNoNumberKeepsTheParent(t *testing.T) {
+func TestALossThatIsNotANumberKeepsTheParent(t *testing.T) {
 	t.Setenv(standin.Variable, "nan@5 slow=100")
 	b := &store.Memory{}
 	const want = "the loss is not a number at step 5"

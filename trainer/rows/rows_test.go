@@ -49,7 +49,7 @@ func TestEveryFormatHasItsGoldenBytes(t *testing.T) {
 				t.Fatal(err)
 			}
 			if string(got[name]) != string(want) {
-				t.Errorf("got\n%s\nwant\n%s", got[name], want)
+				t.Errorf("the bytes are\n%s, want\n%s", got[name], want)
 			}
 		})
 	}
