@@ -24,7 +24,7 @@ import (
 )
 
 // KindTiny is the small policy, one file; the other kinds are those of domain.Artifact.
-const KindTiny = "tiny"
+const KindTiny domain.ArtifactKind = "tiny"
 
 // Files of an exported folder.
 const (
@@ -35,14 +35,14 @@ const (
 
 // Agent is one agent of an exported system.
 type Agent struct {
-	Agent       int               `json:"agent"`
-	Policy      string            `json:"policy"`        // digest
-	Tensor      string            `json:"tensor_digest"` // of the parameters alone
-	Kind        string            `json:"kind"`          // tiny, lora, full or base
-	Base        *domain.BaseModel `json:"base,omitempty"`
-	Rank        int               `json:"rank,omitempty"` // of a LoRA adapter
-	Folder      string            `json:"folder"`         // below the system's
-	Temperature float64           `json:"temperature"`    // of evaluation and infer
+	Agent       int                 `json:"agent"`
+	Policy      string              `json:"policy"`        // digest
+	Tensor      string              `json:"tensor_digest"` // of the parameters alone
+	Kind        domain.ArtifactKind `json:"kind"`          // tiny, lora, full or base
+	Base        *domain.BaseModel   `json:"base,omitempty"`
+	Rank        int                 `json:"rank,omitempty"` // of a LoRA adapter
+	Folder      string              `json:"folder"`         // below the system's
+	Temperature float64             `json:"temperature"`    // of evaluation and infer
 
 	Trained *domain.TrainReport `json:"trained,omitempty"` // by another program, in that epoch: command, versions, metrics
 }
