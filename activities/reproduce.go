@@ -12,14 +12,11 @@ import (
 	"github.com/collabui/collabui/trainer"
 )
 
-// Systems of a reproduction beside base-1, base-n and trained-n.
+// Names of the systems of a reproduction, next to base-1, base-n and trained-n: see package rules.
 const (
-	// NameVotes is the base policy with as many silent votes as the system has cells: what voting alone gives.
-	NameVotes = "base-1-votes"
-	// NameAlone is one trained agent alone, another one from episode to episode: the mean of the trained agents.
-	NameAlone = "alone"
-	// NameImitation is SFT on the chosen answers of the same pairs with the same number of optimiser steps: is it more than imitation of the critic?
-	NameImitation = "imitation"
+	NameVotes     = rules.NameVotes
+	NameAlone     = rules.NameAlone
+	NameImitation = rules.NameImitation
 )
 
 // Imitate trains the control of one agent and epoch: SFT on the chosen answers of the agent's pairs, as many steps as its update made, from the control of the
