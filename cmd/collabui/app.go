@@ -34,7 +34,8 @@ const defaultData = ".collabui"
 func (a *app) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&a.data, "data", defaultData, "data folder of the local services; each has its own supervisor")
 	f.BoolVar(&a.cluster, "cluster", os.Getenv(envCluster) == "1",
-		"start nothing here: services and workers run elsewhere, at the addresses in the environment ("+envCluster+"=1)")
+		"start nothing here: services and workers run elsewhere, at the addresses in the environment "+
+			"("+envCluster+"=1)")
 	f.BoolVar(&a.json, "json", false, "print JSON instead of text, one object per line")
 }
 
@@ -48,7 +49,8 @@ func (a *app) print(v any, text func(w io.Writer)) error {
 	return nil
 }
 
-// endpoints returns the addresses of the services: of the data folder if its supervisor runs, otherwise of the environment.
+// endpoints returns the addresses of the services: of the data folder if its supervisor runs, otherwise of the
+// environment.
 func (a *app) endpoints() (config.Endpoints, error) {
 	if a.given != nil {
 		return *a.given, nil
@@ -86,14 +88,15 @@ func (a *app) bucket() (store.Bucket, config.Endpoints, error) {
 func (a *app) local() error {
 	if a.cluster {
 		return fault.New(fault.Invalid,
-			"--cluster (or %s): no service runs here; start and stop services and workers on their own hosts", envCluster)
+			"--cluster (or %s): no service runs here; start and stop services and workers on their own hosts",
+			envCluster)
 	}
 
 	return nil
 }
 
-// typed returns a command line as this user types it: with the program as it was called, and with --data unless the folder
-// is the default.
+// typed returns a command line as this user types it: with the program as it was called, and with --data unless the
+// folder is the default.
 func (a *app) typed(format string, args ...any) string {
 	line := os.Args[0] + " " + fmt.Sprintf(format, args...)
 	if a.data != defaultData {

@@ -41,6 +41,10 @@ func TestCommandLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := filepath.Join(t.TempDir(), "none")
+	const (
+		oneForm  = "give one of --listen, --environment and --prompt"
+		otherEnv = "this command uses webtasks, not miniwob"
+	)
 	notOwned := filepath.Dir(bad)
 
 	for _, c := range []struct {
@@ -63,7 +67,7 @@ func TestCommandLines(t *testing.T) {
 		{"set x --data " + data, exitInvalid, "at least 2 arg"},
 		{"import missing.jsonl --data " + data, exitInvalid, "read the file"},
 		{"envs list", exitOK, "train 34"},
-		{"envs check webtasks --set environments.miniwob.data=x", exitInvalid, "this command uses webtasks, not miniwob"},
+		{"envs check webtasks --set environments.miniwob.data=x", exitInvalid, otherEnv},
 		{"help", exitOK, "Exit codes"},
 		{"version", exitOK, "record format  1"},
 		{"--version", exitOK, "collabui version"},
@@ -71,8 +75,8 @@ func TestCommandLines(t *testing.T) {
 		{"infer x --task a --data " + data, exitInvalid, "--task goes with --environment"},
 		{"infer x --prompt a --screenshots a --data " + data, exitInvalid, "--screenshots goes with --environment"},
 		{"infer x --seed 1 --data " + data, exitInvalid, "--seed goes with --environment"},
-		{"infer x --prompt a --environment b --data " + data, exitInvalid, "give one of --listen, --environment and --prompt"},
-		{"infer x --prompt a --listen :0 --data " + data, exitInvalid, "give one of --listen, --environment and --prompt"},
+		{"infer x --prompt a --environment b --data " + data, exitInvalid, oneForm},
+		{"infer x --prompt a --listen :0 --data " + data, exitInvalid, oneForm},
 		{"export x --data " + data, exitInvalid, "give --out"},
 		{"export x --out y --sample -1 --data " + data, exitInvalid, "--sample must be at least 0"},
 	} {

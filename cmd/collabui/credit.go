@@ -20,7 +20,11 @@ import (
 )
 
 func creditCmd(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "credit", Short: "Inspect credit re-assignment", Example: "  collabui credit check quickstart"}
+	c := &cobra.Command{
+		Use:     "credit",
+		Short:   "Inspect credit re-assignment",
+		Example: "  collabui credit check quickstart",
+	}
 	check := creditCheckCmd(a)
 	check.Long = longer(check)
 	c.AddCommand(check)
@@ -38,8 +42,9 @@ func creditCheckCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check RUN",
 		Short: "Compare the critic of a run with the environment's judge and with outcomes",
-		Long: `check reads the graded episodes of a run. It compares every label with the environment's judge, which is privileged: it
-knows the solution. It compares the labels of executed actions with how the episodes ended. That calls no model.
+		Long: `check reads the graded episodes of a run. It compares every label with the environment's judge, which is
+privileged: it knows the solution. It compares the labels of executed actions with how the episodes ended. That
+calls no model.
 
 --repeat asks a critic that is a model again about some steps: unchanged, and with the agents reordered. The calls are
 recorded with the run and count towards its budget. The key of the endpoint is taken from this process.`,

@@ -72,8 +72,8 @@ func (f finding) text(w io.Writer) {
 	}
 }
 
-// machine checks this machine. On a cluster a missing browser or service program is not a failure: only people know which
-// host needs them.
+// machine checks this machine. On a cluster a missing browser or service program is not a failure: only people know
+// which host needs them.
 func (a *app) machine() []finding {
 	cpu := finding{What: "cpu", OK: true, Detail: fmt.Sprintf("%d cores, %s/%s, small-policy kernel %s",
 		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, tinylm.Kernel())}

@@ -17,8 +17,8 @@ import (
 // maxTabs bounds the concurrent episodes of a worker on this machine.
 const maxTabs = 64
 
-// ensureUp starts a supervisor in the background if none runs, and waits until it is ready. On a cluster it starts nothing
-// and notes the addresses.
+// ensureUp starts a supervisor in the background if none runs, and waits until it is ready. On a cluster it starts
+// nothing and notes the addresses.
 func (a *app) ensureUp(ctx context.Context, o upOptions) error {
 	e, err := o.external.endpoints()
 	if err != nil {

@@ -40,7 +40,8 @@ func (o *envOptions) open(name string) (envadapters.Suite, error) {
 	return registry.Open(options, registry.Places{Browsers: 1, Tabs: o.tabs})
 }
 
-// options returns the options of an environment of a run's specification by its name there, or of any other environment.
+// options returns the options of an environment of a run's specification by its name there, or of any other
+// environment.
 func (o *envOptions) options(name string, s spec.Spec) (envadapters.Options, error) {
 	if _, ok := s.Environments[name]; !ok && name != s.Environment {
 		return o.resolve(name)
@@ -90,7 +91,8 @@ func isAddress(name string) bool {
 func findAdapter(name string) (registry.Entry, error) {
 	e, ok := registry.Find(name)
 	if !ok {
-		return e, fault.New(fault.Invalid, "no environment %q; there are %s", name, strings.Join(registry.Names(), ", "))
+		return e, fault.New(fault.Invalid, "no environment %q; there are %s",
+			name, strings.Join(registry.Names(), ", "))
 	}
 
 	return e, nil

@@ -124,8 +124,8 @@ func (a *app) printHealth(name string, suite envadapters.Suite, h envadapters.He
 	})
 }
 
-// tasksToCheck returns a task of every template, each once, in the first split that has it. With a number of templates per
-// split it draws them evenly.
+// tasksToCheck returns a task of every template, each once, in the first split that has it. With a number of templates
+// per split it draws them evenly.
 func tasksToCheck(suite envadapters.Suite, perSplit int, seed uint64) ([]domain.Task, error) {
 	var tasks []domain.Task
 	seen := map[string]bool{}
@@ -217,7 +217,8 @@ func (a *app) checkTasks(ctx context.Context, suite envadapters.Suite, o checkOp
 		}
 	}
 	if !a.json {
-		say(a.out, "%s: %d of %d tasks fulfil the contract, %d replay identically, the expert solves %d of the %d it knows",
+		say(a.out, "%s: %d of %d tasks fulfil the contract, %d replay identically, "+
+			"the expert solves %d of the %d it knows",
 			suite.Title(), sum.good, sum.all, sum.identical, sum.solved, sum.experts)
 	}
 

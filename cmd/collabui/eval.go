@@ -34,8 +34,8 @@ func evalCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "eval [RUN]",
 		Short: "Evaluate the systems of an epoch on a split of an environment",
-		Long: `eval evaluates the systems of an epoch of RUN on a split of the run's environment, or of another one. Without RUN it
-evaluates the systems without policies on recorded tasks.`,
+		Long: `eval evaluates the systems of an epoch of RUN on a split of the run's environment, or of another one.
+Without RUN it evaluates the systems without policies on recorded tasks.`,
 		Example: "  collabui eval quickstart --epoch 3 --split test-seeds --episodes 300\n" +
 			"  collabui eval quickstart --epoch 3 --environment miniwob --split mobile-62 \\\n" +
 			"    --set environments.miniwob.data=DIR --set environments.miniwob.semantics=mobile\n" +
@@ -57,7 +57,8 @@ func (o *evalOptions) addFlags(f *pflag.FlagSet) {
 		"split of the environment (default: val; without RUN: all splits of recorded tasks except train)")
 	f.IntVar(&o.episodes, "episodes", 100, "episodes per system; by default every recorded task once")
 	f.StringVar(&o.environment, "environment", "",
-		"another `NAME` than the run's: an adapter, or a name under environments of the run's specification or of --spec")
+		"another `NAME` than the run's: an adapter, or a name under environments of the run's specification "+
+			"or of --spec")
 	o.env.addFlags(f)
 }
 
@@ -157,8 +158,8 @@ func (o evalOptions) committed(ctx context.Context, b store.Bucket, run string) 
 }
 
 // place returns the split to play on, and the systems that are shown with those of the run. Options that the run's
-// specification does not name are part of the environment's label, so that results on other data are never reused. Every
-// recorded task is played once unless the number of episodes is given.
+// specification does not name are part of the environment's label, so that results on other data are never reused.
+// Every recorded task is played once unless the number of episodes is given.
 func (o evalOptions) place(s spec.Spec) (rules.Split, []rules.EvalSystem, error) {
 	on := rules.Split{Name: o.split, Episodes: o.episodes}
 	options, err := o.options(s, &on)

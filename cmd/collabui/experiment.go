@@ -73,8 +73,8 @@ func (a *app) printExperiment(o reproduceOptions, x claims.Experiment, rates [][
 	}
 	err := a.print(shown, func(w io.Writer) {
 		say(w, "\n%s", x.About)
-		say(w, "%d seeds, %d paired episodes per system and seed; mean rates, their difference in points with t-intervals "+
-			"over seeds at 95 %%\n", o.seeds, o.episodes)
+		say(w, "%d seeds, %d paired episodes per system and seed; mean rates, their difference in points with "+
+			"t-intervals over seeds at 95 %%\n", o.seeds, o.episodes)
 		for _, r := range table {
 			say(w, "%-44s %5.1f − %5.1f = %+6.1f  [%+.1f, %+.1f]  %s",
 				r.Name, r.This, r.That, r.Mean, r.Low, r.High, r.Verdict())

@@ -32,13 +32,14 @@ func exportCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export [RUN] --out DIR",
 		Short: "Write a run's data sets for other trainers, samples to judge, and its trained system",
-		Long: `export writes the data sets of stage 1, or with --epoch the preference pairs of an epoch, one set per agent: for
-LLaMA-Factory as sharegpt and alpaca with dataset_info.json, and as conversational preference JSONL, with the screenshots
-that were kept. sample.csv and sample.html are items, drawn by the run's seed, for a person to judge.
+		Long: `export writes the data sets of stage 1, or with --epoch the preference pairs of an epoch, one set per
+agent: for LLaMA-Factory as sharegpt and alpaca with dataset_info.json, and as conversational preference JSONL, with
+the screenshots that were kept. sample.csv and sample.html are items, drawn by the run's seed, for a person to
+judge.
 
 The folder system contains the trained system: how its agents decide together, their prompts, and the policy of every
-agent. README.md there says how to serve, merge and use it. Without --epoch it is the best system of a run that has ended,
-otherwise the newest. SHA256SUMS contains the hashes of all files, and is written last.
+agent. README.md there says how to serve, merge and use it. Without --epoch it is the best system of a run that has
+ended, otherwise the newest. SHA256SUMS contains the hashes of all files, and is written last.
 
 With --policy it writes only the files of one policy of the store.`,
 		Example: "  collabui export curriculum --out data\n  collabui export quickstart --epoch 3 --out data\n" +

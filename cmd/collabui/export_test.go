@@ -71,7 +71,8 @@ func exportsAnEpoch(t *testing.T, r *testrun.Run, sys infer.System) {
 	}
 	names := summed(t, dir)
 	if len(names)+1 != x.Files || x.System.Epoch != 1 || len(x.Rows) != 4 {
-		t.Errorf("export = %+v with %d hashes, want epoch 1, 4 data sets, and a hash of every other file", x, len(names))
+		t.Errorf("export = %+v with %d hashes, want epoch 1, 4 data sets, and a hash of every other file",
+			x, len(names))
 	}
 	for _, want := range []string{
 		"README.md", "dataset_info.json", "sample.csv", "sample.html", "epoch1-agent0.preference.jsonl",

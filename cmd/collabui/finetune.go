@@ -27,8 +27,9 @@ func finetuneCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "finetune SPEC",
 		Short: "Run only stage 1 of a specification: data, levels, base policy",
-		Long: `finetune does what train does first, stops after it, and shows the data cards and the base policy. train on the same
-specification continues from there. It may be interrupted: the run goes on, and the same command shows it again.`,
+		Long: `finetune does what train does first, stops after it, and shows the data cards and the base policy. train
+on the same specification continues from there. It may be interrupted: the run goes on, and the same command shows
+it again.`,
 		Example: "  collabui finetune examples/curriculum.yaml",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.runFineTune(c.Context(), o, args[0]) },

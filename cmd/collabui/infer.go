@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"time"
@@ -44,8 +43,8 @@ func inferCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "infer RUN",
 		Short: "Use a trained system: as an OpenAI-compatible endpoint, live in an environment, or for one request",
-		Long: `infer lets all agents of a system decide together as in evaluation: with its temperatures, its topologies in turn (by
-seed, or by episode) and its vote.
+		Long: `infer lets all agents of a system decide together as in evaluation: with its temperatures, its
+topologies in turn (by seed, or by episode) and its vote.
 
 As an endpoint it answers POST /v1/chat/completions: one screen as the last user message, answered with the winner's
 words; "collabui": {"matrix": true} adds what every agent said. Clients must send the key in ` + infer.EnvKey + ` as a
@@ -67,7 +66,8 @@ answers one request and shows the matrix.`,
 func (o *inferOptions) addFlags(f *pflag.FlagSet) {
 	o.given = f.Changed
 	f.StringVar(&o.epoch, "epoch", "",
-		"`EPOCH` of the system: a number, best or base (default: the best of a run that has ended, otherwise the newest)")
+		"`EPOCH` of the system: a number, best or base "+
+			"(default: the best of a run that has ended, otherwise the newest)")
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "serve on `HOST:PORT`; port 0 picks one")
 	f.StringVar(&o.prompt, "prompt", "", "answer one request from this `FILE`, or - for standard input")
 	f.StringVar(&o.environment, "environment", "",
@@ -211,7 +211,7 @@ func (a *app) inferLive(ctx context.Context, sys infer.System, model chat.Model,
 	}
 	defer func() { _ = suite.Close() }()
 	if m := sys.Spec.Summariser.Model; m != spec.RoleTemplate {
-		_, _ = fmt.Fprintf(a.err, "note: the run's histories were written by the model %s; here fixed rules write them\n", m)
+		say(a.err, "note: the run's histories were written by the model %s; here fixed rules write them", m)
 	}
 	o.live.Suite, o.live.First = suite, o.seed
 

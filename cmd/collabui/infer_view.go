@@ -57,8 +57,8 @@ func printEnd(w io.Writer, e infer.Event) {
 	}
 }
 
-// printMatrix prints what every agent said, one line per agent. A star marks a cell that agrees with the vote, a dot a cell
-// that was not asked for.
+// printMatrix prints what every agent said, one line per agent. A star marks a cell that agrees with the vote, a dot a
+// cell that was not asked for.
 func printMatrix(w io.Writer, cells []infer.Asked) {
 	agent := -1
 	var line strings.Builder

@@ -1,5 +1,5 @@
-// Command collabui trains collaborating UI agents as durable workflows. `collabui help` lists its commands; each is in a
-// file of its own: its options, what it runs, and how it prints the result.
+// Command collabui trains collaborating UI agents as durable workflows. `collabui help` lists its commands; each is in
+// a file of its own: its options, what it runs, and how it prints the result.
 package main
 
 import (
@@ -30,7 +30,7 @@ const (
 	exitFailed   = 7 // a check or a claim failed
 )
 
-const exitHelp = `Exit codes: 0 success · 1 internal error · 2 wrong usage or specification · 3 a service does not answer, try again
+const exitHelp = `Exit codes: 0 success · 1 internal error · 2 wrong usage or specification · 3 a service does not answer
 4 no such run or object · 5 corrupt data · 6 the run was stopped · 7 a check failed`
 
 // errStopped and errFailed have exit codes of their own.

@@ -25,9 +25,9 @@ func planCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan SPEC",
 		Short: "Run a pilot of a few episodes and estimate calls, tokens, money, hours and disk of the whole run",
-		Long: `plan runs a pilot of the specification: every stage with a few episodes, as a run of its own, with the same endpoints and
-budget. It scales what the pilot took to the run. Ranges come from the spread between the pilot's episodes and calls, and
-from the length of an expert's episodes, since the pilot's policy is barely trained.
+		Long: `plan runs a pilot of the specification: every stage with a few episodes, as a run of its own, with the
+same endpoints and budget. It scales what the pilot took to the run. Ranges come from the spread between the pilot's
+episodes and calls, and from the length of an expert's episodes, since the pilot's policy is barely trained.
 
 The pilot of an unchanged specification runs once. The run itself is not started.`,
 		Example: "  collabui plan my.yaml --episodes 8",

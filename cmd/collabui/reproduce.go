@@ -33,9 +33,9 @@ func reproduceCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reproduce quickstart|critic-noise|curriculum|SPEC",
 		Short: "Train over several seeds and test the claims with intervals over seeds",
-		Long: `reproduce trains one run per seed, stage 1 included, and evaluates its systems on the same episodes of the test splits.
-Systems that only a comparison on test-seeds needs play only there. It prints mean differences with t-intervals over
-seeds at 95 %. It may be interrupted: the runs go on, and the same command continues with them.
+		Long: `reproduce trains one run per seed, stage 1 included, and evaluates its systems on the same episodes of
+the test splits. Systems that only a comparison on test-seeds needs play only there. It prints mean differences with
+t-intervals over seeds at 95 %. It may be interrupted: the runs go on, and the same command continues with them.
 
 critic-noise trains with critics that err at random, from the same base policies: what does the loop still gain?
 curriculum compares stage 1 with levels and with demonstrations only, at equal optimiser steps.`,
@@ -174,8 +174,8 @@ func printSeed(w io.Writer, seed int, rates claims.Rates, n int) {
 }
 
 func printClaims(w io.Writer, tested []claims.Claim, s spec.Spec, o reproduceOptions) {
-	say(w, "\n%d seeds, %d paired episodes per system, split and seed; differences in points, t-intervals over seeds at 95 %%",
-		o.seeds, o.episodes)
+	say(w, "\n%d seeds, %d paired episodes per system, split and seed; differences in points, "+
+		"t-intervals over seeds at 95 %%", o.seeds, o.episodes)
 	say(w, "critic: %s · decoding: %s\n", rules.CriticName(s), claims.Decoding(s))
 	for _, c := range tested {
 		say(w, "%-44s %+6.1f  [%+.1f, %+.1f]  %s", c.Name, c.Mean, c.Low, c.High, c.Verdict())

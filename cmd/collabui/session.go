@@ -128,8 +128,8 @@ func (s *session) finish(ctx context.Context, x spec.Spec) error {
 	return nil
 }
 
-// recordSpec records the specification of a run. It refuses a name that another specification has, with the difference and
-// with what to do.
+// recordSpec records the specification of a run. It refuses a name that another specification has, with the difference
+// and with what to do.
 func recordSpec(ctx context.Context, b store.Bucket, s spec.Spec, todo string) error {
 	recorded, _, err := runs.Run(s.Name).Spec().Record(ctx, b, func() (spec.Spec, error) { return s, nil })
 	if err != nil {

@@ -15,7 +15,8 @@ func recorded(t *testing.T) (*store.Memory, spec.Spec) {
 	t.Helper()
 	b, s := &store.Memory{}, spec.Default()
 	s.Name, s.Budget.Tokens = "r", 100
-	if _, _, err := runs.Run("r").Spec().Record(t.Context(), b, func() (spec.Spec, error) { return s, nil }); err != nil {
+	_, _, err := runs.Run("r").Spec().Record(t.Context(), b, func() (spec.Spec, error) { return s, nil })
+	if err != nil {
 		t.Fatal(err)
 	}
 
@@ -49,7 +50,8 @@ func TestImpossibleChangesAreRefused(t *testing.T) {
 			t.Errorf("change by %s = %v, want an invalid fault", pair, err)
 		}
 	}
-	if _, err := change(t.Context(), b, "none", []string{"budget.money=1"}, runs.Change{}); !errors.Is(err, store.ErrNotFound) {
+	_, err := change(t.Context(), b, "none", []string{"budget.money=1"}, runs.Change{})
+	if !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("change of a missing run = %v, want %v", err, store.ErrNotFound)
 	}
 }

@@ -91,7 +91,8 @@ func (st status) text(w io.Writer) {
 		say(w, "reason: %s", st.Reason)
 	}
 	if st.Spent != nil {
-		say(w, "chat endpoints: %d recorded calls, %d tokens, cost %.4f", st.Spent.Calls, st.Spent.Tokens, st.Spent.Money)
+		say(w, "chat endpoints: %d recorded calls, %d tokens, cost %.4f",
+			st.Spent.Calls, st.Spent.Tokens, st.Spent.Money)
 	}
 	if st.Base != nil {
 		last := st.Base.Curve[len(st.Base.Curve)-1]

@@ -71,7 +71,8 @@ func missing(r runs.Result) string {
 	return fmt.Sprintf("   %d missing: %.1f to %.1f %% at worst and best", r.Missing, worst, best)
 }
 
-// printRecorded prints the step rates on recorded tasks. They are not success rates, and never share a column with those.
+// printRecorded prints the step rates on recorded tasks. They are not success rates, and never share a column with
+// those.
 func printRecorded(w io.Writer, results []runs.Result) {
 	environment, version := results[0].Environment, results[0].Version
 	if version != "" {

@@ -26,8 +26,8 @@ func trainCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "train SPEC",
 		Short: "Start a run or continue it, and show it",
-		Long: `train starts the local services if none run. It starts the run that the specification names, or attaches to it,
-and shows it until it ends. Ctrl-C only detaches: the run goes on. A finished run is shown, not repeated.`,
+		Long: `train starts the local services if none run. It starts the run that the specification names, or attaches
+to it, and shows it until it ends. Ctrl-C only detaches: the run goes on. A finished run is shown, not repeated.`,
 		Example: "  collabui train examples/quickstart.yaml\n  collabui train my.yaml --check",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.runTrain(c.Context(), o, args[0]) },

@@ -127,7 +127,8 @@ func blocks(done, all int) string {
 	return "[" + strings.Repeat("█", n) + strings.Repeat("·", width-n) + "]"
 }
 
-// bar replaces the bar of a terminal. A pipe gets a line if the text before the bar changed or the bar grew by four blocks.
+// bar replaces the bar of a terminal. A pipe gets a line if the text before the bar changed or the bar grew by four
+// blocks.
 func (v *viewer) bar(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	switch {
@@ -147,7 +148,8 @@ func (v *viewer) bar(format string, args ...any) {
 	}
 }
 
-// coarse returns the part of a text that a pipe shows again when it changes: the text before the bar, and the bar in sixths.
+// coarse returns the part of a text that a pipe shows again when it changes: the text before the bar, and the bar in
+// sixths.
 func coarse(text string) string {
 	n := strings.Count(text, "█")
 	if i := strings.IndexByte(text, '['); i > 0 {

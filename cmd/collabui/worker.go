@@ -37,8 +37,9 @@ func workerCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "worker",
 		Short: "Run activities and workflows",
-		Long: `worker offers roles. control, rollout, model and gpu take work from the task queues of the same names. serve is the
-gateway next to a server of language models (vLLM, SGLang); it loads the adapters of policies on demand.
+		Long: `worker offers roles. control, rollout, model and gpu take work from the task queues of the same names.
+serve is the gateway next to a server of language models (vLLM, SGLang); it loads the adapters of policies on
+demand.
 
 --tabs, --calls, --updates and --gpus are derived from the machine's cores, memory and GPUs unless they are given.
 SIGTERM drains the worker: activities get --drain to end. Another worker continues the others from their last record or
@@ -82,11 +83,13 @@ func (o *workerOptions) addFlags(f *pflag.FlagSet) {
 
 func (o *workerOptions) addServeFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Serve.Listen, "listen", "127.0.0.1:9000", "serve: `HOST:PORT` of the gateway")
-	f.StringVar(&o.Serve.Server, "server", "http://127.0.0.1:8000", "serve: `URL` of the server next to it, without /v1")
+	f.StringVar(&o.Serve.Server, "server", "http://127.0.0.1:8000",
+		"serve: `URL` of the server next to it, without /v1")
 	f.StringVar(&o.Serve.Engine, "engine", "vllm", "serve: vllm or sglang")
 	f.StringVar(&o.Serve.Model, "base-model", "",
 		"serve: `FOLDER` of the server's base model; without it policies of another base model are not refused")
-	f.StringVar(&o.Serve.Base, "base-name", "", "serve: the server's `NAME` of the base model (default: its first model)")
+	f.StringVar(&o.Serve.Base, "base-name", "",
+		"serve: the server's `NAME` of the base model (default: its first model)")
 	f.StringVar(&o.Serve.Adapters, "adapters", "",
 		"serve: `FOLDER` for adapters, which the server reads under the same path (default: in --work)")
 	f.IntVar(&o.Serve.Keep, "keep", 8, "serve: adapters to keep loaded; at most the server's --max-cpu-loras")

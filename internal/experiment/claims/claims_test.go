@@ -90,7 +90,8 @@ func TestTheQuickstartsClaimsNeedAllSeeds(t *testing.T) {
 	s := spec.Default()
 	better := func(gain float64) Rates {
 		return Rates{
-			"trained-4/test-seeds": 0.5 + gain, "base-4/test-seeds": 0.5, "base-1/test-seeds": 0.3, "alone/test-seeds": 0.4 + gain,
+			"trained-4/test-seeds": 0.5 + gain, "base-4/test-seeds": 0.5, "base-1/test-seeds": 0.3,
+			"alone/test-seeds":         0.4 + gain,
 			"trained-4/test-templates": 0.5, "base-4/test-templates": 0.5,
 		}
 	}
@@ -103,9 +104,12 @@ func TestTheQuickstartsClaimsNeedAllSeeds(t *testing.T) {
 		{"one seed gains", []Rates{better(0.30), better(0), better(0)}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			claims := Test(c.seeds, s)
-			if got := claims[0]; got.Holds != c.want || !got.Claimed || got.Name != "trained-4 − base-4 on test-seeds" {
-				t.Errorf("the first claim is %+v, want holds %v", got, c.want)
+			got := Test(c.seeds, s)[0]
+			if want := "trained-4 − base-4 on test-seeds"; got.Name != want || !got.Claimed {
+				t.Errorf("the first claim is %+v, want %s", got, want)
+			}
+			if got.Holds != c.want {
+				t.Errorf("the claim holds: %v, want %v", got.Holds, c.want)
 			}
 		})
 	}

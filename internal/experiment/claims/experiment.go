@@ -61,7 +61,8 @@ func criticNoise() Experiment {
 		x.Arms = append(x.Arms, Arm{Name: fmt.Sprintf("e%02.0f", 100*rate), change: func(s *spec.Spec, n int) {
 			s.Critic.Error, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = rate, n, 0
 		}})
-		r := row{name: fmt.Sprintf("critic errs %2.0f %%", 100*rate), this: kindTrained, that: kindBase, of: i, minus: i}
+		r := row{this: kindTrained, that: kindBase, of: i, minus: i}
+		r.name = fmt.Sprintf("critic errs %2.0f %%", 100*rate)
 		if rate == 0.5 {
 			r.name, r.must = "critic is pure noise", &noise
 		}

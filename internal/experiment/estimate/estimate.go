@@ -6,8 +6,8 @@ package estimate
 
 import "math"
 
-// Steps is the length of episodes: of the pilot, whose policy is barely trained, and of an expert, which a trained policy
-// approaches.
+// Steps is the length of episodes: of the pilot, whose policy is barely trained, and of an expert, which a trained
+// policy approaches.
 type Steps struct {
 	Pilot  Sample
 	Expert Sample
@@ -74,9 +74,9 @@ type Line struct {
 	Bytes  Range  `json:"bytes"`
 }
 
-// Estimate returns a line per role, phase and kind of object, then their sum. Calls are those per unit of the pilot, times
-// the units of the run, times the range of the episodes' length if they grow with it. Tokens and money are calls times the
-// mean per call, whose interval widens the range.
+// Estimate returns a line per role, phase and kind of object, then their sum. Calls are those per unit of the pilot,
+// times the units of the run, times the range of the episodes' length if they grow with it. Tokens and money are calls
+// times the mean per call, whose interval widens the range.
 func (p Pilot) Estimate() []Line {
 	length := p.Steps.factor()
 	var lines []Line

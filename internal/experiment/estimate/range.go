@@ -12,8 +12,8 @@ type Sample []float64
 // studentT is Student's t for the few units of a pilot, at 95 %.
 const studentT = 2.4
 
-// mean returns the mean and the half width of its interval at 95 %, relative to the mean. A single value says nothing about
-// its spread: its interval is ±100 %.
+// mean returns the mean and the half width of its interval at 95 %, relative to the mean. A single value says nothing
+// about its spread: its interval is ±100 %.
 func (s Sample) mean() (mean, rel float64) {
 	mean = stats.Mean(s)
 	switch {
@@ -34,7 +34,9 @@ type Range struct {
 }
 
 // plus adds ranges whose errors go together.
-func (r Range) plus(o Range) Range { return Range{Low: r.Low + o.Low, Mid: r.Mid + o.Mid, High: r.High + o.High} }
+func (r Range) plus(o Range) Range {
+	return Range{Low: r.Low + o.Low, Mid: r.Mid + o.Mid, High: r.High + o.High}
+}
 
 // times multiplies by the mean of a sample, whose interval widens the range.
 func (r Range) times(s Sample) Range {

@@ -12,7 +12,8 @@ func Text(lines []Line) string {
 	fmt.Fprintf(&b, format, "", "calls", "tokens", "money", "hours", "disk")
 	for _, l := range lines {
 		fmt.Fprintf(&b, format, l.Name,
-			span(l.Calls, count), span(l.Tokens, count), span(l.Money, money), span(l.Hours, hours), span(l.Bytes, bytes))
+			span(l.Calls, count), span(l.Tokens, count), span(l.Money, money),
+			span(l.Hours, hours), span(l.Bytes, bytes))
 	}
 
 	return b.String()

@@ -79,8 +79,8 @@ func (m *measuring) recordedCalls() (made, planned float64) {
 	return made, planned
 }
 
-// optimiserStates is what the checkpoints on the way to a policy take, in sizes of the policy: parameters and AdamW's two
-// moments, every 50 steps or at the end of a chunk. One of them is usual.
+// optimiserStates is what the checkpoints on the way to a policy take, in sizes of the policy: parameters and AdamW's
+// two moments, every 50 steps or at the end of a chunk. One of them is usual.
 const optimiserStates = 3
 
 // policiesOnDisk returns what policies take, from the sizes of the pilot's by digest.

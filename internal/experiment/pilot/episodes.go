@@ -76,8 +76,8 @@ func (m *measuring) stage1() error {
 	return nil
 }
 
-// task reads how training task i was played. Stage 1 leaves a trajectory with levels, a demonstration without, and neither
-// if its data are given.
+// task reads how training task i was played. Stage 1 leaves a trajectory with levels, a demonstration without, and
+// neither if its data are given.
 func (m *measuring) task(i int) error {
 	trajectory, _, err := m.run.Trajectory(i).Read(m.ctx, m.bucket)
 	if err == nil {

@@ -87,7 +87,8 @@ func (m *measuring) levelPhases(level int) []timed {
 		},
 		{
 			Phase: estimate.Phase{
-				Name: fmt.Sprintf("stage 1, data of level %d", level), Units: m.asked[level], Low: screens, Total: screens,
+				Name:  fmt.Sprintf("stage 1, data of level %d", level),
+				Units: m.asked[level], Low: screens, Total: screens,
 			},
 			workflow: workflow, activity: "Synthesize",
 		},

@@ -121,7 +121,8 @@ func (p *picture) rates(points []runs.EvalPoint, color string) {
 		}
 		x, y := p.x(point.At), p.y(point.Rate)
 		p.line(`<circle cx="%.0f" cy="%.0f" r="4" fill="%s"/>`+
-			`<text x="%.0f" y="%.0f" dx="%d" text-anchor="middle" paint-order="stroke" stroke="#fff" stroke-width="5">%.0f %%</text>`,
+			`<text x="%.0f" y="%.0f" dx="%d" text-anchor="middle" paint-order="stroke" `+
+			`stroke="#fff" stroke-width="5">%.0f %%</text>`,
 			x, y, color, x, y-12, dx, 100*point.Rate)
 	}
 }

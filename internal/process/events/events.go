@@ -11,8 +11,8 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Event is one event of a run. As JSON it is one object on one line: the key "event" holds its kind, the other keys are the
-// fields of its type. An activity that runs again emits its event again, with the same bytes.
+// Event is one event of a run. As JSON it is one object on one line: the key "event" holds its kind, the other keys
+// are the fields of its type. An activity that runs again emits its event again, with the same bytes.
 type Event interface{ kind() string }
 
 // Base says that stage 1 has ended.

@@ -49,8 +49,8 @@ func (s *Stream) Emit(run string, e Event) {
 	}).Err()
 }
 
-// Read returns the events after a position, of which "0" is the beginning, and the new position. Without Redis it returns
-// none.
+// Read returns the events after a position, of which "0" is the beginning, and the new position. Without Redis it
+// returns none.
 func (s *Stream) Read(ctx context.Context, run, after string) (events []json.RawMessage, next string) {
 	if s == nil || s.client == nil {
 		return nil, after

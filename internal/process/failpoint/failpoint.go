@@ -1,5 +1,5 @@
-// Package failpoint kills this process at a named place, so that tests can show what a crash there costs. It does nothing
-// unless COLLABUI_FAILPOINT is set.
+// Package failpoint kills this process at a named place, so that tests can show what a crash there costs. It does
+// nothing unless COLLABUI_FAILPOINT is set.
 //
 // It imports no other package of this module.
 package failpoint

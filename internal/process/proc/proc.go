@@ -1,5 +1,5 @@
-// Package proc starts child processes that cannot outlive this one. It needs Linux, which is the only system that collabui
-// supports and is tested on.
+// Package proc starts child processes that cannot outlive this one. It needs Linux, which is the only system that
+// collabui supports and is tested on.
 //
 // It imports no other package of this module.
 package proc
@@ -16,8 +16,9 @@ var (
 	once    sync.Once
 )
 
-// Start starts cmd so that the kernel kills it when this process dies, for whatever reason. The kernel ties that signal to
-// the thread that forks, so one thread, which never ends, forks all children. The child leads its own process group.
+// Start starts cmd so that the kernel kills it when this process dies, for whatever reason. The kernel ties that
+// signal to the thread that forks, so one thread, which never ends, forks all children. The child leads its own
+// process group.
 func Start(cmd *exec.Cmd) error {
 	once.Do(func() {
 		go func() {

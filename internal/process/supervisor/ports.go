@@ -19,8 +19,8 @@ const (
 	numPorts
 )
 
-// Ports are chosen below the range from which the kernel takes those of clients: a client that reconnects could otherwise
-// take the port of a service that restarts.
+// Ports are chosen below the range from which the kernel takes those of clients: a client that reconnects could
+// otherwise take the port of a service that restarts.
 const firstPort, lastPort = 12000, 30000
 
 func local(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
@@ -43,8 +43,8 @@ func freePorts(n int) ([]int, error) {
 	return nil, fault.New(fault.Transient, "no free ports between %d and %d on 127.0.0.1", firstPort, lastPort)
 }
 
-// free reports whether all ports can be listened on. It waits, since the processes of a supervisor that was killed may take
-// a moment to end.
+// free reports whether all ports can be listened on. It waits, since the processes of a supervisor that was killed may
+// take a moment to end.
 func free(ports []int, limit time.Duration) bool {
 	for end := time.Now().Add(limit); ; time.Sleep(50 * time.Millisecond) {
 		if free := allFree(ports); free || time.Now().After(end) {

@@ -109,7 +109,8 @@ func (s *Supervisor) spawn(u unit) (*running, error) {
 	return r, nil
 }
 
-// Pauses between restarts double from the first to the last. A process that ran for a minute begins with the first again.
+// Pauses between restarts double from the first to the last. A process that ran for a minute begins with the first
+// again.
 const firstPause, lastPause = 100 * time.Millisecond, 10 * time.Second
 
 // keep restarts a unit whenever it ends or stops answering, until ctx ends.

@@ -19,7 +19,8 @@ type secrets struct {
 	Policy string `json:"policy,omitempty"` // external address, which may contain a password
 }
 
-// secrets returns the keys and ports of the folder. It makes those that are missing, and replaces ports that are in use.
+// secrets returns the keys and ports of the folder. It makes those that are missing, and replaces ports that are in
+// use.
 func (s *Supervisor) secrets() (secrets, error) {
 	sec, err := readSecrets(s.o.Data)
 	if err == nil && len(sec.Ports) == numPorts {

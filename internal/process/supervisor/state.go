@@ -75,7 +75,8 @@ func Read(data string) (State, bool) {
 	}
 	defer func() { _ = f.Close() }()
 
-	// A shared lock, so that two clients do not take each other for a supervisor. It succeeds only without a supervisor.
+	// A shared lock, so that two clients do not take each other for a supervisor. It succeeds only without a
+	// supervisor.
 	free := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == nil
 
 	return st, !free
