@@ -15,11 +15,11 @@ import (
 
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/process/logging"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -109,7 +109,7 @@ func serve(ctx context.Context, o Options, queues []string, cancel func(error)) 
 
 // ClientOptions say how Temporal is reached; unreadable certificates are an invalid fault.
 func ClientOptions(e config.Endpoints, l *slog.Logger) (client.Options, error) {
-	o := client.Options{HostPort: e.Temporal, Namespace: e.Namespace, Logger: log.NewStructuredLogger(l), Identity: identity()}
+	o := client.Options{HostPort: e.Temporal, Namespace: e.Namespace, Logger: logging.Temporal(l), Identity: identity()}
 	var err error
 	o.ConnectionOptions.TLS, err = e.TLS()
 	if e.TemporalKey != "" {

@@ -45,8 +45,8 @@ func sampleCSV(items []sampled) ([]byte, error) {
 	lines := [][]string{{"set", "row", "template", "kind", "prompt", "answer", "rejected", "right (y/n)", "note"}}
 	for _, x := range items {
 		lines = append(lines, []string{
-			x.Set, strconv.Itoa(x.Row), x.Template, x.Source,
-			cellText(x.Prompt), cellText(x.Chosen), cellText(x.Rejected), "", "",
+			x.Set, strconv.Itoa(x.Row), x.Template, string(x.Source),
+			sampleCell(x.Prompt), sampleCell(x.Chosen), sampleCell(x.Rejected), "", "",
 		})
 	}
 
@@ -56,8 +56,8 @@ func sampleCSV(items []sampled) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// cellText keeps a spreadsheet from taking data for a formula.
-func cellText(s string) string {
+// sampleCell keeps a spreadsheet from taking data for a formula.
+func sampleCell(s string) string {
 	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
 		return "'" + s
 	}

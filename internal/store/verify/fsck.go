@@ -74,11 +74,8 @@ func Fsck(ctx context.Context, b store.Bucket) (Report, error) {
 	used := map[string]bool{}
 	for _, x := range refs {
 		used[x.ref.Key] = true
-		switch sum, ok := have[x.ref.Key]; {
-		case !ok:
-			r.Problems = append(r.Problems, Problem{x.ref.Key, "missing; named by " + x.by})
-		case sum != x.ref.SHA256:
-			r.Problems = append(r.Problems, Problem{x.ref.Key, "not the bytes that " + x.by + " names"})
+		if why := x.problem(have[x.ref.Key]); why != "" {
+			r.Problems = append(r.Problems, Problem{x.ref.Key, why})
 		}
 	}
 	for _, o := range objects {
@@ -91,37 +88,61 @@ func Fsck(ctx context.Context, b store.Bucket) (Report, error) {
 	return r, ctx.Err()
 }
 
+// named is a reference and the object that contains it.
 type named struct {
 	by  string
 	ref store.Ref
 }
 
-// check verifies one object and gives the hash of its bytes and the references in it.
+// problem says what is wrong with a reference to bytes with the given hash; the empty hash means that they are missing.
+func (n named) problem(sum string) string {
+	switch sum {
+	case "":
+		return "missing; named by " + n.by
+	case n.ref.SHA256:
+		return ""
+	}
+
+	return "not the bytes that " + n.by + " names"
+}
+
+func isMissing(err error) bool { return errors.Is(err, store.ErrNotFound) }
+
+// check reads and inspects one object.
 func check(ctx context.Context, b store.Bucket, key string) (sum string, refs []named, why string, err error) {
 	raw, err := b.Get(ctx, key)
-	if errors.Is(err, store.ErrNotFound) {
+	if isMissing(err) {
 		return "", nil, "it was listed, and is gone", nil
 	}
 	if err != nil {
 		return "", nil, "", err
 	}
+	sum, refs, why = inspect(key, raw)
+
+	return sum, refs, why, nil
+}
+
+// inspect verifies the bytes of one object. It returns their hash, the references in them, and what is wrong.
+func inspect(key string, raw []byte) (sum string, refs []named, why string) {
 	sum = store.Sum(raw)
 	if store.IsBlob(key) {
 		if key != store.BlobPrefix+sum {
 			why = "the bytes do not have the hash that names them"
 		}
-		return sum, nil, why, nil
+
+		return sum, nil, why
 	}
 	body, err := store.Unseal(key, raw)
 	if err != nil {
-		return sum, nil, err.Error(), nil
+		return sum, nil, err.Error()
 	}
 	var v any
 	if err := json.Unmarshal(body, &v); err != nil {
-		return sum, nil, err.Error(), nil
+		return sum, nil, err.Error()
 	}
 	walk(v, func(r store.Ref) { refs = append(refs, named{key, r}) })
-	return sum, refs, "", nil
+
+	return sum, refs, ""
 }
 
 // walk finds references: objects with key and sha256, and policies, which are named by the digest of their blob.
