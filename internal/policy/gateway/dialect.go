@@ -65,7 +65,8 @@ func (r reply) keyRefused() bool {
 
 // alreadyLoaded reports whether the engine refuses a load because it has the name.
 func (r reply) alreadyLoaded() bool {
-	return r.status == http.StatusBadRequest && strings.Contains(r.text, "already") && strings.Contains(r.text, "loaded")
+	return r.status == http.StatusBadRequest &&
+		strings.Contains(r.text, "already") && strings.Contains(r.text, "loaded")
 }
 
 // neverLoaded reports whether SGLang says that it has no adapter of that name.

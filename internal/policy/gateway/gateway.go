@@ -31,7 +31,7 @@ type Options struct {
 	Key       string            // bearer key that the engine wants; empty means none
 	ClientKey string            // bearer key that clients must send; empty means none
 	Adapters  string            // folder for adapters, of this gateway alone; the engine reads it under the same path
-	Base      string            // the engine's name of the base model; empty means the first that it lists without a parent
+	Base      string            // the engine's name of the base model; empty means the first that it lists
 	Model     *domain.BaseModel // the base model that the engine serves; nil means that it is not checked
 	Keep      int               // adapters loaded at the same time, at least 1; not more than the engine holds
 	Log       func(format string, args ...any)

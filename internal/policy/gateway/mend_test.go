@@ -273,7 +273,8 @@ func TestFoldersDoNotPileUp(t *testing.T) {
 	s.says(d, "x")
 }
 
-// Many ask for more policies than fit, the engine restarts and falls silent in between: every answer comes from the policy that was named.
+// Many ask for more policies than fit, the engine restarts and falls silent in between: every answer comes from the
+// policy that was named.
 func TestEveryAnswerIsOfThePolicyThatWasNamed(t *testing.T) {
 	both(t, func(t *testing.T, e *fakeengine.Engine) {
 		e.Limit = 3

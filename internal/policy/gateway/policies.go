@@ -9,8 +9,8 @@ import (
 	"github.com/collabui/collabui/internal/policy/serving"
 )
 
-// policy is a policy that the engine serves or is about to serve. The gateway's mu guards all fields. While busy is set,
-// art, name and model belong to whoever changes the policy.
+// policy is a policy that the engine serves or is about to serve. The gateway's mu guards all fields. While busy is
+// set, art, name and model belong to whoever changes the policy.
 type policy struct {
 	digest string
 	art    *domain.Artifact

@@ -143,7 +143,8 @@ func (g *Gateway) renew(ctx context.Context, p *policy) error {
 		return err
 	}
 	if had {
-		g.Log("policy %s: the engine had an adapter under its name, without files to vouch for it: it is unloaded", p.digest)
+		g.Log("policy %s: the engine had an adapter under its name, without files to vouch for it: it is unloaded",
+			p.digest)
 		p.name = prefix(p.digest) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	}
 

@@ -72,8 +72,8 @@ func (p *policy) goesBefore(q *policy) bool {
 	return p.used < q.used
 }
 
-// evict unloads a policy that its caller made busy, once its requests have drained. If that takes too long the policy is
-// ready again.
+// evict unloads a policy that its caller made busy, once its requests have drained. If that takes too long the policy
+// is ready again.
 func (g *Gateway) evict(ctx context.Context, p *policy) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, g.patience, errNoRoom)
 	defer cancel()

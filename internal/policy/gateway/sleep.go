@@ -62,8 +62,8 @@ func (g *Gateway) sleeping() bool {
 	return g.asleep
 }
 
-// fallAsleep puts the engine to sleep. The caller has the turn. After an error requests are admitted again: immediately,
-// or once Run has woken an engine that may sleep.
+// fallAsleep puts the engine to sleep. The caller has the turn. After an error requests are admitted again:
+// immediately, or once Run has woken an engine that may sleep.
 func (g *Gateway) fallAsleep(ctx context.Context) error {
 	if err := g.drain(ctx); err != nil {
 		g.admit()

@@ -81,7 +81,8 @@ func (a *Agent) recipe(s spec.Spec) string {
 	model, _ := json.Marshal(o.Model) // strings always marshal
 	template, _ := json.Marshal(o.Template)
 
-	return fmt.Sprintf(`# Merges agent %d's adapter into its base model. Run in this folder: llamafactory-cli export merge-agent-%d.yaml
+	return fmt.Sprintf(`# Merges agent %d's adapter into its base model.
+# Run in this folder: llamafactory-cli export merge-agent-%d.yaml
 model_name_or_path: %s # your path of the base model; its digest: %s
 adapter_name_or_path: %s
 finetuning_type: lora

@@ -39,12 +39,12 @@ func (x *Exported) readme(run string) []string {
 		"are told.", len(x.Agents), x.Epoch)}
 
 	if x.tiny() {
-		lines = append(lines, "- `system/policies/agent-K/"+tinyFile+"`: collabui's small policy, which `collabui import` "+
-			"brings to another store (`finetune: {base: DIGEST}`).")
+		lines = append(lines, "- `system/policies/agent-K/"+tinyFile+"`: collabui's small policy, which "+
+			"`collabui import` brings to another store (`finetune: {base: DIGEST}`).")
 	} else {
 		lines = append(lines, "- `system/policies/agent-K/`: an agent's adapter or whole model, in the form that "+
-			"Transformers, PEFT and vLLM read; `agent-K.artifact.json` says what it is made of (kind base: the base model "+
-			"itself, no files).")
+			"Transformers, PEFT and vLLM read; `agent-K.artifact.json` says what it is made of (kind base: the base "+
+			"model itself, no files).")
 	}
 	lines = append(lines, x.adapters()...)
 

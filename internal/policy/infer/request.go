@@ -12,8 +12,8 @@ import (
 	"github.com/collabui/collabui/internal/policy/serving"
 )
 
-// chatRequest is what the server takes of a request of the OpenAI chat API. It refuses any other member, because it would
-// have no effect.
+// chatRequest is what the server takes of a request of the OpenAI chat API. It refuses any other member, because it
+// would have no effect.
 type chatRequest struct {
 	Model               string            `json:"model"`
 	Messages            []json.RawMessage `json:"messages"`
@@ -31,8 +31,8 @@ type chatRequest struct {
 }
 
 // members lists the members of a request for people.
-const members = "model, messages, seed, temperature, top_p, n (1), max_tokens, max_completion_tokens, stream (false), " +
-	"user and collabui"
+const members = "model, messages, seed, temperature, top_p, n (1), max_tokens, max_completion_tokens, " +
+	"stream (false), user and collabui"
 
 // message is a message of a conversation.
 type message struct {

@@ -13,7 +13,8 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// EnvKey is the environment variable of the key that clients must send. With _FILE appended it names a file that holds it.
+// EnvKey is the environment variable of the key that clients must send. With _FILE appended it names a file that holds
+// it.
 const EnvKey = "COLLABUI_INFER_KEY"
 
 // maxBody bounds a request, in bytes.

@@ -19,8 +19,8 @@ const Forms = `expected a JSON object {"goal":"Send it","history":["1 click item
 	`(or "observation":{"elements":[…]} in place of "elements"), or the text of the agents' prompt: ` +
 	`"Goal: Send it\nHistory: none\nScreen:\n0 button Send" (with a history: "History:\n1 click item Mail\nScreen:…")`
 
-// ParseView reads a request in one of the two Forms into what agents of an action family see. Anything else is an invalid
-// fault that shows both.
+// ParseView reads a request in one of the two Forms into what agents of an action family see. Anything else is an
+// invalid fault that shows both.
 //
 // In JSON an element may leave out "i" (the default is its place in the list) and "visible" (the default is true). The
 // text has neither targets nor hidden elements: with view dropout, or where a label stands for its field, only the JSON
@@ -97,7 +97,8 @@ func parseJSON(text string) (v agents.View, err error) {
 	for k, x := range list {
 		e := x.complete(k)
 		if e.Role == "" || e.Index < 0 || seen[e.Index] {
-			return v, fmt.Errorf(`element %d of the list (i=%d) must have a "role" and an "i" from 0 of its own`, k, e.Index)
+			return v, fmt.Errorf(`element %d of the list (i=%d) must have a "role" and an "i" from 0 of its own`,
+				k, e.Index)
 		}
 
 		seen[e.Index] = true
@@ -182,8 +183,8 @@ func parseHead(lines []string) (goal string, history, rest []string, err error) 
 	return goal, history, lines, nil
 }
 
-// parseElement is the inverse of agents.ElementLine as far as agents can tell: the line does not show which of its words
-// are text, value or state, but the element that is returned has the same line.
+// parseElement is the inverse of agents.ElementLine as far as agents can tell: the line does not show which of its
+// words are text, value or state, but the element that is returned has the same line.
 func parseElement(line string, place int, f domain.Family) (domain.Element, error) {
 	e := domain.Element{Index: place, Visible: true}
 	name, rest, ok := strings.Cut(line, " ")

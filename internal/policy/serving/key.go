@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Allowed reports whether a request carries the key as its bearer token. It takes the same time for every token. With an
-// empty key every request is allowed.
+// Allowed reports whether a request carries the key as its bearer token. It takes the same time for every token. With
+// an empty key every request is allowed.
 func Allowed(r *http.Request, key string) bool {
 	if key == "" {
 		return true

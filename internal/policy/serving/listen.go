@@ -66,7 +66,9 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, drain time.Durat
 	}
 
 	if err := <-drained; err != nil {
-		return errors.Join(fault.New(fault.Transient, "requests that took longer than %v were cut off", drain), srv.Close())
+		cut := fault.New(fault.Transient, "requests that took longer than %v were cut off", drain)
+
+		return errors.Join(cut, srv.Close())
 	}
 
 	return nil
