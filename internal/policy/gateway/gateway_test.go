@@ -293,7 +293,8 @@ func TestARequestIsChangedOnlyWhereItMust(t *testing.T) {
 	}
 
 	picture := strings.Repeat("A", 4<<20)
-	s.wants(http.MethodPost, "/v1/chat/completions", `{"model":"`+d+`","messages":[{"role":"user","content":"`+picture+`"}]}`, http.StatusOK)
+	withPicture := `{"model":"` + d + `","messages":[{"role":"user","content":"` + picture + `"}]}`
+	s.wants(http.MethodPost, "/v1/chat/completions", withPicture, http.StatusOK)
 	e.FailChat(http.StatusTooManyRequests, "slow down")
 	s.refuses(d, http.StatusTooManyRequests, "slow down")
 }
@@ -303,7 +304,8 @@ func TestWhatCannotBeServedIsRefusedWithTheReason(t *testing.T) {
 	s := setUp(t, e, nil)
 	other := model
 	other.Name, other.Digest = "other-7b", strings.Repeat("cd", 32)
-	s.refuses(s.put(domain.Artifact{Kind: domain.ArtifactBase, Base: other}), http.StatusConflict, "other-7b", "small-7b")
+	foreign := s.put(domain.Artifact{Kind: domain.ArtifactBase, Base: other})
+	s.refuses(foreign, http.StatusConflict, "other-7b", "small-7b")
 	s.refuses(strings.Repeat("0", 64), http.StatusNotFound)
 	junk, err := store.PutBlob(t.Context(), s.bucket, []byte("a checkpoint"))
 	if err != nil {
@@ -360,7 +362,8 @@ func TestKeys(t *testing.T) {
 	d := s.lora("x")
 	body := `{"model":"` + d + `",` + hello + `}`
 	for key, want := range map[string]int{"": 401, "engine-key": 401, "client-key": 200} {
-		if status, text, _ := s.ask(http.MethodPost, "/v1/chat/completions", body, key); status != want || strings.Contains(text, "-key") {
+		status, text, _ := s.ask(http.MethodPost, "/v1/chat/completions", body, key)
+		if status != want || strings.Contains(text, "-key") {
 			t.Fatalf("with the key %q: %d %s, want %d and no key in the text", key, status, text, want)
 		}
 	}

@@ -140,7 +140,10 @@ func TestWhatTheEngineLostIsLoadedAgain(t *testing.T) {
 		})
 
 		e.Down(true)
-		s.until("the loop says that the engine is down", func() bool { return strings.Contains(s.said(), "does not answer") })
+		s.until("the loop says that the engine is down", func() bool {
+			return strings.Contains(s.said(), "does not answer")
+		})
+
 		e.Restart()
 		e.Down(false)
 		s.until("both are mended", func() bool {
@@ -261,7 +264,8 @@ func TestAdaptersOfAnEarlierProcess(t *testing.T) {
 	}
 
 	s.bucket.Damage(store.BlobPrefix+unknown, nil)
-	if err := os.WriteFile(filepath.Join(s.gate.dir(spoiled), "adapter_model.safetensors"), []byte("evil"), 0o644); err != nil {
+	weights := filepath.Join(s.gate.dir(spoiled), "adapter_model.safetensors")
+	if err := os.WriteFile(weights, []byte("evil"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 
@@ -359,7 +363,8 @@ func TestEveryAnswerIsOfThePolicyThatWasNamed(t *testing.T) {
 
 		all.Wait()
 		if served.Load() != 200 || refused.Load() > 20 {
-			t.Errorf("%d served, %d refused on the way, want 200 and at most 20\n%s", served.Load(), refused.Load(), s.said())
+			t.Errorf("%d served, %d refused on the way, want 200 and at most 20\n%s",
+				served.Load(), refused.Load(), s.said())
 		}
 
 		s.until("nothing is left over", func() bool {
