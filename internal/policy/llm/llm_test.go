@@ -21,7 +21,9 @@ const answer = `{"choices":[{"message":{"role":"assistant","content":"hi"},"fini
 	`"usage":{"prompt_tokens":5,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":3}}}`
 
 // server answers with a status and a body, and keeps the last request.
-func server(t *testing.T, status int, header map[string]string, body string) (base string, last *http.Request, sent map[string]any) {
+func server(
+	t *testing.T, status int, header map[string]string, body string,
+) (base string, last *http.Request, sent map[string]any) {
 	t.Helper()
 	last, sent = &http.Request{}, map[string]any{}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -99,7 +101,8 @@ func TestTheRequestOnTheWire(t *testing.T) {
 		`"role":"system"`,
 		`"url":"data:image/png;base64,AQI="`,
 		`{"content":"a","role":"assistant"},{"content":"again","role":"user"}`,
-		`"response_format":{"json_schema":{"name":"grades","schema":{"type":"object"},"strict":true},"type":"json_schema"}`,
+		`"response_format":{"json_schema":{"name":"grades","schema":{"type":"object"},"strict":true},` +
+			`"type":"json_schema"}`,
 	} {
 		if !strings.Contains(string(raw), want) {
 			t.Errorf("the request is %s, want %s in it", raw, want)
@@ -131,7 +134,7 @@ func TestKindsOfFaults(t *testing.T) {
 		kind   fault.Kind
 		after  time.Duration
 	}{
-		{429, map[string]string{"Retry-After": "7"}, `{"error":{"message":"slow down"}}`, fault.Throttled, 7 * time.Second},
+		{429, map[string]string{"Retry-After": "7"}, `{"error":{"message":"slow"}}`, fault.Throttled, 7 * time.Second},
 		{429, map[string]string{"Retry-After-Ms": "250"}, `slow`, fault.Throttled, 250 * time.Millisecond},
 		{429, nil, ``, fault.Throttled, 0},
 		{503, map[string]string{"Retry-After": "3"}, ``, fault.Throttled, 3 * time.Second},

@@ -17,7 +17,8 @@ import (
 func TestLoadWantsAQuorum(t *testing.T) {
 	long := strings.Repeat("ü", 5000)
 	ok, there := says(200, "Success"), says(400, `{"message":"The lora adapter 'm' has already been loaded."}`)
-	missing, wrong, down := says(404, "no adapter found "+long), says(409, "wrong base model\n"+long), says(503, "starting")
+	missing, wrong := says(404, "no adapter found "+long), says(409, "wrong base model\n"+long)
+	down := says(503, "starting")
 	for _, x := range []struct {
 		says   [3]http.HandlerFunc
 		quorum int
@@ -149,7 +150,8 @@ func TestHealthAndAddresses(t *testing.T) {
 		{"me:pw@h:8000/v1"},
 		{"http://"},
 	} {
-		if _, err := PolicyServers(urls, "", 0); fault.KindOf(err) != fault.Invalid || strings.Contains(err.Error(), "pw") {
+		_, err := PolicyServers(urls, "", 0)
+		if fault.KindOf(err) != fault.Invalid || strings.Contains(err.Error(), "pw") {
 			t.Errorf("PolicyServers(%v) = %v, want an invalid fault without the password", urls, err)
 		}
 	}

@@ -300,7 +300,13 @@ func TestWhatNoServerAnswers(t *testing.T) {
 		{says(429, "", "Retry-After", "3"), says(429, long, "Retry-After", "7"), fault.Throttled, 3 * time.Second, 2},
 		{says(429, ""), says(429, "", "Retry-After", "7"), fault.Throttled, 7 * time.Second, 2},
 		{says(429, "", "Retry-After", "7"), says(500, long), fault.Throttled, 7 * time.Second, 2},
-		{says(404, "\x1b[31mno such\nmodel "+long), says(500, `{"error":{"message":"`+long+`"}}`), fault.Transient, 0, 2},
+		{
+			says(404, "\x1b[31mno such\nmodel "+long),
+			says(500, `{"error":{"message":"`+long+`"}}`),
+			fault.Transient,
+			0,
+			2,
+		},
 		{says(400, `{"error":{"message":"too long"}}`), says(200, answer), fault.Invalid, 0, 1},
 		{says(401, `{"error":{"message":"no key"}}`), says(200, answer), fault.Invalid, 0, 1},
 	} {
