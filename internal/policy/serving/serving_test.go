@@ -42,7 +42,8 @@ func TestRefusalsHaveTheBodyOfTheirAPI(t *testing.T) {
 		"vllm": {wrong.WriteEngine, `{"error":{"code":404,"message":"no such model","type":"Not Found"}}`, ""},
 		"openai": {
 			wrong.WriteOpenAI,
-			`{"error":{"code":"model_not_found","message":"no such model","param":"model","type":"invalid_request_error"}}`,
+			`{"error":{"code":"model_not_found","message":"no such model","param":"model",` +
+				`"type":"invalid_request_error"}}`,
 			"",
 		},
 		"retry": {
