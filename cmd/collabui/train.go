@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -39,7 +38,7 @@ to it, and shows it until it ends. Ctrl-C only detaches: the run goes on. A fini
 }
 
 func (o *trainOptions) addFlags(f *pflag.FlagSet) {
-	f.BoolVar(&o.check, "check", false, "only validate the specification and print it with all defaults")
+	f.BoolVar(&o.check, "check", false, "only validate the specification and print it with all defaults, as YAML that can be trained on")
 	f.BoolVar(&o.detach, "detach", false, "start the run and return")
 	o.run.addFlags(f)
 	o.up.addFlags(f)
@@ -51,7 +50,12 @@ func (a *app) runTrain(ctx context.Context, o trainOptions, file string) error {
 		return err
 	}
 	if o.check {
-		return json.NewEncoder(a.out).Encode(s)
+		text, err := s.YAML()
+		if err != nil {
+			return err
+		}
+
+		return a.print(s, func(w io.Writer) { _, _ = w.Write(text) })
 	}
 	if err := a.ensureUp(ctx, o.up); err != nil {
 		return err

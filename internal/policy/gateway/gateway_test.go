@@ -11,10 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/collabui/collabui/internal/method/chat"
-
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/policy/llm"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/test/kit/fakeengine"
@@ -39,18 +38,31 @@ func setUp(t *testing.T, engine *fakeengine.Engine, change func(*Options)) *stag
 	s := &stage{t: t, engine: engine, bucket: &store.Memory{}}
 	es := httptest.NewServer(engine)
 	t.Cleanup(es.Close)
-	s.opts = Options{Bucket: s.bucket, Engine: "vllm", Server: es.URL, Adapters: t.TempDir(), Model: &model, Keep: 4, Log: func(f string, a ...any) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		_, _ = fmt.Fprintf(&s.log, f+"\n", a...)
-	}}
-	if engine.SGLang {
-		s.opts.Engine = "sglang"
+	s.opts = Options{
+		Bucket:   s.bucket,
+		Engine:   vllm,
+		Server:   es.URL,
+		Adapters: t.TempDir(),
+		Model:    &model,
+		Keep:     4,
+		Log: func(f string, a ...any) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+
+			_, _ = fmt.Fprintf(&s.log, f+"\n", a...)
+		},
 	}
+
+	if engine.SGLang {
+		s.opts.Engine = sglang
+	}
+
 	if change != nil {
 		change(&s.opts)
 	}
+
 	s.restart()
+
 	return s
 }
 
@@ -60,6 +72,7 @@ func (s *stage) restart() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+
 	g.every, g.patience, g.loading = 20*time.Millisecond, 5*time.Second, 10*time.Second
 	gs := httptest.NewServer(g)
 	s.t.Cleanup(gs.Close)
@@ -78,6 +91,7 @@ func (s *stage) put(a domain.Artifact) string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+
 	return ref.SHA256
 }
 
@@ -89,8 +103,10 @@ func (s *stage) lora(text string) string {
 		if err != nil {
 			s.t.Fatal(err)
 		}
+
 		a.Files = append(a.Files, domain.ArtifactFile{Path: path, Key: ref.Key, SHA256: ref.SHA256, Size: ref.Size})
 	}
+
 	return s.put(a)
 }
 
@@ -105,9 +121,11 @@ func (s *stage) ask(method, path, body, key string) (int, string, http.Header) {
 		s.t.Error(err)
 		return 0, "", nil
 	}
+
 	if key != "" {
 		req.Header.Set("Authorization", "Bearer "+key)
 	}
+
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		s.t.Error(err)
@@ -118,6 +136,7 @@ func (s *stage) ask(method, path, body, key string) (int, string, http.Header) {
 	if err != nil {
 		s.t.Error(err)
 	}
+
 	return res.StatusCode, string(out), res.Header
 }
 
@@ -133,16 +152,18 @@ func (s *stage) chat(digest string) (int, string) {
 			} `json:"message"`
 		} `json:"choices"`
 	}
+
 	if json.Unmarshal([]byte(body), &a) != nil || len(a.Choices) != 1 {
 		return status, body
 	}
+
 	return status, a.Choices[0].Message.Content
 }
 
 func (s *stage) says(digest, want string) {
 	s.t.Helper()
 	if status, got := s.chat(digest); status != http.StatusOK || got != want {
-		s.t.Fatalf("policy %s answered %d %q, expected %q", digest[:8], status, got, want)
+		s.t.Fatalf("policy %s answered %d %q, want %q", digest[:8], status, got, want)
 	}
 }
 
@@ -151,11 +172,27 @@ func (s *stage) refuses(digest string, status int, parts ...string) {
 	s.t.Helper()
 	got, text := s.chat(digest)
 	if got != status {
-		s.t.Fatalf("status %d, expected %d: %s", got, status, text)
+		s.t.Fatalf("status %d %s, want %d", got, text, status)
 	}
+
 	for _, p := range parts {
 		if !strings.Contains(text, p) {
-			s.t.Fatalf("%q does not say %q", text, p)
+			s.t.Fatalf("the answer is %q, want %q in it", text, p)
+		}
+	}
+}
+
+// wants expects a status and a part of the body.
+func (s *stage) wants(method, path, body string, status int, parts ...string) {
+	s.t.Helper()
+	got, text, _ := s.ask(method, path, body, "")
+	if got != status {
+		s.t.Fatalf("%s %s is answered %d %s, want %d", method, path, got, text, status)
+	}
+
+	for _, p := range parts {
+		if !strings.Contains(text, p) {
+			s.t.Fatalf("%s %s is answered %s, want %q in it", method, path, text, p)
 		}
 	}
 }
@@ -165,7 +202,7 @@ func (s *stage) until(what string, ok func() bool) {
 	s.t.Helper()
 	for end := time.Now().Add(5 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
-			s.t.Fatalf("%s; log:\n%s", what, s.said())
+			s.t.Fatalf("still waiting, want that %s; log:\n%s", what, s.said())
 		}
 	}
 }
@@ -183,6 +220,7 @@ func TestPoliciesAnswerThroughTheClientOfThePipeline(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, text := range []string{"one", "two"} {
 			d := s.lora(text)
 			for range 2 { // loaded already is success
@@ -192,24 +230,27 @@ func TestPoliciesAnswerThroughTheClientOfThePipeline(t *testing.T) {
 			}
 			got, err := c.Complete(t.Context(), chat.Request{Model: d, User: "x", N: 1})
 			if err != nil || got.Texts[0] != text {
-				t.Fatalf("%v %v", got, err)
+				t.Fatalf("Complete = %v, %v, want %q", got, err, text)
 			}
 		}
+
 		if n := len(e.Loaded()); n != 2 || e.Calls(s.gate.dialect.load) != 2 {
-			t.Fatalf("%d adapters after %d loads", n, e.Calls(s.gate.dialect.load))
+			t.Fatalf("%d adapters after %d loads, want 2 and 2", n, e.Calls(s.gate.dialect.load))
 		}
-		if _, err := c.Complete(t.Context(), chat.Request{Model: strings.Repeat("0", 64), User: "x"}); fault.KindOf(err) != fault.Transient {
-			t.Fatalf("a missing policy must be transient: %v", err)
+
+		_, err = c.Complete(t.Context(), chat.Request{Model: strings.Repeat("0", 64), User: "x"})
+		if fault.KindOf(err) != fault.Transient {
+			t.Fatalf("Complete without the policy = %v, want a transient fault", err)
 		}
+
 		base := s.put(domain.Artifact{Kind: domain.ArtifactBase, Base: model})
 		s.says(base, "base")
 		_, list, _ := s.ask(http.MethodGet, "/v1/models", "", "")
 		if strings.Count(list, `"owned_by"`) != 3 || !strings.Contains(list, base) {
-			t.Fatal(list)
+			t.Fatalf("models are %s, want three with %s", list, base)
 		}
-		if status, text, _ := s.ask(http.MethodGet, "/health", "", ""); status != http.StatusOK {
-			t.Fatal(status, text)
-		}
+
+		s.wants(http.MethodGet, "/health", "", http.StatusOK)
 	})
 }
 
@@ -217,35 +258,43 @@ func TestARequestIsChangedOnlyWhereItMust(t *testing.T) {
 	e := &fakeengine.Engine{}
 	s := setUp(t, e, nil)
 	d := s.lora("x")
+	const all = `"top_k":5,"repetition_penalty":1.2,"temperature":0.30,"top_p":0.9,"min_p":0.1,"seed":9007199254740993`
 	for _, c := range []struct{ send, want string }{
-		{`"top_k":5,"repetition_penalty":1.2,"temperature":0.30,"top_p":0.9,"min_p":0.1,"seed":9007199254740993`, `"top_k":5,"repetition_penalty":1.2,"temperature":0.30,"top_p":0.9,"min_p":0.1,"seed":9007199254740993`},
+		{all, all},
 		{`"top_k":null,"n":3`, `"top_k":-1,"n":3,"repetition_penalty":1,"temperature":1,"top_p":1,"min_p":0`},
 	} {
-		if status, text, _ := s.post("/v1/chat/completions", `{"model":"`+d+`",`+hello+`,`+c.send+`}`); status != http.StatusOK {
-			t.Fatal(status, text)
-		}
+		s.wants(http.MethodPost, "/v1/chat/completions", `{"model":"`+d+`",`+hello+`,`+c.send+`}`, http.StatusOK)
 		bodies := e.Bodies()
 		var got, want map[string]json.RawMessage
 		if err := json.Unmarshal(bodies[len(bodies)-1], &got); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := json.Unmarshal([]byte(`{"model":"p-`+d[:16]+`",`+hello+`,`+c.want+`}`), &want); err != nil {
 			t.Fatal(err)
 		}
+
 		if fmt.Sprintf("%s", got) != fmt.Sprintf("%s", want) { // byte for byte
-			t.Fatalf("%s\n%s", got, want)
+			t.Fatalf("the engine got\n%s, want\n%s", got, want)
 		}
 	}
-	for body, want := range map[string]int{`{"model":"` + d + `","stream":true}`: 400, `null`: 400, `[`: 400, `{"model":7}`: 400, `{"model":"small"}`: 404,
-		`{"x":"` + strings.Repeat("y", maxBody) + `"}`: 413} {
+
+	for body, want := range map[string]int{
+		`{"model":"` + d + `","stream":true}`: 400,
+		`null`:                                400,
+		`[`:                                   400,
+		`{"model":7}`:                         400,
+		`{"model":"small"}`:                   404,
+		`{"x":"` + strings.Repeat("y", maxBody) + `"}`: 413,
+	} {
 		if status, text, _ := s.post("/v1/chat/completions", body); status != want {
-			t.Fatalf("%.30s: %d instead of %d: %s", body, status, want, text)
+			t.Fatalf("%.30s is answered %d %s, want %d", body, status, text, want)
 		}
 	}
+
 	picture := strings.Repeat("A", 4<<20)
-	if status, text, _ := s.post("/v1/chat/completions", `{"model":"`+d+`","messages":[{"role":"user","content":"`+picture+`"}]}`); status != http.StatusOK {
-		t.Fatal(status, text)
-	}
+	withPicture := `{"model":"` + d + `","messages":[{"role":"user","content":"` + picture + `"}]}`
+	s.wants(http.MethodPost, "/v1/chat/completions", withPicture, http.StatusOK)
 	e.FailChat(http.StatusTooManyRequests, "slow down")
 	s.refuses(d, http.StatusTooManyRequests, "slow down")
 }
@@ -255,19 +304,21 @@ func TestWhatCannotBeServedIsRefusedWithTheReason(t *testing.T) {
 	s := setUp(t, e, nil)
 	other := model
 	other.Name, other.Digest = "other-7b", strings.Repeat("cd", 32)
-	s.refuses(s.put(domain.Artifact{Kind: domain.ArtifactBase, Base: other}), http.StatusConflict, "other-7b", "small-7b")
+	foreign := s.put(domain.Artifact{Kind: domain.ArtifactBase, Base: other})
+	s.refuses(foreign, http.StatusConflict, "other-7b", "small-7b")
 	s.refuses(strings.Repeat("0", 64), http.StatusNotFound)
 	junk, err := store.PutBlob(t.Context(), s.bucket, []byte("a checkpoint"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.refuses(junk.SHA256, http.StatusBadRequest, "not an artifact")
+
+	s.refuses(junk.SHA256, http.StatusBadRequest, "artifact")
 	gone := s.lora("gone")
 	s.bucket.Damage(store.BlobPrefix+store.Sum([]byte("gone")), nil)
 	s.refuses(gone, http.StatusConflict, "a file of it is not")
 	spoiled := s.lora("spoiled")
 	s.bucket.Damage(store.BlobPrefix+store.Sum([]byte("spoiled")), []byte("spoilt"))
-	s.refuses(spoiled, http.StatusConflict, "do not have that hash")
+	s.refuses(spoiled, http.StatusConflict, "hash")
 
 	d := s.lora("x")
 	e.FailLoad(http.StatusInternalServerError, "LoRA rank 64 is greater than max_lora_rank 16.")
@@ -276,26 +327,32 @@ func TestWhatCannotBeServedIsRefusedWithTheReason(t *testing.T) {
 	s.refuses(d, http.StatusConflict, "under that path")
 	e.FailLoad(http.StatusInternalServerError, strings.Repeat("boo", 10000))
 	if _, text := s.chat(d); len(text) > 1000 {
-		t.Fatalf("%d bytes", len(text))
+		t.Fatalf("the refusal has %d bytes, want at most 1000", len(text))
 	}
+
 	e.FailChat(http.StatusInternalServerError, "CUDA error") // the probe
 	s.refuses(d, http.StatusServiceUnavailable, "probe", "CUDA error")
 	if n := e.Loaded(); len(n) != 0 {
-		t.Fatalf("%v are loaded though the probe failed", n)
+		t.Fatalf("%v are loaded after a failed probe, want none", n)
 	}
+
 	s.says(d, "x")
 	e.Down(true)
 	s.refuses(d, http.StatusServiceUnavailable, "does not answer")
-	if status, text, _ := s.ask(http.MethodGet, "/health", "", ""); status != http.StatusServiceUnavailable {
-		t.Fatal(status, text)
-	}
+	s.wants(http.MethodGet, "/health", "", http.StatusServiceUnavailable)
 	e.Down(false)
 	s.says(d, "x")
 
-	full := s.put(domain.Artifact{Kind: domain.ArtifactFull, Base: other, Files: []domain.ArtifactFile{{Path: "model.safetensors", SHA256: strings.Repeat("0", 64)}}})
+	whole := domain.Artifact{
+		Kind:  domain.ArtifactFull,
+		Base:  other,
+		Files: []domain.ArtifactFile{{Path: "model.safetensors", SHA256: strings.Repeat("0", 64)}},
+	}
+
+	full := s.put(whole)
 	s.refuses(full, http.StatusConflict, "--served-model-name "+full)
 	s2 := setUp(t, &fakeengine.Engine{Models: []string{full}}, nil)
-	s2.put(domain.Artifact{Kind: domain.ArtifactFull, Base: other, Files: []domain.ArtifactFile{{Path: "model.safetensors", SHA256: strings.Repeat("0", 64)}}})
+	s2.put(whole)
 	s2.says(full, "base")
 }
 
@@ -305,42 +362,58 @@ func TestKeys(t *testing.T) {
 	d := s.lora("x")
 	body := `{"model":"` + d + `",` + hello + `}`
 	for key, want := range map[string]int{"": 401, "engine-key": 401, "client-key": 200} {
-		if status, text, _ := s.ask(http.MethodPost, "/v1/chat/completions", body, key); status != want || strings.Contains(text, "-key") {
-			t.Fatalf("key %q: %d %s", key, status, text)
+		status, text, _ := s.ask(http.MethodPost, "/v1/chat/completions", body, key)
+		if status != want || strings.Contains(text, "-key") {
+			t.Fatalf("with the key %q: %d %s, want %d and no key in the text", key, status, text, want)
 		}
 	}
+
 	for _, path := range []string{"/sleep", "/wake_up", "/v1/load_lora_adapter", "/v1/unload_lora_adapter"} {
-		if status, _, _ := s.post(path, `{"lease_s":1}`); status != http.StatusUnauthorized {
-			t.Fatalf("%s without a key: %d", path, status)
-		}
+		s.wants(http.MethodPost, path, `{"lease_s":1}`, http.StatusUnauthorized)
 	}
+
 	_, text, _ := s.ask(http.MethodGet, "/metrics", "", "")
-	for _, want := range []string{`requests_total{path="/v1/chat/completions",status="200"} 1`, `status="401"} 6`, "outstanding 0", "loads_total 1", "mends_total 0", "adapters 1", "asleep 0"} {
+	for _, want := range []string{
+		`collabui_serving_requests_total{path="/v1/chat/completions",status="200"} 1`,
+		`status="401"} 6`,
+		"collabui_serving_outstanding 0",
+		"collabui_serving_loads_total 1",
+		"collabui_serving_mends_total 0",
+		"collabui_serving_adapters 1",
+		"collabui_serving_asleep 0",
+	} {
 		if !strings.Contains(text, want) {
-			t.Fatalf("no %q in\n%s", want, text)
+			t.Fatalf("metrics are\n%s\nwant %q in them", text, want)
 		}
 	}
+
 	s.opts.Key = "wrong"
 	s.restart()
 	status, text, _ := s.ask(http.MethodPost, "/v1/chat/completions", body, "client-key")
-	if status != http.StatusConflict || !strings.Contains(text, "refuses this gateway's key") || strings.Contains(text, "wrong") {
-		t.Fatal(status, text)
+	refused := strings.Contains(text, "refuses this gateway's key") && !strings.Contains(text, "wrong")
+	if status != http.StatusConflict || !refused {
+		t.Fatalf("with a wrong key of the engine: %d %s, want 409 and that it refuses the key", status, text)
 	}
 }
 
 func TestImpossibleOptions(t *testing.T) {
 	good := Options{Engine: "vllm", Server: "http://127.0.0.1:1", Adapters: t.TempDir(), Keep: 1}
-	for name, change := range map[string]func(*Options){"engine": func(o *Options) { o.Engine = "tgi" }, "server": func(o *Options) { o.Server = "127.0.0.1:80" },
-		"keep": func(o *Options) { o.Keep = 0 }, "folder": func(o *Options) { o.Adapters = "/dev/null/x" }} {
+	for name, change := range map[string]func(*Options){
+		"engine": func(o *Options) { o.Engine = "tgi" },
+		"server": func(o *Options) { o.Server = "127.0.0.1:80" },
+		"keep":   func(o *Options) { o.Keep = 0 },
+		"folder": func(o *Options) { o.Adapters = "/dev/null/x" },
+	} {
 		o := good
 		change(&o)
 		if _, err := New(o); fault.KindOf(err) != fault.Invalid {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatalf("New with a wrong %s = %v, want an invalid fault", name, err)
 		}
 	}
+
 	said := ""
 	good.Log = func(f string, a ...any) { said += fmt.Sprintf(f, a...) }
 	if _, err := New(good); err != nil || !strings.Contains(said, "not known") {
-		t.Fatal(err, said)
+		t.Fatalf("New = %v and says %q, want that the base model is not known", err, said)
 	}
 }
