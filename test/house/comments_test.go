@@ -25,8 +25,8 @@ var inPlain = regexp.MustCompile(`^It imports (.*?)\.(?: (.*))?$`)
 // claims are the sentences that may follow, with what a package must not link to make them.
 var claims = map[string]func(p pkg, all map[string]pkg) []string{
 	"It does no I/O.":             doesIO,
-	"It links no browser driver.": func(p pkg, _ map[string]pkg) []string { return with(p.Deps, "github.com/chromedp") },
-	"It links no Temporal.":       func(p pkg, _ map[string]pkg) []string { return with(p.Deps, "go.temporal.io") },
+	"It links no browser driver.": func(p pkg, _ map[string]pkg) []string { return with(p.Deps, browserDriver) },
+	"It links no Temporal.":       func(p pkg, _ map[string]pkg) []string { return with(p.Deps, temporal) },
 }
 
 // effects are the packages that do I/O, each with everything below it. net/url and the like only compute.
@@ -128,7 +128,7 @@ func checkComment(p pkg, all map[string]pkg, own []source) []problem {
 
 	match := inPlain.FindStringSubmatch(last)
 	if match == nil || strings.Contains(earlier, "It imports ") {
-		return say("the package comment does not end with its imports: add the paragraph %q, and no other like it", want)
+		return say("the comment does not end with its imports: add the paragraph %q, and no other like it", want)
 	}
 	if strings.Contains(earlier, "It knows ") {
 		return say(`the package comment still says "It knows …": remove it, the last paragraph says what is imported`)

@@ -42,9 +42,18 @@ func TestTheCheckOfSymbolsFindsWhatIsMissing(t *testing.T) {
 		{name: "a field", text: "see `internal/store.List.Size`"},
 		{name: "a method of an interface", text: "see `internal/store.Bucket.Put`"},
 		{name: "keys and files", text: "`finetune.levels`, `epochs/0003/epoch.json`, `f(x)`"},
-		{name: "no such function", text: "\nsee `internal/store.Close`", want: []string{"a.md:2: \"internal/store.Close\" does not"}},
-		{name: "no such package", text: "see `internal/shop.Open`", want: []string{"the package internal/shop, which does not"}},
-		{name: "no such method", text: "see `internal/store.Bucket.Get`", want: []string{"does not exist in internal/store"}},
+		{
+			name: "no such function", text: "\nsee `internal/store.Close`",
+			want: []string{"a.md:2: \"internal/store.Close\" does not"},
+		},
+		{
+			name: "no such package", text: "see `internal/shop.Open`",
+			want: []string{"package internal/shop, which does not"},
+		},
+		{
+			name: "no such method", text: "see `internal/store.Bucket.Get`",
+			want: []string{"does not exist in internal/store"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			mustFind(t, checkSymbols(source{name: "a.md", text: c.text}, known), c.want...)
@@ -64,11 +73,20 @@ func TestTheCheckOfTheOverviewFindsWhatIsMissing(t *testing.T) {
 		{name: "right", text: head + good},
 		{name: "two symbols", text: head + good + "| a thing? | | `internal/store.Open`, `internal/store.most` |\n"},
 		{name: "no table", text: "# Overview\n", want: []string{"has 0 rows"}},
-		{name: "too few rows", text: head + strings.Repeat("| a? | `internal/store.Open` |\n", 3), want: []string{"has 3 rows"}},
+		{
+			name: "too few rows", text: head + strings.Repeat("| a? | `internal/store.Open` |\n", 3),
+			want: []string{"has 3 rows"},
+		},
 		{name: "another table does not count", text: "| term |\n|---|\n" + good, want: []string{"has 0 rows"}},
-		{name: "a missing symbol", text: head + good + "| a? | `internal/store.Shut` |\n", want: []string{"Shut\" does not exist"}},
+		{
+			name: "a missing symbol", text: head + good + "| a? | `internal/store.Shut` |\n",
+			want: []string{"Shut\" does not exist"},
+		},
 		{name: "no symbol", text: head + good + "| a? | store |\n", want: []string{"names no symbol"}},
-		{name: "not a symbol", text: head + good + "| a? | `store.go file` |\n", want: []string{"does not look like a symbol"}},
+		{
+			name: "not a symbol", text: head + good + "| a? | `store.go file` |\n",
+			want: []string{"does not look like a symbol"},
+		},
 		{name: "another column is free", text: head + good + "| a? | `x y` | `internal/store.Open` |\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -83,8 +101,8 @@ func TestTheCheckOfTestNamesFindsWhatIsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	page := source{name: "docs/guarantees.md", text: "| a | TestKill, FuzzParse |\n| b | TestKilled and BenchmarkNone |"}
-	mustFind(t, checkTestNames(page, testNames([]source{f})), "docs/guarantees.md:2: TestKilled", "BenchmarkNone is not")
+	page := source{name: "docs/a.md", text: "| a | TestKill, FuzzParse |\n| b | TestKilled and BenchmarkNone |"}
+	mustFind(t, checkTestNames(page, testNames([]source{f})), "docs/a.md:2: TestKilled", "BenchmarkNone is not")
 }
 
 func TestTheCheckOfLinksFindsWhatIsMissing(t *testing.T) {

@@ -59,7 +59,8 @@ var (
 	link     = regexp.MustCompile(`\]\(([^)#\s]+)(?:#[^)]*)?\)`)
 )
 
-// checkWhere checks the table whose first heading begins with "Where is": each row ends with the symbols that answer.
+// checkWhere checks the table whose first heading begins with "Where is": the last cell of each row names the symbols
+// that answer it.
 func checkWhere(s source, known map[string]symbols) []problem {
 	var problems []problem
 	rows, inside := 0, false
@@ -93,8 +94,8 @@ func checkWhere(s source, known map[string]symbols) []problem {
 	return problems
 }
 
-// checkSymbols checks every name in backquotes that looks like a symbol of this module. Names with a lower-case symbol
-// and no package of this module are keys of a specification or of a store.
+// checkSymbols checks every name in backquotes that looks like a symbol of this module. A lower-case name that begins
+// with no package of this module is a key of a specification or of a store.
 func checkSymbols(s source, known map[string]symbols) []problem {
 	var problems []problem
 	for i, line := range strings.Split(s.text, "\n") {
@@ -121,12 +122,12 @@ func checkSymbols(s source, known map[string]symbols) []problem {
 func missing(name string, known map[string]symbols) string {
 	m := symbol.FindStringSubmatch(name)
 	if m == nil {
-		return fmt.Sprintf("%q does not look like a symbol: write path/to/package.Symbol or path/to/package.Type.Method", name)
+		return fmt.Sprintf("%q does not look like a symbol: write path/to/pkg.Symbol or path/to/pkg.Type.Method", name)
 	}
 
 	found, ok := known[m[1]]
 	if !ok {
-		return fmt.Sprintf("%q names the package %s, which does not exist: correct its path below the module", name, m[1])
+		return fmt.Sprintf("%q is in the package %s, which does not exist: correct its path", name, m[1])
 	}
 
 	member := m[2]

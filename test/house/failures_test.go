@@ -29,11 +29,16 @@ func importsTesting(f *ast.File) bool {
 	return false
 }
 
+const bare = `the failure is bare: print what you got and what you wanted, ` +
+	`as in t.Errorf("Parse(%q) = %v, want %v", in, got, want)`
+
 var (
 	failing = map[string]bool{"Error": true, "Errorf": true, "Fatal": true, "Fatalf": true}
 	wanting = regexp.MustCompile(`\bwant(ed|s)?\b`)
-	// testers are the types whose methods end a test; T alone is a local name for what they have in common.
-	testers = map[string]bool{"testing.T": true, "testing.B": true, "testing.F": true, "testing.TB": true, "T": true, "TB": true}
+	// testers are the types whose methods fail a test; T alone is a local name for what they have in common.
+	testers = map[string]bool{
+		"testing.T": true, "testing.B": true, "testing.F": true, "testing.TB": true, "T": true, "TB": true,
+	}
 )
 
 // checkFailures finds failures that print neither what they got nor what they wanted.
@@ -54,8 +59,7 @@ func checkFailures(s source) []problem {
 
 		loneError := len(call.Args) == 1 && strings.Contains(strings.ToLower(lastName(call.Args[0])), "err")
 		if !loneError && !saysWant(call.Args) {
-			problems = append(problems, problem{file: s.name, line: s.line(call.Pos()), text: `the failure is bare: print ` +
-				`what you got and what you wanted, as in t.Errorf("Parse(%q) = %v, want %v", in, got, want)`})
+			problems = append(problems, problem{file: s.name, line: s.line(call.Pos()), text: bare})
 		}
 
 		return true
