@@ -34,7 +34,7 @@ type problem struct {
 func (p problem) String() string { return fmt.Sprintf("%s:%d: %s", p.file, p.line, p.text) }
 
 // mostReported bounds the violations that one test prints.
-const mostReported = 60
+const mostReported = 200
 
 func report(t *testing.T, problems []problem) {
 	t.Helper()
