@@ -11,19 +11,21 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Run is a run by its name. Its methods name the objects of the run: every key under runs/ is made here and nowhere else. Numbers in keys have four digits, so that lexical
-// order is numeric order.
+// Run is a run by its name. Its methods name the objects of the run: every key under runs/ is made here and nowhere
+// else. Numbers in keys have four digits, so that lexical order is numeric order.
 type Run string
 
 // Object is one write-once object: its key and the type of what it holds.
 type Object[T any] struct{ Key string }
 
-// Read returns what the object holds and a reference to its bytes. The error wraps store.ErrNotFound if it was never written.
+// Read returns what the object holds and a reference to its bytes. The error wraps store.ErrNotFound if it was never
+// written.
 func (o Object[T]) Read(ctx context.Context, b store.Bucket) (T, store.Ref, error) {
 	return store.Read[T](ctx, b, o.Key)
 }
 
-// Record writes what make returns unless the object exists, and returns what it holds. It may run twice, concurrently or half: see store.RecordOnce.
+// Record writes what make returns unless the object exists, and returns what it holds. It may run twice, concurrently
+// or half: see store.RecordOnce.
 func (o Object[T]) Record(ctx context.Context, b store.Bucket, make func() (T, error)) (T, store.Ref, error) {
 	return store.RecordOnce(ctx, b, o.Key, make)
 }

@@ -22,7 +22,8 @@ func (r Run) Committed(ctx context.Context, b store.Bucket) (int, error) {
 	}
 }
 
-// System returns the system that an epoch made, from the updates of its n agents: it can be read before the epoch is committed. Epoch 0 made the base policy n times.
+// System returns the system that an epoch made, from the updates of its n agents: it can be read before the epoch is
+// committed. Epoch 0 made the base policy n times.
 func (r Run) System(ctx context.Context, b store.Bucket, epoch, n int) (System, error) {
 	s := System{Version: epoch}
 	if epoch == 0 {
@@ -116,7 +117,9 @@ func (s *Spent) Add(a Answer) {
 }
 
 // Calls calls f with every recorded call of the run to a chat endpoint whose key skip does not reject; nil skips none.
-func (r Run) Calls(ctx context.Context, b store.Bucket, skip func(key string) bool, f func(key string, a Answer)) error {
+func (r Run) Calls(
+	ctx context.Context, b store.Bucket, skip func(key string) bool, f func(key string, a Answer),
+) error {
 	all, err := b.List(ctx, r.CallsPrefix())
 	if err != nil {
 		return err
