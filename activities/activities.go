@@ -1,5 +1,6 @@
-// Package activities holds the effects of a run as Temporal activities. Each is recorded once: it may run twice, concurrently or half. An activity is a thin shell around
-// a rule of the method: it reads its inputs, applies the rule and records the result.
+// Package activities holds the effects of a run as Temporal activities. Each is recorded once: it may run twice,
+// concurrently or half. An activity is a thin shell around a rule of the method: it reads its inputs, applies the rule
+// and records the result.
 package activities
 
 import (
@@ -30,7 +31,8 @@ func (f Emit) send(run string, e events.Event) {
 // say reports the newest progress of an activity in a few words. It appears in the activity's heartbeat.
 type say func(line string)
 
-// do runs the body of an activity: it heartbeats until the body returns, logs how it ended, and maps the error for Temporal.
+// do runs the body of an activity: it heartbeats until the body returns, logs how it ended, and maps the error for
+// Temporal.
 func do[T any](ctx context.Context, log *slog.Logger, body func(ctx context.Context, say say) (T, error)) (T, error) {
 	tell, stop := heartbeat(ctx)
 	defer stop()
@@ -81,13 +83,15 @@ const (
 	maxRetryAfter  = 10 * time.Minute
 )
 
-// MaxTries is the number of tries of an activity before the run pauses with the reason: with pauses of up to 30 s, they outlast an outage of about 18 minutes.
+// MaxTries is the number of tries of an activity before the run pauses with the reason: with pauses of up to 30 s, they
+// outlast an outage of about 18 minutes.
 const MaxTries = 40
 
 // heartbeatEvery is well below the heartbeat timeout of 10 s.
 const heartbeatEvery = 2 * time.Second
 
-// heartbeat beats from its own goroutine until stop is called, with the newest line that was said. An activity that ends before the first beat costs the server no write.
+// heartbeat beats from its own goroutine until stop is called, with the newest line that was said. An activity that
+// ends before the first beat costs the server no write.
 func heartbeat(ctx context.Context) (tell say, stop func()) {
 	var mu sync.Mutex
 	line := "started"

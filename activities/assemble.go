@@ -17,7 +17,8 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Assemble writes the data set of a level with its card: all items in the order of trajectories without duplicates, or the data set that was imported.
+// Assemble writes the data set of a level with its card: all items in the order of trajectories without duplicates, or
+// the data set that was imported.
 func (c *Control) Assemble(ctx context.Context, id LevelID) (synth.Card, error) {
 	return do(ctx, c.log(id.Run, "level", id.Level), func(ctx context.Context, _ say) (synth.Card, error) {
 		set, _, err := runs.Run(id.Run).Level(id.Level).Record(ctx, c.Bucket, func() (runs.LevelSet, error) {
@@ -83,7 +84,7 @@ func (c *Control) synthesised(ctx context.Context, s spec.Spec, id LevelID, card
 		rows = append(rows, b.Rows...)
 		card.Counts.Add(b.Counts)
 	}
-	if err := whoWrote(s, card); err != nil {
+	if err := c.sign(s, card); err != nil {
 		return nil, err
 	}
 
@@ -95,14 +96,14 @@ func (c *Control) synthesised(ctx context.Context, s spec.Spec, id LevelID, card
 	return rows, nil
 }
 
-// whoWrote puts on a card who played the roles of its level, and by which prompts.
-func whoWrote(s spec.Spec, card *synth.Card) error {
+// sign puts on a card who played the roles of its level, and by which prompts.
+func (c *Control) sign(s spec.Spec, card *synth.Card) error {
 	var roles []string
 	card.Agent = rules.RoleName(s, s.Synthesis.Agent, "the environment's expert (privileged)")
 	if card.Level == 3 {
 		card.Adversary = rules.RoleName(s, s.Adversary.Model,
 			fmt.Sprintf("the policy of the level job before, at temperature %v", s.Adversary.Temperature))
-		card.Critic = rules.CriticName(s)
+		card.Critic = rules.CriticName(s, c.Catalog)
 		if s.Adversary.Model != spec.RolePolicy {
 			roles = append(roles, prompts.Adversary)
 		}

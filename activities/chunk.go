@@ -23,8 +23,9 @@ type ChunkID struct {
 	Chunk int
 }
 
-// TrainChunk continues stage 1. Without levels, it makes one more chunk of optimiser steps on the demonstrations: chunks are parts of one job, each resumed from the one
-// before. With levels, it does one level job, which starts from the policy of the job before.
+// TrainChunk continues stage 1. Without levels, it makes one more chunk of optimiser steps on the demonstrations:
+// chunks are parts of one job, each resumed from the one before. With levels, it does one level job, which starts from
+// the policy of the job before.
 func (g *GPU) TrainChunk(ctx context.Context, id ChunkID) (runs.Chunk, error) {
 	return do(ctx, g.log(id.Run, "chunk", id.Chunk), func(ctx context.Context, say say) (runs.Chunk, error) {
 		c, _, err := runs.Run(id.Run).Chunk(id.Chunk).Record(ctx, g.Bucket, func() (runs.Chunk, error) {
@@ -143,7 +144,8 @@ func (g *GPU) levelJob(
 	return job, nil
 }
 
-// before returns the policy that a level job starts from, and the optimiser steps made before it. "" is a new policy, or the base model of a trainer of language models.
+// before returns the policy that a level job starts from, and the optimiser steps made before it. "" is a new policy,
+// or the base model of a trainer of language models.
 func (c *Common) before(ctx context.Context, s spec.Spec, id ChunkID) (policy string, steps int, err error) {
 	if id.Chunk == 1 && s.FineTune.Base == domain.UntrainedBase {
 		return "", 0, nil

@@ -21,11 +21,13 @@ import (
 	"github.com/collabui/collabui/internal/method/episode"
 )
 
-// Common is what every type of activity needs. (It has no exported method: every exported method of a registered type would be an activity.)
+// Common is what every type of activity needs. (It has no exported method: every exported method of a registered type
+// would be an activity.)
 type Common struct {
-	Bucket store.Bucket
-	Emit   Emit
-	Log    *slog.Logger // nil: logs nothing
+	Bucket  store.Bucket
+	Catalog spec.Catalog
+	Emit    Emit
+	Log     *slog.Logger // nil: logs nothing
 
 	specs sync.Map // specifications by run; they are written once
 }
@@ -55,7 +57,8 @@ func (c *Common) log(run string, attributes ...any) *slog.Logger {
 	return l.With("run", run).With(attributes...)
 }
 
-// Suites are the environments that are open in this process. They are shared by its activities and stay open until Close.
+// Suites are the environments that are open in this process. They are shared by its activities and stay open until
+// Close.
 type Suites struct {
 	open func(envadapters.Options) (envadapters.Suite, error)
 
@@ -120,7 +123,8 @@ func errNoExpert(s spec.Spec) error {
 			"or a policy as finetune.base", s.Environment)
 }
 
-// summarise returns how a step's line of the history is written: by fixed rules, which is nil, or by a model, whose calls derive their seeds from seed.
+// summarise returns how a step's line of the history is written: by fixed rules, which is nil, or by a model, whose
+// calls derive their seeds from seed.
 func summarise(e *endpoints.Endpoints, s spec.Spec, seed uint64) func(context.Context, episode.Executed) (string, error) {
 	if s.Summariser.Model == spec.RoleTemplate {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Control plans, commits and concludes. Its activities read and write the store. They open the environments of a run to read their lists of tasks, so a control worker
-// needs the data of recorded environments.
+// Control plans, commits and concludes. Its activities read and write the store. They open the environments of a run to
+// read their lists of tasks, so a control worker needs the data of recorded environments.
 type Control struct {
 	Common
 	Suites *Suites
@@ -74,7 +74,7 @@ func planOf(s spec.Spec) Plan {
 		Environment: s.Environment, Agents: s.Agents, Epochs: s.Epochs, Slots: s.Slots,
 		EvalEvery: s.Evaluation.Every, Val: s.Evaluation.Val,
 		MaxChunks: s.FineTune.MaxChunks, Demos: s.FineTune.Demonstrations, StopLow: s.FineTune.StopLow, Base: s.FineTune.Base,
-		FailedShare: s.FailedShare, TopP: s.Decoding.TopP, Shared: s.Parameters == "shared",
+		FailedShare: s.FailedShare, TopP: s.Decoding.TopP, Shared: s.Parameters == spec.ParametersShared,
 	}
 	if len(s.FineTune.Levels) > 0 || p.Base != "" {
 		p.Stages = s.FineTune.LevelJobs()
@@ -87,7 +87,8 @@ func planOf(s spec.Spec) Plan {
 	return p
 }
 
-// playable says now what would otherwise end a run after days: an environment that cannot be opened here, or that lacks a split of the run.
+// playable says now what would otherwise end a run after days: an environment that cannot be opened here, or that lacks
+// a split of the run.
 func (c *Control) playable(s spec.Spec) error {
 	suite, err := c.Suites.get(s.Where(s.Environment))
 	if err != nil {

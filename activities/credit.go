@@ -28,8 +28,8 @@ type Credited struct {
 	Positive, Negative, Uncertain int
 }
 
-// Credit labels every cell of an episode (docs/method.md, Credit). The critic sees neither the outcome nor the next screen, except with `credit: outcome`, which uses the
-// outcome alone.
+// Credit labels every cell of an episode (docs/method.md, Credit). The critic sees neither the outcome nor the next
+// screen, except with `credit: outcome`, which uses the outcome alone.
 func (m *Models) Credit(ctx context.Context, id SlotID) (Credited, error) {
 	log := m.log(id.Run, "epoch", id.Epoch, "slot", id.Slot)
 
@@ -53,7 +53,7 @@ func (m *Models) credits(ctx context.Context, id SlotID) (runs.Credits, error) {
 		return runs.Credits{}, err
 	}
 
-	c := runs.Credits{Episode: e.ref, Critic: rules.CriticName(s)}
+	c := runs.Credits{Episode: e.ref, Critic: rules.CriticName(s, m.Catalog)}
 	label, err := m.labeller(s, e.slot, e.success, &c.Audit)
 	if err != nil {
 		return c, err
@@ -96,8 +96,8 @@ type played struct {
 	steps   []domain.Step
 }
 
-// episode reads the episode of a slot. Credit and Pairing each read it: they are activities of their own, which may run on different workers, and histories carry
-// references only.
+// episode reads the episode of a slot. Credit and Pairing each read it: they are activities of their own, which may run
+// on different workers, and histories carry references only.
 func (m *Models) episode(ctx context.Context, id SlotID) (played, error) {
 	e, ref, err := runs.Run(id.Run).Episode(ctx, m.Bucket, id.Epoch, id.Slot)
 	if err != nil {
@@ -115,10 +115,11 @@ func (m *Models) episode(ctx context.Context, id SlotID) (played, error) {
 // labeller labels a step: by the run's critic, or by the outcome.
 type labeller func(ctx context.Context, step domain.Step) (domain.Credit, error)
 
-// labeller returns how the steps of a slot's episode are labelled. What a critic that is a model says is appended to audit.
+// labeller returns how the steps of a slot's episode are labelled. What a critic that is a model says is appended to
+// audit.
 func (m *Models) labeller(s spec.Spec, slot domain.Slot, success bool, audit *[]credit.Audit) (labeller, error) {
 	switch {
-	case s.Credit == "outcome":
+	case s.Credit == spec.CreditOutcome:
 		return func(_ context.Context, step domain.Step) (domain.Credit, error) {
 			return credit.Outcome(step, success), nil
 		}, nil
@@ -145,9 +146,10 @@ func (m *Models) labeller(s spec.Spec, slot domain.Slot, success bool, audit *[]
 	}, err
 }
 
-// grader returns how the adversary's candidates are labelled: by the run's critic. What a critic that is a model says is appended to audit.
+// grader returns how the adversary's candidates are labelled: by the run's critic. What a critic that is a model says
+// is appended to audit.
 func (m *Models) grader(s spec.Spec, slot domain.Slot, audit *[]credit.Audit) (credit.Grade, error) {
-	if s.Critic.Model == spec.RoleOracle || s.Credit == "outcome" {
+	if s.Critic.Model == spec.RoleOracle || s.Credit == spec.CreditOutcome {
 		flips := credit.Flips{Share: s.Critic.Error, Seed: slot.Seed}
 
 		return func(

@@ -29,8 +29,9 @@ type Batch struct {
 	To   int // exclusive
 }
 
-// Demonstrate lets the environment's expert play training tasks, and records prompt and answer of every step. It returns the number of answers. A share of prompts carries
-// messages, half of them wrong, because messages that were never seen in stage 1 hurt at first (docs/method.md, Stage 1).
+// Demonstrate lets the environment's expert play training tasks, and records prompt and answer of every step. It
+// returns the number of answers. A share of prompts carries messages, half of them wrong, because messages that were
+// never seen in stage 1 hurt at first (docs/method.md, Stage 1).
 func (r *Rollouts) Demonstrate(ctx context.Context, b Batch) (int, error) {
 	return do(ctx, r.log(b.Run, "from", b.From, "to", b.To), func(ctx context.Context, say say) (int, error) {
 		s, suite, err := r.suite(ctx, b.Run)
@@ -116,8 +117,8 @@ func (r *Rollouts) sayable(target synth.Target, a domain.Action) error {
 	return fault.As(fault.Invalid, err)
 }
 
-// Explore lets the UI agent of stage 1 play training tasks, and records what it saw and did: the source of all levels. It returns the number of successes; failed episodes
-// count too.
+// Explore lets the UI agent of stage 1 play training tasks, and records what it saw and did: the source of all levels.
+// It returns the number of successes; failed episodes count too.
 func (r *Rollouts) Explore(ctx context.Context, b Batch) (int, error) {
 	return do(ctx, r.log(b.Run, "from", b.From, "to", b.To), func(ctx context.Context, say say) (int, error) {
 		s, suite, err := r.suite(ctx, b.Run)
@@ -201,7 +202,8 @@ func (r *Rollouts) explore(
 	return out, err
 }
 
-// uiAgent returns the response of the UI agent at a turn, and its action, which is nil if the response does not parse. png is the screen, if screenshots are kept.
+// uiAgent returns the response of the UI agent at a turn, and its action, which is nil if the response does not parse.
+// png is the screen, if screenshots are kept.
 type uiAgent func(ctx context.Context, t episode.Turn, png []byte) (string, *domain.Action, error)
 
 // uiAgent returns the UI agent of stage 1: the environment's expert, or a chat model that reads the agents' prompt.
@@ -261,7 +263,8 @@ func (r *Rollouts) expert(s spec.Spec, env envadapters.Environment, slot domain.
 	}, err
 }
 
-// screenshot returns the current screen and its blob's digest, if the specification keeps screenshots and the environment has them.
+// screenshot returns the current screen and its blob's digest, if the specification keeps screenshots and the
+// environment has them.
 func (r *Rollouts) screenshot(ctx context.Context, s spec.Spec, env envadapters.Environment) ([]byte, string, error) {
 	shot := envadapters.Can(env).Screenshotter
 	if shot == nil || !s.Synthesis.Screenshots {

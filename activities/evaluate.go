@@ -69,7 +69,8 @@ func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) 
 	})
 }
 
-// evaluate plays one task. A task that is lost for good is recorded as missing: it is reported and never scored. Tasks of val are never missing, because val decides things.
+// evaluate plays one task. A task that is lost for good is recorded as missing: it is reported and never scored. Tasks
+// of val are never missing, because val decides things.
 func (r *Rollouts) evaluate(
 	ctx context.Context, s spec.Spec, suite envadapters.Suite, item rules.EvalItem, i int,
 ) (runs.EvalEpisode, error) {

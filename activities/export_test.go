@@ -6,7 +6,8 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Plain runs the three activities of an episode as plain functions, which is what the orchestration benchmark compares with.
+// Plain runs the three activities of an episode as plain functions, which is what the orchestration benchmark compares
+// with.
 func Plain(ctx context.Context, r *Rollouts, m *Models, id SlotID) error {
 	s, suite, err := r.suite(ctx, id.Run)
 	if err != nil {

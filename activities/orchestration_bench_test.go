@@ -148,7 +148,8 @@ func (o *orchestra) plain(b *testing.B, latency time.Duration, window int) (wall
 	return time.Since(t).Seconds(), cpu() - c
 }
 
-// durable plays the same through workflows and gives the history events of an episode, its part of the parent's included.
+// durable plays the same through workflows and gives the history events of an episode, its part of the parent's
+// included.
 func (o *orchestra) durable(b *testing.B, latency time.Duration, window int) (wall, cpuSec, events float64) {
 	run := o.prepare(b)
 	rollouts, models := o.activities(latency, window)
@@ -194,7 +195,8 @@ func (o *orchestra) events(b *testing.B, id string) int {
 	return int(d.WorkflowExecutionInfo.HistoryLength)
 }
 
-// BenchmarkOrchestration compares 200 episodes of six steps through workflows with a plain loop that records the same objects.
+// BenchmarkOrchestration compares 200 episodes of six steps through workflows with a plain loop that records the same
+// objects.
 func BenchmarkOrchestration(b *testing.B) {
 	dir := b.TempDir()
 	addr, s3 := freeAddr(b), freeAddr(b)

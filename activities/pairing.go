@@ -14,7 +14,8 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Pairing makes the preference pairs of an episode and returns their number. The adversary's answers, and what became of them, are recorded with the pairs.
+// Pairing makes the preference pairs of an episode and returns their number. The adversary's answers, and what became
+// of them, are recorded with the pairs.
 func (m *Models) Pairing(ctx context.Context, id SlotID) (int, error) {
 	log := m.log(id.Run, "epoch", id.Epoch, "slot", id.Slot)
 
@@ -75,11 +76,12 @@ func (m *Models) pairs(ctx context.Context, id SlotID) (runs.Pairs, error) {
 	return out, err
 }
 
-// proposer asks the adversary for n answers to the prompt of a cell. It fills the model, the texts and the usage of a call whose seed is given.
+// proposer asks the adversary for n answers to the prompt of a cell. It fills the model, the texts and the usage of a
+// call whose seed is given.
 type proposer func(ctx context.Context, step domain.Step, cell domain.Cell, n int, call *runs.Call) error
 
-// adversary returns what plays the adversary: the agent's own policy at high temperature, or a chat model, whose actions come in the wording of the embedded policy, if
-// that is trained.
+// adversary returns what plays the adversary: the agent's own policy at high temperature, or a chat model, whose
+// actions come in the wording of the embedded policy, if that is trained.
 func (m *Models) adversary(s spec.Spec, policies []string) (proposer, error) {
 	template, err := rules.Template(s)
 	if err != nil {

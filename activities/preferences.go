@@ -12,8 +12,9 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// preferences makes level 3 along a successful trajectory: the UI agent's response is chosen, the adversary's is rejected, on the same prompt. A pair is kept only if the
-// critic says 1 for chosen and 0 for rejected and their canonical actions differ. The critic sees both in one call and does not know which is which.
+// preferences makes level 3 along a successful trajectory: the UI agent's response is chosen, the adversary's is
+// rejected, on the same prompt. A pair is kept only if the critic says 1 for chosen and 0 for rejected and their
+// canonical actions differ. The critic sees both in one call and does not know which is which.
 func (m *Models) preferences(
 	ctx context.Context, s spec.Spec, id LevelID, t runs.Trajectory, screens []synth.Screen,
 ) (synth.Batch, error) {

@@ -11,7 +11,8 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Refer evaluates a reference, which has no policies, on a split: every template once, in this process and without a store. It is not an activity.
+// Refer evaluates a reference, which has no policies, on a split: every template once, in this process and without a
+// store. It is not an activity.
 func Refer(ctx context.Context, suite envadapters.Suite, split string, system rules.EvalSystem) (runs.Result, error) {
 	templates, err := suite.Templates(split)
 	if err != nil {

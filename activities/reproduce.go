@@ -10,8 +10,8 @@ import (
 	"github.com/collabui/collabui/trainer"
 )
 
-// Imitate trains the control of one agent and epoch: SFT on the chosen answers of the agent's pairs, for as many steps as its update made, from the control of the epoch
-// before.
+// Imitate trains the control of one agent and epoch: SFT on the chosen answers of the agent's pairs, for as many steps
+// as its update made, from the control of the epoch before.
 func (g *GPU) Imitate(ctx context.Context, id AgentID) (runs.Policy, error) {
 	return do(ctx, g.log(id.Run, "epoch", id.Epoch, "agent", id.Agent), func(ctx context.Context, say say) (runs.Policy, error) {
 		p, _, err := runs.Run(id.Run).Imitation(id.Epoch, id.Agent).Record(ctx, g.Bucket, func() (runs.Policy, error) {
@@ -82,7 +82,8 @@ type ReproductionID struct {
 	Episodes int
 }
 
-// PlanReproduction reads a finished run: how many epochs of imitation it needs, and what is evaluated on which split. Systems whose policies do not exist yet are left out.
+// PlanReproduction reads a finished run: how many epochs of imitation it needs, and what is evaluated on which split.
+// Systems whose policies do not exist yet are left out.
 func (c *Control) PlanReproduction(ctx context.Context, id ReproductionID) (Contestants, error) {
 	return do(ctx, c.log(id.Run), func(ctx context.Context, _ say) (Contestants, error) {
 		s, err := c.spec(ctx, id.Run)

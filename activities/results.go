@@ -111,7 +111,7 @@ func (c *Control) elsewhere(s spec.Spec, splits []rules.Split) ([]rules.Split, [
 		}
 	}
 
-	if s.Recorded(s.Environment) {
+	if s.Recorded(c.Catalog, s.Environment) {
 		refer(rules.Split{Name: domain.SplitVal, Episodes: s.Evaluation.Val})
 		for _, p := range splits {
 			refer(p)

@@ -51,8 +51,9 @@ const (
 	maxReplacements = 3 // tasks at fault before the slot counts as failed
 )
 
-// Rollout plays one slot to its end and records every decision before it is executed. A second execution adopts what is recorded: it replays the recorded actions, compares
-// what it sees, and continues from there. Recorded model calls are not made again.
+// Rollout plays one slot to its end and records every decision before it is executed. A second execution adopts what is
+// recorded: it replays the recorded actions, compares what it sees, and continues from there. Recorded model calls are
+// not made again.
 func (r *Rollouts) Rollout(ctx context.Context, id SlotID) (Played, error) {
 	log := r.log(id.Run, "epoch", id.Epoch, "slot", id.Slot)
 
@@ -155,8 +156,8 @@ var (
 	errNoReplays = errors.New("the environment broke, and it cannot be brought back to where it was")
 )
 
-// play claims the attempt and plays it to its recorded end. A broken environment is replaced, and the episode resumes by replay. What voids the attempt is recorded as its
-// end; other errors are returned.
+// play claims the attempt and plays it to its recorded end. A broken environment is replaced, and the episode resumes
+// by replay. What voids the attempt is recorded as its end; other errors are returned.
 func (a *attempt) play(ctx context.Context) (runs.Episode, error) {
 	run := runs.Run(a.id.Run)
 	end := run.Attempt(a.id.Epoch, a.id.Slot, a.number)
@@ -217,7 +218,7 @@ func (a *attempt) episode(ctx context.Context) (e runs.Episode, err error) {
 // begin refuses an environment in which the episode cannot be graded, or cannot resume.
 func (a *attempt) begin(ctx context.Context, env envadapters.Environment) error {
 	can := envadapters.Can(env)
-	if a.spec.Credit == "critic" && a.spec.Critic.Model == spec.RoleOracle && can.Judge == nil {
+	if a.spec.Credit == spec.CreditCritic && a.spec.Critic.Model == spec.RoleOracle && can.Judge == nil {
 		return fault.New(fault.Invalid,
 			"environment %s has no judge, so the critic cannot be %q: name a model as critic.model, or use credit: outcome",
 			a.spec.Environment, spec.RoleOracle)

@@ -55,7 +55,8 @@ func (c *Control) trajectories(ctx context.Context, s spec.Spec) ([]runs.Traject
 	return out, g.Wait()
 }
 
-// planLevel keeps a share of the first screens (levels 1 and 2) or the steps of successful trajectories (level 3), and of those as many as the specification allows.
+// planLevel keeps a share of the first screens (levels 1 and 2) or the steps of successful trajectories (level 3), and
+// of those as many as the specification allows.
 func planLevel(s spec.Spec, level int, trajectories []runs.Trajectory) runs.LevelPlan {
 	p := runs.LevelPlan{Level: level, Counts: synth.NewItemCounts(), Picks: [][2]int{}}
 	for i, t := range trajectories {

@@ -66,7 +66,8 @@ func progress(p domain.TrainPoint) string {
 	return line
 }
 
-// untilDrained ends a context when the worker is asked to stop: a job of hours must not hold it up, and continues from its newest checkpoint.
+// untilDrained ends a context when the worker is asked to stop: a job of hours must not hold it up, and continues from
+// its newest checkpoint.
 func untilDrained(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -91,8 +92,8 @@ func (g *GPU) publish(ctx context.Context, run, policy string) error {
 	return g.Load(ctx, policy, s.Serving.Quorum)
 }
 
-// Publish loads the policies of an epoch's updates into the policy servers, and returns their number. A policy that is loaded already is a success. It ends when as many
-// servers as the specification asks for have all of them.
+// Publish loads the policies of an epoch's updates into the policy servers, and returns their number. A policy that is
+// loaded already is a success. It ends when as many servers as the specification asks for have all of them.
 func (g *GPU) Publish(ctx context.Context, id EpochID) (int, error) {
 	return do(ctx, g.log(id.Run, "epoch", id.Epoch), func(ctx context.Context, _ say) (int, error) {
 		s, err := g.spec(ctx, id.Run)
@@ -116,7 +117,8 @@ func (g *GPU) Publish(ctx context.Context, id EpochID) (int, error) {
 // probers is the number of answers of a probe that are asked for concurrently.
 const probers = 8
 
-// probe compares a new policy with its parent: by the trainer if it can, else by what the policy servers answer in its name, without the KL, which no server reports.
+// probe compares a new policy with its parent: by the trainer if it can, else by what the policy servers answer in its
+// name, without the KL, which no server reports.
 func (g *GPU) probe(
 	ctx context.Context, s spec.Spec, u runs.Update, base string, pairs []domain.Pair,
 ) (domain.Probe, error) {

@@ -43,7 +43,8 @@ type Updated struct {
 	Host  string // that did it, or found it done
 }
 
-// Update is the preference optimisation of one agent: data set, training, gates. Each is recorded, and training resumes from its checkpoints.
+// Update is the preference optimisation of one agent: data set, training, gates. Each is recorded, and training resumes
+// from its checkpoints.
 func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 	log := g.log(id.Run, "epoch", id.Epoch, "agent", id.Agent)
 
@@ -79,7 +80,7 @@ func (g *GPU) update(ctx context.Context, id AgentID, say say) (runs.Update, err
 		return runs.Update{}, err
 	}
 	run := runs.Run(id.Run)
-	if s.Parameters == "shared" && id.Agent > 0 { // one policy for all: agent 0 is trained on everyone's pairs
+	if s.Parameters == spec.ParametersShared && id.Agent > 0 { // one policy for all: agent 0 is trained on everyone's pairs
 		first, _, err := run.Update(id.Epoch, 0).Read(ctx, g.Bucket)
 		first.Agent, first.Curve = id.Agent, nil
 
@@ -131,10 +132,10 @@ func updateJob(s spec.Spec, id AgentID, parent, base runs.Policy, pairs []domain
 		ID: runs.Run(id.Run).Job(id.Epoch, id.Agent), Objective: trainer.DPO, Pairs: pairs, Params: s.Train,
 		Start: parent.Digest, Reference: base.Digest, Seed: domain.Seed(s.Seed, "update", id.Epoch, id.Agent),
 	}
-	if s.Reference == "epoch_start" {
+	if s.Reference == spec.ReferenceEpochStart {
 		job.Reference = parent.Digest
 	}
-	if s.Preference == "rft" {
+	if s.Preference == spec.PreferenceRFT {
 		job.Objective = trainer.SFT
 	}
 
@@ -154,7 +155,7 @@ func (g *GPU) dataset(ctx context.Context, s spec.Spec, id AgentID) (store.Ref, 
 				return nil
 			}
 			for _, x := range p.Pairs {
-				if x.Agent == id.Agent || s.Parameters == "shared" {
+				if x.Agent == id.Agent || s.Parameters == spec.ParametersShared {
 					bySlot[i] = append(bySlot[i], x)
 				}
 			}

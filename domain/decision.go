@@ -2,41 +2,57 @@ package domain
 
 // Usage counts the tokens of one model call.
 type Usage struct {
-	Prompt  int `json:"prompt"`
-	Cached  int `json:"cached,omitempty"`
-	Answer  int `json:"answer"`            // thinking included
-	Thought int `json:"thought,omitempty"` // the part of Answer that a reasoning model thought, where the server says so
+	Prompt int `json:"prompt"`
+	Cached int `json:"cached,omitempty"`
+	// Answer includes thinking.
+	Answer int `json:"answer"`
+	// Thought is the part of Answer that a reasoning model thought, if the server reports it.
+	Thought int `json:"thought,omitempty"`
 }
 
-// Plus adds the tokens of another call.
+// Plus returns the tokens of both calls.
 func (u Usage) Plus(v Usage) Usage {
-	return Usage{u.Prompt + v.Prompt, u.Cached + v.Cached, u.Answer + v.Answer, u.Thought + v.Thought}
+	return Usage{
+		Prompt:  u.Prompt + v.Prompt,
+		Cached:  u.Cached + v.Cached,
+		Answer:  u.Answer + v.Answer,
+		Thought: u.Thought + v.Thought,
+	}
 }
 
-// Cell (i, j) of the action matrix: what agent i said in round j.
+// Cell (i, j) of the action matrix is what agent i said in round j.
 type Cell struct {
-	Agent      int     `json:"agent"`
-	Round      int     `json:"round"`
-	Text       string  `json:"text"`                // reason and action, as written
-	Action     *Action `json:"action,omitempty"`    // nil where the text does not parse
-	Canonical  string  `json:"canonical,omitempty"` // of Action on this observation
-	ParseError string  `json:"parse_error,omitempty"`
-	Thought    string  `json:"thought,omitempty"` // what a reasoning model thought before its text; no part of it
-	LogProb    float64 `json:"logprob,omitempty"` // sum over the response, where the server gives it
-	Usage      Usage   `json:"usage"`
-	Prompt     string  `json:"prompt"` // the exact user message that the agent saw
+	Agent int `json:"agent"`
+	Round int `json:"round"`
+	// Text is the reason and the action as the agent wrote them.
+	Text string `json:"text"`
+	// Action is nil if the text does not parse.
+	Action *Action `json:"action,omitempty"`
+	// Canonical is the canonical form of Action on the step's observation.
+	Canonical  string `json:"canonical,omitempty"`
+	ParseError string `json:"parse_error,omitempty"`
+	// Thought is what a reasoning model thought before it wrote Text.
+	Thought string `json:"thought,omitempty"`
+	// LogProb is the sum over the tokens of the response, if the server reports it.
+	LogProb float64 `json:"logprob,omitempty"`
+	Usage   Usage   `json:"usage"`
+	// Prompt is the exact user message that the agent saw.
+	Prompt string `json:"prompt"`
 }
 
-// Vote is the outcome of one scope.
+// Vote is the outcome of the vote over some of the cells.
 type Vote struct {
-	Canonical string `json:"canonical"` // empty: nothing parsed, the step is a no-op
+	// Canonical is the winner. It is empty if no cell parsed, and the step is then a no-op.
+	Canonical string `json:"canonical"`
 	Votes     int    `json:"votes"`
-	Rule      string `json:"rule"` // majority, last-round or scan: what decided
+	// Rule is what decided: majority, last-round or scan.
+	Rule string `json:"rule"`
 }
 
-// Decision is one step's action matrix and what came of it.
+// Decision is one step's action matrix and the action that it led to.
 type Decision struct {
-	Cells    []Cell `json:"cells"` // by agent, then round
+	// Cells are ordered by agent, then by round.
+	Cells    []Cell `json:"cells"`
 	Executed Action `json:"executed"`
 	AllRound Vote   `json:"all_rounds"`
 	LastOnly Vote   `json:"last_round"`
@@ -45,5 +61,5 @@ type Decision struct {
 	Seen [][]int `json:"seen,omitempty"`
 }
 
-// Cell gives a cell of an n × rounds matrix.
+// Cell returns the cell of an agent in a round. Rounds is the number of rounds of the matrix.
 func (d Decision) Cell(agent, round, rounds int) Cell { return d.Cells[agent*rounds+round] }

@@ -1,58 +1,65 @@
 package domain
 
-// Slot is one planned episode of an epoch. Replacement r > 0 stands for the task that takes the slot's place when the task itself is at fault.
+// Slot is one planned episode of an epoch.
 type Slot struct {
-	Epoch       int    `json:"epoch"`
-	Number      int    `json:"number"`
-	Replacement int    `json:"replacement,omitempty"`
-	Task        Task   `json:"task"`
-	Seed        uint64 `json:"seed"` // of the agents' calls: never the task's
+	Epoch  int `json:"epoch"`
+	Number int `json:"number"`
+	// Replacement counts the tasks that the slot had before, each dropped because the task itself was at fault.
+	Replacement int  `json:"replacement,omitempty"`
+	Task        Task `json:"task"`
+	// Seed is the root seed of the agents' calls. It is independent of the task's seed.
+	Seed uint64 `json:"seed"`
 }
 
-// Step is one environment step as it was recorded before it was executed.
+// Step is one environment step, as recorded before its action was executed.
 type Step struct {
-	Number      int         `json:"number"` // from 1
+	// Number counts from 1.
+	Number      int         `json:"number"`
 	Goal        string      `json:"goal"`
 	History     []string    `json:"history"`
 	Observation Observation `json:"observation"`
 	Decision    Decision    `json:"decision"`
-	Right       []Action    `json:"oracle_right,omitempty"` // privileged: what the environment's judge knows; never shown to agents
+	// Right lists the actions that the environment's judge knows to be right. It is privileged: agents never see it.
+	Right []Action `json:"oracle_right,omitempty"`
 }
 
 // Outcome is how an episode ended.
 type Outcome struct {
-	Success   bool   `json:"success"`
-	Truncated bool   `json:"truncated"`
-	Steps     int    `json:"steps"`
-	Invalid   int    `json:"invalid"` // steps at which nothing was executed by the agent's fault
-	Void      string `json:"void,omitempty"`
-
-	Metrics map[string]Metric `json:"metrics,omitempty"` // of recorded tasks
+	Success   bool `json:"success"`
+	Truncated bool `json:"truncated"`
+	Steps     int  `json:"steps"`
+	// Invalid counts the steps at which nothing was executed because of a mistake of the agents.
+	Invalid int `json:"invalid"`
+	// Void says why the episode does not count. It is empty if the episode counts.
+	Void string `json:"void,omitempty"`
+	// Metrics are the figures of recorded tasks, by name.
+	Metrics map[string]Metric `json:"metrics,omitempty"`
 }
 
-// Metric is a figure over the scored steps of one episode: its mean is Sum/N.
+// Metric is a figure over the scored steps of one episode. Its mean is Sum/N.
 type Metric struct {
 	Sum float64 `json:"sum"`
 	N   int     `json:"n"`
 }
 
-// Label of a cell.
+// Label is a critic's judgement of a cell.
 type Label int8
 
-// Labels. Uncertain cells are never chosen and never rejected.
+// The labels. Pairs never choose or reject an uncertain cell.
 const (
 	Negative  Label = 0
 	Positive  Label = 1
 	Uncertain Label = -1
 )
 
-// Credit is the reward matrix of one step, in the order of Decision.Cells.
+// Credit is the reward matrix of one step: a label per cell, in the order of Decision.Cells.
 type Credit struct {
 	Step   int     `json:"step"`
 	Labels []Label `json:"labels"`
 }
 
-// Pair is one preference: on prompt x (exactly what the agent saw) chosen is better than rejected.
+// Pair is one training example: on a prompt, which is exactly what the agent saw, the chosen answer is better than the
+// rejected one. Without a rejected answer it serves SFT only.
 type Pair struct {
 	Agent             int     `json:"agent"`
 	Slot              int     `json:"slot"`
@@ -66,5 +73,6 @@ type Pair struct {
 	RejectedCanonical string  `json:"rejected_canonical"`
 	Source            Source  `json:"source"`
 	Weight            float64 `json:"weight"`
-	Image             string  `json:"image,omitempty"` // digest of the screenshot, where one belongs to the prompt
+	// Image is the digest of the screenshot that belongs to the prompt. It is empty if there is none.
+	Image string `json:"image,omitempty"`
 }

@@ -1,29 +1,43 @@
 package domain
 
-// Rect is x, y, width, height in CSS pixels of the viewport.
+// Rect is x, y, width and height in CSS pixels of the viewport.
 type Rect [4]int
-
-// Element is one entry of an observation. Index is its place in the raw list: it keeps it where invisible neighbours are not shown.
-type Element struct {
-	Index    int      `json:"i"`
-	ID       string   `json:"id,omitempty"` // the environment's own name of it, for web actions; NoID where it takes none; empty in the mobile family
-	Role     string   `json:"role"`
-	Text     string   `json:"text,omitempty"`
-	Desc     string   `json:"desc,omitempty"`
-	Value    string   `json:"value,omitempty"`    // what a field holds
-	State    []string `json:"state,omitempty"`    // on, off, checked, unchecked, selected, disabled, focused, expanded, collapsed
-	Editable bool     `json:"editable,omitempty"` // takes typed text
-	Bounds   Rect     `json:"bounds"`
-	Visible  bool     `json:"visible"`            // inside the viewport
-	Occluded bool     `json:"occluded,omitempty"` // something else would take a tap on its centre
-	Target   *int     `json:"target,omitempty"`   // index of the element that takes the input, where it is another one (a label's field)
-}
 
 // RoleSelect is the role of an element that offers options to choose from.
 const RoleSelect = "select"
 
 // NoID is the ID of an element on a web page that no action can name.
 const NoID = "-"
+
+// Element is one entry of an observation.
+type Element struct {
+	// Index is the element's place in the environment's full list. It does not change when neighbours are left out.
+	Index int `json:"i"`
+	// ID is the environment's own name of the element, by which web actions name it. It is NoID if no action can name
+	// the element, and empty in the mobile family.
+	ID   string `json:"id,omitempty"`
+	Role string `json:"role"`
+	Text string `json:"text,omitempty"`
+	Desc string `json:"desc,omitempty"`
+	// Value is what a field holds.
+	Value string `json:"value,omitempty"`
+	// State holds any of on, off, checked, unchecked, selected, disabled, focused, expanded and collapsed.
+	State []string `json:"state,omitempty"`
+	// Editable is true for elements that take typed text.
+	Editable bool `json:"editable,omitempty"`
+	Bounds   Rect `json:"bounds"`
+	// Visible is true for elements inside the viewport.
+	Visible bool `json:"visible"`
+	// Occluded is true if another element would take a tap on the centre of this one.
+	Occluded bool `json:"occluded,omitempty"`
+	// Target is the Index of the element that takes the input to this one, such as the field of a label. It is nil if
+	// the element takes its input itself.
+	Target *int `json:"target,omitempty"`
+}
+
+// Shown reports whether agents see the element. Elements that are not visible or are covered by others stay in the list
+// but not in prompts.
+func (e Element) Shown() bool { return e.Visible && !e.Occluded }
 
 // Observation is what the agents see at one step.
 type Observation struct {
@@ -32,28 +46,46 @@ type Observation struct {
 	Elements []Element `json:"elements"`
 }
 
-// Element finds an element by its index.
+// Element returns the element with the given Index.
 func (o Observation) Element(index int) (Element, bool) {
 	if index >= 0 && index < len(o.Elements) && o.Elements[index].Index == index {
 		return o.Elements[index], true
 	}
+
 	for _, e := range o.Elements {
 		if e.Index == index {
 			return e, true
 		}
 	}
+
 	return Element{}, false
 }
 
-// ByID finds an element by its ID.
+// ByID returns the element with the given ID. NoID and the empty ID belong to no element.
 func (o Observation) ByID(id string) (Element, bool) {
+	if id == NoID || id == "" {
+		return Element{}, false
+	}
+
 	for _, e := range o.Elements {
-		if e.ID == id && id != NoID && id != "" {
+		if e.ID == id {
 			return e, true
 		}
 	}
+
 	return Element{}, false
 }
 
-// Shown tells whether agents see the element: invisible and covered ones stay in the list but not in prompts.
-func (e Element) Shown() bool { return e.Visible && !e.Occluded }
+// receiver returns the ID of the element that takes the input to the element with the given ID. That is id itself
+// unless the element has a target in the observation.
+func (o Observation) receiver(id string) string {
+	e, ok := o.ByID(id)
+	if !ok || e.Target == nil {
+		return id
+	}
+	if target, ok := o.Element(*e.Target); ok {
+		return target.ID
+	}
+
+	return id
+}

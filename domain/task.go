@@ -1,17 +1,21 @@
 package domain
 
-// Splits of a suite (METHOD.md section 4). Word pools of train, val and the two test splits are disjoint.
+// The standard splits of a suite (docs/method.md). The words that fill in templates differ between train, val and the
+// test splits.
 const (
-	SplitTrain         = "train"
-	SplitVal           = "val"            // training templates, own seeds
-	SplitTestSeeds     = "test-seeds"     // training templates, own seeds and words
-	SplitTestTemplates = "test-templates" // held-out templates
+	SplitTrain = "train"
+	// SplitVal has the training templates and its own seeds.
+	SplitVal = "val"
+	// SplitTestSeeds has the training templates and its own seeds and words.
+	SplitTestSeeds = "test-seeds"
+	// SplitTestTemplates has the templates that no other split has.
+	SplitTestTemplates = "test-templates"
 )
 
-// Splits lists all splits.
+// Splits lists the standard splits.
 var Splits = []string{SplitTrain, SplitVal, SplitTestSeeds, SplitTestTemplates}
 
-// Task is a goal together with an environment template, its parameters' seed and a step budget.
+// Task is a template of a suite with the seed that fills in its parameters and a budget of steps.
 type Task struct {
 	Suite    string `json:"suite"`
 	Template string `json:"template"`

@@ -2,16 +2,25 @@ package domain
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 )
 
-// Topology is a directed acyclic graph over n agents: an edge (a, b) means that b reads a's messages.
+// edgeShare is the probability of an edge between two agents, directed along a random order (docs/method.md).
+const edgeShare = 0.5
+
+// maxDraws bounds the graphs that RandomTopology draws.
+const maxDraws = 1000
+
+// Topology is a directed acyclic graph over agents 0 to Agents-1. An edge (a, b) means that b reads a's messages.
 type Topology struct {
-	Agents int      `json:"agents"`
-	Edges  [][2]int `json:"edges"` // sorted
+	Agents int `json:"agents"`
+	// Edges are sorted.
+	Edges [][2]int `json:"edges"`
 }
 
-// Order is the speaking order: topological, lower agent index first among those that are free.
+// Order returns the order in which the agents speak: topological, with the lowest agent first among those that may
+// speak. It fails if the graph has a cycle.
 func (t Topology) Order() ([]int, error) {
 	var out []int
 	done := make([]bool, t.Agents)
@@ -25,13 +34,15 @@ func (t Topology) Order() ([]int, error) {
 		if next < 0 {
 			return nil, fmt.Errorf("topology has a cycle: %v", t.Edges)
 		}
+
 		done[next] = true
 		out = append(out, next)
 	}
+
 	return out, nil
 }
 
-// Preds lists the direct predecessors of an agent, ascending.
+// Preds returns the direct predecessors of an agent in ascending order.
 func (t Topology) Preds(agent int) []int {
 	var out []int
 	for _, e := range t.Edges {
@@ -40,15 +51,18 @@ func (t Topology) Preds(agent int) []int {
 		}
 	}
 	slices.Sort(out)
+
 	return out
 }
 
-// LongestPath is the number of agents on the longest path.
+// LongestPath returns the number of agents on the longest path, which is how many model calls of a round wait for each
+// other. It is 0 if the graph has a cycle.
 func (t Topology) LongestPath() int {
 	order, err := t.Order()
 	if err != nil {
 		return 0
 	}
+
 	depth, longest := make([]int, t.Agents), 0
 	for _, a := range order {
 		depth[a] = 1
@@ -57,60 +71,74 @@ func (t Topology) LongestPath() int {
 		}
 		longest = max(longest, depth[a])
 	}
+
 	return longest
 }
 
-// connected tells whether the graph is weakly connected.
+// connected reports whether the graph is weakly connected.
 func (t Topology) connected() bool {
 	group := make([]int, t.Agents)
 	for i := range group {
 		group[i] = i
 	}
+
 	for range t.Agents {
 		for _, e := range t.Edges {
 			m := min(group[e[0]], group[e[1]])
 			group[e[0]], group[e[1]] = m, m
 		}
 	}
+
 	return !slices.ContainsFunc(group, func(g int) bool { return g != 0 })
 }
 
-// edgeShare is the probability of every forward pair (METHOD.md section 4, edge update).
-const edgeShare = 0.5
-
-// RandomTopology draws the graph of an epoch: a random order of agents, each forward pair kept with probability 0.5, again until the graph is weakly
-// connected and differs from prev. n = 1 has no edges.
+// RandomTopology draws the graph of an epoch for n agents: a random order of them with an edge between any two,
+// directed along the order, with probability edgeShare. It draws again until the graph is weakly connected and its
+// edges differ from those of prev, which may be nil. A single agent has no edges.
 func RandomTopology(seed uint64, epoch, n int, prev *Topology) Topology {
 	t := Topology{Agents: n, Edges: [][2]int{}}
 	if n < 2 {
 		return t
 	}
+
 	r := Rand(seed, "topology", epoch)
-	for range 1000 {
-		order := r.Perm(n)
-		t.Edges = [][2]int{}
-		for i := range order {
-			for _, b := range order[i+1:] {
-				if r.Float64() < edgeShare {
-					t.Edges = append(t.Edges, [2]int{order[i], b})
-				}
-			}
-		}
-		slices.SortFunc(t.Edges, func(a, b [2]int) int { return (a[0]-b[0])*n + a[1] - b[1] })
+	for range maxDraws {
+		t.Edges = drawEdges(r, n)
 		if t.connected() && (prev == nil || !slices.Equal(t.Edges, prev.Edges)) {
 			break
 		}
 	}
+
 	return t
 }
 
-// EvaluationTopologies is the fixed list on which every system is evaluated, so that results do not depend on a run's own graphs.
+func drawEdges(r *rand.Rand, n int) [][2]int {
+	edges := [][2]int{}
+	order := r.Perm(n)
+	for i, a := range order {
+		for _, b := range order[i+1:] {
+			if r.Float64() < edgeShare {
+				edges = append(edges, [2]int{a, b})
+			}
+		}
+	}
+	slices.SortFunc(edges, func(x, y [2]int) int { return (x[0]-y[0])*n + x[1] - y[1] })
+
+	return edges
+}
+
+// evaluationSeed is the root seed of the evaluation topologies: "collab" in ASCII.
+const evaluationSeed = 0x636f6c6c6162
+
+// EvaluationTopologies returns the fixed list on which every system of n agents is evaluated. It does not depend on a
+// run, so results do not depend on a run's own graphs.
 func EvaluationTopologies(n int) []Topology {
 	var out []Topology
 	var prev *Topology
 	for k := range 4 {
-		t := RandomTopology(0x636f6c6c6162, k, n, prev) // "collab": a constant, never a run's seed
+		t := RandomTopology(evaluationSeed, k, n, prev)
 		out, prev = append(out, t), &t
 	}
+
 	return out
 }

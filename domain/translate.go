@@ -1,7 +1,8 @@
 package domain
 
-// In gives the action in another family, as it would be said of the same observation, whose elements have both index and ID. It is false where the family has no
-// counterpart. Hover and long press stand for each other, as do asking the user and an infeasible goal.
+// In returns the action in another family, as an agent of that family would write it on the same observation, whose
+// elements need both an Index and an ID. It is false if the family has no counterpart. Hover and long press translate
+// into each other, and so do asking the user and an infeasible goal.
 func (a Action) In(f Family, o Observation) (Action, bool) {
 	if a.InFamily(f) {
 		return a, true
@@ -22,6 +23,7 @@ func (a Action) web(o Observation) (Action, bool) {
 		}
 		w.Element, role = e.ID, e.Role
 	}
+
 	switch a.Type {
 	case ActionClick, ActionDoubleTap:
 		w.Type = ActionClick
@@ -35,7 +37,8 @@ func (a Action) web(o Observation) (Action, bool) {
 	case ActionScroll, ActionSwipe:
 		w.Type, w.Element, w.Direction = ActionScrollPage, "", a.Direction
 		if a.Type == ActionSwipe {
-			w.Direction = map[string]string{"up": "down", "down": "up"}[a.Direction] // the finger's own way
+			// A swipe names the way of the finger, which is opposite to the way of the page.
+			w.Direction = map[string]string{"up": "down", "down": "up"}[a.Direction]
 		}
 	case ActionBack:
 		w.Type, w.Direction = ActionGo, "backward"
@@ -51,6 +54,7 @@ func (a Action) web(o Observation) (Action, bool) {
 	default:
 		return Action{}, false
 	}
+
 	return w, w.Validate() == nil
 }
 
@@ -63,6 +67,7 @@ func (a Action) mobile(o Observation) (Action, bool) {
 		}
 		m = m.At(e.Index)
 	}
+
 	switch a.Type {
 	case ActionClick:
 		m.Type = ActionClick
@@ -91,5 +96,6 @@ func (a Action) mobile(o Observation) (Action, bool) {
 	default:
 		return Action{}, false
 	}
+
 	return m, m.Validate() == nil
 }

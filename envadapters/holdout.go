@@ -6,11 +6,11 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// HeldOut tells whether a task's name is among the fifth that no agent is trained on.
+// HeldOut reports whether a task belongs to the fifth that no agent is trained on. It is a function of the name alone.
 func HeldOut(name string) bool { return domain.Seed(0, "held out", name)%5 == 0 }
 
-// HoldOut parts task names into training templates and held-out ones, about a fifth, by a hash of each name: which names stand beside it changes nothing. Of a single name
-// none is held out. Both are sorted.
+// HoldOut divides task names into templates for training and held-out ones by HeldOut. A single name is never held out.
+// Both results are sorted.
 func HoldOut(names []string) (train, held []string) {
 	for _, n := range names {
 		if len(names) > 1 && HeldOut(n) {
@@ -21,5 +21,6 @@ func HoldOut(names []string) (train, held []string) {
 	}
 	slices.Sort(train)
 	slices.Sort(held)
+
 	return train, held
 }

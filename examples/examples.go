@@ -1,14 +1,16 @@
-// Package examples holds the specifications that the documentation speaks of; the command line knows them by name.
+// Package examples holds the specifications that the documentation refers to and that the command line runs by name.
+//
+// It imports no other package of this module. It does no I/O.
 package examples
 
 import _ "embed"
 
-// Quickstart is examples/quickstart.yaml.
+// Quickstart is quickstart.yaml.
 //
 //go:embed quickstart.yaml
 var Quickstart []byte
 
-// Curriculum is examples/curriculum.yaml.
+// Curriculum is curriculum.yaml.
 //
 //go:embed curriculum.yaml
 var Curriculum []byte

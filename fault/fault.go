@@ -1,4 +1,25 @@
-// Package fault gives every error of the system a kind, which is mapped once to retries (workflows) and once to exit codes (cmd). It knows no other package.
+// Package fault gives errors a kind, which says what helps against them. The system reads the kind, never the text, to
+// decide whether to try again, and commands derive their exit code from it.
+//
+// Environments and trainers, in this module or outside, return these errors:
+//
+//	return fault.New(fault.Invalid, "panel: data: expected a folder, not %q", o.Data)
+//	return fault.New(fault.Void, "the device no longer answers: %w", err)
+//
+// A run reacts to the kind as follows. The numbers in brackets are exit codes of commands.
+//
+//   - Transient, Throttled [3]: the activity is tried again with growing pauses, or after the time that RetryAfter
+//     returns. After many tries the run pauses, shows the message, and goes on by itself some minutes later.
+//   - Void [3]: a new environment is opened for the same task. A rollout brings it to where the old one was by
+//     replaying the recorded actions, or begins anew if the environment is not replayable. After several such
+//     environments, the activity is tried again as for Transient. Only environments return it.
+//   - Exhausted [3], Invalid [2], Corrupt [5], Fatal [1]: another try cannot help. The run pauses with the message
+//     until a person resumes it. The message should therefore say what to do.
+//
+// An error without a kind is Transient, because most errors of networks and processes pass. A function that was
+// cancelled should return context.Cause(ctx) without a kind.
+//
+// It imports no other package of this module. It does no I/O.
 package fault
 
 import (
@@ -7,18 +28,24 @@ import (
 	"time"
 )
 
-// Kind says what kind of thing went wrong and so what helps.
+// Kind says what went wrong in general and so what helps.
 type Kind string
 
-// The kinds.
 const (
-	Transient Kind = "transient" // try again: a connection, a restart
-	Throttled Kind = "throttled" // try again later: a limit
-	Exhausted Kind = "exhausted" // a budget is spent: a person decides
-	Invalid   Kind = "invalid"   // the input is wrong: trying again cannot help
-	Void      Kind = "void"      // the episode is spoiled: retry the slot from its start
-	Corrupt   Kind = "corrupt"   // stored bytes are not what they must be
-	Fatal     Kind = "fatal"     // a programming error or an impossible state
+	// Transient means that another try can help: a connection was lost, a process restarts.
+	Transient Kind = "transient"
+	// Throttled means that a later try can help: a limit was reached. See After.
+	Throttled Kind = "throttled"
+	// Exhausted means that a budget is spent. A person has to raise it.
+	Exhausted Kind = "exhausted"
+	// Invalid means that the input is wrong: a specification, an option, a file of the user.
+	Invalid Kind = "invalid"
+	// Void means that the state of an episode is unknown, so the episode cannot go on in this environment.
+	Void Kind = "void"
+	// Corrupt means that stored bytes are not what was written.
+	Corrupt Kind = "corrupt"
+	// Fatal means a programming error or a state that cannot occur.
+	Fatal Kind = "fatal"
 )
 
 type faultError struct {
@@ -30,12 +57,12 @@ type faultError struct {
 func (f *faultError) Error() string { return f.err.Error() }
 func (f *faultError) Unwrap() error { return f.err }
 
-// New makes an error of a kind; format may wrap with %w.
+// New returns an error of a kind. The format may wrap errors with %w, and the new kind replaces theirs.
 func New(k Kind, format string, args ...any) error {
-	return &faultError{kind: k, err: fmt.Errorf(format, args...)}
+	return As(k, fmt.Errorf(format, args...))
 }
 
-// As gives err a kind; nil stays nil.
+// As returns err with a kind, which replaces any that err has. It returns nil if err is nil.
 func As(k Kind, err error) error {
 	if err == nil {
 		return nil
@@ -43,12 +70,12 @@ func As(k Kind, err error) error {
 	return &faultError{kind: k, err: err}
 }
 
-// After is New for a fault that passes after a known time: what a server says in Retry-After.
+// After is New for a fault that passes after a known time, such as that of the header Retry-After.
 func After(k Kind, after time.Duration, format string, args ...any) error {
 	return &faultError{kind: k, err: fmt.Errorf(format, args...), after: after}
 }
 
-// RetryAfter is the time of After; 0 where none is known.
+// RetryAfter returns the time that was given to After, or 0 if none is known.
 func RetryAfter(err error) time.Duration {
 	var f *faultError
 	if errors.As(err, &f) {
@@ -57,7 +84,7 @@ func RetryAfter(err error) time.Duration {
 	return 0
 }
 
-// KindOf is the outermost kind of err; errors without one are transient, because most I/O errors pass.
+// KindOf returns the outermost kind of err, or Transient if it has none.
 func KindOf(err error) Kind {
 	var f *faultError
 	if errors.As(err, &f) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/envadapters/registry"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -21,7 +20,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/trainer"
-	trainers "github.com/collabui/collabui/trainer/registry"
+	"github.com/collabui/collabui/workers/catalog"
 )
 
 // policyTimeout limits one call to one policy server: language models answer more slowly than the small policy.
@@ -62,14 +61,14 @@ func open(o Options) (*dependencies, error) {
 	return &dependencies{
 		bucket: bucket, emit: stream.Emit, log: o.Log, policies: policies, endpoints: chats,
 		suites: activities.NewSuites(func(e envadapters.Options) (envadapters.Suite, error) {
-			return registry.Open(e, registry.Places{Browsers: o.Browsers, Tabs: o.Tabs})
+			return catalog.OpenEnvironment(e, catalog.Places{Browsers: o.Browsers, Tabs: o.Tabs})
 		}),
-		trainers: trainers.Open(o.Training.host(bucket)),
+		trainers: catalog.OpenTrainers(o.Training.host(bucket)),
 	}, nil
 }
 
 func (d *dependencies) common() activities.Common {
-	return activities.Common{Bucket: d.bucket, Emit: d.emit, Log: d.log}
+	return activities.Common{Bucket: d.bucket, Catalog: catalog.All{}, Emit: d.emit, Log: d.log}
 }
 
 func (d *dependencies) control() *activities.Control {
@@ -97,7 +96,8 @@ func (d *dependencies) gpu() *activities.GPU {
 // smallPolicy is the wording of the embedded policy.
 var smallPolicy = activities.Wording{Render: tinylm.Render, Fits: tinylm.Fits}
 
-// ChatEndpoints reaches the chat endpoints of runs with the keys of this process. Commands use it to ask a critic again, outside of a worker.
+// ChatEndpoints reaches the chat endpoints of runs with the keys of this process. Commands use it to ask a critic
+// again, outside of a worker.
 func ChatEndpoints(e config.Endpoints) (*endpoints.Endpoints, error) {
 	bucket, err := store.Open(e.Store)
 	if err != nil {
@@ -128,7 +128,7 @@ func (c *clients) connect(m spec.Model) (chat.Model, error) {
 	conf := llm.Config{
 		BaseURL: m.BaseURL, Model: m.Model, CA: m.CA, Proxy: m.Proxy,
 		Timeout: time.Duration(m.Timeout * float64(time.Second)),
-		Schema:  m.Schema, Images: m.Images, LogProbs: m.Logprobs, Seeds: m.Seeds,
+		Schema:  string(m.Schema), Images: m.Images, LogProbs: m.Logprobs, Seeds: m.Seeds,
 		Headers: map[string]string{},
 	}
 	var err error

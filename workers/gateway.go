@@ -24,7 +24,8 @@ type Serve struct {
 	Keep     int    // adapters at once
 }
 
-// gateway serves until the context ends; end waits until what was under way is answered. A listener that breaks ends the worker.
+// gateway serves until the context ends; end waits until what was under way is answered. A listener that breaks ends
+// the worker.
 func startGateway(ctx context.Context, o Options, fatal func(error)) (end func(), err error) {
 	b, err := store.Open(o.Endpoints.Store)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/trainer/external"
-	trainers "github.com/collabui/collabui/trainer/registry"
+	"github.com/collabui/collabui/workers/catalog"
 )
 
 // Training is what the role gpu gives to trainers that run other programs.
@@ -27,8 +27,8 @@ type Training struct {
 	SharesKey    string
 }
 
-// fill puts what follows from the machine in place of zeros: places for episodes from cores and memory, one update per GPU, model calls, which wait more than they
-// compute, four per core.
+// fill puts what follows from the machine in place of zeros: places for episodes from cores and memory, one update per
+// GPU, model calls, which wait more than they compute, four per core.
 func (o *Options) fill(ctx context.Context) error {
 	cores := runtime.NumCPU()
 	if o.Browsers == 0 {
@@ -107,8 +107,8 @@ func gpus(ctx context.Context) []string {
 }
 
 // host is what trainers get.
-func (t Training) host(b store.Bucket) trainers.Host {
-	h := trainers.Host{LlamaFactory: t.LlamaFactory, TinyCheckpoint: func(job string, step int) string { return fmt.Sprintf("%s%06d.json", checkpoints(job), step) },
+func (t Training) host(b store.Bucket) catalog.Host {
+	h := catalog.Host{LlamaFactory: t.LlamaFactory, TinyCheckpoint: func(job string, step int) string { return fmt.Sprintf("%s%06d.json", checkpoints(job), step) },
 		Host: external.Host{Bucket: b, Checkpoints: checkpoints, Work: t.Work, Devices: external.NewDevices(t.GPUs), Python: t.Python}}
 	if t.Shares != "" {
 		h.Share = &external.Share{URL: t.Shares, Key: t.SharesKey}

@@ -1,4 +1,5 @@
-// Package workers assembles processes: which activities a role offers, on which task queues, with which dependencies. It only wires.
+// Package workers assembles processes: which activities a role offers, on which task queues, with which dependencies.
+// It only wires.
 package workers
 
 import (
@@ -25,7 +26,8 @@ import (
 // Roles that a worker has where none are named; each is a task queue of the same name.
 var Roles = []string{workflows.QueueControl, workflows.QueueRollout, workflows.QueueModel, workflows.QueueGPU}
 
-// RoleServe is the gateway beside one server of language models. It has no task queue: who needs a policy asks it over HTTP.
+// RoleServe is the gateway beside one server of language models. It has no task queue: who needs a policy asks it over
+// HTTP.
 const RoleServe = "serve"
 
 // Options of one worker process. Numbers of 0 follow from the machine, see Options.fill.
@@ -136,7 +138,8 @@ func Dial(ctx context.Context, e config.Endpoints, l *slog.Logger) (client.Clien
 	return nil, fault.New(fault.Transient, "no Temporal at %s: %w", e.Temporal, err)
 }
 
-// CheckNamespace says which search attributes a namespace lacks, and how to make them. A server that does not tell is trusted.
+// CheckNamespace says which search attributes a namespace lacks, and how to make them. A server that does not tell is
+// trusted.
 func CheckNamespace(ctx context.Context, c client.Client, namespace string) error {
 	res, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
 	if err != nil {
@@ -162,11 +165,12 @@ func identity() string {
 	return fmt.Sprintf("%d@%s", os.Getpid(), host)
 }
 
-// Prefetch is the number of episodes that a rollout worker takes beyond its places: they wait for a place in the worker, so that a place never waits for
-// the way of a task through the queue.
+// Prefetch is the number of episodes that a rollout worker takes beyond its places: they wait for a place in the
+// worker, so that a place never waits for the way of a task through the queue.
 const Prefetch = 2
 
-// endTraining is what a training program gets to end, and its newest checkpoint to be stored, when the worker drains: updates end at once, they do not run to their end.
+// endTraining is what a training program gets to end, and its newest checkpoint to be stored, when the worker drains:
+// updates end at once, they do not run to their end.
 const endTraining = 45 * time.Second
 
 // build registers what a role offers. Slots are the real bound of concurrency, of rollouts the suite's places.

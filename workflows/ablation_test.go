@@ -3,6 +3,7 @@ package workflows_test
 import (
 	"testing"
 
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/testrun"
@@ -11,13 +12,13 @@ import (
 // TestEverySwitchOfTheMethodRunsToItsEnd plays the ablations of METHOD.md section 4 as switches of the same run.
 func TestEverySwitchOfTheMethodRunsToItsEnd(t *testing.T) {
 	for name, set := range map[string]func(*spec.Spec){
-		"rft":               func(s *spec.Spec) { s.Preference = "rft" },
-		"outcome":           func(s *spec.Spec) { s.Credit = "outcome" },
-		"shared parameters": func(s *spec.Spec) { s.Parameters = "shared" },
-		"no edges":          func(s *spec.Spec) { s.Edges = "none" },
+		"rft":               func(s *spec.Spec) { s.Preference = spec.PreferenceRFT },
+		"outcome":           func(s *spec.Spec) { s.Credit = spec.CreditOutcome },
+		"shared parameters": func(s *spec.Spec) { s.Parameters = spec.ParametersShared },
+		"no edges":          func(s *spec.Spec) { s.Edges = spec.EdgesNone },
 		"one agent":         func(s *spec.Spec) { s.Agents, s.Decoding.Temperatures = 1, []float64{0.5} },
 		"paper's pairs": func(s *spec.Spec) {
-			s.Pairs.Kind, s.Reference, s.VoteScope, s.ViewDropout = "positive", "epoch_start", "last_round", 0.2
+			s.Pairs.Kind, s.Reference, s.VoteScope, s.ViewDropout = spec.PairsPositive, spec.ReferenceEpochStart, agents.ScopeLast, 0.2
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/workers/catalog"
 
 	"go.temporal.io/sdk/testsuite"
 
@@ -26,7 +27,8 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// grader is a chat server that grades the scripted environment's steps rightly, except where it misbehaves: a share of its calls is answered by one of the faults.
+// grader is a chat server that grades the scripted environment's steps rightly, except where it misbehaves: a share of
+// its calls is answered by one of the faults.
 type grader struct {
 	share    float64
 	mu       sync.Mutex
@@ -202,13 +204,13 @@ func withGrader(t *testing.T, epochs int, share float64, budget spec.Budget) (*t
 	m := spec.DefaultModel()
 	m.BaseURL, m.Model = srv.URL+"/v1", "grader-1"
 	m.Price = spec.Price{Prompt: 1, Answer: 2}
-	s.Models, s.Critic.Model, s.Budget = map[string]spec.Model{"judge": m}, "judge", budget
-	if err := s.Validate(); err != nil {
+	s.Models, s.Critic.Model, s.Budget = map[spec.Role]spec.Model{"judge": m}, "judge", budget
+	if err := s.Validate(catalog.All{}); err != nil {
 		t.Fatal(err)
 	}
 	r := testrun.New(t, s)
 	r.Deps.Endpoint = func(m spec.Model) (chat.Model, error) {
-		return llm.New(llm.Config{BaseURL: m.BaseURL, Model: m.Model, Timeout: 600 * time.Millisecond, Schema: m.Schema, Seeds: true})
+		return llm.New(llm.Config{BaseURL: m.BaseURL, Model: m.Model, Timeout: 600 * time.Millisecond, Schema: string(m.Schema), Seeds: true})
 	}
 	return r, g
 }

@@ -10,25 +10,28 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/envadapters/registry"
 	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/testrun"
+	"github.com/collabui/collabui/workers/catalog"
 	"github.com/collabui/collabui/workflows"
 )
 
-// TestARunIsEvaluatedOutOfDistribution: trained on one environment, it plays recorded tasks of another action family at the end, beside a reference without a policy.
+// TestARunIsEvaluatedOutOfDistribution: trained on one environment, it plays recorded tasks of another action family at
+// the end, beside a reference without a policy.
 func TestARunIsEvaluatedOutOfDistribution(t *testing.T) {
 	s := testrun.Tiny()
 	s.Environments = map[string]envadapters.Options{"pages": {Suite: "autowebbench", Data: "../envadapters/autowebbench/testdata"}}
 	s.Evaluation.OutOfDistribution = []spec.Elsewhere{{Environment: "pages", Split: "en-ind"}}
-	if err := s.Validate(); err != nil {
+	if err := s.Validate(catalog.All{}); err != nil {
 		t.Fatal(err)
 	}
 	r := testrun.New(t, s)
-	r.Deps.Open = func(o envadapters.Options) (envadapters.Suite, error) { return registry.Open(o, registry.Places{}) }
+	r.Deps.Open = func(o envadapters.Options) (envadapters.Suite, error) {
+		return catalog.OpenEnvironment(o, catalog.Places{})
+	}
 	end, err := r.Play(t, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +65,9 @@ func TestARunThatCannotPlayItsEnvironmentsSaysSoBeforeItBegins(t *testing.T) {
 		s.Environments = map[string]envadapters.Options{"pages": c.o}
 		s.Evaluation.OutOfDistribution = []spec.Elsewhere{{Environment: "pages", Split: c.split}}
 		r := testrun.New(t, s)
-		r.Deps.Open = func(o envadapters.Options) (envadapters.Suite, error) { return registry.Open(o, registry.Places{}) }
+		r.Deps.Open = func(o envadapters.Options) (envadapters.Suite, error) {
+			return catalog.OpenEnvironment(o, catalog.Places{})
+		}
 		_, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
 			env.RegisterDelayedCallback(func() {
 				if st := status(t, env); !st.Held || st.Stage != "planning" || !strings.Contains(st.Reason, "autowebbench") {
@@ -102,17 +107,19 @@ func TestATaskAtFaultIsMissingInATestAndNoFailure(t *testing.T) {
 	clean(t, r)
 }
 
-// TestTheLoopTrainsOnRecordedTasks: teacher-forced rollouts, the recorded action as critic and expert, agents of the other action family; the figures are step rates, and the
-// critic's name says that it is supervised learning.
+// TestTheLoopTrainsOnRecordedTasks: teacher-forced rollouts, the recorded action as critic and expert, agents of the
+// other action family; the figures are step rates, and the critic's name says that it is supervised learning.
 func TestTheLoopTrainsOnRecordedTasks(t *testing.T) {
 	s := testrun.Tiny()
 	s.Environment, s.Environments = "pages", map[string]envadapters.Options{"pages": {Suite: "mind2web", Data: "../envadapters/mind2web/testdata", Protocol: "list"}}
 	s.Evaluation.Val, s.Pairs.MinPairs, s.FineTune.Demonstrations, s.Slots = 3, 1, 64, 30 // every task once: the policy cannot say all that they ask
-	if err := s.Validate(); err != nil {
+	if err := s.Validate(catalog.All{}); err != nil {
 		t.Fatal(err)
 	}
 	r := testrun.New(t, s)
-	r.Deps.Open = func(o envadapters.Options) (envadapters.Suite, error) { return registry.Open(o, registry.Places{}) }
+	r.Deps.Open = func(o envadapters.Options) (envadapters.Suite, error) {
+		return catalog.OpenEnvironment(o, catalog.Places{})
+	}
 	end, err := r.Play(t, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -125,8 +132,8 @@ func TestTheLoopTrainsOnRecordedTasks(t *testing.T) {
 	if last := end.Results[len(end.Results)-1]; last.System != "always-finish" || last.Rate != 0 {
 		t.Errorf("%+v", last)
 	}
-	if len(end.Results) != 4 || !strings.Contains(rules.CriticName(s), "supervised learning") {
-		t.Errorf("%+v %s", end.Results, rules.CriticName(s))
+	if len(end.Results) != 4 || !strings.Contains(rules.CriticName(s, catalog.All{}), "supervised learning") {
+		t.Errorf("%+v %s", end.Results, rules.CriticName(s, catalog.All{}))
 	}
 	epoch, _, err := runs.Run(s.Name).Epoch(1).Read(t.Context(), r.Bucket)
 	if err != nil || epoch.Pairs == 0 {

@@ -17,26 +17,23 @@ type ShardInput struct {
 	Parent string
 }
 
-// Tally counts episodes.
-type Tally struct {
-	Done, Successes, Failed, Pairs int
-}
-
-// signalTally tells the epoch how far a shard is: every tallyEvery episodes, so that progress costs few events.
+// signalTally tells the epoch how far a shard is. It is sent every tallyEvery episodes, so that progress costs few
+// events.
 const (
 	signalTally = "tally"
 	tallyEvery  = 20
 )
 
-// Shard runs the episodes of a range, a window of them at once.
+// Shard runs the episodes of a range, a window of them concurrently.
 func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 	var whole, fresh Tally
-	paused, open := false, 0
 	var first error
+	paused, open := false, 0
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for workflow.GetSignalChannel(ctx, signalPause).Receive(ctx, &paused) {
 		}
 	})
+
 	for slot := in.From; slot <= in.To; slot++ {
 		if err := workflow.Await(ctx, func() bool { return open < Window && !paused || first != nil }); err != nil {
 			return whole, err
@@ -44,52 +41,62 @@ func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 		if first != nil {
 			break
 		}
+
 		open++
 		id := activities.SlotID{Run: in.Run, Epoch: in.Epoch, Slot: slot}
-		f := workflow.ExecuteChildWorkflow(child(ctx, fmt.Sprintf("%s/episode/%04d", in.Parent, slot), fmt.Sprintf("epoch %d, slot %d", in.Epoch, slot)), Episode, id)
+		cctx := child(ctx, fmt.Sprintf("%s/episode/%04d", in.Parent, slot), fmt.Sprintf("epoch %d, slot %d", in.Epoch, slot))
+		f := workflow.ExecuteChildWorkflow(cctx, Episode, id)
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			var t Tally
 			err := f.Get(ctx, &t)
 			open--
+			if err != nil && first == nil {
+				first = err
+			}
 			if err != nil {
-				if first == nil {
-					first = err
-				}
 				return
 			}
-			for _, x := range []*Tally{&whole, &fresh} {
-				x.Done, x.Successes, x.Failed, x.Pairs = x.Done+t.Done, x.Successes+t.Successes, x.Failed+t.Failed, x.Pairs+t.Pairs
-			}
-			if fresh.Done >= tallyEvery {
+
+			whole.add(t)
+			if fresh.add(t); fresh.Done >= tallyEvery {
 				send := fresh
 				fresh = Tally{}
-				_ = workflow.SignalExternalWorkflow(ctx, in.Parent, "", signalTally, send).Get(ctx, nil) // progress only: the result counts
+				// A lost signal delays progress only: the result counts.
+				_ = workflow.SignalExternalWorkflow(ctx, in.Parent, "", signalTally, send).Get(ctx, nil)
 			}
 		})
 	}
 	if err := workflow.Await(ctx, func() bool { return open == 0 }); err != nil {
 		return whole, err
 	}
+
 	return whole, first
 }
 
-// Episode is one slot: rollout, then credit, then pairing. The critic works on one episode while the next rolls out.
+// Episode is one slot: rollout, then credit, then pairing. The critic works on one episode while the next is rolled
+// out.
 func Episode(ctx workflow.Context, id activities.SlotID) (Tally, error) {
 	var p activities.Played
-	if err := workflow.ExecuteActivity(on(ctx, QueueRollout, "rollout"), rollout.Rollout, id).Get(ctx, &p); err != nil {
+	err := workflow.ExecuteActivity(on(ctx, QueueRollout, "rollout"), rollout.Rollout, id).Get(ctx, &p)
+	if err != nil {
 		return Tally{}, err
 	}
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("attempt %d, %d steps, success %v, on %s", p.Attempt, p.Steps, p.Success, p.Host))
+	workflow.SetCurrentDetails(ctx,
+		fmt.Sprintf("attempt %d, %d steps, success %v, on %s", p.Attempt, p.Steps, p.Success, p.Host))
+
 	t := Tally{Done: 1}
 	if p.Success {
 		t.Successes = 1
 	}
 	if p.Failed != "" {
 		t.Failed = 1
+
 		return t, nil
 	}
+
 	if err := workflow.ExecuteActivity(on(ctx, QueueModel, "credit"), models.Credit, id).Get(ctx, nil); err != nil {
 		return t, err
 	}
+
 	return t, workflow.ExecuteActivity(on(ctx, QueueModel, "pairing"), models.Pairing, id).Get(ctx, &t.Pairs)
 }

@@ -10,15 +10,16 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Evaluation plays systems on splits, all items at once, and records a result for each.
+// Evaluation plays systems on splits, all items concurrently, and records a result for each.
 func Evaluation(ctx workflow.Context, items []rules.EvalItem) ([]runs.Result, error) {
-	out, p := make([]runs.Result, len(items)), Progress{Phase: "evaluation"}
+	out, p := make([]runs.Result, len(items)), Progress{Phase: PhaseEvaluation}
 	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return p, nil }); err != nil {
 		return nil, err
 	}
 	for _, item := range items {
 		p.Slots += item.Episodes
 	}
+
 	wg := workflow.NewWaitGroup(ctx)
 	var first error
 	for i, item := range items {
@@ -36,26 +37,33 @@ func Evaluation(ctx workflow.Context, items []rules.EvalItem) ([]runs.Result, er
 		})
 	}
 	wg.Wait(ctx)
+
 	return out, first
 }
 
-// evaluate plays one item in batches and records its result; progress is counted in p.
+// evaluate plays one item in batches and records its result. It counts progress in p.
 func evaluate(ctx workflow.Context, item rules.EvalItem, p *Progress) (runs.Result, error) {
-	var res runs.Result
 	var parts []workflow.Future
 	for from := 0; from < item.Episodes; from += activities.EvalBatch {
 		r := activities.EvalRange{Item: item, From: from, To: min(from+activities.EvalBatch, item.Episodes)}
-		parts = append(parts, workflow.ExecuteActivity(on(ctx, QueueRollout, fmt.Sprintf("%s on %s, episodes %d to %d", item.System.Name, item.Split, r.From+1, r.To)), rollout.Evaluate, r))
+		summary := fmt.Sprintf("%s on %s, episodes %d to %d", item.System.Name, item.Split, r.From+1, r.To)
+		parts = append(parts, workflow.ExecuteActivity(on(ctx, QueueRollout, summary), rollout.Evaluate, r))
 	}
-	tally := activities.Evaluated{Item: item}
+
+	whole := activities.Evaluated{Item: item}
+	var result runs.Result
 	for i, f := range parts {
 		var x activities.EvalPart
 		if err := f.Get(ctx, &x); err != nil {
-			return res, err
+			return result, err
 		}
-		tally.Part.Successes, tally.Part.Missing = tally.Part.Successes+x.Successes, tally.Part.Missing+x.Missing
-		p.Done, p.Successes = p.Done+min(activities.EvalBatch, item.Episodes-i*activities.EvalBatch), p.Successes+x.Successes
+		whole.Part.Successes, whole.Part.Missing = whole.Part.Successes+x.Successes, whole.Part.Missing+x.Missing
+		p.Done += min(activities.EvalBatch, item.Episodes-i*activities.EvalBatch)
+		p.Successes += x.Successes
 	}
-	err := workflow.ExecuteActivity(on(ctx, QueueControl, "record the result of "+item.System.Name+" on "+item.Split), control.Conclude, tally).Get(ctx, &res)
-	return res, err
+
+	record := long(on(ctx, QueueControl, "record the result of "+item.System.Name+" on "+item.Split))
+	err := workflow.ExecuteActivity(record, control.Conclude, whole).Get(ctx, &result)
+
+	return result, err
 }

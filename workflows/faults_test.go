@@ -10,6 +10,7 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/testrun"
+	"github.com/collabui/collabui/workers/catalog"
 )
 
 func TestACriticThatIsAModelLabelsLikeTheJudgeAndFaultsInventNothing(t *testing.T) {
@@ -74,7 +75,8 @@ func TestACriticThatIsAModelLabelsLikeTheJudgeAndFaultsInventNothing(t *testing.
 	}
 }
 
-// TestModelsInEveryRoleUnderFaults plays synthesis, all levels and two epochs with every role by a chat server that answers 30 % of calls with a fault.
+// TestModelsInEveryRoleUnderFaults plays synthesis, all levels and two epochs with every role by a chat server that
+// answers 30 % of calls with a fault.
 func TestModelsInEveryRoleUnderFaults(t *testing.T) {
 	t.Parallel()
 	clear := 0
@@ -85,7 +87,7 @@ func TestModelsInEveryRoleUnderFaults(t *testing.T) {
 		s.FineTune.Levels, s.FineTune.Steps = []int{1, 2, 3}, spec.LevelSteps{Level1: 5, Level2: 10, Level3: 10, Preference: 5}
 		s.Synthesis = spec.Synthesis{Agent: "judge", Author: "judge", Screens: 8, KeepFirst: 0.2, Questions: 7, Instructions: 8, Pairs: 20}
 		s.Adversary.Model, s.Summariser.Model = "judge", "judge"
-		if err := s.Validate(); err != nil {
+		if err := s.Validate(catalog.All{}); err != nil {
 			t.Fatal(err)
 		}
 		r := testrun.New(t, s)

@@ -1,6 +1,7 @@
 package workflows_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,7 +21,7 @@ import (
 	"github.com/collabui/collabui/test/kit/testrun"
 	"github.com/collabui/collabui/trainer/external"
 	"github.com/collabui/collabui/trainer/llamafactory"
-	"github.com/collabui/collabui/trainer/registry"
+	"github.com/collabui/collabui/workers/catalog"
 )
 
 func TestMain(m *testing.M) {
@@ -28,8 +29,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestARunOfAdapters plays a run whose policies are adapters: trained by a llamafactory-cli that is a stand-in, served by two servers that are stand-ins, each behind a gateway; one
-// server loses its adapters at every update, the other shares its GPU with the updates and sleeps meanwhile, training is killed now and then.
+// TestARunOfAdapters plays a run whose policies are adapters: trained by a llamafactory-cli that is a stand-in, served
+// by two servers that are stand-ins, each behind a gateway; one server loses its adapters at every update, the other
+// shares its GPU with the updates and sleeps meanwhile, training is killed now and then.
 func TestARunOfAdapters(t *testing.T) {
 	s := testrun.Small()
 	s.Slots, s.Agents, s.Decoding.Temperatures, s.FineTune.MaxChunks, s.FineTune.StopLow, s.FineTune.StopHigh, s.Evaluation.TestTemplates = 6, 2, []float64{0.5}, 2, 0.9, 1, 0
@@ -40,8 +42,12 @@ func TestARunOfAdapters(t *testing.T) {
 	if err := standin.MakeModel(o.Model, 3); err != nil {
 		t.Fatal(err)
 	}
-	s.Trainer.Options = registry.Raw(o)
-	if err := s.Validate(); err != nil {
+	options, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Trainer.Options = options
+	if err := s.Validate(catalog.All{}); err != nil {
 		t.Fatal(err)
 	}
 	r := testrun.New(t, s)
@@ -77,11 +83,11 @@ func TestARunOfAdapters(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Deps.Chat, r.Deps.Load = pool, pool.Load
-	h := registry.Host{LlamaFactory: program, Host: external.Host{Bucket: r.Bucket, Work: filepath.Join(dir, "work"), Look: 50 * time.Millisecond, Devices: external.NewDevices([]string{"0"}), Share: &external.Share{URL: strings.TrimSuffix(urls[1], "/v1")}, Checkpoints: func(job string) string {
+	h := catalog.Host{LlamaFactory: program, Host: external.Host{Bucket: r.Bucket, Work: filepath.Join(dir, "work"), Look: 50 * time.Millisecond, Devices: external.NewDevices([]string{"0"}), Share: &external.Share{URL: strings.TrimSuffix(urls[1], "/v1")}, Checkpoints: func(job string) string {
 		unreliable.Restart()
 		return strings.TrimSuffix(job, ".json") + "-checkpoint-"
 	}}}
-	r.Deps.Trainers = registry.Open(h)
+	r.Deps.Trainers = catalog.OpenTrainers(h)
 	t.Setenv(standin.Variable, "kill@3") // of every job, once
 	end, err := r.Play(t, nil)
 	if err != nil {

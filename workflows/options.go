@@ -1,5 +1,8 @@
-// Package workflows orchestrates runs: which activity follows which. It does no I/O, reads no clock and draws no random number; it knows domain, the
-// workflow SDK and the activities' types.
+// Package workflows orchestrates runs: it says which activity follows which. Workflows do no I/O, read no clock and
+// draw no random number.
+//
+// It imports activities, domain, internal/method/rules, internal/method/spec, internal/method/synth and
+// internal/store/runs. It links no browser driver.
 package workflows
 
 import (
@@ -31,34 +34,43 @@ var (
 // All are the workflows that a control worker runs.
 var All = []any{Run, Epoch, Shard, Episode, FineTune, Synthesis, Evaluation, Reproduction}
 
-// on gives the activity context of a queue. Every activity heartbeats or is short.
+// on returns the activity context of a queue. Every activity heartbeats; those of the control queue are also short.
 func on(ctx workflow.Context, queue, summary string) workflow.Context {
 	o := workflow.ActivityOptions{
-		TaskQueue: queue, StartToCloseTimeout: 2 * time.Hour, HeartbeatTimeout: 10 * time.Second, Summary: summary,
-		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second, MaximumAttempts: activities.MaxTries},
+		TaskQueue: queue, StartToCloseTimeout: 2 * time.Hour, HeartbeatTimeout: heartbeatTimeout, Summary: summary,
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second,
+			MaximumAttempts: activities.MaxTries,
+		},
 	}
-	if queue == QueueControl {
-		o.HeartbeatTimeout, o.StartToCloseTimeout = 0, 30*time.Second // reads and writes of a few objects
-	}
-	if queue == QueueGPU {
+	switch queue {
+	case QueueControl:
+		o.HeartbeatTimeout, o.StartToCloseTimeout = 0, 30*time.Second
+	case QueueGPU:
 		o.StartToCloseTimeout = maxUpdate
 	}
+
 	return workflow.WithActivityOptions(ctx, o)
 }
 
-// maxUpdate is of one attempt at an update; heartbeats tell whether it lives.
+// heartbeatTimeout is the silence after which an activity counts as lost.
+const heartbeatTimeout = 10 * time.Second
+
+// maxUpdate limits one attempt at an update; heartbeats show whether it is alive.
 const maxUpdate = 7 * 24 * time.Hour
 
-// child gives the context of a child workflow.
-func child(ctx workflow.Context, id, summary string) workflow.Context {
-	return workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: id, StaticSummary: summary})
-}
-
-// long is for control work that grows with the epoch: it heartbeats.
+// long is for control activities that grow with the epoch or that ask an environment: they need more time, and
+// heartbeat.
 func long(ctx workflow.Context) workflow.Context {
 	o := workflow.GetActivityOptions(ctx)
-	o.HeartbeatTimeout, o.StartToCloseTimeout = 10*time.Second, 30*time.Minute
+	o.HeartbeatTimeout, o.StartToCloseTimeout = heartbeatTimeout, 30*time.Minute
+
 	return workflow.WithActivityOptions(ctx, o)
+}
+
+// child returns the context of a child workflow.
+func child(ctx workflow.Context, id, summary string) workflow.Context {
+	return workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: id, StaticSummary: summary})
 }
 
 func epochID(run string, epoch int) string { return fmt.Sprintf("%s/epoch/%04d", run, epoch) }
@@ -77,5 +89,8 @@ var (
 	attrSystem      = temporal.NewSearchAttributeKeyKeyword("CollabSystem")
 )
 
-// SearchAttributes are those that a namespace must have before a run can start there: without them its first workflow task fails for ever.
-var SearchAttributes = []temporal.SearchAttributeKey{attrRun, attrStage, attrEpoch, attrEnvironment, attrRate, attrSystem}
+// SearchAttributes are those that a namespace must have before a run can start there: without them its first workflow
+// task fails forever.
+var SearchAttributes = []temporal.SearchAttributeKey{
+	attrRun, attrStage, attrEpoch, attrEnvironment, attrRate, attrSystem,
+}

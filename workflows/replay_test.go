@@ -29,8 +29,9 @@ func replay(t *testing.T, raw []byte) error {
 	return r.ReplayWorkflowHistory(log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil))), h)
 }
 
-// TestHistoriesOfFormerCodeReplay guards runs under way against changes of workflows. A change that must break them gives new histories, made by
-// COLLABUI_SAVE_HISTORIES=$PWD/workflows/testdata go test -tags integration -run TestKill ./test/integration
+// TestHistoriesOfFormerCodeReplay guards runs under way against changes of workflows. A change that must break them
+// gives new histories, made by COLLABUI_SAVE_HISTORIES=$PWD/workflows/testdata go test -tags integration -run TestKill
+// ./test/integration
 func TestHistoriesOfFormerCodeReplay(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) < 6 {

@@ -10,19 +10,23 @@ import (
 
 // Reproduction trains the imitation control of a finished run and evaluates all its contestants.
 func Reproduction(ctx workflow.Context, in activities.ReproductionID) error {
-	plan := func() (activities.Contestants, error) {
-		var c activities.Contestants
-		err := workflow.ExecuteActivity(on(ctx, QueueControl, "contestants of "+in.Run), control.PlanReproduction, in).Get(ctx, &c)
+	plan := func() (c activities.Contestants, err error) {
+		pctx := on(ctx, QueueControl, "contestants of "+in.Run)
+		err = workflow.ExecuteActivity(pctx, control.PlanReproduction, in).Get(ctx, &c)
+
 		return c, err
 	}
+
 	c, err := plan()
 	if err != nil {
 		return err
 	}
-	for k := 1; k <= c.Epochs; k++ {
+	for epoch := 1; epoch <= c.Epochs; epoch++ {
 		var open []workflow.Future
-		for a := range c.Agents {
-			open = append(open, workflow.ExecuteActivity(on(ctx, QueueGPU, fmt.Sprintf("imitation, epoch %d, agent %d", k, a)), gpu.Imitate, activities.AgentID{Run: in.Run, Epoch: k, Agent: a}))
+		for agent := range c.Agents {
+			ictx := on(ctx, QueueGPU, fmt.Sprintf("imitation, epoch %d, agent %d", epoch, agent))
+			id := activities.AgentID{Run: in.Run, Epoch: epoch, Agent: agent}
+			open = append(open, workflow.ExecuteActivity(ictx, gpu.Imitate, id))
 		}
 		for _, f := range open {
 			if err := f.Get(ctx, nil); err != nil {
@@ -30,8 +34,11 @@ func Reproduction(ctx workflow.Context, in activities.ReproductionID) error {
 			}
 		}
 	}
+
 	if c, err = plan(); err != nil {
 		return err
 	}
-	return workflow.ExecuteChildWorkflow(child(ctx, in.Run+"/reproduce/eval", "all contestants on the test splits"), Evaluation, c.Items).Get(ctx, nil)
+	cctx := child(ctx, in.Run+"/reproduce/eval", "all contestants on the test splits")
+
+	return workflow.ExecuteChildWorkflow(cctx, Evaluation, c.Items).Get(ctx, nil)
 }

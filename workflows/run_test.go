@@ -240,7 +240,7 @@ func (x taught) Open(ctx context.Context) (envadapters.Environment, error) {
 
 func TestAnExpertWithoutAJudgeDemonstrates(t *testing.T) {
 	s := testrun.Tiny()
-	s.Credit = "outcome" // nobody knows what is right
+	s.Credit = spec.CreditOutcome // nobody knows what is right
 	r := testrun.New(t, s)
 	r.Deps.Suites["webtasks"] = taught{r.Suite}
 	if _, err := r.Play(t, nil); err != nil {

@@ -41,7 +41,8 @@ func TestCommandLines(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"train", "../../examples/quickstart.yaml", "--check"}, exitOK, `"name":"quickstart"`},
+		{[]string{"train", "../../examples/quickstart.yaml", "--check"}, exitOK, "name: quickstart\n"},
+		{[]string{"train", "../../examples/quickstart.yaml", "--check", "--json"}, exitOK, `"name":"quickstart"`},
 		{[]string{"train", bad, "--check"}, exitInvalid, `bad.yaml:2:1: slotz: unknown key; did you mean "slots"?`},
 		{[]string{"train", "missing.yaml"}, exitInvalid, "no such file"},
 		{[]string{"show", "x", "--data", data}, exitService, "up --data"},

@@ -18,6 +18,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workers"
+	"github.com/collabui/collabui/workers/catalog"
 )
 
 func creditCmd(a *app) *cobra.Command {
@@ -43,13 +44,13 @@ func creditCmd(a *app) *cobra.Command {
 			Critic string `json:"critic"`
 			*credit.Check
 			Again *credit.Consistency `json:"consistency,omitempty"`
-		}{Run: s.Name, Critic: rules.CriticName(s), Check: k}
+		}{Run: s.Name, Critic: rules.CriticName(s, catalog.All{}), Check: k}
 		if *repeat > 0 {
 			chats, err := workers.ChatEndpoints(e)
 			if err != nil {
 				return err
 			}
-			again, err := recheck.Critic(c.Context(), chats, s, *repeat)
+			again, err := recheck.Critic(c.Context(), chats, s, catalog.All{}, *repeat)
 			if err != nil {
 				return err
 			}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/envadapters/registry"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/workers/catalog"
 )
 
 // envFlags say which environment is meant, outside of a run.
@@ -37,7 +37,7 @@ func (f *envFlags) add(c *cobra.Command) {
 // options gives those of an adapter's name, a name under environments of --spec, or an address.
 func (f *envFlags) options(name string) (envadapters.Options, error) {
 	if f.spec != "" {
-		s, err := spec.Load(f.spec)
+		s, err := spec.Load(f.spec, catalog.All{})
 		if err != nil {
 			return envadapters.Options{}, err
 		}
@@ -50,9 +50,9 @@ func (f *envFlags) options(name string) (envadapters.Options, error) {
 	if strings.HasPrefix(name, "ws://") || strings.HasPrefix(name, "wss://") {
 		o.Suite, o.Servers = "openenv", []string{name}
 	}
-	e, ok := registry.Find(o.Suite)
+	e, ok := catalog.FindEnvironment(o.Suite)
 	if !ok {
-		return o, fault.New(fault.Invalid, "no environment %q; there are %s", name, strings.Join(registry.Names(), ", "))
+		return o, fault.New(fault.Invalid, "no environment %q; there are %s", name, strings.Join(catalog.EnvironmentNames(), ", "))
 	}
 	if v := os.Getenv("COLLABUI_" + strings.ToUpper(e.Name)); v != "" {
 		if o.Data == "" && slices.Contains(e.Takes, "data") {
@@ -70,7 +70,7 @@ func (f *envFlags) open(name string) (envadapters.Suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	return registry.Open(o, registry.Places{Browsers: 1, Tabs: f.tabs})
+	return catalog.OpenEnvironment(o, catalog.Places{Browsers: 1, Tabs: f.tabs})
 }
 
 func envsCmd(a *app) *cobra.Command {
@@ -98,7 +98,7 @@ type listed struct {
 }
 
 // look says what an environment offers here; one that cannot be opened says what it lacks.
-func (f *envFlags) look(e registry.Entry) (listed, error) {
+func (f *envFlags) look(e catalog.Environment) (listed, error) {
 	out := listed{Name: e.Name, About: e.About, Recorded: e.Recorded, Level: envadapters.Dead, Fix: e.Get}
 	s, err := f.open(e.Name)
 	if err != nil {
@@ -151,7 +151,7 @@ func envsListCmd(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List environments, their splits and templates", Example: "  collabui envs list --json", Args: cobra.NoArgs}
 	f := &envFlags{tabs: 1}
 	c.RunE = func(*cobra.Command, []string) error {
-		for _, e := range registry.All() {
+		for _, e := range catalog.Environments() {
 			l, err := f.look(e)
 			if err != nil {
 				return err
@@ -173,9 +173,9 @@ func envsExplainCmd(a *app) *cobra.Command {
 	f := &envFlags{}
 	f.add(c)
 	c.RunE = func(_ *cobra.Command, args []string) error {
-		e, ok := registry.Find(args[0])
+		e, ok := catalog.FindEnvironment(args[0])
 		if !ok {
-			return fault.New(fault.Invalid, "no environment %q; there are %s", args[0], strings.Join(registry.Names(), ", "))
+			return fault.New(fault.Invalid, "no environment %q; there are %s", args[0], strings.Join(catalog.EnvironmentNames(), ", "))
 		}
 		l, err := f.look(e)
 		if err != nil {

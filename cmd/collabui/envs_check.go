@@ -13,8 +13,8 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/acceptance"
-	"github.com/collabui/collabui/envadapters/registry"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/workers/catalog"
 )
 
 func envsCheckCmd(a *app) *cobra.Command {
@@ -29,7 +29,7 @@ func envsCheckCmd(a *app) *cobra.Command {
 		if *tasks < 0 || f.tabs < 1 {
 			return fault.New(fault.Invalid, "--tasks must be at least 0 and --tabs at least 1")
 		}
-		names, alone := registry.Names(), false
+		names, alone := catalog.EnvironmentNames(), false
 		if len(args) == 1 {
 			names, alone = args, true
 		} else {
@@ -66,7 +66,7 @@ func (a *app) checkSuite(c *cobra.Command, f *envFlags, name string, alone bool,
 	s, err := f.open(name)
 	h := envadapters.Health{State: envadapters.Dead}
 	if err != nil {
-		e, _ := registry.Find(name)
+		e, _ := catalog.FindEnvironment(name)
 		h.Detail, h.Fix = err.Error(), e.Get
 	} else {
 		defer func() { _ = s.Close() }()

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/cmd/collabui/scaffold"
-	"github.com/collabui/collabui/envadapters/registry"
+	"github.com/collabui/collabui/workers/catalog"
 )
 
 func envsNewCmd(a *app) *cobra.Command {
@@ -18,7 +18,7 @@ func envsNewCmd(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		files, err := scaffold.New(root, args[0], registry.Names())
+		files, err := scaffold.New(root, args[0], catalog.EnvironmentNames())
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workers"
+	"github.com/collabui/collabui/workers/catalog"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -90,14 +91,14 @@ func evalCmd(a *app) *cobra.Command {
 		}
 		for _, r := range res {
 			if a.json {
-				if err := a.print(evaluated{r, rules.CriticName(s)}, nil); err != nil {
+				if err := a.print(evaluated{r, rules.CriticName(s, catalog.All{})}, nil); err != nil {
 					return err
 				}
 			}
 		}
 		if !a.json {
 			table(a.out, res)
-			_, _ = fmt.Fprintf(a.out, "critic: %s\n", rules.CriticName(s))
+			_, _ = fmt.Fprintf(a.out, "critic: %s\n", rules.CriticName(s, catalog.All{}))
 		}
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workers"
+	"github.com/collabui/collabui/workers/catalog"
 )
 
 // experiment compares variants of one specification, its arms, over seeds. All arms of a seed play the same evaluation episodes.
@@ -106,7 +107,7 @@ func (a *app) experiment(ctx context.Context, name string, x experiment, seeds, 
 	for k := 1; k <= seeds; k++ {
 		base := ""
 		for i, arm := range x.arms {
-			s, err := spec.Parse("examples/"+x.spec, x.raw)
+			s, err := spec.Parse("examples/"+x.spec, x.raw, catalog.All{})
 			if err != nil {
 				return err
 			}
@@ -179,7 +180,7 @@ func failedClaim(claims []claim) error {
 
 // finishRun records a specification and attends its run to the end; what is finished returns at once.
 func (a *app) finishRun(ctx context.Context, b store.Bucket, t client.Client, namespace string, s spec.Spec) error {
-	if err := s.Validate(); err != nil {
+	if err := s.Validate(catalog.All{}); err != nil {
 		return err
 	}
 	if err := recordSpec(ctx, b, s, "use another data folder"); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/workers/catalog"
 )
 
 func TestAnExperimentIsATableWithAClaim(t *testing.T) {
@@ -39,13 +40,13 @@ func TestAnExperimentIsATableWithAClaim(t *testing.T) {
 func TestTheArmsOfExperimentsAreSpecifications(t *testing.T) {
 	for name, x := range experiments() {
 		for _, arm := range x.arms {
-			s, err := spec.Parse(x.spec, x.raw)
+			s, err := spec.Parse(x.spec, x.raw, catalog.All{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			s.Name = name + "-" + arm.name + "-r1-300"
 			arm.change(&s, 300)
-			if err := s.Validate(); err != nil {
+			if err := s.Validate(catalog.All{}); err != nil {
 				t.Errorf("%s: %v", s.Name, err)
 			}
 			if steps := s.FineTune.ChunkSteps * s.FineTune.MaxChunks; arm.name == "demonstrations" && steps != 600 {
@@ -68,7 +69,7 @@ func TestAPilotIsSmallAndNamedByItsSpecification(t *testing.T) {
 	s.Name = "a-name-of-nearly-forty-characters-in-all"
 	s.FineTune.Levels = []int{1, 2, 3}
 	p := pilotOf(s, 5)
-	if err := p.Validate(); err != nil {
+	if err := p.Validate(catalog.All{}); err != nil {
 		t.Fatal(err)
 	}
 	if p.Slots != 5 || p.Epochs != 1 || p.FineTune.Demonstrations != 5 || p.FineTune.Steps.Level2 != pilotSteps || p.Evaluation.Val != 5 || p.Evaluation.TestSeeds != 0 {

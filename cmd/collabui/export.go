@@ -19,6 +19,7 @@ import (
 	"github.com/collabui/collabui/internal/policy/tinylm"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/trainer/rows"
 )
 
 func exportCmd(a *app) *cobra.Command {
@@ -119,13 +120,13 @@ func export(ctx context.Context, b store.Bucket, run, which, dir string, size in
 	if err != nil {
 		return x, err
 	}
-	files, err := synth.Export(sets)
+	files, err := rows.Export(sets...)
 	if err != nil {
 		return x, fault.As(fault.Fatal, err)
 	}
-	items := synth.Sample(sets, size, sys.Spec.Seed)
-	if files["sample.csv"], err = synth.SheetCSV(items); err == nil {
-		files["sample.html"], err = synth.SheetHTML(items)
+	items := drawSample(sets, size, sys.Spec.Seed)
+	if files["sample.csv"], err = sampleCSV(items); err == nil {
+		files["sample.html"], err = sampleHTML(items)
 	}
 	if err == nil {
 		err = images(ctx, b, sets, files)
@@ -145,7 +146,7 @@ func export(ctx context.Context, b store.Bucket, run, which, dir string, size in
 		return x, fault.New(fault.Invalid, "write the export: %w", err)
 	}
 	for _, set := range sets {
-		x.Rows[set.Name] = len(set.Rows)
+		x.Rows[set.Name] = len(set.Pairs)
 	}
 	x.Sample = len(items)
 	x.Files, err = infer.Sums(dir)
@@ -153,12 +154,12 @@ func export(ctx context.Context, b store.Bucket, run, which, dir string, size in
 }
 
 // dataSets gathers the data sets of stage 1, or of an epoch; of a stage 1 that has none, nothing.
-func dataSets(ctx context.Context, b store.Bucket, s spec.Spec, epoch int) ([]synth.Set, error) {
+func dataSets(ctx context.Context, b store.Bucket, s spec.Spec, epoch int) ([]rows.Set, error) {
 	tmpl, err := rules.Template(s)
 	if err != nil {
 		return nil, err
 	}
-	var out []synth.Set
+	var out []rows.Set
 	sys, run := tmpl.System(), s.Name
 	if epoch > 0 {
 		e, _, err := runs.Run(run).Epoch(epoch).Read(ctx, b)
@@ -174,11 +175,11 @@ func dataSets(ctx context.Context, b store.Bucket, s spec.Spec, epoch int) ([]sy
 			if err != nil {
 				return nil, err
 			}
-			rows, err := runs.ReadPairs(ctx, b, d.Body)
+			pairs, err := runs.ReadPairs(ctx, b, d.Body)
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, synth.Set{Name: fmt.Sprintf("epoch%d-agent%d", epoch, i), System: sys, Rows: rows})
+			out = append(out, rows.Set{Name: fmt.Sprintf("epoch%d-agent%d", epoch, i), System: sys, Pairs: pairs})
 		}
 		return out, nil
 	}
@@ -191,48 +192,48 @@ func dataSets(ctx context.Context, b store.Bucket, s spec.Spec, epoch int) ([]sy
 		if !ok {
 			continue
 		}
-		rows, err := runs.ReadPairs(ctx, b, set.Body)
+		pairs, err := runs.ReadPairs(ctx, b, set.Body)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, synth.Set{Name: fmt.Sprintf("level%d", level), System: synth.SystemOf(rows, sys), Rows: rows})
+		out = append(out, rows.Set{Name: fmt.Sprintf("level%d", level), System: synth.SystemOf(pairs, sys), Pairs: pairs})
 	}
 	if len(out) > 0 {
 		return out, nil
 	}
-	rows, err := demonstrations(ctx, b, run)
-	if err != nil || len(rows) == 0 {
+	pairs, err := demonstrations(ctx, b, run)
+	if err != nil || len(pairs) == 0 {
 		return nil, err
 	}
-	return []synth.Set{{Name: "demonstrations", System: sys, Rows: rows}}, nil
+	return []rows.Set{{Name: "demonstrations", System: sys, Pairs: pairs}}, nil
 }
 
 // demonstrations are the data of a stage 1 without levels.
-func demonstrations(ctx context.Context, b store.Bucket, run string) (rows []domain.Pair, err error) {
+func demonstrations(ctx context.Context, b store.Bucket, run string) (pairs []domain.Pair, err error) {
 	for i := 0; ; i++ {
 		d, _, err := runs.Run(run).Demonstration(i).Read(ctx, b)
 		if errors.Is(err, store.ErrNotFound) {
-			return rows, nil
+			return pairs, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, d.Pairs...)
+		pairs = append(pairs, d.Pairs...)
 	}
 }
 
 // images adds the screenshots that the sets name.
-func images(ctx context.Context, b store.Bucket, sets []synth.Set, files map[string][]byte) error {
+func images(ctx context.Context, b store.Bucket, sets []rows.Set, files map[string][]byte) error {
 	for _, x := range sets {
-		for _, p := range x.Rows {
-			if p.Image == "" || files[synth.ImageFile(p.Image)] != nil {
+		for _, p := range x.Pairs {
+			if p.Image == "" || files[rows.ImageFile(p.Image)] != nil {
 				continue
 			}
 			raw, err := store.GetBlob(ctx, b, p.Image)
 			if err != nil {
 				return err
 			}
-			files[synth.ImageFile(p.Image)] = raw
+			files[rows.ImageFile(p.Image)] = raw
 		}
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workers"
+	"github.com/collabui/collabui/workers/catalog"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -92,7 +93,7 @@ func finetuneCmd(a *app) *cobra.Command {
 
 // loadSpec reads a specification with another name or seed.
 func loadSpec(file, name string, seed int64) (spec.Spec, error) {
-	s, err := spec.Load(file)
+	s, err := spec.Load(file, catalog.All{})
 	if err != nil {
 		return s, err
 	}
@@ -102,7 +103,7 @@ func loadSpec(file, name string, seed int64) (spec.Spec, error) {
 	if seed >= 0 {
 		s.Seed = uint64(seed)
 	}
-	return s, s.Validate()
+	return s, s.Validate(catalog.All{})
 }
 
 // untilBase waits for the base policy: a run that was started by train goes on behind it.

@@ -95,23 +95,15 @@ func importFolder(ctx context.Context, b store.Bucket, dir, model string) (impor
 		out.Kind = domain.ArtifactLoRA
 	}
 	art := domain.Artifact{Kind: out.Kind, Base: base, Rank: rank}
-	for _, name := range sortedKeys(files) {
-		ref, err := store.PutBlobFile(ctx, b, files[name])
-		if err != nil {
-			return out, err
-		}
-		art.Files = append(art.Files, domain.ArtifactFile{Path: name, Key: ref.Key, SHA256: ref.SHA256, Size: ref.Size})
-	}
-	body, digest := art.Encode()
-	out.Digest = digest
-	_, err = store.PutBlob(ctx, b, body)
+	_, out.Digest, err = external.PutArtifact(ctx, b, art, files)
+
 	return out, err
 }
 
 type imported struct {
-	File   string `json:"file"`
-	Kind   string `json:"kind"`
-	Digest string `json:"digest"`
-	Rows   int    `json:"rows,omitempty"`
-	Pairs  int    `json:"pairs,omitempty"`
+	File   string              `json:"file"`
+	Kind   domain.ArtifactKind `json:"kind"` // or "policy" or "rows", of a file
+	Digest string              `json:"digest"`
+	Rows   int                 `json:"rows,omitempty"`
+	Pairs  int                 `json:"pairs,omitempty"`
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/collabui/collabui/test/kit/standin"
 	"github.com/collabui/collabui/trainer/external"
 	"github.com/collabui/collabui/trainer/llamafactory"
-	"github.com/collabui/collabui/trainer/registry"
 )
 
 // TestAnAdapterOfOnesOwnIsAPolicy: what is imported can be adopted by the trainer of its base model, and only by that one.
@@ -49,18 +48,25 @@ func TestAnAdapterOfOnesOwnIsAPolicy(t *testing.T) {
 		t.Fatalf("%+v %+v %v %v", got, again, err, err2)
 	}
 	tr := &external.Trainer{Host: external.Host{Bucket: b, Work: filepath.Join(dir, "work")}, Tool: &llamafactory.Tool{Bucket: b}}
-	o := llamafactory.DefaultOptions()
-	o.Model = model
-	if p, err := tr.Adopt(t.Context(), got.Digest, registry.Raw(o)); err != nil || p.Digest != got.Digest || len(p.Report.Files) != 2 {
+	options := func(model string) json.RawMessage {
+		o := llamafactory.DefaultOptions()
+		o.Model = model
+		raw, err := json.Marshal(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return raw
+	}
+	if p, err := tr.Adopt(t.Context(), got.Digest, options(model)); err != nil || p.Digest != got.Digest || len(p.Report.Files) != 2 {
 		t.Errorf("%+v %v", p, err)
 	}
-	one, err := tr.Adopt(t.Context(), domain.UntrainedBase, registry.Raw(o))
-	two, err2 := tr.Adopt(t.Context(), domain.UntrainedBase, registry.Raw(o))
+	one, err := tr.Adopt(t.Context(), domain.UntrainedBase, options(model))
+	two, err2 := tr.Adopt(t.Context(), domain.UntrainedBase, options(model))
 	if err != nil || err2 != nil || one.Digest != two.Digest || one.Digest == got.Digest {
 		t.Errorf("%+v %+v %v %v", one, two, err, err2)
 	}
-	o.Model = other
-	if _, err := tr.Adopt(t.Context(), got.Digest, registry.Raw(o)); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "belongs to the base model model") {
+	if _, err := tr.Adopt(t.Context(), got.Digest, options(other)); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "belongs to the base model model") {
 		t.Error(err)
 	}
 	out := filepath.Join(dir, "out")

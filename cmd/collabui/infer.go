@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/envadapters/registry"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -23,6 +22,7 @@ import (
 	"github.com/collabui/collabui/internal/policy/llm"
 	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/workers/catalog"
 )
 
 // policyTimeout is of one call to one policy server.
@@ -149,7 +149,7 @@ func (a *app) inferLive(ctx context.Context, sys infer.System, model chat.Model,
 			return err
 		}
 	}
-	suite, err := registry.Open(o, registry.Places{Browsers: 1, Tabs: 1})
+	suite, err := catalog.OpenEnvironment(o, catalog.Places{Browsers: 1, Tabs: 1})
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workers"
+	"github.com/collabui/collabui/workers/catalog"
 )
 
 func planCmd(a *app) *cobra.Command {
@@ -21,7 +22,7 @@ func planCmd(a *app) *cobra.Command {
 	tabs := c.Flags().Int("tabs", defaultTabs, "episodes at once")
 	ext := externals(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		s, err := spec.Load(args[0])
+		s, err := spec.Load(args[0], catalog.All{})
 		if err != nil {
 			return err
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workers"
+	"github.com/collabui/collabui/workers/catalog"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -63,9 +64,9 @@ func reproduceCmd(a *app) *cobra.Command {
 // namedSpec knows the example by its name; anything else is a file.
 func namedSpec(name string) (spec.Spec, error) {
 	if name == "quickstart" {
-		return spec.Parse("examples/quickstart.yaml", examples.Quickstart)
+		return spec.Parse("examples/quickstart.yaml", examples.Quickstart, catalog.All{})
 	}
-	return spec.Load(name)
+	return spec.Load(name, catalog.All{})
 }
 
 func (a *app) reproduce(ctx context.Context, s spec.Spec, seeds, episodes int, file string) error {
@@ -111,7 +112,7 @@ func (a *app) reproduce(ctx context.Context, s spec.Spec, seeds, episodes int, f
 		}
 	}
 	claims := judge(rows, s)
-	shown := map[string]any{"seeds": seeds, "episodes": episodes, "rates": rows, "claims": claims, "critic": rules.CriticName(s), "decoding": decodings(s)}
+	shown := map[string]any{"seeds": seeds, "episodes": episodes, "rates": rows, "claims": claims, "critic": rules.CriticName(s, catalog.All{}), "decoding": decodings(s)}
 	if err := a.print(shown, func(w io.Writer) { printClaims(w, claims, s, seeds, episodes) }); err != nil {
 		return err
 	}
@@ -276,7 +277,7 @@ func decodings(s spec.Spec) string {
 }
 
 func printClaims(w io.Writer, claims []claim, s spec.Spec, seeds, episodes int) {
-	_, _ = fmt.Fprintf(w, "\n%d seeds, %d paired episodes per system, split and seed; differences in points, t-intervals over seeds at 95 %%\ncritic: %s · decoding: %s\n\n", seeds, episodes, rules.CriticName(s), decodings(s))
+	_, _ = fmt.Fprintf(w, "\n%d seeds, %d paired episodes per system, split and seed; differences in points, t-intervals over seeds at 95 %%\ncritic: %s · decoding: %s\n\n", seeds, episodes, rules.CriticName(s, catalog.All{}), decodings(s))
 	for _, c := range claims {
 		_, _ = fmt.Fprintf(w, "%-44s %+6.1f  [%+.1f, %+.1f]  %s\n", c.Name, c.Mean, c.Low, c.High, c.verdict())
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workers"
+	"github.com/collabui/collabui/workers/catalog"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -46,7 +47,7 @@ func (a *app) gather(ctx context.Context, b store.Bucket, e config.Endpoints, ru
 	if err != nil {
 		return shown{}, fmt.Errorf("run %q: %w", run, err)
 	}
-	out := shown{Name: run, Status: "absent", Stage: "planned", Epochs: s.Epochs, Curve: []runs.EvalPoint{}, Results: []runs.Result{}, Critic: rules.CriticName(s), val: s.Evaluation.Val}
+	out := shown{Name: run, Status: "absent", Stage: "planned", Epochs: s.Epochs, Curve: []runs.EvalPoint{}, Results: []runs.Result{}, Critic: rules.CriticName(s, catalog.All{}), val: s.Evaluation.Val}
 	if len(s.Models) > 0 {
 		spent, err := runs.Run(run).Spent(ctx, b)
 		if err != nil {

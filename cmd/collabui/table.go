@@ -10,11 +10,11 @@ import (
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/envadapters/registry"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/workers/catalog"
 )
 
 // table prints results: success rates by environment, steps of recorded tasks apart from them, then how each system decoded.
@@ -143,7 +143,7 @@ func (f *envFlags) place(s spec.Spec, name, split string, episodes int, counted 
 			o, on.Environment, on.Options = given, fmt.Sprintf("%s-%.8s", given.Suite, runs.Digest(given)), given
 		}
 	}
-	suite, err := registry.Open(o, registry.Places{Browsers: 1, Tabs: 1})
+	suite, err := catalog.OpenEnvironment(o, catalog.Places{Browsers: 1, Tabs: 1})
 	if err != nil {
 		return on, nil, err
 	}

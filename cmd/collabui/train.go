@@ -24,7 +24,7 @@ import (
 func trainCmd(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "train SPEC", Short: "Start a run, or go on with it, and show it", Example: "  collabui train examples/quickstart.yaml\n  collabui train my.yaml --check", Args: cobra.ExactArgs(1),
 		Long: "train starts the local services when none run, starts the run that the specification names or attaches to it, and shows it until it ends.\nctrl-C only detaches: the run goes on. A finished run is shown, not repeated."}
-	check := c.Flags().Bool("check", false, "only validate the specification and print its resolved form")
+	check := c.Flags().Bool("check", false, "only validate the specification and print it with all defaults, as YAML that can be trained on (with --json, as JSON)")
 	detach := c.Flags().Bool("detach", false, "start, do not watch")
 	name := c.Flags().String("name", "", "run name, instead of the specification's")
 	seed := c.Flags().Int64("seed", -1, "seed, instead of the specification's")
@@ -36,7 +36,7 @@ func trainCmd(a *app) *cobra.Command {
 			return err
 		}
 		if *check {
-			return json.NewEncoder(a.out).Encode(s)
+			return a.printSpec(s)
 		}
 		e, err := ext()
 		if err != nil {
@@ -48,6 +48,16 @@ func trainCmd(a *app) *cobra.Command {
 		return a.train(c.Context(), s, args[0], *detach)
 	}
 	return c
+}
+
+// printSpec prints a resolved specification as YAML that can be trained on again, or as JSON.
+func (a *app) printSpec(s spec.Spec) error {
+	text, err := s.YAML()
+	if err != nil {
+		return err
+	}
+
+	return a.print(s, func(w io.Writer) { _, _ = w.Write(text) })
 }
 
 // train records the specification, starts or attaches, and watches.

@@ -26,7 +26,7 @@ type service interface {
 
 // options are the flags that all services share.
 type options struct {
-	dir        string // absolute, because the S3 server changes the working directory
+	dir        string // It is absolute, because the S3 server changes the working directory.
 	addr       string
 	parentPipe bool
 }
@@ -50,6 +50,7 @@ func newService(name string) service {
 	case "redis":
 		return &redisService{}
 	}
+
 	return nil
 }
 
@@ -58,10 +59,12 @@ func parse(args []string, w io.Writer) (*command, error) {
 	if len(args) == 0 {
 		return nil, usageProblem("no service named", usage)
 	}
+
 	cmd := &command{name: args[0], service: newService(args[0])}
 	if cmd.service == nil {
 		return nil, usageProblem(fmt.Sprintf("unknown service %q", cmd.name), usage)
 	}
+
 	fs := flag.NewFlagSet("collabui-local "+cmd.name, flag.ContinueOnError)
 	fs.SetOutput(w)
 	fs.StringVar(&cmd.addr, "addr", "", "serve on `IP:PORT`")
@@ -72,6 +75,7 @@ func parse(args []string, w io.Writer) (*command, error) {
 	} else if err != nil || fs.NArg() > 0 {
 		return nil, usageProblem("wrong flags or arguments", usage)
 	}
+
 	return cmd, cmd.check()
 }
 
@@ -81,10 +85,13 @@ func (c *command) check() (err error) {
 			return dataProblem("cannot find the working directory", err)
 		}
 	}
+
 	if _, err := parseAddress("addr", c.addr); err != nil {
 		return err
 	}
+
 	c.addresses, err = c.service.prepare(c.options)
+
 	return err
 }
 
@@ -97,18 +104,23 @@ func (o options) needDir() error {
 	if o.dir == "" {
 		return usageProblem("--dir is missing", "name the folder that holds the data")
 	}
-	// The Temporal server puts the path into a SQLite URI as it stands.
+
+	// The Temporal server puts the path into a SQLite URI without escaping it.
 	if strings.ContainsAny(o.dir, "?#%") {
 		return usageProblem(fmt.Sprintf("folder %q has ?, # or %% in its name", o.dir), "choose another folder")
 	}
+
 	return nil
 }
 
 // parseAddress wants an IP address and a port, both chosen by the caller.
 func parseAddress(name, addr string) (*net.TCPAddr, error) {
 	tcp, err := net.ResolveTCPAddr("tcp", addr)
-	if host, _, splitErr := net.SplitHostPort(addr); err != nil || splitErr != nil || net.ParseIP(host) == nil || tcp.Port == 0 {
-		return nil, usageProblem(fmt.Sprintf("--%s %q is not an address", name, addr), "give IP:PORT, for example 127.0.0.1:7233")
+	host, _, splitErr := net.SplitHostPort(addr)
+	if err != nil || splitErr != nil || net.ParseIP(host) == nil || tcp.Port == 0 {
+		return nil, usageProblem(fmt.Sprintf("--%s %q is not an address", name, addr),
+			"give IP:PORT, for example 127.0.0.1:7233")
 	}
+
 	return tcp, nil
 }

@@ -32,15 +32,19 @@ func openData(path, service string) (*data, error) {
 	if path == "" {
 		return d, nil
 	}
+
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return nil, dataProblem("cannot create the data folder", err)
 	}
+
 	if err := d.checkSpace(); err != nil {
 		return nil, err
 	}
+
 	if err := d.acquire(service); err != nil {
 		return nil, err
 	}
+
 	return d, nil
 }
 
@@ -50,14 +54,21 @@ func (d *data) acquire(service string) error {
 	if err != nil {
 		return dataProblem("cannot open the lock file", err)
 	}
+
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		_ = f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return &problem{exitLocked, name + " is locked", "another " + service + " runs on this folder: stop it or choose another folder", nil}
+			return &problem{
+				code: exitLocked,
+				what: name + " is locked",
+				todo: "another " + service + " runs on this folder: stop it or choose another folder",
+			}
 		}
 		return dataProblem("cannot lock "+name, err)
 	}
+
 	d.lock = f
+
 	return nil
 }
 
@@ -66,9 +77,12 @@ func (d *data) checkSpace() error {
 	if err := syscall.Statfs(d.path, &st); err != nil {
 		return dataProblem("cannot look at the disk of "+d.path, err)
 	}
+
 	if free := st.Bavail * uint64(st.Bsize); free < minFree {
-		return dataProblem(fmt.Sprintf("disk of %s has %d MiB left, %d are needed", d.path, free>>20, minFree>>20), syscall.ENOSPC)
+		what := fmt.Sprintf("disk of %s has %d MiB left, %d are needed", d.path, free>>20, minFree>>20)
+		return dataProblem(what, syscall.ENOSPC)
 	}
+
 	return nil
 }
 
@@ -77,6 +91,7 @@ func (d *data) watch(ctx context.Context, end context.CancelCauseFunc) {
 	if d.path == "" {
 		return
 	}
+
 	tick := time.NewTicker(spaceInterval)
 	defer tick.Stop()
 	for {

@@ -24,6 +24,7 @@ func lifetime(parentPipe bool) (context.Context, context.CancelCauseFunc) {
 		signal.Stop(signals)
 		end(errAsked)
 	}()
+
 	if parentPipe {
 		go func() {
 			// The kernel closes the pipe however the supervisor died. A parent
@@ -32,6 +33,7 @@ func lifetime(parentPipe bool) (context.Context, context.CancelCauseFunc) {
 			end(errAsked)
 		}()
 	}
+
 	return ctx, end
 }
 
@@ -40,5 +42,6 @@ func reason(ctx context.Context) error {
 	if cause := context.Cause(ctx); !errors.Is(cause, errAsked) {
 		return cause
 	}
+
 	return nil
 }

@@ -13,6 +13,7 @@ func checkAddress(addr string) error {
 	if err != nil {
 		return portProblem(addr, err)
 	}
+
 	return l.Close()
 }
 
@@ -28,5 +29,6 @@ func freePorts(n int) ([]int, error) {
 		defer func() { _ = l.Close() }()
 		ports[i] = l.Addr().(*net.TCPAddr).Port
 	}
+
 	return ports, nil
 }

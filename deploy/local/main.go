@@ -45,6 +45,7 @@ func run(args []string, ready io.Writer) error {
 	if err != nil {
 		return err
 	}
+
 	data, err := openData(cmd.dir, cmd.name)
 	if err != nil {
 		return err
@@ -55,8 +56,10 @@ func run(args []string, ready io.Writer) error {
 			return err
 		}
 	}
+
 	ctx, end := lifetime(cmd.parentPipe)
 	go data.watch(ctx, end)
+
 	return serve(ctx, end, cmd, ready)
 }
 
@@ -69,10 +72,13 @@ func serve(ctx context.Context, end context.CancelCauseFunc, cmd *command, ready
 		}
 		return fmt.Errorf("start %s: %w", cmd.name, err)
 	}
+
 	if err := announce(ready, cmd.name, cmd.addr); err != nil {
 		return err
 	}
+
 	<-ctx.Done()
+
 	return reason(ctx)
 }
 
@@ -93,6 +99,7 @@ func announce(w io.Writer, name, addr string) error {
 	if err := json.NewEncoder(w).Encode(line); err != nil {
 		return fmt.Errorf("announce %s: %w", name, err)
 	}
+
 	return nil
 }
 
@@ -101,7 +108,9 @@ func report(w io.Writer, err error) int {
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return 0
 	}
+
 	p := diagnose(err)
 	fmt.Fprintln(w, p.line())
+
 	return p.code
 }

@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
 	}
+
 	os.Exit(m.Run())
 }
 
@@ -43,6 +44,7 @@ type process struct {
 // spawn starts the program without waiting for it.
 func spawn(t *testing.T, args ...string) *process {
 	t.Helper()
+
 	p := &process{Cmd: exec.Command(os.Args[0], args...)}
 	p.Env = append(os.Environ(), asProgram+"=1", accessKeyEnv+"="+testAccess, secretKeyEnv+"="+testSecret)
 	p.Stderr = &p.stderr
@@ -50,13 +52,16 @@ func spawn(t *testing.T, args ...string) *process {
 	if p.stdin, err = p.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
+
 	if p.stdout, err = p.StdoutPipe(); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() })
+
 	return p
 }
 
@@ -64,40 +69,49 @@ func spawn(t *testing.T, args ...string) *process {
 // it says that it is ready.
 func launch(t *testing.T, name string, args ...string) *process {
 	t.Helper()
+
 	p := spawn(t, serviceArgs(t, name, args)...)
 	late := time.AfterFunc(readyTime, func() { _ = p.Process.Kill() })
 	defer late.Stop()
 	line, err := bufio.NewReader(p.stdout).ReadBytes('\n')
 	if err != nil {
 		_ = p.Wait()
-		t.Fatalf("%s did not get ready: %v\n%s", name, err, p.stderr.String())
+		t.Fatalf("%s ended with %v, want its ready line\n%s", name, err, p.stderr.String())
 	}
+
 	var ready struct {
 		Ready, Addr string
 		PID         int
 	}
+
 	if err := json.Unmarshal(line, &ready); err != nil || ready.Ready != name || ready.PID != p.Process.Pid {
-		t.Fatalf("ready line %q: %v", line, err)
+		t.Fatalf("ready line %q, %v, want %s with process id %d", line, err, name, p.Process.Pid)
 	}
+
 	p.addr = ready.Addr
+
 	return p
 }
 
 func serviceArgs(t *testing.T, name string, args []string) []string {
 	t.Helper()
+
 	all := append([]string{name, "--parent-pipe"}, args...)
 	if !strings.Contains(strings.Join(args, " "), "--addr") {
 		all = append(all, "--addr", freeAddress(t))
 	}
+
 	return all
 }
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
+
 	ports, err := freePorts(1)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return fmt.Sprintf("%s:%d", loopback, ports[0])
 }
 
@@ -110,12 +124,14 @@ func (p *process) kill() {
 // exit waits for the end and returns the exit code.
 func (p *process) exit(t *testing.T) int {
 	t.Helper()
+
 	late := time.AfterFunc(endTime, func() {
-		t.Error("the process did not end in time")
+		t.Errorf("the process still runs after %v, want its end", endTime)
 		_ = p.Process.Kill()
 	})
 	defer late.Stop()
 	_ = p.Wait()
+
 	return p.ProcessState.ExitCode()
 }
 
@@ -127,12 +143,13 @@ func TestEndsCleanlyWhenItsSupervisorIsGoneOrAsks(t *testing.T) {
 		} {
 			t.Run(name+"/"+how, func(t *testing.T) {
 				t.Parallel()
+
 				p := launch(t, name, dirArgs(t, name)...)
 				if err := end(p); err != nil {
 					t.Fatal(err)
 				}
 				if code := p.exit(t); code != 0 {
-					t.Fatalf("exit code %d\n%s", code, p.stderr.String())
+					t.Fatalf("exit code %d, want 0\n%s", code, p.stderr.String())
 				}
 			})
 		}
@@ -140,14 +157,18 @@ func TestEndsCleanlyWhenItsSupervisorIsGoneOrAsks(t *testing.T) {
 }
 
 func dirArgs(t *testing.T, name string) []string {
+	t.Helper()
+
 	if name == "redis" {
 		return nil
 	}
+
 	return []string{"--dir", t.TempDir()}
 }
 
 func TestRefusesWithOneLineAndItsExitCode(t *testing.T) {
 	t.Parallel()
+
 	dir := t.TempDir()
 	s3 := launch(t, "s3", "--dir", dir)
 	for name, c := range map[string]struct {
@@ -155,17 +176,49 @@ func TestRefusesWithOneLineAndItsExitCode(t *testing.T) {
 		code int
 		says string
 	}{
-		"locked folder":   {[]string{"s3", "--dir", dir, "--addr", freeAddress(t)}, exitLocked, "another s3 runs on this folder"},
-		"port in use":     {[]string{"redis", "--addr", s3.addr}, exitPort, "choose another address"},
-		"folder is file":  {[]string{"s3", "--dir", os.Args[0], "--addr", freeAddress(t)}, exitData, "cannot create the data folder"},
-		"no service":      {nil, exitUsage, "no service named"},
-		"unknown service": {[]string{"kafka"}, exitUsage, "unknown service"},
-		"no folder":       {[]string{"temporal", "--addr", freeAddress(t)}, exitUsage, "--dir is missing"},
-		"host name":       {[]string{"redis", "--addr", "localhost:1"}, exitUsage, "is not an address"},
-		"bad bucket":      {[]string{"s3", "--dir", dir, "--addr", freeAddress(t), "--bucket", "A_b"}, exitUsage, "is not a bucket name"},
+		"locked folder": {
+			args: []string{"s3", "--dir", dir, "--addr", freeAddress(t)},
+			code: exitLocked,
+			says: "another s3 runs on this folder",
+		},
+		"port in use": {
+			args: []string{"redis", "--addr", s3.addr},
+			code: exitPort,
+			says: "choose another address",
+		},
+		"folder is file": {
+			args: []string{"s3", "--dir", os.Args[0], "--addr", freeAddress(t)},
+			code: exitData,
+			says: "cannot create the data folder",
+		},
+		"no service": {
+			code: exitUsage,
+			says: "no service named",
+		},
+		"unknown service": {
+			args: []string{"kafka"},
+			code: exitUsage,
+			says: "unknown service",
+		},
+		"no folder": {
+			args: []string{"temporal", "--addr", freeAddress(t)},
+			code: exitUsage,
+			says: "--dir is missing",
+		},
+		"host name": {
+			args: []string{"redis", "--addr", "localhost:1"},
+			code: exitUsage,
+			says: "is not an address",
+		},
+		"bad bucket": {
+			args: []string{"s3", "--dir", dir, "--addr", freeAddress(t), "--bucket", "A_b"},
+			code: exitUsage,
+			says: "is not a bucket name",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			p := spawn(t, c.args...)
 			code, said := p.exit(t), p.stderr.String()
 			if code != c.code || strings.Count(said, "\n") != 1 || !strings.Contains(said, c.says) {

@@ -36,19 +36,23 @@ func (p *problem) line() string {
 	if p.cause != nil {
 		text += " (" + p.cause.Error() + ")"
 	}
+
 	return oneLine(fmt.Sprintf("collabui-local: %s : %s", text, p.todo))
 }
 
 func usageProblem(what, todo string) error {
-	return &problem{exitUsage, what, todo, nil}
+	return &problem{code: exitUsage, what: what, todo: todo}
 }
 
+// freePort is what to do about a port in use.
+const freePort = "stop the process that uses the port or choose another address"
+
 func portProblem(addr string, cause error) error {
-	return &problem{exitPort, "cannot listen on " + addr, "stop the process that uses the port or choose another address", cause}
+	return &problem{code: exitPort, what: "cannot listen on " + addr, todo: freePort, cause: cause}
 }
 
 func dataProblem(what string, cause error) error {
-	return &problem{exitData, what, advice(cause), cause}
+	return &problem{code: exitData, what: what, todo: advice(cause), cause: cause}
 }
 
 // diagnose finds the problem in err's chain, or says what kind err is.
@@ -59,11 +63,12 @@ func diagnose(err error) *problem {
 	case errors.As(err, &p):
 		return p
 	case errors.Is(err, syscall.EADDRINUSE):
-		return &problem{exitPort, err.Error(), "stop the process that uses the port or choose another address", nil}
+		return &problem{code: exitPort, what: err.Error(), todo: freePort}
 	case errors.Is(err, syscall.ENOSPC), errors.As(err, &sqliteErr):
-		return &problem{exitData, err.Error(), advice(err), nil}
+		return &problem{code: exitData, what: err.Error(), todo: advice(err)}
 	}
-	return &problem{exitFailure, err.Error(), "see the log lines above", nil}
+
+	return &problem{code: exitFailure, what: err.Error(), todo: "see the log lines above"}
 }
 
 // advice says what to do about an error of the file system or of SQLite.
@@ -73,14 +78,17 @@ func advice(err error) string {
 	if errors.As(err, &sqliteErr) {
 		code = sqliteErr.Code() & 0xff // the low byte is the primary code
 	}
+
 	switch {
 	case errors.Is(err, syscall.ENOSPC), code == sqlite3.SQLITE_FULL:
 		return "free some disk space and start again"
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), code == sqlite3.SQLITE_READONLY, code == sqlite3.SQLITE_CANTOPEN:
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS),
+		code == sqlite3.SQLITE_READONLY, code == sqlite3.SQLITE_CANTOPEN:
 		return "make the folder writable for this user or choose another one"
 	case code == sqlite3.SQLITE_CORRUPT, code == sqlite3.SQLITE_NOTADB:
 		return "move the file away; runs continue from the object store"
 	}
+
 	return "repair it or choose another folder"
 }
 

@@ -30,6 +30,7 @@ func (s *redisService) start(ctx context.Context, _ func(error)) error {
 	if err := s.server.StartAddr(s.addr); err != nil {
 		return err
 	}
+
 	go s.driveClock(ctx)
 	return nil
 }

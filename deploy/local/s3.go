@@ -53,9 +53,12 @@ func (s *s3Service) prepare(o options) ([]string, error) {
 	if s.access == "" || s.secret == "" {
 		return nil, usageProblem("no S3 keys given", "set "+accessKeyEnv+" and "+secretKeyEnv)
 	}
+
 	if !utils.IsValidBucketName(s.bucket) {
-		return nil, usageProblem(fmt.Sprintf("%q is not a bucket name", s.bucket), "use 3 to 63 lower-case letters, digits and hyphens")
+		return nil, usageProblem(fmt.Sprintf("%q is not a bucket name", s.bucket),
+			"use 3 to 63 lower-case letters, digits and hyphens")
 	}
+
 	return []string{o.addr}, o.needDir()
 }
 
@@ -64,9 +67,11 @@ func (s *s3Service) start(ctx context.Context, fail func(error)) error {
 	if err != nil {
 		return err
 	}
+
 	if err := prepareBucket(ctx, backend, s.bucket, s.access); err != nil {
 		return dataProblem("cannot prepare bucket "+s.bucket, err)
 	}
+
 	serving, cancel := context.WithCancel(context.Background())
 	s.cancel, s.ended = cancel, make(chan struct{})
 	go func() {
@@ -75,6 +80,7 @@ func (s *s3Service) start(ctx context.Context, fail func(error)) error {
 			fail(fmt.Errorf("serve S3: %w", err))
 		}
 	}()
+
 	return until(ctx, "the S3 server answers", func(ctx context.Context) error {
 		return getOK(ctx, "http://"+s.addr+healthPath)
 	})
@@ -86,22 +92,31 @@ func (s *s3Service) open() (*durable, error) {
 	if err := os.MkdirAll(s.root, 0o755); err != nil {
 		return nil, dataProblem("cannot create the object folder", err)
 	}
+
 	attributes := meta.XattrMeta{}
 	if err := attributes.Test(s.root); err != nil {
-		return nil, &problem{exitData, "cannot store object metadata", "choose a folder on a file system with user extended attributes", err}
+		return nil, &problem{
+			code:  exitData,
+			what:  "cannot store object metadata",
+			todo:  "choose a folder on a file system with user extended attributes",
+			cause: err,
+		}
 	}
+
 	p, err := posix.New(s.root, attributes, posix.PosixOpts{CopyObjectThreshold: maxCopySize})
 	if err != nil {
 		return nil, dataProblem("cannot open the object folder", err)
 	}
+
 	return &durable{p}, nil
 }
 
 func (s *s3Service) gateway() *embedgw.Config {
+	root := auth.Account{Access: s.access, Secret: s.secret, Role: auth.RoleAdmin}
 	return &embedgw.Config{
 		RootUserAccess:    s.access,
 		RootUserSecret:    s.secret,
-		IAMService:        auth.NewIAMServiceSingle(auth.Account{Access: s.access, Secret: s.secret, Role: auth.RoleAdmin}),
+		IAMService:        auth.NewIAMServiceSingle(root),
 		Ports:             []string{s.addr},
 		MaxConnections:    maxConnections,
 		MaxRequests:       maxRequests,

@@ -22,17 +22,21 @@ func prepareBucket(ctx context.Context, d *durable, bucket, owner string) error 
 	if err != nil {
 		return fmt.Errorf("encode the owner: %w", err)
 	}
+
 	if err := createBucket(ctx, d, bucket, acl); err != nil {
 		return err
 	}
+
 	// A kill between the two steps of the creation leaves a bucket without an
 	// owner, which refuses every request; and the keys may have changed.
 	if err := d.PutBucketAcl(ctx, bucket, acl); err != nil {
 		return fmt.Errorf("set the owner: %w", err)
 	}
+
 	if err := d.PutBucketOwnershipControls(ctx, bucket, types.ObjectOwnershipBucketOwnerEnforced); err != nil {
 		return fmt.Errorf("set the ownership: %w", err)
 	}
+
 	return dropUploads(bucket)
 }
 
@@ -40,14 +44,17 @@ func createBucket(ctx context.Context, d *durable, bucket string, acl []byte) er
 	if _, err := os.Stat(bucket); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+
 	in := &s3.CreateBucketInput{
 		Bucket:                    &bucket,
 		ObjectOwnership:           types.ObjectOwnershipBucketOwnerEnforced,
 		CreateBucketConfiguration: &types.CreateBucketConfiguration{},
 	}
+
 	if err := d.CreateBucket(ctx, in, acl); err != nil {
 		return fmt.Errorf("create: %w", err)
 	}
+
 	return syncName(bucket, "")
 }
 
@@ -58,5 +65,6 @@ func dropUploads(bucket string) error {
 	if err := os.RemoveAll(filepath.Join(bucket, posix.MetaTmpMultipartDir)); err != nil {
 		return fmt.Errorf("abort dangling uploads: %w", err)
 	}
+
 	return nil
 }

@@ -26,11 +26,13 @@ func (d *durable) PutObject(ctx context.Context, in s3response.PutObjectInput) (
 	if err != nil {
 		return out, err
 	}
+
 	return out, syncName(*in.Bucket, *in.Key)
 }
 
 // CompleteMultipartUpload makes one object of the uploaded parts.
-func (d *durable) CompleteMultipartUpload(ctx context.Context, in *s3.CompleteMultipartUploadInput) (s3response.CompleteMultipartUploadResult, string, error) {
+func (d *durable) CompleteMultipartUpload(ctx context.Context, in *s3.CompleteMultipartUploadInput) (
+	s3response.CompleteMultipartUploadResult, string, error) {
 	out, version, err := d.CompleteMultipartUploadWithCopy(ctx, in, copyAndSync)
 	if err != nil {
 		return out, version, err
@@ -45,6 +47,7 @@ func (d *durable) CopyObject(ctx context.Context, in s3response.CopyObjectInput)
 	if err != nil {
 		return out, err
 	}
+
 	return out, syncName(*in.Bucket, *in.Key)
 }
 
@@ -53,6 +56,7 @@ func copyAndSync(from, to *os.File) (retryable bool, err error) {
 	if _, err := io.Copy(to, from); err != nil {
 		return true, err
 	}
+
 	return true, to.Sync()
 }
 
@@ -76,9 +80,11 @@ func syncPath(path string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }()
+
 	return f.Sync()
 }

@@ -19,10 +19,12 @@ const testBucket = "collabui"
 
 func objectStore(t *testing.T, addr string) *minio.Core {
 	t.Helper()
+
 	c, err := minio.NewCore(addr, &minio.Options{Creds: credentials.NewStaticV4(testAccess, testSecret, "")})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return c
 }
 
@@ -35,19 +37,23 @@ func putOnce(ctx context.Context, c *minio.Core, key string, body []byte) error 
 
 func read(t *testing.T, c *minio.Core, key string) []byte {
 	t.Helper()
+
 	o, err := c.Client.GetObject(t.Context(), testBucket, key, minio.GetObjectOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	body, err := io.ReadAll(o)
 	if err != nil {
-		t.Fatalf("read %s: %v", key, err)
+		t.Fatalf("read %s: got %v, want no error", key, err)
 	}
+
 	return body
 }
 
 func TestS3FirstWriterWinsAndDataOutlivesAKill(t *testing.T) {
 	t.Parallel()
+
 	dir := t.TempDir()
 	p := launch(t, "s3", "--dir", dir)
 	c := objectStore(t, p.addr)
@@ -63,13 +69,14 @@ func TestS3FirstWriterWinsAndDataOutlivesAKill(t *testing.T) {
 				winners.Add(1)
 				winner.Store(body)
 			case minio.ToErrorResponse(err).StatusCode != http.StatusPreconditionFailed:
-				t.Errorf("writer %d: %v", i, err)
+				t.Errorf("writer %d: got %v, want status %d", i, err, http.StatusPreconditionFailed)
 			}
 		})
 	}
+
 	writers.Wait()
-	if winners.Load() != 1 {
-		t.Fatalf("%d writers won", winners.Load())
+	if got := winners.Load(); got != 1 {
+		t.Fatalf("%d writers won, want 1", got)
 	}
 
 	p.kill()
@@ -77,27 +84,33 @@ func TestS3FirstWriterWinsAndDataOutlivesAKill(t *testing.T) {
 	if got := read(t, c, "a/b/once.json"); !bytes.Equal(got, winner.Load().([]byte)) {
 		t.Fatalf("after the restart %q, want %q", got, winner.Load())
 	}
-	if err := putOnce(t.Context(), c, "a/b/once.json", nil); minio.ToErrorResponse(err).StatusCode != http.StatusPreconditionFailed {
-		t.Fatalf("the key could be written again: %v", err)
+
+	err := putOnce(t.Context(), c, "a/b/once.json", nil)
+	if got := minio.ToErrorResponse(err).StatusCode; got != http.StatusPreconditionFailed {
+		t.Fatalf("a second write has status %d, want %d: %v", got, http.StatusPreconditionFailed, err)
 	}
 }
 
 func TestS3StoresLargeObjectsWhole(t *testing.T) {
 	t.Parallel()
+
 	c := objectStore(t, launch(t, "s3", "--dir", t.TempDir()).addr)
-	body := make([]byte, 11<<20) // three parts
+	body := make([]byte, 11<<20) // It has three parts.
 	_, _ = rand.Read(body)
 	opts := minio.PutObjectOptions{PartSize: 5 << 20}
-	if _, err := c.Client.PutObject(t.Context(), testBucket, "large", bytes.NewReader(body), int64(len(body)), opts); err != nil {
+	_, err := c.Client.PutObject(t.Context(), testBucket, "large", bytes.NewReader(body), int64(len(body)), opts)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(read(t, c, "large"), body) {
-		t.Fatal("other bytes came back")
+
+	if got := read(t, c, "large"); !bytes.Equal(got, body) {
+		t.Fatalf("%d other bytes came back, want the %d that were written", len(got), len(body))
 	}
 }
 
 func TestS3DropsUploadsOfAKilledProcess(t *testing.T) {
 	t.Parallel()
+
 	dir := t.TempDir()
 	p := launch(t, "s3", "--dir", dir)
 	c := objectStore(t, p.addr)
@@ -105,14 +118,22 @@ func TestS3DropsUploadsOfAKilledProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	part := make([]byte, 1<<20)
-	if _, err := c.PutObjectPart(t.Context(), testBucket, "cut", id, 1, bytes.NewReader(part), int64(len(part)), minio.PutObjectPartOptions{}); err != nil {
+	_, err = c.PutObjectPart(t.Context(), testBucket, "cut", id, 1,
+		bytes.NewReader(part), int64(len(part)), minio.PutObjectPartOptions{})
+	if err != nil {
 		t.Fatal(err)
 	}
+
 	p.kill()
 	c = objectStore(t, launch(t, "s3", "--dir", dir).addr)
 	left, err := c.ListMultipartUploads(t.Context(), testBucket, "", "", "", "", 10)
-	if err != nil || len(left.Uploads) != 0 {
-		t.Fatalf("left over: %v, %v", left.Uploads, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if len(left.Uploads) != 0 {
+		t.Fatalf("after the restart there are the uploads %v, want none", left.Uploads)
 	}
 }

@@ -38,15 +38,19 @@ func (s *temporalService) prepare(o options) (addresses []string, err error) {
 	if s.addr, err = parseAddress("addr", o.addr); err != nil {
 		return nil, err
 	}
+
 	if err := o.needDir(); err != nil {
 		return nil, err
 	}
+
 	s.file = filepath.Join(o.dir, "temporal.db")
 	s.level = zap.NewAtomicLevelAt(zap.WarnLevel)
 	if s.uiAddr == "" {
 		return []string{o.addr}, nil
 	}
+
 	s.ui, err = newWebUI(o.addr, s.uiAddr, s.namespace)
+
 	return []string{o.addr, s.uiAddr}, err
 }
 
@@ -54,22 +58,28 @@ func (s *temporalService) start(ctx context.Context, _ func(error)) error {
 	if err := ensureSchema(ctx, s.file); err != nil {
 		return err
 	}
+
 	if err := createNamespace(s.file, s.namespace); err != nil {
 		return dataProblem("cannot create namespace "+s.namespace, err)
 	}
+
 	conf, err := serverConfig(s.addr, s.file)
 	if err != nil {
 		return err
 	}
+
 	if err := s.startServer(ctx, conf); err != nil {
 		return err
 	}
+
 	if err := waitNamespace(ctx, s.addr.String(), s.namespace); err != nil {
 		return err
 	}
+
 	if s.ui == nil {
 		return nil
 	}
+
 	return s.ui.start(ctx)
 }
 
@@ -89,6 +99,7 @@ func (s *temporalService) startServer(ctx context.Context, conf *config.Config) 
 	if err != nil {
 		return fmt.Errorf("build the Temporal server: %w", err)
 	}
+
 	started := make(chan error, 1)
 	go func() { started <- server.Start() }()
 	select {
@@ -111,9 +122,11 @@ func (s *temporalService) stop() {
 	if s.server == nil {
 		return // also when it was still starting: the data survives a kill
 	}
+
 	if s.ui != nil {
 		s.ui.stop()
 	}
+
 	if err := s.server.Stop(); err != nil {
 		fmt.Fprintln(os.Stderr, "collabui-local: stop the Temporal server:", err)
 	}

@@ -54,6 +54,7 @@ func serverConfig(addr *net.TCPAddr, file string) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	off := config.NamespaceDefaults{Archival: config.ArchivalNamespaceDefaults{
 		History:    config.HistoryArchivalNamespaceDefaults{State: "disabled"},
 		Visibility: config.VisibilityArchivalNamespaceDefaults{State: "disabled"},
@@ -109,9 +110,10 @@ func clusterConfig(addr string) *cluster.Config {
 func staticHosts(conf *config.Config) map[primitives.ServiceName]static.Hosts {
 	hosts := make(map[primitives.ServiceName]static.Hosts, len(conf.Services))
 	for name, service := range conf.Services {
-		rpc := service.RPC
-		hosts[primitives.ServiceName(name)] = static.SingleLocalHost(net.JoinHostPort(rpc.BindOnIP, fmt.Sprint(rpc.GRPCPort)))
+		addr := net.JoinHostPort(service.RPC.BindOnIP, fmt.Sprint(service.RPC.GRPCPort))
+		hosts[primitives.ServiceName(name)] = static.SingleLocalHost(addr)
 	}
+
 	return hosts
 }
 

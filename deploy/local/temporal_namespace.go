@@ -36,7 +36,9 @@ func createNamespace(file, name string) error {
 	if err != nil {
 		return err
 	}
+
 	ns.Detail.Config.Retention = durationpb.New(retention)
+
 	return sqliteschema.CreateNamespaces(sqliteConfig(file), ns)
 }
 
@@ -49,6 +51,7 @@ func waitNamespace(ctx context.Context, addr, name string) error {
 		Namespace: name,
 		Logger:    sdklog.NewStructuredLogger(quiet),
 	})
+
 	if err != nil {
 		return fmt.Errorf("build a client: %w", err)
 	}
@@ -59,12 +62,15 @@ func waitNamespace(ctx context.Context, addr, name string) error {
 }
 
 func checkNamespace(ctx context.Context, c client.Client, name string) error {
-	if _, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: name}); err != nil {
+	describe := &workflowservice.DescribeNamespaceRequest{Namespace: name}
+	if _, err := c.WorkflowService().DescribeNamespace(ctx, describe); err != nil {
 		return fmt.Errorf("describe: %w", err)
 	}
+
 	if err := ensureSearchAttributes(ctx, c, name); err != nil {
 		return err
 	}
+
 	for attribute := range searchAttributes {
 		if _, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 			Namespace: name,
@@ -74,16 +80,19 @@ func checkNamespace(ctx context.Context, c client.Client, name string) error {
 			return fmt.Errorf("list by %s: %w", attribute, err)
 		}
 	}
+
 	return nil
 }
 
 // ensureSearchAttributes adds those that an older version of this program did
 // not know.
 func ensureSearchAttributes(ctx context.Context, c client.Client, namespace string) error {
-	have, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	list := &operatorservice.ListSearchAttributesRequest{Namespace: namespace}
+	have, err := c.OperatorService().ListSearchAttributes(ctx, list)
 	if err != nil {
 		return fmt.Errorf("list the search attributes: %w", err)
 	}
+
 	missing := map[string]enumspb.IndexedValueType{}
 	for name, want := range searchAttributes {
 		switch got, ok := have.CustomAttributes[name]; {
@@ -94,15 +103,19 @@ func ensureSearchAttributes(ctx context.Context, c client.Client, namespace stri
 			return &problem{exitData, what, "use another namespace or move the database away", nil}
 		}
 	}
+
 	if len(missing) == 0 {
 		return nil
 	}
+
 	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
 		Namespace:        namespace,
 		SearchAttributes: missing,
 	})
+
 	if err != nil {
 		return fmt.Errorf("add search attributes: %w", err)
 	}
+
 	return nil
 }

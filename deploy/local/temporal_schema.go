@@ -42,12 +42,15 @@ func ensureSchema(ctx context.Context, file string) error {
 	if err := tx.QueryRowContext(ctx, countTables).Scan(&tables); err != nil {
 		return dataProblem("cannot read "+file, err)
 	}
+
 	if tables > 0 {
 		return checkStamp(ctx, tx, file)
 	}
+
 	if err := createSchema(ctx, tx); err != nil {
 		return dataProblem("cannot create the schema in "+file, err)
 	}
+
 	return nil
 }
 
@@ -57,10 +60,13 @@ func checkStamp(ctx context.Context, tx *sql.Tx, file string) error {
 	if err == nil && version == schemaVersion() {
 		return nil
 	}
+
 	if err != nil {
 		version = "unknown"
 	}
+
 	what := fmt.Sprintf("%s has schema %q, this server needs %q", file, version, schemaVersion())
+
 	return &problem{exitData, what, "move the file away; runs continue from the object store", err}
 }
 
@@ -68,12 +74,15 @@ func createSchema(ctx context.Context, tx *sql.Tx) error {
 	if err := sqliteschema.SetupSchemaOnDB(schemaTx{ctx: ctx, tx: tx}); err != nil {
 		return err
 	}
+
 	if _, err := tx.ExecContext(ctx, createStamp); err != nil {
 		return fmt.Errorf("create the version table: %w", err)
 	}
+
 	if _, err := tx.ExecContext(ctx, writeStamp, schemaVersion()); err != nil {
 		return fmt.Errorf("write the version: %w", err)
 	}
+
 	return tx.Commit()
 }
 
@@ -100,5 +109,6 @@ func dataSource(file string) string {
 		}
 		values.Add("_pragma", name+"="+value)
 	}
+
 	return "file:" + file + "?" + values.Encode()
 }

@@ -24,11 +24,13 @@ const (
 
 func dial(t *testing.T, addr string) client.Client {
 	t.Helper()
+
 	c, err := client.Dial(client.Options{HostPort: addr, Namespace: testNamespace})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
+
 	return c
 }
 
@@ -40,19 +42,27 @@ func waits(ctx workflow.Context) error {
 
 func TestTemporalKeepsWorkflowsAndSearchAttributesOverAKill(t *testing.T) {
 	t.Parallel()
+
 	dir, addr, ui := t.TempDir(), freeAddress(t), freeAddress(t)
 	p := launch(t, "temporal", "--dir", dir, "--addr", addr, "--ui-addr", ui)
 	c := dial(t, addr)
 
-	ns, err := c.WorkflowService().DescribeNamespace(t.Context(), &workflowservice.DescribeNamespaceRequest{Namespace: testNamespace})
-	if err != nil || ns.Config.WorkflowExecutionRetentionTtl.AsDuration() != 90*24*time.Hour {
-		t.Fatalf("namespace %v, %v", ns, err)
+	describe := &workflowservice.DescribeNamespaceRequest{Namespace: testNamespace}
+	ns, err := c.WorkflowService().DescribeNamespace(t.Context(), describe)
+	if err != nil {
+		t.Fatal(err)
 	}
+
+	if got, want := ns.Config.WorkflowExecutionRetentionTtl.AsDuration(), 90*24*time.Hour; got != want {
+		t.Fatalf("the retention is %v, want %v", got, want)
+	}
+
 	for _, path := range []string{"/", "/api/v1/namespaces"} {
 		if err := getOK(t.Context(), "http://"+ui+path); err != nil {
 			t.Error(err)
 		}
 	}
+
 	run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
 		ID:        "quickstart/epoch/0003",
 		TaskQueue: testQueue,
@@ -71,7 +81,8 @@ func TestTemporalKeepsWorkflowsAndSearchAttributesOverAKill(t *testing.T) {
 
 	p.kill()
 	launch(t, "temporal", "--dir", dir, "--addr", addr)
-	wantListed(t, c, `CollabRun = "quickstart" AND CollabEpoch = 3 AND CollabSuccessRate < 0.6 AND CollabSystem = "four-agents"`)
+	wantListed(t, c, `CollabRun = "quickstart" AND CollabEpoch = 3 AND CollabSuccessRate < 0.6 `+
+		`AND CollabSystem = "four-agents"`)
 	w := worker.New(c, testQueue, worker.Options{})
 	w.RegisterWorkflow(waits)
 	if err := w.Start(); err != nil {
@@ -81,14 +92,16 @@ func TestTemporalKeepsWorkflowsAndSearchAttributesOverAKill(t *testing.T) {
 	if err := c.SignalWorkflow(t.Context(), run.GetID(), "", "go", nil); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := run.Get(t.Context(), nil); err != nil {
-		t.Fatalf("the workflow did not end: %v", err)
+		t.Fatalf("the workflow = %v, want it to end", err)
 	}
 }
 
-// wantListed waits until the query finds one workflow; the listing lags behind.
+// wantListed waits until the query finds one workflow. The listing is not immediate.
 func wantListed(t *testing.T, c client.Client, query string) {
 	t.Helper()
+
 	err := until(t.Context(), "the workflow is listed", func(ctx context.Context) error {
 		found, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query})
 		if err == nil && len(found.Executions) != 1 {
@@ -96,6 +109,7 @@ func wantListed(t *testing.T, c client.Client, query string) {
 		}
 		return err
 	})
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,28 +117,33 @@ func wantListed(t *testing.T, c client.Client, query string) {
 
 func TestTemporalAddsSearchAttributesToAnOlderNamespace(t *testing.T) {
 	t.Parallel()
+
 	dir := t.TempDir()
 	file := filepath.Join(dir, "temporal.db")
 	if err := ensureSchema(t.Context(), file); err != nil {
 		t.Fatal(err)
 	}
+
 	ns, err := sqliteschema.NewNamespaceConfig(clusterName, testNamespace, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := sqliteschema.CreateNamespaces(sqliteConfig(file), ns); err != nil {
 		t.Fatal(err)
 	}
-	launch(t, "temporal", "--dir", dir) // ready only when all attributes can be listed by
+
+	launch(t, "temporal", "--dir", dir) // It is ready only when all attributes can be queried.
 }
 
 func TestTemporalRecoversFromAKillDuringItsFirstBoot(t *testing.T) {
 	t.Parallel()
+
 	for _, delay := range []time.Duration{50, 100, 200, 400} {
 		t.Run(fmt.Sprint(delay*time.Millisecond), func(t *testing.T) {
 			dir := t.TempDir()
 			p := spawn(t, serviceArgs(t, "temporal", []string{"--dir", dir})...)
-			time.Sleep(delay * time.Millisecond) // the moment of the kill is what is tested
+			time.Sleep(delay * time.Millisecond) // The test is about the moment of the kill.
 			p.kill()
 			launch(t, "temporal", "--dir", dir)
 		})
@@ -133,12 +152,14 @@ func TestTemporalRecoversFromAKillDuringItsFirstBoot(t *testing.T) {
 
 func TestTemporalRefusesAnotherSchema(t *testing.T) {
 	t.Parallel()
+
 	for name, statement := range map[string]string{
 		"other version": `UPDATE collabui_schema SET version = 'execution 0.1'`,
 		"no version":    `DROP TABLE collabui_schema`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			dir := t.TempDir()
 			file := filepath.Join(dir, "temporal.db")
 			if err := ensureSchema(t.Context(), file); err != nil {
@@ -148,7 +169,7 @@ func TestTemporalRefusesAnotherSchema(t *testing.T) {
 			p := spawn(t, serviceArgs(t, "temporal", []string{"--dir", dir})...)
 			code, said := p.exit(t), p.stderr.String()
 			if code != exitData || !strings.Contains(said, "this server needs") || strings.Count(said, "\n") != 1 {
-				t.Fatalf("exit code %d, said %q", code, said)
+				t.Fatalf("exit code %d, want %d; said %q, want the needed schema in one line", code, exitData, said)
 			}
 		})
 	}
@@ -156,6 +177,7 @@ func TestTemporalRefusesAnotherSchema(t *testing.T) {
 
 func change(t *testing.T, file, statement string) {
 	t.Helper()
+
 	db, err := sql.Open("sqlite", dataSource(file))
 	if err != nil {
 		t.Fatal(err)

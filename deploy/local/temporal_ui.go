@@ -20,6 +20,7 @@ func newWebUI(temporalAddr, addr, namespace string) (*webUI, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return &webUI{addr: addr, config: &uiconfig.Config{
 		TemporalGRPCAddress: temporalAddr,
 		Host:                tcp.IP.String(),

@@ -45,6 +45,7 @@ func getOK(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
+
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err
@@ -53,5 +54,6 @@ func getOK(ctx context.Context, url string) error {
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("GET %s: %s", url, resp.Status)
 	}
+
 	return nil
 }

@@ -1,4 +1,7 @@
-// Package acceptance holds every adapter to the contract of envadapters: adapters' own tests run it, and so does `collabui envs check`. It knows the contract only.
+// Package acceptance checks that an adapter keeps the contract of envadapters. The tests of all adapters run it, and so
+// does `collabui envs check`.
+//
+// It imports domain and envadapters.
 package acceptance
 
 import (
@@ -13,101 +16,129 @@ import (
 	"github.com/collabui/collabui/envadapters"
 )
 
-// Report is what a check of one task saw.
-type Report struct {
-	Template   string   `json:"template"`
-	Split      string   `json:"split"`
-	Goal       string   `json:"goal"`
-	Elements   int      `json:"elements"` // of the first observation
-	Steps      int      `json:"steps"`    // that were played
-	Replay     string   `json:"replay"`   // identical, differs, or none where the environment promises none
-	Expert     string   `json:"expert"`   // solves, fails, or none
-	Problems   []string `json:"problems,omitempty"`
-	Screenshot []byte   `json:"-"` // of the first observation, PNG; nil: none
+// maxReturn is how long a call may take whose context has ended.
+const maxReturn = 5 * time.Second
+
+// problems collects what does not hold, each once.
+type problems []string
+
+func (p *problems) bad(format string, args ...any) {
+	if s := fmt.Sprintf(format, args...); !slices.Contains(*p, s) {
+		*p = append(*p, s)
+	}
 }
 
-// The states of Replay and Expert.
-const (
-	Identical = "identical"
-	Differs   = "differs"
-	Solves    = "solves"
-	Fails     = "fails"
-	None      = "none"
-)
-
-// Suite checks what holds of a suite as a whole and gives its problems.
+// Suite checks a suite as a whole and returns its problems.
 func Suite(ctx context.Context, s envadapters.Suite) []string {
-	var out []string
-	bad := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	var p problems
 	if s.Name() == "" || s.Title() == "" {
-		bad("name %q, title %q: neither may be empty", s.Name(), s.Title())
+		p.bad("name %q, title %q: neither may be empty", s.Name(), s.Title())
 	}
 	if f := s.Family(); f != domain.FamilyMobile && f != domain.FamilyWeb {
-		bad("unknown action family %q", f)
+		p.bad("unknown action family %q", f)
 	}
 	if _, err := s.Templates("no-such-split"); err == nil {
-		bad("an unknown split is no error")
+		p.bad("an unknown split is not an error")
 	}
+
 	if len(s.Splits()) == 0 {
-		bad("no splits")
+		p.bad("no splits")
 	}
 	trained := map[string]bool{}
 	for _, split := range s.Splits() {
 		ts, err := s.Templates(split)
 		if err != nil {
-			bad("split %s: %v", split, err)
+			p.bad("split %s: %v", split, err)
 			continue
 		}
-		if !slices.IsSortedFunc(ts, func(a, b envadapters.Template) int { return strings.Compare(a.Name, b.Name) }) {
-			bad("the templates of split %s are not sorted", split)
-		}
-		for i, t := range ts {
-			if i > 0 && ts[i-1].Name == t.Name {
-				bad("template %s stands twice in split %s", t.Name, split)
-			}
-			if t.MaxSteps < 1 {
-				bad("template %s of split %s has a budget of %d steps", t.Name, split, t.MaxSteps)
-			}
-			if split == domain.SplitTrain {
-				trained[t.Name] = true
-			}
-			if split == domain.SplitTestTemplates && trained[t.Name] {
-				bad("template %s of split test-templates is one of split train", t.Name)
-			}
-		}
+		p.templates(split, ts, trained)
 	}
+
 	if h := s.Check(ctx); h.State != envadapters.Ready {
-		bad("not ready: %s; %s", h.Detail, h.Fix)
+		p.bad("not ready: %s; %s", h.Detail, h.Fix)
 	}
-	return out
+
+	return p
 }
 
-// Faulty checks what must fail: a task that is not there, and a call whose context has ended.
-func Faulty(ctx context.Context, s envadapters.Suite, t domain.Task) ([]string, error) {
-	c := &check{suite: s, task: t}
-	env, err := s.Open(ctx)
-	if err != nil {
-		return nil, err
+// templates checks those of a split. Trained holds the names of the split train, which comes first.
+func (p *problems) templates(split string, ts []envadapters.Template, trained map[string]bool) {
+	byName := func(a, b envadapters.Template) int { return strings.Compare(a.Name, b.Name) }
+	if !slices.IsSortedFunc(ts, byName) {
+		p.bad("the templates of split %s are not sorted", split)
 	}
-	t.Template = "no such template"
-	if _, err := env.Reset(ctx, t); !errors.Is(err, envadapters.ErrTask) {
-		c.bad("a task that is not there is not at fault itself: %v", err)
-	}
-	env.Close(ctx)
-	if env, err = s.Open(ctx); err != nil {
-		return nil, err
-	}
-	defer env.Close(ctx)
-	gone, cancel := context.WithCancel(ctx)
-	cancel()
-	began := time.Now()
-	if _, err := env.Reset(gone, c.task); err == nil {
-		if _, err := env.Step(gone, c.noop()); err == nil {
-			c.bad("calls go on although their context has ended")
+
+	for i, t := range ts {
+		if i > 0 && ts[i-1].Name == t.Name {
+			p.bad("template %s is twice in split %s", t.Name, split)
+		}
+		if t.MaxSteps < 1 {
+			p.bad("template %s of split %s has a budget of %d steps", t.Name, split, t.MaxSteps)
+		}
+		switch {
+		case split == domain.SplitTrain:
+			trained[t.Name] = true
+		case split == domain.SplitTestTemplates && trained[t.Name]:
+			p.bad("template %s of split test-templates is in split train, too", t.Name)
 		}
 	}
-	if d := time.Since(began); d > 5*time.Second {
-		c.bad("a call whose context has ended comes back after %v", d)
+}
+
+// Faulty checks what must fail: an unknown task, and a call whose context has ended. It returns the problems, and an
+// error if no environment opens.
+func Faulty(ctx context.Context, s envadapters.Suite, t domain.Task) ([]string, error) {
+	var p problems
+	if err := p.unknownTask(ctx, s, t); err != nil {
+		return nil, err
 	}
-	return c.r.Problems, nil
+	if err := p.endedContext(ctx, s, t); err != nil {
+		return nil, err
+	}
+
+	return p, nil
+}
+
+func (p *problems) unknownTask(ctx context.Context, s envadapters.Suite, t domain.Task) error {
+	env, err := s.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer env.Close(ctx)
+
+	t.Template = "no such template"
+	if _, err := env.Reset(ctx, t); !errors.Is(err, envadapters.ErrTask) {
+		p.bad("the error for an unknown task has no ErrTask in its chain: %v", err)
+	}
+
+	return nil
+}
+
+func (p *problems) endedContext(ctx context.Context, s envadapters.Suite, t domain.Task) error {
+	env, err := s.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer env.Close(ctx)
+
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	began := time.Now()
+	if _, err := env.Reset(ended, t); err == nil {
+		if _, err := env.Step(ended, noop(s.Family())); err == nil {
+			p.bad("calls go on although their context has ended")
+		}
+	}
+	if d := time.Since(began); d > maxReturn {
+		p.bad("a call whose context has ended returns after %v", d)
+	}
+
+	return nil
+}
+
+// noop returns the action of a family that does nothing.
+func noop(f domain.Family) domain.Action {
+	if f == domain.FamilyWeb {
+		return domain.Action{Family: f, Type: domain.ActionNone}
+	}
+	return domain.Action{Type: domain.ActionWait}
 }

@@ -16,33 +16,43 @@ import (
 // broken is the scripted suite with one promise broken.
 type broken struct {
 	scripted.Suite
-	templates func(split string, ts []envadapters.Template) []envadapters.Template
-	env       func(envadapters.Environment) envadapters.Environment
+	templates func([]envadapters.Template) []envadapters.Template
+	hooks     hooks
 }
 
 func (b *broken) Templates(split string) ([]envadapters.Template, error) {
 	ts, err := b.Suite.Templates(split)
 	if b.templates != nil && err == nil {
-		ts = b.templates(split, ts)
+		ts = b.templates(ts)
 	}
+
 	return ts, err
 }
 
 func (b *broken) Open(ctx context.Context) (envadapters.Environment, error) {
 	e, err := b.Suite.Open(ctx)
-	if err == nil && b.env != nil {
-		e = b.env(e)
+	if err != nil {
+		return nil, err
 	}
-	return e, err
+
+	return &hooked{Environment: e, hooks: b.hooks}, nil
 }
 
-// hooked is an environment with some of its answers changed; its abilities stay.
-type hooked struct {
-	envadapters.Environment
+// realStep is the step of the environment that a hook changes.
+type realStep = func(domain.Action) (envadapters.Transition, error)
+
+// hooks change answers of an environment. Those that are nil change nothing.
+type hooks struct {
 	reset func(envadapters.Transition, error) (envadapters.Transition, error)
-	step  func(domain.Action, func(domain.Action) (envadapters.Transition, error)) (envadapters.Transition, error)
+	step  func(domain.Action, realStep) (envadapters.Transition, error)
 	score func(envadapters.Score) envadapters.Score
 	can   func(envadapters.Abilities) envadapters.Abilities
+}
+
+// hooked is an environment with the abilities of the one that it changes.
+type hooked struct {
+	envadapters.Environment
+	hooks
 }
 
 func (h *hooked) Reset(ctx context.Context, t domain.Task) (envadapters.Transition, error) {
@@ -50,15 +60,17 @@ func (h *hooked) Reset(ctx context.Context, t domain.Task) (envadapters.Transiti
 	if h.reset != nil {
 		return h.reset(tr, err)
 	}
+
 	return tr, err
 }
 
 func (h *hooked) Step(ctx context.Context, a domain.Action) (envadapters.Transition, error) {
-	real := func(a domain.Action) (envadapters.Transition, error) { return h.Environment.Step(ctx, a) }
+	step := func(a domain.Action) (envadapters.Transition, error) { return h.Environment.Step(ctx, a) }
 	if h.step != nil {
-		return h.step(a, real)
+		return h.step(a, step)
 	}
-	return real(a)
+
+	return step(a)
 }
 
 func (h *hooked) Score(ctx context.Context) (envadapters.Score, error) {
@@ -66,6 +78,7 @@ func (h *hooked) Score(ctx context.Context) (envadapters.Score, error) {
 	if h.score != nil {
 		s = h.score(s)
 	}
+
 	return s, err
 }
 
@@ -74,6 +87,7 @@ func (h *hooked) Abilities() envadapters.Abilities {
 	if h.can != nil {
 		a = h.can(a)
 	}
+
 	return a
 }
 
@@ -87,116 +101,169 @@ func (wrongExpert) Advise() (domain.Action, bool) {
 	return domain.Action{Type: domain.ActionClick}.At(0), true
 }
 
-// TestEveryBrokenPromiseIsFound: one mutant for each rule, and what must be said of it.
+// atReset changes the first transition of an episode.
+func atReset(change func(*envadapters.Transition)) *broken {
+	return &broken{hooks: hooks{reset: func(tr envadapters.Transition, err error) (envadapters.Transition, error) {
+		if err == nil {
+			change(&tr)
+		}
+		return tr, err
+	}}}
+}
+
+// atStep changes the transition of every step.
+func atStep(change func(*envadapters.Transition)) *broken {
+	return insteadOfStep(func(a domain.Action, step realStep) (envadapters.Transition, error) {
+		tr, err := step(a)
+		if err == nil {
+			change(&tr)
+		}
+		return tr, err
+	})
+}
+
+func insteadOfStep(step func(domain.Action, realStep) (envadapters.Transition, error)) *broken {
+	return &broken{hooks: hooks{step: step}}
+}
+
+func ofTemplates(change func([]envadapters.Template) []envadapters.Template) *broken {
+	return &broken{templates: change}
+}
+
+func ofScore(change func(envadapters.Score) envadapters.Score) *broken {
+	return &broken{hooks: hooks{score: change}}
+}
+
+func ofAbilities(change func(*envadapters.Abilities)) *broken {
+	return &broken{hooks: hooks{can: func(a envadapters.Abilities) envadapters.Abilities {
+		change(&a)
+		return a
+	}}}
+}
+
+var task = domain.Task{Suite: "scripted", Template: "a", Split: domain.SplitTrain, Seed: 3, MaxSteps: 6}
+
 func TestEveryBrokenPromiseIsFound(t *testing.T) {
-	env := func(h hooked) func(envadapters.Environment) envadapters.Environment {
-		return func(e envadapters.Environment) envadapters.Environment { x := h; x.Environment = e; return &x }
-	}
-	seen := func(f func(*envadapters.Transition)) func(envadapters.Environment) envadapters.Environment {
-		return env(hooked{reset: func(tr envadapters.Transition, err error) (envadapters.Transition, error) {
-			if err == nil {
-				f(&tr)
-			}
-			return tr, err
-		}})
-	}
-	type real = func(domain.Action) (envadapters.Transition, error)
 	count := 0
-	for want, b := range map[string]*broken{
-		"are not sorted": {templates: func(_ string, ts []envadapters.Template) []envadapters.Template { slices.Reverse(ts); return ts }},
-		"stands twice":   {templates: func(_ string, ts []envadapters.Template) []envadapters.Template { return append(ts[:1:1], ts...) }},
-		"a budget of 0":  {templates: func(_ string, ts []envadapters.Template) []envadapters.Template { ts[0].MaxSteps = 0; return ts }},
-		"is one of split train": {templates: func(_ string, ts []envadapters.Template) []envadapters.Template {
+	for want, suite := range map[string]*broken{
+		"are not sorted": ofTemplates(func(ts []envadapters.Template) []envadapters.Template {
+			slices.Reverse(ts)
+			return ts
+		}),
+		"is twice in split": ofTemplates(func(ts []envadapters.Template) []envadapters.Template {
+			return append(ts[:1:1], ts...)
+		}),
+		"a budget of 0": ofTemplates(func(ts []envadapters.Template) []envadapters.Template {
+			ts[0].MaxSteps = 0
+			return ts
+		}),
+		"is in split train, too": ofTemplates(func([]envadapters.Template) []envadapters.Template {
 			return []envadapters.Template{{Name: "a", MaxSteps: 9}}
-		}},
-		`goal ""`:                          {env: seen(func(tr *envadapters.Transition) { tr.Goal = "" })},
-		"over, rewarded":                   {env: seen(func(tr *envadapters.Transition) { tr.Reward = 1 })},
-		"comes behind":                     {env: seen(func(tr *envadapters.Transition) { tr.Observation.Elements[1].Index = 0 })},
-		"those of mobile suites have none": {env: seen(func(tr *envadapters.Transition) { tr.Observation.Elements[0].ID = "x" })},
-		"as its target":                    {env: seen(func(tr *envadapters.Transition) { k := 99; tr.Observation.Elements[0].Target = &k })},
-		"no UTF-8":                         {env: seen(func(tr *envadapters.Transition) { tr.Observation.Elements[0].Text = "\xff" })},
-		"has bounds":                       {env: seen(func(tr *envadapters.Transition) { tr.Observation.Elements[0].Bounds[2] = -1 })},
-		"begins another one": {env: env(hooked{reset: func(tr envadapters.Transition, err error) (envadapters.Transition, error) {
-			if count++; err == nil {
-				tr.Observation.Elements[0].Text += strings.Repeat("x", count)
-			}
-			return tr, err
-		}})},
-		"shows something else": {env: env(hooked{step: func(a domain.Action, f real) (envadapters.Transition, error) {
+		}),
+
+		`goal ""`:        atReset(func(tr *envadapters.Transition) { tr.Goal = "" }),
+		"over, rewarded": atReset(func(tr *envadapters.Transition) { tr.Reward = 1 }),
+		"comes after":    atReset(func(tr *envadapters.Transition) { tr.Observation.Elements[1].Index = 0 }),
+		"those of mobile suites have none": atReset(func(tr *envadapters.Transition) {
+			tr.Observation.Elements[0].ID = "x"
+		}),
+		"which does not exist": atReset(func(tr *envadapters.Transition) {
+			missing := 99
+			tr.Observation.Elements[0].Target = &missing
+		}),
+		"not UTF-8":  atReset(func(tr *envadapters.Transition) { tr.Observation.Elements[0].Text = "\xff" }),
+		"has bounds": atReset(func(tr *envadapters.Transition) { tr.Observation.Elements[0].Bounds[2] = -1 }),
+		"begins another one": atReset(func(tr *envadapters.Transition) {
 			count++
-			tr, err := f(a)
-			if err == nil {
-				tr.Observation.Elements[0].Desc = strings.Repeat("x", count)
-			}
-			return tr, err
-		}})},
-		"is an error of the environment": {env: env(hooked{step: func(a domain.Action, f real) (envadapters.Transition, error) {
-			if a.Index != nil && *a.Index > 100 {
-				return envadapters.Transition{}, errors.New("index out of range")
-			}
-			return f(a)
-		}})},
-		"is not invalid": {env: env(hooked{step: func(a domain.Action, f real) (envadapters.Transition, error) {
-			tr, err := f(a)
-			tr.Invalid = ""
-			return tr, err
-		}})},
-		"goes on behind its budget": {env: env(hooked{step: func(_ domain.Action, f real) (envadapters.Transition, error) {
-			tr, err := f(domain.Action{Type: domain.ActionWait})
-			tr.Terminated, tr.Truncated = false, false
-			return tr, err
-		}})},
-		"both terminated and truncated": {env: env(hooked{step: func(a domain.Action, f real) (envadapters.Transition, error) {
-			tr, err := f(a)
-			tr.Truncated = tr.Truncated || tr.Terminated
-			return tr, err
-		}})},
-		"a success has no reward": {env: env(hooked{step: func(a domain.Action, f real) (envadapters.Transition, error) {
-			tr, err := f(a)
-			tr.Reward = 0
-			return tr, err
-		}})},
-		"a second score differs":    {env: env(hooked{score: func(s envadapters.Score) envadapters.Score { count++; s.Raw = float64(count); return s }})},
-		"an idle episode has score": {env: env(hooked{score: func(s envadapters.Score) envadapters.Score { s.Success = true; return s }})},
-		"behind the episode's end": {env: env(hooked{step: func(a domain.Action, f real) (envadapters.Transition, error) {
-			tr, err := f(a)
-			if fault.KindOf(err) == fault.Fatal {
-				err = nil
-			}
-			return tr, err
-		}})},
-		"it is no PNG":    {env: env(hooked{can: func(a envadapters.Abilities) envadapters.Abilities { a.Screenshotter = picture{}; return a }})},
-		"the judge knows": {env: env(hooked{can: func(a envadapters.Abilities) envadapters.Abilities { a.Expert = wrongExpert{}; return a }})},
-		"is not at fault itself": {env: env(hooked{reset: func(tr envadapters.Transition, err error) (envadapters.Transition, error) {
-			return tr, nilIf(err, envadapters.ErrTask)
-		}})},
-		"although their context has ended": {env: env(hooked{
+			tr.Observation.Elements[0].Text += strings.Repeat("x", count)
+		}),
+		"has no ErrTask in its chain": {hooks: hooks{
+			reset: func(tr envadapters.Transition, err error) (envadapters.Transition, error) {
+				return tr, nilIf(err, envadapters.ErrTask)
+			},
+		}},
+		"although their context has ended": {hooks: hooks{
 			reset: func(tr envadapters.Transition, err error) (envadapters.Transition, error) {
 				return tr, nilIf(err, context.Canceled)
 			},
-			step: func(domain.Action, real) (envadapters.Transition, error) {
+			step: func(domain.Action, realStep) (envadapters.Transition, error) {
 				return envadapters.Transition{Invalid: "x"}, nil
-			}})},
+			},
+		}},
+
+		"shows something else": atStep(func(tr *envadapters.Transition) {
+			count++
+			tr.Observation.Elements[0].Desc = strings.Repeat("x", count)
+		}),
+		"is not invalid": atStep(func(tr *envadapters.Transition) { tr.Invalid = "" }),
+		"both terminated and truncated": atStep(func(tr *envadapters.Transition) {
+			tr.Truncated = tr.Truncated || tr.Terminated
+		}),
+		"a success has no reward": atStep(func(tr *envadapters.Transition) { tr.Reward = 0 }),
+		"is an error of the environment": insteadOfStep(
+			func(a domain.Action, step realStep) (envadapters.Transition, error) {
+				if a.Index != nil && *a.Index > 100 {
+					return envadapters.Transition{}, errors.New("index out of range")
+				}
+				return step(a)
+			}),
+		"goes on after its budget": insteadOfStep(
+			func(_ domain.Action, step realStep) (envadapters.Transition, error) {
+				tr, err := step(domain.Action{Type: domain.ActionWait})
+				tr.Terminated, tr.Truncated = false, false
+				return tr, err
+			}),
+		"after the episode's end": insteadOfStep(
+			func(a domain.Action, step realStep) (envadapters.Transition, error) {
+				tr, err := step(a)
+				if fault.KindOf(err) == fault.Fatal {
+					err = nil
+				}
+				return tr, err
+			}),
+
+		"a second score differs": ofScore(func(s envadapters.Score) envadapters.Score {
+			count++
+			s.Raw = float64(count)
+			return s
+		}),
+		"an idle episode has score": ofScore(func(s envadapters.Score) envadapters.Score {
+			s.Success = true
+			return s
+		}),
+		"it is not a PNG": ofAbilities(func(a *envadapters.Abilities) { a.Screenshotter = picture{} }),
+		"the judge knows": ofAbilities(func(a *envadapters.Abilities) { a.Expert = wrongExpert{} }),
 	} {
-		found := Suite(t.Context(), b)
-		task := domain.Task{Suite: "scripted", Template: "a", Split: domain.SplitTrain, Seed: 3, MaxSteps: 6}
-		r, err := Task(t.Context(), b, task)
-		found = append(found, r.Problems...)
-		if err != nil {
-			found = append(found, err.Error())
-		}
-		more, err := Faulty(t.Context(), b, task)
-		if err != nil {
-			found = append(found, err.Error())
-		}
-		if found = append(found, more...); !strings.Contains(strings.Join(found, "\n"), want) {
-			t.Errorf("%s was not found, only %q", want, found)
-		}
+		t.Run(want, func(t *testing.T) {
+			if found := problemsOf(t, suite); !strings.Contains(strings.Join(found, "\n"), want) {
+				t.Errorf("found %q, want a problem that says %q", found, want)
+			}
+		})
 	}
-	good := &broken{}
-	r, err := Task(t.Context(), good, domain.Task{Suite: "scripted", Template: "a", Split: domain.SplitTrain, Seed: 3, MaxSteps: 6})
-	if err != nil || len(r.Problems) > 0 || len(Suite(t.Context(), good)) > 0 {
-		t.Errorf("%+v %v", r, err)
+}
+
+// problemsOf returns what all checks find, errors included.
+func problemsOf(t *testing.T, s envadapters.Suite) []string {
+	t.Helper()
+	found := Suite(t.Context(), s)
+
+	r, err := Task(t.Context(), s, task)
+	found = append(found, r.Problems...)
+	if err != nil {
+		found = append(found, err.Error())
+	}
+
+	more, err := Faulty(t.Context(), s, task)
+	if err != nil {
+		found = append(found, err.Error())
+	}
+
+	return append(found, more...)
+}
+
+func TestAnUnbrokenSuiteHasNoProblems(t *testing.T) {
+	if found := problemsOf(t, &broken{}); len(found) > 0 {
+		t.Errorf("found %q, want nothing", found)
 	}
 }
 

@@ -7,49 +7,74 @@ import (
 	"github.com/collabui/collabui/envadapters"
 )
 
-// Seeds are the seeds that Test plays every task with.
+// Seeds are the seeds with which Test plays every task.
 var Seeds = []uint64{7, 20260101}
 
-// Test runs all checks on up to perSplit templates of every split, evenly drawn; 0 is all. It gives the reports, so that an adapter's test can ask for more.
+// Test runs all checks on up to perSplit templates of every split, spread evenly, or on all if perSplit is 0. It
+// returns the reports, so the test of an adapter can demand more.
 func Test(t *testing.T, s envadapters.Suite, perSplit int) []Report {
 	t.Helper()
-	for _, p := range Suite(t.Context(), s) {
-		t.Error(p)
-	}
+	report(t, Suite(t.Context(), s), "suite")
+
 	var all []Report
-	for _, split := range s.Splits() {
+	for i, split := range s.Splits() {
 		ts, err := s.Templates(split)
 		if err != nil {
 			t.Fatal(err)
 		}
-		every := 1
-		if perSplit > 0 {
-			every = (len(ts) + perSplit - 1) / perSplit
-		}
-		for i := 0; i < len(ts); i += every {
-			for _, seed := range Seeds {
-				r, err := Task(t.Context(), s, domain.Task{Suite: s.Name(), Template: ts[i].Name, Split: split, Seed: seed, MaxSteps: ts[i].MaxSteps})
-				if err != nil {
-					t.Errorf("%v", err)
-				}
-				for _, p := range r.Problems {
-					t.Errorf("%s, split %s, seed %d: %s", r.Template, split, seed, p)
-				}
-				all = append(all, r)
+		if i == 0 && len(ts) > 0 {
+			found, err := Faulty(t.Context(), s, taskOf(s, split, ts[0], 1))
+			if err != nil {
+				t.Error(err)
 			}
-			if i == 0 && split == s.Splits()[0] {
-				problems, err := Faulty(t.Context(), s, domain.Task{Suite: s.Name(), Template: ts[0].Name, Split: split, Seed: 1, MaxSteps: ts[0].MaxSteps})
-				if err != nil {
-					t.Error(err)
-				}
-				for _, p := range problems {
-					t.Error(p)
-				}
-			}
+			report(t, found, "faulty")
 		}
+		all = append(all, testSplit(t, s, split, ts, perSplit)...)
 	}
 	if len(all) == 0 {
-		t.Error("no task was checked")
+		t.Error("no task was checked, want at least one")
 	}
+
 	return all
+}
+
+func testSplit(t *testing.T, s envadapters.Suite, split string, ts []envadapters.Template, perSplit int) []Report {
+	t.Helper()
+	every := 1
+	if perSplit > 0 {
+		every = (len(ts) + perSplit - 1) / perSplit
+	}
+
+	var all []Report
+	for i := 0; i < len(ts); i += every {
+		for _, seed := range Seeds {
+			task := taskOf(s, split, ts[i], seed)
+			r, err := Task(t.Context(), s, task)
+			if err != nil {
+				t.Error(err)
+			}
+			report(t, r.Problems, "%s, split %s, seed %d", task.Template, split, seed)
+			all = append(all, r)
+		}
+	}
+
+	return all
+}
+
+func taskOf(s envadapters.Suite, split string, template envadapters.Template, seed uint64) domain.Task {
+	return domain.Task{
+		Suite:    s.Name(),
+		Template: template.Name,
+		Split:    split,
+		Seed:     seed,
+		MaxSteps: template.MaxSteps,
+	}
+}
+
+// report fails the test for each problem.
+func report(t *testing.T, problems []string, where string, args ...any) {
+	t.Helper()
+	for _, p := range problems {
+		t.Errorf(where+": got %s, want no problem", append(args, p)...)
+	}
 }

@@ -14,30 +14,40 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/acceptance"
+	"github.com/collabui/collabui/envadapters/openenv"
 	"github.com/collabui/collabui/fault"
 )
 
-// companion starts the real companion over the stubs of its upstream. faults is the path of a JSON file that makes the stubs misbehave.
+// companion starts the real companion over the stubs of its upstream. faults is the path of a JSON file that makes the
+// stubs misbehave.
 func companion(t *testing.T) (url, faults string) {
 	t.Helper()
 	python := os.Getenv("COLLABUI_PYTHON")
 	if python == "" {
 		python = "python3"
 	}
+
 	if out, err := exec.Command(python, "-c", "import aiohttp").CombinedOutput(); err != nil {
 		t.Skipf("%s has no aiohttp (apt-get install python3-aiohttp, or COLLABUI_PYTHON): %s", python, out)
 	}
+
 	dir, err := filepath.Abs("../../deploy/androidworld")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	faults = filepath.Join(t.TempDir(), "faults.json")
-	cmd := exec.Command(python, "-m", "collabui_companion", "--port", "0", "--emulator-command", "sleep 1000", "--hang-limit", "2")
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join(dir, "tests/stubs")+":"+dir, "STUB_PHONE="+faults, "PYTHONDONTWRITEBYTECODE=1")
+	cmd := exec.Command(python, "-m", "collabui_companion",
+		"--port", "0", "--emulator-command", "sleep 1000", "--hang-limit", "2")
+	cmd.Env = append(os.Environ(),
+		"PYTHONPATH="+filepath.Join(dir, "tests/stubs")+":"+dir,
+		"STUB_PHONE="+faults,
+		"PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,83 +56,119 @@ func companion(t *testing.T) (url, faults string) {
 		time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
 		_ = cmd.Wait()
 	})
+
 	line, err := bufio.NewReader(out).ReadString('\n')
 	addr, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
 	if err != nil || !ok {
-		t.Fatalf("%q %v", line, err)
+		t.Fatalf("the companion says %q, %v, want its address", line, err)
 	}
+
 	return "ws://" + addr + "/ws", faults
 }
 
-var stubTasks = []Entry{{Name: "ContactsAddContact", Group: "android_world", Steps: 12}, {Name: "SystemWifiTurnOff", Group: "android_world", Steps: 10}, {Name: "ContactsNumber", Group: "information_retrieval", Steps: 14},
-	{Name: "click-test", Group: "miniwob", Steps: 30, Subset: true}}
+var stubTasks = []entry{
+	{Name: "ContactsAddContact", Group: groupAndroid, Steps: 12},
+	{Name: "SystemWifiTurnOff", Group: groupAndroid, Steps: 10},
+	{Name: "ContactsNumber", Group: groupQuestions, Steps: 14},
+	{Name: "click-test", Group: groupMiniwob, Steps: 30, Subset: true},
+}
 
-// TestTheRealCompanion: what the fake says of the companion holds of the companion itself.
+// solve plays an episode that turns the stub's Wi-Fi off.
+func solve(t *testing.T, s *Suite) (envadapters.Score, error) {
+	t.Helper()
+
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+
+	env, err := s.Open(ctx)
+	if err != nil {
+		return envadapters.Score{}, err
+	}
+	defer env.Close(ctx)
+
+	tr, err := env.Reset(ctx, task("SystemWifiTurnOff", 5, 10))
+	if err == nil && !strings.Contains(strings.ToLower(tr.Goal), "wi") {
+		t.Errorf("the goal is %q, want it to name the Wi-Fi", tr.Goal)
+	}
+
+	for _, name := range []string{"Settings", "Wi-Fi"} {
+		named := func(e domain.Element) bool { return e.Text == name }
+		at := slices.IndexFunc(tr.Observation.Elements, named)
+		if err != nil || at < 0 {
+			return envadapters.Score{}, err
+		}
+		tr, err = env.Step(ctx, domain.Action{Type: domain.ActionClick}.At(tr.Observation.Elements[at].Index))
+	}
+
+	if err == nil {
+		tr, err = env.Step(ctx, domain.Action{Type: domain.ActionStatus, GoalStatus: domain.StatusComplete})
+	}
+
+	if err == nil && !tr.Terminated {
+		t.Errorf("after the agent's word: %+v, want the end", tr)
+	}
+
+	sc, _ := env.Score(ctx)
+
+	return sc, err
+}
+
+// TestTheRealCompanion: what the fake says about the companion holds for the companion itself.
 func TestTheRealCompanion(t *testing.T) {
 	url, faults := companion(t)
-	p := quick
-	p.call, p.poll, p.hang = 5*time.Second, 20*time.Millisecond, 3*time.Second
-	s, err := open(envadapters.Options{Servers: []string{url}}, p, stubTasks)
+	l := quick
+	l.call, l.poll, l.hang = 5*time.Second, 20*time.Millisecond, 3*time.Second
+	s, err := open(envadapters.Options{Servers: []string{url}}, l, stubTasks)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
+
 	for _, r := range acceptance.Test(t, s, 2) {
 		if r.Screenshot == nil {
-			t.Errorf("%+v", r)
+			t.Errorf("%s: got no screenshot, want one", r.Template)
 		}
 	}
-	solve := func() (envadapters.Score, error) {
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		defer cancel()
-		env, err := s.Open(ctx)
-		if err != nil {
-			return envadapters.Score{}, err
+
+	solved := func(t *testing.T) {
+		t.Helper()
+		if sc, err := solve(t, s); err != nil || !sc.Success || sc.Raw != 1 {
+			t.Fatalf("the episode scores %+v, %v, want success with 1", sc, err)
 		}
-		defer env.Close(ctx)
-		tr, err := env.Reset(ctx, domain.Task{Template: "SystemWifiTurnOff", Split: SplitAll, Seed: 5, MaxSteps: 10})
-		if err == nil && !strings.Contains(strings.ToLower(tr.Goal), "wi") {
-			t.Errorf("goal %q", tr.Goal)
-		}
-		for _, name := range []string{"Settings", "Wi-Fi"} {
-			at := slices.IndexFunc(tr.Observation.Elements, func(e domain.Element) bool { return e.Text == name })
-			if err != nil || at < 0 {
-				return envadapters.Score{}, err
-			}
-			tr, err = env.Step(ctx, domain.Action{Type: domain.ActionClick}.At(tr.Observation.Elements[at].Index))
-		}
-		if err == nil {
-			tr, err = env.Step(ctx, domain.Action{Type: domain.ActionStatus, GoalStatus: domain.StatusComplete})
-		}
-		if err == nil && !tr.Terminated {
-			t.Errorf("%+v", tr)
-		}
-		sc, _ := env.Score(ctx)
-		return sc, err
 	}
-	if sc, err := solve(); err != nil || !sc.Success || sc.Raw != 1 {
-		t.Fatalf("%+v %v", sc, err)
+
+	misbehave := func(t *testing.T, how string) {
+		t.Helper()
+		if err := os.WriteFile(faults, []byte(how), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	for _, x := range []struct{ name, faults, code string }{
-		{"dirty state", `{"missing": ["settings"]}`, "DIRTY"}, {"a task that cannot be set up", `{"raises": {"initialize": ["no such table"]}}`, "TASK_INIT"},
-		{"a call that hangs", `{"hangs": {"execute": 4}}`, "ADB"},
+
+	solved(t)
+	for _, x := range []struct {
+		name, faults string
+		want         openenv.Code
+	}{
+		{"dirty state", `{"missing": ["settings"]}`, openenv.CodeDirty},
+		{"failed setup", `{"raises": {"initialize": ["no such table"]}}`, openenv.CodeTaskInit},
+		{"hanging call", `{"hangs": {"execute": 4}}`, openenv.CodeADB},
 	} {
-		before := s.pool.now()
-		if err := os.WriteFile(faults, []byte(x.faults), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := solve(); fault.KindOf(err) != fault.Void || !strings.Contains(err.Error(), x.code) {
-			t.Errorf("%s: %v", x.name, err)
-		}
-		if err := os.WriteFile(faults, []byte(`{"missing": [], "raises": {}, "hangs": {}}`), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if sc, err := solve(); err != nil || !sc.Success {
-			t.Errorf("behind %s: %+v %v", x.name, sc, err)
-		}
-		if after := s.pool.now(); after.Voids[x.code] != before.Voids[x.code]+1 {
-			t.Errorf("%s: %+v", x.name, after)
-		}
+		t.Run(x.name, func(t *testing.T) {
+			before := s.pool.now()
+			misbehave(t, x.faults)
+			_, err := solve(t, s)
+			if fault.KindOf(err) != fault.Void || openenv.CodeOf(err) != x.want {
+				t.Errorf("the episode = %v, want a void fault with %s", err, x.want)
+			}
+
+			misbehave(t, `{"missing": [], "raises": {}, "hangs": {}}`)
+			solved(t)
+			after := s.pool.now()
+			if got, want := after.Voids[x.want], before.Voids[x.want]+1; got != want {
+				t.Errorf("%d void episodes with %s, want %d: %s", got, x.want, want, after)
+			}
+		})
 	}
-	t.Log(s.pool.say())
+
+	t.Log(s.pool.now())
 }

@@ -15,19 +15,19 @@ import (
 // busyWait bounds how long a reset waits for a call of an older lease.
 const busyWait = 5 * time.Minute
 
+// leaseTTL is how long an agent may think between two steps, in seconds.
+const leaseTTL = 900
+
 // environment plays one episode after another on one leased slot.
 type environment struct {
+	openenv.Episode
 	suite *Suite
-	slot  *slot
+	slot  *slot // It is nil after Close.
 	conn  *openenv.Conn
-	void  error // what spoiled the lease
+	void  error // What spoiled the lease.
 
-	task       domain.Task
-	generation int
+	generation int // The number of the lease.
 	seen       domain.Observation
-	steps      int
-	playing    bool
-	ended      bool
 	score      envadapters.Score
 }
 
@@ -39,10 +39,7 @@ type resetData struct {
 	TTL      float64 `json:"ttl_s"`
 }
 
-// leaseTTL is how long an agent may think between two steps, in seconds.
-const leaseTTL = 900
-
-// stepData is an action on a device: pixels of the element that was seen, and the lease.
+// stepData is an action on a device, with the lease and the middle of the element that the agent saw, in pixels.
 type stepData struct {
 	domain.Action
 	x, y       *int
@@ -59,111 +56,135 @@ func (s stepData) MarshalJSON() ([]byte, error) {
 	if err := json.Unmarshal(raw, &out); err != nil {
 		return nil, err
 	}
+
 	out["generation"] = s.generation
 	if s.x != nil {
 		out["x"], out["y"] = *s.x, *s.y
 	}
+
 	return json.Marshal(out)
 }
 
+// connect takes a slot and opens a session at its companion.
+func (e *environment) connect(ctx context.Context) error {
+	p := e.suite.pool
+	for {
+		sl, err := p.take(ctx)
+		if err != nil {
+			return err
+		}
+
+		c, err := openenv.Dial(ctx, sl.url)
+		if err == nil {
+			c.Limit = p.limits.call
+			e.slot, e.conn, e.void = sl, c, nil
+
+			return nil
+		}
+
+		p.give(sl, err)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Reset sets up a task. While the companion finishes a call of an older lease it waits, and it moves to another slot if
+// another worker has leased this one.
 func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Transition, error) {
 	var none envadapters.Transition
 	if ctx.Err() != nil {
 		return none, context.Cause(ctx)
 	}
+
+	p := e.suite.pool
 	if !e.suite.has(t) {
-		return none, fault.New(fault.Invalid, "%w: AndroidWorld has no task %q in split %q", envadapters.ErrTask, t.Template, t.Split)
+		return none, fault.New(fault.Invalid, "%w: AndroidWorld has no task %q in split %q",
+			envadapters.ErrTask, t.Template, t.Split)
 	}
-	if e.suite.pool.bars(t.Template) {
-		return none, fault.New(fault.Invalid, "%w: %s could not be set up on several emulators and is in quarantine", envadapters.ErrTask, t.Template)
+	if p.bars(t.Template) {
+		return none, fault.New(fault.Invalid, "%w: %s could not be set up on several emulators and is in quarantine",
+			envadapters.ErrTask, t.Template)
 	}
-	e.task, e.steps, e.playing, e.ended, e.score, e.generation = t, 0, false, false, envadapters.Score{}, 0
-	limit := time.Now().Add(busyWait)
-	for {
-		tr, goal, err := e.call(ctx, "reset", resetData{t.Template, t.Seed, t.MaxSteps, leaseTTL})
-		if openenv.CodeOf(err) == openenv.CodeBusy && time.Now().Before(limit) {
-			e.void = nil // busy is not dead
+
+	e.Begin(t)
+	e.score, e.generation = envadapters.Score{}, 0
+	data := resetData{Task: t.Template, Seed: t.Seed, MaxSteps: t.MaxSteps, TTL: leaseTTL}
+	for limit := time.Now().Add(busyWait); ; {
+		tr, err := e.call(ctx, openenv.FrameReset, data)
+		code := openenv.CodeOf(err)
+		switch {
+		case err == nil:
+			p.praise(t.Template)
+			e.Start()
+			return tr, nil
+		case code == openenv.CodeBusy && time.Now().Before(limit):
+			e.void = nil // Busy is not dead.
 			select {
-			case <-time.After(e.suite.pool.p.poll):
+			case <-time.After(p.limits.poll):
 				continue
 			case <-ctx.Done():
 				return none, context.Cause(ctx)
 			}
-		}
-		switch openenv.CodeOf(err) {
-		case openenv.CodeCapacity: // another worker was faster: another slot
+		case code == openenv.CodeCapacity: // Another worker was faster.
 			e.Close(ctx)
 			if err := e.connect(ctx); err != nil {
 				return none, err
 			}
 			continue
-		case openenv.CodeTaskInit:
-			e.suite.pool.blame(t.Template, e.slot)
-		case openenv.CodeUnknownTask:
+		case code == openenv.CodeTaskInit:
+			p.blame(t.Template, e.slot)
+		case code == openenv.CodeUnknownTask:
 			err = fault.New(fault.Invalid, "%w: %w", envadapters.ErrTask, err)
 		}
-		if err != nil {
-			return none, err
-		}
-		e.suite.pool.praise(t.Template)
-		e.playing, tr.Goal = true, goal
-		return tr, nil
+
+		return none, err
 	}
 }
 
+// Step executes one action on the device.
 func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Transition, error) {
-	if !e.playing || e.ended {
-		return envadapters.Transition{}, fault.New(fault.Fatal, "step outside of an episode")
+	if err := e.BeginStep(ctx); err != nil {
+		return envadapters.Transition{}, err
 	}
-	if ctx.Err() != nil {
-		return envadapters.Transition{}, context.Cause(ctx)
-	}
-	e.steps++
+
 	d := stepData{Action: a, generation: e.generation}
 	if a.Type == domain.ActionNone {
-		d.Action = domain.Action{Type: domain.ActionWait} // a no-op on the device
+		d.Action = domain.Action{Type: domain.ActionWait} // A no-op on the device.
 	}
+
+	// For an element that is missing, the companion says so and counts the step.
 	if a.Index != nil {
 		if el, ok := e.seen.Element(*a.Index); ok && el.Visible {
 			x, y := el.Bounds[0]+el.Bounds[2]/2, el.Bounds[1]+el.Bounds[3]/2
 			d.x, d.y = &x, &y
-		} // else the companion says that there is no such element, and counts the step
+		}
 	}
-	tr, _, err := e.call(ctx, "step", d)
+
+	tr, err := e.call(ctx, openenv.FrameStep, d)
+	tr.Goal = ""
+
 	return tr, err
 }
 
-// call makes a reset or a step. Every error spoils the lease.
-func (e *environment) call(ctx context.Context, kind string, data any) (envadapters.Transition, string, error) {
-	var got struct {
-		Observation openenv.Observation `json:"observation"`
-		Done        bool                `json:"done"`
-	}
-	var tr envadapters.Transition
-	err := e.conn.Call(ctx, kind, data, &got)
-	o := got.Observation
-	if err == nil && (o.Info.Generation == 0 || kind == "step" && o.Info.Generation != e.generation) {
-		e.conn.Close()
-		err = fault.New(fault.Void, "%s: an answer of lease %d came to lease %d", kind, o.Info.Generation, e.generation)
-	}
+// call makes a reset or a step and reads what it led to. Every error spoils the lease.
+func (e *environment) call(ctx context.Context, kind openenv.FrameType, data any) (envadapters.Transition, error) {
+	o, done, err := e.exchange(ctx, kind, data)
 	if err != nil {
-		e.void, e.playing = err, false
-		return tr, "", err
+		e.void = err
+		e.Stop()
+
+		return envadapters.Transition{}, err
 	}
-	if o, err = o.Checked(); err != nil {
-		e.void, e.playing = err, false
-		return tr, "", fault.New(fault.Void, "%s: %w", kind, err)
-	}
+
 	e.generation = o.Info.Generation
 	e.seen = o.Seen(domain.FamilyMobile)
-	tr.Observation = e.seen
+	tr := envadapters.Transition{Goal: o.Goal, Observation: e.seen}
 	if o.Error != nil {
 		tr.Invalid = fmt.Sprintf("%s: %s", o.Error.Code, o.Error.Message)
 	}
-	tr.Truncated = o.Truncated || !got.Done && e.steps >= e.task.MaxSteps
-	tr.Terminated = got.Done && !tr.Truncated
-	e.ended = tr.Terminated || tr.Truncated
-	if e.ended {
+
+	if e.Observe(&tr, done, o.Truncated) {
 		e.score = envadapters.Score{Success: tr.Terminated && o.Success != nil && *o.Success}
 		if o.Info.Raw != nil {
 			e.score.Raw = *o.Info.Raw
@@ -172,13 +193,39 @@ func (e *environment) call(ctx context.Context, kind string, data any) (envadapt
 			tr.Reward = 1
 		}
 	}
-	return tr, o.Goal, nil
+
+	return tr, nil
 }
 
-// Score is known behind the end: upstream's own, and a success only where the agent said that it was done.
+// exchange makes a call and checks that its answer belongs to the lease.
+func (e *environment) exchange(ctx context.Context, kind openenv.FrameType, data any) (
+	o openenv.Observation, done bool, err error) {
+	var got struct {
+		Observation openenv.Observation `json:"observation"`
+		Done        bool                `json:"done"`
+	}
+	if err := e.conn.Call(ctx, kind, data, &got); err != nil {
+		return o, false, err
+	}
+
+	g := got.Observation.Info.Generation
+	if g == 0 || kind == openenv.FrameStep && g != e.generation {
+		e.conn.Close()
+		return o, false, fault.New(fault.Void, "%s: an answer of lease %d came to lease %d", kind, g, e.generation)
+	}
+
+	if o, err = got.Observation.Checked(); err != nil {
+		return o, false, fault.New(fault.Void, "%s: %w", kind, err)
+	}
+
+	return o, got.Done, nil
+}
+
+// Score is upstream's own. It is known after the end of the episode, and a success needs the agent's word that it was
+// done.
 func (e *environment) Score(context.Context) (envadapters.Score, error) { return e.score, nil }
 
-// Screenshot is the picture of the last observation.
+// Screenshot returns the picture of the last observation as PNG.
 func (e *environment) Screenshot(ctx context.Context) ([]byte, error) {
 	var t struct {
 		Image struct {
@@ -186,21 +233,25 @@ func (e *environment) Screenshot(ctx context.Context) ([]byte, error) {
 		} `json:"image"`
 		Generation int `json:"generation"`
 	}
-	err := e.conn.Call(ctx, "state", map[string]any{"image": "png", "generation": e.generation}, &t)
+	ask := map[string]any{"image": "png", "generation": e.generation}
+
+	err := e.conn.Call(ctx, openenv.FrameState, ask, &t)
 	if err == nil && t.Generation != e.generation {
 		err = fault.New(fault.Void, "a screenshot of lease %d came to lease %d", t.Generation, e.generation)
 	}
 	if err != nil {
 		e.void = err
 	}
+
 	return t.Image.B64, err
 }
 
-// Close ends the lease: the companion tears the task down, whatever happened before.
+// Close ends the lease: the companion tears the task down, whatever happened before. It may be repeated.
 func (e *environment) Close(context.Context) {
 	if e.slot == nil {
 		return
 	}
+
 	e.conn.Close()
 	e.suite.pool.give(e.slot, e.void)
 	e.slot = nil

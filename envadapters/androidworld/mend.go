@@ -11,22 +11,36 @@ import (
 	"time"
 )
 
-// mend brings a slot back into service in the background; restart says why it must be restarted first, if it must.
-func (p *pool) mend(s *slot, restart string) {
+// restart says why a slot must be restarted. The zero value is no restart.
+type restart struct {
+	why     string
+	recycle bool // The emulator is sound, but old or large.
+}
+
+// How long a companion's HTTP answers may take.
+const (
+	readyLimit = 5 * time.Second
+	probeLimit = 15 * time.Second
+)
+
+// mend brings a slot back into service in the background, after a restart if r says why.
+func (p *pool) mend(s *slot, r restart) {
 	p.wg.Go(func() {
 		began := time.Now()
 		for p.ctx.Err() == nil {
-			if restart == "" {
-				if restart = p.sound(s); restart == "" {
+			if r.why == "" {
+				if r = p.inspect(s); r.why == "" {
 					break
 				}
 			}
 			if p.ctx.Err() != nil {
 				return
 			}
-			p.restart(s, restart)
-			restart = ""
+
+			p.restart(s, r)
+			r = restart{}
 		}
+
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		s.state, s.why, s.restarts = free, "", 0
@@ -36,98 +50,120 @@ func (p *pool) mend(s *slot, restart string) {
 	})
 }
 
+// level is the level of health that a companion reports.
+type level string
+
+const (
+	levelBusy level = "busy"
+	levelDead level = "dead"
+)
+
 // readiness is the answer of GET /ready.
 type readiness struct {
-	Level  string  `json:"level"`
+	Level  level   `json:"level"`
 	Leased bool    `json:"leased"`
 	Detail string  `json:"detail"`
 	BusyS  float64 `json:"busy_s"`
 	RSS    float64 `json:"rss_mb"`
 }
 
-// sound looks at a slot until it is ready, and gives why it must be restarted where it must. A process that does not answer is waited for: whoever runs the container starts
-// it again.
-func (p *pool) sound(s *slot) (restart string) {
+// inspect looks at a slot until it is ready, or returns why it must be restarted. A process that does not answer is
+// waited for: whatever runs the container starts it again.
+func (p *pool) inspect(s *slot) restart {
 	began := time.Now()
 	for p.ctx.Err() == nil {
 		var r readiness
-		if err := p.get(s, http.MethodGet, "/ready", 5*time.Second, &r); err != nil {
+		if err := p.get(s, http.MethodGet, "/ready", readyLimit, &r); err != nil {
 			p.note(s, mending, "its companion does not answer: "+err.Error())
-			p.pause(p.p.poll)
+			p.pause(p.limits.poll)
+
 			continue
 		}
+
+		hangs := r.BusyS > p.limits.hang.Seconds()
+		wait := ""
 		switch {
-		case r.Leased && r.Level != "dead" && r.BusyS <= p.p.hang.Seconds():
-			p.note(s, mending, "leased by another worker")
+		case r.Leased && r.Level != levelDead && !hangs:
+			wait = "leased by another worker"
 			began = time.Now()
-			p.pause(p.p.poll)
-			continue
-		case r.Level == "busy" && r.BusyS > p.p.hang.Seconds():
-			return fmt.Sprintf("a call has hung for %.0f s", r.BusyS)
-		case r.Level == "busy" && time.Since(began) > p.p.patience:
-			return fmt.Sprintf("busy for %v: %s", p.p.patience, r.Detail)
-		case r.Level == "busy":
-			p.note(s, mending, "busy: "+r.Detail)
-			p.pause(p.p.poll)
-			continue
-		case r.Level == "dead":
-			return "the emulator is dead: " + r.Detail
-		case p.p.maxMemory > 0 && r.RSS > p.p.maxMemory:
-			return fmt.Sprintf("age: the emulator takes %.0f MB", r.RSS)
+		case r.Level == levelBusy && hangs:
+			return restart{why: fmt.Sprintf("a call has hung for %.0f s", r.BusyS)}
+		case r.Level == levelBusy && time.Since(began) > p.limits.patience:
+			return restart{why: fmt.Sprintf("busy for %v: %s", p.limits.patience, r.Detail)}
+		case r.Level == levelBusy:
+			wait = "busy: " + r.Detail
+		case r.Level == levelDead:
+			return restart{why: "the emulator is dead: " + r.Detail}
+		case p.limits.maxMemory > 0 && r.RSS > p.limits.maxMemory:
+			return restart{why: fmt.Sprintf("age: the emulator takes %.0f MB", r.RSS), recycle: true}
+		default:
+			err := p.probe(s)
+			if err == nil {
+				return restart{}
+			}
+			if !errors.Is(err, errConflict) {
+				return restart{why: "the probe failed: " + err.Error()}
+			}
+			wait = "busy"
 		}
-		var probe struct {
-			OK     bool   `json:"ok"`
-			Detail string `json:"detail"`
-		}
-		err := p.get(s, http.MethodPost, "/probe", 15*time.Second, &probe)
-		if errors.Is(err, errConflict) {
-			p.note(s, mending, "busy")
-			p.pause(p.p.poll)
-			continue
-		}
-		if err == nil && probe.OK {
-			return ""
-		}
-		if err != nil {
-			probe.Detail = err.Error()
-		}
-		return "the probe failed: " + probe.Detail
+
+		p.note(s, mending, wait)
+		p.pause(p.limits.poll)
 	}
-	return ""
+
+	return restart{}
 }
 
-// restart restarts a slot's emulator and waits for the companion to be at work on it. Restarts in a row are spaced; too many put the slot into quarantine.
-func (p *pool) restart(s *slot, why string) {
+// probe asks the companion to use its emulator. The error is errConflict while an episode or a call is under way.
+func (p *pool) probe(s *slot) error {
+	var answer struct {
+		OK     bool   `json:"ok"`
+		Detail string `json:"detail"`
+	}
+	err := p.get(s, http.MethodPost, "/probe", probeLimit, &answer)
+	if err == nil && !answer.OK {
+		return errors.New(answer.Detail)
+	}
+
+	return err
+}
+
+// restart restarts a slot's emulator and waits until the companion is at work on it. Restarts in a row are spaced; too
+// many of them put the slot into quarantine.
+func (p *pool) restart(s *slot, r restart) {
 	p.mu.Lock()
 	n := s.restarts
 	s.restarts++
 	s.episodes, s.lost = 0, 0
 	p.figures.Restarts++
-	if strings.HasPrefix(why, "age") {
+	if r.recycle {
 		p.figures.Recycled++
 	}
 	p.mu.Unlock()
+
 	switch {
-	case n >= p.p.restarts:
-		p.note(s, quarantined, fmt.Sprintf("%d restarts did not help: %s", n, why))
-		p.pause(p.p.quarantine)
+	case n >= p.limits.restarts:
+		p.note(s, quarantined, fmt.Sprintf("%d restarts did not help: %s", n, r.why))
+		p.pause(p.limits.quarantine)
 		p.mu.Lock()
 		s.restarts = 1
 		p.mu.Unlock()
 	case n > 0:
-		p.note(s, mending, why)
-		p.pause(min(p.p.maxBackoff, p.p.backoff<<(n-1)))
+		p.note(s, mending, r.why)
+		p.pause(min(p.limits.maxBackoff, p.limits.backoff<<(n-1)))
 	}
-	p.note(s, mending, "restarted: "+why)
-	if err := p.get(s, http.MethodPost, "/restart", 5*time.Second, nil); err != nil {
+
+	p.note(s, mending, "restarted: "+r.why)
+	if err := p.get(s, http.MethodPost, "/restart", readyLimit, nil); err != nil {
 		p.note(s, mending, "a restart was refused: "+err.Error())
 	}
-	p.pause(p.p.poll)
+	p.pause(p.limits.poll)
 }
 
 func (p *pool) note(s *slot, st state, why string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	s.state, s.why = st, why
 }
 
@@ -144,9 +180,11 @@ var errConflict = errors.New("the companion is at work")
 // maxBody bounds an answer over HTTP, in bytes.
 const maxBody = 1 << 20
 
+// get makes a request and decodes the answer into out, unless that is nil.
 func (p *pool) get(s *slot, method, path string, limit time.Duration, out any) error {
 	ctx, cancel := context.WithTimeout(p.ctx, limit)
 	defer cancel()
+
 	req, err := http.NewRequestWithContext(ctx, method, s.base+path, strings.NewReader("{}"))
 	if err != nil {
 		return err
@@ -156,6 +194,7 @@ func (p *pool) get(s *slot, method, path string, limit time.Duration, out any) e
 		return err
 	}
 	defer func() { _ = res.Body.Close() }()
+
 	switch {
 	case res.StatusCode == http.StatusConflict:
 		return errConflict
@@ -164,5 +203,6 @@ func (p *pool) get(s *slot, method, path string, limit time.Duration, out any) e
 	case out == nil:
 		return nil
 	}
+
 	return json.NewDecoder(io.LimitReader(res.Body, maxBody)).Decode(out)
 }

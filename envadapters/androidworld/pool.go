@@ -2,9 +2,7 @@ package androidworld
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -14,72 +12,65 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// policy holds the pool's times and counts; tests make them short.
-type policy struct {
-	call        time.Duration // one call to a companion; setting up a task takes long
-	poll        time.Duration // between looks at a slot that is being mended
-	backoff     time.Duration // before the second restart of a slot in a row; doubles up to maxBackoff
+// limits are the pool's times and counts. Tests make them small.
+type limits struct {
+	call        time.Duration // The time of one call to a companion. Setting up a task takes long.
+	poll        time.Duration // The time between looks at a slot that is being mended.
+	backoff     time.Duration // The wait before the second restart of a slot in a row. It doubles up to maxBackoff.
 	maxBackoff  time.Duration
-	restarts    int           // in a row without a probe that succeeds, before a slot is quarantined
-	quarantine  time.Duration // of a slot or a template, before it is tried again
-	patience    time.Duration // with a companion that says busy, whatever it does
-	hang        time.Duration // a call that runs for longer is not busy, but hangs
-	recycle     int           // episodes before an emulator is restarted
-	maxMemory   float64       // of an emulator in MB, before it is restarted
-	templateMax int           // times that a template cannot be set up, on as many slots where there are as many, before it is quarantined
-	voidRow     int           // losses of the accessibility tree in a row, before a restart
+	restarts    int           // The restarts in a row, without a successful probe, before a slot is quarantined.
+	quarantine  time.Duration // The time before a quarantined slot or template is tried again.
+	patience    time.Duration // How long a companion may say busy.
+	hang        time.Duration // The time after which a call counts as hanging.
+	recycle     int           // The episodes after which an emulator is restarted.
+	maxMemory   float64       // The memory in MB above which an emulator is restarted.
+	templateMax int           // The failed setups, on as many slots if there are as many, that quarantine a template.
+	voidRow     int           // The losses of the accessibility tree in a row before a restart.
 }
 
-var usual = policy{call: 2 * time.Minute, poll: 2 * time.Second, backoff: 10 * time.Second, maxBackoff: 5 * time.Minute, restarts: 4, quarantine: 30 * time.Minute, patience: 30 * time.Minute, hang: 150 * time.Second, recycle: 100,
-	maxMemory: 12000, templateMax: 3, voidRow: 2}
+var usual = limits{
+	call:        2 * time.Minute,
+	poll:        2 * time.Second,
+	backoff:     10 * time.Second,
+	maxBackoff:  5 * time.Minute,
+	restarts:    4,
+	quarantine:  30 * time.Minute,
+	patience:    30 * time.Minute,
+	hang:        150 * time.Second,
+	recycle:     100,
+	maxMemory:   12000,
+	templateMax: 3,
+	voidRow:     2,
+}
 
-// state of a slot.
+// state is the state of a slot.
 type state string
 
 const (
-	free        state = "free"        // probed and ready for a lease
-	leased      state = "leased"      // an episode is under way
-	mending     state = "mending"     // looked at, waited for or restarted
-	quarantined state = "quarantined" // restarts did not help; tried again later
+	unseen      state = "unseen"      // Nothing has looked at it yet.
+	free        state = "free"        // It was probed and is ready for a lease.
+	leased      state = "leased"      // An episode is under way.
+	mending     state = "mending"     // It is looked at, waited for or restarted.
+	quarantined state = "quarantined" // Restarts did not help. It is tried again later.
 )
-
-// unseen says of a slot that it was not looked at yet.
-const unseen = "not looked at yet"
 
 // slot is one emulator behind its companion.
 type slot struct {
-	url      string // of its WebSocket
-	base     string // of its HTTP
+	url      string // The address of its sessions.
+	base     string // The base of its HTTP addresses.
 	state    state
-	episodes int // since the last restart
-	lost     int // accessibility trees in a row
-	restarts int // in a row, without a probe that succeeds
-	why      string
+	episodes int    // The episodes since the last restart.
+	lost     int    // The accessibility trees lost in a row.
+	restarts int    // The restarts in a row without a successful probe.
+	why      string // Why the slot is out of service.
 }
 
-// Figures of a pool: counts since it was opened, and states now.
-type Figures struct {
-	Free        int            `json:"free"`
-	Leased      int            `json:"leased"`
-	Mending     int            `json:"mending"`
-	Quarantined int            `json:"quarantined"`
-	Leases      int            `json:"leases"`
-	Voids       map[string]int `json:"voids"` // by code; what never answered counts as SILENT
-	Restarts    int            `json:"restarts"`
-	Recycled    int            `json:"recycled"`          // restarts for age or memory
-	Templates   []string       `json:"templates"`         // in quarantine
-	WaitS       float64        `json:"wait_s"`            // that Open waited for a free slot, in all
-	MendS       float64        `json:"mend_s"`            // that slots were out of service, in all
-	Why         []string       `json:"why,omitempty"`     // of slots out of service
-	Version     string         `json:"version,omitempty"` // of the companions
-}
-
-// pool hands out emulators that were found sound. Busy is not dead: a slot whose companion is at work is waited for; one that hangs, breaks or grows is restarted, with
-// back-off; one that no restart mends is left alone for a while. Several workers may share emulators: a companion gives one lease at a time, and a slot that another worker
-// has leased is waited for.
+// pool hands out emulators that were found sound. A slot whose companion is at work is waited for. A slot that hangs,
+// breaks or grows is restarted, with back-off; one that no restart mends is left alone for a while. Several workers may
+// share emulators: a companion gives one lease at a time, and a slot that another worker has leased is waited for.
 type pool struct {
-	p      policy
-	width  int // leases at once: slots without the spare ones
+	limits limits
+	width  int // The most leases at the same time: the slots without the spare ones.
 	client *http.Client
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -87,40 +78,56 @@ type pool struct {
 	once   sync.Once
 
 	mu      sync.Mutex
-	changed chan struct{} // closed and made anew when a slot becomes free
+	changed chan struct{} // It is closed and replaced when a slot becomes free.
 	slots   []*slot
 	figures Figures
-	blamed  map[string]map[string]int // template → slot → times that it could not be set up there, in a row
-	barred  map[string]time.Time      // template → end of its quarantine
+	blamed  map[string]map[string]int // The failed setups in a row, by template and slot.
+	barred  map[string]time.Time      // The ends of quarantines, by template.
 }
 
-func newPool(servers []string, spare int, p policy) (*pool, error) {
+func newPool(servers []string, spare int, l limits) (*pool, error) {
 	if spare < 0 || spare >= len(servers) {
-		return nil, fault.New(fault.Invalid, "androidworld: spare: expected fewer than the %d servers, not %d", len(servers), spare)
+		return nil, fault.New(fault.Invalid, "androidworld: spare: expected fewer than the %d servers, not %d",
+			len(servers), spare)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	out := &pool{p: p, width: len(servers) - spare, client: &http.Client{}, ctx: ctx, cancel: cancel, changed: make(chan struct{}), blamed: map[string]map[string]int{}, barred: map[string]time.Time{}}
-	out.figures.Voids = map[string]int{}
+
+	var slots []*slot
 	for i, a := range servers {
-		u, err := url.Parse(a)
-		if err != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "" {
-			cancel()
-			return nil, fault.New(fault.Invalid, "androidworld: servers: expected ws://host:port/ws, not %q", a)
+		u, err := openenv.ParseAddress(a)
+		if err != nil {
+			return nil, fault.New(fault.Invalid, "androidworld: servers: %w", err)
 		}
 		if slices.Contains(servers[:i], a) {
-			cancel()
-			return nil, fault.New(fault.Invalid, "androidworld: servers: %s stands twice; one companion is one emulator", a)
+			return nil, fault.New(fault.Invalid, "androidworld: servers: %s is listed twice; "+
+				"one companion is one emulator", a)
 		}
-		out.slots = append(out.slots, &slot{url: a, base: strings.Replace(u.Scheme, "ws", "http", 1) + "://" + u.Host, state: mending, why: unseen})
+
+		base := strings.Replace(u.Scheme, "ws", "http", 1) + "://" + u.Host
+		slots = append(slots, &slot{url: a, base: base, state: unseen, why: "not looked at yet"})
 	}
-	return out, nil
+
+	ctx, cancel := context.WithCancel(context.Background())
+
+	return &pool{
+		limits:  l,
+		width:   len(servers) - spare,
+		client:  &http.Client{},
+		ctx:     ctx,
+		cancel:  cancel,
+		changed: make(chan struct{}),
+		slots:   slots,
+		figures: Figures{Voids: map[openenv.Code]int{}},
+		blamed:  map[string]map[string]int{},
+		barred:  map[string]time.Time{},
+	}, nil
 }
 
-// start looks at all slots, once. It is not done before somebody wants to play: a worker that only plans must leave the emulators alone.
+// start begins to look at all slots. It waits until something wants to play: a worker that only plans must leave the
+// emulators alone. It may be repeated.
 func (p *pool) start() {
 	p.once.Do(func() {
 		for _, s := range p.slots {
-			p.mend(s, "")
+			p.mend(s, restart{})
 		}
 	})
 }
@@ -133,149 +140,89 @@ func (p *pool) close() {
 // take waits for a sound slot and leases it.
 func (p *pool) take(ctx context.Context) (*slot, error) {
 	p.start()
+
 	began := time.Now()
 	for {
-		p.mu.Lock()
-		busy := 0
-		var best *slot
-		for _, s := range p.slots {
-			if s.state == leased {
-				busy++
-			}
-			if s.state == free && (best == nil || s.episodes < best.episodes) {
-				best = s
-			}
+		s, wait := p.lease(began)
+		if s != nil {
+			return s, nil
 		}
-		if best != nil && busy < p.width {
-			best.state = leased
-			p.figures.Leases++
-			p.figures.WaitS += time.Since(began).Seconds()
-			p.mu.Unlock()
-			return best, nil
-		}
-		wait := p.changed
-		p.mu.Unlock()
+
 		select {
 		case <-wait:
 		case <-ctx.Done():
-			return nil, fault.New(fault.Transient, "no emulator is free: %s: %w", p.say(), context.Cause(ctx))
+			return nil, fault.New(fault.Transient, "no emulator is free: %s: %w", p.now(), context.Cause(ctx))
 		case <-p.ctx.Done():
 			return nil, fault.New(fault.Fatal, "the pool is closed")
 		}
 	}
 }
 
-// give takes a slot back. err is what voided its episode, nil for one that ended.
+// lease leases the free slot with the fewest episodes. If there is none, it returns a channel that is closed when that
+// may have changed. began is when the wait began.
+func (p *pool) lease(began time.Time) (*slot, <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	busy := 0
+	var best *slot
+	for _, s := range p.slots {
+		if s.state == leased {
+			busy++
+		}
+		if s.state == free && (best == nil || s.episodes < best.episodes) {
+			best = s
+		}
+	}
+	if best == nil || busy >= p.width {
+		return nil, p.changed
+	}
+
+	best.state = leased
+	p.figures.Leases++
+	p.figures.WaitS += time.Since(began).Seconds()
+
+	return best, nil
+}
+
+// give takes a slot back. err is what voided its episode, nil for an episode that ended.
 func (p *pool) give(s *slot, err error) {
 	p.mu.Lock()
-	restart := ""
-	if openenv.CodeOf(err) != openenv.CodeCapacity {
-		s.episodes++
-	}
-	switch code := openenv.CodeOf(err); {
-	case err == nil:
-		s.lost = 0
-		if s.episodes >= p.p.recycle {
-			restart = "age"
-		}
-	case code == openenv.CodeA11y:
-		p.figures.Voids[code]++
-		if s.lost++; s.lost >= p.p.voidRow {
-			restart = "the accessibility tree was lost twice in a row"
-		}
-	case code == openenv.CodeCapacity: // another worker was faster
-	case code == openenv.CodeADB, code == openenv.CodeDirty:
-		p.figures.Voids[code]++
-		restart = err.Error()
-	case code != "":
-		p.figures.Voids[code]++
-	default:
-		p.figures.Voids["SILENT"]++
-	}
+	r := p.judge(s, err)
 	s.state = mending
 	p.mu.Unlock()
-	p.mend(s, restart)
+
+	p.mend(s, r)
 }
 
-// blame counts a template that could not be set up; on several slots it is the template's fault, and it is barred for a while.
-func (p *pool) blame(template string, s *slot) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.blamed[template] == nil {
-		p.blamed[template] = map[string]int{}
+// judge counts the end of a lease and decides whether the slot must be restarted. Callers hold mu.
+func (p *pool) judge(s *slot, err error) (r restart) {
+	code := openenv.CodeOf(err)
+	if code == openenv.CodeCapacity { // Another worker was faster.
+		return restart{}
 	}
-	p.blamed[template][s.url]++
-	times := 0
-	for _, n := range p.blamed[template] {
-		times += n
-	}
-	if times >= p.p.templateMax && len(p.blamed[template]) >= min(p.p.templateMax, len(p.slots)) {
-		p.barred[template] = time.Now().Add(p.p.quarantine)
-		delete(p.blamed, template)
-	}
-}
 
-// praise forgets what a template was blamed for: it could be set up.
-func (p *pool) praise(template string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.blamed, template)
-}
-
-// bars tells whether a template is in quarantine.
-func (p *pool) bars(template string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	until, ok := p.barred[template]
-	if ok && time.Now().After(until) {
-		delete(p.barred, template)
-		return false
-	}
-	return ok
-}
-
-// now gives the figures.
-func (p *pool) now() Figures {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	f := p.figures
-	f.Voids = map[string]int{}
-	for k, v := range p.figures.Voids {
-		f.Voids[k] = v
-	}
-	for _, s := range p.slots {
-		switch s.state {
-		case free:
-			f.Free++
-		case leased:
-			f.Leased++
-		case mending:
-			f.Mending++
-		case quarantined:
-			f.Quarantined++
+	s.episodes++
+	if err == nil {
+		s.lost = 0
+		if s.episodes >= p.limits.recycle {
+			r = restart{why: "age", recycle: true}
 		}
-		if s.why != "" {
-			f.Why = append(f.Why, s.url+": "+s.why)
-		}
-	}
-	for t := range p.barred {
-		f.Templates = append(f.Templates, t)
-	}
-	slices.Sort(f.Templates)
-	return f
-}
 
-func (p *pool) say() string {
-	f := p.now()
-	s := fmt.Sprintf("%d free, %d leased, %d mending, %d in quarantine; %d leases, %d restarts (%d for age or memory)", f.Free, f.Leased, f.Mending, f.Quarantined, f.Leases, f.Restarts, f.Recycled)
-	if len(f.Voids) > 0 {
-		s += fmt.Sprintf(", void episodes %v", f.Voids)
+		return r
 	}
-	if len(f.Templates) > 0 {
-		s += ", templates in quarantine: " + strings.Join(f.Templates, " ")
+
+	switch code {
+	case openenv.CodeA11y:
+		if s.lost++; s.lost >= p.limits.voidRow {
+			r.why = "the accessibility tree was lost twice in a row"
+		}
+	case openenv.CodeADB, openenv.CodeDirty:
+		r.why = err.Error()
+	case "":
+		code = silent
 	}
-	if len(f.Why) > 0 {
-		s += "; " + strings.Join(f.Why, "; ")
-	}
-	return s
+	p.figures.Voids[code]++
+
+	return r
 }

@@ -2,15 +2,18 @@ package autowebbench
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/collabui/collabui/domain"
 )
 
-// node is an element of the simplified HTML: <tag[ID]| text; alt <child| …> >, an anonymous container < … >, or a run of text.
+// node is an element of the simplified HTML: <tag[ID]| text; alt <child| …> >, an anonymous container < … >, or a run
+// of text.
 type node struct {
-	tag, id  string
-	text     string // of a run of text only
+	tag, id string
+	// text is empty unless the node is a run of text.
+	text     string
 	children []*node
 }
 
@@ -19,10 +22,11 @@ const maxNodes = 5000
 
 var opening = regexp.MustCompile(`^<(?:([A-Za-z][A-Za-z0-9-]*)?(?:\[([A-Z]+)\])?\|| )`)
 
-// parsePage reads simplified HTML. It never fails: what is no tag is text, and missing ends are taken as said.
+// parsePage reads simplified HTML. It never fails: what is not a tag is text, and open elements end with the page.
 func parsePage(s string) *node {
 	root := &node{}
 	stack := []*node{root}
+
 	var text strings.Builder
 	flush := func() {
 		if t := strings.Join(strings.Fields(text.String()), " "); t != "" {
@@ -31,6 +35,7 @@ func parsePage(s string) *node {
 		}
 		text.Reset()
 	}
+
 	for at, count := 0, 0; at < len(s); {
 		if s[at] == '<' && count < maxNodes {
 			if m := opening.FindStringSubmatch(s[at:]); m != nil {
@@ -54,62 +59,97 @@ func parsePage(s string) *node {
 		at++
 	}
 	flush()
+
 	return root
 }
 
-// roles of tags; others are text.
-var roles = map[string]string{"a": "link", "button": "button", "input": "field", "textarea": "field", "select": domain.RoleSelect, "option": "option", "img": "image", "i": "image", "li": "item",
-	"td": "cell", "th": "cell", "label": "label", "h1": "heading", "h2": "heading", "h3": "heading", "h4": "heading", "h5": "heading", "h6": "heading"}
+// roles are those of tags. Other tags have the role text.
+var roles = map[string]string{
+	"a":        "link",
+	"button":   "button",
+	"h1":       "heading",
+	"h2":       "heading",
+	"h3":       "heading",
+	"h4":       "heading",
+	"h5":       "heading",
+	"h6":       "heading",
+	"i":        "image",
+	"img":      "image",
+	"input":    "field",
+	"label":    "label",
+	"li":       "item",
+	"option":   "option",
+	"select":   domain.RoleSelect,
+	"td":       "cell",
+	"textarea": "field",
+	"th":       "cell",
+}
 
-// elements lists a page's elements in document order: every node with an ID, and every other text.
+func (n *node) role() string {
+	if r := roles[n.tag]; r != "" {
+		return r
+	}
+	return "text"
+}
+
+// elements appends the elements of a page in document order: all nodes with an ID, and all text outside of them.
 func (n *node) elements(out []domain.Element) []domain.Element {
-	role := roles[n.tag]
-	if role == "" {
-		role = "text"
+	switch {
+	case n.id != "":
+		out = append(out, n.element(len(out)))
+	case n.text != "":
+		out = append(out, unnamed(len(out), n.role(), n.text))
 	}
-	if n.id != "" {
-		e := domain.Element{Index: len(out), ID: n.id, Role: role, Text: n.said(), Visible: true}
-		switch {
-		case role == "field" && (e.Text == "true" || e.Text == "false"):
-			e.Role, e.State, e.Text = "checkbox", []string{map[string]string{"true": "checked", "false": "unchecked"}[e.Text]}, ""
-		case role == "field":
-			e.Editable, e.Value, e.Text = true, e.Text, ""
-		}
-		out = append(out, e)
-	} else if n.text != "" {
-		out = append(out, domain.Element{Index: len(out), ID: domain.NoID, Role: role, Text: n.text, Visible: true})
-	}
+
 	for _, c := range n.children {
 		if n.id == "" || c.names() {
 			out = c.elements(out)
 		}
 	}
+
 	return out
 }
 
-// said is the text of a node's parts that have no ID of their own.
+// element returns the element of a node with an ID. A field whose text is true or false is a checkbox.
+func (n *node) element(index int) domain.Element {
+	e := domain.Element{Index: index, ID: n.id, Role: n.role(), Visible: true}
+	said := n.said()
+	switch {
+	case e.Role != "field":
+		e.Text = said
+	case said == "true":
+		e.Role, e.State = "checkbox", []string{"checked"}
+	case said == "false":
+		e.Role, e.State = "checkbox", []string{"unchecked"}
+	default:
+		e.Editable, e.Value = true, said
+	}
+
+	return e
+}
+
+// unnamed returns an element that no action can name.
+func unnamed(index int, role, text string) domain.Element {
+	return domain.Element{Index: index, ID: domain.NoID, Role: role, Text: text, Visible: true}
+}
+
+// said returns the text of a node without that of descendants with an ID.
 func (n *node) said() string {
 	if n.text != "" {
 		return n.text
 	}
+
 	var parts []string
 	for _, c := range n.children {
 		if c.id == "" {
 			parts = append(parts, c.said())
 		}
 	}
+
 	return strings.Join(strings.Fields(strings.Join(parts, " ")), " ")
 }
 
-// names tells whether a node with an ID is in the tree.
+// names reports whether the tree has a node with an ID.
 func (n *node) names() bool {
-	if n.id != "" {
-		return true
-	}
-	for _, c := range n.children {
-		if c.names() {
-			return true
-		}
-	}
-	return false
+	return n.id != "" || slices.ContainsFunc(n.children, (*node).names)
 }

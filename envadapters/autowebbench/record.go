@@ -10,14 +10,14 @@ import (
 	"github.com/collabui/collabui/envadapters/recorded"
 )
 
-// step is one record: a page with what was asked, and the command that was given.
+// step is one record: a page with a task, and the command that a person gave.
 type step struct {
 	task string
 	pose recorded.Pose
 	gold domain.Action
 }
 
-// The marks between the parts of a record's source.
+// Marks between the parts of a record's source.
 const (
 	markPrompt   = "\n\nYou are a helpful assistant"
 	markPrevious = "#Previous commands:"
@@ -28,7 +28,32 @@ const (
 	markSegment  = "#HTML Segment:"
 )
 
-// parseRecord reads {"source": prompt, "target": command}. Text of the record is data: it is split and copied, never evaluated.
+// marks are those of a source in their order.
+var marks = []string{markPrompt, markPrevious, markTabs, markViewport, markTask, markEnd}
+
+// source holds the parts of a record's source that are used.
+type source struct{ page, previous, tabs, viewport, task string }
+
+// cutSource divides a source at its marks.
+func cutSource(text string) (source, error) {
+	parts := make([]string, len(marks))
+	for i, mark := range marks {
+		before, after, ok := strings.Cut(text, mark)
+		if !ok {
+			return source{}, fmt.Errorf("the source lacks one of the parts %q", marks)
+		}
+		parts[i], text = before, after
+	}
+	for i := range parts[1:] {
+		parts[i+1] = strings.TrimSpace(parts[i+1])
+	}
+
+	// parts[1] is the rest of the prompt's first paragraph.
+	return source{page: parts[0], previous: parts[2], tabs: parts[3], viewport: parts[4], task: parts[5]}, nil
+}
+
+// parseRecord reads {"source": prompt, "target": command}. The text of a record is data: it is divided and copied,
+// never evaluated.
 func parseRecord(raw []byte) (step, error) {
 	var r struct{ Source, Target string }
 	if err := json.Unmarshal(raw, &r); err != nil {
@@ -37,56 +62,51 @@ func parseRecord(raw []byte) (step, error) {
 	if r.Source == "" || r.Target == "" {
 		return step{}, errors.New(`expected {"source": prompt, "target": command}`)
 	}
-	parts := map[string]string{}
-	page, rest, ok := strings.Cut(r.Source, markPrompt)
-	for _, mark := range []string{markPrevious, markTabs, markViewport, markTask, markEnd} {
-		var before string
-		found := false
-		if before, rest, found = strings.Cut(rest, mark); !found {
-			ok = false
-			break
-		}
-		parts[mark] = strings.TrimSpace(before) // what stands before the mark belongs to the one before it
+	src, err := cutSource(r.Source)
+	if err != nil {
+		return step{}, err
 	}
-	if !ok {
-		return step{}, fmt.Errorf("the source lacks one of the parts %q", []string{markPrompt, markPrevious, markTabs, markViewport, markTask, markEnd})
-	}
-	previous, tabs, viewport, task := parts[markTabs], parts[markViewport], parts[markTask], parts[markEnd]
-	gold, behind, err := parseCall(r.Target)
-	if err == nil && strings.TrimSpace(behind) != "" {
-		err = fmt.Errorf("text behind the command: %.40q", behind)
+
+	gold, rest, err := parseCall(r.Target)
+	if err == nil && strings.TrimSpace(rest) != "" {
+		err = fmt.Errorf("text after the command: %.40q", rest)
 	}
 	if err != nil {
 		return step{}, fmt.Errorf("target: %w", err)
 	}
-	s := step{task: task, gold: gold}
+	previous, err := history(src.previous)
+	if err != nil {
+		return step{}, err
+	}
+
+	s := step{task: src.task, gold: gold}
 	s.pose.Right = []domain.Action{gold}
-	s.pose.Observation.Elements = []domain.Element{{Index: 0, ID: domain.NoID, Role: "tabs", Text: tabs, Visible: true}, {Index: 1, ID: domain.NoID, Role: "viewport", Text: viewport, Visible: true}}
-	s.pose.Observation.Elements = parsePage(page).elements(s.pose.Observation.Elements)
-	s.pose.History, err = history(previous)
-	return s, err
+	s.pose.History = previous
+	s.pose.Observation.Elements = parsePage(src.page).elements([]domain.Element{
+		unnamed(0, "tabs", src.tabs),
+		unnamed(1, "viewport", src.viewport),
+	})
+
+	return s, nil
 }
 
-// history gives a line per previous command.
+// history returns a line per previous command.
 func history(s string) ([]string, error) {
 	out := []string{}
 	if s == "None" {
 		return out, nil
 	}
+
 	for s != "" {
 		a, rest, err := parseCall(s)
 		if err != nil {
 			return nil, fmt.Errorf("previous command %d: %w", len(out)+1, err)
 		}
+
 		line := fmt.Sprintf("%d %s", len(out)+1, callText(a))
 		if after, ok := strings.CutPrefix(strings.TrimLeft(rest, " "), markSegment); ok {
-			segment, next, _ := strings.Cut(after, "\n")
-			for next != "" && !startsCall(next) { // a segment's text may hold line breaks
-				var more string
-				more, next, _ = strings.Cut(next, "\n")
-				segment += " " + more
-			}
-			rest = next
+			var segment string
+			segment, rest = cutSegment(after)
 			for _, e := range parsePage(segment).elements(nil) {
 				if e.ID == a.Element {
 					line += " " + e.Role + " " + e.Text + e.Value
@@ -95,10 +115,19 @@ func history(s string) ([]string, error) {
 		}
 		out, s = append(out, line), strings.TrimSpace(rest)
 	}
+
 	return out, nil
 }
 
-func startsCall(s string) bool {
-	name, _, ok := strings.Cut(s, "(")
-	return ok && params[name] != nil
+// cutSegment divides text into the segment at its start and the next command. The text of a segment may hold line
+// breaks.
+func cutSegment(text string) (segment, rest string) {
+	segment, rest, _ = strings.Cut(text, "\n")
+	for rest != "" && !startsCall(rest) {
+		var more string
+		more, rest, _ = strings.Cut(rest, "\n")
+		segment += " " + more
+	}
+
+	return segment, rest
 }

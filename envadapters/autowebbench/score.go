@@ -6,46 +6,61 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/envadapters/recorded"
 )
 
-// Metrics beside envadapters.StepSR, which is ssr-all-records: command and element equal, over all records. Those that begin with awg are means over the records whose recorded
-// command names an element, as the published script takes them; a command that does not parse counts as wrong here, where that script leaves it out.
+// Metrics besides envadapters.StepSR, which is the share of records with an equal command and element. Those that begin
+// with awg are means over the records whose recorded command has an element, as in the published script. A command that
+// does not parse counts as wrong, whereas that script leaves it out.
 const (
-	MetricStrict = "strict"          // all arguments equal, over all records
-	MetricAll    = "awg-all"         // command and element equal
-	MetricType   = "awg-type"        // command equal
-	MetricLabel  = "awg-label"       // element equal
-	MetricParam  = "awg-param-rouge" // ROUGE-1 F of the text that is typed or chosen, over the records that have one; tokens are words, or single Chinese characters (the published script's are jieba's)
+	// MetricStrict is the share of all records with equal arguments.
+	MetricStrict = "strict"
+	// MetricAll counts an equal command and element.
+	MetricAll = "awg-all"
+	// MetricType counts an equal command.
+	MetricType = "awg-type"
+	// MetricLabel counts an equal element.
+	MetricLabel = "awg-label"
+	// MetricParam is ROUGE-1 F of the text that is typed or chosen, over the records that have one. Tokens are words
+	// and single Chinese characters, whereas those of the published script are from jieba.
+	MetricParam = "awg-param-rouge"
 )
 
+// score compares an action with the recorded one.
 func score(a, gold domain.Action) map[string]domain.Metric {
-	is := func(ok bool) domain.Metric {
-		if ok {
-			return domain.Metric{Sum: 1, N: 1}
-		}
-		return domain.Metric{N: 1}
-	}
 	kind, label := a.Type == gold.Type, a.Element == gold.Element
-	m := map[string]domain.Metric{envadapters.StepSR: is(kind && label), MetricStrict: is(a == gold)}
-	if gold.Element != "" {
-		m[MetricAll], m[MetricType], m[MetricLabel] = is(kind && label), is(kind), is(label)
-		if text := gold.Text + gold.Option; text != "" {
-			m[MetricParam] = domain.Metric{Sum: rouge1(a.Text+a.Option, text), N: 1}
-		}
+	m := map[string]domain.Metric{
+		envadapters.StepSR: share(kind && label),
+		MetricStrict:       share(a == gold),
 	}
+	if gold.Element == "" {
+		return m
+	}
+
+	m[MetricAll], m[MetricType], m[MetricLabel] = share(kind && label), share(kind), share(label)
+	if text := gold.Text + gold.Option; text != "" {
+		m[MetricParam] = domain.Metric{Sum: rouge1(a.Text+a.Option, text), N: 1}
+	}
+
 	return m
 }
 
-// rouge1 is the F measure of shared tokens, each counted as often as it stands in both; two empty texts are equal.
+// share is the metric of one record.
+func share(right bool) domain.Metric {
+	if right {
+		return domain.Metric{Sum: 1, N: 1}
+	}
+	return domain.Metric{N: 1}
+}
+
+// rouge1 returns the F measure of the shared tokens. A token that is repeated in both texts is shared as often.
 func rouge1(got, want string) float64 {
 	g, w := tokens(got), tokens(want)
-	if len(g) == 0 && len(w) == 0 {
-		return 1
-	}
 	left := map[string]int{}
 	for _, t := range w {
 		left[t]++
 	}
+
 	shared := 0
 	for _, t := range g {
 		if left[t] > 0 {
@@ -53,13 +68,11 @@ func rouge1(got, want string) float64 {
 			shared++
 		}
 	}
-	if shared == 0 {
-		return 0
-	}
-	p, r := float64(shared)/float64(len(g)), float64(shared)/float64(len(w))
-	return 2 * p * r / (p + r)
+
+	return recorded.F1(shared, len(g), len(w))
 }
 
+// tokens returns the words and the single Chinese characters of a text in lower case.
 func tokens(s string) []string {
 	var out []string
 	var word strings.Builder
@@ -69,6 +82,7 @@ func tokens(s string) []string {
 			word.Reset()
 		}
 	}
+
 	for _, r := range strings.ToLower(s) {
 		switch {
 		case unicode.Is(unicode.Han, r):
@@ -81,5 +95,6 @@ func tokens(s string) []string {
 		}
 	}
 	end()
+
 	return out
 }

@@ -1,5 +1,8 @@
-// Package browser drives real Chromium over the DevTools protocol for the environments that are web pages: mobile viewport, virtual page clock, real
-// input events. A browser that hangs or dies is noticed and replaced. It knows no environment and no task.
+// Package browser drives real Chromium over the DevTools protocol for the environments that are web pages. It offers a
+// mobile viewport, a virtual page clock and real input events, and it replaces a browser that hangs or dies. It also
+// holds what the suites of web pages share: the room for episodes, their bookkeeping and the page server.
+//
+// It imports domain, envadapters and fault. It links no Temporal.
 package browser
 
 import (
@@ -24,63 +27,89 @@ const (
 	Height = 640
 )
 
-// names are tried in order; Debian's programs in /usr/bin are shell wrappers that stay around, so those behind them come first.
-var names = []string{"/usr/lib/chromium/chromium-headless-shell", "chromium-headless-shell", "/usr/lib/chromium/chromium", "chromium", "google-chrome", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"}
+// How long a browser may take to start and to end.
+const (
+	startLimit = 20 * time.Second
+	closeLimit = 3 * time.Second
+)
 
-// Find gives the path of a usable Chromium; COLLABUI_CHROMIUM overrides the search.
+// names are tried in order. Debian's programs in /usr/bin are shell wrappers that keep running next to the browser, so
+// the programs that they start come first.
+var names = []string{
+	"/usr/lib/chromium/chromium-headless-shell",
+	"chromium-headless-shell",
+	"/usr/lib/chromium/chromium",
+	"chromium",
+	"google-chrome",
+	"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+}
+
+// Find returns the path of a usable Chromium. COLLABUI_CHROMIUM overrides the search.
 func Find() (string, error) {
 	if p := os.Getenv("COLLABUI_CHROMIUM"); p != "" {
 		if _, err := exec.LookPath(p); err != nil {
 			return "", fault.New(fault.Invalid, "COLLABUI_CHROMIUM names %q, which cannot be run: %w", p, err)
 		}
+
 		return p, nil
 	}
+
 	for _, n := range names {
 		if p, err := exec.LookPath(n); err == nil {
 			return p, nil
 		}
 	}
-	return "", fault.New(fault.Invalid, "no Chromium found: install it (Debian: apt-get install chromium-headless-shell) or set COLLABUI_CHROMIUM to its path")
+
+	return "", fault.New(fault.Invalid, "no Chromium found: install it (Debian: apt-get install chromium-headless-shell) "+
+		"or set COLLABUI_CHROMIUM to its path")
 }
 
-// Browser is one Chromium process, started when first needed and again after it died. Safe for concurrent use.
+// Browser is one Chromium process. It starts when it is first needed and again after it died. It is safe for concurrent
+// use.
 type Browser struct {
 	mu     sync.Mutex
-	ctx    context.Context // of chromedp; nil when no process runs
+	ctx    context.Context // The context of chromedp; nil when no process runs.
 	cancel context.CancelFunc
 	starts int
 }
 
-// Starts counts the processes started so far.
+// Starts returns how many processes were started so far.
 func (b *Browser) Starts() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+
 	return b.starts
 }
 
-// Pid is the process id of the running browser, 0 when none runs. Tests kill it.
+// Pid returns the process id of the running browser, or 0 when none runs. Tests kill it.
 func (b *Browser) Pid() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+
 	if b.ctx == nil {
 		return 0
 	}
+
 	return chromedp.FromContext(b.ctx).Browser.Process().Pid
 }
 
-// Tab opens a page and waits for the promise that ready evaluates to, such as that of its fonts, before it stops the page's clock. The context bounds
-// the opening only.
+// Tab opens a page and waits for the promise that ready evaluates to, such as that of the page's fonts. Then it stops
+// the page's clock. The context bounds the opening only.
 func (b *Browser) Tab(ctx context.Context, url, ready string) (*Tab, error) {
 	return b.tab(ctx, func(t *Tab) error { return t.open(ctx, url, ready) })
 }
 
-// View is how a tab shows its pages.
+// View says how a tab shows its pages.
 type View struct {
-	Width, Height int64  // of the viewport, in CSS pixels
-	Script        string // runs in every page before the page's own scripts; empty: none
+	// Width and Height are the size of the viewport in CSS pixels.
+	Width, Height int64
+
+	// Script runs in every page before the page's own scripts, unless it is empty.
+	Script string
 }
 
-// Blank opens an empty tab whose clock stands still from the beginning, for Navigate. The context bounds the opening only.
+// Blank opens an empty tab for Navigate. Its clock stands still from the beginning. The context bounds the opening
+// only.
 func (b *Browser) Blank(ctx context.Context, v View) (*Tab, error) {
 	return b.tab(ctx, func(t *Tab) error { return t.blank(ctx, v) })
 }
@@ -88,16 +117,24 @@ func (b *Browser) Blank(ctx context.Context, v View) (*Tab, error) {
 func (b *Browser) tab(ctx context.Context, open func(*Tab) error) (*Tab, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+
 	if err := b.ensure(ctx); err != nil {
 		return nil, err
 	}
-	t := &Tab{dead: chromedp.FromContext(b.ctx).Browser.LostConnection, crashed: make(chan struct{}), expired: make(chan struct{}, 1)}
+
+	t := &Tab{
+		dead:    chromedp.FromContext(b.ctx).Browser.LostConnection,
+		crashed: make(chan struct{}),
+		expired: make(chan struct{}, 1),
+	}
 	t.ctx, t.cancel = chromedp.NewContext(b.ctx)
+
 	if err := open(t); err != nil {
 		t.Close()
-		b.stop() // a browser that cannot open a page is of no use
+		b.stop() // A browser that cannot open a page is useless.
 		return nil, fault.New(fault.Void, "open a browser tab: %w", err)
 	}
+
 	return t, nil
 }
 
@@ -111,76 +148,126 @@ func (b *Browser) ensure(ctx context.Context) error {
 			return nil
 		}
 	}
+
 	path, err := Find()
 	if err != nil {
 		return err
 	}
+
 	alloc, cancelAlloc := chromedp.NewExecAllocator(context.Background(), options(path)...)
 	on, cancelBrowser := chromedp.NewContext(alloc)
-	b.starts++
 	cancel := func() { cancelBrowser(); cancelAlloc() }
-	started := make(chan error, 1)
-	go func() { started <- chromedp.Do(on) }() // the context that starts a browser owns it, so it must carry no deadline
-	select {
-	case err = <-started:
-	case <-time.After(20 * time.Second):
-		err = errors.New("no answer within 20 s")
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-	}
-	if err != nil {
+	b.starts++
+
+	if err := create(ctx, on, startLimit); err != nil {
 		go cancel()
 		return fault.New(fault.Transient, "start %s: %w", path, err)
 	}
+
 	b.ctx, b.cancel = on, cancel
+
 	return nil
 }
 
+// create starts the browser or the page of a chromedp context. The context that creates one owns it, so it must carry
+// no deadline: limit and the caller's context bound the wait only.
+func create(caller, on context.Context, limit time.Duration) error {
+	started := make(chan error, 1)
+	go func() { started <- chromedp.Do(on) }()
+
+	select {
+	case err := <-started:
+		return err
+	case <-time.After(limit):
+		return fmt.Errorf("no answer within %v", limit)
+	case <-caller.Done():
+		return context.Cause(caller)
+	}
+}
+
+// switches are the flags of every browser: quiet, independent of the network, and drawing the same everywhere.
+var switches = []string{
+	"disable-background-networking",
+	"disable-component-update",
+	"disable-sync",
+	"disable-quic",
+	"disable-dev-shm-usage",
+	"disable-breakpad",
+	"disable-crash-reporter",
+	"disable-extensions",
+	"mute-audio",
+	"hide-scrollbars",
+	"disable-background-timer-throttling",
+	"disable-backgrounding-occluded-windows",
+	"disable-renderer-backgrounding",
+	"disable-smooth-scrolling",
+	"disable-hang-monitor",
+}
+
 func options(path string) []chromedp.ExecAllocatorOption {
-	o := []chromedp.ExecAllocatorOption{chromedp.ExecPath(path), chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.Headless, chromedp.DisableGPU,
+	o := []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(path),
+		chromedp.NoFirstRun,
+		chromedp.NoDefaultBrowserCheck,
+		chromedp.Headless,
+		chromedp.DisableGPU,
 		chromedp.WindowSize(Width, Height),
-		// The browser ends when its pipe closes, so it cannot outlive this process. The default, a parent-death signal, is tied to the thread that
-		// forks and would end it too early. A process group of its own keeps a ctrl-C in a terminal away from it.
-		chromedp.ModifyCmdFunc(func(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} })}
-	for _, f := range []string{"disable-background-networking", "disable-component-update", "disable-sync", "disable-quic", "disable-dev-shm-usage", "disable-breakpad",
-		"disable-crash-reporter", "disable-extensions", "mute-audio", "hide-scrollbars", "disable-background-timer-throttling", "disable-backgrounding-occluded-windows",
-		"disable-renderer-backgrounding", "disable-smooth-scrolling", "disable-hang-monitor"} {
+		// The browser ends when its pipe closes, so it cannot outlive this process. The default, a parent-death signal,
+		// is tied to the thread that forks and would end it too early. A process group of its own keeps a ctrl-C in a
+		// terminal away from it.
+		chromedp.ModifyCmdFunc(func(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }),
+	}
+
+	for _, f := range switches {
 		o = append(o, chromedp.Flag(f, true))
 	}
-	o = append(o, chromedp.Flag("font-render-hinting", "none"), chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("force-device-scale-factor", "1"),
-		chromedp.Flag("proxy-server", "direct://"))
+
+	o = append(o,
+		chromedp.Flag("font-render-hinting", "none"),
+		chromedp.Flag("force-color-profile", "srgb"),
+		chromedp.Flag("force-device-scale-factor", "1"),
+		chromedp.Flag("proxy-server", "direct://"),
+	)
 	if os.Geteuid() == 0 {
-		o = append(o, chromedp.NoSandbox) // Chromium refuses its sandbox to root; pages here are our own
+		o = append(o, chromedp.NoSandbox) // Chromium refuses its sandbox to root; the pages are trusted.
 	}
+
 	return o
 }
 
-// stop ends the process. Callers hold mu.
+// stop kills the process. Callers hold mu.
 func (b *Browser) stop() {
 	if b.ctx == nil {
 		return
 	}
+
 	if p := chromedp.FromContext(b.ctx).Browser.Process(); p != nil {
-		_ = syscall.Kill(-p.Pid, syscall.SIGKILL) // its whole group
+		_ = syscall.Kill(-p.Pid, syscall.SIGKILL) // The whole group: the program may be a wrapper.
 	}
-	go b.cancel() // may wait for answers that a dead browser never gives
+
+	go b.cancel() // It may wait for answers that a dead browser never sends.
 	b.ctx, b.cancel = nil, nil
 }
 
-// Close ends the process and waits for it, so that its profile folder is gone.
+// Close ends the process and waits for it, so its profile folder is removed.
 func (b *Browser) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.ctx != nil {
-		done := make(chan struct{})
-		go func(cancel func()) { cancel(); close(done) }(b.cancel)
-		select {
-		case <-done:
-		case <-time.After(3 * time.Second):
-			b.stop()
-		}
-		b.ctx, b.cancel = nil, nil
+
+	if b.ctx == nil {
+		return
 	}
+
+	done := make(chan struct{})
+	go func(cancel func()) { cancel(); close(done) }(b.cancel)
+
+	select {
+	case <-done:
+	case <-time.After(closeLimit):
+		b.stop()
+	}
+
+	b.ctx, b.cancel = nil, nil
 }
 
 // bounded runs f on a chromedp context with a deadline and the caller's cancellation.
@@ -188,13 +275,16 @@ func bounded(caller, on context.Context, d time.Duration, f func(context.Context
 	c, cancel := context.WithTimeout(on, d)
 	defer cancel()
 	defer context.AfterFunc(caller, cancel)()
+
 	err := f(c)
 	if err != nil && caller.Err() != nil {
 		return context.Cause(caller)
 	}
+
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("no answer within %v", d)
 	}
+
 	return err
 }
 

@@ -8,55 +8,84 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-func (t *Tab) mouse(ctx context.Context, p input.DispatchMouseEventParams) error {
+// mouse sends an event of the mouse at a point, in CSS pixels.
+func (t *Tab) mouse(ctx context.Context, x, y float64, p input.DispatchMouseEventParams) error {
+	p.X, p.Y = x, y
+
 	return t.do(ctx, "mouse", func(c context.Context) error {
 		_, err := chromedp.Call(c, input.DispatchMouseEvent, p)
 		return err
 	})
 }
 
-// Press presses and releases the main button at a point; clicks is 1, or 2 for the second press of a double tap. hold is page time.
+// Press presses and releases the main button at a point. clicks is 1, or 2 for the second press of a double tap. hold
+// is page time.
 func (t *Tab) Press(ctx context.Context, x, y float64, clicks int64, hold time.Duration) error {
 	if err := t.Down(ctx, x, y, clicks); err != nil {
 		return err
 	}
+
 	if hold > 0 {
 		if err := t.Advance(ctx, hold); err != nil {
 			return err
 		}
 	}
+
 	return t.Up(ctx, x, y, clicks)
 }
 
-// Down presses the main button at a point; clicks is as for Press.
+// Down presses the main button at a point. clicks is as for Press.
 func (t *Tab) Down(ctx context.Context, x, y float64, clicks int64) error {
-	return t.mouse(ctx, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMousePressed, X: x, Y: y, Button: input.MouseButtonLeft, Buttons: 1, ClickCount: clicks})
+	return t.mouse(ctx, x, y, input.DispatchMouseEventParams{
+		Type:       input.DispatchMouseEventTypeMousePressed,
+		Button:     input.MouseButtonLeft,
+		Buttons:    1,
+		ClickCount: clicks,
+	})
 }
 
-// Up releases the main button at a point.
+// Up releases the main button at a point. clicks is as for Press.
 func (t *Tab) Up(ctx context.Context, x, y float64, clicks int64) error {
-	return t.mouse(ctx, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseReleased, X: x, Y: y, Button: input.MouseButtonLeft, ClickCount: clicks})
+	return t.mouse(ctx, x, y, input.DispatchMouseEventParams{
+		Type:       input.DispatchMouseEventTypeMouseReleased,
+		Button:     input.MouseButtonLeft,
+		ClickCount: clicks,
+	})
+}
+
+// Swipe presses at one point and releases at another, as a finger does. Moves in between would wait for frames, which a
+// standing clock does not draw.
+func (t *Tab) Swipe(ctx context.Context, x0, y0, x1, y1 float64) error {
+	if err := t.Down(ctx, x0, y0, 1); err != nil {
+		return err
+	}
+
+	return t.Up(ctx, x1, y1, 1)
 }
 
 // hoverTries bounds how often Hover lets the clock run.
 const hoverTries = 50
 
-// Hover moves the mouse to a point and lets the clock run for d, at least: a move takes effect with the next frame, and a standing clock draws none.
+// Hover moves the mouse to a point and lets the clock run for at least d. A move takes effect with the next frame, and
+// a standing clock draws none.
 func (t *Tab) Hover(ctx context.Context, x, y float64, d time.Duration) error {
 	moved := make(chan error, 1)
 	go func() {
-		moved <- t.mouse(ctx, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: x, Y: y})
+		moved <- t.mouse(ctx, x, y, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved})
 	}()
+
 	for range hoverTries {
 		if err := t.Advance(ctx, d); err != nil {
 			return err
 		}
+
 		select {
 		case err := <-moved:
 			return err
 		case <-time.After(time.Millisecond):
 		}
 	}
+
 	return <-moved
 }
 
@@ -68,23 +97,23 @@ func (t *Tab) Insert(ctx context.Context, text string) error {
 	})
 }
 
-// Type types text key by key; a line break is Enter.
+// Type types text key by key. A line break is Enter.
 func (t *Tab) Type(ctx context.Context, text string) error {
 	for _, r := range text {
-		var err error
+		k := input.DispatchKeyEventParams{Key: string(r), Text: string(r), WindowsVirtualKeyCode: keyCode(r)}
 		if r == '\n' {
-			err = t.Enter(ctx)
-		} else {
-			err = t.key(ctx, input.DispatchKeyEventParams{Key: string(r), Text: string(r), WindowsVirtualKeyCode: keyCode(r)})
+			k = enter
 		}
-		if err != nil {
+
+		if err := t.key(ctx, k); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// keyCode is the Windows key code of a letter, a digit or a space, 0 of others.
+// keyCode returns the Windows key code of an ASCII letter, a digit or a space, and 0 for everything else.
 func keyCode(r rune) int64 {
 	switch {
 	case r >= 'a' && r <= 'z':
@@ -92,13 +121,14 @@ func keyCode(r rune) int64 {
 	case r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == ' ':
 		return int64(r)
 	}
+
 	return 0
 }
 
+var enter = input.DispatchKeyEventParams{Key: "Enter", Code: "Enter", Text: "\r", WindowsVirtualKeyCode: 13}
+
 // Enter presses and releases the Enter key.
-func (t *Tab) Enter(ctx context.Context) error {
-	return t.key(ctx, input.DispatchKeyEventParams{Key: "Enter", Code: "Enter", Text: "\r", WindowsVirtualKeyCode: 13})
-}
+func (t *Tab) Enter(ctx context.Context) error { return t.key(ctx, enter) }
 
 // key presses and releases a key.
 func (t *Tab) key(ctx context.Context, p input.DispatchKeyEventParams) error {
@@ -107,18 +137,10 @@ func (t *Tab) key(ctx context.Context, p input.DispatchKeyEventParams) error {
 		if _, err := chromedp.Call(c, input.DispatchKeyEvent, p); err != nil {
 			return err
 		}
+
 		p.Type, p.Text = input.DispatchKeyEventTypeKeyUp, ""
 		_, err := chromedp.Call(c, input.DispatchKeyEvent, p)
+
 		return err
 	})
-}
-
-// Swipe presses at one point and releases at another, as a finger does; moves in between would wait for frames, which a standing clock does not draw.
-func (t *Tab) Swipe(ctx context.Context, x0, y0, x1, y1 float64) error {
-	p := input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMousePressed, X: x0, Y: y0, Button: input.MouseButtonLeft, Buttons: 1, ClickCount: 1}
-	if err := t.mouse(ctx, p); err != nil {
-		return err
-	}
-	p.Type, p.X, p.Y, p.Buttons = input.DispatchMouseEventTypeMouseReleased, x1, y1, 0
-	return t.mouse(ctx, p)
 }

@@ -17,48 +17,43 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// callLimit bounds every single call to the browser; a page that needs longer hangs.
+// callLimit bounds every single call to the browser. A page that needs longer hangs.
 const callLimit = 10 * time.Second
 
-// pageEpoch is 2024-01-01T00:00:00Z: page clocks begin there, so that what a page says of time depends on its steps alone.
+// pageEpoch is 2024-01-01T00:00:00Z in Unix seconds. The clocks of pages begin there, so what a page says about time
+// depends on its steps alone.
 const pageEpoch = 1704067200
 
-// ErrPage says that a script of the page itself failed: the same would happen again.
+// ErrPage is in the chain of an error that a script of the page itself threw. It would throw the same again.
 var ErrPage = errors.New("page error")
 
-// Tab is one page with its own virtual clock. It is used by one goroutine at a time. After an error it is of no use: close it.
+// Tab is one page with its own virtual clock. One goroutine uses it at a time. After an error it is useless: close it.
 type Tab struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
-	crashed chan struct{} // closed when the page's process dies
-	dead    chan struct{} // closed when the browser dies
-	expired chan struct{} // one entry when a time budget is used up
+	crashed chan struct{} // It is closed when the page's process dies.
+	dead    chan struct{} // It is closed when the browser dies.
+	expired chan struct{} // It holds one entry when a time budget is used up.
 }
 
 // start creates the page and listens to it.
 func (t *Tab) start(ctx context.Context) error {
-	started := make(chan error, 1)
-	go func() { started <- chromedp.Do(t.ctx) }() // the context that creates a target owns it, so it must carry no deadline
-	select {
-	case err := <-started:
-		if err != nil {
-			return err
-		}
-	case <-time.After(callLimit):
-		return fmt.Errorf("no tab within %v", callLimit)
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if err := create(ctx, t.ctx, callLimit); err != nil {
+		return err
 	}
+
 	var once sync.Once
+
 	return chromedp.Listen(t.ctx, func(ev any) {
 		crashedOn(ev, func() { once.Do(func() { close(t.crashed) }) })
+
 		switch ev.(type) {
 		case *emulation.EventVirtualTimeBudgetExpired:
 			select {
 			case t.expired <- struct{}{}:
 			default:
 			}
-		case *page.EventJavascriptDialogOpening: // it would block the page, and every call to it
+		case *page.EventJavascriptDialogOpening: // A dialog blocks the page and every call to it.
 			go func() {
 				_, _ = chromedp.Call(t.ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{})
 			}()
@@ -70,21 +65,27 @@ func (t *Tab) open(ctx context.Context, url, ready string) error {
 	if err := t.start(ctx); err != nil {
 		return err
 	}
+
 	return t.do(ctx, "open", func(c context.Context) error {
 		if err := show(c, Width, Height, true); err != nil {
 			return err
 		}
+
 		if err := chromedp.Do(c, chromedp.Navigate(url)); err != nil {
 			return err
 		}
-		r, err := chromedp.Call(c, runtime.Evaluate, runtime.EvaluateParams{Expression: ready, AwaitPromise: yes()})
-		if err == nil && r.ExceptionDetails != nil {
-			err = fmt.Errorf("the page is not ready: %s", r.ExceptionDetails.Text)
-		}
+
+		p := runtime.EvaluateParams{Expression: ready, AwaitPromise: yes()}
+		r, err := chromedp.Call(c, runtime.Evaluate, p)
 		if err != nil {
 			return err
 		}
-		return pause(c)
+
+		if r.ExceptionDetails != nil {
+			return fmt.Errorf("the page is not ready: %s", r.ExceptionDetails.Text)
+		}
+
+		return setClock(c, stopped())
 	})
 }
 
@@ -92,54 +93,81 @@ func (t *Tab) blank(ctx context.Context, v View) error {
 	if err := t.start(ctx); err != nil {
 		return err
 	}
+
 	return t.do(ctx, "open", func(c context.Context) error {
 		if err := show(c, v.Width, v.Height, false); err != nil {
 			return err
 		}
-		if _, err := chromedp.Call(c, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "UTC"}); err != nil {
+
+		zone := emulation.SetTimezoneOverrideParams{TimezoneID: "UTC"}
+		if _, err := chromedp.Call(c, emulation.SetTimezoneOverride, zone); err != nil {
 			return err
 		}
+
 		if v.Script != "" {
-			if _, err := chromedp.Call(c, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: v.Script}); err != nil {
+			p := page.AddScriptToEvaluateOnNewDocumentParams{Source: v.Script}
+			if _, err := chromedp.Call(c, page.AddScriptToEvaluateOnNewDocument, p); err != nil {
 				return err
 			}
 		}
-		return pause(c)
+
+		return setClock(c, stopped())
 	})
 }
 
 func show(c context.Context, width, height int64, mobile bool) error {
-	if _, err := chromedp.Call(c, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1, Mobile: mobile}); err != nil {
+	metrics := emulation.SetDeviceMetricsOverrideParams{
+		Width:             width,
+		Height:            height,
+		DeviceScaleFactor: 1,
+		Mobile:            mobile,
+	}
+	if _, err := chromedp.Call(c, emulation.SetDeviceMetricsOverride, metrics); err != nil {
 		return err
 	}
-	_, err := chromedp.Call(c, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+
+	focus := emulation.SetFocusEmulationEnabledParams{Enabled: true}
+	_, err := chromedp.Call(c, emulation.SetFocusEmulationEnabled, focus)
+
 	return err
 }
 
-func pause(c context.Context) error {
-	_, err := chromedp.Call(c, emulation.SetVirtualTimePolicy, emulation.SetVirtualTimePolicyParams{Policy: emulation.VirtualTimePolicyPause, InitialVirtualTime: cdp.TimeSinceEpoch(pageEpoch)})
+// stopped is the policy of a clock that stands still.
+func stopped() emulation.SetVirtualTimePolicyParams {
+	return emulation.SetVirtualTimePolicyParams{
+		Policy:             emulation.VirtualTimePolicyPause,
+		InitialVirtualTime: cdp.TimeSinceEpoch(pageEpoch),
+	}
+}
+
+func setClock(c context.Context, p emulation.SetVirtualTimePolicyParams) error {
+	_, err := chromedp.Call(c, emulation.SetVirtualTimePolicy, p)
 	return err
 }
 
-// Navigate loads another page and waits for its load event. A page cannot load while the clock stands still, so it runs meanwhile, for an unknown time; it does not
-// begin anew.
+// Navigate loads another page and waits for its load event. A page cannot load while its clock stands still, so the
+// clock runs meanwhile, for an unknown time. It does not start again from the epoch.
 func (t *Tab) Navigate(ctx context.Context, url string) error {
 	return t.do(ctx, "load "+url, func(c context.Context) error {
-		if _, err := chromedp.Call(c, emulation.SetVirtualTimePolicy, emulation.SetVirtualTimePolicyParams{Policy: emulation.VirtualTimePolicyAdvance}); err != nil {
+		running := emulation.SetVirtualTimePolicyParams{Policy: emulation.VirtualTimePolicyAdvance}
+		if err := setClock(c, running); err != nil {
 			return err
 		}
+
 		if err := chromedp.Do(c, chromedp.Navigate(url)); err != nil {
 			return err
 		}
-		return pause(c)
+
+		return setClock(c, stopped())
 	})
 }
 
-// do runs calls in order; a crash or a hang ends them with a void fault.
+// do runs calls in order. A crash or a hang ends them with a void fault.
 func (t *Tab) do(ctx context.Context, what string, f func(context.Context) error) error {
 	c, cancel := context.WithCancelCause(ctx)
 	stop := make(chan struct{})
 	defer func() { close(stop); cancel(nil) }()
+
 	go func() {
 		select {
 		case <-t.crashed:
@@ -149,31 +177,38 @@ func (t *Tab) do(ctx context.Context, what string, f func(context.Context) error
 		case <-stop:
 		}
 	}()
+
 	err := bounded(c, t.ctx, callLimit, f)
 	if err != nil && ctx.Err() == nil {
 		return fault.New(fault.Void, "browser, %s: %w", what, err)
 	}
+
 	return err
 }
 
 func yes() *bool { b := true; return &b }
 
-// Eval evaluates an expression, waits for it where it is a promise, which must need no timer, and decodes its value, which must be JSON, into out.
+// Eval evaluates an expression and decodes its value, which must be JSON, into out unless that is nil. It waits for a
+// promise, which must not need a timer.
 func (t *Tab) Eval(ctx context.Context, expr string, out any) error {
 	return t.do(ctx, "evaluate", func(c context.Context) error {
-		r, err := chromedp.Call(c, runtime.Evaluate, runtime.EvaluateParams{Expression: expr, ReturnByValue: yes(), AwaitPromise: yes()})
+		p := runtime.EvaluateParams{Expression: expr, ReturnByValue: yes(), AwaitPromise: yes()}
+		r, err := chromedp.Call(c, runtime.Evaluate, p)
 		if err != nil {
 			return err
 		}
+
 		if ex := r.ExceptionDetails; ex != nil {
 			if ex.Exception != nil {
 				return fmt.Errorf("%w: %s", ErrPage, ex.Exception.Description)
 			}
 			return fmt.Errorf("%w: %s", ErrPage, ex.Text)
 		}
+
 		if out == nil {
 			return nil
 		}
+
 		return json.Unmarshal([]byte(r.Result.Value), out)
 	})
 }
@@ -185,10 +220,13 @@ func (t *Tab) Advance(ctx context.Context, d time.Duration) error {
 		case <-t.expired:
 		default:
 		}
+
 		budget := float64(d.Milliseconds())
-		if _, err := chromedp.Call(c, emulation.SetVirtualTimePolicy, emulation.SetVirtualTimePolicyParams{Policy: emulation.VirtualTimePolicyAdvance, Budget: &budget}); err != nil {
+		p := emulation.SetVirtualTimePolicyParams{Policy: emulation.VirtualTimePolicyAdvance, Budget: &budget}
+		if err := setClock(c, p); err != nil {
 			return err
 		}
+
 		select {
 		case <-t.expired:
 			return nil
@@ -198,57 +236,5 @@ func (t *Tab) Advance(ctx context.Context, d time.Duration) error {
 	})
 }
 
-// Of one screenshot: how long it may take, how often it is asked for, and what the page's clock runs at once meanwhile.
-const (
-	shotLimit = 2 * time.Second
-	shotTries = 5
-	frameTime = 20 * time.Millisecond
-)
-
-// Screenshot gives the screen as PNG. Nothing is drawn while the page's clock stands still, so it runs for a while.
-func (t *Tab) Screenshot(ctx context.Context) ([]byte, error) {
-	for try := 1; ; try++ {
-		png, err := t.capture(ctx)
-		if err == nil || try == shotTries || ctx.Err() != nil {
-			return png, err
-		}
-	}
-}
-
-// capture asks once. The picture comes with the next frame; a loaded machine may miss the one that the request called for, and none follows where nothing changes: so
-// the root's style is touched, without a visible effect, until the picture is there.
-func (t *Tab) capture(ctx context.Context) ([]byte, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, shotLimit, fault.New(fault.Void, "browser, screenshot: no answer within %v", shotLimit))
-	defer cancel()
-	type shot struct {
-		png []byte
-		err error
-	}
-	got := make(chan shot, 1)
-	go func() {
-		var s shot
-		s.err = t.do(ctx, "screenshot", func(c context.Context) error {
-			r, err := chromedp.Call(c, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng})
-			s.png = r.Data
-			return err
-		})
-		got <- s
-	}()
-	for n := 0; ; n++ {
-		touch := fmt.Sprintf("document.documentElement.style.willChange = %q", []string{"opacity", ""}[n%2])
-		if err := t.Eval(ctx, touch, nil); err != nil {
-			return nil, err
-		}
-		if err := t.Advance(ctx, frameTime); err != nil {
-			return nil, err
-		}
-		select {
-		case s := <-got:
-			return s.png, errors.Join(s.err, t.Eval(ctx, "document.documentElement.style.willChange = ''", nil))
-		default:
-		}
-	}
-}
-
-// Close closes the page.
+// Close closes the page. It does not wait for the browser.
 func (t *Tab) Close() { go t.cancel() }

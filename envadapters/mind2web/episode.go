@@ -2,6 +2,7 @@ package mind2web
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters/recorded"
@@ -10,103 +11,130 @@ import (
 // groupSize is the number of candidates per question of the official protocol.
 const groupSize = 5
 
-// maxQuestions bounds the questions of one step of the official protocol: each takes five candidates away and gives at most one back.
+// maxQuestions bounds the questions of one step of the official protocol. Each of them takes five candidates away and
+// returns at most one.
 const maxQuestions = (TopK-1)/(groupSize-1) + 1
 
 // maxHistory is the number of earlier actions that the published prompt shows.
 const maxHistory = 5
 
-// episode is a recorded task under way. In the official protocol the candidates of a step are shuffled and asked about in groups of five, "none" being an answer; the chosen
-// ones are asked about again until one is left; the last one chosen is the prediction, and it is none where none is left. That is the published evaluation's loop, to the letter;
-// only that a step without a right candidate, which counts 0 anyway, is asked about once. In the list protocol all candidates are shown at once.
+// none is the answer that no candidate is right.
+var none = domain.Action{Family: domain.FamilyWeb, Type: domain.ActionNone}
+
+// episode is a recorded task that is being played.
+//
+// The official protocol shuffles the candidates of a step and asks about them in groups of five, where "none" is an
+// answer. It asks again about the chosen ones until one is left. The last one chosen is the prediction, and there is no
+// prediction if none is left. That is exactly the loop of the published evaluation, except that a step without a right
+// candidate, which counts 0 anyway, is asked about once.
+//
+// The list protocol shows all candidates at once.
 type episode struct {
 	task     task
 	ranks    ranking
 	official bool
 	seed     uint64
 
-	at      int // the step
-	cs      []candidate
-	right   []string
-	pool    []candidate // of the official protocol: not yet asked about, or chosen
-	last    domain.Action
-	started bool
+	step int
+	// begun is false until the fields below belong to the step.
+	begun      bool
+	candidates []candidate
+	right      []string
+	// pool holds the candidates of the official protocol that are not yet asked about, or chosen.
+	pool []candidate
+	last domain.Action
 }
 
+// Goal returns the recorded task.
 func (e *episode) Goal() string { return e.task.Goal }
 
-// begin prepares the present step.
+// begin prepares the current step.
 func (e *episode) begin() {
-	if e.started {
+	if e.begun {
 		return
 	}
-	e.started = true
-	a := e.task.Actions[e.at]
-	e.cs, e.right = e.ranks.top(e.task, a)
-	e.last = domain.Action{Family: domain.FamilyWeb, Type: domain.ActionNone}
+
+	e.begun = true
+	a := e.task.Actions[e.step]
+	e.candidates, e.right = e.ranks.top(e.task, a)
+	e.last = none
 	e.pool = nil
-	for _, i := range domain.Rand(e.seed, "candidates", e.task.ID, a.ID).Perm(len(e.cs)) {
-		e.pool = append(e.pool, e.cs[i])
+	for _, i := range domain.Rand(e.seed, "candidates", e.task.ID, a.ID).Perm(len(e.candidates)) {
+		e.pool = append(e.pool, e.candidates[i])
 	}
 }
 
-// asked are the candidates of the present question.
+// asked returns the candidates of the current question.
 func (e *episode) asked() []candidate {
 	if e.official {
 		return e.pool[:min(groupSize, len(e.pool))]
 	}
-	return e.cs
+	return e.candidates
 }
 
+// Pose returns the current question.
 func (e *episode) Pose() (recorded.Pose, bool) {
-	if e.at == len(e.task.Actions) {
+	if e.step == len(e.task.Actions) {
 		return recorded.Pose{}, false
 	}
+
 	e.begin()
-	a := e.task.Actions[e.at]
-	p := recorded.Pose{History: []string{}}
-	for i := max(0, e.at-maxHistory); i < min(e.at, len(e.task.Reprs)); i++ {
-		p.History = append(p.History, fmt.Sprintf("%d %s", i+1, e.task.Reprs[i]))
-	}
-	cs := e.asked()
-	p.Observation.Elements = a.elements(cs)
+	a := e.task.Actions[e.step]
+	asked := e.asked()
+	p := recorded.Pose{History: e.history()}
+	p.Observation.Elements = a.elements(asked)
 	for _, id := range e.right {
-		for _, c := range cs {
-			if c.Node == id {
-				p.Right = append(p.Right, a.do(id))
-			}
+		if slices.ContainsFunc(asked, func(c candidate) bool { return c.Node == id }) {
+			p.Right = append(p.Right, a.do(id))
 		}
 	}
 	if len(p.Right) == 0 && e.official {
-		p.Right = []domain.Action{{Family: domain.FamilyWeb, Type: domain.ActionNone}}
+		p.Right = []domain.Action{none}
 	}
+
 	return p, true
 }
 
+// history returns the last recorded actions.
+func (e *episode) history() []string {
+	var out []string
+	for i := max(0, e.step-maxHistory); i < min(e.step, len(e.task.Reprs)); i++ {
+		out = append(out, fmt.Sprintf("%d %s", i+1, e.task.Reprs[i]))
+	}
+
+	return out
+}
+
+// Do takes the answer to the current question. It returns the score of the step if that was its last question.
 func (e *episode) Do(a domain.Action) map[string]domain.Metric {
 	e.begin()
-	chosen := -1
-	for i, c := range e.asked() {
-		if c.Node == a.Element {
-			chosen = i
-		}
-	}
 	if !e.official {
 		e.last = a
-	} else {
-		group := e.asked()
-		e.pool = e.pool[len(group):]
-		if chosen >= 0 {
-			e.pool, e.last = append(e.pool, group[chosen]), a
-		}
-		if len(e.pool) > 1 && len(e.right) > 0 {
-			return nil
-		}
-		if len(e.pool) == 0 || len(e.cs) == 1 { // none of the above, everywhere; a single candidate is never asked about, so it is never chosen
-			e.last = domain.Action{Family: domain.FamilyWeb, Type: domain.ActionNone}
-		}
+	} else if !e.choose(a) {
+		return nil
 	}
-	m := score(e.last, e.right, e.task.Actions[e.at].op())
-	e.at, e.started = e.at+1, false
+
+	m := score(e.last, e.right, e.task.Actions[e.step].op())
+	e.step, e.begun = e.step+1, false
+
 	return m
+}
+
+// choose takes an answer of the official protocol and reports whether the step is over.
+func (e *episode) choose(a domain.Action) (over bool) {
+	group := e.asked()
+	e.pool = e.pool[len(group):]
+	if i := slices.IndexFunc(group, func(c candidate) bool { return c.Node == a.Element }); i >= 0 {
+		e.pool, e.last = append(e.pool, group[i]), a
+	}
+	if len(e.pool) > 1 && len(e.right) > 0 {
+		return false
+	}
+
+	// The published evaluation never asks about a single candidate, so it is never chosen.
+	if len(e.pool) == 0 || len(e.candidates) == 1 {
+		e.last = none
+	}
+
+	return true
 }

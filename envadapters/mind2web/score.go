@@ -1,70 +1,79 @@
 package mind2web
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/envadapters/recorded"
 )
 
-// TopK is the number of candidates that a step is posed with; a right one behind them counts as missed, as in the published evaluation.
+// TopK is the number of candidates with which a step is posed. A right one after them counts as missed, as in the
+// published evaluation.
 const TopK = 50
 
-// Metrics beside envadapters.StepSR. Recall is a figure of the ranking, not of the agents.
+// Metrics besides envadapters.StepSR.
 const (
-	MetricElement = "element_acc"  // the chosen element is a right one among the candidates
-	MetricF1      = "operation_f1" // F1 of the set of words of "OP value"; 0 where no right element is among the candidates
-	MetricRecall  = "recall@50"    // a right element is among the candidates
+	// MetricElement counts that the chosen element is a right one among the candidates.
+	MetricElement = "element_acc"
+	// MetricF1 is the F1 of the sets of words of the operation and its value. It is 0 if no right element is among the
+	// candidates.
+	MetricF1 = "operation_f1"
+	// MetricRecall counts that a right element is among the candidates. It is a figure of the ranking, not of the
+	// agents.
+	MetricRecall = "recall@50"
 )
 
-// operation writes an action as "CLICK", "TYPE text" or "SELECT option"; what is none of these is empty.
+// operation writes an action as "CLICK", "TYPE text" or "SELECT option". It is empty for other actions. A hover is a
+// click, as in the data set.
 func operation(a domain.Action) string {
 	switch a.Type {
-	case domain.ActionClick, domain.ActionHover: // the data set has hovering as a click, too
-		return "CLICK"
+	case domain.ActionClick, domain.ActionHover:
+		return opClick
 	case domain.ActionTypeString:
-		return strings.TrimSpace("TYPE " + a.Text)
+		return strings.TrimSpace(opType + " " + a.Text)
 	case domain.ActionSelect:
-		return strings.TrimSpace("SELECT " + a.Option)
+		return strings.TrimSpace(opSelect + " " + a.Option)
 	}
+
 	return ""
 }
 
-// score follows the published evaluation: right are the right elements among the candidates, op is the recorded operation. Without a right element everything is 0.
+// score follows the published evaluation. Right are the right elements among the candidates, and op is the recorded
+// operation. Without a right element everything is 0.
 func score(a domain.Action, right []string, op string) map[string]domain.Metric {
-	element, f1, step, recall := 0.0, 0.0, 0.0, 0.0
+	var element, f1, step, recall float64
 	if len(right) > 0 {
 		recall = 1
-		for _, id := range right {
-			if a.Element == id {
-				element = 1
-			}
-		}
 		f1 = setF1(operation(a), op)
-		if element == 1 && f1 == 1 {
-			step = 1
-		}
 	}
-	return map[string]domain.Metric{envadapters.StepSR: {Sum: step, N: 1}, MetricElement: {Sum: element, N: 1}, MetricF1: {Sum: f1, N: 1}, MetricRecall: {Sum: recall, N: 1}}
+	if slices.Contains(right, a.Element) {
+		element = 1
+	}
+	if element == 1 && f1 == 1 {
+		step = 1
+	}
+
+	return map[string]domain.Metric{
+		envadapters.StepSR: {Sum: step, N: 1},
+		MetricElement:      {Sum: element, N: 1},
+		MetricF1:           {Sum: f1, N: 1},
+		MetricRecall:       {Sum: recall, N: 1},
+	}
 }
 
-// setF1 is the F1 of two sets of words: order and repetition do not count, as in the published evaluation. Two empty texts are equal.
+// setF1 returns the F1 of two sets of words. Order and repetition do not count, as in the published evaluation.
 func setF1(got, want string) float64 {
 	g, w := set(got), set(want)
-	if len(g) == 0 && len(w) == 0 {
-		return 1
-	}
 	shared := 0
 	for t := range g {
 		if w[t] {
 			shared++
 		}
 	}
-	if shared == 0 {
-		return 0
-	}
-	p, r := float64(shared)/float64(len(g)), float64(shared)/float64(len(w))
-	return 2 * p * r / (p + r)
+
+	return recorded.F1(shared, len(g), len(w))
 }
 
 func set(s string) map[string]bool {
@@ -72,5 +81,6 @@ func set(s string) map[string]bool {
 	for _, t := range strings.Fields(s) {
 		out[t] = true
 	}
+
 	return out
 }

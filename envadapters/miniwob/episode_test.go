@@ -1,10 +1,10 @@
 package miniwob
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,106 +14,33 @@ import (
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/browser"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/test/kit/pagebench"
 )
 
-func TestSelectListsItsOptionsOnAClick(t *testing.T) {
-	_, e := open(t, own, "")
-	tr := reset(t, e, "form", 3)
-	want := strings.Fields(strings.ReplaceAll(tr.Goal, ",", ""))[3]
-	town := find(t, tr, "town")
-	if town.Role != domain.RoleSelect || town.Value != "none" {
-		t.Errorf("%+v", town)
-	}
-	n := len(tr.Observation.Elements)
-	tr = step(t, e, on(domain.ActionClick, town))
-	if len(tr.Observation.Elements) != n+4 || !slices.Contains(find(t, tr, "town").State, "expanded") || !find(t, tr, "agree").Occluded || find(t, tr, "Name").Occluded {
-		t.Errorf("the list is not open: %+v", tr.Observation.Elements)
-	}
-	if tr := step(t, e, on(domain.ActionClick, find(t, tr, "Rome"))); tr.Invalid == "" {
-		t.Error("a disabled option can be chosen")
-	}
-	tr = step(t, e, on(domain.ActionClick, town))
-	if tr = step(t, e, domain.Action{Type: domain.ActionBack}); len(tr.Observation.Elements) != n {
-		t.Error("another action leaves the list open")
-	}
-	tr = step(t, e, on(domain.ActionClick, town))
-	tr = step(t, e, on(domain.ActionClick, find(t, tr, want)))
-	if len(tr.Observation.Elements) != n || find(t, tr, "town").Value != want {
-		t.Errorf("%q is not chosen: %+v", want, tr.Observation.Elements)
-	}
-	var log []string
-	if err := e.tab().Eval(t.Context(), "log", &log); err != nil || !slices.Equal(log[len(log)-2:], []string{"input town", "change town"}) {
-		t.Errorf("%v, %v", log, err)
-	}
-	if tr = step(t, e, domain.Action{Type: domain.ActionInputText, Text: "nowhere"}.At(town.Index)); tr.Invalid == "" {
-		t.Error("an option that is not there can be chosen")
-	}
-	step(t, e, domain.Action{Type: domain.ActionInputText, Text: "none"}.At(town.Index))
-	tr = step(t, e, domain.Action{Type: domain.ActionInputText, Text: strings.ToLower(want)}.At(town.Index))
-	if tr = step(t, e, on(domain.ActionClick, find(t, tr, "Submit"))); tr.Reward != 1 || !tr.Terminated {
-		t.Errorf("%+v", tr)
+// wantReward checks the reward of a step and whether it ended the episode.
+func wantReward(t *testing.T, tr envadapters.Transition, reward float64, terminated bool) {
+	t.Helper()
+
+	if tr.Reward != reward || tr.Terminated != terminated {
+		t.Errorf("reward %v, terminated %v, want %v, %v: %+v", tr.Reward, tr.Terminated, reward, terminated, tr)
 	}
 }
 
-func TestTypedTextReplacesWhatAFieldHolds(t *testing.T) {
-	for semantics, enter := range map[string]bool{Standard: false, Mobile: true} {
-		_, e := open(t, own, semantics)
-		tr := reset(t, e, "form", 1)
-		tr = step(t, e, domain.Action{Type: domain.ActionInputText, Text: "Äda 2"}.At(find(t, tr, "Name").Index))
-		if f := find(t, tr, "Name"); f.Value != "Äda 2" || !slices.Contains(f.State, "focused") {
-			t.Errorf("%+v", f)
-		}
-		var log []string
-		if err := e.tab().Eval(t.Context(), "log", &log); err != nil || slices.Contains(log, "keydown name Enter") != enter {
-			t.Errorf("%s: %v, %v", semantics, log, err)
-		}
-		tr = step(t, e, domain.Action{Type: domain.ActionInputText, Text: "2/29/2024"}.At(find(t, tr, "day").Index))
-		if find(t, tr, "day").Value != "2024-02-29" {
-			t.Errorf("%+v", find(t, tr, "day"))
-		}
-		if tr = step(t, e, domain.Action{Type: domain.ActionInputText, Text: "tomorrow"}.At(find(t, tr, "day").Index)); tr.Invalid == "" || find(t, tr, "day").Value != "2024-02-29" {
-			t.Errorf("%+v", tr)
-		}
-		tr = step(t, e, on(domain.ActionClick, find(t, tr, "agree")))
-		if !slices.Contains(find(t, tr, "agree").State, "checked") {
-			t.Errorf("%+v", find(t, tr, "agree"))
-		}
-		if tr = step(t, e, domain.Action{Type: domain.ActionInputText, Text: "x"}.At(find(t, tr, "Submit").Index)); tr.Invalid == "" {
-			t.Error("a button takes text")
-		}
+// wantInvalid checks that an action was not executed.
+func wantInvalid(t *testing.T, tr envadapters.Transition, what string) {
+	t.Helper()
+
+	if tr.Invalid == "" {
+		t.Errorf("%s: the action was executed, want it to be invalid", what)
 	}
 }
 
-func TestTapsHitWhatIsNotCovered(t *testing.T) {
-	_, e := open(t, own, "")
-	tr := reset(t, e, "covered", 1)
-	for name, want := range map[string][2]bool{"A": {true, false}, "B": {true, false}, "C": {true, true}, "D": {true, false}, "E": {false, false}} { // visible, occluded
-		if x := find(t, tr, name); x.Visible != want[0] || x.Occluded != want[1] {
-			t.Errorf("%s: %+v", name, x)
-		}
-	}
-	for _, x := range tr.Observation.Elements {
-		if strings.Contains(x.Text, "Last reward") || strings.Contains(x.Text, "Click A") || x.Text == "START" {
-			t.Errorf("%q is listed", x.Text)
-		}
-	}
-	if dot := find(t, tr, "blue circle dot"); dot.Role != "item" || dot.Bounds != (domain.Rect{3, 168, 18, 18}) && dot.Bounds[2] != 18 {
-		t.Errorf("%+v", dot)
-	}
-	if tr := step(t, e, on(domain.ActionClick, find(t, tr, "E"))); tr.Invalid == "" {
-		t.Error("what is not visible can be clicked")
-	}
-	for range 5 {
-		tr = step(t, e, domain.Action{Type: domain.ActionScroll, Direction: "down"}.At(find(t, tr, "above").Index))
-		if find(t, tr, "E").Visible {
-			break
-		}
-	}
-	if find(t, tr, "above").Visible && !find(t, tr, "E").Visible {
-		t.Errorf("not scrolled: %+v", tr.Observation.Elements)
-	}
-	if tr = step(t, e, on(domain.ActionClick, find(t, tr, "A"))); tr.Reward != 1 {
-		t.Errorf("a click on A hits something else: %+v", tr)
+// wantElements checks the number of elements.
+func wantElements(t *testing.T, tr envadapters.Transition, n int) {
+	t.Helper()
+
+	if len(tr.Observation.Elements) != n {
+		t.Errorf("%d elements, want %d: %+v", len(tr.Observation.Elements), n, tr.Observation.Elements)
 	}
 }
 
@@ -122,14 +49,18 @@ func TestOnlyTheFullRewardIsASuccess(t *testing.T) {
 	for name, raw := range map[string]float64{"1": 1, "0.5": 0.5, "0": 0, "-1": -1} {
 		tr := step(t, e, on(domain.ActionClick, find(t, reset(t, e, "rewards", 1), name)))
 		score, _ := e.Score(t.Context())
-		if !tr.Terminated || score.Raw != raw || score.Success != (raw == 1) || (tr.Reward == 1) != (raw == 1) {
-			t.Errorf("%s: %+v, %+v", name, tr, score)
+		if want := (envadapters.Score{Success: raw == 1, Raw: raw}); !reflect.DeepEqual(score, want) {
+			t.Errorf("%s: the score is %+v, want %+v", name, score, want)
+		}
+		if !tr.Terminated || (tr.Reward == 1) != (raw == 1) {
+			t.Errorf("%s: got %+v, want the end and reward 1 for the full raw reward only", name, tr)
 		}
 	}
+
 	reset(t, e, "rewards", 1)
 	tr := step(t, e, domain.Action{Type: domain.ActionStatus, GoalStatus: domain.StatusComplete})
 	if score, _ := e.Score(t.Context()); !tr.Terminated || score.Success {
-		t.Errorf("%+v, %+v", tr, score)
+		t.Errorf("after the agent's own word: %+v, score %+v, want the end without success", tr, score)
 	}
 }
 
@@ -139,15 +70,17 @@ func TestPagesCannotBlockOrLeave(t *testing.T) {
 	tr = step(t, e, on(domain.ActionClick, find(t, tr, "away")))
 	tr = step(t, e, domain.Action{Type: domain.ActionInputText, Text: "yes\n"}.At(find(t, tr, "field").Index))
 	if tr.Reward != 1 {
-		t.Errorf("%+v", tr)
+		t.Errorf("after a link and a form: reward %v, want 1: %+v", tr.Reward, tr)
 	}
+
 	tr = reset(t, e, "rewards", 1)
 	if tr = step(t, e, on(domain.ActionClick, find(t, tr, "alert"))); tr.Reward != 1 {
-		t.Errorf("%+v", tr)
+		t.Errorf("after a dialog: reward %v, want 1: %+v", tr.Reward, tr)
 	}
+
 	tr = reset(t, e, "rewards", 1)
 	if tr = step(t, e, on(domain.ActionClick, find(t, tr, "lost"))); tr.Terminated || tr.Invalid != "" {
-		t.Errorf("a fault of a handler: %+v", tr)
+		t.Errorf("after an error in a handler: %+v, want the episode to go on", tr)
 	}
 }
 
@@ -155,9 +88,10 @@ func TestAPageThatCannotBeginIsAtFaultItself(t *testing.T) {
 	s, e := open(t, own, "")
 	_, err := e.Reset(t.Context(), domain.Task{Template: "faulty", Split: SplitAll, Seed: 1, MaxSteps: 3})
 	if !errors.Is(err, envadapters.ErrTask) || !strings.Contains(err.Error(), "no problem") {
-		t.Errorf("%v", err)
+		t.Errorf("reset = %v, want %v with the text of the page's own error", err, envadapters.ErrTask)
 	}
 	e.Close(t.Context())
+
 	again, err := s.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -166,64 +100,83 @@ func TestAPageThatCannotBeginIsAtFaultItself(t *testing.T) {
 	reset(t, again.(*environment), "form", 1)
 }
 
-func TestABrowserThatDiesIsAVoidEpisodeAndTheNextOneBeginsAnother(t *testing.T) {
+func TestADeadBrowserVoidsTheEpisodeAndTheNextOneStartsAnother(t *testing.T) {
 	s, err := New(envadapters.Options{Data: own}, 1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }()
+
 	var b *browser.Browser
 	for range 2 {
 		e, err := s.Open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		reset(t, e.(*environment), "form", 1)
-		b = e.(*environment).place.Browser
-		// The whole group: the program that was started may be a wrapper.
+		b = e.(*environment).Place.Browser
+		// The whole group is killed, because the program that was started may be a wrapper.
 		if err := syscall.Kill(-b.Pid(), syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.Step(t.Context(), domain.Action{Type: domain.ActionWait}); fault.KindOf(err) != fault.Void || errors.Is(err, envadapters.ErrTask) {
-			t.Errorf("%v", err)
+
+		_, err = e.Step(t.Context(), domain.Action{Type: domain.ActionWait})
+		if fault.KindOf(err) != fault.Void || errors.Is(err, envadapters.ErrTask) {
+			t.Errorf("step = %v, want a void fault that is not the task's", err)
 		}
 		e.Close(t.Context())
 	}
+
 	if n := b.Starts(); n != 2 {
-		t.Errorf("%d starts", n)
+		t.Errorf("the browser was started %d times, want 2", n)
 	}
 }
 
-func TestMobileSemantics(t *testing.T) {
+func TestMobileSemanticsDescribeAPhone(t *testing.T) {
 	s, e := open(t, own, Mobile)
-	if s.Title() != "MiniWoB++ (Chromium, mobile semantics)" || s.Family() != domain.FamilyMobile {
-		t.Error(s.Title())
+	if want := "MiniWoB++ (Chromium, mobile semantics)"; s.Title() != want {
+		t.Errorf("Title() = %q, want %q", s.Title(), want)
+	}
+	if s.Family() != domain.FamilyMobile {
+		t.Errorf("Family() = %q, want %q", s.Family(), domain.FamilyMobile)
 	}
 	if ts, _ := s.Templates(SplitAll); ts[0].MaxSteps != 30 {
-		t.Errorf("%+v", ts[0])
+		t.Errorf("the budget of %+v is %d, want 30", ts[0], ts[0].MaxSteps)
 	}
+
 	tr := reset(t, e, "rewards", 1)
-	if tr.Goal != "Follow the instructions shown on the top of the screen: Take the best." || tr.Observation.Width != 216 || tr.Observation.Height != 480 {
-		t.Errorf("%+v", tr)
+	if want := mobileGoal + "Take the best."; tr.Goal != want {
+		t.Errorf("the goal is %q, want %q", tr.Goal, want)
 	}
-	for _, a := range []domain.Action{{Type: domain.ActionAnswer, Text: "x"}, {Type: domain.ActionOpenApp, AppName: "x"}} {
-		if tr := step(t, e, a); tr.Invalid == "" || tr.Terminated {
-			t.Errorf("%s: %+v", a.JSON(), tr)
-		}
+	if o := tr.Observation; o.Width != 216 || o.Height != 480 {
+		t.Errorf("the screen is %dx%d, want 216x480", o.Width, o.Height)
 	}
-	if tr = step(t, e, domain.Action{Type: domain.ActionInputText, Text: "yes"}.At(find(t, tr, "field").Index)); tr.Reward != 1 || !tr.Terminated {
-		t.Errorf("Enter does not follow typed text: %+v", tr)
+}
+
+func TestMobileSemanticsOfActions(t *testing.T) {
+	_, e := open(t, own, Mobile)
+	tr := reset(t, e, "rewards", 1)
+	for _, a := range []domain.Action{
+		{Type: domain.ActionAnswer, Text: "x"},
+		{Type: domain.ActionOpenApp, AppName: "x"},
+	} {
+		tr := step(t, e, a)
+		wantInvalid(t, tr, a.JSON())
+		wantReward(t, tr, 0, false)
 	}
+
+	// Enter follows typed text.
+	write := domain.Action{Type: domain.ActionInputText, Text: "yes"}.At(find(t, tr, "field").Index)
+	wantReward(t, step(t, e, write), 1, true)
+
 	tr = reset(t, e, "rewards", 1)
-	if tr = step(t, e, on(domain.ActionClick, find(t, tr, "0.5"))); !tr.Terminated || tr.Reward != 0 {
-		t.Errorf("%+v", tr)
-	}
+	wantReward(t, step(t, e, on(domain.ActionClick, find(t, tr, "0.5"))), 0, true)
+
 	reset(t, e, "rewards", 1)
-	if tr = step(t, e, domain.Action{Type: domain.ActionHome}); !tr.Terminated || tr.Reward != 0 {
-		t.Errorf("%+v", tr)
-	}
+	wantReward(t, step(t, e, domain.Action{Type: domain.ActionHome}), 0, true)
 	if _, err := e.Step(t.Context(), domain.Action{Type: domain.ActionWait}); err == nil {
-		t.Error("the app can be used behind its end")
+		t.Error("a step after the end is executed, want an error")
 	}
 }
 
@@ -235,82 +188,82 @@ func TestSeedsAndSplitsMakeEpisodesAndNothingElseDoes(t *testing.T) {
 	}
 	defer other.Close(t.Context())
 	reset(t, other.(*environment), "covered", 9)
+
 	goals := map[string]bool{}
 	for seed := range uint64(6) {
 		tr := reset(t, e, "form", seed)
 		goals[tr.Goal] = true
 		if again := reset(t, other.(*environment), "form", seed); !reflect.DeepEqual(again, tr) {
-			t.Errorf("seed %d: another tab sees another episode", seed)
+			t.Errorf("seed %d: another tab sees %+v, want %+v", seed, again, tr)
 		}
 	}
 	if len(goals) < 2 {
-		t.Errorf("%v", goals)
+		t.Errorf("six seeds make the goals %v, want different ones", goals)
 	}
-	for _, split := range []string{domain.SplitTrain, domain.SplitTestSeeds, domain.SplitTestTemplates} {
-		if tr, err := e.Reset(t.Context(), domain.Task{Template: "form", Split: split, Seed: 1, MaxSteps: 3}); err == nil {
-			var mode string
-			if err := e.tab().Eval(t.Context(), "WOB_DATA_MODE", &mode); err != nil || (mode == "train") != (split == domain.SplitTrain) {
-				t.Errorf("split %s: mode %s, %v, %s", split, mode, err, tr.Goal)
-			}
+
+	for split, want := range map[string]string{
+		domain.SplitTrain:         "train",
+		domain.SplitTestSeeds:     "test",
+		domain.SplitTestTemplates: "test",
+	} {
+		task := domain.Task{Template: "form", Split: split, Seed: 1, MaxSteps: 3}
+		if _, err := e.Reset(t.Context(), task); err != nil {
+			continue // The split does not have the task.
+		}
+
+		var mode string
+		if err := e.Tab().Eval(t.Context(), "WOB_DATA_MODE", &mode); err != nil {
+			t.Fatal(err)
+		}
+		if (mode == "train") != (want == "train") {
+			t.Errorf("split %s: the data mode is %s, want %s", split, mode, want)
 		}
 	}
 }
 
-func TestImagesOfStyleSheetsAreThereAndTimeStandsStill(t *testing.T) {
+func TestStyleSheetImagesAreLoadedAndTimeStandsStill(t *testing.T) {
 	_, e := open(t, own, "")
+	last := func(tr envadapters.Transition) string {
+		return tr.Observation.Elements[len(tr.Observation.Elements)-1].Text
+	}
+
 	tr := reset(t, e, "icons", 1)
 	icon := find(t, tr, "trash")
 	if icon.Bounds[2] != 14 || icon.Role != "item" {
-		t.Errorf("%+v", icon)
+		t.Errorf("the icon is %+v, want an item 14 pixels wide", icon)
 	}
-	late := tr.Observation.Elements[len(tr.Observation.Elements)-1].Text
-	if !strings.HasPrefix(late, "frame 32 at 1704067200496 ") {
-		t.Errorf("%q", late)
+	before := last(tr)
+	if want := "frame 32 at 1704067200496 "; !strings.HasPrefix(before, want) {
+		t.Errorf("the page says %q, want %q first", before, want)
 	}
+
 	time.Sleep(50 * time.Millisecond)
 	tr = step(t, e, domain.Action{Type: domain.ActionNone})
-	if now := tr.Observation.Elements[len(tr.Observation.Elements)-1].Text; now != late {
-		t.Errorf("%q, then %q", late, now)
+	if got := last(tr); got != before {
+		t.Errorf("after a while the page says %q, want %q", got, before)
 	}
 	if tr = step(t, e, on(domain.ActionClick, icon)); tr.Reward != 1 {
-		t.Errorf("%+v", tr)
+		t.Errorf("the reward of a click on the icon is %v, want 1: %+v", tr.Reward, tr)
 	}
 }
 
-// BenchmarkObservation reads a page of n buttons and fields. In the page that is linear, at most 20 µs for each; ms/observation is with the way to this process.
+// BenchmarkObservation reads pages of buttons and fields. The goal is at most 20 µs for each of them.
 func BenchmarkObservation(b *testing.B) {
-	for _, n := range []int{10, 100, 500, 2000} {
-		reads := 10000 / n // in the page, of one call
+	for _, n := range pagebench.Sizes {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			_, e := open(b, own, "")
 			reset(b, e, "form", 1)
-			fill := fmt.Sprintf(`(() => { const a = document.getElementById('area'); a.textContent = '';
-				for (let i = 0; i < %d; i++) { const x = a.appendChild(document.createElement(i %% 2 ? 'input' : 'button')); x.style.cssText = 'width: 20px; height: 12px; padding: 0';
-				if (i %% 2) x.value = 'v' + i; else { x.textContent = 'b' + i; x.onclick = () => 0; } } })()`, n)
-			again := fmt.Sprintf("(() => { for (let i = 0; i < %d; i++) collabui.observe() })()", reads)
-			for _, js := range []string{fill, again, again} { // the second time the script is compiled
-				if err := e.tab().Eval(b.Context(), js, nil); err != nil {
-					b.Fatal(err)
-				}
-			}
-			page, all := time.Hour, time.Hour // the least, because other work on the machine only adds
-			for b.Loop() {
-				begin := time.Now()
-				if err := e.tab().Eval(b.Context(), again, nil); err != nil {
-					b.Fatal(err)
-				}
-				page = min(page, time.Since(begin))
-				begin = time.Now()
-				if err := e.observe(b.Context()); err != nil {
-					b.Fatal(err)
-				}
-				all = min(all, time.Since(begin))
-			}
-			if len(e.seen.Elements) != n {
-				b.Fatalf("%d elements of %d", len(e.seen.Elements), n)
-			}
-			b.ReportMetric(float64(page.Nanoseconds())/1e3/float64(n*reads), "µs/element")
-			b.ReportMetric(float64(all.Nanoseconds())/1e6, "ms/observation")
+			pagebench.Observation(b, n, pagebench.Page{
+				Tab:    e.Tab(),
+				Parent: "area",
+				Each: `x.style.cssText = 'width: 20px; height: 12px; padding: 0';
+				if (i % 2) x.value = 'v' + i; else { x.textContent = 'b' + i; x.onclick = () => 0; }`,
+				Observe: "collabui.observe()",
+				Read: func(ctx context.Context) (int, error) {
+					err := e.observe(ctx)
+					return len(e.seen.Elements), err
+				},
+			})
 		})
 	}
 }

@@ -16,18 +16,23 @@ func chooseDate(p play) (domain.Action, bool) {
 	if err != nil {
 		return none, false
 	}
-	if e, ok := p.first(func(e domain.Element) bool { return e.Role == "field" && e.Value != "" }); ok && e.Value == want.Format("01/02/2006") {
+
+	filled, ok := p.first(func(e domain.Element) bool { return e.Role == "field" && e.Value != "" })
+	if ok && filled.Value == want.Format("01/02/2006") {
 		return p.submit()
 	}
+
 	var shown time.Time
 	for _, e := range p.all(roles("text")) {
 		if t, err := time.Parse("January 2006", e.Text); err == nil {
 			shown = t
 		}
 	}
+
 	if shown.IsZero() {
 		return click(p.first(roles("field")))
 	}
+
 	month := func(t time.Time) int { return t.Year()*12 + int(t.Month()) }
 	switch d := month(want) - month(shown); {
 	case d < 0:
@@ -35,7 +40,10 @@ func chooseDate(p play) (domain.Action, bool) {
 	case d > 0:
 		return click(p.named("Next"))
 	}
-	return click(p.first(func(e domain.Element) bool { return e.Role == "link" && e.Text == strconv.Itoa(want.Day()) }))
+
+	day := strconv.Itoa(want.Day())
+
+	return click(p.first(func(e domain.Element) bool { return e.Role == "link" && e.Text == day }))
 }
 
 // handleEmail finds the goal's mail and deletes, stars, answers or forwards it.
@@ -44,17 +52,21 @@ func handleEmail(p play) (domain.Action, bool) {
 	if m == nil {
 		return none, false
 	}
+
 	to := regexp.MustCompile(`forward that email to (\w+)`).FindStringSubmatch(p.goal)
-	if field, ok := p.first(isField); ok { // an answer or a forwarding is open
+	if field, ok := p.first(isField); ok { // An answer or a forwarded mail is open.
 		text := append(p.quoted, "")[0]
 		if to != nil {
 			text = to[1]
 		}
-		if strings.TrimSpace(field.Value) != text { // Enter, behind typed text, is a line break in an answer
+		if strings.TrimSpace(field.Value) != text { // Enter, after typed text, is a line break in an answer.
 			return enter(field, text)
 		}
-		return click(p.first(func(e domain.Element) bool { return e.Role != "text" && strings.Contains(e.Desc, "send") }))
+		return click(p.first(func(e domain.Element) bool {
+			return e.Role != "text" && strings.Contains(e.Desc, "send")
+		}))
 	}
+
 	button := "reply"
 	switch {
 	case strings.Contains(p.goal, "trash"):
@@ -64,10 +76,12 @@ func handleEmail(p play) (domain.Action, bool) {
 	case to != nil:
 		button = "forward"
 	}
+
 	inbox := slices.ContainsFunc(p.o.Elements, func(e domain.Element) bool { return e.Text == "Primary" })
 	isButton := func(e domain.Element) bool {
 		return e.Role != "text" && slices.Contains(strings.Fields(e.Desc+" "+strings.ToLower(e.Text)), button)
 	}
+
 	if !inbox {
 		if e, ok := p.first(func(e domain.Element) bool {
 			return e.Role != "text" && (strings.Contains(e.Desc, button) || strings.EqualFold(e.Text, button))
@@ -76,40 +90,52 @@ func handleEmail(p play) (domain.Action, bool) {
 		}
 		return scroll("down")
 	}
+
 	sender, ok := p.first(func(e domain.Element) bool { return e.Text == m[1] })
 	if !ok {
 		return scroll("down")
 	}
+
 	if button == "trash" || button == "star" {
 		return click(p.first(func(e domain.Element) bool { return e.Index > sender.Index && isButton(e) }))
 	}
+
 	return click(sender, true)
 }
 
-// search searches and pages to the result that the goal counts to; a page has three.
+// pagers are the links of a search engine that lead to other pages of results.
+var pagers = []string{"<", ">", "«", "»", "‹", "›", "First", "Last", "Previous", "Next"}
+
+// search searches and pages to the result that the goal counts to. A page has three.
 func search(p play) (domain.Action, bool) {
 	field, ok := p.first(isField)
 	if !ok || len(p.quoted) == 0 {
 		return none, false
 	}
+
 	if field.Value != p.quoted[0] {
 		return enter(field, p.quoted[0])
 	}
+
 	n := nth(p.goal)
 	page := strconv.Itoa((n-1)/3 + 1)
 	isPage := regexp.MustCompile(`^\d$`)
 	titles := p.all(func(e domain.Element) bool {
-		return e.Role == "link" && !isPage.MatchString(e.Text) && !slices.Contains([]string{"<", ">", "«", "»", "‹", "›", "First", "Last", "Previous", "Next"}, e.Text)
+		return e.Role == "link" && !isPage.MatchString(e.Text) && !slices.Contains(pagers, e.Text)
 	})
+
 	if len(titles) == 0 {
 		return click(p.named("Search"))
 	}
+
 	if page != "1" && p.last() != "click "+page {
 		return click(p.first(func(e domain.Element) bool { return e.Text == page }))
 	}
+
 	if k := (n - 1) % 3; k < len(titles) {
 		return click(titles[k], true)
 	}
+
 	return none, false
 }
 
@@ -119,13 +145,17 @@ func phoneBook(p play) (domain.Action, bool) {
 	if m == nil {
 		return none, false
 	}
+
 	if e, ok := p.first(roles("heading")); ok && e.Text == m[1] {
-		label, ok := p.first(func(e domain.Element) bool { return strings.EqualFold(strings.TrimSuffix(e.Text, ":"), m[2]) })
+		label, ok := p.first(func(e domain.Element) bool {
+			return strings.EqualFold(strings.TrimSuffix(e.Text, ":"), m[2])
+		})
 		if !ok {
 			return none, false
 		}
 		return click(p.first(func(e domain.Element) bool { return e.Index > label.Index && e.Role == "link" }))
 	}
+
 	return click(p.named(">"))
 }
 
@@ -135,23 +165,29 @@ func socialMedia(p play) (domain.Action, bool) {
 	if user == "" || len(p.quoted) == 0 {
 		return none, false
 	}
+
 	want, many := -1, strings.Contains(p.goal, "posts by")
 	if m := regexp.MustCompile(`on (\d+) posts?`).FindStringSubmatch(p.goal); m != nil {
 		want, _ = strconv.Atoi(m[1])
 	} else if !many {
 		want = 1
 	}
-	button := map[string]string{"Reply": "reply", "Retweet": "retweet", "Like": "like", "Share": "share", "More": "more"}[p.quoted[0]]
+
+	button := "more"
+	switch p.quoted[0] {
+	case "Reply", "Retweet", "Like", "Share":
+		button = strings.ToLower(p.quoted[0])
+	}
+
 	inMenu := func(e domain.Element) bool { return e.Text == p.quoted[0] || e.Text == p.quoted[0]+" "+user }
 	if e, ok := p.first(inMenu); ok {
 		return click(e, true)
 	}
+
 	if strings.HasPrefix(p.last(), "click more") {
 		return scroll("down")
 	}
-	if button == "" {
-		button = "more"
-	}
+
 	owner, pressed := "", 0
 	var todo []domain.Element
 	for _, e := range p.o.Elements {
@@ -167,15 +203,19 @@ func socialMedia(p play) (domain.Action, bool) {
 			todo = append(todo, e)
 		}
 	}
+
 	if len(todo) == 0 || want >= 0 && pressed >= want {
 		return p.submit()
 	}
+
 	if i := slices.IndexFunc(todo, domain.Element.Shown); i >= 0 {
 		return click(todo[i], true)
 	}
+
 	if todo[0].Bounds[1] < 50 {
 		return scroll("up")
 	}
+
 	return scroll("down")
 }
 
@@ -204,9 +244,11 @@ func buyTicket(p play) (domain.Action, bool) {
 			best, least = e, v
 		}
 	}
+
 	if least < 1<<30 && !best.Visible {
 		return scroll("down")
 	}
+
 	return click(best, least < 1<<30)
 }
 
@@ -215,11 +257,14 @@ func findGreatest(p play) (domain.Action, bool) {
 	if len(p.memo.done) > 0 {
 		return p.submit()
 	}
+
 	cards := p.all(func(e domain.Element) bool { return e.Role == "item" && number.MatchString(e.Text) })
 	if len(cards) == 0 {
 		return none, false
 	}
+
 	value := func(e domain.Element) int { n, _ := strconv.Atoi(e.Text); return n }
+
 	return click(slices.MaxFunc(cards, func(a, b domain.Element) int { return value(a) - value(b) }), true)
 }
 
@@ -228,15 +273,18 @@ func generateNumber(p play) (domain.Action, bool) {
 	limit, _ := strconv.Atoi(number.FindString(p.goal))
 	shown, ok := p.first(func(e domain.Element) bool { return e.Role == "text" && number.MatchString(e.Text) })
 	n, _ := strconv.Atoi(shown.Text)
-	fits := ok && (strings.Contains(p.goal, "less") && n < limit || strings.Contains(p.goal, "greater") && n > limit ||
-		strings.Contains(p.goal, "odd") && n%2 != 0 || strings.Contains(p.goal, "even") && n%2 == 0)
+	fits := ok && (strings.Contains(p.goal, "less") && n < limit ||
+		strings.Contains(p.goal, "greater") && n > limit ||
+		strings.Contains(p.goal, "odd") && n%2 != 0 ||
+		strings.Contains(p.goal, "even") && n%2 == 0)
 	if fits {
 		return p.submit()
 	}
+
 	return click(p.named("Generate"))
 }
 
-// oddOrEven presses a button beside every number.
+// oddOrEven presses a button next to every number.
 func oddOrEven(p play) (domain.Action, bool) {
 	els := p.o.Elements
 	for i := 1; i+1 < len(els); i++ {
@@ -244,7 +292,7 @@ func oddOrEven(p play) (domain.Action, bool) {
 		if err != nil {
 			continue
 		}
-		b := els[i-1] // Odd stands before the number, Even behind it
+		b := els[i-1] // Odd comes before the number, Even after it.
 		if n%2 == 0 {
 			b = els[i+1]
 		}
@@ -256,5 +304,6 @@ func oddOrEven(p play) (domain.Action, bool) {
 		}
 		return click(b, true)
 	}
+
 	return p.submit()
 }

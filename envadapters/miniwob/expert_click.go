@@ -16,7 +16,9 @@ func clickNamed(p play) (domain.Action, bool) {
 		}
 		return click(p.named(p.quoted[0]))
 	}
+
 	_, name, _ := strings.Cut(p.goal, " on ")
+
 	return click(p.named(strings.TrimSuffix(name, ".")))
 }
 
@@ -34,15 +36,17 @@ func clickInTurn(p play) (domain.Action, bool) {
 	if len(names) == 0 {
 		names = capitals.FindAllString(p.goal, -1)
 	}
+
 	for _, n := range names {
 		if !p.did("click " + n) {
 			return click(p.named(n))
 		}
 	}
+
 	return none, false
 }
 
-// checkNamed chooses the boxes, radios or options that a list in the goal names, no others, and submits.
+// checkNamed chooses exactly the boxes, radios or options that a list in the goal names, and submits.
 func checkNamed(p play) (domain.Action, bool) {
 	_, list, _ := strings.Cut(p.goal, "Select ")
 	list, _, _ = strings.Cut(list, " and click ")
@@ -58,15 +62,15 @@ func checkNamed(p play) (domain.Action, bool) {
 		}
 		hidden = true
 	}
+
 	if hidden {
-		if i := slices.IndexFunc(p.o.Elements, roles("option")); i >= 0 { // inside of its list
-			if e, ok := p.first(roles("option")); ok {
-				a, _ := scroll("down")
-				return a.At(e.Index), true
-			}
+		if e, ok := p.first(roles("option")); ok { // Scroll inside of the list.
+			a, _ := scroll("down")
+			return a.At(e.Index), true
 		}
 		return scroll("down")
 	}
+
 	return p.submit()
 }
 
@@ -78,15 +82,19 @@ func chooseList(p play) (domain.Action, bool) {
 		e, ok = p.first(func(x domain.Element) bool { return x.Role == e.Role && x.Text == want })
 		return click(e, ok)
 	}
+
 	if e, ok := p.first(roles(domain.RoleSelect)); ok && e.Value != want {
 		return click(e, true)
 	}
+
 	return p.submit()
 }
 
 // clickClose closes a dialog.
 func clickClose(p play) (domain.Action, bool) {
-	return click(p.first(func(e domain.Element) bool { return e.Role == "button" && (e.Text == "Close" || e.Desc == "Close") }))
+	return click(p.first(func(e domain.Element) bool {
+		return e.Role == "button" && (e.Text == "Close" || e.Desc == "Close")
+	}))
 }
 
 // clickNth clicks the field that the goal counts to.
@@ -95,6 +103,7 @@ func clickNth(p play) (domain.Action, bool) {
 	if n > len(fields) {
 		return none, false
 	}
+
 	return click(fields[n-1], true)
 }
 
@@ -103,23 +112,32 @@ func expandThenSubmit(p play) (domain.Action, bool) {
 	if e, ok := p.first(func(e domain.Element) bool { return has(e, "collapsed") }); ok {
 		return click(e, true)
 	}
+
 	return p.submit()
 }
 
-// uncover opens sections, tabs or folders one after the other until what the goal names is there.
+var tabNumber = regexp.MustCompile(`^(Tab #)?\d+$`)
+
+// isTab reports whether an element opens a section, a tab or a folder.
+func isTab(e domain.Element) bool {
+	return e.Role == "tab" || e.Role == "link" && tabNumber.MatchString(e.Text) ||
+		strings.Contains(e.Desc, "expandable-hitarea")
+}
+
+// uncover opens sections, tabs or folders one after the other until what the goal names appears.
 func uncover(p play) (domain.Action, bool) {
 	if len(p.quoted) == 0 {
 		return none, false
 	}
-	isTab := func(e domain.Element) bool {
-		return e.Role == "tab" || regexp.MustCompile(`^(Tab #)?\d+$`).MatchString(e.Text) && e.Role == "link" || strings.Contains(e.Desc, "expandable-hitarea")
+
+	wanted := func(e domain.Element) bool { return e.Text == p.quoted[0] && !isTab(e) }
+	active := func(e domain.Element) bool { return wanted(e) && e.Role != "text" }
+	for _, f := range []func(domain.Element) bool{active, wanted} {
+		if e, ok := p.first(f); ok {
+			return click(e, true)
+		}
 	}
-	if e, ok := p.first(func(e domain.Element) bool { return e.Text == p.quoted[0] && e.Role != "text" && !isTab(e) }); ok {
-		return click(e, true)
-	}
-	if e, ok := p.first(func(e domain.Element) bool { return e.Text == p.quoted[0] && !isTab(e) }); ok {
-		return click(e, true)
-	}
+
 	tabs := p.all(isTab)
 	for k, e := range tabs {
 		open := has(e, "expanded") || has(e, "selected") || k == 0 && e.Role == "link"
@@ -127,9 +145,11 @@ func uncover(p play) (domain.Action, bool) {
 			return click(e, true)
 		}
 	}
+
 	if slices.ContainsFunc(p.o.Elements, func(e domain.Element) bool { return !e.Visible && e.Text != "" }) {
 		return scroll("down")
 	}
+
 	return none, false
 }
 
@@ -138,12 +158,14 @@ func openPie(p play) (domain.Action, bool) {
 	if e, ok := p.first(func(e domain.Element) bool { return len(p.quoted) > 0 && e.Text == p.quoted[0] }); ok {
 		return click(e, true)
 	}
+
 	return click(p.named("+"))
 }
 
-var colours = []string{"red", "green", "blue", "cyan", "magenta", "yellow", "black", "white", "grey", "gray", "pink", "orange", "purple", "violet", "brown", "aqua", "olive", "lime", "teal", "navy", "maroon"}
+var colours = strings.Fields("red green blue cyan magenta yellow black white grey gray pink orange purple violet " +
+	"brown aqua olive lime teal navy maroon")
 
-// wanted is the colour that the goal names.
+// wanted returns the colour that the goal names; empty if it names none.
 func (p play) wanted() string {
 	for _, w := range strings.FieldsFunc(p.goal, func(r rune) bool { return strings.ContainsRune(" .,", r) }) {
 		if w == "gray" {
@@ -156,6 +178,7 @@ func (p play) wanted() string {
 			return w
 		}
 	}
+
 	return ""
 }
 
@@ -175,6 +198,7 @@ func clickShades(p play) (domain.Action, bool) {
 	}); ok {
 		return click(e, true)
 	}
+
 	return p.submit()
 }
 
@@ -182,10 +206,13 @@ func clickShades(p play) (domain.Action, bool) {
 func clickShape(p play) (domain.Action, bool) {
 	c := p.wanted()
 	return click(p.first(func(e domain.Element) bool {
-		if e.Role != "item" || strings.HasPrefix(e.Desc, "area") || c != "" && !slices.Contains(strings.Fields(e.Desc), c) {
+		if e.Role != "item" || strings.HasPrefix(e.Desc, "area") {
 			return false
 		}
-		large := e.Bounds[3] >= 18 // letters and shapes have 10 to 12 or 20 to 24 pixels
+		if c != "" && !slices.Contains(strings.Fields(e.Desc), c) {
+			return false
+		}
+		large := e.Bounds[3] >= 18 // Letters and shapes have 10 to 12 or 20 to 24 pixels.
 		if strings.Contains(p.goal, "small") && large || strings.Contains(p.goal, "large") && !large {
 			return false
 		}

@@ -10,13 +10,14 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// fill gives every field its text, in order, and submits.
+// fill types one text into each field, in order, and submits.
 func (p play) fill(texts ...string) (domain.Action, bool) {
 	for i, e := range p.all(isField) {
 		if i < len(texts) && texts[i] != "" && e.Value != texts[i] {
 			return enter(e, texts[i])
 		}
 	}
+
 	return p.submit()
 }
 
@@ -26,18 +27,23 @@ func fillQuoted(p play) (domain.Action, bool) {
 	if len(texts) == 0 {
 		return none, false
 	}
+
 	if strings.Contains(p.goal, "lower case") {
 		texts[0] = strings.ToLower(texts[0])
 	}
+
 	if strings.Contains(p.goal, "upper case") {
 		texts[0] = strings.ToUpper(texts[0])
 	}
-	if e, ok := p.named("Cancel"); ok { // a pop-up asks to log in elsewhere
+
+	if e, ok := p.named("Cancel"); ok { // A pop-up asks for another login.
 		return click(e, true)
 	}
+
 	for len(texts) < len(p.all(isField)) {
 		texts = append(texts, texts[0])
 	}
+
 	return p.fill(texts...)
 }
 
@@ -49,6 +55,7 @@ func enterGoal(p play) (domain.Action, bool) {
 	if e, ok := p.first(isField); ok && e.Value == "" {
 		return enter(e, text)
 	}
+
 	return p.submit()
 }
 
@@ -60,6 +67,7 @@ func spin(p play) (domain.Action, bool) {
 	if !ok || err != nil {
 		return none, false
 	}
+
 	way := "up"
 	switch {
 	case has == want:
@@ -67,15 +75,17 @@ func spin(p play) (domain.Action, bool) {
 	case has > want:
 		way = "down"
 	}
+
 	return click(p.first(func(e domain.Element) bool { return strings.HasSuffix(e.Desc, "spinner-"+way) }))
 }
 
-// nth is the place that the goal counts to, from 1.
+// nth returns the place that the goal counts to, from 1.
 func nth(goal string) int {
 	if m := ordinal.FindStringSubmatch(goal); m != nil {
 		n, _ := strconv.Atoi(m[1])
 		return max(n, 1)
 	}
+
 	return 1
 }
 
@@ -88,9 +98,11 @@ func copyText(p play) (domain.Action, bool) {
 	if !ok || n > len(areas) {
 		return none, false
 	}
+
 	if target.Value != areas[n-1].Value {
 		return enter(target, areas[n-1].Value)
 	}
+
 	return p.submit()
 }
 
@@ -102,6 +114,7 @@ func findWord(p play) (domain.Action, bool) {
 	if n > len(words) {
 		return none, false
 	}
+
 	return p.fill(strings.TrimRight(words[n-1], ",."))
 }
 
@@ -111,7 +124,7 @@ func typeShown(p play) (domain.Action, bool) {
 	return p.fill(text.Text)
 }
 
-// readTable types the values that a table gives for the goal's label, or for the labels of the fields.
+// readTable types the values that a table has for the goal's label, or for the labels of the fields.
 func readTable(p play) (domain.Action, bool) {
 	cells := p.all(roles("cell"))
 	value := func(label string) string {
@@ -122,15 +135,18 @@ func readTable(p play) (domain.Action, bool) {
 		}
 		return ""
 	}
+
 	_, label, _ := strings.Cut(p.goal, "the value of ")
 	label, _, ok := strings.Cut(label, " into ")
 	if ok {
 		return p.fill(value(label))
 	}
+
 	var texts []string
 	for _, e := range p.all(isField) {
 		texts = append(texts, value(e.Text))
 	}
+
 	return p.fill(texts...)
 }
 
@@ -142,14 +158,25 @@ func fillLabelled(p play) (domain.Action, bool) {
 	if m == nil {
 		return none, false
 	}
+
 	var texts []string
-	for _, e := range p.all(func(e domain.Element) bool { return !e.Editable }) { // every field has one label, and they come in the same order
-		for _, x := range [][2]string{{"genre", m[1]}, {"director", m[2]}, {"year", m[3]}, {"date", m[3]}} {
-			if strings.Contains(strings.ToLower(e.Text), x[0]) {
-				texts = append(texts, x[1])
-			}
+	// Every field has one label, and the labels come in the order of the fields.
+	for _, e := range p.all(func(e domain.Element) bool { return !e.Editable }) {
+		label := strings.ToLower(e.Text)
+		if strings.Contains(label, "genre") {
+			texts = append(texts, m[1])
+		}
+		if strings.Contains(label, "director") {
+			texts = append(texts, m[2])
+		}
+		if strings.Contains(label, "year") {
+			texts = append(texts, m[3])
+		}
+		if strings.Contains(label, "date") {
+			texts = append(texts, m[3])
 		}
 	}
+
 	return p.fill(texts...)
 }
 
@@ -162,50 +189,71 @@ var (
 func solve(p play) (domain.Action, bool) {
 	for _, e := range p.all(roles("text")) {
 		if m := equation.FindStringSubmatch(e.Text); m != nil {
-			a, _ := strconv.Atoi(m[1])
-			b, _ := strconv.Atoi(m[3])
-			c, _ := strconv.Atoi(m[4])
-			switch {
-			case m[1] == "x" && m[2] == "+":
-				return p.fill(strconv.Itoa(c - b))
-			case m[1] == "x":
-				return p.fill(strconv.Itoa(c + b))
-			case m[2] == "+":
-				return p.fill(strconv.Itoa(c - a))
-			}
-			return p.fill(strconv.Itoa(a - c))
+			return p.fill(strconv.Itoa(unknown(m)))
 		}
 		if m := sum.FindStringSubmatch(e.Text); m != nil {
 			a, _ := strconv.Atoi(m[1])
 			b, _ := strconv.Atoi(m[3])
-			return p.fill(strconv.Itoa(map[string]int{"+": a + b, "-": a - b, "x": a * b, "*": a * b}[m[2]]))
+			results := map[string]int{"+": a + b, "-": a - b, "x": a * b, "*": a * b}
+			return p.fill(strconv.Itoa(results[m[2]]))
 		}
 	}
+
 	return none, false
+}
+
+// unknown returns the x of a match of equation.
+func unknown(m []string) int {
+	a, _ := strconv.Atoi(m[1])
+	b, _ := strconv.Atoi(m[3])
+	c, _ := strconv.Atoi(m[4])
+	switch {
+	case m[1] == "x" && m[2] == "+":
+		return c - b
+	case m[1] == "x":
+		return c + b
+	case m[2] == "+":
+		return c - a
+	}
+
+	return a - c
 }
 
 // countBlocks counts the blocks of both heaps.
 func countBlocks(p play) (domain.Action, bool) {
-	return p.fill(strconv.Itoa(len(p.all(func(e domain.Element) bool { return strings.Contains(e.Desc, "addition-block") }))))
+	isBlock := func(e domain.Element) bool { return strings.Contains(e.Desc, "addition-block") }
+	return p.fill(strconv.Itoa(len(p.all(isBlock))))
 }
 
-// guessNumber halves what is left, by what the page said of the guesses before.
+// guesses are the next guesses of a number from 0 to 9, by the last guess and the page's answer. The first guess is 4.
+var guesses = map[int]map[string]int{
+	4: {"higher": 7, "lower": 1},
+	7: {"higher": 8, "lower": 5},
+	1: {"higher": 2, "lower": 0},
+	5: {"higher": 6},
+	2: {"higher": 3},
+	8: {"higher": 9},
+}
+
+// guessNumber halves the remaining range after every answer of the page.
 func guessNumber(p play) (domain.Action, bool) {
 	field, ok := p.first(isField)
 	if !ok {
 		return none, false
 	}
+
 	said, _ := p.first(func(e domain.Element) bool { return strings.Contains(e.Text, "number is") })
 	m := regexp.MustCompile(`number is (higher|lower) than (-?\d+)`).FindStringSubmatch(said.Text)
 	guess := 4
 	if m != nil {
 		n, _ := strconv.Atoi(m[2])
-		step := map[int]map[string]int{4: {"higher": 7, "lower": 1}, 7: {"higher": 8, "lower": 5}, 1: {"higher": 2, "lower": 0}, 5: {"higher": 6}, 2: {"higher": 3}, 8: {"higher": 9}}
-		guess = step[n][m[1]]
+		guess = guesses[n][m[1]]
 	}
+
 	if field.Value != fmt.Sprint(guess) {
 		return enter(field, fmt.Sprint(guess))
 	}
+
 	return p.submit()
 }
 
@@ -215,42 +263,56 @@ func autocomplete(p play) (domain.Action, bool) {
 	if !ok || len(p.quoted) == 0 {
 		return none, false
 	}
+
 	end := ""
 	if len(p.quoted) > 1 {
 		end = p.quoted[1]
 	}
-	if strings.HasPrefix(field.Value, p.quoted[0]) && strings.HasSuffix(field.Value, end) && (end == "" || len(field.Value) > len(p.quoted[0])) {
+
+	whole := strings.HasPrefix(field.Value, p.quoted[0]) && strings.HasSuffix(field.Value, end)
+	if whole && (end == "" || len(field.Value) > len(p.quoted[0])) {
 		return p.submit()
 	}
+
 	if field.Value != p.quoted[0] {
 		return enter(field, p.quoted[0])
 	}
+
 	fits := func(e domain.Element) bool {
 		return strings.HasPrefix(e.Text, p.quoted[0]) && strings.HasSuffix(e.Text, end) && !e.Editable
 	}
+
 	if e, ok := p.first(fits); ok {
 		return click(e, true)
 	}
+
 	return scroll("down")
 }
 
+var sequence = regexp.MustCompile(
+	`the (\d)\w\w (radio button|checkbox) and enter the number "(-?\d+)" into the (\d)\w\w`)
+
 // fillSequence marks one radio button or checkbox by its place, and fills one field by its place.
 func fillSequence(p play) (domain.Action, bool) {
-	m := regexp.MustCompile(`the (\d)\w\w (radio button|checkbox) and enter the number "(-?\d+)" into the (\d)\w\w`).FindStringSubmatch(p.goal)
+	m := sequence.FindStringSubmatch(p.goal)
 	if m == nil {
 		return none, false
 	}
+
 	i, _ := strconv.Atoi(m[1])
 	j, _ := strconv.Atoi(m[4])
 	boxes, fields := p.all(roles("radio", "checkbox")), p.all(isField)
 	if i > len(boxes) || j > len(fields) {
 		return none, false
 	}
+
 	if !has(boxes[i-1], "checked") {
 		return click(boxes[i-1], true)
 	}
+
 	if fields[j-1].Value != m[3] {
 		return enter(fields[j-1], m[3])
 	}
+
 	return p.submit()
 }

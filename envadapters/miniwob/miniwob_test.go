@@ -2,7 +2,6 @@ package miniwob
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -23,7 +22,7 @@ var (
 	_ envadapters.Screenshotter = (*environment)(nil)
 )
 
-// own are pages of our own under the same globals as the official ones.
+// own are pages for tests, under the same globals as the official ones.
 const own = "testdata"
 
 // suites are opened once, because a browser takes a while to start.
@@ -34,6 +33,7 @@ func TestMain(m *testing.M) {
 	for _, s := range suites {
 		_ = s.Close()
 	}
+
 	os.Exit(code)
 }
 
@@ -47,6 +47,7 @@ func suite(t testing.TB, data, semantics string) *Suite {
 		}
 		suites[key] = s
 	}
+
 	return suites[key]
 }
 
@@ -58,15 +59,28 @@ func open(t testing.TB, data, semantics string) (*Suite, *environment) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close(context.Background()) })
+
 	return s, e.(*environment)
+}
+
+// task is a task of the split all.
+func (s *Suite) task(template string, seed uint64) domain.Task {
+	return domain.Task{
+		Suite:    s.Name(),
+		Template: template,
+		Split:    SplitAll,
+		Seed:     seed,
+		MaxSteps: s.rules.maxSteps,
+	}
 }
 
 func reset(t testing.TB, e *environment, template string, seed uint64) envadapters.Transition {
 	t.Helper()
-	tr, err := e.Reset(t.Context(), domain.Task{Suite: "miniwob", Template: template, Split: SplitAll, Seed: seed, MaxSteps: e.suite.rules.maxSteps})
+	tr, err := e.Reset(t.Context(), e.suite.task(template, seed))
 	if err != nil {
-		t.Fatalf("%s: %v", template, err)
+		t.Fatalf("reset %s: got %v, want no error", template, err)
 	}
+
 	return tr
 }
 
@@ -74,12 +88,13 @@ func step(t testing.TB, e *environment, a domain.Action) envadapters.Transition 
 	t.Helper()
 	tr, err := e.Step(t.Context(), a)
 	if err != nil {
-		t.Fatalf("%s: %v", a.JSON(), err)
+		t.Fatalf("step %s: got %v, want no error", a.JSON(), err)
 	}
+
 	return tr
 }
 
-// find gives the element with a text or description.
+// find returns the element with a text or description.
 func find(t testing.TB, tr envadapters.Transition, name string) domain.Element {
 	t.Helper()
 	for _, x := range tr.Observation.Elements {
@@ -87,35 +102,60 @@ func find(t testing.TB, tr envadapters.Transition, name string) domain.Element {
 			return x
 		}
 	}
-	t.Fatalf("no element %q in %+v", name, tr.Observation.Elements)
+
+	t.Fatalf("the elements are %+v, want %q among them", tr.Observation.Elements, name)
+
 	return domain.Element{}
 }
 
 func on(kind string, x domain.Element) domain.Action { return domain.Action{Type: kind}.At(x.Index) }
 
 func TestOptionsThatCannotWorkSayWhatToDo(t *testing.T) {
-	for _, o := range []envadapters.Options{{}, {Data: t.TempDir()}, {Data: own, Semantics: "desktop"}} {
-		if _, err := New(o, 1, 1); fault.KindOf(err) != fault.Invalid || o.Semantics == "" && !strings.Contains(err.Error(), "pip download miniwob==1.1.0") {
-			t.Errorf("%+v: %v", o, err)
-		}
+	for name, c := range map[string]struct {
+		options envadapters.Options
+		want    string
+	}{
+		"no data":           {envadapters.Options{}, "pip download miniwob==1.1.0"},
+		"an empty folder":   {envadapters.Options{Data: t.TempDir()}, "pip download miniwob==1.1.0"},
+		"unknown semantics": {envadapters.Options{Data: own, Semantics: "desktop"}, "it has standard and mobile"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := New(c.options, 1, 1)
+			if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("New(%+v) = %v, want an invalid fault with %q", c.options, err, c.want)
+			}
+		})
 	}
 }
 
-func TestServerGivesNothingButTheFolder(t *testing.T) {
+func TestServerServesNothingButTheFolder(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join(own, "html"))); err != nil {
 		t.Fatal(err)
 	}
+
 	secret := filepath.Join(t.TempDir(), "secret.html")
-	if err := errors.Join(os.WriteFile(secret, []byte("secret"), 0o600), os.Symlink(secret, filepath.Join(dir, "miniwob", "zz.html"))); err != nil {
+	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
+	if err := os.Symlink(secret, filepath.Join(dir, "miniwob", "zz.html")); err != nil {
+		t.Fatal(err)
+	}
+
 	s, err := New(envadapters.Options{Data: dir}, 1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	for path, want := range map[string]int{"form.html": 200, "zz.html": 500, "": 404, "../core/": 404, "../core/core.js": 200, "no.html": 404} {
+	defer func() { _ = s.Close() }()
+	for path, want := range map[string]int{
+		"form.html":       http.StatusOK,
+		"../core/core.js": http.StatusOK,
+		"zz.html":         http.StatusInternalServerError,
+		"":                http.StatusNotFound,
+		"../core/":        http.StatusNotFound,
+		"no.html":         http.StatusNotFound,
+	} {
 		r, err := http.Get(s.url + path)
 		if err != nil {
 			t.Fatal(err)
@@ -132,42 +172,54 @@ func TestVersionIsOfThePages(t *testing.T) {
 	if err := os.CopyFS(dir, os.DirFS(own)); err != nil {
 		t.Fatal(err)
 	}
+
 	version := func(data string) string {
 		s, err := New(envadapters.Options{Data: data}, 1, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer s.Close()
+		defer func() { _ = s.Close() }()
 		v, err := s.Version(t.Context())
 		if err != nil || len(v) != 16 {
-			t.Errorf("version %q, %v", v, err)
+			t.Errorf("Version() = %q, %v, want 16 digits", v, err)
 		}
 		return v
 	}
+
 	before := version(dir)
-	if before != version(own) {
-		t.Error("another place of the same pages has another version")
+	if want := version(own); before != want {
+		t.Errorf("a copy of the pages has the version %s, want %s", before, want)
 	}
+
 	if err := os.WriteFile(filepath.Join(dir, "html", "miniwob", "form.html"), []byte("changed"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if version(dir) == before {
-		t.Error("changed pages keep their version")
+
+	if after := version(dir); after == before {
+		t.Errorf("changed pages have the version %s, want another one", after)
 	}
 }
 
 func TestSplitsAreOfTheNamesAlone(t *testing.T) {
 	s, _ := open(t, own, "")
-	if len(mobile92) != 92 || len(mobile62) != 62 || slices.ContainsFunc(mobile62, func(n string) bool { return !slices.Contains(mobile92, n) }) {
-		t.Errorf("%d and %d names", len(mobile92), len(mobile62))
+	if len(mobile92) != 92 || len(mobile62) != 62 {
+		t.Errorf("the lists have %d and %d names, want 92 and 62", len(mobile92), len(mobile62))
 	}
+
+	for _, n := range mobile62 {
+		if !slices.Contains(mobile92, n) {
+			t.Errorf("%s is in mobile-62 only, want it in mobile-92 too", n)
+		}
+	}
+
 	all, _ := s.Templates(SplitAll)
 	train, _ := s.Templates(domain.SplitTrain)
 	test, _ := s.Templates(domain.SplitTestTemplates)
-	if len(train)+len(test) != len(all) || len(all) != 5 {
-		t.Errorf("%d + %d of %d", len(train), len(test), len(all))
+	if len(all) != 5 || len(train)+len(test) != len(all) {
+		t.Errorf("%d + %d of %d templates, want 5 in all", len(train), len(test), len(all))
 	}
-	if m := s.Missing(); len(m) != 92 {
-		t.Errorf("missing: %v", m)
+
+	if m := s.missing(); len(m) != 92 {
+		t.Errorf("missing %v, want all 92", m)
 	}
 }

@@ -15,17 +15,22 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// fix is the command that gets the official pages.
-const fix = "pip download miniwob==1.1.0 --no-deps && unzip -q miniwob-1.1.0-py3-none-any.whl -d miniwob-pages"
+// fix is the command that downloads the official pages.
+const fix = "pip download miniwob==1.1.0 --no-deps && " +
+	"unzip -q miniwob-1.1.0-py3-none-any.whl -d miniwob-pages"
 
-// inside are the places where the pages stand in what a user may name: the folder itself, the package's root, a checkout's root.
+// inside are the places of the pages below the folder that a user names: the folder itself, or the root of the package
+// or of a checkout.
 var inside = []string{".", "html", "miniwob/html"}
 
-// openPages finds the folder that holds miniwob/*.html and core/ and gives access to it and to nothing outside of it.
+// openPages finds the folder that holds miniwob/*.html and core/. The root that it returns gives no access to anything
+// outside of that folder.
 func openPages(data string) (*os.Root, error) {
 	if data == "" {
-		return nil, fault.New(fault.Invalid, "miniwob needs the folder of the official pages as its data; to get it: %s", fix)
+		return nil, fault.New(fault.Invalid,
+			"miniwob needs the folder of the official pages as its data; to download it: %s", fix)
 	}
+
 	for _, in := range inside {
 		dir := filepath.Join(data, filepath.FromSlash(in))
 		if _, err := os.Stat(filepath.Join(dir, "core", "core.js")); err != nil {
@@ -35,23 +40,30 @@ func openPages(data string) (*os.Root, error) {
 			return os.OpenRoot(dir)
 		}
 	}
-	return nil, fault.New(fault.Invalid, "%q holds no MiniWoB++ pages: expected a folder with miniwob/*.html and core/core.js, or the root of the package or checkout around it; to get one: %s", data, fix)
+
+	return nil, fault.New(fault.Invalid, "%q holds no MiniWoB++ pages: expected a folder with miniwob/*.html and "+
+		"core/core.js, or the root of the package or checkout around it; to download one: %s", data, fix)
 }
 
-// tasks lists the pages of the folder by task name, sorted.
+// tasks lists the names of the tasks that the folder has pages for, sorted. It leaves out the folder flight: its pages
+// are copies of airlines' sites, under licences of their own.
 func tasks(pages fs.FS) ([]string, error) {
 	found, err := fs.Glob(pages, "miniwob/*.html")
 	if err != nil {
 		return nil, err
 	}
+
 	for i, f := range found {
 		found[i] = strings.TrimSuffix(path.Base(f), ".html")
 	}
+
 	slices.Sort(found)
+
 	return found, nil
 }
 
-// digest is over the names and contents of all pages, scripts and styles that a task may use: 16 hexadecimal digits.
+// digest returns a digest, as 16 hexadecimal digits, of the names and contents of all pages, scripts and styles that a
+// task may use.
 func digest(pages fs.FS) (string, error) {
 	h := sha256.New()
 	err := fs.WalkDir(pages, ".", func(name string, d fs.DirEntry, err error) error {
@@ -69,13 +81,15 @@ func digest(pages fs.FS) (string, error) {
 		_, _ = h.Write(raw)
 		return err
 	})
+
 	if err != nil {
 		return "", fmt.Errorf("read the MiniWoB++ pages: %w", err)
 	}
+
 	return hex.EncodeToString(h.Sum(nil))[:16], nil
 }
 
-// serve gives the folder's files and no listings.
+// serve serves the folder's files but no listings.
 func serve(pages fs.FS) http.Handler {
 	files := http.FileServerFS(pages)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,17 +1,18 @@
-// Package miniwob plays the official MiniWoB++ pages, from a folder that the user names, in real Chromium. It knows only the contract of envadapters and the browser
-// driver; no page is part of it. Every episode begins with a fresh load, because resets in place leak state, and with a clock that stands still between steps.
+// Package miniwob plays the official MiniWoB++ pages, from a folder that the user names, in real Chromium. It contains
+// no page. Every episode begins with a fresh load, because resets in place leak state, and with a clock that stands
+// still between steps.
+//
+// It imports domain, envadapters, envadapters/browser and fault. It links no Temporal.
 package miniwob
 
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -21,7 +22,7 @@ import (
 	_ "embed"
 )
 
-// The page side.
+// The scripts that run in every page.
 var (
 	//go:embed clock.js
 	clockJS string
@@ -31,80 +32,105 @@ var (
 
 // Semantics of episodes.
 const (
-	Standard = "standard" // the desktop page; text is typed as it is
-	Mobile   = "mobile"   // as AndroidWorld plays it: a phone's view, Enter behind typed text, 30 steps, the home key leaves the app
+	// Standard is the desktop page. Text is typed as it is.
+	Standard = "standard"
+
+	// Mobile plays as AndroidWorld does: a phone's view, Enter after typed text, 30 steps, and the home key leaves the
+	// app.
+	Mobile = "mobile"
 )
 
-// rules is what tells the two semantics apart.
+// rules is what differs between the semantics.
 type rules struct {
 	name, title string
 	view        browser.View
 	maxSteps    int
 }
 
-// The page itself has 160x210 CSS pixels. Standard: the official window of 500x320. Mobile: a phone of 1080x2400 at scale 5, as AndroidWorld shows it.
+// The page itself has 160x210 CSS pixels.
 var (
-	standard = rules{name: Standard, title: "MiniWoB++ (Chromium)", view: browser.View{Width: 500, Height: 320, Script: clockJS + observeJS}, maxSteps: 10}
-	mobile   = rules{name: Mobile, title: "MiniWoB++ (Chromium, mobile semantics)", view: browser.View{Width: 216, Height: 480, Script: clockJS + observeJS}, maxSteps: 30}
+	// standard shows it in the official window.
+	standard = rules{
+		name:     Standard,
+		title:    "MiniWoB++ (Chromium)",
+		view:     browser.View{Width: 500, Height: 320, Script: clockJS + observeJS},
+		maxSteps: 10,
+	}
+
+	// mobile shows it on a phone of 1080x2400 pixels at scale 5, as AndroidWorld does.
+	mobile = rules{
+		name:     Mobile,
+		title:    "MiniWoB++ (Chromium, mobile semantics)",
+		view:     browser.View{Width: 216, Height: 480, Script: clockJS + observeJS},
+		maxSteps: 30,
+	}
 )
 
 // Suite plays MiniWoB++ in some browsers with some tabs each.
 type Suite struct {
 	rules   rules
 	root    *os.Root
-	names   []string // of the playable tasks, sorted
+	names   []string // The names of the tasks, sorted.
 	version func() (string, error)
 	url     string
 	server  *http.Server
 	pool    *browser.Pool
 }
 
-// New finds the pages in o.Data and serves them on loopback. No browser is started before the first Reset. A folder without pages or unknown semantics are faults of
-// kind Invalid that say what to do.
+// New finds the pages in o.Data and serves them on loopback. It starts no browser before the first Reset. A folder
+// without pages and unknown semantics are faults of kind Invalid that say what to do.
 func New(o envadapters.Options, browsers, tabs int) (*Suite, error) {
 	r, ok := map[string]rules{"": standard, Standard: standard, Mobile: mobile}[o.Semantics]
 	if !ok {
-		return nil, fault.New(fault.Invalid, "miniwob has no semantics %q; it has %s and %s", o.Semantics, Standard, Mobile)
+		return nil, fault.New(fault.Invalid, "miniwob has no semantics %q; it has %s and %s",
+			o.Semantics, Standard, Mobile)
 	}
+
 	root, err := openPages(o.Data)
 	if err != nil {
 		return nil, err
 	}
+
 	names, err := tasks(root.FS())
 	if err != nil {
 		return nil, err
 	}
-	names = slices.DeleteFunc(names, func(n string) bool { return excluded[n] != "" })
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+
+	server, base, err := browser.Serve(serve(root.FS()))
 	if err != nil {
 		_ = root.Close()
-		return nil, fault.New(fault.Transient, "listen for the MiniWoB++ pages: %w", err)
+		return nil, err
 	}
-	s := &Suite{rules: r, root: root, names: names, url: "http://" + l.Addr().String() + "/miniwob/", pool: browser.NewPool(browsers, tabs),
-		version: sync.OnceValues(func() (string, error) { return digest(root.FS()) })}
-	s.server = &http.Server{Handler: serve(root.FS()), ReadHeaderTimeout: 5 * time.Second}
-	go func() { _ = s.server.Serve(l) }()
-	return s, nil
+
+	return &Suite{
+		rules:   r,
+		root:    root,
+		names:   names,
+		version: sync.OnceValues(func() (string, error) { return digest(root.FS()) }),
+		url:     base + "/miniwob/",
+		server:  server,
+		pool:    browser.NewPool(browsers, tabs),
+	}, nil
 }
 
-// Name is the suite's name in specifications.
+// Name returns the suite's name in specifications.
 func (s *Suite) Name() string { return "miniwob" }
 
 // Title says which semantics hold.
 func (s *Suite) Title() string { return s.rules.title }
 
-// Family is the mobile action family, in both semantics.
+// Family returns the mobile action family, in both semantics.
 func (s *Suite) Family() domain.Family { return domain.FamilyMobile }
 
-// Version is a digest of the pages, scripts and styles of the folder.
+// Version returns a digest of the pages, scripts and styles of the folder.
 func (s *Suite) Version(context.Context) (string, error) { return s.version() }
 
-// Splits are the standard ones, every task at once, and AndroidWorld's two lists.
+// Splits returns the standard splits, a split with every task, and AndroidWorld's two lists.
 func (s *Suite) Splits() []string {
 	return append(slices.Clone(domain.Splits), SplitAll, SplitMobile62, SplitMobile92)
 }
 
-// in tells whether a task belongs to a split.
+// in reports whether a task belongs to a split.
 func in(split, task string) bool {
 	switch split {
 	case domain.SplitTestTemplates:
@@ -116,14 +142,17 @@ func in(split, task string) bool {
 	case SplitMobile92:
 		return slices.Contains(mobile92, task)
 	}
+
 	return split == SplitAll
 }
 
-// Templates lists the playable tasks of a split, sorted by name.
+// Templates lists the tasks of a split, sorted by name.
 func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
 	if !slices.Contains(s.Splits(), split) {
-		return nil, fault.New(fault.Invalid, "miniwob has no split %q; it has %s", split, strings.Join(s.Splits(), ", "))
+		return nil, fault.New(fault.Invalid, "miniwob has no split %q; it has %s",
+			split, strings.Join(s.Splits(), ", "))
 	}
+
 	var out []envadapters.Template
 	for _, n := range s.names {
 		if in(split, n) {
@@ -131,39 +160,43 @@ func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
 			out = append(out, envadapters.Template{Name: n, Group: group, MaxSteps: s.rules.maxSteps})
 		}
 	}
+
 	return out, nil
 }
 
-// Missing lists the tasks of AndroidWorld's registry that the folder lacks or that cannot be played.
-func (s *Suite) Missing() []string {
-	return slices.DeleteFunc(slices.Clone(mobile92), func(n string) bool { return slices.Contains(s.names, n) })
+// missing lists the tasks of AndroidWorld's registry that the folder lacks.
+func (s *Suite) missing() []string {
+	has := func(n string) bool { return slices.Contains(s.names, n) }
+	return slices.DeleteFunc(slices.Clone(mobile92), has)
 }
 
-// Open gives an environment with a tab of its own.
+// Open waits for a free tab and returns an environment that plays in it.
 func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
-	p, err := s.pool.Take(ctx)
+	e, err := s.pool.Episode(ctx, "collabui")
 	if err != nil {
 		return nil, err
 	}
-	return &environment{suite: s, place: p}, nil
+
+	return &environment{Episode: e, suite: s}, nil
 }
 
 // Check opens a tab and resets one task.
 func (s *Suite) Check(ctx context.Context) envadapters.Health {
-	if _, err := browser.Find(); err != nil {
-		return envadapters.Health{State: envadapters.Dead, Detail: err.Error(), Fix: "apt-get install chromium-headless-shell"}
-	}
-	h := envadapters.Probe(ctx, s, domain.Task{Template: s.names[0], Split: SplitAll, Seed: 1, MaxSteps: s.rules.maxSteps}, "check the folder of the pages; to get it anew: "+fix)
+	t := domain.Task{Template: s.names[0], Split: SplitAll, Seed: 1, MaxSteps: s.rules.maxSteps}
+	h := browser.Check(ctx, s, t, "check the folder of the pages; to download it again: "+fix)
+
 	h.Detail += fmt.Sprintf("; %d tasks", len(s.names))
-	if m := s.Missing(); len(m) > 0 {
+	if m := s.missing(); len(m) > 0 {
 		h.Detail += fmt.Sprintf("; of AndroidWorld's %d the folder lacks %s", len(mobile92), strings.Join(m, ", "))
 	}
+
 	return h
 }
 
-// Close ends browsers and page server.
+// Close ends the browsers and the page server.
 func (s *Suite) Close() error {
 	s.pool.Close()
 	_ = s.root.Close()
+
 	return s.server.Close()
 }

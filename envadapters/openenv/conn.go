@@ -1,5 +1,8 @@
-// Package openenv plays environments over a network: it speaks the OpenEnv protocol (WebSocket), with the profile collabui/1 (docs/openenv-profile.md) or, by a mapping, with any
-// other server of that protocol; and it serves suites to others by the same protocol.
+// Package openenv plays environments over a network. It speaks the OpenEnv protocol (WebSocket) with the profile
+// collabui/1 (docs/openenv-profile.md) or, by a mapping, with any other server of that protocol. It also serves suites
+// to others by the same protocol.
+//
+// It imports domain, envadapters and fault. It links no browser driver. It links no Temporal.
 package openenv
 
 import (
@@ -19,67 +22,36 @@ import (
 // Bounds of what a server may send, in bytes.
 const (
 	maxAnswer  = 64 << 20
-	maxMessage = 500 // of a server's words in our errors
+	maxMessage = 500 // of a server's message in an error
 )
 
-// CallLimit bounds one call to a server: an action on a slow device takes seconds, so a server that is silent for longer hangs.
+// CallLimit bounds one call to a server. An action on a slow device takes seconds; a server that is silent for longer
+// hangs.
 const CallLimit = 60 * time.Second
 
-// Error is a server's refusal.
-type Error struct {
-	Code    string  `json:"code"`
-	Message string  `json:"message"`
-	Retry   float64 `json:"retry_after_s"` // of BUSY
-}
-
-func (e *Error) Error() string { return e.Code + ": " + e.Message }
-
-// CodeOf is the code of the refusal in err's chain; empty: none.
-func CodeOf(err error) string {
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Code
-	}
-	return ""
-}
-
-// Codes of refusals (docs/openenv-profile.md).
+// How long opening and closing a session may take.
 const (
-	CodeJSON        = "INVALID_JSON"
-	CodeType        = "UNKNOWN_TYPE"
-	CodeValidation  = "VALIDATION_ERROR"
-	CodeUnknownTask = "UNKNOWN_TASK"
-	CodeExecution   = "EXECUTION_ERROR"
-	CodeCapacity    = "CAPACITY_REACHED"
-	CodeSession     = "SESSION_ERROR"
-	CodeTaskInit    = "TASK_INIT"
-	CodeA11y        = "A11Y"
-	CodeADB         = "ADB"
-	CodeDirty       = "DIRTY"
-	CodeBusy        = "BUSY"
-	CodeStale       = "STALE_LEASE"
+	dialLimit  = 10 * time.Second
+	closeLimit = time.Second
 )
 
-type frame struct {
-	Type string          `json:"type"`
-	Data json.RawMessage `json:"data,omitempty"`
-}
-
-// Conn is one session with a server: one call at a time. After an error that is no refusal it is closed, because a late answer would be taken for the next call's.
+// Conn is one session with a server, for one call at a time. After an error that is not a refusal it is closed: a late
+// answer would be taken for the answer of the next call.
 type Conn struct {
-	Limit  time.Duration // of one call; default CallLimit
+	Limit  time.Duration // The limit of one call; CallLimit by default.
 	ws     *websocket.Conn
 	frames chan frame
 	done   chan struct{}
-	gone   error // why reading ended; set before done is closed
+	gone   error // Why reading ended. It is set before done is closed.
 	stop   context.CancelFunc
 	once   sync.Once
 }
 
-// Dial opens a session. url is ws:// or wss://.
+// Dial opens a session. The scheme of url is ws or wss.
 func Dial(ctx context.Context, url string) (*Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, dialLimit)
 	defer cancel()
+
 	ws, res, err := websocket.Dial(ctx, url, &websocket.DialOptions{CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
 		if res != nil && res.StatusCode != http.StatusSwitchingProtocols {
@@ -87,43 +59,51 @@ func Dial(ctx context.Context, url string) (*Conn, error) {
 		}
 		return nil, fault.New(fault.Transient, "open a session at %s: %w", url, err)
 	}
+
 	ws.SetReadLimit(maxAnswer)
 	alive, stop := context.WithCancel(context.Background())
 	c := &Conn{Limit: CallLimit, ws: ws, frames: make(chan frame, 1), done: make(chan struct{}), stop: stop}
 	go c.read(alive)
+
 	return c, nil
 }
 
-// read runs as long as the session, so that pings are answered while an agent thinks.
+// read runs as long as the session, so pings are answered while an agent thinks.
 func (c *Conn) read(ctx context.Context) {
 	defer close(c.done)
-	for {
-		kind, raw, err := c.ws.Read(ctx)
-		if err == nil && kind != websocket.MessageText {
-			err = errors.New("a binary frame")
-		}
-		var f frame
-		if err == nil {
-			err = json.Unmarshal(raw, &f)
-		}
-		if err == nil {
-			select {
-			case c.frames <- f:
-			default:
-				err = errors.New("an answer that nobody asked for")
-			}
-		}
-		if err != nil {
-			c.gone = err
-			return
-		}
+	for c.gone == nil {
+		c.gone = c.readOne(ctx)
 	}
 }
 
-// Call sends a frame and decodes the data of its answer into out. A refusal is an *Error in the chain; what ends the session is a void fault.
-func (c *Conn) Call(ctx context.Context, kind string, data, out any) error {
+func (c *Conn) readOne(ctx context.Context) error {
+	kind, raw, err := c.ws.Read(ctx)
+	if err != nil {
+		return err
+	}
+	if kind != websocket.MessageText {
+		return errors.New("a binary frame")
+	}
+
+	var f frame
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return err
+	}
+
+	select {
+	case c.frames <- f:
+		return nil
+	default:
+		return errors.New("an answer to no call")
+	}
+}
+
+// Call sends a frame and decodes the data of its answer into out, unless that is nil. A refusal is an *Error in the
+// chain. Every error is a void fault.
+func (c *Conn) Call(ctx context.Context, kind FrameType, data, out any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Limit, fmt.Errorf("no answer within %v", c.Limit))
 	defer cancel()
+
 	f, err := c.exchange(ctx, kind, data)
 	if err != nil {
 		c.end(false)
@@ -132,66 +112,76 @@ func (c *Conn) Call(ctx context.Context, kind string, data, out any) error {
 		}
 		return fault.New(fault.Void, "%s: %w", kind, err)
 	}
-	if f.Type == "error" {
-		e := &Error{}
-		if json.Unmarshal(f.Data, e) != nil || e.Code == "" {
-			e.Code = CodeExecution
-		}
-		if len(e.Message) > maxMessage {
-			e.Message = e.Message[:maxMessage] + "…"
-		}
-		return fault.New(fault.Void, "%s: %w", kind, e)
+
+	if f.Type == frameError {
+		return fault.New(fault.Void, "%s: %w", kind, refusalOf(f.Data))
 	}
+
 	if out == nil {
 		return nil
 	}
 	if err := json.Unmarshal(f.Data, out); err != nil {
 		c.end(false)
-		return fault.New(fault.Void, "%s: the answer is not what it must be: %w", kind, err)
+		return fault.New(fault.Void, "%s: the answer is malformed: %w", kind, err)
 	}
+
 	return nil
 }
 
-func (c *Conn) exchange(ctx context.Context, kind string, data any) (frame, error) {
-	body, err := json.Marshal(data)
-	if err != nil {
-		return frame{}, err
+// refusalOf reads the data of an error frame. A refusal without a code is an execution error.
+func refusalOf(raw json.RawMessage) *Error {
+	e := &Error{}
+	if json.Unmarshal(raw, e) != nil || e.Code == "" {
+		e.Code = CodeExecution
 	}
-	raw, err := json.Marshal(frame{kind, body})
+	if len(e.Message) > maxMessage {
+		e.Message = e.Message[:maxMessage] + "…"
+	}
+
+	return e
+}
+
+func (c *Conn) exchange(ctx context.Context, kind FrameType, data any) (frame, error) {
+	raw, err := encode(kind, data)
 	if err != nil {
 		return frame{}, err
 	}
 	if err := c.ws.Write(ctx, websocket.MessageText, raw); err != nil {
 		return frame{}, err
 	}
+
 	select {
 	case f := <-c.frames:
 		return f, nil
 	case <-ctx.Done():
 		return frame{}, context.Cause(ctx)
 	case <-c.done:
-		select {
-		case f := <-c.frames: // an answer with the end behind it, such as CAPACITY_REACHED
-			return f, nil
-		default:
-			return frame{}, fmt.Errorf("the session ended: %w", c.gone)
-		}
+	}
+
+	select {
+	case f := <-c.frames: // The last answer before the end, such as CAPACITY_REACHED.
+		return f, nil
+	default:
+		return frame{}, fmt.Errorf("the session ended: %w", c.gone)
 	}
 }
 
-// Close ends the session: the server tears down, closes the socket, and is waited for, up to a second, so that its place is free behind it. It may be repeated.
+// Close ends the session. It waits up to a second for the server to tear down and close the socket, so the place is
+// free afterwards. It may be repeated.
 func (c *Conn) Close() { c.end(true) }
 
 func (c *Conn) end(sound bool) {
 	c.once.Do(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 		defer cancel()
+
 		if sound && c.ws.Write(ctx, websocket.MessageText, []byte(`{"type":"close"}`)) == nil {
 			select {
 			case <-c.done:
 			case <-ctx.Done():
 			}
 		}
+
 		c.stop()
 		_ = c.ws.CloseNow()
 	})

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
-	"strings"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -15,140 +13,146 @@ import (
 
 // environment plays episodes in one session.
 type environment struct {
+	Episode
 	suite *Suite
-	place *place
+	place *place // It is nil after Close.
 	conn  *Conn
 	desc  Description
 
-	task    domain.Task
-	goal    string
-	last    Observation
-	steps   int
-	playing bool
-	ended   bool
-	reward  float64
-	score   envadapters.Score
-	right   []domain.Action
+	last   Observation
+	reward float64 // The last reward that the server gave.
+	score  envadapters.Score
+	right  []domain.Action
 }
 
-// resetData is the data of the profile's reset.
-type resetData struct {
-	Task     string `json:"task"`
-	Split    string `json:"split"`
-	Seed     uint64 `json:"seed"`
-	MaxSteps int    `json:"max_steps"`
-}
+// seedLimit bounds the seeds of a server without the profile.
+const seedLimit = 1 << 31
 
+// Reset begins the episode of a task that the server lists.
 func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Transition, error) {
 	if ctx.Err() != nil {
 		return envadapters.Transition{}, context.Cause(ctx)
 	}
-	if !slices.ContainsFunc(e.desc.Tasks, func(x Task) bool { return x.Name == t.Template && x.Split == t.Split }) {
-		return envadapters.Transition{}, fault.New(fault.Invalid, "%w: %s has no task %q in split %q", envadapters.ErrTask, e.suite.Title(), t.Template, t.Split)
+
+	known := func(x Task) bool { return x.Name == t.Template && x.Split == t.Split }
+	if !slices.ContainsFunc(e.desc.Tasks, known) {
+		return envadapters.Transition{}, fault.New(fault.Invalid, "%w: %s has no task %q in split %q",
+			envadapters.ErrTask, e.suite.Title(), t.Template, t.Split)
 	}
-	e.task, e.steps, e.playing, e.ended, e.reward, e.score = t, 0, false, false, 0, envadapters.Score{}
-	def := any(resetData{t.Template, t.Split, t.Seed, t.MaxSteps})
+
+	e.Begin(t)
+	e.reward, e.score = 0, envadapters.Score{}
+
+	def := any(resetData{Task: t.Template, Split: t.Split, Seed: t.Seed, MaxSteps: t.MaxSteps})
 	if e.suite.mapping.foreign() {
-		def = map[string]any{"seed": t.Seed % (1 << 31)}
+		def = map[string]any{"seed": t.Seed % seedLimit}
 	}
 	data, err := render(e.suite.mapping.reset, t, def)
 	if err != nil {
 		return envadapters.Transition{}, err
 	}
-	tr, err := e.call(ctx, "reset", data)
+
+	tr, err := e.call(ctx, FrameReset, data)
 	if CodeOf(err) == CodeUnknownTask {
 		err = fault.New(fault.Invalid, "%w: %w", envadapters.ErrTask, err)
 	}
 	if err != nil {
 		return tr, err
 	}
-	e.playing, e.goal = true, e.last.Goal
-	if e.goal == "" {
-		e.goal = t.Template
+
+	e.Start()
+	tr.Goal = e.last.Goal
+	if tr.Goal == "" {
+		tr.Goal = t.Template
 	}
-	tr.Goal = e.goal
+
 	return tr, nil
 }
 
+// Step sends one action. What the server refuses as invalid is a mistake of the agent.
 func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Transition, error) {
-	if !e.playing || e.ended {
-		return envadapters.Transition{}, fault.New(fault.Fatal, "step outside of an episode")
+	if err := e.BeginStep(ctx); err != nil {
+		return envadapters.Transition{}, err
 	}
-	if ctx.Err() != nil {
-		return envadapters.Transition{}, context.Cause(ctx)
-	}
-	e.steps++
-	act := Act{Action: a}
+
 	all := domain.Observation{Elements: e.last.Elements}
-	el, named := all.ByID(a.Element)
-	if a.Index != nil {
-		el, named = all.Element(*a.Index)
-	}
-	if act.ID, act.Said = el.ID, el.Text; e.suite.mapping.foreign() && (a.Index != nil || a.Element != "") && !named {
+	el, found := a.Named(all)
+	if names := a.Index != nil || a.Element != ""; e.suite.mapping.foreign() && names && !found {
 		return e.refused("no element has this name: " + a.JSON()), nil
 	}
-	data, err := render(e.suite.mapping.action, act, a)
+
+	data, err := render(e.suite.mapping.action, Act{Action: a, ID: el.ID, Said: el.Text}, a)
 	if err != nil {
 		return envadapters.Transition{}, err
 	}
-	tr, err := e.call(ctx, "step", data)
-	if refusal := (*Error)(nil); errors.As(err, &refusal) && refusal.Code == CodeValidation {
+
+	tr, err := e.call(ctx, FrameStep, data)
+	if refusal, ok := refusalIn(err); ok && refusal.Code == CodeValidation {
 		return e.refused(refusal.Message), nil
 	}
+
 	return tr, err
 }
 
-// refused is a step that the server did not take, by the agent's fault: nothing has changed, and it counts.
+// refused returns the transition of a step that the server did not take, by the agent's fault. Nothing has changed, but
+// the step counts.
 func (e *environment) refused(why string) envadapters.Transition {
-	e.ended = e.steps >= e.task.MaxSteps
-	return envadapters.Transition{Observation: e.seen(), Invalid: why, Truncated: e.ended}
+	tr := envadapters.Transition{Observation: e.seen(), Invalid: why}
+	e.Observe(&tr, false, false)
+
+	return tr
 }
 
 // call makes a reset or a step and reads what it led to.
-func (e *environment) call(ctx context.Context, kind string, data any) (envadapters.Transition, error) {
+func (e *environment) call(ctx context.Context, kind FrameType, data any) (envadapters.Transition, error) {
 	var got answer
-	var tr envadapters.Transition
 	if err := e.conn.Call(ctx, kind, data, &got); err != nil {
-		return tr, err
+		return envadapters.Transition{}, err
 	}
+
 	o, err := e.suite.read(got.Observation)
 	if err != nil {
-		return tr, fault.New(fault.Void, "%s: %w", kind, err)
+		return envadapters.Transition{}, fault.New(fault.Void, "%s: %w", kind, err)
 	}
+	e.last = o
+
 	var reward any
-	_ = json.Unmarshal(got.Reward, &reward) // absent is none
+	_ = json.Unmarshal(got.Reward, &reward) // The reward is optional.
 	if r, ok := number(reward); ok {
 		e.reward = r
 	}
-	e.last = o
-	tr = envadapters.Transition{Observation: e.seen()}
+
+	tr := envadapters.Transition{Observation: e.seen()}
 	if o.HasHist {
 		tr.History = append([]string{}, o.History...)
 	}
 	if o.Error != nil {
 		tr.Invalid = o.Error.Message
 		if tr.Invalid == "" {
-			tr.Invalid = o.Error.Code
+			tr.Invalid = string(o.Error.Code)
 		}
 	}
-	tr.Truncated = o.Truncated || !got.Done && e.steps >= e.task.MaxSteps
-	tr.Terminated = got.Done && !tr.Truncated
-	e.ended = tr.Terminated || tr.Truncated
-	if e.ended {
-		e.score = e.finished(o)
-		if e.score.Success {
-			tr.Reward = 1
-		}
+
+	e.right = nil
+	if !e.Observe(&tr, got.Done, o.Truncated) {
+		return tr, e.help(ctx)
 	}
-	return tr, e.help(ctx)
+
+	e.score = e.finished(o)
+	if e.score.Success {
+		tr.Reward = 1
+	}
+
+	return tr, nil
 }
 
-// finished is the score behind the last step.
+// finished returns the score after the last step.
 func (e *environment) finished(o Observation) envadapters.Score {
 	s := envadapters.Score{Raw: e.reward, Metrics: o.Metrics}
 	if o.Score != nil {
 		s.Raw = *o.Score
 	}
+
 	least := e.suite.mapping.Success
 	if least == 0 {
 		least = 1
@@ -157,29 +161,30 @@ func (e *environment) finished(o Observation) envadapters.Score {
 	if o.Success != nil {
 		s.Success = *o.Success
 	}
+
 	if o.Info.Raw != nil {
 		s.Raw = *o.Info.Raw
 	}
+
 	return s
 }
 
-// help asks what helps now, where the server knows.
+// help asks which actions help now, if the server knows that.
 func (e *environment) help(ctx context.Context) error {
-	e.right = nil
-	if e.ended || !e.can(CapExpert) && !e.can(CapJudge) {
+	if !e.can(CapExpert) && !e.can(CapJudge) {
 		return nil
 	}
-	var t told
-	err := e.conn.Call(ctx, "state", ask{Right: true}, &t)
-	e.right = t.Right
+
+	var s stateAnswer
+	err := e.conn.Call(ctx, FrameState, stateData{Right: true}, &s)
+	e.right = s.Right
+
 	return err
 }
 
-func (e *environment) can(capability string) bool {
-	return slices.Contains(e.desc.Capabilities, capability)
-}
+func (e *environment) can(c Capability) bool { return slices.Contains(e.desc.Capabilities, c) }
 
-// Abilities are what the server offers.
+// Abilities returns what the server offers.
 func (e *environment) Abilities() envadapters.Abilities {
 	a := envadapters.Abilities{Replayable: e.can(CapReplayable)}
 	if e.can(CapExpert) {
@@ -191,32 +196,40 @@ func (e *environment) Abilities() envadapters.Abilities {
 	if e.can(CapScreenshot) {
 		a.Screenshotter = e
 	}
+
 	return a
 }
 
+// Advise returns the first of Right.
 func (e *environment) Advise() (domain.Action, bool) {
 	if len(e.right) == 0 {
 		return domain.Action{}, false
 	}
+
 	return e.right[0], true
 }
 
+// Right lists the actions that the server says help now.
 func (e *environment) Right() []domain.Action { return e.right }
 
+// Screenshot asks the server for the current screen as PNG.
 func (e *environment) Screenshot(ctx context.Context) ([]byte, error) {
-	var t told
-	if err := e.conn.Call(ctx, "state", ask{Image: "png"}, &t); err != nil {
+	var s stateAnswer
+	if err := e.conn.Call(ctx, FrameState, stateData{Image: "png"}, &s); err != nil {
 		return nil, err
 	}
-	if !bytes.HasPrefix(t.Image.B64, []byte("\x89PNG")) {
-		return nil, fault.New(fault.Void, "the server's screenshot is no PNG")
+
+	if !bytes.HasPrefix(s.Image.B64, []byte("\x89PNG")) {
+		return nil, fault.New(fault.Void, "the server's screenshot is not a PNG")
 	}
-	return t.Image.B64, nil
+
+	return s.Image.B64, nil
 }
 
-// Score is known behind the end; before it nothing is reached.
+// Score is known after the end of the episode; before it is zero.
 func (e *environment) Score(context.Context) (envadapters.Score, error) { return e.score, nil }
 
+// Close ends the session and frees the place. It may be repeated.
 func (e *environment) Close(context.Context) {
 	if e.place != nil {
 		e.conn.Close()
@@ -225,36 +238,4 @@ func (e *environment) Close(context.Context) {
 	}
 }
 
-// Seen is the observation as agents of a family see it: elements of a mobile suite are named by their indices alone.
-func (o Observation) Seen(f domain.Family) domain.Observation {
-	out := domain.Observation{Width: o.Screen.W, Height: o.Screen.H, Elements: slices.Clone(o.Elements)}
-	for i := range out.Elements {
-		if f == domain.FamilyMobile {
-			out.Elements[i].ID = ""
-		}
-	}
-	return out
-}
-
 func (e *environment) seen() domain.Observation { return e.last.Seen(e.suite.Family()) }
-
-// Checked bounds an observation and refuses what no contract allows.
-func (o Observation) Checked() (Observation, error) {
-	if len(o.Elements) > maxElements {
-		o.Elements = o.Elements[:maxElements]
-	}
-	last := -1
-	for i := range o.Elements {
-		e := &o.Elements[i]
-		if e.Index <= last {
-			return o, errors.New("the server's elements are not in the order of their indices")
-		}
-		last = e.Index
-		for _, s := range []*string{&e.Text, &e.Desc, &e.Value, &e.Role, &e.ID} {
-			if len(*s) > maxElementText {
-				*s = strings.ToValidUTF8((*s)[:maxElementText], "")
-			}
-		}
-	}
-	return o, nil
-}

@@ -9,93 +9,117 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 )
 
-// Suite plays the environment that its servers offer; all of them must offer the same.
+// Suite plays the environment that its servers offer. All of them must offer the same one.
 type Suite struct {
 	o       envadapters.Options
 	mapping mapping
 	free    chan *place
 
 	mu   sync.Mutex
-	desc *Description // of the first server that answered
+	desc *Description // What the first server that answered said.
 }
 
 // place is room for one session at a server.
 type place struct{ url string }
 
-// defaultSteps is the budget of a foreign server's tasks.
+// defaultSteps is the step budget of the tasks of a server without the profile.
 const defaultSteps = 30
 
-// New connects to nobody yet. Options: servers, ws:// or wss:// addresses; places, sessions at once per server (default 1, as OpenEnv's servers); mapping, of a server without
-// the profile; max_steps, of such a server's tasks (default 30).
+// New returns a suite. It does not connect to a server yet. It reads these options: servers are ws:// or wss://
+// addresses; places is the number of sessions at each server (default 1, as OpenEnv's servers); mapping describes a
+// server without the profile; max_steps is the step budget of all tasks (default: the server's, or 30 without the
+// profile).
 func New(o envadapters.Options) (*Suite, error) {
 	m, err := prepare(o.Mapping)
 	if err != nil {
 		return nil, err
 	}
+
 	if len(o.Servers) == 0 {
-		return nil, fault.New(fault.Invalid, "openenv: servers: expected at least one address such as ws://127.0.0.1:8000/ws")
+		return nil, fault.New(fault.Invalid,
+			"openenv: servers: expected at least one address such as ws://127.0.0.1:8000/ws")
 	}
+
 	places := max(o.Places, 1)
 	s := &Suite{o: o, mapping: m, free: make(chan *place, places*len(o.Servers))}
-	for range places {
-		for _, a := range o.Servers {
-			if u, err := url.Parse(a); err != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "" {
-				return nil, fault.New(fault.Invalid, "openenv: servers: expected ws://host:port/ws or wss://…, not %q", a)
-			}
-			s.free <- &place{a}
+	for _, a := range o.Servers {
+		if _, err := ParseAddress(a); err != nil {
+			return nil, fault.New(fault.Invalid, "openenv: servers: %w", err)
 		}
 	}
+	for range places {
+		for _, a := range o.Servers {
+			s.free <- &place{url: a}
+		}
+	}
+
 	return s, nil
 }
 
-// Name is the suite's name in specifications.
+// ParseAddress parses the address of a server.
+func ParseAddress(address string) (*url.URL, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "" {
+		return nil, fmt.Errorf("expected ws://host:port/ws or wss://…, not %q", address)
+	}
+
+	return u, nil
+}
+
+// Name returns the suite's name in specifications.
 func (s *Suite) Name() string { return "openenv" }
 
-// Title is the served suite's.
+// Title returns the title of the served suite.
 func (s *Suite) Title() string {
 	d, err := s.described()
 	if err != nil || d.Title == "" {
 		return "an environment over OpenEnv at " + s.o.Servers[0]
 	}
+
 	return d.Title + " (over OpenEnv)"
 }
 
-// Family is the served suite's, or what the mapping says; mobile where nobody says.
+// Family returns the family that the mapping or the served suite names, and the mobile family otherwise.
 func (s *Suite) Family() domain.Family {
 	if s.mapping.Family != "" {
 		return domain.Family(s.mapping.Family)
 	}
+
 	if d, err := s.described(); err == nil && d.Family == string(domain.FamilyWeb) {
 		return domain.FamilyWeb
 	}
+
 	return domain.FamilyMobile
 }
 
-// Splits are the served suite's.
+// Splits returns the splits of the served suite.
 func (s *Suite) Splits() []string {
 	d, err := s.described()
 	if err != nil {
 		return nil
 	}
+
 	return d.Splits
 }
 
-// Templates lists the tasks of a split.
+// Templates lists the tasks of a split, sorted by name.
 func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
 	d, err := s.described()
 	if err != nil {
 		return nil, err
 	}
+
 	if !slices.Contains(d.Splits, split) {
-		return nil, fault.New(fault.Invalid, "%s has no split %q; it has %s", s.Title(), split, strings.Join(d.Splits, ", "))
+		return nil, fault.New(fault.Invalid, "%s has no split %q; it has %s",
+			s.Title(), split, strings.Join(d.Splits, ", "))
 	}
+
 	var out []envadapters.Template
 	for _, t := range d.Tasks {
 		if t.Split == split {
@@ -103,85 +127,101 @@ func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
 		}
 	}
 	slices.SortFunc(out, func(a, b envadapters.Template) int { return strings.Compare(a.Name, b.Name) })
+
 	return out, nil
 }
 
-// Protocol is the served suite's, where it is a recorded one.
+// Protocol returns the protocol of the served suite if it is a recorded one.
 func (s *Suite) Protocol() string {
-	d, _ := s.described() // a server that does not answer says so elsewhere
+	d, _ := s.described() // Other calls report a server that does not answer.
 	return d.Recorded
 }
 
-// Version is what the server says.
+// Version returns the version that the server reports.
 func (s *Suite) Version(context.Context) (string, error) {
 	d, err := s.described()
 	return d.Version, err
 }
 
-// described asks a server what it offers, until one has said it.
+// described asks the servers what they offer until one has answered, and remembers the answer.
 func (s *Suite) described() (Description, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if s.desc != nil {
 		return *s.desc, nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+
+	ctx, cancel := context.WithTimeout(context.Background(), dialLimit)
 	defer cancel()
+
+	d, err := askAny(ctx, s.o.Servers, s.describe)
+	if err == nil {
+		s.desc = &d
+	}
+
+	return d, err
+}
+
+type question func(context.Context, *Conn) (Description, error)
+
+// askAny asks the servers in order and returns the first answer.
+func askAny(ctx context.Context, servers []string, ask question) (Description, error) {
 	var errs []error
-	for _, a := range s.o.Servers {
+	for _, a := range servers {
 		c, err := Dial(ctx, a)
 		if err == nil {
 			var d Description
-			d, err = s.describe(ctx, c)
+			d, err = ask(ctx, c)
 			c.Close()
+
 			if err == nil {
-				s.desc = &d
 				return d, nil
 			}
 		}
 		errs = append(errs, err)
 	}
+
 	return Description{}, errors.Join(errs...)
 }
 
-// describe reads a server's state, or makes up for a foreign one's silence from the mapping.
+// State returns the description that the first server to answer gives of its suite.
+func State(ctx context.Context, servers []string) (Description, error) {
+	return askAny(ctx, servers, func(ctx context.Context, c *Conn) (d Description, err error) {
+		err = c.Call(ctx, FrameState, nil, &d)
+		return d, err
+	})
+}
+
+// describe returns what a server says about its suite. For a server without the profile, the mapping does.
 func (s *Suite) describe(ctx context.Context, c *Conn) (Description, error) {
 	var d Description
 	if s.mapping.foreign() {
-		names := slices.Clone(s.mapping.Tasks)
-		if len(names) == 0 {
-			names = []string{"default"}
-		}
-		d = Description{Splits: domain.Splits}
-		train, held := envadapters.HoldOut(names)
-		for _, split := range domain.Splits {
-			of := train
-			if split == domain.SplitTestTemplates {
-				of = held
-			}
-			for _, n := range of {
-				d.Tasks = append(d.Tasks, Task{Name: n, Split: split, MaxSteps: defaultSteps})
-			}
-		}
-	} else if err := c.Call(ctx, "state", nil, &d); err != nil {
+		d = s.mapping.description()
+	} else if err := c.Call(ctx, FrameState, nil, &d); err != nil {
 		return d, err
 	} else if d.Profile != Profile {
-		return d, fault.New(fault.Invalid, "the server speaks profile %q, not %s: give the suite a mapping (docs/add-an-environment.md)", d.Profile, Profile)
+		return d, fault.New(fault.Invalid,
+			"the server speaks profile %q, not %s: give the suite a mapping (docs/add-an-environment.md)",
+			d.Profile, Profile)
 	}
-	for i := range d.Tasks {
-		if s.o.MaxSteps > 0 {
+
+	if s.o.MaxSteps > 0 {
+		for i := range d.Tasks {
 			d.Tasks[i].MaxSteps = s.o.MaxSteps
 		}
 	}
+
 	return d, nil
 }
 
-// Open waits for a free place and opens a session. A server that does not answer is left for the others.
+// Open waits for a free place and opens a session. It passes over servers that do not answer.
 func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
 	d, err := s.described()
 	if err != nil {
 		return nil, err
 	}
+
 	var errs []error
 	for range s.o.Servers {
 		select {
@@ -190,12 +230,14 @@ func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
 			if err == nil {
 				return &environment{suite: s, place: p, conn: c, desc: d}, nil
 			}
+
 			s.free <- p
 			errs = append(errs, err)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
+
 	return nil, errors.Join(errs...)
 }
 
@@ -203,17 +245,30 @@ func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
 func (s *Suite) Check(ctx context.Context) envadapters.Health {
 	d, err := s.described()
 	if err != nil {
-		return envadapters.Health{State: envadapters.Dead, Detail: err.Error(), Fix: "start the server (for ours: collabui envs serve NAME), and give its ws:// address under servers"}
+		return envadapters.Health{
+			State:  envadapters.Dead,
+			Detail: err.Error(),
+			Fix: "start the server (for a suite of collabui: collabui envs serve NAME), " +
+				"and put its ws:// address under servers",
+		}
 	}
-	h := envadapters.Health{State: envadapters.Ready, Detail: fmt.Sprintf("%s: %d tasks", s.Title(), len(d.Tasks))}
+
+	h := envadapters.Health{
+		State:  envadapters.Ready,
+		Detail: fmt.Sprintf("%s: %d tasks", s.Title(), len(d.Tasks)),
+	}
 	for _, a := range s.o.Servers {
 		c, err := Dial(ctx, a)
 		if err != nil {
-			h.State, h.Detail, h.Fix = envadapters.Degraded, h.Detail+"; "+err.Error(), "start the servers that do not answer, or leave them out"
+			h.State = envadapters.Degraded
+			h.Detail += "; " + err.Error()
+			h.Fix = "start the servers that do not answer, or remove them from the configuration"
+
 			continue
 		}
 		c.Close()
 	}
+
 	return h
 }
 
@@ -230,8 +285,9 @@ func (s *Suite) read(raw json.RawMessage) (Observation, error) {
 		err = json.Unmarshal(raw, &o)
 	}
 	if err != nil {
-		return o, fmt.Errorf("the observation is not what it must be: %w", err)
+		return o, fmt.Errorf("the observation is malformed: %w", err)
 	}
+
 	return o.Checked()
 }
 

@@ -8,23 +8,28 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// Pose is what an agent is asked at one step.
+// Pose is what the agents are asked at one step.
 type Pose struct {
 	Observation domain.Observation
-	History     []string        // as recorded; an empty one is not nil
-	Right       []domain.Action // all that are right; the first is the recorded one
+	// History is the recorded one.
+	History []string
+	// Right lists all actions that are right. The first is the recorded one.
+	Right []domain.Action
 }
 
-// Episode is a recorded task under way. It is a function of task and seed.
+// Episode is a recorded task that is being played. It is a function of the task and its seed.
 type Episode interface {
+	// Goal returns the recorded goal.
 	Goal() string
-	// Pose is the present one; ok is false behind the last.
+	// Pose returns the current pose. It is false after the last one.
 	Pose() (p Pose, ok bool)
-	// Do takes what the agent did. The metrics are those of a recorded step that is over with it, StepSR among them; nil while it is not.
+	// Do takes the action of the agents and moves on. It returns the metrics of a recorded step that ends with the
+	// action, envadapters.StepSR among them, and nil if the step goes on.
 	Do(a domain.Action) map[string]domain.Metric
 }
 
-// Environment plays episodes that open gives; it may be used as an envadapters.Environment by suites of recorded tasks. Everything is in memory, so calls do not break.
+// Environment plays episodes in memory, so it never breaks. It implements envadapters.Environment for suites of
+// recorded tasks.
 type Environment struct {
 	open    func(domain.Task) (Episode, error)
 	task    domain.Task
@@ -35,12 +40,12 @@ type Environment struct {
 	score   envadapters.Score
 }
 
-// NewEnvironment plays what open gives. An error of it is the task's fault.
+// NewEnvironment returns an environment for the episodes that open returns. An error of open is the fault of the task.
 func NewEnvironment(open func(domain.Task) (Episode, error)) *Environment {
 	return &Environment{open: open}
 }
 
-// Replayable: recorded tasks are.
+// Replayable marks the environment as replayable.
 func (e *Environment) Replayable() {}
 
 // Reset opens the task.
@@ -48,27 +53,31 @@ func (e *Environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 	if ctx.Err() != nil {
 		return envadapters.Transition{}, context.Cause(ctx)
 	}
-	ep, err := e.open(t)
+	episode, err := e.open(t)
 	if err != nil {
 		return envadapters.Transition{}, fault.New(fault.KindOf(err), "%w: %w", envadapters.ErrTask, err)
 	}
-	e.task, e.episode, e.steps, e.ended, e.score = t, ep, 0, false, envadapters.Score{Metrics: map[string]domain.Metric{}}
+
+	e.task, e.episode, e.steps, e.ended = t, episode, 0, false
+	e.score = envadapters.Score{Metrics: map[string]domain.Metric{}}
 	tr := e.show()
-	tr.Goal = ep.Goal()
+	tr.Goal = episode.Goal()
+
 	return tr, nil
 }
 
-// show goes to the present pose; behind the last one the episode has ended.
+// show moves to the current pose. The episode ends after the last one.
 func (e *Environment) show() envadapters.Transition {
 	p, ok := e.episode.Pose()
 	e.pose, e.ended = p, !ok
 	if p.History == nil {
-		p.History = []string{}
+		p.History = []string{} // A nil history would mean the system's own.
 	}
+
 	return envadapters.Transition{Observation: p.Observation, History: p.History, Terminated: !ok}
 }
 
-// Step scores the action; the recorded next page follows.
+// Step scores the action and shows the recorded next page.
 func (e *Environment) Step(ctx context.Context, a domain.Action) (envadapters.Transition, error) {
 	if e.episode == nil || e.ended {
 		return envadapters.Transition{}, fault.New(fault.Fatal, "step outside of an episode")
@@ -76,11 +85,13 @@ func (e *Environment) Step(ctx context.Context, a domain.Action) (envadapters.Tr
 	if ctx.Err() != nil {
 		return envadapters.Transition{}, context.Cause(ctx)
 	}
+
 	e.steps++
 	for name, m := range e.episode.Do(a) {
-		was := e.score.Metrics[name]
-		e.score.Metrics[name] = domain.Metric{Sum: was.Sum + m.Sum, N: was.N + m.N}
+		sum := e.score.Metrics[name]
+		e.score.Metrics[name] = domain.Metric{Sum: sum.Sum + m.Sum, N: sum.N + m.N}
 	}
+
 	tr := e.show()
 	if !e.ended && e.steps >= e.task.MaxSteps {
 		tr.Truncated, e.ended = true, true
@@ -92,16 +103,17 @@ func (e *Environment) Step(ctx context.Context, a domain.Action) (envadapters.Tr
 	if e.score.Success {
 		tr.Reward = 1
 	}
+
 	return tr, nil
 }
 
-// Score has the sums of all metrics; a task is a success where every step is right.
+// Score returns the sums of all metrics. An episode is a success if all its steps are right.
 func (e *Environment) Score(context.Context) (envadapters.Score, error) { return e.score, nil }
 
-// Right are the right actions of the present step.
+// Right returns the right actions of the current step.
 func (e *Environment) Right() []domain.Action { return e.pose.Right }
 
-// Advise gives the recorded action.
+// Advise returns the recorded action.
 func (e *Environment) Advise() (domain.Action, bool) {
 	if len(e.pose.Right) == 0 {
 		return domain.Action{}, false

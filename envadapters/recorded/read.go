@@ -1,10 +1,7 @@
-// Package recorded plays recorded tasks, teacher-forced: whatever an agent does, the recorded next page follows, and every step is scored by itself. It also reads the files
-// in which such tasks come. It knows no data set.
 package recorded
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -15,14 +12,13 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// maxRecord bounds one record of a file, in bytes.
-const maxRecord = 256 << 20
-
-// Where says where a record stands in a file.
+// Where is the place of a record in a file.
 type Where struct {
-	File   string
-	Line   int   // of its first character, from 1
-	Offset int64 // in bytes
+	File string
+	// Line is that of the record's first character, from 1.
+	Line int
+	// Offset and Length are in bytes.
+	Offset int64
 	Length int
 }
 
@@ -34,7 +30,9 @@ type Problem struct {
 	Err   error
 }
 
-// Skips reads the option broken: whether records that cannot be read are skipped.
+func (p Problem) String() string { return fmt.Sprintf("skipped %v: %v", p.Where, p.Err) }
+
+// Skips reads the option broken. It reports whether to skip records that cannot be read.
 func Skips(suite, broken string) (bool, error) {
 	switch broken {
 	case "skip":
@@ -42,17 +40,23 @@ func Skips(suite, broken string) (bool, error) {
 	case "", "stop":
 		return false, nil
 	}
+
 	return false, fault.New(fault.Invalid, "%s: broken: expected stop or skip, not %q", suite, broken)
 }
 
-// Read streams the JSON objects of a file, an array of them or one behind the other, and gives the file's SHA-256. One record is in memory at a time. A record that is no JSON,
-// or for which f fails, is a problem: given back where skip is set, else the error, which names file and line. What stands between the objects is not looked at.
-func Read(file string, skip bool, f func(raw []byte, at Where) error) (digest string, problems []Problem, err error) {
+// Read calls f for the JSON objects of a file, which holds an array of them or one after the other. It keeps one
+// record in memory at a time and returns the SHA-256 of the file. A record that is not JSON, or for which f fails, is
+// a problem: with skip Read returns it and goes on, and otherwise it fails with file and line. Read ignores what is
+// between the objects.
+func Read(file string, skip bool, f func(raw []byte, at Where) error) (
+	digest string, problems []Problem, err error,
+) {
 	in, err := os.Open(file)
 	if err != nil {
 		return "", nil, fault.New(fault.Invalid, "open recorded tasks: %w", err)
 	}
 	defer func() { _ = in.Close() }()
+
 	h := sha256.New()
 	s := splitter{in: bufio.NewReaderSize(io.TeeReader(in, h), 1<<20), line: 1}
 	n := 0
@@ -65,6 +69,7 @@ func Read(file string, skip bool, f func(raw []byte, at Where) error) (digest st
 		if err == nil {
 			err = f(raw, at)
 		}
+
 		n++
 		if err != nil && !skip {
 			return "", nil, fault.New(fault.Invalid, "%v: record %d: %w", at, n, err)
@@ -74,8 +79,10 @@ func Read(file string, skip bool, f func(raw []byte, at Where) error) (digest st
 		}
 	}
 	if n == 0 {
-		return "", problems, fault.New(fault.Invalid, "%s holds no record: expected JSON objects, in an array or one per line", file)
+		return "", problems, fault.New(fault.Invalid,
+			"%s has no records: expected JSON objects, in an array or one per line", file)
 	}
+
 	return hex.EncodeToString(h.Sum(nil)), problems, nil
 }
 
@@ -86,69 +93,11 @@ func At(w Where) ([]byte, error) {
 		return nil, fault.New(fault.Invalid, "open recorded tasks: %w", err)
 	}
 	defer func() { _ = in.Close() }()
+
 	raw := make([]byte, w.Length)
 	if _, err := in.ReadAt(raw, w.Offset); err != nil {
 		return nil, fault.New(fault.Corrupt, "%v: the file has changed since it was first read: %w", w, err)
 	}
+
 	return raw, nil
-}
-
-// splitter cuts a stream into its outermost objects.
-type splitter struct {
-	in   *bufio.Reader
-	line int
-	at   int64
-}
-
-var (
-	errTruncated = errors.New("the file ends within the record")
-	errTooLong   = fmt.Errorf("the record is longer than %d bytes", maxRecord)
-)
-
-func (s *splitter) next() ([]byte, Where, error) {
-	var raw bytes.Buffer
-	var w Where
-	depth, quoted, escaped := 0, false, false
-	for {
-		c, err := s.in.ReadByte()
-		if errors.Is(err, io.EOF) && depth > 0 {
-			return nil, w, errTruncated
-		}
-		if err != nil {
-			return nil, w, err
-		}
-		s.at++
-		if c == '\n' {
-			s.line++
-		}
-		if depth == 0 {
-			if c != '{' {
-				continue
-			}
-			w.Line, w.Offset = s.line, s.at-1
-		}
-		if raw.Len() <= maxRecord {
-			raw.WriteByte(c)
-		}
-		switch {
-		case escaped:
-			escaped = false
-		case quoted && c == '\\':
-			escaped = true
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{':
-			depth++
-		case c == '}':
-			depth--
-		}
-		if depth == 0 {
-			w.Length = raw.Len()
-			if raw.Len() > maxRecord {
-				return nil, w, errTooLong
-			}
-			return raw.Bytes(), w, nil
-		}
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ func write(t *testing.T, text string) string {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	return file
 }
 
@@ -25,50 +27,91 @@ func TestRecordsAreReadOneByOneAndAgain(t *testing.T) {
 		"array": "[\n {\"a\": \"}{\\\"[\"},\n\n {\"a\": {\"b\": [1, 2]}}\n]\n",
 		"lines": "{\"a\": \"}{\\\"[\"}\n\n\n{\"a\": {\"b\": [1, 2]}}",
 	} {
-		file := write(t, text)
-		var lines []int
-		var at []Where
-		digest, problems, err := Read(file, false, func(raw []byte, w Where) error {
-			var x struct{ A any }
-			lines, at = append(lines, w.Line), append(at, w)
-			return json.Unmarshal(raw, &x)
+		t.Run(name, func(t *testing.T) {
+			var at []Where
+			digest, problems, err := Read(write(t, text), false, func(raw []byte, w Where) error {
+				at = append(at, w)
+				var x struct{ A any }
+				return json.Unmarshal(raw, &x)
+			})
+			if err != nil || len(problems) != 0 {
+				t.Fatalf("problems %v, error %v, want none", problems, err)
+			}
+			if len(digest) != 64 {
+				t.Errorf("digest is %q, want 64 digits", digest)
+			}
+			if len(at) != 2 || at[1].Line != 4 {
+				t.Fatalf("records are at %v, want two, the second on line 4", at)
+			}
+
+			raw, err := At(at[1])
+			if want := `{"a": {"b": [1, 2]}}`; err != nil || string(raw) != want {
+				t.Errorf("At(%v) = %s, %v, want %s", at[1], raw, err, want)
+			}
 		})
-		if err != nil || len(problems) != 0 || len(digest) != 64 || len(lines) != 2 || lines[1] != 4 {
-			t.Fatalf("%s: %v %v %v %v", name, digest, problems, err, lines)
-		}
-		if raw, err := At(at[1]); err != nil || string(raw) != `{"a": {"b": [1, 2]}}` {
-			t.Errorf("%s: %s %v", name, raw, err)
-		}
 	}
 }
 
-func TestABrokenRecordIsNamedAndSkippedOrFatal(t *testing.T) {
-	file := write(t, "[{\"n\": 1},\n{\"n\": tru},\n{\"n\": 3},\n{\"n\": 4}, {\"n\": \n")
-	got := []int{}
-	read := func(raw []byte, _ Where) error {
+// refuseFour reads {"n": number} into got and refuses 4.
+func refuseFour(got *[]int) func([]byte, Where) error {
+	return func(raw []byte, _ Where) error {
 		var x struct{ N int }
-		err := json.Unmarshal(raw, &x)
-		if err == nil {
-			got = append(got, x.N)
+		if err := json.Unmarshal(raw, &x); err != nil {
+			return err
 		}
+		*got = append(*got, x.N)
 		if x.N == 4 {
 			return errors.New("four is not allowed")
 		}
-		return err
+
+		return nil
 	}
-	_, problems, err := Read(file, true, read)
-	if err != nil || len(got) != 3 || len(problems) != 3 || problems[0].Where.Line != 2 || problems[1].Where.Line != 4 || !errors.Is(problems[2].Err, errTruncated) {
-		t.Errorf("%v %v %v", got, problems, err)
+}
+
+const threeBroken = "[{\"n\": 1},\n{\"n\": tru},\n{\"n\": 3},\n{\"n\": 4}, {\"n\": \n"
+
+func TestBrokenRecordsAreSkipped(t *testing.T) {
+	var got []int
+	_, problems, err := Read(write(t, threeBroken), true, refuseFour(&got))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, _, err := Read(file, false, read); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "tasks.json:2: record 2:") {
-		t.Error(err)
+	if want := []int{1, 3, 4}; !slices.Equal(got, want) {
+		t.Errorf("read %v, want %v", got, want)
 	}
-	for _, empty := range []string{"", "[]", "no objects"} {
-		if _, _, err := Read(write(t, empty), true, read); fault.KindOf(err) != fault.Invalid {
-			t.Errorf("%q: %v", empty, err)
-		}
+
+	var lines []int
+	for _, p := range problems {
+		lines = append(lines, p.Where.Line)
 	}
-	if _, _, err := Read(filepath.Join(t.TempDir(), "none"), true, read); fault.KindOf(err) != fault.Invalid {
-		t.Error(err)
+	if want := []int{2, 4, 4}; !slices.Equal(lines, want) {
+		t.Fatalf("problems on lines %v, want %v", lines, want)
+	}
+	if !errors.Is(problems[2].Err, errTruncated) {
+		t.Errorf("the last problem is %v, want %v", problems[2].Err, errTruncated)
+	}
+}
+
+func TestABrokenRecordIsNamed(t *testing.T) {
+	var got []int
+	_, _, err := Read(write(t, threeBroken), false, refuseFour(&got))
+	if want := "tasks.json:2: record 2:"; fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want an invalid fault with %q", err, want)
+	}
+}
+
+func TestFilesWithoutRecordsAreInvalid(t *testing.T) {
+	for name, file := range map[string]string{
+		"empty":       write(t, ""),
+		"empty array": write(t, "[]"),
+		"no objects":  write(t, "no objects"),
+		"missing":     filepath.Join(t.TempDir(), "none"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []int
+			if _, _, err := Read(file, true, refuseFour(&got)); fault.KindOf(err) != fault.Invalid {
+				t.Errorf("got %v, want an invalid fault", err)
+			}
+		})
 	}
 }

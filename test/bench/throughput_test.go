@@ -16,7 +16,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/envadapters/registry"
+	"github.com/collabui/collabui/workers/catalog"
 )
 
 // cpuOf is the processor time of this process and its children that live, browsers in the main, in seconds.
@@ -56,14 +56,14 @@ func BenchmarkThroughput(b *testing.B) {
 		suites = append(suites, envadapters.Options{Suite: "miniwob", Data: dir})
 	}
 	for _, o := range suites {
-		for _, p := range []registry.Places{{Browsers: 1, Tabs: 1}, {Browsers: 1, Tabs: 2}, {Browsers: 2, Tabs: 1}} {
+		for _, p := range []catalog.Places{{Browsers: 1, Tabs: 1}, {Browsers: 1, Tabs: 2}, {Browsers: 2, Tabs: 1}} {
 			throughput(b, o, p)
 		}
 	}
 }
 
-func throughput(b *testing.B, o envadapters.Options, p registry.Places) {
-	s, err := registry.Open(o, p)
+func throughput(b *testing.B, o envadapters.Options, p catalog.Places) {
+	s, err := catalog.OpenEnvironment(o, p)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,9 +1,11 @@
-// Package scaffold writes the beginnings of an adapter: a package that compiles, its acceptance test, its line in the registry and a specification that trains on it.
+// Package scaffold writes the beginnings of an adapter: a package that compiles, its acceptance test, its entry in the
+// catalog and a specification that trains on it.
+//
+// It imports fault.
 package scaffold
 
 import (
 	"embed"
-	"fmt"
 	"go/token"
 	"os"
 	"path/filepath"
@@ -18,59 +20,74 @@ import (
 //go:embed *.tmpl
 var files embed.FS
 
+var templates = template.Must(template.ParseFS(files, "*.tmpl"))
+
 var valid = regexp.MustCompile(`^[a-z][a-z0-9]{1,19}$`)
 
-// targets are the files that are written, below the checkout's root.
-var targets = [][2]string{{"suite.go.tmpl", "envadapters/%[1]s/%[1]s.go"}, {"suite_test.go.tmpl", "envadapters/%[1]s/%[1]s_test.go"}, {"register.go.tmpl", "envadapters/registry/own_%[1]s.go"}, {"run.yaml.tmpl", "examples/%[1]s.yaml"}}
+// targets are the files that are written, below the checkout's root. NAME stands for the adapter's name.
+var targets = []struct{ template, path string }{
+	{"suite.go.tmpl", "envadapters/NAME/NAME.go"},
+	{"suite_test.go.tmpl", "envadapters/NAME/NAME_test.go"},
+	{"own.go.tmpl", "workers/catalog/own_NAME.go"},
+	{"run.yaml.tmpl", "examples/NAME.yaml"},
+}
 
-// New writes the files of an adapter into a checkout and gives their paths. Nothing is written over, and nothing is written where one file is in the way. taken are the names
-// of the adapters that there are.
+// New writes the files of an adapter into a checkout and returns their paths. It overwrites nothing: if one of the
+// files exists, it writes none. taken are the names of the existing adapters.
 func New(root, name string, taken []string) ([]string, error) {
 	if !valid.MatchString(name) || token.IsKeyword(name) || strings.HasSuffix(name, "test") {
-		return nil, fault.New(fault.Invalid, "%q cannot be an adapter's name: expected 2 to 20 lower-case letters and digits, a letter first, no word of Go, not ending in \"test\"", name)
+		return nil, fault.New(fault.Invalid, "%q cannot be an adapter's name: expected 2 to 20 lower-case letters and "+
+			"digits that begin with a letter, are not a keyword of Go and do not end in \"test\"", name)
 	}
 	if slices.Contains(taken, name) {
-		return nil, fault.New(fault.Invalid, "there is an environment %q already", name)
+		return nil, fault.New(fault.Invalid, "there is already an environment %q", name)
 	}
+
 	var out []string
 	for _, t := range targets {
-		path := filepath.Join(root, filepath.FromSlash(fmt.Sprintf(t[1], name)))
+		path := filepath.Join(root, filepath.FromSlash(strings.ReplaceAll(t.path, "NAME", name)))
 		if _, err := os.Lstat(path); err == nil {
-			return nil, fault.New(fault.Invalid, "%s is in the way: move it, or choose another name", path)
+			return nil, fault.New(fault.Invalid, "%s exists: move it, or choose another name", path)
 		}
 		out = append(out, path)
 	}
 	for i, t := range targets {
-		tmpl, err := template.ParseFS(files, t[0])
-		if err != nil {
-			return nil, err
-		}
-		var b strings.Builder
-		if err := tmpl.Execute(&b, struct{ Name string }{name}); err != nil {
-			return nil, err
-		}
-		if err := os.MkdirAll(filepath.Dir(out[i]), 0o755); err != nil {
-			return nil, fault.New(fault.Invalid, "%w", err)
-		}
-		if err := os.WriteFile(out[i], []byte(b.String()), 0o644); err != nil {
-			return nil, fault.New(fault.Invalid, "%w", err)
+		if err := write(out[i], t.template, name); err != nil {
+			return nil, fault.New(fault.Invalid, "write %s: %w", out[i], err)
 		}
 	}
+
 	return out, nil
 }
 
-// Root finds the checkout around a folder.
+func write(path, tmpl, name string) error {
+	var b strings.Builder
+	if err := templates.ExecuteTemplate(&b, tmpl, struct{ Name string }{name}); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+
+	return os.WriteFile(path, []byte(b.String()), 0o644)
+}
+
+// Root returns the checkout that contains a folder.
 func Root(dir string) (string, error) {
+	const module = "module github.com/collabui/collabui\n"
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return "", fault.New(fault.Invalid, "%w", err)
 	}
+
 	for at := abs; ; at = filepath.Dir(at) {
-		if raw, err := os.ReadFile(filepath.Join(at, "go.mod")); err == nil && strings.HasPrefix(string(raw), "module github.com/collabui/collabui\n") {
+		raw, err := os.ReadFile(filepath.Join(at, "go.mod"))
+		if err == nil && strings.HasPrefix(string(raw), module) {
 			return at, nil
 		}
 		if at == filepath.Dir(at) {
-			return "", fault.New(fault.Invalid, "%s is in no checkout of collabui: an adapter is a package of it, so run this in one", abs)
+			return "", fault.New(fault.Invalid, "%s is not in a checkout of collabui; "+
+				"an adapter is a package of collabui, so run this in a checkout", abs)
 		}
 	}
 }

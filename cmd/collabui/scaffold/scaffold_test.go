@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,55 +11,100 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// TestANewAdapterCompilesAndHoldsTheContract writes an adapter beside the real ones, by an overlay, so that the checkout stays as it is.
-func TestANewAdapterCompilesAndHoldsTheContract(t *testing.T) {
+// build runs commands of the go tool, or built tests, in the checkout.
+func build(t *testing.T, root string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v = %v, want success:\n%s", args, err, out)
+	}
+
+	return string(out)
+}
+
+// An overlay shows the new adapter to the go tool as part of the checkout, which stays as it is.
+func TestANewAdapterCompilesAndMeetsTheContract(t *testing.T) {
 	root, err := Root(".")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	written, err := New(dir, "panelxyz", []string{"webtasks"})
-	if err != nil || len(written) != len(targets) {
-		t.Fatal(written, err)
+	if err != nil {
+		t.Fatal(err)
 	}
-	var overlay []string
+	if len(written) != len(targets) {
+		t.Errorf("New wrote %v, want %d files", written, len(targets))
+	}
+
+	replace := map[string]string{}
 	for _, w := range written {
-		rel, _ := filepath.Rel(dir, w)
-		overlay = append(overlay, `"`+filepath.Join(root, rel)+`":"`+w+`"`)
+		rel, err := filepath.Rel(dir, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		replace[filepath.Join(root, rel)] = w
 		if strings.HasSuffix(w, ".go") {
-			if out, err := exec.Command("gofmt", "-l", w).CombinedOutput(); err != nil || len(out) > 0 {
-				t.Errorf("not formatted: %s %v", out, err)
+			if out := build(t, root, "gofmt", "-d", w); out != "" {
+				t.Errorf("%s is not formatted; gofmt wants:\n%s", rel, out)
 			}
 		}
 	}
-	file := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(file, []byte(`{"Replace":{`+strings.Join(overlay, ",")+`}}`), 0o600); err != nil {
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
 		t.Fatal(err)
 	}
-	binary := filepath.Join(dir, "acceptance")
-	for _, args := range [][]string{{"go", "build", "-overlay", file, "./envadapters/registry"}, {"go", "test", "-c", "-vet=off", "-overlay", file, "-o", binary, "./envadapters/panelxyz"}, {binary, "-test.v"}} {
-		cmd := exec.Command(args[0], args[1:]...)
-		cmd.Dir = root
-		if out, err := cmd.CombinedOutput(); err != nil || args[0] == binary && !strings.Contains(string(out), "--- PASS: TestAcceptance") {
-			t.Fatalf("%v: %v\n%s", args, err, out)
-		}
+	file, tests := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "acceptance")
+	if err := os.WriteFile(file, overlay, 0o600); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := New(dir, "panelxyz", nil); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "in the way") {
-		t.Error(err)
+
+	build(t, root, "go", "build", "-overlay", file, "./workers/catalog")
+	build(t, root, "go", "test", "-c", "-vet=off", "-overlay", file, "-o", tests, "./envadapters/panelxyz")
+	const passed = "--- PASS: TestAcceptance"
+	if out := build(t, root, tests, "-test.v"); !strings.Contains(out, passed) {
+		t.Errorf("the acceptance test printed no %q, which is wanted:\n%s", passed, out)
+	}
+}
+
+func TestNothingIsOverwritten(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := New(dir, "panelxyz", nil); err != nil {
+		t.Fatal(err)
+	}
+
+	_, err := New(dir, "panelxyz", nil)
+	if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "exists") {
+		t.Errorf("New for the second time = %v, want an invalid fault about a file that exists", err)
 	}
 }
 
 func TestNamesAreChecked(t *testing.T) {
-	dir := t.TempDir()
-	for _, name := range []string{"", "a", "Panel", "my-env", "../up", "func", "webtasks", "abctest", strings.Repeat("x", 21)} {
-		if _, err := New(dir, name, []string{"webtasks"}); fault.KindOf(err) != fault.Invalid {
-			t.Errorf("%q: %v", name, err)
-		}
+	names := []string{
+		"", "a", "Panel", "my-env", "../up", "func", "webtasks", "abctest", strings.Repeat("x", 21),
 	}
-	if es, _ := os.ReadDir(dir); len(es) > 0 {
-		t.Error(es)
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if _, err := New(dir, name, []string{"webtasks"}); fault.KindOf(err) != fault.Invalid {
+				t.Errorf("New(%q) = %v, want an invalid fault", name, err)
+			}
+
+			entries, err := os.ReadDir(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(entries) > 0 {
+				t.Errorf("New(%q) wrote %v, want nothing", name, entries)
+			}
+		})
 	}
-	if _, err := Root(dir); fault.KindOf(err) != fault.Invalid {
-		t.Error(err)
+}
+
+func TestAFolderOutsideOfACheckoutIsRefused(t *testing.T) {
+	if root, err := Root(t.TempDir()); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("Root = %q, %v, want an invalid fault", root, err)
 	}
 }

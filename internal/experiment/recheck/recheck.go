@@ -1,6 +1,7 @@
 // Package recheck asks a critic that is a model again about what it has graded, to measure how consistent it is.
 //
-// It imports domain, fault, internal/method/credit, internal/method/rules, internal/method/spec, internal/policy/endpoints and internal/store/runs.
+// It imports domain, fault, internal/method/credit, internal/method/rules, internal/method/spec,
+// internal/policy/endpoints and internal/store/runs.
 package recheck
 
 import (
@@ -23,12 +24,15 @@ type place struct {
 	credits           runs.Credits
 }
 
-// Critic asks the critic of a run again about n of its graded steps, drawn by the run's seed: as they are, and with the agents reordered. Its calls are recorded and count
-// towards the budget like all others; asked again, they are read. A critic that is not a model is an invalid fault.
-func Critic(ctx context.Context, e *endpoints.Endpoints, s spec.Spec, n int) (credit.Consistency, error) {
+// Critic asks the critic of a run again about n of its graded steps, drawn by the run's seed: as they are, and with the
+// agents reordered. Its calls are recorded and count towards the budget like all others; asked again, they are read. A
+// critic that is not a model is an invalid fault.
+func Critic(
+	ctx context.Context, e *endpoints.Endpoints, s spec.Spec, c spec.Catalog, n int,
+) (credit.Consistency, error) {
 	var k credit.Consistency
-	if s.Credit != "critic" || s.Critic.Model == spec.RoleOracle {
-		return k, fault.New(fault.Invalid, "the critic of run %q is %s: it cannot be asked again", s.Name, rules.CriticName(s))
+	if s.Credit != spec.CreditCritic || s.Critic.Model == spec.RoleOracle {
+		return k, fault.New(fault.Invalid, "the critic of run %q is %s: it cannot be asked again", s.Name, rules.CriticName(s, c))
 	}
 	critic, err := e.Critic(s)
 	if err != nil {
@@ -52,8 +56,8 @@ func Critic(ctx context.Context, e *endpoints.Endpoints, s spec.Spec, n int) (cr
 		}
 
 		seed := domain.Seed(s.Seed, "consistency", at.epoch, at.slot, at.step)
-		c := at.credits
-		if err := k.Again(ctx, critic, steps[at.step].Step, c.Steps[at.step], c.Audit[at.step].Means, seed); err != nil {
+		labels, means := at.credits.Steps[at.step], at.credits.Audit[at.step].Means
+		if err := k.Again(ctx, critic, steps[at.step].Step, labels, means, seed); err != nil {
 			return k, err
 		}
 	}

@@ -13,11 +13,7 @@ import (
 // action was chosen; invalid says why nothing was executed, if so.
 func Summarise(step int, a domain.Action, o domain.Observation, invalid string) string {
 	s := fmt.Sprintf("%d %s", step, a.Type)
-	e, ok := o.ByID(a.Element)
-	if a.Index != nil {
-		e, ok = o.Element(*a.Index)
-	}
-	if ok {
+	if e, ok := a.Named(o); ok {
 		s += " " + e.Role + " " + Line(e.Text, maxElementText)
 	}
 	for _, x := range a.Words() {

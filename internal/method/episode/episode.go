@@ -1,7 +1,8 @@
-// Package episode plays episodes: it is the only loop that resets an environment, lets something decide, executes, remembers and scores. Rollout, evaluation, stage 1 and
-// live inference differ in their hooks.
+// Package episode plays episodes: it is the only loop that resets an environment, lets something decide, executes,
+// remembers and scores. Rollout, evaluation, stage 1 and live inference differ in their hooks.
 //
-// It imports domain, envadapters, fault and internal/method/agents, internal/method/chat, internal/method/rules and internal/method/spec. It does no I/O. It links no browser driver. It links no Temporal.
+// It imports domain, envadapters, fault and internal/method/agents, internal/method/chat, internal/method/rules and
+// internal/method/spec. It does no I/O. It links no browser driver. It links no Temporal.
 package episode
 
 import (
@@ -36,15 +37,18 @@ type Executed struct {
 	After   domain.Observation
 }
 
-// Player holds what differs between those that play episodes. Only Decide is required. An error of any hook ends the episode and is returned.
+// Player holds what differs between those that play episodes. Only Decide is required. An error of any hook ends the
+// episode and is returned.
 type Player struct {
 	// Begin is called after the reset.
 	Begin func(ctx context.Context, tr envadapters.Transition) error
 
-	// Decide returns the action of a turn. An action of type domain.ActionNone says that no answer parsed. ErrStop ends the episode without a score.
+	// Decide returns the action of a turn. An action of type domain.ActionNone says that no answer parsed. ErrStop ends
+	// the episode without a score.
 	Decide func(ctx context.Context, t Turn) (domain.Action, error)
 
-	// Summarise returns the line that a step adds to the history; nil stands for agents.Summarise. It is not called where the environment brings a history of its own.
+	// Summarise returns the line that a step adds to the history; nil stands for agents.Summarise. It is not called
+	// where the environment brings a history of its own.
 	Summarise func(ctx context.Context, e Executed) (string, error)
 
 	// After is called when a step has been executed.
@@ -62,7 +66,8 @@ type Played struct {
 // ErrStop is returned by Decide to end an episode early, such as when an expert knows no further action.
 var ErrStop = errors.New("the episode is stopped")
 
-// Play plays a task from its reset to its end. The result of an episode that ended with an error holds what was known by then. Play may be repeated: it begins with Reset.
+// Play plays a task from its reset to its end. The result of an episode that ended with an error holds what was known
+// by then. Play may be repeated: it begins with Reset.
 func (p Player) Play(ctx context.Context, env envadapters.Environment, task domain.Task) (Played, error) {
 	tr, err := env.Reset(ctx, task)
 	if err != nil {
@@ -139,7 +144,8 @@ func (p Player) step(ctx context.Context, env envadapters.Environment, t Turn) (
 // maxReopens is the number of environments that may break under one episode before In gives up.
 const maxReopens = 5
 
-// In calls play with an environment of the suite for agents that speak a family, and again with a new one when it broke, which is a void fault. play must begin with Reset.
+// In calls play with an environment of the suite for agents that speak a family, and again with a new one when it
+// broke, which is a void fault. play must begin with Reset.
 func In(ctx context.Context, suite envadapters.Suite, family domain.Family, play func(envadapters.Environment) error) error {
 	var err error
 	for try := range maxReopens {

@@ -11,8 +11,8 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// Evaluation plays a system on a split. Tasks, topologies and the seeds of calls derive from (evaluation seed, suite, split, episode), never from a run's or a system's
-// name, so that systems are compared on the same episodes.
+// Evaluation plays a system on a split. Tasks, topologies and the seeds of calls derive from (evaluation seed, suite,
+// split, episode), never from a run's or a system's name, so that systems are compared on the same episodes.
 type Evaluation struct {
 	Spec   spec.Spec
 	System rules.EvalSystem

@@ -12,8 +12,8 @@ func CanDemonstrate(env envadapters.Environment) bool {
 	return can.Judge != nil || can.Expert != nil
 }
 
-// Helpful returns what a demonstration may do now: every action that the judge calls right, so that data do not depend on one order of free steps, or else what the expert
-// advises.
+// Helpful returns what a demonstration may do now: every action that the judge calls right, so that data do not depend
+// on one order of free steps, or else what the expert advises.
 func Helpful(env envadapters.Environment) []domain.Action {
 	can := envadapters.Can(env)
 	if can.Judge != nil {

@@ -20,7 +20,8 @@ type EvalSystem struct {
 	Silent      bool // agents read no messages: the topology has no edges
 	OneOf       bool // one of the policies plays alone, another one from episode to episode
 
-	// A reference has no policies: it always does Always, or what the environment's expert does, which is the recorded action of recorded tasks.
+	// A reference has no policies: it always does Always, or what the environment's expert does, which is the recorded
+	// action of recorded tasks.
 	Always   *domain.Action `json:",omitempty"`
 	Recorded bool           `json:",omitempty"`
 }
@@ -64,8 +65,8 @@ func (e EvalSystem) Decoding() string {
 	return s
 }
 
-// Config returns how the system decides in episode i of a split, and the number of the topology in the fixed list of evaluation: never a run's own graphs. Cells that can
-// no longer change the vote are not asked for.
+// Config returns how the system decides in episode i of a split, and the number of the topology in the fixed list of
+// evaluation: never a run's own graphs. Cells that can no longer change the vote are not asked for.
 func (e EvalSystem) Config(s spec.Spec, split string, i uint64) (agents.Config, int, error) {
 	policies := e.Policies
 	if e.OneOf {
@@ -138,8 +139,8 @@ func (p Split) Item(run, folder string, e EvalSystem) EvalItem {
 	return EvalItem{Run: run, Folder: folder, System: e, Split: p.Name, Episodes: p.Episodes, Environment: p.Environment, Options: p.Options}
 }
 
-// EvalTask is task i of a split: templates take turns, each with a seed of its own. Tasks follow from the suite and the evaluation's seed, never from a run's or a system's
-// name, so that systems are compared on the same episodes.
+// EvalTask is task i of a split: templates take turns, each with a seed of its own. Tasks follow from the suite and the
+// evaluation's seed, never from a run's or a system's name, so that systems are compared on the same episodes.
 func EvalTask(s spec.Spec, suite envadapters.Suite, split string, i int) (domain.Task, error) {
 	ts, err := suite.Templates(split)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 // parseLoss is the share of unparseable answers that an update may have.
 const parseLoss = 0.05
 
-// Gate compares an updated policy with its parent, from a probe on pairs of the agent's own data set (docs/method.md, Gates). It returns why the parent is kept, or "" if the
-// update passes.
+// Gate compares an updated policy with its parent, from a probe on pairs of the agent's own data set (docs/method.md,
+// Gates). It returns why the parent is kept, or "" if the update passes.
 func Gate(g spec.Gates, p domain.Probe, pairs []domain.Pair) string {
 	if !Finite(p) {
 		return "the probe's figures are not numbers"

@@ -17,11 +17,13 @@ const (
 	NameVotes = "base-1-votes"
 	// NameAlone is one trained agent alone, another one from episode to episode: the mean of the trained agents.
 	NameAlone = "alone"
-	// NameImitation is SFT on the chosen answers of the same pairs for the same number of optimiser steps: is training more than imitation of the critic?
+	// NameImitation is SFT on the chosen answers of the same pairs for the same number of optimiser steps: is training
+	// more than imitation of the critic?
 	NameImitation = "imitation"
 )
 
-// EvalSystems returns what can be evaluated at an epoch: of epoch 0 one base agent in both decodings and the base policy n times, of others the trained system.
+// EvalSystems returns what can be evaluated at an epoch: of epoch 0 one base agent in both decodings and the base
+// policy n times, of others the trained system.
 func EvalSystems(s spec.Spec, epoch int, policies []string) []EvalSystem {
 	if epoch > 0 {
 		return []EvalSystem{Together(s, TrainedName(s.Agents), policies)}

@@ -1,5 +1,5 @@
-// Package rules derives from a specification what the method does with it: prompts, decoding, critic, pairs, slots, and what is evaluated. Its functions are pure, so that
-// training, evaluation and inference follow the same rules.
+// Package rules derives from a specification what the method does with it: prompts, decoding, critic, pairs, slots, and
+// what is evaluated. Its functions are pure, so that training, evaluation and inference follow the same rules.
 package rules
 
 import (
@@ -48,7 +48,7 @@ func Decoding(s spec.Spec, policies []string, topology domain.Topology) (agents.
 	return agents.Config{
 		Policies: policies, Topology: topology, Template: template,
 		Rounds: s.Rounds, Temperature: s.Temperatures(), TopP: s.Decoding.TopP, MaxTokens: s.Decoding.MaxTokens,
-		VoteScope: agents.VoteScope(s.VoteScope), ViewDropout: s.ViewDropout, Thoughts: s.Decoding.ShareThoughts,
+		VoteScope: s.VoteScope, ViewDropout: s.ViewDropout, Thoughts: s.Decoding.ShareThoughts,
 	}, err
 }
 
@@ -56,9 +56,9 @@ func Decoding(s spec.Spec, policies []string, topology domain.Topology) (agents.
 func Pairing(s spec.Spec) credit.Rules {
 	return credit.Rules{
 		Candidates: s.Adversary.Candidates, PerStep: s.Pairs.PerStep, PerEpisode: s.Pairs.PerEpisode,
-		Correction:   s.Pairs.Kind == "+correction" && s.Credit == "critic",
-		OutcomeOnly:  s.Credit == "outcome",
-		AdversaryOff: s.Preference == "rft",
+		Correction:   s.Pairs.Kind == spec.PairsCorrection && s.Credit == spec.CreditCritic,
+		OutcomeOnly:  s.Credit == spec.CreditOutcome,
+		AdversaryOff: s.Preference == spec.PreferenceRFT,
 	}
 }
 
@@ -69,13 +69,13 @@ const (
 )
 
 // CriticName returns the name of a run's critic as it appears wherever its results are shown.
-func CriticName(s spec.Spec) string {
+func CriticName(s spec.Spec, c spec.Catalog) string {
 	switch {
-	case s.Credit == "outcome":
+	case s.Credit == spec.CreditOutcome:
 		return CriticOutcome
 	case s.Critic.Model == spec.RoleOracle && s.Critic.Error > 0:
 		return fmt.Sprintf("%s, %.0f %% of its labels flipped", CriticOracle, 100*s.Critic.Error)
-	case s.Critic.Model == spec.RoleOracle && s.Recorded(s.Environment):
+	case s.Critic.Model == spec.RoleOracle && s.Recorded(c, s.Environment):
 		return CriticOracle + ": the recorded action, so this is supervised learning"
 	case s.Critic.Model == spec.RoleOracle:
 		return CriticOracle
@@ -85,7 +85,7 @@ func CriticName(s spec.Spec) string {
 }
 
 // RoleName returns who plays a role: a model of the specification by both of its names, or otherwise.
-func RoleName(s spec.Spec, name, otherwise string) string {
+func RoleName(s spec.Spec, name spec.Role, otherwise string) string {
 	if m, ok := s.Models[name]; ok {
 		return fmt.Sprintf("%s (%s)", name, m.Model)
 	}
@@ -96,7 +96,7 @@ func RoleName(s spec.Spec, name, otherwise string) string {
 // Topology returns E_k, the graph of an epoch; prev is that of the epoch before, nil in the first.
 func Topology(s spec.Spec, epoch int, prev *domain.Topology) domain.Topology {
 	switch {
-	case s.Edges == "none":
+	case s.Edges == spec.EdgesNone:
 		return domain.Topology{Agents: s.Agents, Edges: [][2]int{}}
 	case !s.EdgeUpdate:
 		return domain.RandomTopology(s.Seed, 1, s.Agents, nil)
@@ -105,8 +105,9 @@ func Topology(s spec.Spec, epoch int, prev *domain.Topology) domain.Topology {
 	return domain.RandomTopology(s.Seed, epoch, s.Agents, prev)
 }
 
-// Slot draws slot n of an epoch, or its replacement r, from (seed, epoch, n, r). All of that is known beforehand, so completion order changes nothing. Templates take turns,
-// in an order drawn for the epoch, so that every template gets its share.
+// Slot draws slot n of an epoch, or its replacement r, from (seed, epoch, n, r). All of that is known beforehand, so
+// completion order changes nothing. Templates take turns, in an order drawn for the epoch, so that every template gets
+// its share.
 func Slot(s spec.Spec, suite envadapters.Suite, epoch, n, r int) (domain.Slot, error) {
 	ts, err := suite.Templates(domain.SplitTrain)
 	if err != nil {

@@ -1,103 +1,150 @@
-package spec
+package spec_test
 
 import (
-	"os"
+	"encoding/json"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/workers/catalog"
 )
 
+// mistakes maps the text of a file to what its error must contain.
+type mistakes map[string]string
+
+// check parses every text, after a head that is valid by itself.
+func (m mistakes) check(t *testing.T, head string) {
+	t.Helper()
+	for text, want := range m {
+		t.Run(text, func(t *testing.T) {
+			_, err := spec.Parse("x.yaml", []byte(head+text), catalog.All{})
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("Parse = %v, want %s", err, want)
+			}
+			if fault.KindOf(err) != fault.Invalid {
+				t.Errorf("kind of the error = %v, want %v", fault.KindOf(err), fault.Invalid)
+			}
+		})
+	}
+}
+
+// parse parses a text that must be valid.
+func parse(t *testing.T, text string) spec.Spec {
+	t.Helper()
+	s, err := spec.Parse("x.yaml", []byte(text), catalog.All{})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return s
+}
+
 func TestErrorsNameFileLineColumnFieldAndTheNearestName(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                                 "s.yaml:1:1: the file is empty",
-		"name: a\nepoch: 3\n":              `s.yaml:2:1: epoch: unknown key; did you mean "epochs"?`,
-		"name: a\ntrain:\n  betta: 1\n":    `s.yaml:3:3: train.betta: unknown key; did you mean "beta"?`,
-		"name: a\nagents: many\n":          `s.yaml:2:9: agents: expected a whole number, not "many"`,
-		"name: a\nagents: 99\n":            `s.yaml:2:9: agents: expected a whole number from 1 to 16, not 99`,
-		"agents: 4\n":                      `s.yaml:1:1: name: expected 1 to 40 lower-case letters`,
-		"name: a\nname: b\n":               `s.yaml:2:1: name: given twice; first on line 1`,
-		"name: a\ntrain: 3\n":              `s.yaml:2:8: train: expected a mapping`,
-		"name: a\ndecoding:\n  top_p: 7\n": `s.yaml:3:10: decoding.top_p: expected a number from 0.01 to 1, not 7`,
-		"name: a\ncredit: critics\n":       `s.yaml:2:9: credit: expected one of [critic outcome], not "critics"`,
-		"name: a\nzzzzzzzz: 1\n":           `unknown key; known are name, seed`,
-		"name: [\n":                        `s.yaml: line 1`,
+	mistakes{
+		"":                                "x.yaml:1:1: the file is empty",
+		"name: a\nepoch: 3\n":             `x.yaml:2:1: epoch: unknown key; did you mean "epochs"?`,
+		"name: a\ntrain:\n  betta: 1\n":   `x.yaml:3:3: train.betta: unknown key; did you mean "beta"?`,
+		"name: a\nzzzzzzzz: 1\n":          `unknown key; known are name, seed`,
+		"name: a\nname: b\n":              `x.yaml:2:1: name: given twice; first on line 1`,
+		"name: a\nagents: many\n":         `x.yaml:2:9: agents: expected a whole number, not "many"`,
+		"name: a\nagents: 2.5\n":          `x.yaml:2:9: agents: expected a whole number, not "2.5"`,
+		"name: a\nagents: [2]\n":          `x.yaml:2:9: agents: expected a whole number`,
+		"name: a\nagents:\n":              `agents: expected a whole number`,
+		"name: a\nseed: -1\n":             `x.yaml:2:7: seed: expected a whole number from 0, not "-1"`,
+		"name: a\nview_dropout: half\n":   `x.yaml:2:15: view_dropout: expected a number, not "half"`,
+		"name: a\nedge_update: yes\n":     `x.yaml:2:14: edge_update: expected true or false, not "yes"`,
+		"name: a\ntrain: 3\n":             `x.yaml:2:8: train: expected a mapping`,
+		"name: a\nfinetune:\n  levels: 1": `x.yaml:3:11: finetune.levels: expected a list`,
+		"name: [\n":                       `x.yaml: line 1`,
+	}.check(t, "")
+}
+
+func TestImpossibleValuesAreErrorsAtTheirPlace(t *testing.T) {
+	mistakes{
+		"agents: 4\n":                      `x.yaml:1:1: name: expected 1 to 40 lower-case letters`,
+		"name: a\nagents: 99\n":            `x.yaml:2:9: agents: expected a whole number from 1 to 16, not 99`,
 		"name: a\nagents: 3\n":             `decoding.temperatures: expected one number, or one per agent (3), not 4`,
+		"name: a\ndecoding:\n  top_p: 7\n": `x.yaml:3:10: decoding.top_p: expected a number from 0.01 to 1, not 7`,
+		"name: a\ncredit: critics\n":       `x.yaml:2:9: credit: expected one of [critic outcome], not "critics"`,
+	}.check(t, "")
+}
+
+func TestAllMistakesOfAFileAreReported(t *testing.T) {
+	for name, text := range map[string]string{
+		"wrong types":       "name: a\nagents: x\nrounds: y\n",
+		"unknown keys":      "name: a\nepoch: 3\ntrain: {betta: 1}\n",
+		"impossible values": "name: a\nagents: 99\ndecoding: {temperatures: [0]}\nrounds: 99\n",
+		"trainer's options": "name: a\nrounds: x\ntrainer: {options: {rnk: 8}, name: trl}\n",
 	} {
-		_, err := Parse("s.yaml", []byte(text))
-		if err == nil || !strings.Contains(err.Error(), want) || fault.KindOf(err) != fault.Invalid {
-			t.Errorf("%q: got %v, want %s", text, err, want)
-		}
-	}
-	if _, err := Parse("s.yaml", []byte("name: a\nagents: x\nrounds: y\n")); strings.Count(err.Error(), "\n") != 1 {
-		t.Errorf("both errors at once: %v", err)
+		t.Run(name, func(t *testing.T) {
+			_, err := spec.Parse("x.yaml", []byte(text), catalog.All{})
+			if err == nil {
+				t.Fatal("got no error, want two")
+			}
+			if n := strings.Count(err.Error(), "\n") + 1; n != 2 {
+				t.Errorf("got %d mistakes, want 2:\n%v", n, err)
+			}
+		})
 	}
 }
 
-func TestDefaultsHoldAndTheExampleLoads(t *testing.T) {
-	s, err := Parse("s.yaml", []byte("name: a\nseed: 7\ntrain: {ftx: 0.5}\n"))
-	if err != nil || s.Seed != 7 || s.Train.Ftx != 0.5 || s.Train.Beta != 0.1 || s.Agents != 4 {
-		t.Fatal(s, err)
-	}
-	if s, err = Load("../../../examples/quickstart.yaml"); err != nil || s.Name != "quickstart" || s.ViewDropout != 0 {
-		t.Fatal(s, err)
-	}
-	seen := map[float64]bool{}
-	for _, x := range s.Temperatures() {
-		seen[x] = true
-	}
-	if len(seen) != 4 {
-		t.Fatal(s.Temperatures())
+func TestAFileIsReadOverTheDefaults(t *testing.T) {
+	got := parse(t, "name: a\nseed: 7\ntrain: {ftx: 0.5}\n")
+
+	want := spec.Default()
+	want.Name, want.Seed, want.Train.Ftx = "a", 7, 0.5
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("Parse = %+v, want %+v", got, want)
 	}
 }
 
-func TestModelsAreNamedAndHoldNoSecrets(t *testing.T) {
-	const ok = "name: a\nmodels:\n  judge: {base_url: 'http://h:1/v1', model: m, key: API_KEY, headers: {X-Org: acme, Authorization: $TOKEN}}\ncritic: {model: judge}\n"
-	s, err := Parse("s.yaml", []byte(ok))
-	if err != nil || s.Models["judge"].Timeout != 120 || s.Models["judge"].Headers["X-Org"] != "acme" || s.Critic.Rule != "robust" {
-		t.Fatal(s.Models, err)
+// Older versions did not write the keys that came later.
+func TestAStoredSpecificationIsReadOverTheDefaults(t *testing.T) {
+	const stored = `{"name":"a","slots":7,"decoding":{"temperatures":[0.1],"top_p":0.5,"max_tokens":9}}`
+	var got spec.Spec
+	if err := json.Unmarshal([]byte(stored), &got); err != nil {
+		t.Fatal(err)
 	}
-	for change, want := range map[[2]string]string{
-		{"key: API_KEY", "key: sk-123"}:                 "s.yaml:3:53: models.judge.key: expected the name of an environment variable",
-		{"$TOKEN", "Bearer-x"}:                          "headers.Authorization: expected $NAME",
-		{"http://h:1/v1", "ftp://h"}:                    "models.judge.base_url: expected a URL",
-		{"http://h:1/v1", "http://u:p@h/v1"}:            "no password",
-		{"model: judge", "model: juge"}:                 `s.yaml:4:17: critic.model: expected oracle or a name under models, not "juge"`,
-		{"  judge:", "  oracle:"}:                       "models.oracle: expected a name",
-		{"model: m,", "modell: m,"}:                     `models.judge.modell: unknown key; did you mean "model"?`,
-		{"model: m,", "model: m, timeout: 0,"}:          "models.judge.timeout: expected 0.1 to 3600 seconds",
-		{"model: m,", "model: m, schema: xml,"}:         "models.judge.schema: expected one of",
-		{"critic: {model: judge}", "critic: {rule: x}"}: "critic.rule: expected one of [robust paper]",
-		{"models:\n  judge:", "models:\n  judge: {base_url: 'http://h/v1', model: m}\n  judge:"}: "given twice; first on line 3",
-	} {
-		if _, err := Parse("s.yaml", []byte(strings.Replace(ok, change[0], change[1], 1))); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: got %v, want %s", change, err, want)
-		}
+
+	want := spec.Default()
+	want.Name, want.Slots = "a", 7
+	want.Decoding = spec.Decoding{Temperatures: []float64{0.1}, TopP: 0.5, MaxTokens: 9}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("UnmarshalJSON = %+v, want %+v", got, want)
 	}
 }
 
-func TestPromptsOfOnesOwnAreStoredAsText(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) string {
-		p := filepath.Join(dir, name)
-		if err := os.WriteFile(p, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return p
+func TestEveryExampleIsAValidSpecification(t *testing.T) {
+	files, err := filepath.Glob("../../../examples/*.yaml")
+	if err != nil {
+		t.Fatal(err)
 	}
-	const mine = "{{/* version mine-2 */}}{{define \"system\"}}s{{end}}{{define \"user\"}}u{{end}}"
-	write("critic.tmpl", mine)
-	write("bad.tmpl", "hello")
-	for text, want := range map[string]string{
-		"name: a\nprompts: {critic: critic.tmpl}\n":  "",
-		"name: a\nprompts: {critic: nowhere.tmpl}\n": "s.yaml:2:19: prompts.critic: expected a file with a prompt template",
-		"name: a\nprompts: {critic: bad.tmpl}\n":     "prompts.critic: expected a prompt template: the first line must be",
-		"name: a\nprompts: {nobody: critic.tmpl}\n":  "prompts.nobody: expected one of the roles [agent critic adversary",
-	} {
-		s, err := Load(write("s.yaml", text))
-		if want == "" && (err != nil || s.Prompts["critic"] != mine) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%q: %v %v, want %s", text, s.Prompts, err, want)
-		}
+	if len(files) < 3 {
+		t.Errorf("found the examples %v, want at least three", files)
+	}
+
+	for _, f := range files {
+		t.Run(filepath.Base(f), func(t *testing.T) {
+			s, err := spec.Load(f, catalog.All{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if base := strings.TrimSuffix(filepath.Base(f), ".yaml"); s.Name != base && s.Name != "qwen2" {
+				t.Errorf("name = %q, want %q or qwen2", s.Name, base)
+			}
+		})
+	}
+}
+
+func TestTemperaturesAreDealtToTheAgents(t *testing.T) {
+	s := spec.Default()
+	got := s.Temperatures()
+	slices.Sort(got)
+	if want := s.Decoding.Temperatures; !slices.Equal(got, want) {
+		t.Errorf("Temperatures, sorted = %v, want %v", got, want)
 	}
 }

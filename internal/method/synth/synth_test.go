@@ -2,7 +2,6 @@ package synth
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -194,63 +193,6 @@ func TestRowsOfOnesOwnAreReadStrictly(t *testing.T) {
 	}
 	if rows, err := ReadRows("f", []byte(`{"prompt":"q","chosen":"free words"}`), 1); err != nil || rows[0].Chosen != "free words" {
 		t.Error(rows, err)
-	}
-}
-
-func TestExportsHaveTheRowsAndTheFormThatTrainersExpect(t *testing.T) {
-	rows := []domain.Pair{{Prompt: "p <image> q", Chosen: "c", Rejected: "r", Template: "t", Image: "abc"}, {Prompt: "=p2", Chosen: "c2"}, {Prompt: "p3", Chosen: "c3", Rejected: "r3"}}
-	files, err := Export([]Set{{Name: "level3", System: "S", Rows: rows}, {Name: "level1", System: "S", Rows: []domain.Pair{{Prompt: "q", Chosen: "a"}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, n := range map[string]int{"level3-sft.sharegpt.jsonl": 3, "level3-sft.alpaca.jsonl": 3, "level3-dpo.sharegpt.jsonl": 2, "level3-dpo.alpaca.jsonl": 2, "level3.preference.jsonl": 3, "level1.sharegpt.jsonl": 1, "level1.alpaca.jsonl": 1, "level1.preference.jsonl": 1} {
-		if got := strings.Count(string(files[name]), "\n"); got != n {
-			t.Errorf("%s has %d rows, want %d", name, got, n)
-		}
-	}
-	if len(files) != 9 {
-		t.Errorf("%d files", len(files))
-	}
-	type row struct {
-		Messages []Message `json:"messages"`
-		Chosen   Message   `json:"chosen"`
-		Images   []string  `json:"images"`
-	}
-	var r row
-	first, _, _ := strings.Cut(string(files["level3-dpo.sharegpt.jsonl"]), "\n")
-	if err := json.Unmarshal([]byte(first), &r); err != nil || len(r.Messages) != 2 || r.Messages[1].Content != "<image>\np < image> q" || strings.Count(r.Messages[1].Content, "<image>") != len(r.Images) || r.Images[0] != "images/abc.png" || r.Chosen.Role != "assistant" {
-		t.Errorf("%s %v", first, err)
-	}
-	var info map[string]struct {
-		File    string            `json:"file_name"`
-		Ranking bool              `json:"ranking"`
-		Columns map[string]string `json:"columns"`
-	}
-	if err := json.Unmarshal(files["dataset_info.json"], &info); err != nil || len(info) != 6 {
-		t.Fatal(err, len(info))
-	}
-	for name, d := range info {
-		if files[d.File] == nil || d.Ranking != strings.Contains(name, "_dpo") || (d.Columns["images"] != "") != strings.Contains(name, "level3") {
-			t.Errorf("%s: %+v", name, d)
-		}
-		for _, column := range d.Columns {
-			if line, _, _ := strings.Cut(string(files[d.File]), "\n"); !strings.Contains(line, `"`+column+`":`) {
-				t.Errorf("%s: %s has no %s", name, d.File, column)
-			}
-		}
-	}
-	again, err := ReadRows("level3.preference.jsonl", files["level3.preference.jsonl"], 1)
-	if err != nil || len(again) != 3 || again[0].Prompt != rows[0].Prompt || again[2].Rejected != "r3" {
-		t.Errorf("an export cannot be imported: %+v %v", again, err)
-	}
-	items := Sample([]Set{{Name: "a", Rows: make([]domain.Pair, 500)}, {Name: "b", Rows: rows}}, 200, 1)
-	if len(items) != 200 || items[199].Set != "b" || items[196].Set != "a" {
-		t.Errorf("%d items", len(items))
-	}
-	csv, err := SheetCSV(items)
-	page, err2 := SheetHTML(append(items, Sampled{Set: "x", Pair: domain.Pair{Prompt: "<script>alert(1)</script>"}}))
-	if err != nil || err2 != nil || strings.Count(string(csv), "\n") != 201 || !strings.Contains(string(csv), ",'=p2,") || strings.Contains(string(page), "<script>") {
-		t.Error(err, err2, strings.Count(string(csv), "\n"))
 	}
 }
 

@@ -1,7 +1,8 @@
-// Package endpoints asks the chat endpoints that a specification names. Every call is recorded once, counted towards the run's budget, and held to the endpoint's limits.
+// Package endpoints asks the chat endpoints that a specification names. Every call is recorded once, counted towards
+// the run's budget, and held to the endpoint's limits.
 //
-// It imports domain, fault, internal/method/chat, internal/method/prompts, internal/method/rules, internal/method/spec, internal/policy/limits, internal/store and
-// internal/store/runs. It links no browser driver. It links no Temporal.
+// It imports domain, fault, internal/method/chat, internal/method/prompts, internal/method/rules, internal/method/spec,
+// internal/policy/limits, internal/store and internal/store/runs. It links no browser driver. It links no Temporal.
 package endpoints
 
 import (
@@ -28,9 +29,9 @@ type Endpoints struct {
 	ledger ledger
 }
 
-// For returns the model that plays a role under a name of the specification, and the role's prompt. A call that was recorded is read instead of made again; after a kill,
-// only the calls in flight are repeated.
-func (e *Endpoints) For(s spec.Spec, name, role string) (chat.Model, *prompts.Prompt, error) {
+// For returns the model that plays a role under a name of the specification, and the role's prompt. A call that was
+// recorded is read instead of made again; after a kill, only the calls in flight are repeated.
+func (e *Endpoints) For(s spec.Spec, name spec.Role, role string) (chat.Model, *prompts.Prompt, error) {
 	m, ok := s.Models[name]
 	if !ok {
 		return nil, nil, fault.New(fault.Invalid, "run %q has no model %q", s.Name, name)
@@ -45,7 +46,7 @@ func (e *Endpoints) For(s spec.Spec, name, role string) (chat.Model, *prompts.Pr
 	}
 	client, err := e.Connect(m)
 
-	return &recording{endpoints: e, spec: s, name: name, role: role, prompt: p, model: m, client: client}, p, err
+	return &recording{endpoints: e, spec: s, name: string(name), role: role, prompt: p, model: m, client: client}, p, err
 }
 
 // Critic returns a run's critic that is a model.
@@ -54,7 +55,7 @@ func (e *Endpoints) Critic(s spec.Spec) (credit.ModelCritic, error) {
 
 	return credit.ModelCritic{
 		Chat: model, Prompt: p, Forms: prompts.FormsOf(string(s.Family())),
-		Robust: s.Critic.Rule == "robust", ByRound: s.Critic.Scope == "round",
+		Robust: s.Critic.Rule == spec.RuleRobust, ByRound: s.Critic.Scope == spec.ScopeRound,
 	}, err
 }
 
@@ -102,8 +103,8 @@ func (c *recording) Complete(ctx context.Context, r chat.Request) (chat.Response
 	return chat.Response{Texts: a.Texts, Reasoning: a.Reasoning, LogProbs: a.LogProbs, Usage: a.Usage}, err
 }
 
-// A transient fault is tried again here a few times: what passes quickly need not cost a round through the workflow engine, which waits longer and longer. A throttled call
-// goes back to the engine with the server's Retry-After.
+// A transient fault is tried again here a few times: what passes quickly need not cost a round through the workflow
+// engine, which waits longer and longer. A throttled call goes back to the engine with the server's Retry-After.
 const (
 	callTries = 3
 	callPause = 200 * time.Millisecond

@@ -261,7 +261,7 @@ func TestWhatCannotBeServedIsRefusedWithTheReason(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.refuses(junk.SHA256, http.StatusBadRequest, "no artifact")
+	s.refuses(junk.SHA256, http.StatusBadRequest, "not an artifact")
 	gone := s.lora("gone")
 	s.bucket.Damage(store.BlobPrefix+store.Sum([]byte("gone")), nil)
 	s.refuses(gone, http.StatusConflict, "a file of it is not")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/policy/tinylm"
@@ -23,7 +24,7 @@ import (
 )
 
 // KindTiny is the small policy, one file; the other kinds are those of domain.Artifact.
-const KindTiny = "tiny"
+const KindTiny domain.ArtifactKind = "tiny"
 
 // Files of an exported folder.
 const (
@@ -34,31 +35,31 @@ const (
 
 // Agent is one agent of an exported system.
 type Agent struct {
-	Agent       int               `json:"agent"`
-	Policy      string            `json:"policy"`        // digest
-	Tensor      string            `json:"tensor_digest"` // of the parameters alone
-	Kind        string            `json:"kind"`          // tiny, lora, full or base
-	Base        *domain.BaseModel `json:"base,omitempty"`
-	Rank        int               `json:"rank,omitempty"` // of a LoRA adapter
-	Folder      string            `json:"folder"`         // below the system's
-	Temperature float64           `json:"temperature"`    // of evaluation and infer
+	Agent       int                 `json:"agent"`
+	Policy      string              `json:"policy"`        // digest
+	Tensor      string              `json:"tensor_digest"` // of the parameters alone
+	Kind        domain.ArtifactKind `json:"kind"`          // tiny, lora, full or base
+	Base        *domain.BaseModel   `json:"base,omitempty"`
+	Rank        int                 `json:"rank,omitempty"` // of a LoRA adapter
+	Folder      string              `json:"folder"`         // below the system's
+	Temperature float64             `json:"temperature"`    // of evaluation and infer
 
 	Trained *domain.TrainReport `json:"trained,omitempty"` // by another program, in that epoch: command, versions, metrics
 }
 
 // Exported is system.json: how the system decides. Its topologies stand in topology.json.
 type Exported struct {
-	Run         string        `json:"run"`
-	Epoch       int           `json:"epoch"` // that made it; 0: the base policy n times
-	Family      domain.Family `json:"actions"`
-	Rounds      int           `json:"rounds"`
-	TopP        float64       `json:"top_p"`
-	MaxTokens   int           `json:"max_tokens"`
-	VoteScope   string        `json:"vote_scope"`
-	ViewDropout float64       `json:"view_dropout"`
-	Thoughts    bool          `json:"share_thoughts"`
-	Prompts     map[string]Of `json:"prompts"` // by role
-	Agents      []Agent       `json:"agents"`
+	Run         string           `json:"run"`
+	Epoch       int              `json:"epoch"` // that made it; 0: the base policy n times
+	Family      domain.Family    `json:"actions"`
+	Rounds      int              `json:"rounds"`
+	TopP        float64          `json:"top_p"`
+	MaxTokens   int              `json:"max_tokens"`
+	VoteScope   agents.VoteScope `json:"vote_scope"`
+	ViewDropout float64          `json:"view_dropout"`
+	Thoughts    bool             `json:"share_thoughts"`
+	Prompts     map[string]Of    `json:"prompts"` // by role
+	Agents      []Agent          `json:"agents"`
 }
 
 // Of is a prompt template's identity.
@@ -80,7 +81,7 @@ func (s System) Write(ctx context.Context, b store.Bucket, dir string) (Exported
 	if err != nil {
 		return Exported{}, err
 	}
-	out := Exported{Run: s.Run, Epoch: s.Epoch, Family: s.Spec.Family(), Rounds: c.Rounds, TopP: c.TopP, MaxTokens: c.MaxTokens, VoteScope: string(c.VoteScope), ViewDropout: c.ViewDropout, Thoughts: c.Thoughts,
+	out := Exported{Run: s.Run, Epoch: s.Epoch, Family: s.Spec.Family(), Rounds: c.Rounds, TopP: c.TopP, MaxTokens: c.MaxTokens, VoteScope: c.VoteScope, ViewDropout: c.ViewDropout, Thoughts: c.Thoughts,
 		Prompts: map[string]Of{}}
 	for _, role := range roles(s.Spec) {
 		text, own := s.Spec.Prompts[role]
@@ -127,7 +128,7 @@ func roles(s spec.Spec) []string {
 		role string
 		used bool
 	}{
-		{prompts.Critic, s.Credit == "critic" && s.Critic.Model != spec.RoleOracle},
+		{prompts.Critic, s.Credit == spec.CreditCritic && s.Critic.Model != spec.RoleOracle},
 		{prompts.Adversary, s.Adversary.Model != spec.RolePolicy},
 		{prompts.Questions, len(s.FineTune.Levels) > 0 && s.Synthesis.Author != spec.RoleTemplate},
 		{prompts.Instructions, len(s.FineTune.Levels) > 0 && s.Synthesis.Author != spec.RoleTemplate},

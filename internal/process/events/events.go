@@ -1,5 +1,5 @@
-// Package events is the live stream of a run's events in Redis, for people who watch, and the schema of what it carries. The stream may vanish at any moment: nothing
-// depends on it.
+// Package events is the live stream of a run's events in Redis, for people who watch, and the schema of what it
+// carries. The stream may vanish at any moment: nothing depends on it.
 package events
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Event is one event of a run. As JSON it is one object on one line: the key "event" holds its kind, the other keys are the fields of its type. An event is told again when
-// its activity runs again, with the same bytes.
+// Event is one event of a run. As JSON it is one object on one line: the key "event" holds its kind, the other keys are
+// the fields of its type. An event is told again when its activity runs again, with the same bytes.
 type Event interface{ kind() string }
 
 // Base says that stage 1 has ended.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -89,7 +90,7 @@ func (v *validator) updates(e runs.Epoch, pairs []domain.Pair, parts *runs.Epoch
 func (v *validator) owned(pairs []domain.Pair, agent int) []domain.Pair {
 	var out []domain.Pair
 	for _, p := range pairs {
-		if p.Agent == agent || v.spec.Parameters == "shared" {
+		if p.Agent == agent || v.spec.Parameters == spec.ParametersShared {
 			out = append(out, p)
 		}
 	}

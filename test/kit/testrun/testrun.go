@@ -28,6 +28,7 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/trainer/tiny"
+	"github.com/collabui/collabui/workers/catalog"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -56,7 +57,9 @@ func checkpointKey(job string, step int) string {
 	return fmt.Sprintf("%s-checkpoint-%06d.json", job, step)
 }
 
-func (r *Run) common() activities.Common { return activities.Common{Bucket: r.Bucket} }
+func (r *Run) common() activities.Common {
+	return activities.Common{Bucket: r.Bucket, Catalog: catalog.All{}}
+}
 
 // suites opens the suites that the test gives, and others by its Open.
 func (r *Run) suites() *activities.Suites {
@@ -87,7 +90,7 @@ func Small() spec.Spec {
 	s.Name, s.Epochs, s.Slots, s.Rounds = "small", 2, 10, 2
 	s.FineTune.Demonstrations, s.FineTune.MaxChunks, s.FineTune.ChunkSteps, s.FineTune.Train.Passes = 40, 3, 20, 10
 	s.FineTune.StopLow = 0.2
-	s.Pairs.Kind, s.Pairs.MinPairs, s.Train.BatchSize, s.Train.Passes = "+correction", 4, 4, 1
+	s.Pairs.Kind, s.Pairs.MinPairs, s.Train.BatchSize, s.Train.Passes = spec.PairsCorrection, 4, 4, 1
 	s.Evaluation.Val, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 8, 6, 4
 	return s
 }

@@ -1,0 +1,113 @@
+package domain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxActionText bounds each text of an action, in bytes.
+const maxActionText = 4000
+
+// signatures lists the fields of each action type under their names in the JSON form. An action must have all of them,
+// except those that end in "?", and no others.
+var signatures = map[Family]map[string][]string{
+	FamilyMobile: {
+		ActionStatus:    {"goal_status"},
+		ActionAnswer:    {"text"},
+		ActionClick:     {"index"},
+		ActionDoubleTap: {"index"},
+		ActionLongPress: {"index"},
+		ActionInputText: {"text", "index"},
+		ActionEnter:     {},
+		ActionHome:      {},
+		ActionBack:      {},
+		ActionScroll:    {"direction", "index?"},
+		ActionSwipe:     {"direction"},
+		ActionOpenApp:   {"app_name"},
+		ActionWait:      {},
+	},
+	FamilyWeb: {
+		ActionClick:      {"element"},
+		ActionHover:      {"element"},
+		ActionSelect:     {"element", "option"},
+		ActionTypeString: {"element", "text", "press_enter?"},
+		ActionScrollPage: {"direction"},
+		ActionGo:         {"direction"},
+		ActionJumpTo:     {"url", "new_tab?"},
+		ActionSwitchTab:  {"tab"},
+		ActionUserInput:  {"message?"},
+		ActionFinish:     {"answer?"},
+		ActionNone:       {},
+	},
+}
+
+// directions lists the directions that an action type takes.
+var directions = map[string][]string{
+	ActionScroll:     {"up", "down", "left", "right"},
+	ActionSwipe:      {"up", "down", "left", "right"},
+	ActionScrollPage: {"up", "down"},
+	ActionGo:         {"forward", "backward"},
+}
+
+// presence is a field of an action, under its name in the JSON form, and whether the action has it.
+type presence struct {
+	field string
+	given bool
+}
+
+// fields lists all fields except the type, in the order in which Validate reports them.
+func (a Action) fields() []presence {
+	out := []presence{
+		{"index", a.Index != nil},
+		{"element", a.Element != ""},
+		{"press_enter", a.PressEnter},
+		{"new_tab", a.NewTab},
+		{"tab", a.Tab != 0},
+	}
+	for _, t := range a.texts() {
+		out = append(out, presence{t.field, t.value != ""})
+	}
+
+	return out
+}
+
+// Validate checks that the family has the type, that the fields are those of the type, and that their values are
+// allowed. It returns the first problem.
+func (a Action) Validate() error {
+	signature, ok := signatures[a.family()][a.Type]
+	if !ok {
+		return fmt.Errorf("unknown %s action %q", a.family(), a.Type)
+	}
+
+	for _, t := range a.texts() {
+		if len(t.value) > maxActionText {
+			return fmt.Errorf("%s of %d bytes is longer than %d", t.field, len(t.value), maxActionText)
+		}
+	}
+	for _, f := range a.fields() {
+		required := slices.Contains(signature, f.field)
+		switch {
+		case required && !f.given:
+			return fmt.Errorf("action %q lacks %s", a.Type, f.field)
+		case f.given && !required && !slices.Contains(signature, f.field+"?"):
+			return fmt.Errorf("action %q takes no %s", a.Type, f.field)
+		}
+	}
+
+	return a.validateValues()
+}
+
+func (a Action) validateValues() error {
+	if allowed := directions[a.Type]; allowed != nil && !slices.Contains(allowed, a.Direction) {
+		return fmt.Errorf("direction %q is none of %s", a.Direction, strings.Join(allowed, ", "))
+	}
+	if a.GoalStatus != "" && a.GoalStatus != StatusComplete && a.GoalStatus != StatusInfeasible {
+		return fmt.Errorf("goal_status %q is neither complete nor infeasible", a.GoalStatus)
+	}
+	if a.Tab < 0 {
+		return fmt.Errorf("tab %d is below 1", a.Tab)
+	}
+
+	return nil
+}

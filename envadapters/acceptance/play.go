@@ -1,0 +1,211 @@
+package acceptance
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+)
+
+// played is one episode.
+type played struct {
+	actions []domain.Action
+	// seen holds the digest of each transition.
+	seen       []string
+	replayable bool
+}
+
+// play plays an episode by a script. Without one it plays the expert's actions or, if there is no expert, clicks on the
+// elements in turn, and checks more.
+func (c *check) play(ctx context.Context, script []domain.Action) (played, error) {
+	var p played
+	env, err := c.suite.Open(ctx)
+	if err != nil {
+		return p, err
+	}
+	defer func() {
+		env.Close(ctx)
+		env.Close(ctx) // Close may be repeated.
+	}()
+
+	tr, err := env.Reset(ctx, c.task)
+	if err != nil {
+		return p, err
+	}
+	first := script == nil
+	if first {
+		c.first(ctx, env, tr)
+	}
+	can := envadapters.Can(env)
+	p.replayable = can.Replayable
+
+	advised := false
+	for n := 1; ; n++ {
+		p.seen = append(p.seen, c.digest(tr))
+		if over(tr) {
+			break
+		}
+		if n > c.task.MaxSteps {
+			c.bad("the episode goes on after its budget of %d steps", c.task.MaxSteps)
+			break
+		}
+
+		a, ok := c.next(can.Expert, tr.Observation, n)
+		advised = advised || ok
+		if !first {
+			if n > len(script) {
+				break
+			}
+			a = script[n-1]
+		} else if ok {
+			c.judged(can.Judge, a, tr.Observation)
+		}
+		p.actions = append(p.actions, a)
+		if tr, err = env.Step(ctx, a); err != nil {
+			return p, fmt.Errorf("step %d, %s: %w", n, a.JSON(), err)
+		}
+		if ok && first && tr.Invalid != "" {
+			c.bad("the expert's action %s is invalid: %s", a.JSON(), tr.Invalid)
+		}
+	}
+
+	score, err := c.end(ctx, env, tr)
+	if err == nil && first {
+		c.r.Steps = len(p.actions)
+		c.graded(score, tr, advised)
+	}
+
+	return p, err
+}
+
+// next returns the expert's action. If there is none, it returns a click on one of the elements in turn, and false.
+func (c *check) next(x envadapters.Expert, o domain.Observation, n int) (domain.Action, bool) {
+	if x != nil {
+		if a, ok := x.Advise(); ok {
+			return a, true
+		}
+	}
+
+	var shown []domain.Element
+	for _, e := range o.Elements {
+		if e.Shown() && e.ID != domain.NoID {
+			shown = append(shown, e)
+		}
+	}
+	if len(shown) == 0 {
+		return noop(c.suite.Family()), false
+	}
+
+	e := shown[n%len(shown)]
+	if c.suite.Family() == domain.FamilyWeb {
+		return domain.Action{Family: domain.FamilyWeb, Type: domain.ActionClick, Element: e.ID}, false
+	}
+	return domain.Action{Type: domain.ActionClick}.At(e.Index), false
+}
+
+// first checks the first screen, disturbs the episode and resets it. The disturbance must leave no trace.
+func (c *check) first(ctx context.Context, env envadapters.Environment, tr envadapters.Transition) {
+	c.r.Goal, c.r.Elements = tr.Goal, len(tr.Observation.Elements)
+	if tr.Goal == "" || !utf8.ValidString(tr.Goal) {
+		c.bad("goal %q", tr.Goal)
+	}
+	if over(tr) || tr.Reward != 0 || tr.Invalid != "" {
+		c.bad("the episode is over, rewarded or invalid at its reset: %+v", tr)
+	}
+
+	can := envadapters.Can(env)
+	if can.Screenshotter != nil {
+		c.screenshot(ctx, can.Screenshotter)
+	}
+	c.wrongAction(ctx, env)
+
+	again, err := env.Reset(ctx, c.task)
+	if err != nil || can.Replayable && c.digest(again) != c.digest(tr) {
+		c.bad("a reset in the middle of an episode begins another one (%v)", err)
+	}
+}
+
+func (c *check) screenshot(ctx context.Context, s envadapters.Screenshotter) {
+	png, err := s.Screenshot(ctx)
+	if err == nil && !bytes.HasPrefix(png, []byte("\x89PNG\r\n\x1a\n")) {
+		err = errors.New("it is not a PNG")
+	}
+	if err != nil {
+		c.bad("screenshot: %v", err)
+	}
+	c.r.Screenshot = png
+}
+
+// wrongAction clicks an element that does not exist.
+func (c *check) wrongAction(ctx context.Context, env envadapters.Environment) {
+	wrong := domain.Action{Type: domain.ActionClick}.At(1 << 30)
+	if c.suite.Family() == domain.FamilyWeb {
+		wrong = domain.Action{Family: domain.FamilyWeb, Type: domain.ActionClick, Element: "NO SUCH ELEMENT"}
+	}
+
+	recorded := envadapters.ProtocolOf(c.suite) != ""
+	tr, err := env.Step(ctx, wrong)
+	switch {
+	case err != nil:
+		c.bad("an action on no element is an error of the environment: %v", err)
+	case tr.Invalid == "" && !recorded:
+		c.bad("an action on no element is not invalid")
+	case tr.Reward != 0:
+		c.bad("an action on no element is rewarded")
+	}
+}
+
+// judged checks that the judge, if there is one, finds the expert's action right.
+func (c *check) judged(j envadapters.Judge, a domain.Action, o domain.Observation) {
+	if j == nil {
+		return
+	}
+
+	right := j.Right()
+	same := func(r domain.Action) bool { return r.Canonical(o) == a.Canonical(o) }
+	if len(right) > 0 && !slices.ContainsFunc(right, same) {
+		c.bad("the expert does %s, the judge knows %d other actions", a.JSON(), len(right))
+	}
+}
+
+// end scores the episode twice and tries a step after its end.
+func (c *check) end(ctx context.Context, env envadapters.Environment, tr envadapters.Transition) (
+	envadapters.Score, error,
+) {
+	score, err := env.Score(ctx)
+	if err != nil {
+		return score, fmt.Errorf("score: %w", err)
+	}
+	if again, err := env.Score(ctx); err != nil || again.Success != score.Success || again.Raw != score.Raw {
+		c.bad("a second score differs: %+v, %+v, %v", score, again, err)
+	}
+	if over(tr) {
+		if _, err := env.Step(ctx, noop(c.suite.Family())); err == nil {
+			c.bad("a step after the episode's end is not an error")
+		}
+	}
+
+	return score, nil
+}
+
+// graded checks the score of the first episode and reports how the expert did.
+func (c *check) graded(score envadapters.Score, tr envadapters.Transition, advised bool) {
+	solved := score.Success && over(tr)
+	if advised {
+		c.r.Expert = Fails
+		if solved {
+			c.r.Expert = Solves
+		}
+	}
+	if solved && tr.Reward == 0 {
+		c.bad("a success has no reward")
+	}
+	if envadapters.ProtocolOf(c.suite) != "" && score.Metrics[envadapters.StepSR].N == 0 {
+		c.bad("a recorded suite scores no %s", envadapters.StepSR)
+	}
+}

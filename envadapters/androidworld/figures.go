@@ -1,0 +1,85 @@
+package androidworld
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/collabui/collabui/envadapters/openenv"
+)
+
+// silent is the code of void episodes whose companion did not answer.
+const silent openenv.Code = "SILENT"
+
+// Figures describe a pool: counts since it was opened, and the states of its slots now.
+type Figures struct {
+	Free        int                  `json:"free"`
+	Leased      int                  `json:"leased"`
+	Mending     int                  `json:"mending"`
+	Quarantined int                  `json:"quarantined"`
+	Leases      int                  `json:"leases"`
+	Voids       map[openenv.Code]int `json:"voids"` // Void episodes by code; SILENT if nothing answered.
+	Restarts    int                  `json:"restarts"`
+	Recycled    int                  `json:"recycled"`      // The restarts for age or memory.
+	Templates   []string             `json:"templates"`     // The templates in quarantine.
+	WaitS       float64              `json:"wait_s"`        // The seconds that Open waited for a free slot, in all.
+	MendS       float64              `json:"mend_s"`        // The seconds that slots were out of service, in all.
+	Why         []string             `json:"why,omitempty"` // Why slots are out of service.
+}
+
+// now returns the figures.
+func (p *pool) now() Figures {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	f := p.figures
+	f.Voids = maps.Clone(p.figures.Voids)
+	for _, s := range p.slots {
+		switch s.state {
+		case free:
+			f.Free++
+		case leased:
+			f.Leased++
+		case mending, unseen:
+			f.Mending++
+		case quarantined:
+			f.Quarantined++
+		}
+
+		if s.why != "" {
+			f.Why = append(f.Why, s.url+": "+s.why)
+		}
+	}
+	f.Templates = slices.Sorted(maps.Keys(p.barred))
+
+	return f
+}
+
+// settled reports whether all slots were looked at and one can be or is played on.
+func (p *pool) settled() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	usable := func(s *slot) bool { return s.state == free || s.state == leased }
+	isUnseen := func(s *slot) bool { return s.state == unseen }
+
+	return slices.ContainsFunc(p.slots, usable) && !slices.ContainsFunc(p.slots, isUnseen)
+}
+
+// String describes the pool in one line.
+func (f Figures) String() string {
+	s := fmt.Sprintf("%d free, %d leased, %d mending, %d in quarantine; %d leases, %d restarts (%d for age or memory)",
+		f.Free, f.Leased, f.Mending, f.Quarantined, f.Leases, f.Restarts, f.Recycled)
+	if len(f.Voids) > 0 {
+		s += fmt.Sprintf(", void episodes %v", f.Voids)
+	}
+	if len(f.Templates) > 0 {
+		s += ", templates in quarantine: " + strings.Join(f.Templates, " ")
+	}
+	if len(f.Why) > 0 {
+		s += "; " + strings.Join(f.Why, "; ")
+	}
+
+	return s
+}

@@ -1,0 +1,136 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
+)
+
+// Episode is the part of an environment that does not depend on its pages: its place, its task and its end.
+// Environments embed it. One goroutine uses it at a time.
+type Episode struct {
+	Place *Place
+	Task  domain.Task
+
+	pool   *Pool
+	global string // The object that every sound page of the suite defines.
+	steps  int
+	ended  bool
+
+	closed  bool
+	spoiled bool // An error left the tab in an unknown state.
+}
+
+// Episode waits for a free place. global is the name of an object that the suite's pages define. A tab without it has
+// broken.
+func (p *Pool) Episode(ctx context.Context, global string) (*Episode, error) {
+	x, err := p.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	return &Episode{Place: x, pool: p, global: global}, nil
+}
+
+// Tab returns the tab of the episode; nil before the first call of Prepare.
+func (e *Episode) Tab() *Tab { return e.Place.Tab }
+
+// Begin begins the episode of a task. It fails after Close.
+func (e *Episode) Begin(t domain.Task) error {
+	if e.closed {
+		return fault.New(fault.Fatal, "reset of a closed environment")
+	}
+
+	e.Task, e.steps, e.ended = t, 0, false
+
+	return nil
+}
+
+// Prepare opens a tab if the place has none.
+func (e *Episode) Prepare(open func(*Browser) (*Tab, error)) error { return e.Place.prepare(open) }
+
+// BeginStep counts a step. It fails after the end of the episode.
+func (e *Episode) BeginStep() error {
+	if e.ended {
+		return fault.New(fault.Fatal, "step after the episode's end")
+	}
+
+	e.steps++
+
+	return nil
+}
+
+// EndStep completes the transition of a step: over reports whether the page or the agent ended the episode, success
+// whether the goal is reached. Otherwise the step budget ends it.
+func (e *Episode) EndStep(tr envadapters.Transition, over, success bool) envadapters.Transition {
+	tr.Terminated = over
+	tr.Truncated = !over && e.steps >= e.Task.MaxSteps
+	e.ended = tr.Terminated || tr.Truncated
+
+	if success {
+		tr.Reward = 1
+	}
+
+	return tr
+}
+
+// Spoil marks the tab as unusable and returns the error of the episode. What a page's script threw, it would throw
+// again in any browser, so the task is at fault; in a tab without the suite's pages the browser is.
+func (e *Episode) Spoil(ctx context.Context, err error) error {
+	e.spoiled = true
+	if !errors.Is(err, ErrPage) {
+		return err
+	}
+
+	var kind string
+	if probe := e.Tab().Eval(ctx, "typeof "+e.global, &kind); probe != nil || kind == "undefined" {
+		return err
+	}
+
+	return fmt.Errorf("%w: %w", envadapters.ErrTask, err)
+}
+
+// Screenshot returns the current screen as PNG.
+func (e *Episode) Screenshot(ctx context.Context) ([]byte, error) { return e.Tab().Screenshot(ctx) }
+
+// Close returns the place to the pool. A tab in an unknown state is closed. It may be repeated.
+func (e *Episode) Close(context.Context) {
+	if e.closed {
+		return
+	}
+
+	e.closed = true
+	e.pool.give(e.Place, !e.spoiled)
+}
+
+// Direction returns where the content that a scroll or a swipe reveals lies: 1 or -1 in one of the two coordinates. A
+// swipe names the direction of the finger, which is the opposite one.
+func Direction(a domain.Action) (dx, dy int) {
+	switch a.Direction {
+	case "down":
+		dy = 1
+	case "up":
+		dy = -1
+	case "right":
+		dx = 1
+	case "left":
+		dx = -1
+	}
+
+	if a.Type == domain.ActionSwipe {
+		return -dx, -dy
+	}
+
+	return dx, dy
+}
+
+// Quote returns a text as a literal of JavaScript.
+func Quote(s string) string {
+	b, _ := json.Marshal(s) // A string cannot fail.
+	return string(b)
+}

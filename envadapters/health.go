@@ -1,0 +1,47 @@
+package envadapters
+
+import (
+	"context"
+
+	"github.com/collabui/collabui/domain"
+)
+
+// HealthState says whether a suite can be used.
+type HealthState string
+
+const (
+	// Ready means that the suite can be used.
+	Ready HealthState = "ready"
+	// Busy means that all places are taken.
+	Busy HealthState = "busy"
+	// Degraded means that the suite can be used, but some of it is missing.
+	Degraded HealthState = "degraded"
+	// Dead means that the suite cannot be used.
+	Dead HealthState = "dead"
+)
+
+// Health is the result of Suite.Check.
+type Health struct {
+	State HealthState
+	// Detail says what was seen.
+	Detail string
+	// Fix says what to do. It is empty if there is nothing to do.
+	Fix string
+}
+
+// Probe opens an environment of the suite, resets one task and reports how that went. Fix is what to do if the reset
+// fails. Suites use it in Check.
+func Probe(ctx context.Context, s Suite, t domain.Task, fix string) Health {
+	env, err := s.Open(ctx)
+	if err != nil {
+		return Health{State: Busy, Detail: err.Error(), Fix: "wait, or give the worker more places"}
+	}
+	defer env.Close(ctx)
+
+	t.Suite = s.Name()
+	if _, err := env.Reset(ctx, t); err != nil {
+		return Health{State: Dead, Detail: err.Error(), Fix: fix}
+	}
+
+	return Health{State: Ready, Detail: "a page opens, resets and observes"}
+}

@@ -1,0 +1,74 @@
+package mind2web
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+)
+
+// telling are the attributes that say what an element is.
+var telling = []string{"aria_label", "aria-label", "title", "alt", "placeholder", "name", "value", "label", "text"}
+
+// elements describes candidates by their tags, the text of their parts of the page, and telling attributes.
+func (a action) elements(cs []candidate) []domain.Element {
+	texts := pageTexts(a.HTML)
+	out := make([]domain.Element, 0, len(cs))
+	for i, c := range cs {
+		// Some attributes are cut off. The text of the page says enough then.
+		var attrs map[string]any
+		_ = json.Unmarshal([]byte(c.Attributes), &attrs)
+		var said []string
+		for _, k := range telling {
+			if v, ok := attrs[k].(string); ok && v != "" && !slices.Contains(said, v) {
+				said = append(said, v)
+			}
+		}
+
+		e := domain.Element{
+			Index:   i,
+			ID:      c.Node,
+			Role:    role(c.Tag, attrs),
+			Text:    texts[c.Node],
+			Desc:    strings.Join(said, " "),
+			Visible: true,
+		}
+		e.Editable = e.Role == "field"
+		out = append(out, e)
+	}
+
+	return out
+}
+
+// role returns the role of a tag. For tags without one it returns the attribute role or the tag itself.
+func role(tag string, attrs map[string]any) string {
+	switch strings.ToLower(tag) {
+	case "a":
+		return "link"
+	case "select":
+		return domain.RoleSelect
+	case "textarea":
+		return "field"
+	case "input":
+		switch kind, _ := attrs["type"].(string); kind {
+		case "checkbox", "radio":
+			return kind
+		case "submit", "button", "image", "reset":
+			return "button"
+		}
+		return "field"
+	case "img", "svg", "i":
+		return "image"
+	case "li":
+		return "item"
+	case "button", "option", "label":
+		return strings.ToLower(tag)
+	}
+
+	if r, ok := attrs["role"].(string); ok && r != "" {
+		return strings.ToLower(strings.Fields(r + " x")[0])
+	}
+
+	return strings.ToLower(tag)
+}

@@ -1,0 +1,123 @@
+package mind2web
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters/recorded"
+	"github.com/collabui/collabui/fault"
+)
+
+// folders maps the folders of the published files to splits.
+var folders = map[string]string{
+	"train":        domain.SplitTrain,
+	"test_task":    SplitTask,
+	"test_website": SplitWebsite,
+	"test_domain":  SplitDomain,
+}
+
+// index says where the tasks are.
+type index struct {
+	// splits holds the tasks of each split, sorted by ID.
+	splits   map[string][]entry
+	ranks    ranking
+	problems []recorded.Problem
+	version  string
+}
+
+// entry is the place of one task.
+type entry struct {
+	id, website string
+	steps       int
+	at          recorded.Where
+}
+
+// task reads a task of a split.
+func (ix index) task(split, id string) (task, error) {
+	entries := ix.splits[split]
+	i, ok := slices.BinarySearchFunc(entries, id, func(e entry, id string) int { return strings.Compare(e.id, id) })
+	if !ok {
+		return task{}, fault.New(fault.Invalid, "mind2web has no task %q in split %q", id, split)
+	}
+
+	raw, err := recorded.At(entries[i].at)
+	if err != nil {
+		return task{}, err
+	}
+	t, err := parseTask(raw)
+	if err != nil {
+		return task{}, fault.New(fault.Corrupt, "%v: %w", entries[i].at, err)
+	}
+
+	return t, nil
+}
+
+// load reads all files of the suite's folder.
+func (s *Suite) load() (index, error) {
+	ix := index{splits: map[string][]entry{}}
+	var err error
+	if ix.ranks, err = readRanks(s.data); err != nil {
+		return ix, err
+	}
+
+	err = filepath.WalkDir(s.data, func(path string, d fs.DirEntry, err error) error {
+		if os.IsNotExist(err) || err == nil && (d.IsDir() || filepath.Ext(path) != ".json") {
+			return err
+		}
+		split := folders[filepath.Base(filepath.Dir(path))]
+		if err != nil || split == "" {
+			return err
+		}
+		return ix.add(path, split, s.skip)
+	})
+	if err == nil && len(ix.splits) == 0 {
+		err = fmt.Errorf("no train/*.json, test_task/*.json, test_website/*.json or test_domain/*.json in %s", s.data)
+	}
+	if twice := ix.sort(); twice != nil {
+		err = twice
+	}
+
+	return ix, fault.As(fault.Invalid, err)
+}
+
+// add reads a file of a split. A tenth of the training tasks goes to val.
+func (ix *index) add(path, split string, skip bool) error {
+	digest, problems, err := recorded.Read(path, skip, func(raw []byte, at recorded.Where) error {
+		t, err := parseTask(raw)
+		if err != nil {
+			return err
+		}
+
+		to := split
+		if split == domain.SplitTrain && domain.Seed(0, "val", t.ID)%10 == 0 {
+			to = domain.SplitVal
+		}
+		ix.splits[to] = append(ix.splits[to], entry{t.ID, t.Website, len(t.Actions), at})
+
+		return nil
+	})
+	ix.problems = append(ix.problems, problems...)
+	ix.version += fmt.Sprintf("%s/%s sha256:%s ", filepath.Base(filepath.Dir(path)), filepath.Base(path), digest)
+
+	return err
+}
+
+// sort orders the tasks of all splits. It fails if a split has a task twice.
+func (ix *index) sort() error {
+	var err error
+	for _, entries := range ix.splits {
+		slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.id, b.id) })
+		for i, e := range entries {
+			if i > 0 && entries[i-1].id == e.id {
+				err = fmt.Errorf("%v: task %s is also at %v", e.at, e.id, entries[i-1].at)
+			}
+		}
+	}
+
+	return err
+}

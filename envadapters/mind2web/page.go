@@ -1,0 +1,80 @@
+package mind2web
+
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// maxText bounds the text of an element, in bytes. The last piece of text may exceed it.
+const maxText = 300
+
+// voids are the tags without an end tag.
+var voids = []string{
+	"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
+}
+
+// node is an open element of a page. Its ID is the backend_node_id, empty if it has none.
+type node struct{ tag, id string }
+
+// pageTexts returns the text below every node of a page that has a backend_node_id. It never fails, because the
+// tokenizer accepts any bytes.
+func pageTexts(page string) map[string]string {
+	out := map[string]string{}
+	var open []node
+	z := html.NewTokenizer(strings.NewReader(page))
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return out
+		case html.TextToken:
+			addText(out, open, strings.Join(strings.Fields(string(z.Text())), " "))
+		case html.StartTagToken:
+			if tag, _ := z.TagName(); !slices.Contains(voids, string(tag)) {
+				open = append(open, node{string(tag), nodeID(z)})
+			}
+		case html.EndTagToken:
+			tag, _ := z.TagName()
+			open = closeTag(open, string(tag))
+		}
+	}
+}
+
+// addText appends text to that of all open nodes.
+func addText(texts map[string]string, open []node, text string) {
+	if text == "" {
+		return
+	}
+
+	for _, n := range open {
+		if n.id != "" && len(texts[n.id]) < maxText {
+			texts[n.id] = strings.TrimSpace(texts[n.id] + " " + text)
+		}
+	}
+}
+
+// closeTag closes the innermost open node of a tag and those in it. An end tag without a start tag closes nothing.
+func closeTag(open []node, tag string) []node {
+	for i := len(open) - 1; i >= 0; i-- {
+		if open[i].tag == tag {
+			return open[:i]
+		}
+	}
+
+	return open
+}
+
+// nodeID returns the backend_node_id of the current start tag.
+func nodeID(z *html.Tokenizer) string {
+	id := ""
+	for {
+		k, v, more := z.TagAttr()
+		if string(k) == "backend_node_id" {
+			id = string(v)
+		}
+		if !more {
+			return id
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package openenv
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/collabui/collabui/domain"
+)
+
+// Act is what an action template sees: the action and the element that it names.
+type Act struct {
+	domain.Action
+	ID   string // The element's ID.
+	Said string // The element's text.
+}
+
+// gymScroll is the distance of a scroll, in pixels.
+const gymScroll = 300
+
+// browserGym writes an action as BrowserGym's agents do. It names the element by its ID.
+func browserGym(a Act) string {
+	switch a.Type {
+	case domain.ActionClick:
+		return gymCall("click", a.ID)
+	case domain.ActionDoubleTap:
+		return gymCall("dblclick", a.ID)
+	case domain.ActionHover, domain.ActionLongPress:
+		return gymCall("hover", a.ID)
+	case domain.ActionTypeString, domain.ActionInputText:
+		return gymCall("fill", a.ID, a.Text)
+	case domain.ActionSelect:
+		return gymCall("select_option", a.ID, a.Option)
+	case domain.ActionScroll, domain.ActionScrollPage:
+		dx := map[string]int{"left": -gymScroll, "right": gymScroll}[a.Direction]
+		dy := map[string]int{"up": -gymScroll, "down": gymScroll}[a.Direction]
+		return fmt.Sprintf("scroll(%d, %d)", dx, dy)
+	case domain.ActionGo:
+		return map[string]string{"backward": "go_back()", "forward": "go_forward()"}[a.Direction]
+	case domain.ActionBack:
+		return "go_back()"
+	case domain.ActionEnter:
+		return gymCall("keyboard_press", "Enter")
+	case domain.ActionJumpTo:
+		return gymCall("goto", a.URL)
+	case domain.ActionSwitchTab:
+		return fmt.Sprintf("tab_focus(%d)", a.Tab-1)
+	case domain.ActionFinish, domain.ActionAnswer:
+		return gymCall("send_msg_to_user", a.Answer+a.Text)
+	case domain.ActionUserInput:
+		return gymCall("report_infeasible", a.Message)
+	case domain.ActionStatus:
+		if a.GoalStatus == domain.StatusInfeasible {
+			return gymCall("report_infeasible", "")
+		}
+		return gymCall("send_msg_to_user", "")
+	}
+
+	return "noop()"
+}
+
+func gymCall(name string, args ...string) string {
+	call := name + "("
+	for i, a := range args {
+		if i > 0 {
+			call += ", "
+		}
+		literal, _ := json.Marshal(a) // A string cannot fail.
+		call += string(literal)
+	}
+
+	return call + ")"
+}

@@ -1,0 +1,101 @@
+package openenv
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/collabui/collabui/envadapters/scripted"
+)
+
+func TestTheServerRefusesWhatIsWrong(t *testing.T) {
+	_, address := serve(t, &scripted.Suite{})
+	c, err := Dial(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+
+	type data = map[string]any
+	// The requests belong to one session, so their order matters.
+	for _, x := range []struct {
+		name string
+		kind FrameType
+		data any
+		want Code
+	}{
+		{name: "an unknown type", kind: "fly", want: CodeType},
+		{name: "a step before the reset", kind: FrameStep, data: data{"action_type": "wait"}, want: CodeSession},
+		{name: "an unknown task", kind: FrameReset, data: data{"task": "none"}, want: CodeUnknownTask},
+		{name: "an unknown field", kind: FrameReset, data: data{"sead": 1}, want: CodeValidation},
+		{name: "an image before the reset", kind: FrameState, data: stateData{Image: "png"}, want: CodeSession},
+		{name: "a reset", kind: FrameReset, data: data{"seed": 3, "episode_id": "e"}},
+		{
+			name: "an action with an unknown field",
+			kind: FrameStep,
+			data: data{"action_type": "click", "index": 0, "x": 1},
+			want: CodeValidation,
+		},
+		{name: "an action of the other family", kind: FrameStep, data: data{"action": "finish"}, want: CodeValidation},
+		{name: "an image that it has not", kind: FrameState, data: stateData{Image: "png"}, want: CodeValidation},
+		{name: "a question for the state", kind: FrameState},
+		{name: "a step", kind: FrameStep, data: data{"action_type": "click", "index": 0}},
+	} {
+		var out any
+		err := c.Call(t.Context(), x.kind, x.data, &out)
+		if got := CodeOf(err); got != x.want || (err != nil) != (x.want != "") {
+			t.Errorf("%s: got code %q, %v, want %q", x.name, got, err, x.want)
+		}
+	}
+}
+
+func TestTheServerDescribesItselfOverHTTP(t *testing.T) {
+	base, _ := serve(t, &scripted.Suite{})
+	for path, want := range map[string]string{
+		"/health":   `"healthy"`,
+		"/metadata": `"collabui/1"`,
+		"/schema":   `"action_type"`,
+	} {
+		t.Run(path, func(t *testing.T) {
+			res, err := http.Get(base + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			b, _ := io.ReadAll(res.Body)
+			_ = res.Body.Close()
+			if !json.Valid(b) || !strings.Contains(string(b), want) {
+				t.Errorf("got %s, want JSON with %s", b, want)
+			}
+		})
+	}
+}
+
+func TestTheServerRefusesPagesOfAWebBrowser(t *testing.T) {
+	base, _ := serve(t, &scripted.Suite{})
+	req, err := http.NewRequest(http.MethodGet, base+"/ws", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for k, v := range map[string]string{
+		"Connection":            "Upgrade",
+		"Upgrade":               "websocket",
+		"Sec-WebSocket-Version": "13",
+		"Sec-WebSocket-Key":     "AAAAAAAAAAAAAAAAAAAAAA==",
+		"Origin":                "http://evil.example",
+	} {
+		req.Header.Set(k, v)
+	}
+
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res.StatusCode != http.StatusForbidden {
+		t.Errorf("status %d, want %d", res.StatusCode, http.StatusForbidden)
+	}
+}

@@ -1,0 +1,56 @@
+package envadapters
+
+// Options configure a suite. Each adapter takes some of them. They are part of a run's specification, so they hold no
+// secrets.
+type Options struct {
+	// Suite is the name of the adapter. By default it is the name of the options in the specification.
+	Suite string `json:"suite,omitempty" yaml:"suite"`
+	// Data is a folder or file that every host which plays episodes has.
+	Data string `json:"data,omitempty" yaml:"data"`
+	// Servers are addresses with the scheme ws or wss.
+	Servers []string `json:"servers,omitempty" yaml:"servers"`
+	// Semantics of miniwob are standard or mobile.
+	Semantics string `json:"semantics,omitempty" yaml:"semantics"`
+	// Protocol of mind2web is official or list.
+	Protocol string `json:"protocol,omitempty" yaml:"protocol"`
+	// Broken says what to do about a record that cannot be read: skip or stop.
+	Broken string `json:"broken,omitempty" yaml:"broken"`
+	// Places is the number of concurrent episodes of one worker.
+	Places int `json:"places,omitempty" yaml:"places"`
+	// Spare is the number of servers that are kept in reserve.
+	Spare int `json:"spare,omitempty" yaml:"spare"`
+	// Without lists templates to leave out of all splits.
+	Without []string `json:"without,omitempty" yaml:"without"`
+	// MaxSteps is the budget of tasks for which the environment has none.
+	MaxSteps int `json:"max_steps,omitempty" yaml:"max_steps"`
+	// Mapping translates the messages of a foreign server.
+	Mapping Mapping `json:"mapping,omitzero" yaml:"mapping"`
+}
+
+// Mapping says where the messages of a foreign server hold the parts of an observation, and what its actions look like.
+// Paths are dotted and start at the observation, such as "obs.goal" or "elements.0.text". An empty mapping means the
+// profile collabui/1 (docs/openenv-profile.md).
+type Mapping struct {
+	// Goal is the path of the goal.
+	Goal string `json:"goal,omitempty" yaml:"goal"`
+	// Text is the path of a text whose lines become elements.
+	Text string `json:"text,omitempty" yaml:"text"`
+	// Line is a regular expression for a line of Text, with groups named id, role, text and value.
+	Line string `json:"line,omitempty" yaml:"line"`
+	// Elements is the path of a list of objects.
+	Elements string `json:"elements,omitempty" yaml:"elements"`
+	// Fields maps id, role, text, desc, value and editable to keys of the objects in Elements.
+	Fields map[string]string `json:"fields,omitempty" yaml:"fields"`
+	// Score is the path of the score. By default the score is the last reward.
+	Score string `json:"score,omitempty" yaml:"score"`
+	// Success is the lowest score that is a success, 1 by default.
+	Success float64 `json:"success,omitempty" yaml:"success"`
+	// Action is a template of the JSON of an action.
+	Action string `json:"action,omitempty" yaml:"action"`
+	// Reset is a template of the JSON of a reset.
+	Reset string `json:"reset,omitempty" yaml:"reset"`
+	// Tasks are the names of the tasks, for servers that do not list them.
+	Tasks []string `json:"tasks,omitempty" yaml:"tasks"`
+	// Family is mobile or web.
+	Family string `json:"family,omitempty" yaml:"family"`
+}

@@ -1,0 +1,77 @@
+package recorded
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// maxRecord bounds one record of a file, in bytes.
+const maxRecord = 256 << 20
+
+var (
+	errTruncated = errors.New("the file ends within the record")
+	errTooLong   = fmt.Errorf("the record is longer than %d bytes", maxRecord)
+)
+
+// splitter cuts a stream into its outermost JSON objects. It counts braces outside of strings and checks nothing else.
+type splitter struct {
+	in   *bufio.Reader
+	line int
+	at   int64
+}
+
+// next returns the next object, or io.EOF after the last one.
+func (s *splitter) next() ([]byte, Where, error) {
+	var raw bytes.Buffer
+	var w Where
+	depth, quoted, escaped := 0, false, false
+	for {
+		c, err := s.in.ReadByte()
+		if errors.Is(err, io.EOF) && depth > 0 {
+			return nil, w, errTruncated
+		}
+		if err != nil {
+			return nil, w, err
+		}
+
+		s.at++
+		if c == '\n' {
+			s.line++
+		}
+		if depth == 0 {
+			if c != '{' {
+				continue
+			}
+			w.Line, w.Offset = s.line, s.at-1
+		}
+		if raw.Len() <= maxRecord {
+			raw.WriteByte(c)
+		}
+
+		switch {
+		case escaped:
+			escaped = false
+		case quoted && c == '\\':
+			escaped = true
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{':
+			depth++
+		case c == '}':
+			depth--
+		}
+		if depth > 0 {
+			continue
+		}
+
+		w.Length = raw.Len()
+		if w.Length > maxRecord {
+			return nil, w, errTooLong
+		}
+		return raw.Bytes(), w, nil
+	}
+}

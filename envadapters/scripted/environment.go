@@ -1,0 +1,171 @@
+package scripted
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
+)
+
+// buttons is the number of buttons on the screen.
+const buttons = 6
+
+type environment struct {
+	suite *Suite
+	task  domain.Task
+	// names are those of the buttons in the order of the screen, want those to tap in order.
+	names, want []string
+	at          int
+	steps       int
+	ended       bool
+	// odd is appended to the screen after Diverge.
+	odd    string
+	closed bool
+}
+
+func (e *environment) Replayable() {}
+
+// misbehave does what the script says of the step.
+func (e *environment) misbehave(ctx context.Context, step int) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+
+	switch e.suite.hit(e.task, step) {
+	case Void:
+		return fault.New(fault.Void, "scripted fault at step %d", step)
+	case Invalid:
+		return fault.New(fault.Invalid, "%w: scripted", envadapters.ErrTask)
+	case Diverge:
+		e.odd = fmt.Sprintf("odd %d", e.suite.Episodes)
+	}
+
+	return nil
+}
+
+func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Transition, error) {
+	e.suite.mu.Lock()
+	e.suite.Episodes++
+	e.suite.mu.Unlock()
+
+	known, err := e.suite.Templates(t.Split)
+	named := func(k envadapters.Template) bool { return k.Name == t.Template }
+	if err != nil || !slices.ContainsFunc(known, named) {
+		return envadapters.Transition{}, fault.New(fault.Invalid, "%w: scripted has no template %q in split %q",
+			envadapters.ErrTask, t.Template, t.Split)
+	}
+
+	e.task, e.at, e.steps, e.ended, e.odd = t, 0, 0, false, ""
+	if err := e.misbehave(ctx, 0); err != nil {
+		return envadapters.Transition{}, err
+	}
+	e.draw()
+
+	goal := "Tap " + strings.Join(e.want, " then ")
+
+	return envadapters.Transition{Goal: goal, Observation: e.observe()}, nil
+}
+
+// draw names the buttons, chooses those to tap, and orders them on the screen.
+func (e *environment) draw() {
+	r := domain.Rand(e.task.Seed, e.task.Template, e.task.Split)
+	e.names = nil
+	for _, i := range r.Perm(20)[:buttons] {
+		e.names = append(e.names, fmt.Sprintf("w%c%d", 'a'+i, r.IntN(1000)))
+	}
+
+	e.want = e.names[:e.suite.length()]
+	e.names = slices.Clone(e.names)
+	r.Shuffle(len(e.names), func(i, j int) { e.names[i], e.names[j] = e.names[j], e.names[i] })
+}
+
+// observe shows the buttons, and below them how many were tapped.
+func (e *environment) observe() domain.Observation {
+	o := domain.Observation{Width: 100, Height: 100}
+	add := func(role, text string) {
+		i := len(o.Elements)
+		o.Elements = append(o.Elements, domain.Element{
+			Index:   i,
+			Role:    role,
+			Text:    text,
+			Bounds:  domain.Rect{0, 10 * i, 100, 10},
+			Visible: true,
+		})
+	}
+
+	for _, n := range e.names {
+		add("button", n)
+	}
+	add("text", fmt.Sprintf("count %d%s", e.at, e.odd))
+
+	return o
+}
+
+func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Transition, error) {
+	if e.ended {
+		return envadapters.Transition{}, fault.New(fault.Fatal, "step after the episode's end")
+	}
+
+	e.steps++
+	if err := e.misbehave(ctx, e.steps); err != nil {
+		return envadapters.Transition{}, err
+	}
+
+	t := envadapters.Transition{Invalid: e.tap(a)}
+	t.Observation = e.observe()
+	t.Terminated = e.done()
+	t.Truncated = !t.Terminated && e.steps >= e.task.MaxSteps
+	e.ended = t.Terminated || t.Truncated
+	if t.Terminated {
+		t.Reward = 1
+	}
+
+	return t, nil
+}
+
+// tap taps a button and returns why it cannot.
+func (e *environment) tap(a domain.Action) (invalid string) {
+	switch {
+	case a.Type != domain.ActionClick:
+		return "only click does anything here"
+	case *a.Index < 0 || *a.Index >= len(e.names):
+		return "no such button"
+	case e.names[*a.Index] == e.want[e.at]:
+		e.at++
+	}
+
+	return ""
+}
+
+func (e *environment) done() bool { return e.at == len(e.want) }
+
+func (e *environment) Score(context.Context) (envadapters.Score, error) {
+	return envadapters.Score{Success: e.done(), Raw: float64(e.at) / float64(len(e.want))}, nil
+}
+
+// Advise returns a tap on the next button.
+func (e *environment) Advise() (domain.Action, bool) {
+	if e.done() {
+		return domain.Action{}, false
+	}
+	return e.Right()[0], true
+}
+
+// Right returns a tap on the next button.
+func (e *environment) Right() []domain.Action {
+	if e.done() {
+		return nil
+	}
+	return []domain.Action{domain.Action{Type: domain.ActionClick}.At(slices.Index(e.names, e.want[e.at]))}
+}
+
+func (e *environment) Close(context.Context) {
+	if !e.closed {
+		e.closed = true
+		<-e.suite.free
+	}
+}

@@ -1,0 +1,143 @@
+// Package scripted is an environment without a browser that follows a script, for tests of workflows and benchmarks of
+// orchestration. Its tasks ask for some named buttons in order. It breaks where the script says so.
+//
+// It imports domain, envadapters and fault. It does no I/O.
+package scripted
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
+)
+
+// Kind is a kind of misbehaviour.
+type Kind string
+
+const (
+	// Void loses the episode with fault.Void.
+	Void Kind = "void"
+	// Invalid blames the task with envadapters.ErrTask.
+	Invalid Kind = "invalid"
+	// Diverge shows another screen from then on, so a replay differs.
+	Diverge Kind = "diverge"
+)
+
+// Fault is a misbehaviour at one step of a task's episodes.
+type Fault struct {
+	Template string
+	// Seed is that of the task. 0 means any.
+	Seed uint64
+	// Step counts from 1. 0 is Reset.
+	Step int
+	Kind Kind
+	// Times is how often the environment misbehaves before it behaves.
+	Times int
+}
+
+// Suite is a scripted suite. Its zero value is ready for use.
+type Suite struct {
+	// Length is the number of buttons to tap, 4 by default.
+	Length int
+	// Places is the number of concurrent episodes, 4 by default.
+	Places int
+
+	once sync.Once
+	free chan struct{}
+
+	mu     sync.Mutex
+	faults []Fault
+	// Episodes counts the resets.
+	Episodes int
+}
+
+// Break adds misbehaviours.
+func (s *Suite) Break(f ...Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = append(s.faults, f...)
+}
+
+// hit returns the misbehaviour that is due at a step of a task, and counts it. It is empty if none is due.
+func (s *Suite) hit(t domain.Task, step int) Kind {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	for i := range s.faults {
+		f := &s.faults[i]
+		sameTask := f.Template == t.Template && (f.Seed == 0 || f.Seed == t.Seed)
+		if sameTask && f.Step == step && f.Times > 0 {
+			f.Times--
+			return f.Kind
+		}
+	}
+
+	return ""
+}
+
+// Name returns the name of webtasks, so the specifications of tests need no other environment.
+func (s *Suite) Name() string { return "webtasks" }
+
+// Family returns the mobile family.
+func (s *Suite) Family() domain.Family { return domain.FamilyMobile }
+
+// Title returns "scripted".
+func (s *Suite) Title() string { return "scripted" }
+
+// Splits returns the standard splits.
+func (s *Suite) Splits() []string { return domain.Splits }
+
+// Templates returns the same seven names for every split except test-templates, where they have a prefix.
+func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
+	if !slices.Contains(domain.Splits, split) {
+		return nil, fault.New(fault.Invalid, "no split %q", split)
+	}
+
+	var out []envadapters.Template
+	for _, n := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+		if split == domain.SplitTestTemplates {
+			n = "held-" + n
+		}
+		out = append(out, envadapters.Template{Name: n, Group: "scripted", MaxSteps: s.length() + 2})
+	}
+
+	return out, nil
+}
+
+func (s *Suite) length() int {
+	if s.Length == 0 {
+		return 4
+	}
+	return s.Length
+}
+
+// Open waits for a free place.
+func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
+	s.once.Do(func() {
+		n := s.Places
+		if n == 0 {
+			n = 4
+		}
+		s.free = make(chan struct{}, n)
+	})
+
+	select {
+	case s.free <- struct{}{}:
+		return &environment{suite: s}, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Check reports that the suite is ready.
+func (s *Suite) Check(context.Context) envadapters.Health {
+	return envadapters.Health{State: envadapters.Ready, Detail: "scripted"}
+}
+
+// Close does nothing.
+func (s *Suite) Close() error { return nil }
+
+var _ envadapters.Suite = (*Suite)(nil)

@@ -1,0 +1,106 @@
+package envadapters
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/collabui/collabui/domain"
+)
+
+// Speaking lets agents of one action family play an environment of the other. Elements are shown under the names that
+// the agents use, and actions are translated both ways. An action without a counterpart is invalid, and a no-op is
+// executed instead. If both families are equal, it returns env itself.
+func Speaking(env Environment, suite, agents domain.Family) Environment {
+	if suite == agents {
+		return env
+	}
+	return &interpreter{Environment: env, suite: suite, agents: agents}
+}
+
+type interpreter struct {
+	Environment
+	suite, agents domain.Family
+	// seen is the current observation, whose elements have an index and an ID.
+	seen domain.Observation
+}
+
+// show keeps the observation with both names and returns it with those of the agents' family only.
+func (i *interpreter) show(tr Transition) Transition {
+	i.seen = tr.Observation
+	i.seen.Elements = slices.Clone(tr.Observation.Elements)
+
+	shown := slices.Clone(i.seen.Elements)
+	for k := range shown {
+		if i.agents == domain.FamilyWeb {
+			i.seen.Elements[k].ID = strconv.Itoa(shown[k].Index)
+			shown[k].ID = i.seen.Elements[k].ID
+		} else {
+			shown[k].ID = ""
+		}
+	}
+	tr.Observation.Elements = shown
+
+	return tr
+}
+
+func (i *interpreter) Reset(ctx context.Context, t domain.Task) (Transition, error) {
+	tr, err := i.Environment.Reset(ctx, t)
+
+	return i.show(tr), err
+}
+
+func (i *interpreter) Step(ctx context.Context, a domain.Action) (Transition, error) {
+	translated, ok := a.In(i.suite, i.seen)
+	if !ok {
+		translated = domain.Action{Family: i.suite, Type: domain.ActionNone}
+	}
+
+	tr, err := i.Environment.Step(ctx, translated)
+	if err == nil && !ok {
+		tr.Invalid = fmt.Sprintf("this environment has no counterpart of %s", a.Type)
+	}
+
+	return i.show(tr), err
+}
+
+// Abilities returns those of the environment. Its expert and judge use the actions of the agents.
+func (i *interpreter) Abilities() Abilities {
+	a := Can(i.Environment)
+	if a.Expert != nil {
+		a.Expert = interpreted{i, a}
+	}
+	if a.Judge != nil {
+		a.Judge = interpreted{i, a}
+	}
+
+	return a
+}
+
+// interpreted is the expert and the judge of an environment with actions of the agents' family. Actions without a
+// counterpart are left out.
+type interpreted struct {
+	*interpreter
+	of Abilities
+}
+
+func (x interpreted) Advise() (domain.Action, bool) {
+	a, ok := x.of.Expert.Advise()
+	if !ok {
+		return a, false
+	}
+
+	return a.In(x.agents, x.seen)
+}
+
+func (x interpreted) Right() []domain.Action {
+	var out []domain.Action
+	for _, a := range x.of.Judge.Right() {
+		if b, ok := a.In(x.agents, x.seen); ok {
+			out = append(out, b)
+		}
+	}
+
+	return out
+}

@@ -1,0 +1,107 @@
+package webtasks
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters/browser"
+)
+
+// How long the page's own clock runs, in page time.
+const (
+	settle   = 50 * time.Millisecond  // after every input event
+	holdTime = 600 * time.Millisecond // during a long press
+	waitTime = time.Second            // for the action wait
+)
+
+// selectAll marks what the focused field holds, so typed text replaces it.
+const selectAll = "document.activeElement.select && document.activeElement.select()"
+
+// act executes one action with real input events. For a mistake of the agent it returns the reason and executes
+// nothing.
+func (e *environment) act(ctx context.Context, a domain.Action) (invalid string, err error) {
+	switch a.Type {
+	case domain.ActionClick, domain.ActionLongPress, domain.ActionDoubleTap, domain.ActionInputText:
+		return e.use(ctx, a)
+	case domain.ActionStatus:
+		e.said = a.GoalStatus == domain.StatusComplete
+		return "", nil
+	case domain.ActionAnswer:
+		return "", e.Tab().Eval(ctx, "kit.answer("+browser.Quote(a.Text)+")", nil)
+	case domain.ActionEnter:
+		return "", e.then(ctx, e.Tab().Enter(ctx))
+	case domain.ActionBack:
+		return "", e.Tab().Eval(ctx, "kit.back()", nil)
+	case domain.ActionScroll, domain.ActionSwipe:
+		return "", e.scroll(ctx, a)
+	case domain.ActionWait:
+		return "", e.Tab().Advance(ctx, waitTime)
+	case domain.ActionNone:
+		return "", nil
+	case domain.ActionHome, domain.ActionOpenApp:
+		return "this device shows one app only", nil
+	}
+
+	return fmt.Sprintf("unknown action type %q", a.Type), nil
+}
+
+// use executes an action on an element.
+func (e *environment) use(ctx context.Context, a domain.Action) (invalid string, err error) {
+	el, ok := e.page.Element(*a.Index)
+	if !ok || !el.Visible {
+		return fmt.Sprintf("no visible element has index %d", *a.Index), nil
+	}
+
+	if a.Type == domain.ActionInputText && !el.Editable {
+		return fmt.Sprintf("element %d takes no text", *a.Index), nil
+	}
+
+	x := float64(el.Bounds[0]) + float64(el.Bounds[2])/2
+	y := float64(el.Bounds[1]) + float64(el.Bounds[3])/2
+
+	return "", e.then(ctx, e.touch(ctx, a, x, y))
+}
+
+func (e *environment) touch(ctx context.Context, a domain.Action, x, y float64) error {
+	hold := time.Duration(0)
+	if a.Type == domain.ActionLongPress {
+		hold = holdTime
+	}
+
+	err := e.Tab().Press(ctx, x, y, 1, hold)
+	if err == nil && a.Type == domain.ActionDoubleTap {
+		err = e.Tab().Press(ctx, x, y, 2, 0)
+	}
+
+	if err != nil || a.Type != domain.ActionInputText {
+		return err
+	}
+
+	if err := e.Tab().Eval(ctx, selectAll, nil); err != nil {
+		return err
+	}
+
+	return e.Tab().Insert(ctx, a.Text)
+}
+
+// then lets the page settle after an input event.
+func (e *environment) then(ctx context.Context, err error) error {
+	if err != nil {
+		return err
+	}
+
+	return e.Tab().Advance(ctx, settle)
+}
+
+// scroll moves the content by three quarters of the screen. The finger moves against the direction of a scroll.
+func (e *environment) scroll(ctx context.Context, a domain.Action) error {
+	const share = 0.75 / 2 // from the middle to either side
+
+	dx, dy := browser.Direction(a)
+	x, y := float64(dx)*browser.Width*share, float64(dy)*browser.Height*share
+	err := e.Tab().Swipe(ctx, browser.Width/2+x, browser.Height/2+y, browser.Width/2-x, browser.Height/2-y)
+
+	return e.then(ctx, err)
+}

@@ -1,0 +1,95 @@
+package spec
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
+)
+
+// Must reports what was expected of a field, unless ok.
+type Must func(ok bool, field, expected string, args ...any)
+
+func (must Must) within(v float64, field string, lo, hi float64) {
+	must(v >= lo && v <= hi, field, "a number from %v to %v, not %v", lo, hi, v)
+}
+
+func (must Must) count(v int, field string, lo, hi int) {
+	must(v >= lo && v <= hi, field, "a whole number from %d to %d, not %d", lo, hi, v)
+}
+
+func oneOf[T ~string](must Must, v T, field string, allowed ...T) {
+	must(slices.Contains(allowed, v), field, "one of %v, not %q", allowed, v)
+}
+
+// problem is one impossible value.
+type problem struct{ field, expected string }
+
+// runName is what names of runs, environments and models look like.
+var runName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
+
+// Validate returns the first impossible value as an error. It is for specifications that did not come from a file;
+// Load and Parse report all of them.
+func (s Spec) Validate(c Catalog) error {
+	if p := s.check(c); len(p) > 0 {
+		return fault.New(fault.Invalid, "%s: expected %s", p[0].field, p[0].expected)
+	}
+
+	return nil
+}
+
+// check returns all impossible values.
+func (s Spec) check(c Catalog) []problem {
+	var out []problem
+	var must Must = func(ok bool, field, expected string, args ...any) {
+		if !ok {
+			out = append(out, problem{field, fmt.Sprintf(expected, args...)})
+		}
+	}
+
+	must(runName.MatchString(s.Name), "name", "1 to 40 lower-case letters, digits and dashes, not %q", s.Name)
+	s.checkEnvironments(c, must)
+	s.checkTrainer(c, must)
+	s.checkChoices(must)
+	s.checkMethod(must)
+	s.checkModels(must)
+	s.checkPrompts(must)
+	s.checkRoles(must)
+
+	checkTrain(s.Train, "train", must)
+	checkTrain(s.FineTune.Train, "finetune.train", must)
+	checkTrain(s.FineTune.Preference, "finetune.preference", must)
+	must(s.Preference != PreferenceDPO || s.Train.Beta > 0, "train.beta", "a number above 0 for dpo")
+	s.checkLevels(must)
+	s.FineTune.check(must)
+	s.Synthesis.check(must)
+	s.Evaluation.check(must)
+
+	return out
+}
+
+func (s Spec) checkChoices(must Must) {
+	oneOf(must, s.VoteScope, "vote_scope", agents.ScopeAll, agents.ScopeLast)
+	oneOf(must, s.Edges, "edges", EdgesRandom, EdgesNone)
+	oneOf(must, s.Parameters, "parameters", ParametersSeparate, ParametersShared)
+	oneOf(must, s.Preference, "preference", PreferenceDPO, PreferenceRFT)
+	oneOf(must, s.Credit, "credit", CreditCritic, CreditOutcome)
+	oneOf(must, s.Critic.Rule, "critic.rule", RuleRobust, RulePaper)
+	oneOf(must, s.Critic.Scope, "critic.scope", ScopeStep, ScopeRound)
+	oneOf(must, s.Pairs.Kind, "pairs.kind", PairsPositive, PairsCorrection)
+	oneOf(must, s.Reference, "reference", ReferenceBase, ReferenceEpochStart)
+}
+
+func checkTrain(p domain.TrainParams, field string, must Must) {
+	must.within(p.LearningRate, field+".learning_rate", 1e-9, 1)
+	must.within(p.Warmup, field+".warmup", 0, 1)
+	must.within(p.FinalShare, field+".final_share", 0, 1)
+	must.count(p.BatchSize, field+".batch_size", 1, 4096)
+	must.count(p.Passes, field+".passes", 1, 1000)
+	must.within(p.Beta, field+".beta", 0, 100)
+	must.within(p.Ftx, field+".ftx", 0, 100)
+	must.within(p.WeightDecay, field+".weight_decay", 0, 1)
+}

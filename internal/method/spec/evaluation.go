@@ -1,0 +1,42 @@
+package spec
+
+import "fmt"
+
+// Evaluation says what is evaluated. Its seed is never derived from the run's, so systems can be compared episode by
+// episode.
+type Evaluation struct {
+	Seed          uint64 `json:"seed"`
+	Val           int    `json:"val"` // episodes
+	TestSeeds     int    `json:"test_seeds"`
+	TestTemplates int    `json:"test_templates"`
+	Every         int    `json:"every"` // epochs between evaluations on val
+
+	// OutOfDistribution lists what the base and the best system play at the end, besides the run's own environment.
+	OutOfDistribution []Elsewhere `json:"out_of_distribution,omitempty"`
+}
+
+// Elsewhere is an evaluation on another environment.
+type Elsewhere struct {
+	Environment string `json:"environment"` // a suite, or a name under environments
+	Split       string `json:"split"`
+	Episodes    int    `json:"episodes"` // 0: every template once
+}
+
+// elsewhere returns the field of an evaluation on another environment.
+func elsewhere(i int) string { return fmt.Sprintf("evaluation.out_of_distribution[%d]", i) }
+
+func (e Evaluation) check(must Must) {
+	must.count(e.Val, "evaluation.val", 1, 9999)
+	must.count(e.TestSeeds, "evaluation.test_seeds", 0, 9999)
+	must.count(e.TestTemplates, "evaluation.test_templates", 0, 9999)
+	must.count(e.Every, "evaluation.every", 1, 1000)
+
+	for i, x := range e.OutOfDistribution {
+		must(x.Split != "", elsewhere(i)+".split", "the name of a split; `collabui envs list` shows them")
+		must(x.Episodes >= 0 && x.Episodes <= 9999, elsewhere(i)+".episodes",
+			"a whole number from 0 (every template once) to 9999, not %d", x.Episodes)
+		for _, y := range e.OutOfDistribution[:i] {
+			must(x.Environment != y.Environment || x.Split != y.Split, elsewhere(i), "each environment and split once")
+		}
+	}
+}

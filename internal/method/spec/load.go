@@ -1,0 +1,122 @@
+package spec
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/collabui/collabui/fault"
+)
+
+// Load reads a specification file over the defaults. Its error lists all mistakes of the file; each names file, line,
+// column, the field and what was expected there.
+func Load(path string, c Catalog) (Spec, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return Spec{}, fault.New(fault.Invalid, "read the specification: %w", err)
+	}
+
+	return Parse(path, raw, c)
+}
+
+// Parse is Load for a file's content. Paths in it are relative to the folder of name.
+func Parse(name string, raw []byte, c Catalog) (Spec, error) {
+	s := Default()
+	var doc yaml.Node
+	if err := yaml.Unmarshal(raw, &doc); err != nil {
+		return s, fault.New(fault.Invalid, "%s: %s", name, strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if len(doc.Content) == 0 {
+		return s, fault.New(fault.Invalid, "%s:1:1: the file is empty; expected a mapping with at least 'name'", name)
+	}
+
+	root := doc.Content[0]
+	d := &decoder{file: name, at: map[string]*yaml.Node{}}
+	d.decode(root, reflect.ValueOf(&s).Elem(), "")
+	d.options(&s.Trainer, c)
+	if len(d.errs) == 0 {
+		d.prompts(s.Prompts, filepath.Dir(name))
+		d.data(s, filepath.Dir(name))
+	}
+	if len(d.errs) == 0 {
+		for _, p := range s.check(c) {
+			d.fail(d.near(p.field, root), p.field, "expected %s", p.expected)
+		}
+	}
+	if len(d.errs) > 0 {
+		return s, fault.New(fault.Invalid, "%s", strings.Join(d.errs, "\n"))
+	}
+
+	return s, nil
+}
+
+// options decodes the options of the trainer over its defaults. check reports a trainer that is unknown.
+func (d *decoder) options(t *Trainer, c Catalog) {
+	const field = "trainer.options"
+	given := d.at[field]
+	rules, ok := c.Trainer(t.Name)
+	if !ok {
+		return
+	}
+	if rules.Options == nil {
+		if given != nil {
+			d.fail(given, field, "the trainer %s takes none", t.Name)
+		}
+		return
+	}
+
+	v := reflect.New(reflect.TypeOf(rules.Options)).Elem()
+	v.Set(reflect.ValueOf(rules.Options))
+	if given != nil {
+		d.decode(given, v, field)
+	}
+	raw, err := json.Marshal(v.Interface())
+	if err != nil {
+		panic(err) // options are plain values
+	}
+	t.Options = raw
+}
+
+// prompts replaces the names of template files by their text, so a stored specification needs no files. A value that
+// is a template itself is kept.
+func (d *decoder) prompts(templates map[string]string, dir string) {
+	for _, role := range slices.Sorted(maps.Keys(templates)) {
+		file := templates[role]
+		if strings.HasPrefix(file, "{{") {
+			continue
+		}
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(dir, file)
+		}
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			field := "prompts." + role
+			d.fail(d.at[field], field, "expected a file with a prompt template: %v", err)
+			continue
+		}
+		templates[role] = string(raw)
+	}
+}
+
+// data makes the paths of environments absolute. A specification gives them relative to itself; workers open them.
+func (d *decoder) data(s Spec, dir string) {
+	for name, o := range s.Environments {
+		if o.Data == "" || filepath.IsAbs(o.Data) {
+			continue
+		}
+		abs, err := filepath.Abs(filepath.Join(dir, o.Data))
+		if err != nil {
+			field := "environments." + name + ".data"
+			d.fail(d.at[field], field, "expected a path: %v", err)
+			continue
+		}
+		o.Data = abs
+		s.Environments[name] = o
+	}
+}

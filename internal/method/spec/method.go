@@ -1,0 +1,118 @@
+package spec
+
+// Edges says how the agents are connected.
+type Edges string
+
+// Kinds of graphs.
+const (
+	EdgesRandom Edges = "random"
+	EdgesNone   Edges = "none"
+)
+
+// Parameters says whether agents have policies of their own.
+type Parameters string
+
+// Parameters of the agents.
+const (
+	ParametersSeparate Parameters = "separate"
+	ParametersShared   Parameters = "shared" // one policy, trained on the pairs of all agents
+)
+
+// Preference says how an epoch's update learns.
+type Preference string
+
+// Kinds of updates.
+const (
+	PreferenceDPO Preference = "dpo"
+	PreferenceRFT Preference = "rft" // SFT on positive cells
+)
+
+// Credit says what labels cells.
+type Credit string
+
+// Sources of labels.
+const (
+	CreditCritic  Credit = "critic"
+	CreditOutcome Credit = "outcome" // every cell gets its episode's outcome; there is no critic
+)
+
+// Reference says which policy DPO compares with.
+type Reference string
+
+// Reference policies.
+const (
+	ReferenceBase       Reference = "base"
+	ReferenceEpochStart Reference = "epoch_start" // the agent's policy at the start of the epoch
+)
+
+// Decoding says how the agents decode. A seeded permutation deals the temperatures to them.
+type Decoding struct {
+	Temperatures []float64 `json:"temperatures"` // one for all agents, or one per agent
+	TopP         float64   `json:"top_p"`
+	MaxTokens    int       `json:"max_tokens"`
+	// ShareThoughts lets peers read what a reasoning model thought. Otherwise they read its answer only.
+	ShareThoughts bool `json:"share_thoughts"`
+}
+
+// Pairs says which pairs are made and kept.
+type Pairs struct {
+	Kind       PairKind `json:"kind"`
+	PerStep    int      `json:"per_step"`
+	PerEpisode int      `json:"per_episode"`
+	MinPairs   int      `json:"min_pairs"` // an agent with fewer pairs keeps its policy
+}
+
+// PairKind says what a pair may compare.
+type PairKind string
+
+// Kinds of pairs.
+const (
+	// PairsPositive are an agent's right answers against an adversary's wrong ones.
+	PairsPositive PairKind = "positive"
+	// PairsCorrection adds a peer's right answers against the agent's own wrong ones.
+	PairsCorrection PairKind = "+correction"
+)
+
+// Gates are checked after an update, on a probe of the agent's own data set. A breach keeps the parent policy.
+type Gates struct {
+	Probe int `json:"probe"` // prompts
+	// MaxKL bounds the mean of log π − log π_parent over sampled answers, in nats.
+	MaxKL float64 `json:"max_kl"`
+	// MinLogprob bounds the mean change of log π(chosen) from below, in nats.
+	MinLogprob float64 `json:"min_logprob"`
+	// MaxLength bounds the mean length of sampled answers, as a multiple of that of the chosen ones.
+	MaxLength float64 `json:"max_length"`
+	// MinEntropy bounds the mean of −log π over sampled answers from below, in nats. 0 turns the gate off.
+	MinEntropy float64 `json:"min_entropy"`
+	// TypeShare is the share of the chosen answers above which an action type must not vanish from the sampled ones.
+	TypeShare float64 `json:"type_share"`
+}
+
+// checkMethod checks the system, its decoding, its pairs and its gates.
+func (s Spec) checkMethod(must Must) {
+	must.count(s.Agents, "agents", 1, 16)
+	must.count(s.Rounds, "rounds", 1, 8)
+	must.count(s.Epochs, "epochs", 0, 1000)
+	must.count(s.Slots, "slots", 1, 9999)
+
+	n := len(s.Decoding.Temperatures)
+	must(n == s.Agents || n == 1, "decoding.temperatures", "one number, or one per agent (%d), not %d", s.Agents, n)
+	for _, t := range s.Decoding.Temperatures {
+		must.within(t, "decoding.temperatures", 0, 10)
+	}
+	must.within(s.Decoding.TopP, "decoding.top_p", 0.01, 1)
+	must.count(s.Decoding.MaxTokens, "decoding.max_tokens", 1, 100000)
+	must.within(s.ViewDropout, "view_dropout", 0, 0.9)
+
+	must.count(s.Pairs.PerStep, "pairs.per_step", 1, 100)
+	must.count(s.Pairs.PerEpisode, "pairs.per_episode", 1, 1000)
+	must.count(s.Pairs.MinPairs, "pairs.min_pairs", 1, 1000000)
+
+	must.count(s.Gates.Probe, "gates.probe", 1, 10000)
+	must.within(s.Gates.MaxKL, "gates.max_kl", 0, 1000)
+	must.within(s.Gates.MinLogprob, "gates.min_logprob", -1000, 0)
+	must.within(s.Gates.MaxLength, "gates.max_length", 1, 1000)
+	must.within(s.Gates.MinEntropy, "gates.min_entropy", 0, 1000)
+	must.within(s.Gates.TypeShare, "gates.type_share", 0.01, 1)
+	must.within(s.FailedShare, "failed_share", 0, 1)
+}

@@ -1,0 +1,94 @@
+package spec
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/collabui/collabui/internal/method/prompts"
+)
+
+// Role says who plays a role of the method: a name under models, or one of the constants, which need no endpoint.
+type Role string
+
+// Who can play a role without a chat endpoint.
+const (
+	RolePolicy   Role = "policy"   // the policies under training, on the policy servers
+	RoleOracle   Role = "oracle"   // the environment's judge: privileged
+	RoleExpert   Role = "expert"   // the environment's expert: privileged
+	RoleTemplate Role = "template" // fixed rules, no model
+)
+
+var reserved = []Role{RolePolicy, RoleOracle, RoleExpert, RoleTemplate}
+
+// Critic labels every cell.
+type Critic struct {
+	Model Role        `json:"model"` // RoleOracle or a model
+	Rule  CriticRule  `json:"rule"`
+	Scope CriticScope `json:"scope"`
+	// Error is the share of the oracle's labels that are flipped at random. At 0.5 they are pure noise.
+	Error float64 `json:"error,omitempty"`
+}
+
+// CriticRule makes labels of a model's scores.
+type CriticRule string
+
+// Rules of critics.
+const (
+	RuleRobust CriticRule = "robust" // 1 from 0.7, 0 up to 0.3, uncertain between
+	RulePaper  CriticRule = "paper"  // 1 from 0.5, otherwise 0
+)
+
+// CriticScope says what a critic grades in one call.
+type CriticScope string
+
+// Scopes of critics.
+const (
+	ScopeStep  CriticScope = "step"
+	ScopeRound CriticScope = "round"
+)
+
+// Adversary proposes plausible wrong answers.
+type Adversary struct {
+	Model       Role    `json:"model"` // RolePolicy, the agent's own at high temperature, or a model
+	Temperature float64 `json:"temperature"`
+	TopP        float64 `json:"top_p"`
+	Candidates  int     `json:"candidates"` // K
+}
+
+// Summariser writes a step's line of the history.
+type Summariser struct {
+	Model Role `json:"model"` // RoleTemplate or a model
+}
+
+// checkRoles checks who plays each role, and how.
+func (s Spec) checkRoles(must Must) {
+	oracle := s.Critic.Model == RoleOracle && s.Credit == CreditCritic
+	must.within(s.Critic.Error, "critic.error", 0, 0.5)
+	must(s.Critic.Error == 0 || oracle, "critic.error", "0 where the critic is not the oracle")
+
+	must.within(s.Adversary.Temperature, "adversary.temperature", 0, 100)
+	must.within(s.Adversary.TopP, "adversary.top_p", 0.01, 1)
+	must.count(s.Adversary.Candidates, "adversary.candidates", 1, 64)
+
+	plays := func(who Role, field string, builtin Role) {
+		_, ok := s.Models[who]
+		must(ok || who == builtin, field, "%s or a name under models, not %q", builtin, who)
+	}
+	plays(s.Critic.Model, "critic.model", RoleOracle)
+	plays(s.Adversary.Model, "adversary.model", RolePolicy)
+	plays(s.Synthesis.Agent, "synthesis.agent", RoleExpert)
+	plays(s.Synthesis.Author, "synthesis.author", RoleTemplate)
+	plays(s.Summariser.Model, "summariser.model", RoleTemplate)
+}
+
+// checkPrompts checks that the templates are of known roles and can be parsed.
+func (s Spec) checkPrompts(must Must) {
+	for _, role := range slices.Sorted(maps.Keys(s.Prompts)) {
+		known := slices.Contains(prompts.Roles, role)
+		must(known, "prompts."+role, "one of the roles %s", strings.Join(prompts.Roles, ", "))
+
+		_, err := prompts.Parse(s.Prompts[role])
+		must(err == nil, "prompts."+role, "a prompt template: %v", err)
+	}
+}

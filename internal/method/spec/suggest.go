@@ -1,0 +1,43 @@
+package spec
+
+import (
+	"fmt"
+	"strings"
+)
+
+// suggest returns a hint for an unknown name: the most similar known name, or all of them if none is similar.
+func suggest(name string, known []string) string {
+	best, least := "", len(name)/2+2
+	for _, k := range known {
+		if n := distance(name, k); n < least {
+			best, least = k, n
+		}
+	}
+	if best == "" {
+		return "known are " + strings.Join(known, ", ")
+	}
+
+	return fmt.Sprintf("did you mean %q?", best)
+}
+
+// distance returns Levenshtein's distance of two names.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+
+	return row[len(b)]
+}

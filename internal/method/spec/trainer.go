@@ -1,0 +1,62 @@
+package spec
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+)
+
+// Trainer says what updates the policies. Rates, batches and passes are those of train and finetune.
+type Trainer struct {
+	Name string `json:"name"`
+	// Options are the trainer's own, with all defaults filled in. docs/specification.md lists them.
+	Options json.RawMessage `json:"options,omitempty"`
+}
+
+// Embedded is the name of the embedded policy's trainer.
+const Embedded = "tiny"
+
+// Embedded reports whether the run trains the embedded policy, which has a wording of its own.
+func (s Spec) Embedded() bool { return s.Trainer.Name == Embedded }
+
+// Serving says when a system counts as served.
+type Serving struct {
+	// Quorum is the number of policy servers that must have the new policies before an epoch goes on. 0: all.
+	Quorum int `json:"quorum"`
+}
+
+// checkTrainer checks trainer, serving and what depends on the kind of policy.
+func (s Spec) checkTrainer(c Catalog, must Must) {
+	must(s.Serving.Quorum >= 0 && s.Serving.Quorum <= 1000, "serving.quorum",
+		"a whole number from 0 (all servers) to 1000, not %d", s.Serving.Quorum)
+
+	rules, ok := c.Trainer(s.Trainer.Name)
+	must(ok, "trainer.name", "one of %s, not %q", strings.Join(c.TrainerNames(), ", "), s.Trainer.Name)
+	must(s.Actions == domain.FamilyMobile || rules.LanguageModels && s.Actions == domain.FamilyWeb, "actions",
+		"mobile, or web where the policies are language models, not %q "+
+			"(actions are translated for environments of the other family)", s.Actions)
+	if rules.Options == nil {
+		return
+	}
+
+	options := reflect.New(reflect.TypeOf(rules.Options))
+	if raw := s.Trainer.Options; raw != nil {
+		if err := json.Unmarshal(raw, options.Interface()); err != nil {
+			must(false, "trainer.options", "the trainer's options: %v", err)
+			return
+		}
+	}
+	if rules.Check == nil {
+		return
+	}
+
+	own := func(ok bool, field, expected string, args ...any) {
+		must(ok, "trainer.options."+field, expected, args...)
+	}
+	rules.Check(options.Elem().Interface(), own, Demand{
+		Batches:   []int{s.Train.BatchSize, s.FineTune.Train.BatchSize, s.FineTune.Preference.BatchSize},
+		OnePolicy: s.Parameters == ParametersShared || s.Epochs == 0,
+	})
+}

@@ -1,0 +1,289 @@
+// Package fakephone is a faithful fake of the AndroidWorld companion with switchable faults: the same frames, leases,
+// health levels and restarts, over a phone that is a panel of buttons. It keeps the truth about every episode, so
+// tests can recognize a contaminated one. Only tests import it.
+//
+// It imports domain and envadapters/openenv. It links no browser driver. It links no Temporal.
+package fakephone
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/collabui/collabui/envadapters/openenv"
+)
+
+// Task is a task of the fake: its goal names buttons to tap, in order, before the status complete.
+type Task struct {
+	Name  string
+	Group string
+	Steps int
+	Taps  int
+}
+
+// Faults say how often and how the phone misbehaves. The shares of calls are from 0 to 1.
+type Faults struct {
+	Offline float64            // The share of calls at which the process ends for a while, and its episode with it.
+	Dirty   float64            // The share of resets after which no state can be restored, until a restart.
+	A11y    float64            // The share of steps without an accessibility tree.
+	ADB     float64            // The share of steps after which nothing works, until a restart.
+	Lies    float64            // The share of answers that carry the number of another lease.
+	Init    map[string]float64 // By task: the share of resets at which it cannot be set up.
+	Never   map[string]bool    // Tasks that can never be set up.
+
+	// Hang is the share of steps that run for Hung, even if nothing waits for them any more. Such a step is executed
+	// afterwards: it is the late answer of an expired lease.
+	Hang float64
+	Hung time.Duration
+
+	Gone    time.Duration        // How long an ended process stays away.
+	Boot    time.Duration        // How long a restart takes.
+	Latency func() time.Duration // How long a step takes; nil for no time.
+}
+
+// Truth is what really happened in an episode.
+type Truth struct {
+	Task       string
+	Seed       uint64
+	Generation int
+	Success    bool
+	Foreign    int // Actions of another lease that reached the phone during the episode.
+	Over       bool
+}
+
+// Counts are what a phone has counted.
+type Counts struct {
+	Asked    int // looks at its health
+	Restarts int
+	Stale    int // refused frames of expired leases
+}
+
+// Phone is one companion with its emulator.
+type Phone struct {
+	tasks  []Task
+	faults Faults
+	addr   string
+
+	mu         sync.Mutex
+	rng        *rand.Rand
+	srv        *http.Server
+	conns      map[*websocket.Conn]bool
+	counts     Counts
+	generation int
+	leased     bool
+	busySince  time.Time // When the running call began.
+	owner      int       // The generation whose call runs.
+	booting    bool
+	dead       openenv.Code // Why every call fails until a restart.
+	broken     bool         // No restart helps.
+
+	truths  []*Truth
+	episode *Truth // The episode under way.
+	buttons []string
+	want    []string
+	at      int // The taps done.
+	steps   int
+	budget  int
+}
+
+// New starts a fake on a free loopback port.
+func New(tasks []Task, f Faults, seed uint64) (*Phone, error) {
+	p := &Phone{
+		tasks:  tasks,
+		faults: f,
+		rng:    rand.New(rand.NewPCG(seed, 9)),
+		conns:  map[*websocket.Conn]bool{},
+	}
+
+	return p, p.listen("127.0.0.1:0")
+}
+
+// URL returns the ws:// address of the fake.
+func (p *Phone) URL() string { return "ws://" + p.addr + "/ws" }
+
+func (p *Phone) listen(addr string) error {
+	var l net.Listener
+	var err error
+	for range 50 { // The port of the process that just ended may be taken for a moment.
+		if l, err = net.Listen("tcp", addr); err == nil {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if err != nil {
+		return err
+	}
+
+	p.addr = l.Addr().String()
+	mux := http.NewServeMux()
+	mux.HandleFunc("/health", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"status":"healthy"}`))
+	})
+	mux.HandleFunc("/ready", p.ready)
+	mux.HandleFunc("/probe", p.probe)
+	mux.HandleFunc("/restart", p.restart)
+	mux.HandleFunc("/ws", p.session)
+	p.srv = &http.Server{Handler: mux}
+	go func(s *http.Server) { _ = s.Serve(l) }(p.srv)
+
+	return nil
+}
+
+// Close ends the fake.
+func (p *Phone) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	p.drop()
+	_ = p.srv.Close()
+}
+
+// drop ends all connections. Callers hold mu.
+func (p *Phone) drop() {
+	for c := range p.conns {
+		go func() { _ = c.CloseNow() }()
+	}
+	p.conns = map[*websocket.Conn]bool{}
+}
+
+// Screen returns the buttons of an episode from the top, and those that the goal names, in order.
+func Screen(t Task, seed uint64) (buttons, want []string) {
+	r := rand.New(rand.NewPCG(seed, uint64(len(t.Name))))
+	for i := range 6 {
+		buttons = append(buttons, fmt.Sprintf("b%d-%d", i, r.IntN(1000)))
+	}
+	for _, k := range r.Perm(6)[:t.Taps] {
+		want = append(want, buttons[k])
+	}
+
+	return buttons, want
+}
+
+// Truths returns what really happened, by episode.
+func (p *Phone) Truths() []Truth {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	var out []Truth
+	for _, t := range p.truths {
+		out = append(out, *t)
+	}
+
+	return out
+}
+
+// Counts returns what the phone has counted.
+func (p *Phone) Counts() Counts {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	return p.counts
+}
+
+// Break breaks the emulator for good: no restart helps.
+func (p *Phone) Break() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	p.dead, p.broken = openenv.CodeADB, true
+}
+
+func (p *Phone) ready(w http.ResponseWriter, _ *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	p.counts.Asked++
+	level, busy := "ready", 0.0
+	switch {
+	case p.booting:
+		level = "busy"
+	case !p.busySince.IsZero():
+		level, busy = "busy", time.Since(p.busySince).Seconds()
+	case p.dead != "":
+		level = "degraded" // The companion does not know before it tries.
+	}
+
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"level":      level,
+		"detail":     p.dead,
+		"generation": p.generation,
+		"leased":     p.leased,
+		"busy_s":     busy,
+		"episodes":   len(p.truths),
+		"restarts":   p.counts.Restarts,
+		"failures":   map[string]int{},
+		"rss_mb":     100,
+		"boot_s":     0.1,
+	})
+}
+
+func (p *Phone) probe(w http.ResponseWriter, _ *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	if p.booting || !p.busySince.IsZero() || p.episode != nil {
+		w.WriteHeader(http.StatusConflict)
+		return
+	}
+
+	_ = json.NewEncoder(w).Encode(map[string]any{"ok": p.dead == "", "took_s": 0.01, "detail": p.dead})
+}
+
+func (p *Phone) restart(w http.ResponseWriter, _ *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	w.WriteHeader(http.StatusAccepted)
+	p.reboot()
+}
+
+// reboot kills and boots the emulator. Every lease is void. Callers hold mu.
+func (p *Phone) reboot() {
+	if p.booting {
+		return
+	}
+
+	p.counts.Restarts++
+	p.expire()
+	p.booting = true
+	time.AfterFunc(p.faults.Boot, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+
+		p.booting = false
+		if !p.broken {
+			p.dead = ""
+		}
+	})
+}
+
+// vanish ends the process for a while. Callers hold mu.
+func (p *Phone) vanish() {
+	p.drop()
+	p.expire()
+
+	srv := p.srv
+	go func() {
+		_ = srv.Close()
+		time.Sleep(p.faults.Gone)
+
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.dead = ""
+		_ = p.listen(p.addr)
+	}()
+}
+
+// expire ends the lease without tearing its episode down. Callers hold mu.
+func (p *Phone) expire() {
+	p.generation++
+	p.leased, p.episode, p.busySince = false, nil, time.Time{}
+}
+
+func (p *Phone) chance(share float64) bool { return share > 0 && p.rng.Float64() < share }

@@ -1,0 +1,53 @@
+// Package catalog lists the environments and trainers of this build: what each is, which options it takes and how to
+// open it. It is the only package that imports all of them. Your own are files in this package, such as own_panel.go,
+// whose init function appends to environments or trainers; `collabui envs new NAME` writes one.
+//
+// It imports envadapters, envadapters/androidworld, envadapters/autowebbench, envadapters/mind2web,
+// envadapters/miniwob, envadapters/openenv, envadapters/webtasks, fault, internal/method/spec, trainer,
+// trainer/external, trainer/llamafactory, trainer/tiny and trainer/trl. It links no Temporal.
+package catalog
+
+import (
+	"slices"
+
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/internal/method/spec"
+)
+
+// All is everything in this build, as specifications are checked against it.
+type All struct{}
+
+var _ spec.Catalog = All{}
+
+// EnvironmentNames returns the names of all environments.
+func (All) EnvironmentNames() []string { return EnvironmentNames() }
+
+// CheckEnvironment is CheckEnvironment of this package.
+func (All) CheckEnvironment(o envadapters.Options) error { return CheckEnvironment(o) }
+
+// Recorded reports whether a suite's tasks are recorded.
+func (All) Recorded(suite string) bool {
+	e, ok := FindEnvironment(suite)
+
+	return ok && e.Recorded
+}
+
+// TrainerNames returns the names of all trainers.
+func (All) TrainerNames() []string {
+	var out []string
+	for _, t := range trainers {
+		out = append(out, t.Name)
+	}
+
+	return out
+}
+
+// Trainer returns the rules of a trainer, and whether there is one of that name.
+func (All) Trainer(name string) (spec.TrainerRules, bool) {
+	i := slices.IndexFunc(trainers, func(t Trainer) bool { return t.Name == name })
+	if i < 0 {
+		return spec.TrainerRules{}, false
+	}
+
+	return trainers[i].Rules, true
+}

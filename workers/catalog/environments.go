@@ -1,0 +1,160 @@
+package catalog
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/envadapters/androidworld"
+	"github.com/collabui/collabui/envadapters/autowebbench"
+	"github.com/collabui/collabui/envadapters/mind2web"
+	"github.com/collabui/collabui/envadapters/miniwob"
+	"github.com/collabui/collabui/envadapters/openenv"
+	"github.com/collabui/collabui/envadapters/webtasks"
+	"github.com/collabui/collabui/fault"
+)
+
+// Places is what browser environments may use on this host.
+type Places struct {
+	Browsers int
+	Tabs     int // concurrent episodes per browser
+}
+
+// Environment is one adapter.
+type Environment struct {
+	Name     string   // as specifications name it
+	About    string   // what it is, in a sentence
+	Takes    []string // the options that it takes, by their names in specifications
+	Must     []string // those of them that it needs
+	Get      string   // how to get what it needs
+	Recorded bool     // its tasks are recorded, teacher-forced
+
+	Open func(envadapters.Options, Places) (envadapters.Suite, error)
+}
+
+// environments holds the adapters: the built-in one first, your own last.
+var environments = []Environment{
+	{
+		Name:  "webtasks",
+		About: "built-in pages, apps and widgets, in real Chromium",
+		Get:   "apt-get install chromium-headless-shell",
+		Open: func(_ envadapters.Options, p Places) (envadapters.Suite, error) {
+			return webtasks.New(p.Browsers, p.Tabs)
+		},
+	},
+	{
+		Name:  "androidworld",
+		About: "Android apps on emulators, each with a companion (deploy/androidworld)",
+		Takes: []string{"servers", "spare", "without"},
+		Must:  []string{"servers"},
+		Get: "build and start a companion per emulator (deploy/androidworld/README.md) and list their addresses, " +
+			"such as ws://127.0.0.1:8001/ws, under servers",
+		Open: func(o envadapters.Options, _ Places) (envadapters.Suite, error) { return androidworld.New(o) },
+	},
+	{
+		Name:     "mind2web",
+		About:    "recorded tasks on websites, with candidates for every step",
+		Takes:    []string{"data", "protocol", "broken"},
+		Must:     []string{"data"},
+		Recorded: true,
+		Get: "download the data set osunlp/Mind2Web, unpack its tests (unzip -P mind2web test.zip), " +
+			"and name the folder as data",
+		Open: func(o envadapters.Options, _ Places) (envadapters.Suite, error) { return mind2web.New(o) },
+	},
+	{
+		Name:     "autowebbench",
+		About:    "recorded steps on web pages in English and Chinese",
+		Takes:    []string{"data", "broken"},
+		Must:     []string{"data"},
+		Recorded: true,
+		Get:      "download autowebbench of THUDM/AutoWebGLM and name its folder, or one test.json, as data",
+		Open:     func(o envadapters.Options, _ Places) (envadapters.Suite, error) { return autowebbench.New(o) },
+	},
+	{
+		Name:  "miniwob",
+		About: "the official MiniWoB++ pages in real Chromium; with semantics: mobile, played as on a phone",
+		Takes: []string{"data", "semantics"},
+		Must:  []string{"data"},
+		Get: "pip download miniwob==1.1.0 --no-deps -d /tmp && unzip -q /tmp/miniwob-1.1.0-*.whl -d DIR, " +
+			"and name DIR as data",
+		Open: func(o envadapters.Options, p Places) (envadapters.Suite, error) {
+			return miniwob.New(o, p.Browsers, p.Tabs)
+		},
+	},
+	{
+		Name:  "openenv",
+		About: "any environment that speaks the OpenEnv protocol over a network",
+		Takes: []string{"servers", "places", "max_steps", "mapping"},
+		Must:  []string{"servers"},
+		Get: "start a server (collabui envs serve webtasks is one) and list its address, " +
+			"such as ws://127.0.0.1:8000/ws, under servers",
+		Open: func(o envadapters.Options, _ Places) (envadapters.Suite, error) { return openenv.New(o) },
+	},
+}
+
+// Environments returns all adapters.
+func Environments() []Environment { return slices.Clone(environments) }
+
+// EnvironmentNames returns the names of all adapters.
+func EnvironmentNames() []string {
+	var out []string
+	for _, e := range environments {
+		out = append(out, e.Name)
+	}
+
+	return out
+}
+
+// FindEnvironment returns the adapter of a name, and whether there is one.
+func FindEnvironment(name string) (Environment, bool) {
+	i := slices.IndexFunc(environments, func(e Environment) bool { return e.Name == name })
+	if i < 0 {
+		return Environment{}, false
+	}
+
+	return environments[i], true
+}
+
+// CheckEnvironment returns what is wrong with a suite's options, whatever this host has.
+func CheckEnvironment(o envadapters.Options) error {
+	e, ok := FindEnvironment(o.Suite)
+	if !ok {
+		return fault.New(fault.Invalid, "suite: one of %s, not %q", strings.Join(EnvironmentNames(), ", "), o.Suite)
+	}
+
+	v := reflect.ValueOf(o)
+	for i := range v.NumField() {
+		name := option(v.Type().Field(i))
+		given := !v.Field(i).IsZero()
+		if name == "suite" {
+			continue
+		}
+		if given && !slices.Contains(e.Takes, name) {
+			takes := strings.Join(append(slices.Clone(e.Takes), "suite"), ", ")
+			return fault.New(fault.Invalid, "%s: %s takes no such option; it takes %s", name, e.Name, takes)
+		}
+		if !given && slices.Contains(e.Must, name) {
+			return fault.New(fault.Invalid, "%s: %s needs it: %s", name, e.Name, e.Get)
+		}
+	}
+
+	return nil
+}
+
+// option returns the name of an option in specifications.
+func option(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+
+	return name
+}
+
+// OpenEnvironment opens the suite that the options name. The caller closes it.
+func OpenEnvironment(o envadapters.Options, p Places) (envadapters.Suite, error) {
+	if err := CheckEnvironment(o); err != nil {
+		return nil, err
+	}
+	e, _ := FindEnvironment(o.Suite)
+
+	return e.Open(o, p)
+}

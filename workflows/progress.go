@@ -1,0 +1,65 @@
+package workflows
+
+// Stages of a run, as Status and the search attribute CollabStage name them.
+const (
+	StagePlanning   = "planning"
+	StageFineTuning = "fine-tuning"
+	StageFineTuned  = "stage 1 is over"
+	StageEpoch      = "epoch"
+	StageEvaluation = "evaluation"
+	StageDone       = "done"
+)
+
+// Status answers the query "status" of a run.
+type Status struct {
+	Name   string  `json:"name"`
+	Stage  string  `json:"stage"` // one of the stages above
+	Epoch  int     `json:"epoch"`
+	Epochs int     `json:"epochs"`
+	Paused bool    `json:"paused"` // the run waits: for a person, or for a while after a fault of infrastructure
+	Held   bool    `json:"held"`   // the run waits for a person
+	Reason string  `json:"reason,omitempty"`
+	Val    float64 `json:"val"`             // the newest success rate on val, 0 to 1; -1: none yet
+	Child  string  `json:"child,omitempty"` // id of the workflow that is running: it answers the query "progress"
+}
+
+// Phases of a workflow, as Progress names them. A level job of stage 1 is its own phase, by its name.
+const (
+	PhaseDemonstrations = "demonstrations"
+	PhaseExploration    = "exploration"
+	PhaseSynthesis      = "synthesis"
+	PhaseSFT            = "SFT"
+	PhaseRollouts       = "rollouts"
+	PhaseUpdates        = "updates"
+	PhaseEvaluation     = "evaluation"
+	PhaseCommit         = "commit"
+)
+
+// Progress answers the query "progress" of epochs, stage 1 and evaluations.
+type Progress struct {
+	Phase     string `json:"phase"`
+	Slots     int    `json:"slots"` // episodes in all
+	Done      int    `json:"done"`
+	Successes int    `json:"successes"`
+	Failed    int    `json:"failed"`
+	Pairs     int    `json:"pairs"`
+	Updates   int    `json:"updates"`
+	Agents    int    `json:"agents"`
+	Steps     int    `json:"steps,omitempty"` // optimiser steps of stage 1
+	Child     string `json:"child,omitempty"` // id of the workflow that is running, which knows more
+}
+
+// Tally counts episodes.
+type Tally struct {
+	Done, Successes, Failed, Pairs int
+}
+
+// add adds another tally.
+func (t *Tally) add(x Tally) {
+	t.Done, t.Successes, t.Failed, t.Pairs = t.Done+x.Done, t.Successes+x.Successes, t.Failed+x.Failed, t.Pairs+x.Pairs
+}
+
+// add counts the episodes of a tally.
+func (p *Progress) add(t Tally) {
+	p.Done, p.Successes, p.Failed, p.Pairs = p.Done+t.Done, p.Successes+t.Successes, p.Failed+t.Failed, p.Pairs+t.Pairs
+}

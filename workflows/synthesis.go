@@ -1,0 +1,66 @@
+package workflows
+
+import (
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/internal/method/synth"
+)
+
+// SynthesisInput is the data set of one level of a run.
+type SynthesisInput struct {
+	ID   activities.LevelID
+	Plan activities.Plan
+}
+
+// Synthesis makes the data set of a level (docs/method.md, Stage 1): the UI agent explores training tasks, once for all
+// levels; screens are drawn; items are written about them, or pairs are made along them; the data set is assembled with
+// its card. An imported data set is only checked.
+func Synthesis(ctx workflow.Context, in SynthesisInput) (synth.Card, error) {
+	var card synth.Card
+	p := Progress{Phase: PhaseExploration, Slots: in.Plan.Demos}
+	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return p, nil }); err != nil {
+		return card, err
+	}
+	if !in.Plan.Imported[in.ID.Level-1] {
+		if err := synthesise(ctx, in, &p); err != nil {
+			return card, err
+		}
+	}
+
+	assemble := long(on(ctx, QueueControl, "assemble the data set"))
+	err := workflow.ExecuteActivity(assemble, control.Assemble, in.ID).Get(ctx, &card)
+	if err == nil {
+		workflow.SetCurrentDetails(ctx, fmt.Sprintf("%d rows", card.Rows))
+	}
+
+	return card, err
+}
+
+// synthesise explores, draws screens and writes about them.
+func synthesise(ctx workflow.Context, in SynthesisInput, p *Progress) error {
+	run, level, n := in.ID.Run, in.ID.Level, in.Plan.Demos
+	if err := batches(ctx, n, activities.DemoBatch, p, func(from, to int) workflow.Future {
+		explore := on(ctx, QueueRollout, fmt.Sprintf("trajectories %d to %d", from, to-1))
+
+		return workflow.ExecuteActivity(explore, rollout.Explore, activities.Batch{Run: run, From: from, To: to})
+	}); err != nil {
+		return err
+	}
+
+	draw := long(on(ctx, QueueControl, "draw the screens"))
+	if err := workflow.ExecuteActivity(draw, control.PlanLevel, in.ID).Get(ctx, nil); err != nil {
+		return err
+	}
+
+	*p = Progress{Phase: PhaseSynthesis, Slots: n}
+
+	return batches(ctx, n, activities.SynthesisBatch, p, func(from, to int) workflow.Future {
+		write := on(ctx, QueueModel, fmt.Sprintf("level %d, trajectories %d to %d", level, from, to-1))
+
+		return workflow.ExecuteActivity(write, models.Synthesize,
+			activities.LevelRange{LevelID: in.ID, From: from, To: to})
+	})
+}
