@@ -45,7 +45,7 @@ func sampleCSV(items []sampled) ([]byte, error) {
 	lines := [][]string{{"set", "row", "template", "kind", "prompt", "answer", "rejected", "right (y/n)", "note"}}
 	for _, x := range items {
 		lines = append(lines, []string{
-			x.Set, strconv.Itoa(x.Row), x.Template, x.Source,
+			x.Set, strconv.Itoa(x.Row), x.Template, string(x.Source),
 			cellText(x.Prompt), cellText(x.Chosen), cellText(x.Rejected), "", "",
 		})
 	}
