@@ -58,7 +58,7 @@ func (a *app) runFsck(ctx context.Context, names []string) error {
 // verifyObjects verifies the objects of the named runs, or of the whole store, and returns the names of these runs.
 func verifyObjects(ctx context.Context, b store.Bucket, names []string) (verify.Report, []string, error) {
 	if len(names) == 1 {
-		report, err := verify.RunObjects(ctx, b, names[0])
+		report, err := verify.FsckRun(ctx, b, names[0])
 		return report, names, err
 	}
 	report, err := verify.Fsck(ctx, b)
