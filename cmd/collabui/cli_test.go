@@ -52,7 +52,8 @@ func TestCommandLines(t *testing.T) {
 		code int
 		want string
 	}{
-		{"train ../../examples/quickstart.yaml --check", exitOK, `"name":"quickstart"`},
+		{"train ../../examples/quickstart.yaml --check", exitOK, "name: quickstart\nseed: 1"},
+		{"train ../../examples/quickstart.yaml --check --json", exitOK, `"name":"quickstart"`},
 		{"train " + bad + " --check", exitInvalid, `bad.yaml:2:1: slotz: unknown key; did you mean "slots"?`},
 		{"train missing.yaml", exitInvalid, "no such file"},
 		{"show x --data " + data, exitService, "up --data"},

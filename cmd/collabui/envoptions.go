@@ -54,7 +54,7 @@ func (o *envOptions) options(name string, s spec.Spec) (envadapters.Options, err
 // resolve returns the options of an adapter, of a name under environments of --spec, or of an address.
 func (o *envOptions) resolve(name string) (envadapters.Options, error) {
 	if o.spec != "" {
-		s, err := spec.Load(o.spec, catalog.All{})
+		s, err := loadSpec(o.spec)
 		if err != nil {
 			return envadapters.Options{}, err
 		}

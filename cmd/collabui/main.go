@@ -1,5 +1,14 @@
 // Command collabui trains collaborating UI agents as durable workflows. `collabui help` lists its commands; each is in
 // a file of its own: its options, what it runs, and how it prints the result.
+//
+// It imports activities, cmd/collabui/scaffold, domain, envadapters, envadapters/acceptance, envadapters/browser,
+// envadapters/openenv, examples, fault, internal/experiment/claims, internal/experiment/estimate,
+// internal/experiment/pilot, internal/experiment/plot, internal/experiment/recheck, internal/method/agents,
+// internal/method/chat, internal/method/credit, internal/method/rules, internal/method/spec, internal/method/synth,
+// internal/policy/infer, internal/policy/llm, internal/policy/serving, internal/policy/tinylm,
+// internal/policy/tinyserver, internal/process/config, internal/process/events, internal/process/logging,
+// internal/process/supervisor, internal/store, internal/store/runs, internal/store/verify, trainer/external,
+// trainer/hf, trainer/rows, workers, workers/catalog and workflows.
 package main
 
 import (

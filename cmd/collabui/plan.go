@@ -12,7 +12,6 @@ import (
 	"github.com/collabui/collabui/internal/experiment/pilot"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
-	"github.com/collabui/collabui/workers/catalog"
 )
 
 // planOptions are the flags of plan.
@@ -53,7 +52,7 @@ type planned struct {
 }
 
 func (a *app) runPlan(ctx context.Context, o planOptions, file string) error {
-	s, err := spec.Load(file, catalog.All{})
+	s, err := loadSpec(file)
 	if err != nil {
 		return err
 	}

@@ -89,10 +89,10 @@ func (a *app) runReproduce(ctx context.Context, o reproduceOptions, name string)
 // namedSpec returns the example of this name, or else reads the file of this name.
 func namedSpec(name string) (spec.Spec, error) {
 	if name == "quickstart" {
-		return spec.Parse("examples/quickstart.yaml", examples.Quickstart, catalog.All{})
+		return spec.Parse(spec.Source{Name: "examples/quickstart.yaml"}, examples.Quickstart, catalog.All{})
 	}
 
-	return spec.Load(name, catalog.All{})
+	return loadSpec(name)
 }
 
 // reproduce trains and evaluates the specification over seeds, and tests the claims.

@@ -105,7 +105,7 @@ func (o *runOptions) addFlags(f *pflag.FlagSet) {
 
 // load reads a specification and applies the options.
 func (o *runOptions) load(file string) (spec.Spec, error) {
-	s, err := spec.Load(file, catalog.All{})
+	s, err := loadSpec(file)
 	if err != nil {
 		return s, err
 	}

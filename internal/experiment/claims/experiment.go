@@ -106,7 +106,7 @@ func demonstrationsOnly(s *spec.Spec, episodes int) {
 
 // Spec returns the specification of an arm for a seed, without its name and base policy.
 func (x Experiment) Spec(arm Arm, seed, episodes int, c spec.Catalog) (spec.Spec, error) {
-	s, err := spec.Parse("examples/"+x.file, x.raw, c)
+	s, err := spec.Parse(spec.Source{Name: "examples/" + x.file}, x.raw, c)
 	if err != nil {
 		return s, err
 	}

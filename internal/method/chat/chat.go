@@ -1,5 +1,7 @@
 // Package chat holds the request and the response of a chat completion, and the interface of what answers one. The agents, the critic, the adversary and the
 // authors of stage 1 speak it; the HTTP client is internal/policy/llm.
+//
+// It imports domain.
 package chat
 
 import (

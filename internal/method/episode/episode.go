@@ -1,7 +1,7 @@
 // Package episode plays episodes: it is the only loop that resets an environment, lets something decide, executes,
 // remembers and scores. Rollout, evaluation, stage 1 and live inference differ in their hooks.
 //
-// It imports domain, envadapters, fault and internal/method/agents, internal/method/chat, internal/method/rules and
+// It imports domain, envadapters, fault, internal/method/agents, internal/method/chat, internal/method/rules and
 // internal/method/spec. It does no I/O. It links no browser driver. It links no Temporal.
 package episode
 

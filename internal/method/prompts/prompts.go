@@ -1,5 +1,7 @@
 // Package prompts holds the prompt templates of the roles. A template has the parts system, user and, where a broken answer is asked for again, repair. Its
 // version stands in its first line, its digest is that of its text, and both are recorded with every use. It knows internal/fault only.
+//
+// It imports fault.
 package prompts
 
 import (

@@ -1,6 +1,8 @@
 // Package synth makes the data of stage 1 from the screens that rollouts visit (METHOD.md section 3): level 1 are questions and answers about a screen, level 2
 // one-step instructions with their actions, level 3 preference pairs along successful trajectories. Its rules are pure; models are asked through Author. It knows domain
 // and the prompt and answer forms of internal/system.
+//
+// It imports domain, internal/method/agents, internal/method/chat, internal/method/credit and internal/method/prompts.
 package synth
 
 import (
