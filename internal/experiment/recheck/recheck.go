@@ -32,7 +32,8 @@ func Critic(
 ) (credit.Consistency, error) {
 	var k credit.Consistency
 	if s.Credit != spec.CreditCritic || s.Critic.Model == spec.RoleOracle {
-		return k, fault.New(fault.Invalid, "the critic of run %q is %s: it cannot be asked again", s.Name, rules.CriticName(s, c))
+		return k, fault.New(fault.Invalid, "the critic of run %q is %s: it cannot be asked again",
+			s.Name, rules.CriticName(s, c))
 	}
 	critic, err := e.Critic(s)
 	if err != nil {

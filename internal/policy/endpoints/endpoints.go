@@ -47,7 +47,9 @@ func (e *Endpoints) For(s spec.Spec, name spec.Role, role string) (chat.Model, *
 	}
 	client, err := e.Connect(m)
 
-	return &recording{endpoints: e, spec: s, name: string(name), role: role, prompt: p, model: m, client: client}, p, err
+	return &recording{
+		endpoints: e, spec: s, name: string(name), role: role, prompt: p, model: m, client: client,
+	}, p, err
 }
 
 // Critic returns a run's critic that is a model.
