@@ -22,7 +22,7 @@ func (m mistakes) check(t *testing.T, head string) {
 	t.Helper()
 	for text, want := range m {
 		t.Run(text, func(t *testing.T) {
-			_, err := spec.Parse(spec.Source{Name: "x.yaml"}, []byte(head+text), catalog.All{})
+			_, err := spec.Parse(spec.Source{Name: "x.yaml", Dir: "/specs"}, []byte(head+text), catalog.All{})
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("Parse = %v, want %s", err, want)
 			}
@@ -36,7 +36,7 @@ func (m mistakes) check(t *testing.T, head string) {
 // parse parses a text that must be valid.
 func parse(t *testing.T, text string) spec.Spec {
 	t.Helper()
-	s, err := spec.Parse(spec.Source{Name: "x.yaml"}, []byte(text), catalog.All{})
+	s, err := spec.Parse(spec.Source{Name: "x.yaml", Dir: "/specs"}, []byte(text), catalog.All{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestAllMistakesOfAFileAreReported(t *testing.T) {
 		"trainer's options": "name: a\nrounds: x\ntrainer: {options: {rnk: 8}, name: trl}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := spec.Parse(spec.Source{Name: "x.yaml"}, []byte(text), catalog.All{})
+			_, err := spec.Parse(spec.Source{Name: "x.yaml", Dir: "/specs"}, []byte(text), catalog.All{})
 			if err == nil {
 				t.Fatal("got no error, want two")
 			}
