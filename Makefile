@@ -3,62 +3,103 @@ SHELL := /bin/bash
 SPEC ?= examples/quickstart.yaml
 DATA ?= .collabui
 GO ?= go
+FUZZTIME ?= 3s
 
-.PHONY: help train build test unit integration environments test-llamafactory bench-llamafactory lint bench chromium clean
+# The linters are in a module of their own, so that their dependencies are not the product's.
+TOOL := $(GO) tool -modfile=tools/go.mod
+
+# What holds pools, gateways, leases and the player. The short form takes the packages that start no browser and
+# train nothing.
+RACE_SHORT := ./internal/policy/gateway ./internal/policy/llm ./internal/policy/limits ./internal/policy/serving \
+	./internal/method/agents ./activities
+RACE := $(RACE_SHORT) ./internal/policy/infer ./internal/policy/tinyserver ./trainer/external \
+	./envadapters/androidworld ./envadapters/openenv ./envadapters/browser ./workflows
+
+.PHONY: help train build bin/collabui test unit lint race race-short fuzz vuln environments integration
+.PHONY: test-llamafactory bench-llamafactory bench chromium clean
+
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
 
-train: build chromium ## set up, then run or go on with the main job on embedded defaults (SPEC=, DATA=)
+train: build chromium ## train on embedded defaults, or continue (SPEC=, DATA=)
 	bin/collabui train $(SPEC) --data $(DATA)
 
 build: bin/collabui bin/collabui-local ## build both binaries
 
-bin/collabui: $(shell find . \( -name '*.go' -o -name '*.s' \) -not -path './deploy/*' -not -name '*_test.go') $(shell find envadapters/webtasks/pages examples -type f) go.mod go.sum
+# The go command knows best what is out of date, embedded files included.
+bin/collabui:
 	@mkdir -p bin
 	$(GO) build -o $@ ./cmd/collabui
 
-# Some 250 modules with a Temporal server: the first build takes minutes, so that it stands in a module of its own.
-bin/collabui-local: $(shell find deploy/local -name '*.go' -not -name '*_test.go') deploy/local/go.mod deploy/local/go.sum
+# This module has some 250 dependencies, among them a Temporal server, and its first build takes minutes.
+bin/collabui-local: $(shell find deploy/local -name 'go.*' -o -name '*.go' -not -name '*_test.go')
 	@mkdir -p bin
 	@echo "building the local services (Temporal, S3, Redis); the first time takes several minutes"
 	$(GO) build -C deploy/local -ldflags "-s -w" -o ../../bin/collabui-local .
 
-chromium: ## install Chromium when it is missing
+chromium: ## install Chromium if it is missing
 	@scripts/chromium.sh
 
-test: build chromium unit lint environments integration ## install what the tests need and run all of them
+test: build chromium unit lint race-short fuzz environments integration ## install what the tests need, run them all
 	$(GO) test -C deploy/local ./...
 
-unit: chromium ## unit tests
-	$(GO) test ./...
+# The slowest packages start first, so that none of them runs alone at the end.
+unit: chromium ## run the unit tests
+	$(GO) test ./workflows ./envadapters/webtasks ./trainer/llamafactory ./internal/store/verify ./...
 
-# What the unit tests skip, for it needs more than Go and Chromium: the official MiniWoB++ pages, and the AndroidWorld companion in Python. What cannot be had here is skipped with a reason.
-environments: chromium ## the environments' tests that need foreign pages and Python
+lint: ## check formatting, vet, determinism of workflows, linters
+	@test -z "$$(gofmt -l .)" || { echo "gofmt these files:"; gofmt -l .; exit 1; }
+	$(GO) vet ./...
+	$(GO) vet -tags integration ./...
+	$(GO) tool workflowcheck ./workflows/...
+	$(TOOL) golangci-lint run ./...
+
+race: chromium ## run concurrent packages with the race detector
+	@scripts/cc.sh
+	$(GO) test -race $(RACE)
+
+race-short: ## run the quickest of them only
+	@scripts/cc.sh
+	$(GO) test -race -short $(RACE_SHORT)
+
+fuzz: ## run every fuzz target for FUZZTIME (3s)
+	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" scripts/fuzz.sh
+
+# Not part of `make test`: it asks https://vuln.go.dev, which CI cannot reach. VULNDB names another database, such as a
+# mirror in a folder (file:///…).
+VULNDB ?= https://vuln.go.dev
+vuln: ## look for known vulnerabilities (needs the internet)
+	$(TOOL) govulncheck -db $(VULNDB) ./...
+
+# The unit tests skip what needs more than Go and Chromium: the official MiniWoB++ pages, and the AndroidWorld companion
+# in Python. What this machine does not have is skipped here, too, with a reason.
+environments: chromium ## run the environments' tests that need foreign pages and Python
 	export COLLABUI_MINIWOB="$$(scripts/miniwob.sh)" COLLABUI_PYTHON="$$(scripts/python.sh)"; \
-	$(GO) test -count=1 -v -run 'Official|RealCompanion|PublishedFiles' ./envadapters/... | grep -vE '^(=== |PASS|ok|\?)|no test files|no tests to run' ; test $${PIPESTATUS[0]} = 0 && \
-	if [ -n "$$COLLABUI_PYTHON" ]; then cd deploy/androidworld/tests && PYTHONDONTWRITEBYTECODE=1 "$$COLLABUI_PYTHON" -m unittest discover -q; fi
+	$(GO) test -count=1 -v -run 'Official|RealCompanion|PublishedFiles' ./envadapters/... | \
+		grep -vE '^(=== |PASS|ok|\?)|no test files|no tests to run'; test $${PIPESTATUS[0]} = 0 && \
+	if [ -n "$$COLLABUI_PYTHON" ]; then \
+		cd deploy/androidworld/tests && PYTHONDONTWRITEBYTECODE=1 "$$COLLABUI_PYTHON" -m unittest discover -q; \
+	fi
 
-integration: build chromium ## real services and processes, with kills
-	$(GO) test -count=1 -timeout 40m -tags integration ./test/...
+integration: build chromium ## run the tests with real services and processes, and kill them
+	$(GO) test -count=1 -timeout 40m -tags integration ./test/integration/...
 	$(GO) test -count=1 -tags integration -run Faults ./workflows
 
-test-llamafactory: chromium ## the real LLaMA-Factory on the CPU, killed and resumed; installs it (several GB, once) and takes some ten minutes
-	program="$$(scripts/llamafactory.sh)" && COLLABUI_LLAMAFACTORY="$$program" $(GO) test -count=1 -v -timeout 40m -run Real ./trainer
+test-llamafactory: chromium ## test the real LLaMA-Factory on the CPU (ten minutes, installs several GB)
+	program="$$(scripts/llamafactory.sh)" && COLLABUI_LLAMAFACTORY="$$program" \
+		$(GO) test -count=1 -v -timeout 40m -run Real ./trainer
 
-bench-llamafactory: ## an update against the bare command, side by side; COLLABUI_BENCH_MODEL=DIR COLLABUI_BENCH_DEVICES=1 on a GPU
-	program="$$(scripts/llamafactory.sh)" && COLLABUI_LLAMAFACTORY="$$program" $(GO) test -count=1 -v -timeout 60m -run NONE -bench Bare -benchtime 3x ./trainer
+# COLLABUI_BENCH_MODEL=DIR and COLLABUI_BENCH_DEVICES=1 run it on a GPU.
+bench-llamafactory: ## measure an update against the bare command
+	program="$$(scripts/llamafactory.sh)" && COLLABUI_LLAMAFACTORY="$$program" \
+		$(GO) test -count=1 -v -timeout 60m -run NONE -bench Bare -benchtime 3x ./trainer
 
-lint: ## formatting, vet, workflow determinism, who may import whom
-	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt these files:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
-	$(GO) vet ./...
-	$(GO) vet -tags integration ./test/... ./workflows
-	$(GO) tool workflowcheck ./workflows/...
-	@scripts/imports.sh
-
-bench: build chromium ## ratios measured side by side; takes some ten minutes
+bench: build chromium ## measure ratios (ten minutes)
 	@scripts/chromedriver.sh
-	COLLABUI_MINIWOB="$$(scripts/miniwob.sh)" $(GO) test -count=1 -timeout 60m -tags integration -run NONE -bench . -benchtime 1x ./test/bench/... ./activities
-	$(GO) test -count=1 -timeout 10m -run NONE -benchtime 20x -bench 'Observation|Step' ./envadapters/webtasks ./envadapters/miniwob ./envadapters/openenv
+	COLLABUI_MINIWOB="$$(scripts/miniwob.sh)" $(GO) test -count=1 -timeout 60m -tags integration \
+		-run NONE -bench . -benchtime 1x ./test/bench/... ./activities
+	$(GO) test -count=1 -timeout 10m -run NONE -benchtime 20x -bench 'Observation|Step' \
+		./envadapters/webtasks ./envadapters/miniwob ./envadapters/openenv
 
 clean: ## delete what was built; runs stay
 	rm -rf bin

@@ -1,6 +1,11 @@
 // Package activities holds the effects of a run as Temporal activities. Each is recorded once: it may run twice,
 // concurrently or half. An activity is a thin shell around a rule of the method: it reads its inputs, applies the rule
 // and records the result.
+//
+// It imports domain, envadapters, fault, internal/method/agents, internal/method/chat, internal/method/credit,
+// internal/method/episode, internal/method/prompts, internal/method/rules, internal/method/spec, internal/method/synth,
+// internal/policy/endpoints, internal/process/events, internal/process/failpoint, internal/store, internal/store/runs
+// and trainer.
 package activities
 
 import (

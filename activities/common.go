@@ -125,7 +125,9 @@ func errNoExpert(s spec.Spec) error {
 
 // summarise returns how a step's line of the history is written: by fixed rules, which is nil, or by a model, whose
 // calls derive their seeds from seed.
-func summarise(e *endpoints.Endpoints, s spec.Spec, seed uint64) func(context.Context, episode.Executed) (string, error) {
+func summarise(
+	e *endpoints.Endpoints, s spec.Spec, seed uint64,
+) func(context.Context, episode.Executed) (string, error) {
 	if s.Summariser.Model == spec.RoleTemplate {
 		return nil
 	}

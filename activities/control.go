@@ -73,7 +73,8 @@ func planOf(s spec.Spec) Plan {
 	p := Plan{
 		Environment: s.Environment, Agents: s.Agents, Epochs: s.Epochs, Slots: s.Slots,
 		EvalEvery: s.Evaluation.Every, Val: s.Evaluation.Val,
-		MaxChunks: s.FineTune.MaxChunks, Demos: s.FineTune.Demonstrations, StopLow: s.FineTune.StopLow, Base: s.FineTune.Base,
+		MaxChunks: s.FineTune.MaxChunks, Demos: s.FineTune.Demonstrations,
+		StopLow: s.FineTune.StopLow, Base: s.FineTune.Base,
 		FailedShare: s.FailedShare, TopP: s.Decoding.TopP, Shared: s.Parameters == spec.ParametersShared,
 	}
 	if len(s.FineTune.Levels) > 0 || p.Base != "" {
@@ -105,7 +106,8 @@ func (c *Control) playable(s spec.Spec) error {
 		}
 		if templates, err := suite.Templates(split.Name); err != nil || len(templates) == 0 {
 			return fault.New(fault.Invalid,
-				"environment %s cannot play split %s (it has %s); evaluation.test_seeds and evaluation.test_templates may be 0: %w",
+				"environment %s cannot play split %s (it has %s); evaluation.test_seeds and "+
+					"evaluation.test_templates may be 0: %w",
 				s.Environment, split.Name, strings.Join(suite.Splits(), ", "), err)
 		}
 	}

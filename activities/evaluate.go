@@ -62,7 +62,8 @@ func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) 
 			}
 		}
 		r.Emit.send(item.Run, events.Evaluation{
-			Folder: item.Folder, System: item.System.Name, Split: item.Split, From: e.From, To: e.To, Successes: out.Successes,
+			Folder: item.Folder, System: item.System.Name, Split: item.Split,
+			From: e.From, To: e.To, Successes: out.Successes,
 		})
 
 		return out, nil

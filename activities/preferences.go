@@ -92,7 +92,8 @@ func chosen(target synth.Target, t runs.Trajectory, screen synth.Screen) (choice
 
 	return choice{
 		step: domain.Step{
-			Number: screen.Step, Goal: t.Goal, History: screen.History, Observation: screen.Observation, Right: screen.Right,
+			Number: screen.Step, Goal: t.Goal, History: screen.History, Observation: screen.Observation,
+			Right:    screen.Right,
 			Decision: domain.Decision{Cells: []domain.Cell{cell}, Executed: *screen.Action},
 		},
 		messages: own != "" || len(peers) > 0,
@@ -128,8 +129,8 @@ func (m *Models) preference(
 		return call.Texts, err
 	}
 	one := credit.Rules{Candidates: s.Adversary.Candidates, PerStep: 1, PerEpisode: 1}
-	pairs, _, err := credit.Pairs(ctx, one, slot.Number, slot.Task.Template, []domain.Step{step}, []domain.Credit{label},
-		adversary, grade)
+	pairs, _, err := credit.Pairs(ctx, one, slot.Number, slot.Task.Template,
+		[]domain.Step{step}, []domain.Credit{label}, adversary, grade)
 	switch {
 	case err != nil:
 		return domain.Pair{}, "", err

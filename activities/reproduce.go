@@ -13,7 +13,9 @@ import (
 // Imitate trains the control of one agent and epoch: SFT on the chosen answers of the agent's pairs, for as many steps
 // as its update made, from the control of the epoch before.
 func (g *GPU) Imitate(ctx context.Context, id AgentID) (runs.Policy, error) {
-	return do(ctx, g.log(id.Run, "epoch", id.Epoch, "agent", id.Agent), func(ctx context.Context, say say) (runs.Policy, error) {
+	log := g.log(id.Run, "epoch", id.Epoch, "agent", id.Agent)
+
+	return do(ctx, log, func(ctx context.Context, say say) (runs.Policy, error) {
 		p, _, err := runs.Run(id.Run).Imitation(id.Epoch, id.Agent).Record(ctx, g.Bucket, func() (runs.Policy, error) {
 			return g.imitate(ctx, id, say)
 		})

@@ -118,7 +118,9 @@ func (c *Control) elsewhere(s spec.Spec, splits []rules.Split) ([]rules.Split, [
 		}
 	}
 	for _, x := range s.Evaluation.OutOfDistribution {
-		p := rules.Split{Name: x.Split, Episodes: x.Episodes, Environment: x.Environment, Options: s.Where(x.Environment)}
+		p := rules.Split{
+			Name: x.Split, Episodes: x.Episodes, Environment: x.Environment, Options: s.Where(x.Environment),
+		}
 		suite, err := c.Suites.get(p.Options)
 		if err != nil {
 			return nil, nil, err

@@ -220,7 +220,8 @@ func (a *attempt) begin(ctx context.Context, env envadapters.Environment) error 
 	can := envadapters.Can(env)
 	if a.spec.Credit == spec.CreditCritic && a.spec.Critic.Model == spec.RoleOracle && can.Judge == nil {
 		return fault.New(fault.Invalid,
-			"environment %s has no judge, so the critic cannot be %q: name a model as critic.model, or use credit: outcome",
+			"environment %s has no judge, so the critic cannot be %q: name a model as critic.model, "+
+				"or use credit: outcome",
 			a.spec.Environment, spec.RoleOracle)
 	}
 	if can.Replayable {

@@ -151,7 +151,8 @@ func (g *GPU) probe(
 			out.Entropy -= a.LogProbs[0] / n
 		}
 	}
-	if u.Report != nil && s.Train.Beta > 0 { // DPO's reward is β (log π − log π_ref): docs/method.md, Preference optimisation
+	if u.Report != nil && s.Train.Beta > 0 {
+		// The reward of DPO is β (log π − log π_ref): docs/method.md, Preference optimisation.
 		out.LogprobDelta = u.Report.Metrics["rewards/chosen"] / s.Train.Beta
 	}
 

@@ -21,10 +21,12 @@ import (
 // GPU updates policies. With the embedded trainer it needs no GPU.
 type GPU struct {
 	Common
-	Trainers map[string]trainer.Trainer                                 // by the names of specifications
-	Policies chat.Model                                                 // answers for the policies; probes ask it
-	Load     func(ctx context.Context, policy string, quorum int) error // publishes a policy to a number of servers; 0: to all
-	Threads  int                                                        // of one update
+	Trainers map[string]trainer.Trainer // by the names of specifications
+	Policies chat.Model                 // answers for the policies; probes ask it
+	Threads  int                        // of one update
+
+	// Load publishes a policy to a number of servers; 0: to all.
+	Load func(ctx context.Context, policy string, quorum int) error
 }
 
 // AgentID names one agent's update.
@@ -80,7 +82,8 @@ func (g *GPU) update(ctx context.Context, id AgentID, say say) (runs.Update, err
 		return runs.Update{}, err
 	}
 	run := runs.Run(id.Run)
-	if s.Parameters == spec.ParametersShared && id.Agent > 0 { // one policy for all: agent 0 is trained on everyone's pairs
+	if s.Parameters == spec.ParametersShared && id.Agent > 0 {
+		// One policy for all: agent 0 is trained on everyone's pairs.
 		first, _, err := run.Update(id.Epoch, 0).Read(ctx, g.Bucket)
 		first.Agent, first.Curve = id.Agent, nil
 

@@ -10,88 +10,115 @@ import (
 	"strings"
 )
 
-// Kinds of artifacts.
+// ArtifactKind says which parameters an artifact holds.
+type ArtifactKind string
+
+// The kinds of artifacts.
 const (
-	ArtifactBase = "base" // the base model as it stands: no files
-	ArtifactLoRA = "lora" // an adapter on the base model
-	ArtifactFull = "full" // all parameters
+	ArtifactBase ArtifactKind = "base" // the unchanged base model: no files
+	ArtifactLoRA ArtifactKind = "lora" // an adapter on the base model
+	ArtifactFull ArtifactKind = "full" // all parameters
 )
 
-// Artifact is a policy that is a set of files: what trainers outside of this process make and servers of language models load. It is stored as a blob; the
-// digest of that blob names the policy. It holds nothing that differs between two equal results: no time, no host.
+// Artifact is a policy as a set of files, which training programs write and servers of language models load. It is
+// stored as a blob whose digest names the policy. It holds nothing that differs between two equal results: no time and
+// no host.
 type Artifact struct {
-	Kind  string         `json:"kind"`
-	Base  BaseModel      `json:"base"`           // that the adapter belongs to, or that the parameters replace
-	Rank  int            `json:"rank,omitempty"` // of a LoRA adapter
-	Files []ArtifactFile `json:"files"`          // by path; those that make the policy, nothing of the training
+	Kind ArtifactKind `json:"kind"`
+	// Base is the model that the adapter belongs to, or that the parameters replace.
+	Base BaseModel `json:"base"`
+	// Rank is that of a LoRA adapter.
+	Rank int `json:"rank,omitempty"`
+	// Files are sorted by path. They are the policy's own; those of the training are left out.
+	Files []ArtifactFile `json:"files"`
 }
 
-// BaseModel is a base model: a folder of weights, which every host has for itself. Digest identifies its bytes as far as can be told without reading them, see
-// ModelDigest of trainer/external.
+// BaseModel identifies a base model, a folder of weights of which every host has a copy.
 type BaseModel struct {
-	Name   string `json:"name"` // the folder's last element
+	// Name is the folder's last element.
+	Name string `json:"name"`
+	// Digest identifies the model's bytes without reading its weights; see ModelDigest in trainer/external.
 	Digest string `json:"digest"`
 }
 
-// ArtifactFile is one file of an artifact; its bytes are a blob of the store.
+// ArtifactFile is one file of an artifact. Its bytes are a blob of the store.
 type ArtifactFile struct {
-	Path   string `json:"path"` // relative, with slashes
+	// Path is relative and has slashes.
+	Path   string `json:"path"`
 	Key    string `json:"key"`
 	SHA256 string `json:"sha256"`
 	Size   int64  `json:"size"`
 }
 
-// Encode gives the artifact's one form, and the digest that names the policy.
+// Encode returns the canonical form of the artifact, and the digest that names the policy.
 func (a Artifact) Encode() (body []byte, digest string) {
 	a.Files = slices.Clone(a.Files)
 	slices.SortFunc(a.Files, func(x, y ArtifactFile) int { return strings.Compare(x.Path, y.Path) })
+
 	body, err := json.Marshal(a)
 	if err != nil {
-		panic(err) // plain values only
+		panic(err) // An artifact holds plain values only.
 	}
+
 	sum := sha256.Sum256(body)
+
 	return body, hex.EncodeToString(sum[:])
 }
 
-// TensorDigest is that of the parameters alone: of the files that hold them.
+// TensorDigest returns a digest of the parameters alone: of the files that hold them.
 func (a Artifact) TensorDigest() string {
 	h := sha256.New()
 	_, _ = fmt.Fprintln(h, a.Kind, a.Base.Digest)
+
 	for _, f := range a.Files {
 		if strings.HasSuffix(f.Path, ".safetensors") {
 			_, _ = fmt.Fprintln(h, f.Path, f.SHA256)
 		}
 	}
+
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Sums are the files' hashes by path.
+// Sums returns the files' hashes by path.
 func (a Artifact) Sums() map[string]string {
 	out := map[string]string{}
 	for _, f := range a.Files {
 		out[f.Path] = f.SHA256
 	}
+
 	return out
 }
 
-// DecodeArtifact reads what Encode wrote; an error says that the bytes are no artifact. Its paths stay inside of the folder that they are written to.
+// DecodeArtifact reads what Encode wrote. It fails if the bytes are not an artifact, or if a path leaves the folder
+// that the files are written to.
 func DecodeArtifact(body []byte) (Artifact, error) {
 	var a Artifact
 	dec := json.NewDecoder(strings.NewReader(string(body)))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&a); err != nil {
-		return a, fmt.Errorf("no artifact: %w", err)
+		return a, fmt.Errorf("not an artifact: %w", err)
 	}
-	if !slices.Contains([]string{ArtifactBase, ArtifactLoRA, ArtifactFull}, a.Kind) {
-		return a, fmt.Errorf("no artifact: kind %q", a.Kind)
+
+	switch a.Kind {
+	case ArtifactBase, ArtifactLoRA, ArtifactFull:
+	default:
+		return a, fmt.Errorf("not an artifact: unknown kind %q", a.Kind)
 	}
 	if (a.Kind == ArtifactBase) != (len(a.Files) == 0) {
-		return a, fmt.Errorf("an artifact of kind %s with %d files", a.Kind, len(a.Files))
+		return a, fmt.Errorf("an artifact of kind %s cannot have %d files", a.Kind, len(a.Files))
 	}
+
 	for _, f := range a.Files {
-		if f.Path == "" || path.IsAbs(f.Path) || path.Clean(f.Path) != f.Path || strings.HasPrefix(f.Path, "..") || strings.ContainsRune(f.Path, '\\') {
-			return a, fmt.Errorf("an artifact with the path %q", f.Path)
+		if !f.inside() {
+			return a, fmt.Errorf("an artifact cannot have a file with the path %q", f.Path)
 		}
 	}
+
 	return a, nil
+}
+
+// inside reports whether the path is canonical and stays inside the folder that it is relative to.
+func (f ArtifactFile) inside() bool {
+	return f.Path != "" && path.Clean(f.Path) == f.Path && !path.IsAbs(f.Path) &&
+		!strings.HasPrefix(f.Path, "..") && !strings.ContainsRune(f.Path, '\\')
 }

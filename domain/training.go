@@ -1,48 +1,67 @@
 package domain
 
-// TrainParams are the hyper-parameters (METHOD.md section 4, TRAINERS.md 3.2).
+// TrainParams are the hyper-parameters of a training job (docs/method.md).
 type TrainParams struct {
-	LearningRate float64 `json:"learning_rate" yaml:"learning_rate"` // peak; > 0
-	Warmup       float64 `json:"warmup" yaml:"warmup"`               // share of the steps, 0..1
-	FinalShare   float64 `json:"final_share" yaml:"final_share"`     // of the peak at the end of the cosine, 0..1
-	BatchSize    int     `json:"batch_size" yaml:"batch_size"`
-	Passes       int     `json:"passes" yaml:"passes"` // over the data set
-	Beta         float64 `json:"beta" yaml:"beta"`
-	Ftx          float64 `json:"ftx" yaml:"ftx"`
-	WeightDecay  float64 `json:"weight_decay" yaml:"weight_decay"`
+	// LearningRate is the peak of the schedule; it is above 0.
+	LearningRate float64 `json:"learning_rate" yaml:"learning_rate"`
+	// Warmup is the share of the steps in which the rate rises to its peak, from 0 to 1.
+	Warmup float64 `json:"warmup" yaml:"warmup"`
+	// FinalShare is the share of the peak that is left at the end of the cosine, from 0 to 1.
+	FinalShare float64 `json:"final_share" yaml:"final_share"`
+	// BatchSize is the number of pairs of an optimiser step.
+	BatchSize int `json:"batch_size" yaml:"batch_size"`
+	// Passes is the number of passes over the data set.
+	Passes int `json:"passes" yaml:"passes"`
+	// Beta scales the margin between policy and reference in DPO.
+	Beta float64 `json:"beta" yaml:"beta"`
+	// Ftx weighs the SFT loss of the chosen answers that is added to the loss of DPO.
+	Ftx         float64 `json:"ftx" yaml:"ftx"`
+	WeightDecay float64 `json:"weight_decay" yaml:"weight_decay"`
 }
 
-// TrainPoint is one optimiser step's figures, means over its batch.
+// TrainPoint holds the figures of one optimiser step: means over its batch.
 type TrainPoint struct {
 	Step     int     `json:"step"`
 	Steps    int     `json:"steps"`
 	Loss     float64 `json:"loss"`
 	Margin   float64 `json:"margin,omitempty"`
 	Accuracy float64 `json:"accuracy,omitempty"`
-	Live     string  `json:"-"` // for people who watch: speed, time left; never kept
+
+	// Live tells people who watch about speed and time left. It is never stored.
+	Live string `json:"-"`
 }
 
-// TrainReport says how a policy was made by another program.
+// TrainReport says how another program made a policy.
 type TrainReport struct {
-	Command  []string           `json:"command"`
-	Versions map[string]string  `json:"versions"`
-	Metrics  map[string]float64 `json:"metrics"` // final ones, under the program's names
-	Files    []ArtifactFile     `json:"files"`   // of the artifact
-	Log      *ArtifactFile      `json:"log,omitempty"`
+	Command  []string          `json:"command"`
+	Versions map[string]string `json:"versions"`
+	// Metrics are the final ones, under the program's own names.
+	Metrics map[string]float64 `json:"metrics"`
+	// Files are those of the artifact.
+	Files []ArtifactFile `json:"files"`
+	Log   *ArtifactFile  `json:"log,omitempty"`
 }
 
-// UntrainedBase stands for a policy that is the base model as it is.
+// UntrainedBase takes the place of a policy's digest where the policy is the untrained base model.
 const UntrainedBase = "model"
 
-// Probe compares a policy with its parent on prompts of its own data set.
+// Probe compares a policy with its parent on prompts of its own data set. Divergences and entropy are in nats.
 type Probe struct {
-	Prompts      int            `json:"prompts"`
-	KL           float64        `json:"kl"`            // mean of log π − log π_parent on answers sampled from π, in nats
-	KLBase       float64        `json:"kl_base"`       // the same against the base policy
-	LogprobDelta float64        `json:"logprob_delta"` // mean change of log π(chosen)
-	Entropy      float64        `json:"entropy"`       // −mean log π of the sampled answers, in nats
-	ParseRate    float64        `json:"parse_rate"`
-	Length       float64        `json:"length"`           // mean characters of the sampled answers
-	Actions      map[string]int `json:"actions"`          // sampled action types
-	Served       bool           `json:"served,omitempty"` // sampled through the policy servers: the KL was not measured; the change of log π(chosen) is the training's own, against the reference
+	Prompts int `json:"prompts"`
+	// KL is the mean of log π − log π_parent over answers sampled from π.
+	KL float64 `json:"kl"`
+	// KLBase is the same against the base policy.
+	KLBase float64 `json:"kl_base"`
+	// LogprobDelta is the mean change of log π(chosen).
+	LogprobDelta float64 `json:"logprob_delta"`
+	// Entropy is −mean log π of the sampled answers.
+	Entropy   float64 `json:"entropy"`
+	ParseRate float64 `json:"parse_rate"`
+	// Length is the mean number of characters of the sampled answers.
+	Length float64 `json:"length"`
+	// Actions counts the types of the sampled actions.
+	Actions map[string]int `json:"actions"`
+	// Served reports that the answers were sampled through the policy servers. The KL is then unknown, and LogprobDelta
+	// is the training's own figure, against the reference.
+	Served bool `json:"served,omitempty"`
 }

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Print the path of llamafactory-cli: $COLLABUI_LLAMAFACTORY, or that of a Python environment in the cache, made of the versions in llamafactory.txt when it is missing
-# (several GB; it needs Python 3.11 to 3.13, a CPU is enough to try it). Where there is none, print nothing, say why and exit 1. May be called again and by two at once.
+# Print the path of llamafactory-cli: $COLLABUI_LLAMAFACTORY, or the one in a cached Python environment. The environment
+# is made from the versions in llamafactory.txt if it is missing: several GB, with Python 3.11 to 3.13; a CPU is enough.
+# On failure, print nothing, say why and exit with 1. The script may run again, and twice concurrently.
 set -uo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 if [ -n "${COLLABUI_LLAMAFACTORY:-}" ]; then
   if [ ! -x "$COLLABUI_LLAMAFACTORY" ]; then
-    echo "COLLABUI_LLAMAFACTORY=$COLLABUI_LLAMAFACTORY is no program: name the path of llamafactory-cli, or leave it unset" >&2
+    echo "COLLABUI_LLAMAFACTORY=$COLLABUI_LLAMAFACTORY is not a program:" \
+      "set it to the path of llamafactory-cli, or unset it" >&2
     exit 1
   fi
   echo "$COLLABUI_LLAMAFACTORY"
@@ -15,23 +17,29 @@ pins="$here/llamafactory.txt"
 dir="${XDG_CACHE_HOME:-$HOME/.cache}/collabui/llamafactory-$(sha256sum <"$pins" | cut -c1-12)"
 if [ ! -e "$dir/ready" ]; then
   python=""
+  fits='import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))'
   for p in "${COLLABUI_PYTHON:-}" python3 python3.13 python3.12 python3.11 /usr/bin/python3; do
-    if [ -z "$python" ] && [ -n "$p" ] && "$p" -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null; then
+    if [ -z "$python" ] && [ -n "$p" ] && "$p" -c "$fits" 2>/dev/null; then
       python="$p"
     fi
   done
   if [ -z "$python" ]; then
-    echo "no Python 3.11 to 3.13 with venv (Debian: apt-get install python3-venv; COLLABUI_PYTHON may name one): LLaMA-Factory is not installed" >&2
+    echo "LLaMA-Factory is not installed: no Python 3.11 to 3.13 with venv was found" \
+      "(Debian: apt-get install python3-venv; or set COLLABUI_PYTHON)" >&2
     exit 1
   fi
   mkdir -p "$dir" || exit 1
   exec 9>"$dir.lock"
-  flock 9 # another call may be making it
+  flock 9 # another call may be making it.
   if [ ! -e "$dir/ready" ]; then
     echo "installing LLaMA-Factory with PyTorch into $dir: this downloads some 3 GB and takes 7 GB of disk" >&2
-    if ! { "$python" -m venv --clear "$dir" && "$dir/bin/python" -m pip install -q --no-cache-dir -r "$pins" && "$dir/bin/python" -c "import llamafactory.train.tuner" && touch "$dir/ready"; } >"$dir.log" 2>&1; then
+    if ! { "$python" -m venv --clear "$dir" &&
+      "$dir/bin/python" -m pip install -q --no-cache-dir -r "$pins" &&
+      "$dir/bin/python" -c "import llamafactory.train.tuner" &&
+      touch "$dir/ready"; } >"$dir.log" 2>&1; then
       tail -n 5 "$dir.log" >&2
-      echo "LLaMA-Factory is not installed (all output: $dir.log; call again to try again, or name an environment with COLLABUI_LLAMAFACTORY)" >&2
+      echo "LLaMA-Factory is not installed; the output is in $dir.log." \
+        "Run the script again to retry, or set COLLABUI_LLAMAFACTORY" >&2
       exit 1
     fi
   fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Print the folder with the official MiniWoB++ pages: $COLLABUI_MINIWOB, or a copy of the Python package miniwob in the cache, fetched when it is missing. Where there is none, print
-# nothing and say why: the tests of the official pages are skipped.
+# Print the folder with the official MiniWoB++ pages: $COLLABUI_MINIWOB, or a cached copy of the Python package miniwob,
+# downloaded if it is missing. On failure, print nothing and say why: the tests of the official pages are skipped.
 set -uo pipefail
 if [ -n "${COLLABUI_MINIWOB:-}" ]; then
   echo "$COLLABUI_MINIWOB"
@@ -11,9 +11,13 @@ dir="${XDG_CACHE_HOME:-$HOME/.cache}/collabui/miniwob-$version"
 if [ ! -d "$dir" ]; then
   tmp="$(mktemp -d)"
   trap 'rm -rf "$tmp"' EXIT
-  if ! { python3 -m pip download -q "miniwob==$version" --no-deps -d "$tmp" && mkdir -p "$(dirname "$dir")" && python3 -m zipfile -e "$tmp"/miniwob-*.whl "$tmp/pages" && mv "$tmp/pages" "$dir"; } >/dev/null 2>&1; then
+  if ! { python3 -m pip download -q "miniwob==$version" --no-deps -d "$tmp" &&
+    mkdir -p "$(dirname "$dir")" &&
+    python3 -m zipfile -e "$tmp"/miniwob-*.whl "$tmp/pages" &&
+    mv "$tmp/pages" "$dir"; } >/dev/null 2>&1; then
     if [ ! -d "$dir" ]; then
-      echo "the official MiniWoB++ pages are not here (pip download miniwob==$version failed; COLLABUI_MINIWOB may name a folder): their tests are skipped" >&2
+      echo "the tests of the official MiniWoB++ pages are skipped: pip download miniwob==$version failed" \
+        "(COLLABUI_MINIWOB may name a folder with them)" >&2
       exit 0
     fi
   fi

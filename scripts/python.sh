@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Print a Python that has aiohttp, which the AndroidWorld companion needs; install it as root on Debian. Where there is none, print nothing and say why: its tests are skipped.
+# Print a Python that has aiohttp, which the AndroidWorld companion needs; install it as root on Debian. On failure,
+# print nothing and say why: the companion's tests are skipped.
 set -uo pipefail
+fits='import sys, aiohttp; sys.exit(sys.version_info < (3, 11))'
 find_it() {
   for p in "${COLLABUI_PYTHON:-}" python3 /usr/bin/python3; do
-    if [ -n "$p" ] && command -v "$p" >/dev/null && "$p" -c 'import sys, aiohttp; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+    if [ -n "$p" ] && command -v "$p" >/dev/null && "$p" -c "$fits" 2>/dev/null; then
       command -v "$p"
       exit 0
     fi
@@ -15,4 +17,5 @@ if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
   { apt-get update -qq && apt-get install -y -qq --no-install-recommends python3 python3-aiohttp; } >/dev/null 2>&1
   find_it
 fi
-echo "no Python 3.11 with aiohttp (Debian: apt-get install python3-aiohttp): the AndroidWorld companion's tests are skipped" >&2
+echo "the AndroidWorld companion's tests are skipped: no Python 3.11 with aiohttp" \
+  "(Debian: apt-get install python3-aiohttp)" >&2

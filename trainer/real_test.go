@@ -1,9 +1,7 @@
 package trainer_test
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -12,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -28,86 +25,130 @@ import (
 	"github.com/collabui/collabui/trainer/trl"
 )
 
-// tolerance of the loss per step behind a resume, in float32.
+// tolerance bounds the difference of the loss per step after a resume, in float32.
 const tolerance = 1e-3
 
-// TestRealPrograms runs LLaMA-Factory on the CPU: SFT then DPO of adapters on a small random Qwen2, on data of a run in a real browser; then the same DPO with TRL. Each is killed in its
-// middle, resumed on a host that has only the store, and compared with the unbroken job, loss by loss. `make test-llamafactory` runs it.
+// TestRealPrograms runs LLaMA-Factory on the CPU: SFT, then DPO of adapters on a small random Qwen2, on data of a run in
+// a real browser; then the same DPO with TRL. Each program is killed halfway, resumed on a host that has only the store,
+// and compared with the uninterrupted job, loss by loss. `make test-llamafactory` runs it.
 func TestRealPrograms(t *testing.T) {
 	program := os.Getenv("COLLABUI_LLAMAFACTORY")
 	if program == "" {
 		t.Skip("set COLLABUI_LLAMAFACTORY to a llamafactory-cli, or run `make test-llamafactory`")
 	}
-	model := filepath.Join(t.TempDir(), "qwen2")
-	if out, err := exec.Command(filepath.Join(filepath.Dir(program), "python"), "llamafactory/testdata/make_model.py", model).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
 	o := llamafactory.DefaultOptions()
-	o.Model, o.Devices, o.Precision, o.SaveSteps, o.Cutoff, o.PerDevice = model, 0, "fp32", 4, 2048, 2
+	o.Model, o.Devices, o.Precision = makeModel(t, program), 0, "fp32"
+	o.SaveSteps, o.Cutoff, o.PerDevice = 4, 2048, 2
 	demos, pairs := dataOfARun(t)
 	t.Logf("%d demonstrations and %d preference pairs of a run", len(demos), len(pairs))
-	sft := trainer.Job{ID: "runs/real/finetune/stage-1", Objective: trainer.SFT, Pairs: demos, Steps: 16, Seed: 11, System: agents.Default.System(), Options: raw(o),
-		Params: domain.TrainParams{LearningRate: 5e-3, FinalShare: 0.1, BatchSize: 4, Passes: 1, Beta: 0.1, Ftx: 0.1}}
+
+	sft := trainer.Job{
+		ID:        "runs/real/finetune/stage-1",
+		Objective: trainer.SFT,
+		Pairs:     demos,
+		Steps:     16,
+		Seed:      11,
+		System:    agents.Default.System(),
+		Options:   raw(t, o),
+		Params: domain.TrainParams{
+			LearningRate: 5e-3, FinalShare: 0.1, BatchSize: 4, Passes: 1, Beta: 0.1, Ftx: 0.1,
+		},
+	}
 	base := brokenAndWhole(t, program, sft, nil)
 	if c := base.Curve; c[len(c)-1].Loss >= c[0].Loss {
-		t.Errorf("SFT does not learn: loss %.4f to %.4f", c[0].Loss, c[len(c)-1].Loss)
+		t.Errorf("the loss of SFT goes from %.4f to %.4f, want it to fall", c[0].Loss, c[len(c)-1].Loss)
 	}
+
 	dpo := sft
-	dpo.ID, dpo.Objective, dpo.Pairs, dpo.Start, dpo.Reference, dpo.Params.LearningRate, dpo.Params.Ftx = "runs/real/epochs/0001/agents/0/job", trainer.DPO, pairs, base.Digest, base.Digest, 5e-4, 0
+	dpo.ID, dpo.Objective, dpo.Pairs = "runs/real/epochs/0001/agents/0/job", trainer.DPO, pairs
+	dpo.Start, dpo.Reference = base.Digest, base.Digest
+	dpo.Params.LearningRate, dpo.Params.Ftx = 5e-4, 0
 	after := brokenAndWhole(t, program, dpo, base.from)
-	if m := math.Abs(after.Curve[0].Margin); m > 1e-3 || math.Abs(after.Curve[0].Loss-math.Ln2) > 1e-3 {
-		t.Errorf("step 1: margin %g and loss %g; a policy that is its own reference has 0 and ln 2", m, after.Curve[0].Loss)
+	// A policy that is its own reference.
+	if got := after.Curve[0].Margin; math.Abs(got) > 1e-3 {
+		t.Errorf("margin of step 1 = %g, want 0", got)
 	}
-	for k, v := range after.Report.Versions {
-		t.Logf("%s %s", k, v)
+	if got := after.Curve[0].Loss; math.Abs(got-math.Ln2) > 1e-3 {
+		t.Errorf("loss of step 1 = %g, want ln 2", got)
 	}
-	t.Logf("%v %v", after.Report.Command, after.Report.Metrics)
+	t.Logf("%v %v %v", after.Report.Versions, after.Report.Command, after.Report.Metrics)
 
 	other := dpo
-	other.ID, other.Options = "runs/real/epochs/0001/agents/1/job", raw(trl.Options{Model: model, Rank: o.Rank, Cutoff: 2048, PerDevice: 2, Precision: "float32", SaveSteps: 4})
-	apart := 0.0
-	for i, p := range brokenAndWhole(t, program, other, base.from).Curve {
-		apart = max(apart, math.Abs(p.Loss-after.Curve[i].Loss))
-	}
-	t.Logf("losses of TRL and LLaMA-Factory on the same job, at worst %g apart", apart)
+	other.ID = "runs/real/epochs/0001/agents/1/job"
+	other.Options = raw(t, trl.Options{
+		Model: o.Model, Rank: o.Rank, Cutoff: 2048, PerDevice: 2, Precision: "float32", SaveSteps: 4,
+	})
+	apart := worst(t, brokenAndWhole(t, program, other, base.from).Curve, after.Curve)
+	t.Logf("losses of TRL and LLaMA-Factory on the same job differ by at most %g", apart)
 
 	long := sft
 	o.Cutoff = 128
-	long.ID, long.Options = "runs/real/long", raw(o)
-	if _, err := host(t, program, base.from, long.Options).Train(t.Context(), long, silent); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "more than trainer.options.cutoff 128") {
-		t.Errorf("rows over the cut-off: %v", err)
+	long.ID, long.Options = "runs/real/long", raw(t, o)
+	_, err := host(t, program, base.from, long.Options).Train(t.Context(), long, silent)
+	const want = "more than trainer.options.cutoff 128"
+	if err == nil || fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), want) {
+		t.Errorf("error of rows over the cutoff = %v, want an invalid fault with %q", err, want)
 	}
 }
 
-type made struct {
-	trainer.Result
-	from store.Bucket // where it stands
+// makeModel makes the small random Qwen2.
+func makeModel(t testing.TB, program string) string {
+	t.Helper()
+
+	model := filepath.Join(t.TempDir(), "qwen2")
+	python := filepath.Join(filepath.Dir(program), "python")
+	out, err := exec.Command(python, "llamafactory/testdata/make_model.py", model).CombinedOutput()
+	if err != nil {
+		t.Fatalf("make_model.py: %v, want a model\n%s", err, out)
+	}
+
+	return model
 }
 
 // raw returns options as specifications store them.
-func raw(options any) json.RawMessage {
+func raw(t testing.TB, options any) json.RawMessage {
+	t.Helper()
+
 	out, err := json.Marshal(options)
 	if err != nil {
-		panic(err) // options are plain values
+		t.Fatal(err)
 	}
 
 	return out
 }
 
-// host is a machine of its own that shares the store.
+// made is a result, and the store that holds its policy.
+type made struct {
+	trainer.Result
+	from store.Bucket
+}
+
+// host returns a machine with a folder of its own. The store is shared.
 func host(t testing.TB, program string, b store.Bucket, options []byte) *external.Trainer {
-	h := &external.Trainer{Host: external.Host{Bucket: b, Work: t.TempDir(), Checkpoints: func(job string) string { return job + "-checkpoint-" }}, Tool: &llamafactory.Tool{Bucket: b, Program: program}}
+	t.Helper()
+
+	h := &external.Trainer{
+		Host: external.Host{
+			Bucket:      b,
+			Work:        t.TempDir(),
+			Checkpoints: func(job string) string { return job + "-checkpoint-" },
+		},
+		Tool: &llamafactory.Tool{Bucket: b, Program: program},
+	}
 	if !strings.Contains(string(options), `"template"`) {
 		h.Tool = &trl.Tool{Python: filepath.Join(filepath.Dir(program), "python")}
 	}
+
 	return h
 }
 
 func silent(domain.TrainPoint) {}
 
-// brokenAndWhole runs a job unbroken, and once more killed by kill -9 in its middle and resumed on another host, and compares them.
+// brokenAndWhole runs a job without interruption, and once more killed by kill -9 halfway and resumed on another host,
+// and compares the results.
 func brokenAndWhole(t *testing.T, program string, j trainer.Job, policies store.Bucket) made {
 	t.Helper()
+
 	stores := [2]*store.Memory{{}, {}}
 	for _, b := range stores {
 		copyBlobs(t, policies, b)
@@ -116,53 +157,89 @@ func brokenAndWhole(t *testing.T, program string, j trainer.Job, policies store.
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := host(t, program, stores[1], j.Options)
-	killed := 0
-	_, err = first.Train(t.Context(), j, func(p domain.TrainPoint) {
-		if p.Step >= 6 && killed == 0 {
-			killed = p.Step
-			killGroup(t, first.Work)
-		}
-	})
-	if err == nil || fault.KindOf(err) != fault.Transient {
-		t.Fatalf("the killed job: %v", err)
-	}
+
+	killed := trainAndKill(t, program, j, stores[1])
 	keys, err := stores[1].List(t.Context(), j.ID+"-checkpoint-")
-	if err != nil || len(keys) == 0 {
-		t.Fatalf("no checkpoint was stored before the kill: %v", err)
+	if err != nil {
+		t.Fatal(err)
 	}
+	if len(keys) == 0 {
+		t.Fatal("the store has no checkpoint of before the kill, want one")
+	}
+
 	got, err := host(t, program, stores[1], j.Options).Train(t.Context(), j, silent)
 	if err != nil {
 		t.Fatal(err)
 	}
-	worst := 0.0
-	for i, p := range whole.Curve {
-		if got.Curve[i].Step != p.Step {
-			t.Fatalf("step %d stands for step %d", got.Curve[i].Step, p.Step)
-		}
-		worst = max(worst, math.Abs(got.Curve[i].Loss-p.Loss))
+	if len(got.Curve) != j.Steps {
+		t.Errorf("%s: %d steps after the resume, want %d", j.Objective, len(got.Curve), j.Steps)
 	}
-	if len(got.Curve) != j.Steps || len(whole.Curve) != j.Steps || worst > tolerance {
-		t.Errorf("%s: %d steps, at worst %g apart", j.Objective, len(got.Curve), worst)
+	apart := worst(t, got.Curve, whole.Curve)
+	if apart > tolerance {
+		t.Errorf("%s: losses differ by %g, want at most %g", j.Objective, apart, tolerance)
 	}
 	log, err := store.GetBlob(t.Context(), stores[1], got.Report.Log.SHA256)
-	if err != nil || !resumed(string(log), j.Steps) {
-		t.Errorf("the log of the last attempt does not show that it resumed: %v\n%s", err, log[max(0, len(log)-3000):])
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Logf("%s: %s: killed at step %d, %d checkpoints stored, resumed elsewhere; %d losses at worst %g apart, loss %.4f to %.4f, equal tensors: %v", whole.Report.Command[0], j.Objective, killed, len(keys), len(got.Curve), worst,
-		whole.Curve[0].Loss, whole.Curve[len(whole.Curve)-1].Loss, got.TensorDigest == whole.TensorDigest)
-	return made{whole, stores[0]}
+	if !resumed(string(log), j.Steps) {
+		t.Errorf("the log does not show a resume, want one\n%s", log[max(0, len(log)-3000):])
+	}
+	t.Logf("%s: %s: killed at step %d, %d checkpoints stored, resumed elsewhere; %d losses differ by at most %g, "+
+		"loss %.4f to %.4f, equal tensors: %v", whole.Report.Command[0], j.Objective, killed, len(keys), len(got.Curve),
+		apart, whole.Curve[0].Loss, whole.Curve[len(whole.Curve)-1].Loss, got.TensorDigest == whole.TensorDigest)
+
+	return made{Result: whole, from: stores[0]}
 }
 
-// resumed tells from a program's words that it did not begin anew: equal losses alone would not show it. LLaMA-Factory says so; the script for TRL prints a line per step.
+// trainAndKill kills the program of a job after its sixth step, and returns the step.
+func trainAndKill(t *testing.T, program string, j trainer.Job, b store.Bucket) (killed int) {
+	t.Helper()
+
+	h := host(t, program, b, j.Options)
+	_, err := h.Train(t.Context(), j, func(p domain.TrainPoint) {
+		if p.Step >= 6 && killed == 0 {
+			killed = p.Step
+			killGroup(t, h.Work)
+		}
+	})
+	if err == nil || fault.KindOf(err) != fault.Transient {
+		t.Fatalf("error of the killed job = %v, want a transient fault", err)
+	}
+
+	return killed
+}
+
+// worst returns the largest difference of the losses of two curves.
+func worst(t *testing.T, got, want []domain.TrainPoint) float64 {
+	t.Helper()
+
+	if len(got) != len(want) {
+		t.Fatalf("the curve has %d points, want %d", len(got), len(want))
+	}
+	apart := 0.0
+	for i, p := range want {
+		if got[i].Step != p.Step {
+			t.Fatalf("point %d is of step %d, want %d", i, got[i].Step, p.Step)
+		}
+		apart = max(apart, math.Abs(got[i].Loss-p.Loss))
+	}
+
+	return apart
+}
+
+// resumed reports whether a program's output shows that it did not start again; equal losses alone would not.
+// LLaMA-Factory says so. The script for TRL prints a line per step.
 func resumed(log string, steps int) bool {
 	n := strings.Count(log, "'rewards/margins'")
+
 	return strings.Contains(log, "Resuming training from") || n > 0 && n < steps-2
 }
 
 // killGroup kills the program that works in a folder, with its whole process group.
 func killGroup(t *testing.T, work string) {
 	t.Helper()
+
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, d := range dirs {
 		line, _ := os.ReadFile(filepath.Join(d, "cmdline"))
@@ -177,11 +254,13 @@ func killGroup(t *testing.T, work string) {
 			return
 		}
 	}
-	t.Error("there is no program to kill")
+	t.Errorf("no program works in %s, want one to kill", work)
 }
 
+// copyBlobs copies all blobs of a store; from may be nil.
 func copyBlobs(t *testing.T, from, to store.Bucket) {
 	t.Helper()
+
 	if from == nil {
 		return
 	}
@@ -191,20 +270,22 @@ func copyBlobs(t *testing.T, from, to store.Bucket) {
 	}
 	for _, x := range blobs {
 		raw, err := from.Get(t.Context(), x.Key)
-		if err == nil {
-			_, err = to.PutOnce(t.Context(), x.Key, raw)
-		}
 		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := to.PutOnce(t.Context(), x.Key, raw); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// dataOfARun plays a small run in a real browser and gives what its stage 1 and its first epoch trained on.
+// dataOfARun plays a small run in a real browser and returns what its stage 1 and its first epoch trained on.
 func dataOfARun(t *testing.T) (demos, pairs []domain.Pair) {
 	t.Helper()
+
 	s := testrun.Small()
-	s.Epochs, s.FineTune.Demonstrations, s.FineTune.MaxChunks, s.Evaluation.Val, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 1, 40, 3, 4, 0, 0
+	s.Epochs, s.FineTune.Demonstrations, s.FineTune.MaxChunks = 1, 40, 3
+	s.Evaluation.Val, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 4, 0, 0
 	r := testrun.New(t, s)
 	suite, err := webtasks.New(1, 2)
 	if err != nil {
@@ -215,85 +296,24 @@ func dataOfARun(t *testing.T) (demos, pairs []domain.Pair) {
 	if _, err := r.Play(t, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	for i := range s.FineTune.Demonstrations {
-		d, _, err := runs.Run(s.Name).Demonstration(i).Read(context.Background(), r.Bucket)
+		d, _, err := runs.Run(s.Name).Demonstration(i).Read(t.Context(), r.Bucket)
 		if err != nil {
 			t.Fatal(err)
 		}
 		demos = append(demos, d.Pairs...)
 	}
 	for slot := 1; slot <= s.Slots; slot++ {
-		p, _, err := runs.Run(s.Name).Pairs(1, slot).Read(context.Background(), r.Bucket)
+		p, _, err := runs.Run(s.Name).Pairs(1, slot).Read(t.Context(), r.Bucket)
 		if err != nil {
 			t.Fatal(err)
 		}
 		pairs = append(pairs, p.Pairs...)
 	}
 	if len(demos) < 16 || len(pairs) < 16 {
-		t.Fatal(fmt.Sprintf("only %d demonstrations and %d pairs", len(demos), len(pairs)))
+		t.Fatalf("%d demonstrations and %d pairs, want at least 16 of each", len(demos), len(pairs))
 	}
-	return demos, pairs
-}
 
-// BenchmarkOverTheBareCommand compares DPO through the trainer, from its start to the committed adapter, with the bare command and its own start, one after the other. COLLABUI_BENCH_MODEL
-// names another base model than the small one, COLLABUI_BENCH_DEVICES its GPUs: on a machine with a GPU, a Qwen2-7B of random weights (make_model.py --shape 7b).
-func BenchmarkOverTheBareCommand(b *testing.B) {
-	program := os.Getenv("COLLABUI_LLAMAFACTORY")
-	if program == "" {
-		b.Skip("set COLLABUI_LLAMAFACTORY to a llamafactory-cli")
-	}
-	o := llamafactory.DefaultOptions()
-	o.Model, o.Devices, o.Precision, o.Cutoff, o.PerDevice, o.SaveSteps = os.Getenv("COLLABUI_BENCH_MODEL"), 0, "fp32", 2048, 2, 8
-	if o.Model == "" {
-		o.Model = filepath.Join(b.TempDir(), "qwen2")
-		if out, err := exec.Command(filepath.Join(filepath.Dir(program), "python"), "llamafactory/testdata/make_model.py", o.Model).CombinedOutput(); err != nil {
-			b.Fatalf("%v\n%s", err, out)
-		}
-	}
-	if n := os.Getenv("COLLABUI_BENCH_DEVICES"); n != "" {
-		o.Devices, o.Precision = 1, "bf16"
-	}
-	j := trainer.Job{ID: "runs/bench/job", Objective: trainer.DPO, Steps: 24, Seed: 3, System: agents.Default.System(), Options: raw(o),
-		Params: domain.TrainParams{LearningRate: 5e-6, Warmup: 0.1, FinalShare: 0.1, BatchSize: 8, Passes: 1, Beta: 0.1, Ftx: 0.1}}
-	for i := range 64 {
-		j.Pairs = append(j.Pairs, domain.Pair{Prompt: fmt.Sprintf("Goal: press word%d\nHistory: none\nScreen:\n", i) + strings.Repeat("0 button some words of a page\n", 30), Chosen: "Reason: this serves the goal.\nAction: {\"action_type\":\"click\",\"index\":0}",
-			Rejected: "Reason: this serves the goal.\nAction: {\"action_type\":\"wait\"}", Weight: 1})
-	}
-	var ours, bare time.Duration
-	for range b.N {
-		h := host(b, program, &store.Memory{}, j.Options)
-		h.Devices = external.NewDevices([]string{"0"})
-		begin := time.Now()
-		got, err := h.Train(b.Context(), j, silent)
-		if err != nil {
-			b.Fatal(err)
-		}
-		ours += time.Since(begin)
-		// the same command on the same rendered files, in a folder of its own
-		f := external.Folder{Path: b.TempDir()}
-		model, dir, err := h.Tool.Base(j.Options)
-		if err != nil {
-			b.Fatal(err)
-		}
-		f.Base = external.Local{Artifact: domain.Artifact{Kind: domain.ArtifactBase, Base: model}, Dir: dir}
-		f.Start, f.Reference = f.Base, f.Base
-		cmd, err := h.Tool.Render(b.Context(), f, j)
-		if err != nil {
-			b.Fatal(err)
-		}
-		c := exec.Command(cmd.Args[0], cmd.Args[1:]...)
-		c.Env = append(os.Environ(), cmd.Env...)
-		if o.Devices == 0 {
-			c.Env = append(c.Env, "CUDA_VISIBLE_DEVICES=")
-		}
-		begin = time.Now()
-		if out, err := c.CombinedOutput(); err != nil {
-			b.Fatalf("%v\n%s", err, out[max(0, len(out)-2000):])
-		}
-		bare += time.Since(begin)
-		b.Logf("%d steps, ours %v, bare %v", got.Steps, ours, bare)
-	}
-	b.ReportMetric(ours.Seconds()/float64(b.N), "s/ours")
-	b.ReportMetric(bare.Seconds()/float64(b.N), "s/bare")
-	b.ReportMetric(ours.Seconds()/bare.Seconds(), "ours/bare")
+	return demos, pairs
 }

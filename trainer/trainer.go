@@ -1,4 +1,12 @@
-// Package trainer is the contract between the system and what updates policies: the embedded trainer (trainer/tiny) or a GPU trainer. It knows only domain.
+// Package trainer is the contract between the system and the programs that update policies: the embedded trainer
+// (trainer/tiny), or a GPU trainer that runs another program (trainer/external).
+//
+// A trainer outside this repository imports three public packages: this one, domain for pairs, parameters and
+// artifacts, and fault for the kinds of errors. The kind of an error decides what happens next: fault.Transient and
+// fault.Throttled are tried again, fault.Invalid waits for a person. The trainer is then added to workers/catalog;
+// docs/add-a-trainer.md shows how.
+//
+// It imports domain. It does no I/O.
 package trainer
 
 import (
@@ -8,54 +16,78 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// Objectives.
+// Objective is what an update optimises.
+type Objective string
+
+// The objectives.
 const (
-	SFT = "sft" // raise log π(chosen | prompt)
-	DPO = "dpo" // METHOD.md section 4: preference optimisation
+	SFT Objective = "sft" // raises log π(chosen | prompt)
+	DPO Objective = "dpo" // prefers chosen over rejected answers, relative to a reference policy (docs/method.md)
 )
 
 // Job is one update of one policy. Its result is a function of the job alone.
 type Job struct {
-	ID        string // also the name under which checkpoints stand
-	Start     string // digest of the policy to start from; "" draws a new one from Seed
-	Reference string // digest of the reference policy (dpo)
-	Objective string
-	Pairs     []domain.Pair // in their fixed order; sft uses prompt and chosen
-	Params    domain.TrainParams
-	Seed      uint64
-	Workers   int // threads; never changes the result
-	Steps     int // optimiser steps in all, instead of those of Params.Passes; 0: as many as the passes have
-	Until     int // stop behind this optimiser step and give the policy reached; 0 means all passes
-	Every     int // optimiser steps between checkpoints; 0 means the trainer's default
+	// ID identifies the job. Checkpoints are stored under it.
+	ID string
+	// Start is the digest of the policy to start from. With "" the trainer draws a new one from Seed.
+	Start string
+	// Reference is the digest of the reference policy of DPO.
+	Reference string
+	Objective Objective
+	// Pairs have a fixed order. SFT uses prompts and chosen answers.
+	Pairs  []domain.Pair
+	Params domain.TrainParams
+	Seed   uint64
+	// Workers is the number of threads. It never changes the result.
+	Workers int
+	// Steps is the number of optimiser steps of the whole job. With 0 it follows from Params.Passes.
+	Steps int
+	// Until ends the job early, after this optimiser step; the result is the policy at that step. 0 means all steps.
+	Until int
+	// Every is the number of optimiser steps between checkpoints. 0 means the trainer's default.
+	Every int
 
-	System  string          // system message of every prompt; the embedded trainer ignores it
-	Options json.RawMessage // the trainer's own, as the specification gives them; see trainer/registry
+	// System is the system message of every prompt. The embedded trainer ignores it.
+	System string
+	// Options are the trainer's own, as the specification gives them; see workers/catalog.
+	Options json.RawMessage
 }
 
-// Progress is told now and then while a job runs.
+// Progress is called from time to time while a job runs.
 type Progress func(p domain.TrainPoint)
+
+// Must records that an option is impossible: if ok is false, field does not hold what was expected.
+type Must = func(ok bool, field, expected string, args ...any)
 
 // Result is the result of a job.
 type Result struct {
-	Digest       string              `json:"digest"`        // of the checkpoint file, by which it is stored and served
-	TensorDigest string              `json:"tensor_digest"` // of the parameters alone
+	// Digest names the policy, in the store and for the servers.
+	Digest string `json:"digest"`
+	// TensorDigest is that of the parameters alone.
+	TensorDigest string              `json:"tensor_digest"`
 	Steps        int                 `json:"steps"`
 	Curve        []domain.TrainPoint `json:"curve"`
-	Skipped      int                 `json:"skipped"`            // pairs that the trainer cannot express
-	Diverged     string              `json:"diverged,omitempty"` // why there is no policy: the loss is no number, or nothing can be trained on
-	Report       *domain.TrainReport `json:"report,omitempty"`   // of trainers that run another program
+	// Skipped counts the pairs that the trainer cannot express.
+	Skipped int `json:"skipped"`
+	// Diverged says why there is no policy: the loss is not a number, or no pair can be trained on.
+	Diverged string `json:"diverged,omitempty"`
+	// Report is set by trainers that run another program.
+	Report *domain.TrainReport `json:"report,omitempty"`
 }
 
-// Trainer updates policies. Train is idempotent on the job's ID: a finished job returns its policy, one half done resumes. A trainer that cannot
-// honour a job (an unknown objective, a reference it does not have) refuses it with an invalid fault.
+// Trainer updates policies.
 type Trainer interface {
+	// Train is idempotent on the job's ID: a finished job returns its policy, an interrupted one resumes. A job that the
+	// trainer cannot honour, such as one with an unknown objective or a missing reference, is an invalid fault.
 	Train(ctx context.Context, j Job, p Progress) (Result, error)
-	// Adopt reads a policy that stands in the store under a digest, and gives its digests; what is no policy of this trainer is an invalid fault. domain.UntrainedBase stands for
-	// the model that the options name, untrained. It may be repeated.
+	// Adopt reads the policy that the store holds under a digest, and returns its digests. A missing policy, or one of
+	// another trainer, is an invalid fault. domain.UntrainedBase means the untrained model that the options name. It may
+	// be repeated.
 	Adopt(ctx context.Context, digest string, options json.RawMessage) (Result, error)
 }
 
 // Prober is an optional capability of a trainer.
 type Prober interface {
+	// Probe samples answers to the pairs' prompts from the policy, and compares it with its parent and the base policy.
 	Probe(ctx context.Context, policy, parent, base string, pairs []domain.Pair, seed uint64) (domain.Probe, error)
 }

@@ -47,7 +47,8 @@ func open(o Options) (*dependencies, error) {
 	}
 	stream, err := events.Open(o.Endpoints.Redis)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "redis address %s is not a redis:// URL", config.Redacted(o.Endpoints.Redis))
+		return nil, fault.New(fault.Invalid, "redis address %s is not a redis:// URL",
+			config.Redacted(o.Endpoints.Redis))
 	}
 	policies, err := llm.PolicyServers(o.Endpoints.Policies(), o.Endpoints.PolicyKey, policyTimeout)
 	if err != nil {

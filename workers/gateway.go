@@ -15,42 +15,49 @@ import (
 // Serve is what the role serve needs.
 type Serve struct {
 	Listen   string // HOST:PORT of the gateway
-	Server   string // URL of the server beside it, without /v1
-	Engine   string // vllm | sglang
-	Key      string // that the server wants; "": none
+	Server   string // URL of the server next to it, without /v1
+	Engine   string // vllm or sglang
+	Key      string // of the server; "": it asks for none
 	Model    string // folder of the base model that the server serves; "": its identity is not checked
-	Base     string // the server's name for it; "": the first that it lists
+	Base     string // the server's name of the base model; "": the first that it lists
 	Adapters string // folder that the server reads, too; "": in the working folder
-	Keep     int    // adapters at once
+	Keep     int    // adapters that are loaded concurrently
 }
 
-// gateway serves until the context ends; end waits until what was under way is answered. A listener that breaks ends
-// the worker.
+// startGateway serves until the context ends. end waits until the requests in flight are answered. A listener that
+// breaks ends the worker.
 func startGateway(ctx context.Context, o Options, fatal func(error)) (end func(), err error) {
 	b, err := store.Open(o.Endpoints.Store)
 	if err != nil {
 		return nil, err
 	}
-	g := gateway.Options{Bucket: b, Engine: o.Serve.Engine, Server: o.Serve.Server, Key: o.Serve.Key, ClientKey: o.Endpoints.PolicyKey, Base: o.Serve.Base, Adapters: o.Serve.Adapters, Keep: o.Serve.Keep,
-		Log: func(format string, args ...any) { o.Log.Warn(fmt.Sprintf(format, args...)) }}
+
+	s := o.Serve
+	g := gateway.Options{
+		Bucket: b, Engine: s.Engine, Server: s.Server, Key: s.Key, ClientKey: o.Endpoints.PolicyKey,
+		Base: s.Base, Adapters: s.Adapters, Keep: s.Keep,
+		Log: func(format string, args ...any) { o.Log.Warn(fmt.Sprintf(format, args...)) },
+	}
 	if g.Adapters == "" {
 		g.Adapters = filepath.Join(o.Training.Work, "adapters")
 	}
-	if o.Serve.Model != "" {
-		m, err := external.ModelOf(o.Serve.Model)
+	if s.Model != "" {
+		m, err := external.ModelOf(s.Model)
 		if err != nil {
 			return nil, err
 		}
 		g.Model = &m
 	}
+
 	handler, err := gateway.New(g)
 	if err != nil {
 		return nil, err
 	}
-	l, err := serving.Listen(o.Serve.Listen, o.Endpoints.PolicyKey, config.EnvPolicyKey)
+	l, err := serving.Listen(s.Listen, o.Endpoints.PolicyKey, config.EnvPolicyKey)
 	if err != nil {
 		return nil, err
 	}
+
 	ended := make(chan struct{})
 	go handler.Run(ctx)
 	go func() {
@@ -59,5 +66,6 @@ func startGateway(ctx context.Context, o Options, fatal func(error)) (end func()
 			fatal(err)
 		}
 	}()
+
 	return func() { <-ended }, nil
 }

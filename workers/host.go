@@ -15,11 +15,15 @@ import (
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/trainer/external"
 	"github.com/collabui/collabui/workers/catalog"
+	"github.com/collabui/collabui/workflows"
 )
 
 // Training is what the role gpu gives to trainers that run other programs.
 type Training struct {
-	Work         string   // folder for jobs and downloaded policies, safe to delete when nothing runs; "": below the system's temporary folder
+	// Work is the folder for jobs and downloaded policies. It is safe to delete when nothing runs. "" is a folder below
+	// the system's temporary one.
+	Work string
+
 	GPUs         []string // as CUDA_VISIBLE_DEVICES names them; nil: those that the machine has
 	LlamaFactory string   // the program; "": llamafactory-cli on the PATH
 	Python       string   // interpreter with the program's packages; "": the program's own
@@ -27,21 +31,27 @@ type Training struct {
 	SharesKey    string
 }
 
-// fill puts what follows from the machine in place of zeros: places for episodes from cores and memory, one update per
-// GPU, model calls, which wait more than they compute, four per core.
+// maxTabs limits the episodes per browser that follow from the machine.
+const maxTabs = 64
+
+// placeMemory is what a place for an episode needs, with its share of a browser, in bytes.
+const placeMemory = 400 << 20
+
+// fill replaces zeros by what follows from the machine: places for episodes from cores and memory, one update per GPU,
+// and four model calls per core, because they wait more than they compute.
 func (o *Options) fill(ctx context.Context) error {
 	cores := runtime.NumCPU()
 	if o.Browsers == 0 {
 		o.Browsers = 1
 	}
 	if o.Tabs == 0 {
-		o.Tabs = min(max(1, cores*3/2), max(1, int(memory()/placeMemory)), 64)
+		o.Tabs = min(max(1, cores*3/2), max(1, int(memory()/placeMemory)), maxTabs)
 	}
 	if o.Training.GPUs == nil {
 		o.Training.GPUs = gpus(ctx)
 	}
-	if n := len(o.Training.GPUs); n > 0 && o.Updates == 0 {
-		o.Updates = n
+	if o.Updates == 0 {
+		o.Updates = len(o.Training.GPUs)
 	}
 	if o.Updates == 0 {
 		o.Updates = max(2, cores/2)
@@ -55,31 +65,31 @@ func (o *Options) fill(ctx context.Context) error {
 	if o.Training.Work == "" {
 		o.Training.Work = filepath.Join(os.TempDir(), "collabui-work")
 	}
+
 	var err error
 	o.Training.Work, err = filepath.Abs(o.Training.Work)
+
 	return fault.As(fault.Invalid, err)
 }
 
-// describe says what a worker offers, for its log.
-func (o Options) describe() string {
-	parts := []string{fmt.Sprintf("worker %s: roles %s", identity(), strings.Join(o.Roles, ", "))}
+// describe returns what a worker offers, as attributes of a log line.
+func (o Options) describe() []any {
+	attributes := []any{"identity", identity(), "roles", strings.Join(o.Roles, ",")}
 	for _, r := range o.Roles {
 		switch r {
-		case "rollout":
-			parts = append(parts, fmt.Sprintf("%d places for episodes", o.Browsers*o.Tabs))
-		case "model":
-			parts = append(parts, fmt.Sprintf("%d calls at once", o.Calls))
-		case "gpu":
-			parts = append(parts, fmt.Sprintf("%d updates at once, GPUs [%s]", o.Updates, strings.Join(o.Training.GPUs, " ")))
+		case workflows.QueueRollout:
+			attributes = append(attributes, "episodes", o.Browsers*o.Tabs)
+		case workflows.QueueModel:
+			attributes = append(attributes, "calls", o.Calls)
+		case workflows.QueueGPU:
+			attributes = append(attributes, "updates", o.Updates, "gpus", strings.Join(o.Training.GPUs, ","))
 		}
 	}
-	return strings.Join(parts, "; ")
+
+	return attributes
 }
 
-// placeMemory is what a place for an episode needs, with its share of a browser.
-const placeMemory = 400 << 20
-
-// memory is what the machine has, in bytes; where it does not say, a small machine's.
+// memory returns the memory of the machine in bytes, or that of a small machine if it does not say.
 func memory() uint64 {
 	raw, err := os.ReadFile("/proc/meminfo")
 	var kb uint64
@@ -89,32 +99,46 @@ func memory() uint64 {
 	if err != nil {
 		return 8 << 30
 	}
+
 	return kb << 10
 }
 
-// gpus are the devices that this process may use; none where there is no NVIDIA driver.
+// gpus returns the devices that this process may use: none without an NVIDIA driver. A negative id in
+// CUDA_VISIBLE_DEVICES stands for none.
 func gpus(ctx context.Context) []string {
 	if v, set := os.LookupEnv("CUDA_VISIBLE_DEVICES"); set {
-		return slices.DeleteFunc(strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' }), func(id string) bool { return strings.HasPrefix(id, "-") }) // -1: none
+		ids := strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })
+
+		return slices.DeleteFunc(ids, func(id string) bool { return strings.HasPrefix(id, "-") })
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "nvidia-smi", "--query-gpu=index", "--format=csv,noheader").Output()
 	if err != nil {
 		return []string{}
 	}
+
 	return strings.Fields(string(out))
 }
 
 // host is what trainers get.
 func (t Training) host(b store.Bucket) catalog.Host {
-	h := catalog.Host{LlamaFactory: t.LlamaFactory, TinyCheckpoint: func(job string, step int) string { return fmt.Sprintf("%s%06d.json", checkpoints(job), step) },
-		Host: external.Host{Bucket: b, Checkpoints: checkpoints, Work: t.Work, Devices: external.NewDevices(t.GPUs), Python: t.Python}}
+	h := catalog.Host{
+		LlamaFactory: t.LlamaFactory,
+		TinyCheckpoint: func(job string, step int) string {
+			return fmt.Sprintf("%s%06d.json", checkpoints(job), step)
+		},
+		Host: external.Host{
+			Bucket: b, Checkpoints: checkpoints, Work: t.Work, Devices: external.NewDevices(t.GPUs), Python: t.Python,
+		},
+	}
 	if t.Shares != "" {
 		h.Share = &external.Share{URL: t.Shares, Key: t.SharesKey}
 	}
+
 	return h
 }
 
-// checkpoints puts a job's checkpoints beside its result: the job's id is a key of the store.
+// checkpoints puts a job's checkpoints next to its result: the job's id is a key of the store.
 func checkpoints(job string) string { return strings.TrimSuffix(job, ".json") + "-checkpoint-" }

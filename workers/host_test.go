@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -11,30 +12,63 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-func TestNumbersFollowFromTheMachine(t *testing.T) {
-	t.Setenv("CUDA_VISIBLE_DEVICES", "0,GPU-77")
-	o := Options{Roles: Roles}
+func filled(t *testing.T, o Options) Options {
+	t.Helper()
 	if err := o.fill(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(o.Training.GPUs, []string{"0", "GPU-77"}) || o.Updates != 2 || o.Tabs < 1 || o.Tabs > 64 || o.Calls < 4 || !filepath.IsAbs(o.Training.Work) || slots(workflows.QueueGPU, o) != 2 {
-		t.Errorf("%+v", o)
+
+	return o
+}
+
+func TestNumbersFollowFromTheMachine(t *testing.T) {
+	t.Setenv("CUDA_VISIBLE_DEVICES", "0,GPU-77")
+	o := filled(t, Options{Roles: Roles})
+
+	if want := []string{"0", "GPU-77"}; !slices.Equal(o.Training.GPUs, want) {
+		t.Errorf("GPUs = %v, want %v", o.Training.GPUs, want)
 	}
-	if s := o.describe(); !strings.Contains(s, "2 updates at once, GPUs [0 GPU-77]") || !strings.Contains(s, "places for episodes") {
-		t.Error(s)
+	if got := concurrency(workflows.QueueGPU, o); got != 2 {
+		t.Errorf("%d concurrent updates, want one per GPU: 2", got)
 	}
+	if o.Tabs < 1 || o.Tabs > maxTabs {
+		t.Errorf("%d episodes per browser, want 1 to %d", o.Tabs, maxTabs)
+	}
+	if o.Calls < 4 {
+		t.Errorf("%d concurrent calls, want at least 4", o.Calls)
+	}
+	if !filepath.IsAbs(o.Training.Work) {
+		t.Errorf("the working folder is %s, want an absolute path", o.Training.Work)
+	}
+	for _, want := range []string{"updates 2", "gpus 0,GPU-77", "episodes"} {
+		if got := fmt.Sprintln(o.describe()...); !strings.Contains(got, want) {
+			t.Errorf("describe() = %s, want %q in it", got, want)
+		}
+	}
+}
+
+func TestGivenNumbersAreKept(t *testing.T) {
 	t.Setenv("CUDA_VISIBLE_DEVICES", "")
-	o = Options{Roles: Roles, Tabs: 5, Updates: 3}
-	if err := o.fill(t.Context()); err != nil || len(o.Training.GPUs) != 0 || o.Updates != 3 || o.Tabs != 5 {
-		t.Errorf("%+v %v", o, err)
+	o := filled(t, Options{Roles: Roles, Tabs: 5, Updates: 3})
+
+	if len(o.Training.GPUs) != 0 || o.Updates != 3 || o.Tabs != 5 {
+		t.Errorf("%d GPUs, %d updates, %d episodes per browser; want 0, 3, 5", len(o.Training.GPUs), o.Updates, o.Tabs)
 	}
-	if raw, err := os.ReadFile("/proc/meminfo"); err == nil && runtime.GOOS == "linux" && (memory() < 256<<20 || !strings.Contains(string(raw), "MemTotal")) {
-		t.Errorf("%d bytes of memory", memory())
+}
+
+func TestMemoryIsThatOfTheMachine(t *testing.T) {
+	if _, err := os.Stat("/proc/meminfo"); err != nil || runtime.GOOS != "linux" {
+		t.Skip("no /proc/meminfo here")
+	}
+	if got := memory(); got < 256<<20 {
+		t.Errorf("memory() = %d bytes, want at least 256 MiB", got)
 	}
 }
 
 func TestAnUnknownRoleIsNamedBeforeAnythingStarts(t *testing.T) {
-	if err := Run(t.Context(), Options{Roles: []string{"rolout"}}); err == nil || !strings.Contains(err.Error(), `unknown role "rolout"; roles are control, rollout, model, gpu, serve`) {
-		t.Error(err)
+	err := Run(t.Context(), Options{Roles: []string{"rolout"}})
+	want := `unknown role "rolout"; roles are control, rollout, model, gpu, serve`
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Run = %v, want an error with %q", err, want)
 	}
 }

@@ -44,8 +44,9 @@ func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 
 		open++
 		id := activities.SlotID{Run: in.Run, Epoch: in.Epoch, Slot: slot}
-		cctx := child(ctx, fmt.Sprintf("%s/episode/%04d", in.Parent, slot), fmt.Sprintf("epoch %d, slot %d", in.Epoch, slot))
-		f := workflow.ExecuteChildWorkflow(cctx, Episode, id)
+		name := fmt.Sprintf("%s/episode/%04d", in.Parent, slot)
+		summary := fmt.Sprintf("epoch %d, slot %d", in.Epoch, slot)
+		f := workflow.ExecuteChildWorkflow(child(ctx, name, summary), Episode, id)
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			var t Tally
 			err := f.Get(ctx, &t)

@@ -54,7 +54,8 @@ func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error)
 		return sum, err
 	}
 	if limit := in.Plan.FailedShare * float64(plan.Slots); float64(p.Failed) > limit {
-		why := fmt.Sprintf("%d of %d slots of epoch %d failed, more than failed_share allows", p.Failed, plan.Slots, in.Epoch)
+		why := fmt.Sprintf("%d of %d slots of epoch %d failed, more than failed_share allows",
+			p.Failed, plan.Slots, in.Epoch)
 
 		return sum, temporal.NewNonRetryableApplicationError(why, string(fault.Invalid), nil)
 	}
@@ -180,7 +181,8 @@ func evaluateEpoch(ctx workflow.Context, in EpochInput) error {
 	}
 	val := rules.Split{Name: domain.SplitVal, Episodes: in.Plan.Val}
 	items := []rules.EvalItem{val.Item(in.Run, rules.EpochFolder(in.Epoch), systems[0])}
-	cctx := child(ctx, evalID(in.Run, in.Epoch, domain.SplitVal), fmt.Sprintf("evaluation of epoch %d on val", in.Epoch))
+	summary := fmt.Sprintf("evaluation of epoch %d on val", in.Epoch)
+	cctx := child(ctx, evalID(in.Run, in.Epoch, domain.SplitVal), summary)
 
 	return workflow.ExecuteChildWorkflow(cctx, Evaluation, items).Get(ctx, nil)
 }

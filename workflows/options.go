@@ -1,7 +1,7 @@
 // Package workflows orchestrates runs: it says which activity follows which. Workflows do no I/O, read no clock and
 // draw no random number.
 //
-// It imports activities, domain, internal/method/rules, internal/method/spec, internal/method/synth and
+// It imports activities, domain, fault, internal/method/rules, internal/method/spec, internal/method/synth and
 // internal/store/runs. It links no browser driver.
 package workflows
 

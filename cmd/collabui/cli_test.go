@@ -2,9 +2,9 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,12 +20,17 @@ func TestEveryErrorHasItsExitCode(t *testing.T) {
 		err  error
 		want int
 	}{
-		{fault.New(fault.Invalid, "x"), exitInvalid}, {fault.New(fault.Transient, "x: %w", errors.New("y")), exitService}, {fmt.Errorf("run: %w", store.ErrNotFound), exitNotFound},
-		{fault.New(fault.Corrupt, "x"), exitCorrupt}, {fault.New(fault.Fatal, "x"), exitFatal}, {fmt.Errorf("a: %w", errStopped), exitStopped}, {fmt.Errorf("a: %w", errFailed), exitFailed},
+		{fault.New(fault.Invalid, "x"), exitInvalid},
+		{fault.New(fault.Transient, "x: %w", errors.New("y")), exitService},
+		{fmt.Errorf("run: %w", store.ErrNotFound), exitNotFound},
+		{fault.New(fault.Corrupt, "x"), exitCorrupt},
+		{fault.New(fault.Fatal, "x"), exitFatal},
+		{fmt.Errorf("a: %w", errStopped), exitStopped},
+		{fmt.Errorf("a: %w", errFailed), exitFailed},
 		{errors.New("unknown flag: --x"), exitInvalid},
 	} {
 		if got := exitCode(c.err); got != c.want {
-			t.Errorf("%v: %d, want %d", c.err, got, c.want)
+			t.Errorf("exitCode(%v) = %d, want %d", c.err, got, c.want)
 		}
 	}
 }
@@ -36,41 +41,90 @@ func TestCommandLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := filepath.Join(t.TempDir(), "none")
+	const (
+		oneForm  = "give one of --listen, --environment and --prompt"
+		otherEnv = "this command uses webtasks, not miniwob"
+	)
+	notOwned := filepath.Dir(bad)
+
 	for _, c := range []struct {
-		args []string
+		line string
 		code int
-		says string
+		want string
 	}{
-		{[]string{"train", "../../examples/quickstart.yaml", "--check"}, exitOK, "name: quickstart\n"},
-		{[]string{"train", "../../examples/quickstart.yaml", "--check", "--json"}, exitOK, `"name":"quickstart"`},
-		{[]string{"train", bad, "--check"}, exitInvalid, `bad.yaml:2:1: slotz: unknown key; did you mean "slots"?`},
-		{[]string{"train", "missing.yaml"}, exitInvalid, "no such file"},
-		{[]string{"show", "x", "--data", data}, exitService, "up --data"},
-		{[]string{"frobnicate"}, exitInvalid, "unknown command"},
-		{[]string{"down", "--data", data}, exitOK, "nothing was running"},
-		{[]string{"down", "--purge", "--data", filepath.Dir(bad)}, exitInvalid, "is no data folder of collabui: nothing is deleted"},
-		{[]string{"up", "--tabs", "0", "--data", data}, exitInvalid, "--tabs must be from 1 to 64"},
-		{[]string{"worker", "--updates", "-1", "--data", data}, exitInvalid, "--updates must be from 1 to 64"},
-		{[]string{"logs", "--lines", "-1", "--data", data}, exitInvalid, "--lines must be from 0"},
-		{[]string{"eval", "x", "--split", "train", "--data", data}, exitInvalid, "--split must not be train"},
-		{[]string{"set", "x", "--data", data}, exitInvalid, "at least 2 arg"},
-		{[]string{"envs", "list"}, exitOK, "train 34"},
-		{[]string{"help"}, exitOK, "Exit codes"},
+		{"train ../../examples/quickstart.yaml --check", exitOK, "name: quickstart\nseed: 1"},
+		{"train ../../examples/quickstart.yaml --check --json", exitOK, `"name":"quickstart"`},
+		{"train " + bad + " --check", exitInvalid, `bad.yaml:2:1: slotz: unknown key; did you mean "slots"?`},
+		{"train missing.yaml", exitInvalid, "no such file"},
+		{"show x --data " + data, exitService, "up --data"},
+		{"frobnicate", exitInvalid, "unknown command"},
+		{"down --data " + data, exitOK, "nothing was running"},
+		{"down --purge --data " + notOwned, exitInvalid, "is not a data folder of collabui: nothing is deleted"},
+		{"up --tabs 0 --data " + data, exitInvalid, "--tabs must be from 1 to 64"},
+		{"worker --updates -1 --data " + data, exitInvalid, "--updates must be from 1 to 64"},
+		{"worker --log-level loud --data " + data, exitInvalid, "log level must be debug, info, warn or error"},
+		{"logs --lines -1 --data " + data, exitInvalid, "--lines must be at least 0"},
+		{"eval x --split train --data " + data, exitInvalid, "--split must not be train"},
+		{"set x --data " + data, exitInvalid, "at least 2 arg"},
+		{"import missing.jsonl --data " + data, exitInvalid, "read the file"},
+		{"envs list", exitOK, "train 34"},
+		{"envs check webtasks --set environments.miniwob.data=x", exitInvalid, otherEnv},
+		{"help", exitOK, "Exit codes"},
+		{"version", exitOK, "record format  1"},
+		{"--version", exitOK, "collabui version"},
+
+		{"infer x --task a --data " + data, exitInvalid, "--task goes with --environment"},
+		{"infer x --prompt a --screenshots a --data " + data, exitInvalid, "--screenshots goes with --environment"},
+		{"infer x --seed 1 --data " + data, exitInvalid, "--seed goes with --environment"},
+		{"infer x --prompt a --environment b --data " + data, exitInvalid, oneForm},
+		{"infer x --prompt a --listen :0 --data " + data, exitInvalid, oneForm},
+		{"export x --data " + data, exitInvalid, "give --out"},
+		{"export x --out y --sample -1 --data " + data, exitInvalid, "--sample must be at least 0"},
 	} {
-		var out, errw bytes.Buffer
-		if code := run(c.args, &out, &errw); code != c.code || !strings.Contains(out.String()+errw.String(), c.says) {
-			t.Errorf("%v: %d, %s%s; want %d and %q", c.args, code, out.String(), errw.String(), c.code, c.says)
-		}
+		t.Run(c.line, func(t *testing.T) {
+			var out, errw bytes.Buffer
+			code := run(strings.Fields(c.line), &out, &errw)
+			if code != c.code {
+				t.Errorf("exit code %d, want %d", code, c.code)
+			}
+			if text := out.String() + errw.String(); !strings.Contains(text, c.want) {
+				t.Errorf("it says %q, want %q", text, c.want)
+			}
+		})
 	}
 }
 
-func TestEveryCommandHasAnExample(t *testing.T) {
+func TestEveryCommandHasHelp(t *testing.T) {
+	for _, c := range commands(&app{}) {
+		t.Run(c.Name(), func(t *testing.T) {
+			var out bytes.Buffer
+			if code := run([]string{c.Name(), "--help"}, &out, &out); code != exitOK {
+				t.Errorf("exit code %d, want %d", code, exitOK)
+			}
+			want := []string{"Exit codes"}
+			if c.Runnable() {
+				want = append(want, "Examples:")
+			}
+			for _, w := range want {
+				if !strings.Contains(out.String(), w) {
+					t.Errorf("the help lacks a part, want %q:\n%s", w, out.String())
+				}
+			}
+		})
+	}
+}
+
+func TestTheVersionIsCompleteAsJSON(t *testing.T) {
 	var out bytes.Buffer
-	for _, n := range []string{"train", "runs", "watch", "show", "logs", "pause", "resume", "stop", "eval", "reproduce", "fsck", "up", "down", "worker", "policy-server", "doctor", "set"} {
-		out.Reset()
-		if run([]string{n, "--help"}, &out, &out) != exitOK || !strings.Contains(out.String(), "Examples:") || !strings.Contains(out.String(), "Exit codes") {
-			t.Errorf("%s --help: %s", n, out.String())
-		}
+	if code := run([]string{"version", "--json"}, &out, &out); code != exitOK {
+		t.Fatalf("exit code %d, want %d: %s", code, exitOK, out.String())
+	}
+	var v version
+	if err := json.Unmarshal(out.Bytes(), &v); err != nil {
+		t.Fatal(err)
+	}
+	if v.Version == "" || v.Go == "" || v.Kernel == "" || v.Temporal == "" || v.Records != store.FormatVersion {
+		t.Errorf("version = %+v, want all fields and record format %d", v, store.FormatVersion)
 	}
 }
 
@@ -78,17 +132,10 @@ func TestDifferencesOfSpecificationsAreNamed(t *testing.T) {
 	a := spec.Default()
 	b := a
 	b.Train.Ftx = 0.7
-	if d := difference(a, b); d != "  train.ftx: the run has 0.1, the file says 0.7\n" {
-		t.Error(d)
+	if got, want := difference(a, b), "  train.ftx: the run has 0.1, the file says 0.7\n"; got != want {
+		t.Errorf("difference = %q, want %q", got, want)
 	}
-	if difference(a, a) != "" {
-		t.Error("equal specifications differ")
-	}
-}
-
-func TestIntervals(t *testing.T) {
-	m, lo, hi := tInterval([]float64{1, 2, 3, 4, 5, 6}) // R: t.test(1:6) gives 3.5, 1.536686, 5.463314
-	if math.Abs(m-3.5)+math.Abs(lo-1.536686)+math.Abs(hi-5.463314) > 1e-3 {
-		t.Error(m, lo, hi)
+	if got := difference(a, a); got != "" {
+		t.Errorf("difference of equal specifications = %q, want none", got)
 	}
 }

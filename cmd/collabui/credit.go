@@ -22,120 +22,182 @@ import (
 )
 
 func creditCmd(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "credit", Short: "Look into credit re-assignment", Example: "  collabui credit check quickstart"}
-	check := &cobra.Command{Use: "check RUN", Short: "Compare the critic of a run with the environment's judge and with outcomes", Example: "  collabui credit check quickstart --json\n  collabui credit check mine --repeat 50", Args: cobra.ExactArgs(1),
-		Long: "check reads the graded episodes of a run and compares every label with the environment's judge (privileged: it knows the solution), and the labels of executed actions\nwith how the episodes ended. That asks no model. --repeat asks the critic, if it is one, again about some steps: as they are, and with the agents reordered; the calls\nare recorded with the run and count towards its budget. The endpoint's key is this process's."}
-	repeat := check.Flags().Int("repeat", 0, "graded steps about which the critic is asked again, twice each")
-	check.RunE = func(c *cobra.Command, args []string) error {
-		b, e, err := a.bucket()
-		if err != nil {
-			return err
-		}
-		s, _, err := runs.Run(args[0]).Spec().Read(c.Context(), b)
-		if err != nil {
-			return fmt.Errorf("run %q: %w", args[0], err)
-		}
-		k, err := checkCredit(c.Context(), b, s)
-		if err != nil {
-			return err
-		}
-		out := struct {
-			Run    string `json:"run"`
-			Critic string `json:"critic"`
-			*credit.Check
-			Again *credit.Consistency `json:"consistency,omitempty"`
-		}{Run: s.Name, Critic: rules.CriticName(s, catalog.All{}), Check: k}
-		if *repeat > 0 {
-			chats, err := workers.ChatEndpoints(e)
-			if err != nil {
-				return err
-			}
-			again, err := recheck.Critic(c.Context(), chats, s, catalog.All{}, *repeat)
-			if err != nil {
-				return err
-			}
-			out.Again = &again
-		}
-		return a.print(out, func(w io.Writer) {
-			printCheck(w, out.Critic, k)
-			if x := out.Again; x != nil && x.Cells > 0 {
-				_, _ = fmt.Fprintf(w, "\nasked again about %d steps, %d labelled cells: %.1f %% labelled alike, scores differ by %.2f; with the agents reordered %.1f %%, scores by %.2f\n",
-					x.Steps, x.Cells, 100*float64(x.Repeat)/float64(x.Cells), x.RepeatBy, 100*float64(x.Reordered)/float64(x.Cells), x.OrderBy)
-			}
-		})
+	c := &cobra.Command{
+		Use:     "credit",
+		Short:   "Inspect credit re-assignment",
+		Example: "  collabui credit check quickstart",
 	}
+	check := creditCheckCmd(a)
 	check.Long = longer(check)
 	c.AddCommand(check)
+
 	return c
+}
+
+// creditOptions are the flags of credit check.
+type creditOptions struct {
+	repeat int
+}
+
+func creditCheckCmd(a *app) *cobra.Command {
+	var o creditOptions
+	c := &cobra.Command{
+		Use:   "check RUN",
+		Short: "Compare the critic of a run with the environment's judge and with outcomes",
+		Long: `check reads the graded episodes of a run. It compares every label with the environment's judge, which is
+privileged: it knows the solution. It compares the labels of executed actions with how the episodes ended. That
+calls no model.
+
+--repeat asks a critic that is a model again about some steps: unchanged, and with the agents reordered. The calls are
+recorded with the run and count towards its budget. The key of the endpoint is taken from this process.`,
+		Example: "  collabui credit check quickstart --json\n  collabui credit check mine --repeat 50",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(c *cobra.Command, args []string) error { return a.runCreditCheck(c.Context(), o, args[0]) },
+	}
+	c.Flags().IntVar(&o.repeat, "repeat", 0, "number of graded steps about which to ask the critic again, twice each")
+
+	return c
+}
+
+// creditReport is the answer of credit check.
+type creditReport struct {
+	Run    string `json:"run"`
+	Critic string `json:"critic"`
+	*credit.Check
+	Again *credit.Consistency `json:"consistency,omitempty"`
+}
+
+func (a *app) runCreditCheck(ctx context.Context, o creditOptions, run string) error {
+	b, e, err := a.bucket()
+	if err != nil {
+		return err
+	}
+	s, err := runs.Run(run).Find(ctx, b)
+	if err != nil {
+		return err
+	}
+	report := creditReport{Run: s.Name, Critic: rules.CriticName(s, catalog.All{})}
+	if report.Check, err = checkCredit(ctx, b, s); err != nil {
+		return err
+	}
+	if o.repeat > 0 {
+		chats, err := workers.ChatEndpoints(e)
+		if err != nil {
+			return err
+		}
+		again, err := recheck.Critic(ctx, chats, s, catalog.All{}, o.repeat)
+		if err != nil {
+			return err
+		}
+		report.Again = &again
+	}
+
+	return a.print(report, report.text)
 }
 
 // checkCredit reads all graded episodes of a run, committed or not.
 func checkCredit(ctx context.Context, b store.Bucket, s spec.Spec) (*credit.Check, error) {
-	k := credit.NewCheck()
+	check := credit.NewCheck()
 	for epoch := 1; epoch <= s.Epochs; epoch++ {
 		for slot := 1; slot <= s.Slots; slot++ {
-			c, _, err := runs.Run(s.Name).Credits(epoch, slot).Read(ctx, b)
-			if errors.Is(err, store.ErrNotFound) {
-				continue
+			if err := addEpisode(ctx, b, check, runs.Run(s.Name), epoch, slot); err != nil {
+				return check, err
 			}
-			if err != nil {
-				return k, err
-			}
-			ep, _, err := store.Read[runs.Episode](ctx, b, c.Episode.Key)
-			if err != nil {
-				return k, err
-			}
-			var steps []domain.Step
-			for _, r := range ep.Steps {
-				st, _, err := store.Read[runs.Step](ctx, b, r.Key)
-				if err != nil {
-					return k, err
-				}
-				steps = append(steps, st.Step)
-			}
-			k.Add(steps, c.Steps, c.Audit, ep.Outcome.Success)
-			p, _, err := runs.Run(s.Name).Pairs(epoch, slot).Read(ctx, b)
-			if err != nil && !errors.Is(err, store.ErrNotFound) {
-				return k, err
-			}
-			k.AddAudits(p.Audit)
 		}
 	}
-	return k, nil
+
+	return check, nil
 }
 
-func printCheck(w io.Writer, critic string, k *credit.Check) {
-	out := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
-	out("critic: %s · %d steps\n", critic, k.Steps)
-	out("%-18s %9s %9s %9s   %9s", "judge \\ critic", "1", "0", "∅", "agreement")
+// addEpisode adds the episode of a slot if it is graded.
+func addEpisode(ctx context.Context, b store.Bucket, check *credit.Check, run runs.Run, epoch, slot int) error {
+	credits, _, err := run.Credits(epoch, slot).Read(ctx, b)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	episode, _, err := store.Read[runs.Episode](ctx, b, credits.Episode.Key)
+	if err != nil {
+		return err
+	}
+	recorded, err := episode.ReadSteps(ctx, b)
+	if err != nil {
+		return err
+	}
+	var steps []domain.Step
+	for _, step := range recorded {
+		steps = append(steps, step.Step)
+	}
+	check.Add(steps, credits.Steps, credits.Audit, episode.Outcome.Success)
+
+	pairs, _, err := run.Pairs(epoch, slot).Read(ctx, b)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	check.AddAudits(pairs.Audit)
+
+	return nil
+}
+
+func (r creditReport) text(w io.Writer) {
+	say(w, "critic: %s · %d steps\n", r.Critic, r.Steps)
+	printLabels(w, r.Check)
+	printCalibration(w, r.Check)
+	if x := r.Again; x != nil && x.Cells > 0 {
+		percent := func(n int) float64 { return 100 * float64(n) / float64(x.Cells) }
+		say(w, "\nasked again about %d steps, %d labelled cells: %.1f %% labelled alike, scores differ by %.2f; "+
+			"with the agents reordered %.1f %%, scores by %.2f",
+			x.Steps, x.Cells, percent(x.Repeat), x.RepeatBy, percent(x.Reordered), x.OrderBy)
+	}
+}
+
+// printLabels prints the labels against the judge's, in all and by action type, and against outcomes.
+func printLabels(w io.Writer, c *credit.Check) {
+	say(w, "%-18s %9s %9s %9s   %9s", "judge \\ critic", "1", "0", "∅", "agreement")
 	for i, name := range []string{"1", "0", "∅ (unknown)"} {
-		out("%-18s %9d %9d %9d", name, k.All[i][0], k.All[i][1], k.All[i][2])
+		say(w, "%-18s %9d %9d %9d", name, c.All[i][0], c.All[i][1], c.All[i][2])
 	}
-	line := func(name string, c credit.Confusion) {
-		rate, n := c.Agreement()
-		said := "-"
-		if n > 0 {
-			said = fmt.Sprintf("%.1f %%", 100*rate)
-		}
-		out("%-18s %9d %9d %9d   %9s of %d", name, c[0][0]+c[1][0]+c[2][0], c[0][1]+c[1][1]+c[2][1], c[0][2]+c[1][2]+c[2][2], said, n)
+
+	say(w, "\nby action type")
+	for _, kind := range slices.Sorted(maps.Keys(c.ByAction)) {
+		printAgreement(w, kind, c.ByAction[kind])
 	}
-	out("\nby action type")
-	for _, kind := range slices.Sorted(maps.Keys(k.ByAction)) {
-		line(kind, k.ByAction[kind])
+	printAgreement(w, "all", c.All)
+	say(w, "\nexecuted actions by the episode's outcome: succeeded %d labelled 1, %d labelled 0; failed %d and %d",
+		c.Outcomes[0][0], c.Outcomes[0][1], c.Outcomes[1][0], c.Outcomes[1][1])
+}
+
+// printAgreement prints the number of labels of each kind, and how many agree with the judge.
+func printAgreement(w io.Writer, name string, c credit.Confusion) {
+	rate, n := c.Agreement()
+	agreement := "-"
+	if n > 0 {
+		agreement = fmt.Sprintf("%.1f %%", 100*rate)
 	}
-	line("all", k.All)
-	out("\nexecuted actions by the episode's outcome: succeeded %d labelled 1, %d labelled 0; failed %d and %d", k.Outcomes[0][0], k.Outcomes[0][1], k.Outcomes[1][0], k.Outcomes[1][1])
+	label := func(i int) int { return c[0][i] + c[1][i] + c[2][i] }
+	say(w, "%-18s %9d %9d %9d   %9s of %d", name, label(0), label(1), label(2), agreement, n)
+}
+
+// printCalibration prints what only a critic that is a model has: scores, and answers that had to be repaired.
+func printCalibration(w io.Writer, c *credit.Check) {
 	graded := false
-	for _, b := range k.Bins {
-		if b.Cells > 0 {
-			if !graded {
-				out("\ncalibration: score, cells, of which right by the judge")
-			}
-			graded = true
-			out("%.1f to %.1f  mean %.2f  %6d  %5.1f %%", b.Low, b.Low+0.1, b.Score, b.Cells, 100*float64(b.Right)/float64(b.Cells))
+	for _, b := range c.Bins {
+		if b.Cells == 0 {
+			continue
 		}
+		if !graded {
+			say(w, "\ncalibration: score, cells, of which right according to the judge")
+		}
+		graded = true
+		say(w, "%.1f to %.1f  mean %.2f  %6d  %5.1f %%",
+			b.Low, b.Low+0.1, b.Score, b.Cells, 100*float64(b.Right)/float64(b.Cells))
 	}
-	if graded {
-		out("\n%d of %d right cells were called right again when shuffled among candidates · %d repairs · answers that stayed unreadable %d, incomplete %d · largest spread within one action %.2f", k.Again, k.Blinded, k.Repairs, k.Faults[credit.FaultShape], k.Faults[credit.FaultMissing], k.Spread)
+	if !graded {
+		return
 	}
+	say(w, "\n%d of %d right cells were called right again when shuffled among candidates · %d repairs · "+
+		"answers that stayed unreadable %d, incomplete %d · largest spread within one action %.2f",
+		c.Again, c.Blinded, c.Repairs, c.Faults[credit.FaultShape], c.Faults[credit.FaultMissing], c.Spread)
 }

@@ -1,14 +1,15 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -17,177 +18,226 @@ import (
 	"github.com/collabui/collabui/workers/catalog"
 )
 
+// checkOptions are the flags of envs check.
+type checkOptions struct {
+	env         envOptions
+	tasks       int // per split; 0 means all
+	seed        uint64
+	screenshots string
+}
+
 func envsCheckCmd(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "check [NAME|ws://ADDRESS]", Short: "Check that environments can be used here, and that every task holds the contract",
-		Example: "  collabui envs check\n  collabui envs check miniwob --files DIR --screenshots shots\n  collabui envs check ws://127.0.0.1:8000/ws", Args: cobra.MaximumNArgs(1)}
-	f := &envFlags{}
-	f.add(c)
-	tasks := c.Flags().Int("tasks", 0, "templates to check per split, evenly drawn; 0 is all. Without NAME one is checked")
-	seed := c.Flags().Uint64("seed", 7, "of the tasks")
-	shots := c.Flags().String("screenshots", "", "write the first screen of every checked task into `FOLDER`")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if *tasks < 0 || f.tabs < 1 {
-			return fault.New(fault.Invalid, "--tasks must be at least 0 and --tabs at least 1")
-		}
-		names, alone := catalog.EnvironmentNames(), false
-		if len(args) == 1 {
-			names, alone = args, true
-		} else {
-			*tasks = 1
-		}
-		if *shots != "" {
-			if err := os.MkdirAll(*shots, 0o755); err != nil {
-				return fault.New(fault.Invalid, "%w", err)
-			}
-		}
-		bad := 0
-		for _, name := range names {
-			ok, err := a.checkSuite(c, f, name, alone, *tasks, *seed, *shots)
-			if err != nil {
-				return err
-			}
-			if !ok {
-				bad++
-			}
-		}
-		if bad > 0 && alone {
-			return fmt.Errorf("%w: see above", errFailed)
-		}
-		return nil
+	var o checkOptions
+	c := &cobra.Command{
+		Use:   "check [NAME|ws://ADDRESS]",
+		Short: "Check that environments can be used here, and that every task fulfils the contract",
+		Example: "  collabui envs check\n" +
+			"  collabui envs check miniwob --set environments.miniwob.data=DIR --screenshots shots\n" +
+			"  collabui envs check ws://127.0.0.1:8000/ws",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return a.runEnvsCheck(c.Context(), o, args) },
 	}
+	f := c.Flags()
+	o.env.addFlags(f)
+	f.IntVar(&o.tasks, "tasks", 0, "templates to check per split, evenly drawn; 0 means all (without NAME: 1)")
+	f.Uint64Var(&o.seed, "seed", 7, "seed of the tasks")
+	f.StringVar(&o.screenshots, "screenshots", "", "write the first screen of every checked task into `FOLDER`")
+
 	return c
 }
 
-// checkSuite checks one suite; where all are checked, one that lacks something is no failure.
-func (a *app) checkSuite(c *cobra.Command, f *envFlags, name string, alone bool, tasks int, seed uint64, shots string) (bool, error) {
-	if _, err := f.options(name); err != nil {
+func (a *app) runEnvsCheck(ctx context.Context, o checkOptions, args []string) error {
+	if o.tasks < 0 || o.env.tabs < 1 {
+		return fault.New(fault.Invalid, "--tasks must be at least 0 and --tabs at least 1")
+	}
+	names := catalog.EnvironmentNames()
+	if len(args) == 1 {
+		names = args
+	} else {
+		o.tasks = 1
+	}
+	if err := o.env.only(names...); err != nil {
+		return err
+	}
+	if o.screenshots != "" {
+		if err := os.MkdirAll(o.screenshots, 0o755); err != nil {
+			return fault.New(fault.Invalid, "%w", err)
+		}
+	}
+
+	passed := true
+	for _, name := range names {
+		ok, err := a.checkSuite(ctx, o, name)
+		if err != nil {
+			return err
+		}
+		passed = passed && ok
+	}
+	if !passed && len(args) == 1 { // where all are checked, an environment may lack something
+		return fmt.Errorf("%w: see above", errFailed)
+	}
+
+	return nil
+}
+
+// checkSuite checks one environment and reports whether it passed.
+func (a *app) checkSuite(ctx context.Context, o checkOptions, name string) (bool, error) {
+	if _, err := o.env.resolve(name); err != nil {
 		return false, err
 	}
-	s, err := f.open(name)
-	h := envadapters.Health{State: envadapters.Dead}
+	health := envadapters.Health{State: envadapters.Dead}
+	suite, err := o.env.open(name)
 	if err != nil {
 		e, _ := catalog.FindEnvironment(name)
-		h.Detail, h.Fix = err.Error(), e.Get
+		health.Detail, health.Fix = err.Error(), e.Get
 	} else {
-		defer func() { _ = s.Close() }()
-		h = s.Check(c.Context())
+		defer func() { _ = suite.Close() }()
+		health = suite.Check(ctx)
 	}
-	shown := map[string]any{"name": name, "level": h.State, "detail": h.Detail, "fix": h.Fix}
-	if m, ok := s.(envadapters.Metered); ok {
-		shown["figures"] = m.Figures()
-	}
-	if err := a.print(shown, func(w io.Writer) {
-		_, _ = fmt.Fprintf(w, "%s: %s — %s\n", name, h.State, h.Detail)
-		if h.Fix != "" {
-			_, _ = fmt.Fprintf(w, "  to do: %s\n", h.Fix)
-		}
-	}); err != nil || h.State == envadapters.Dead {
+	if err := a.printHealth(name, suite, health); err != nil || health.State == envadapters.Dead {
 		return false, err
 	}
-	problems := acceptance.Suite(c.Context(), s)
+
+	problems := acceptance.Suite(ctx, suite)
 	for _, p := range problems {
-		if err := a.print(map[string]any{"name": name, "problem": p}, func(w io.Writer) { _, _ = fmt.Fprintln(w, "  problem:", p) }); err != nil {
+		err := a.print(map[string]any{"name": name, "problem": p}, func(w io.Writer) { say(w, "  problem: %s", p) })
+		if err != nil {
 			return false, err
 		}
 	}
-	ok, err := a.checkTasks(c, s, f.tabs, tasks, seed, shots)
+	ok, err := a.checkTasks(ctx, suite, o)
+
 	return ok && len(problems) == 0, err
 }
 
-// toCheck lists every template once, with the first split that has it.
-func toCheck(s envadapters.Suite, perSplit int, seed uint64) ([]domain.Task, error) {
-	var out []domain.Task
+func (a *app) printHealth(name string, suite envadapters.Suite, h envadapters.Health) error {
+	shown := map[string]any{"name": name, "level": h.State, "detail": h.Detail, "fix": h.Fix}
+	if m, ok := suite.(envadapters.Metered); ok {
+		shown["figures"] = m.Figures()
+	}
+
+	return a.print(shown, func(w io.Writer) {
+		say(w, "%s: %s — %s", name, h.State, h.Detail)
+		if h.Fix != "" {
+			say(w, "  to do: %s", h.Fix)
+		}
+	})
+}
+
+// tasksToCheck returns a task of every template, each once, in the first split that has it. With a number of templates
+// per split it draws them evenly.
+func tasksToCheck(suite envadapters.Suite, perSplit int, seed uint64) ([]domain.Task, error) {
+	var tasks []domain.Task
 	seen := map[string]bool{}
-	recorded := envadapters.ProtocolOf(s) != ""
-	for _, split := range s.Splits() {
-		ts, err := s.Templates(split)
+	recorded := envadapters.ProtocolOf(suite) != ""
+	for _, split := range suite.Splits() {
+		templates, err := suite.Templates(split)
 		if err != nil {
 			return nil, err
 		}
 		every := 1
 		if perSplit > 0 {
-			every = max(1, (len(ts)+perSplit-1)/perSplit)
+			every = max(1, (len(templates)+perSplit-1)/perSplit)
 		}
-		for i := 0; i < len(ts); i += every {
-			id := ts[i].Name
+		for i := 0; i < len(templates); i += every {
+			t := templates[i]
+			id := t.Name
 			if recorded {
 				id = split + "/" + id
 			}
 			if !seen[id] {
 				seen[id] = true
-				out = append(out, domain.Task{Suite: s.Name(), Template: ts[i].Name, Split: split, Seed: seed, MaxSteps: ts[i].MaxSteps})
+				tasks = append(tasks, domain.Task{
+					Suite: suite.Name(), Template: t.Name, Split: split, Seed: seed, MaxSteps: t.MaxSteps,
+				})
 			}
 		}
 	}
-	return out, nil
+
+	return tasks, nil
 }
 
-// checkTasks plays tasks, some at once, and reports in their order.
-func (a *app) checkTasks(c *cobra.Command, s envadapters.Suite, width, perSplit int, seed uint64, shots string) (bool, error) {
-	list, err := toCheck(s, perSplit, seed)
+// checked counts the outcomes of checked tasks.
+type checked struct {
+	all, good, identical, experts, solved int
+}
+
+func (c *checked) add(r acceptance.Report) {
+	count := func(n *int, ok bool) {
+		if ok {
+			*n++
+		}
+	}
+	c.all++
+	count(&c.good, len(r.Problems) == 0)
+	count(&c.identical, r.Replay == acceptance.Identical)
+	count(&c.experts, r.Expert != acceptance.None)
+	count(&c.solved, r.Expert == acceptance.Solves)
+}
+
+// checkTasks plays tasks concurrently and prints their reports in order, each as soon as it can.
+func (a *app) checkTasks(ctx context.Context, suite envadapters.Suite, o checkOptions) (bool, error) {
+	tasks, err := tasksToCheck(suite, o.tasks, o.seed)
 	if err != nil {
 		return false, err
 	}
-	type result struct {
-		r   acceptance.Report
-		err error
+	reports := make([]chan acceptance.Report, len(tasks))
+	for i := range reports {
+		reports[i] = make(chan acceptance.Report, 1)
 	}
-	results := make([]chan result, len(list))
-	for i := range results {
-		results[i] = make(chan result, 1)
-	}
-	next := make(chan int, len(list))
-	for i := range list {
-		next <- i
-	}
-	close(next)
-	var wg sync.WaitGroup
-	for range width {
-		wg.Go(func() {
-			for i := range next {
-				r, err := acceptance.Task(c.Context(), s, list[i])
-				results[i] <- result{r, err}
-			}
-		})
-	}
-	defer wg.Wait()
-	good, solved, experts, identical := 0, 0, 0, 0
-	for i := range list {
-		x := <-results[i]
-		if x.err != nil {
-			x.r.Problems = append(x.r.Problems, x.err.Error())
+	var players errgroup.Group
+	players.SetLimit(o.env.tabs + 1) // and the goroutine that starts them
+	players.Go(func() error {
+		for i, task := range tasks {
+			players.Go(func() error {
+				r, err := acceptance.Task(ctx, suite, task)
+				if err != nil {
+					r.Problems = append(r.Problems, err.Error())
+				}
+				reports[i] <- r
+				return nil
+			})
 		}
-		if c.Context().Err() != nil {
-			return false, c.Context().Err()
+		return nil
+	})
+	defer func() { _ = players.Wait() }()
+
+	var sum checked
+	for _, report := range reports {
+		r := <-report
+		if ctx.Err() != nil {
+			return false, ctx.Err()
 		}
-		if len(x.r.Problems) == 0 {
-			good++
+		sum.add(r)
+		if err := o.writeScreenshot(suite.Name(), r); err != nil {
+			return false, err
 		}
-		if x.r.Replay == acceptance.Identical {
-			identical++
-		}
-		if x.r.Expert != acceptance.None {
-			experts++
-		}
-		if x.r.Expert == acceptance.Solves {
-			solved++
-		}
-		if shots != "" && x.r.Screenshot != nil {
-			if err := os.WriteFile(filepath.Join(shots, s.Name()+"-"+strings.ReplaceAll(x.r.Template, "/", "-")+".png"), x.r.Screenshot, 0o644); err != nil {
-				return false, err
-			}
-		}
-		if err := a.print(x.r, func(w io.Writer) {
-			_, _ = fmt.Fprintf(w, "  %-30s %-15s %4d elements  %3d steps  replay %-9s  expert %-6s  %.60s\n", x.r.Template, x.r.Split, x.r.Elements, x.r.Steps, x.r.Replay, x.r.Expert, strings.Join(strings.Fields(x.r.Goal), " "))
-			for _, p := range x.r.Problems {
-				_, _ = fmt.Fprintf(w, "    problem: %.300s\n", p)
-			}
-		}); err != nil {
+		if err := a.print(r, func(w io.Writer) { printTask(w, r) }); err != nil {
 			return false, err
 		}
 	}
 	if !a.json {
-		_, _ = fmt.Fprintf(a.out, "%s: %d of %d tasks hold the contract, %d replay identically, the expert solves %d of the %d that it knows\n", s.Title(), good, len(list), identical, solved, experts)
+		say(a.out, "%s: %d of %d tasks fulfil the contract, %d replay identically, "+
+			"the expert solves %d of the %d it knows",
+			suite.Title(), sum.good, sum.all, sum.identical, sum.solved, sum.experts)
 	}
-	return good == len(list), nil
+
+	return sum.good == sum.all, nil
+}
+
+func (o checkOptions) writeScreenshot(suite string, r acceptance.Report) error {
+	if o.screenshots == "" || r.Screenshot == nil {
+		return nil
+	}
+	name := suite + "-" + strings.ReplaceAll(r.Template, "/", "-") + ".png"
+
+	return os.WriteFile(filepath.Join(o.screenshots, name), r.Screenshot, 0o644)
+}
+
+func printTask(w io.Writer, r acceptance.Report) {
+	say(w, "  %-30s %-15s %4d elements  %3d steps  replay %-9s  expert %-6s  %.60s",
+		r.Template, r.Split, r.Elements, r.Steps, r.Replay, r.Expert, strings.Join(strings.Fields(r.Goal), " "))
+	for _, p := range r.Problems {
+		say(w, "    problem: %.300s", p)
+	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -15,42 +14,76 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
+// serveOptions are the flags of envs serve.
+type serveOptions struct {
+	env  envOptions
+	addr string
+}
+
 func envsServeCmd(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "serve NAME", Short: "Offer an environment to others by the OpenEnv protocol (docs/openenv-profile.md)", Example: "  collabui envs serve webtasks --addr 127.0.0.1:8000", Args: cobra.ExactArgs(1)}
-	f := &envFlags{}
-	f.add(c)
-	addr := c.Flags().String("addr", "127.0.0.1:8000", "host:port; there is no authentication, so other hosts should reach it through a network of your own only")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		s, err := f.open(args[0])
-		if err != nil {
-			return err
-		}
-		defer func() { _ = s.Close() }()
-		h, err := openenv.Handler(s)
-		if err != nil {
-			return err
-		}
-		l, err := net.Listen("tcp", *addr)
-		if err != nil {
-			return fault.New(fault.Invalid, "--addr: %w", err)
-		}
-		url := "ws://" + l.Addr().String() + "/ws"
-		if err := a.print(map[string]any{"name": s.Name(), "title": s.Title(), "address": url}, func(w io.Writer) {
-			_, _ = fmt.Fprintf(w, "%s at %s (%d sessions at once); check it with: %s\n", s.Title(), url, f.tabs, a.typed("envs check %s", url))
-		}); err != nil {
-			return err
-		}
-		srv := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, BaseContext: func(net.Listener) context.Context { return c.Context() }}
-		go func() {
-			<-c.Context().Done()
-			end, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-			defer cancel()
-			_ = srv.Shutdown(end)
-		}()
-		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			return fault.New(fault.Transient, "serve: %w", err)
-		}
-		return nil
+	var o serveOptions
+	c := &cobra.Command{
+		Use:     "serve NAME",
+		Short:   "Serve an environment over the OpenEnv protocol (docs/openenv-profile.md)",
+		Example: "  collabui envs serve webtasks --addr 127.0.0.1:8000",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(c *cobra.Command, args []string) error { return a.runEnvsServe(c.Context(), o, args[0]) },
 	}
+	o.env.addFlags(c.Flags())
+	c.Flags().StringVar(&o.addr, "addr", "127.0.0.1:8000",
+		"listen on `HOST:PORT`; there is no authentication, so let other hosts connect through a private network only")
+
 	return c
+}
+
+func (a *app) runEnvsServe(ctx context.Context, o serveOptions, name string) error {
+	if err := o.env.only(name); err != nil {
+		return err
+	}
+	suite, err := o.env.open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = suite.Close() }()
+	handler, err := openenv.Handler(suite)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", o.addr)
+	if err != nil {
+		return fault.New(fault.Invalid, "--addr: %w", err)
+	}
+
+	url := "ws://" + l.Addr().String() + "/ws"
+	shown := map[string]any{"name": suite.Name(), "title": suite.Title(), "address": url}
+	err = a.print(shown, func(w io.Writer) {
+		say(w, "%s at %s (%d concurrent sessions); check it with: %s",
+			suite.Title(), url, o.env.tabs, a.typed("envs check %s", url))
+	})
+	if err != nil {
+		return err
+	}
+
+	return serveUntil(ctx, l, handler)
+}
+
+// serveUntil serves until ctx ends. Open requests then get five seconds.
+func serveUntil(ctx context.Context, l net.Listener, h http.Handler) error {
+	const drain = 5 * time.Second
+	server := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 5 * time.Second,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+	}
+	go func() {
+		<-ctx.Done()
+		end, cancel := context.WithTimeout(context.Background(), drain)
+		defer cancel()
+		_ = server.Shutdown(end)
+	}()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fault.New(fault.Transient, "serve: %w", err)
+	}
+
+	return nil
 }

@@ -2,139 +2,256 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/spf13/cobra"
-	enums "go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/client"
+	"github.com/spf13/pflag"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
-	"github.com/collabui/collabui/workers"
 	"github.com/collabui/collabui/workers/catalog"
 	"github.com/collabui/collabui/workflows"
 )
 
+// evalOptions are the flags of eval.
+type evalOptions struct {
+	epoch       int
+	split       string
+	episodes    int
+	environment string
+	env         envOptions
+	counted     bool // --episodes was given
+}
+
 func evalCmd(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "eval [RUN]", Short: "Evaluate the systems of an epoch of a run on a split, of its environment or another; without RUN, systems without policies on recorded tasks",
-		Example: "  collabui eval quickstart --epoch 3 --split test-seeds --episodes 300\n  collabui eval quickstart --epoch 3 --environment miniwob --files DIR --split mobile-62 --semantics mobile\n  collabui eval --environment autowebbench --files DIR", Args: cobra.MaximumNArgs(1)}
-	epoch := c.Flags().Int("epoch", 0, "whose systems; 0 is the base policy, alone and n times")
-	split := c.Flags().String("split", "", "of the environment (default: val; of recorded tasks without RUN, all that are no training)")
-	episodes := c.Flags().Int("episodes", 100, "episodes per system; of recorded tasks by default all, each once")
-	name := c.Flags().String("environment", "", "another environment than the run's: an adapter, or a name under environments of the run's specification or of --spec")
-	f := &envFlags{}
-	f.add(c)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if *episodes < 1 || *episodes > 9999 {
-			return fault.New(fault.Invalid, "--episodes must be from 1 to 9999, not %d", *episodes)
-		}
-		if len(args) == 0 {
-			return a.refer(c, f, *name, *split)
-		}
-		if *split == "" {
-			*split = domain.SplitVal
-		}
-		if *split == domain.SplitTrain {
-			return fault.New(fault.Invalid, "--split must not be train: what was trained on is no evaluation")
-		}
-		b, e, err := a.bucket()
-		if err != nil {
-			return err
-		}
-		s, err := committed(c.Context(), b, args[0], *epoch)
-		if err != nil {
-			return err
-		}
-		made, err := runs.Run(args[0]).System(c.Context(), b, *epoch, s.Agents)
-		systems := rules.EvalSystems(s, *epoch, made.Digests())
-		if err != nil {
-			return err
-		}
-		on, refs, err := f.place(s, *name, *split, *episodes, c.Flags().Changed("episodes"))
-		if err != nil {
-			return err
-		}
-		var items []rules.EvalItem
-		for _, r := range refs {
-			items = append(items, on.Item(args[0], fmt.Sprintf("%s-%04d", rules.ReferenceFolder, on.Episodes), r))
-		}
-		folder := fmt.Sprintf("eval-%04d-%04d", *epoch, on.Episodes)
-		for _, s := range systems {
-			items = append(items, on.Item(args[0], folder, s))
-		}
-		where := *split
-		if on.Environment != "" {
-			where = on.Environment + "." + *split
-		}
-		t, err := workers.Dial(c.Context(), e, slog.New(slog.DiscardHandler))
-		if err != nil {
-			return err
-		}
-		defer t.Close()
-		w, err := t.ExecuteWorkflow(c.Context(), client.StartWorkflowOptions{ID: args[0] + "/" + folder + "/" + where, TaskQueue: workflows.QueueControl, StaticSummary: "evaluation on " + where,
-			WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING}, workflows.Evaluation, items)
-		if err != nil {
-			return fault.New(fault.Transient, "start the evaluation: %w", err)
-		}
-		var res []runs.Result
-		if err := a.attend(c.Context(), t, w, func(v *viewer) { v.progress(c.Context(), t, "evaluation on "+where, w.GetID()) }); err != nil {
-			return fault.New(fault.Transient, "evaluation: %w", err)
-		}
-		if err := w.Get(c.Context(), &res); err != nil {
-			return fault.New(fault.Transient, "evaluation: %w", err)
-		}
-		for _, r := range res {
-			if a.json {
-				if err := a.print(evaluated{r, rules.CriticName(s, catalog.All{})}, nil); err != nil {
-					return err
-				}
-			}
-		}
-		if !a.json {
-			table(a.out, res)
-			_, _ = fmt.Fprintf(a.out, "critic: %s\n", rules.CriticName(s, catalog.All{}))
-		}
-		return nil
+	var o evalOptions
+	c := &cobra.Command{
+		Use:   "eval [RUN]",
+		Short: "Evaluate the systems of an epoch on a split of an environment",
+		Long: `eval evaluates the systems of an epoch of RUN on a split of the run's environment, or of another one.
+Without RUN it evaluates the systems without policies on recorded tasks.`,
+		Example: "  collabui eval quickstart --epoch 3 --split test-seeds --episodes 300\n" +
+			"  collabui eval quickstart --epoch 3 --environment miniwob --split mobile-62 \\\n" +
+			"    --set environments.miniwob.data=DIR --set environments.miniwob.semantics=mobile\n" +
+			"  collabui eval --environment autowebbench --set environments.autowebbench.data=DIR",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.counted = c.Flags().Changed("episodes")
+			return a.runEval(c.Context(), o, args)
+		},
 	}
+	o.addFlags(c.Flags())
+
 	return c
 }
 
-// evaluated is a result with the critic that trained what it is about.
+func (o *evalOptions) addFlags(f *pflag.FlagSet) {
+	f.IntVar(&o.epoch, "epoch", 0, "epoch of the systems; 0 is the base policy, alone and n times")
+	f.StringVar(&o.split, "split", "",
+		"split of the environment (default: val; without RUN: all splits of recorded tasks except train)")
+	f.IntVar(&o.episodes, "episodes", 100, "episodes per system; by default every recorded task once")
+	f.StringVar(&o.environment, "environment", "",
+		"another `NAME` than the run's: an adapter, or a name under environments of the run's specification "+
+			"or of --spec")
+	o.env.addFlags(f)
+}
+
+func (a *app) runEval(ctx context.Context, o evalOptions, args []string) error {
+	if o.episodes < 1 || o.episodes > 9999 {
+		return fault.New(fault.Invalid, "--episodes must be from 1 to 9999, not %d", o.episodes)
+	}
+	if len(args) == 0 {
+		return a.runReferences(ctx, o)
+	}
+	if o.split == "" {
+		o.split = domain.SplitVal
+	}
+	if o.split == domain.SplitTrain {
+		return fault.New(fault.Invalid, "--split must not be train: the systems were trained on it")
+	}
+
+	b, _, err := a.bucket()
+	if err != nil {
+		return err
+	}
+	x, err := o.plan(ctx, b, args[0])
+	if err != nil {
+		return err
+	}
+	results, err := a.evaluate(ctx, x)
+	if err != nil {
+		return err
+	}
+
+	return a.printEvaluation(results, rules.CriticName(x.spec, catalog.All{}))
+}
+
+// evaluation is what one eval evaluates.
+type evaluation struct {
+	spec  spec.Spec
+	id    string // of the workflow
+	where string // for people
+	items []rules.EvalItem
+}
+
+// plan says what is evaluated: the systems of the epoch, and the references of recorded tasks.
+func (o evalOptions) plan(ctx context.Context, b store.Bucket, run string) (evaluation, error) {
+	s, err := o.committed(ctx, b, run)
+	if err != nil {
+		return evaluation{}, err
+	}
+	made, err := runs.Run(run).System(ctx, b, o.epoch, s.Agents)
+	if err != nil {
+		return evaluation{}, err
+	}
+	systems := rules.EvalSystems(s, o.epoch, made.Digests())
+	on, references, err := o.place(s)
+	if err != nil {
+		return evaluation{}, err
+	}
+
+	x := evaluation{spec: s, where: o.split}
+	if on.Environment != "" {
+		x.where = on.Environment + "." + o.split
+	}
+	for _, r := range references {
+		x.items = append(x.items, on.Item(run, fmt.Sprintf("%s-%04d", rules.ReferenceFolder, on.Episodes), r))
+	}
+	folder := fmt.Sprintf("eval-%04d-%04d", o.epoch, on.Episodes)
+	for _, system := range systems {
+		x.items = append(x.items, on.Item(run, folder, system))
+	}
+	x.id = run + "/" + folder + "/" + x.where
+
+	return x, nil
+}
+
+// committed returns the specification of a run. It refuses an epoch that the run has not committed.
+func (o evalOptions) committed(ctx context.Context, b store.Bucket, run string) (spec.Spec, error) {
+	s, err := runs.Run(run).Find(ctx, b)
+	if err != nil {
+		return s, err
+	}
+	base, err := runs.Run(run).Base().Exists(ctx, b)
+	if err != nil {
+		return s, err
+	}
+	if !base {
+		return s, fault.New(fault.Invalid, "run %q has no base policy yet", run)
+	}
+	last, err := runs.Run(run).Committed(ctx, b)
+	if err != nil {
+		return s, err
+	}
+	if o.epoch < 0 || o.epoch > last {
+		return s, fault.New(fault.Invalid, "--epoch must be from 0 to %d, the last that run %q has committed, not %d",
+			last, run, o.epoch)
+	}
+
+	return s, nil
+}
+
+// place returns the split to play on, and the systems that are shown with those of the run. Options that the run's
+// specification does not name are part of the environment's label, so that results on other data are never reused.
+// Every recorded task is played once unless the number of episodes is given.
+func (o evalOptions) place(s spec.Spec) (rules.Split, []rules.EvalSystem, error) {
+	on := rules.Split{Name: o.split, Episodes: o.episodes}
+	options, err := o.options(s, &on)
+	if err != nil {
+		return on, nil, err
+	}
+	suite, err := catalog.OpenEnvironment(options, catalog.Places{Browsers: 1, Tabs: 1})
+	if err != nil {
+		return on, nil, err
+	}
+	defer func() { _ = suite.Close() }()
+
+	templates, err := suite.Templates(o.split)
+	if err != nil || envadapters.ProtocolOf(suite) == "" {
+		return on, nil, err
+	}
+	if !o.counted {
+		on.Episodes = len(templates)
+	}
+
+	return on, rules.References(), nil
+}
+
+// options returns the options of the environment to play in. It labels the split unless they are those of the run.
+func (o evalOptions) options(s spec.Spec, on *rules.Split) (envadapters.Options, error) {
+	own := s.Where(s.Environment)
+	name := o.environment
+	if name == "" {
+		name = s.Environment
+	}
+	if err := o.env.only(name); err != nil {
+		return envadapters.Options{}, err
+	}
+	options, err := o.env.options(name, s)
+	if err != nil {
+		return options, err
+	}
+
+	named := false
+	if o.environment != "" && len(o.env.set) == 0 {
+		_, named = s.Environments[name]
+	}
+	switch {
+	case named:
+		on.Environment, on.Options = name, options
+	case runs.Digest(options) != runs.Digest(own):
+		on.Environment, on.Options = fmt.Sprintf("%s-%.8s", options.Suite, runs.Digest(options)), options
+	}
+
+	return options, nil
+}
+
+// evaluate runs and shows an evaluation until it ends.
+func (a *app) evaluate(ctx context.Context, x evaluation) ([]runs.Result, error) {
+	s, err := a.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	title := "evaluation on " + x.where
+	w, err := s.temporal.ExecuteWorkflow(ctx, startOptions(x.id, title), workflows.Evaluation, x.items)
+	if err != nil {
+		return nil, fault.New(fault.Transient, "start the evaluation: %w", err)
+	}
+	err = s.attend(ctx, w, func(v *viewer) { v.progress(ctx, s.temporal, title, w.GetID()) })
+	if err != nil {
+		return nil, fault.New(fault.Transient, "evaluation: %w", err)
+	}
+	var results []runs.Result
+	if err := w.Get(ctx, &results); err != nil {
+		return nil, fault.New(fault.Transient, "evaluation: %w", err)
+	}
+
+	return results, nil
+}
+
+// evaluated is a result with the critic that trained the system.
 type evaluated struct {
 	runs.Result
 	Critic string `json:"critic"`
 }
 
-// committed reads a run's specification, and says which epochs can be evaluated where the one asked for cannot.
-func committed(ctx context.Context, b store.Bucket, run string, epoch int) (spec.Spec, error) {
-	s, _, err := runs.Run(run).Spec().Read(ctx, b)
-	if err != nil {
-		return s, fmt.Errorf("run %q: %w", run, err)
+func (a *app) printEvaluation(results []runs.Result, critic string) error {
+	if !a.json {
+		printResults(a.out, results)
+		say(a.out, "critic: %s", critic)
+		return nil
 	}
-	last := -1
-	for k := 0; k <= s.Epochs; k++ {
-		key := runs.Run(run).Epoch(k).Key
-		if k == 0 {
-			key = runs.Run(run).Base().Key
+	for _, r := range results {
+		if err := a.print(evaluated{Result: r, Critic: critic}, nil); err != nil {
+			return err
 		}
-		if _, err := b.Get(ctx, key); errors.Is(err, store.ErrNotFound) {
-			break
-		} else if err != nil {
-			return s, err
-		}
-		last = k
 	}
-	switch {
-	case last < 0:
-		return s, fault.New(fault.Invalid, "run %q has no base policy yet", run)
-	case epoch < 0 || epoch > last:
-		return s, fault.New(fault.Invalid, "--epoch must be from 0 to %d, what run %q has committed, not %d", last, run, epoch)
-	}
-	return s, nil
+
+	return nil
 }

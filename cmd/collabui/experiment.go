@@ -4,187 +4,94 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 
-	"go.temporal.io/sdk/client"
-
-	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/examples"
-	"github.com/collabui/collabui/internal/method/rules"
-	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/experiment/claims"
 	"github.com/collabui/collabui/internal/store/runs"
-	"github.com/collabui/collabui/workers"
 	"github.com/collabui/collabui/workers/catalog"
 )
 
-// experiment compares variants of one specification, its arms, over seeds. All arms of a seed play the same evaluation episodes.
-type experiment struct {
-	about  string
-	spec   string // of the examples
-	raw    []byte
-	arms   []arm
-	shared bool                            // the later arms of a seed begin with the base policy of its first
-	figure func(spec.Spec, runs.End) rates // what is compared, of one finished run
-	rows   []armRow
-}
-
-// arm is one variant.
-type arm struct {
-	name   string
-	change func(s *spec.Spec, episodes int)
-}
-
-// armRow is a line of the table: a difference of two figures, each of an arm, by its index.
-type armRow struct {
-	name       string
-	this, that string
-	of, minus  int
-	needs      string
-	holds      func(c claim) bool
-}
-
-// experiments by their names.
-func experiments() map[string]experiment {
-	noise := experiment{about: "what the loop gains from a critic that errs", spec: "quickstart.yaml", raw: examples.Quickstart, shared: true, figure: testRates}
-	for i, e := range []float64{0, 0.05, 0.15, 0.3, 0.5} {
-		noise.arms = append(noise.arms, arm{fmt.Sprintf("e%02.0f", 100*e), func(s *spec.Spec, n int) {
-			s.Critic.Error, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = e, n, 0
-		}})
-		row := armRow{name: fmt.Sprintf("critic errs %2.0f %%", 100*e), this: "trained", that: "base", of: i, minus: i}
-		if e == 0.5 {
-			row.name, row.needs, row.holds = "critic is pure noise", "lower bound not above 0: nothing is gained", func(c claim) bool { return c.Low <= 0 }
-		}
-		noise.rows = append(noise.rows, row)
-	}
-	curriculum := experiment{about: "stage 1 with levels against demonstrations only, at equal optimiser steps", spec: "curriculum.yaml", raw: examples.Curriculum, figure: valRates,
-		arms: []arm{{"levels", baseOnly}, {"demonstrations", func(s *spec.Spec, n int) {
-			baseOnly(s, n)
-			f := &s.FineTune
-			f.Levels, f.ChunkSteps, f.MaxChunks, f.StopLow, f.StopHigh = nil, f.Steps.Level1+f.Steps.Level2+f.Steps.Level3+f.Steps.Preference, 1, 1, 1
-		}}},
-		rows: []armRow{{"levels − demonstrations, one agent on val", "base-1", "base-1", 0, 1, "upper bound above 0: at least as good", func(c claim) bool { return c.High > 0 }},
-			{"levels − demonstrations, n agents on val", "base", "base", 0, 1, "", nil}}}
-	return map[string]experiment{"critic-noise": noise, "curriculum": curriculum}
-}
-
-// baseOnly leaves stage 1 and its evaluation.
-func baseOnly(s *spec.Spec, episodes int) {
-	s.Epochs, s.Evaluation.Val, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 0, episodes, 0, 0
-}
-
-func testRates(s spec.Spec, end runs.End) rates { return splitRates(s, end, domain.SplitTestSeeds) }
-func valRates(s spec.Spec, end runs.End) rates  { return splitRates(s, end, domain.SplitVal) }
-
-// splitRates are a run's results on a split, by kind of system.
-func splitRates(s spec.Spec, end runs.End, split string) rates {
-	out := rates{}
-	for _, r := range end.Results {
-		if r.Split != split {
-			continue
-		}
-		for name, kind := range map[string]string{"base-1": "base-1", rules.BaseName(s.Agents): "base", rules.TrainedName(s.Agents): "trained"} {
-			if r.System == name {
-				out[kind] = r.Rate
-			}
-		}
-	}
-	return out
-}
-
-// experiment trains every arm of every seed and prints the table.
-func (a *app) experiment(ctx context.Context, name string, x experiment, seeds, episodes int) error {
-	b, e, err := a.bucket()
-	if err != nil {
-		return err
-	}
-	t, err := workers.Dial(ctx, e, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return err
-	}
-	defer t.Close()
-	figures := make([][]rates, len(x.arms)) // by arm, then seed
-	for k := 1; k <= seeds; k++ {
-		base := ""
-		for i, arm := range x.arms {
-			s, err := spec.Parse("examples/"+x.spec, x.raw, catalog.All{})
+// experiment trains every arm of an experiment over seeds, and tests its claims.
+func (s *session) experiment(ctx context.Context, o reproduceOptions, name string, x claims.Experiment) error {
+	rates := make([][]claims.Rates, len(x.Arms)) // by arm, then by seed
+	for seed := 1; seed <= o.seeds; seed++ {
+		base := "" // digest of the base policy that later arms begin with
+		for i, arm := range x.Arms {
+			got, trained, err := s.trainArm(ctx, o, armID{experiment: name, seed: seed, base: base}, x, arm)
 			if err != nil {
 				return err
 			}
-			s.Name, s.Seed, s.FineTune.Base = fmt.Sprintf("%s-%s-r%d-%d", name, arm.name, k, episodes), uint64(k), base
-			arm.change(&s, episodes)
-			if err := a.finishRun(ctx, b, t, e.Namespace, s); err != nil {
-				return err
+			rates[i] = append(rates[i], got)
+			if x.Shared && base == "" {
+				base = trained
 			}
-			end, _, err := runs.Run(s.Name).End().Read(ctx, b)
-			if err != nil {
-				return err
-			}
-			figures[i] = append(figures[i], x.figure(s, end))
-			if x.shared && base == "" {
-				first, _, err := runs.Run(s.Name).Base().Read(ctx, b)
-				if err != nil {
-					return err
-				}
-				base = first.Policy.Digest
-			}
-			if !a.json {
-				_, _ = fmt.Fprintf(a.out, "seed %d, %s:", k, arm.name)
-				for _, kind := range sortedKeys(figures[i][k-1]) {
-					_, _ = fmt.Fprintf(a.out, " %s %.1f %%", kind, 100*figures[i][k-1][kind])
-				}
-				_, _ = fmt.Fprintln(a.out)
+			if !s.json {
+				printArm(s.out, seed, arm.Name, got)
 			}
 		}
 	}
-	return a.table(x, figures, seeds, episodes)
+
+	return s.printExperiment(o, x, rates)
 }
 
-// table prints the differences with intervals over seeds, and fails where a claim does not hold.
-func (a *app) table(x experiment, figures [][]rates, seeds, episodes int) error {
-	var claims []claim
-	means := []string{}
-	for _, r := range x.rows {
-		var d []float64
-		this, that := 0.0, 0.0
-		for k := range seeds {
-			p, q := figures[r.of][k][r.this], figures[r.minus][k][r.that]
-			d, this, that = append(d, 100*(p-q)), this+100*p/float64(seeds), that+100*q/float64(seeds)
-		}
-		c := claim{Name: r.name, Needs: r.needs, Claimed: r.holds != nil}
-		c.Mean, c.Low, c.High = tInterval(d)
-		c.Holds = r.holds == nil || r.holds(c)
-		claims, means = append(claims, c), append(means, fmt.Sprintf("%5.1f − %5.1f", this, that))
+// armID names one run of an experiment.
+type armID struct {
+	experiment string
+	seed       int
+	base       string // policy that it begins with; empty: stage 1 makes one
+}
+
+// trainArm finishes the run of one arm and seed. It returns what is compared, and the digest of the base policy.
+func (s *session) trainArm(
+	ctx context.Context, o reproduceOptions, id armID, x claims.Experiment, arm claims.Arm,
+) (claims.Rates, string, error) {
+	spec, err := x.Spec(arm, id.seed, o.episodes, catalog.All{})
+	if err != nil {
+		return nil, "", err
 	}
-	err := a.print(map[string]any{"about": x.about, "seeds": seeds, "episodes": episodes, "claims": claims, "rates": figures}, func(w io.Writer) {
-		_, _ = fmt.Fprintf(w, "\n%s\n%d seeds, %d paired episodes per system and seed; mean rates, their difference in points with t-intervals over seeds at 95 %%\n\n", x.about, seeds, episodes)
-		for i, c := range claims {
-			_, _ = fmt.Fprintf(w, "%-44s %s = %+6.1f  [%+.1f, %+.1f]  %s\n", c.Name, means[i], c.Mean, c.Low, c.High, c.verdict())
+	spec.Name = fmt.Sprintf("%s-%s-r%d-%d", id.experiment, arm.Name, id.seed, o.episodes)
+	spec.FineTune.Base = id.base
+	if err := s.finish(ctx, spec); err != nil {
+		return nil, "", err
+	}
+	end, _, err := runs.Run(spec.Name).End().Read(ctx, s.bucket)
+	if err != nil {
+		return nil, "", err
+	}
+	base, _, err := runs.Run(spec.Name).Base().Read(ctx, s.bucket)
+
+	return x.Rates(spec, end), base.Policy.Digest, err
+}
+
+// printExperiment prints the table, and fails if a claim does not hold.
+func (a *app) printExperiment(o reproduceOptions, x claims.Experiment, rates [][]claims.Rates) error {
+	table := x.Test(rates)
+	tested := make([]claims.Claim, len(table))
+	for i, row := range table {
+		tested[i] = row.Claim
+	}
+	shown := map[string]any{
+		"about": x.About, "seeds": o.seeds, "episodes": o.episodes, "claims": tested, "rates": rates,
+	}
+	err := a.print(shown, func(w io.Writer) {
+		say(w, "\n%s", x.About)
+		say(w, "%d seeds, %d paired episodes per system and seed; mean rates, their difference in points with "+
+			"t-intervals over seeds at 95 %%\n", o.seeds, o.episodes)
+		for _, r := range table {
+			say(w, "%-44s %5.1f − %5.1f = %+6.1f  [%+.1f, %+.1f]  %s",
+				r.Name, r.This, r.That, r.Mean, r.Low, r.High, r.Verdict())
 		}
 	})
 	if err != nil {
 		return err
 	}
-	return failedClaim(claims)
+
+	return failed(tested)
 }
 
-// failedClaim is the error of the first claim that does not hold.
-func failedClaim(claims []claim) error {
-	for _, c := range claims {
-		if c.Claimed && !c.Holds {
-			return fmt.Errorf("%w: %s", errFailed, c.Name)
-		}
+func printArm(w io.Writer, seed int, arm string, rates claims.Rates) {
+	line := fmt.Sprintf("seed %d, %s:", seed, arm)
+	for _, kind := range sortedKeys(rates) {
+		line += fmt.Sprintf(" %s %.1f %%", kind, 100*rates[kind])
 	}
-	return nil
-}
-
-// finishRun records a specification and attends its run to the end; what is finished returns at once.
-func (a *app) finishRun(ctx context.Context, b store.Bucket, t client.Client, namespace string, s spec.Spec) error {
-	if err := s.Validate(catalog.All{}); err != nil {
-		return err
-	}
-	if err := recordSpec(ctx, b, s, "use another data folder"); err != nil {
-		return err
-	}
-	return a.attendRun(ctx, t, namespace, s.Name)
+	say(w, "%s", line)
 }

@@ -9,233 +9,184 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/method/rules"
-	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/internal/policy/infer"
 	"github.com/collabui/collabui/internal/policy/tinylm"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
+// exportOptions are the flags of export.
+type exportOptions struct {
+	out    string
+	epoch  string // a number, best or base
+	policy string // digest
+	sample int
+}
+
 func exportCmd(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "export [RUN] --out DIR", Short: "Write a run's data sets for other trainers, a sheet of samples to judge, and its trained system", Args: cobra.MaximumNArgs(1), Example: "  collabui export curriculum --out data\n  collabui export quickstart --epoch 3 --out data\n  collabui export --policy DIGEST --out model",
-		Long: "export writes the data sets of stage 1, or with --epoch the preference pairs of an epoch, one set per agent: for LLaMA-Factory as sharegpt and alpaca with dataset_info.json,\nand as conversational preference JSONL; screenshots beside them where they were kept. sample.csv and sample.html are items drawn by the run's seed for a person to judge.\nBelow system/ stands the trained system: how its agents decide together, their prompts, and every agent's policy; README.md there says how to serve, merge and use it.\nWithout --epoch it is the best one of a run that has ended, else the newest. SHA256SUMS holds the hashes of all files, and is written last.\nWith --policy it writes the files of one policy of the store and nothing else."}
-	dir := c.Flags().String("out", "", "`folder` to write into; it is made, and must be empty")
-	epoch := c.Flags().String("epoch", "", "the system and the pairs of this epoch: a number or best; base: the base policy and the data of stage 1")
-	policy := c.Flags().String("policy", "", "instead of a run: the files of the policy with this `DIGEST`")
-	size := c.Flags().Int("sample", 200, "items of the sheet")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if *dir == "" {
-			return fault.New(fault.Invalid, "give --out, the folder to write into")
-		}
-		if *size < 0 {
-			return fault.New(fault.Invalid, "--sample must be from 0, not %d", *size)
-		}
-		if old, err := os.ReadDir(*dir); err == nil && len(old) > 0 {
-			return fault.New(fault.Invalid, "%s is not empty: give another folder", *dir)
-		}
-		if (*policy == "") != (len(args) == 1) {
-			return fault.New(fault.Invalid, "give a run, or --policy")
-		}
-		b, _, err := a.bucket()
-		if err != nil {
-			return err
-		}
-		if *policy != "" {
-			n, err := exportPolicy(c.Context(), b, *policy, *dir)
-			if err != nil {
-				return err
-			}
-			return a.print(map[string]any{"out": *dir, "policy": *policy, "files": n}, func(w io.Writer) { _, _ = fmt.Fprintf(w, "%d files in %s\n", n, *dir) })
-		}
-		x, err := export(c.Context(), b, args[0], *epoch, *dir, *size)
-		if err != nil {
-			return err
-		}
-		return a.print(x, func(w io.Writer) {
-			for _, name := range sortedKeys(x.Rows) {
-				_, _ = fmt.Fprintf(w, "%-16s %6d rows\n", name, x.Rows[name])
-			}
-			_, _ = fmt.Fprintf(w, "%d files in %s; %d items to judge in sample.html and sample.csv\n", x.Files, x.Out, x.Sample)
-			if x.System == nil {
-				_, _ = fmt.Fprintln(w, "no system yet: stage 1 has not ended")
-				return
-			}
-			_, _ = fmt.Fprintf(w, "system of epoch %d, %d agents, in %s; README.md says how to use it\n", x.System.Epoch, len(x.System.Agents), filepath.Join(x.Out, infer.SystemDir))
-		})
+	var o exportOptions
+	c := &cobra.Command{
+		Use:   "export [RUN] --out DIR",
+		Short: "Write a run's data sets for other trainers, samples to judge, and its trained system",
+		Long: `export writes the data sets of stage 1, or with --epoch the preference pairs of an epoch, one set per
+agent: for LLaMA-Factory as sharegpt and alpaca with dataset_info.json, and as conversational preference JSONL, with
+the screenshots that were kept. sample.csv and sample.html are items, drawn by the run's seed, for a person to
+judge.
+
+The folder system contains the trained system: how its agents decide together, their prompts, and the policy of every
+agent. README.md there says how to serve, merge and use it. Without --epoch it is the best system of a run that has
+ended, otherwise the newest. SHA256SUMS contains the hashes of all files, and is written last.
+
+With --policy it writes only the files of one policy of the store.`,
+		Example: "  collabui export curriculum --out data\n  collabui export quickstart --epoch 3 --out data\n" +
+			"  collabui export --policy DIGEST --out model",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return a.runExport(c.Context(), o, args) },
 	}
+	o.addFlags(c.Flags())
+
 	return c
 }
 
-// exportPolicy writes the files of a policy into a folder that is not there, or empty; it gives their number.
+func (o *exportOptions) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.out, "out", "", "`FOLDER` to write into; it is created, and must be empty")
+	f.StringVar(&o.epoch, "epoch", "",
+		"system and pairs of this `EPOCH`: a number or best; base: the base policy and the data of stage 1")
+	f.StringVar(&o.policy, "policy", "", "instead of a run: the files of the policy with this `DIGEST`")
+	f.IntVar(&o.sample, "sample", 200, "number of items to judge")
+}
+
+func (a *app) runExport(ctx context.Context, o exportOptions, args []string) error {
+	if err := o.check(args); err != nil {
+		return err
+	}
+	b, _, err := a.bucket()
+	if err != nil {
+		return err
+	}
+	if o.policy != "" {
+		n, err := exportPolicy(ctx, b, o.policy, o.out)
+		if err != nil {
+			return err
+		}
+		return a.print(map[string]any{"out": o.out, "policy": o.policy, "files": n}, func(w io.Writer) {
+			say(w, "%d files in %s", n, o.out)
+		})
+	}
+	x, err := export(ctx, b, args[0], o)
+	if err != nil {
+		return err
+	}
+
+	return a.print(x, x.text)
+}
+
+func (o exportOptions) check(args []string) error {
+	if o.out == "" {
+		return fault.New(fault.Invalid, "give --out, the folder to write into")
+	}
+	if o.sample < 0 {
+		return fault.New(fault.Invalid, "--sample must be at least 0, not %d", o.sample)
+	}
+	if old, err := os.ReadDir(o.out); err == nil && len(old) > 0 {
+		return fault.New(fault.Invalid, "%s is not empty: give another folder", o.out)
+	}
+	if (o.policy == "") != (len(args) == 1) {
+		return fault.New(fault.Invalid, "give a run, or --policy")
+	}
+
+	return nil
+}
+
+// exportPolicy writes the files of a policy into a folder that does not exist or is empty, and returns their number.
 func exportPolicy(ctx context.Context, b store.Bucket, digest, dir string) (int, error) {
 	raw, err := store.GetBlob(ctx, b, digest)
 	if err != nil {
 		return 0, fmt.Errorf("policy %s: %w", digest, err)
 	}
 	sums := map[string]string{}
-	if art, err := domain.DecodeArtifact(raw); err == nil {
-		sums = art.Sums()
+	if artifact, err := domain.DecodeArtifact(raw); err == nil {
+		sums = artifact.Sums()
 	} else if _, err := tinylm.Decode(raw); err == nil {
 		sums["policy.safetensors"] = digest
 	} else {
-		return 0, fault.New(fault.Invalid, "%s is no policy", digest)
+		return 0, fault.New(fault.Invalid, "%s is not a policy", digest)
 	}
 	if err := os.Remove(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return 0, fault.New(fault.Invalid, "%w", err)
 	}
+
 	return len(sums), store.GetFiles(ctx, b, sums, dir)
 }
 
-// outcome is what an export wrote.
-type outcome struct {
+// exported is what an export wrote.
+type exported struct {
 	Out    string          `json:"out"`
-	Files  int             `json:"files"` // with README.md and SHA256SUMS
+	Files  int             `json:"files"` // including README.md and SHA256SUMS
 	Rows   map[string]int  `json:"rows"`  // by data set
 	Sample int             `json:"sample"`
-	System *infer.Exported `json:"system,omitempty"` // none before the end of stage 1
+	System *infer.Exported `json:"system,omitempty"` // nil before the end of stage 1
 }
 
-// export writes data sets and system of a run into a folder. What it wrote before an error stays; SHA256SUMS is last.
-func export(ctx context.Context, b store.Bucket, run, which, dir string, size int) (outcome, error) {
-	x := outcome{Out: dir, Rows: map[string]int{}}
-	sys, err := infer.Find(ctx, b, run, which)
-	none := errors.Is(err, infer.ErrNoBase) && which == ""
-	if err != nil && !none {
+func (x exported) text(w io.Writer) {
+	for _, name := range sortedKeys(x.Rows) {
+		say(w, "%-16s %6d rows", name, x.Rows[name])
+	}
+	say(w, "%d files in %s; %d items to judge in sample.html and sample.csv", x.Files, x.Out, x.Sample)
+	if x.System == nil {
+		say(w, "no system yet: stage 1 has not ended")
+		return
+	}
+	say(w, "system of epoch %d, %d agents, in %s; README.md says how to use it",
+		x.System.Epoch, len(x.System.Agents), filepath.Join(x.Out, infer.SystemDir))
+}
+
+// export writes the data sets and the system of a run. What it wrote before an error stays; SHA256SUMS is written last.
+func export(ctx context.Context, b store.Bucket, run string, o exportOptions) (exported, error) {
+	x := exported{Out: o.out, Rows: map[string]int{}}
+	sys, err := infer.Find(ctx, b, run, o.epoch)
+	early := errors.Is(err, infer.ErrNoBase) && o.epoch == "" // stage 1 may have data already
+	if err != nil && !early {
 		return x, err
 	}
 	epoch := sys.Epoch
-	if which == "" {
+	if o.epoch == "" {
 		epoch = 0
 	}
 	sets, err := dataSets(ctx, b, sys.Spec, epoch)
-	if err == nil && none && len(sets) == 0 {
-		err = fault.New(fault.Invalid, "run %q has no data of stage 1 yet", run)
-	}
 	if err != nil {
 		return x, err
 	}
-	files, err := synth.Export(sets)
-	if err != nil {
-		return x, fault.As(fault.Fatal, err)
+	if early && len(sets) == 0 {
+		return x, fault.New(fault.Invalid, "run %q has no data of stage 1 yet", run)
 	}
-	items := synth.Sample(sets, size, sys.Spec.Seed)
-	if files["sample.csv"], err = synth.SheetCSV(items); err == nil {
-		files["sample.html"], err = synth.SheetHTML(items)
-	}
-	if err == nil {
-		err = images(ctx, b, sets, files)
-	}
+	items := drawSample(sets, o.sample, sys.Spec.Seed)
+	files, err := exportFiles(ctx, b, sets, items)
 	if err != nil {
 		return x, err
 	}
-	if !none {
-		written, err := sys.Write(ctx, b, filepath.Join(dir, infer.SystemDir))
+
+	if !early {
+		written, err := sys.Write(ctx, b, filepath.Join(o.out, infer.SystemDir))
 		if err != nil {
 			return x, err
 		}
 		x.System = &written
 	}
 	files["README.md"] = []byte(infer.Readme(run, x.System))
-	if err := writeFiles(dir, files); err != nil {
+	if err := writeFiles(o.out, files); err != nil {
 		return x, fault.New(fault.Invalid, "write the export: %w", err)
 	}
 	for _, set := range sets {
-		x.Rows[set.Name] = len(set.Rows)
+		x.Rows[set.Name] = len(set.Pairs)
 	}
 	x.Sample = len(items)
-	x.Files, err = infer.Sums(dir)
+	x.Files, err = infer.Sums(o.out)
+
 	return x, err
-}
-
-// dataSets gathers the data sets of stage 1, or of an epoch; of a stage 1 that has none, nothing.
-func dataSets(ctx context.Context, b store.Bucket, s spec.Spec, epoch int) ([]synth.Set, error) {
-	tmpl, err := rules.Template(s)
-	if err != nil {
-		return nil, err
-	}
-	var out []synth.Set
-	sys, run := tmpl.System(), s.Name
-	if epoch > 0 {
-		e, _, err := runs.Run(run).Epoch(epoch).Read(ctx, b)
-		if err != nil {
-			return nil, fmt.Errorf("epoch %d of run %q: %w", epoch, run, err)
-		}
-		for i, ref := range e.Updates {
-			u, _, err := store.Read[runs.Update](ctx, b, ref.Key)
-			if err != nil {
-				return nil, err
-			}
-			d, _, err := store.Read[runs.Dataset](ctx, b, u.Dataset.Key)
-			if err != nil {
-				return nil, err
-			}
-			rows, err := runs.ReadPairs(ctx, b, d.Body)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, synth.Set{Name: fmt.Sprintf("epoch%d-agent%d", epoch, i), System: sys, Rows: rows})
-		}
-		return out, nil
-	}
-	sets, err := levelSets(ctx, b, run)
-	if err != nil {
-		return nil, err
-	}
-	for level := 1; level <= 3; level++ {
-		set, ok := sets[level]
-		if !ok {
-			continue
-		}
-		rows, err := runs.ReadPairs(ctx, b, set.Body)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, synth.Set{Name: fmt.Sprintf("level%d", level), System: synth.SystemOf(rows, sys), Rows: rows})
-	}
-	if len(out) > 0 {
-		return out, nil
-	}
-	rows, err := demonstrations(ctx, b, run)
-	if err != nil || len(rows) == 0 {
-		return nil, err
-	}
-	return []synth.Set{{Name: "demonstrations", System: sys, Rows: rows}}, nil
-}
-
-// demonstrations are the data of a stage 1 without levels.
-func demonstrations(ctx context.Context, b store.Bucket, run string) (rows []domain.Pair, err error) {
-	for i := 0; ; i++ {
-		d, _, err := runs.Run(run).Demonstration(i).Read(ctx, b)
-		if errors.Is(err, store.ErrNotFound) {
-			return rows, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, d.Pairs...)
-	}
-}
-
-// images adds the screenshots that the sets name.
-func images(ctx context.Context, b store.Bucket, sets []synth.Set, files map[string][]byte) error {
-	for _, x := range sets {
-		for _, p := range x.Rows {
-			if p.Image == "" || files[synth.ImageFile(p.Image)] != nil {
-				continue
-			}
-			raw, err := store.GetBlob(ctx, b, p.Image)
-			if err != nil {
-				return err
-			}
-			files[synth.ImageFile(p.Image)] = raw
-		}
-	}
-	return nil
 }
 
 func writeFiles(dir string, files map[string][]byte) error {
@@ -248,5 +199,6 @@ func writeFiles(dir string, files map[string][]byte) error {
 			return err
 		}
 	}
+
 	return nil
 }

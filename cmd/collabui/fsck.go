@@ -1,51 +1,82 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/verify"
 )
 
 func fsckCmd(a *app) *cobra.Command {
-	return &cobra.Command{Use: "fsck", Short: "Verify every object of the store and what every run promises", Example: "  collabui fsck --json", Args: cobra.NoArgs,
-		Long: "fsck reads the whole store and nothing else. It verifies the hash of every object and every reference, and for each run that every slot is committed once\nor recorded as failed, no update is applied twice, every pair traces to a labelled cell, a topology and a system version, and digests follow from the data.",
-		RunE: func(c *cobra.Command, _ []string) error {
-			b, _, err := a.bucket()
-			if err != nil {
-				return err
-			}
-			r, err := verify.Fsck(c.Context(), b)
-			if err != nil {
-				return err
-			}
-			names, err := runNames(c.Context(), b)
-			if err != nil {
-				return err
-			}
-			for _, n := range names {
-				ps, err := verify.Run(c.Context(), b, n)
-				r.Problems = append(r.Problems, ps...)
-				if err != nil && len(r.Problems) == 0 {
-					return err
-				}
-			}
-			if err := a.print(r, func(w io.Writer) {
-				_, _ = fmt.Fprintf(w, "%d objects, %d bytes, %d runs; %d unreferenced; %d problems\n", r.Objects, r.Bytes, len(names), len(r.Unreferenced), len(r.Problems))
-				for _, p := range r.Problems {
-					_, _ = fmt.Fprintln(w, "PROBLEM", p)
-				}
-				for _, u := range r.Unreferenced {
-					_, _ = fmt.Fprintln(w, "unreferenced", u)
-				}
-			}); err != nil {
-				return err
-			}
-			if len(r.Problems) > 0 {
-				return fmt.Errorf("%w: %d problems", errFailed, len(r.Problems))
-			}
-			return nil
-		}}
+	return &cobra.Command{
+		Use:   "fsck [RUN]",
+		Short: "Verify every object of the store, or of one run, and what every run promises",
+		Long: `fsck reads only the store. It verifies the hash of every object and every reference. For each run it
+verifies that every slot is committed once or recorded as failed, that no update is applied twice, that every pair
+traces to a labelled cell, a topology and a system version, and that digests follow from the data.
+
+With RUN it reads only the objects of that run and those that they reference. Only without RUN does it look for objects
+that nothing references.`,
+		Example: "  collabui fsck --json\n  collabui fsck quickstart",
+		Args:    cobra.MaximumNArgs(1),
+		RunE:    func(c *cobra.Command, args []string) error { return a.runFsck(c.Context(), args) },
+	}
+}
+
+func (a *app) runFsck(ctx context.Context, names []string) error {
+	b, _, err := a.bucket()
+	if err != nil {
+		return err
+	}
+	report, names, err := verifyObjects(ctx, b, names)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		problems, err := verify.Run(ctx, b, name)
+		report.Problems = append(report.Problems, problems...)
+		if err != nil && len(report.Problems) == 0 { // otherwise a problem explains it
+			return err
+		}
+	}
+
+	if err := a.print(report, func(w io.Writer) { printReport(w, report, len(names)) }); err != nil {
+		return err
+	}
+	if n := len(report.Problems); n > 0 {
+		return fmt.Errorf("%w: %d problems", errFailed, n)
+	}
+
+	return nil
+}
+
+// verifyObjects verifies the objects of the named runs, or of the whole store, and returns the names of these runs.
+func verifyObjects(ctx context.Context, b store.Bucket, names []string) (verify.Report, []string, error) {
+	if len(names) == 1 {
+		report, err := verify.FsckRun(ctx, b, names[0])
+		return report, names, err
+	}
+	report, err := verify.Fsck(ctx, b)
+	if err != nil {
+		return report, nil, err
+	}
+	names, err = runs.Names(ctx, b)
+
+	return report, names, err
+}
+
+func printReport(w io.Writer, r verify.Report, names int) {
+	say(w, "%d objects, %d bytes, %d runs; %d unreferenced; %d problems",
+		r.Objects, r.Bytes, names, len(r.Unreferenced), len(r.Problems))
+	for _, p := range r.Problems {
+		say(w, "PROBLEM %s", p)
+	}
+	for _, u := range r.Unreferenced {
+		say(w, "unreferenced %s", u)
+	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -18,65 +17,118 @@ import (
 	"github.com/collabui/collabui/trainer/hf"
 )
 
+// importOptions are the flags of import.
+type importOptions struct {
+	baseModel string
+}
+
 func importCmd(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "import FILE", Short: "Bring demonstrations, preference pairs or a policy of one's own into the store", Args: cobra.ExactArgs(1),
-		Example: "  collabui import pairs.jsonl\n  collabui import policy.safetensors\n  collabui import my-adapter --base-model /models/Qwen2-7B-Instruct",
-		Long:    "import checks a file, stores it by content and prints the digest by which a specification names it: finetune.data.level1, .level2 or .level3 for JSON lines,\nfinetune.base for a policy. A line is {\"prompt\":…, \"chosen\":…, \"rejected\":…} (texts or conversations) or {\"messages\":[…]}. Nothing is stored of a file that has a broken line.\nA folder with adapter_config.json and adapter_model.safetensors is an adapter, a folder with a whole model a policy with all parameters; both belong to the model in --base-model.",
+	var o importOptions
+	c := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Import custom demonstrations, preference pairs or a policy into the store",
+		Long: `import checks a file, stores it by content and prints the digest by which a specification names it:
+finetune.data.level1, .level2 or .level3 for JSON lines, finetune.base for a policy. A line is
+{"prompt":…, "chosen":…, "rejected":…} (texts or conversations) or {"messages":[…]}. Nothing is stored if any line is
+broken.
+
+A folder with adapter_config.json and adapter_model.safetensors is an adapter, a folder with a whole model is a policy
+with all parameters. Both belong to the model in --base-model.`,
+		Example: "  collabui import pairs.jsonl\n  collabui import policy.safetensors\n" +
+			"  collabui import my-adapter --base-model /models/Qwen2-7B-Instruct",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return a.runImport(c.Context(), o, args[0]) },
 	}
-	model := c.Flags().String("base-model", "", "of a folder: the base model that it belongs to")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if st, err := os.Stat(args[0]); err == nil && st.IsDir() {
-			b, _, err := a.bucket()
-			if err != nil {
-				return err
-			}
-			out, err := importFolder(c.Context(), b, args[0], *model)
-			if err != nil {
-				return err
-			}
-			return a.print(out, func(w io.Writer) {
-				_, _ = fmt.Fprintf(w, "a policy (%s); begin stage 1 with it by `finetune: {base: %s}`\n", out.Kind, out.Digest)
-			})
-		}
-		raw, err := os.ReadFile(args[0])
-		if err != nil {
-			return fault.New(fault.Invalid, "read the file: %w", err)
-		}
-		out := imported{File: args[0], Kind: "policy"}
-		if _, err := tinylm.Decode(raw); err != nil {
-			out.Kind = "rows"
-			rows, err := synth.ReadRows(args[0], raw, 1)
-			if err != nil {
-				return fault.New(fault.Invalid, "%w; a policy of the embedded trainer it is not either", err)
-			}
-			out.Rows = len(rows)
-			out.Pairs = len(slices.DeleteFunc(rows, func(p domain.Pair) bool { return p.Rejected == "" }))
-		}
+	c.Flags().StringVar(&o.baseModel, "base-model", "", "base model that the folder belongs to")
+
+	return c
+}
+
+// Kinds of imported files. Those of folders are the kinds of artifacts.
+const (
+	importedPolicy = "policy"
+	importedRows   = "rows"
+)
+
+// imported is what an import stored.
+type imported struct {
+	File   string              `json:"file"`
+	Kind   domain.ArtifactKind `json:"kind"`
+	Digest string              `json:"digest"`
+	Rows   int                 `json:"rows,omitempty"`
+	Pairs  int                 `json:"pairs,omitempty"` // rows with a rejected answer
+}
+
+func (a *app) runImport(ctx context.Context, o importOptions, path string) error {
+	out, err := a.importPath(ctx, o, path)
+	if err != nil {
+		return err
+	}
+
+	return a.print(out, out.text)
+}
+
+// importPath stores a folder or a file. A file is checked before the store is opened.
+func (a *app) importPath(ctx context.Context, o importOptions, path string) (imported, error) {
+	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		b, _, err := a.bucket()
 		if err != nil {
-			return err
+			return imported{}, err
 		}
-		ref, err := store.PutBlob(c.Context(), b, raw)
-		if err != nil {
-			return err
-		}
-		out.Digest = ref.SHA256
-		return a.print(out, func(w io.Writer) {
-			if out.Kind == "policy" {
-				_, _ = fmt.Fprintf(w, "a policy; begin stage 1 with it by `finetune: {base: %s}`\n", out.Digest)
-				return
-			}
-			_, _ = fmt.Fprintf(w, "%d rows, %d of them with a rejected answer; train on them by `finetune: {levels: […], data: {level3: %s}}`, or level1, level2\n", out.Rows, out.Pairs, out.Digest)
-		})
+		return importFolder(ctx, b, path, o.baseModel)
 	}
-	return c
+	out, raw, err := readImport(path)
+	if err != nil {
+		return out, err
+	}
+	b, _, err := a.bucket()
+	if err != nil {
+		return out, err
+	}
+	ref, err := store.PutBlob(ctx, b, raw)
+	out.Digest = ref.SHA256
+
+	return out, err
+}
+
+func (x imported) text(w io.Writer) {
+	switch x.Kind {
+	case importedRows:
+		say(w, "%d rows, %d of them with a rejected answer; train on them with "+
+			"`finetune: {levels: […], data: {level3: %s}}`, or level1, level2", x.Rows, x.Pairs, x.Digest)
+	case importedPolicy:
+		say(w, "a policy; begin stage 1 with it: `finetune: {base: %s}`", x.Digest)
+	default:
+		say(w, "a policy (%s); begin stage 1 with it: `finetune: {base: %s}`", x.Kind, x.Digest)
+	}
+}
+
+// readImport reads and checks JSON lines or a small policy.
+func readImport(path string) (imported, []byte, error) {
+	out := imported{File: path, Kind: importedPolicy}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return out, nil, fault.New(fault.Invalid, "read the file: %w", err)
+	}
+	if _, err := tinylm.Decode(raw); err == nil {
+		return out, raw, nil
+	}
+	rows, err := synth.ReadRows(path, raw, 1)
+	if err != nil {
+		return out, nil, fault.New(fault.Invalid, "%w; nor is it a policy of the embedded trainer", err)
+	}
+	out.Kind, out.Rows = importedRows, len(rows)
+	out.Pairs = len(slices.DeleteFunc(rows, func(p domain.Pair) bool { return p.Rejected == "" }))
+
+	return out, raw, nil
 }
 
 // importFolder stores an adapter, or a whole model, as a policy.
 func importFolder(ctx context.Context, b store.Bucket, dir, model string) (imported, error) {
 	out := imported{File: dir, Kind: domain.ArtifactFull}
 	if model == "" {
-		return out, fault.New(fault.Invalid, "%s is a folder: give --base-model, the folder of the model that it belongs to", dir)
+		return out, fault.New(fault.Invalid,
+			"%s is a folder: give --base-model, the folder of the model that it belongs to", dir)
 	}
 	base, err := external.ModelOf(model)
 	if err != nil {
@@ -94,24 +146,9 @@ func importFolder(ctx context.Context, b store.Bucket, dir, model string) (impor
 	if rank > 0 {
 		out.Kind = domain.ArtifactLoRA
 	}
-	art := domain.Artifact{Kind: out.Kind, Base: base, Rank: rank}
-	for _, name := range sortedKeys(files) {
-		ref, err := store.PutBlobFile(ctx, b, files[name])
-		if err != nil {
-			return out, err
-		}
-		art.Files = append(art.Files, domain.ArtifactFile{Path: name, Key: ref.Key, SHA256: ref.SHA256, Size: ref.Size})
-	}
-	body, digest := art.Encode()
-	out.Digest = digest
-	_, err = store.PutBlob(ctx, b, body)
-	return out, err
-}
 
-type imported struct {
-	File   string `json:"file"`
-	Kind   string `json:"kind"`
-	Digest string `json:"digest"`
-	Rows   int    `json:"rows,omitempty"`
-	Pairs  int    `json:"pairs,omitempty"`
+	artifact := domain.Artifact{Kind: out.Kind, Base: base, Rank: rank}
+	_, out.Digest, err = external.PutArtifact(ctx, b, artifact, files)
+
+	return out, err
 }

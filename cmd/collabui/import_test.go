@@ -15,72 +15,135 @@ import (
 	"github.com/collabui/collabui/trainer/llamafactory"
 )
 
-// TestAnAdapterOfOnesOwnIsAPolicy: what is imported can be adopted by the trainer of its base model, and only by that one.
-func TestAnAdapterOfOnesOwnIsAPolicy(t *testing.T) {
-	b, dir := &store.Memory{}, t.TempDir()
-	model, other, adapter := filepath.Join(dir, "model"), filepath.Join(dir, "other"), filepath.Join(dir, "adapter")
-	for i, m := range []string{model, other, adapter} {
-		if err := standin.MakeModel(m, uint64(i)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Rename(filepath.Join(adapter, "model.safetensors"), filepath.Join(adapter, "adapter_model.safetensors")); err != nil {
-		t.Fatal(err)
-	}
-	config := filepath.Join(adapter, "adapter_config.json")
-	for text, want := range map[string]string{`{}`: "names no rank", `{`: "unexpected end"} {
-		if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := importFolder(t.Context(), b, adapter, model); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
-	if err := os.WriteFile(config, []byte(`{"r": 8, "target_modules": ["b", "a"], "base_model_name_or_path": "/home/somebody/model"}`), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := importFolder(t.Context(), b, adapter, ""); fault.KindOf(err) != fault.Invalid {
-		t.Error(err)
-	}
-	got, err := importFolder(t.Context(), b, adapter, model)
-	again, err2 := importFolder(t.Context(), b, adapter, model)
-	if err != nil || err2 != nil || got.Kind != domain.ArtifactLoRA || got.Digest != again.Digest {
-		t.Fatalf("%+v %+v %v %v", got, again, err, err2)
-	}
-	tr := &external.Trainer{Host: external.Host{Bucket: b, Work: filepath.Join(dir, "work")}, Tool: &llamafactory.Tool{Bucket: b}}
-	options := func(model string) json.RawMessage {
-		o := llamafactory.DefaultOptions()
-		o.Model = model
-		raw, err := json.Marshal(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+// folders are two models and an adapter of the first.
+type folders struct {
+	dir, model, other, adapter string
+}
 
-		return raw
+func newFolders(t *testing.T) folders {
+	t.Helper()
+	dir := t.TempDir()
+	f := folders{
+		dir: dir, model: filepath.Join(dir, "model"),
+		other: filepath.Join(dir, "other"), adapter: filepath.Join(dir, "adapter"),
 	}
-	if p, err := tr.Adopt(t.Context(), got.Digest, options(model)); err != nil || p.Digest != got.Digest || len(p.Report.Files) != 2 {
-		t.Errorf("%+v %v", p, err)
+	for i, path := range []string{f.model, f.other, f.adapter} {
+		if err := standin.MakeModel(path, uint64(i)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	one, err := tr.Adopt(t.Context(), domain.UntrainedBase, options(model))
-	two, err2 := tr.Adopt(t.Context(), domain.UntrainedBase, options(model))
-	if err != nil || err2 != nil || one.Digest != two.Digest || one.Digest == got.Digest {
-		t.Errorf("%+v %+v %v %v", one, two, err, err2)
+	from, to := filepath.Join(f.adapter, "model.safetensors"), filepath.Join(f.adapter, "adapter_model.safetensors")
+	if err := os.Rename(from, to); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := tr.Adopt(t.Context(), got.Digest, options(other)); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "belongs to the base model model") {
-		t.Error(err)
+	f.configure(t, `{"r": 8, "target_modules": ["b", "a"], "base_model_name_or_path": "/home/somebody/model"}`)
+
+	return f
+}
+
+// configure writes the configuration of the adapter.
+func (f folders) configure(t *testing.T, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(f.adapter, "adapter_config.json"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
 	}
-	out := filepath.Join(dir, "out")
+}
+
+// wantInvalid checks that err is an invalid fault with a text.
+func wantInvalid(t *testing.T, err error, text string) {
+	t.Helper()
+	if err == nil || fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), text) {
+		t.Errorf("the error is %v, want an invalid fault with %q", err, text)
+	}
+}
+
+func TestBrokenAdaptersAreNotImported(t *testing.T) {
+	b, f := &store.Memory{}, newFolders(t)
+	_, err := importFolder(t.Context(), b, f.adapter, "")
+	wantInvalid(t, err, "give --base-model")
+
+	for text, want := range map[string]string{`{}`: "names no rank", `{`: "unexpected end"} {
+		f.configure(t, text)
+		_, err := importFolder(t.Context(), b, f.adapter, f.model)
+		wantInvalid(t, err, want)
+	}
+}
+
+func TestACustomAdapterIsAPolicyOfItsBaseModelOnly(t *testing.T) {
+	b, f := &store.Memory{}, newFolders(t)
+	got, err := importFolder(t.Context(), b, f.adapter, f.model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Kind != domain.ArtifactLoRA {
+		t.Errorf("the kind is %s, want %s", got.Kind, domain.ArtifactLoRA)
+	}
+	again, err := importFolder(t.Context(), b, f.adapter, f.model)
+	if err != nil || again.Digest != got.Digest {
+		t.Errorf("imported again: %s, %v; want %s", again.Digest, err, got.Digest)
+	}
+
+	trainer := &external.Trainer{
+		Host: external.Host{Bucket: b, Work: filepath.Join(f.dir, "work")}, Tool: &llamafactory.Tool{Bucket: b},
+	}
+	o := llamafactory.DefaultOptions()
+	o.Model = f.model
+	raw := optionsJSON(t, o)
+	p, err := trainer.Adopt(t.Context(), got.Digest, raw)
+	if err != nil || p.Digest != got.Digest || len(p.Report.Files) != 2 {
+		t.Errorf("Adopt = %+v, %v; want policy %s with 2 files", p, err, got.Digest)
+	}
+	one, err := trainer.Adopt(t.Context(), domain.UntrainedBase, raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := trainer.Adopt(t.Context(), domain.UntrainedBase, raw)
+	if err != nil || one.Digest != two.Digest || one.Digest == got.Digest {
+		t.Errorf("Adopt of the untrained base = %s then %s, %v; want the same, but not the adapter",
+			one.Digest, two.Digest, err)
+	}
+	o.Model = f.other
+	_, err = trainer.Adopt(t.Context(), got.Digest, optionsJSON(t, o))
+	wantInvalid(t, err, "belongs to the base model model")
+}
+
+func TestAnExportedPolicyIsTheImportedOne(t *testing.T) {
+	b, f := &store.Memory{}, newFolders(t)
+	got, err := importFolder(t.Context(), b, f.adapter, f.model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(f.dir, "out")
 	if n, err := exportPolicy(t.Context(), b, got.Digest, out); err != nil || n != 2 {
-		t.Error(n, err)
+		t.Errorf("exportPolicy = %d files, %v; want 2", n, err)
 	}
-	if again, err := importFolder(t.Context(), b, out, model); err != nil || again.Digest != got.Digest {
-		t.Errorf("what is exported and imported again is another policy: %+v %v", again, err)
+	if again, err := importFolder(t.Context(), b, out, f.model); err != nil || again.Digest != got.Digest {
+		t.Errorf("imported after the export: %s, %v; want %s", again.Digest, err, got.Digest)
 	}
-	if _, err := exportPolicy(t.Context(), b, store.Sum([]byte("none")), filepath.Join(dir, "none")); err == nil {
-		t.Error("a policy that is not there was written")
+	if n, err := exportPolicy(t.Context(), b, store.Sum([]byte("none")), filepath.Join(f.dir, "none")); err == nil {
+		t.Errorf("exportPolicy of a missing policy = %d files, want an error", n)
 	}
-	full, err := importFolder(t.Context(), b, other, model)
-	if raw, err2 := store.GetBlob(t.Context(), b, full.Digest); err != nil || err2 != nil || full.Kind != domain.ArtifactFull || !json.Valid(raw) {
-		t.Errorf("%+v %v %v", full, err, err2)
+}
+
+func TestAWholeModelIsAPolicy(t *testing.T) {
+	b, f := &store.Memory{}, newFolders(t)
+	full, err := importFolder(t.Context(), b, f.other, f.model)
+	if err != nil || full.Kind != domain.ArtifactFull {
+		t.Fatalf("importFolder = %+v, %v; want kind %s", full, err, domain.ArtifactFull)
 	}
+	raw, err := store.GetBlob(t.Context(), b, full.Digest)
+	if err != nil || !json.Valid(raw) {
+		t.Errorf("the stored policy is %q, %v; want JSON", raw, err)
+	}
+}
+
+// optionsJSON encodes a trainer's options as a specification holds them.
+func optionsJSON(t *testing.T, o llamafactory.Options) []byte {
+	t.Helper()
+	raw, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return raw
 }

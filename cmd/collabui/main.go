@@ -1,4 +1,14 @@
-// Command collabui trains collaborating UI agents by durable workflows; `collabui help` lists what it does. One file per command.
+// Command collabui trains collaborating UI agents as durable workflows. `collabui help` lists its commands; each is in
+// a file of its own: its options, what it runs, and how it prints the result.
+//
+// It imports activities, cmd/collabui/scaffold, domain, envadapters, envadapters/acceptance, envadapters/browser,
+// envadapters/openenv, examples, fault, internal/experiment/claims, internal/experiment/estimate,
+// internal/experiment/pilot, internal/experiment/plot, internal/experiment/recheck, internal/method/agents,
+// internal/method/chat, internal/method/credit, internal/method/rules, internal/method/spec, internal/method/synth,
+// internal/policy/infer, internal/policy/llm, internal/policy/serving, internal/policy/tinylm,
+// internal/policy/tinyserver, internal/process/config, internal/process/events, internal/process/logging,
+// internal/process/supervisor, internal/store, internal/store/runs, internal/store/verify, trainer/external,
+// trainer/hf, trainer/rows, workers, workers/catalog and workflows.
 package main
 
 import (
@@ -14,8 +24,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/process/config"
-	"github.com/collabui/collabui/internal/process/supervisor"
 	"github.com/collabui/collabui/internal/store"
 )
 
@@ -23,56 +31,55 @@ import (
 const (
 	exitOK       = 0
 	exitFatal    = 1
-	exitInvalid  = 2 // usage, specification
-	exitService  = 3 // a service does not answer: try again
+	exitInvalid  = 2 // usage or specification
+	exitService  = 3 // a service does not answer; a retry may succeed
 	exitNotFound = 4
 	exitCorrupt  = 5 // stored bytes are not what they must be
-	exitStopped  = 6 // the run was stopped
+	exitStopped  = 6
 	exitFailed   = 7 // a check or a claim failed
 )
 
-const exitHelp = `Exit codes: 0 done · 1 internal error · 2 wrong usage or specification · 3 a service does not answer, try again · 4 no such run or object ·
-5 corrupt data · 6 the run was stopped · 7 a check failed`
+const exitHelp = `Exit codes: 0 success · 1 internal error · 2 wrong usage or specification · 3 no service answers
+4 no such run or object · 5 corrupt data · 6 the run was stopped · 7 a check failed`
 
-// app is what commands share.
-type app struct {
-	out, err io.Writer
-	data     string
-	json     bool
-	cluster  bool              // nothing runs here: addresses come from the environment and flags
-	given    *config.Endpoints // of a cluster, with what flags say
-}
-
-// envCluster is --cluster for all commands.
-const envCluster = "COLLABUI_CLUSTER"
-
-// defaultData is the data folder where none is named.
-const defaultData = ".collabui"
-
-// errStopped and errFailed give their exit codes.
+// errStopped and errFailed have exit codes of their own.
 var (
 	errStopped = errors.New("the run was stopped")
 	errFailed  = errors.New("a check failed")
 )
 
+// commands returns all commands of the program.
+func commands(a *app) []*cobra.Command {
+	return []*cobra.Command{
+		trainCmd(a), runsCmd(a), watchCmd(a), showCmd(a), logsCmd(a), pauseCmd(a), resumeCmd(a), stopCmd(a), setCmd(a),
+		evalCmd(a), reproduceCmd(a), planCmd(a), finetuneCmd(a), dataCmd(a), creditCmd(a),
+		exportCmd(a), importCmd(a), inferCmd(a), envsCmd(a), fsckCmd(a), doctorCmd(a),
+		upCmd(a), downCmd(a), workerCmd(a), policyServerCmd(a), versionCmd(a),
+	}
+}
+
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run runs one command line and gives its exit code.
+// run runs one command line and returns its exit code.
 func run(args []string, out, errw io.Writer) int {
 	a := &app{out: out, err: errw}
-	root := &cobra.Command{Use: "collabui", Short: "Durable training of collaborating UI agents", SilenceUsage: true, SilenceErrors: true, Long: "collabui trains collaborating UI agents by Temporal workflows.\n\n" + exitHelp}
-	root.PersistentFlags().StringVar(&a.data, "data", defaultData, "data folder of local services; one supervisor each")
-	root.PersistentFlags().BoolVar(&a.cluster, "cluster", os.Getenv(envCluster) == "1", "start nothing here: services and workers run elsewhere, at the addresses in the environment ("+envCluster+"=1)")
-	root.PersistentFlags().BoolVar(&a.json, "json", false, "JSON instead of text, one object per line")
+	root := &cobra.Command{
+		Use:           "collabui",
+		Short:         "Train collaborating UI agents as durable workflows",
+		Long:          "collabui trains collaborating UI agents as Temporal workflows.\n\n" + exitHelp,
+		Version:       buildVersion().Version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	a.addFlags(root.PersistentFlags())
+	for _, c := range commands(a) {
+		c.Long = longer(c)
+		root.AddCommand(c)
+	}
 	root.SetOut(out)
 	root.SetErr(errw)
 	root.SetArgs(args)
-	for _, c := range []func(*app) *cobra.Command{trainCmd, runsCmd, watchCmd, showCmd, logsCmd, pauseCmd, resumeCmd, stopCmd, evalCmd, reproduceCmd, fsckCmd, envsCmd, upCmd, downCmd,
-		workerCmd, policyServerCmd, doctorCmd, setCmd, creditCmd, finetuneCmd, dataCmd, exportCmd, importCmd, inferCmd, planCmd} {
-		cmd := c(a)
-		cmd.Long = longer(cmd)
-		root.AddCommand(cmd)
-	}
+
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	err := root.ExecuteContext(ctx)
@@ -85,18 +92,21 @@ func run(args []string, out, errw io.Writer) int {
 	} else {
 		_, _ = fmt.Fprintln(errw, "collabui:", err)
 	}
+
 	return code
 }
 
+// longer returns the long help of a command, which ends with the exit codes.
 func longer(c *cobra.Command) string {
-	s := c.Short + "."
+	text := c.Short + "."
 	if c.Long != "" {
-		s = c.Long
+		text = c.Long
 	}
-	return s + "\n\n" + exitHelp
+
+	return text + "\n\n" + exitHelp
 }
 
-// exitCode maps errors once, for all commands.
+// exitCode returns the exit code of an error.
 func exitCode(err error) int {
 	switch {
 	case errors.Is(err, errStopped):
@@ -106,6 +116,7 @@ func exitCode(err error) int {
 	case errors.Is(err, store.ErrNotFound):
 		return exitNotFound
 	}
+
 	switch fault.KindOf(err) {
 	case fault.Invalid:
 		return exitInvalid
@@ -118,73 +129,12 @@ func exitCode(err error) int {
 			return exitInvalid
 		}
 	}
+
 	return exitService
 }
 
-// isUsage recognises cobra's errors, which have no type: they are the only ones here that nothing wraps.
+// isUsage recognises the errors of cobra, which have no type: no other error of the program wraps nothing.
 func isUsage(err error) bool {
-	return errors.Unwrap(err) == nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
-}
-
-// endpoints of the services: of the data folder if its supervisor runs, else from the environment.
-func (a *app) endpoints() (config.Endpoints, error) {
-	if a.given != nil {
-		return *a.given, nil
-	}
-	if _, alive := supervisor.Read(a.data); alive && !a.cluster {
-		return supervisor.Endpoints(a.data)
-	}
-	e, err := config.FromEnv()
-	if err == nil && a.cluster {
-		return e, e.Complete()
-	}
-	if err == nil && e.Store.Endpoint == "" {
-		err = fault.New(fault.Transient, "nothing runs for %s: start it with %s, or set %s and the other addresses", a.data, a.typed("up"), config.EnvS3)
-	}
-	return e, err
-}
-
-// local refuses a command that is about services of this machine where there are none.
-func (a *app) local() error {
-	if a.cluster {
-		return fault.New(fault.Invalid, "--cluster (or %s): nothing of it runs here; workers and services are started and stopped on their own hosts", envCluster)
-	}
-	return nil
-}
-
-func (a *app) bucket() (store.Bucket, config.Endpoints, error) {
-	e, err := a.endpoints()
-	if err != nil {
-		return nil, e, err
-	}
-	b, err := store.Open(e.Store)
-	return b, e, err
-}
-
-// typed is a command line as this user types it: the program as it was called, and the data folder where it is not the default.
-func (a *app) typed(format string, args ...any) string {
-	line := os.Args[0] + " " + fmt.Sprintf(format, args...)
-	if a.data != defaultData {
-		line += " --data " + a.data
-	}
-	return "`" + line + "`"
-}
-
-// print writes v as JSON, or text by f.
-func (a *app) print(v any, f func(w io.Writer)) error {
-	if a.json {
-		return json.NewEncoder(a.out).Encode(v)
-	}
-	f(a.out)
-	return nil
-}
-
-// isTerminal tells whether people watch.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	st, err := f.Stat()
-	return err == nil && st.Mode()&os.ModeCharDevice != 0
+	return errors.Unwrap(err) == nil &&
+		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }

@@ -1,89 +1,97 @@
 package main
 
 import (
-	"fmt"
+	"context"
 	"io"
-	"log/slog"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/experiment/estimate"
+	"github.com/collabui/collabui/internal/experiment/pilot"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
-	"github.com/collabui/collabui/workers"
-	"github.com/collabui/collabui/workers/catalog"
 )
 
+// planOptions are the flags of plan.
+type planOptions struct {
+	episodes int
+	up       upOptions
+}
+
 func planCmd(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "plan SPEC", Short: "Play a pilot of a few episodes and reckon calls, tokens, money, hours and disk of the whole run", Example: "  collabui plan my.yaml --episodes 8", Args: cobra.ExactArgs(1),
-		Long: "plan plays a pilot of the specification: every stage with a few episodes, a run of its own in the store, with the same endpoints and budget. What it took is scaled to the run;\nranges come from the spread between the pilot's episodes and calls, and from the length of an expert's episodes, since the pilot's policy is barely trained.\nThe pilot of an unchanged specification is played once. Nothing of the run itself is begun."}
-	episodes := c.Flags().Int("episodes", 8, "of the pilot, per stage")
-	tabs := c.Flags().Int("tabs", defaultTabs, "episodes at once")
-	ext := externals(c)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		s, err := spec.Load(args[0], catalog.All{})
-		if err != nil {
-			return err
-		}
-		if *episodes < 2 || *episodes > 100 {
-			return fault.New(fault.Invalid, "--episodes must be from 2 to 100, not %d", *episodes)
-		}
-		p := pilotOf(s, *episodes)
-		e, err := ext()
-		if err != nil {
-			return err
-		}
-		if err := a.ensureUp(c.Context(), e, *tabs); err != nil {
-			return err
-		}
-		b, points, err := a.bucket()
-		if err != nil {
-			return err
-		}
-		t, err := workers.Dial(c.Context(), points, slog.New(slog.DiscardHandler))
-		if err != nil {
-			return err
-		}
-		defer t.Close()
-		if err := a.finishRun(c.Context(), b, t, points.Namespace, p); err != nil {
-			return err
-		}
-		m, err := measure(c.Context(), b, t, s, p)
-		if err != nil {
-			return err
-		}
-		spent, err := runs.Run(p.Name).Spent(c.Context(), b)
-		if err != nil {
-			return err
-		}
-		lines := m.Estimate()
-		return a.print(map[string]any{"pilot": p.Name, "pilot_spent": spent, "estimate": lines}, func(w io.Writer) {
-			_, _ = fmt.Fprintf(w, "%s, reckoned from run %s: %d episodes, %d calls to chat endpoints, cost %.4f\n\n%s", s.Name, p.Name, *episodes, spent.Calls, spent.Money, estimate.Text(lines))
-			_, _ = fmt.Fprintf(w, "\nmoney is that of chat endpoints with prices in the specification; hours are those of this machine with %d episodes at once\n", *tabs)
-			if n := len(s.Evaluation.OutOfDistribution); n > 0 {
-				_, _ = fmt.Fprintf(w, "not reckoned: the %d evaluations out of distribution, whose environments take times of their own\n", n)
-			}
-		})
+	var o planOptions
+	c := &cobra.Command{
+		Use:   "plan SPEC",
+		Short: "Run a pilot of a few episodes and estimate calls, tokens, money, hours and disk of the whole run",
+		Long: `plan runs a pilot of the specification: every stage with a few episodes, as a run of its own, with the
+same endpoints and budget. It scales what the pilot took to the run. Ranges come from the spread between the pilot's
+episodes and calls, and from the length of an expert's episodes, since the pilot's policy is barely trained.
+
+The pilot of an unchanged specification runs once. The run itself is not started.`,
+		Example: "  collabui plan my.yaml --episodes 8",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(c *cobra.Command, args []string) error { return a.runPlan(c.Context(), o, args[0]) },
 	}
+	o.addFlags(c.Flags())
+
 	return c
 }
 
-// pilotOf is a specification with a few episodes at every stage. Its name tells it from pilots of other specifications.
-func pilotOf(s spec.Spec, episodes int) spec.Spec {
-	p := s
-	p.Epochs, p.Slots, p.FineTune.Demonstrations = min(s.Epochs, 1), min(s.Slots, episodes), min(s.FineTune.Demonstrations, episodes)
-	p.FineTune.ChunkSteps, p.FineTune.MaxChunks = min(s.FineTune.ChunkSteps, pilotSteps), 1
-	for _, n := range []*int{&p.FineTune.Steps.Level1, &p.FineTune.Steps.Level2, &p.FineTune.Steps.Level3, &p.FineTune.Steps.Preference} {
-		*n = min(*n, pilotSteps)
-	}
-	p.Synthesis.Screens, p.Synthesis.Pairs = min(s.Synthesis.Screens, 2*episodes), min(s.Synthesis.Pairs, 2*episodes)
-	p.Evaluation.Val, p.Evaluation.TestSeeds, p.Evaluation.TestTemplates, p.Evaluation.Every = min(s.Evaluation.Val, episodes), 0, 0, 1
-	p.Evaluation.OutOfDistribution = nil
-	p.Pairs.MinPairs, p.FailedShare = 1, 1
-	p.Name = fmt.Sprintf("%.24s-pilot-%.8s", s.Name, runs.Digest(p))
-	return p
+func (o *planOptions) addFlags(f *pflag.FlagSet) {
+	f.IntVar(&o.episodes, "episodes", 8, "episodes of the pilot, per stage")
+	o.up.addFlags(f)
 }
 
-// pilotSteps is the number of optimiser steps of each of a pilot's jobs.
-const pilotSteps = 20
+// planned is the answer of plan.
+type planned struct {
+	Pilot    string          `json:"pilot"`
+	Spent    runs.Spent      `json:"pilot_spent"`
+	Estimate []estimate.Line `json:"estimate"`
+}
+
+func (a *app) runPlan(ctx context.Context, o planOptions, file string) error {
+	s, err := loadSpec(file)
+	if err != nil {
+		return err
+	}
+	if o.episodes < 2 || o.episodes > 100 {
+		return fault.New(fault.Invalid, "--episodes must be from 2 to 100, not %d", o.episodes)
+	}
+	if err := a.ensureUp(ctx, o.up); err != nil {
+		return err
+	}
+	session, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+
+	p := pilot.Spec(s, o.episodes)
+	if err := session.finish(ctx, p); err != nil {
+		return err
+	}
+	measured, err := pilot.Measure(ctx, session.bucket, session.temporal, s, p)
+	if err != nil {
+		return err
+	}
+	spent, err := runs.Run(p.Name).Spent(ctx, session.bucket)
+	if err != nil {
+		return err
+	}
+	out := planned{Pilot: p.Name, Spent: spent, Estimate: measured.Estimate()}
+
+	return a.print(out, func(w io.Writer) { out.text(w, s, o) })
+}
+
+func (p planned) text(w io.Writer, s spec.Spec, o planOptions) {
+	say(w, "%s, estimated from run %s: %d episodes, %d calls to chat endpoints, cost %.4f\n",
+		s.Name, p.Pilot, o.episodes, p.Spent.Calls, p.Spent.Money)
+	say(w, "%s", estimate.Text(p.Estimate))
+	say(w, "money is that of chat endpoints with prices in the specification; "+
+		"hours are those of this machine with %d concurrent episodes", o.up.tabs)
+	if n := len(s.Evaluation.OutOfDistribution); n > 0 {
+		say(w, "not estimated: the %d evaluations out of distribution, whose environments have speeds of their own", n)
+	}
+}

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"os/user"
 	"strconv"
 	"strings"
 
@@ -16,53 +14,66 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
+// setOptions are the flags of set.
+type setOptions struct {
+	why string
+}
+
 func setCmd(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "set RUN KEY=VALUE…", Short: "Change the budget of a run", Example: "  collabui set quickstart budget.money=40 --why 'one more epoch'", Args: cobra.MinimumNArgs(2),
-		Long: "set changes what may be changed of a run while it goes on: budget.money and budget.tokens. Every change is recorded with the run; it takes effect within seconds.\nEverything else makes another run: give it another name."}
-	why := c.Flags().String("why", "", "the reason, recorded with the run")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		b, _, err := a.bucket()
-		if err != nil {
-			return err
-		}
-		who := "unknown"
-		if u, err := user.Current(); err == nil {
-			who = u.Username
-		}
-		got, err := change(c.Context(), b, args[0], args[1:], who, *why)
-		if err != nil {
-			return err
-		}
-		return a.print(got, func(w io.Writer) {
-			_, _ = fmt.Fprintf(w, "%s: budget.money %.2f, budget.tokens %d (0 is no limit)\n", args[0], got.Budget.Money, got.Budget.Tokens)
-		})
+	var o setOptions
+	c := &cobra.Command{
+		Use:   "set RUN KEY=VALUE…",
+		Short: "Change the budget of a run",
+		Long: `set changes what may change while a run goes on: budget.money and budget.tokens. Every change is
+recorded with the run, and takes effect within seconds. Any other change makes another run, with another name.`,
+		Example: "  collabui set quickstart budget.money=40 --why 'one more epoch'",
+		Args:    cobra.MinimumNArgs(2),
+		RunE:    func(c *cobra.Command, args []string) error { return a.runSet(c.Context(), o, args[0], args[1:]) },
 	}
+	c.Flags().StringVar(&o.why, "why", "", "the reason, recorded with the run")
+
 	return c
 }
 
-// change records a change behind those that stand there already.
-func change(ctx context.Context, b store.Bucket, run string, pairs []string, who, why string) (runs.Change, error) {
-	s, _, err := runs.Run(run).Spec().Read(ctx, b)
+func (a *app) runSet(ctx context.Context, o setOptions, run string, pairs []string) error {
+	b, _, err := a.bucket()
 	if err != nil {
-		return runs.Change{}, fmt.Errorf("run %q: %w", run, err)
+		return err
+	}
+	got, err := change(ctx, b, run, pairs, runs.Change{Who: userName(), Why: o.why})
+	if err != nil {
+		return err
+	}
+
+	return a.print(got, func(w io.Writer) {
+		say(w, "%s: budget.money %.2f, budget.tokens %d (0 is no limit)", run, got.Budget.Money, got.Budget.Tokens)
+	})
+}
+
+// change records a change after those of the run that exist.
+func change(ctx context.Context, b store.Bucket, run string, pairs []string, c runs.Change) (runs.Change, error) {
+	s, err := runs.Run(run).Find(ctx, b)
+	if err != nil {
+		return c, err
 	}
 	for n := 1; ; n++ {
-		out := runs.Change{Who: who, Why: why}
-		if out.Budget, err = runs.Run(s.Name).Budget(ctx, b, s); err != nil {
-			return out, err
+		if c.Budget, err = runs.Run(run).Budget(ctx, b, s); err != nil {
+			return c, err
 		}
-		for _, p := range pairs {
-			if err := assign(&out.Budget, p); err != nil {
-				return out, err
+		for _, pair := range pairs {
+			if err := assign(&c.Budget, pair); err != nil {
+				return c, err
 			}
 		}
-		got, _, err := runs.Run(run).Change(n).Record(ctx, b, func() (runs.Change, error) { return out, nil })
-		if err != nil || got == out {
-			return out, err
+
+		got, _, err := runs.Run(run).Change(n).Record(ctx, b, func() (runs.Change, error) { return c, nil })
+		if err != nil || got == c {
+			return c, err
 		}
 	}
 }
 
+// assign sets one field of a budget.
 func assign(b *spec.Budget, pair string) error {
 	key, value, ok := strings.Cut(pair, "=")
 	if !ok {
@@ -72,19 +83,16 @@ func assign(b *spec.Budget, pair string) error {
 	switch key {
 	case "budget.money":
 		b.Money, err = strconv.ParseFloat(value, 64)
-		if err == nil && !(b.Money >= 0) {
-			err = strconv.ErrRange
-		}
+		ok = b.Money >= 0 // false for NaN
 	case "budget.tokens":
 		b.Tokens, err = strconv.Atoi(value)
-		if err == nil && b.Tokens < 0 {
-			err = strconv.ErrRange
-		}
+		ok = b.Tokens >= 0
 	default:
 		return fault.New(fault.Invalid, "%s cannot be changed; budget.money and budget.tokens can", key)
 	}
-	if err != nil {
-		return fault.New(fault.Invalid, "%s: expected a number from 0, not %q", key, value)
+	if err != nil || !ok {
+		return fault.New(fault.Invalid, "%s: expected a number of at least 0, not %q", key, value)
 	}
+
 	return nil
 }

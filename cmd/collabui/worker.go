@@ -1,68 +1,138 @@
 package main
 
 import (
-	"log/slog"
+	"context"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/process/logging"
 	"github.com/collabui/collabui/workers"
 )
 
 // Environment variables of a worker's host.
 const (
 	envLlamaFactory = "COLLABUI_LLAMAFACTORY" // path of llamafactory-cli
-	envPython       = "COLLABUI_PYTHON"       // interpreter with its packages
-	envServerKey    = "COLLABUI_SERVER_KEY"   // that the server beside --roles serve wants
+	envPython       = "COLLABUI_PYTHON"       // interpreter with the packages of training programs
+	envServerKey    = "COLLABUI_SERVER_KEY"   // key of the server next to a gateway
 )
 
+// workerOptions are the flags of worker.
+type workerOptions struct {
+	workers.Options
+	child childOptions
+	log   logging.Options
+	gpus  string
+	given func(flag string) bool // whether the user gave a flag
+}
+
 func workerCmd(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "worker", Short: "Run activities and workflows", Args: cobra.NoArgs,
-		Long:    "worker offers roles: control, rollout, model and gpu work on the task queues of the same names; serve is the gateway beside a server of language models (vLLM, SGLang), which loads\nthe adapters of policies as they are asked for. --tabs, --calls, --updates and --gpus follow from the machine's cores, memory and GPUs where they are not given. SIGTERM drains: activities get --drain to end; what does not is taken up by\nanother worker, from its last record or checkpoint. docs/run-across-machines.md has a whole example.\n" + envLlamaFactory + " is the path of llamafactory-cli, " + envPython + " an interpreter with the packages of training programs, " + envServerKey + " (or _FILE) what the server beside a gateway asks for.",
-		Example: "  collabui worker --roles rollout,model --tabs 6 --drain 60s\n  collabui worker --roles gpu --gpus 0,1 --work /scratch/collabui\n  collabui worker --roles serve --listen 10.0.0.5:9000 --server http://127.0.0.1:8000 --base-model /models/Qwen2-7B-Instruct"}
-	o := workers.Options{Log: slog.New(slog.NewTextHandler(a.err, nil))}
-	f := c.Flags()
-	f.StringSliceVar(&o.Roles, "roles", workers.Roles, "what to offer: control, rollout, model, gpu, serve")
-	f.IntVar(&o.Tabs, "tabs", 0, "rollout: episodes at once per browser")
-	f.IntVar(&o.Browsers, "browsers", 1, "rollout: browser processes")
-	f.IntVar(&o.Calls, "calls", 0, "model: activities at once")
-	f.IntVar(&o.Updates, "updates", 0, "gpu: policy updates at once; with GPUs one each")
-	gpus := f.String("gpus", "", "gpu: `LIST` of GPUs as CUDA_VISIBLE_DEVICES names them, or none; default: those of the machine")
-	f.StringVar(&o.Training.Work, "work", "", "gpu, serve: `FOLDER` for training jobs and adapters, without blanks; default: below the temporary folder")
-	f.StringVar(&o.Training.Shares, "shares", "", "gpu: `URL` of the gateway whose server uses the same GPU: it sleeps during updates")
-	f.StringVar(&o.Serve.Listen, "listen", "127.0.0.1:9000", "serve: `HOST:PORT` of the gateway")
-	f.StringVar(&o.Serve.Server, "server", "http://127.0.0.1:8000", "serve: `URL` of the server beside it, without /v1")
-	f.StringVar(&o.Serve.Engine, "engine", "vllm", "serve: vllm or sglang")
-	f.StringVar(&o.Serve.Model, "base-model", "", "serve: `FOLDER` of the base model that the server serves; without it policies of another base are not refused")
-	f.StringVar(&o.Serve.Base, "base-name", "", "serve: the server's `NAME` of the base model; default: the first that it lists")
-	f.StringVar(&o.Serve.Adapters, "adapters", "", "serve: `FOLDER` for adapters that the server reads under the same path; default: in --work")
-	f.IntVar(&o.Serve.Keep, "keep", 8, "serve: adapters loaded at once; not more than the server's --max-cpu-loras")
-	f.DurationVar(&o.Drain, "drain", 5*time.Second, "what activities get to end in when the worker is asked to stop")
-	pipe := f.Bool("parent-pipe", false, "end when standard input closes")
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		for flag, n := range map[string]int{"tabs": o.Tabs, "browsers": o.Browsers, "updates": o.Updates, "calls": o.Calls} {
-			if n < 0 || n > maxTabs || n == 0 && c.Flags().Changed(flag) {
-				return fault.New(fault.Invalid, "--%s must be from 1 to %d, not %d", flag, maxTabs, n)
-			}
-		}
-		if *gpus != "" {
-			o.Training.GPUs = slices.DeleteFunc(strings.Split(*gpus, ","), func(s string) bool { return s == "" || s == "none" })
-		}
-		o.Training.LlamaFactory, o.Training.Python = os.Getenv(envLlamaFactory), os.Getenv(envPython)
-		var err error
-		if o.Endpoints, err = a.workerEndpoints(o.Roles); err != nil {
-			return err
-		}
-		if o.Serve.Key, err = config.Secret(envServerKey); err != nil {
-			return err
-		}
-		o.Training.SharesKey = o.Endpoints.PolicyKey
-		return workers.Run(lifetime(c.Context(), *pipe), o)
+	var o workerOptions
+	c := &cobra.Command{
+		Use:   "worker",
+		Short: "Run activities and workflows",
+		Long: `worker offers roles. control, rollout, model and gpu take work from the task queues of the same names.
+serve is the gateway next to a server of language models (vLLM, SGLang); it loads the adapters of policies on
+demand.
+
+--tabs, --calls, --updates and --gpus are derived from the machine's cores, memory and GPUs unless they are given.
+SIGTERM drains the worker: activities get --drain to end. Another worker continues the others from their last record or
+checkpoint. docs/run-across-machines.md has a complete example.
+
+` + envLlamaFactory + ` is the path of llamafactory-cli, ` + envPython + ` an interpreter with the packages of training
+programs, ` + envServerKey + ` (or ` + envServerKey + `_FILE) the key of the server next to a gateway.`,
+		Example: "  collabui worker --roles rollout,model --tabs 6 --drain 60s\n" +
+			"  collabui worker --roles gpu --gpus 0,1 --work /scratch/collabui\n" +
+			"  collabui worker --roles serve --listen 10.0.0.5:9000 --server http://127.0.0.1:8000 " +
+			"--base-model /models/Qwen2-7B-Instruct",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.runWorker(c.Context(), o) },
 	}
+	o.addFlags(c.Flags())
+
 	return c
+}
+
+func (o *workerOptions) addFlags(f *pflag.FlagSet) {
+	o.log, o.given = logging.FromEnv(), f.Changed
+	f.StringSliceVar(&o.Roles, "roles", workers.Roles, "roles to offer: control, rollout, model, gpu, serve")
+	f.IntVar(&o.Tabs, "tabs", 0, "rollout: concurrent episodes per browser")
+	f.IntVar(&o.Browsers, "browsers", 1, "rollout: browser processes")
+	f.IntVar(&o.Calls, "calls", 0, "model: concurrent activities")
+	f.IntVar(&o.Updates, "updates", 0, "gpu: concurrent policy updates; with GPUs one each")
+	f.StringVar(&o.gpus, "gpus", "",
+		"gpu: `LIST` of GPUs as in CUDA_VISIBLE_DEVICES, or none (default: those of the machine)")
+	f.StringVar(&o.Training.Work, "work", "",
+		"gpu, serve: `FOLDER` for training jobs and adapters, without blanks (default: in the temporary folder)")
+	f.StringVar(&o.Training.Shares, "shares", "",
+		"gpu: `URL` of the gateway whose server uses the same GPU: it sleeps during updates")
+	o.addServeFlags(f)
+	f.DurationVar(&o.Drain, "drain", 5*time.Second, "time that activities get to end when the worker is stopped")
+	f.StringVar(&o.log.Level, "log-level", o.log.Level,
+		"`LEVEL` of the log: debug, info, warn or error ("+logging.EnvLevel+"; default: info)")
+	f.StringVar(&o.log.Format, "log-format", o.log.Format,
+		"`FORMAT` of the log: text or json ("+logging.EnvFormat+"; default: text)")
+	o.child.addFlags(f)
+}
+
+func (o *workerOptions) addServeFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.Serve.Listen, "listen", "127.0.0.1:9000", "serve: `HOST:PORT` of the gateway")
+	f.StringVar(&o.Serve.Server, "server", "http://127.0.0.1:8000",
+		"serve: `URL` of the server next to it, without /v1")
+	f.StringVar(&o.Serve.Engine, "engine", "vllm", "serve: vllm or sglang")
+	f.StringVar(&o.Serve.Model, "base-model", "",
+		"serve: `FOLDER` of the server's base model; without it policies of another base model are not refused")
+	f.StringVar(&o.Serve.Base, "base-name", "",
+		"serve: the server's `NAME` of the base model (default: its first model)")
+	f.StringVar(&o.Serve.Adapters, "adapters", "",
+		"serve: `FOLDER` for adapters, which the server reads under the same path (default: in --work)")
+	f.IntVar(&o.Serve.Keep, "keep", 8, "serve: adapters to keep loaded; at most the server's --max-cpu-loras")
+}
+
+func (a *app) runWorker(ctx context.Context, o workerOptions) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	log, err := logging.New(a.err, o.log)
+	if err != nil {
+		return err
+	}
+	o.Log = log
+	if o.gpus != "" {
+		o.Training.GPUs = slices.DeleteFunc(strings.Split(o.gpus, ","), func(s string) bool {
+			return s == "" || s == "none"
+		})
+	}
+	o.Training.LlamaFactory, o.Training.Python = os.Getenv(envLlamaFactory), os.Getenv(envPython)
+	if o.Endpoints, err = a.workerEndpoints(o.Roles); err != nil {
+		return err
+	}
+	if o.Serve.Key, err = config.Secret(envServerKey); err != nil {
+		return err
+	}
+	o.Training.SharesKey = o.Endpoints.PolicyKey
+
+	return workers.Run(o.child.lifetime(ctx), o.Options)
+}
+
+// check refuses impossible numbers. 0 means that a number is derived from the machine, and cannot be given.
+func (o *workerOptions) check() error {
+	for _, x := range []struct {
+		flag string
+		n    int
+	}{
+		{"tabs", o.Tabs}, {"browsers", o.Browsers}, {"calls", o.Calls}, {"updates", o.Updates},
+	} {
+		if x.n < 0 || x.n > maxTabs || x.n == 0 && o.given(x.flag) {
+			return fault.New(fault.Invalid, "--%s must be from 1 to %d, not %d", x.flag, maxTabs, x.n)
+		}
+	}
+
+	return nil
 }

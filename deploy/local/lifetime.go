@@ -37,7 +37,7 @@ func lifetime(parentPipe bool) (context.Context, context.CancelCauseFunc) {
 	return ctx, end
 }
 
-// reason is why ctx ended; nil if somebody asked for it.
+// reason returns why ctx ended; nil if a signal or EOF asked for it.
 func reason(ctx context.Context) error {
 	if cause := context.Cause(ctx); !errors.Is(cause, errAsked) {
 		return cause

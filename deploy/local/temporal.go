@@ -16,7 +16,7 @@ import (
 )
 
 // temporalService is a Temporal server, all of its services in one process, on
-// the SQLite file DIR/temporal.db, with the Web UI beside it.
+// the SQLite file DIR/temporal.db, with the Web UI next to it.
 type temporalService struct {
 	addr      *net.TCPAddr
 	uiAddr    string

@@ -122,7 +122,7 @@ func dynamicConfig() dynamicconfig.Client {
 		dynamicconfig.TransferProcessorMaxPollRPS.Key():   maxPollRPS,
 		dynamicconfig.TimerProcessorMaxPollRPS.Key():      maxPollRPS,
 		dynamicconfig.VisibilityProcessorMaxPollRPS.Key(): maxPollRPS,
-		// A local server tells nobody that it runs.
+		// A local server reports to no one that it runs.
 		dynamicconfig.EnableServerVersionCheck.Key(): false,
 	}
 }

@@ -1,19 +1,20 @@
 'use strict';
-// The page side of the adapter, first part; it runs before every page's own scripts. It makes time and chance functions of the seed, learns which elements listen to
-// clicks, and keeps the page from leaving. collabui is its only global.
+// The first script of the adapter. It runs before every page's own scripts. It makes time and chance functions of the
+// seed, learns which elements listen to clicks, and keeps the page from leaving. Its only global is collabui.
 const collabui = (() => {
   const EPOCH = 1704067200000, FRAME = 16; // ms
   const CLICKS = new Set(['click', 'dblclick', 'mousedown', 'mouseup', 'pointerdown', 'pointerup', 'touchstart', 'touchend']);
 
   // --- chance and time ---
-  let state = 1; // what a page draws before its reset
+  let state = 1; // The state before the page's reset.
   Math.random = () => {
     state = (state + 0x6D2B79F5) | 0;
     let t = Math.imul(state ^ (state >>> 15), 1 | state);
     t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
   };
-  // The page's clock is ours: it stands still but for run, so that timers come in the same order at the same times whatever the machine does.
+  // The page's clock is virtual. It moves in run only, so timers fire in the same order at the same times on every
+  // machine.
   const Real = Date, timers = new Map();
   let clock = 0, began = 0, last = 0;
   const now = () => EPOCH + clock - began;
@@ -28,7 +29,7 @@ const collabui = (() => {
   window.requestIdleCallback = f => later(() => f({ didTimeout: false, timeRemaining: () => FRAME }), 1, false, []);
   window.clearTimeout = window.clearInterval = window.cancelAnimationFrame = window.cancelIdleCallback = id => { timers.delete(id); };
   performance.now = () => clock;
-  // run lets the clock go on for some ms.
+  // run advances the clock by some milliseconds.
   async function run(ms) {
     const end = clock + ms;
     for (;;) {
@@ -40,7 +41,7 @@ const collabui = (() => {
       try {
         if (typeof t.f === 'function') t.f.apply(window, t.args); else (0, eval)(String(t.f));
       } catch (e) { reportError(e); }
-      await null; // what waits for promises
+      await null; // Run what waits for promises.
     }
     clock = end;
   }
@@ -65,6 +66,6 @@ const collabui = (() => {
 
   return {
     run, heard,
-    begin() { began = clock; }, // the clock's date is the epoch
+    begin() { began = clock; }, // From now on the clock counts from the epoch.
   };
 })();

@@ -1,5 +1,6 @@
 'use strict';
-// What is on the screen, and what a browser does outside of the page: lists of options and pickers. Runs behind clock.js.
+// Observes the screen and does what a browser does outside of the page: lists of options and pickers. It runs after
+// clock.js.
 Object.assign(collabui, (() => {
   const MAX = 2000, TEXT = 500, DOT = 3, LIMIT = 3600000; // elements, characters, px, ms
   const { heard } = collabui;
@@ -7,20 +8,20 @@ Object.assign(collabui, (() => {
   const NONE = new Set(['SCRIPT', 'STYLE', 'NOSCRIPT', 'TEMPLATE', 'LINK', 'META', 'TITLE', 'DATALIST']);
   const CONTROLS = new Set(['INPUT', 'SELECT', 'TEXTAREA', 'BUTTON']), DRAWN = { opacityProperty: true, visibilityProperty: true };
   const NOBODY = Object.freeze([]);
-  const GROUPS = new Set(['HTML', 'BODY', 'UL', 'OL', 'DL', 'TABLE', 'TBODY', 'THEAD', 'FORM', 'FIELDSET']); // listen for what they hold
+  const GROUPS = new Set(['HTML', 'BODY', 'UL', 'OL', 'DL', 'TABLE', 'TBODY', 'THEAD', 'FORM', 'FIELDSET']); // They listen for what they contain.
   const SHAPES = new Set(['circle', 'rect', 'ellipse', 'polygon', 'polyline', 'line', 'path', 'text', 'image']);
   const ROLES = { BUTTON: 'button', A: 'link', SELECT: 'select', OPTION: 'option', TEXTAREA: 'field', IMG: 'image', CANVAS: 'image', LI: 'item', TD: 'cell', TH: 'cell', SUMMARY: 'button', H1: 'heading', H2: 'heading', H3: 'heading', H4: 'heading', H5: 'heading', H6: 'heading' };
   const INPUTS = { button: 'button', submit: 'button', reset: 'button', image: 'button', file: 'button', color: 'button', checkbox: 'checkbox', radio: 'radio', range: 'slider' };
   const ARIA = { combobox: 'select', listbox: 'list', textbox: 'field', searchbox: 'field', menuitem: 'item', treeitem: 'item', gridcell: 'cell', img: 'image' };
   const NAMED = new Set(['button', 'link', 'checkbox', 'radio', 'switch', 'option', 'tab', 'slider', 'spinbutton', 'heading', ...Object.keys(ARIA)]);
-  const PICKED = new Set(['date', 'time', 'datetime-local', 'month', 'week', 'color', 'range']); // inputs whose text the browser's own picker gives
+  const PICKED = new Set(['date', 'time', 'datetime-local', 'month', 'week', 'color', 'range']); // Inputs with a picker of the browser.
 
   const SPACE = /\s/;
   const trim = s => !s ? '' : SPACE.test(s) ? s.replace(/\s+/g, ' ').trim() : s;
   const cut = s => (s.length > TEXT ? trim(s).slice(0, TEXT) : trim(s)).toWellFormed();
 
   // --- reading the page ---
-  // Colours by name: exact ones of COLOURS, others by their hue.
+  // The names of colours: exact ones from COLOURS, others by their hue.
   const COLOURS = { '0,0,0': 'black', '255,255,255': 'white', '165,42,42': 'brown', '128,0,0': 'maroon', '255,192,203': 'pink', '255,165,0': 'orange', '128,128,0': 'olive', '0,128,0': 'green', '0,255,0': 'lime', '0,128,128': 'teal', '0,0,128': 'navy', '128,0,128': 'purple', '238,130,238': 'violet', '75,0,130': 'indigo' };
   const HUES = [[15, 'red'], [42, 'orange'], [70, 'yellow'], [165, 'green'], [195, 'cyan'], [257, 'blue'], [290, 'purple'], [345, 'magenta'], [360, 'red']];
   const names = new Map();
@@ -38,7 +39,7 @@ Object.assign(collabui, (() => {
     return (light < .3 ? 'dark ' : light > .75 ? 'light ' : '') + HUES.find(x => h <= x[0])[1];
   }
   const isControl = e => CONTROLS.has(e.tagName);
-  const isEditable = e => !isControl(e) && e.isContentEditable; // slow to ask
+  const isEditable = e => !isControl(e) && e.isContentEditable; // This is slow.
   const isField = e => e.tagName === 'TEXTAREA' || e.tagName === 'INPUT' && !INPUTS[e.type] || isEditable(e);
   const isList = e => e.tagName === 'SELECT' && (e.multiple || e.size > 1);
   function acts(r) {
@@ -48,17 +49,18 @@ Object.assign(collabui, (() => {
     const role = e.getAttribute('role');
     return heard.has(e) || e.onclick || e.onmousedown || role && NAMED.has(role) && role !== 'heading' && role !== 'img' || e.hasAttribute('tabindex') && e.tabIndex >= 0 || r.hand;
   }
-  // Read is what is known of an element; its style is asked for when it is needed.
+  // Read is what is known about an element. Its style is computed on demand.
   class Read {
     constructor(e, clip) { this.e = e; this.clip = clip; this.hand = this.acts = this.shown = false; this.kids = NOBODY; this.inner = 0; this.flat = true; this.css = null; }
     get style() { return this.css ||= getComputedStyle(this.e); }
   }
-  // visit reads an element and what it holds: style, the part of the screen where it can be seen, how many elements inside take clicks, whether it is running text.
+  // visit reads an element and its content: style, the part of the screen where it can be seen, how many elements
+  // inside take clicks, and whether it is running text.
   function visit(e, clip, hand, labels) {
     if (NONE.has(e.tagName) || HIDDEN.has(e.id)) return null;
     const r = new Read(e, clip);
-    r.shown = e.checkVisibility(DRAWN) || e === document.activeElement && isField(e); // what is typed may go to a field that is not drawn
-    if (isControl(e) && (e.tagName !== 'BUTTON' || !e.firstElementChild)) { // most of what is there, so no style is asked for
+    r.shown = e.checkVisibility(DRAWN) || e === document.activeElement && isField(e); // A field that is not drawn may take typed text.
+    if (isControl(e) && (e.tagName !== 'BUTTON' || !e.firstElementChild)) { // Most elements are controls, so their style is not computed.
       r.acts = true;
       r.flat = false;
       return r;
@@ -87,7 +89,7 @@ Object.assign(collabui, (() => {
     if (e instanceof SVGElement || e.tagName === 'IMG' || e.tagName === 'CANVAS' || isControl(e)) r.flat = false;
     return r;
   }
-  // text joins what an element says; blocks stand apart.
+  // text joins the texts of an element. Spaces separate blocks.
   function text(r) {
     if (!r.e.firstElementChild) return r.e.textContent;
     const byElement = new Map(r.kids.map(k => [k.e, k]));
@@ -99,7 +101,7 @@ Object.assign(collabui, (() => {
     }
     return out;
   }
-  // beside gives the short text next to a control that has no label.
+  // beside returns the short text next to a control without a label.
   function beside(e, way) {
     let n = e[way];
     if (!n && way === 'previousSibling' && e.parentElement.childElementCount === 1) n = e.parentElement[way];
@@ -141,12 +143,13 @@ Object.assign(collabui, (() => {
   }
 
   // --- what can be tapped ---
-  // aim finds a point of the visible part of a box whose tap reaches the element, the middle first; null where no part is visible.
+  // aim returns a point of the visible part of a box whose tap reaches the element, the middle if possible. It returns
+  // null if no part is visible.
   const TRIES = [[.5, .5], [.25, .5], [.75, .5], [.5, .25], [.5, .75], [.1, .1], [.9, .1], [.1, .9], [.9, .9]];
   function aim(e, b, clip, owner) {
     const x0 = Math.max(b.left, clip.x0), y0 = Math.max(b.top, clip.y0), w = Math.min(b.right, clip.x1) - x0, h = Math.min(b.bottom, clip.y1) - y0;
     if (!(w > .5 && h > .5)) return null;
-    let under = false; // an ancestor takes the tap: nothing lies above
+    let under = false; // An ancestor takes the tap: nothing covers it.
     for (let i = 0; i < TRIES.length; i++) {
       const x = x0 + w * TRIES[i][0], y = y0 + h * TRIES[i][1], hit = document.elementFromPoint(x, y);
       if (hit && (hit === e || hit === owner || e.contains(hit))) return { tap: [x, y] };
@@ -155,7 +158,7 @@ Object.assign(collabui, (() => {
     return { tap: [x0 + w / 2, y0 + h / 2], occluded: !under };
   }
 
-  let nodes = [], open = null; // the elements of the last observation; the select whose list is open
+  let nodes = [], open = null; // The elements of the last observation; the select whose list is open.
   function observe() {
     const out = [], on = document.activeElement, view = { x0: 0, y0: 0, x1: innerWidth, y1: innerHeight }, labels = new Map();
     nodes = [];
@@ -166,15 +169,15 @@ Object.assign(collabui, (() => {
       // A flat line has no height: it takes taps through its stroke.
       const box = b.width && b.height ? b : { left: b.left - 1, top: b.top - 1, right: b.right + 1, bottom: b.bottom + 1, width: b.width + 2, height: b.height + 2 };
       const at = aim(e, box, r.clip, e.tagName === 'OPTION' ? e.closest('select') : labels.get(e));
-      if (at && !r.shown) return; // asked late, because it takes long
+      if (at && !r.shown) return; // This check comes late, because aim is slow.
       o.bounds = round(box);
       if (at) { o.visible = true; o.tap = at.tap; }
       if (at && at.occluded) o.occluded = true;
-      // undefined is left out of JSON, and costs less than a delete
+      // JSON omits undefined, which costs less than a delete.
       o.text = o.text ? cut(o.text) : undefined;
       o.desc = o.desc ? cut(o.desc) : undefined;
       if (o.desc === o.text) o.desc = undefined;
-      o.value = o.value ? String(o.value).slice(0, TEXT).toWellFormed() : undefined; // as it is: a copy must equal it
+      o.value = o.value ? String(o.value).slice(0, TEXT).toWellFormed() : undefined; // Unchanged: a copy must equal it.
       if (o.state && !o.state.length) o.state = undefined;
       nodes.push(e);
       out.push(o);
@@ -203,7 +206,7 @@ Object.assign(collabui, (() => {
     }
     function emit(r, quiet) {
       const e = r.e, field = e.tagName === 'LABEL' && e.control;
-      if (field && !field.getClientRects().length) { // a hidden control is used through its label
+      if (field && !field.getClientRects().length) { // The label stands in for a hidden control.
         push(r, e, e.getBoundingClientRect(), { role: INPUTS[field.type] || 'item', text: e.textContent, state: states(field, on) });
         return;
       }
@@ -241,7 +244,7 @@ Object.assign(collabui, (() => {
   }
 
   // --- what the browser would show outside of the page ---
-  // list appends the options of the open select, below it where there is room; what lies under them is covered.
+  // list appends the options of the open select, below it if there is room. They cover what lies under them.
   function list(out, view) {
     const b = open.getBoundingClientRect(), all = [...open.options].slice(0, MAX - out.length), h = Math.max(1, Math.min(16, Math.floor(view.y1 / Math.max(1, all.length))));
     const x = Math.max(0, Math.round(b.left)), y = Math.max(0, Math.min(Math.round(b.bottom), view.y1 - all.length * h)), w = Math.max(20, Math.round(b.width));
@@ -256,7 +259,7 @@ Object.assign(collabui, (() => {
   }
   const fire = (e, ...types) => { for (const t of types) e.dispatchEvent(new Event(t, { bubbles: true })); };
   const mouse = e => { for (const t of ['mousedown', 'mouseup', 'click']) e.dispatchEvent(new MouseEvent(t, { bubbles: true, cancelable: true })); };
-  // choose takes one option; where several may be chosen, it is switched, as on a phone. It gives why it cannot.
+  // choose takes one option. If several may be chosen it toggles the option, as on a phone. It returns why it cannot.
   function choose(option) {
     const s = option.closest('select');
     open = null;
@@ -268,7 +271,7 @@ Object.assign(collabui, (() => {
     fire(s, 'input', 'change');
     return '';
   }
-  // pick sets an input that has a picker: dates also as M/D/Y, times also with AM or PM.
+  // pick sets an input that has a picker. It also accepts dates as M/D/Y and times with AM or PM.
   function pick(e, t) {
     const two = n => String(n).padStart(2, '0');
     let m = /^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})$/.exec(t = t.trim());
@@ -285,7 +288,7 @@ Object.assign(collabui, (() => {
   }
   const URLS = /url\("([^"]+)"\)/g;
   return {
-    // reset begins an episode and gives its goal; images that style sheets name, and those of the page, are there then.
+    // reset begins an episode and returns its goal. It waits for the images of the page and of its style sheets.
     async reset(mode, seed) {
       collabui.begin();
       core.EPISODE_MAX_TIME = LIMIT;
@@ -305,7 +308,7 @@ Object.assign(collabui, (() => {
     ready: () => typeof core === 'object' && typeof genProblem === 'function' && !!core.cover_div && WOB_TASK_READY !== false,
     observe,
     close() { const was = open; open = null; return !!was; },
-    // use does what a tap would do outside of the page: it opens a select or chooses an option.
+    // use does what a tap does outside of the page: it opens a select or chooses an option.
     use(i) {
       const e = nodes[i];
       if (e.tagName === 'OPTION') return choose(e);
@@ -315,20 +318,21 @@ Object.assign(collabui, (() => {
       open = e;
       return '';
     },
-    // enter gives text to a select or to an input with a picker.
+    // enter sets a select or an input with a picker to a text.
     enter(i, t) {
       const e = nodes[i];
       if (e.tagName !== 'SELECT') return e.disabled ? 'the field is disabled' : pick(e, t);
       const o = [...e.options].find(o => trim(o.text).toLowerCase() === trim(t).toLowerCase());
       return o ? (e.multiple && o.selected ? '' : choose(o)) : `no option is named ${JSON.stringify(t)}`;
     },
-    // mark selects what the focused field holds, so that typing replaces it.
+    // mark selects the content of the focused field, so typing replaces it.
     mark() {
       const e = document.activeElement;
       if (e && e.select) e.select();
       else if (e && e.isContentEditable) getSelection().selectAllChildren(e);
     },
-    // scroll moves what can scroll under the element i, or under the middle of the page where i is -1, else the first that can, by three quarters of its size.
+    // scroll scrolls by three quarters of the size: what can scroll under the element i. With i = -1 it takes what is under
+    // the middle of the page, or else the first element that can scroll.
     scroll(i, dx, dy) {
       const w = document.getElementById('wrap') || document.body, b = w.getBoundingClientRect();
       const under = i >= 0 ? nodes[i] : document.elementFromPoint(b.left + b.width / 2, b.top + b.height / 2);

@@ -156,7 +156,7 @@ func (m *machine) dataCommands() {
 	if out := m.must("import", filepath.Join(dir, "level2.preference.jsonl"), "--json"); !strings.Contains(out, `"digest":"`) || !strings.Contains(out, `"kind":"rows"`) {
 		m.t.Errorf("import says %s", out)
 	}
-	if out, err := m.try("import", m.spec); err == nil || !strings.Contains(out, "kill.yaml:1: is no JSON object") {
+	if out, err := m.try("import", m.spec); err == nil || !strings.Contains(out, "kill.yaml:1: not a JSON object") {
 		m.t.Errorf("import of a specification: %v %s", err, out)
 	}
 	if out := m.must("credit", "check", "kill", "--repeat", "3"); !strings.Contains(out, "asked again about 3 steps") || !strings.Contains(out, "100.0 % labelled alike") {

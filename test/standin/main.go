@@ -1,4 +1,7 @@
-// Command standin is what integration tests run in place of llamafactory-cli (train FILE) and of a server of language models (serve ADDR MODEL).
+// Command standin is what integration tests run in place of llamafactory-cli (train FILE) and of a server of language
+// models (serve ADDR MODEL).
+//
+// It imports test/kit/standin.
 package main
 
 import (
@@ -17,6 +20,7 @@ func main() {
 		fmt.Println(http.ListenAndServe(os.Args[2], standin.Engine(os.Args[3])))
 		os.Exit(1)
 	}
+
 	fmt.Fprintln(os.Stderr, "usage: standin train FILE | standin serve ADDR MODEL")
 	os.Exit(2)
 }

@@ -9,36 +9,33 @@ import (
 	"syscall"
 )
 
-// jobVariable names a job's folder in the environment of its program and, since they inherit it, of all processes below.
+// jobVariable holds a job's folder in the environment of its program. All processes below the program inherit it.
 const jobVariable = "COLLABUI_JOB"
 
-// reap ends what was left of jobs in a working folder when their worker was killed: the kernel ends the program itself then, but not the processes that it has started, and they
-// hold GPUs. Jobs that somebody holds the lock of are left alone, but for mine, whose lock the caller has. Where there is no /proc it does nothing. It gives the number of processes that it found.
+// reap kills the processes that jobs in a working folder left behind when their worker was killed, and returns the
+// number of processes that it found. The kernel ends the program itself then, but not its children, which may hold
+// GPUs. Jobs whose lock is held are left alone, except for mine, whose lock the caller holds. Without /proc, reap does
+// nothing.
 func reap(work, mine string) (killed int) {
 	files, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, file := range files {
 		raw, err := os.ReadFile(file)
 		if err != nil {
-			continue // it has ended, or is another user's
+			continue // The process has ended, or belongs to another user.
 		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if err != nil {
+			continue
+		}
+
 		for v := range bytes.SplitSeq(raw, []byte{0}) {
-			dir, ok := strings.CutPrefix(string(v), jobVariable+"="+work+string(filepath.Separator))
-			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-			if ok && err == nil && (filepath.Join(work, dir) == mine || abandoned(filepath.Join(work, dir))) {
+			name, ok := strings.CutPrefix(string(v), jobVariable+"="+work+string(filepath.Separator))
+			if dir := filepath.Join(work, name); ok && (dir == mine || abandoned(dir)) {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 				killed++
 			}
 		}
 	}
-	return killed
-}
 
-// abandoned tells whether nobody holds a job's lock.
-func abandoned(dir string) bool {
-	f, err := os.Open(dir + ".lock")
-	if err != nil {
-		return true
-	}
-	defer func() { _ = f.Close() }()
-	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
+	return killed
 }

@@ -3,41 +3,48 @@ package external
 import (
 	"os"
 	"path/filepath"
-	"syscall"
+	"strings"
 	"time"
 )
 
-// unused is how long a downloaded policy, or the folder of a job that went on elsewhere, stays on a host: what matters of both is in the store.
+// unused is how long an idle policy, or the folder of a job that went on elsewhere, stays on a host. The store has
+// everything that matters of both.
 const unused = 48 * time.Hour
 
-// tidy removes from a working folder what was not used for long; it is called when a job begins.
+// tidy removes what has not been used for long from a working folder. It is called when a job begins.
 func tidy(work string, now time.Time) {
 	policies, _ := filepath.Glob(filepath.Join(work, "policies", "*"))
 	for _, dir := range policies {
-		if st, err := os.Stat(dir); err == nil && now.Sub(st.ModTime()) > unused {
+		if idle(dir, now) {
 			_ = os.RemoveAll(dir)
 		}
 	}
-	jobs, _ := filepath.Glob(filepath.Join(work, "jobs", "*.lock"))
-	for _, file := range jobs {
-		dir := file[:len(file)-len(".lock")]
-		st, err := os.Stat(file)
-		if err != nil || now.Sub(st.ModTime()) <= unused {
+
+	locks, _ := filepath.Glob(filepath.Join(work, "jobs", "*"+lockSuffix))
+	for _, file := range locks {
+		if !idle(file, now) {
 			continue
 		}
 		f, err := os.Open(file)
 		if err != nil {
 			continue
 		}
-		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil { // held until the folder is gone
-			_ = os.RemoveAll(dir)
+		if tryLock(f) == nil { // The lock is held until the folder is gone.
+			_ = os.RemoveAll(strings.TrimSuffix(file, lockSuffix))
 		}
 		_ = f.Close()
 	}
 }
 
-// touch notes that a file or folder is in use.
+// idle reports whether a file or folder has not been used for long.
+func idle(path string, now time.Time) bool {
+	st, err := os.Stat(path)
+
+	return err == nil && now.Sub(st.ModTime()) > unused
+}
+
+// touch records that a file or folder is in use. A missing one is left missing.
 func touch(path string) {
 	now := time.Now()
-	_ = os.Chtimes(path, now, now) // it may be gone: then there is nothing to note
+	_ = os.Chtimes(path, now, now)
 }

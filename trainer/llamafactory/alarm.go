@@ -11,25 +11,32 @@ import (
 	"github.com/collabui/collabui/trainer/external"
 )
 
-// examples is how the program says how many rows it will train on.
+// rowsFile holds the number of rows that a job was given.
+const rowsFile = "rows"
+
+// examples matches how the program reports the number of rows that it trains on.
 var examples = regexp.MustCompile(`Num examples = ([0-9,]+)`)
 
-// Alarm compares the rows that the program trains on with those that it was given.
+// Alarm compares the number of rows that the program trains on with the number that it was given.
 func (t *Tool) Alarm(f external.Folder, said string) error {
 	m := examples.FindStringSubmatch(said)
 	if m == nil {
 		return nil
 	}
-	got, err := strconv.Atoi(strings.ReplaceAll(m[1], ",", ""))
+	trained, err := strconv.Atoi(strings.ReplaceAll(m[1], ",", ""))
 	if err != nil {
 		return nil
 	}
+
 	raw, err := os.ReadFile(filepath.Join(f.Path, rowsFile))
-	if given, bad := strconv.Atoi(string(raw)); err == nil && bad == nil && given != got {
-		return fault.New(fault.Invalid, "LLaMA-Factory trains on %d rows, it was given %d: its log says which it dropped", got, given)
+	if err != nil {
+		return nil
 	}
+	given, err := strconv.Atoi(string(raw))
+	if err == nil && given != trained {
+		return fault.New(fault.Invalid,
+			"LLaMA-Factory trains on %d rows, it was given %d: its log says which ones it dropped", trained, given)
+	}
+
 	return nil
 }
-
-// rowsFile holds the number of rows that a job was given.
-const rowsFile = "rows"

@@ -1,4 +1,9 @@
-"""Counts the tokens of texts: a JSON list on standard input, a JSON list of numbers on standard output. Argument: the model's tokenizer.json."""
+"""Counts the tokens of texts.
+
+Reads a JSON list of texts from standard input and writes a JSON list of numbers to standard output. The argument is the
+model's tokenizer.json.
+"""
+
 import json
 import sys
 

@@ -13,16 +13,32 @@ import (
 	"github.com/collabui/collabui/trainer"
 )
 
-func pairs(n int) []domain.Pair {
+// pairs returns preferences for the first of two buttons.
+func pairs(t *testing.T, n int) []domain.Pair {
+	t.Helper()
+
+	click := func(index int) string {
+		text, err := tinylm.Render(domain.Action{Type: domain.ActionClick}.At(index))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return text
+	}
 	var out []domain.Pair
 	for i := range n {
-		p := domain.Pair{Prompt: fmt.Sprintf("Goal: tap w%d\nHistory: none\nScreen:\n0 button w%d\n1 button v%d\n", i, i, i), Weight: 1}
-		p.Chosen, _ = tinylm.Render(domain.Action{Type: domain.ActionClick}.At(0))
-		p.Rejected, _ = tinylm.Render(domain.Action{Type: domain.ActionClick}.At(1))
-		out = append(out, p)
+		out = append(out, domain.Pair{
+			Prompt:   fmt.Sprintf("Goal: tap w%d\nHistory: none\nScreen:\n0 button w%d\n1 button v%d\n", i, i, i),
+			Chosen:   click(0),
+			Rejected: click(1),
+			Weight:   1,
+		})
 	}
+
 	return out
 }
+
+func silent(domain.TrainPoint) {}
 
 func TestAJobKilledAnywhereEndsWithTheBitsOfAnUnbrokenOne(t *testing.T) {
 	b := &store.Memory{}
@@ -30,43 +46,81 @@ func TestAJobKilledAnywhereEndsWithTheBitsOfAnUnbrokenOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, objective := range []string{trainer.SFT, trainer.DPO} {
-		j := trainer.Job{ID: objective, Start: base.SHA256, Reference: base.SHA256, Objective: objective, Pairs: pairs(120), Seed: 3, Workers: 2,
-			Params: domain.TrainParams{LearningRate: 1e-3, Warmup: 0.1, FinalShare: 0.1, BatchSize: 4, Passes: 4, Beta: 0.1, Ftx: 0.1}}
-		whole, err := (&Trainer{Bucket: b}).Train(t.Context(), j, func(domain.TrainPoint) {})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if whole.Steps != 120 || len(whole.Curve) != 120 || whole.Curve[119].Loss >= whole.Curve[0].Loss {
-			t.Fatalf("%+v", whole)
-		}
-		key := func(job string, step int) string { return fmt.Sprintf("%s/%d.json", job, step) }
-		first := 0
-		for _, stop := range []int{30, 75, 110} {
-			ctx, cancel := context.WithCancel(t.Context())
-			began := -1
-			_, err := (&Trainer{Bucket: b, CheckpointKey: key}).Train(ctx, j, func(p domain.TrainPoint) {
-				if began < 0 {
-					began = p.Step
-				}
-				if p.Step == stop {
-					cancel()
-				}
-			})
-			if !errors.Is(err, context.Canceled) {
+
+	for _, objective := range []trainer.Objective{trainer.SFT, trainer.DPO} {
+		t.Run(string(objective), func(t *testing.T) {
+			j := trainer.Job{
+				ID:        string(objective),
+				Start:     base.SHA256,
+				Reference: base.SHA256,
+				Objective: objective,
+				Pairs:     pairs(t, 120),
+				Seed:      3,
+				Workers:   2,
+				Params: domain.TrainParams{
+					LearningRate: 1e-3, Warmup: 0.1, FinalShare: 0.1, BatchSize: 4, Passes: 4, Beta: 0.1, Ftx: 0.1,
+				},
+			}
+			whole, err := (&Trainer{Bucket: b}).Train(t.Context(), j, silent)
+			if err != nil {
 				t.Fatal(err)
 			}
-			first = began
-		}
-		if first != 51 {
-			t.Errorf("the third try began at step %d, not behind checkpoint 50", first)
-		}
-		again, err := (&Trainer{Bucket: b, CheckpointKey: key}).Train(t.Context(), j, func(domain.TrainPoint) {})
-		if err != nil || again.Digest != whole.Digest || len(again.Curve) != len(whole.Curve) {
-			t.Fatalf("%s: %v, %v, want %v", objective, again.Digest, err, whole.Digest)
-		}
+			if whole.Steps != 120 || len(whole.Curve) != 120 {
+				t.Fatalf("%d steps and %d points, want 120 and 120", whole.Steps, len(whole.Curve))
+			}
+			if first, last := whole.Curve[0].Loss, whole.Curve[119].Loss; last >= first {
+				t.Fatalf("the loss goes from %v to %v, want it to fall", first, last)
+			}
+
+			tr := &Trainer{Bucket: b, CheckpointKey: func(job string, step int) string {
+				return fmt.Sprintf("%s/%d.json", job, step)
+			}}
+			first := 0
+			for _, stop := range []int{30, 75, 110} {
+				first = trainUntil(t, tr, j, stop)
+			}
+			if first != 51 {
+				t.Errorf("the third attempt began at step %d, want 51, after checkpoint 50", first)
+			}
+
+			again, err := tr.Train(t.Context(), j, silent)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again.Digest != whole.Digest {
+				t.Errorf("policy %s after three interruptions, want %s", again.Digest, whole.Digest)
+			}
+			if len(again.Curve) != len(whole.Curve) {
+				t.Errorf("%d points, want %d", len(again.Curve), len(whole.Curve))
+			}
+		})
 	}
-	if _, err := (&Trainer{Bucket: b}).Train(t.Context(), trainer.Job{Objective: "ppo"}, nil); fault.KindOf(err) != fault.Invalid {
-		t.Fatal(err)
+}
+
+// trainUntil cancels a job at a step, and returns the step at which it began.
+func trainUntil(t *testing.T, tr *Trainer, j trainer.Job, stop int) (first int) {
+	t.Helper()
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, err := tr.Train(ctx, j, func(p domain.TrainPoint) {
+		if first == 0 {
+			first = p.Step
+		}
+		if p.Step == stop {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("error = %v, want %v", err, context.Canceled)
+	}
+
+	return first
+}
+
+func TestAnUnknownObjectiveIsRefused(t *testing.T) {
+	_, err := (&Trainer{Bucket: &store.Memory{}}).Train(t.Context(), trainer.Job{Objective: "ppo"}, silent)
+	if got := fault.KindOf(err); err == nil || got != fault.Invalid {
+		t.Errorf("error = %v of kind %s, want one of kind %s", err, got, fault.Invalid)
 	}
 }

@@ -1,6 +1,8 @@
-"""DPO of a LoRA adapter with TRL: train.py JOB.json, which trainer/trl writes. Run again after a kill, it goes on from the newest checkpoint.
+"""DPO of a LoRA adapter with TRL: train.py JOB.json, which trainer/trl writes.
 
-A row of the data is {"prompt": [messages], "chosen": [message], "rejected": [message]}. Progress is a line per step in out/progress.jsonl. The adapter is written to out/adapter; out/done.json comes last.
+When it is run again after a kill, it resumes from the newest checkpoint. A row of the data is {"prompt": [messages],
+"chosen": [message], "rejected": [message]}. Progress is a line per step in out/progress.jsonl. The adapter is written
+to out/adapter; out/done.json comes last.
 """
 
 import glob
@@ -14,8 +16,9 @@ from datasets import Dataset
 from peft import LoraConfig, PeftModel, get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
 
+# transformers 5 returns pairs (available, version). TRL 0.24 takes any pair for true.
 trl_imports = importlib.import_module("trl.import_utils")
-for name, value in list(vars(trl_imports).items()):  # TRL 0.24 takes the pairs (available, version) of transformers 5 for true
+for name, value in list(vars(trl_imports).items()):
     if name.endswith("_available") and isinstance(value, tuple):
         setattr(trl_imports, name, value[0])
 from trl import DPOConfig, DPOTrainer  # noqa: E402
@@ -33,16 +36,17 @@ class Progress(TrainerCallback):
 
 def load(job, adapter):
     model = AutoModelForCausalLM.from_pretrained(job["model"], dtype=getattr(torch, job["dtype"]))
-    model.warnings_issued = {}  # TRL 0.24 expects it, transformers 5 has it no more
+    model.warnings_issued = {}  # TRL 0.24 expects it, transformers 5 no longer has it.
     return PeftModel.from_pretrained(model, adapter[0], is_trainable=adapter[1]) if adapter else model
 
 
 def refuse_long_rows(rows, tokenizer, limit):
     for i, row in enumerate(rows):
         for answer in ("chosen", "rejected"):
-            n = len(tokenizer.apply_chat_template(row["prompt"] + row[answer], tokenize=True, return_dict=True)["input_ids"])
+            messages = row["prompt"] + row[answer]
+            n = len(tokenizer.apply_chat_template(messages, tokenize=True, return_dict=True)["input_ids"])
             if n > limit:
-                sys.exit(f"row {i + 1} has {n} tokens, more than cutoff {limit}: TRL would cut it in silence")
+                sys.exit(f"row {i + 1} has {n} tokens, more than cutoff {limit}: TRL would silently cut it")
 
 
 def main():
@@ -55,17 +59,50 @@ def main():
     torch.manual_seed(job["seed"])
     model = load(job, (job["adapter"], True) if job["adapter"] else None)
     if not job["adapter"]:
-        model = get_peft_model(model, LoraConfig(r=job["rank"], lora_alpha=2 * job["rank"], target_modules="all-linear", task_type="CAUSAL_LM"))
-    # A model of its own: with two adapters in one model a resumed run silently starts from its first weights again. None: the model with its adapter switched off.
+        lora = LoraConfig(
+            r=job["rank"], lora_alpha=2 * job["rank"], target_modules="all-linear", task_type="CAUSAL_LM"
+        )
+        model = get_peft_model(model, lora)
+    # The reference is a separate model: with two adapters in one model, a resumed run silently restarts from its first
+    # weights. None means the model with its adapter switched off.
     reference = load(job, (job["reference"], False)) if job["reference"] else None
     args = DPOConfig(
-        output_dir=job["out"], seed=job["seed"], data_seed=job["seed"], max_steps=job["steps"], per_device_train_batch_size=job["per_device"], gradient_accumulation_steps=job["accumulate"],
-        learning_rate=job["learning_rate"], lr_scheduler_type="cosine_with_min_lr", lr_scheduler_kwargs={"min_lr_rate": job["final_share"]}, warmup_steps=job["warmup_steps"], weight_decay=job["weight_decay"],
-        beta=job["beta"], rpo_alpha=job["ftx"] or None, max_length=job["cutoff"], max_prompt_length=job["cutoff"], logging_steps=1, logging_nan_inf_filter=False, save_steps=job["save_steps"], save_total_limit=3,
-        report_to="none", bf16=job["dtype"] == "bfloat16", disable_tqdm=True, force_use_ref_model=reference is not None)
+        output_dir=job["out"],
+        seed=job["seed"],
+        data_seed=job["seed"],
+        max_steps=job["steps"],
+        per_device_train_batch_size=job["per_device"],
+        gradient_accumulation_steps=job["accumulate"],
+        learning_rate=job["learning_rate"],
+        lr_scheduler_type="cosine_with_min_lr",
+        lr_scheduler_kwargs={"min_lr_rate": job["final_share"]},
+        warmup_steps=job["warmup_steps"],
+        weight_decay=job["weight_decay"],
+        beta=job["beta"],
+        rpo_alpha=job["ftx"] or None,
+        max_length=job["cutoff"],
+        max_prompt_length=job["cutoff"],
+        logging_steps=1,
+        logging_nan_inf_filter=False,
+        save_steps=job["save_steps"],
+        save_total_limit=3,
+        report_to="none",
+        bf16=job["dtype"] == "bfloat16",
+        disable_tqdm=True,
+        force_use_ref_model=reference is not None,
+    )
     data = Dataset.from_list([{k: r[k] for k in ("prompt", "chosen", "rejected")} for r in rows])
-    trainer = DPOTrainer(model=model, ref_model=reference, args=args, train_dataset=data, processing_class=tokenizer, callbacks=[Progress(os.path.join(job["out"], "progress.jsonl"))])
-    trainer.train(resume_from_checkpoint=bool(glob.glob(os.path.join(job["out"], "checkpoint-*"))))  # torn ones were removed before
+    trainer = DPOTrainer(
+        model=model,
+        ref_model=reference,
+        args=args,
+        train_dataset=data,
+        processing_class=tokenizer,
+        callbacks=[Progress(os.path.join(job["out"], "progress.jsonl"))],
+    )
+    # Torn checkpoints were removed before the start.
+    resume = bool(glob.glob(os.path.join(job["out"], "checkpoint-*")))
+    trainer.train(resume_from_checkpoint=resume)
     trainer.model.save_pretrained(os.path.join(job["out"], "adapter"))
     trainer.save_state()
     with open(os.path.join(job["out"], "done.json"), "w") as f:

@@ -14,8 +14,13 @@ import (
 	"github.com/collabui/collabui/trainer/external"
 )
 
-func render(t *testing.T, change func(*trainer.Job, *external.Folder, *Options)) (map[string]any, error) {
+// change changes the job of a test.
+type change func(*trainer.Job, *external.Folder, *Options)
+
+// render returns job.json of a small job.
+func render(t *testing.T, alter change) (map[string]any, error) {
 	t.Helper()
+
 	o := DefaultOptions()
 	o.Model, o.PerDevice = filepath.Join(t.TempDir(), "model"), 2
 	if err := standin.MakeModel(o.Model, 1); err != nil {
@@ -23,11 +28,16 @@ func render(t *testing.T, change func(*trainer.Job, *external.Folder, *Options))
 	}
 	base := external.Local{Artifact: domain.Artifact{Kind: domain.ArtifactBase}, Dir: o.Model}
 	f := external.Folder{Path: t.TempDir(), Base: base, Start: base, Reference: base}
-	j := trainer.Job{Objective: trainer.DPO, System: "s", Params: domain.TrainParams{BatchSize: 4, Passes: 2, Beta: 0.1, Warmup: 0.5}}
+	j := trainer.Job{
+		Objective: trainer.DPO,
+		System:    "s",
+		Params:    domain.TrainParams{BatchSize: 4, Passes: 2, Beta: 0.1, Warmup: 0.5},
+	}
 	for range 8 {
 		j.Pairs = append(j.Pairs, domain.Pair{Prompt: "p", Chosen: "a", Rejected: "b", Weight: 1})
 	}
-	change(&j, &f, &o)
+	alter(&j, &f, &o)
+
 	var err error
 	if j.Options, err = json.Marshal(o); err != nil {
 		t.Fatal(err)
@@ -35,35 +45,72 @@ func render(t *testing.T, change func(*trainer.Job, *external.Folder, *Options))
 	if _, err = (&Tool{Python: "sh"}).Render(t.Context(), f, j); err != nil {
 		return nil, err
 	}
-	var got map[string]any
-	raw, err := os.ReadFile(filepath.Join(f.Path, "job.json"))
-	if err == nil {
-		err = json.Unmarshal(raw, &got)
-	}
+
+	raw, err := os.ReadFile(filepath.Join(f.Path, jobFile))
 	if err != nil {
 		t.Fatal(err)
 	}
+	var got map[string]any
+	if err := json.Unmarshal(raw, &got); err != nil {
+		t.Fatal(err)
+	}
+
 	return got, nil
 }
 
+var someAdapter = external.Local{Artifact: domain.Artifact{Kind: domain.ArtifactLoRA, Rank: 8}, Dir: "/a"}
+
 func TestWhatTheScriptIsGiven(t *testing.T) {
-	adapter := external.Local{Artifact: domain.Artifact{Kind: domain.ArtifactLoRA, Rank: 8}, Dir: "/a"}
-	got, err := render(t, func(_ *trainer.Job, f *external.Folder, _ *Options) { f.Start, f.Reference = adapter, adapter })
-	if err != nil || got["adapter"] != "/a" || got["reference"] != "/a" || got["steps"] != 4.0 || got["accumulate"] != 2.0 || got["warmup_steps"] != 2.0 {
-		t.Errorf("%v %v", got, err)
-	}
-	if got, err := render(t, func(*trainer.Job, *external.Folder, *Options) {}); err != nil || got["adapter"] != "" || got["reference"] != "" {
-		t.Errorf("%v %v", got, err)
-	}
-	for want, change := range map[string]func(*trainer.Job, *external.Folder, *Options){
-		"knows dpo only":                     func(j *trainer.Job, _ *external.Folder, _ *Options) { j.Objective = trainer.SFT },
-		"takes no screenshots":               func(j *trainer.Job, _ *external.Folder, _ *Options) { j.Pairs[3].Image = "x" },
-		"cannot be made of":                  func(_ *trainer.Job, _ *external.Folder, o *Options) { o.PerDevice = 3 },
-		"rank 8, trainer.options.rank is 16": func(_ *trainer.Job, f *external.Folder, o *Options) { f.Start, o.Rank = adapter, 16 },
-		"adapters and the base model only":   func(_ *trainer.Job, f *external.Folder, _ *Options) { f.Reference.Kind = domain.ArtifactFull },
+	for name, c := range map[string]struct {
+		alter change
+		want  map[string]any
+	}{
+		"adapters": {
+			alter: func(_ *trainer.Job, f *external.Folder, _ *Options) { f.Start, f.Reference = someAdapter, someAdapter },
+			want: map[string]any{
+				"adapter": "/a", "reference": "/a", "steps": 4.0, "accumulate": 2.0, "warmup_steps": 2.0,
+			},
+		},
+		"base model": {
+			alter: func(*trainer.Job, *external.Folder, *Options) {},
+			want:  map[string]any{"adapter": "", "reference": ""},
+		},
 	} {
-		if _, err := render(t, change); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v instead of %s", err, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, err := render(t, c.alter)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for key, want := range c.want {
+				if got[key] != want {
+					t.Errorf("%s = %v, want %v", key, got[key], want)
+				}
+			}
+		})
+	}
+}
+
+func TestWhatTheScriptCannotDoIsRefused(t *testing.T) {
+	for want, alter := range map[string]change{
+		"supports only dpo":                  func(j *trainer.Job, _ *external.Folder, _ *Options) { j.Objective = trainer.SFT },
+		"does not support screenshots":       func(j *trainer.Job, _ *external.Folder, _ *Options) { j.Pairs[3].Image = "x" },
+		"not a multiple of per_device":       func(_ *trainer.Job, _ *external.Folder, o *Options) { o.PerDevice = 3 },
+		"rank 8, trainer.options.rank is 16": func(_ *trainer.Job, f *external.Folder, o *Options) { f.Start, o.Rank = someAdapter, 16 },
+		"adapters and the base model": func(_ *trainer.Job, f *external.Folder, _ *Options) {
+			f.Reference.Kind = domain.ArtifactFull
+		},
+	} {
+		t.Run(want, func(t *testing.T) {
+			_, err := render(t, alter)
+			if err == nil {
+				t.Fatalf("the job was rendered, want an error with %q", want)
+			}
+			if got := fault.KindOf(err); got != fault.Invalid {
+				t.Errorf("kind of the error = %s, want %s", got, fault.Invalid)
+			}
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("error = %v, want %q", err, want)
+			}
+		})
 	}
 }

@@ -1,1 +1,1 @@
-"""The AndroidWorld companion: serves an installed android_world and one emulator over the wire profile collabui/1."""
+"""The AndroidWorld companion. It serves an installed android_world and one emulator over the profile collabui/1."""

@@ -1,4 +1,4 @@
-"""python -m collabui_companion [tasks]: serves one emulator, or prints the tasks of the installed android_world."""
+"""Serves one emulator, or prints the tasks of the installed android_world: python -m collabui_companion [tasks]."""
 
 import argparse
 import asyncio
@@ -18,24 +18,27 @@ EMULATOR = 'emulator @Pixel_6_API_33 -no-window -no-snapshot -no-boot-anim -memo
 
 
 def arguments(argv=None) -> argparse.Namespace:
-  parser = argparse.ArgumentParser(prog='collabui_companion', description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+  parser = argparse.ArgumentParser(
+      prog='collabui_companion', description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
   add = parser.add_argument
   add('command', nargs='?', choices=('serve', 'tasks'), default='serve', help='serve, or print the tasks as JSON')
   add('--host', default='127.0.0.1', help='address to listen on; there is no authentication')
-  add('--port', type=int, default=8000, help='port to listen on; 0 takes a free one')
+  add('--port', type=int, default=8000, help='port to listen on; 0 takes a free port')
   add('--adb', default='/opt/android/platform-tools/adb', help='full path of adb')
-  add('--emulator-command', default=EMULATOR, help='starts the emulator; empty: it runs already and is never killed')
-  add('--console-port', type=int, default=5554, help='of the emulator')
-  add('--grpc-port', type=int, default=8554, help='of the emulator')
-  add('--boot-timeout', type=float, default=300.0, help='seconds until Android must be up')
-  add('--hang-limit', type=float, default=120.0, help='seconds after which a call counts as hanging and the emulator is restarted')
-  add('--setup', action='store_true', help='install and set up the apps after the first boot (needs the internet, 5 to 10 minutes)')
-  add('--setup-marker', default='', help='file to create when the setup is finished')
+  add('--emulator-command', default=EMULATOR, help='starts the emulator; if empty, it runs already and is never killed')
+  add('--console-port', type=int, default=5554, help='console port of the emulator')
+  add('--grpc-port', type=int, default=8554, help='gRPC port of the emulator')
+  add('--boot-timeout', type=float, default=300.0, help='seconds within which Android must boot')
+  add('--hang-limit', type=float, default=120.0,
+      help='seconds after which a call counts as hanging and the emulator is restarted')
+  add('--setup', action='store_true',
+      help='install and set up the apps after the first boot (needs the internet, takes 5 to 10 minutes)')
+  add('--setup-marker', default='', help='file to create after the setup')
   return parser.parse_args(argv)
 
 
 async def serve(options, out) -> None:
-  """Serves until SIGINT or SIGTERM; the address goes to the file `out`."""
+  """Serves until SIGINT or SIGTERM. Writes the address to the file `out`."""
   runner = web.AppRunner(Server(Companion(options)).application(), access_log=None)
   await runner.setup()
   try:
@@ -53,7 +56,7 @@ async def serve(options, out) -> None:
 def main() -> None:
   logging.basicConfig(level=logging.INFO, stream=sys.stderr, format='%(asctime)s %(levelname)s %(message)s')
   options, out = arguments(), sys.stdout
-  with contextlib.redirect_stdout(sys.stderr):  # android_world prints
+  with contextlib.redirect_stdout(sys.stderr):  # android_world prints to stdout.
     if options.command == 'tasks':
       print(json.dumps(tasks.listing(), indent=1), file=out)
     else:

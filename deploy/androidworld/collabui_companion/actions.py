@@ -4,18 +4,21 @@ import re
 
 from collabui_companion.problems import BadAction
 
-TEXT_LIMIT = 2000  # characters to type or to answer
+TEXT_LIMIT = 2000  # Characters to type or to answer.
 DIRECTIONS = ('up', 'down', 'left', 'right')
-FIELDS = frozenset(('action_type', 'index', 'x', 'y', 'text', 'direction', 'goal_status', 'app_name', 'clear_text', 'generation'))
+FIELDS = frozenset((
+    'action_type', 'index', 'x', 'y', 'text', 'direction', 'goal_status', 'app_name', 'clear_text', 'generation',
+))
 POINTED = ('click', 'double_tap', 'long_press')
 PLAIN = ('status', 'wait', 'keyboard_enter', 'navigate_home', 'navigate_back')
 
 
 def parse(data: dict, elements: list[dict], size: tuple[int, int]) -> dict:
-  """JSONAction's fields, never an index: an index without x and y means the centre of the element that was observed under it.
+  """Returns the fields of a JSONAction, never an index.
 
-  A scroll of an element gets `area` beside them, [x, y, w, h] in pixels of what is to be scrolled.
-  Raises BadAction where the action is not one of the family or does not fit the observed screen.
+  An index without x and y means the centre of the element that was observed under it. A scroll of an element
+  also gets `area`: [x, y, w, h] in pixels of what is scrolled.
+  Raises BadAction if the action is not one of the family or does not fit the observed screen.
   """
   kind = data.get('action_type')
   if unknown := sorted(set(data) - FIELDS):
@@ -30,9 +33,10 @@ def parse(data: dict, elements: list[dict], size: tuple[int, int]) -> dict:
   if kind in ('scroll', 'swipe'):
     direction = data.get('direction')
     if direction not in DIRECTIONS:
-      _bad(f'direction is none of {", ".join(DIRECTIONS)}')
+      _bad(f'direction is not one of {", ".join(DIRECTIONS)}')
     point = _point(data, elements, size) if kind == 'scroll' else None
-    return {'action_type': kind, 'direction': direction} | ({'area': _area(data, point, elements, size)} if point else {})
+    area = {'area': _area(data, point, elements, size)} if point else {}
+    return {'action_type': kind, 'direction': direction} | area
   if kind == 'answer':
     return {'action_type': kind, 'text': _text(data)}
   if kind == 'open_app':
@@ -71,20 +75,25 @@ def _element(data: dict, elements: list[dict]):
 
 
 def _point(data: dict, elements: list[dict], size: tuple[int, int]):
-  """(x, y) in pixels inside the screen, or None where the action names neither a point nor an element."""
+  """Returns (x, y) in pixels inside the screen; None if the action names neither a point nor an element."""
   element, x, y = _element(data, elements), data.get('x'), data.get('y')
   if x is None and y is None:
     if element is None:
       return None
     left, top, w, h = element['bounds']
     x, y = left + w // 2, top + h // 2
-  if any(isinstance(v, bool) or not isinstance(v, (int, float)) or not 0 <= v < limit for v, limit in ((x, size[0]), (y, size[1]))):
+  for v, limit in ((x, size[0]), (y, size[1])):
+    if not isinstance(v, bool) and isinstance(v, (int, float)) and 0 <= v < limit:
+      continue
     _bad(f'the point is outside the screen of {size[0]}x{size[1]}')
   return int(x), int(y)
 
 
 def _area(data: dict, point, elements: list[dict], size: tuple[int, int]) -> list[int]:
-  """What a scroll at a point moves: the named element, else the smallest scrollable one around the point, else the screen."""
+  """Returns what a scroll at a point moves.
+
+  That is the named element, the smallest scrollable one around the point, or the screen.
+  """
   if element := _element(data, elements):
     return element['bounds']
   around = [e['bounds'] for e in elements if 'scrollable' in e.get('state', ()) and _inside(point, e['bounds'])]

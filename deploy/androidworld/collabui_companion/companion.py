@@ -1,4 +1,7 @@
-"""Leases on the one emulator, its health and its restarts. Everything here runs in the event loop; what touches the device goes to the worker."""
+"""Leases on the one emulator, its health and its restarts.
+
+Everything here runs in the event loop. What touches the device runs in the worker.
+"""
 
 import asyncio
 import collections
@@ -13,15 +16,15 @@ from collabui_companion.problems import Problem, as_problem
 from collabui_companion.worker import Worker
 
 PROBE_S = 10.0
-CONNECT_S = 300.0  # on top of the time to boot
+CONNECT_S = 300.0  # In addition to the time to boot.
 SETUP_S = 3600.0
-DRAIN_S = 5.0  # that a hanging call gets to end after its emulator was killed
+DRAIN_S = 5.0  # How long a hanging call may take to end after its emulator was killed.
 NOT_FAULTS = ('BUSY', 'STALE_LEASE', 'SESSION_ERROR')
 
 
 @dataclasses.dataclass(eq=False)
 class Lease:
-  """The right to use the device, until another one is given; `touched` is the time of its last frame or answer."""
+  """The right to use the device until the next lease. `touched` is the time of its last frame or answer."""
 
   generation: int
   ttl_s: float
@@ -29,21 +32,21 @@ class Lease:
 
 
 class Companion:
-  """One emulator and who may use it. `start` must have been called in the running loop."""
+  """One emulator and its leases. Call `start` first, in the running loop."""
 
   def __init__(self, options):
     self.options = options
     self.catalogue = tasks.catalogue()
     self.tasks = tasks.listing()
     self.emulator = Emulator(options)
-    self.failures = collections.Counter()  # by code
+    self.failures = collections.Counter()  # Failures by code.
     self.generation = 0
     self.lease = None
     self.phone = None
-    self.episode = None  # set in the worker only
+    self.episode = None  # Only the worker sets it.
     self.episodes = 0
     self.restarts = 0
-    self.dead = ''  # why there is no emulator
+    self.dead = ''  # Why there is no emulator.
     self.worker = None
     self._boot = None
     self._watch = None
@@ -54,7 +57,7 @@ class Companion:
     self._watch = asyncio.create_task(self._watchdog())
 
   async def stop(self) -> None:
-    """Tears down what is open, within 5 s, and kills the emulator."""
+    """Tears down the open episode, within 5 s, and kills the emulator."""
     self._watch.cancel()
     if self.lease:
       self.end(self.lease)
@@ -76,7 +79,11 @@ class Companion:
   # Leases
 
   def take(self, ttl_s: float, own: Lease | None = None) -> Lease:
-    """Gives a lease and fences all older ones. BUSY while anything runs, CAPACITY_REACHED while a lease holds that is not the connection's own, ADB without an emulator."""
+    """Returns a lease and fences all older ones.
+
+    Raises BUSY while anything runs, CAPACITY_REACHED while another connection holds a lease, and ADB without an
+    emulator.
+    """
     if self.busy:
       raise Problem('BUSY', self.detail(), retry_after_s=10 if self.booting else 1)
     if self.lease is not None and self.lease is not own:
@@ -87,14 +94,15 @@ class Companion:
     return self.lease
 
   def check(self, lease: Lease | None, generation: int | None) -> None:
-    """STALE_LEASE unless the lease holds and is the one that the frame names (None: names none)."""
+    """Raises STALE_LEASE unless the lease holds and is the one that the frame names, if it names one."""
     if lease is None:
-      raise Problem('SESSION_ERROR', 'a reset comes first')
+      raise Problem('SESSION_ERROR', 'no lease yet: send a reset first')
     if self.lease is not lease or generation not in (None, lease.generation):
-      raise Problem('STALE_LEASE', f'lease {lease.generation if generation is None else generation} does not hold; the generation is {self.generation}')
+      named = lease.generation if generation is None else generation
+      raise Problem('STALE_LEASE', f'lease {named} does not hold; the generation is {self.generation}')
 
   async def begin(self, lease: Lease, name: str, seed: int, max_steps: int | None) -> dict:
-    """Begins an episode; the one before it is torn down first."""
+    """Tears the previous episode down and begins one."""
     group, cls = self.catalogue[name]
 
     def run():
@@ -115,11 +123,14 @@ class Companion:
     return await self._call(lease, run)
 
   async def screenshot(self, lease: Lease) -> bytes:
-    """The picture of the lease's last observation as PNG."""
+    """Returns the picture of the lease's last observation as PNG."""
     return await self._call(lease, lambda: self.phone.screenshot())
 
   def end(self, lease: Lease) -> asyncio.Future | None:
-    """Ends a lease and tears its episode down behind whatever still runs. The future is of the tear-down; None where the lease had ended before."""
+    """Ends a lease and tears its episode down after whatever still runs.
+
+    Returns the future of the tear-down; None if the lease had ended before.
+    """
     if self.lease is not lease:
       return None
     self.lease = None
@@ -131,14 +142,14 @@ class Companion:
     return self.worker.submit(run)
 
   def _drop(self, episode: Episode | None) -> None:
-    """Closes an episode and forgets it; one that could not be torn down stays for the next reset or restart to try."""
+    """Closes an episode and forgets it. The next reset or restart tries again if the tear-down fails."""
     if episode is not None:
       episode.close()
       if self.episode is episode and episode.torn:
         self.episode = None
 
   async def _call(self, lease: Lease, fn):
-    """fn() in the worker. The lease must hold when it is queued, right before it runs, and when its answer goes out."""
+    """Runs fn() in the worker. The lease must hold when it is queued, right before it runs, and afterwards."""
 
     def fenced():
       self.check(lease, None)
@@ -190,16 +201,24 @@ class Companion:
 
   def ready(self) -> dict:
     return {
-        'level': self.level(), 'detail': self.detail(), 'generation': self.generation, 'leased': self.lease is not None, 'busy_s': round(self.worker.busy_s(), 3), 'episodes': self.episodes,
-        'restarts': self.restarts, 'failures': dict(self.failures), 'rss_mb': self.emulator.rss_mb(), 'boot_s': round(self.emulator.boot_s, 3),
+        'level': self.level(),
+        'detail': self.detail(),
+        'generation': self.generation,
+        'leased': self.lease is not None,
+        'busy_s': round(self.worker.busy_s(), 3),
+        'episodes': self.episodes,
+        'restarts': self.restarts,
+        'failures': dict(self.failures),
+        'rss_mb': self.emulator.rss_mb(),
+        'boot_s': round(self.emulator.boot_s, 3),
     }
 
   def free(self) -> bool:
-    """Whether a probe would disturb nobody."""
+    """Reports whether a probe would disturb nothing."""
     return not self.busy and not (self.episode is not None and self.episode.open)
 
   async def probe(self) -> dict:
-    """Home screen and one observation within 10 s; a probe that takes longer goes on and keeps the device busy."""
+    """Goes to the home screen and observes it, within 10 s. A longer probe goes on and keeps the device busy."""
     began = time.monotonic()
     detail = ''
     try:
@@ -216,7 +235,7 @@ class Companion:
   # Restarts
 
   def restart(self, reason: str) -> bool:
-    """Kills and boots the emulator in the background; every lease is void. False where that is already under way."""
+    """Kills and boots the emulator in the background. Every lease is void. Returns False if it is already booting."""
     if self.booting:
       return False
     logging.warning('restart: %s', reason)
@@ -238,7 +257,7 @@ class Companion:
     await self._boot_up(old, left)
 
   async def _boot_up(self, old=None, left: Episode | None = None) -> None:
-    """Boots and connects; what the episode before left on the device is torn down there."""
+    """Boots and connects, and tears down what the previous episode left on the device."""
 
     def run():
       if old is not None:
@@ -262,7 +281,10 @@ class Companion:
       self.dead = str(as_problem(e))
 
   async def _watchdog(self) -> None:
-    """Ends leases whose time is over and restarts an emulator in which a call hangs. A call that runs does not count against its lease's time."""
+    """Ends leases whose time is over and restarts an emulator in which a call hangs.
+
+    A running call does not count against the time of its lease.
+    """
     while True:
       await asyncio.sleep(min(0.5, self.options.hang_limit / 4))
       if self.booting:
@@ -271,6 +293,8 @@ class Companion:
       if running and self.worker.busy_s() > self.options.hang_limit:
         self.failures['HANG'] += 1
         self.restart(f'a call ran longer than {self.options.hang_limit:.0f} s')
-      elif self.lease and not (running and running.tag is self.lease) and time.monotonic() - self.lease.touched > self.lease.ttl_s:
+        continue
+      idle = self.lease and not (running and running.tag is self.lease)
+      if idle and time.monotonic() - self.lease.touched > self.lease.ttl_s:
         logging.warning('lease %d ends: no frame for %.0f s', self.lease.generation, self.lease.ttl_s)
         self.end(self.lease)

@@ -4,13 +4,24 @@ import struct
 import zlib
 
 ROLES = {
-    'edittext': 'field', 'autocompletetextview': 'field', 'multiautocompletetextview': 'field', 'imagebutton': 'button', 'imageview': 'image',
-    'textview': 'text', 'radiobutton': 'radio', 'togglebutton': 'switch', 'seekbar': 'slider', 'checkedtextview': 'checkbox',
+    'edittext': 'field',
+    'autocompletetextview': 'field',
+    'multiautocompletetextview': 'field',
+    'imagebutton': 'button',
+    'imageview': 'image',
+    'textview': 'text',
+    'radiobutton': 'radio',
+    'togglebutton': 'switch',
+    'seekbar': 'slider',
+    'checkedtextview': 'checkbox',
 }
 
 
 def profile_elements(ui_elements, size: tuple[int, int]) -> list[dict]:
-  """All elements in upstream's order. `i` is the position in that list, bounds are [x, y, w, h] in pixels, and what upstream's agents hide is not visible."""
+  """Returns all elements in upstream's order.
+
+  `i` is the position in that list. Bounds are [x, y, w, h] in pixels. What upstream's agents hide is not visible.
+  """
   return [_element(i, e, size) for i, e in enumerate(ui_elements)]
 
 
@@ -21,11 +32,13 @@ def _element(i: int, e, size: tuple[int, int]) -> dict:
   role = ROLES.get(kind, kind)
   editable = bool(e.is_editable) or role == 'field'
   visible = bool(e.is_visible) and max(x, 0) < min(right, size[0]) and max(y, 0) < min(bottom, size[1])
-  out = {'i': i, 'id': e.resource_name or e.resource_id, 'role': role, 'desc': e.content_description or (e.hint_text if editable else e.tooltip)}
+  desc = e.content_description or (e.hint_text if editable else e.tooltip)
+  out = {'i': i, 'id': e.resource_name or e.resource_id, 'role': role, 'desc': desc}
   out['value' if editable else 'text'] = e.text
   out['state'] = _states(e, role)
   out['editable'] = editable
-  return {k: v for k, v in out.items() if v or k == 'i'} | {'bounds': [x, y, max(right - x, 0), max(bottom - y, 0)], 'visible': visible}
+  bounds = [x, y, max(right - x, 0), max(bottom - y, 0)]
+  return {k: v for k, v in out.items() if v or k == 'i'} | {'bounds': bounds, 'visible': visible}
 
 
 def _states(e, role: str) -> list[str]:
@@ -33,15 +46,20 @@ def _states(e, role: str) -> list[str]:
   if e.is_checkable:
     on, off = ('on', 'off') if role == 'switch' else ('checked', 'unchecked')
     states.append(on if e.is_checked else off)
-  flags = (('selected', e.is_selected), ('disabled', e.is_enabled is False), ('focused', e.is_focused), ('scrollable', e.is_scrollable))
+  flags = (
+      ('selected', e.is_selected),
+      ('disabled', e.is_enabled is False),
+      ('focused', e.is_focused),
+      ('scrollable', e.is_scrollable),
+  )
   return states + [name for name, on in flags if on]
 
 
 def png(pixels) -> bytes:
-  """A PNG from an array of shape (height, width, 3) of unsigned bytes; anything with `shape` and `tobytes()` serves."""
+  """Returns a PNG of an array of unsigned bytes with the shape (height, width, 3)."""
   height, width, channels = pixels.shape
   if channels != 3:
-    raise ValueError(f'{channels} channels instead of 3')
+    raise ValueError(f'{channels} channels, expected 3')
   raw, stride = pixels.tobytes(), width * 3
   rows = b''.join(b'\0' + raw[i:i + stride] for i in range(0, height * stride, stride))
 

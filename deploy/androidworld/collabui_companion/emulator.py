@@ -15,48 +15,59 @@ from android_world.env import env_launcher
 from collabui_companion.device import Phone
 from collabui_companion.problems import Problem
 
-KILL_GRACE_S = 10.0  # between SIGTERM and SIGKILL
+KILL_GRACE_S = 10.0  # Between SIGTERM and SIGKILL.
 POLL_S = 1.0
 PREPARE = (
-    'settings put global window_animation_scale 0.0; settings put global transition_animation_scale 0.0; settings put global animator_duration_scale 0.0',
-    'settings put global hidden_api_policy_pre_p_apps 1; settings put global hidden_api_policy_p_apps 1; settings put global hidden_api_policy 1',
+    'settings put global window_animation_scale 0.0; settings put global transition_animation_scale 0.0; '
+    'settings put global animator_duration_scale 0.0',
+    'settings put global hidden_api_policy_pre_p_apps 1; settings put global hidden_api_policy_p_apps 1; '
+    'settings put global hidden_api_policy 1',
 )
 
 
 class Emulator:
-  """Starts one emulator in a process group of its own. With an empty command it is somebody else's, and only the connection is made and cut."""
+  """Starts one emulator in a process group of its own.
+
+  With an empty command the emulator runs already, and only the connection is made and cut.
+  """
 
   def __init__(self, options):
     self.options = options
     self.process = None
-    self.setup = options.setup  # still to be done
-    self.boot_s = 0.0  # seconds of the last boot, with the connection
+    self.setup = options.setup  # Whether the setup is still to be done.
+    self.boot_s = 0.0  # Seconds of the last boot, with the connection.
 
   def alive(self) -> bool:
     return not self.options.emulator_command or (self.process is not None and self.process.poll() is None)
 
   def boot(self, counts) -> Phone:
-    """Starts the emulator, waits until Android is up, prepares it as upstream's container does, and connects. Raises ADB where that fails."""
+    """Starts the emulator, waits for Android, prepares it as upstream's container does, and connects.
+
+    Raises ADB if that fails.
+    """
     began = time.monotonic()
     process = None
     try:
       if self.options.emulator_command:
         command = shlex.split(self.options.emulator_command)
-        process = self.process = subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL, stdout=2)
-      adb = adb_controller.AdbController(
-          config_classes.AdbControllerConfig(adb_path=self.options.adb, device_name=f'emulator-{self.options.console_port}'))
+        process = self.process = subprocess.Popen(
+            command, start_new_session=True, stdin=subprocess.DEVNULL, stdout=2)
+      config = config_classes.AdbControllerConfig(
+          adb_path=self.options.adb, device_name=f'emulator-{self.options.console_port}')
+      adb = adb_controller.AdbController(config)
       self._wait(adb, began + self.options.boot_timeout)
       adb.execute_command(['root'], timeout=30)
       adb.execute_command(['wait-for-device'], timeout=60)
       for command in PREPARE:
         adb.execute_command(['shell', command], timeout=30)
       env = env_launcher.load_and_setup_env(
-          console_port=self.options.console_port, emulator_setup=self.setup, freeze_datetime=True, adb_path=self.options.adb, grpc_port=self.options.grpc_port)
+          console_port=self.options.console_port, emulator_setup=self.setup, freeze_datetime=True,
+          adb_path=self.options.adb, grpc_port=self.options.grpc_port)
       env.hide_automation_ui()
       if self.setup:
-        adb.execute_command(['shell', 'sync'], timeout=60)  # a later kill must not lose what the setup wrote
+        adb.execute_command(['shell', 'sync'], timeout=60)  # A later kill must not lose what the setup wrote.
     except Exception as e:
-      if process is self.process:  # not of a boot that came after this one
+      if process is self.process:  # It is not the process of a later boot.
         self.kill()
       raise Problem('ADB', f'the emulator did not boot: {type(e).__name__}: {e}') from e
     if self.setup and self.options.setup_marker:
@@ -79,7 +90,7 @@ class Emulator:
     raise TimeoutError(f'Android is not up after {self.options.boot_timeout:.0f} s')
 
   def kill(self) -> None:
-    """Ends the process group; repeatable. SIGKILL follows SIGTERM after 10 s."""
+    """Ends the process group. SIGKILL follows SIGTERM after 10 s. May be repeated."""
     process, self.process = self.process, None
     if process is None:
       return
@@ -91,13 +102,13 @@ class Emulator:
         pass
 
   def rss_mb(self) -> int:
-    """Resident memory in MiB: of this process and, where it is ours, of the emulator's session."""
+    """Returns the resident memory in MiB of this process and of the emulator that it started."""
     session = self.process.pid if self.process else -1
     pages = 0
     for path in pathlib.Path('/proc').glob('[0-9]*/stat'):
       try:
         fields = path.read_text().rsplit(')', 1)[1].split()
-      except (OSError, IndexError):  # it ended meanwhile
+      except (OSError, IndexError):  # The process has ended.
         continue
       if int(path.parent.name) == os.getpid() or int(fields[3]) == session:
         pages += int(fields[21])

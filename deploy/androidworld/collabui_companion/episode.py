@@ -1,4 +1,7 @@
-"""One episode of one task, with upstream's order: initialize, home, steps, score, tear down. Every method runs in the worker thread."""
+"""One episode of one task, in upstream's order: initialize, home, steps, score, tear down.
+
+Every method runs in the worker thread.
+"""
 
 import logging
 
@@ -9,7 +12,10 @@ from collabui_companion.problems import BadAction, Problem
 
 
 class Episode:
-  """`owner` is the lease that it belongs to. An episode that raised is torn down already; `open` says whether steps are possible."""
+  """An episode of the lease `owner`.
+
+  `open` says whether steps are possible. An episode that raised an error is torn down already.
+  """
 
   def __init__(self, phone: Phone, owner, name: str, group: str, cls: type, seed: int, max_steps: int | None):
     self.phone, self.owner = phone, owner
@@ -20,10 +26,10 @@ class Episode:
     self.task = None
     self.goal = ''
     self.open = False
-    self.torn = True  # whether tear-down has nothing left to do
+    self.torn = True  # Whether there is nothing left to tear down.
 
   def begin(self) -> dict:
-    """Sets the task up and gives the first observation."""
+    """Sets the task up and returns the first observation."""
     self.phone.pixels = None
     try:
       self._set_up()
@@ -40,7 +46,7 @@ class Episode:
       self.task = tasks.make(self.cls, self.seed, self.phone.env)
       if self.max_steps is None:
         self.max_steps = tasks.budget(self.task.complexity)
-      if self.group != 'miniwob':  # MiniWoB's app is restarted, its state is never saved
+      if self.group != 'miniwob':  # MiniWoB's app is restarted; its state is never saved.
         self.phone.assert_snapshots(self.task.app_names)
       self.torn = False
       self.task.initialize_task(self.phone.env)
@@ -49,7 +55,7 @@ class Episode:
       raise self.phone.blame(e, 'TASK_INIT') from e
 
   def step(self, data: dict) -> dict:
-    """One action of the agent; scores and tears down where it ends the episode."""
+    """Executes one action. If it ends the episode, scores and tears down."""
     if not self.open:
       raise Problem('SESSION_ERROR', 'the episode is over')
     try:
@@ -68,7 +74,7 @@ class Episode:
       self.phone.execute(fields)
     except BadAction as e:
       mistake = {'code': 'BAD_ACTION', 'message': str(e)}
-    if mistake is None and kind not in ('status', 'answer'):  # the others changed nothing on the screen
+    if mistake is None and kind not in ('status', 'answer'):  # The others change nothing on the screen.
       self.phone.observe()
     raw = self._reward() if self.group == 'miniwob' else 0.0
     done = kind == 'status' or raw != 0
@@ -88,7 +94,7 @@ class Episode:
     return self.phone.miniwob_reward(self.task.app_names[0])
 
   def close(self, phone: Phone | None = None) -> None:
-    """Tears the task down where that is still to be done; on another connection where the episode's own is cut.
+    """Tears the task down if that is still to be done, on `phone` if the episode's own connection is cut.
 
     A failure is logged, counted as TEAR_DOWN, and left to the next close.
     """
@@ -105,9 +111,21 @@ class Episode:
     phone.clean = self.torn
 
   def _message(self, more: dict, reward: float | None, done: bool, **info) -> dict:
-    info |= {'generation': self.owner.generation, 'group': self.group, 'step': self.steps, 'instance_seed': self.seed, 'elements_from': self.phone.source}
+    info |= {
+        'generation': self.owner.generation,
+        'group': self.group,
+        'step': self.steps,
+        'instance_seed': self.seed,
+        'elements_from': self.phone.source,
+    }
     observation = {
-        'goal': self.goal, 'elements': self.phone.elements, 'screen': {'w': self.phone.size[0], 'h': self.phone.size[1]}, 'max_steps': self.max_steps,
-        'truncated': False, 'last_action_error': None, **more, 'info': info,
+        'goal': self.goal,
+        'elements': self.phone.elements,
+        'screen': {'w': self.phone.size[0], 'h': self.phone.size[1]},
+        'max_steps': self.max_steps,
+        'truncated': False,
+        'last_action_error': None,
+        **more,
+        'info': info,
     }
     return {'observation': observation, 'reward': reward, 'done': done}

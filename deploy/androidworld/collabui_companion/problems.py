@@ -1,6 +1,6 @@
 """What goes wrong, as codes of the wire profile."""
 
-MESSAGE_LIMIT = 500  # characters of a message on the wire
+MESSAGE_LIMIT = 500  # Characters of a message on the wire.
 
 
 class Problem(Exception):
@@ -16,11 +16,11 @@ class Problem(Exception):
 
 
 class BadAction(Exception):
-  """The agent's fault: the action is not executed, its step counts."""
+  """A mistake of the agent. The action is not executed, but its step counts."""
 
 
 def as_problem(error: BaseException, otherwise: str = 'EXECUTION_ERROR') -> Problem:
-  """Any exception as a Problem; what is not one yet gets the code `otherwise`."""
+  """Returns any exception as a Problem. What is not one yet gets the code `otherwise`."""
   if isinstance(error, Problem):
     return error
   return Problem(otherwise, f'{type(error).__name__}: {error}')

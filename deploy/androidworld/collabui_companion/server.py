@@ -1,4 +1,4 @@
-"""The wire: WebSocket sessions with the profile's frames, and HTTP beside them."""
+"""The wire: WebSocket sessions with the frames of the profile, and HTTP."""
 
 import asyncio
 import base64
@@ -14,32 +14,42 @@ from collabui_companion import tasks
 from collabui_companion.companion import Companion
 from collabui_companion.problems import Problem, as_problem
 
-FRAME_LIMIT = 1 << 20  # bytes
+FRAME_LIMIT = 1 << 20  # Bytes.
 SESSION_LIMIT = 16
-WAITING_LIMIT = 8  # frames that a session may send before its answers
+WAITING_LIMIT = 8  # Frames that a session may send ahead of its answers.
 HEARTBEAT_S = 30.0
 TTL_S = 120.0
 RESET_FIELDS = frozenset(('task', 'split', 'seed', 'max_steps', 'ttl_s', 'episode_id'))
 PROFILE = {
-    'profile': 'collabui/1', 'suite': 'androidworld', 'title': 'AndroidWorld', 'family': 'mobile', 'splits': ['all'], 'capabilities': ['screenshot'],
+    'profile': 'collabui/1',
+    'suite': 'androidworld',
+    'title': 'AndroidWorld',
+    'family': 'mobile',
+    'splits': ['all'],
+    'capabilities': ['screenshot'],
 }
 SCHEMA = {
     'action': {
         'type': 'object', 'required': ['action_type'], 'additionalProperties': False,
         'properties': {
-            'action_type': {'enum': [*actions.POINTED, *actions.PLAIN, 'input_text', 'scroll', 'swipe', 'open_app', 'answer']},
+            'action_type': {
+                'enum': [*actions.POINTED, *actions.PLAIN, 'input_text', 'scroll', 'swipe', 'open_app', 'answer'],
+            },
             'direction': {'enum': list(actions.DIRECTIONS)}, 'clear_text': {'type': 'boolean'},
             **{name: {'type': 'integer'} for name in ('index', 'x', 'y', 'generation')},
             **{name: {'type': 'string'} for name in ('text', 'goal_status', 'app_name')},
         },
     },
-    'observation': {'type': 'object', 'required': ['goal', 'elements', 'screen', 'max_steps', 'truncated', 'last_action_error', 'info']},
+    'observation': {
+        'type': 'object',
+        'required': ['goal', 'elements', 'screen', 'max_steps', 'truncated', 'last_action_error', 'info'],
+    },
     'state': {'type': 'object', 'required': [*PROFILE, 'version', 'tasks']},
 }
 
 
 class Session:
-  """One connection: reads frames, gives answers. `lease` is the one of its last reset."""
+  """One connection. `lease` is the lease of its last reset."""
 
   def __init__(self, companion: Companion):
     self.companion = companion
@@ -47,7 +57,7 @@ class Session:
     self.closed = False
 
   async def answer(self, text) -> dict | None:
-    """The answer to one frame; None to a close."""
+    """Returns the answer to one frame; None for a close."""
     if self.lease is not None:
       self.lease.touched = time.monotonic()
     try:
@@ -59,17 +69,18 @@ class Session:
       return {'type': 'error', 'data': as_problem(e).data()}
 
   async def _reset(self, data: dict) -> dict:
-    name, seed, max_steps, ttl_s = data.get('task'), data.get('seed', 0), data.get('max_steps'), data.get('ttl_s', TTL_S)
+    name, seed = data.get('task'), data.get('seed', 0)
+    max_steps, ttl_s = data.get('max_steps'), data.get('ttl_s', TTL_S)
     if unknown := sorted(set(data) - RESET_FIELDS):
       _invalid(f'unknown fields {", ".join(unknown)}')
     if not isinstance(name, str) or not isinstance(data.get('split', ''), str):
-      _invalid('task and split are strings')
+      _invalid('task and split must be strings')
     if not _whole(seed, 0, 2**64 - 1):
-      _invalid('seed is no unsigned 64-bit number')
+      _invalid('seed must be an unsigned 64-bit number')
     if max_steps is not None and not _whole(max_steps, 1, 1000):
-      _invalid('max_steps is no number from 1 to 1000')
+      _invalid('max_steps must be a number from 1 to 1000')
     if isinstance(ttl_s, bool) or not isinstance(ttl_s, (int, float)) or not 0 < ttl_s <= 3600:
-      _invalid('ttl_s is no number of seconds up to 3600')
+      _invalid('ttl_s must be a positive number of seconds up to 3600')
     if name not in self.companion.catalogue:
       raise Problem('UNKNOWN_TASK', f'no task {name!r} in the installed android_world')
     self.lease = self.companion.take(ttl_s, self.lease)
@@ -87,10 +98,11 @@ class Session:
     generation = _generation(data)
     if (kind := data.get('image')) is not None:
       if kind != 'png':
-        _invalid('image is png or absent')
+        _invalid('image must be png or absent')
       self.companion.check(self.lease, generation)
       picture = await self.companion.screenshot(self.lease)
-      state |= {'image': {'mime': 'image/png', 'b64': base64.b64encode(picture).decode()}, 'generation': self.lease.generation}
+      image = {'mime': 'image/png', 'b64': base64.b64encode(picture).decode()}
+      state |= {'image': image, 'generation': self.lease.generation}
     return {'type': 'state', 'data': state}
 
   async def _close(self, data: dict) -> None:
@@ -116,9 +128,9 @@ def _whole(value, low: int, high: int) -> bool:
 
 
 def _generation(data: dict) -> int | None:
-  """The generation that a frame names. A frame without one is of its connection's own lease."""
+  """Returns the generation that a frame names. A frame without one belongs to the lease of its connection."""
   value = data.get('generation')
-  return value if value is None or _whole(value, 0, 2**63) else _invalid('generation is no number')
+  return value if value is None or _whole(value, 0, 2**63) else _invalid('generation must be a number')
 
 
 def _frame(text) -> tuple[str, dict]:
@@ -127,12 +139,12 @@ def _frame(text) -> tuple[str, dict]:
   except (ValueError, RecursionError) as e:
     raise Problem('INVALID_JSON', str(e)) from e
   if not isinstance(frame, dict):
-    _invalid('a frame is an object')
+    _invalid('a frame must be an object')
   kind, data = frame.get('type'), frame.get('data')
   if kind not in ('reset', 'step', 'state', 'close'):
     raise Problem('UNKNOWN_TYPE', f'unknown type {str(kind)[:100]!r}')
   if set(frame) - {'type', 'data'} or not isinstance(data, (dict, type(None))):
-    _invalid('a frame holds type and data, an object')
+    _invalid('a frame must have a type and may have data, an object, and nothing else')
   return kind, data or {}
 
 
@@ -144,7 +156,7 @@ class Server:
     self.sockets = set()
 
   def application(self) -> web.Application:
-    """The companion starts and stops with it."""
+    """Returns the application. The companion starts and stops with it."""
     app = web.Application(client_max_size=FRAME_LIMIT)
     for path in ('health', 'metadata', 'schema', 'ready'):
       app.router.add_get(f'/{path}', getattr(self, f'_{path}'))
@@ -157,11 +169,12 @@ class Server:
     return app
 
   async def _websocket(self, request: web.Request) -> web.WebSocketResponse:
-    """Reads all the time, so that a lost connection is seen while a call runs; answers one frame after another."""
+    """Answers one frame after another. It reads meanwhile, so it notices a lost connection while a call runs."""
     socket = web.WebSocketResponse(max_msg_size=FRAME_LIMIT, heartbeat=HEARTBEAT_S)
     await socket.prepare(request)
     if len(self.sockets) >= SESSION_LIMIT:
-      await socket.send_json({'type': 'error', 'data': Problem('CAPACITY_REACHED', f'{SESSION_LIMIT} connections are open').data()})
+      full = Problem('CAPACITY_REACHED', f'{SESSION_LIMIT} connections are open')
+      await socket.send_json({'type': 'error', 'data': full.data()})
       await socket.close()
       return socket
     session, frames = Session(self.companion), asyncio.Queue()
@@ -187,7 +200,12 @@ class Server:
     return web.json_response({'status': 'healthy'})
 
   async def _metadata(self, _) -> web.Response:
-    about = {'name': PROFILE['suite'], 'description': 'AndroidWorld on one emulator', 'version': tasks.version(), 'profile': PROFILE['profile']}
+    about = {
+        'name': PROFILE['suite'],
+        'description': 'AndroidWorld on one emulator',
+        'version': tasks.version(),
+        'profile': PROFILE['profile'],
+    }
     return web.json_response(about)
 
   async def _schema(self, _) -> web.Response:
@@ -198,15 +216,16 @@ class Server:
 
   async def _probe(self, _) -> web.Response:
     if not self.companion.free():
-      return web.json_response({'ok': False, 'took_s': 0, 'detail': self.companion.detail() or 'an episode is under way'}, status=409)
+      detail = self.companion.detail() or 'an episode is under way'
+      return web.json_response({'ok': False, 'took_s': 0, 'detail': detail}, status=409)
     return web.json_response(await self.companion.probe())
 
   async def _restart(self, request: web.Request) -> web.Response:
     try:
       reason = json.loads(await request.text() or '{}').get('reason', '')
     except (ValueError, AttributeError, RecursionError):
-      return web.json_response({'detail': 'the body is no JSON object'}, status=400)
-    begun = self.companion.restart(str(reason)[:200] or 'asked for')
+      return web.json_response({'detail': 'the body must be a JSON object'}, status=400)
+    begun = self.companion.restart(str(reason)[:200] or 'requested')
     return web.json_response({'status': 'restarting' if begun else 'under way'}, status=202)
 
 

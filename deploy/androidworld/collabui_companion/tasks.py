@@ -12,12 +12,15 @@ GROUPS = ('android_world', 'information_retrieval', 'miniwob')
 
 
 def instance_seed(seed: int, name: str) -> int:
-  """The seed of a task's parameters, 0 to 2^32 - 1, from one of 64 bits: the first instance of upstream's suite of that seed."""
+  """Returns the seed of a task's parameters, 0 to 2^32 - 1: the first instance of upstream's suite of `seed`."""
   return int(hashlib.sha256(f'{seed}_{name}_0'.encode()).hexdigest(), 16) % 2**32
 
 
 def make(cls, seed: int, env=None):
-  """A task instance with upstream's parameters of an instance seed. android_world draws from the module `random`, which is left seeded."""
+  """Returns a task instance with upstream's parameters of an instance seed.
+
+  android_world draws from the module `random`, which stays seeded.
+  """
   cls.set_device_time(env)
   random.seed(seed)
   params = cls.generate_random_params()
@@ -26,29 +29,37 @@ def make(cls, seed: int, env=None):
 
 
 def budget(complexity: float) -> int:
-  """Upstream's step budget."""
+  """Returns upstream's step budget."""
   return int(10 * complexity)
 
 
 def catalogue() -> dict[str, tuple[str, type]]:
-  """All tasks: name -> (group, class)."""
+  """Returns all tasks: name -> (group, class)."""
   known = registry.TaskRegistry()
   families = (known.ANDROID_FAMILY, known.INFORMATION_RETRIEVAL_FAMILY, known.MINIWOB_FAMILY)
-  return {name: (group, cls) for group, family in zip(GROUPS, families) for name, cls in sorted(known.get_registry(family).items())}
+  out = {}
+  for group, family in zip(GROUPS, families):
+    for name, cls in sorted(known.get_registry(family).items()):
+      out[name] = (group, cls)
+  return out
 
 
 def describe(name: str, group: str, cls: type) -> dict:
-  """One entry of the list: {name, group, max_steps, start_on_home_screen, apps, template?}. No device is touched."""
+  """Returns {name, group, max_steps, start_on_home_screen, apps, template?}. It does not touch the device."""
   task = cls
   if group == 'information_retrieval' or isinstance(cls.complexity, property) or isinstance(cls.app_names, property):
-    try:  # such a task knows its figures only as an instance
+    try:  # The figures of such a task are known only from an instance.
       task = make(cls, instance_seed(0, name))
     except Exception as e:  # pylint: disable=broad-exception-caught
       logging.warning('%s cannot be instantiated here: %s', name, e)
   complexity = task.complexity if isinstance(task.complexity, (int, float)) else 1.0
   apps = task.app_names if isinstance(task.app_names, (tuple, list)) else ()
   entry = {
-      'name': name, 'group': group, 'max_steps': budget(complexity), 'start_on_home_screen': bool(cls.start_on_home_screen), 'apps': [a for a in apps if a],
+      'name': name,
+      'group': group,
+      'max_steps': budget(complexity),
+      'start_on_home_screen': bool(cls.start_on_home_screen),
+      'apps': [a for a in apps if a],
   }
   template = getattr(task, 'template', '')
   return entry | ({'template': template} if isinstance(template, str) and template else {})
@@ -59,7 +70,7 @@ def listing() -> list[dict]:
 
 
 def version() -> str:
-  """The installed android_world: its version and, where pip installed it from git, the commit."""
+  """Returns the version of the installed android_world and, if pip installed it from git, the commit."""
   try:
     dist = importlib.metadata.distribution('android_world')
   except importlib.metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""The one thread in which everything that touches the device runs."""
+"""The thread that runs everything that touches the device."""
 
 import asyncio
 import queue
@@ -9,7 +9,7 @@ from collabui_companion.problems import Problem
 
 
 class Call:
-  """One call: `tag` says for whom it runs, `started` is None while it waits."""
+  """One call. `tag` is the lease for which it runs; `started` is None while it waits."""
 
   def __init__(self, fn, tag, future: asyncio.Future):
     self.fn, self.tag, self.future = fn, tag, future
@@ -17,17 +17,17 @@ class Call:
 
 
 class Worker:
-  """Runs calls one after another in a daemon thread. Its methods are for the event loop's thread."""
+  """Runs calls one after another in a daemon thread. Use its methods in the thread of the event loop."""
 
   def __init__(self):
     self._loop = asyncio.get_running_loop()
     self._queue = queue.SimpleQueue()
     self._abandoned = False
-    self.calls = []  # not finished, oldest first
+    self.calls = []  # The unfinished calls, oldest first.
     threading.Thread(target=self._run, name='device', daemon=True).start()
 
   def submit(self, fn, tag=None) -> asyncio.Future:
-    """Queues fn(); its result or exception arrives in the future. A future that nobody awaits any more does not stop the call."""
+    """Queues fn() and returns the future of its result. The call goes on even if nothing awaits the future."""
     call = Call(fn, tag, self._loop.create_future())
     self.calls.append(call)
     self._queue.put(call)
@@ -35,23 +35,26 @@ class Worker:
 
   @property
   def running(self):
-    """The call that runs, or None."""
+    """The running call, or None."""
     return self.calls[0] if self.calls and self.calls[0].started else None
 
   def busy_s(self) -> float:
-    """Seconds that the running call has run; 0 without one."""
+    """Returns how long the running call has run, in seconds; 0 without one."""
     call = self.running
     return time.monotonic() - call.started if call else 0.0
 
   async def idle(self, timeout_s: float) -> bool:
-    """Waits until no call is left; False where that takes longer than timeout_s seconds."""
+    """Waits until no call is left. Returns False if that takes longer than timeout_s seconds."""
     deadline = time.monotonic() + timeout_s
     while self.calls and time.monotonic() < deadline:
       await asyncio.sleep(0.02)
     return not self.calls
 
   def abandon(self, reason: str) -> None:
-    """Gives up the thread: what waits never runs, and what runs is answered with ADB now. The caller has fenced the device from it."""
+    """Gives up the thread: waiting calls never run, and all calls end with ADB now.
+
+    The caller has fenced the device off from the thread.
+    """
     self._abandoned = True
     for call in self.calls:
       if not call.future.done():
@@ -72,7 +75,7 @@ class Worker:
         error = e
       try:
         self._loop.call_soon_threadsafe(self._finish, call, result, error)
-      except RuntimeError:  # the loop is closed: the program ends
+      except RuntimeError:  # The loop is closed: the program ends.
         return
 
   def _finish(self, call: Call, result, error) -> None:
@@ -84,4 +87,4 @@ class Worker:
       call.future.set_result(result)
     else:
       call.future.set_exception(error)
-      call.future.exception()  # an error of a call that nobody awaits is no news to asyncio's log
+      call.future.exception()  # Otherwise asyncio logs the error of a call that nothing awaits.

@@ -25,7 +25,7 @@ logging.disable(logging.CRITICAL)
 device.PAUSE_S = 0.0
 emulator.POLL_S = 0.01
 companion_module.DRAIN_S = 0.3
-ADD, NAME, NUMBER, SAVE = (200, 50), (200, 50), (200, 150), (200, 250)  # pixels on the stub's screens
+ADD, NAME, NUMBER, SAVE = (200, 50), (200, 50), (200, 150), (200, 250)  # Pixels on the stub's screens.
 
 
 class Peer:
@@ -48,18 +48,18 @@ class Peer:
     return answer
 
   async def reset(self, task: str = 'ContactsAddContact', **data) -> dict:
-    """The first observation; the error's data where it failed."""
+    """Returns the first observation, or the data of the error."""
     return _inner(await self.ask('reset', task=task, seed=data.pop('seed', 7), **data))
 
   async def step(self, kind: str, **fields) -> dict:
-    """The answer's data: observation, reward, done; or code, message."""
+    """Returns the data of the answer: observation, reward and done, or code and message."""
     return (await self.ask('step', action_type=kind, **fields))['data']
 
   async def tap(self, at: tuple[int, int]) -> dict:
     return await self.step('click', x=at[0], y=at[1])
 
   async def solve_contact(self) -> dict:
-    """Adds the wanted contact by coordinates; the data of the step that saves it."""
+    """Adds the wanted contact by coordinates. Returns the data of the step that saves it."""
     words = (await self.tap((200, 50)))['observation']['goal'].removeprefix('Create a new contact for ').rstrip('.').split('. Their number is ')
     await self.tap(ADD)
     await self.step('input_text', x=NAME[0], y=NAME[1], text=words[0])
@@ -85,7 +85,7 @@ class CompanionCase(unittest.IsolatedAsyncioTestCase):
     await self.reach(lambda: not self.companion.booting)
 
   def configure(self):
-    """Misbehaviour before the first boot."""
+    """Sets the misbehaviour before the first boot."""
 
   async def asyncTearDown(self):
     for event in phone.events:

@@ -144,7 +144,7 @@ class Episodes(CompanionCase):
   async def test_an_index_means_what_was_observed(self):
     peer = await self.peer()
     await peer.reset('SystemWifiTurnOff')
-    phone.screen = 'settings'  # changed after the observation: index 1 was the Settings button at y = 150
+    phone.screen = 'settings'  # It changes after the observation: index 1 was Settings at y = 150.
     await peer.step('click', index=1)
     self.assertIn(['shell', 'input', 'tap', '200', '150'], phone.log)
     await peer.step('click', index=0, x=10, y=20)
@@ -226,7 +226,7 @@ class Episodes(CompanionCase):
 
 
 class _Element:
-  """A UIElement with a box (x_min, x_max, y_min, y_max) or without."""
+  """Returns a UIElement, with a box (x_min, x_max, y_min, y_max) if there is one."""
 
   is_visible = is_enabled = True
 
@@ -238,7 +238,7 @@ class _Element:
 
 
 def _unpack(png: bytes) -> tuple[int, int, bytes]:
-  """Width, height and filtered rows of a PNG, its checksums checked."""
+  """Checks the checksums of a PNG and returns its width, height and filtered rows."""
   assert png[:8] == b'\x89PNG\r\n\x1a\n'
   at, found = 8, {}
   while at < len(png):

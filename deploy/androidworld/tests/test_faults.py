@@ -1,4 +1,4 @@
-"""Codes of a device that breaks, and that a task is torn down whatever happens."""
+"""Faults: the codes of a broken device, and the tear-down of its task."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Who may use the device, and what happens to who may not any more."""
+"""Leases: who may use the device, and what happens after the end of a lease."""
 
 import asyncio
 import threading
@@ -91,7 +91,7 @@ class Leases(CompanionCase):
     self.assertEqual(('busy', 1), (ready['level'], ready['generation']))
     self.assertGreater((await self.ready())['busy_s'], 0)
     self.assertEqual(409, (await self.client.post('/probe')).status)
-    await one.socket.close()  # the client gave up; its call still runs
+    await one.socket.close()  # The client gave up, but its call still runs.
     await asyncio.sleep(0.1)
     self.assertEqual('BUSY', (await two.reset())['code'])
     hang.set()
@@ -212,7 +212,7 @@ class Hangs(CompanionCase):
         other = await self.peer()
         self.assertIn('goal', await other.reset())
         log = len(phone.log)
-        hang.set()  # the old call goes on, on a connection that is cut
+        hang.set()  # The old call goes on, on a connection that is cut.
         await asyncio.sleep(0.1)
         self.assertEqual((log, 1), (len(phone.log), phone.open_tasks))
         self.assertEqual('STALE_LEASE', (await peer.tap((200, 50)))['code'])

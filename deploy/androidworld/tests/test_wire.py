@@ -1,4 +1,4 @@
-"""Frames, HTTP, the command line."""
+"""Frames, HTTP and the command line."""
 
 import asyncio
 import json

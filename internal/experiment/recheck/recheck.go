@@ -1,7 +1,7 @@
 // Package recheck asks a critic that is a model again about what it has graded, to measure how consistent it is.
 //
 // It imports domain, fault, internal/method/credit, internal/method/rules, internal/method/spec,
-// internal/policy/endpoints and internal/store/runs.
+// internal/policy/endpoints, internal/store and internal/store/runs.
 package recheck
 
 import (
@@ -32,7 +32,8 @@ func Critic(
 ) (credit.Consistency, error) {
 	var k credit.Consistency
 	if s.Credit != spec.CreditCritic || s.Critic.Model == spec.RoleOracle {
-		return k, fault.New(fault.Invalid, "the critic of run %q is %s: it cannot be asked again", s.Name, rules.CriticName(s, c))
+		return k, fault.New(fault.Invalid, "the critic of run %q is %s: it cannot be asked again",
+			s.Name, rules.CriticName(s, c))
 	}
 	critic, err := e.Critic(s)
 	if err != nil {

@@ -1,5 +1,7 @@
-// Package chat holds the request and the response of a chat completion, and the interface of what answers one. The agents, the critic, the adversary and the
-// authors of stage 1 speak it; the HTTP client is internal/policy/llm.
+// Package chat holds the request and the response of a chat completion and the interface of models that answer them.
+// The agents, the critic, the adversary and the authors of stage 1 use it; internal/policy/llm is the HTTP client.
+//
+// It imports domain. It does no I/O.
 package chat
 
 import (
@@ -14,9 +16,9 @@ type Request struct {
 	Model       string // a policy digest, or the name of a chat endpoint
 	System      string
 	User        string
-	More        []Turn   // what follows the user's message: an answer to be repaired and what is wrong with it
+	More        []Turn   // after the user's message: an answer to be repaired, and what is wrong with it
 	Images      [][]byte // PNG, shown with the user's message
-	Schema      *Schema  // the form of a JSON answer, where the server can be held to it
+	Schema      *Schema  // the form of a JSON answer, if the server supports it
 	Temperature float64
 	TopP        float64
 	MaxTokens   int
@@ -26,11 +28,12 @@ type Request struct {
 
 // Turn is one later message.
 type Turn struct {
-	Assistant bool // else the user's
+	Assistant bool // otherwise it is the user's
 	Text      string
 }
 
-// Schema is a JSON schema with a name. Strict asks the server to hold the answer to it exactly; servers refuse that of a schema with optional or open members.
+// Schema is a JSON schema with a name. Strict asks the server to follow it exactly; servers refuse a strict schema that
+// has optional or open members.
 type Schema struct {
 	Name   string
 	JSON   json.RawMessage
@@ -40,8 +43,8 @@ type Schema struct {
 // Response holds the N answers.
 type Response struct {
 	Texts     []string
-	Reasoning []string  // what a reasoning model thought before each answer; nil where none did
-	LogProbs  []float64 // per answer, summed over its tokens; nil where the server gives none
+	Reasoning []string  // what a reasoning model thought before each answer, or nil
+	LogProbs  []float64 // of each answer, summed over its tokens; nil if the server returns none
 	Usage     domain.Usage
 }
 

@@ -1,7 +1,7 @@
 // Package episode plays episodes: it is the only loop that resets an environment, lets something decide, executes,
 // remembers and scores. Rollout, evaluation, stage 1 and live inference differ in their hooks.
 //
-// It imports domain, envadapters, fault and internal/method/agents, internal/method/chat, internal/method/rules and
+// It imports domain, envadapters, fault, internal/method/agents, internal/method/chat, internal/method/rules and
 // internal/method/spec. It does no I/O. It links no browser driver. It links no Temporal.
 package episode
 
@@ -109,7 +109,9 @@ func (p Player) Play(ctx context.Context, env envadapters.Environment, task doma
 }
 
 // step decides and executes one turn. It returns what followed, why nothing was executed, and the history after it.
-func (p Player) step(ctx context.Context, env envadapters.Environment, t Turn) (envadapters.Transition, string, []string, error) {
+func (p Player) step(
+	ctx context.Context, env envadapters.Environment, t Turn,
+) (envadapters.Transition, string, []string, error) {
 	action, err := p.Decide(ctx, t)
 	if err != nil {
 		return envadapters.Transition{}, "", nil, err
@@ -146,7 +148,9 @@ const maxReopens = 5
 
 // In calls play with an environment of the suite for agents that speak a family, and again with a new one when it
 // broke, which is a void fault. play must begin with Reset.
-func In(ctx context.Context, suite envadapters.Suite, family domain.Family, play func(envadapters.Environment) error) error {
+func In(
+	ctx context.Context, suite envadapters.Suite, family domain.Family, play func(envadapters.Environment) error,
+) error {
 	var err error
 	for try := range maxReopens {
 		var env envadapters.Environment

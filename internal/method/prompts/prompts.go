@@ -1,11 +1,15 @@
-// Package prompts holds the prompt templates of the roles. A template has the parts system, user and, where a broken answer is asked for again, repair. Its
-// version stands in its first line, its digest is that of its text, and both are recorded with every use. It knows internal/fault only.
+// Package prompts holds the prompt templates of the roles. A template has the parts system and user, and repair if a
+// broken answer is asked for again. Its first line states its version; its digest is that of its text. Both are
+// recorded with every use.
+//
+// It imports fault. It does no I/O.
 package prompts
 
 import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -17,7 +21,7 @@ import (
 //go:embed *.tmpl actions-*.txt
 var files embed.FS
 
-// Roles that have a template.
+// The roles that have a template.
 const (
 	Critic       = "critic"
 	Adversary    = "adversary"
@@ -27,7 +31,7 @@ const (
 	Agent        = "agent" // of the system, and the UI agent of stage 1
 )
 
-// Roles lists them.
+// Roles are all of them.
 var Roles = []string{Agent, Critic, Adversary, Questions, Instructions, Summariser}
 
 // Forms are what an action family looks like in prompts.
@@ -40,43 +44,54 @@ type Forms struct {
 	Answer   string // the action that answers a question
 }
 
-// FormsOf gives a family's; there are mobile and web.
+// FormsOf returns the forms of a family, which is mobile or web.
 func FormsOf(family string) Forms {
 	raw, err := files.ReadFile("actions-" + family + ".txt")
 	if err != nil {
-		panic(err) // families are constants
+		panic(err) // the family is a constant
 	}
-	f := Forms{Family: family, Actions: strings.TrimSuffix(string(raw), "\n"), Click: `{"action_type":"click","index":0}`, Complete: `{"action_type":"status","goal_status":"complete"}`, Done: "status complete",
-		Answer: `{"action_type":"answer","text":"..."}`}
+	f := Forms{
+		Family:   family,
+		Actions:  strings.TrimSuffix(string(raw), "\n"),
+		Click:    `{"action_type":"click","index":0}`,
+		Complete: `{"action_type":"status","goal_status":"complete"}`,
+		Done:     "status complete",
+		Answer:   `{"action_type":"answer","text":"..."}`,
+	}
 	if family == "web" {
-		f.Click, f.Complete, f.Done, f.Answer = `{"action":"click","element":"A"}`, `{"action":"finish"}`, "finish", `{"action":"finish","answer":"..."}`
+		f.Click = `{"action":"click","element":"A"}`
+		f.Complete = `{"action":"finish"}`
+		f.Done = "finish"
+		f.Answer = `{"action":"finish","answer":"..."}`
 	}
+
 	return f
 }
 
 // Prompt is a parsed template.
 type Prompt struct {
-	Version string // of its first line
+	Version string // stated in its first line
 	Digest  string // hex SHA-256 of its text
 	parts   *template.Template
 }
 
 var version = regexp.MustCompile(`^\{\{/\* version ([0-9A-Za-z.-]+) \*/(?: -)?\}\}`)
 
-// Default is the text of a role's built-in template.
+// Default returns the text of a role's built-in template.
 func Default(role string) (string, error) {
 	raw, err := files.ReadFile(role + ".tmpl")
 	if err != nil {
 		return "", fmt.Errorf("no prompt for role %q", role)
 	}
+
 	return string(raw), nil
 }
 
-// Parse reads a template; the parts system and user must be defined, and its first line must be {{/* version N */}}.
+// Parse reads a template. It must define the parts system and user, and its first line must be {{/* version N */}}.
 func Parse(text string) (*Prompt, error) {
 	v := version.FindStringSubmatch(text)
 	if v == nil {
-		return nil, fmt.Errorf("the first line must be {{/* version N */ -}}")
+		return nil, errors.New("the first line must be {{/* version N */ -}}")
 	}
 	t, err := template.New("").Option("missingkey=error").Parse(text)
 	if err != nil {
@@ -88,6 +103,7 @@ func Parse(text string) (*Prompt, error) {
 		}
 	}
 	h := sha256.Sum256([]byte(text))
+
 	return &Prompt{Version: v[1], Digest: hex.EncodeToString(h[:]), parts: t}, nil
 }
 
@@ -95,8 +111,10 @@ func Parse(text string) (*Prompt, error) {
 func (p *Prompt) Render(part string, data any) (string, error) {
 	var b strings.Builder
 	if err := p.parts.ExecuteTemplate(&b, part, data); err != nil {
-		return "", fault.New(fault.Invalid, "prompt part %s, version %s: %w", part, p.Version, err) // a template of somebody's own that asks for what its role does not have
+		// A custom template may ask for what its role does not have.
+		return "", fault.New(fault.Invalid, "prompt part %s, version %s: %w", part, p.Version, err)
 	}
+
 	return b.String(), nil
 }
 
@@ -105,5 +123,6 @@ func (p *Prompt) Messages(data any) (system, user string, err error) {
 	if system, err = p.Render("system", data); err == nil {
 		user, err = p.Render("user", data)
 	}
+
 	return system, user, err
 }

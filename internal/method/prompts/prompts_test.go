@@ -5,33 +5,69 @@ import (
 	"testing"
 )
 
-func TestTemplatesHaveVersionsPartsAndDigests(t *testing.T) {
-	text, err := Default(Critic)
+const (
+	head   = "{{/* version 1 */}}\n"
+	system = `{{define "system"}}x{{end}}`
+	user   = `{{define "user"}}{{.X}}{{end}}`
+)
+
+func parse(t *testing.T, text string) *Prompt {
+	t.Helper()
+	p, err := Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Parse(text)
-	if err != nil || p.Version != "2" || len(p.Digest) != 64 {
-		t.Fatal(p, err)
+
+	return p
+}
+
+func TestEveryRoleHasATemplateWithAVersion(t *testing.T) {
+	for _, role := range Roles {
+		t.Run(role, func(t *testing.T) {
+			text, err := Default(role)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := parse(t, text)
+			want := "1"
+			if role == Critic || role == Adversary {
+				want = "2"
+			}
+			if p.Version != want || len(p.Digest) != 64 {
+				t.Errorf("version %q and digest %q, want %s and a SHA-256", p.Version, p.Digest, want)
+			}
+		})
 	}
-	if q, err := Parse(text + " "); err != nil || q.Digest == p.Digest {
-		t.Error("another text has the same digest", err)
+	if text, err := Default("nobody"); err == nil {
+		t.Errorf("Default() of a role without a template = %q, want an error", text)
 	}
-	for bad, want := range map[string]string{
-		"hello": "first line",
-		"{{/* version 1 */}}\n{{define \"system\"}}x{{end}}":                            `"user"`,
-		"{{/* version 1 */}}\n{{define \"system\"}}{{.X}{{end}}":                        "bad character",
-		"{{define \"system\"}}{{end}}{{define \"user\"}}{{end}}":                        "first line",
-		"{{/* version a b */}}\n{{define \"user\"}}{{end}}{{define \"system\"}}{{end}}": "first line",
+}
+
+func TestTheDigestIsThatOfTheText(t *testing.T) {
+	p, q := parse(t, head+system+user), parse(t, head+system+user+" ")
+	if p.Digest == q.Digest {
+		t.Errorf("another text has the digest %s, want another", q.Digest)
+	}
+}
+
+func TestTemplatesThatCannotServeAreRefused(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"no version":         {system + user, "first line"},
+		"not a template":     {"hello", "first line"},
+		"an invalid version": {"{{/* version a b */}}\n" + system + user, "first line"},
+		"a part is missing":  {head + system, `"user"`},
+		"a broken action":    {head + `{{define "system"}}{{.X}{{end}}`, "bad character"},
 	} {
-		if _, err := Parse(bad); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", bad, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := Parse(c.text); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Parse(%q) = %v, want an error with %s", c.text, err, c.want)
+			}
+		})
 	}
-	if _, err := Default("nobody"); err == nil {
-		t.Error("a role without a template")
-	}
-	if _, err := p.Render("user", map[string]string{}); err == nil {
-		t.Error("a prompt without its data was rendered")
+}
+
+func TestAPromptWithoutItsDataIsNotRendered(t *testing.T) {
+	if text, err := parse(t, head+system+user).Render("user", map[string]string{}); err == nil {
+		t.Errorf("Render() = %q, want an error", text)
 	}
 }

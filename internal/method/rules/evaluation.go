@@ -34,7 +34,10 @@ func BaseName(n int) string { return fmt.Sprintf("base-%d", n) }
 
 // Together returns a system of all agents of a run as evaluation plays it.
 func Together(s spec.Spec, name string, policies []string) EvalSystem {
-	return EvalSystem{Name: name, Policies: policies, Rounds: s.Rounds, Temperature: s.EvaluationTemperatures(), TopP: s.Decoding.TopP}
+	return EvalSystem{
+		Name: name, Policies: policies, Rounds: s.Rounds,
+		Temperature: s.EvaluationTemperatures(), TopP: s.Decoding.TopP,
+	}
 }
 
 // References are the systems without policies that appear in every table of recorded tasks.
@@ -136,7 +139,10 @@ type Split struct {
 
 // Item returns the evaluation of a system on the split.
 func (p Split) Item(run, folder string, e EvalSystem) EvalItem {
-	return EvalItem{Run: run, Folder: folder, System: e, Split: p.Name, Episodes: p.Episodes, Environment: p.Environment, Options: p.Options}
+	return EvalItem{
+		Run: run, Folder: folder, System: e, Split: p.Name, Episodes: p.Episodes,
+		Environment: p.Environment, Options: p.Options,
+	}
 }
 
 // EvalTask is task i of a split: templates take turns, each with a seed of its own. Tasks follow from the suite and the

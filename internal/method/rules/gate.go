@@ -26,11 +26,13 @@ func Gate(g spec.Gates, p domain.Probe, pairs []domain.Pair) string {
 	case p.KL > g.MaxKL:
 		return fmt.Sprintf("KL to the parent %.2f is above %.2f nats", p.KL, g.MaxKL)
 	case p.LogprobDelta < g.MinLogprob:
-		return fmt.Sprintf("log-probability of chosen answers changed by %.2f, below %.2f", p.LogprobDelta, g.MinLogprob)
+		return fmt.Sprintf("log-probability of chosen answers changed by %.2f, below %.2f",
+			p.LogprobDelta, g.MinLogprob)
 	case p.ParseRate < 1-parseLoss:
 		return fmt.Sprintf("only %.0f %% of sampled answers parse", 100*p.ParseRate)
 	case p.Length > g.MaxLength*length:
-		return fmt.Sprintf("sampled answers have %.0f characters on average, more than %.1f times the chosen ones' %.0f",
+		return fmt.Sprintf(
+			"sampled answers have %.0f characters on average, more than %.1f times the chosen ones' %.0f",
 			p.Length, g.MaxLength, length)
 	case p.Entropy < g.MinEntropy && (p.Entropy > 0 || !p.Served): // a server may give no log-probabilities
 		return fmt.Sprintf("entropy %.3f is below %.3f nats", p.Entropy, g.MinEntropy)

@@ -57,7 +57,7 @@ func (r Reproduction) Items() []EvalItem {
 	var items []EvalItem
 	add := func(e EvalSystem, splits ...string) {
 		for _, split := range splits {
-			items = append(items, EvalItem{Run: r.Run, Folder: ReproduceFolder, System: e, Split: split, Episodes: r.Episodes})
+			items = append(items, Split{Name: split, Episodes: r.Episodes}.Item(r.Run, ReproduceFolder, e))
 		}
 	}
 	both := []string{domain.SplitTestSeeds, domain.SplitTestTemplates}
@@ -87,7 +87,8 @@ func (r Reproduction) Items() []EvalItem {
 
 	add(Together(s, TrainedName(s.Agents), r.Trained), both...)
 	add(EvalSystem{
-		Name: NameAlone, Policies: r.Trained, OneOf: true, Rounds: 1, Temperature: one.Temperature, TopP: s.Decoding.TopP,
+		Name: NameAlone, Policies: r.Trained, OneOf: true, Rounds: 1,
+		Temperature: one.Temperature, TopP: s.Decoding.TopP,
 	}, domain.SplitTestSeeds)
 	if r.Imitation != nil {
 		add(Together(s, fmt.Sprintf("%s-%d", NameImitation, s.Agents), r.Imitation), both...)

@@ -1,5 +1,8 @@
 // Package rules derives from a specification what the method does with it: prompts, decoding, critic, pairs, slots, and
 // what is evaluated. Its functions are pure, so that training, evaluation and inference follow the same rules.
+//
+// It imports domain, envadapters, fault, internal/method/agents, internal/method/credit, internal/method/prompts and
+// internal/method/spec.
 package rules
 
 import (

@@ -1,7 +1,6 @@
 package spec_test
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/collabui/collabui/internal/method/spec"
@@ -42,17 +41,12 @@ evaluation:
 `
 
 func TestEnvironmentsAreFoundByName(t *testing.T) {
-	file := filepath.Join("some", "dir", "x.yaml")
-	s, err := spec.Parse(file, []byte("name: x"+environments), catalog.All{})
+	s, err := spec.Parse(spec.Source{Name: "x.yaml", Dir: "/some/dir"}, []byte("name: x"+environments), catalog.All{})
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	want, err := filepath.Abs(filepath.Join("some", "dir", "files"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := s.Where("awb").Data; got != want {
+	if got, want := s.Where("awb").Data, "/some/dir/files"; got != want {
 		t.Errorf("data of awb = %q, want %q", got, want)
 	}
 	m := s.Where("gym").Mapping

@@ -2,8 +2,8 @@ package spec
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -14,19 +14,17 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// Load reads a specification file over the defaults. Its error lists all mistakes of the file; each names file, line,
-// column, the field and what was expected there.
-func Load(path string, c Catalog) (Spec, error) {
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return Spec{}, fault.New(fault.Invalid, "read the specification: %w", err)
-	}
-
-	return Parse(path, raw, c)
+// Source is the file that a specification comes from.
+type Source struct {
+	Name string                            // of the file, for errors
+	Dir  string                            // absolute; paths in the specification are relative to it
+	Read func(path string) ([]byte, error) // reads the templates that the specification names; nil: there are none
 }
 
-// Parse is Load for a file's content. Paths in it are relative to the folder of name.
-func Parse(name string, raw []byte, c Catalog) (Spec, error) {
+// Parse decodes a specification over the defaults. Its error lists all mistakes; each names file, line, column, the
+// field and what was expected there.
+func Parse(src Source, raw []byte, c Catalog) (Spec, error) {
+	name := src.Name
 	s := Default()
 	var doc yaml.Node
 	if err := yaml.Unmarshal(raw, &doc); err != nil {
@@ -41,8 +39,8 @@ func Parse(name string, raw []byte, c Catalog) (Spec, error) {
 	d.decode(root, reflect.ValueOf(&s).Elem(), "")
 	d.options(&s.Trainer, c)
 	if len(d.errs) == 0 {
-		d.prompts(s.Prompts, filepath.Dir(name))
-		d.data(s, filepath.Dir(name))
+		d.prompts(s.Prompts, src)
+		d.data(s, src.Dir)
 	}
 	if len(d.errs) == 0 {
 		for _, p := range s.check(c) {
@@ -85,16 +83,16 @@ func (d *decoder) options(t *Trainer, c Catalog) {
 
 // prompts replaces the names of template files by their text, so a stored specification needs no files. A value that
 // is a template itself is kept.
-func (d *decoder) prompts(templates map[string]string, dir string) {
+func (d *decoder) prompts(templates map[string]string, src Source) {
 	for _, role := range slices.Sorted(maps.Keys(templates)) {
 		file := templates[role]
 		if strings.HasPrefix(file, "{{") {
 			continue
 		}
 		if !filepath.IsAbs(file) {
-			file = filepath.Join(dir, file)
+			file = filepath.Join(src.Dir, file)
 		}
-		raw, err := os.ReadFile(file)
+		raw, err := src.read(file)
 		if err != nil {
 			field := "prompts." + role
 			d.fail(d.at[field], field, "expected a file with a prompt template: %v", err)
@@ -104,19 +102,20 @@ func (d *decoder) prompts(templates map[string]string, dir string) {
 	}
 }
 
+func (src Source) read(path string) ([]byte, error) {
+	if src.Read == nil {
+		return nil, fmt.Errorf("%s names no files", src.Name)
+	}
+
+	return src.Read(path)
+}
+
 // data makes the paths of environments absolute. A specification gives them relative to itself; workers open them.
 func (d *decoder) data(s Spec, dir string) {
 	for name, o := range s.Environments {
-		if o.Data == "" || filepath.IsAbs(o.Data) {
-			continue
+		if o.Data != "" && !filepath.IsAbs(o.Data) {
+			o.Data = filepath.Join(dir, o.Data)
+			s.Environments[name] = o
 		}
-		abs, err := filepath.Abs(filepath.Join(dir, o.Data))
-		if err != nil {
-			field := "environments." + name + ".data"
-			d.fail(d.at[field], field, "expected a path: %v", err)
-			continue
-		}
-		o.Data = abs
-		s.Environments[name] = o
 	}
 }

@@ -60,7 +60,7 @@ func TestModelsAreCheckedAndHoldNoSecrets(t *testing.T) {
 		},
 	} {
 		t.Run(c.new, func(t *testing.T) {
-			_, err := spec.Parse("x.yaml", []byte(strings.Replace(judge, c.old, c.new, 1)), catalog.All{})
+			_, err := spec.Parse(spec.Source{Name: "x.yaml", Dir: "/specs"}, []byte(strings.Replace(judge, c.old, c.new, 1)), catalog.All{})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Parse = %v, want %s", err, c.want)
 			}

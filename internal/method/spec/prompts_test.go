@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/workers/catalog"
 )
 
 const template = `{{/* version mine-2 */}}{{define "system"}}s{{end}}{{define "user"}}u{{end}}`
@@ -22,7 +21,7 @@ func inFolder(t *testing.T, files map[string]string) (spec.Spec, error) {
 		}
 	}
 
-	return spec.Load(filepath.Join(dir, "s.yaml"), catalog.All{})
+	return load(t, filepath.Join(dir, "s.yaml"))
 }
 
 func TestCustomPromptsAreStoredAsText(t *testing.T) {

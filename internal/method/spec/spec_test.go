@@ -2,6 +2,7 @@ package spec_test
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -21,7 +22,7 @@ func (m mistakes) check(t *testing.T, head string) {
 	t.Helper()
 	for text, want := range m {
 		t.Run(text, func(t *testing.T) {
-			_, err := spec.Parse("x.yaml", []byte(head+text), catalog.All{})
+			_, err := spec.Parse(spec.Source{Name: "x.yaml", Dir: "/specs"}, []byte(head+text), catalog.All{})
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("Parse = %v, want %s", err, want)
 			}
@@ -35,7 +36,7 @@ func (m mistakes) check(t *testing.T, head string) {
 // parse parses a text that must be valid.
 func parse(t *testing.T, text string) spec.Spec {
 	t.Helper()
-	s, err := spec.Parse("x.yaml", []byte(text), catalog.All{})
+	s, err := spec.Parse(spec.Source{Name: "x.yaml", Dir: "/specs"}, []byte(text), catalog.All{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,7 @@ func TestAllMistakesOfAFileAreReported(t *testing.T) {
 		"trainer's options": "name: a\nrounds: x\ntrainer: {options: {rnk: 8}, name: trl}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := spec.Parse("x.yaml", []byte(text), catalog.All{})
+			_, err := spec.Parse(spec.Source{Name: "x.yaml", Dir: "/specs"}, []byte(text), catalog.All{})
 			if err == nil {
 				t.Fatal("got no error, want two")
 			}
@@ -129,7 +130,7 @@ func TestEveryExampleIsAValidSpecification(t *testing.T) {
 
 	for _, f := range files {
 		t.Run(filepath.Base(f), func(t *testing.T) {
-			s, err := spec.Load(f, catalog.All{})
+			s, err := load(t, f)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,4 +148,15 @@ func TestTemperaturesAreDealtToTheAgents(t *testing.T) {
 	if want := s.Decoding.Temperatures; !slices.Equal(got, want) {
 		t.Errorf("Temperatures, sorted = %v, want %v", got, want)
 	}
+}
+
+// load parses a file as the command line does.
+func load(t *testing.T, path string) (spec.Spec, error) {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return spec.Parse(spec.Source{Name: path, Dir: filepath.Dir(path), Read: os.ReadFile}, raw, catalog.All{})
 }

@@ -40,7 +40,7 @@ func TestYAMLIsReadBackToAnEqualSpecification(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := spec.Parse("elsewhere/y.yaml", raw, catalog.All{})
+			got, err := spec.Parse(spec.Source{Name: "y.yaml", Dir: "/elsewhere"}, raw, catalog.All{})
 			if err != nil {
 				t.Fatalf("Parse = %v, want nil:\n%s", err, raw)
 			}

@@ -13,26 +13,18 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 )
 
-// Model asks a chat model for items (METHOD.md section 3, levels 1 and 2). What it says of a screen is taken as data: parsed tolerantly, validated, bounded.
+// Model is the author that is a chat model. What it says of a screen is taken as data: it is parsed tolerantly,
+// validated and bounded.
 type Model struct {
 	Chat        chat.Model
-	Prompt      *prompts.Prompt // of role questions or instructions
+	Prompt      *prompts.Prompt // of the role questions or instructions
 	Images      bool            // the model takes screenshots
 	Image       func(ctx context.Context, digest string) ([]byte, error)
 	Temperature float64
 	Forms       prompts.Forms
 }
 
-// itemsSchema is the form of an author's answer, by role.
-func itemsSchema(role string, n int) *chat.Schema {
-	item := `{"type":"object","required":["kind","question","answer"],"properties":{"kind":{"type":"string","enum":["` + strings.Join(Kinds, `","`) + `"]},"question":{"type":"string"},"answer":{"type":"string"},"element":{"type":"integer"}}}`
-	if role == prompts.Instructions {
-		item = `{"type":"object","required":["instruction","reason","action"],"properties":{"instruction":{"type":"string"},"reason":{"type":"string"},"action":{"type":"object"}}}`
-	}
-	return &chat.Schema{Name: role, JSON: json.RawMessage(fmt.Sprintf(`{"type":"object","required":["items"],"properties":{"items":{"type":"array","minItems":1,"maxItems":%d,"items":%s}}}`, n, item))}
-}
-
-// Questions asks for level 1.
+// Questions asks for items of level 1.
 func (m Model) Questions(ctx context.Context, s Screen, n int, seed uint64) ([]Item, bool, error) {
 	data := m.data(s, n)
 	if s.Action != nil {
@@ -45,17 +37,19 @@ func (m Model) Questions(ctx context.Context, s Screen, n int, seed uint64) ([]I
 	if err != nil {
 		return nil, false, err
 	}
-	items, ok := ParseQuestions(raw, n)
+	items, ok := parse(raw, n, question)
+
 	return items, ok, nil
 }
 
-// Instructions asks for level 2.
+// Instructions asks for items of level 2.
 func (m Model) Instructions(ctx context.Context, s Screen, n int, seed uint64) ([]Item, bool, error) {
 	raw, err := m.ask(ctx, prompts.Instructions, m.data(s, n), s, seed)
 	if err != nil {
 		return nil, false, err
 	}
-	items, ok := ParseInstructions(raw, n)
+	items, ok := parse(raw, n, instruction)
+
 	return items, ok, nil
 }
 
@@ -72,12 +66,21 @@ func (m Model) data(s Screen, n int) screenData {
 	return screenData{Screen: agents.Lines(s.Observation), N: n, Forms: m.Forms, Images: m.Images && s.Image != ""}
 }
 
+// ask makes the one call for a screen and returns the answer.
 func (m Model) ask(ctx context.Context, role string, data screenData, s Screen, seed uint64) (string, error) {
 	sys, user, err := m.Prompt.Messages(data)
 	if err != nil {
 		return "", err
 	}
-	q := chat.Request{System: sys, User: user, Schema: itemsSchema(role, data.N), Temperature: m.Temperature, TopP: 1, Seed: domain.Seed(seed, role), N: 1}
+	q := chat.Request{
+		System:      sys,
+		User:        user,
+		Schema:      itemsSchema(role, data.N),
+		Temperature: m.Temperature,
+		TopP:        1,
+		Seed:        domain.Seed(seed, role),
+		N:           1,
+	}
 	if data.Images {
 		png, err := m.Image(ctx, s.Image)
 		if err != nil {
@@ -89,11 +92,28 @@ func (m Model) ask(ctx context.Context, role string, data screenData, s Screen, 
 	if err != nil {
 		return "", err
 	}
+
 	return r.Texts[0], nil
 }
 
-// entries gives the members of an answer's items, at most n: what a model writes beyond what it was asked for is not read.
-func entries(text string, n int) ([]json.RawMessage, bool) {
+// itemsSchema is the form of an author's answer, by role.
+func itemsSchema(role string, n int) *chat.Schema {
+	item := `{"type":"object","required":["kind","question","answer"],"properties":{` +
+		`"kind":{"type":"string","enum":["` + strings.Join(Kinds, `","`) + `"]},` +
+		`"question":{"type":"string"},"answer":{"type":"string"},"element":{"type":"integer"}}}`
+	if role == prompts.Instructions {
+		item = `{"type":"object","required":["instruction","reason","action"],"properties":{` +
+			`"instruction":{"type":"string"},"reason":{"type":"string"},"action":{"type":"object"}}}`
+	}
+	const form = `{"type":"object","required":["items"],` +
+		`"properties":{"items":{"type":"array","minItems":1,"maxItems":%d,"items":%s}}}`
+
+	return &chat.Schema{Name: role, JSON: json.RawMessage(fmt.Sprintf(form, n, item))}
+}
+
+// parse reads at most n items of an answer: what a model writes beyond what it was asked for is not read. An entry that
+// cannot be read is an empty item, which is dropped and counted later. ok is false if the answer has no list.
+func parse(text string, n int, item func(json.RawMessage) Item) (items []Item, ok bool) {
 	raw, ok := agents.FindObject(text, "items")
 	if !ok {
 		return nil, false
@@ -104,42 +124,44 @@ func entries(text string, n int) ([]json.RawMessage, bool) {
 	if json.Unmarshal([]byte(raw), &answer) != nil {
 		return nil, false
 	}
-	return answer.Items[:min(n, len(answer.Items))], true
+	for _, x := range answer.Items[:min(n, len(answer.Items))] {
+		items = append(items, item(x))
+	}
+
+	return items, true
 }
 
-// ParseQuestions reads an answer of level 1; ok is false where it holds no list. An entry that is no question is an empty item, which is dropped and counted later.
-func ParseQuestions(text string, n int) (items []Item, ok bool) {
-	list, ok := entries(text, n)
-	for _, raw := range list {
-		var x struct {
-			Kind, Question, Answer string
-			Element                *int
-		}
-		it := Item{}
-		if json.Unmarshal(raw, &x) == nil {
-			it = Item{Kind: strings.ToLower(strings.TrimSpace(x.Kind)), Ask: agents.Line(x.Question, maxAsk), Answer: agents.Line(x.Answer, maxAnswer), Element: x.Element}
-		}
-		items = append(items, it)
+// question reads an item of level 1.
+func question(raw json.RawMessage) Item {
+	var x struct {
+		Kind, Question, Answer string
+		Element                *int
 	}
-	return items, ok
+	if json.Unmarshal(raw, &x) != nil {
+		return Item{}
+	}
+
+	return Item{
+		Kind:    strings.ToLower(strings.TrimSpace(x.Kind)),
+		Ask:     agents.Line(x.Question, maxAsk),
+		Answer:  agents.Line(x.Answer, maxAnswer),
+		Element: x.Element,
+	}
 }
 
-// ParseInstructions reads an answer of level 2, in the same way. The action must be one of the family; whether the screen allows it is checked later.
-func ParseInstructions(text string, n int) (items []Item, ok bool) {
-	list, ok := entries(text, n)
-	for _, raw := range list {
-		var x struct {
-			Instruction, Reason string
-			Action              json.RawMessage
-		}
-		it := Item{}
-		if json.Unmarshal(raw, &x) == nil {
-			it = Item{Ask: agents.Line(x.Instruction, maxAsk), Reason: agents.Line(x.Reason, maxReason)}
-			if a, err := domain.ParseAction(x.Action); err == nil {
-				it.Action = &a
-			}
-		}
-		items = append(items, it)
+// instruction reads an item of level 2. Whether the screen allows its action is checked later.
+func instruction(raw json.RawMessage) Item {
+	var x struct {
+		Instruction, Reason string
+		Action              json.RawMessage
 	}
-	return items, ok
+	if json.Unmarshal(raw, &x) != nil {
+		return Item{}
+	}
+	it := Item{Ask: agents.Line(x.Instruction, maxAsk), Reason: agents.Line(x.Reason, maxReason)}
+	if a, err := domain.ParseAction(x.Action); err == nil {
+		it.Action = &a
+	}
+
+	return it
 }

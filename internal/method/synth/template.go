@@ -10,86 +10,121 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// Template writes items by fixed rules, with no model: for the small policy, which can only point and copy, and wherever none is at hand. Everything that it says is
-// true of the screen by construction.
+// Template is the author that follows fixed rules, without a model. It serves the small policy, which can only point
+// and copy. Everything that it says is true of the screen by construction.
 type Template struct{}
 
-// Questions asks what can be answered by an element, or by words that stand on the screen.
+// writer collects items and words each in one of several forms.
+type writer struct {
+	rng   *rand.Rand
+	items []Item
+}
+
+func (w *writer) add(it Item, forms ...string) {
+	it.Ask = forms[w.rng.IntN(len(forms))]
+	w.items = append(w.items, it)
+}
+
+// Questions asks what an element or words on the screen answer.
 func (Template) Questions(_ context.Context, s Screen, n int, seed uint64) ([]Item, bool, error) {
-	rng := domain.Rand(seed, "questions")
-	var out []Item
-	ask := func(kind, answer string, element *int, forms ...string) {
-		out = append(out, Item{Kind: kind, Ask: forms[rng.IntN(len(forms))], Answer: answer, Element: element})
-	}
+	w := &writer{rng: domain.Rand(seed, "questions")}
 	for _, e := range named(s.Observation) {
-		at := &e.Index
-		switch {
-		case e.Role == "heading":
-			ask(KindPurpose, e.Text, nil, "What is this screen", "Which screen is this", "What is the title here")
-		case e.Editable:
-			ask(KindFunction, "", at, "Which field takes the "+e.Text, "Where is "+e.Text+" typed", "Which element is the field "+e.Text)
-			if e.Value != "" {
-				ask(KindInformation, e.Value, nil, "What does "+e.Text+" hold", "What stands in the field "+e.Text)
-			}
-		case has(e, "checked", "on", "selected"):
-			ask(KindInformation, "", at, "Which element is "+e.State[0]+" and called "+e.Text, "Where is "+e.Text)
-		default:
-			ask(KindFunction, "", at, "Which element is the "+e.Role+" "+e.Text, "Where is "+e.Text, "Which "+e.Role+" says "+e.Text)
-		}
-		if e.Desc != "" && e.Text != "" {
-			ask(KindInformation, e.Desc, nil, "What does "+e.Text+" say of itself", "What belongs to "+e.Text)
-		}
+		w.askAbout(e)
 	}
 	if s.Action != nil && s.Action.Index != nil && s.Action.Type == domain.ActionClick && s.After != nil {
 		if title := fresh(s.Observation, *s.After); title != "" {
-			ask(KindEffect, "", s.Action.Index, "Which element leads to "+title, "What brings "+title, "What must be tapped to see "+title)
+			w.add(Item{Kind: KindEffect, Element: s.Action.Index},
+				"Which element leads to "+title, "What brings "+title, "What must be tapped to see "+title)
 		}
 	}
-	return pick(rng, out, n), true, nil
+
+	return pick(w.rng, w.items, n), true, nil
 }
 
-// Instructions are one-step goals that the screen allows, with their actions: pointing, typing, going back, holding, and two that the screen shows as done.
+// askAbout adds the questions that an element answers.
+func (w *writer) askAbout(e domain.Element) {
+	at := &e.Index
+	switch {
+	case e.Role == "heading":
+		w.add(Item{Kind: KindPurpose, Answer: e.Text},
+			"What is this screen", "Which screen is this", "What is the title here")
+	case e.Editable:
+		w.add(Item{Kind: KindFunction, Element: at},
+			"Which field takes the "+e.Text, "Where is "+e.Text+" typed", "Which element is the field "+e.Text)
+		if e.Value != "" {
+			w.add(Item{Kind: KindInformation, Answer: e.Value},
+				"What does "+e.Text+" hold", "What stands in the field "+e.Text)
+		}
+	case has(e, "checked", "on", "selected"):
+		w.add(Item{Kind: KindInformation, Element: at},
+			"Which element is "+e.State[0]+" and called "+e.Text, "Where is "+e.Text)
+	default:
+		w.add(Item{Kind: KindFunction, Element: at},
+			"Which element is the "+e.Role+" "+e.Text, "Where is "+e.Text, "Which "+e.Role+" says "+e.Text)
+	}
+	if e.Desc != "" && e.Text != "" {
+		w.add(Item{Kind: KindInformation, Answer: e.Desc},
+			"What does "+e.Text+" say of itself", "What belongs to "+e.Text)
+	}
+}
+
+// Instructions gives one-step goals that the screen allows: pointing, typing, going back, holding, and up to two that
+// the screen shows as done.
 func (Template) Instructions(_ context.Context, s Screen, n int, seed uint64) ([]Item, bool, error) {
 	rng := domain.Rand(seed, "instructions")
-	var out, done []Item
-	say := func(a domain.Action, reason string, forms ...string) {
-		out = append(out, Item{Ask: forms[rng.IntN(len(forms))], Reason: reason, Action: &a})
-	}
-	complete := func(forms ...string) {
-		done = append(done, Item{Ask: forms[rng.IntN(len(forms))], Reason: "The screen shows that this is done.", Action: &domain.Action{Type: domain.ActionStatus, GoalStatus: domain.StatusComplete}})
-	}
+	open, done := &writer{rng: rng}, &writer{rng: rng}
 	els := named(s.Observation)
 	for _, e := range els {
-		click := domain.Action{Type: domain.ActionClick}.At(e.Index)
-		switch {
-		case e.Role == "heading" || e.Role == "text":
-		case e.Editable:
-			text := words(rng, els)
-			say(domain.Action{Type: domain.ActionInputText, Text: text}.At(e.Index), e.Text+" takes the text.", fmt.Sprintf("Type %s into %s", text, e.Text), fmt.Sprintf("Enter %s in the field %s", text, e.Text), fmt.Sprintf("Set %s to %s", e.Text, text))
-			if e.Value != "" {
-				complete(fmt.Sprintf("Type %s into %s", e.Value, e.Text), fmt.Sprintf("Set %s to %s", e.Text, e.Value))
-			}
-		case has(e, "checked", "on", "selected"):
-			verb := map[string]string{"checked": "Check ", "on": "Turn on ", "selected": "Choose "}[e.State[0]]
-			complete(verb+e.Text, "Make sure that "+e.Text+" is "+e.State[0])
-			if e.State[0] != "selected" {
-				say(click, "A tap turns "+e.Text+" off.", "Turn off "+e.Text, "Remove the mark of "+e.Text)
-			}
-		case has(e, "unchecked", "off"):
-			verb := map[string]string{"unchecked": "Check ", "off": "Turn on "}[e.State[0]]
-			say(click, "A tap marks "+e.Text+".", verb+e.Text, "Select "+e.Text, "Mark "+e.Text)
-		default:
-			say(click, "The goal names "+e.Text+".", "Tap "+e.Text, "Press the "+e.Text+" "+e.Role, "Open "+e.Text, "Tap the "+e.Role+" "+e.Text)
-		}
+		instruct(e, els, open, done)
 	}
 	if rng.IntN(4) == 0 {
-		say(domain.Action{Type: domain.ActionBack}, "This screen is to be left.", "Go back", "Leave this screen", "Return to the screen before")
+		back := domain.Action{Type: domain.ActionBack}
+		open.add(Item{Reason: "This screen is to be left.", Action: &back},
+			"Go back", "Leave this screen", "Return to the screen before")
 	}
-	out = pick(rng, out, max(n-2, 1))
-	return append(out, pick(rng, done, min(2, n-len(out)))...), true, nil
+	out := pick(rng, open.items, max(n-2, 1))
+
+	return append(out, pick(rng, done.items, min(2, n-len(out)))...), true, nil
 }
 
-// named are the shown elements with a text that no other shown one has: only they can be asked for by name.
+// instruct adds the goals that an element allows to open, and those that it shows as reached to done.
+func instruct(e domain.Element, els []domain.Element, open, done *writer) {
+	say := func(a domain.Action, reason string, forms ...string) {
+		open.add(Item{Reason: reason, Action: &a}, forms...)
+	}
+	complete := func(forms ...string) {
+		a := domain.Action{Type: domain.ActionStatus, GoalStatus: domain.StatusComplete}
+		done.add(Item{Reason: "The screen shows that this is done.", Action: &a}, forms...)
+	}
+
+	click := domain.Action{Type: domain.ActionClick}.At(e.Index)
+	switch {
+	case e.Role == "heading" || e.Role == "text":
+	case e.Editable:
+		text := words(open.rng, els)
+		say(domain.Action{Type: domain.ActionInputText, Text: text}.At(e.Index), e.Text+" takes the text.",
+			fmt.Sprintf("Type %s into %s", text, e.Text),
+			fmt.Sprintf("Enter %s in the field %s", text, e.Text),
+			fmt.Sprintf("Set %s to %s", e.Text, text))
+		if e.Value != "" {
+			complete(fmt.Sprintf("Type %s into %s", e.Value, e.Text), fmt.Sprintf("Set %s to %s", e.Text, e.Value))
+		}
+	case has(e, "checked", "on", "selected"):
+		verb := map[string]string{"checked": "Check ", "on": "Turn on ", "selected": "Choose "}[e.State[0]]
+		complete(verb+e.Text, "Make sure that "+e.Text+" is "+e.State[0])
+		if e.State[0] != "selected" {
+			say(click, "A tap turns "+e.Text+" off.", "Turn off "+e.Text, "Remove the mark of "+e.Text)
+		}
+	case has(e, "unchecked", "off"):
+		verb := map[string]string{"unchecked": "Check ", "off": "Turn on "}[e.State[0]]
+		say(click, "A tap marks "+e.Text+".", verb+e.Text, "Select "+e.Text, "Mark "+e.Text)
+	default:
+		say(click, "The goal names "+e.Text+".",
+			"Tap "+e.Text, "Press the "+e.Text+" "+e.Role, "Open "+e.Text, "Tap the "+e.Role+" "+e.Text)
+	}
+}
+
+// named returns the shown elements with a text that no other shown element has: only they can be asked for by name.
 func named(o domain.Observation) []domain.Element {
 	times := map[string]int{}
 	for _, e := range o.Elements {
@@ -97,21 +132,25 @@ func named(o domain.Observation) []domain.Element {
 			times[strings.ToLower(e.Text)]++
 		}
 	}
+
 	var out []domain.Element
 	for _, e := range o.Elements {
-		if e.Shown() && strings.TrimSpace(e.Text) != "" && times[strings.ToLower(e.Text)] == 1 && !has(e, "disabled") {
+		unique := e.Shown() && strings.TrimSpace(e.Text) != "" && times[strings.ToLower(e.Text)] == 1
+		if unique && !has(e, "disabled") {
 			out = append(out, e)
 		}
 	}
+
 	return out
 }
 
-// has tells whether an element's first state is one of some.
+// has reports whether an element's first state is one of the given ones.
 func has(e domain.Element, states ...string) bool {
 	return len(e.State) > 0 && slices.Contains(states, e.State[0])
 }
 
-// fresh is the text of the first named element that the screen after has and the one before has not: headings first.
+// fresh returns the text of a named element that only the later screen has: of the first heading, or else of the first
+// one.
 func fresh(before, after domain.Observation) string {
 	old := map[string]bool{}
 	for _, e := range before.Elements {
@@ -123,16 +162,19 @@ func fresh(before, after domain.Observation) string {
 			found = append(found, e)
 		}
 	}
+
 	if i := slices.IndexFunc(found, func(e domain.Element) bool { return e.Role == "heading" }); i >= 0 {
 		return found[i].Text
 	}
 	if len(found) > 0 {
 		return found[0].Text
 	}
+
 	return ""
 }
 
-// words are one to three words to type: of the screen, so that goals name words which also stand elsewhere, or made up.
+// words returns one to three words to type. Some are words of the screen, so goals also name words that occur
+// elsewhere; the others are made up.
 func words(rng *rand.Rand, els []domain.Element) string {
 	const syllables = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu"
 	all := strings.Fields(syllables)
@@ -140,6 +182,7 @@ func words(rng *rand.Rand, els []domain.Element) string {
 	for range 1 + rng.IntN(3) {
 		if e := els[rng.IntN(len(els))]; rng.IntN(3) == 0 && len(strings.Fields(e.Text)) == 1 {
 			out = append(out, e.Text)
+
 			continue
 		}
 		w := ""
@@ -148,6 +191,7 @@ func words(rng *rand.Rand, els []domain.Element) string {
 		}
 		out = append(out, w)
 	}
+
 	return strings.Join(out, " ")
 }
 
@@ -165,5 +209,6 @@ func pick(rng *rand.Rand, items []Item, n int) []Item {
 	for i, k := range at {
 		out[i] = items[k]
 	}
+
 	return out
 }

@@ -1,8 +1,9 @@
 // Package endpoints asks the chat endpoints that a specification names. Every call is recorded once, counted towards
 // the run's budget, and held to the endpoint's limits.
 //
-// It imports domain, fault, internal/method/chat, internal/method/prompts, internal/method/rules, internal/method/spec,
-// internal/policy/limits, internal/store and internal/store/runs. It links no browser driver. It links no Temporal.
+// It imports fault, internal/method/chat, internal/method/credit, internal/method/prompts, internal/method/rules,
+// internal/method/spec, internal/policy/limits, internal/store and internal/store/runs. It links no browser driver. It
+// links no Temporal.
 package endpoints
 
 import (
@@ -46,7 +47,9 @@ func (e *Endpoints) For(s spec.Spec, name spec.Role, role string) (chat.Model, *
 	}
 	client, err := e.Connect(m)
 
-	return &recording{endpoints: e, spec: s, name: string(name), role: role, prompt: p, model: m, client: client}, p, err
+	return &recording{
+		endpoints: e, spec: s, name: string(name), role: role, prompt: p, model: m, client: client,
+	}, p, err
 }
 
 // Critic returns a run's critic that is a model.

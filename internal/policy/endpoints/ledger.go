@@ -78,8 +78,8 @@ func (x *spending) exceeded(run string) error {
 	switch {
 	case x.budget.Money > 0 && x.spent.Money >= x.budget.Money:
 		return fault.New(fault.Exhausted,
-			"budget.money of %.2f is spent: %.2f for %d recorded calls; raise it with `collabui set %s budget.money=%.2f`, "+
-				"then `collabui resume %s`",
+			"budget.money of %.2f is spent: %.2f for %d recorded calls; raise it with "+
+				"`collabui set %s budget.money=%.2f`, then `collabui resume %s`",
 			x.budget.Money, x.spent.Money, x.spent.Calls, run, 2*x.budget.Money, run)
 	case x.budget.Tokens > 0 && x.spent.Tokens >= x.budget.Tokens:
 		return fault.New(fault.Exhausted,

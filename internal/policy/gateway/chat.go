@@ -5,42 +5,33 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+
+	"github.com/collabui/collabui/internal/policy/serving"
 )
 
-// defaults are what a request that does not say it means. Engines otherwise take the model's generation_config.json, which cuts and bends samples.
-var defaults = map[string]string{"temperature": "1", "top_p": "1", "min_p": "0", "top_k": "-1", "repetition_penalty": "1"}
+// defaults are the sampling parameters of a request that leaves them out. Engines would otherwise take those of the
+// model's generation_config.json, which cut and bend the distribution that answers are drawn from.
+var defaults = map[string]string{
+	"temperature":        "1",
+	"top_p":              "1",
+	"min_p":              "0",
+	"top_k":              "-1",
+	"repetition_penalty": "1",
+}
 
-// chat passes a request on to the engine under the engine's name of the policy. A policy that the engine lost is loaded again, once.
+// chat passes a request on to the engine under the engine's name of the policy. A policy that the engine lost is loaded
+// again, once.
 func (g *Gateway) chat(w http.ResponseWriter, r *http.Request) error {
-	raw, err := io.ReadAll(r.Body)
+	digest, fields, err := readChat(r)
 	if err != nil {
 		return err
 	}
-	var fields map[string]json.RawMessage
-	var digest string
-	var stream bool
-	if err := json.Unmarshal(raw, &fields); err != nil || fields == nil {
-		return refuse(http.StatusBadRequest, "the request's JSON: expected an object (%v)", err)
-	}
-	for name, to := range map[string]any{"model": &digest, "stream": &stream} {
-		if v := fields[name]; v != nil {
-			if err := json.Unmarshal(v, to); err != nil {
-				return refuse(http.StatusBadRequest, "%s: %w", name, err)
-			}
-		}
-	}
-	if stream {
-		return refuse(http.StatusBadRequest, "stream: streaming is not offered")
-	}
-	for k, v := range defaults {
-		if given := fields[k]; len(given) == 0 || string(given) == "null" {
-			fields[k] = json.RawMessage(v)
-		}
-	}
+
 	if err := g.enter(); err != nil {
 		return err
 	}
 	defer g.leave()
+
 	for again := true; ; again = false {
 		gone, err := g.pass(w, r, digest, fields, again)
 		if !gone || err != nil {
@@ -49,50 +40,107 @@ func (g *Gateway) chat(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// pass sends a request to the engine once. gone says that the engine does not have the policy: nothing was answered then, and it has been loaded again.
-func (g *Gateway) pass(w http.ResponseWriter, r *http.Request, digest string, fields map[string]json.RawMessage, again bool) (gone bool, err error) {
+// readChat reads a request, returns the policy that it names and its members, and adds the defaults to them.
+func readChat(r *http.Request) (digest string, fields map[string]json.RawMessage, err error) {
+	raw, err := io.ReadAll(r.Body)
+	if err != nil {
+		return "", nil, err
+	}
+
+	if err := json.Unmarshal(raw, &fields); err != nil || fields == nil {
+		return "", nil, serving.Refuse(http.StatusBadRequest, "the request's JSON: expected an object (%v)", err)
+	}
+
+	var stream bool
+	for name, to := range map[string]any{"model": &digest, "stream": &stream} {
+		if v := fields[name]; v != nil {
+			if err := json.Unmarshal(v, to); err != nil {
+				return "", nil, serving.Refuse(http.StatusBadRequest, "%s: %w", name, err)
+			}
+		}
+	}
+
+	if stream {
+		return "", nil, serving.Refuse(http.StatusBadRequest, "stream: streaming is not offered")
+	}
+
+	for k, v := range defaults {
+		if given := fields[k]; len(given) == 0 || string(given) == "null" {
+			fields[k] = json.RawMessage(v)
+		}
+	}
+
+	return digest, fields, nil
+}
+
+// pass sends a request to the engine. It returns gone if the engine lacks the policy and again is set: the client has
+// then got no answer, and the policy has been loaded again.
+func (g *Gateway) pass(
+	w http.ResponseWriter, r *http.Request, digest string, fields map[string]json.RawMessage, again bool,
+) (gone bool, err error) {
 	h, err := g.acquire(r.Context(), digest)
 	if err != nil {
 		return false, err
 	}
 	defer g.release(h)
+
 	if fields["model"], err = json.Marshal(h.model); err != nil {
 		return false, err
 	}
-	var body bytes.Buffer
-	enc := json.NewEncoder(&body)
-	enc.SetEscapeHTML(false) // values stay as they came
-	if err := enc.Encode(fields); err != nil {
+
+	body, err := encode(fields)
+	if err != nil {
 		return false, err
 	}
-	res, err := g.request(r.Context(), http.MethodPost, "/v1/chat/completions", body.Bytes())
+
+	res, err := g.request(r.Context(), http.MethodPost, "/v1/chat/completions", body)
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = res.Body.Close() }()
+
 	from := io.LimitReader(res.Body, maxBody)
-	if res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusBadRequest {
+	switch res.StatusCode {
+	case http.StatusNotFound, http.StatusBadRequest:
 		text, err := io.ReadAll(io.LimitReader(res.Body, maxControl))
 		if err != nil {
-			return false, refuse(http.StatusServiceUnavailable, "the engine's answer broke off: %w", err)
+			return false, brokeOff(err)
 		}
-		if again && g.dialect.missing(res.StatusCode, string(text)) {
+
+		if again && g.dialect.missing(reply{res.StatusCode, string(text)}) {
 			return true, wait(r.Context(), g.lost(r.Context(), h))
 		}
 		from = bytes.NewReader(text)
+	case http.StatusUnauthorized, http.StatusForbidden: // of the gateway's key, not of the client's
+		return false, serving.Refuse(http.StatusConflict,
+			"the engine refuses this gateway's key (it answered %d)", res.StatusCode)
 	}
-	status := res.StatusCode
-	if status == http.StatusUnauthorized || status == http.StatusForbidden { // not the client's key
-		return false, refuse(http.StatusConflict, "the engine refuses this gateway's key (it answered %d)", status)
-	}
+	forward(w, res, from)
+
+	return false, nil
+}
+
+// encode writes the request with all values as they came.
+func encode(fields map[string]json.RawMessage) ([]byte, error) {
+	var body bytes.Buffer
+	enc := json.NewEncoder(&body)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(fields)
+
+	return body.Bytes(), err
+}
+
+// forward answers with the engine's answer. It aborts the connection if the answer breaks off, so the client does not
+// take half of it for the whole.
+func forward(w http.ResponseWriter, res *http.Response, body io.Reader) {
 	for _, k := range []string{"Content-Type", "Retry-After"} {
 		if v := res.Header.Get(k); v != "" {
 			w.Header().Set(k, v)
 		}
 	}
-	w.WriteHeader(status)
-	if _, err := io.Copy(w, from); err != nil {
-		panic(http.ErrAbortHandler) // the client must not take half an answer for a whole one
+
+	w.WriteHeader(res.StatusCode)
+	if _, err := io.Copy(w, body); err != nil {
+		panic(http.ErrAbortHandler)
 	}
-	return false, nil
 }

@@ -7,18 +7,22 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/collabui/collabui/internal/policy/serving"
 )
 
-// Run looks after the engine until ctx ends: every few seconds what it lost is loaded again, what nobody can vouch for is unloaded, and an engine whose
-// lease ran out is woken.
+// Run looks after the engine until ctx ends. Every few seconds it loads again what the engine lost, unloads adapters
+// that nothing vouches for, and wakes an engine whose lease has run out.
 func (g *Gateway) Run(ctx context.Context) {
 	t := time.NewTicker(g.every)
 	defer t.Stop()
+
 	for {
 		if g.take(ctx) == nil {
 			g.tend(ctx)
 			<-g.turn
 		}
+
 		select {
 		case <-t.C:
 		case <-ctx.Done():
@@ -27,77 +31,96 @@ func (g *Gateway) Run(ctx context.Context) {
 	}
 }
 
-// take waits for the turn to put the engine to sleep, to wake it or to mend.
+// take waits for the turn to put the engine to sleep, to wake it or to mend it.
 func (g *Gateway) take(ctx context.Context) error {
 	select {
 	case g.turn <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return later("%w: the engine is being mended, put to sleep or woken", context.Cause(ctx))
+		return serving.Later("%w: the engine is being mended, put to sleep or woken", context.Cause(ctx))
 	}
 }
 
-// tend has the turn.
+// tend looks at the engine once. The caller has the turn.
 func (g *Gateway) tend(ctx context.Context) {
 	g.mu.Lock()
 	asleep, over := g.asleep, time.Now().After(g.lease)
 	g.mu.Unlock()
-	if asleep {
-		if over {
-			g.Log("the lease of the sleeping engine ran out: it is woken")
-			if err := g.wake(ctx); err != nil && ctx.Err() == nil {
-				g.Log("%v", err)
-			}
+
+	switch {
+	case asleep && over:
+		g.Log("the lease of the sleeping engine ran out: it is woken")
+		if err := g.wake(ctx); err != nil && ctx.Err() == nil {
+			g.Log("%v", err)
 		}
-		return
+	case asleep, g.dialect.sleeping != "" && g.foundAsleep(ctx):
+	default:
+		g.mend(ctx)
 	}
-	if g.dialect.sleeping != "" && g.foundAsleep(ctx) {
-		return
-	}
-	g.mend(ctx)
 }
 
-// foundAsleep takes over an engine that sleeps for somebody else, as after a restart of this process: it has a first lease to renew his.
+// foundAsleep takes over an engine that somebody else put to sleep, as after a restart of this process. It grants a
+// first lease, which its owner can renew.
 func (g *Gateway) foundAsleep(ctx context.Context) bool {
-	status, text, err := g.call(ctx, askTime, http.MethodGet, g.dialect.sleeping, nil)
+	r, err := g.call(ctx, askTime, http.MethodGet, g.dialect.sleeping, nil)
 	var is struct {
 		Sleeping bool `json:"is_sleeping"`
 	}
-	if err != nil || status != http.StatusOK || json.Unmarshal([]byte(text), &is) != nil || !is.Sleeping {
+	if err != nil || !r.ok() || json.Unmarshal([]byte(r.text), &is) != nil || !is.Sleeping {
 		return false
 	}
+
 	g.mu.Lock()
 	g.closed, g.asleep, g.lease = true, true, time.Now().Add(firstLease)
 	g.mu.Unlock()
-	g.Log("the engine was found asleep; it is woken in %v unless somebody asks for more", firstLease)
+	g.Log("the engine was found asleep; it is woken in %v unless its lease is renewed", firstLease)
+
 	return true
 }
 
-// mend compares what the engine serves with what it should.
+// mend compares what the engine serves with what it should serve, and changes the difference.
 func (g *Gateway) mend(ctx context.Context) {
 	models, adapters, err := g.listed(ctx)
 	if ctx.Err() != nil {
 		return
 	}
+
 	g.mu.Lock()
 	was := g.silent
 	g.silent = err != nil
-	var missing []hold
-	for _, p := range g.policies {
-		if err == nil && p.busy == nil && !slices.Contains(models, p.model) && !slices.Contains(adapters, p.name) {
-			missing = append(missing, hold{policy: p, model: p.model, gen: p.gen})
-		}
-	}
 	g.mu.Unlock()
+
 	if err != nil {
 		if !was {
 			g.Log("%v", err)
 		}
+
 		return
 	}
 	if was {
 		g.Log("the engine answers again")
 	}
+
+	g.reload(ctx, models, adapters)
+	for _, name := range adapters {
+		if strings.HasPrefix(name, ours) {
+			g.stray(ctx, name)
+		}
+	}
+	g.sweep(adapters)
+}
+
+// reload loads the ready policies that the engine neither lists nor answers for, and waits until they are loaded.
+func (g *Gateway) reload(ctx context.Context, models, adapters []string) {
+	var missing []hold
+	g.mu.Lock()
+	for _, p := range g.policies {
+		if p.busy == nil && !slices.Contains(models, p.model) && !slices.Contains(adapters, p.name) {
+			missing = append(missing, hold{policy: p, model: p.model, gen: p.gen})
+		}
+	}
+	g.mu.Unlock()
+
 	var changes []*change
 	for _, h := range missing {
 		if g.probe(ctx, h.model) == nil {
@@ -107,22 +130,18 @@ func (g *Gateway) mend(ctx context.Context) {
 			changes = append(changes, c)
 		}
 	}
+
 	for _, c := range changes {
 		if err := wait(ctx, c); err != nil && ctx.Err() == nil {
 			g.Log("mending: %v", err)
 		}
 	}
-	for _, name := range adapters {
-		if strings.HasPrefix(name, "p-") {
-			g.stray(ctx, name)
-		}
-	}
-	g.sweep(adapters)
 }
 
-// stray adopts an adapter of an earlier process, where its files are there and right and there is room; else it is unloaded.
+// stray adopts an adapter of an earlier process if its files are intact and there is room, and unloads it otherwise.
 func (g *Gateway) stray(ctx context.Context, name string) {
 	folders := g.folders()
+
 	g.mu.Lock()
 	seated := 0
 	for _, p := range g.policies {
@@ -131,46 +150,57 @@ func (g *Gateway) stray(ctx context.Context, name string) {
 		}
 		if strings.HasPrefix(name, prefix(p.digest)) && (p.busy != nil || p.name == name) {
 			g.mu.Unlock()
+
 			return
 		}
 	}
-	for _, digest := range folders {
-		if strings.HasPrefix(name, prefix(digest)) && g.policies[digest] == nil && seated < g.Keep {
-			p := &policy{digest: digest, name: name, adopt: true}
-			g.policies[digest] = p
-			c := g.start(ctx, p)
-			g.mu.Unlock()
-			if err := wait(ctx, c); err == nil {
-				g.Log("policy %s: the engine had it as %s; its files are right", digest, name)
-			} else if ctx.Err() == nil {
-				g.Log("%v", err)
-			}
-			return
+
+	at := slices.IndexFunc(folders, func(digest string) bool {
+		return strings.HasPrefix(name, prefix(digest)) && g.policies[digest] == nil
+	})
+	if at >= 0 && seated < g.Keep {
+		p := &policy{digest: folders[at], name: name, adopt: true}
+		g.policies[p.digest] = p
+		c := g.start(ctx, p)
+		g.mu.Unlock()
+
+		if err := wait(ctx, c); err == nil {
+			g.Log("policy %s: the engine had it as %s; its files are intact", p.digest, name)
+		} else if ctx.Err() == nil {
+			g.Log("%v", err)
 		}
+
+		return
 	}
 	g.mu.Unlock()
+
 	g.Log("the engine has the adapter %s, which this process did not load and does not need: it is unloaded", name)
 	if _, err := g.engineUnload(ctx, name); err != nil && ctx.Err() == nil {
 		g.Log("%v", err)
 	}
 }
 
-// sweep deletes folders that nobody uses, where there are many: some are kept, because the next process may need them.
+// sweep deletes unused folders if there are many. It keeps some, because the next process may need them.
 func (g *Gateway) sweep(adapters []string) {
 	folders := g.folders()
 	for _, digest := range folders[min(2*g.Keep, len(folders)):] {
-		if slices.ContainsFunc(adapters, func(name string) bool { return strings.HasPrefix(name, prefix(digest)) }) {
+		used := func(name string) bool { return strings.HasPrefix(name, prefix(digest)) }
+		if slices.ContainsFunc(adapters, used) {
 			continue
 		}
+
 		g.mu.Lock()
 		if g.policies[digest] != nil {
 			g.mu.Unlock()
+
 			continue
 		}
+
 		p := &policy{digest: digest}
-		p.begin() // nobody loads it meanwhile
+		p.begin() // so nothing loads it meanwhile
 		g.policies[digest] = p
 		g.mu.Unlock()
+
 		g.remove(digest)
 		g.end(p, true, nil)
 	}

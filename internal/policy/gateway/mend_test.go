@@ -40,20 +40,18 @@ func TestTheLeastRecentlyUsedAdapterGoesAndItsFolderToo(t *testing.T) {
 		s.says(a, "a")
 		s.says(c, "c")
 		if got := strings.Join(e.Loaded(), " "); len(e.Loaded()) != 2 || strings.Contains(got, b[:16]) {
-			t.Fatalf("%s is loaded, b is %s", got, b[:16])
+			t.Fatalf("%s are loaded, want two without b, which is %s", got, b[:16])
 		}
+
 		if _, err := os.Stat(s.gate.dir(b)); !os.IsNotExist(err) {
-			t.Fatalf("b's folder: %v", err)
+			t.Fatalf("Stat of b's folder = %v, want that it does not exist", err)
 		}
+
 		s.says(b, "b")
-		if status, text, _ := s.post("/v1/unload_lora_adapter", `{"lora_name":"`+c+`"}`); status != http.StatusOK {
-			t.Fatal(status, text)
-		}
-		if status, text, _ := s.post("/v1/unload_lora_adapter", `{"lora_name":"`+c+`"}`); status != http.StatusNotFound {
-			t.Fatal(status, text)
-		}
+		s.wants(http.MethodPost, "/v1/unload_lora_adapter", `{"lora_name":"`+c+`"}`, http.StatusOK)
+		s.wants(http.MethodPost, "/v1/unload_lora_adapter", `{"lora_name":"`+c+`"}`, http.StatusNotFound)
 		if len(e.Loaded()) != 1 {
-			t.Fatal(e.Loaded())
+			t.Fatalf("%v are loaded, want one", e.Loaded())
 		}
 	})
 }
@@ -67,8 +65,10 @@ func TestABusyAdapterStaysUntilItHasDrained(t *testing.T) {
 			began <- struct{}{}
 			<-gate
 		}
+
 		return fakeengine.Echo(dir, body)
 	}
+
 	s := setUp(t, e, func(o *Options) { o.Keep = 1 })
 	open := sync.OnceFunc(func() { close(gate) })
 	t.Cleanup(open)
@@ -79,18 +79,26 @@ func TestABusyAdapterStaysUntilItHasDrained(t *testing.T) {
 	s.gate.patience = 50 * time.Millisecond
 	status, text, h := s.post("/v1/load_lora_adapter", `{"lora_name":"`+b+`"}`)
 	if status != http.StatusServiceUnavailable || h.Get("Retry-After") != "5" || !strings.Contains(text, a) {
-		t.Fatal(status, text, h)
+		t.Fatalf("%d %s, Retry-After %q, want 503 with %s and 5", status, text, h.Get("Retry-After"), a)
 	}
+
 	s.gate.patience = 5 * time.Second
 	second := make(chan string, 1)
 	go func() { _, text := s.chat(b); second <- text }()
-	s.until("b waits for a", func() bool { s.gate.mu.Lock(); defer s.gate.mu.Unlock(); return s.gate.policies[a].busy != nil })
+	s.until("b waits for a", func() bool {
+		s.gate.mu.Lock()
+		defer s.gate.mu.Unlock()
+
+		return s.gate.policies[a].busy != nil
+	})
+
 	if got := e.Loaded(); len(got) != 1 || got[0] != prefix(a) {
-		t.Fatalf("%v is loaded while a is in use", got)
+		t.Fatalf("%v is loaded while a is in use, want a alone", got)
 	}
+
 	open()
 	if one, two := <-first, <-second; one != "a" || two != "b" {
-		t.Fatal(one, two)
+		t.Fatalf("the answers are %q and %q, want a and b", one, two)
 	}
 }
 
@@ -102,13 +110,14 @@ func TestOneLoadForAllWhoWait(t *testing.T) {
 	for range 20 {
 		all.Go(func() {
 			if status, text := s.chat(d); status != http.StatusOK || text != "x" {
-				t.Error(status, text)
+				t.Errorf("chat = %d %q, want 200 x", status, text)
 			}
 		})
 	}
+
 	all.Wait()
 	if n := e.Calls("/v1/load_lora_adapter"); n != 1 {
-		t.Fatalf("%d loads", n)
+		t.Fatalf("%d loads, want 1", n)
 	}
 }
 
@@ -122,18 +131,32 @@ func TestWhatTheEngineLostIsLoadedAgain(t *testing.T) {
 		s.bucket.Damage(store.BlobPrefix+a, nil) // the files on disk are enough
 		s.says(a, "a")                           // by the request
 		if !s.metric("collabui_serving_mends_total 1") {
-			t.Fatal(s.said())
+			t.Fatalf("the metrics have not counted it, want one mend; log:\n%s", s.said())
 		}
+
 		s.run()
-		s.until("b is mended by the loop", func() bool { return len(e.Loaded()) == 2 && s.metric("collabui_serving_mends_total 2") })
+		s.until("b is mended by the loop", func() bool {
+			return len(e.Loaded()) == 2 && s.metric("collabui_serving_mends_total 2")
+		})
+
 		e.Down(true)
-		s.until("the loop says that the engine is down", func() bool { return strings.Contains(s.said(), "does not answer") })
+		s.until("the loop says that the engine is down", func() bool {
+			return strings.Contains(s.said(), "does not answer")
+		})
+
 		e.Restart()
 		e.Down(false)
-		s.until("both are mended", func() bool { return len(e.Loaded()) == 2 && s.metric("collabui_serving_mends_total 4") })
-		if said := s.said(); strings.Count(said, "mended") != 4 || strings.Count(said, "does not answer") != 1 || !strings.Contains(said, "answers again") {
-			t.Fatal(said)
+		s.until("both are mended", func() bool {
+			return len(e.Loaded()) == 2 && s.metric("collabui_serving_mends_total 4")
+		})
+
+		said := s.said()
+		for text, want := range map[string]int{"mended": 4, "does not answer": 1, "answers again": 1} {
+			if got := strings.Count(said, text); got != want {
+				t.Fatalf("the log says %q %d times, want %d:\n%s", text, got, want, said)
+			}
 		}
+
 		s.says(b, "b")
 	})
 }
@@ -146,17 +169,21 @@ func TestAllWhoLostAPolicyLoadItOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	two, err := s.gate.acquire(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	e.Restart()
 	if c := s.gate.lost(t.Context(), one); c == nil || wait(t.Context(), c) != nil {
-		t.Fatal("it is not loaded again")
+		t.Fatal("the first who lost it did not load it again, want a load")
 	}
+
 	if s.gate.lost(t.Context(), two) != nil { // held since before
-		t.Fatal("it is loaded a third time")
+		t.Fatal("it is loaded a third time, want the second load to serve both")
 	}
+
 	s.gate.release(one)
 	s.gate.release(two)
 	s.says(d, "x")
@@ -198,9 +225,14 @@ func TestFoldersOfAnEarlierProcess(t *testing.T) {
 			s.says(d, name)
 			adopted := len(e.Loaded()) == 1 && e.Loaded()[0] == prefix(d)
 			if adopted != (name == "right") { // else under a name that never stood for other bytes
-				t.Fatalf("%s: %v after %d loads", name, e.Loaded(), e.Calls(s.gate.dialect.load)-loads)
+				t.Fatalf("%s: %v after %d loads, want its first name only for intact files",
+					name, e.Loaded(), e.Calls(s.gate.dialect.load)-loads)
 			}
-			if err := store.CheckFiles(s.gate.dir(d), map[string]string{"adapter_config.json": store.Sum([]byte(`{"r":8}`)), "adapter_model.safetensors": store.Sum([]byte(name))}); err != nil {
+			sums := map[string]string{
+				"adapter_config.json":       store.Sum([]byte(`{"r":8}`)),
+				"adapter_model.safetensors": store.Sum([]byte(name)),
+			}
+			if err := store.CheckFiles(s.gate.dir(d), sums); err != nil {
 				t.Fatal(err)
 			}
 			e.Restart()
@@ -219,7 +251,7 @@ func TestAnAdapterWithoutFilesIsNeverTrusted(t *testing.T) {
 	s.restart() // killed at that point
 	s.says(d, "x")
 	if got := e.Loaded(); len(got) != 1 || !strings.HasPrefix(got[0], prefix(d)+"-") {
-		t.Fatal(got)
+		t.Fatalf("%v are loaded, want one under another name than %s", got, prefix(d))
 	}
 }
 
@@ -230,24 +262,33 @@ func TestAdaptersOfAnEarlierProcess(t *testing.T) {
 	for _, d := range []string{kept, spoiled, unknown} {
 		s.chat(d)
 	}
+
 	s.bucket.Damage(store.BlobPrefix+unknown, nil)
-	if err := os.WriteFile(filepath.Join(s.gate.dir(spoiled), "adapter_model.safetensors"), []byte("evil"), 0o644); err != nil {
+	weights := filepath.Join(s.gate.dir(spoiled), "adapter_model.safetensors")
+	if err := os.WriteFile(weights, []byte("evil"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	e.Put("p-0123456789abcdef", s.gate.dir(kept)) // of nobody
 	e.Put("theirs", s.gate.dir(kept))             // no name of ours
 	s.restart()
 	loads := e.Calls("/v1/load_lora_adapter")
 	s.run()
-	s.until("only what is vouched for stays", func() bool { return strings.Join(e.Loaded(), " ") == prefix(kept)+" theirs" })
+	s.until("only what is vouched for stays", func() bool {
+		return strings.Join(e.Loaded(), " ") == prefix(kept)+" theirs"
+	})
+
 	s.until("it is adopted", func() bool { return s.metric("collabui_serving_adapters 1") })
 	s.says(kept, "kept")
-	if n := e.Calls("/v1/load_lora_adapter") - loads; n != 1 { // asked for kept, which was there; the others' files were looked at before
-		t.Fatalf("%d loads", n)
+	// Only kept was loaded again, and the engine had it: the others' files were checked before.
+	if n := e.Calls("/v1/load_lora_adapter") - loads; n != 1 {
+		t.Fatalf("%d loads, want 1", n)
 	}
+
 	if !s.metric("collabui_serving_loads_total 0") {
-		t.Fatal("adopting loaded something")
+		t.Fatal("the adoption counts as a load, want no load")
 	}
+
 	s.says(spoiled, "spoiled")
 }
 
@@ -260,20 +301,24 @@ func TestFoldersDoNotPileUp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.MkdirAll(filepath.Join(s.opts.Adapters, ".part-123"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	s.restart()
 	s.says(d, "x")
 	s.run()
 	s.until("folders are swept", func() bool { return len(s.gate.folders()) <= 3 })
 	if torn, err := filepath.Glob(filepath.Join(s.opts.Adapters, ".part-*")); err != nil || len(torn) != 0 {
-		t.Fatal(torn, err)
+		t.Fatalf("torn downloads: %v, %v, want none", torn, err)
 	}
+
 	s.says(d, "x")
 }
 
-// Many ask for more policies than fit, the engine restarts and falls silent in between: every answer comes from the policy that was named.
+// Many ask for more policies than fit, the engine restarts and falls silent in between: every answer comes from the
+// policy that was named.
 func TestEveryAnswerIsOfThePolicyThatWasNamed(t *testing.T) {
 	both(t, func(t *testing.T, e *fakeengine.Engine) {
 		e.Limit = 3
@@ -282,6 +327,7 @@ func TestEveryAnswerIsOfThePolicyThatWasNamed(t *testing.T) {
 		for i := range 7 {
 			digests = append(digests, s.lora(fmt.Sprintf("adapter %d", i)))
 		}
+
 		digests = append(digests, s.put(domain.Artifact{Kind: domain.ArtifactBase, Base: model}))
 		s.run()
 		e.Slow(2 * time.Millisecond)
@@ -305,7 +351,7 @@ func TestEveryAnswerIsOfThePolicyThatWasNamed(t *testing.T) {
 							break
 						}
 						if status == http.StatusOK || tries > 50 {
-							t.Errorf("policy %d: %d %q", k, status, text)
+							t.Errorf("policy %d: %d %q, want %q", k, status, text, want)
 							return
 						}
 						refused.Add(1)
@@ -314,10 +360,15 @@ func TestEveryAnswerIsOfThePolicyThatWasNamed(t *testing.T) {
 				}
 			})
 		}
+
 		all.Wait()
 		if served.Load() != 200 || refused.Load() > 20 {
-			t.Errorf("%d served, %d refused on the way\n%s", served.Load(), refused.Load(), s.said())
+			t.Errorf("%d served, %d refused on the way, want 200 and at most 20\n%s",
+				served.Load(), refused.Load(), s.said())
 		}
-		s.until("nothing is left over", func() bool { return s.metric("collabui_serving_outstanding 0") && len(e.Loaded()) <= 3 })
+
+		s.until("nothing is left over", func() bool {
+			return s.metric("collabui_serving_outstanding 0") && len(e.Loaded()) <= 3
+		})
 	})
 }

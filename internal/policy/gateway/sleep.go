@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"time"
+
+	"github.com/collabui/collabui/internal/policy/serving"
 )
 
 // Leases of a sleeping engine.
@@ -13,7 +15,9 @@ const (
 	maxLease   = time.Hour
 )
 
-// sleep drains the engine and puts it to sleep for a lease; asked again, it renews the lease.
+var errBusy = errors.New("the engine is busy")
+
+// sleep drains the engine and puts it to sleep for a lease. A repeated request renews the lease.
 func (g *Gateway) sleep(w http.ResponseWriter, r *http.Request) error {
 	var q struct {
 		Seconds float64 `json:"lease_s"`
@@ -21,112 +25,150 @@ func (g *Gateway) sleep(w http.ResponseWriter, r *http.Request) error {
 	if err := decode(r, &q); err != nil {
 		return err
 	}
+
 	lease := time.Duration(q.Seconds * float64(time.Second))
 	if lease <= 0 || lease > maxLease {
-		return refuse(http.StatusBadRequest, "lease_s: %v is not above 0 and up to %v seconds", q.Seconds, maxLease.Seconds())
+		return serving.Refuse(http.StatusBadRequest,
+			"lease_s: %v is not above 0 and up to %v seconds", q.Seconds, maxLease.Seconds())
 	}
+
 	ctx, cancel := context.WithTimeoutCause(r.Context(), g.patience, errBusy)
 	defer cancel()
+
 	if err := g.take(ctx); err != nil {
 		return err
 	}
 	defer func() { <-g.turn }()
-	g.mu.Lock()
-	asleep := g.asleep
-	g.mu.Unlock()
-	if !asleep {
+
+	if !g.sleeping() {
 		if err := g.fallAsleep(ctx); err != nil {
 			return err
 		}
 	}
+
 	g.mu.Lock()
 	g.lease = time.Now().Add(lease)
 	g.mu.Unlock()
-	reply(w, http.StatusOK, map[string]any{"asleep": true, "lease_s": q.Seconds})
+	serving.WriteJSON(w, http.StatusOK, map[string]any{"asleep": true, "lease_s": q.Seconds})
+
 	return nil
 }
 
-var errBusy = errors.New("the engine is busy")
-
-// fallAsleep has the turn. After an error requests are admitted again, at once or when Run has woken an engine that may sleep.
-func (g *Gateway) fallAsleep(ctx context.Context) error {
+// sleeping reports whether the engine sleeps.
+func (g *Gateway) sleeping() bool {
 	g.mu.Lock()
+	defer g.mu.Unlock()
+
+	return g.asleep
+}
+
+// fallAsleep puts the engine to sleep. The caller has the turn. After an error requests are admitted again:
+// immediately, or once Run has woken an engine that may sleep.
+func (g *Gateway) fallAsleep(ctx context.Context) error {
+	if err := g.drain(ctx); err != nil {
+		g.admit()
+
+		return err
+	}
+
+	r, err := g.call(context.WithoutCancel(ctx), changeTime, http.MethodPost, g.dialect.sleep, map[string]any{})
+	if err == nil && r.ok() {
+		g.mu.Lock()
+		g.asleep = true
+		g.mu.Unlock()
+
+		return nil
+	}
+	if err == nil && r.refused() { // it did nothing
+		g.admit()
+
+		return serving.Refuse(http.StatusConflict, "the engine cannot sleep (it answered %d: %s): %s",
+			r.status, short(r.text), g.dialect.hint)
+	}
+
+	g.mu.Lock()
+	g.asleep, g.lease = true, time.Time{} // it may sleep: Run wakes it
+	g.mu.Unlock()
+
+	if err == nil {
+		err = unhappy("sleep", r)
+	}
+
+	return serving.Refuse(http.StatusServiceUnavailable, "the engine did not fall asleep: %w (%s)", err, g.dialect.hint)
+}
+
+// drain admits no more requests and waits until those under way have ended.
+func (g *Gateway) drain(ctx context.Context) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+
 	g.closed = true
 	for g.out > 0 {
 		out, changed := g.out, g.changed
 		g.mu.Unlock()
+
 		select {
 		case <-changed:
 			g.mu.Lock()
 		case <-ctx.Done():
-			g.admit()
-			return later("%w: %d requests are still under way; it stays awake", context.Cause(ctx), out)
+			g.mu.Lock()
+
+			return serving.Later("%w: %d requests are still under way; it stays awake", context.Cause(ctx), out)
 		}
 	}
-	g.mu.Unlock()
-	status, text, err := g.call(context.WithoutCancel(ctx), changeTime, http.MethodPost, g.dialect.sleep, map[string]any{})
-	if err == nil && status == http.StatusOK {
-		g.mu.Lock()
-		g.asleep = true
-		g.mu.Unlock()
-		return nil
-	}
-	if err == nil && status >= 400 && status < 500 { // it did nothing
-		g.admit()
-		return refuse(http.StatusConflict, "the engine cannot sleep (it answered %d: %s): %s", status, short(text), g.dialect.hint)
-	}
-	g.mu.Lock()
-	g.asleep, g.lease = true, time.Time{} // perhaps: Run wakes it
-	g.mu.Unlock()
-	if err == nil {
-		err = unhappy("sleep", status, text)
-	}
-	return refuse(http.StatusServiceUnavailable, "the engine did not fall asleep: %w (%s)", err, g.dialect.hint)
+
+	return nil
 }
 
 // admit lets requests in again.
 func (g *Gateway) admit() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+
 	g.closed, g.asleep = false, false
 }
 
-// wakeUp ends the lease; awake already is success.
+// wakeUp ends the lease. An engine that is awake already is a success.
 func (g *Gateway) wakeUp(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeoutCause(r.Context(), g.patience, errBusy)
 	defer cancel()
+
 	if err := g.take(ctx); err != nil {
 		return err
 	}
 	defer func() { <-g.turn }()
-	g.mu.Lock()
-	asleep := g.asleep
-	g.mu.Unlock()
-	if asleep {
+
+	if g.sleeping() {
 		if err := g.wake(context.WithoutCancel(r.Context())); err != nil {
 			g.mu.Lock()
-			g.lease = time.Time{} // Run tries on
+			g.lease = time.Time{} // Run keeps trying
 			g.mu.Unlock()
+
 			return err
 		}
 	}
-	reply(w, http.StatusOK, map[string]any{"asleep": false})
+	serving.WriteJSON(w, http.StatusOK, map[string]any{"asleep": false})
+
 	return nil
 }
 
-// wake has the turn. An engine without that endpoint has been restarted and cannot sleep.
+// wake wakes the engine. The caller has the turn. An engine without that endpoint has been restarted and cannot sleep.
 func (g *Gateway) wake(ctx context.Context) error {
-	status, text, err := g.call(ctx, changeTime, http.MethodPost, g.dialect.wake, map[string]any{})
-	if err == nil && status != http.StatusOK && status != http.StatusNotFound {
-		err = refuse(http.StatusServiceUnavailable, "the engine did not wake: it answered %d: %s", status, short(text))
+	r, err := g.call(ctx, changeTime, http.MethodPost, g.dialect.wake, map[string]any{})
+	if err == nil && !r.ok() && r.status != http.StatusNotFound {
+		err = serving.Refuse(http.StatusServiceUnavailable,
+			"the engine did not wake: it answered %d: %s", r.status, short(r.text))
 	}
 	if err != nil {
 		return err
 	}
+
 	if err := g.healthy(ctx); err != nil {
 		return err
 	}
+
 	g.mend(ctx)
 	g.admit()
+
 	return nil
 }

@@ -16,49 +16,52 @@ func TestTheEngineSleepsForALease(t *testing.T) {
 		d := s.lora("x")
 		s.says(d, "x")
 		s.run()
-		if status, text, _ := s.post("/sleep", `{"lease_s":30}`); status != http.StatusOK || !e.Asleep() {
-			t.Fatal(status, text)
+		s.wants(http.MethodPost, "/sleep", `{"lease_s":30}`, http.StatusOK)
+		if got := e.Asleep(); got != true {
+			t.Fatalf("Asleep() = %v, want true", got)
 		}
+
 		status, text, h := s.post("/v1/chat/completions", `{"model":"`+d+`",`+hello+`}`)
 		if status != http.StatusServiceUnavailable || h.Get("Retry-After") != "5" {
-			t.Fatal(status, text, h)
+			t.Fatalf("a chat: %d %s, Retry-After %q, want 503 and 5", status, text, h.Get("Retry-After"))
 		}
-		if status, text, _ := s.post("/v1/load_lora_adapter", `{"lora_name":"`+d+`"}`); status != http.StatusServiceUnavailable {
-			t.Fatal(status, text)
-		}
-		if status, text, _ := s.ask(http.MethodGet, "/health", "", ""); status != http.StatusServiceUnavailable || !strings.Contains(text, "sleeps") {
-			t.Fatal(status, text)
-		}
+
+		s.wants(http.MethodPost, "/v1/load_lora_adapter", `{"lora_name":"`+d+`"}`, http.StatusServiceUnavailable)
+		s.wants(http.MethodGet, "/health", "", http.StatusServiceUnavailable, "sleeps")
 		for range 2 { // awake already is success
-			if status, text, _ := s.post("/wake_up", ""); status != http.StatusOK || e.Asleep() {
-				t.Fatal(status, text)
+			s.wants(http.MethodPost, "/wake_up", "", http.StatusOK)
+			if got := e.Asleep(); got != false {
+				t.Fatalf("Asleep() = %v, want false", got)
 			}
 			s.says(d, "x")
 		}
+
 		if n := e.Calls(s.gate.dialect.wake); n != 1 {
-			t.Fatalf("woken %d times", n)
+			t.Fatalf("woken %d times, want once", n)
 		}
+
 		if n := e.Calls(s.gate.dialect.load); n != 1 {
-			t.Fatalf("%d loads", n)
+			t.Fatalf("%d loads, want 1", n)
 		}
 
 		for range 5 { // renewed four times
-			if status, text, _ := s.post("/sleep", `{"lease_s":0.3}`); status != http.StatusOK || !e.Asleep() {
-				t.Fatal(status, text)
+			s.wants(http.MethodPost, "/sleep", `{"lease_s":0.3}`, http.StatusOK)
+			if got := e.Asleep(); got != true {
+				t.Fatalf("Asleep() = %v, want true", got)
 			}
 			time.Sleep(100 * time.Millisecond)
 		}
+
 		s.stillSleeps(d)
 		e.Restart() // while it sleeps
 		s.until("the lease runs out", func() bool { status, _ := s.chat(d); return status == http.StatusOK })
 		s.says(d, "x")
 		if !strings.Contains(s.said(), "ran out") {
-			t.Fatal(s.said())
+			t.Fatalf("the log is\n%s\nwant that the lease ran out", s.said())
 		}
+
 		for _, bad := range []string{"", "{}", `{"lease_s":-1}`, `{"lease_s":1e9}`} {
-			if status, text, _ := s.post("/sleep", bad); status != http.StatusBadRequest {
-				t.Fatal(bad, status, text)
-			}
+			s.wants(http.MethodPost, "/sleep", bad, http.StatusBadRequest)
 		}
 	})
 }
@@ -77,8 +80,10 @@ func TestSleepWaitsForRequests(t *testing.T) {
 			began <- struct{}{}
 			<-gate
 		}
+
 		return fakeengine.Echo(dir, body)
 	}
+
 	s := setUp(t, e, nil)
 	open := sync.OnceFunc(func() { close(gate) })
 	t.Cleanup(open)
@@ -88,26 +93,34 @@ func TestSleepWaitsForRequests(t *testing.T) {
 	<-began
 	s.gate.patience = 50 * time.Millisecond
 	status, text, h := s.post("/sleep", `{"lease_s":30}`)
-	if status != http.StatusServiceUnavailable || h.Get("Retry-After") == "" || !strings.Contains(text, "1 requests are still under way") || e.Asleep() {
-		t.Fatal(status, text)
+	busy := h.Get("Retry-After") != "" && strings.Contains(text, "1 requests are still under way")
+	if status != http.StatusServiceUnavailable || !busy || e.Asleep() {
+		t.Fatalf("sleep: %d %s, asleep %v, want 503 for the request under way", status, text, e.Asleep())
 	}
-	if status, text, _ := s.ask(http.MethodGet, "/health", "", ""); status != http.StatusOK {
-		t.Fatal("it is not admitted again:", status, text)
-	}
+
+	s.wants(http.MethodGet, "/health", "", http.StatusOK)
 	s.gate.patience = 5 * time.Second
 	slept := make(chan int, 1)
 	go func() { status, _, _ := s.post("/sleep", `{"lease_s":30}`); slept <- status }()
-	s.until("admission is closed", func() bool { s.gate.mu.Lock(); defer s.gate.mu.Unlock(); return s.gate.closed })
+	s.until("admission is closed", func() bool {
+		s.gate.mu.Lock()
+		defer s.gate.mu.Unlock()
+
+		return s.gate.closed
+	})
+
 	s.refuses(d, http.StatusServiceUnavailable, "about to")
 	if e.Asleep() {
-		t.Fatal("it fell asleep over a request")
+		t.Fatal("the engine sleeps, want it awake while a request is under way")
 	}
+
 	open()
 	if text := <-answer; text != "x" {
-		t.Fatal(text)
+		t.Fatalf("the answer is %q, want x", text)
 	}
+
 	if status := <-slept; status != http.StatusOK || !e.Asleep() {
-		t.Fatal(status)
+		t.Fatalf("sleep: %d, asleep %v, want 200 and true", status, e.Asleep())
 	}
 }
 
@@ -121,14 +134,11 @@ func TestAnEngineThatCannotSleep(t *testing.T) {
 		if e.SGLang {
 			hint = "--enable-memory-saver"
 		}
-		if status, text, _ := s.post("/sleep", `{"lease_s":30}`); status != http.StatusConflict || !strings.Contains(text, hint) {
-			t.Fatal(status, text)
-		}
+
+		s.wants(http.MethodPost, "/sleep", `{"lease_s":30}`, http.StatusConflict, hint)
 		s.says(d, "x")
 		e.Down(true)
-		if status, text, _ := s.post("/sleep", `{"lease_s":30}`); status != http.StatusServiceUnavailable {
-			t.Fatal(status, text)
-		}
+		s.wants(http.MethodPost, "/sleep", `{"lease_s":30}`, http.StatusServiceUnavailable)
 		e.Down(false)
 		s.run()
 		s.until("it is admitted again", func() bool { status, _ := s.chat(d); return status == http.StatusOK })
@@ -140,13 +150,9 @@ func TestAWakingThatFailsIsTriedAgain(t *testing.T) {
 	s := setUp(t, e, nil)
 	d := s.lora("x")
 	s.says(d, "x")
-	if status, text, _ := s.post("/sleep", `{"lease_s":30}`); status != http.StatusOK {
-		t.Fatal(status, text)
-	}
+	s.wants(http.MethodPost, "/sleep", `{"lease_s":30}`, http.StatusOK)
 	e.Down(true)
-	if status, text, _ := s.post("/wake_up", ""); status != http.StatusServiceUnavailable {
-		t.Fatal(status, text)
-	}
+	s.wants(http.MethodPost, "/wake_up", "", http.StatusServiceUnavailable)
 	s.refuses(d, http.StatusServiceUnavailable, "sleeps")
 	e.Down(false)
 	s.run()
@@ -158,15 +164,15 @@ func TestAnEngineThatWasFoundAsleep(t *testing.T) {
 	s := setUp(t, e, nil)
 	d := s.lora("x")
 	s.says(d, "x")
-	if status, text, _ := s.post("/sleep", `{"lease_s":30}`); status != http.StatusOK {
-		t.Fatal(status, text)
-	}
+	s.wants(http.MethodPost, "/sleep", `{"lease_s":30}`, http.StatusOK)
 	s.restart()
 	s.run()
-	s.until("the new process knows", func() bool { s.gate.mu.Lock(); defer s.gate.mu.Unlock(); return s.gate.asleep })
+	s.until("the new process knows", s.gate.sleeping)
 	s.refuses(d, http.StatusServiceUnavailable, "sleeps")
-	if status, text, _ := s.post("/sleep", `{"lease_s":0.01}`); status != http.StatusOK || e.Calls("/sleep") != 1 {
-		t.Fatal(status, text)
+	s.wants(http.MethodPost, "/sleep", `{"lease_s":0.01}`, http.StatusOK)
+	if n := e.Calls("/sleep"); n != 1 {
+		t.Fatalf("the engine was put to sleep %d times, want once", n)
 	}
+
 	s.until("the lease runs out", func() bool { status, _ := s.chat(d); return status == http.StatusOK })
 }

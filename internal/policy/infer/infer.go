@@ -1,5 +1,10 @@
-// Package infer uses what a run has trained: it finds a system in the store and lets it decide, for a request, behind the OpenAI chat API, or step by step in an
-// environment. It also writes a system as files for use elsewhere. Nothing is recorded. It knows the store's records, environments and activities' rules.
+// Package infer uses what a run has trained. It finds a system in the store and lets it decide: for a request, behind
+// the OpenAI chat API, or step by step in an environment. It also writes a system as files for use elsewhere. Nothing
+// is recorded.
+//
+// It imports domain, envadapters, fault, internal/method/agents, internal/method/chat, internal/method/episode,
+// internal/method/prompts, internal/method/rules, internal/method/spec, internal/policy/serving,
+// internal/policy/tinylm, internal/store and internal/store/runs.
 package infer
 
 import (
@@ -11,80 +16,96 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/collabui/collabui/internal/method/chat"
-	"github.com/collabui/collabui/internal/method/rules"
-
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Which system of a run is meant, beside an epoch's number.
+// Names of systems of a run, besides the numbers of epochs.
 const (
-	Best = "best" // on val; known when the run has ended
+	Best = "best" // on val; it is known when the run has ended
 	Base = "base" // the base policy n times
 )
 
 // ErrNoBase says that a run has no policy yet.
 var ErrNoBase = errors.New("stage 1 has not ended, so there is no policy yet")
 
-// System is a system of a run as it stands in the store.
+// System is a system of a run as the store has it.
 type System struct {
 	Run      string
 	Spec     spec.Spec
 	Epoch    int // that made it; 0 is the base policy n times
 	Policies []runs.Policy
-	Reports  []*domain.TrainReport // of training programs, by agent; nil where there is none
+	Reports  []*domain.TrainReport // of training programs, by agent; nil if there is none
 	Topology *domain.Topology      // on which the epoch trained it; nil for the base
 }
 
-// Find reads the system that which names: Best, Base, an epoch's number (0 is the base), or empty for the best of a run that has ended and else the newest. What is not there
-// is not found, or invalid with the choice that there is; the error of a run without a policy wraps ErrNoBase. It may be repeated.
-func Find(ctx context.Context, b store.Bucket, run, which string) (System, error) {
-	s := System{Run: run}
+// Find returns the system that which names: Best, Base, an epoch's number (0 is the base), or "" for the best of a run
+// that has ended and else the newest. A missing run is not found. A missing epoch is an invalid fault that says which
+// there are. The error of a run without a policy wraps ErrNoBase. Find may be repeated.
+func Find(ctx context.Context, b store.Bucket, name, which string) (System, error) {
+	run := runs.Run(name)
+	s := System{Run: name}
 	var err error
-	if s.Spec, _, err = runs.Run(run).Spec().Read(ctx, b); err != nil {
-		return s, fmt.Errorf("run %q: %w", run, err)
+	if s.Spec, _, err = run.Spec().Read(ctx, b); err != nil {
+		return s, fmt.Errorf("run %q: %w", name, err)
 	}
-	base, _, err := runs.Run(run).Base().Read(ctx, b)
-	if errors.Is(err, store.ErrNotFound) {
-		return s, fault.New(fault.Invalid, "run %q: %w", run, ErrNoBase)
-	}
+	there, err := run.Base().Exists(ctx, b)
 	if err != nil {
 		return s, err
+	}
+	if !there {
+		return s, fault.New(fault.Invalid, "run %q: %w", name, ErrNoBase)
 	}
 	if s.Epoch, err = s.choose(ctx, b, which); err != nil {
 		return s, err
 	}
+
 	if s.Epoch == 0 {
-		s.Policies = slices.Repeat([]runs.Policy{base.Policy}, s.Spec.Agents)
-		return s, nil
-	}
-	e, _, err := runs.Run(run).Epoch(s.Epoch).Read(ctx, b)
-	if errors.Is(err, store.ErrNotFound) {
-		newest, err := s.newest(ctx, b)
-		return s, errors.Join(err, fault.New(fault.Invalid, "run %q has committed %d epochs, so there is no epoch %d: name one from 1, %s, or none", run, newest, s.Epoch, Base))
-	}
-	if err != nil {
+		base, err := run.System(ctx, b, 0, s.Spec.Agents)
+		s.Policies = base.Policies
+
 		return s, err
 	}
+
+	return s, s.readEpoch(ctx, b)
+}
+
+// readEpoch reads the system that the chosen epoch committed.
+func (s *System) readEpoch(ctx context.Context, b store.Bucket) error {
+	run := runs.Run(s.Run)
+	e, _, err := run.Epoch(s.Epoch).Read(ctx, b)
+	if errors.Is(err, store.ErrNotFound) {
+		newest, err := run.Committed(ctx, b)
+
+		return errors.Join(err, fault.New(fault.Invalid,
+			"run %q has committed %d epochs, so there is no epoch %d: name one from 1, %s, or none",
+			s.Run, newest, s.Epoch, Base))
+	}
+	if err != nil {
+		return err
+	}
+
 	s.Policies, s.Reports = e.System.Policies, make([]*domain.TrainReport, len(e.Updates))
 	for i, ref := range e.Updates {
 		u, _, err := store.Read[runs.Update](ctx, b, ref.Key)
 		if err != nil {
-			return s, err
+			return err
 		}
 		s.Reports[i] = u.Report
 	}
-	topo, _, err := runs.Run(run).Topology(s.Epoch).Read(ctx, b)
-	s.Topology = &topo
-	return s, err
+	topology, _, err := run.Topology(s.Epoch).Read(ctx, b)
+	s.Topology = &topology
+
+	return err
 }
 
-// choose gives the epoch that is meant.
+// choose returns the number of the epoch that which names.
 func (s System) choose(ctx context.Context, b store.Bucket, which string) (int, error) {
 	switch which {
 	case Base:
@@ -95,28 +116,20 @@ func (s System) choose(ctx context.Context, b store.Bucket, which string) (int, 
 			return end.Best, err
 		}
 		if which == "" {
-			return s.newest(ctx, b)
+			return runs.Run(s.Run).Committed(ctx, b)
 		}
-		return 0, fault.New(fault.Invalid, "run %q has not ended, so its best epoch is not known: name an epoch, %s, or none for the newest", s.Run, Base)
+
+		return 0, fault.New(fault.Invalid,
+			"run %q has not ended, so its best epoch is not known: name an epoch, %s, or none for the newest",
+			s.Run, Base)
 	}
+
 	k, err := strconv.Atoi(which)
 	if err != nil || k < 0 {
 		return 0, fault.New(fault.Invalid, "epoch %q: expected a number from 0, %s or %s", which, Best, Base)
 	}
-	return k, nil
-}
 
-// newest is the number of committed epochs.
-func (s System) newest(ctx context.Context, b store.Bucket) (int, error) {
-	for k := 1; ; k++ {
-		_, err := b.Get(ctx, runs.Run(s.Run).Epoch(k).Key)
-		if errors.Is(err, store.ErrNotFound) {
-			return k - 1, nil
-		}
-		if err != nil {
-			return 0, err
-		}
-	}
+	return k, nil
 }
 
 // Name says which system it is.
@@ -124,24 +137,27 @@ func (s System) Name() string {
 	if s.Epoch == 0 {
 		return s.Run + ", base policy"
 	}
+
 	return fmt.Sprintf("%s, epoch %d", s.Run, s.Epoch)
 }
 
-// Digests lists the policies' names, by agent.
+// Digests returns the names of the policies, by agent.
 func (s System) Digests() []string { return runs.System{Policies: s.Policies}.Digests() }
 
-// Load publishes the policies, each once, by what a policy server's client offers, to as many servers as the run asks for. It may be repeated.
+// Load publishes each of the policies once, to as many servers as the run asks for. load is what a policy server's
+// client offers. Load may be repeated.
 func (s System) Load(ctx context.Context, load func(ctx context.Context, policy string, quorum int) error) error {
 	for _, d := range slices.Compact(slices.Sorted(slices.Values(s.Digests()))) {
 		if err := load(ctx, d, s.Spec.Serving.Quorum); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// Config is how the system decides: as evaluation does, that is with the evaluation's temperatures and on one of its fixed topologies in turn (never on the epoch's own),
-// and without asking for what can no longer change the vote.
+// Config returns how the system decides. It decides as in evaluation: with the evaluation's temperatures, on one of its
+// fixed topologies in turn (never on the epoch's own), and without asking for what can no longer change the vote.
 func (s System) Config(turn uint64) (agents.Config, error) {
 	c, _, err := s.evaluated().Config(s.Spec, domain.SplitVal, turn)
 
@@ -151,29 +167,29 @@ func (s System) Config(turn uint64) (agents.Config, error) {
 // evaluated is the system as evaluation plays it.
 func (s System) evaluated() rules.EvalSystem { return rules.Together(s.Spec, s.Name(), s.Digests()) }
 
-// Options of one decision.
+// Options are those of one decision.
 type Options struct {
-	Seed        uint64   // of the calls; modulo their number it also picks the evaluation's topology
+	Seed        uint64   // of the calls; modulo their number, it also picks the evaluation's topology
 	Temperature *float64 // of all agents; nil: their own
 	TopP        *float64 // of all agents; nil: the run's
-	MaxTokens   int      // of one cell's answer, where it is less than the run's; 0: the run's
-	Whole       bool     // ask every cell, also those that can no longer change the vote
+	MaxTokens   int      // of one cell's answer, if less than the run's; 0: the run's
+	Whole       bool     // ask every cell, including those that can no longer change the vote
 }
 
-// Decided is a decision and what it was made with.
+// Decided is a decision and what made it.
 type Decided struct {
 	Decision domain.Decision `json:"decision"`
-	Votes    []domain.Vote   `json:"votes"`  // of every action that has any in the run's scope, most first; the first one wins
+	Votes    []domain.Vote   `json:"votes"`  // of every action with a vote in the run's scope; the first one wins
 	Rounds   int             `json:"rounds"` // of the matrix
 	Topology domain.Topology `json:"topology"`
 	Policies []string        `json:"policies"` // digests, by agent
 	Epoch    int             `json:"epoch"`    // 0: base
-	Text     string          `json:"-"`        // the winner's words: of the cell that said it first; empty where no answer parses
+	Text     string          `json:"-"`        // of the cell that gave the winner first; "" if no answer parses
 	Usage    domain.Usage    `json:"-"`        // of all cells
 }
 
-// Decide lets the system decide once. With the same seed, view and policies the winner and its words are the same, whole or not. Errors are those of the model's server;
-// a call may be repeated.
+// Decide lets the system decide once. With the same seed, view and policies, the winner and its text are the same,
+// whole or not. Errors are those of the model's server. Decide may be repeated.
 func (s System) Decide(ctx context.Context, model chat.Model, v agents.View, o Options) (Decided, error) {
 	c, err := s.Config(o.Seed)
 	if err != nil {
@@ -189,26 +205,29 @@ func (s System) Decide(ctx context.Context, model chat.Model, v agents.View, o O
 		c.MaxTokens = min(c.MaxTokens, o.MaxTokens)
 	}
 	c.Early = !o.Whole
+
 	d, err := agents.Decide(ctx, model, c, v, o.Seed)
 	if err != nil {
 		return Decided{}, err
 	}
-	out := Decided{Decision: d, Rounds: c.Rounds, Topology: c.Topology, Policies: c.Policies, Epoch: s.Epoch, Votes: votes(d, c)}
+
+	out := Decided{
+		Decision: d, Votes: votes(d, c), Rounds: c.Rounds, Topology: c.Topology, Policies: c.Policies, Epoch: s.Epoch,
+	}
 	order, err := c.Topology.Order()
+	winner := c.VoteScope.Winner(d).Canonical
 	for at := len(d.Cells) - 1; at >= 0; at-- {
-		cell := d.Cells[order[at%len(order)]*c.Rounds+at/len(order)]
+		cell := d.Cell(order[at%len(order)], at/len(order), c.Rounds)
 		out.Usage = out.Usage.Plus(cell.Usage)
-		if cell.Action != nil && cell.Canonical == winner(d, c.VoteScope).Canonical {
+		if cell.Action != nil && cell.Canonical == winner {
 			out.Text = cell.Text
 		}
 	}
+
 	return out, err
 }
 
-// winner is the vote that counts.
-func winner(d domain.Decision, scope agents.VoteScope) domain.Vote { return scope.Winner(d) }
-
-// votes counts all actions of a decision: the winner first.
+// votes counts all actions of a decision. The winner comes first, then those with the most votes.
 func votes(d domain.Decision, c agents.Config) []domain.Vote {
 	n := map[string]int{}
 	for _, cell := range d.Cells {
@@ -220,18 +239,21 @@ func votes(d domain.Decision, c agents.Config) []domain.Vote {
 	for k, v := range n {
 		out = append(out, domain.Vote{Canonical: k, Votes: v})
 	}
-	win := winner(d, c.VoteScope)
-	behind := func(v domain.Vote) int {
+
+	win := c.VoteScope.Winner(d)
+	loses := func(v domain.Vote) int {
 		if v.Canonical == win.Canonical {
 			return 0
 		}
+
 		return 1
 	}
 	slices.SortFunc(out, func(a, b domain.Vote) int {
-		return cmp.Or(behind(a)-behind(b), b.Votes-a.Votes, strings.Compare(a.Canonical, b.Canonical))
+		return cmp.Or(loses(a)-loses(b), b.Votes-a.Votes, strings.Compare(a.Canonical, b.Canonical))
 	})
 	if len(out) > 0 {
 		out[0].Rule = win.Rule
 	}
+
 	return out
 }

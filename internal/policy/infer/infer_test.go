@@ -275,7 +275,7 @@ func refusals(t *testing.T, r *testrun.Run, sys infer.System) {
 		{"Goal: g\nScreen:\n0 button Send", nil, 400, "second line is neither"},
 		{"Goal: g\nHistory:\n1 click", nil, 400, "not followed by a line"},
 		{"Goal: g\nHistory: none\n0 button Send", nil, 400, `must follow`},
-		{"Goal: g\nHistory: none\nScreen:\nSend", nil, 400, "is no element"},
+		{"Goal: g\nHistory: none\nScreen:\nSend", nil, 400, "is not an element"},
 		{"Goal: g\nHistory: none\nScreen:\n0 a\n0 b", nil, 400, "two elements have the index 0"},
 		{good + "\nYou said: x", nil, 400, "leave out what agents said"},
 		{good + "\nAgent 1 said, maybe wrong: x", nil, 400, "leave out what agents said"},

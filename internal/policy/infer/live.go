@@ -22,22 +22,22 @@ import (
 type Live struct {
 	Suite       envadapters.Suite
 	Split       string
-	Template    string // of all episodes; empty: those of the split in turn
+	Template    string // of all episodes; "": those of the split take turns
 	First       int    // number of the first episode, from 0
 	Episodes    int
-	Screenshots string // folder, which is made; empty: none
+	Screenshots string // folder, which is created; "": none
 }
 
-// Event is what is told of an episode: its start, a step, or its end.
+// Event is one event of a live episode: its start, a step, or its end.
 type Event struct {
-	Event       string          `json:"event"`   // episode, step, end
+	Event       string          `json:"event"`   // episode, step or end
 	Episode     int             `json:"episode"` // its number, from 0
 	Environment string          `json:"environment,omitempty"`
 	Task        *domain.Task    `json:"task,omitempty"`
 	Goal        string          `json:"goal,omitempty"`
 	Step        int             `json:"step,omitempty"`     // from 1
 	Elements    int             `json:"elements,omitempty"` // of the observation
-	Shown       int             `json:"shown,omitempty"`    // of those, to the agents
+	Shown       int             `json:"shown,omitempty"`    // elements that the agents see
 	Matrix      []Asked         `json:"matrix,omitempty"`   // by agent, then round
 	Vote        *domain.Vote    `json:"vote,omitempty"`
 	Executed    *domain.Action  `json:"executed,omitempty"`
@@ -51,26 +51,29 @@ type Event struct {
 type Asked struct {
 	Agent     int    `json:"agent"`
 	Round     int    `json:"round"`
-	Asked     bool   `json:"asked"` // false: it could no longer change the vote
+	Asked     bool   `json:"asked"` // false: the cell could no longer change the vote
 	Canonical string `json:"canonical,omitempty"`
-	Problem   string `json:"problem,omitempty"` // why the answer is no action
+	Problem   string `json:"problem,omitempty"` // why the answer is not an action
 	Agrees    bool   `json:"agrees"`            // with the vote
 }
 
-// Play plays episodes one after the other and tells every event. Tasks, topologies and calls of episode i are those of the evaluation's episode i on the split, so that the
-// system does what it did there; with a template of its own, all but the template. History lines come from the template summariser. A fault ends the play.
+// Play plays episodes one after the other and tells every event. Tasks, topologies and calls of episode i are those of
+// the evaluation's episode i on the split, so the system does what it did there; with a template, all but the template
+// are. History lines come from the template summariser. A fault ends the play.
 func (s System) Play(ctx context.Context, model chat.Model, l Live, tell func(Event) error) error {
 	if l.First < 0 || l.Episodes < 1 {
 		return fault.New(fault.Invalid, "expected a first episode from 0, and at least one")
 	}
-	if !slices.Contains(l.Suite.Splits(), l.Split) {
-		return fault.New(fault.Invalid, "%s has no split %q: it has %s", l.Suite.Name(), l.Split, strings.Join(l.Suite.Splits(), ", "))
+	if splits := l.Suite.Splits(); !slices.Contains(splits, l.Split) {
+		return fault.New(fault.Invalid, "%s has no split %q: it has %s",
+			l.Suite.Name(), l.Split, strings.Join(splits, ", "))
 	}
 	if l.Screenshots != "" {
 		if err := os.MkdirAll(l.Screenshots, 0o755); err != nil {
 			return fault.New(fault.Invalid, "screenshots: %w", err)
 		}
 	}
+
 	for i := l.First; i < l.First+l.Episodes; i++ {
 		task, err := s.task(l, i)
 		if err != nil {
@@ -80,6 +83,7 @@ func (s System) Play(ctx context.Context, model chat.Model, l Live, tell func(Ev
 			return fmt.Errorf("episode %d: %w", i, err)
 		}
 	}
+
 	return nil
 }
 
@@ -118,7 +122,7 @@ func (s System) episode(
 	v := episode.Evaluation{Spec: s.Spec, System: s.evaluated(), Split: l.Split, Model: model}
 	var now Event // the step under way
 	v.Decided = func(ctx context.Context, t episode.Turn, c agents.Config, d domain.Decision) error {
-		win := winner(d, c.VoteScope)
+		win := c.VoteScope.Winner(d)
 		now = Event{
 			Event: "step", Episode: i, Step: t.Number, Elements: len(t.Observation.Elements),
 			Shown:  len(agents.Lines(t.Observation)),
@@ -154,17 +158,21 @@ func (s System) episode(
 	return tell(end)
 }
 
-// Short is a matrix without its texts; votes are of its actions, the winner first.
+// Short returns a matrix without its texts. votes are those for its actions, the winner first.
 func Short(d domain.Decision, rounds int, votes []domain.Vote) []Asked {
 	var out []Asked
 	for k, c := range d.Cells {
-		out = append(out, Asked{Agent: k / rounds, Round: k % rounds, Asked: c.Prompt != "", Canonical: c.Canonical, Problem: c.ParseError,
-			Agrees: c.Action != nil && len(votes) > 0 && c.Canonical == votes[0].Canonical})
+		out = append(out, Asked{
+			Agent: k / rounds, Round: k % rounds, Asked: c.Prompt != "", Canonical: c.Canonical, Problem: c.ParseError,
+			Agrees: c.Action != nil && len(votes) > 0 && c.Canonical == votes[0].Canonical,
+		})
 	}
+
 	return out
 }
 
-// screenshot writes the current screen, which the decision of step n is made on, and gives the file's name. Where the environment has no screenshots, asking for them is invalid.
+// screenshot writes the screen on which step n is decided, and returns the name of its file. It is invalid to ask for
+// the screenshots of an environment that has none.
 func (l Live) screenshot(ctx context.Context, env envadapters.Environment, i, n int) (string, error) {
 	if l.Screenshots == "" {
 		return "", nil
@@ -173,6 +181,7 @@ func (l Live) screenshot(ctx context.Context, env envadapters.Environment, i, n 
 	if can.Screenshotter == nil {
 		return "", fault.New(fault.Invalid, "%s has no screenshots: leave out --screenshots", l.Suite.Name())
 	}
+
 	png, err := can.Screenshotter.Screenshot(ctx)
 	if err != nil {
 		return "", err
@@ -181,5 +190,6 @@ func (l Live) screenshot(ctx context.Context, env envadapters.Environment, i, n 
 	if err := os.WriteFile(file, png, 0o644); err != nil {
 		return "", fault.New(fault.Invalid, "screenshots: %w", err)
 	}
+
 	return file, nil
 }

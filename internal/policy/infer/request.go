@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 
 	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/policy/serving"
 )
 
-// chatRequest is what of the OpenAI chat API is taken; any other member is refused, for it would be ignored.
+// chatRequest is what the server takes of a request of the OpenAI chat API. It refuses any other member, because it
+// would have no effect.
 type chatRequest struct {
 	Model               string            `json:"model"`
 	Messages            []json.RawMessage `json:"messages"`
@@ -27,44 +30,39 @@ type chatRequest struct {
 	} `json:"collabui"`
 }
 
-// taken lists its members for people.
-const taken = "model, messages, seed, temperature, top_p, n (1), max_tokens, max_completion_tokens, stream (false), user and collabui"
+// members lists the members of a request for people.
+const members = "model, messages, seed, temperature, top_p, n (1), max_tokens, max_completion_tokens, " +
+	"stream (false), user and collabui"
 
-// message is one of a conversation.
+// message is a message of a conversation.
 type message struct {
 	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"`
 }
 
-// part is one of a message's content.
+// part is a part of a message's content.
 type part struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
 }
 
-// refusal is a request that cannot be served: what is wrong, and with which member of it.
-type refusal struct {
-	status int
-	code   string
-	param  string
-	err    error
-}
-
-func (r refusal) Error() string { return r.err.Error() }
-func (r refusal) Unwrap() error { return r.err }
-
+// refuse returns the refusal of a request with a wrong member.
 func refuse(param, format string, args ...any) error {
-	return refusal{status: 400, param: param, err: fmt.Errorf(format, args...)}
+	return &serving.Refusal{Status: http.StatusBadRequest, Param: param, Err: fmt.Errorf(format, args...)}
 }
 
-// read decodes a request and checks all of it but the model's name and the message's form.
+// read decodes a request and checks all of it but the model's name and the form of the messages.
 func (q *chatRequest) read(r io.Reader) error {
 	if err := strict(r, q); err != nil {
-		if strings.Contains(err.Error(), "request body too large") {
-			return refusal{status: 413, err: fmt.Errorf("the request is larger than %d bytes", maxBody)}
+		var tooLarge *http.MaxBytesError
+		if errors.As(err, &tooLarge) {
+			return serving.Refuse(http.StatusRequestEntityTooLarge,
+				"the request is larger than %d bytes", tooLarge.Limit)
 		}
-		return refuse("", "%w: expected one JSON object with %s", err, taken)
+
+		return refuse("", "%w: expected one JSON object with %s", err, members)
 	}
+
 	switch {
 	case q.Stream:
 		return refuse("stream", "stream: a decision is made as a whole; streaming is not offered")
@@ -77,6 +75,7 @@ func (q *chatRequest) read(r io.Reader) error {
 	case q.MaxTokens != nil && *q.MaxTokens < 1, q.MaxCompletionTokens != nil && *q.MaxCompletionTokens < 1:
 		return refuse("max_tokens", "max_tokens: expected a whole number from 1; it bounds every agent's answer")
 	}
+
 	return nil
 }
 
@@ -87,10 +86,12 @@ func (q *chatRequest) options() Options {
 			o.MaxTokens = *n
 		}
 	}
+
 	return o
 }
 
-// view reads the last user message; earlier ones, and system messages, are not the agents': their prompt says all that they are told.
+// view reads the last user message. It ignores earlier ones and system messages: the agents' own prompts say all that
+// they are told.
 func (q *chatRequest) view(s System) (agents.View, error) {
 	for i := len(q.Messages) - 1; i >= 0; i-- {
 		var m message
@@ -100,35 +101,43 @@ func (q *chatRequest) view(s System) (agents.View, error) {
 		if m.Role != "user" {
 			continue
 		}
+
 		text, err := m.text(s.Run)
 		if err != nil {
 			return agents.View{}, refuse("messages", "messages[%d]: %w", i, err)
 		}
+
 		v, err := ParseView(text, s.Spec.Family())
 		if err != nil {
 			return v, refuse("messages", "messages[%d]: %w", i, err)
 		}
+
 		return v, nil
 	}
+
 	return agents.View{}, refuse("messages", "messages: none is the user's; %s", Forms)
 }
 
-// text is the message's text; images are refused rather than left out.
+// text returns the message's text. It refuses images, because the policies could not see them.
 func (m message) text(run string) (string, error) {
 	var s string
 	if json.Unmarshal(m.Content, &s) == nil {
 		return s, nil
 	}
+
 	var parts []part
 	if err := json.Unmarshal(m.Content, &parts); err != nil {
 		return "", errors.New("content: expected a text or a list of parts")
 	}
+
 	var texts []string
 	for _, p := range parts {
 		if p.Type != "text" {
-			return "", fmt.Errorf("content: a part of type %q: the policies of %s take no images, only text; give the screen's elements", p.Type, run)
+			return "", fmt.Errorf("content: a part of type %q: the policies of %s take no images, only text; "+
+				"list the screen's elements", p.Type, run)
 		}
 		texts = append(texts, p.Text)
 	}
+
 	return strings.Join(texts, "\n"), nil
 }

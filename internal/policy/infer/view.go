@@ -13,27 +13,36 @@ import (
 	"github.com/collabui/collabui/internal/method/agents"
 )
 
-// Forms shows both forms of a request, for people whose own was refused.
-const Forms = `expected a JSON object {"goal":"Send it","history":["1 click item Mail"],"elements":[{"i":0,"role":"button","text":"Send","visible":true}]} (or "observation":{"elements":[…]} in place of "elements"),` +
-	` or the text of the agents' prompt: "Goal: Send it\nHistory: none\nScreen:\n0 button Send" (with a history: "History:\n1 click item Mail\nScreen:…")`
+// Forms shows both forms of a request, for people whose request was refused.
+const Forms = `expected a JSON object {"goal":"Send it","history":["1 click item Mail"],` +
+	`"elements":[{"i":0,"role":"button","text":"Send","visible":true}]} ` +
+	`(or "observation":{"elements":[…]} in place of "elements"), or the text of the agents' prompt: ` +
+	`"Goal: Send it\nHistory: none\nScreen:\n0 button Send" (with a history: "History:\n1 click item Mail\nScreen:…")`
 
-// ParseView reads a request in one of the two Forms into what agents of an action family see. Anything else is an invalid fault that shows both.
+// ParseView reads a request in one of the two Forms into what agents of an action family see. Anything else is an
+// invalid fault that shows both.
 //
-// In JSON an element may leave out "i" (its place in the list) and "visible" (true). The text has no targets and no hidden elements: with view dropout, or where a label stands
-// for its field, only the JSON form gives the decision of the environment.
+// In JSON an element may leave out "i" (the default is its place in the list) and "visible" (the default is true). The
+// text has neither targets nor hidden elements: with view dropout, or where a label stands for its field, only the JSON
+// form leads to the decision that the agents make in the environment.
 func ParseView(text string, f domain.Family) (agents.View, error) {
 	text = strings.TrimLeft(strings.ReplaceAll(text, "\r\n", "\n"), " \t\n")
-	read := parsePrompt
+
+	var v agents.View
+	var err error
 	if strings.HasPrefix(text, "{") {
-		read = parseJSON
+		v, err = parseJSON(text)
+	} else {
+		v, err = parsePrompt(text, f)
 	}
-	v, err := read(text, f)
+
 	if err == nil && strings.TrimSpace(v.Goal) == "" {
 		err = errors.New("the goal is empty")
 	}
 	if err != nil {
 		return agents.View{}, fault.New(fault.Invalid, "the request cannot be read: %w; %s", err, Forms)
 	}
+
 	return v, nil
 }
 
@@ -42,6 +51,17 @@ type element struct {
 	domain.Element
 	Index   *int  `json:"i"`
 	Visible *bool `json:"visible"`
+}
+
+// complete returns the element with its defaults; place is its place in the list.
+func (e element) complete(place int) domain.Element {
+	out := e.Element
+	if out.Index = place; e.Index != nil {
+		out.Index = *e.Index
+	}
+	out.Visible = e.Visible == nil || *e.Visible
+
+	return out
 }
 
 type viewJSON struct {
@@ -55,11 +75,12 @@ type viewJSON struct {
 	} `json:"observation"`
 }
 
-func parseJSON(text string, _ domain.Family) (v agents.View, err error) {
+func parseJSON(text string) (v agents.View, err error) {
 	var q viewJSON
 	if err := strict(strings.NewReader(text), &q); err != nil {
 		return v, err
 	}
+
 	v.Goal, v.History = q.Goal, q.History
 	var list []element
 	switch {
@@ -68,68 +89,47 @@ func parseJSON(text string, _ domain.Family) (v agents.View, err error) {
 	case q.Elements != nil:
 		list = *q.Elements
 	default:
-		list, v.Observation.Width, v.Observation.Height = q.Observation.Elements, q.Observation.Width, q.Observation.Height
+		list = q.Observation.Elements
+		v.Observation.Width, v.Observation.Height = q.Observation.Width, q.Observation.Height
 	}
+
 	seen := map[int]bool{}
 	for k, x := range list {
-		e := x.Element
-		if e.Index = k; x.Index != nil {
-			e.Index = *x.Index
-		}
-		e.Visible = x.Visible == nil || *x.Visible
+		e := x.complete(k)
 		if e.Role == "" || e.Index < 0 || seen[e.Index] {
-			return v, fmt.Errorf(`element %d of the list (i=%d) must have a "role" and an "i" from 0 of its own`, k, e.Index)
+			return v, fmt.Errorf(`element %d of the list (i=%d) must have a "role" and an "i" from 0 of its own`,
+				k, e.Index)
 		}
+
 		seen[e.Index] = true
 		v.Observation.Elements = append(v.Observation.Elements, e)
 	}
+
 	return v, nil
 }
 
-// strict decodes one JSON value and nothing else; unknown members are errors.
+// strict decodes one JSON value with nothing after it. Unknown members are errors.
 func strict(r io.Reader, to any) error {
 	dec := json.NewDecoder(r)
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(to); err != nil {
 		return err
 	}
+
 	if _, err := dec.Token(); err != io.EOF {
-		return errors.New("something stands behind the JSON object")
+		return errors.New("there is more after the JSON object")
 	}
+
 	return nil
 }
 
-// parsePrompt is the inverse of the built-in agents' prompt: rendered again, the view gives the same text.
+// parsePrompt is the inverse of the built-in prompt of agents: rendered again, the view gives the same text.
 func parsePrompt(text string, f domain.Family) (v agents.View, err error) {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	next := func() string {
-		if len(lines) == 0 {
-			return ""
-		}
-		l := lines[0]
-		lines = lines[1:]
-		return l
+	if v.Goal, v.History, lines, err = parseHead(lines); err != nil {
+		return v, err
 	}
-	goal, ok := strings.CutPrefix(next(), "Goal: ")
-	if !ok {
-		return v, errors.New(`its first line does not begin with "Goal: "`)
-	}
-	v.Goal = goal
-	switch l := next(); l {
-	case "History: none":
-		if next() != "Screen:" {
-			return v, errors.New(`"Screen:" must follow "History: none"`)
-		}
-	case "History:":
-		for l = next(); l != "Screen:"; l = next() {
-			if len(lines) == 0 {
-				return v, errors.New(`the history is not followed by a line "Screen:"`)
-			}
-			v.History = append(v.History, l)
-		}
-	default:
-		return v, errors.New(`its second line is neither "History: none" nor "History:"`)
-	}
+
 	seen := map[int]bool{}
 	for k, l := range lines {
 		e, err := parseElement(l, k, f)
@@ -139,39 +139,89 @@ func parsePrompt(text string, f domain.Family) (v agents.View, err error) {
 		if seen[e.Index] {
 			return v, fmt.Errorf("two elements have the index %d", e.Index)
 		}
+
 		seen[e.Index] = true
 		v.Observation.Elements = append(v.Observation.Elements, e)
 	}
+
 	return v, nil
 }
 
-// parseElement is the inverse of agents.ElementLine as far as agents can tell: which words are text, value or state does not show, only that the line is the same.
+// parseHead reads a prompt up to the line "Screen:" and returns the lines after it.
+func parseHead(lines []string) (goal string, history, rest []string, err error) {
+	next := func() string {
+		if len(lines) == 0 {
+			return ""
+		}
+		l := lines[0]
+		lines = lines[1:]
+
+		return l
+	}
+
+	goal, ok := strings.CutPrefix(next(), "Goal: ")
+	if !ok {
+		return goal, nil, nil, errors.New(`its first line does not begin with "Goal: "`)
+	}
+
+	switch next() {
+	case "History: none":
+		if next() != "Screen:" {
+			return goal, nil, nil, errors.New(`"Screen:" must follow "History: none"`)
+		}
+	case "History:":
+		for l := next(); l != "Screen:"; l = next() {
+			if len(lines) == 0 {
+				return goal, nil, nil, errors.New(`the history is not followed by a line "Screen:"`)
+			}
+			history = append(history, l)
+		}
+	default:
+		return goal, nil, nil, errors.New(`its second line is neither "History: none" nor "History:"`)
+	}
+
+	return goal, history, lines, nil
+}
+
+// parseElement is the inverse of agents.ElementLine as far as agents can tell: the line does not show which of its
+// words are text, value or state, but the element that is returned has the same line.
 func parseElement(line string, place int, f domain.Family) (domain.Element, error) {
 	e := domain.Element{Index: place, Visible: true}
 	name, rest, ok := strings.Cut(line, " ")
 	n, err := strconv.Atoi(name)
+
 	switch {
-	case strings.HasPrefix(line, "You said:") || strings.HasPrefix(line, "Agent ") && strings.Contains(line, " said, maybe wrong:"):
+	case isSpeech(line):
 		return e, errors.New("leave out what agents said: the system asks them itself")
 	case f == domain.FamilyWeb && name != "" && ok:
 		e.ID = name
 	case f != domain.FamilyWeb && err == nil && n >= 0 && strconv.Itoa(n) == name && ok:
 		e.Index = n
 	default:
-		return e, fmt.Errorf("the screen's line %d, %q, is no element: %s, role, text", place+1, agents.Line(line, 60), nameOf(f))
+		return e, fmt.Errorf("the screen's line %d, %q, is not an element: expected %s, role, text",
+			place+1, agents.Line(line, 60), nameOf(f))
 	}
+
 	var text string
 	e.Role, text, _ = strings.Cut(rest, " ")
-	if e.Text = text; agents.ElementLine(e) != line { // longer than an element's text may be, for it holds more than that
+	if e.Text = text; agents.ElementLine(e) != line { // longer than a text may be: it holds more than the text
 		e.Text, e.State = "", []string{text}
 	}
+
 	return e, nil
 }
 
-// nameOf says how agents of a family name elements.
+// isSpeech reports whether a line of a prompt tells what an agent said.
+func isSpeech(line string) bool {
+	return strings.HasPrefix(line, "You said:") ||
+		strings.HasPrefix(line, "Agent ") && strings.Contains(line, " said, maybe wrong:")
+}
+
+// nameOf returns the word for what agents of a family call elements by.
 func nameOf(f domain.Family) string {
 	if f == domain.FamilyWeb {
 		return "ID"
 	}
+
 	return "index"
 }

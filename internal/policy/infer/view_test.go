@@ -15,10 +15,26 @@ func TestAPromptReadAndRenderedAgainIsTheSame(t *testing.T) {
 	target := 1
 	for _, v := range []agents.View{
 		{Goal: "g"},
-		{Goal: long + long, History: []string{"1 click button Send", "2 " + long}, Observation: domain.Observation{Elements: []domain.Element{
-			{Index: 0, Role: "heading", Visible: true}, {Index: 2, Role: "field", Text: long, Desc: long, Editable: true, Value: long, State: []string{"focused"}, Visible: true},
-			{Index: 3, Role: "field", Editable: true, Visible: true}, {Index: 4, Role: "item", Text: "History: none", Visible: true}, {Index: 5, Text: "no role", Visible: true},
-			{Index: 7, Role: "label", Text: "Screen:", Target: &target, Visible: true}, {Index: 8, Role: "button", Text: "hidden"}}}},
+		{Goal: long + long, History: []string{"1 click button Send", "2 " + long}, Observation: domain.Observation{
+			Elements: []domain.Element{
+				{Index: 0, Role: "heading", Visible: true},
+				{
+					Index:    2,
+					Role:     "field",
+					Text:     long,
+					Desc:     long,
+					Editable: true,
+					Value:    long,
+					State:    []string{"focused"},
+					Visible:  true,
+				},
+				{Index: 3, Role: "field", Editable: true, Visible: true},
+				{Index: 4, Role: "item", Text: "History: none", Visible: true},
+				{Index: 5, Text: "no role", Visible: true},
+				{Index: 7, Role: "label", Text: "Screen:", Target: &target, Visible: true},
+				{Index: 8, Role: "button", Text: "hidden"},
+			},
+		}},
 	} {
 		for _, family := range []domain.Family{domain.FamilyMobile, domain.FamilyWeb} {
 			if family == domain.FamilyWeb {
@@ -47,26 +63,36 @@ func TestAPromptReadAndRenderedAgainIsTheSame(t *testing.T) {
 				t.Fatalf("%s: %v", want, err)
 			}
 			if got, err := tmpl.User(read, "", nil); err != nil || got != want {
-				t.Errorf("%s became %s, %v", want, got, err)
+				t.Errorf("rendered again it is %s, %v, want %s", got, err, want)
 			}
 		}
 	}
 }
 
 func TestElementsMayLeaveOutIndexAndVisible(t *testing.T) {
-	v, err := ParseView(`{"goal":"g","elements":[{"role":"a"},{"role":"b","visible":false},{"i":7,"role":"c","visible":true}]}`, domain.FamilyMobile)
+	v, err := ParseView(`{"goal":"g","elements":[{"role":"a"},{"role":"b","visible":false},`+
+		`{"i":7,"role":"c","visible":true}]}`, domain.FamilyMobile)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got := strings.Join(agents.Lines(v.Observation), "|"); got != "0 a|7 c" {
-		t.Error(got)
+		t.Errorf("the lines are %s, want 0 a|7 c", got)
 	}
 }
 
 func FuzzParseView(f *testing.F) {
-	for _, s := range []string{"", "{", "Goal: g\nHistory: none\nScreen:\n0 button Send", `{"goal":"g","elements":[{"i":3,"role":"a"}]}`, "Goal: g\nHistory:\nScreen:", "Goal: g\nHistory:\nx\nScreen:\n0  \n1 \t"} {
+	for _, s := range []string{
+		"",
+		"{",
+		"Goal: g\nHistory: none\nScreen:\n0 button Send",
+		`{"goal":"g","elements":[{"i":3,"role":"a"}]}`,
+		"Goal: g\nHistory:\nScreen:",
+		"Goal: g\nHistory:\nx\nScreen:\n0  \n1 \t",
+	} {
 		f.Add(s)
 	}
+
 	f.Fuzz(func(t *testing.T, s string) {
 		v, err := ParseView(s, domain.FamilyMobile)
 		if err != nil {
@@ -75,6 +101,7 @@ func FuzzParseView(f *testing.F) {
 			}
 			return
 		}
+
 		if _, err := agents.Default.User(v, "", nil); err != nil {
 			t.Error(err)
 		}

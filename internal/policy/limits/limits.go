@@ -1,5 +1,7 @@
-// Package limits shares the requests and tokens per minute of a chat endpoint among all workers, through Redis. With Redis down every worker keeps to its
-// share, by the number of workers that was last seen. It knows internal/fault only.
+// Package limits shares the requests and tokens per minute of a chat endpoint among all workers, through Redis. While
+// Redis is down every worker keeps to its share, by the number of workers that was last seen.
+//
+// It imports fault. It links no browser driver. It links no Temporal.
 package limits
 
 import (
@@ -13,35 +15,37 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// Limit of one endpoint, of all workers together; 0 is none.
+// Limit is the limit of an endpoint, for all workers together.
 type Limit struct {
-	Name     string // of the endpoint: its base URL and model
-	Requests int    // per minute
-	Tokens   int    // per minute, prompt and answer
+	Name     string // the endpoint's: its base URL and model
+	Requests int    // per minute; 0 means any number
+	Tokens   int    // per minute, prompts and answers; 0 means any number
 }
 
-// Limiter is one worker's. Safe for concurrent use.
+// Limiter is the limiter of a worker. Safe for concurrent use.
 type Limiter struct {
-	client *redis.Client
+	client *redis.Client // nil means a Redis that is down
 	id     string
-	mu     sync.Mutex
-	own    map[string]*turns // while Redis is down
-	peers  int               // workers last seen, this one included
-	away   time.Time         // Redis is not asked before
 	now    func() time.Time
+
+	mu    sync.Mutex
+	own   map[string]*turns // by limit, for while Redis is down
+	peers int               // workers last seen, this one included
+	away  time.Time         // Redis is not asked before
 }
 
-// turns are the times from which the next request and the next token are free, in ms.
+// turns are the times, in ms, from which the next request and the next token are free.
 type turns struct{ requests, tokens float64 }
 
 // How a limit is kept.
 const (
-	burst    = 10 * time.Second // what was not used for so long may be used at once
-	maxWait  = 20 * time.Second // farther turns go back to the workflow engine
+	burst    = 10 * time.Second // the share of so long a time may be used at once
+	maxWait  = 20 * time.Second // a turn that is farther away is left to the workflow engine
 	askAgain = 5 * time.Second  // between tries of a Redis that is down
 )
 
-// Open connects lazily; id is the worker's, unique. An empty URL is a Redis that is down.
+// Open returns a limiter that connects when it is first used. id must be unique among the workers. An empty URL means a
+// Redis that is down.
 func Open(url, id string) (*Limiter, error) {
 	l := &Limiter{id: id, own: map[string]*turns{}, peers: 1, now: time.Now}
 	if url == "" {
@@ -49,15 +53,21 @@ func Open(url, id string) (*Limiter, error) {
 	}
 	o, err := redis.ParseURL(url)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "the redis address is no redis:// URL")
+		return nil, fault.New(fault.Invalid, "the redis address is not a redis:// URL")
 	}
-	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.MaxRetries = 300*time.Millisecond, 500*time.Millisecond, 500*time.Millisecond, -1
+	o.DialTimeout = 300 * time.Millisecond
+	o.ReadTimeout = 500 * time.Millisecond
+	o.WriteTimeout = 500 * time.Millisecond
+	o.MaxRetries = -1
 	l.client = redis.NewClient(o)
+
 	return l, nil
 }
 
-// script reserves a turn: KEYS the two clocks and the workers; ARGV requests and tokens per minute, tokens wanted, worker, burst, longest wait, reserve. It
-// gives the wait in ms and the number of workers. A clock moves on by what a turn costs, and is never further back than the burst.
+// script reserves a turn. KEYS are the two clocks and the set of workers. ARGV are the requests and tokens per minute,
+// the tokens wanted, the worker, the burst and the longest wait in ms, and 1 for a request or 0 for a correction. It
+// returns the wait in ms and the number of workers. A clock moves on by what a turn costs and never lags behind by
+// more than the burst.
 var script = redis.NewScript(`
 local t = redis.call('TIME')
 local now = t[1] * 1000 + t[2] / 1000
@@ -71,22 +81,30 @@ if tonumber(ARGV[7]) == 1 then
   if tonumber(ARGV[2]) > 0 then wait = math.max(wait, k - now) end
 end
 if wait <= tonumber(ARGV[6]) then
-  if tonumber(ARGV[1]) > 0 and tonumber(ARGV[7]) == 1 then redis.call('SET', KEYS[1], string.format('%.3f', r + 60000 / ARGV[1]), 'PX', 3600000) end
-  if tonumber(ARGV[2]) > 0 then redis.call('SET', KEYS[2], string.format('%.3f', k + 60000 * ARGV[3] / ARGV[2]), 'PX', 3600000) end
+  if tonumber(ARGV[1]) > 0 and tonumber(ARGV[7]) == 1 then
+    redis.call('SET', KEYS[1], string.format('%.3f', r + 60000 / ARGV[1]), 'PX', 3600000)
+  end
+  if tonumber(ARGV[2]) > 0 then
+    redis.call('SET', KEYS[2], string.format('%.3f', k + 60000 * ARGV[3] / ARGV[2]), 'PX', 3600000)
+  end
 end
 return {string.format('%.0f', math.ceil(wait)), redis.call('ZCARD', KEYS[3])}
 `)
 
-// Wait reserves one request of so many tokens and waits for its turn. A turn that is too far away is a throttled fault that says when to come back; nothing is reserved
-// then.
+// Wait reserves a request of so many tokens and waits for its turn. If the turn is too far away it reserves nothing and
+// returns a throttled fault that says when to come back.
 func (l *Limiter) Wait(ctx context.Context, m Limit, tokens int) error {
 	if m.Requests == 0 && m.Tokens == 0 {
 		return nil
 	}
+
 	wait := l.turn(ctx, m, tokens, true)
 	if wait > maxWait {
-		return fault.After(fault.Throttled, wait-maxWait/2, "%s: the next turn within %d requests and %d tokens per minute is %v away", m.Name, m.Requests, m.Tokens, wait.Round(time.Second))
+		return fault.After(fault.Throttled, wait-maxWait/2,
+			"%s: the next turn within %d requests and %d tokens per minute is %v away",
+			m.Name, m.Requests, m.Tokens, wait.Round(time.Second))
 	}
+
 	select {
 	case <-time.After(wait):
 		return nil
@@ -95,40 +113,63 @@ func (l *Limiter) Wait(ctx context.Context, m Limit, tokens int) error {
 	}
 }
 
-// Settle corrects a reservation by the tokens that a call took beyond it; negative gives back.
+// Settle corrects a reservation by the tokens that a call took beyond it. A negative number returns tokens.
 func (l *Limiter) Settle(ctx context.Context, m Limit, tokens int) {
 	if m.Tokens > 0 && tokens != 0 {
 		l.turn(ctx, m, tokens, false)
 	}
 }
 
+// turn returns how long to wait for a turn, by Redis or, if that is down, by this worker's share. It reserves the turn
+// unless that is longer than maxWait. request is false for a correction of tokens, which never waits.
 func (l *Limiter) turn(ctx context.Context, m Limit, tokens int, request bool) time.Duration {
 	l.mu.Lock()
 	ask := l.client != nil && !l.now().Before(l.away)
 	l.mu.Unlock()
-	if ask {
-		one := 0
-		if request {
-			one = 1
-		}
-		key := "collabui:limit:" + m.Name
-		res, err := script.Run(ctx, l.client, []string{key + ":requests", key + ":tokens", "collabui:limit:workers"}, m.Requests, m.Tokens, tokens, l.id,
-			burst.Milliseconds(), maxWait.Milliseconds(), one).Int64Slice()
+
+	if !ask {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if err == nil {
-			l.peers = max(1, int(res[1]))
-			return time.Duration(res[0]) * time.Millisecond
-		}
-		l.away = l.now().Add(askAgain)
+
 		return l.alone(m, tokens, request)
 	}
+
+	wait, peers, err := l.shared(ctx, m, tokens, request)
+
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.alone(m, tokens, request)
+
+	if err != nil {
+		l.away = l.now().Add(askAgain)
+
+		return l.alone(m, tokens, request)
+	}
+	l.peers = max(1, peers)
+
+	return wait
 }
 
-// alone keeps this worker to its share. Callers hold mu.
+// shared asks Redis for a turn. It also returns the number of workers.
+func (l *Limiter) shared(
+	ctx context.Context, m Limit, tokens int, request bool,
+) (wait time.Duration, peers int, err error) {
+	reserve := 0
+	if request {
+		reserve = 1
+	}
+
+	key := "collabui:limit:" + m.Name
+	res, err := script.Run(ctx, l.client,
+		[]string{key + ":requests", key + ":tokens", "collabui:limit:workers"},
+		m.Requests, m.Tokens, tokens, l.id, burst.Milliseconds(), maxWait.Milliseconds(), reserve).Int64Slice()
+	if err != nil {
+		return 0, 0, err
+	}
+
+	return time.Duration(res[0]) * time.Millisecond, int(res[1]), nil
+}
+
+// alone returns how long to wait by this worker's share. Callers hold mu.
 func (l *Limiter) alone(m Limit, tokens int, request bool) time.Duration {
 	now := float64(l.now().UnixMicro()) / 1000
 	t := l.own[m.Name]
@@ -136,8 +177,10 @@ func (l *Limiter) alone(m Limit, tokens int, request bool) time.Duration {
 		t = &turns{}
 		l.own[m.Name] = t
 	}
+
 	behind := now - float64(burst.Milliseconds())/float64(l.peers)
 	t.requests, t.tokens = math.Max(t.requests, behind), math.Max(t.tokens, behind)
+
 	wait, share := 0.0, float64(l.peers)
 	if request && m.Requests > 0 {
 		wait = math.Max(wait, t.requests-now)
@@ -145,6 +188,7 @@ func (l *Limiter) alone(m Limit, tokens int, request bool) time.Duration {
 	if request && m.Tokens > 0 {
 		wait = math.Max(wait, t.tokens-now)
 	}
+
 	if wait <= float64(maxWait.Milliseconds()) {
 		if request && m.Requests > 0 {
 			t.requests += 60000 * share / float64(m.Requests)
@@ -153,5 +197,6 @@ func (l *Limiter) alone(m Limit, tokens int, request bool) time.Duration {
 			t.tokens += 60000 * share * float64(tokens) / float64(m.Tokens)
 		}
 	}
+
 	return time.Duration(math.Ceil(wait)) * time.Millisecond
 }

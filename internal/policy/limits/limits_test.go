@@ -8,6 +8,7 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
+// alone returns the limiter of one of so many workers, without Redis, and its clock.
 func alone(t *testing.T, peers int) (*Limiter, *time.Time) {
 	t.Helper()
 	l, err := Open("", "w")
@@ -20,32 +21,39 @@ func alone(t *testing.T, peers int) (*Limiter, *time.Time) {
 }
 
 func TestAWorkerAloneKeepsToItsShare(t *testing.T) {
-	for _, x := range []struct {
+	for name, c := range map[string]struct {
 		limit         Limit
 		peers, tokens int
 		perMinute     int // requests that get a turn
 	}{
-		{Limit{Name: "a", Requests: 60}, 1, 0, 60}, {Limit{Name: "a", Requests: 60}, 3, 0, 20}, {Limit{Name: "a", Tokens: 6000}, 1, 100, 60}, {Limit{Name: "a", Tokens: 6000, Requests: 30}, 2, 100, 15},
+		"requests, one worker":    {Limit{Name: "a", Requests: 60}, 1, 0, 60},
+		"requests, three workers": {Limit{Name: "a", Requests: 60}, 3, 0, 20},
+		"tokens":                  {Limit{Name: "a", Tokens: 6000}, 1, 100, 60},
+		"both":                    {Limit{Name: "a", Tokens: 6000, Requests: 30}, 2, 100, 15},
 	} {
-		l, clock := alone(t, x.peers)
-		l.turn(t.Context(), x.limit, x.tokens, true)
-		for range 10 * x.perMinute { // use up the burst
-			if l.turn(t.Context(), x.limit, x.tokens, true) > 0 {
-				break
+		t.Run(name, func(t *testing.T) {
+			l, clock := alone(t, c.peers)
+			l.turn(t.Context(), c.limit, c.tokens, true)
+			for range 10 * c.perMinute { // use up the burst
+				if l.turn(t.Context(), c.limit, c.tokens, true) > 0 {
+					break
+				}
 			}
-		}
-		got := 0
-		for range 3 * 60 * 10 {
-			*clock = clock.Add(100 * time.Millisecond)
-			if before := *l.own["a"]; l.turn(t.Context(), x.limit, x.tokens, true) == 0 {
-				got++
-			} else {
-				*l.own["a"] = before // nobody waits in this test
+
+			got := 0
+			for range 3 * 60 * 10 {
+				*clock = clock.Add(100 * time.Millisecond)
+				if before := *l.own["a"]; l.turn(t.Context(), c.limit, c.tokens, true) == 0 {
+					got++
+				} else {
+					*l.own["a"] = before // this test does not wait
+				}
 			}
-		}
-		if got < 3*x.perMinute-3 || got > 3*x.perMinute+3 {
-			t.Errorf("%+v: %d turns in three minutes, want %d", x, got, 3*x.perMinute)
-		}
+
+			if want := 3 * c.perMinute; got < want-3 || got > want+3 {
+				t.Errorf("%d turns in three minutes, want %d", got, want)
+			}
+		})
 	}
 }
 
@@ -55,10 +63,15 @@ func TestFarTurnsGoBackToTheEngineAndSettlingMovesThem(t *testing.T) {
 	if err := l.Wait(t.Context(), m, 600); err != nil {
 		t.Fatal(err)
 	}
+
 	err := l.Wait(t.Context(), m, 10)
-	if fault.KindOf(err) != fault.Throttled || fault.RetryAfter(err) < 30*time.Second || fault.RetryAfter(err) > 50*time.Second {
-		t.Fatal(err, fault.RetryAfter(err))
+	if kind := fault.KindOf(err); kind != fault.Throttled {
+		t.Fatalf("a far turn is %v of kind %s, want it throttled", err, kind)
 	}
+	if after := fault.RetryAfter(err); after < 30*time.Second || after > 50*time.Second {
+		t.Fatalf("Retry-After %v, want 30 s to 50 s", after)
+	}
+
 	l.Settle(t.Context(), m, -590)
 	if err := l.Wait(t.Context(), m, 10); err != nil {
 		t.Fatal(err)
@@ -66,13 +79,15 @@ func TestFarTurnsGoBackToTheEngineAndSettlingMovesThem(t *testing.T) {
 	if err := l.Wait(t.Context(), Limit{Name: "free"}, 1<<30); err != nil {
 		t.Fatal(err)
 	}
+
 	busy := Limit{Name: "b", Requests: 6}
 	for l.turn(t.Context(), busy, 0, true) == 0 {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
+
 	if err := l.Wait(ctx, busy, 0); err == nil {
-		t.Error("a cancelled wait ended well")
+		t.Error("Wait with a cancelled context = nil, want an error")
 	}
 }
 
@@ -81,6 +96,7 @@ func TestARedisThatIsDownCostsOneTryInAWhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	began := time.Now()
 	for range 50 {
 		if err := l.Wait(t.Context(), Limit{Name: "a", Requests: 1000000}, 0); err != nil {
@@ -88,9 +104,10 @@ func TestARedisThatIsDownCostsOneTryInAWhile(t *testing.T) {
 		}
 	}
 	if d := time.Since(began); d > 2*time.Second {
-		t.Errorf("50 calls took %v", d)
+		t.Errorf("50 calls took %v, want at most 2 s", d)
 	}
+
 	if _, err := Open("http://x", "w"); fault.KindOf(err) != fault.Invalid {
-		t.Error(err)
+		t.Errorf("Open of an HTTP URL = %v, want an invalid fault", err)
 	}
 }

@@ -13,15 +13,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/collabui/collabui/internal/method/chat"
-
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/chat"
 )
 
-const answer = `{"choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":3}}}`
+const answer = `{"choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],` +
+	`"usage":{"prompt_tokens":5,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":3}}}`
 
 // server answers with a status and a body, and keeps the last request.
-func server(t *testing.T, status int, header map[string]string, body string) (base string, last *http.Request, sent map[string]any) {
+func server(
+	t *testing.T, status int, header map[string]string, body string,
+) (base string, last *http.Request, sent map[string]any) {
 	t.Helper()
 	last, sent = &http.Request{}, map[string]any{}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -32,10 +34,12 @@ func server(t *testing.T, status int, header map[string]string, body string) (ba
 		for k, v := range header {
 			w.Header().Set(k, v)
 		}
+
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)
 	}))
 	t.Cleanup(s.Close)
+
 	return s.URL + "/v1", last, sent
 }
 
@@ -45,40 +49,80 @@ func must(t *testing.T, c Config) *Client {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return cl
 }
 
 func TestTheRequestOnTheWire(t *testing.T) {
 	base, last, sent := server(t, 200, nil, answer)
-	full := chat.Request{Model: "role", System: "s", User: "u", Images: [][]byte{{1, 2}}, More: []chat.Turn{{Assistant: true, Text: "a"}, {Text: "again"}},
-		Schema: &chat.Schema{Name: "grades", JSON: json.RawMessage(`{"type":"object"}`), Strict: true}, TopP: 1, MaxTokens: 7, Seed: 1<<60 + 5}
-	c := must(t, Config{BaseURL: base + "/", Model: "m-1", APIKey: "k-1", Headers: map[string]string{"X-Team": "ui"}, Schema: SchemaJSON, Images: true, LogProbs: true, Seeds: true})
+	full := chat.Request{
+		Model:     "role",
+		System:    "s",
+		User:      "u",
+		Images:    [][]byte{{1, 2}},
+		More:      []chat.Turn{{Assistant: true, Text: "a"}, {Text: "again"}},
+		Schema:    &chat.Schema{Name: "grades", JSON: json.RawMessage(`{"type":"object"}`), Strict: true},
+		TopP:      1,
+		MaxTokens: 7,
+		Seed:      1<<60 + 5,
+	}
+
+	c := must(t, Config{
+		BaseURL:  base + "/",
+		Model:    "m-1",
+		APIKey:   "k-1",
+		Headers:  map[string]string{"X-Team": "ui"},
+		Schema:   SchemaJSON,
+		Images:   true,
+		LogProbs: true,
+		Seeds:    true,
+	})
+
 	r, err := c.Complete(t.Context(), full)
 	if err != nil || r.Texts[0] != "hi" || r.Usage.Prompt != 5 || r.Usage.Cached != 3 || r.Reasoning != nil {
-		t.Fatalf("%+v %v", r, err)
+		t.Fatalf("Complete = %+v, %v, want hi, 5 tokens, 3 of them cached, and no reasoning", r, err)
 	}
-	if last.Header.Get("Authorization") != "Bearer k-1" || last.Header.Get("X-Team") != "ui" || last.URL.Path != "/v1/chat/completions" {
-		t.Errorf("%v %v", last.Header, last.URL)
+
+	if got := last.Header; got.Get("Authorization") != "Bearer k-1" || got.Get("X-Team") != "ui" {
+		t.Errorf("headers %v, want the key k-1 and the team ui", got)
 	}
+
+	if got, want := last.URL.Path, "/v1/chat/completions"; got != want {
+		t.Errorf("path %s, want %s", got, want)
+	}
+
 	raw, _ := json.Marshal(sent)
-	for _, want := range []string{`"model":"m-1"`, `"temperature":1e-45`, `"max_tokens":7`, `"seed":5`, `"logprobs":true`, `"role":"system"`, `"url":"data:image/png;base64,AQI="`,
-		`{"content":"a","role":"assistant"},{"content":"again","role":"user"}`, `"response_format":{"json_schema":{"name":"grades","schema":{"type":"object"},"strict":true},"type":"json_schema"}`} {
+	for _, want := range []string{
+		`"model":"m-1"`,
+		`"temperature":1e-45`,
+		`"max_tokens":7`,
+		`"seed":5`,
+		`"logprobs":true`,
+		`"role":"system"`,
+		`"url":"data:image/png;base64,AQI="`,
+		`{"content":"a","role":"assistant"},{"content":"again","role":"user"}`,
+		`"response_format":{"json_schema":{"name":"grades","schema":{"type":"object"},"strict":true},` +
+			`"type":"json_schema"}`,
+	} {
 		if !strings.Contains(string(raw), want) {
-			t.Errorf("%s is not in %s", want, raw)
+			t.Errorf("the request is %s, want %s in it", raw, want)
 		}
 	}
+
 	plain := must(t, Config{BaseURL: base, Schema: SchemaNone})
 	if _, err := plain.Complete(t.Context(), full); err != nil {
 		t.Fatal(err)
 	}
+
 	raw, _ = json.Marshal(sent)
 	for _, not := range []string{"response_format", "image_url", "seed", "logprobs"} {
 		if strings.Contains(string(raw), not) {
-			t.Errorf("%s is in %s", not, raw)
+			t.Errorf("the request is %s, want no %s in it", raw, not)
 		}
 	}
+
 	if !strings.Contains(string(raw), `"model":"role"`) {
-		t.Errorf("no model of the request in %s", raw)
+		t.Errorf("the request is %s, want its own model", raw)
 	}
 }
 
@@ -90,63 +134,83 @@ func TestKindsOfFaults(t *testing.T) {
 		kind   fault.Kind
 		after  time.Duration
 	}{
-		{429, map[string]string{"Retry-After": "7"}, `{"error":{"message":"slow down"}}`, fault.Throttled, 7 * time.Second},
+		{429, map[string]string{"Retry-After": "7"}, `{"error":{"message":"slow"}}`, fault.Throttled, 7 * time.Second},
 		{429, map[string]string{"Retry-After-Ms": "250"}, `slow`, fault.Throttled, 250 * time.Millisecond},
 		{429, nil, ``, fault.Throttled, 0},
 		{503, map[string]string{"Retry-After": "3"}, ``, fault.Throttled, 3 * time.Second},
-		{503, nil, ``, fault.Transient, 0}, {500, nil, `oops`, fault.Transient, 0}, {408, nil, ``, fault.Transient, 0},
-		{401, nil, `{"error":{"message":"bad key"}}`, fault.Invalid, 0}, {404, nil, ``, fault.Invalid, 0}, {400, nil, `{"error":{"message":"too long"}}`, fault.Invalid, 0},
-		{200, nil, `{"choices":[{"mess`, fault.Transient, 0}, {200, nil, `{"choices":[]}`, fault.Transient, 0}, {200, nil, `{"choices":NaN}`, fault.Transient, 0},
+		{503, nil, ``, fault.Transient, 0},
+		{500, nil, `oops`, fault.Transient, 0},
+		{408, nil, ``, fault.Transient, 0},
+		{401, nil, `{"error":{"message":"bad key"}}`, fault.Invalid, 0},
+		{404, nil, ``, fault.Invalid, 0},
+		{400, nil, `{"error":{"message":"too long"}}`, fault.Invalid, 0},
+		{200, nil, `{"choices":[{"mess`, fault.Transient, 0},
+		{200, nil, `{"choices":[]}`, fault.Transient, 0},
+		{200, nil, `{"choices":NaN}`, fault.Transient, 0},
 	} {
 		base, _, _ := server(t, x.status, x.header, x.body)
 		_, err := must(t, Config{BaseURL: base, Model: "m"}).Complete(t.Context(), chat.Request{User: "u"})
 		if err == nil || fault.KindOf(err) != x.kind || fault.RetryAfter(err) != x.after {
-			t.Errorf("%d %q: %v, kind %s, after %v", x.status, x.body, err, fault.KindOf(err), fault.RetryAfter(err))
+			t.Errorf("%d %q: %v, kind %s, after %v, want kind %s, after %v",
+				x.status, x.body, err, fault.KindOf(err), fault.RetryAfter(err), x.kind, x.after)
 		}
 	}
+
 	base, _, _ := server(t, 404, nil, ``)
-	if _, err := must(t, Config{BaseURL: base}).Complete(t.Context(), chat.Request{Model: "m", User: "u"}); fault.KindOf(err) != fault.Transient {
-		t.Error("a policy that is not loaded yet:", err)
+	q := chat.Request{Model: "m", User: "u"}
+	if _, err := must(t, Config{BaseURL: base}).Complete(t.Context(), q); fault.KindOf(err) != fault.Transient {
+		t.Errorf("a policy that is not loaded yet: %v, want a transient fault", err)
 	}
-	hang := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body); <-r.Context().Done() }))
+
+	hang := httptest.NewServer(http.HandlerFunc(hangs))
 	defer hang.Close()
-	if _, err := must(t, Config{BaseURL: hang.URL, Timeout: 50 * time.Millisecond}).Complete(t.Context(), chat.Request{Model: "m", User: "u"}); fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), "no answer within 50ms") {
-		t.Error("a hang:", err)
+
+	_, err := must(t, Config{BaseURL: hang.URL, Timeout: 50 * time.Millisecond}).Complete(t.Context(), q)
+	if fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), "no answer within 50ms") {
+		t.Errorf("a server that hangs: %v, want a transient fault after 50 ms", err)
 	}
+
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := must(t, Config{BaseURL: hang.URL}).Complete(ctx, chat.Request{User: "u"}); err != context.Canceled {
-		t.Error("a cancelled call:", err)
+		t.Errorf("a cancelled call: %v, want %v", err, context.Canceled)
 	}
 }
 
 func TestCertificatesAndProxies(t *testing.T) {
-	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) }))
+	s := httptest.NewTLSServer(says(200, answer))
 	defer s.Close()
 	q := chat.Request{Model: "m", User: "u"}
 	if _, err := must(t, Config{BaseURL: s.URL}).Complete(t.Context(), q); err == nil {
-		t.Error("an unknown certificate was taken")
+		t.Error("Complete with an unknown certificate = nil, want an error")
 	}
+
 	file := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600); err != nil {
+	root := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	if err := os.WriteFile(file, root, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := must(t, Config{BaseURL: s.URL, CA: file}).Complete(t.Context(), q); err != nil {
 		t.Error(err)
 	}
+
 	for _, c := range []Config{{CA: "/nowhere.pem"}, {CA: "llm_test.go"}, {Proxy: "http://%zz"}} {
 		if _, err := New(c); fault.KindOf(err) != fault.Invalid || err == nil {
-			t.Errorf("%+v: %v", c, err)
+			t.Errorf("New(%+v) = %v, want an invalid fault", c, err)
 		}
 	}
+
 	proxied := ""
 	p := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		proxied = r.URL.Host
 		_, _ = io.WriteString(w, answer)
 	}))
 	defer p.Close()
-	if _, err := must(t, Config{BaseURL: "http://models.invalid/v1", Proxy: p.URL}).Complete(t.Context(), q); err != nil || proxied != "models.invalid" {
-		t.Error(proxied, err)
+
+	c := must(t, Config{BaseURL: "http://models.invalid/v1", Proxy: p.URL})
+	if _, err := c.Complete(t.Context(), q); err != nil || proxied != "models.invalid" {
+		t.Errorf("the proxy was asked for %q, %v, want models.invalid", proxied, err)
 	}
 }
 
@@ -160,12 +224,14 @@ func TestThoughtsArePartedFromAnswers(t *testing.T) {
 		"  <think></think>z":             {"", "z"},
 	} {
 		if th, an := SplitThinking(in); th != want[0] || an != want[1] {
-			t.Errorf("%q: %q, %q", in, th, an)
+			t.Errorf("SplitThinking(%q) = %q, %q, want %q", in, th, an, want)
 		}
 	}
-	base, _, _ := server(t, 200, nil, `{"choices":[{"message":{"content":"A","reasoning_content":"R"}}],"usage":{"completion_tokens":9,"completion_tokens_details":{"reasoning_tokens":8}}}`)
+
+	base, _, _ := server(t, 200, nil, `{"choices":[{"message":{"content":"A","reasoning_content":"R"}}],`+
+		`"usage":{"completion_tokens":9,"completion_tokens_details":{"reasoning_tokens":8}}}`)
 	r, err := must(t, Config{BaseURL: base}).Complete(t.Context(), chat.Request{Model: "m", User: "u"})
 	if err != nil || r.Texts[0] != "A" || r.Reasoning[0] != "R" || r.Usage.Answer != 9 || r.Usage.Thought != 8 {
-		t.Errorf("%+v %v", r, err)
+		t.Errorf("Complete = %+v, %v, want A by R in 9 tokens, 8 of them thought", r, err)
 	}
 }

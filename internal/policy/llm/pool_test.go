@@ -14,9 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/collabui/collabui/internal/method/chat"
-
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/chat"
 )
 
 // fake is a policy server whose answers can be changed; it counts the calls for chat and load, not for health.
@@ -33,6 +32,7 @@ func says(status int, body string, header ...string) http.HandlerFunc {
 		for i := 0; i < len(header); i += 2 {
 			w.Header().Set(header[i], header[i+1])
 		}
+
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)
 	}
@@ -67,13 +67,16 @@ func fakes(t *testing.T, n int, timeout time.Duration) ([]*fake, *Pool, *clock) 
 		t.Cleanup(f.Close)
 		out, urls = append(out, f), append(urls, f.URL+"/v1")
 	}
+
 	p, err := PolicyServers(urls, "k-1", timeout)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	c := &clock{}
 	c.advance(time.Hour)
 	p.now = c.now
+
 	return out, p, c
 }
 
@@ -83,6 +86,7 @@ func preferred(p *Pool, fs []*fake, r chat.Request) []*fake {
 	for _, m := range p.order(r) {
 		out = append(out, fs[slices.IndexFunc(fs, func(f *fake) bool { return m.url == f.URL+"/v1" })])
 	}
+
 	return out
 }
 
@@ -97,6 +101,7 @@ func TestPromptsThatBeginAlikeMeetTheSameServer(t *testing.T) {
 		for k, f := range fs {
 			before[k] = f.calls.Load()
 		}
+
 		for round, more := range []string{"", " Messages: a", " Messages: b"} {
 			q := r
 			q.User, q.Seed, q.N = r.User+more, uint64(round), 1
@@ -104,16 +109,18 @@ func TestPromptsThatBeginAlikeMeetTheSameServer(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		for k, f := range fs {
 			if n := f.calls.Load() - before[k]; n == 3 {
 				used[k] = true
 			} else if n != 0 {
-				t.Fatalf("prompt %d: %d of 3 calls at server %d", i, n, k)
+				t.Fatalf("prompt %d: %d of 3 calls at server %d, want all or none", i, n, k)
 			}
 		}
 	}
+
 	if len(used) != 3 {
-		t.Errorf("only servers %v were used", used)
+		t.Errorf("servers %v were used, want all three", used)
 	}
 }
 
@@ -129,6 +136,7 @@ func TestABusyServerIsLeftForOthers(t *testing.T) {
 			says(200, answer)(w, r)
 		})
 	}
+
 	var calls sync.WaitGroup
 	var order []int
 	for range 30 {
@@ -137,34 +145,46 @@ func TestABusyServerIsLeftForOthers(t *testing.T) {
 				t.Error(err)
 			}
 		})
+
 		order = append(order, <-arrived)
 	}
+
 	counts := map[int]int{}
 	for k, s := range p.Health(t.Context()) {
 		if counts[k] = s.Outstanding; !s.OK || s.Outstanding != int(fs[k].calls.Load()) {
-			t.Errorf("%+v, %d calls", s, fs[k].calls.Load())
+			t.Errorf("%+v, want it OK with %d outstanding", s, fs[k].calls.Load())
 		}
 	}
+
 	close(release)
 	calls.Wait()
 	favourite := slices.Index(fs, preferred(p, fs, ask)[0])
-	if least := min(counts[0], counts[1], counts[2]); counts[0]+counts[1]+counts[2] != 30 || max(counts[0], counts[1], counts[2]) > least+slack+1 {
-		t.Errorf("unequal: %v", counts)
+	least, most := min(counts[0], counts[1], counts[2]), max(counts[0], counts[1], counts[2])
+	if counts[0]+counts[1]+counts[2] != 30 || most > least+slack+1 {
+		t.Errorf("outstanding requests %v, want 30 in nearly equal parts", counts)
 	}
+
 	if !slices.Equal(order[:3], []int{favourite, favourite, favourite}) || order[3] == favourite {
-		t.Errorf("server %d is preferred, asked were %v", favourite, order[:4])
+		t.Errorf("asked were %v, want server %d three times, then another", order[:4], favourite)
 	}
+
 	for _, s := range p.Health(t.Context()) {
 		if s.Outstanding != 0 {
-			t.Errorf("%+v", s)
+			t.Errorf("%+v, want nothing outstanding", s)
 		}
 	}
 }
 
 func TestServersThatDoNotAnswerArePassedOverAndAvoided(t *testing.T) {
 	for name, bad := range map[string]http.HandlerFunc{
-		"down": nil, "lacking": says(404, `{"error":{"message":"no such model"}}`), "starting": says(503, "loading"), "broken": says(500, "oops"), "hanging": hangs,
-		"busy": says(503, "", "Retry-After", "2"), "throttled": says(429, "slow down", "Retry-After", "1000"), "senseless": says(200, `{"choices":[]}`),
+		"down":      nil,
+		"lacking":   says(404, `{"error":{"message":"no such model"}}`),
+		"starting":  says(503, "loading"),
+		"broken":    says(500, "oops"),
+		"hanging":   hangs,
+		"busy":      says(503, "", "Retry-After", "2"),
+		"throttled": says(429, "slow down", "Retry-After", "1000"),
+		"senseless": says(200, `{"choices":[]}`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			fs, p, c := fakes(t, 2, time.Second)
@@ -176,11 +196,11 @@ func TestServersThatDoNotAnswerArePassedOverAndAvoided(t *testing.T) {
 			}
 			for range 3 {
 				if r, err := p.Complete(t.Context(), ask); err != nil || r.Texts[0] != "hi" {
-					t.Fatal(r, err)
+					t.Fatalf("Complete = %v, %v, want hi", r, err)
 				}
 			}
 			if n := at[0].calls.Load(); at[1].calls.Load() != 3 || n != 1 && bad != nil {
-				t.Errorf("%d calls at the bad server, %d at the other", n, at[1].calls.Load())
+				t.Errorf("%d calls at the bad server, %d at the other, want at most 1 and 3", n, at[1].calls.Load())
 			}
 			p.mu.Lock()
 			avoid := p.order(ask)[0].avoid
@@ -188,12 +208,13 @@ func TestServersThatDoNotAnswerArePassedOverAndAvoided(t *testing.T) {
 			_, down := avoid[""]
 			p.mu.Unlock()
 			if lacks != (name == "lacking") || down == lacks {
-				t.Errorf("avoided: %v", avoid)
+				t.Errorf("avoided: %v, want the model only if the server lacks it, else the server", avoid)
 			}
 			c.advance(maxAvoid)
 			if at[0].set(says(200, answer)); bad != nil {
-				if _, err := p.Complete(t.Context(), ask); err != nil || at[0].calls.Load() != 2 || len(avoid) != 0 {
-					t.Errorf("the server that is well again has %d calls, avoided %v (%v)", at[0].calls.Load(), avoid, err)
+				_, err := p.Complete(t.Context(), ask)
+				if n := at[0].calls.Load(); err != nil || n != 2 || len(avoid) != 0 {
+					t.Errorf("a healthy server again: %d calls, avoided %v (%v), want 2 and nothing", n, avoid, err)
 				}
 			}
 		})
@@ -211,6 +232,7 @@ func TestTheBackOffDoublesAndASuccessClearsIt(t *testing.T) {
 			t.Fatalf("tried: %v, want %v (%v)", at[0].calls.Load() > before, want, err)
 		}
 	}
+
 	tries(true)
 	for _, s := range []int{2, 4, 8, 16, 30, 30} {
 		c.advance(time.Duration(s)*time.Second - 1)
@@ -218,12 +240,16 @@ func TestTheBackOffDoublesAndASuccessClearsIt(t *testing.T) {
 		c.advance(1)
 		tries(true)
 	}
+
 	at[1].set(says(500, "")) // both are avoided after this: both are tried anyway
 	for range 2 {
-		if _, err := p.Complete(t.Context(), ask); fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), fs[0].URL) || !strings.Contains(err.Error(), fs[1].URL) {
-			t.Fatal(err)
+		_, err := p.Complete(t.Context(), ask)
+		both := err != nil && strings.Contains(err.Error(), fs[0].URL) && strings.Contains(err.Error(), fs[1].URL)
+		if fault.KindOf(err) != fault.Transient || !both {
+			t.Fatalf("Complete = %v, want a transient fault of both servers", err)
 		}
 	}
+
 	at[0].set(says(200, answer))
 	tries(true)
 	at[0].set(says(500, ""))
@@ -247,16 +273,18 @@ func TestCallsThatFailTogetherCountOnce(t *testing.T) {
 		<-release
 		says(500, "")(w, r)
 	})
+
 	var calls sync.WaitGroup
 	for range 6 {
 		calls.Go(func() { _, _ = p.Complete(t.Context(), ask) })
 		<-arrived
 	}
+
 	c.advance(time.Second)
 	close(release)
 	calls.Wait()
 	if got := p.servers[0].avoid[""].length; got != firstAvoid {
-		t.Errorf("avoided for %v", got)
+		t.Errorf("avoided for %v, want %v", got, firstAvoid)
 	}
 }
 
@@ -272,7 +300,13 @@ func TestWhatNoServerAnswers(t *testing.T) {
 		{says(429, "", "Retry-After", "3"), says(429, long, "Retry-After", "7"), fault.Throttled, 3 * time.Second, 2},
 		{says(429, ""), says(429, "", "Retry-After", "7"), fault.Throttled, 7 * time.Second, 2},
 		{says(429, "", "Retry-After", "7"), says(500, long), fault.Throttled, 7 * time.Second, 2},
-		{says(404, "\x1b[31mno such\nmodel "+long), says(500, `{"error":{"message":"`+long+`"}}`), fault.Transient, 0, 2},
+		{
+			says(404, "\x1b[31mno such\nmodel "+long),
+			says(500, `{"error":{"message":"`+long+`"}}`),
+			fault.Transient,
+			0,
+			2,
+		},
 		{says(400, `{"error":{"message":"too long"}}`), says(200, answer), fault.Invalid, 0, 1},
 		{says(401, `{"error":{"message":"no key"}}`), says(200, answer), fault.Invalid, 0, 1},
 	} {
@@ -281,11 +315,17 @@ func TestWhatNoServerAnswers(t *testing.T) {
 		at[0].set(x.a)
 		at[1].set(x.b)
 		_, err := p.Complete(t.Context(), ask)
-		if err == nil || fault.KindOf(err) != x.kind || fault.RetryAfter(err) != x.after || len(err.Error()) > 1200 || strings.ContainsAny(err.Error(), "\x1b\n") {
-			t.Errorf("%v: kind %s, after %v", err, fault.KindOf(err), fault.RetryAfter(err))
+		if err == nil || fault.KindOf(err) != x.kind || fault.RetryAfter(err) != x.after {
+			t.Fatalf("Complete = %v, kind %s, after %v, want kind %s, after %v",
+				err, fault.KindOf(err), fault.RetryAfter(err), x.kind, x.after)
 		}
+
+		if len(err.Error()) > 1200 || strings.ContainsAny(err.Error(), "\x1b\n") {
+			t.Errorf("Complete = %q, want one line of at most 1200 bytes", err)
+		}
+
 		if n := fs[0].calls.Load() + fs[1].calls.Load(); n != x.calls {
-			t.Errorf("%v: %d calls", err, n)
+			t.Errorf("%v: %d calls, want %d", err, n, x.calls)
 		}
 	}
 }
@@ -303,14 +343,17 @@ func TestTheContextEndsACall(t *testing.T) {
 		for _, f := range fs {
 			f.set(func(w http.ResponseWriter, r *http.Request) { cancel(why); hangs(w, r) })
 		}
+
 		if err := call(ctx); err != why {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s = %v, want %v", what, err, why)
 		}
+
 		if n := fs[0].calls.Load() + fs[1].calls.Load() - before; what == "complete" && n != 1 {
-			t.Errorf("%d calls", n)
+			t.Errorf("%d calls, want 1", n)
 		}
 	}
+
 	if n := len(p.servers[0].avoid) + len(p.servers[1].avoid); n != 0 {
-		t.Errorf("%d servers are avoided for calls that ended here", n)
+		t.Errorf("%d servers are avoided for calls that this side ended, want 0", n)
 	}
 }

@@ -2,10 +2,12 @@ package tinylm
 
 import "math"
 
-// Adam is AdamW (Loshchilov & Hutter 2019) with β = (0.9, 0.98) and the gradient clipped to norm 1. The zero value is a fresh optimiser.
+// Adam is AdamW (Loshchilov & Hutter, "Decoupled Weight Decay Regularization", 2019, algorithm 2) with β = (0.9, 0.98)
+// and the gradient clipped to norm 1. Unlike AdamW it leaves alone, decay included, parameters whose first moment is 0,
+// such as the embeddings of words that no batch has held. The zero value is a fresh optimiser.
 type Adam struct {
-	M, V        []float32
-	T           int
+	M, V        []float32 // first and second moments, one for every parameter
+	T           int       // steps made
 	WeightDecay float64
 }
 
@@ -15,22 +17,33 @@ const (
 	clipNorm     = 1.0
 )
 
+// step updates the parameters w by the gradient g:
+//
+//	m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²
+//	w ← (1 − lr·decay)·w − lr·m̂ / (√v̂ + ε)
+//
+// with m̂ = m/(1−β₁ᵗ) and v̂ = v/(1−β₂ᵗ).
 func (o *Adam) step(w, g []float32, lr float64) {
 	if o.M == nil {
 		o.M, o.V = make([]float32, len(w)), make([]float32, len(w))
 	}
+
 	o.T++
+
 	var ss float64
 	for _, x := range g {
 		ss += float64(x) * float64(x)
 	}
+
 	scale := float32(1)
 	if n := math.Sqrt(ss); n > clipNorm {
 		scale = float32(clipNorm / n)
 	}
+
 	c1 := float32(lr / (1 - math.Pow(beta1, float64(o.T))))
 	c2 := float32(1 / (1 - math.Pow(beta2, float64(o.T))))
 	decay := float32(1 - lr*o.WeightDecay)
+
 	for i, x := range g {
 		x *= scale
 		m := beta1*o.M[i] + (1-beta1)*x

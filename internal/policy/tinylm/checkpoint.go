@@ -11,32 +11,50 @@ import (
 	"strconv"
 )
 
-// ErrCheckpoint says that bytes are no checkpoint of this version.
+// ErrCheckpoint says that bytes are not a checkpoint of this version.
 var ErrCheckpoint = errors.New("not a small-policy checkpoint")
 
-// tokenizerID changes whenever tokenizer or grammar change what a parameter means.
+// tokenizerID has to change whenever the tokenizer or the grammar changes what a parameter means.
 const tokenizerID = "words-1024x2/kinds-20/v1"
 
+// checkpointFormat is the format that the metadata name.
+const checkpointFormat = "collabui-tinylm"
+
+// tensorHeader is the entry of a tensor in the header of a safetensors file.
 type tensorHeader struct {
 	DType   string `json:"dtype"`
 	Shape   []int  `json:"shape"`
 	Offsets [2]int `json:"data_offsets"`
 }
 
-// Encode writes the model as one safetensors file: 8 bytes header length, JSON header, float32 data in little endian. The header's metadata name the
-// shape, the tokenizer and the kernel that made the parameters. Equal models give equal bytes.
+// Encode returns the model as a safetensors file: 8 bytes of header length, a JSON header, and float32 data in little
+// endian. The header's metadata name the shape, the tokenizer and the kernel that made the parameters. Equal models
+// have equal bytes.
 func (m *Model) Encode() []byte {
 	header := map[string]any{"__metadata__": map[string]string{
-		"format": "collabui-tinylm", "tokenizer": tokenizerID, "kernel": Kernel(), "dim": strconv.Itoa(m.Cfg.Dim),
-		"layers": strconv.Itoa(m.Cfg.Layers), "heads": strconv.Itoa(m.Cfg.Heads), "ff": strconv.Itoa(m.Cfg.FF)}}
+		"format":    checkpointFormat,
+		"tokenizer": tokenizerID,
+		"kernel":    Kernel(),
+		"dim":       strconv.Itoa(m.Cfg.Dim),
+		"layers":    strconv.Itoa(m.Cfg.Layers),
+		"heads":     strconv.Itoa(m.Cfg.Heads),
+		"ff":        strconv.Itoa(m.Cfg.FF),
+	}}
 	for _, t := range m.Tensors {
-		header[t.Name] = tensorHeader{"F32", []int{t.Rows, t.Cols}, [2]int{4 * t.Off, 4 * (t.Off + t.Rows*t.Cols)}}
+		header[t.Name] = tensorHeader{
+			DType:   "F32",
+			Shape:   []int{t.Rows, t.Cols},
+			Offsets: [2]int{4 * t.Off, 4 * (t.Off + t.Rows*t.Cols)},
+		}
 	}
-	h, _ := json.Marshal(header) // maps of plain values cannot fail; keys come out sorted
+
+	h, _ := json.Marshal(header) // plain values always marshal; keys are sorted
 	for (len(h)+8)%8 != 0 {
 		h = append(h, ' ')
 	}
+
 	out := binary.LittleEndian.AppendUint64(nil, uint64(len(h)))
+
 	return appendFloats(append(out, h...), m.Flat)
 }
 
@@ -44,6 +62,7 @@ func appendFloats(out []byte, xs []float32) []byte {
 	for _, x := range xs {
 		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(x))
 	}
+
 	return out
 }
 
@@ -53,60 +72,90 @@ func readFloats(b []byte, out []float32) {
 	}
 }
 
-// Decode reads what Encode wrote.
+// Decode reads what Encode wrote. Other bytes are an ErrCheckpoint.
 func Decode(b []byte) (*Model, error) {
 	if len(b) < 8 {
 		return nil, fmt.Errorf("%w: %d bytes", ErrCheckpoint, len(b))
 	}
+
 	n := binary.LittleEndian.Uint64(b)
 	if n > uint64(len(b)-8) {
 		return nil, fmt.Errorf("%w: header of %d bytes in a file of %d", ErrCheckpoint, n, len(b))
 	}
-	var header map[string]json.RawMessage
-	var meta map[string]string
-	if err := json.Unmarshal(b[8:8+n], &header); err != nil {
-		return nil, fmt.Errorf("%w: %v", ErrCheckpoint, err)
+
+	cfg, err := decodeHeader(b[8 : 8+n])
+	if err != nil {
+		return nil, err
 	}
-	if err := json.Unmarshal(header["__metadata__"], &meta); err != nil || meta["format"] != "collabui-tinylm" || meta["tokenizer"] != tokenizerID {
-		return nil, fmt.Errorf("%w: metadata %v (%v)", ErrCheckpoint, meta, err)
-	}
-	num := func(k string) int { v, _ := strconv.Atoi(meta[k]); return v }
-	cfg := Config{Dim: num("dim"), Layers: num("layers"), Heads: num("heads"), FF: num("ff")}
-	if cfg.Dim != cfg.Heads*headSize || cfg.Dim < 16 || cfg.Dim > 1024 || cfg.FF%16 != 0 || cfg.FF < 16 || cfg.FF > 8192 || cfg.Layers < 1 || cfg.Layers > 64 {
-		return nil, fmt.Errorf("%w: impossible shape %+v", ErrCheckpoint, cfg)
-	}
+
 	m := &Model{Cfg: cfg}
 	m.Tensors, m.Flat = layout(cfg)
 	if uint64(len(b)) != 8+n+uint64(4*len(m.Flat)) {
 		return nil, fmt.Errorf("%w: %d bytes for shape %+v", ErrCheckpoint, len(b), cfg)
 	}
+
 	readFloats(b[8+n:], m.Flat)
 	m.v = bind(cfg, m.Tensors, m.Flat)
+
 	return m, nil
 }
 
-// TensorDigest is the SHA-256 of the parameters alone, without the header: what a run's final digest holds.
+// decodeHeader returns the shape that a checkpoint's header describes.
+func decodeHeader(b []byte) (Config, error) {
+	var header map[string]json.RawMessage
+	if err := json.Unmarshal(b, &header); err != nil {
+		return Config{}, fmt.Errorf("%w: %v", ErrCheckpoint, err)
+	}
+
+	var meta map[string]string
+	err := json.Unmarshal(header["__metadata__"], &meta)
+	if err != nil || meta["format"] != checkpointFormat || meta["tokenizer"] != tokenizerID {
+		return Config{}, fmt.Errorf("%w: metadata %v (%v)", ErrCheckpoint, meta, err)
+	}
+
+	num := func(k string) int { v, _ := strconv.Atoi(meta[k]); return v }
+	cfg := Config{Dim: num("dim"), Layers: num("layers"), Heads: num("heads"), FF: num("ff")}
+	if !cfg.decodable() {
+		return Config{}, fmt.Errorf("%w: impossible shape %+v", ErrCheckpoint, cfg)
+	}
+
+	return cfg, nil
+}
+
+// decodable reports whether a checkpoint may have this shape. The bounds keep a damaged one from taking all memory.
+func (c Config) decodable() bool {
+	return c.Dim == c.Heads*headSize && c.Dim >= 16 && c.Dim <= 1024 &&
+		c.FF%16 == 0 && c.FF >= 16 && c.FF <= 8192 &&
+		c.Layers >= 1 && c.Layers <= 64
+}
+
+// TensorDigest returns the SHA-256 of the parameters alone, without the header. A run's final digest covers it.
 func (m *Model) TensorDigest() string {
 	h := sha256.Sum256(appendFloats(nil, m.Flat))
+
 	return hex.EncodeToString(h[:])
 }
 
-// Encode writes the optimiser's state; DecodeAdam reads it for a model of n parameters.
+// Encode returns the optimiser's state: the number of steps, then the moments.
 func (o *Adam) Encode() []byte {
 	out := binary.LittleEndian.AppendUint64(nil, uint64(o.T))
+
 	return appendFloats(appendFloats(out, o.M), o.V)
 }
 
-// DecodeAdam reads what Adam.Encode wrote.
+// DecodeAdam reads what Adam.Encode wrote, for a model of n parameters.
 func DecodeAdam(b []byte, n int) (Adam, error) {
 	if len(b) == 8 && binary.LittleEndian.Uint64(b) == 0 {
 		return Adam{}, nil
 	}
+
 	if len(b) != 8+8*n {
 		return Adam{}, fmt.Errorf("%w: optimiser state of %d bytes for %d parameters", ErrCheckpoint, len(b), n)
 	}
+
 	o := Adam{T: int(binary.LittleEndian.Uint64(b)), M: make([]float32, n), V: make([]float32, n)}
 	readFloats(b[8:], o.M)
 	readFloats(b[8+4*n:], o.V)
+
 	return o, nil
 }

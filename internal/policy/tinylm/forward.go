@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// seq is one sequence with its key-value cache. Rows [0,past) are cached; extend adds rows.
+// seq is a sequence of tokens with its key-value cache. extend adds rows.
 type seq struct {
 	toks []Token
 	cap  int         // a multiple of 16
@@ -14,6 +14,7 @@ type seq struct {
 	hid  []float32   // cap × Dim: hidden states after the final norm
 }
 
+// newSeq returns an empty sequence with room for at least capacity tokens.
 func (m *Model) newSeq(capacity int) *seq {
 	c := pad(capacity, 16)
 	s := &seq{cap: c, hid: make([]float32, c*m.Cfg.Dim)}
@@ -21,6 +22,7 @@ func (m *Model) newSeq(capacity int) *seq {
 		s.kt = append(s.kt, make([]float32, m.Cfg.Dim*c))
 		s.v = append(s.v, make([]float32, m.Cfg.Dim*c))
 	}
+
 	return s
 }
 
@@ -33,21 +35,23 @@ func (m *Model) fork(s *seq, n, extra int) *seq {
 		for r := 0; r < m.Cfg.Dim; r++ {
 			copy(f.kt[l][r*f.cap:], s.kt[l][r*s.cap:r*s.cap+n])
 		}
+
 		for h := 0; h < m.Cfg.Heads; h++ {
 			copy(f.v[l][h*f.cap*headSize:], s.v[l][h*s.cap*headSize:(h*s.cap+n)*headSize])
 		}
 	}
+
 	return f
 }
 
-// layerActs is what the backward pass needs of one layer.
+// layerActs are the activations of a layer that the backward pass needs.
 type layerActs struct {
-	x, a, qkv, o, x2, b, up []float32
-	rms1, rms2              []float32
+	x, a, qkv, o, x2, b, up []float32   // see layer
+	rms1, rms2              []float32   // 1/rms of every row of x and of x2
 	probs                   [][]float32 // per sequence and head: rows × padded keys
 }
 
-// acts is the workspace of one pass: rows of all sequences one below the other. It is reused between passes.
+// acts is the workspace of a pass: the rows of all sequences, one below the other. Passes reuse it.
 type acts struct {
 	rows   int
 	layers []layerActs
@@ -59,37 +63,45 @@ type acts struct {
 	keep   bool // keep probabilities for the backward pass
 }
 
+// grow returns a slice of length n that reuses x if x is large enough. Its elements are whatever x held.
 func grow[T any](x []T, n int) []T {
 	if cap(x) < n {
 		return make([]T, n, n+n/4)
 	}
+
 	return x[:n]
 }
 
+// resize makes room for a pass over so many rows and sequences.
 func (a *acts) resize(cfg Config, rows, seqs int) {
 	a.rows = rows
 	d := cfg.Dim
 	if a.layers == nil {
 		a.layers = make([]layerActs, cfg.Layers)
 	}
+
 	for i := range a.layers {
 		l := &a.layers[i]
-		l.x, l.a, l.x2, l.b, l.o = grow(l.x, rows*d), grow(l.a, rows*d), grow(l.x2, rows*d), grow(l.b, rows*d), grow(l.o, rows*d)
+		l.x, l.a, l.x2 = grow(l.x, rows*d), grow(l.a, rows*d), grow(l.x2, rows*d)
+		l.b, l.o = grow(l.b, rows*d), grow(l.o, rows*d)
 		l.qkv, l.up = grow(l.qkv, rows*3*d), grow(l.up, rows*cfg.FF)
 		l.rms1, l.rms2 = grow(l.rms1, rows), grow(l.rms2, rows)
 		l.probs = grow(l.probs, seqs*cfg.Heads)
 	}
+
 	a.x, a.hid, a.rms = grow(a.x, rows*d), grow(a.hid, rows*d), grow(a.rms, rows)
 	a.rel = grow(a.rel, seqs)
 }
 
-// extend reads new tokens of every sequence and leaves their hidden states in seq.hid and in a.hid (row after row, sequence after sequence).
-// A row's bits depend on its own sequence only: not on the batch, nor on how many of its rows were cached.
+// extend reads new tokens of every sequence and leaves their hidden states in seq.hid and, row after row and sequence
+// after sequence, in a.hid. A row's bits depend on its own sequence only, neither on the batch nor on how many of its
+// rows were cached.
 func (m *Model) extend(a *acts, seqs []*seq, add [][]Token) {
 	d, rows := m.Cfg.Dim, 0
 	for _, t := range add {
 		rows += len(t)
 	}
+
 	a.resize(m.Cfg, rows, len(seqs))
 	row := 0
 	for i, s := range seqs {
@@ -98,16 +110,20 @@ func (m *Model) extend(a *acts, seqs []*seq, add [][]Token) {
 		for j := range add[i] {
 			m.embed(add[i][j], a.layers[0].x[(row+j)*d:(row+j+1)*d])
 		}
+
 		a.rel[i] = relations(grow(a.rel[i], len(add[i])*pad(len(s.toks), 16)), s.toks, past)
 		row += len(add[i])
 	}
+
 	for l := range a.layers {
 		out := a.x
 		if l+1 < len(a.layers) {
 			out = a.layers[l+1].x
 		}
+
 		m.layer(a, l, seqs, add, out)
 	}
+
 	rmsNorm(a.hid, a.x, m.v.norm, a.rms, d)
 	row = 0
 	for i, s := range seqs {
@@ -117,18 +133,23 @@ func (m *Model) extend(a *acts, seqs []*seq, add [][]Token) {
 	}
 }
 
+// embed writes the sum of a token's embeddings to x.
 func (m *Model) embed(t Token, x []float32) {
 	d := len(x)
 	h1, h2 := t.buckets()
-	tables := [...][]float32{m.v.word1[h1*d:], m.v.word2[h2*d:], m.v.sec[int(t.Sec)*d:], m.v.line[int(t.Line)*d:], m.v.col[int(t.Col)*d:],
-		m.v.flag[int(t.Flags)*d:], m.v.piece[int(t.Piece)*d:]}
+	tables := [...][]float32{
+		m.v.word1[h1*d:], m.v.word2[h2*d:], m.v.sec[int(t.Sec)*d:], m.v.line[int(t.Line)*d:],
+		m.v.col[int(t.Col)*d:], m.v.flag[int(t.Flags)*d:], m.v.piece[int(t.Piece)*d:],
+	}
+
 	copy(x, tables[0][:d])
 	for _, e := range tables[1:] {
 		addTo(x, e[:d])
 	}
 }
 
-// relations gives, for the rows from past on, the relation of every key that the row may see. Rows are padded to 16 keys.
+// relations writes, for the rows from past on, the relation of every key that the row may see, and returns out. Rows
+// are padded to 16 keys.
 func relations(out []uint8, toks []Token, past int) []uint8 {
 	lp := pad(len(toks), 16)
 	for i := past; i < len(toks); i++ {
@@ -153,9 +174,12 @@ func relations(out []uint8, toks []Token, past int) []uint8 {
 			row[j] = uint8(place*relKinds + kind)
 		}
 	}
+
 	return out
 }
 
+// rmsNorm writes x·gain/rms(x) of every row to out, and 1/rms to rms (Zhang & Sennrich, "Root Mean Square Layer
+// Normalization", 2019).
 func rmsNorm(out, x, gain, rms []float32, d int) {
 	for r := range rms {
 		row := x[r*d : (r+1)*d]
@@ -165,6 +189,11 @@ func rmsNorm(out, x, gain, rms []float32, d int) {
 	}
 }
 
+// layer computes a pre-norm decoder layer (Vaswani et al., "Attention Is All You Need", 2017, with RMSNorm before each
+// part):
+//
+//	a  = norm(x),   qkv = a·Wqkv,        o = attention(qkv)
+//	x2 = x + o·Wo,  up = relu(norm(x2)·Wup),  out = x2 + up·Wdown
 func (m *Model) layer(a *acts, l int, seqs []*seq, add [][]Token, out []float32) {
 	d, ff, rows := m.Cfg.Dim, m.Cfg.FF, a.rows
 	la, w := &a.layers[l], m.v.layers[l]
@@ -180,6 +209,8 @@ func (m *Model) layer(a *acts, l int, seqs []*seq, add [][]Token, out []float32)
 	gemm(rows, d, ff, la.up, ff, 1, w.down, d, out, d, true)
 }
 
+// attention computes causal multi-head attention, softmax(q·kᵀ/√headSize + bias)·v with a bias per relation,
+// from la.qkv into la.o. It appends the keys and values to the caches of the sequences.
 func (m *Model) attention(a *acts, l int, seqs []*seq, add [][]Token) {
 	d := m.Cfg.Dim
 	la := &a.layers[l]
@@ -197,6 +228,7 @@ func (m *Model) attention(a *acts, l int, seqs []*seq, add [][]Token) {
 				}
 				copy(v[(past+r)*headSize:(past+r+1)*headSize], src[2*d:])
 			}
+
 			var probs []float32
 			if a.keep {
 				la.probs[i*m.Cfg.Heads+h] = grow(la.probs[i*m.Cfg.Heads+h], n*lp)
@@ -205,62 +237,74 @@ func (m *Model) attention(a *acts, l int, seqs []*seq, add [][]Token) {
 				a.scores = grow(a.scores, n*lp)
 				probs = a.scores
 			}
+
 			gemm(n, lp, headSize, la.qkv[row*3*d+h*headSize:], 3*d, 1, kt, s.cap, probs, lp, false)
 			for r := 0; r < n; r++ {
 				softmaxRow(probs[r*lp:(r+1)*lp], a.rel[i][r*lp:], bias[h*relAll:(h+1)*relAll], s.toks, past+r)
 			}
 			gemm(n, headSize, total, probs, lp, 1, v, headSize, la.o[row*d+h*headSize:], d, false)
 		}
+
 		row += n
 	}
 }
 
-// relBias combines the two relation tables: head × relAll.
+// relBias returns the sum of the two relation tables: head × relAll.
 func (m *Model) relBias(l int) []float32 {
-	out := make([]float32, m.Cfg.Heads*relAll)
+	heads, v := m.Cfg.Heads, m.v.layers[l]
+	out := make([]float32, heads*relAll)
 	for h := 0; h < m.Cfg.Heads; h++ {
 		for p := 0; p < relPlaces; p++ {
 			for k := 0; k < relKinds; k++ {
-				out[h*relAll+p*relKinds+k] = m.v.layers[l].relPlace[p*m.Cfg.Heads+h] + m.v.layers[l].relKind[k*m.Cfg.Heads+h]
+				out[h*relAll+p*relKinds+k] = v.relPlace[p*heads+h] + v.relKind[k*heads+h]
 			}
 		}
 	}
+
 	return out
 }
 
 const attnScale = 0.25 // 1/sqrt(headSize)
 
-// softmaxRow turns the scores of query i into probabilities over keys 0..i; keys of another branch and the padding get exactly 0.
+// softmaxRow turns the scores of query i into probabilities over keys 0..i; keys of another branch and the padding get
+// exactly 0.
 func softmaxRow(x []float32, rel []uint8, bias []float32, toks []Token, i int) {
 	whole := (i + 1) &^ 7
 	top := float32(-1e30)
 	if whole > 0 {
 		top = biasMax(x[:whole], rel[:whole], bias, attnScale)
 	}
+
 	for j := whole; j <= i; j++ {
 		x[j] = x[j]*attnScale + bias[rel[j]]
 		top = max(top, x[j])
 	}
+
 	n := pad(i+1, 8)
 	for j := i + 1; j < n; j++ {
 		x[j] = -1e30
 	}
-	others := 0 // keys of another branch; they stand right before the row's own branch
+
+	others := 0 // keys of another branch, which come right before the row's own branch
 	for branch, j := toks[i].Branch, i; branch != 0 && toks[j].Branch != 0; j-- {
 		if toks[j].Branch != branch {
 			x[j] = -1e30
 			others++
 		}
 	}
+
 	if others > 0 { // their scores must not have chosen the shift
 		top = slices.Max(x[:i+1])
 	}
+
 	scaleRow(x[:n], 1/expRow(x[:n], top))
+
 	for j := i; others > 0; j-- {
 		if toks[j].Branch != toks[i].Branch {
 			x[j] = 0
 			others--
 		}
 	}
+
 	clear(x[i+1:])
 }

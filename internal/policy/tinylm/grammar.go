@@ -9,65 +9,18 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// Kind is one action that an answer can take; it fixes the text of the answer up to its arguments.
-type Kind struct {
-	Name      string // for logs and figures
-	reason    string
-	fields    string // JSON fields that the kind fixes
-	takesElem bool
-	takesText bool
-}
-
-// Kinds is the grammar: METHOD.md's mobile actions. The order is part of a checkpoint's format: append only.
-var Kinds = []Kind{
-	{"click", "this element serves the goal.", `"action_type":"click"`, true, false},
-	{"input_text", "this field takes the text that the goal gives.", `"action_type":"input_text"`, true, true},
-	{"status_complete", "the goal is reached.", `"action_type":"status","goal_status":"complete"`, false, false},
-	{"scroll_down", "what the goal needs is further down.", `"action_type":"scroll","direction":"down"`, false, false},
-	{"scroll_up", "what the goal needs is further up.", `"action_type":"scroll","direction":"up"`, false, false},
-	{"navigate_back", "this screen does not serve the goal.", `"action_type":"navigate_back"`, false, false},
-	{"long_press", "holding this element serves the goal.", `"action_type":"long_press"`, true, false},
-	{"double_tap", "a double tap on this element serves the goal.", `"action_type":"double_tap"`, true, false},
-	{"keyboard_enter", "the typed text is ready to be sent.", `"action_type":"keyboard_enter"`, false, false},
-	{"answer", "the screen shows what the goal asks.", `"action_type":"answer"`, false, true},
-	{"open_app", "the goal needs another app.", `"action_type":"open_app"`, false, true},
-	{"navigate_home", "the goal starts from the home screen.", `"action_type":"navigate_home"`, false, false},
-	{"wait", "the screen is not ready.", `"action_type":"wait"`, false, false},
-	{"status_infeasible", "the goal cannot be reached.", `"action_type":"status","goal_status":"infeasible"`, false, false},
-	{"scroll_left", "what the goal needs is further left.", `"action_type":"scroll","direction":"left"`, false, false},
-	{"scroll_right", "what the goal needs is further right.", `"action_type":"scroll","direction":"right"`, false, false},
-	{"swipe_down", "a swipe down serves the goal.", `"action_type":"swipe","direction":"down"`, false, false},
-	{"swipe_up", "a swipe up serves the goal.", `"action_type":"swipe","direction":"up"`, false, false},
-	{"swipe_left", "a swipe left serves the goal.", `"action_type":"swipe","direction":"left"`, false, false},
-	{"swipe_right", "a swipe right serves the goal.", `"action_type":"swipe","direction":"right"`, false, false},
-}
-
-const (
-	kindSlots   = 32 // width of the kind head, so that kinds can be appended
-	pieceAnswer = 1  // the token that asks for the first choice; kind k is piece k+2
-	numPieces   = kindSlots + 2
-)
-
-func (k Kind) textField() string {
-	if k.Name == "open_app" {
-		return "app_name"
-	}
-	return "text"
-}
-
-func (k Kind) head() string { return "Reason: " + k.reason + "\nAction: {" + k.fields }
-
-// Choice is an answer as the grammar sees it: one kind, one element position, one span of words. Positions are -1 where the kind takes none.
+// Choice is an answer as the grammar sees it: a kind, an element and a span of words. Positions are those of tokens;
+// they are -1 if the kind takes none.
 type Choice struct {
 	Kind       int
-	Elem       int // position of the element line's end
-	Start, End int // positions of the first and the last copied word
+	Elem       int // the end of the element's line
+	Start, End int // the first and the last copied word
 }
 
-// ErrNotExpressible says that a text is not a sentence of the grammar for its prompt; its probability is zero.
+// ErrNotExpressible says that a text is not a sentence of the grammar for its prompt. Its probability is zero.
 var ErrNotExpressible = errors.New("answer is not expressible in the small policy's grammar")
 
-// Text is the answer in full, as the policy writes it.
+// Answer returns the answer in full, as the policy writes it.
 func (p *Prompt) Answer(c Choice) string {
 	k := Kinds[c.Kind]
 	var b strings.Builder
@@ -75,11 +28,14 @@ func (p *Prompt) Answer(c Choice) string {
 	if k.takesElem {
 		fmt.Fprintf(&b, `,"index":%d`, p.indexAt(c.Elem))
 	}
+
 	if k.takesText {
 		s, _ := json.Marshal(p.surface(c.Start, c.End))
 		fmt.Fprintf(&b, `,"%s":%s`, k.textField(), s)
 	}
+
 	b.WriteString("}")
+
 	return b.String()
 }
 
@@ -89,33 +45,40 @@ func (p *Prompt) indexAt(pos int) int {
 			return c.Index
 		}
 	}
+
 	return -1
 }
 
-// Parse is the inverse of Answer. It fails with ErrNotExpressible for every text that Answer cannot give for this prompt.
+// Parse is the inverse of Answer. Every text that Answer cannot return for this prompt is an ErrNotExpressible.
 func (p *Prompt) Parse(answer string) (Choice, error) {
 	c := noChoice()
+
 	at := strings.Index(answer, "Action: ")
 	if at < 0 {
 		return c, fmt.Errorf("%w: no Action line", ErrNotExpressible)
 	}
+
 	var a struct {
 		Index   *int   `json:"index"`
 		Text    string `json:"text"`
 		AppName string `json:"app_name"`
 	}
+
 	if err := json.Unmarshal([]byte(answer[at+len("Action: "):]), &a); err != nil {
 		return c, fmt.Errorf("%w: %v", ErrNotExpressible, err)
 	}
+
 	for i, k := range Kinds {
 		if h := k.head(); strings.HasPrefix(answer, h) && (answer[len(h)] == ',' || answer[len(h)] == '}') {
 			c.Kind = i
 			break
 		}
 	}
+
 	if c.Kind < 0 {
 		return c, fmt.Errorf("%w: unknown reason or action", ErrNotExpressible)
 	}
+
 	k := Kinds[c.Kind]
 	if k.takesElem {
 		for _, cand := range p.Index {
@@ -124,16 +87,20 @@ func (p *Prompt) Parse(answer string) (Choice, error) {
 				break
 			}
 		}
+
 		if c.Elem < 0 {
 			return c, fmt.Errorf("%w: no element with that index", ErrNotExpressible)
 		}
 	}
+
 	if k.takesText {
 		c.Start, c.End = p.findSpan(a.Text + a.AppName)
 	}
+
 	if (k.takesText && c.Start < 0) || p.Answer(c) != answer {
 		return c, fmt.Errorf("%w: other wording", ErrNotExpressible)
 	}
+
 	return c, nil
 }
 
@@ -146,10 +113,12 @@ func (p *Prompt) findSpan(text string) (int, int) {
 			}
 		}
 	}
+
 	return -1, -1
 }
 
-// legalKinds masks the kinds whose arguments this prompt cannot give. Kinds without arguments are always legal, so the set is never empty.
+// legalKinds returns the kinds whose arguments are in the prompt. Kinds without arguments always are legal, so the
+// list is never empty.
 func (p *Prompt) legalKinds() []int {
 	var out []int
 	for i, k := range Kinds {
@@ -157,10 +126,12 @@ func (p *Prompt) legalKinds() []int {
 			out = append(out, i)
 		}
 	}
+
 	return out
 }
 
-// matchPiece recognises the head of an answer inside a message, where its line break may have become a space.
+// matchPiece recognises the head of an answer at the start of s, a part of a message, where the line break of the head
+// may have become a space. It returns the piece and the head's length, or 0 and 0.
 func matchPiece(s string) (uint8, int) {
 	for i, k := range Kinds {
 		h := k.head()
@@ -170,15 +141,17 @@ func matchPiece(s string) (uint8, int) {
 			}
 		}
 	}
+
 	return 0, 0
 }
 
-// step is one choice while an answer is written: from the hidden state of the newest token, one of the candidates.
+// step is a choice on the way to an answer: one of the candidates, from the hidden state of the newest token.
 type step struct {
 	head  int   // headKind, or a pointer head
 	cands []int // kinds or token positions
 }
 
+// The heads of the model: one that chooses a kind, and pointers to tokens.
 const (
 	headKind = iota - 1
 	headElem
@@ -187,31 +160,36 @@ const (
 	numPointers = 3
 )
 
-// next gives the step that follows the choices made so far, or ok = false when the answer is complete.
+// next returns the step that follows the choices made so far, or false if the answer is complete.
 func (p *Prompt) next(c Choice) (step, bool) {
 	if c.Kind < 0 {
 		return step{headKind, p.legalKinds()}, true
 	}
+
 	k := Kinds[c.Kind]
 	if k.takesElem && c.Elem < 0 {
 		cands := make([]int, len(p.Index))
 		for i, x := range p.Index {
 			cands[i] = x.Pos
 		}
+
 		return step{headElem, cands}, true
 	}
+
 	if k.takesText && c.Start < 0 {
 		starts, _ := p.spans()
 		return step{headStart, starts}, true
 	}
+
 	if k.takesText && c.End < 0 {
 		_, ends := p.spans()
 		return step{headEnd, ends[c.Start]}, true
 	}
+
 	return step{}, false
 }
 
-// take records a choice and gives the token that the model reads next.
+// take records a choice and returns the token that the model reads next.
 func (p *Prompt) take(c *Choice, s step, pick int) Token {
 	t := p.answerToken()
 	t.Piece, t.Pos = 0, t.Pos+int32(c.made())+1
@@ -225,6 +203,7 @@ func (p *Prompt) take(c *Choice, s step, pick int) Token {
 		for first > 0 && p.Tokens[first-1].LineNo == p.Tokens[pick].LineNo {
 			first--
 		}
+
 		t.Word, t.Col = p.Tokens[first].Word, 2
 	case headStart:
 		c.Start = pick
@@ -232,15 +211,16 @@ func (p *Prompt) take(c *Choice, s step, pick int) Token {
 	case headEnd:
 		c.End = pick
 	}
+
 	return t
 }
 
-// answerToken asks for the first choice; it stands right behind the prompt.
+// answerToken returns the token that asks for the first choice. It follows the prompt.
 func (p *Prompt) answerToken() Token {
 	return Token{Piece: pieceAnswer, Sec: SecAnswer, LineNo: -1, Pos: int32(len(p.Tokens))}
 }
 
-// pick is the candidate that a choice took at a head.
+// pick returns the candidate that was chosen at a head, -1 if none was.
 func (c Choice) pick(head int) int {
 	return [...]int{c.Kind, c.Elem, c.Start, c.End}[head+1]
 }
@@ -252,19 +232,20 @@ func (c Choice) made() (n int) {
 			n++
 		}
 	}
+
 	return n
 }
 
 func noChoice() Choice { return Choice{Kind: -1, Elem: -1, Start: -1, End: -1} }
 
-// Fits tells whether the grammar can give an answer to a prompt.
+// Fits reports whether the grammar can express an answer to a prompt.
 func Fits(prompt, answer string) bool {
 	_, err := ParsePrompt(prompt).Parse(answer)
 	return err == nil
 }
 
-// Render writes an action in the policy's own wording: the form of demonstrations. It fails with ErrNotExpressible
-// for an action outside the grammar.
+// Render returns an action in the policy's wording, which is the form of demonstrations. An action outside the grammar
+// is an ErrNotExpressible.
 func Render(a domain.Action) (string, error) {
 	name := a.Type
 	for _, f := range []string{a.GoalStatus, a.Direction} {
@@ -272,6 +253,7 @@ func Render(a domain.Action) (string, error) {
 			name += "_" + f
 		}
 	}
+
 	for _, k := range Kinds {
 		if k.Name == name {
 			var b strings.Builder
@@ -283,8 +265,10 @@ func Render(a domain.Action) (string, error) {
 				s, _ := json.Marshal(a.Text + a.AppName)
 				fmt.Fprintf(&b, `,"%s":%s`, k.textField(), s)
 			}
+
 			return b.String() + "}", nil
 		}
 	}
+
 	return "", fmt.Errorf("%w: no kind for action %s", ErrNotExpressible, name)
 }

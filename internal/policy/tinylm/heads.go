@@ -2,27 +2,31 @@ package tinylm
 
 import "math"
 
-// pointerScale is 1/sqrt(Dim) for the default width; it is part of the format.
+// pointerScale is 1/√Dim of the default width. It is part of the format: other widths use it, too.
 const pointerScale = 0.125
 
-// headRows gathers, for a pointer step, the candidates' keys: rows of Dim values.
+// headRows returns the hidden states of a pointer step's candidates and their keys, both as rows of Dim values.
 func (m *Model) headRows(hid []float32, st step, gathered, keys []float32) ([]float32, []float32) {
 	d := m.Cfg.Dim
 	gathered, keys = grow(gathered, len(st.cands)*d), grow(keys, len(st.cands)*d)
 	for i, pos := range st.cands {
 		copy(gathered[i*d:(i+1)*d], hid[pos*d:(pos+1)*d])
 	}
+
 	gemm(len(st.cands), d, d, gathered, d, 1, m.v.key[st.head*d:], numPointers*d, keys, d, false)
+
 	return gathered, keys
 }
 
-// headWork is the scratch of one head evaluation, kept for its backward pass.
+// headWork is the scratch of a head's evaluation, kept for its backward pass.
 type headWork struct {
 	kind, query, gathered, keys []float32
 	logp                        []float64 // log-probability of every candidate
 }
 
-// evaluate gives the log-probabilities of a step's candidates at the hidden state h; hid holds the hidden states of the sequence.
+// evaluate computes the log-probabilities of a step's candidates at the hidden state h, into w.logp. hid holds the
+// hidden states of the sequence. Pointer heads score a candidate by the product of a query and its key (Vinyals et
+// al., "Pointer Networks", 2015).
 func (m *Model) evaluate(w *headWork, h, hid []float32, st step) {
 	d := m.Cfg.Dim
 	w.logp = grow(w.logp, len(st.cands))
@@ -40,6 +44,7 @@ func (m *Model) evaluate(w *headWork, h, hid []float32, st step) {
 			w.logp[i] = float64(dot(w.query, w.keys[i*d:(i+1)*d]) * pointerScale)
 		}
 	}
+
 	logSoftmax(w.logp)
 }
 
@@ -48,25 +53,30 @@ func dot(a, b []float32) float32 {
 	for i, x := range a {
 		s += x * b[i]
 	}
+
 	return s
 }
 
+// logSoftmax replaces scores by their log-probabilities: x − log Σ exp x.
 func logSoftmax(x []float64) {
 	top := math.Inf(-1)
 	for _, v := range x {
 		top = max(top, v)
 	}
+
 	var sum float64
 	for _, v := range x {
 		sum += math.Exp(v - top)
 	}
+
 	lse := top + math.Log(sum)
 	for i := range x {
 		x[i] -= lse
 	}
 }
 
-// back adds to the gradients for dL/dlogp(pick) = c: into dh (at h), dhid (at the candidates) and g.
+// back adds the gradients for dL/dlogp(pick) = c to dh (of h), to dhid (of the candidates) and to g. With
+// dlogp(pick)/dscoreᵢ = [i = pick] − pᵢ it goes through the softmax, then through the head.
 func (m *Model) back(w *headWork, g view, h, dh, dhid []float32, st step, pick int, c float64) {
 	d := m.Cfg.Dim
 	dquery := make([]float32, d)
@@ -75,6 +85,7 @@ func (m *Model) back(w *headWork, g view, h, dh, dhid []float32, st step, pick i
 		if cand == pick {
 			dl++
 		}
+
 		dl *= c
 		if st.head == headKind {
 			for r := 0; r < d; r++ {
@@ -83,16 +94,20 @@ func (m *Model) back(w *headWork, g view, h, dh, dhid []float32, st step, pick i
 			}
 			continue
 		}
+
 		ds := float32(dl) * pointerScale
 		key, at := w.keys[i*d:(i+1)*d], w.gathered[i*d:(i+1)*d]
 		for r := range dquery {
 			dquery[r] += ds * key[r]
 		}
+
 		m.backKey(g, at, dhid[cand*d:(cand+1)*d], w.query, st.head, ds)
 	}
+
 	if st.head == headKind {
 		return
 	}
+
 	for r := 0; r < d; r++ {
 		wrow := m.v.query[r*numPointers*d+st.head*d:][:d]
 		grow := g.query[r*numPointers*d+st.head*d:][:d]
@@ -101,10 +116,12 @@ func (m *Model) back(w *headWork, g view, h, dh, dhid []float32, st step, pick i
 			s += q * wrow[k]
 			grow[k] += h[r] * q
 		}
+
 		dh[r] += s
 	}
 }
 
+// backKey adds the gradients through the key of one candidate, whose hidden state is at, to dat and to g.
 func (m *Model) backKey(g view, at, dat, query []float32, head int, ds float32) {
 	d := m.Cfg.Dim
 	for r := 0; r < d; r++ {
@@ -116,6 +133,7 @@ func (m *Model) backKey(g view, at, dat, query []float32, head int, ds float32) 
 			s += q * wrow[k]
 			grow[k] += x * q
 		}
+
 		dat[r] += s * ds
 	}
 }

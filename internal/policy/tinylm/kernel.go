@@ -1,14 +1,13 @@
-// Package tinylm is the small embedded policy: a causal decoder language model of about a quarter of a million parameters, trained from scratch in Go.
-// It reads prompt text and writes Reason/Action text as a large model would. It must not know workflows, stores, environments or HTTP.
 package tinylm
 
 import "math"
 
-// gemm is the matrix product that the model uses; only benchmarks replace it.
+// gemm is the matrix product that the model uses. Only benchmarks replace it.
 var gemm = gemmFast
 
-// gemmPortable computes C = (C +) A*B for an m×k matrix A with row stride ars and column stride acs, a row-major k×n B and a row-major m×n C.
-// n is a multiple of 16. Products are added in ascending k for every cell, so a row has the same bits whatever rows stand beside it.
+// gemmPortable computes C = A·B, or C += A·B if add is set, for an m×k matrix A with row stride ars and column
+// stride acs, a row-major k×n B and a row-major m×n C. n is a multiple of 16. Products are added in ascending k for
+// every cell, so the bits of a row do not depend on its neighbours.
 func gemmPortable(m, n, k int, a []float32, ars, acs int, b []float32, ldb int, c []float32, ldc int, add bool) {
 	var acc [16]float32
 	for i := 0; i < m; i++ {
@@ -33,7 +32,8 @@ func gemmPortable(m, n, k int, a []float32, ars, acs int, b []float32, ldb int, 
 	}
 }
 
-// expRowPortable replaces x by exp(x-shift) and returns the sum; len(x) is a multiple of 8, like that of the vector kernel.
+// expRowPortable replaces x by exp(x-shift) and returns the sum; len(x) is a multiple of 8, like that of the vector
+// kernel.
 func expRowPortable(x []float32, shift float32) float32 {
 	var sum float32
 	for i, v := range x {
@@ -41,15 +41,18 @@ func expRowPortable(x []float32, shift float32) float32 {
 		x[i] = e
 		sum += e
 	}
+
 	return sum
 }
 
+// biasMaxPortable computes x = x·scale + bias[rel] and returns the largest.
 func biasMaxPortable(x []float32, rel []uint8, bias []float32, scale float32) float32 {
 	top := float32(math.Inf(-1))
 	for i := range x {
 		x[i] = x[i]*scale + bias[rel[i]]
 		top = max(top, x[i])
 	}
+
 	return top
 }
 
@@ -69,6 +72,7 @@ func sumSquaresPortable(x []float32) (s float32) {
 	for _, v := range x {
 		s += v * v
 	}
+
 	return s
 }
 

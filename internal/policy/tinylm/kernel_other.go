@@ -2,7 +2,8 @@
 
 package tinylm
 
-// Kernel names the arithmetic in use. Bits are promised equal only between runs with the same kernel, so checkpoints carry it.
+// Kernel returns the name of the arithmetic in use. Bits are equal only between runs with the same kernel, so
+// checkpoints carry its name.
 func Kernel() string { return "portable" }
 
 var gemmFast = gemmPortable

@@ -11,12 +11,15 @@ func randSlice(r *rand.Rand, n int) []float32 {
 	for i := range x {
 		x[i] = float32(r.NormFloat64())
 	}
+
 	return x
 }
 
 func TestGemmAgreesWithFloat64AndRowsDoNotDependOnNeighbours(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, d := range []struct{ m, n, k int }{{1, 16, 3}, {7, 64, 64}, {13, 192, 64}, {6, 80, 16}, {25, 256, 300}, {2, 16, 0}} {
+	for _, d := range []struct{ m, n, k int }{
+		{1, 16, 3}, {7, 64, 64}, {13, 192, 64}, {6, 80, 16}, {25, 256, 300}, {2, 16, 0},
+	} {
 		for _, trans := range []bool{false, true} {
 			ars, acs := d.k, 1
 			if trans {
@@ -37,10 +40,10 @@ func TestGemmAgreesWithFloat64AndRowsDoNotDependOnNeighbours(t *testing.T) {
 					}
 					got := c[i*d.n+j]
 					if math.Abs(float64(got)-want) > 1e-3 {
-						t.Fatalf("%+v trans=%v (%d,%d): got %v want %v", d, trans, i, j, got, want)
+						t.Fatalf("%+v, transposed %v: C[%d,%d] = %v, want %v", d, trans, i, j, got, want)
 					}
 					if one[j] != got {
-						t.Fatalf("%+v (%d,%d): alone %v, in a batch %v", d, i, j, one[j], got)
+						t.Fatalf("%+v: C[%d,%d] = %v of a row alone, want %v as in the batch", d, i, j, one[j], got)
 					}
 				}
 			}
@@ -48,12 +51,13 @@ func TestGemmAgreesWithFloat64AndRowsDoNotDependOnNeighbours(t *testing.T) {
 	}
 }
 
-func TestExpRow(t *testing.T) {
+func TestExpRowAgreesWithFloat64(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	x := make([]float32, 64)
 	for i := range x {
 		x[i] = float32(-20 * r.Float64())
 	}
+
 	y := append([]float32(nil), x...)
 	sum := expRow(y, 0)
 	var want float64
@@ -64,7 +68,8 @@ func TestExpRow(t *testing.T) {
 			t.Fatalf("exp(%v) = %v, want %v", x[i], y[i], e)
 		}
 	}
+
 	if math.Abs(float64(sum)-want) > 1e-4*want {
-		t.Fatalf("sum %v want %v", sum, want)
+		t.Fatalf("sum = %v, want %v", sum, want)
 	}
 }

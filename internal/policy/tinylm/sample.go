@@ -7,48 +7,53 @@ import (
 	"sync"
 )
 
-// Sampling asks for N answers. Temperature 0 is greedy (first of equals); TopP in (0,1] keeps the smallest set of candidates that reaches it.
+// Sampling asks for N answers. Temperature 0 is greedy and takes the first of equal candidates. TopP in (0,1] keeps the
+// smallest set of candidates whose probability reaches it (Holtzman et al., "The Curious Case of Neural Text
+// Degeneration", 2020).
 type Sampling struct {
 	N                 int
 	Temperature, TopP float64
 	Seed              uint64
 }
 
-// Output is one answer with its log-probability under the policy at temperature 1, whatever the sampling was.
+// Output is an answer with its log-probability under the policy at temperature 1, whatever the sampling was.
 type Output struct {
 	Text    string
 	LogProb float64
 	Steps   []StepProb
 }
 
-// StepProb is one choice of the grammar: its share of the answer's log-probability.
+// StepProb is a choice of the grammar and its share of the answer's log-probability.
 type StepProb struct {
 	Text    string
 	LogProb float64
 }
 
-// Policy is a model with a prefix cache, safe for concurrent use.
+// Policy is a model with a prefix cache. Safe for concurrent use.
 type Policy struct {
 	Model *Model
 	mu    sync.Mutex
-	cache []*seq // newest last; entries are never written after they were added
+	cache []*seq // newest last; entries are not changed once they are added
 	pool  sync.Pool
 }
 
-// Counts are the tokens of one request: read, of these taken from the cache, written. A written token is one choice of the grammar.
+// Counts are the tokens of a request. A token of an answer is one choice of the grammar.
 type Counts struct {
-	Prompt, Cached, Answer int
+	Prompt int
+	Cached int // tokens of the prompt that were taken from the cache
+	Answer int
 }
 
-// cacheEntries bounds the prefix cache: enough for the prompts of the decisions in flight.
+// cacheEntries bounds the prefix cache. It suffices for the prompts of the decisions in flight.
 const cacheEntries = 16
 
-// NewPolicy wraps a model for serving.
+// NewPolicy returns a policy with an empty cache.
 func NewPolicy(m *Model) *Policy {
 	return &Policy{Model: m, pool: sync.Pool{New: func() any { return new(acts) }}}
 }
 
-// lookup gives the longest cached prefix of toks: a sequence and the number of its rows that agree.
+// lookup returns the cached sequence with the longest prefix in common with toks, and that prefix's length. With no
+// prefix in common it returns nil and 0.
 func (p *Policy) lookup(toks []Token) (*seq, int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,13 +65,16 @@ func (p *Policy) lookup(toks []Token) (*seq, int) {
 		for k < len(s.toks) && k < len(toks) && s.toks[k] == toks[k] {
 			k++
 		}
+
 		if k > n {
 			best, n = s, k
 		}
 	}
+
 	return best, n
 }
 
+// remember adds a sequence to the cache in place of the oldest one.
 func (p *Policy) remember(s *seq) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,7 +84,8 @@ func (p *Policy) remember(s *seq) {
 	}
 }
 
-// Sample answers a prompt. The same prompt, sampling and parameters give the same answers, bit for bit, whatever was cached or runs beside it.
+// Sample answers a prompt. The same prompt, sampling and parameters lead to the same answers, bit for bit, whatever is
+// cached or runs concurrently.
 func (p *Policy) Sample(pr *Prompt, s Sampling) ([]Output, Counts) {
 	a := p.pool.Get().(*acts)
 	defer p.pool.Put(a)
@@ -89,6 +98,7 @@ func (p *Policy) Sample(pr *Prompt, s Sampling) ([]Output, Counts) {
 	} else {
 		prompt = p.Model.newSeq(len(toks))
 	}
+
 	p.Model.extend(a, []*seq{prompt}, [][]Token{toks[cached:]})
 
 	n := max(s.N, 1)
@@ -119,12 +129,16 @@ func (p *Policy) Sample(pr *Prompt, s Sampling) ([]Output, Counts) {
 			}
 			p.Model.extend(a, []*seq{cur}, [][]Token{{t}})
 		}
+
 		outs[i].Text = pr.Answer(c)
 	}
+
 	p.remember(prompt)
+
 	return outs, Counts{Prompt: len(toks), Cached: cached, Answer: written}
 }
 
+// stepText returns the text that a candidate of a step adds to the answer.
 func (p *Prompt) stepText(st step, cand int) string {
 	switch st.head {
 	case headKind:
@@ -132,6 +146,7 @@ func (p *Prompt) stepText(st step, cand int) string {
 	case headElem:
 		return p.surfaceOfIndex(cand)
 	}
+
 	return p.surface(cand, cand)
 }
 
@@ -140,10 +155,11 @@ func (p *Prompt) surfaceOfIndex(pos int) string {
 	for first > 0 && p.Tokens[first-1].LineNo == p.Tokens[pos].LineNo {
 		first--
 	}
+
 	return p.surface(first, first)
 }
 
-// draw picks a candidate from log-probabilities.
+// draw draws a candidate by the log-probabilities of all.
 func draw(logp []float64, s Sampling, rng *rand.Rand) int {
 	best := 0
 	for i, v := range logp {
@@ -151,10 +167,12 @@ func draw(logp []float64, s Sampling, rng *rand.Rand) int {
 			best = i
 		}
 	}
-	u := rng.Float64() // drawn always, so that a stream does not depend on the temperature
+
+	u := rng.Float64() // always drawn, so the stream does not depend on the temperature
 	if s.Temperature <= 1e-6 {
 		return best
 	}
+
 	order := make([]int, len(logp))
 	weight := make([]float64, len(logp))
 	var sum float64
@@ -163,6 +181,7 @@ func draw(logp []float64, s Sampling, rng *rand.Rand) int {
 		weight[i] = math.Exp((v - logp[best]) / s.Temperature)
 		sum += weight[i]
 	}
+
 	sort.SliceStable(order, func(a, b int) bool { return weight[order[a]] > weight[order[b]] })
 	keep, mass := 0, 0.0
 	for keep < len(order) {
@@ -172,11 +191,13 @@ func draw(logp []float64, s Sampling, rng *rand.Rand) int {
 			break
 		}
 	}
+
 	u *= mass
 	for _, i := range order[:keep] {
 		if u -= weight[i]; u <= 0 {
 			return i
 		}
 	}
+
 	return order[keep-1]
 }

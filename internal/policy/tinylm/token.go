@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// Section says which part of a prompt a token stands in; it is read off the first words of a line.
+// Section is the part of a prompt that a token is in. The first words of a line tell it.
 type Section uint8
 
-// The sections of a prompt, in the order in which a prompt holds them.
+// The sections of a prompt, in their order.
 const (
 	SecOther Section = iota
 	SecGoal
@@ -33,38 +33,45 @@ const (
 	PrefixPeer    = "Agent "
 )
 
+// Sizes of the embedding tables; part of the format of checkpoints.
 const (
 	hashBuckets = 1024
 	maxLines    = 32
 	maxCols     = 16
-	flagGoal    = 1 // the word also stands in the goal
-	flagHistory = 2 // the word also stands in the history
 )
 
-// Token is one unit that the model reads: a word, the end of a line, or a whole piece of an answer.
+// Flags of a token.
+const (
+	flagGoal    = 1 // the goal has the word, too
+	flagHistory = 2 // the history has the word, too
+)
+
+// Token is a unit that the model reads: a word, the end of a line, or a whole piece of an answer.
 type Token struct {
 	Word       uint64 // hash of the lower-cased word; 0 for the end of a line and for pieces
-	Piece      uint8  // 1-based piece id, 0 for words
+	Piece      uint8  // number of the piece from 1; 0 for words
 	Sec        Section
 	Line, Col  uint8 // within the section, clipped
 	Flags      uint8
-	Branch     uint8 // training only: 0 = prompt, else the answer the token belongs to
+	Branch     uint8 // in training: 0 for the prompt, otherwise the number of the answer from 1
 	Start, End int32 // bytes of the prompt
-	LineNo     int32 // counted through the whole prompt, so that "same line" is exact
-	Pos        int32 // place in its own reading order: answers that share a prompt all begin where it ends
+	LineNo     int32 // through the whole prompt, so "same line" is exact
+	Pos        int32 // place in the reading order: all answers to a prompt begin where it ends
 }
 
+// hashWord returns the FNV-1a hash of the lower-cased word. It is never 0.
 func hashWord(w string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(strings.ToLower(w)))
 	return h.Sum64() | 1
 }
 
-// buckets gives the two rows of the word tables; the end of a line has rows of its own.
+// buckets returns the token's rows of the two word tables. Ends of lines have row 0, which no word has.
 func (t Token) buckets() (int, int) {
 	if t.Word == 0 {
 		return 0, 0
 	}
+
 	return 1 + int(t.Word>>8)%(hashBuckets-1), 1 + int(t.Word>>36)%(hashBuckets-1)
 }
 
@@ -72,24 +79,24 @@ func (t Token) buckets() (int, int) {
 type Prompt struct {
 	Text   string
 	Tokens []Token
-	Index  []Candidate // element lines, by position of their end-of-line token
-	words  []int       // positions from which text may be copied
+	Index  []Candidate // lines of elements, by the position of their last token
+	words  []int       // positions of words that answers may copy
 
 	spanOnce   sync.Once
 	spanStarts []int
 	spanEnds   map[int][]int
 }
 
-// Candidate is one element index that an action may name.
+// Candidate is an element that an action may name.
 type Candidate struct {
-	Pos   int // token position
-	Index int // the element's index as printed
+	Pos   int // position of its token
+	Index int // the element's index as the prompt has it
 }
 
-// MaxTokens bounds a prompt; what is beyond it is cut from the oldest history and says so in Truncated of the server's answer.
+// MaxTokens bounds a prompt. ParsePrompt leaves out the lines beyond it.
 const MaxTokens = 704
 
-// ParsePrompt tokenises text. It never fails: unknown words are hashed, and text without sections is SecOther.
+// ParsePrompt tokenises text. It never fails: all words are hashed, and text without sections is SecOther.
 func ParsePrompt(text string) *Prompt {
 	p := &Prompt{Text: text}
 	sec, secLine := SecOther, 0
@@ -101,12 +108,14 @@ func ParsePrompt(text string) *Prompt {
 		} else {
 			end += off
 		}
+
 		if s, ok := sectionOf(text[off:end]); ok {
 			if s != sec {
 				secLine = 0
 			}
 			sec = s
 		}
+
 		first := len(p.Tokens)
 		p.addLine(text, off, end, sec, secLine, lineNo)
 		for i := first; i < len(p.Tokens); i++ {
@@ -116,7 +125,7 @@ func ParsePrompt(text string) *Prompt {
 			}
 			switch sec {
 			case SecGoal:
-				inGoal[t.Word] = i > first // the section's own name does not count
+				inGoal[t.Word] = i > first // the section's name does not count
 			case SecHistory:
 				inHistory[t.Word] = true
 			}
@@ -127,13 +136,16 @@ func ParsePrompt(text string) *Prompt {
 				t.Flags |= flagHistory
 			}
 		}
+
 		p.noteCandidates(first, sec)
 		secLine++
 		off = end + 1
 	}
+
 	return p
 }
 
+// sectionOf returns the section that a line begins, if it begins one.
 func sectionOf(line string) (Section, bool) {
 	switch {
 	case strings.HasPrefix(line, PrefixGoal):
@@ -147,17 +159,21 @@ func sectionOf(line string) (Section, bool) {
 	case strings.HasPrefix(line, PrefixPeer):
 		return SecPeer, true
 	}
+
 	return SecOther, false
 }
 
+// addLine adds the tokens of the line text[off:end], its end included.
 func (p *Prompt) addLine(text string, off, end int, sec Section, secLine int, lineNo int32) {
 	col := 0
 	add := func(t Token) {
-		t.Sec, t.Line, t.Col, t.LineNo = sec, uint8(min(secLine, maxLines-1)), uint8(min(col, maxCols-1)), lineNo
+		t.Sec, t.LineNo = sec, lineNo
+		t.Line, t.Col = uint8(min(secLine, maxLines-1)), uint8(min(col, maxCols-1))
 		t.Pos = int32(len(p.Tokens))
 		p.Tokens = append(p.Tokens, t)
 		col++
 	}
+
 	for i := off; i < end; {
 		if text[i] == 'R' && (sec == SecOwn || sec == SecPeer) {
 			if id, n := matchPiece(text[i:end]); id > 0 {
@@ -166,11 +182,13 @@ func (p *Prompt) addLine(text string, off, end int, sec Section, secLine int, li
 				continue
 			}
 		}
+
 		r, n := utf8.DecodeRuneInString(text[i:])
 		if !wordRune(r) {
 			i += n
 			continue
 		}
+
 		j, last := i, i
 		for j < end {
 			r, n := utf8.DecodeRuneInString(text[j:])
@@ -182,19 +200,24 @@ func (p *Prompt) addLine(text string, off, end int, sec Section, secLine int, li
 				last = j
 			}
 		}
+
 		add(Token{Word: hashWord(text[i:last]), Start: int32(i), End: int32(last)})
 		i = max(last, i+n)
 	}
+
 	add(Token{Start: int32(end), End: int32(end)})
 }
 
+// wordRune reports whether a rune may begin and end a word.
 func wordRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '$' || r == '%' || r == '+' || r == '#'
 }
 
-// joinRune may stand inside a word but neither begins nor ends it: e-mail addresses, times, file names.
+// joinRune reports whether a rune may be inside a word but neither begin nor end it, as in e-mail addresses, times and
+// file names.
 func joinRune(r rune) bool { return strings.ContainsRune("_@/.:'-&", r) }
 
+// noteCandidates records which elements and words of the line that begins at first an answer may name.
 func (p *Prompt) noteCandidates(first int, sec Section) {
 	last := len(p.Tokens) - 1
 	if sec == SecScreen && last > first {
@@ -204,6 +227,7 @@ func (p *Prompt) noteCandidates(first int, sec Section) {
 			p.addWords(first+2, last)
 		}
 	}
+
 	if sec == SecGoal {
 		p.addWords(first+1, last)
 	}
@@ -218,7 +242,7 @@ func (p *Prompt) addWords(from, to int) {
 // maxSpan is the longest text, in words, that an answer may copy.
 const maxSpan = 12
 
-// spans lists, for every start position, the ends whose surface was not met at an earlier start, so that every text has exactly one derivation
+// spans returns, for every start, the ends whose text no earlier span has. So every text has exactly one derivation,
 // and its log-probability needs no sum over derivations. Starts without an end are left out.
 func (p *Prompt) spans() (starts []int, ends map[int][]int) {
 	p.spanOnce.Do(p.findSpans)
@@ -240,11 +264,14 @@ func (p *Prompt) findSpans() {
 			seen[surface] = true
 			ends[s] = append(ends[s], e)
 		}
+
 		if len(ends[s]) > 0 {
 			starts = append(starts, s)
 		}
 	}
+
 	p.spanStarts, p.spanEnds = starts, ends
 }
 
+// surface returns the text of the words from s to e.
 func (p *Prompt) surface(s, e int) string { return p.Text[p.Tokens[s].Start:p.Tokens[e].End] }

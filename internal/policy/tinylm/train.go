@@ -2,16 +2,17 @@ package tinylm
 
 import (
 	"math"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
-// Example is one prompt with one answer (SFT) or two (DPO: chosen, then rejected), which share the prompt's pass.
+// Example is a prompt with one answer (SFT) or two (DPO: chosen, then rejected), which share the pass over the prompt.
 type Example struct {
 	Prompt  *Prompt
 	Answers []Choice
 }
 
-// decision is one choice of an answer: made at a row of the sequence.
+// decision is a choice of an answer, made at a row of the sequence.
 type decision struct {
 	row    int
 	st     step
@@ -20,7 +21,8 @@ type decision struct {
 	work   headWork
 }
 
-// tokens lays an example out as one sequence, with the decisions whose log-probabilities add up to each answer's.
+// tokens returns the example as one sequence, with the decisions whose log-probabilities add up to those of the
+// answers.
 func (e Example) tokens() ([]Token, []decision) {
 	toks := append(make([]Token, 0, len(e.Prompt.Tokens)+8*len(e.Answers)), e.Prompt.Tokens...)
 	var ds []decision
@@ -32,28 +34,31 @@ func (e Example) tokens() ([]Token, []decision) {
 			toks = append(toks, t)
 			st, ok := e.Prompt.next(c)
 			if !ok {
-				toks = toks[:len(toks)-1] // nothing is decided behind the last choice
+				toks = toks[:len(toks)-1] // nothing is decided after the last choice
 				break
 			}
 			ds = append(ds, decision{row: len(toks) - 1, st: st, pick: want.pick(st.head), answer: i})
 			t = e.Prompt.take(&c, st, want.pick(st.head))
 		}
 	}
+
 	return toks, ds
 }
 
-// Trainer computes gradients of a model and applies AdamW. Results are the same bits for every number of workers, because a batch is cut into
-// shards of fixed size whose gradients are added in order.
+// Trainer computes gradients of a model and applies AdamW. It cuts a batch into shards of fixed size and adds their
+// gradients in order, so the result has the same bits for every number of workers.
 type Trainer struct {
 	M       *Model
 	Opt     Adam
-	Workers int
-	shards  []*shard
+	Workers int // goroutines; below 1 means 1
+
+	shards []*shard
 }
 
-// shardSize is the number of examples per shard; part of the arithmetic, not a tuning knob.
+// shardSize is the number of examples per shard. It is part of the arithmetic: another size leads to other bits.
 const shardSize = 4
 
+// shard is the workspace of a part of a batch.
 type shard struct {
 	a    acts
 	w    gradWork
@@ -63,10 +68,10 @@ type shard struct {
 	logp [][]float64
 }
 
-// coefficients maps the log-probabilities of an example's answers to its loss and to dL/dlogp of each answer.
+// coefficients maps the log-probabilities of an example's answers to its loss and to dL/dlogp of every answer.
 type coefficients func(example int, logp []float64) (loss float64, dlogp []float64)
 
-// step does one optimiser step on a batch and returns the mean loss.
+// step makes an optimiser step on a batch and returns the mean loss before it.
 func (t *Trainer) step(batch []Example, lr float64, coeff coefficients) float64 {
 	n := (len(batch) + shardSize - 1) / shardSize
 	for len(t.shards) < n {
@@ -75,6 +80,7 @@ func (t *Trainer) step(batch []Example, lr float64, coeff coefficients) float64 
 		s.v = bind(t.M.Cfg, t.M.Tensors, s.grad)
 		t.shards = append(t.shards, s)
 	}
+
 	t.parallel(n, func(i int) {
 		lo, hi := i*shardSize, min((i+1)*shardSize, len(batch))
 		t.shards[i].run(t.M, batch[lo:hi], func(j int, lp []float64) (float64, []float64) {
@@ -85,29 +91,35 @@ func (t *Trainer) step(batch []Example, lr float64, coeff coefficients) float64 
 			return loss / float64(len(batch)), dl
 		})
 	})
+
 	sum := t.shards[0].grad
 	loss := t.shards[0].loss
 	for _, s := range t.shards[1:n] {
 		addTo(sum, s.grad)
 		loss += s.loss
 	}
+
 	t.Opt.step(t.M.Flat, sum, lr)
+
 	return loss
 }
 
+// parallel calls f with 0 to n-1 on as many goroutines as there are workers.
 func (t *Trainer) parallel(n int, f func(int)) {
-	workers := max(1, min(t.Workers, n))
-	var wg sync.WaitGroup
-	for w := 0; w < workers; w++ {
-		wg.Go(func() {
-			for i := w; i < n; i += workers {
-				f(i)
-			}
+	var g errgroup.Group
+	g.SetLimit(max(1, t.Workers))
+	for i := range n {
+		g.Go(func() error {
+			f(i)
+
+			return nil
 		})
 	}
-	wg.Wait()
+
+	_ = g.Wait() // f does not fail
 }
 
+// run computes the loss and the gradient of a part of a batch into s.loss and s.grad.
 func (s *shard) run(m *Model, batch []Example, coeff coefficients) {
 	clear(s.grad)
 	m.transposeWeights(&s.w)
@@ -125,18 +137,23 @@ func (s *shard) run(m *Model, batch []Example, coeff coefficients) {
 			h := seqs[i].hid[x.row*d : (x.row+1)*d]
 			m.back(&x.work, s.v, h, own[x.row*d:(x.row+1)*d], own, x.st, x.pick, dl[x.answer])
 		}
+
 		base += len(seqs[i].toks)
 	}
+
 	m.backward(&s.a, &s.w, s.v, seqs, dhid)
 }
 
-// forward fills s.logp: per example, the log-probability of every answer.
+// forward computes, for every example, the log-probabilities of its answers into s.logp. It returns the sequences and
+// the decisions of the examples.
 func (s *shard) forward(m *Model, batch []Example) ([]*seq, [][]decision) {
-	seqs, add, ds := make([]*seq, len(batch)), make([][]Token, len(batch)), make([][]decision, len(batch))
+	seqs, add := make([]*seq, len(batch)), make([][]Token, len(batch))
+	ds := make([][]decision, len(batch))
 	for i, e := range batch {
 		add[i], ds[i] = e.tokens()
 		seqs[i] = m.newSeq(len(add[i]))
 	}
+
 	m.extend(&s.a, seqs, add)
 	s.logp = make([][]float64, len(batch))
 	d := m.Cfg.Dim
@@ -152,10 +169,11 @@ func (s *shard) forward(m *Model, batch []Example) ([]*seq, [][]decision) {
 			}
 		}
 	}
+
 	return seqs, ds
 }
 
-// LogProbs gives log π(answer | prompt) for every answer of every example. Each prompt is read once.
+// LogProbs returns log π(answer | prompt) of every answer of every example. It reads each prompt once.
 func (m *Model) LogProbs(batch []Example, workers int) [][]float64 {
 	out := make([][]float64, len(batch))
 	t := Trainer{M: m, Workers: workers}
@@ -166,33 +184,43 @@ func (m *Model) LogProbs(batch []Example, workers int) [][]float64 {
 		s.forward(m, batch[lo:hi])
 		copy(out[lo:], s.logp)
 	})
+
 	return out
 }
 
-// SFTStep raises the log-probability of the first answer of every example: L = −mean w·log π(y|x); nil weights are all 1. It returns L before the step.
+// SFTStep makes a step on the loss of supervised fine-tuning, L = −mean w·log π(y|x), with y the first answer of
+// every example (docs/method.md). Nil weights are all 1. It returns L before the step.
 func (t *Trainer) SFTStep(batch []Example, weight []float64, lr float64) float64 {
 	return t.step(batch, lr, func(i int, lp []float64) (float64, []float64) {
 		w, dl := 1.0, make([]float64, len(lp))
 		if weight != nil {
 			w = weight[i]
 		}
+
 		dl[0] = -w
 		return -w * lp[0], dl
 	})
 }
 
-// DPO are the hyper-parameters of METHOD.md section 4: L = −log σ(β·(Δ⁺ − Δ⁻)) + ftx · (−log π(y⁺|x)), Δ = log π − log π_ref.
+// DPO are the hyper-parameters of direct preference optimisation (Rafailov et al., 2023, equation 7; docs/method.md)
+// with an SFT term:
+//
+//	L = −log σ(β·(Δ⁺ − Δ⁻)) − ftx·log π(y⁺|x),  Δ = log π(y|x) − log π_ref(y|x)
 type DPO struct {
 	Beta float64 // > 0
-	Ftx  float64 // >= 0, weight of the SFT term on the chosen answer
+	Ftx  float64 // at least 0: the weight of the SFT term on the chosen answer
 }
 
 // DPOStats are means over a batch before its step.
 type DPOStats struct {
-	Loss, Margin, Accuracy, LogpChosen float64
+	Loss       float64
+	Margin     float64 // β·(Δ⁺ − Δ⁻)
+	Accuracy   float64 // share of positive margins
+	LogpChosen float64 // log π(y⁺|x)
 }
 
-// DPOStep does one step; ref[i] holds log π_ref of the two answers of batch[i], weight[i] scales its loss (1 for plain means).
+// DPOStep makes a step. ref[i] holds log π_ref of the two answers of batch[i]; weight[i] scales its loss, 1 for a
+// plain mean.
 func (t *Trainer) DPOStep(batch []Example, ref [][]float64, weight []float64, lr float64, h DPO) DPOStats {
 	per := make([]DPOStats, len(batch))
 	loss := t.step(batch, lr, func(i int, lp []float64) (float64, []float64) {
@@ -202,14 +230,19 @@ func (t *Trainer) DPOStep(batch []Example, ref [][]float64, weight []float64, lr
 		if z > 0 {
 			per[i].Accuracy = 1
 		}
+
 		w := weight[i]
-		return w * (math.Log1p(math.Exp(-z)) - h.Ftx*lp[0]), []float64{w * (-h.Beta*sig - h.Ftx), w * h.Beta * sig}
+		loss := w * (math.Log1p(math.Exp(-z)) - h.Ftx*lp[0])
+
+		return loss, []float64{w * (-h.Beta*sig - h.Ftx), w * h.Beta * sig}
 	})
+
 	s := DPOStats{Loss: loss}
 	for _, p := range per {
 		s.Margin += p.Margin / float64(len(batch))
 		s.Accuracy += p.Accuracy / float64(len(batch))
 		s.LogpChosen += p.LogpChosen / float64(len(batch))
 	}
+
 	return s
 }

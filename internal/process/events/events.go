@@ -1,5 +1,7 @@
-// Package events is the live stream of a run's events in Redis, for people who watch, and the schema of what it
-// carries. The stream may vanish at any moment: nothing depends on it.
+// Package events is the live stream of a run's events in Redis, for people who watch, and the schema of the events. The
+// stream may vanish at any moment: nothing depends on it.
+//
+// It imports internal/store/runs.
 package events
 
 import (
@@ -9,8 +11,8 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Event is one event of a run. As JSON it is one object on one line: the key "event" holds its kind, the other keys are
-// the fields of its type. An event is told again when its activity runs again, with the same bytes.
+// Event is one event of a run. As JSON it is one object on one line: the key "event" holds its kind, the other keys
+// are the fields of its type. An activity that runs again emits its event again, with the same bytes.
 type Event interface{ kind() string }
 
 // Base says that stage 1 has ended.
@@ -35,7 +37,7 @@ type Episode struct {
 	Steps   int  `json:"steps"`
 }
 
-// Environment holds the figures of an environment that keeps some, such as a pool of emulators.
+// Environment holds the figures that an environment keeps, such as those of a pool of emulators.
 type Environment struct {
 	Suite   string `json:"suite"`
 	Figures any    `json:"figures"`
@@ -47,7 +49,7 @@ type Update struct {
 	Agent int    `json:"agent"`
 	Pairs int    `json:"pairs"`
 	Steps int    `json:"steps"` // of the optimiser
-	Kept  string `json:"kept"`  // why the parent policy was kept; empty: it was not
+	Kept  string `json:"kept"`  // why the parent policy was kept; empty if it was not
 }
 
 // Warning is something that a person should look at.
@@ -92,13 +94,13 @@ type End struct {
 	Results     []runs.Result `json:"results"`
 }
 
-// Progress is what a terminal shows as a bar. The command line makes it: it never passes through the stream.
+// Progress is what a terminal shows as a bar. The command line makes it; it never passes through the stream.
 type Progress struct {
 	Run  string `json:"run"`
 	Text string `json:"text"`
 }
 
-// Message is a line for people, such as why a run is paused. The command line makes it, too.
+// Message is a line for people, such as why a run is paused. The command line makes it too.
 type Message struct {
 	Run  string `json:"run"`
 	Text string `json:"text"`
@@ -117,7 +119,7 @@ func (End) kind() string         { return "end" }
 func (Progress) kind() string    { return "progress" }
 func (Message) kind() string     { return "message" }
 
-// Encode returns the one line of JSON that stands for an event.
+// Encode returns an event as one line of JSON.
 func Encode(e Event) ([]byte, error) {
 	body, err := json.Marshal(e)
 	if err != nil {
@@ -139,6 +141,7 @@ func Decode(raw []byte) (Event, error) {
 	if err := json.Unmarshal(raw, &head); err != nil {
 		return nil, err
 	}
+
 	switch head.Event {
 	case "base":
 		return decode[Base](raw)

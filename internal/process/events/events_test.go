@@ -32,6 +32,6 @@ func TestEveryEventSurvivesTheStream(t *testing.T) {
 		})
 	}
 	if e, err := Decode([]byte(`{"event":"new"}`)); err == nil {
-		t.Errorf("an unknown event was decoded as %+v", e)
+		t.Errorf("Decode of an unknown event = %+v, want an error", e)
 	}
 }

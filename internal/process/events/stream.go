@@ -8,13 +8,13 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Stream writes and reads events. The zero value of URL gives a stream that does nothing.
+// Stream writes and reads events. A nil or zero stream does nothing.
 type Stream struct{ client *redis.Client }
 
-// maxEvents are kept per run.
+// maxEvents is the number of events that are kept per run, at least.
 const maxEvents = 10000
 
-// Open connects lazily; an impossible URL is an error.
+// Open returns the stream at a redis:// URL. It makes no request. The empty URL returns a stream that does nothing.
 func Open(url string) (*Stream, error) {
 	if url == "" {
 		return &Stream{}, nil
@@ -23,14 +23,17 @@ func Open(url string) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A dead Redis must cost nothing: short time-outs, no retries.
-	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.MaxRetries = 200*time.Millisecond, 300*time.Millisecond, 300*time.Millisecond, -1
+
+	// A dead Redis must cost nothing: short timeouts, no retries.
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = 200*time.Millisecond, 300*time.Millisecond, 300*time.Millisecond
+	o.MaxRetries = -1
+
 	return &Stream{redis.NewClient(o)}, nil
 }
 
 func key(run string) string { return "collabui:progress:" + run }
 
-// Emit adds an event; it never blocks for long and never fails.
+// Emit adds an event. It drops the event if Redis does not answer within half a second.
 func (s *Stream) Emit(run string, e Event) {
 	if s == nil || s.client == nil {
 		return
@@ -41,10 +44,13 @@ func (s *Stream) Emit(run string, e Event) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 	defer cancel()
-	_ = s.client.XAdd(ctx, &redis.XAddArgs{Stream: key(run), MaxLen: maxEvents, Approx: true, Values: map[string]any{"event": raw}}).Err()
+	_ = s.client.XAdd(ctx, &redis.XAddArgs{
+		Stream: key(run), MaxLen: maxEvents, Approx: true, Values: map[string]any{"event": raw},
+	}).Err()
 }
 
-// Read gives the events behind a position ("0" is the beginning) and the new position. Without Redis there are none.
+// Read returns the events after a position, of which "0" is the beginning, and the new position. Without Redis it
+// returns none.
 func (s *Stream) Read(ctx context.Context, run, after string) (events []json.RawMessage, next string) {
 	if s == nil || s.client == nil {
 		return nil, after
@@ -53,19 +59,22 @@ func (s *Stream) Read(ctx context.Context, run, after string) (events []json.Raw
 	if err != nil {
 		return nil, after
 	}
+
 	for _, m := range res {
 		after = m.ID
 		if e, ok := m.Values["event"].(string); ok {
 			events = append(events, json.RawMessage(e))
 		}
 	}
+
 	return events, after
 }
 
-// Check makes one request.
+// Check makes one request and returns its error.
 func (s *Stream) Check(ctx context.Context) error {
 	if s == nil || s.client == nil {
 		return nil
 	}
+
 	return s.client.Ping(ctx).Err()
 }

@@ -1,4 +1,7 @@
-// Package failpoint kills this very process at a named place, so that tests can show what a death there costs. Without COLLABUI_FAILPOINT it does nothing.
+// Package failpoint kills this process at a named place, so that tests can show what a crash there costs. It does
+// nothing unless COLLABUI_FAILPOINT is set.
+//
+// It imports no other package of this module.
 package failpoint
 
 import (
@@ -11,39 +14,49 @@ import (
 	"syscall"
 )
 
+// env holds the failpoints, separated by commas: NAME@N:FILE kills the process at the Nth hit of NAME, once. FILE is
+// created first, and a process that finds it goes on.
+const env = "COLLABUI_FAILPOINT"
+
 var (
 	mu   sync.Mutex
-	hits = map[string]int{}
+	hits = map[string]int{} // by failpoint, as it is set
 )
 
-// Hit marks a place. COLLABUI_FAILPOINT=NAME@N:FILE ends the process by SIGKILL at the Nth hit of NAME, once: FILE is created first, and a process that
-// finds it passes.
+// Hit marks a place. It does not return if a failpoint kills the process there.
 func Hit(name string) {
-	setting := os.Getenv("COLLABUI_FAILPOINT")
+	setting := os.Getenv(env)
 	if setting == "" {
 		return
 	}
-	for _, one := range strings.Split(setting, ",") {
+	for one := range strings.SplitSeq(setting, ",") {
 		where, file, ok := strings.Cut(one, ":")
-		place, nth, ok2 := strings.Cut(where, "@")
-		n, err := strconv.Atoi(nth)
-		if !ok || !ok2 || err != nil || place != name {
-			continue
+		place, count, ok2 := strings.Cut(where, "@")
+		n, err := strconv.Atoi(count)
+		if ok && ok2 && err == nil && place == name && reached(one, n) {
+			kill(name, file)
 		}
-		mu.Lock()
-		hits[one]++
-		now := hits[one] == n
-		mu.Unlock()
-		if !now {
-			continue
-		}
-		f, err := os.OpenFile(filepath.Clean(file), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-		if err != nil {
-			continue
-		}
-		_, _ = fmt.Fprintf(f, "%s pid %d\n", name, os.Getpid())
-		_ = f.Close()
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		select {} // nothing more may happen
 	}
+}
+
+// reached counts a hit and reports whether it is the nth.
+func reached(failpoint string, n int) bool {
+	mu.Lock()
+	defer mu.Unlock()
+	hits[failpoint]++
+
+	return hits[failpoint] == n
+}
+
+// kill ends the process by SIGKILL unless the file exists.
+func kill(name, file string) {
+	f, err := os.OpenFile(filepath.Clean(file), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return
+	}
+	_, _ = fmt.Fprintf(f, "%s pid %d\n", name, os.Getpid())
+	_ = f.Close()
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+
+	select {} // the signal may take a moment; nothing more may happen
 }

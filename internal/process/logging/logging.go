@@ -1,5 +1,5 @@
-// Package logging makes the loggers of long-running commands: level and format come from flags or the environment, and the
-// Temporal SDK logs through the same handler.
+// Package logging makes the loggers of long-running commands: level and format come from flags or the environment, and
+// the Temporal SDK logs through the same handler.
 //
 // It imports fault.
 package logging
@@ -64,4 +64,4 @@ func New(w io.Writer, o Options) (*slog.Logger, error) {
 func Temporal(l *slog.Logger) log.Logger { return log.NewStructuredLogger(l) }
 
 // Silent returns a logger for the Temporal clients of commands that print results: it discards everything.
-func Silent() log.Logger { return Temporal(slog.New(slog.DiscardHandler)) }
+func Silent() *slog.Logger { return slog.New(slog.DiscardHandler) }

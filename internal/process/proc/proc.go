@@ -1,10 +1,14 @@
-// Package proc starts child processes that cannot outlive this one. It knows no other package of this module.
+// Package proc starts child processes that cannot outlive this one. It needs Linux, which is the only system that
+// collabui supports and is tested on.
+//
+// It imports no other package of this module.
 package proc
 
 import (
 	"os/exec"
 	"runtime"
 	"sync"
+	"syscall"
 )
 
 var (
@@ -12,19 +16,29 @@ var (
 	once    sync.Once
 )
 
-// Start starts cmd so that the kernel ends it when this process dies, however it dies. The kernel ties that to the thread that forks, so all
-// children are forked by one thread that never ends. The child leads its own process group.
+// Start starts cmd so that the kernel kills it when this process dies, for whatever reason. The kernel ties that
+// signal to the thread that forks, so one thread, which never ends, forks all children. The child leads its own
+// process group.
 func Start(cmd *exec.Cmd) error {
 	once.Do(func() {
 		go func() {
 			runtime.LockOSThread()
-			for f := range starter {
-				f()
+			for start := range starter {
+				start()
 			}
 		}()
 	})
-	tie(cmd)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+
 	done := make(chan error)
 	starter <- func() { done <- cmd.Start() }
+
 	return <-done
+}
+
+// KillGroup kills the process group that cmd leads. It does nothing if cmd was not started.
+func KillGroup(cmd *exec.Cmd) {
+	if cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	}
 }

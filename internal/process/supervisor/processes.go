@@ -7,12 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/proc"
 )
+
+// errEnded says that a process ended before it was healthy.
+var errEnded = errors.New("the process ended")
 
 // running is a started process.
 type running struct {
@@ -21,7 +23,11 @@ type running struct {
 	ended chan struct{}
 }
 
-// launch starts a unit, waits until it is healthy, and from then on keeps it running until ctx ends.
+// launchTries is how often a process that ends immediately is started before the start fails: a process of a killed
+// supervisor may still hold its data for a moment.
+const launchTries = 4
+
+// launch starts a unit, waits until it is healthy, and then keeps it running until ctx ends.
 func (s *Supervisor) launch(ctx context.Context, u unit) error {
 	var r *running
 	var err error
@@ -29,53 +35,59 @@ func (s *Supervisor) launch(ctx context.Context, u unit) error {
 		if r, err = s.spawn(u); err != nil {
 			return err
 		}
-		if err = s.await(ctx, u, r); !errors.Is(err, errGone) {
+		if err = s.await(ctx, u, r); !errors.Is(err, errEnded) {
 			break
 		}
-		time.Sleep(time.Duration(1+try) * 300 * time.Millisecond) // a process of a killed supervisor may still hold its data for a moment
+		time.Sleep(time.Duration(1+try) * 300 * time.Millisecond)
 	}
 	if err != nil {
 		r.stop()
-		return fault.New(fault.Transient, "%s did not start: %w; its log: %s%s", u.name, err, LogPath(s.o.Data, u.name), tail(LogPath(s.o.Data, u.name)))
+		log := LogPath(s.o.Data, u.name)
+
+		return fault.New(fault.Transient, "%s did not start: %w; its log: %s%s", u.name, err, log, tail(log))
 	}
 	go s.keep(ctx, u, r)
+
 	return nil
 }
 
-// launchTries is how often a process that ends at once is started before the start fails.
-const launchTries = 4
-
-// startLimit bounds a start; the first one on a slow disk makes databases.
+// startLimit bounds a start. The first one on a slow disk creates databases.
 const startLimit = 60 * time.Second
 
+// await waits until a unit is healthy.
 func (s *Supervisor) await(ctx context.Context, u unit, r *running) error {
-	err := errGone
+	err := errEnded
 	for end := time.Now().Add(startLimit); time.Now().Before(end); {
 		select {
 		case <-r.ended:
-			return errGone
+			return errEnded
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(30 * time.Millisecond):
 		}
-		if err = u.health(ctx); err == nil {
-			select {
-			case <-r.ended: // somebody else answered on its port
-				return errGone
-			case <-time.After(50 * time.Millisecond):
-				return nil
-			}
+		if err = u.health(ctx); err != nil {
+			continue
+		}
+
+		select {
+		case <-r.ended: // another process answered on its port
+			return errEnded
+		case <-time.After(50 * time.Millisecond):
+			return nil
 		}
 	}
+
 	return err
 }
 
+// spawn starts a process of a unit.
 func (s *Supervisor) spawn(u unit) (*running, error) {
 	log, err := os.OpenFile(LogPath(s.o.Data, u.name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "log of %s: %w", u.name, err)
 	}
 	defer func() { _ = log.Close() }()
+
 	cmd := exec.Command(u.path, u.args...)
 	cmd.Env = append(append(os.Environ(), s.ends.Environ()...), u.env...)
 	cmd.Stdout, cmd.Stderr = log, log
@@ -86,85 +98,71 @@ func (s *Supervisor) spawn(u unit) (*running, error) {
 	if err := proc.Start(cmd); err != nil {
 		return nil, fault.New(fault.Invalid, "start %s: %w", u.name, err)
 	}
-	r := &running{cmd, stdin, make(chan struct{})}
-	go func() { _ = cmd.Wait(); close(r.ended) }()
-	s.mu.Lock()
-	old := s.state.Services[u.name]
-	n := old.Restarts
-	if !old.Started.IsZero() {
-		n++
-	}
-	s.state.Services[u.name] = Service{PID: cmd.Process.Pid, Addr: u.addr, Started: time.Now(), Restarts: n, Problem: old.Problem}
-	s.mu.Unlock()
-	s.save()
+
+	r := &running{cmd: cmd, stdin: stdin, ended: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait()
+		close(r.ended)
+	}()
+	s.started(u, cmd.Process.Pid)
+
 	return r, nil
 }
 
-// keep restarts a unit whenever it ends or stops answering, with growing pauses, until ctx ends.
+// Pauses between restarts double from the first to the last. A process that ran for a minute begins with the first
+// again.
+const firstPause, lastPause = 100 * time.Millisecond, 10 * time.Second
+
+// keep restarts a unit whenever it ends or stops answering, until ctx ends.
 func (s *Supervisor) keep(ctx context.Context, u unit, r *running) {
-	pause := 100 * time.Millisecond
+	log := s.o.Log.With("service", u.name)
+	pause := firstPause
 	for {
 		began := time.Now()
 		s.watch(ctx, u, r)
+		r.stop()
 		if ctx.Err() != nil {
-			r.stop()
 			return
 		}
-		r.stop()
 		if time.Since(began) > time.Minute {
-			pause = 100 * time.Millisecond
+			pause = firstPause
 		}
-		why := "it does not answer"
-		if r.cmd.ProcessState != nil && !r.cmd.ProcessState.Success() {
-			why = r.cmd.ProcessState.String() + lastLine(LogPath(s.o.Data, u.name))
-		}
+		why := s.why(u, r)
 		s.problem(u.name, why)
-		s.o.Log("%s ended (%s); starting it again in %v", u.name, why, pause)
+		log.Warn("service ended; restarting it", "why", why, "pause", pause)
+
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(pause):
 		}
-		pause = min(2*pause, 10*time.Second)
+		pause = min(2*pause, lastPause)
 		next, err := s.spawn(u)
 		if err != nil {
-			s.o.Log("%v", err)
+			log.Error("service does not start", "error", err)
 			continue
 		}
 		r = next
 		if err := s.await(ctx, u, r); err != nil {
-			s.o.Log("%s: %v", u.name, err)
+			log.Error("service is not healthy", "error", err)
 			continue
 		}
 		s.problem(u.name, "")
 	}
 }
 
-// problem notes why a service is not running, for people who look; empty: it runs.
-func (s *Supervisor) problem(name, why string) {
-	s.mu.Lock()
-	x := s.state.Services[name]
-	x.Problem = why
-	s.state.Services[name] = x
-	s.mu.Unlock()
-	s.save()
-}
-
-// lastLine is the end of a log, for a person who asks why a service ended.
-func lastLine(path string) string {
-	t := tail(path)
-	at := strings.LastIndexByte(t, '\n')
-	if at < 0 {
-		return ""
+// why says why a process was stopped or ended.
+func (s *Supervisor) why(u unit, r *running) string {
+	if state := r.cmd.ProcessState; state != nil && !state.Success() {
+		return state.String() + lastLine(LogPath(s.o.Data, u.name))
 	}
-	const most = 300
-	line := strings.TrimSpace(t[at+1:])
-	return ": " + line[:min(len(line), most)]
+
+	return "it does not answer"
 }
 
 // watch returns when the process ended, failed three health checks in a row, or ctx is done.
 func (s *Supervisor) watch(ctx context.Context, u unit, r *running) {
-	bad := 0
+	failed := 0
 	for {
 		select {
 		case <-r.ended:
@@ -173,18 +171,19 @@ func (s *Supervisor) watch(ctx context.Context, u unit, r *running) {
 			return
 		case <-time.After(2 * time.Second):
 		}
-		if err := u.health(ctx); err != nil && ctx.Err() == nil {
-			if bad++; bad == 3 {
-				s.o.Log("%s does not answer: %v", u.name, err)
-				return
-			}
-		} else {
-			bad = 0
+		err := u.health(ctx)
+		if err == nil || ctx.Err() != nil {
+			failed = 0
+			continue
+		}
+		if failed++; failed == 3 {
+			s.o.Log.Warn("service does not answer", "service", u.name, "error", err)
+			return
 		}
 	}
 }
 
-// stop ends a process: by its pipe first, then by force.
+// stop ends a process: it closes its pipe, and kills it if that does not help. It may be called again.
 func (r *running) stop() {
 	_ = r.stdin.Close()
 	select {
@@ -195,37 +194,26 @@ func (r *running) stop() {
 	}
 }
 
-// Wait blocks until ctx ends and all processes are gone: worker and policy server first, then the services.
-func (s *Supervisor) Wait(ctx context.Context) {
-	<-ctx.Done()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(30 * time.Millisecond) {
-		if !s.anyAlive() {
-			break
-		}
-	}
-	_ = os.Remove(statePath(s.o.Data))
-	_ = s.lock.Close()
-}
-
-func (s *Supervisor) anyAlive() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, x := range s.state.Services {
-		if x.PID > 0 {
-			if p, err := os.FindProcess(x.PID); err == nil && p.Signal(syscall.Signal(0)) == nil {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// tail is the end of a log, for error messages.
+// tail returns the last lines of a log, for error messages.
 func tail(path string) string {
 	b, err := os.ReadFile(path)
 	if err != nil || len(b) == 0 {
 		return ""
 	}
 	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+
 	return "\n  " + strings.Join(lines[max(0, len(lines)-3):], "\n  ")
+}
+
+// lastLine returns the last line of a log, for a person who asks why a service ended.
+func lastLine(path string) string {
+	const most = 300 // bytes
+	text := tail(path)
+	at := strings.LastIndexByte(text, '\n')
+	if at < 0 {
+		return ""
+	}
+	line := strings.TrimSpace(text[at+1:])
+
+	return ": " + line[:min(len(line), most)]
 }

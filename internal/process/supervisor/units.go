@@ -3,10 +3,10 @@ package supervisor
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -14,59 +14,30 @@ import (
 	"github.com/collabui/collabui/internal/process/config"
 )
 
+// stage is when a unit is started.
+type stage int
+
+const (
+	services  stage = iota
+	processes       // they need the services
+)
+
 // unit is one supervised process.
 type unit struct {
-	name   string
-	stage  int
+	name   Name
+	stage  stage
 	addr   string // as clients use it
-	path   string
+	path   string // of the program
 	args   []string
 	env    []string
 	health func(ctx context.Context) error
 }
 
-const numPorts = 5 // temporal, ui, s3, redis, policy
-
-// freePorts chooses ports below the range from which clients get theirs: a reconnecting client could take an ephemeral one while its service restarts.
-func freePorts(n int) ([]int, error) {
-	var out []int
-	for range 2000 {
-		p := 12000 + rand.IntN(18000)
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", p))
-		if err != nil {
-			continue
-		}
-		defer func() { _ = l.Close() }() // held until all are drawn, so that none comes twice
-		if out = append(out, p); len(out) == n {
-			return out, nil
-		}
-	}
-	return nil, fault.New(fault.Transient, "no free ports between 12000 and 30000 on 127.0.0.1")
-}
-
-// free waits until all ports can be listened on: processes of a supervisor that was killed may take a moment to end.
-func free(ports []int, limit time.Duration) bool {
-	for end := time.Now().Add(limit); ; time.Sleep(50 * time.Millisecond) {
-		taken := false
-		for _, p := range ports {
-			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", p))
-			if err != nil {
-				taken = true
-				break
-			}
-			_ = l.Close()
-		}
-		if !taken || time.Now().After(end) {
-			return !taken
-		}
-	}
-}
-
-// plan decides what is started here and what was given from outside.
+// plan returns the units that are started here: one per service without an external address, and the worker. It sets
+// s.ends, and records the external services.
 func (s *Supervisor) plan(sec secrets) ([]unit, error) {
-	at := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", sec.Ports[i]) }
 	x := s.o.External
-	local, err := program("collabui-local")
+	services, err := program("collabui-local")
 	if err != nil && (x.Temporal == "" || x.Store.Endpoint == "" || x.Redis == "") {
 		return nil, err
 	}
@@ -75,45 +46,120 @@ func (s *Supervisor) plan(sec secrets) ([]unit, error) {
 		return nil, fault.As(fault.Fatal, err)
 	}
 	s.ends = x
-	keys := []string{"COLLABUI_S3_ACCESS_KEY=" + sec.Access, "COLLABUI_S3_SECRET_KEY=" + sec.Secret}
-	dir := filepath.Join(s.o.Data, "services")
-	var units []unit
-	add := func(given string, u unit) string {
-		if given != "" {
-			s.state.Services[u.name] = Service{Addr: config.Redacted(given), External: true}
-			return given
-		}
-		units = append(units, u)
-		return u.addr
-	}
-	s.ends.Temporal = add(x.Temporal, unit{name: "temporal", addr: at(0), path: local, health: dials(at(0)),
-		args: []string{"temporal", "--dir", dir, "--addr", at(0), "--ui-addr", at(1), "--namespace", x.Namespace, "--parent-pipe"}})
-	if x.Temporal == "" {
-		s.ends.UI, s.ends.TemporalKey, s.ends.TemporalTLS = "http://"+at(1), "", config.TLS{}
-	}
-	s.state.UI = s.ends.UI
-	if x.Store.Endpoint == "" {
-		s.ends.SetStore(at(2))
-		s.ends.Store.Access, s.ends.Store.Secret = sec.Access, sec.Secret
-	}
-	add(x.StoreURL(), unit{name: "s3", addr: at(2), path: local, env: keys, health: dials(at(2)), args: []string{"s3", "--dir", dir, "--addr", at(2), "--bucket", x.Store.Bucket, "--parent-pipe"}})
-	s.ends.Redis = add(x.Redis, unit{name: "redis", addr: "redis://" + at(3), path: local, health: dials(at(3)), args: []string{"redis", "--addr", at(3), "--parent-pipe"}})
-	s.ends.Policy = add(x.Policy, unit{name: "policy", stage: 1, addr: "http://" + at(4) + "/v1", path: self, health: answers("http://" + at(4) + "/health"),
-		args: []string{"policy-server", "--addr", at(4), "--parent-pipe"}})
-	units = append(units, unit{name: "worker", stage: 1, path: self, args: []string{"worker", "--parent-pipe", "--tabs", fmt.Sprint(s.o.Tabs)}, health: func(context.Context) error { return nil }})
-	return units, nil
+	p := planning{Supervisor: s, secrets: sec, services: services, self: self}
+	p.temporal()
+	p.store()
+	p.redis()
+	p.policy()
+	p.units = append(p.units, unit{
+		name: Worker, stage: processes, path: self,
+		args:   []string{"worker", parentPipe, "--tabs", fmt.Sprint(s.o.Tabs)},
+		health: func(context.Context) error { return nil },
+	})
+
+	return p.units, nil
 }
 
+// parentPipe makes a child end when its standard input closes.
+const parentPipe = "--parent-pipe"
+
+// planning is the state of one plan.
+type planning struct {
+	*Supervisor
+	secrets  secrets
+	services string // path of collabui-local
+	self     string // path of this program
+	units    []unit
+}
+
+// at returns the address of one of the folder's ports.
+func (p *planning) at(port int) string { return local(p.secrets.Ports[port]) }
+
+func (p *planning) dir() string { return filepath.Join(p.o.Data, "services") }
+
+// add plans a unit unless an external address is given, and returns the address that is used.
+func (p *planning) add(external string, u unit) string {
+	if external == "" {
+		p.units = append(p.units, u)
+		return u.addr
+	}
+	p.state.Services[u.name] = Service{Addr: config.Redacted(external), External: true}
+
+	return external
+}
+
+func (p *planning) temporal() {
+	addr, ui := p.at(portTemporal), p.at(portUI)
+	p.ends.Temporal = p.add(p.o.External.Temporal, unit{
+		name: Temporal, addr: addr, path: p.services, health: dials(addr),
+		args: []string{
+			"temporal", "--dir", p.dir(), "--addr", addr, "--ui-addr", ui,
+			"--namespace", p.o.External.Namespace, parentPipe,
+		},
+	})
+	if p.o.External.Temporal == "" {
+		p.ends.UI, p.ends.TemporalKey, p.ends.TemporalTLS = "http://"+ui, "", config.TLS{}
+	}
+	p.state.UI = p.ends.UI
+}
+
+func (p *planning) store() {
+	x, addr := p.o.External, p.at(portS3)
+	if x.Store.Endpoint == "" {
+		p.ends.SetStore(addr)
+		p.ends.Store.Access, p.ends.Store.Secret = p.secrets.Access, p.secrets.Secret
+	}
+	p.add(x.StoreURL(), unit{
+		name: S3, addr: addr, path: p.services, health: dials(addr),
+		args: []string{"s3", "--dir", p.dir(), "--addr", addr, "--bucket", x.Store.Bucket, parentPipe},
+		env:  []string{config.EnvAccess + "=" + p.secrets.Access, config.EnvSecret + "=" + p.secrets.Secret},
+	})
+}
+
+func (p *planning) redis() {
+	addr := p.at(portRedis)
+	p.ends.Redis = p.add(p.o.External.Redis, unit{
+		name: Redis, addr: "redis://" + addr, path: p.services, health: dials(addr),
+		args: []string{"redis", "--addr", addr, parentPipe},
+	})
+}
+
+func (p *planning) policy() {
+	addr := p.at(portPolicy)
+	p.ends.Policy = p.add(p.o.External.Policy, unit{
+		name: Policy, stage: processes, addr: "http://" + addr + "/v1", path: p.self,
+		health: answers("http://" + addr + "/health"),
+		args:   []string{"policy-server", "--addr", addr, parentPipe},
+	})
+}
+
+// program returns the path of another program of collabui, which is kept next to this one.
+func program(name string) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", fault.As(fault.Fatal, err)
+	}
+	path := filepath.Join(filepath.Dir(self), name)
+	if _, err := exec.LookPath(path); err != nil {
+		return "", fault.New(fault.Invalid, "%s is missing next to %s: build it with `make build`", name, self)
+	}
+
+	return path, nil
+}
+
+// dials returns a health check that opens a TCP connection.
 func dials(addr string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", addr)
 		if err == nil {
 			_ = c.Close()
 		}
+
 		return err
 	}
 }
 
+// answers returns a health check that makes an HTTP request.
 func answers(url string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
@@ -130,6 +176,7 @@ func answers(url string) func(context.Context) error {
 		if res.StatusCode != http.StatusOK {
 			return fmt.Errorf("%s answers %s", url, res.Status)
 		}
+
 		return nil
 	}
 }

@@ -26,7 +26,8 @@ func Names(ctx context.Context, b store.Bucket) ([]string, error) {
 	return names, nil
 }
 
-// Find returns the specification of a run. The error names the run, and wraps store.ErrNotFound if there is no such run.
+// Find returns the specification of a run. The error names the run, and wraps store.ErrNotFound if there is no such
+// run.
 func (r Run) Find(ctx context.Context, b store.Bucket) (spec.Spec, error) {
 	s, _, err := r.Spec().Read(ctx, b)
 	if err != nil {

@@ -117,7 +117,9 @@ func (s *Spent) Add(a Answer) {
 }
 
 // Calls calls f with every recorded call of the run to a chat endpoint whose key skip does not reject; nil skips none.
-func (r Run) Calls(ctx context.Context, b store.Bucket, skip func(key string) bool, f func(key string, a Answer)) error {
+func (r Run) Calls(
+	ctx context.Context, b store.Bucket, skip func(key string) bool, f func(key string, a Answer),
+) error {
 	all, err := b.List(ctx, r.CallsPrefix())
 	if err != nil {
 		return err

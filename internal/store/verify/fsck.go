@@ -1,4 +1,3 @@
-// Package verify reads the store and nothing else: fsck verifies every object's bytes and references, the validators verify what a run promises.
 package verify
 
 import (
@@ -11,117 +10,209 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Problem is one thing that is wrong, and the object that has it.
-type Problem struct {
-	Key    string `json:"key"`
-	Detail string `json:"detail"`
-}
-
-// Report of an fsck.
+// Report is the result of Fsck or FsckRun.
 type Report struct {
 	Objects      int       `json:"objects"`
 	Bytes        int64     `json:"bytes"`
-	Unreferenced []string  `json:"unreferenced"` // whole, but no manifest names them
+	Unreferenced []string  `json:"unreferenced"` // intact, but no manifest refers to them
 	Problems     []Problem `json:"problems"`
 }
 
-// parts are objects that some manifest must name, or they are left over: of a void attempt, or of one that was never committed. Everything else under
-// runs/ stands for itself: specifications, claims of attempts, checkpoints, evaluations, commits.
-var parts = regexp.MustCompile(`/(steps/\d+|episode|credit|pairs|dataset|update|topology|slots)\.json$`)
-
-func root(key string) bool { return strings.HasPrefix(key, "runs/") && !parts.MatchString(key) }
-
-// Fsck lists the whole store; every object is verified, or reported as unreferenced.
+// Fsck verifies every object of the store and every reference between them. An error means that the store did not
+// answer, which says nothing about its objects.
 func Fsck(ctx context.Context, b store.Bucket) (Report, error) {
 	objects, err := b.List(ctx, "")
 	if err != nil {
 		return Report{}, err
 	}
-	r := Report{Objects: len(objects), Unreferenced: []string{}, Problems: []Problem{}}
-	have := map[string]string{} // key → hash of its bytes
-	var refs []named
-	var failed error // the store did not answer: that says nothing about the object
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	next := make(chan store.Ref, len(objects))
-	for _, o := range objects {
-		r.Bytes += o.Size
-		next <- o
+	c := newChecker(b)
+	if err := c.check(ctx, keys(objects)); err != nil {
+		return Report{}, err
 	}
-	close(next)
-	for range 8 {
-		wg.Go(func() {
-			for o := range next {
-				sum, found, why, err := check(ctx, b, o.Key)
-				mu.Lock()
-				failed = errors.Join(failed, err)
-				have[o.Key] = sum
-				refs = append(refs, found...)
-				if why != "" {
-					r.Problems = append(r.Problems, Problem{o.Key, why})
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	if failed != nil {
-		return r, failed
-	}
-	used := map[string]bool{}
-	for _, x := range refs {
-		used[x.ref.Key] = true
-		switch sum, ok := have[x.ref.Key]; {
-		case !ok:
-			r.Problems = append(r.Problems, Problem{x.ref.Key, "missing; named by " + x.by})
-		case sum != x.ref.SHA256:
-			r.Problems = append(r.Problems, Problem{x.ref.Key, "not the bytes that " + x.by + " names"})
-		}
-	}
-	for _, o := range objects {
-		if !used[o.Key] && !root(o.Key) {
-			r.Unreferenced = append(r.Unreferenced, o.Key)
-		}
-	}
-	slices.SortFunc(r.Problems, func(x, y Problem) int { return strings.Compare(x.Key+x.Detail, y.Key+y.Detail) })
-	r.Problems = slices.CompactFunc(r.Problems, func(x, y Problem) bool { return x == y })
-	return r, ctx.Err()
+
+	return c.report(objects), ctx.Err()
 }
 
-type named struct {
+// FsckRun verifies the objects of one run and all objects that they refer to, directly or not. The error wraps
+// store.ErrNotFound if there is no such run.
+func FsckRun(ctx context.Context, b store.Bucket, run string) (Report, error) {
+	objects, err := b.List(ctx, runs.Run(run).Prefix())
+	if err != nil {
+		return Report{}, err
+	}
+	if len(objects) == 0 {
+		return Report{}, fmt.Errorf("run %q: %w", run, store.ErrNotFound)
+	}
+
+	c := newChecker(b)
+	for next := keys(objects); len(next) > 0; next = c.unread() {
+		if err := c.check(ctx, next); err != nil {
+			return Report{}, err
+		}
+	}
+
+	return c.report(objects), ctx.Err()
+}
+
+func keys(objects []store.Ref) []string {
+	out := make([]string, len(objects))
+	for i, o := range objects {
+		out[i] = o.Key
+	}
+
+	return out
+}
+
+// checker reads objects and collects what they say.
+type checker struct {
+	b store.Bucket
+
+	mu       sync.Mutex
+	objects  map[string]object // by key, those that were read
+	refs     []reference
+	problems []Problem
+}
+
+// object is what was read under a key.
+type object struct {
+	sum     string
+	size    int64
+	missing bool
+}
+
+// reference is a reference and the object that contains it.
+type reference struct {
 	by  string
 	ref store.Ref
 }
 
-// check verifies one object and gives the hash of its bytes and the references in it.
-func check(ctx context.Context, b store.Bucket, key string) (sum string, refs []named, why string, err error) {
-	raw, err := b.Get(ctx, key)
-	if errors.Is(err, store.ErrNotFound) {
-		return "", nil, "it was listed, and is gone", nil
+func newChecker(b store.Bucket) *checker {
+	return &checker{b: b, objects: map[string]object{}, problems: []Problem{}}
+}
+
+// check reads and verifies objects, some of them concurrently.
+func (c *checker) check(ctx context.Context, keys []string) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(8)
+	for _, key := range keys {
+		g.Go(func() error {
+			raw, err := c.b.Get(ctx, key)
+			missing := errors.Is(err, store.ErrNotFound)
+			if err != nil && !missing {
+				return err
+			}
+
+			o := object{missing: missing, sum: store.Sum(raw), size: int64(len(raw))}
+			var refs []store.Ref
+			var problem error
+			if !missing {
+				refs, problem = inspect(key, raw, o.sum)
+			}
+			c.add(key, o, refs, problem)
+
+			return nil
+		})
 	}
-	if err != nil {
-		return "", nil, "", err
+
+	return g.Wait()
+}
+
+func (c *checker) add(key string, o object, refs []store.Ref, problem error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.objects[key] = o
+	for _, r := range refs {
+		c.refs = append(c.refs, reference{by: key, ref: r})
 	}
-	sum = store.Sum(raw)
+	if problem != nil {
+		c.say(key, problem.Error())
+	}
+}
+
+func (c *checker) say(key, detail string) {
+	c.problems = append(c.problems, Problem{Key: key, Detail: detail})
+}
+
+// unread returns the keys of objects that are referred to and were not read.
+func (c *checker) unread() []string {
+	var out []string
+	for _, r := range c.refs {
+		if _, ok := c.objects[r.ref.Key]; !ok {
+			out = append(out, r.ref.Key)
+		}
+	}
+	slices.Sort(out)
+
+	return slices.Compact(out)
+}
+
+// report compares references with what was read. The listed objects are those that should exist.
+func (c *checker) report(listed []store.Ref) Report {
+	used := map[string]bool{}
+	for _, r := range c.refs {
+		used[r.ref.Key] = true
+		switch o, ok := c.objects[r.ref.Key]; {
+		case !ok || o.missing:
+			c.say(r.ref.Key, "missing; named by "+r.by)
+		case o.sum != r.ref.SHA256:
+			c.say(r.ref.Key, "not the bytes that "+r.by+" names")
+		}
+	}
+
+	out := Report{Unreferenced: []string{}}
+	for _, l := range listed {
+		if c.objects[l.Key].missing {
+			c.say(l.Key, "it was listed, and is gone")
+		}
+		if !used[l.Key] && !root(l.Key) {
+			out.Unreferenced = append(out.Unreferenced, l.Key)
+		}
+	}
+	for _, o := range c.objects {
+		if !o.missing {
+			out.Objects, out.Bytes = out.Objects+1, out.Bytes+o.size
+		}
+	}
+	slices.SortFunc(c.problems, func(x, y Problem) int { return strings.Compare(x.String(), y.String()) })
+	out.Problems = slices.Compact(c.problems)
+
+	return out
+}
+
+// parts matches objects that a manifest must refer to. One that nothing refers to is left over from a void attempt, or
+// from an epoch that was never committed.
+var parts = regexp.MustCompile(`/(steps/\d+|episode|credit|pairs|dataset|update|topology|slots)\.json$`)
+
+// root reports whether an object needs no reference: specifications, claims, checkpoints, evaluations, commits.
+func root(key string) bool { return strings.HasPrefix(key, "runs/") && !parts.MatchString(key) }
+
+// inspect verifies the bytes of one object and returns the references in them. The error says what is wrong.
+func inspect(key string, raw []byte, sum string) ([]store.Ref, error) {
 	if store.IsBlob(key) {
 		if key != store.BlobPrefix+sum {
-			why = "the bytes do not have the hash that names them"
+			return nil, errors.New("the bytes do not have the hash that names them")
 		}
-		return sum, nil, why, nil
+
+		return nil, nil
 	}
 	body, err := store.Unseal(key, raw)
 	if err != nil {
-		return sum, nil, err.Error(), nil
+		return nil, err
 	}
 	var v any
 	if err := json.Unmarshal(body, &v); err != nil {
-		return sum, nil, err.Error(), nil
+		return nil, err
 	}
-	walk(v, func(r store.Ref) { refs = append(refs, named{key, r}) })
-	return sum, refs, "", nil
+	var refs []store.Ref
+	walk(v, func(r store.Ref) { refs = append(refs, r) })
+
+	return refs, nil
 }
 
 // walk finds references: objects with key and sha256, and policies, which are named by the digest of their blob.
@@ -145,5 +236,3 @@ func walk(v any, f func(store.Ref)) {
 		}
 	}
 }
-
-func (p Problem) String() string { return fmt.Sprintf("%s: %s", p.Key, p.Detail) }

@@ -1,7 +1,10 @@
-"""Make a randomly initialised Qwen2 chat model with its tokenizer, without network: make_model.py DIR [--shape tiny|7b] [--dtype float32|bfloat16] [--seed N].
+"""Make a randomly initialised Qwen2 chat model with its tokenizer, without network access.
 
-The tokenizer is byte-level BPE trained on the sentences below (every text has tokens), with the chat template of Qwen2. The same seed and versions give the same bytes.
---shape 7b has the sizes of Qwen2-7B (15 GB as bfloat16) and needs a machine with a GPU; its weights are made on the GPU where there is one.
+Usage: make_model.py DIR [--shape tiny|7b] [--dtype float32|bfloat16] [--seed N]
+
+The tokenizer is a byte-level BPE with the chat template of Qwen2, trained on the sentences below; it can encode every
+text. The same seed and versions give the same bytes. --shape 7b has the sizes of Qwen2-7B (15 GB as bfloat16) and needs
+a machine with a GPU; if there is one, the weights are made on it.
 """
 
 import argparse
@@ -12,8 +15,24 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 
 SHAPES = {
-    "tiny": dict(hidden_size=64, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, intermediate_size=128, max_position_embeddings=4096, vocab_size=0),
-    "7b": dict(hidden_size=3584, num_hidden_layers=28, num_attention_heads=28, num_key_value_heads=4, intermediate_size=18944, max_position_embeddings=32768, vocab_size=152064),
+    "tiny": dict(
+        hidden_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        intermediate_size=128,
+        max_position_embeddings=4096,
+        vocab_size=0,
+    ),
+    "7b": dict(
+        hidden_size=3584,
+        num_hidden_layers=28,
+        num_attention_heads=28,
+        num_key_value_heads=4,
+        intermediate_size=18944,
+        max_position_embeddings=32768,
+        vocab_size=152064,
+    ),
 }
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 SENTENCES = [
@@ -23,10 +42,15 @@ SENTENCES = [
     "Action: click 3\nAction: type 5 hello\nAction: scroll down\nAction: finish",
     "Messages of the other agents: I propose to click the second button.",
 ]
-SPLIT = r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
+SPLIT = (
+    r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|"""
+    r"""\s*[\r\n]+|\s+(?!\S)|\s+"""
+)
 TEMPLATE = (
-    "{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}{{ '<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n' }}{% endif %}"
-    "{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+    "{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}"
+    "{{ '<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n' }}{% endif %}"
+    "{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
 
 
@@ -37,9 +61,22 @@ def make_tokenizer():
     t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(SPLIT), "isolated"), byte_level])
     t.decoder = decoders.ByteLevel()
     special = [AddedToken(s, special=True, normalized=False) for s in SPECIAL]
-    t.train_from_iterator(SENTENCES, trainers.BpeTrainer(vocab_size=400, special_tokens=special, initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()), show_progress=False))
-    return PreTrainedTokenizerFast(tokenizer_object=t, eos_token="<|im_end|>", pad_token="<|endoftext|>", additional_special_tokens=["<|im_start|>", "<|im_end|>"],
-                                   model_max_length=32768, padding_side="right", chat_template=TEMPLATE)
+    trainer = trainers.BpeTrainer(
+        vocab_size=400,
+        special_tokens=special,
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    t.train_from_iterator(SENTENCES, trainer)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=t,
+        eos_token="<|im_end|>",
+        pad_token="<|endoftext|>",
+        additional_special_tokens=["<|im_start|>", "<|im_end|>"],
+        model_max_length=32768,
+        padding_side="right",
+        chat_template=TEMPLATE,
+    )
 
 
 def main():
@@ -52,8 +89,16 @@ def main():
     tokenizer = make_tokenizer()
     shape = dict(SHAPES[a.shape])
     shape["vocab_size"] = shape["vocab_size"] or len(tokenizer)
-    config = Qwen2Config(**shape, rope_theta=1e6, rms_norm_eps=1e-6, tie_word_embeddings=False, use_sliding_window=False,
-                         bos_token_id=tokenizer.convert_tokens_to_ids("<|endoftext|>"), eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id)
+    config = Qwen2Config(
+        **shape,
+        rope_theta=1e6,
+        rms_norm_eps=1e-6,
+        tie_word_embeddings=False,
+        use_sliding_window=False,
+        bos_token_id=tokenizer.convert_tokens_to_ids("<|endoftext|>"),
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
     torch.manual_seed(a.seed)
     torch.set_default_dtype(getattr(torch, a.dtype))
     device = "cuda" if a.shape == "7b" and torch.cuda.is_available() else "cpu"
@@ -62,7 +107,8 @@ def main():
     model.save_pretrained(a.dir, max_shard_size="5GB")
     tokenizer.save_pretrained(a.dir)
     size = sum(os.path.getsize(os.path.join(a.dir, f)) for f in os.listdir(a.dir))
-    print(f"{a.dir}: {sum(x.numel() for x in model.parameters())} parameters, {len(tokenizer)} tokens, {size} bytes")
+    parameters = sum(x.numel() for x in model.parameters())
+    print(f"{a.dir}: {parameters} parameters, {len(tokenizer)} tokens, {size} bytes")
 
 
 if __name__ == "__main__":

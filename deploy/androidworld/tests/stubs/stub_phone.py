@@ -1,8 +1,10 @@
 """The phone behind the stubs: four small screens, and misbehaviour on request.
 
-Tests set the fields of `phone`. A process reads them from the JSON file that the environment variable STUB_PHONE names, again whenever it changed.
-Screens are 400 x 800 pixels. Names of points where it can misbehave: execute, observe, initialize, tear_down, reset, score, boot.
-For example {"raises": {"initialize": ["no such table"]}, "hangs": {"execute": 3.5}, "missing": ["contacts"], "trees_to_lose": 1}.
+Tests set the fields of `phone`. A process reads them from the JSON file that the environment variable STUB_PHONE
+names, again after every change. Screens have 400 x 800 pixels. The phone can misbehave at these points: execute,
+observe, initialize, tear_down, reset, score, boot. For example:
+
+  {"raises": {"initialize": ["no such table"]}, "hangs": {"execute": 3.5}, "missing": ["contacts"], "trees_to_lose": 1}
 """
 
 import base64
@@ -18,7 +20,7 @@ PACKAGES = {'contacts': 'com.stub.contacts', 'settings': 'com.stub.settings', 'c
 
 
 class Phone:
-  """State of the one device. `log` holds what reached it, as lists of words of adb."""
+  """The state of the device. `log` holds the commands that reached it, as lists of the words of adb."""
 
   def __init__(self):
     self.restore_defaults()
@@ -30,11 +32,11 @@ class Phone:
     self.focus = ''
     self.screen = 'home'
     self.clipboard = ''
-    self.reward = ''  # of MiniWoB, as the app prints it
-    self.page_reward = '1'  # that the button of the MiniWoB page gives
+    self.reward = ''  # The reward of MiniWoB, as the app prints it.
+    self.page_reward = '1'  # The reward of the button of the MiniWoB page.
     self.ime = 'stub/.Keyboard'
     self.log = []
-    self.open_tasks = 0  # initialized and not torn down
+    self.open_tasks = 0  # Tasks initialized and not torn down.
     self.boots = 0
     self.setups = 0
     # Misbehaviour.
@@ -56,7 +58,7 @@ class Phone:
         self.__dict__.update(json.load(f))
 
   def hang(self, point: str) -> threading.Event:
-    """The next visit of a point waits for the event that this gives."""
+    """Returns the event for which the next visit of a point waits."""
     self.hangs[point] = threading.Event()
     self.events.append(self.hangs[point])
     return self.hangs[point]
@@ -70,7 +72,7 @@ class Phone:
       raise RuntimeError(error) if isinstance(error, str) else error
 
   def elements(self) -> list[dict]:
-    """Rows of 100 pixels, top down: {text, kind, desc, checked}."""
+    """Returns the rows of 100 pixels, top down: {text, kind, desc, checked}."""
     rows = {
         'home': [{'text': 'Contacts', 'kind': 'Button'}, {'text': 'Settings', 'kind': 'Button'}],
         'contacts': [{'desc': 'Add contact', 'kind': 'ImageButton'}] + [{'text': f'{n} {m}', 'kind': 'TextView'} for n, m in self.contacts],
@@ -151,7 +153,7 @@ class Phone:
 
 
 class Pixels:
-  """What the companion needs of an array: grey levels that follow the screen."""
+  """The part of an array that the companion needs: grey levels that depend on the screen."""
 
   shape = (HEIGHT, WIDTH, 3)
 

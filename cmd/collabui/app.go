@@ -1,0 +1,123 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/process/supervisor"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// app is what all commands share.
+type app struct {
+	out, err io.Writer
+	data     string // data folder
+	json     bool
+	cluster  bool              // start nothing here: addresses come from the environment and flags
+	given    *config.Endpoints // of a cluster, including what flags say
+}
+
+// envCluster sets --cluster for all commands.
+const envCluster = "COLLABUI_CLUSTER"
+
+// defaultData is the default data folder.
+const defaultData = ".collabui"
+
+func (a *app) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&a.data, "data", defaultData, "data folder of the local services; each has its own supervisor")
+	f.BoolVar(&a.cluster, "cluster", os.Getenv(envCluster) == "1",
+		"start nothing here: services and workers run elsewhere, at the addresses in the environment "+
+			"("+envCluster+"=1)")
+	f.BoolVar(&a.json, "json", false, "print JSON instead of text, one object per line")
+}
+
+// print writes v as JSON, or as text.
+func (a *app) print(v any, text func(w io.Writer)) error {
+	if a.json {
+		return json.NewEncoder(a.out).Encode(v)
+	}
+	text(a.out)
+
+	return nil
+}
+
+// endpoints returns the addresses of the services: of the data folder if its supervisor runs, otherwise of the
+// environment.
+func (a *app) endpoints() (config.Endpoints, error) {
+	if a.given != nil {
+		return *a.given, nil
+	}
+	if _, alive := supervisor.Read(a.data); alive && !a.cluster {
+		return supervisor.Endpoints(a.data)
+	}
+
+	e, err := config.FromEnv()
+	switch {
+	case err != nil:
+		return e, err
+	case a.cluster:
+		return e, e.Complete()
+	case e.Store.Endpoint == "":
+		return e, fault.New(fault.Transient, "nothing runs for %s: start it with %s, or set %s and the other addresses",
+			a.data, a.typed("up"), config.EnvS3)
+	}
+
+	return e, nil
+}
+
+// bucket opens the store.
+func (a *app) bucket() (store.Bucket, config.Endpoints, error) {
+	e, err := a.endpoints()
+	if err != nil {
+		return nil, e, err
+	}
+	b, err := store.Open(e.Store)
+
+	return b, e, err
+}
+
+// local refuses a command that manages services of this machine if they run on a cluster.
+func (a *app) local() error {
+	if a.cluster {
+		return fault.New(fault.Invalid,
+			"--cluster (or %s): no service runs here; start and stop services and workers on their own hosts",
+			envCluster)
+	}
+
+	return nil
+}
+
+// typed returns a command line as this user types it: with the program as it was called, and with --data unless the
+// folder is the default.
+func (a *app) typed(format string, args ...any) string {
+	line := os.Args[0] + " " + fmt.Sprintf(format, args...)
+	if a.data != defaultData {
+		line += " --data " + a.data
+	}
+
+	return "`" + line + "`"
+}
+
+// isTerminal reports whether w is a terminal.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	st, err := f.Stat()
+
+	return err == nil && st.Mode()&os.ModeCharDevice != 0
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// say prints a line to w. Errors of a terminal or a pipe are not reported.
+func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/process/supervisor"
+	"github.com/collabui/collabui/workers"
+)
+
+// childOptions are the flags of commands that a supervisor starts.
+type childOptions struct {
+	parentPipe bool
+}
+
+func (o *childOptions) addFlags(f *pflag.FlagSet) {
+	f.BoolVar(&o.parentPipe, "parent-pipe", false, "end when standard input closes")
+}
+
+// lifetime returns a context that also ends when the supervisor closes its pipe. The process then has ten seconds.
+func (o childOptions) lifetime(ctx context.Context) context.Context {
+	if !o.parentPipe {
+		return ctx
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+		time.Sleep(10 * time.Second)
+		os.Exit(exitService)
+	}()
+
+	return ctx
+}
+
+// workerEndpoints returns the endpoints of the environment if they are complete, as a supervisor passes them, otherwise
+// those of the data folder. A gateway alone needs only the store.
+func (a *app) workerEndpoints(roles []string) (config.Endpoints, error) {
+	e, err := config.FromEnv()
+	if err != nil || e.Complete() == nil {
+		return e, err
+	}
+	if e.Store.Endpoint != "" && len(roles) == 1 && roles[0] == workers.RoleServe {
+		return e, nil
+	}
+	if local, err := supervisor.Endpoints(a.data); err == nil && !a.cluster {
+		return local, nil
+	}
+
+	return e, e.Complete()
+}

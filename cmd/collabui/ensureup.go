@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/process/supervisor"
+)
+
+// maxTabs bounds the concurrent episodes of a worker on this machine.
+const maxTabs = 64
+
+// ensureUp starts a supervisor in the background if none runs, and waits until it is ready. On a cluster it starts
+// nothing and notes the addresses.
+func (a *app) ensureUp(ctx context.Context, o upOptions) error {
+	e, err := o.external.endpoints()
+	if err != nil {
+		return err
+	}
+	if a.cluster {
+		a.given = &e
+		return e.Complete()
+	}
+	if o.tabs < 1 || o.tabs > maxTabs {
+		return fault.New(fault.Invalid, "--tabs must be from 1 to %d, not %d", maxTabs, o.tabs)
+	}
+
+	st, alive := supervisor.Read(a.data)
+	switch {
+	case alive && st.Ready:
+		return a.agrees(st, e, o.tabs)
+	case alive:
+		return a.awaitUp(ctx, nil)
+	}
+	ended, err := a.startSupervisor(e, o.tabs)
+	if err != nil {
+		return err
+	}
+
+	return a.awaitUp(ctx, ended)
+}
+
+// startSupervisor starts `up --foreground` in a session of its own, so that it survives this terminal. The channel is
+// closed when it ends.
+func (a *app) startSupervisor(e config.Endpoints, tabs int) (<-chan struct{}, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fault.As(fault.Fatal, err)
+	}
+	if err := os.MkdirAll(filepath.Join(a.data, "logs"), 0o755); err != nil {
+		return nil, fault.New(fault.Invalid, "data folder %s: %w", a.data, err)
+	}
+	log, err := os.OpenFile(a.supervisorLog(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "%w", err)
+	}
+	defer func() { _ = log.Close() }()
+
+	cmd := exec.Command(self, "up", "--foreground", "--data", a.data, "--tabs", fmt.Sprint(tabs))
+	cmd.Env = append(os.Environ(), e.Environ()...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return nil, fault.New(fault.Invalid, "start the supervisor: %w", err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(ended)
+	}()
+
+	return ended, nil
+}
+
+func (a *app) supervisorLog() string { return supervisor.LogPath(a.data, "supervisor") }
+
+// agrees refuses addresses and numbers that differ from those of what already runs: they would be ignored.
+func (a *app) agrees(st supervisor.State, e config.Endpoints, tabs int) error {
+	asked := map[supervisor.Name]string{
+		supervisor.Temporal: e.Temporal,
+		supervisor.S3:       e.StoreURL(),
+		supervisor.Redis:    e.Redis,
+		supervisor.Policy:   e.Policy,
+	}
+	for _, name := range supervisor.Addressed {
+		addr, given := st.Services[name].Addr, config.Redacted(asked[name])
+		if given != "" && addr != given {
+			return fault.New(fault.Invalid, "%s runs at %s for %s, not at %s: stop it first with %s",
+				name, addr, a.data, given, a.typed("down"))
+		}
+	}
+	if st.Tabs != tabs && tabs != defaultTabs {
+		return fault.New(fault.Invalid, "the worker for %s runs with --tabs %d, not %d: stop it first with %s",
+			a.data, st.Tabs, tabs, a.typed("down"))
+	}
+
+	return nil
+}
+
+// awaitUp waits until the supervisor of the data folder is ready, or the one that was started has ended.
+func (a *app) awaitUp(ctx context.Context, ended <-chan struct{}) error {
+	const limit = 2 * time.Minute
+	for end := time.Now().Add(limit); time.Now().Before(end); {
+		if st, alive := supervisor.Read(a.data); alive && st.Ready {
+			return nil
+		}
+		select {
+		case <-ended:
+			st, alive := supervisor.Read(a.data)
+			if alive { // that of another client was faster
+				ended = nil
+				continue
+			}
+			why := st.Problem
+			if why == "" {
+				why = "see " + a.supervisorLog()
+			}
+
+			return fault.New(fault.Invalid, "the supervisor did not start: %s", why)
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+
+	return fault.New(fault.Transient, "the supervisor is not ready after %v; see %s", limit, a.supervisorLog())
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/policy/infer"
+)
+
+// event prints one event of an episode.
+func (a *app) event(e infer.Event) error {
+	if a.json {
+		return json.NewEncoder(a.out).Encode(e)
+	}
+	var text strings.Builder
+	switch e.Event {
+	case "episode":
+		say(&text, "episode %d: %s, task %s of %s, at most %d steps",
+			e.Episode, e.Environment, e.Task.Template, e.Task.Split, e.Task.MaxSteps)
+		say(&text, "goal: %s", agents.Line(e.Goal, 300))
+	case "step":
+		printStep(&text, e)
+	case "end":
+		printEnd(&text, e)
+	}
+	_, err := io.WriteString(a.out, plain(text.String()))
+
+	return err
+}
+
+func printStep(w io.Writer, e infer.Event) {
+	say(w, "step %d: %d elements, %d shown", e.Step, e.Elements, e.Shown)
+	printMatrix(w, e.Matrix)
+	say(w, "  executed: %s (%d votes, %s)", e.Executed.JSON(), e.Vote.Votes, e.Vote.Rule)
+	if e.Invalid != "" {
+		say(w, "  nothing done: %s", agents.Line(e.Invalid, 200))
+	}
+}
+
+func printEnd(w io.Writer, e infer.Event) {
+	how := "not solved"
+	if e.Outcome.Success {
+		how = "solved"
+	}
+	if e.Outcome.Truncated {
+		how += ", out of steps"
+	}
+	say(w, "end: %s after %d steps, %d of them without effect (raw score of the environment: %g)",
+		how, e.Outcome.Steps, e.Outcome.Invalid, *e.Raw)
+	for _, name := range sortedKeys(e.Outcome.Metrics) {
+		m := e.Outcome.Metrics[name]
+		say(w, "  %s: %g of %d", name, m.Sum, m.N)
+	}
+}
+
+// printMatrix prints what every agent said, one line per agent. A star marks a cell that agrees with the vote, a dot a
+// cell that was not asked for.
+func printMatrix(w io.Writer, cells []infer.Asked) {
+	agent := -1
+	var line strings.Builder
+	for _, c := range cells {
+		if c.Agent != agent {
+			if agent >= 0 {
+				line.WriteByte('\n')
+			}
+			agent = c.Agent
+			_, _ = fmt.Fprintf(&line, "  agent %-2d", agent)
+		}
+		_, _ = fmt.Fprintf(&line, " %-36s", plain(cellText(c)))
+	}
+	say(w, "%s", line.String())
+}
+
+func cellText(c infer.Asked) string {
+	text := "no action" // the answer could not be parsed
+	switch {
+	case !c.Asked:
+		text = "·"
+	case c.Canonical != "":
+		text = agents.Line(c.Canonical, 32)
+	}
+	if c.Agrees {
+		text += " *"
+	}
+
+	return text
+}
+
+// plain removes control characters, with which pages and models could steer a terminal.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || unicode.IsPrint(r) {
+			return r
+		}
+		return -1
+	}, s)
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/policy/tinyserver"
+	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// envCallLog sets --call-log.
+const envCallLog = "COLLABUI_CALL_LOG"
+
+// policyServerDrain is the time that open requests get when the server stops.
+const policyServerDrain = 5 * time.Second
+
+// policyServerOptions are the flags of policy-server.
+type policyServerOptions struct {
+	child   childOptions
+	addr    string
+	callLog string
+}
+
+func policyServerCmd(a *app) *cobra.Command {
+	var o policyServerOptions
+	c := &cobra.Command{
+		Use:   "policy-server",
+		Short: "Serve small policies behind the OpenAI chat API",
+		Long: `policy-server loads policies from the store on demand. Clients must send the key in
+` + config.EnvPolicyKey + ` if that is set; without a key it listens on this machine only.`,
+		Example: "  collabui policy-server --addr 127.0.0.1:8000",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return a.runPolicyServer(c.Context(), o) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.addr, "addr", "127.0.0.1:8000", "listen on `HOST:PORT`")
+	f.StringVar(&o.callLog, "call-log", os.Getenv(envCallLog),
+		"append one line per answered request to `FILE`: time, seed, model")
+	o.child.addFlags(f)
+
+	return c
+}
+
+func (a *app) runPolicyServer(ctx context.Context, o policyServerOptions) error {
+	e, err := a.workerEndpoints(nil)
+	if err != nil && e.Store.Endpoint == "" {
+		return err
+	}
+	b, err := store.Open(e.Store)
+	if err != nil {
+		return err
+	}
+	l, err := serving.Listen(o.addr, e.PolicyKey, config.EnvPolicyKey)
+	if err != nil {
+		return err
+	}
+
+	handler := tinyserver.New(b)
+	handler.Key = e.PolicyKey
+	if o.callLog != "" {
+		f, err := os.OpenFile(o.callLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		if err != nil {
+			return fault.New(fault.Invalid, "call log: %w", err)
+		}
+		defer func() { _ = f.Close() }()
+		handler.CallLog = f
+	}
+
+	return serving.Serve(o.child.lifetime(ctx), l, handler, policyServerDrain)
+}

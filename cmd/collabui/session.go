@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/process/logging"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/workers"
+	"github.com/collabui/collabui/workers/catalog"
+	"github.com/collabui/collabui/workflows"
+)
+
+// session is a connection to the store and to Temporal.
+type session struct {
+	*app
+	bucket   store.Bucket
+	temporal client.Client
+	ends     config.Endpoints
+}
+
+// connect opens a session. The caller closes it.
+func (a *app) connect(ctx context.Context) (*session, error) {
+	b, e, err := a.bucket()
+	if err != nil {
+		return nil, err
+	}
+	t, err := dial(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+
+	return &session{app: a, bucket: b, temporal: t, ends: e}, nil
+}
+
+func (s *session) Close() { s.temporal.Close() }
+
+// dial connects to Temporal, without logs of the SDK.
+func dial(ctx context.Context, e config.Endpoints) (client.Client, error) {
+	return workers.Dial(ctx, e, logging.Silent())
+}
+
+// startOptions are those of a workflow that is started at most once at a time.
+func startOptions(id, summary string) client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{
+		ID: id, TaskQueue: workflows.QueueControl, StaticSummary: summary,
+		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+	}
+}
+
+// start starts the workflow of a run. It succeeds if the workflow is running already.
+func (s *session) start(ctx context.Context, in workflows.RunInput) error {
+	if err := workers.CheckNamespace(ctx, s.temporal, s.ends.Namespace); err != nil {
+		return err
+	}
+	_, err := s.temporal.ExecuteWorkflow(ctx, startOptions(in.Name, "training run "+in.Name), workflows.Run, in)
+	if err != nil {
+		return fault.New(fault.Transient, "start run %s: %w", in.Name, err)
+	}
+
+	return nil
+}
+
+// query asks a workflow and reports whether it answered.
+func query(ctx context.Context, t client.Client, id, name string, out any) bool {
+	r, err := t.QueryWorkflow(ctx, id, "", name)
+
+	return err == nil && r.Get(out) == nil
+}
+
+// awaited is a workflow, or anything else that ends.
+type awaited interface {
+	GetID() string
+	Get(ctx context.Context, out any) error
+}
+
+// attend waits for a workflow and calls look every second.
+func (s *session) attend(ctx context.Context, w awaited, look func(*viewer)) error {
+	v := s.viewer(w.GetID())
+	end := make(chan error, 1)
+	go func() { end <- w.Get(ctx, nil) }()
+	for {
+		select {
+		case err := <-end:
+			v.clear()
+			return err
+		case <-time.After(time.Second):
+			look(v)
+		}
+	}
+}
+
+// showStatus returns a function that shows the status of a run.
+func (s *session) showStatus(ctx context.Context, run string) func(*viewer) {
+	return func(v *viewer) {
+		var status workflows.Status
+		if query(ctx, s.temporal, run, workflows.QueryStatus, &status) {
+			v.status(ctx, s.temporal, status)
+		}
+	}
+}
+
+// finish records a specification, and runs and shows its run until that ends. It returns immediately if the run is
+// finished.
+func (s *session) finish(ctx context.Context, x spec.Spec) error {
+	if err := x.Validate(catalog.All{}); err != nil {
+		return err
+	}
+	if err := recordSpec(ctx, s.bucket, x, "use another data folder"); err != nil {
+		return err
+	}
+	if err := s.start(ctx, workflows.RunInput{Name: x.Name}); err != nil {
+		return err
+	}
+	w := s.temporal.GetWorkflow(ctx, x.Name, "")
+	if err := s.attend(ctx, w, s.showStatus(ctx, x.Name)); err != nil {
+		return fault.New(fault.Transient, "run %s: %w", x.Name, err)
+	}
+
+	return nil
+}
+
+// recordSpec records the specification of a run. It refuses a name that another specification has, with the difference
+// and with what to do.
+func recordSpec(ctx context.Context, b store.Bucket, s spec.Spec, todo string) error {
+	recorded, _, err := runs.Run(s.Name).Spec().Record(ctx, b, func() (spec.Spec, error) { return s, nil })
+	if err != nil {
+		return err
+	}
+	if diff := difference(recorded, s); diff != "" {
+		return fault.New(fault.Invalid, "run %q exists with another specification:\n%s%s", s.Name, diff, todo)
+	}
+
+	return nil
+}
+
+// anotherName says how to start a new run of a specification whose name is taken.
+func anotherName(file string) string {
+	return fmt.Sprintf("give the run another name (in %s, or with --name) to start a new one", file)
+}

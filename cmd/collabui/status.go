@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/workers/catalog"
+	"github.com/collabui/collabui/workflows"
+)
+
+// state is what a run does now.
+type state string
+
+const (
+	stateAbsent    state = "absent" // in the store only: Temporal does not know it
+	stateRunning   state = "running"
+	statePaused    state = "paused"
+	stateStopped   state = "stopped"
+	stateFineTuned state = "fine-tuned" // stage 1 alone was run
+	stateFinished  state = "finished"
+)
+
+// status is the answer of `show --json`.
+type status struct {
+	Name        string           `json:"name"`
+	Status      state            `json:"status"`
+	Stage       string           `json:"stage"`
+	Epoch       int              `json:"epoch"`
+	Epochs      int              `json:"epochs"`
+	Reason      string           `json:"reason,omitempty"`
+	FinalDigest string           `json:"final_digest"`
+	Best        int              `json:"best_epoch,omitempty"`
+	Base        *runs.Base       `json:"base,omitempty"`
+	Curve       []runs.EvalPoint `json:"curve"`
+	Results     []runs.Result    `json:"results"`
+	Critic      string           `json:"critic"`
+	Spent       *runs.Spent      `json:"spent,omitempty"` // on chat endpoints
+	val         int              // episodes of an evaluation on val
+}
+
+// readStatus reads the status of a run from the store, and from Temporal if the run has not finished.
+func readStatus(ctx context.Context, b store.Bucket, e config.Endpoints, run string) (status, error) {
+	s, err := runs.Run(run).Find(ctx, b)
+	if err != nil {
+		return status{}, err
+	}
+	st := status{
+		Name: run, Status: stateAbsent, Stage: "planned", Epochs: s.Epochs,
+		Curve: []runs.EvalPoint{}, Results: []runs.Result{}, // not null as JSON
+		Critic: rules.CriticName(s, catalog.All{}), val: s.Evaluation.Val,
+	}
+	if err := st.read(ctx, b, s); err != nil {
+		return st, err
+	}
+	if st.Status == stateFinished {
+		return st, nil
+	}
+
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if t, err := dial(ctx, e); err == nil { // without Temporal the store alone answers
+		defer t.Close()
+		st.ask(ctx, t)
+	}
+
+	return st, nil
+}
+
+// read fills in what the store knows.
+func (st *status) read(ctx context.Context, b store.Bucket, s spec.Spec) error {
+	run := runs.Run(st.Name)
+	if len(s.Models) > 0 {
+		spent, err := run.Spent(ctx, b)
+		if err != nil {
+			return err
+		}
+		st.Spent = &spent
+	}
+	base, _, err := run.Base().Read(ctx, b)
+	switch {
+	case err == nil:
+		st.Base, st.Stage = &base, "epoch"
+	case !errors.Is(err, store.ErrNotFound):
+		return err
+	}
+	if err := st.readEpochs(ctx, b); err != nil {
+		return err
+	}
+
+	end, _, err := run.End().Read(ctx, b)
+	switch {
+	case err == nil:
+		st.Status, st.Stage = stateFinished, "done"
+		st.FinalDigest, st.Best = end.FinalDigest, end.Best
+		st.Results, st.Curve = end.Results, end.Curve
+	case !errors.Is(err, store.ErrNotFound):
+		return err
+	}
+
+	return nil
+}
+
+// readEpochs reads the committed epochs and their evaluations on val.
+func (st *status) readEpochs(ctx context.Context, b store.Bucket) error {
+	for {
+		epoch, _, err := runs.Run(st.Name).Epoch(st.Epoch+1).Read(ctx, b)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		st.Epoch++
+		if epoch.Val != nil {
+			st.Curve = append(st.Curve, runs.EvalPoint{At: st.Epoch, Rate: epoch.Val.Rate})
+		}
+	}
+}
+
+// ask fills in what Temporal knows of a run that has not finished.
+func (st *status) ask(ctx context.Context, t client.Client) {
+	d, err := t.DescribeWorkflowExecution(ctx, st.Name, "")
+	if err != nil {
+		return
+	}
+	switch d.WorkflowExecutionInfo.Status {
+	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
+		st.Status = stateRunning
+	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED: // without an end: by finetune
+		st.Status, st.Stage = stateFineTuned, "stage 1 is over"
+		return
+	default:
+		st.Status = stateStopped
+		return
+	}
+
+	var live workflows.Status
+	if query(ctx, t, st.Name, workflows.QueryStatus, &live) {
+		st.Stage, st.Reason = live.Stage, live.Reason
+		if live.Paused {
+			st.Status = statePaused
+		}
+	}
+}

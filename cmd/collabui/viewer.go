@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/workflows"
+)
+
+// viewer shows a run: as a bar in a terminal, as lines in a pipe, as events with --json.
+type viewer struct {
+	*app
+	run      string
+	terminal bool
+	line     string // the bar that the terminal shows
+	last     string // the last line in a pipe
+	position string // in the stream of events
+	seen     map[string]bool
+	paused   string // the reason that was shown
+
+	// For the estimate of the time that is left.
+	phase string
+	began time.Time
+	from  int // done when the phase began
+}
+
+func (a *app) viewer(run string) *viewer {
+	return &viewer{
+		app: a, run: run, terminal: isTerminal(a.out) && !a.json, position: "0", seen: map[string]bool{},
+	}
+}
+
+// status shows the status of a run.
+func (v *viewer) status(ctx context.Context, t client.Client, status workflows.Status) {
+	if status.Paused && v.paused != status.Reason {
+		v.say("paused: %s\n  continue with %s", status.Reason, v.typed("resume %s", v.run))
+	}
+	v.paused = status.Reason
+	where := status.Stage
+	if status.Stage == "epoch" {
+		where = fmt.Sprintf("epoch %d/%d", status.Epoch, status.Epochs)
+	}
+	v.progress(ctx, t, where, status.Child)
+}
+
+// progress shows the progress of a running workflow, or of the workflow that it waits for.
+func (v *viewer) progress(ctx context.Context, t client.Client, where, id string) {
+	var p workflows.Progress
+	if id == "" || !query(ctx, t, id, workflows.QueryProgress, &p) {
+		v.bar("%s", where)
+		return
+	}
+	var child workflows.Progress
+	of := ""
+	if p.Child != "" && query(ctx, t, p.Child, workflows.QueryProgress, &child) {
+		p, of = child, p.Phase
+	}
+
+	if phase := where + p.Phase + fmt.Sprint(p.Steps); phase != v.phase || v.began.IsZero() {
+		v.phase, v.began, v.from = phase, time.Now(), p.Done
+	}
+	v.bar("%s", v.describe(p, where, of))
+}
+
+// units are what phases of stage 1 count.
+var units = map[string]string{
+	"demonstrations": "demonstrations",
+	"exploration":    "tasks explored",
+	"synthesis":      "trajectories written about",
+}
+
+// describe returns one line about progress.
+func (v *viewer) describe(p workflows.Progress, where, of string) string {
+	rate := 0.0
+	if p.Done > 0 {
+		rate = 100 * float64(p.Successes) / float64(p.Done)
+	}
+	steps := ""
+	if p.Steps > 0 {
+		steps = fmt.Sprintf(" after %d optimiser steps", p.Steps)
+	}
+	done := fmt.Sprintf("%s %d/%d", blocks(p.Done, p.Slots), p.Done, p.Slots)
+	left := v.left(p.Done, p.Slots)
+
+	switch p.Phase {
+	case "rollouts":
+		return fmt.Sprintf("%s %s episodes, %.1f %% right so far, %d pairs%s", where, done, rate, p.Pairs, left)
+	case "updates":
+		return fmt.Sprintf("%s %s %d/%d updates", where, blocks(p.Updates, p.Agents), p.Updates, p.Agents)
+	case "demonstrations", "exploration", "synthesis":
+		return fmt.Sprintf("%s %s %s %s%s", where, of, done, units[p.Phase], left)
+	case "evaluation":
+		if !strings.HasPrefix(where, p.Phase) {
+			where = strings.TrimSpace(where + " " + p.Phase)
+		}
+		return fmt.Sprintf("%s%s %s episodes, %.1f %% right so far%s", where, steps, done, rate, left)
+	}
+
+	return fmt.Sprintf("%s: %s%s", where, p.Phase, steps)
+}
+
+// left returns the estimated time until all is done, once enough is done for an estimate.
+func (v *viewer) left(done, all int) string {
+	n := done - v.from
+	if n < 5 {
+		return ""
+	}
+	left := time.Duration(float64(time.Since(v.began)) / float64(n) * float64(all-done))
+
+	return ", about " + left.Round(time.Second).String() + " left"
+}
+
+// blocks returns a bar of 24 characters.
+func blocks(done, all int) string {
+	const width = 24
+	n := 0
+	if all > 0 {
+		n = width * done / all
+	}
+
+	return "[" + strings.Repeat("█", n) + strings.Repeat("·", width-n) + "]"
+}
+
+// bar replaces the bar of a terminal. A pipe gets a line if the text before the bar changed or the bar grew by four
+// blocks.
+func (v *viewer) bar(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	switch {
+	case v.json:
+		if text != v.last {
+			v.last = text
+			v.emit(events.Progress{Run: v.run, Text: text})
+		}
+	case v.terminal:
+		_, _ = fmt.Fprintf(v.out, "\r\x1b[K%s", text)
+		v.line = text
+	default:
+		if k := coarse(text); k != v.last {
+			v.last = k
+			say(v.out, "%s", text)
+		}
+	}
+}
+
+// coarse returns the part of a text that a pipe shows again when it changes: the text before the bar, and the bar in
+// sixths.
+func coarse(text string) string {
+	n := strings.Count(text, "█")
+	if i := strings.IndexByte(text, '['); i > 0 {
+		return fmt.Sprint(text[:i], n/4)
+	}
+
+	return text
+}
+
+// clear removes the bar.
+func (v *viewer) clear() {
+	if v.terminal && v.line != "" {
+		_, _ = fmt.Fprint(v.out, "\r\x1b[K")
+		v.line = ""
+	}
+}
+
+// say prints a line that stays.
+func (v *viewer) say(format string, args ...any) {
+	if v.json {
+		v.emit(events.Message{Run: v.run, Text: fmt.Sprintf(format, args...)})
+		return
+	}
+	v.clear()
+	say(v.out, format, args...)
+}
+
+// emit prints an event that the command line makes itself.
+func (v *viewer) emit(e events.Event) {
+	if raw, err := events.Encode(e); err == nil {
+		say(v.out, "%s", raw)
+	}
+}
+
+// event shows an event of the live stream: every event with --json, otherwise milestones as lines.
+func (v *viewer) event(raw json.RawMessage) {
+	if v.json {
+		say(v.out, "%s", raw)
+		return
+	}
+	e, err := events.Decode(raw)
+	if err != nil || v.seen[string(raw)] {
+		return
+	}
+	v.seen[string(raw)] = true // an activity that runs again emits its event again
+
+	switch e := e.(type) {
+	case events.Data:
+		v.say("  data of level %d: %d rows kept, %d dropped", e.Level, e.Rows, e.Dropped)
+	case events.Base:
+		v.say("stage 1 is over: the base policy is ready")
+	case events.Epoch:
+		val := ""
+		if e.Val >= 0 {
+			val = fmt.Sprintf(", val %.1f %%", 100*e.Val)
+		}
+		v.say("epoch %d: %.1f %% of rollouts right, %d pairs%s", e.Epoch, 100*e.Rollouts, e.Pairs, val)
+	case events.Warning:
+		v.say("  warning, epoch %d, agent %d: %s", e.Epoch, e.Agent, e.Text)
+	case events.Result:
+		v.say("  %s on %s: %.1f %% of %d", e.System, e.Split, 100*e.Rate, e.Episodes)
+	}
+}

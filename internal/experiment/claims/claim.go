@@ -1,0 +1,63 @@
+// Package claims says what is claimed of the method, and tests it on the results of runs over several seeds: the
+// claims of the quickstart, and experiments that compare variants of one specification.
+//
+// It imports domain, examples, internal/method/rules, internal/method/spec, internal/method/stats, internal/store and
+// internal/store/runs.
+package claims
+
+import "github.com/collabui/collabui/internal/method/stats"
+
+// Claim is a mean difference over seeds with its t-interval at 95 %, in percentage points.
+type Claim struct {
+	Name    string  `json:"name"`
+	Mean    float64 `json:"mean"`
+	Low     float64 `json:"low"`
+	High    float64 `json:"high"`
+	Needs   string  `json:"needs,omitempty"` // what must hold, in words
+	Claimed bool    `json:"claimed"`         // whether anything must hold; without, the difference is only shown
+	Holds   bool    `json:"holds"`
+}
+
+// Rates are the success rates of one seed, from 0 to 1. The keys say what was evaluated: the kind of system in an
+// experiment, "system/split" in a reproduction.
+type Rates map[string]float64
+
+// condition is what a difference must fulfil.
+type condition struct {
+	needs string
+	holds func(Claim) bool
+}
+
+// test tests a condition on one difference per seed, in points. A nil condition claims nothing.
+func test(name string, differences []float64, must *condition) Claim {
+	c := Claim{Name: name, Holds: true}
+	c.Mean, c.Low, c.High = stats.TInterval(differences)
+	if must != nil {
+		c.Claimed, c.Needs, c.Holds = true, must.needs, must.holds(c)
+	}
+
+	return c
+}
+
+// Verdict says what the claim needs and whether that holds. It is empty if nothing is claimed.
+func (c Claim) Verdict() string {
+	switch {
+	case !c.Claimed:
+		return ""
+	case c.Holds:
+		return "holds: " + c.Needs
+	}
+
+	return "FAILS: " + c.Needs
+}
+
+// Failed returns the first claim that does not hold, if there is one.
+func Failed(all []Claim) (Claim, bool) {
+	for _, c := range all {
+		if c.Claimed && !c.Holds {
+			return c, true
+		}
+	}
+
+	return Claim{}, false
+}

@@ -1,0 +1,118 @@
+package claims
+
+import (
+	"maps"
+	"math"
+	"testing"
+
+	"github.com/collabui/collabui/workers/catalog"
+
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// noisy returns the rates of three seeds of critic-noise: the trained system gains less the more the critic errs.
+func noisy(x Experiment) [][]Rates {
+	rates := make([][]Rates, len(x.Arms))
+	for i := range x.Arms {
+		for k := range 3 {
+			trained := 0.4 + 0.1*float64(4-i) + 0.01*float64(k-1)
+			rates[i] = append(rates[i], Rates{"base": 0.4, "trained": trained})
+		}
+	}
+
+	return rates
+}
+
+func TestAnExperimentIsATableWithAClaim(t *testing.T) {
+	x := Experiments()["critic-noise"]
+	rates := noisy(x)
+	table := x.Test(rates)
+
+	if first := table[0]; first.Name != "critic errs  0 %" || math.Abs(first.This-80) > 1e-9 ||
+		math.Abs(first.That-40) > 1e-9 || math.Abs(first.Mean-40) > 1e-9 || first.Verdict() != "" {
+		t.Errorf("the first row is %+v, want 80 − 40 = 40 without a claim", first)
+	}
+	last := table[len(table)-1]
+	if want := "holds: lower bound not above 0: nothing is gained"; last.Verdict() != want {
+		t.Errorf("the verdict on pure noise is %q, want %q", last.Verdict(), want)
+	}
+
+	for k := range 3 {
+		rates[4][k]["trained"] = 0.6 + 0.001*float64(k)
+	}
+	table = x.Test(rates)
+	last = table[len(table)-1]
+	if want := "FAILS: lower bound not above 0: nothing is gained"; last.Verdict() != want {
+		t.Errorf("the verdict on noise that gains is %q, want %q", last.Verdict(), want)
+	}
+	if c, failed := Failed([]Claim{table[0].Claim, last.Claim}); !failed || c.Name != last.Name {
+		t.Errorf("Failed = %q, %v; want %q", c.Name, failed, last.Name)
+	}
+}
+
+func TestTheArmsOfExperimentsAreSpecifications(t *testing.T) {
+	for name, x := range Experiments() {
+		for _, arm := range x.Arms {
+			t.Run(name+"-"+arm.Name, func(t *testing.T) {
+				s, err := x.Spec(arm, 1, 300, catalog.All{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.Name = name + "-" + arm.Name + "-r1-300"
+				if err := s.Validate(catalog.All{}); err != nil {
+					t.Errorf("Validate = %v, want no error", err)
+				}
+				steps := s.FineTune.ChunkSteps * s.FineTune.MaxChunks
+				if arm.Name == "demonstrations" && steps != 600 {
+					t.Errorf("%d optimiser steps, want the 600 of the levels", steps)
+				}
+			})
+		}
+	}
+}
+
+func TestRatesAreTakenFromTheSplitOfTheExperiment(t *testing.T) {
+	end := runs.End{Results: []runs.Result{
+		{System: "base-1", Split: "val", Rate: 0.1},
+		{System: "base-4", Split: "val", Rate: 0.2},
+		{System: "trained-4", Split: "test-seeds", Rate: 0.3},
+	}}
+	for name, want := range map[string]Rates{
+		"curriculum":   {"base-1": 0.1, "base": 0.2},
+		"critic-noise": {"trained": 0.3},
+	} {
+		if got := Experiments()[name].Rates(spec.Default(), end); !maps.Equal(got, want) {
+			t.Errorf("%s: Rates = %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestTheQuickstartsClaimsNeedAllSeeds(t *testing.T) {
+	s := spec.Default()
+	better := func(gain float64) Rates {
+		return Rates{
+			"trained-4/test-seeds": 0.5 + gain, "base-4/test-seeds": 0.5, "base-1/test-seeds": 0.3,
+			"alone/test-seeds":         0.4 + gain,
+			"trained-4/test-templates": 0.5, "base-4/test-templates": 0.5,
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		seeds []Rates
+		want  bool
+	}{
+		{"every seed gains", []Rates{better(0.10), better(0.11), better(0.12)}, true},
+		{"one seed gains", []Rates{better(0.30), better(0), better(0)}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := Test(c.seeds, s)[0]
+			if want := "trained-4 − base-4 on test-seeds"; got.Name != want || !got.Claimed {
+				t.Errorf("the first claim is %+v, want %s", got, want)
+			}
+			if got.Holds != c.want {
+				t.Errorf("the claim holds: %v, want %v", got.Holds, c.want)
+			}
+		})
+	}
+}

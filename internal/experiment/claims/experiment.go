@@ -1,0 +1,160 @@
+package claims
+
+import (
+	"fmt"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/examples"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// Experiment compares variants of one specification, its arms, over seeds. All arms of a seed play the same evaluation
+// episodes.
+type Experiment struct {
+	About  string
+	Shared bool // the later arms of a seed begin with the base policy of its first
+	Arms   []Arm
+
+	file  string // below examples
+	raw   []byte // its content
+	split string // on which systems are compared
+	rows  []row
+}
+
+// Arm is one variant of the specification.
+type Arm struct {
+	Name   string
+	change func(s *spec.Spec, episodes int)
+}
+
+// row is a line of the table: the difference between two rates, each of an arm, by its index.
+type row struct {
+	name       string
+	this, that string // kinds of systems
+	of, minus  int    // arms
+	must       *condition
+}
+
+// Kinds of systems, under which an experiment compares them: their names hold the number of agents.
+const (
+	kindSingle  = "base-1"
+	kindBase    = "base"
+	kindTrained = "trained"
+)
+
+// Experiments returns all experiments by their names.
+func Experiments() map[string]Experiment {
+	return map[string]Experiment{"critic-noise": criticNoise(), "curriculum": curriculum()}
+}
+
+// criticNoise trains with critics that err at random.
+func criticNoise() Experiment {
+	x := Experiment{
+		About: "what the loop gains from a critic that errs", Shared: true,
+		file: "quickstart.yaml", raw: examples.Quickstart, split: domain.SplitTestSeeds,
+	}
+	noise := condition{"lower bound not above 0: nothing is gained", func(c Claim) bool { return c.Low <= 0 }}
+
+	for i, rate := range []float64{0, 0.05, 0.15, 0.3, 0.5} {
+		x.Arms = append(x.Arms, Arm{Name: fmt.Sprintf("e%02.0f", 100*rate), change: func(s *spec.Spec, n int) {
+			s.Critic.Error, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = rate, n, 0
+		}})
+		r := row{this: kindTrained, that: kindBase, of: i, minus: i}
+		r.name = fmt.Sprintf("critic errs %2.0f %%", 100*rate)
+		if rate == 0.5 {
+			r.name, r.must = "critic is pure noise", &noise
+		}
+		x.rows = append(x.rows, r)
+	}
+
+	return x
+}
+
+// curriculum compares stage 1 with levels and with demonstrations only.
+func curriculum() Experiment {
+	atLeast := condition{"upper bound above 0: at least as good", func(c Claim) bool { return c.High > 0 }}
+
+	return Experiment{
+		About: "stage 1 with levels against demonstrations only, at equal optimiser steps",
+		file:  "curriculum.yaml", raw: examples.Curriculum, split: domain.SplitVal,
+		Arms: []Arm{{Name: "levels", change: baseOnly}, {Name: "demonstrations", change: demonstrationsOnly}},
+		rows: []row{
+			{
+				name: "levels − demonstrations, one agent on val",
+				this: kindSingle, that: kindSingle, of: 0, minus: 1, must: &atLeast,
+			},
+			{name: "levels − demonstrations, n agents on val", this: kindBase, that: kindBase, of: 0, minus: 1},
+		},
+	}
+}
+
+// baseOnly leaves stage 1 and its evaluation.
+func baseOnly(s *spec.Spec, episodes int) {
+	s.Epochs, s.Evaluation.Val, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 0, episodes, 0, 0
+}
+
+// demonstrationsOnly leaves stage 1 without levels, in one chunk of as many optimiser steps as the levels have.
+func demonstrationsOnly(s *spec.Spec, episodes int) {
+	baseOnly(s, episodes)
+	f := &s.FineTune
+	f.Levels = nil
+	f.ChunkSteps = f.Steps.Level1 + f.Steps.Level2 + f.Steps.Level3 + f.Steps.Preference
+	f.MaxChunks, f.StopLow, f.StopHigh = 1, 1, 1
+}
+
+// Spec returns the specification of an arm for a seed, without its name and base policy.
+func (x Experiment) Spec(arm Arm, seed, episodes int, c spec.Catalog) (spec.Spec, error) {
+	s, err := spec.Parse(spec.Source{Name: "examples/" + x.file}, x.raw, c)
+	if err != nil {
+		return s, err
+	}
+	s.Seed = uint64(seed)
+	arm.change(&s, episodes)
+
+	return s, nil
+}
+
+// Rates returns what the experiment compares of one finished run.
+func (x Experiment) Rates(s spec.Spec, end runs.End) Rates {
+	kinds := map[string]string{
+		kindSingle:                  kindSingle,
+		rules.BaseName(s.Agents):    kindBase,
+		rules.TrainedName(s.Agents): kindTrained,
+	}
+	rates := Rates{}
+	for _, r := range end.Results {
+		if kind, ok := kinds[r.System]; ok && r.Split == x.split {
+			rates[kind] = r.Rate
+		}
+	}
+
+	return rates
+}
+
+// Row is a tested line of an experiment's table, with the mean rates whose difference it is, in percent.
+type Row struct {
+	Claim
+	This, That float64
+}
+
+// Test tests the experiment on the rates of at least two seeds, by arm and then by seed.
+func (x Experiment) Test(rates [][]Rates) []Row {
+	var table []Row
+	for _, r := range x.rows {
+		of, minus := rates[r.of], rates[r.minus]
+		out, seeds := Row{}, float64(len(of))
+		differences := make([]float64, len(of))
+		for k := range of {
+			this, that := of[k][r.this], minus[k][r.that]
+			differences[k] = 100 * (this - that)
+			out.This += 100 * this / seeds
+			out.That += 100 * that / seeds
+		}
+		out.Claim = test(r.name, differences, r.must)
+		table = append(table, out)
+	}
+
+	return table
+}

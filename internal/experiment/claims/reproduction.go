@@ -1,0 +1,101 @@
+package claims
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// comparison is a difference between two systems on a split.
+type comparison struct {
+	this, that string
+	split      string
+	must       *condition
+}
+
+// comparisons are the claims of the quickstart, then the differences that are shown with them.
+func comparisons(s spec.Spec) []comparison {
+	const (
+		seeds  = domain.SplitTestSeeds
+		held   = domain.SplitTestTemplates
+		single = "base-1"
+		alone  = rules.NameAlone
+		votes  = rules.NameVotes
+	)
+	base, trained := rules.BaseName(s.Agents), rules.TrainedName(s.Agents)
+	imitation := ImitationName(s.Agents)
+	gains := condition{
+		"at least 3 points, lower bound above 0",
+		func(c Claim) bool { return c.Mean >= 3 && c.Low > 0 },
+	}
+	gainsAlone := condition{
+		"lower bound above 0 (training without voting)",
+		func(c Claim) bool { return c.Low > 0 },
+	}
+	gainsInAll := condition{"at least 10 points", func(c Claim) bool { return c.Mean >= 10 }}
+	keeps := condition{"lower bound above −3", func(c Claim) bool { return c.Low > -3 }}
+
+	return []comparison{
+		{this: trained, that: base, split: seeds, must: &gains},
+		{this: alone, that: single, split: seeds, must: &gainsAlone},
+		{this: trained, that: single, split: seeds, must: &gainsInAll},
+		{this: trained, that: base, split: held, must: &keeps},
+		{this: trained, that: imitation, split: seeds},
+		{this: trained, that: imitation, split: held},
+		{this: imitation, that: base, split: seeds},
+		{this: votes, that: single, split: seeds},
+		{this: base, that: single, split: seeds},
+		{this: trained, that: alone, split: seeds},
+		{this: trained, that: single, split: held},
+	}
+}
+
+// ImitationName returns the name of the imitation control of n agents.
+func ImitationName(n int) string { return fmt.Sprintf("%s-%d", rules.NameImitation, n) }
+
+// Key returns the key of a system on a split in the rates of a reproduction.
+func Key(system, split string) string { return system + "/" + split }
+
+// ReadRates reads the rates of one seed's reproduction that the claims compare.
+func ReadRates(ctx context.Context, b store.Bucket, s spec.Spec) (Rates, error) {
+	rates := Rates{}
+	for _, x := range comparisons(s) {
+		for _, system := range []string{x.this, x.that} {
+			id := rules.EvalID(rules.ReproduceFolder, system, x.split)
+			result, _, err := runs.Run(s.Name).Result(id).Read(ctx, b)
+			if err != nil {
+				return nil, err
+			}
+			rates[Key(system, x.split)] = result.Rate
+		}
+	}
+
+	return rates, nil
+}
+
+// Test tests the claims of the quickstart on the rates of at least two seeds.
+func Test(seeds []Rates, s spec.Spec) []Claim {
+	var claims []Claim
+	for _, x := range comparisons(s) {
+		differences := make([]float64, len(seeds))
+		for k, rates := range seeds {
+			differences[k] = 100 * (rates[Key(x.this, x.split)] - rates[Key(x.that, x.split)])
+		}
+		name := fmt.Sprintf("%s − %s on %s", x.this, x.that, x.split)
+		claims = append(claims, test(name, differences, x.must))
+	}
+
+	return claims
+}
+
+// Decoding describes how the systems of a reproduction decode.
+func Decoding(s spec.Spec) string {
+	return fmt.Sprintf(
+		"n=%d m=%d temperatures %v top_p %v; base-1 and %s: the better of greedy and temperature 0.2 on val, one round",
+		s.Agents, s.Rounds, s.EvaluationTemperatures(), s.Decoding.TopP, rules.NameAlone)
+}

@@ -1,0 +1,118 @@
+package pilot
+
+import (
+	"strings"
+
+	"github.com/collabui/collabui/internal/experiment/estimate"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// kind is what an object belongs to.
+type kind string
+
+const (
+	kindEpisode    kind = "episodes"
+	kindEvaluation kind = "evaluations"
+	kindStage1     kind = "stage 1"
+	kindCall       kind = "recorded calls"
+	kindOther      kind = ""
+)
+
+// kindOf returns what an object belongs to, by its key below the run.
+func kindOf(key string) kind {
+	switch {
+	case strings.Contains(key, "/episodes/"):
+		return kindEpisode
+	case strings.HasPrefix(key, "evals/"):
+		return kindEvaluation
+	case strings.HasPrefix(key, "finetune/"):
+		return kindStage1
+	case strings.HasPrefix(key, "calls/"):
+		return kindCall
+	}
+
+	return kindOther
+}
+
+// disk sums the pilot's objects by what they belong to.
+func (m *measuring) disk() error {
+	objects, err := m.bucket.List(m.ctx, m.run.Prefix())
+	if err != nil {
+		return err
+	}
+	sum, policies := map[kind]float64{}, map[string]float64{}
+	for _, o := range objects {
+		sum[kindOf(strings.TrimPrefix(o.Key, m.run.Prefix()))] += float64(o.Size)
+		if err := m.policy(o.Key, policies); err != nil {
+			return err
+		}
+	}
+
+	run, pilot := m.demonstrations()
+	made, planned := m.recordedCalls()
+	m.out.Disks = append(m.out.Disks,
+		estimate.Disk{
+			Name: "episodes, labels, pairs", Bytes: sum[kindEpisode],
+			Units: m.pilotSlots(), Total: m.slots(), Steps: true,
+		},
+		estimate.Disk{
+			Name: "evaluations", Bytes: sum[kindEvaluation],
+			Units: evaluations(m.pilot, chunks(m.pilot)), Total: evaluations(m.spec, chunks(m.spec)), Steps: true,
+		},
+		estimate.Disk{Name: "stage 1", Bytes: sum[kindStage1], Units: pilot, Total: run},
+		m.policiesOnDisk(policies),
+		estimate.Disk{Name: "recorded calls", Bytes: sum[kindCall], Units: made, Total: planned, Steps: true})
+
+	return nil
+}
+
+// recordedCalls returns the calls that the pilot recorded, and those that the run will.
+func (m *measuring) recordedCalls() (made, planned float64) {
+	for _, r := range m.out.Roles {
+		if r.Name != rolloutCalls && r.Name != evaluationCalls && r.Units > 0 {
+			made += r.Calls
+			planned += r.Calls / r.Units * r.Total
+		}
+	}
+
+	return made, planned
+}
+
+// optimiserStates is what the checkpoints on the way to a policy take, in sizes of the policy: parameters and AdamW's
+// two moments, every 50 steps or at the end of a chunk. One of them is usual.
+const optimiserStates = 3
+
+// policiesOnDisk returns what policies take, from the sizes of the pilot's by digest.
+func (m *measuring) policiesOnDisk(policies map[string]float64) estimate.Disk {
+	size := 0.0
+	for _, s := range policies {
+		size += s / float64(len(policies))
+	}
+	most := chunks(m.spec)
+	least := most
+	if len(m.spec.FineTune.Levels) == 0 {
+		least = min(least, 1) // the band may be reached with the first chunk
+	}
+	updates := m.spec.Agents * m.spec.Epochs
+
+	return estimate.Disk{
+		Name: "policies and optimiser states", Bytes: size * (1 + optimiserStates), Units: 1,
+		Low: float64(least + updates), Total: float64(most + updates),
+	}
+}
+
+// policy notes the size of the policy that an update or a chunk names.
+func (m *measuring) policy(key string, policies map[string]float64) error {
+	if !strings.HasSuffix(key, "/update.json") && !strings.Contains(key, "finetune/chunks/") {
+		return nil
+	}
+	made, _, err := store.Read[struct{ Policy runs.Policy }](m.ctx, m.bucket, key)
+	if err != nil {
+		return err
+	}
+	raw, err := store.GetBlob(m.ctx, m.bucket, made.Policy.Digest)
+	policies[made.Policy.Digest] = float64(len(raw))
+
+	return err
+}

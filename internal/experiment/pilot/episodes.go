@@ -1,0 +1,117 @@
+package pilot
+
+import (
+	"errors"
+
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// episodes reads the rollouts of the pilot's epoch.
+func (m *measuring) episodes() error {
+	if m.pilot.Epochs == 0 {
+		return nil
+	}
+	for slot := 1; slot <= m.pilot.Slots; slot++ {
+		if err := m.episode(slot); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// episode reads one rollout: its length, cells, labels and pairs.
+func (m *measuring) episode(slot int) error {
+	episode, _, err := m.run.Episode(m.ctx, m.bucket, 1, slot)
+	if err != nil || episode.Failed != "" {
+		return err
+	}
+	m.out.Steps.Pilot = append(m.out.Steps.Pilot, float64(episode.Outcome.Steps))
+	m.steps += float64(episode.Outcome.Steps)
+
+	recorded, err := episode.ReadSteps(m.ctx, m.bucket)
+	if err != nil {
+		return err
+	}
+	for _, step := range recorded {
+		for _, cell := range step.Decision.Cells {
+			m.cells++
+			m.tokens = append(m.tokens, float64(cell.Usage.Prompt+cell.Usage.Answer))
+		}
+	}
+
+	credits, _, err := m.run.Credits(1, slot).Read(m.ctx, m.bucket)
+	if err != nil {
+		return err
+	}
+	pairs, _, err := m.run.Pairs(1, slot).Read(m.ctx, m.bucket)
+	if err != nil {
+		return err
+	}
+	m.audits += float64(len(credits.Audit) + len(pairs.Audit))
+	m.proposals += float64(len(pairs.Calls))
+	m.pairs += float64(len(pairs.Pairs))
+
+	return nil
+}
+
+// stage1 reads trajectories, demonstrations and data cards, then scales the calls of all roles.
+func (m *measuring) stage1() error {
+	for i := range m.pilot.FineTune.Demonstrations {
+		if err := m.task(i); err != nil {
+			return err
+		}
+	}
+	levels, err := m.run.Levels(m.ctx, m.bucket)
+	if err != nil {
+		return err
+	}
+	for _, set := range levels {
+		m.asked[set.Card.Level] = float64(set.Card.Counts.Asked)
+	}
+	m.roles()
+
+	return nil
+}
+
+// task reads how training task i was played. Stage 1 leaves a trajectory with levels, a demonstration without, and
+// neither if its data are given.
+func (m *measuring) task(i int) error {
+	trajectory, _, err := m.run.Trajectory(i).Read(m.ctx, m.bucket)
+	if err == nil {
+		screens := float64(len(trajectory.Screens))
+		m.screenCount += screens
+		if m.spec.Synthesis.Agent == spec.RoleExpert {
+			m.out.Steps.Expert = append(m.out.Steps.Expert, screens)
+		}
+
+		return nil
+	}
+	if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+
+	demonstration, _, err := m.run.Demonstration(i).Read(m.ctx, m.bucket)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	m.out.Steps.Expert = append(m.out.Steps.Expert, float64(len(demonstration.Pairs)))
+
+	return nil
+}
+
+// screens returns the number of screens that a level of the run is written about.
+func (m *measuring) screens(level int) float64 {
+	limit := m.spec.Synthesis.Screens
+	if level == runs.Levels {
+		limit = m.spec.Synthesis.Pairs
+	}
+	run, pilot := m.demonstrations()
+
+	return min(m.screenCount*run/pilot, float64(limit))
+}

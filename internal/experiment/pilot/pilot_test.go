@@ -1,0 +1,43 @@
+package pilot
+
+import (
+	"testing"
+
+	"github.com/collabui/collabui/workers/catalog"
+
+	"github.com/collabui/collabui/internal/method/spec"
+)
+
+func TestAPilotIsSmallAndNamedByItsSpecification(t *testing.T) {
+	s := spec.Default()
+	s.Name = "a-name-of-nearly-forty-characters-in-all"
+	s.FineTune.Levels = []int{1, 2, 3}
+	p := Spec(s, 5)
+
+	if err := p.Validate(catalog.All{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name      string
+		got, want int
+	}{
+		{"slots", p.Slots, 5},
+		{"epochs", p.Epochs, 1},
+		{"demonstrations", p.FineTune.Demonstrations, 5},
+		{"steps of level 2", p.FineTune.Steps.Level2, steps},
+		{"episodes on val", p.Evaluation.Val, 5},
+		{"episodes on test-seeds", p.Evaluation.TestSeeds, 0},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s = %d, want %d", c.name, c.got, c.want)
+		}
+	}
+
+	if again := Spec(s, 5); again.Name != p.Name {
+		t.Errorf("the same specification has the pilots %s and %s, want one", p.Name, again.Name)
+	}
+	s.Rounds++
+	if other := Spec(s, 5); other.Name == p.Name {
+		t.Errorf("another specification has the pilot %s too, want another name", other.Name)
+	}
+}

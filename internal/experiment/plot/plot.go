@@ -1,0 +1,135 @@
+// Package plot draws learning curves as SVG pictures.
+//
+// It imports internal/method/stats and internal/store/runs.
+package plot
+
+import (
+	"encoding/xml"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/collabui/collabui/internal/method/stats"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// Curve is one line of a picture.
+type Curve struct {
+	Name     string
+	Points   []runs.EvalPoint
+	Episodes int  // of each point, which then gets its Wilson interval; 0: none is drawn
+	Strong   bool // drawn in front, with the rate at every point
+}
+
+// Mean returns the mean of curves that have the same epochs, as a strong curve.
+func Mean(curves []Curve) Curve {
+	out := Curve{Name: "mean", Strong: true}
+	for i, p := range curves[0].Points {
+		rate := 0.0
+		for _, c := range curves {
+			rate += c.Points[i].Rate / float64(len(curves))
+		}
+		out.Points = append(out.Points, runs.EvalPoint{At: p.At, Rate: rate})
+	}
+
+	return out
+}
+
+// The frame of the picture, in pixels.
+const left, right, top, bottom = 70.0, 600.0, 40.0, 255.0
+
+// picture is an SVG text that is being written.
+type picture struct {
+	strings.Builder
+	last int // the last epoch
+}
+
+// Curves returns an SVG picture of success by epoch.
+func Curves(title string, curves []Curve) string {
+	p := &picture{last: 1}
+	for _, c := range curves {
+		for _, point := range c.Points {
+			p.last = max(p.last, point.At)
+		}
+	}
+
+	p.frame(title)
+	for _, strong := range []bool{false, true} {
+		for _, c := range curves {
+			if c.Strong == strong && len(c.Points) > 0 {
+				p.curve(c)
+			}
+		}
+	}
+	p.line(`</svg>`)
+
+	return p.String()
+}
+
+func (p *picture) line(format string, args ...any) { _, _ = fmt.Fprintf(p, format+"\n", args...) }
+
+func (p *picture) x(at int) float64 { return left + (right-left)*float64(at)/float64(p.last) }
+
+func (p *picture) y(rate float64) float64 { return bottom - (bottom-top)*rate }
+
+// frame draws title, grid and axes.
+func (p *picture) frame(title string) {
+	p.line(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 300" font-family="sans-serif" font-size="13">` +
+		`<rect width="640" height="300" fill="#fff"/>`)
+	p.line(`<text x="%g" y="22" font-size="15">%s</text>`, left, escape(title))
+
+	for _, r := range []float64{0, 0.2, 0.4, 0.6, 0.8, 1} {
+		p.line(`<line x1="%g" x2="%g" y1="%.0f" y2="%.0f" stroke="#ddd"/>`+
+			`<text x="%g" y="%.0f" text-anchor="end">%.0f %%</text>`,
+			left, right, p.y(r), p.y(r), left-10, p.y(r)+4, 100*r)
+	}
+	for k := 0; k <= p.last; k += max(1, p.last/10) {
+		p.line(`<text x="%.0f" y="275" text-anchor="middle">%d</text>`, p.x(k), k)
+	}
+	p.line(`<text x="%g" y="294" text-anchor="middle">epoch</text>`, (left+right)/2)
+}
+
+func (p *picture) curve(c Curve) {
+	color, width := "#9db0d0", 1.5
+	if c.Strong {
+		color, width = "#27457c", 3
+	}
+
+	var path []string
+	for _, point := range c.Points {
+		path = append(path, fmt.Sprintf("%.0f,%.0f", p.x(point.At), p.y(point.Rate)))
+		if c.Episodes > 0 {
+			low, high := stats.Wilson(int(math.Round(point.Rate*float64(c.Episodes))), c.Episodes)
+			p.line(`<line x1="%.0f" x2="%.0f" y1="%.0f" y2="%.0f" stroke="%s" stroke-opacity=".45" stroke-width="6"/>`,
+				p.x(point.At), p.x(point.At), p.y(low), p.y(high), color)
+		}
+	}
+	p.line(`<polyline fill="none" stroke="%s" stroke-width="%g" points="%s"><title>%s</title></polyline>`,
+		color, width, strings.Join(path, " "), escape(c.Name))
+
+	if c.Strong {
+		p.rates(c.Points, color)
+	}
+}
+
+// rates draws a dot and the rate at every point.
+func (p *picture) rates(points []runs.EvalPoint, color string) {
+	for i, point := range points {
+		dx := 22
+		if i == len(points)-1 {
+			dx = -22
+		}
+		x, y := p.x(point.At), p.y(point.Rate)
+		p.line(`<circle cx="%.0f" cy="%.0f" r="4" fill="%s"/>`+
+			`<text x="%.0f" y="%.0f" dx="%d" text-anchor="middle" paint-order="stroke" `+
+			`stroke="#fff" stroke-width="5">%.0f %%</text>`,
+			x, y, color, x, y-12, dx, 100*point.Rate)
+	}
+}
+
+func escape(s string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(s)) // writing to a builder does not fail
+
+	return b.String()
+}

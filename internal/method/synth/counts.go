@@ -1,0 +1,116 @@
+package synth
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/collabui/collabui/domain"
+)
+
+// ItemCounts add up: Screens = Failed + First + Over + Asked, Unanswered ≤ Asked, Proposed = Kept + all of Dropped,
+// Kept = all of ByKind. In level 3 the screens are the steps of trajectories, Failed are those of unsuccessful ones,
+// and every step that is asked about proposes one pair.
+type ItemCounts struct {
+	Screens    int            `json:"screens"`         // visited
+	Failed     int            `json:"failed_episodes"` // of level 3: screens of episodes that did not succeed
+	First      int            `json:"first_screens"`   // left out by keep_first
+	Over       int            `json:"over_limit"`      // left out by synthesis.screens
+	Asked      int            `json:"asked"`           // written about
+	Unanswered int            `json:"unanswered"`      // of Asked, those whose answer could not be read
+	Proposed   int            `json:"proposed"`        // items
+	Dropped    map[string]int `json:"dropped"`         // by reason
+	Kept       int            `json:"kept"`
+	ByKind     map[string]int `json:"by_kind"`  // of the kept ones
+	Messages   int            `json:"messages"` // kept with messages in their prompt, duplicates included
+}
+
+// NewItemCounts returns empty counts.
+func NewItemCounts() ItemCounts {
+	return ItemCounts{Dropped: map[string]int{}, ByKind: map[string]int{}}
+}
+
+// Add adds the counts of another batch.
+func (c *ItemCounts) Add(d ItemCounts) {
+	c.Screens += d.Screens
+	c.Failed += d.Failed
+	c.First += d.First
+	c.Over += d.Over
+	c.Asked += d.Asked
+	c.Unanswered += d.Unanswered
+	c.Proposed += d.Proposed
+	c.Kept += d.Kept
+	c.Messages += d.Messages
+	for k, n := range d.Dropped {
+		c.Dropped[k] += n
+	}
+	for k, n := range d.ByKind {
+		c.ByKind[k] += n
+	}
+}
+
+// Problem says which of the sums does not hold. It is empty if all do.
+func (c ItemCounts) Problem() string {
+	switch {
+	case c.Screens != c.Failed+c.First+c.Over+c.Asked:
+		return fmt.Sprintf(
+			"%d screens are not %d of failed episodes + %d first ones + %d over the limit + %d asked about",
+			c.Screens, c.Failed, c.First, c.Over, c.Asked)
+	case c.Unanswered > c.Asked:
+		return fmt.Sprintf("%d unanswered of %d asked", c.Unanswered, c.Asked)
+	case c.Proposed != c.Kept+sum(c.Dropped):
+		return fmt.Sprintf("%d proposed are not %d kept + %d dropped", c.Proposed, c.Kept, sum(c.Dropped))
+	case c.Kept != sum(c.ByKind):
+		return fmt.Sprintf("%d kept are not the %d of all kinds", c.Kept, sum(c.ByKind))
+	}
+
+	return ""
+}
+
+func sum(m map[string]int) (n int) {
+	for _, v := range m {
+		n += v
+	}
+
+	return n
+}
+
+// say says the counts for people.
+func (c ItemCounts) say(say func(format string, args ...any)) {
+	say("  screens      %d visited = %d asked about + %d first ones left out + %d over the limit"+
+		" + %d of failed episodes; %d answers could not be read",
+		c.Screens, c.Asked, c.First, c.Over, c.Failed, c.Unanswered)
+	say("  items        %d proposed = %d kept + %d dropped", c.Proposed, c.Kept, c.Proposed-c.Kept)
+	for _, why := range slices.Sorted(maps.Keys(c.Dropped)) {
+		say("    dropped    %6d  %s", c.Dropped[why], why)
+	}
+	for _, k := range slices.Sorted(maps.Keys(c.ByKind)) {
+		say("    kept       %6d  %s", c.ByKind[k], k)
+	}
+	say("  messages     %d prompts were written with some, half of them wrong", c.Messages)
+}
+
+// Dedupe removes training examples whose prompt and answers occurred before, and counts them. kind returns an example's
+// kind.
+func Dedupe(rows []domain.Pair, c *ItemCounts, kind func(domain.Pair) string) []domain.Pair {
+	type text struct{ prompt, chosen, rejected string }
+	known := map[text]bool{}
+
+	return slices.DeleteFunc(rows, func(p domain.Pair) bool {
+		id := text{p.Prompt, p.Chosen, p.Rejected}
+		if !known[id] {
+			known[id] = true
+
+			return false
+		}
+
+		c.Kept--
+		c.Dropped[DropDuplicate]++
+		k := kind(p)
+		if c.ByKind[k]--; c.ByKind[k] == 0 {
+			delete(c.ByKind, k)
+		}
+
+		return true
+	})
+}

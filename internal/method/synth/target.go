@@ -1,0 +1,211 @@
+package synth
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
+)
+
+// Target is what the data are made for.
+type Target struct {
+	Template *agents.Template // the agents' prompt
+
+	// Render returns the policy's own wording of an action. Nil means that answers are used as written.
+	Render func(domain.Action) (string, error)
+
+	// Fits reports whether the policy can give the answer. Nil means that it can give any.
+	Fits func(prompt, answer string) bool
+
+	// Share is the share of prompts that have messages, half of them wrong.
+	Share  float64
+	Agents int
+}
+
+// example is a training example, or the reason why there is none.
+type example struct {
+	pair     domain.Pair
+	messages bool // the prompt has some
+	dropped  string
+}
+
+// example makes a training example of an item. The error is that of the agents' template.
+func (target Target) example(it Item, level int, pair domain.Pair, s Screen, seed uint64) (example, error) {
+	if strings.TrimSpace(it.Ask) == "" {
+		return example{dropped: DropEmpty}, nil
+	}
+	pair.Step, pair.Weight, pair.Source, pair.Image = s.Step, 1, domain.Source(it.Kind), s.Image
+
+	build := target.question
+	if level == 2 {
+		build = target.instruction
+	}
+	out, err := build(it, pair, s, seed)
+	if err == nil && out.dropped == "" && target.Fits != nil && !target.Fits(out.pair.Prompt, out.pair.Chosen) {
+		out.dropped = DropForeign
+	}
+
+	return out, err
+}
+
+// question makes a training example of level 1.
+func (target Target) question(it Item, pair domain.Pair, s Screen, _ uint64) (example, error) {
+	switch {
+	case !slices.Contains(Kinds, it.Kind):
+		return example{dropped: DropKind}, nil
+	case it.Answer == "" && it.Element == nil:
+		return example{dropped: DropEmpty}, nil
+	case it.Element != nil:
+		if why := onScreen(*it.Element, s.Observation); why != "" {
+			return example{dropped: why}, nil
+		}
+	}
+	if target.Render != nil {
+		return target.pointing(it, pair, s)
+	}
+
+	pair.Prompt = screenPrefix + "\n" + strings.Join(agents.Lines(s.Observation), "\n") +
+		"\nQuestion: " + agents.Line(it.Ask, maxAsk)
+	pair.Chosen = it.Answer
+	if it.Answer == "" {
+		pair.Chosen = "Element " + fmt.Sprint(*it.Element)
+	}
+
+	return example{pair: pair}, nil
+}
+
+// pointing makes a training example of level 1 for a policy that answers in actions: it points at an element, or copies
+// words of the screen.
+func (target Target) pointing(it Item, pair domain.Pair, s Screen) (example, error) {
+	act := domain.Action{Type: domain.ActionAnswer, Text: it.Answer}
+	if it.Answer == "" {
+		act = domain.Action{Type: domain.ActionClick}.At(*it.Element)
+	}
+	text, unsaid := target.Render(act)
+	if unsaid != nil {
+		return example{dropped: DropForeign}, nil
+	}
+	var err error
+	pair.Prompt, err = target.prompt(it.Ask, s, "", nil)
+	pair.Chosen, pair.ChosenCanonical = text, act.Canonical(s.Observation)
+
+	return example{pair: pair}, err
+}
+
+// instruction makes a training example of level 2.
+func (target Target) instruction(it Item, pair domain.Pair, s Screen, seed uint64) (example, error) {
+	if it.Action == nil {
+		return example{dropped: DropAction}, nil
+	}
+	if why := invalid(*it.Action, s.Observation); why != "" {
+		return example{dropped: why}, nil
+	}
+	text := "Reason: " + agents.Line(it.Reason, maxReason) + "\nAction: " + it.Action.JSON()
+	if target.Render != nil {
+		var unsaid error
+		if text, unsaid = target.Render(*it.Action); unsaid != nil {
+			return example{dropped: DropForeign}, nil
+		}
+	}
+
+	own, peers := target.Messages(domain.Rand(seed, "messages"), text, s.Observation)
+	var err error
+	pair.Prompt, err = target.prompt(it.Ask, s, own, peers)
+	pair.Chosen, pair.ChosenCanonical = text, it.Action.Canonical(s.Observation)
+
+	return example{pair: pair, messages: own != "" || len(peers) > 0}, err
+}
+
+// prompt renders the agents' prompt with an instruction or a question for a goal.
+func (target Target) prompt(ask string, s Screen, own string, peers []agents.Message) (string, error) {
+	return target.Template.User(agents.View{Goal: ask, Observation: s.Observation}, own, peers)
+}
+
+// Messages makes up own and peers' words for a share of prompts, half of them wrong. Messages that stage 1 never showed
+// hurt at first in stage 2.
+func (target Target) Messages(rng *rand.Rand, right string, o domain.Observation) (own string, peers []agents.Message) {
+	if rng.Float64() >= target.Share {
+		return "", nil
+	}
+	word := func() string {
+		if rng.Float64() < 0.5 {
+			return right
+		}
+
+		return target.Word(mistake(rng, o))
+	}
+	if rng.Float64() < 0.6 {
+		own = word()
+	}
+	for p := range rng.IntN(target.Agents) {
+		peers = append(peers, agents.Message{Agent: p, Text: word()})
+	}
+
+	return own, peers
+}
+
+// mistake is a click on a random shown element, or status complete.
+func mistake(rng *rand.Rand, o domain.Observation) domain.Action {
+	var shown []int
+	for _, e := range o.Elements {
+		if e.Shown() {
+			shown = append(shown, e.Index)
+		}
+	}
+	if len(shown) > 0 && rng.Float64() < 0.8 {
+		return domain.Action{Type: domain.ActionClick}.At(shown[rng.IntN(len(shown))])
+	}
+
+	return domain.Action{Type: domain.ActionStatus, GoalStatus: domain.StatusComplete}
+}
+
+// Word returns an action in the policy's wording, or in a plain one.
+func (target Target) Word(a domain.Action) string {
+	if target.Render != nil {
+		if text, err := target.Render(a); err == nil {
+			return text
+		}
+	}
+
+	return "Reason: this serves the goal.\nAction: " + a.JSON()
+}
+
+// invalid returns why an action cannot be executed on a screen. An empty text means that it can.
+func invalid(a domain.Action, o domain.Observation) string {
+	if a.Validate() != nil {
+		return DropAction
+	}
+	if a.Index == nil {
+		return ""
+	}
+	if why := onScreen(*a.Index, o); why != "" {
+		return why
+	}
+	if a.Type == domain.ActionInputText {
+		e, _ := o.Element(*a.Index)
+		if e.Target != nil {
+			e, _ = o.Element(*e.Target)
+		}
+		if !e.Editable {
+			return DropReadOnly
+		}
+	}
+
+	return ""
+}
+
+// onScreen returns why an element cannot be named. An empty text means that it can.
+func onScreen(index int, o domain.Observation) string {
+	e, ok := o.Element(index)
+	switch {
+	case !ok:
+		return DropElement
+	case !e.Shown():
+		return DropHidden
+	}
+
+	return ""
+}

@@ -1,0 +1,78 @@
+package gateway
+
+import (
+	"net/http"
+	"strings"
+)
+
+// Names of the engines.
+const (
+	vllm   = "vllm"
+	sglang = "sglang"
+)
+
+// dialect is where engines differ.
+type dialect struct {
+	load, unload string // POST with lora_name and lora_path
+	sleep, wake  string // POST
+	sleeping     string // GET, whether the engine sleeps; empty if it cannot be asked
+	hint         string // what sleeping needs
+
+	model   func(base, adapter string) string // the name of an adapter in a chat's request
+	missing func(reply) bool                  // reports whether a chat's answer says that the model is not loaded
+}
+
+var dialects = map[string]dialect{
+	vllm: {
+		load:     "/v1/load_lora_adapter",
+		unload:   "/v1/unload_lora_adapter",
+		sleep:    "/sleep?level=1",
+		wake:     "/wake_up",
+		sleeping: "/is_sleeping",
+		hint:     "start vLLM with --enable-sleep-mode and VLLM_SERVER_DEV_MODE=1",
+		model:    func(_, adapter string) string { return adapter },
+		missing:  func(r reply) bool { return r.status == http.StatusNotFound },
+	},
+	sglang: {
+		load:   "/load_lora_adapter",
+		unload: "/unload_lora_adapter",
+		sleep:  "/release_memory_occupation",
+		wake:   "/resume_memory_occupation",
+		hint:   "start SGLang with --enable-memory-saver",
+		model:  func(base, adapter string) string { return base + ":" + adapter },
+		missing: func(r reply) bool {
+			return r.status == http.StatusNotFound || r.status == http.StatusBadRequest && r.neverLoaded()
+		},
+	},
+}
+
+// reply is the engine's answer. Engines tell many refusals apart by their text only, so the gateway has to read it; the
+// methods below are the only places that do.
+type reply struct {
+	status int
+	text   string // the beginning of the body
+}
+
+func (r reply) ok() bool { return r.status == http.StatusOK }
+
+// refused reports whether the status blames the request, so the same request will not pass later.
+func (r reply) refused() bool { return r.status >= 400 && r.status < 500 }
+
+// keyRefused reports whether the engine refuses the gateway's key.
+func (r reply) keyRefused() bool {
+	return r.status == http.StatusUnauthorized || r.status == http.StatusForbidden
+}
+
+// alreadyLoaded reports whether the engine refuses a load because it has the name.
+func (r reply) alreadyLoaded() bool {
+	return r.status == http.StatusBadRequest &&
+		strings.Contains(r.text, "already") && strings.Contains(r.text, "loaded")
+}
+
+// neverLoaded reports whether SGLang says that it has no adapter of that name.
+func (r reply) neverLoaded() bool {
+	return strings.Contains(r.text, "never been loaded") || strings.Contains(r.text, "not loaded")
+}
+
+// rankTooLarge reports whether the engine refuses an adapter for its rank.
+func (r reply) rankTooLarge() bool { return strings.Contains(r.text, "max_lora_rank") }

@@ -1,0 +1,193 @@
+// Package gateway puts one server of a language model, vLLM or SGLang, behind the HTTP surface of tinyserver: a model's
+// name is the digest of a policy (domain.Artifact) in the store. The gateway loads the policy's adapter on first use,
+// under a name that it never uses for other bytes.
+//
+// It imports domain, fault, internal/policy/serving and internal/store.
+package gateway
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// Options of a gateway. Keys are secrets: they come from the environment or a file.
+type Options struct {
+	Bucket    store.Bucket
+	Engine    string            // "vllm" or "sglang"
+	Server    string            // base URL of the engine, without /v1
+	Key       string            // bearer key that the engine wants; empty means none
+	ClientKey string            // bearer key that clients must send; empty means none
+	Adapters  string            // folder for adapters, of this gateway alone; the engine reads it under the same path
+	Base      string            // the engine's name of the base model; empty means the first that it lists
+	Model     *domain.BaseModel // the base model that the engine serves; nil means that it is not checked
+	Keep      int               // adapters loaded at the same time, at least 1; not more than the engine holds
+	Log       func(format string, args ...any)
+}
+
+// Limits of a gateway.
+const (
+	maxBody    = 32 << 20 // bytes of a chat's request or answer, which may hold images
+	maxControl = 1 << 20  // bytes of every other request, and of the engine's errors
+)
+
+// Gateway is an http.Handler. Run, next to it, mends what the engine loses. Safe for concurrent use.
+type Gateway struct {
+	Options
+	dialect dialect
+	mux     *http.ServeMux
+	http    *http.Client
+
+	every    time.Duration // between two looks at the engine
+	patience time.Duration // for requests to drain and for room
+	loading  time.Duration // of one load, with its download
+
+	metrics      *serving.Metrics
+	loads, mends prometheus.Counter
+
+	turn chan struct{} // held by whoever puts the engine to sleep, wakes it or mends it
+
+	mu       sync.Mutex         // guards everything below
+	policies map[string]*policy // by digest
+	verified map[string]bool    // digests whose folders this process has found intact
+	changed  chan struct{}      // closed and replaced whenever something is released
+	uses     int64
+	out      int       // requests and loads under way
+	closed   bool      // no request is admitted
+	asleep   bool      // the engine sleeps
+	lease    time.Time // the engine may sleep until then
+	silent   bool      // the engine did not answer the last look
+}
+
+// New returns a gateway. It asks neither the engine nor the store. Impossible options are invalid faults.
+func New(o Options) (*Gateway, error) {
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+
+	g := &Gateway{
+		Options:  o,
+		dialect:  dialects[o.Engine],
+		mux:      http.NewServeMux(),
+		http:     &http.Client{Transport: transport()},
+		every:    3 * time.Second,
+		patience: 30 * time.Second,
+		loading:  10 * time.Minute,
+		turn:     make(chan struct{}, 1),
+		policies: map[string]*policy{},
+		verified: map[string]bool{},
+		changed:  make(chan struct{}),
+	}
+	g.measure()
+
+	g.handle("POST /v1/chat/completions", g.chat)
+	g.handle("GET /v1/models", g.models)
+	g.handle("POST /v1/load_lora_adapter", g.load)
+	g.handle("POST /v1/unload_lora_adapter", g.unload)
+	g.handle("GET /health", g.health)
+	g.handle("POST /sleep", g.sleep)
+	g.handle("POST /wake_up", g.wakeUp)
+	g.mux.Handle("GET /metrics", g.metrics.Handler())
+
+	return g, nil
+}
+
+// complete checks the options, fills in defaults and prepares the folder for adapters.
+func (o *Options) complete() error {
+	if _, ok := dialects[o.Engine]; !ok {
+		return fault.New(fault.Invalid, "engine %q: expected vllm or sglang", o.Engine)
+	}
+
+	u, err := url.Parse(o.Server)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return fault.New(fault.Invalid, "the engine's address must be an http:// or https:// URL")
+	}
+
+	o.Server = strings.TrimSuffix(strings.TrimSuffix(o.Server, "/"), "/v1")
+	if o.Keep < 1 {
+		return fault.New(fault.Invalid, "%d adapters at the same time: expected at least 1", o.Keep)
+	}
+
+	if o.Adapters, err = filepath.Abs(o.Adapters); err == nil {
+		err = os.MkdirAll(o.Adapters, 0o755)
+	}
+	if err != nil {
+		return fault.New(fault.Invalid, "the folder for adapters: %w", err)
+	}
+
+	if o.Log == nil {
+		o.Log = func(string, ...any) {}
+	}
+	if o.Model == nil {
+		o.Log("the base model's identity is not known: policies of another base model are not refused")
+	}
+
+	// Downloads of a process that was killed. The pattern is valid, so Glob cannot fail.
+	torn, _ := filepath.Glob(filepath.Join(o.Adapters, ".part-*"))
+	for _, dir := range torn {
+		_ = os.RemoveAll(dir)
+	}
+
+	return nil
+}
+
+func transport() *http.Transport {
+	return &http.Transport{
+		DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+		MaxIdleConns:        512,
+		MaxIdleConnsPerHost: 512,
+		IdleConnTimeout:     30 * time.Second,
+	}
+}
+
+// handle registers a handler whose error is answered as a refusal.
+func (g *Gateway) handle(pattern string, f func(http.ResponseWriter, *http.Request) error) {
+	g.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		if err := f(w, r); err != nil {
+			refusal(err).WriteEngine(w)
+		}
+	})
+}
+
+// recorder remembers the status that was sent.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *recorder) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	rec := &recorder{ResponseWriter: w, status: http.StatusOK}
+	open := r.Method == http.MethodGet && (r.URL.Path == "/health" || r.URL.Path == "/metrics")
+
+	if open || serving.Allowed(r, g.ClientKey) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		g.mux.ServeHTTP(rec, r)
+	} else {
+		err := serving.Refuse(http.StatusUnauthorized,
+			"the request needs the header Authorization: Bearer with this gateway's key")
+		refusal(err).WriteEngine(rec)
+	}
+
+	path := "other"
+	if _, p, ok := strings.Cut(r.Pattern, " "); ok {
+		path = p
+	}
+	g.metrics.Count(path, rec.status)
+}

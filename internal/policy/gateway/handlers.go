@@ -1,0 +1,139 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// refusal maps an error to what is answered over HTTP: 503 for what may pass, 409 for what does not.
+func refusal(err error) *serving.Refusal {
+	var refused *serving.Refusal
+	if errors.As(err, &refused) {
+		return &serving.Refusal{Status: refused.Status, After: refused.After, Err: err}
+	}
+
+	status := http.StatusServiceUnavailable
+	var tooLarge *http.MaxBytesError
+
+	switch kind := fault.KindOf(err); {
+	case errors.As(err, &tooLarge):
+		status = http.StatusRequestEntityTooLarge
+	case errors.Is(err, store.ErrNotFound):
+		status = http.StatusNotFound
+	case kind == fault.Corrupt || kind == fault.Invalid:
+		status = http.StatusConflict
+	}
+
+	return &serving.Refusal{Status: status, Err: err}
+}
+
+// badJSON refuses a request whose body is not the expected JSON.
+func badJSON(err error) error {
+	return serving.Refuse(http.StatusBadRequest, "the request's JSON: %w", err)
+}
+
+func decode(r *http.Request, v any) error {
+	if err := json.NewDecoder(io.LimitReader(r.Body, maxControl)).Decode(v); err != nil {
+		return badJSON(err)
+	}
+
+	return nil
+}
+
+func (g *Gateway) models(w http.ResponseWriter, _ *http.Request) error {
+	g.mu.Lock()
+	ready := maps.Clone(g.policies)
+	maps.DeleteFunc(ready, func(_ string, p *policy) bool { return p.busy != nil })
+	g.mu.Unlock()
+
+	var list []map[string]any
+	for _, digest := range slices.Sorted(maps.Keys(ready)) {
+		list = append(list, serving.Model(digest))
+	}
+	serving.WriteModels(w, list...)
+
+	return nil
+}
+
+// load makes a policy ready. A policy that is loaded already is a success.
+func (g *Gateway) load(w http.ResponseWriter, r *http.Request) error {
+	name, err := serving.ReadAdapter(io.LimitReader(r.Body, maxControl))
+	if err != nil {
+		return badJSON(err)
+	}
+
+	if err := g.enter(); err != nil {
+		return err
+	}
+	defer g.leave()
+
+	h, err := g.acquire(r.Context(), name)
+	if err != nil {
+		return err
+	}
+
+	g.release(h)
+	serving.WriteAdded(w, name)
+
+	return nil
+}
+
+func (g *Gateway) unload(w http.ResponseWriter, r *http.Request) error {
+	name, err := serving.ReadAdapter(io.LimitReader(r.Body, maxControl))
+	if err != nil {
+		return badJSON(err)
+	}
+
+	if err := g.enter(); err != nil {
+		return err
+	}
+	defer g.leave()
+
+	g.mu.Lock()
+	p := g.policies[name]
+	if p == nil || p.busy != nil {
+		g.mu.Unlock()
+
+		return serving.Refuse(http.StatusNotFound, "model %q is not loaded", name)
+	}
+	p.begin()
+	g.mu.Unlock()
+
+	if err := g.evict(context.WithoutCancel(r.Context()), p); err != nil {
+		return err
+	}
+	serving.WriteRemoved(w, name)
+
+	return nil
+}
+
+// health answers 200 if the engine is healthy and awake.
+func (g *Gateway) health(w http.ResponseWriter, r *http.Request) error {
+	g.mu.Lock()
+	closed, asleep, lease := g.closed, g.asleep, g.lease
+	g.mu.Unlock()
+
+	switch {
+	case asleep:
+		return serving.Later("the engine sleeps; its lease ends %s", lease.UTC().Format(time.RFC3339))
+	case closed:
+		return serving.Later("the engine is being put to sleep")
+	}
+
+	if err := g.healthy(r.Context()); err != nil {
+		return err
+	}
+	serving.Healthy(w, r)
+
+	return nil
+}

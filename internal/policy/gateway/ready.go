@@ -1,0 +1,152 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// ours begins the names of all adapters that gateways load.
+const ours = "p-"
+
+// prefix begins all names that a policy has in the engine.
+func prefix(digest string) string { return ours + digest[:16] }
+
+// ready brings a policy into the engine and checks that it answers.
+func (g *Gateway) ready(ctx context.Context, p *policy) error {
+	if p.art == nil {
+		a, err := g.artifact(ctx, p.digest)
+		if err != nil {
+			return err
+		}
+		p.art = &a
+	}
+
+	switch p.art.Kind {
+	case domain.ArtifactFull:
+		return g.full(ctx, p)
+	case domain.ArtifactBase:
+		base, err := g.base(ctx)
+		if err != nil {
+			return err
+		}
+		p.model = base
+
+		return g.probe(ctx, base)
+	}
+
+	return g.adapter(ctx, p)
+}
+
+// full finds a policy that the engine was started on.
+func (g *Gateway) full(ctx context.Context, p *policy) error {
+	models, _, err := g.listed(ctx)
+	if err != nil {
+		return err
+	}
+
+	if !slices.Contains(models, p.digest) {
+		return serving.Refuse(http.StatusConflict,
+			"policy %s is a whole model: write it with `collabui export --policy %s --out DIR`, "+
+				"and start the engine on DIR with --served-model-name %s", p.digest, p.digest, p.digest)
+	}
+	p.model = p.digest
+
+	return g.probe(ctx, p.model)
+}
+
+// artifact reads the artifact of a digest and refuses one that this engine cannot serve.
+func (g *Gateway) artifact(ctx context.Context, digest string) (domain.Artifact, error) {
+	raw, err := store.GetBlob(ctx, g.Bucket, digest)
+	if err != nil {
+		return domain.Artifact{}, err
+	}
+
+	a, err := domain.DecodeArtifact(raw)
+	if err != nil {
+		return a, serving.Refuse(http.StatusBadRequest,
+			"policy %s cannot be served by an engine of language models: %w", digest, err)
+	}
+
+	if g.Model != nil && a.Kind != domain.ArtifactFull && a.Base.Digest != g.Model.Digest {
+		return a, serving.Refuse(http.StatusConflict, "policy %s belongs to the base model %s (%s), "+
+			"this engine serves %s (%s): start an engine on %s, or ask one that serves it",
+			digest, a.Base.Name, short(a.Base.Digest), g.Model.Name, short(g.Model.Digest), a.Base.Name)
+	}
+
+	return a, nil
+}
+
+// adapter loads a LoRA adapter. Engines keep prefixes by an adapter's name, so a name must stand for the same bytes
+// forever: if it is not known what was loaded under a name, the adapter gets another one.
+func (g *Gateway) adapter(ctx context.Context, p *policy) error {
+	again := p.gen > 1
+	if p.name == "" {
+		p.name = prefix(p.digest)
+	}
+
+	base, err := g.base(ctx)
+	if err != nil {
+		return err
+	}
+	if err := g.seat(ctx, p); err != nil {
+		return err
+	}
+	if !g.intact(p) {
+		if err := g.renew(ctx, p); err != nil {
+			return err
+		}
+	}
+
+	there, err := g.engineLoad(ctx, p.name, g.dir(p.digest))
+	if err == nil {
+		p.model = g.dialect.model(base, p.name)
+		if err = g.probe(ctx, p.model); err != nil {
+			_, failed := g.engineUnload(ctx, p.name)
+			err = errors.Join(err, failed)
+		}
+	}
+
+	if err != nil {
+		g.mu.Lock()
+		delete(g.verified, p.digest) // the next load checks the files again
+		g.mu.Unlock()
+
+		return err
+	}
+
+	if again && !there {
+		g.mends.Inc()
+		g.Log("mended: the engine had lost policy %s; it is loaded again as %s", p.digest, p.name)
+	}
+
+	return nil
+}
+
+// renew downloads an adapter whose folder is missing or damaged.
+func (g *Gateway) renew(ctx context.Context, p *policy) error {
+	if p.adopt {
+		return serving.Refuse(http.StatusConflict,
+			"policy %s: the engine has it, but its files are not there to vouch for it", p.digest)
+	}
+
+	// Before the download: afterwards the files would seem to vouch for what the engine holds under the name.
+	had, err := g.engineUnload(ctx, p.name)
+	if err != nil {
+		return err
+	}
+	if had {
+		g.Log("policy %s: the engine had an adapter under its name, without files to vouch for it: it is unloaded",
+			p.digest)
+		p.name = prefix(p.digest) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	}
+
+	return g.download(ctx, p)
+}

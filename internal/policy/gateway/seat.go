@@ -1,0 +1,110 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+
+	"github.com/collabui/collabui/internal/policy/serving"
+)
+
+var errNoRoom = errors.New("no room for another adapter")
+
+// seat waits until p may be loaded next to the others. The least recently used adapter has to go once its requests have
+// drained, idle ones first.
+func (g *Gateway) seat(ctx context.Context, p *policy) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, g.patience, errNoRoom)
+	defer cancel()
+
+	for {
+		g.mu.Lock()
+		seated, last := g.seats()
+		if p.seated || seated < g.Keep {
+			p.seated = true
+			g.mu.Unlock()
+
+			return nil
+		}
+
+		changed := g.changed
+		if last != nil {
+			last.begin()
+		}
+		g.mu.Unlock()
+
+		if last != nil {
+			if err := g.evict(ctx, last); err != nil {
+				return err
+			}
+
+			continue
+		}
+
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return serving.Later("%w: all %d adapters are busy", context.Cause(ctx), g.Keep)
+		}
+	}
+}
+
+// seats counts the adapters and returns the ready one that has to go next, nil if all are busy. Callers hold mu.
+func (g *Gateway) seats() (n int, last *policy) {
+	for _, q := range g.policies {
+		if !q.seated {
+			continue
+		}
+		n++
+
+		if q.busy == nil && (last == nil || q.goesBefore(last)) {
+			last = q
+		}
+	}
+
+	return n, last
+}
+
+// goesBefore reports whether p has to go before q: idle before used, then the one whose last use is older.
+func (p *policy) goesBefore(q *policy) bool {
+	if idle := p.out == 0; idle != (q.out == 0) {
+		return idle
+	}
+
+	return p.used < q.used
+}
+
+// evict unloads a policy that its caller made busy, once its requests have drained. If that takes too long the policy
+// is ready again.
+func (g *Gateway) evict(ctx context.Context, p *policy) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, g.patience, errNoRoom)
+	defer cancel()
+
+	for {
+		g.mu.Lock()
+		out, changed := p.out, g.changed
+		g.mu.Unlock()
+
+		if out == 0 {
+			break
+		}
+
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			g.end(p, false, nil)
+
+			return serving.Later("%w: policy %s still has %d requests", context.Cause(ctx), p.digest, out)
+		}
+	}
+
+	if p.name != "" {
+		if _, err := g.engineUnload(ctx, p.name); err != nil {
+			g.end(p, false, nil)
+
+			return err
+		}
+		g.remove(p.digest)
+	}
+	g.end(p, true, nil)
+
+	return nil
+}

@@ -1,0 +1,96 @@
+package infer
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+)
+
+// minRank is the lowest --max-lora-rank that vLLM takes; higher ones are its doubles.
+const minRank = 8
+
+// Readme returns a few lines of Markdown on what an exported folder holds. x is nil if there is no system yet.
+func Readme(run string, x *Exported) string {
+	lines := []string{
+		"# Export of run " + run + "\n",
+
+		"- `*.sharegpt.jsonl`, `*.alpaca.jsonl`, `dataset_info.json`, `images/`: data sets for LLaMA-Factory " +
+			"(`dataset_dir: .`). `*.preference.jsonl`: the same as conversations, for TRL and others; " +
+			"`collabui import` reads it back.",
+
+		"- `sample.html`, `sample.csv`: rows drawn for people to judge. " +
+			"`" + SumsFile + "`: check all files with `sha256sum -c " + SumsFile + "`.",
+	}
+
+	if x == nil {
+		lines = append(lines, "- There is no system yet: stage 1 has not ended.")
+	} else {
+		lines = append(lines, x.readme(run)...)
+	}
+
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// readme returns the lines on the system.
+func (x *Exported) readme(run string) []string {
+	lines := []string{fmt.Sprintf("- `system/system.json`: how the %d agents decide together (epoch %d; 0 is the base "+
+		"policy). `system/topology.json`: who reads whom. `system/spec.json`: the run. `system/prompts/`: what agents "+
+		"are told.", len(x.Agents), x.Epoch)}
+
+	if x.tiny() {
+		lines = append(lines, "- `system/policies/agent-K/"+tinyFile+"`: collabui's small policy, which "+
+			"`collabui import` brings to another store (`finetune: {base: DIGEST}`).")
+	} else {
+		lines = append(lines, "- `system/policies/agent-K/`: an agent's adapter or whole model, in the form that "+
+			"Transformers, PEFT and vLLM read; `agent-K.artifact.json` says what it is made of (kind base: the base "+
+			"model itself, no files).")
+	}
+	lines = append(lines, x.adapters()...)
+
+	which := fmt.Sprint(x.Epoch)
+	if x.Epoch == 0 {
+		which = Base
+	}
+	infer := "collabui infer " + run + " --epoch " + which
+
+	return append(lines, "- As one endpoint, all agents with their vote: `"+infer+"`; live in an environment: `"+
+		infer+" --environment NAME`.")
+}
+
+// tiny reports whether an agent's policy is a small policy.
+func (x *Exported) tiny() bool {
+	for _, a := range x.Agents {
+		if a.Kind == KindTiny {
+			return true
+		}
+	}
+
+	return false
+}
+
+// adapters returns the lines on serving and merging adapters; none if there are no adapters.
+func (x *Exported) adapters() []string {
+	base, rank, modules := "", minRank, []string{}
+	for _, a := range x.Agents {
+		if a.Kind != domain.ArtifactLoRA {
+			continue
+		}
+
+		base, modules = a.Base.Name, append(modules, fmt.Sprintf("agent-%d=%s/%s", a.Agent, SystemDir, a.Folder))
+		for rank < a.Rank {
+			rank *= 2
+		}
+	}
+
+	if len(modules) == 0 {
+		return nil
+	}
+
+	return []string{
+		fmt.Sprintf("- Serve the adapters: `vllm serve PATH-OF-%s --enable-lora --max-lora-rank %d --lora-modules %s`.",
+			base, rank, strings.Join(modules, " ")),
+		"- Merge one: set the path and the template in `system/merge-agent-K.yaml`, then " +
+			"`cd system && llamafactory-cli export merge-agent-K.yaml`.",
+	}
+}

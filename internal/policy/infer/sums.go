@@ -1,0 +1,59 @@
+package infer
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/collabui/collabui/fault"
+)
+
+// SumsFile is the file of an export with the hashes of all others, in the form of sha256sum.
+const SumsFile = "SHA256SUMS"
+
+// Sums writes SumsFile for all files below a folder, ordered by path. It returns the number of files, itself included.
+func Sums(dir string) (int, error) {
+	f, err := os.Create(filepath.Join(dir, SumsFile))
+	if err != nil {
+		return 0, fault.New(fault.Invalid, "write %s: %w", SumsFile, err)
+	}
+
+	n, w := 1, bufio.NewWriter(f)
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(dir, path) // path is below dir
+		if err != nil || d.IsDir() || name == SumsFile {
+			return err
+		}
+
+		sum, err := hashFile(path)
+		n++
+		_, _ = fmt.Fprintf(w, "%s  %s\n", sum, filepath.ToSlash(name)) // w.Flush returns its error
+
+		return err
+	})
+
+	if err := errors.Join(err, w.Flush(), f.Close()); err != nil {
+		return 0, fault.New(fault.Invalid, "hash the export: %w", err)
+	}
+
+	return n, nil
+}
+
+// hashFile returns the SHA-256 of a file in hex.
+func hashFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+
+	return hex.EncodeToString(h.Sum(nil)), errors.Join(err, f.Close())
+}

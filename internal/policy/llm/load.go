@@ -1,0 +1,160 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/collabui/collabui/fault"
+)
+
+// Load asks all servers concurrently to load a policy and succeeds once a quorum of them has it; the others get a few
+// seconds more. quorum is from 1 to the number of servers; 0 means all. Otherwise the fault names the servers that
+// failed and why: it is invalid if one of them refuses the policy, and transient if not. It may be repeated.
+func (p *Pool) Load(ctx context.Context, name string, quorum int) error {
+	n := len(p.servers)
+	if quorum < 0 || quorum > n {
+		return fault.New(fault.Invalid, "load policy %s: a quorum of %d policy servers is asked for, there are %d; "+
+			"lower it or name more servers in COLLABUI_POLICY", name, quorum, n)
+	}
+
+	if quorum == 0 {
+		quorum = n
+	}
+
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+
+	type result struct {
+		i   int
+		err error
+	}
+
+	done, errs, loaded := make(chan result, n), make([]error, n), 0
+	for i, s := range p.servers {
+		go func() { done <- result{i, s.client.Load(inner, name)} }()
+	}
+
+	var late <-chan time.Time
+	for range n {
+		select {
+		case r := <-done:
+			if errs[r.i] = r.err; r.err != nil {
+				continue
+			}
+
+			p.mu.Lock()
+			p.servers[r.i].answered(name)
+			p.mu.Unlock()
+			if loaded++; loaded == quorum {
+				late = time.After(p.late)
+			}
+		case <-late:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+
+	switch {
+	case loaded >= quorum:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+
+	kind, reasons := p.reasons(errs)
+
+	return fault.New(kind, "policy %s is on %d of %d policy servers, %d are needed: %s",
+		name, loaded, n, quorum, reasons)
+}
+
+// reasons returns the kind of fault that the servers' errors make together, and their text.
+func (p *Pool) reasons(errs []error) (fault.Kind, string) {
+	kind := fault.Transient
+	var reasons []string
+	for i, err := range errs {
+		if err != nil {
+			reasons = append(reasons, p.servers[i].url+": "+err.Error())
+			if fault.KindOf(err) == fault.Invalid {
+				kind = fault.Invalid
+			}
+		}
+	}
+
+	return kind, strings.Join(reasons, "; ")
+}
+
+// alreadyLoaded is in the text with which vLLM and SGLang refuse, with status 400, an adapter that they have. They
+// have no code for it.
+var alreadyLoaded = regexp.MustCompile(`(?i)already (been )?loaded`)
+
+// Load asks the server to load a policy by the paths of vLLM. A policy that is loaded already is a success, so Load
+// may be repeated. A policy that the server cannot find is a transient fault, like a server that does not answer; one
+// that it refuses is an invalid fault. Both quote the first 400 characters of what the server says.
+func (c *Client) Load(ctx context.Context, name string) error {
+	parent := ctx
+	ctx, cancel := context.WithTimeout(ctx, c.conf.Timeout)
+	defer cancel()
+
+	body, err := json.Marshal(map[string]string{"lora_name": name, "lora_path": name})
+	if err != nil {
+		return fault.As(fault.Fatal, err)
+	}
+
+	status, says, err := c.send(ctx, http.MethodPost, c.conf.BaseURL+"/load_lora_adapter", body)
+	switch {
+	case err != nil && parent.Err() != nil:
+		return context.Cause(parent)
+	case err != nil && ctx.Err() != nil:
+		return fault.New(fault.Transient, "load policy %s: no answer within %v", name, c.conf.Timeout)
+	case err != nil:
+		return fault.New(fault.Transient, "load policy %s: %w", name, err)
+	case status == http.StatusOK, status == http.StatusBadRequest && alreadyLoaded.MatchString(says):
+		return nil
+	}
+
+	kind := fault.Transient
+	if status >= 400 && status < 500 && !mayPass(status) {
+		kind = fault.Invalid
+	}
+
+	return fault.New(kind, "load policy %s: the server answered %d %s: %s", name, status, http.StatusText(status), says)
+}
+
+// mayPass reports whether a refusal with a status of 400 to 499 may not recur.
+func mayPass(status int) bool {
+	switch status {
+	case http.StatusNotFound, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return true
+	}
+
+	return false
+}
+
+// send makes a request outside of the chat API and returns the status and the beginning of what the server says.
+func (c *Client) send(ctx context.Context, method, url string, body []byte) (int, string, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(string(body)))
+	if err != nil {
+		return 0, "", err
+	}
+
+	req.Header.Set("Content-Type", "application/json")
+	if c.conf.APIKey != "" {
+		req.Header.Set("Authorization", "Bearer "+c.conf.APIKey)
+	}
+
+	res, err := c.http.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer func() { _ = res.Body.Close() }()
+
+	says, err := io.ReadAll(io.LimitReader(res.Body, maxRefusal))
+
+	return res.StatusCode, brief(string(says)), err
+}

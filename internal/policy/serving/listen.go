@@ -1,0 +1,71 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/collabui/collabui/fault"
+)
+
+// Timeouts of a connection, so a client that says nothing does not hold one forever.
+const (
+	headerTimeout = 10 * time.Second
+	bodyTimeout   = time.Minute
+	idleTimeout   = 2 * time.Minute
+)
+
+// Listen listens on an address, HOST:PORT. Without a key the address must be one of this machine's loopback, because
+// whoever reaches the port may use what is behind it. variable is the environment variable that holds the key.
+func Listen(addr, key, variable string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "listen on %q: expected HOST:PORT, such as 127.0.0.1:8080", addr)
+	}
+
+	if ip := net.ParseIP(host); key == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, fault.New(fault.Invalid,
+			"%s can be reached from other machines without a key: set %s (or %s_FILE), or listen on 127.0.0.1",
+			addr, variable, variable)
+	}
+
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "listen on %s: %w (choose another address)", addr, err)
+	}
+
+	return l, nil
+}
+
+// Serve answers requests until ctx ends. It then finishes the requests under way, for at most drain.
+func Serve(ctx context.Context, l net.Listener, h http.Handler, drain time.Duration) error {
+	srv := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       bodyTimeout,
+		IdleTimeout:       idleTimeout,
+	}
+
+	drained := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() {
+		d, cancel := context.WithTimeout(context.Background(), drain)
+		defer cancel()
+
+		drained <- srv.Shutdown(d)
+	})
+
+	err := srv.Serve(l)
+	if stop() { // the server ended before ctx did
+		return fault.As(fault.Transient, err)
+	}
+
+	if err := <-drained; err != nil {
+		cut := fault.New(fault.Transient, "requests that took longer than %v were cut off", drain)
+
+		return errors.Join(cut, srv.Close())
+	}
+
+	return nil
+}

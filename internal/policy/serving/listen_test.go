@@ -1,0 +1,89 @@
+package serving
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/collabui/collabui/fault"
+)
+
+func TestListenWithoutAKeyTakesOnlyLoopback(t *testing.T) {
+	for _, c := range []struct{ addr, says string }{
+		{":0", "SOME_KEY"},
+		{"0.0.0.0:0", "SOME_KEY"},
+		{"[::]:0", "SOME_KEY"},
+		{"example.org:80", "SOME_KEY"},
+		{"8080", "expected HOST:PORT"},
+	} {
+		t.Run(c.addr, func(t *testing.T) {
+			_, err := Listen(c.addr, "", "SOME_KEY")
+			if err == nil || fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("Listen(%q) = %v, want an invalid fault with %q", c.addr, err, c.says)
+			}
+		})
+	}
+}
+
+func TestListenTakesAFreePortAndRefusesATakenOne(t *testing.T) {
+	for _, c := range []struct{ addr, key string }{
+		{"127.0.0.1:0", ""},
+		{"localhost:0", ""},
+		{":0", "secret"},
+	} {
+		t.Run(c.addr, func(t *testing.T) {
+			l, err := Listen(c.addr, c.key, "SOME_KEY")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = l.Close() }()
+
+			_, err = Listen(l.Addr().String(), c.key, "SOME_KEY")
+			if err == nil || !strings.Contains(err.Error(), "choose another") {
+				t.Errorf("Listen on a taken port = %v, want the advice to choose another", err)
+			}
+		})
+	}
+}
+
+func TestServeFinishesRequestsUnderWay(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, end := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	begun := make(chan struct{})
+	slow := func(w http.ResponseWriter, _ *http.Request) {
+		close(begun)
+		time.Sleep(100 * time.Millisecond)
+		w.WriteHeader(http.StatusTeapot)
+	}
+	go func() { served <- Serve(ctx, l, http.HandlerFunc(slow), 5*time.Second) }()
+
+	answered := make(chan error, 1)
+	go func() {
+		res, err := http.Get("http://" + l.Addr().String())
+		if err == nil && res.StatusCode != http.StatusTeapot {
+			err = fault.New(fault.Fatal, "status %s, want 418", res.Status)
+		}
+		answered <- err
+	}()
+
+	<-begun
+	end()
+	if err := <-answered; err != nil {
+		t.Error(err)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+
+	if err := Serve(t.Context(), l, nil, time.Second); err == nil {
+		t.Error("Serve on a closed listener = nil, want an error")
+	}
+}

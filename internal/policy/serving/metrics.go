@@ -1,0 +1,54 @@
+package serving
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Metrics are a server's figures for Prometheus. Safe for concurrent use.
+type Metrics struct {
+	prefix   string
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec
+}
+
+// NewMetrics returns metrics whose names begin with a prefix and an underscore. They count requests by path and status.
+func NewMetrics(prefix string) *Metrics {
+	m := &Metrics{prefix: prefix, registry: prometheus.NewRegistry()}
+	m.requests = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Namespace: prefix,
+		Name:      "requests_total",
+		Help:      "Answered requests.",
+	}, []string{"path", "status"})
+	m.registry.MustRegister(m.requests)
+
+	return m
+}
+
+// Counter adds a counter. It panics if the name is taken.
+func (m *Metrics) Counter(name, help string) prometheus.Counter {
+	c := prometheus.NewCounter(prometheus.CounterOpts{Namespace: m.prefix, Name: name, Help: help})
+	m.registry.MustRegister(c)
+
+	return c
+}
+
+// Gauge adds a figure that is read when the metrics are asked for. It panics if the name is taken.
+func (m *Metrics) Gauge(name, help string, value func() float64) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(
+		prometheus.GaugeOpts{Namespace: m.prefix, Name: name, Help: help}, value))
+}
+
+// Count counts an answered request. A path may be any that a client sent.
+func (m *Metrics) Count(path string, status int) {
+	m.requests.WithLabelValues(strings.ToValidUTF8(path, "?"), strconv.Itoa(status)).Inc()
+}
+
+// Handler answers requests for /metrics.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{DisableCompression: true})
+}

@@ -1,0 +1,35 @@
+// Package serving holds what this system's servers of the OpenAI API share: where they may listen and how they end, the
+// key of their clients, the form of errors and model lists, the requests that load adapters, and their metrics.
+//
+// It imports fault.
+package serving
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+)
+
+// WriteJSON answers with a status and a JSON body.
+func WriteJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // the client is gone: nothing can be told to it
+}
+
+// Healthy answers a request for /health of a server that is well.
+func Healthy(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") }
+
+// Model returns an entry of the list of models; a server may add members of its own.
+func Model(id string) map[string]any {
+	return map[string]any{"id": id, "object": "model", "created": 0, "owned_by": "collabui"}
+}
+
+// WriteModels answers with the list of models.
+func WriteModels(w http.ResponseWriter, models ...map[string]any) {
+	if models == nil {
+		models = []map[string]any{} // [], not null
+	}
+
+	WriteJSON(w, http.StatusOK, map[string]any{"object": "list", "data": models})
+}

@@ -1,0 +1,180 @@
+package tinyserver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/policy/tinylm"
+)
+
+// chatRequest is what the server takes of a request of the OpenAI chat API; it ignores other members.
+type chatRequest struct {
+	Model    string `json:"model"`
+	Messages []struct {
+		Role    string `json:"role"`
+		Content string `json:"content"`
+	} `json:"messages"`
+	N           *int     `json:"n"`
+	Temperature *float64 `json:"temperature"`
+	TopP        *float64 `json:"top_p"`
+	Seed        *int64   `json:"seed"`
+	MaxTokens   *int     `json:"max_tokens"`
+	Stop        any      `json:"stop"`
+	LogProbs    bool     `json:"logprobs"`
+	Stream      bool     `json:"stream"`
+}
+
+// check returns an error if the request cannot be served.
+func (q chatRequest) check() error {
+	switch {
+	case q.Stream:
+		return errors.New("stream: answers are a few tokens; streaming is not offered")
+	case q.N != nil && (*q.N < 1 || *q.N > 64):
+		return fmt.Errorf("n: %d is outside 1..64", *q.N)
+	case q.Temperature != nil && (*q.Temperature < 0 || *q.Temperature > 100):
+		return fmt.Errorf("temperature: %v is outside 0..100", *q.Temperature)
+	case q.TopP != nil && (*q.TopP < 0 || *q.TopP > 1):
+		return fmt.Errorf("top_p: %v is outside 0..1", *q.TopP)
+	case len(q.Messages) == 0 || q.Messages[len(q.Messages)-1].Role != "user":
+		return errors.New("messages: the last message must be the user's")
+	}
+
+	return nil
+}
+
+// or returns what p points to, or d if p is nil.
+func or[T any](p *T, d T) T {
+	if p == nil {
+		return d
+	}
+
+	return *p
+}
+
+func (q chatRequest) sampling() tinylm.Sampling {
+	return tinylm.Sampling{
+		N:           or(q.N, 1),
+		Temperature: or(q.Temperature, 1),
+		TopP:        or(q.TopP, 1),
+		Seed:        uint64(or(q.Seed, 0)),
+	}
+}
+
+func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	var q chatRequest
+	if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+		s.fail(w, r, http.StatusBadRequest, err)
+
+		return
+	}
+
+	stops, err := stopList(q.Stop)
+	if err = errors.Join(err, q.check()); err != nil {
+		s.fail(w, r, http.StatusBadRequest, err)
+
+		return
+	}
+
+	pol, err := s.policy(r.Context(), q.Model)
+	if err != nil {
+		s.fail(w, r, statusOf(err), err)
+
+		return
+	}
+
+	// The policy reads the last user message. System messages only say what its grammar fixes already.
+	p := tinylm.ParsePrompt(q.Messages[len(q.Messages)-1].Content)
+	outs, used := pol.Sample(p, q.sampling())
+	s.answered(r, start, q, used)
+	serving.WriteJSON(w, http.StatusOK, q.completion(outs, used, stops))
+}
+
+var errStop = errors.New("stop: must be a string or a list of strings")
+
+func stopList(v any) ([]string, error) {
+	switch x := v.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		return []string{x}, nil
+	case []any:
+		var out []string
+		for _, y := range x {
+			t, ok := y.(string)
+			if !ok {
+				return nil, errStop
+			}
+			out = append(out, t)
+		}
+
+		return out, nil
+	}
+
+	return nil, errStop
+}
+
+// completion renders the answer of the OpenAI API.
+func (q chatRequest) completion(outs []tinylm.Output, used tinylm.Counts, stops []string) map[string]any {
+	choices, written := make([]map[string]any, len(outs)), 0
+	for i, o := range outs {
+		steps, text, reason := q.cut(o, stops)
+		written += len(steps)
+		choices[i] = map[string]any{
+			"index":         i,
+			"finish_reason": reason,
+			"message":       map[string]any{"role": "assistant", "content": text},
+		}
+
+		if q.LogProbs {
+			choices[i]["logprobs"] = map[string]any{"content": logProbs(steps)}
+		}
+	}
+
+	return map[string]any{
+		"id":      "chatcmpl-collabui",
+		"object":  "chat.completion",
+		"created": 0,
+		"model":   q.Model,
+		"choices": choices,
+		"usage": map[string]any{
+			"prompt_tokens":         used.Prompt,
+			"completion_tokens":     written,
+			"total_tokens":          used.Prompt + written,
+			"prompt_tokens_details": map[string]any{"cached_tokens": used.Cached},
+		},
+	}
+}
+
+// cut cuts an answer by max_tokens and by stop. A token is one choice of the grammar.
+func (q chatRequest) cut(o tinylm.Output, stops []string) (steps []tinylm.StepProb, text, reason string) {
+	steps, text, reason = o.Steps, o.Text, "stop"
+	if n := or(q.MaxTokens, 0); n > 0 && n < len(steps) {
+		steps, text, reason = steps[:n], "", "length"
+		for _, st := range steps {
+			text += st.Text
+		}
+	}
+
+	for _, st := range stops {
+		if at := strings.Index(text, st); st != "" && at >= 0 {
+			text = text[:at]
+		}
+	}
+
+	return steps, text, reason
+}
+
+func logProbs(steps []tinylm.StepProb) []map[string]any {
+	var content []map[string]any
+	for _, st := range steps {
+		content = append(content, map[string]any{"token": st.Text, "logprob": st.LogProb, "top_logprobs": []any{}})
+	}
+
+	return content
+}

@@ -1,0 +1,109 @@
+package tinyserver
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/policy/tinylm"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// maxPolicies is the number of policies kept in memory. The least recently used one goes first.
+const maxPolicies = 32
+
+// entry is a policy that is loaded or being loaded.
+type entry struct {
+	once sync.Once
+	pol  *tinylm.Policy // nil until it is loaded
+	err  error
+	used time.Time
+}
+
+// policy returns a loaded policy and loads it from the store on first use. Concurrent callers wait for one load.
+func (s *Server) policy(ctx context.Context, name string) (*tinylm.Policy, error) {
+	if !serving.IsDigest(name) {
+		return nil, fmt.Errorf("model %q: %w: a model name is the 64 hex digits of a checkpoint's SHA-256",
+			name, store.ErrNotFound)
+	}
+
+	s.mu.Lock()
+	e, ok := s.policies[name]
+	if !ok {
+		e = &entry{}
+		s.policies[name] = e
+		s.evict(name)
+	}
+	e.used = time.Now()
+	s.mu.Unlock()
+
+	e.once.Do(func() { s.read(context.WithoutCancel(ctx), name, e) })
+	if e.err != nil {
+		s.mu.Lock()
+		if s.policies[name] == e {
+			delete(s.policies, name) // the next request tries again
+		}
+		s.mu.Unlock()
+	}
+
+	return e.pol, e.err
+}
+
+// read reads a policy from the store into its entry.
+func (s *Server) read(ctx context.Context, name string, e *entry) {
+	raw, err := store.GetBlob(ctx, s.bucket, name)
+	var m *tinylm.Model
+	if err == nil {
+		m, err = tinylm.Decode(raw)
+	}
+
+	s.mu.Lock() // loaded reads entries that are being loaded
+	defer s.mu.Unlock()
+
+	if e.err = err; err == nil {
+		e.pol = tinylm.NewPolicy(m)
+	}
+}
+
+// evict drops the least recently used policies but not keep. Callers hold mu.
+func (s *Server) evict(keep string) {
+	for len(s.policies) > maxPolicies {
+		oldest := ""
+		for k, e := range s.policies {
+			if k != keep && (oldest == "" || e.used.Before(s.policies[oldest].used)) {
+				oldest = k
+			}
+		}
+		delete(s.policies, oldest)
+	}
+}
+
+// loaded returns the digests of the policies in memory, sorted.
+func (s *Server) loaded() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	var names []string
+	for name, e := range s.policies {
+		if e.pol != nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+
+	return names
+}
+
+// drop removes a policy from memory and reports whether it was there.
+func (s *Server) drop(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	_, ok := s.policies[name]
+	delete(s.policies, name)
+
+	return ok
+}

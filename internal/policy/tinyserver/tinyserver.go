@@ -1,0 +1,159 @@
+// Package tinyserver serves small policies behind the OpenAI chat API and vLLM's paths for adapters. A model's name is
+// the digest of its checkpoint, which is loaded from the store on first use.
+//
+// It imports internal/policy/serving, internal/policy/tinylm and internal/store.
+package tinyserver
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/policy/tinylm"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// maxBody bounds a request, in bytes.
+const maxBody = 1 << 20
+
+// Server is an http.Handler. Safe for concurrent use.
+type Server struct {
+	CallLog io.Writer // gets a line per answered chat; nil means none
+	Key     string    // the bearer key that clients must send; empty means none
+
+	bucket  store.Bucket
+	mux     *http.ServeMux
+	metrics *serving.Metrics
+
+	busy                   prometheus.Counter // seconds
+	prompt, cached, answer prometheus.Counter // tokens
+
+	mu       sync.Mutex // guards the policies and writes to CallLog
+	policies map[string]*entry
+}
+
+// New returns a server of the policies of a bucket.
+func New(b store.Bucket) *Server {
+	s := &Server{bucket: b, mux: http.NewServeMux(), policies: map[string]*entry{}}
+	s.measure()
+
+	s.mux.HandleFunc("POST /v1/chat/completions", s.chat)
+	s.mux.HandleFunc("GET /v1/models", s.models)
+	s.mux.HandleFunc("POST /v1/load_lora_adapter", s.load)
+	s.mux.HandleFunc("POST /v1/unload_lora_adapter", s.unload)
+	s.mux.HandleFunc("GET /health", serving.Healthy)
+	s.mux.Handle("GET /metrics", s.metrics.Handler())
+
+	return s
+}
+
+// measure sets up the server's metrics.
+func (s *Server) measure() {
+	s.metrics = serving.NewMetrics("collabui_policy")
+	s.busy = s.metrics.Counter("busy_seconds_total", "Time spent on answers to chats.")
+	s.prompt = s.metrics.Counter("prompt_tokens_total", "Tokens of prompts.")
+	s.cached = s.metrics.Counter("cached_tokens_total", "Tokens of prompts that were taken from the prefix cache.")
+	s.answer = s.metrics.Counter("generation_tokens_total", "Tokens of answers.")
+
+	s.metrics.Gauge("models", "Policies in memory.", func() float64 {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+
+		return float64(len(s.policies))
+	})
+}
+
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, "/v1/") && !serving.Allowed(r, s.Key) {
+		s.fail(w, r, http.StatusUnauthorized,
+			errors.New("the request needs the header Authorization: Bearer with this server's key"))
+
+		return
+	}
+
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	s.mux.ServeHTTP(w, r)
+}
+
+// models lists the policies that are loaded.
+func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
+	var list []map[string]any
+	for _, digest := range s.loaded() {
+		list = append(list, serving.Model(digest))
+	}
+
+	serving.WriteModels(w, list...)
+}
+
+func (s *Server) load(w http.ResponseWriter, r *http.Request) {
+	name, err := serving.ReadAdapter(r.Body)
+	if err != nil {
+		s.fail(w, r, http.StatusBadRequest, err)
+
+		return
+	}
+
+	if _, err := s.policy(r.Context(), name); err != nil {
+		s.fail(w, r, statusOf(err), err)
+
+		return
+	}
+	serving.WriteAdded(w, name)
+}
+
+func (s *Server) unload(w http.ResponseWriter, r *http.Request) {
+	name, err := serving.ReadAdapter(r.Body)
+	if err != nil {
+		s.fail(w, r, http.StatusBadRequest, err)
+
+		return
+	}
+
+	if !s.drop(name) {
+		s.fail(w, r, http.StatusNotFound, fmt.Errorf("model %q is not loaded", name))
+
+		return
+	}
+	serving.WriteRemoved(w, name)
+}
+
+// statusOf returns the status for an error of loading a policy.
+func statusOf(err error) int {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return http.StatusNotFound
+	case errors.Is(err, tinylm.ErrCheckpoint):
+		return http.StatusBadRequest
+	}
+
+	return http.StatusServiceUnavailable
+}
+
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, status int, err error) {
+	s.metrics.Count(r.URL.Path, status)
+	(&serving.Refusal{Status: status, Err: err}).WriteEngine(w)
+}
+
+// answered counts an answered chat and, if CallLog is set, logs when it came, its seed and its model.
+func (s *Server) answered(r *http.Request, start time.Time, q chatRequest, used tinylm.Counts) {
+	s.metrics.Count(r.URL.Path, http.StatusOK)
+	s.busy.Add(time.Since(start).Seconds())
+	s.prompt.Add(float64(used.Prompt))
+	s.cached.Add(float64(used.Cached))
+	s.answer.Add(float64(used.Answer))
+
+	if s.CallLog == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	_, _ = fmt.Fprintf(s.CallLog, "%d %d %s\n", start.UnixNano(), or(q.Seed, 0), q.Model)
+}

@@ -1,0 +1,49 @@
+package config
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// SetStore sets the address of the object store: host:port, or a URL with http or https.
+func (e *Endpoints) SetStore(addr string) {
+	e.Store.Endpoint = strings.TrimPrefix(strings.TrimPrefix(addr, "http://"), "https://")
+	e.Store.TLS = strings.HasPrefix(addr, "https://")
+}
+
+// StoreURL returns the address of the object store as a person writes it: host:port, or https://host:port.
+func (e Endpoints) StoreURL() string {
+	if e.Store.TLS {
+		return "https://" + e.Store.Endpoint
+	}
+
+	return e.Store.Endpoint
+}
+
+// separator splits a list of addresses. A comma that no address follows belongs to an address.
+var separator = regexp.MustCompile(`\s*,\s*(https?://)`)
+
+// Redacted returns an address, or a list of http addresses separated by commas, without passwords: for people, logs and
+// errors.
+func Redacted(addr string) string {
+	if !strings.Contains(addr, "@") {
+		return addr
+	}
+	list := strings.Split(separator.ReplaceAllString(addr, "\n$1"), "\n")
+	for i, a := range list {
+		list[i] = redacted(a)
+	}
+
+	return strings.Join(list, ",")
+}
+
+// redacted is Redacted for one address. An address that might hide a password in an unusual place is not shown at all.
+func redacted(addr string) string {
+	u, err := url.Parse(strings.TrimSpace(addr))
+	if err != nil || u.User == nil && strings.Contains(addr, "@") || strings.Contains(u.Path, "@") {
+		return "(an unreadable address)"
+	}
+
+	return u.Redacted()
+}

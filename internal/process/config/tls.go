@@ -1,0 +1,72 @@
+package config
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+
+	"github.com/collabui/collabui/fault"
+)
+
+// TLS says how to connect to a Temporal server on another machine. Any of its fields turns TLS on.
+type TLS struct {
+	On   bool   // with the root certificates of the system and no client certificate
+	CA   string // file with the only root certificates that are trusted
+	Cert string // file with the client's certificate; it needs Key
+	Key  string // file with the private key of Cert
+	Name string // name in the server's certificate, if it differs from the host
+}
+
+// TLS returns the configuration of the connection to Temporal, or nil without TLS. A file that cannot be read, or that
+// holds something else, is an invalid fault that names the file and its variable.
+func (e Endpoints) TLS() (*tls.Config, error) {
+	files := e.TemporalTLS
+	if files == (TLS{}) && e.TemporalKey == "" {
+		return nil, nil
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: files.Name}
+
+	if files.CA != "" {
+		pem, err := read(EnvTLSCA, files.CA)
+		if err != nil {
+			return nil, err
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fault.New(fault.Invalid, "%s: %s holds no PEM certificate", EnvTLSCA, files.CA)
+		}
+	}
+
+	if files.Cert == "" && files.Key == "" {
+		return c, nil
+	}
+	pair, err := files.pair()
+	if err != nil {
+		return nil, err
+	}
+	c.Certificates = []tls.Certificate{pair}
+
+	return c, nil
+}
+
+// pair reads the client's certificate and its private key.
+func (t TLS) pair() (tls.Certificate, error) {
+	if t.Cert == "" || t.Key == "" {
+		return tls.Certificate{}, fault.New(fault.Invalid,
+			"a client certificate for Temporal needs its private key: set both %s and %s", EnvTLSCert, EnvTLSKey)
+	}
+	cert, err := read(EnvTLSCert, t.Cert)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	key, err := read(EnvTLSKey, t.Key)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return pair, fault.New(fault.Invalid, "%s (%s) and %s (%s) are not a certificate and its private key: %w",
+			EnvTLSCert, t.Cert, EnvTLSKey, t.Key, err)
+	}
+
+	return pair, nil
+}

@@ -1,0 +1,230 @@
+package config
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/collabui/collabui/fault"
+)
+
+// issue makes a certificate signed by ca, or by itself, and writes it and its key to files.
+func issue(t *testing.T, name string, ca *tls.Certificate) (pair tls.Certificate, cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	template := &x509.Certificate{
+		SerialNumber:          big.NewInt(now.UnixNano()),
+		Subject:               pkix.Name{CommonName: name},
+		DNSNames:              []string{name},
+		NotBefore:             now.Add(-time.Hour),
+		NotAfter:              now.Add(time.Hour),
+		IsCA:                  ca == nil,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
+	}
+	parent, by := template, any(private)
+	if ca != nil {
+		parent, by = ca.Leaf, ca.PrivateKey
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, &private.PublicKey, by)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalECPrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	keyPEM := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: secret})
+	cert, key = write(t, name+".pem", certPEM), write(t, name+".key", keyPEM)
+	if pair, err = tls.X509KeyPair(certPEM, keyPEM); err != nil {
+		t.Fatal(err)
+	}
+
+	return pair, cert, key
+}
+
+func write(t *testing.T, name string, content []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	return path
+}
+
+// serve greets every client that has a certificate of ca, and returns its address.
+func serve(t *testing.T, ca, server tls.Certificate) string {
+	t.Helper()
+	roots := x509.NewCertPool()
+	roots.AddCert(ca.Leaf)
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
+		Certificates: []tls.Certificate{server}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: roots,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func(c net.Conn) {
+				_, _ = c.Write([]byte("hello"))
+				_ = c.Close()
+			}(c)
+		}
+	}()
+
+	return l.Addr().String()
+}
+
+// greet connects and reads the greeting.
+func greet(addr string, c *tls.Config) error {
+	conn, err := tls.Dial("tcp", addr, c)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	_, err = conn.Read(make([]byte, 5))
+
+	return err
+}
+
+func TestTemporalOverTLS(t *testing.T) {
+	ca, caFile, _ := issue(t, "ca", nil)
+	_, otherFile, _ := issue(t, "other", nil)
+	server, _, _ := issue(t, "temporal.test", &ca)
+	_, cert, key := issue(t, "client", &ca)
+	addr := serve(t, ca, server)
+
+	for _, c := range []struct {
+		name string
+		tls  TLS
+		want string // error; empty if the connection succeeds
+	}{
+		{"all given", TLS{CA: caFile, Cert: cert, Key: key, Name: "temporal.test"}, ""},
+		{"other root", TLS{CA: otherFile, Cert: cert, Key: key, Name: "temporal.test"}, "unknown authority"},
+		{"roots of the system", TLS{Cert: cert, Key: key, Name: "temporal.test"}, "unknown authority"},
+		{"other name", TLS{CA: caFile, Cert: cert, Key: key, Name: "elsewhere.test"}, "not elsewhere.test"},
+		{"no client certificate", TLS{CA: caFile, Name: "temporal.test"}, "certificate required"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv(EnvTLSCA, c.tls.CA)
+			t.Setenv(EnvTLSCert, c.tls.Cert)
+			t.Setenv(EnvTLSKey, c.tls.Key)
+			t.Setenv(EnvTLSName, c.tls.Name)
+			e, err := FromEnv()
+			if err != nil {
+				t.Fatal(err)
+			}
+			conf, err := e.TLS()
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			err = greet(addr, conf)
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("the connection ended with %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestAnyFieldTurnsTLSOn(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		endpoints Endpoints
+		want      bool
+	}{
+		{"nothing", Endpoints{}, false},
+		{"an API key", Endpoints{TemporalKey: "k"}, true},
+		{"the switch", Endpoints{TemporalTLS: TLS{On: true}}, true},
+		{"a server name", Endpoints{TemporalTLS: TLS{Name: "n"}}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			conf, err := c.endpoints.TLS()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := conf != nil; got != c.want {
+				t.Fatalf("TLS is on: %v, want %v", got, c.want)
+			}
+			if conf != nil && (conf.RootCAs != nil || conf.ServerName != c.endpoints.TemporalTLS.Name) {
+				t.Errorf("TLS = %+v, want the roots of the system and the name %q",
+					conf, c.endpoints.TemporalTLS.Name)
+			}
+		})
+	}
+}
+
+func TestUnreadableCertificatesNameFileAndVariable(t *testing.T) {
+	_, cert, key := issue(t, "client", nil)
+	_, _, otherKey := issue(t, "other", nil)
+
+	for _, c := range []struct {
+		name string
+		tls  TLS
+		want []string
+	}{
+		{"no CA file", TLS{CA: "/nowhere.pem"}, []string{EnvTLSCA, "/nowhere.pem"}},
+		{"a key as CA", TLS{CA: otherKey}, []string{EnvTLSCA, otherKey, "no PEM certificate"}},
+		{"no key", TLS{Cert: cert}, []string{EnvTLSCert, EnvTLSKey}},
+		{"no certificate", TLS{Key: key}, []string{EnvTLSCert, EnvTLSKey}},
+		{"no certificate file", TLS{Cert: "/nowhere.pem", Key: key}, []string{EnvTLSCert, "/nowhere.pem"}},
+		{"no key file", TLS{Cert: cert, Key: "/nowhere.key"}, []string{EnvTLSKey, "/nowhere.key"}},
+		{"another's key", TLS{Cert: cert, Key: otherKey}, []string{EnvTLSCert, EnvTLSKey, cert, otherKey}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Endpoints{TemporalTLS: c.tls}.TLS()
+			wantInvalid(t, err, c.want...)
+		})
+	}
+}
+
+func TestImpossibleSettingsNameTheVariable(t *testing.T) {
+	t.Run("switch", func(t *testing.T) {
+		t.Setenv(EnvTLS, "perhaps")
+		_, err := FromEnv()
+		wantInvalid(t, err, EnvTLS)
+	})
+	t.Run("secret", func(t *testing.T) {
+		t.Setenv(EnvTemporalKey+"_FILE", "/nowhere.key")
+		_, err := FromEnv()
+		wantInvalid(t, err, EnvTemporalKey+"_FILE", "/nowhere.key")
+	})
+}
+
+// wantInvalid checks that err is an invalid fault with all words.
+func wantInvalid(t *testing.T, err error, words ...string) {
+	t.Helper()
+	if err == nil || fault.KindOf(err) != fault.Invalid {
+		t.Fatalf("the error is %v, want an invalid fault", err)
+	}
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("the error is %q, want it to contain %q", err, word)
+		}
+	}
+}

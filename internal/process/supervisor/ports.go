@@ -1,0 +1,66 @@
+package supervisor
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"time"
+
+	"github.com/collabui/collabui/fault"
+)
+
+// Indices of the ports of a data folder.
+const (
+	portTemporal = iota
+	portUI
+	portS3
+	portRedis
+	portPolicy
+	numPorts
+)
+
+// Ports are chosen below the range from which the kernel takes those of clients: a client that reconnects could
+// otherwise take the port of a service that restarts.
+const firstPort, lastPort = 12000, 30000
+
+func local(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
+
+// freePorts returns n different ports that no process listens on.
+func freePorts(n int) ([]int, error) {
+	var ports []int
+	for range 2000 {
+		port := firstPort + rand.IntN(lastPort-firstPort)
+		l, err := net.Listen("tcp", local(port))
+		if err != nil {
+			continue
+		}
+		defer func() { _ = l.Close() }() // held until all are drawn, so that none is drawn twice
+		if ports = append(ports, port); len(ports) == n {
+			return ports, nil
+		}
+	}
+
+	return nil, fault.New(fault.Transient, "no free ports between %d and %d on 127.0.0.1", firstPort, lastPort)
+}
+
+// free reports whether all ports can be listened on. It waits, since the processes of a supervisor that was killed may
+// take a moment to end.
+func free(ports []int, limit time.Duration) bool {
+	for end := time.Now().Add(limit); ; time.Sleep(50 * time.Millisecond) {
+		if free := allFree(ports); free || time.Now().After(end) {
+			return free
+		}
+	}
+}
+
+func allFree(ports []int) bool {
+	for _, port := range ports {
+		l, err := net.Listen("tcp", local(port))
+		if err != nil {
+			return false
+		}
+		_ = l.Close()
+	}
+
+	return true
+}

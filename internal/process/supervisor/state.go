@@ -1,0 +1,165 @@
+package supervisor
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/process/config"
+)
+
+// Name is the name of a service.
+type Name = string
+
+// The services. The worker has no address.
+const (
+	Temporal Name = "temporal"
+	S3       Name = "s3"
+	Redis    Name = "redis"
+	Policy   Name = "policy"
+	Worker   Name = "worker"
+)
+
+// Addressed are the services that have an address, in the order in which they are shown.
+var Addressed = []Name{Temporal, S3, Redis, Policy}
+
+// State is the content of services.json: what runs for a data folder, for clients and people.
+type State struct {
+	PID      int              `json:"pid"`
+	Started  time.Time        `json:"started"`
+	Ready    bool             `json:"ready"`
+	Services map[Name]Service `json:"services"`
+	Problem  string           `json:"problem,omitempty"` // why it is not ready
+	UI       string           `json:"ui"`
+	Tabs     int              `json:"tabs"` // concurrent episodes
+}
+
+// Service is one supervised process, or an external address.
+type Service struct {
+	PID      int       `json:"pid,omitempty"`
+	Addr     string    `json:"addr"`
+	Started  time.Time `json:"started,omitzero"`
+	Restarts int       `json:"restarts"`
+	External bool      `json:"external,omitempty"`
+	Problem  string    `json:"problem,omitempty"` // why it is not running now
+}
+
+// Paths inside a data folder.
+func statePath(data string) string   { return filepath.Join(data, "services.json") }
+func lockPath(data string) string    { return filepath.Join(data, "supervisor.lock") }
+func secretsPath(data string) string { return filepath.Join(data, "secrets.json") }
+
+// LogPath returns the path of a service's log.
+func LogPath(data string, service Name) string { return filepath.Join(data, "logs", service+".log") }
+
+// Owns reports whether a folder is a data folder, which may be purged.
+func Owns(data string) bool {
+	_, err := os.Stat(lockPath(data))
+
+	return err == nil
+}
+
+// Read returns the state of a data folder and reports whether its supervisor is alive.
+func Read(data string) (State, bool) {
+	var st State
+	raw, err := os.ReadFile(statePath(data))
+	if err != nil || json.Unmarshal(raw, &st) != nil {
+		return st, false
+	}
+	f, err := os.OpenFile(lockPath(data), os.O_RDWR, 0)
+	if err != nil {
+		return st, false
+	}
+	defer func() { _ = f.Close() }()
+
+	// A shared lock, so that two clients do not take each other for a supervisor. It succeeds only without a
+	// supervisor.
+	free := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == nil
+
+	return st, !free
+}
+
+// update changes the state and writes it to services.json.
+func (s *Supervisor) update(change func(*State)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.state)
+	raw, err := json.MarshalIndent(s.state, "", "  ")
+	if err == nil {
+		err = writeFile(statePath(s.o.Data), append(raw, '\n'), 0o644)
+	}
+	if err != nil {
+		s.o.Log.Error("cannot write services.json", "error", err)
+	}
+}
+
+// problem records why a service is not running; empty means that it runs.
+func (s *Supervisor) problem(name Name, why string) {
+	s.update(func(st *State) {
+		x := st.Services[name]
+		x.Problem = why
+		st.Services[name] = x
+	})
+}
+
+// started records a new process of a unit.
+func (s *Supervisor) started(u unit, pid int) {
+	s.update(func(st *State) {
+		old := st.Services[u.name]
+		restarts := old.Restarts
+		if !old.Started.IsZero() {
+			restarts++
+		}
+		st.Services[u.name] = Service{
+			PID: pid, Addr: u.addr, Started: time.Now(), Restarts: restarts, Problem: old.Problem,
+		}
+	})
+}
+
+// writeFile replaces a file atomically.
+func writeFile(path string, b []byte, mode os.FileMode) error {
+	tmp := path + ".new"
+	if err := os.WriteFile(tmp, b, mode); err != nil {
+		return err
+	}
+
+	return os.Rename(tmp, path)
+}
+
+// Endpoints returns the endpoints of a data folder's services, for clients on this machine.
+func Endpoints(data string) (config.Endpoints, error) {
+	st, alive := Read(data)
+	if !alive {
+		return config.Endpoints{}, fault.New(fault.Transient,
+			"nothing runs for %s; start it with `collabui up --data %[1]s`", data)
+	}
+	sec, err := readSecrets(data)
+	if err != nil {
+		return config.Endpoints{}, err
+	}
+	e, err := config.FromEnv()
+	if err != nil {
+		return e, err
+	}
+
+	e.Temporal, e.UI = st.Services[Temporal].Addr, st.UI
+	if !st.Services[Temporal].External {
+		e.TemporalKey, e.TemporalTLS = "", config.TLS{}
+	}
+	e.SetStore(st.Services[S3].Addr)
+	if !st.Services[S3].External {
+		e.Store.Access, e.Store.Secret = sec.Access, sec.Secret
+	}
+	e.Redis, e.Policy = st.Services[Redis].Addr, st.Services[Policy].Addr
+	if st.Services[Redis].External {
+		e.Redis = sec.Redis
+	}
+	if st.Services[Policy].External {
+		e.Policy = sec.Policy
+	}
+
+	return e, nil
+}

@@ -1,0 +1,17 @@
+package runs
+
+import "github.com/collabui/collabui/domain"
+
+// Answer is one recorded call to a chat endpoint. The digest of the request is its name.
+type Answer struct {
+	Endpoint  string       `json:"endpoint"` // its name in the specification
+	Model     string       `json:"model"`
+	Role      string       `json:"role"`
+	Prompt    string       `json:"prompt"` // digest of the role's template
+	Version   string       `json:"prompt_version"`
+	Texts     []string     `json:"texts"`
+	Reasoning []string     `json:"reasoning,omitempty"`
+	LogProbs  []float64    `json:"logprobs,omitempty"`
+	Usage     domain.Usage `json:"usage"`
+	Cost      float64      `json:"cost"` // by the specification's prices
+}

@@ -1,0 +1,69 @@
+package runs
+
+import (
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// Start claims an attempt at a slot.
+type Start struct {
+	Slot    domain.Slot `json:"slot"`
+	Attempt int         `json:"attempt"`
+}
+
+// Step is one environment step, recorded before it is executed.
+type Step struct {
+	domain.Step
+	ObservationDigest string `json:"observation_digest"`
+}
+
+// Episode is the end of an attempt at a slot: an episode, or a void attempt. It is one object, so an attempt cannot end
+// twice.
+type Episode struct {
+	Slot     domain.Slot    `json:"slot"`
+	Attempt  int            `json:"attempt"`
+	Goal     string         `json:"goal"`
+	System   int            `json:"system"` // version
+	Topology store.Ref      `json:"topology"`
+	Steps    []store.Ref    `json:"steps"`
+	Outcome  domain.Outcome `json:"outcome"`
+	Digest   string         `json:"digest"` // see StepsDigest
+
+	// Failed says why the slot has no episode.
+	Failed string `json:"failed,omitempty"`
+
+	// Void says why the attempt tells nothing about the agents. The next attempt follows. TaskBad means that the task
+	// is at fault: the next attempt plays a replacement.
+	Void    string `json:"void,omitempty"`
+	TaskBad bool   `json:"task_bad,omitempty"`
+}
+
+// Credits are the reward matrices of an episode.
+type Credits struct {
+	Episode store.Ref       `json:"episode"`
+	Critic  string          `json:"critic"`
+	Steps   []domain.Credit `json:"steps"`
+	Audit   []credit.Audit  `json:"audit,omitempty"` // of a critic that is a model
+}
+
+// Pairs are the preference pairs of an episode.
+type Pairs struct {
+	Episode store.Ref         `json:"episode"`
+	Credit  store.Ref         `json:"credit"`
+	Calls   []Call            `json:"calls"`
+	Pairs   []domain.Pair     `json:"pairs"`
+	Counts  credit.PairCounts `json:"counts"`
+	Audit   []credit.Audit    `json:"audit,omitempty"` // of the candidates, by a critic that is a model
+}
+
+// Call is one call of the adversary.
+type Call struct {
+	Step  int          `json:"step"`
+	Agent int          `json:"agent"`
+	Round int          `json:"round"`
+	Model string       `json:"model"`
+	Seed  uint64       `json:"seed"`
+	Texts []string     `json:"texts"`
+	Usage domain.Usage `json:"usage"`
+}

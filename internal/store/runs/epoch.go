@@ -1,0 +1,61 @@
+package runs
+
+import (
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// Slots is the plan of an epoch.
+type Slots struct {
+	Epoch  int           `json:"epoch"`
+	System System        `json:"system"` // which is rolled out
+	Prompt string        `json:"prompt"` // digest of the agents' template
+	Slots  []domain.Slot `json:"slots"`
+}
+
+// SlotRefs refers to what became of a slot.
+type SlotRefs struct {
+	Slot    int       `json:"slot"`
+	Episode store.Ref `json:"episode"`
+	Credit  store.Ref `json:"credit"`
+	Pairs   store.Ref `json:"pairs"`
+}
+
+// Dataset is what one agent is trained on.
+type Dataset struct {
+	Agent int         `json:"agent"`
+	Body  store.Ref   `json:"body"` // a blob: JSON list of pairs
+	Count int         `json:"count"`
+	Card  credit.Card `json:"card"`
+}
+
+// Update is the end of one agent's update.
+type Update struct {
+	Agent   int                 `json:"agent"`
+	Parent  Policy              `json:"parent"`
+	Policy  Policy              `json:"policy"` // equal to the parent if that was kept
+	Dataset store.Ref           `json:"dataset"`
+	Kept    string              `json:"kept,omitempty"` // why the parent was kept
+	Steps   int                 `json:"steps"`
+	Skipped int                 `json:"skipped"`
+	Curve   []domain.TrainPoint `json:"curve,omitempty"`
+	Probe   domain.Probe        `json:"probe"`
+	Report  *domain.TrainReport `json:"report,omitempty"` // of a trainer that ran another program
+}
+
+// Epoch is the commit of an epoch. It refers to everything that belongs to the epoch, with its hash.
+type Epoch struct {
+	Number    int         `json:"number"`
+	Parent    store.Ref   `json:"parent"` // the epoch before, or the result of stage 1
+	Topology  store.Ref   `json:"topology"`
+	Slots     store.Ref   `json:"slots"`
+	Episodes  []SlotRefs  `json:"episodes"`
+	Updates   []store.Ref `json:"updates"`
+	System    System      `json:"system"`
+	Rollouts  Result      `json:"rollouts"` // on training tasks, with the decoding of rollouts
+	Pairs     int         `json:"pairs"`
+	Val       *Result     `json:"val,omitempty"`
+	Digest    string      `json:"digest"` // of EpochParts; the last one is the run's final digest
+	FailedAll int         `json:"failed_slots"`
+}

@@ -1,0 +1,111 @@
+package runs
+
+import (
+	"slices"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/stats"
+)
+
+// EvalEpisode is one evaluated task.
+type EvalEpisode struct {
+	Task     domain.Task    `json:"task"`
+	Topology int            `json:"topology"`
+	Outcome  domain.Outcome `json:"outcome"`
+}
+
+// EvalPoint is one point of a curve.
+type EvalPoint struct {
+	At   int     `json:"at"`
+	Rate float64 `json:"rate"`
+}
+
+// Result is a rate with its Wilson interval at 95 %.
+type Result struct {
+	System    string  `json:"system"`
+	Split     string  `json:"split"`
+	Episodes  int     `json:"episodes"`
+	Successes int     `json:"successes"`
+	Missing   int     `json:"missing"` // episodes without an outcome; Episodes does not count them
+	Rate      float64 `json:"rate"`
+	Low       float64 `json:"low"`
+	High      float64 `json:"high"`
+	Decoding  string  `json:"decoding"`
+
+	Where // of another environment than the run's, or of a recorded one
+}
+
+// Where says of a result what the run's name does not: the environment by its title and the version of its data, and of
+// recorded tasks the protocol and all metrics.
+type Where struct {
+	Environment string            `json:"environment,omitempty"`
+	Version     string            `json:"version,omitempty"`
+	Protocol    string            `json:"protocol,omitempty"` // of recorded tasks; the rate is then not a success rate
+	Metrics     map[string]Figure `json:"metrics,omitempty"`
+}
+
+// NewResult returns the result of n episodes with k successes.
+func NewResult(system, split string, k, n, missing int, decoding string) Result {
+	r := Result{System: system, Split: split, Episodes: n, Successes: k, Missing: missing, Decoding: decoding}
+	if n > 0 {
+		r.Rate = float64(k) / float64(n)
+		r.Low, r.High = stats.Wilson(k, n)
+	}
+
+	return r
+}
+
+// Figure is a metric over recorded tasks. Micro is the mean over steps, macro the mean over tasks of their means. The
+// interval is that of micro at 95 %, by bootstrap over tasks.
+type Figure struct {
+	Micro float64 `json:"micro"`
+	Macro float64 `json:"macro"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	Steps int     `json:"steps"` // which the metric counts
+	Tasks int     `json:"tasks"`
+}
+
+// NewRecorded returns the result over recorded tasks. Its successes are tasks that are right in full; its rate is the
+// micro average of the metric that rate names. Void tasks are missing.
+func NewRecorded(system, split, rate, decoding string, tasks []domain.Outcome) Result {
+	r := Result{System: system, Split: split, Decoding: decoding, Where: Where{Metrics: map[string]Figure{}}}
+	by := map[string][]domain.Metric{}
+	for _, t := range tasks {
+		if t.Void != "" {
+			r.Missing++
+
+			continue
+		}
+		r.Episodes++
+		if t.Success {
+			r.Successes++
+		}
+		for name, m := range t.Metrics {
+			by[name] = append(by[name], m)
+		}
+	}
+
+	for name, tasks := range by {
+		r.Metrics[name] = figure(tasks)
+	}
+	main := r.Metrics[rate]
+	r.Rate, r.Low, r.High = main.Micro, main.Low, main.High
+
+	return r
+}
+
+func figure(tasks []domain.Metric) Figure {
+	tasks = slices.DeleteFunc(slices.Clone(tasks), func(m domain.Metric) bool { return m.N == 0 })
+	f := Figure{Tasks: len(tasks)}
+	if len(tasks) == 0 {
+		return f
+	}
+	for _, m := range tasks {
+		f.Steps += m.N
+	}
+	f.Micro, f.Macro = stats.Micro(tasks), stats.Macro(tasks)
+	f.Low, f.High = stats.Bootstrap(tasks)
+
+	return f
+}

@@ -1,0 +1,49 @@
+// Package runs holds what a run leaves in the store: the types of its objects, their keys, and every way to read them.
+//
+// It imports domain, fault, internal/method/credit, internal/method/spec, internal/method/stats, internal/method/synth
+// and internal/store.
+package runs
+
+import (
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// Policy identifies one agent's parameters.
+type Policy struct {
+	Digest string `json:"digest"`        // of the checkpoint blob
+	Tensor string `json:"tensor_digest"` // of the parameters alone
+}
+
+// System is the n policies that are rolled out, evaluated and promoted together.
+type System struct {
+	Version  int      `json:"version"` // the epoch that made it; 0 is the base policy n times
+	Policies []Policy `json:"policies"`
+}
+
+// Digests returns the digests of the policies, by agent.
+func (s System) Digests() []string {
+	out := make([]string, len(s.Policies))
+	for i, p := range s.Policies {
+		out[i] = p.Digest
+	}
+
+	return out
+}
+
+// Change is a change of a run by a person. It has all values that can be changed, as they are from then on.
+type Change struct {
+	Who    string      `json:"who"`
+	Why    string      `json:"why"`
+	Budget spec.Budget `json:"budget"`
+}
+
+// End is the result of a run.
+type End struct {
+	Epoch   store.Ref   `json:"epoch"` // the last commit
+	Best    int         `json:"best"`  // the epoch with the highest rate on val, of equal ones the first
+	Results []Result    `json:"results"`
+	Curve   []EvalPoint `json:"curve"` // val by epoch, from 0
+
+	FinalDigest string `json:"final_digest"`
+}

@@ -1,0 +1,168 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// slot checks a committed slot and appends what the epoch's digest needs of it: exactly one attempt has an episode, and
+// labels and pairs belong to it.
+func (v *validator) slot(e runs.Epoch, r runs.SlotRefs, parts *runs.EpochParts) error {
+	if err := v.attempts(e.Number, r); err != nil {
+		return err
+	}
+	ep, ref, err := store.Read[runs.Episode](v.ctx, v.b, r.Episode.Key)
+	if err != nil {
+		return err
+	}
+	if ref != r.Episode || ep.Slot.Number != r.Slot || ep.Slot.Epoch != e.Number {
+		v.say(r.Episode.Key, "is not the episode that epoch %d committed for slot %d", e.Number, r.Slot)
+	}
+	if ep.Topology != e.Topology {
+		v.say(r.Episode.Key, "was played on another topology than the epoch's")
+	}
+	if ep.System != e.Number-1 {
+		v.say(r.Episode.Key, "was played by system version %d, not %d", ep.System, e.Number-1)
+	}
+
+	var credits []domain.Credit
+	var pairs []domain.Pair
+	if ep.Failed == "" {
+		if credits, pairs, err = v.episode(ep, r); err != nil {
+			return err
+		}
+	}
+	parts.Episodes = append(parts.Episodes, ep.Digest)
+	parts.Labels, parts.Pairs = append(parts.Labels, credits), append(parts.Pairs, pairs)
+
+	return nil
+}
+
+// attempts checks that one attempt at a slot is not void.
+func (v *validator) attempts(epoch int, r runs.SlotRefs) error {
+	objects, err := v.b.List(v.ctx, v.run.EpisodePrefix(epoch, r.Slot))
+	if err != nil {
+		return err
+	}
+	episodes := 0
+	for _, o := range objects {
+		if !strings.HasSuffix(o.Key, "/episode.json") {
+			continue
+		}
+		attempt, _, err := store.Read[runs.Episode](v.ctx, v.b, o.Key)
+		if err != nil {
+			return err
+		}
+		if attempt.Void == "" {
+			episodes++
+		}
+	}
+	if episodes != 1 {
+		v.say(r.Episode.Key, "slot %d has %d episodes instead of one", r.Slot, episodes)
+	}
+
+	return nil
+}
+
+// episode checks the steps, labels and pairs of a slot's episode and returns the labels and the pairs.
+func (v *validator) episode(ep runs.Episode, r runs.SlotRefs) ([]domain.Credit, []domain.Pair, error) {
+	steps, err := ep.ReadSteps(v.ctx, v.b)
+	if err != nil {
+		return nil, nil, err
+	}
+	if runs.StepsDigest(steps) != ep.Digest {
+		v.say(r.Episode.Key, "its digest does not follow from its steps")
+	}
+
+	cr, _, err := store.Read[runs.Credits](v.ctx, v.b, r.Credit.Key)
+	if err != nil {
+		return nil, nil, err
+	}
+	if cr.Episode != r.Episode {
+		v.say(r.Credit.Key, "labels another episode")
+	}
+
+	ps, _, err := store.Read[runs.Pairs](v.ctx, v.b, r.Pairs.Key)
+	if err != nil {
+		return nil, nil, err
+	}
+	if ps.Episode != r.Episode || ps.Credit != r.Credit {
+		v.say(r.Pairs.Key, "was made of another episode or of other labels")
+	}
+	for i, p := range ps.Pairs {
+		if why := traces(p, steps, cr.Steps, ps.Calls); why != "" {
+			v.say(r.Pairs.Key, "pair %d (agent %d, step %d): %s", i, p.Agent, p.Step, why)
+		}
+	}
+
+	return cr.Steps, ps.Pairs, nil
+}
+
+// labelled is a step's cells with their labels.
+type labelled struct {
+	cells  []domain.Cell
+	labels []domain.Label
+}
+
+// has reports whether a cell with the text and the label fits.
+func (l labelled) has(text string, want domain.Label, fits func(domain.Cell) bool) bool {
+	for i, c := range l.cells {
+		if l.labels[i] == want && c.Text == text && fits(c) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// traces says why a pair does not follow from the cells, labels and calls that it must be made of. An empty text means
+// that it does.
+func traces(p domain.Pair, steps []runs.Step, credits []domain.Credit, calls []runs.Call) string {
+	if p.Step < 1 || p.Step > len(steps) || len(credits) != len(steps) {
+		return "no such step"
+	}
+	step := labelled{cells: steps[p.Step-1].Decision.Cells, labels: credits[p.Step-1].Labels}
+	if len(step.labels) != len(step.cells) {
+		return fmt.Sprintf("%d labels for %d cells", len(step.labels), len(step.cells))
+	}
+	own := func(c domain.Cell) bool { return c.Agent == p.Agent && c.Round == p.Round && c.Prompt == p.Prompt }
+	anyone := func(domain.Cell) bool { return true }
+
+	if p.Source == domain.SourceCorrection {
+		switch {
+		case !step.has(p.Chosen, domain.Positive, anyone):
+			return "chosen is not a cell labelled 1"
+		case !step.has(p.Rejected, domain.Negative, own):
+			return "rejected is not the agent's own cell labelled 0"
+		}
+
+		return ""
+	}
+	if !step.has(p.Chosen, domain.Positive, own) {
+		return "chosen is not the agent's cell labelled 1"
+	}
+
+	switch p.Source {
+	case domain.SourceAdversary:
+		proposed := func(c runs.Call) bool {
+			return c.Step == p.Step && c.Agent == p.Agent && slices.Contains(c.Texts, p.Rejected)
+		}
+		if !slices.ContainsFunc(calls, proposed) {
+			return "rejected is in no recorded call of the adversary"
+		}
+	case domain.SourceOwn, domain.SourcePeer:
+		if !step.has(p.Rejected, domain.Negative, anyone) {
+			return "rejected is not a cell labelled 0"
+		}
+	case domain.SourceOther, domain.SourceNone:
+	default:
+		return fmt.Sprintf("unknown source %q", p.Source)
+	}
+
+	return ""
+}

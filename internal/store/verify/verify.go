@@ -1,0 +1,15 @@
+// Package verify checks what is stored. It reads the store and nothing else: Fsck and FsckRun verify the bytes of
+// objects and their references, Run verifies what a run promises.
+//
+// It imports domain, fault, internal/method/spec, internal/method/synth, internal/store and internal/store/runs.
+package verify
+
+import "fmt"
+
+// Problem is one thing that is wrong, and the object that has it.
+type Problem struct {
+	Key    string `json:"key"`
+	Detail string `json:"detail"`
+}
+
+func (p Problem) String() string { return fmt.Sprintf("%s: %s", p.Key, p.Detail) }

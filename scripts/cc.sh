@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Install a C compiler if it is missing: the race detector needs one. With apt-get as root on Debian; elsewhere say what
+# to type.
+set -euo pipefail
+command -v "${CC:-gcc}" >/dev/null && exit 0
+if ! command -v apt-get >/dev/null || [ "$(id -u)" != 0 ]; then
+  echo "The race detector needs a C compiler. Type: sudo apt-get install -y gcc libc6-dev" >&2
+  exit 1
+fi
+export DEBIAN_FRONTEND=noninteractive
+echo "installing gcc for the race detector"
+apt-get update -qq
+apt-get install -y -qq --no-install-recommends gcc libc6-dev >/dev/null

@@ -1,0 +1,102 @@
+package external
+
+import (
+	"context"
+	"os"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/trainer"
+)
+
+// attempt brings the job's folder to its newest checkpoint, runs the program up to the job's last step, or to
+// Job.Until, and stores the policy.
+func (t *Trainer) attempt(
+	ctx context.Context, f Folder, j trainer.Job, p trainer.Progress,
+) (trainer.Result, error) {
+	cmd, err := t.Tool.Render(ctx, f, j)
+	if err != nil {
+		return trainer.Result{}, err
+	}
+	if len(cmd.Args) == 0 || cmd.Total < 1 || cmd.Kind == "" {
+		return trainer.Result{}, fault.New(fault.Fatal,
+			"the trainer's Render returned a command without arguments, steps or kind: %+v", cmd.Args)
+	}
+
+	f.Ranks = max(1, cmd.Devices)
+	end := cmd.Total
+	if j.Until > 0 {
+		end = min(end, j.Until)
+	}
+	if err := t.restore(ctx, f, j, end); err != nil {
+		return trainer.Result{}, err
+	}
+
+	w := &watch{
+		t:        t,
+		f:        f,
+		j:        j,
+		cmd:      cmd,
+		end:      end,
+		progress: p,
+		stored:   map[int]bool{},
+		versions: make(chan map[string]string, 1),
+	}
+	go w.askVersions()
+
+	if !w.finished() {
+		if err := w.run(ctx); err != nil {
+			return trainer.Result{}, err
+		}
+	}
+
+	return w.collect(ctx)
+}
+
+// watch follows one run of the program.
+type watch struct {
+	t   *Trainer
+	f   Folder
+	j   trainer.Job
+	cmd Command
+	// end is the optimiser step at which the run ends: the last one of the job, or Job.Until.
+	end int
+
+	progress trainer.Progress
+	// told is the number of points that were passed on.
+	told int
+	// stored holds the steps of the checkpoints in the store.
+	stored map[int]bool
+	// seen holds the listing of every checkpoint at the last look.
+	seen map[int]string
+
+	log *os.File
+	// from is where the output of this run begins in the log.
+	from int64
+	// noted is the number of bytes that we wrote into the log.
+	noted    int64
+	lastNote string
+
+	versions chan map[string]string
+}
+
+// askVersions sends the versions of what runs.
+func (w *watch) askVersions() {
+	if w.cmd.Versions == nil {
+		w.versions <- nil
+
+		return
+	}
+	w.versions <- w.cmd.Versions()
+}
+
+// finished reports whether the folder holds what the job asks for: the program's results, or a checkpoint of the last
+// step. From the latter no program may go on: it would train beyond the end.
+func (w *watch) finished() bool {
+	if w.end == w.cmd.Total {
+		if _, _, done := w.t.Tool.Result(w.f); done {
+			return true
+		}
+	}
+
+	return w.t.Tool.Checkpoints(w.f)[w.end] != ""
+}

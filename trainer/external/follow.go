@@ -1,0 +1,97 @@
+package external
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
+)
+
+// defaultLook is the time between looks at a program's folder.
+const defaultLook = 500 * time.Millisecond
+
+// errDone ends a program that has done what is needed: it has reached Job.Until, or its loss is not a number.
+var errDone = errors.New("the program has done what is needed")
+
+// follow looks at the folder until the program ends, which gone reports, or must be ended: it has done what is needed,
+// trains on the wrong data, hangs, or the context ends.
+func (w *watch) follow(ctx context.Context, exit <-chan error) (why error, gone bool) {
+	look := w.t.Look
+	if look == 0 {
+		look = defaultLook
+	}
+
+	sign, at := "", time.Now()
+	for {
+		select {
+		case err := <-exit:
+			w.tell()
+
+			return err, true
+		case <-ctx.Done():
+			return context.Cause(ctx), false
+		case <-time.After(look):
+		}
+
+		if err := w.look(ctx); err != nil {
+			return err, false
+		}
+
+		if s := w.sign(); s != sign {
+			sign, at = s, time.Now()
+		}
+		if w.cmd.Stall > 0 && time.Since(at) > w.cmd.Stall {
+			return fault.New(fault.Throttled, "%s showed no sign of life for %v; it was ended, "+
+				"and resumes from its newest checkpoint", w.cmd.Args[0], w.cmd.Stall), false
+		}
+	}
+}
+
+// look passes on new points, stores new checkpoints, and returns an error if the program must be ended.
+func (w *watch) look(ctx context.Context) error {
+	if w.tell() {
+		return errDone // collect reports that the job diverged.
+	}
+	if err := w.store(ctx, false); err != nil && ctx.Err() == nil {
+		w.note("store a checkpoint: %v", err) // The next look tries again.
+	}
+	if w.end < w.cmd.Total && w.stored[w.end] {
+		return errDone
+	}
+
+	return w.t.Tool.Alarm(w.f, w.said())
+}
+
+// sign changes as long as the program makes visible progress.
+func (w *watch) sign() string {
+	s := fmt.Sprint(w.told, len(w.stored))
+	if st, err := w.log.Stat(); err == nil {
+		s += fmt.Sprint(" ", st.Size()-w.noted)
+	}
+
+	return s
+}
+
+// tell passes on the points that are new, and reports whether the loss is no longer a number.
+func (w *watch) tell() (diverged bool) {
+	points := w.t.Tool.Points(w.f)
+	for _, p := range points[min(w.told, len(points)):] {
+		if p.Step > w.end {
+			continue // The program is already past the end of this run.
+		}
+		p.Steps = w.cmd.Total
+		w.progress(p)
+		diverged = diverged || notNumber(p)
+	}
+	w.told = len(points)
+
+	return diverged
+}
+
+func notNumber(p domain.TrainPoint) bool {
+	return math.IsNaN(p.Loss+p.Margin) || math.IsInf(p.Loss+p.Margin, 0)
+}

@@ -1,0 +1,68 @@
+package external
+
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/collabui/collabui/fault"
+)
+
+// lockRetry is the time between attempts to take a lock.
+const lockRetry = 200 * time.Millisecond
+
+// lock keeps a second attempt on this host out of a job's folder until the first has ended, however it ended. It makes
+// the folder.
+func lock(ctx context.Context, dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fault.New(fault.Transient, "make the job's folder: %w", err)
+	}
+	f, err := os.OpenFile(lockFile(dir), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fault.New(fault.Transient, "lock the job's folder: %w", err)
+	}
+
+	for {
+		if err = tryLock(f); err == nil {
+			touch(lockFile(dir))
+			err = os.MkdirAll(dir, 0o755) // The previous holder may have finished the job and removed it.
+			if err == nil {
+				return func() { _ = f.Close() }, nil
+			}
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			_ = f.Close()
+
+			return nil, fault.New(fault.Transient, "lock the job's folder: %w", err)
+		}
+
+		select {
+		case <-ctx.Done():
+			_ = f.Close()
+
+			return nil, context.Cause(ctx)
+		case <-time.After(lockRetry):
+		}
+	}
+}
+
+// lockSuffix is added to a job's folder to name its lock.
+const lockSuffix = ".lock"
+
+func lockFile(dir string) string { return dir + lockSuffix }
+
+// tryLock takes a lock until f is closed, or fails with EWOULDBLOCK.
+func tryLock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
+
+// abandoned reports whether no process holds a job's lock.
+func abandoned(dir string) bool {
+	f, err := os.Open(lockFile(dir))
+	if err != nil {
+		return true
+	}
+	defer func() { _ = f.Close() }()
+
+	return tryLock(f) == nil
+}

@@ -1,0 +1,125 @@
+package external
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/trainer"
+)
+
+// Trainer runs a tool's jobs.
+type Trainer struct {
+	Host
+	Tool Tool
+}
+
+var _ trainer.Trainer = (*Trainer)(nil)
+
+// Train runs a job to its end. A finished job returns its recorded result. An interrupted one resumes from the newest
+// complete checkpoint, in the folder of this host or in the store.
+func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) (trainer.Result, error) {
+	got, _, err := store.Read[trainer.Result](ctx, t.Bucket, t.resultKey(j))
+	if !errors.Is(err, store.ErrNotFound) {
+		return got, err
+	}
+	if len(j.Pairs) == 0 {
+		return trainer.Result{Diverged: "no usable pair"}, nil
+	}
+
+	f, err := t.folder(ctx, j)
+	if err != nil {
+		return got, err
+	}
+
+	unlock, err := lock(ctx, f.Path)
+	if err != nil {
+		return got, err
+	}
+	defer unlock()
+
+	reap(t.Work, f.Path)
+	tidy(t.Work, time.Now())
+
+	out, err := t.attempt(ctx, f, j, p)
+	if err != nil {
+		return out, err
+	}
+
+	got, _, err = store.RecordOnce(ctx, t.Bucket, t.resultKey(j), func() (trainer.Result, error) { return out, nil })
+	if err == nil && (j.Until == 0 || out.Diverged != "") {
+		_ = os.RemoveAll(f.Path) // The store has everything that matters.
+	}
+
+	return got, err
+}
+
+// Adopt reads a policy of the store, or takes the base model as one.
+func (t *Trainer) Adopt(ctx context.Context, digest string, options json.RawMessage) (trainer.Result, error) {
+	base, err := t.base(options)
+	if err != nil {
+		return trainer.Result{}, err
+	}
+	if digest == domain.UntrainedBase {
+		a, digest, err := PutArtifact(ctx, t.Bucket, base.Artifact, nil)
+
+		return trainer.Result{Digest: digest, TensorDigest: a.TensorDigest()}, err
+	}
+
+	a, err := t.local(ctx, digest, base)
+
+	return trainer.Result{
+		Digest:       digest,
+		TensorDigest: a.TensorDigest(),
+		Report:       &domain.TrainReport{Files: a.Files},
+	}, err
+}
+
+// folder returns the job's folder, with the policies that the job needs on this host.
+func (t *Trainer) folder(ctx context.Context, j trainer.Job) (Folder, error) {
+	base, err := t.base(j.Options)
+	if err != nil {
+		return Folder{}, err
+	}
+
+	f := Folder{Path: filepath.Join(t.Work, "jobs", jobName(j)), Base: base}
+	if f.Start, err = t.local(ctx, j.Start, base); err == nil && j.Objective == trainer.DPO {
+		f.Reference, err = t.local(ctx, j.Reference, base)
+	}
+
+	return f, err
+}
+
+// base returns the base model that the options name.
+func (t *Trainer) base(options json.RawMessage) (Local, error) {
+	model, dir, err := t.Tool.Base(options)
+	a := domain.Artifact{Kind: domain.ArtifactBase, Base: model, Files: []domain.ArtifactFile{}}
+
+	return Local{Artifact: a, Dir: dir}, err
+}
+
+// jobName returns the name of the job's folder. It is the same for the same work.
+func jobName(j trainer.Job) string {
+	j.Workers, j.Until, j.Every = 0, 0, 0
+	raw, err := json.Marshal(j)
+	if err != nil {
+		panic(err) // A job holds plain values only.
+	}
+
+	return store.Sum(raw)[:24]
+}
+
+// resultKey returns the key of the job's result. A job that ends early has a result of its own.
+func (t *Trainer) resultKey(j trainer.Job) string {
+	if j.Until > 0 {
+		return fmt.Sprintf("%sresult-%06d.json", t.Checkpoints(j.ID), j.Until)
+	}
+
+	return t.Checkpoints(j.ID) + "result.json"
+}

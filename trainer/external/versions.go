@@ -1,0 +1,38 @@
+package external
+
+import (
+	"context"
+	"encoding/json"
+	"os/exec"
+	"time"
+)
+
+// versionsLimit bounds the time to ask an interpreter for versions.
+const versionsLimit = 20 * time.Second
+
+const versionsScript = `import importlib.metadata as m,json,sys
+v={"python":sys.version.split()[0]}
+for p in sys.argv[1:]:
+    try: v[p]=m.version(p)
+    except m.PackageNotFoundError: pass
+print(json.dumps(v))`
+
+// Versions asks a Python interpreter for its own version and those of packages, without importing them. Packages that
+// are not installed are left out. If the interpreter is "" or cannot be asked, its version is unknown.
+func Versions(python string, packages ...string) map[string]string {
+	out := map[string]string{"python": "unknown"}
+	if python == "" {
+		return out
+	}
+
+	ctx, cancel := context.WithTimeout(context.Background(), versionsLimit)
+	defer cancel()
+	c := exec.CommandContext(ctx, python, append([]string{"-c", versionsScript}, packages...)...)
+	c.Env = Environ()
+
+	if raw, err := c.Output(); err == nil {
+		_ = json.Unmarshal(raw, &out)
+	}
+
+	return out
+}

@@ -1,0 +1,129 @@
+package hf
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/trainer/external"
+)
+
+const (
+	// maxLine bounds a line of a log, in bytes.
+	maxLine = 1 << 20
+	// stateStep is the field of a state's history that holds the step.
+	stateStep = "step"
+)
+
+// Points merges the curve of the newest state with the log of this host. The log has lines of JSON, is in the output
+// folder, and counts steps in the field step. After a resume on another host the log begins late; between checkpoints
+// it is ahead of the state.
+func Points(f external.Folder, log, step string) []domain.TrainPoint {
+	points := readLog(filepath.Join(f.Out(), log), step)
+	newest := newestState(f)
+	for _, l := range newest.History {
+		if p, ok := point(l, stateStep); ok {
+			p.Live = points[p.Step].Live
+			points[p.Step] = p
+		}
+	}
+
+	out := make([]domain.TrainPoint, 0, len(points))
+	margin := lastMargin(newest)
+	for _, n := range slices.Sorted(maps.Keys(points)) {
+		p := points[n]
+		if p.Margin == 0 && margin != "" && n > newest.Step { // Some programs write margins with checkpoints only.
+			p.Live = strings.TrimPrefix(p.Live+", "+margin, ", ")
+		}
+		out = append(out, p)
+	}
+
+	return out
+}
+
+// readLog reads the points of a log by step. A missing log has none.
+func readLog(file, step string) map[int]domain.TrainPoint {
+	out := map[int]domain.TrainPoint{}
+	lines, err := os.Open(file)
+	if err != nil {
+		return out
+	}
+	defer func() { _ = lines.Close() }()
+
+	sc := bufio.NewScanner(lines)
+	sc.Buffer(nil, maxLine)
+	for sc.Scan() {
+		var l map[string]json.RawMessage
+		if unmarshal(sc.Bytes(), &l) != nil {
+			continue // The line is incomplete, or not one of the log's.
+		}
+		if p, ok := point(l, step); ok {
+			p.Live = live(l)
+			out[p.Step] = p
+		}
+	}
+
+	return out
+}
+
+// newestState returns the state of the latest step, in a checkpoint or in the output folder.
+func newestState(f external.Folder) State {
+	newest := State{}
+	for _, dir := range append(checkpointDirs(f), f.Out()) {
+		if s, ok := ReadState(dir); ok && s.Step > newest.Step {
+			newest = s
+		}
+	}
+
+	return newest
+}
+
+// lastMargin describes the margin at the end of a state's history; "" means that it has none.
+func lastMargin(s State) string {
+	if len(s.History) == 0 {
+		return ""
+	}
+	p, ok := point(s.History[len(s.History)-1], stateStep)
+	if !ok || p.Margin == 0 {
+		return ""
+	}
+
+	return fmt.Sprintf("margin %.3f at step %d", p.Margin, p.Step)
+}
+
+// point reads an entry of a log. ok is false if it is not about an optimiser step.
+func point(l map[string]json.RawMessage, step string) (p domain.TrainPoint, ok bool) {
+	n, ok := number(l[step])
+	loss, has := number(l["loss"])
+	if !ok || !has || n < 1 {
+		return p, false
+	}
+
+	p.Step, p.Loss = int(n), loss
+	p.Margin, _ = number(l["rewards/margins"])
+	if p.Accuracy, has = number(l["rewards/accuracies"]); !has {
+		p.Accuracy, _ = number(l["accuracy"])
+	}
+
+	return p, true
+}
+
+// live describes speed and remaining time.
+func live(l map[string]json.RawMessage) string {
+	var out []string
+	if x, ok := number(l["throughput"]); ok && !math.IsNaN(x) {
+		out = append(out, fmt.Sprintf("%.0f tokens/s", x))
+	}
+	if s := strings.Trim(string(l["remaining_time"]), `"`); s != "" && len(s) < 40 {
+		out = append(out, s+" left")
+	}
+
+	return strings.Join(out, ", ")
+}

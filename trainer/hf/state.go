@@ -1,0 +1,70 @@
+package hf
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// State is trainer_state.json, which the program writes last into a checkpoint, and at the end of its work.
+type State struct {
+	Step    int                          `json:"global_step"`
+	Max     int                          `json:"max_steps"`
+	History []map[string]json.RawMessage `json:"log_history"`
+}
+
+// ReadState reads the state in a folder. ok is false if there is none, or an incomplete one.
+func ReadState(dir string) (s State, ok bool) {
+	raw, err := os.ReadFile(filepath.Join(dir, "trainer_state.json"))
+	if err != nil || unmarshal(raw, &s) != nil {
+		return s, false
+	}
+
+	return s, s.Step > 0
+}
+
+// notNumber finds what Python writes for values that are not numbers. It is not valid JSON.
+var notNumber = regexp.MustCompile(`(:\s*)-?(NaN|Infinity)\b`)
+
+// unmarshal reads JSON that Python wrote.
+func unmarshal(raw []byte, v any) error {
+	return json.Unmarshal(notNumber.ReplaceAll(raw, []byte(`$1"NaN"`)), v)
+}
+
+// number reads a value of a log, which may be NaN. ok is false for a missing value, or one of another type.
+func number(raw json.RawMessage) (x float64, ok bool) {
+	if raw == nil {
+		return 0, false
+	}
+	x, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64) // ParseFloat accepts NaN.
+
+	return x, err == nil
+}
+
+// Metrics returns the final metrics of a state, and of the results that the program wrote separately, without those
+// that depend on time.
+func Metrics(s State, results []byte) map[string]float64 {
+	all := map[string]json.RawMessage{}
+	_ = unmarshal(results, &all) // Unreadable results have no metrics.
+	for _, l := range s.History {
+		for k, v := range l {
+			if strings.HasPrefix(k, "rewards/") || strings.HasPrefix(k, "logps/") {
+				all[k] = v // The last value wins.
+			}
+		}
+	}
+
+	metrics := map[string]float64{}
+	for k, v := range all {
+		timed := strings.Contains(k, "runtime") || strings.Contains(k, "per_second")
+		if x, ok := number(v); ok && !math.IsNaN(x) && !timed {
+			metrics[k] = x
+		}
+	}
+
+	return metrics
+}

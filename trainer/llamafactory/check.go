@@ -1,0 +1,113 @@
+package llamafactory
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/trainer/rows"
+)
+
+// maxRow bounds a row, in bytes.
+const maxRow = 64 << 20
+
+// check refuses rows that the program would drop with a warning or silently cut: those with a wrong order or number of
+// turns, with images that have no place, or with more tokens than the cutoff.
+func (t *Tool) check(ctx context.Context, file string, raw []byte, ranking bool, o Options) error {
+	sc := bufio.NewScanner(bytes.NewReader(raw))
+	sc.Buffer(nil, maxRow)
+
+	var lengths []length
+	for n := 1; sc.Scan(); n++ {
+		l, err := checkRow(sc.Bytes(), ranking, o)
+		if err != nil {
+			return fault.New(fault.Invalid, "%s:%d: %w", file, n, err)
+		}
+		lengths = append(lengths, l)
+	}
+	if err := sc.Err(); err != nil {
+		return fault.As(fault.Fatal, err)
+	}
+
+	return t.fits(ctx, file, lengths, o)
+}
+
+// length determines how many tokens a row has.
+type length struct {
+	text  string // all of the row, with its longest answer
+	extra int    // tokens besides the text: those of the template and of images
+}
+
+// The maximum number of tokens around the text of a row: the markers of a chat template, and those of an image. Vision
+// models of the Qwen family see 28 × 28 pixels per token.
+const (
+	templateTokens = 64
+	imageTokens    = 8
+	pixelsPerToken = 28 * 28
+)
+
+// checkRow checks one row, as LLaMA-Factory reads it.
+func checkRow(line []byte, ranking bool, o Options) (length, error) {
+	var r rows.ShareGPTRow
+	if err := json.Unmarshal(line, &r); err != nil {
+		return length{}, fmt.Errorf("expected a JSON object: %w", err)
+	}
+	if err := checkTurns(r.Messages, ranking); err != nil {
+		return length{}, err
+	}
+
+	l := length{extra: templateTokens + len(r.Images)*(o.Pixels/pixelsPerToken+imageTokens)}
+	for _, m := range r.Messages {
+		l.text += m.Content
+	}
+	places := strings.Count(l.text, rows.ImagePlace)
+	if ranking {
+		if !answer(r.Chosen) || !answer(r.Rejected) {
+			return length{}, fmt.Errorf("expected chosen and rejected answers of the assistant: " +
+				"LLaMA-Factory would drop the row")
+		}
+		places += strings.Count(r.Chosen.Content, rows.ImagePlace)
+		longest := r.Chosen.Content
+		if len(r.Rejected.Content) > len(longest) {
+			longest = r.Rejected.Content
+		}
+		l.text += longest
+	}
+	if places != len(r.Images) {
+		return length{}, fmt.Errorf("expected as many images as places for them: %d and %d", len(r.Images), places)
+	}
+
+	return l, nil
+}
+
+// checkTurns checks that user and assistant take turns after the system message. The last turn is the assistant's, or
+// in a ranking the user's.
+func checkTurns(turns []rows.Message, ranking bool) error {
+	if len(turns) > 0 && turns[0].Role == rows.System {
+		turns = turns[1:]
+	}
+
+	parity, rest := "even", 0
+	if ranking {
+		parity, rest = "odd", 1
+	}
+	if len(turns) == 0 || len(turns)%2 != rest {
+		return fmt.Errorf("expected an %s number of turns after the system message, not %d: "+
+			"LLaMA-Factory would drop the row", parity, len(turns))
+	}
+
+	for i, m := range turns {
+		if want := [2]rows.Role{rows.User, rows.Assistant}[i%2]; m.Role != want {
+			return fmt.Errorf("expected user and assistant in turn, not %q: LLaMA-Factory would drop the row", m.Role)
+		}
+	}
+
+	return nil
+}
+
+// answer reports whether a message is there and is the assistant's.
+func answer(m *rows.Message) bool { return m != nil && m.Role == rows.Assistant }

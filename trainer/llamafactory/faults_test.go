@@ -1,0 +1,84 @@
+package llamafactory_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/test/kit/standin"
+	"github.com/collabui/collabui/trainer/llamafactory"
+)
+
+// TestFaultsAreToldApart: what no retry helps is invalid, and the error says what to do.
+func TestFaultsAreToldApart(t *testing.T) {
+	for name, c := range map[string]struct {
+		standin string
+		program string
+		options func(*testing.T, *llamafactory.Options)
+		want    string
+	}{
+		"out of memory": {
+			standin: "exit@2=torch.OutOfMemoryError:+CUDA+out+of+memory.+Tried+to+allocate slow=300",
+			want:    "per_device",
+		},
+		"missing package": {
+			standin: "exit@2=ModuleNotFoundError:+No+module+named+peft slow=300",
+			want:    "not installed completely",
+		},
+		"unknown error": {
+			standin: "exit@2=SomethingElse slow=300",
+			want:    "SomethingElse",
+		},
+		"dropped row": {
+			standin: "drop slow=300",
+			want:    "trains on 19 rows, it was given 20",
+		},
+		"missing program": {
+			program: "/nowhere/llamafactory-cli",
+			want:    "COLLABUI_LLAMAFACTORY",
+		},
+		"unknown key": {
+			options: func(_ *testing.T, o *llamafactory.Options) { o.Extra = map[string]string{"bogus": "1"} },
+			want:    "does not know a key",
+		},
+		"too few GPUs": {
+			options: func(_ *testing.T, o *llamafactory.Options) { o.Devices, o.PerDevice = 2, 1 },
+			want:    "asks for 2 GPUs, this worker has 0",
+		},
+		"torn model": {
+			options: func(t *testing.T, o *llamafactory.Options) {
+				if err := os.Truncate(filepath.Join(o.Model, "model.safetensors"), 1000); err != nil {
+					t.Fatal(err)
+				}
+			},
+			want: "not whole",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(standin.Variable, c.standin)
+			h := newHost(t, &store.Memory{})
+			if c.program != "" {
+				h.tool.Program = c.program
+			}
+			j := job(t, func(o *llamafactory.Options) {
+				if c.options != nil {
+					c.options(t, o)
+				}
+			})
+
+			_, err := h.train(t.Context(), j)
+			if err == nil {
+				t.Fatalf("the job succeeded, want an error with %q", c.want)
+			}
+			if got := fault.KindOf(err); got != fault.Invalid {
+				t.Errorf("kind of the fault = %s, want %s: %v", got, fault.Invalid, err)
+			}
+			if !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error = %v, want %q", err, c.want)
+			}
+		})
+	}
+}

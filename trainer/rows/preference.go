@@ -1,0 +1,44 @@
+package rows
+
+import "github.com/collabui/collabui/domain"
+
+// PreferenceRow is a conversational preference row. Without a rejected answer it serves SFT only. Its fields are in the
+// order of their names, like those of all rows.
+type PreferenceRow struct {
+	Chosen   []Message `json:"chosen"`
+	Images   []string  `json:"images,omitzero"`
+	Meta     Meta      `json:"meta"`
+	Prompt   []Message `json:"prompt"`
+	Rejected []Message `json:"rejected,omitempty"`
+}
+
+// Meta says where a row comes from.
+type Meta struct {
+	Agent    int     `json:"agent"`
+	Slot     int     `json:"slot"`
+	Source   string  `json:"source"`
+	Step     int     `json:"step"`
+	Template string  `json:"template"`
+	Weight   float64 `json:"weight"`
+}
+
+func (s Set) preference(p domain.Pair, images bool) PreferenceRow {
+	row := PreferenceRow{
+		Chosen: []Message{{Role: Assistant, Content: p.Chosen}},
+		Images: imagesOf(p, images),
+		Meta: Meta{
+			Agent:    p.Agent,
+			Slot:     p.Slot,
+			Source:   string(p.Source),
+			Step:     p.Step,
+			Template: p.Template,
+			Weight:   p.Weight,
+		},
+		Prompt: []Message{{Role: System, Content: s.System}, {Role: User, Content: p.Prompt}},
+	}
+	if p.Rejected != "" {
+		row.Rejected = []Message{{Role: Assistant, Content: p.Rejected}}
+	}
+
+	return row
+}

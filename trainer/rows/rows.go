@@ -1,0 +1,177 @@
+// Package rows is the only home of the row formats of other programs: LLaMA-Factory's sharegpt and alpaca, each for SFT
+// and as a ranking, with dataset_info.json, and conversational preference rows, which TRL reads. A row is one line of a
+// JSONL file, made from one domain.Pair. Trainers and the export command write the same rows.
+//
+// It imports domain. It does no I/O.
+package rows
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+)
+
+// Set is a data set.
+type Set struct {
+	// Name is the beginning of the names of the set's files, for example level1 or epoch3-agent0.
+	Name string
+	// System is the system message of every prompt. It is always written, because chat templates of servers and
+	// trainers would otherwise put in different ones.
+	System string
+	Pairs  []domain.Pair
+}
+
+// Format is the form of a file's rows.
+type Format string
+
+// The formats.
+const (
+	ShareGPT   Format = "sharegpt"
+	Alpaca     Format = "alpaca"
+	Preference Format = "preference"
+)
+
+// File is one file of a set.
+type File struct {
+	// Name is the file's name, for example level3-dpo.sharegpt.jsonl.
+	Name string
+	// Dataset is the name in dataset_info.json; preference files have none.
+	Dataset string
+	Format  Format
+	// Ranking reports that the rows hold chosen and rejected answers; pairs without a rejected one are left out.
+	// Otherwise they hold chosen answers only. Preference rows always hold both where there are both.
+	Ranking bool
+}
+
+// File returns the file of a set in a format.
+func (s Set) File(format Format, ranking bool) File {
+	if format == Preference {
+		return File{Name: s.Name + ".preference.jsonl", Format: format}
+	}
+
+	stem := s.Name
+	switch {
+	case ranking:
+		stem += "-dpo"
+	case s.ranked():
+		stem += "-sft"
+	}
+
+	f := File{
+		Name:    fmt.Sprintf("%s.%s.jsonl", stem, format),
+		Dataset: "collabui_" + strings.ReplaceAll(stem, "-", "_"),
+		Format:  format,
+		Ranking: ranking,
+	}
+	if format == Alpaca {
+		f.Dataset += "_alpaca"
+	}
+
+	return f
+}
+
+// Files returns all files of a set. A set with rejected answers has rankings besides the files for SFT.
+func (s Set) Files() []File {
+	out := []File{s.File(ShareGPT, false), s.File(Alpaca, false)}
+	if s.ranked() {
+		out = append(out, s.File(ShareGPT, true), s.File(Alpaca, true))
+	}
+
+	return append(out, s.File(Preference, false))
+}
+
+// Export returns the bytes of all files of sets and of dataset_info.json, by name.
+func Export(sets ...Set) (map[string][]byte, error) {
+	out := map[string][]byte{}
+	for _, s := range sets {
+		for _, f := range s.Files() {
+			var b bytes.Buffer
+			if err := s.Encode(&b, f); err != nil {
+				return nil, err
+			}
+			out[f.Name] = b.Bytes()
+		}
+	}
+
+	var b bytes.Buffer
+	if err := Info(&b, sets...); err != nil {
+		return nil, err
+	}
+	out[InfoFile] = b.Bytes()
+
+	return out, nil
+}
+
+// Encode writes the rows of one of the set's files.
+func (s Set) Encode(w io.Writer, f File) error {
+	enc, images := json.NewEncoder(w), s.images()
+
+	for _, p := range s.Pairs {
+		if f.Ranking && p.Rejected == "" {
+			continue
+		}
+
+		var row any
+		switch f.Format {
+		case ShareGPT:
+			row = s.sharegpt(p, f.Ranking, images)
+		case Alpaca:
+			row = s.alpaca(p, f.Ranking, images)
+		case Preference:
+			row = s.preference(p, images)
+		default:
+			return fmt.Errorf("unknown format %q of rows", f.Format)
+		}
+		if err := enc.Encode(row); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// ranked reports whether the set has rejected answers.
+func (s Set) ranked() bool {
+	return slices.ContainsFunc(s.Pairs, func(p domain.Pair) bool { return p.Rejected != "" })
+}
+
+// images reports whether the set has screenshots. Then every row of it has a list of images.
+func (s Set) images() bool {
+	return slices.ContainsFunc(s.Pairs, func(p domain.Pair) bool { return p.Image != "" })
+}
+
+// Message is one turn of a conversation.
+type Message struct {
+	Role    Role   `json:"role"`
+	Content string `json:"content"`
+}
+
+// Role says whose turn it is.
+type Role string
+
+// The roles.
+const (
+	System    Role = "system"
+	User      Role = "user"
+	Assistant Role = "assistant"
+)
+
+// ImageFile returns the name of a screenshot's file, relative to the folder of the data files.
+func ImageFile(digest string) string { return "images/" + digest + ".png" }
+
+// imagesOf returns the list of images of a row, which is nil in a set without any.
+func imagesOf(p domain.Pair, images bool) []string {
+	switch {
+	case !images:
+		return nil
+	case p.Image == "":
+		return []string{}
+	}
+
+	return []string{ImageFile(p.Image)}
+}

@@ -1,0 +1,127 @@
+package tiny
+
+import (
+	"context"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/policy/tinylm"
+	"github.com/collabui/collabui/trainer"
+)
+
+// defaultEvery is the default number of optimiser steps between checkpoints.
+const defaultEvery = 50
+
+// plan says how many optimiser steps a job has.
+type plan struct {
+	batch   int // examples of a step
+	perPass int // steps of a pass
+	total   int // steps of the whole job
+	end     int // the step at which this call ends
+	every   int // steps between checkpoints
+}
+
+// planOf returns the plan of a job with n usable examples.
+func planOf(j trainer.Job, n int) plan {
+	p := plan{batch: min(j.Params.BatchSize, n), every: defaultEvery}
+	p.perPass = n / p.batch
+	p.total = p.perPass * j.Params.Passes
+	if j.Steps > 0 {
+		p.total = j.Steps
+	}
+
+	p.end = p.total
+	if j.Until > 0 {
+		p.end = min(p.end, j.Until)
+	}
+	if j.Every > 0 {
+		p.every = j.Every
+	}
+
+	return p
+}
+
+// state is a job in progress.
+type state struct {
+	job      trainer.Job
+	model    *tinylm.Model
+	opt      tinylm.Adam
+	step     int // optimiser steps done
+	examples []tinylm.Example
+	weights  []float64
+	// reference holds the reference policy's log π of the answers of every example, for DPO.
+	reference [][]float64
+	out       trainer.Result
+}
+
+// prepare checks a job, and loads its policies and examples.
+func (t *Trainer) prepare(ctx context.Context, j trainer.Job) (*state, error) {
+	if j.Objective != trainer.SFT && j.Objective != trainer.DPO {
+		return nil, fault.New(fault.Invalid, "the embedded trainer supports sft and dpo, not %q", j.Objective)
+	}
+	if j.Params.BatchSize < 1 || j.Params.Passes < 1 || j.Params.LearningRate <= 0 {
+		return nil, fault.New(fault.Invalid, "job %s: impossible parameters %+v", j.ID, j.Params)
+	}
+
+	s := &state{job: j}
+	for _, p := range j.Pairs {
+		s.add(p)
+	}
+
+	var err error
+	if j.Start == "" {
+		s.model = tinylm.New(tinylm.DefaultConfig, j.Seed)
+	} else if s.model, err = Load(ctx, t.Bucket, j.Start); err != nil {
+		return nil, err
+	}
+	if j.Objective == trainer.DPO {
+		ref, err := Load(ctx, t.Bucket, j.Reference)
+		if err != nil {
+			return nil, err
+		}
+		s.reference = ref.LogProbs(s.examples, j.Workers)
+	}
+
+	return s, nil
+}
+
+// add adds a pair to the examples, or skips it if the policy cannot say one of its answers.
+func (s *state) add(p domain.Pair) {
+	texts := []string{p.Chosen}
+	if s.job.Objective == trainer.DPO {
+		texts = append(texts, p.Rejected)
+	}
+
+	prompt := tinylm.ParsePrompt(p.Prompt)
+	var answers []tinylm.Choice
+	for _, x := range texts {
+		c, err := prompt.Parse(x)
+		if err != nil {
+			s.out.Skipped++
+
+			return
+		}
+		answers = append(answers, c)
+	}
+	s.examples = append(s.examples, tinylm.Example{Prompt: prompt, Answers: answers})
+	s.weights = append(s.weights, p.Weight)
+}
+
+// optimise does one optimiser step on the picked examples.
+func (s *state) optimise(tr *tinylm.Trainer, pick []int, rate float64) domain.TrainPoint {
+	batch, weights := make([]tinylm.Example, len(pick)), make([]float64, len(pick))
+	for i, k := range pick {
+		batch[i], weights[i] = s.examples[k], s.weights[k]
+	}
+	if s.job.Objective == trainer.SFT {
+		return domain.TrainPoint{Loss: tr.SFTStep(batch, weights, rate)}
+	}
+
+	ref := make([][]float64, len(pick))
+	for i, k := range pick {
+		ref[i] = s.reference[k]
+	}
+	st := tr.DPOStep(batch, ref, weights, rate, tinylm.DPO{Beta: s.job.Params.Beta, Ftx: s.job.Params.Ftx})
+
+	return domain.TrainPoint{Loss: st.Loss, Margin: st.Margin, Accuracy: st.Accuracy}
+}

@@ -1,0 +1,88 @@
+package workers
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/process/logging"
+	"github.com/collabui/collabui/workflows"
+)
+
+// ClientOptions say how Temporal is reached. Unreadable certificates are an invalid fault.
+func ClientOptions(e config.Endpoints, l *slog.Logger) (client.Options, error) {
+	o := client.Options{HostPort: e.Temporal, Namespace: e.Namespace, Logger: logging.Temporal(l), Identity: identity()}
+	var err error
+	o.ConnectionOptions.TLS, err = e.TLS()
+	if e.TemporalKey != "" {
+		o.Credentials = client.NewAPIKeyStaticCredentials(e.TemporalKey)
+	}
+
+	return o, err
+}
+
+// dialTries limits the attempts to reach Temporal, one every half second: services start side by side.
+const dialTries = 60
+
+// Dial connects to Temporal, and waits for it for a while.
+func Dial(ctx context.Context, e config.Endpoints, l *slog.Logger) (client.Client, error) {
+	o, err := ClientOptions(e, l)
+	if err != nil {
+		return nil, err
+	}
+
+	for range dialTries {
+		var c client.Client
+		if c, err = client.DialContext(ctx, o); err == nil {
+			return c, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+
+	return nil, fault.New(fault.Transient, "no Temporal at %s: %w", e.Temporal, err)
+}
+
+// CheckNamespace returns an error that says which search attributes a namespace lacks, and how to create them. A server
+// that does not say is trusted: Temporal Cloud keeps this from clients.
+func CheckNamespace(ctx context.Context, c client.Client, namespace string) error {
+	request := &operatorservice.ListSearchAttributesRequest{Namespace: namespace}
+	res, err := c.OperatorService().ListSearchAttributes(ctx, request)
+	if err != nil {
+		return nil
+	}
+
+	missing := ""
+	for _, k := range workflows.SearchAttributes {
+		if _, ok := res.CustomAttributes[k.GetName()]; !ok {
+			missing += fmt.Sprintf(" --name %s --type %s", k.GetName(), k.GetValueType())
+		}
+	}
+	if missing == "" {
+		return nil
+	}
+
+	return fault.New(fault.Invalid,
+		"namespace %q of the Temporal server lacks search attributes; create them with: "+
+			"temporal operator search-attribute create --namespace %s%s", namespace, namespace, missing)
+}
+
+// identity names this process in the Temporal UI.
+func identity() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+
+	return fmt.Sprintf("%d@%s", os.Getpid(), host)
+}
