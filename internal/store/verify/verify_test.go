@@ -1,7 +1,6 @@
 package verify_test
 
 import (
-	"sync"
 	"testing"
 
 	"github.com/collabui/collabui/internal/store"
@@ -11,36 +10,12 @@ import (
 // small is the name of the run of testrun.Small.
 const small = "small"
 
-var (
-	played  sync.Once
-	objects map[string][]byte // of a finished run
-)
-
 // finished returns a store with a finished run, which the test may damage. The run is played once for all tests.
 func finished(t *testing.T) *store.Memory {
 	t.Helper()
-	played.Do(func() {
-		r := testrun.New(t, testrun.Small())
-		if _, err := r.Play(t, nil); err != nil {
-			t.Fatal(err)
-		}
-		objects = map[string][]byte{}
-		for _, o := range list(t, r.Bucket) {
-			objects[o.Key] = get(t, r.Bucket, o.Key)
-		}
-	})
-	if objects == nil {
-		t.Fatal("the run of another test failed, want a finished run")
-	}
+	r, _ := testrun.Finished(t)
 
-	b := &store.Memory{}
-	for key, raw := range objects {
-		if _, err := b.PutOnce(t.Context(), key, raw); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	return b
+	return r.Bucket
 }
 
 func list(t *testing.T, b store.Bucket) []store.Ref {
