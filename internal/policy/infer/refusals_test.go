@@ -1,0 +1,152 @@
+package infer_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/policy/infer"
+	"github.com/collabui/collabui/test/kit/testrun"
+)
+
+// good is a prompt that is answered.
+const good = "Goal: g\nHistory: none\nScreen:\n0 button Send"
+
+// refusals checks that a wrong request is refused by name, and that a wrong screen is answered with the right forms.
+func refusals(t *testing.T, r *testrun.Run, sys infer.System) {
+	url := serve(t, sys, r.Deps.Chat, "")
+	image := object{"type": "image_url", "image_url": object{"url": "data:"}}
+
+	for _, c := range []struct {
+		name    string
+		content any
+		more    object
+		status  int // 0: 400
+		want    string
+	}{
+		{name: "another model", content: good, more: object{"model": "gpt"}, status: http.StatusNotFound,
+			want: `the model "gpt" does not exist`},
+		{name: "two answers", content: good, more: object{"n": 2}, want: "n: the system decides once"},
+		{name: "a stream", content: good, more: object{"stream": true}, want: "streaming is not offered"},
+		{name: "tools", content: good, more: object{"tools": []any{}}, want: `unknown field "tools"`},
+		{name: "temperature", content: good, more: object{"temperature": -1}, want: "temperature: expected"},
+		{name: "top_p", content: good, more: object{"top_p": 1.5}, want: "top_p: expected"},
+		{name: "max_tokens", content: good, more: object{"max_tokens": 0}, want: "max_tokens: expected"},
+		{name: "no messages", content: good, more: object{"messages": []any{}}, want: "none is the user's"},
+		{name: "an image", content: []any{image}, want: "take no images"},
+		{name: "a number", content: 7, want: "expected a text or a list of parts"},
+
+		{name: "only words", content: "Click on Send", want: "Goal: "},
+		{name: "no history", content: "Goal: g\nScreen:\n0 button Send", want: "second line is neither"},
+		{name: "no screen", content: "Goal: g\nHistory:\n1 click", want: "not followed by a line"},
+		{name: "no line before the screen", content: "Goal: g\nHistory: none\n0 button Send", want: "must follow"},
+		{name: "no element", content: "Goal: g\nHistory: none\nScreen:\nSend", want: "is not an element"},
+		{name: "an index twice", content: "Goal: g\nHistory: none\nScreen:\n0 a\n0 b",
+			want: "two elements have the index 0"},
+		{name: "an own message", content: good + "\nYou said: x", want: "leave out what agents said"},
+		{name: "a peer's message", content: good + "\nAgent 1 said, maybe wrong: x",
+			want: "leave out what agents said"},
+
+		{name: "JSON without a screen", content: `{"goal":"g"}`, want: `one of "elements" and "observation"`},
+		{name: "JSON with two screens", content: `{"goal":"g","elements":[],"observation":{}}`,
+			want: `one of "elements" and "observation"`},
+		{name: "JSON without a goal", content: `{"goal":" ","elements":[]}`, want: "the goal is empty"},
+		{name: "an element without a role", content: `{"goal":"g","elements":[{"text":"Send"}]}`,
+			want: `must have a "role"`},
+		{name: "JSON with an index twice",
+			content: `{"goal":"g","elements":[{"i":1,"role":"a"},{"i":1,"role":"b"}]}`, want: "of its own"},
+		{name: "JSON with another key", content: `{"goal":"g","elements":[],"x":1}`, want: "unknown field"},
+		{name: "text after JSON", content: `{"goal":"g","elements":[]} more`, want: "observation"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			want := c.status
+			if want == 0 {
+				want = http.StatusBadRequest
+			}
+			status, a := ask(t, url, c.content, c.more)
+			if status != want || a.Error == nil {
+				t.Fatalf("the status = %d, %+v; want %d and an error", status, a.Error, want)
+			}
+			if !strings.Contains(a.Error.Message, c.want) || a.Error.Type != "invalid_request_error" {
+				t.Errorf("the error = %+v, want an invalid_request_error with %q", a.Error, c.want)
+			}
+			text, ok := c.content.(string)
+			if ok && text != good && !strings.Contains(a.Error.Message, infer.Forms) {
+				t.Errorf("the error = %s, want it to show both forms", a.Error.Message)
+			}
+		})
+	}
+
+	large := bytes.Repeat([]byte(" "), 1<<20+1)
+	if status, a := post(t, url, large, ""); status != http.StatusRequestEntityTooLarge || a.Error == nil {
+		t.Errorf("a large body is answered by %d, %+v; want 413 and an error", status, a.Error)
+	}
+	res, _ := get(t, url+"/v1/chat/completions")
+	if form := res.Header.Get("Content-Type"); res.StatusCode != http.StatusNotFound || form != "application/json" {
+		t.Errorf("a GET is answered by %d as %s, want 404 as JSON", res.StatusCode, form)
+	}
+}
+
+// failing is a model that cannot answer.
+type failing struct{ err error }
+
+func (f failing) Complete(context.Context, chat.Request) (chat.Response, error) {
+	return chat.Response{}, f.err
+}
+
+// failures checks the status of faults of the policies.
+func failures(t *testing.T, sys infer.System) {
+	for kind, want := range map[fault.Kind]int{
+		fault.Throttled: http.StatusTooManyRequests,
+		fault.Transient: http.StatusServiceUnavailable,
+		fault.Invalid:   http.StatusBadGateway,
+		fault.Fatal:     http.StatusInternalServerError,
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			url := serve(t, sys, failing{fault.After(kind, 1500*time.Millisecond, "down")}, "")
+			status, a := ask(t, url, good, nil)
+			if status != want || a.Error == nil || !strings.Contains(a.Error.Message, "down") {
+				t.Errorf("the status = %d, %+v; want %d, down", status, a.Error, want)
+			}
+		})
+	}
+}
+
+// keys checks that a server with a key answers those who send it.
+func keys(t *testing.T, r *testrun.Run, sys infer.System) {
+	url := serve(t, sys, r.Deps.Chat, "secret")
+	body, err := json.Marshal(object{"messages": []any{
+		object{"role": "user", "content": `{"goal":"g","elements":[{"role":"button","text":"g"}]}`},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for key, want := range map[string]int{
+		"":       http.StatusUnauthorized,
+		"wrong":  http.StatusUnauthorized,
+		"secret": http.StatusOK,
+	} {
+		status, a := post(t, url, body, key)
+		if status != want {
+			t.Errorf("the key %q is answered by %d, %+v; want %d", key, status, a.Error, want)
+			continue
+		}
+		if want == http.StatusOK {
+			continue
+		}
+		if a.Error.Code != "invalid_api_key" || strings.Contains(a.Error.Message, "secret") {
+			t.Errorf("the key %q is refused with %+v, want invalid_api_key without the right key", key, a.Error)
+		}
+	}
+
+	if res, _ := get(t, url+"/health"); res.StatusCode != http.StatusOK {
+		t.Errorf("/health without a key is answered by %d, want 200", res.StatusCode)
+	}
+}
