@@ -18,9 +18,9 @@ const (
 	longestFunction = 70  // lines, outside of tests
 )
 
-// TestFilesAndFunctionsStayShort also logs the figures that docs/decisions/0018 compares. COLLABUI_TREE names another
+// TestShapeFilesAndFunctionsStayShort also logs the figures that docs/decisions/0018 compares. COLLABUI_TREE names another
 // checkout to measure, without the limits.
-func TestFilesAndFunctionsStayShort(t *testing.T) {
+func TestShapeFilesAndFunctionsStayShort(t *testing.T) {
 	dir := os.Getenv("COLLABUI_TREE")
 	other := dir != ""
 	if !other {
