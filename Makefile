@@ -11,7 +11,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 # What holds pools, gateways, leases and the player. The short form takes the packages that start no browser and
 # train nothing.
 RACE_SHORT := ./internal/policy/gateway ./internal/policy/llm ./internal/policy/limits ./internal/policy/serving \
-	./internal/method/agents ./activities
+	./internal/method/agents ./internal/method/episode ./activities
 RACE := $(RACE_SHORT) ./internal/policy/infer ./internal/policy/tinyserver ./trainer/external \
 	./envadapters/androidworld ./envadapters/openenv ./envadapters/browser ./workflows
 
