@@ -312,7 +312,7 @@ func withGrader(t *testing.T, s spec.Spec, share float64) (*testrun.Run, *grader
 
 	timeout := 30 * time.Second // a loaded machine is not a fault
 	if share > 0 {
-		timeout = 600 * time.Millisecond
+		timeout = 1500 * time.Millisecond // what a hanging call costs
 	}
 	prepare := testrun.WithBase
 	if len(s.FineTune.Levels) > 0 {
