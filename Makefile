@@ -38,8 +38,9 @@ environments: chromium ## the environments' tests that need foreign pages and Py
 	$(GO) test -count=1 -v -run 'Official|RealCompanion|PublishedFiles' ./envadapters/... | grep -vE '^(=== |PASS|ok|\?)|no test files|no tests to run' ; test $${PIPESTATUS[0]} = 0 && \
 	if [ -n "$$COLLABUI_PYTHON" ]; then cd deploy/androidworld/tests && PYTHONDONTWRITEBYTECODE=1 "$$COLLABUI_PYTHON" -m unittest discover -q; fi
 
+# The runs of these tests wait for lost machines and restarts more than they compute: more of them than cores.
 integration: build chromium ## real services and processes, with kills
-	$(GO) test -count=1 -timeout 40m -tags integration ./test/...
+	$(GO) test -count=1 -parallel 5 -timeout 40m -tags integration ./test/...
 	$(GO) test -count=1 -tags integration -run Faults ./workflows
 
 test-llamafactory: chromium ## the real LLaMA-Factory on the CPU, killed and resumed; installs it (several GB, once) and takes some ten minutes
