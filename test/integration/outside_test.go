@@ -4,10 +4,12 @@ package integration
 
 import (
 	"bufio"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -31,9 +33,23 @@ type external struct {
 // outside starts a program and waits until it is ready. The program ends with the test.
 func outside(t *testing.T, env []string, program string, args ...string) external {
 	t.Helper()
+	for range 4 { // another program may take the address, or a port that Temporal chooses, in between
+		if x, ready := startOutside(t, env, program, args...); ready {
+			t.Cleanup(x.end)
+
+			return x
+		}
+	}
+	t.Fatalf("%s %v ended, want a line that it is ready", program, args)
+
+	return external{}
+}
+
+func startOutside(t *testing.T, env []string, program string, args ...string) (x external, ready bool) {
+	t.Helper()
 	addr := freeAddr(t)
 	cmd := exec.Command(binary(program), append(args, "--addr", addr, "--parent-pipe")...)
-	cmd.Env = append(os.Environ(), env...)
+	cmd.Env, cmd.Stderr = append(os.Environ(), env...), os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -47,13 +63,13 @@ func outside(t *testing.T, env []string, program string, args ...string) externa
 		t.Fatal(err)
 	}
 
-	x := external{addr: addr, end: sync.OnceFunc(func() { _ = in.Close(); _ = cmd.Wait() })}
-	t.Cleanup(x.end)
-	if program == "collabui-local" && !bufio.NewScanner(out).Scan() {
-		t.Fatalf("%s ended, want a line that it is ready", args[0])
+	x = external{addr: addr, end: sync.OnceFunc(func() { _ = in.Close(); _ = cmd.Wait() })}
+	ready = program != "collabui-local" || bufio.NewScanner(out).Scan() // the policy server prints no such line
+	if !ready {
+		x.end()
 	}
 
-	return x
+	return x, ready
 }
 
 func outsideTemporal(t *testing.T, dir string) string {
@@ -89,14 +105,23 @@ func outsideBucket(t *testing.T) store.Bucket {
 	return b
 }
 
-// freeAddr returns an address of this host that nothing listens on.
+// ports counts the ports that tests asked for.
+var ports atomic.Int32
+
+// freeAddr returns an address of this host that nothing listens on. Its port is below those that the kernel deals out,
+// so nothing else is likely to take it before it is used.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	for range 1000 {
+		port := 20000 + (os.Getpid()*100+int(ports.Add(1)))%10000
+		addr := fmt.Sprintf("127.0.0.1:%d", port)
+		if l, err := net.Listen("tcp", addr); err == nil {
+			_ = l.Close()
 
-	return l.Addr().String()
+			return addr
+		}
+	}
+	t.Fatal("none of 1000 ports was free, want one")
+
+	return ""
 }
