@@ -57,6 +57,7 @@ func BenchmarkThroughput(b *testing.B) {
 	if dir := os.Getenv("COLLABUI_MINIWOB"); dir != "" {
 		suites = append(suites, envadapters.Options{Suite: "miniwob", Data: dir})
 	}
+
 	for _, o := range suites {
 		for _, p := range []catalog.Places{{Browsers: 1, Tabs: 1}, {Browsers: 1, Tabs: 2}, {Browsers: 2, Tabs: 1}} {
 			throughput(b, o, p)
@@ -117,6 +118,7 @@ func (m *mill) run(places int, limit time.Duration) {
 			}
 		})
 	}
+
 	all.Wait()
 }
 
@@ -137,6 +139,7 @@ func (m *mill) play(env envadapters.Environment, n int) error {
 		tr, err = env.Step(m.b.Context(), a)
 		m.steps.Add(1)
 	}
+
 	if err == nil {
 		m.episodes.Add(1)
 	}

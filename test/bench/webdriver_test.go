@@ -34,10 +34,12 @@ func (d *driver) call(method, path string, body any) json.RawMessage {
 	if method != http.MethodPost {
 		raw = nil
 	}
+
 	req, err := http.NewRequest(method, d.base+path, bytes.NewReader(raw))
 	if err != nil {
 		d.b.Fatal(err)
 	}
+
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		d.b.Fatal(err)
@@ -48,6 +50,7 @@ func (d *driver) call(method, path string, body any) json.RawMessage {
 	var v struct {
 		Value json.RawMessage `json:"value"`
 	}
+
 	if json.Unmarshal(out, &v) != nil || res.StatusCode != http.StatusOK {
 		d.b.Fatalf("%s %s: %s %s, want 200 and a value", method, path, res.Status, out)
 	}
@@ -93,6 +96,7 @@ func startDriver(b *testing.B, url string) *driver {
 	if err == nil {
 		path, err = exec.LookPath(path)
 	}
+
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -109,9 +113,11 @@ func startDriver(b *testing.B, url string) *driver {
 	var session struct {
 		ID string `json:"sessionId"`
 	}
+
 	if err := json.Unmarshal(raw, &session); err != nil {
 		b.Fatal(err)
 	}
+
 	d.base += "/session/" + session.ID
 	b.Cleanup(func() { d.call(http.MethodDelete, "", nil) })
 	d.call(http.MethodPost, "/url", object{"url": url})
@@ -125,6 +131,7 @@ func startChromedriver(b *testing.B) string {
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	port := l.Addr().(*net.TCPAddr).Port
 	_ = l.Close()
 	cmd := exec.Command("chromedriver", fmt.Sprintf("--port=%d", port))
@@ -133,6 +140,7 @@ func startChromedriver(b *testing.B) string {
 	if err := cmd.Start(); err != nil {
 		b.Fatalf("start chromedriver: %v; want it installed, as by scripts/chromedriver.sh", err)
 	}
+
 	b.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

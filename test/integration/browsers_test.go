@@ -52,6 +52,7 @@ func TestAThousandEpisodesOnTwoBrowsersThatAreKilled(t *testing.T) {
 	for range 4 {
 		players.Go(e.play)
 	}
+
 	players.Wait()
 	close(stop)
 	killer.Wait()
@@ -147,19 +148,24 @@ func (e *endurance) check() {
 	if want := e.episodes - e.episodes/3; won != want {
 		e.t.Errorf("%d episodes won, want %d", won, want)
 	}
+
 	if want := e.episodes / 3; failed != want {
 		e.t.Errorf("%d episodes failed, want %d", failed, want)
 	}
+
 	if n := e.kills.Load(); n < 10 {
 		e.t.Errorf("%d kills, want at least 10", n)
 	}
+
 	if e.voids.Load() == 0 {
 		e.t.Error("no attempt was void, want some")
 	}
+
 	mb := e.typical()
 	if limit := 1.4 * max(mb[0], mb[1]); mb[3] > limit {
 		e.t.Errorf("memory by quarter = %.0f MB, want at most %.0f in the last", mb, limit)
 	}
+
 	e.t.Logf("%d episodes, %d kills, %d void attempts; %.0f MB by quarter",
 		e.episodes, e.kills.Load(), e.voids.Load(), mb)
 }
@@ -184,9 +190,11 @@ func playOnce(t *testing.T, s envadapters.Suite, task domain.Task, skill bool) (
 		}
 		tr, err = env.Step(t.Context(), a)
 	}
+
 	if err != nil {
 		return false, err
 	}
+
 	sc, err := env.Score(t.Context())
 
 	return sc.Success, err

@@ -52,9 +52,11 @@ func (m *machine) noCallTwice() {
 	if again > 0 {
 		m.t.Errorf("%d of %d recorded calls were made again, want none", again, checked)
 	}
+
 	if checked == 0 {
 		m.t.Errorf("no recorded call was found, want some")
 	}
+
 	m.t.Logf("%d recorded calls, %d made again; %d requests in all", checked, again, requests)
 }
 
@@ -127,9 +129,11 @@ func unseal(t *testing.T, path string, v any) {
 	if err == nil {
 		body, err = store.Unseal(path, raw)
 	}
+
 	if err == nil {
 		err = json.Unmarshal(body, v)
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,12 +68,14 @@ func drain(c *cluster) {
 	if err := h.procs[0].Wait(); err != nil {
 		c.t.Errorf("the drained worker ended with %v, want no error", err)
 	}
+
 	c.t.Logf("the GPU worker ended %v after SIGTERM", time.Since(start).Round(time.Second))
 
 	training := slices.DeleteFunc(c.alive(), func(s string) bool { return !strings.Contains(s, "standin train") })
 	if len(training) > 0 {
 		c.t.Errorf("after the worker's end %v still runs, want nothing to train", training)
 	}
+
 	h.up()
 }
 
@@ -95,12 +97,14 @@ func (c *cluster) lost(name string, how syscall.Signal) {
 	} else {
 		h.up()
 	}
+
 	after := c.contents()
 	for path, want := range before {
 		if got := after[path]; got != want {
 			c.t.Errorf("%s changed to %d bytes, want the %d bytes recorded before", path, len(got), len(want))
 		}
 	}
+
 	c.t.Logf("%s is back; %d objects before, %d now", name, len(before), len(after))
 }
 

@@ -72,6 +72,7 @@ func outsidePolicy(m *machine) string {
 	if err == nil {
 		err = json.Unmarshal(raw, &own)
 	}
+
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -101,5 +102,6 @@ func allEqual(t *testing.T, digests map[string]string) {
 			t.Errorf("%s: final digest = %q, want %q as of the other runs", name, got, want)
 		}
 	}
+
 	t.Logf("final digests: %v", digests)
 }

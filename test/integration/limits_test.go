@@ -27,6 +27,7 @@ func TestWorkersShareALimitThroughRedis(t *testing.T) {
 		}
 		workers = append(workers, l)
 	}
+
 	turns := func(window time.Duration) int {
 		ctx, cancel := context.WithTimeout(t.Context(), window)
 		defer cancel()
@@ -48,6 +49,7 @@ func TestWorkersShareALimitThroughRedis(t *testing.T) {
 	if n := turns(seconds * time.Second); n < burst || n > burst+want+10 {
 		t.Errorf("%d turns at first, want the burst of %d and up to %d more", n, burst, want)
 	}
+
 	if n := turns(seconds * time.Second); n < want-15 || n > want+15 {
 		t.Errorf("%d turns in %d s, want %d", n, seconds, want)
 	}

@@ -98,6 +98,7 @@ func (m *machine) calledAgain(c *chat, kills int) {
 	if again > kills*concurrent {
 		m.t.Errorf("%d of %d calls were made again with %d kills, want at most %d", again, all, kills, kills*concurrent)
 	}
+
 	if recorded != len(c.asked) {
 		m.t.Errorf("%d calls are recorded, want all %d different ones", recorded, len(c.asked))
 	}
@@ -127,9 +128,11 @@ func (m *machine) exported() {
 	if err != nil {
 		m.t.Error(err)
 	}
+
 	if n := strings.Count(string(sheet), "<tr>") - 1; n != rows {
 		m.t.Errorf("sample.html has %d rows, want %d", n, rows)
 	}
+
 	if images, _ := filepath.Glob(filepath.Join(dir, "images", "*.png")); len(images) == 0 {
 		m.t.Error("no images were exported, want some")
 	}

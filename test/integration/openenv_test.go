@@ -26,6 +26,7 @@ func serve(t *testing.T) (*exec.Cmd, string) {
 	if err == nil {
 		err = cmd.Start()
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,6 +37,7 @@ func serve(t *testing.T) (*exec.Cmd, string) {
 	if err == nil {
 		err = json.Unmarshal(line, &said)
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,6 +54,7 @@ func TestOpenEnvAgainstOurServerInAnotherProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, r := range acceptance.Test(t, s, 8) {
 		if r.Expert != acceptance.Solves || r.Replay != acceptance.Identical || r.Screenshot == nil {
 			t.Errorf("report = %+v, want expert %v, replay %v and a screenshot",
@@ -63,10 +66,12 @@ func TestOpenEnvAgainstOurServerInAnotherProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	task := domain.Task{Template: "tap-button", Split: domain.SplitTrain, Seed: 1, MaxSteps: 3}
 	if _, err := env.Reset(t.Context(), task); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := cmd.Process.Signal(os.Kill); err != nil {
 		t.Fatal(err)
 	}
@@ -76,9 +81,11 @@ func TestOpenEnvAgainstOurServerInAnotherProcess(t *testing.T) {
 	if fault.KindOf(err) != fault.Void {
 		t.Errorf("a step after the server's death: %v, want a void episode", err)
 	}
+
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("the step took %v, want at most 5 s", took)
 	}
+
 	env.Close(t.Context())
 	if h := s.Check(t.Context()); h.State == envadapters.Ready || h.Fix == "" {
 		t.Errorf("health = %+v, want it not ready, with what to do about it", h)
