@@ -81,8 +81,9 @@ environments: chromium ## run the environments' tests that need foreign pages an
 		cd deploy/androidworld/tests && PYTHONDONTWRITEBYTECODE=1 "$$COLLABUI_PYTHON" -m unittest discover -q; \
 	fi
 
+# The runs of these tests wait for lost machines and restarts more than they compute: more of them than cores.
 integration: build chromium ## run the tests with real services and processes, and kill them
-	$(GO) test -count=1 -timeout 40m -tags integration ./test/integration/...
+	$(GO) test -count=1 -parallel 5 -timeout 40m -tags integration ./test/integration/...
 	$(GO) test -count=1 -tags integration -run Faults ./workflows
 
 test-llamafactory: chromium ## test the real LLaMA-Factory on the CPU (ten minutes, installs several GB)

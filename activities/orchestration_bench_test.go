@@ -15,14 +15,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/collabui/collabui/internal/method/chat"
-
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/scripted"
+	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -39,6 +38,7 @@ func (s slowModel) Complete(_ context.Context, r chat.Request) (chat.Response, e
 	for range max(1, r.N) {
 		out.Texts = append(out.Texts, "Reason: x\nAction: {\"action_type\":\"click\",\"index\":0}")
 	}
+
 	return out, nil
 }
 
@@ -57,11 +57,12 @@ func service(b *testing.B, args ...string) {
 		b.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
-		b.Fatal(err, " (make build first)")
+		b.Fatalf("start %s: %v; want it built: make build", args[0], err)
 	}
+
 	b.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
 	if !bufio.NewScanner(out).Scan() {
-		b.Fatal(args[0], " did not start")
+		b.Fatalf("%s ended, want a line that it is ready", args[0])
 	}
 }
 
@@ -72,13 +73,15 @@ func freeAddr(b *testing.B) string {
 		b.Fatal(err)
 	}
 	defer l.Close()
+
 	return l.Addr().String()
 }
 
+// orchestra plays the same episodes in both ways.
 type orchestra struct {
 	bucket store.Bucket
 	client client.Client
-	runs   int
+	runs   int // prepared so far
 }
 
 // prepare records a run of 200 slots with one agent and one round, so that a step costs one call.
@@ -90,15 +93,19 @@ func (o *orchestra) prepare(b *testing.B) string {
 	s.Decoding.Temperatures = []float64{0.2}
 	control := &activities.Control{Common: activities.Common{Bucket: o.bucket}, Suites: suites(0)}
 	ctx := b.Context()
-	if _, _, err := runs.Run(s.Name).Spec().Record(ctx, o.bucket, func() (spec.Spec, error) { return s, nil }); err != nil {
+
+	given := func() (spec.Spec, error) { return s, nil }
+	if _, _, err := runs.Run(s.Name).Spec().Record(ctx, o.bucket, given); err != nil {
 		b.Fatal(err)
 	}
-	if _, _, err := runs.Run(s.Name).Base().Record(ctx, o.bucket, func() (runs.Base, error) { return runs.Base{Policy: runs.Policy{Digest: "x"}}, nil }); err != nil {
+	base := func() (runs.Base, error) { return runs.Base{Policy: runs.Policy{Digest: "x"}}, nil }
+	if _, _, err := runs.Run(s.Name).Base().Record(ctx, o.bucket, base); err != nil {
 		b.Fatal(err)
 	}
 	if _, err := control.PlanEpoch(ctx, activities.EpochID{Run: s.Name, Epoch: 1}); err != nil {
 		b.Fatal(err)
 	}
+
 	return s.Name
 }
 
@@ -118,14 +125,23 @@ func (o *orchestra) activities(latency time.Duration, window int) (*activities.R
 	return r, m
 }
 
+// cpu is the processor time of this process in seconds.
 func cpu() float64 {
 	var r syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &r)
+
 	return float64(r.Utime.Sec+r.Stime.Sec) + float64(r.Utime.Usec+r.Stime.Usec)/1e6
 }
 
+// cost is what 200 episodes took.
+type cost struct {
+	wall, cpu float64 // seconds
+	events    float64 // history events per episode, its part of the parent's included
+}
+
 // plain plays 200 episodes by a loop with a window; it records the same objects.
-func (o *orchestra) plain(b *testing.B, latency time.Duration, window int) (wall, cpuSec float64) {
+func (o *orchestra) plain(b *testing.B, latency time.Duration, window int) cost {
+	b.Helper()
 	run := o.prepare(b)
 	rollouts, models := o.activities(latency, window)
 	t, c := time.Now(), cpu()
@@ -134,75 +150,99 @@ func (o *orchestra) plain(b *testing.B, latency time.Duration, window int) (wall
 		next <- i + 1
 	}
 	close(next)
+
 	var wg sync.WaitGroup
 	for range window {
 		wg.Go(func() {
 			for slot := range next {
-				if err := activities.Plain(b.Context(), rollouts, models, activities.SlotID{Run: run, Epoch: 1, Slot: slot}); err != nil {
+				id := activities.SlotID{Run: run, Epoch: 1, Slot: slot}
+				if err := activities.Plain(b.Context(), rollouts, models, id); err != nil {
 					b.Error(err)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	return time.Since(t).Seconds(), cpu() - c
+
+	return cost{wall: time.Since(t).Seconds(), cpu: cpu() - c}
 }
 
-// durable plays the same through workflows and gives the history events of an episode, its part of the parent's
-// included.
-func (o *orchestra) durable(b *testing.B, latency time.Duration, window int) (wall, cpuSec, events float64) {
+// durable plays the same through workflows.
+func (o *orchestra) durable(b *testing.B, latency time.Duration, window int) cost {
+	b.Helper()
 	run := o.prepare(b)
-	rollouts, models := o.activities(latency, window)
-	var ws []worker.Worker
-	for queue, n := range map[string]int{workflows.QueueControl: 4, workflows.QueueRollout: window + workers.Prefetch, workflows.QueueModel: 4} {
-		w := worker.New(o.client, queue, worker.Options{MaxConcurrentActivityExecutionSize: n})
-		switch queue {
-		case workflows.QueueControl:
-			w.RegisterWorkflow(workflows.Shard)
-			w.RegisterWorkflow(workflows.Episode)
-		case workflows.QueueRollout:
-			w.RegisterActivity(rollouts)
-		default:
-			w.RegisterActivity(models)
-		}
-		if err := w.Start(); err != nil {
-			b.Fatal(err)
-		}
-		ws = append(ws, w)
-	}
-	defer func() {
-		for _, w := range ws {
-			w.Stop()
-		}
-	}()
+	defer o.workers(b, latency, window)()
+
 	t, c := time.Now(), cpu()
-	h, err := o.client.ExecuteWorkflow(b.Context(), client.StartWorkflowOptions{ID: run + "/shard", TaskQueue: workflows.QueueControl}, workflows.Shard, workflows.ShardInput{Run: run, Epoch: 1, From: 1, To: 200, Parent: run})
+	shard := client.StartWorkflowOptions{ID: run + "/shard", TaskQueue: workflows.QueueControl}
+	in := workflows.ShardInput{Run: run, Epoch: 1, From: 1, To: 200, Parent: run}
+	h, err := o.client.ExecuteWorkflow(b.Context(), shard, workflows.Shard, in)
+	if err == nil {
+		err = h.Get(b.Context(), nil)
+	}
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := h.Get(b.Context(), nil); err != nil {
-		b.Fatal(err)
+	out := cost{wall: time.Since(t).Seconds(), cpu: cpu() - c}
+	out.events = float64(o.events(b, shard.ID))/200 + float64(o.events(b, run+"/episode/0100"))
+
+	return out
+}
+
+// workers starts the workers of all queues and returns what stops them.
+func (o *orchestra) workers(b *testing.B, latency time.Duration, window int) (stop func()) {
+	b.Helper()
+	rollouts, models := o.activities(latency, window)
+	start := func(queue string, activities int, register func(worker.Worker)) worker.Worker {
+		w := worker.New(o.client, queue, worker.Options{MaxConcurrentActivityExecutionSize: activities})
+		register(w)
+		if err := w.Start(); err != nil {
+			b.Fatal(err)
+		}
+
+		return w
 	}
-	wall, cpuSec = time.Since(t).Seconds(), cpu()-c
-	return wall, cpuSec, float64(o.events(b, run+"/shard"))/200 + float64(o.events(b, run+"/episode/0100"))
+
+	all := []worker.Worker{
+		start(workflows.QueueControl, 4, func(w worker.Worker) {
+			w.RegisterWorkflow(workflows.Shard)
+			w.RegisterWorkflow(workflows.Episode)
+		}),
+		start(workflows.QueueRollout, window+workers.Prefetch, func(w worker.Worker) { w.RegisterActivity(rollouts) }),
+		start(workflows.QueueModel, 4, func(w worker.Worker) { w.RegisterActivity(models) }),
+	}
+
+	return func() {
+		for _, w := range all {
+			w.Stop()
+		}
+	}
 }
 
 func (o *orchestra) events(b *testing.B, id string) int {
+	b.Helper()
 	d, err := o.client.DescribeWorkflowExecution(b.Context(), id, "")
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	return int(d.WorkflowExecutionInfo.HistoryLength)
 }
 
-// BenchmarkOrchestration compares 200 episodes of six steps through workflows with a plain loop that records the same
-// objects.
-func BenchmarkOrchestration(b *testing.B) {
+// newOrchestra starts Temporal and S3.
+func newOrchestra(b *testing.B) *orchestra {
+	b.Helper()
 	dir := b.TempDir()
 	addr, s3 := freeAddr(b), freeAddr(b)
 	service(b, "temporal", "--dir", dir, "--addr", addr, "--namespace", "collabui")
 	service(b, "s3", "--dir", dir, "--addr", s3, "--bucket", "collabui")
-	bucket, err := store.Open(store.Config{Endpoint: s3, Bucket: "collabui", Access: "bench", Secret: "benchbench"})
+
+	bucket, err := store.Open(store.Config{
+		Endpoint: s3,
+		Bucket:   "collabui",
+		Access:   "bench",
+		Secret:   "benchbench",
+	})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -210,35 +250,50 @@ func BenchmarkOrchestration(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer c.Close()
-	o := &orchestra{bucket: bucket, client: c}
+	b.Cleanup(c.Close)
+
+	return &orchestra{bucket: bucket, client: c}
+}
+
+// BenchmarkOrchestration compares 200 episodes of six steps through workflows with a plain loop that records the same
+// objects.
+func BenchmarkOrchestration(b *testing.B) {
+	const latency = 50 * time.Millisecond
+	o := newOrchestra(b)
 	var ratios []float64
 	var events float64
 	for range 5 {
-		d, _, ev := o.durable(b, 50*time.Millisecond, 4)
-		p, _ := o.plain(b, 50*time.Millisecond, 4)
-		ratios, events = append(ratios, d/p), ev
+		d, p := o.durable(b, latency, 4), o.plain(b, latency, 4)
+		ratios, events = append(ratios, d.wall/p.wall), d.events
 	}
 	slices.Sort(ratios)
-	print := func(what string, v float64, asked string, ok bool) {
-		verdict := "holds"
-		if !ok {
-			verdict = "FAILS"
-		}
-		fmt.Printf("%-86s %8.3f   asked: %-14s %s\n", what, v, asked, verdict)
-	}
-	print("200 episodes of 6 steps, through workflows / plain loop, window 4, 50 ms", ratios[2], "<= 1.05", ratios[2] <= 1.05)
-	print("history events per episode, parent's included", events, "<= 36", events <= 36)
+	line("200 episodes of 6 steps, through workflows / plain loop, window 4, 50 ms", ratios[2], 1.05)
+	line("history events per episode, parent's included", events, 36)
+
 	for _, x := range []struct {
 		window  int
 		latency time.Duration
-	}{{1, 50 * time.Millisecond}, {16, 50 * time.Millisecond}, {4, 0}} {
-		d, dc, _ := o.durable(b, x.latency, x.window)
-		p, pc := o.plain(b, x.latency, x.window)
-		fmt.Printf("%-86s %8.3f   (CPU ms per episode: %.1f and %.1f)\n", fmt.Sprintf("the same, window %d, %v", x.window, x.latency), d/p, 1000*dc/200, 1000*pc/200)
+	}{
+		{window: 1, latency: latency},
+		{window: 16, latency: latency},
+		{window: 4, latency: 0},
+	} {
+		d, p := o.durable(b, x.latency, x.window), o.plain(b, x.latency, x.window)
+		fmt.Printf("%-86s %8.3f   (CPU ms per episode: %.1f and %.1f)\n",
+			fmt.Sprintf("the same, window %d, %v", x.window, x.latency), d.wall/p.wall, 1000*d.cpu/200, 1000*p.cpu/200)
 	}
 }
 
+// line prints one figure next to the most that is asked of it.
+func line(what string, value, most float64) {
+	verdict := "holds"
+	if value > most {
+		verdict = "FAILS"
+	}
+	fmt.Printf("%-86s %8.3f   asked: %-14s %s\n", what, value, fmt.Sprint("<= ", most), verdict)
+}
+
+// mute is a logger that drops everything.
 type mute struct{}
 
 func (mute) Debug(string, ...any) {}

@@ -13,7 +13,9 @@ var impl gonum.Implementation
 
 // withGonum runs f with every matrix product done by gonum. A is stored by rows or by columns, never otherwise.
 func withGonum(f func() float64) float64 {
-	defer tinylm.ReplaceGemm(func(m, n, k int, a []float32, ars, acs int, b []float32, ldb int, c []float32, ldc int, add bool) {
+	restore := tinylm.ReplaceGemm(func(
+		m, n, k int, a []float32, ars, acs int, b []float32, ldb int, c []float32, ldc int, add bool,
+	) {
 		beta := float32(0)
 		if add {
 			beta = 1
@@ -23,6 +25,8 @@ func withGonum(f func() float64) float64 {
 		} else {
 			impl.Sgemm(blas.Trans, blas.NoTrans, m, n, k, 1, a, acs, b, ldb, beta, c, ldc)
 		}
-	})()
+	})
+	defer restore()
+
 	return f()
 }

@@ -1,6 +1,9 @@
 //go:build integration
 
-// Package bench prints ratios measured side by side in one run: medians of alternating runs, because the speed of a machine drifts.
+// Package bench prints ratios measured side by side in one run: medians of alternating runs, because the speed of a
+// machine drifts.
+//
+// It imports no other package of this module.
 package bench
 
 import (
@@ -13,29 +16,32 @@ import (
 // pairs is the number of alternating runs.
 const pairs = 5
 
-// sideBySide runs a and b in turn and gives the medians of their figures and of the ratio a/b pair by pair.
+// sideBySide runs a and b in turn and returns the medians of their figures and of the ratio a/b pair by pair.
 func sideBySide(a, b func() float64) (ma, mb, ratio float64) {
 	var xs, ys, rs []float64
 	for range pairs {
 		x, y := a(), b()
 		xs, ys, rs = append(xs, x), append(ys, y), append(rs, x/y)
 	}
+
 	return median(xs), median(ys), median(rs)
 }
 
 func median(x []float64) float64 {
 	x = slices.Clone(x)
 	slices.Sort(x)
+
 	return x[len(x)/2]
 }
 
 func seconds(f func()) float64 {
 	t := time.Now()
 	f()
+
 	return time.Since(t).Seconds()
 }
 
-// line prints one figure beside what is asked of it.
+// line prints one figure next to what is asked of it.
 func line(b testing.TB, what string, value float64, asked string, ok bool) {
 	b.Helper()
 	verdict := "holds"
@@ -46,6 +52,6 @@ func line(b testing.TB, what string, value float64, asked string, ok bool) {
 }
 
 // note prints a figure of which nothing is asked.
-func note(what string, format string, args ...any) {
+func note(what, format string, args ...any) {
 	fmt.Printf("%-86s %s\n", what, fmt.Sprintf(format, args...))
 }

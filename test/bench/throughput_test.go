@@ -19,17 +19,16 @@ import (
 	"github.com/collabui/collabui/workers/catalog"
 )
 
-// cpuOf is the processor time of this process and its children that live, browsers in the main, in seconds.
+// cpuOf is the processor time in seconds of this process and its living descendants, which are mostly browsers.
 func cpuOf() float64 {
-	ticks := 0.0
+	const userHZ = 100 // ticks per second
 	self := strconv.Itoa(os.Getpid())
-	parent := map[string]string{}
-	used := map[string]float64{}
+	parent, used := map[string]string{}, map[string]float64{}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, f := range stats {
 		raw, err := os.ReadFile(f)
 		if err != nil {
-			continue
+			continue // it has just ended
 		}
 		x := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
 		pid := filepath.Base(filepath.Dir(f))
@@ -37,6 +36,8 @@ func cpuOf() float64 {
 		system, _ := strconv.ParseFloat(x[12], 64)
 		parent[pid], used[pid] = x[1], user+system
 	}
+
+	ticks := 0.0
 	for pid := range parent {
 		for at := pid; at != "" && at != "0"; at = parent[at] {
 			if at == self {
@@ -45,16 +46,18 @@ func cpuOf() float64 {
 			}
 		}
 	}
-	return ticks / 100 // USER_HZ
+
+	return ticks / userHZ
 }
 
-// BenchmarkThroughput prints environment steps per second, resets included, for some browsers and tabs, and what a step costs in processor time: of webtasks, and of the official
-// MiniWoB++ pages where COLLABUI_MINIWOB names them.
+// BenchmarkThroughput prints environment steps per second, resets included, for some browsers and tabs, and the
+// processor time of a step: of webtasks, and of the official MiniWoB++ pages where COLLABUI_MINIWOB names them.
 func BenchmarkThroughput(b *testing.B) {
 	suites := []envadapters.Options{{Suite: "webtasks"}}
 	if dir := os.Getenv("COLLABUI_MINIWOB"); dir != "" {
 		suites = append(suites, envadapters.Options{Suite: "miniwob", Data: dir})
 	}
+
 	for _, o := range suites {
 		for _, p := range []catalog.Places{{Browsers: 1, Tabs: 1}, {Browsers: 1, Tabs: 2}, {Browsers: 2, Tabs: 1}} {
 			throughput(b, o, p)
@@ -72,45 +75,74 @@ func throughput(b *testing.B, o envadapters.Options, p catalog.Places) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var steps, episodes atomic.Int64
-	run := func(limit time.Duration) {
-		end := time.Now().Add(limit)
-		var wg sync.WaitGroup
-		for k := range p.Browsers * p.Tabs {
-			wg.Go(func() {
-				env, err := s.Open(b.Context())
-				if err != nil {
-					b.Error(err)
+
+	m := &mill{b: b, suite: s, templates: ts}
+	m.run(p.Browsers*p.Tabs, 2*time.Second) // warm
+	m.steps.Store(0)
+	m.episodes.Store(0)
+	cpu, began := cpuOf(), time.Now()
+	m.run(p.Browsers*p.Tabs, 8*time.Second)
+	took, cpu := time.Since(began).Seconds(), cpuOf()-cpu
+
+	n, episodes := float64(m.steps.Load()), float64(m.episodes.Load())
+	note(fmt.Sprintf("%s, %d browsers with %d tabs", s.Title(), p.Browsers, p.Tabs),
+		"%.1f steps/s, %.1f per core of %d, %.1f episodes/s, %.1f ms of processor time per step",
+		n/took, n/cpu, runtime.NumCPU(), episodes/took, 1000*cpu/n)
+}
+
+// mill plays episodes with the expert and counts.
+type mill struct {
+	b               *testing.B
+	suite           envadapters.Suite
+	templates       []envadapters.Template
+	steps, episodes atomic.Int64
+}
+
+// run plays in a number of places until the time is over.
+func (m *mill) run(places int, limit time.Duration) {
+	end := time.Now().Add(limit)
+	var all sync.WaitGroup
+	for first := range places {
+		all.Go(func() {
+			env, err := m.suite.Open(m.b.Context())
+			if err != nil {
+				m.b.Error(err)
+				return
+			}
+			defer env.Close(m.b.Context())
+			for n := first; time.Now().Before(end); n++ {
+				if err := m.play(env, n); err != nil {
+					m.b.Error(err)
 					return
 				}
-				defer env.Close(b.Context())
-				for n := k; time.Now().Before(end); n++ {
-					t := ts[n%len(ts)]
-					tr, err := env.Reset(b.Context(), domain.Task{Suite: s.Name(), Template: t.Name, Split: domain.SplitTrain, Seed: uint64(n), MaxSteps: t.MaxSteps})
-					for err == nil && !tr.Terminated && !tr.Truncated {
-						a, ok := envadapters.Can(env).Expert.Advise()
-						if !ok {
-							a = domain.Action{Type: domain.ActionStatus, GoalStatus: domain.StatusComplete}
-						}
-						tr, err = env.Step(b.Context(), a)
-						steps.Add(1)
-					}
-					if err != nil {
-						b.Error(err)
-						return
-					}
-					episodes.Add(1)
-				}
-			})
-		}
-		wg.Wait()
+			}
+		})
 	}
-	run(2 * time.Second) // warm
-	steps.Store(0)
-	episodes.Store(0)
-	cpu, began := cpuOf(), time.Now()
-	run(8 * time.Second)
-	took, cpu := time.Since(began).Seconds(), cpuOf()-cpu
-	n := float64(steps.Load())
-	note(fmt.Sprintf("%s, %d browsers with %d tabs", s.Title(), p.Browsers, p.Tabs), "%.1f steps/s, %.1f per core of %d, %.1f episodes/s, %.1f ms of processor time per step", n/took, n/cpu, runtime.NumCPU(), float64(episodes.Load())/took, 1000*cpu/n)
+
+	all.Wait()
+}
+
+func (m *mill) play(env envadapters.Environment, n int) error {
+	t := m.templates[n%len(m.templates)]
+	tr, err := env.Reset(m.b.Context(), domain.Task{
+		Suite:    m.suite.Name(),
+		Template: t.Name,
+		Split:    domain.SplitTrain,
+		Seed:     uint64(n),
+		MaxSteps: t.MaxSteps,
+	})
+	for err == nil && !tr.Terminated && !tr.Truncated {
+		a, ok := envadapters.Can(env).Expert.Advise()
+		if !ok {
+			a = domain.Action{Type: domain.ActionStatus, GoalStatus: domain.StatusComplete}
+		}
+		tr, err = env.Step(m.b.Context(), a)
+		m.steps.Add(1)
+	}
+
+	if err == nil {
+		m.episodes.Add(1)
+	}
+
+	return err
 }

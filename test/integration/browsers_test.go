@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -21,63 +19,20 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// process is one of the machine.
-type process struct {
-	pid, parent int
-	name        string
+// endurance plays episodes and counts how they end.
+type endurance struct {
+	t         *testing.T
+	suite     envadapters.Suite
+	templates []envadapters.Template
+
+	last, next, voids, kills, won, failed atomic.Int64
+
+	mu   sync.Mutex
+	most float64 // memory in MB
 }
 
-// descendants lists the living processes below one.
-func descendants(of int) []process {
-	var all []process
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, f := range stats {
-		raw, err := os.ReadFile(f)
-		if err != nil {
-			continue
-		}
-		at := strings.LastIndexByte(string(raw), ')')
-		fields := strings.Fields(string(raw[at+1:]))
-		if fields[0] == "Z" {
-			continue
-		}
-		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(f)))
-		parent, _ := strconv.Atoi(fields[1])
-		all = append(all, process{pid, parent, string(raw[strings.IndexByte(string(raw), '(')+1 : at])})
-	}
-	below, out := map[int]bool{of: true}, []process(nil)
-	for grew := true; grew; {
-		grew = false
-		for _, p := range all {
-			if below[p.parent] && !below[p.pid] {
-				below[p.pid], grew = true, true
-				out = append(out, p)
-			}
-		}
-	}
-	return out
-}
-
-// memory of this process and all below it, in MB: the shares of what they hold.
-func memory(t *testing.T) float64 {
-	t.Helper()
-	sum := 0
-	for _, p := range append(descendants(os.Getpid()), process{pid: os.Getpid()}) {
-		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", p.pid))
-		if err != nil {
-			continue // it has just ended
-		}
-		for _, l := range strings.Split(string(raw), "\n") {
-			if f := strings.Fields(l); len(f) > 1 && f[0] == "Pss:" {
-				kb, _ := strconv.Atoi(f[1])
-				sum += kb
-			}
-		}
-	}
-	return float64(sum) / 1024
-}
-
-// TestAThousandEpisodesOnTwoBrowsersThatAreKilled: a process of the browsers dies twice a second. No episode is lost, none is scored wrongly, memory stays.
+// TestAThousandEpisodesOnTwoBrowsersThatAreKilled: a process of the browsers dies twice a second. No episode is lost,
+// none is scored wrongly, memory does not grow. It kills any browser below this process, so it runs alone.
 func TestAThousandEpisodesOnTwoBrowsersThatAreKilled(t *testing.T) {
 	s, err := webtasks.New(2, 2)
 	if err != nil {
@@ -88,86 +43,153 @@ func TestAThousandEpisodesOnTwoBrowsersThatAreKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const episodes = 1000
-	var next, voids, kills, won, failed atomic.Int64
+
+	e := &endurance{t: t, suite: s, templates: templates}
+	before := e.undisturbed()
 	stop := make(chan struct{})
-	var killer, players sync.WaitGroup
-	killer.Go(func() {
-		rng := rand.New(rand.NewPCG(4, 2))
-		for {
-			select {
-			case <-stop:
-				return
-			case <-time.After(time.Duration(200+rng.IntN(500)) * time.Millisecond):
-			}
-			var of []process
-			for _, p := range descendants(os.Getpid()) {
-				if strings.HasPrefix(p.name, "chrom") {
-					of = append(of, p)
-				}
-			}
-			if len(of) > 0 && syscall.Kill(of[rng.IntN(len(of))].pid, syscall.SIGKILL) == nil {
-				kills.Add(1)
-			}
-		}
-	})
-	var mu sync.Mutex
-	var most [4]float64 // MB, by quarter: the most that was seen, for a browser that was just killed takes none
-	for range 4 {
-		players.Go(func() {
-			for {
-				n := next.Add(1)
-				if n > episodes {
-					return
-				}
-				if n%8 == 0 {
-					m, quarter := memory(t), (n-1)*4/episodes
-					mu.Lock()
-					most[quarter] = max(most[quarter], m)
-					mu.Unlock()
-				}
-				x := templates[int(n)%len(templates)]
-				task := domain.Task{Suite: s.Name(), Template: x.Name, Split: domain.SplitTrain, Seed: uint64(n), MaxSteps: x.MaxSteps}
-				for {
-					ok, err := playOnce(t, s, task, n%3 != 0)
-					if fault.KindOf(err) == fault.Void || fault.KindOf(err) == fault.Transient && err != nil {
-						voids.Add(1)
-						continue
-					}
-					if err != nil {
-						t.Errorf("episode %d, %s: %v", n, x.Name, err)
-					} else if ok != (n%3 != 0) {
-						t.Errorf("episode %d, %s: success %v", n, x.Name, ok)
-					}
-					if ok {
-						won.Add(1)
-					} else {
-						failed.Add(1)
-					}
-					break
-				}
-			}
-		})
-	}
-	players.Wait()
+	var killer sync.WaitGroup
+	killer.Go(func() { e.killBrowsers(stop) })
+	during := e.play(1000)
 	close(stop)
 	killer.Wait()
-	if won.Load()+failed.Load() != episodes || won.Load() != episodes-episodes/3 || kills.Load() < 10 || voids.Load() == 0 {
-		t.Errorf("%d won and %d failed of %d; %d kills, %d void attempts", won.Load(), failed.Load(), episodes, kills.Load(), voids.Load())
+	e.check()
+
+	after := e.undisturbed()
+	if limit := 1.4 * before; max(during, after) > limit {
+		t.Errorf("memory = %.0f MB during the kills and %.0f after them, want at most %.0f", during, after, limit)
 	}
-	if most[3] > 1.4*max(most[0], most[1]) {
-		t.Errorf("memory grows: %.0f MB by quarter", most)
-	}
-	t.Logf("%d episodes, %d kills, %d void attempts; at most %.0f MB by quarter", episodes, kills.Load(), voids.Load(), most)
+	t.Logf("memory: %.0f MB before the kills, at most %.0f during them, %.0f after them", before, during, after)
 }
 
-// playOnce plays an episode with the expert, or, without skill, says at once that it is done.
+// undisturbed plays some episodes on new browsers that nothing kills and returns the most memory.
+func (e *endurance) undisturbed() float64 {
+	for _, p := range chromium() {
+		_ = syscall.Kill(p.pid, syscall.SIGKILL)
+	}
+
+	return e.play(80)
+}
+
+// chromium lists the browser processes below this one.
+func chromium() []process {
+	return slices.DeleteFunc(descendants(os.Getpid()), func(p process) bool { return !p.isBrowser() })
+}
+
+// killBrowsers kills a random process of the browsers about twice a second.
+func (e *endurance) killBrowsers(stop <-chan struct{}) {
+	rng := rand.New(rand.NewPCG(4, 2))
+	for {
+		select {
+		case <-stop:
+			return
+		case <-time.After(time.Duration(200+rng.IntN(500)) * time.Millisecond):
+		}
+
+		of := chromium()
+		if len(of) > 0 && syscall.Kill(of[rng.IntN(len(of))].pid, syscall.SIGKILL) == nil {
+			e.kills.Add(1)
+		}
+	}
+}
+
+// play plays more episodes, four at a time, and returns the most memory in MB.
+func (e *endurance) play(more int64) float64 {
+	e.most = 0
+	e.next.Store(e.last.Load())
+	e.last.Add(more)
+	var players sync.WaitGroup
+	for range 4 {
+		players.Go(e.player)
+	}
+	players.Wait()
+
+	return e.most
+}
+
+// skilled reports whether the expert plays an episode. Every third is given up.
+func skilled(episode int64) bool { return episode%3 != 0 }
+
+// player plays one episode after the other, each until it is not void.
+func (e *endurance) player() {
+	for {
+		n := e.next.Add(1)
+		if n > e.last.Load() {
+			return
+		}
+		if n%8 == 0 {
+			e.weigh()
+		}
+		x := e.templates[int(n)%len(e.templates)]
+		task := domain.Task{
+			Suite:    e.suite.Name(),
+			Template: x.Name,
+			Split:    domain.SplitTrain,
+			Seed:     uint64(n),
+			MaxSteps: x.MaxSteps,
+		}
+
+		ok, err := e.untilValid(task, skilled(n))
+		if err != nil {
+			e.t.Errorf("episode %d, %s: %v, want no error", n, x.Name, err)
+		} else if ok != skilled(n) {
+			e.t.Errorf("episode %d, %s: success = %v, want %v", n, x.Name, ok, skilled(n))
+		}
+		if ok {
+			e.won.Add(1)
+		} else {
+			e.failed.Add(1)
+		}
+	}
+}
+
+func (e *endurance) untilValid(task domain.Task, skill bool) (bool, error) {
+	for {
+		ok, err := playOnce(e.t, e.suite, task, skill)
+		kind := fault.KindOf(err)
+		if kind == fault.Void || kind == fault.Transient && err != nil {
+			e.voids.Add(1)
+			continue
+		}
+
+		return ok, err
+	}
+}
+
+func (e *endurance) weigh() {
+	mb := memory(e.t)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.most = max(e.most, mb)
+}
+
+func (e *endurance) check() {
+	won, failed, episodes := e.won.Load(), e.failed.Load(), e.last.Load()
+	if want := episodes - episodes/3; won != want {
+		e.t.Errorf("%d episodes won, want %d", won, want)
+	}
+
+	if want := episodes / 3; failed != want {
+		e.t.Errorf("%d episodes failed, want %d", failed, want)
+	}
+
+	if n := e.kills.Load(); n < 10 {
+		e.t.Errorf("%d kills, want at least 10", n)
+	}
+
+	if e.voids.Load() == 0 {
+		e.t.Error("no attempt was void, want some")
+	}
+	e.t.Logf("%d episodes, %d kills, %d void attempts", episodes, e.kills.Load(), e.voids.Load())
+}
+
+// playOnce plays an episode with the expert or, without skill, says immediately that it is done.
 func playOnce(t *testing.T, s envadapters.Suite, task domain.Task, skill bool) (bool, error) {
 	env, err := s.Open(t.Context())
 	if err != nil {
 		return false, err
 	}
 	defer env.Close(t.Context())
+
 	tr, err := env.Reset(t.Context(), task)
 	for err == nil && !tr.Terminated && !tr.Truncated {
 		a := domain.Action{Type: domain.ActionStatus, GoalStatus: domain.StatusComplete}
@@ -180,9 +202,12 @@ func playOnce(t *testing.T, s envadapters.Suite, task domain.Task, skill bool) (
 		}
 		tr, err = env.Step(t.Context(), a)
 	}
+
 	if err != nil {
 		return false, err
 	}
+
 	sc, err := env.Score(t.Context())
+
 	return sc.Success, err
 }

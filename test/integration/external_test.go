@@ -3,97 +3,105 @@
 package integration
 
 import (
-	"bufio"
 	"encoding/json"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 )
 
-// outside starts one of our binaries as somebody else would, with its own address, and gives the address.
-func (m *machine) outside(env []string, program string, args ...string) string {
-	m.t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	_ = l.Close()
-	cmd := exec.Command(filepath.Join(filepath.Dir(binary()), program), append(args, "--addr", addr, "--parent-pipe")...)
-	cmd.Env = append(os.Environ(), env...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		m.t.Fatal(err)
-	}
-	end := sync.OnceFunc(func() { _ = in.Close(); _ = cmd.Wait() })
-	m.t.Cleanup(end)
-	m.end = end
-	if program == "collabui-local" && !bufio.NewScanner(out).Scan() {
-		m.t.Fatal(args[0], " did not start")
-	}
-	return addr
-}
+// tiny is the smallest run that uses every service.
+const tiny = `name: kill
+epochs: 1
+slots: 4
+rounds: 2
+finetune: {demonstrations: 40, chunk_steps: 15, max_chunks: 1, stop_low: 0.1}
+pairs: {kind: +correction, min_pairs: 4}
+train: {batch_size: 4, passes: 3}
+evaluation: {val: 2, test_seeds: 0, test_templates: 0}
+`
 
-// TestEveryServiceCanBeReplacedByAnAddressAlone trains with one service after the other given from outside, and ends with the same digest each time.
+// TestEveryServiceCanBeReplacedByAnAddressAlone trains with one service after the other given from outside. All runs
+// end with the same digest.
 func TestEveryServiceCanBeReplacedByAnAddressAlone(t *testing.T) {
-	const keys = "1234567890abcdef"
-	tiny := strings.NewReplacer("epochs: 2", "epochs: 1", "slots: 16", "slots: 4", "max_chunks: 3", "max_chunks: 1", "val: 10, test_seeds: 6, test_templates: 6", "val: 2, test_seeds: 0, test_templates: 0").Replace(specification)
-	s3keys := []string{"COLLABUI_S3_ACCESS_KEY=" + keys, "COLLABUI_S3_SECRET_KEY=" + keys}
-	first := ""
-	for _, name := range []string{"temporal", "s3", "redis", "policy"} {
+	t.Parallel()
+	var mu sync.Mutex
+	digests := map[string]string{} // by the service outside
+
+	t.Cleanup(func() { allEqual(t, digests) })
+	for name, start := range map[string]func(*machine) (addr string){
+		"temporal": func(m *machine) string { return outsideTemporal(m.t, m.t.TempDir()) },
+		"s3": func(m *machine) string {
+			m.env = append(m.env, s3Env...)
+
+			return "http://" + outsideS3(m.t, m.t.TempDir())
+		},
+		"redis": func(m *machine) string {
+			url, _ := outsideRedis(m.t)
+
+			return url
+		},
+		"policy": outsidePolicy,
+	} {
 		t.Run(name, func(t *testing.T) {
-			m := newMachine(t)
-			if err := os.WriteFile(m.spec, []byte(tiny), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			addr := ""
-			switch name {
-			case "temporal":
-				addr = m.outside(nil, "collabui-local", "temporal", "--dir", t.TempDir(), "--namespace", "collabui")
-			case "s3":
-				m.env = append(m.env, s3keys...)
-				addr = "http://" + m.outside(s3keys, "collabui-local", "s3", "--dir", t.TempDir(), "--bucket", "collabui")
-			case "redis":
-				addr = "redis://" + m.outside(nil, "collabui-local", "redis")
-			case "policy": // it reads the store of this folder, whose address and keys stay the same from start to start
-				m.must("up")
-				s3 := m.service("s3").Addr
-				m.must("down")
-				var own struct{ Access, Secret string }
-				raw, err := os.ReadFile(filepath.Join(m.data, "secrets.json"))
-				if err == nil {
-					err = json.Unmarshal(raw, &own)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				addr = "http://" + m.outside([]string{"COLLABUI_S3=" + s3, "COLLABUI_BUCKET=collabui", "COLLABUI_S3_ACCESS_KEY=" + own.Access, "COLLABUI_S3_SECRET_KEY=" + own.Secret,
-					"COLLABUI_TEMPORAL=x", "COLLABUI_POLICY=x", "COLLABUI_CALL_LOG=" + m.file("calls.log")}, "collabui", "policy-server") + "/v1"
-			}
+			t.Parallel()
+			m := newMachine(t, tiny)
+			addr := start(m)
 			m.must("train", m.spec, "--"+name, addr)
 			if s := m.service(name); !s.External || s.PID != 0 || !strings.HasSuffix(addr, s.Addr) {
-				t.Errorf("%s runs here: %+v", name, s)
+				t.Errorf("%s = %+v, want it external, without a process, at %s", name, s, addr)
 			}
+
 			s := m.settle()
-			if first == "" {
-				first = s.FinalDigest
-			}
-			if s.FinalDigest != first || first == "" {
-				t.Errorf("final digest %s, with another service outside %s", s.FinalDigest, first)
-			}
+			mu.Lock()
+			defer mu.Unlock()
+			digests[name] = s.FinalDigest
 		})
 	}
+}
+
+// outsidePolicy starts a policy server on the store of this machine, whose address and keys stay the same from start to
+// start.
+func outsidePolicy(m *machine) string {
+	m.must("up")
+	s3 := m.service("s3").Addr
+	m.must("down")
+	var own struct{ Access, Secret string }
+	raw, err := os.ReadFile(filepath.Join(m.data, "secrets.json"))
+	if err == nil {
+		err = json.Unmarshal(raw, &own)
+	}
+
+	if err != nil {
+		m.t.Fatal(err)
+	}
+
+	env := []string{
+		"COLLABUI_S3=" + s3,
+		"COLLABUI_BUCKET=" + s3Bucket,
+		"COLLABUI_S3_ACCESS_KEY=" + own.Access,
+		"COLLABUI_S3_SECRET_KEY=" + own.Secret,
+		"COLLABUI_TEMPORAL=x",
+		"COLLABUI_POLICY=x",
+		"COLLABUI_CALL_LOG=" + m.file("calls.log"),
+	}
+
+	return "http://" + outside(m.t, env, "collabui", "policy-server").addr + "/v1"
+}
+
+// allEqual checks the final digests of runs, by the runs' names.
+func allEqual(t *testing.T, digests map[string]string) {
+	t.Helper()
+	want := ""
+	for name, got := range digests {
+		if want == "" {
+			want = got
+		}
+		if got != want || got == "" {
+			t.Errorf("%s: final digest = %q, want %q as of the other runs", name, got, want)
+		}
+	}
+
+	t.Logf("final digests: %v", digests)
 }

@@ -1,26 +1,25 @@
 //go:build integration
 
-// Package integration runs the real binaries: Temporal, S3, Redis, Chromium, policy server, worker and supervisor, and kills them.
+// Package integration runs the real binaries and kills them: Temporal, S3, Redis, Chromium, policy server, worker and
+// supervisor.
+//
+// Most tests wait for services, timeouts and lost machines more than they compute. They run concurrently; what
+// measures time, memory or every browser of this process runs alone before them.
 package integration
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/process/supervisor"
-	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -32,8 +31,26 @@ rounds: 2
 finetune: {demonstrations: 80, chunk_steps: 30, max_chunks: 3, stop_low: 0.1}
 pairs: {kind: +correction, min_pairs: 8}
 train: {batch_size: 4, passes: 3}
-evaluation: {val: 10, test_seeds: 6, test_templates: 6}
+evaluation: {val: 10, test_seeds: 3, test_templates: 3}
 `
+
+func TestMain(m *testing.M) {
+	if _, err := os.Stat(binary("collabui")); err != nil {
+		panic("build first: make build")
+	}
+
+	os.Exit(m.Run())
+}
+
+// binary returns the path of one of our programs.
+func binary(name string) string {
+	p, err := filepath.Abs(filepath.Join("../../bin", name))
+	if err != nil {
+		panic(err)
+	}
+
+	return p
+}
 
 // machine is one data folder with everything that runs for it.
 type machine struct {
@@ -41,17 +58,15 @@ type machine struct {
 	data string
 	spec string
 	env  []string
-	end  func() // of the service that was started last by outside
 }
 
-func newMachine(t *testing.T, env ...string) *machine {
+// newMachine makes a folder with a specification; nothing runs for it yet. What runs later ends with the test.
+func newMachine(t *testing.T, specification string) *machine {
 	t.Helper()
-	m := &machine{t: t, data: filepath.Join(t.TempDir(), "data"), env: env}
-	m.spec = filepath.Join(filepath.Dir(m.data), "kill.yaml")
-	if err := os.WriteFile(m.spec, []byte(specification), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	m := &machine{t: t, data: filepath.Join(t.TempDir(), "data")}
+	m.spec = m.write("kill.yaml", specification)
 	m.env = append(m.env, "COLLABUI_CALL_LOG="+m.file("calls.log"))
+
 	t.Cleanup(func() {
 		if t.Failed() {
 			out, _ := m.try("logs", "--lines", "15")
@@ -59,26 +74,30 @@ func newMachine(t *testing.T, env ...string) *machine {
 		}
 		_, _ = m.try("down")
 	})
+
 	return m
 }
 
+// file returns the path of a file of this machine outside the data folder.
 func (m *machine) file(name string) string { return filepath.Join(filepath.Dir(m.data), name) }
 
-func binary() string {
-	p, err := filepath.Abs("../../bin/collabui")
-	if err != nil {
-		panic(err)
+func (m *machine) write(name, text string) string {
+	m.t.Helper()
+	if err := os.WriteFile(m.file(name), []byte(text), 0o644); err != nil {
+		m.t.Fatal(err)
 	}
-	return p
+
+	return m.file(name)
 }
 
-// try runs a command line of collabui.
+// try runs a command of collabui and returns what it printed.
 func (m *machine) try(args ...string) (string, error) {
-	cmd := exec.Command(binary(), append(args, "--data", m.data)...)
+	cmd := exec.Command(binary("collabui"), append(args, "--data", m.data)...)
 	cmd.Env = append(os.Environ(), m.env...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
+
 	return out.String(), err
 }
 
@@ -86,217 +105,159 @@ func (m *machine) must(args ...string) string {
 	m.t.Helper()
 	out, err := m.try(args...)
 	if err != nil {
-		m.t.Fatalf("collabui %s: %v\n%s", strings.Join(args, " "), err, out)
+		m.t.Fatalf("collabui %s: %v, want success\n%s", strings.Join(args, " "), err, out)
 	}
+
 	return out
+}
+
+// says runs a command that must succeed and print all texts.
+func (m *machine) says(texts []string, args ...string) {
+	m.t.Helper()
+	m.contains(m.must(args...), nil, texts, args)
+}
+
+// refuses checks that a command fails and says why.
+func (m *machine) refuses(why string, args ...string) {
+	m.t.Helper()
+	out, err := m.try(args...)
+	if err == nil {
+		m.t.Errorf("collabui %s succeeded, want an error", strings.Join(args, " "))
+	}
+	m.contains(out, err, []string{why}, args)
+}
+
+func (m *machine) contains(out string, err error, texts, args []string) {
+	m.t.Helper()
+	for _, want := range texts {
+		if !strings.Contains(out, want) {
+			m.t.Errorf("collabui %s printed (%v)\n%s\nwant it to contain %q", strings.Join(args, " "), err, out, want)
+		}
+	}
 }
 
 // shown is what tests read of `show --json`.
 type shown struct {
-	Status, Stage, FinalDigest string
-	Epoch                      int
-	Results                    []runs.Result
+	Status      string        `json:"status"`
+	Epoch       int           `json:"epoch"`
+	FinalDigest string        `json:"final_digest"`
+	Results     []runs.Result `json:"results"`
 }
 
 func (m *machine) show() (shown, error) {
+	var s shown
 	out, err := m.try("show", "kill", "--json")
-	var s struct {
-		Status      string        `json:"status"`
-		Stage       string        `json:"stage"`
-		Epoch       int           `json:"epoch"`
-		FinalDigest string        `json:"final_digest"`
-		Results     []runs.Result `json:"results"`
-	}
 	if err == nil {
 		err = json.Unmarshal([]byte(out), &s)
 	}
-	return shown{s.Status, s.Stage, s.FinalDigest, s.Epoch, s.Results}, err
+
+	return s, err
 }
 
-// eventually waits for a condition.
+// eventually waits for a condition that costs little to check.
 func (m *machine) eventually(what string, limit time.Duration, ok func() bool) {
 	m.t.Helper()
-	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	m.poll(what, limit, 100*time.Millisecond, ok)
+}
+
+// reaches waits until the run shows a state and returns it. It asks less often: every look is a process.
+func (m *machine) reaches(what string, limit time.Duration, ok func(shown) bool) shown {
+	m.t.Helper()
+	var s shown
+	m.poll(what, limit, 500*time.Millisecond, func() bool {
+		var err error
+		s, err = m.show()
+
+		return err == nil && ok(s)
+	})
+
+	return s
+}
+
+func (m *machine) poll(what string, limit, pause time.Duration, ok func() bool) {
+	m.t.Helper()
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(pause) {
 		if ok() {
 			return
 		}
 	}
-	m.t.Fatalf("not within %v: %s", limit, what)
+	m.t.Fatalf("not within %v; want: %s", limit, what)
 }
+
+func (m *machine) committed(epoch int, limit time.Duration) {
+	m.t.Helper()
+	m.reaches(fmt.Sprintf("epoch %d is committed", epoch), limit, func(s shown) bool { return s.Epoch >= epoch })
+}
+
+func (s shown) finished() bool { return s.Status == "finished" }
 
 // finish waits until the run is finished, and checks the store, the calls and the histories.
 func (m *machine) finish() shown {
 	m.t.Helper()
 	s := m.settle()
 	m.noCallTwice()
+
 	return s
 }
 
-// settle is finish for a store that need not be in this machine's folder.
+// settle is finish for a store that may be outside of this machine's folder: it does not look at calls.
 func (m *machine) settle() shown {
 	m.t.Helper()
-	var s shown
-	m.eventually("the run ends", 5*time.Minute, func() bool {
-		var err error
-		s, err = m.show()
-		return err == nil && s.Status == "finished"
-	})
-	if out, err := m.try("fsck"); err != nil {
-		m.t.Errorf("fsck: %v\n%s", err, out)
-	}
+	s := m.sound(5 * time.Minute)
 	m.replayHistories()
+
+	return s
+}
+
+// sound waits until the run is finished and checks its store.
+func (m *machine) sound(limit time.Duration) shown {
+	m.t.Helper()
+	s := m.reaches("the run is finished", limit, shown.finished)
+	if out, err := m.try("fsck"); err != nil {
+		m.t.Errorf("fsck: %v, want no finding\n%s", err, out)
+	}
+
 	return s
 }
 
 func (m *machine) service(name string) supervisor.Service {
 	st, _ := supervisor.Read(m.data)
+
 	return st.Services[name]
 }
 
-// kill ends a process of this machine at once.
+// kill ends a process of this machine with SIGKILL.
 func (m *machine) kill(name string, pid int) {
 	m.t.Helper()
 	if pid < 2 {
-		m.t.Fatalf("no process %s", name)
+		m.t.Fatalf("process id of %s = %d, want that of a running process", name, pid)
 	}
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		m.t.Fatalf("kill %s (%d): %v", name, pid, err)
+		m.t.Fatalf("kill %s (%d): %v, want success", name, pid, err)
 	}
 	m.t.Logf("killed %s", name)
 }
 
-// browsers are the Chromium processes below a process.
-func browsers(parent int) []int {
-	var out []int
-	files, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, f := range files {
-		raw, err := os.ReadFile(f)
-		if err != nil {
-			continue
-		}
-		at := bytes.LastIndexByte(raw, ')')
-		fields := strings.Fields(string(raw[at+1:]))
-		if ppid, _ := strconv.Atoi(fields[1]); ppid == parent && bytes.Contains(raw[:at], []byte("chrom")) {
-			pid, _ := strconv.Atoi(strings.Fields(string(raw))[0])
-			out = append(out, pid)
-		}
-	}
-	return out
-}
-
-// count counts objects of the run whose path has a part, in the files below the S3 server.
-func (m *machine) count(part string) int {
-	n := 0
-	_ = filepath.WalkDir(filepath.Join(m.data, "services", "s3"), func(p string, d os.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && strings.Contains(p, part) && strings.HasSuffix(p, ".json") {
-			n++
-		}
-		return nil
-	})
-	return n
-}
-
-// noCallTwice checks that no model call was made after its answer was recorded: against the policy server's own log of calls.
-func (m *machine) noCallTwice() {
-	const clockStep = 20 * time.Millisecond // file times lag behind the clock by up to a kernel tick
-	m.t.Helper()
-	asked := map[uint64][]int64{} // seed of a call → when it was asked, in order
-	f, err := os.Open(m.file("calls.log"))
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	defer f.Close()
-	lines := 0
-	for sc := bufio.NewScanner(f); sc.Scan(); lines++ {
-		var at int64
-		var seed uint64
-		if _, err := fmt.Sscan(sc.Text(), &at, &seed); err == nil {
-			asked[seed] = append(asked[seed], at)
-		}
-	}
-	checked, again := 0, 0
-	check := func(seed uint64, recorded time.Time) {
-		at := asked[seed&(1<<53-1)]
-		if len(at) == 0 {
-			m.t.Errorf("a recorded call was never asked")
-		} else if late := time.Unix(0, slices.Max(at)).Sub(recorded); len(at) > 1 && late > clockStep {
-			m.t.Logf("asked %d times over %v, the last time %v after it was recorded", len(at), time.Duration(slices.Max(at)-slices.Min(at)), late)
-			again++
-		}
-		checked++
-	}
-	_ = filepath.WalkDir(filepath.Join(m.data, "services", "s3"), func(p string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.Contains(p, "/episodes/") {
-			return nil
-		}
-		info, _ := d.Info()
-		raw, _ := os.ReadFile(p)
-		switch {
-		case strings.Contains(p, "/steps/"):
-			slot, number := m.slotOf(p)
-			var st runs.Step
-			unseal(m.t, p, raw, &st)
-			for _, c := range st.Decision.Cells {
-				check(domain.Seed(domain.Seed(slot.Seed, "step", number), "cell", c.Agent, c.Round), info.ModTime())
-			}
-		case strings.HasSuffix(p, "/pairs.json"):
-			var ps runs.Pairs
-			unseal(m.t, p, raw, &ps)
-			for _, c := range ps.Calls {
-				check(c.Seed, info.ModTime())
-			}
-		}
-		return nil
-	})
-	if again > 0 || checked == 0 {
-		m.t.Errorf("%d of %d recorded calls were made again", again, checked)
-	}
-	m.t.Logf("%d recorded calls, %d made again; %d requests in all", checked, again, lines)
-}
-
-// slotOf reads the claim of the attempt that a step belongs to.
-func (m *machine) slotOf(step string) (domain.Slot, int) {
-	start := filepath.Join(filepath.Dir(filepath.Dir(step)), "start.json")
-	raw, err := os.ReadFile(start)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	var s runs.Start
-	unseal(m.t, start, raw, &s)
-	n, _ := strconv.Atoi(strings.TrimSuffix(filepath.Base(step), ".json"))
-	return s.Slot, n
-}
-
-func unseal(t *testing.T, key string, raw []byte, v any) {
-	t.Helper()
-	body, err := store.Unseal(key, raw)
-	if err == nil {
-		err = json.Unmarshal(body, v)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func supervisorPID(m *machine) int {
-	st, _ := supervisor.Read(m.data)
-	return st.PID
-}
-
-// alive lists the processes whose environment or command line names this machine's folder.
-func (m *machine) alive() []string {
+// objects returns the paths of the JSON objects whose path contains a part, below the folder of the S3 server.
+func (m *machine) objects(part string) []string {
 	var out []string
-	files, _ := filepath.Glob("/proc/[0-9]*/environ")
-	for _, f := range files {
-		dir := filepath.Dir(f)
-		env, err := os.ReadFile(f)
-		cmd, err2 := os.ReadFile(filepath.Join(dir, "cmdline"))
-		if err != nil || err2 != nil || len(cmd) == 0 {
-			continue
+	_ = filepath.WalkDir(filepath.Join(m.data, "services", "s3"), func(p string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && strings.Contains(p, part) && strings.HasSuffix(p, ".json") {
+			out = append(out, p)
 		}
-		if bytes.Contains(env, []byte(m.file("calls.log"))) || bytes.Contains(cmd, []byte(m.data)) {
-			out = append(out, strings.ReplaceAll(string(cmd[:min(len(cmd), 80)]), "\x00", " "))
-		}
-	}
+
+		return nil
+	})
+
 	return out
+}
+
+func (m *machine) count(part string) int { return len(m.objects(part)) }
+
+// rollsOut waits until an epoch has recorded more than a number of objects of its episodes.
+func (m *machine) rollsOut(epoch string, more int, limit time.Duration) {
+	m.t.Helper()
+	m.eventually("epoch "+epoch+" rolls out", limit, func() bool {
+		return m.count("epochs/"+epoch+"/episodes") > more
+	})
 }

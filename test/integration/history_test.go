@@ -5,7 +5,6 @@ package integration
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -13,6 +12,7 @@ import (
 
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/temporalproto"
+	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
@@ -21,60 +21,89 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// saveHistories names a folder into which one history of each workflow is written: it is how workflows/testdata is made.
+// saveHistories names a folder into which one history of each workflow is written: it is how workflows/testdata is
+// made.
 const saveHistories = "COLLABUI_SAVE_HISTORIES"
 
 // replayHistories replays the history of every workflow of this machine under the present code.
 func (m *machine) replayHistories() {
 	m.t.Helper()
-	ctx, quiet := context.Background(), log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))
-	c, err := client.Dial(client.Options{HostPort: m.service("temporal").Addr, Namespace: "collabui", Logger: quiet})
+	quiet := log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))
+	c, err := client.Dial(client.Options{
+		HostPort:  m.service("temporal").Addr,
+		Namespace: "collabui",
+		Logger:    quiet,
+	})
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	defer c.Close()
+
 	r := worker.NewWorkflowReplayer()
 	for _, f := range workflows.All {
 		r.RegisterWorkflow(f)
 	}
-	var next []byte
-	saved, replayed := map[string]bool{}, 0
-	for {
-		page, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{NextPageToken: next})
+	saved, all := map[string]bool{}, m.executions(c)
+	for _, x := range all {
+		h := m.history(c, x)
+		if err := r.ReplayWorkflowHistory(quiet, h); err != nil {
+			m.t.Errorf("replay of %s: %v, want no error", x.Execution.WorkflowId, err)
+		}
+		if dir := os.Getenv(saveHistories); dir != "" && !saved[x.Type.Name] {
+			saved[x.Type.Name] = true
+			if err := save(filepath.Join(dir, x.Type.Name+".json"), h); err != nil {
+				m.t.Fatal(err)
+			}
+		}
+	}
+
+	if len(all) < 10 {
+		m.t.Errorf("%d histories, want at least 10", len(all))
+	}
+	m.t.Logf("%d histories replayed", len(all))
+}
+
+func (m *machine) executions(c client.Client) []*workflowpb.WorkflowExecutionInfo {
+	m.t.Helper()
+	var out []*workflowpb.WorkflowExecutionInfo
+	for next := []byte(nil); ; {
+		q := &workflowservice.ListWorkflowExecutionsRequest{NextPageToken: next}
+		page, err := c.ListWorkflow(context.Background(), q)
 		if err != nil {
 			m.t.Fatal(err)
 		}
-		for _, x := range page.Executions {
-			h := &historypb.History{}
-			for it := c.GetWorkflowHistory(ctx, x.Execution.WorkflowId, x.Execution.RunId, false, 0); it.HasNext(); {
-				e, err := it.Next()
-				if err != nil {
-					m.t.Fatal(err)
-				}
-				h.Events = append(h.Events, e)
-			}
-			if err := r.ReplayWorkflowHistory(quiet, h); err != nil {
-				m.t.Errorf("%s does not replay: %v", x.Execution.WorkflowId, err)
-			}
-			replayed++
-			if dir := os.Getenv(saveHistories); dir != "" && !saved[x.Type.Name] {
-				saved[x.Type.Name] = true
-				raw, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(h)
-				host, err2 := os.Hostname()
-				if err = errors.Join(err, err2); err == nil {
-					err = os.WriteFile(filepath.Join(dir, x.Type.Name+".json"), bytes.ReplaceAll(raw, []byte(host), []byte("host")), 0o644)
-				}
-				if err != nil {
-					m.t.Fatal(err)
-				}
-			}
-		}
+		out = append(out, page.Executions...)
 		if next = page.NextPageToken; len(next) == 0 {
-			break
+			return out
 		}
 	}
-	if replayed < 10 {
-		m.t.Errorf("only %d histories", replayed)
+}
+
+func (m *machine) history(c client.Client, x *workflowpb.WorkflowExecutionInfo) *historypb.History {
+	m.t.Helper()
+	h := &historypb.History{}
+	it := c.GetWorkflowHistory(context.Background(), x.Execution.WorkflowId, x.Execution.RunId, false, 0)
+	for it.HasNext() {
+		e, err := it.Next()
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		h.Events = append(h.Events, e)
 	}
-	m.t.Logf("%d histories replayed", replayed)
+
+	return h
+}
+
+// save writes a history without the name of this host.
+func save(file string, h *historypb.History) error {
+	raw, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(h)
+	if err != nil {
+		return err
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+
+	return os.WriteFile(file, bytes.ReplaceAll(raw, []byte(name), []byte("host")), 0o644)
 }

@@ -1,0 +1,34 @@
+//go:build integration
+
+package integration
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestAPersonPausesResumesAndStops shows that a run can be steered, says so, and ends as if it never had been.
+func TestAPersonPausesResumesAndStops(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, specification)
+	m.must("train", m.spec, "--detach")
+	m.rollsOut("0001", 10, 2*time.Minute)
+
+	m.must("pause", "kill", "--why", "lunch")
+	m.refuses("paused already", "pause", "kill")
+	if s, err := m.show(); err != nil || s.Status != "paused" {
+		t.Errorf("after pause: status %q, error %v; want \"paused\"", s.Status, err)
+	}
+	m.must("resume", "kill")
+	m.committed(1, 2*time.Minute)
+
+	m.must("stop", "kill", "--why", "enough")
+	m.reaches("it is stopped", 30*time.Second, func(s shown) bool { return s.Status == "stopped" || s.finished() })
+	m.refuses("does not run", "pause", "nobody")
+
+	m.must("train", m.spec)
+	same(t, m.finish())
+	changed := m.write("changed.yaml", strings.Replace(specification, "slots: 16", "slots: 17", 1))
+	m.refuses("slots: the run has 16, the file says 17", "train", changed)
+}
