@@ -60,8 +60,8 @@ func Find() (string, error) {
 		}
 	}
 
-	return "", fault.New(fault.Invalid, "no Chromium found: install it (Debian: apt-get install chromium-headless-shell) "+
-		"or set COLLABUI_CHROMIUM to its path")
+	return "", fault.New(fault.Invalid, "no Chromium found: install it "+
+		"(Debian: apt-get install chromium-headless-shell) or set COLLABUI_CHROMIUM to its path")
 }
 
 // Browser is one Chromium process. It starts when it is first needed and again after it died. It is safe for concurrent

@@ -22,7 +22,8 @@ func (d *decoder) fail(n *yaml.Node, field, format string, args ...any) {
 	if field != "" {
 		field += ": "
 	}
-	d.errs = append(d.errs, fmt.Sprintf("%s:%d:%d: %s%s", d.file, n.Line, n.Column, field, fmt.Sprintf(format, args...)))
+	problem := fmt.Sprintf(format, args...)
+	d.errs = append(d.errs, fmt.Sprintf("%s:%d:%d: %s%s", d.file, n.Line, n.Column, field, problem))
 }
 
 // near returns the value of a field, or of the closest enclosing mapping that the file gives.
