@@ -49,7 +49,7 @@ type Job struct {
 
 	// System is the system message of every prompt. The embedded trainer ignores it.
 	System string
-	// Options are the trainer's own, as the specification gives them; see workers/catalog.
+	// Options are the trainer's own, as they are in the specification; see workers/catalog.
 	Options json.RawMessage
 }
 
