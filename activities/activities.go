@@ -24,7 +24,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Emit sends an event of a run to those who watch. It may lose events; nil sends none.
+// Emit sends an event of a run to its viewers. Events may be lost. If it is nil, none are sent.
 type Emit func(run string, e events.Event)
 
 func (f Emit) send(run string, e events.Event) {
@@ -72,7 +72,7 @@ func mapped(err error) error {
 	return temporal.NewApplicationErrorWithOptions(err.Error(), string(kind), o)
 }
 
-// retryable says, for the whole system, which kinds of fault another try can help.
+// retryable reports, for the whole system, whether another try can help against a kind of fault.
 func retryable(k fault.Kind) bool {
 	switch k {
 	case fault.Invalid, fault.Corrupt, fault.Fatal, fault.Exhausted:
@@ -82,7 +82,7 @@ func retryable(k fault.Kind) bool {
 	return true
 }
 
-// A throttled activity waits this long before its next try: what the server asks for, or a while if it says nothing.
+// A throttled activity waits this long before its next try: as long as the server asks for, or a default time.
 const (
 	throttledPause = 5 * time.Second
 	maxRetryAfter  = 10 * time.Minute

@@ -40,7 +40,8 @@ func (c *Control) level(ctx context.Context, id LevelID) (runs.LevelSet, error) 
 		return runs.LevelSet{}, err
 	}
 
-	rows, card := []domain.Pair{}, synth.Card{Level: id.Level, Counts: synth.NewItemCounts()}
+	var rows []domain.Pair
+	card := synth.Card{Level: id.Level, Counts: synth.NewItemCounts()}
 	if card.Imported = s.FineTune.Data.Of(id.Level); card.Imported != "" {
 		rows, err = c.imported(ctx, card.Imported, id.Level)
 	} else {

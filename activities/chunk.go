@@ -158,7 +158,7 @@ func (c *Common) before(ctx context.Context, s spec.Spec, id ChunkID) (policy st
 	return previous.Policy.Digest, previous.Steps, err
 }
 
-// Adopt records the policy that the specification gives, as chunk 0.
+// Adopt records the policy that the specification names, as chunk 0.
 func (g *GPU) Adopt(ctx context.Context, run string) (runs.Chunk, error) {
 	return do(ctx, g.log(run), func(ctx context.Context, _ say) (runs.Chunk, error) {
 		c, _, err := runs.Run(run).Chunk(0).Record(ctx, g.Bucket, func() (runs.Chunk, error) {

@@ -102,10 +102,10 @@ func (s *Suites) Close() {
 // Wording is what the embedded policy can say. Language models have a wording of their own.
 type Wording struct {
 	Render func(domain.Action) (string, error)   // the answer with an action
-	Fits   func(prompt, answer string) (ok bool) // whether the policy can give an answer to a prompt
+	Fits   func(prompt, answer string) (ok bool) // reports whether the policy can write an answer to a prompt
 }
 
-// target returns what the data of stage 1 are made for.
+// target returns the policy that the data of stage 1 are made for.
 func (w Wording) target(s spec.Spec) (synth.Target, error) {
 	template, err := rules.Template(s)
 	t := synth.Target{Template: template, Share: s.FineTune.MessageShare, Agents: s.Agents}
@@ -116,7 +116,7 @@ func (w Wording) target(s spec.Spec) (synth.Target, error) {
 	return t, err
 }
 
-// errNoExpert says that the environment can demonstrate nothing.
+// errNoExpert means that the environment can demonstrate nothing.
 func errNoExpert(s spec.Spec) error {
 	return fault.New(fault.Invalid,
 		"environment %s has neither an expert nor a judge: give finetune.levels and a model as synthesis.agent, "+

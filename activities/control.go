@@ -38,11 +38,11 @@ type Plan struct {
 	StopLow     float64
 	Shared      bool // all agents share their parameters
 	Base        string
-	Stages      []spec.LevelJob // of stage 1 with levels
+	Stages      []spec.LevelJob // level jobs of stage 1; none without levels
 	Imported    [3]bool         // levels whose data are imported
 }
 
-// PlanRun says where to begin: a run whose Temporal data is lost continues from its newest commit.
+// PlanRun returns where to begin. A run whose Temporal data is lost continues from its newest commit.
 func (c *Control) PlanRun(ctx context.Context, run string) (Plan, error) {
 	return do(ctx, c.log(run), func(ctx context.Context, _ say) (Plan, error) {
 		s, err := c.spec(ctx, run)
@@ -88,8 +88,8 @@ func planOf(s spec.Spec) Plan {
 	return p
 }
 
-// playable says now what would otherwise end a run after days: an environment that cannot be opened here, or that lacks
-// a split of the run.
+// playable reports early what would otherwise end a run after days: an environment that cannot be opened here, or that
+// lacks a split of the run.
 func (c *Control) playable(s spec.Spec) error {
 	suite, err := c.Suites.get(s.Where(s.Environment))
 	if err != nil {

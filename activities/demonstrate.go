@@ -107,7 +107,7 @@ func (r *Rollouts) demonstrate(
 	return out, err
 }
 
-// sayable refuses an action that the embedded policy has no words for.
+// sayable refuses an action that the embedded policy cannot express.
 func (r *Rollouts) sayable(target synth.Target, a domain.Action) error {
 	if target.Render == nil {
 		return nil
@@ -244,7 +244,7 @@ func (r *Rollouts) uiAgent(s spec.Spec, env envadapters.Environment, slot domain
 	}, err
 }
 
-// expert returns the UI agent that does what the environment's judge or expert knows to help.
+// expert returns the UI agent that does what the environment's judge or expert advises.
 func (r *Rollouts) expert(s spec.Spec, env envadapters.Environment, slot domain.Slot) (uiAgent, error) {
 	if !episode.CanDemonstrate(env) {
 		return nil, errNoExpert(s)

@@ -71,7 +71,7 @@ func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) 
 }
 
 // evaluate plays one task. A task that is lost for good is recorded as missing: it is reported and never scored. Tasks
-// of val are never missing, because val decides things.
+// of val are never missing, because results on val decide which policies are used.
 func (r *Rollouts) evaluate(
 	ctx context.Context, s spec.Spec, suite envadapters.Suite, item rules.EvalItem, i int,
 ) (runs.EvalEpisode, error) {
@@ -104,7 +104,7 @@ func (r *Rollouts) evaluate(
 	return out, err
 }
 
-// lost reports whether a task cannot be played: it is at fault itself, or every try found a broken environment.
+// lost reports whether a task cannot be played: the task is at fault, or the environment broke at every try.
 func lost(ctx context.Context, err error) bool {
 	return errors.Is(err, envadapters.ErrTask) ||
 		fault.KindOf(err) == fault.Void && activity.GetInfo(ctx).Attempt >= MaxTries

@@ -80,8 +80,8 @@ func (m *Models) pairs(ctx context.Context, id SlotID) (runs.Pairs, error) {
 // call whose seed is given.
 type proposer func(ctx context.Context, step domain.Step, cell domain.Cell, n int, call *runs.Call) error
 
-// adversary returns what plays the adversary: the agent's own policy at high temperature, or a chat model, whose
-// actions come in the wording of the embedded policy, if that is trained.
+// adversary returns the model that plays the adversary: the agent's own policy at high temperature, or a chat model,
+// whose actions come in the wording of the embedded policy, if that is trained.
 func (m *Models) adversary(s spec.Spec, policies []string) (proposer, error) {
 	template, err := rules.Template(s)
 	if err != nil {

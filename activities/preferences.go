@@ -110,7 +110,7 @@ func (m *Models) preference(
 		return domain.Pair{}, "", err
 	}
 
-	// A critic that is a model says what it thinks of the chosen answer when it sees it among the candidates.
+	// A critic that is a model grades the chosen answer when it sees it among the candidates.
 	label := domain.Credit{Step: step.Number, Labels: []domain.Label{domain.Positive}}
 	if s.Critic.Model == spec.RoleOracle {
 		oracle, err := m.labeller(s, slot, true, nil)

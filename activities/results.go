@@ -197,7 +197,7 @@ func (c *Control) end(ctx context.Context, s spec.Spec) (runs.End, error) {
 func (c *Control) table(ctx context.Context, s spec.Spec, f Final) ([]runs.Result, error) {
 	type row struct {
 		item rules.EvalItem
-		name string // in the table
+		name string // the system's name in the table
 	}
 	var rows []row
 	for _, p := range append([]rules.Split{{Name: domain.SplitVal}}, f.Splits...) {

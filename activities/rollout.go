@@ -42,7 +42,7 @@ type Played struct {
 	Steps   int
 	Success bool
 	Failed  string // why the slot has no episode
-	Host    string // that ended it
+	Host    string // the host that ended it
 }
 
 // Limits of one slot.
@@ -103,8 +103,8 @@ type attempt struct {
 	suite    envadapters.Suite
 	slot     domain.Slot
 	decoding agents.Config
-	version  int       // of the system
-	topology store.Ref // of the epoch
+	version  int       // version of the system
+	topology store.Ref // the epoch's topology
 	number   int       // from 1
 	replaced int       // tasks at fault so far
 	say      say

@@ -183,7 +183,7 @@ func (m *Models) items(
 	return b, nil
 }
 
-// authors are the roles of those who write a level.
+// authors are the roles that write a level.
 var authors = map[int]string{1: prompts.Questions, 2: prompts.Instructions}
 
 // author returns who writes level 1 or 2: fixed rules, or a model.

@@ -28,7 +28,7 @@ func (g *GPU) trainer(s spec.Spec) (trainer.Trainer, error) {
 	return t, nil
 }
 
-// train runs a job of a run and says how it goes. If this worker drains, the job ends and continues elsewhere.
+// train runs a job of a run and reports its progress. If this worker drains, the job ends and continues elsewhere.
 func (g *GPU) train(ctx context.Context, s spec.Spec, j trainer.Job, say say) (trainer.Result, error) {
 	t, err := g.trainer(s)
 	if err != nil {
@@ -66,7 +66,7 @@ func progress(p domain.TrainPoint) string {
 	return line
 }
 
-// untilDrained ends a context when the worker is asked to stop: a job of hours must not hold it up, and continues from
+// untilDrained ends a context when the worker is asked to stop: a job of hours must not delay that, and continues from
 // its newest checkpoint.
 func untilDrained(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -117,8 +117,8 @@ func (g *GPU) Publish(ctx context.Context, id EpochID) (int, error) {
 // probers is the number of answers of a probe that are asked for concurrently.
 const probers = 8
 
-// probe compares a new policy with its parent: by the trainer if it can, else by what the policy servers answer in its
-// name, without the KL, which no server reports.
+// probe compares a new policy with its parent: by the trainer if it can, otherwise by what the policy servers answer in
+// its name, without the KL, which no server reports.
 func (g *GPU) probe(
 	ctx context.Context, s spec.Spec, u runs.Update, base string, pairs []domain.Pair,
 ) (domain.Probe, error) {

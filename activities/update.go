@@ -21,11 +21,11 @@ import (
 // GPU updates policies. With the embedded trainer it needs no GPU.
 type GPU struct {
 	Common
-	Trainers map[string]trainer.Trainer // by the names of specifications
+	Trainers map[string]trainer.Trainer // trainers by their names in specifications
 	Policies chat.Model                 // answers for the policies; probes ask it
-	Threads  int                        // of one update
+	Threads  int                        // threads of one update
 
-	// Load publishes a policy to a number of servers; 0: to all.
+	// Load publishes a policy to a number of servers; 0 means all.
 	Load func(ctx context.Context, policy string, quorum int) error
 }
 
@@ -42,7 +42,7 @@ type Updated struct {
 	Steps int
 	Kept  string // why the parent policy was kept
 	KL    float64
-	Host  string // that did it, or found it done
+	Host  string // the host that did it, or found it done
 }
 
 // Update is the preference optimisation of one agent: data set, training, gates. Each is recorded, and training resumes

@@ -21,8 +21,8 @@ const (
 )
 
 // Artifact is a policy as a set of files, which training programs write and servers of language models load. It is
-// stored as a blob whose digest names the policy. It holds nothing that differs between two equal results: no time and
-// no host.
+// stored as a blob whose digest names the policy. It holds nothing that differs between two equal results: neither a
+// time nor a host.
 type Artifact struct {
 	Kind ArtifactKind `json:"kind"`
 	// Base is the model that the adapter belongs to, or that the parameters replace.

@@ -39,7 +39,7 @@ type Abilities struct {
 	Replayable    bool
 }
 
-// Able is for environments that know their capabilities only at run time, such as those behind a network.
+// Able is for environments that know their capabilities only at run time, such as remote ones.
 type Able interface{ Abilities() Abilities }
 
 // Can returns the capabilities of an environment: those that Able reports, or else those whose interfaces it

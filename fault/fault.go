@@ -1,5 +1,5 @@
-// Package fault gives errors a kind, which says what helps against them. The system reads the kind, never the text, to
-// decide whether to try again, and commands derive their exit code from it.
+// Package fault assigns a kind to errors, which says how to react to them. The system reads the kind, never the text,
+// to decide whether to try again, and commands derive their exit code from it.
 //
 // Environments and trainers, in this module or outside, return these errors:
 //
@@ -9,7 +9,7 @@
 // A run reacts to the kind as follows. The numbers in brackets are exit codes of commands.
 //
 //   - Transient, Throttled [3]: the activity is tried again with growing pauses, or after the time that RetryAfter
-//     returns. After many tries the run pauses, shows the message, and goes on by itself some minutes later.
+//     returns. After many tries the run pauses, shows the message, and continues by itself some minutes later.
 //   - Void [3]: a new environment is opened for the same task. A rollout brings it to where the old one was by
 //     replaying the recorded actions, or begins anew if the environment is not replayable. After several such
 //     environments, the activity is tried again as for Transient. Only environments return it.
@@ -28,7 +28,7 @@ import (
 	"time"
 )
 
-// Kind says what went wrong in general and so what helps.
+// Kind says in general what went wrong, and so how to react.
 type Kind string
 
 const (
@@ -40,7 +40,7 @@ const (
 	Exhausted Kind = "exhausted"
 	// Invalid means that the input is wrong: a specification, an option, a file of the user.
 	Invalid Kind = "invalid"
-	// Void means that the state of an episode is unknown, so the episode cannot go on in this environment.
+	// Void means that the state of an episode is unknown, so the episode cannot continue in this environment.
 	Void Kind = "void"
 	// Corrupt means that stored bytes are not what was written.
 	Corrupt Kind = "corrupt"

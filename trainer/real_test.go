@@ -28,9 +28,9 @@ import (
 // tolerance bounds the difference of the loss per step after a resume, in float32.
 const tolerance = 1e-3
 
-// TestRealPrograms runs LLaMA-Factory on the CPU: SFT, then DPO of adapters on a small random Qwen2, on data of a run in
-// a real browser; then the same DPO with TRL. Each program is killed halfway, resumed on a host that has only the store,
-// and compared with the uninterrupted job, loss by loss. `make test-llamafactory` runs it.
+// TestRealPrograms runs LLaMA-Factory on the CPU: SFT, then DPO of adapters on a small random Qwen2, on data of a run
+// in a real browser; then the same DPO with TRL. Each program is killed halfway, resumed on a host that has only the
+// store, and compared with the uninterrupted job, loss by loss. `make test-llamafactory` runs it.
 func TestRealPrograms(t *testing.T) {
 	program := os.Getenv("COLLABUI_LLAMAFACTORY")
 	if program == "" {

@@ -49,7 +49,7 @@ type Job struct {
 
 	// System is the system message of every prompt. The embedded trainer ignores it.
 	System string
-	// Options are the trainer's own, as the specification gives them; see workers/catalog.
+	// Options are the trainer's own, as they are in the specification; see workers/catalog.
 	Options json.RawMessage
 }
 
@@ -77,12 +77,12 @@ type Result struct {
 
 // Trainer updates policies.
 type Trainer interface {
-	// Train is idempotent on the job's ID: a finished job returns its policy, an interrupted one resumes. A job that the
-	// trainer cannot honour, such as one with an unknown objective or a missing reference, is an invalid fault.
+	// Train is idempotent on the job's ID: a finished job returns its policy, an interrupted one resumes. A job that
+	// the trainer cannot honour, such as one with an unknown objective or a missing reference, is an invalid fault.
 	Train(ctx context.Context, j Job, p Progress) (Result, error)
 	// Adopt reads the policy that the store holds under a digest, and returns its digests. A missing policy, or one of
-	// another trainer, is an invalid fault. domain.UntrainedBase means the untrained model that the options name. It may
-	// be repeated.
+	// another trainer, is an invalid fault. domain.UntrainedBase means the untrained model that the options name. It
+	// may be repeated.
 	Adopt(ctx context.Context, digest string, options json.RawMessage) (Result, error)
 }
 

@@ -113,7 +113,7 @@ func ChatEndpoints(e config.Endpoints) (*endpoints.Endpoints, error) {
 // clients are the clients of chat endpoints: one for each.
 type clients struct {
 	mu    sync.Mutex
-	known map[string]chat.Model // by the digest of the endpoint's settings
+	known map[string]chat.Model // clients by the digest of the endpoint's settings
 }
 
 // connect returns the client of an endpoint. Its key and headers come from this process's environment.
@@ -153,7 +153,8 @@ func (c *clients) connect(m spec.Model) (chat.Model, error) {
 	return client, err
 }
 
-// secret reads a variable that a specification names. A missing one is an invalid fault, because no retry brings it.
+// secret reads a variable that a specification names. A missing one is an invalid fault, because a retry cannot supply
+// it.
 func secret(name string) (string, error) {
 	if name == "" {
 		return "", nil

@@ -17,10 +17,10 @@ type Serve struct {
 	Listen   string // HOST:PORT of the gateway
 	Server   string // URL of the server next to it, without /v1
 	Engine   string // vllm or sglang
-	Key      string // of the server; "": it asks for none
+	Key      string // the server's API key; "": it needs none
 	Model    string // folder of the base model that the server serves; "": its identity is not checked
 	Base     string // the server's name of the base model; "": the first that it lists
-	Adapters string // folder that the server reads, too; "": in the working folder
+	Adapters string // folder that the server also reads; "": in the working folder
 	Keep     int    // adapters that are loaded concurrently
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// Training is what the role gpu gives to trainers that run other programs.
+// Training is what the role gpu provides to trainers that run other programs.
 type Training struct {
 	// Work is the folder for jobs and downloaded policies. It is safe to delete when nothing runs. "" is a folder below
 	// the system's temporary one.
@@ -89,7 +89,7 @@ func (o Options) describe() []any {
 	return attributes
 }
 
-// memory returns the memory of the machine in bytes, or that of a small machine if it does not say.
+// memory returns the memory of the machine in bytes, or that of a small machine if it cannot be read.
 func memory() uint64 {
 	raw, err := os.ReadFile("/proc/meminfo")
 	var kb uint64
@@ -104,7 +104,7 @@ func memory() uint64 {
 }
 
 // gpus returns the devices that this process may use: none without an NVIDIA driver. A negative id in
-// CUDA_VISIBLE_DEVICES stands for none.
+// CUDA_VISIBLE_DEVICES means none.
 func gpus(ctx context.Context) []string {
 	if v, set := os.LookupEnv("CUDA_VISIBLE_DEVICES"); set {
 		ids := strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })

@@ -28,7 +28,7 @@ func ClientOptions(e config.Endpoints, l *slog.Logger) (client.Options, error) {
 	return o, err
 }
 
-// dialTries limits the attempts to reach Temporal, one every half second: services start side by side.
+// dialTries limits the attempts to reach Temporal, one every half second: services start concurrently.
 const dialTries = 60
 
 // Dial connects to Temporal, and waits for it for a while.

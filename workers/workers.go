@@ -24,7 +24,7 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// Roles are those of a worker that is given none. Each is a task queue of the same name.
+// Roles are the roles of a worker for which none are named. Each is a task queue of the same name.
 var Roles = []string{workflows.QueueControl, workflows.QueueRollout, workflows.QueueModel, workflows.QueueGPU}
 
 // RoleServe is the gateway next to one server of language models. It has no task queue: it is asked over HTTP.
@@ -38,7 +38,7 @@ type Options struct {
 	Tabs      int           // concurrent episodes per browser
 	Updates   int           // concurrent policy updates; with GPUs, one per GPU
 	Calls     int           // concurrent activities of the role model
-	Drain     time.Duration // what activities get to end in when the worker is asked to stop
+	Drain     time.Duration // the time that activities get to finish when the worker is asked to stop
 	Training  Training
 	Serve     Serve
 	Log       *slog.Logger

@@ -17,8 +17,8 @@ type ShardInput struct {
 	Parent string
 }
 
-// signalTally tells the epoch how far a shard is. It is sent every tallyEvery episodes, so that progress costs few
-// events.
+// signalTally is the signal that reports a shard's progress to the epoch. It is sent every tallyEvery episodes, so that
+// progress costs few events.
 const (
 	signalTally = "tally"
 	tallyEvery  = 20

@@ -29,7 +29,7 @@ const ShardSize = 200
 // pause takes effect within a window.
 const Window = 16
 
-// Epoch is one epoch: topology, slots, n updates side by side, publish, evaluation when due, commit.
+// Epoch is one epoch: topology, slots, n updates concurrently, publish, evaluation when due, commit.
 func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error) {
 	var sum activities.EpochSummary
 	p := Progress{Phase: PhaseRollouts, Slots: in.Plan.Slots, Agents: in.Plan.Agents}
@@ -143,7 +143,7 @@ func passOn(ctx workflow.Context, open []workflow.ChildWorkflowFuture, p *Progre
 	}
 }
 
-// updates trains all agents side by side and returns the hosts that did it. With shared parameters the first agent's
+// updates trains all agents concurrently and returns the hosts that did it. With shared parameters the first agent's
 // update is everyone's, so the others follow it.
 func updates(ctx workflow.Context, in EpochInput, p *Progress) (string, error) {
 	hosts := make([]string, in.Plan.Agents)

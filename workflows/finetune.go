@@ -18,13 +18,13 @@ type FineTuneInput struct {
 	Plan activities.Plan
 }
 
-// fineTuneTemperature is that of the one agent that is evaluated during stage 1.
+// fineTuneTemperature is the temperature of the one agent that is evaluated during stage 1.
 const fineTuneTemperature = 0.2
 
 // FineTune makes the base policy. Without levels, it trains on expert demonstrations by SFT, in chunks, until one
 // agent's success on val reaches the band of the specification. With levels, it makes the data of each level, then does
 // its level jobs: SFT and, for level 3, DPO, each with its own checkpoint and evaluation on val. Both begin with the
-// base that the specification gives, if there is one.
+// base that the specification names, if it names one.
 func FineTune(ctx workflow.Context, in FineTuneInput) (runs.Policy, error) {
 	var base runs.Policy
 	p := Progress{Phase: PhaseDemonstrations, Slots: in.Plan.Demos}

@@ -15,7 +15,7 @@ import (
 type RunInput struct {
 	Name   string
 	Paused bool
-	Reason string // why it is paused, and who said so
+	Reason string // why it is paused, and who paused it
 
 	// FineTune ends the run after stage 1. Started again without it, the run continues from there.
 	FineTune bool `json:",omitempty"`

@@ -54,7 +54,7 @@ func (r *runState) setup(ctx workflow.Context) error {
 			r.stopping = true
 			r.status.Reason = "stopped by " + c.Who + ": " + c.Why
 			if r.cancel != nil {
-				r.cancel() // whatever runs can resume, so a stop need not wait for it
+				r.cancel() // every stage can resume, so a stop need not wait
 			}
 		}),
 	)
@@ -117,7 +117,7 @@ func (r *runState) stage(ctx workflow.Context, name string, epoch int, do func(w
 	return r.act(ctx, do)
 }
 
-// act does something until it succeeds, as often as that takes, while the run is neither held nor stopped.
+// act repeats an action until it succeeds, unless the run is held or stopped.
 func (r *runState) act(ctx workflow.Context, do func(workflow.Context) error) error {
 	for {
 		r.describe(ctx)
@@ -147,7 +147,7 @@ func (r *runState) act(ctx workflow.Context, do func(workflow.Context) error) er
 // pauseLimit is how long a run that paused itself for a fault of infrastructure waits before it tries again.
 const pauseLimit = 10 * time.Minute
 
-// wait is what a failed stage does. If only a person can help, the run is held. A fault of infrastructure passes with
+// wait is called when a stage failed. If only a person can help, the run is held. A fault of infrastructure passes with
 // time: the run says what it waits for, and continues after a while, or when a person says resume. A person's pause
 // holds it beyond that.
 func (r *runState) wait(ctx workflow.Context, failed error) error {
@@ -172,7 +172,7 @@ func (r *runState) wait(ctx workflow.Context, failed error) error {
 	return nil
 }
 
-// rootCause returns what the activity that failed says, and whether another try can help. What it wraps is only the
+// rootCause returns the error of the activity that failed, and whether another try can help. What it wraps is only the
 // chain of its error.
 func rootCause(err error) (why string, again bool) {
 	var app *temporal.ApplicationError

@@ -39,7 +39,7 @@ func Synthesis(ctx workflow.Context, in SynthesisInput) (synth.Card, error) {
 	return card, err
 }
 
-// synthesise explores, draws screens and writes about them.
+// synthesise explores, draws screens and writes items about them.
 func synthesise(ctx workflow.Context, in SynthesisInput, p *Progress) error {
 	run, level, n := in.ID.Run, in.ID.Level, in.Plan.Demos
 	if err := batches(ctx, n, activities.DemoBatch, p, func(from, to int) workflow.Future {

@@ -22,7 +22,7 @@ type app struct {
 	data     string // data folder
 	json     bool
 	cluster  bool              // start nothing here: addresses come from the environment and flags
-	given    *config.Endpoints // of a cluster, including what flags say
+	given    *config.Endpoints // addresses of a cluster, from the environment and flags
 }
 
 // envCluster sets --cluster for all commands.

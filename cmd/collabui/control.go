@@ -38,7 +38,7 @@ func stopCmd(a *app) *cobra.Command {
 type control struct {
 	verb   string
 	short  string
-	update string // its name
+	update string // name of the update
 }
 
 func controlCmd(a *app, x control) *cobra.Command {
@@ -66,7 +66,7 @@ func (a *app) runControl(ctx context.Context, x control, run, why string) error 
 	}
 	defer t.Close()
 
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // nothing answers without a worker
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // without a worker, no update is answered
 	defer cancel()
 	status, err := x.send(ctx, t, run, why)
 	if err != nil {

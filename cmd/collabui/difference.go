@@ -31,7 +31,7 @@ func difference(recorded, given spec.Spec) string {
 
 // fields returns the values of a specification by their dotted paths.
 func fields(s spec.Spec) map[string]string {
-	raw, _ := json.Marshal(s) // plain values
+	raw, _ := json.Marshal(s) // plain values always encode
 	var v map[string]any
 	_ = json.Unmarshal(raw, &v)
 	out := map[string]string{}

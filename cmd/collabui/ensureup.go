@@ -81,7 +81,7 @@ func (a *app) startSupervisor(e config.Endpoints, tabs int) (<-chan struct{}, er
 
 func (a *app) supervisorLog() string { return supervisor.LogPath(a.data, "supervisor") }
 
-// agrees refuses addresses and numbers that differ from those of what already runs: they would be ignored.
+// agrees refuses addresses and numbers that differ from those of the running supervisor: they would be ignored.
 func (a *app) agrees(st supervisor.State, e config.Endpoints, tabs int) error {
 	asked := map[supervisor.Name]string{
 		supervisor.Temporal: e.Temporal,
@@ -114,7 +114,7 @@ func (a *app) awaitUp(ctx context.Context, ended <-chan struct{}) error {
 		select {
 		case <-ended:
 			st, alive := supervisor.Read(a.data)
-			if alive { // that of another client was faster
+			if alive { // another client's supervisor was faster
 				ended = nil
 				continue
 			}

@@ -87,7 +87,7 @@ func isAddress(name string) bool {
 	return strings.HasPrefix(name, "ws://") || strings.HasPrefix(name, "wss://")
 }
 
-// findAdapter returns an adapter, or an invalid fault that names all.
+// findAdapter returns an adapter by its name, or an invalid fault that lists all adapters.
 func findAdapter(name string) (catalog.Environment, error) {
 	e, ok := catalog.FindEnvironment(name)
 	if !ok {
@@ -98,7 +98,7 @@ func findAdapter(name string) (catalog.Environment, error) {
 	return e, nil
 }
 
-// applyEnvironment sets data or servers from COLLABUI_NAME unless they are given.
+// applyEnvironment sets data or servers from COLLABUI_NAME unless they are set already.
 func applyEnvironment(e catalog.Environment, to *envadapters.Options) {
 	value := os.Getenv("COLLABUI_" + strings.ToUpper(e.Name))
 	if value == "" {
@@ -163,7 +163,7 @@ func (o *envOptions) only(names ...string) error {
 type setting struct {
 	key         string
 	environment string
-	path        []string // of the option
+	path        []string // path of the option
 	value       string
 }
 

@@ -25,7 +25,7 @@ type evalOptions struct {
 	episodes    int
 	environment string
 	env         envOptions
-	counted     bool // --episodes was given
+	counted     bool // --episodes was set
 }
 
 func evalCmd(a *app) *cobra.Command {
@@ -94,7 +94,7 @@ func (a *app) runEval(ctx context.Context, o evalOptions, args []string) error {
 // evaluation is what one eval evaluates.
 type evaluation struct {
 	spec  spec.Spec
-	id    string // of the workflow
+	id    string // workflow ID
 	where string // for people
 	items []rules.EvalItem
 }
@@ -158,7 +158,7 @@ func (o evalOptions) committed(ctx context.Context, b store.Bucket, run string) 
 
 // place returns the split to play on, and the systems that are shown with those of the run. Options that the run's
 // specification does not name are part of the environment's label, so that results on other data are never reused.
-// Every recorded task is played once unless the number of episodes is given.
+// Every recorded task is played once unless the number of episodes is set.
 func (o evalOptions) place(s spec.Spec) (rules.Split, []rules.EvalSystem, error) {
 	on := rules.Split{Name: o.split, Episodes: o.episodes}
 	options, err := o.options(s, &on)

@@ -126,7 +126,7 @@ func exportPolicy(ctx context.Context, b store.Bucket, digest, dir string) (int,
 type exported struct {
 	Out    string          `json:"out"`
 	Files  int             `json:"files"` // including README.md and SHA256SUMS
-	Rows   map[string]int  `json:"rows"`  // by data set
+	Rows   map[string]int  `json:"rows"`  // number of rows by data set
 	Sample int             `json:"sample"`
 	System *infer.Exported `json:"system,omitempty"` // nil before the end of stage 1
 }

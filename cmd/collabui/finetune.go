@@ -118,7 +118,7 @@ func (a *app) finishStage1(ctx context.Context, run string) error {
 	return nil
 }
 
-// untilBase is a run that counts as ended when its base policy exists: a run that train started goes on after that.
+// untilBase is a run that counts as ended when its base policy exists: a run that train started continues after that.
 type untilBase struct {
 	client.WorkflowRun
 	bucket store.Bucket
@@ -135,7 +135,7 @@ func (u untilBase) Get(ctx context.Context, out any) error {
 		case err := <-end:
 			return err
 		case <-time.After(time.Second):
-			// A store that does not answer is asked again.
+			// If the store does not answer, ask it again.
 			if there, err := runs.Run(u.run).Base().Exists(ctx, u.bucket); err == nil && there {
 				return nil
 			}

@@ -44,7 +44,7 @@ with all parameters. Both belong to the model in --base-model.`,
 	return c
 }
 
-// Kinds of imported files. Those of folders are the kinds of artifacts.
+// Kinds of imported files. Folders have the kinds of artifacts.
 const (
 	importedPolicy = "policy"
 	importedRows   = "rows"

@@ -35,7 +35,7 @@ type inferOptions struct {
 	seed        int
 	live        infer.Live
 	env         envOptions
-	given       func(flag string) bool // whether the user gave a flag
+	given       func(flag string) bool // reports whether the user set a flag
 }
 
 func inferCmd(a *app) *cobra.Command {

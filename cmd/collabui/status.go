@@ -21,11 +21,11 @@ import (
 type state string
 
 const (
-	stateAbsent    state = "absent" // in the store only: Temporal does not know it
+	stateAbsent    state = "absent" // the run is in the store only: Temporal has no workflow of it
 	stateRunning   state = "running"
 	statePaused    state = "paused"
 	stateStopped   state = "stopped"
-	stateFineTuned state = "fine-tuned" // stage 1 alone was run
+	stateFineTuned state = "fine-tuned" // only stage 1 was run
 	stateFinished  state = "finished"
 )
 
@@ -43,7 +43,7 @@ type status struct {
 	Curve       []runs.EvalPoint `json:"curve"`
 	Results     []runs.Result    `json:"results"`
 	Critic      string           `json:"critic"`
-	Spent       *runs.Spent      `json:"spent,omitempty"` // on chat endpoints
+	Spent       *runs.Spent      `json:"spent,omitempty"` // what chat endpoints have cost
 	val         int              // episodes of an evaluation on val
 }
 

@@ -38,7 +38,8 @@ to it, and shows it until it ends. Ctrl-C only detaches: the run goes on. A fini
 }
 
 func (o *trainOptions) addFlags(f *pflag.FlagSet) {
-	f.BoolVar(&o.check, "check", false, "only validate the specification and print it with all defaults, as YAML that can be trained on")
+	f.BoolVar(&o.check, "check", false,
+		"only validate the specification and print it with all defaults, as YAML that can be trained on")
 	f.BoolVar(&o.detach, "detach", false, "start the run and return")
 	o.run.addFlags(f)
 	o.up.addFlags(f)

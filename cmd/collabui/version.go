@@ -15,7 +15,7 @@ import (
 // version says what this program was built from, and what its results depend on.
 type version struct {
 	Version  string `json:"version"`
-	Commit   string `json:"commit"`   // empty if the build does not know it
+	Commit   string `json:"commit"`   // empty if the build does not record it
 	Modified bool   `json:"modified"` // the build contains uncommitted changes
 	Go       string `json:"go"`
 	Kernel   string `json:"kernel"` // arithmetic of the small policy on this machine

@@ -20,7 +20,7 @@ type viewer struct {
 	terminal bool
 	line     string // the bar that the terminal shows
 	last     string // the last line in a pipe
-	position string // in the stream of events
+	position string // position in the stream of events
 	seen     map[string]bool
 	paused   string // the reason that was shown
 

@@ -87,7 +87,7 @@ func (s *session) detached(run string) {
 		run, s.typed("watch %s", run), s.typed("stop %s", run), s.typed("down"))
 }
 
-// poll looks once. It shows the errors of services and waits: the run itself goes on without its viewer.
+// poll looks once. It shows the errors of services and waits: the run continues without its viewer.
 func (s *session) poll(ctx context.Context, v *viewer, stream *events.Stream) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

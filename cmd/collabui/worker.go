@@ -20,7 +20,7 @@ import (
 const (
 	envLlamaFactory = "COLLABUI_LLAMAFACTORY" // path of llamafactory-cli
 	envPython       = "COLLABUI_PYTHON"       // interpreter with the packages of training programs
-	envServerKey    = "COLLABUI_SERVER_KEY"   // key of the server next to a gateway
+	envServerKey    = "COLLABUI_SERVER_KEY"   // API key of the server next to a gateway
 )
 
 // workerOptions are the flags of worker.
@@ -29,7 +29,7 @@ type workerOptions struct {
 	child childOptions
 	log   logging.Options
 	gpus  string
-	given func(flag string) bool // whether the user gave a flag
+	given func(flag string) bool // reports whether the user set a flag
 }
 
 func workerCmd(a *app) *cobra.Command {
@@ -46,7 +46,7 @@ SIGTERM drains the worker: activities get --drain to end. Another worker continu
 checkpoint. docs/run-across-machines.md has a complete example.
 
 ` + envLlamaFactory + ` is the path of llamafactory-cli, ` + envPython + ` an interpreter with the packages of training
-programs, ` + envServerKey + ` (or ` + envServerKey + `_FILE) the key of the server next to a gateway.`,
+programs, ` + envServerKey + ` (or ` + envServerKey + `_FILE) the API key of the server next to a gateway.`,
 		Example: "  collabui worker --roles rollout,model --tabs 6 --drain 60s\n" +
 			"  collabui worker --roles gpu --gpus 0,1 --work /scratch/collabui\n" +
 			"  collabui worker --roles serve --listen 10.0.0.5:9000 --server http://127.0.0.1:8000 " +
@@ -121,7 +121,7 @@ func (a *app) runWorker(ctx context.Context, o workerOptions) error {
 	return workers.Run(o.child.lifetime(ctx), o.Options)
 }
 
-// check refuses impossible numbers. 0 means that a number is derived from the machine, and cannot be given.
+// check refuses impossible numbers. 0 means that a number is derived from the machine, and cannot be set.
 func (o *workerOptions) check() error {
 	for _, x := range []struct {
 		flag string

@@ -16,10 +16,10 @@ import (
 	"github.com/collabui/collabui/envadapters"
 )
 
-// maxReturn is how long a call may take whose context has ended.
+// maxReturn bounds a call whose context has ended.
 const maxReturn = 5 * time.Second
 
-// problems collects what does not hold, each once.
+// problems collects violations, each once.
 type problems []string
 
 func (p *problems) bad(format string, args ...any) {
@@ -61,7 +61,7 @@ func Suite(ctx context.Context, s envadapters.Suite) []string {
 	return p
 }
 
-// templates checks those of a split. Trained holds the names of the split train, which comes first.
+// templates checks the templates of a split. Trained holds the names of the split train, which comes first.
 func (p *problems) templates(split string, ts []envadapters.Template, trained map[string]bool) {
 	byName := func(a, b envadapters.Template) int { return strings.Compare(a.Name, b.Name) }
 	if !slices.IsSortedFunc(ts, byName) {

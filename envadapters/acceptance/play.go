@@ -20,8 +20,8 @@ type played struct {
 	replayable bool
 }
 
-// play plays an episode by a script. Without one it plays the expert's actions or, if there is no expert, clicks on the
-// elements in turn, and checks more.
+// play plays an episode by a script. Without a script it plays the expert's actions or, if there is no expert, clicks
+// on the elements in turn, and checks more.
 func (c *check) play(ctx context.Context, script []domain.Action) (played, error) {
 	var p played
 	env, err := c.suite.Open(ctx)

@@ -43,7 +43,7 @@ type check struct {
 	r     Report
 }
 
-// Task plays one task in several ways and reports what does not hold. It fails if the environment breaks.
+// Task plays one task in several ways and reports violations. It fails if the environment breaks.
 func Task(ctx context.Context, s envadapters.Suite, t domain.Task) (Report, error) {
 	c := &check{
 		suite: s,

@@ -221,7 +221,7 @@ func (e *environment) exchange(ctx context.Context, kind openenv.FrameType, data
 	return o, got.Done, nil
 }
 
-// Score is upstream's own. It is known after the end of the episode, and a success needs the agent's word that it was
+// Score is upstream's own. It is known after the end of the episode, and a success requires that the agent declared it
 // done.
 func (e *environment) Score(context.Context) (envadapters.Score, error) { return e.score, nil }
 

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// restart says why a slot must be restarted. The zero value is no restart.
+// restart is the reason for a restart of a slot. The zero value means no restart.
 type restart struct {
 	why     string
 	recycle bool // The emulator is sound, but old or large.
@@ -114,7 +114,7 @@ func (p *pool) inspect(s *slot) restart {
 	return restart{}
 }
 
-// probe asks the companion to use its emulator. The error is errConflict while an episode or a call is under way.
+// probe asks the companion to use its emulator. The error is errConflict while an episode or a call is in progress.
 func (p *pool) probe(s *slot) error {
 	var answer struct {
 		OK     bool   `json:"ok"`
@@ -174,7 +174,7 @@ func (p *pool) pause(d time.Duration) {
 	}
 }
 
-// errConflict is status 409: an episode or a call is under way.
+// errConflict is status 409: an episode or a call is in progress.
 var errConflict = errors.New("the companion is at work")
 
 // maxBody bounds an answer over HTTP, in bytes.

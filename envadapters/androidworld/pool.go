@@ -47,14 +47,14 @@ var usual = limits{
 type state string
 
 const (
-	unseen      state = "unseen"      // Nothing has looked at it yet.
+	unseen      state = "unseen"      // It was not inspected yet.
 	free        state = "free"        // It was probed and is ready for a lease.
-	leased      state = "leased"      // An episode is under way.
-	mending     state = "mending"     // It is looked at, waited for or restarted.
+	leased      state = "leased"      // An episode runs on it.
+	mending     state = "mending"     // It is being inspected, waited for or restarted.
 	quarantined state = "quarantined" // Restarts did not help. It is tried again later.
 )
 
-// slot is one emulator behind its companion.
+// slot is one emulator with its companion.
 type slot struct {
 	url      string // The address of its sessions.
 	base     string // The base of its HTTP addresses.
@@ -65,9 +65,9 @@ type slot struct {
 	why      string // Why the slot is out of service.
 }
 
-// pool hands out emulators that were found sound. A slot whose companion is at work is waited for. A slot that hangs,
-// breaks or grows is restarted, with back-off; one that no restart mends is left alone for a while. Several workers may
-// share emulators: a companion gives one lease at a time, and a slot that another worker has leased is waited for.
+// pool hands out healthy emulators. It waits for a slot whose companion is at work. A slot that hangs, breaks or grows
+// is restarted, with back-off; one that no restart repairs is left alone for a while. Several workers may share
+// emulators: a companion grants one lease at a time, and the pool waits for a slot that another worker has leased.
 type pool struct {
 	limits limits
 	width  int // The most leases at the same time: the slots without the spare ones.

@@ -1,4 +1,4 @@
-// Package androidworld plays AndroidWorld on emulators (docs/method.md). Each emulator is behind a companion
+// Package androidworld plays AndroidWorld on emulators (docs/method.md). Each emulator is controlled by a companion
 // (deploy/androidworld), which speaks the wire profile collabui/1. The package keeps a pool of emulators in good
 // health.
 //
@@ -26,7 +26,8 @@ type Suite struct {
 }
 
 // New returns a suite. It reads these options: servers are the companions' ws:// addresses; spare is how many of them
-// stand by (default 0); without are tasks to leave out, such as those that cannot be set up on these emulators.
+// are kept in reserve (default 0); without lists tasks to leave out, such as those that cannot be set up on these
+// emulators.
 func New(o envadapters.Options) (*Suite, error) { return open(o, usual, registry()) }
 
 func open(o envadapters.Options, l limits, tasks []entry) (*Suite, error) {

@@ -9,9 +9,9 @@ import (
 	"github.com/collabui/collabui/envadapters/recorded"
 )
 
-// Metrics besides envadapters.StepSR, which is the share of records with an equal command and element. Those that begin
-// with awg are means over the records whose recorded command has an element, as in the published script. A command that
-// does not parse counts as wrong, whereas that script leaves it out.
+// Metrics in addition to envadapters.StepSR, which is the share of records with an equal command and element. Those
+// that begin with awg are means over the records whose recorded command has an element, as in the published script. A
+// command that does not parse counts as wrong, whereas that script leaves it out.
 const (
 	// MetricStrict is the share of all records with equal arguments.
 	MetricStrict = "strict"

@@ -27,7 +27,7 @@ const (
 	Height = 640
 )
 
-// How long a browser may take to start and to end.
+// Limits for the start and the end of a browser.
 const (
 	startLimit = 20 * time.Second
 	closeLimit = 3 * time.Second
@@ -60,8 +60,8 @@ func Find() (string, error) {
 		}
 	}
 
-	return "", fault.New(fault.Invalid, "no Chromium found: install it (Debian: apt-get install chromium-headless-shell) "+
-		"or set COLLABUI_CHROMIUM to its path")
+	return "", fault.New(fault.Invalid, "no Chromium found: install it "+
+		"(Debian: apt-get install chromium-headless-shell) or set COLLABUI_CHROMIUM to its path")
 }
 
 // Browser is one Chromium process. It starts when it is first needed and again after it died. It is safe for concurrent
@@ -108,8 +108,7 @@ type View struct {
 	Script string
 }
 
-// Blank opens an empty tab for Navigate. Its clock stands still from the beginning. The context bounds the opening
-// only.
+// Blank opens an empty tab for Navigate. Its clock is stopped from the beginning. The context bounds the opening only.
 func (b *Browser) Blank(ctx context.Context, v View) (*Tab, error) {
 	return b.tab(ctx, func(t *Tab) error { return t.blank(ctx, v) })
 }

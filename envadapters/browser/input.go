@@ -53,8 +53,8 @@ func (t *Tab) Up(ctx context.Context, x, y float64, clicks int64) error {
 	})
 }
 
-// Swipe presses at one point and releases at another, as a finger does. Moves in between would wait for frames, which a
-// standing clock does not draw.
+// Swipe presses at one point and releases at another, as a finger does. Moves in between would wait for frames, which
+// are not drawn while the clock is stopped.
 func (t *Tab) Swipe(ctx context.Context, x0, y0, x1, y1 float64) error {
 	if err := t.Down(ctx, x0, y0, 1); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (t *Tab) Swipe(ctx context.Context, x0, y0, x1, y1 float64) error {
 const hoverTries = 50
 
 // Hover moves the mouse to a point and lets the clock run for at least d. A move takes effect with the next frame, and
-// a standing clock draws none.
+// none are drawn while the clock is stopped.
 func (t *Tab) Hover(ctx context.Context, x, y float64, d time.Duration) error {
 	moved := make(chan error, 1)
 	go func() {

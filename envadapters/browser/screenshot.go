@@ -21,8 +21,8 @@ const (
 // errNoShot says that the browser took no screenshot in time.
 var errNoShot = fault.New(fault.Void, "browser, screenshot: no answer within %v", shotLimit)
 
-// Screenshot returns the screen as PNG. The browser draws nothing while the page's clock stands still, so the clock
-// runs for a while.
+// Screenshot returns the screen as PNG. The browser draws nothing while the page's clock is stopped, so the clock runs
+// for a while.
 func (t *Tab) Screenshot(ctx context.Context) ([]byte, error) {
 	for try := 1; ; try++ {
 		png, err := t.capture(ctx)

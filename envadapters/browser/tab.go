@@ -132,7 +132,7 @@ func show(c context.Context, width, height int64, mobile bool) error {
 	return err
 }
 
-// stopped is the policy of a clock that stands still.
+// stopped is the policy of a stopped clock.
 func stopped() emulation.SetVirtualTimePolicyParams {
 	return emulation.SetVirtualTimePolicyParams{
 		Policy:             emulation.VirtualTimePolicyPause,
@@ -145,8 +145,8 @@ func setClock(c context.Context, p emulation.SetVirtualTimePolicyParams) error {
 	return err
 }
 
-// Navigate loads another page and waits for its load event. A page cannot load while its clock stands still, so the
-// clock runs meanwhile, for an unknown time. It does not start again from the epoch.
+// Navigate loads another page and waits for its load event. A page cannot load while its clock is stopped, so the clock
+// runs meanwhile, for an unknown time. It does not start again from the epoch.
 func (t *Tab) Navigate(ctx context.Context, url string) error {
 	return t.do(ctx, "load "+url, func(c context.Context) error {
 		running := emulation.SetVirtualTimePolicyParams{Policy: emulation.VirtualTimePolicyAdvance}
@@ -213,7 +213,7 @@ func (t *Tab) Eval(ctx context.Context, expr string, out any) error {
 	})
 }
 
-// Advance lets the page's clock run for d. Between calls it stands still.
+// Advance lets the page's clock run for d. It is stopped between calls.
 func (t *Tab) Advance(ctx context.Context, d time.Duration) error {
 	return t.do(ctx, "advance the clock", func(c context.Context) error {
 		select {

@@ -13,7 +13,7 @@ import (
 // published evaluation.
 const TopK = 50
 
-// Metrics besides envadapters.StepSR.
+// Metrics in addition to envadapters.StepSR.
 const (
 	// MetricElement counts that the chosen element is a right one among the candidates.
 	MetricElement = "element_acc"

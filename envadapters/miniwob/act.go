@@ -98,7 +98,7 @@ func (e *environment) then(ctx context.Context, err error) error {
 
 // How the time after an action passes: timers run for soon. Then the browser draws for draw of its own time, so the
 // page notices scrolls and what came under the mouse. Then timers run for the rest, during which nothing is drawn,
-// because nothing says when it would be.
+// because the time of a frame would be unknown.
 const (
 	soon = 100 * time.Millisecond
 	draw = 100 * time.Millisecond
@@ -181,7 +181,7 @@ func (e *environment) scroll(ctx context.Context, a domain.Action) error {
 	if a.Index != nil {
 		i = *a.Index
 		if !e.mobile() {
-			e.pointer = e.page.Elements[i].Tap // A wheel turns where the mouse is.
+			e.pointer = e.page.Elements[i].Tap // The wheel scrolls what is under the mouse.
 		}
 	}
 

@@ -23,7 +23,7 @@ const fix = "pip download miniwob==1.1.0 --no-deps && " +
 // or of a checkout.
 var inside = []string{".", "html", "miniwob/html"}
 
-// openPages finds the folder that holds miniwob/*.html and core/. The root that it returns gives no access to anything
+// openPages finds the folder that holds miniwob/*.html and core/. The root that it returns allows no access to anything
 // outside of that folder.
 func openPages(data string) (*os.Root, error) {
 	if data == "" {

@@ -1,5 +1,5 @@
 // Package miniwob plays the official MiniWoB++ pages, from a folder that the user names, in real Chromium. It contains
-// no page. Every episode begins with a fresh load, because resets in place leak state, and with a clock that stands
+// no page. Every episode begins with a fresh load, because resets in place leak state, and with a clock that is stopped
 // still between steps.
 //
 // It imports domain, envadapters, envadapters/browser and fault. It links no Temporal.

@@ -22,7 +22,7 @@ import (
 // Bounds of what a server may send, in bytes.
 const (
 	maxAnswer  = 64 << 20
-	maxMessage = 500 // of a server's message in an error
+	maxMessage = 500 // a server's message in an error
 )
 
 // CallLimit bounds one call to a server. An action on a slow device takes seconds; a server that is silent for longer

@@ -8,7 +8,7 @@ import (
 	"github.com/collabui/collabui/envadapters"
 )
 
-// Description is what a server says about its suite: the data of a state frame.
+// Description describes a server's suite: the data of a state frame.
 type Description struct {
 	Profile      string       `json:"profile"`
 	Suite        string       `json:"suite"`

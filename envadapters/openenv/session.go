@@ -77,11 +77,11 @@ func (x *session) read(ctx context.Context, frames chan<- []byte) {
 	}
 }
 
-// serveOne answers a frame. It reports whether the session goes on.
+// serveOne answers a frame. It reports whether the session continues.
 func (x *session) serveOne(ctx context.Context, raw []byte) bool {
 	kind, data, err := x.handle(ctx, raw)
 	if errors.Is(err, errClose) {
-		x.end() // Before the socket closes, so the place is free when the client knows.
+		x.end() // Before the socket closes, so the place is free when the client notices.
 		return false
 	}
 

@@ -22,7 +22,7 @@ type Suite struct {
 	free    chan *place
 
 	mu   sync.Mutex
-	desc *Description // What the first server that answered said.
+	desc *Description // The answer of the first server that answered.
 }
 
 // place is room for one session at a server.
@@ -185,7 +185,7 @@ func askAny(ctx context.Context, servers []string, ask question) (Description, e
 	return Description{}, errors.Join(errs...)
 }
 
-// State returns the description that the first server to answer gives of its suite.
+// State returns the description of the suite from the first server that answers.
 func State(ctx context.Context, servers []string) (Description, error) {
 	return askAny(ctx, servers, func(ctx context.Context, c *Conn) (d Description, err error) {
 		err = c.Call(ctx, FrameState, nil, &d)
@@ -193,7 +193,7 @@ func State(ctx context.Context, servers []string) (Description, error) {
 	})
 }
 
-// describe returns what a server says about its suite. For a server without the profile, the mapping does.
+// describe returns a server's description of its suite. For a server without the profile, it comes from the mapping.
 func (s *Suite) describe(ctx context.Context, c *Conn) (Description, error) {
 	var d Description
 	if s.mapping.foreign() {

@@ -24,7 +24,7 @@ type Episode interface {
 	// Pose returns the current pose. It is false after the last one.
 	Pose() (p Pose, ok bool)
 	// Do takes the action of the agents and moves on. It returns the metrics of a recorded step that ends with the
-	// action, envadapters.StepSR among them, and nil if the step goes on.
+	// action, envadapters.StepSR among them, and nil if the step continues.
 	Do(a domain.Action) map[string]domain.Metric
 }
 

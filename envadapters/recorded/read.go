@@ -44,10 +44,10 @@ func Skips(suite, broken string) (bool, error) {
 	return false, fault.New(fault.Invalid, "%s: broken: expected stop or skip, not %q", suite, broken)
 }
 
-// Read calls f for the JSON objects of a file, which holds an array of them or one after the other. It keeps one
-// record in memory at a time and returns the SHA-256 of the file. A record that is not JSON, or for which f fails, is
-// a problem: with skip Read returns it and goes on, and otherwise it fails with file and line. Read ignores what is
-// between the objects.
+// Read calls f for the JSON objects of a file, which holds an array of them or one after the other. It keeps one record
+// in memory at a time and returns the SHA-256 of the file. A record that is not JSON, or for which f fails, is a
+// problem: with skip Read returns it and continues; otherwise it fails with file and line. Read ignores what is between
+// the objects.
 func Read(file string, skip bool, f func(raw []byte, at Where) error) (
 	digest string, problems []Problem, err error,
 ) {

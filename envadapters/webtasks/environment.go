@@ -107,7 +107,8 @@ func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Tr
 	return e.EndStep(tr, e.page.Over || a.Type == domain.ActionStatus, e.success()), nil
 }
 
-// success reports whether the goal is reached. Apps need the state and the agent's own word; widgets end by themselves.
+// success reports whether the goal is reached. Apps need the right state and the agent's declaration; widgets end by
+// themselves.
 func (e *environment) success() bool { return e.page.Done && (e.page.Over || e.said) }
 
 // Score grades the current state. Raw is 1 if the state that the goal asks for holds.

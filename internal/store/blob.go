@@ -42,8 +42,8 @@ func GetBlob(ctx context.Context, b Bucket, sum string) ([]byte, error) {
 	return body, nil
 }
 
-// streams is what a Bucket may offer for blobs that should not pass through memory, such as weights of several
-// gigabytes.
+// streams is an optional capability of a Bucket for blobs that should not pass through memory, such as weights of
+// several gigabytes.
 type streams interface {
 	upload(ctx context.Context, key, file string, size int64) error
 	download(ctx context.Context, key string, w io.Writer) error

@@ -21,7 +21,7 @@ func Sum(b []byte) string {
 // envelope is the form of every manifest: the body with its own hash.
 type envelope struct {
 	Format int             `json:"format"`
-	SHA256 string          `json:"sha256"` // of the body's bytes
+	SHA256 string          `json:"sha256"` // hash of the body's bytes
 	Body   json.RawMessage `json:"body"`
 }
 

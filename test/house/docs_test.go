@@ -75,8 +75,10 @@ func checkWhere(s source, known map[string]symbols) []problem {
 			rows++
 			last := quoted.FindAllStringSubmatch(cells[len(cells)-1], -1)
 			if len(last) == 0 {
-				problems = append(problems, problem{file: s.name, line: i + 1,
-					text: "the row's last column names no symbol: write one in backquotes, as in `internal/store.Open`"})
+				problems = append(problems, problem{
+					file: s.name, line: i + 1,
+					text: "the last column names no symbol: write one in backquotes, as in `internal/store.Open`",
+				})
 			}
 			for _, q := range last {
 				if why := missing(q[1], known); why != "" {

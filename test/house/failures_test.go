@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -135,8 +136,10 @@ func saysWant(args []ast.Expr) bool {
 	found := false
 	for _, a := range args {
 		ast.Inspect(a, func(n ast.Node) bool {
-			lit, ok := n.(*ast.BasicLit)
-			found = found || ok && lit.Kind == token.STRING && wanting.MatchString(lit.Value)
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				text, err := strconv.Unquote(lit.Value)
+				found = found || err == nil && wanting.MatchString(text)
+			}
 			return true
 		})
 	}
@@ -152,6 +155,7 @@ func TestTheCheckOfFailuresFindsBareOnes(t *testing.T) {
 		{name: "got and want", body: `t.Errorf("f() = %v, want %v", got, want)`},
 		{name: "wanted", body: `t.Fatal("no error, wanted one")`},
 		{name: "want in a longer text", body: `t.Fatalf("a " + "but want %v", 1)`},
+		{name: "want on a line of its own", body: `t.Errorf("got\n%s\nwant\n%s", got, want)`},
 		{name: "an error alone", body: `t.Fatal(err)`},
 		{name: "an error by another name", body: `t.Error(closeErr)`},
 		{name: "an error's text", body: `_ = err.Error()`},

@@ -207,7 +207,10 @@ func TestTheChecksOfLayersFindViolations(t *testing.T) {
 		{name: "the test kit", pkg: of("activities", module+"/test/kit/testrun"), want: []string{"not part of the"}},
 		{name: "an unknown layer", pkg: of("helpers"), want: []string{"in no layer"}},
 		{name: "domain imports", pkg: of("domain", module+"/fault"), want: []string{"import nothing of this module"}},
-		{name: "verify with Temporal", pkg: of("internal/store/verify", temporal+"/sdk/client"), want: []string{"fsck"}},
+		{
+			name: "verify with Temporal", pkg: of("internal/store/verify", temporal+"/sdk/client"),
+			want: []string{"fsck"},
+		},
 		{
 			name: "workflow with a browser", pkg: of("workflows", browserDriver+"/chromedp"),
 			want: []string{"workflows know environments by name", "only envadapters/browser"},

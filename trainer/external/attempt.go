@@ -90,7 +90,7 @@ func (w *watch) askVersions() {
 }
 
 // finished reports whether the folder holds what the job asks for: the program's results, or a checkpoint of the last
-// step. From the latter no program may go on: it would train beyond the end.
+// step. A program must not continue from the latter: it would train beyond the end.
 func (w *watch) finished() bool {
 	if w.end == w.cmd.Total {
 		if _, _, done := w.t.Tool.Result(w.f); done {

@@ -118,7 +118,8 @@ func (t *Trainer) restore(ctx context.Context, f Folder, j trainer.Job, end int)
 	all, _ := filepath.Glob(filepath.Join(f.Out(), "checkpoint-*"))
 	for _, dir := range all {
 		step := 0
-		if _, err := fmt.Sscanf(filepath.Base(dir), "checkpoint-%d", &step); err == nil && whole[step] == dir && step <= end {
+		_, err := fmt.Sscanf(filepath.Base(dir), "checkpoint-%d", &step)
+		if err == nil && whole[step] == dir && step <= end {
 			continue
 		}
 		if err := os.RemoveAll(dir); err != nil {

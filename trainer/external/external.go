@@ -1,4 +1,4 @@
-// Package external runs training programs as child processes. It gives each job a folder, supervises the program,
+// Package external runs training programs as child processes. It makes a folder for each job, supervises the program,
 // follows its progress, stores every complete checkpoint, and resumes on whichever host takes the next attempt. What
 // differs between programs is a Tool.
 //
@@ -21,7 +21,7 @@ type Tool interface {
 	// Base returns the base model of the job's options and its folder. A model that is missing or incomplete is an
 	// invalid fault.
 	Base(options json.RawMessage) (domain.BaseModel, string, error)
-	// Render writes data and configuration into the job's folder and returns what to run. The same job gives the same
+	// Render writes data and configuration into the job's folder and returns what to run. The same job yields the same
 	// bytes. What the program would refuse, drop or silently cut is an invalid fault, and so is a reference that the
 	// program cannot use.
 	Render(ctx context.Context, f Folder, j trainer.Job) (Command, error)

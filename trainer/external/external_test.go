@@ -109,7 +109,9 @@ func TestSecretsAreHiddenFromPrograms(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, "x")
-			got := slices.ContainsFunc(environ("|USE_V1="), func(v string) bool { return strings.HasPrefix(v, name+"=") })
+			got := slices.ContainsFunc(environ("|USE_V1="), func(v string) bool {
+				return strings.HasPrefix(v, name+"=")
+			})
 			if got != want {
 				t.Errorf("the program sees %s: %v, want %v", name, got, want)
 			}

@@ -19,7 +19,7 @@ var errDone = errors.New("the program has done what is needed")
 
 // follow looks at the folder until the program ends, which gone reports, or must be ended: it has done what is needed,
 // trains on the wrong data, hangs, or the context ends.
-func (w *watch) follow(ctx context.Context, exit <-chan error) (why error, gone bool) {
+func (w *watch) follow(ctx context.Context, exit <-chan error) (gone bool, why error) {
 	look := w.t.Look
 	if look == 0 {
 		look = defaultLook
@@ -31,22 +31,22 @@ func (w *watch) follow(ctx context.Context, exit <-chan error) (why error, gone 
 		case err := <-exit:
 			w.tell()
 
-			return err, true
+			return true, err
 		case <-ctx.Done():
-			return context.Cause(ctx), false
+			return false, context.Cause(ctx)
 		case <-time.After(look):
 		}
 
 		if err := w.look(ctx); err != nil {
-			return err, false
+			return false, err
 		}
 
 		if s := w.sign(); s != sign {
 			sign, at = s, time.Now()
 		}
 		if w.cmd.Stall > 0 && time.Since(at) > w.cmd.Stall {
-			return fault.New(fault.Throttled, "%s showed no sign of life for %v; it was ended, "+
-				"and resumes from its newest checkpoint", w.cmd.Args[0], w.cmd.Stall), false
+			return false, fault.New(fault.Throttled, "%s showed no sign of life for %v; it was ended, "+
+				"and resumes from its newest checkpoint", w.cmd.Args[0], w.cmd.Stall)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func (w *watch) sign() string {
 	return s
 }
 
-// tell passes on the points that are new, and reports whether the loss is no longer a number.
+// tell passes on new points, and reports whether the loss is no longer a number.
 func (w *watch) tell() (diverged bool) {
 	points := w.t.Tool.Points(w.f)
 	for _, p := range points[min(w.told, len(points)):] {

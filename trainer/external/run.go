@@ -56,7 +56,7 @@ func (w *watch) run(ctx context.Context) error {
 	exit := make(chan error, 1)
 	go func() { exit <- c.Wait() }()
 
-	why, gone := w.follow(ctx, exit)
+	gone, why := w.follow(ctx, exit)
 	if !gone {
 		w.stop(c, exit)
 	}
@@ -105,10 +105,10 @@ func (w *watch) stop(c *exec.Cmd, exit <-chan error) {
 
 	_ = syscall.Kill(-c.Process.Pid, syscall.SIGTERM)
 	select {
-	case <-exit:
+	case _ = <-exit: // The folder tells how the program ended.
 	case <-time.After(grace):
 		proc.KillGroup(c)
-		<-exit
+		_ = <-exit
 	}
 }
 
@@ -134,7 +134,7 @@ func (w *watch) after(ctx context.Context, why error) error {
 
 	if errors.Is(why, errDone) || w.finished() {
 		if w.end < w.cmd.Total {
-			return w.store(ctx, true) // The job goes on from there later, on any host.
+			return w.store(ctx, true) // The job continues from there later, on any host.
 		}
 
 		return nil // The policy is stored next; a finished job needs no checkpoint.

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// unused is how long an idle policy, or the folder of a job that went on elsewhere, stays on a host. The store has
-// everything that matters of both.
+// unused is how long an idle policy, or the folder of a job that continued elsewhere, stays on a host. The store has
+// everything that matters.
 const unused = 48 * time.Hour
 
 // tidy removes what has not been used for long from a working folder. It is called when a job begins.

@@ -39,7 +39,7 @@ func (t *Tool) check(ctx context.Context, file string, raw []byte, ranking bool,
 // length determines how many tokens a row has.
 type length struct {
 	text  string // all of the row, with its longest answer
-	extra int    // tokens besides the text: those of the template and of images
+	extra int    // tokens in addition to the text: those of the template and of images
 }
 
 // The maximum number of tokens around the text of a row: the markers of a chat template, and those of an image. Vision

@@ -18,9 +18,9 @@ import (
 //go:embed count.py
 var countScript string
 
-// fits refuses rows that are longer than the cutoff. LLaMA-Factory would silently cut their end, and with it elements or
-// messages. A token has at least one byte, so short rows need no tokenizer; if there are others, the model's own counts
-// the tokens.
+// fits refuses rows that are longer than the cutoff. LLaMA-Factory would silently cut their end, and with it elements
+// or messages. A token has at least one byte, so short rows need no tokenizer; if there are others, the model's own
+// counts the tokens.
 func (t *Tool) fits(ctx context.Context, file string, lengths []length, o Options) error {
 	long := func(l length) bool { return len(l.text)+l.extra > o.Cutoff }
 	if !slices.ContainsFunc(lengths, long) {

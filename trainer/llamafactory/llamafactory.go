@@ -44,7 +44,7 @@ func (t *Tool) Base(options json.RawMessage) (domain.BaseModel, string, error) {
 	return hf.Base(options, DefaultOptions())
 }
 
-// Render writes data/ and job.yaml. The same job gives the same bytes, so running the command again resumes the job.
+// Render writes data/ and job.yaml. The same job yields the same bytes, so running the command again resumes the job.
 func (t *Tool) Render(ctx context.Context, f external.Folder, j trainer.Job) (external.Command, error) {
 	o, err := hf.Decode(j.Options, DefaultOptions())
 	if err != nil {

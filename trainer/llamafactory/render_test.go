@@ -149,7 +149,10 @@ func TestTheReferenceIsTheOneAskedFor(t *testing.T) {
 			},
 		},
 		{finetuning: lora, start: base, ref: whole, refused: "the reference has all parameters of its own"},
-		{finetuning: lora, start: whole, ref: base, refused: "an adapter cannot start from a policy with all parameters"},
+		{
+			finetuning: lora, start: whole, ref: base,
+			refused: "an adapter cannot start from a policy with all parameters",
+		},
 		{
 			// Without a reference, the program would take the policy itself.
 			finetuning: full, start: base, ref: base,
@@ -205,7 +208,8 @@ func TestTheReferenceIsQuantisedLikeThePolicy(t *testing.T) {
 }
 
 func TestConfigurationFollowsFromTheJob(t *testing.T) {
-	got, cmd, err := rendered(t, tool(t), DefaultOptions(), someJob(trainer.DPO), domain.ArtifactBase, domain.ArtifactBase)
+	job := someJob(trainer.DPO)
+	got, cmd, err := rendered(t, tool(t), DefaultOptions(), job, domain.ArtifactBase, domain.ArtifactBase)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,7 +75,7 @@ func (s Set) File(format Format, ranking bool) File {
 	return f
 }
 
-// Files returns all files of a set. A set with rejected answers has rankings besides the files for SFT.
+// Files returns all files of a set. A set with rejected answers has rankings in addition to the files for SFT.
 func (s Set) Files() []File {
 	out := []File{s.File(ShareGPT, false), s.File(Alpaca, false)}
 	if s.ranked() {

@@ -1,6 +1,6 @@
-// Package trl updates adapters with Hugging Face's TRL. It supports DPO only, with a script of about a hundred lines. It is
-// also the example of docs/add-a-trainer.md: besides its script, a training program needs a Tool like this one, and an
-// entry in workers/catalog.
+// Package trl updates adapters with Hugging Face's TRL. It supports DPO only, with a script of about a hundred lines.
+// It is also the example of docs/add-a-trainer.md: besides its script, a training program needs a Tool like this one,
+// and an entry in workers/catalog.
 //
 // It imports domain, fault, trainer, trainer/external, trainer/hf and trainer/rows.
 package trl
@@ -180,8 +180,8 @@ func (t *Tool) Result(f external.Folder) (map[string]string, map[string]float64,
 // Alarm has nothing to watch for: the script itself refuses rows that it cannot train on.
 func (t *Tool) Alarm(external.Folder, string) error { return nil }
 
-// Explain returns the script's last lines. An end by a signal or for lack of disk space is transient; other failures are
-// not.
+// Explain returns the script's last lines. An end by a signal or for lack of disk space is transient; other failures
+// are not.
 func (t *Tool) Explain(tail string, exit error) error {
 	kind := fault.Invalid
 	var ended *exec.ExitError

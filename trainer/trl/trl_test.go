@@ -66,7 +66,9 @@ func TestWhatTheScriptIsGiven(t *testing.T) {
 		want  map[string]any
 	}{
 		"adapters": {
-			alter: func(_ *trainer.Job, f *external.Folder, _ *Options) { f.Start, f.Reference = someAdapter, someAdapter },
+			alter: func(_ *trainer.Job, f *external.Folder, _ *Options) {
+				f.Start, f.Reference = someAdapter, someAdapter
+			},
 			want: map[string]any{
 				"adapter": "/a", "reference": "/a", "steps": 4.0, "accumulate": 2.0, "warmup_steps": 2.0,
 			},
@@ -92,10 +94,18 @@ func TestWhatTheScriptIsGiven(t *testing.T) {
 
 func TestWhatTheScriptCannotDoIsRefused(t *testing.T) {
 	for want, alter := range map[string]change{
-		"supports only dpo":                  func(j *trainer.Job, _ *external.Folder, _ *Options) { j.Objective = trainer.SFT },
-		"does not support screenshots":       func(j *trainer.Job, _ *external.Folder, _ *Options) { j.Pairs[3].Image = "x" },
-		"not a multiple of per_device":       func(_ *trainer.Job, _ *external.Folder, o *Options) { o.PerDevice = 3 },
-		"rank 8, trainer.options.rank is 16": func(_ *trainer.Job, f *external.Folder, o *Options) { f.Start, o.Rank = someAdapter, 16 },
+		"supports only dpo": func(j *trainer.Job, _ *external.Folder, _ *Options) {
+			j.Objective = trainer.SFT
+		},
+		"does not support screenshots": func(j *trainer.Job, _ *external.Folder, _ *Options) {
+			j.Pairs[3].Image = "x"
+		},
+		"not a multiple of per_device": func(_ *trainer.Job, _ *external.Folder, o *Options) {
+			o.PerDevice = 3
+		},
+		"rank 8, trainer.options.rank is 16": func(_ *trainer.Job, f *external.Folder, o *Options) {
+			f.Start, o.Rank = someAdapter, 16
+		},
 		"adapters and the base model": func(_ *trainer.Job, f *external.Folder, _ *Options) {
 			f.Reference.Kind = domain.ArtifactFull
 		},

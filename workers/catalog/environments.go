@@ -26,7 +26,7 @@ type Environment struct {
 	Name     string   // as specifications name it
 	About    string   // what it is, in a sentence
 	Takes    []string // the options that it takes, by their names in specifications
-	Must     []string // those of them that it needs
+	Must     []string // the options that it needs
 	Get      string   // how to get what it needs
 	Recorded bool     // its tasks are recorded, teacher-forced
 

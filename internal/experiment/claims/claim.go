@@ -1,4 +1,4 @@
-// Package claims says what is claimed of the method, and tests it on the results of runs over several seeds: the
+// Package claims states the claims about the method and tests them on the results of runs over several seeds: the
 // claims of the quickstart, and experiments that compare variants of one specification.
 //
 // It imports domain, examples, internal/method/rules, internal/method/spec, internal/method/stats, internal/store and

@@ -17,9 +17,9 @@ type Experiment struct {
 	Shared bool // the later arms of a seed begin with the base policy of its first
 	Arms   []Arm
 
-	file  string // below examples
-	raw   []byte // its content
-	split string // on which systems are compared
+	file  string // specification file, relative to examples
+	raw   []byte // content of the file
+	split string // split on which systems are compared
 	rows  []row
 }
 

@@ -1,4 +1,4 @@
-// Package estimate says what a run will take, from what a pilot of it took. It is arithmetic: package pilot reads the
+// Package estimate estimates the cost of a run from the cost of its pilot. It only computes: package pilot reads the
 // pilot.
 //
 // It imports internal/method/stats. It does no I/O.
@@ -29,7 +29,7 @@ func (s Steps) factor() Range {
 type Role struct {
 	Name   string
 	Calls  float64 // in the pilot
-	Units  float64 // of work in the pilot, such as screens or episodes
+	Units  float64 // units of work in the pilot, such as screens or episodes
 	Total  float64 // units in the run
 	Tokens Sample  // per call
 	Money  Sample  // per call

@@ -75,7 +75,7 @@ type measuring struct {
 	audits    float64 // calls of the critic
 	proposals float64 // calls of the adversary
 	pairs     float64
-	steps     float64 // of all episodes
+	steps     float64 // steps of all episodes
 	tokens    estimate.Sample
 
 	byRole      map[string]*calls

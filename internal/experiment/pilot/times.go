@@ -126,7 +126,7 @@ func optimiserSteps(s spec.Spec) (low, high float64) {
 }
 
 // busy returns the seconds from the first schedule of an activity in a workflow to the last end of one. The empty name
-// stands for child workflows of type shard. A workflow that does not exist took no time.
+// means child workflows of type shard. A workflow that does not exist took no time.
 func (m *measuring) busy(workflow, activity string) (float64, error) {
 	span := span{activity: activity, scheduled: map[int64]bool{}}
 	h := m.temporal.GetWorkflowHistory(m.ctx, workflow, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

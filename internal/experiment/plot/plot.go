@@ -17,7 +17,7 @@ import (
 type Curve struct {
 	Name     string
 	Points   []runs.EvalPoint
-	Episodes int  // of each point, which then gets its Wilson interval; 0: none is drawn
+	Episodes int  // episodes per point, for its Wilson interval; 0: no interval
 	Strong   bool // drawn in front, with the rate at every point
 }
 

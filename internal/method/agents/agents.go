@@ -6,7 +6,7 @@ package agents
 
 import "github.com/collabui/collabui/domain"
 
-// Config says how a system decides.
+// Config configures how a system decides.
 type Config struct {
 	Policies    []string        `json:"policies"` // one per agent
 	Topology    domain.Topology `json:"topology"`

@@ -8,7 +8,7 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// ErrNoAction says that an answer has no Action line with a JSON object.
+// ErrNoAction means that an answer has no Action line with a JSON object.
 var ErrNoAction = errors.New("answer has no 'Action: {json}'")
 
 // Bounds of the search for an object in a text that a model wrote.

@@ -12,7 +12,7 @@ const (
 	maxElements    = 500 // elements
 	maxHistory     = 12  // lines
 	maxMessage     = 600
-	maxSummary     = 160 // of one line of the history
+	maxSummary     = 160 // one line of the history
 )
 
 // Message is a peer's latest text.

@@ -30,7 +30,7 @@ func Summarise(step int, a domain.Action, o domain.Observation, invalid string) 
 type Happened struct {
 	Step          int
 	Goal          string
-	Line          string // of Summarise
+	Line          string // the line that Summarise returns
 	Before, After domain.Observation
 	Invalid       string // why nothing was executed
 }

@@ -16,7 +16,7 @@ type Request struct {
 	Model       string // a policy digest, or the name of a chat endpoint
 	System      string
 	User        string
-	More        []Turn   // after the user's message: an answer to be repaired, and what is wrong with it
+	More        []Turn   // turns after the user's message: an answer to be repaired, and what is wrong with it
 	Images      [][]byte // PNG, shown with the user's message
 	Schema      *Schema  // the form of a JSON answer, if the server supports it
 	Temperature float64
@@ -44,7 +44,7 @@ type Schema struct {
 type Response struct {
 	Texts     []string
 	Reasoning []string  // what a reasoning model thought before each answer, or nil
-	LogProbs  []float64 // of each answer, summed over its tokens; nil if the server returns none
+	LogProbs  []float64 // log-probability of each answer, summed over its tokens; nil if the server returns none
 	Usage     domain.Usage
 }
 

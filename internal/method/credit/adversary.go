@@ -21,8 +21,8 @@ type ModelAdversary struct {
 }
 
 // Propose asks for n wrong answers to the prompt of a positive cell. They have the form in which agents answer, so
-// their style gives nothing away. An answer that the model left out or got wrong is an empty text, which does not
-// parse and is counted as such. The call may be repeated.
+// their style reveals nothing. An answer that the model left out or got wrong is an empty text, which does not parse
+// and is counted as such. The call may be repeated.
 func (m ModelAdversary) Propose(
 	ctx context.Context, s domain.Step, cell domain.Cell, n int, seed uint64,
 ) ([]string, domain.Usage, error) {

@@ -16,7 +16,7 @@ type Score struct {
 // Audit says how the labels of one step came about.
 type Audit struct {
 	Step   int     `json:"step"`
-	Grades []Score `json:"grades"` // in the order of the decision's cells
+	Grades []Score `json:"grades"` // grades in the order of the decision's cells
 
 	// Means are the scores that labels follow from, by canonical action. Spread is the largest difference between
 	// scores of one canonical action.

@@ -47,7 +47,7 @@ type Check struct {
 	Steps    int                  `json:"steps"`
 	All      Confusion            `json:"all"`
 	ByAction map[string]Confusion `json:"by_action"`
-	Bins     [10]Bin              `json:"calibration"` // of a critic that is a model
+	Bins     [10]Bin              `json:"calibration"` // calibration of a critic that is a model
 
 	// Outcomes counts executed actions labelled 1 and 0, in episodes that succeeded and that failed:
 	// [success, failure][1, 0].

@@ -14,15 +14,15 @@ import (
 type Consistency struct {
 	Steps     int     `json:"steps"`
 	Cells     int     `json:"cells"`         // labelled 1 or 0 at first
-	Repeat    int     `json:"repeat"`        // of Cells, labelled alike when asked again
-	Reordered int     `json:"reordered"`     // of Cells, labelled alike under reordering
+	Repeat    int     `json:"repeat"`        // number of Cells labelled alike when asked again
+	Reordered int     `json:"reordered"`     // number of Cells labelled alike under reordering
 	RepeatBy  float64 `json:"repeat_score"`  // mean absolute difference of an action's score when asked again
 	OrderBy   float64 `json:"reorder_score"` // the same under reordering
 	actions   float64 // whose scores were compared
 }
 
-// Again asks a critic twice more about a step that it has labelled, and counts. The seed must differ from that of the
-// first time.
+// Again asks a critic two more times about a step that it has labelled, and counts the agreement. The seed must differ
+// from that of the first time.
 func (k *Consistency) Again(
 	ctx context.Context, c ModelCritic, s domain.Step, first domain.Credit, means map[string]float64, seed uint64,
 ) error {
@@ -63,7 +63,7 @@ func (k *Consistency) Again(
 	return nil
 }
 
-// reorder gives the agents other numbers, which changes the order of the cells. place says where each cell went.
+// reorder renumbers the agents, which changes the order of the cells. place maps each cell to its new place.
 func reorder(s domain.Step, seed uint64) (other domain.Step, place []int) {
 	cells := s.Decision.Cells
 	agents := numAgents(s.Decision)

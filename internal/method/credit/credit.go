@@ -7,7 +7,7 @@ package credit
 import "github.com/collabui/collabui/domain"
 
 // Oracle labels the cells of a step by the environment's judge: 1 if the canonical action is one of the right ones,
-// else 0, and ∅ for all cells if the judge knows no right action. Results that rest on it are marked "oracle
+// otherwise 0, and ∅ for all cells if the judge knows no right action. Results based on it are marked "oracle
 // (privileged)".
 func Oracle(s domain.Step) domain.Credit {
 	c := domain.Credit{Step: s.Number, Labels: make([]domain.Label, len(s.Decision.Cells))}
@@ -49,7 +49,7 @@ func Outcome(s domain.Step, success bool) domain.Credit {
 // the labels are noise.
 type Flips struct {
 	Share float64 // 0 to 0.5
-	Seed  uint64  // of the episode
+	Seed  uint64  // the episode's seed
 }
 
 // Apply flips labels of cells that parse, in place.

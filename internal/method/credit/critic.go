@@ -97,7 +97,7 @@ func (c ModelCritic) labels(s domain.Step, a *Audit) domain.Credit {
 }
 
 // label follows one of two rules. Robust: 1 from 0.7, 0 up to 0.3, ∅ between. Otherwise, as in the paper: 1 from 0.5,
-// else 0.
+// otherwise 0.
 func (c ModelCritic) label(score float64) domain.Label {
 	low, high := 0.5, 0.5
 	if c.Robust {

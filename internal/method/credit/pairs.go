@@ -80,7 +80,7 @@ type maker struct {
 
 	inEpisode int              // pairs of the agent
 	inStep    int              // pairs of the agent at the step
-	made      map[answers]bool // by the agent at the step
+	made      map[answers]bool // pairs made by the agent at the step
 }
 
 // answers identifies a pair of an agent and step by its canonical actions.

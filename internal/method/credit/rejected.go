@@ -6,8 +6,8 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// pair finds a rejected answer for a positive cell: the first candidate labelled 0, else the agent's own cell of
-// another round labelled 0, else a peer's that the agent could have chosen.
+// pair finds a rejected answer for a positive cell: the first candidate labelled 0, otherwise the agent's own cell of
+// another round labelled 0, otherwise a peer's cell that the agent could have chosen.
 func (r Rules) pair(s domain.Step, labels []domain.Label, i int, cands []candidate) (domain.Pair, bool) {
 	cell := s.Decision.Cells[i]
 	switch {

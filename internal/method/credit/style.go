@@ -46,10 +46,10 @@ func Describe(pairs []domain.Pair) Card {
 	return c
 }
 
-// StyleAUC says how well words alone, without the prompt, separate chosen from rejected answers: the area under the
+// StyleAUC measures how well words alone, without the prompt, separate chosen from rejected answers: the area under the
 // ROC curve of a naive Bayes bag-of-words classifier, two-fold cross-validated. 0.5 means no leak; above StyleLimit
-// preference optimisation may learn style instead of choice. Digits are left out: indices belong to the choice, not
-// to the style.
+// preference optimisation may learn style instead of choice. Digits are left out: indices belong to the choice, not to
+// the style.
 func StyleAUC(pairs []domain.Pair) float64 {
 	var all []scored
 	for fold := range 2 {

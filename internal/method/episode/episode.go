@@ -1,5 +1,5 @@
-// Package episode plays episodes: it is the only loop that resets an environment, lets something decide, executes,
-// remembers and scores. Rollout, evaluation, stage 1 and live inference differ in their hooks.
+// Package episode plays episodes. It holds the only loop that resets an environment, asks for decisions, executes,
+// keeps the history and scores. Rollout, evaluation, stage 1 and live inference differ in their hooks.
 //
 // It imports domain, envadapters, fault, internal/method/agents, internal/method/chat, internal/method/rules and
 // internal/method/spec. It does no I/O. It links no browser driver. It links no Temporal.
@@ -37,7 +37,7 @@ type Executed struct {
 	After   domain.Observation
 }
 
-// Player holds what differs between those that play episodes. Only Decide is required. An error of any hook ends the
+// Player holds what differs between the ways to play episodes. Only Decide is required. An error of any hook ends the
 // episode and is returned.
 type Player struct {
 	// Begin is called after the reset.
@@ -47,8 +47,8 @@ type Player struct {
 	// the episode without a score.
 	Decide func(ctx context.Context, t Turn) (domain.Action, error)
 
-	// Summarise returns the line that a step adds to the history; nil stands for agents.Summarise. It is not called
-	// where the environment brings a history of its own.
+	// Summarise returns the line that a step adds to the history; nil means agents.Summarise. It is not called where
+	// the environment brings a history of its own.
 	Summarise func(ctx context.Context, e Executed) (string, error)
 
 	// After is called when a step has been executed.

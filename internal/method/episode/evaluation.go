@@ -19,7 +19,7 @@ type Evaluation struct {
 	Split  string
 	Model  chat.Model // answers for the policies
 
-	// Summarise returns the line that a step adds to the history; nil stands for agents.Summarise.
+	// Summarise returns the line that a step adds to the history; nil means agents.Summarise.
 	Summarise func(ctx context.Context, e Executed) (string, error)
 
 	// Decided, if it is not nil, is called with every decision before it is executed.

@@ -28,7 +28,7 @@ const (
 	Questions    = "questions"    // author of level 1
 	Instructions = "instructions" // author of level 2
 	Summariser   = "summariser"
-	Agent        = "agent" // of the system, and the UI agent of stage 1
+	Agent        = "agent" // an agent of the system, or the UI agent of stage 1
 )
 
 // Roles are all of them.

@@ -13,9 +13,9 @@ import (
 // EvalSystem is what is evaluated: which policies, and how they decide. A single agent has one round.
 type EvalSystem struct {
 	Name        string
-	Policies    []string // digests, by agent
+	Policies    []string // digests by agent
 	Rounds      int
-	Temperature []float64 // by agent
+	Temperature []float64 // temperatures by agent
 	TopP        float64
 	Silent      bool // agents read no messages: the topology has no edges
 	OneOf       bool // one of the policies plays alone, another one from episode to episode
@@ -95,14 +95,14 @@ type EvalItem struct {
 	Split    string
 	Episodes int
 
-	Environment string              `json:",omitempty"` // its name there, if it is not the run's own
-	Options     envadapters.Options `json:",omitzero"`  // of that environment
+	Environment string              `json:",omitempty"` // name in the specification; empty: the run's own
+	Options     envadapters.Options `json:",omitzero"`  // options of that environment
 }
 
 // Folders of evaluations.
 const (
 	ReproduceFolder = "reproduce"
-	ReferenceFolder = "references" // of systems without policies
+	ReferenceFolder = "references" // evaluations of systems without policies
 )
 
 // EpochFolder is the folder of an epoch's evaluations.
@@ -133,7 +133,7 @@ func (i EvalItem) Where(s spec.Spec) envadapters.Options {
 type Split struct {
 	Name        string
 	Episodes    int
-	Environment string              `json:",omitempty"` // if it is not the run's own
+	Environment string              `json:",omitempty"` // empty: the run's own
 	Options     envadapters.Options `json:",omitzero"`
 }
 

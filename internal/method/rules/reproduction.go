@@ -44,9 +44,9 @@ func EvalSystems(s spec.Spec, epoch int, policies []string) []EvalSystem {
 type Reproduction struct {
 	Spec      spec.Spec
 	Run       string
-	Episodes  int          // per system and split
+	Episodes  int          // episodes per system and split
 	Base1     string       // the decoding of one base agent that was better on val
-	Base      []EvalSystem // of epoch 0
+	Base      []EvalSystem // systems of epoch 0
 	Trained   []string     // policies of the best epoch; nil without epochs
 	Imitation []string     // policies of the imitation control; nil until they are trained
 }

@@ -1,5 +1,5 @@
-// Package rules derives from a specification what the method does with it: prompts, decoding, critic, pairs, slots, and
-// what is evaluated. Its functions are pure, so that training, evaluation and inference follow the same rules.
+// Package rules derives the rules of the method from a specification: prompts, decoding, critic, pairs, slots, and what
+// is evaluated. Its functions are pure, so that training, evaluation and inference follow the same rules.
 //
 // It imports domain, envadapters, fault, internal/method/agents, internal/method/credit, internal/method/prompts and
 // internal/method/spec.
@@ -65,7 +65,7 @@ func Pairing(s spec.Spec) credit.Rules {
 	}
 }
 
-// Names of critics that are not models, as they appear beside results.
+// Names of critics that are not models, as they appear next to results.
 const (
 	CriticOracle  = "oracle (privileged)"
 	CriticOutcome = "outcome"
@@ -108,7 +108,7 @@ func Topology(s spec.Spec, epoch int, prev *domain.Topology) domain.Topology {
 	return domain.RandomTopology(s.Seed, epoch, s.Agents, prev)
 }
 
-// Slot draws slot n of an epoch, or its replacement r, from (seed, epoch, n, r). All of that is known beforehand, so
+// Slot draws slot n of an epoch, or its replacement r, from (seed, epoch, n, r). All of these are known beforehand, so
 // completion order changes nothing. Templates take turns, in an order drawn for the epoch, so that every template gets
 // its share.
 func Slot(s spec.Spec, suite envadapters.Suite, epoch, n, r int) (domain.Slot, error) {

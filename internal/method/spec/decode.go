@@ -10,22 +10,23 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// decoder decodes YAML strictly, by the JSON names of struct fields. It goes on after a mistake, so people see all of
+// decoder decodes YAML strictly, by the JSON names of struct fields. It continues after a mistake, so people see all of
 // them, with full field names, in one go. YAML libraries stop at the first one, or take 2.5 for a whole number.
 type decoder struct {
 	file string
 	errs []string
-	at   map[string]*yaml.Node // the values that the file gives, by field
+	at   map[string]*yaml.Node // the values in the file, by field
 }
 
 func (d *decoder) fail(n *yaml.Node, field, format string, args ...any) {
 	if field != "" {
 		field += ": "
 	}
-	d.errs = append(d.errs, fmt.Sprintf("%s:%d:%d: %s%s", d.file, n.Line, n.Column, field, fmt.Sprintf(format, args...)))
+	problem := fmt.Sprintf(format, args...)
+	d.errs = append(d.errs, fmt.Sprintf("%s:%d:%d: %s%s", d.file, n.Line, n.Column, field, problem))
 }
 
-// near returns the value of a field, or of the closest enclosing mapping that the file gives.
+// near returns the value of a field, or of the closest enclosing mapping in the file.
 func (d *decoder) near(field string, root *yaml.Node) *yaml.Node {
 	for f := field; f != ""; f = f[:max(0, strings.LastIndexByte(f, '.'))] {
 		if n, ok := d.at[f]; ok {

@@ -92,7 +92,9 @@ func collect(v reflect.Value, key string, out map[string]string) {
 	case v.Kind() == reflect.Slice && v.Len() > 0 && v.Index(0).Kind() == reflect.Struct:
 		out[key] = ""
 		collect(v.Index(0), key+"[]", out)
-	case v.Kind() == reflect.Map, v.Type() == reflect.TypeFor[json.RawMessage](), strings.HasPrefix(key, "environments"):
+	case v.Kind() == reflect.Map,
+		v.Type() == reflect.TypeFor[json.RawMessage](),
+		strings.HasPrefix(key, "environments"):
 		out[key] = ""
 	default:
 		out[key] = strings.Trim(fmt.Sprint(v), "[]")

@@ -10,12 +10,13 @@ import (
 func TestEnvironmentsAreChecked(t *testing.T) {
 	const elsewhere = "evaluation:\n  out_of_distribution: "
 	mistakes{
-		"environment: nowhere":      `x.yaml:2:14: environment: expected one of webtasks,`,
-		"environment: autowebbench": `x.yaml:2:14: environment: expected options under environments.autowebbench: data:`,
+		"environment: nowhere": `x.yaml:2:14: environment: expected one of webtasks,`,
+		"environment: autowebbench": `x.yaml:2:14: environment: expected options under ` +
+			`environments.autowebbench: data:`,
 		"environments:\n  a:\n    suite: autowebbench": `x.yaml:4:5: environments.a: expected data: ` +
 			`autowebbench needs it`,
-		"environments:\n  a: {suite: autowebbench, data: d, semantics: mobile}": `environments.a: expected semantics: ` +
-			`autowebbench takes no such option; it takes data, broken`,
+		"environments:\n  a: {suite: autowebbench, data: d, semantics: mobile}": `environments.a: ` +
+			`expected semantics: autowebbench takes no such option; it takes data, broken`,
 		"environments:\n  a: {suite: openenv, servers: [x], mapping: {gaol: x}}": `x.yaml:3:47: ` +
 			`environments.a.mapping.gaol: unknown key; did you mean "goal"?`,
 		"environments:\n  A: {suite: webtasks}": `environments.A: expected a name of 1 to 40`,

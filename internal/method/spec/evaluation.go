@@ -11,7 +11,8 @@ type Evaluation struct {
 	TestTemplates int    `json:"test_templates"`
 	Every         int    `json:"every"` // epochs between evaluations on val
 
-	// OutOfDistribution lists what the base and the best system play at the end, besides the run's own environment.
+	// OutOfDistribution lists what the base and the best system play at the end, in addition to the run's own
+	// environment.
 	OutOfDistribution []Elsewhere `json:"out_of_distribution,omitempty"`
 }
 

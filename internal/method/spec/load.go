@@ -16,7 +16,7 @@ import (
 
 // Source is the file that a specification comes from.
 type Source struct {
-	Name string                            // of the file, for errors
+	Name string                            // file name, for errors
 	Dir  string                            // absolute; paths in the specification are relative to it
 	Read func(path string) ([]byte, error) // reads the templates that the specification names; nil: there are none
 }
@@ -110,7 +110,7 @@ func (src Source) read(path string) ([]byte, error) {
 	return src.Read(path)
 }
 
-// data makes the paths of environments absolute. A specification gives them relative to itself; workers open them.
+// data makes the paths of environments absolute. In a specification they are relative to its file; workers open them.
 func (d *decoder) data(s Spec, dir string) {
 	for name, o := range s.Environments {
 		if o.Data != "" && !filepath.IsAbs(o.Data) {

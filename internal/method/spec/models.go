@@ -20,12 +20,12 @@ type Model struct {
 	CA      string            `json:"ca,omitempty"`      // file with further root certificates, on the worker's host
 	Proxy   string            `json:"proxy,omitempty"`   // URL; empty: that of the environment
 
-	Timeout     float64 `json:"timeout"`     // seconds, of one call
-	MaxTokens   int     `json:"max_tokens"`  // of one answer, thinking included
-	Temperature float64 `json:"temperature"` // of roles that set none
+	Timeout     float64 `json:"timeout"`     // seconds per call
+	MaxTokens   int     `json:"max_tokens"`  // maximum per answer, thinking included
+	Temperature float64 `json:"temperature"` // default for roles that set none
 
-	// RequestsPerMinute and TokensPerMinute limit all workers together. Tokens are those of prompts and answers.
-	// 0 is no limit.
+	// RequestsPerMinute and TokensPerMinute limit all workers together. Tokens are those of prompts and answers. 0
+	// means no limit.
 	RequestsPerMinute int `json:"requests_per_minute,omitempty"`
 	TokensPerMinute   int `json:"tokens_per_minute,omitempty"`
 
@@ -49,13 +49,13 @@ const (
 // Price is per million tokens, in one currency for all endpoints of a run.
 type Price struct {
 	Prompt float64 `json:"prompt"`
-	Cached float64 `json:"cached"` // of prompt tokens from the server's cache; 0: as Prompt
+	Cached float64 `json:"cached"` // price of prompt tokens from the server's cache; 0: as Prompt
 	Answer float64 `json:"answer"` // thinking included
 }
 
-// Budget limits a run's recorded calls to chat endpoints. A run that reaches it pauses. 0 is no limit.
+// Budget limits a run's recorded calls to chat endpoints. A run that reaches it pauses. 0 means no limit.
 type Budget struct {
-	Money  float64 `json:"money"` // in the currency of the prices
+	Money  float64 `json:"money"` // amount in the currency of the prices
 	Tokens int     `json:"tokens"`
 }
 

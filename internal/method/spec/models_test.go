@@ -60,7 +60,9 @@ func TestModelsAreCheckedAndHoldNoSecrets(t *testing.T) {
 		},
 	} {
 		t.Run(c.new, func(t *testing.T) {
-			_, err := spec.Parse(spec.Source{Name: "x.yaml", Dir: "/specs"}, []byte(strings.Replace(judge, c.old, c.new, 1)), catalog.All{})
+			source := spec.Source{Name: "x.yaml", Dir: "/specs"}
+			text := strings.Replace(judge, c.old, c.new, 1)
+			_, err := spec.Parse(source, []byte(text), catalog.All{})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Parse = %v, want %s", err, c.want)
 			}

@@ -1,5 +1,5 @@
-// Package spec is the specification of a run: one YAML file that is decoded strictly over documented defaults.
-// It says what the method is asked to do. What a build can play and train with, it asks a Catalog.
+// Package spec is the specification of a run: one YAML file that is decoded strictly over documented defaults. A
+// Catalog says which environments and trainers a build has.
 //
 // It imports domain, envadapters, fault, internal/method/agents and internal/method/prompts.
 // It links no browser driver. It links no Temporal.

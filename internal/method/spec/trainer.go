@@ -23,7 +23,7 @@ func (s Spec) Embedded() bool { return s.Trainer.Name == Embedded }
 
 // Serving says when a system counts as served.
 type Serving struct {
-	// Quorum is the number of policy servers that must have the new policies before an epoch goes on. 0: all.
+	// Quorum is the number of policy servers that must have the new policies before an epoch continues. 0 means all.
 	Quorum int `json:"quorum"`
 }
 

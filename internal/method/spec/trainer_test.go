@@ -22,9 +22,11 @@ func TestTrainersAreChecked(t *testing.T) {
 
 func TestOptionsOfATrainerAreChecked(t *testing.T) {
 	mistakes{
-		"":                                      "x.yaml:3:3: trainer.options.model: expected the folder of the base model",
-		"  options:\n    model: /m\n    rnk: 8": `x.yaml:6:5: trainer.options.rnk: unknown key; did you mean "rank"?`,
-		"  options:\n    model: /m\n    rank: eight": `x.yaml:6:11: trainer.options.rank: expected a whole number, not "eight"`,
+		"": "x.yaml:3:3: trainer.options.model: expected the folder of the base model",
+		"  options:\n    model: /m\n    rnk: 8": `x.yaml:6:5: trainer.options.rnk: unknown key; ` +
+			`did you mean "rank"?`,
+		"  options:\n    model: /m\n    rank: eight": `x.yaml:6:11: trainer.options.rank: ` +
+			`expected a whole number, not "eight"`,
 		"  options:\n    model: /m\n    per_device: 3": "x.yaml:6:17: trainer.options.per_device: " +
 			"expected per_device × devices (3) to divide the batch of 16 rows",
 		"  options:\n    model: /m y": "without blanks",

@@ -31,7 +31,7 @@ func (s Spec) YAML() ([]byte, error) {
 	return out.Bytes(), e.Close()
 }
 
-// restyle gives nodes the style that people write: blocks, plain text, lists of scalars on one line.
+// restyle sets the style that people write: blocks, plain text, lists of scalars on one line.
 func restyle(n *yaml.Node) {
 	n.Style = 0
 	nested := func(c *yaml.Node) bool { return c.Kind != yaml.ScalarNode }

@@ -23,7 +23,7 @@ type Card struct {
 	Counts    ItemCounts        `json:"counts"`
 	Chosen    float64           `json:"chosen_length"`             // mean number of bytes
 	Rejected  float64           `json:"rejected_length,omitempty"` // mean number of bytes
-	StyleAUC  float64           `json:"style_auc,omitempty"`       // of level 3
+	StyleAUC  float64           `json:"style_auc,omitempty"`       // level 3 only
 }
 
 // Describe fills in what the card says of its training examples.
@@ -65,7 +65,7 @@ func (c Card) Text() string {
 	return b.String()
 }
 
-// sayMakers says who made the data and with which prompts.
+// sayMakers prints who made the data and with which prompts.
 func (c Card) sayMakers(say func(format string, args ...any)) {
 	for _, x := range []struct{ part, name string }{
 		{"played by", c.Agent},

@@ -13,15 +13,15 @@ import (
 // and every step that is asked about proposes one pair.
 type ItemCounts struct {
 	Screens    int            `json:"screens"`         // visited
-	Failed     int            `json:"failed_episodes"` // of level 3: screens of episodes that did not succeed
+	Failed     int            `json:"failed_episodes"` // level 3: screens of episodes that did not succeed
 	First      int            `json:"first_screens"`   // left out by keep_first
 	Over       int            `json:"over_limit"`      // left out by synthesis.screens
 	Asked      int            `json:"asked"`           // written about
-	Unanswered int            `json:"unanswered"`      // of Asked, those whose answer could not be read
+	Unanswered int            `json:"unanswered"`      // those of Asked whose answer could not be read
 	Proposed   int            `json:"proposed"`        // items
-	Dropped    map[string]int `json:"dropped"`         // by reason
+	Dropped    map[string]int `json:"dropped"`         // dropped items by reason
 	Kept       int            `json:"kept"`
-	ByKind     map[string]int `json:"by_kind"`  // of the kept ones
+	ByKind     map[string]int `json:"by_kind"`  // kept items by kind
 	Messages   int            `json:"messages"` // kept with messages in their prompt, duplicates included
 }
 
@@ -75,7 +75,7 @@ func sum(m map[string]int) (n int) {
 	return n
 }
 
-// say says the counts for people.
+// say prints the counts for people.
 func (c ItemCounts) say(say func(format string, args ...any)) {
 	say("  screens      %d visited = %d asked about + %d first ones left out + %d over the limit"+
 		" + %d of failed episodes; %d answers could not be read",

@@ -70,7 +70,7 @@ func ReadRows(name string, raw []byte, level int) ([]domain.Pair, error) {
 	return out, nil
 }
 
-// imported fills in what the training example of line n has besides its texts.
+// imported fills in the fields of the training example of line n other than its texts.
 func imported(p *domain.Pair, n, level int) error {
 	p.Slot, p.Weight, p.Template, p.Source = n, 1, "imported", domain.SourceImported
 	if a, err := agents.ParseAnswer(p.Chosen); err == nil {

@@ -17,7 +17,7 @@ import (
 // validated and bounded.
 type Model struct {
 	Chat        chat.Model
-	Prompt      *prompts.Prompt // of the role questions or instructions
+	Prompt      *prompts.Prompt // prompt of the role questions or instructions
 	Images      bool            // the model takes screenshots
 	Image       func(ctx context.Context, digest string) ([]byte, error)
 	Temperature float64

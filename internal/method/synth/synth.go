@@ -31,13 +31,13 @@ type Screen struct {
 
 // Kinds of questions of level 1. The kind of an instruction of level 2 is the type of its action.
 const (
-	KindPurpose     = "purpose"     // of the screen
-	KindSummary     = "summary"     // of the screen
+	KindPurpose     = "purpose"     // purpose of the screen
+	KindSummary     = "summary"     // summary of the screen
 	KindReach       = "reach"       // what the screen lets a user reach
-	KindFunction    = "function"    // of an element
-	KindInformation = "information" // that an element gives
-	KindEffect      = "effect"      // of a click on an element
-	KindAction      = "action"      // that goes with an element
+	KindFunction    = "function"    // function of an element
+	KindInformation = "information" // information that an element shows
+	KindEffect      = "effect"      // effect of a click on an element
+	KindAction      = "action"      // action for an element
 )
 
 // Kinds are all kinds of questions.
@@ -60,10 +60,10 @@ func KindOf(level int, p domain.Pair) string {
 type Item struct {
 	Kind    string         `json:"kind"`
 	Ask     string         `json:"ask"`               // the question, or the instruction
-	Answer  string         `json:"answer,omitempty"`  // of level 1, in words
-	Element *int           `json:"element,omitempty"` // of level 1, if the answer is an element
-	Reason  string         `json:"reason,omitempty"`  // of level 2
-	Action  *domain.Action `json:"action,omitempty"`  // of level 2; nil if it cannot be read
+	Answer  string         `json:"answer,omitempty"`  // level 1: the answer in words
+	Element *int           `json:"element,omitempty"` // level 1: the element that is the answer
+	Reason  string         `json:"reason,omitempty"`  // level 2 only
+	Action  *domain.Action `json:"action,omitempty"`  // level 2 only; nil if it cannot be read
 }
 
 // Author proposes up to n items about a screen. answered is false if its answer cannot be read; err is the endpoint's.

@@ -10,14 +10,14 @@ import (
 	"github.com/collabui/collabui/internal/method/agents"
 )
 
-// Target is what the data are made for.
+// Target describes the policy that the data are made for.
 type Target struct {
 	Template *agents.Template // the agents' prompt
 
 	// Render returns the policy's own wording of an action. Nil means that answers are used as written.
 	Render func(domain.Action) (string, error)
 
-	// Fits reports whether the policy can give the answer. Nil means that it can give any.
+	// Fits reports whether the policy can write the answer. Nil means that it can write any.
 	Fits func(prompt, answer string) bool
 
 	// Share is the share of prompts that have messages, half of them wrong.

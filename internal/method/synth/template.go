@@ -68,8 +68,8 @@ func (w *writer) askAbout(e domain.Element) {
 	}
 }
 
-// Instructions gives one-step goals that the screen allows: pointing, typing, going back, holding, and up to two that
-// the screen shows as done.
+// Instructions proposes one-step goals that the screen allows: pointing, typing, going back, holding, and up to two
+// that the screen shows as done.
 func (Template) Instructions(_ context.Context, s Screen, n int, seed uint64) ([]Item, bool, error) {
 	rng := domain.Rand(seed, "instructions")
 	open, done := &writer{rng: rng}, &writer{rng: rng}

@@ -111,7 +111,7 @@ func (g *Gateway) pass(
 			return true, wait(r.Context(), g.lost(r.Context(), h))
 		}
 		from = bytes.NewReader(text)
-	case http.StatusUnauthorized, http.StatusForbidden: // of the gateway's key, not of the client's
+	case http.StatusUnauthorized, http.StatusForbidden: // the engine refused the gateway's key, not the client's
 		return false, serving.Refuse(http.StatusConflict,
 			"the engine refuses this gateway's key (it answered %d)", res.StatusCode)
 	}

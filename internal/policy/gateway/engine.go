@@ -15,8 +15,8 @@ import (
 
 // Timeouts of requests to the engine.
 const (
-	askTime    = 10 * time.Second // of questions about itself
-	changeTime = 2 * time.Minute  // of a load, a probe, falling asleep and waking
+	askTime    = 10 * time.Second // questions about the engine itself
+	changeTime = 2 * time.Minute  // a load, a probe, falling asleep and waking
 )
 
 // maxQuote bounds what a refusal quotes of an engine's answer, in bytes.

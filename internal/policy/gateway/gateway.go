@@ -1,6 +1,6 @@
-// Package gateway puts one server of a language model, vLLM or SGLang, behind the HTTP surface of tinyserver: a model's
-// name is the digest of a policy (domain.Artifact) in the store. The gateway loads the policy's adapter on first use,
-// under a name that it never uses for other bytes.
+// Package gateway offers the HTTP API of tinyserver for one server of a language model, vLLM or SGLang: a model's name
+// is the digest of a policy (domain.Artifact) in the store. The gateway loads the policy's adapter on first use, under
+// a name that it never uses for other bytes.
 //
 // It imports domain, fault, internal/policy/serving and internal/store.
 package gateway
@@ -43,7 +43,7 @@ const (
 	maxControl = 1 << 20  // bytes of every other request, and of the engine's errors
 )
 
-// Gateway is an http.Handler. Run, next to it, mends what the engine loses. Safe for concurrent use.
+// Gateway is an http.Handler. Run restores what the engine loses. It is safe for concurrent use.
 type Gateway struct {
 	Options
 	dialect dialect
@@ -51,20 +51,20 @@ type Gateway struct {
 	http    *http.Client
 
 	every    time.Duration // between two looks at the engine
-	patience time.Duration // for requests to drain and for room
-	loading  time.Duration // of one load, with its download
+	patience time.Duration // limit of the wait for requests to drain and for room
+	loading  time.Duration // limit of one load with its download
 
 	metrics      *serving.Metrics
 	loads, mends prometheus.Counter
 
-	turn chan struct{} // held by whoever puts the engine to sleep, wakes it or mends it
+	turn chan struct{} // held while the engine is put to sleep, woken or mended
 
 	mu       sync.Mutex         // guards everything below
 	policies map[string]*policy // by digest
 	verified map[string]bool    // digests whose folders this process has found intact
 	changed  chan struct{}      // closed and replaced whenever something is released
 	uses     int64
-	out      int       // requests and loads under way
+	out      int       // requests and loads in flight
 	closed   bool      // no request is admitted
 	asleep   bool      // the engine sleeps
 	lease    time.Time // the engine may sleep until then

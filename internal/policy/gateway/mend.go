@@ -11,8 +11,8 @@ import (
 	"github.com/collabui/collabui/internal/policy/serving"
 )
 
-// Run looks after the engine until ctx ends. Every few seconds it loads again what the engine lost, unloads adapters
-// that nothing vouches for, and wakes an engine whose lease has run out.
+// Run maintains the engine until ctx ends. Every few seconds it reloads what the engine lost, unloads adapters that
+// it cannot verify, and wakes an engine whose lease has run out.
 func (g *Gateway) Run(ctx context.Context) {
 	t := time.NewTicker(g.every)
 	defer t.Stop()
@@ -59,7 +59,7 @@ func (g *Gateway) tend(ctx context.Context) {
 	}
 }
 
-// foundAsleep takes over an engine that somebody else put to sleep, as after a restart of this process. It grants a
+// foundAsleep takes over an engine that another process put to sleep, as after a restart of this process. It grants a
 // first lease, which its owner can renew.
 func (g *Gateway) foundAsleep(ctx context.Context) bool {
 	r, err := g.call(ctx, askTime, http.MethodGet, g.dialect.sleeping, nil)

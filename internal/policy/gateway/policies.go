@@ -16,11 +16,11 @@ type policy struct {
 	art    *domain.Artifact
 	name   string  // the adapter's name in the engine
 	model  string  // the name that requests to the engine use
-	busy   *change // the load or unload under way; nil if the policy is ready
+	busy   *change // the load or unload in progress; nil if the policy is ready
 	gen    int     // loads begun
 	adopt  bool    // it was found in the engine, nothing asked for it
 	seated bool    // it counts among the adapters
-	out    int     // requests under way
+	out    int     // requests in flight
 	used   int64   // last use
 }
 
@@ -153,7 +153,7 @@ func (g *Gateway) start(ctx context.Context, p *policy) *change {
 
 		err := g.ready(ctx, p)
 		if err != nil && p.adopt && refusal(err).Status != http.StatusServiceUnavailable {
-			_, failed := g.engineUnload(ctx, p.name) // nothing asked for it and nothing vouches for it
+			_, failed := g.engineUnload(ctx, p.name) // nothing asked for it, and its content is unknown
 			err = errors.Join(err, failed)
 		}
 

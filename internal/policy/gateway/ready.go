@@ -84,8 +84,8 @@ func (g *Gateway) artifact(ctx context.Context, digest string) (domain.Artifact,
 	return a, nil
 }
 
-// adapter loads a LoRA adapter. Engines keep prefixes by an adapter's name, so a name must stand for the same bytes
-// forever: if it is not known what was loaded under a name, the adapter gets another one.
+// adapter loads a LoRA adapter. Engines keep prefixes by an adapter's name, so a name must always mean the same bytes:
+// if it is not known what was loaded under a name, the adapter gets another one.
 func (g *Gateway) adapter(ctx context.Context, p *policy) error {
 	again := p.gen > 1
 	if p.name == "" {

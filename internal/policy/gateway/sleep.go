@@ -11,7 +11,7 @@ import (
 
 // Leases of a sleeping engine.
 const (
-	firstLease = 30 * time.Second // of an engine that was found asleep
+	firstLease = 30 * time.Second // lease of an engine that was found asleep
 	maxLease   = time.Hour
 )
 
@@ -97,7 +97,7 @@ func (g *Gateway) fallAsleep(ctx context.Context) error {
 	return serving.Refuse(http.StatusServiceUnavailable, "the engine did not fall asleep: %w (%s)", err, g.dialect.hint)
 }
 
-// drain admits no more requests and waits until those under way have ended.
+// drain admits no more requests and waits until those in flight have ended.
 func (g *Gateway) drain(ctx context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -23,12 +23,12 @@ const tinyFile = "policy.safetensors"
 type Agent struct {
 	Agent       int                 `json:"agent"`
 	Policy      string              `json:"policy"`        // digest
-	Tensor      string              `json:"tensor_digest"` // of the parameters alone
+	Tensor      string              `json:"tensor_digest"` // digest of the parameters alone
 	Kind        domain.ArtifactKind `json:"kind"`          // tiny, lora, full or base
 	Base        *domain.BaseModel   `json:"base,omitempty"`
-	Rank        int                 `json:"rank,omitempty"` // of a LoRA adapter
+	Rank        int                 `json:"rank,omitempty"` // rank of a LoRA adapter
 	Folder      string              `json:"folder"`         // relative to the system's folder
-	Temperature float64             `json:"temperature"`    // in evaluations and in infer
+	Temperature float64             `json:"temperature"`    // temperature in evaluations and in infer
 
 	// Trained is what a training program reported in that epoch: its command, versions and metrics.
 	Trained *domain.TrainReport `json:"trained,omitempty"`

@@ -1,6 +1,6 @@
-// Package infer uses what a run has trained. It finds a system in the store and lets it decide: for a request, behind
-// the OpenAI chat API, or step by step in an environment. It also writes a system as files for use elsewhere. Nothing
-// is recorded.
+// Package infer uses what a run has trained. It finds a system in the store and lets it decide: for a request, over the
+// OpenAI chat API, or step by step in an environment. It also writes a system as files for use elsewhere. Nothing is
+// recorded.
 //
 // It imports domain, envadapters, fault, internal/method/agents, internal/method/chat, internal/method/episode,
 // internal/method/prompts, internal/method/rules, internal/method/spec, internal/policy/serving,
@@ -26,28 +26,28 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Names of systems of a run, besides the numbers of epochs.
+// Names of systems of a run, in addition to the numbers of epochs.
 const (
-	Best = "best" // on val; it is known when the run has ended
+	Best = "best" // the best system on val, known when the run has ended
 	Base = "base" // the base policy n times
 )
 
-// ErrNoBase says that a run has no policy yet.
+// ErrNoBase means that a run has no policy yet.
 var ErrNoBase = errors.New("stage 1 has not ended, so there is no policy yet")
 
 // System is a system of a run as the store has it.
 type System struct {
 	Run      string
 	Spec     spec.Spec
-	Epoch    int // that made it; 0 is the base policy n times
+	Epoch    int // the epoch that made it; 0 is the base policy n times
 	Policies []runs.Policy
-	Reports  []*domain.TrainReport // of training programs, by agent; nil if there is none
-	Topology *domain.Topology      // on which the epoch trained it; nil for the base
+	Reports  []*domain.TrainReport // reports of training programs by agent; nil if there is none
+	Topology *domain.Topology      // the graph that the epoch trained it on; nil for the base
 }
 
 // Find returns the system that which names: Best, Base, an epoch's number (0 is the base), or "" for the best of a run
-// that has ended and else the newest. A missing run is not found. A missing epoch is an invalid fault that says which
-// there are. The error of a run without a policy wraps ErrNoBase. Find may be repeated.
+// that has ended and otherwise the newest. A missing run is not found. A missing epoch is an invalid fault that says
+// which there are. The error of a run without a policy wraps ErrNoBase. Find may be repeated.
 func Find(ctx context.Context, b store.Bucket, name, which string) (System, error) {
 	run := runs.Run(name)
 	s := System{Run: name}
@@ -169,23 +169,23 @@ func (s System) evaluated() rules.EvalSystem { return rules.Together(s.Spec, s.N
 
 // Options are those of one decision.
 type Options struct {
-	Seed        uint64   // of the calls; modulo their number, it also picks the evaluation's topology
-	Temperature *float64 // of all agents; nil: their own
-	TopP        *float64 // of all agents; nil: the run's
-	MaxTokens   int      // of one cell's answer, if less than the run's; 0: the run's
+	Seed        uint64   // seed of the calls; it also picks the evaluation's topology, modulo their number
+	Temperature *float64 // temperature of all agents; nil: their own
+	TopP        *float64 // top_p of all agents; nil: the run's
+	MaxTokens   int      // maximum per answer, if less than the run's; 0: the run's
 	Whole       bool     // ask every cell, including those that can no longer change the vote
 }
 
 // Decided is a decision and what made it.
 type Decided struct {
 	Decision domain.Decision `json:"decision"`
-	Votes    []domain.Vote   `json:"votes"`  // of every action with a vote in the run's scope; the first one wins
-	Rounds   int             `json:"rounds"` // of the matrix
+	Votes    []domain.Vote   `json:"votes"`  // votes of every action that has one in the run's scope, the winner first
+	Rounds   int             `json:"rounds"` // rounds of the matrix
 	Topology domain.Topology `json:"topology"`
 	Policies []string        `json:"policies"` // digests, by agent
 	Epoch    int             `json:"epoch"`    // 0: base
-	Text     string          `json:"-"`        // of the cell that gave the winner first; "" if no answer parses
-	Usage    domain.Usage    `json:"-"`        // of all cells
+	Text     string          `json:"-"`        // text of the first cell with the winner; "" if no answer parses
+	Usage    domain.Usage    `json:"-"`        // tokens of all cells
 }
 
 // Decide lets the system decide once. With the same seed, view and policies, the winner and its text are the same,

@@ -22,7 +22,7 @@ import (
 type Live struct {
 	Suite       envadapters.Suite
 	Split       string
-	Template    string // of all episodes; "": those of the split take turns
+	Template    string // template of all episodes; "": the split's templates take turns
 	First       int    // number of the first episode, from 0
 	Episodes    int
 	Screenshots string // folder, which is created; "": none
@@ -31,14 +31,14 @@ type Live struct {
 // Event is one event of a live episode: its start, a step, or its end.
 type Event struct {
 	Event       string          `json:"event"`   // episode, step or end
-	Episode     int             `json:"episode"` // its number, from 0
+	Episode     int             `json:"episode"` // number of the episode, from 0
 	Environment string          `json:"environment,omitempty"`
 	Task        *domain.Task    `json:"task,omitempty"`
 	Goal        string          `json:"goal,omitempty"`
 	Step        int             `json:"step,omitempty"`     // from 1
-	Elements    int             `json:"elements,omitempty"` // of the observation
+	Elements    int             `json:"elements,omitempty"` // elements of the observation
 	Shown       int             `json:"shown,omitempty"`    // elements that the agents see
-	Matrix      []Asked         `json:"matrix,omitempty"`   // by agent, then round
+	Matrix      []Asked         `json:"matrix,omitempty"`   // cells by agent, then round
 	Vote        *domain.Vote    `json:"vote,omitempty"`
 	Executed    *domain.Action  `json:"executed,omitempty"`
 	Invalid     string          `json:"invalid,omitempty"` // why nothing was executed
@@ -54,12 +54,12 @@ type Asked struct {
 	Asked     bool   `json:"asked"` // false: the cell could no longer change the vote
 	Canonical string `json:"canonical,omitempty"`
 	Problem   string `json:"problem,omitempty"` // why the answer is not an action
-	Agrees    bool   `json:"agrees"`            // with the vote
+	Agrees    bool   `json:"agrees"`            // the cell agrees with the vote
 }
 
-// Play plays episodes one after the other and tells every event. Tasks, topologies and calls of episode i are those of
-// the evaluation's episode i on the split, so the system does what it did there; with a template, all but the template
-// are. History lines come from the template summariser. A fault ends the play.
+// Play plays episodes one after the other and reports every event. Tasks, topologies and calls of episode i are those
+// of the evaluation's episode i on the split, so the system does what it did there; with a template, all but the
+// template are. History lines come from the template summariser. A fault ends the play.
 func (s System) Play(ctx context.Context, model chat.Model, l Live, tell func(Event) error) error {
 	if l.First < 0 || l.Episodes < 1 {
 		return fault.New(fault.Invalid, "expected a first episode from 0, and at least one")
@@ -108,7 +108,7 @@ func (s System) task(l Live, i int) (domain.Task, error) {
 	return t, nil
 }
 
-// episode plays episode i as evaluation does, and tells every event.
+// episode plays episode i as evaluation does, and reports every event.
 func (s System) episode(
 	ctx context.Context, model chat.Model, l Live, i int, task domain.Task, tell func(Event) error,
 ) error {
@@ -120,7 +120,7 @@ func (s System) episode(
 	env := envadapters.Speaking(opened, l.Suite.Family(), s.Spec.Family())
 
 	v := episode.Evaluation{Spec: s.Spec, System: s.evaluated(), Split: l.Split, Model: model}
-	var now Event // the step under way
+	var now Event // the current step
 	v.Decided = func(ctx context.Context, t episode.Turn, c agents.Config, d domain.Decision) error {
 		win := c.VoteScope.Winner(d)
 		now = Event{

@@ -23,7 +23,7 @@ const Forms = `expected a JSON object {"goal":"Send it","history":["1 click item
 // invalid fault that shows both.
 //
 // In JSON an element may leave out "i" (the default is its place in the list) and "visible" (the default is true). The
-// text has neither targets nor hidden elements: with view dropout, or where a label stands for its field, only the JSON
+// text has neither targets nor hidden elements: with view dropout, or where a label represents its field, only the JSON
 // form leads to the decision that the agents make in the environment.
 func ParseView(text string, f domain.Family) (agents.View, error) {
 	text = strings.TrimLeft(strings.ReplaceAll(text, "\r\n", "\n"), " \t\n")
@@ -123,7 +123,7 @@ func strict(r io.Reader, to any) error {
 	return nil
 }
 
-// parsePrompt is the inverse of the built-in prompt of agents: rendered again, the view gives the same text.
+// parsePrompt is the inverse of the built-in prompt of agents: rendered again, the view yields the same text.
 func parsePrompt(text string, f domain.Family) (v agents.View, err error) {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if v.Goal, v.History, lines, err = parseHead(lines); err != nil {

@@ -29,7 +29,7 @@ type Limiter struct {
 	now    func() time.Time
 
 	mu    sync.Mutex
-	own   map[string]*turns // by limit, for while Redis is down
+	own   map[string]*turns // turns by limit, used while Redis is down
 	peers int               // workers last seen, this one included
 	away  time.Time         // Redis is not asked before
 }
@@ -39,7 +39,7 @@ type turns struct{ requests, tokens float64 }
 
 // How a limit is kept.
 const (
-	burst    = 10 * time.Second // the share of so long a time may be used at once
+	burst    = 10 * time.Second // the share of this time may be used in one burst
 	maxWait  = 20 * time.Second // a turn that is farther away is left to the workflow engine
 	askAgain = 5 * time.Second  // between tries of a Redis that is down
 )

@@ -33,10 +33,10 @@ type Config struct {
 	Headers  map[string]string // added to every request
 	CA       string            // a file with further root certificates
 	Proxy    string            // URL; empty means the environment's
-	Timeout  time.Duration     // of one call; 0 means two minutes
+	Timeout  time.Duration     // limit of one call; 0 means two minutes
 	Schema   string            // SchemaJSON, SchemaObject or SchemaNone
 	Images   bool              // the model takes images; others are asked without
-	LogProbs bool              // the server gives log-probabilities
+	LogProbs bool              // the server returns log-probabilities
 	Seeds    bool              // the server takes seeds
 }
 
@@ -187,7 +187,7 @@ func response(out openai.ChatCompletionResponse) chat.Response {
 	return res
 }
 
-// statusOf returns the HTTP status behind an error of a call; 0 if no answer came.
+// statusOf returns the HTTP status that caused an error of a call; 0 if no answer came.
 func statusOf(err error) int {
 	var api *openai.APIError
 	if errors.As(err, &api) {

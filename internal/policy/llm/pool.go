@@ -32,7 +32,7 @@ const (
 	maxReason = 400
 )
 
-// Pool is a chat.Model behind which there are several policy servers. A request goes to the server with the fewest
+// Pool is a chat.Model that is served by several policy servers. A request goes to the server with the fewest
 // outstanding requests of this process or, if the difference is small, to the one that has seen prompts with the same
 // beginning. Answers must not depend on the server. Safe for concurrent use; calls may be repeated.
 type Pool struct {

@@ -18,7 +18,7 @@ const (
 )
 
 // Listen listens on an address, HOST:PORT. Without a key the address must be one of this machine's loopback, because
-// whoever reaches the port may use what is behind it. variable is the environment variable that holds the key.
+// whoever reaches the port may use the server. variable is the environment variable that holds the key.
 func Listen(addr, key, variable string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -39,7 +39,7 @@ func Listen(addr, key, variable string) (net.Listener, error) {
 	return l, nil
 }
 
-// Serve answers requests until ctx ends. It then finishes the requests under way, for at most drain.
+// Serve answers requests until ctx ends. It then finishes the requests in flight, for at most drain.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, drain time.Duration) error {
 	srv := &http.Server{
 		Handler:           h,

@@ -2,9 +2,9 @@ package tinylm
 
 // gradWork is the scratch of one backward pass.
 type gradWork struct {
-	dx, dy, dqkv, do, dup, dnorm []float32
-	dprobs, vt                   []float32
-	wT                           [][4][]float32 // per layer: transposed qkv, out, up, down
+	dx, dy, dqkv, do, dup []float32
+	dprobs, vt            []float32
+	wT                    [][4][]float32 // per layer: transposed qkv, out, up, down
 }
 
 // transposeWeights prepares the right-hand sides of the gradients of inputs. It has to run after every change of the

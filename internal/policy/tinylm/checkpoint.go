@@ -11,7 +11,7 @@ import (
 	"strconv"
 )
 
-// ErrCheckpoint says that bytes are not a checkpoint of this version.
+// ErrCheckpoint means that bytes are not a checkpoint of this version.
 var ErrCheckpoint = errors.New("not a small-policy checkpoint")
 
 // tokenizerID has to change whenever the tokenizer or the grammar changes what a parameter means.

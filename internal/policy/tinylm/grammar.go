@@ -17,7 +17,7 @@ type Choice struct {
 	Start, End int // the first and the last copied word
 }
 
-// ErrNotExpressible says that a text is not a sentence of the grammar for its prompt. Its probability is zero.
+// ErrNotExpressible means that a text is not a sentence of the grammar for its prompt. Its probability is zero.
 var ErrNotExpressible = errors.New("answer is not expressible in the small policy's grammar")
 
 // Answer returns the answer in full, as the policy writes it.

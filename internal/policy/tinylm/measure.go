@@ -12,7 +12,7 @@ type Measure struct {
 	prompts []*Prompt
 	trainer *Trainer
 	tokens  int
-	flops   float64 // of a forward pass over batch
+	flops   float64 // operations of a forward pass over batch
 }
 
 // NewMeasure returns a measure with prompts of the usual size.

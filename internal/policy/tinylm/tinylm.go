@@ -35,7 +35,7 @@ const (
 type Tensor struct {
 	Name       string
 	Rows, Cols int
-	Off        int // its first element
+	Off        int // offset of its first element
 }
 
 // layerView are the tensors of a layer.

@@ -1,4 +1,4 @@
-// Package tinyserver serves small policies behind the OpenAI chat API and vLLM's paths for adapters. A model's name is
+// Package tinyserver serves small policies over the OpenAI chat API and vLLM's paths for adapters. A model's name is
 // the digest of its checkpoint, which is loaded from the store on first use.
 //
 // It imports internal/policy/serving, internal/policy/tinylm and internal/store.

@@ -9,7 +9,7 @@ import (
 
 // TLS says how to connect to a Temporal server on another machine. Any of its fields turns TLS on.
 type TLS struct {
-	On   bool   // with the root certificates of the system and no client certificate
+	On   bool   // use the system's root certificates and no client certificate
 	CA   string // file with the only root certificates that are trusted
 	Cert string // file with the client's certificate; it needs Key
 	Key  string // file with the private key of Cert

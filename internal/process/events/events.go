@@ -1,5 +1,5 @@
-// Package events is the live stream of a run's events in Redis, for people who watch, and the schema of the events. The
-// stream may vanish at any moment: nothing depends on it.
+// Package events is the live stream of a run's events in Redis, for viewers, and the schema of the events. The stream
+// may vanish at any moment: nothing depends on it.
 //
 // It imports internal/store/runs.
 package events
@@ -48,7 +48,7 @@ type Update struct {
 	Epoch int    `json:"epoch"`
 	Agent int    `json:"agent"`
 	Pairs int    `json:"pairs"`
-	Steps int    `json:"steps"` // of the optimiser
+	Steps int    `json:"steps"` // optimiser steps
 	Kept  string `json:"kept"`  // why the parent policy was kept; empty if it was not
 }
 

@@ -15,12 +15,12 @@ import (
 )
 
 // env holds the failpoints, separated by commas: NAME@N:FILE kills the process at the Nth hit of NAME, once. FILE is
-// created first, and a process that finds it goes on.
+// created first, and a process that finds it continues.
 const env = "COLLABUI_FAILPOINT"
 
 var (
 	mu   sync.Mutex
-	hits = map[string]int{} // by failpoint, as it is set
+	hits = map[string]int{} // hits by failpoint, as it is set
 )
 
 // Hit marks a place. It does not return if a failpoint kills the process there.

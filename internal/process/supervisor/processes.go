@@ -13,7 +13,7 @@ import (
 	"github.com/collabui/collabui/internal/process/proc"
 )
 
-// errEnded says that a process ended before it was healthy.
+// errEnded means that a process ended before it was healthy.
 var errEnded = errors.New("the process ended")
 
 // running is a started process.
@@ -151,7 +151,7 @@ func (s *Supervisor) keep(ctx context.Context, u unit, r *running) {
 	}
 }
 
-// why says why a process was stopped or ended.
+// why returns why a process was stopped or ended.
 func (s *Supervisor) why(u unit, r *running) string {
 	if state := r.cmd.ProcessState; state != nil && !state.Success() {
 		return state.String() + lastLine(LogPath(s.o.Data, u.name))

@@ -31,7 +31,7 @@ type Options struct {
 type Supervisor struct {
 	o    Options
 	lock *os.File
-	ends config.Endpoints // of all services, as children get them
+	ends config.Endpoints // addresses of all services, as children get them
 
 	mu    sync.Mutex
 	state State

@@ -26,8 +26,8 @@ const (
 type unit struct {
 	name   Name
 	stage  stage
-	addr   string // as clients use it
-	path   string // of the program
+	addr   string // address as clients use it
+	path   string // path of the program
 	args   []string
 	env    []string
 	health func(ctx context.Context) error

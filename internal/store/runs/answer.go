@@ -4,7 +4,7 @@ import "github.com/collabui/collabui/domain"
 
 // Answer is one recorded call to a chat endpoint. The digest of the request is its name.
 type Answer struct {
-	Endpoint  string       `json:"endpoint"` // its name in the specification
+	Endpoint  string       `json:"endpoint"` // the endpoint's name in the specification
 	Model     string       `json:"model"`
 	Role      string       `json:"role"`
 	Prompt    string       `json:"prompt"` // digest of the role's template
@@ -13,5 +13,5 @@ type Answer struct {
 	Reasoning []string     `json:"reasoning,omitempty"`
 	LogProbs  []float64    `json:"logprobs,omitempty"`
 	Usage     domain.Usage `json:"usage"`
-	Cost      float64      `json:"cost"` // by the specification's prices
+	Cost      float64      `json:"cost"` // cost at the specification's prices
 }

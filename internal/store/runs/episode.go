@@ -44,7 +44,7 @@ type Credits struct {
 	Episode store.Ref       `json:"episode"`
 	Critic  string          `json:"critic"`
 	Steps   []domain.Credit `json:"steps"`
-	Audit   []credit.Audit  `json:"audit,omitempty"` // of a critic that is a model
+	Audit   []credit.Audit  `json:"audit,omitempty"` // audit of a critic that is a model
 }
 
 // Pairs are the preference pairs of an episode.
@@ -54,7 +54,7 @@ type Pairs struct {
 	Calls   []Call            `json:"calls"`
 	Pairs   []domain.Pair     `json:"pairs"`
 	Counts  credit.PairCounts `json:"counts"`
-	Audit   []credit.Audit    `json:"audit,omitempty"` // of the candidates, by a critic that is a model
+	Audit   []credit.Audit    `json:"audit,omitempty"` // audit of a model critic on the candidates
 }
 
 // Call is one call of the adversary.

@@ -9,7 +9,7 @@ import (
 // Slots is the plan of an epoch.
 type Slots struct {
 	Epoch  int           `json:"epoch"`
-	System System        `json:"system"` // which is rolled out
+	System System        `json:"system"` // the system that is rolled out
 	Prompt string        `json:"prompt"` // digest of the agents' template
 	Slots  []domain.Slot `json:"slots"`
 }
@@ -41,7 +41,7 @@ type Update struct {
 	Skipped int                 `json:"skipped"`
 	Curve   []domain.TrainPoint `json:"curve,omitempty"`
 	Probe   domain.Probe        `json:"probe"`
-	Report  *domain.TrainReport `json:"report,omitempty"` // of a trainer that ran another program
+	Report  *domain.TrainReport `json:"report,omitempty"` // report of a trainer that ran another program
 }
 
 // Epoch is the commit of an epoch. It refers to everything that belongs to the epoch, with its hash.
@@ -53,9 +53,9 @@ type Epoch struct {
 	Episodes  []SlotRefs  `json:"episodes"`
 	Updates   []store.Ref `json:"updates"`
 	System    System      `json:"system"`
-	Rollouts  Result      `json:"rollouts"` // on training tasks, with the decoding of rollouts
+	Rollouts  Result      `json:"rollouts"` // result on training tasks, with the decoding of rollouts
 	Pairs     int         `json:"pairs"`
 	Val       *Result     `json:"val,omitempty"`
-	Digest    string      `json:"digest"` // of EpochParts; the last one is the run's final digest
+	Digest    string      `json:"digest"` // digest of EpochParts; the last one is the run's final digest
 	FailedAll int         `json:"failed_slots"`
 }

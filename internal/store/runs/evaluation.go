@@ -32,15 +32,15 @@ type Result struct {
 	High      float64 `json:"high"`
 	Decoding  string  `json:"decoding"`
 
-	Where // of another environment than the run's, or of a recorded one
+	Where // set for another environment than the run's, and for recorded tasks
 }
 
-// Where says of a result what the run's name does not: the environment by its title and the version of its data, and of
-// recorded tasks the protocol and all metrics.
+// Where adds to a result what the run's name does not say: the environment by its title and the version of its data,
+// and of recorded tasks the protocol and all metrics.
 type Where struct {
 	Environment string            `json:"environment,omitempty"`
 	Version     string            `json:"version,omitempty"`
-	Protocol    string            `json:"protocol,omitempty"` // of recorded tasks; the rate is then not a success rate
+	Protocol    string            `json:"protocol,omitempty"` // for recorded tasks; the rate is then not a success rate
 	Metrics     map[string]Figure `json:"metrics,omitempty"`
 }
 
@@ -62,7 +62,7 @@ type Figure struct {
 	Macro float64 `json:"macro"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
-	Steps int     `json:"steps"` // which the metric counts
+	Steps int     `json:"steps"` // steps that the metric counts
 	Tasks int     `json:"tasks"`
 }
 

@@ -1,4 +1,5 @@
-// Package runs holds what a run leaves in the store: the types of its objects, their keys, and every way to read them.
+// Package runs defines what a run leaves in the store: the types of its objects, their keys, and every way to read
+// them.
 //
 // It imports domain, fault, internal/method/credit, internal/method/spec, internal/method/stats, internal/method/synth
 // and internal/store.
@@ -11,8 +12,8 @@ import (
 
 // Policy identifies one agent's parameters.
 type Policy struct {
-	Digest string `json:"digest"`        // of the checkpoint blob
-	Tensor string `json:"tensor_digest"` // of the parameters alone
+	Digest string `json:"digest"`        // digest of the checkpoint blob
+	Tensor string `json:"tensor_digest"` // digest of the parameters alone
 }
 
 // System is the n policies that are rolled out, evaluated and promoted together.

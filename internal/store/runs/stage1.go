@@ -9,7 +9,7 @@ import (
 // Demonstration is one training task as the expert plays it.
 type Demonstration struct {
 	Slot  domain.Slot   `json:"slot"`
-	Pairs []domain.Pair `json:"pairs"` // without rejected answers
+	Pairs []domain.Pair `json:"pairs"` // pairs without rejected answers
 }
 
 // Trajectory is one training task as the UI agent of stage 1 played it.
@@ -37,14 +37,14 @@ type LevelSet struct {
 // Number 0 is a policy that was given.
 type Chunk struct {
 	Number  int        `json:"number"`
-	Stage   string     `json:"stage,omitempty"` // of levels
+	Stage   string     `json:"stage,omitempty"` // level job, if there are levels
 	Steps   int        `json:"steps"`           // optimiser steps of all chunks so far
 	Policy  Policy     `json:"policy"`
 	Loss    float64    `json:"loss"`
 	Skipped int        `json:"skipped,omitempty"` // pairs that the trainer cannot express
 	Level   *store.Ref `json:"level,omitempty"`   // the data set
 
-	Report *domain.TrainReport `json:"report,omitempty"` // of a trainer that ran another program
+	Report *domain.TrainReport `json:"report,omitempty"` // report of a trainer that ran another program
 }
 
 // Base is the result of stage 1.

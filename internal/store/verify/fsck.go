@@ -69,12 +69,12 @@ func keys(objects []store.Ref) []string {
 	return out
 }
 
-// checker reads objects and collects what they say.
+// checker reads objects and collects their references.
 type checker struct {
 	b store.Bucket
 
 	mu       sync.Mutex
-	objects  map[string]object // by key, those that were read
+	objects  map[string]object // objects that were read, by key
 	refs     []reference
 	problems []Problem
 }

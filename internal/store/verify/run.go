@@ -49,8 +49,8 @@ type validator struct {
 	b        store.Bucket
 	run      runs.Run
 	spec     spec.Spec
-	policies []runs.Policy // of the system that rolls out in the epoch
-	digest   string        // of the epoch before
+	policies []runs.Policy // policies of the system that rolls out in the epoch
+	digest   string        // digest of the epoch before
 	problems []Problem
 }
 

@@ -120,8 +120,8 @@ func (l labelled) has(text string, want domain.Label, fits func(domain.Cell) boo
 	return false
 }
 
-// traces says why a pair does not follow from the cells, labels and calls that it must be made of. An empty text means
-// that it does.
+// traces returns why a pair does not follow from the cells, labels and calls that it must be made of. An empty text
+// means that it does.
 func traces(p domain.Pair, steps []runs.Step, credits []domain.Credit, calls []runs.Call) string {
 	if p.Step < 1 || p.Step > len(steps) || len(credits) != len(steps) {
 		return "no such step"

@@ -69,8 +69,8 @@ type Engine struct {
 	asleep   bool
 	down     bool
 	slow     time.Duration
-	broken   []failure // of the next loads
-	mute     []failure // of the next chats
+	broken   []failure // failures of the next loads
+	mute     []failure // failures of the next chats
 	calls    map[string]int
 	bodies   [][]byte
 }

@@ -84,7 +84,7 @@ type Phone struct {
 	broken     bool         // No restart helps.
 
 	truths  []*Truth
-	episode *Truth // The episode under way.
+	episode *Truth // The current episode.
 	buttons []string
 	want    []string
 	at      int // The taps done.

@@ -102,7 +102,7 @@ func (p *Phone) end(lease *int) {
 	p.generation++ // It fences off what still runs.
 }
 
-// tearDown ends the episode under way. Callers hold mu.
+// tearDown ends the current episode. Callers hold mu.
 func (p *Phone) tearDown() {
 	if p.episode != nil {
 		p.episode.Over = true

@@ -17,7 +17,7 @@ import (
 	"github.com/collabui/collabui/internal/policy/tinylm"
 )
 
-// job is a training under way.
+// job is a training in progress.
 type job struct {
 	config
 	model *tinylm.Model
