@@ -27,7 +27,9 @@ func Plain(ctx context.Context, r *Rollouts, m *Models, id SlotID) error {
 	}); err != nil {
 		return err
 	}
-	_, _, err = run.Pairs(id.Epoch, id.Slot).Record(ctx, m.Bucket, func() (runs.Pairs, error) { return m.pairs(ctx, id) })
+	_, _, err = run.Pairs(id.Epoch, id.Slot).Record(ctx, m.Bucket, func() (runs.Pairs, error) {
+		return m.pairs(ctx, id)
+	})
 
 	return err
 }

@@ -60,7 +60,7 @@ func TestAPromptReadAndRenderedAgainIsTheSame(t *testing.T) {
 			}
 			read, err := ParseView(want, family)
 			if err != nil {
-				t.Fatalf("%s: %v", want, err)
+				t.Fatalf("ParseView(%q) = %v, want no error", want, err)
 			}
 			if got, err := tmpl.User(read, "", nil); err != nil || got != want {
 				t.Errorf("rendered again it is %s, %v, want %s", got, err, want)
