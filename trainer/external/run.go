@@ -105,10 +105,10 @@ func (w *watch) stop(c *exec.Cmd, exit <-chan error) {
 
 	_ = syscall.Kill(-c.Process.Pid, syscall.SIGTERM)
 	select {
-	case _ = <-exit: // The folder tells how the program ended.
+	case <-exit: // The folder tells how the program ended.
 	case <-time.After(grace):
 		proc.KillGroup(c)
-		_ = <-exit
+		<-exit
 	}
 }
 
