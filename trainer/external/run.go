@@ -105,10 +105,10 @@ func (w *watch) stop(c *exec.Cmd, exit <-chan error) {
 
 	_ = syscall.Kill(-c.Process.Pid, syscall.SIGTERM)
 	select {
-	case <-exit: // The folder tells how the program ended.
+	case <-exit: //nolint:errcheck // the folder says how the program ended
 	case <-time.After(grace):
 		proc.KillGroup(c)
-		<-exit
+		<-exit //nolint:errcheck // as above
 	}
 }
 
