@@ -42,8 +42,10 @@ func (a *app) runEnvsNew(o newOptions, name string) error {
 		for _, f := range files {
 			say(w, "%s", f)
 		}
-		say(w, "\nIt compiles, and you can train on it:")
+		say(w, "\nIt passes its test, and you can train on it. In the checkout:")
 		say(w, "  go test ./envadapters/%s", name)
+		say(w, "  go build -o bin/collabui ./cmd/collabui   # until then, bin/collabui does not know it")
+		say(w, "  bin/collabui envs check %s", name)
 		say(w, "  make train SPEC=examples/%s.yaml", name)
 		say(w, "Then replace its switches by your environment: docs/add-an-environment.md")
 	})

@@ -65,7 +65,7 @@ func Suite(ctx context.Context, s envadapters.Suite) []string {
 func (p *problems) templates(split string, ts []envadapters.Template, trained map[string]bool) {
 	byName := func(a, b envadapters.Template) int { return strings.Compare(a.Name, b.Name) }
 	if !slices.IsSortedFunc(ts, byName) {
-		p.bad("the templates of split %s are not sorted", split)
+		p.bad("the templates of split %s are not sorted by name", split)
 	}
 
 	for i, t := range ts {

@@ -47,12 +47,16 @@ func compare(t *testing.T, text string, v any) {
 	collect(reflect.ValueOf(v), "", want)
 	for key := range maps.Keys(got) {
 		if _, ok := want[key]; !ok {
-			t.Errorf("the documentation has the key %q, want only keys that exist", key)
+			t.Errorf("docs/specification.md has a row for %q, want rows for keys that exist", key)
 		}
 	}
 	for key, value := range want {
-		if found, ok := got[key]; !ok || found != value {
-			t.Errorf("the documentation of %q has the default %q (%v), want %q", key, found, ok, value)
+		found, ok := got[key]
+		switch {
+		case !ok:
+			t.Errorf("docs/specification.md has no row for %q, want one with the default %q", key, value)
+		case found != value:
+			t.Errorf("docs/specification.md gives %q the default %q, want %q", key, found, value)
 		}
 	}
 }
@@ -70,7 +74,7 @@ func documented(t *testing.T, text string) map[string]string {
 		keys, defaults := word.FindAllStringSubmatch(r[1], -1), strings.Split(r[2], ", ")
 		for i, k := range keys {
 			if _, twice := out[k[1]]; twice {
-				t.Errorf("the documentation has %q twice, want it once", k[1])
+				t.Errorf("docs/specification.md has %q twice, want it once", k[1])
 			}
 			out[k[1]] = defaults[min(i, len(defaults)-1)]
 		}
