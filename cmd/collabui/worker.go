@@ -41,7 +41,7 @@ func workerCmd(a *app) *cobra.Command {
 serve is the gateway next to a server of language models (vLLM, SGLang); it loads the adapters of policies on
 demand.
 
---tabs, --calls, --updates and --gpus are derived from the machine's cores, memory and GPUs unless they are given.
+--tabs, --calls, --updates and --gpus are derived from the machine's cores, memory and GPUs unless they are set.
 SIGTERM drains the worker: activities get --drain to end. Another worker continues the others from their last record or
 checkpoint. docs/run-across-machines.md has a complete example.
 

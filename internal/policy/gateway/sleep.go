@@ -113,7 +113,7 @@ func (g *Gateway) drain(ctx context.Context) error {
 		case <-ctx.Done():
 			g.mu.Lock()
 
-			return serving.Later("%w: %d requests are still under way; it stays awake", context.Cause(ctx), out)
+			return serving.Later("%w: %d requests are still in flight; it stays awake", context.Cause(ctx), out)
 		}
 	}
 
