@@ -29,7 +29,7 @@ func (g *Gateway) sleep(w http.ResponseWriter, r *http.Request) error {
 	lease := time.Duration(q.Seconds * float64(time.Second))
 	if lease <= 0 || lease > maxLease {
 		return serving.Refuse(http.StatusBadRequest,
-			"lease_s: %v is not above 0 and up to %v seconds", q.Seconds, maxLease.Seconds())
+			"lease_s: expected more than 0 and at most %[2]v seconds, not %[1]v", q.Seconds, maxLease.Seconds())
 	}
 
 	ctx, cancel := context.WithTimeoutCause(r.Context(), g.patience, errBusy)
