@@ -99,7 +99,7 @@ func (s *Suites) Close() {
 	clear(s.opened)
 }
 
-// Wording is what the embedded policy can say. Language models have a wording of their own.
+// Wording is what the embedded policy can say. Language models use their own words.
 type Wording struct {
 	Render func(domain.Action) (string, error)   // the answer with an action
 	Fits   func(prompt, answer string) (ok bool) // reports whether the policy can write an answer to a prompt
@@ -119,7 +119,7 @@ func (w Wording) target(s spec.Spec) (synth.Target, error) {
 // errNoExpert means that the environment can demonstrate nothing.
 func errNoExpert(s spec.Spec) error {
 	return fault.New(fault.Invalid,
-		"environment %s has neither an expert nor a judge: give finetune.levels and a model as synthesis.agent, "+
+		"environment %s has neither an expert nor a judge: set finetune.levels and a model as synthesis.agent, "+
 			"or a policy as finetune.base", s.Environment)
 }
 

@@ -96,8 +96,8 @@ type played struct {
 	steps   []domain.Step
 }
 
-// episode reads the episode of a slot. Credit and Pairing each read it: they are activities of their own, which may run
-// on different workers, and histories carry references only.
+// episode reads the episode of a slot. Credit and Pairing each read it: they are separate activities, which may run on
+// different workers, and histories carry references only.
 func (m *Models) episode(ctx context.Context, id SlotID) (played, error) {
 	e, ref, err := runs.Run(id.Run).Episode(ctx, m.Bucket, id.Epoch, id.Slot)
 	if err != nil {

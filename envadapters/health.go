@@ -34,7 +34,7 @@ type Health struct {
 func Probe(ctx context.Context, s Suite, t domain.Task, fix string) Health {
 	env, err := s.Open(ctx)
 	if err != nil {
-		return Health{State: Busy, Detail: err.Error(), Fix: "wait, or give the worker more places"}
+		return Health{State: Busy, Detail: err.Error(), Fix: "wait, or run the worker with more places"}
 	}
 	defer env.Close(ctx)
 

@@ -42,7 +42,7 @@ func Run(ctx workflow.Context, in RunInput) (runs.End, error) {
 	}
 
 	if err := r.act(ctx, func(ctx workflow.Context) error {
-		pctx := on(ctx, QueueControl, "where does the run stand")
+		pctx := on(ctx, QueueControl, "find where the run continues")
 
 		return workflow.ExecuteActivity(pctx, control.PlanRun, in.Name).Get(ctx, &r.plan)
 	}); err != nil {

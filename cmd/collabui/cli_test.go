@@ -42,7 +42,7 @@ func TestCommandLines(t *testing.T) {
 	}
 	data := filepath.Join(t.TempDir(), "none")
 	const (
-		oneForm  = "give one of --listen, --environment and --prompt"
+		oneForm  = "expected only one of --listen, --environment and --prompt"
 		otherEnv = "this command uses webtasks, not miniwob"
 	)
 	notOwned := filepath.Dir(bad)
@@ -78,7 +78,7 @@ func TestCommandLines(t *testing.T) {
 		{"infer x --seed 1 --data " + data, exitInvalid, "--seed goes with --environment"},
 		{"infer x --prompt a --environment b --data " + data, exitInvalid, oneForm},
 		{"infer x --prompt a --listen :0 --data " + data, exitInvalid, oneForm},
-		{"export x --data " + data, exitInvalid, "give --out"},
+		{"export x --data " + data, exitInvalid, "--out is required"},
 		{"export x --out y --sample -1 --data " + data, exitInvalid, "--sample must be at least 0"},
 	} {
 		t.Run(c.line, func(t *testing.T) {

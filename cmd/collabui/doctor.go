@@ -95,7 +95,7 @@ func servicesProgram() finding {
 	path := filepath.Join(filepath.Dir(self), "collabui-local")
 	f := finding{What: "collabui-local", OK: true, Detail: path}
 	if _, err := exec.LookPath(path); err != nil {
-		f.OK, f.Fix = false, "make build, or give addresses of services"
+		f.OK, f.Fix = false, "run make build, or set the addresses of services"
 	}
 
 	return f

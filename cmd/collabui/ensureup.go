@@ -47,7 +47,7 @@ func (a *app) ensureUp(ctx context.Context, o upOptions) error {
 	return a.awaitUp(ctx, ended)
 }
 
-// startSupervisor starts `up --foreground` in a session of its own, so that it survives this terminal. The channel is
+// startSupervisor starts `up --foreground` in a new session, so it survives this terminal. The channel is
 // closed when it ends.
 func (a *app) startSupervisor(e config.Endpoints, tabs int) (<-chan struct{}, error) {
 	self, err := os.Executable()

@@ -86,16 +86,16 @@ func (a *app) runExport(ctx context.Context, o exportOptions, args []string) err
 
 func (o exportOptions) check(args []string) error {
 	if o.out == "" {
-		return fault.New(fault.Invalid, "give --out, the folder to write into")
+		return fault.New(fault.Invalid, "--out is required: the folder to write to")
 	}
 	if o.sample < 0 {
 		return fault.New(fault.Invalid, "--sample must be at least 0, not %d", o.sample)
 	}
 	if old, err := os.ReadDir(o.out); err == nil && len(old) > 0 {
-		return fault.New(fault.Invalid, "%s is not empty: give another folder", o.out)
+		return fault.New(fault.Invalid, "%s is not empty: choose another folder", o.out)
 	}
 	if (o.policy == "") != (len(args) == 1) {
-		return fault.New(fault.Invalid, "give a run, or --policy")
+		return fault.New(fault.Invalid, "expected a run, or --policy")
 	}
 
 	return nil

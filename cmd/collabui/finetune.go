@@ -27,8 +27,8 @@ func finetuneCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "finetune SPEC",
 		Short: "Run only stage 1 of a specification: data, levels, base policy",
-		Long: `finetune does what train does first, stops after it, and shows the data cards and the base policy. train
-on the same specification continues from there. It may be interrupted: the run goes on, and the same command shows
+		Long: `finetune runs the first part of train, then stops and shows the data cards and the base policy. train
+on the same specification continues from there. It may be interrupted: the run continues, and the same command shows
 it again.`,
 		Example: "  collabui finetune examples/curriculum.yaml",
 		Args:    cobra.ExactArgs(1),

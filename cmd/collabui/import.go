@@ -128,7 +128,7 @@ func importFolder(ctx context.Context, b store.Bucket, dir, model string) (impor
 	out := imported{File: dir, Kind: domain.ArtifactFull}
 	if model == "" {
 		return out, fault.New(fault.Invalid,
-			"%s is a folder: give --base-model, the folder of the model that it belongs to", dir)
+			"%s is a folder: set --base-model to the folder of the model that it belongs to", dir)
 	}
 	base, err := external.ModelOf(model)
 	if err != nil {

@@ -60,7 +60,7 @@ func wantInvalid(t *testing.T, err error, text string) {
 func TestBrokenAdaptersAreNotImported(t *testing.T) {
 	b, f := &store.Memory{}, newFolders(t)
 	_, err := importFolder(t.Context(), b, f.adapter, "")
-	wantInvalid(t, err, "give --base-model")
+	wantInvalid(t, err, "set --base-model")
 
 	for text, want := range map[string]string{`{}`: "names no rank", `{`: "unexpected end"} {
 		f.configure(t, text)

@@ -119,7 +119,7 @@ func (o inferOptions) check() error {
 		}
 	}
 	if o.prompt != "" && o.environment != "" || o.given("listen") && o.prompt+o.environment != "" {
-		return fault.New(fault.Invalid, "give one of --listen, --environment and --prompt")
+		return fault.New(fault.Invalid, "expected only one of --listen, --environment and --prompt")
 	}
 	if o.environment != "" {
 		return o.env.only(o.environment)

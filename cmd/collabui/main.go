@@ -1,5 +1,5 @@
 // Command collabui trains collaborating UI agents as durable workflows. `collabui help` lists its commands; each is in
-// a file of its own: its options, what it runs, and how it prints the result.
+// its own file, with its options, what it runs, and how it prints the result.
 //
 // It imports activities, cmd/collabui/scaffold, domain, envadapters, envadapters/acceptance, envadapters/browser,
 // envadapters/openenv, examples, fault, internal/experiment/claims, internal/experiment/estimate,
@@ -42,7 +42,7 @@ const (
 const exitHelp = `Exit codes: 0 success · 1 internal error · 2 wrong usage or specification · 3 no service answers
 4 no such run or object · 5 corrupt data · 6 the run was stopped · 7 a check failed`
 
-// errStopped and errFailed have exit codes of their own.
+// errStopped and errFailed have their own exit codes.
 var (
 	errStopped = errors.New("the run was stopped")
 	errFailed  = errors.New("a check failed")

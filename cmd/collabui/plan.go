@@ -25,7 +25,7 @@ func planCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan SPEC",
 		Short: "Run a pilot of a few episodes and estimate calls, tokens, money, hours and disk of the whole run",
-		Long: `plan runs a pilot of the specification: every stage with a few episodes, as a run of its own, with the
+		Long: `plan runs a pilot of the specification: every stage with a few episodes, as a separate run, with the
 same endpoints and budget. It scales what the pilot took to the run. Ranges come from the spread between the pilot's
 episodes and calls, and from the length of an expert's episodes, since the pilot's policy is barely trained.
 
@@ -92,6 +92,6 @@ func (p planned) text(w io.Writer, s spec.Spec, o planOptions) {
 	say(w, "money is that of chat endpoints with prices in the specification; "+
 		"hours are those of this machine with %d concurrent episodes", o.up.tabs)
 	if n := len(s.Evaluation.OutOfDistribution); n > 0 {
-		say(w, "not estimated: the %d evaluations out of distribution, whose environments have speeds of their own", n)
+		say(w, "not estimated: the %d evaluations out of distribution, whose environments differ in speed", n)
 	}
 }

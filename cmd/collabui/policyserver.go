@@ -31,7 +31,7 @@ func policyServerCmd(a *app) *cobra.Command {
 	var o policyServerOptions
 	c := &cobra.Command{
 		Use:   "policy-server",
-		Short: "Serve small policies behind the OpenAI chat API",
+		Short: "Serve small policies over the OpenAI chat API",
 		Long: `policy-server loads policies from the store on demand. Clients must send the key in
 ` + config.EnvPolicyKey + ` if that is set; without a key it listens on this machine only.`,
 		Example: "  collabui policy-server --addr 127.0.0.1:8000",

@@ -36,9 +36,9 @@ func reproduceCmd(a *app) *cobra.Command {
 		Short: "Train over several seeds and test the claims with intervals over seeds",
 		Long: `reproduce trains one run per seed, stage 1 included, and evaluates its systems on the same episodes of
 the test splits. Systems that only a comparison on test-seeds needs play only there. It prints mean differences with
-t-intervals over seeds at 95 %. It may be interrupted: the runs go on, and the same command continues with them.
+t-intervals over seeds at 95 %. It may be interrupted: the runs continue, and the same command picks them up again.
 
-critic-noise trains with critics that err at random, from the same base policies: what does the loop still gain?
+critic-noise trains with critics that err at random, from the same base policies: what does training still gain?
 curriculum compares stage 1 with levels and with demonstrations only, at equal optimiser steps.`,
 		Example: "  collabui reproduce quickstart --seeds 6 --episodes 600\n" +
 			"  collabui reproduce critic-noise --seeds 3 --episodes 300",

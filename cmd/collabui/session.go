@@ -145,5 +145,5 @@ func recordSpec(ctx context.Context, b store.Bucket, s spec.Spec, todo string) e
 
 // anotherName says how to start a new run of a specification whose name is taken.
 func anotherName(file string) string {
-	return fmt.Sprintf("give the run another name (in %s, or with --name) to start a new one", file)
+	return fmt.Sprintf("choose another name for the run (in %s, or with --name) to start a new one", file)
 }

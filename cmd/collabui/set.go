@@ -24,8 +24,8 @@ func setCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "set RUN KEY=VALUE…",
 		Short: "Change the budget of a run",
-		Long: `set changes what may change while a run goes on: budget.money and budget.tokens. Every change is
-recorded with the run, and takes effect within seconds. Any other change makes another run, with another name.`,
+		Long: `set changes what can be changed during a run: budget.money and budget.tokens. Every change is
+recorded with the run, and takes effect within seconds. Any other change needs a new run with another name.`,
 		Example: "  collabui set quickstart budget.money=40 --why 'one more epoch'",
 		Args:    cobra.MinimumNArgs(2),
 		RunE:    func(c *cobra.Command, args []string) error { return a.runSet(c.Context(), o, args[0], args[1:]) },
@@ -46,7 +46,7 @@ func (a *app) runSet(ctx context.Context, o setOptions, run string, pairs []stri
 	}
 
 	return a.print(got, func(w io.Writer) {
-		say(w, "%s: budget.money %.2f, budget.tokens %d (0 is no limit)", run, got.Budget.Money, got.Budget.Tokens)
+		say(w, "%s: budget.money %.2f, budget.tokens %d (0 means no limit)", run, got.Budget.Money, got.Budget.Tokens)
 	})
 }
 

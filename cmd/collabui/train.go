@@ -27,7 +27,7 @@ func trainCmd(a *app) *cobra.Command {
 		Use:   "train SPEC",
 		Short: "Start a run or continue it, and show it",
 		Long: `train starts the local services if none run. It starts the run that the specification names, or attaches
-to it, and shows it until it ends. Ctrl-C only detaches: the run goes on. A finished run is shown, not repeated.`,
+to it, and shows it until it ends. Ctrl-C only detaches: the run continues. A finished run is shown, not repeated.`,
 		Example: "  collabui train examples/quickstart.yaml\n  collabui train my.yaml --check",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.runTrain(c.Context(), o, args[0]) },
@@ -86,7 +86,7 @@ func (a *app) runTrain(ctx context.Context, o trainOptions, file string) error {
 	}
 	if o.detach {
 		return a.print(map[string]any{"run": s.Name, "started": true}, func(w io.Writer) {
-			say(w, "run %s goes on; see it with %s", s.Name, a.typed("watch %s", s.Name))
+			say(w, "run %s continues; watch it with %s", s.Name, a.typed("watch %s", s.Name))
 		})
 	}
 

@@ -83,7 +83,7 @@ func (s *session) detached(run string) {
 	if s.json {
 		return
 	}
-	say(s.out, "detached; run %s goes on. Come back with %s, stop it with %s, stop everything with %s.",
+	say(s.out, "detached; run %s continues. Come back with %s, stop it with %s, stop everything with %s.",
 		run, s.typed("watch %s", run), s.typed("stop %s", run), s.typed("down"))
 }
 

@@ -41,9 +41,9 @@ func workerCmd(a *app) *cobra.Command {
 serve is the gateway next to a server of language models (vLLM, SGLang); it loads the adapters of policies on
 demand.
 
---tabs, --calls, --updates and --gpus are derived from the machine's cores, memory and GPUs unless they are given.
-SIGTERM drains the worker: activities get --drain to end. Another worker continues the others from their last record or
-checkpoint. docs/run-across-machines.md has a complete example.
+--tabs, --calls, --updates and --gpus are derived from the machine's cores, memory and GPUs unless they are set.
+SIGTERM drains the worker: activities get --drain to finish. Another worker continues the others from their last record
+or checkpoint. docs/run-across-machines.md has a complete example.
 
 ` + envLlamaFactory + ` is the path of llamafactory-cli, ` + envPython + ` an interpreter with the packages of training
 programs, ` + envServerKey + ` (or ` + envServerKey + `_FILE) the API key of the server next to a gateway.`,
@@ -73,7 +73,7 @@ func (o *workerOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Training.Shares, "shares", "",
 		"gpu: `URL` of the gateway whose server uses the same GPU: it sleeps during updates")
 	o.addServeFlags(f)
-	f.DurationVar(&o.Drain, "drain", 5*time.Second, "time that activities get to end when the worker is stopped")
+	f.DurationVar(&o.Drain, "drain", 5*time.Second, "time that activities get to finish when the worker is stopped")
 	f.StringVar(&o.log.Level, "log-level", o.log.Level,
 		"`LEVEL` of the log: debug, info, warn or error ("+logging.EnvLevel+"; default: info)")
 	f.StringVar(&o.log.Format, "log-format", o.log.Format,
@@ -84,7 +84,7 @@ func (o *workerOptions) addFlags(f *pflag.FlagSet) {
 func (o *workerOptions) addServeFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Serve.Listen, "listen", "127.0.0.1:9000", "serve: `HOST:PORT` of the gateway")
 	f.StringVar(&o.Serve.Server, "server", "http://127.0.0.1:8000",
-		"serve: `URL` of the server next to it, without /v1")
+		"serve: `URL` of the server next to the gateway, without /v1")
 	f.StringVar(&o.Serve.Engine, "engine", "vllm", "serve: vllm or sglang")
 	f.StringVar(&o.Serve.Model, "base-model", "",
 		"serve: `FOLDER` of the server's base model; without it policies of another base model are not refused")

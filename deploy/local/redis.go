@@ -8,8 +8,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// clockTick is how finely times to live run out. The server's own clock stands
-// still unless it is driven.
+// clockTick is how finely times to live run out. The server's own clock is
+// stopped unless it is driven.
 const clockTick = 50 * time.Millisecond
 
 // redisService is an in-memory Redis. It keeps nothing across restarts, and

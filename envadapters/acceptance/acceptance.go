@@ -125,7 +125,7 @@ func (p *problems) endedContext(ctx context.Context, s envadapters.Suite, t doma
 	began := time.Now()
 	if _, err := env.Reset(ended, t); err == nil {
 		if _, err := env.Step(ended, noop(s.Family())); err == nil {
-			p.bad("calls go on although their context has ended")
+			p.bad("calls continue although their context has ended")
 		}
 	}
 	if d := time.Since(began); d > maxReturn {

@@ -207,7 +207,7 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 				}
 				return step(a)
 			}),
-		"goes on after its budget": insteadOfStep(
+		"continues after its budget": insteadOfStep(
 			func(_ domain.Action, step realStep) (envadapters.Transition, error) {
 				tr, err := step(domain.Action{Type: domain.ActionWait})
 				tr.Terminated, tr.Truncated = false, false

@@ -51,7 +51,7 @@ func (c *check) play(ctx context.Context, script []domain.Action) (played, error
 			break
 		}
 		if n > c.task.MaxSteps {
-			c.bad("the episode goes on after its budget of %d steps", c.task.MaxSteps)
+			c.bad("the episode continues after its budget of %d steps", c.task.MaxSteps)
 			break
 		}
 

@@ -153,7 +153,7 @@ func TestAcceptance(t *testing.T) {
 	for _, x := range ph {
 		for _, e := range x.Truths() {
 			if !e.Over {
-				t.Errorf("%+v is under way, want it torn down", e)
+				t.Errorf("%+v is not torn down, want it torn down", e)
 			}
 		}
 	}

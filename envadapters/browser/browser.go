@@ -212,7 +212,7 @@ func options(path string) []chromedp.ExecAllocatorOption {
 		chromedp.DisableGPU,
 		chromedp.WindowSize(Width, Height),
 		// The browser ends when its pipe closes, so it cannot outlive this process. The default, a parent-death signal,
-		// is tied to the thread that forks and would end it too early. A process group of its own keeps a ctrl-C in a
+		// is tied to the thread that forks and would end it too early. A separate process group keeps a ctrl-C in a
 		// terminal away from it.
 		chromedp.ModifyCmdFunc(func(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }),
 	}

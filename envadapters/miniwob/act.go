@@ -96,9 +96,9 @@ func (e *environment) then(ctx context.Context, err error) error {
 	return e.pass(ctx, settle)
 }
 
-// How the time after an action passes: timers run for soon. Then the browser draws for draw of its own time, so the
-// page notices scrolls and what came under the mouse. Then timers run for the rest, during which nothing is drawn,
-// because the time of a frame would be unknown.
+// The time after an action has three parts. Timers run for soon. The browser draws for draw of its own time, so the
+// page notices scrolls and what came under the mouse. Timers run for the rest, during which nothing is drawn, because
+// the time of a frame would be unknown.
 const (
 	soon = 100 * time.Millisecond
 	draw = 100 * time.Millisecond

@@ -46,7 +46,7 @@ func openPages(data string) (*os.Root, error) {
 }
 
 // tasks lists the names of the tasks that the folder has pages for, sorted. It leaves out the folder flight: its pages
-// are copies of airlines' sites, under licences of their own.
+// are copies of airlines' sites, under their own licences.
 func tasks(pages fs.FS) ([]string, error) {
 	found, err := fs.Glob(pages, "miniwob/*.html")
 	if err != nil {

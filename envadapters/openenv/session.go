@@ -229,7 +229,7 @@ func (x *session) broken() {
 
 func (x *session) step(ctx context.Context, raw json.RawMessage) (any, error) {
 	if x.env == nil || x.over {
-		return nil, refuse(CodeSession, "no episode is under way: send a reset first")
+		return nil, refuse(CodeSession, "there is no episode: send a reset first")
 	}
 
 	var a domain.Action
@@ -303,7 +303,7 @@ func (x *session) state(ctx context.Context, raw json.RawMessage) (any, error) {
 	}
 
 	if x.env == nil {
-		return nil, refuse(CodeSession, "no episode is under way: send a reset first")
+		return nil, refuse(CodeSession, "there is no episode: send a reset first")
 	}
 
 	can := envadapters.Can(x.env)

@@ -202,7 +202,7 @@ func (s *Suite) describe(ctx context.Context, c *Conn) (Description, error) {
 		return d, err
 	} else if d.Profile != Profile {
 		return d, fault.New(fault.Invalid,
-			"the server speaks profile %q, not %s: give the suite a mapping (docs/add-an-environment.md)",
+			"the server speaks profile %q, not %s: add a mapping to the suite (docs/add-an-environment.md)",
 			d.Profile, Profile)
 	}
 

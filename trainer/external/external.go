@@ -52,7 +52,7 @@ type Folder struct {
 	Start Local
 	// Reference is that of DPO.
 	Reference Local
-	// Ranks is the number of processes of the program, at least 1. Each has a random state of its own in checkpoints.
+	// Ranks is the number of processes of the program, at least 1. Each has its own random state in checkpoints.
 	Ranks int
 }
 

@@ -58,7 +58,7 @@ func (w *watch) run(ctx context.Context) error {
 
 	gone, why := w.follow(ctx, exit)
 	if !gone {
-		w.stop(c, exit)
+		_ = w.stop(c, exit) // The folder shows how far the program got.
 	}
 	w.clear(c)
 
@@ -96,8 +96,8 @@ func (w *watch) start(devices []string) (*exec.Cmd, error) {
 	return c, nil
 }
 
-// stop asks the program to end, and kills its process group after the grace period.
-func (w *watch) stop(c *exec.Cmd, exit <-chan error) {
+// stop asks the program to end, kills its process group after the grace period, and returns how the program ended.
+func (w *watch) stop(c *exec.Cmd, exit <-chan error) error {
 	grace := w.t.Grace
 	if grace == 0 {
 		grace = defaultGrace
@@ -105,15 +105,17 @@ func (w *watch) stop(c *exec.Cmd, exit <-chan error) {
 
 	_ = syscall.Kill(-c.Process.Pid, syscall.SIGTERM)
 	select {
-	case <-exit: //nolint:errcheck // the folder says how the program ended
+	case err := <-exit:
+		return err
 	case <-time.After(grace):
 		proc.KillGroup(c)
-		<-exit //nolint:errcheck // as above
+
+		return <-exit
 	}
 }
 
-// clear kills what the program left behind: its process group, and children in sessions of their own. They would hold
-// GPUs and write into the folder.
+// clear kills what the program left behind: its process group, and children in other sessions. They would hold GPUs and
+// write into the folder.
 func (w *watch) clear(c *exec.Cmd) {
 	proc.KillGroup(c)
 	for end := time.Now().Add(reapTime); reap(w.t.Work, w.f.Path) > 0 && time.Now().Before(end); {

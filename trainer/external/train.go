@@ -115,7 +115,7 @@ func jobName(j trainer.Job) string {
 	return store.Sum(raw)[:24]
 }
 
-// resultKey returns the key of the job's result. A job that ends early has a result of its own.
+// resultKey returns the key of the job's result. A job that ends early has a separate result.
 func (t *Trainer) resultKey(j trainer.Job) string {
 	if j.Until > 0 {
 		return fmt.Sprintf("%sresult-%06d.json", t.Checkpoints(j.ID), j.Until)

@@ -35,7 +35,7 @@ func (t *Tool) Alarm(f external.Folder, said string) error {
 	given, err := strconv.Atoi(string(raw))
 	if err == nil && given != trained {
 		return fault.New(fault.Invalid,
-			"LLaMA-Factory trains on %d rows, it was given %d: its log says which ones it dropped", trained, given)
+			"LLaMA-Factory trains on %d rows instead of %d: its log says which ones it dropped", trained, given)
 	}
 
 	return nil

@@ -120,7 +120,7 @@ func begin(c map[string]any, f external.Folder, o Options) error {
 	case f.Start.Kind == domain.ArtifactFull && o.Finetuning == full:
 		c["model_name_or_path"] = f.Start.Dir
 	case f.Start.Kind == domain.ArtifactFull:
-		return fault.New(fault.Invalid, "an adapter cannot start from a policy with all parameters of its own: "+
+		return fault.New(fault.Invalid, "an adapter cannot start from a policy with all parameters: "+
 			"export it, and set trainer.options.model to its folder")
 	}
 
@@ -140,7 +140,7 @@ func reference(c map[string]any, f external.Folder, o Options) error {
 		c["ref_model_adapters"] = f.Reference.Dir
 	case domain.ArtifactFull:
 		if o.Finetuning != full {
-			return fault.New(fault.Invalid, "the reference has all parameters of its own, the policy is an adapter "+
+			return fault.New(fault.Invalid, "the reference has all parameters, the policy is an adapter "+
 				"on another model: export the reference, and set trainer.options.model to its folder")
 		}
 		c["ref_model"] = f.Reference.Dir

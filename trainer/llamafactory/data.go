@@ -62,7 +62,7 @@ func setOf(j trainer.Job) (rows.Set, error) {
 	set := rows.Set{Name: "data", System: j.System, Pairs: external.Copies(j.Pairs)}
 	if strings.TrimSpace(j.System) == "" {
 		return set, fault.New(fault.Invalid,
-			"job %s has no system message: the chat templates of trainer and server would put in different ones", j.ID)
+			"job %s has no system message: the chat templates of trainer and server would insert different ones", j.ID)
 	}
 
 	for i, p := range set.Pairs {

@@ -34,7 +34,7 @@ func TestFaultsAreToldApart(t *testing.T) {
 		},
 		"dropped row": {
 			standin: "drop slow=300",
-			want:    "trains on 19 rows, it was given 20",
+			want:    "trains on 19 rows instead of 20",
 		},
 		"missing program": {
 			program: "/nowhere/llamafactory-cli",

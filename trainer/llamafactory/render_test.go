@@ -148,7 +148,7 @@ func TestTheReferenceIsTheOneAskedFor(t *testing.T) {
 				"model_name_or_path": "MODEL", "ref_model": "MODEL", "ref_model_adapters": "/policies/lora",
 			},
 		},
-		{finetuning: lora, start: base, ref: whole, refused: "the reference has all parameters of its own"},
+		{finetuning: lora, start: base, ref: whole, refused: "the reference has all parameters"},
 		{
 			finetuning: lora, start: whole, ref: base,
 			refused: "an adapter cannot start from a policy with all parameters",

@@ -218,7 +218,7 @@ class Companion:
     return not self.busy and not (self.episode is not None and self.episode.open)
 
   async def probe(self) -> dict:
-    """Goes to the home screen and observes it, within 10 s. A longer probe goes on and keeps the device busy."""
+    """Goes to the home screen and observes it, within 10 s. A longer probe continues and keeps the device busy."""
     began = time.monotonic()
     detail = ''
     try:

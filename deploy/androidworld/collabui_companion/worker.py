@@ -27,7 +27,7 @@ class Worker:
     threading.Thread(target=self._run, name='device', daemon=True).start()
 
   def submit(self, fn, tag=None) -> asyncio.Future:
-    """Queues fn() and returns the future of its result. The call goes on even if nothing awaits the future."""
+    """Queues fn() and returns the future of its result. The call continues even if nothing awaits the future."""
     call = Call(fn, tag, self._loop.create_future())
     self.calls.append(call)
     self._queue.put(call)

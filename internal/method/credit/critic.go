@@ -17,7 +17,7 @@ type ModelCritic struct {
 	Prompt  *prompts.Prompt
 	Forms   prompts.Forms
 	Robust  bool // Labels have a dead zone between 0.3 and 0.7. Otherwise a label is 1 from 0.5.
-	ByRound bool // Each round is graded in a call of its own, not all cells of a step in one.
+	ByRound bool // Each round is graded in a separate call, not all cells of a step in one.
 }
 
 // Label grades a step and labels its cells. A cell that does not parse proposes nothing: it is 0, and the model is

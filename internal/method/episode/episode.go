@@ -48,7 +48,7 @@ type Player struct {
 	Decide func(ctx context.Context, t Turn) (domain.Action, error)
 
 	// Summarise returns the line that a step adds to the history; nil means agents.Summarise. It is not called where
-	// the environment brings a history of its own.
+	// the environment brings its own history.
 	Summarise func(ctx context.Context, e Executed) (string, error)
 
 	// After is called when a step has been executed.

@@ -145,7 +145,7 @@ func (p Split) Item(run, folder string, e EvalSystem) EvalItem {
 	}
 }
 
-// EvalTask is task i of a split: templates take turns, each with a seed of its own. Tasks follow from the suite and the
+// EvalTask is task i of a split: templates take turns, each with its own seed. Tasks follow from the suite and the
 // evaluation's seed, never from a run's or a system's name, so that systems are compared on the same episodes.
 func EvalTask(s spec.Spec, suite envadapters.Suite, split string, i int) (domain.Task, error) {
 	ts, err := suite.Templates(split)

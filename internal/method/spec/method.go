@@ -9,7 +9,7 @@ const (
 	EdgesNone   Edges = "none"
 )
 
-// Parameters says whether agents have policies of their own.
+// Parameters says whether agents have separate policies.
 type Parameters string
 
 // Parameters of the agents.

@@ -18,7 +18,7 @@ type Trainer struct {
 // Embedded is the name of the embedded policy's trainer.
 const Embedded = "tiny"
 
-// Embedded reports whether the run trains the embedded policy, which has a wording of its own.
+// Embedded reports whether the run trains the embedded policy, which has its own wording.
 func (s Spec) Embedded() bool { return s.Trainer.Name == Embedded }
 
 // Serving says when a system counts as served.

@@ -84,7 +84,7 @@ func TestAdaptersOfAnEarlierProcess(t *testing.T) {
 	s.restart()
 	loads := e.Calls("/v1/load_lora_adapter")
 	s.run()
-	s.until("only what is vouched for stays", func() bool {
+	s.until("only verified adapters stay", func() bool {
 		return strings.Join(e.Loaded(), " ") == prefix(kept)+" theirs"
 	})
 

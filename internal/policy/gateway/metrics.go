@@ -8,7 +8,7 @@ func (g *Gateway) measure() {
 	g.loads = g.metrics.Counter("loads_total", "Adapters that the engine loaded.")
 	g.mends = g.metrics.Counter("mends_total", "Adapters that the engine had lost and loaded again.")
 
-	g.metrics.Gauge("outstanding", "Requests and loads under way.", func() float64 {
+	g.metrics.Gauge("outstanding", "Requests and loads in flight.", func() float64 {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 

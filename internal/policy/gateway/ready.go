@@ -134,16 +134,16 @@ func (g *Gateway) adapter(ctx context.Context, p *policy) error {
 func (g *Gateway) renew(ctx context.Context, p *policy) error {
 	if p.adopt {
 		return serving.Refuse(http.StatusConflict,
-			"policy %s: the engine has it, but its files are not there to vouch for it", p.digest)
+			"policy %s: the engine has it, but its files are missing, so it cannot be verified", p.digest)
 	}
 
-	// Before the download: afterwards the files would seem to vouch for what the engine holds under the name.
+	// Unload before the download: afterwards the files would seem to confirm what the engine holds under the name.
 	had, err := g.engineUnload(ctx, p.name)
 	if err != nil {
 		return err
 	}
 	if had {
-		g.Log("policy %s: the engine had an adapter under its name, without files to vouch for it: it is unloaded",
+		g.Log("policy %s: the engine had an adapter under its name, but its files are missing: it is unloaded",
 			p.digest)
 		p.name = prefix(p.digest) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	}

@@ -29,7 +29,7 @@ func (g *Gateway) sleep(w http.ResponseWriter, r *http.Request) error {
 	lease := time.Duration(q.Seconds * float64(time.Second))
 	if lease <= 0 || lease > maxLease {
 		return serving.Refuse(http.StatusBadRequest,
-			"lease_s: %v is not above 0 and up to %v seconds", q.Seconds, maxLease.Seconds())
+			"lease_s: expected more than 0 and at most %[2]v seconds, not %[1]v", q.Seconds, maxLease.Seconds())
 	}
 
 	ctx, cancel := context.WithTimeoutCause(r.Context(), g.patience, errBusy)
@@ -113,7 +113,7 @@ func (g *Gateway) drain(ctx context.Context) error {
 		case <-ctx.Done():
 			g.mu.Lock()
 
-			return serving.Later("%w: %d requests are still under way; it stays awake", context.Cause(ctx), out)
+			return serving.Later("%w: %d requests are still in flight; it stays awake", context.Cause(ctx), out)
 		}
 	}
 

@@ -93,9 +93,9 @@ func TestSleepWaitsForRequests(t *testing.T) {
 	<-began
 	s.gate.patience = 50 * time.Millisecond
 	status, text, h := s.post("/sleep", `{"lease_s":30}`)
-	busy := h.Get("Retry-After") != "" && strings.Contains(text, "1 requests are still under way")
+	busy := h.Get("Retry-After") != "" && strings.Contains(text, "1 requests are still in flight")
 	if status != http.StatusServiceUnavailable || !busy || e.Asleep() {
-		t.Fatalf("sleep: %d %s, asleep %v, want 503 for the request under way", status, text, e.Asleep())
+		t.Fatalf("sleep: %d %s, asleep %v, want 503 for the request in flight", status, text, e.Asleep())
 	}
 
 	s.wants(http.MethodGet, "/health", "", http.StatusOK)
@@ -111,7 +111,7 @@ func TestSleepWaitsForRequests(t *testing.T) {
 
 	s.refuses(d, http.StatusServiceUnavailable, "about to")
 	if e.Asleep() {
-		t.Fatal("the engine sleeps, want it awake while a request is under way")
+		t.Fatal("the engine sleeps, want it awake while a request is in flight")
 	}
 
 	open()

@@ -20,7 +20,7 @@ func WriteJSON(w http.ResponseWriter, status int, v any) {
 // Healthy answers a request for /health of a server that is well.
 func Healthy(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") }
 
-// Model returns an entry of the list of models; a server may add members of its own.
+// Model returns an entry of the list of models; a server may add other members.
 func Model(id string) map[string]any {
 	return map[string]any{"id": id, "object": "model", "created": 0, "owned_by": "collabui"}
 }
