@@ -1,12 +1,15 @@
 package events
 
 import (
+	"os"
 	"reflect"
+	"strings"
 	"testing"
 )
 
-func TestEveryEventSurvivesTheStream(t *testing.T) {
-	for _, want := range []Event{
+// samples holds an event of every kind.
+func samples() []Event {
+	return []Event{
 		Base{Policy: "d", InBand: true, StoppedBy: "stop_low"},
 		Data{Level: 1, Rows: 2, Dropped: 3},
 		Episode{Epoch: 1, Slot: 2, Success: true, Steps: 3},
@@ -19,7 +22,11 @@ func TestEveryEventSurvivesTheStream(t *testing.T) {
 		End{FinalDigest: "d"},
 		Progress{Run: "r", Text: "t"},
 		Message{Run: "r", Text: "t"},
-	} {
+	}
+}
+
+func TestEveryEventSurvivesTheStream(t *testing.T) {
+	for _, want := range samples() {
 		t.Run(want.kind(), func(t *testing.T) {
 			raw, err := Encode(want)
 			if err != nil {
@@ -33,5 +40,30 @@ func TestEveryEventSurvivesTheStream(t *testing.T) {
 	}
 	if e, err := Decode([]byte(`{"event":"new"}`)); err == nil {
 		t.Errorf("Decode of an unknown event = %+v, want an error", e)
+	}
+}
+
+func TestTheDocumentedKeysAreThoseOfTheEvents(t *testing.T) {
+	raw, err := os.ReadFile("../../../docs/run-locally.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]string{}
+	for _, line := range strings.Split(string(raw), "\n") {
+		if cells := strings.Split(line, "|"); len(cells) == 5 {
+			rows[strings.Trim(cells[1], " `")] = strings.TrimSpace(cells[2])
+		}
+	}
+
+	for _, e := range samples() {
+		t.Run(e.kind(), func(t *testing.T) {
+			var keys []string
+			for i := range reflect.TypeOf(e).NumField() {
+				keys = append(keys, "`"+reflect.TypeOf(e).Field(i).Tag.Get("json")+"`")
+			}
+			if got, want := rows[e.kind()], strings.Join(keys, " "); got != want {
+				t.Errorf("docs/run-locally.md gives %q the keys %s, want %s", e.kind(), got, want)
+			}
+		})
 	}
 }
