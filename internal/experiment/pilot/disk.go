@@ -8,42 +8,15 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// kind is what an object belongs to.
-type kind string
-
-const (
-	kindEpisode    kind = "episodes"
-	kindEvaluation kind = "evaluations"
-	kindStage1     kind = "stage 1"
-	kindCall       kind = "recorded calls"
-	kindOther      kind = ""
-)
-
-// kindOf returns what an object belongs to, by its key below the run.
-func kindOf(key string) kind {
-	switch {
-	case strings.Contains(key, "/episodes/"):
-		return kindEpisode
-	case strings.HasPrefix(key, "evals/"):
-		return kindEvaluation
-	case strings.HasPrefix(key, "finetune/"):
-		return kindStage1
-	case strings.HasPrefix(key, "calls/"):
-		return kindCall
-	}
-
-	return kindOther
-}
-
 // disk sums the pilot's objects by what they belong to.
 func (m *measuring) disk() error {
 	objects, err := m.bucket.List(m.ctx, m.run.Prefix())
 	if err != nil {
 		return err
 	}
-	sum, policies := map[kind]float64{}, map[string]float64{}
+	sum, policies := map[runs.Kind]float64{}, map[string]float64{}
 	for _, o := range objects {
-		sum[kindOf(strings.TrimPrefix(o.Key, m.run.Prefix()))] += float64(o.Size)
+		sum[m.run.KindOf(o.Key)] += float64(o.Size)
 		if err := m.policy(o.Key, policies); err != nil {
 			return err
 		}
@@ -53,16 +26,16 @@ func (m *measuring) disk() error {
 	made, planned := m.recordedCalls()
 	m.out.Disks = append(m.out.Disks,
 		estimate.Disk{
-			Name: "episodes, labels, pairs", Bytes: sum[kindEpisode],
+			Name: "episodes, labels, pairs", Bytes: sum[runs.KindEpisode],
 			Units: m.pilotSlots(), Total: m.slots(), Steps: true,
 		},
 		estimate.Disk{
-			Name: "evaluations", Bytes: sum[kindEvaluation],
+			Name: "evaluations", Bytes: sum[runs.KindEvaluation],
 			Units: evaluations(m.pilot, chunks(m.pilot)), Total: evaluations(m.spec, chunks(m.spec)), Steps: true,
 		},
-		estimate.Disk{Name: "stage 1", Bytes: sum[kindStage1], Units: pilot, Total: run},
+		estimate.Disk{Name: "stage 1", Bytes: sum[runs.KindStage1], Units: pilot, Total: run},
 		m.policiesOnDisk(policies),
-		estimate.Disk{Name: "recorded calls", Bytes: sum[kindCall], Units: made, Total: planned, Steps: true})
+		estimate.Disk{Name: "recorded calls", Bytes: sum[runs.KindCall], Units: made, Total: planned, Steps: true})
 
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 
 // Names returns the names of all runs in the store, in lexical order.
 func Names(ctx context.Context, b store.Bucket) ([]string, error) {
-	objects, err := b.List(ctx, "runs/")
+	objects, err := b.List(ctx, allRuns)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,10 @@ func (o Object[T]) Exists(ctx context.Context, b store.Bucket) (bool, error) {
 }
 
 // Prefix is the folder of everything that belongs to the run, blobs apart.
-func (r Run) Prefix() string { return "runs/" + string(r) + "/" }
+func (r Run) Prefix() string { return allRuns + string(r) + "/" }
+
+// allRuns is the folder of all runs.
+const allRuns = "runs/"
 
 func object[T any](r Run, format string, args ...any) Object[T] {
 	return Object[T]{r.Prefix() + fmt.Sprintf(format, args...) + ".json"}

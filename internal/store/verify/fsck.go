@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -170,7 +169,7 @@ func (c *checker) report(listed []store.Ref) Report {
 		if c.objects[l.Key].missing {
 			c.say(l.Key, "it was listed, and is gone")
 		}
-		if !used[l.Key] && !root(l.Key) {
+		if !used[l.Key] && !runs.NeedsNoReference(l.Key) {
 			out.Unreferenced = append(out.Unreferenced, l.Key)
 		}
 	}
@@ -184,13 +183,6 @@ func (c *checker) report(listed []store.Ref) Report {
 
 	return out
 }
-
-// parts matches objects that a manifest must refer to. One that nothing refers to is left over from a void attempt, or
-// from an epoch that was never committed.
-var parts = regexp.MustCompile(`/(steps/\d+|episode|credit|pairs|dataset|update|topology|slots)\.json$`)
-
-// root reports whether an object needs no reference: specifications, claims, checkpoints, evaluations, commits.
-func root(key string) bool { return strings.HasPrefix(key, "runs/") && !parts.MatchString(key) }
 
 // inspect verifies the bytes of one object and returns the references in them. The error says what is wrong.
 func inspect(key string, raw []byte, sum string) ([]store.Ref, error) {

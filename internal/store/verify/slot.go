@@ -3,7 +3,6 @@ package verify
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/store"
@@ -45,20 +44,13 @@ func (v *validator) slot(e runs.Epoch, r runs.SlotRefs, parts *runs.EpochParts) 
 
 // attempts checks that one attempt at a slot is not void.
 func (v *validator) attempts(epoch int, r runs.SlotRefs) error {
-	objects, err := v.b.List(v.ctx, v.run.EpisodePrefix(epoch, r.Slot))
+	attempts, err := v.run.Attempts(v.ctx, v.b, epoch, r.Slot)
 	if err != nil {
 		return err
 	}
 	episodes := 0
-	for _, o := range objects {
-		if !strings.HasSuffix(o.Key, "/episode.json") {
-			continue
-		}
-		attempt, _, err := store.Read[runs.Episode](v.ctx, v.b, o.Key)
-		if err != nil {
-			return err
-		}
-		if attempt.Void == "" {
+	for _, a := range attempts {
+		if a.Void == "" {
 			episodes++
 		}
 	}

@@ -1,0 +1,70 @@
+package runs
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"github.com/collabui/collabui/internal/store"
+)
+
+// Kind is what an object of a run belongs to.
+type Kind string
+
+// Kinds of objects.
+const (
+	KindEpisode    Kind = "episodes"
+	KindEvaluation Kind = "evaluations"
+	KindStage1     Kind = "stage 1"
+	KindCall       Kind = "recorded calls"
+	KindOther      Kind = ""
+)
+
+// KindOf returns what an object of the run belongs to.
+func (r Run) KindOf(key string) Kind {
+	key = strings.TrimPrefix(key, r.Prefix())
+	switch {
+	case strings.Contains(key, "/episodes/"):
+		return KindEpisode
+	case strings.HasPrefix(key, "evals/"):
+		return KindEvaluation
+	case strings.HasPrefix(key, "finetune/"):
+		return KindStage1
+	case strings.HasPrefix(key, "calls/"):
+		return KindCall
+	}
+
+	return KindOther
+}
+
+// parts matches objects that a manifest must refer to. One that nothing refers to is left over from a void attempt, or
+// from an epoch that was never committed.
+var parts = regexp.MustCompile(`/(steps/\d+|episode|credit|pairs|dataset|update|topology|slots)\.json$`)
+
+// NeedsNoReference reports whether an object is complete in itself: a specification, a claim, a checkpoint, an
+// evaluation or a commit.
+func NeedsNoReference(key string) bool {
+	return strings.HasPrefix(key, allRuns) && !parts.MatchString(key)
+}
+
+// Attempts returns the ends of all attempts at a slot: episodes and void attempts.
+func (r Run) Attempts(ctx context.Context, b store.Bucket, epoch, slot int) ([]Episode, error) {
+	objects, err := b.List(ctx, r.EpisodePrefix(epoch, slot))
+	if err != nil {
+		return nil, err
+	}
+
+	var ends []Episode
+	for _, o := range objects {
+		if !strings.HasSuffix(o.Key, "/episode.json") {
+			continue
+		}
+		e, _, err := store.Read[Episode](ctx, b, o.Key)
+		if err != nil {
+			return nil, err
+		}
+		ends = append(ends, e)
+	}
+
+	return ends, nil
+}
