@@ -26,6 +26,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workers"
+	"github.com/collabui/collabui/workers/catalog"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -91,7 +92,7 @@ func (o *orchestra) prepare(b *testing.B) string {
 	s := spec.Default()
 	s.Name, s.Slots, s.Agents, s.Rounds = fmt.Sprintf("bench-%d", o.runs), 200, 1, 1
 	s.Decoding.Temperatures = []float64{0.2}
-	control := &activities.Control{Common: activities.Common{Bucket: o.bucket}, Suites: suites(0)}
+	control := &activities.Control{Common: o.common(), Suites: suites(0)}
 	ctx := b.Context()
 
 	given := func() (spec.Spec, error) { return s, nil }
@@ -117,12 +118,14 @@ func suites(places int) *activities.Suites {
 }
 
 func (o *orchestra) activities(latency time.Duration, window int) (*activities.Rollouts, *activities.Models) {
-	r := &activities.Rollouts{Suites: suites(window), Policies: slowModel{latency}}
-	r.Bucket = o.bucket
-	m := &activities.Models{Policies: slowModel{latency}}
-	m.Bucket = o.bucket
+	r := &activities.Rollouts{Common: o.common(), Suites: suites(window), Policies: slowModel{latency}}
+	m := &activities.Models{Common: o.common(), Policies: slowModel{latency}}
 
 	return r, m
+}
+
+func (o *orchestra) common() activities.Common {
+	return activities.Common{Bucket: o.bucket, Catalog: catalog.All{}}
 }
 
 // cpu is the processor time of this process in seconds.
