@@ -6,9 +6,11 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/episode"
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -16,9 +18,6 @@ import (
 	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
-
-	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/method/episode"
 )
 
 // Common is what every type of activity needs. (It has no exported method: every exported method of a registered type

@@ -7,6 +7,7 @@ package miniwob
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"net/http"
 	"os"
@@ -18,8 +19,6 @@ import (
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/browser"
 	"github.com/collabui/collabui/fault"
-
-	_ "embed"
 )
 
 // The scripts that run in every page.

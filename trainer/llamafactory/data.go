@@ -3,12 +3,11 @@ package llamafactory
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"errors"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"

@@ -5,10 +5,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/collabui/collabui/workers/catalog"
-
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/workers/catalog"
 )
 
 // noisy returns the rates of three seeds of critic-noise: the trained system gains less the more the critic errs.

@@ -3,9 +3,8 @@ package pilot
 import (
 	"testing"
 
-	"github.com/collabui/collabui/workers/catalog"
-
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/workers/catalog"
 )
 
 func TestAPilotIsSmallAndNamedByItsSpecification(t *testing.T) {

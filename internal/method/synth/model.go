@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/collabui/collabui/internal/method/chat"
-
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/prompts"
 )
 

@@ -8,14 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/collabui/collabui/internal/method/chat"
-	"github.com/collabui/collabui/internal/method/episode"
-	"github.com/collabui/collabui/internal/method/rules"
-
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/episode"
+	"github.com/collabui/collabui/internal/method/rules"
 )
 
 // Live says which episodes are played.
