@@ -137,10 +137,17 @@ func passOn(ctx workflow.Context, open []workflow.ChildWorkflowFuture, p *Progre
 		s.AddReceive(workflow.GetSignalChannel(ctx, signalTally), func(c workflow.ReceiveChannel, _ bool) {
 			var t Tally
 			c.Receive(ctx, &t)
-			p.add(t)
+			if running(open) { // a tally that comes later is part of the results already
+				p.add(t)
+			}
 		})
 		s.Select(ctx)
 	}
+}
+
+// running reports whether a shard has not ended.
+func running(open []workflow.ChildWorkflowFuture) bool {
+	return slices.ContainsFunc(open, func(f workflow.ChildWorkflowFuture) bool { return !f.IsReady() })
 }
 
 // updates trains all agents concurrently and returns the hosts that did it. With shared parameters the first agent's

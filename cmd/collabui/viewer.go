@@ -108,7 +108,7 @@ func (v *viewer) describe(p workflows.Progress, where, of string) string {
 // left returns the estimated time until all is done, once enough is done for an estimate.
 func (v *viewer) left(done, all int) string {
 	n := done - v.from
-	if n < 5 {
+	if n < 5 || done >= all {
 		return ""
 	}
 	left := time.Duration(float64(time.Since(v.began)) / float64(n) * float64(all-done))
@@ -121,7 +121,7 @@ func blocks(done, all int) string {
 	const width = 24
 	n := 0
 	if all > 0 {
-		n = width * done / all
+		n = min(width, width*done/all)
 	}
 
 	return "[" + strings.Repeat("█", n) + strings.Repeat("·", width-n) + "]"
