@@ -29,7 +29,7 @@ build: bin/collabui bin/collabui-local ## build both binaries
 # The go command knows best what is out of date, embedded files included.
 bin/collabui:
 	@mkdir -p bin
-	$(GO) build -o $@ ./cmd/collabui
+	$(GO) build -buildvcs=auto -o $@ ./cmd/collabui
 
 # This module has some 250 dependencies, among them a Temporal server, and its first build takes minutes.
 bin/collabui-local: $(shell find deploy/local -name 'go.*' -o -name '*.go' -not -name '*_test.go')
