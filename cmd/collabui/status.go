@@ -88,7 +88,7 @@ func (st *status) read(ctx context.Context, b store.Bucket, s spec.Spec) error {
 	base, _, err := run.Base().Read(ctx, b)
 	switch {
 	case err == nil:
-		st.Base, st.Stage = &base, "epoch"
+		st.Base, st.Stage = &base, workflows.StageEpoch
 	case !errors.Is(err, store.ErrNotFound):
 		return err
 	}
@@ -99,7 +99,7 @@ func (st *status) read(ctx context.Context, b store.Bucket, s spec.Spec) error {
 	end, _, err := run.End().Read(ctx, b)
 	switch {
 	case err == nil:
-		st.Status, st.Stage = stateFinished, "done"
+		st.Status, st.Stage = stateFinished, workflows.StageDone
 		st.FinalDigest, st.Best = end.FinalDigest, end.Best
 		st.Results, st.Curve = end.Results, end.Curve
 	case !errors.Is(err, store.ErrNotFound):
@@ -136,7 +136,7 @@ func (st *status) ask(ctx context.Context, t client.Client) {
 	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		st.Status = stateRunning
 	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED: // without an end: by finetune
-		st.Status, st.Stage = stateFineTuned, "stage 1 is over"
+		st.Status, st.Stage = stateFineTuned, workflows.StageFineTuned
 		return
 	default:
 		st.Status = stateStopped

@@ -43,7 +43,7 @@ func (v *viewer) status(ctx context.Context, t client.Client, status workflows.S
 	}
 	v.paused = status.Reason
 	where := status.Stage
-	if status.Stage == "epoch" {
+	if status.Stage == workflows.StageEpoch {
 		where = fmt.Sprintf("epoch %d/%d", status.Epoch, status.Epochs)
 	}
 	v.progress(ctx, t, where, status.Child)
@@ -70,9 +70,9 @@ func (v *viewer) progress(ctx context.Context, t client.Client, where, id string
 
 // units are what phases of stage 1 count.
 var units = map[string]string{
-	"demonstrations": "demonstrations",
-	"exploration":    "tasks explored",
-	"synthesis":      "trajectories written about",
+	workflows.PhaseDemonstrations: "demonstrations",
+	workflows.PhaseExploration:    "tasks explored",
+	workflows.PhaseSynthesis:      "trajectories written about",
 }
 
 // describe returns one line about progress.
@@ -89,13 +89,13 @@ func (v *viewer) describe(p workflows.Progress, where, of string) string {
 	left := v.left(p.Done, p.Slots)
 
 	switch p.Phase {
-	case "rollouts":
+	case workflows.PhaseRollouts:
 		return fmt.Sprintf("%s %s episodes, %.1f %% right so far, %d pairs%s", where, done, rate, p.Pairs, left)
-	case "updates":
+	case workflows.PhaseUpdates:
 		return fmt.Sprintf("%s %s %d/%d updates", where, blocks(p.Updates, p.Agents), p.Updates, p.Agents)
-	case "demonstrations", "exploration", "synthesis":
+	case workflows.PhaseDemonstrations, workflows.PhaseExploration, workflows.PhaseSynthesis:
 		return fmt.Sprintf("%s %s %s %s%s", where, of, done, units[p.Phase], left)
-	case "evaluation":
+	case workflows.PhaseEvaluation:
 		if !strings.HasPrefix(where, p.Phase) {
 			where = strings.TrimSpace(where + " " + p.Phase)
 		}
