@@ -4,8 +4,8 @@
 // It imports activities, cmd/collabui/scaffold, domain, envadapters, envadapters/acceptance, envadapters/browser,
 // envadapters/openenv, examples, fault, internal/experiment/claims, internal/experiment/estimate,
 // internal/experiment/pilot, internal/experiment/plot, internal/experiment/recheck, internal/method/agents,
-// internal/method/chat, internal/method/credit, internal/method/rules, internal/method/spec, internal/method/synth,
-// internal/policy/infer, internal/policy/llm, internal/policy/serving, internal/policy/tinylm,
+// internal/method/chat, internal/method/credit, internal/method/episode, internal/method/rules, internal/method/spec,
+// internal/method/synth, internal/policy/infer, internal/policy/llm, internal/policy/serving, internal/policy/tinylm,
 // internal/policy/tinyserver, internal/process/config, internal/process/events, internal/process/logging,
 // internal/process/supervisor, internal/store, internal/store/runs, internal/store/verify, trainer/external,
 // trainer/hf, trainer/rows, workers, workers/catalog and workflows.
