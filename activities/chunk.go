@@ -130,7 +130,7 @@ func (g *GPU) levelJob(
 	if l.Preference {
 		job.Objective, job.Reference, job.Params = trainer.DPO, start, s.FineTune.Preference
 		pairs = slices.DeleteFunc(pairs, func(p domain.Pair) bool { return p.Rejected == "" })
-		credit.Balance(pairs)
+		rules.Weigh(s, pairs, true)
 	} else {
 		credit.BalanceActions(pairs)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/internal/process/failpoint"
 	"github.com/collabui/collabui/internal/store"
@@ -18,7 +19,8 @@ type EpochSummary struct {
 	Epoch    int
 	Rollouts float64 // success rate of the sampling policies on training tasks, 0 to 1
 	Pairs    int
-	Val      float64 // success rate on val, 0 to 1; -1: not evaluated
+	Val      float64 // success rate on val of what the epoch made, 0 to 1; -1: not evaluated
+	Kept     string  // why the agents go on with the policies that rolled out
 	Digest   string
 	Failed   int // slots
 }
@@ -36,13 +38,14 @@ func (c *Control) Commit(ctx context.Context, id EpochID) (EpochSummary, error) 
 		}
 
 		sum := EpochSummary{
-			Epoch: e.Number, Rollouts: e.Rollouts.Rate, Pairs: e.Pairs, Val: -1, Digest: e.Digest, Failed: e.FailedAll,
+			Epoch: e.Number, Rollouts: e.Rollouts.Rate, Pairs: e.Pairs, Val: -1, Kept: e.Kept, Digest: e.Digest,
+			Failed: e.FailedAll,
 		}
 		if e.Val != nil {
 			sum.Val = e.Val.Rate
 		}
 		c.Emit.send(id.Run, events.Epoch{
-			Epoch: id.Epoch, Rollouts: sum.Rollouts, Pairs: sum.Pairs, Val: sum.Val, Digest: sum.Digest,
+			Epoch: id.Epoch, Rollouts: sum.Rollouts, Pairs: sum.Pairs, Val: sum.Val, Kept: sum.Kept, Digest: sum.Digest,
 		})
 
 		return sum, nil
@@ -67,17 +70,38 @@ func (c *Control) assemble(ctx context.Context, id EpochID) (runs.Epoch, error) 
 		return a.epoch, err
 	}
 
-	id0 := rules.EvalID(rules.EpochFolder(id.Epoch), rules.TrainedName(s.Agents), domain.SplitVal)
-	v, _, err := a.run.Result(id0).Read(ctx, c.Bucket)
-	if err != nil && !missing(err) {
+	if err := c.judge(ctx, s, &a); err != nil {
 		return a.epoch, err
-	}
-	if err == nil {
-		a.epoch.Val = &v
 	}
 	a.epoch.Digest = runs.Digest(a.parts)
 
 	return a.epoch, nil
+}
+
+// judge reads what the epoch's system reached on val, if it was evaluated, and goes back to the system that rolled out
+// if that was better.
+func (c *Control) judge(ctx context.Context, s spec.Spec, a *assembly) error {
+	val, err := c.val(ctx, s.Name, a.epoch.Number, rules.TrainedName(s.Agents))
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	a.epoch.Val = &val
+
+	parent, err := c.val(ctx, s.Name, a.rolledOut.Version, rules.ValName(s, a.rolledOut.Version))
+	if missing(err) { // evaluation.every leaves out epochs
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if a.epoch.Kept = rules.Rollback(s.Gates, val.Rate, parent.Rate); a.epoch.Kept != "" {
+		a.epoch.System, a.parts.Kept = a.rolledOut, a.epoch.Kept
+	}
+
+	return nil
 }
 
 // assembly is an epoch while its parts are read.
@@ -86,6 +110,8 @@ type assembly struct {
 	run    runs.Run
 	epoch  runs.Epoch
 	parts  runs.EpochParts
+
+	rolledOut runs.System
 }
 
 // readPlan reads the parent commit, the topology and the slots.
@@ -101,7 +127,7 @@ func (a *assembly) readPlan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.epoch.Slots, a.parts.Slots = ref, slots.Slots
+	a.epoch.Slots, a.parts.Slots, a.rolledOut = ref, slots.Slots, slots.System
 
 	if n > 1 {
 		parent, ref, err := a.run.Epoch(n-1).Read(ctx, a.bucket)

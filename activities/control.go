@@ -62,10 +62,41 @@ func (c *Control) PlanRun(ctx context.Context, run string) (Plan, error) {
 				return p, err
 			}
 		}
-		p.Committed, err = runs.Run(run).Committed(ctx, c.Bucket)
+		if p.Committed, err = runs.Run(run).Committed(ctx, c.Bucket); err != nil {
+			return p, err
+		}
+		p.Epochs, err = c.lastEpoch(ctx, s, p.Committed)
 
 		return p, err
 	})
+}
+
+// lastEpoch returns the epoch after which a run ends: that of its specification, or the newest one if val has not been
+// better for early_stop evaluated epochs.
+func (c *Control) lastEpoch(ctx context.Context, s spec.Spec, committed int) (int, error) {
+	if s.EarlyStop == 0 {
+		return s.Epochs, nil
+	}
+
+	top, since := -1.0, 0
+	for epoch := range committed + 1 {
+		v, err := c.val(ctx, s.Name, epoch, rules.ValName(s, epoch))
+		switch {
+		case missing(err):
+			continue
+		case err != nil:
+			return 0, err
+		case v.Rate > top:
+			top, since = v.Rate, 0
+		default:
+			since++
+		}
+	}
+	if since >= s.EarlyStop {
+		return committed, nil
+	}
+
+	return s.Epochs, nil
 }
 
 // planOf returns the part of a plan that the specification fixes.
@@ -164,7 +195,7 @@ func (c *Control) topology(ctx context.Context, s spec.Spec, epoch int) (domain.
 
 // slots draws the slots of an epoch.
 func (c *Control) slots(ctx context.Context, s spec.Spec, id EpochID) (runs.Slots, error) {
-	system, err := runs.Run(id.Run).System(ctx, c.Bucket, id.Epoch-1, s.Agents)
+	system, err := runs.Run(id.Run).Standing(ctx, c.Bucket, id.Epoch-1, s.Agents)
 	if err != nil {
 		return runs.Slots{}, err
 	}

@@ -92,6 +92,7 @@ func count(steps []domain.Credit) Credited {
 type played struct {
 	ref     store.Ref
 	slot    domain.Slot
+	system  int // version of the system that played
 	success bool
 	steps   []domain.Step
 }
@@ -104,7 +105,7 @@ func (m *Models) episode(ctx context.Context, id SlotID) (played, error) {
 		return played{}, err
 	}
 	recorded, err := e.ReadSteps(ctx, m.Bucket)
-	out := played{ref: ref, slot: e.Slot, success: e.Outcome.Success}
+	out := played{ref: ref, slot: e.Slot, system: e.System, success: e.Outcome.Success}
 	for _, step := range recorded {
 		out.steps = append(out.steps, step.Step)
 	}

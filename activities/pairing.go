@@ -41,7 +41,7 @@ func (m *Models) pairs(ctx context.Context, id SlotID) (runs.Pairs, error) {
 	if err != nil {
 		return runs.Pairs{}, err
 	}
-	system, err := runs.Run(id.Run).System(ctx, m.Bucket, id.Epoch-1, s.Agents)
+	system, err := runs.Run(id.Run).System(ctx, m.Bucket, e.system, s.Agents)
 	if err != nil {
 		return runs.Pairs{}, err
 	}
@@ -51,7 +51,7 @@ func (m *Models) pairs(ctx context.Context, id SlotID) (runs.Pairs, error) {
 	if err != nil {
 		return out, err
 	}
-	adversary := func(ctx context.Context, step domain.Step, cell domain.Cell, n int) ([]string, error) {
+	adversary := func(ctx context.Context, step domain.Step, cell domain.Cell, n int) ([]credit.Proposal, error) {
 		call := runs.Call{
 			Step: step.Number, Agent: cell.Agent, Round: cell.Round,
 			Seed: domain.Seed(e.slot.Seed, "adversary", step.Number, cell.Agent, cell.Round),
@@ -62,18 +62,35 @@ func (m *Models) pairs(ctx context.Context, id SlotID) (runs.Pairs, error) {
 		out.Calls = append(out.Calls, call)
 		failpoint.Hit("pairing")
 
-		return call.Texts, nil
+		return proposals(call), nil
 	}
 	grade, err := m.grader(s, e.slot, &out.Audit)
 	if err != nil {
 		return out, err
 	}
 
-	pairs, counts, err := credit.Pairs(ctx, rules.Pairing(s), id.Slot, e.slot.Task.Template, e.steps, credits.Steps,
-		adversary, grade)
+	topology, _, err := runs.Run(id.Run).Topology(id.Epoch).Read(ctx, m.Bucket)
+	if err != nil {
+		return out, err
+	}
+	pairs, counts, err := credit.Pairs(ctx, rules.Pairing(s, topology, e.slot), id.Slot, e.slot.Task.Template, e.steps,
+		credits.Steps, adversary, grade)
 	out.Pairs, out.Counts = append(out.Pairs, pairs...), counts
 
 	return out, err
+}
+
+// proposals returns the answers of a call with their log-probabilities, as far as they are known.
+func proposals(call runs.Call) []credit.Proposal {
+	out := make([]credit.Proposal, len(call.Texts))
+	for i, text := range call.Texts {
+		out[i].Text = text
+		if i < len(call.LogProbs) {
+			out[i].LogProb = call.LogProbs[i]
+		}
+	}
+
+	return out
 }
 
 // proposer asks the adversary for n answers to the prompt of a cell. It fills the model, the texts and the usage of a
@@ -95,7 +112,7 @@ func (m *Models) adversary(s spec.Spec, policies []string) (proposer, error) {
 				Temperature: s.Adversary.Temperature, TopP: s.Adversary.TopP, MaxTokens: s.Decoding.MaxTokens,
 				Seed: call.Seed, N: n,
 			})
-			call.Texts, call.Usage = r.Texts, r.Usage
+			call.Texts, call.LogProbs, call.Usage = r.Texts, r.LogProbs, r.Usage
 
 			return err
 		}, nil

@@ -122,13 +122,15 @@ func (m *Models) preference(
 		}
 	}
 
-	adversary := func(ctx context.Context, step domain.Step, cell domain.Cell, n int) ([]string, error) {
+	adversary := func(ctx context.Context, step domain.Step, cell domain.Cell, n int) ([]credit.Proposal, error) {
 		call := runs.Call{Seed: domain.Seed(slot.Seed, "adversary", step.Number)}
 		err := propose(ctx, step, cell, n, &call)
 
-		return call.Texts, err
+		return proposals(call), err
 	}
-	one := credit.Rules{Candidates: s.Adversary.Candidates, PerStep: 1, PerEpisode: 1}
+	one := credit.Rules{
+		Candidates: s.Adversary.Candidates, Negatives: 1, Cells: credit.LatestCells, PerStep: 1, PerEpisode: 1,
+	}
 	pairs, _, err := credit.Pairs(ctx, one, slot.Number, slot.Task.Template,
 		[]domain.Step{step}, []domain.Credit{label}, adversary, grade)
 	switch {

@@ -51,6 +51,7 @@ func (g *GPU) imitate(ctx context.Context, id AgentID, say say) (runs.Policy, er
 		return start, err
 	}
 
+	rules.Weigh(s, pairs, false)
 	got, err := g.train(ctx, s, trainer.Job{
 		ID: run.ImitationJob(id.Epoch, id.Agent), Start: start.Digest, Objective: trainer.SFT, Pairs: pairs,
 		Params: s.Train, Seed: domain.Seed(s.Seed, "imitation", id.Epoch, id.Agent), Until: u.Steps,

@@ -39,7 +39,7 @@ func (c *Control) systems(ctx context.Context, id SystemsID) ([]rules.EvalSystem
 
 // Final says what the last evaluation of a run plays.
 type Final struct {
-	Best   int // the epoch with the highest rate on val, ties to the earlier; 0 without epochs
+	Best   int // see best
 	Splits []rules.Split
 	Base1  string // the decoding of one base agent that was better on val
 
@@ -77,21 +77,31 @@ func (c *Control) final(ctx context.Context, s spec.Spec) (Final, error) {
 		f.Base1 = rules.NameBaseGreedy
 	}
 
-	top := -1.0
-	for epoch := 1; epoch <= s.Epochs; epoch++ {
-		v, err := c.val(ctx, s.Name, epoch, rules.TrainedName(s.Agents))
-		if missing(err) {
-			continue // not an epoch of evaluation.every
-		}
+	f.Best, err = c.best(ctx, s)
+
+	return f, err
+}
+
+// best returns the committed epoch with the highest rate on val, ties to the earlier. Epochs that were not evaluated,
+// or whose system was not switched to, do not count; 0 means that none does.
+func (c *Control) best(ctx context.Context, s spec.Spec) (int, error) {
+	committed, err := runs.Run(s.Name).Committed(ctx, c.Bucket)
+	if err != nil {
+		return 0, err
+	}
+
+	top, best := -1.0, 0
+	for epoch := 1; epoch <= committed; epoch++ {
+		e, _, err := runs.Run(s.Name).Epoch(epoch).Read(ctx, c.Bucket)
 		if err != nil {
-			return f, err
+			return 0, err
 		}
-		if v.Rate > top {
-			top, f.Best = v.Rate, epoch
+		if e.Val != nil && e.Kept == "" && e.Val.Rate > top {
+			top, best = e.Val.Rate, epoch
 		}
 	}
 
-	return f, nil
+	return best, nil
 }
 
 // testSplits returns the test splits of the run's own environment.
@@ -177,8 +187,12 @@ func (c *Control) end(ctx context.Context, s spec.Spec) (runs.End, error) {
 		return end, err
 	}
 	end.Epoch, end.FinalDigest = ref, base.Policy.Tensor
-	if s.Epochs > 0 {
-		last, ref, err := run.Epoch(s.Epochs).Read(ctx, c.Bucket)
+	committed, err := run.Committed(ctx, c.Bucket)
+	if err != nil {
+		return end, err
+	}
+	if committed > 0 {
+		last, ref, err := run.Epoch(committed).Read(ctx, c.Bucket)
 		if err != nil {
 			return end, err
 		}

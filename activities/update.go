@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/credit"
@@ -90,7 +88,7 @@ func (g *GPU) update(ctx context.Context, id AgentID, say say) (runs.Update, err
 		return first, err
 	}
 
-	rolledOut, err := run.System(ctx, g.Bucket, id.Epoch-1, s.Agents)
+	slots, _, err := run.Slots(id.Epoch).Read(ctx, g.Bucket)
 	if err != nil {
 		return runs.Update{}, err
 	}
@@ -103,7 +101,7 @@ func (g *GPU) update(ctx context.Context, id AgentID, say say) (runs.Update, err
 		return runs.Update{}, err
 	}
 
-	parent := rolledOut.Policies[id.Agent]
+	parent := slots.System.Policies[id.Agent]
 	u := runs.Update{Agent: id.Agent, Parent: parent, Policy: parent, Dataset: ref}
 	if len(pairs) < s.Pairs.MinPairs {
 		u.Kept = fmt.Sprintf("%d pairs are fewer than min_pairs %d", len(pairs), s.Pairs.MinPairs)
@@ -143,45 +141,6 @@ func updateJob(s spec.Spec, id AgentID, parent, base runs.Policy, pairs []domain
 	}
 
 	return job
-}
-
-// dataset gathers an agent's pairs in the order of slot, step and round, and records them. A failed slot has none.
-func (g *GPU) dataset(ctx context.Context, s spec.Spec, id AgentID) (store.Ref, []domain.Pair, error) {
-	run := runs.Run(id.Run)
-	bySlot := make([][]domain.Pair, s.Slots)
-	reads, rctx := errgroup.WithContext(ctx)
-	reads.SetLimit(parallelReads)
-	for i := range bySlot {
-		reads.Go(func() error {
-			p, _, err := run.Pairs(id.Epoch, i+1).Read(rctx, g.Bucket)
-			if missing(err) {
-				return nil
-			}
-			for _, x := range p.Pairs {
-				if x.Agent == id.Agent || s.Parameters == spec.ParametersShared {
-					bySlot[i] = append(bySlot[i], x)
-				}
-			}
-
-			return err
-		})
-	}
-	if err := reads.Wait(); err != nil {
-		return store.Ref{}, nil, err
-	}
-
-	var pairs []domain.Pair
-	for _, own := range bySlot {
-		pairs = append(pairs, own...)
-	}
-	credit.Balance(pairs)
-	_, ref, err := run.Dataset(id.Epoch, id.Agent).Record(ctx, g.Bucket, func() (runs.Dataset, error) {
-		body, err := runs.WritePairs(ctx, g.Bucket, pairs)
-
-		return runs.Dataset{Agent: id.Agent, Body: body, Count: len(pairs), Card: credit.Describe(pairs)}, err
-	})
-
-	return ref, pairs, err
 }
 
 // gate probes the new policy. A breach keeps the parent and says why.

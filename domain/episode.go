@@ -73,6 +73,8 @@ type Pair struct {
 	RejectedCanonical string  `json:"rejected_canonical"`
 	Source            Source  `json:"source"`
 	Weight            float64 `json:"weight"`
+	// Age is the number of epochs before the update in which the pair was made.
+	Age int `json:"age,omitempty"`
 	// Image is the digest of the screenshot that belongs to the prompt. It is empty if there is none.
 	Image string `json:"image,omitempty"`
 }

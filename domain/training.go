@@ -12,12 +12,37 @@ type TrainParams struct {
 	BatchSize int `json:"batch_size" yaml:"batch_size"`
 	// Passes is the number of passes over the data set.
 	Passes int `json:"passes" yaml:"passes"`
+	// Loss is the loss of preference optimisation; empty means LossDPO. Trainers refuse those that they do not have.
+	Loss Loss `json:"loss,omitempty" yaml:"loss"`
 	// Beta scales the margin between policy and reference in DPO.
 	Beta float64 `json:"beta" yaml:"beta"`
+	// Smoothing is the assumed share of pairs whose preference is wrong, from 0 to below 0.5: the label smoothing of
+	// conservative DPO, which bounds the margin.
+	Smoothing float64 `json:"smoothing,omitempty" yaml:"smoothing"`
 	// Ftx weighs the SFT loss of the chosen answers that is added to the loss of DPO.
 	Ftx         float64 `json:"ftx" yaml:"ftx"`
 	WeightDecay float64 `json:"weight_decay" yaml:"weight_decay"`
 }
+
+// Loss is a loss of preference optimisation. All are functions of Δ = log π(y|x) − log π_ref(y|x) of the chosen answer
+// y⁺ and the rejected answer y⁻, with the margin z = β·(Δ⁺ − Δ⁻) and the label smoothing ε.
+type Loss string
+
+// The losses.
+const (
+	// LossDPO is −(1−ε)·log σ(z) − ε·log σ(−z): direct preference optimisation (Rafailov et al., 2023, equation 7),
+	// conservative with ε > 0 (Mitchell, "A note on DPO with noisy preferences", 2023): its gradient is 0 where
+	// σ(z) = 1 − ε, so the margin does not grow without end.
+	LossDPO Loss = "dpo"
+	// LossNormalised is LossDPO with every log-probability divided by the number of its answer's tokens (Meng et al.,
+	// "SimPO", 2024, but with a reference).
+	LossNormalised Loss = "dpo-normalised"
+	// LossPositive is LossDPO with z = β·(Δ⁺ − Δ⁻ − λ·max(0, −Δ⁺)), λ = 5: it costs if the chosen answer becomes less
+	// probable (Pal et al., "Smaug", 2024, equation 3).
+	LossPositive Loss = "dpo-positive"
+	// LossIPO is (Δ⁺ − Δ⁻ − 1/(2β))²: the margin has a target (Azar et al., 2023, equation 17).
+	LossIPO Loss = "ipo"
+)
 
 // TrainPoint holds the figures of one optimiser step: means over its batch.
 type TrainPoint struct {

@@ -1,6 +1,7 @@
 package workflows_test
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/collabui/collabui/internal/method/agents"
@@ -16,7 +17,7 @@ func TestEverySwitchOfTheMethodRunsToItsEnd(t *testing.T) {
 		set   func(*spec.Spec)
 		check func(*testing.T, *testrun.Run) // nil: only that the run ends
 	}{
-		"rft":               {func(s *spec.Spec) { s.Preference = spec.PreferenceRFT }, wantNoAdversary},
+		"rft":               {func(s *spec.Spec) { s.Preference = spec.PreferenceRFT }, wantThePairsOfDPO},
 		"outcome":           {func(s *spec.Spec) { s.Credit = spec.CreditOutcome }, wantNoAdversary},
 		"shared parameters": {func(s *spec.Spec) { s.Parameters = spec.ParametersShared }, wantOnePolicy},
 		"no edges":          {func(s *spec.Spec) { s.Edges = spec.EdgesNone }, wantNoEdges},
@@ -41,6 +42,23 @@ func TestEverySwitchOfTheMethodRunsToItsEnd(t *testing.T) {
 				c.check(t, r)
 			}
 		})
+	}
+}
+
+// wantThePairsOfDPO checks that RFT learns from the chosen answers that DPO would learn from.
+func wantThePairsOfDPO(t *testing.T, r *testrun.Run) {
+	t.Helper()
+	s := r.Spec
+	s.Preference = spec.PreferenceDPO
+	other := testrun.WithBase(t, s)
+	play(t, other)
+
+	for agent := range s.Agents {
+		data := runs.Run("small").Dataset(1, agent)
+		got, want := read(t, r, data).Card, read(t, other, data).Card
+		if !reflect.DeepEqual(got, want) || len(got.Counts) == 0 {
+			t.Errorf("agent %d learns from %+v, want %+v", agent, got, want)
+		}
 	}
 }
 

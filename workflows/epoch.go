@@ -90,7 +90,10 @@ func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error)
 
 		return sum, nil
 	}
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("%s, val %.1f %%", details, 100*sum.Val))
+	if details = fmt.Sprintf("%s, val %.1f %%", details, 100*sum.Val); sum.Kept != "" {
+		details += "; the policies that rolled out are kept: " + sum.Kept
+	}
+	workflow.SetCurrentDetails(ctx, details)
 
 	return sum, workflow.UpsertTypedSearchAttributes(ctx,
 		attrRate.ValueSet(sum.Val), attrSystem.ValueSet(rules.TrainedName(in.Plan.Agents)))

@@ -206,6 +206,9 @@ func (v *viewer) event(raw json.RawMessage) {
 		if e.Val >= 0 {
 			val = fmt.Sprintf(", val %.1f %%", 100*e.Val)
 		}
+		if e.Kept != "" {
+			val += "; the policies that rolled out are kept: " + e.Kept
+		}
 		v.say("epoch %d: %.1f %% of rollouts right, %d pairs%s", e.Epoch, 100*e.Rollouts, e.Pairs, val)
 	case events.Warning:
 		v.say("  warning, epoch %d, agent %d: %s", e.Epoch, e.Agent, e.Text)

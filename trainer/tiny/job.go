@@ -121,7 +121,10 @@ func (s *state) optimise(tr *tinylm.Trainer, pick []int, rate float64) domain.Tr
 	for i, k := range pick {
 		ref[i] = s.reference[k]
 	}
-	st := tr.DPOStep(batch, ref, weights, rate, tinylm.DPO{Beta: s.job.Params.Beta, Ftx: s.job.Params.Ftx})
+	p := s.job.Params
+	st := tr.DPOStep(batch, ref, weights, rate, tinylm.DPO{
+		Loss: p.Loss, Beta: p.Beta, Smoothing: p.Smoothing, Ftx: p.Ftx,
+	})
 
 	return domain.TrainPoint{Loss: st.Loss, Margin: st.Margin, Accuracy: st.Accuracy}
 }

@@ -95,10 +95,10 @@ func TestUnreadableMistakesAreEmptyAnswers(t *testing.T) {
 
 func TestUnreadableMistakesAreCounted(t *testing.T) {
 	a, _ := adversary(t, `{"answers":[`)
-	propose := func(ctx context.Context, s domain.Step, c domain.Cell, n int) ([]string, error) {
-		out, _, err := a.Propose(ctx, s, c, n, 1)
+	propose := func(ctx context.Context, s domain.Step, c domain.Cell, n int) ([]Proposal, error) {
+		texts, _, err := a.Propose(ctx, s, c, n, 1)
 
-		return out, err
+		return make([]Proposal, len(texts)), err
 	}
 	s := small()
 	credits := []domain.Credit{Oracle(s)}

@@ -4,19 +4,71 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/agents"
 )
 
-// Balance sets the pairs' weights so that every task template has the same total and the mean weight is 1.
-func Balance(pairs []domain.Pair) {
+// Balance sets the pairs' weights so that every task template has the same total, up to a bound, and the mean weight
+// is 1. No weight is above limit times the mean of the others: a template with a single pair does not lead an update.
+func Balance(pairs []domain.Pair, limit float64) {
 	per := map[string]int{}
 	for _, p := range pairs {
 		per[p.Template]++
 	}
 	for i := range pairs {
-		pairs[i].Weight = float64(len(pairs)) / float64(len(per)*per[pairs[i].Template])
+		share := float64(len(pairs)) / float64(len(per)*per[pairs[i].Template])
+		pairs[i].Weight = math.Min(limit, share)
+	}
+	normalise(pairs)
+}
+
+// typesOf are the action types of the chosen and the rejected answer of a pair.
+type typesOf struct{ chosen, rejected string }
+
+// BalanceTypes lowers weights so that, for every two action types, the pairs that prefer the first weigh in total as
+// much as those that prefer the second; then the mean weight is 1 again. Without it, a type that is chosen more often
+// than rejected gains probability on every prompt, whatever the screen shows: preference optimisation learns the
+// prior of the types. Pairs within a type keep their weight.
+func BalanceTypes(pairs []domain.Pair) {
+	total := map[typesOf]float64{}
+	for _, p := range pairs {
+		total[types(p)] += p.Weight
+	}
+	for i := range pairs {
+		t := types(pairs[i])
+		there, back := total[t], total[typesOf{t.rejected, t.chosen}]
+		if t.chosen != t.rejected && back < there {
+			pairs[i].Weight *= back / there
+		}
+	}
+	normalise(pairs)
+}
+
+func types(p domain.Pair) typesOf {
+	return typesOf{actionType(p.ChosenCanonical), actionType(p.RejectedCanonical)}
+}
+
+// actionType returns the type of an action in its canonical form.
+func actionType(canonical string) string {
+	kind, _, _ := strings.Cut(canonical, " ")
+
+	return kind
+}
+
+// normalise scales the weights to a mean of 1. Weights that are all 0 become 1.
+func normalise(pairs []domain.Pair) {
+	sum := 0.0
+	for _, p := range pairs {
+		sum += p.Weight
+	}
+	for i := range pairs {
+		if sum == 0 {
+			pairs[i].Weight = 1
+		} else {
+			pairs[i].Weight *= float64(len(pairs)) / sum
+		}
 	}
 }
 

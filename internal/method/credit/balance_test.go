@@ -9,12 +9,73 @@ import (
 
 func TestEveryTemplateHasTheSameTotalWeight(t *testing.T) {
 	mixed := []domain.Pair{{Template: "a"}, {Template: "a"}, {Template: "a"}, {Template: "b"}}
-	Balance(mixed)
+	Balance(mixed, 1000)
 	for _, p := range mixed {
 		want := map[string]float64{"a": 2.0 / 3, "b": 2}[p.Template]
 		if math.Abs(p.Weight-want) > 1e-12 {
 			t.Errorf("a pair of template %s weighs %v, want %v", p.Template, p.Weight, want)
 		}
+	}
+}
+
+func TestASingleTemplateDoesNotLeadAnUpdate(t *testing.T) {
+	pairs := make([]domain.Pair, 0, 60)
+	for range 59 {
+		pairs = append(pairs, domain.Pair{Template: "often"})
+	}
+	pairs = append(pairs, domain.Pair{Template: "once"})
+
+	Balance(pairs, 3)
+	if ratio, want := pairs[59].Weight/pairs[0].Weight, 3/(60.0/118); math.Abs(ratio-want) > 1e-9 {
+		t.Errorf("the only pair of its template weighs %v times the others, want %v", ratio, want)
+	}
+	if mean := total(pairs) / 60; math.Abs(mean-1) > 1e-9 {
+		t.Errorf("the mean weight is %v, want 1", mean)
+	}
+}
+
+func total(pairs []domain.Pair) float64 {
+	sum := 0.0
+	for _, p := range pairs {
+		sum += p.Weight
+	}
+
+	return sum
+}
+
+func TestNoActionTypeIsPreferredByItsFrequency(t *testing.T) {
+	pair := func(chosen, rejected string) domain.Pair {
+		return domain.Pair{ChosenCanonical: chosen, RejectedCanonical: rejected, Weight: 1}
+	}
+	var pairs []domain.Pair
+	for range 30 {
+		pairs = append(pairs, pair("click index=1", "input_text index=2 text=a"))
+	}
+	for range 3 {
+		pairs = append(pairs, pair("input_text index=2 text=a", "click index=1"))
+	}
+	pairs = append(pairs,
+		pair("click index=1", "click index=2"),
+		pair("click index=1", "wait")) // nobody ever prefers to wait
+
+	BalanceTypes(pairs)
+	there, back := total(pairs[:30]), total(pairs[30:33])
+	if math.Abs(there-back) > 1e-9 || there == 0 {
+		t.Errorf("pairs that prefer clicks weigh %v, those that prefer text %v; want the same", there, back)
+	}
+	if within := pairs[33].Weight; math.Abs(within-pairs[30].Weight) > 1e-9 {
+		t.Errorf("a pair of two clicks weighs %v, want %v as one of the rarer direction", within, pairs[30].Weight)
+	}
+	if pairs[34].Weight != 0 {
+		t.Errorf("a preference that is never reversed weighs %v, want 0", pairs[34].Weight)
+	}
+	if mean := total(pairs) / float64(len(pairs)); math.Abs(mean-1) > 1e-9 {
+		t.Errorf("the mean weight is %v, want 1", mean)
+	}
+
+	alone := []domain.Pair{pair("click index=1", "wait")}
+	if BalanceTypes(alone); alone[0].Weight != 1 {
+		t.Errorf("without any reversed pair a weight is %v, want 1", alone[0].Weight)
 	}
 }
 

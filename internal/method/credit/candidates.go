@@ -8,7 +8,14 @@ import (
 )
 
 // Adversary proposes n answers to the prompt of a positive cell that are plausible and, if it succeeds, wrong.
-type Adversary func(ctx context.Context, step domain.Step, cell domain.Cell, n int) ([]string, error)
+type Adversary func(ctx context.Context, step domain.Step, cell domain.Cell, n int) ([]Proposal, error)
+
+// Proposal is an answer of the adversary.
+type Proposal struct {
+	Text string
+	// LogProb is the answer's log-probability under the agent's policy at temperature 1, in nats; 0: unknown.
+	LogProb float64
+}
 
 // Grade labels the candidates of one step. The given labels are those of the step's own cells.
 type Grade func(
@@ -39,7 +46,7 @@ func (m *maker) candidates(
 	for si, s := range steps {
 		labels := credits[si].Labels
 		m.countLabels(labels)
-		if m.rules.AdversaryOff || m.rules.OutcomeOnly {
+		if m.rules.OutcomeOnly {
 			continue
 		}
 
@@ -92,14 +99,15 @@ func (m *maker) propose(
 	}
 
 	for a := range numAgents(s.Decision) {
-		for _, i := range latest(s, labels, a) {
+		for _, i := range m.rules.positives(s, labels, a) {
 			cell := s.Decision.Cells[i]
-			texts, err := m.adversary(ctx, s, cell, m.rules.Candidates)
+			proposals, err := m.adversary(ctx, s, cell, m.rules.Candidates)
 			if err != nil {
 				return nil, nil, err
 			}
-			for _, t := range texts {
-				c := agents.NewCell(cell.Agent, cell.Round, t, cell.Prompt, s.Observation)
+			for _, p := range proposals {
+				c := agents.NewCell(cell.Agent, cell.Round, p.Text, cell.Prompt, s.Observation)
+				c.LogProb = p.LogProb
 				switch {
 				case c.Action == nil:
 					m.counts.Unparsed++
@@ -113,23 +121,4 @@ func (m *maker) propose(
 	}
 
 	return cands, of, nil
-}
-
-// latest returns the positive cells of an agent at a step, in order of rounds: of every canonical action the last one.
-func latest(s domain.Step, labels []domain.Label, agent int) []int {
-	last := map[string]int{}
-	for i, c := range s.Decision.Cells {
-		if c.Agent == agent && labels[i] == domain.Positive {
-			last[c.Canonical] = i
-		}
-	}
-
-	var out []int
-	for i, c := range s.Decision.Cells {
-		if c.Agent == agent && labels[i] == domain.Positive && last[c.Canonical] == i {
-			out = append(out, i)
-		}
-	}
-
-	return out
 }

@@ -2,18 +2,22 @@ package credit
 
 import (
 	"context"
+	"slices"
 
 	"github.com/collabui/collabui/domain"
 )
 
 // Rules say which pairs are made.
 type Rules struct {
-	Candidates   int  // samples of the adversary per positive cell (K)
-	PerStep      int  // pairs per agent and step
-	PerEpisode   int  // pairs per agent and episode
-	Correction   bool // also pair a peer's right action with the agent's own wrong one
-	OutcomeOnly  bool // credit: outcome. No adversary is asked and nothing is graded.
-	AdversaryOff bool // preference: rft. Only positives are kept; rejected stays empty.
+	Candidates  int             // samples of the adversary per positive cell (K)
+	Negatives   int             // the most rejected answers of one chosen answer
+	Cells       CellChoice      // the prompts on which positive answers are chosen
+	Topology    domain.Topology // who reads whose messages, for ContradictedCells
+	PerStep     int             // the most pairs per agent and step
+	PerEpisode  int             // the most pairs per agent and episode
+	Correction  bool            // also pair a peer's right action with the agent's own wrong one
+	OutcomeOnly bool            // credit: outcome. No adversary is asked and nothing is graded.
+	Seed        uint64          // draws the pairs that stay if there are more than PerEpisode
 }
 
 // PairCounts says what became of the positive cells and of the adversary's candidates.
@@ -29,8 +33,8 @@ type PairCounts struct {
 	OverLimit int // pairs left out by PerStep and PerEpisode
 }
 
-// Pairs makes the preference pairs of one episode, ordered by agent, step and round. Of each agent, step and chosen
-// action only the latest round is used, so the adversary is asked once for each.
+// Pairs makes the preference pairs of one episode, ordered by agent and step, and within a step by chosen answer with
+// the hardest rejected answers first. The adversary is asked once for each agent, step and positive action.
 func Pairs(
 	ctx context.Context, r Rules, slot int, template string, steps []domain.Step, credits []domain.Credit,
 	adv Adversary, grade Grade,
@@ -44,60 +48,80 @@ func Pairs(
 		return nil, m.counts, err
 	}
 
-	for a := range numAgents(steps[0].Decision) {
-		m.inEpisode = 0
-		for si, s := range steps {
-			m.inStep, m.made = 0, map[answers]bool{}
-			labels := credits[si].Labels
-			for _, i := range latest(s, labels, a) {
-				p, ok := r.pair(s, labels, i, cands[cellAt{step: si, cell: i}])
-				if !ok {
-					m.counts.NoPair++
-
-					continue
-				}
-				m.add(p)
-			}
-			if p, ok := r.correction(s, labels, a); ok {
-				m.add(p)
-			}
+	var pairs []domain.Pair
+	for agent := range numAgents(steps[0].Decision) {
+		var own []domain.Pair
+		for at := range steps {
+			own = append(own, m.ofStep(steps[at], credits[at].Labels, agent, at, cands)...)
 		}
+		pairs = append(pairs, m.drawn(own, agent)...)
 	}
-	for i := range m.pairs {
-		m.pairs[i].Slot, m.pairs[i].Template, m.pairs[i].Weight = slot, template, 1
+	for i := range pairs {
+		pairs[i].Slot, pairs[i].Template, pairs[i].Weight = slot, template, 1
+		m.counts.Pairs[pairs[i].Source]++
 	}
 
-	return m.pairs, m.counts, nil
+	return pairs, m.counts, nil
 }
 
-// maker collects the pairs of one episode.
+// maker makes the pairs of one episode.
 type maker struct {
 	rules     Rules
 	adversary Adversary
 	grade     Grade
-	pairs     []domain.Pair
 	counts    PairCounts
-
-	inEpisode int              // pairs of the agent
-	inStep    int              // pairs of the agent at the step
-	made      map[answers]bool // pairs made by the agent at the step
 }
 
 // answers identifies a pair of an agent and step by its canonical actions.
 type answers struct{ chosen, rejected string }
 
-// add keeps a pair unless the step has it already or a limit is reached.
-func (m *maker) add(p domain.Pair) {
-	key := answers{p.ChosenCanonical, p.RejectedCanonical}
-	switch {
-	case m.made[key]:
-	case m.inStep >= m.rules.PerStep || m.inEpisode >= m.rules.PerEpisode:
-		m.counts.OverLimit++
-	default:
-		m.made[key] = true
-		m.pairs = append(m.pairs, p)
-		m.counts.Pairs[p.Source]++
-		m.inStep++
-		m.inEpisode++
+// ofStep returns the pairs of an agent at a step, whose index is at. A pair that the step has already is left out.
+func (m *maker) ofStep(
+	s domain.Step, labels []domain.Label, agent, at int, cands map[cellAt][]candidate,
+) []domain.Pair {
+	var all []domain.Pair
+	for _, i := range m.rules.positives(s, labels, agent) {
+		made := m.rules.pairs(s, labels, i, cands[cellAt{step: at, cell: i}])
+		if len(made) == 0 {
+			m.counts.NoPair++
+		}
+		all = append(all, made...)
 	}
+	if p, ok := m.rules.correction(s, labels, agent); ok {
+		all = append(all, p)
+	}
+
+	var kept []domain.Pair
+	known := map[answers]bool{}
+	for _, p := range all {
+		key := answers{p.ChosenCanonical, p.RejectedCanonical}
+		switch {
+		case known[key]:
+		case len(kept) >= m.rules.PerStep:
+			m.counts.OverLimit++
+		default:
+			known[key] = true
+			kept = append(kept, p)
+		}
+	}
+
+	return kept
+}
+
+// drawn returns PerEpisode of an agent's pairs, drawn by seed over the whole episode, in their order.
+func (m *maker) drawn(pairs []domain.Pair, agent int) []domain.Pair {
+	n := m.rules.PerEpisode
+	if len(pairs) <= n {
+		return pairs
+	}
+	m.counts.OverLimit += len(pairs) - n
+
+	keep := domain.Rand(m.rules.Seed, "pairs", agent).Perm(len(pairs))[:n]
+	slices.Sort(keep)
+	out := make([]domain.Pair, n)
+	for k, i := range keep {
+		out[k] = pairs[i]
+	}
+
+	return out
 }

@@ -2,6 +2,8 @@ package credit
 
 import (
 	"context"
+	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/golang/mock/gomock"
@@ -12,7 +14,7 @@ import (
 )
 
 // defaults are the rules of a specification that does not change them.
-var defaults = Rules{Candidates: 4, PerStep: 2, PerEpisode: 8}
+var defaults = Rules{Candidates: 4, Negatives: 1, Cells: LatestCells, PerStep: 2, PerEpisode: 8}
 
 // pairs makes the pairs of steps by the oracle. The adversary answers with clicks on the given indices; -1 does not
 // parse.
@@ -22,14 +24,14 @@ func pairs(t *testing.T, r Rules, steps []domain.Step, clicks ...int) ([]domain.
 	for _, s := range steps {
 		credits = append(credits, Oracle(s))
 	}
-	adversary := func(context.Context, domain.Step, domain.Cell, int) ([]string, error) {
-		var out []string
+	adversary := func(context.Context, domain.Step, domain.Cell, int) ([]Proposal, error) {
+		var out []Proposal
 		for _, i := range clicks {
 			text := "nonsense"
 			if i >= 0 {
 				text = click(i)
 			}
-			out = append(out, text)
+			out = append(out, Proposal{Text: text})
 		}
 
 		return out, nil
@@ -132,6 +134,89 @@ func TestPairsOfAnEpisodeAreLimited(t *testing.T) {
 	if got, want := n.OverLimit, 20-defaults.PerEpisode; got != want {
 		t.Errorf("%d pairs over the limit, want %d", got, want)
 	}
+
+	byStep := func(a, b domain.Pair) int { return a.Step - b.Step }
+	if !slices.IsSortedFunc(ps, byStep) || ps[len(ps)-1].Step <= defaults.PerEpisode {
+		t.Errorf("the last of the pairs is of step %d, want one drawn over all 20", ps[len(ps)-1].Step)
+	}
+	if again, _ := pairs(t, defaults, many, 4); !reflect.DeepEqual(again, ps) {
+		t.Errorf("with the same seed %+v are drawn, want %+v", again, ps)
+	}
+	reseeded := defaults
+	reseeded.Seed++
+	if other, _ := pairs(t, reseeded, many, 4); reflect.DeepEqual(other, ps) {
+		t.Errorf("with another seed %+v are drawn, want others", other)
+	}
+}
+
+func TestAPositiveCellHasSeveralRejectedAnswersTheHardestFirst(t *testing.T) {
+	r := defaults
+	r.Negatives, r.PerStep = 5, 9
+	s := step(1, 3, [][]int{{1, 3}, {2, 2}})
+	for i, logprob := range []float64{-1, -2, -3, -4} {
+		s.Decision.Cells[i].LogProb = logprob
+	}
+	logprob := map[int]float64{5: -7, 6: -5, 7: 0} // that of 7 is unknown
+	adversary := func(context.Context, domain.Step, domain.Cell, int) ([]Proposal, error) {
+		var out []Proposal
+		for _, i := range []int{7, 5, 3, 6} {
+			out = append(out, Proposal{Text: click(i), LogProb: logprob[i]})
+		}
+
+		return out, nil
+	}
+	all, _, err := Pairs(t.Context(), r, 1, "t", []domain.Step{s}, []domain.Credit{Oracle(s)}, adversary, OracleGrade)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var got []string
+	for _, p := range all {
+		if p.Agent == 0 {
+			got = append(got, string(p.Source)+" "+p.RejectedCanonical)
+		}
+	}
+	want := []string{
+		"adversary click index=6", "adversary click index=5", "adversary click index=7",
+		"own click index=1", "peer click index=2",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("rejected %q, want %q", got, want)
+	}
+}
+
+func TestTheChoiceOfCellsDecidesThePrompt(t *testing.T) {
+	chain := domain.Topology{Agents: 2, Edges: [][2]int{{1, 0}}} // agent 0 reads agent 1
+	agree := step(1, 3, [][]int{{3, 3, 3}, {3, 3, 3}})
+	later := step(1, 3, [][]int{{3, 3, 3}, {3, 3, 2}}) // agent 1 errs in the last round
+	for name, c := range map[string]struct {
+		cells  CellChoice
+		step   domain.Step
+		rounds []int // of agent 0's chosen answers
+	}{
+		"the latest":                         {LatestCells, agree, []int{2}},
+		"the first":                          {FirstCells, agree, []int{0}},
+		"nobody erred":                       {UncertainCells, agree, nil},
+		"somebody erred":                     {UncertainCells, later, []int{0}},
+		"no message contradicts":             {ContradictedCells, agree, nil},
+		"a message of round 2 contradicts":   {ContradictedCells, later, []int{2}},
+		"the own earlier answer contradicts": {ContradictedCells, step(1, 3, [][]int{{2, 3, 3}, {3, 3, 3}}), []int{1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := defaults
+			r.Cells, r.Topology = c.cells, chain
+			ps, _ := pairs(t, r, []domain.Step{c.step}, 5)
+			var rounds []int
+			for _, p := range ps {
+				if p.Agent == 0 {
+					rounds = append(rounds, p.Round)
+				}
+			}
+			if !slices.Equal(rounds, c.rounds) {
+				t.Errorf("agent 0 learns from rounds %v, want %v", rounds, c.rounds)
+			}
+		})
+	}
 }
 
 func TestTheAdversaryIsAskedOncePerAgentStepAndPositiveAction(t *testing.T) {
@@ -151,10 +236,13 @@ func TestTheAdversaryIsAskedOncePerAgentStepAndPositiveAction(t *testing.T) {
 	}
 	gomock.InOrder(calls...)
 
-	adversary := func(ctx context.Context, s domain.Step, c domain.Cell, n int) ([]string, error) {
+	adversary := func(ctx context.Context, s domain.Step, c domain.Cell, n int) ([]Proposal, error) {
 		res, err := model.Complete(ctx, chat.Request{N: n, Temperature: float64(100*c.Agent + s.Number)})
+		if err != nil {
+			return nil, err
+		}
 
-		return res.Texts, err
+		return []Proposal{{Text: res.Texts[0]}}, nil
 	}
 	if _, _, err := Pairs(t.Context(), defaults, 1, "t", steps, credits, adversary, OracleGrade); err != nil {
 		t.Fatal(err)

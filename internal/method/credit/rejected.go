@@ -1,56 +1,95 @@
 package credit
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"github.com/collabui/collabui/domain"
 )
 
-// pair finds a rejected answer for a positive cell: the first candidate labelled 0, otherwise the agent's own cell of
-// another round labelled 0, otherwise a peer's cell that the agent could have chosen.
-func (r Rules) pair(s domain.Step, labels []domain.Label, i int, cands []candidate) (domain.Pair, bool) {
+// pairs returns the pairs of a positive cell, at most Negatives. Its rejected answers are, in this order, the
+// candidates labelled 0, the agent's own cells of other rounds labelled 0, and those of peers that the agent could
+// have chosen; among equals the one that the policy finds most probable comes first: the hardest. No canonical action
+// is rejected twice.
+func (r Rules) pairs(s domain.Step, labels []domain.Label, i int, cands []candidate) []domain.Pair {
 	cell := s.Decision.Cells[i]
-	switch {
-	case r.AdversaryOff:
-		return newPair(s, cell, cell, domain.Cell{}, domain.SourceNone), true
-	case r.OutcomeOnly:
-		k := slices.IndexFunc(s.Decision.Cells, func(c domain.Cell) bool {
-			return c.Action != nil && c.Canonical != cell.Canonical
-		})
-		if k < 0 {
-			return domain.Pair{}, false
-		}
-
-		return newPair(s, cell, cell, s.Decision.Cells[k], domain.SourceOther), true
+	if r.OutcomeOnly {
+		return r.otherwise(s, cell)
 	}
 
-	for _, c := range cands {
-		if c.label == domain.Negative {
-			return newPair(s, cell, cell, c.cell, domain.SourceAdversary), true
+	proposed := func(yield func(domain.Cell) bool) {
+		for _, c := range cands {
+			if c.label == domain.Negative && !yield(c.cell) {
+				return
+			}
 		}
 	}
-	own := func(c domain.Cell) bool { return c.Agent == cell.Agent && c.Round != cell.Round }
-	if c, ok := negative(s, labels, own); ok {
-		return newPair(s, cell, cell, c, domain.SourceOwn), true
-	}
-	peer := func(c domain.Cell) bool { return c.Agent != cell.Agent && legal(*c.Action, s, cell.Agent) }
-	if c, ok := negative(s, labels, peer); ok {
-		return newPair(s, cell, cell, c, domain.SourcePeer), true
+	own := negatives(s, labels, func(c domain.Cell) bool { return c.Agent == cell.Agent && c.Round != cell.Round })
+	peers := negatives(s, labels, func(c domain.Cell) bool {
+		return c.Agent != cell.Agent && legal(*c.Action, s, cell.Agent)
+	})
+
+	var out []domain.Pair
+	known := map[string]bool{}
+	for _, from := range []struct {
+		source domain.Source
+		cells  []domain.Cell
+	}{
+		{domain.SourceAdversary, hardest(slices.Collect(proposed))},
+		{domain.SourceOwn, hardest(own)},
+		{domain.SourcePeer, hardest(peers)},
+	} {
+		for _, c := range from.cells {
+			if len(out) < r.Negatives && !known[c.Canonical] {
+				known[c.Canonical] = true
+				out = append(out, newPair(s, cell, cell, c, from.source))
+			}
+		}
 	}
 
-	return domain.Pair{}, false
+	return out
+}
+
+// otherwise pairs a cell with the first one that parses and differs: the ablation without a critic knows no better.
+func (r Rules) otherwise(s domain.Step, cell domain.Cell) []domain.Pair {
+	for _, c := range s.Decision.Cells {
+		if c.Action != nil && c.Canonical != cell.Canonical {
+			return []domain.Pair{newPair(s, cell, cell, c, domain.SourceOther)}
+		}
+	}
+
+	return nil
+}
+
+// hardest sorts cells by falling log-probability. Cells whose log-probability is unknown come last, in their order.
+func hardest(cells []domain.Cell) []domain.Cell {
+	slices.SortStableFunc(cells, func(a, b domain.Cell) int {
+		return cmp.Compare(rank(b), rank(a))
+	})
+
+	return cells
+}
+
+func rank(c domain.Cell) float64 {
+	if c.LogProb == 0 {
+		return math.Inf(-1)
+	}
+
+	return c.LogProb
 }
 
 // correction pairs a peer's right action with the agent's own wrong one, on the prompt of the agent's latest wrong
 // cell.
 func (r Rules) correction(s domain.Step, labels []domain.Label, agent int) (domain.Pair, bool) {
-	if !r.Correction || r.AdversaryOff {
+	if !r.Correction {
 		return domain.Pair{}, false
 	}
-	wrong, ok := negative(s, labels, func(c domain.Cell) bool { return c.Agent == agent })
-	if !ok {
+	mistakes := negatives(s, labels, func(c domain.Cell) bool { return c.Agent == agent })
+	if len(mistakes) == 0 {
 		return domain.Pair{}, false
 	}
+	wrong := mistakes[0]
 	for i, c := range s.Decision.Cells {
 		if labels[i] == domain.Positive && c.Agent != agent && legal(*c.Action, s, agent) {
 			return newPair(s, wrong, c, wrong, domain.SourceCorrection), true
@@ -75,15 +114,16 @@ func newPair(s domain.Step, at, chosen, rejected domain.Cell, source domain.Sour
 	}
 }
 
-// negative returns the last cell that parses, is labelled 0 and fits.
-func negative(s domain.Step, labels []domain.Label, fits func(domain.Cell) bool) (domain.Cell, bool) {
+// negatives returns the cells that parse, are labelled 0 and fit, the last ones first.
+func negatives(s domain.Step, labels []domain.Label, fits func(domain.Cell) bool) []domain.Cell {
+	var out []domain.Cell
 	for i, c := range slices.Backward(s.Decision.Cells) {
 		if labels[i] == domain.Negative && c.Action != nil && fits(c) {
-			return c, true
+			out = append(out, c)
 		}
 	}
 
-	return domain.Cell{}, false
+	return out
 }
 
 // legal reports whether the agent saw the element that the action points at by its index. An agent may see less than

@@ -32,6 +32,18 @@ func TrainedName(n int) string { return fmt.Sprintf("trained-%d", n) }
 // BaseName returns the name of the base policy n times.
 func BaseName(n int) string { return fmt.Sprintf("base-%d", n) }
 
+// ValName returns the name of the system of an epoch whose rate on val the next epoch's is compared with.
+func ValName(s spec.Spec, epoch int) string {
+	switch {
+	case epoch > 0:
+		return TrainedName(s.Agents)
+	case s.Agents > 1:
+		return BaseName(s.Agents)
+	}
+
+	return NameBaseWarm
+}
+
 // Together returns a system of all agents of a run as evaluation plays it.
 func Together(s spec.Spec, name string, policies []string) EvalSystem {
 	return EvalSystem{

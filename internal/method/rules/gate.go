@@ -48,6 +48,16 @@ func Gate(g spec.Gates, p domain.Probe, pairs []domain.Pair) string {
 	return ""
 }
 
+// Rollback compares the rates on val, from 0 to 1, of the system that an epoch made and of the one that rolled out. It
+// returns why the agents go on with the latter, or "" if they switch.
+func Rollback(g spec.Gates, val, parent float64) string {
+	if drop := parent - val; drop > g.MaxValDrop {
+		return fmt.Sprintf("val fell from %.1f %% to %.1f %%", 100*parent, 100*val)
+	}
+
+	return ""
+}
+
 // Finite reports whether the figures of a probe are numbers.
 func Finite(p domain.Probe) bool {
 	sum := p.KL + p.KLBase + p.LogprobDelta + p.Entropy

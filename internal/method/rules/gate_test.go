@@ -10,6 +10,25 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
+func TestAFallOnValKeepsTheSystemThatRolledOut(t *testing.T) {
+	for name, c := range map[string]struct {
+		drop, val, parent float64
+		want              string
+	}{
+		"better":                 {0, 0.6, 0.5, ""},
+		"equal":                  {0, 0.5, 0.5, ""},
+		"worse":                  {0, 0.45, 0.5, "val fell from 50.0 % to 45.0 %"},
+		"within the allowance":   {0.1, 0.45, 0.5, ""},
+		"the gate is turned off": {1, 0, 1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := rules.Rollback(spec.Gates{MaxValDrop: c.drop}, c.val, c.parent); got != c.want {
+				t.Errorf("Rollback(%v, %v) = %q, want %q", c.val, c.parent, got, c.want)
+			}
+		})
+	}
+}
+
 func TestABreachOfAnyGateSaysWhy(t *testing.T) {
 	pairs := []domain.Pair{
 		{Chosen: `Reason: r Action: {"action_type":"click","index":1}`},

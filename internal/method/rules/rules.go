@@ -55,13 +55,23 @@ func Decoding(s spec.Spec, policies []string, topology domain.Topology) (agents.
 	}, err
 }
 
-// Pairing returns the rules by which preference pairs are made.
-func Pairing(s spec.Spec) credit.Rules {
+// Pairing returns the rules by which the preference pairs of an episode are made, which was played on a topology. They
+// do not depend on what the update optimises, so RFT learns from the same chosen answers as DPO.
+func Pairing(s spec.Spec, topology domain.Topology, slot domain.Slot) credit.Rules {
 	return credit.Rules{
-		Candidates: s.Adversary.Candidates, PerStep: s.Pairs.PerStep, PerEpisode: s.Pairs.PerEpisode,
-		Correction:   s.Pairs.Kind == spec.PairsCorrection && s.Credit == spec.CreditCritic,
-		OutcomeOnly:  s.Credit == spec.CreditOutcome,
-		AdversaryOff: s.Preference == spec.PreferenceRFT,
+		Candidates: s.Adversary.Candidates, Negatives: s.Pairs.Negatives, Cells: s.Pairs.Cells, Topology: topology,
+		PerStep: s.Pairs.PerStep, PerEpisode: s.Pairs.PerEpisode,
+		Correction:  s.Pairs.Kind == spec.PairsCorrection && s.Credit == spec.CreditCritic,
+		OutcomeOnly: s.Credit == spec.CreditOutcome,
+		Seed:        slot.Seed,
+	}
+}
+
+// Weigh sets the weights of the pairs of a data set. Types are balanced only where rejected answers are learned from.
+func Weigh(s spec.Spec, pairs []domain.Pair, preference bool) {
+	credit.Balance(pairs, s.Pairs.MaxWeight)
+	if preference && s.Pairs.BalanceTypes {
+		credit.BalanceTypes(pairs)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/credit"
 )
 
 // Must reports what was expected of a field, unless ok.
@@ -80,6 +81,8 @@ func (s Spec) checkChoices(must Must) {
 	oneOf(must, s.Critic.Rule, "critic.rule", RuleRobust, RulePaper)
 	oneOf(must, s.Critic.Scope, "critic.scope", ScopeStep, ScopeRound)
 	oneOf(must, s.Pairs.Kind, "pairs.kind", PairsPositive, PairsCorrection)
+	oneOf(must, s.Pairs.Cells, "pairs.cells",
+		credit.LatestCells, credit.FirstCells, credit.UncertainCells, credit.ContradictedCells)
 	oneOf(must, s.Reference, "reference", ReferenceBase, ReferenceEpochStart)
 }
 
@@ -89,7 +92,9 @@ func checkTrain(p domain.TrainParams, field string, must Must) {
 	must.within(p.FinalShare, field+".final_share", 0, 1)
 	must.count(p.BatchSize, field+".batch_size", 1, 4096)
 	must.count(p.Passes, field+".passes", 1, 1000)
+	oneOf(must, p.Loss, field+".loss", "", domain.LossDPO, domain.LossNormalised, domain.LossPositive, domain.LossIPO)
 	must.within(p.Beta, field+".beta", 0, 100)
+	must.within(p.Smoothing, field+".smoothing", 0, 0.49)
 	must.within(p.Ftx, field+".ftx", 0, 100)
 	must.within(p.WeightDecay, field+".weight_decay", 0, 1)
 }

@@ -1,5 +1,7 @@
 package spec
 
+import "github.com/collabui/collabui/internal/method/credit"
+
 // Edges says how the agents are connected.
 type Edges string
 
@@ -56,10 +58,20 @@ type Decoding struct {
 
 // Pairs says which pairs are made and kept.
 type Pairs struct {
-	Kind       PairKind `json:"kind"`
-	PerStep    int      `json:"per_step"`
-	PerEpisode int      `json:"per_episode"`
-	MinPairs   int      `json:"min_pairs"` // an agent with fewer pairs keeps its policy
+	Kind PairKind `json:"kind"`
+	// Cells says on which of an agent's prompts its right answers are chosen.
+	Cells credit.CellChoice `json:"cells"`
+	// Negatives is the most rejected answers of one chosen answer.
+	Negatives  int `json:"negatives"`
+	PerStep    int `json:"per_step"`
+	PerEpisode int `json:"per_episode"`
+	MinPairs   int `json:"min_pairs"` // an agent with fewer pairs keeps its policy
+	// MaxWeight bounds a pair's weight; the mean is 1.
+	MaxWeight float64 `json:"max_weight"`
+	// BalanceTypes makes pairs that prefer one action type to another weigh as much as those that prefer the other.
+	BalanceTypes bool `json:"balance_types"`
+	// MaxAge is the number of epochs before the current one whose pairs are trained on, too.
+	MaxAge int `json:"max_age"`
 }
 
 // PairKind says what a pair may compare.
@@ -86,6 +98,9 @@ type Gates struct {
 	MinEntropy float64 `json:"min_entropy"`
 	// TypeShare is the share of the chosen answers above which an action type must not vanish from the sampled ones.
 	TypeShare float64 `json:"type_share"`
+	// MaxValDrop is the most by which the rate on val, from 0 to 1, may fall in an epoch. Otherwise all agents go on
+	// with the policies that rolled out. 1 turns the gate off.
+	MaxValDrop float64 `json:"max_val_drop"`
 }
 
 // checkMethod checks the system, its decoding, its pairs and its gates.
@@ -104,6 +119,9 @@ func (s Spec) checkMethod(must Must) {
 	must.count(s.Decoding.MaxTokens, "decoding.max_tokens", 1, 100000)
 	must.within(s.ViewDropout, "view_dropout", 0, 0.9)
 
+	must.count(s.Pairs.Negatives, "pairs.negatives", 1, 64)
+	must.within(s.Pairs.MaxWeight, "pairs.max_weight", 1, 1000)
+	must.count(s.Pairs.MaxAge, "pairs.max_age", 0, 1000)
 	must.count(s.Pairs.PerStep, "pairs.per_step", 1, 100)
 	must.count(s.Pairs.PerEpisode, "pairs.per_episode", 1, 1000)
 	must.count(s.Pairs.MinPairs, "pairs.min_pairs", 1, 1000000)
@@ -114,5 +132,7 @@ func (s Spec) checkMethod(must Must) {
 	must.within(s.Gates.MaxLength, "gates.max_length", 1, 1000)
 	must.within(s.Gates.MinEntropy, "gates.min_entropy", 0, 1000)
 	must.within(s.Gates.TypeShare, "gates.type_share", 0.01, 1)
+	must.within(s.Gates.MaxValDrop, "gates.max_val_drop", 0, 1)
+	must.count(s.EarlyStop, "early_stop", 0, 1000)
 	must.within(s.FailedShare, "failed_share", 0, 1)
 }

@@ -1,8 +1,8 @@
 // Package spec is the specification of a run: one YAML file that is decoded strictly over documented defaults. A
 // Catalog says which environments and trainers a build has.
 //
-// It imports domain, envadapters, fault, internal/method/agents and internal/method/prompts. It does no I/O. It links
-// no browser driver. It links no Temporal.
+// It imports domain, envadapters, fault, internal/method/agents, internal/method/credit and internal/method/prompts. It
+// does no I/O. It links no browser driver. It links no Temporal.
 package spec
 
 import (
@@ -11,6 +11,7 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/credit"
 )
 
 // Spec is the specification of one run. Two runs with equal specifications that train the embedded policy have the
@@ -27,11 +28,13 @@ type Spec struct {
 	// Environments holds suites with their options, by names that the file chooses.
 	Environments map[string]envadapters.Options `json:"environments,omitempty"`
 
-	Agents   int      `json:"agents"` // n
-	Rounds   int      `json:"rounds"` // m
-	Epochs   int      `json:"epochs"` // K
-	Slots    int      `json:"slots"`  // episodes per epoch
-	Decoding Decoding `json:"decoding"`
+	Agents int `json:"agents"` // n
+	Rounds int `json:"rounds"` // m
+	Epochs int `json:"epochs"` // K
+	Slots  int `json:"slots"`  // episodes per epoch
+	// EarlyStop is the number of evaluated epochs without a better rate on val after which the run ends. 0: never.
+	EarlyStop int      `json:"early_stop"`
+	Decoding  Decoding `json:"decoding"`
 
 	VoteScope agents.VoteScope `json:"vote_scope"`
 	// ViewDropout is the share of elements that each agent does not see.
@@ -88,12 +91,16 @@ func Default() Spec {
 
 		Critic:     Critic{Model: RoleOracle, Rule: RuleRobust, Scope: ScopeStep},
 		Summariser: Summariser{Model: RoleTemplate},
-		Adversary:  Adversary{Model: RolePolicy, Temperature: 2, TopP: 1, Candidates: 4},
+		Adversary:  Adversary{Model: RolePolicy, Temperature: 1, TopP: 1, Candidates: 4},
 
-		Pairs:     Pairs{Kind: PairsPositive, PerStep: 2, PerEpisode: 8, MinPairs: 32},
-		Reference: ReferenceBase,
+		Pairs: Pairs{
+			Kind: PairsPositive, Cells: credit.FirstCells, Negatives: 4, PerStep: 8, PerEpisode: 32, MinPairs: 32,
+			MaxWeight: 3,
+		},
+		Reference: ReferenceEpochStart,
 		Train: domain.TrainParams{
-			LearningRate: 1e-3, Warmup: 0.1, FinalShare: 0.1, BatchSize: 16, Passes: 2, Beta: 0.1, Ftx: 0.1,
+			LearningRate: 1e-3, Warmup: 0.1, FinalShare: 0.1, BatchSize: 16, Passes: 1,
+			Loss: domain.LossDPO, Beta: 1, Smoothing: 0.1,
 		},
 		Trainer:     Trainer{Name: Embedded},
 		FineTune:    defaultFineTune(),
@@ -105,9 +112,13 @@ func Default() Spec {
 }
 
 // UnmarshalJSON reads a stored specification over the defaults: older versions did not write the keys that came later.
+// Keys that say how pairs are made and trained on then have the values that those versions had, so that a run goes on
+// as it began.
 func (s *Spec) UnmarshalJSON(b []byte) error {
 	type plain Spec
 	d := plain(Default())
+	d.Pairs.Cells, d.Pairs.Negatives, d.Pairs.MaxWeight = credit.LatestCells, 1, 1000
+	d.Train.Smoothing, d.Gates.MaxValDrop = 0, 1
 	if err := json.Unmarshal(b, &d); err != nil {
 		return err
 	}

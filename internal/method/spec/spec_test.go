@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/workers/catalog"
 )
@@ -114,6 +115,11 @@ func TestAStoredSpecificationIsReadOverTheDefaults(t *testing.T) {
 	want := spec.Default()
 	want.Name, want.Slots = "a", 7
 	want.Decoding = spec.Decoding{Temperatures: []float64{0.1}, TopP: 0.5, MaxTokens: 9}
+
+	// What those versions did is not today's default.
+	want.Pairs.Cells, want.Pairs.Negatives, want.Pairs.MaxWeight = credit.LatestCells, 1, 1000
+	want.Train.Smoothing = 0
+	want.Gates.MaxValDrop = 1
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("UnmarshalJSON = %+v, want %+v", got, want)
 	}

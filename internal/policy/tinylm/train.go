@@ -1,8 +1,6 @@
 package tinylm
 
 import (
-	"math"
-
 	"golang.org/x/sync/errgroup"
 )
 
@@ -200,49 +198,4 @@ func (t *Trainer) SFTStep(batch []Example, weight []float64, lr float64) float64
 		dl[0] = -w
 		return -w * lp[0], dl
 	})
-}
-
-// DPO are the hyper-parameters of direct preference optimisation (Rafailov et al., 2023, equation 7; docs/method.md)
-// with an SFT term:
-//
-//	L = −log σ(β·(Δ⁺ − Δ⁻)) − ftx·log π(y⁺|x),  Δ = log π(y|x) − log π_ref(y|x)
-type DPO struct {
-	Beta float64 // > 0
-	Ftx  float64 // at least 0: the weight of the SFT term on the chosen answer
-}
-
-// DPOStats are means over a batch before its step.
-type DPOStats struct {
-	Loss       float64
-	Margin     float64 // β·(Δ⁺ − Δ⁻)
-	Accuracy   float64 // share of positive margins
-	LogpChosen float64 // log π(y⁺|x)
-}
-
-// DPOStep makes a step. ref[i] holds log π_ref of the two answers of batch[i]; weight[i] scales its loss, 1 for a
-// plain mean.
-func (t *Trainer) DPOStep(batch []Example, ref [][]float64, weight []float64, lr float64, h DPO) DPOStats {
-	per := make([]DPOStats, len(batch))
-	loss := t.step(batch, lr, func(i int, lp []float64) (float64, []float64) {
-		z := h.Beta * ((lp[0] - ref[i][0]) - (lp[1] - ref[i][1]))
-		sig := 1 / (1 + math.Exp(z)) // σ(−z)
-		per[i] = DPOStats{Margin: z, LogpChosen: lp[0]}
-		if z > 0 {
-			per[i].Accuracy = 1
-		}
-
-		w := weight[i]
-		loss := w * (math.Log1p(math.Exp(-z)) - h.Ftx*lp[0])
-
-		return loss, []float64{w * (-h.Beta*sig - h.Ftx), w * h.Beta * sig}
-	})
-
-	s := DPOStats{Loss: loss}
-	for _, p := range per {
-		s.Margin += p.Margin / float64(len(batch))
-		s.Accuracy += p.Accuracy / float64(len(batch))
-		s.LogpChosen += p.LogpChosen / float64(len(batch))
-	}
-
-	return s
 }

@@ -64,7 +64,8 @@ type Epoch struct {
 	Epoch    int     `json:"epoch"`
 	Rollouts float64 `json:"rollouts"` // success rate of the rollouts, 0 to 1
 	Pairs    int     `json:"pairs"`
-	Val      float64 `json:"val"` // success rate on val; -1: not evaluated
+	Val      float64 `json:"val"`  // success rate on val of what the epoch made; -1: not evaluated
+	Kept     string  `json:"kept"` // why the agents go on with the policies that rolled out
 	Digest   string  `json:"digest"`
 }
 

@@ -50,4 +50,5 @@ type EpochParts struct {
 	Labels   [][]domain.Credit
 	Pairs    [][]domain.Pair
 	Tensors  []string
+	Kept     string `json:",omitempty"`
 }

@@ -59,11 +59,13 @@ type Pairs struct {
 
 // Call is one call of the adversary.
 type Call struct {
-	Step  int          `json:"step"`
-	Agent int          `json:"agent"`
-	Round int          `json:"round"`
-	Model string       `json:"model"`
-	Seed  uint64       `json:"seed"`
-	Texts []string     `json:"texts"`
-	Usage domain.Usage `json:"usage"`
+	Step  int      `json:"step"`
+	Agent int      `json:"agent"`
+	Round int      `json:"round"`
+	Model string   `json:"model"`
+	Seed  uint64   `json:"seed"`
+	Texts []string `json:"texts"`
+	// LogProbs are those of the texts under the agent's policy, in nats, where the policy itself proposes.
+	LogProbs []float64    `json:"logprobs,omitempty"`
+	Usage    domain.Usage `json:"usage"`
 }

@@ -52,8 +52,9 @@ type Epoch struct {
 	Slots     store.Ref   `json:"slots"`
 	Episodes  []SlotRefs  `json:"episodes"`
 	Updates   []store.Ref `json:"updates"`
-	System    System      `json:"system"`
-	Rollouts  Result      `json:"rollouts"` // result on training tasks, with the decoding of rollouts
+	System    System      `json:"system"`         // the system that rolls out next
+	Kept      string      `json:"kept,omitempty"` // why that is the one that rolled out in this epoch, too
+	Rollouts  Result      `json:"rollouts"`       // result on training tasks, with the decoding of rollouts
 	Pairs     int         `json:"pairs"`
 	Val       *Result     `json:"val,omitempty"`
 	Digest    string      `json:"digest"` // digest of EpochParts; the last one is the run's final digest

@@ -44,6 +44,17 @@ func (r Run) System(ctx context.Context, b store.Bucket, epoch, n int) (System, 
 	return s, nil
 }
 
+// Standing returns the system with which the agents go on after a committed epoch. It is the one that the epoch made,
+// unless a fall on val kept the one before.
+func (r Run) Standing(ctx context.Context, b store.Bucket, epoch, n int) (System, error) {
+	if epoch == 0 {
+		return r.System(ctx, b, 0, n)
+	}
+	e, _, err := r.Epoch(epoch).Read(ctx, b)
+
+	return e.System, err
+}
+
 // Episode returns the episode of a slot, which is its first attempt that is not void, and a reference to it.
 func (r Run) Episode(ctx context.Context, b store.Bucket, epoch, slot int) (Episode, store.Ref, error) {
 	for attempt := 1; ; attempt++ {

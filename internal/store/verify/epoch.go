@@ -23,7 +23,7 @@ func (v *validator) epoch(e runs.Epoch) error {
 	if _, err := topology.Order(); err != nil {
 		v.say(e.Topology.Key, "%v", err)
 	}
-	if !slices.Equal(slots.System.Policies, v.policies) || slots.System.Version != e.Number-1 {
+	if !slices.Equal(slots.System.Policies, v.system.Policies) || slots.System.Version != v.system.Version {
 		v.say(e.Slots.Key, "the slots were rolled out by another system than the one that epoch %d committed",
 			e.Number-1)
 	}
@@ -31,7 +31,7 @@ func (v *validator) epoch(e runs.Epoch) error {
 		v.say(key, "%d slots are committed of %d planned", len(e.Episodes), len(slots.Slots))
 	}
 
-	parts := runs.EpochParts{Parent: v.digest, Topology: topology, Slots: slots.Slots}
+	parts := runs.EpochParts{Parent: v.digest, Topology: topology, Slots: slots.Slots, Kept: e.Kept}
 	seen := map[int]bool{}
 	for _, r := range e.Episodes {
 		if seen[r.Slot] {
@@ -42,20 +42,25 @@ func (v *validator) epoch(e runs.Epoch) error {
 			return err
 		}
 	}
-	if err := v.updates(e, slices.Concat(parts.Pairs...), &parts); err != nil {
+	v.past = append(v.past, slices.Concat(parts.Pairs...))
+	v.past = v.past[max(0, len(v.past)-1-v.spec.Pairs.MaxAge):]
+	if err := v.updates(e, &parts); err != nil {
 		return err
 	}
 
 	if d := runs.Digest(parts); d != e.Digest {
 		v.say(key, "the digest %s does not follow from what is stored (%s)", e.Digest, d)
 	}
-	v.policies, v.digest = e.System.Policies, e.Digest
+	if e.Kept != "" && (e.System.Version != v.system.Version || !slices.Equal(e.System.Policies, v.system.Policies)) {
+		v.say(key, "kept the system that rolled out but names another one")
+	}
+	v.system, v.digest = e.System, e.Digest
 
 	return nil
 }
 
 // updates checks that each agent was updated once, from the policy that rolled out, on exactly its pairs.
-func (v *validator) updates(e runs.Epoch, pairs []domain.Pair, parts *runs.EpochParts) error {
+func (v *validator) updates(e runs.Epoch, parts *runs.EpochParts) error {
 	if len(e.Updates) != v.spec.Agents {
 		v.say(v.run.Epoch(e.Number).Key, "%d updates for %d agents", len(e.Updates), v.spec.Agents)
 	}
@@ -67,17 +72,17 @@ func (v *validator) updates(e runs.Epoch, pairs []domain.Pair, parts *runs.Epoch
 		if u.Agent != a || r.Key != v.run.Update(e.Number, a).Key {
 			v.say(r.Key, "is committed for agent %d but is agent %d's", a, u.Agent)
 		}
-		if a < len(v.policies) && u.Parent != v.policies[a] {
+		if a < len(v.system.Policies) && u.Parent != v.system.Policies[a] {
 			v.say(r.Key, "was applied to another policy than the one that rolled out: applied twice, or out of order")
 		}
-		if a >= len(e.System.Policies) || e.System.Policies[a] != u.Policy {
+		if e.Kept == "" && (a >= len(e.System.Policies) || e.System.Policies[a] != u.Policy) {
 			v.say(r.Key, "is not what the epoch committed for agent %d", a)
 		}
 		if u.Kept != "" && u.Policy != u.Parent {
 			v.say(r.Key, "kept its parent but names another policy")
 		}
 
-		if err := v.dataset(u.Dataset.Key, v.owned(pairs, a)); err != nil {
+		if err := v.dataset(u.Dataset.Key, v.owned(a)); err != nil {
 			return err
 		}
 		parts.Tensors = append(parts.Tensors, u.Policy.Tensor)
@@ -86,12 +91,15 @@ func (v *validator) updates(e runs.Epoch, pairs []domain.Pair, parts *runs.Epoch
 	return nil
 }
 
-// owned returns the pairs on which an agent is trained.
-func (v *validator) owned(pairs []domain.Pair, agent int) []domain.Pair {
+// owned returns the pairs on which an agent is trained in the newest epoch.
+func (v *validator) owned(agent int) []domain.Pair {
 	var out []domain.Pair
-	for _, p := range pairs {
-		if p.Agent == agent || v.spec.Parameters == spec.ParametersShared {
-			out = append(out, p)
+	for k, pairs := range v.past {
+		for _, p := range pairs {
+			if p.Agent == agent || v.spec.Parameters == spec.ParametersShared {
+				p.Age = len(v.past) - 1 - k
+				out = append(out, p)
+			}
 		}
 	}
 

@@ -31,12 +31,12 @@ func Run(ctx context.Context, b store.Bucket, run string) ([]Problem, error) {
 	}
 
 	v := &validator{
-		ctx:      ctx,
-		b:        b,
-		run:      r,
-		spec:     s,
-		policies: slices.Repeat([]runs.Policy{base.Policy}, s.Agents),
-		digest:   base.Policy.Tensor,
+		ctx:    ctx,
+		b:      b,
+		run:    r,
+		spec:   s,
+		system: runs.System{Policies: slices.Repeat([]runs.Policy{base.Policy}, s.Agents)},
+		digest: base.Policy.Tensor,
 	}
 	err = v.all()
 
@@ -49,8 +49,9 @@ type validator struct {
 	b        store.Bucket
 	run      runs.Run
 	spec     spec.Spec
-	policies []runs.Policy // policies of the system that rolls out in the epoch
-	digest   string        // digest of the epoch before
+	system   runs.System     // the one that rolls out in the epoch
+	past     [][]domain.Pair // pairs of the epochs whose pairs the newest is trained on, its own last
+	digest   string          // digest of the epoch before
 	problems []Problem
 }
 

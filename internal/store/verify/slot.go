@@ -25,8 +25,8 @@ func (v *validator) slot(e runs.Epoch, r runs.SlotRefs, parts *runs.EpochParts) 
 	if ep.Topology != e.Topology {
 		v.say(r.Episode.Key, "was played on another topology than the epoch's")
 	}
-	if ep.System != e.Number-1 {
-		v.say(r.Episode.Key, "was played by system version %d, not %d", ep.System, e.Number-1)
+	if ep.System != v.system.Version {
+		v.say(r.Episode.Key, "was played by system version %d, not %d", ep.System, v.system.Version)
 	}
 
 	var credits []domain.Credit

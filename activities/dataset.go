@@ -1,0 +1,70 @@
+package activities
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// dataset gathers an agent's pairs in the order of epoch, slot and step, and records them. Pairs of earlier epochs are
+// marked with their age.
+func (g *GPU) dataset(ctx context.Context, s spec.Spec, id AgentID) (store.Ref, []domain.Pair, error) {
+	var pairs []domain.Pair
+	for age := min(s.Pairs.MaxAge, id.Epoch-1); age >= 0; age-- {
+		own, err := g.pairsOf(ctx, s, AgentID{Run: id.Run, Epoch: id.Epoch - age, Agent: id.Agent})
+		if err != nil {
+			return store.Ref{}, nil, err
+		}
+		for i := range own {
+			own[i].Age = age
+		}
+		pairs = append(pairs, own...)
+	}
+
+	rules.Weigh(s, pairs, s.Preference == spec.PreferenceDPO)
+	_, ref, err := runs.Run(id.Run).Dataset(id.Epoch, id.Agent).Record(ctx, g.Bucket, func() (runs.Dataset, error) {
+		body, err := runs.WritePairs(ctx, g.Bucket, pairs)
+
+		return runs.Dataset{Agent: id.Agent, Body: body, Count: len(pairs), Card: credit.Describe(pairs)}, err
+	})
+
+	return ref, pairs, err
+}
+
+// pairsOf reads the pairs of an agent from one epoch: all pairs if the agents share their parameters. A failed slot has
+// none.
+func (g *GPU) pairsOf(ctx context.Context, s spec.Spec, id AgentID) ([]domain.Pair, error) {
+	bySlot := make([][]domain.Pair, s.Slots)
+	reads, ctx := errgroup.WithContext(ctx)
+	reads.SetLimit(parallelReads)
+	for i := range bySlot {
+		reads.Go(func() error {
+			p, _, err := runs.Run(id.Run).Pairs(id.Epoch, i+1).Read(ctx, g.Bucket)
+			if missing(err) {
+				return nil
+			}
+			for _, x := range p.Pairs {
+				if x.Agent == id.Agent || s.Parameters == spec.ParametersShared {
+					bySlot[i] = append(bySlot[i], x)
+				}
+			}
+
+			return err
+		})
+	}
+	err := reads.Wait()
+
+	var pairs []domain.Pair
+	for _, own := range bySlot {
+		pairs = append(pairs, own...)
+	}
+
+	return pairs, err
+}

@@ -1,0 +1,97 @@
+package workflows_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/test/kit/testrun"
+)
+
+// unbeatable returns a run whose base was right in all episodes on val, by a result that is planted.
+func unbeatable(t *testing.T, change func(*spec.Spec)) *testrun.Run {
+	t.Helper()
+	s := testrun.Small()
+	s.Slots, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 6, 0, 0
+	change(&s)
+	r := testrun.WithBase(t, s)
+
+	name := rules.BaseName(s.Agents)
+	id := rules.EvalID(rules.EpochFolder(0), name, domain.SplitVal)
+	plant := func() (runs.Result, error) {
+		return runs.NewResult(name, domain.SplitVal, s.Evaluation.Val, s.Evaluation.Val, 0, "planted"), nil
+	}
+	if _, _, err := runs.Run(s.Name).Result(id).Record(t.Context(), r.Bucket, plant); err != nil {
+		t.Fatal(err)
+	}
+
+	return r
+}
+
+func TestAnEpochThatLosesOnValIsRolledBack(t *testing.T) {
+	t.Parallel()
+	r := unbeatable(t, func(*spec.Spec) {})
+	end := play(t, r)
+
+	run := runs.Run("small")
+	base := read(t, r, run.Base()).Policy
+	for k := 1; k <= 2; k++ {
+		e := read(t, r, run.Epoch(k))
+		if !strings.Contains(e.Kept, "val fell from") || e.System.Version != 0 {
+			t.Errorf("epoch %d goes on with version %d because %q, want 0 because val fell",
+				k, e.System.Version, e.Kept)
+		}
+		if !slices.Equal(e.System.Policies, slices.Repeat([]runs.Policy{base}, r.Spec.Agents)) {
+			t.Errorf("epoch %d goes on with %v, want the base policy %v", k, e.System.Policies, base)
+		}
+		if got := read(t, r, run.Update(k, 0)); got.Policy == base || got.Parent != base {
+			t.Errorf("epoch %d updates %v to %v, want a new policy from the base", k, got.Parent, got.Policy)
+		}
+	}
+	if got := read(t, r, run.Slots(2)).System.Version; got != 0 {
+		t.Errorf("epoch 2 is rolled out by version %d, want 0", got)
+	}
+	if end.Best != 0 {
+		t.Errorf("the best epoch is %d, want none", end.Best)
+	}
+}
+
+func TestARunStopsEarlyWhenValStaysBehind(t *testing.T) {
+	t.Parallel()
+	r := unbeatable(t, func(s *spec.Spec) { s.Epochs, s.EarlyStop = 5, 1 })
+	play(t, r)
+
+	committed, err := runs.Run("small").Committed(t.Context(), r.Bucket)
+	if err != nil || committed != 1 {
+		t.Errorf("%d epochs are committed, %v; want 1", committed, err)
+	}
+}
+
+func TestPairsOfEarlierEpochsAreTrainedOnWithTheirAge(t *testing.T) {
+	t.Parallel()
+	s := testrun.Small()
+	s.Epochs, s.Slots, s.Pairs.MaxAge = 3, 6, 1
+	s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 0, 0
+	r := testrun.WithBase(t, s)
+	play(t, r)
+
+	run := runs.Run("small")
+	own := func(epoch int) int {
+		d := read(t, r, run.Dataset(epoch, 0))
+
+		return d.Count - d.Card.ByAge[1]
+	}
+	for epoch := 2; epoch <= 3; epoch++ {
+		d := read(t, r, run.Dataset(epoch, 0))
+		if got, want := d.Card.ByAge[1], own(epoch-1); got != want || want == 0 {
+			t.Errorf("epoch %d trains on %d pairs of the epoch before, want %d", epoch, got, want)
+		}
+		if got := d.Card.ByAge[2]; got != 0 {
+			t.Errorf("epoch %d trains on %d pairs of two epochs before, want none", epoch, got)
+		}
+	}
+}
