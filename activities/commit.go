@@ -161,8 +161,9 @@ func (a *assembly) readSlots(ctx context.Context) error {
 		return err
 	}
 
-	wins := 0
+	wins, cut := 0, 0
 	for i, e := range episodes {
+		cut += e.Outcome.Cut
 		if e.Outcome.Success {
 			wins++
 		}
@@ -173,6 +174,7 @@ func (a *assembly) readSlots(ctx context.Context) error {
 	}
 	failed := a.epoch.FailedAll
 	a.epoch.Rollouts = runs.NewResult("rollouts", domain.SplitTrain, wins, n-failed, failed, "training")
+	a.epoch.Rollouts.Cut = cut
 
 	return nil
 }

@@ -98,16 +98,17 @@ func (s *Suites) Close() {
 	clear(s.opened)
 }
 
-// Wording is what the embedded policy can say. Language models use their own words.
+// Wording is what the embedded policy can say and read. Language models use their own words and read all.
 type Wording struct {
 	Render func(domain.Action) (string, error)   // the answer with an action
 	Fits   func(prompt, answer string) (ok bool) // reports whether the policy can write an answer to a prompt
+	Over   func(prompt string) int               // returns how much of a prompt is too much for the policy
 }
 
 // target returns the policy that the data of stage 1 are made for.
 func (w Wording) target(s spec.Spec) (synth.Target, error) {
 	template, err := rules.Template(s)
-	t := synth.Target{Template: template, Share: s.FineTune.MessageShare, Agents: s.Agents}
+	t := synth.Target{Template: rules.Bound(s, template, w.Over), Share: s.FineTune.MessageShare, Agents: s.Agents}
 	if s.Embedded() {
 		t.Render, t.Fits = w.Render, w.Fits
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/episode"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -29,7 +30,11 @@ type EvalRange struct {
 }
 
 // EvalPart counts what became of a range.
-type EvalPart struct{ Successes, Missing int }
+type EvalPart struct {
+	Successes int
+	Missing   int
+	Cut       int `json:",omitempty"` // cells whose prompts lack a part of the agent's view
+}
 
 // Evaluate plays a range of an evaluation's tasks. A fault repeats the same task, an outcome never does.
 func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) {
@@ -54,6 +59,7 @@ func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) 
 			if err != nil {
 				return out, err
 			}
+			out.Cut += ep.Outcome.Cut
 			if ep.Outcome.Success {
 				out.Successes++
 			}
@@ -80,19 +86,26 @@ func (r *Rollouts) evaluate(
 		return runs.EvalEpisode{}, err
 	}
 
-	v := episode.Evaluation{Spec: s, System: item.System, Split: item.Split, Model: r.Policies}
+	v := episode.Evaluation{Spec: s, System: item.System, Split: item.Split, Model: r.Policies, Over: r.Wording.Over}
 	if line := summarise(r.Endpoints, s, rules.EvalCalls(s, item.Split, i)); line != nil && !item.System.IsReference() {
 		v.Summarise = line
 	}
 
 	out := runs.EvalEpisode{Task: task}
 	err = episode.In(ctx, suite, v.Family(suite), func(env envadapters.Environment) error {
+		cut := 0
+		v.Decided = func(_ context.Context, _ episode.Turn, _ agents.Config, d domain.Decision) error {
+			cut += d.Cut()
+
+			return nil
+		}
 		player, topology, err := v.Player(env, i)
 		if err != nil {
 			return err
 		}
 		played, err := player.Play(ctx, env, task)
 		out.Topology, out.Outcome = topology, played.Outcome
+		out.Outcome.Cut = cut
 
 		return err
 	})
@@ -159,6 +172,7 @@ func (c *Control) result(ctx context.Context, s spec.Spec, e Evaluated) (runs.Re
 		result = runs.NewRecorded(result.System, result.Split, envadapters.StepSR, result.Decoding, tasks)
 		result.Protocol = protocol
 	}
+	result.Cut = e.Part.Cut
 	if protocol == "" && item.Environment == "" {
 		return result, nil
 	}

@@ -125,6 +125,7 @@ func (r *Rollouts) attempt(
 	}
 
 	decoding, err := rules.Decoding(s, slots.System.Digests(), topology)
+	decoding.Template = rules.Bound(s, decoding.Template, r.Wording.Over)
 
 	return &attempt{
 		Rollouts: r, id: id, spec: s, suite: suite, slot: slots.Slots[id.Slot-1], decoding: decoding,
@@ -208,6 +209,9 @@ func (a *attempt) episode(ctx context.Context) (e runs.Episode, err error) {
 		}
 		played, err := player.Play(ctx, env, a.slot.Task)
 		e.Goal, e.Outcome, e.Digest = played.Goal, played.Outcome, runs.StepsDigest(steps)
+		for _, s := range steps {
+			e.Outcome.Cut += s.Decision.Cut()
+		}
 
 		return err
 	})

@@ -38,7 +38,20 @@ type Cell struct {
 	Usage   Usage   `json:"usage"`
 	// Prompt is the exact user message that the agent saw.
 	Prompt string `json:"prompt"`
+	// LeftOut is what the prompt lacks because the policy reads no more.
+	LeftOut LeftOut `json:"left_out,omitzero"`
 }
+
+// LeftOut says what a prompt lacks of the agent's view.
+type LeftOut struct {
+	// History counts the oldest lines of the history.
+	History int `json:"history,omitempty"`
+	// Elements holds the indices of elements, in ascending order.
+	Elements []int `json:"elements,omitempty"`
+}
+
+// Any reports whether the prompt lacks anything.
+func (l LeftOut) Any() bool { return l.History > 0 || len(l.Elements) > 0 }
 
 // Vote is the outcome of the vote over some of the cells.
 type Vote struct {
@@ -57,8 +70,21 @@ type Decision struct {
 	AllRound Vote   `json:"all_rounds"`
 	LastOnly Vote   `json:"last_round"`
 
-	// Seen holds, for each agent, the indices of the elements that its prompts showed. Older records lack it.
+	// Seen holds, for each agent, the indices of the elements of its view. Its prompts showed them, except those that
+	// Cell.LeftOut names. Older records lack it.
 	Seen [][]int `json:"seen,omitempty"`
+}
+
+// Cut counts the cells whose prompts lack a part of the agent's view.
+func (d Decision) Cut() int {
+	n := 0
+	for _, c := range d.Cells {
+		if c.LeftOut.Any() {
+			n++
+		}
+	}
+
+	return n
 }
 
 // Cell returns the cell of an agent in a round. Rounds is the number of rounds of the matrix.

@@ -30,6 +30,8 @@ type Outcome struct {
 	Steps     int  `json:"steps"`
 	// Invalid counts the steps at which nothing was executed because of a mistake of the agents.
 	Invalid int `json:"invalid"`
+	// Cut counts the cells whose prompts lack a part of the agent's view, because the policy reads no more.
+	Cut int `json:"cut,omitempty"`
 	// Void says why the episode does not count. It is empty if the episode counts.
 	Void string `json:"void,omitempty"`
 	// Metrics are the figures of recorded tasks, by name.

@@ -95,7 +95,7 @@ func (d *dependencies) gpu() *activities.GPU {
 }
 
 // smallPolicy is the wording of the embedded policy.
-var smallPolicy = activities.Wording{Render: tinylm.Render, Fits: tinylm.Fits}
+var smallPolicy = activities.Wording{Render: tinylm.Render, Fits: tinylm.Fits, Over: tinylm.Over}
 
 // ChatEndpoints reaches the chat endpoints of runs with the keys of this process. Commands use it to ask a critic
 // again, outside of a worker.

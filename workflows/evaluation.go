@@ -58,6 +58,7 @@ func evaluate(ctx workflow.Context, item rules.EvalItem, p *Progress) (runs.Resu
 			return result, err
 		}
 		whole.Part.Successes, whole.Part.Missing = whole.Part.Successes+x.Successes, whole.Part.Missing+x.Missing
+		whole.Part.Cut += x.Cut
 		p.Done += min(activities.EvalBatch, item.Episodes-i*activities.EvalBatch)
 		p.Successes += x.Successes
 	}

@@ -56,7 +56,7 @@ func printRates(w io.Writer, results []runs.Result) {
 	say(w, "%-12s %-15s %9s %7s   %s", "system", "split", "right", "rate", "95 % interval (Wilson)")
 	for _, r := range results {
 		say(w, "%-12s %-15s %4d/%-4d %5.1f %%   %.1f to %.1f%s",
-			r.System, r.Split, r.Successes, r.Episodes, 100*r.Rate, 100*r.Low, 100*r.High, missing(r))
+			r.System, r.Split, r.Successes, r.Episodes, 100*r.Rate, 100*r.Low, 100*r.High, missing(r)+cut(r))
 	}
 }
 
@@ -69,6 +69,15 @@ func missing(r runs.Result) string {
 	worst, best := 100*float64(r.Successes)/n, 100*float64(r.Successes+r.Missing)/n
 
 	return fmt.Sprintf("   %d missing: %.1f to %.1f %% at worst and best", r.Missing, worst, best)
+}
+
+// cut says how many cells had a prompt that lacked a part of what the agent saw.
+func cut(r runs.Result) string {
+	if r.Cut == 0 {
+		return ""
+	}
+
+	return fmt.Sprintf("   %d prompts cut", r.Cut)
 }
 
 // printRecorded prints the step rates on recorded tasks. They are not success rates, and never share a column with

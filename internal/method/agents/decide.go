@@ -101,7 +101,7 @@ func (m *matrix) speak(ctx context.Context, v View, a, j int) error {
 	}
 
 	t := m.conf.template()
-	user, err := t.User(v, own, peers)
+	user, left, err := t.Fit(v, own, peers)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (m *matrix) speak(ctx context.Context, v View, a, j int) error {
 	}
 
 	cell := NewCell(a, j, r.Texts[0], user, v.Observation)
-	cell.Usage = r.Usage
+	cell.Usage, cell.LeftOut = r.Usage, left
 	if len(r.Reasoning) > 0 {
 		cell.Thought = r.Reasoning[0]
 	}

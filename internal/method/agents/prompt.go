@@ -1,6 +1,8 @@
 package agents
 
 import (
+	"slices"
+
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/prompts"
 )
@@ -26,6 +28,13 @@ type Message struct {
 type Template struct {
 	prompt *prompts.Prompt
 	system string
+	over   func(user string) int
+}
+
+// Bounded returns the template for a policy that does not read everything: over returns how much of a user message is
+// too much for it, 0 if it reads the message in full. nil means that the policy reads all.
+func (t *Template) Bounded(over func(user string) int) *Template {
+	return &Template{prompt: t.prompt, system: t.system, over: over}
 }
 
 // NewTemplate prepares a prompt of the role agent.
@@ -60,18 +69,27 @@ func (t *Template) System() string { return t.system }
 
 // User renders the user message: goal, history, screen, the agent's own previous words and its peers' words. The parts
 // that all rounds share come first, so a server's prefix cache serves them. Every datum is folded into one line and
-// bounded, so no page and no peer can imitate a section.
+// bounded, so no page and no peer can imitate a section. What Fit leaves out is not there.
 func (t *Template) User(v View, own string, peers []Message) (string, error) {
+	text, _, err := t.Fit(v, own, peers)
+
+	return text, err
+}
+
+// render renders the user message without what is left out, and with a line that says so.
+func (t *Template) render(v View, own string, peers []Message, left domain.LeftOut) (string, error) {
 	data := struct {
-		Goal, Own       string
-		History, Screen []string
-		Peers           []Message
-	}{Goal: Line(v.Goal, maxGoal), Own: Line(own, maxMessage)}
-	for _, h := range v.History[max(0, len(v.History)-maxHistory):] {
+		Goal, Own, LeftOut string
+		History, Screen    []string
+		Peers              []Message
+	}{Goal: Line(v.Goal, maxGoal), Own: Line(own, maxMessage), LeftOut: leftOut(left)}
+	for _, h := range v.recent()[left.History:] {
 		data.History = append(data.History, Line(h, maxSummary))
 	}
 	for _, e := range v.Shown() {
-		data.Screen = append(data.Screen, ElementLine(e))
+		if !slices.Contains(left.Elements, e.Index) {
+			data.Screen = append(data.Screen, ElementLine(e))
+		}
 	}
 	for _, m := range peers {
 		data.Peers = append(data.Peers, Message{Agent: m.Agent, Text: Line(m.Text, maxMessage)})

@@ -27,6 +27,9 @@ func (v View) Shown() []domain.Element {
 	return out
 }
 
+// recent returns the lines of the history that prompts show: the newest ones.
+func (v View) recent() []string { return v.History[max(0, len(v.History)-maxHistory):] }
+
 // indices returns the indices of the shown elements. It never returns nil.
 func (v View) indices() []int {
 	out := []int{}

@@ -19,6 +19,9 @@ type Evaluation struct {
 	Split  string
 	Model  chat.Model // answers for the policies
 
+	// Over returns how much of a prompt is too much for the embedded policy.
+	Over func(prompt string) int
+
 	// Summarise returns the line that a step adds to the history; nil means agents.Summarise.
 	Summarise func(ctx context.Context, e Executed) (string, error)
 
@@ -35,6 +38,7 @@ func (v Evaluation) Player(env envadapters.Environment, i int) (Player, int, err
 	}
 
 	conf, topology, err := v.System.Config(v.Spec, v.Split, uint64(i))
+	conf.Template = rules.Bound(v.Spec, conf.Template, v.Over)
 	calls := rules.EvalCalls(v.Spec, v.Split, i)
 	p.Decide = func(ctx context.Context, t Turn) (domain.Action, error) {
 		d, err := agents.Decide(ctx, v.Model, conf, t.View(), domain.Seed(calls, t.Number))

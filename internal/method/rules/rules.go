@@ -44,6 +44,16 @@ func Template(s spec.Spec) (*agents.Template, error) {
 	return agents.NewTemplate(p, s.Family())
 }
 
+// Bound returns the agents' prompt for what a run's policies read: language models read all, the embedded policy no
+// more than over allows, which returns how much of a user message is too much for it.
+func Bound(s spec.Spec, t *agents.Template, over func(user string) int) *agents.Template {
+	if t == nil || !s.Embedded() {
+		return t
+	}
+
+	return t.Bounded(over)
+}
+
 // Decoding returns how the system of n policies decides while it is rolled out on a topology.
 func Decoding(s spec.Spec, policies []string, topology domain.Topology) (agents.Config, error) {
 	template, err := Template(s)

@@ -22,6 +22,7 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/tinylm"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -160,6 +161,7 @@ func (s System) Load(ctx context.Context, load func(ctx context.Context, policy 
 // fixed topologies in turn (never on the epoch's own), and without asking for what can no longer change the vote.
 func (s System) Config(turn uint64) (agents.Config, error) {
 	c, _, err := s.evaluated().Config(s.Spec, domain.SplitVal, turn)
+	c.Template = rules.Bound(s.Spec, c.Template, tinylm.Over)
 
 	return c, err
 }

@@ -3,12 +3,17 @@ package infer_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/policy/infer"
+	"github.com/collabui/collabui/internal/policy/tinylm"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/testrun"
@@ -33,6 +38,7 @@ func TestAFinishedRun(t *testing.T) {
 	t.Run("choice", func(t *testing.T) { choices(t, r, sys) })
 	t.Run("refused choice", func(t *testing.T) { refusedChoices(t, r) })
 	t.Run("http", func(t *testing.T) { decisions(t, r, sys) })
+	t.Run("crowded", func(t *testing.T) { crowded(t, r, sys) })
 	t.Run("greedy", func(t *testing.T) { greedy(t, r, sys) })
 	t.Run("refusals", func(t *testing.T) { refusals(t, r, sys) })
 	t.Run("failures", func(t *testing.T) { failures(t, sys) })
@@ -52,6 +58,27 @@ func find(t *testing.T, r *testrun.Run, which string) infer.System {
 	}
 
 	return s
+}
+
+// crowded shows the small policy more than it reads: it is asked for less, and every cell says what it lacked.
+func crowded(t *testing.T, r *testrun.Run, sys infer.System) {
+	v := agents.View{Goal: "press w3"}
+	for i := range 300 {
+		v.Observation.Elements = append(v.Observation.Elements, domain.Element{
+			Index: i, Role: "button", Text: fmt.Sprint("w", i), Visible: true,
+		})
+	}
+	got, err := sys.Decide(t.Context(), r.Deps.Chat, v, infer.Options{Whole: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range got.Decision.Cells {
+		over := tinylm.Over(c.Prompt)
+		if over != 0 || len(c.LeftOut.Elements) < 50 || slices.Contains(c.LeftOut.Elements, 3) {
+			t.Errorf("agent %d, round %d: %d tokens too many without the elements %v; want 0, many and not 3",
+				c.Agent, c.Round, over, c.LeftOut.Elements)
+		}
+	}
 }
 
 func choices(t *testing.T, r *testrun.Run, best infer.System) {

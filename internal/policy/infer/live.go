@@ -15,6 +15,7 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/episode"
 	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/policy/tinylm"
 )
 
 // Live says which episodes are played.
@@ -118,9 +119,11 @@ func (s System) episode(
 	defer opened.Close(context.WithoutCancel(ctx))
 	env := envadapters.Speaking(opened, l.Suite.Family(), s.Spec.Family())
 
-	v := episode.Evaluation{Spec: s.Spec, System: s.evaluated(), Split: l.Split, Model: model}
+	v := episode.Evaluation{Spec: s.Spec, System: s.evaluated(), Split: l.Split, Model: model, Over: tinylm.Over}
+	cut := 0
 	var now Event // the current step
 	v.Decided = func(ctx context.Context, t episode.Turn, c agents.Config, d domain.Decision) error {
+		cut += d.Cut()
 		win := c.VoteScope.Winner(d)
 		now = Event{
 			Event: "step", Episode: i, Step: t.Number, Elements: len(t.Observation.Elements),
@@ -149,6 +152,7 @@ func (s System) episode(
 	if err != nil {
 		return err
 	}
+	played.Outcome.Cut = cut
 	end := Event{Event: "end", Episode: i, Outcome: &played.Outcome, Raw: &played.Raw}
 	if end.Screenshot, err = l.screenshot(ctx, env, i, played.Outcome.Steps+1); err != nil {
 		return err

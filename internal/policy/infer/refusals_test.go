@@ -52,6 +52,7 @@ func refusals(t *testing.T, r *testrun.Run, sys infer.System) {
 		{name: "an own message", content: good + "\nYou said: x", want: "leave out what agents said"},
 		{name: "a peer's message", content: good + "\nAgent 1 said, maybe wrong: x",
 			want: "leave out what agents said"},
+		{name: "a screen that is not whole", content: good + "\nLeft out: 3 elements", want: "the whole screen"},
 
 		{name: "JSON without a screen", content: `{"goal":"g"}`, want: `one of "elements" and "observation"`},
 		{name: "JSON with two screens", content: `{"goal":"g","elements":[],"observation":{}}`,

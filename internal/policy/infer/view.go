@@ -193,6 +193,8 @@ func parseElement(line string, place int, f domain.Family) (domain.Element, erro
 	switch {
 	case isSpeech(line):
 		return e, errors.New("leave out what agents said: the system asks them itself")
+	case strings.HasPrefix(line, "Left out: "):
+		return e, errors.New("give the whole screen: the system leaves out what its policies cannot read")
 	case f == domain.FamilyWeb && name != "" && ok:
 		e.ID = name
 	case f != domain.FamilyWeb && err == nil && n >= 0 && strconv.Itoa(n) == name && ok:

@@ -2,6 +2,7 @@ package tinylm
 
 import (
 	"hash/fnv"
+	"math"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,6 +30,7 @@ const (
 	PrefixGoal    = "Goal:"
 	PrefixHistory = "History:"
 	PrefixScreen  = "Screen:"
+	PrefixLeftOut = "Left out:"
 	PrefixOwn     = "You said:"
 	PrefixPeer    = "Agent "
 )
@@ -93,15 +95,32 @@ type Candidate struct {
 	Index int // the element's index as the prompt has it
 }
 
-// MaxTokens bounds a prompt. ParsePrompt leaves out the lines beyond it.
-const MaxTokens = 704
+// MaxTokens bounds a prompt: ParsePrompt reads no line that begins at or after this token. The agents' template leaves
+// out what Over says is too much; only foreign prompts are longer.
+const MaxTokens = 696
+
+// Over returns how many tokens at the end of a prompt ParsePrompt does not read. It is 0 for a prompt that is read in
+// full.
+func Over(text string) int {
+	toks := parse(text, math.MaxInt).Tokens
+	for i := MaxTokens; i < len(toks); i++ {
+		if toks[i].LineNo != toks[i-1].LineNo {
+			return len(toks) - i
+		}
+	}
+
+	return 0
+}
 
 // ParsePrompt tokenises text. It never fails: all words are hashed, and text without sections is SecOther.
-func ParsePrompt(text string) *Prompt {
+func ParsePrompt(text string) *Prompt { return parse(text, MaxTokens) }
+
+// parse tokenises the lines that begin before token limit.
+func parse(text string, limit int) *Prompt {
 	p := &Prompt{Text: text}
 	sec, secLine := SecOther, 0
 	inGoal, inHistory := map[uint64]bool{}, map[uint64]bool{}
-	for off, lineNo := 0, int32(0); off < len(text) && len(p.Tokens) < MaxTokens-8; lineNo++ {
+	for off, lineNo := 0, int32(0); off < len(text) && len(p.Tokens) < limit; lineNo++ {
 		end := strings.IndexByte(text[off:], '\n')
 		if end < 0 {
 			end = len(text)
@@ -154,6 +173,8 @@ func sectionOf(line string) (Section, bool) {
 		return SecHistory, true
 	case strings.HasPrefix(line, PrefixScreen):
 		return SecScreen, true
+	case strings.HasPrefix(line, PrefixLeftOut):
+		return SecOther, true
 	case strings.HasPrefix(line, PrefixOwn):
 		return SecOwn, true
 	case strings.HasPrefix(line, PrefixPeer):

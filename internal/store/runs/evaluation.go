@@ -31,6 +31,7 @@ type Result struct {
 	Low       float64 `json:"low"`
 	High      float64 `json:"high"`
 	Decoding  string  `json:"decoding"`
+	Cut       int     `json:"cut,omitempty"` // cells whose prompts lacked a part of the agent's view
 
 	Where // set for another environment than the run's, and for recorded tasks
 }

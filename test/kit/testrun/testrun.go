@@ -36,7 +36,7 @@ import (
 const testTimeout = 2 * time.Minute
 
 // Wording is that of the embedded policy.
-var Wording = activities.Wording{Render: tinylm.Render, Fits: tinylm.Fits}
+var Wording = activities.Wording{Render: tinylm.Render, Fits: tinylm.Fits, Over: tinylm.Over}
 
 // Run is one run in memory.
 type Run struct {

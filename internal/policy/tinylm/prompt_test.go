@@ -1,0 +1,96 @@
+package tinylm_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/policy/tinylm"
+)
+
+// long returns a view of up to 120 elements and 12 long lines of history, and messages about it.
+func long(r *rand.Rand) (agents.View, string, []agents.Message) {
+	word := func() string { return fmt.Sprintf("w%d", r.IntN(200)) }
+	v := agents.View{Goal: "press " + word() + " and " + word()}
+	for i := range r.IntN(13) {
+		v.History = append(v.History, fmt.Sprint(i+1, " click item ", strings.Repeat(word()+" ", r.IntN(20))))
+	}
+	n := 1 + r.IntN(120)
+	for i := range n {
+		v.Observation.Elements = append(v.Observation.Elements, domain.Element{
+			Index: i, Role: "item", Text: strings.Repeat(word()+" ", 1+r.IntN(8)), Visible: true,
+		})
+	}
+	say := func() string {
+		text, _ := tinylm.Render(domain.Action{Type: domain.ActionClick}.At(r.IntN(n)))
+		return text
+	}
+	var peers []agents.Message
+	for a := range r.IntN(4) {
+		peers = append(peers, agents.Message{Agent: a, Text: say()})
+	}
+
+	return v, say(), peers
+}
+
+// TestPromptsOfAgentsAreReadInFull checks that the policy reads the last message of every prompt, and can point at
+// exactly the elements that the prompt's record says were there.
+func TestPromptsOfAgentsAreReadInFull(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	bounded := agents.Default.Bounded(tinylm.Over)
+	cut, same := 0, 0
+	for range 300 {
+		v, own, peers := long(r)
+		text, left, err := bounded.Fit(v, own, peers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := tinylm.ParsePrompt(text)
+		if last := p.Tokens[len(p.Tokens)-1]; int(last.End) != len(text)-1 || tinylm.Over(text) != 0 {
+			t.Fatalf("%d of %d bytes are read, %d tokens too many; want all and 0",
+				last.End, len(text), tinylm.Over(text))
+		}
+
+		var got, want []int
+		for _, c := range p.Index {
+			got = append(got, c.Index)
+		}
+		for _, e := range v.Shown() {
+			if !slices.Contains(left.Elements, e.Index) {
+				want = append(want, e.Index)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("the policy can point at %v, want %v", got, want)
+		}
+
+		full, err := agents.Default.User(v, own, peers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fits := tinylm.Over(full) == 0; fits != (text == full) || fits == left.Any() {
+			t.Fatalf("fits %v, equal to the unbounded prompt %v, left out %+v; want the same prompt if it fits",
+				fits, text == full, left)
+		}
+		if left.Any() {
+			cut++
+		} else {
+			same++
+		}
+	}
+	if cut < 50 || same < 50 {
+		t.Errorf("%d prompts were cut and %d were not, want at least 50 of each", cut, same)
+	}
+}
+
+func TestForeignPromptsAreBounded(t *testing.T) {
+	text := strings.Repeat("a b c\n", 1000)
+	got, over := len(tinylm.ParsePrompt(text).Tokens), tinylm.Over(text)
+	if got < tinylm.MaxTokens || got > tinylm.MaxTokens+4 || got+over != 4000 {
+		t.Errorf("%d tokens are read and %d are not, want about %d and 4000 in all", got, over, tinylm.MaxTokens)
+	}
+}
