@@ -17,27 +17,39 @@ const (
 	maxStarts   = 200
 )
 
+// mark begins the action of an answer.
+const mark = "Action:"
+
 // ParseAnswer finds the action of a text: the first balanced JSON object after the last "Action:". Braces inside
 // strings do not count, nor does an "Action:" inside an object, so text that an agent copies from a page is not its
 // own action.
 func ParseAnswer(text string) (domain.Action, error) {
-	const mark = "Action:"
-	last := ""
-	for range maxStarts {
-		at := strings.Index(text, mark)
-		if at < 0 {
-			break
-		}
-		text = text[at+len(mark):]
-		if raw, ok := firstObject(text); ok {
-			last, text = raw, text[strings.Index(text, raw)+len(raw):]
-		}
-	}
-	if last == "" {
+	_, raw := lastAction(text)
+	if raw == "" {
 		return domain.Action{}, ErrNoAction
 	}
 
-	return domain.ParseAction([]byte(last))
+	return domain.ParseAction([]byte(raw))
+}
+
+// lastAction returns the object after the last "Action:" that has one, and the text before that "Action:". Both are
+// empty if there is none.
+func lastAction(text string) (before, raw string) {
+	at := 0 // end of what is searched
+	for range maxStarts {
+		n := strings.Index(text[at:], mark)
+		if n < 0 {
+			break
+		}
+		start := at + n
+		at = start + len(mark)
+		if object, ok := firstObject(text[at:]); ok {
+			before, raw = text[:start], object
+			at += strings.Index(text[at:], object) + len(object)
+		}
+	}
+
+	return before, raw
 }
 
 // FindObject returns the first JSON object of a text that has the key. A code fence and other text around it are

@@ -82,7 +82,7 @@ func (t *Template) render(v View, own string, peers []Message, left domain.LeftO
 		Goal, Own, LeftOut string
 		History, Screen    []string
 		Peers              []Message
-	}{Goal: Line(v.Goal, maxGoal), Own: Line(own, maxMessage), LeftOut: leftOut(left)}
+	}{Goal: Line(v.Goal, maxGoal), Own: ShortenAnswer(own, maxMessage), LeftOut: leftOut(left)}
 	for _, h := range v.recent()[left.History:] {
 		data.History = append(data.History, Line(h, maxSummary))
 	}
@@ -92,7 +92,7 @@ func (t *Template) render(v View, own string, peers []Message, left domain.LeftO
 		}
 	}
 	for _, m := range peers {
-		data.Peers = append(data.Peers, Message{Agent: m.Agent, Text: Line(m.Text, maxMessage)})
+		data.Peers = append(data.Peers, Message{Agent: m.Agent, Text: ShortenAnswer(m.Text, maxMessage)})
 	}
 
 	return t.prompt.Render("user", data)

@@ -31,7 +31,7 @@ func (m ModelAdversary) Propose(
 		view
 		Right string
 		N     int
-	}{Forms: m.Forms, view: viewOf(s), Right: agents.Line(cell.Action.JSON(), maxCell), N: n})
+	}{Forms: m.Forms, view: viewOf(s), Right: agents.ShortenAnswer(cell.Action.JSON(), maxCell), N: n})
 	if err != nil {
 		return nil, domain.Usage{}, err
 	}

@@ -56,7 +56,7 @@ func (c ModelCritic) grade(ctx context.Context, s domain.Step, cells []int, seed
 	var ids []string
 	for _, i := range cells {
 		x := s.Decision.Cells[i]
-		data.Cells = append(data.Cells, questionCell{ID: cellID(x), Text: agents.Line(x.Text, maxCell)})
+		data.Cells = append(data.Cells, questionCell{ID: cellID(x), Text: agents.ShortenAnswer(x.Text, maxCell)})
 		ids = append(ids, cellID(x))
 		want[cellID(x)] = i
 	}

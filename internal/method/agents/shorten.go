@@ -1,0 +1,56 @@
+package agents
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/collabui/collabui/domain"
+)
+
+// ShortenAnswer returns an agent's answer, or the JSON of an action alone, on one line of at most limit characters and
+// an ellipsis. It keeps the action and cuts the reason. An action that is too long by itself keeps its type and its
+// element: its longest text is cut and ends with an ellipsis, and it is valid JSON still. Text without an action is cut
+// as Line does.
+func ShortenAnswer(text string, limit int) string {
+	text = Line(text, len(text))
+	before, raw := lastAction(text)
+	if strings.HasPrefix(text, "{") {
+		raw, _ = firstObject(text)
+	}
+	if utf8.RuneCountInString(text) <= limit || raw == "" {
+		return Line(text, limit)
+	}
+
+	if strings.HasPrefix(text, "{") {
+		return shortenAction(raw, limit)
+	}
+	action := mark + " " + shortenAction(raw, limit-len(mark)-1)
+	if room := limit - utf8.RuneCountInString(action) - 1; room > 0 && before != "" {
+		action = Line(before, room) + " " + action
+	}
+
+	return action
+}
+
+// shortenAction returns the JSON of an action with its longest texts cut so that it has at most limit characters. If
+// that cannot be, the JSON itself is cut.
+func shortenAction(raw string, limit int) string {
+	a, err := domain.ParseAction([]byte(raw))
+	for err == nil && utf8.RuneCountInString(raw) > limit {
+		longest := &a.Text
+		for _, x := range []*string{&a.Answer, &a.Message, &a.URL, &a.Option, &a.AppName} {
+			if len(*x) > len(*longest) {
+				longest = x
+			}
+		}
+		words := []rune(strings.TrimSuffix(*longest, "…"))
+		if len(words) == 0 {
+			break
+		}
+		over := utf8.RuneCountInString(raw) - limit
+		*longest = string(words[:max(0, len(words)-over-1)]) + "…"
+		raw = a.JSON()
+	}
+
+	return Line(raw, limit)
+}
