@@ -94,3 +94,48 @@ func TestForeignPromptsAreBounded(t *testing.T) {
 		t.Errorf("%d tokens are read and %d are not, want about %d and 4000 in all", got, over, tinylm.MaxTokens)
 	}
 }
+
+// TestOnlyIndicesAreReadAsIndices writes the number 1 everywhere that a prompt can have it.
+func TestOnlyIndicesAreReadAsIndices(t *testing.T) {
+	p := tinylm.ParsePrompt(`Goal: press item 1
+History:
+1 click item 1
+2 wait
+Screen:
+1 item Display
+Left out: 1 history line, 1 element
+You said: Reason: r Action: {"action_type":"click","index":1}
+Agent 1 said, maybe wrong: Reason: r Action: {"action_type":"click","index":1}
+`)
+	words := map[int32][]uint64{} // the words of the text "1", by line
+	for _, x := range p.Tokens {
+		if p.Text[x.Start:x.End] == "1" {
+			words[x.LineNo] = append(words[x.LineNo], x.Word)
+		}
+	}
+	index := words[5][0]
+	for name, c := range map[string]struct {
+		line  int32
+		index []bool // for each 1 of the line
+	}{
+		"goal":     {line: 0, index: []bool{true}},
+		"history":  {line: 2, index: []bool{false, true}},
+		"screen":   {line: 5, index: []bool{true}},
+		"left out": {line: 6, index: []bool{false, false}},
+		"own":      {line: 7, index: []bool{true}},
+		"peer":     {line: 8, index: []bool{false, true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []bool
+			for _, w := range words[c.line] {
+				got = append(got, w == index)
+			}
+			if !slices.Equal(got, c.index) {
+				t.Errorf("numbers that are read as the element's index: %v, want %v", got, c.index)
+			}
+		})
+	}
+	if step, left, agent := words[2][0], words[6][0], words[8][0]; step == left || left == agent || step == agent {
+		t.Errorf("step, what is left out and agent have the words %x, %x, %x; want three", step, left, agent)
+	}
+}

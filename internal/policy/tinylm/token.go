@@ -137,6 +137,7 @@ func parse(text string, limit int) *Prompt {
 
 		first := len(p.Tokens)
 		p.addLine(text, off, end, sec, secLine, lineNo)
+		p.nameNumbers(first, text[off:end])
 		for i := first; i < len(p.Tokens); i++ {
 			t := &p.Tokens[i]
 			if t.Word == 0 {
@@ -227,6 +228,28 @@ func (p *Prompt) addLine(text string, off, end int, sec Section, secLine int, li
 	}
 
 	add(Token{Start: int32(end), End: int32(end)})
+}
+
+// nameNumbers gives the numbers of the line that begins at token first words of their own, unless they are indices of
+// elements: the number of a peer, of a step, and of what is left out. Otherwise agent 1 would share its word with
+// element 1.
+func (p *Prompt) nameNumbers(first int, line string) {
+	from, to, kind := first, first+1, "step"
+	switch {
+	case strings.HasPrefix(line, PrefixPeer):
+		from, to, kind = first+1, first+2, "agent"
+	case strings.HasPrefix(line, PrefixLeftOut):
+		to, kind = len(p.Tokens), "left"
+	case p.Tokens[first].Sec != SecHistory:
+		return
+	}
+
+	for i := from; i < min(to, len(p.Tokens)); i++ {
+		t := &p.Tokens[i]
+		if n := p.Text[t.Start:t.End]; t.Word != 0 && strings.Trim(n, "0123456789") == "" {
+			t.Word = hashWord(kind + " " + n)
+		}
+	}
 }
 
 // wordRune reports whether a rune may begin and end a word.
