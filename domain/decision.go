@@ -40,6 +40,8 @@ type Cell struct {
 	Prompt string `json:"prompt"`
 	// LeftOut is what the prompt lacks because the policy reads no more.
 	LeftOut LeftOut `json:"left_out,omitzero"`
+	// Told holds the indices of elements that the prompt does not show, but that peers' actions in it name.
+	Told []int `json:"told,omitempty"`
 }
 
 // LeftOut says what a prompt lacks of the agent's view.

@@ -120,7 +120,7 @@ func (m *matrix) speak(ctx context.Context, v View, a, j int) error {
 	}
 
 	cell := NewCell(a, j, r.Texts[0], user, v.Observation)
-	cell.Usage, cell.LeftOut = r.Usage, left
+	cell.Usage, cell.LeftOut, cell.Told = r.Usage, left, v.told(left, peers)
 	if len(r.Reasoning) > 0 {
 		cell.Thought = r.Reasoning[0]
 	}

@@ -179,3 +179,32 @@ func TestSeenIsBoundedAsThePromptIs(t *testing.T) {
 		}
 	}
 }
+
+// TestCellsSayWhatOnlyPeersNamed checks that exactly the elements that a peer's action names and the prompt does not
+// show are recorded as told.
+func TestCellsSayWhatOnlyPeersNamed(t *testing.T) {
+	var o domain.Observation
+	for i := range 7 {
+		o.Elements = append(o.Elements, domain.Element{Index: i, Role: "button", Visible: i != 5})
+	}
+	c := three()
+	c.ViewDropout = 0.5
+	told := 0
+	for seed := range uint64(50) {
+		d := decide(t, newRecorder(), c, View{Observation: o}, seed)
+		for _, cell := range d.Cells {
+			_, words, _ := strings.Cut(cell.Prompt, "Agent 0 said")
+			for i := range 7 {
+				seen := slices.Contains(d.Seen[cell.Agent], i)
+				want := strings.Contains(words, fmt.Sprintf(`"index":%d}`, i)) && !seen && i != 5
+				if got := slices.Contains(cell.Told, i); got != want {
+					t.Errorf("seed %d, agent %d, element %d told: %v, want %v", seed, cell.Agent, i, got, want)
+				}
+			}
+			told += len(cell.Told)
+		}
+	}
+	if told < 20 {
+		t.Errorf("%d elements were told, want at least 20", told)
+	}
+}

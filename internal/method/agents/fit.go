@@ -77,6 +77,23 @@ func (v View) expendable(own string, peers []Message) []int {
 	return append(distant, near...)
 }
 
+// told returns the indices of the screen's elements that a prompt does not show but a peer's action names.
+func (v View) told(left domain.LeftOut, peers []Message) []int {
+	var out []int
+	for _, m := range peers {
+		a, err := ParseAnswer(m.Text)
+		if err != nil || a.Index == nil || slices.Contains(out, *a.Index) {
+			continue
+		}
+		seen := slices.Contains(v.indices(), *a.Index) && !slices.Contains(left.Elements, *a.Index)
+		if e, ok := v.Observation.Element(*a.Index); ok && e.Shown() && !seen {
+			out = append(out, *a.Index)
+		}
+	}
+
+	return out
+}
+
 // words returns the lower-cased words of a text.
 func words(s string) map[string]bool {
 	out := map[string]bool{}

@@ -47,6 +47,13 @@ func pairs(t *testing.T, r Rules, steps []domain.Step, clicks ...int) ([]domain.
 func TestTheRejectedAnswerOfAPositiveCell(t *testing.T) {
 	unseen := step(1, 3, [][]int{{3, 3}, {2, 2}})
 	unseen.Decision.Seen[0] = []int{0, 1, 3, 4, 5, 6, 7, 8, 9}
+	told := step(1, 3, [][]int{{3, 3}, {2, 2}})
+	told.Decision.Seen[0] = unseen.Decision.Seen[0]
+	cut := step(1, 3, [][]int{{3, 3}, {2, 2}})
+	for i := range 2 {
+		told.Decision.Cells[i].Told = []int{2}
+		cut.Decision.Cells[i].LeftOut.Elements = []int{2}
+	}
 	older := step(1, 3, [][]int{{3, 3}, {2, 2}})
 	older.Decision.Seen = nil
 	hidden := older
@@ -68,6 +75,8 @@ func TestTheRejectedAnswerOfAPositiveCell(t *testing.T) {
 			step(1, 3, [][]int{{3, 3}, {2, 2}}), []int{3}, domain.SourcePeer, "click index=2",
 		},
 		"but not at an element that the agent did not see": {unseen, []int{3}, "", ""},
+		"unless a peer named it in the prompt":             {told, []int{3}, domain.SourcePeer, "click index=2"},
+		"nor at one that the prompt left out":              {cut, []int{3}, "", ""},
 		"older records: the screen showed the element":     {older, []int{3}, domain.SourcePeer, "click index=2"},
 		"older records: it did not":                        {hidden, []int{3}, "", ""},
 	} {

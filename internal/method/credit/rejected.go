@@ -27,7 +27,7 @@ func (r Rules) pairs(s domain.Step, labels []domain.Label, i int, cands []candid
 	}
 	own := negatives(s, labels, func(c domain.Cell) bool { return c.Agent == cell.Agent && c.Round != cell.Round })
 	peers := negatives(s, labels, func(c domain.Cell) bool {
-		return c.Agent != cell.Agent && legal(*c.Action, s, cell.Agent)
+		return c.Agent != cell.Agent && legal(*c.Action, s, cell)
 	})
 
 	var out []domain.Pair
@@ -91,7 +91,7 @@ func (r Rules) correction(s domain.Step, labels []domain.Label, agent int) (doma
 	}
 	wrong := mistakes[0]
 	for i, c := range s.Decision.Cells {
-		if labels[i] == domain.Positive && c.Agent != agent && legal(*c.Action, s, agent) {
+		if labels[i] == domain.Positive && c.Agent != agent && legal(*c.Action, s, wrong) {
 			return newPair(s, wrong, c, wrong, domain.SourceCorrection), true
 		}
 	}
@@ -126,15 +126,15 @@ func negatives(s domain.Step, labels []domain.Label, fits func(domain.Cell) bool
 	return out
 }
 
-// legal reports whether the agent saw the element that the action points at by its index. An agent may see less than
-// the screen shows. Records of older versions do not say what an agent saw; it then counts as all that the screen
-// shows.
-func legal(a domain.Action, s domain.Step, agent int) bool {
-	if a.Index == nil {
+// legal reports whether an action is legal in a cell's prompt: the prompt shows the element that it points at by its
+// index, or a peer named it there. An agent may see less than the screen shows. Records of older versions do not say
+// what an agent saw; it then counts as all that the screen shows.
+func legal(a domain.Action, s domain.Step, x domain.Cell) bool {
+	if a.Index == nil || slices.Contains(x.Told, *a.Index) {
 		return true
 	}
-	if agent < len(s.Decision.Seen) {
-		return slices.Contains(s.Decision.Seen[agent], *a.Index)
+	if x.Agent < len(s.Decision.Seen) {
+		return slices.Contains(s.Decision.Seen[x.Agent], *a.Index) && !slices.Contains(x.LeftOut.Elements, *a.Index)
 	}
 	e, ok := s.Observation.Element(*a.Index)
 

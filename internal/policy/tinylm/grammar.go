@@ -13,7 +13,7 @@ import (
 // they are -1 if the kind takes none.
 type Choice struct {
 	Kind       int
-	Elem       int // the end of the element's line
+	Elem       int // Candidate.Pos of the element
 	Start, End int // the first and the last copied word
 }
 
@@ -199,12 +199,7 @@ func (p *Prompt) take(c *Choice, s step, pick int) Token {
 		t.Piece = uint8(pick + 2)
 	case headElem:
 		c.Elem = pick
-		first := pick
-		for first > 0 && p.Tokens[first-1].LineNo == p.Tokens[pick].LineNo {
-			first--
-		}
-
-		t.Word, t.Col = p.Tokens[first].Word, 2
+		t.Word, t.Col = p.Tokens[p.indexToken(pick)].Word, 2
 	case headStart:
 		c.Start = pick
 		t.Word, t.Col = p.Tokens[pick].Word, 3

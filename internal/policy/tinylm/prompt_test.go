@@ -139,3 +139,66 @@ Agent 1 said, maybe wrong: Reason: r Action: {"action_type":"click","index":1}
 		t.Errorf("step, what is left out and agent have the words %x, %x, %x; want three", step, left, agent)
 	}
 }
+
+func TestAnElementThatAPeerNamesCanBeNamed(t *testing.T) {
+	const screen = "Goal: g\nHistory: none\nScreen:\n1 item a\n4 item b\n"
+	peer := func(n, index int) string {
+		text, _ := tinylm.Render(domain.Action{Type: domain.ActionClick}.At(index))
+		return fmt.Sprintf("Agent %d said, maybe wrong: %s\n", n, strings.ReplaceAll(text, "\n", " "))
+	}
+	for name, c := range map[string]struct {
+		words string
+		want  []int
+	}{
+		"no messages":            {"", []int{1, 4}},
+		"elements of the screen": {peer(0, 4) + peer(1, 1), []int{1, 4}},
+		"another element":        {peer(0, 9) + peer(1, 4), []int{1, 4, 9}},
+		"the same one twice":     {peer(0, 9) + peer(1, 9) + peer(2, 7), []int{1, 4, 9, 7}},
+		"an index inside a text": {
+			`Agent 0 said, maybe wrong: Action: {"action_type":"answer","text":"\"index\":9,"}` + "\n", []int{1, 4},
+		},
+		"the agent's own words": {
+			"You said: " + strings.TrimPrefix(peer(0, 9), "Agent 0 said, maybe wrong: "), []int{1, 4},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := tinylm.ParsePrompt(screen + c.words)
+			var got []int
+			for _, x := range p.Index {
+				got = append(got, x.Index)
+				text, _ := tinylm.Render(domain.Action{Type: domain.ActionClick}.At(x.Index))
+				choice, err := p.Parse(text)
+				if err != nil || p.Answer(choice) != text {
+					t.Errorf("Parse(%q) = %+v, %v; want a choice whose answer it is", text, choice, err)
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("the policy can name %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// TestAToldElementIsSampled lets an untrained policy answer until it names the element that only a peer knows, and
+// scores that answer as it was sampled.
+func TestAToldElementIsSampled(t *testing.T) {
+	told, _ := tinylm.Render(domain.Action{Type: domain.ActionClick}.At(9))
+	p := tinylm.ParsePrompt("Goal: g\nHistory: none\nScreen:\n1 item a\nAgent 0 said, maybe wrong: " +
+		strings.ReplaceAll(told, "\n", " ") + "\n")
+	m := tinylm.New(tinylm.DefaultConfig, 1)
+	outs, _ := tinylm.NewPolicy(m).Sample(p, tinylm.Sampling{N: 400, Temperature: 1, TopP: 1, Seed: 1})
+	at := slices.IndexFunc(outs, func(o tinylm.Output) bool { return o.Text == told })
+	if at < 0 {
+		t.Fatalf("none of %d answers is %q, want some", len(outs), told)
+	}
+	c, err := p.Parse(told)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := m.LogProbs([]tinylm.Example{{Prompt: p, Answers: []tinylm.Choice{c}}}, 1)[0][0]; got != outs[at].LogProb {
+		t.Errorf("scored %v, want %v as sampled", got, outs[at].LogProb)
+	}
+	if step := outs[at].Steps[1].Text; step != "9" {
+		t.Errorf("the step says %q, want the index 9", step)
+	}
+}

@@ -144,19 +144,12 @@ func (p *Prompt) stepText(st step, cand int) string {
 	case headKind:
 		return Kinds[cand].head()
 	case headElem:
-		return p.surfaceOfIndex(cand)
+		at := p.indexToken(cand)
+
+		return p.surface(at, at)
 	}
 
 	return p.surface(cand, cand)
-}
-
-func (p *Prompt) surfaceOfIndex(pos int) string {
-	first := pos
-	for first > 0 && p.Tokens[first-1].LineNo == p.Tokens[pos].LineNo {
-		first--
-	}
-
-	return p.surface(first, first)
 }
 
 // draw draws a candidate by the log-probabilities of all.

@@ -3,7 +3,6 @@ package tinylm
 import (
 	"hash/fnv"
 	"math"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -81,7 +80,7 @@ func (t Token) buckets() (int, int) {
 type Prompt struct {
 	Text   string
 	Tokens []Token
-	Index  []Candidate // lines of elements, by the position of their last token
+	Index  []Candidate // elements: lines of the screen by the position of their last token, then those told by peers
 	words  []int       // positions of words that answers may copy
 
 	spanOnce   sync.Once
@@ -91,7 +90,7 @@ type Prompt struct {
 
 // Candidate is an element that an action may name.
 type Candidate struct {
-	Pos   int // position of its token
+	Pos   int // position of its token: the end of its line, or the index in a peer's words
 	Index int // the element's index as the prompt has it
 }
 
@@ -260,62 +259,3 @@ func wordRune(r rune) bool {
 // joinRune reports whether a rune may be inside a word but neither begin nor end it, as in e-mail addresses, times and
 // file names.
 func joinRune(r rune) bool { return strings.ContainsRune("_@/.:'-&", r) }
-
-// noteCandidates records which elements and words of the line that begins at first an answer may name.
-func (p *Prompt) noteCandidates(first int, sec Section) {
-	last := len(p.Tokens) - 1
-	if sec == SecScreen && last > first {
-		t := p.Tokens[first]
-		if n, err := strconv.Atoi(p.Text[t.Start:t.End]); err == nil {
-			p.Index = append(p.Index, Candidate{Pos: last, Index: n})
-			p.addWords(first+2, last)
-		}
-	}
-
-	if sec == SecGoal {
-		p.addWords(first+1, last)
-	}
-}
-
-func (p *Prompt) addWords(from, to int) {
-	for i := from; i < to; i++ {
-		p.words = append(p.words, i)
-	}
-}
-
-// maxSpan is the longest text, in words, that an answer may copy.
-const maxSpan = 12
-
-// spans returns, for every start, the ends whose text no earlier span has. So every text has exactly one derivation,
-// and its log-probability needs no sum over derivations. Starts without an end are left out.
-func (p *Prompt) spans() (starts []int, ends map[int][]int) {
-	p.spanOnce.Do(p.findSpans)
-	return p.spanStarts, p.spanEnds
-}
-
-func (p *Prompt) findSpans() {
-	seen, starts, ends := map[string]bool{}, []int(nil), map[int][]int{}
-	for k, s := range p.words {
-		for n := 0; n < maxSpan && k+n < len(p.words); n++ {
-			e := p.words[k+n]
-			if e != s+n || p.Tokens[e].LineNo != p.Tokens[s].LineNo {
-				break
-			}
-			surface := p.surface(s, e)
-			if seen[surface] {
-				continue
-			}
-			seen[surface] = true
-			ends[s] = append(ends[s], e)
-		}
-
-		if len(ends[s]) > 0 {
-			starts = append(starts, s)
-		}
-	}
-
-	p.spanStarts, p.spanEnds = starts, ends
-}
-
-// surface returns the text of the words from s to e.
-func (p *Prompt) surface(s, e int) string { return p.Text[p.Tokens[s].Start:p.Tokens[e].End] }

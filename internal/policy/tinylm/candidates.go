@@ -1,0 +1,102 @@
+package tinylm
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+)
+
+// noteCandidates records which elements and words of the line that begins at first an answer may name.
+func (p *Prompt) noteCandidates(first int, sec Section) {
+	last := len(p.Tokens) - 1
+	if sec == SecScreen && last > first {
+		t := p.Tokens[first]
+		if n, err := strconv.Atoi(p.Text[t.Start:t.End]); err == nil {
+			p.Index = append(p.Index, Candidate{Pos: last, Index: n})
+			p.addWords(first+2, last)
+		}
+	}
+
+	if sec == SecPeer {
+		p.noteTold(first)
+	}
+	if sec == SecGoal {
+		p.addWords(first+1, last)
+	}
+}
+
+// toldIndex matches the index of an action in JSON. Inside a JSON string its quotes would be escaped.
+var toldIndex = regexp.MustCompile(`"index": ?([0-9]+)[,} ]`)
+
+// noteTold records the element that the peer's action in the line that begins at first names by its index, unless the
+// screen or another peer has it already: an agent can name an element that it does not see when a peer told it.
+func (p *Prompt) noteTold(first int) {
+	from, end := int(p.Tokens[first].Start), int(p.Tokens[len(p.Tokens)-1].End)
+	all := toldIndex.FindAllStringSubmatchIndex(p.Text[from:end], -1)
+	if len(all) == 0 {
+		return
+	}
+	at := all[len(all)-1]
+	n, err := strconv.Atoi(p.Text[from+at[2] : from+at[3]])
+	known := slices.ContainsFunc(p.Index, func(c Candidate) bool { return c.Index == n })
+	pos := slices.IndexFunc(p.Tokens[first:], func(t Token) bool { return int(t.Start) == from+at[2] })
+	if err == nil && !known && pos >= 0 {
+		p.Index = append(p.Index, Candidate{Pos: first + pos, Index: n})
+	}
+}
+
+// indexToken returns the position of the token that has the index of a candidate: the first of its line, except in a
+// peer's words.
+func (p *Prompt) indexToken(pos int) int {
+	if p.Tokens[pos].Sec == SecPeer {
+		return pos
+	}
+	for pos > 0 && p.Tokens[pos-1].LineNo == p.Tokens[pos].LineNo {
+		pos--
+	}
+
+	return pos
+}
+
+func (p *Prompt) addWords(from, to int) {
+	for i := from; i < to; i++ {
+		p.words = append(p.words, i)
+	}
+}
+
+// maxSpan is the longest text, in words, that an answer may copy.
+const maxSpan = 12
+
+// spans returns, for every start, the ends whose text no earlier span has. So every text has exactly one derivation,
+// and its log-probability needs no sum over derivations. Starts without an end are left out.
+func (p *Prompt) spans() (starts []int, ends map[int][]int) {
+	p.spanOnce.Do(p.findSpans)
+	return p.spanStarts, p.spanEnds
+}
+
+func (p *Prompt) findSpans() {
+	seen, starts, ends := map[string]bool{}, []int(nil), map[int][]int{}
+	for k, s := range p.words {
+		for n := 0; n < maxSpan && k+n < len(p.words); n++ {
+			e := p.words[k+n]
+			if e != s+n || p.Tokens[e].LineNo != p.Tokens[s].LineNo {
+				break
+			}
+			surface := p.surface(s, e)
+			if seen[surface] {
+				continue
+			}
+			seen[surface] = true
+			ends[s] = append(ends[s], e)
+		}
+
+		if len(ends[s]) > 0 {
+			starts = append(starts, s)
+		}
+	}
+
+	p.spanStarts, p.spanEnds = starts, ends
+}
+
+// surface returns the text of the words from s to e.
+func (p *Prompt) surface(s, e int) string { return p.Text[p.Tokens[s].Start:p.Tokens[e].End] }
