@@ -171,22 +171,3 @@ func TestEveryRolesPromptInFull(t *testing.T) {
 		}
 	}
 }
-
-// TestEveryFormOfTheMobileFamilyIsAnAction checks that what prompts show can be parsed.
-func TestEveryFormOfTheMobileFamilyIsAnAction(t *testing.T) {
-	f := prompts.FormsOf("mobile")
-	n := 0
-	for _, form := range append(strings.SplitAfter(f.Actions, "}"), f.Click, f.Complete, f.Answer) {
-		form = strings.ReplaceAll(strings.TrimSpace(form), ":N", ":3")
-		if form == "" {
-			continue
-		}
-		n++
-		if _, err := domain.ParseAction([]byte(form)); err != nil {
-			t.Errorf("ParseAction(%s) = %v, want no error", form, err)
-		}
-	}
-	if n != 16 {
-		t.Errorf("%d forms, want 16", n)
-	}
-}

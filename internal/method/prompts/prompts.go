@@ -42,6 +42,9 @@ type Forms struct {
 	Complete string // the action that says that the goal is reached
 	Done     string // the same in words
 	Answer   string // the action that answers a question
+
+	// Guidelines are what agents are told to keep to. The critic grades by the same text.
+	Guidelines string
 }
 
 // FormsOf returns the forms of a family, which is mobile or web.
@@ -64,6 +67,13 @@ func FormsOf(family string) Forms {
 		f.Done = "finish"
 		f.Answer = `{"action":"finish","answer":"..."}`
 	}
+
+	names := "indices"
+	if family == "web" {
+		names = "elements"
+	}
+	f.Guidelines = "Use only " + names + " that the screen lists or another agent names. Say " + f.Done +
+		" when the goal is reached. Other agents' words may be wrong: reflect on them."
 
 	return f
 }

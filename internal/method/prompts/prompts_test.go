@@ -29,9 +29,9 @@ func TestEveryRoleHasATemplateWithAVersion(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := parse(t, text)
-			want := "1"
-			if role == Critic || role == Adversary || role == Agent {
-				want = "2"
+			want := map[string]string{Agent: "2", Critic: "3", Adversary: "3", Instructions: "2"}[role]
+			if want == "" {
+				want = "1"
 			}
 			if p.Version != want || len(p.Digest) != 64 {
 				t.Errorf("version %q and digest %q, want %s and a SHA-256", p.Version, p.Digest, want)
