@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/chat"
@@ -12,18 +13,30 @@ import (
 // Summarise returns the history's line for an executed action by fixed rules. The observation is the one on which the
 // action was chosen; invalid says why nothing was executed, if so.
 func Summarise(step int, a domain.Action, o domain.Observation, invalid string) string {
-	s := fmt.Sprintf("%d %s", step, a.Type)
+	s := a.Type
 	if e, ok := a.Named(o); ok {
 		s += " " + e.Role + " " + Line(e.Text, maxElementText)
 	}
 	for _, x := range a.Words() {
 		s += " " + Line(x, maxElementText)
 	}
+
+	return historyLine(step, s, invalid)
+}
+
+// historyLine returns the history's line of a step. It says why nothing was executed, if so, even where the rest is too
+// long for prompts.
+func historyLine(step int, what, invalid string) string {
+	number, failed := fmt.Sprintf("%d ", step), ""
 	if invalid != "" {
-		s += " failed: " + invalid
+		failed = " failed: " + invalid
+	}
+	if utf8.RuneCountInString(number+what+failed) > maxSummary && invalid != "" {
+		failed = " failed: " + Line(invalid, maxSummary/2)
+		what = Line(what, max(0, maxSummary-utf8.RuneCountInString(number+failed)-1))
 	}
 
-	return s
+	return number + what + failed
 }
 
 // Happened is one executed step, for a summariser that is a model.
@@ -35,8 +48,8 @@ type Happened struct {
 	Invalid       string // why nothing was executed
 }
 
-// ModelSummary asks a chat model for the history's line of a step. If the answer is empty, it returns the line of
-// Summarise. The call may be repeated.
+// ModelSummary asks a chat model for the history's line of a step. The line says why nothing was executed, if so,
+// whatever the model says. If the answer is empty, it returns the line of Summarise. The call may be repeated.
 func ModelSummary(
 	ctx context.Context, model chat.Model, p *prompts.Prompt, h Happened, seed uint64,
 ) (string, error) {
@@ -64,5 +77,5 @@ func ModelSummary(
 		return h.Line, nil
 	}
 
-	return fmt.Sprintf("%d %s", h.Step, said), nil
+	return historyLine(h.Step, said, h.Invalid), nil
 }

@@ -48,7 +48,7 @@ type Player struct {
 	Decide func(ctx context.Context, t Turn) (domain.Action, error)
 
 	// Summarise returns the line that a step adds to the history; nil means agents.Summarise. It is not called where
-	// the environment brings its own history.
+	// the environment brings its own history, nor for a step at which no answer parsed: that has one line everywhere.
 	Summarise func(ctx context.Context, e Executed) (string, error)
 
 	// After is called when a step has been executed.
@@ -136,7 +136,7 @@ func (p Player) step(
 	}
 
 	line := agents.Summarise(t.Number, action, t.Observation, e.Invalid)
-	if p.Summarise != nil {
+	if p.Summarise != nil && action.Type != domain.ActionNone {
 		line, err = p.Summarise(ctx, e)
 	}
 

@@ -207,3 +207,59 @@ func taught(e envadapters.Environment) envadapters.Environment {
 		envadapters.Expert
 	}{e, e.(envadapters.Expert)}
 }
+
+// mumbler never says an action.
+type mumbler struct{}
+
+func (mumbler) Complete(context.Context, chat.Request) (chat.Response, error) {
+	return chat.Response{Texts: []string{"hm"}}, nil
+}
+
+// TestAnUnparsedStepLeavesTheSameHistoryEverywhere plays it as rollouts, evaluation and stage 1 do, with both
+// summarisers. Live inference plays what evaluation does.
+func TestAnUnparsedStepLeavesTheSameHistoryEverywhere(t *testing.T) {
+	v := evaluation()
+	v.Model = mumbler{}
+	conf, _, err := v.System.Config(v.Spec, v.Split, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := rewriting{open(t, &scripted.Suite{}), func(tr *envadapters.Transition) { tr.Invalid = "" }}
+	evaluated, _, err := v.Player(env, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for name, decide := range map[string]func(context.Context, episode.Turn) (domain.Action, error){
+		"evaluation": evaluated.Decide,
+		"rollout": func(ctx context.Context, tn episode.Turn) (domain.Action, error) {
+			d, err := agents.Decide(ctx, mumbler{}, conf, tn.View(), 1)
+			return d.Executed, err
+		},
+		"stage 1": always(nothing),
+	} {
+		for summariser, say := range map[string]func(context.Context, episode.Executed) (string, error){
+			"template": nil,
+			"model":    func(context.Context, episode.Executed) (string, error) { return "all went well", nil },
+		} {
+			t.Run(name+", "+summariser, func(t *testing.T) {
+				var history []string
+				p := episode.Player{Summarise: say}
+				p.Decide = func(ctx context.Context, tn episode.Turn) (domain.Action, error) {
+					if history = tn.History; tn.Number == 3 {
+						return domain.Action{}, episode.ErrStop
+					}
+
+					return decide(ctx, tn)
+				}
+				if _, err := p.Play(t.Context(), env, task()); err != nil {
+					t.Fatal(err)
+				}
+				want := []string{"1 none failed: no answer parsed", "2 none failed: no answer parsed"}
+				if !reflect.DeepEqual(history, want) {
+					t.Errorf("the history is %q, want %q", history, want)
+				}
+			})
+		}
+	}
+}

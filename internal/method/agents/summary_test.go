@@ -1,0 +1,57 @@
+package agents
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/prompts"
+)
+
+// storyteller says the same of every step.
+type storyteller string
+
+func (s storyteller) Complete(context.Context, chat.Request) (chat.Response, error) {
+	return chat.Response{Texts: []string{string(s)}}, nil
+}
+
+// TestNoSummaryHidesThatNothingWasExecuted checks the line as prompts show it.
+func TestNoSummaryHidesThatNothingWasExecuted(t *testing.T) {
+	text, err := prompts.Default(prompts.Summariser)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := prompts.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	long := strings.Repeat("word ", 100)
+	typed := domain.Action{Type: domain.ActionInputText, Text: long}.At(0)
+	o := domain.Observation{Elements: []domain.Element{{Index: 0, Role: "field", Text: long, Visible: true}}}
+	for name, c := range map[string]struct{ said, invalid, want string }{
+		"a short story":   {"opened the mail", "", "3 opened the mail"},
+		"it failed":       {"opened the mail", "the field is covered", "the mail failed: the field is covered"},
+		"a long story":    {long, "the field is covered", "… failed: the field is covered"},
+		"a long reason":   {"opened the mail", long, "3 opened the mail failed: word word"},
+		"everything long": {long, long, "… failed: word word"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := Happened{Step: 3, Line: Summarise(3, typed, o, c.invalid), Before: o, Invalid: c.invalid}
+			got, err := ModelSummary(t.Context(), storyteller(c.said), p, h, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got = Line(got, maxSummary); !strings.Contains(got, c.want) {
+				t.Errorf("the model's line is %q, want %q in it", got, c.want)
+			}
+
+			fixed := Line(h.Line, maxSummary)
+			if got, want := strings.Contains(fixed, " failed: "), c.invalid != ""; got != want {
+				t.Errorf("the template's line %q says that it failed: %v, want %v", fixed, got, want)
+			}
+		})
+	}
+}
