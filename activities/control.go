@@ -127,18 +127,22 @@ func (c *Control) playable(s spec.Spec) error {
 		return err
 	}
 
+	tests, err := testSplits(s, suite)
+	if err != nil {
+		return err
+	}
 	needed := append([]rules.Split{
 		{Name: domain.SplitTrain, Episodes: 1},
 		{Name: domain.SplitVal, Episodes: s.Evaluation.Val},
-	}, testSplits(s)...)
+	}, tests...)
 	for _, split := range needed {
 		if split.Episodes == 0 {
 			continue
 		}
 		if templates, err := suite.Templates(split.Name); err != nil || len(templates) == 0 {
 			return fault.New(fault.Invalid,
-				"environment %s cannot play split %s (it has %s); evaluation.test_seeds and "+
-					"evaluation.test_templates may be 0: %w",
+				"environment %s cannot play split %s (it has %s); evaluation.test_seeds, "+
+					"evaluation.test_templates and evaluation.test_apps may be 0: %w",
 				s.Environment, split.Name, strings.Join(suite.Splits(), ", "), err)
 		}
 	}

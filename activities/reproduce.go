@@ -103,6 +103,9 @@ func (c *Control) PlanReproduction(ctx context.Context, id ReproductionID) (Cont
 		}
 
 		r := rules.Reproduction{Spec: s, Run: id.Run, Episodes: id.Episodes, Base1: f.Base1, Base: base}
+		for _, split := range f.Splits {
+			r.Apps = r.Apps || split.Environment == "" && split.Name == domain.SplitTestApps
+		}
 		if f.Best > 0 {
 			trained, err := runs.Run(id.Run).System(ctx, c.Bucket, f.Best, s.Agents)
 			if err != nil {

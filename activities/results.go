@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"slices"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -60,8 +61,15 @@ func (c *Control) PlanFinal(ctx context.Context, run string) (Final, error) {
 
 func (c *Control) final(ctx context.Context, s spec.Spec) (Final, error) {
 	f := Final{Base1: rules.NameBaseWarm}
-	var err error
-	if f.Splits, f.References, err = c.elsewhere(s, testSplits(s)); err != nil {
+	suite, err := c.Suites.get(s.Where(s.Environment))
+	if err != nil {
+		return f, err
+	}
+	tests, err := testSplits(s, suite)
+	if err != nil {
+		return f, err
+	}
+	if f.Splits, f.References, err = c.elsewhere(s, tests); err != nil {
 		return f, err
 	}
 
@@ -104,12 +112,29 @@ func (c *Control) best(ctx context.Context, s spec.Spec) (int, error) {
 	return best, nil
 }
 
-// testSplits returns the test splits of the run's own environment.
-func testSplits(s spec.Spec) []rules.Split {
-	return []rules.Split{
+// testSplits returns the test splits of the run's own environment. It fails if the environment cannot say which splits
+// it has.
+func testSplits(s spec.Spec, suite envadapters.Suite) ([]rules.Split, error) {
+	splits := []rules.Split{
 		{Name: domain.SplitTestSeeds, Episodes: s.Evaluation.TestSeeds},
 		{Name: domain.SplitTestTemplates, Episodes: s.Evaluation.TestTemplates},
 	}
+	apps, err := hasApps(suite)
+	if apps {
+		splits = append(splits, rules.Split{Name: domain.SplitTestApps, Episodes: s.Evaluation.TestApps})
+	}
+
+	return splits, err
+}
+
+// hasApps reports whether a suite has the split test-apps. A suite far away that does not answer has no splits, so the
+// templates of train are read first.
+func hasApps(suite envadapters.Suite) (bool, error) {
+	if _, err := suite.Templates(domain.SplitTrain); err != nil {
+		return false, err
+	}
+
+	return slices.Contains(suite.Splits(), domain.SplitTestApps), nil
 }
 
 // elsewhere appends the splits out of distribution, and returns the references for all splits of recorded tasks.

@@ -10,9 +10,12 @@ const (
 	SplitTestSeeds = "test-seeds"
 	// SplitTestTemplates has the templates that no other split has.
 	SplitTestTemplates = "test-templates"
+	// SplitTestApps has the apps that no other split has. It is optional: few suites know which app a template belongs
+	// to.
+	SplitTestApps = "test-apps"
 )
 
-// Splits lists the standard splits.
+// Splits lists the splits that every suite for training has.
 var Splits = []string{SplitTrain, SplitVal, SplitTestSeeds, SplitTestTemplates}
 
 // Task is a template of a suite with the seed that fills in its parameters and a budget of steps.

@@ -38,12 +38,13 @@ type Suite interface {
 	// Family returns the action family of the environments.
 	Family() domain.Family
 
-	// Splits returns the names of the splits. A suite for training has those of domain.Splits among them.
+	// Splits returns the names of the splits. A suite for training has those of domain.Splits among them, and may have
+	// domain.SplitTestApps.
 	Splits() []string
 
-	// Templates returns the task templates of a split, sorted by name. The split test-templates shares none with the
-	// other splits. An unknown split is fault.Invalid, and files that cannot be read are fault.Invalid or
-	// fault.Transient.
+	// Templates returns the task templates of a split, sorted by name. The splits test-templates and test-apps share
+	// none with train or with each other. An unknown split is fault.Invalid, and files that cannot be read are
+	// fault.Invalid or fault.Transient.
 	Templates(split string) ([]Template, error)
 
 	// Open returns an environment for one episode at a time. It waits for a free place until ctx ends. It returns

@@ -118,6 +118,35 @@ func TestATaskAtFaultIsMissingInATestAndNoFailure(t *testing.T) {
 	}
 }
 
+// TestUnseenAppsAreTestedWhereTheEnvironmentHasThem plays equal specifications in environments with and without them.
+func TestUnseenAppsAreTestedWhereTheEnvironmentHasThem(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]int{"with": 3, "without": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := testrun.Tiny()
+			s.Evaluation.TestApps = 5
+			r := testrun.New(t, s)
+			r.Suite.Apps = name == "with"
+			end := play(t, r)
+
+			seen := 0
+			for _, x := range end.Results {
+				if x.Split != domain.SplitTestApps {
+					continue
+				}
+				seen++
+				if x.Episodes != 5 {
+					t.Errorf("%s has %d episodes, want 5", x.System, x.Episodes)
+				}
+			}
+			if seen != want {
+				t.Errorf("%d systems were tested on %s, want %d: %+v", seen, domain.SplitTestApps, want, end.Results)
+			}
+		})
+	}
+}
+
 // taught is a suite whose environments know one action that helps, and not which actions are right.
 type taught struct{ *scripted.Suite }
 

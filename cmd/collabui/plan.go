@@ -3,15 +3,18 @@ package main
 import (
 	"context"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/experiment/estimate"
 	"github.com/collabui/collabui/internal/experiment/pilot"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/workers/catalog"
 )
 
 // planOptions are the flags of plan.
@@ -72,6 +75,9 @@ func (a *app) runPlan(ctx context.Context, o planOptions, file string) error {
 	if err := session.finish(ctx, p); err != nil {
 		return err
 	}
+	if !hasApps(s) {
+		s.Evaluation.TestApps = 0
+	}
 	measured, err := pilot.Measure(ctx, session.bucket, session.temporal, s, p)
 	if err != nil {
 		return err
@@ -83,6 +89,17 @@ func (a *app) runPlan(ctx context.Context, o planOptions, file string) error {
 	out := planned{Pilot: p.Name, Spent: spent, Estimate: measured.Estimate()}
 
 	return a.print(out, func(w io.Writer) { out.text(w, s, o) })
+}
+
+// hasApps reports whether the environment of a specification has the split test-apps.
+func hasApps(s spec.Spec) bool {
+	suite, err := catalog.OpenEnvironment(s.Where(s.Environment), catalog.Places{Browsers: 1, Tabs: 1})
+	if err != nil {
+		return false // the pilot has played in it: only this process cannot open it
+	}
+	defer func() { _ = suite.Close() }()
+
+	return slices.Contains(suite.Splits(), domain.SplitTestApps)
 }
 
 func (p planned) text(w io.Writer, s spec.Spec, o planOptions) {

@@ -102,7 +102,7 @@ func (s *session) reproduce(ctx context.Context, o reproduceOptions, x spec.Spec
 	var curves []plot.Curve
 	for k := 1; k <= o.seeds; k++ {
 		x.Name, x.Seed = fmt.Sprintf("%s-r%d-%d", name, k, o.episodes), uint64(k)
-		x.Evaluation.TestSeeds, x.Evaluation.TestTemplates = 0, 0 // the reproduction plays the test splits
+		x.Evaluation = x.Evaluation.WithoutTests() // the reproduction plays the test splits
 		rates, err := s.reproduceSeed(ctx, x, o.episodes)
 		if err != nil {
 			return err

@@ -44,14 +44,14 @@ func Suite(ctx context.Context, s envadapters.Suite) []string {
 	if len(s.Splits()) == 0 {
 		p.bad("no splits")
 	}
-	trained := map[string]bool{}
+	home := map[string]string{}
 	for _, split := range s.Splits() {
 		ts, err := s.Templates(split)
 		if err != nil {
 			p.bad("split %s: %v", split, err)
 			continue
 		}
-		p.templates(split, ts, trained)
+		p.templates(split, ts, home)
 	}
 
 	if h := s.Check(ctx); h.State != envadapters.Ready {
@@ -61,8 +61,9 @@ func Suite(ctx context.Context, s envadapters.Suite) []string {
 	return p
 }
 
-// templates checks the templates of a split. Trained holds the names of the split train, which comes first.
-func (p *problems) templates(split string, ts []envadapters.Template, trained map[string]bool) {
+// templates checks the templates of a split. Home holds the split of every template that was seen in train,
+// test-templates or test-apps, no two of which may share a template.
+func (p *problems) templates(split string, ts []envadapters.Template, home map[string]string) {
 	byName := func(a, b envadapters.Template) int { return strings.Compare(a.Name, b.Name) }
 	if !slices.IsSortedFunc(ts, byName) {
 		p.bad("the templates of split %s are not sorted by name", split)
@@ -75,11 +76,12 @@ func (p *problems) templates(split string, ts []envadapters.Template, trained ma
 		if t.MaxSteps < 1 {
 			p.bad("template %s of split %s has a budget of %d steps", t.Name, split, t.MaxSteps)
 		}
-		switch {
-		case split == domain.SplitTrain:
-			trained[t.Name] = true
-		case split == domain.SplitTestTemplates && trained[t.Name]:
-			p.bad("template %s of split test-templates is in split train, too", t.Name)
+		switch split {
+		case domain.SplitTrain, domain.SplitTestTemplates, domain.SplitTestApps:
+			if other, seen := home[t.Name]; seen && other != split {
+				p.bad("template %s of split %s is in split %s, too", t.Name, split, other)
+			}
+			home[t.Name] = split
 		}
 	}
 }

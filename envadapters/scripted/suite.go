@@ -42,6 +42,8 @@ type Fault struct {
 type Suite struct {
 	// Length is the number of buttons to tap, 4 by default.
 	Length int
+	// Apps adds the split test-apps.
+	Apps bool
 	// Places is the number of concurrent episodes, 4 by default.
 	Places int
 
@@ -87,19 +89,28 @@ func (s *Suite) Family() domain.Family { return domain.FamilyMobile }
 // Title returns "scripted".
 func (s *Suite) Title() string { return "scripted" }
 
-// Splits returns the standard splits.
-func (s *Suite) Splits() []string { return domain.Splits }
+// Splits returns the standard splits, and test-apps if the suite has apps.
+func (s *Suite) Splits() []string {
+	if s.Apps {
+		return append(slices.Clone(domain.Splits), domain.SplitTestApps)
+	}
 
-// Templates returns the same seven names for every split except test-templates, where they have a prefix.
+	return domain.Splits
+}
+
+// Templates returns the same seven names for every split except test-templates and test-apps, where they have a prefix.
 func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
-	if !slices.Contains(domain.Splits, split) {
+	if !slices.Contains(s.Splits(), split) {
 		return nil, fault.New(fault.Invalid, "no split %q", split)
 	}
 
 	var out []envadapters.Template
 	for _, n := range []string{"a", "b", "c", "d", "e", "f", "g"} {
-		if split == domain.SplitTestTemplates {
+		switch split {
+		case domain.SplitTestTemplates:
 			n = "held-" + n
+		case domain.SplitTestApps:
+			n = "app-" + n
 		}
 		out = append(out, envadapters.Template{Name: n, Group: "scripted", MaxSteps: s.length() + 2})
 	}

@@ -66,7 +66,7 @@ func known(t domain.Task) error {
 	}
 
 	for _, x := range all {
-		if x.Name == t.Template && x.Held == (t.Split == domain.SplitTestTemplates) {
+		if x.Name == t.Template && x.in(t.Split) {
 			return nil
 		}
 	}

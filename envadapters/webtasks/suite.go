@@ -36,9 +36,22 @@ var templates = sync.OnceValues(list)
 
 type templateInfo struct {
 	Name, Group string
-	Held        bool // It belongs to test-templates only.
-	Max         int  // The step budget.
+	Generator   string // The function of the pages that makes it. All templates of a generator are in one split.
+	Split       string // train, test-templates or test-apps.
+	Max         int    // The step budget.
 }
+
+// in reports whether the template is played on a split. Val and test-seeds play the templates of train.
+func (t templateInfo) in(split string) bool {
+	if split == domain.SplitVal || split == domain.SplitTestSeeds {
+		split = domain.SplitTrain
+	}
+
+	return t.Split == split
+}
+
+// splits are the standard splits and one of apps that no other split has.
+var splits = append(slices.Clone(domain.Splits), domain.SplitTestApps)
 
 // New starts the page server on loopback. It starts no browser before the first Reset.
 func New(browsers, tabs int) (*Suite, error) {
@@ -68,14 +81,13 @@ func (s *Suite) Family() domain.Family { return domain.FamilyMobile }
 // Title says what the pages are.
 func (s *Suite) Title() string { return "webtasks (built-in pages)" }
 
-// Splits returns the standard splits.
-func (s *Suite) Splits() []string { return domain.Splits }
+// Splits returns the standard splits and test-apps.
+func (s *Suite) Splits() []string { return slices.Clone(splits) }
 
 // Templates lists the templates of a split, sorted by name.
 func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
-	if !slices.Contains(domain.Splits, split) {
-		return nil, fault.New(fault.Invalid, "webtasks has no split %q; it has %s",
-			split, strings.Join(domain.Splits, ", "))
+	if !slices.Contains(splits, split) {
+		return nil, fault.New(fault.Invalid, "webtasks has no split %q; it has %s", split, strings.Join(splits, ", "))
 	}
 
 	all, err := templates()
@@ -85,7 +97,7 @@ func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
 
 	var out []envadapters.Template
 	for _, t := range all {
-		if t.Held == (split == domain.SplitTestTemplates) {
+		if t.in(split) {
 			out = append(out, envadapters.Template{Name: t.Name, Group: t.Group, MaxSteps: t.Max})
 		}
 	}

@@ -97,8 +97,8 @@ func TestWordPoolsOfSplitsAreDisjoint(t *testing.T) {
 		}
 	}
 
-	if len(got) != len(domain.Splits) {
-		t.Errorf("%d pools, want one for each of %v", len(got), domain.Splits)
+	if len(got) != len(splits) {
+		t.Errorf("%d pools, want one for each of %v", len(got), splits)
 	}
 	if len(owner) < 200 {
 		t.Errorf("%d words in all, want at least 200", len(owner))
@@ -187,7 +187,7 @@ func TestExpertSolvesEveryTemplateInItsBudgetAndEpisodesReplayBitForBit(t *testi
 		}
 	}
 
-	for _, split := range domain.Splits {
+	for _, split := range splits {
 		ts, err := s.Templates(split)
 		if err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 
 // tapped are the tasks of the comparison: taps only, because WebDriver's actions for them are the official client's.
 var tapped = []string{
-	"tap-button", "tap-link", "check-boxes", "choose-tab", "choose-radio", "drop-down", "settings-switch",
+	"tap-button", "tap-link", "check-boxes", "choose-tab", "choose-radio", "stepper", "alarms-enable",
 	"contacts-call",
 }
 

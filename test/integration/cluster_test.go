@@ -29,7 +29,7 @@ decoding: {temperatures: [0.5]}
 finetune: {demonstrations: 20, chunk_steps: 8, max_chunks: 1, stop_low: 0.1, train: {batch_size: 4, passes: 2}}
 pairs: {kind: +correction, min_pairs: 4}
 train: {batch_size: 4, passes: 6}
-evaluation: {val: 6, test_seeds: 2, test_templates: 0}
+evaluation: {val: 6, test_seeds: 2, test_templates: 0, test_apps: 0}
 trainer:
   name: llamafactory
   options: {model: MODEL, devices: 0, per_device: 4, save_steps: 4}

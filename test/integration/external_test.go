@@ -19,7 +19,7 @@ rounds: 2
 finetune: {demonstrations: 40, chunk_steps: 15, max_chunks: 1, stop_low: 0.1}
 pairs: {kind: +correction, min_pairs: 4}
 train: {batch_size: 4, passes: 3}
-evaluation: {val: 2, test_seeds: 0, test_templates: 0}
+evaluation: {val: 2, test_seeds: 0, test_templates: 0, test_apps: 0}
 `
 
 // TestEveryServiceCanBeReplacedByAnAddressAlone trains with one service after the other given from outside. All runs

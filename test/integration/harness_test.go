@@ -31,7 +31,7 @@ rounds: 2
 finetune: {demonstrations: 80, chunk_steps: 30, max_chunks: 3, stop_low: 0.1}
 pairs: {kind: +correction, min_pairs: 8}
 train: {batch_size: 4, passes: 3}
-evaluation: {val: 10, test_seeds: 3, test_templates: 3}
+evaluation: {val: 10, test_seeds: 3, test_templates: 3, test_apps: 0}
 `
 
 func TestMain(m *testing.M) {

@@ -26,7 +26,7 @@ synthesis: {author: m, screens: 15, questions: 3, instructions: 3, pairs: 25, sc
 finetune: {levels: [1, 2, 3], demonstrations: 20, steps: {level1: 10, level2: 20, level3: 20, preference: 5}}
 pairs: {kind: +correction, min_pairs: 4}
 train: {batch_size: 4, passes: 2}
-evaluation: {val: 6, test_seeds: 0, test_templates: 0}
+evaluation: {val: 6, test_seeds: 0, test_templates: 0, test_apps: 0}
 `
 
 // TestKillWithModels kills the worker while chat models write data, grade and mislead: the run ends with the digest of

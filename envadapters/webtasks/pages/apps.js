@@ -1,12 +1,7 @@
 'use strict';
 // The family "apps": several screens and steps. The final state is checked by the program, and the agent must say that it is done (status complete).
 (() => {
-  const make = (name, held, max, fn) => kit.task(name, 'apps', held, max, (r, W) => {
-    const a = fn(r, W);
-    a.s = { screen: 'list', note: '', ...a.s };
-    a.back = a.back || (s => { s.screen = a.up ? a.up(s) : 'list'; });
-    return a;
-  });
+  const make = kit.app;
   const not = (a, x) => a.filter(y => y !== x);
 
   // records: an app with a list of named records and a detail screen with buttons. cfg.buttons maps a button to what it does to the state.
@@ -33,25 +28,24 @@
   const remove = k => ({ k, t: k, fn: s => { s.ask = k; s.doIt = s => { s.items = not(s.items, s.item); s.gone.push(s.item); s.screen = 'list'; s.note = `${s.item} removed`; }; } });
   const star = (k, word) => ({ k, t: k, fn: s => { if (!s.star.includes(s.item)) s.star.push(s.item); s.note = `${s.item} ${word}`; } });
   const only = (s, x) => s.gone.length === 1 && s.gone[0] === x;
-  const removal = (name, held, title, verb, pool, goals) => make(name, held, 8, (r, W) => {
+  const removal = (name, title, verb, pool, goals) => make(name, 'removal', 'train', 8, (r, W) => {
     const items = r.sample(pool(W), 4 + r.int(2)), x = r.pick(items);
     return { ...records(r, { title, items, buttons: r.shuffle([star('Star', 'starred'), remove(verb)]) }), goal: r.pick(goals(x)), check: s => only(s, x),
       right: s => s.gone.length ? [] : s.ask ? (s.item === x && s.ask === verb ? [tap('yes')] : [tap('no')]) : enter(s, x, [tap(verb)]) };
   });
-  removal('contacts-delete', false, 'Contacts', 'Delete', W => W.first, x => [`Delete the contact ${x}`, `In Contacts delete ${x}`]);
-  removal('mail-archive', true, 'Mail', 'Archive', W => W.topic, x => [`Archive the mail ${x}`, `In Mail archive ${x}`]);
-  removal('notes-delete', false, 'Notes', 'Delete', W => W.topic, x => [`Delete the note ${x}`, `In Notes delete ${x}`]);
-  removal('event-cancel', true, 'Calendar', 'Delete', W => W.thing, x => [`Delete the event ${x}`, `In Calendar delete ${x}`]);
-  const starring = (name, held, title, verb, word, pool, goals) => make(name, held, 6, (r, W) => {
+  removal('contacts-delete', 'Contacts', 'Delete', W => W.first, x => [`Delete the contact ${x}`, `In Contacts delete ${x}`]);
+  removal('mail-archive', 'Mail', 'Archive', W => W.topic, x => [`Archive the mail ${x}`, `In Mail archive ${x}`]);
+  removal('notes-delete', 'Notes', 'Delete', W => W.topic, x => [`Delete the note ${x}`, `In Notes delete ${x}`]);
+  const starring = (name, title, verb, word, pool, goals) => make(name, 'starring', 'train', 6, (r, W) => {
     const items = r.sample(pool(W), 4 + r.int(2)), x = r.pick(items);
     return { ...records(r, { title, items, buttons: r.shuffle([star(verb, word), remove('Delete')]) }), goal: r.pick(goals(x)), check: s => s.star.length === 1 && s.star[0] === x && !s.gone.length,
       right: s => s.star.some(y => y !== x) || s.gone.length ? [] : s.ask ? [tap('no')] : enter(s, x, [tap(verb)]) };
   });
-  starring('mail-star', false, 'Mail', 'Star', 'starred', W => W.topic, x => [`Star the mail ${x}`, `In Mail star ${x}`]);
-  starring('notes-pin', true, 'Notes', 'Pin', 'pinned', W => W.thing, x => [`Pin the note ${x}`, `In Notes pin ${x}`]);
-  starring('contacts-call', false, 'Contacts', 'Call', 'called', W => W.first, x => [`Call ${x}`, `In Contacts call ${x}`]);
-  starring('music-play', false, 'Music', 'Play', 'playing', W => W.label, x => [`Play the song ${x}`, `In Music play ${x}`]);
-  starring('files-open', true, 'Files', 'Open', 'opened', W => W.label, x => [`Open the file ${x}`, `In Files open ${x}`]);
+  starring('mail-star', 'Mail', 'Star', 'starred', W => W.topic, x => [`Star the mail ${x}`, `In Mail star ${x}`]);
+  starring('notes-pin', 'Notes', 'Pin', 'pinned', W => W.thing, x => [`Pin the note ${x}`, `In Notes pin ${x}`]);
+  starring('contacts-call', 'Contacts', 'Call', 'called', W => W.first, x => [`Call ${x}`, `In Contacts call ${x}`]);
+  starring('music-play', 'Music', 'Play', 'playing', W => W.label, x => [`Play the song ${x}`, `In Music play ${x}`]);
+  starring('files-open', 'Files', 'Open', 'opened', W => W.label, x => [`Open the file ${x}`, `In Files open ${x}`]);
 
   // creating: a list with a New button, a form, and Save.
   function creating(r, cfg) {
@@ -63,23 +57,19 @@
       check: s => !!s.saved && fields.every(f => s.saved[f] === cfg.want[f]) && !s.gone.length && !s.star.length,
       right: s => s.saved || s.gone.length || s.star.length ? [] : s.ask ? [tap('no')] : s.screen === 'list' ? [tap('new')] : s.screen === 'item' ? [back, tap('back')] : open(s).length ? open(s).map(f => type(f, cfg.want[f])) : [tap('save')] };
   }
-  make('contacts-add', false, 8, (r, W) => {
+  make('contacts-add', 'creating', 'train', 8, (r, W) => {
     const n = r.pick(W.first), l = r.pick(W.last);
     return { ...creating(r, { title: 'Contacts', add: 'New contact', items: not(r.sample(W.first, 4), n), want: { Name: n, Phone: l } }), goal: r.pick([`Add a new contact with name ${n} and phone ${l}`, `In Contacts create ${n} with phone ${l}`]) };
   });
-  make('notes-add', false, 8, (r, W) => {
+  make('notes-add', 'creating', 'train', 8, (r, W) => {
     const t = r.pick(W.topic), b = r.sample(W.thing, 1 + r.int(3)).join(' ');
     return { ...creating(r, { title: 'Notes', add: 'New note', items: not(r.sample(W.topic, 4), t), want: { Title: t, Text: b } }), goal: r.pick([`Add a new note with title ${t} and text ${b}`, `In Notes create ${t} with text ${b}`]) };
   });
-  make('event-add', true, 8, (r, W) => {
-    const t = r.pick(W.topic), p = r.pick(W.place);
-    return { ...creating(r, { title: 'Calendar', add: 'New event', items: r.sample(W.thing, 3), want: { Title: t, Place: p } }), goal: r.pick([`Add a new event with title ${t} and place ${p}`, `In Calendar create ${t} with place ${p}`]) };
-  });
-  make('todo-add', false, 6, (r, W) => {
+  make('todo-add', 'creating', 'train', 6, (r, W) => {
     const t = r.sample(W.thing, 1 + r.int(2)).join(' ');
     return { ...creating(r, { title: 'Tasks', add: 'New task', items: r.sample(W.topic, 4), want: { Title: t } }), goal: r.pick([`Add a new task with title ${t}`, `In Tasks create ${t}`]) };
   });
-  make('mail-reply', false, 8, (r, W) => {
+  make('mail-reply', 'mail-reply', 'train', 8, (r, W) => {
     const items = r.sample(W.topic, 4), x = r.pick(items), t = r.sample(W.thing, 1 + r.int(2)).join(' ');
     return { ...records(r, { title: 'Mail', items, s: { v: '', sent: null }, parent: 'item', menu: ['Star'], buttons: [{ k: 'reply', t: 'Reply', fn: s => { s.screen = 'form'; s.v = ''; s.note = ''; } }, remove('Delete')],
       screens: { form(s, u) { u.field('Message', 'Message', s.v, t => { s.v = t; }); u.button('send', 'Send', () => { s.sent = [s.item, s.v]; s.screen = 'item'; s.note = 'Sent'; }); u.button('no', 'Cancel', () => { s.screen = 'item'; }, { plain: true }); } } }),
@@ -104,10 +94,10 @@
       right(s) { const b = bad(s), here = b.filter(x => s.screen === secs[Math.floor(names.indexOf(x) / 3)]); return here.length ? here.map(tap) : s.screen !== 'list' ? [back, tap('back')] : b.map(x => tap(secs[Math.floor(names.indexOf(x) / 3)])); } };
   }
   const word = v => v ? 'on' : 'off';
-  make('settings-switch', false, 6, (r, W) => { const a = settings(r, W, 1), [[x, v]] = a.want; return { ...a, goal: r.pick([`In Settings open ${a.sec} and turn ${word(v)} ${x}`, `Turn ${word(v)} ${x} under ${a.sec}`]) }; });
-  make('settings-two', true, 8, (r, W) => { const a = settings(r, W, 2), [[x, v], [y, w]] = a.want; return { ...a, goal: `In Settings open ${a.sec} and turn ${word(v)} ${x} and turn ${word(w)} ${y}` }; });
+  make('settings-switch', 'settings', 'test-templates', 6, (r, W) => { const a = settings(r, W, 1), [[x, v]] = a.want; return { ...a, goal: r.pick([`In Settings open ${a.sec} and turn ${word(v)} ${x}`, `Turn ${word(v)} ${x} under ${a.sec}`]) }; });
+  make('settings-two', 'settings', 'test-templates', 8, (r, W) => { const a = settings(r, W, 2), [[x, v], [y, w]] = a.want; return { ...a, goal: `In Settings open ${a.sec} and turn ${word(v)} ${x} and turn ${word(w)} ${y}` }; });
   // shop: products with a cart.
-  const shop = (name, held, n) => make(name, held, 6 + 3 * n, (r, W) => {
+  const shop = (name, n) => make(name, 'shop', 'test-templates', 6 + 3 * n, (r, W) => {
     const items = r.sample(W.thing, 5), want = r.sample(items, n);
     return { s: { cart: [] }, goal: n === 1 ? r.pick([`Add the ${want[0]} to the cart and check out`, `Buy the ${want[0]}`]) : r.pick([`Add the ${want[0]} and the ${want[1]} to the cart and check out`, `Buy the ${want[0]} and the ${want[1]}`]),
       check: s => s.bought && s.bought.length === n && want.every(x => s.bought.includes(x)),
@@ -124,9 +114,9 @@
         return open.length ? open.map(x => tap('i' + x)) : [tap('cart')];
       } };
   });
-  shop('shop-buy', false, 1);
-  shop('shop-buy-two', true, 2);
-  make('files-rename', false, 8, (r, W) => {
+  shop('shop-buy', 1);
+  shop('shop-buy-two', 2);
+  make('files-rename', 'files-rename', 'train', 8, (r, W) => {
     const dirs = r.sample(W.label, 3), files = r.sample(W.topic, 6), i = r.int(3), x = files[2 * i + r.int(2)], n = r.pick(W.thing);
     return { s: { names: files.slice(), v: '' }, goal: r.pick([`In the folder ${dirs[i]} rename ${x} to ${n}`, `Open the folder ${dirs[i]} and rename ${x} to ${n}`]), up: s => s.screen === 'form' ? 'file' : s.screen === 'file' ? 'dir' : 'list',
       check: s => s.names[files.indexOf(x)] === n && s.names.every((y, k) => y === files[k] || files[k] === x),
@@ -147,16 +137,15 @@
         return s.screen === 'file' ? [tap('ren')] : s.v === n ? [tap('ok')] : [type('Name', n)];
       } };
   });
-  const picking = (name, held, title, tabs, verb, pool) => make(name, held, 7, (r, W) => {
+  const picking = (name, title, tabs, verb, pool) => make(name, 'picking', 'train', 7, (r, W) => {
     const items = r.sample(pool(W), 6), t = r.int(2), x = items[3 * t + r.int(3)];
     return { s: { tab: 0, done: [] }, goal: r.pick([`In ${title} under ${tabs[t]} ${verb.toLowerCase()} ${x}`, `${verb} ${x} under ${tabs[t]} in ${title}`]), check: s => s.done.length === 1 && s.done[0] === x,
       view: (s, u) => { u.title(title); tabs.forEach((n, k) => u.tab('t' + k, n, s.tab === k, () => { s.tab = k; })); items.slice(3 * s.tab, 3 * s.tab + 3).forEach(y => u.toggle(y, y, s.done.includes(y), () => { s.done = s.done.includes(y) ? not(s.done, y) : [...s.done, y]; })); },
       right: s => { const w = s.done.filter(y => y !== x), here = w.filter(y => Math.floor(items.indexOf(y) / 3) === s.tab); if (here.length) return here.map(tap); if (w.length) return [tap('t' + (1 - s.tab))]; return [s.tab === t ? tap(x) : tap('t' + t)]; } };
   });
-  picking('alarms-enable', false, 'Clock', ['Morning', 'Evening'], 'Enable', W => W.label);
-  picking('todo-tick', false, 'Tasks', ['Work', 'Home'], 'Tick', W => W.thing);
-  picking('podcast-follow', true, 'Podcasts', ['Popular', 'Recent'], 'Follow', W => W.topic);
-  const searching = (name, held, title, verb, word, pool) => make(name, held, 8, (r, W) => {
+  picking('alarms-enable', 'Clock', ['Morning', 'Evening'], 'Enable', W => W.label);
+  picking('todo-tick', 'Tasks', ['Work', 'Home'], 'Tick', W => W.thing);
+  const searching = (name, title, verb, word, pool) => make(name, 'searching', 'test-templates', 8, (r, W) => {
     const all = r.sample(pool(W), 6), x = r.pick(all);
     return { s: { q: '', hits: [], done: [] }, goal: r.pick([`Search for ${x} and ${verb.toLowerCase()} it`, `In ${title} search for ${x} and ${verb.toLowerCase()} it`]), check: s => s.done.length === 1 && s.done[0] === x, up: s => s.screen === 'item' ? 'hits' : 'list',
       view(s, u) {
@@ -174,7 +163,7 @@
         return s.item === x ? [tap('do')] : [back, tap('back')];
       } };
   });
-  searching('video-search', false, 'Videos', 'Save', 'saved', W => W.topic);
-  searching('map-search', false, 'Maps', 'Bookmark', 'bookmarked', W => W.place);
-  searching('store-install', true, 'Store', 'Install', 'installed', W => W.label);
+  searching('video-search', 'Videos', 'Save', 'saved', W => W.topic);
+  searching('map-search', 'Maps', 'Bookmark', 'bookmarked', W => W.place);
+  searching('store-install', 'Store', 'Install', 'installed', W => W.label);
 })();

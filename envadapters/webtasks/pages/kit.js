@@ -137,8 +137,19 @@ const kit = (() => {
 
   return {
     templates, dice,
-    task(name, group, held, max, make) { templates[name] = { name, group, held, max, make }; },
-    list: () => Object.values(templates).map(({ name, group, held, max }) => ({ name, group, held, max })),
+    // task adds a template. Its generator is the function that makes it and its siblings: all of them are in one split, train (which val and
+    // test-seeds share), test-templates or test-apps.
+    task(name, group, generator, split, max, make) { templates[name] = { name, group, generator, split, max, make }; },
+    // app adds a template with several screens, of which "list" is the first.
+    app(name, generator, split, max, make) {
+      kit.task(name, 'apps', generator, split, max, (r, W) => {
+        const a = make(r, W);
+        a.s = { screen: 'list', note: '', ...a.s };
+        a.back = a.back || (s => { s.screen = a.up ? a.up(s) : 'list'; });
+        return a;
+      });
+    },
+    list: () => Object.values(templates).map(({ make, ...t }) => t),
     // reset starts a task; seed is a decimal string, because it may have 64 bits.
     reset(name, split, seed) {
       over = won = false;

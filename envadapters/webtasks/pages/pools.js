@@ -1,5 +1,5 @@
 'use strict';
-// Words by split: train and val and the tests share no word, so that a policy must read rather than remember. Both test splits share one pool.
+// Words by split: train and val and the tests share no word, so that a policy must read rather than remember. All test splits share one pool.
 const pools = (() => {
   const raw = {
     first: 'Ada Ben Cleo Dina Emil Fay Gus Hana Ivo June Kai Lena Milo Nora Otto Pia Quin Rosa Sven Tara Umar Vera Wim Xena Yuri Zoe Alma Bruno Clara Diego Elsa Finn Greta Hugo Iris Jonas Kira Leo Maya Nils Olga Paul Rita Sami Tess Ulla Viktor Wanda Yara Zeno Arlo Bella Cora Dario Edda Felix Gina Henry Ines Jana',
@@ -13,7 +13,7 @@ const pools = (() => {
     code: 'K42 B17 Z90 M33 T58 R21 W76 H64 P85 D19 C47 F92 G38 J51 L26 N73 Q14 S69 V80 X35 Y57 A91 E28 U46 K77 B63 Z12 M88 T29 R54 W31 H95 P20 D67 C86 F43 G59 J72 L18 N34',
   };
   const out = {};
-  for (const split of ['train', 'val', 'test-seeds', 'test-templates']) {
+  for (const split of ['train', 'val', 'test-seeds', 'test-templates', 'test-apps']) {
     out[split] = {};
     // Of every ten words six are for train, two for val, two for the tests.
     for (const [k, v] of Object.entries(raw)) out[split][k] = v.split(' ').filter((_, i) => ({ train: i % 10 < 6, val: i % 10 === 6 || i % 10 === 7 }[split] ?? i % 10 > 7));

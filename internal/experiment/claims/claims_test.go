@@ -3,6 +3,7 @@ package claims
 import (
 	"maps"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/collabui/collabui/internal/method/spec"
@@ -84,6 +85,30 @@ func TestRatesAreTakenFromTheSplitOfTheExperiment(t *testing.T) {
 		if got := Experiments()[name].Rates(spec.Default(), end); !maps.Equal(got, want) {
 			t.Errorf("%s: Rates = %v, want %v", name, got, want)
 		}
+	}
+}
+
+func TestUnseenAppsAreComparedIfTheyWerePlayed(t *testing.T) {
+	s := spec.Default()
+	played := Rates{"trained-4/test-apps": 0.5, "imitation-4/test-apps": 0.5, "base-4/test-apps": 0.25}
+	for name, c := range map[string]struct {
+		seed Rates
+		want int
+	}{
+		"played":     {played, 3},
+		"not played": {Rates{"trained-4/test-seeds": 0.5}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := 0
+			for _, claim := range Test([]Rates{c.seed, c.seed}, s) {
+				if strings.HasSuffix(claim.Name, "test-apps") {
+					got++
+				}
+			}
+			if got != c.want {
+				t.Errorf("%d comparisons on test-apps, want %d", got, c.want)
+			}
+		})
 	}
 }
 

@@ -59,7 +59,8 @@ func criticNoise() Experiment {
 
 	for i, rate := range []float64{0, 0.05, 0.15, 0.3, 0.5} {
 		x.Arms = append(x.Arms, Arm{Name: fmt.Sprintf("e%02.0f", 100*rate), change: func(s *spec.Spec, n int) {
-			s.Critic.Error, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = rate, n, 0
+			s.Critic.Error, s.Evaluation = rate, s.Evaluation.WithoutTests()
+			s.Evaluation.TestSeeds = n
 		}})
 		r := row{this: kindTrained, that: kindBase, of: i, minus: i}
 		r.name = fmt.Sprintf("critic errs %2.0f %%", 100*rate)
@@ -92,7 +93,8 @@ func curriculum() Experiment {
 
 // baseOnly leaves stage 1 and its evaluation.
 func baseOnly(s *spec.Spec, episodes int) {
-	s.Epochs, s.Evaluation.Val, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 0, episodes, 0, 0
+	s.Epochs, s.Evaluation = 0, s.Evaluation.WithoutTests()
+	s.Evaluation.Val = episodes
 }
 
 // demonstrationsOnly leaves stage 1 without levels, in one chunk of as many optimiser steps as the levels have.

@@ -2,6 +2,7 @@ package claims
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/collabui/collabui/domain"
@@ -23,6 +24,7 @@ func comparisons(s spec.Spec) []comparison {
 	const (
 		seeds  = domain.SplitTestSeeds
 		held   = domain.SplitTestTemplates
+		apps   = domain.SplitTestApps
 		single = "base-1"
 		alone  = rules.NameAlone
 		votes  = rules.NameVotes
@@ -52,8 +54,14 @@ func comparisons(s spec.Spec) []comparison {
 		{this: base, that: single, split: seeds},
 		{this: trained, that: alone, split: seeds},
 		{this: trained, that: single, split: held},
+		{this: trained, that: base, split: apps},
+		{this: trained, that: imitation, split: apps},
+		{this: trained, that: single, split: apps},
 	}
 }
+
+// optional reports whether a result may be absent: few environments have the split test-apps.
+func (c comparison) optional() bool { return c.split == domain.SplitTestApps }
 
 // ImitationName returns the name of the imitation control of n agents.
 func ImitationName(n int) string { return fmt.Sprintf("%s-%d", rules.NameImitation, n) }
@@ -68,6 +76,9 @@ func ReadRates(ctx context.Context, b store.Bucket, s spec.Spec) (Rates, error) 
 		for _, system := range []string{x.this, x.that} {
 			id := rules.EvalID(rules.ReproduceFolder, system, x.split)
 			result, _, err := runs.Run(s.Name).Result(id).Read(ctx, b)
+			if x.optional() && errors.Is(err, store.ErrNotFound) {
+				continue
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -78,10 +89,14 @@ func ReadRates(ctx context.Context, b store.Bucket, s spec.Spec) (Rates, error) 
 	return rates, nil
 }
 
-// Test tests the claims of the quickstart on the rates of at least two seeds.
+// Test tests the claims of the quickstart on the rates of at least two seeds. Comparisons on test-apps are left out if
+// it was not played.
 func Test(seeds []Rates, s spec.Spec) []Claim {
 	var claims []Claim
 	for _, x := range comparisons(s) {
+		if _, ok := seeds[0][Key(x.this, x.split)]; !ok && x.optional() {
+			continue
+		}
 		differences := make([]float64, len(seeds))
 		for k, rates := range seeds {
 			differences[k] = 100 * (rates[Key(x.this, x.split)] - rates[Key(x.that, x.split)])

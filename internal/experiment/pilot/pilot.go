@@ -36,7 +36,7 @@ func Spec(s spec.Spec, episodes int) spec.Spec {
 	p.Synthesis.Pairs = min(s.Synthesis.Pairs, 2*episodes)
 
 	p.Evaluation.Val, p.Evaluation.Every = min(s.Evaluation.Val, episodes), 1
-	p.Evaluation.TestSeeds, p.Evaluation.TestTemplates = 0, 0
+	p.Evaluation = p.Evaluation.WithoutTests()
 	p.Evaluation.OutOfDistribution = nil
 	p.Pairs.MinPairs, p.FailedShare = 1, 1
 
@@ -101,7 +101,9 @@ func evaluations(s spec.Spec, chunks int) float64 {
 		systems++
 	}
 
-	return float64(n + (systems-1)*(s.Evaluation.TestSeeds+s.Evaluation.TestTemplates))
+	tests := s.Evaluation.TestSeeds + s.Evaluation.TestTemplates + s.Evaluation.TestApps
+
+	return float64(n + (systems-1)*tests)
 }
 
 // chunks returns the number of chunks of stage 1, at most.

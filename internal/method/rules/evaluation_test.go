@@ -62,24 +62,35 @@ func TestAReproductionPlaysEachSystemWhereItIsCompared(t *testing.T) {
 		}
 		return out
 	}
+	apps := func(names ...string) (out []string) {
+		for _, n := range names {
+			out = append(out, onBoth(n)...)
+			out = append(out, n+" on "+domain.SplitTestApps)
+		}
+		return out
+	}
 	votes, single := "base-1-votes on "+seeds, "alone on "+seeds
 
 	for name, c := range map[string]struct {
 		trained, imitation []string
+		apps               bool
 		want               []string
 	}{
-		"without epochs": {nil, nil, append(onBoth("base-1", "base-2"), votes)},
-		"before the imitation control": {[]string{"p", "q"}, nil, slices.Concat(
+		"without epochs": {nil, nil, false, append(onBoth("base-1", "base-2"), votes)},
+		"before the imitation control": {[]string{"p", "q"}, nil, false, slices.Concat(
 			onBoth("base-1", "base-2"), []string{votes}, onBoth("trained-2"), []string{single},
 		)},
-		"complete": {[]string{"p", "q"}, []string{"i", "j"}, slices.Concat(
+		"complete, with unseen apps": {[]string{"p", "q"}, []string{"i", "j"}, true, slices.Concat(
+			apps("base-1", "base-2"), []string{votes}, apps("trained-2"), []string{single}, apps("imitation-2"),
+		)},
+		"complete": {[]string{"p", "q"}, []string{"i", "j"}, false, slices.Concat(
 			onBoth("base-1", "base-2"), []string{votes}, onBoth("trained-2"), []string{single}, onBoth("imitation-2"),
 		)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := rules.Reproduction{
 				Spec: s, Run: "r", Episodes: 9, Base1: rules.NameBaseWarm, Base: base,
-				Trained: c.trained, Imitation: c.imitation,
+				Trained: c.trained, Imitation: c.imitation, Apps: c.apps,
 			}
 			var got []string
 			for _, i := range r.Items() {

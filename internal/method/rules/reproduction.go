@@ -45,13 +45,14 @@ type Reproduction struct {
 	Spec      spec.Spec
 	Run       string
 	Episodes  int          // episodes per system and split
+	Apps      bool         // the environment has the split test-apps
 	Base1     string       // the decoding of one base agent that was better on val
 	Base      []EvalSystem // systems of epoch 0
 	Trained   []string     // policies of the best epoch; nil without epochs
 	Imitation []string     // policies of the imitation control; nil until they are trained
 }
 
-// Items returns what is evaluated. What serves one comparison on test-seeds only is not played on test-templates.
+// Items returns what is evaluated. What serves one comparison on test-seeds only is played on no other split.
 func (r Reproduction) Items() []EvalItem {
 	s := r.Spec
 	var items []EvalItem
@@ -60,7 +61,10 @@ func (r Reproduction) Items() []EvalItem {
 			items = append(items, Split{Name: split, Episodes: r.Episodes}.Item(r.Run, ReproduceFolder, e))
 		}
 	}
-	both := []string{domain.SplitTestSeeds, domain.SplitTestTemplates}
+	all := []string{domain.SplitTestSeeds, domain.SplitTestTemplates}
+	if r.Apps {
+		all = append(all, domain.SplitTestApps)
+	}
 
 	var one EvalSystem
 	for _, x := range r.Base {
@@ -68,9 +72,9 @@ func (r Reproduction) Items() []EvalItem {
 		case r.Base1:
 			one = x
 			one.Name = NameBase1
-			add(one, both...)
+			add(one, all...)
 		case BaseName(s.Agents):
-			add(x, both...)
+			add(x, all...)
 		}
 	}
 
@@ -85,13 +89,13 @@ func (r Reproduction) Items() []EvalItem {
 		return items
 	}
 
-	add(Together(s, TrainedName(s.Agents), r.Trained), both...)
+	add(Together(s, TrainedName(s.Agents), r.Trained), all...)
 	add(EvalSystem{
 		Name: NameAlone, Policies: r.Trained, OneOf: true, Rounds: 1,
 		Temperature: one.Temperature, TopP: s.Decoding.TopP,
 	}, domain.SplitTestSeeds)
 	if r.Imitation != nil {
-		add(Together(s, fmt.Sprintf("%s-%d", NameImitation, s.Agents), r.Imitation), both...)
+		add(Together(s, fmt.Sprintf("%s-%d", NameImitation, s.Agents), r.Imitation), all...)
 	}
 
 	return items

@@ -9,7 +9,8 @@ type Evaluation struct {
 	Val           int    `json:"val"` // episodes
 	TestSeeds     int    `json:"test_seeds"`
 	TestTemplates int    `json:"test_templates"`
-	Every         int    `json:"every"` // epochs between evaluations on val
+	TestApps      int    `json:"test_apps"` // played only where the environment has that split
+	Every         int    `json:"every"`     // epochs between evaluations on val
 
 	// OutOfDistribution lists what the base and the best system play at the end, in addition to the run's own
 	// environment.
@@ -26,10 +27,18 @@ type Elsewhere struct {
 // elsewhere returns the field of an evaluation on another environment.
 func elsewhere(i int) string { return fmt.Sprintf("evaluation.out_of_distribution[%d]", i) }
 
+// WithoutTests returns the evaluation without the test splits.
+func (e Evaluation) WithoutTests() Evaluation {
+	e.TestSeeds, e.TestTemplates, e.TestApps = 0, 0, 0
+
+	return e
+}
+
 func (e Evaluation) check(must Must) {
 	must.count(e.Val, "evaluation.val", 1, 9999)
 	must.count(e.TestSeeds, "evaluation.test_seeds", 0, 9999)
 	must.count(e.TestTemplates, "evaluation.test_templates", 0, 9999)
+	must.count(e.TestApps, "evaluation.test_apps", 0, 9999)
 	must.count(e.Every, "evaluation.every", 1, 1000)
 
 	for i, x := range e.OutOfDistribution {

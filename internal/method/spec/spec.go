@@ -102,11 +102,13 @@ func Default() Spec {
 			LearningRate: 1e-3, Warmup: 0.1, FinalShare: 0.1, BatchSize: 16, Passes: 1,
 			Loss: domain.LossDPO, Beta: 1, Smoothing: 0.1,
 		},
-		Trainer:     Trainer{Name: Embedded},
-		FineTune:    defaultFineTune(),
-		Synthesis:   defaultSynthesis(),
-		Gates:       Gates{Probe: 64, MaxKL: 5, MinLogprob: -2, MaxLength: 3, TypeShare: 0.2},
-		Evaluation:  Evaluation{Seed: 2024, Val: 100, TestSeeds: 150, TestTemplates: 150, Every: 1},
+		Trainer:   Trainer{Name: Embedded},
+		FineTune:  defaultFineTune(),
+		Synthesis: defaultSynthesis(),
+		Gates:     Gates{Probe: 64, MaxKL: 5, MinLogprob: -2, MaxLength: 3, TypeShare: 0.2},
+		Evaluation: Evaluation{
+			Seed: 2024, Val: 100, TestSeeds: 150, TestTemplates: 150, TestApps: 150, Every: 1,
+		},
 		FailedShare: 0.1,
 	}
 }

@@ -12,7 +12,7 @@ func Small() spec.Spec {
 
 	s.Pairs.Kind, s.Pairs.MinPairs = spec.PairsCorrection, 4
 	s.Train.BatchSize, s.Train.Passes = 4, 1
-	s.Evaluation.Val, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 8, 6, 4
+	s.Evaluation.Val, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates, s.Evaluation.TestApps = 8, 6, 4, 0
 
 	return s
 }
