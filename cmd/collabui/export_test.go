@@ -107,7 +107,7 @@ func exportsTheSystem(t *testing.T, dir string, r *testrun.Run, sys infer.System
 	written := unmarshal[infer.Exported](t, filepath.Join(dir, "system.json"))
 	wantEqual(t, "rounds", written.Rounds, r.Spec.Rounds)
 	wantEqual(t, "top_p", written.TopP, r.Spec.Decoding.TopP)
-	wantEqual(t, "temperature", written.Agents[2].Temperature, r.Spec.EvaluationTemperatures()[2])
+	wantEqual(t, "temperature", written.Agents[2].Temperature, r.Spec.Temperatures()[2])
 	wantEqual(t, "vote scope", written.VoteScope, r.Spec.VoteScope)
 	wantEqual(t, "family", written.Family, domain.FamilyMobile)
 	wantEqual(t, "number of prompts", len(written.Prompts), 1)

@@ -112,5 +112,5 @@ func Test(seeds []Rates, s spec.Spec) []Claim {
 func Decoding(s spec.Spec) string {
 	return fmt.Sprintf(
 		"n=%d m=%d temperatures %v top_p %v; base-1 and %s: the better of greedy and temperature 0.2 on val, one round",
-		s.Agents, s.Rounds, s.EvaluationTemperatures(), s.Decoding.TopP, rules.NameAlone)
+		s.Agents, s.Rounds, s.Temperatures(), s.Decoding.TopP, rules.NameAlone)
 }

@@ -48,7 +48,7 @@ func ValName(s spec.Spec, epoch int) string {
 func Together(s spec.Spec, name string, policies []string) EvalSystem {
 	return EvalSystem{
 		Name: name, Policies: policies, Rounds: s.Rounds,
-		Temperature: s.EvaluationTemperatures(), TopP: s.Decoding.TopP,
+		Temperature: s.Temperatures(), TopP: s.Decoding.TopP,
 	}
 }
 

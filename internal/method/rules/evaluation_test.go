@@ -11,12 +11,32 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// two returns a specification of two agents and two rounds, and the temperatures of its evaluations.
+// two returns a specification of two agents and two rounds, and the temperatures of its agents.
 func two() (spec.Spec, []float64) {
 	s := spec.Default()
 	s.Agents, s.Rounds, s.Decoding.Temperatures = 2, 2, []float64{0.3, 0.7}
 
-	return s, s.EvaluationTemperatures()
+	return s, s.Temperatures()
+}
+
+func TestAgentsAreEvaluatedAtTheTemperaturesOfTheirTraining(t *testing.T) {
+	for seed := range uint64(8) {
+		s := spec.Default()
+		s.Seed = seed
+		policies := []string{"a", "b", "c", "d"}
+		training, err := rules.Decoding(s, policies, domain.Topology{Agents: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		evaluation, _, err := rules.Together(s, "x", policies).Config(s, domain.SplitVal, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(evaluation.Temperature, training.Temperature) {
+			t.Errorf("seed %d: evaluated at %v, want %v as in training", seed, evaluation.Temperature,
+				training.Temperature)
+		}
+	}
 }
 
 func TestAnEpochIsEvaluatedByItsSystems(t *testing.T) {

@@ -79,7 +79,7 @@ func (r Reproduction) Items() []EvalItem {
 	}
 
 	votes := EvalSystem{Name: NameVotes, Rounds: 1, TopP: s.Decoding.TopP, Silent: true}
-	temperatures := s.EvaluationTemperatures()
+	temperatures := s.Temperatures()
 	for i := range s.Agents * s.Rounds {
 		votes.Policies = append(votes.Policies, one.Policies[0])
 		votes.Temperature = append(votes.Temperature, temperatures[i%len(temperatures)])

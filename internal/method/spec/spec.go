@@ -132,17 +132,12 @@ func (s *Spec) UnmarshalJSON(b []byte) error {
 // Family returns the action family of the run's agents.
 func (s Spec) Family() domain.Family { return s.Actions }
 
-// Temperatures returns the temperature of every agent while it trains, dealt by the run's seed.
-func (s Spec) Temperatures() []float64 { return s.temperatures(s.Seed) }
-
-// EvaluationTemperatures returns the temperature of every agent in evaluations. The evaluation's seed deals them, so
-// the systems of several experiments decode alike on the same episodes.
-func (s Spec) EvaluationTemperatures() []float64 { return s.temperatures(s.Evaluation.Seed) }
-
-func (s Spec) temperatures(seed uint64) []float64 {
+// Temperatures returns the temperature of every agent, in training, evaluation and inference. The run's seed deals them
+// once: an agent is trained on what it says at its temperature, so it keeps that temperature.
+func (s Spec) Temperatures() []float64 {
 	t := s.Decoding.Temperatures
 	out := make([]float64, s.Agents)
-	perm := domain.Rand(seed, "temperatures").Perm(s.Agents)
+	perm := domain.Rand(s.Seed, "temperatures").Perm(s.Agents)
 	for i := range out {
 		out[i] = t[perm[i]%len(t)]
 	}

@@ -157,8 +157,8 @@ func (s System) Load(ctx context.Context, load func(ctx context.Context, policy 
 	return nil
 }
 
-// Config returns how the system decides. It decides as in evaluation: with the evaluation's temperatures, on one of its
-// fixed topologies in turn (never on the epoch's own), and without asking for what can no longer change the vote.
+// Config returns how the system decides. It decides as in evaluation: on one of its fixed
+// topologies, drawn for the turn (never on the epoch's own), and without asking for what can no longer change the vote.
 func (s System) Config(turn uint64) (agents.Config, error) {
 	c, _, err := s.evaluated().Config(s.Spec, domain.SplitVal, turn)
 	c.Template = rules.Bound(s.Spec, c.Template, tinylm.Over)

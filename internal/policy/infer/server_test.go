@@ -163,7 +163,7 @@ func decide(t *testing.T, r *testrun.Run, sys infer.System, seed uint64) (early,
 	if want := domain.EvaluationTopologies(4)[seed%4]; !reflect.DeepEqual(conf.Topology, want) {
 		t.Fatalf("seed %d decides on %v, want %v", seed, conf.Topology, want)
 	}
-	if want := r.Spec.EvaluationTemperatures(); !reflect.DeepEqual(conf.Temperature, want) || !conf.Early {
+	if want := r.Spec.Temperatures(); !reflect.DeepEqual(conf.Temperature, want) || !conf.Early {
 		t.Fatalf("seed %d decides at %v, early: %v; want %v, early", seed, conf.Temperature, conf.Early, want)
 	}
 
