@@ -80,8 +80,10 @@ func (e EvalSystem) Decoding() string {
 	return s
 }
 
-// Config returns how the system decides in episode i of a split, and the number of the topology in the fixed list of
-// evaluation: never a run's own graphs. Cells that can no longer change the vote are not asked for.
+// Config returns how the system decides in episode i of a split, and the number of its topology in the fixed list of
+// evaluation: never a run's own graphs. Every four episodes play the four topologies in an order that is drawn from
+// (evaluation seed, split, i/4). Templates take turns, so topologies that took turns, too, would be tied to them. Cells
+// that can no longer change the vote are not asked for.
 func (e EvalSystem) Config(s spec.Spec, split string, i uint64) (agents.Config, int, error) {
 	policies := e.Policies
 	if e.OneOf {
@@ -92,7 +94,8 @@ func (e EvalSystem) Config(s spec.Spec, split string, i uint64) (agents.Config, 
 	if e.Silent {
 		topologies = []domain.Topology{{Agents: n, Edges: [][2]int{}}}
 	}
-	number := int(i % uint64(len(topologies)))
+	count := uint64(len(topologies))
+	number := domain.Rand(s.Evaluation.Seed, "topology", split, i/count).Perm(len(topologies))[i%count]
 	conf, err := Decoding(s, policies, topologies[number])
 	conf.Rounds, conf.Temperature, conf.TopP, conf.Early = e.Rounds, e.Temperature, e.TopP, true
 

@@ -167,29 +167,95 @@ func TestASystemDecidesOnTheFixedGraphsOfEvaluation(t *testing.T) {
 	quiet.Silent = true
 
 	for name, c := range map[string]struct {
-		system   rules.EvalSystem
-		episode  uint64
-		number   int
-		topology domain.Topology
+		system     rules.EvalSystem
+		topologies []domain.Topology
 	}{
-		"the first episode": {together, 0, 0, graphs[0]},
-		"the third":         {together, 2, 2, graphs[2]},
-		"the sixth":         {together, 5, 1, graphs[1]},
-		"without messages":  {quiet, 5, 0, silent},
+		"with messages":    {together, graphs},
+		"without messages": {quiet, []domain.Topology{silent}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, number, err := c.system.Config(s, domain.SplitVal, c.episode)
+			got, number, err := c.system.Config(s, domain.SplitVal, 5)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if number != c.number || !reflect.DeepEqual(got.Topology, c.topology) {
-				t.Errorf("Config uses graph %d, %v; want %d, %v", number, got.Topology, c.number, c.topology)
+			if number >= len(c.topologies) || !reflect.DeepEqual(got.Topology, c.topologies[number]) {
+				t.Errorf("Config uses graph %d, %v; want one of %v", number, got.Topology, c.topologies)
 			}
 			if !slices.Equal(got.Policies, []string{"p", "q"}) || got.Rounds != 2 {
 				t.Errorf("Config = %d rounds of %v, want 2 rounds of p and q", got.Rounds, got.Policies)
 			}
 			if !slices.Equal(got.Temperature, warmths) || !got.Early {
 				t.Errorf("Config decodes at %v, early: %v; want %v, early", got.Temperature, got.Early, warmths)
+			}
+		})
+	}
+}
+
+// drawn returns the numbers of the topologies of a split's first n episodes.
+func drawn(t *testing.T, s spec.Spec, split string, n int) []int {
+	t.Helper()
+	e := rules.EvalSystem{Policies: []string{"a", "b", "c", "d"}, Rounds: 1, Temperature: make([]float64, 4)}
+	var out []int
+	for i := range uint64(n) {
+		_, number, err := e.Config(s, split, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, number)
+	}
+
+	return out
+}
+
+func TestEveryFourEpisodesPlayAllFourGraphs(t *testing.T) {
+	got := drawn(t, spec.Default(), domain.SplitVal, 100)
+	for block := range slices.Chunk(got, 4) {
+		if sorted := slices.Sorted(slices.Values(block)); !slices.Equal(sorted, []int{0, 1, 2, 3}) {
+			t.Errorf("four episodes play the graphs %v, want each of them once", block)
+		}
+	}
+}
+
+// TestGraphsAreNotTiedToTemplates has as many templates as would tie them, if graphs took turns as templates do.
+func TestGraphsAreNotTiedToTemplates(t *testing.T) {
+	for _, templates := range []int{4, 12, 34} {
+		graphs := map[int]map[int]int{} // by template: episodes by graph
+		for i, number := range drawn(t, spec.Default(), domain.SplitTestTemplates, 40*templates) {
+			if graphs[i%templates] == nil {
+				graphs[i%templates] = map[int]int{}
+			}
+			graphs[i%templates][number]++
+		}
+		for template, seen := range graphs {
+			for number := range 4 {
+				if seen[number] < 2 {
+					t.Errorf("template %d of %d plays graph %d in %d of 40 episodes, want it in about 10",
+						template, templates, number, seen[number])
+				}
+			}
+		}
+	}
+}
+
+func TestGraphsAreDrawnFromEvaluationSeedAndSplitOnly(t *testing.T) {
+	s := spec.Default()
+	want := drawn(t, s, domain.SplitVal, 40)
+	run, seed := s, s
+	run.Name, run.Seed = "another", 99
+	seed.Evaluation.Seed++
+
+	for name, c := range map[string]struct {
+		spec  spec.Spec
+		split string
+		same  bool
+	}{
+		"another run":             {run, domain.SplitVal, true},
+		"another evaluation seed": {seed, domain.SplitVal, false},
+		"another split":           {s, domain.SplitTestSeeds, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := drawn(t, c.spec, c.split, 40); slices.Equal(got, want) != c.same {
+				t.Errorf("graphs = %v; want those of val: %v, which are %v", got, c.same, want)
 			}
 		})
 	}

@@ -42,7 +42,7 @@ type Of struct {
 
 // Topologies is topology.json.
 type Topologies struct {
-	// Evaluation has the topologies that episodes take in turn. Infer takes the seed modulo their number.
+	// Evaluation has the topologies that episodes draw. Infer draws one by its seed.
 	Evaluation []domain.Topology `json:"evaluation"`
 	// Epoch is the topology that the epoch trained on; nil for the base policy.
 	Epoch *domain.Topology `json:"epoch,omitempty"`

@@ -171,7 +171,7 @@ func (s System) evaluated() rules.EvalSystem { return rules.Together(s.Spec, s.N
 
 // Options are those of one decision.
 type Options struct {
-	Seed        uint64   // seed of the calls; it also picks the evaluation's topology, modulo their number
+	Seed        uint64   // seed of the calls; the evaluation's topology is drawn as for the episode of this number
 	Temperature *float64 // temperature of all agents; nil: their own
 	TopP        *float64 // top_p of all agents; nil: the run's
 	MaxTokens   int      // maximum per answer, if less than the run's; 0: the run's
