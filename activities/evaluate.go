@@ -31,9 +31,17 @@ type EvalRange struct {
 
 // EvalPart counts what became of a range.
 type EvalPart struct {
-	Successes int
-	Missing   int
-	Cut       int `json:",omitempty"` // cells whose prompts lack a part of the agent's view
+	Successes, Missing int
+	Cost               runs.Cost // of the episodes that are not missing
+	Cut                int       `json:",omitempty"` // cells whose prompts lack a part of the agent's view
+}
+
+// Plus returns the counts of both parts.
+func (p EvalPart) Plus(q EvalPart) EvalPart {
+	return EvalPart{
+		Successes: p.Successes + q.Successes, Missing: p.Missing + q.Missing, Cost: p.Cost.Plus(q.Cost),
+		Cut: p.Cut + q.Cut,
+	}
 }
 
 // Evaluate plays a range of an evaluation's tasks. A fault repeats the same task, an outcome never does.
@@ -59,13 +67,7 @@ func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) 
 			if err != nil {
 				return out, err
 			}
-			out.Cut += ep.Outcome.Cut
-			if ep.Outcome.Success {
-				out.Successes++
-			}
-			if ep.Outcome.Void != "" {
-				out.Missing++
-			}
+			out = out.Plus(partOf(ep))
 		}
 		r.Emit.send(item.Run, events.Evaluation{
 			Folder: item.Folder, System: item.System.Name, Split: item.Split,
@@ -74,6 +76,18 @@ func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) 
 
 		return out, nil
 	})
+}
+
+// partOf returns the part that is one episode.
+func partOf(ep runs.EvalEpisode) EvalPart {
+	switch {
+	case ep.Outcome.Void != "":
+		return EvalPart{Missing: 1}
+	case ep.Outcome.Success:
+		return EvalPart{Successes: 1, Cost: ep.Cost(), Cut: ep.Outcome.Cut}
+	}
+
+	return EvalPart{Cost: ep.Cost(), Cut: ep.Outcome.Cut}
 }
 
 // evaluate plays one task. A task that is lost for good is recorded as missing: it is reported and never scored. Tasks
@@ -91,14 +105,14 @@ func (r *Rollouts) evaluate(
 		v.Summarise = line
 	}
 
-	out := runs.EvalEpisode{Task: task}
-	err = episode.In(ctx, suite, v.Family(suite), func(env envadapters.Environment) error {
-		cut := 0
-		v.Decided = func(_ context.Context, _ episode.Turn, _ agents.Config, d domain.Decision) error {
-			cut += d.Cut()
+	out, cut := runs.EvalEpisode{Task: task}, 0
+	v.Decided = func(_ context.Context, t episode.Turn, _ agents.Config, d domain.Decision) error {
+		out.Steps, cut = append(out.Steps, runs.NewEvalStep(t.Goal, t.Observation, d)), cut+d.Cut()
 
-			return nil
-		}
+		return nil
+	}
+	err = episode.In(ctx, suite, v.Family(suite), func(env envadapters.Environment) error {
+		out.Steps, cut = nil, 0 // another environment begins the episode anew
 		player, topology, err := v.Player(env, i)
 		if err != nil {
 			return err
@@ -172,7 +186,7 @@ func (c *Control) result(ctx context.Context, s spec.Spec, e Evaluated) (runs.Re
 		result = runs.NewRecorded(result.System, result.Split, envadapters.StepSR, result.Decoding, tasks)
 		result.Protocol = protocol
 	}
-	result.Cut = e.Part.Cut
+	result.Cut, result.Cost = e.Part.Cut, e.Part.Cost
 	if protocol == "" && item.Environment == "" {
 		return result, nil
 	}

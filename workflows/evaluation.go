@@ -57,8 +57,7 @@ func evaluate(ctx workflow.Context, item rules.EvalItem, p *Progress) (runs.Resu
 		if err := f.Get(ctx, &x); err != nil {
 			return result, err
 		}
-		whole.Part.Successes, whole.Part.Missing = whole.Part.Successes+x.Successes, whole.Part.Missing+x.Missing
-		whole.Part.Cut += x.Cut
+		whole.Part = whole.Part.Plus(x)
 		p.Done += min(activities.EvalBatch, item.Episodes-i*activities.EvalBatch)
 		p.Successes += x.Successes
 	}

@@ -12,7 +12,7 @@ import (
 
 // experiment trains every arm of an experiment over seeds, and tests its claims.
 func (s *session) experiment(ctx context.Context, o reproduceOptions, name string, x claims.Experiment) error {
-	rates := make([][]claims.Rates, len(x.Arms)) // by arm, then by seed
+	results := make([][]claims.Results, len(x.Arms)) // by arm, then by seed
 	for seed := 1; seed <= o.seeds; seed++ {
 		base := "" // digest of the base policy that later arms begin with
 		for i, arm := range x.Arms {
@@ -20,17 +20,17 @@ func (s *session) experiment(ctx context.Context, o reproduceOptions, name strin
 			if err != nil {
 				return err
 			}
-			rates[i] = append(rates[i], got)
+			results[i] = append(results[i], got)
 			if x.Shared && base == "" {
 				base = trained
 			}
 			if !s.json {
-				printArm(s.out, seed, arm.Name, got)
+				printArm(s.out, seed, arm.Name, got.Rates())
 			}
 		}
 	}
 
-	return s.printExperiment(o, x, rates)
+	return s.printExperiment(o, x, results)
 }
 
 // armID names one run of an experiment.
@@ -43,7 +43,7 @@ type armID struct {
 // trainArm finishes the run of one arm and seed. It returns what is compared, and the digest of the base policy.
 func (s *session) trainArm(
 	ctx context.Context, o reproduceOptions, id armID, x claims.Experiment, arm claims.Arm,
-) (claims.Rates, string, error) {
+) (claims.Results, string, error) {
 	spec, err := x.Spec(arm, id.seed, o.episodes, catalog.All{})
 	if err != nil {
 		return nil, "", err
@@ -59,11 +59,18 @@ func (s *session) trainArm(
 	}
 	base, _, err := runs.Run(spec.Name).Base().Read(ctx, s.bucket)
 
-	return x.Rates(spec, end), base.Policy.Digest, err
+	return x.Results(spec, end), base.Policy.Digest, err
 }
 
 // printExperiment prints the table, and fails if a claim does not hold.
-func (a *app) printExperiment(o reproduceOptions, x claims.Experiment, rates [][]claims.Rates) error {
+func (a *app) printExperiment(o reproduceOptions, x claims.Experiment, results [][]claims.Results) error {
+	rates, tokens := make([][]claims.Rates, len(results)), make([]claims.Tokens, len(results))
+	for i, seeds := range results {
+		tokens[i] = claims.TokensOf(seeds)
+		for _, r := range seeds {
+			rates[i] = append(rates[i], r.Rates())
+		}
+	}
 	table := x.Test(rates)
 	tested := make([]claims.Claim, len(table))
 	for i, row := range table {
@@ -71,6 +78,7 @@ func (a *app) printExperiment(o reproduceOptions, x claims.Experiment, rates [][
 	}
 	shown := map[string]any{
 		"about": x.About, "seeds": o.seeds, "episodes": o.episodes, "claims": tested, "rates": rates,
+		"tokens_per_success": tokens,
 	}
 	err := a.print(shown, func(w io.Writer) {
 		say(w, "\n%s", x.About)
@@ -80,12 +88,23 @@ func (a *app) printExperiment(o reproduceOptions, x claims.Experiment, rates [][
 			say(w, "%-44s %5.1f − %5.1f = %+6.1f  [%+.1f, %+.1f]  %s",
 				r.Name, r.This, r.That, r.Mean, r.Low, r.High, r.Verdict())
 		}
+		printTokens(w, x.Arms, tokens)
 	})
 	if err != nil {
 		return err
 	}
 
 	return failed(tested)
+}
+
+// printTokens prints the tokens per success of every arm.
+func printTokens(w io.Writer, arms []claims.Arm, tokens []claims.Tokens) {
+	say(w, "\ntokens of the agents per success, prompts and answers, over all seeds")
+	for i, arm := range arms {
+		for _, kind := range sortedKeys(tokens[i]) {
+			say(w, "%-44s %8.0f", arm.Name+", "+kind, tokens[i][kind])
+		}
+	}
 }
 
 func printArm(w io.Writer, seed int, arm string, rates claims.Rates) {

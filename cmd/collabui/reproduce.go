@@ -99,11 +99,12 @@ func namedSpec(name string) (spec.Spec, error) {
 func (s *session) reproduce(ctx context.Context, o reproduceOptions, x spec.Spec) error {
 	name := x.Name
 	var seeds []claims.Rates
+	var all []claims.Results
 	var curves []plot.Curve
 	for k := 1; k <= o.seeds; k++ {
 		x.Name, x.Seed = fmt.Sprintf("%s-r%d-%d", name, k, o.episodes), uint64(k)
 		x.Evaluation = x.Evaluation.WithoutTests() // the reproduction plays the test splits
-		rates, err := s.reproduceSeed(ctx, x, o.episodes)
+		results, err := s.reproduceSeed(ctx, x, o.episodes)
 		if err != nil {
 			return err
 		}
@@ -111,7 +112,9 @@ func (s *session) reproduce(ctx context.Context, o reproduceOptions, x spec.Spec
 		if err != nil {
 			return err
 		}
-		seeds, curves = append(seeds, rates), append(curves, plot.Curve{Name: x.Name, Points: end.Curve})
+		rates := results.Rates()
+		seeds, all = append(seeds, rates), append(all, results)
+		curves = append(curves, plot.Curve{Name: x.Name, Points: end.Curve})
 		if !s.json {
 			printSeed(s.out, k, rates, x.Agents)
 		}
@@ -126,9 +129,10 @@ func (s *session) reproduce(ctx context.Context, o reproduceOptions, x spec.Spec
 	tested := claims.Test(seeds, x)
 	shown := map[string]any{
 		"seeds": o.seeds, "episodes": o.episodes, "rates": seeds, "claims": tested,
-		"critic": rules.CriticName(x, catalog.All{}), "decoding": claims.Decoding(x),
+		"tokens_per_success": claims.TokensOf(all),
+		"critic":             rules.CriticName(x, catalog.All{}), "decoding": claims.Decoding(x),
 	}
-	if err := s.print(shown, func(w io.Writer) { printClaims(w, tested, x, o) }); err != nil {
+	if err := s.print(shown, func(w io.Writer) { printClaims(w, tested, claims.TokensOf(all), x, o) }); err != nil {
 		return err
 	}
 
@@ -136,7 +140,7 @@ func (s *session) reproduce(ctx context.Context, o reproduceOptions, x spec.Spec
 }
 
 // reproduceSeed finishes the run of one seed and its reproduction. What is finished is not repeated.
-func (s *session) reproduceSeed(ctx context.Context, x spec.Spec, episodes int) (claims.Rates, error) {
+func (s *session) reproduceSeed(ctx context.Context, x spec.Spec, episodes int) (claims.Results, error) {
 	if err := s.finish(ctx, x); err != nil {
 		return nil, err
 	}
@@ -152,7 +156,7 @@ func (s *session) reproduceSeed(ctx context.Context, x spec.Spec, episodes int) 
 		return nil, fault.New(fault.Transient, "reproduction of %s: %w", x.Name, err)
 	}
 
-	return claims.ReadRates(ctx, s.bucket, x)
+	return claims.ReadResults(ctx, s.bucket, x)
 }
 
 // failed returns an error if a claim does not hold.
@@ -174,11 +178,15 @@ func printSeed(w io.Writer, seed int, rates claims.Rates, n int) {
 		base, percent(base, held), trained, percent(trained, held), held)
 }
 
-func printClaims(w io.Writer, tested []claims.Claim, s spec.Spec, o reproduceOptions) {
+func printClaims(w io.Writer, tested []claims.Claim, tokens claims.Tokens, s spec.Spec, o reproduceOptions) {
 	say(w, "\n%d seeds, %d paired episodes per system, split and seed; differences in points, "+
 		"t-intervals over seeds at 95 %%", o.seeds, o.episodes)
 	say(w, "critic: %s · decoding: %s\n", rules.CriticName(s, catalog.All{}), claims.Decoding(s))
 	for _, c := range tested {
 		say(w, "%-44s %+6.1f  [%+.1f, %+.1f]  %s", c.Name, c.Mean, c.Low, c.High, c.Verdict())
+	}
+	say(w, "\ntokens of the agents per success, prompts and answers, over all seeds")
+	for _, key := range sortedKeys(tokens) {
+		say(w, "%-44s %8.0f", key, tokens[key])
 	}
 }

@@ -53,11 +53,23 @@ func printRates(w io.Writer, results []runs.Result) {
 	if results[0].Environment != "" {
 		say(w, "\n%s", heading(results[0]))
 	}
-	say(w, "%-12s %-15s %9s %7s   %s", "system", "split", "right", "rate", "95 % interval (Wilson)")
+	say(w, "%-12s %-15s %9s %7s   %-22s  %14s", "system", "split", "right", "rate", "95 % interval (Wilson)",
+		"tokens/success")
 	for _, r := range results {
-		say(w, "%-12s %-15s %4d/%-4d %5.1f %%   %.1f to %.1f%s",
-			r.System, r.Split, r.Successes, r.Episodes, 100*r.Rate, 100*r.Low, 100*r.High, missing(r)+cut(r))
+		interval := fmt.Sprintf("%.1f to %.1f", 100*r.Low, 100*r.High)
+		say(w, "%-12s %-15s %4d/%-4d %5.1f %%   %-22s  %14s%s",
+			r.System, r.Split, r.Successes, r.Episodes, 100*r.Rate, interval, perSuccess(r), missing(r)+cut(r))
 	}
+}
+
+// perSuccess returns the tokens of the agents, of prompts and answers, per success.
+func perSuccess(r runs.Result) string {
+	tokens, ok := r.Cost.PerSuccess(r.Successes)
+	if !ok {
+		return "–"
+	}
+
+	return fmt.Sprintf("%.0f", tokens)
 }
 
 // missing says what the rate would be with the episodes that are missing.
@@ -101,7 +113,8 @@ func printRecorded(w io.Writer, results []runs.Result) {
 			say(w, "%-15s %-15s %-16s %5.1f %% %5.1f %%   %5.1f to %-5.1f %19d/%d",
 				system, split, name, 100*m.Micro, 100*m.Macro, 100*m.Low, 100*m.High, m.Steps, m.Tasks)
 		}
-		say(w, "%-15s %-15s %-16s %3d of %d tasks right in full", "", "", "task_sr", r.Successes, r.Episodes)
+		say(w, "%-15s %-15s %-16s %3d of %d tasks right in full, %s tokens for each of them",
+			"", "", "task_sr", r.Successes, r.Episodes, perSuccess(r))
 	}
 }
 

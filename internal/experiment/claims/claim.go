@@ -5,7 +5,10 @@
 // internal/store/runs.
 package claims
 
-import "github.com/collabui/collabui/internal/method/stats"
+import (
+	"github.com/collabui/collabui/internal/method/stats"
+	"github.com/collabui/collabui/internal/store/runs"
+)
 
 // Claim is a mean difference over seeds with its t-interval at 95 %, in percentage points.
 type Claim struct {
@@ -21,6 +24,43 @@ type Claim struct {
 // Rates are the success rates of one seed, from 0 to 1. The keys say what was evaluated: the kind of system in an
 // experiment, "system/split" in a reproduction.
 type Rates map[string]float64
+
+// Results are the results of one seed, under the keys of Rates.
+type Results map[string]runs.Result
+
+// Rates returns the rates of the results.
+func (r Results) Rates() Rates {
+	rates := Rates{}
+	for key, x := range r {
+		rates[key] = x.Rate
+	}
+
+	return rates
+}
+
+// Tokens are the agents' tokens per success, over all seeds. The keys are those of Rates; what has no success or no
+// recorded cost is left out.
+type Tokens map[string]float64
+
+// TokensOf returns the tokens per success over seeds.
+func TokensOf(seeds []Results) Tokens {
+	costs, successes := map[string]runs.Cost{}, map[string]int{}
+	for _, results := range seeds {
+		for key, x := range results {
+			costs[key] = costs[key].Plus(x.Cost)
+			successes[key] += x.Successes
+		}
+	}
+
+	tokens := Tokens{}
+	for key, cost := range costs {
+		if t, ok := cost.PerSuccess(successes[key]); ok {
+			tokens[key] = t
+		}
+	}
+
+	return tokens
+}
 
 // condition is what a difference must fulfil.
 type condition struct {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workers/catalog"
@@ -82,7 +83,7 @@ func TestRatesAreTakenFromTheSplitOfTheExperiment(t *testing.T) {
 		"curriculum":   {"base-1": 0.1, "base": 0.2},
 		"critic-noise": {"trained": 0.3},
 	} {
-		if got := Experiments()[name].Rates(spec.Default(), end); !maps.Equal(got, want) {
+		if got := Experiments()[name].Results(spec.Default(), end).Rates(); !maps.Equal(got, want) {
 			t.Errorf("%s: Rates = %v, want %v", name, got, want)
 		}
 	}
@@ -109,6 +110,20 @@ func TestUnseenAppsAreComparedIfTheyWerePlayed(t *testing.T) {
 				t.Errorf("%d comparisons on test-apps, want %d", got, c.want)
 			}
 		})
+	}
+}
+
+func TestTokensPerSuccessAreOverAllSeeds(t *testing.T) {
+	of := func(successes, prompt, answer int) runs.Result {
+		cost := runs.Cost{Calls: 1, Usage: domain.Usage{Prompt: prompt, Answer: answer}}
+		return runs.Result{Successes: successes, Cost: cost}
+	}
+	got := TokensOf([]Results{
+		{"a": of(1, 100, 10), "lost": of(0, 50, 5), "older": {Successes: 1}},
+		{"a": of(3, 260, 30), "lost": of(0, 50, 5), "older": {Successes: 2}},
+	})
+	if want := (Tokens{"a": 100}); !maps.Equal(got, want) {
+		t.Errorf("TokensOf = %v, want %v", got, want)
 	}
 }
 

@@ -118,21 +118,21 @@ func (x Experiment) Spec(arm Arm, seed, episodes int, c spec.Catalog) (spec.Spec
 	return s, nil
 }
 
-// Rates returns what the experiment compares of one finished run.
-func (x Experiment) Rates(s spec.Spec, end runs.End) Rates {
+// Results returns what the experiment compares of one finished run.
+func (x Experiment) Results(s spec.Spec, end runs.End) Results {
 	kinds := map[string]string{
 		kindSingle:                  kindSingle,
 		rules.BaseName(s.Agents):    kindBase,
 		rules.TrainedName(s.Agents): kindTrained,
 	}
-	rates := Rates{}
+	results := Results{}
 	for _, r := range end.Results {
 		if kind, ok := kinds[r.System]; ok && r.Split == x.split {
-			rates[kind] = r.Rate
+			results[kind] = r
 		}
 	}
 
-	return rates
+	return results
 }
 
 // Row is a tested line of an experiment's table, with the mean rates whose difference it is, in percent.

@@ -69,9 +69,9 @@ func ImitationName(n int) string { return fmt.Sprintf("%s-%d", rules.NameImitati
 // Key returns the key of a system on a split in the rates of a reproduction.
 func Key(system, split string) string { return system + "/" + split }
 
-// ReadRates reads the rates of one seed's reproduction that the claims compare.
-func ReadRates(ctx context.Context, b store.Bucket, s spec.Spec) (Rates, error) {
-	rates := Rates{}
+// ReadResults reads the results of one seed's reproduction that the claims compare.
+func ReadResults(ctx context.Context, b store.Bucket, s spec.Spec) (Results, error) {
+	results := Results{}
 	for _, x := range comparisons(s) {
 		for _, system := range []string{x.this, x.that} {
 			id := rules.EvalID(rules.ReproduceFolder, system, x.split)
@@ -82,11 +82,11 @@ func ReadRates(ctx context.Context, b store.Bucket, s spec.Spec) (Rates, error) 
 			if err != nil {
 				return nil, err
 			}
-			rates[Key(system, x.split)] = result.Rate
+			results[Key(system, x.split)] = result
 		}
 	}
 
-	return rates, nil
+	return results, nil
 }
 
 // Test tests the claims of the quickstart on the rates of at least two seeds. Comparisons on test-apps are left out if

@@ -12,6 +12,8 @@ type EvalEpisode struct {
 	Task     domain.Task    `json:"task"`
 	Topology int            `json:"topology"`
 	Outcome  domain.Outcome `json:"outcome"`
+	// Steps holds what was decided, step by step. Older records and systems without policies lack it.
+	Steps []EvalStep `json:"steps,omitempty"`
 }
 
 // EvalPoint is one point of a curve.
@@ -32,6 +34,8 @@ type Result struct {
 	High      float64 `json:"high"`
 	Decoding  string  `json:"decoding"`
 	Cut       int     `json:"cut,omitempty"` // cells whose prompts lacked a part of the agent's view
+	// Cost is what the agents' decisions took, over all episodes that have an outcome. Older results lack it.
+	Cost Cost `json:"cost,omitzero"`
 
 	Where // set for another environment than the run's, and for recorded tasks
 }
