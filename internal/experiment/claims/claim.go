@@ -16,8 +16,9 @@ type Claim struct {
 	Mean    float64 `json:"mean"`
 	Low     float64 `json:"low"`
 	High    float64 `json:"high"`
-	Needs   string  `json:"needs,omitempty"` // what must hold, in words
-	Claimed bool    `json:"claimed"`         // whether anything must hold; without, the difference is only shown
+	Margin  float64 `json:"margin,omitempty"` // of what must hold, in points
+	Needs   string  `json:"needs,omitempty"`  // what must hold, in words
+	Claimed bool    `json:"claimed"`          // whether anything must hold; without, the difference is only shown
 	Holds   bool    `json:"holds"`
 }
 
@@ -62,18 +63,12 @@ func TokensOf(seeds []Results) Tokens {
 	return tokens
 }
 
-// condition is what a difference must fulfil.
-type condition struct {
-	needs string
-	holds func(Claim) bool
-}
-
 // test tests a condition on one difference per seed, in points. A nil condition claims nothing.
 func test(name string, differences []float64, must *condition) Claim {
 	c := Claim{Name: name, Holds: true}
 	c.Mean, c.Low, c.High = stats.TInterval(differences)
 	if must != nil {
-		c.Claimed, c.Needs, c.Holds = true, must.needs, must.holds(c)
+		c.Claimed, c.Margin, c.Needs, c.Holds = true, must.margin, must.needs, must.holds(c)
 	}
 
 	return c

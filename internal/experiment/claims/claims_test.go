@@ -35,7 +35,7 @@ func TestAnExperimentIsATableWithAClaim(t *testing.T) {
 		t.Errorf("the first row is %+v, want 80 − 40 = 40 without a claim", first)
 	}
 	last := table[len(table)-1]
-	if want := "holds: lower bound not above 0: nothing is gained"; last.Verdict() != want {
+	if want := "holds: nothing is gained: upper bound below 5"; last.Verdict() != want {
 		t.Errorf("the verdict on pure noise is %q, want %q", last.Verdict(), want)
 	}
 
@@ -44,7 +44,7 @@ func TestAnExperimentIsATableWithAClaim(t *testing.T) {
 	}
 	table = x.Test(rates)
 	last = table[len(table)-1]
-	if want := "FAILS: lower bound not above 0: nothing is gained"; last.Verdict() != want {
+	if want := "FAILS: nothing is gained: upper bound below 5"; last.Verdict() != want {
 		t.Errorf("the verdict on noise that gains is %q, want %q", last.Verdict(), want)
 	}
 	if c, failed := Failed([]Claim{table[0].Claim, last.Claim}); !failed || c.Name != last.Name {

@@ -55,8 +55,6 @@ func criticNoise() Experiment {
 		About: "what the loop gains from a critic that errs", Shared: true,
 		file: "quickstart.yaml", raw: examples.Quickstart, split: domain.SplitTestSeeds,
 	}
-	noise := condition{"lower bound not above 0: nothing is gained", func(c Claim) bool { return c.Low <= 0 }}
-
 	for i, rate := range []float64{0, 0.05, 0.15, 0.3, 0.5} {
 		x.Arms = append(x.Arms, Arm{Name: fmt.Sprintf("e%02.0f", 100*rate), change: func(s *spec.Spec, n int) {
 			s.Critic.Error, s.Evaluation = rate, s.Evaluation.WithoutTests()
@@ -65,7 +63,7 @@ func criticNoise() Experiment {
 		r := row{this: kindTrained, that: kindBase, of: i, minus: i}
 		r.name = fmt.Sprintf("critic errs %2.0f %%", 100*rate)
 		if rate == 0.5 {
-			r.name, r.must = "critic is pure noise", &noise
+			r.name, r.must = "critic is pure noise", noGain(5)
 		}
 		x.rows = append(x.rows, r)
 	}
@@ -75,8 +73,6 @@ func criticNoise() Experiment {
 
 // curriculum compares stage 1 with levels and with demonstrations only.
 func curriculum() Experiment {
-	atLeast := condition{"upper bound above 0: at least as good", func(c Claim) bool { return c.High > 0 }}
-
 	return Experiment{
 		About: "stage 1 with levels against demonstrations only, at equal optimiser steps",
 		file:  "curriculum.yaml", raw: examples.Curriculum, split: domain.SplitVal,
@@ -84,7 +80,7 @@ func curriculum() Experiment {
 		rows: []row{
 			{
 				name: "levels − demonstrations, one agent on val",
-				this: kindSingle, that: kindSingle, of: 0, minus: 1, must: &atLeast,
+				this: kindSingle, that: kindSingle, of: 0, minus: 1, must: notWorse(3),
 			},
 			{name: "levels − demonstrations, n agents on val", this: kindBase, that: kindBase, of: 0, minus: 1},
 		},
