@@ -20,6 +20,7 @@ type dialect struct {
 
 	model   func(base, adapter string) string // the name of an adapter in a chat's request
 	missing func(reply) bool                  // reports whether a chat's answer says that the model is not loaded
+	scoring scoring
 }
 
 var dialects = map[string]dialect{
@@ -32,6 +33,7 @@ var dialects = map[string]dialect{
 		hint:     "start vLLM with --enable-sleep-mode and VLLM_SERVER_DEV_MODE=1",
 		model:    func(_, adapter string) string { return adapter },
 		missing:  func(r reply) bool { return r.status == http.StatusNotFound },
+		scoring:  vllmScoring,
 	},
 	sglang: {
 		load:   "/load_lora_adapter",
@@ -43,6 +45,7 @@ var dialects = map[string]dialect{
 		missing: func(r reply) bool {
 			return r.status == http.StatusNotFound || r.status == http.StatusBadRequest && r.neverLoaded()
 		},
+		scoring: sglangScoring,
 	},
 }
 
@@ -72,6 +75,12 @@ func (r reply) alreadyLoaded() bool {
 // neverLoaded reports whether SGLang says that it has no adapter of that name.
 func (r reply) neverLoaded() bool {
 	return strings.Contains(r.text, "never been loaded") || strings.Contains(r.text, "not loaded")
+}
+
+// noPath reports whether the engine does not know the path of the request: it is too old, or was started without it.
+func (r reply) noPath() bool {
+	return r.status == http.StatusMethodNotAllowed ||
+		r.status == http.StatusNotFound && strings.Contains(r.text, `"detail":"Not Found"`)
 }
 
 // rankTooLarge reports whether the engine refuses an adapter for its rank.

@@ -44,8 +44,15 @@ func (g *Gateway) request(ctx context.Context, method, path string, body []byte)
 	return res, nil
 }
 
-// call sends a request with v as its JSON body, or none if v is nil, and reads the answer.
+// call sends a request with v as its JSON body, or none if v is nil, and reads the answer up to maxControl.
 func (g *Gateway) call(ctx context.Context, limit time.Duration, method, path string, v any) (reply, error) {
+	return g.callUpTo(ctx, maxControl, limit, method, path, v)
+}
+
+// callUpTo is call for an answer of up to a number of bytes.
+func (g *Gateway) callUpTo(
+	ctx context.Context, size int64, limit time.Duration, method, path string, v any,
+) (reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 
@@ -63,7 +70,7 @@ func (g *Gateway) call(ctx context.Context, limit time.Duration, method, path st
 	}
 	defer func() { _ = res.Body.Close() }()
 
-	text, err := io.ReadAll(io.LimitReader(res.Body, maxControl))
+	text, err := io.ReadAll(io.LimitReader(res.Body, size))
 	if err != nil {
 		return reply{}, brokeOff(err)
 	}

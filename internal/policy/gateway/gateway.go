@@ -93,6 +93,7 @@ func New(o Options) (*Gateway, error) {
 	g.measure()
 
 	g.handle("POST /v1/chat/completions", g.chat)
+	g.handle("POST /v1"+serving.ScorePath, g.score)
 	g.handle("GET /v1/models", g.models)
 	g.handle("POST /v1/load_lora_adapter", g.load)
 	g.handle("POST /v1/unload_lora_adapter", g.unload)

@@ -33,8 +33,9 @@ type change struct {
 // hold is a policy in use: it stays loaded until it is released.
 type hold struct {
 	*policy
-	model string
-	gen   int
+	model   string
+	adapter string // the adapter's name in the engine, empty for a whole model
+	gen     int
 }
 
 // wait waits for the end of a change and returns its error. A nil change has ended well.
@@ -120,7 +121,7 @@ func (g *Gateway) acquire(ctx context.Context, digest string) (hold, error) {
 			g.uses++
 			p.out++
 			p.used = g.uses
-			h := hold{policy: p, model: p.model, gen: p.gen}
+			h := hold{policy: p, model: p.model, adapter: p.name, gen: p.gen}
 			g.mu.Unlock()
 
 			return h, nil

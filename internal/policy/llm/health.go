@@ -31,12 +31,12 @@ func (p *Pool) Health(ctx context.Context) []ServerState {
 	for i, s := range p.servers {
 		wg.Go(func() {
 			url := strings.TrimSuffix(s.client.conf.BaseURL, "/v1") + "/health"
-			status, body, err := s.client.send(ctx, http.MethodGet, url, nil)
+			status, says, err := s.client.send(ctx, http.MethodGet, url, nil)
 			switch {
 			case err != nil:
 				out[i].Detail = brief(err.Error())
 			case status != http.StatusOK:
-				out[i].Detail = fmt.Sprintf("/health answers %d %s", status, body)
+				out[i].Detail = fmt.Sprintf("/health answers %d %s", status, brief(string(says)))
 			}
 		})
 	}

@@ -114,7 +114,7 @@ func (c *Client) Load(ctx context.Context, name string) error {
 		return fault.New(fault.Transient, "load policy %s: no answer within %v", name, c.conf.Timeout)
 	case err != nil:
 		return fault.New(fault.Transient, "load policy %s: %w", name, err)
-	case status == http.StatusOK, status == http.StatusBadRequest && alreadyLoaded.MatchString(says):
+	case status == http.StatusOK, status == http.StatusBadRequest && alreadyLoaded.Match(says):
 		return nil
 	}
 
@@ -123,7 +123,8 @@ func (c *Client) Load(ctx context.Context, name string) error {
 		kind = fault.Invalid
 	}
 
-	return fault.New(kind, "load policy %s: the server answered %d %s: %s", name, status, http.StatusText(status), says)
+	return fault.New(kind, "load policy %s: the server answered %d %s: %s", name, status, http.StatusText(status),
+		brief(string(says)))
 }
 
 // mayPass reports whether a refusal with a status of 400 to 499 may not recur.
@@ -136,11 +137,11 @@ func mayPass(status int) bool {
 	return false
 }
 
-// send makes a request outside of the chat API and returns the status and the beginning of what the server says.
-func (c *Client) send(ctx context.Context, method, url string, body []byte) (int, string, error) {
+// send makes a request outside of the chat API and returns the status and what the server says. It is bounded by wire.
+func (c *Client) send(ctx context.Context, method, url string, body []byte) (int, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(string(body)))
 	if err != nil {
-		return 0, "", err
+		return 0, nil, err
 	}
 
 	req.Header.Set("Content-Type", "application/json")
@@ -150,11 +151,11 @@ func (c *Client) send(ctx context.Context, method, url string, body []byte) (int
 
 	res, err := c.http.Do(req)
 	if err != nil {
-		return 0, "", err
+		return 0, nil, err
 	}
 	defer func() { _ = res.Body.Close() }()
 
-	says, err := io.ReadAll(io.LimitReader(res.Body, maxRefusal))
+	says, err := io.ReadAll(res.Body)
 
-	return res.StatusCode, brief(string(says)), err
+	return res.StatusCode, says, err
 }

@@ -32,9 +32,9 @@ const (
 	maxReason = 400
 )
 
-// Pool is a chat.Model that is served by several policy servers. A request goes to the server with the fewest
-// outstanding requests of this process or, if the difference is small, to the one that has seen prompts with the same
-// beginning. Answers must not depend on the server. Safe for concurrent use; calls may be repeated.
+// Pool is a chat.Model and a chat.Scorer that is served by several policy servers. A request goes to the server with
+// the fewest outstanding requests of this process or, if the difference is small, to the one that has seen prompts with
+// the same beginning. Answers must not depend on the server. Safe for concurrent use; calls may be repeated.
 type Pool struct {
 	servers []*member
 	now     func() time.Time
@@ -87,16 +87,39 @@ func PolicyServers(urls []string, key string, timeout time.Duration) (*Pool, err
 // each at most once. It avoids such a server for a few seconds as long as there are others. A refused request is an
 // invalid fault and goes to no other server. If no server answers, the fault is throttled with the smallest
 // Retry-After if any of them was throttled, and transient otherwise.
-func (p *Pool) Complete(ctx context.Context, r chat.Request) (chat.Response, error) {
+func (p *Pool) Complete(ctx context.Context, r chat.Request) (res chat.Response, err error) {
+	err = p.first(ctx, r.Model, r.User, func(c *Client) error {
+		res, err = c.Complete(ctx, r)
+
+		return err
+	})
+
+	return res, err
+}
+
+// Score asks one server for the log-probabilities of answers, and others after it, as Complete does. A server that
+// cannot score answers is an invalid fault that wraps chat.ErrNoScores.
+func (p *Pool) Score(ctx context.Context, r chat.ScoreRequest) (res []chat.Score, err error) {
+	err = p.first(ctx, r.Model, r.User, func(c *Client) error {
+		res, err = c.Score(ctx, r)
+
+		return err
+	})
+
+	return res, err
+}
+
+// first makes a call about a model and a prompt to one server after the other, until one of them answers or refuses.
+func (p *Pool) first(ctx context.Context, model, prompt string, call func(*Client) error) error {
 	kind, after := fault.Transient, time.Duration(0)
 	var reasons []string
-	for left := p.order(r); len(left) > 0; {
+	for left := p.order(model, prompt); len(left) > 0; {
 		var s *member
-		s, left = p.take(left, r.Model)
-		res, err := p.ask(ctx, s, r)
+		s, left = p.take(left, model)
+		err := p.ask(ctx, s, model, call)
 		k := fault.KindOf(err)
 		if err == nil || ctx.Err() != nil || k != fault.Transient && k != fault.Throttled {
-			return res, err
+			return err
 		}
 
 		reasons = append(reasons, s.url+": "+brief(err.Error()))
@@ -108,16 +131,16 @@ func (p *Pool) Complete(ctx context.Context, r chat.Request) (chat.Response, err
 		}
 	}
 
-	return chat.Response{}, fault.After(kind, after,
-		"no policy server answers for model %s: %s", r.Model, strings.Join(reasons, "; "))
+	return fault.After(kind, after,
+		"no policy server answers for model %s: %s", model, strings.Join(reasons, "; "))
 }
 
 // order returns all servers in the order of a rendezvous hash of the model and the prompt's beginning. The order is
 // the same in every process, and a server that comes or goes moves only its own share.
-func (p *Pool) order(r chat.Request) []*member {
+func (p *Pool) order(model, prompt string) []*member {
 	rank := map[*member]string{}
 	for _, s := range p.servers {
-		sum := sha256.Sum256([]byte(s.url + "\x00" + r.Model + "\x00" + first(r.User, prefix)))
+		sum := sha256.Sum256([]byte(s.url + "\x00" + model + "\x00" + beginning(prompt, prefix)))
 		rank[s] = string(sum[:])
 	}
 
@@ -149,7 +172,7 @@ func (p *Pool) take(left []*member, model string) (*member, []*member) {
 }
 
 // ask calls a chosen server and notes how it went.
-func (p *Pool) ask(ctx context.Context, s *member, r chat.Request) (res chat.Response, err error) {
+func (p *Pool) ask(ctx context.Context, s *member, model string, call func(*Client) error) (err error) {
 	start := p.now()
 	defer func() {
 		p.mu.Lock()
@@ -158,16 +181,16 @@ func (p *Pool) ask(ctx context.Context, s *member, r chat.Request) (res chat.Res
 		s.outstanding--
 		switch k := fault.KindOf(err); {
 		case err == nil:
-			s.answered(r.Model)
+			s.answered(model)
 		case ctx.Err() != nil: // says nothing about the server
 		case statusOf(err) == http.StatusNotFound:
-			s.failed(r.Model, start, p.now(), 0)
+			s.failed(model, start, p.now(), 0)
 		case k == fault.Transient || k == fault.Throttled:
 			s.failed("", start, p.now(), fault.RetryAfter(err))
 		}
 	}()
 
-	return s.client.Complete(ctx, r)
+	return call(s.client)
 }
 
 // answered ends all avoiding. Callers hold mu.
@@ -194,8 +217,8 @@ func (s *member) failed(key string, start, now time.Time, asked time.Duration) {
 	s.avoid[key] = a
 }
 
-// first returns the first n characters of a text.
-func first(s string, n int) string {
+// beginning returns the first n characters of a text.
+func beginning(s string, n int) string {
 	for i := range s {
 		if n--; n < 0 {
 			return s[:i]
@@ -215,7 +238,10 @@ func brief(s string) string {
 		return ' '
 	}, s)
 
-	return first(strings.Join(strings.Fields(s), " "), maxReason)
+	return beginning(strings.Join(strings.Fields(s), " "), maxReason)
 }
 
-var _ chat.Model = (*Pool)(nil)
+var (
+	_ chat.Model  = (*Pool)(nil)
+	_ chat.Scorer = (*Pool)(nil)
+)

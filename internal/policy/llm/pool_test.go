@@ -83,7 +83,7 @@ func fakes(t *testing.T, n int, timeout time.Duration) ([]*fake, *Pool, *clock) 
 // preferred gives the servers in the order in which an idle pool asks them.
 func preferred(p *Pool, fs []*fake, r chat.Request) []*fake {
 	var out []*fake
-	for _, m := range p.order(r) {
+	for _, m := range p.order(r.Model, r.User) {
 		out = append(out, fs[slices.IndexFunc(fs, func(f *fake) bool { return m.url == f.URL+"/v1" })])
 	}
 
@@ -203,7 +203,7 @@ func TestServersThatDoNotAnswerArePassedOverAndAvoided(t *testing.T) {
 				t.Errorf("%d calls at the bad server, %d at the other, want at most 1 and 3", n, at[1].calls.Load())
 			}
 			p.mu.Lock()
-			avoid := p.order(ask)[0].avoid
+			avoid := p.order(ask.Model, ask.User)[0].avoid
 			_, lacks := avoid["m"]
 			_, down := avoid[""]
 			p.mu.Unlock()

@@ -192,7 +192,7 @@ func (p *Prompt) next(c Choice) (step, bool) {
 // take records a choice and returns the token that the model reads next.
 func (p *Prompt) take(c *Choice, s step, pick int) Token {
 	t := p.answerToken()
-	t.Piece, t.Pos = 0, t.Pos+int32(c.made())+1
+	t.Piece, t.Pos = 0, t.Pos+int32(c.Made())+1
 	switch s.head {
 	case headKind:
 		c.Kind = pick
@@ -220,8 +220,8 @@ func (c Choice) pick(head int) int {
 	return [...]int{c.Kind, c.Elem, c.Start, c.End}[head+1]
 }
 
-// made counts the choices made so far.
-func (c Choice) made() (n int) {
+// Made counts the choices made so far. A complete answer has that many tokens.
+func (c Choice) Made() (n int) {
 	for head := headKind; head < numPointers; head++ {
 		if c.pick(head) >= 0 {
 			n++

@@ -45,6 +45,7 @@ func New(b store.Bucket) *Server {
 	s.measure()
 
 	s.mux.HandleFunc("POST /v1/chat/completions", s.chat)
+	s.mux.HandleFunc("POST /v1"+serving.ScorePath, s.score)
 	s.mux.HandleFunc("GET /v1/models", s.models)
 	s.mux.HandleFunc("POST /v1/load_lora_adapter", s.load)
 	s.mux.HandleFunc("POST /v1/unload_lora_adapter", s.unload)

@@ -5,6 +5,7 @@
 package fakeengine
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -63,6 +64,7 @@ type Engine struct {
 	NoSleep  bool     // started without what sleeping needs
 	Unlisted bool     // /v1/models leaves out adapters, as older SGLang does
 	Answer   Answer   // nil means Echo
+	LogProb  LogProb  // nil means that the engine cannot score answers
 
 	mu       sync.Mutex
 	adapters map[string]string // folder by name
@@ -139,6 +141,9 @@ func (e *Engine) route(r *http.Request, body []byte) (int, []byte) {
 
 	if path == "/v1/chat/completions" && r.Method == http.MethodPost {
 		return e.chat(body)
+	}
+	if status, answer, ok := e.scoring(r.Method+" "+path, body); ok {
+		return status, answer
 	}
 
 	e.mu.Lock()
@@ -217,32 +222,22 @@ func (e *Engine) chat(body []byte) (int, []byte) {
 
 	e.mu.Lock()
 	e.bodies = append(e.bodies, body)
-	asleep, slow, answer := e.asleep, e.slow, e.Answer
-	name := q.Model
-	if e.SGLang {
-		_, name, _ = strings.Cut(q.Model, ":")
-	}
-
-	dir, there := e.adapters[name]
+	slow, answer := e.slow, e.Answer
 	var f *failure
 	if len(e.mute) > 0 {
 		f, e.mute = &e.mute[0], e.mute[1:]
 	}
-
 	e.mu.Unlock()
 
-	own := slices.Contains(e.models(), q.Model)
-	switch {
-	case f != nil:
+	if f != nil {
 		return fail(f.status, "InternalServerError", f.text)
-	case asleep:
-		return fail(http.StatusServiceUnavailable, "ServiceUnavailable", "the engine sleeps")
-	case own:
-		dir = ""
-	case !there && e.SGLang:
-		return fail(http.StatusBadRequest, "BadRequestError", "Got LoRA adapter that has never been loaded: "+name)
-	case !there:
-		return fail(http.StatusNotFound, "NotFoundError", "The model `"+name+"` does not exist.")
+	}
+	dir, status, refusal := e.folder(q.Model)
+	if status != http.StatusOK {
+		return status, refusal
+	}
+	if e.SGLang && e.LogProb != nil && bytes.Contains(body, []byte(`"return_prompt_token_ids":true`)) {
+		return promptTokens(body)
 	}
 
 	if q.MaxTokens != 1 {
@@ -254,4 +249,32 @@ func (e *Engine) chat(body []byte) (int, []byte) {
 	}
 
 	return answer(dir, body)
+}
+
+// folder returns the folder of a model, which is empty for the engine's own, or how the engine refuses the model.
+func (e *Engine) folder(model string) (dir string, status int, refusal []byte) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	name := model
+	if e.SGLang {
+		_, name, _ = strings.Cut(model, ":")
+	}
+	dir, there := e.adapters[name]
+	own := slices.Contains(e.models(), model)
+	switch {
+	case e.asleep:
+		status, refusal = fail(http.StatusServiceUnavailable, "ServiceUnavailable", "the engine sleeps")
+	case own:
+		return "", http.StatusOK, nil
+	case !there && e.SGLang:
+		status, refusal = fail(http.StatusBadRequest, "BadRequestError",
+			"Got LoRA adapter that has never been loaded: "+name)
+	case !there:
+		status, refusal = fail(http.StatusNotFound, "NotFoundError", "The model `"+name+"` does not exist.")
+	default:
+		return dir, http.StatusOK, nil
+	}
+
+	return "", status, refusal
 }

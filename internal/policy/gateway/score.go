@@ -1,0 +1,140 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/collabui/collabui/internal/policy/serving"
+)
+
+// errGone means that the engine lacks a policy that it had.
+var errGone = errors.New("the engine lacks the policy")
+
+// score answers with the log-probabilities of answers to a prompt. A policy that the engine lost is loaded again, once.
+// The tokens of the prompt are those of the engine's chat template with its generation prompt, as when an answer is
+// sampled. The tokens of an answer follow them, so where an answer begins is known exactly.
+func (g *Gateway) score(w http.ResponseWriter, r *http.Request) error {
+	q, err := serving.ReadScoreRequest(io.LimitReader(r.Body, maxControl))
+	if err != nil {
+		return badJSON(err)
+	}
+
+	if err := g.enter(); err != nil {
+		return err
+	}
+	defer g.leave()
+
+	for again := true; ; again = false {
+		scores, err := g.scores(r.Context(), q, again)
+		if errors.Is(err, errGone) && again {
+			continue
+		}
+		if err == nil {
+			serving.WriteScores(w, scores)
+		}
+
+		return err
+	}
+}
+
+// scores returns the scores of a request. If the engine lacks the policy it returns errGone; with again the policy has
+// then been loaded again.
+func (g *Gateway) scores(ctx context.Context, q serving.ScoreRequest, again bool) ([]serving.Score, error) {
+	h, err := g.acquire(ctx, q.Model)
+	if err != nil {
+		return nil, err
+	}
+	defer g.release(h)
+
+	scores, err := g.scoresOf(ctx, h, q)
+	if errors.Is(err, errGone) && again {
+		if err := wait(ctx, g.lost(ctx, h)); err != nil {
+			return nil, err
+		}
+	}
+
+	return scores, err
+}
+
+// scoresOf returns the scores of a request for a policy that is held.
+func (g *Gateway) scoresOf(ctx context.Context, h hold, q serving.ScoreRequest) ([]serving.Score, error) {
+	var messages []message
+	if q.System != "" {
+		messages = append(messages, message{Role: "system", Content: q.System})
+	}
+	prompt, err := g.dialect.scoring.prompt(ctx, g, h, append(messages, message{Role: "user", Content: q.User}))
+	if err != nil {
+		return nil, err
+	}
+
+	out := make([]serving.Score, len(q.Answers))
+	for i, text := range q.Answers {
+		answer, err := g.tokens(ctx, g.dialect.scoring.tokenize, map[string]any{
+			"model": h.model, "prompt": text, "add_special_tokens": false,
+		})
+		if err != nil {
+			return nil, err
+		}
+
+		sum := 0.0
+		if len(answer) > 0 {
+			if sum, err = g.dialect.scoring.sum(ctx, g, h, prompt, answer); err != nil {
+				return nil, err
+			}
+		}
+		out[i] = serving.NewScore(sum, len(answer))
+	}
+
+	return out, nil
+}
+
+// message is one message of a chat.
+type message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// tokens asks the engine to tokenise a text or a chat.
+func (g *Gateway) tokens(ctx context.Context, path string, v any) ([]int, error) {
+	var got struct {
+		Tokens []int `json:"tokens"`
+	}
+
+	err := g.askScore(ctx, path, v, &got)
+
+	return got.Tokens, err
+}
+
+// askScore sends a request that scoring needs and reads the answer into out. An engine that does not know or refuses
+// the request cannot score, which is a 501.
+func (g *Gateway) askScore(ctx context.Context, path string, v, out any) error {
+	r, err := g.callUpTo(ctx, maxBody, changeTime, http.MethodPost, path, v)
+	switch {
+	case err != nil:
+		return err
+	case r.noPath():
+		return cannotScore("the engine has no %s", path)
+	case g.dialect.missing(r):
+		return errGone
+	case r.keyRefused(), r.status == http.StatusTooManyRequests:
+		return unhappy("score an answer", r)
+	case r.refused():
+		return cannotScore("the engine answered %d to %s: %s", r.status, path, short(r.text))
+	case !r.ok():
+		return unhappy("score an answer", r)
+	}
+
+	if err := json.Unmarshal([]byte(r.text), out); err != nil {
+		return cannotScore("the engine's answer to %s: %v", path, err)
+	}
+
+	return nil
+}
+
+// cannotScore returns the refusal of an engine that cannot score answers.
+func cannotScore(format string, args ...any) error {
+	return serving.Refuse(http.StatusNotImplemented, format, args...)
+}

@@ -1,0 +1,102 @@
+package gateway
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/policy/llm"
+	"github.com/collabui/collabui/test/kit/fakeengine"
+)
+
+// byLength is a model that gives every byte of an answer the log-probability −1, −2 with an adapter that says "two",
+// and −0.25 more for every byte of its prompt.
+func byLength(dir, system, user, answer string) float64 {
+	per := 1.0
+	if raw, err := os.ReadFile(filepath.Join(dir, "adapter_model.safetensors")); err == nil && string(raw) == "two" {
+		per = 2
+	}
+
+	return -per*float64(len(answer)) - 0.25*float64(len(system)+len(user))
+}
+
+// pool returns a client of the stage's gateway.
+func (s *stage) pool() *llm.Pool {
+	s.t.Helper()
+	p, err := llm.PolicyServers([]string{s.url + "/v1"}, "", 10*time.Second)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+
+	return p
+}
+
+func TestAnAnswerIsScoredByItsOwnTokensOnly(t *testing.T) {
+	for name, sglang := range map[string]bool{"vllm": false, "sglang": true} {
+		t.Run(name, func(t *testing.T) {
+			e := &fakeengine.Engine{SGLang: sglang, LogProb: byLength}
+			s := setUp(t, e, nil)
+			one, two := s.lora("one"), s.lora("two")
+			for _, c := range []struct {
+				policy string
+				per    float64
+			}{{one, 1}, {two, 2}} {
+				r := chat.ScoreRequest{
+					Model:   c.policy,
+					System:  "s<>",
+					User:    "you",
+					Answers: []string{"abc", "\n& ä", ""},
+				}
+				got, err := s.pool().Score(t.Context(), r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, want := range []float64{-3*c.per - 1.5, -5*c.per - 1.5, 0} {
+					if answer := r.Answers[i]; got[i].LogProb != want || got[i].Tokens != len(answer) {
+						t.Errorf("score of %q = %+v, want %v over %d tokens", answer, got[i], want, len(answer))
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestAPolicyThatTheEngineLostIsLoadedAgainForItsScore(t *testing.T) {
+	e := &fakeengine.Engine{LogProb: byLength}
+	s := setUp(t, e, nil)
+	r := chat.ScoreRequest{Model: s.lora("two"), User: "u", Answers: []string{"abc"}}
+	for range 2 {
+		got, err := s.pool().Score(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := -6.25; got[0].LogProb != want {
+			t.Errorf("log-probability = %v, want %v", got[0].LogProb, want)
+		}
+		e.Restart()
+	}
+}
+
+func TestAnEngineThatCannotScoreSaysSo(t *testing.T) {
+	for want, sglang := range map[string]bool{
+		"the engine has no /tokenize":                  false,
+		"this SGLang does not return prompt_token_ids": true,
+	} {
+		t.Run(want, func(t *testing.T) {
+			s := setUp(t, &fakeengine.Engine{SGLang: sglang}, nil)
+			_, err := s.pool().Score(t.Context(),
+				chat.ScoreRequest{Model: s.lora("one"), User: "u", Answers: []string{"abc"}})
+			if !errors.Is(err, chat.ErrNoScores) || !strings.Contains(err.Error(), want) {
+				t.Errorf("Score = %v, want an ErrNoScores that says %q", err, want)
+			}
+		})
+	}
+
+	s := setUp(t, &fakeengine.Engine{LogProb: byLength}, nil)
+	s.wants(http.MethodPost, "/v1/answers/score", `{"model":"x"}`, http.StatusBadRequest, "answers")
+}

@@ -1,0 +1,60 @@
+package serving
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+)
+
+// ScorePath is where policy servers score answers, after the base URL up to /v1. It takes a ScoreRequest by POST and
+// returns a ScoreResponse. Status 501 means that the server cannot score answers.
+const ScorePath = "/answers/score"
+
+// ScoreRequest asks for the log-probabilities of answers to one prompt. The system message may be empty.
+type ScoreRequest struct {
+	Model   string   `json:"model"`
+	System  string   `json:"system"`
+	User    string   `json:"user"`
+	Answers []string `json:"answers"`
+}
+
+// ScoreResponse holds a score for every answer, in their order.
+type ScoreResponse struct {
+	Scores []Score `json:"scores"`
+}
+
+// Score is the log-probability of an answer: the sum over its tokens in nats. LogProb is nil if the policy cannot say
+// the answer.
+type Score struct {
+	LogProb *float64 `json:"logprob"`
+	Tokens  int      `json:"tokens"`
+}
+
+// NewScore returns a score; a logprob of −∞ means that the policy cannot say the answer.
+func NewScore(logprob float64, tokens int) Score {
+	if math.IsInf(logprob, -1) {
+		return Score{}
+	}
+
+	return Score{LogProb: &logprob, Tokens: tokens}
+}
+
+// ReadScoreRequest reads a request. A request without a user message or answers is an error.
+func ReadScoreRequest(body io.Reader) (ScoreRequest, error) {
+	var q ScoreRequest
+	if err := json.NewDecoder(body).Decode(&q); err != nil {
+		return q, err
+	}
+	if q.User == "" || len(q.Answers) == 0 {
+		return q, errors.New("expected model, user and at least one of answers")
+	}
+
+	return q, nil
+}
+
+// WriteScores answers a request for scores.
+func WriteScores(w http.ResponseWriter, scores []Score) {
+	WriteJSON(w, http.StatusOK, ScoreResponse{Scores: scores})
+}
