@@ -3,6 +3,8 @@ package activities
 import (
 	"context"
 
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -32,4 +34,11 @@ func Plain(ctx context.Context, r *Rollouts, m *Models, id SlotID) error {
 	})
 
 	return err
+}
+
+// Gate probes an update and applies the gates.
+func (g *GPU) Gate(
+	ctx context.Context, s spec.Spec, id AgentID, u runs.Update, pairs []domain.Pair, base string,
+) (runs.Update, error) {
+	return g.gate(ctx, s, id, u, pairs, base)
 }

@@ -6,12 +6,9 @@ import (
 	"fmt"
 
 	"go.temporal.io/sdk/activity"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/method/agents"
-	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -112,75 +109,4 @@ func (g *GPU) Publish(ctx context.Context, id EpochID) (int, error) {
 
 		return s.Agents, nil
 	})
-}
-
-// probers is the number of answers of a probe that are asked for concurrently.
-const probers = 8
-
-// probe compares a new policy with its parent: by the trainer if it can, otherwise by what the policy servers answer in
-// its name, without the KL, which no server reports.
-func (g *GPU) probe(
-	ctx context.Context, s spec.Spec, u runs.Update, base string, pairs []domain.Pair,
-) (domain.Probe, error) {
-	seed := domain.Seed(s.Seed, "probe", u.Agent)
-	t, err := g.trainer(s)
-	if err != nil {
-		return domain.Probe{}, err
-	}
-	if p, ok := t.(trainer.Prober); ok {
-		return p.Probe(ctx, u.Policy.Digest, u.Parent.Digest, base, pairs, seed)
-	}
-
-	if err := g.Load(ctx, u.Policy.Digest, s.Serving.Quorum); err != nil {
-		return domain.Probe{}, err
-	}
-	answers, err := g.sample(ctx, s, u.Policy.Digest, pairs, seed)
-	if err != nil {
-		return domain.Probe{}, err
-	}
-
-	out := domain.Probe{Prompts: len(pairs), Served: true, Actions: map[string]int{}}
-	n := float64(len(pairs))
-	for _, a := range answers {
-		out.Length += float64(len(a.Texts[0])) / n
-		if action, err := agents.ParseAnswer(a.Texts[0]); err == nil {
-			out.ParseRate += 1 / n
-			out.Actions[action.Type]++
-		}
-		if len(a.LogProbs) > 0 {
-			out.Entropy -= a.LogProbs[0] / n
-		}
-	}
-	if u.Report != nil && s.Train.Beta > 0 {
-		// The reward of DPO is β (log π − log π_ref): docs/method.md, Preference optimisation.
-		out.LogprobDelta = u.Report.Metrics["rewards/chosen"] / s.Train.Beta
-	}
-
-	return out, nil
-}
-
-// sample asks a policy for one answer to the prompt of every pair, at temperature 1.
-func (g *GPU) sample(
-	ctx context.Context, s spec.Spec, policy string, pairs []domain.Pair, seed uint64,
-) ([]chat.Response, error) {
-	template, err := rules.Template(s)
-	if err != nil {
-		return nil, err
-	}
-
-	answers := make([]chat.Response, len(pairs))
-	asks, ctx := errgroup.WithContext(ctx)
-	asks.SetLimit(probers)
-	for i, p := range pairs {
-		asks.Go(func() (err error) {
-			answers[i], err = g.Policies.Complete(ctx, chat.Request{
-				Model: policy, System: template.System(), User: p.Prompt, Temperature: 1, TopP: 1,
-				MaxTokens: s.Decoding.MaxTokens, Seed: domain.Seed(seed, "probe", i), N: 1,
-			})
-
-			return err
-		})
-	}
-
-	return answers, asks.Wait()
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/credit"
-	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/internal/process/failpoint"
@@ -21,6 +20,7 @@ type GPU struct {
 	Common
 	Trainers map[string]trainer.Trainer // trainers by their names in specifications
 	Policies chat.Model                 // answers for the policies; probes ask it
+	Scores   chat.Scorer                // scores answers under the policies; probes ask it
 	Threads  int                        // threads of one update
 
 	// Load publishes a policy to a number of servers; 0 means all.
@@ -124,7 +124,7 @@ func (g *GPU) update(ctx context.Context, id AgentID, say say) (runs.Update, err
 	}
 	u.Policy = runs.Policy{Digest: got.Digest, Tensor: got.TensorDigest}
 
-	return g.gate(ctx, s, u, pairs, base.Policy.Digest)
+	return g.gate(ctx, s, id, u, pairs, base.Policy.Digest)
 }
 
 // updateJob returns the training job of an agent's update.
@@ -141,28 +141,4 @@ func updateJob(s spec.Spec, id AgentID, parent, base runs.Policy, pairs []domain
 	}
 
 	return job
-}
-
-// gate probes the new policy. A breach keeps the parent and says why.
-func (g *GPU) gate(
-	ctx context.Context, s spec.Spec, u runs.Update, pairs []domain.Pair, base string,
-) (runs.Update, error) {
-	n := min(s.Gates.Probe, len(pairs))
-	sample := make([]domain.Pair, n)
-	for i := range sample {
-		sample[i] = pairs[i*len(pairs)/n]
-	}
-
-	p, err := g.probe(ctx, s, u, base, sample)
-	if err != nil {
-		return u, err
-	}
-	if u.Kept = rules.Gate(s.Gates, p, sample); u.Kept != "" {
-		u.Policy = u.Parent
-	}
-	if rules.Finite(p) {
-		u.Probe = p
-	}
-
-	return u, nil
 }

@@ -69,24 +69,3 @@ type TrainReport struct {
 
 // UntrainedBase takes the place of a policy's digest where the policy is the untrained base model.
 const UntrainedBase = "model"
-
-// Probe compares a policy with its parent on prompts of its own data set. Divergences and entropy are in nats.
-type Probe struct {
-	Prompts int `json:"prompts"`
-	// KL is the mean of log π − log π_parent over answers sampled from π.
-	KL float64 `json:"kl"`
-	// KLBase is the same against the base policy.
-	KLBase float64 `json:"kl_base"`
-	// LogprobDelta is the mean change of log π(chosen).
-	LogprobDelta float64 `json:"logprob_delta"`
-	// Entropy is −mean log π of the sampled answers.
-	Entropy   float64 `json:"entropy"`
-	ParseRate float64 `json:"parse_rate"`
-	// Length is the mean number of characters of the sampled answers.
-	Length float64 `json:"length"`
-	// Actions counts the types of the sampled actions.
-	Actions map[string]int `json:"actions"`
-	// Served reports that the answers were sampled through the policy servers. The KL is then unknown, and LogprobDelta
-	// is the training's own figure, against the reference.
-	Served bool `json:"served,omitempty"`
-}

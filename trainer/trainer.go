@@ -85,9 +85,3 @@ type Trainer interface {
 	// may be repeated.
 	Adopt(ctx context.Context, digest string, options json.RawMessage) (Result, error)
 }
-
-// Prober is an optional capability of a trainer.
-type Prober interface {
-	// Probe samples answers to the pairs' prompts from the policy, and compares it with its parent and the base policy.
-	Probe(ctx context.Context, policy, parent, base string, pairs []domain.Pair, seed uint64) (domain.Probe, error)
-}

@@ -90,7 +90,8 @@ func (d *dependencies) models() *activities.Models {
 
 func (d *dependencies) gpu() *activities.GPU {
 	return &activities.GPU{
-		Common: d.common(), Trainers: d.trainers, Policies: d.policies, Load: d.policies.Load, Threads: updateThreads,
+		Common: d.common(), Trainers: d.trainers, Policies: d.policies, Scores: d.policies, Load: d.policies.Load,
+		Threads: updateThreads,
 	}
 }
 

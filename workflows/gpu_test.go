@@ -130,7 +130,7 @@ func serveAdapters(t *testing.T, r *testrun.Run, dir, model string, engines ...h
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Deps.Chat, r.Deps.Load = pool, pool.Load
+	r.Deps.Chat, r.Deps.Scores, r.Deps.Load = pool, pool, pool.Load
 
 	return last
 }
@@ -177,8 +177,8 @@ func wantAdapters(t *testing.T, r *testrun.Run) (trained int) {
 			if u.Policy == base.Policy || len(u.Curve) != u.Steps {
 				t.Errorf("%s = %+v, want another policy than the base and a curve of all steps", name, u)
 			}
-			if !u.Probe.Served || u.Probe.ParseRate == 0 || u.Probe.Entropy <= 0 {
-				t.Errorf("the probe of %s = %+v, want it served, with answers that parse", name, u.Probe)
+			if p := u.Probe; p.Unknown != "" || p.ParseRate == 0 || p.Entropy <= 0 || p.Chosen == (domain.LogProbs{}) {
+				t.Errorf("the probe of %s = %+v, want answers that parse, and log-probabilities", name, p)
 			}
 			if u.Report == nil {
 				t.Errorf("%s has no report, want that of the program", name)

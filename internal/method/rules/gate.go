@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
@@ -21,7 +20,7 @@ func Gate(g spec.Gates, p domain.Probe, pairs []domain.Pair) string {
 		return "the probe's figures are not numbers"
 	}
 
-	length, types := chosen(pairs)
+	length := chosenLength(pairs)
 	switch {
 	case p.KL > g.MaxKL:
 		return fmt.Sprintf("KL to the parent %.2f is above %.2f nats", p.KL, g.MaxKL)
@@ -34,14 +33,16 @@ func Gate(g spec.Gates, p domain.Probe, pairs []domain.Pair) string {
 		return fmt.Sprintf(
 			"sampled answers have %.0f characters on average, more than %.1f times the chosen ones' %.0f",
 			p.Length, g.MaxLength, length)
-	case p.Entropy < g.MinEntropy && (p.Entropy > 0 || !p.Served): // a server may give no log-probabilities
+	case p.Entropy < g.MinEntropy && p.Unknown == "":
 		return fmt.Sprintf("entropy %.3f is below %.3f nats", p.Entropy, g.MinEntropy)
 	}
 
-	for _, kind := range slices.Sorted(maps.Keys(types)) {
-		share := float64(types[kind]) / float64(len(pairs))
-		if share >= g.TypeShare && p.Actions[kind] == 0 {
-			return fmt.Sprintf("no sampled answer is %s, %.0f %% of the chosen ones are", kind, 100*share)
+	for _, kind := range slices.Sorted(maps.Keys(p.ByType)) {
+		t := p.ByType[kind]
+		if t.Share >= g.TypeShare && t.Sampled == 0 && t.Chosen.Change() < 0 {
+			return fmt.Sprintf("%s vanished: it is %.0f %% of the chosen answers, none of %d sampled ones, "+
+				"and their log-probability fell from %.2f to %.2f",
+				kind, 100*t.Share, t.Prompts, t.Chosen.Parent, t.Chosen.Policy)
 		}
 	}
 
@@ -60,20 +61,16 @@ func Rollback(g spec.Gates, val, parent float64) string {
 
 // Finite reports whether the figures of a probe are numbers.
 func Finite(p domain.Probe) bool {
-	sum := p.KL + p.KLBase + p.LogprobDelta + p.Entropy
+	sum := p.KL + p.KLBase + p.LogprobDelta + p.Entropy + p.Rejected.Policy + p.Rejected.Parent + p.Displaced
 
 	return !math.IsNaN(sum) && !math.IsInf(sum, 0)
 }
 
-// chosen returns the mean length in characters and the action types of the chosen answers.
-func chosen(pairs []domain.Pair) (length float64, types map[string]int) {
-	types = map[string]int{}
+// chosenLength returns the mean length of the chosen answers in characters.
+func chosenLength(pairs []domain.Pair) (length float64) {
 	for _, p := range pairs {
 		length += float64(len(p.Chosen)) / float64(len(pairs))
-		if a, err := agents.ParseAnswer(p.Chosen); err == nil {
-			types[a.Type]++
-		}
 	}
 
-	return length, types
+	return length
 }

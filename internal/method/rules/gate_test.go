@@ -36,6 +36,7 @@ func TestABreachOfAnyGateSaysWhy(t *testing.T) {
 	}
 	gates := spec.Default().Gates
 	gates.MinEntropy = 0.1
+	fell, rose := domain.LogProbs{Policy: -1.5, Parent: -1}, domain.LogProbs{Policy: -1, Parent: -1.5}
 
 	for _, c := range []struct {
 		name, want string
@@ -47,12 +48,21 @@ func TestABreachOfAnyGateSaysWhy(t *testing.T) {
 		{"parse rate", "90 % of sampled", func(p *domain.Probe) { p.ParseRate = 0.9 }},
 		{"length", "have 500 characters", func(p *domain.Probe) { p.Length = 500 }},
 		{"entropy", "entropy 0.010", func(p *domain.Probe) { p.Entropy = 0.01 }},
-		{"a vanished type", "no sampled answer is click, 100 % of the chosen",
-			func(p *domain.Probe) { p.Actions = map[string]int{"status": 3} }},
+		{"a vanished type", "scroll vanished: it is 3 % of the chosen answers, none of 8 sampled ones, " +
+			"and their log-probability fell from -1.00 to -1.50",
+			func(p *domain.Probe) { p.ByType["scroll"] = domain.ProbeType{Share: 0.03, Prompts: 8, Chosen: fell} }},
+		{"a type that is seldom sampled but more likely than before", "", func(p *domain.Probe) {
+			p.ByType["scroll"] = domain.ProbeType{Share: 0.1, Prompts: 8, Chosen: rose}
+		}},
+		{"a type that is sampled although it is less likely", "", func(p *domain.Probe) {
+			p.ByType["scroll"] = domain.ProbeType{Share: 0.1, Prompts: 8, Sampled: 1, Chosen: fell}
+		}},
+		{"a type below the share", "",
+			func(p *domain.Probe) { p.ByType["scroll"] = domain.ProbeType{Share: 0.02, Prompts: 1, Chosen: fell} }},
 		{"not a number", "not numbers", func(p *domain.Probe) { p.KLBase = math.NaN() }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := domain.Probe{KL: 1, ParseRate: 1, Length: 50, Entropy: 0.5, Actions: map[string]int{"click": 3}}
+			p := domain.Probe{KL: 1, ParseRate: 1, Length: 50, Entropy: 0.5, ByType: map[string]domain.ProbeType{}}
 			c.change(&p)
 			if got := rules.Gate(gates, p, pairs); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
 				t.Errorf("Gate(%+v) = %q, want %q", p, got, c.want)

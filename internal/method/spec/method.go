@@ -96,7 +96,8 @@ type Gates struct {
 	MaxLength float64 `json:"max_length"`
 	// MinEntropy bounds the mean of −log π over sampled answers from below, in nats. 0 turns the gate off.
 	MinEntropy float64 `json:"min_entropy"`
-	// TypeShare is the share of the chosen answers above which an action type must not vanish from the sampled ones.
+	// TypeShare is the share of the chosen answers from which an action type must not vanish: that none of the sampled
+	// answers to its prompts has it, while log π of the chosen ones fell.
 	TypeShare float64 `json:"type_share"`
 	// MaxValDrop is the most by which the rate on val, from 0 to 1, may fall in an epoch. Otherwise all agents go on
 	// with the policies that rolled out. 1 turns the gate off.

@@ -60,7 +60,7 @@ func (h DPO) pair(lp, ref []float64, answers []Choice) (loss, margin float64, d 
 	scale := [2]float64{h.Beta, h.Beta} // dz/dlogp of either answer, without its sign
 	if h.Loss == domain.LossNormalised {
 		for k := range scale {
-			scale[k] /= float64(answers[k].made())
+			scale[k] /= float64(answers[k].Made())
 		}
 	}
 	up, down := lp[0]-ref[0], lp[1]-ref[1]

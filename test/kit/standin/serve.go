@@ -22,33 +22,63 @@ func Engine(model string) *fakeengine.Engine {
 	b := &store.Memory{}
 	policies := tinyserver.New(b)
 
-	return &fakeengine.Engine{Answer: func(dir string, body []byte) (int, []byte) {
-		name := "adapter_model.safetensors"
-		if dir == "" {
-			dir, name = model, "model.safetensors"
-		}
+	return &fakeengine.Engine{
+		LogProb: func(dir, _, user, answer string) float64 { return logProb(weights(model, dir), user, answer) },
+		Answer: func(dir string, body []byte) (int, []byte) {
+			raw, err := os.ReadFile(weights(model, dir))
+			if err != nil {
+				return http.StatusInternalServerError, []byte(err.Error())
+			}
 
-		raw, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			return http.StatusInternalServerError, []byte(err.Error())
-		}
+			ref, err := store.PutBlob(context.Background(), b, raw)
+			var q map[string]json.RawMessage
+			if err == nil {
+				err = json.Unmarshal(body, &q)
+			}
+			if err != nil {
+				return http.StatusBadRequest, []byte(err.Error())
+			}
 
-		ref, err := store.PutBlob(context.Background(), b, raw)
-		var q map[string]json.RawMessage
-		if err == nil {
-			err = json.Unmarshal(body, &q)
-		}
-		if err != nil {
-			return http.StatusBadRequest, []byte(err.Error())
-		}
+			q["model"], _ = json.Marshal(ref.SHA256) // strings always marshal
+			body, _ = json.Marshal(q)
+			rec := httptest.NewRecorder()
+			policies.ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/v1/chat/completions", bytes.NewReader(body)))
 
-		q["model"], _ = json.Marshal(ref.SHA256) // strings always marshal
-		body, _ = json.Marshal(q)
-		rec := httptest.NewRecorder()
-		policies.ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/v1/chat/completions", bytes.NewReader(body)))
+			return rec.Code, rec.Body.Bytes()
+		},
+	}
+}
 
-		return rec.Code, rec.Body.Bytes()
-	}}
+// weights returns the file of an adapter's parameters, or that of the base model if dir is empty.
+func weights(model, dir string) string {
+	if dir == "" {
+		return filepath.Join(model, "model.safetensors")
+	}
+
+	return filepath.Join(dir, "adapter_model.safetensors")
+}
+
+// never is the log-probability of an answer that the small policy cannot say. A language model gives every text some.
+const never = -200
+
+// logProb returns log π of an answer under the policy in a file.
+func logProb(file, prompt, answer string) float64 {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return never
+	}
+	m, err := tinylm.Decode(raw)
+	if err != nil {
+		return never
+	}
+
+	p := tinylm.ParsePrompt(prompt)
+	c, err := p.Parse(answer)
+	if err != nil {
+		return never
+	}
+
+	return m.LogProbs([]tinylm.Example{{Prompt: p, Answers: []tinylm.Choice{c}}}, 1)[0][0]
 }
 
 // MakeModel writes a base model: parameters of the small policy, drawn from seed, and a configuration.

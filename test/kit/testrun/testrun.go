@@ -49,6 +49,7 @@ type Run struct {
 // Deps are what the activities of a run work with. A test may replace any of them before it plays.
 type Deps struct {
 	Chat     chat.Model                                                 // answers for the policies
+	Scores   chat.Scorer                                                // scores answers under the policies
 	Load     func(ctx context.Context, policy string, quorum int) error // publishes a policy
 	Suites   map[string]envadapters.Suite                               // open ones by name
 	Open     func(envadapters.Options) (envadapters.Suite, error)       // opens others; nil: none
@@ -70,6 +71,7 @@ func New(t testing.TB, s spec.Spec) *Run {
 	embedded := &tiny.Trainer{Bucket: r.Bucket, CheckpointKey: checkpointKey}
 	r.Deps = &Deps{
 		Chat:     model,
+		Scores:   model,
 		Load:     model.Load,
 		Suites:   map[string]envadapters.Suite{"webtasks": r.Suite},
 		Trainers: map[string]trainer.Trainer{spec.Embedded: embedded},
@@ -168,7 +170,8 @@ func (r *Run) environment() *testsuite.TestWorkflowEnvironment {
 		Common: r.common(), Policies: d.Chat, Endpoints: r.endpoints(), Wording: Wording,
 	})
 	env.RegisterActivity(&activities.GPU{
-		Common: r.common(), Trainers: d.Trainers, Policies: d.Chat, Load: d.Load, Threads: 1,
+		Common: r.common(), Trainers: d.Trainers, Policies: d.Chat, Scores: d.Scores, Load: d.Load,
+		Threads: 1,
 	})
 
 	return env

@@ -1,0 +1,129 @@
+package activities
+
+import (
+	"context"
+	"errors"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// probers is the number of requests of a probe that are under way concurrently.
+const probers = 8
+
+// gate probes the new policy. A breach keeps the parent and says why.
+func (g *GPU) gate(
+	ctx context.Context, s spec.Spec, id AgentID, u runs.Update, pairs []domain.Pair, base string,
+) (runs.Update, error) {
+	seed := domain.Seed(s.Seed, "probe", id.Epoch, u.Agent)
+	sample := rules.ProbePairs(s.Gates, pairs, seed)
+	p, err := g.probe(ctx, s, id, u, base, rules.TypeShares(pairs), sample, seed)
+	if err != nil {
+		return u, err
+	}
+
+	if u.Kept = rules.Gate(s.Gates, p, sample); u.Kept != "" {
+		u.Policy = u.Parent
+	}
+	if rules.Finite(p) {
+		u.Probe = p
+	}
+
+	return u, nil
+}
+
+// probe compares a new policy with its parent and the base policy by what the policy servers answer, in the same way
+// for every trainer. If the servers cannot score answers, the probe says why.
+func (g *GPU) probe(
+	ctx context.Context, s spec.Spec, id AgentID, u runs.Update, base string, shares map[string]float64,
+	pairs []domain.Pair, seed uint64,
+) (domain.Probe, error) {
+	template, err := rules.Template(s)
+	if err != nil {
+		return domain.Probe{}, err
+	}
+	if err := g.Load(ctx, u.Policy.Digest, s.Serving.Quorum); err != nil {
+		return domain.Probe{}, err
+	}
+	probed, err := g.sample(ctx, s, u.Policy.Digest, template.System(), pairs, seed)
+	if err != nil {
+		return domain.Probe{}, err
+	}
+
+	err = g.score(ctx, [3]string{u.Policy.Digest, u.Parent.Digest, base}, template.System(), probed)
+	unknown := ""
+	switch {
+	case errors.Is(err, chat.ErrNoScores):
+		unknown = err.Error()
+		g.log(id.Run, "epoch", id.Epoch, "agent", id.Agent).
+			Warn("the gates of log-probabilities are not checked", "reason", unknown)
+	case err != nil:
+		return domain.Probe{}, err
+	}
+
+	return rules.Measure(probed, shares, unknown), nil
+}
+
+// sample asks a policy for one answer to the prompt of every pair, at temperature 1.
+func (g *GPU) sample(
+	ctx context.Context, s spec.Spec, policy, system string, pairs []domain.Pair, seed uint64,
+) ([]rules.Probed, error) {
+	out := make([]rules.Probed, len(pairs))
+	asks, ctx := errgroup.WithContext(ctx)
+	asks.SetLimit(probers)
+	for i, p := range pairs {
+		asks.Go(func() error {
+			r, err := g.Policies.Complete(ctx, chat.Request{
+				Model: policy, System: system, User: p.Prompt, Temperature: 1, TopP: 1,
+				MaxTokens: s.Decoding.MaxTokens, Seed: domain.Seed(seed, "answer", i), N: 1,
+			})
+			if err == nil {
+				out[i] = rules.Probed{Pair: p, Sampled: r.Texts[0]}
+			}
+
+			return err
+		})
+	}
+
+	return out, asks.Wait()
+}
+
+// score asks for the scores of the answers of a probe under the new policy, its parent and the base policy. It asks one
+// policy after the other, because servers hold few policies at the same time.
+func (g *GPU) score(ctx context.Context, policies [3]string, system string, probed []rules.Probed) error {
+	known := map[string][][]chat.Score{}
+	for _, policy := range policies {
+		if known[policy] != nil {
+			continue
+		}
+		scores := make([][]chat.Score, len(probed))
+		asks, ctx := errgroup.WithContext(ctx)
+		asks.SetLimit(probers)
+		for i, p := range probed {
+			asks.Go(func() (err error) {
+				scores[i], err = g.Scores.Score(ctx, chat.ScoreRequest{
+					Model: policy, System: system, User: p.Pair.Prompt,
+					Answers: rules.ProbeAnswers(p.Pair, p.Sampled),
+				})
+
+				return err
+			})
+		}
+		if err := asks.Wait(); err != nil {
+			return err
+		}
+		known[policy] = scores
+	}
+
+	for i := range probed {
+		p := &probed[i]
+		p.Policy, p.Parent, p.Base = known[policies[0]][i], known[policies[1]][i], known[policies[2]][i]
+	}
+
+	return nil
+}

@@ -1,0 +1,135 @@
+package rules
+
+import (
+	"math"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/chat"
+)
+
+// Probed is what was asked about one pair of a probe: an answer that was sampled from the updated policy at temperature
+// 1, and the scores of the sampled, the chosen and the rejected answer, in this order, under each policy. The scores
+// are nil if they are unknown; a pair without a rejected answer has two.
+type Probed struct {
+	Pair                 domain.Pair
+	Sampled              string
+	Policy, Parent, Base []chat.Score
+}
+
+// The places of the answers in the scores of a pair.
+const (
+	atSampled = iota
+	atChosen
+	atRejected
+)
+
+// ProbeAnswers returns the answers of a pair to be scored.
+func ProbeAnswers(p domain.Pair, sampled string) []string {
+	answers := []string{sampled, p.Chosen}
+	if p.Rejected != "" {
+		answers = append(answers, p.Rejected)
+	}
+
+	return answers
+}
+
+// Measure returns the figures of a probe. shares are those of the action types in the whole data set (TypeShares);
+// unknown says why there are no scores, and is empty if there are (docs/method.md, Gates).
+func Measure(probed []Probed, shares map[string]float64, unknown string) domain.Probe {
+	out := domain.Probe{Prompts: len(probed), Actions: map[string]int{}, Unknown: unknown}
+	out.ByType = map[string]domain.ProbeType{}
+	n := float64(len(probed))
+	for _, p := range probed {
+		out.Length += float64(len(p.Sampled)) / n
+		said := answerType(p.Sampled)
+		if said != "" {
+			out.ParseRate += 1 / n
+			out.Actions[said]++
+		}
+
+		if kind := answerType(p.Pair.Chosen); kind != "" {
+			t := out.ByType[kind]
+			t.Share = shares[kind]
+			t.Prompts++
+			if said == kind {
+				t.Sampled++
+			}
+			out.ByType[kind] = t
+		}
+	}
+	if unknown == "" {
+		score(&out, probed)
+	}
+
+	return out
+}
+
+// score adds the figures that are made of log-probabilities.
+func score(out *domain.Probe, probed []Probed) {
+	all := func(Probed) bool { return true }
+	out.Sampled = mean(probed, atSampled, all)
+	out.Chosen, out.Rejected = mean(probed, atChosen, all), mean(probed, atRejected, all)
+	out.KL, out.KLBase = out.Sampled.Change(), out.Sampled.Policy-out.Sampled.Base
+	out.Entropy, out.LogprobDelta = -out.Sampled.Policy, out.Chosen.Change()
+	out.Displaced = displaced(probed)
+
+	for kind, t := range out.ByType {
+		t.Chosen = mean(probed, atChosen, func(p Probed) bool { return answerType(p.Pair.Chosen) == kind })
+		out.ByType[kind] = t
+	}
+
+	out.BySource = map[domain.Source]domain.ProbeSource{}
+	for _, p := range probed {
+		s := out.BySource[p.Pair.Source]
+		s.Pairs++
+		out.BySource[p.Pair.Source] = s
+	}
+	for source, s := range out.BySource {
+		own := func(p Probed) bool { return p.Pair.Source == source }
+		s.Chosen, s.Rejected = mean(probed, atChosen, own), mean(probed, atRejected, own)
+		out.BySource[source] = s
+	}
+}
+
+// mean returns the mean log-probabilities of the answers at a place, of the pairs that are asked for. It leaves out an
+// answer that one of the policies cannot say.
+func mean(probed []Probed, at int, of func(Probed) bool) domain.LogProbs {
+	var sum domain.LogProbs
+	n := 0.0
+	for _, p := range probed {
+		if !of(p) || at >= len(p.Policy) {
+			continue
+		}
+		a, b, c := p.Policy[at].LogProb, p.Parent[at].LogProb, p.Base[at].LogProb
+		if math.IsInf(a+b+c, -1) {
+			continue
+		}
+		sum.Policy, sum.Parent, sum.Base, n = sum.Policy+a, sum.Parent+b, sum.Base+c, n+1
+	}
+	if n == 0 {
+		return domain.LogProbs{}
+	}
+
+	return domain.LogProbs{Policy: sum.Policy / n, Parent: sum.Parent / n, Base: sum.Base / n}
+}
+
+// displaced returns the mean change, against the parent, of the probability outside of both answers of a pair.
+func displaced(probed []Probed) float64 {
+	sum, n := 0.0, 0.0
+	for _, p := range probed {
+		if len(p.Policy) > atRejected {
+			sum += mass(p.Parent) - mass(p.Policy)
+			n++
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+
+	return sum / n
+}
+
+// mass returns the probability of the chosen and the rejected answer together.
+func mass(scores []chat.Score) float64 {
+	return math.Exp(scores[atChosen].LogProb) + math.Exp(scores[atRejected].LogProb)
+}

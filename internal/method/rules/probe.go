@@ -1,0 +1,74 @@
+package rules
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/spec"
+)
+
+// probePerType is the number of prompts that a probe has of every action type that a gate watches, if there are so
+// many.
+const probePerType = 8
+
+// ProbePairs draws the pairs of a data set on which a policy is probed, at most g.Probe of them and in their order.
+// Every action type with at least g.TypeShare of the chosen answers gets 8 of them, or all it has, or an equal part if
+// g.Probe does not suffice; the rest is drawn from all others alike.
+func ProbePairs(g spec.Gates, pairs []domain.Pair, seed uint64) []domain.Pair {
+	perm := domain.Rand(seed, "pairs").Perm(len(pairs))
+	byType := map[string][]int{} // in drawn order
+	for _, i := range perm {
+		kind := answerType(pairs[i].Chosen)
+		byType[kind] = append(byType[kind], i)
+	}
+	shares := TypeShares(pairs)
+	maps.DeleteFunc(byType, func(kind string, _ []int) bool { return kind == "" || shares[kind] < g.TypeShare })
+
+	n := min(g.Probe, len(pairs))
+	drawn := map[int]bool{}
+	for _, of := range byType {
+		for _, i := range of[:min(len(of), probePerType, n/len(byType))] {
+			drawn[i] = true
+		}
+	}
+	for _, i := range perm {
+		if len(drawn) == n {
+			break
+		}
+		drawn[i] = true
+	}
+
+	out := make([]domain.Pair, 0, n)
+	for _, i := range slices.Sorted(maps.Keys(drawn)) {
+		out = append(out, pairs[i])
+	}
+
+	return out
+}
+
+// TypeShares returns the share of every action type among the chosen answers of a data set.
+func TypeShares(pairs []domain.Pair) map[string]float64 {
+	out := map[string]float64{}
+	for _, p := range pairs {
+		if kind := answerType(p.Chosen); kind != "" {
+			out[kind]++
+		}
+	}
+	for kind, n := range out {
+		out[kind] = n / float64(len(pairs))
+	}
+
+	return out
+}
+
+// answerType returns the action type of an answer, "" if it does not parse.
+func answerType(answer string) string {
+	a, err := agents.ParseAnswer(answer)
+	if err != nil {
+		return ""
+	}
+
+	return a.Type
+}

@@ -1,0 +1,127 @@
+package rules_test
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+)
+
+// say returns an answer that does an action of a type.
+func say(kind string) string { return `Reason: r Action: {"action_type":"` + kind + `","index":1}` }
+
+// dataset returns pairs with as many chosen answers of every type as are asked for.
+func dataset(counts map[string]int) []domain.Pair {
+	var out []domain.Pair
+	for _, kind := range []string{"click", "long_press", "double_tap"} {
+		for range counts[kind] {
+			out = append(out, domain.Pair{
+				Prompt:   fmt.Sprint("p", len(out)),
+				Chosen:   say(kind),
+				Rejected: "x",
+				Source:   domain.SourceOwn,
+			})
+		}
+	}
+
+	return out
+}
+
+func TestAProbeHasPromptsOfEveryActionTypeThatAGateWatches(t *testing.T) {
+	gates := spec.Default().Gates
+	pairs := dataset(map[string]int{"click": 900, "long_press": 64, "double_tap": 36})
+	for seed := range uint64(20) {
+		got := rules.ProbePairs(gates, pairs, seed)
+		if len(got) != gates.Probe {
+			t.Fatalf("seed %d: the probe has %d prompts, want %d", seed, len(got), gates.Probe)
+		}
+		count := map[string]int{}
+		for _, p := range got {
+			count[p.Chosen]++
+		}
+		if count[say("long_press")] < 8 || count[say("double_tap")] < 8 || count[say("click")] < 30 {
+			t.Errorf("seed %d: the probe has %v, want 8 or more of the watched types and mostly clicks", seed, count)
+		}
+		if !reflect.DeepEqual(got, rules.ProbePairs(gates, pairs, seed)) {
+			t.Errorf("seed %d: the second draw differs, want the same one", seed)
+		}
+	}
+}
+
+func TestAProbeHasAllPairsOfASmallDataSet(t *testing.T) {
+	gates := spec.Default().Gates
+	pairs := dataset(map[string]int{"click": 5, "long_press": 2})
+	if got := rules.ProbePairs(gates, pairs, 1); !reflect.DeepEqual(got, pairs) {
+		t.Errorf("the probe has %d pairs, want all %d in their order", len(got), len(pairs))
+	}
+
+	gates.Probe = 3
+	if got := rules.ProbePairs(gates, pairs, 1); len(got) != 3 {
+		t.Errorf("the probe has %d pairs, want 3", len(got))
+	}
+}
+
+// scores returns the scores of a sampled, a chosen and a rejected answer.
+func scores(logprobs ...float64) []chat.Score {
+	var out []chat.Score
+	for _, x := range logprobs {
+		out = append(out, chat.Score{LogProb: x, Tokens: 1})
+	}
+
+	return out
+}
+
+func TestTheFiguresOfAProbe(t *testing.T) {
+	pairs := dataset(map[string]int{"click": 1, "long_press": 2})
+	pairs[0].Source, pairs[2].Rejected = domain.SourceCorrection, ""
+	half, quarter := math.Log(0.5), math.Log(0.25)
+	probed := []rules.Probed{
+		{Pair: pairs[0], Sampled: say("click"), Policy: scores(-1, half, quarter), Parent: scores(-2, quarter, half),
+			Base: scores(-4, -3, -3)},
+		{Pair: pairs[1], Sampled: say("click"), Policy: scores(-1, quarter, quarter), Parent: scores(-2, half, half),
+			Base: scores(-4, -3, -3)},
+		{Pair: pairs[2], Sampled: "no action", Policy: scores(math.Inf(-1), -2), Parent: scores(math.Inf(-1), -1),
+			Base: scores(math.Inf(-1), -1)},
+	}
+
+	got := rules.Measure(probed, rules.TypeShares(pairs), "")
+	for name, c := range map[string]struct{ got, want float64 }{
+		"KL":                   {got.KL, 1},
+		"KL to the base":       {got.KLBase, 3},
+		"entropy":              {got.Entropy, 1},
+		"parse rate":           {got.ParseRate, 2.0 / 3},
+		"log π of chosen":      {got.Chosen.Policy, (half + quarter - 2) / 3},
+		"its change":           {got.LogprobDelta, -1.0 / 3},
+		"log π of rejected":    {got.Rejected.Policy, quarter},
+		"displaced":            {got.Displaced, 0.25}, // 0 of the first pair, ½ of the second
+		"change of correction": {got.BySource[domain.SourceCorrection].Chosen.Change(), half - quarter},
+		"share of long_press":  {got.ByType["long_press"].Share, 2.0 / 3},
+		"change of long_press": {got.ByType["long_press"].Chosen.Change(), (quarter - half - 1) / 2},
+	} {
+		if math.Abs(c.got-c.want) > 1e-12 {
+			t.Errorf("%s = %v, want %v", name, c.got, c.want)
+		}
+	}
+	if p := got.ByType["long_press"]; p.Prompts != 2 || p.Sampled != 0 || got.Actions["click"] != 2 {
+		t.Errorf("long_press = %+v and actions = %v, want 2 prompts, none sampled, 2 clicks", p, got.Actions)
+	}
+}
+
+func TestUnknownFiguresAreNotInvented(t *testing.T) {
+	pairs := dataset(map[string]int{"click": 2})
+	probed := []rules.Probed{{Pair: pairs[0], Sampled: say("click")}, {Pair: pairs[1], Sampled: say("long_press")}}
+	got := rules.Measure(probed, rules.TypeShares(pairs), "too old")
+	if got.Unknown != "too old" || got.ParseRate != 1 || got.Chosen != (domain.LogProbs{}) || got.BySource != nil {
+		t.Errorf("Measure = %+v, want a parse rate, the reason, and no log-probabilities", got)
+	}
+	gates := spec.Default().Gates
+	gates.MinEntropy = 1
+	if why := rules.Gate(gates, got, pairs); why != "" {
+		t.Errorf("Gate = %q, want it to pass what is unknown", why)
+	}
+}
