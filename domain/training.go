@@ -19,7 +19,8 @@ type TrainParams struct {
 	// Smoothing is the assumed share of pairs whose preference is wrong, from 0 to below 0.5: the label smoothing of
 	// conservative DPO, which bounds the margin.
 	Smoothing float64 `json:"smoothing,omitempty" yaml:"smoothing"`
-	// Ftx weighs the SFT loss of the chosen answers that is added to the loss of DPO.
+	// Ftx weighs the SFT loss of the chosen answers that is added to the loss of DPO: the mean of −log π over the
+	// tokens of each answer (docs/method.md).
 	Ftx         float64 `json:"ftx" yaml:"ftx"`
 	WeightDecay float64 `json:"weight_decay" yaml:"weight_decay"`
 }

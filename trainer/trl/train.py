@@ -34,6 +34,19 @@ class Progress(TrainerCallback):
                 f.write(json.dumps({"step": state.global_step, **logs}) + "\n")
 
 
+class Trainer(DPOTrainer):
+    """DPO with ftx on the mean over the tokens of each chosen answer. TRL's own term is a mean over the tokens of the
+    whole batch, so long answers would count more.
+    """
+
+    def concatenated_forward(self, model, batch, is_ref_model=False):
+        out = super().concatenated_forward(model, batch, is_ref_model)
+        if "nll_loss" in out:
+            tokens = batch["chosen_attention_mask"].sum(1)
+            out["nll_loss"] = -(out["chosen_logps"] / tokens).mean()
+        return out
+
+
 def load(job, adapter):
     model = AutoModelForCausalLM.from_pretrained(job["model"], dtype=getattr(torch, job["dtype"]))
     model.warnings_issued = {}  # TRL 0.24 expects it, transformers 5 no longer has it.
@@ -92,7 +105,7 @@ def main():
         force_use_ref_model=reference is not None,
     )
     data = Dataset.from_list([{k: r[k] for k in ("prompt", "chosen", "rejected")} for r in rows])
-    trainer = DPOTrainer(
+    trainer = Trainer(
         model=model,
         ref_model=reference,
         args=args,

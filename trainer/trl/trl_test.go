@@ -31,7 +31,7 @@ func render(t *testing.T, alter change) (map[string]any, error) {
 	j := trainer.Job{
 		Objective: trainer.DPO,
 		System:    "s",
-		Params:    domain.TrainParams{BatchSize: 4, Passes: 2, Beta: 0.1, Warmup: 0.5},
+		Params:    domain.TrainParams{BatchSize: 4, Passes: 2, Beta: 0.1, Ftx: 0.3, Warmup: 0.5},
 	}
 	for range 8 {
 		j.Pairs = append(j.Pairs, domain.Pair{Prompt: "p", Chosen: "a", Rejected: "b", Weight: 1})
@@ -70,7 +70,7 @@ func TestWhatTheScriptIsGiven(t *testing.T) {
 				f.Start, f.Reference = someAdapter, someAdapter
 			},
 			want: map[string]any{
-				"adapter": "/a", "reference": "/a", "steps": 4.0, "accumulate": 2.0, "warmup_steps": 2.0,
+				"adapter": "/a", "reference": "/a", "steps": 4.0, "accumulate": 2.0, "warmup_steps": 2.0, "ftx": 0.3,
 			},
 		},
 		"base model": {
