@@ -66,6 +66,9 @@ func (a *app) runReproduce(ctx context.Context, o reproduceOptions, name string)
 		if s, err = namedSpec(name); err != nil {
 			return err
 		}
+		if err := s.CheckReproduction(catalog.All{}); err != nil {
+			return err
+		}
 	}
 	if o.seeds < 2 || o.episodes < 1 || o.episodes > 9999 {
 		return fault.New(fault.Invalid, "--seeds must be at least 2, --episodes from 1 to 9999")

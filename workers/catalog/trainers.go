@@ -60,6 +60,7 @@ var trainers = []Trainer{
 		Rules: spec.TrainerRules{
 			Options:        trl.DefaultOptions(),
 			LanguageModels: true,
+			Objectives:     []string{string(trainer.DPO)},
 			Check:          func(o any, must spec.Must, d spec.Demand) { o.(trl.Options).Check(must, d.Batches...) },
 		},
 		Open: func(h Host) trainer.Trainer {

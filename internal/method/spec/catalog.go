@@ -26,6 +26,8 @@ type TrainerRules struct {
 	Check func(options any, must Must, d Demand)
 	// LanguageModels says that the policies are language models: they speak both action families, in their own words.
 	LanguageModels bool
+	// Objectives are those of trainer.Objective that the trainer has. nil: it has all.
+	Objectives []string
 }
 
 // Demand is what a specification asks of its trainer besides the options.

@@ -64,7 +64,7 @@ func (s Spec) check(c Catalog) []problem {
 	checkTrain(s.FineTune.Train, "finetune.train", must)
 	checkTrain(s.FineTune.Preference, "finetune.preference", must)
 	must(s.Preference != PreferenceDPO || s.Train.Beta > 0, "train.beta", "a number above 0 for dpo")
-	s.checkLevels(must)
+	s.checkLevels(c, must)
 	s.FineTune.check(must)
 	s.Synthesis.check(must)
 	s.Evaluation.check(must)

@@ -117,8 +117,8 @@ func (f FineTune) check(must Must) {
 
 var digest = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// checkLevels checks where stage 1 begins, its levels and their data.
-func (s Spec) checkLevels(must Must) {
+// checkLevels checks where stage 1 begins, its levels and their data, and that the trainer has what their jobs need.
+func (s Spec) checkLevels(c Catalog, must Must) {
 	f := s.FineTune
 	base := f.Base == "" || digest.MatchString(f.Base) || f.Base == domain.UntrainedBase && !s.Embedded()
 	must(base, "finetune.base", "the digest of a policy in the store, 64 hexadecimal digits, "+
@@ -130,6 +130,7 @@ func (s Spec) checkLevels(must Must) {
 			return
 		}
 	}
+	s.checkObjectives(c, must)
 	jobs := f.LevelJobs()
 	must(len(f.Levels) == 0 || len(jobs) > 0 || f.Base != "", "finetune.steps",
 		"steps for one of the levels %v", f.Levels)

@@ -1,0 +1,59 @@
+package spec
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/collabui/collabui/fault"
+)
+
+// Objectives of updates, as trainer.Objective names them.
+const (
+	objectiveSFT = "sft"
+	objectiveDPO = "dpo"
+)
+
+func (r TrainerRules) has(objective string) bool {
+	return r.Objectives == nil || slices.Contains(r.Objectives, objective)
+}
+
+// checkObjectives checks that the trainer has the objectives of the run's jobs. The levels are possible ones.
+func (s Spec) checkObjectives(c Catalog, must Must) {
+	r, _ := c.Trainer(s.Trainer.Name)
+	needs := func(objective, field, what string) {
+		must(r.has(objective), field, "no %s, which needs %s: the trainer %s has only %s",
+			what, objective, s.Trainer.Name, strings.Join(r.Objectives, ", "))
+	}
+
+	if len(s.FineTune.Levels) == 0 && s.FineTune.Base == "" {
+		needs(objectiveSFT, "finetune.base", "stage 1 on demonstrations (name a base policy here)")
+	}
+	for _, j := range s.FineTune.LevelJobs() {
+		if j.Preference {
+			needs(objectiveDPO, "finetune.levels", j.Name())
+		} else {
+			needs(objectiveSFT, "finetune.levels", j.Name())
+		}
+	}
+
+	if s.Epochs == 0 {
+		return
+	}
+	if s.Preference == PreferenceRFT {
+		needs(objectiveSFT, "preference", "preference: rft")
+	} else {
+		needs(objectiveDPO, "preference", "preference: dpo")
+	}
+}
+
+// CheckReproduction returns an invalid fault if the trainer lacks the objective of a reproduction's control: imitation
+// of the chosen answers is SFT.
+func (s Spec) CheckReproduction(c Catalog) error {
+	if r, _ := c.Trainer(s.Trainer.Name); !r.has(objectiveSFT) && s.Epochs > 0 {
+		return fault.New(fault.Invalid, "%s cannot be reproduced: its control, imitation of the chosen answers, "+
+			"needs %s, and the trainer %s has only %s",
+			s.Name, objectiveSFT, s.Trainer.Name, strings.Join(r.Objectives, ", "))
+	}
+
+	return nil
+}
