@@ -106,6 +106,10 @@ func (st status) text(w io.Writer) {
 			say(w, "  %3d %5.1f %% %s", p.At, 100*p.Rate, strings.Repeat("█", int(40*p.Rate+0.5)))
 		}
 	}
+	if len(st.Updates) > 0 {
+		say(w, "\nupdates of epoch %d, on prompts of each agent's own data", st.Epoch)
+		printUpdates(w, st.Updates)
+	}
 	if len(st.Results) > 0 {
 		say(w, "")
 		printResults(w, st.Results)

@@ -41,6 +41,7 @@ type status struct {
 	Best        int              `json:"best_epoch,omitempty"`
 	Base        *runs.Base       `json:"base,omitempty"`
 	Curve       []runs.EvalPoint `json:"curve"`
+	Updates     []runs.Update    `json:"updates,omitempty"` // of the newest epoch, by agent
 	Results     []runs.Result    `json:"results"`
 	Critic      string           `json:"critic"`
 	Spent       *runs.Spent      `json:"spent,omitempty"` // what chat endpoints have cost
@@ -109,21 +110,36 @@ func (st *status) read(ctx context.Context, b store.Bucket, s spec.Spec) error {
 	return nil
 }
 
-// readEpochs reads the committed epochs and their evaluations on val.
+// readEpochs reads the committed epochs, their evaluations on val, and the updates of the newest one.
 func (st *status) readEpochs(ctx context.Context, b store.Bucket) error {
+	var newest runs.Epoch
 	for {
 		epoch, _, err := runs.Run(st.Name).Epoch(st.Epoch+1).Read(ctx, b)
 		if errors.Is(err, store.ErrNotFound) {
-			return nil
+			return st.readUpdates(ctx, b, newest)
 		}
 		if err != nil {
 			return err
 		}
 		st.Epoch++
+		newest = epoch
 		if epoch.Val != nil {
 			st.Curve = append(st.Curve, runs.EvalPoint{At: st.Epoch, Rate: epoch.Val.Rate})
 		}
 	}
+}
+
+// readUpdates reads the updates of an epoch.
+func (st *status) readUpdates(ctx context.Context, b store.Bucket, epoch runs.Epoch) error {
+	for _, r := range epoch.Updates {
+		u, _, err := store.Read[runs.Update](ctx, b, r.Key)
+		if err != nil {
+			return err
+		}
+		st.Updates = append(st.Updates, u)
+	}
+
+	return nil
 }
 
 // ask fills in what Temporal knows of a run that has not finished.

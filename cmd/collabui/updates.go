@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// printUpdates prints what was measured of updates: a line per agent, with changes against the parent policy.
+func printUpdates(w io.Writer, updates []runs.Update) {
+	say(w, "%5s %16s %17s %8s %10s %8s %7s", "agent", "log π(chosen)", "log π(rejected)", "margin", "displaced",
+		"entropy", "KL")
+	for _, u := range updates {
+		say(w, "%5d %s%s", u.Agent, figures(u.Probe), kept(u.Kept))
+	}
+	say(w, "nats per answer, change against the parent in brackets; displaced: probability that left both answers")
+}
+
+// figures returns the log-probabilities of a probe, or why there are none.
+func figures(p domain.Probe) string {
+	switch {
+	case p.Unknown != "":
+		return "unknown: " + p.Unknown
+	case p.Chosen == (domain.LogProbs{}): // not probed, or a record of an older version
+		return "not measured"
+	}
+
+	return fmt.Sprintf("%16s %17s %+8.2f %+10.3f %8.2f %7.2f", againstParent(p.Chosen), againstParent(p.Rejected),
+		p.Chosen.Change()-p.Rejected.Change(), p.Displaced, p.Entropy, p.KL)
+}
+
+// againstParent returns a log-probability and its change against the parent.
+func againstParent(l domain.LogProbs) string {
+	return fmt.Sprintf("%.2f (%+.2f)", l.Policy, l.Change())
+}
+
+// kept says why an update was not taken.
+func kept(why string) string {
+	if why == "" {
+		return ""
+	}
+
+	return "  parent kept: " + why
+}
