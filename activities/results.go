@@ -44,6 +44,9 @@ type Final struct {
 	Splits []rules.Split
 	Base1  string // the decoding of one base agent that was better on val
 
+	// WithoutBase leaves out the base systems; the specification says so, or another run played them.
+	WithoutBase bool `json:",omitempty"`
+
 	References []rules.EvalItem `json:",omitempty"` // systems without policies, on splits of recorded tasks
 }
 
@@ -60,7 +63,7 @@ func (c *Control) PlanFinal(ctx context.Context, run string) (Final, error) {
 }
 
 func (c *Control) final(ctx context.Context, s spec.Spec) (Final, error) {
-	f := Final{Base1: rules.NameBaseWarm}
+	f := Final{Base1: rules.NameBaseWarm, WithoutBase: !s.Evaluation.Base}
 	suite, err := c.Suites.get(s.Where(s.Environment))
 	if err != nil {
 		return f, err

@@ -182,8 +182,10 @@ func (r *runState) evaluateFinal(ctx workflow.Context) error {
 	}
 
 	base := func(name string) bool { return name == f.Base1 || name == rules.BaseName(r.plan.Agents) }
-	if err := r.evaluate(ctx, 0, "test", f.Splits, base); err != nil {
-		return err
+	if !f.WithoutBase {
+		if err := r.evaluate(ctx, 0, "test", f.Splits, base); err != nil {
+			return err
+		}
 	}
 	if len(f.References) > 0 {
 		cctx := child(ctx, evalID(r.in.Name, 0, "references"), "evaluation of systems without policies")

@@ -41,6 +41,7 @@ func config(f external.Folder, j trainer.Job, o Options, dataset string, total i
 	}
 	if j.Objective == trainer.DPO {
 		c["pref_loss"], c["pref_beta"], c["pref_ftx"] = "sigmoid", j.Params.Beta, j.Params.Ftx
+		c["dpo_label_smoothing"] = j.Params.Smoothing
 
 		return c, reference(c, f, o)
 	}

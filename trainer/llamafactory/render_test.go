@@ -81,7 +81,8 @@ func rendered(
 
 func someJob(objective trainer.Objective) trainer.Job {
 	j := trainer.Job{ID: "j", Objective: objective, Seed: 1 << 40, Params: domain.TrainParams{
-		LearningRate: 1e-4, Warmup: 0.1, FinalShare: 0.1, BatchSize: 8, Passes: 2, Beta: 0.2, Ftx: 0.5,
+		LearningRate: 1e-4, Warmup: 0.1, FinalShare: 0.1, BatchSize: 8, Passes: 2, Beta: 0.2,
+		Smoothing: 0.1, Ftx: 0.5,
 	}}
 	for i := range 24 {
 		p := domain.Pair{Prompt: fmt.Sprint("Goal: ", i), Chosen: "a", Rejected: "b", Weight: 1}
@@ -222,6 +223,7 @@ func TestConfigurationFollowsFromTheJob(t *testing.T) {
 		"per_device_train_batch_size": 1,
 		"pref_beta":                   0.2,
 		"pref_ftx":                    0.5,
+		"dpo_label_smoothing":         0.1,
 		"learning_rate":               1e-4,
 		"lr_scheduler_type":           "cosine_with_min_lr",
 		"lora_rank":                   8,

@@ -61,6 +61,11 @@ func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) 
 		return s.out, nil
 	}
 
+	if !s.model.Finite() {
+		s.out.Diverged = "the parameters are not numbers"
+
+		return s.out, nil
+	}
 	ref, err := store.PutBlob(ctx, t.Bucket, s.model.Encode())
 	if err != nil {
 		return trainer.Result{}, err

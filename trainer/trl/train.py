@@ -92,6 +92,7 @@ def main():
         warmup_steps=job["warmup_steps"],
         weight_decay=job["weight_decay"],
         beta=job["beta"],
+        label_smoothing=job["smoothing"],
         rpo_alpha=job["ftx"] or None,
         max_length=job["cutoff"],
         max_prompt_length=job["cutoff"],

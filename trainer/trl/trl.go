@@ -127,6 +127,7 @@ func write(f external.Folder, j trainer.Job, o Options, total int) error {
 		"warmup_steps":  int(j.Params.Warmup * float64(total)),
 		"weight_decay":  j.Params.WeightDecay,
 		"beta":          j.Params.Beta,
+		"smoothing":     j.Params.Smoothing,
 		"ftx":           j.Params.Ftx,
 		"cutoff":        o.Cutoff,
 		"save_steps":    o.SaveSteps,

@@ -2,7 +2,7 @@
 // open it. It is the only package that imports all of them. Your own are files in this package, such as own_panel.go,
 // whose init function appends to environments or trainers; `collabui envs new NAME` writes one.
 //
-// It imports envadapters, envadapters/androidworld, envadapters/autowebbench, envadapters/mind2web,
+// It imports domain, envadapters, envadapters/androidworld, envadapters/autowebbench, envadapters/mind2web,
 // envadapters/miniwob, envadapters/openenv, envadapters/webtasks, fault, internal/method/spec, trainer,
 // trainer/external, trainer/llamafactory, trainer/tiny and trainer/trl. It links no Temporal.
 package catalog

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/trainer/external"
@@ -42,6 +43,7 @@ var trainers = []Trainer{
 		Rules: spec.TrainerRules{
 			Options:        llamafactory.DefaultOptions(),
 			LanguageModels: true,
+			Losses:         []domain.Loss{domain.LossDPO},
 			Check: func(o any, must spec.Must, d spec.Demand) {
 				l := o.(llamafactory.Options)
 				l.Check(must, d.Batches...)
@@ -61,6 +63,7 @@ var trainers = []Trainer{
 			Options:        trl.DefaultOptions(),
 			LanguageModels: true,
 			Objectives:     []string{string(trainer.DPO)},
+			Losses:         []domain.Loss{domain.LossDPO},
 			Check:          func(o any, must spec.Must, d spec.Demand) { o.(trl.Options).Check(must, d.Batches...) },
 		},
 		Open: func(h Host) trainer.Trainer {

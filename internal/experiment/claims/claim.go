@@ -1,8 +1,8 @@
 // Package claims states the claims about the method and tests them on the results of runs over several seeds: the
 // claims of the quickstart, and experiments that compare variants of one specification.
 //
-// It imports domain, examples, internal/method/rules, internal/method/spec, internal/method/stats, internal/store and
-// internal/store/runs.
+// It imports domain, examples, internal/method/credit, internal/method/rules, internal/method/spec,
+// internal/method/stats, internal/store and internal/store/runs.
 package claims
 
 import (

@@ -18,7 +18,7 @@ func noisy(x Experiment) [][]Rates {
 	for i := range x.Arms {
 		for k := range 3 {
 			trained := 0.4 + 0.1*float64(4-i) + 0.01*float64(k-1)
-			rates[i] = append(rates[i], Rates{"base": 0.4, "trained": trained})
+			rates[i] = append(rates[i], Rates{"base/test-seeds": 0.4, "trained/test-seeds": trained})
 		}
 	}
 
@@ -40,7 +40,7 @@ func TestAnExperimentIsATableWithAClaim(t *testing.T) {
 	}
 
 	for k := range 3 {
-		rates[4][k]["trained"] = 0.6 + 0.001*float64(k)
+		rates[4][k]["trained/test-seeds"] = 0.6 + 0.001*float64(k)
 	}
 	table = x.Test(rates)
 	last = table[len(table)-1]
@@ -73,15 +73,16 @@ func TestTheArmsOfExperimentsAreSpecifications(t *testing.T) {
 	}
 }
 
-func TestRatesAreTakenFromTheSplitOfTheExperiment(t *testing.T) {
+func TestRatesAreKeptBySystemAndSplit(t *testing.T) {
 	end := runs.End{Results: []runs.Result{
 		{System: "base-1", Split: "val", Rate: 0.1},
 		{System: "base-4", Split: "val", Rate: 0.2},
 		{System: "trained-4", Split: "test-seeds", Rate: 0.3},
 	}}
+	all := Rates{"base-1/val": 0.1, "base/val": 0.2, "trained/test-seeds": 0.3}
 	for name, want := range map[string]Rates{
-		"curriculum":   {"base-1": 0.1, "base": 0.2},
-		"critic-noise": {"trained": 0.3},
+		"curriculum":   all,
+		"critic-noise": all,
 	} {
 		if got := Experiments()[name].Results(spec.Default(), end).Rates(); !maps.Equal(got, want) {
 			t.Errorf("%s: Rates = %v, want %v", name, got, want)

@@ -1,6 +1,7 @@
 package claims
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/collabui/collabui/domain"
@@ -19,7 +20,7 @@ type Experiment struct {
 
 	file  string // specification file, relative to examples
 	raw   []byte // content of the file
-	split string // split on which systems are compared
+	split string // split on which systems are compared, unless a row names another
 	rows  []row
 }
 
@@ -33,6 +34,7 @@ type Arm struct {
 type row struct {
 	name       string
 	this, that string // kinds of systems
+	split      string // empty: the experiment's
 	of, minus  int    // arms
 	must       *condition
 }
@@ -46,7 +48,9 @@ const (
 
 // Experiments returns all experiments by their names.
 func Experiments() map[string]Experiment {
-	return map[string]Experiment{"critic-noise": criticNoise(), "curriculum": curriculum()}
+	return map[string]Experiment{
+		"critic-noise": criticNoise(), "curriculum": curriculum(), "preference": preference(), "update": update(),
+	}
 }
 
 // criticNoise trains with critics that err at random.
@@ -114,7 +118,7 @@ func (x Experiment) Spec(arm Arm, seed, episodes int, c spec.Catalog) (spec.Spec
 	return s, nil
 }
 
-// Results returns what the experiment compares of one finished run.
+// Results returns what the experiment compares of one finished run, under Key(kind, split).
 func (x Experiment) Results(s spec.Spec, end runs.End) Results {
 	kinds := map[string]string{
 		kindSingle:                  kindSingle,
@@ -123,8 +127,8 @@ func (x Experiment) Results(s spec.Spec, end runs.End) Results {
 	}
 	results := Results{}
 	for _, r := range end.Results {
-		if kind, ok := kinds[r.System]; ok && r.Split == x.split {
-			results[kind] = r
+		if kind, ok := kinds[r.System]; ok {
+			results[Key(kind, r.Split)] = r
 		}
 	}
 
@@ -141,11 +145,11 @@ type Row struct {
 func (x Experiment) Test(rates [][]Rates) []Row {
 	var table []Row
 	for _, r := range x.rows {
-		of, minus := rates[r.of], rates[r.minus]
+		of, minus, split := rates[r.of], rates[r.minus], cmp.Or(r.split, x.split)
 		out, seeds := Row{}, float64(len(of))
 		differences := make([]float64, len(of))
 		for k := range of {
-			this, that := of[k][r.this], minus[k][r.that]
+			this, that := of[k][Key(r.this, split)], minus[k][Key(r.that, split)]
 			differences[k] = 100 * (this - that)
 			out.This += 100 * this / seeds
 			out.That += 100 * that / seeds

@@ -1,6 +1,9 @@
 package spec
 
-import "github.com/collabui/collabui/envadapters"
+import (
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+)
 
 // Catalog knows the environments and trainers of a build. Specifications are checked against it; package
 // workers/catalog has that of this build.
@@ -28,6 +31,8 @@ type TrainerRules struct {
 	LanguageModels bool
 	// Objectives are those of trainer.Objective that the trainer has. nil: it has all.
 	Objectives []string
+	// Losses are the losses of preference optimisation that the trainer has. nil: it has all.
+	Losses []domain.Loss
 }
 
 // Demand is what a specification asks of its trainer besides the options.

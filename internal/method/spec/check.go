@@ -54,6 +54,7 @@ func (s Spec) check(c Catalog) []problem {
 	must(runName.MatchString(s.Name), "name", "1 to 40 lower-case letters, digits and dashes, not %q", s.Name)
 	s.checkEnvironments(c, must)
 	s.checkTrainer(c, must)
+	s.checkLosses(c, must)
 	s.checkChoices(must)
 	s.checkMethod(must)
 	s.checkModels(must)

@@ -11,6 +11,7 @@ type Evaluation struct {
 	TestTemplates int    `json:"test_templates"`
 	TestApps      int    `json:"test_apps"` // played only where the environment has that split
 	Every         int    `json:"every"`     // epochs between evaluations on val
+	Base          bool   `json:"base"`      // the base systems are played at the end, too
 
 	// OutOfDistribution lists what the base and the best system play at the end, in addition to the run's own
 	// environment.

@@ -91,8 +91,8 @@ func defaultFineTune() FineTune {
 		},
 		Demonstrations: 340,
 		MessageShare:   0.4,
-		ChunkSteps:     20,
-		MaxChunks:      50,
+		ChunkSteps:     10,
+		MaxChunks:      100,
 		StopLow:        0.40,
 		StopHigh:       0.55,
 		Train: domain.TrainParams{

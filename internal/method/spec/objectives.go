@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 )
 
@@ -15,6 +16,17 @@ const (
 
 func (r TrainerRules) has(objective string) bool {
 	return r.Objectives == nil || slices.Contains(r.Objectives, objective)
+}
+
+// checkLosses checks that the trainer has the losses of preference optimisation that the run asks for.
+func (s Spec) checkLosses(c Catalog, must Must) {
+	r, _ := c.Trainer(s.Trainer.Name)
+	has := func(l domain.Loss, field string) {
+		must(r.Losses == nil || l == "" || slices.Contains(r.Losses, l), field,
+			"one of %v: the trainer %s has no %s", r.Losses, s.Trainer.Name, l)
+	}
+	has(s.Train.Loss, "train.loss")
+	has(s.FineTune.Preference.Loss, "finetune.preference.loss")
 }
 
 // checkObjectives checks that the trainer has the objectives of the run's jobs. The levels are possible ones.

@@ -10,7 +10,7 @@ import (
 const positiveLambda = 5
 
 // DPO are the hyper-parameters of preference optimisation with an SFT term: the loss of a pair is that of Loss minus
-// Ftx·log π(y⁺|x) (docs/method.md).
+// Ftx·log π(y⁺|x)/|y⁺|, with the number of tokens |y⁺| of the chosen answer (docs/method.md).
 type DPO struct {
 	Loss      domain.Loss // empty: domain.LossDPO
 	Beta      float64     // above 0
@@ -38,9 +38,9 @@ func (t *Trainer) DPOStep(batch []Example, ref [][]float64, weight []float64, lr
 			per[i].Accuracy = 1
 		}
 
-		w := weight[i]
+		w, ftx := weight[i], h.Ftx/float64(batch[i].Answers[0].Made())
 
-		return w * (l - h.Ftx*lp[0]), []float64{w * (d[0] - h.Ftx), w * d[1]}
+		return w * (l - ftx*lp[0]), []float64{w * (d[0] - ftx), w * d[1]}
 	})
 
 	s, n := DPOStats{Loss: loss}, float64(len(batch))

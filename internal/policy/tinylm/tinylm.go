@@ -103,6 +103,17 @@ func (m *Model) Clone() *Model {
 	return c
 }
 
+// Finite reports whether all parameters are numbers.
+func (m *Model) Finite() bool {
+	for _, x := range m.Flat {
+		if x != x || x > math.MaxFloat32 || x < -math.MaxFloat32 {
+			return false
+		}
+	}
+
+	return true
+}
+
 // layout returns the tensors of a shape, in the order of a checkpoint, and a flat vector with room for them.
 func layout(cfg Config) ([]Tensor, []float32) {
 	var ts []Tensor
