@@ -66,7 +66,10 @@ func (g *GPU) probe(
 		return domain.Probe{}, err
 	}
 
-	return rules.Measure(probed, shares, unknown), nil
+	out := rules.Measure(probed, shares, unknown)
+	out.Preference = rules.PreferenceShare(s, probed)
+
+	return out, nil
 }
 
 // sample asks a policy for one answer to the prompt of every pair, at temperature 1.

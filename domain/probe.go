@@ -26,6 +26,9 @@ type Probe struct {
 	// Displaced is the mean change, against the parent, of the probability that lies on neither the chosen nor the
 	// rejected answer, 1 − π(y⁺|x) − π(y⁻|x): from −1 to 1.
 	Displaced float64 `json:"displaced,omitempty"`
+	// Preference is the share of the preference term in what the update pulls at, from 0 to 1; the rest is the SFT
+	// term's.
+	Preference float64 `json:"preference,omitempty"`
 	// BySource are the means of the pairs whose rejected answers have the same source.
 	BySource map[Source]ProbeSource `json:"by_source,omitempty"`
 	// ByType are the means of the prompts whose chosen answers have the same action type.

@@ -10,12 +10,13 @@ import (
 
 // printUpdates prints what was measured of updates: a line per agent, with changes against the parent policy.
 func printUpdates(w io.Writer, updates []runs.Update) {
-	say(w, "%5s %16s %17s %8s %10s %8s %7s", "agent", "log π(chosen)", "log π(rejected)", "margin", "displaced",
-		"entropy", "KL")
+	say(w, "%5s %16s %17s %8s %10s %8s %7s %11s", "agent", "log π(chosen)", "log π(rejected)", "margin", "displaced",
+		"entropy", "KL", "preference")
 	for _, u := range updates {
 		say(w, "%5d %s%s", u.Agent, figures(u.Probe), kept(u.Kept))
 	}
-	say(w, "nats per answer, change against the parent in brackets; displaced: probability that left both answers")
+	say(w, "nats per answer, change against the parent in brackets; displaced: probability that left both answers;")
+	say(w, "preference: its term's share of the update, the rest is the SFT term's")
 }
 
 // figures returns the log-probabilities of a probe, or why there are none.
@@ -27,8 +28,9 @@ func figures(p domain.Probe) string {
 		return "not measured"
 	}
 
-	return fmt.Sprintf("%16s %17s %+8.2f %+10.3f %8.2f %7.2f", againstParent(p.Chosen), againstParent(p.Rejected),
-		p.Chosen.Change()-p.Rejected.Change(), p.Displaced, p.Entropy, p.KL)
+	return fmt.Sprintf("%16s %17s %+8.2f %+10.3f %8.2f %7.2f %9.0f %%", againstParent(p.Chosen),
+		againstParent(p.Rejected), p.Chosen.Change()-p.Rejected.Change(), p.Displaced, p.Entropy, p.KL,
+		100*p.Preference)
 }
 
 // againstParent returns a log-probability and its change against the parent.

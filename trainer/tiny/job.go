@@ -5,6 +5,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/preference"
 	"github.com/collabui/collabui/internal/policy/tinylm"
 	"github.com/collabui/collabui/trainer"
 )
@@ -121,10 +122,7 @@ func (s *state) optimise(tr *tinylm.Trainer, pick []int, rate float64) domain.Tr
 	for i, k := range pick {
 		ref[i] = s.reference[k]
 	}
-	p := s.job.Params
-	st := tr.DPOStep(batch, ref, weights, rate, tinylm.DPO{
-		Loss: p.Loss, Beta: p.Beta, Smoothing: p.Smoothing, Ftx: p.Ftx,
-	})
+	st := tr.DPOStep(batch, ref, weights, rate, preference.RuleOf(s.job.Params))
 
 	return domain.TrainPoint{Loss: st.Loss, Margin: st.Margin, Accuracy: st.Accuracy}
 }

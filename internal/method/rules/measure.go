@@ -5,6 +5,8 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/preference"
+	"github.com/collabui/collabui/internal/method/spec"
 )
 
 // Probed is what was asked about one pair of a probe: an answer that was sampled from the updated policy at temperature
@@ -89,6 +91,42 @@ func score(out *domain.Probe, probed []Probed) {
 		s.Chosen, s.Rejected = mean(probed, atChosen, own), mean(probed, atRejected, own)
 		out.BySource[source] = s
 	}
+}
+
+// PreferenceShare returns how much of an update was the preference term's and how much its SFT term's, from 0 to 1: the
+// mean over the pairs of a probe, at the start and at the end of the update (preference.Rule.Share). It is 0 for RFT,
+// and if no scores are known.
+func PreferenceShare(s spec.Spec, probed []Probed) float64 {
+	if s.Preference == spec.PreferenceRFT {
+		return 0
+	}
+
+	rule, sum, n := preference.RuleOf(s.Train), 0.0, 0.0
+	for _, p := range probed {
+		if len(p.Policy) <= atRejected {
+			continue
+		}
+		ref := p.Base
+		if s.Reference == spec.ReferenceEpochStart {
+			ref = p.Parent
+		}
+		tokens := preference.Answers{float64(p.Policy[atChosen].Tokens), float64(p.Policy[atRejected].Tokens)}
+		for _, at := range [][]chat.Score{p.Parent, p.Policy} {
+			share := rule.Share(logProbs(at), logProbs(ref), tokens)
+			if !math.IsNaN(share) { // one of the policies cannot say an answer
+				sum, n = sum+share, n+1
+			}
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+
+	return sum / n
+}
+
+func logProbs(scores []chat.Score) preference.Answers {
+	return preference.Answers{scores[atChosen].LogProb, scores[atRejected].LogProb}
 }
 
 // mean returns the mean log-probabilities of the answers at a place, of the pairs that are asked for. It leaves out an

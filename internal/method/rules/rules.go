@@ -2,7 +2,7 @@
 // is evaluated. Its functions are pure, so that training, evaluation and inference follow the same rules.
 //
 // It imports domain, envadapters, fault, internal/method/agents, internal/method/chat, internal/method/credit,
-// internal/method/prompts and internal/method/spec. It does no I/O.
+// internal/method/preference, internal/method/prompts and internal/method/spec. It does no I/O.
 package rules
 
 import (

@@ -19,6 +19,7 @@ type config struct {
 	Warmup     int                `yaml:"warmup_steps"`
 	Beta       float64            `yaml:"pref_beta"`
 	Ftx        float64            `yaml:"pref_ftx"`
+	Smoothing  float64            `yaml:"dpo_label_smoothing"`
 	Seed       uint64             `yaml:"seed"`
 	Rank       int                `yaml:"lora_rank"`
 	Kwargs     map[string]float64 `yaml:"lr_scheduler_kwargs"`

@@ -14,6 +14,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/preference"
 	"github.com/collabui/collabui/internal/policy/tinylm"
 )
 
@@ -198,7 +199,7 @@ func (j *job) optimise(tr *tinylm.Trainer) (float64, map[string]any) {
 		return tr.SFTStep(batch, w, rate), map[string]any{}
 	}
 
-	st := tr.DPOStep(batch, ref, w, rate, tinylm.DPO{Beta: j.Beta, Ftx: j.Ftx})
+	st := tr.DPOStep(batch, ref, w, rate, preference.Rule{Beta: j.Beta, Smoothing: j.Smoothing, Ftx: j.Ftx})
 
 	return st.Loss, map[string]any{"rewards/margins": st.Margin, "rewards/accuracies": st.Accuracy}
 }
