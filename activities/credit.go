@@ -18,7 +18,8 @@ import (
 // Models play the training-time roles: critic, adversary, and the authors of stage 1.
 type Models struct {
 	Common
-	Policies  chat.Model // answers for the agents; a model's name is a policy's digest
+	Policies  chat.Model  // answers for the agents; a model's name is a policy's digest
+	Scores    chat.Scorer // scores answers under the policies: the hardest rejected answers come first
 	Endpoints *endpoints.Endpoints
 	Wording   Wording
 }

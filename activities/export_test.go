@@ -42,3 +42,8 @@ func (g *GPU) Gate(
 ) (runs.Update, error) {
 	return g.gate(ctx, s, id, u, pairs, base)
 }
+
+// Hardness returns the log-probabilities of an adversary's answers under the agent's policy.
+func Hardness(m *Models, ctx context.Context, texts []string) ([]float64, error) {
+	return m.hardness(ctx, "policy", "system", "prompt", texts)
+}

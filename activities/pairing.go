@@ -2,6 +2,8 @@ package activities
 
 import (
 	"context"
+	"errors"
+	"math"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/agents"
@@ -136,7 +138,32 @@ func (m *Models) adversary(s spec.Spec, policies []string) (proposer, error) {
 				call.Texts[i] = target.Word(action)
 			}
 		}
+		if err == nil {
+			call.LogProbs, err = m.hardness(ctx, policies[cell.Agent], template.System(), cell.Prompt, call.Texts)
+		}
 
 		return err
 	}, err
+}
+
+// hardness returns the log-probabilities of a chat model's answers under the agent's policy: the more probable a wrong
+// answer, the more there is to learn from it. It returns nil if the policy servers cannot score answers, and 0 for an
+// answer that the policy cannot say.
+func (m *Models) hardness(ctx context.Context, policy, system, prompt string, texts []string) ([]float64, error) {
+	scores, err := m.Scores.Score(ctx, chat.ScoreRequest{Model: policy, System: system, User: prompt, Answers: texts})
+	if errors.Is(err, chat.ErrNoScores) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+
+	out := make([]float64, len(scores))
+	for i, s := range scores {
+		if !math.IsInf(s.LogProb, -1) {
+			out[i] = s.LogProb
+		}
+	}
+
+	return out, nil
 }

@@ -84,7 +84,7 @@ func (d *dependencies) rollouts() *activities.Rollouts {
 
 func (d *dependencies) models() *activities.Models {
 	return &activities.Models{
-		Common: d.common(), Policies: d.policies, Endpoints: d.endpoints, Wording: smallPolicy,
+		Common: d.common(), Policies: d.policies, Scores: d.policies, Endpoints: d.endpoints, Wording: smallPolicy,
 	}
 }
 

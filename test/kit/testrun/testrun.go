@@ -167,7 +167,7 @@ func (r *Run) environment() *testsuite.TestWorkflowEnvironment {
 		Common: r.common(), Suites: suites, Policies: d.Chat, Endpoints: r.endpoints(), Wording: Wording,
 	})
 	env.RegisterActivity(&activities.Models{
-		Common: r.common(), Policies: d.Chat, Endpoints: r.endpoints(), Wording: Wording,
+		Common: r.common(), Policies: d.Chat, Scores: d.Scores, Endpoints: r.endpoints(), Wording: Wording,
 	})
 	env.RegisterActivity(&activities.GPU{
 		Common: r.common(), Trainers: d.Trainers, Policies: d.Chat, Scores: d.Scores, Load: d.Load,
