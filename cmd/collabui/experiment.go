@@ -30,6 +30,10 @@ func (s *session) experiment(ctx context.Context, o reproduceOptions, name strin
 		}
 	}
 
+	if err := s.writePictures(ctx, o, name, x); err != nil {
+		return err
+	}
+
 	return s.printExperiment(o, x, results)
 }
 
@@ -40,6 +44,11 @@ type armID struct {
 	base       string // policy that it begins with; empty: stage 1 makes one
 }
 
+// runName returns the name of the run of an arm and a seed.
+func runName(id armID, arm claims.Arm, o reproduceOptions) string {
+	return fmt.Sprintf("%s-%s-r%d-%d", id.experiment, arm.Name, id.seed, o.episodes)
+}
+
 // trainArm finishes the run of one arm and seed. It returns what is compared, and the digest of the base policy.
 func (s *session) trainArm(
 	ctx context.Context, o reproduceOptions, id armID, x claims.Experiment, arm claims.Arm,
@@ -48,7 +57,7 @@ func (s *session) trainArm(
 	if err != nil {
 		return nil, "", err
 	}
-	spec.Name = fmt.Sprintf("%s-%s-r%d-%d", id.experiment, arm.Name, id.seed, o.episodes)
+	spec.Name = runName(id, arm, o)
 	spec.FineTune.Base = id.base
 	if err := s.finish(ctx, spec); err != nil {
 		return nil, "", err

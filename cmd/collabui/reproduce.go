@@ -26,20 +26,23 @@ type reproduceOptions struct {
 	seeds    int
 	episodes int
 	curve    string
+	logprobs string
 	up       upOptions
 }
 
 func reproduceCmd(a *app) *cobra.Command {
 	var o reproduceOptions
 	c := &cobra.Command{
-		Use:   "reproduce quickstart|critic-noise|curriculum|SPEC",
+		Use:   "reproduce quickstart|critic-noise|curriculum|preference|update|SPEC",
 		Short: "Train over several seeds and test the claims with intervals over seeds",
 		Long: `reproduce trains one run per seed, stage 1 included, and evaluates its systems on the same episodes of
 the test splits. Systems that only a comparison on test-seeds needs play only there. It prints mean differences with
 t-intervals over seeds at 95 %. It may be interrupted: the runs continue, and the same command picks them up again.
 
 critic-noise trains with critics that err at random, from the same base policies: what does training still gain?
-curriculum compares stage 1 with levels and with demonstrations only, at equal optimiser steps.`,
+curriculum compares stage 1 with levels and with demonstrations only, at equal optimiser steps.
+preference compares preference optimisation with RFT on the same pairs, also with a critic that errs.
+update changes one part of the update at a time: what does each part do?`,
 		Example: "  collabui reproduce quickstart --seeds 6 --episodes 600\n" +
 			"  collabui reproduce critic-noise --seeds 3 --episodes 300",
 		Args: cobra.ExactArgs(1),
@@ -54,7 +57,11 @@ func (o *reproduceOptions) addFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.seeds, "seeds", 6, "number of seeds, from 1")
 	f.IntVar(&o.episodes, "episodes", 600, "paired episodes per system, split and seed")
 	f.StringVar(&o.curve, "curve", "",
-		"also draw success on val by epoch, per seed and on average, into `FILE`, an SVG picture")
+		"also draw success on val by epoch, per seed and on average, into `FILE`, an SVG picture; of an experiment, "+
+			"that of its first arm")
+	f.StringVar(&o.logprobs, "logprobs", "",
+		"of an experiment, also draw log-probabilities of chosen and rejected answers of its first two arms into "+
+			"`FILE`, an SVG picture")
 	o.up.addFlags(f)
 }
 

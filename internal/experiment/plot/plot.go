@@ -1,4 +1,4 @@
-// Package plot draws learning curves as SVG pictures.
+// Package plot draws learning curves, and log-probabilities by epoch, as SVG pictures.
 //
 // It imports internal/method/stats and internal/store/runs.
 package plot
@@ -17,8 +17,9 @@ import (
 type Curve struct {
 	Name     string
 	Points   []runs.EvalPoint
-	Episodes int  // episodes per point, for its Wilson interval; 0: no interval
-	Strong   bool // drawn in front, with the rate at every point
+	Episodes int    // episodes per point, for its Wilson interval; 0: no interval
+	Strong   bool   // drawn in front, with the rate at every point
+	Color    string // empty: by Strong
 }
 
 // Mean returns the mean of curves that have the same epochs, as a strong curve.
@@ -41,12 +42,39 @@ const left, right, top, bottom = 70.0, 600.0, 40.0, 255.0
 // picture is an SVG text that is being written.
 type picture struct {
 	strings.Builder
-	last int // the last epoch
+	last      int       // the last epoch
+	low, high float64   // of the axis
+	ticks     []float64 // where the axis has lines
+	unit      string    // format of a tick, such as "%.0f %%"
+	scale     float64   // of a tick
 }
 
 // Curves returns an SVG picture of success by epoch.
 func Curves(title string, curves []Curve) string {
-	p := &picture{last: 1}
+	p := &picture{last: 1, high: 1, ticks: []float64{0, 0.2, 0.4, 0.6, 0.8, 1}, unit: "%.0f %%", scale: 100}
+
+	return p.draw(title, curves)
+}
+
+// LogProbs returns an SVG picture of mean log-probabilities by epoch, in nats. Every curve has its name at its end.
+func LogProbs(title string, curves []Curve) string {
+	p := &picture{last: 1, unit: "%.0f", scale: 1}
+	for _, c := range curves {
+		for _, point := range c.Points {
+			p.low = min(p.low, point.Rate)
+		}
+	}
+	step := math.Max(1, math.Ceil(-p.low/6))
+	for p.ticks = []float64{0}; p.ticks[len(p.ticks)-1] > p.low; {
+		p.ticks = append(p.ticks, p.ticks[len(p.ticks)-1]-step)
+	}
+	p.low = p.ticks[len(p.ticks)-1]
+
+	return p.draw(title, curves)
+}
+
+// draw draws the frame and the curves, strong ones in front.
+func (p *picture) draw(title string, curves []Curve) string {
 	for _, c := range curves {
 		for _, point := range c.Points {
 			p.last = max(p.last, point.At)
@@ -70,7 +98,7 @@ func (p *picture) line(format string, args ...any) { _, _ = fmt.Fprintf(p, forma
 
 func (p *picture) x(at int) float64 { return left + (right-left)*float64(at)/float64(p.last) }
 
-func (p *picture) y(rate float64) float64 { return bottom - (bottom-top)*rate }
+func (p *picture) y(v float64) float64 { return bottom - (bottom-top)*(v-p.low)/(p.high-p.low) }
 
 // frame draws title, grid and axes.
 func (p *picture) frame(title string) {
@@ -78,10 +106,10 @@ func (p *picture) frame(title string) {
 		`<rect width="640" height="300" fill="#fff"/>`)
 	p.line(`<text x="%g" y="22" font-size="15">%s</text>`, left, escape(title))
 
-	for _, r := range []float64{0, 0.2, 0.4, 0.6, 0.8, 1} {
+	for _, r := range p.ticks {
 		p.line(`<line x1="%g" x2="%g" y1="%.0f" y2="%.0f" stroke="#ddd"/>`+
-			`<text x="%g" y="%.0f" text-anchor="end">%.0f %%</text>`,
-			left, right, p.y(r), p.y(r), left-10, p.y(r)+4, 100*r)
+			`<text x="%g" y="%.0f" text-anchor="end">%s</text>`,
+			left, right, p.y(r), p.y(r), left-10, p.y(r)+4, fmt.Sprintf(p.unit, p.scale*r))
 	}
 	for k := 0; k <= p.last; k += max(1, p.last/10) {
 		p.line(`<text x="%.0f" y="275" text-anchor="middle">%d</text>`, p.x(k), k)
@@ -93,6 +121,9 @@ func (p *picture) curve(c Curve) {
 	color, width := "#9db0d0", 1.5
 	if c.Strong {
 		color, width = "#27457c", 3
+	}
+	if c.Color != "" {
+		color, width = c.Color, 2.5
 	}
 
 	var path []string
@@ -106,7 +137,11 @@ func (p *picture) curve(c Curve) {
 	}
 	p.line(`<polyline fill="none" stroke="%s" stroke-width="%g" points="%s"><title>%s</title></polyline>`,
 		color, width, strings.Join(path, " "), escape(c.Name))
-
+	if c.Color != "" {
+		end := c.Points[len(c.Points)-1]
+		p.line(`<text x="%.0f" y="%.0f" text-anchor="end" fill="%s" paint-order="stroke" stroke="#fff" `+
+			`stroke-width="4">%s</text>`, p.x(end.At)-4, p.y(end.Rate)-6, color, escape(c.Name))
+	}
 	if c.Strong {
 		p.rates(c.Points, color)
 	}

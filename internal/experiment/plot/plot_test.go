@@ -42,3 +42,20 @@ func TestPicturesAreWellFormedAndEscaped(t *testing.T) {
 		t.Errorf("the picture has %d tokens, want at least 20", tokens)
 	}
 }
+
+func TestLogProbabilitiesAreDrawnOnAnAxisBelowZero(t *testing.T) {
+	curves := []Curve{
+		{Name: "new: chosen", Color: "#111111", Points: []runs.EvalPoint{{At: 0, Rate: -1}, {At: 1, Rate: -0.5}}},
+		{Name: "new: rejected", Color: "#222222", Points: []runs.EvalPoint{{At: 0, Rate: -3}, {At: 1, Rate: -11}}},
+	}
+	got := LogProbs("by epoch", curves)
+	for _, want := range []string{
+		">new: chosen</text>", ">new: rejected</text>", // names at the ends
+		">0</text>", ">-2</text>", ">-12</text>", // the axis reaches the lowest value
+		`points="70,58 600,49"`, `points="70,94 600,237"`, // the higher, the more probable
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the picture is\n%s\nwant it to have %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/experiment/claims"
+	"github.com/collabui/collabui/internal/experiment/plot"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// writePictures draws what the flags of an experiment ask for.
+func (s *session) writePictures(ctx context.Context, o reproduceOptions, name string, x claims.Experiment) error {
+	if o.logprobs != "" {
+		if err := s.writeLogProbs(ctx, o, name, x); err != nil {
+			return err
+		}
+	}
+	if o.curve == "" {
+		return nil
+	}
+
+	var curves []plot.Curve
+	for seed := 1; seed <= o.seeds; seed++ {
+		run := runName(armID{experiment: name, seed: seed}, x.Arms[0], o)
+		end, _, err := runs.Run(run).End().Read(ctx, s.bucket)
+		if err != nil {
+			return err
+		}
+		curves = append(curves, plot.Curve{Name: run, Points: end.Curve})
+	}
+	title := fmt.Sprintf("success on val by epoch, %d seeds and their mean", o.seeds)
+
+	return writeCurves(o.curve, title, append(curves, plot.Mean(curves))...)
+}
+
+// writeLogProbs draws log π(chosen) and log π(rejected) by epoch of the first two arms of an experiment, as means over
+// seeds and agents. Epoch 0 is the policy from which the first epoch's update began.
+func (s *session) writeLogProbs(ctx context.Context, o reproduceOptions, name string, x claims.Experiment) error {
+	var curves []plot.Curve
+	for i, arm := range x.Arms[:min(2, len(x.Arms))] {
+		chosen := plot.Curve{Name: arm.Name + ": chosen", Color: []string{"#1b7837", "#9970ab"}[i]}
+		rejected := plot.Curve{Name: arm.Name + ": rejected", Color: []string{"#7fbf7b", "#c2a5cf"}[i]}
+		for seed := 1; seed <= o.seeds; seed++ {
+			run := runs.Run(runName(armID{experiment: name, seed: seed}, arm, o))
+			sp, _, err := run.Spec().Read(ctx, s.bucket)
+			if err != nil {
+				return err
+			}
+			if err := s.addLogProbs(ctx, run, sp, o.seeds, &chosen, &rejected); err != nil {
+				return err
+			}
+		}
+		curves = append(curves, chosen, rejected)
+	}
+
+	picture := plot.LogProbs("log-probability of chosen and rejected answers by epoch, in nats", curves)
+	if err := os.WriteFile(o.logprobs, []byte(picture), 0o644); err != nil {
+		return fault.New(fault.Invalid, "--logprobs: %w", err)
+	}
+
+	return nil
+}
+
+// addLogProbs adds a run's share of the means over so many seeds.
+func (s *session) addLogProbs(
+	ctx context.Context, run runs.Run, sp spec.Spec, seeds int, chosen, rejected *plot.Curve,
+) error {
+	share := 1 / float64(seeds*sp.Agents)
+	add := func(c *plot.Curve, epoch int, v float64) {
+		for len(c.Points) <= epoch {
+			c.Points = append(c.Points, runs.EvalPoint{At: len(c.Points)})
+		}
+		c.Points[epoch].Rate += share * v
+	}
+
+	for epoch := 1; epoch <= sp.Epochs; epoch++ {
+		for agent := range sp.Agents {
+			u, _, err := run.Update(epoch, agent).Read(ctx, s.bucket)
+			if err != nil {
+				return err
+			}
+			if epoch == 1 {
+				add(chosen, 0, u.Probe.Chosen.Parent)
+				add(rejected, 0, u.Probe.Rejected.Parent)
+			}
+			add(chosen, epoch, u.Probe.Chosen.Policy)
+			add(rejected, epoch, u.Probe.Rejected.Policy)
+		}
+	}
+
+	return nil
+}
