@@ -44,6 +44,6 @@ func (g *GPU) Gate(
 }
 
 // Hardness returns the log-probabilities of an adversary's answers under the agent's policy.
-func Hardness(m *Models, ctx context.Context, texts []string) ([]float64, error) {
+func (m *Models) Hardness(ctx context.Context, texts []string) ([]float64, error) {
 	return m.hardness(ctx, "policy", "system", "prompt", texts)
 }

@@ -38,7 +38,7 @@ func TestAChatModelsMistakesAreAsHardAsTheAgentFindsThemProbable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &activities.Models{Scores: c.scorer}
-			got, err := activities.Hardness(m, t.Context(), []string{"a", "b"})
+			got, err := m.Hardness(t.Context(), []string{"a", "b"})
 			if !slices.Equal(got, c.want) || !errors.Is(err, c.err) {
 				t.Errorf("hardness = %v, %v; want %v, %v", got, err, c.want, c.err)
 			}
