@@ -27,6 +27,7 @@ type reproduceOptions struct {
 	episodes int
 	curve    string
 	logprobs string
+	arms     []string
 	up       upOptions
 }
 
@@ -59,6 +60,8 @@ func (o *reproduceOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.curve, "curve", "",
 		"also draw success on val by epoch, per seed and on average, into `FILE`, an SVG picture; of an experiment, "+
 			"that of its first arm")
+	f.StringSliceVar(&o.arms, "arms", nil,
+		"of an experiment, train only these arms besides the first, such as old,old-ftx")
 	f.StringVar(&o.logprobs, "logprobs", "",
 		"of an experiment, also draw log-probabilities of chosen and rejected answers of its first two arms into "+
 			"`FILE`, an SVG picture")
@@ -68,6 +71,12 @@ func (o *reproduceOptions) addFlags(f *pflag.FlagSet) {
 func (a *app) runReproduce(ctx context.Context, o reproduceOptions, name string) error {
 	experiment, isExperiment := claims.Experiments()[name]
 	var s spec.Spec
+	if isExperiment && len(o.arms) > 0 {
+		var err error
+		if experiment, err = experiment.Only(o.arms); err != nil {
+			return fault.New(fault.Invalid, "--arms: %s: %w", name, err)
+		}
+	}
 	if !isExperiment {
 		var err error
 		if s, err = namedSpec(name); err != nil {

@@ -3,6 +3,7 @@ package claims
 import (
 	"maps"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,6 +71,38 @@ func TestTheArmsOfExperimentsAreSpecifications(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+func TestSomeArmsOfAnExperimentKeepTheirRows(t *testing.T) {
+	x, err := Experiments()["update"].Only([]string{"old-ftx", "old"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var arms []string
+	for _, a := range x.Arms {
+		arms = append(arms, a.Name)
+	}
+	if want := []string{"new", "old", "old-ftx"}; !slices.Equal(arms, want) {
+		t.Errorf("arms = %v, want %v", arms, want)
+	}
+
+	rate := func(v float64) []Rates {
+		one := Rates{"base/test-seeds": 0.25, "trained/test-seeds": v}
+
+		return []Rates{one, one}
+	}
+	for _, r := range x.Test([][]Rates{rate(0.5), rate(0.125), rate(0.375)}) {
+		want := map[string]float64{
+			"new − base on test-seeds": 50, "old − base on test-seeds": 12.5, "old-ftx − base on test-seeds": 37.5,
+		}[r.Name]
+		if r.This != want {
+			t.Errorf("%s compares %v %%, want %v %%", r.Name, r.This, want)
+		}
+	}
+
+	if _, err := x.Only([]string{"none"}); err == nil || !strings.Contains(err.Error(), `"none"`) {
+		t.Errorf("Only(none) = %v, want an error that names the arm", err)
 	}
 }
 

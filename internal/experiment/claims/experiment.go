@@ -3,6 +3,7 @@ package claims
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/examples"
@@ -104,6 +105,37 @@ func demonstrationsOnly(s *spec.Spec, episodes int) {
 	f.Levels = nil
 	f.ChunkSteps = f.Steps.Level1 + f.Steps.Level2 + f.Steps.Level3 + f.Steps.Preference
 	f.MaxChunks, f.StopLow, f.StopHigh = 1, 1, 1
+}
+
+// Only returns the experiment with some of its arms, in its own order, and the rows that compare no others. The first
+// arm always stays, because the others begin with its base policy. An unknown name is an error.
+func (x Experiment) Only(names []string) (Experiment, error) {
+	place := map[int]int{} // of the arms that stay
+	var arms []Arm
+	for i, a := range x.Arms {
+		if i == 0 || slices.Contains(names, a.Name) {
+			place[i] = len(arms)
+			arms = append(arms, a)
+		}
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(arms, func(a Arm) bool { return a.Name == name }) {
+			return x, fmt.Errorf("there is no arm %q", name)
+		}
+	}
+
+	var rows []row
+	for _, r := range x.rows {
+		of, ok := place[r.of]
+		minus, known := place[r.minus]
+		if ok && known {
+			r.of, r.minus = of, minus
+			rows = append(rows, r)
+		}
+	}
+	x.Arms, x.rows = arms, rows
+
+	return x, nil
 }
 
 // Spec returns the specification of an arm for a seed, without its name and base policy.
