@@ -19,7 +19,8 @@ type Curve struct {
 	Points   []runs.EvalPoint
 	Episodes int    // episodes per point, for its Wilson interval; 0: no interval
 	Strong   bool   // drawn in front, with the rate at every point
-	Color    string // empty: by Strong
+	Color    string // empty: by Strong; otherwise the curve has its name at its end
+	Below    bool   // the name is below the curve, not above it
 }
 
 // Mean returns the mean of curves that have the same epochs, as a strong curve.
@@ -56,7 +57,7 @@ func Curves(title string, curves []Curve) string {
 	return p.draw(title, curves)
 }
 
-// LogProbs returns an SVG picture of mean log-probabilities by epoch, in nats. Every curve has its name at its end.
+// LogProbs returns an SVG picture of mean log-probabilities by epoch, in nats.
 func LogProbs(title string, curves []Curve) string {
 	p := &picture{last: 1, unit: "%.0f", scale: 1}
 	for _, c := range curves {
@@ -138,9 +139,12 @@ func (p *picture) curve(c Curve) {
 	p.line(`<polyline fill="none" stroke="%s" stroke-width="%g" points="%s"><title>%s</title></polyline>`,
 		color, width, strings.Join(path, " "), escape(c.Name))
 	if c.Color != "" {
-		end := c.Points[len(c.Points)-1]
+		end, dy := c.Points[len(c.Points)-1], -6.0
+		if c.Below {
+			dy = 16
+		}
 		p.line(`<text x="%.0f" y="%.0f" text-anchor="end" fill="%s" paint-order="stroke" stroke="#fff" `+
-			`stroke-width="4">%s</text>`, p.x(end.At)-4, p.y(end.Rate)-6, color, escape(c.Name))
+			`stroke-width="4">%s</text>`, p.x(end.At)-4, p.y(end.Rate)+dy, color, escape(c.Name))
 	}
 	if c.Strong {
 		p.rates(c.Points, color)
