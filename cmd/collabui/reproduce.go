@@ -45,7 +45,7 @@ curriculum compares stage 1 with levels and with demonstrations only, at equal o
 preference compares preference optimisation with RFT on the same pairs, also with a critic that errs.
 update changes one part of the update at a time: what does each part do?`,
 		Example: "  collabui reproduce quickstart --seeds 6 --episodes 600\n" +
-			"  collabui reproduce critic-noise --seeds 3 --episodes 300",
+			"  collabui reproduce critic-noise --seeds 6 --episodes 300",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.runReproduce(c.Context(), o, args[0]) },
 	}
