@@ -106,6 +106,20 @@ func TestSomeArmsOfAnExperimentKeepTheirRows(t *testing.T) {
 	}
 }
 
+func TestARunThatWasAlwaysRolledBackHasTheRateOfItsBase(t *testing.T) {
+	x, err := Experiments()["update"].Only([]string{"old"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := Rates{"base/test-seeds": 0.25, "trained/test-seeds": 0.5}
+	for _, r := range x.Test([][]Rates{{first, first}, {{}, {}}}) {
+		want := map[string]float64{"new − base on test-seeds": 25, "old − base on test-seeds": 0}[r.Name]
+		if r.Mean != want {
+			t.Errorf("%s = %v points, want %v", r.Name, r.Mean, want)
+		}
+	}
+}
+
 func TestRatesAreKeptBySystemAndSplit(t *testing.T) {
 	end := runs.End{Results: []runs.Result{
 		{System: "base-1", Split: "val", Rate: 0.1},

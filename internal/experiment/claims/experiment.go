@@ -173,6 +173,21 @@ type Row struct {
 	This, That float64
 }
 
+// rateOf returns the rate of a kind of system in the run of an arm. A run whose epochs were all rolled back has no
+// trained system: its agents are the base, which the run itself or that of the first arm has played.
+func rateOf(kind, split string, run, first Rates) float64 {
+	rate, ok := run[Key(kind, split)]
+	if !ok && kind == kindTrained {
+		kind = kindBase
+		rate, ok = run[Key(kind, split)]
+	}
+	if !ok {
+		rate = first[Key(kind, split)]
+	}
+
+	return rate
+}
+
 // Test tests the experiment on the rates of at least two seeds, by arm and then by seed.
 func (x Experiment) Test(rates [][]Rates) []Row {
 	var table []Row
@@ -181,7 +196,8 @@ func (x Experiment) Test(rates [][]Rates) []Row {
 		out, seeds := Row{}, float64(len(of))
 		differences := make([]float64, len(of))
 		for k := range of {
-			this, that := of[k][Key(r.this, split)], minus[k][Key(r.that, split)]
+			this := rateOf(r.this, split, of[k], rates[0][k])
+			that := rateOf(r.that, split, minus[k], rates[0][k])
 			differences[k] = 100 * (this - that)
 			out.This += 100 * this / seeds
 			out.That += 100 * that / seeds
