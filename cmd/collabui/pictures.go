@@ -42,8 +42,8 @@ func (s *session) writePictures(ctx context.Context, o reproduceOptions, name st
 func (s *session) writeLogProbs(ctx context.Context, o reproduceOptions, name string, x claims.Experiment) error {
 	var curves []plot.Curve
 	for i, arm := range x.Arms[:min(2, len(x.Arms))] {
-		chosen := plot.Curve{Name: arm.Name + ": chosen", Color: []string{"#1b7837", "#762a83"}[i], Below: i > 0}
-		rejected := plot.Curve{Name: arm.Name + ": rejected", Color: []string{"#5aae61", "#9970ab"}[i], Below: i > 0}
+		chosen := plot.Curve{Name: arm.Name + ": chosen", Color: []string{"#1b7837", "#762a83"}[i]}
+		rejected := plot.Curve{Name: arm.Name + ": rejected", Color: []string{"#5aae61", "#9970ab"}[i]}
 		for seed := 1; seed <= o.seeds; seed++ {
 			run := runs.Run(runName(armID{experiment: name, seed: seed}, arm, o))
 			sp, _, err := run.Spec().Read(ctx, s.bucket)

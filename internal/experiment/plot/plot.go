@@ -4,9 +4,11 @@
 package plot
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/collabui/collabui/internal/method/stats"
@@ -19,8 +21,7 @@ type Curve struct {
 	Points   []runs.EvalPoint
 	Episodes int    // episodes per point, for its Wilson interval; 0: no interval
 	Strong   bool   // drawn in front, with the rate at every point
-	Color    string // empty: by Strong; otherwise the curve has its name at its end
-	Below    bool   // the name is below the curve, not above it
+	Color    string // empty: by Strong; otherwise the curve has its name beside its end
 }
 
 // Mean returns the mean of curves that have the same epochs, as a strong curve.
@@ -37,12 +38,13 @@ func Mean(curves []Curve) Curve {
 	return out
 }
 
-// The frame of the picture, in pixels.
-const left, right, top, bottom = 70.0, 600.0, 40.0, 255.0
+// The frame of the picture, and the distance of names, in pixels.
+const left, top, bottom, apart = 70.0, 40.0, 255.0, 15.0
 
 // picture is an SVG text that is being written.
 type picture struct {
 	strings.Builder
+	right     float64   // edge of the frame, in pixels
 	last      int       // the last epoch
 	low, high float64   // of the axis
 	ticks     []float64 // where the axis has lines
@@ -52,14 +54,16 @@ type picture struct {
 
 // Curves returns an SVG picture of success by epoch.
 func Curves(title string, curves []Curve) string {
-	p := &picture{last: 1, high: 1, ticks: []float64{0, 0.2, 0.4, 0.6, 0.8, 1}, unit: "%.0f %%", scale: 100}
+	p := &picture{
+		right: 600, last: 1, high: 1, ticks: []float64{0, 0.2, 0.4, 0.6, 0.8, 1}, unit: "%.0f %%", scale: 100,
+	}
 
 	return p.draw(title, curves)
 }
 
-// LogProbs returns an SVG picture of mean log-probabilities by epoch, in nats.
+// LogProbs returns an SVG picture of mean log-probabilities by epoch, in nats, with the curves' names on the right.
 func LogProbs(title string, curves []Curve) string {
-	p := &picture{last: 1, unit: "%.0f", scale: 1}
+	p := &picture{right: 480, last: 1, unit: "%.0f", scale: 1}
 	for _, c := range curves {
 		for _, point := range c.Points {
 			p.low = min(p.low, point.Rate)
@@ -90,6 +94,7 @@ func (p *picture) draw(title string, curves []Curve) string {
 			}
 		}
 	}
+	p.names(curves)
 	p.line(`</svg>`)
 
 	return p.String()
@@ -97,7 +102,7 @@ func (p *picture) draw(title string, curves []Curve) string {
 
 func (p *picture) line(format string, args ...any) { _, _ = fmt.Fprintf(p, format+"\n", args...) }
 
-func (p *picture) x(at int) float64 { return left + (right-left)*float64(at)/float64(p.last) }
+func (p *picture) x(at int) float64 { return left + (p.right-left)*float64(at)/float64(p.last) }
 
 func (p *picture) y(v float64) float64 { return bottom - (bottom-top)*(v-p.low)/(p.high-p.low) }
 
@@ -110,12 +115,12 @@ func (p *picture) frame(title string) {
 	for _, r := range p.ticks {
 		p.line(`<line x1="%g" x2="%g" y1="%.0f" y2="%.0f" stroke="#ddd"/>`+
 			`<text x="%g" y="%.0f" text-anchor="end">%s</text>`,
-			left, right, p.y(r), p.y(r), left-10, p.y(r)+4, fmt.Sprintf(p.unit, p.scale*r))
+			left, p.right, p.y(r), p.y(r), left-10, p.y(r)+4, fmt.Sprintf(p.unit, p.scale*r))
 	}
 	for k := 0; k <= p.last; k += max(1, p.last/10) {
 		p.line(`<text x="%.0f" y="275" text-anchor="middle">%d</text>`, p.x(k), k)
 	}
-	p.line(`<text x="%g" y="294" text-anchor="middle">epoch</text>`, (left+right)/2)
+	p.line(`<text x="%g" y="294" text-anchor="middle">epoch</text>`, (left+p.right)/2)
 }
 
 func (p *picture) curve(c Curve) {
@@ -138,16 +143,39 @@ func (p *picture) curve(c Curve) {
 	}
 	p.line(`<polyline fill="none" stroke="%s" stroke-width="%g" points="%s"><title>%s</title></polyline>`,
 		color, width, strings.Join(path, " "), escape(c.Name))
-	if c.Color != "" {
-		end, dy := c.Points[len(c.Points)-1], -6.0
-		if c.Below {
-			dy = 16
-		}
-		p.line(`<text x="%.0f" y="%.0f" text-anchor="end" fill="%s" paint-order="stroke" stroke="#fff" `+
-			`stroke-width="4">%s</text>`, p.x(end.At)-4, p.y(end.Rate)+dy, color, escape(c.Name))
-	}
 	if c.Strong {
 		p.rates(c.Points, color)
+	}
+}
+
+// names writes the names of curves with a colour beside their ends, from the highest to the lowest, so that none covers
+// another.
+func (p *picture) names(curves []Curve) {
+	type label struct {
+		Curve
+		y float64
+	}
+	var labels []label
+	for _, c := range curves {
+		if c.Color != "" && len(c.Points) > 0 {
+			labels = append(labels, label{c, p.y(c.Points[len(c.Points)-1].Rate)})
+		}
+	}
+	slices.SortStableFunc(labels, func(a, b label) int { return cmp.Compare(a.y, b.y) })
+
+	for i := range labels {
+		if i > 0 {
+			labels[i].y = max(labels[i].y, labels[i-1].y+apart)
+		}
+	}
+	for i := len(labels) - 1; i >= 0; i-- { // those pushed out of the frame push back
+		limit := bottom
+		if i < len(labels)-1 {
+			limit = labels[i+1].y - apart
+		}
+		labels[i].y = min(labels[i].y, limit)
+		p.line(`<text x="%g" y="%.0f" fill="%s">%s</text>`, p.right+8, labels[i].y+4, labels[i].Color,
+			escape(labels[i].Name))
 	}
 }
 

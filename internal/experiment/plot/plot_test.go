@@ -3,7 +3,11 @@ package plot
 import (
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -52,10 +56,39 @@ func TestLogProbabilitiesAreDrawnOnAnAxisBelowZero(t *testing.T) {
 	for _, want := range []string{
 		">new: chosen</text>", ">new: rejected</text>", // names at the ends
 		">0</text>", ">-2</text>", ">-12</text>", // the axis reaches the lowest value
-		`points="70,58 600,49"`, `points="70,94 600,237"`, // the higher, the more probable
+		`points="70,58 480,49"`, `points="70,94 480,237"`, // the higher, the more probable
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the picture is\n%s\nwant it to have %q", got, want)
+		}
+	}
+}
+
+func TestNamesOfCurvesThatEndTogetherAreApart(t *testing.T) {
+	ends := []float64{-1, -1.01, -8, -12, -12, -11.99}
+	var curves []Curve
+	for i, end := range ends {
+		points := []runs.EvalPoint{{Rate: end}}
+		curves = append(curves, Curve{Name: fmt.Sprint("curve ", i), Color: "#111111", Points: points})
+	}
+
+	var ys []float64
+	name := regexp.MustCompile(`y="(\d+)"[^>]*>curve`)
+	for _, m := range name.FindAllStringSubmatch(LogProbs("by epoch", curves), -1) {
+		y, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			t.Fatalf("ParseFloat(%q) = %v, want a number", m[1], err)
+		}
+		ys = append(ys, y)
+	}
+	slices.Sort(ys)
+	if len(ys) != len(ends) {
+		t.Fatalf("%d names are drawn, want %d", len(ys), len(ends))
+	}
+	for i, y := range ys {
+		if y < top || y > bottom+apart || (i > 0 && y-ys[i-1] < apart-1) {
+			t.Errorf("names are at %v, want them within the frame, %g apart", ys, apart)
+			break
 		}
 	}
 }
