@@ -6,19 +6,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/envadapters/webtasks"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/preference"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
-	"github.com/collabui/collabui/test/kit/testrun"
 	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/trainer/external"
 	"github.com/collabui/collabui/trainer/llamafactory"
@@ -62,7 +60,7 @@ func TestRealPrograms(t *testing.T) {
 	dpo := sft
 	dpo.ID, dpo.Objective, dpo.Pairs = "runs/real/epochs/0001/agents/0/job", trainer.DPO, pairs
 	dpo.Start, dpo.Reference = base.Digest, base.Digest
-	dpo.Params.LearningRate, dpo.Params.Ftx = 5e-4, 0
+	dpo.Params.LearningRate, dpo.Params.Ftx, dpo.Params.Beta, dpo.Params.Smoothing = 5e-4, 0, 1, 0.1
 	after := brokenAndWhole(t, program, dpo, base.from)
 	// A policy that is its own reference.
 	if got := after.Curve[0].Margin; math.Abs(got) > 1e-3 {
@@ -80,6 +78,12 @@ func TestRealPrograms(t *testing.T) {
 	})
 	apart := worst(t, brokenAndWhole(t, program, other, base.from).Curve, after.Curve)
 	t.Logf("losses of TRL and LLaMA-Factory on the same job differ by at most %g", apart)
+	if apart > tolerance {
+		t.Errorf("losses of TRL and LLaMA-Factory on the same job differ by %g, want at most %g", apart, tolerance)
+	}
+	for _, j := range []trainer.Job{dpo, other} {
+		sameLoss(t, program, j, base.from)
+	}
 
 	long := sft
 	o.Cutoff = 128
@@ -89,6 +93,37 @@ func TestRealPrograms(t *testing.T) {
 	if err == nil || fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), want) {
 		t.Errorf("error of rows over the cutoff = %v, want an invalid fault with %q", err, want)
 	}
+}
+
+// sameLoss trains on one pair in all rows, where the margin of a step gives its loss, and compares the program's losses
+// with those of the embedded trainer's rule.
+func sameLoss(t *testing.T, program string, j trainer.Job, policies store.Bucket) {
+	t.Helper()
+
+	j.ID += "-same"
+	j.Pairs = slices.Repeat(j.Pairs[:1], 4*j.Params.BatchSize)
+	j.Params.LearningRate = 5e-3 // far enough that smoothing counts
+	b := &store.Memory{}
+	copyBlobs(t, policies, b)
+	got, err := host(t, program, b, j.Options).Train(t.Context(), j, silent)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	name, rule := got.Report.Command[0], preference.RuleOf(j.Params)
+	highest := 0.0
+	for _, p := range got.Curve {
+		apart := preference.Answers{p.Margin / rule.Beta, 0}
+		want, _, _ := rule.Pair(apart, preference.Answers{}, preference.Answers{1, 1})
+		if math.Abs(p.Loss-want) > tolerance {
+			t.Errorf("%s: loss of step %d with margin %g = %g, want %g", name, p.Step, p.Margin, p.Loss, want)
+		}
+		highest = max(highest, p.Margin)
+	}
+	if highest < 1 {
+		t.Errorf("%s: the highest margin is %g, want at least 1, where smoothing counts", name, highest)
+	}
+	t.Logf("%s: %d losses follow the embedded rule, up to a margin of %g", name, len(got.Curve), highest)
 }
 
 // makeModel makes the small random Qwen2.
@@ -277,43 +312,4 @@ func copyBlobs(t *testing.T, from, to store.Bucket) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// dataOfARun plays a small run in a real browser and returns what its stage 1 and its first epoch trained on.
-func dataOfARun(t *testing.T) (demos, pairs []domain.Pair) {
-	t.Helper()
-
-	s := testrun.Small()
-	s.Epochs, s.FineTune.Demonstrations, s.FineTune.MaxChunks = 1, 40, 3
-	s.Evaluation.Val, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 4, 0, 0
-	r := testrun.New(t, s)
-	suite, err := webtasks.New(1, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = suite.Close() })
-	r.Deps.Suites = map[string]envadapters.Suite{"webtasks": suite}
-	if _, err := r.Play(t, nil); err != nil {
-		t.Fatal(err)
-	}
-
-	for i := range s.FineTune.Demonstrations {
-		d, _, err := runs.Run(s.Name).Demonstration(i).Read(t.Context(), r.Bucket)
-		if err != nil {
-			t.Fatal(err)
-		}
-		demos = append(demos, d.Pairs...)
-	}
-	for slot := 1; slot <= s.Slots; slot++ {
-		p, _, err := runs.Run(s.Name).Pairs(1, slot).Read(t.Context(), r.Bucket)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pairs = append(pairs, p.Pairs...)
-	}
-	if len(demos) < 16 || len(pairs) < 16 {
-		t.Fatalf("%d demonstrations and %d pairs, want at least 16 of each", len(demos), len(pairs))
-	}
-
-	return demos, pairs
 }
