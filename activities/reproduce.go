@@ -106,6 +106,13 @@ func (c *Control) PlanReproduction(ctx context.Context, id ReproductionID) (Cont
 		for _, split := range f.Splits {
 			r.Apps = r.Apps || split.Environment == "" && split.Name == domain.SplitTestApps
 		}
+		if f.Best == 0 && s.Epochs > 0 { // every epoch was rolled back
+			for _, x := range base {
+				if x.Name == rules.BaseName(s.Agents) {
+					r.Trained, r.Imitation = x.Policies, x.Policies
+				}
+			}
+		}
 		if f.Best > 0 {
 			trained, err := runs.Run(id.Run).System(ctx, c.Bucket, f.Best, s.Agents)
 			if err != nil {

@@ -109,6 +109,31 @@ func TestAPersonsPauseHoldsThroughFaultsThatPass(t *testing.T) {
 	}
 }
 
+func TestTheTrainedSystemOfARunThatGainedNothingIsItsBase(t *testing.T) {
+	t.Parallel()
+	s := testrun.Tiny()
+	s.Pairs.MinPairs, s.Gates.MaxValDrop = 1, -2 // every epoch is rolled back
+	r := testrun.New(t, s)
+	play(t, r)
+	if end := read(t, r, runs.Run(s.Name).End()); end.Best != 0 {
+		t.Fatalf("the best epoch is %d, want 0", end.Best)
+	}
+	if err := r.Do(workflows.Reproduction, activities.ReproductionID{Run: s.Name, Episodes: 7}); err != nil {
+		t.Fatal(err)
+	}
+
+	rate := func(system string) float64 {
+		id := rules.EvalID(rules.ReproduceFolder, system, domain.SplitTestSeeds)
+
+		return read(t, r, runs.Run(s.Name).Result(id)).Rate
+	}
+	for _, system := range []string{"trained-4", "imitation-4"} {
+		if got, want := rate(system), rate("base-4"); got != want {
+			t.Errorf("%s is right in %v of its episodes, want %v as base-4", system, got, want)
+		}
+	}
+}
+
 func TestAReproductionPlaysEveryContestantOnItsSplits(t *testing.T) {
 	t.Parallel()
 	s := testrun.Tiny()
