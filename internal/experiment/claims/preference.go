@@ -79,6 +79,7 @@ func update() Experiment {
 	add("new")
 	add("old", old)
 	add("old-ftx", old, func(s *spec.Spec) { s.Train.Ftx = 1 })
+	add("old-paper", old, func(s *spec.Spec) { s.Pairs.Kind = spec.PairsPositive })
 	add("old-rate", old, func(s *spec.Spec) { s.Train.LearningRate = 1e-4 })
 	add("old-beta", old, func(s *spec.Spec) { s.Train.Beta = 1 })
 	add("old-warm", old, func(s *spec.Spec) { s.Adversary.Temperature = 1 })
@@ -91,8 +92,17 @@ func update() Experiment {
 	add("old-normalised", old, func(s *spec.Spec) { s.Train.Loss, s.Train.Beta = domain.LossNormalised, 1 })
 	add("new-base", func(s *spec.Spec) { s.Reference = spec.ReferenceBase })
 	add("new-sharp", func(s *spec.Spec) { s.Train.Smoothing = 0 })
+	add("new-steep", func(s *spec.Spec) { s.Train.Beta = 2 })
+	add("new-twice", func(s *spec.Spec) { s.Train.Passes = 2 })
 	add("new-one", func(s *spec.Spec) { s.Pairs.Negatives, s.Train.Passes = 1, 2 })
+	add("new-many", func(s *spec.Spec) {
+		s.Adversary.Candidates, s.Pairs.Negatives, s.Pairs.PerStep, s.Pairs.PerEpisode = 12, 8, 16, 64
+	})
 	add("new-types", func(s *spec.Spec) { s.Pairs.BalanceTypes = true })
+	add("new-correction", func(s *spec.Spec) { s.Pairs.Kind = spec.PairsCorrection })
+	for _, c := range []credit.CellChoice{credit.LatestCells, credit.UncertainCells, credit.ContradictedCells} {
+		add("new-"+string(c), func(s *spec.Spec) { s.Pairs.Cells = c })
+	}
 	add("new-ftx", func(s *spec.Spec) { s.Train.Ftx = 0.5 })
 
 	return x
