@@ -46,11 +46,8 @@ func (g *GPU) pairsOf(ctx context.Context, s spec.Spec, id AgentID) ([]domain.Pa
 	reads.SetLimit(parallelReads)
 	for i := range bySlot {
 		reads.Go(func() error {
-			p, _, err := runs.Run(id.Run).Pairs(id.Epoch, i+1).Read(ctx, g.Bucket)
-			if missing(err) {
-				return nil
-			}
-			for _, x := range p.Pairs {
+			pairs, err := runs.Run(id.Run).PairsOf(ctx, g.Bucket, id.Epoch, i+1)
+			for _, x := range pairs {
 				if x.Agent == id.Agent || s.Parameters == spec.ParametersShared {
 					bySlot[i] = append(bySlot[i], x)
 				}

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"net/http"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -58,20 +60,41 @@ func (s *S3) Check(ctx context.Context) error {
 	return err
 }
 
-// PutOnce writes with If-None-Match: * in one request, so an object exists whole or not at all.
+// conflicts is how often PutOnce tries while there are conflicts, with pauses from 50 ms that double: 3 s in all.
+const conflicts = 6
+
+// PutOnce writes with If-None-Match: * in one request, so an object exists whole or not at all. A conflict means that
+// another write of the key is under way, which may fail, so it is tried again. That the key is taken is believed only
+// if the object is there.
 func (s *S3) PutOnce(ctx context.Context, key string, body []byte) (bool, error) {
 	o := minio.PutObjectOptions{DisableMultipart: true, ContentType: "application/octet-stream"}
 	o.SetMatchETagExcept("*")
-	_, err := s.client.PutObject(ctx, s.bucket, key, bytes.NewReader(body), int64(len(body)), o)
-	if err == nil {
-		return true, nil
+	var err error
+	for try := range conflicts {
+		if _, err = s.client.PutObject(ctx, s.bucket, key, bytes.NewReader(body), int64(len(body)), o); err == nil {
+			return true, nil
+		}
+		if status(err) != http.StatusConflict {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		case <-time.After(50 * time.Millisecond << try):
+		}
 	}
-	if code := minio.ToErrorResponse(err).StatusCode; code == 412 || code == 409 {
-		return false, nil
+	if status(err) == http.StatusPreconditionFailed {
+		_, err = s.client.StatObject(ctx, s.bucket, key, minio.StatObjectOptions{})
+		if err == nil {
+			return false, nil
+		}
 	}
 
 	return false, fault.New(fault.Transient, "write %s: %w", key, err)
 }
+
+// status returns the HTTP status of an error of S3, or 0.
+func status(err error) int { return minio.ToErrorResponse(err).StatusCode }
 
 // Get reads a whole object.
 func (s *S3) Get(ctx context.Context, key string) ([]byte, error) {
@@ -125,7 +148,8 @@ func (s *S3) download(ctx context.Context, key string, w io.Writer) error {
 		_, err = io.Copy(w, o)
 		_ = o.Close()
 	}
-	if minio.ToErrorResponse(err).Code == "NoSuchKey" {
+	// The client says NoSuchKey of every 404. The server said so only if the answer was an error document of S3.
+	if e := minio.ToErrorResponse(err); e.Code == minio.NoSuchKey && e.XMLName.Local == "Error" {
 		return fmt.Errorf("%s: %w", key, ErrNotFound)
 	}
 	if err != nil {

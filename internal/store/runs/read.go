@@ -65,6 +65,23 @@ func (r Run) Episode(ctx context.Context, b store.Bucket, epoch, slot int) (Epis
 	}
 }
 
+// PairsOf returns the pairs of a slot. A failed slot has none; of any other, a missing object is an error.
+func (r Run) PairsOf(ctx context.Context, b store.Bucket, epoch, slot int) ([]domain.Pair, error) {
+	p, _, err := r.Pairs(epoch, slot).Read(ctx, b)
+	if !errors.Is(err, store.ErrNotFound) {
+		return p.Pairs, err
+	}
+	e, _, of := r.Episode(ctx, b, epoch, slot)
+	if of != nil {
+		return nil, of
+	}
+	if e.Failed != "" {
+		return nil, nil
+	}
+
+	return nil, err
+}
+
 // ReadSteps returns the recorded steps of an episode, in order.
 func (e Episode) ReadSteps(ctx context.Context, b store.Bucket) ([]Step, error) {
 	steps := make([]Step, len(e.Steps))

@@ -48,6 +48,7 @@ type Run struct {
 
 // Deps are what the activities of a run work with. A test may replace any of them before it plays.
 type Deps struct {
+	Bucket   store.Bucket                                               // the store, as activities see it
 	Chat     chat.Model                                                 // answers for the policies
 	Scores   chat.Scorer                                                // scores answers under the policies
 	Load     func(ctx context.Context, policy string, quorum int) error // publishes a policy
@@ -70,6 +71,7 @@ func New(t testing.TB, s spec.Spec) *Run {
 
 	embedded := &tiny.Trainer{Bucket: r.Bucket, CheckpointKey: checkpointKey}
 	r.Deps = &Deps{
+		Bucket:   r.Bucket,
 		Chat:     model,
 		Scores:   model,
 		Load:     model.Load,
@@ -129,7 +131,7 @@ func (r *Run) Control() *activities.Control {
 }
 
 func (r *Run) common() activities.Common {
-	return activities.Common{Bucket: r.Bucket, Catalog: catalog.All{}}
+	return activities.Common{Bucket: r.Deps.Bucket, Catalog: catalog.All{}}
 }
 
 func (r *Run) endpoints() *endpoints.Endpoints {

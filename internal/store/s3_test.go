@@ -1,0 +1,115 @@
+package store_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store"
+)
+
+const noSuchKey = `<?xml version="1.0" encoding="UTF-8"?><Error><Code>NoSuchKey</Code><Key>a</Key></Error>`
+
+// answering returns a bucket on a server that answers as the test says.
+func answering(t *testing.T, answer http.HandlerFunc) *store.S3 {
+	t.Helper()
+	srv := httptest.NewServer(answer)
+	t.Cleanup(srv.Close)
+	b, err := store.Open(store.Config{
+		Endpoint: strings.TrimPrefix(srv.URL, "http://"), Bucket: "bucket", Access: "a", Secret: "b",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return b
+}
+
+// A 404 of something in between, such as a proxy, says nothing about the object.
+func TestOnlyAnS3ServerSaysThatAnObjectDoesNotExist(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		body  string
+		found bool // the answer says that there is no object
+	}{
+		"an S3 error document": {noSuchKey, true},
+		"no body":              {"", false},
+		"a page of a proxy":    {"<html><body>404 page not found</body></html>", false},
+		"JSON":                 {`{"error":"no route"}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusNotFound)
+				_, _ = io.WriteString(w, c.body)
+			})
+			_, err := b.Get(t.Context(), "a")
+			if got := errors.Is(err, store.ErrNotFound); got != c.found {
+				t.Errorf("Get() = %v, ErrNotFound is %v, want %v", err, got, c.found)
+			}
+			if !c.found && fault.KindOf(err) != fault.Transient {
+				t.Errorf("Get() = %v, want a transient fault", err)
+			}
+		})
+	}
+}
+
+// A conflict means that another write is under way, not that the object exists.
+func TestAConflictIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		conflicts int32
+		created   bool
+		ok        bool
+	}{
+		"it passes": {2, true, true},
+		"it stays":  {1000, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var puts atomic.Int32
+			b := answering(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.Method != http.MethodPut || puts.Add(1) > c.conflicts {
+					return
+				}
+				w.WriteHeader(http.StatusConflict)
+				_, _ = io.WriteString(w, `<Error><Code>ConditionalRequestConflict</Code></Error>`)
+			})
+			created, err := b.PutOnce(t.Context(), "a", []byte("x"))
+			if created != c.created || (err == nil) != c.ok {
+				t.Errorf("PutOnce() = %v, %v, want %v and success: %v", created, err, c.created, c.ok)
+			}
+			if err != nil && fault.KindOf(err) != fault.Transient {
+				t.Errorf("PutOnce() = %v, want a transient fault", err)
+			}
+		})
+	}
+}
+
+func TestAnObjectThatIsSaidToExistIsLookedFor(t *testing.T) {
+	t.Parallel()
+	for name, there := range map[string]bool{"it exists": true, "it does not": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := answering(t, func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.Method == http.MethodPut:
+					w.WriteHeader(http.StatusPreconditionFailed)
+				case there:
+					w.Header().Set("Last-Modified", "Sun, 22 Nov 2026 12:00:00 GMT")
+				default:
+					w.WriteHeader(http.StatusNotFound)
+				}
+			})
+			created, err := b.PutOnce(t.Context(), "a", []byte("x"))
+			if created || (err == nil) != there {
+				t.Errorf("PutOnce() = %v, %v, want false and success: %v", created, err, there)
+			}
+		})
+	}
+}
