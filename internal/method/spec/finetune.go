@@ -87,7 +87,7 @@ func defaultFineTune() FineTune {
 		Steps: LevelSteps{Level1: 40, Level2: 80, Level3: 80, Preference: 40},
 		Preference: domain.TrainParams{
 			LearningRate: 1e-3, Warmup: 0.1, FinalShare: 0.1, BatchSize: 16, Passes: 1,
-			Loss: domain.LossDPO, Beta: 0.1, Ftx: 0.1,
+			Loss: domain.LossDPO, Beta: 1, Smoothing: 0.1,
 		},
 		Demonstrations: 340,
 		MessageShare:   0.4,

@@ -120,7 +120,8 @@ func (s *Spec) UnmarshalJSON(b []byte) error {
 	type plain Spec
 	d := plain(Default())
 	d.Pairs.Cells, d.Pairs.Negatives, d.Pairs.MaxWeight = credit.LatestCells, 1, 1000
-	d.Train.Smoothing, d.Gates.MaxValDrop, d.Evaluation.TestApps = 0, 1, 0
+	d.Train.Smoothing, d.FineTune.Preference.Smoothing = 0, 0
+	d.Gates.MaxValDrop, d.Evaluation.TestApps = 1, 0
 	if err := json.Unmarshal(b, &d); err != nil {
 		return err
 	}
