@@ -153,17 +153,3 @@ func (c *clients) connect(m spec.Model) (chat.Model, error) {
 
 	return client, err
 }
-
-// secret reads a variable that a specification names. A missing one is an invalid fault, because a retry cannot supply
-// it.
-func secret(name string) (string, error) {
-	if name == "" {
-		return "", nil
-	}
-	v, err := config.Secret(name)
-	if err == nil && v == "" {
-		err = fault.New(fault.Invalid, "this worker has no %s: set it, or %s_FILE, and start it again", name, name)
-	}
-
-	return v, err
-}

@@ -88,6 +88,9 @@ func (s Spec) checkModels(must Must) {
 	must(s.Budget.Tokens >= 0, "budget.tokens", "a whole number from 0")
 }
 
+// own reports whether a variable is one of collabui itself.
+func own(name string) bool { return strings.HasPrefix(name, "COLLABUI_") }
+
 func (m Model) check(field string, must Must) {
 	u, err := url.Parse(m.BaseURL)
 	web := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil
@@ -96,7 +99,10 @@ func (m Model) check(field string, must Must) {
 	must(m.Model != "", field+".model", "the server's name of the model")
 	must(m.Key == "" || envName.MatchString(m.Key), field+".key",
 		"the name of an environment variable that holds the key, never the key itself")
+	must(!own(m.Key), field+".key", "a variable other than COLLABUI_*: those hold secrets of collabui itself")
 	for h, v := range m.Headers {
+		must(!own(strings.TrimPrefix(v, "$")), field+".headers."+h,
+			"a variable other than COLLABUI_*: those hold secrets of collabui itself")
 		must(!strings.EqualFold(h, "Authorization") || strings.HasPrefix(v, "$"), field+".headers."+h,
 			"$NAME of an environment variable: a specification never holds secrets")
 	}

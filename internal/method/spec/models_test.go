@@ -34,6 +34,14 @@ func TestModelsAreCheckedAndHoldNoSecrets(t *testing.T) {
 			old: "key: API_KEY", new: "key: sk-123",
 			want: "x.yaml:3:53: models.judge.key: expected the name of an environment variable",
 		},
+		{
+			old: "key: API_KEY", new: "key: COLLABUI_S3_SECRET_KEY",
+			want: "models.judge.key: expected a variable other than COLLABUI_*",
+		},
+		{
+			old: "$TOKEN", new: "$COLLABUI_POLICY_KEY",
+			want: "models.judge.headers.Authorization: expected a variable other than COLLABUI_*",
+		},
 		{old: "$TOKEN", new: "Bearer-x", want: "headers.Authorization: expected $NAME"},
 		{old: "http://h:1/v1", new: "ftp://h", want: "models.judge.base_url: expected a URL"},
 		{old: "http://h:1/v1", new: "http://u:p@h/v1", want: "no password"},

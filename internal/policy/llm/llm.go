@@ -90,7 +90,13 @@ func New(c Config) (*Client, error) {
 		t.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	}
 
-	hc := &http.Client{Transport: &wire{next: t, headers: c.Headers}}
+	hc := &http.Client{
+		Transport: &wire{next: t, headers: c.Headers},
+		// The headers hold keys of this endpoint, so no redirect is followed.
+		CheckRedirect: func(to *http.Request, _ []*http.Request) error {
+			return fault.New(fault.Invalid, "%s redirects to %s: use that as base_url", redacted(c.BaseURL), to.URL.Host)
+		},
+	}
 	cfg := openai.DefaultConfig(c.APIKey)
 	cfg.BaseURL, cfg.HTTPClient = c.BaseURL, hc
 
@@ -206,6 +212,8 @@ func statusOf(err error) int {
 // classify returns the fault of a failed call; after is the server's Retry-After.
 func (c *Client) classify(err error, model string, after time.Duration) error {
 	switch status := statusOf(err); {
+	case fault.KindOf(err) == fault.Invalid: // a redirect
+		return fault.New(fault.Invalid, "model %s: %w", model, err)
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable && after > 0:
 		return fault.After(fault.Throttled, after, "model %s: %w", model, err)
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:

@@ -177,6 +177,21 @@ func TestKindsOfFaults(t *testing.T) {
 	}
 }
 
+func TestAKeyDoesNotFollowARedirect(t *testing.T) {
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		elsewhere, got, _ := server(t, 200, nil, answer)
+		base, _, _ := server(t, status, map[string]string{"Location": elsewhere + "/chat/completions"}, "")
+		c := must(t, Config{BaseURL: base, APIKey: "canary", Headers: map[string]string{"X-Key": "canary"}})
+		_, err := c.Complete(t.Context(), chat.Request{User: "u", N: 1})
+		if err == nil || fault.KindOf(err) != fault.Invalid {
+			t.Errorf("Complete() after a %d = %v, want an invalid fault", status, err)
+		}
+		if got.Method != "" {
+			t.Errorf("a %d was followed to %s, want no request there", status, got.URL)
+		}
+	}
+}
+
 func TestCertificatesAndProxies(t *testing.T) {
 	s := httptest.NewTLSServer(says(200, answer))
 	defer s.Close()

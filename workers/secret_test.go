@@ -1,0 +1,49 @@
+package workers
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/collabui/collabui/fault"
+)
+
+func TestASpecificationReadsOnlyListedVariables(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte("from a file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"ONE_API_KEY": "one", "COLLABUI_S3_SECRET_KEY": "canary", "COLLABUI_TEMPORAL_API_KEY": "canary",
+		"AWS_SECRET_ACCESS_KEY": "canary", "HOME_TOKEN": "token", "FILED_API_KEY_FILE": file,
+	} {
+		t.Setenv(name, value)
+	}
+
+	for _, c := range []struct {
+		list, name, want, fault string // fault: part of the error
+	}{
+		{"", "", "", ""},
+		{"", "ONE_API_KEY", "one", ""},
+		{"", "FILED_API_KEY", "from a file", ""},
+		{"", "NONE_API_KEY", "", "this worker has no NONE_API_KEY"},
+		{"", "COLLABUI_S3_SECRET_KEY", "", "gives no model the variable COLLABUI_S3_SECRET_KEY"},
+		{"", "COLLABUI_TEMPORAL_API_KEY", "", "gives no model the variable"},
+		{"*", "COLLABUI_TEMPORAL_API_KEY", "", "gives no model the variable"},
+		{"", "AWS_SECRET_ACCESS_KEY", "", "its list COLLABUI_MODEL_KEYS has *_API_KEY"},
+		{"", "HOME_TOKEN", "", "gives no model the variable HOME_TOKEN"},
+		{"X_KEY, HOME_TOKEN", "HOME_TOKEN", "token", ""},
+		{"X_KEY, HOME_TOKEN", "ONE_API_KEY", "", "gives no model the variable ONE_API_KEY"},
+	} {
+		t.Setenv(EnvModelKeys, c.list)
+		got, err := secret(c.name)
+		if got != c.want || (err == nil) != (c.fault == "") {
+			t.Errorf("secret(%q) with the list %q = %q, %v, want %q and an error with %q",
+				c.name, c.list, got, err, c.want, c.fault)
+		}
+		if err != nil && (!strings.Contains(err.Error(), c.fault) || fault.KindOf(err) != fault.Invalid) {
+			t.Errorf("secret(%q) with the list %q = %v, want an invalid fault with %q", c.name, c.list, err, c.fault)
+		}
+	}
+}
