@@ -94,7 +94,8 @@ func New(c Config) (*Client, error) {
 		Transport: &wire{next: t, headers: c.Headers},
 		// The headers hold keys of this endpoint, so no redirect is followed.
 		CheckRedirect: func(to *http.Request, _ []*http.Request) error {
-			return fault.New(fault.Invalid, "%s redirects to %s: use that as base_url", redacted(c.BaseURL), to.URL.Host)
+			return fault.New(fault.Invalid,
+				"%s redirects to %s: use that as base_url", redacted(c.BaseURL), to.URL.Host)
 		},
 	}
 	cfg := openai.DefaultConfig(c.APIKey)
