@@ -12,6 +12,7 @@ import (
 
 	"github.com/collabui/collabui/envadapters/openenv"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/policy/serving"
 )
 
 // serveOptions are the flags of envs serve.
@@ -71,7 +72,7 @@ func (a *app) runEnvsServe(ctx context.Context, o serveOptions, name string) err
 func serveUntil(ctx context.Context, l net.Listener, h http.Handler) error {
 	const drain = 5 * time.Second
 	server := &http.Server{
-		Handler:           h,
+		Handler:           serving.Guarded(l, h),
 		ReadHeaderTimeout: 5 * time.Second,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}

@@ -39,10 +39,20 @@ func Listen(addr, key, variable string) (net.Listener, error) {
 	return l, nil
 }
 
-// Serve answers requests until ctx ends. It then finishes the requests in flight, for at most drain.
+// Guarded returns h for a server on l: guarded if only this machine reaches l.
+func Guarded(l net.Listener, h http.Handler) http.Handler {
+	if a, ok := l.Addr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
+		return Guard(h)
+	}
+
+	return h
+}
+
+// Serve answers requests until ctx ends. It then finishes the requests in flight, for at most drain. On the loopback it
+// answers no foreign page; see Guard.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, drain time.Duration) error {
 	srv := &http.Server{
-		Handler:           h,
+		Handler:           Guarded(l, h),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       bodyTimeout,
 		IdleTimeout:       idleTimeout,

@@ -49,6 +49,37 @@ func TestListenTakesAFreePortAndRefusesATakenOne(t *testing.T) {
 	}
 }
 
+func TestServeGuardsTheLoopback(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- Serve(ctx, l, http.NotFoundHandler(), time.Second) }()
+
+	for host, want := range map[string]int{"": http.StatusNotFound, "evil.example": http.StatusMisdirectedRequest} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+l.Addr().String(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = host // empty: that of the address
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("status for the host %q = %d, want %d", host, res.StatusCode, want)
+		}
+	}
+
+	end()
+	if err := <-served; err != nil {
+		t.Errorf("Serve = %v, want its end", err)
+	}
+}
+
 func TestServeFinishesRequestsUnderWay(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
