@@ -54,7 +54,7 @@ func (s *temporalService) prepare(o options) (addresses []string, err error) {
 	return []string{o.addr, s.uiAddr}, err
 }
 
-func (s *temporalService) start(ctx context.Context, _ func(error)) error {
+func (s *temporalService) start(ctx context.Context, fail func(error)) error {
 	if err := ensureSchema(ctx, s.file); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (s *temporalService) start(ctx context.Context, _ func(error)) error {
 		return nil
 	}
 
-	return s.ui.start(ctx)
+	return s.ui.start(ctx, fail)
 }
 
 // startServer gives up when ctx ends: a hanging start must not outlive it.

@@ -2,17 +2,25 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"time"
 
-	uiserver "github.com/temporalio/ui-server/v2/server"
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
 	uiconfig "github.com/temporalio/ui-server/v2/server/config"
-	uioptions "github.com/temporalio/ui-server/v2/server/server_options"
+	"github.com/temporalio/ui-server/v2/server/route"
+	"github.com/temporalio/ui-server/v2/ui"
 )
 
 // webUI serves Temporal's Web UI.
 type webUI struct {
 	addr   string
 	config *uiconfig.Config
-	server *uiserver.Server
+	server *http.Server
 }
 
 func newWebUI(temporalAddr, addr, namespace string) (*webUI, error) {
@@ -29,22 +37,77 @@ func newWebUI(temporalAddr, addr, namespace string) (*webUI, error) {
 		DefaultNamespace:    namespace,
 		DisableNewsFetch:    true,
 		HideLogs:            true,
-		// The page comes over plain HTTP, where a browser drops secure cookies.
-		CORS: uiconfig.CORS{CookieInsecure: true},
 	}}, nil
 }
 
-func (u *webUI) start(ctx context.Context) error {
-	u.server = uiserver.NewServer(uioptions.WithConfigProvider(u.config))
-	// Start blocks until stop; when it cannot listen it ends the process.
-	go func() { _ = u.server.Start() }()
+// start serves what the server of the Web UI would, behind a guard: its own answers every host, so a page that rebinds
+// its name to the loopback could end workflows.
+func (u *webUI) start(ctx context.Context, fail func(error)) error {
+	h, err := u.handler()
+	if err != nil {
+		return fmt.Errorf("build the Web UI: %w", err)
+	}
+	l, err := net.Listen("tcp", u.addr)
+	if err != nil {
+		return err
+	}
+
+	u.server = &http.Server{Handler: guard(h), ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		if err := u.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			fail(fmt.Errorf("the Web UI: %w", err))
+		}
+	}()
+
 	return until(ctx, "the Web UI answers", func(ctx context.Context) error {
 		return getOK(ctx, "http://"+u.addr+"/healthz")
 	})
 }
 
+func (u *webUI) handler() (http.Handler, error) {
+	provider, err := uiconfig.NewConfigProviderWithRefresh(u.config)
+	if err != nil {
+		return nil, err
+	}
+	all, err := ui.Assets()
+	if err != nil {
+		return nil, err
+	}
+	assets, err := fs.Sub(all, "local")
+	if err != nil {
+		return nil, err
+	}
+
+	e := echo.New()
+	e.Use(middleware.Recover(), middleware.Gzip(), middleware.Secure())
+	route.SetHealthRoute(e)
+	if err := route.SetAPIRoutes(e, provider, nil); err != nil {
+		return nil, err
+	}
+	route.SetAuthRoutes(e, provider)
+	route.SetUIRoutes(e, "", assets, provider)
+	route.SetRenderRoute(e, "/")
+
+	return e, nil
+}
+
 func (u *webUI) stop() {
 	if u.server != nil {
-		u.server.Stop()
+		_ = u.server.Close()
 	}
+}
+
+// guard refuses requests for another host than the loopback, and those of pages of other sites that change something.
+func guard(h http.Handler) http.Handler {
+	h = http.NewCrossOriginProtection().Handler(h)
+
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			http.Error(w, "this server answers only as localhost", http.StatusMisdirectedRequest)
+
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"go.temporal.io/sdk/client"
+)
+
+// A page that rebinds its name to the loopback, or sends requests across sites, ends no workflow.
+func TestTheWebUITakesNoOrdersFromForeignPages(t *testing.T) {
+	t.Parallel()
+
+	addr, ui := freeAddress(t), freeAddress(t)
+	launch(t, "temporal", "--dir", t.TempDir(), "--addr", addr, "--ui-addr", ui)
+	c := dial(t, addr)
+	_, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "w", TaskQueue: testQueue}, waits)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, x := range []struct {
+		host, origin string
+		want         int
+	}{
+		{"evil.example", "http://evil.example", http.StatusMisdirectedRequest},
+		{ui, "http://evil.example", http.StatusForbidden},
+		{ui, "http://" + ui, http.StatusOK}, // its own page; the last, because it ends the workflow
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+			"http://"+ui+"/api/v1/namespaces/"+testNamespace+"/workflows/w/terminate", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = x.host
+		r.Header.Set("Origin", x.origin)
+		r.Header.Set("Content-Type", "application/json")
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != x.want {
+			t.Errorf("the order of %s for the host %s got status %d, want %d", x.origin, x.host, res.StatusCode, x.want)
+		}
+	}
+}
