@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -27,6 +28,9 @@ type Rollouts struct {
 	Policies  chat.Model           // answers for the agents; a model's name is a policy's digest
 	Endpoints *endpoints.Endpoints // for models that play other roles
 	Wording   Wording
+
+	mu    sync.Mutex
+	plans map[string]*epochPlan // by run
 }
 
 // SlotID names a slot of a run.
@@ -110,27 +114,54 @@ type attempt struct {
 	say      say
 }
 
-// attempt prepares the first attempt at a slot. The slots of the epoch are read as a whole: they are one small object.
+// attempt prepares the first attempt at a slot.
 func (r *Rollouts) attempt(
 	ctx context.Context, id SlotID, s spec.Spec, suite envadapters.Suite, say say,
 ) (*attempt, error) {
-	run := runs.Run(id.Run)
-	slots, _, err := run.Slots(id.Epoch).Read(ctx, r.Bucket)
+	p, err := r.plan(ctx, id.Run, id.Epoch)
 	if err != nil {
 		return nil, err
 	}
-	topology, ref, err := run.Topology(id.Epoch).Read(ctx, r.Bucket)
-	if err != nil {
-		return nil, err
-	}
-
-	decoding, err := rules.Decoding(s, slots.System.Digests(), topology)
+	decoding, err := rules.Decoding(s, p.slots.System.Digests(), p.topology)
 	decoding.Template = rules.Bound(s, decoding.Template, r.Wording.Over)
 
 	return &attempt{
-		Rollouts: r, id: id, spec: s, suite: suite, slot: slots.Slots[id.Slot-1], decoding: decoding,
-		version: slots.System.Version, topology: ref, number: 1, say: say,
+		Rollouts: r, id: id, spec: s, suite: suite, slot: p.slots.Slots[id.Slot-1], decoding: decoding,
+		version: p.slots.System.Version, topology: p.ref, number: 1, say: say,
 	}, err
+}
+
+// epochPlan is what all rollouts of an epoch begin with. It is written once.
+type epochPlan struct {
+	epoch    int
+	slots    runs.Slots
+	topology domain.Topology
+	ref      store.Ref // the topology's
+}
+
+// plan returns the plan of an epoch. That of a run's newest epoch is kept, so the cost of a rollout does not grow with
+// the number of slots.
+func (r *Rollouts) plan(ctx context.Context, run string, epoch int) (*epochPlan, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p := r.plans[run]; p != nil && p.epoch == epoch {
+		return p, nil
+	}
+
+	p := &epochPlan{epoch: epoch}
+	var err error
+	if p.slots, _, err = runs.Run(run).Slots(epoch).Read(ctx, r.Bucket); err != nil {
+		return nil, err
+	}
+	if p.topology, p.ref, err = runs.Run(run).Topology(epoch).Read(ctx, r.Bucket); err != nil {
+		return nil, err
+	}
+	if r.plans == nil {
+		r.plans = map[string]*epochPlan{}
+	}
+	r.plans[run] = p
+
+	return p, nil
 }
 
 // untilDone plays attempts until one is not void.
