@@ -12,15 +12,17 @@ const (
 
 // Status answers the query "status" of a run.
 type Status struct {
-	Name   string  `json:"name"`
-	Stage  string  `json:"stage"` // one of the stages above
-	Epoch  int     `json:"epoch"`
-	Epochs int     `json:"epochs"`
-	Paused bool    `json:"paused"` // the run waits: for a person, or for a while after a fault of infrastructure
-	Held   bool    `json:"held"`   // the run waits for a person
-	Reason string  `json:"reason,omitempty"`
-	Val    float64 `json:"val"`             // the newest success rate on val, 0 to 1; -1: none yet
-	Child  string  `json:"child,omitempty"` // id of the workflow that is running: it answers the query "progress"
+	Name   string `json:"name"`
+	Stage  string `json:"stage"` // one of the stages above
+	Epoch  int    `json:"epoch"`
+	Epochs int    `json:"epochs"`
+	Paused bool   `json:"paused"` // the run waits: for a person, or for a while after a fault of infrastructure
+	Held   bool   `json:"held"`   // the run waits for a person
+	// Stopping means that somebody stopped the run: it ends soon, or has ended.
+	Stopping bool    `json:"stopping,omitempty"`
+	Reason   string  `json:"reason,omitempty"`
+	Val      float64 `json:"val"`             // the newest success rate on val, 0 to 1; -1: none yet
+	Child    string  `json:"child,omitempty"` // id of the workflow that is running: it answers the query "progress"
 }
 
 // Phases of a workflow, as Progress names them. A level job of stage 1 is its own phase, by its name.

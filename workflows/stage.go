@@ -51,7 +51,7 @@ func (r *runState) setup(ctx workflow.Context) error {
 		}, func(ctx workflow.Context, _ Command) { r.pause(ctx, false, "") }),
 
 		r.update(ctx, UpdateStop, func() error { return nil }, func(_ workflow.Context, c Command) {
-			r.stopping = true
+			r.stopping, r.status.Stopping = true, true
 			r.status.Reason = "stopped by " + c.Who + ": " + c.Why
 			if r.cancel != nil {
 				r.cancel() // every stage can resume, so a stop need not wait

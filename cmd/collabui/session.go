@@ -62,12 +62,28 @@ func (s *session) start(ctx context.Context, in workflows.RunInput) error {
 	if err := workers.CheckNamespace(ctx, s.temporal, s.ends.Namespace); err != nil {
 		return err
 	}
+	if err := s.awaitStop(ctx, in.Name); err != nil {
+		return err
+	}
 	_, err := s.temporal.ExecuteWorkflow(ctx, startOptions(in.Name, "training run "+in.Name), workflows.Run, in)
 	if err != nil {
 		return fault.New(fault.Transient, "start run %s: %w", in.Name, err)
 	}
 
 	return nil
+}
+
+// awaitStop waits until a run that somebody stopped has ended. Starting it meanwhile would join the workflow that ends.
+func (s *session) awaitStop(ctx context.Context, run string) error {
+	asked, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	var st workflows.Status
+	if !query(asked, s.temporal, run, workflows.QueryStatus, &st) || !st.Stopping {
+		return nil
+	}
+	_ = s.temporal.GetWorkflow(ctx, run, "").Get(ctx, nil) // its error says that it was stopped
+
+	return context.Cause(ctx)
 }
 
 // query asks a workflow and reports whether it answered.
