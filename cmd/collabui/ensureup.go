@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -54,10 +53,10 @@ func (a *app) startSupervisor(e config.Endpoints, tabs int) (<-chan struct{}, er
 	if err != nil {
 		return nil, fault.As(fault.Fatal, err)
 	}
-	if err := os.MkdirAll(filepath.Join(a.data, "logs"), 0o755); err != nil {
-		return nil, fault.New(fault.Invalid, "data folder %s: %w", a.data, err)
+	if err := supervisor.MakeFolder(a.data); err != nil {
+		return nil, err
 	}
-	log, err := os.OpenFile(a.supervisorLog(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	log, err := os.OpenFile(a.supervisorLog(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "%w", err)
 	}

@@ -44,9 +44,10 @@ func Start(ctx context.Context, o Options) (*Supervisor, error) {
 		return nil, fault.New(fault.Invalid, "data folder %q: %w", o.Data, err)
 	}
 	o.Data = data
-	if err := os.MkdirAll(filepath.Join(data, "logs"), 0o755); err != nil {
-		return nil, fault.New(fault.Invalid, "data folder %s: %w (choose another with --data)", data, err)
+	if err := MakeFolder(data); err != nil {
+		return nil, err
 	}
+	syscall.Umask(0o077) // for this process and all services that it starts
 
 	s := &Supervisor{o: o, state: State{
 		PID: os.Getpid(), Tabs: o.Tabs, Started: time.Now(), Services: map[Name]Service{},
@@ -68,6 +69,26 @@ func Start(ctx context.Context, o Options) (*Supervisor, error) {
 	}
 
 	return s, nil
+}
+
+// MakeFolder makes a data folder that only its owner can read. In one that exists, it closes the parts that hold data.
+// It may be repeated.
+func MakeFolder(data string) error {
+	err := os.MkdirAll(data, 0o700)
+	for _, part := range []string{"logs", "services"} {
+		path := filepath.Join(data, part)
+		if err == nil {
+			err = os.MkdirAll(path, 0o700)
+		}
+		if err == nil {
+			err = os.Chmod(path, 0o700) // an earlier version let everybody read
+		}
+	}
+	if err != nil {
+		return fault.New(fault.Invalid, "data folder %s: %w (choose another with --data)", data, err)
+	}
+
+	return nil
 }
 
 // takeLock locks the data folder. It tries for a while, since clients hold the lock for an instant to see whether it is
