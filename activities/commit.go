@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/process/events"
@@ -66,7 +67,7 @@ func (c *Control) assemble(ctx context.Context, id EpochID) (runs.Epoch, error) 
 	if err := a.readSlots(ctx); err != nil {
 		return a.epoch, err
 	}
-	if err := a.readUpdates(ctx, s.Agents); err != nil {
+	if err := a.readUpdates(ctx, s); err != nil {
 		return a.epoch, err
 	}
 
@@ -203,17 +204,46 @@ func (a *assembly) readSlot(ctx context.Context, i int) (runs.Episode, error) {
 	return e, err
 }
 
-// readUpdates reads the update of every agent.
-func (a *assembly) readUpdates(ctx context.Context, agents int) error {
+// readUpdates reads the update of every agent, and checks that its data set has all pairs of the epoch's episodes.
+func (a *assembly) readUpdates(ctx context.Context, s spec.Spec) error {
 	a.epoch.System.Version = a.epoch.Number
-	for agent := range agents {
+	for agent := range s.Agents {
 		u, ref, err := a.run.Update(a.epoch.Number, agent).Read(ctx, a.bucket)
 		if err != nil {
+			return err
+		}
+		if err := a.checkDataset(ctx, s, u); err != nil {
 			return err
 		}
 		a.epoch.Updates = append(a.epoch.Updates, ref)
 		a.epoch.System.Policies = append(a.epoch.System.Policies, u.Policy)
 		a.parts.Tensors = append(a.parts.Tensors, u.Policy.Tensor)
+	}
+
+	return nil
+}
+
+// checkDataset compares the number of an update's pairs that are new with that of the episodes' pairs.
+func (a *assembly) checkDataset(ctx context.Context, s spec.Spec, u runs.Update) error {
+	d, _, err := store.Read[runs.Dataset](ctx, a.bucket, u.Dataset.Key)
+	if err != nil {
+		return err
+	}
+	got := d.Count
+	for _, older := range d.Card.ByAge {
+		got -= older
+	}
+	want := 0
+	for _, pairs := range a.parts.Pairs {
+		for _, p := range pairs {
+			if p.Agent == d.Agent || s.Parameters == spec.ParametersShared {
+				want++
+			}
+		}
+	}
+	if got != want {
+		return fault.New(fault.Corrupt, "%s has %d pairs of this epoch, its episodes have %d: "+
+			"delete the update and the data set, then resume the run", u.Dataset.Key, got, want)
 	}
 
 	return nil

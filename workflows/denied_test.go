@@ -6,9 +6,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"go.temporal.io/sdk/testsuite"
 
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/testrun"
+	"github.com/collabui/collabui/workflows"
 )
 
 // denying says once of every existing object with a suffix that it does not exist.
@@ -45,5 +50,29 @@ func TestNoPairIsLostIfTheStoreDeniesIt(t *testing.T) {
 	}
 	if len(f.denied) == 0 {
 		t.Error("the store denied nothing, want it to deny pairs")
+	}
+}
+
+// An earlier version recorded data sets from which the pairs of denied slots were missing.
+func TestAnEpochWithAnIncompleteDataSetIsNotCommitted(t *testing.T) {
+	t.Parallel()
+	r := testrun.New(t, testrun.Tiny())
+	_, _, err := runs.Run(r.Spec.Name).Dataset(1, 2).Record(t.Context(), r.Bucket, func() (runs.Dataset, error) {
+		body, err := runs.WritePairs(t.Context(), r.Bucket, nil)
+
+		return runs.Dataset{Agent: 2, Body: body}, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_, err = r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
+		env.RegisterDelayedCallback(func() {
+			wantHeld(t, status(t, env), "epochs/0001/agents/2/dataset.json has 0 pairs of this epoch", "resume")
+			send(t, env, workflows.UpdateStop, workflows.Command{Who: "test", Why: "corrupt"})
+		}, time.Hour)
+	})
+	if err == nil || !strings.Contains(err.Error(), "stopped by test") {
+		t.Fatalf("the run ended with %v, want it to wait until it is stopped by test", err)
 	}
 }
