@@ -93,13 +93,13 @@ func update() Experiment {
 	add("new-base", func(s *spec.Spec) { s.Reference = spec.ReferenceBase })
 	add("new-sharp", func(s *spec.Spec) { s.Train.Smoothing = 0 })
 	add("new-steep", func(s *spec.Spec) { s.Train.Beta = 2 })
-	add("new-twice", func(s *spec.Spec) { s.Train.Passes = 2 })
-	add("new-one", func(s *spec.Spec) { s.Pairs.Negatives, s.Train.Passes = 1, 2 })
+	add("new-once", func(s *spec.Spec) { s.Train.Passes = 1 })
+	add("new-one", func(s *spec.Spec) { s.Pairs.Negatives = 1 })
 	add("new-many", func(s *spec.Spec) {
 		s.Adversary.Candidates, s.Pairs.Negatives, s.Pairs.PerStep, s.Pairs.PerEpisode = 12, 8, 16, 64
 	})
 	add("new-types", func(s *spec.Spec) { s.Pairs.BalanceTypes = true })
-	add("new-correction", func(s *spec.Spec) { s.Pairs.Kind = spec.PairsCorrection })
+	add("new-paper", func(s *spec.Spec) { s.Pairs.Kind = spec.PairsPositive })
 	for _, c := range []credit.CellChoice{credit.LatestCells, credit.UncertainCells, credit.ContradictedCells} {
 		add("new-"+string(c), func(s *spec.Spec) { s.Pairs.Cells = c })
 	}

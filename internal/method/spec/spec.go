@@ -99,7 +99,7 @@ func Default() Spec {
 		},
 		Reference: ReferenceEpochStart,
 		Train: domain.TrainParams{
-			LearningRate: 1e-3, Warmup: 0.1, FinalShare: 0.1, BatchSize: 16, Passes: 1,
+			LearningRate: 1e-3, Warmup: 0.1, FinalShare: 0.1, BatchSize: 16, Passes: 2,
 			Loss: domain.LossDPO, Beta: 1, Smoothing: 0.1,
 		},
 		Trainer:   Trainer{Name: Embedded},
