@@ -23,12 +23,11 @@ type RunInput struct {
 
 // runState is a run until it continues as new.
 type runState struct {
-	in       RunInput
-	status   Status
-	plan     activities.Plan
-	stopping bool
-	cancel   workflow.CancelFunc          // cancels the current stage
-	child    workflow.ChildWorkflowFuture // the open child, to pass a pause on to
+	in     RunInput
+	status Status
+	plan   activities.Plan
+	cancel workflow.CancelFunc          // cancels the current stage
+	child  workflow.ChildWorkflowFuture // the open child, to pass a pause on to
 }
 
 // Run is the whole training: stage 1, then epochs, then the final evaluation. It begins where the store says, and
@@ -83,7 +82,7 @@ func (r *runState) epochAndOn(ctx workflow.Context, k int) error {
 	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
 		return err
 	}
-	if r.stopping {
+	if r.status.Stopping {
 		return stopped(r.status.Reason)
 	}
 	next := RunInput{Name: r.in.Name, Paused: r.status.Held, Reason: r.status.Reason}

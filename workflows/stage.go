@@ -51,7 +51,7 @@ func (r *runState) setup(ctx workflow.Context) error {
 		}, func(ctx workflow.Context, _ Command) { r.pause(ctx, false, "") }),
 
 		r.update(ctx, UpdateStop, func() error { return nil }, func(_ workflow.Context, c Command) {
-			r.stopping, r.status.Stopping = true, true
+			r.status.Stopping = true
 			r.status.Reason = "stopped by " + c.Who + ": " + c.Why
 			if r.cancel != nil {
 				r.cancel() // every stage can resume, so a stop need not wait
@@ -121,10 +121,10 @@ func (r *runState) stage(ctx workflow.Context, name string, epoch int, do func(w
 func (r *runState) act(ctx workflow.Context, do func(workflow.Context) error) error {
 	for {
 		r.describe(ctx)
-		if err := workflow.Await(ctx, func() bool { return !r.status.Held || r.stopping }); err != nil {
+		if err := workflow.Await(ctx, func() bool { return !r.status.Held || r.status.Stopping }); err != nil {
 			return err
 		}
-		if r.stopping {
+		if r.status.Stopping {
 			return stopped(r.status.Reason)
 		}
 
@@ -132,7 +132,7 @@ func (r *runState) act(ctx workflow.Context, do func(workflow.Context) error) er
 		r.cancel = cancel
 		err := do(stage)
 		r.child, r.cancel = nil, nil
-		if r.stopping {
+		if r.status.Stopping {
 			return stopped(r.status.Reason)
 		}
 		if err == nil || temporal.IsCanceledError(err) {
@@ -161,7 +161,7 @@ func (r *runState) wait(ctx workflow.Context, failed error) error {
 	}
 
 	r.describe(ctx)
-	over := func() bool { return !r.status.Paused || r.status.Held || r.stopping }
+	over := func() bool { return !r.status.Paused || r.status.Held || r.status.Stopping }
 	if _, err := workflow.AwaitWithTimeout(ctx, pauseLimit, over); err != nil {
 		return err
 	}
