@@ -20,13 +20,30 @@ const BlobPrefix = "blobs/"
 // IsBlob reports whether a key is that of a blob, not of a manifest.
 func IsBlob(key string) bool { return strings.HasPrefix(key, BlobPrefix) }
 
-// PutBlob writes bytes under the key that their content determines.
+// PutBlob writes bytes under the key that their content determines, and reads them back, so that a record may name
+// them. It returns a transient fault if the store does not have what it took, and a corrupt one if it has other bytes.
 func PutBlob(ctx context.Context, b Bucket, body []byte) (Ref, error) {
 	sum := Sum(body)
 	r := Ref{Key: BlobPrefix + sum, SHA256: sum, Size: int64(len(body))}
-	_, err := b.PutOnce(ctx, r.Key, body)
+	if _, err := b.PutOnce(ctx, r.Key, body); err != nil {
+		return r, err
+	}
 
-	return r, err
+	return r, readBack(ctx, b, sum)
+}
+
+// readBack checks that the store has a blob that it took.
+func readBack(ctx context.Context, b Bucket, sum string) error {
+	h := sha256.New()
+	err := copyBlob(ctx, b, sum, h)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return fault.New(fault.Transient, "%s%s: the object store took it, but does not have it", BlobPrefix, sum)
+	case err == nil && hex.EncodeToString(h.Sum(nil)) != sum:
+		return fault.New(fault.Corrupt, "%w: delete it, then resume the run, which writes it again", errBlob(sum))
+	}
+
+	return err
 }
 
 // GetBlob reads a blob by its sum and verifies it.
@@ -49,7 +66,7 @@ type streams interface {
 	download(ctx context.Context, key string, w io.Writer) error
 }
 
-// PutBlobFile writes a file as a blob. If the file changes meanwhile, it returns a transient fault. It may be repeated:
+// PutBlobFile is PutBlob for a file. If the file changes meanwhile, it returns a transient fault. It may be repeated:
 // bytes that the store has are not sent again.
 func PutBlobFile(ctx context.Context, b Bucket, file string) (Ref, error) {
 	sum, size, err := sumFile(file)
@@ -58,18 +75,22 @@ func PutBlobFile(ctx context.Context, b Bucket, file string) (Ref, error) {
 	}
 	r := Ref{Key: BlobPrefix + sum, SHA256: sum, Size: size}
 	if s, ok := b.(streams); ok {
-		return r, s.upload(ctx, r.Key, file, size)
+		if err := s.upload(ctx, r.Key, file, size); err != nil {
+			return r, err
+		}
+
+		return r, readBack(ctx, b, sum)
 	}
 
 	body, err := os.ReadFile(file)
 	if err == nil && Sum(body) != sum {
 		err = errChanged(file)
 	}
-	if err == nil {
-		_, err = b.PutOnce(ctx, r.Key, body)
+	if err != nil {
+		return r, err
 	}
 
-	return r, err
+	return PutBlob(ctx, b, body)
 }
 
 // GetBlobFile writes a blob to a file. The file is written under another name, verified and renamed, so it appears

@@ -14,7 +14,7 @@ import (
 )
 
 // streamed is a bucket that takes files as S3 does.
-type streamed struct{ *Memory }
+type streamed struct{ Bucket }
 
 func (s streamed) upload(ctx context.Context, key, file string, _ int64) error {
 	raw, err := os.ReadFile(file)
@@ -37,7 +37,7 @@ func (s streamed) download(ctx context.Context, key string, w io.Writer) error {
 // eachWay runs a test on both ways to store files.
 func eachWay(t *testing.T, test func(t *testing.T, b Bucket, dir string)) {
 	t.Helper()
-	for name, b := range map[string]Bucket{"in memory": &Memory{}, "streamed": streamed{&Memory{}}} {
+	for name, b := range map[string]Bucket{"in memory": &Memory{}, "streamed": streamed{Bucket: &Memory{}}} {
 		t.Run(name, func(t *testing.T) { test(t, b, t.TempDir()) })
 	}
 }

@@ -1,0 +1,62 @@
+package store
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/collabui/collabui/fault"
+)
+
+// lying is a bucket that says that it wrote an object without having written it, or with other bytes.
+type lying struct {
+	*Memory
+	instead []byte // nil: nothing
+}
+
+func (l lying) PutOnce(ctx context.Context, key string, _ []byte) (bool, error) {
+	if l.instead == nil {
+		return true, nil
+	}
+
+	return l.Memory.PutOnce(ctx, key, l.instead)
+}
+
+func TestABlobIsReadBackBeforeItIsNamed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		instead []byte
+		want    fault.Kind
+	}{
+		"nothing is there":     {nil, fault.Transient},
+		"other bytes are":      {[]byte("weighty"), fault.Corrupt},
+		"a part of them is":    {[]byte("weigh"), fault.Corrupt},
+		"an empty object is":   {[]byte{}, fault.Corrupt},
+		"the bytes themselves": {[]byte("weights"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "from")
+			if err := os.WriteFile(file, []byte("weights"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, ofBytes := PutBlob(t.Context(), lying{&Memory{}, c.instead}, []byte("weights"))
+			_, ofFile := PutBlobFile(t.Context(), lying{&Memory{}, c.instead}, file)
+			_, streaming := PutBlobFile(t.Context(), streamed{Bucket: lying{&Memory{}, c.instead}}, file)
+			for how, err := range map[string]error{"bytes": ofBytes, "a file": ofFile, "a streamed file": streaming} {
+				if got := kindOrNone(err); got != c.want {
+					t.Errorf("a blob of %s: %v, want the kind %q", how, err, c.want)
+				}
+			}
+		})
+	}
+}
+
+func kindOrNone(err error) fault.Kind {
+	if err == nil {
+		return ""
+	}
+
+	return fault.KindOf(err)
+}
