@@ -36,14 +36,19 @@ func (f Emit) send(run string, e events.Event) {
 // say reports the newest progress of an activity in a few words. It appears in the activity's heartbeat.
 type say func(line string)
 
-// do runs the body of an activity: it heartbeats until the body returns, logs how it ended, and maps the error for
-// Temporal.
+// do runs the body of an activity: it heartbeats as long as the body makes progress, logs how it ended, and maps the
+// error for Temporal. It cancels a body that says nothing for maxSilence.
 func do[T any](ctx context.Context, log *slog.Logger, body func(ctx context.Context, say say) (T, error)) (T, error) {
-	tell, stop := heartbeat(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	tell, stop := heartbeat(ctx, cancel)
 	defer stop()
 
 	began := time.Now()
 	v, err := body(ctx, tell)
+	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
+		err = errSilent
+	}
 	if err != nil {
 		log.Warn("activity failed", "kind", fault.KindOf(err), "error", err)
 	} else {
@@ -95,11 +100,18 @@ const MaxTries = 40
 // heartbeatEvery is well below the heartbeat timeout of 10 s.
 const heartbeatEvery = 2 * time.Second
 
-// heartbeat beats from its own goroutine until stop is called, with the newest line that was said. An activity that
-// ends before the first beat costs the server no write.
-func heartbeat(ctx context.Context) (tell say, stop func()) {
+// maxSilence is the time after which an activity that says nothing counts as hung, wherever it hangs: longer than any
+// step of an episode takes with language models that limit requests, and longer than trainer programs wait for theirs.
+const maxSilence = 45 * time.Minute
+
+var errSilent = fault.New(fault.Transient, "no progress for %v: the activity is given up and tried again", maxSilence)
+
+// heartbeat beats from its own goroutine until stop is called, with the newest line that was said. A heartbeat means
+// progress: if nothing is said for maxSilence, it gives the activity up and stops beating. An activity that ends before
+// the first beat costs the server no write.
+func heartbeat(ctx context.Context, giveUp context.CancelCauseFunc) (tell say, stop func()) {
 	var mu sync.Mutex
-	line := "started"
+	line, said := "started", time.Now()
 	end := make(chan struct{})
 
 	go func() {
@@ -109,8 +121,13 @@ func heartbeat(ctx context.Context) (tell say, stop func()) {
 			select {
 			case <-t.C:
 				mu.Lock()
-				now := line
+				now, silence := line, time.Since(said)
 				mu.Unlock()
+				if silence > maxSilence {
+					giveUp(errSilent)
+
+					return
+				}
 				activity.RecordHeartbeat(ctx, now)
 			case <-end:
 				return
@@ -121,7 +138,7 @@ func heartbeat(ctx context.Context) (tell say, stop func()) {
 	tell = func(s string) {
 		mu.Lock()
 		defer mu.Unlock()
-		line = s
+		line, said = s, time.Now()
 	}
 
 	return tell, func() { close(end) }

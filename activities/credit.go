@@ -34,9 +34,9 @@ type Credited struct {
 func (m *Models) Credit(ctx context.Context, id SlotID) (Credited, error) {
 	log := m.log(id.Run, "epoch", id.Epoch, "slot", id.Slot)
 
-	return do(ctx, log, func(ctx context.Context, _ say) (Credited, error) {
+	return do(ctx, log, func(ctx context.Context, say say) (Credited, error) {
 		c, _, err := runs.Run(id.Run).Credits(id.Epoch, id.Slot).Record(ctx, m.Bucket, func() (runs.Credits, error) {
-			return m.credits(ctx, id)
+			return m.credits(ctx, id, say)
 		})
 
 		return count(c.Steps), err
@@ -44,7 +44,7 @@ func (m *Models) Credit(ctx context.Context, id SlotID) (Credited, error) {
 }
 
 // credits labels the steps of an episode in order.
-func (m *Models) credits(ctx context.Context, id SlotID) (runs.Credits, error) {
+func (m *Models) credits(ctx context.Context, id SlotID, say say) (runs.Credits, error) {
 	s, err := m.spec(ctx, id.Run)
 	if err != nil {
 		return runs.Credits{}, err
@@ -65,6 +65,7 @@ func (m *Models) credits(ctx context.Context, id SlotID) (runs.Credits, error) {
 			return c, fmt.Errorf("step %d: %w", step.Number, err)
 		}
 		c.Steps = append(c.Steps, l)
+		say(fmt.Sprintf("step %d of %d", step.Number, len(e.steps)))
 	}
 	failpoint.Hit("credit")
 

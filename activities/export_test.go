@@ -15,7 +15,7 @@ func Plain(ctx context.Context, r *Rollouts, m *Models, id SlotID) error {
 	if err != nil {
 		return err
 	}
-	a, err := r.attempt(ctx, id, s, suite, func(string) {})
+	a, err := r.attempt(ctx, id, s, suite, quiet)
 	if err != nil {
 		return err
 	}
@@ -25,16 +25,18 @@ func Plain(ctx context.Context, r *Rollouts, m *Models, id SlotID) error {
 
 	run := runs.Run(id.Run)
 	if _, _, err := run.Credits(id.Epoch, id.Slot).Record(ctx, m.Bucket, func() (runs.Credits, error) {
-		return m.credits(ctx, id)
+		return m.credits(ctx, id, quiet)
 	}); err != nil {
 		return err
 	}
 	_, _, err = run.Pairs(id.Epoch, id.Slot).Record(ctx, m.Bucket, func() (runs.Pairs, error) {
-		return m.pairs(ctx, id)
+		return m.pairs(ctx, id, quiet)
 	})
 
 	return err
 }
+
+func quiet(string) {}
 
 // Gate probes an update and applies the gates.
 func (g *GPU) Gate(

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 
 	"github.com/collabui/collabui/domain"
@@ -21,16 +22,16 @@ import (
 func (m *Models) Pairing(ctx context.Context, id SlotID) (int, error) {
 	log := m.log(id.Run, "epoch", id.Epoch, "slot", id.Slot)
 
-	return do(ctx, log, func(ctx context.Context, _ say) (int, error) {
+	return do(ctx, log, func(ctx context.Context, say say) (int, error) {
 		p, _, err := runs.Run(id.Run).Pairs(id.Epoch, id.Slot).Record(ctx, m.Bucket, func() (runs.Pairs, error) {
-			return m.pairs(ctx, id)
+			return m.pairs(ctx, id, say)
 		})
 
 		return len(p.Pairs), err
 	})
 }
 
-func (m *Models) pairs(ctx context.Context, id SlotID) (runs.Pairs, error) {
+func (m *Models) pairs(ctx context.Context, id SlotID, say say) (runs.Pairs, error) {
 	s, err := m.spec(ctx, id.Run)
 	if err != nil {
 		return runs.Pairs{}, err
@@ -62,6 +63,7 @@ func (m *Models) pairs(ctx context.Context, id SlotID) (runs.Pairs, error) {
 			return nil, err
 		}
 		out.Calls = append(out.Calls, call)
+		say(fmt.Sprintf("step %d, agent %d, round %d", call.Step, call.Agent, call.Round))
 		failpoint.Hit("pairing")
 
 		return proposals(call), nil

@@ -52,6 +52,9 @@ func (g *GPU) train(ctx context.Context, s spec.Spec, j trainer.Job, say say) (t
 
 // progress returns a point of a training curve in a few words.
 func progress(p domain.TrainPoint) string {
+	if p.Step == 0 {
+		return "the program starts"
+	}
 	line := fmt.Sprintf("step %d of %d, loss %.3f", p.Step, p.Steps, p.Loss)
 	if p.Margin != 0 {
 		line += fmt.Sprintf(", margin %.3f", p.Margin)

@@ -53,7 +53,8 @@ type Job struct {
 	Options json.RawMessage
 }
 
-// Progress is called from time to time while a job runs.
+// Progress is called whenever a job that runs shows a sign of life, with its newest point; Step is 0 before the first.
+// A job that shows none for long is given up.
 type Progress func(p domain.TrainPoint)
 
 // Must records that an option is impossible: if ok is false, field does not hold what was expected.

@@ -11,6 +11,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +22,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/workflows"
 )
@@ -39,6 +42,7 @@ type Options struct {
 	Updates   int           // concurrent policy updates; with GPUs, one per GPU
 	Calls     int           // concurrent activities of the role model
 	Drain     time.Duration // the time that activities get to finish when the worker is asked to stop
+	Health    string        // HOST:PORT at which GET /health is answered; "": nowhere
 	Training  Training
 	Serve     Serve
 	Log       *slog.Logger
@@ -59,6 +63,9 @@ func Run(ctx context.Context, o Options) error {
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	if err := o.answerHealth(ctx); err != nil {
+		return err
+	}
 	if slices.Contains(o.Roles, RoleServe) {
 		end, err := startGateway(ctx, o, cancel)
 		if err != nil {
@@ -73,6 +80,22 @@ func Run(ctx context.Context, o Options) error {
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 		return fault.New(fault.Transient, "worker: %w", err) // a supervisor starts another
 	}
+
+	return nil
+}
+
+// answerHealth answers health checks until the context ends, so that whoever started this process sees that it hangs.
+func (o Options) answerHealth(ctx context.Context) error {
+	if o.Health == "" {
+		return nil
+	}
+	l, err := net.Listen("tcp", o.Health)
+	if err != nil {
+		return fault.New(fault.Invalid, "--health: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /health", serving.Healthy)
+	go func() { _ = serving.Serve(ctx, l, mux, 0) }()
 
 	return nil
 }

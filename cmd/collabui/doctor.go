@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,20 +9,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
-	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/envadapters/browser"
-	"github.com/collabui/collabui/internal/policy/llm"
 	"github.com/collabui/collabui/internal/policy/tinylm"
-	"github.com/collabui/collabui/internal/process/config"
-	"github.com/collabui/collabui/internal/process/events"
-	"github.com/collabui/collabui/internal/process/logging"
-	"github.com/collabui/collabui/internal/process/supervisor"
-	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/workers"
 )
 
 // finding is one line of the doctor.
@@ -122,115 +112,4 @@ func (a *app) disk() []finding {
 	}
 
 	return []finding{f}
-}
-
-// services checks the services of the data folder, or those of the cluster.
-func (a *app) services(ctx context.Context) []finding {
-	d := diagnosis{app: a}
-	if !a.cluster {
-		var alive bool
-		if d.state, alive = supervisor.Read(a.data); !alive {
-			return []finding{{What: "services", OK: true, Detail: fmt.Sprintf(
-				"none run for %s; %s or %s starts them", a.data, a.typed("up"), a.typed("train"))}}
-		}
-		d.supervisor()
-	}
-	e, err := a.endpoints()
-	if err == nil && a.cluster {
-		err = e.Complete()
-	}
-	if err != nil {
-		return append(d.findings, finding{What: "services", Detail: err.Error()})
-	}
-
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	d.check(supervisor.Temporal, e.Temporal, checkTemporal(ctx, e))
-	d.check(supervisor.S3, e.StoreURL(), checkStore(ctx, e))
-	d.redis(ctx, e)
-	d.policies(ctx, e)
-
-	return d.findings
-}
-
-// diagnosis collects findings about services.
-type diagnosis struct {
-	*app
-	state    supervisor.State
-	findings []finding
-}
-
-func (d *diagnosis) supervisor() {
-	d.findings = append(d.findings, finding{
-		What: "supervisor", OK: d.state.Ready,
-		Detail: fmt.Sprintf("pid %d since %s %s", d.state.PID, d.state.Started.Format(time.RFC3339), d.state.Problem),
-	})
-}
-
-// check adds a finding: err says what is wrong, and the state what the supervisor knows.
-func (d *diagnosis) check(name supervisor.Name, addr string, err error) {
-	f := finding{What: name, OK: err == nil, Detail: addr}
-	if err != nil {
-		f.Detail += ": " + err.Error()
-		if !d.cluster {
-			f.Fix = d.typed("logs %s", name)
-		}
-	}
-	service := d.state.Services[name]
-	if service.Problem != "" {
-		f.OK, f.Detail = false, f.Detail+" (down: "+service.Problem+")"
-	}
-	if service.Restarts > 0 {
-		f.Detail += fmt.Sprintf(" (restarted %d times)", service.Restarts)
-	}
-	d.findings = append(d.findings, f)
-}
-
-func (d *diagnosis) redis(ctx context.Context, e config.Endpoints) {
-	addr := config.Redacted(e.Redis)
-	if addr == "" {
-		addr = "no address is given: no live progress, and every worker keeps to its own share of limits"
-	}
-	stream, err := events.Open(e.Redis)
-	if err == nil {
-		err = stream.Check(ctx)
-	}
-	d.check(supervisor.Redis, addr, err)
-}
-
-func (d *diagnosis) policies(ctx context.Context, e config.Endpoints) {
-	servers, err := llm.PolicyServers(e.Policies(), e.PolicyKey, 0)
-	if err != nil {
-		d.check(supervisor.Policy, config.Redacted(e.Policy), err)
-		return
-	}
-	for _, server := range servers.Health(ctx) {
-		err = nil
-		if !server.OK {
-			err = errors.New(server.Detail)
-		}
-		d.check(supervisor.Policy, server.URL, err)
-	}
-}
-
-func checkTemporal(ctx context.Context, e config.Endpoints) error {
-	o, err := workers.ClientOptions(e, logging.Silent())
-	if err != nil {
-		return err
-	}
-	c, err := client.DialContext(ctx, o)
-	if err == nil {
-		c.Close()
-	}
-
-	return err
-}
-
-func checkStore(ctx context.Context, e config.Endpoints) error {
-	b, err := store.Open(e.Store)
-	if err != nil {
-		return err
-	}
-
-	return b.Check(ctx)
 }

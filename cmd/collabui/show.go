@@ -13,6 +13,7 @@ import (
 	"github.com/collabui/collabui/internal/experiment/plot"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/process/supervisor"
 	"github.com/collabui/collabui/internal/store"
 )
 
@@ -40,7 +41,7 @@ func (a *app) runShow(ctx context.Context, o showOptions, run string) error {
 	if err != nil {
 		return err
 	}
-	st, err := readStatus(ctx, b, e, run)
+	st, err := a.observe(ctx, b, e, run)
 	if err != nil {
 		return err
 	}
@@ -53,6 +54,35 @@ func (a *app) runShow(ctx context.Context, o showOptions, run string) error {
 	}
 
 	return a.print(st, st.text)
+}
+
+// observe reads the status of a run while it asks every service whether it works: one that hangs must not hide what the
+// others know.
+func (a *app) observe(ctx context.Context, b store.Bucket, e config.Endpoints, run string) (status, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type answer struct {
+		status
+		err error
+	}
+	read := make(chan answer, 1)
+	go func() {
+		st, err := readStatus(ctx, b, e, run)
+		read <- answer{st, err}
+	}()
+
+	problems := silent(a.probe(ctx, e))
+	if fails(problems, supervisor.S3) {
+		for _, f := range problems {
+			f.text(a.err)
+		}
+
+		return status{}, fault.New(fault.Transient, "the run cannot be read while the object store does not answer")
+	}
+	got := <-read
+	got.Problems = problems
+
+	return got.status, got.err
 }
 
 // writeCurves writes a picture of curves for --curve.
@@ -89,6 +119,9 @@ func (st status) text(w io.Writer) {
 	say(w, "%s: %s, stage %s, epoch %d of %d", st.Name, st.Status, st.Stage, st.Epoch, st.Epochs)
 	if st.Reason != "" {
 		say(w, "reason: %s", st.Reason)
+	}
+	for _, f := range st.Problems {
+		f.text(w)
 	}
 	if st.Spent != nil {
 		say(w, "chat endpoints: %d recorded calls, %d tokens, cost %.4f",

@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 	"errors"
-	"time"
 
 	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/internal/method/rules"
@@ -21,7 +21,8 @@ import (
 type state string
 
 const (
-	stateAbsent    state = "absent" // the run is in the store only: Temporal has no workflow of it
+	stateAbsent    state = "absent"  // the run is in the store only: Temporal has no workflow of it
+	stateUnknown   state = "unknown" // Temporal does not answer
 	stateRunning   state = "running"
 	statePaused    state = "paused"
 	stateStopped   state = "stopped"
@@ -44,7 +45,8 @@ type status struct {
 	Updates     []runs.Update    `json:"updates,omitempty"` // of the newest epoch, by agent
 	Results     []runs.Result    `json:"results"`
 	Critic      string           `json:"critic"`
-	Spent       *runs.Spent      `json:"spent,omitempty"` // what chat endpoints have cost
+	Spent       *runs.Spent      `json:"spent,omitempty"`    // what chat endpoints have cost
+	Problems    []finding        `json:"problems,omitempty"` // services that do not answer
 	val         int              // episodes of an evaluation on val
 }
 
@@ -66,12 +68,16 @@ func readStatus(ctx context.Context, b store.Bucket, e config.Endpoints, run str
 		return st, nil
 	}
 
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
-	if t, err := dial(ctx, e); err == nil { // without Temporal the store alone answers
-		defer t.Close()
-		st.ask(ctx, t)
+	t, err := dial(ctx, e)
+	if err != nil { // without Temporal the store alone answers
+		st.Status = stateUnknown
+
+		return st, nil
 	}
+	defer t.Close()
+	st.ask(ctx, t)
 
 	return st, nil
 }
@@ -145,7 +151,12 @@ func (st *status) readUpdates(ctx context.Context, b store.Bucket, epoch runs.Ep
 // ask fills in what Temporal knows of a run that has not finished.
 func (st *status) ask(ctx context.Context, t client.Client) {
 	d, err := t.DescribeWorkflowExecution(ctx, st.Name, "")
+	var missing *serviceerror.NotFound
+	if errors.As(err, &missing) {
+		return
+	}
 	if err != nil {
+		st.Status = stateUnknown
 		return
 	}
 	switch d.WorkflowExecutionInfo.Status {

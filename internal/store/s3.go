@@ -26,6 +26,7 @@ type Config struct {
 	Access   string
 	Secret   string
 	TLS      bool
+	Stall    time.Duration // after which a request that makes no progress fails; 0: 20 s
 }
 
 // S3 is a Bucket on any S3 server that honours If-None-Match.
@@ -34,14 +35,27 @@ type S3 struct {
 	bucket string
 }
 
+// requestTries is how often one request is tried. Whoever asked tries again later.
+const requestTries = 5
+
 // Open returns the bucket. It makes no request.
 func Open(c Config) (*S3, error) {
+	transport, err := minio.DefaultTransport(c.TLS)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "object store %q: %w", c.Endpoint, err)
+	}
+	if c.Stall == 0 {
+		c.Stall = defaultStall
+	}
+
 	// With a region no request asks for the bucket's location. TrailingHeaders stay off: the embedded gateway rejects
 	// their checksums.
 	client, err := minio.New(c.Endpoint, &minio.Options{
-		Creds:  credentials.NewStaticV4(c.Access, c.Secret, ""),
-		Secure: c.TLS,
-		Region: "us-east-1",
+		Creds:      credentials.NewStaticV4(c.Access, c.Secret, ""),
+		Secure:     c.TLS,
+		Region:     "us-east-1",
+		Transport:  stallLimit{transport, c.Stall},
+		MaxRetries: requestTries,
 	})
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "object store %q: %w", c.Endpoint, err)

@@ -2,6 +2,7 @@ package external
 
 import (
 	"context"
+	"github.com/collabui/collabui/domain"
 	"os"
 
 	"github.com/collabui/collabui/fault"
@@ -62,8 +63,9 @@ type watch struct {
 	end int
 
 	progress trainer.Progress
-	// told is the number of points that were passed on.
-	told int
+	// told is the number of points that were read, and newest the last of them, which every sign of life passes on.
+	told   int
+	newest domain.TrainPoint
 	// stored holds the steps of the checkpoints in the store.
 	stored map[int]bool
 	// seen holds the listing of every checkpoint at the last look.

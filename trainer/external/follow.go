@@ -37,12 +37,16 @@ func (w *watch) follow(ctx context.Context, exit <-chan error) (gone bool, why e
 		case <-time.After(look):
 		}
 
+		told := w.told
 		if err := w.look(ctx); err != nil {
 			return false, err
 		}
 
 		if s := w.sign(); s != sign {
 			sign, at = s, time.Now()
+			if w.told == told {
+				w.progress(w.newest)
+			}
 		}
 		if w.cmd.Stall > 0 && time.Since(at) > w.cmd.Stall {
 			return false, fault.New(fault.Throttled, "%s showed no sign of life for %v; it was ended, "+
@@ -84,6 +88,7 @@ func (w *watch) tell() (diverged bool) {
 			continue // The program is already past the end of this run.
 		}
 		p.Steps = w.cmd.Total
+		w.newest = p
 		w.progress(p)
 		diverged = diverged || notNumber(p)
 	}

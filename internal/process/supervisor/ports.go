@@ -16,6 +16,7 @@ const (
 	portS3
 	portRedis
 	portPolicy
+	portWorker
 	numPorts
 )
 

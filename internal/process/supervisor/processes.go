@@ -119,7 +119,10 @@ func (s *Supervisor) keep(ctx context.Context, u unit, r *running) {
 	pause := firstPause
 	for {
 		began := time.Now()
-		s.watch(ctx, u, r)
+		silent := s.watch(ctx, u, r)
+		if silent != nil {
+			r.kill() // it would not hear that it should stop
+		}
 		r.stop()
 		if ctx.Err() != nil {
 			return
@@ -127,7 +130,7 @@ func (s *Supervisor) keep(ctx context.Context, u unit, r *running) {
 		if time.Since(began) > time.Minute {
 			pause = firstPause
 		}
-		why := s.why(u, r)
+		why := s.why(u, r, silent)
 		s.problem(u.name, why)
 		log.Warn("service ended; restarting it", "why", why, "pause", pause)
 
@@ -151,37 +154,53 @@ func (s *Supervisor) keep(ctx context.Context, u unit, r *running) {
 	}
 }
 
-// why returns why a process was stopped or ended.
-func (s *Supervisor) why(u unit, r *running) string {
+// why returns why a process was stopped or ended. silent is the error of its last health check, if that was why.
+func (s *Supervisor) why(u unit, r *running, silent error) string {
+	if silent != nil {
+		return "it did not answer: " + silent.Error()
+	}
 	if state := r.cmd.ProcessState; state != nil && !state.Success() {
 		return state.String() + lastLine(LogPath(s.o.Data, u.name))
 	}
 
-	return "it does not answer"
+	return "it ended"
 }
 
-// watch returns when the process ended, failed three health checks in a row, or ctx is done.
-func (s *Supervisor) watch(ctx context.Context, u unit, r *running) {
-	failed := 0
-	for {
+// checkEvery and maxFailed say when a process that does not answer is replaced: after 15 s if it hangs.
+const (
+	checkEvery = 2 * time.Second
+	maxFailed  = 3
+)
+
+// watch returns nil when the process ended or ctx is done, and the last error when it failed maxFailed health checks in
+// a row.
+func (s *Supervisor) watch(ctx context.Context, u unit, r *running) error {
+	for failed := 0; ; {
 		select {
 		case <-r.ended:
-			return
+			return nil
 		case <-ctx.Done():
-			return
-		case <-time.After(2 * time.Second):
+			return nil
+		case <-time.After(checkEvery):
 		}
+
 		err := u.health(ctx)
-		if err == nil || ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err == nil && failed > 0:
 			failed = 0
-			continue
-		}
-		if failed++; failed == 3 {
-			s.o.Log.Warn("service does not answer", "service", u.name, "error", err)
-			return
+			s.problem(u.name, "")
+		case err != nil:
+			s.problem(u.name, "it does not answer: "+err.Error())
+			if failed++; failed == maxFailed {
+				return err
+			}
 		}
 	}
 }
+
+func (r *running) kill() { proc.KillGroup(r.cmd) }
 
 // stop ends a process: it closes its pipe, and kills it if that does not help. It may be called again.
 func (r *running) stop() {
@@ -189,7 +208,7 @@ func (r *running) stop() {
 	select {
 	case <-r.ended:
 	case <-time.After(8 * time.Second):
-		proc.KillGroup(r.cmd)
+		r.kill()
 		<-r.ended
 	}
 }

@@ -14,7 +14,7 @@ import (
 // Name is the name of a service.
 type Name = string
 
-// The services. The worker has no address.
+// The services. The worker's address answers health checks only.
 const (
 	Temporal Name = "temporal"
 	S3       Name = "s3"
@@ -23,7 +23,7 @@ const (
 	Worker   Name = "worker"
 )
 
-// Addressed are the services that have an address, in the order in which they are shown.
+// Addressed are the services that clients use, in the order in which they are shown.
 var Addressed = []Name{Temporal, S3, Redis, Policy}
 
 // State is the content of services.json: what runs for a data folder, for clients and people.

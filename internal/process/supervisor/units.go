@@ -3,12 +3,9 @@ package supervisor
 import (
 	"context"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"time"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/config"
@@ -52,9 +49,9 @@ func (s *Supervisor) plan(sec secrets) ([]unit, error) {
 	p.redis()
 	p.policy()
 	p.units = append(p.units, unit{
-		name: Worker, stage: processes, path: self,
-		args:   []string{"worker", parentPipe, "--tabs", fmt.Sprint(s.o.Tabs)},
-		health: func(context.Context) error { return nil },
+		name: Worker, stage: processes, path: self, addr: p.at(portWorker),
+		args:   []string{"worker", parentPipe, "--tabs", fmt.Sprint(s.o.Tabs), "--health", p.at(portWorker)},
+		health: HTTPHealth("http://" + p.at(portWorker) + "/health"),
 	})
 
 	return p.units, nil
@@ -91,7 +88,7 @@ func (p *planning) add(external string, u unit) string {
 func (p *planning) temporal() {
 	addr, ui := p.at(portTemporal), p.at(portUI)
 	p.ends.Temporal = p.add(p.o.External.Temporal, unit{
-		name: Temporal, addr: addr, path: p.services, health: dials(addr),
+		name: Temporal, addr: addr, path: p.services, health: temporalHealth(addr),
 		args: []string{
 			"temporal", "--dir", p.dir(), "--addr", addr, "--ui-addr", ui,
 			"--namespace", p.o.External.Namespace, parentPipe,
@@ -110,7 +107,7 @@ func (p *planning) store() {
 		p.ends.Store.Access, p.ends.Store.Secret = p.secrets.Access, p.secrets.Secret
 	}
 	p.add(x.StoreURL(), unit{
-		name: S3, addr: addr, path: p.services, health: dials(addr),
+		name: S3, addr: addr, path: p.services, health: s3Health(addr),
 		args: []string{"s3", "--dir", p.dir(), "--addr", addr, "--bucket", x.Store.Bucket, parentPipe},
 		env:  []string{config.EnvAccess + "=" + p.secrets.Access, config.EnvSecret + "=" + p.secrets.Secret},
 	})
@@ -119,7 +116,7 @@ func (p *planning) store() {
 func (p *planning) redis() {
 	addr := p.at(portRedis)
 	p.ends.Redis = p.add(p.o.External.Redis, unit{
-		name: Redis, addr: "redis://" + addr, path: p.services, health: dials(addr),
+		name: Redis, addr: "redis://" + addr, path: p.services, health: redisHealth(addr),
 		args: []string{"redis", "--addr", addr, parentPipe},
 	})
 }
@@ -128,7 +125,7 @@ func (p *planning) policy() {
 	addr := p.at(portPolicy)
 	p.ends.Policy = p.add(p.o.External.Policy, unit{
 		name: Policy, stage: processes, addr: "http://" + addr + "/v1", path: p.self,
-		health: answers("http://" + addr + "/health"),
+		health: HTTPHealth("http://" + addr + "/health"),
 		args:   []string{"policy-server", "--addr", addr, parentPipe},
 	})
 }
@@ -145,38 +142,4 @@ func program(name string) (string, error) {
 	}
 
 	return path, nil
-}
-
-// dials returns a health check that opens a TCP connection.
-func dials(addr string) func(context.Context) error {
-	return func(ctx context.Context) error {
-		c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", addr)
-		if err == nil {
-			_ = c.Close()
-		}
-
-		return err
-	}
-}
-
-// answers returns a health check that makes an HTTP request.
-func answers(url string) func(context.Context) error {
-	return func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-		defer cancel()
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-		if err != nil {
-			return err
-		}
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return err
-		}
-		_ = res.Body.Close()
-		if res.StatusCode != http.StatusOK {
-			return fmt.Errorf("%s answers %s", url, res.Status)
-		}
-
-		return nil
-	}
 }

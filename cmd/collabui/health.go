@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/collabui/collabui/internal/policy/llm"
+	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/internal/process/logging"
+	"github.com/collabui/collabui/internal/process/supervisor"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/workers"
+)
+
+// probeLimit bounds every check of a service. They run concurrently, so that all answers are there within 3 seconds.
+const probeLimit = 2500 * time.Millisecond
+
+// services checks the services of the data folder, or those of the cluster.
+func (a *app) services(ctx context.Context) []finding {
+	var out []finding
+	if !a.cluster {
+		st, alive := supervisor.Read(a.data)
+		if !alive {
+			return []finding{{What: "services", OK: true, Detail: fmt.Sprintf(
+				"none run for %s; %s or %s starts them", a.data, a.typed("up"), a.typed("train"))}}
+		}
+		out = append(out, finding{
+			What: "supervisor", OK: st.Ready,
+			Detail: fmt.Sprintf("pid %d since %s %s", st.PID, st.Started.Format(time.RFC3339), st.Problem),
+		})
+	}
+	e, err := a.endpoints()
+	if err == nil && a.cluster {
+		err = e.Complete()
+	}
+	if err != nil {
+		return append(out, finding{What: "services", Detail: err.Error()})
+	}
+
+	return append(out, a.probe(ctx, e)...)
+}
+
+// probe makes one request to every service and returns a finding for each, policy servers apart.
+func (a *app) probe(ctx context.Context, e config.Endpoints) []finding {
+	d := diagnosis{app: a}
+	if !a.cluster {
+		d.state, _ = supervisor.Read(a.data)
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+
+	checks := []func(context.Context, config.Endpoints) []finding{d.temporal, d.store, d.redis, d.policies, d.worker}
+	found := make([][]finding, len(checks))
+	var wg sync.WaitGroup
+	for i, check := range checks {
+		wg.Go(func() { found[i] = check(ctx, e) })
+	}
+	wg.Wait()
+
+	var out []finding
+	for _, f := range found {
+		out = append(out, f...)
+	}
+
+	return out
+}
+
+// silent returns the findings that are not all right, or nil.
+func silent(all []finding) (bad []finding) {
+	for _, f := range all {
+		if !f.OK {
+			bad = append(bad, f)
+		}
+	}
+
+	return bad
+}
+
+// fails reports whether a service is among the findings that are not all right.
+func fails(all []finding, name supervisor.Name) bool {
+	for _, f := range silent(all) {
+		if f.What == name {
+			return true
+		}
+	}
+
+	return false
+}
+
+// diagnosis checks services.
+type diagnosis struct {
+	*app
+	state supervisor.State // what the supervisor knows
+}
+
+// finding returns what is known of a service: err says what is wrong.
+func (d diagnosis) finding(name supervisor.Name, addr string, err error) []finding {
+	f := finding{What: name, OK: err == nil, Detail: addr}
+	if err != nil {
+		f.Detail = strings.TrimPrefix(f.Detail+": "+oneLine(err), ": ")
+		if !d.cluster {
+			f.Fix = d.typed("logs %s", name)
+		}
+	}
+	service := d.state.Services[name]
+	if service.Problem != "" {
+		f.OK, f.Detail = false, f.Detail+" (down: "+service.Problem+")"
+	}
+	if service.Restarts > 0 {
+		f.Detail += fmt.Sprintf(" (restarted %d times)", service.Restarts)
+	}
+
+	return []finding{f}
+}
+
+// oneLine returns an error without the line breaks that some clients put into theirs.
+func oneLine(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Sprintf("no answer within %v", probeLimit)
+	}
+
+	return strings.Join(strings.Fields(err.Error()), " ")
+}
+
+func (d diagnosis) temporal(ctx context.Context, e config.Endpoints) []finding {
+	o, err := workers.ClientOptions(e, logging.Silent())
+	if err == nil {
+		var c client.Client
+		if c, err = client.DialContext(ctx, o); err == nil {
+			c.Close()
+		}
+	}
+
+	return d.finding(supervisor.Temporal, e.Temporal, err)
+}
+
+func (d diagnosis) store(ctx context.Context, e config.Endpoints) []finding {
+	b, err := store.Open(e.Store)
+	if err == nil {
+		err = b.Check(ctx)
+	}
+
+	return d.finding(supervisor.S3, e.StoreURL(), err)
+}
+
+func (d diagnosis) redis(ctx context.Context, e config.Endpoints) []finding {
+	addr := config.Redacted(e.Redis)
+	if addr == "" {
+		addr = "no address is given: no live progress, and every worker keeps to its own share of limits"
+	}
+	stream, err := events.Open(e.Redis)
+	if err == nil {
+		err = stream.Check(ctx)
+	}
+
+	return d.finding(supervisor.Redis, addr, err)
+}
+
+func (d diagnosis) policies(ctx context.Context, e config.Endpoints) (out []finding) {
+	servers, err := llm.PolicyServers(e.Policies(), e.PolicyKey, 0)
+	if err != nil {
+		return d.finding(supervisor.Policy, config.Redacted(e.Policy), err)
+	}
+	for _, server := range servers.Health(ctx) {
+		err = nil
+		if !server.OK {
+			err = errors.New(server.Detail)
+		}
+		out = append(out, d.finding(supervisor.Policy, server.URL, err)...)
+	}
+
+	return out
+}
+
+// worker asks the worker of the data folder, or, on a cluster, asks Temporal for the workers of every task queue.
+func (d diagnosis) worker(ctx context.Context, e config.Endpoints) []finding {
+	if !d.cluster {
+		addr := d.state.Services[supervisor.Worker].Addr
+
+		return d.finding(supervisor.Worker, addr, supervisor.HTTPHealth("http://"+addr+"/health")(ctx))
+	}
+	o, err := workers.ClientOptions(e, logging.Silent())
+	if err != nil {
+		return d.finding(supervisor.Worker, "", err)
+	}
+	c, err := client.DialContext(ctx, o)
+	if err != nil {
+		return nil // the finding about Temporal says why
+	}
+	defer c.Close()
+
+	var out []finding
+	for _, queue := range workers.Roles {
+		f := finding{What: supervisor.Worker + " " + queue}
+		res, err := c.DescribeTaskQueue(ctx, queue, enums.TASK_QUEUE_TYPE_ACTIVITY)
+		switch {
+		case err != nil:
+			f.Detail = oneLine(err)
+		case len(res.Pollers) == 0:
+			f.Detail = "no worker has asked for work in the last minutes"
+			f.Fix = "collabui worker --roles " + queue + ", on a machine for it"
+		default:
+			f.OK, f.Detail = true, fmt.Sprintf("%d workers ask for work", len(res.Pollers))
+		}
+		out = append(out, f)
+	}
+
+	return out
+}

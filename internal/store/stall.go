@@ -1,0 +1,112 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+)
+
+// Limits of a request. The client itself has none for a body that stops in the middle.
+const (
+	defaultStall = 20 * time.Second // without a byte in either direction
+	minRate      = 64 << 10         // bytes per second, below which a body counts as stopped
+)
+
+// errStalled and errSlow end a request that makes no progress.
+var (
+	errStalled = errors.New("the object store sent and took nothing for too long")
+	errSlow    = errors.New("the object store is too slow: less than 64 KB/s")
+)
+
+// stallLimit ends requests that make no progress for a time, or that are slower than minRate beyond it.
+type stallLimit struct {
+	next  http.RoundTripper
+	limit time.Duration
+}
+
+func (s stallLimit) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(req.Context())
+	w := &watchdog{
+		ctx: ctx, cancel: cancel, limit: s.limit,
+		stalled: time.AfterFunc(s.limit, func() { cancel(errStalled) }),
+		slow:    time.AfterFunc(s.allowed(req.ContentLength), func() { cancel(errSlow) }),
+	}
+	req = req.Clone(ctx)
+	if req.Body != nil {
+		req.Body = &watchedBody{ReadCloser: req.Body, watchdog: w}
+	}
+
+	res, err := s.next.RoundTrip(req)
+	if err != nil {
+		err = w.why(err)
+		w.stop()
+
+		return nil, err
+	}
+	w.slow.Reset(s.allowed(res.ContentLength))
+	res.Body = &watchedBody{ReadCloser: res.Body, watchdog: w, ends: true}
+
+	return res, nil
+}
+
+// allowed is the time in which a body of n bytes must be sent; a negative n is unknown.
+func (s stallLimit) allowed(n int64) time.Duration {
+	const unknown = 1 << 30
+	if n < 0 {
+		n = unknown
+	}
+
+	return 3*s.limit + time.Duration(n/minRate)*time.Second
+}
+
+// watchdog cancels one request.
+type watchdog struct {
+	ctx           context.Context
+	cancel        context.CancelCauseFunc
+	limit         time.Duration
+	stalled, slow *time.Timer
+}
+
+// why returns the reason for which the request was ended, or err.
+func (w *watchdog) why(err error) error {
+	if cause := context.Cause(w.ctx); errors.Is(cause, errStalled) || errors.Is(cause, errSlow) {
+		return cause
+	}
+
+	return err
+}
+
+func (w *watchdog) stop() {
+	w.stalled.Stop()
+	w.slow.Stop()
+	w.cancel(nil)
+}
+
+// watchedBody is a body whose bytes are progress. That of the answer ends the request.
+type watchedBody struct {
+	io.ReadCloser
+	*watchdog
+	ends bool
+}
+
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.stalled.Reset(b.limit)
+	}
+	if err != nil && err != io.EOF {
+		err = b.why(err)
+	}
+
+	return n, err
+}
+
+func (b *watchedBody) Close() error {
+	if b.ends {
+		b.stop()
+	}
+
+	return b.ReadCloser.Close()
+}
