@@ -80,7 +80,7 @@ func mapped(err error) error {
 // retryable reports, for the whole system, whether another try can help against a kind of fault.
 func retryable(k fault.Kind) bool {
 	switch k {
-	case fault.Invalid, fault.Corrupt, fault.Fatal, fault.Exhausted:
+	case fault.Invalid, fault.Refused, fault.Corrupt, fault.Fatal, fault.Exhausted:
 		return false
 	}
 

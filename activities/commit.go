@@ -74,6 +74,13 @@ func (c *Control) assemble(ctx context.Context, id EpochID) (runs.Epoch, error) 
 	if err := c.judge(ctx, s, &a); err != nil {
 		return a.epoch, err
 	}
+	accepted, _, err := a.run.Accepted(id.Epoch).Read(ctx, c.Bucket)
+	if err != nil && !missing(err) {
+		return a.epoch, err
+	}
+	if err == nil {
+		a.epoch.Accepted = accepted.Who + ": " + accepted.Why
+	}
 	a.epoch.Digest = runs.Digest(a.parts)
 
 	return a.epoch, nil
@@ -162,9 +169,9 @@ func (a *assembly) readSlots(ctx context.Context) error {
 		return err
 	}
 
-	wins, cut := 0, 0
+	wins, cut, refused := 0, 0, 0
 	for i, e := range episodes {
-		cut += e.Outcome.Cut
+		cut, refused = cut+e.Outcome.Cut, refused+e.Outcome.Refused
 		if e.Outcome.Success {
 			wins++
 		}
@@ -175,7 +182,7 @@ func (a *assembly) readSlots(ctx context.Context) error {
 	}
 	failed := a.epoch.FailedAll
 	a.epoch.Rollouts = runs.NewResult("rollouts", domain.SplitTrain, wins, n-failed, failed, "training")
-	a.epoch.Rollouts.Cut = cut
+	a.epoch.Rollouts.Cut, a.epoch.Rollouts.Refused = cut, refused
 
 	return nil
 }

@@ -161,6 +161,7 @@ type EpochID struct {
 type EpochPlan struct {
 	Slots    int
 	Topology string // for the summary
+	Accepted bool   `json:",omitempty"` // a person lets the epoch go on without what failed
 }
 
 // PlanEpoch records E_k and the slots of an epoch. Both follow from the specification alone.
@@ -177,8 +178,14 @@ func (c *Control) PlanEpoch(ctx context.Context, id EpochID) (EpochPlan, error) 
 		slots, _, err := runs.Run(id.Run).Slots(id.Epoch).Record(ctx, c.Bucket, func() (runs.Slots, error) {
 			return c.slots(ctx, s, id)
 		})
+		if err != nil {
+			return EpochPlan{}, err
+		}
+		accepted, err := runs.Run(id.Run).Accepted(id.Epoch).Exists(ctx, c.Bucket)
 
-		return EpochPlan{Slots: len(slots.Slots), Topology: fmt.Sprint(topology.Edges)}, err
+		return EpochPlan{
+			Slots: len(slots.Slots), Topology: fmt.Sprint(topology.Edges), Accepted: accepted,
+		}, err
 	})
 }
 

@@ -27,6 +27,7 @@ type Models struct {
 // Credited counts the labels of an episode.
 type Credited struct {
 	Positive, Negative, Uncertain int
+	Refused                       int `json:",omitempty"` // steps that the critic's model refused to grade
 }
 
 // Credit labels every cell of an episode (docs/method.md, Credit). The critic sees neither the outcome nor the next
@@ -39,7 +40,14 @@ func (m *Models) Credit(ctx context.Context, id SlotID) (Credited, error) {
 			return m.credits(ctx, id, say)
 		})
 
-		return count(c.Steps), err
+		n := count(c.Steps)
+		for _, a := range c.Audit {
+			if a.Refused() {
+				n.Refused++
+			}
+		}
+
+		return n, err
 	})
 }
 

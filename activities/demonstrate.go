@@ -232,6 +232,9 @@ func (r *Rollouts) uiAgent(s spec.Spec, env envadapters.Environment, slot domain
 			q.Images = [][]byte{png}
 		}
 		res, err := model.Complete(ctx, q)
+		if fault.KindOf(err) == fault.Refused { // like an answer that does not parse
+			return "", nil, nil
+		}
 		if err != nil {
 			return "", nil, err
 		}

@@ -34,13 +34,14 @@ type EvalPart struct {
 	Successes, Missing int
 	Cost               runs.Cost // of the episodes that are not missing
 	Cut                int       `json:",omitempty"` // cells whose prompts lack a part of the agent's view
+	Refused            int       `json:",omitempty"` // cells whose prompts the model refused
 }
 
 // Plus returns the counts of both parts.
 func (p EvalPart) Plus(q EvalPart) EvalPart {
 	return EvalPart{
 		Successes: p.Successes + q.Successes, Missing: p.Missing + q.Missing, Cost: p.Cost.Plus(q.Cost),
-		Cut: p.Cut + q.Cut,
+		Cut: p.Cut + q.Cut, Refused: p.Refused + q.Refused,
 	}
 }
 
@@ -80,18 +81,20 @@ func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) 
 
 // partOf returns the part that is one episode.
 func partOf(ep runs.EvalEpisode) EvalPart {
-	switch {
-	case ep.Outcome.Void != "":
+	if ep.Outcome.Void != "" {
 		return EvalPart{Missing: 1}
-	case ep.Outcome.Success:
-		return EvalPart{Successes: 1, Cost: ep.Cost(), Cut: ep.Outcome.Cut}
+	}
+	p := EvalPart{Cost: ep.Cost(), Cut: ep.Outcome.Cut, Refused: ep.Outcome.Refused}
+	if ep.Outcome.Success {
+		p.Successes = 1
 	}
 
-	return EvalPart{Cost: ep.Cost(), Cut: ep.Outcome.Cut}
+	return p
 }
 
-// evaluate plays one task. A task that is lost for good is recorded as missing: it is reported and never scored. Tasks
-// of val are never missing, because results on val decide which policies are used.
+// evaluate plays one task. A task that is lost for good is recorded as missing: it is reported and never scored. A task
+// of val is missing only if it is at fault itself or a model refuses it, because results on val decide which policies
+// are used.
 func (r *Rollouts) evaluate(
 	ctx context.Context, s spec.Spec, suite envadapters.Suite, item rules.EvalItem, i int,
 ) (runs.EvalEpisode, error) {
@@ -105,36 +108,44 @@ func (r *Rollouts) evaluate(
 		v.Summarise = line
 	}
 
-	out, cut := runs.EvalEpisode{Task: task}, 0
+	out, cut, refused := runs.EvalEpisode{Task: task}, 0, 0
 	v.Decided = func(_ context.Context, t episode.Turn, _ agents.Config, d domain.Decision) error {
 		out.Steps, cut = append(out.Steps, runs.NewEvalStep(t.Goal, t.Observation, d)), cut+d.Cut()
+		refused += d.Refused()
 
 		return nil
 	}
 	err = episode.In(ctx, suite, v.Family(suite), func(env envadapters.Environment) error {
-		out.Steps, cut = nil, 0 // another environment begins the episode anew
+		out.Steps, cut, refused = nil, 0, 0 // another environment begins the episode anew
 		player, topology, err := v.Player(env, i)
 		if err != nil {
 			return err
 		}
 		played, err := player.Play(ctx, env, task)
 		out.Topology, out.Outcome = topology, played.Outcome
-		out.Outcome.Cut = cut
+		out.Outcome.Cut, out.Outcome.Refused = cut, refused
 
 		return err
 	})
 
-	if err != nil && ctx.Err() == nil && item.Split != domain.SplitVal && lost(ctx, err) {
+	if err != nil && ctx.Err() == nil && lost(ctx, err, item.Split) {
 		out.Outcome, err = domain.Outcome{Void: err.Error()}, nil
 	}
 
 	return out, err
 }
 
-// lost reports whether a task cannot be played: the task is at fault, or the environment broke at every try.
-func lost(ctx context.Context, err error) bool {
-	return errors.Is(err, envadapters.ErrTask) ||
-		fault.KindOf(err) == fault.Void && activity.GetInfo(ctx).Attempt >= MaxTries
+// lost reports whether a task cannot be played: the task is at fault, a model refuses all prompts of a step, or,
+// outside of val, the environment broke at every try.
+func lost(ctx context.Context, err error, split string) bool {
+	switch kind := fault.KindOf(err); {
+	case errors.Is(err, envadapters.ErrTask), kind == fault.Refused:
+		return true
+	case kind == fault.Void && split != domain.SplitVal:
+		return activity.GetInfo(ctx).Attempt >= MaxTries
+	}
+
+	return false
 }
 
 // Evaluated is an evaluated item.
@@ -170,6 +181,9 @@ func (c *Control) Conclude(ctx context.Context, e Evaluated) (runs.Result, error
 // result counts an item: by episodes, or by steps where tasks are recorded.
 func (c *Control) result(ctx context.Context, s spec.Spec, e Evaluated) (runs.Result, error) {
 	item := e.Item
+	if err := c.enough(ctx, s, e); err != nil {
+		return runs.Result{}, err
+	}
 	suite, err := c.Suites.get(item.Where(s))
 	if err != nil {
 		return runs.Result{}, err
@@ -186,7 +200,7 @@ func (c *Control) result(ctx context.Context, s spec.Spec, e Evaluated) (runs.Re
 		result = runs.NewRecorded(result.System, result.Split, envadapters.StepSR, result.Decoding, tasks)
 		result.Protocol = protocol
 	}
-	result.Cut, result.Cost = e.Part.Cut, e.Part.Cost
+	result.Cut, result.Refused, result.Cost = e.Part.Cut, e.Part.Refused, e.Part.Cost
 	if protocol == "" && item.Environment == "" {
 		return result, nil
 	}
@@ -197,6 +211,28 @@ func (c *Control) result(ctx context.Context, s spec.Spec, e Evaluated) (runs.Re
 	}
 
 	return result, err
+}
+
+// enough refuses a result on val of which more tasks are missing than failed_share allows, unless a person accepted
+// that.
+func (c *Control) enough(ctx context.Context, s spec.Spec, e Evaluated) error {
+	item := e.Item
+	if item.Split != domain.SplitVal || float64(e.Part.Missing) <= s.FailedShare*float64(item.Episodes) {
+		return nil
+	}
+	epoch, ok := rules.EpochOf(item.Folder)
+	if !ok {
+		return nil
+	}
+	accepted, err := runs.Run(item.Run).Accepted(epoch).Exists(ctx, c.Bucket)
+	if err != nil || accepted {
+		return err
+	}
+
+	return fault.New(fault.Invalid, "%d of %d tasks of val cannot be played, more than failed_share allows; "+
+		"the episodes under evals/%s say why. Go on without them with "+
+		"`collabui resume %s --accept-failed --why TEXT`",
+		e.Part.Missing, item.Episodes, item.ID(), item.Run)
 }
 
 // outcomes reads the episodes of an item.

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/credit"
@@ -60,6 +61,11 @@ func (m *Models) pairs(ctx context.Context, id SlotID, say say) (runs.Pairs, err
 			Seed: domain.Seed(e.slot.Seed, "adversary", step.Number, cell.Agent, cell.Round),
 		}
 		if err := propose(ctx, step, cell, n, &call); err != nil {
+			if fault.KindOf(err) == fault.Refused {
+				call.Refused = agents.Line(err.Error(), maxRefusal)
+				out.Calls = append(out.Calls, call)
+			}
+
 			return nil, err
 		}
 		out.Calls = append(out.Calls, call)
@@ -83,6 +89,9 @@ func (m *Models) pairs(ctx context.Context, id SlotID, say say) (runs.Pairs, err
 
 	return out, err
 }
+
+// maxRefusal is what is kept of the reason of a refusal, in characters.
+const maxRefusal = 300
 
 // proposals returns the answers of a call with their log-probabilities, as far as they are known.
 func proposals(call runs.Call) []credit.Proposal {
@@ -153,7 +162,7 @@ func (m *Models) adversary(s spec.Spec, policies []string) (proposer, error) {
 // answer that the policy cannot say.
 func (m *Models) hardness(ctx context.Context, policy, system, prompt string, texts []string) ([]float64, error) {
 	scores, err := m.Scores.Score(ctx, chat.ScoreRequest{Model: policy, System: system, User: prompt, Answers: texts})
-	if errors.Is(err, chat.ErrNoScores) {
+	if errors.Is(err, chat.ErrNoScores) || fault.KindOf(err) == fault.Refused {
 		return nil, nil
 	}
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -55,7 +56,7 @@ func (g *GPU) probe(
 		return domain.Probe{}, err
 	}
 
-	err = g.score(ctx, [3]string{u.Policy.Digest, u.Parent.Digest, base}, template.System(), probed)
+	probed, err = g.score(ctx, [3]string{u.Policy.Digest, u.Parent.Digest, base}, template.System(), probed)
 	unknown := ""
 	switch {
 	case errors.Is(err, chat.ErrNoScores):
@@ -72,11 +73,12 @@ func (g *GPU) probe(
 	return out, nil
 }
 
-// sample asks a policy for one answer to the prompt of every pair, at temperature 1.
+// sample asks a policy for one answer to the prompt of every pair, at temperature 1. It leaves out pairs whose prompts
+// are refused.
 func (g *GPU) sample(
 	ctx context.Context, s spec.Spec, policy, system string, pairs []domain.Pair, seed uint64,
 ) ([]rules.Probed, error) {
-	out := make([]rules.Probed, len(pairs))
+	out, refused := make([]rules.Probed, len(pairs)), make([]bool, len(pairs))
 	asks, ctx := errgroup.WithContext(ctx)
 	asks.SetLimit(probers)
 	for i, p := range pairs {
@@ -85,6 +87,9 @@ func (g *GPU) sample(
 				Model: policy, System: system, User: p.Prompt, Temperature: 1, TopP: 1,
 				MaxTokens: s.Decoding.MaxTokens, Seed: domain.Seed(seed, "answer", i), N: 1,
 			})
+			if refused[i] = fault.KindOf(err) == fault.Refused; refused[i] {
+				return nil
+			}
 			if err == nil {
 				out[i] = rules.Probed{Pair: p, Sampled: r.Texts[0]}
 			}
@@ -93,13 +98,29 @@ func (g *GPU) sample(
 		})
 	}
 
-	return out, asks.Wait()
+	err := asks.Wait()
+
+	return heard(out, refused), err
+}
+
+// heard returns the parts of a probe that no server refused.
+func heard(probed []rules.Probed, refused []bool) []rules.Probed {
+	var out []rules.Probed
+	for i, p := range probed {
+		if !refused[i] {
+			out = append(out, p)
+		}
+	}
+
+	return out
 }
 
 // score asks for the scores of the answers of a probe under the new policy, its parent and the base policy. It asks one
-// policy after the other, because servers hold few policies at the same time.
-func (g *GPU) score(ctx context.Context, policies [3]string, system string, probed []rules.Probed) error {
-	known := map[string][][]chat.Score{}
+// policy after the other, because servers hold few policies at the same time. It leaves out what is refused.
+func (g *GPU) score(
+	ctx context.Context, policies [3]string, system string, probed []rules.Probed,
+) ([]rules.Probed, error) {
+	known, refused := map[string][][]chat.Score{}, make([]bool, len(probed))
 	for _, policy := range policies {
 		if known[policy] != nil {
 			continue
@@ -113,12 +134,17 @@ func (g *GPU) score(ctx context.Context, policies [3]string, system string, prob
 					Model: policy, System: system, User: p.Pair.Prompt,
 					Answers: rules.ProbeAnswers(p.Pair, p.Sampled),
 				})
+				if fault.KindOf(err) == fault.Refused {
+					refused[i] = true
+
+					return nil
+				}
 
 				return err
 			})
 		}
 		if err := asks.Wait(); err != nil {
-			return err
+			return probed, err
 		}
 		known[policy] = scores
 	}
@@ -128,5 +154,5 @@ func (g *GPU) score(ctx context.Context, policies [3]string, system string, prob
 		p.Policy, p.Parent, p.Base = known[policies[0]][i], known[policies[1]][i], known[policies[2]][i]
 	}
 
-	return nil
+	return heard(probed, refused), nil
 }

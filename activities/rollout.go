@@ -47,12 +47,14 @@ type Played struct {
 	Success bool
 	Failed  string // why the slot has no episode
 	Host    string // the host that ended it
+	Cells   int    `json:",omitempty"` // of all steps
+	Refused int    `json:",omitempty"` // cells whose prompts the model refused
 }
 
 // Limits of one slot.
 const (
-	maxAttempts     = 8 // void attempts before the slot counts as failed
-	maxReplacements = 3 // tasks at fault before the slot counts as failed
+	maxVoids        = 8 // attempts that infrastructure voids before the activity ends, to be tried again later
+	maxReplacements = 3 // replacements that are at fault, too, before the slot counts as failed
 )
 
 // Rollout plays one slot to its end and records every decision before it is executed. A second execution adopts what is
@@ -84,6 +86,7 @@ func (r *Rollouts) Rollout(ctx context.Context, id SlotID) (Played, error) {
 
 		return Played{
 			Attempt: a.number, Steps: e.Outcome.Steps, Success: e.Outcome.Success, Failed: e.Failed, Host: hostname(),
+			Cells: e.Outcome.Steps * s.Agents * s.Rounds, Refused: e.Outcome.Refused,
 		}, nil
 	})
 }
@@ -111,6 +114,8 @@ type attempt struct {
 	topology store.Ref // the epoch's topology
 	number   int       // from 1
 	replaced int       // tasks at fault so far
+	voids    int       // attempts that infrastructure voided in this execution
+	why      string    // why the newest attempt was void
 	say      say
 }
 
@@ -164,21 +169,36 @@ func (r *Rollouts) plan(ctx context.Context, run string, epoch int) (*epochPlan,
 	return p, nil
 }
 
-// untilDone plays attempts until one is not void.
+// untilDone plays attempts until one is not void. A task at fault is replaced by one that was drawn in advance, and a
+// slot without a task that can be played has failed. Infrastructure never fails a slot: after some attempts that it
+// voided, untilDone returns a transient fault, and whoever tries again goes on with the next attempt.
 func (a *attempt) untilDone(ctx context.Context) (runs.Episode, error) {
 	for ; ; a.number++ {
 		e, err := a.play(ctx)
-		if err != nil || e.Void == "" {
+		if err != nil {
 			return e, err
 		}
-		if !e.TaskBad {
-			continue
+		switch {
+		case e.Failed != "":
+			// A person may have begun the next attempt: see runs.Run.Retry.
+			again, err := runs.Run(a.id.Run).Start(a.id.Epoch, a.id.Slot, a.number+1).Exists(ctx, a.Bucket)
+			if err != nil || !again {
+				return e, err
+			}
+			a.replaced, a.voids = 0, 0
+		case e.Void == "":
+			return e, nil
+		case e.TaskBad:
+			a.replaced++
+			if a.slot, err = rules.Slot(a.spec, a.suite, a.id.Epoch, a.id.Slot, a.replaced); err != nil {
+				return e, err
+			}
+		case a.voids >= maxVoids:
+			return e, fault.New(fault.Transient, "slot %d of epoch %d: %d attempts in a row were void: %s "+
+				"(if the task can never be played: collabui resume %s --skip %[2]d/%[1]d --why TEXT)",
+				a.id.Slot, a.id.Epoch, a.voids, e.Void, a.id.Run)
 		}
-
-		a.replaced++
-		if a.slot, err = rules.Slot(a.spec, a.suite, a.id.Epoch, a.id.Slot, a.replaced); err != nil {
-			return e, err
-		}
+		a.why = e.Void
 	}
 }
 
@@ -197,24 +217,32 @@ func (a *attempt) play(ctx context.Context) (runs.Episode, error) {
 		return e, err
 	}
 
-	if _, _, err := run.Start(a.id.Epoch, a.id.Slot, a.number).Record(ctx, a.Bucket, func() (runs.Start, error) {
+	start, _, err := run.Start(a.id.Epoch, a.id.Slot, a.number).Record(ctx, a.Bucket, func() (runs.Start, error) {
 		return runs.Start{Slot: a.slot, Attempt: a.number}, nil
-	}); err != nil {
+	})
+	if err != nil {
 		return runs.Episode{}, err
 	}
+	a.slot = start.Slot
 
-	e := runs.Episode{Failed: fmt.Sprintf("%d attempts were void", a.number-1)}
-	if a.number <= maxAttempts && a.replaced <= maxReplacements {
-		var err error
-		if e, err = a.episode(ctx); voids(err) {
+	e := runs.Episode{Failed: fmt.Sprintf("%d tasks in a row were at fault, the last because %s", a.replaced, a.why)}
+	if a.replaced <= maxReplacements {
+		e, err = a.episode(ctx)
+		switch {
+		case voids(err):
 			e = runs.Episode{Void: err.Error(), TaskBad: errors.Is(err, envadapters.ErrTask)}
-		} else if err != nil {
+		case fault.KindOf(err) == fault.Refused:
+			e = runs.Episode{Failed: err.Error()}
+		case err != nil:
 			return runs.Episode{}, err
 		}
 	}
+	if e.Void != "" && !e.TaskBad {
+		a.voids++
+	}
 
 	e.Slot, e.Attempt, e.System, e.Topology = a.slot, a.number, a.version, a.topology
-	e, _, err := end.Record(ctx, a.Bucket, func() (runs.Episode, error) { return e, nil })
+	e, _, err = end.Record(ctx, a.Bucket, func() (runs.Episode, error) { return e, nil })
 
 	return e, err
 }
@@ -241,7 +269,7 @@ func (a *attempt) episode(ctx context.Context) (e runs.Episode, err error) {
 		played, err := player.Play(ctx, env, a.slot.Task)
 		e.Goal, e.Outcome, e.Digest = played.Goal, played.Outcome, runs.StepsDigest(steps)
 		for _, s := range steps {
-			e.Outcome.Cut += s.Decision.Cut()
+			e.Outcome.Cut, e.Outcome.Refused = e.Outcome.Cut+s.Decision.Cut(), e.Outcome.Refused+s.Decision.Refused()
 		}
 
 		return err
@@ -285,6 +313,9 @@ func (a *attempt) step(
 			Decision: d, Right: episode.Right(env),
 		}}, err
 	})
+	if fault.KindOf(err) == fault.Refused {
+		err = fault.New(fault.Refused, "step %d: %w", t.Number, err)
+	}
 	if err == nil && step.ObservationDigest != seen {
 		err = fault.New(fault.Fatal, "slot %d, step %d: %w", a.id.Slot, t.Number, errDiverged)
 	}

@@ -31,6 +31,8 @@ type Cell struct {
 	// Canonical is the canonical form of Action on the step's observation.
 	Canonical  string `json:"canonical,omitempty"`
 	ParseError string `json:"parse_error,omitempty"`
+	// Refused says why the model refused the prompt. The agent then says nothing, and nothing is learned of it.
+	Refused string `json:"refused,omitempty"`
 	// Thought is what a reasoning model thought before it wrote Text.
 	Thought string `json:"thought,omitempty"`
 	// LogProb is the sum over the tokens of the response, if the server reports it.
@@ -82,6 +84,18 @@ func (d Decision) Cut() int {
 	n := 0
 	for _, c := range d.Cells {
 		if c.LeftOut.Any() {
+			n++
+		}
+	}
+
+	return n
+}
+
+// Refused counts the cells whose prompts the model refused.
+func (d Decision) Refused() int {
+	n := 0
+	for _, c := range d.Cells {
+		if c.Refused != "" {
 			n++
 		}
 	}

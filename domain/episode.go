@@ -32,6 +32,8 @@ type Outcome struct {
 	Invalid int `json:"invalid"`
 	// Cut counts the cells whose prompts lack a part of the agent's view, because the policy reads no more.
 	Cut int `json:"cut,omitempty"`
+	// Refused counts the cells whose prompts the model refused.
+	Refused int `json:"refused,omitempty"`
 	// Void says why the episode does not count. It is empty if the episode counts.
 	Void string `json:"void,omitempty"`
 	// Metrics are the figures of recorded tasks, by name.

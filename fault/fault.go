@@ -13,6 +13,9 @@
 //   - Void [3]: a new environment is opened for the same task. A rollout brings it to where the old one was by
 //     replaying the recorded actions, or begins anew if the environment is not replayable. After several such
 //     environments, the activity is tried again as for Transient. Only environments return it.
+//   - Refused [2]: a model refuses this input and would refuse it again: a prompt that is too long, a content filter.
+//     Whoever asked records the refusal and goes on without the answer, as far as the share of refusals allows. Where
+//     nobody can go on, it is like Invalid.
 //   - Exhausted [3], Invalid [2], Corrupt [5], Fatal [1]: another try cannot help. The run pauses with the message
 //     until a person resumes it. The message should therefore say what to do.
 //
@@ -40,6 +43,8 @@ const (
 	Exhausted Kind = "exhausted"
 	// Invalid means that the input is wrong: a specification, an option, a file of the user.
 	Invalid Kind = "invalid"
+	// Refused means that a model refuses this input, and would refuse it again.
+	Refused Kind = "refused"
 	// Void means that the state of an episode is unknown, so the episode cannot continue in this environment.
 	Void Kind = "void"
 	// Corrupt means that stored bytes are not what was written.

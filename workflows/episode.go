@@ -85,18 +85,22 @@ func Episode(ctx workflow.Context, id activities.SlotID) (Tally, error) {
 	workflow.SetCurrentDetails(ctx,
 		fmt.Sprintf("attempt %d, %d steps, success %v, on %s", p.Attempt, p.Steps, p.Success, p.Host))
 
-	t := Tally{Done: 1}
+	t := Tally{Done: 1, Asked: p.Cells + p.Steps, Refused: p.Refused}
 	if p.Success {
 		t.Successes = 1
 	}
 	if p.Failed != "" {
-		t.Failed = 1
+		t.Failed, t.Why = 1, fmt.Sprintf("slot %d: %s", id.Slot, p.Failed)
 
 		return t, nil
 	}
 
-	if err := workflow.ExecuteActivity(on(ctx, QueueModel, "credit"), models.Credit, id).Get(ctx, nil); err != nil {
+	var c activities.Credited
+	if err := workflow.ExecuteActivity(on(ctx, QueueModel, "credit"), models.Credit, id).Get(ctx, &c); err != nil {
 		return t, err
+	}
+	if t.Refused += c.Refused; t.Refused > 0 {
+		t.WhyRefused = fmt.Sprintf("slot %d", id.Slot)
 	}
 
 	return t, workflow.ExecuteActivity(on(ctx, QueueModel, "pairing"), models.Pairing, id).Get(ctx, &t.Pairs)

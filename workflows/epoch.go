@@ -50,13 +50,11 @@ func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error)
 	}
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("topology %s, %d slots", plan.Topology, plan.Slots))
 
-	if err := shards(ctx, in, plan.Slots, &p); err != nil {
+	whole, err := shards(ctx, in, plan.Slots, &p)
+	if err != nil {
 		return sum, err
 	}
-	if limit := in.Plan.FailedShare * float64(plan.Slots); float64(p.Failed) > limit {
-		why := fmt.Sprintf("%d of %d slots of epoch %d failed, more than failed_share allows",
-			p.Failed, plan.Slots, in.Epoch)
-
+	if why := askAPerson(in, plan, whole); why != "" {
 		return sum, temporal.NewNonRetryableApplicationError(why, string(fault.Invalid), nil)
 	}
 
@@ -99,8 +97,29 @@ func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error)
 		attrRate.ValueSet(sum.Val), attrSystem.ValueSet(rules.TrainedName(in.Plan.Agents)))
 }
 
+// askAPerson returns why only a person can let an epoch go on, and how: too many slots failed, or models refused too
+// many prompts. It is empty if nobody need be asked.
+func askAPerson(in EpochInput, plan activities.EpochPlan, t Tally) string {
+	switch share := in.Plan.FailedShare; {
+	case plan.Accepted:
+		return ""
+	case float64(t.Failed) > share*float64(plan.Slots):
+		return fmt.Sprintf("%d of %d slots of epoch %d failed, more than failed_share allows; the first is %s. "+
+			"Play them again with `collabui resume %s --retry-failed`, or go on without them with "+
+			"`collabui resume %[5]s --accept-failed --why TEXT`",
+			t.Failed, plan.Slots, in.Epoch, t.Why, in.Run)
+	case float64(t.Refused) > share*float64(t.Asked):
+		return fmt.Sprintf("models refused %d of %d prompts of epoch %d, more than failed_share allows; the first is "+
+			"in %s: its steps and credit say why. Go on without them with "+
+			"`collabui resume %s --accept-failed --why TEXT`",
+			t.Refused, t.Asked, in.Epoch, t.WhyRefused, in.Run)
+	}
+
+	return ""
+}
+
 // shards runs the episodes in shards, concurrently, and passes a pause on to them.
-func shards(ctx workflow.Context, in EpochInput, slots int, p *Progress) error {
+func shards(ctx workflow.Context, in EpochInput, slots int, p *Progress) (Tally, error) {
 	var open []workflow.ChildWorkflowFuture
 	parent := epochID(in.Run, in.Epoch)
 	for from := 1; from <= slots; from += ShardSize {
@@ -114,13 +133,13 @@ func shards(ctx workflow.Context, in EpochInput, slots int, p *Progress) error {
 	for _, f := range open {
 		var t Tally
 		if err := f.Get(ctx, &t); err != nil {
-			return err
+			return whole, err
 		}
 		whole.add(t)
 	}
 	p.Done, p.Successes, p.Failed, p.Pairs = whole.Done, whole.Successes, whole.Failed, whole.Pairs
 
-	return nil
+	return whole, nil
 }
 
 // passOn passes pauses on to the open shards and counts the tallies that they send.

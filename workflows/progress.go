@@ -1,5 +1,7 @@
 package workflows
 
+import "cmp"
+
 // Stages of a run, as Status and the search attribute CollabStage name them.
 const (
 	StagePlanning   = "planning"
@@ -54,11 +56,18 @@ type Progress struct {
 // Tally counts episodes.
 type Tally struct {
 	Done, Successes, Failed, Pairs int
+	Why                            string `json:",omitempty"` // the first slot that failed, and why
+
+	Asked      int    `json:",omitempty"` // cells, and steps that were graded
+	Refused    int    `json:",omitempty"` // of those, what a model refused
+	WhyRefused string `json:",omitempty"` // the first slot with a refusal
 }
 
 // add adds another tally.
 func (t *Tally) add(x Tally) {
 	t.Done, t.Successes, t.Failed, t.Pairs = t.Done+x.Done, t.Successes+x.Successes, t.Failed+x.Failed, t.Pairs+x.Pairs
+	t.Asked, t.Refused = t.Asked+x.Asked, t.Refused+x.Refused
+	t.Why, t.WhyRefused = cmp.Or(t.Why, x.Why), cmp.Or(t.WhyRefused, x.WhyRefused)
 }
 
 // add counts the episodes of a tally.

@@ -26,6 +26,9 @@ const (
 	signalPause   = "pause"
 )
 
+// NotPaused is the reason for which resume is refused.
+const NotPaused = "the run is not paused"
+
 // setup registers the query and the updates of a run.
 func (r *runState) setup(ctx workflow.Context) error {
 	status := func() (Status, error) { return r.status, nil }
@@ -44,7 +47,7 @@ func (r *runState) setup(ctx workflow.Context) error {
 
 		r.update(ctx, UpdateResume, func() error {
 			if !r.status.Paused {
-				return errors.New("the run is not paused")
+				return errors.New(NotPaused)
 			}
 
 			return nil

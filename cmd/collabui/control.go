@@ -24,10 +24,6 @@ func pauseCmd(a *app) *cobra.Command {
 	})
 }
 
-func resumeCmd(a *app) *cobra.Command {
-	return controlCmd(a, control{verb: "resume", update: workflows.UpdateResume, short: "Resume a paused run"})
-}
-
 func stopCmd(a *app) *cobra.Command {
 	return controlCmd(a, control{
 		verb: "stop", update: workflows.UpdateStop, short: "Stop a run; train continues it later",
@@ -50,9 +46,13 @@ func controlCmd(a *app, x control) *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.runControl(c.Context(), x, args[0], why) },
 	}
-	c.Flags().StringVar(&why, "why", "", "the reason, kept in the workflow's history")
+	addWhy(c, &why)
 
 	return c
+}
+
+func addWhy(c *cobra.Command, why *string) {
+	c.Flags().StringVar(why, "why", "", "the reason, kept in the workflow's history")
 }
 
 func (a *app) runControl(ctx context.Context, x control, run, why string) error {

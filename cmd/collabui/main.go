@@ -118,7 +118,7 @@ func exitCode(err error) int {
 	}
 
 	switch fault.KindOf(err) {
-	case fault.Invalid:
+	case fault.Invalid, fault.Refused:
 		return exitInvalid
 	case fault.Corrupt:
 		return exitCorrupt

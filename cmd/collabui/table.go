@@ -83,13 +83,17 @@ func missing(r runs.Result) string {
 	return fmt.Sprintf("   %d missing: %.1f to %.1f %% at worst and best", r.Missing, worst, best)
 }
 
-// cut says how many cells had a prompt that lacked a part of what the agent saw.
+// cut says how many cells had a prompt that lacked a part of what the agent saw, or that the model refused.
 func cut(r runs.Result) string {
-	if r.Cut == 0 {
-		return ""
+	said := ""
+	if r.Cut > 0 {
+		said = fmt.Sprintf("   %d prompts cut", r.Cut)
+	}
+	if r.Refused > 0 {
+		said += fmt.Sprintf("   %d prompts refused", r.Refused)
 	}
 
-	return fmt.Sprintf("   %d prompts cut", r.Cut)
+	return said
 }
 
 // printRecorded prints the step rates on recorded tasks. They are not success rates, and never share a column with

@@ -28,6 +28,8 @@ const (
 
 // Fault is a misbehaviour at one step of a task's episodes.
 type Fault struct {
+	// Split is that of the task. "" means any.
+	Split    string
 	Template string
 	// Seed is that of the task. 0 means any.
 	Seed uint64
@@ -70,7 +72,8 @@ func (s *Suite) hit(t domain.Task, step int) Kind {
 
 	for i := range s.faults {
 		f := &s.faults[i]
-		sameTask := f.Template == t.Template && (f.Seed == 0 || f.Seed == t.Seed)
+		sameTask := f.Template == t.Template && (f.Seed == 0 || f.Seed == t.Seed) &&
+			(f.Split == "" || f.Split == t.Split)
 		if sameTask && f.Step == step && f.Times > 0 {
 			f.Times--
 			return f.Kind

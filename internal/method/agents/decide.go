@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
@@ -43,6 +44,9 @@ func Decide(ctx context.Context, model chat.Model, c Config, v View, seed uint64
 	wg.Wait()
 
 	if err := context.Cause(ctx); err != nil && (!errors.Is(err, errCertain) || parent.Err() != nil) {
+		return domain.Decision{}, err
+	}
+	if err := m.unheard(); err != nil {
 		return domain.Decision{}, err
 	}
 	m.vote.clear()
@@ -115,6 +119,13 @@ func (m *matrix) speak(ctx context.Context, v View, a, j int) error {
 		Seed:        domain.Seed(m.seed, "cell", a, j),
 		N:           1,
 	})
+	if fault.KindOf(err) == fault.Refused {
+		m.cells[m.at(a, j)] = domain.Cell{
+			Agent: a, Round: j, Prompt: user, LeftOut: left, Refused: Line(err.Error(), maxRefusal),
+		}
+
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("agent %d, round %d: %w", a, j, err)
 	}
@@ -132,13 +143,29 @@ func (m *matrix) speak(ctx context.Context, v View, a, j int) error {
 	return nil
 }
 
+// maxRefusal is what is kept of the reason of a refusal, in characters.
+const maxRefusal = 300
+
+// unheard returns a refused fault if the prompts of all cells were refused: there is nothing to decide on.
+func (m *matrix) unheard() error {
+	for _, c := range m.cells {
+		if c.Refused == "" {
+			return nil
+		}
+	}
+
+	return fault.New(fault.Refused, "the prompts of all %d cells were refused: %s", len(m.cells), m.cells[0].Refused)
+}
+
 // peers waits for the predecessors' messages of a round.
 func (m *matrix) peers(ctx context.Context, a, j int) ([]Message, error) {
 	var out []Message
 	for _, p := range m.conf.Topology.Preds(a) {
 		select {
 		case <-m.spoken[m.at(p, j)]:
-			out = append(out, Message{Agent: p, Text: m.conf.message(m.cells[m.at(p, j)])})
+			if said := m.cells[m.at(p, j)]; said.Refused == "" {
+				out = append(out, Message{Agent: p, Text: m.conf.message(said)})
+			}
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}

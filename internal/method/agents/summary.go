@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/prompts"
 )
@@ -49,7 +50,8 @@ type Happened struct {
 }
 
 // ModelSummary asks a chat model for the history's line of a step. The line says why nothing was executed, if so,
-// whatever the model says. If the answer is empty, it returns the line of Summarise. The call may be repeated.
+// whatever the model says. If the answer is empty or refused, it returns the line of Summarise. The call may be
+// repeated.
 func ModelSummary(
 	ctx context.Context, model chat.Model, p *prompts.Prompt, h Happened, seed uint64,
 ) (string, error) {
@@ -69,6 +71,9 @@ func ModelSummary(
 	}
 
 	r, err := model.Complete(ctx, chat.Request{System: sys, User: user, TopP: 1, Seed: seed, N: 1})
+	if fault.KindOf(err) == fault.Refused {
+		return h.Line, nil
+	}
 	if err != nil {
 		return "", err
 	}

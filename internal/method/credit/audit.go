@@ -1,6 +1,10 @@
 package credit
 
-import "github.com/collabui/collabui/domain"
+import (
+	"slices"
+
+	"github.com/collabui/collabui/domain"
+)
 
 // Score is what the critic said of one cell.
 type Score struct {
@@ -39,12 +43,18 @@ type Audit struct {
 
 // CriticFault says why cells have no score after the repair turn.
 type CriticFault struct {
-	Kind   string `json:"kind"` // FaultShape or FaultMissing
+	Kind   string `json:"kind"` // FaultShape, FaultMissing or FaultRefused
 	Detail string `json:"detail"`
+}
+
+// Refused reports whether the model refused to grade cells of the step.
+func (a Audit) Refused() bool {
+	return slices.ContainsFunc(a.Faults, func(f CriticFault) bool { return f.Kind == FaultRefused })
 }
 
 // Kinds of a critic's faults.
 const (
 	FaultShape   = "shape"   // The answer has no readable list of grades.
 	FaultMissing = "missing" // Cells have no usable score.
+	FaultRefused = "refused" // The model refused the request.
 )

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
 )
 
@@ -102,6 +103,10 @@ func (m *maker) propose(
 		for _, i := range m.rules.positives(s, labels, a) {
 			cell := s.Decision.Cells[i]
 			proposals, err := m.adversary(ctx, s, cell, m.rules.Candidates)
+			if fault.KindOf(err) == fault.Refused {
+				m.counts.Refused++
+				continue
+			}
 			if err != nil {
 				return nil, nil, err
 			}

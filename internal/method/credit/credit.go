@@ -1,14 +1,14 @@
 // Package credit labels the cells of action matrices and makes preference pairs of them (docs/method.md, Credit and
 // Pairs). The critic and the adversary may be chat models; everything else is pure.
 //
-// It imports domain, internal/method/agents, internal/method/chat and internal/method/prompts. It does no I/O.
+// It imports domain, fault, internal/method/agents, internal/method/chat and internal/method/prompts. It does no I/O.
 package credit
 
 import "github.com/collabui/collabui/domain"
 
 // Oracle labels the cells of a step by the environment's judge: 1 if the canonical action is one of the right ones,
-// otherwise 0, and ∅ for all cells if the judge knows no right action. Results based on it are marked "oracle
-// (privileged)".
+// otherwise 0. Cells that were refused are ∅, and all cells if the judge knows no right action. Results based on it are
+// marked "oracle (privileged)".
 func Oracle(s domain.Step) domain.Credit {
 	c := domain.Credit{Step: s.Number, Labels: make([]domain.Label, len(s.Decision.Cells))}
 	right := map[string]bool{}
@@ -17,7 +17,7 @@ func Oracle(s domain.Step) domain.Credit {
 	}
 	for i, cell := range s.Decision.Cells {
 		switch {
-		case len(right) == 0:
+		case len(right) == 0, cell.Refused != "":
 			c.Labels[i] = domain.Uncertain
 		case cell.Action != nil && right[cell.Canonical]:
 			c.Labels[i] = domain.Positive

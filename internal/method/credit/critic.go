@@ -85,6 +85,8 @@ func (c ModelCritic) labels(s domain.Step, a *Audit) domain.Credit {
 	for i, x := range s.Decision.Cells {
 		mean, ok := a.Means[x.Canonical]
 		switch {
+		case x.Refused != "":
+			out.Labels[i] = domain.Uncertain
 		case x.Action == nil: // Nothing is proposed: 0.
 		case !a.Grades[i].Given || !ok:
 			out.Labels[i] = domain.Uncertain

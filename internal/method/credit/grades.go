@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/prompts"
@@ -66,7 +67,12 @@ func (c ModelCritic) grade(ctx context.Context, s domain.Step, cells []int, seed
 	}
 
 	q := chat.Request{System: sys, User: user, Schema: gradesSchema(ids), TopP: 1, Seed: seed, N: 1}
-	text, fault, err := c.ask(ctx, q, want, a)
+	text, wrong, err := c.ask(ctx, q, want, a)
+	if fault.KindOf(err) == fault.Refused {
+		a.Faults = append(a.Faults, refused(err))
+
+		return nil
+	}
 	if err != nil || len(want) == 0 {
 		return err
 	}
@@ -76,28 +82,38 @@ func (c ModelCritic) grade(ctx context.Context, s domain.Step, cells []int, seed
 	again, err := c.Prompt.Render("repair", struct {
 		Wrong   string
 		Missing []string
-	}{Wrong: fault.Detail, Missing: missing})
+	}{Wrong: wrong.Detail, Missing: missing})
 	if err != nil {
 		return err
 	}
 	q.More = []chat.Turn{{Assistant: true, Text: agents.Line(text, 4*maxCell)}, {Text: again}}
 	q.Seed, q.Schema = domain.Seed(seed, "repair"), gradesSchema(missing)
-	_, fault, err = c.ask(ctx, q, want, a)
+	_, wrong, err = c.ask(ctx, q, want, a)
+	if fault.KindOf(err) == fault.Refused {
+		a.Faults = append(a.Faults, refused(err))
+
+		return nil
+	}
 	if err == nil && len(want) > 0 {
-		a.Faults = append(a.Faults, fault)
+		a.Faults = append(a.Faults, wrong)
 	}
 
 	return err
+}
+
+// refused is the fault of a request that the model refused.
+func refused(err error) CriticFault {
+	return CriticFault{Kind: FaultRefused, Detail: agents.Line(err.Error(), maxReason)}
 }
 
 // ask makes one call and takes the scores of its answer. It returns the answer, and what is wrong with it if cells are
 // still without a score.
 func (c ModelCritic) ask(
 	ctx context.Context, q chat.Request, want map[string]int, a *Audit,
-) (text string, fault CriticFault, err error) {
+) (text string, missing CriticFault, err error) {
 	r, err := c.Chat.Complete(ctx, q)
 	if err != nil {
-		return "", fault, err
+		return "", missing, err
 	}
 	a.Usage = a.Usage.Plus(r.Usage)
 	text = r.Texts[0]

@@ -28,6 +28,8 @@ type PairCounts struct {
 	// Candidates that were rejected: they do not parse, equal a cell that is not labelled 0, or were not graded 0.
 	Unparsed, Equal, NotNegative int
 
+	Refused int `json:",omitempty"` // positive cells about which the adversary's model refused to answer
+
 	Pairs     map[domain.Source]int
 	NoPair    int // positive cells without any rejected answer
 	OverLimit int // pairs left out by PerStep and PerEpisode

@@ -123,6 +123,13 @@ const (
 // EpochFolder is the folder of an epoch's evaluations.
 func EpochFolder(epoch int) string { return fmt.Sprintf("epoch-%04d", epoch) }
 
+// EpochOf returns the epoch of a folder that EpochFolder named.
+func EpochOf(folder string) (epoch int, ok bool) {
+	_, err := fmt.Sscanf(folder, "epoch-%d", &epoch)
+
+	return epoch, err == nil
+}
+
 // EvalID is the folder of an evaluated item.
 func EvalID(folder, system, split string) string { return folder + "/" + system + "/" + split }
 

@@ -66,7 +66,8 @@ type Spec struct {
 	Gates     Gates              `json:"gates"`
 
 	Evaluation Evaluation `json:"evaluation"`
-	// FailedShare is the share of failed slots at which an epoch stops.
+	// FailedShare is the share of failed slots, of refused prompts, or of missing tasks of val above which a person is
+	// asked.
 	FailedShare float64 `json:"failed_share"`
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
 )
 
 // Batch is what was made from one trajectory, with the counts of what was proposed.
@@ -36,6 +37,12 @@ func (b *Batch) Write(
 	}
 	b.Counts.Asked++
 	items, answered, err := ask(ctx, s, n, seed)
+	if fault.KindOf(err) == fault.Refused {
+		b.Counts.Proposed++
+		b.Drop(DropRefused)
+
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,7 @@
 // preference pairs along successful trajectories. An author, which may be a chat model, proposes items; synth
 // validates and counts them.
 //
-// It imports domain, internal/method/agents, internal/method/chat, internal/method/credit and
+// It imports domain, fault, internal/method/agents, internal/method/chat, internal/method/credit and
 // internal/method/prompts. It does no I/O.
 package synth
 
@@ -93,5 +93,6 @@ const (
 	DropForeign   = "the policy cannot say it"
 	DropDuplicate = "duplicate"
 	DropCritic    = "the critic does not call it right"
+	DropRefused   = "the model refused the request"
 	DropNoMistake = "no wrong answer survived"
 )

@@ -199,7 +199,7 @@ func fail(w http.ResponseWriter, err error) {
 			refused.Status, refused.Code = http.StatusTooManyRequests, "rate_limit_exceeded"
 		case fault.Transient:
 			refused.Status, refused.Code = http.StatusServiceUnavailable, "policies_unavailable"
-		case fault.Invalid:
+		case fault.Invalid, fault.Refused:
 			refused.Status, refused.Code = http.StatusBadGateway, "policies_refused"
 		}
 	}

@@ -224,6 +224,9 @@ func (c *Client) classify(err error, model string, after time.Duration) error {
 	case status == http.StatusNotFound && c.conf.Model == "": // a policy that is not loaded yet
 		return fault.New(fault.Transient, "model %s is not served: %w", model, err)
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly:
+	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge,
+		status == http.StatusUnprocessableEntity:
+		return fault.New(fault.Refused, "model %s refused the request: %w", model, err)
 	case status >= 400 && status < 500:
 		return fault.New(fault.Invalid, "model %s refused the request: %w", model, err)
 	}

@@ -240,7 +240,7 @@ func TestWhatNoServerAnswers(t *testing.T) {
 			0,
 			2,
 		},
-		{says(400, `{"error":{"message":"too long"}}`), says(200, answer), fault.Invalid, 0, 1},
+		{says(400, `{"error":{"message":"too long"}}`), says(200, answer), fault.Refused, 0, 1},
 		{says(401, `{"error":{"message":"no key"}}`), says(200, answer), fault.Invalid, 0, 1},
 	} {
 		fs, p, _ := fakes(t, 2, 0)

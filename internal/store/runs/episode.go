@@ -68,4 +68,5 @@ type Call struct {
 	// LogProbs are those of the texts under the agent's policy, in nats, where the policy itself proposes.
 	LogProbs []float64    `json:"logprobs,omitempty"`
 	Usage    domain.Usage `json:"usage"`
+	Refused  string       `json:"refused,omitempty"` // why the model refused the call
 }

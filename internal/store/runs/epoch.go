@@ -59,4 +59,5 @@ type Epoch struct {
 	Val       *Result     `json:"val,omitempty"`
 	Digest    string      `json:"digest"` // digest of EpochParts; the last one is the run's final digest
 	FailedAll int         `json:"failed_slots"`
+	Accepted  string      `json:"accepted,omitempty"` // who let the epoch go on without the failed slots, and why
 }

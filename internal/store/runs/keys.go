@@ -107,6 +107,11 @@ func (r Run) Topology(epoch int) Object[domain.Topology] {
 // Slots is the plan of an epoch.
 func (r Run) Slots(epoch int) Object[Slots] { return object[Slots](r, "epochs/%04d/slots", epoch) }
 
+// Accepted is a person's decision to go on without what failed in an epoch; 0 is what comes before the first.
+func (r Run) Accepted(epoch int) Object[Accepted] {
+	return object[Accepted](r, "epochs/%04d/accepted", epoch)
+}
+
 // EpisodePrefix is the folder of a slot's objects.
 func (r Run) EpisodePrefix(epoch, slot int) string {
 	return r.Prefix() + fmt.Sprintf("epochs/%04d/episodes/%04d/", epoch, slot)

@@ -55,11 +55,18 @@ func (r Run) Standing(ctx context.Context, b store.Bucket, epoch, n int) (System
 	return e.System, err
 }
 
-// Episode returns the episode of a slot, which is its first attempt that is not void, and a reference to it.
+// Episode returns the episode of a slot and a reference to it. It is the first attempt that is not void, and that no
+// person let be played again.
 func (r Run) Episode(ctx context.Context, b store.Bucket, epoch, slot int) (Episode, store.Ref, error) {
 	for attempt := 1; ; attempt++ {
 		e, ref, err := r.Attempt(epoch, slot, attempt).Read(ctx, b)
-		if err != nil || e.Void == "" {
+		if err != nil || e.Void == "" && e.Failed == "" {
+			return e, ref, err
+		}
+		if e.Failed == "" {
+			continue
+		}
+		if again, err := r.Start(epoch, slot, attempt+1).Exists(ctx, b); err != nil || !again {
 			return e, ref, err
 		}
 	}

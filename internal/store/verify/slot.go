@@ -42,15 +42,18 @@ func (v *validator) slot(e runs.Epoch, r runs.SlotRefs, parts *runs.EpochParts) 
 	return nil
 }
 
-// attempts checks that one attempt at a slot is not void.
+// attempts checks that one attempt at a slot is not void. Failed ones that a person let be played again do not count.
 func (v *validator) attempts(epoch int, r runs.SlotRefs) error {
 	attempts, err := v.run.Attempts(v.ctx, v.b, epoch, r.Slot)
 	if err != nil {
 		return err
 	}
-	episodes := 0
+	episodes, last := 0, 0
 	for _, a := range attempts {
-		if a.Void == "" {
+		last = max(last, a.Attempt)
+	}
+	for _, a := range attempts {
+		if a.Void == "" && (a.Failed == "" || a.Attempt == last) {
 			episodes++
 		}
 	}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/workflows"
+)
+
+// resumeOptions are the flags of resume.
+type resumeOptions struct {
+	why    string
+	retry  bool
+	accept bool
+	skip   []string
+}
+
+func resumeCmd(a *app) *cobra.Command {
+	var o resumeOptions
+	c := &cobra.Command{
+		Use:   "resume RUN",
+		Short: "Resume a paused run, and decide about slots that failed",
+		Long: `resume lets a paused run go on. If more slots of an epoch failed than failed_share allows,
+--retry-failed plays their tasks again, and --accept-failed goes on without them. --skip leaves out a slot whose task
+can never be played. Decisions are kept in the store with who made them and why.`,
+		Example: "  collabui resume quickstart --retry-failed\n" +
+			"  collabui resume quickstart --skip 1/4 --why 'the page is gone'",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return a.runResume(c.Context(), o, args[0]) },
+	}
+	addWhy(c, &o.why)
+	f := c.Flags()
+	f.BoolVar(&o.retry, "retry-failed", false, "play the failed slots of the epoch again")
+	f.BoolVar(&o.accept, "accept-failed", false, "go on without the failed slots of the epoch; needs --why")
+	f.StringSliceVar(&o.skip, "skip", nil, "leave out the slot `EPOCH/SLOT`; needs --why")
+	c.MarkFlagsMutuallyExclusive("retry-failed", "accept-failed")
+
+	return c
+}
+
+func (a *app) runResume(ctx context.Context, o resumeOptions, run string) error {
+	if (o.accept || len(o.skip) > 0) && strings.TrimSpace(o.why) == "" {
+		return fault.New(fault.Invalid, "say with --why for what reason slots are left out")
+	}
+	if o.retry || o.accept || len(o.skip) > 0 {
+		if err := a.decide(ctx, o, runs.Run(run)); err != nil {
+			return err
+		}
+	}
+	x := control{verb: "resume", update: workflows.UpdateResume}
+	err := a.runControl(ctx, x, run, o.why)
+	if len(o.skip) > 0 && err != nil && strings.Contains(err.Error(), workflows.NotPaused) {
+		return nil // the activity that tries finds the decision
+	}
+
+	return err
+}
+
+// decide records what a person decides about slots.
+func (a *app) decide(ctx context.Context, o resumeOptions, run runs.Run) error {
+	b, _, err := a.bucket()
+	if err != nil {
+		return err
+	}
+	if _, err := run.Find(ctx, b); err != nil {
+		return err
+	}
+	d := runs.Decision{Who: userName(), Why: o.why, At: time.Now().UTC()}
+
+	for _, s := range o.skip {
+		epoch, slot, err := slotOf(s)
+		if err == nil {
+			err = run.Skip(ctx, b, epoch, slot, d)
+		}
+		if err != nil {
+			return err
+		}
+		say(a.out, "slot %d of epoch %d is left out", slot, epoch)
+	}
+	committed, err := run.Committed(ctx, b)
+	if err != nil {
+		return err
+	}
+	if o.retry {
+		slots, err := run.Retry(ctx, b, committed+1)
+		if errors.Is(err, store.ErrNotFound) {
+			return fault.New(fault.Invalid, "epoch %d of run %s has not begun, nothing failed", committed+1, run)
+		}
+		if err != nil {
+			return err
+		}
+		say(a.out, "%d slots of epoch %d are played again: %v", len(slots), committed+1, slots)
+	}
+	if !o.accept {
+		return nil
+	}
+
+	// Before the first epoch has slots, what failed are tasks of val that the base systems play.
+	epoch := committed + 1
+	begun, err := run.Slots(epoch).Exists(ctx, b)
+	if err != nil {
+		return err
+	}
+	if !begun {
+		epoch = committed
+	}
+	accept := func() (runs.Accepted, error) { return runs.Accepted{Decision: d}, nil }
+	_, _, err = run.Accepted(epoch).Record(ctx, b, accept)
+
+	return err
+}
+
+// slotOf reads EPOCH/SLOT.
+func slotOf(s string) (epoch, slot int, err error) {
+	e, n, _ := strings.Cut(s, "/")
+	epoch, bad := strconv.Atoi(e)
+	slot, worse := strconv.Atoi(n)
+	if bad != nil || worse != nil || epoch < 1 || slot < 1 {
+		return 0, 0, fault.New(fault.Invalid, "--skip %s: expected EPOCH/SLOT, such as 1/4", s)
+	}
+
+	return epoch, slot, nil
+}

@@ -1,0 +1,104 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// Decision says which person decided something about a run, when, and why.
+type Decision struct {
+	Who string    `json:"who"`
+	Why string    `json:"why"`
+	At  time.Time `json:"at"`
+}
+
+// Accepted means that a run goes on without the slots or tasks that failed, whatever their share.
+type Accepted struct {
+	Decision
+}
+
+// Failed returns the ends of the slots of an epoch that have failed, in order.
+func (r Run) Failed(ctx context.Context, b store.Bucket, epoch int) ([]Episode, error) {
+	slots, _, err := r.Slots(epoch).Read(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	var out []Episode
+	for i := range slots.Slots {
+		e, _, err := r.Episode(ctx, b, epoch, i+1)
+		if errors.Is(err, store.ErrNotFound) { // it has not ended
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if e.Failed != "" {
+			out = append(out, e)
+		}
+	}
+
+	return out, nil
+}
+
+// Retry begins the next attempt at every failed slot of an epoch, with the task that was planned, and returns the
+// slots. It is for an epoch that is not committed. It may be repeated.
+func (r Run) Retry(ctx context.Context, b store.Bucket, epoch int) ([]int, error) {
+	failed, err := r.Failed(ctx, b, epoch)
+	if err != nil {
+		return nil, err
+	}
+	slots, _, err := r.Slots(epoch).Read(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	var out []int
+	for _, e := range failed {
+		n := e.Slot.Number
+		next := Start{Slot: slots.Slots[n-1], Attempt: e.Attempt + 1}
+		start := r.Start(epoch, n, next.Attempt)
+		if _, _, err := start.Record(ctx, b, func() (Start, error) { return next, nil }); err != nil {
+			return out, err
+		}
+		out = append(out, n)
+	}
+
+	return out, nil
+}
+
+// Skip records that a slot has failed because a person leaves it out. It is an invalid fault if the slot has ended
+// already. It may be repeated.
+func (r Run) Skip(ctx context.Context, b store.Bucket, epoch, slot int, d Decision) error {
+	slots, _, err := r.Slots(epoch).Read(ctx, b)
+	if errors.Is(err, store.ErrNotFound) || err == nil && (slot < 1 || slot > len(slots.Slots)) {
+		return fault.New(fault.Invalid, "run %s has no slot %d in epoch %d", r, slot, epoch)
+	}
+	if err != nil {
+		return err
+	}
+	_, ref, err := r.Topology(epoch).Read(ctx, b)
+	if err != nil {
+		return err
+	}
+
+	for attempt := 1; ; attempt++ {
+		skipped := Episode{
+			Slot: slots.Slots[slot-1], Attempt: attempt, System: slots.System.Version, Topology: ref,
+			Failed: fmt.Sprintf("left out by %s: %s", d.Who, d.Why),
+		}
+		e, _, err := r.Attempt(epoch, slot, attempt).Record(ctx, b, func() (Episode, error) { return skipped, nil })
+		switch {
+		case err != nil:
+			return err
+		case e.Void != "":
+		case e.Failed != "":
+			return nil
+		default:
+			return fault.New(fault.Invalid, "slot %d of epoch %d has an episode already", slot, epoch)
+		}
+	}
+}
