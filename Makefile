@@ -15,7 +15,7 @@ RACE_SHORT := ./internal/policy/gateway ./internal/policy/llm ./internal/policy/
 RACE := $(RACE_SHORT) ./internal/policy/infer ./internal/policy/tinyserver ./trainer/external \
 	./envadapters/androidworld ./envadapters/openenv ./envadapters/browser ./workflows
 
-.PHONY: help train build bin/collabui test unit lint race race-short fuzz vuln environments integration
+.PHONY: help train build bin/collabui test unit lint race race-short simulate mutants fuzz vuln environments integration
 .PHONY: test-llamafactory bench-llamafactory bench chromium clean
 
 help: ## list the targets
@@ -50,7 +50,7 @@ unit: chromium ## run the unit tests
 lint: ## check formatting, vet, determinism of workflows, linters
 	@test -z "$$(gofmt -l .)" || { echo "gofmt these files:"; gofmt -l .; exit 1; }
 	$(GO) vet ./...
-	$(GO) vet -tags integration ./...
+	$(GO) vet -tags integration,mutants ./...
 	$(GO) tool workflowcheck ./workflows/...
 	$(TOOL) golangci-lint run ./...
 
@@ -61,6 +61,15 @@ race: chromium ## run concurrent packages with the race detector
 race-short: ## run the quickest of them only
 	@scripts/cc.sh
 	$(GO) test -race -short $(RACE_SHORT)
+
+SCHEDULES ?= 10000
+SEED ?= 1
+simulate: ## play SCHEDULES (10000) runs under faults in one process, from SEED on
+	GOGC=400 $(GO) test -timeout 60m ./test/simulation -run TestSchedules -v -args -schedules $(SCHEDULES) -seed $(SEED) | \
+		grep -vE '^(=== |--- PASS)|^ *--- PASS'; exit $${PIPESTATUS[0]}
+
+mutants: ## plant bugs, and check that tests find each of them
+	GOGC=400 $(GO) test -timeout 60m -tags mutants ./test/mutants
 
 fuzz: ## run every fuzz target for FUZZTIME (3s)
 	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" scripts/fuzz.sh

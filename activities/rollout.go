@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -29,8 +31,8 @@ type Rollouts struct {
 	Endpoints *endpoints.Endpoints // for models that play other roles
 	Wording   Wording
 
-	mu    sync.Mutex
-	plans map[string]*epochPlan // by run
+	plans sync.Map // of the newest epoch, by run
+	reads singleflight.Group
 }
 
 // SlotID names a slot of a run.
@@ -147,26 +149,31 @@ type epochPlan struct {
 // plan returns the plan of an epoch. That of a run's newest epoch is kept, so the cost of a rollout does not grow with
 // the number of slots.
 func (r *Rollouts) plan(ctx context.Context, run string, epoch int) (*epochPlan, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if p := r.plans[run]; p != nil && p.epoch == epoch {
-		return p, nil
+	if p, ok := r.plans.Load(run); ok && p.(*epochPlan).epoch == epoch {
+		return p.(*epochPlan), nil
 	}
 
-	p := &epochPlan{epoch: epoch}
-	var err error
-	if p.slots, _, err = runs.Run(run).Slots(epoch).Read(ctx, r.Bucket); err != nil {
-		return nil, err
-	}
-	if p.topology, p.ref, err = runs.Run(run).Topology(epoch).Read(ctx, r.Bucket); err != nil {
-		return nil, err
-	}
-	if r.plans == nil {
-		r.plans = map[string]*epochPlan{}
-	}
-	r.plans[run] = p
+	// All rollouts of an epoch begin at once. One of them reads for all, whatever becomes of it.
+	p, err, _ := r.reads.Do(fmt.Sprint(run, "/", epoch), func() (any, error) {
+		p, err := r.readPlan(context.WithoutCancel(ctx), runs.Run(run), epoch)
+		if err == nil {
+			r.plans.Store(run, p)
+		}
 
-	return p, nil
+		return p, err
+	})
+
+	return p.(*epochPlan), err
+}
+
+func (r *Rollouts) readPlan(ctx context.Context, run runs.Run, epoch int) (p *epochPlan, err error) {
+	p = &epochPlan{epoch: epoch}
+	if p.slots, _, err = run.Slots(epoch).Read(ctx, r.Bucket); err != nil {
+		return p, err
+	}
+	p.topology, p.ref, err = run.Topology(epoch).Read(ctx, r.Bucket)
+
+	return p, err
 }
 
 // untilDone plays attempts until one is not void. A task at fault is replaced by one that was drawn in advance, and a

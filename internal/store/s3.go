@@ -27,6 +27,8 @@ type Config struct {
 	Secret   string
 	TLS      bool
 	Stall    time.Duration // after which a request that makes no progress fails; 0: 20 s
+
+	Transport http.RoundTripper // makes the requests; nil: the network
 }
 
 // S3 is a Bucket on any S3 server that honours If-None-Match.
@@ -40,9 +42,11 @@ const requestTries = 5
 
 // Open returns the bucket. It makes no request.
 func Open(c Config) (*S3, error) {
-	transport, err := minio.DefaultTransport(c.TLS)
-	if err != nil {
-		return nil, fault.New(fault.Invalid, "object store %q: %w", c.Endpoint, err)
+	if c.Transport == nil {
+		var err error
+		if c.Transport, err = minio.DefaultTransport(c.TLS); err != nil {
+			return nil, fault.New(fault.Invalid, "object store %q: %w", c.Endpoint, err)
+		}
 	}
 	if c.Stall == 0 {
 		c.Stall = defaultStall
@@ -54,7 +58,7 @@ func Open(c Config) (*S3, error) {
 		Creds:      credentials.NewStaticV4(c.Access, c.Secret, ""),
 		Secure:     c.TLS,
 		Region:     "us-east-1",
-		Transport:  stallLimit{transport, c.Stall},
+		Transport:  stallLimit{c.Transport, c.Stall},
 		MaxRetries: requestTries,
 	})
 	if err != nil {

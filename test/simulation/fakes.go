@@ -1,0 +1,194 @@
+package simulation
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/envadapters/scripted"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/trainer"
+)
+
+// policies answer for all policies, as a function of the request alone.
+type policies struct{ *scheduler }
+
+func (p policies) Complete(ctx context.Context, q chat.Request) (chat.Response, error) {
+	r := domain.Rand(q.Seed, q.Model, q.User)
+	if err := p.ask(ctx, fmt.Sprintf("chat %x", q.Seed)); err != nil {
+		return chat.Response{}, err
+	}
+
+	out := chat.Response{Usage: domain.Usage{Prompt: 1, Answer: 1}}
+	for range q.N {
+		text, err := render(domain.Action{Type: domain.ActionClick}.At(r.IntN(6)))
+		if err != nil {
+			return out, err
+		}
+		out.Texts, out.LogProbs = append(out.Texts, text), append(out.LogProbs, -1-r.Float64())
+	}
+
+	return out, nil
+}
+
+func (p policies) Score(ctx context.Context, q chat.ScoreRequest) ([]chat.Score, error) {
+	asked := domain.Seed(0, q.User, fmt.Sprint(q.Answers))
+	if err := p.ask(ctx, fmt.Sprintf("score %.8s %x", q.Model, asked)); err != nil {
+		return nil, err
+	}
+	var out []chat.Score
+	for _, a := range q.Answers {
+		out = append(out, chat.Score{LogProb: -1 - domain.Rand(1, q.Model, q.User, a).Float64(), Tokens: 4})
+	}
+
+	return out, nil
+}
+
+// ask is one request to a policy server.
+func (p policies) ask(ctx context.Context, name string) error {
+	k, after, err := p.at(ctx, name, policyFaults...)
+	if err != nil {
+		return err
+	}
+	after()
+	switch k {
+	case PolicyDown:
+		return fault.New(fault.Transient, "simulation: no policy server answers")
+	case PolicyBusy:
+		return fault.New(fault.Throttled, "simulation: too many requests")
+	}
+
+	return ctx.Err()
+}
+
+// render writes an action as policies say it.
+func render(a domain.Action) (string, error) {
+	raw, err := json.Marshal(a)
+
+	return "Reason: it helps.\nAction: " + string(raw), err
+}
+
+// trains is a trainer whose policies are the digests of their jobs. It stores a checkpoint at every step.
+type trains struct {
+	*scheduler
+	bucket store.Bucket
+}
+
+const trainSteps = 2
+
+func (t trains) Train(ctx context.Context, j trainer.Job, say trainer.Progress) (trainer.Result, error) {
+	j.Workers = 0
+	raw, err := json.Marshal(j)
+	if err != nil {
+		return trainer.Result{}, err
+	}
+	out := trainer.Result{Steps: trainSteps}
+	state := store.Sum(raw)
+	for step := 1; step <= trainSteps; step++ {
+		_, after, err := t.at(ctx, fmt.Sprintf("train %s step %d", j.ID, step))
+		if err != nil {
+			return out, err
+		}
+		after()
+		state = store.Sum([]byte(state))
+		key := fmt.Sprintf("%s-checkpoint-%d.json", j.ID, step)
+		var ref store.Ref
+		_, _, err = store.RecordOnce(ctx, t.bucket, key, func() (store.Ref, error) {
+			ref, err = store.PutBlob(ctx, t.bucket, []byte(state))
+
+			return ref, err
+		})
+		if err != nil {
+			return out, err
+		}
+		p := domain.TrainPoint{Step: step, Steps: trainSteps, Loss: 1 / float64(step)}
+		out.Curve = append(out.Curve, p)
+		say(p)
+	}
+	ref, err := store.PutBlob(ctx, t.bucket, []byte("policy "+state))
+	out.Digest, out.TensorDigest = ref.SHA256, ref.SHA256
+
+	return out, err
+}
+
+func (t trains) Adopt(ctx context.Context, digest string, _ json.RawMessage) (trainer.Result, error) {
+	_, err := store.GetBlob(ctx, t.bucket, digest)
+
+	return trainer.Result{Digest: digest, TensorDigest: digest}, err
+}
+
+// suite is the scripted suite, whose environments die or show odd things when the scheduler says so.
+type suite struct {
+	*scripted.Suite
+	*scheduler
+}
+
+func (x suite) Open(ctx context.Context) (envadapters.Environment, error) {
+	e, err := x.Suite.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	return &environment{scriptable: e.(scriptable), scheduler: x.scheduler}, nil
+}
+
+// scriptable is all that an environment of the scripted suite can do.
+type scriptable interface {
+	envadapters.Environment
+	envadapters.Judge
+	envadapters.Expert
+	envadapters.Replayable
+}
+
+type environment struct {
+	scriptable
+	*scheduler
+	dead bool
+}
+
+func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Transition, error) {
+	return e.strike(ctx, "reset", func() (envadapters.Transition, error) { return e.scriptable.Reset(ctx, t) })
+}
+
+func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Transition, error) {
+	return e.strike(ctx, "step", func() (envadapters.Transition, error) { return e.scriptable.Step(ctx, a) })
+}
+
+func (e *environment) Score(ctx context.Context) (envadapters.Score, error) {
+	if e.dead {
+		return envadapters.Score{}, errDeadEnvironment
+	}
+
+	return e.scriptable.Score(ctx)
+}
+
+var errDeadEnvironment = fault.New(fault.Void, "simulation: the environment is dead")
+
+// strike does something in the environment. An odd environment shows something that it will not show again, and dies.
+func (e *environment) strike(
+	ctx context.Context, name string, do func() (envadapters.Transition, error),
+) (envadapters.Transition, error) {
+	k, after, err := e.at(ctx, name, environmentFaults...)
+	switch {
+	case err != nil:
+		return envadapters.Transition{}, err
+	case e.dead, k == EnvironmentDies:
+		e.dead = true
+
+		return envadapters.Transition{}, errDeadEnvironment
+	}
+	tr, err := do()
+	after()
+	if k == EnvironmentOdd && len(tr.Observation.Elements) > 0 {
+		e.dead = true
+		tr.Observation.Elements = slices.Clone(tr.Observation.Elements)
+		tr.Observation.Elements[0].Text += " odd"
+	}
+
+	return tr, err
+}

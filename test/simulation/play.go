@@ -1,0 +1,329 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/envadapters/scripted"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/endpoints"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/store/verify"
+	"github.com/collabui/collabui/trainer"
+	"github.com/collabui/collabui/workers/catalog"
+	"github.com/collabui/collabui/workflows"
+)
+
+// Played is a run that was simulated.
+type Played struct {
+	Digest   string // of the run's end
+	Points   int
+	Struck   map[Kind]int
+	Took     time.Duration // on the simulated clock
+	Trace    string        // if it was kept
+	Problems []string      // violations: the run did not end, or its store is not sound
+}
+
+// specification has all parts of a run, and hardly any work: stage 1, two epochs, evaluation.
+func specification() spec.Spec {
+	s := spec.Default()
+	s.Name, s.Epochs, s.Slots, s.Rounds, s.Agents = "sim", 2, 3, 1, 2
+	s.FineTune.Demonstrations, s.FineTune.MaxChunks, s.FineTune.ChunkSteps, s.FineTune.StopLow = 2, 1, trainSteps, 0
+	s.Pairs.Kind, s.Pairs.MinPairs = spec.PairsCorrection, 1
+	s.Adversary.Candidates = 2
+	s.Evaluation.Val, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates, s.Evaluation.TestApps = 2, 1, 0, 0
+
+	return s
+}
+
+// limit is the simulated time in which a run must end: faults stop after a while.
+const limit = 30 * 24 * time.Hour
+
+// Play simulates a run under faults. The order of everything that happens follows from the seed.
+func Play(t *testing.T, seed uint64, faults []Fault, keep bool) (out Played) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, seed, faults, keep)
+		defer w.stop()
+		go w.run()
+		began := time.Now()
+		end, err := w.play()
+		w.bodies.Wait() // activities that nobody waits for run on
+		out = Played{
+			Digest: end.FinalDigest, Points: w.points, Struck: w.struck, Took: time.Since(began),
+		}
+		if w.trace != nil {
+			out.Trace = w.trace.String()
+		}
+		if err != nil {
+			out.Problems = append(out.Problems, "the run ended with "+err.Error())
+		}
+		out.Problems = append(out.Problems, w.audit(t.Context())...)
+	})
+
+	return out
+}
+
+// world is everything around one run.
+type world struct {
+	*scheduler
+	t       *testing.T
+	spec    spec.Spec
+	objects *store.Memory
+	bucket  store.Bucket
+	suite   suite
+	lost    bool // Temporal's data
+	live    map[*execution]bool
+	bodies  sync.WaitGroup
+	begins  int // of the run
+	failed  int // activities
+}
+
+func newWorld(t *testing.T, seed uint64, faults []Fault, keep bool) *world {
+	s := newScheduler(seed, faults, keep)
+	w := &world{scheduler: s, t: t, spec: specification(), objects: &store.Memory{}, live: map[*execution]bool{}}
+	w.suite = suite{&scripted.Suite{Length: 2}, s}
+	s.restart = w.lose
+	var err error
+	w.bucket, err = store.Open(store.Config{
+		Endpoint: "s3.simulation", Bucket: bucketName, TLS: true,
+		Transport: &s3{scheduler: s, objects: w.objects},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := func() (spec.Spec, error) { return w.spec, nil }
+	if _, _, err := runs.Run(w.spec.Name).Spec().Record(t.Context(), w.objects, record); err != nil {
+		t.Fatal(err)
+	}
+
+	return w
+}
+
+// lose loses Temporal's data. Activities that run do not hear of it. The old workflows begin no more, and end when
+// nothing is left to wait for.
+func (w *world) lose() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for e := range w.live {
+		e.once.Do(func() { close(e.giveUp) })
+	}
+	w.lost = true
+}
+
+func (w *world) isLost() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	return w.lost
+}
+
+// play plays the run to its end, through every continue-as-new and every loss of Temporal's data.
+func (w *world) play() (runs.End, error) {
+	var end runs.End
+	for range 40 {
+		env := w.environment()
+		w.mu.Lock()
+		w.lost = false
+		w.begins++
+		w.mu.Unlock()
+		env.ExecuteWorkflow(workflows.Run, workflows.RunInput{Name: w.spec.Name})
+
+		err := env.GetWorkflowError()
+		var next *workflow.ContinueAsNewError
+		if errors.As(err, &next) || err != nil && w.isLost() {
+			continue
+		}
+		if err != nil {
+			return end, fmt.Errorf("%w: %s", err, w.status(env))
+		}
+
+		return end, env.GetWorkflowResult(&end)
+	}
+
+	return end, errors.New("too many beginnings")
+}
+
+// status says why a run waits.
+func (w *world) status(env *testsuite.TestWorkflowEnvironment) string {
+	var st workflows.Status
+	v, err := env.QueryWorkflow(workflows.QueryStatus)
+	if err == nil {
+		err = v.Get(&st)
+	}
+
+	return fmt.Sprintf("%+v, %v", st, err)
+}
+
+// audit checks what the run left in the store.
+func (w *world) audit(ctx context.Context) (out []string) {
+	problems, err := verify.Run(ctx, w.objects, w.spec.Name)
+	if err != nil {
+		out = append(out, err.Error())
+	}
+	report, err := verify.Fsck(ctx, w.objects)
+	if err != nil {
+		out = append(out, err.Error())
+	}
+	for _, p := range append(problems, report.Problems...) {
+		out = append(out, p.Key+" "+p.Detail)
+	}
+
+	return out
+}
+
+// environment returns a workflow environment with all workflows and activities, whose workers the scheduler may kill.
+func (w *world) environment() *testsuite.TestWorkflowEnvironment {
+	var ts testsuite.WorkflowTestSuite
+	ts.SetLogger(silent{})
+	env := ts.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(limit)
+	env.SetWorkerOptions(worker.Options{
+		DeadlockDetectionTimeout: time.Hour,
+		Interceptors:             []interceptor.WorkerInterceptor{&workers{world: w}},
+	})
+	for _, f := range workflows.All {
+		env.RegisterWorkflow(f)
+	}
+
+	common := func() activities.Common {
+		return activities.Common{Bucket: w.bucket, Catalog: catalog.All{}}
+	}
+	suites := activities.NewSuites(func(envadapters.Options) (envadapters.Suite, error) { return w.suite, nil })
+	wording := activities.Wording{
+		Render: render, Fits: func(string, string) bool { return true }, Over: func(string) int { return 0 },
+	}
+	model := policies{w.scheduler}
+	e := &endpoints.Endpoints{Bucket: w.bucket}
+	env.RegisterActivity(&activities.Control{Common: common(), Suites: suites})
+	env.RegisterActivity(&activities.Rollouts{
+		Common: common(), Suites: suites, Policies: model, Endpoints: e, Wording: wording,
+	})
+	env.RegisterActivity(&activities.Models{
+		Common: common(), Policies: model, Scores: model, Endpoints: e, Wording: wording,
+	})
+	env.RegisterActivity(&activities.GPU{
+		Common: common(), Policies: model, Scores: model, Threads: 1,
+		Trainers: map[string]trainer.Trainer{spec.Embedded: trains{w.scheduler, w.bucket}},
+		Load: func(ctx context.Context, policy string, _ int) error {
+			return model.ask(ctx, "load "+policy[:8])
+		},
+	})
+
+	return env
+}
+
+// workers runs activities so that the scheduler can kill them or let them run on alone.
+type workers struct {
+	interceptor.WorkerInterceptorBase
+	world *world
+}
+
+func (x *workers) InterceptActivity(
+	_ context.Context, next interceptor.ActivityInboundInterceptor,
+) interceptor.ActivityInboundInterceptor {
+	base := interceptor.ActivityInboundInterceptorBase{Next: next}
+
+	return &inbound{ActivityInboundInterceptorBase: base, world: x.world}
+}
+
+type inbound struct {
+	interceptor.ActivityInboundInterceptorBase
+	world *world
+}
+
+// What Temporal gets of an activity whose worker is dead, or that it gave up, and of all activities after its data
+// were lost.
+var (
+	errGivenUp = temporal.NewApplicationError("simulation: the activity was lost", "lost")
+	errOver    = temporal.NewNonRetryableApplicationError("simulation: Temporal's data were lost", "lost", nil)
+)
+
+func (x *inbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
+	if x.world.isLost() {
+		return nil, errOver
+	}
+	body, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	e := x.world.execution(activity.GetInfo(ctx), in.Args, cancel)
+	body = context.WithValue(body, executionKey{}, e)
+
+	type result struct {
+		v   any
+		err error
+	}
+	done := make(chan result, 1)
+	x.world.bodies.Go(func() {
+		// Activities that are scheduled together begin in any order, but not here.
+		_, _, err := x.world.at(body, "begin")
+		var v any
+		if err == nil {
+			v, err = x.Next.ExecuteActivity(body, in)
+		}
+		x.world.over(e, err)
+		if k, _, dead := x.world.at(body, "end", Unacknowledged); k == Unacknowledged || dead != nil {
+			err = errGivenUp
+		}
+		done <- result{v, err}
+	})
+	select {
+	case r := <-done:
+		return r.v, r.err
+	case <-e.giveUp:
+		if x.world.isLost() {
+			return nil, errOver
+		}
+
+		return nil, errGivenUp
+	}
+}
+
+// execution begins a try of an activity.
+func (w *world) execution(i activity.Info, args []any, cancel context.CancelCauseFunc) *execution {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	e := &execution{
+		name:   fmt.Sprintf("%d %s%.80v#%d", w.begins, strings.ToLower(i.ActivityType.Name), args, i.Attempt),
+		giveUp: make(chan struct{}), cancel: cancel,
+	}
+	w.live[e] = true
+
+	return e
+}
+
+// maxErrors is the number of failed activities after which a run is not expected to end.
+const maxErrors = 2000
+
+// over notes how an activity ended. A run whose activities fail forever ends.
+func (w *world) over(e *execution, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.live, e)
+	if err != nil {
+		w.note("%s failed", e.name) // which of several errors is the first is not determined
+		w.failed++
+	}
+	w.lost = w.lost || w.failed >= maxErrors
+}
+
+// silent is a logger that drops everything.
+type silent struct{}
+
+func (silent) Debug(string, ...any) {}
+func (silent) Info(string, ...any)  {}
+func (silent) Warn(string, ...any)  {}
+func (silent) Error(string, ...any) {}

@@ -1,0 +1,166 @@
+package simulation
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var (
+	schedules = flag.Int("schedules", 100, "number of schedules to simulate")
+	seed      = flag.Uint64("seed", 1, "seed of the first schedule")
+	stop      = flag.Int("stop", 10, "number of violations after which a sweep ends")
+	replayed  = flag.String("faults", "", "faults of a schedule to replay, as AT:KIND,…")
+)
+
+// sweep collects what schedules showed.
+type sweep struct {
+	mu     sync.Mutex
+	want   Played
+	struck map[Kind]int
+	longer map[Kind]time.Duration // the longest simulated time of a run that the kind struck
+	failed int
+}
+
+// TestSchedules simulates runs under faults. Each must end with the digest of an undisturbed run and a sound store.
+func TestSchedules(t *testing.T) {
+	s := &sweep{want: Play(t, 0, nil, false), struck: map[Kind]int{}, longer: map[Kind]time.Duration{}}
+	if len(s.want.Problems) > 0 {
+		t.Fatalf("the undisturbed run: %v, want no problems", s.want.Problems)
+	}
+	began := time.Now()
+	const shards = 2
+	t.Run("shards", func(t *testing.T) {
+		for shard := range shards {
+			t.Run(strconv.Itoa(shard), func(t *testing.T) {
+				t.Parallel()
+				for i := shard; i < *schedules && !s.enough(); i += shards {
+					s.play(t, *seed+uint64(i))
+				}
+			})
+		}
+	})
+
+	t.Logf("%d schedules in %v, %d violations", *schedules, time.Since(began).Round(time.Second), s.failed)
+	for _, k := range slices.Sorted(maps.Keys(s.struck)) {
+		t.Logf("| %s | %d | %v |", k, s.struck[k], s.longer[k].Round(time.Second))
+	}
+	for _, k := range Kinds {
+		if s.struck[k] == 0 && *schedules >= 100 && s.failed == 0 {
+			t.Errorf("the fault %q never struck, want it in every sweep", k)
+		}
+	}
+}
+
+func (s *sweep) enough() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.failed >= *stop
+}
+
+// play simulates one schedule.
+func (s *sweep) play(t *testing.T, seed uint64) {
+	faults := Draw(seed, s.want.Points)
+	p := Play(t, seed, faults, false)
+	s.mu.Lock()
+	for k, n := range p.Struck {
+		s.struck[k] += n
+		s.longer[k] = max(s.longer[k], p.Took)
+	}
+	s.mu.Unlock()
+
+	why := s.want.violated(p)
+	if why == "" {
+		return
+	}
+	s.mu.Lock()
+	s.failed++
+	first := s.failed == 1
+	s.mu.Unlock()
+	if first {
+		faults = shrink(t, s.want, seed, faults)
+	}
+	t.Errorf("seed %d: %s, want a sound run\n"+
+		"replay: go test ./test/simulation -run TestReplay -v -args -seed %[1]d -faults '%[3]s'",
+		seed, why, written(faults))
+}
+
+// violated returns what is wrong with a run, compared with the undisturbed one.
+func (p Played) violated(got Played) string {
+	if len(got.Problems) > 0 {
+		return strings.Join(got.Problems[:min(3, len(got.Problems))], "; ")
+	}
+	if got.Digest != p.Digest {
+		return fmt.Sprintf("the digest is %s, want %s", got.Digest, p.Digest)
+	}
+
+	return ""
+}
+
+// shrink returns the faults without those that a violation does not need.
+func shrink(t *testing.T, want Played, seed uint64, faults []Fault) []Fault {
+	for i := 0; i < len(faults); {
+		less := slices.Delete(slices.Clone(faults), i, i+1)
+		if want.violated(Play(t, seed, less, false)) != "" {
+			faults = less
+		} else {
+			i++
+		}
+	}
+
+	return faults
+}
+
+func written(faults []Fault) string {
+	var out []string
+	for _, f := range faults {
+		out = append(out, f.String())
+	}
+
+	return strings.Join(out, ",")
+}
+
+// TestReplay simulates one schedule, by its seed and faults, and prints its trace.
+func TestReplay(t *testing.T) {
+	if *replayed == "" {
+		t.Skip("nothing to replay: -args -seed N -faults 'AT:KIND,…'")
+	}
+	var faults []Fault
+	for _, f := range strings.Split(*replayed, ",") {
+		at, kind, _ := strings.Cut(f, ":")
+		n, err := strconv.Atoi(at)
+		if err != nil || !slices.Contains(Kinds, Kind(kind)) {
+			t.Fatalf("-faults has %q, want AT:KIND with a kind of %v", f, Kinds)
+		}
+		faults = append(faults, Fault{At: n, Kind: Kind(kind)})
+	}
+	want, got := Play(t, 0, nil, false), Play(t, *seed, faults, true)
+	t.Log(got.Trace)
+	if why := want.violated(got); why != "" {
+		t.Errorf("the run: %s, want a sound one", why)
+	}
+}
+
+// TestEqualSeedsGiveEqualTraces compares traces byte for byte.
+func TestEqualSeedsGiveEqualTraces(t *testing.T) {
+	t.Parallel()
+	for seed := uint64(1); seed <= 10; seed++ {
+		faults := Draw(seed, 1000)
+		a, b := Play(t, seed, faults, true), Play(t, seed, faults, true)
+		if a.Trace != b.Trace {
+			at := 0
+			for at < min(len(a.Trace), len(b.Trace)) && a.Trace[at] == b.Trace[at] {
+				at++
+			}
+			t.Errorf("seed %d: the traces differ after %d bytes:\n%.300s\nwant\n%.300s",
+				seed, at, b.Trace[max(0, at-100):], a.Trace[max(0, at-100):])
+		}
+	}
+}
