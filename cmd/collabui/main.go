@@ -54,7 +54,7 @@ func commands(a *app) []*cobra.Command {
 		trainCmd(a), runsCmd(a), watchCmd(a), showCmd(a), logsCmd(a), pauseCmd(a), resumeCmd(a), stopCmd(a), setCmd(a),
 		evalCmd(a), reproduceCmd(a), planCmd(a), finetuneCmd(a), dataCmd(a), creditCmd(a),
 		exportCmd(a), importCmd(a), inferCmd(a), envsCmd(a), fsckCmd(a), doctorCmd(a),
-		upCmd(a), downCmd(a), workerCmd(a), policyServerCmd(a), versionCmd(a),
+		upCmd(a), downCmd(a), repairCmd(a), workerCmd(a), policyServerCmd(a), versionCmd(a),
 	}
 }
 

@@ -86,7 +86,7 @@ func advice(err error) string {
 		code == sqlite3.SQLITE_READONLY, code == sqlite3.SQLITE_CANTOPEN:
 		return "make the folder writable for this user or choose another one"
 	case code == sqlite3.SQLITE_CORRUPT, code == sqlite3.SQLITE_NOTADB:
-		return "move the file away; runs continue from the object store"
+		return setAside
 	}
 
 	return "repair it or choose another folder"

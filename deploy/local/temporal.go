@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/server/common/log"
 	"go.temporal.io/server/temporal"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 )
 
 // temporalService is a Temporal server, all of its services in one process, on
@@ -68,7 +69,7 @@ func (s *temporalService) start(ctx context.Context, fail func(error)) error {
 		return err
 	}
 
-	if err := s.startServer(ctx, conf); err != nil {
+	if err := s.startServer(ctx, conf, fail); err != nil {
 		return err
 	}
 
@@ -84,13 +85,13 @@ func (s *temporalService) start(ctx context.Context, fail func(error)) error {
 }
 
 // startServer gives up when ctx ends: a hanging start must not outlive it.
-func (s *temporalService) startServer(ctx context.Context, conf *config.Config) error {
+func (s *temporalService) startServer(ctx context.Context, conf *config.Config, fail func(error)) error {
 	server, err := temporal.NewServer(
 		temporal.WithConfig(conf),
 		temporal.ForServices(temporal.DefaultServices),
 		temporal.WithStaticHosts(staticHosts(conf)),
 		temporal.WithDynamicConfigClient(dynamicConfig()),
-		temporal.WithLogger(s.logger()),
+		temporal.WithLogger(s.logger(fail)),
 		temporal.WithAuthorizer(authorization.NewNoopAuthorizer()),
 		temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper {
 			return authorization.NewNoopClaimMapper()
@@ -111,9 +112,15 @@ func (s *temporalService) startServer(ctx context.Context, conf *config.Config) 
 	}
 }
 
-func (s *temporalService) logger() log.Logger {
+// logger returns the server's logger. It also ends the process when the server
+// logs that its file is damaged: the server itself would try again forever.
+func (s *temporalService) logger(fail func(error)) log.Logger {
 	base := log.BuildZapLogger(log.Config{Level: "warn"})
-	return log.NewZapLogger(base.WithOptions(zap.IncreaseLevel(s.level), zap.AddStacktrace(zap.FatalLevel)))
+	alarm := zap.WrapCore(func(c zapcore.Core) zapcore.Core {
+		return damageAlarm{c, func(err error) { fail(damagedFile(s.file, err)) }}
+	})
+
+	return log.NewZapLogger(base.WithOptions(alarm, zap.IncreaseLevel(s.level), zap.AddStacktrace(zap.FatalLevel)))
 }
 
 func (s *temporalService) stop() {
@@ -129,5 +136,9 @@ func (s *temporalService) stop() {
 
 	if err := s.server.Stop(); err != nil {
 		fmt.Fprintln(os.Stderr, "collabui-local: stop the Temporal server:", err)
+	}
+
+	if err := checkpoint(s.file); err != nil {
+		fmt.Fprintln(os.Stderr, "collabui-local: move the write-ahead log into the file:", err)
 	}
 }

@@ -38,6 +38,10 @@ func ensureSchema(ctx context.Context, file string) error {
 	}
 	defer func() { _ = tx.Rollback() }() // no effect after the commit
 
+	if err := checkIntegrity(ctx, tx, file); err != nil {
+		return err
+	}
+
 	var tables int
 	if err := tx.QueryRowContext(ctx, countTables).Scan(&tables); err != nil {
 		return dataProblem("cannot read "+file, err)
@@ -67,7 +71,7 @@ func checkStamp(ctx context.Context, tx *sql.Tx, file string) error {
 
 	what := fmt.Sprintf("%s has schema %q, this server needs %q", file, version, schemaVersion())
 
-	return &problem{exitData, what, "move the file away; runs continue from the object store", err}
+	return &problem{exitData, what, setAside, err}
 }
 
 func createSchema(ctx context.Context, tx *sql.Tx) error {

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+
+	"go.uber.org/zap/zapcore"
+)
+
+// setAside is what to do about a damaged file.
+const setAside = "set it aside with `collabui repair` in the same data folder; runs continue from the object store"
+
+func damagedFile(file string, cause error) error {
+	return &problem{code: exitData, what: file + " is damaged", todo: setAside, cause: cause}
+}
+
+// checkIntegrity looks at the structure of the whole file, at some 500 MB/s.
+func checkIntegrity(ctx context.Context, tx *sql.Tx, file string) error {
+	var found string
+	if err := tx.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&found); err != nil {
+		if isDamage(err) {
+			return damagedFile(file, err)
+		}
+
+		return dataProblem("cannot read "+file, err)
+	}
+
+	if found != "ok" {
+		return damagedFile(file, errors.New(found))
+	}
+
+	return nil
+}
+
+// isDamage reports whether an error of SQLite says that the file is damaged.
+// The server passes on its text only.
+func isDamage(err error) bool {
+	text := err.Error()
+
+	return strings.Contains(text, "database disk image is malformed") ||
+		strings.Contains(text, "file is not a database")
+}
+
+// checkpoint moves the write-ahead log into the file, so that the file alone is
+// the whole database.
+func checkpoint(file string) error {
+	db, err := sql.Open("sqlite", dataSource(file))
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(context.Background(), `PRAGMA wal_checkpoint(TRUNCATE)`)
+
+	return errors.Join(err, db.Close())
+}
+
+// damageAlarm is a log that calls damaged when an entry has an error about a
+// damaged file.
+type damageAlarm struct {
+	zapcore.Core
+	damaged func(error)
+}
+
+func (a damageAlarm) With(fields []zapcore.Field) zapcore.Core {
+	return damageAlarm{a.Core.With(fields), a.damaged}
+}
+
+func (a damageAlarm) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if a.Enabled(e.Level) {
+		return ce.AddCore(e, a)
+	}
+
+	return ce
+}
+
+func (a damageAlarm) Write(e zapcore.Entry, fields []zapcore.Field) error {
+	for _, f := range fields {
+		if err, ok := f.Interface.(error); ok && isDamage(err) {
+			a.damaged(err)
+		}
+	}
+
+	return a.Core.Write(e, fields)
+}
