@@ -28,12 +28,14 @@ var all = []mutant{
 	{
 		name: "every 404 says that an object does not exist", file: "internal/store/s3.go",
 		was: `e.Code == minio.NoSuchKey && e.XMLName.Local == "Error"`, now: `e.Code == minio.NoSuchKey`,
+		find: []string{"./internal/store", "-run", "TestOnlyAnS3Server"}, // runs survive it: a record is read back
 	},
 	{
 		name: "a conflict counts as an object that exists", file: "internal/store/s3.go",
 		was: "if status(err) == http.StatusPreconditionFailed {\n",
 		now: "if status(err) == http.StatusConflict {\n\t\treturn false, nil\n\t}\n" +
 			"\tif status(err) == http.StatusPreconditionFailed {\n",
+		find: []string{"./internal/store", "-run", "TestAConflictIsTriedAgain"}, // runs survive it, too
 	},
 	{
 		name: "a write whose answer is lost counts as done", file: "internal/store/s3.go",
