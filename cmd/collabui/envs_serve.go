@@ -32,7 +32,7 @@ func envsServeCmd(a *app) *cobra.Command {
 	}
 	o.env.addFlags(c.Flags())
 	c.Flags().StringVar(&o.addr, "addr", "127.0.0.1:8000",
-		"listen on `HOST:PORT`; there is no authentication, so let other hosts connect through a private network only")
+		"listen on `HOST:PORT`; beyond this machine only with a key in "+openenv.EnvKey)
 
 	return c
 }
@@ -50,9 +50,13 @@ func (a *app) runEnvsServe(ctx context.Context, o serveOptions, name string) err
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", o.addr)
+	key, err := openenv.Key()
 	if err != nil {
-		return fault.New(fault.Invalid, "--addr: %w", err)
+		return err
+	}
+	l, err := serving.Listen(o.addr, key, openenv.EnvKey)
+	if err != nil {
+		return err
 	}
 
 	url := "ws://" + l.Addr().String() + "/ws"
@@ -65,7 +69,18 @@ func (a *app) runEnvsServe(ctx context.Context, o serveOptions, name string) err
 		return err
 	}
 
-	return serveUntil(ctx, l, handler)
+	return serveUntil(ctx, l, keyed(handler, key))
+}
+
+// keyed refuses requests without the key; /health needs none.
+func keyed(h http.Handler, key string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/health" && !serving.Allowed(r, key) {
+			http.Error(w, "the key in "+openenv.EnvKey+" is missing or wrong", http.StatusUnauthorized)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // serveUntil serves until ctx ends. Open requests then get five seconds.

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/collabui/collabui/envadapters/openenv"
 )
 
 // restart is the reason for a restart of a slot. The zero value means no restart.
@@ -187,6 +189,9 @@ func (p *pool) get(s *slot, method, path string, limit time.Duration, out any) e
 
 	req, err := http.NewRequestWithContext(ctx, method, s.base+path, strings.NewReader("{}"))
 	if err != nil {
+		return err
+	}
+	if err := openenv.Authorize(req.Header); err != nil {
 		return err
 	}
 	res, err := p.client.Do(req)

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -214,7 +216,12 @@ func options(path string) []chromedp.ExecAllocatorOption {
 		// The browser ends when its pipe closes, so it cannot outlive this process. The default, a parent-death signal,
 		// is tied to the thread that forks and would end it too early. A separate process group keeps a ctrl-C in a
 		// terminal away from it.
-		chromedp.ModifyCmdFunc(func(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }),
+		chromedp.ModifyCmdFunc(func(cmd *exec.Cmd) {
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			// chromedp adds the whole environment of this process, so env starts the browser with less.
+			cmd.Args = slices.Concat([]string{"env", "-i"}, environ(), []string{path}, cmd.Args[1:])
+			cmd.Path = "/usr/bin/env"
+		}),
 	}
 
 	for _, f := range switches {
@@ -226,12 +233,23 @@ func options(path string) []chromedp.ExecAllocatorOption {
 		chromedp.Flag("force-color-profile", "srgb"),
 		chromedp.Flag("force-device-scale-factor", "1"),
 		chromedp.Flag("proxy-server", "direct://"),
+		// Pages come from this process. Whatever else a page asks for does not exist.
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
 	)
 	if os.Geteuid() == 0 {
 		o = append(o, chromedp.NoSandbox) // Chromium refuses its sandbox to root; the pages are trusted.
 	}
 
 	return o
+}
+
+// environ returns the part of this process's environment that a browser needs: where programs, fonts and temporary
+// files are, and the locale. Keys stay here.
+func environ() []string {
+	needed := regexp.MustCompile(`^(PATH|HOME|USER|TMPDIR|LANG|LANGUAGE|LC_[A-Z]+|TZ|XDG_[A-Z_]+|FONTCONFIG_[A-Z]+|` +
+		`DISPLAY|LD_LIBRARY_PATH|DBUS_SESSION_BUS_ADDRESS)=`)
+
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return !needed.MatchString(v) })
 }
 
 // stop kills the process. Callers hold mu.

@@ -52,7 +52,11 @@ func Dial(ctx context.Context, url string) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialLimit)
 	defer cancel()
 
-	ws, res, err := websocket.Dial(ctx, url, &websocket.DialOptions{CompressionMode: websocket.CompressionDisabled})
+	o := &websocket.DialOptions{CompressionMode: websocket.CompressionDisabled, HTTPHeader: http.Header{}}
+	if err := Authorize(o.HTTPHeader); err != nil {
+		return nil, err
+	}
+	ws, res, err := websocket.Dial(ctx, url, o)
 	if err != nil {
 		if res != nil && res.StatusCode != http.StatusSwitchingProtocols {
 			err = fmt.Errorf("the server answers %s: %w", res.Status, err)

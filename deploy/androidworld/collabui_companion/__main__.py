@@ -5,6 +5,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import os
 import signal
 import sys
 
@@ -12,6 +13,7 @@ from aiohttp import web
 
 from collabui_companion import tasks
 from collabui_companion.companion import Companion
+from collabui_companion.server import KEY
 from collabui_companion.server import Server
 
 EMULATOR = 'emulator @Pixel_6_API_33 -no-window -no-snapshot -no-boot-anim -memory 2048 -accel on -grpc 8554 -gpu off'
@@ -22,7 +24,7 @@ def arguments(argv=None) -> argparse.Namespace:
       prog='collabui_companion', description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
   add = parser.add_argument
   add('command', nargs='?', choices=('serve', 'tasks'), default='serve', help='serve, or print the tasks as JSON')
-  add('--host', default='127.0.0.1', help='address to listen on; there is no authentication')
+  add('--host', default='127.0.0.1', help=f'address to listen on; beyond 127.0.0.1 only with a key in {KEY}')
   add('--port', type=int, default=8000, help='port to listen on; 0 takes a free port')
   add('--adb', default='/opt/android/platform-tools/adb', help='full path of adb')
   add('--emulator-command', default=EMULATOR, help='starts the emulator; if empty, it runs already and is never killed')
@@ -34,12 +36,15 @@ def arguments(argv=None) -> argparse.Namespace:
   add('--setup', action='store_true',
       help='install and set up the apps after the first boot (needs the internet, takes 5 to 10 minutes)')
   add('--setup-marker', default='', help='file to create after the setup')
-  return parser.parse_args(argv)
+  options = parser.parse_args(argv)
+  if not os.environ.get(KEY) and options.host not in ('127.0.0.1', '::1', 'localhost'):
+    parser.error(f'{options.host} can be reached from other machines: set {KEY}, there and for the workers of collabui')
+  return options
 
 
 async def serve(options, out) -> None:
   """Serves until SIGINT or SIGTERM. Writes the address to the file `out`."""
-  runner = web.AppRunner(Server(Companion(options)).application(), access_log=None)
+  runner = web.AppRunner(Server(Companion(options), os.environ.get(KEY, '')).application(), access_log=None)
   await runner.setup()
   try:
     await web.TCPSite(runner, options.host, options.port).start()

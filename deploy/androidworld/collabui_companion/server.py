@@ -2,6 +2,8 @@
 
 import asyncio
 import base64
+import hmac
+import ipaddress
 import json
 import logging
 import time
@@ -14,6 +16,7 @@ from collabui_companion import tasks
 from collabui_companion.companion import Companion
 from collabui_companion.problems import Problem, as_problem
 
+KEY = 'COLLABUI_ENVS_KEY'
 FRAME_LIMIT = 1 << 20  # Bytes.
 SESSION_LIMIT = 16
 WAITING_LIMIT = 8  # Frames that a session may send ahead of its answers.
@@ -148,16 +151,49 @@ def _frame(text) -> tuple[str, dict]:
   return kind, data or {}
 
 
-class Server:
-  """The routes around one companion."""
+def _loopback(host: str) -> bool:
+  """Whether HOST or HOST:PORT is localhost or a loopback address."""
+  name = host.rsplit(':', 1)[0] if host.count(':') == 1 or host.startswith('[') and ']:' in host else host
+  name = name.strip('[]').lower()
+  try:
+    return name == 'localhost' or ipaddress.ip_address(name).is_loopback
+  except ValueError:
+    return False
 
-  def __init__(self, companion: Companion):
+
+def guard(key: str):
+  """Returns a middleware that refuses pages of web browsers, and requests without the key if there is one.
+
+  Without a key the server listens on this machine only. A page can reach it across sites, or under a name of its own
+  that it binds to the loopback: its Origin or its Host is then another than the server's.
+  """
+
+  @web.middleware
+  async def guarded(request: web.Request, handler):
+    header = request.headers
+    if 'Origin' in header or header.get('Sec-Fetch-Site', 'none') not in ('none', 'same-origin'):
+      raise web.HTTPForbidden(text='this server answers no web page')
+    if not key and not _loopback(request.host):
+      raise web.HTTPMisdirectedRequest(text='this server answers only as localhost')
+    if key and request.path != '/health' and not hmac.compare_digest(
+        header.get('Authorization', '').encode(), f'Bearer {key}'.encode()):
+      raise web.HTTPUnauthorized(text=f'the key in {KEY} is missing or wrong')
+    return await handler(request)
+
+  return guarded
+
+
+class Server:
+  """The routes around one companion. A key is asked of every request but /health."""
+
+  def __init__(self, companion: Companion, key: str = ''):
     self.companion = companion
+    self.key = key
     self.sockets = set()
 
   def application(self) -> web.Application:
     """Returns the application. The companion starts and stops with it."""
-    app = web.Application(client_max_size=FRAME_LIMIT)
+    app = web.Application(client_max_size=FRAME_LIMIT, middlewares=[guard(self.key)])
     for path in ('health', 'metadata', 'schema', 'ready'):
       app.router.add_get(f'/{path}', getattr(self, f'_{path}'))
     app.router.add_post('/probe', self._probe)

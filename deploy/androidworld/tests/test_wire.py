@@ -53,6 +53,28 @@ class Frames(CompanionCase):
     self.assertEqual(0, (await self.ready())['generation'])
     self.assertIn('goal', await peer.reset())
 
+  async def test_pages_of_web_browsers_are_refused(self):
+    for status, headers in (
+        (200, {}), (200, {'Host': 'localhost:8000'}), (200, {'Host': '[::1]:8000'}), (421, {'Host': 'evil.example'}),
+        (421, {'Host': '127.0.0.1.evil.example:80'}), (403, {'Origin': 'http://evil.example'}),
+        (403, {'Sec-Fetch-Site': 'cross-site'}),
+    ):
+      with self.subTest(headers=headers):
+        for path in ('/ready', '/ws') if status != 200 else ('/ready',):
+          self.assertEqual(status, (await self.client.get(path, headers=headers)).status)
+
+  async def test_a_key_is_asked_of_every_request_but_the_health_check(self):
+    app = server.Server(self.companion, 'secret').application()
+    app.on_startup.clear()
+    app.on_cleanup.clear()
+    async with support.TestClient(support.TestServer(app)) as client:
+      for path, headers, status in (
+          ('/health', {}, 200), ('/ready', {}, 401), ('/ready', {'Authorization': 'Bearer wrong'}, 401),
+          ('/ready', {'Authorization': 'Bearer secret', 'Host': 'emulators.example'}, 200), ('/ws', {}, 401),
+      ):
+        with self.subTest(path=path, headers=headers):
+          self.assertEqual(status, (await client.get(path, headers=headers)).status)
+
   async def test_a_huge_frame_ends_its_connection_only(self):
     peer, other = await self.peer(), await self.peer()
     await peer.socket.send_str('"' + 'x' * server.FRAME_LIMIT + '"')

@@ -1,9 +1,13 @@
 package spec
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
@@ -69,8 +73,45 @@ func (s Spec) check(c Catalog) []problem {
 	s.FineTune.check(must)
 	s.Synthesis.check(must)
 	s.Evaluation.check(must)
+	s.checkURLs(must)
 
 	return out
+}
+
+// credentials matches a URL with a user or a password.
+var credentials = regexp.MustCompile(`\b[a-zA-Z][a-zA-Z0-9+.-]*://[^/?#\s]*@`)
+
+// checkURLs refuses passwords in URLs, wherever they are: a specification is stored, shown and part of histories.
+func (s Spec) checkURLs(must Must) {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return // whatever cannot be encoded cannot be stored
+	}
+	var all any
+	if json.Unmarshal(raw, &all) == nil {
+		walk(all, "", func(field, text string) {
+			must(!credentials.MatchString(text), field,
+				"a URL without a user and a password, which would be stored with the run; "+
+					"for models, name an environment variable as key")
+		})
+	}
+}
+
+// walk calls f with every text of a decoded JSON value, in order, and with the path to it.
+func walk(v any, path string, f func(path, text string)) {
+	at := func(name string) string { return strings.TrimPrefix(path+"."+name, ".") }
+	switch v := v.(type) {
+	case string:
+		f(path, v)
+	case []any:
+		for i, x := range v {
+			walk(x, at(strconv.Itoa(i)), f)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			walk(v[name], at(name), f)
+		}
+	}
 }
 
 func (s Spec) checkChoices(must Must) {

@@ -20,6 +20,8 @@ func TestEnvironmentsAreChecked(t *testing.T) {
 		"environments:\n  a: {suite: openenv, servers: [x], mapping: {gaol: x}}": `x.yaml:3:47: ` +
 			`environments.a.mapping.gaol: unknown key; did you mean "goal"?`,
 		"environments:\n  A: {suite: webtasks}": `environments.A: expected a name of 1 to 40`,
+		"environments:\n  a: {suite: openenv, servers: ['wss://u:canary@h/ws']}": `environments.a.servers.0: ` +
+			`expected a URL without a user and a password`,
 
 		"actions: both": `x.yaml:2:10: actions: expected mobile, or web where`,
 		"credit: outcome\nenvironment: m\nenvironments: {m: {suite: mind2web, data: d}}": `x.yaml:2:9: ` +
