@@ -39,6 +39,10 @@ func TestWhatHangsIsNamedAndReplaced(t *testing.T) {
 		})
 	}
 	same(t, m.finish())
+	left, err := filepath.Glob(filepath.Join(m.data, "tmp", "*"))
+	if err != nil || len(left) > 1 {
+		t.Errorf("temporary folders: %v, %v; want at most that of the browser which runs", left, err)
+	}
 }
 
 // names checks that doctor and show say within seconds that a service does not answer. Starting the programs is part of

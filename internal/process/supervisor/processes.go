@@ -90,6 +90,12 @@ func (s *Supervisor) spawn(u unit) (*running, error) {
 
 	cmd := exec.Command(u.path, u.args...)
 	cmd.Env = append(append(os.Environ(), s.ends.Environ()...), u.env...)
+	if u.tmp != "" { // a worker that is killed cannot remove what its browsers wrote
+		if err := errors.Join(os.RemoveAll(u.tmp), os.MkdirAll(u.tmp, 0o700)); err != nil {
+			return nil, fault.New(fault.Invalid, "temporary files of %s: %w", u.name, err)
+		}
+		cmd.Env = append(cmd.Env, "TMPDIR="+u.tmp)
+	}
 	cmd.Stdout, cmd.Stderr = log, log
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -119,14 +120,25 @@ func (s *Supervisor) started(u unit, pid int) {
 	})
 }
 
-// writeFile replaces a file atomically.
+// writeFile replaces a file atomically. After a power loss there is the old file or the new one.
 func writeFile(path string, b []byte, mode os.FileMode) error {
-	tmp := path + ".new"
-	if err := os.WriteFile(tmp, b, mode); err != nil {
+	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
 		return err
 	}
 
-	return os.Rename(tmp, path)
+	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // Endpoints returns the endpoints of a data folder's services, for clients on this machine.

@@ -27,6 +27,7 @@ type unit struct {
 	path   string // path of the program
 	args   []string
 	env    []string
+	tmp    string // folder for its temporary files, which is emptied before every start; "": the system's
 	health func(ctx context.Context) error
 }
 
@@ -50,7 +51,11 @@ func (s *Supervisor) plan(sec secrets) ([]unit, error) {
 	p.policy()
 	p.units = append(p.units, unit{
 		name: Worker, stage: processes, path: self, addr: p.at(portWorker),
-		args:   []string{"worker", parentPipe, "--tabs", fmt.Sprint(s.o.Tabs), "--health", p.at(portWorker)},
+		tmp: filepath.Join(s.o.Data, "tmp"),
+		args: []string{
+			"worker", parentPipe, "--tabs", fmt.Sprint(s.o.Tabs), "--health", p.at(portWorker),
+			"--work", filepath.Join(os.TempDir(), "collabui-work"),
+		},
 		health: HTTPHealth("http://" + p.at(portWorker) + "/health"),
 	})
 
