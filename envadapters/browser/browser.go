@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -233,14 +234,31 @@ func options(path string) []chromedp.ExecAllocatorOption {
 		chromedp.Flag("force-color-profile", "srgb"),
 		chromedp.Flag("force-device-scale-factor", "1"),
 		chromedp.Flag("proxy-server", "direct://"),
-		// Pages come from this process. Whatever else a page asks for does not exist.
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
+		chromedp.Flag("host-resolver-rules", reachable(os.Getenv(EnvHosts))),
 	)
 	if os.Geteuid() == 0 {
 		o = append(o, chromedp.NoSandbox) // Chromium refuses its sandbox to root; the pages are trusted.
 	}
 
 	return o
+}
+
+// EnvHosts is the environment variable that lists the hosts which pages may reach besides this machine's 127.0.0.1,
+// separated by commas: names, or patterns such as *.example.org.
+const EnvHosts = "COLLABUI_BROWSER_HOSTS"
+
+// reachable returns Chromium's rule for what exists: most pages come from this process and need nothing else. Entries
+// that are no host are left out.
+func reachable(hosts string) string {
+	rule := "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+	pattern := regexp.MustCompile(`^[a-zA-Z0-9*.-]+$`)
+	for _, h := range strings.Split(hosts, ",") {
+		if h = strings.TrimSpace(h); pattern.MatchString(h) {
+			rule += ", EXCLUDE " + h
+		}
+	}
+
+	return rule
 }
 
 // environ returns the part of this process's environment that a browser needs: where programs, fonts and temporary

@@ -15,6 +15,20 @@ const asking = `<script>
 	globalThis.read = url => fetch(url, {mode: "no-cors"}).then(() => "read", () => "refused")
 </script>`
 
+func TestPagesReachTheHostsThatAreListed(t *testing.T) {
+	const none = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+	for hosts, want := range map[string]string{
+		"":                            none,
+		"a.example":                   none + ", EXCLUDE a.example",
+		"*.a.example, b.example":      none + ", EXCLUDE *.a.example, EXCLUDE b.example",
+		"a.example MAP * 1.2.3.4,,x/": none,
+	} {
+		if got := reachable(hosts); got != want {
+			t.Errorf("reachable(%q) = %q, want %q", hosts, got, want)
+		}
+	}
+}
+
 func TestABrowserSeesNoSecretsAndNoOtherHost(t *testing.T) {
 	if _, err := Find(); err != nil {
 		t.Skip(err)
