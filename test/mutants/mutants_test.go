@@ -44,7 +44,7 @@ var all = []mutant{
 	},
 	{
 		name: "half a body counts as the whole", file: "internal/store/s3.go",
-		was: "_, err = io.Copy(w, o)", now: "_, _ = io.Copy(w, o)",
+		was: "_ = o.Close()", now: "_ = o.Close()\n\t\tif err == io.ErrUnexpectedEOF {\n\t\t\terr = nil\n\t\t}",
 	},
 	{
 		name: "a blob is named before it is read back", file: "internal/store/blob.go",

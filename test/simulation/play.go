@@ -306,7 +306,7 @@ func (w *world) execution(i activity.Info, args []any, cancel context.CancelCaus
 }
 
 // maxErrors is the number of failed activities after which a run is not expected to end.
-const maxErrors = 2000
+const maxErrors = 500
 
 // over notes how an activity ended. A run whose activities fail forever ends.
 func (w *world) over(e *execution, err error) {
