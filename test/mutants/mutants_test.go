@@ -83,13 +83,23 @@ var all = []mutant{
 		was: "case fault.Invalid, fault.Refused,", now: "case fault.Throttled, fault.Invalid, fault.Refused,",
 	},
 	{
-		name: "a broken environment is not tried again", file: "activities/activities.go",
-		was: "case fault.Invalid, fault.Refused,", now: "case fault.Void, fault.Invalid, fault.Refused,",
-		find: []string{"./workflows", "-run", "TestInfrastructureNeverFailsASlot"},
+		name: "slots that failed are not played again", file: "activities/rollout.go",
+		was: "if err != nil || !again {", now: "if err != nil || !again || true {",
+		find: []string{"./workflows", "-run", "TestFailedSlotsArePlayedAgainWhenAPersonSaysSo"},
+	},
+	{
+		name: "what a person accepted is forgotten", file: "workflows/epoch.go",
+		was: "case plan.Accepted:", now: "case plan.Accepted && false:",
+		find: []string{"./workflows", "-run", "TestARunGoesOnWithoutFailedSlotsWhenAPersonSaysSo"},
+	},
+	{
+		name: "a page of another site is answered", file: "internal/policy/serving/guard.go",
+		was: "case foreign(r):", now: "case foreign(r) && false:",
+		find: []string{"./internal/policy/serving"},
 	},
 	{
 		name: "a pause for infrastructure waits for a person", file: "workflows/stage.go",
-		was: "r.status.Held || !again, true, why", now: "true, true, why",
+		was: "r.status.Held || !again, true, why", now: "r.status.Held || !again || true, true, why",
 	},
 	{
 		name: "a stage that fails ends the run", file: "workflows/stage.go",
@@ -122,12 +132,12 @@ var all = []mutant{
 	{
 		name: "an epoch is committed with pairs missing", file: "activities/commit.go",
 		was: "if got != want {", now: "if got > want {",
-		find: []string{"./workflows", "-run", "TestNoPairIsLost"},
+		find: []string{"./workflows", "-run", "TestAnEpochWithAnIncompleteDataSetIsNotCommitted"},
 	},
 	{
 		name: "a stop is forgotten", file: "workflows/stage.go",
 		was: "r.status.Stopping = true", now: "r.status.Stopping = false",
-		find: []string{"./workflows", "-run", "TestARunWhoseCriticCannotBeSaysSo"},
+		find: []string{"./workflows", "-run", "TestAnEpochWithAnIncompleteDataSetIsNotCommitted"},
 	},
 }
 
