@@ -29,13 +29,19 @@ func later(name string, changes ...change) Arm {
 func imitate(s *spec.Spec)  { s.Preference = spec.PreferenceRFT }
 func errOften(s *spec.Spec) { s.Critic.Error = 0.15 }
 
+// paperPairs makes the paper's pairs, and passes over them once.
+func paperPairs(s *spec.Spec) { s.Pairs.Kind, s.Train.Passes = spec.PairsPositive, 1 }
+
 // preference compares preference optimisation without an SFT term with RFT on the chosen answers of the same pairs, for
-// the same number of steps, and both with a critic that errs.
+// the same number of steps, and both with a critic that errs. dpo-paper has the paper's pairs.
 func preference() Experiment {
 	x := Experiment{
 		About: "preference optimisation without an SFT term, and RFT at equal steps and samples", Shared: true,
 		file: "quickstart.yaml", raw: examples.Quickstart,
-		Arms: []Arm{arm("dpo"), later("rft", imitate), later("dpo-e15", errOften), later("rft-e15", errOften, imitate)},
+		Arms: []Arm{
+			arm("dpo"), later("rft", imitate), later("dpo-e15", errOften), later("rft-e15", errOften, imitate),
+			later("dpo-paper", paperPairs),
+		},
 	}
 	add := func(name, split, that string, of, minus int, must *condition) {
 		x.rows = append(x.rows, row{
@@ -45,6 +51,8 @@ func preference() Experiment {
 
 	add("dpo − base", domain.SplitTestSeeds, kindBase, 0, 0, gains(15))
 	add("dpo − base", domain.SplitTestTemplates, kindBase, 0, 0, gains(5))
+	add("dpo-paper − base", domain.SplitTestSeeds, kindBase, 4, 0, gains(15))
+	add("dpo-paper − base", domain.SplitTestTemplates, kindBase, 4, 0, gains(5))
 	for _, split := range []string{domain.SplitTestSeeds, domain.SplitTestTemplates} {
 		add("rft − base", split, kindBase, 1, 0, nil)
 		add("dpo − rft", split, kindTrained, 0, 1, nil)
