@@ -46,7 +46,7 @@ func TestARequestForScoresThatCannotBeServedSaysWhy(t *testing.T) {
 		kind       fault.Kind
 		ask        chat.ScoreRequest
 	}{
-		{"no answers", "at least one of answers", fault.Invalid, chat.ScoreRequest{Model: name, User: prompt}},
+		{"no answers", "at least one of answers", fault.Refused, chat.ScoreRequest{Model: name, User: prompt}},
 		{"unknown policy", "is not served", fault.Transient,
 			chat.ScoreRequest{Model: strings.Repeat("a", 64), User: prompt, Answers: []string{"x"}}},
 	} {
