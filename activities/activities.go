@@ -100,9 +100,9 @@ const MaxTries = 40
 // heartbeatEvery is well below the heartbeat timeout of 10 s.
 const heartbeatEvery = 2 * time.Second
 
-// maxSilence is the time after which an activity that says nothing counts as hung, wherever it hangs: longer than any
-// step of an episode takes with language models that limit requests, and longer than trainer programs wait for theirs.
-const maxSilence = 45 * time.Minute
+// maxSilence is the time after which an activity that says nothing counts as hung, wherever it hangs: longer than an
+// episode takes with language models that limit requests, the wait for an emulator included.
+const maxSilence = 100 * time.Minute
 
 var errSilent = fault.New(fault.Transient, "no progress for %v: the activity is given up and tried again", maxSilence)
 

@@ -217,7 +217,8 @@ func (c *Control) result(ctx context.Context, s spec.Spec, e Evaluated) (runs.Re
 // that.
 func (c *Control) enough(ctx context.Context, s spec.Spec, e Evaluated) error {
 	item := e.Item
-	if item.Split != domain.SplitVal || float64(e.Part.Missing) <= s.FailedShare*float64(item.Episodes) {
+	few := float64(e.Part.Missing) <= s.FailedShare*float64(item.Episodes)
+	if few || item.Split != domain.SplitVal || item.Environment != "" {
 		return nil
 	}
 	epoch, ok := rules.EpochOf(item.Folder)

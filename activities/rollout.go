@@ -110,7 +110,8 @@ type attempt struct {
 	id       SlotID
 	spec     spec.Spec
 	suite    envadapters.Suite
-	slot     domain.Slot
+	planned  domain.Slot
+	slot     domain.Slot // planned, or a replacement
 	decoding agents.Config
 	version  int       // version of the system
 	topology store.Ref // the epoch's topology
@@ -133,7 +134,8 @@ func (r *Rollouts) attempt(
 	decoding.Template = rules.Bound(s, decoding.Template, r.Wording.Over)
 
 	return &attempt{
-		Rollouts: r, id: id, spec: s, suite: suite, slot: p.slots.Slots[id.Slot-1], decoding: decoding,
+		Rollouts: r, id: id, spec: s, suite: suite, decoding: decoding,
+		planned: p.slots.Slots[id.Slot-1], slot: p.slots.Slots[id.Slot-1],
 		version: p.slots.System.Version, topology: p.ref, number: 1, say: say,
 	}, err
 }
@@ -192,7 +194,7 @@ func (a *attempt) untilDone(ctx context.Context) (runs.Episode, error) {
 			if err != nil || !again {
 				return e, err
 			}
-			a.replaced, a.voids = 0, 0
+			a.slot, a.replaced, a.voids = a.planned, 0, 0
 		case e.Void == "":
 			return e, nil
 		case e.TaskBad:

@@ -85,7 +85,7 @@ func Episode(ctx workflow.Context, id activities.SlotID) (Tally, error) {
 	workflow.SetCurrentDetails(ctx,
 		fmt.Sprintf("attempt %d, %d steps, success %v, on %s", p.Attempt, p.Steps, p.Success, p.Host))
 
-	t := Tally{Done: 1, Asked: p.Cells + p.Steps, Refused: p.Refused}
+	t := Tally{Done: 1, Cells: p.Cells, RefusedCells: p.Refused, Graded: p.Steps}
 	if p.Success {
 		t.Successes = 1
 	}
@@ -99,7 +99,7 @@ func Episode(ctx workflow.Context, id activities.SlotID) (Tally, error) {
 	if err := workflow.ExecuteActivity(on(ctx, QueueModel, "credit"), models.Credit, id).Get(ctx, &c); err != nil {
 		return t, err
 	}
-	if t.Refused += c.Refused; t.Refused > 0 {
+	if t.RefusedGrades = c.Refused; t.RefusedCells+t.RefusedGrades > 0 {
 		t.WhyRefused = fmt.Sprintf("slot %d", id.Slot)
 	}
 

@@ -108,11 +108,11 @@ func askAPerson(in EpochInput, plan activities.EpochPlan, t Tally) string {
 			"Play them again with `collabui resume %s --retry-failed`, or go on without them with "+
 			"`collabui resume %[5]s --accept-failed --why TEXT`",
 			t.Failed, plan.Slots, in.Epoch, t.Why, in.Run)
-	case float64(t.Refused) > share*float64(t.Asked):
-		return fmt.Sprintf("models refused %d of %d prompts of epoch %d, more than failed_share allows; the first is "+
-			"in %s: its steps and credit say why. Go on without them with "+
-			"`collabui resume %s --accept-failed --why TEXT`",
-			t.Refused, t.Asked, in.Epoch, t.WhyRefused, in.Run)
+	case float64(t.RefusedCells) > share*float64(t.Cells), float64(t.RefusedGrades) > share*float64(t.Graded):
+		return fmt.Sprintf("models refused %d of %d prompts of agents and %d of %d of the critic in epoch %d, "+
+			"more than failed_share allows; the first is in %s: its steps and credit say why. "+
+			"Go on without them with `collabui resume %s --accept-failed --why TEXT`",
+			t.RefusedCells, t.Cells, t.RefusedGrades, t.Graded, in.Epoch, t.WhyRefused, in.Run)
 	}
 
 	return ""

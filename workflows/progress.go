@@ -58,15 +58,16 @@ type Tally struct {
 	Done, Successes, Failed, Pairs int
 	Why                            string `json:",omitempty"` // the first slot that failed, and why
 
-	Asked      int    `json:",omitempty"` // cells, and steps that were graded
-	Refused    int    `json:",omitempty"` // of those, what a model refused
-	WhyRefused string `json:",omitempty"` // the first slot with a refusal
+	Cells, RefusedCells   int    `json:",omitempty"` // cells, and those whose prompts a model refused
+	Graded, RefusedGrades int    `json:",omitempty"` // steps, and those that the critic's model refused to grade
+	WhyRefused            string `json:",omitempty"` // the first slot with a refusal
 }
 
 // add adds another tally.
 func (t *Tally) add(x Tally) {
 	t.Done, t.Successes, t.Failed, t.Pairs = t.Done+x.Done, t.Successes+x.Successes, t.Failed+x.Failed, t.Pairs+x.Pairs
-	t.Asked, t.Refused = t.Asked+x.Asked, t.Refused+x.Refused
+	t.Cells, t.RefusedCells = t.Cells+x.Cells, t.RefusedCells+x.RefusedCells
+	t.Graded, t.RefusedGrades = t.Graded+x.Graded, t.RefusedGrades+x.RefusedGrades
 	t.Why, t.WhyRefused = cmp.Or(t.Why, x.Why), cmp.Or(t.WhyRefused, x.WhyRefused)
 }
 

@@ -50,6 +50,11 @@ func (a *app) runResume(ctx context.Context, o resumeOptions, run string) error 
 	if (o.accept || len(o.skip) > 0) && strings.TrimSpace(o.why) == "" {
 		return fault.New(fault.Invalid, "say with --why for what reason slots are left out")
 	}
+	if o.retry || o.accept { // what else the run does would depend on when it finds the decision
+		if err := a.mustBePaused(ctx, run); err != nil {
+			return err
+		}
+	}
 	if o.retry || o.accept || len(o.skip) > 0 {
 		if err := a.decide(ctx, o, runs.Run(run)); err != nil {
 			return err
@@ -62,6 +67,26 @@ func (a *app) runResume(ctx context.Context, o resumeOptions, run string) error 
 	}
 
 	return err
+}
+
+// mustBePaused returns an error unless a run waits.
+func (a *app) mustBePaused(ctx context.Context, run string) error {
+	s, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	var st workflows.Status
+	if !query(ctx, s.temporal, run, workflows.QueryStatus, &st) {
+		return fault.New(fault.Transient, "run %s does not answer: see %s", run, a.typed("doctor"))
+	}
+	if !st.Paused {
+		return fault.New(fault.Invalid, "resume %s: %s", run, workflows.NotPaused)
+	}
+
+	return nil
 }
 
 // decide records what a person decides about slots.

@@ -191,7 +191,7 @@ func (p *pool) get(s *slot, method, path string, limit time.Duration, out any) e
 	if err != nil {
 		return err
 	}
-	if err := openenv.Authorize(req.Header); err != nil {
+	if err := openenv.Authorize(req.Header, req.URL.String()); err != nil {
 		return err
 	}
 	res, err := p.client.Do(req)

@@ -53,11 +53,15 @@ func Dial(ctx context.Context, url string) (*Conn, error) {
 	defer cancel()
 
 	o := &websocket.DialOptions{CompressionMode: websocket.CompressionDisabled, HTTPHeader: http.Header{}}
-	if err := Authorize(o.HTTPHeader); err != nil {
+	if err := Authorize(o.HTTPHeader, url); err != nil {
 		return nil, err
 	}
 	ws, res, err := websocket.Dial(ctx, url, o)
 	if err != nil {
+		if res != nil && (res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden) {
+			return nil, fault.New(fault.Invalid, "%s answers %s: set %s for this worker, and list the host in %s",
+				url, res.Status, EnvKey, EnvHosts)
+		}
 		if res != nil && res.StatusCode != http.StatusSwitchingProtocols {
 			err = fmt.Errorf("the server answers %s: %w", res.Status, err)
 		}

@@ -1,8 +1,11 @@
 package openenv
 
 import (
+	"net"
 	"net/http"
+	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/collabui/collabui/fault"
@@ -26,12 +29,28 @@ func Key() (string, error) {
 	return strings.TrimSpace(string(raw)), nil
 }
 
-// Authorize adds the key to the header of a request to a server of environments, if there is one.
-func Authorize(h http.Header) error {
+// EnvHosts is the environment variable that lists the hosts to which the key is sent besides this machine, separated by
+// commas. Specifications name addresses, and must not decide who gets the key.
+const EnvHosts = "COLLABUI_ENVS_HOSTS"
+
+// Authorize adds the key to the header of a request to a server of environments, if there is one and the server may
+// have it.
+func Authorize(h http.Header, address string) error {
 	key, err := Key()
-	if err == nil && key != "" {
+	if err != nil || key == "" {
+		return err
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return fault.New(fault.Invalid, "%w", err)
+	}
+	ip := net.ParseIP(u.Hostname())
+	listed := slices.ContainsFunc(strings.Split(os.Getenv(EnvHosts), ","), func(host string) bool {
+		return strings.EqualFold(strings.TrimSpace(host), u.Hostname())
+	})
+	if listed || u.Hostname() == "localhost" || ip != nil && ip.IsLoopback() {
 		h.Set("Authorization", "Bearer "+key)
 	}
 
-	return err
+	return nil
 }

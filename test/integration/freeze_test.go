@@ -3,6 +3,8 @@
 package integration
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +26,11 @@ func TestWhatHangsIsNamedAndReplaced(t *testing.T) {
 		if err := syscall.Kill(was.PID, syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
+		m.eventually(name+" is frozen", 10*time.Second, func() bool {
+			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", was.PID))
+
+			return err == nil && bytes.Contains(stat, []byte(") T "))
+		})
 		frozen := time.Now()
 		m.names(name)
 		m.eventually(name+" is replaced", 40*time.Second, func() bool {
@@ -39,7 +46,13 @@ func TestWhatHangsIsNamedAndReplaced(t *testing.T) {
 		})
 	}
 	same(t, m.finish())
-	left, err := filepath.Glob(filepath.Join(m.data, "tmp", "*"))
+	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", m.service("worker").PID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.LastIndex(environment, []byte("\x00TMPDIR="))
+	folder, _, _ := bytes.Cut(environment[at+len("\x00TMPDIR="):], []byte{0})
+	left, err := filepath.Glob(filepath.Join(string(folder), "*"))
 	if err != nil || len(left) > 1 {
 		t.Errorf("temporary folders: %v, %v; want at most that of the browser which runs", left, err)
 	}
@@ -62,7 +75,7 @@ func (m *machine) names(service string) {
 			}
 		}
 		if len(failed) == 0 || failed[0] != service {
-			m.t.Errorf("collabui %s while %s hung says that %v fail, want %[2]s first\n%s",
+			m.t.Errorf("collabui %s while %s hung says that %v fail, want %[2]s first\n%[4]s",
 				args[0], service, failed, out)
 		}
 	}

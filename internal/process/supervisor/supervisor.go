@@ -151,6 +151,7 @@ func (s *Supervisor) Wait(ctx context.Context) {
 	for end := time.Now().Add(limit); time.Now().Before(end) && s.anyAlive(); {
 		time.Sleep(30 * time.Millisecond)
 	}
+	_ = os.RemoveAll(s.temporary())
 	_ = os.Remove(statePath(s.o.Data))
 	_ = s.lock.Close()
 }

@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"os/exec"
@@ -51,7 +52,7 @@ func (s *Supervisor) plan(sec secrets) ([]unit, error) {
 	p.policy()
 	p.units = append(p.units, unit{
 		name: Worker, stage: processes, path: self, addr: p.at(portWorker),
-		tmp: filepath.Join(s.o.Data, "tmp"),
+		tmp: s.temporary(),
 		args: []string{
 			"worker", parentPipe, "--tabs", fmt.Sprint(s.o.Tabs), "--health", p.at(portWorker),
 			"--work", filepath.Join(os.TempDir(), "collabui-work"),
@@ -60,6 +61,11 @@ func (s *Supervisor) plan(sec secrets) ([]unit, error) {
 	})
 
 	return p.units, nil
+}
+
+// temporary returns the folder for the worker's temporary files. Its path is short, because sockets lie in it.
+func (s *Supervisor) temporary() string {
+	return filepath.Join(os.TempDir(), fmt.Sprintf("collabui-%x", sha256.Sum256([]byte(s.o.Data)))[:17])
 }
 
 // parentPipe makes a child end when its standard input closes.

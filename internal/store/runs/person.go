@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/collabui/collabui/fault"
@@ -45,9 +46,20 @@ func (r Run) Failed(ctx context.Context, b store.Bucket, epoch int) ([]Episode, 
 	return out, nil
 }
 
-// Retry begins the next attempt at every failed slot of an epoch, with the task that was planned, and returns the
-// slots. It is for an epoch that is not committed. It may be repeated.
+// leftOut begins the reason of a slot that a person skipped.
+const leftOut = "left out by "
+
+// Retry begins the next attempt at every failed slot of an epoch that no person left out, with the task that was
+// planned, and returns the slots. It is an invalid fault once agents are trained on the epoch. It may be repeated.
 func (r Run) Retry(ctx context.Context, b store.Bucket, epoch int) ([]int, error) {
+	trained, err := b.List(ctx, r.Prefix()+fmt.Sprintf("epochs/%04d/agents/", epoch))
+	if err != nil {
+		return nil, err
+	}
+	if len(trained) > 0 {
+		return nil, fault.New(fault.Invalid, "the agents are trained on epoch %d already: its slots cannot be retried",
+			epoch)
+	}
 	failed, err := r.Failed(ctx, b, epoch)
 	if err != nil {
 		return nil, err
@@ -58,6 +70,9 @@ func (r Run) Retry(ctx context.Context, b store.Bucket, epoch int) ([]int, error
 	}
 	var out []int
 	for _, e := range failed {
+		if strings.HasPrefix(e.Failed, leftOut) {
+			continue
+		}
 		n := e.Slot.Number
 		next := Start{Slot: slots.Slots[n-1], Attempt: e.Attempt + 1}
 		start := r.Start(epoch, n, next.Attempt)
@@ -88,7 +103,7 @@ func (r Run) Skip(ctx context.Context, b store.Bucket, epoch, slot int, d Decisi
 	for attempt := 1; ; attempt++ {
 		skipped := Episode{
 			Slot: slots.Slots[slot-1], Attempt: attempt, System: slots.System.Version, Topology: ref,
-			Failed: fmt.Sprintf("left out by %s: %s", d.Who, d.Why),
+			Failed: fmt.Sprintf(leftOut+"%s: %s", d.Who, d.Why),
 		}
 		e, _, err := r.Attempt(epoch, slot, attempt).Record(ctx, b, func() (Episode, error) { return skipped, nil })
 		switch {
@@ -96,7 +111,9 @@ func (r Run) Skip(ctx context.Context, b store.Bucket, epoch, slot int, d Decisi
 			return err
 		case e.Void != "":
 		case e.Failed != "":
-			return nil
+			if again, err := r.Start(epoch, slot, attempt+1).Exists(ctx, b); err != nil || !again {
+				return err
+			}
 		default:
 			return fault.New(fault.Invalid, "slot %d of epoch %d has an episode already", slot, epoch)
 		}
