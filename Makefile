@@ -65,7 +65,8 @@ race-short: ## run the quickest of them only
 SCHEDULES ?= 10000
 SEED ?= 1
 simulate: ## play SCHEDULES (10000) runs under faults in one process, from SEED on
-	GOGC=400 $(GO) test -timeout 60m ./test/simulation -run TestSchedules -v -args -schedules $(SCHEDULES) -seed $(SEED) | \
+	GOGC=400 $(GO) test -timeout 60m ./test/simulation -run TestSchedules -v \
+		-args -schedules $(SCHEDULES) -seed $(SEED) | \
 		grep -vE '^(=== |--- PASS)|^ *--- PASS'; exit $${PIPESTATUS[0]}
 
 mutants: ## plant bugs, and check that tests find each of them

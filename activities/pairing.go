@@ -62,7 +62,7 @@ func (m *Models) pairs(ctx context.Context, id SlotID, say say) (runs.Pairs, err
 		}
 		if err := propose(ctx, step, cell, n, &call); err != nil {
 			if fault.KindOf(err) == fault.Refused {
-				call.Refused = agents.Line(err.Error(), maxRefusal)
+				call.Refused = agents.Refusal(err)
 				out.Calls = append(out.Calls, call)
 			}
 
@@ -89,9 +89,6 @@ func (m *Models) pairs(ctx context.Context, id SlotID, say say) (runs.Pairs, err
 
 	return out, err
 }
-
-// maxRefusal is what is kept of the reason of a refusal, in characters.
-const maxRefusal = 300
 
 // proposals returns the answers of a call with their log-probabilities, as far as they are known.
 func proposals(call runs.Call) []credit.Proposal {

@@ -112,8 +112,8 @@ func TestARunGoesOnWithoutFailedSlotsWhenAPersonSaysSo(t *testing.T) {
 	t.Parallel()
 	r, mend := broken(t)
 	run := runs.Run(r.Spec.Name)
-	accept := func() (runs.Accepted, error) {
-		return runs.Accepted{Decision: runs.Decision{Who: "test", Why: "they are not needed"}}, nil
+	accept := func() (runs.Decision, error) {
+		return runs.Decision{Who: "test", Why: "they are not needed"}, nil
 	}
 	_, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
 		env.RegisterDelayedCallback(func() {

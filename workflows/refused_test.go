@@ -136,8 +136,8 @@ func TestMoreRefusalsThanTheShareAskAPerson(t *testing.T) {
 func acceptHourly(
 	t *testing.T, env *testsuite.TestWorkflowEnvironment, run runs.Run, r *testrun.Run, look func(workflows.Status),
 ) {
-	accept := func() (runs.Accepted, error) {
-		return runs.Accepted{Decision: runs.Decision{Who: "test", Why: "it is a test"}}, nil
+	accept := func() (runs.Decision, error) {
+		return runs.Decision{Who: "test", Why: "it is a test"}, nil
 	}
 	for n := range 5 {
 		env.RegisterDelayedCallback(func() {

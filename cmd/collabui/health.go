@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -86,13 +87,7 @@ func silent(all []finding) (bad []finding) {
 
 // fails reports whether a service is among the findings that are not all right.
 func fails(all []finding, name supervisor.Name) bool {
-	for _, f := range silent(all) {
-		if f.What == name {
-			return true
-		}
-	}
-
-	return false
+	return slices.ContainsFunc(all, func(f finding) bool { return !f.OK && f.What == name })
 }
 
 // diagnosis checks services.

@@ -137,8 +137,7 @@ func (a *app) decide(ctx context.Context, o resumeOptions, run runs.Run) error {
 	if !begun {
 		epoch = committed
 	}
-	accept := func() (runs.Accepted, error) { return runs.Accepted{Decision: d}, nil }
-	_, _, err = run.Accepted(epoch).Record(ctx, b, accept)
+	_, _, err = run.Accepted(epoch).Record(ctx, b, func() (runs.Decision, error) { return d, nil })
 
 	return err
 }

@@ -82,7 +82,6 @@ func Play(t *testing.T, seed uint64, faults []Fault, keep bool) (out Played) {
 // world is everything around one run.
 type world struct {
 	*scheduler
-	t       *testing.T
 	spec    spec.Spec
 	objects *store.Memory
 	bucket  store.Bucket
@@ -96,7 +95,7 @@ type world struct {
 
 func newWorld(t *testing.T, seed uint64, faults []Fault, keep bool) *world {
 	s := newScheduler(seed, faults, keep)
-	w := &world{scheduler: s, t: t, spec: specification(), objects: &store.Memory{}, live: map[*execution]bool{}}
+	w := &world{scheduler: s, spec: specification(), objects: &store.Memory{}, live: map[*execution]bool{}}
 	w.suite = suite{&scripted.Suite{Length: 2}, s}
 	s.restart = w.lose
 	var err error

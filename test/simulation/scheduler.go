@@ -111,7 +111,6 @@ type scheduler struct {
 type point struct {
 	name string
 	can  []Kind
-	of   *execution
 	goOn chan Kind
 }
 
@@ -177,7 +176,7 @@ func (s *scheduler) at(ctx context.Context, name string, can ...Kind) (k Kind, a
 	if e.isDead() {
 		return none, nil, errDead
 	}
-	p := &point{name: e.name + " " + name, can: slices.Concat(everywhere, can), of: e, goOn: make(chan Kind, 1)}
+	p := &point{name: e.name + " " + name, can: slices.Concat(everywhere, can), goOn: make(chan Kind, 1)}
 	s.add(p)
 	select {
 	case k = <-p.goOn:

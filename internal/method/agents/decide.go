@@ -121,7 +121,7 @@ func (m *matrix) speak(ctx context.Context, v View, a, j int) error {
 	})
 	if fault.KindOf(err) == fault.Refused {
 		m.cells[m.at(a, j)] = domain.Cell{
-			Agent: a, Round: j, Prompt: user, LeftOut: left, Refused: Line(err.Error(), maxRefusal),
+			Agent: a, Round: j, Prompt: user, LeftOut: left, Refused: Refusal(err),
 		}
 
 		return nil
@@ -143,8 +143,8 @@ func (m *matrix) speak(ctx context.Context, v View, a, j int) error {
 	return nil
 }
 
-// maxRefusal is what is kept of the reason of a refusal, in characters.
-const maxRefusal = 300
+// Refusal returns what is kept of the reason for which a model refused a prompt: one line of at most 300 characters.
+func Refusal(err error) string { return Line(err.Error(), 300) }
 
 // unheard returns a refused fault if the prompts of all cells were refused: there is nothing to decide on.
 func (m *matrix) unheard() error {

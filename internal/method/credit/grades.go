@@ -103,7 +103,7 @@ func (c ModelCritic) grade(ctx context.Context, s domain.Step, cells []int, seed
 
 // refused is the fault of a request that the model refused.
 func refused(err error) CriticFault {
-	return CriticFault{Kind: FaultRefused, Detail: agents.Line(err.Error(), maxReason)}
+	return CriticFault{Kind: FaultRefused, Detail: agents.Refusal(err)}
 }
 
 // ask makes one call and takes the scores of its answer. It returns the answer, and what is wrong with it if cells are

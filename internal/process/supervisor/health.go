@@ -1,14 +1,12 @@
 package supervisor
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
-	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
@@ -60,23 +58,14 @@ func get(ctx context.Context, url string) (int, error) {
 // redisHealth sends PING, for which a server needs no database.
 func redisHealth(addr string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		c, err := (&net.Dialer{Timeout: healthLimit}).DialContext(ctx, "tcp", addr)
-		if err != nil {
-			return err
-		}
+		ctx, cancel := context.WithTimeout(ctx, healthLimit)
+		defer cancel()
+		c := redis.NewClient(&redis.Options{
+			Addr: addr, MaxRetries: -1, ContextTimeoutEnabled: true, DialTimeout: healthLimit, ReadTimeout: healthLimit,
+		})
 		defer func() { _ = c.Close() }()
-		if err := c.SetDeadline(time.Now().Add(healthLimit)); err != nil {
-			return err
-		}
-		if _, err := c.Write([]byte("*1\r\n$4\r\nPING\r\n")); err != nil {
-			return err
-		}
-		answer, err := bufio.NewReader(c).ReadString('\n')
-		if err == nil && strings.TrimSpace(answer) != "+PONG" {
-			err = fmt.Errorf("%s answers %q to PING", addr, answer)
-		}
 
-		return err
+		return c.Ping(ctx).Err()
 	}
 }
 

@@ -108,8 +108,8 @@ func (r Run) Topology(epoch int) Object[domain.Topology] {
 func (r Run) Slots(epoch int) Object[Slots] { return object[Slots](r, "epochs/%04d/slots", epoch) }
 
 // Accepted is a person's decision to go on without what failed in an epoch; 0 is what comes before the first.
-func (r Run) Accepted(epoch int) Object[Accepted] {
-	return object[Accepted](r, "epochs/%04d/accepted", epoch)
+func (r Run) Accepted(epoch int) Object[Decision] {
+	return object[Decision](r, "epochs/%04d/accepted", epoch)
 }
 
 // EpisodePrefix is the folder of a slot's objects.

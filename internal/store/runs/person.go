@@ -18,11 +18,6 @@ type Decision struct {
 	At  time.Time `json:"at"`
 }
 
-// Accepted means that a run goes on without the slots or tasks that failed, whatever their share.
-type Accepted struct {
-	Decision
-}
-
 // Failed returns the ends of the slots of an epoch that have failed, in order.
 func (r Run) Failed(ctx context.Context, b store.Bucket, epoch int) ([]Episode, error) {
 	slots, _, err := r.Slots(epoch).Read(ctx, b)
