@@ -56,6 +56,9 @@ func (g *GPU) chunk(ctx context.Context, id ChunkID, say say) (runs.Chunk, error
 		return out, err
 	}
 
+	if job.Skip, err = g.skip(ctx, s, 0); err != nil {
+		return out, err
+	}
 	got, err := g.train(ctx, s, job, say)
 	if err != nil {
 		return out, err

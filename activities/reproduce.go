@@ -55,6 +55,7 @@ func (g *GPU) imitate(ctx context.Context, id AgentID, say say) (runs.Policy, er
 	got, err := g.train(ctx, s, trainer.Job{
 		ID: run.ImitationJob(id.Epoch, id.Agent), Start: start.Digest, Objective: trainer.SFT, Pairs: pairs,
 		Params: s.Train, Seed: domain.Seed(s.Seed, "imitation", id.Epoch, id.Agent), Until: u.Steps,
+		Skip: 1, // as many as the update left out
 	}, say)
 
 	return runs.Policy{Digest: got.Digest, Tensor: got.TensorDigest}, err

@@ -50,6 +50,17 @@ func (g *GPU) train(ctx context.Context, s spec.Spec, j trainer.Job, say say) (t
 	return got, err
 }
 
+// skip returns the share of rows that training may leave out because they are too long: failed_share, or all if a
+// person accepted that. Epoch 0 is stage 1.
+func (g *GPU) skip(ctx context.Context, s spec.Spec, epoch int) (float64, error) {
+	accepted, err := runs.Run(s.Name).Accepted(epoch).Exists(ctx, g.Bucket)
+	if accepted {
+		return 1, err
+	}
+
+	return s.FailedShare, err
+}
+
 // progress returns a point of a training curve in a few words.
 func progress(p domain.TrainPoint) string {
 	if p.Step == 0 {

@@ -109,7 +109,11 @@ func (g *GPU) update(ctx context.Context, id AgentID, say say) (runs.Update, err
 		return u, nil
 	}
 
-	got, err := g.train(ctx, s, updateJob(s, id, parent, base.Policy, pairs), func(line string) {
+	job := updateJob(s, id, parent, base.Policy, pairs)
+	if job.Skip, err = g.skip(ctx, s, id.Epoch); err != nil {
+		return u, err
+	}
+	got, err := g.train(ctx, s, job, func(line string) {
 		failpoint.Hit("update")
 		say(line)
 	})

@@ -66,6 +66,9 @@ type TrainReport struct {
 	// Files are those of the artifact.
 	Files []ArtifactFile `json:"files"`
 	Log   *ArtifactFile  `json:"log,omitempty"`
+	// PerDevice is the number of rows that a device processed together, if it had too little memory for as many as the
+	// options say.
+	PerDevice int `json:"per_device,omitempty"`
 }
 
 // UntrainedBase takes the place of a policy's digest where the policy is the untrained base model.

@@ -47,6 +47,10 @@ type Job struct {
 	// Every is the number of optimiser steps between checkpoints. 0 means the trainer's default.
 	Every int
 
+	// Skip is the share of Pairs that may be left out because they are too long, 0 to 1. More of them are an invalid
+	// fault. It is not part of what identifies the job.
+	Skip float64 `json:"-"`
+
 	// System is the system message of every prompt. The embedded trainer ignores it.
 	System string
 	// Options are the trainer's own, as they are in the specification; see workers/catalog.
@@ -68,7 +72,7 @@ type Result struct {
 	TensorDigest string              `json:"tensor_digest"`
 	Steps        int                 `json:"steps"`
 	Curve        []domain.TrainPoint `json:"curve"`
-	// Skipped counts the pairs that the trainer cannot express.
+	// Skipped counts the pairs that the trainer cannot express, or that are longer than its options allow.
 	Skipped int `json:"skipped"`
 	// Diverged says why there is no policy: the loss is not a number, or no pair can be trained on.
 	Diverged string `json:"diverged,omitempty"`

@@ -13,7 +13,7 @@ func printUpdates(w io.Writer, updates []runs.Update) {
 	say(w, "%5s %16s %17s %8s %10s %8s %7s %11s", "agent", "log π(chosen)", "log π(rejected)", "margin", "displaced",
 		"entropy", "KL", "preference")
 	for _, u := range updates {
-		say(w, "%5d %s%s", u.Agent, figures(u.Probe), kept(u.Kept))
+		say(w, "%5d %s%s", u.Agent, figures(u.Probe), leftOut(u)+kept(u.Kept))
 	}
 	say(w, "nats per answer, change against the parent in brackets; displaced: probability that left both answers;")
 	say(w, "preference: its term's share of the update, the rest is the SFT term's")
@@ -36,6 +36,19 @@ func figures(p domain.Probe) string {
 // againstParent returns a log-probability and its change against the parent.
 func againstParent(l domain.LogProbs) string {
 	return fmt.Sprintf("%.2f (%+.2f)", l.Policy, l.Change())
+}
+
+// leftOut says how many pairs the trainer left out, and in which parts it had to process them.
+func leftOut(u runs.Update) string {
+	said := ""
+	if u.Skipped > 0 {
+		said = fmt.Sprintf("  %d pairs left out, too long or not expressible", u.Skipped)
+	}
+	if u.Report != nil && u.Report.PerDevice > 0 {
+		said += fmt.Sprintf("  out of memory: %d rows per device", u.Report.PerDevice)
+	}
+
+	return said
 }
 
 // kept says why an update was not taken.

@@ -2,9 +2,9 @@ package external
 
 import (
 	"context"
-	"github.com/collabui/collabui/domain"
 	"os"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/trainer"
 )
@@ -46,7 +46,7 @@ func (t *Trainer) attempt(
 
 	if !w.finished() {
 		if err := w.run(ctx); err != nil {
-			return trainer.Result{}, err
+			return trainer.Result{}, t.retryInLessMemory(ctx, f, j, cmd, err)
 		}
 	}
 

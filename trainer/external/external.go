@@ -32,14 +32,15 @@ type Tool interface {
 	// starts.
 	Checkpoints(f Folder) map[int]string
 	// Result returns the policy's files by their names in the artifact. done is false if the program has not finished,
-	// whatever its exit status.
+	// whatever its exit status. The metric skipped_rows counts the rows that the program itself left out.
 	Result(f Folder) (files map[string]string, metrics map[string]float64, done bool)
 	// Policy returns the policy's files in a complete checkpoint, and the metrics at that step.
 	Policy(f Folder, checkpoint string) (files map[string]string, metrics map[string]float64, err error)
 	// Alarm returns an error if a running program must be ended immediately, because it trains on something other than
 	// it was given. said is the beginning of what it has written since its start.
 	Alarm(f Folder, said string) error
-	// Explain turns an end without a result into an error, from the last lines that the program wrote.
+	// Explain turns an end without a result into an error, from the last lines that the program wrote. It wraps
+	// ErrMemory if the memory of a device was too small.
 	Explain(tail string, exit error) error
 }
 
@@ -54,6 +55,8 @@ type Folder struct {
 	Reference Local
 	// Ranks is the number of processes of the program, at least 1. Each has its own random state in checkpoints.
 	Ranks int
+	// Halved is how often the program ran out of a device's memory: see PerDevice.
+	Halved int
 }
 
 // Log returns the file that holds the program's output.
@@ -89,6 +92,10 @@ type Command struct {
 	Drop string
 	// Devices is the number of GPUs; 0 means none.
 	Devices int
+	// PerDevice is the number of rows that a device processes together; 0 means that it cannot be lowered.
+	PerDevice int
+	// Skipped is the number of rows that were left out because they are too long.
+	Skipped int
 }
 
 // Host is what a machine offers to its jobs.

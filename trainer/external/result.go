@@ -12,7 +12,7 @@ import (
 
 // collect stores the policy of a finished job and returns its result.
 func (w *watch) collect(ctx context.Context) (trainer.Result, error) {
-	out := trainer.Result{Steps: w.end, Curve: w.curve()}
+	out := trainer.Result{Steps: w.end, Curve: w.curve(), Skipped: w.cmd.Skipped}
 	for _, p := range out.Curve {
 		if notNumber(p) {
 			return trainer.Result{Diverged: fmt.Sprintf("the loss is not a number at step %d", p.Step)}, nil
@@ -27,6 +27,7 @@ func (w *watch) collect(ctx context.Context) (trainer.Result, error) {
 		}
 	}
 
+	out.Skipped += int(metrics["skipped_rows"])
 	a := domain.Artifact{Kind: w.cmd.Kind, Base: w.f.Base.Base, Rank: w.cmd.Rank}
 	a, digest, err := PutArtifact(ctx, w.t.Bucket, a, files)
 	if err != nil {
@@ -39,6 +40,9 @@ func (w *watch) collect(ctx context.Context) (trainer.Result, error) {
 		Versions: <-w.versions,
 		Metrics:  metrics,
 		Files:    a.Files,
+	}
+	if w.f.Halved > 0 {
+		out.Report.PerDevice = w.cmd.PerDevice
 	}
 	log, err := putFiles(ctx, w.t.Bucket, map[string]string{filepath.Base(w.f.Log()): w.f.Log()})
 	if err == nil { // A policy without its log is still a policy.

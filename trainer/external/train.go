@@ -44,6 +44,9 @@ func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) 
 	}
 	defer unlock()
 
+	if f.Halved, err = t.halved(ctx, j); err != nil {
+		return got, err
+	}
 	reap(t.Work, f.Path)
 	tidy(t.Work, time.Now())
 

@@ -15,9 +15,10 @@ import (
 // maxRow bounds a row, in bytes.
 const maxRow = 64 << 20
 
-// check refuses rows that the program would drop with a warning or silently cut: those with a wrong order or number of
-// turns, with images that have no place, or with more tokens than the cutoff.
-func (t *Tool) check(ctx context.Context, file string, raw []byte, ranking bool, o Options) error {
+// check refuses rows that the program would drop with a warning: those with a wrong order or number of turns, or with
+// images that have no place. It returns the rows that the program would silently cut, because they have more tokens
+// than the cutoff.
+func (t *Tool) check(ctx context.Context, file string, raw []byte, ranking bool, o Options) ([]longRow, error) {
 	sc := bufio.NewScanner(bytes.NewReader(raw))
 	sc.Buffer(nil, maxRow)
 
@@ -25,15 +26,15 @@ func (t *Tool) check(ctx context.Context, file string, raw []byte, ranking bool,
 	for n := 1; sc.Scan(); n++ {
 		l, err := checkRow(sc.Bytes(), ranking, o)
 		if err != nil {
-			return fault.New(fault.Invalid, "%s:%d: %w", file, n, err)
+			return nil, fault.New(fault.Invalid, "%s:%d: %w", file, n, err)
 		}
 		lengths = append(lengths, l)
 	}
 	if err := sc.Err(); err != nil {
-		return fault.As(fault.Fatal, err)
+		return nil, fault.As(fault.Fatal, err)
 	}
 
-	return t.fits(ctx, file, lengths, o)
+	return t.tooLong(ctx, file, lengths, o)
 }
 
 // length determines how many tokens a row has.

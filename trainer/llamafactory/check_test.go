@@ -1,10 +1,14 @@
 package llamafactory
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,8 +24,8 @@ const (
 	system = `{"role":"system","content":"s"}`
 )
 
-// longRow has more bytes than the cutoff of these tests, so a tokenizer is asked.
-var longRow = `{"messages":[{"role":"user","content":"` + strings.Repeat("long ", 20) + `"},` + reply + "]}\n"
+// longText has more bytes than the cutoff of these tests, so a tokenizer is asked.
+var longText = `{"messages":[{"role":"user","content":"` + strings.Repeat("long ", 20) + `"},` + reply + "]}\n"
 
 // shortOptions returns options with a cutoff of 100 tokens.
 func shortOptions() Options {
@@ -78,7 +82,7 @@ func TestRowsThatWouldBeDroppedOrCutAreRefused(t *testing.T) {
 			want: "as many images as places for them: 1 and 2",
 		},
 		"long text": {
-			row:  longRow,
+			row:  longText,
 			want: "nothing here can count them",
 		},
 		"image of some 330 tokens": {
@@ -106,13 +110,14 @@ func TestRowsThatWouldBeDroppedOrCutAreRefused(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wantInvalid(t, tl.check(t.Context(), "f.jsonl", []byte(c.row), c.ranking, shortOptions()), c.want)
+			_, err := tl.check(t.Context(), "f.jsonl", []byte(c.row), c.ranking, shortOptions())
+			wantInvalid(t, err, c.want)
 		})
 	}
 
 	t.Run("a good ranking passes", func(t *testing.T) {
 		good := `{"messages":[` + system + `,` + user + `],"chosen":` + reply + `,"rejected":` + reply + "}\n"
-		if err := tl.check(t.Context(), "f.jsonl", []byte(good), true, shortOptions()); err != nil {
+		if _, err := tl.check(t.Context(), "f.jsonl", []byte(good), true, shortOptions()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -122,9 +127,45 @@ func TestRowsThatWouldBeDroppedOrCutAreRefused(t *testing.T) {
 func TestTokensAreCounted(t *testing.T) {
 	tl := tool(t)
 	tl.Python = script(t, "echo '[90, 30]'")
-	err := tl.check(t.Context(), "f.jsonl", []byte(longRow+longRow), false, shortOptions())
-	wantInvalid(t, err, "f.jsonl:1: 154 tokens (64 of them for template and images) "+
-		"are more than trainer.options.cutoff 100")
+	long, err := tl.check(t.Context(), "f.jsonl", []byte(longText+longText), false, shortOptions())
+	if want := []longRow{{index: 0, tokens: 154, extra: 64}}; err != nil || !slices.Equal(long, want) {
+		t.Errorf("got the long rows %v and error %v, want %v", long, err, want)
+	}
+}
+
+// TestLongRowsAreLeftOutUpToAShare: more of them ask a person.
+func TestLongRowsAreLeftOutUpToAShare(t *testing.T) {
+	o := DefaultOptions()
+	o.Cutoff = 700
+	j := someJob(trainer.DPO)
+	j.Pairs[2].Prompt = strings.Repeat("word ", 200)
+	counts := make([]int, len(j.Pairs))
+	counts[2] = 640 // and 64 for the template
+	counted, err := json.Marshal(counts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tl := tool(t)
+	tl.Python = script(t, "cat >/dev/null; echo '"+string(counted)+"'")
+
+	_, _, err = rendered(t, tl, o, j, domain.ArtifactBase, domain.ArtifactBase)
+	wantInvalid(t, err, fmt.Sprintf("1 of %d rows are longer than trainer.options.cutoff 700", len(j.Pairs)))
+	wantInvalid(t, err, ":3 with 704 tokens (64 of them for template and images)")
+	wantInvalid(t, err, "--accept-failed")
+
+	j.Skip = 0.5
+	_, cmd, err := rendered(t, tl, o, j, domain.ArtifactBase, domain.ArtifactBase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(cmd.Args[2]), dataDir, "*.jsonl"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("got the data files %v and error %v, want one", files, err)
+	}
+	raw, err := os.ReadFile(files[0])
+	if n := bytes.Count(raw, []byte("\n")); err != nil || n != len(j.Pairs)-1 || cmd.Skipped != 1 {
+		t.Errorf("got %d rows, %d left out and error %v, want %d and 1", n, cmd.Skipped, err, len(j.Pairs)-1)
+	}
 }
 
 func TestPairsWithoutWhatTheObjectiveNeedsAreRefused(t *testing.T) {
@@ -149,7 +190,7 @@ func TestADrainWhileTokensAreCountedIsNoFault(t *testing.T) {
 	why := fault.New(fault.Transient, "the worker drains")
 	time.AfterFunc(100*time.Millisecond, func() { cancel(why) })
 
-	if err := tl.check(ctx, "f.jsonl", []byte(longRow), false, shortOptions()); !errors.Is(err, why) {
+	if _, err := tl.check(ctx, "f.jsonl", []byte(longText), false, shortOptions()); !errors.Is(err, why) {
 		t.Errorf("error = %v, want %v", err, why)
 	}
 }

@@ -75,8 +75,8 @@ func common(f external.Folder, j trainer.Job, o Options, dataset string, total i
 		"overwrite_output_dir": false,
 		"report_to":            "none",
 
-		"per_device_train_batch_size": o.PerDevice,
-		"gradient_accumulation_steps": j.Params.BatchSize / (o.PerDevice * max(1, o.Devices)),
+		"per_device_train_batch_size": f.PerDevice(o.PerDevice),
+		"gradient_accumulation_steps": j.Params.BatchSize / (f.PerDevice(o.PerDevice) * max(1, o.Devices)),
 		"learning_rate":               j.Params.LearningRate,
 		"max_steps":                   total,
 		"warmup_steps":                int(j.Params.Warmup * float64(total)),

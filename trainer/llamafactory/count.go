@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/trainer/external"
 )
@@ -18,22 +19,56 @@ import (
 //go:embed count.py
 var countScript string
 
-// fits refuses rows that are longer than the cutoff. LLaMA-Factory would silently cut their end, and with it elements
-// or messages. A token has at least one byte, so short rows need no tokenizer; if there are others, the model's own
-// counts the tokens.
-func (t *Tool) fits(ctx context.Context, file string, lengths []length, o Options) error {
+// longRow is a row that is longer than the cutoff.
+type longRow struct {
+	index  int // from 0
+	tokens int
+	extra  int // of them, for template and images
+}
+
+// tooMany returns an error if more rows are too long than the share that may be left out, or if none would be left.
+func tooMany(long []longRow, rows int, share float64, file string, o Options) error {
+	if len(long) < rows && float64(len(long)) <= share*float64(rows) {
+		return nil
+	}
+	first := long[0]
+
+	return fault.New(fault.Invalid, "%d of %d rows are longer than trainer.options.cutoff %d, more than failed_share "+
+		"allows, and LLaMA-Factory would silently cut their ends; the first is %s:%d with %d tokens (%d of them for "+
+		"template and images). Raise cutoff, or go on without them with `collabui resume --accept-failed --why TEXT`",
+		len(long), rows, o.Cutoff, file, first.index+1, first.tokens, first.extra)
+}
+
+// without returns the pairs whose rows are not too long.
+func without(pairs []domain.Pair, long []longRow) []domain.Pair {
+	var out []domain.Pair
+	for i, p := range pairs {
+		if len(long) > 0 && long[0].index == i {
+			long = long[1:]
+			continue
+		}
+		out = append(out, p)
+	}
+
+	return out
+}
+
+// tooLong returns the rows that are longer than the cutoff. LLaMA-Factory would silently cut their end, and with it
+// elements or messages. A token has at least one byte, so short rows need no tokenizer; if there are others, the
+// model's own counts the tokens.
+func (t *Tool) tooLong(ctx context.Context, file string, lengths []length, o Options) ([]longRow, error) {
 	long := func(l length) bool { return len(l.text)+l.extra > o.Cutoff }
 	if !slices.ContainsFunc(lengths, long) {
-		return nil
+		return nil, nil
 	}
 
 	program, err := t.program()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	python := t.python(program)
 	if python == "" {
-		return fault.New(fault.Invalid, "%s: rows may be longer than trainer.options.cutoff (%d tokens), "+
+		return nil, fault.New(fault.Invalid, "%s: rows may be longer than trainer.options.cutoff (%d tokens), "+
 			"and nothing here can count them: set COLLABUI_PYTHON to an interpreter with the package tokenizers, "+
 			"or raise cutoff", file, o.Cutoff)
 	}
@@ -42,24 +77,23 @@ func (t *Tool) fits(ctx context.Context, file string, lengths []length, o Option
 	var ended *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	case errors.As(err, &ended) && !ended.Exited():
-		return fault.New(fault.Transient, "%s: counting tokens was killed: %w", file, err)
+		return nil, fault.New(fault.Transient, "%s: counting tokens was killed: %w", file, err)
 	case err != nil:
-		return fault.New(fault.Invalid,
+		return nil, fault.New(fault.Invalid,
 			"%s: rows may be longer than trainer.options.cutoff (%d tokens), and they could not be counted: %w",
 			file, o.Cutoff, err)
 	}
 
+	var out []longRow
 	for i, n := range tokens {
 		if all, extra := n+lengths[i].extra, lengths[i].extra; all > o.Cutoff {
-			return fault.New(fault.Invalid, "%s:%d: %d tokens (%d of them for template and images) are more than "+
-				"trainer.options.cutoff %d: LLaMA-Factory would silently cut the row's end; raise cutoff",
-				file, i+1, all, extra, o.Cutoff)
+			out = append(out, longRow{index: i, tokens: all, extra: extra})
 		}
 	}
 
-	return nil
+	return out, nil
 }
 
 // count returns the number of tokens of every text.

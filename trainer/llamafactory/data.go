@@ -22,11 +22,13 @@ const dataDir = "data"
 
 // dataset is a data set that was written.
 type dataset struct {
-	name string
-	rows int
+	name    string
+	rows    int
+	skipped int // rows that are longer than the cutoff
 }
 
-// data writes the data set's files. Every row is read back as the program would read it.
+// data writes the data set's files. Every row is read back as the program would read it. Rows that are longer than the
+// cutoff are left out, if they are no more than the job allows.
 func (t *Tool) data(ctx context.Context, f external.Folder, j trainer.Job, o Options) (dataset, error) {
 	set, err := setOf(j)
 	if err != nil {
@@ -39,8 +41,19 @@ func (t *Tool) data(ctx context.Context, f external.Folder, j trainer.Job, o Opt
 	if err := errors.Join(set.Encode(&data, file), rows.Info(&info, set)); err != nil {
 		return dataset{}, fault.As(fault.Fatal, err)
 	}
-	if err := t.check(ctx, file.Name, data.Bytes(), ranking, o); err != nil {
+	long, err := t.check(ctx, file.Name, data.Bytes(), ranking, o)
+	if err != nil {
 		return dataset{}, err
+	}
+	if len(long) > 0 {
+		if err := tooMany(long, len(set.Pairs), j.Skip, file.Name, o); err != nil {
+			return dataset{}, err
+		}
+		set.Pairs = without(set.Pairs, long)
+		data.Reset()
+		if err := set.Encode(&data, file); err != nil {
+			return dataset{}, fault.As(fault.Fatal, err)
+		}
 	}
 
 	dir := filepath.Join(f.Path, dataDir)
@@ -53,7 +66,7 @@ func (t *Tool) data(ctx context.Context, f external.Folder, j trainer.Job, o Opt
 		return dataset{}, fault.New(fault.Transient, "write the data set: %w", err)
 	}
 
-	return dataset{name: file.Dataset, rows: len(set.Pairs)}, t.images(ctx, set.Pairs, dir)
+	return dataset{name: file.Dataset, rows: len(set.Pairs), skipped: len(long)}, t.images(ctx, set.Pairs, dir)
 }
 
 // setOf returns the data set of a job. A pair that lacks what the objective needs is an invalid fault.

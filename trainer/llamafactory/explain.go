@@ -11,6 +11,11 @@ import (
 
 // Explain returns an error for an end without results: what happened, what helps, and the program's last lines.
 func (t *Tool) Explain(tail string, exit error) error {
+	if external.NoMemory(tail) {
+		return fault.New(fault.Invalid, "%w: lower trainer.options.cutoff, raise devices, "+
+			"or let the server on the same GPU sleep (worker --shares) (%v)\n%s", external.ErrMemory, exit,
+			external.Tail(tail))
+	}
 	if x, ok := find(certain, tail); ok {
 		return fault.New(x.kind, "%s (%v)\n%s", x.meaning, exit, external.Tail(tail))
 	}
@@ -54,13 +59,6 @@ func find(all []explanation, tail string) (explanation, bool) {
 
 // certain explanations hold however the program ended.
 var certain = []explanation{
-	{
-		sign: regexp.MustCompile(`(?i)CUDA out of memory|OutOfMemoryError|CUBLAS_STATUS_ALLOC_FAILED|` +
-			`can't allocate memory|Cannot allocate memory`),
-		kind: fault.Invalid,
-		meaning: "the GPU's memory is too small: lower trainer.options.per_device or cutoff, raise devices, " +
-			"or let the server on the same GPU sleep (worker --shares)",
-	},
 	{
 		sign:    regexp.MustCompile(`(?i)No space left on device|Disk quota exceeded|ENOSPC`),
 		kind:    fault.Transient,

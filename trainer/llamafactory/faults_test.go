@@ -20,9 +20,10 @@ func TestFaultsAreToldApart(t *testing.T) {
 		options func(*testing.T, *llamafactory.Options)
 		want    string
 	}{
-		"out of memory": {
+		"out of memory with one row": {
 			standin: "exit@2=torch.OutOfMemoryError:+CUDA+out+of+memory.+Tried+to+allocate slow=300",
-			want:    "per_device",
+			options: func(_ *testing.T, o *llamafactory.Options) { o.PerDevice = 1 },
+			want:    "cutoff",
 		},
 		"missing package": {
 			standin: "exit@2=ModuleNotFoundError:+No+module+named+peft slow=300",
@@ -80,5 +81,36 @@ func TestFaultsAreToldApart(t *testing.T) {
 				t.Errorf("error = %v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// TestOutOfMemoryIsTriedAgainWithFewerRowsTogether: the same steps on the same rows, in more passes.
+func TestOutOfMemoryIsTriedAgainWithFewerRowsTogether(t *testing.T) {
+	options := func(o *llamafactory.Options) { o.PerDevice = 2 }
+	alone := newHost(t, &store.Memory{})
+	want, err := alone.train(t.Context(), job(t, options))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Setenv(standin.Variable, "exit@6=torch.OutOfMemoryError:+CUDA+out+of+memory slow=100")
+	b := &store.Memory{}
+	first, second := newHost(t, b), newHost(t, b)
+	_, err = first.train(t.Context(), job(t, options))
+	if fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), "goes on from its newest checkpoint") {
+		t.Fatalf("got %v, want a transient fault that says how it goes on", err)
+	}
+	t.Setenv(standin.Variable, "")
+	got, err := second.train(t.Context(), job(t, options)) // on another host
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.TensorDigest != want.TensorDigest || got.Steps != want.Steps {
+		t.Errorf("got %d steps and the policy %s, want %d and %s",
+			got.Steps, got.TensorDigest, want.Steps, want.TensorDigest)
+	}
+	if got.Report.PerDevice != 1 || want.Report.PerDevice != 0 {
+		t.Errorf("reports say %d and %d rows per device, want 1, and 0 without an end",
+			got.Report.PerDevice, want.Report.PerDevice)
 	}
 }

@@ -77,7 +77,7 @@ func (t *Tool) Render(ctx context.Context, f external.Folder, j trainer.Job) (ex
 	}
 
 	cmd := t.command(f, o, program)
-	cmd.Args, cmd.Total = []string{program, "train", file}, total
+	cmd.Args, cmd.Total, cmd.Skipped = []string{program, "train", file}, total, dataset.skipped
 
 	return cmd, nil
 }
@@ -126,8 +126,8 @@ var packages = []string{
 // command returns what the options say about the command.
 func (t *Tool) command(f external.Folder, o Options, program string) external.Command {
 	cmd := external.Command{
-		Kind:     domain.ArtifactFull,
-		Devices:  o.Devices,
+		Kind:    domain.ArtifactFull,
+		Devices: o.Devices, PerDevice: f.PerDevice(o.PerDevice),
 		Stall:    time.Duration(o.Stall * float64(time.Minute)),
 		Versions: func() map[string]string { return external.Versions(t.python(program), packages...) },
 		Env:      append(hf.Env(f), "HF_DATASETS_OFFLINE=1", "TOKENIZERS_PARALLELISM=false"),

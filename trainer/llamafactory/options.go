@@ -30,7 +30,8 @@ type Options struct {
 	Dropout float64 `json:"dropout" yaml:"dropout"`
 	// Target lists the modules that get LoRA, separated by commas.
 	Target string `json:"target" yaml:"target"`
-	// Cutoff is the maximum number of tokens of prompt and answer together. A longer row is refused.
+	// Cutoff is the maximum number of tokens of prompt and answer together. Longer rows are left out, if they are
+	// no more than failed_share allows.
 	Cutoff int `json:"cutoff" yaml:"cutoff"`
 	// Devices is the number of GPUs of one update; 0 means the CPU.
 	Devices int `json:"devices" yaml:"devices"`

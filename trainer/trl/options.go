@@ -14,7 +14,8 @@ type Options struct {
 	Model string `json:"model" yaml:"model"`
 	// Rank is that of LoRA.
 	Rank int `json:"rank" yaml:"rank"`
-	// Cutoff is the maximum number of tokens of prompt and answer together. A longer row is refused.
+	// Cutoff is the maximum number of tokens of prompt and answer together. Longer rows are left out, if they are
+	// no more than failed_share allows.
 	Cutoff int `json:"cutoff" yaml:"cutoff"`
 	// Devices is 1, or 0 for the CPU.
 	Devices int `json:"devices" yaml:"devices"`

@@ -53,13 +53,23 @@ def load(job, adapter):
     return PeftModel.from_pretrained(model, adapter[0], is_trainable=adapter[1]) if adapter else model
 
 
-def refuse_long_rows(rows, tokenizer, limit):
-    for i, row in enumerate(rows):
-        for answer in ("chosen", "rejected"):
-            messages = row["prompt"] + row[answer]
-            n = len(tokenizer.apply_chat_template(messages, tokenize=True, return_dict=True)["input_ids"])
-            if n > limit:
-                sys.exit(f"row {i + 1} has {n} tokens, more than cutoff {limit}: TRL would silently cut it")
+def tokens(row, tokenizer):
+    """Returns the tokens of a row with its longer answer."""
+    both = [row["prompt"] + row[answer] for answer in ("chosen", "rejected")]
+    return max(len(tokenizer.apply_chat_template(m, tokenize=True, return_dict=True)["input_ids"]) for m in both)
+
+
+def short_rows(rows, tokenizer, limit, skip):
+    """Leaves out the rows that TRL would silently cut, if they are no more than the share skip."""
+    counts = [tokens(row, tokenizer) for row in rows]
+    long = [i for i, n in enumerate(counts) if n > limit]
+    if len(long) == len(rows) or len(long) > skip * len(rows):
+        sys.exit(
+            f"{len(long)} of {len(rows)} rows are longer than cutoff {limit}, more than failed_share allows; the first "
+            f"is row {long[0] + 1} with {counts[long[0]]} tokens: TRL would silently cut them. Raise cutoff, or go on "
+            "without them with `collabui resume --accept-failed --why TEXT`"
+        )
+    return [row for row, n in zip(rows, counts) if n <= limit]
 
 
 def main():
@@ -68,7 +78,8 @@ def main():
     with open(job["data"]) as f:
         rows = [json.loads(line) for line in f]
     tokenizer = AutoTokenizer.from_pretrained(job["model"])
-    refuse_long_rows(rows, tokenizer, job["cutoff"])
+    given = len(rows)
+    rows = short_rows(rows, tokenizer, job["cutoff"], job["skip"])
     torch.manual_seed(job["seed"])
     model = load(job, (job["adapter"], True) if job["adapter"] else None)
     if not job["adapter"]:
@@ -120,7 +131,7 @@ def main():
     trainer.model.save_pretrained(os.path.join(job["out"], "adapter"))
     trainer.save_state()
     with open(os.path.join(job["out"], "done.json"), "w") as f:
-        json.dump({"train_rows": len(rows)}, f)
+        json.dump({"train_rows": len(rows), "skipped_rows": given - len(rows)}, f)
 
 
 if __name__ == "__main__":

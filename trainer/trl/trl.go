@@ -76,11 +76,11 @@ func (t *Tool) Render(_ context.Context, f external.Folder, j trainer.Job) (exte
 	}
 
 	return external.Command{
-		Args:     []string{python, filepath.Join(f.Path, scriptFile), filepath.Join(f.Path, jobFile)},
-		Total:    total,
-		Kind:     domain.ArtifactLoRA,
-		Rank:     o.Rank,
-		Devices:  o.Devices,
+		Args:    []string{python, filepath.Join(f.Path, scriptFile), filepath.Join(f.Path, jobFile)},
+		Total:   total,
+		Kind:    domain.ArtifactLoRA,
+		Rank:    o.Rank,
+		Devices: o.Devices, PerDevice: f.PerDevice(o.PerDevice),
 		Stall:    stall,
 		Versions: func() map[string]string { return external.Versions(python, "trl", "transformers", "peft", "torch") },
 		Env:      hf.Env(f),
@@ -120,8 +120,8 @@ func write(f external.Folder, j trainer.Job, o Options, total int) error {
 		"seed":          j.Seed % (1 << 31),
 		"dtype":         o.Precision,
 		"steps":         total,
-		"per_device":    o.PerDevice,
-		"accumulate":    j.Params.BatchSize / o.PerDevice,
+		"per_device":    f.PerDevice(o.PerDevice),
+		"accumulate":    j.Params.BatchSize / f.PerDevice(o.PerDevice),
 		"learning_rate": j.Params.LearningRate,
 		"final_share":   j.Params.FinalShare,
 		"warmup_steps":  int(j.Params.Warmup * float64(total)),
@@ -130,6 +130,7 @@ func write(f external.Folder, j trainer.Job, o Options, total int) error {
 		"smoothing":     j.Params.Smoothing,
 		"ftx":           j.Params.Ftx,
 		"cutoff":        o.Cutoff,
+		"skip":          j.Skip,
 		"save_steps":    o.SaveSteps,
 		"rank":          o.Rank,
 	})
@@ -189,6 +190,11 @@ func (t *Tool) Explain(tail string, exit error) error {
 	killed := errors.As(exit, &ended) && !ended.Exited()
 	if exit == nil || killed || strings.Contains(tail, "No space left on device") {
 		kind = fault.Transient
+	}
+
+	if external.NoMemory(tail) {
+		return fault.New(fault.Invalid, "%w: lower trainer.options.cutoff, or train on a larger device (%v)\n%s",
+			external.ErrMemory, exit, external.Tail(tail))
 	}
 
 	return fault.New(kind, "TRL ended (%v)\n%s", exit, external.Tail(tail))
