@@ -156,9 +156,18 @@ func (b *Browser) ensure(ctx context.Context) error {
 		return err
 	}
 
-	alloc, cancelAlloc := chromedp.NewExecAllocator(context.Background(), options(path)...)
+	who := accountOf()
+	profile, err := who.profile()
+	if err != nil {
+		return err
+	}
+	alloc, cancelAlloc := chromedp.NewExecAllocator(context.Background(), options(path, profile, who)...)
 	on, cancelBrowser := chromedp.NewContext(alloc)
-	cancel := func() { cancelBrowser(); cancelAlloc() }
+	cancel := func() {
+		cancelBrowser()
+		cancelAlloc()
+		_ = os.RemoveAll(profile)
+	}
 	b.starts++
 
 	if err := create(ctx, on, startLimit); err != nil {
@@ -206,9 +215,10 @@ var switches = []string{
 	"disable-hang-monitor",
 }
 
-func options(path string) []chromedp.ExecAllocatorOption {
+func options(path, profile string, who account) []chromedp.ExecAllocatorOption {
 	o := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(path),
+		chromedp.UserDataDir(profile),
 		chromedp.NoFirstRun,
 		chromedp.NoDefaultBrowserCheck,
 		chromedp.Headless,
@@ -218,9 +228,11 @@ func options(path string) []chromedp.ExecAllocatorOption {
 		// is tied to the thread that forks and would end it too early. A separate process group keeps a ctrl-C in a
 		// terminal away from it.
 		chromedp.ModifyCmdFunc(func(cmd *exec.Cmd) {
-			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: who.credential}
+			cmd.Dir = profile
 			// chromedp adds the whole environment of this process, so env starts the browser with less.
-			cmd.Args = slices.Concat([]string{"env", "-i"}, environ(), []string{path}, cmd.Args[1:])
+			own := []string{"HOME=" + profile, "TMPDIR=" + profile}
+			cmd.Args = slices.Concat([]string{"env", "-i"}, environ(), own, []string{path}, cmd.Args[1:])
 			cmd.Path = "/usr/bin/env"
 		}),
 	}
@@ -236,11 +248,8 @@ func options(path string) []chromedp.ExecAllocatorOption {
 		chromedp.Flag("proxy-server", "direct://"),
 		chromedp.Flag("host-resolver-rules", reachable(os.Getenv(EnvHosts))),
 	)
-	if os.Geteuid() == 0 {
-		o = append(o, chromedp.NoSandbox) // Chromium refuses its sandbox to root; the pages are trusted.
-	}
 
-	return o
+	return append(o, chromedp.Flag("no-sandbox", !who.sandbox)) // unset, it would follow from this process's account
 }
 
 // EnvHosts is the environment variable that lists the hosts which pages may reach besides this machine's 127.0.0.1,
@@ -261,10 +270,10 @@ func reachable(hosts string) string {
 	return rule
 }
 
-// environ returns the part of this process's environment that a browser needs: where programs, fonts and temporary
-// files are, and the locale. Keys stay here.
+// environ returns the part of this process's environment that a browser needs: where programs and fonts are, and the
+// locale. Keys stay here.
 func environ() []string {
-	needed := regexp.MustCompile(`^(PATH|HOME|USER|TMPDIR|LANG|LANGUAGE|LC_[A-Z]+|TZ|XDG_[A-Z_]+|FONTCONFIG_[A-Z]+|` +
+	needed := regexp.MustCompile(`^(PATH|LANG|LANGUAGE|LC_[A-Z]+|TZ|FONTCONFIG_[A-Z]+|` +
 		`DISPLAY|LD_LIBRARY_PATH|DBUS_SESSION_BUS_ADDRESS)=`)
 
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return !needed.MatchString(v) })

@@ -1,0 +1,106 @@
+package browser
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestABrowserIsUnprivilegedAndInItsSandbox: even a worker of root starts it as nobody, its pages' processes filter
+// system calls, and its profile is gone when it is closed.
+func TestABrowserIsUnprivilegedAndInItsSandbox(t *testing.T) {
+	if _, err := Find(); err != nil {
+		t.Skip(err)
+	}
+	who := accountOf()
+	if !who.sandbox {
+		t.Skip("this machine gives unprivileged users no namespaces, so Chromium has no sandbox here")
+	}
+	tmp, err := os.MkdirTemp("/tmp", "sandbox-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(tmp) })
+	t.Setenv("TMPDIR", tmp)
+	pool := NewPool(1, 1)
+	defer pool.Close()
+	b := pool.browsers[0]
+	tab, err := b.Blank(t.Context(), View{Width: 100, Height: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tab.Close()
+
+	if os.Geteuid() == 0 && strings.HasPrefix(field(t, b.Pid(), "Uid:"), "0") {
+		t.Error("the browser runs as root, want it to run as nobody")
+	}
+	renderers := 0
+	for _, pid := range children(t, b.Pid()) {
+		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if err != nil || !strings.Contains(string(line), "--type=renderer") {
+			continue
+		}
+		renderers++
+		if got := field(t, pid, "Seccomp:"); got != "2" {
+			t.Errorf("a page process has the seccomp mode %s, want 2, a filter: %q", got, line)
+		}
+	}
+	if renderers == 0 {
+		t.Error("got no process of a page, want at least one")
+	}
+
+	tab.Close()
+	pool.Close()
+	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "*")); err != nil || len(left) > 0 {
+		t.Errorf("got the temporary files %v and error %v, want none", left, err)
+	}
+}
+
+// field returns a field of a process's status.
+func field(t *testing.T, pid int, name string) string {
+	t.Helper()
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(raw), "\n"+name)
+	line, _, _ := strings.Cut(rest, "\n")
+
+	return strings.TrimSpace(line)
+}
+
+// children returns the descendants of a process.
+func children(t *testing.T, of int) []int {
+	t.Helper()
+	var out []int
+	all, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parents := map[int]int{}
+	for _, file := range all {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has ended
+		}
+		var pid, parent int
+		var state string
+		head, tail, _ := strings.Cut(string(raw), " (")
+		tail = tail[strings.LastIndexByte(tail, ')')+1:]
+		if _, err := fmt.Sscan(head+" "+tail, &pid, &state, &parent); err == nil {
+			parents[pid] = parent
+		}
+	}
+	for pid := range parents {
+		for p := pid; p > 1; p = parents[p] {
+			if parents[p] == of {
+				out = append(out, pid)
+				break
+			}
+		}
+	}
+
+	return out
+}
