@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/collabui/collabui/internal/policy/limits"
 )
 
@@ -52,6 +54,21 @@ func TestWorkersShareALimitThroughRedis(t *testing.T) {
 
 	if n := turns(seconds * time.Second); n < want-15 || n > want+15 {
 		t.Errorf("%d turns in %d s, want %d", n, seconds, want)
+	}
+
+	// The clock of Redis was an hour ahead when these turns were reserved, and was set back.
+	o, err := redis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := redis.NewClient(o)
+	ahead := time.Now().Add(time.Hour).UnixMilli()
+	if err := c.Set(t.Context(), "collabui:limit:shared:requests", ahead, 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+	if n := turns(seconds * time.Second); n < want {
+		t.Errorf("%d turns in %d s after the clock was set back, want at least %d", n, seconds, want)
 	}
 
 	end()

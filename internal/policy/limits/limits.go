@@ -27,6 +27,7 @@ type Limiter struct {
 	client *redis.Client // nil means a Redis that is down
 	id     string
 	now    func() time.Time
+	began  time.Time // turns count from an hour before it, so that a clock that is set does not move them
 
 	mu    sync.Mutex
 	own   map[string]*turns // turns by limit, used while Redis is down
@@ -40,14 +41,14 @@ type turns struct{ requests, tokens float64 }
 // How a limit is kept.
 const (
 	burst    = 10 * time.Second // the share of this time may be used in one burst
-	maxWait  = 20 * time.Second // a turn that is farther away is left to the workflow engine
+	maxWait  = 10 * time.Minute // a turn that is farther away is not reserved
 	askAgain = 5 * time.Second  // between tries of a Redis that is down
 )
 
 // Open returns a limiter that connects when it is first used. id must be unique among the workers. An empty URL means a
 // Redis that is down.
 func Open(url, id string) (*Limiter, error) {
-	l := &Limiter{id: id, own: map[string]*turns{}, peers: 1, now: time.Now}
+	l := &Limiter{id: id, own: map[string]*turns{}, peers: 1, now: time.Now, began: time.Now()}
 	if url == "" {
 		return l, nil
 	}
@@ -67,14 +68,19 @@ func Open(url, id string) (*Limiter, error) {
 // script reserves a turn. KEYS are the two clocks and the set of workers. ARGV are the requests and tokens per minute,
 // the tokens wanted, the worker, the burst and the longest wait in ms, and 1 for a request or 0 for a correction. It
 // returns the wait in ms and the number of workers. A clock moves on by what a turn costs and never lags behind by
-// more than the burst.
+// more than the burst. One that is farther ahead than any turn was reserved was made before the machine's clock was set
+// back, and begins anew.
 var script = redis.NewScript(`
 local t = redis.call('TIME')
 local now = t[1] * 1000 + t[2] / 1000
 redis.call('ZADD', KEYS[3], now, ARGV[4])
 redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now - 60000)
 redis.call('PEXPIRE', KEYS[3], 120000)
-local function free(key) return math.max(tonumber(redis.call('GET', key) or '0'), now - ARGV[5]) end
+local function free(key)
+  local at = tonumber(redis.call('GET', key) or '0')
+  if at > now + 2 * ARGV[6] then at = 0 end
+  return math.max(at, now - ARGV[5])
+end
 local r, k, wait = free(KEYS[1]), free(KEYS[2]), 0
 if tonumber(ARGV[7]) == 1 then
   if tonumber(ARGV[1]) > 0 then wait = math.max(wait, r - now) end
@@ -91,8 +97,8 @@ end
 return {string.format('%.0f', math.ceil(wait)), redis.call('ZCARD', KEYS[3])}
 `)
 
-// Wait reserves a request of so many tokens and waits for its turn. If the turn is too far away it reserves nothing and
-// returns a throttled fault that says when to come back.
+// Wait reserves a request of so many tokens and waits for its turn, so that waiting uses up no tries of an activity. If
+// the turn is too far away it reserves nothing and returns a throttled fault that says when to come back.
 func (l *Limiter) Wait(ctx context.Context, m Limit, tokens int) error {
 	if m.Requests == 0 && m.Tokens == 0 {
 		return nil
@@ -171,7 +177,7 @@ func (l *Limiter) shared(
 
 // alone returns how long to wait by this worker's share. Callers hold mu.
 func (l *Limiter) alone(m Limit, tokens int, request bool) time.Duration {
-	now := float64(l.now().UnixMicro()) / 1000
+	now := float64((time.Hour + l.now().Sub(l.began)).Microseconds()) / 1000
 	t := l.own[m.Name]
 	if t == nil {
 		t = &turns{}

@@ -2,7 +2,9 @@ package limits
 
 import (
 	"context"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/collabui/collabui/fault"
@@ -16,7 +18,7 @@ func alone(t *testing.T, peers int) (*Limiter, *time.Time) {
 		t.Fatal(err)
 	}
 	clock := time.Unix(1000, 0)
-	l.now, l.peers = func() time.Time { return clock }, peers
+	l.now, l.began, l.peers = func() time.Time { return clock }, clock, peers
 	return l, &clock
 }
 
@@ -57,10 +59,32 @@ func TestAWorkerAloneKeepsToItsShare(t *testing.T) {
 	}
 }
 
-func TestFarTurnsGoBackToTheEngineAndSettlingMovesThem(t *testing.T) {
+func TestTurnsAreReservedInOrderAndNoneIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, err := Open("", "w")
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		var wg sync.WaitGroup
+		for range 31 {
+			wg.Go(func() {
+				if err := l.Wait(t.Context(), Limit{Name: "a", Requests: 6}, 0); err != nil {
+					t.Errorf("got %v, want a turn", err)
+				}
+			})
+		}
+		wg.Wait()
+		if d := time.Since(began); d < 4*time.Minute || d > 6*time.Minute {
+			t.Errorf("31 requests at 6 per minute took %v, want some 5 minutes", d)
+		}
+	})
+}
+
+func TestTurnsThatAreTooFarAwayAreNotReservedAndSettlingMovesThem(t *testing.T) {
 	l, _ := alone(t, 1)
 	m := Limit{Name: "a", Tokens: 600} // ten a second
-	if err := l.Wait(t.Context(), m, 600); err != nil {
+	if err := l.Wait(t.Context(), m, 9000); err != nil {
 		t.Fatal(err)
 	}
 
@@ -68,11 +92,11 @@ func TestFarTurnsGoBackToTheEngineAndSettlingMovesThem(t *testing.T) {
 	if kind := fault.KindOf(err); kind != fault.Throttled {
 		t.Fatalf("a far turn is %v of kind %s, want it throttled", err, kind)
 	}
-	if after := fault.RetryAfter(err); after < 30*time.Second || after > 50*time.Second {
-		t.Fatalf("Retry-After %v, want 30 s to 50 s", after)
+	if after := fault.RetryAfter(err); after < 8*time.Minute || after > 11*time.Minute {
+		t.Fatalf("Retry-After %v, want 8 to 11 min", after)
 	}
 
-	l.Settle(t.Context(), m, -590)
+	l.Settle(t.Context(), m, -8990)
 	if err := l.Wait(t.Context(), m, 10); err != nil {
 		t.Fatal(err)
 	}
