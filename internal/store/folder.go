@@ -12,8 +12,15 @@ import (
 )
 
 // GetFiles writes blobs, by path, into a folder. The folder is made under another name next to dir and renamed, so it
-// appears whole or not at all. A folder that exists stays as it is.
+// appears whole or not at all. A folder that exists stays as it is. A path that leaves the folder is a corrupt fault:
+// whoever wrote the record does not choose where files of this machine are.
 func GetFiles(ctx context.Context, b Bucket, sums map[string]string, dir string) error {
+	for path := range sums {
+		local := filepath.FromSlash(path)
+		if !filepath.IsLocal(local) || filepath.Clean(local) != local || local == "." {
+			return fault.New(fault.Corrupt, "%q is not a path inside a folder: the record that names it is wrong", path)
+		}
+	}
 	if _, err := os.Stat(dir); err == nil {
 		return nil
 	}

@@ -152,3 +152,22 @@ func TestBytesOfAFileThatChangesAreNeverSentWhole(t *testing.T) {
 		})
 	}
 }
+
+func TestAPathThatLeavesItsFolderIsRefused(t *testing.T) {
+	b := &Memory{}
+	ref, err := PutBlob(t.Context(), b, []byte("planted"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"../a", "/etc/a", "a/../../b", "a//b", "./a", ".", "", "a/.."} {
+		top := t.TempDir()
+		dir := filepath.Join(top, "x", "folder")
+		err := GetFiles(t.Context(), b, map[string]string{path: ref.SHA256}, dir)
+		if fault.KindOf(err) != fault.Corrupt {
+			t.Errorf("%q: got %v, want a corrupt fault", path, err)
+		}
+		if left, err := filepath.Glob(filepath.Join(top, "*")); err != nil || len(left) > 0 {
+			t.Errorf("%q: got the files %v and error %v, want none", path, left, err)
+		}
+	}
+}
