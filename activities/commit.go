@@ -3,8 +3,6 @@ package activities
 import (
 	"context"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -60,7 +58,15 @@ func (c *Control) assemble(ctx context.Context, id EpochID) (runs.Epoch, error) 
 		return runs.Epoch{}, err
 	}
 
-	a := assembly{bucket: c.Bucket, run: runs.Run(id.Run), epoch: runs.Epoch{Number: id.Epoch}}
+	parts, err := runs.NewEpochParts()
+	if err != nil {
+		return runs.Epoch{}, err
+	}
+	defer parts.Close()
+	a := assembly{
+		bucket: c.Bucket, run: runs.Run(id.Run), epoch: runs.Epoch{Number: id.Epoch}, parts: parts,
+		pairs: map[int]int{},
+	}
 	if err := a.readPlan(ctx); err != nil {
 		return a.epoch, err
 	}
@@ -81,9 +87,9 @@ func (c *Control) assemble(ctx context.Context, id EpochID) (runs.Epoch, error) 
 	if err == nil {
 		a.epoch.Accepted = accepted.Who + ": " + accepted.Why
 	}
-	a.epoch.Digest = runs.Digest(a.parts)
+	a.epoch.Digest, err = parts.Digest()
 
-	return a.epoch, nil
+	return a.epoch, err
 }
 
 // judge reads what the epoch's system reached on val, if it was evaluated, and goes back to the system that rolled out
@@ -117,7 +123,8 @@ type assembly struct {
 	bucket store.Bucket
 	run    runs.Run
 	epoch  runs.Epoch
-	parts  runs.EpochParts
+	parts  *runs.EpochParts
+	pairs  map[int]int // number of pairs by agent
 
 	rolledOut runs.System
 }
@@ -149,66 +156,59 @@ func (a *assembly) readPlan(ctx context.Context) error {
 	return err
 }
 
-// readSlots reads what became of every slot.
-func (a *assembly) readSlots(ctx context.Context) error {
-	n := len(a.parts.Slots)
-	a.epoch.Episodes, a.parts.Episodes = make([]runs.SlotRefs, n), make([]string, n)
-	a.parts.Labels, a.parts.Pairs = make([][]domain.Credit, n), make([][]domain.Pair, n)
-	episodes := make([]runs.Episode, n)
-
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallelReads)
-	for i := range n {
-		g.Go(func() (err error) {
-			episodes[i], err = a.readSlot(ctx, i)
-
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return err
-	}
-
-	wins, cut, refused := 0, 0, 0
-	for i, e := range episodes {
-		cut, refused = cut+e.Outcome.Cut, refused+e.Outcome.Refused
-		if e.Outcome.Success {
-			wins++
-		}
-		if e.Failed != "" {
-			a.epoch.FailedAll++
-		}
-		a.epoch.Pairs += len(a.parts.Pairs[i])
-	}
-	failed := a.epoch.FailedAll
-	a.epoch.Rollouts = runs.NewResult("rollouts", domain.SplitTrain, wins, n-failed, failed, "training")
-	a.epoch.Rollouts.Cut, a.epoch.Rollouts.Refused = cut, refused
-
-	return nil
+// slotParts is what became of a slot. A failed slot has neither labels nor pairs.
+type slotParts struct {
+	refs    runs.SlotRefs
+	episode runs.Episode
+	labels  []domain.Credit
+	pairs   []domain.Pair
 }
 
-// readSlot reads the episode, labels and pairs of slot i, from 0. A failed slot has neither labels nor pairs.
-func (a *assembly) readSlot(ctx context.Context, i int) (runs.Episode, error) {
-	e, ref, err := a.run.Episode(ctx, a.bucket, a.epoch.Number, i+1)
-	if err != nil {
-		return e, err
-	}
-	refs := &a.epoch.Episodes[i]
-	refs.Slot, refs.Episode, a.parts.Episodes[i] = i+1, ref, e.Digest
-	if e.Failed != "" {
-		return e, nil
-	}
+// readSlots reads what became of every slot.
+func (a *assembly) readSlots(ctx context.Context) error {
+	n, wins := len(a.parts.Slots), 0
+	result := &a.epoch.Rollouts
+	err := store.InOrder(ctx, n, a.readSlot, func(_ int, s slotParts) error {
+		a.epoch.Episodes = append(a.epoch.Episodes, s.refs)
+		a.parts.Episodes = append(a.parts.Episodes, s.episode.Digest)
+		a.parts.Labels = append(a.parts.Labels, s.labels)
+		result.Cut, result.Refused = result.Cut+s.episode.Outcome.Cut, result.Refused+s.episode.Outcome.Refused
+		if s.episode.Outcome.Success {
+			wins++
+		}
+		if s.episode.Failed != "" {
+			a.epoch.FailedAll++
+		}
+		a.epoch.Pairs += len(s.pairs)
+		for _, p := range s.pairs {
+			a.pairs[p.Agent]++
+		}
 
+		return a.parts.AddPairs(s.pairs)
+	})
+	cut, refused, failed := result.Cut, result.Refused, a.epoch.FailedAll
+	*result = runs.NewResult("rollouts", domain.SplitTrain, wins, n-failed, failed, "training")
+	result.Cut, result.Refused = cut, refused
+
+	return err
+}
+
+// readSlot reads the episode, labels and pairs of slot i, from 0.
+func (a *assembly) readSlot(ctx context.Context, i int) (s slotParts, err error) {
+	s.refs.Slot = i + 1
+	s.episode, s.refs.Episode, err = a.run.Episode(ctx, a.bucket, a.epoch.Number, i+1)
+	if err != nil || s.episode.Failed != "" {
+		return s, err
+	}
 	credits, ref, err := a.run.Credits(a.epoch.Number, i+1).Read(ctx, a.bucket)
 	if err != nil {
-		return e, err
+		return s, err
 	}
-	refs.Credit, a.parts.Labels[i] = ref, credits.Steps
-
+	s.refs.Credit, s.labels = ref, credits.Steps
 	pairs, ref, err := a.run.Pairs(a.epoch.Number, i+1).Read(ctx, a.bucket)
-	refs.Pairs, a.parts.Pairs[i] = ref, pairs.Pairs
+	s.refs.Pairs, s.pairs = ref, pairs.Pairs
 
-	return e, err
+	return s, err
 }
 
 // readUpdates reads the update of every agent, and checks that its data set has all pairs of the epoch's episodes.
@@ -240,13 +240,9 @@ func (a *assembly) checkDataset(ctx context.Context, s spec.Spec, u runs.Update)
 	for _, older := range d.Card.ByAge {
 		got -= older
 	}
-	want := 0
-	for _, pairs := range a.parts.Pairs {
-		for _, p := range pairs {
-			if p.Agent == d.Agent || s.Parameters == spec.ParametersShared {
-				want++
-			}
-		}
+	want := a.pairs[d.Agent]
+	if s.Parameters == spec.ParametersShared {
+		want = a.epoch.Pairs
 	}
 	if got != want {
 		return fault.New(fault.Corrupt, "%s has %d pairs of this epoch, its episodes have %d: "+

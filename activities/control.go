@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
@@ -18,6 +19,15 @@ import (
 type Control struct {
 	Common
 	Suites *Suites
+
+	trends sync.Map // trend by run
+}
+
+// trend is how val went through the epochs that were read: they are committed, and change no more.
+type trend struct {
+	read  int     // epochs, the base included
+	top   float64 // best rate
+	since int     // evaluated epochs since then
 }
 
 // Plan says where a run continues. It is read from the store alone.
@@ -78,21 +88,25 @@ func (c *Control) lastEpoch(ctx context.Context, s spec.Spec, committed int) (in
 		return s.Epochs, nil
 	}
 
-	top, since := -1.0, 0
-	for epoch := range committed + 1 {
-		v, err := c.val(ctx, s.Name, epoch, rules.ValName(s, epoch))
+	t := trend{top: -1}
+	if known, ok := c.trends.Load(s.Name); ok {
+		t = known.(trend)
+	}
+	for ; t.read <= committed; t.read++ {
+		v, err := c.val(ctx, s.Name, t.read, rules.ValName(s, t.read))
 		switch {
 		case missing(err):
 			continue
 		case err != nil:
 			return 0, err
-		case v.Rate > top:
-			top, since = v.Rate, 0
+		case v.Rate > t.top:
+			t.top, t.since = v.Rate, 0
 		default:
-			since++
+			t.since++
 		}
 	}
-	if since >= s.EarlyStop {
+	c.trends.Store(s.Name, t)
+	if t.since >= s.EarlyStop {
 		return committed, nil
 	}
 

@@ -3,8 +3,6 @@ package activities
 import (
 	"context"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -41,27 +39,19 @@ func (g *GPU) dataset(ctx context.Context, s spec.Spec, id AgentID) (store.Ref, 
 // pairsOf reads the pairs of an agent from one epoch: all pairs if the agents share their parameters. A failed slot has
 // none.
 func (g *GPU) pairsOf(ctx context.Context, s spec.Spec, id AgentID) ([]domain.Pair, error) {
-	bySlot := make([][]domain.Pair, s.Slots)
-	reads, ctx := errgroup.WithContext(ctx)
-	reads.SetLimit(parallelReads)
-	for i := range bySlot {
-		reads.Go(func() error {
-			pairs, err := runs.Run(id.Run).PairsOf(ctx, g.Bucket, id.Epoch, i+1)
-			for _, x := range pairs {
-				if x.Agent == id.Agent || s.Parameters == spec.ParametersShared {
-					bySlot[i] = append(bySlot[i], x)
-				}
+	var own []domain.Pair
+	read := func(ctx context.Context, i int) ([]domain.Pair, error) {
+		return runs.Run(id.Run).PairsOf(ctx, g.Bucket, id.Epoch, i+1)
+	}
+	err := store.InOrder(ctx, s.Slots, read, func(_ int, pairs []domain.Pair) error {
+		for _, p := range pairs {
+			if p.Agent == id.Agent || s.Parameters == spec.ParametersShared {
+				own = append(own, p)
 			}
+		}
 
-			return err
-		})
-	}
-	err := reads.Wait()
+		return nil
+	})
 
-	var pairs []domain.Pair
-	for _, own := range bySlot {
-		pairs = append(pairs, own...)
-	}
-
-	return pairs, err
+	return own, err
 }

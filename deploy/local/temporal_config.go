@@ -25,6 +25,14 @@ const (
 	// maxPollRPS is how often a history shard may look for new tasks. With the
 	// default of 20 a step of a workflow takes 46 ms, because there is one shard.
 	maxPollRPS = 2000
+	// ackInterval is how often a shard forgets the tasks that are done. With
+	// the default of 30 s it keeps thousands, and copies them for every new
+	// one: see QueueShrinkPredicateMaxPendingKeys below.
+	ackInterval = 5 * time.Second
+	// Caches of the defaults' sizes fill for hours, and make the collector
+	// slower and slower. These hold what is open: 50 shards of 16 episodes.
+	cachedWorkflows = 2000
+	eventCache      = 4 << 20
 )
 
 // sqliteAttributes are the pragmas of the one connection. More than one
@@ -119,9 +127,17 @@ func staticHosts(conf *config.Config) map[primitives.ServiceName]static.Hosts {
 
 func dynamicConfig() dynamicconfig.Client {
 	return dynamicconfig.StaticClient{
-		dynamicconfig.TransferProcessorMaxPollRPS.Key():   maxPollRPS,
-		dynamicconfig.TimerProcessorMaxPollRPS.Key():      maxPollRPS,
-		dynamicconfig.VisibilityProcessorMaxPollRPS.Key(): maxPollRPS,
+		dynamicconfig.TransferProcessorMaxPollRPS.Key():          maxPollRPS,
+		dynamicconfig.TimerProcessorMaxPollRPS.Key():             maxPollRPS,
+		dynamicconfig.VisibilityProcessorMaxPollRPS.Key():        maxPollRPS,
+		dynamicconfig.QueueShrinkPredicateMaxPendingKeys.Key():   0,
+		dynamicconfig.TransferProcessorUpdateAckInterval.Key():   ackInterval,
+		dynamicconfig.TimerProcessorUpdateAckInterval.Key():      ackInterval,
+		dynamicconfig.VisibilityProcessorUpdateAckInterval.Key(): ackInterval,
+		dynamicconfig.HistoryCacheHostLevelMaxSize.Key():         cachedWorkflows,
+		dynamicconfig.EventsHostLevelCacheMaxSizeBytes.Key():     eventCache,
+		dynamicconfig.EventsCacheMaxSizeBytes.Key():              eventCache,
+		dynamicconfig.XDCCacheMaxSizeBytes.Key():                 1 << 20, // for clusters of several places
 		// A local server reports to no one that it runs.
 		dynamicconfig.EnableServerVersionCheck.Key(): false,
 	}

@@ -59,6 +59,33 @@ func GetBlob(ctx context.Context, b Bucket, sum string) ([]byte, error) {
 	return body, nil
 }
 
+// StreamBlob passes a blob to use without holding it in memory. What use made of it counts only if StreamBlob returns
+// no error: the bytes are verified at their end.
+func StreamBlob(ctx context.Context, b Bucket, sum string, use func(io.Reader) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r, w := io.Pipe()
+	copied := make(chan error, 1)
+	go func() {
+		err := copyBlob(ctx, b, sum, w)
+		_ = w.CloseWithError(err) // never fails; nil is the end of the file
+		copied <- err
+	}()
+
+	h := sha256.New()
+	whole := io.TeeReader(r, h)
+	used := use(whole)
+	_, _ = io.Copy(io.Discard, whole) // an error of the download is in copied
+	if err := <-copied; err != nil {
+		return err
+	}
+	if hex.EncodeToString(h.Sum(nil)) != sum {
+		return errBlob(sum)
+	}
+
+	return used
+}
+
 // streams is an optional capability of a Bucket for blobs that should not pass through memory, such as weights of
 // several gigabytes.
 type streams interface {

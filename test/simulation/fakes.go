@@ -12,28 +12,19 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/test/kit/fakepolicy"
 	"github.com/collabui/collabui/trainer"
 )
 
-// policies answer for all policies, as a function of the request alone.
+// policies answer for all policies, unless the scheduler strikes.
 type policies struct{ *scheduler }
 
 func (p policies) Complete(ctx context.Context, q chat.Request) (chat.Response, error) {
-	r := domain.Rand(q.Seed, q.Model, q.User)
 	if err := p.ask(ctx, fmt.Sprintf("chat %x", q.Seed)); err != nil {
 		return chat.Response{}, err
 	}
 
-	out := chat.Response{Usage: domain.Usage{Prompt: 1, Answer: 1}}
-	for range q.N {
-		text, err := render(domain.Action{Type: domain.ActionClick}.At(r.IntN(6)))
-		if err != nil {
-			return out, err
-		}
-		out.Texts, out.LogProbs = append(out.Texts, text), append(out.LogProbs, -1-r.Float64())
-	}
-
-	return out, nil
+	return fakepolicy.Policies{}.Complete(ctx, q)
 }
 
 func (p policies) Score(ctx context.Context, q chat.ScoreRequest) ([]chat.Score, error) {
@@ -41,12 +32,8 @@ func (p policies) Score(ctx context.Context, q chat.ScoreRequest) ([]chat.Score,
 	if err := p.ask(ctx, fmt.Sprintf("score %.8s %x", q.Model, asked)); err != nil {
 		return nil, err
 	}
-	var out []chat.Score
-	for _, a := range q.Answers {
-		out = append(out, chat.Score{LogProb: -1 - domain.Rand(1, q.Model, q.User, a).Float64(), Tokens: 4})
-	}
 
-	return out, nil
+	return fakepolicy.Policies{}.Score(ctx, q)
 }
 
 // ask is one request to a policy server.
@@ -64,13 +51,6 @@ func (p policies) ask(ctx context.Context, name string) error {
 	}
 
 	return ctx.Err()
-}
-
-// render writes an action as policies say it.
-func render(a domain.Action) (string, error) {
-	raw, err := json.Marshal(a)
-
-	return "Reason: it helps.\nAction: " + string(raw), err
 }
 
 // trains is a trainer whose policies are the digests of their jobs. It stores a checkpoint at every step.

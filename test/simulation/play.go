@@ -25,6 +25,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/verify"
+	"github.com/collabui/collabui/test/kit/fakepolicy"
 	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/workers/catalog"
 	"github.com/collabui/collabui/workflows"
@@ -205,7 +206,7 @@ func (w *world) environment() *testsuite.TestWorkflowEnvironment {
 	}
 	suites := activities.NewSuites(func(envadapters.Options) (envadapters.Suite, error) { return w.suite, nil })
 	wording := activities.Wording{
-		Render: render, Fits: func(string, string) bool { return true }, Over: func(string) int { return 0 },
+		Render: fakepolicy.Render, Fits: func(string, string) bool { return true }, Over: func(string) int { return 0 },
 	}
 	model := policies{w.scheduler}
 	e := &endpoints.Endpoints{Bucket: w.bucket}

@@ -22,11 +22,16 @@ type spending struct {
 	seen   map[string]bool // keys of counted calls
 	spent  runs.Spent
 	budget spec.Budget
-	read   time.Time
+	next   time.Time // when it is read again
 }
 
-// ledgerEvery is how old a ledger may be. Meanwhile all workers together may exceed a budget by what they ask.
-const ledgerEvery = 5 * time.Second
+// A ledger is read again after ledgerEvery, or after ledgerShare times as long as the last reading took: a run of a
+// million calls spends no more on its ledger than a small one. Meanwhile all workers together may exceed a budget by
+// what they ask; what this worker asks is counted immediately.
+const (
+	ledgerEvery = 5 * time.Second
+	ledgerShare = 20
+)
 
 // check returns an exhausted fault if the run's budget is spent.
 func (l *ledger) check(ctx context.Context, b store.Bucket, s spec.Spec) error {
@@ -42,14 +47,14 @@ func (l *ledger) check(ctx context.Context, b store.Bucket, s spec.Spec) error {
 		l.runs[s.Name] = x
 	}
 
-	if time.Since(x.read) > ledgerEvery {
+	if time.Now().After(x.next) {
 		if err := x.refresh(ctx, b, s); err != nil {
 			return err
 		}
 	}
 	err := x.exceeded(s.Name)
 	if err != nil {
-		x.read = time.Time{} // a person may raise the budget at any moment
+		x.next = time.Time{} // a person may raise the budget at any moment
 	}
 
 	return err
@@ -57,7 +62,7 @@ func (l *ledger) check(ctx context.Context, b store.Bucket, s spec.Spec) error {
 
 // refresh reads the budget and, if there is one, the calls that were recorded since.
 func (x *spending) refresh(ctx context.Context, b store.Bucket, s spec.Spec) error {
-	run := runs.Run(s.Name)
+	run, began := runs.Run(s.Name), time.Now()
 	budget, err := run.Budget(ctx, b, s)
 	if err != nil {
 		return err
@@ -68,7 +73,7 @@ func (x *spending) refresh(ctx context.Context, b store.Bucket, s spec.Spec) err
 			return err
 		}
 	}
-	x.read = time.Now()
+	x.next = time.Now().Add(max(ledgerEvery, ledgerShare*time.Since(began)))
 
 	return nil
 }

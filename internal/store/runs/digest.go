@@ -40,15 +40,3 @@ func StepsDigest(steps []Step) string {
 
 	return Digest(all)
 }
-
-// EpochParts are what an epoch's digest is made of, in the order of slots and agents.
-type EpochParts struct {
-	Parent   string // the digest of the epoch before
-	Topology domain.Topology
-	Slots    []domain.Slot
-	Episodes []string // digests
-	Labels   [][]domain.Credit
-	Pairs    [][]domain.Pair
-	Tensors  []string
-	Kept     string `json:",omitempty"`
-}

@@ -1,9 +1,13 @@
 package runs
 
 import (
+	"context"
+	"slices"
 	"testing"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store"
 )
 
 func TestTheDigestOfStepsIsOfWhatMustBeEqualBetweenRuns(t *testing.T) {
@@ -34,4 +38,94 @@ func TestTheDigestOfStepsIsOfWhatMustBeEqualBetweenRuns(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTheDigestOfAnEpochIsThatOfItsPartsAsOneValue(t *testing.T) {
+	pairs := [][]domain.Pair{{{Prompt: "<p> & \u2028", Chosen: "c"}, {Prompt: "q"}}, nil, {}, {{Agent: 3}}}
+	for _, kept := range []string{"", "a fall on val"} {
+		p, err := NewEpochParts()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		p.Parent, p.Tensors, p.Kept, p.Episodes = "parent", []string{"a"}, kept, []string{"e", "", "f", "g"}
+		p.Slots, p.Labels = []domain.Slot{{Number: 1}}, [][]domain.Credit{{{Step: 1}}, nil, {}, {}}
+		for _, of := range pairs {
+			if err := p.AddPairs(of); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := p.Digest()
+		want := Digest(struct {
+			Parent   string
+			Topology domain.Topology
+			Slots    []domain.Slot
+			Episodes []string
+			Labels   [][]domain.Credit
+			Pairs    [][]domain.Pair
+			Tensors  []string
+			Kept     string `json:",omitempty"`
+		}{p.Parent, p.Topology, p.Slots, p.Episodes, p.Labels, pairs, p.Tensors, p.Kept})
+		if got != want || err != nil {
+			t.Errorf("kept %q: got %s and error %v, want %s", kept, got, err, want)
+		}
+	}
+}
+
+func TestPairsAreWrittenAsOneValue(t *testing.T) {
+	for _, rows := range [][]domain.Pair{nil, {}, {{Prompt: "p"}}, {{Prompt: "<p>"}, {Agent: 2}, {Prompt: "<p>"}}} {
+		b := &store.Memory{}
+		ref, err := WritePairs(t.Context(), b, rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := Digest(rows); ref.SHA256 != want {
+			t.Errorf("%d rows: got the sum %s, want %s", len(rows), ref.SHA256, want)
+		}
+		got, err := ReadPairs(t.Context(), b, ref)
+		if err != nil || !slices.Equal(got, rows) {
+			t.Errorf("got %v and error %v, want %v", got, err, rows)
+		}
+	}
+	for _, body := range []string{"", "[", "[1]", `[{"agent": 1}`, `{"agent": 1}`, `[{"agent": "x"}]`} {
+		b := &store.Memory{}
+		ref, err := store.PutBlob(t.Context(), b, []byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadPairs(t.Context(), b, ref); fault.KindOf(err) != fault.Corrupt {
+			t.Errorf("%q: got %v, want a corrupt fault", body, err)
+		}
+	}
+}
+
+func TestCommittedEpochsAreCountedInFewReads(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 3, 7, 8, 9, 100} {
+		b := &countingBucket{}
+		for k := 1; k <= n; k++ {
+			given := func() (Epoch, error) { return Epoch{Number: k}, nil }
+			if _, _, err := Run("r").Epoch(k).Record(t.Context(), b, given); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.reads = 0
+		got, err := Run("r").Committed(t.Context(), b)
+		if got != n || err != nil {
+			t.Errorf("got %d epochs and error %v, want %d", got, err, n)
+		}
+		if b.reads > 16 {
+			t.Errorf("%d epochs: got %d reads, want at most 16", n, b.reads)
+		}
+	}
+}
+
+type countingBucket struct {
+	store.Memory
+	reads int
+}
+
+func (b *countingBucket) Get(ctx context.Context, key string) ([]byte, error) {
+	b.reads++
+
+	return b.Memory.Get(ctx, key)
 }

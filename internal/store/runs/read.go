@@ -2,24 +2,36 @@ package runs
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 
-	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Committed returns the number of committed epochs: they are committed in order, without gaps.
+// Committed returns the number of committed epochs. They are committed in order, without gaps, so it is found by
+// bisection.
 func (r Run) Committed(ctx context.Context, b store.Bucket) (int, error) {
-	for k := 1; ; k++ {
+	low, high := 0, 1 // low is committed
+	for open := true; open || high-low > 1; {
+		k := (low + high) / 2
+		if open {
+			k = high
+		}
 		there, err := r.Epoch(k).Exists(ctx, b)
-		if err != nil || !there {
-			return k - 1, err
+		switch {
+		case err != nil:
+			return 0, err
+		case !there:
+			high, open = k, false
+		default:
+			if low = k; open {
+				high = 2 * k
+			}
 		}
 	}
+
+	return low, nil
 }
 
 // System returns the system that an epoch made, from the updates of its n agents: it can be read before the epoch is
@@ -72,23 +84,6 @@ func (r Run) Episode(ctx context.Context, b store.Bucket, epoch, slot int) (Epis
 	}
 }
 
-// PairsOf returns the pairs of a slot. A failed slot has none; of any other, a missing object is an error.
-func (r Run) PairsOf(ctx context.Context, b store.Bucket, epoch, slot int) ([]domain.Pair, error) {
-	p, _, err := r.Pairs(epoch, slot).Read(ctx, b)
-	if !errors.Is(err, store.ErrNotFound) {
-		return p.Pairs, err
-	}
-	e, _, of := r.Episode(ctx, b, epoch, slot)
-	if of != nil {
-		return nil, of
-	}
-	if e.Failed != "" {
-		return nil, nil
-	}
-
-	return nil, err
-}
-
 // ReadSteps returns the recorded steps of an episode, in order.
 func (e Episode) ReadSteps(ctx context.Context, b store.Bucket) ([]Step, error) {
 	steps := make([]Step, len(e.Steps))
@@ -101,27 +96,6 @@ func (e Episode) ReadSteps(ctx context.Context, b store.Bucket) ([]Step, error) 
 	}
 
 	return steps, nil
-}
-
-// ReadPairs returns the rows of a data set from its body.
-func ReadPairs(ctx context.Context, b store.Bucket, body store.Ref) ([]domain.Pair, error) {
-	raw, err := store.GetBlob(ctx, b, body.SHA256)
-	if err != nil {
-		return nil, err
-	}
-	var rows []domain.Pair
-
-	return rows, fault.As(fault.Corrupt, json.Unmarshal(raw, &rows))
-}
-
-// WritePairs writes the rows of a data set as a blob.
-func WritePairs(ctx context.Context, b store.Bucket, rows []domain.Pair) (store.Ref, error) {
-	raw, err := json.Marshal(rows)
-	if err != nil {
-		return store.Ref{}, fault.As(fault.Fatal, err)
-	}
-
-	return store.PutBlob(ctx, b, raw)
 }
 
 // Budget returns the budget of the run now: that of its specification, or of the newest change.

@@ -1,9 +1,13 @@
 package verify
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"slices"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -31,24 +35,24 @@ func (v *validator) epoch(e runs.Epoch) error {
 		v.say(key, "%d slots are committed of %d planned", len(e.Episodes), len(slots.Slots))
 	}
 
-	parts := runs.EpochParts{Parent: v.digest, Topology: topology, Slots: slots.Slots, Kept: e.Kept}
-	seen := map[int]bool{}
-	for _, r := range e.Episodes {
-		if seen[r.Slot] {
-			v.say(key, "slot %d is committed twice", r.Slot)
-		}
-		seen[r.Slot] = true
-		if err := v.slot(e, r, &parts); err != nil {
-			return err
-		}
+	parts, err := runs.NewEpochParts()
+	if err != nil {
+		return err
 	}
-	v.past = append(v.past, slices.Concat(parts.Pairs...))
-	v.past = v.past[max(0, len(v.past)-1-v.spec.Pairs.MaxAge):]
-	if err := v.updates(e, &parts); err != nil {
+	defer parts.Close()
+	parts.Parent, parts.Topology, parts.Slots, parts.Kept = v.digest, topology, slots.Slots, e.Kept
+	if err := v.slots(e, parts); err != nil {
+		return err
+	}
+	if err := v.updates(e, parts); err != nil {
 		return err
 	}
 
-	if d := runs.Digest(parts); d != e.Digest {
+	d, err := parts.Digest()
+	if err != nil {
+		return err
+	}
+	if d != e.Digest {
 		v.say(key, "the digest %s does not follow from what is stored (%s)", e.Digest, d)
 	}
 	if e.Kept != "" && (e.System.Version != v.system.Version || !slices.Equal(e.System.Policies, v.system.Policies)) {
@@ -57,6 +61,43 @@ func (v *validator) epoch(e runs.Epoch) error {
 	v.system, v.digest = e.System, e.Digest
 
 	return nil
+}
+
+// slots checks the committed slots of an epoch in order, and keeps the prints of their pairs.
+func (v *validator) slots(e runs.Epoch, parts *runs.EpochParts) error {
+	seen := map[int]bool{}
+	var prints []fingerprint
+	read := func(ctx context.Context, i int) (slotParts, error) { return v.read(ctx, e.Number, e.Episodes[i]) }
+	err := store.InOrder(v.ctx, len(e.Episodes), read, func(i int, p slotParts) error {
+		r := e.Episodes[i]
+		if seen[r.Slot] {
+			v.say(v.run.Epoch(e.Number).Key, "slot %d is committed twice", r.Slot)
+		}
+		seen[r.Slot] = true
+		for _, pair := range p.pairs.Pairs {
+			prints = append(prints, printOf(pair))
+		}
+
+		return v.slot(e, r, p, parts)
+	})
+	v.past = append(v.past, prints)
+	v.past = v.past[max(0, len(v.past)-1-v.spec.Pairs.MaxAge):]
+
+	return err
+}
+
+// fingerprint is a pair in a few bytes, without weight and age: an epoch may have more pairs than fit into memory.
+type fingerprint struct {
+	agent int
+	sum   [16]byte
+}
+
+func printOf(p domain.Pair) fingerprint {
+	p.Weight, p.Age = 0, 0
+	raw, _ := json.Marshal(p) // plain values can always be encoded
+	sum := sha256.Sum256(raw)
+
+	return fingerprint{p.Agent, [16]byte(sum[:16])}
 }
 
 // updates checks that each agent was updated once, from the policy that rolled out, on exactly its pairs.
@@ -91,14 +132,19 @@ func (v *validator) updates(e runs.Epoch, parts *runs.EpochParts) error {
 	return nil
 }
 
+// owned is a pair of a data set: its print and its age.
+type owned struct {
+	fingerprint
+	age int
+}
+
 // owned returns the pairs on which an agent is trained in the newest epoch.
-func (v *validator) owned(agent int) []domain.Pair {
-	var out []domain.Pair
-	for k, pairs := range v.past {
-		for _, p := range pairs {
-			if p.Agent == agent || v.spec.Parameters == spec.ParametersShared {
-				p.Age = len(v.past) - 1 - k
-				out = append(out, p)
+func (v *validator) owned(agent int) []owned {
+	var out []owned
+	for k, prints := range v.past {
+		for _, p := range prints {
+			if p.agent == agent || v.spec.Parameters == spec.ParametersShared {
+				out = append(out, owned{p, len(v.past) - 1 - k})
 			}
 		}
 	}
@@ -107,27 +153,29 @@ func (v *validator) owned(agent int) []domain.Pair {
 }
 
 // dataset checks that a data set holds exactly the given pairs. Weights are not compared: they follow from the pairs.
-func (v *validator) dataset(key string, want []domain.Pair) error {
+func (v *validator) dataset(key string, want []owned) error {
 	d, _, err := store.Read[runs.Dataset](v.ctx, v.b, key)
 	if err != nil {
 		return err
 	}
-	got, ok, err := v.pairs(key, d.Body)
-	if err != nil || !ok {
-		return err
-	}
-	if d.Count != len(want) || len(got) != len(want) {
-		v.say(key, "holds %d pairs and says %d, the epoch's episodes have %d", len(got), d.Count, len(want))
+	n, wrong := 0, -1
+	err = runs.EachPair(v.ctx, v.b, d.Body, func(p domain.Pair) error {
+		if wrong < 0 && n < len(want) && want[n] != (owned{printOf(p), p.Age}) {
+			wrong = n
+		}
+		n++
 
 		return nil
-	}
-	for i := range got {
-		got[i].Weight = want[i].Weight
-		if got[i] != want[i] {
-			v.say(key, "pair %d is not the one that the epoch's episodes have there", i)
-
-			return nil
-		}
+	})
+	switch {
+	case fault.KindOf(err) == fault.Corrupt:
+		v.say(key, "its body cannot be read: %v", err)
+	case err != nil:
+		return err
+	case d.Count != len(want) || n != len(want):
+		v.say(key, "holds %d pairs and says %d, the epoch's episodes have %d", n, d.Count, len(want))
+	case wrong >= 0:
+		v.say(key, "pair %d is not the one that the epoch's episodes have there", wrong)
 	}
 
 	return nil

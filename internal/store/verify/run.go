@@ -50,7 +50,7 @@ type validator struct {
 	run      runs.Run
 	spec     spec.Spec
 	system   runs.System     // the one that rolls out in the epoch
-	past     [][]domain.Pair // pairs of the epochs whose pairs the newest is trained on, its own last
+	past     [][]fingerprint // pairs of the epochs whose pairs the newest is trained on, its own last
 	digest   string          // digest of the epoch before
 	problems []Problem
 }

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -9,17 +10,42 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// slot checks a committed slot and appends what the epoch's digest needs of it: exactly one attempt has an episode, and
+// slotParts is everything that is stored of a committed slot.
+type slotParts struct {
+	attempts   []runs.Episode
+	episode    runs.Episode
+	episodeRef store.Ref
+	steps      []runs.Step
+	credits    runs.Credits
+	pairs      runs.Pairs
+}
+
+// read reads what is stored of a slot. A failed slot has no steps, labels and pairs.
+func (v *validator) read(ctx context.Context, epoch int, r runs.SlotRefs) (p slotParts, err error) {
+	if p.attempts, err = v.run.Attempts(ctx, v.b, epoch, r.Slot); err != nil {
+		return p, err
+	}
+	p.episode, p.episodeRef, err = store.Read[runs.Episode](ctx, v.b, r.Episode.Key)
+	if err != nil || p.episode.Failed != "" {
+		return p, err
+	}
+	if p.steps, err = p.episode.ReadSteps(ctx, v.b); err != nil {
+		return p, err
+	}
+	if p.credits, _, err = store.Read[runs.Credits](ctx, v.b, r.Credit.Key); err != nil {
+		return p, err
+	}
+	p.pairs, _, err = store.Read[runs.Pairs](ctx, v.b, r.Pairs.Key)
+
+	return p, err
+}
+
+// slot checks a committed slot and adds what the epoch's digest needs of it: exactly one attempt has an episode, and
 // labels and pairs belong to it.
-func (v *validator) slot(e runs.Epoch, r runs.SlotRefs, parts *runs.EpochParts) error {
-	if err := v.attempts(e.Number, r); err != nil {
-		return err
-	}
-	ep, ref, err := store.Read[runs.Episode](v.ctx, v.b, r.Episode.Key)
-	if err != nil {
-		return err
-	}
-	if ref != r.Episode || ep.Slot.Number != r.Slot || ep.Slot.Epoch != e.Number {
+func (v *validator) slot(e runs.Epoch, r runs.SlotRefs, p slotParts, parts *runs.EpochParts) error {
+	v.attempts(p.attempts, r)
+	ep := p.episode
+	if p.episodeRef != r.Episode || ep.Slot.Number != r.Slot || ep.Slot.Epoch != e.Number {
 		v.say(r.Episode.Key, "is not the episode that epoch %d committed for slot %d", e.Number, r.Slot)
 	}
 	if ep.Topology != e.Topology {
@@ -28,26 +54,17 @@ func (v *validator) slot(e runs.Epoch, r runs.SlotRefs, parts *runs.EpochParts) 
 	if ep.System != v.system.Version {
 		v.say(r.Episode.Key, "was played by system version %d, not %d", ep.System, v.system.Version)
 	}
-
-	var credits []domain.Credit
-	var pairs []domain.Pair
 	if ep.Failed == "" {
-		if credits, pairs, err = v.episode(ep, r); err != nil {
-			return err
-		}
+		v.episode(p, r)
 	}
 	parts.Episodes = append(parts.Episodes, ep.Digest)
-	parts.Labels, parts.Pairs = append(parts.Labels, credits), append(parts.Pairs, pairs)
+	parts.Labels = append(parts.Labels, p.credits.Steps)
 
-	return nil
+	return parts.AddPairs(p.pairs.Pairs)
 }
 
 // attempts checks that one attempt at a slot is not void. Failed ones that a person let be played again do not count.
-func (v *validator) attempts(epoch int, r runs.SlotRefs) error {
-	attempts, err := v.run.Attempts(v.ctx, v.b, epoch, r.Slot)
-	if err != nil {
-		return err
-	}
+func (v *validator) attempts(attempts []runs.Episode, r runs.SlotRefs) {
 	episodes, last := 0, 0
 	for _, a := range attempts {
 		last = max(last, a.Attempt)
@@ -60,42 +77,24 @@ func (v *validator) attempts(epoch int, r runs.SlotRefs) error {
 	if episodes != 1 {
 		v.say(r.Episode.Key, "slot %d has %d episodes instead of one", r.Slot, episodes)
 	}
-
-	return nil
 }
 
-// episode checks the steps, labels and pairs of a slot's episode and returns the labels and the pairs.
-func (v *validator) episode(ep runs.Episode, r runs.SlotRefs) ([]domain.Credit, []domain.Pair, error) {
-	steps, err := ep.ReadSteps(v.ctx, v.b)
-	if err != nil {
-		return nil, nil, err
-	}
-	if runs.StepsDigest(steps) != ep.Digest {
+// episode checks the steps, labels and pairs of a slot's episode.
+func (v *validator) episode(p slotParts, r runs.SlotRefs) {
+	if runs.StepsDigest(p.steps) != p.episode.Digest {
 		v.say(r.Episode.Key, "its digest does not follow from its steps")
 	}
-
-	cr, _, err := store.Read[runs.Credits](v.ctx, v.b, r.Credit.Key)
-	if err != nil {
-		return nil, nil, err
-	}
-	if cr.Episode != r.Episode {
+	if p.credits.Episode != r.Episode {
 		v.say(r.Credit.Key, "labels another episode")
 	}
-
-	ps, _, err := store.Read[runs.Pairs](v.ctx, v.b, r.Pairs.Key)
-	if err != nil {
-		return nil, nil, err
-	}
-	if ps.Episode != r.Episode || ps.Credit != r.Credit {
+	if p.pairs.Episode != r.Episode || p.pairs.Credit != r.Credit {
 		v.say(r.Pairs.Key, "was made of another episode or of other labels")
 	}
-	for i, p := range ps.Pairs {
-		if why := traces(p, steps, cr.Steps, ps.Calls); why != "" {
-			v.say(r.Pairs.Key, "pair %d (agent %d, step %d): %s", i, p.Agent, p.Step, why)
+	for i, pair := range p.pairs.Pairs {
+		if why := traces(pair, p.steps, p.credits.Steps, p.pairs.Calls); why != "" {
+			v.say(r.Pairs.Key, "pair %d (agent %d, step %d): %s", i, pair.Agent, pair.Step, why)
 		}
 	}
-
-	return cr.Steps, ps.Pairs, nil
 }
 
 // labelled is a step's cells with their labels.

@@ -1,0 +1,153 @@
+package runs
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// PairsOf returns the pairs of a slot. A failed slot has none; of any other, a missing object is an error.
+func (r Run) PairsOf(ctx context.Context, b store.Bucket, epoch, slot int) ([]domain.Pair, error) {
+	p, _, err := r.Pairs(epoch, slot).Read(ctx, b)
+	if !errors.Is(err, store.ErrNotFound) {
+		var same texts
+		for i := range p.Pairs {
+			same.share(&p.Pairs[i])
+		}
+
+		return p.Pairs, err
+	}
+	e, _, of := r.Episode(ctx, b, epoch, slot)
+	if of != nil {
+		return nil, of
+	}
+	if e.Failed != "" {
+		return nil, nil
+	}
+
+	return nil, err
+}
+
+// texts keeps each of the newest prompts once: pairs of one cell have the same, of several kilobytes.
+type texts [16]string
+
+func (t *texts) share(p *domain.Pair) {
+	for _, known := range t {
+		if known == p.Prompt {
+			p.Prompt = known
+
+			return
+		}
+	}
+	copy(t[1:], t[:len(t)-1])
+	t[0] = p.Prompt
+}
+
+// ReadPairs returns the rows of a data set from its body.
+func ReadPairs(ctx context.Context, b store.Bucket, body store.Ref) ([]domain.Pair, error) {
+	var rows []domain.Pair
+	err := EachPair(ctx, b, body, func(p domain.Pair) error {
+		rows = append(rows, p)
+
+		return nil
+	})
+
+	return rows, err
+}
+
+// EachPair calls use with every row of a data set, in order, and holds few of them in memory. The rows count only if it
+// returns no error. A body that is not a list of pairs is a corrupt fault.
+func EachPair(ctx context.Context, b store.Bucket, body store.Ref, use func(domain.Pair) error) error {
+	return store.StreamBlob(ctx, b, body.SHA256, func(r io.Reader) error {
+		d := json.NewDecoder(bufio.NewReaderSize(r, 1<<16))
+		first, err := d.Token()
+		if err != nil || first == nil { // null: no rows
+			return fault.As(fault.Corrupt, err)
+		}
+		if first != json.Delim('[') {
+			return fault.New(fault.Corrupt, "%s is not a list of pairs", body.Key)
+		}
+
+		var same texts
+		for d.More() {
+			var p domain.Pair
+			if err := d.Decode(&p); err != nil {
+				return fault.As(fault.Corrupt, err)
+			}
+			same.share(&p)
+			if err := use(p); err != nil {
+				return err
+			}
+		}
+		_, err = d.Token()
+
+		return fault.As(fault.Corrupt, err)
+	})
+}
+
+// WritePairs writes the rows of a data set as a blob.
+func WritePairs(ctx context.Context, b store.Bucket, rows []domain.Pair) (store.Ref, error) {
+	f, err := os.CreateTemp("", "pairs-*")
+	if err != nil {
+		return store.Ref{}, fault.As(fault.Transient, err)
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+
+	err = writePairs(f, rows)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return store.Ref{}, fault.As(fault.Transient, err)
+	}
+
+	return store.PutBlobFile(ctx, b, f.Name())
+}
+
+// writePairs writes the JSON of rows one by one: an epoch may have hundreds of megabytes.
+func writePairs(to io.Writer, rows []domain.Pair) error {
+	w := bufio.NewWriterSize(to, 1<<16)
+	l := list{w: w}
+	for i := range rows {
+		l.add(rows[i])
+	}
+	l.end(rows == nil)
+
+	return errors.Join(l.err, w.Flush())
+}
+
+// list writes a JSON list, value by value, as json.Marshal writes it whole.
+type list struct {
+	w   *bufio.Writer
+	n   int
+	err error // the first one
+}
+
+func (l *list) add(v any) {
+	raw, err := json.Marshal(v)
+	separator := byte(',')
+	if l.n == 0 {
+		separator = '['
+	}
+	l.n++
+	if l.err = errors.Join(l.err, err, l.w.WriteByte(separator)); l.err == nil {
+		_, l.err = l.w.Write(raw)
+	}
+}
+
+// end ends the list. A list that is nil and not just empty is null.
+func (l *list) end(isNil bool) {
+	end := "]"
+	switch {
+	case l.n == 0 && isNil:
+		end = "null"
+	case l.n == 0:
+		end = "[]"
+	}
+	_, err := l.w.WriteString(end)
+	l.err = errors.Join(l.err, err)
+}

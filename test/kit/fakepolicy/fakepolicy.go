@@ -1,0 +1,49 @@
+// Package fakepolicy answers for policies at once, as a function of the request alone, for tests of what is around
+// policies. They operate the scripted environment at random.
+//
+// It imports domain and internal/method/chat.
+package fakepolicy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/chat"
+)
+
+// Policies answer for all policies.
+type Policies struct{}
+
+// Complete taps a button at random, by the request's seed.
+func (Policies) Complete(ctx context.Context, q chat.Request) (chat.Response, error) {
+	r := domain.Rand(q.Seed, q.Model, q.User)
+	out := chat.Response{Usage: domain.Usage{Prompt: 1, Answer: 1}}
+	for range q.N {
+		text, err := Render(domain.Action{Type: domain.ActionClick}.At(r.IntN(6)))
+		if err != nil {
+			return out, err
+		}
+		out.Texts, out.LogProbs = append(out.Texts, text), append(out.LogProbs, -1-r.Float64())
+	}
+
+	return out, ctx.Err()
+}
+
+// Score returns log-probabilities from -2 to -1, by the policy, the prompt and the answer.
+func (Policies) Score(ctx context.Context, q chat.ScoreRequest) ([]chat.Score, error) {
+	var out []chat.Score
+	for _, a := range q.Answers {
+		out = append(out, chat.Score{LogProb: -1 - domain.Rand(1, q.Model, q.User, a).Float64(), Tokens: 4})
+	}
+
+	return out, ctx.Err()
+}
+
+// Render writes an action as the policies say it.
+func Render(a domain.Action) (string, error) {
+	raw, err := json.Marshal(a)
+
+	return fmt.Sprintf("Reason: it helps.\nAction: %s", raw), err
+}
