@@ -50,7 +50,7 @@ func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error)
 	}
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("topology %s, %d slots", plan.Topology, plan.Slots))
 
-	whole, err := shards(ctx, in, plan.Slots, &p)
+	whole, err := new(shards).play(ctx, in, plan.Slots, &p)
 	if err != nil {
 		return sum, err
 	}
@@ -118,19 +118,41 @@ func askAPerson(in EpochInput, plan activities.EpochPlan, t Tally) string {
 	return ""
 }
 
-// shards runs the episodes in shards, concurrently, and passes a pause on to them.
-func shards(ctx workflow.Context, in EpochInput, slots int, p *Progress) (Tally, error) {
-	var open []workflow.ChildWorkflowFuture
+// OpenShards is the number of shards of an epoch that are open concurrently. What is open is in the memory of the
+// workers and of Temporal.
+const OpenShards = 16
+
+// shards are those of an epoch.
+type shards struct {
+	started []workflow.ChildWorkflowFuture
+	paused  bool
+}
+
+// play runs the episodes in shards, some of them concurrently, and passes a pause on to them.
+func (x *shards) play(ctx workflow.Context, in EpochInput, slots int, p *Progress) (Tally, error) {
+	workflow.Go(ctx, func(ctx workflow.Context) { x.passOn(ctx, p) })
 	parent := epochID(in.Run, in.Epoch)
+	most := OpenShards
+	if slots > OpenShards*ShardSize && // histories of smaller epochs are the same
+		workflow.GetVersion(ctx, "bounded shards", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		most = slots // as it was
+	}
+
 	for from := 1; from <= slots; from += ShardSize {
+		ready := func() bool { return x.open() < most && !x.paused || x.failed(ctx) }
+		if err := workflow.Await(ctx, ready); err != nil {
+			return Tally{}, err
+		}
+		if x.failed(ctx) {
+			break
+		}
 		s := ShardInput{Run: in.Run, Epoch: in.Epoch, From: from, To: min(from+ShardSize-1, slots), Parent: parent}
 		cctx := child(ctx, fmt.Sprintf("%s/shard/%04d", parent, from), fmt.Sprintf("slots %d to %d", s.From, s.To))
-		open = append(open, workflow.ExecuteChildWorkflow(cctx, Shard, s))
+		x.started = append(x.started, workflow.ExecuteChildWorkflow(cctx, Shard, s))
 	}
-	workflow.Go(ctx, func(ctx workflow.Context) { passOn(ctx, open, p) })
 
 	var whole Tally
-	for _, f := range open {
+	for _, f := range x.started {
 		var t Tally
 		if err := f.Get(ctx, &t); err != nil {
 			return whole, err
@@ -142,34 +164,47 @@ func shards(ctx workflow.Context, in EpochInput, slots int, p *Progress) (Tally,
 	return whole, nil
 }
 
+// open returns the number of shards that have not ended.
+func (x *shards) open() int {
+	n := 0
+	for _, f := range x.started {
+		if !f.IsReady() {
+			n++
+		}
+	}
+
+	return n
+}
+
+// failed reports whether a shard has failed.
+func (x *shards) failed(ctx workflow.Context) bool {
+	return slices.ContainsFunc(x.started, func(f workflow.ChildWorkflowFuture) bool {
+		return f.IsReady() && f.Get(ctx, nil) != nil
+	})
+}
+
 // passOn passes pauses on to the open shards and counts the tallies that they send.
-func passOn(ctx workflow.Context, open []workflow.ChildWorkflowFuture, p *Progress) {
+func (x *shards) passOn(ctx workflow.Context, p *Progress) {
 	for ctx.Err() == nil {
 		s := workflow.NewSelector(ctx)
 		s.AddReceive(workflow.GetSignalChannel(ctx, signalPause), func(c workflow.ReceiveChannel, _ bool) {
-			var on bool
-			c.Receive(ctx, &on)
-			for _, f := range open {
+			c.Receive(ctx, &x.paused)
+			for _, f := range x.started {
 				if !f.IsReady() {
 					// A shard that has just ended needs no signal.
-					_ = f.SignalChildWorkflow(ctx, signalPause, on).Get(ctx, nil)
+					_ = f.SignalChildWorkflow(ctx, signalPause, x.paused).Get(ctx, nil)
 				}
 			}
 		})
 		s.AddReceive(workflow.GetSignalChannel(ctx, signalTally), func(c workflow.ReceiveChannel, _ bool) {
 			var t Tally
 			c.Receive(ctx, &t)
-			if running(open) { // a tally that comes later is part of the results already
+			if x.open() > 0 { // a tally that comes later is part of the results already
 				p.add(t)
 			}
 		})
 		s.Select(ctx)
 	}
-}
-
-// running reports whether a shard has not ended.
-func running(open []workflow.ChildWorkflowFuture) bool {
-	return slices.ContainsFunc(open, func(f workflow.ChildWorkflowFuture) bool { return !f.IsReady() })
 }
 
 // updates trains all agents concurrently and returns the hosts that did it. With shared parameters the first agent's
