@@ -16,7 +16,7 @@ RACE := $(RACE_SHORT) ./internal/policy/infer ./internal/policy/tinyserver ./tra
 	./envadapters/androidworld ./envadapters/openenv ./envadapters/browser ./workflows
 
 .PHONY: help train build bin/collabui test unit lint race race-short simulate mutants fuzz vuln environments integration
-.PHONY: test-llamafactory bench-llamafactory bench chromium clean
+.PHONY: test-llamafactory bench-llamafactory bench chromium clean chaos recovery scale
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -50,7 +50,7 @@ unit: chromium ## run the unit tests
 lint: ## check formatting, vet, determinism of workflows, linters
 	@test -z "$$(gofmt -l .)" || { echo "gofmt these files:"; gofmt -l .; exit 1; }
 	$(GO) vet ./...
-	$(GO) vet -tags integration,mutants ./...
+	$(GO) vet -tags integration,mutants,recovery ./...
 	$(GO) tool workflowcheck ./workflows/...
 	$(TOOL) golangci-lint run ./...
 
@@ -68,6 +68,18 @@ simulate: ## play SCHEDULES (10000) runs under faults in one process, from SEED 
 	GOGC=400 $(GO) test -timeout 60m ./test/simulation -run TestSchedules -v \
 		-args -schedules $(SCHEDULES) -seed $(SEED) | \
 		grep -vE '^(=== |--- PASS)|^ *--- PASS'; exit $${PIPESTATUS[0]}
+
+RUNS ?= 200
+CELLS ?= 6
+chaos: build ## play RUNS (200) runs on real processes that are killed, frozen and cut off, from SEED on
+	$(GO) test -count=1 -timeout 60m -parallel $(CELLS) -tags integration ./test/chaos -v \
+		-args -runs $(RUNS) -cells $(CELLS) -seed $(SEED) | grep -vE '^(=== |--- PASS)|^ *--- PASS'; exit $${PIPESTATUS[0]}
+
+recovery: build chromium ## kill and freeze every component 20 times, measure recovery (an hour)
+	$(GO) test -count=1 -timeout 120m -tags integration,recovery -run Recovery -v ./test/integration
+
+scale: build ## compare large epochs and long runs with small ones (an hour; nothing else may run)
+	$(GO) test -count=1 -timeout 180m -tags integration -v ./test/scale
 
 mutants: ## plant bugs, and check that tests find each of them
 	GOGC=400 $(GO) test -timeout 60m -tags mutants ./test/mutants
@@ -95,6 +107,7 @@ environments: chromium ## run the environments' tests that need foreign pages an
 integration: build chromium ## run the tests with real services and processes, and kill them
 	$(GO) test -count=1 -parallel 5 -timeout 40m -tags integration ./test/integration/...
 	$(GO) test -count=1 -tags integration -run Faults ./workflows
+	$(GO) test -count=1 -parallel 4 -tags integration ./test/chaos -args -runs 12 -cells 4
 
 test-llamafactory: chromium ## test the real LLaMA-Factory on the CPU (ten minutes, installs several GB)
 	program="$$(scripts/llamafactory.sh)" && COLLABUI_LLAMAFACTORY="$$program" \

@@ -21,6 +21,7 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/internal/process/failpoint"
 	"github.com/collabui/collabui/internal/store"
 )
 
@@ -44,8 +45,15 @@ func do[T any](ctx context.Context, log *slog.Logger, body func(ctx context.Cont
 	tell, stop := heartbeat(ctx, cancel)
 	defer stop()
 
-	began := time.Now()
-	v, err := body(ctx, tell)
+	began, name := time.Now(), nameOf(ctx)
+	err := failpoint.Hit("begin." + name)
+	var v T
+	if err == nil {
+		v, err = body(ctx, tell)
+	}
+	if err == nil {
+		err = failpoint.Hit("end." + name)
+	}
 	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
 		err = errSilent
 	}
@@ -56,6 +64,15 @@ func do[T any](ctx context.Context, log *slog.Logger, body func(ctx context.Cont
 	}
 
 	return v, mapped(err)
+}
+
+// nameOf returns the name of the activity that runs, for failpoints.
+func nameOf(ctx context.Context) string {
+	if !activity.IsActivity(ctx) { // benchmarks call activities directly
+		return ""
+	}
+
+	return activity.GetInfo(ctx).ActivityType.Name
 }
 
 // mapped maps an error of an activity to Temporal's: its kind is the error's type, and retries follow from the kind.

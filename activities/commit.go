@@ -8,7 +8,6 @@ import (
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/process/events"
-	"github.com/collabui/collabui/internal/process/failpoint"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -28,8 +27,6 @@ type EpochSummary struct {
 func (c *Control) Commit(ctx context.Context, id EpochID) (EpochSummary, error) {
 	return do(ctx, c.log(id.Run, "epoch", id.Epoch), func(ctx context.Context, _ say) (EpochSummary, error) {
 		e, _, err := runs.Run(id.Run).Epoch(id.Epoch).Record(ctx, c.Bucket, func() (runs.Epoch, error) {
-			failpoint.Hit("commit")
-
 			return c.assemble(ctx, id)
 		})
 		if err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/policy/endpoints"
-	"github.com/collabui/collabui/internal/process/failpoint"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -75,7 +74,6 @@ func (m *Models) credits(ctx context.Context, id SlotID, say say) (runs.Credits,
 		c.Steps = append(c.Steps, l)
 		say(fmt.Sprintf("step %d of %d", step.Number, len(e.steps)))
 	}
-	failpoint.Hit("credit")
 
 	return c, nil
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/process/failpoint"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -70,7 +69,6 @@ func (m *Models) pairs(ctx context.Context, id SlotID, say say) (runs.Pairs, err
 		}
 		out.Calls = append(out.Calls, call)
 		say(fmt.Sprintf("step %d, agent %d, round %d", call.Step, call.Agent, call.Round))
-		failpoint.Hit("pairing")
 
 		return proposals(call), nil
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/internal/process/events"
-	"github.com/collabui/collabui/internal/process/failpoint"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -332,7 +331,6 @@ func (a *attempt) step(
 		return step, ref, err
 	}
 
-	failpoint.Hit("rollout")
 	a.say(fmt.Sprintf("attempt %d, step %d: %s", a.number, t.Number, step.Decision.Executed.Type))
 
 	return step, ref, nil

@@ -9,7 +9,6 @@ import (
 	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/process/events"
-	"github.com/collabui/collabui/internal/process/failpoint"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/trainer"
@@ -113,10 +112,7 @@ func (g *GPU) update(ctx context.Context, id AgentID, say say) (runs.Update, err
 	if job.Skip, err = g.skip(ctx, s, id.Epoch); err != nil {
 		return u, err
 	}
-	got, err := g.train(ctx, s, job, func(line string) {
-		failpoint.Hit("update")
-		say(line)
-	})
+	got, err := g.train(ctx, s, job, say)
 	if err != nil {
 		return u, err
 	}

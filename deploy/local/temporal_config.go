@@ -31,7 +31,7 @@ const (
 	ackInterval = 5 * time.Second
 	// Caches of the defaults' sizes fill for hours, and make the collector
 	// slower and slower. These hold what is open: 50 shards of 16 episodes.
-	cachedWorkflows = 2000
+	cachedWorkflows = 600
 	eventCache      = 4 << 20
 )
 

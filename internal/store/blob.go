@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/process/failpoint"
 )
 
 // BlobPrefix is the prefix of the keys of blobs; the rest is the SHA-256 of their bytes.
@@ -133,7 +134,14 @@ func GetBlobFile(ctx context.Context, b Bucket, sum, file string) error {
 	defer func() { _ = os.Remove(f.Name()) }() // fails after the rename
 
 	h := sha256.New()
-	err = copyBlob(ctx, b, sum, io.MultiWriter(f, h))
+	err = failpoint.Do("write.blob", func(torn bool) error {
+		var w io.Writer = io.MultiWriter(f, h)
+		if torn {
+			w = &half{w: w}
+		}
+
+		return copyBlob(ctx, b, sum, w)
+	})
 	if err == nil {
 		err = fault.As(fault.Transient, errors.Join(f.Chmod(0o644), f.Sync()))
 	}

@@ -5,11 +5,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/process/failpoint"
 )
 
 // Config says where the bucket is. Secrets come from the environment, never from a specification.
@@ -84,12 +87,26 @@ const conflicts = 6
 // PutOnce writes with If-None-Match: * in one request, so an object exists whole or not at all. A conflict means that
 // another write of the key is under way, which may fail, so it is tried again. That the key is taken is believed only
 // if the object is there.
-func (s *S3) PutOnce(ctx context.Context, key string, body []byte) (bool, error) {
+func (s *S3) PutOnce(ctx context.Context, key string, body []byte) (created bool, err error) {
+	err = failpoint.Do("put."+placeOf(key), func(torn bool) (err error) {
+		created, err = s.putOnce(ctx, key, body, torn)
+
+		return err
+	})
+
+	return created && err == nil, err
+}
+
+func (s *S3) putOnce(ctx context.Context, key string, body []byte, torn bool) (bool, error) {
 	o := minio.PutObjectOptions{DisableMultipart: true, ContentType: "application/octet-stream"}
 	o.SetMatchETagExcept("*")
 	var err error
 	for try := range conflicts {
-		if _, err = s.client.PutObject(ctx, s.bucket, key, bytes.NewReader(body), int64(len(body)), o); err == nil {
+		var r io.Reader = bytes.NewReader(body)
+		if torn {
+			r = io.LimitReader(r, int64(len(body)/2))
+		}
+		if _, err = s.client.PutObject(ctx, s.bucket, key, r, int64(len(body)), o); err == nil {
 			return true, nil
 		}
 		if status(err) != http.StatusConflict || try == conflicts-1 {
@@ -122,6 +139,41 @@ func (s *S3) Get(ctx context.Context, key string) ([]byte, error) {
 	}
 
 	return b.Bytes(), nil
+}
+
+// half takes the first half kilobyte only.
+type half struct {
+	w    io.Writer
+	done bool
+}
+
+func (h *half) Write(p []byte) (int, error) {
+	if h.done {
+		return 0, io.ErrShortWrite
+	}
+	h.done = true
+	n, err := h.w.Write(p[:min(len(p)/2, 512)])
+
+	return n, errors.Join(err, io.ErrShortWrite)
+}
+
+// numbers matches what two objects of a kind differ in: numbers, digests, and the names of what is evaluated.
+var numbers = regexp.MustCompile(`/a?\d+|/[0-9a-f]{64}|-\d{6}|calls/..|evals/.+/(\d+$)?`)
+
+// placeOf returns the name of a key for failpoints: its path without names and numbers.
+func placeOf(key string) string {
+	if IsBlob(key) {
+		return strings.TrimSuffix(BlobPrefix, "/")
+	}
+	parts := strings.SplitN(strings.TrimSuffix(key, ".json"), "/", 3) // runs, a name, the rest
+
+	return strings.Trim(numbers.ReplaceAllStringFunc("/"+parts[len(parts)-1], func(s string) string {
+		if strings.HasPrefix(s, "evals/") || strings.HasPrefix(s, "calls/") {
+			return s[:6]
+		}
+
+		return ""
+	}), "/")
 }
 
 // List returns keys and sizes under a prefix in lexical order.
@@ -161,6 +213,17 @@ func (s *S3) upload(ctx context.Context, key, file string, size int64) error {
 
 // download writes an object to w, or part of it if it returns an error.
 func (s *S3) download(ctx context.Context, key string, w io.Writer) error {
+	return failpoint.Do("get."+placeOf(key), func(torn bool) error {
+		if torn {
+			w = &half{w: w}
+		}
+
+		return s.copy(ctx, key, w)
+	})
+}
+
+// copy writes an object to w, or part of it if it returns an error.
+func (s *S3) copy(ctx context.Context, key string, w io.Writer) error {
 	o, err := s.client.GetObject(ctx, s.bucket, key, minio.GetObjectOptions{})
 	if err == nil {
 		_, err = io.Copy(w, o)

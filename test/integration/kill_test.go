@@ -80,9 +80,12 @@ func killNothing(t *testing.T) { t.Logf("unbroken digest %s", unbroken(t).FinalD
 
 // killActivities makes the worker kill itself inside of activities, once in each kind.
 func killActivities(t *testing.T) {
-	points := []string{"rollout@9", "credit@7", "pairing@25", "update@6", "commit@1"}
+	points := []string{
+		"put.epochs/episodes/steps@9=kill-after", "put.epochs/episodes/credit@7=kill",
+		"put.epochs/episodes/pairs@5=kill", "put.epochs/agents/job-checkpoint@2=kill-after", "put.epochs/epoch@1=kill",
+	}
 	m := newMachine(t, specification)
-	mark := func(point string) string { return m.file(strings.ReplaceAll(point, "@", "-")) }
+	mark := func(point string) string { return m.file(strings.NewReplacer("/", "-", "@", "-").Replace(point)) }
 	var setting []string
 	for _, p := range points {
 		setting = append(setting, p+":"+mark(p))

@@ -17,6 +17,7 @@ import (
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/test/kit/pipeline"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -67,7 +68,7 @@ const maxEvents = 10_000
 // playEpoch plays one epoch on fresh services.
 func playEpoch(t *testing.T, slots int) cost {
 	p := start(t)
-	defer p.stop()
+	defer p.pipeline.Close()
 	s := specification(fmt.Sprintf("scale-%d", slots), slots, 2)
 	p.record(s)
 
@@ -92,7 +93,7 @@ func TestAnEpochCostsTheSameLateInALongRun(t *testing.T) {
 	epochs := size("SCALE_EPOCHS", 2000)
 	part := epochs / 4
 	p := start(t)
-	defer p.stop()
+	defer p.pipeline.Close()
 	s := specification("scale-run", 4, epochs)
 	s.Evaluation.Every, s.Evaluation.Val = 10, 2
 	s.Evaluation.TestSeeds, s.Evaluation.TestTemplates, s.Evaluation.TestApps = 2, 0, 0
@@ -162,12 +163,12 @@ func specification(name string, slots, epochs int) spec.Spec {
 }
 
 // record writes the specification of a run and its base policy, so that it begins with its first epoch.
-func (p *pipeline) record(s spec.Spec) {
+func (p *measured) record(s spec.Spec) {
 	ctx, run := p.t.Context(), runs.Run(s.Name)
 	if _, _, err := run.Spec().Record(ctx, p.bucket, func() (spec.Spec, error) { return s, nil }); err != nil {
 		p.t.Fatal(err)
 	}
-	base, err := putPolicy(ctx, p.bucket, "base")
+	base, err := pipeline.PutPolicy(ctx, p.bucket, "base")
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -178,7 +179,7 @@ func (p *pipeline) record(s spec.Spec) {
 }
 
 // reach waits until a run has committed an epoch.
-func (p *pipeline) reach(run string, epoch int) {
+func (p *measured) reach(run string, epoch int) {
 	for {
 		there, err := runs.Run(run).Epoch(epoch).Exists(p.t.Context(), p.bucket)
 		if err != nil {
@@ -193,7 +194,7 @@ func (p *pipeline) reach(run string, epoch int) {
 }
 
 // longest returns the number of events of the longest history.
-func (p *pipeline) longest() int {
+func (p *measured) longest() int {
 	longest := 0
 	var token []byte
 	for {

@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -11,9 +10,7 @@ import (
 	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
-	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/test/kit/fakepolicy"
-	"github.com/collabui/collabui/trainer"
 )
 
 // policies answer for all policies, unless the scheduler strikes.
@@ -51,55 +48,6 @@ func (p policies) ask(ctx context.Context, name string) error {
 	}
 
 	return ctx.Err()
-}
-
-// trains is a trainer whose policies are the digests of their jobs. It stores a checkpoint at every step.
-type trains struct {
-	*scheduler
-	bucket store.Bucket
-}
-
-const trainSteps = 2
-
-func (t trains) Train(ctx context.Context, j trainer.Job, say trainer.Progress) (trainer.Result, error) {
-	j.Workers = 0
-	raw, err := json.Marshal(j)
-	if err != nil {
-		return trainer.Result{}, err
-	}
-	out := trainer.Result{Steps: trainSteps}
-	state := store.Sum(raw)
-	for step := 1; step <= trainSteps; step++ {
-		_, after, err := t.at(ctx, fmt.Sprintf("train %s step %d", j.ID, step))
-		if err != nil {
-			return out, err
-		}
-		after()
-		state = store.Sum([]byte(state))
-		key := fmt.Sprintf("%s-checkpoint-%d.json", j.ID, step)
-		var ref store.Ref
-		_, _, err = store.RecordOnce(ctx, t.bucket, key, func() (store.Ref, error) {
-			ref, err = store.PutBlob(ctx, t.bucket, []byte(state))
-
-			return ref, err
-		})
-		if err != nil {
-			return out, err
-		}
-		p := domain.TrainPoint{Step: step, Steps: trainSteps, Loss: 1 / float64(step)}
-		out.Curve = append(out.Curve, p)
-		say(p)
-	}
-	ref, err := store.PutBlob(ctx, t.bucket, []byte("policy "+state))
-	out.Digest, out.TensorDigest = ref.SHA256, ref.SHA256
-
-	return out, err
-}
-
-func (t trains) Adopt(ctx context.Context, digest string, _ json.RawMessage) (trainer.Result, error) {
-	_, err := store.GetBlob(ctx, t.bucket, digest)
-
-	return trainer.Result{Digest: digest, TensorDigest: digest}, err
 }
 
 // suite is the scripted suite, whose environments die or show odd things when the scheduler says so.

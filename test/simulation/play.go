@@ -41,18 +41,6 @@ type Played struct {
 	Problems []string      // violations: the run did not end, or its store is not sound
 }
 
-// specification has all parts of a run, and hardly any work: stage 1, two epochs, evaluation.
-func specification() spec.Spec {
-	s := spec.Default()
-	s.Name, s.Epochs, s.Slots, s.Rounds, s.Agents = "sim", 2, 3, 1, 2
-	s.FineTune.Demonstrations, s.FineTune.MaxChunks, s.FineTune.ChunkSteps, s.FineTune.StopLow = 2, 1, trainSteps, 0
-	s.Pairs.Kind, s.Pairs.MinPairs = spec.PairsCorrection, 1
-	s.Adversary.Candidates = 2
-	s.Evaluation.Val, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates, s.Evaluation.TestApps = 2, 1, 0, 0
-
-	return s
-}
-
 // limit is the simulated time in which a run must end: faults stop after a while.
 const limit = 30 * 24 * time.Hour
 
@@ -96,7 +84,9 @@ type world struct {
 
 func newWorld(t *testing.T, seed uint64, faults []Fault, keep bool) *world {
 	s := newScheduler(seed, faults, keep)
-	w := &world{scheduler: s, spec: specification(), objects: &store.Memory{}, live: map[*execution]bool{}}
+	w := &world{
+		scheduler: s, spec: fakepolicy.Specification("sim"), objects: &store.Memory{}, live: map[*execution]bool{},
+	}
 	w.suite = suite{&scripted.Suite{Length: 2}, s}
 	s.restart = w.lose
 	var err error
@@ -219,13 +209,23 @@ func (w *world) environment() *testsuite.TestWorkflowEnvironment {
 	})
 	env.RegisterActivity(&activities.GPU{
 		Common: common(), Policies: model, Scores: model, Threads: 1,
-		Trainers: map[string]trainer.Trainer{spec.Embedded: trains{w.scheduler, w.bucket}},
+		Trainers: map[string]trainer.Trainer{spec.Embedded: fakepolicy.Trainer{Bucket: w.bucket, Step: w.step}},
 		Load: func(ctx context.Context, policy string, _ int) error {
 			return model.ask(ctx, "load "+policy[:8])
 		},
 	})
 
 	return env
+}
+
+// step is an optimiser step.
+func (w *world) step(ctx context.Context, name string) error {
+	_, after, err := w.at(ctx, name)
+	if err == nil {
+		after()
+	}
+
+	return err
 }
 
 // workers runs activities so that the scheduler can kill them or let them run on alone.

@@ -2,8 +2,8 @@
 // the run's budget, and held to the endpoint's limits.
 //
 // It imports fault, internal/method/chat, internal/method/credit, internal/method/prompts, internal/method/rules,
-// internal/method/spec, internal/policy/limits, internal/store and internal/store/runs. It links no browser driver. It
-// links no Temporal.
+// internal/method/spec, internal/policy/limits, internal/process/failpoint, internal/store and
+// internal/store/runs. It links no browser driver. It links no Temporal.
 package endpoints
 
 import (
@@ -17,6 +17,7 @@ import (
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/policy/limits"
+	"github.com/collabui/collabui/internal/process/failpoint"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -119,6 +120,17 @@ const (
 	usualAnswer   = 500
 )
 
+// complete makes one request.
+func (c *recording) complete(ctx context.Context, r chat.Request) (res chat.Response, err error) {
+	err = failpoint.Do("ask.endpoint", func(bool) (err error) {
+		res, err = c.client.Complete(ctx, r)
+
+		return err
+	})
+
+	return res, err
+}
+
 // ask makes the call within the endpoint's limits.
 func (c *recording) ask(ctx context.Context, r chat.Request) (chat.Response, error) {
 	l := c.endpoints.Limits
@@ -136,7 +148,7 @@ func (c *recording) ask(ctx context.Context, r chat.Request) (chat.Response, err
 			}
 		}
 
-		res, err := c.client.Complete(ctx, r)
+		res, err := c.complete(ctx, r)
 		if l != nil && err == nil {
 			l.Settle(ctx, limit, res.Usage.Prompt+res.Usage.Answer-guess)
 		}

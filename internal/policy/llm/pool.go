@@ -14,6 +14,7 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/process/failpoint"
 )
 
 // How servers are chosen.
@@ -111,6 +112,9 @@ func (p *Pool) Score(ctx context.Context, r chat.ScoreRequest) (res []chat.Score
 
 // first makes a call about a model and a prompt to one server after the other, until one of them answers or refuses.
 func (p *Pool) first(ctx context.Context, model, prompt string, call func(*Client) error) error {
+	if err := failpoint.Hit("ask.policy"); err != nil {
+		return err
+	}
 	kind, after := fault.Transient, time.Duration(0)
 	var reasons []string
 	for left := p.order(model, prompt); len(left) > 0; {

@@ -1,10 +1,15 @@
-// Package failpoint kills this process at a named place, so that tests can show what a crash there costs. It does
-// nothing unless COLLABUI_FAILPOINT is set.
+// Package failpoint makes places of this program fail, so that tests can show what a fault there costs. It does nothing
+// unless COLLABUI_FAILPOINT is set.
+//
+// Places are named by what happens there: put.KIND and get.KIND for an object of the store, where KIND is its key
+// without names and numbers (put.epochs/episodes/steps); begin.NAME and end.NAME for an activity; ask.NAME for a policy
+// server; write.NAME for a file of this machine.
 //
 // It imports no other package of this module.
 package failpoint
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,31 +17,89 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
-// env holds the failpoints, separated by commas: NAME@N:FILE kills the process at the Nth hit of NAME, once. FILE is
-// created first, and a process that finds it continues.
-const env = "COLLABUI_FAILPOINT"
+// Variable holds the failpoints, separated by commas: PLACE@N=VERB:FILE makes the Nth time at PLACE fail, once. FILE is
+// created first, and a process that finds it goes on. With the place "list", FILE gets a line for every place.
+const Variable = "COLLABUI_FAILPOINT"
+
+// Verb is how a place fails.
+type Verb string
+
+// The verbs.
+const (
+	Error     Verb = "error"      // an error instead of the effect
+	Sleep     Verb = "sleep"      // three seconds before the effect
+	Pause     Verb = "pause"      // the whole process stops, as by SIGSTOP
+	Kill      Verb = "kill"       // the process dies before the effect
+	KillAfter Verb = "kill-after" // the process dies after the effect
+	Torn      Verb = "torn"       // half of the effect, then an error
+	Lost      Verb = "lost"       // the effect takes place, and an error says that it did not
+)
+
+// Verbs are all of them.
+var Verbs = []Verb{Error, Sleep, Pause, Kill, KillAfter, Torn, Lost}
+
+// ErrStruck is the error of a failpoint.
+var ErrStruck = errors.New("failpoint")
+
+const pause = 3 * time.Second
 
 var (
 	mu   sync.Mutex
-	hits = map[string]int{} // hits by failpoint, as it is set
+	hits = map[string]int{} // by failpoint, as it is set
 )
 
-// Hit marks a place. It does not return if a failpoint kills the process there.
-func Hit(name string) {
-	setting := os.Getenv(env)
+// Do has an effect at a place. torn asks for half of it; do then returns an error, or Do does.
+func Do(place string, do func(torn bool) error) error {
+	setting := os.Getenv(Variable)
 	if setting == "" {
-		return
+		return do(false)
 	}
+
+	verb := struck(setting, place)
+	switch verb {
+	case Error:
+		return fmt.Errorf("%w: error at %s", ErrStruck, place)
+	case Sleep:
+		time.Sleep(pause)
+	case Pause:
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	case Kill:
+		kill()
+	}
+	err := do(verb == Torn)
+	switch {
+	case verb == KillAfter:
+		kill()
+	case err == nil && (verb == Torn || verb == Lost):
+		return fmt.Errorf("%w: %s at %s", ErrStruck, verb, place)
+	}
+
+	return err
+}
+
+// Hit marks a place without an effect of its own.
+func Hit(place string) error { return Do(place, func(bool) error { return nil }) }
+
+// struck returns the verb of the failpoint that strikes at a place now, or "".
+func struck(setting, place string) Verb {
 	for one := range strings.SplitSeq(setting, ",") {
 		where, file, ok := strings.Cut(one, ":")
-		place, count, ok2 := strings.Cut(where, "@")
+		if ok && where == "list" {
+			note(file, place)
+			continue
+		}
+		where, verb, ok2 := strings.Cut(where, "=")
+		name, count, ok3 := strings.Cut(where, "@")
 		n, err := strconv.Atoi(count)
-		if ok && ok2 && err == nil && place == name && reached(one, n) {
-			kill(name, file)
+		if ok && ok2 && ok3 && err == nil && name == place && reached(one, n) && claim(file, one) {
+			return Verb(verb)
 		}
 	}
+
+	return ""
 }
 
 // reached counts a hit and reports whether it is the nth.
@@ -48,14 +111,33 @@ func reached(failpoint string, n int) bool {
 	return hits[failpoint] == n
 }
 
-// kill ends the process by SIGKILL unless the file exists.
-func kill(name, file string) {
+// claim creates the file of a failpoint, and reports whether it did.
+func claim(file, failpoint string) bool {
 	f, err := os.OpenFile(filepath.Clean(file), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
+		return false
+	}
+	_, _ = fmt.Fprintf(f, "%s pid %d\n", failpoint, os.Getpid())
+
+	return f.Close() == nil
+}
+
+// note appends a place to a file, once for each process.
+func note(file, place string) {
+	mu.Lock()
+	defer mu.Unlock()
+	if hits[place]++; hits[place] > 1 {
 		return
 	}
-	_, _ = fmt.Fprintf(f, "%s pid %d\n", name, os.Getpid())
-	_ = f.Close()
+	f, err := os.OpenFile(filepath.Clean(file), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, _ = fmt.Fprintln(f, place)
+		_ = f.Close()
+	}
+}
+
+// kill ends the process by SIGKILL.
+func kill() {
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 
 	select {} // the signal may take a moment; nothing more may happen

@@ -10,6 +10,7 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/process/failpoint"
 )
 
 // Name is the name of a service.
@@ -126,7 +127,14 @@ func writeFile(path string, b []byte, mode os.FileMode) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(b)
+	err = failpoint.Do("write.state", func(torn bool) error {
+		if torn {
+			b = b[:len(b)/2]
+		}
+		_, err := f.Write(b)
+
+		return err
+	})
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}

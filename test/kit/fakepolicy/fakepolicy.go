@@ -1,7 +1,7 @@
-// Package fakepolicy answers for policies at once, as a function of the request alone, for tests of what is around
-// policies. They operate the scripted environment at random.
+// Package fakepolicy answers for policies and trains them at once, as a function of the request alone, for tests of
+// what is around policies. They operate the scripted environment at random.
 //
-// It imports domain and internal/method/chat.
+// It imports domain, internal/method/chat, internal/method/spec, internal/store and trainer.
 package fakepolicy
 
 import (

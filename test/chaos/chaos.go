@@ -1,0 +1,361 @@
+// Package chaos plays whole runs on real processes that are killed, frozen and cut off from each other: Temporal, S3
+// and Redis behind proxies, and a worker whose failpoints strike. Every run must end with the digest of an undisturbed
+// one, and leave a sound store.
+//
+// It imports fault, internal/method/spec, internal/process/failpoint, internal/store, internal/store/runs,
+// internal/store/verify, test/kit/fakepolicy, test/kit/pipeline and workflows.
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/store/verify"
+	"github.com/collabui/collabui/test/kit/fakepolicy"
+	"github.com/collabui/collabui/test/kit/pipeline"
+	"github.com/collabui/collabui/workflows"
+)
+
+// Cell is one set of processes, on which runs are played one after the other.
+type Cell struct {
+	Places   []string // failpoints that an undisturbed run passes
+	Requests int64    // that it makes to S3
+	Digest   string   // with which it ends
+
+	pipeline *pipeline.Pipeline
+	temporal *tcpProxy
+	redis    *tcpProxy
+	s3tcp    *tcpProxy // in front of the other one
+	s3       *s3Proxy
+	client   client.Client
+	bucket   store.Bucket
+	frozen   map[string]time.Time
+	env      []string // of the worker
+}
+
+// NewCell starts a cell in a folder, and plays an undisturbed run. local is the program collabui-local.
+func NewCell(ctx context.Context, dir, local string) (*Cell, error) {
+	p, err := pipeline.New(dir, local)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cell{pipeline: p, frozen: map[string]time.Time{}}
+	for _, name := range []string{pipeline.Temporal, pipeline.S3, pipeline.Redis} {
+		if err := p.Start(name); err != nil {
+			return c, err
+		}
+	}
+	if c.temporal, err = newTCPProxy(p.Services.Temporal); err != nil {
+		return c, err
+	}
+	if c.redis, err = newTCPProxy(p.Services.Redis); err != nil {
+		return c, err
+	}
+	if c.s3, err = newS3Proxy(p.Services.S3); err != nil {
+		return c, err
+	}
+	if c.s3tcp, err = newTCPProxy(c.s3.addr()); err != nil {
+		return c, err
+	}
+	if c.bucket, err = p.Bucket(); err != nil {
+		return c, err
+	}
+	if c.client, err = p.Client(); err != nil {
+		return c, err
+	}
+
+	return c, c.undisturbed(ctx)
+}
+
+// undisturbed plays a run without faults, and notes what it passes.
+func (c *Cell) undisturbed(ctx context.Context) error {
+	list := filepath.Join(c.pipeline.Dir, "places")
+	got, err := c.play(ctx, "undisturbed", []string{"list:" + list}, nil)
+	if err != nil {
+		return err
+	}
+	if len(got.Problems) > 0 {
+		return fmt.Errorf("the undisturbed run: %s", strings.Join(got.Problems, "; "))
+	}
+	raw, err := os.ReadFile(list)
+	c.Places, c.Requests, c.Digest = strings.Fields(string(raw)), c.s3.requests.Load(), got.Digest
+	slices.Sort(c.Places)
+	c.Places = slices.Compact(c.Places) // of several processes
+
+	return err
+}
+
+// Close ends the cell.
+func (c *Cell) Close() {
+	if c.client != nil {
+		c.client.Close()
+	}
+	c.pipeline.Close()
+	for _, p := range []*tcpProxy{c.temporal, c.redis, c.s3tcp} {
+		if p != nil {
+			p.close()
+		}
+	}
+	if c.s3 != nil {
+		c.s3.close()
+	}
+}
+
+// Played is a run that was played.
+type Played struct {
+	Digest   string
+	Took     time.Duration
+	Struck   []Kind
+	Waited   string   // what a slow run waited for
+	Problems []string // violations: the run did not end, or its store is not sound
+}
+
+// Play plays a run under the faults of a seed.
+func (c *Cell) Play(ctx context.Context, seed uint64) (Played, error) {
+	name := fmt.Sprintf("run-%d", seed)
+	points, events := c.schedule(seed)
+	var setting []string
+	for _, p := range points {
+		setting = append(setting, p.setting)
+	}
+	got, err := c.play(ctx, name, setting, events)
+	for _, p := range points {
+		if _, err := os.Stat(p.file); err == nil {
+			got.Struck = append(got.Struck, p.kind)
+		}
+	}
+	if err == nil && got.Digest != c.Digest && got.Digest != "" {
+		got.Problems = append(got.Problems, fmt.Sprintf("the digest is %.12s, not %.12s", got.Digest, c.Digest))
+	}
+
+	return got, err
+}
+
+// limit is the time in which a run must end. Undisturbed it takes seconds; Temporal waits 10 s for a lost worker, and
+// longer and longer after errors.
+const (
+	limit = 5 * time.Minute
+	slow  = time.Minute
+)
+
+// play plays a run to its end.
+func (c *Cell) play(ctx context.Context, name string, failpoints []string, events []*event) (out Played, err error) {
+	began, base := time.Now(), c.s3.requests.Load()
+	c.env = []string{"COLLABUI_FAILPOINT=" + strings.Join(failpoints, ",")}
+	c.pipeline.End(pipeline.Worker)
+	s := fakepolicy.Specification(name)
+	if err := eventually(func() error {
+		_, _, err := runs.Run(name).Spec().Record(ctx, c.bucket, given(s))
+
+		return errors.Join(err, c.supervise())
+	}); err != nil {
+		return out, err
+	}
+	if err := eventually(func() error { return c.begin(ctx, name) }); err != nil {
+		return out, err
+	}
+
+	for {
+		if err := c.supervise(); err != nil {
+			return out, err
+		}
+		for _, e := range events {
+			if !e.struck && c.s3.requests.Load()-base >= e.at {
+				e.struck = true
+				out.Struck = append(out.Struck, e.kind)
+				if err := e.strike(ctx, name); err != nil {
+					return out, err
+				}
+			}
+		}
+		if out.Digest = c.ended(ctx, name); out.Digest != "" {
+			break
+		}
+		if since := time.Since(began); out.Waited == "" && since > slow {
+			out.Waited = c.status(ctx, name)
+		} else if since > limit {
+			out.Problems = append(out.Problems, "the run did not end: "+c.status(ctx, name))
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return out, ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	out.Took = time.Since(began)
+
+	return out, eventually(func() error {
+		if err := c.supervise(); err != nil {
+			return err
+		}
+		problems, err := c.audit(ctx, name)
+		if err == nil {
+			out.Problems = append(out.Problems, problems...)
+		}
+
+		return err
+	})
+}
+
+// ended returns the final digest of a run, or "". It does not wait for an S3 server that is frozen.
+func (c *Cell) ended(ctx context.Context, name string) string {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	end, _, err := runs.Run(name).End().Read(ctx, c.bucket)
+	if err != nil {
+		return ""
+	}
+
+	return end.FinalDigest
+}
+
+func given[T any](v T) func() (T, error) { return func() (T, error) { return v, nil } }
+
+// begin starts the workflow of a run, unless it runs.
+func (c *Cell) begin(ctx context.Context, name string) error {
+	o := client.StartWorkflowOptions{ID: name, TaskQueue: workflows.QueueControl}
+	_, err := c.client.ExecuteWorkflow(ctx, o, workflows.Run, workflows.RunInput{Name: name})
+
+	return err
+}
+
+// audit checks what a run left in the store.
+func (c *Cell) audit(ctx context.Context, name string) (out []string, err error) {
+	problems, err := verify.Run(ctx, c.bucket, name)
+	if err != nil {
+		return nil, err
+	}
+	report, err := verify.FsckRun(ctx, c.bucket, name)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range append(problems, report.Problems...) {
+		out = append(out, p.Key+" "+p.Detail)
+	}
+
+	return out, nil
+}
+
+// status says what a run waits for: the pending activities of all open workflows.
+func (c *Cell) status(ctx context.Context, name string) string {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	open, err := c.client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+		Query: "ExecutionStatus = 'Running'",
+	})
+	if err != nil {
+		return err.Error()
+	}
+	var out []string
+	for _, x := range open.Executions {
+		d, err := c.client.DescribeWorkflowExecution(ctx, x.Execution.WorkflowId, "")
+		if err != nil {
+			return err.Error()
+		}
+		for _, p := range d.PendingActivities {
+			out = append(out, fmt.Sprintf("%s: %s, %v, attempt %d, next %v, after %q", x.Execution.WorkflowId,
+				p.ActivityType.Name, p.State, p.Attempt, time.Until(p.ScheduledTime.AsTime()).Round(time.Second),
+				p.LastFailure.GetMessage()))
+		}
+		if t := d.PendingWorkflowTask; t != nil {
+			task := fmt.Sprintf("%s: workflow task, %v, attempt %d", x.Execution.WorkflowId, t.State, t.Attempt)
+			out = append(out, task)
+		}
+	}
+
+	return name + ": " + strings.Join(out, "; ")
+}
+
+// eventually tries something until it succeeds, for half a minute.
+func eventually(try func() error) error {
+	var err error
+	for range 100 {
+		if err = try(); err == nil {
+			return nil
+		}
+		time.Sleep(300 * time.Millisecond)
+	}
+
+	return err
+}
+
+// frozenFor is how long a process may be stopped before it is replaced.
+const frozenFor = 3 * time.Second
+
+// supervise starts what is dead, and replaces what is frozen.
+func (c *Cell) supervise() error {
+	for _, name := range []string{pipeline.Temporal, pipeline.S3, pipeline.Redis, pipeline.Worker} {
+		if stopped(c.pipeline.PID(name)) {
+			if c.frozen[name].IsZero() {
+				c.frozen[name] = time.Now()
+			}
+			if time.Since(c.frozen[name]) < frozenFor {
+				continue
+			}
+			c.pipeline.End(name)
+		}
+		delete(c.frozen, name)
+		if c.pipeline.PID(name) != 0 {
+			continue
+		}
+		if err := c.start(name); err != nil && name != pipeline.Worker { // a worker may die while it starts
+			return err
+		}
+	}
+
+	return nil
+}
+
+func (c *Cell) start(name string) error {
+	if name != pipeline.Worker {
+		return c.pipeline.Start(name)
+	}
+	at := pipeline.Services{Temporal: c.temporal.addr(), S3: c.s3tcp.addr(), Redis: c.redis.addr()}
+
+	return c.pipeline.StartWorker(at, c.env...)
+}
+
+// stopped reports whether a process is stopped by a signal.
+func stopped(pid int) bool {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, ok := strings.Cut(string(raw), ") ")
+
+	return pid > 0 && err == nil && ok && strings.HasPrefix(rest, "T")
+}
+
+// forget ends Temporal and deletes its data. The run is started again, as `collabui train` does.
+func (c *Cell) forget(ctx context.Context, name string) error {
+	c.pipeline.End(pipeline.Temporal)
+	files, err := filepath.Glob(filepath.Join(c.pipeline.Dir, "temporal.db*"))
+	if err != nil || len(files) == 0 {
+		return fmt.Errorf("no database of Temporal: %w", err)
+	}
+	for _, f := range files {
+		if err := os.Remove(f); err != nil {
+			return err
+		}
+	}
+
+	return eventually(func() error {
+		if err := c.supervise(); err != nil {
+			return err
+		}
+
+		return c.begin(ctx, name)
+	})
+}
+
+func (c *Cell) signal(name string, s syscall.Signal) { c.pipeline.Signal(name, s) }

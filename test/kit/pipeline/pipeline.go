@@ -1,0 +1,215 @@
+// Package pipeline runs Temporal, S3, Redis and a worker as real processes for tests of whole runs. The environment is
+// the scripted one, and policies and trainer are fakes that answer at once, so that what is tested is the pipeline.
+//
+// It imports activities, envadapters, envadapters/scripted, internal/method/spec, internal/policy/endpoints,
+// internal/process/events, internal/store, internal/store/runs, test/kit/fakepolicy, trainer, workers/catalog and
+// workflows.
+package pipeline
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+
+	"github.com/collabui/collabui/internal/store"
+)
+
+// Names of the processes.
+const (
+	Worker   = "worker"
+	Temporal = "temporal"
+	S3       = "s3"
+	Redis    = "redis"
+)
+
+// Services are the addresses of the local services.
+type Services struct{ Temporal, S3, Redis string }
+
+// Pipeline is a set of processes on one folder. Safe for concurrent use.
+type Pipeline struct {
+	Services Services
+	Dir      string
+
+	local string // collabui-local
+	mu    sync.Mutex
+	run   map[string]*process
+}
+
+// process is a process that runs.
+type process struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+	ended chan struct{}
+}
+
+// New returns a pipeline that keeps its data in dir, on free ports. Nothing runs yet. local is the program
+// collabui-local.
+func New(dir, local string) (*Pipeline, error) {
+	p := &Pipeline{Dir: dir, local: local, run: map[string]*process{}}
+	for _, addr := range []*string{&p.Services.Temporal, &p.Services.S3, &p.Services.Redis} {
+		var err error
+		if *addr, err = freeAddr(); err != nil {
+			return nil, err
+		}
+	}
+
+	return p, nil
+}
+
+// The keys of the S3 server, which is gone after the test.
+const keyAccess, keySecret = "pipeline", "pipeline-secret"
+
+// Start starts a service and waits until it is ready.
+func (p *Pipeline) Start(name string) error {
+	args := map[string][]string{
+		Temporal: {"--dir", p.Dir, "--addr", p.Services.Temporal, "--namespace", namespace},
+		S3:       {"--dir", p.Dir, "--addr", p.Services.S3, "--bucket", bucket},
+		Redis:    {"--addr", p.Services.Redis},
+	}[name]
+	env := []string{"COLLABUI_S3_ACCESS_KEY=" + keyAccess, "COLLABUI_S3_SECRET_KEY=" + keySecret}
+
+	return p.spawn(name, p.local, append([]string{name, "--parent-pipe"}, args...), env)
+}
+
+const namespace, bucket = "collabui", "collabui"
+
+// StartWorker starts this program as a worker, which reaches the services at other addresses than theirs, such as those
+// of proxies. Main must be called by TestMain.
+func (p *Pipeline) StartWorker(at Services, env ...string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	env = append(env, workerEnv+"="+strings.Join([]string{at.Temporal, at.S3, at.Redis}, " "))
+
+	return p.spawn(Worker, self, nil, env)
+}
+
+// spawn starts a program and waits for its first line.
+func (p *Pipeline) spawn(name, program string, args, env []string) error {
+	cmd := exec.Command(program, args...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if cmd.Stderr, err = os.OpenFile(p.Log(name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w; want it built: make build", name, err)
+	}
+	r := &process{cmd: cmd, stdin: in, ended: make(chan struct{})}
+	p.mu.Lock()
+	p.run[name] = r
+	p.mu.Unlock()
+
+	lines := bufio.NewReader(out)
+	_, err = lines.ReadString('\n')
+	go func() {
+		_, _ = io.Copy(io.Discard, lines)
+		_ = cmd.Wait()
+		close(r.ended)
+	}()
+	if err != nil {
+		return fmt.Errorf("%s ended before it was ready; its log is %s", name, p.Log(name))
+	}
+
+	return nil
+}
+
+// Log returns the file with what a process wrote.
+func (p *Pipeline) Log(name string) string { return p.Dir + "/" + name + ".log" }
+
+// Signal sends a signal to a process, if it runs.
+func (p *Pipeline) Signal(name string, s syscall.Signal) {
+	if pid := p.PID(name); pid > 0 {
+		_ = syscall.Kill(pid, s)
+	}
+}
+
+// PID returns the id of a process that runs, or 0.
+func (p *Pipeline) PID(name string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.run[name]
+	if r == nil {
+		return 0
+	}
+	select {
+	case <-r.ended:
+		return 0
+	default:
+		return r.cmd.Process.Pid
+	}
+}
+
+// End ends a process at once, if it runs, and waits until it is gone.
+func (p *Pipeline) End(name string) {
+	p.Signal(name, syscall.SIGKILL)
+	p.mu.Lock()
+	r := p.run[name]
+	p.mu.Unlock()
+	if r != nil {
+		<-r.ended
+		_ = r.stdin.Close()
+	}
+}
+
+// Close ends all processes.
+func (p *Pipeline) Close() {
+	for _, name := range []string{Worker, Temporal, S3, Redis} {
+		p.End(name)
+	}
+}
+
+// Bucket returns the store at the address of its server.
+func (p *Pipeline) Bucket() (store.Bucket, error) { return openBucket(p.Services.S3) }
+
+func openBucket(addr string) (store.Bucket, error) {
+	return store.Open(store.Config{Endpoint: addr, Bucket: bucket, Access: keyAccess, Secret: keySecret})
+}
+
+// Client connects to Temporal.
+func (p *Pipeline) Client() (client.Client, error) { return dial(p.Services.Temporal) }
+
+func dial(addr string) (client.Client, error) {
+	quiet := log.NewStructuredLogger(slog.New(slog.DiscardHandler))
+	var c client.Client
+	var err error
+	for range 40 { // it may be starting, or behind a proxy that refuses
+		if c, err = client.Dial(client.Options{HostPort: addr, Namespace: namespace, Logger: quiet}); err == nil {
+			return c, nil
+		}
+		time.Sleep(250 * time.Millisecond)
+	}
+
+	return nil, errors.Join(errors.New("no Temporal"), err)
+}
+
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = l.Close() }()
+
+	return l.Addr().String(), nil
+}

@@ -1,0 +1,135 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"go.temporal.io/sdk/worker"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/envadapters/scripted"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/endpoints"
+	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/test/kit/fakepolicy"
+	"github.com/collabui/collabui/trainer"
+	"github.com/collabui/collabui/workers/catalog"
+	"github.com/collabui/collabui/workflows"
+)
+
+// workerEnv makes this program the worker: the addresses of Temporal, S3 and Redis.
+const workerEnv = "COLLABUI_TEST_WORKER"
+
+// Main is called by TestMain. If this process is to be a worker, it works and exits.
+func Main() {
+	at := os.Getenv(workerEnv)
+	if at == "" {
+		return
+	}
+	if err := work(at); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// work is a worker of all roles, with the concurrency of a machine with two cores.
+func work(at string) error {
+	var services Services
+	if _, err := fmt.Sscan(at, &services.Temporal, &services.S3, &services.Redis); err != nil {
+		return err
+	}
+	bucket, err := openBucket(services.S3)
+	if err != nil {
+		return err
+	}
+	stream, err := events.Open("redis://" + services.Redis)
+	if err != nil {
+		return err
+	}
+	c, err := dial(services.Temporal)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+
+	broken := make(chan error, 4)
+	for queue, kind := range types(bucket, stream.Emit) {
+		w := worker.New(c, queue, worker.Options{
+			MaxConcurrentActivityExecutionSize: 4, DisableWorkflowWorker: queue != workflows.QueueControl,
+			OnFatalError: func(err error) { broken <- err }, MaxHeartbeatThrottleInterval: 3 * time.Second,
+		})
+		if queue == workflows.QueueControl {
+			for _, f := range workflows.All {
+				w.RegisterWorkflow(f)
+			}
+		}
+		w.RegisterActivity(kind)
+		if err := w.Start(); err != nil {
+			return err
+		}
+		defer w.Stop()
+	}
+
+	fmt.Println("ready")
+	end := make(chan os.Signal, 1)
+	signal.Notify(end, syscall.SIGTERM)
+	select {
+	case <-end:
+		return nil
+	case err := <-broken:
+		return err
+	}
+}
+
+// types returns the activities of every queue.
+func types(bucket store.Bucket, emit activities.Emit) map[string]any {
+	common := func() activities.Common {
+		return activities.Common{Bucket: bucket, Catalog: catalog.All{}, Emit: emit}
+	}
+	suites := activities.NewSuites(func(envadapters.Options) (envadapters.Suite, error) {
+		return &scripted.Suite{Places: 3, Length: length()}, nil
+	})
+	wording := activities.Wording{
+		Render: fakepolicy.Render, Fits: func(string, string) bool { return true }, Over: func(string) int { return 0 },
+	}
+	model, e := fakepolicy.Policies{}, &endpoints.Endpoints{Bucket: bucket}
+
+	return map[string]any{
+		workflows.QueueControl: &activities.Control{Common: common(), Suites: suites},
+		workflows.QueueRollout: &activities.Rollouts{
+			Common: common(), Suites: suites, Policies: model, Endpoints: e, Wording: wording,
+		},
+		workflows.QueueModel: &activities.Models{
+			Common: common(), Policies: model, Scores: model, Endpoints: e, Wording: wording,
+		},
+		workflows.QueueGPU: &activities.GPU{
+			Common: common(), Policies: model, Scores: model, Threads: 1,
+			Trainers: map[string]trainer.Trainer{spec.Embedded: fakepolicy.Trainer{Bucket: bucket}},
+			Load:     func(context.Context, string, int) error { return nil },
+		},
+	}
+}
+
+// LengthEnv is the environment variable with the number of steps of the scripted tasks; unset is its default.
+const LengthEnv = "COLLABUI_TEST_LENGTH"
+
+func length() (n int) {
+	_, _ = fmt.Sscan(strings.TrimSpace(os.Getenv(LengthEnv)), &n) // 0 if it is not set
+	return n
+}
+
+// PutPolicy writes a policy of a few bytes.
+func PutPolicy(ctx context.Context, b store.Bucket, name string) (runs.Policy, error) {
+	ref, err := store.PutBlob(ctx, b, []byte("policy "+name))
+
+	return runs.Policy{Digest: ref.SHA256, Tensor: ref.SHA256}, err
+}
