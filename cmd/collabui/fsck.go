@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/internal/process/supervisor"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/verify"
@@ -16,7 +17,7 @@ func fsckCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "fsck [RUN]",
 		Short: "Verify every object of the store, or of one run, and what every run promises",
-		Long: `fsck reads only the store. It verifies the hash of every object and every reference. For each run it
+		Long: `fsck reads only the store, that of a data folder directly from its files. It verifies the hash of every object and every reference. For each run it
 verifies that every slot is committed once or recorded as failed, that no update is applied twice, that every pair
 traces to a labelled cell, a topology and a system version, and that digests follow from the data.
 
@@ -29,7 +30,7 @@ that nothing references.`,
 }
 
 func (a *app) runFsck(ctx context.Context, names []string) error {
-	b, _, err := a.bucket()
+	b, err := a.objects()
 	if err != nil {
 		return err
 	}
@@ -53,6 +54,18 @@ func (a *app) runFsck(ctx context.Context, names []string) error {
 	}
 
 	return nil
+}
+
+// objects returns the store to verify: the files of this data folder's own S3 server, whether it runs or not, or the
+// store at an address.
+func (a *app) objects() (store.Bucket, error) {
+	dir, own := supervisor.Objects(a.data)
+	if own && !a.cluster {
+		return store.Files{Dir: dir}, nil
+	}
+	b, _, err := a.bucket()
+
+	return b, err
 }
 
 // verifyObjects verifies the objects of the named runs, or of the whole store, and returns the names of these runs.

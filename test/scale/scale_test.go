@@ -5,6 +5,7 @@ package scale
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +17,9 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/store/verify"
 	"github.com/collabui/collabui/test/kit/pipeline"
 	"github.com/collabui/collabui/workflows"
 )
@@ -225,4 +228,48 @@ func (c cost) quarters(name string) string {
 	}
 
 	return strings.Join(slices.Clip(out), " ") + " MB"
+}
+
+// fsckRate is the number of objects per second that fsck must verify, reading the files of the local store.
+const fsckRate = 5000
+
+// TestFsckIsFast verifies the store of an epoch of 1,000 episodes, and everything that the run promises.
+func TestFsckIsFast(t *testing.T) {
+	p := start(t)
+	defer p.pipeline.Close()
+	s := specification("scale-fsck", size("SCALE_FSCK", 1000), 1)
+	s.Evaluation.Val, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates, s.Evaluation.TestApps = 2, 1, 0, 0
+	p.record(s)
+	run, err := p.client.ExecuteWorkflow(t.Context(),
+		client.StartWorkflowOptions{ID: s.Name, TaskQueue: workflows.QueueControl}, workflows.Run,
+		workflows.RunInput{Name: s.Name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.watch(func() error { return run.Get(t.Context(), nil) })
+
+	files := store.Files{Dir: filepath.Join(p.pipeline.Dir, "s3", "collabui")}
+	for _, b := range []struct {
+		name   string
+		bucket store.Bucket
+		least  float64
+	}{{"files", files, fsckRate}, {"S3", p.bucket, 0}} {
+		began := time.Now()
+		report, err := verify.Fsck(t.Context(), b.bucket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := time.Since(began)
+		problems, err := verify.Run(t.Context(), b.bucket, s.Name)
+		if err != nil || len(problems)+len(report.Problems) > 0 {
+			t.Fatalf("got the problems %v %v and error %v, want none", problems, report.Problems, err)
+		}
+		took := time.Since(began)
+		rate := float64(report.Objects) / took.Seconds()
+		fmt.Printf("| fsck by %s | %d objects, %d MB | %.1f s, of which %.1f s for hashes and references | %.0f/s |\n",
+			b.name, report.Objects, report.Bytes>>20, took.Seconds(), read.Seconds(), rate)
+		if rate < b.least {
+			t.Errorf("fsck by %s: got %.0f objects per second, want at least %.0f", b.name, rate, b.least)
+		}
+	}
 }

@@ -1,7 +1,10 @@
 package verify
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -68,7 +71,7 @@ func keys(objects []store.Ref) []string {
 	return out
 }
 
-// checker reads objects and collects their references.
+// checker reads objects and collects their references. It keeps some hundred bytes of each object, never its body.
 type checker struct {
 	b store.Bucket
 
@@ -80,25 +83,34 @@ type checker struct {
 
 // object is what was read under a key.
 type object struct {
-	sum     string
+	sum     [sha256.Size]byte
 	size    int64
 	missing bool
 }
 
 // reference is a reference and the object that contains it.
 type reference struct {
-	by  string
-	ref store.Ref
+	by, key string
+	sum     [sha256.Size]byte
 }
 
 func newChecker(b store.Bucket) *checker {
 	return &checker{b: b, objects: map[string]object{}, problems: []Problem{}}
 }
 
+// parallel is the number of objects that are read concurrently.
+const parallel = 16
+
 // check reads and verifies objects, some of them concurrently.
 func (c *checker) check(ctx context.Context, keys []string) error {
+	c.mu.Lock()
+	for _, key := range keys { // so that references share the text of their keys
+		c.objects[key] = object{missing: true}
+	}
+	c.mu.Unlock()
+
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(8)
+	g.SetLimit(parallel)
 	for _, key := range keys {
 		g.Go(func() error {
 			raw, err := c.b.Get(ctx, key)
@@ -107,8 +119,8 @@ func (c *checker) check(ctx context.Context, keys []string) error {
 				return err
 			}
 
-			o := object{missing: missing, sum: store.Sum(raw), size: int64(len(raw))}
-			var refs []store.Ref
+			o := object{missing: missing, sum: sha256.Sum256(raw), size: int64(len(raw))}
+			var refs []reference
 			var problem error
 			if !missing {
 				refs, problem = inspect(key, raw, o.sum)
@@ -121,13 +133,13 @@ func (c *checker) check(ctx context.Context, keys []string) error {
 
 	return g.Wait()
 }
-
-func (c *checker) add(key string, o object, refs []store.Ref, problem error) {
+func (c *checker) add(key string, o object, refs []reference, problem error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.objects[key] = o
 	for _, r := range refs {
-		c.refs = append(c.refs, reference{by: key, ref: r})
+		r.by = key
+		c.refs = append(c.refs, r)
 	}
 	if problem != nil {
 		c.say(key, problem.Error())
@@ -142,8 +154,8 @@ func (c *checker) say(key, detail string) {
 func (c *checker) unread() []string {
 	var out []string
 	for _, r := range c.refs {
-		if _, ok := c.objects[r.ref.Key]; !ok {
-			out = append(out, r.ref.Key)
+		if _, ok := c.objects[r.key]; !ok {
+			out = append(out, r.key)
 		}
 	}
 	slices.Sort(out)
@@ -153,14 +165,14 @@ func (c *checker) unread() []string {
 
 // report compares references with what was read. The listed objects are those that should exist.
 func (c *checker) report(listed []store.Ref) Report {
-	used := map[string]bool{}
+	used := make(map[string]bool, len(c.refs))
 	for _, r := range c.refs {
-		used[r.ref.Key] = true
-		switch o, ok := c.objects[r.ref.Key]; {
+		used[r.key] = true
+		switch o, ok := c.objects[r.key]; {
 		case !ok || o.missing:
-			c.say(r.ref.Key, "missing; named by "+r.by)
-		case o.sum != r.ref.SHA256:
-			c.say(r.ref.Key, "not the bytes that "+r.by+" names")
+			c.say(r.key, "missing; named by "+r.by)
+		case o.sum != r.sum:
+			c.say(r.key, "not the bytes that "+r.by+" names")
 		}
 	}
 
@@ -185,46 +197,68 @@ func (c *checker) report(listed []store.Ref) Report {
 }
 
 // inspect verifies the bytes of one object and returns the references in them. The error says what is wrong.
-func inspect(key string, raw []byte, sum string) ([]store.Ref, error) {
+func inspect(key string, raw []byte, sum [sha256.Size]byte) ([]reference, error) {
 	if store.IsBlob(key) {
-		if key != store.BlobPrefix+sum {
+		if key != store.BlobPrefix+hex.EncodeToString(sum[:]) {
 			return nil, errors.New("the bytes do not have the hash that names them")
 		}
 
 		return nil, nil
 	}
 	body, err := store.Unseal(key, raw)
-	if err != nil {
-		return nil, err
+	if err == nil && !json.Valid(body) {
+		err = errors.New("its body is not JSON")
 	}
-	var v any
-	if err := json.Unmarshal(body, &v); err != nil {
-		return nil, err
-	}
-	var refs []store.Ref
-	walk(v, func(r store.Ref) { refs = append(refs, r) })
 
-	return refs, nil
+	return references(body), err
 }
 
-// walk finds references: objects with key and sha256, and policies, which are named by the digest of their blob.
-func walk(v any, f func(store.Ref)) {
-	switch x := v.(type) {
-	case map[string]any:
-		key, _ := x["key"].(string)
-		sum, _ := x["sha256"].(string)
-		if key != "" && sum != "" {
-			f(store.Ref{Key: key, SHA256: sum})
+// The texts between which references are: {"key":"K","sha256":"S",…} of objects, and {"digest":"S","tensor_digest":"…"}
+// of policies, which are named by their blobs. Inside of a JSON string no quote stands without a backslash, so nothing
+// that a page or a model says looks like one.
+var (
+	beforeKey    = []byte(`"key":"`)
+	beforeSum    = []byte(`,"sha256":"`)
+	beforeDigest = []byte(`"digest":"`)
+	beforeTensor = []byte(`,"tensor_digest":"`)
+)
+
+// references finds the references in the body of a manifest.
+func references(body []byte) (out []reference) {
+	for rest := body; ; {
+		i := bytes.Index(rest, beforeKey)
+		if i < 0 {
+			break
 		}
-		if d, _ := x["digest"].(string); len(d) == 64 && x["tensor_digest"] != nil {
-			f(store.Ref{Key: store.BlobPrefix + d, SHA256: d})
-		}
-		for _, y := range x {
-			walk(y, f)
-		}
-	case []any:
-		for _, y := range x {
-			walk(y, f)
+		rest = rest[i+len(beforeKey):]
+		key, after, _ := bytes.Cut(rest, []byte{'"'})
+		if sum, ok := sumAt(after, beforeSum); ok {
+			out = append(out, reference{key: string(key), sum: sum})
 		}
 	}
+	for rest := body; ; {
+		i := bytes.Index(rest, beforeDigest)
+		if i < 0 {
+			return out
+		}
+		rest = rest[i+len(beforeDigest):]
+		if len(rest) > hexSum && bytes.HasPrefix(rest[hexSum+1:], beforeTensor) {
+			if sum, ok := sumAt(rest, nil); ok {
+				out = append(out, reference{key: store.BlobPrefix + string(rest[:hexSum]), sum: sum})
+			}
+		}
+	}
+}
+
+const hexSum = 2 * sha256.Size
+
+// sumAt reads a hash in hexadecimal digits after a prefix.
+func sumAt(b, prefix []byte) (sum [sha256.Size]byte, ok bool) {
+	b, ok = bytes.CutPrefix(b, prefix)
+	if !ok || len(b) <= hexSum || b[hexSum] != '"' {
+		return sum, false
+	}
+	_, err := hex.Decode(sum[:], b[:hexSum])
+
+	return sum, err == nil
 }

@@ -2,6 +2,7 @@ package verify_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -121,5 +122,73 @@ func TestAStoreThatDoesNotAnswerIsNotAVerdictOnItsObjects(t *testing.T) {
 				t.Errorf("problems %v, error %v; want a transient fault and no problem", r.Problems, err)
 			}
 		})
+	}
+}
+
+// TestReferencesAreFoundAsByDecoding: looking for texts finds what decoding finds, in every object of a run, and
+// nothing in what a page says.
+func TestReferencesAreFoundAsByDecoding(t *testing.T) {
+	b := finished(t)
+	all, err := b.List(t.Context(), "runs/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, o := range all {
+		raw, err := b.Get(t.Context(), o.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := store.Unseal(o.Key, raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v any
+		if err := json.Unmarshal(body, &v); err != nil {
+			t.Fatal(err)
+		}
+		var want []store.Ref
+		decoded(v, &want)
+		got := verify.References(body)
+		for _, refs := range [][]store.Ref{got, want} {
+			slices.SortFunc(refs, func(x, y store.Ref) int { return strings.Compare(x.Key+x.SHA256, y.Key+y.SHA256) })
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got the references %v, want %v", o.Key, got, want)
+		}
+		found += len(got)
+	}
+	if found < 100 {
+		t.Errorf("got %d references in %d objects, want at least 100", found, len(all))
+	}
+
+	said, err := json.Marshal(`{"key":"runs/x","sha256":"` + strings.Repeat("a", 64) + `"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := verify.References(said); len(got) > 0 {
+		t.Errorf("got the references %v in what a page says, want none", got)
+	}
+}
+
+// decoded finds references in a decoded value.
+func decoded(v any, out *[]store.Ref) {
+	switch x := v.(type) {
+	case map[string]any:
+		key, _ := x["key"].(string)
+		sum, _ := x["sha256"].(string)
+		if key != "" && sum != "" {
+			*out = append(*out, store.Ref{Key: key, SHA256: sum})
+		}
+		if d, _ := x["digest"].(string); len(d) == 64 && x["tensor_digest"] != nil {
+			*out = append(*out, store.Ref{Key: store.BlobPrefix + d, SHA256: d})
+		}
+		for _, y := range x {
+			decoded(y, out)
+		}
+	case []any:
+		for _, y := range x {
+			decoded(y, out)
+		}
 	}
 }
