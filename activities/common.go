@@ -27,6 +27,7 @@ type Common struct {
 	Catalog spec.Catalog
 	Emit    Emit
 	Log     *slog.Logger // nil: logs nothing
+	Kernel  string       // the arithmetic of the embedded policy in this process
 
 	specs sync.Map // specifications by run; they are written once
 }

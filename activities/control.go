@@ -233,7 +233,8 @@ func (c *Control) slots(ctx context.Context, s spec.Spec, id EpochID) (runs.Slot
 		return runs.Slots{}, err
 	}
 
-	out := runs.Slots{Epoch: id.Epoch, System: system, Prompt: prompt.Digest}
+	made := c.made(ctx, s, suite)
+	out := runs.Slots{Epoch: id.Epoch, System: system, Prompt: prompt.Digest, Made: &made}
 	for n := range s.Slots {
 		slot, err := rules.Slot(s, suite, id.Epoch, n+1, 0)
 		if err != nil {

@@ -129,6 +129,9 @@ func (r *Rollouts) attempt(
 	if err != nil {
 		return nil, err
 	}
+	if err := r.sameAs(ctx, s, p.slots, suite); err != nil {
+		return nil, err
+	}
 	decoding, err := rules.Decoding(s, p.slots.System.Digests(), p.topology)
 	decoding.Template = rules.Bound(s, decoding.Template, r.Wording.Over)
 

@@ -91,6 +91,9 @@ func (g *GPU) update(ctx context.Context, id AgentID, say say) (runs.Update, err
 	if err != nil {
 		return runs.Update{}, err
 	}
+	if err := g.sameAs(ctx, s, slots, nil); err != nil {
+		return runs.Update{}, err
+	}
 	base, _, err := run.Base().Read(ctx, g.Bucket)
 	if err != nil {
 		return runs.Update{}, err

@@ -77,6 +77,13 @@ type Versioned interface {
 	Version(ctx context.Context) (string, error)
 }
 
+// Browsing is an optional capability of suites: their pages are drawn by a browser of this machine. Observations are
+// equal only where it is the same.
+type Browsing interface {
+	// Browser returns the program's own name and version.
+	Browser(ctx context.Context) (string, error)
+}
+
 // Recorded marks suites of recorded tasks, which are teacher-forced: the recorded next page follows whatever the agents
 // do. Their rate is StepSR, never a success rate.
 type Recorded interface {

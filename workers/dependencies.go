@@ -69,7 +69,9 @@ func open(o Options) (*dependencies, error) {
 }
 
 func (d *dependencies) common() activities.Common {
-	return activities.Common{Bucket: d.bucket, Catalog: catalog.All{}, Emit: d.emit, Log: d.log}
+	return activities.Common{
+		Bucket: d.bucket, Catalog: catalog.All{}, Emit: d.emit, Log: d.log, Kernel: tinylm.Kernel(),
+	}
 }
 
 func (d *dependencies) control() *activities.Control {

@@ -36,37 +36,6 @@ const (
 	closeLimit = 3 * time.Second
 )
 
-// names are tried in order. Debian's programs in /usr/bin are shell wrappers that keep running next to the browser, so
-// the programs that they start come first.
-var names = []string{
-	"/usr/lib/chromium/chromium-headless-shell",
-	"chromium-headless-shell",
-	"/usr/lib/chromium/chromium",
-	"chromium",
-	"google-chrome",
-	"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-}
-
-// Find returns the path of a usable Chromium. COLLABUI_CHROMIUM overrides the search.
-func Find() (string, error) {
-	if p := os.Getenv("COLLABUI_CHROMIUM"); p != "" {
-		if _, err := exec.LookPath(p); err != nil {
-			return "", fault.New(fault.Invalid, "COLLABUI_CHROMIUM names %q, which cannot be run: %w", p, err)
-		}
-
-		return p, nil
-	}
-
-	for _, n := range names {
-		if p, err := exec.LookPath(n); err == nil {
-			return p, nil
-		}
-	}
-
-	return "", fault.New(fault.Invalid, "no Chromium found: install it "+
-		"(Debian: apt-get install chromium-headless-shell) or set COLLABUI_CHROMIUM to its path")
-}
-
 // Browser is one Chromium process. It starts when it is first needed and again after it died. It is safe for concurrent
 // use.
 type Browser struct {

@@ -124,6 +124,9 @@ func (s *Suite) Family() domain.Family { return domain.FamilyMobile }
 // Version returns a digest of the pages, scripts and styles of the folder.
 func (s *Suite) Version(context.Context) (string, error) { return s.version() }
 
+// Browser returns the Chromium that draws the pages.
+func (s *Suite) Browser(ctx context.Context) (string, error) { return browser.Version(ctx) }
+
 // Splits returns the standard splits, a split with every task, and AndroidWorld's two lists.
 func (s *Suite) Splits() []string {
 	return append(slices.Clone(domain.Splits), SplitAll, SplitMobile62, SplitMobile92)

@@ -81,6 +81,9 @@ func (s *Suite) Family() domain.Family { return domain.FamilyMobile }
 // Title says what the pages are.
 func (s *Suite) Title() string { return "webtasks (built-in pages)" }
 
+// Browser returns the Chromium that draws the pages.
+func (s *Suite) Browser(ctx context.Context) (string, error) { return browser.Version(ctx) }
+
 // Splits returns the standard splits and test-apps.
 func (s *Suite) Splits() []string { return slices.Clone(splits) }
 

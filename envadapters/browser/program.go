@@ -1,0 +1,71 @@
+package browser
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+
+	"github.com/collabui/collabui/fault"
+)
+
+// names are tried in order. Debian's programs in /usr/bin are shell wrappers that keep running next to the browser, so
+// the programs that they start come first.
+var names = []string{
+	"/usr/lib/chromium/chromium-headless-shell",
+	"chromium-headless-shell",
+	"/usr/lib/chromium/chromium",
+	"chromium",
+	"google-chrome",
+	"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+}
+
+// Find returns the path of a usable Chromium. COLLABUI_CHROMIUM overrides the search.
+func Find() (string, error) {
+	if p := os.Getenv("COLLABUI_CHROMIUM"); p != "" {
+		if _, err := exec.LookPath(p); err != nil {
+			return "", fault.New(fault.Invalid, "COLLABUI_CHROMIUM names %q, which cannot be run: %w", p, err)
+		}
+
+		return p, nil
+	}
+
+	for _, n := range names {
+		if p, err := exec.LookPath(n); err == nil {
+			return p, nil
+		}
+	}
+
+	return "", fault.New(fault.Invalid, "no Chromium found: install it "+
+		"(Debian: apt-get install chromium-headless-shell) or set COLLABUI_CHROMIUM to its path")
+}
+
+// Version returns the name and the version that Chromium says, such as "Chromium 140.0.7339.80".
+func Version(ctx context.Context) (string, error) {
+	path, err := Find()
+	if err != nil {
+		return "", err
+	}
+	version.mu.Lock()
+	defer version.mu.Unlock()
+	if version.of == path {
+		return version.said, nil
+	}
+
+	c := exec.CommandContext(ctx, path, "--version")
+	c.Env = environ()
+	out, err := c.Output()
+	if err != nil {
+		return "", fault.New(fault.Transient, "%s --version: %w", path, err)
+	}
+	version.of, version.said = path, strings.TrimSpace(string(out))
+
+	return version.said, nil
+}
+
+// version is what a program said. It is asked once: this process goes on with the program that it began with.
+var version struct {
+	mu       sync.Mutex
+	of, said string
+}
