@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -249,6 +250,7 @@ func TestFsckIsFast(t *testing.T) {
 	p.watch(func() error { return run.Get(t.Context(), nil) })
 
 	files := store.Files{Dir: filepath.Join(p.pipeline.Dir, "s3", "collabui")}
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as the command does
 	for _, b := range []struct {
 		name   string
 		bucket store.Bucket

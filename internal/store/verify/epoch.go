@@ -4,7 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
@@ -74,9 +77,7 @@ func (v *validator) slots(e runs.Epoch, parts *runs.EpochParts) error {
 			v.say(v.run.Epoch(e.Number).Key, "slot %d is committed twice", r.Slot)
 		}
 		seen[r.Slot] = true
-		for _, pair := range p.pairs.Pairs {
-			prints = append(prints, printOf(pair))
-		}
+		prints = append(prints, p.prints...)
 
 		return v.slot(e, r, p, parts)
 	})
@@ -105,6 +106,7 @@ func (v *validator) updates(e runs.Epoch, parts *runs.EpochParts) error {
 	if len(e.Updates) != v.spec.Agents {
 		v.say(v.run.Epoch(e.Number).Key, "%d updates for %d agents", len(e.Updates), v.spec.Agents)
 	}
+	var sets []string
 	for a, r := range e.Updates {
 		u, _, err := store.Read[runs.Update](v.ctx, v.b, r.Key)
 		if err != nil {
@@ -123,13 +125,32 @@ func (v *validator) updates(e runs.Epoch, parts *runs.EpochParts) error {
 			v.say(r.Key, "kept its parent but names another policy")
 		}
 
-		if err := v.dataset(u.Dataset.Key, v.owned(a)); err != nil {
-			return err
-		}
+		sets = append(sets, u.Dataset.Key)
 		parts.Tensors = append(parts.Tensors, u.Policy.Tensor)
 	}
 
-	return nil
+	return v.datasets(sets)
+}
+
+// datasets checks the data sets of all agents concurrently.
+func (v *validator) datasets(keys []string) error {
+	wrong := make([]string, len(keys))
+	g, ctx := errgroup.WithContext(v.ctx)
+	for agent, key := range keys {
+		g.Go(func() (err error) {
+			wrong[agent], err = v.dataset(ctx, key, v.owned(agent))
+
+			return err
+		})
+	}
+	err := g.Wait()
+	for agent, why := range wrong {
+		if why != "" {
+			v.say(keys[agent], "%s", why)
+		}
+	}
+
+	return err
 }
 
 // owned is a pair of a data set: its print and its age.
@@ -152,14 +173,15 @@ func (v *validator) owned(agent int) []owned {
 	return out
 }
 
-// dataset checks that a data set holds exactly the given pairs. Weights are not compared: they follow from the pairs.
-func (v *validator) dataset(key string, want []owned) error {
-	d, _, err := store.Read[runs.Dataset](v.ctx, v.b, key)
+// dataset returns why a data set does not hold exactly the given pairs; it is empty if it does. Weights are not
+// compared: they follow from the pairs.
+func (v *validator) dataset(ctx context.Context, key string, want []owned) (why string, err error) {
+	d, _, err := store.Read[runs.Dataset](ctx, v.b, key)
 	if err != nil {
-		return err
+		return "", err
 	}
 	n, wrong := 0, -1
-	err = runs.EachPair(v.ctx, v.b, d.Body, func(p domain.Pair) error {
+	err = runs.EachPair(ctx, v.b, d.Body, func(p domain.Pair) error {
 		if wrong < 0 && n < len(want) && want[n] != (owned{printOf(p), p.Age}) {
 			wrong = n
 		}
@@ -169,14 +191,14 @@ func (v *validator) dataset(key string, want []owned) error {
 	})
 	switch {
 	case fault.KindOf(err) == fault.Corrupt:
-		v.say(key, "its body cannot be read: %v", err)
+		return fmt.Sprintf("its body cannot be read: %v", err), nil
 	case err != nil:
-		return err
+		return "", err
 	case d.Count != len(want) || n != len(want):
-		v.say(key, "holds %d pairs and says %d, the epoch's episodes have %d", n, d.Count, len(want))
+		return fmt.Sprintf("holds %d pairs and says %d, the epoch's episodes have %d", n, d.Count, len(want)), nil
 	case wrong >= 0:
-		v.say(key, "pair %d is not the one that the epoch's episodes have there", wrong)
+		return fmt.Sprintf("pair %d is not the one that the epoch's episodes have there", wrong), nil
 	}
 
-	return nil
+	return "", nil
 }

@@ -18,6 +18,9 @@ type slotParts struct {
 	steps      []runs.Step
 	credits    runs.Credits
 	pairs      runs.Pairs
+
+	digest string        // that follows from the steps
+	prints []fingerprint // of the pairs
 }
 
 // read reads what is stored of a slot. A failed slot has no steps, labels and pairs.
@@ -36,6 +39,10 @@ func (v *validator) read(ctx context.Context, epoch int, r runs.SlotRefs) (p slo
 		return p, err
 	}
 	p.pairs, _, err = store.Read[runs.Pairs](ctx, v.b, r.Pairs.Key)
+	p.digest = runs.StepsDigest(p.steps)
+	for _, pair := range p.pairs.Pairs {
+		p.prints = append(p.prints, printOf(pair))
+	}
 
 	return p, err
 }
@@ -81,7 +88,7 @@ func (v *validator) attempts(attempts []runs.Episode, r runs.SlotRefs) {
 
 // episode checks the steps, labels and pairs of a slot's episode.
 func (v *validator) episode(p slotParts, r runs.SlotRefs) {
-	if runs.StepsDigest(p.steps) != p.episode.Digest {
+	if p.digest != p.episode.Digest {
 		v.say(r.Episode.Key, "its digest does not follow from its steps")
 	}
 	if p.credits.Episode != r.Episode {
