@@ -16,7 +16,7 @@ RACE := $(RACE_SHORT) ./internal/policy/infer ./internal/policy/tinyserver ./tra
 	./envadapters/androidworld ./envadapters/openenv ./envadapters/browser ./workflows
 
 .PHONY: help train build bin/collabui test unit lint race race-short simulate mutants fuzz vuln environments integration
-.PHONY: test-llamafactory bench-llamafactory bench chromium clean chaos recovery scale
+.PHONY: test-llamafactory bench-llamafactory bench chromium clean chaos recovery scale histories
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -50,7 +50,7 @@ unit: chromium ## run the unit tests
 lint: ## check formatting, vet, determinism of workflows, linters
 	@test -z "$$(gofmt -l .)" || { echo "gofmt these files:"; gofmt -l .; exit 1; }
 	$(GO) vet ./...
-	$(GO) vet -tags integration,mutants,recovery ./...
+	$(GO) vet -tags integration,mutants,recovery,histories ./...
 	$(GO) tool workflowcheck ./workflows/...
 	$(TOOL) golangci-lint run ./...
 
@@ -75,8 +75,14 @@ chaos: build ## play RUNS (200) runs on real processes that are killed, frozen a
 	$(GO) test -count=1 -timeout 60m -parallel $(CELLS) -tags integration ./test/chaos -v \
 		-args -runs $(RUNS) -cells $(CELLS) -seed $(SEED) | grep -vE '^(=== |--- PASS)|^ *--- PASS'; exit $${PIPESTATUS[0]}
 
+HISTORIES ?= workflows/testdata/new
+histories: build ## record the histories of workflows that this code writes into HISTORIES (half an hour)
+	mkdir -p $(HISTORIES)
+	COLLABUI_SAVE_HISTORIES=$(abspath $(HISTORIES)) $(GO) test -count=1 -timeout 90m -tags integration,histories \
+		-run RecordHistories -v ./test/chaos
+
 recovery: build chromium ## kill and freeze every component 20 times, measure recovery (an hour)
-	$(GO) test -count=1 -timeout 120m -tags integration,recovery -run Recovery -v ./test/integration
+	$(GO) test -count=1 -timeout 120m -tags integration,recovery -parallel 2 -run Recovery -v ./test/integration
 
 scale: build ## compare large epochs and long runs with small ones (an hour; nothing else may run)
 	$(GO) test -count=1 -timeout 180m -tags integration -v ./test/scale

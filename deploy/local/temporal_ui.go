@@ -97,7 +97,8 @@ func (u *webUI) stop() {
 	}
 }
 
-// guard refuses requests for another host than the loopback, and those of pages of other sites that change something.
+// guard refuses requests for another host than the loopback, and those of pages of other sites: whatever changes
+// something, and what a script asks. A link that a person follows is let through.
 func guard(h http.Handler) http.Handler {
 	h = http.NewCrossOriginProtection().Handler(h)
 
@@ -105,6 +106,11 @@ func guard(h http.Handler) http.Handler {
 		host, _, err := net.SplitHostPort(r.Host)
 		if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 			http.Error(w, "this server answers only as localhost", http.StatusMisdirectedRequest)
+
+			return
+		}
+		if o := r.Header.Get("Origin"); o != "" && o != "http://"+r.Host {
+			http.Error(w, "this server answers no page of another site", http.StatusForbidden)
 
 			return
 		}

@@ -19,6 +19,7 @@ import (
 type chat struct {
 	mu    sync.Mutex
 	asked map[string]int // by request
+	keys  map[string]int // by the values of the headers with keys
 }
 
 var (
@@ -30,6 +31,7 @@ func (c *chat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	raw, _ := io.ReadAll(r.Body)
 	c.mu.Lock()
 	c.asked[string(raw)]++
+	c.keys[r.Header.Get("Authorization")+" "+r.Header.Get("X-Team")]++
 	c.mu.Unlock()
 	var q struct {
 		Messages []struct{ Content string }

@@ -18,7 +18,13 @@ const withModels = `name: kill
 epochs: 1
 slots: 10
 rounds: 2
-models: {m: {base_url: %s/v1, model: m-1, price: {prompt: 1, answer: 2}}}
+models:
+  m:
+    base_url: %s/v1
+    model: m-1
+    price: {prompt: 1, answer: 2}
+    key: CANARY_API_KEY
+    headers: {X-Team: $CANARY_TEAM_API_KEY}
 critic: {model: m}
 adversary: {model: m}
 summariser: {model: m}
@@ -51,6 +57,7 @@ func TestKillWithModels(t *testing.T) {
 		keep("unbroken", m.settle())
 		m.calledAgain(c, 0)
 		m.dataCommands() // some of them ask, too
+		m.keepsSecrets(c)
 	})
 	t.Run("killed three times", func(t *testing.T) {
 		t.Parallel()
@@ -75,11 +82,14 @@ func TestKillWithModels(t *testing.T) {
 // newModels returns a machine whose specification names a chat endpoint, and the endpoint.
 func newModels(t *testing.T) (*machine, *chat) {
 	t.Helper()
-	c := &chat{asked: map[string]int{}}
+	c := &chat{asked: map[string]int{}, keys: map[string]int{}}
 	srv := httptest.NewServer(c)
 	t.Cleanup(srv.Close)
 
-	return newMachine(t, fmt.Sprintf(withModels, srv.URL)), c
+	m := newMachine(t, fmt.Sprintf(withModels, srv.URL))
+	m.env = append(m.env, canaries...)
+
+	return m, c
 }
 
 // calledAgain checks that all calls are recorded and that no more were made again than the kills interrupted.

@@ -18,6 +18,9 @@ var components = []string{"temporal", "s3", "redis", "policy", "worker", "chromi
 
 const losses = 20
 
+// aWhile lies between two losses. A service that is lost again sooner is started with a pause.
+const aWhile = 6 * time.Second
+
 // The times within which 19 of 20 losses are over.
 const (
 	afterKill   = 10 * time.Second
@@ -25,34 +28,39 @@ const (
 )
 
 // TestRecovery kills and freezes every component 20 times during rollouts with the real policy and Chromium, and
-// measures the time until it is replaced and new episodes begin. `make recovery` runs it: it takes an hour.
+// measures the time until it is replaced and new episodes begin. Two trainings on this machine are disturbed at once,
+// one by kills, one by freezes. `make recovery` runs it: it takes three quarters of an hour.
 func TestRecovery(t *testing.T) {
-	m := newMachine(t, strings.NewReplacer("slots: 16", "slots: 9000", "epochs: 2", "epochs: 1").Replace(specification))
-	m.must("train", m.spec, "--detach")
-	m.rollsOut("0001", 20, 5*time.Minute)
-
 	fmt.Printf("\n| component | loss | times | median | p95 |\n|---|---|---|---|---|\n")
-	for _, c := range components {
-		for _, how := range []struct {
-			name   string
-			signal syscall.Signal
-			limit  time.Duration
-		}{{"killed", syscall.SIGKILL, afterKill}, {"frozen", syscall.SIGSTOP, afterFreeze}} {
-			var took []time.Duration
-			for range losses {
-				took = append(took, m.recovery(c, how.signal))
+	for _, how := range []struct {
+		name   string
+		signal syscall.Signal
+		limit  time.Duration
+	}{{"killed", syscall.SIGKILL, afterKill}, {"frozen", syscall.SIGSTOP, afterFreeze}} {
+		t.Run(how.name, func(t *testing.T) {
+			t.Parallel()
+			more := strings.NewReplacer("slots: 16", "slots: 9000", "epochs: 2", "epochs: 1")
+			m := newMachine(t, more.Replace(specification))
+			m.must("train", m.spec, "--detach")
+			m.rollsOut("0001", 20, 5*time.Minute)
+
+			for _, c := range components {
+				var took []time.Duration
+				for range losses {
+					took = append(took, m.recovery(c, how.signal))
+				}
+				slices.Sort(took)
+				median, p95 := took[losses/2], took[losses*95/100-1]
+				fmt.Printf("| %s | %s | %d | %.1f s | %.1f s |\n", c, how.name, losses, median.Seconds(), p95.Seconds())
+				if p95 > how.limit {
+					t.Errorf("%s %s: p95 is %v, want at most %v", c, how.name, p95, how.limit)
+				}
 			}
-			slices.Sort(took)
-			median, p95 := took[losses/2], took[losses*95/100-1]
-			fmt.Printf("| %s | %s | %d | %.1f s | %.1f s |\n", c, how.name, losses, median.Seconds(), p95.Seconds())
-			if p95 > how.limit {
-				t.Errorf("%s %s: p95 is %v, want at most %v", c, how.name, p95, how.limit)
-			}
-		}
+			m.must("stop", "kill")
+			m.noCallTwice()
+			m.must("fsck")
+		})
 	}
-	m.must("stop", "kill")
-	m.noCallTwice()
-	m.must("fsck")
 }
 
 // recovery takes a component away and returns how long it takes until it is back and new episodes begin.
@@ -71,11 +79,7 @@ func (m *machine) recovery(component string, how syscall.Signal) time.Duration {
 	slots := m.slots()
 	m.poll("new episodes begin", 2*time.Minute, 50*time.Millisecond, func() bool { return m.slots() > slots })
 	took := time.Since(began)
-	m.poll("all is well", time.Minute, time.Second, func() bool {
-		_, err := m.try("doctor")
-
-		return err == nil
-	})
+	time.Sleep(aWhile)
 
 	return took
 }

@@ -42,12 +42,26 @@ type Played struct {
 }
 
 // limit is the simulated time in which a run must end: faults stop after a while.
-const limit = 30 * 24 * time.Hour
+const limit = 120 * 24 * time.Hour
 
-// Play simulates a run under faults. The order of everything that happens follows from the seed.
-func Play(t *testing.T, seed uint64, faults []Fault, keep bool) (out Played) {
+// Run is what is simulated.
+type Run struct {
+	Spec spec.Spec
+	Step time.Duration // what an optimiser step takes
+}
+
+// short is a run with all parts and hardly any work.
+func short() Run { return Run{Spec: fakepolicy.Specification("sim")} }
+
+// Play simulates a short run under faults. The order of everything that happens follows from the seed.
+func Play(t *testing.T, seed uint64, faults []Fault, keep bool) Played {
+	return short().Play(t, seed, faults, keep)
+}
+
+// Play simulates a run under faults.
+func (r Run) Play(t *testing.T, seed uint64, faults []Fault, keep bool) (out Played) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, seed, faults, keep)
+		w := newWorld(t, r, seed, faults, keep)
 		defer w.stop()
 		go w.run()
 		began := time.Now()
@@ -71,7 +85,7 @@ func Play(t *testing.T, seed uint64, faults []Fault, keep bool) (out Played) {
 // world is everything around one run.
 type world struct {
 	*scheduler
-	spec    spec.Spec
+	Run
 	objects *store.Memory
 	bucket  store.Bucket
 	suite   suite
@@ -80,12 +94,16 @@ type world struct {
 	bodies  sync.WaitGroup
 	begins  int // of the run
 	failed  int // activities
+
+	// A run that begins more often than that, or of which more activities fail, is not expected to end.
+	begun, failures int
 }
 
-func newWorld(t *testing.T, seed uint64, faults []Fault, keep bool) *world {
+func newWorld(t *testing.T, r Run, seed uint64, faults []Fault, keep bool) *world {
 	s := newScheduler(seed, faults, keep)
 	w := &world{
-		scheduler: s, spec: fakepolicy.Specification("sim"), objects: &store.Memory{}, live: map[*execution]bool{},
+		scheduler: s, Run: r, objects: &store.Memory{}, live: map[*execution]bool{},
+		begun: 40 + 2*r.Spec.Epochs + len(faults), failures: 500 + 100*len(faults),
 	}
 	w.suite = suite{&scripted.Suite{Length: 2}, s}
 	s.restart = w.lose
@@ -97,8 +115,8 @@ func newWorld(t *testing.T, seed uint64, faults []Fault, keep bool) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	record := func() (spec.Spec, error) { return w.spec, nil }
-	if _, _, err := runs.Run(w.spec.Name).Spec().Record(t.Context(), w.objects, record); err != nil {
+	record := func() (spec.Spec, error) { return w.Spec, nil }
+	if _, _, err := runs.Run(w.Spec.Name).Spec().Record(t.Context(), w.objects, record); err != nil {
 		t.Fatal(err)
 	}
 
@@ -126,13 +144,13 @@ func (w *world) isLost() bool {
 // play plays the run to its end, through every continue-as-new and every loss of Temporal's data.
 func (w *world) play() (runs.End, error) {
 	var end runs.End
-	for range 40 {
+	for range w.begun {
 		env := w.environment()
 		w.mu.Lock()
 		w.lost = false
 		w.begins++
 		w.mu.Unlock()
-		env.ExecuteWorkflow(workflows.Run, workflows.RunInput{Name: w.spec.Name})
+		env.ExecuteWorkflow(workflows.Run, workflows.RunInput{Name: w.Spec.Name})
 
 		err := env.GetWorkflowError()
 		var next *workflow.ContinueAsNewError
@@ -162,7 +180,7 @@ func (w *world) status(env *testsuite.TestWorkflowEnvironment) string {
 
 // audit checks what the run left in the store.
 func (w *world) audit(ctx context.Context) (out []string) {
-	problems, err := verify.Run(ctx, w.objects, w.spec.Name)
+	problems, err := verify.Run(ctx, w.objects, w.Spec.Name)
 	if err != nil {
 		out = append(out, err.Error())
 	}
@@ -223,6 +241,7 @@ func (w *world) step(ctx context.Context, name string) error {
 	_, after, err := w.at(ctx, name)
 	if err == nil {
 		after()
+		time.Sleep(w.Step)
 	}
 
 	return err
@@ -305,9 +324,6 @@ func (w *world) execution(i activity.Info, args []any, cancel context.CancelCaus
 	return e
 }
 
-// maxErrors is the number of failed activities after which a run is not expected to end.
-const maxErrors = 500
-
 // over notes how an activity ended. A run whose activities fail forever ends.
 func (w *world) over(e *execution, err error) {
 	w.mu.Lock()
@@ -317,7 +333,7 @@ func (w *world) over(e *execution, err error) {
 		w.note("%s failed", e.name) // which of several errors is the first is not determined
 		w.failed++
 	}
-	w.lost = w.lost || w.failed >= maxErrors
+	w.lost = w.lost || w.failed >= w.failures
 }
 
 // silent is a logger that drops everything.

@@ -1,0 +1,221 @@
+//go:build integration && histories
+
+package chaos
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/api/temporalproto"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/test/kit/fakepolicy"
+	"github.com/collabui/collabui/workflows"
+
+	historypb "go.temporal.io/api/history/v1"
+)
+
+// TestRecordHistories plays runs with everything that can be in a history, and writes the histories into the folder
+// that COLLABUI_SAVE_HISTORIES names: every workflow; updates, signals, timers, failed activities and child workflows,
+// continue-as-new, several shards. It takes half an hour, in which it waits: an outage must outlast all tries of an
+// activity before a run waits for a timer. `make histories` runs it.
+func TestRecordHistories(t *testing.T) {
+	to := os.Getenv("COLLABUI_SAVE_HISTORIES")
+	if to == "" {
+		t.Fatal("COLLABUI_SAVE_HISTORIES is not set, want a folder")
+	}
+	local, err := filepath.Abs("../../bin/collabui-local")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := NewCell(t.Context(), t.TempDir(), local)
+	if c != nil {
+		t.Cleanup(c.Close)
+	}
+	if err != nil {
+		t.Fatalf("start a cell: %v, want an undisturbed run", err)
+	}
+	r := &recorder{t, c}
+	r.large()
+	r.stopped()
+	r.outage()
+	r.save(to)
+}
+
+// recorder steers runs as a person does.
+type recorder struct {
+	t *testing.T
+	*Cell
+}
+
+// large plays a run of three shards, of whose slots one cannot be graded until a person removes a damaged object, and
+// which is paused and resumed. Then it is reproduced.
+func (r *recorder) large() {
+	s := fakepolicy.Specification("large")
+	s.Slots, s.Epochs = 2*workflows.ShardSize+20, 1
+	credit := runs.Run(s.Name).Credits(1, 3).Key
+	if _, err := r.bucket.PutOnce(r.t.Context(), credit, []byte("damaged")); err != nil {
+		r.t.Fatal(err)
+	}
+	r.start(s.Name, func() error {
+		_, _, err := runs.Run(s.Name).Spec().Record(r.t.Context(), r.bucket, given(s))
+
+		return err
+	})
+	r.until(s.Name, "it is held", func(st workflows.Status) bool { return st.Held })
+	if err := os.Remove(filepath.Join(r.pipeline.Dir, "s3", "collabui", credit)); err != nil {
+		r.t.Fatal(err)
+	}
+	r.update(s.Name, workflows.UpdateResume)
+	time.Sleep(3 * time.Second)
+	r.update(s.Name, workflows.UpdatePause)
+	time.Sleep(5 * time.Second)
+	r.update(s.Name, workflows.UpdateResume)
+	r.end(s.Name)
+
+	o := client.StartWorkflowOptions{ID: s.Name + "/reproduce", TaskQueue: workflows.QueueControl}
+	w, err := r.client.ExecuteWorkflow(r.t.Context(), o, workflows.Reproduction,
+		activities.ReproductionID{Run: s.Name, Episodes: 2})
+	if err == nil {
+		err = w.Get(r.t.Context(), nil)
+	}
+	if err != nil {
+		r.t.Fatalf("reproduction: got %v, want success", err)
+	}
+}
+
+// stopped stops a run in its first epoch.
+func (r *recorder) stopped() {
+	s := fakepolicy.Specification("stopped")
+	s.Slots = 30
+	r.start(s.Name, func() error {
+		_, _, err := runs.Run(s.Name).Spec().Record(r.t.Context(), r.bucket, given(s))
+
+		return err
+	})
+	r.until(s.Name, "an epoch", func(st workflows.Status) bool { return st.Stage == workflows.StageEpoch })
+	r.update(s.Name, workflows.UpdateStop)
+}
+
+// outage takes the store away for longer than all tries of an activity take. The run waits for a timer, until a person
+// resumes it.
+func (r *recorder) outage() {
+	s := fakepolicy.Specification("outage")
+	s.Slots = 30
+	r.start(s.Name, func() error {
+		_, _, err := runs.Run(s.Name).Spec().Record(r.t.Context(), r.bucket, given(s))
+
+		return err
+	})
+	r.until(s.Name, "an epoch", func(st workflows.Status) bool { return st.Stage == workflows.StageEpoch })
+	r.s3tcp.refuseFor(time.Hour)
+	r.until(s.Name, "it waits", func(st workflows.Status) bool { return st.Paused && !st.Held })
+	r.s3tcp.refuseFor(0)
+	r.update(s.Name, workflows.UpdateResume)
+	r.end(s.Name)
+}
+
+func (r *recorder) start(name string, record func() error) {
+	if err := record(); err != nil {
+		r.t.Fatal(err)
+	}
+	r.env = nil
+	if err := r.supervise(); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := r.begin(r.t.Context(), name); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// until waits for a state of a run.
+func (r *recorder) until(name, what string, ok func(workflows.Status) bool) {
+	r.t.Helper()
+	for range 60 * 60 {
+		var st workflows.Status
+		v, err := r.client.QueryWorkflow(r.t.Context(), name, "", workflows.QueryStatus)
+		if err == nil && v.Get(&st) == nil && ok(st) {
+			return
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+	r.t.Fatalf("run %s: want: %s; %s", name, what, r.status(r.t.Context(), name))
+}
+
+func (r *recorder) update(name, update string) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
+	defer cancel()
+	h, err := r.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: name, UpdateName: update, WaitForStage: client.WorkflowUpdateStageCompleted,
+		Args: []any{workflows.Command{Who: "a test", Why: "for the history"}},
+	})
+	if err == nil {
+		err = h.Get(ctx, nil)
+	}
+	if err != nil {
+		r.t.Fatalf("%s %s: got %v, want success", update, name, err)
+	}
+}
+
+func (r *recorder) end(name string) {
+	r.t.Helper()
+	for range 10 * 60 {
+		if r.ended(r.t.Context(), name) != "" {
+			return
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+	r.t.Fatalf("run %s did not end, want it to; %s", name, r.status(r.t.Context(), name))
+}
+
+// save writes histories: those of all runs and epochs, and one of each run's other workflows.
+func (r *recorder) save(to string) {
+	all, err := r.client.ListWorkflow(r.t.Context(), &workflowservice.ListWorkflowExecutionsRequest{PageSize: 1000})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	saved := map[string]int{}
+	for _, x := range all.Executions {
+		run, _, _ := strings.Cut(x.Execution.WorkflowId, "/")
+		name := x.Type.Name + "-" + run
+		if saved[name]++; saved[name] > 1 && x.Type.Name != "Run" && x.Type.Name != "Epoch" {
+			continue
+		}
+		var h historypb.History
+		events := r.client.GetWorkflowHistory(r.t.Context(), x.Execution.WorkflowId, x.Execution.RunId, false, 0)
+		for events.HasNext() {
+			e, err := events.Next()
+			if err != nil {
+				r.t.Fatal(err)
+			}
+			h.Events = append(h.Events, e)
+		}
+		raw, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(&h)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		var packed bytes.Buffer
+		z := gzip.NewWriter(&packed)
+		_, _ = z.Write(bytes.ReplaceAll(raw, []byte(host), []byte("host"))) // to memory
+		_ = z.Close()
+		file := filepath.Join(to, fmt.Sprintf("%s-%d.json.gz", name, saved[name]))
+		if err := os.WriteFile(file, packed.Bytes(), 0o644); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
