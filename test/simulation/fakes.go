@@ -3,7 +3,10 @@ package simulation
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -31,6 +34,38 @@ func (p policies) Score(ctx context.Context, q chat.ScoreRequest) ([]chat.Score,
 	}
 
 	return fakepolicy.Policies{}.Score(ctx, q)
+}
+
+// critic is a chat endpoint that grades cells, as a function of what they say.
+type critic struct{ *scheduler }
+
+var cell = regexp.MustCompile(`(?m)^(\d+\.\d+)\n\| [^\n]*Action: (\{[^\n]*\})$`)
+
+func (c critic) Complete(ctx context.Context, q chat.Request) (chat.Response, error) {
+	asked := domain.Seed(0, q.User)
+	k, after, err := c.at(ctx, fmt.Sprintf("critic %x", asked), modelFaults...)
+	if err != nil {
+		return chat.Response{}, err
+	}
+	after()
+	switch k {
+	case ModelDown:
+		return chat.Response{}, fault.New(fault.Transient, "simulation: no chat endpoint answers")
+	case ModelBusy:
+		return chat.Response{}, fault.After(fault.Throttled, 20*time.Second, "simulation: too many requests")
+	case ModelHangs:
+		time.Sleep(2 * time.Minute)
+
+		return chat.Response{}, fault.New(fault.Transient, "simulation: no answer in time")
+	}
+	var grades []string
+	for _, m := range cell.FindAllStringSubmatch(q.User, -1) {
+		grades = append(grades, fmt.Sprintf(`{"cell":%q,"reason":"r","score":%d}`, m[1], domain.Seed(0, m[2])&1))
+	}
+
+	return chat.Response{
+		Texts: []string{`{"grades":[` + strings.Join(grades, ",") + `]}`}, Usage: domain.Usage{Prompt: 1, Answer: 1},
+	}, ctx.Err()
 }
 
 // ask is one request to a policy server.

@@ -20,6 +20,7 @@ import (
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/scripted"
+	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/internal/store"
@@ -50,8 +51,14 @@ type Run struct {
 	Step time.Duration // what an optimiser step takes
 }
 
-// short is a run with all parts and hardly any work.
-func short() Run { return Run{Spec: fakepolicy.Specification("sim")} }
+// short is a run with all parts and hardly any work. Its critic is a chat model.
+func short() Run {
+	s := fakepolicy.Specification("sim")
+	s.Models = map[spec.Role]spec.Model{"m": {BaseURL: "http://simulation/v1", Model: "m-1", Timeout: 60, MaxTokens: 500}}
+	s.Critic.Model = "m"
+
+	return Run{Spec: s}
+}
 
 // Play simulates a short run under faults. The order of everything that happens follows from the seed.
 func Play(t *testing.T, seed uint64, faults []Fault, keep bool) Played {
@@ -217,7 +224,9 @@ func (w *world) environment() *testsuite.TestWorkflowEnvironment {
 		Render: fakepolicy.Render, Fits: func(string, string) bool { return true }, Over: func(string) int { return 0 },
 	}
 	model := policies{w.scheduler}
-	e := &endpoints.Endpoints{Bucket: w.bucket}
+	e := &endpoints.Endpoints{
+		Bucket: w.bucket, Connect: func(spec.Model) (chat.Model, error) { return critic{w.scheduler}, nil },
+	}
 	env.RegisterActivity(&activities.Control{Common: common(), Suites: suites})
 	env.RegisterActivity(&activities.Rollouts{
 		Common: common(), Suites: suites, Policies: model, Endpoints: e, Wording: wording,

@@ -49,6 +49,10 @@ func (s *s3) RoundTrip(req *http.Request) (*http.Response, error) {
 		return fails(req, http.StatusInternalServerError, "InternalError"), nil
 	case S3Busy:
 		return fails(req, http.StatusServiceUnavailable, "SlowDown"), nil
+	case S3Full:
+		if req.Method == http.MethodPut {
+			return fails(req, http.StatusInsufficientStorage, "XMinioStorageFull"), nil
+		}
 	case S3Proxy:
 		return respond(req, http.StatusNotFound, []byte("<html>no route</html>")), nil
 	case S3Conflict:

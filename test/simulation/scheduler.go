@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -28,6 +29,7 @@ const (
 	KillAfter Kind = "kill after" // the worker dies when the request has taken effect
 	Late      Kind = "late"       // Temporal gives the activity up, which runs on while another worker repeats it
 	Slow      Kind = "slow"       // the request takes ten seconds
+	Jump      Kind = "jump"       // the clock jumps 20 minutes ahead, as on a machine that slept
 	Restart   Kind = "restart"    // Temporal's data are lost; the run is started again while the old activities run on
 
 	// What can strike the end of an activity.
@@ -43,11 +45,17 @@ const (
 	S3Truncated Kind = "s3 truncated" // the body ends in the middle
 	S3Stalled   Kind = "s3 stalled"   // the body stops in the middle, and the connection stays
 	S3Away      Kind = "s3 away"      // no connection for the next requests: more than an activity tries
+	S3Full      Kind = "s3 full"      // no space for what the next requests write
 	S3Lies      Kind = "s3 lies"      // the server says that it wrote a blob, and did not
 
 	// What can strike a call to a policy server.
 	PolicyDown Kind = "policy down"
 	PolicyBusy Kind = "policy 429"
+
+	// What can strike a call to a chat endpoint.
+	ModelDown  Kind = "model down"
+	ModelBusy  Kind = "model 429"
+	ModelHangs Kind = "model hangs" // for two minutes
 
 	// What can strike a step of an environment.
 	EnvironmentDies Kind = "environment dies"
@@ -55,15 +63,19 @@ const (
 )
 
 // everywhere are the kinds that can strike every point.
-var everywhere = []Kind{Kill, KillAfter, Late, Slow, Restart}
+var everywhere = []Kind{Kill, KillAfter, Late, Slow, Jump, Restart}
 
 // Kinds are all kinds of faults.
-var Kinds = slices.Concat(everywhere, []Kind{Unacknowledged}, s3Faults, s3BlobFaults, policyFaults, environmentFaults)
+var Kinds = slices.Concat(everywhere, []Kind{Unacknowledged},
+	s3Faults, s3BlobFaults, policyFaults, modelFaults, environmentFaults)
 
 var (
-	s3Faults          = []Kind{S3Down, S3Error, S3Busy, S3Conflict, S3Proxy, S3Lost, S3Truncated, S3Stalled, S3Away}
+	s3Faults = []Kind{
+		S3Down, S3Error, S3Busy, S3Conflict, S3Proxy, S3Lost, S3Truncated, S3Stalled, S3Away, S3Full,
+	}
 	s3BlobFaults      = []Kind{S3Lies}
 	policyFaults      = []Kind{PolicyDown, PolicyBusy}
+	modelFaults       = []Kind{ModelDown, ModelBusy, ModelHangs}
 	environmentFaults = []Kind{EnvironmentDies, EnvironmentOdd}
 )
 
@@ -75,8 +87,9 @@ type Fault struct {
 
 func (f Fault) String() string { return fmt.Sprintf("%d:%s", f.At, f.Kind) }
 
-// awayFor is the number of requests to S3 that one fault of the kind S3Away strikes.
-const awayFor = 400
+// awayFor is the number of requests to S3 that one fault of the kind S3Away strikes, and fullFor that of writes which
+// one of the kind S3Full does.
+const awayFor, fullFor = 400, 100
 
 // Draw returns the faults of a seed: up to twenty among the first points.
 func Draw(seed uint64, points int) []Fault {
@@ -101,6 +114,7 @@ type scheduler struct {
 	points  int
 	faults  []Fault          // those that have not struck
 	away    int              // requests to S3 that find no connection
+	full    int              // writes to S3 that find no space
 	struck  map[Kind]int     // by kind
 	restart func()           // loses Temporal's data
 	trace   *strings.Builder // nil: it is not kept
@@ -200,6 +214,8 @@ func (s *scheduler) at(ctx context.Context, name string, can ...Kind) (k Kind, a
 		s.restart()
 	case Slow:
 		time.Sleep(10 * time.Second)
+	case Jump:
+		time.Sleep(20 * time.Minute)
 	default:
 		return k, after, nil
 	}
@@ -257,6 +273,11 @@ func (s *scheduler) next() bool {
 	switch {
 	case k == S3Away:
 		s.away = awayFor
+	case k == S3Full:
+		s.full = fullFor
+	case k == none && s.full > 0 && strings.Contains(p.name, " "+http.MethodPut+" "):
+		s.full--
+		k = S3Full
 	case k == none && s.away > 0 && slices.Contains(p.can, S3Away):
 		s.away--
 		k = S3Down

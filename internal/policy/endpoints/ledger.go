@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
@@ -13,8 +15,9 @@ import (
 
 // ledger knows what runs have spent, from the recorded calls of all workers.
 type ledger struct {
-	mu   sync.Mutex
-	runs map[string]*spending
+	mu    sync.Mutex
+	runs  map[string]*spending
+	reads singleflight.Group // so that no call waits for a lock while the store is slow
 }
 
 // spending is what one run has spent.
@@ -36,22 +39,26 @@ const (
 // check returns an exhausted fault if the run's budget is spent.
 func (l *ledger) check(ctx context.Context, b store.Bucket, s spec.Spec) error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-
-	if l.runs == nil {
-		l.runs = map[string]*spending{}
-	}
-	x := l.runs[s.Name]
-	if x == nil {
-		x = &spending{seen: map[string]bool{}}
-		l.runs[s.Name] = x
-	}
-
-	if time.Now().After(x.next) {
-		if err := x.refresh(ctx, b, s); err != nil {
-			return err
+	stale := time.Now().After(l.of(s.Name).next)
+	l.mu.Unlock()
+	if stale {
+		// One call reads for all, whatever becomes of it.
+		read := l.reads.DoChan(s.Name, func() (any, error) {
+			return nil, l.refresh(context.WithoutCancel(ctx), b, s)
+		})
+		select {
+		case r := <-read:
+			if r.Err != nil {
+				return r.Err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	x := l.of(s.Name)
 	err := x.exceeded(s.Name)
 	if err != nil {
 		x.next = time.Time{} // a person may raise the budget at any moment
@@ -60,20 +67,45 @@ func (l *ledger) check(ctx context.Context, b store.Bucket, s spec.Spec) error {
 	return err
 }
 
+// of returns what a run has spent. Callers hold mu.
+func (l *ledger) of(run string) *spending {
+	if l.runs == nil {
+		l.runs = map[string]*spending{}
+	}
+	x := l.runs[run]
+	if x == nil {
+		x = &spending{seen: map[string]bool{}}
+		l.runs[run] = x
+	}
+
+	return x
+}
+
 // refresh reads the budget and, if there is one, the calls that were recorded since.
-func (x *spending) refresh(ctx context.Context, b store.Bucket, s spec.Spec) error {
+func (l *ledger) refresh(ctx context.Context, b store.Bucket, s spec.Spec) error {
 	run, began := runs.Run(s.Name), time.Now()
 	budget, err := run.Budget(ctx, b, s)
 	if err != nil {
 		return err
 	}
+	l.mu.Lock()
+	l.of(s.Name).budget = budget
+	l.mu.Unlock()
 
-	if x.budget = budget; budget != (spec.Budget{}) {
-		if err := run.Calls(ctx, b, func(key string) bool { return x.seen[key] }, x.add); err != nil {
+	if budget != (spec.Budget{}) {
+		seen := func(key string) bool {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+
+			return l.of(s.Name).seen[key]
+		}
+		if err := run.Calls(ctx, b, seen, func(key string, a runs.Answer) { l.add(s.Name, key, a) }); err != nil {
 			return err
 		}
 	}
-	x.next = time.Now().Add(max(ledgerEvery, ledgerShare*time.Since(began)))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.of(s.Name).next = time.Now().Add(max(ledgerEvery, ledgerShare*time.Since(began)))
 
 	return nil
 }
