@@ -17,6 +17,7 @@ import (
 type restart struct {
 	why     string
 	recycle bool // The emulator is sound, but old or large.
+	seen    int  // The newest lease when that was seen: a later one is another worker's.
 }
 
 // How long a companion's HTTP answers may take.
@@ -67,6 +68,8 @@ type readiness struct {
 	Detail string  `json:"detail"`
 	BusyS  float64 `json:"busy_s"`
 	RSS    float64 `json:"rss_mb"`
+
+	Generation int `json:"generation"` // the number of the newest lease
 }
 
 // inspect looks at a slot until it is ready, or returns why it must be restarted. A process that does not answer is
@@ -89,22 +92,22 @@ func (p *pool) inspect(s *slot) restart {
 			wait = "leased by another worker"
 			began = time.Now()
 		case r.Level == levelBusy && hangs:
-			return restart{why: fmt.Sprintf("a call has hung for %.0f s", r.BusyS)}
+			return restart{seen: r.Generation, why: fmt.Sprintf("a call has hung for %.0f s", r.BusyS)}
 		case r.Level == levelBusy && time.Since(began) > p.limits.patience:
-			return restart{why: fmt.Sprintf("busy for %v: %s", p.limits.patience, r.Detail)}
+			return restart{seen: r.Generation, why: fmt.Sprintf("busy for %v: %s", p.limits.patience, r.Detail)}
 		case r.Level == levelBusy:
 			wait = "busy: " + r.Detail
 		case r.Level == levelDead:
-			return restart{why: "the emulator is dead: " + r.Detail}
+			return restart{seen: r.Generation, why: "the emulator is dead: " + r.Detail}
 		case p.limits.maxMemory > 0 && r.RSS > p.limits.maxMemory:
-			return restart{why: fmt.Sprintf("age: the emulator takes %.0f MB", r.RSS), recycle: true}
+			return restart{seen: r.Generation, why: fmt.Sprintf("age: the emulator takes %.0f MB", r.RSS), recycle: true}
 		default:
 			err := p.probe(s)
 			if err == nil {
 				return restart{}
 			}
 			if !errors.Is(err, errConflict) {
-				return restart{why: "the probe failed: " + err.Error()}
+				return restart{seen: r.Generation, why: "the probe failed: " + err.Error()}
 			}
 			wait = "busy"
 		}
@@ -156,7 +159,11 @@ func (p *pool) restart(s *slot, r restart) {
 	}
 
 	p.note(s, mending, "restarted: "+r.why)
-	if err := p.get(s, http.MethodPost, "/restart", readyLimit, nil); err != nil {
+	err := p.get(s, http.MethodPost, fmt.Sprintf("/restart?seen=%d", r.seen), readyLimit, nil)
+	if errors.Is(err, errConflict) { // while this one paused
+		err = errors.New("leased by another worker")
+	}
+	if err != nil {
 		p.note(s, mending, "a restart was refused: "+err.Error())
 	}
 	p.pause(p.limits.poll)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/temporalproto"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
@@ -179,7 +180,8 @@ func (r *recorder) end(name string) {
 	r.t.Fatalf("run %s did not end, want it to; %s", name, r.status(r.t.Context(), name))
 }
 
-// save writes histories: those of all runs and epochs, and one of each run's other workflows.
+// save writes histories: those of all runs and epochs, and two of each run's other workflows, of which one failed if any
+// did.
 func (r *recorder) save(to string) {
 	all, err := r.client.ListWorkflow(r.t.Context(), &workflowservice.ListWorkflowExecutionsRequest{PageSize: 1000})
 	if err != nil {
@@ -193,6 +195,9 @@ func (r *recorder) save(to string) {
 	for _, x := range all.Executions {
 		run, _, _ := strings.Cut(x.Execution.WorkflowId, "/")
 		name := x.Type.Name + "-" + run
+		if x.Status == enums.WORKFLOW_EXECUTION_STATUS_FAILED {
+			name += "-failed"
+		}
 		if saved[name]++; saved[name] > 1 && x.Type.Name != "Run" && x.Type.Name != "Epoch" {
 			continue
 		}

@@ -57,7 +57,7 @@ func TestRecovery(t *testing.T) {
 				}
 			}
 			m.must("stop", "kill")
-			m.noCallTwice()
+			m.noCallTwiceAfter(losses)
 			m.must("fsck")
 		})
 	}

@@ -234,6 +234,14 @@ class Companion:
 
   # Restarts
 
+  def leased_since(self, seen: str) -> bool:
+    """Reports whether the emulator was leased after somebody saw it at a generation, and works.
+
+    Who wants to restart it has waited meanwhile, and would end another worker's episode.
+    """
+    newer = seen.isdecimal() and self.generation > int(seen)
+    return newer and self.lease is not None and self.level() != 'dead'
+
   def restart(self, reason: str) -> bool:
     """Kills and boots the emulator in the background. Every lease is void. Returns False if it is already booting."""
     if self.booting:

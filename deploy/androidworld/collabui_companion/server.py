@@ -261,6 +261,8 @@ class Server:
       reason = json.loads(await request.text() or '{}').get('reason', '')
     except (ValueError, AttributeError, RecursionError):
       return web.json_response({'detail': 'the body must be a JSON object'}, status=400)
+    if self.companion.leased_since(request.query.get('seen', '')):
+      return web.json_response({'status': 'leased'}, status=409)
     begun = self.companion.restart(str(reason)[:200] or 'requested')
     return web.json_response({'status': 'restarting' if begun else 'under way'}, status=202)
 

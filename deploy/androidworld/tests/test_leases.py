@@ -158,6 +158,16 @@ class Leases(CompanionCase):
     self.assertEqual((2, 0), (phone.boots, phone.open_tasks))
     self.assertEqual((3, 1), ((await peer.reset())['info']['generation'], (await self.ready())['restarts']))
 
+  async def test_a_restart_for_an_older_lease_is_refused(self):
+    seen = (await self.ready())['generation']
+    peer = await self.peer()
+    await peer.reset()
+    late = await self.client.post(f'/restart?seen={seen}')
+    self.assertEqual((409, 'leased'), (late.status, (await late.json())['status']))
+    self.assertNotIn('code', await peer.tap((200, 50)))
+    self.assertEqual(202, (await self.client.post(f'/restart?seen={seen + 1}')).status)
+    await self.free()
+
   async def test_a_restart_answers_the_call_that_ran(self):
     peer = await self.peer()
     await peer.reset()

@@ -17,6 +17,25 @@ const (
 	idleTimeout   = 2 * time.Minute
 )
 
+// maxRequests is the number of requests that a server works on concurrently. Others are told to come back.
+const maxRequests = 512
+
+// bounded answers no more than a number of requests concurrently.
+func bounded(h http.Handler, most int) http.Handler {
+	places := make(chan struct{}, most)
+
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case places <- struct{}{}:
+			defer func() { <-places }()
+			h.ServeHTTP(w, r)
+		default:
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "too many requests at once", http.StatusServiceUnavailable)
+		}
+	})
+}
+
 // Listen listens on an address, HOST:PORT. Without a key the address must be one of this machine's loopback, because
 // whoever reaches the port may use the server. variable is the environment variable that holds the key.
 func Listen(addr, key, variable string) (net.Listener, error) {
@@ -52,7 +71,7 @@ func Guarded(l net.Listener, h http.Handler) http.Handler {
 // answers no foreign page; see Guard.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, drain time.Duration) error {
 	srv := &http.Server{
-		Handler:           Guarded(l, h),
+		Handler:           bounded(Guarded(l, h), maxRequests),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       bodyTimeout,
 		IdleTimeout:       idleTimeout,

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -14,11 +15,17 @@ type Metrics struct {
 	prefix   string
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
+
+	mu    sync.Mutex
+	paths map[string]bool // that have counters of their own
 }
+
+// maxPaths is the number of paths that are counted by themselves: clients choose them, and each costs memory.
+const maxPaths = 64
 
 // NewMetrics returns metrics whose names begin with a prefix and an underscore. They count requests by path and status.
 func NewMetrics(prefix string) *Metrics {
-	m := &Metrics{prefix: prefix, registry: prometheus.NewRegistry()}
+	m := &Metrics{prefix: prefix, registry: prometheus.NewRegistry(), paths: map[string]bool{}}
 	m.requests = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Namespace: prefix,
 		Name:      "requests_total",
@@ -43,8 +50,15 @@ func (m *Metrics) Gauge(name, help string, value func() float64) {
 		prometheus.GaugeOpts{Namespace: m.prefix, Name: name, Help: help}, value))
 }
 
-// Count counts an answered request. A path may be any that a client sent.
+// Count counts an answered request. A path may be any that a client sent; beyond a number of paths, others are counted
+// together.
 func (m *Metrics) Count(path string, status int) {
+	m.mu.Lock()
+	if !m.paths[path] && len(m.paths) >= maxPaths {
+		path = "other"
+	}
+	m.paths[path] = true
+	m.mu.Unlock()
 	m.requests.WithLabelValues(strings.ToValidUTF8(path, "?"), strconv.Itoa(status)).Inc()
 }
 

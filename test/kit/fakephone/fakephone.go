@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -235,9 +236,15 @@ func (p *Phone) probe(w http.ResponseWriter, _ *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"ok": p.dead == "", "took_s": 0.01, "detail": p.dead})
 }
 
-func (p *Phone) restart(w http.ResponseWriter, _ *http.Request) {
+func (p *Phone) restart(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
+	seen, err := strconv.Atoi(r.URL.Query().Get("seen"))
+	if err == nil && p.generation > seen && p.leased && p.dead == "" {
+		w.WriteHeader(http.StatusConflict)
+		return
+	}
 
 	w.WriteHeader(http.StatusAccepted)
 	p.reboot()
