@@ -100,7 +100,9 @@ func (p *pool) inspect(s *slot) restart {
 		case r.Level == levelDead:
 			return restart{seen: r.Generation, why: "the emulator is dead: " + r.Detail}
 		case p.limits.maxMemory > 0 && r.RSS > p.limits.maxMemory:
-			return restart{seen: r.Generation, why: fmt.Sprintf("age: the emulator takes %.0f MB", r.RSS), recycle: true}
+			return restart{
+				seen: r.Generation, why: fmt.Sprintf("age: the emulator takes %.0f MB", r.RSS), recycle: true,
+			}
 		default:
 			err := p.probe(s)
 			if err == nil {

@@ -180,8 +180,8 @@ func (r *recorder) end(name string) {
 	r.t.Fatalf("run %s did not end, want it to; %s", name, r.status(r.t.Context(), name))
 }
 
-// save writes histories: those of all runs and epochs, and two of each run's other workflows, of which one failed if any
-// did.
+// save writes histories: those of all runs and epochs, and two of each run's other workflows, of which one failed if
+// any did.
 func (r *recorder) save(to string) {
 	all, err := r.client.ListWorkflow(r.t.Context(), &workflowservice.ListWorkflowExecutionsRequest{PageSize: 1000})
 	if err != nil {
