@@ -107,7 +107,7 @@ var all = []mutant{
 	},
 	{
 		name: "a run continues one epoch too late", file: "internal/store/runs/read.go",
-		was: "return k - 1, err", now: "return k, err",
+		was: "return low, nil", now: "return low + 1, nil",
 	},
 	{
 		name: "eight void attempts fail a slot", file: "activities/rollout.go",
