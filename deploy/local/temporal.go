@@ -77,6 +77,7 @@ func (s *temporalService) start(ctx context.Context, fail func(error)) error {
 		return err
 	}
 
+	go checkLater(context.WithoutCancel(ctx), s.file, fail)
 	if s.ui == nil {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"os"
 	"strings"
 
 	"go.uber.org/zap/zapcore"
@@ -14,6 +15,41 @@ const setAside = "set it aside with `collabui repair` in the same data folder; r
 
 func damagedFile(file string, cause error) error {
 	return &problem{code: exitData, what: file + " is damaged", todo: setAside, cause: cause}
+}
+
+// checkedBeforeStart is the size up to which a file is checked before the server
+// starts, which takes two seconds. A larger one is checked while it runs: a
+// start is also the recovery after a kill.
+var checkedBeforeStart int64 = 1 << 30
+
+func large(file string) bool {
+	st, err := os.Stat(file)
+
+	return err == nil && st.Size() > checkedBeforeStart
+}
+
+// checkLater checks a large file beside the running server.
+func checkLater(ctx context.Context, file string, fail func(error)) {
+	if !large(file) {
+		return
+	}
+	db, err := sql.Open("sqlite", dataSource(file))
+	if err != nil {
+		return // the server has it open, and says more
+	}
+	defer func() { _ = db.Close() }()
+	tx, err := db.BeginTx(ctx, nil)
+	if err == nil {
+		defer func() { _ = tx.Rollback() }()
+		err = checkIntegrity(ctx, tx, file)
+	}
+	var damaged *problem
+	switch {
+	case errors.As(err, &damaged) && damaged.todo == setAside:
+		fail(err)
+	case err != nil && isDamage(err):
+		fail(damagedFile(file, err))
+	}
 }
 
 // checkIntegrity looks at the structure of the whole file, at some 500 MB/s.

@@ -99,3 +99,28 @@ func TestTheFileAloneIsTheDatabaseAfterAStop(t *testing.T) {
 		t.Errorf("the write-ahead log has %d bytes after a stop, want none", st.Size())
 	}
 }
+
+// TestALargeDatabaseIsCheckedBesideTheServer, because a start must not take as long as the check.
+func TestALargeDatabaseIsCheckedBesideTheServer(t *testing.T) {
+	usual := checkedBeforeStart
+	t.Cleanup(func() { checkedBeforeStart = usual })
+	dir := t.TempDir()
+	stopped(t, dir)
+	file := filepath.Join(dir, "temporal.db")
+	checkedBeforeStart = 1
+
+	var said []error
+	fail := func(err error) { said = append(said, err) }
+	checkLater(t.Context(), file, fail)
+	if len(said) > 0 {
+		t.Fatalf("got %v of a sound file, want nothing", said)
+	}
+	damage(t, file)
+	if err := ensureSchema(t.Context(), file); err != nil && strings.Contains(err.Error(), "is damaged") {
+		t.Errorf("got %v before the start, want the check later", err)
+	}
+	checkLater(t.Context(), file, fail)
+	if len(said) != 1 || !strings.Contains(said[0].Error(), "is damaged") {
+		t.Errorf("got %v of a damaged file, want that it is damaged", said)
+	}
+}

@@ -38,8 +38,10 @@ func ensureSchema(ctx context.Context, file string) error {
 	}
 	defer func() { _ = tx.Rollback() }() // no effect after the commit
 
-	if err := checkIntegrity(ctx, tx, file); err != nil {
-		return err
+	if !large(file) {
+		if err := checkIntegrity(ctx, tx, file); err != nil {
+			return err
+		}
 	}
 
 	var tables int

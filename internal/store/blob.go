@@ -135,7 +135,7 @@ func GetBlobFile(ctx context.Context, b Bucket, sum, file string) error {
 
 	h := sha256.New()
 	err = failpoint.Do("write.blob", func(torn bool) error {
-		var w io.Writer = io.MultiWriter(f, h)
+		w := io.MultiWriter(f, h)
 		if torn {
 			w = &half{w: w}
 		}

@@ -117,7 +117,7 @@ func (s *Supervisor) spawn(u unit) (*running, error) {
 
 // Pauses between restarts double from the first to the last. A process that ran for a few seconds begins with the first
 // again: it does not crash when it starts.
-const firstPause, lastPause, aFewSeconds = 100 * time.Millisecond, 10 * time.Second, 5 * time.Second
+const firstPause, lastPause, steady = 100 * time.Millisecond, 10 * time.Second, 5 * time.Second
 
 // keep restarts a unit whenever it ends or stops answering, until ctx ends.
 func (s *Supervisor) keep(ctx context.Context, u unit, r *running) {
@@ -133,7 +133,7 @@ func (s *Supervisor) keep(ctx context.Context, u unit, r *running) {
 		if ctx.Err() != nil {
 			return
 		}
-		if time.Since(began) > aFewSeconds {
+		if time.Since(began) > steady {
 			pause = firstPause
 		}
 		why := s.why(u, r, silent)
