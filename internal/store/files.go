@@ -42,7 +42,7 @@ func (f Files) Get(ctx context.Context, key string) ([]byte, error) {
 // List returns keys and sizes under a prefix in lexical order.
 func (f Files) List(ctx context.Context, prefix string) ([]Ref, error) {
 	var out []Ref
-	top, _, _ := cutLast(prefix)
+	top := prefix[:strings.LastIndexByte(prefix, '/')+1]
 	walk := func(p string, d fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:
@@ -75,10 +75,3 @@ func (f Files) List(ctx context.Context, prefix string) ([]Ref, error) {
 
 // unfinished is the folder in which the server keeps what is being written.
 const unfinished = ".sgwtmp"
-
-// cutLast cuts a prefix after its last slash: what is before it is a folder.
-func cutLast(prefix string) (folder, rest string, ok bool) {
-	i := strings.LastIndexByte(prefix, '/')
-
-	return prefix[:i+1], prefix[i+1:], i >= 0
-}

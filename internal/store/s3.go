@@ -88,7 +88,7 @@ const conflicts = 6
 // another write of the key is under way, which may fail, so it is tried again. That the key is taken is believed only
 // if the object is there.
 func (s *S3) PutOnce(ctx context.Context, key string, body []byte) (created bool, err error) {
-	err = failpoint.Do("put."+placeOf(key), func(torn bool) (err error) {
+	err = failpoint.Do(place("put.", key), func(torn bool) (err error) {
 		created, err = s.putOnce(ctx, key, body, torn)
 
 		return err
@@ -160,6 +160,15 @@ func (h *half) Write(p []byte) (int, error) {
 // numbers matches what two objects of a kind differ in: numbers, digests, and the names of what is evaluated.
 var numbers = regexp.MustCompile(`/a?\d+|/[0-9a-f]{64}|-\d{6}|calls/..|evals/.+/(\d+$)?`)
 
+// place returns the name of a request for failpoints, if there are any.
+func place(what, key string) string {
+	if !failpoint.Set() {
+		return ""
+	}
+
+	return what + placeOf(key)
+}
+
 // placeOf returns the name of a key for failpoints: its path without names and numbers.
 func placeOf(key string) string {
 	if IsBlob(key) {
@@ -213,7 +222,7 @@ func (s *S3) upload(ctx context.Context, key, file string, size int64) error {
 
 // download writes an object to w, or part of it if it returns an error.
 func (s *S3) download(ctx context.Context, key string, w io.Writer) error {
-	return failpoint.Do("get."+placeOf(key), func(torn bool) error {
+	return failpoint.Do(place("get.", key), func(torn bool) error {
 		if torn {
 			w = &half{w: w}
 		}

@@ -14,16 +14,16 @@ import (
 	"time"
 
 	"go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/temporalproto"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/fakepolicy"
 	"github.com/collabui/collabui/workflows"
-
-	historypb "go.temporal.io/api/history/v1"
 )
 
 // TestRecordHistories plays runs with everything that can be in a history, and writes the histories into the folder
@@ -68,11 +68,7 @@ func (r *recorder) large() {
 	if _, err := r.bucket.PutOnce(r.t.Context(), credit, []byte("damaged")); err != nil {
 		r.t.Fatal(err)
 	}
-	r.start(s.Name, func() error {
-		_, _, err := runs.Run(s.Name).Spec().Record(r.t.Context(), r.bucket, given(s))
-
-		return err
-	})
+	r.start(s)
 	r.until(s.Name, "it is held", func(st workflows.Status) bool { return st.Held })
 	if err := os.Remove(filepath.Join(r.pipeline.Dir, "s3", "collabui", credit)); err != nil {
 		r.t.Fatal(err)
@@ -99,11 +95,7 @@ func (r *recorder) large() {
 func (r *recorder) stopped() {
 	s := fakepolicy.Specification("stopped")
 	s.Slots = 30
-	r.start(s.Name, func() error {
-		_, _, err := runs.Run(s.Name).Spec().Record(r.t.Context(), r.bucket, given(s))
-
-		return err
-	})
+	r.start(s)
 	r.until(s.Name, "an epoch", func(st workflows.Status) bool { return st.Stage == workflows.StageEpoch })
 	r.update(s.Name, workflows.UpdateStop)
 }
@@ -113,11 +105,7 @@ func (r *recorder) stopped() {
 func (r *recorder) outage() {
 	s := fakepolicy.Specification("outage")
 	s.Slots = 30
-	r.start(s.Name, func() error {
-		_, _, err := runs.Run(s.Name).Spec().Record(r.t.Context(), r.bucket, given(s))
-
-		return err
-	})
+	r.start(s)
 	r.until(s.Name, "an epoch", func(st workflows.Status) bool { return st.Stage == workflows.StageEpoch })
 	r.s3tcp.refuseFor(time.Hour)
 	r.until(s.Name, "it waits", func(st workflows.Status) bool { return st.Paused && !st.Held })
@@ -126,15 +114,15 @@ func (r *recorder) outage() {
 	r.end(s.Name)
 }
 
-func (r *recorder) start(name string, record func() error) {
-	if err := record(); err != nil {
+func (r *recorder) start(s spec.Spec) {
+	if _, _, err := runs.Run(s.Name).Spec().Record(r.t.Context(), r.bucket, given(s)); err != nil {
 		r.t.Fatal(err)
 	}
 	r.env = nil
 	if err := r.supervise(); err != nil {
 		r.t.Fatal(err)
 	}
-	if err := r.begin(r.t.Context(), name); err != nil {
+	if err := r.begin(r.t.Context(), s.Name); err != nil {
 		r.t.Fatal(err)
 	}
 }

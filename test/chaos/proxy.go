@@ -21,7 +21,6 @@ type tcpProxy struct {
 	open    map[net.Conn]bool
 	refuse  time.Time // until then connections are closed at once
 	hold    time.Time // until then nothing is forwarded
-	bytes   atomic.Int64
 	stopped bool
 }
 
@@ -91,10 +90,8 @@ func (h held) Write(b []byte) (int, error) {
 	wait := time.Until(h.proxy.hold)
 	h.proxy.mu.Unlock()
 	time.Sleep(wait)
-	n, err := h.to.Write(b)
-	h.proxy.bytes.Add(int64(n))
 
-	return n, err
+	return h.to.Write(b)
 }
 
 // cut closes all connections.

@@ -87,8 +87,8 @@ func (c *Cell) faults() []*event {
 		}})
 	}
 	for _, name := range []string{pipeline.Worker, pipeline.Temporal, pipeline.S3, pipeline.Redis} {
-		add(name+" is killed", func() { c.signal(name, syscall.SIGKILL) })
-		add(name+" is frozen", func() { c.signal(name, syscall.SIGSTOP) })
+		add(name+" is killed", func() { c.pipeline.Signal(name, syscall.SIGKILL) })
+		add(name+" is frozen", func() { c.pipeline.Signal(name, syscall.SIGSTOP) })
 	}
 	for _, x := range []struct {
 		name  string

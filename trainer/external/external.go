@@ -22,8 +22,8 @@ type Tool interface {
 	// invalid fault.
 	Base(options json.RawMessage) (domain.BaseModel, string, error)
 	// Render writes data and configuration into the job's folder and returns what to run. The same job yields the same
-	// bytes. What the program would refuse, drop or silently cut is an invalid fault, and so is a reference that the
-	// program cannot use.
+	// bytes. What the program would refuse or drop is an invalid fault, and so is a reference that the program
+	// cannot use. Rows that it would silently cut are left out, if they are no more than Job.Skip.
 	Render(ctx context.Context, f Folder, j trainer.Job) (Command, error)
 	// Points reads the curve so far, in the order of steps, each step once. An incomplete last line is not an error.
 	Points(f Folder) []domain.TrainPoint

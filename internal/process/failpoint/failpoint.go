@@ -51,6 +51,9 @@ var (
 	hits = map[string]int{} // by failpoint, as it is set
 )
 
+// Set reports whether there are failpoints, so that names of places need not be made for nothing.
+func Set() bool { return os.Getenv(Variable) != "" }
+
 // Do has an effect at a place. torn asks for half of it; do then returns an error, or Do does.
 func Do(place string, do func(torn bool) error) error {
 	setting := os.Getenv(Variable)

@@ -1,0 +1,47 @@
+package store
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+func TestFilesAreTheObjectsOfAFolder(t *testing.T) {
+	dir := t.TempDir()
+	for _, key := range []string{"runs/a/spec.json", "runs/ab/spec.json", "runs/a.json", "blobs/x", ".sgwtmp/half"} {
+		file := filepath.Join(dir, filepath.FromSlash(key))
+		err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(key), 0o644))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := Files{Dir: dir}
+	for prefix, want := range map[string][]string{
+		"":        {"blobs/x", "runs/a.json", "runs/a/spec.json", "runs/ab/spec.json"},
+		"runs/a":  {"runs/a.json", "runs/a/spec.json", "runs/ab/spec.json"},
+		"runs/a/": {"runs/a/spec.json"},
+		"none/":   nil,
+	} {
+		refs, err := b.List(t.Context(), prefix)
+		var got []string
+		for _, r := range refs {
+			got = append(got, r.Key)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("List(%q) = %v, %v, want %v", prefix, got, err, want)
+		}
+	}
+	if body, err := b.Get(t.Context(), "runs/a/spec.json"); err != nil || string(body) != "runs/a/spec.json" {
+		t.Errorf("Get = %q, %v, want the file", body, err)
+	}
+	for _, key := range []string{"runs/none.json", "runs/a"} {
+		if _, err := b.Get(t.Context(), key); !errors.Is(err, ErrNotFound) {
+			t.Errorf("Get(%q) = %v, want %v", key, err, ErrNotFound)
+		}
+	}
+	if _, err := b.Get(t.Context(), "../secret"); err == nil || errors.Is(err, ErrNotFound) {
+		t.Errorf("Get outside of the folder = %v, want an error", err)
+	}
+}
