@@ -81,7 +81,7 @@ func serveAdapters(t *testing.T, engine *fakeengine.Engine) adapters {
 	}
 	gate := httptest.NewServer(g)
 	t.Cleanup(gate.Close)
-	pool, err := llm.PolicyServers([]string{gate.URL + "/v1"}, "", 10*time.Second)
+	pool, err := llm.PolicyServers([]string{gate.URL + "/v1"}, llm.Config{Timeout: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,9 @@ func open(o Options) (*dependencies, error) {
 		return nil, fault.New(fault.Invalid, "redis address %s is not a redis:// URL",
 			config.Redacted(o.Endpoints.Redis))
 	}
-	policies, err := llm.PolicyServers(o.Endpoints.Policies(), o.Endpoints.PolicyKey, policyTimeout)
+	policies, err := llm.PolicyServers(o.Endpoints.Policies(), llm.Config{
+		APIKey: o.Endpoints.PolicyKey, Timeout: policyTimeout, Kernel: tinylm.Kernel(),
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -126,7 +126,7 @@ func serveAdapters(t *testing.T, r *testrun.Run, dir, model string, engines ...h
 		last, urls = gate.URL, append(urls, gate.URL+"/v1")
 	}
 
-	pool, err := llm.PolicyServers(urls, "", 30*time.Second)
+	pool, err := llm.PolicyServers(urls, llm.Config{Timeout: 30 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -160,7 +160,7 @@ func (d diagnosis) redis(ctx context.Context, e config.Endpoints) []finding {
 }
 
 func (d diagnosis) policies(ctx context.Context, e config.Endpoints) (out []finding) {
-	servers, err := llm.PolicyServers(e.Policies(), e.PolicyKey, 0)
+	servers, err := llm.PolicyServers(e.Policies(), llm.Config{APIKey: e.PolicyKey})
 	if err != nil {
 		return d.finding(supervisor.Policy, config.Redacted(e.Policy), err)
 	}

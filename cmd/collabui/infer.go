@@ -92,7 +92,7 @@ func (a *app) runInfer(ctx context.Context, o inferOptions, run string) error {
 	if err != nil {
 		return err
 	}
-	model, err := llm.PolicyServers(e.Policies(), e.PolicyKey, 0)
+	model, err := llm.PolicyServers(e.Policies(), llm.Config{APIKey: e.PolicyKey})
 	if err != nil {
 		return err
 	}

@@ -216,7 +216,7 @@ func both(t *testing.T, test func(t *testing.T, e *fakeengine.Engine)) {
 func TestPoliciesAnswerThroughTheClientOfThePipeline(t *testing.T) {
 	both(t, func(t *testing.T, e *fakeengine.Engine) {
 		s := setUp(t, e, nil)
-		c, err := llm.PolicyServers([]string{s.url + "/v1"}, "", 0)
+		c, err := llm.PolicyServers([]string{s.url + "/v1"}, llm.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}

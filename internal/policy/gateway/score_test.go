@@ -28,7 +28,7 @@ func byLength(dir, system, user, answer string) float64 {
 // pool returns a client of the stage's gateway.
 func (s *stage) pool() *llm.Pool {
 	s.t.Helper()
-	p, err := llm.PolicyServers([]string{s.url + "/v1"}, "", 10*time.Second)
+	p, err := llm.PolicyServers([]string{s.url + "/v1"}, llm.Config{Timeout: 10 * time.Second})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -48,9 +48,8 @@ const (
 // Open returns a limiter that connects when it is first used. id must be unique among the workers. An empty URL means a
 // Redis that is down.
 func Open(url, id string) (*Limiter, error) {
-	l := &Limiter{id: id, own: map[string]*turns{}, peers: 1, now: time.Now, began: time.Now()}
 	if url == "" {
-		return l, nil
+		return Over(nil, id), nil
 	}
 	o, err := redis.ParseURL(url)
 	if err != nil {
@@ -60,9 +59,15 @@ func Open(url, id string) (*Limiter, error) {
 	o.ReadTimeout = 500 * time.Millisecond
 	o.WriteTimeout = 500 * time.Millisecond
 	o.MaxRetries = -1
-	l.client = redis.NewClient(o)
 
-	return l, nil
+	return Over(redis.NewClient(o), id), nil
+}
+
+// Over returns a limiter that asks Redis through a client. nil means a Redis that is down.
+func Over(client *redis.Client, id string) *Limiter {
+	return &Limiter{
+		client: client, id: id, own: map[string]*turns{}, peers: 1, now: time.Now, began: time.Now(),
+	}
 }
 
 // script reserves a turn. KEYS are the two clocks and the set of workers. ARGV are the requests and tokens per minute,

@@ -39,6 +39,7 @@ type Config struct {
 	Images   bool              // the model takes images; others are asked without
 	LogProbs bool              // the server returns log-probabilities
 	Seeds    bool              // the server takes seeds
+	Kernel   string            // the only arithmetic that a server of the small policy may have; empty means any
 }
 
 // Schema is how JSON answers are asked for.
@@ -91,7 +92,7 @@ func New(c Config) (*Client, error) {
 	}
 
 	hc := &http.Client{
-		Transport: &wire{next: t, headers: c.Headers},
+		Transport: &wire{next: t, headers: c.Headers, kernel: c.Kernel},
 		// The headers hold keys of this endpoint, so no redirect is followed.
 		CheckRedirect: func(to *http.Request, _ []*http.Request) error {
 			return fault.New(fault.Invalid,

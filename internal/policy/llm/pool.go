@@ -57,10 +57,10 @@ type pause struct {
 	length       time.Duration // doubles with the next failure
 }
 
-// PolicyServers returns a pool of policy servers, named by their base URLs up to /v1. It makes no request. A key that
-// is not empty is sent as a bearer token. timeout bounds a call to one server; 0 means two minutes. No URL, or one
-// that is not http or https, is an invalid fault.
-func PolicyServers(urls []string, key string, timeout time.Duration) (*Pool, error) {
+// PolicyServers returns a pool of policy servers, named by their base URLs up to /v1. It makes no request. Of
+// the configuration it takes the key, the timeout of a call to one server, and the kernel; a server with another one
+// counts as one that does not answer. No URL, or one that is not http or https, is an invalid fault.
+func PolicyServers(urls []string, conf Config) (*Pool, error) {
 	if len(urls) == 0 {
 		return nil, fault.New(fault.Invalid,
 			"no policy server is named: set COLLABUI_POLICY to base URLs up to /v1, separated by commas")
@@ -73,7 +73,9 @@ func PolicyServers(urls []string, key string, timeout time.Duration) (*Pool, err
 				"policy server %s: expected a base URL like http://HOST:8000/v1", redacted(base))
 		}
 
-		c, err := New(Config{BaseURL: base, APIKey: key, Timeout: timeout, LogProbs: true, Seeds: true})
+		c, err := New(Config{
+			BaseURL: base, APIKey: conf.APIKey, Timeout: conf.Timeout, Kernel: conf.Kernel, LogProbs: true, Seeds: true,
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -99,7 +99,7 @@ func TestLoadWaitsALittleForTheOthers(t *testing.T) {
 		t.Errorf("avoided: %v, want nothing once the server has the policy", p.servers[1].avoid)
 	}
 
-	p, err := PolicyServers([]string{fs[0].URL + "/v1"}, "", 50*time.Millisecond)
+	p, err := PolicyServers([]string{fs[0].URL + "/v1"}, Config{Timeout: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestHealthAndAddresses(t *testing.T) {
 	fs[1].set(says(503, "the engine died\n"+strings.Repeat("x", 1<<20)))
 	fs[2].Close()
 	secret := func(f *fake) string { return strings.Replace(f.URL, "http://", "http://me:pw@", 1) + "/v1" }
-	p, err := PolicyServers([]string{secret(fs[0]), fs[1].URL + "/v1/", secret(fs[2])}, "", time.Second)
+	p, err := PolicyServers([]string{secret(fs[0]), fs[1].URL + "/v1/", secret(fs[2])}, Config{Timeout: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestHealthAndAddresses(t *testing.T) {
 		{"me:pw@h:8000/v1"},
 		{"http://"},
 	} {
-		_, err := PolicyServers(urls, "", 0)
+		_, err := PolicyServers(urls, Config{})
 		if fault.KindOf(err) != fault.Invalid || strings.Contains(err.Error(), "pw") {
 			t.Errorf("PolicyServers(%v) = %v, want an invalid fault without the password", urls, err)
 		}

@@ -5,12 +5,16 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/policy/serving"
 )
 
 // wire is a transport that adds the endpoint's headers, bounds responses, and notes Retry-After, which go-openai hides.
 type wire struct {
 	next    http.RoundTripper
 	headers map[string]string
+	kernel  string // refuses a server that names another one
 }
 
 // Bounds of a response, in bytes: of an answer, and of a refusal, which becomes part of an error.
@@ -33,6 +37,14 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := w.next.RoundTrip(r)
 	if err != nil {
 		return nil, err
+	}
+
+	if k := res.Header.Get(serving.KernelHeader); w.kernel != "" && k != "" && k != w.kernel {
+		_ = res.Body.Close()
+
+		return nil, fault.New(fault.Transient, "policy server %s computes with the kernel %s, this worker with %s: "+
+			"answers would have other bits; run all on the same kind of machine, or all with COLLABUI_KERNEL=portable",
+			r.URL.Host, k, w.kernel)
 	}
 
 	if to, ok := r.Context().Value(retryKey{}).(*time.Duration); ok {

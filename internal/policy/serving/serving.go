@@ -10,6 +10,10 @@ import (
 	"net/http"
 )
 
+// KernelHeader is the header in which the server of the small policy names its arithmetic. Answers have the same bits
+// only if it is the same on all servers.
+const KernelHeader = "Collabui-Kernel"
+
 // WriteJSON answers with a status and a JSON body.
 func WriteJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")

@@ -72,6 +72,7 @@ func (s *Server) measure() {
 }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set(serving.KernelHeader, tinylm.Kernel())
 	if strings.HasPrefix(r.URL.Path, "/v1/") && !serving.Allowed(r, s.Key) {
 		s.fail(w, r, http.StatusUnauthorized,
 			errors.New("the request needs the header Authorization: Bearer with this server's key"))

@@ -228,10 +228,28 @@ func TestAKeyIsAskedForWhereOneIsSet(t *testing.T) {
 
 func pool(t *testing.T, url string) *llm.Pool {
 	t.Helper()
-	p, err := llm.PolicyServers([]string{url + "/v1"}, "", 0)
+	p, err := llm.PolicyServers([]string{url + "/v1"}, llm.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	return p
+}
+
+// TestAServerWithAnotherKernelIsNotAsked asks a server whose arithmetic is not the worker's.
+func TestAServerWithAnotherKernelIsNotAsked(t *testing.T) {
+	s, digest, _ := serve(t)
+	for kernel, want := range map[string]fault.Kind{tinylm.Kernel(): "", "another": fault.Transient} {
+		p, err := llm.PolicyServers([]string{s.URL + "/v1"}, llm.Config{Kernel: kernel})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = p.Complete(t.Context(), chat.Request{Model: digest, User: prompt, TopP: 1, N: 1})
+		if err == nil && want == "" {
+			continue
+		}
+		if fault.KindOf(err) != want || !strings.Contains(err.Error(), "kernel") {
+			t.Errorf("with the kernel %q: %v, want the kind %q and a word about the kernel", kernel, err, want)
+		}
+	}
 }

@@ -64,7 +64,7 @@ func New(t testing.TB, s spec.Spec) *Run {
 	r := &Run{Spec: s, Bucket: &store.Memory{}, Suite: &scripted.Suite{}}
 	srv := httptest.NewServer(tinyserver.New(r.Bucket))
 	t.Cleanup(srv.Close)
-	model, err := llm.PolicyServers([]string{srv.URL + "/v1"}, "", 30*time.Second)
+	model, err := llm.PolicyServers([]string{srv.URL + "/v1"}, llm.Config{Timeout: 30 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
