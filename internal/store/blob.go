@@ -30,7 +30,21 @@ func PutBlob(ctx context.Context, b Bucket, body []byte) (Ref, error) {
 		return r, err
 	}
 
-	return r, readBack(ctx, b, sum)
+	err := readBack(ctx, b, sum)
+	if s, ok := b.(replaces); ok && fault.KindOf(err) == fault.Corrupt {
+		if err := s.replace(ctx, r.Key, body); err != nil {
+			return r, err
+		}
+		err = readBack(ctx, b, sum)
+	}
+
+	return r, err
+}
+
+// replaces is an optional capability of a Bucket: a blob that a server wrote by half is written again. Its name says
+// what its bytes must be, so nothing else can be lost.
+type replaces interface {
+	replace(ctx context.Context, key string, body []byte) error
 }
 
 // readBack checks that the store has a blob that it took.
@@ -90,7 +104,8 @@ func StreamBlob(ctx context.Context, b Bucket, sum string, use func(io.Reader) e
 // streams is an optional capability of a Bucket for blobs that should not pass through memory, such as weights of
 // several gigabytes.
 type streams interface {
-	upload(ctx context.Context, key, file string, size int64) error
+	// upload sends a file, unless the object has its size and again is false.
+	upload(ctx context.Context, key, file string, size int64, again bool) error
 	download(ctx context.Context, key string, w io.Writer) error
 }
 
@@ -103,11 +118,18 @@ func PutBlobFile(ctx context.Context, b Bucket, file string) (Ref, error) {
 	}
 	r := Ref{Key: BlobPrefix + sum, SHA256: sum, Size: size}
 	if s, ok := b.(streams); ok {
-		if err := s.upload(ctx, r.Key, file, size); err != nil {
+		if err := s.upload(ctx, r.Key, file, size, false); err != nil {
 			return r, err
 		}
+		err := readBack(ctx, b, sum)
+		if fault.KindOf(err) == fault.Corrupt {
+			if err := s.upload(ctx, r.Key, file, size, true); err != nil {
+				return r, err
+			}
+			err = readBack(ctx, b, sum)
+		}
 
-		return r, readBack(ctx, b, sum)
+		return r, err
 	}
 
 	body, err := os.ReadFile(file)

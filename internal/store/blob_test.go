@@ -11,7 +11,7 @@ import (
 
 // lying is a bucket that says that it wrote an object without having written it, or with other bytes.
 type lying struct {
-	*Memory
+	Bucket
 	instead []byte // nil: nothing
 }
 
@@ -20,7 +20,7 @@ func (l lying) PutOnce(ctx context.Context, key string, _ []byte) (bool, error) 
 		return true, nil
 	}
 
-	return l.Memory.PutOnce(ctx, key, l.instead)
+	return l.Bucket.PutOnce(ctx, key, l.instead)
 }
 
 func TestABlobIsReadBackBeforeItIsNamed(t *testing.T) {
@@ -59,4 +59,18 @@ func kindOrNone(err error) fault.Kind {
 	}
 
 	return fault.KindOf(err)
+}
+
+// TestABlobThatWasWrittenByHalfIsWrittenAgain lets a server keep half of a blob.
+func TestABlobThatWasWrittenByHalfIsWrittenAgain(t *testing.T) {
+	t.Parallel()
+	body := []byte("weights")
+	m := &Memory{}
+	m.Damage(BlobPrefix+Sum(body), body[:3])
+	if _, err := PutBlob(t.Context(), m, body); err != nil {
+		t.Fatalf("PutBlob() = %v, want nil", err)
+	}
+	if got, err := GetBlob(t.Context(), m, Sum(body)); err != nil || string(got) != "weights" {
+		t.Errorf("GetBlob() = %q, %v, want the bytes that were written", got, err)
+	}
 }

@@ -16,7 +16,7 @@ import (
 // streamed is a bucket that takes files as S3 does.
 type streamed struct{ Bucket }
 
-func (s streamed) upload(ctx context.Context, key, file string, _ int64) error {
+func (s streamed) upload(ctx context.Context, key, file string, _ int64, _ bool) error {
 	raw, err := os.ReadFile(file)
 	if err == nil {
 		_, err = s.PutOnce(ctx, key, raw)

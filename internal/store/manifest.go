@@ -66,6 +66,10 @@ func whyNot(key string, raw []byte) error {
 	if err := json.Unmarshal(raw, &e); err != nil {
 		return fault.New(fault.Corrupt, "%s is not a manifest: %w", key, err)
 	}
+	if e.Format > FormatVersion {
+		return fault.New(fault.Transient, "%s has format %d, this worker reads %d: give it the version of the others",
+			key, e.Format, FormatVersion)
+	}
 	if e.Format != FormatVersion {
 		return fault.New(fault.Corrupt, "%s has format %d; this version reads %d", key, e.Format, FormatVersion)
 	}

@@ -56,6 +56,12 @@ func (m *Memory) List(_ context.Context, prefix string) ([]Ref, error) {
 	return out, nil
 }
 
+func (m *Memory) replace(_ context.Context, key string, body []byte) error {
+	m.Damage(key, body)
+
+	return nil
+}
+
 // Damage replaces an object's bytes, which no other Bucket can do; nil removes the object. Tests plant violations with
 // it.
 func (m *Memory) Damage(key string, body []byte) {
@@ -65,6 +71,9 @@ func (m *Memory) Damage(key string, body []byte) {
 		delete(m.objects, key)
 
 		return
+	}
+	if m.objects == nil {
+		m.objects = map[string][]byte{}
 	}
 	m.objects[key] = slices.Clone(body)
 }

@@ -128,6 +128,16 @@ func (s *S3) putOnce(ctx context.Context, key string, body []byte, torn bool) (b
 	return false, fault.New(fault.Transient, "write %s: %w", key, err)
 }
 
+// replace writes an object, whether or not the key is taken.
+func (s *S3) replace(ctx context.Context, key string, body []byte) error {
+	o := minio.PutObjectOptions{DisableMultipart: true, ContentType: "application/octet-stream"}
+	if _, err := s.client.PutObject(ctx, s.bucket, key, bytes.NewReader(body), int64(len(body)), o); err != nil {
+		return fault.New(fault.Transient, "write %s: %w", key, err)
+	}
+
+	return nil
+}
+
 // status returns the HTTP status of an error of S3, or 0.
 func status(err error) int { return minio.ToErrorResponse(err).StatusCode }
 
@@ -200,9 +210,9 @@ func (s *S3) List(ctx context.Context, prefix string) ([]Ref, error) {
 
 // upload sends a file in parts. Concurrent senders of one blob send the same bytes, so it does not matter whose arrive
 // last.
-func (s *S3) upload(ctx context.Context, key, file string, size int64) error {
+func (s *S3) upload(ctx context.Context, key, file string, size int64, again bool) error {
 	st, err := s.client.StatObject(ctx, s.bucket, key, minio.StatObjectOptions{})
-	if err == nil && st.Size == size {
+	if err == nil && st.Size == size && !again {
 		return nil
 	}
 

@@ -5,9 +5,14 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
@@ -111,5 +116,34 @@ func TestAnObjectThatIsSaidToExistIsLookedFor(t *testing.T) {
 				t.Errorf("PutOnce() = %v, %v, want false and success: %v", created, err, there)
 			}
 		})
+	}
+}
+
+// TestAFileThatWasSentByHalfIsSentAgain lets a server have a blob of the right size with other bytes.
+func TestAFileThatWasSentByHalfIsSentAgain(t *testing.T) {
+	t.Parallel()
+	has := []byte("weighty")
+	var mu sync.Mutex
+	b := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		w.Header().Set("ETag", `"e"`)
+		w.Header().Set("Last-Modified", time.Now().UTC().Format(http.TimeFormat))
+		if r.Method == http.MethodPut {
+			has = []byte("weights")
+
+			return
+		}
+		w.Header().Set("Content-Length", strconv.Itoa(len(has)))
+		if r.Method == http.MethodGet {
+			_, _ = w.Write(has)
+		}
+	})
+	file := filepath.Join(t.TempDir(), "weights")
+	if err := os.WriteFile(file, []byte("weights"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.PutBlobFile(t.Context(), b, file); err != nil || string(has) != "weights" {
+		t.Errorf("PutBlobFile() = %v and the server has %q, want it to have the file", err, has)
 	}
 }

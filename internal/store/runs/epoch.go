@@ -12,11 +12,11 @@ type Slots struct {
 	System System        `json:"system"` // the system that is rolled out
 	Prompt string        `json:"prompt"` // digest of the agents' template
 	Slots  []domain.Slot `json:"slots"`
-	Made   *Made         `json:"made,omitempty"` // with what; older records do not say
 }
 
 // Made says what must be the same on all workers of an epoch, so that its digest does not depend on who does the work.
 type Made struct {
+	Prompts string `json:"prompts"`           // digest of the templates of all roles
 	Kernel  string `json:"kernel,omitempty"`  // the arithmetic of the embedded policy
 	Browser string `json:"browser,omitempty"` // that draws the pages
 }

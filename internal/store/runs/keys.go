@@ -107,6 +107,9 @@ func (r Run) Topology(epoch int) Object[domain.Topology] {
 // Slots is the plan of an epoch.
 func (r Run) Slots(epoch int) Object[Slots] { return object[Slots](r, "epochs/%04d/slots", epoch) }
 
+// Made is with what the workers of an epoch began; 0 is what comes before the first. Older runs do not have it.
+func (r Run) Made(epoch int) Object[Made] { return object[Made](r, "epochs/%04d/made", epoch) }
+
 // Accepted is a person's decision to go on without what failed in an epoch; 0 is what comes before the first.
 func (r Run) Accepted(epoch int) Object[Decision] {
 	return object[Decision](r, "epochs/%04d/accepted", epoch)
