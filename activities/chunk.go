@@ -44,6 +44,9 @@ func (g *GPU) chunk(ctx context.Context, id ChunkID, say say) (runs.Chunk, error
 	if err != nil {
 		return runs.Chunk{}, err
 	}
+	if err := g.sameAs(ctx, s, 0, nil); err != nil {
+		return runs.Chunk{}, err
+	}
 
 	out := runs.Chunk{Number: id.Chunk}
 	var job trainer.Job

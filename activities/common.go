@@ -29,7 +29,9 @@ type Common struct {
 	Log     *slog.Logger // nil: logs nothing
 	Kernel  string       // the arithmetic of the embedded policy in this process
 
-	specs sync.Map // specifications by run; they are written once
+	specs   sync.Map // specifications by run; they are written once
+	prompts sync.Map // digests of the prompts of all roles by run
+	begins  sync.Map // by run, with what its newest epoch began
 }
 
 // spec returns a run's resolved specification.

@@ -71,6 +71,9 @@ func (c *Control) PlanRun(ctx context.Context, run string) (Plan, error) {
 			if err := c.playable(s); err != nil {
 				return p, err
 			}
+			if err := c.begin(ctx, s, 0); err != nil {
+				return p, err
+			}
 		}
 		if p.Committed, err = runs.Run(run).Committed(ctx, c.Bucket); err != nil {
 			return p, err
@@ -189,6 +192,9 @@ func (c *Control) PlanEpoch(ctx context.Context, id EpochID) (EpochPlan, error) 
 		if err != nil {
 			return EpochPlan{}, err
 		}
+		if err := c.begin(ctx, s, id.Epoch); err != nil {
+			return EpochPlan{}, err
+		}
 		slots, _, err := runs.Run(id.Run).Slots(id.Epoch).Record(ctx, c.Bucket, func() (runs.Slots, error) {
 			return c.slots(ctx, s, id)
 		})
@@ -233,8 +239,7 @@ func (c *Control) slots(ctx context.Context, s spec.Spec, id EpochID) (runs.Slot
 		return runs.Slots{}, err
 	}
 
-	made := c.made(ctx, s, suite)
-	out := runs.Slots{Epoch: id.Epoch, System: system, Prompt: prompt.Digest, Made: &made}
+	out := runs.Slots{Epoch: id.Epoch, System: system, Prompt: prompt.Digest}
 	for n := range s.Slots {
 		slot, err := rules.Slot(s, suite, id.Epoch, n+1, 0)
 		if err != nil {

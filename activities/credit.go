@@ -56,6 +56,9 @@ func (m *Models) credits(ctx context.Context, id SlotID, say say) (runs.Credits,
 	if err != nil {
 		return runs.Credits{}, err
 	}
+	if err := m.sameAs(ctx, s, id.Epoch, nil); err != nil {
+		return runs.Credits{}, err
+	}
 	e, err := m.episode(ctx, id)
 	if err != nil {
 		return runs.Credits{}, err

@@ -38,6 +38,9 @@ func (r *Rollouts) Demonstrate(ctx context.Context, b Batch) (int, error) {
 		if err != nil {
 			return 0, err
 		}
+		if err := r.sameAs(ctx, s, 0, suite); err != nil {
+			return 0, err
+		}
 
 		answers := 0
 		for i := b.From; i < b.To; i++ {
@@ -123,6 +126,9 @@ func (r *Rollouts) Explore(ctx context.Context, b Batch) (int, error) {
 	return do(ctx, r.log(b.Run, "from", b.From, "to", b.To), func(ctx context.Context, say say) (int, error) {
 		s, suite, err := r.suite(ctx, b.Run)
 		if err != nil {
+			return 0, err
+		}
+		if err := r.sameAs(ctx, s, 0, suite); err != nil {
 			return 0, err
 		}
 

@@ -61,6 +61,10 @@ func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) 
 			return out, err
 		}
 
+		if err := r.evaluatesSame(ctx, s, item, suite); err != nil {
+			return out, err
+		}
+
 		for i := e.From; i < e.To; i++ {
 			say(fmt.Sprintf("%s on %s, episode %d", item.System.Name, item.Split, i+1))
 			ep, _, err := runs.Run(item.Run).EvalEpisode(item.ID(), i+1).Record(ctx, r.Bucket,
@@ -77,6 +81,22 @@ func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) 
 
 		return out, nil
 	})
+}
+
+// evaluatesSame refuses to evaluate an epoch with something else than it began with. An evaluation in another
+// environment may have another browser.
+func (r *Rollouts) evaluatesSame(
+	ctx context.Context, s spec.Spec, item rules.EvalItem, suite envadapters.Suite,
+) error {
+	epoch, ok := rules.EpochOf(item.Folder)
+	if !ok {
+		return nil
+	}
+	if item.Environment != "" {
+		suite = nil
+	}
+
+	return r.sameAs(ctx, s, epoch, suite)
 }
 
 // partOf returns the part that is one episode.

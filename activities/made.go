@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/collabui/collabui/envadapters"
@@ -9,12 +10,16 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // made returns what this worker has of that which must be the same on all workers of an epoch. A suite of nil is one
 // that this worker does not play.
-func (c *Common) made(ctx context.Context, s spec.Spec, suite envadapters.Suite) (m runs.Made) {
+func (c *Common) made(ctx context.Context, s spec.Spec, suite envadapters.Suite) (m runs.Made, err error) {
+	if m.Prompts, err = c.promptsOf(s); err != nil {
+		return m, err
+	}
 	if s.Embedded() {
 		m.Kernel = c.Kernel
 	}
@@ -22,14 +27,72 @@ func (c *Common) made(ctx context.Context, s spec.Spec, suite envadapters.Suite)
 		m.Browser, _ = b.Browser(ctx) // a control worker need not have one
 	}
 
-	return m
+	return m, nil
 }
 
-// sameAs refuses to work on an epoch that was begun with something else than this worker has, unless a person accepted
+// promptsOf returns the digest of the templates of all roles.
+func (c *Common) promptsOf(s spec.Spec) (string, error) {
+	if digest, ok := c.prompts.Load(s.Name); ok {
+		return digest.(string), nil
+	}
+	digests := map[string]string{}
+	for _, role := range prompts.Roles {
+		p, err := rules.Prompt(s, role)
+		if err != nil {
+			return "", err
+		}
+		digests[role] = p.Digest
+	}
+	digest := runs.Digest(digests)
+	c.prompts.Store(s.Name, digest)
+
+	return digest, nil
+}
+
+// begin records with what an epoch begins: what this worker has. 0 is what comes before the first.
+func (c *Control) begin(ctx context.Context, s spec.Spec, epoch int) error {
+	_, _, err := runs.Run(s.Name).Made(epoch).Record(ctx, c.Bucket, func() (runs.Made, error) {
+		suite, err := c.Suites.get(s.Where(s.Environment))
+		if err != nil {
+			return runs.Made{}, err
+		}
+
+		return c.made(ctx, s, suite)
+	})
+
+	return err
+}
+
+// begunWith is with what an epoch began.
+type begunWith struct {
+	epoch int
+	made  runs.Made
+}
+
+// begun returns with what an epoch began. That of a run's newest epoch is kept.
+func (c *Common) begun(ctx context.Context, run string, epoch int) (runs.Made, error) {
+	if b, ok := c.begins.Load(run); ok && b.(begunWith).epoch == epoch {
+		return b.(begunWith).made, nil
+	}
+	m, _, err := runs.Run(run).Made(epoch).Read(ctx, c.Bucket)
+	if err == nil {
+		c.begins.Store(run, begunWith{epoch, m})
+	}
+
+	return m, err
+}
+
+// sameAs refuses to work on an epoch that began with something else than this worker has, unless a person accepted
 // that. Another worker may have it, so the fault is transient.
-func (c *Common) sameAs(ctx context.Context, s spec.Spec, begun runs.Slots, suite envadapters.Suite) error {
-	here := c.made(ctx, s, suite)
-	prompt, err := rules.Prompt(s, prompts.Agent)
+func (c *Common) sameAs(ctx context.Context, s spec.Spec, epoch int, suite envadapters.Suite) error {
+	want, err := c.begun(ctx, s.Name, epoch)
+	if errors.Is(err, store.ErrNotFound) { // by an older version
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	here, err := c.made(ctx, s, suite)
 	if err != nil {
 		return err
 	}
@@ -40,21 +103,19 @@ func (c *Common) sameAs(ctx context.Context, s spec.Spec, begun runs.Slots, suit
 			differ = append(differ, what+" "+own+" instead of "+want)
 		}
 	}
-	compare("the agents' prompts", prompt.Digest, begun.Prompt)
-	if begun.Made != nil {
-		compare("the kernel", here.Kernel, begun.Made.Kernel)
-		compare("the browser", here.Browser, begun.Made.Browser)
-	}
+	compare("the prompts", here.Prompts, want.Prompts)
+	compare("the kernel", here.Kernel, want.Kernel)
+	compare("the browser", here.Browser, want.Browser)
 	if len(differ) == 0 {
 		return nil
 	}
 
-	accepted, err := runs.Run(s.Name).Accepted(begun.Epoch).Exists(ctx, c.Bucket)
+	accepted, err := runs.Run(s.Name).Accepted(epoch).Exists(ctx, c.Bucket)
 	if err != nil || accepted {
 		return err
 	}
 
 	return fault.New(fault.Transient, "the worker on %s has %s with which epoch %d was begun: "+
 		"give it the same version, or go on with what it has by `collabui resume %s --accept-failed --why TEXT`",
-		hostname(), strings.Join(differ, " and "), begun.Epoch, s.Name)
+		hostname(), strings.Join(differ, " and "), epoch, s.Name)
 }

@@ -36,6 +36,9 @@ func (m *Models) pairs(ctx context.Context, id SlotID, say say) (runs.Pairs, err
 	if err != nil {
 		return runs.Pairs{}, err
 	}
+	if err := m.sameAs(ctx, s, id.Epoch, nil); err != nil {
+		return runs.Pairs{}, err
+	}
 	e, err := m.episode(ctx, id)
 	if err != nil {
 		return runs.Pairs{}, err

@@ -129,7 +129,7 @@ func (r *Rollouts) attempt(
 	if err != nil {
 		return nil, err
 	}
-	if err := r.sameAs(ctx, s, p.slots, suite); err != nil {
+	if err := r.sameAs(ctx, s, id.Epoch, suite); err != nil {
 		return nil, err
 	}
 	decoding, err := rules.Decoding(s, p.slots.System.Digests(), p.topology)

@@ -113,6 +113,9 @@ func (m *Models) Synthesize(ctx context.Context, id LevelRange) (synth.ItemCount
 		if err != nil {
 			return sum, err
 		}
+		if err := m.sameAs(ctx, s, 0, nil); err != nil {
+			return sum, err
+		}
 		plan, _, err := runs.Run(id.Run).LevelPlan(id.Level).Read(ctx, m.Bucket)
 		if err != nil {
 			return sum, err

@@ -91,7 +91,7 @@ func (g *GPU) update(ctx context.Context, id AgentID, say say) (runs.Update, err
 	if err != nil {
 		return runs.Update{}, err
 	}
-	if err := g.sameAs(ctx, s, slots, nil); err != nil {
+	if err := g.sameAs(ctx, s, id.Epoch, nil); err != nil {
 		return runs.Update{}, err
 	}
 	base, _, err := run.Base().Read(ctx, g.Bucket)
