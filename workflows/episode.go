@@ -28,14 +28,17 @@ const (
 func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 	var whole, fresh Tally
 	var first error
-	paused, open := false, 0
+	paused, open, window := false, 0, Window
+	if workflow.GetVersion(ctx, "wide window", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		window = oldWindow
+	}
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for workflow.GetSignalChannel(ctx, signalPause).Receive(ctx, &paused) {
 		}
 	})
 
 	for slot := in.From; slot <= in.To; slot++ {
-		if err := workflow.Await(ctx, func() bool { return open < Window && !paused || first != nil }); err != nil {
+		if err := workflow.Await(ctx, func() bool { return open < window && !paused || first != nil }); err != nil {
 			return whole, err
 		}
 		if first != nil {

@@ -27,7 +27,10 @@ const ShardSize = 200
 
 // Window is the number of episodes of a shard that are open concurrently. Real concurrency is bounded by the workers; a
 // pause takes effect within a window.
-const Window = 16
+const Window = 64
+
+// oldWindow is the window of shards that older versions began.
+const oldWindow = 16
 
 // Epoch is one epoch: topology, slots, n updates concurrently, publish, evaluation when due, commit.
 func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error) {
@@ -120,7 +123,10 @@ func askAPerson(in EpochInput, plan activities.EpochPlan, t Tally) string {
 
 // OpenShards is the number of shards of an epoch that are open concurrently. What is open is in the memory of the
 // workers and of Temporal.
-const OpenShards = 16
+const OpenShards = 4
+
+// oldOpenShards is OpenShards of epochs that older versions began.
+const oldOpenShards = 16
 
 // shards are those of an epoch.
 type shards struct {
@@ -133,9 +139,13 @@ func (x *shards) play(ctx workflow.Context, in EpochInput, slots int, p *Progres
 	workflow.Go(ctx, func(ctx workflow.Context) { x.passOn(ctx, p) })
 	parent := epochID(in.Run, in.Epoch)
 	most := OpenShards
-	if slots > OpenShards*ShardSize && // histories of smaller epochs are the same
-		workflow.GetVersion(ctx, "bounded shards", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
-		most = slots // as it was
+	if slots > OpenShards*ShardSize { // histories of smaller epochs are the same
+		switch workflow.GetVersion(ctx, "bounded shards", workflow.DefaultVersion, 2) {
+		case workflow.DefaultVersion:
+			most = slots
+		case 1:
+			most = oldOpenShards
+		}
 	}
 
 	for from := 1; from <= slots; from += ShardSize {

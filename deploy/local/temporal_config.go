@@ -42,7 +42,8 @@ var sqliteAttributes = map[string]string{
 	"mode":         "rwc",
 	"journal_mode": "WAL",
 	"synchronous":  "FULL",
-	"busy_timeout": "10000", // ms; a person may have the file open in a reader
+	"busy_timeout": "10000",  // ms; a person may have the file open in a reader
+	"cache_size":   "-32768", // KB; with the default of 2 MB, large epochs read the same pages again and again
 }
 
 func sqliteConfig(file string) *config.SQL {
