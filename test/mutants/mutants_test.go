@@ -26,6 +26,18 @@ var simulated = []string{"./test/simulation", "-run", "TestSchedules", "-args", 
 
 var all = []mutant{
 	{
+		name: "a worker of another version grades", file: "activities/credit.go",
+		was: "m.sameAs(ctx, s, id.Epoch, nil); err != nil {", now: "m.sameAs(ctx, s, id.Epoch, nil); err != nil && false {",
+	},
+	{
+		name: "a worker of another version trains", file: "activities/update.go",
+		was: "g.sameAs(ctx, s, id.Epoch, nil); err != nil {", now: "g.sameAs(ctx, s, id.Epoch, nil); err != nil && false {",
+	},
+	{
+		name: "half a blob stays", file: "internal/store/blob.go",
+		was: "ok && fault.KindOf(err) == fault.Corrupt {", now: "ok && fault.KindOf(err) == \"\" {",
+	},
+	{
 		name: "every 404 says that an object does not exist", file: "internal/store/s3.go",
 		was: `e.Code == minio.NoSuchKey && e.XMLName.Local == "Error"`, now: `e.Code == minio.NoSuchKey`,
 		find: []string{"./internal/store", "-run", "TestOnlyAnS3Server"}, // runs survive it: a record is read back

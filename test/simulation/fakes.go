@@ -2,11 +2,15 @@ package simulation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -17,14 +21,50 @@ import (
 )
 
 // policies answer for all policies, unless the scheduler strikes.
-type policies struct{ *scheduler }
+type policies struct {
+	*scheduler
+	version string
+}
 
 func (p policies) Complete(ctx context.Context, q chat.Request) (chat.Response, error) {
 	if err := p.ask(ctx, fmt.Sprintf("chat %x", q.Seed)); err != nil {
 		return chat.Response{}, err
 	}
 
-	return fakepolicy.Policies{}.Complete(ctx, q)
+	q.Seed ^= salt(p.version)
+	res, err := fakepolicy.Policies{}.Complete(ctx, q)
+	for i := range res.Texts {
+		res.Texts[i] = odd(res.Texts[i], domain.Seed(q.Seed, "odd", i))
+	}
+
+	return res, err
+}
+
+// salt changes what another version of the workers does.
+func salt(version string) uint64 { return domain.Seed(0, version) }
+
+// odd makes one of eight answers one that models give, but should not. The same request always gets the same answer.
+func odd(answer string, seed uint64) string {
+	switch seed % 64 {
+	case 0:
+		return ""
+	case 1:
+		return "I cannot help with that."
+	case 2:
+		return answer[:len(answer)-3]
+	case 3:
+		return strings.Repeat(answer, 200)
+	case 4:
+		return strings.ReplaceAll(answer, "click", "explode")
+	case 5:
+		return "Action: {\"type\":\"click\",\"element\":99}"
+	case 6:
+		return answer + "\x00\ufffd</script>" + answer
+	case 7:
+		return "Action: [1, {\"type\": null}]"
+	}
+
+	return answer
 }
 
 func (p policies) Score(ctx context.Context, q chat.ScoreRequest) ([]chat.Score, error) {
@@ -37,7 +77,10 @@ func (p policies) Score(ctx context.Context, q chat.ScoreRequest) ([]chat.Score,
 }
 
 // critic is a chat endpoint that grades cells, as a function of what they say.
-type critic struct{ *scheduler }
+type critic struct {
+	*scheduler
+	version string
+}
 
 var cell = regexp.MustCompile(`(?m)^(\d+\.\d+)\n\| [^\n]*Action: (\{[^\n]*\})$`)
 
@@ -60,12 +103,63 @@ func (c critic) Complete(ctx context.Context, q chat.Request) (chat.Response, er
 	}
 	var grades []string
 	for _, m := range cell.FindAllStringSubmatch(q.User, -1) {
-		grades = append(grades, fmt.Sprintf(`{"cell":%q,"reason":"r","score":%d}`, m[1], domain.Seed(0, m[2])&1))
+		grades = append(grades, fmt.Sprintf(`{"cell":%q,"reason":"r","score":%d}`,
+			m[1], domain.Seed(salt(c.version), m[2])&1))
+	}
+	text := `{"grades":[` + strings.Join(grades, ",") + `]}`
+	switch domain.Seed(asked, "odd", q.Seed) % 16 {
+	case 0:
+		text = "Sure! Here are the grades:\n```json\n" + text + "\n```"
+	case 1:
+		text = text[:len(text)/2]
+	case 2:
+		text = `{"grades":[]}`
+	case 3:
+		text = `{"grades":[{"cell":"99.99","reason":"r","score":1},{"cell":"1.1","score":7}]}`
 	}
 
-	return chat.Response{
-		Texts: []string{`{"grades":[` + strings.Join(grades, ",") + `]}`}, Usage: domain.Usage{Prompt: 1, Answer: 1},
-	}, ctx.Err()
+	return chat.Response{Texts: []string{text}, Usage: domain.Usage{Prompt: 1, Answer: 1}}, ctx.Err()
+}
+
+// redis returns a client of a Redis that the scheduler may cut off or flush.
+func (s *scheduler) redis(server *miniredis.Miniredis) *redis.Client {
+	c := redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, MaxRetries: -1, DisableIdentity: true})
+	c.AddHook(&redisHook{s, server})
+
+	return c
+}
+
+type redisHook struct {
+	*scheduler
+	server *miniredis.Miniredis
+}
+
+func (h *redisHook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h *redisHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (h *redisHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		k, after, err := h.at(ctx, "redis "+cmd.Name(), redisFaults...)
+		if err == nil && k == RedisDown {
+			err = errors.New("simulation: no connection to Redis")
+		}
+		if err != nil {
+			cmd.SetErr(err)
+
+			return err
+		}
+		if k == RedisFlush {
+			h.server.FlushAll()
+		}
+		h.server.SetTime(time.Now())
+		err = next(ctx, cmd)
+		after()
+
+		return err
+	}
 }
 
 // ask is one request to a policy server.
@@ -89,6 +183,7 @@ func (p policies) ask(ctx context.Context, name string) error {
 type suite struct {
 	*scripted.Suite
 	*scheduler
+	version string
 }
 
 func (x suite) Open(ctx context.Context) (envadapters.Environment, error) {
@@ -97,7 +192,7 @@ func (x suite) Open(ctx context.Context) (envadapters.Environment, error) {
 		return nil, err
 	}
 
-	return &environment{scriptable: e.(scriptable), scheduler: x.scheduler}, nil
+	return &environment{scriptable: e.(scriptable), scheduler: x.scheduler, version: x.version}, nil
 }
 
 // scriptable is all that an environment of the scripted suite can do.
@@ -111,7 +206,8 @@ type scriptable interface {
 type environment struct {
 	scriptable
 	*scheduler
-	dead bool
+	version string
+	dead    bool
 }
 
 func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Transition, error) {
@@ -147,11 +243,23 @@ func (e *environment) strike(
 	}
 	tr, err := do()
 	after()
+	if e.version != usual {
+		tr.Observation = changed(tr.Observation, e.version)
+	}
 	if k == EnvironmentOdd && len(tr.Observation.Elements) > 0 {
 		e.dead = true
-		tr.Observation.Elements = slices.Clone(tr.Observation.Elements)
-		tr.Observation.Elements[0].Text += " odd"
+		tr.Observation = changed(tr.Observation, "odd")
 	}
 
 	return tr, err
+}
+
+// changed returns an observation whose first element says more.
+func changed(o domain.Observation, more string) domain.Observation {
+	o.Elements = slices.Clone(o.Elements)
+	if len(o.Elements) > 0 {
+		o.Elements[0].Text += " " + more
+	}
+
+	return o
 }

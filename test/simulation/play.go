@@ -4,31 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/interceptor"
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/activities"
-	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/envadapters/scripted"
-	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/verify"
 	"github.com/collabui/collabui/test/kit/fakepolicy"
-	"github.com/collabui/collabui/trainer"
-	"github.com/collabui/collabui/workers/catalog"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -54,7 +47,9 @@ type Run struct {
 // short is a run with all parts and hardly any work. Its critic is a chat model.
 func short() Run {
 	s := fakepolicy.Specification("sim")
-	s.Models = map[spec.Role]spec.Model{"m": {BaseURL: "http://simulation/v1", Model: "m-1", Timeout: 60, MaxTokens: 500}}
+	s.Models = map[spec.Role]spec.Model{"m": {
+		BaseURL: "http://simulation/v1", Model: "m-1", Timeout: 60, MaxTokens: 500, RequestsPerMinute: 30,
+	}}
 	s.Critic.Model = "m"
 
 	return Run{Spec: s}
@@ -67,9 +62,11 @@ func Play(t *testing.T, seed uint64, faults []Fault, keep bool) Played {
 
 // Play simulates a run under faults.
 func (r Run) Play(t *testing.T, seed uint64, faults []Fault, keep bool) (out Played) {
+	server := miniredis.RunT(t) // outside of the simulated clock
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, r, seed, faults, keep)
+		w := newWorld(t, r, server, seed, faults, keep)
 		defer w.stop()
+		defer func() { _ = w.redis.Close() }()
 		go w.run()
 		began := time.Now()
 		end, err := w.play()
@@ -95,8 +92,9 @@ type world struct {
 	Run
 	objects *store.Memory
 	bucket  store.Bucket
-	suite   suite
-	lost    bool // Temporal's data
+	redis   *redis.Client
+	others  map[string]reflect.Value // activities by name, as a worker of another version does them
+	lost    bool                     // Temporal's data
 	live    map[*execution]bool
 	bodies  sync.WaitGroup
 	begins  int // of the run
@@ -106,14 +104,14 @@ type world struct {
 	begun, failures int
 }
 
-func newWorld(t *testing.T, r Run, seed uint64, faults []Fault, keep bool) *world {
+func newWorld(t *testing.T, r Run, server *miniredis.Miniredis, seed uint64, faults []Fault, keep bool) *world {
 	s := newScheduler(seed, faults, keep)
 	w := &world{
 		scheduler: s, Run: r, objects: &store.Memory{}, live: map[*execution]bool{},
 		begun: 40 + 2*r.Spec.Epochs + len(faults), failures: 500 + 100*len(faults),
 	}
-	w.suite = suite{&scripted.Suite{Length: 2}, s}
 	s.restart = w.lose
+	w.redis = s.redis(server)
 	var err error
 	w.bucket, err = store.Open(store.Config{
 		Endpoint: "s3.simulation", Bucket: bucketName, TLS: true,
@@ -122,6 +120,7 @@ func newWorld(t *testing.T, r Run, seed uint64, faults []Fault, keep bool) *worl
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.others = w.methods()
 	record := func() (spec.Spec, error) { return w.Spec, nil }
 	if _, _, err := runs.Run(w.Spec.Name).Spec().Record(t.Context(), w.objects, record); err != nil {
 		t.Fatal(err)
@@ -202,124 +201,6 @@ func (w *world) audit(ctx context.Context) (out []string) {
 	return out
 }
 
-// environment returns a workflow environment with all workflows and activities, whose workers the scheduler may kill.
-func (w *world) environment() *testsuite.TestWorkflowEnvironment {
-	var ts testsuite.WorkflowTestSuite
-	ts.SetLogger(silent{})
-	env := ts.NewTestWorkflowEnvironment()
-	env.SetTestTimeout(limit)
-	env.SetWorkerOptions(worker.Options{
-		DeadlockDetectionTimeout: time.Hour,
-		Interceptors:             []interceptor.WorkerInterceptor{&workers{world: w}},
-	})
-	for _, f := range workflows.All {
-		env.RegisterWorkflow(f)
-	}
-
-	common := func() activities.Common {
-		return activities.Common{Bucket: w.bucket, Catalog: catalog.All{}}
-	}
-	suites := activities.NewSuites(func(envadapters.Options) (envadapters.Suite, error) { return w.suite, nil })
-	wording := activities.Wording{
-		Render: fakepolicy.Render, Fits: func(string, string) bool { return true }, Over: func(string) int { return 0 },
-	}
-	model := policies{w.scheduler}
-	e := &endpoints.Endpoints{
-		Bucket: w.bucket, Connect: func(spec.Model) (chat.Model, error) { return critic{w.scheduler}, nil },
-	}
-	env.RegisterActivity(&activities.Control{Common: common(), Suites: suites})
-	env.RegisterActivity(&activities.Rollouts{
-		Common: common(), Suites: suites, Policies: model, Endpoints: e, Wording: wording,
-	})
-	env.RegisterActivity(&activities.Models{
-		Common: common(), Policies: model, Scores: model, Endpoints: e, Wording: wording,
-	})
-	env.RegisterActivity(&activities.GPU{
-		Common: common(), Policies: model, Scores: model, Threads: 1,
-		Trainers: map[string]trainer.Trainer{spec.Embedded: fakepolicy.Trainer{Bucket: w.bucket, Step: w.step}},
-		Load: func(ctx context.Context, policy string, _ int) error {
-			return model.ask(ctx, "load "+policy[:8])
-		},
-	})
-
-	return env
-}
-
-// step is an optimiser step.
-func (w *world) step(ctx context.Context, name string) error {
-	_, after, err := w.at(ctx, name)
-	if err == nil {
-		after()
-		time.Sleep(w.Step)
-	}
-
-	return err
-}
-
-// workers runs activities so that the scheduler can kill them or let them run on alone.
-type workers struct {
-	interceptor.WorkerInterceptorBase
-	world *world
-}
-
-func (x *workers) InterceptActivity(
-	_ context.Context, next interceptor.ActivityInboundInterceptor,
-) interceptor.ActivityInboundInterceptor {
-	base := interceptor.ActivityInboundInterceptorBase{Next: next}
-
-	return &inbound{ActivityInboundInterceptorBase: base, world: x.world}
-}
-
-type inbound struct {
-	interceptor.ActivityInboundInterceptorBase
-	world *world
-}
-
-// What Temporal gets of an activity whose worker is dead, or that it gave up, and of all activities after its data
-// were lost.
-var (
-	errGivenUp = temporal.NewApplicationError("simulation: the activity was lost", "lost")
-	errOver    = temporal.NewNonRetryableApplicationError("simulation: Temporal's data were lost", "lost", nil)
-)
-
-func (x *inbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
-	if x.world.isLost() {
-		return nil, errOver
-	}
-	body, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	e := x.world.execution(activity.GetInfo(ctx), in.Args, cancel)
-	body = context.WithValue(body, executionKey{}, e)
-
-	type result struct {
-		v   any
-		err error
-	}
-	done := make(chan result, 1)
-	x.world.bodies.Go(func() {
-		// Activities that are scheduled together begin in any order, but not here.
-		_, _, err := x.world.at(body, "begin")
-		var v any
-		if err == nil {
-			v, err = x.Next.ExecuteActivity(body, in)
-		}
-		x.world.over(e, err)
-		if k, _, dead := x.world.at(body, "end", Unacknowledged); k == Unacknowledged || dead != nil {
-			err = errGivenUp
-		}
-		done <- result{v, err}
-	})
-	select {
-	case r := <-done:
-		return r.v, r.err
-	case <-e.giveUp:
-		if x.world.isLost() {
-			return nil, errOver
-		}
-
-		return nil, errGivenUp
-	}
-}
-
 // execution begins a try of an activity.
 func (w *world) execution(i activity.Info, args []any, cancel context.CancelCauseFunc) *execution {
 	w.mu.Lock()
@@ -344,11 +225,3 @@ func (w *world) over(e *execution, err error) {
 	}
 	w.lost = w.lost || w.failed >= w.failures
 }
-
-// silent is a logger that drops everything.
-type silent struct{}
-
-func (silent) Debug(string, ...any) {}
-func (silent) Info(string, ...any)  {}
-func (silent) Warn(string, ...any)  {}
-func (silent) Error(string, ...any) {}

@@ -61,6 +61,10 @@ func (s *s3) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	case S3Lies:
 		return respond(req, http.StatusOK, nil), nil
+	case S3Torn:
+		s.objects.Damage(key, body[:len(body)/2])
+
+		return fails(req, http.StatusInternalServerError, "InternalError"), nil
 	}
 
 	res, err := s.answer(ctx, req, key, body)
@@ -99,12 +103,16 @@ func (f failing) Read([]byte) (int, error) { return 0, f() }
 // answer does what a request asks for.
 func (s *s3) answer(ctx context.Context, req *http.Request, key string, body []byte) (*http.Response, error) {
 	switch {
+	case req.Method == http.MethodPut && req.Header.Get("If-None-Match") != "*":
+		s.objects.Damage(key, body)
+
+		return respond(req, http.StatusOK, nil), nil
 	case req.Method == http.MethodPut:
 		created, err := s.objects.PutOnce(ctx, key, body)
 		if err != nil {
 			return nil, err
 		}
-		if !created && req.Header.Get("If-None-Match") == "*" {
+		if !created {
 			return fails(req, http.StatusPreconditionFailed, "PreconditionFailed"), nil
 		}
 

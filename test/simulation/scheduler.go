@@ -32,6 +32,9 @@ const (
 	Jump      Kind = "jump"       // the clock jumps 20 minutes ahead, as on a machine that slept
 	Restart   Kind = "restart"    // Temporal's data are lost; the run is started again while the old activities run on
 
+	// What can strike the begin of an activity that is not the control worker's.
+	OtherVersion Kind = "other version" // a worker of another version takes it, which would do it in another way
+
 	// What can strike the end of an activity.
 	Unacknowledged Kind = "unacknowledged" // it ends, and Temporal does not hear of it
 
@@ -47,6 +50,11 @@ const (
 	S3Away      Kind = "s3 away"      // no connection for the next requests: more than an activity tries
 	S3Full      Kind = "s3 full"      // no space for what the next requests write
 	S3Lies      Kind = "s3 lies"      // the server says that it wrote a blob, and did not
+	S3Torn      Kind = "s3 torn"      // the server writes half of a blob, and fails
+
+	// What can strike a request to Redis.
+	RedisDown  Kind = "redis down"  // no connection
+	RedisFlush Kind = "redis flush" // all its keys are lost
 
 	// What can strike a call to a policy server.
 	PolicyDown Kind = "policy down"
@@ -66,14 +74,15 @@ const (
 var everywhere = []Kind{Kill, KillAfter, Late, Slow, Jump, Restart}
 
 // Kinds are all kinds of faults.
-var Kinds = slices.Concat(everywhere, []Kind{Unacknowledged},
-	s3Faults, s3BlobFaults, policyFaults, modelFaults, environmentFaults)
+var Kinds = slices.Concat(everywhere, []Kind{OtherVersion, Unacknowledged},
+	s3Faults, s3BlobFaults, redisFaults, policyFaults, modelFaults, environmentFaults)
 
 var (
 	s3Faults = []Kind{
 		S3Down, S3Error, S3Busy, S3Conflict, S3Proxy, S3Lost, S3Truncated, S3Stalled, S3Away, S3Full,
 	}
-	s3BlobFaults      = []Kind{S3Lies}
+	s3BlobFaults      = []Kind{S3Lies, S3Torn}
+	redisFaults       = []Kind{RedisDown, RedisFlush}
 	policyFaults      = []Kind{PolicyDown, PolicyBusy}
 	modelFaults       = []Kind{ModelDown, ModelBusy, ModelHangs}
 	environmentFaults = []Kind{EnvironmentDies, EnvironmentOdd}

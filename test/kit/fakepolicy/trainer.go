@@ -18,6 +18,8 @@ const Steps = 2
 type Trainer struct {
 	Bucket store.Bucket
 	Step   func(ctx context.Context, name string) error // called before every step, unless it is nil
+
+	Version string // trainers of different versions train different policies
 }
 
 // Train writes a policy of a few bytes.
@@ -29,7 +31,7 @@ func (t Trainer) Train(ctx context.Context, j trainer.Job, say trainer.Progress)
 		return trainer.Result{}, err
 	}
 	out := trainer.Result{Steps: Steps}
-	state := store.Sum(raw)
+	state := store.Sum(append(raw, t.Version...))
 	for step := 1; step <= Steps; step++ {
 		if t.Step != nil {
 			if err := t.Step(ctx, fmt.Sprintf("train %s step %d", id, step)); err != nil {
