@@ -27,11 +27,13 @@ var simulated = []string{"./test/simulation", "-run", "TestSchedules", "-args", 
 var all = []mutant{
 	{
 		name: "a worker of another version grades", file: "activities/credit.go",
-		was: "m.sameAs(ctx, s, id.Epoch, nil); err != nil {", now: "m.sameAs(ctx, s, id.Epoch, nil); err != nil && false {",
+		was: "m.sameAs(ctx, s, id.Epoch, nil); err != nil {",
+		now: "m.sameAs(ctx, s, id.Epoch, nil); err != nil && false {",
 	},
 	{
 		name: "a worker of another version trains", file: "activities/update.go",
-		was: "g.sameAs(ctx, s, id.Epoch, nil); err != nil {", now: "g.sameAs(ctx, s, id.Epoch, nil); err != nil && false {",
+		was: "g.sameAs(ctx, s, id.Epoch, nil); err != nil {",
+		now: "g.sameAs(ctx, s, id.Epoch, nil); err != nil && false {",
 	},
 	{
 		name: "half a blob stays", file: "internal/store/blob.go",
