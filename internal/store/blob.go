@@ -35,10 +35,20 @@ func PutBlob(ctx context.Context, b Bucket, body []byte) (Ref, error) {
 		if err := s.replace(ctx, r.Key, body); err != nil {
 			return r, err
 		}
-		err = readBack(ctx, b, sum)
+		err = replaced(readBack(ctx, b, sum))
 	}
 
 	return r, err
+}
+
+// replaced returns the error of reading a blob back that was written again. Other bytes may be those that were there
+// before, so writing it once more may help.
+func replaced(err error) error {
+	if fault.KindOf(err) == fault.Corrupt {
+		return fault.New(fault.Transient, "the object store does not keep what is written to it: %w", err)
+	}
+
+	return err
 }
 
 // replaces is an optional capability of a Bucket: a blob that a server wrote by half is written again. Its name says
@@ -126,7 +136,7 @@ func PutBlobFile(ctx context.Context, b Bucket, file string) (Ref, error) {
 			if err := s.upload(ctx, r.Key, file, size, true); err != nil {
 				return r, err
 			}
-			err = readBack(ctx, b, sum)
+			err = replaced(readBack(ctx, b, sum))
 		}
 
 		return r, err

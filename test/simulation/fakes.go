@@ -53,7 +53,7 @@ func odd(answer string, seed uint64) string {
 	case 2:
 		return answer[:len(answer)-3]
 	case 3:
-		return strings.Repeat(answer, 200)
+		return strings.Repeat(answer, 20)
 	case 4:
 		return strings.ReplaceAll(answer, "click", "explode")
 	case 5:

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"text/template"
 
 	"github.com/collabui/collabui/fault"
@@ -95,6 +96,26 @@ func Default(role string) (string, error) {
 	}
 
 	return string(raw), nil
+}
+
+// builtIn are the built-in templates by role, parsed when they are first used.
+var builtIn sync.Map
+
+// BuiltIn returns a role's built-in template.
+func BuiltIn(role string) (*Prompt, error) {
+	if p, ok := builtIn.Load(role); ok {
+		return p.(*Prompt), nil
+	}
+	text, err := Default(role)
+	if err != nil {
+		return nil, err
+	}
+	p, err := Parse(text)
+	if err == nil {
+		builtIn.Store(role, p)
+	}
+
+	return p, err
 }
 
 // Parse reads a template. It must define the parts system and user, and its first line must be {{/* version N */}}.

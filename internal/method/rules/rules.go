@@ -21,10 +21,9 @@ import (
 func Prompt(s spec.Spec, role string) (*prompts.Prompt, error) {
 	text, ok := s.Prompts[role]
 	if !ok {
-		var err error
-		if text, err = prompts.Default(role); err != nil {
-			return nil, fault.As(fault.Fatal, err)
-		}
+		p, err := prompts.BuiltIn(role)
+
+		return p, fault.As(fault.Fatal, err)
 	}
 	p, err := prompts.Parse(text)
 	if err != nil {
