@@ -53,7 +53,7 @@ func (g *GPU) chunk(ctx context.Context, id ChunkID, say say) (runs.Chunk, error
 	if len(s.FineTune.Levels) > 0 {
 		job, err = g.levelJob(ctx, s, id, s.FineTune.LevelJobs()[id.Chunk-1], &out)
 	} else {
-		job, err = g.demonstrations(ctx, s, id)
+		job, out.Unplayed, err = g.demonstrations(ctx, s, id)
 	}
 	if err != nil {
 		return out, err
@@ -79,32 +79,44 @@ func (g *GPU) chunk(ctx context.Context, id ChunkID, say say) (runs.Chunk, error
 	return out, nil
 }
 
-// demonstrations returns the job of the chunks, up to the end of one of them.
-func (g *GPU) demonstrations(ctx context.Context, s spec.Spec, id ChunkID) (trainer.Job, error) {
+// demonstrations returns the job of the chunks, up to the end of one of them, and the number of tasks that could not be
+// played.
+func (g *GPU) demonstrations(ctx context.Context, s spec.Spec, id ChunkID) (trainer.Job, int, error) {
 	run := runs.Run(id.Run)
-	played := make([][]domain.Pair, s.FineTune.Demonstrations)
+	played := make([]runs.Demonstration, s.FineTune.Demonstrations)
 	reads, rctx := errgroup.WithContext(ctx)
 	reads.SetLimit(parallelReads)
 	for i := range played {
 		reads.Go(func() error {
 			d, _, err := run.Demonstration(i).Read(rctx, g.Bucket)
-			played[i] = d.Pairs
+			played[i] = d
 
 			return err
 		})
 	}
 	if err := reads.Wait(); err != nil {
-		return trainer.Job{}, err
+		return trainer.Job{}, 0, err
 	}
 
-	pairs := slices.Concat(played...)
+	var pairs []domain.Pair
+	unplayed := 0
+	for _, d := range played {
+		pairs = append(pairs, d.Pairs...)
+		if d.Failed != "" {
+			unplayed++
+		}
+	}
+	if len(pairs) == 0 {
+		return trainer.Job{}, unplayed, fault.New(fault.Invalid,
+			"no training task of stage 1 could be played: mend the environment, and train a run with another name")
+	}
 	credit.BalanceActions(pairs)
 
 	return trainer.Job{
 		ID: run.FineTuneJob(), Objective: trainer.SFT, Pairs: pairs, Params: s.FineTune.Train,
 		Seed:  domain.Seed(s.Seed, "finetune"),
 		Until: id.Chunk * s.FineTune.ChunkSteps, Every: s.FineTune.ChunkSteps,
-	}, nil
+	}, unplayed, nil
 }
 
 // levelJob returns the training job of a level.
@@ -128,7 +140,7 @@ func (g *GPU) levelJob(
 		return trainer.Job{}, err
 	}
 
-	out.Stage, out.Level, out.Steps = l.Name(), &ref, before
+	out.Stage, out.Level, out.Steps, out.Unplayed = l.Name(), &ref, before, set.Card.Counts.Unplayed
 	job := trainer.Job{
 		ID: runs.Run(id.Run).StageJob(id.Chunk), Start: start, Objective: trainer.SFT, Params: s.FineTune.Train,
 		Seed: domain.Seed(s.Seed, "finetune", id.Chunk), Steps: l.Steps,
@@ -211,7 +223,8 @@ func (c *Control) CommitBase(ctx context.Context, b BaseChoice) (runs.Policy, er
 
 			return runs.Base{
 				Policy: chunk.Policy, Chunk: ref, Curve: b.Curve, StoppedBy: b.Why,
-				InBand: rate >= s.FineTune.StopLow && rate <= s.FineTune.StopHigh,
+				Unplayed: chunk.Unplayed,
+				InBand:   rate >= s.FineTune.StopLow && rate <= s.FineTune.StopHigh,
 			}, err
 		})
 		if err == nil {

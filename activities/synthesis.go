@@ -60,6 +60,9 @@ func (c *Control) trajectories(ctx context.Context, s spec.Spec) ([]runs.Traject
 func planLevel(s spec.Spec, level int, trajectories []runs.Trajectory) runs.LevelPlan {
 	p := runs.LevelPlan{Level: level, Counts: synth.NewItemCounts(), Picks: [][2]int{}}
 	for i, t := range trajectories {
+		if t.Failed != "" {
+			p.Counts.Unplayed++
+		}
 		for k := range t.Screens {
 			p.Counts.Screens++
 			switch {

@@ -13,6 +13,8 @@ import (
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/testrun"
 	"github.com/collabui/collabui/workflows"
@@ -172,4 +174,66 @@ func TestASlotThatAPersonLeavesOutHasFailed(t *testing.T) {
 	if e := read(t, r, run.Epoch(1)); e.FailedAll != 1 {
 		t.Errorf("%d slots failed, want 1", e.FailedAll)
 	}
+}
+
+// TestATaskAtFaultInStage1IsReplaced breaks a few training tasks, and then so many that a person is asked.
+func TestATaskAtFaultInStage1IsReplaced(t *testing.T) {
+	t.Parallel()
+	r := testrun.New(t, testrun.Tiny())
+	first := demonstration(t, r.Spec, 1, 0)
+	r.Suite.Break(scripted.Fault{
+		Template: first.Template, Seed: first.Seed, Split: domain.SplitTrain, Kind: scripted.Invalid, Times: 100,
+	})
+	for replaced := range 4 { // the third, and all that could replace it
+		x := demonstration(t, r.Spec, 3, replaced)
+		r.Suite.Break(scripted.Fault{
+			Template: x.Template, Seed: x.Seed, Split: domain.SplitTrain, Kind: scripted.Invalid, Times: 100,
+		})
+	}
+	play(t, r)
+
+	run := runs.Run(r.Spec.Name)
+	if d := read(t, r, run.Demonstration(0)); d.Failed != "" || d.Slot.Task.Seed == first.Seed {
+		t.Errorf("the first demonstration is %q, task %+v, want a replacement", d.Failed, d.Slot.Task)
+	}
+	if d := read(t, r, run.Demonstration(2)); !strings.Contains(d.Failed, "4 tasks in a row were at fault") {
+		t.Errorf("the third demonstration says %q, want why it failed", d.Failed)
+	}
+	if b := read(t, r, run.Base()); b.Unplayed != 1 {
+		t.Errorf("the base policy says that %d tasks could not be played, want 1", b.Unplayed)
+	}
+}
+
+func TestAStage1ThatCannotBePlayedAsksAPerson(t *testing.T) {
+	t.Parallel()
+	r := testrun.New(t, testrun.Tiny())
+	suite := &sickly{Suite: r.Suite}
+	r.Deps.Suites["webtasks"] = suite
+	var held workflows.Status
+	_, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
+		env.RegisterDelayedCallback(func() {
+			held = status(t, env)
+			suite.mended.Store(true)
+			send(t, env, workflows.UpdateResume, workflows.Command{Who: "test", Why: "mended"})
+		}, time.Hour)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean(t, r)
+	wantHeld(t, held, "training tasks of stage 1 cannot be played", "the first is task 0", "collabui resume")
+	if b := read(t, r, runs.Run(r.Spec.Name).Base()); b.Unplayed != 0 {
+		t.Errorf("the base policy says that %d tasks could not be played, want none", b.Unplayed)
+	}
+}
+
+// demonstration returns the task of a demonstration, from 1, or of its replacement.
+func demonstration(t *testing.T, s spec.Spec, number, replaced int) domain.Task {
+	t.Helper()
+	slot, err := rules.Slot(s, &scripted.Suite{}, 0, number, replaced)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return slot.Task
 }

@@ -116,13 +116,14 @@ func (a *app) decide(ctx context.Context, o resumeOptions, run runs.Run) error {
 	}
 	if o.retry {
 		slots, err := run.Retry(ctx, b, committed+1)
-		if errors.Is(err, store.ErrNotFound) {
-			return fault.New(fault.Invalid, "epoch %d of run %s has not begun, nothing failed", committed+1, run)
-		}
-		if err != nil {
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			say(a.out, "epoch %d has not begun: what failed before it is tried again", committed+1)
+		case err != nil:
 			return err
+		default:
+			say(a.out, "%d slots of epoch %d are played again: %v", len(slots), committed+1, slots)
 		}
-		say(a.out, "%d slots of epoch %d are played again: %v", len(slots), committed+1, slots)
 	}
 	if !o.accept {
 		return nil

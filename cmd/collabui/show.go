@@ -115,6 +115,20 @@ func (a *app) showFinished(ctx context.Context, b store.Bucket, e config.Endpoin
 	return nil
 }
 
+// leftOutText prints the failed slots by epoch.
+func (st status) leftOutText(w io.Writer) {
+	if len(st.LeftOut) > 0 {
+		say(w, "\nleft out")
+	}
+	for _, l := range st.LeftOut {
+		line := fmt.Sprintf("  epoch %d: %d failed slots", l.Epoch, l.Slots)
+		if l.Accepted != "" {
+			line += ", accepted by " + l.Accepted
+		}
+		say(w, "%s", line)
+	}
+}
+
 func (st status) text(w io.Writer) {
 	say(w, "%s: %s, stage %s, epoch %d of %d", st.Name, st.Status, st.Stage, st.Epoch, st.Epochs)
 	if st.Reason != "" {
@@ -131,6 +145,9 @@ func (st status) text(w io.Writer) {
 		last := st.Base.Curve[len(st.Base.Curve)-1]
 		say(w, "base policy after %d optimiser steps, one agent on val %.1f %% (%s; in the band: %v)",
 			last.At, 100*last.Rate, st.Base.StoppedBy, st.Base.InBand)
+		if st.Base.Unplayed > 0 {
+			say(w, "%d training tasks of stage 1 could not be played", st.Base.Unplayed)
+		}
 	}
 
 	if len(st.Curve) > 0 {
@@ -139,6 +156,7 @@ func (st status) text(w io.Writer) {
 			say(w, "  %3d %5.1f %% %s", p.At, 100*p.Rate, strings.Repeat("█", int(40*p.Rate+0.5)))
 		}
 	}
+	st.leftOutText(w)
 	if len(st.Updates) > 0 {
 		say(w, "\nupdates of epoch %d, on prompts of each agent's own data", st.Epoch)
 		printUpdates(w, st.Updates)

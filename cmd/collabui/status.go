@@ -46,8 +46,16 @@ type status struct {
 	Results     []runs.Result    `json:"results"`
 	Critic      string           `json:"critic"`
 	Spent       *runs.Spent      `json:"spent,omitempty"`    // what chat endpoints have cost
+	LeftOut     []failedSlots    `json:"left_out,omitempty"` // by epoch, if there is anything
 	Problems    []finding        `json:"problems,omitempty"` // services that do not answer
 	val         int              // episodes of an evaluation on val
+}
+
+// failedSlots is how many slots of an epoch failed, and what a person accepted, if it was more than failed_share allows.
+type failedSlots struct {
+	Epoch    int    `json:"epoch"`
+	Slots    int    `json:"slots"`
+	Accepted string `json:"accepted,omitempty"` // who accepted it, and why
 }
 
 // readStatus reads the status of a run from the store, and from Temporal if the run has not finished.
@@ -129,6 +137,9 @@ func (st *status) readEpochs(ctx context.Context, b store.Bucket) error {
 		}
 		st.Epoch++
 		newest = epoch
+		if epoch.FailedAll > 0 || epoch.Accepted != "" {
+			st.LeftOut = append(st.LeftOut, failedSlots{st.Epoch, epoch.FailedAll, epoch.Accepted})
+		}
 		if epoch.Val != nil {
 			st.Curve = append(st.Curve, runs.EvalPoint{At: st.Epoch, Rate: epoch.Val.Rate})
 		}

@@ -12,14 +12,15 @@ import (
 // Kept = all of ByKind. In level 3 the screens are the steps of trajectories, Failed are those of unsuccessful ones,
 // and every step that is asked about proposes one pair.
 type ItemCounts struct {
-	Screens    int            `json:"screens"`         // visited
-	Failed     int            `json:"failed_episodes"` // level 3: screens of episodes that did not succeed
-	First      int            `json:"first_screens"`   // left out by keep_first
-	Over       int            `json:"over_limit"`      // left out by synthesis.screens
-	Asked      int            `json:"asked"`           // written about
-	Unanswered int            `json:"unanswered"`      // those of Asked whose answer could not be read
-	Proposed   int            `json:"proposed"`        // items
-	Dropped    map[string]int `json:"dropped"`         // dropped items by reason
+	Unplayed   int            `json:"unplayed,omitempty"` // tasks that could not be played
+	Screens    int            `json:"screens"`            // visited
+	Failed     int            `json:"failed_episodes"`    // level 3: screens of episodes that did not succeed
+	First      int            `json:"first_screens"`      // left out by keep_first
+	Over       int            `json:"over_limit"`         // left out by synthesis.screens
+	Asked      int            `json:"asked"`              // written about
+	Unanswered int            `json:"unanswered"`         // those of Asked whose answer could not be read
+	Proposed   int            `json:"proposed"`           // items
+	Dropped    map[string]int `json:"dropped"`            // dropped items by reason
 	Kept       int            `json:"kept"`
 	ByKind     map[string]int `json:"by_kind"`  // kept items by kind
 	Messages   int            `json:"messages"` // kept with messages in their prompt, duplicates included
@@ -32,6 +33,7 @@ func NewItemCounts() ItemCounts {
 
 // Add adds the counts of another batch.
 func (c *ItemCounts) Add(d ItemCounts) {
+	c.Unplayed += d.Unplayed
 	c.Screens += d.Screens
 	c.Failed += d.Failed
 	c.First += d.First
@@ -80,6 +82,9 @@ func (c ItemCounts) say(say func(format string, args ...any)) {
 	say("  screens      %d visited = %d asked about + %d first ones left out + %d over the limit"+
 		" + %d of failed episodes; %d answers could not be read",
 		c.Screens, c.Asked, c.First, c.Over, c.Failed, c.Unanswered)
+	if c.Unplayed > 0 {
+		say("  tasks        %d could not be played", c.Unplayed)
+	}
 	say("  items        %d proposed = %d kept + %d dropped", c.Proposed, c.Kept, c.Proposed-c.Kept)
 	for _, why := range slices.Sorted(maps.Keys(c.Dropped)) {
 		say("    dropped    %6d  %s", c.Dropped[why], why)

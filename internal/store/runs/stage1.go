@@ -10,6 +10,8 @@ import (
 type Demonstration struct {
 	Slot  domain.Slot   `json:"slot"`
 	Pairs []domain.Pair `json:"pairs"` // pairs without rejected answers
+
+	Failed string `json:"failed,omitempty"` // why the task and its replacements could not be played
 }
 
 // Trajectory is one training task as the UI agent of stage 1 played it.
@@ -18,6 +20,8 @@ type Trajectory struct {
 	Goal    string         `json:"goal"`
 	Screens []synth.Screen `json:"screens"`
 	Success bool           `json:"success"`
+
+	Failed string `json:"failed,omitempty"` // why the task and its replacements could not be played
 }
 
 // LevelPlan says which screens a level is made of, each as a trajectory and a place in it, and counts the others.
@@ -44,6 +48,8 @@ type Chunk struct {
 	Skipped int        `json:"skipped,omitempty"` // pairs that the trainer cannot express
 	Level   *store.Ref `json:"level,omitempty"`   // the data set
 
+	Unplayed int `json:"unplayed,omitempty"` // training tasks that could not be played
+
 	Report *domain.TrainReport `json:"report,omitempty"` // report of a trainer that ran another program
 }
 
@@ -54,4 +60,5 @@ type Base struct {
 	Curve     []EvalPoint `json:"curve"` // success on val after each chunk
 	InBand    bool        `json:"in_band"`
 	StoppedBy string      `json:"stopped_by"`
+	Unplayed  int         `json:"unplayed,omitempty"` // training tasks that could not be played
 }
