@@ -2,7 +2,6 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -71,60 +70,6 @@ func (r *Rollouts) Demonstrate(ctx context.Context, b Batch) (int, error) {
 
 		return answers, err
 	})
-}
-
-// playable plays training task i of stage 1 or, if it is at fault, a replacement that was drawn in advance.
-func playable(s spec.Spec, suite envadapters.Suite, i int, play func(domain.Slot) error) error {
-	var last error
-	for replaced := range maxReplacements + 1 {
-		slot, err := rules.Slot(s, suite, 0, i+1, replaced)
-		if err != nil {
-			return err
-		}
-		if last = play(slot); !errors.Is(last, envadapters.ErrTask) {
-			return last
-		}
-	}
-
-	return fmt.Errorf("%d tasks in a row were at fault, the last because %w", maxReplacements+1, last)
-}
-
-// playAll plays a batch of training tasks. Those that are at fault, with their replacements, are left out if they are
-// no more than a share of the batch, or if a person accepted that. Until then every execution plays them again.
-func (r *Rollouts) playAll(
-	ctx context.Context, b Batch, share float64, play func(i int) error, leave func(i int, why string) error,
-) error {
-	var unplayed []int
-	var why []error
-	for i := b.From; i < b.To; i++ {
-		err := play(i)
-		switch {
-		case errors.Is(err, envadapters.ErrTask):
-			unplayed, why = append(unplayed, i), append(why, err)
-		case err != nil:
-			return err
-		}
-	}
-
-	if float64(len(unplayed)) > share*float64(b.To-b.From) {
-		accepted, err := runs.Run(b.Run).Accepted(0).Exists(ctx, r.Bucket)
-		if err != nil {
-			return err
-		}
-		if !accepted {
-			return fault.New(fault.Invalid, "%d of %d training tasks of stage 1 cannot be played, more than "+
-				"failed_share allows; the first is task %d: %w. Mend the environment, then play them again with "+
-				"`collabui resume %[5]s`, or go on without them with `collabui resume %[5]s --accept-failed --why TEXT`",
-				len(unplayed), b.To-b.From, unplayed[0], why[0], b.Run)
-		}
-	}
-	for k, i := range unplayed {
-		if err := leave(i, why[k].Error()); err != nil {
-			return err
-		}
-	}
-
-	return nil
 }
 
 // demonstrate plays one task as the expert does and writes the pair of every step.

@@ -51,7 +51,8 @@ type status struct {
 	val         int              // episodes of an evaluation on val
 }
 
-// failedSlots is how many slots of an epoch failed, and what a person accepted, if it was more than failed_share allows.
+// failedSlots is how many slots of an epoch failed, and what a person accepted, if that was more than failed_share
+// allows.
 type failedSlots struct {
 	Epoch    int    `json:"epoch"`
 	Slots    int    `json:"slots"`
