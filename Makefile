@@ -98,6 +98,7 @@ fuzz: ## run every fuzz target for FUZZTIME (3s)
 VULNDB ?= https://vuln.go.dev
 vuln: ## look for known vulnerabilities (needs the internet)
 	$(TOOL) govulncheck -db $(VULNDB) ./...
+	$(TOOL) govulncheck -C deploy/local -db $(VULNDB) ./...
 
 # The unit tests skip what needs more than Go and Chromium: the official MiniWoB++ pages, and the AndroidWorld companion
 # in Python. What this machine does not have is skipped here, too, with a reason.

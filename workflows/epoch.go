@@ -27,7 +27,7 @@ const ShardSize = 200
 
 // Window is the number of episodes of a shard that are open concurrently. Real concurrency is bounded by the workers; a
 // pause takes effect within a window.
-const Window = 64
+const Window = 32
 
 // oldWindow is the window of shards that older versions began.
 const oldWindow = 16
