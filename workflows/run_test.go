@@ -58,11 +58,11 @@ func TestARunGoesOnFromTheStoreAlone(t *testing.T) {
 func TestARunWaitsWhileStageOneCannotPlay(t *testing.T) {
 	t.Parallel()
 	r := testrun.New(t, testrun.Tiny())
-	r.Suite.Break(scripted.Fault{Template: "c", Step: 0, Kind: scripted.Invalid, Times: 1 << 30})
+	r.Deps.Suites["webtasks"] = &sickly{Suite: r.Suite}
 
 	_, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
 		env.RegisterDelayedCallback(func() {
-			wantHeld(t, status(t, env), "scripted")
+			wantHeld(t, status(t, env), "the page is gone")
 			send(t, env, workflows.UpdateStop, workflows.Command{Who: "test", Why: "broken"})
 		}, time.Hour)
 	})
