@@ -3,7 +3,7 @@ SHELL := /bin/bash
 SPEC ?= examples/quickstart.yaml
 DATA ?= .collabui
 GO ?= go
-FUZZTIME ?= 3s
+FUZZTIME ?= 20000x
 
 # The linters are in a module of their own, so that their dependencies are not the product's.
 TOOL := $(GO) tool -modfile=tools/go.mod
@@ -90,7 +90,7 @@ scale: build ## compare large epochs and long runs with small ones (an hour; not
 mutants: ## plant bugs, and check that tests find each of them
 	GOGC=400 $(GO) test -timeout 60m -tags mutants ./test/mutants
 
-fuzz: ## run every fuzz target for FUZZTIME (3s)
+fuzz: ## run every fuzz target for FUZZTIME (20000x: that many inputs)
 	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" scripts/fuzz.sh
 
 # Not part of `make test`: it asks https://vuln.go.dev, which CI cannot reach. VULNDB names another database, such as a
