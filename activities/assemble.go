@@ -35,7 +35,7 @@ func (c *Control) Assemble(ctx context.Context, id LevelID) (synth.Card, error) 
 
 // level makes the data set of a level.
 func (c *Control) level(ctx context.Context, id LevelID) (runs.LevelSet, error) {
-	s, err := c.spec(ctx, id.Run)
+	s, err := c.spec(ctx, id.Run, 0)
 	if err != nil {
 		return runs.LevelSet{}, err
 	}

@@ -40,7 +40,7 @@ func (g *GPU) TrainChunk(ctx context.Context, id ChunkID) (runs.Chunk, error) {
 }
 
 func (g *GPU) chunk(ctx context.Context, id ChunkID, say say) (runs.Chunk, error) {
-	s, err := g.spec(ctx, id.Run)
+	s, err := g.spec(ctx, id.Run, 0)
 	if err != nil {
 		return runs.Chunk{}, err
 	}
@@ -180,7 +180,7 @@ func (c *Common) before(ctx context.Context, s spec.Spec, id ChunkID) (policy st
 func (g *GPU) Adopt(ctx context.Context, run string) (runs.Chunk, error) {
 	return do(ctx, g.log(run), func(ctx context.Context, _ say) (runs.Chunk, error) {
 		c, _, err := runs.Run(run).Chunk(0).Record(ctx, g.Bucket, func() (runs.Chunk, error) {
-			s, err := g.spec(ctx, run)
+			s, err := g.spec(ctx, run, 0)
 			if err != nil {
 				return runs.Chunk{}, err
 			}
@@ -214,7 +214,7 @@ func (c *Control) CommitBase(ctx context.Context, b BaseChoice) (runs.Policy, er
 	return do(ctx, c.log(b.Run), func(ctx context.Context, _ say) (runs.Policy, error) {
 		run := runs.Run(b.Run)
 		base, _, err := run.Base().Record(ctx, c.Bucket, func() (runs.Base, error) {
-			s, err := c.spec(ctx, b.Run)
+			s, err := c.spec(ctx, b.Run, 0)
 			if err != nil {
 				return runs.Base{}, err
 			}

@@ -50,7 +50,7 @@ func (c *Control) Commit(ctx context.Context, id EpochID) (EpochSummary, error) 
 
 // assemble reads everything that belongs to an epoch.
 func (c *Control) assemble(ctx context.Context, id EpochID) (runs.Epoch, error) {
-	s, err := c.spec(ctx, id.Run)
+	s, err := c.spec(ctx, id.Run, id.Epoch)
 	if err != nil {
 		return runs.Epoch{}, err
 	}

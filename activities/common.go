@@ -2,7 +2,6 @@ package activities
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 
@@ -29,24 +28,9 @@ type Common struct {
 	Log     *slog.Logger // nil: logs nothing
 	Kernel  string       // the arithmetic of the embedded policy in this process
 
-	specs   sync.Map // specifications by run; they are written once
-	prompts sync.Map // digests of the prompts of all roles by run
+	specs   sync.Map // *versions by run
+	prompts sync.Map // digests of the prompts of all roles by those of a specification
 	begins  sync.Map // by run, with what its newest epoch began
-}
-
-// spec returns a run's resolved specification.
-func (c *Common) spec(ctx context.Context, run string) (spec.Spec, error) {
-	if s, ok := c.specs.Load(run); ok {
-		return s.(spec.Spec), nil
-	}
-
-	s, _, err := runs.Run(run).Spec().Read(ctx, c.Bucket)
-	if err != nil {
-		return s, fmt.Errorf("specification of run %q: %w", run, err)
-	}
-	c.specs.Store(run, s)
-
-	return s, nil
 }
 
 // log returns a logger with attributes such as run, epoch, slot and agent.

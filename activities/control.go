@@ -52,33 +52,44 @@ type Plan struct {
 	Imported    [3]bool         // levels whose data are imported
 }
 
-// PlanRun returns where to begin. A run whose Temporal data is lost continues from its newest commit.
+// PlanRun returns where to begin. A run whose Temporal data is lost continues from its newest commit. The changes by
+// people until now count in the epoch that begins.
 func (c *Control) PlanRun(ctx context.Context, run string) (Plan, error) {
 	return do(ctx, c.log(run), func(ctx context.Context, _ say) (Plan, error) {
-		s, err := c.spec(ctx, run)
+		s, _, err := c.latest(ctx, run)
 		if err != nil {
 			return Plan{}, err
 		}
+		hasBase, err := runs.Run(run).Base().Exists(ctx, c.Bucket)
+		if err != nil {
+			return Plan{}, err
+		}
+		ended, err := runs.Run(run).End().Exists(ctx, c.Bucket)
+		if err != nil {
+			return Plan{}, err
+		}
+		if !ended {
+			if err := c.playable(s); err != nil {
+				return Plan{}, err
+			}
+			if _, err := c.begin(ctx, run, 0); err != nil {
+				return Plan{}, err
+			}
+		}
+		committed, err := runs.Run(run).Committed(ctx, c.Bucket)
+		if err != nil {
+			return Plan{}, err
+		}
+		last, err := c.lastEpoch(ctx, s, committed)
+		if err != nil {
+			return Plan{}, err
+		}
+		if hasBase && !ended && committed < last {
+			s, err = c.begin(ctx, run, committed+1)
+		}
 
 		p := planOf(s)
-		if p.HasBase, err = runs.Run(run).Base().Exists(ctx, c.Bucket); err != nil {
-			return p, err
-		}
-		if p.Ended, err = runs.Run(run).End().Exists(ctx, c.Bucket); err != nil {
-			return p, err
-		}
-		if !p.Ended {
-			if err := c.playable(s); err != nil {
-				return p, err
-			}
-			if err := c.begin(ctx, s, 0); err != nil {
-				return p, err
-			}
-		}
-		if p.Committed, err = runs.Run(run).Committed(ctx, c.Bucket); err != nil {
-			return p, err
-		}
-		p.Epochs, err = c.lastEpoch(ctx, s, p.Committed)
+		p.HasBase, p.Ended, p.Committed, p.Epochs = hasBase, ended, committed, last
 
 		return p, err
 	})
@@ -181,18 +192,15 @@ type EpochPlan struct {
 	Accepted bool   `json:",omitempty"` // a person lets the epoch go on without what failed
 }
 
-// PlanEpoch records E_k and the slots of an epoch. Both follow from the specification alone.
+// PlanEpoch records E_k and the slots of an epoch. Both follow from the specification and its changes.
 func (c *Control) PlanEpoch(ctx context.Context, id EpochID) (EpochPlan, error) {
 	return do(ctx, c.log(id.Run, "epoch", id.Epoch), func(ctx context.Context, _ say) (EpochPlan, error) {
-		s, err := c.spec(ctx, id.Run)
+		s, err := c.begin(ctx, id.Run, id.Epoch)
 		if err != nil {
 			return EpochPlan{}, err
 		}
 		topology, err := c.topology(ctx, s, id.Epoch)
 		if err != nil {
-			return EpochPlan{}, err
-		}
-		if err := c.begin(ctx, s, id.Epoch); err != nil {
 			return EpochPlan{}, err
 		}
 		slots, _, err := runs.Run(id.Run).Slots(id.Epoch).Record(ctx, c.Bucket, func() (runs.Slots, error) {
@@ -249,4 +257,31 @@ func (c *Control) slots(ctx context.Context, s spec.Spec, id EpochID) (runs.Slot
 	}
 
 	return out, nil
+}
+
+// SetID asks for a change of a run's values by a person.
+type SetID struct {
+	Run    string
+	Change runs.Change       // without values
+	Typed  map[string]string // values in YAML by key
+}
+
+// Set records other values of keys of a specification: see runs.Run.Set.
+func (c *Control) Set(ctx context.Context, id SetID) (runs.Change, error) {
+	return do(ctx, c.log(id.Run), func(ctx context.Context, _ say) (runs.Change, error) {
+		return runs.Run(id.Run).Set(ctx, c.Bucket, id.Change, id.Typed, spec.Source{}, c.Catalog)
+	})
+}
+
+// DoneID is what a person did to a run.
+type DoneID struct {
+	Run    string
+	Change runs.Change
+}
+
+// Note records what a person did to a run, and returns the number of the change.
+func (c *Control) Note(ctx context.Context, id DoneID) (int, error) {
+	return do(ctx, c.log(id.Run), func(ctx context.Context, _ say) (int, error) {
+		return runs.Run(id.Run).Append(ctx, c.Bucket, id.Change)
+	})
 }

@@ -52,7 +52,7 @@ func (m *Models) Credit(ctx context.Context, id SlotID) (Credited, error) {
 
 // credits labels the steps of an episode in order.
 func (m *Models) credits(ctx context.Context, id SlotID, say say) (runs.Credits, error) {
-	s, err := m.spec(ctx, id.Run)
+	s, err := m.spec(ctx, id.Run, id.Epoch)
 	if err != nil {
 		return runs.Credits{}, err
 	}

@@ -34,7 +34,7 @@ type Batch struct {
 // never seen in stage 1 hurt at first (docs/method.md, Stage 1).
 func (r *Rollouts) Demonstrate(ctx context.Context, b Batch) (int, error) {
 	return do(ctx, r.log(b.Run, "from", b.From, "to", b.To), func(ctx context.Context, say say) (int, error) {
-		s, suite, err := r.suite(ctx, b.Run)
+		s, suite, err := r.suite(ctx, b.Run, 0)
 		if err != nil {
 			return 0, err
 		}
@@ -133,7 +133,7 @@ func (r *Rollouts) sayable(target synth.Target, a domain.Action) error {
 // It returns the number of successes; failed episodes count too.
 func (r *Rollouts) Explore(ctx context.Context, b Batch) (int, error) {
 	return do(ctx, r.log(b.Run, "from", b.From, "to", b.To), func(ctx context.Context, say say) (int, error) {
-		s, suite, err := r.suite(ctx, b.Run)
+		s, suite, err := r.suite(ctx, b.Run, 0)
 		if err != nil {
 			return 0, err
 		}

@@ -52,7 +52,7 @@ func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) 
 
 	return do(ctx, log, func(ctx context.Context, say say) (EvalPart, error) {
 		var out EvalPart
-		s, err := r.spec(ctx, item.Run)
+		s, err := r.played(ctx, item)
 		if err != nil {
 			return out, err
 		}
@@ -88,15 +88,14 @@ func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) 
 func (r *Rollouts) evaluatesSame(
 	ctx context.Context, s spec.Spec, item rules.EvalItem, suite envadapters.Suite,
 ) error {
-	epoch, ok := rules.EpochOf(item.Folder)
-	if !ok {
+	if _, ok := rules.EpochOf(item.Folder); !ok {
 		return nil
 	}
 	if item.Environment != "" {
 		suite = nil
 	}
 
-	return r.sameAs(ctx, s, epoch, suite)
+	return r.sameAs(ctx, s, epochOf(item), suite)
 }
 
 // partOf returns the part that is one episode.
@@ -180,7 +179,7 @@ func (c *Control) Conclude(ctx context.Context, e Evaluated) (runs.Result, error
 	log := c.log(item.Run, "system", item.System.Name, "split", item.Split)
 
 	return do(ctx, log, func(ctx context.Context, _ say) (runs.Result, error) {
-		s, err := c.spec(ctx, item.Run)
+		s, err := c.played(ctx, item)
 		if err != nil {
 			return runs.Result{}, err
 		}

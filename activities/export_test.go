@@ -11,7 +11,7 @@ import (
 // Plain runs the three activities of an episode as plain functions, which is what the orchestration benchmark compares
 // with.
 func Plain(ctx context.Context, r *Rollouts, m *Models, id SlotID) error {
-	s, suite, err := r.suite(ctx, id.Run)
+	s, suite, err := r.suite(ctx, id.Run, id.Epoch)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,8 @@ func (c *Common) made(ctx context.Context, s spec.Spec, suite envadapters.Suite)
 
 // promptsOf returns the digest of the templates of all roles.
 func (c *Common) promptsOf(s spec.Spec) (string, error) {
-	if digest, ok := c.prompts.Load(s.Name); ok {
+	known := runs.Digest(s.Prompts)
+	if digest, ok := c.prompts.Load(known); ok {
 		return digest.(string), nil
 	}
 	digests := map[string]string{}
@@ -44,23 +45,50 @@ func (c *Common) promptsOf(s spec.Spec) (string, error) {
 		digests[role] = p.Digest
 	}
 	digest := runs.Digest(digests)
-	c.prompts.Store(s.Name, digest)
+	c.prompts.Store(known, digest)
 
 	return digest, nil
 }
 
-// begin records with what an epoch begins: what this worker has. 0 is what comes before the first.
-func (c *Control) begin(ctx context.Context, s spec.Spec, epoch int) error {
-	_, _, err := runs.Run(s.Name).Made(epoch).Record(ctx, c.Bucket, func() (runs.Made, error) {
+// begin records with what an epoch begins, what this worker has and how many changes by people count, and returns the
+// specification of the epoch. 0 is what comes before the first epoch; at the end of a run, the changes count that were
+// made before its last evaluations.
+func (c *Control) begin(ctx context.Context, run string, epoch int) (spec.Spec, error) {
+	_, _, err := made(run, epoch).Record(ctx, c.Bucket, func() (m runs.Made, err error) {
+		s, n, err := c.latest(ctx, run)
+		if err != nil {
+			return m, err
+		}
 		suite, err := c.Suites.get(s.Where(s.Environment))
 		if err != nil {
-			return runs.Made{}, err
+			return m, err
+		}
+		if m, err = c.made(ctx, s, suite); err != nil {
+			return m, err
+		}
+		if epoch != 0 {
+			m.Changes = n
+		}
+		if epoch == atEnd {
+			m.Epoch, err = runs.Run(run).Committed(ctx, c.Bucket)
 		}
 
-		return c.made(ctx, s, suite)
+		return m, err
 	})
+	if err != nil {
+		return spec.Spec{}, err
+	}
 
-	return err
+	return c.spec(ctx, run, epoch)
+}
+
+// made returns where it is recorded with what an epoch began.
+func made(run string, epoch int) runs.Object[runs.Made] {
+	if epoch == atEnd {
+		return runs.Run(run).Final()
+	}
+
+	return runs.Run(run).Made(epoch)
 }
 
 // begunWith is with what an epoch began.
@@ -74,7 +102,7 @@ func (c *Common) begun(ctx context.Context, run string, epoch int) (runs.Made, e
 	if b, ok := c.begins.Load(run); ok && b.(begunWith).epoch == epoch {
 		return b.(begunWith).made, nil
 	}
-	m, _, err := runs.Run(run).Made(epoch).Read(ctx, c.Bucket)
+	m, _, err := made(run, epoch).Read(ctx, c.Bucket)
 	if err == nil {
 		c.begins.Store(run, begunWith{epoch, m})
 	}
@@ -110,6 +138,9 @@ func (c *Common) sameAs(ctx context.Context, s spec.Spec, epoch int, suite envad
 		return nil
 	}
 
+	if epoch == atEnd {
+		epoch = want.Epoch
+	}
 	accepted, err := runs.Run(s.Name).Accepted(epoch).Exists(ctx, c.Bucket)
 	if err != nil || accepted {
 		return err

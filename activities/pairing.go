@@ -32,7 +32,7 @@ func (m *Models) Pairing(ctx context.Context, id SlotID) (int, error) {
 }
 
 func (m *Models) pairs(ctx context.Context, id SlotID, say say) (runs.Pairs, error) {
-	s, err := m.spec(ctx, id.Run)
+	s, err := m.spec(ctx, id.Run, id.Epoch)
 	if err != nil {
 		return runs.Pairs{}, err
 	}

@@ -28,7 +28,7 @@ func (g *GPU) Imitate(ctx context.Context, id AgentID) (runs.Policy, error) {
 }
 
 func (g *GPU) imitate(ctx context.Context, id AgentID, say say) (runs.Policy, error) {
-	s, err := g.spec(ctx, id.Run)
+	s, err := g.spec(ctx, id.Run, id.Epoch)
 	if err != nil {
 		return runs.Policy{}, err
 	}
@@ -90,7 +90,7 @@ type ReproductionID struct {
 // Systems whose policies do not exist yet are left out.
 func (c *Control) PlanReproduction(ctx context.Context, id ReproductionID) (Contestants, error) {
 	return do(ctx, c.log(id.Run), func(ctx context.Context, _ say) (Contestants, error) {
-		s, err := c.spec(ctx, id.Run)
+		s, err := c.spec(ctx, id.Run, atEnd)
 		if err != nil {
 			return Contestants{}, err
 		}
@@ -98,7 +98,7 @@ func (c *Control) PlanReproduction(ctx context.Context, id ReproductionID) (Cont
 		if err != nil {
 			return Contestants{}, err
 		}
-		base, err := c.systems(ctx, SystemsID{Run: id.Run})
+		base, err := c.systems(ctx, SystemsID{Run: id.Run, AtEnd: true})
 		if err != nil {
 			return Contestants{}, err
 		}

@@ -16,6 +16,7 @@ import (
 type SystemsID struct {
 	Run   string
 	Epoch int
+	AtEnd bool `json:",omitempty"` // as they decide at the end of the run
 }
 
 // Systems returns what can be evaluated at an epoch: see rules.EvalSystems.
@@ -26,7 +27,11 @@ func (c *Control) Systems(ctx context.Context, id SystemsID) ([]rules.EvalSystem
 }
 
 func (c *Control) systems(ctx context.Context, id SystemsID) ([]rules.EvalSystem, error) {
-	s, err := c.spec(ctx, id.Run)
+	epoch := id.Epoch
+	if id.AtEnd {
+		epoch = atEnd
+	}
+	s, err := c.spec(ctx, id.Run, epoch)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +58,7 @@ type Final struct {
 // PlanFinal reads results on val only: a test split is read once, for the best system.
 func (c *Control) PlanFinal(ctx context.Context, run string) (Final, error) {
 	return do(ctx, c.log(run), func(ctx context.Context, _ say) (Final, error) {
-		s, err := c.spec(ctx, run)
+		s, err := c.begin(ctx, run, atEnd)
 		if err != nil {
 			return Final{}, err
 		}
@@ -190,7 +195,7 @@ func (c *Control) val(ctx context.Context, run string, epoch int, system string)
 // Finish writes end.json: the table of results and the final digest.
 func (c *Control) Finish(ctx context.Context, run string) (runs.End, error) {
 	return do(ctx, c.log(run), func(ctx context.Context, _ say) (runs.End, error) {
-		s, err := c.spec(ctx, run)
+		s, err := c.spec(ctx, run, atEnd)
 		if err != nil {
 			return runs.End{}, err
 		}

@@ -65,7 +65,7 @@ func (r *Rollouts) Rollout(ctx context.Context, id SlotID) (Played, error) {
 	log := r.log(id.Run, "epoch", id.Epoch, "slot", id.Slot)
 
 	return do(ctx, log, func(ctx context.Context, say say) (Played, error) {
-		s, suite, err := r.suite(ctx, id.Run)
+		s, suite, err := r.suite(ctx, id.Run, id.Epoch)
 		if err != nil {
 			return Played{}, err
 		}
@@ -92,9 +92,9 @@ func (r *Rollouts) Rollout(ctx context.Context, id SlotID) (Played, error) {
 	})
 }
 
-// suite returns a run's specification and the suite that it trains on.
-func (r *Rollouts) suite(ctx context.Context, run string) (spec.Spec, envadapters.Suite, error) {
-	s, err := r.spec(ctx, run)
+// suite returns the specification of an epoch and the suite that it trains on.
+func (r *Rollouts) suite(ctx context.Context, run string, epoch int) (spec.Spec, envadapters.Suite, error) {
+	s, err := r.spec(ctx, run, epoch)
 	if err != nil {
 		return s, nil, err
 	}

@@ -25,7 +25,7 @@ type LevelID struct {
 // PlanLevel draws the screens of a level from all trajectories, and returns their number.
 func (c *Control) PlanLevel(ctx context.Context, id LevelID) (int, error) {
 	return do(ctx, c.log(id.Run, "level", id.Level), func(ctx context.Context, _ say) (int, error) {
-		s, err := c.spec(ctx, id.Run)
+		s, err := c.spec(ctx, id.Run, 0)
 		if err != nil {
 			return 0, err
 		}
@@ -112,7 +112,7 @@ func (m *Models) Synthesize(ctx context.Context, id LevelRange) (synth.ItemCount
 
 	return do(ctx, log, func(ctx context.Context, say say) (synth.ItemCounts, error) {
 		sum := synth.NewItemCounts()
-		s, err := m.spec(ctx, id.Run)
+		s, err := m.spec(ctx, id.Run, 0)
 		if err != nil {
 			return sum, err
 		}

@@ -95,7 +95,7 @@ func untilDrained(ctx context.Context) (context.Context, func()) {
 
 // publish loads a policy into the policy servers of a run.
 func (g *GPU) publish(ctx context.Context, run, policy string) error {
-	s, err := g.spec(ctx, run)
+	s, err := g.spec(ctx, run, 0)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (g *GPU) publish(ctx context.Context, run, policy string) error {
 // loaded already is a success. It ends when as many servers as the specification asks for have all of them.
 func (g *GPU) Publish(ctx context.Context, id EpochID) (int, error) {
 	return do(ctx, g.log(id.Run, "epoch", id.Epoch), func(ctx context.Context, _ say) (int, error) {
-		s, err := g.spec(ctx, id.Run)
+		s, err := g.spec(ctx, id.Run, id.Epoch)
 		if err != nil {
 			return 0, err
 		}

@@ -74,7 +74,7 @@ func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 }
 
 func (g *GPU) update(ctx context.Context, id AgentID, say say) (runs.Update, error) {
-	s, err := g.spec(ctx, id.Run)
+	s, err := g.spec(ctx, id.Run, id.Epoch)
 	if err != nil {
 		return runs.Update{}, err
 	}

@@ -121,7 +121,7 @@ func raiseBudget(
 	}
 
 	change := runs.Change{
-		Who: "ann", Why: "one more", Budget: spec.Budget{Tokens: 2 * whole.Tokens, Money: 2 * whole.Money},
+		Who: "ann", Why: "one more", Budget: &spec.Budget{Tokens: 2 * whole.Tokens, Money: 2 * whole.Money},
 	}
 	record := func() (runs.Change, error) { return change, nil }
 	if _, _, err := runs.Run("small").Change(1).Record(t.Context(), r.Bucket, record); err != nil {

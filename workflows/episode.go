@@ -28,7 +28,7 @@ const (
 func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 	var whole, fresh Tally
 	var first error
-	paused, open, window := false, 0, Window
+	paused, drained, open, window := false, false, 0, Window
 	if workflow.GetVersion(ctx, "wide window", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		window = oldWindow
 	}
@@ -36,12 +36,16 @@ func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 		for workflow.GetSignalChannel(ctx, signalPause).Receive(ctx, &paused) {
 		}
 	})
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		workflow.GetSignalChannel(ctx, signalDrain).Receive(ctx, &drained)
+	})
 
 	for slot := in.From; slot <= in.To; slot++ {
-		if err := workflow.Await(ctx, func() bool { return open < window && !paused || first != nil }); err != nil {
+		next := func() bool { return open < window && !paused || drained || first != nil }
+		if err := workflow.Await(ctx, next); err != nil {
 			return whole, err
 		}
-		if first != nil {
+		if drained || first != nil {
 			break
 		}
 

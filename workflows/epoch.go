@@ -53,9 +53,13 @@ func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error)
 	}
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("topology %s, %d slots", plan.Topology, plan.Slots))
 
-	whole, err := new(shards).play(ctx, in, plan.Slots, &p)
+	var open shards
+	whole, err := open.play(ctx, in, plan.Slots, &p)
 	if err != nil {
 		return sum, err
+	}
+	if open.drained && whole.Done < plan.Slots {
+		return activities.EpochSummary{Val: -1}, nil
 	}
 	if why := askAPerson(in, plan, whole); why != "" {
 		return sum, temporal.NewNonRetryableApplicationError(why, string(fault.Invalid), nil)
@@ -132,6 +136,7 @@ const oldOpenShards = 16
 type shards struct {
 	started []workflow.ChildWorkflowFuture
 	paused  bool
+	drained bool // somebody stopped the run: no episode begins any more
 }
 
 // play runs the episodes in shards, some of them concurrently, and passes a pause on to them.
@@ -149,11 +154,11 @@ func (x *shards) play(ctx workflow.Context, in EpochInput, slots int, p *Progres
 	}
 
 	for from := 1; from <= slots; from += ShardSize {
-		ready := func() bool { return x.open() < most && !x.paused || x.failed(ctx) }
+		ready := func() bool { return x.open() < most && !x.paused || x.drained || x.failed(ctx) }
 		if err := workflow.Await(ctx, ready); err != nil {
 			return Tally{}, err
 		}
-		if x.failed(ctx) {
+		if x.drained || x.failed(ctx) {
 			break
 		}
 		s := ShardInput{Run: in.Run, Epoch: in.Epoch, From: from, To: min(from+ShardSize-1, slots), Parent: parent}
@@ -193,18 +198,27 @@ func (x *shards) failed(ctx workflow.Context) bool {
 	})
 }
 
-// passOn passes pauses on to the open shards and counts the tallies that they send.
+// signal sends a signal to the open shards.
+func (x *shards) signal(ctx workflow.Context, name string, value bool) {
+	for _, f := range x.started {
+		if !f.IsReady() {
+			// A shard that has just ended needs no signal.
+			_ = f.SignalChildWorkflow(ctx, name, value).Get(ctx, nil)
+		}
+	}
+}
+
+// passOn passes pauses and stops on to the open shards and counts the tallies that they send.
 func (x *shards) passOn(ctx workflow.Context, p *Progress) {
 	for ctx.Err() == nil {
 		s := workflow.NewSelector(ctx)
 		s.AddReceive(workflow.GetSignalChannel(ctx, signalPause), func(c workflow.ReceiveChannel, _ bool) {
 			c.Receive(ctx, &x.paused)
-			for _, f := range x.started {
-				if !f.IsReady() {
-					// A shard that has just ended needs no signal.
-					_ = f.SignalChildWorkflow(ctx, signalPause, x.paused).Get(ctx, nil)
-				}
-			}
+			x.signal(ctx, signalPause, x.paused)
+		})
+		s.AddReceive(workflow.GetSignalChannel(ctx, signalDrain), func(c workflow.ReceiveChannel, _ bool) {
+			c.Receive(ctx, &x.drained)
+			x.signal(ctx, signalDrain, true)
 		})
 		s.AddReceive(workflow.GetSignalChannel(ctx, signalTally), func(c workflow.ReceiveChannel, _ bool) {
 			var t Tally
@@ -249,7 +263,7 @@ func updates(ctx workflow.Context, in EpochInput, p *Progress) (string, error) {
 
 // evaluateEpoch evaluates the trained system on val.
 func evaluateEpoch(ctx workflow.Context, in EpochInput) error {
-	systems, err := systems(ctx, in.Run, in.Epoch)
+	systems, err := systems(ctx, activities.SystemsID{Run: in.Run, Epoch: in.Epoch})
 	if err != nil {
 		return err
 	}
@@ -262,9 +276,8 @@ func evaluateEpoch(ctx workflow.Context, in EpochInput) error {
 }
 
 // systems returns what can be evaluated at an epoch.
-func systems(ctx workflow.Context, run string, epoch int) ([]rules.EvalSystem, error) {
+func systems(ctx workflow.Context, id activities.SystemsID) ([]rules.EvalSystem, error) {
 	var out []rules.EvalSystem
-	id := activities.SystemsID{Run: run, Epoch: epoch}
 	err := workflow.ExecuteActivity(on(ctx, QueueControl, "systems to evaluate"), control.Systems, id).Get(ctx, &out)
 
 	return out, err

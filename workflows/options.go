@@ -68,6 +68,14 @@ func long(ctx workflow.Context) workflow.Context {
 	return workflow.WithActivityOptions(ctx, o)
 }
 
+// soon is for activities whose end a person waits for.
+func soon(ctx workflow.Context) workflow.Context {
+	o := workflow.GetActivityOptions(ctx)
+	o.StartToCloseTimeout, o.ScheduleToCloseTimeout = 10*time.Second, time.Minute
+
+	return workflow.WithActivityOptions(ctx, o)
+}
+
 // child returns the context of a child workflow.
 func child(ctx workflow.Context, id, summary string) workflow.Context {
 	return workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: id, StaticSummary: summary})

@@ -21,10 +21,12 @@ type Status struct {
 	Paused bool   `json:"paused"` // the run waits: for a person, or for a while after a fault of infrastructure
 	Held   bool   `json:"held"`   // the run waits for a person
 	// Stopping means that somebody stopped the run: it ends soon, or has ended.
-	Stopping bool    `json:"stopping,omitempty"`
-	Reason   string  `json:"reason,omitempty"`
-	Val      float64 `json:"val"`             // the newest success rate on val, 0 to 1; -1: none yet
-	Child    string  `json:"child,omitempty"` // id of the workflow that is running: it answers the query "progress"
+	Stopping bool `json:"stopping,omitempty"`
+	// StopAfter means that somebody stopped the run, and what it still waits for.
+	StopAfter After   `json:"stop_after,omitempty"`
+	Reason    string  `json:"reason,omitempty"`
+	Val       float64 `json:"val"`             // the newest success rate on val, 0 to 1; -1: none yet
+	Child     string  `json:"child,omitempty"` // id of the workflow that is running: it answers the query "progress"
 }
 
 // Phases of a workflow, as Progress names them. A level job of stage 1 is its own phase, by its name.

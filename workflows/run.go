@@ -40,31 +40,43 @@ func Run(ctx workflow.Context, in RunInput) (runs.End, error) {
 		return runs.End{}, err
 	}
 
-	if err := r.act(ctx, func(ctx workflow.Context) error {
-		pctx := on(ctx, QueueControl, "find where the run continues")
-
-		return workflow.ExecuteActivity(pctx, control.PlanRun, in.Name).Get(ctx, &r.plan)
-	}); err != nil {
+	if err := r.replan(ctx); err != nil {
 		return runs.End{}, err
 	}
-	r.status.Epochs = r.plan.Epochs
 
 	if !r.plan.HasBase {
 		if err := r.stage(ctx, StageFineTuning, 0, r.fineTune); err != nil {
 			return runs.End{}, err
+		}
+		if workflow.GetVersion(ctx, "plan after stage 1", workflow.DefaultVersion, 1) == 1 {
+			if err := r.replan(ctx); err != nil { // values may have changed
+				return runs.End{}, err
+			}
 		}
 	}
 	if in.FineTune {
 		r.status.Stage = StageFineTuned
 		r.describe(ctx)
 
-		return runs.End{}, nil
+		return runs.End{}, r.answered(ctx)
 	}
 	if next := r.plan.Committed + 1; next <= r.plan.Epochs {
 		return runs.End{}, r.epochAndOn(ctx, next)
 	}
 
 	return r.finish(ctx)
+}
+
+// replan reads where the run continues.
+func (r *runState) replan(ctx workflow.Context) error {
+	err := r.act(ctx, func(ctx workflow.Context) error {
+		pctx := on(ctx, QueueControl, "find where the run continues")
+
+		return workflow.ExecuteActivity(pctx, control.PlanRun, r.in.Name).Get(ctx, &r.plan)
+	})
+	r.status.Epochs = r.plan.Epochs
+
+	return err
 }
 
 // fineTune runs stage 1.
@@ -79,11 +91,11 @@ func (r *runState) epochAndOn(ctx workflow.Context, k int) error {
 	if err := r.epoch(ctx, k); err != nil {
 		return err
 	}
-	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+	if err := r.answered(ctx); err != nil {
 		return err
 	}
-	if r.status.Stopping {
-		return stopped(r.status.Reason)
+	if r.stops() {
+		return r.stopped(ctx)
 	}
 	next := RunInput{Name: r.in.Name, Paused: r.status.Held, Reason: r.status.Reason}
 
@@ -119,11 +131,15 @@ func (r *runState) evaluateBase(ctx workflow.Context) error {
 	return r.evaluate(ctx, 0, domain.SplitVal, val, nil)
 }
 
+// labelTest labels the evaluations at the end of a run.
+const labelTest = "test"
+
 // evaluate runs the systems of an epoch that keep selects (all if nil) on splits.
 func (r *runState) evaluate(
 	ctx workflow.Context, epoch int, label string, splits []rules.Split, keep func(string) bool,
 ) error {
-	all, err := systems(ctx, r.in.Name, epoch)
+	atEnd := label == labelTest
+	all, err := systems(ctx, activities.SystemsID{Run: r.in.Name, Epoch: epoch, AtEnd: atEnd})
 	if err != nil {
 		return err
 	}
@@ -134,7 +150,9 @@ func (r *runState) evaluate(
 			continue
 		}
 		for _, split := range splits {
-			items = append(items, split.Item(r.in.Name, rules.EpochFolder(epoch), s))
+			item := split.Item(r.in.Name, rules.EpochFolder(epoch), s)
+			item.AtEnd = atEnd
+			items = append(items, item)
 		}
 	}
 	cctx := child(ctx, evalID(r.in.Name, epoch, label), fmt.Sprintf("evaluation of epoch %d on %s", epoch, label))
@@ -159,8 +177,12 @@ func (r *runState) finish(ctx workflow.Context) (runs.End, error) {
 	r.status.Stage = StageDone
 	r.describe(ctx)
 
-	return end, workflow.UpsertTypedSearchAttributes(ctx, attrStage.ValueSet(r.status.Stage),
-		attrRate.ValueSet(rateOf(end)), attrSystem.ValueSet(rules.TrainedName(r.plan.Agents)))
+	if err := workflow.UpsertTypedSearchAttributes(ctx, attrStage.ValueSet(r.status.Stage),
+		attrRate.ValueSet(rateOf(end)), attrSystem.ValueSet(rules.TrainedName(r.plan.Agents))); err != nil {
+		return end, err
+	}
+
+	return end, r.answered(ctx)
 }
 
 // evaluateFinal plays the last evaluations of a run.
@@ -182,7 +204,7 @@ func (r *runState) evaluateFinal(ctx workflow.Context) error {
 
 	base := func(name string) bool { return name == f.Base1 || name == rules.BaseName(r.plan.Agents) }
 	if !f.WithoutBase {
-		if err := r.evaluate(ctx, 0, "test", f.Splits, base); err != nil {
+		if err := r.evaluate(ctx, 0, labelTest, f.Splits, base); err != nil {
 			return err
 		}
 	}
@@ -196,7 +218,7 @@ func (r *runState) evaluateFinal(ctx workflow.Context) error {
 		return nil
 	}
 
-	return r.evaluate(ctx, f.Best, "test", f.Splits, nil)
+	return r.evaluate(ctx, f.Best, labelTest, f.Splits, nil)
 }
 
 // rateOf returns the highest rate on val.

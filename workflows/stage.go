@@ -8,12 +8,32 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // Command is the argument of updates: who asks, and why.
 type Command struct {
 	Who string
 	Why string
+
+	After After `json:",omitempty"` // when a stop takes effect; empty: now
+}
+
+// After says what a stop waits for.
+type After string
+
+// What a stop may wait for.
+const (
+	AfterEpisodes After = "episodes" // those that are open; updates and evaluations that have begun end, too
+	AfterEpoch    After = "epoch"    // the current stage
+)
+
+// SetCommand is the argument of the update that changes values.
+type SetCommand struct {
+	Command
+	Values map[string]string // in YAML, by key of the specification
 }
 
 // Names of queries, updates and signals.
@@ -23,7 +43,9 @@ const (
 	UpdatePause   = "pause"
 	UpdateResume  = "resume"
 	UpdateStop    = "stop"
+	UpdateSet     = "set"
 	signalPause   = "pause"
+	signalDrain   = "drain"
 )
 
 // NotPaused is the reason for which resume is refused.
@@ -37,50 +59,120 @@ func (r *runState) setup(ctx workflow.Context) error {
 	}
 
 	return errors.Join(
-		r.update(ctx, UpdatePause, func() error {
+		update(ctx, UpdatePause, func(c Command) error {
 			if r.status.Held {
 				return fmt.Errorf("the run is paused already: %s", r.status.Reason)
 			}
 
-			return nil
-		}, func(ctx workflow.Context, c Command) { r.pause(ctx, true, c.Who+": "+c.Why) }),
+			return c.check()
+		}, func(ctx workflow.Context, c Command) (Status, error) {
+			r.pause(ctx, true, c.Who+": "+c.Why)
 
-		r.update(ctx, UpdateResume, func() error {
+			return r.status, r.note(ctx, runs.VerbPause, c)
+		}),
+
+		update(ctx, UpdateResume, func(c Command) error {
 			if !r.status.Paused {
 				return errors.New(NotPaused)
 			}
 
-			return nil
-		}, func(ctx workflow.Context, _ Command) { r.pause(ctx, false, "") }),
+			return c.check()
+		}, func(ctx workflow.Context, c Command) (Status, error) {
+			r.pause(ctx, false, "")
 
-		r.update(ctx, UpdateStop, func() error { return nil }, func(_ workflow.Context, c Command) {
-			r.status.Stopping = true
-			r.status.Reason = "stopped by " + c.Who + ": " + c.Why
-			if r.cancel != nil {
-				r.cancel() // every stage can resume, so a stop need not wait
-			}
+			return r.status, r.note(ctx, runs.VerbResume, c)
+		}),
+
+		update(ctx, UpdateStop, Command.check, func(ctx workflow.Context, c Command) (Status, error) {
+			r.stop(ctx, c)
+
+			return r.status, r.note(ctx, runs.VerbStop, c)
+		}),
+
+		update(ctx, UpdateSet, SetCommand.check, func(ctx workflow.Context, c SetCommand) (runs.Change, error) {
+			return r.set(ctx, c)
 		}),
 	)
 }
 
-// update registers an update that is valid only if it says who asks.
-func (r *runState) update(
-	ctx workflow.Context, name string, valid func() error, do func(workflow.Context, Command),
+// update registers an update: valid refuses its argument, or do applies it.
+func update[C, T any](
+	ctx workflow.Context, name string, valid func(C) error, do func(workflow.Context, C) (T, error),
 ) error {
-	handle := func(ctx workflow.Context, c Command) (Status, error) {
-		do(ctx, c)
+	return workflow.SetUpdateHandlerWithOptions(ctx, name, do, workflow.UpdateHandlerOptions{Validator: valid})
+}
 
-		return r.status, nil
+// check refuses a command that does not say who asks, or a stop that waits for nothing that is known.
+func (c Command) check() error {
+	if strings.TrimSpace(c.Who) == "" {
+		return errors.New("say who asks")
 	}
-	validate := func(c Command) error {
-		if strings.TrimSpace(c.Who) == "" {
-			return errors.New("say who asks")
+	if c.After != "" && c.After != AfterEpisodes && c.After != AfterEpoch {
+		return fmt.Errorf("expected to stop after %s or %s, or now, not after %q", AfterEpisodes, AfterEpoch, c.After)
+	}
+
+	return nil
+}
+
+// check refuses a change of nothing.
+func (c SetCommand) check() error {
+	if len(c.Values) == 0 {
+		return errors.New("say which values change")
+	}
+
+	return c.Command.check()
+}
+
+// stop ends the run, now or later. Every stage can resume, so it need not wait.
+func (r *runState) stop(ctx workflow.Context, c Command) {
+	r.status.Reason = "stopped by " + c.Who + ": " + c.Why
+	if c.After != "" {
+		r.status.StopAfter = c.After
+		if c.After == AfterEpisodes && r.child != nil {
+			_ = r.child.SignalChildWorkflow(ctx, signalDrain, true).Get(ctx, nil) // none is needed if it has just ended
 		}
+		r.describe(ctx)
 
-		return valid()
+		return
+	}
+	r.status.Stopping = true
+	if r.cancel != nil {
+		r.cancel()
+	}
+}
+
+// note records in the store what a person did. Who and why are in the history of the workflow already.
+func (r *runState) note(ctx workflow.Context, verb runs.Verb, c Command) error {
+	if workflow.GetVersion(ctx, "noted controls", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return nil
+	}
+	nctx := soon(on(ctx, QueueControl, string(verb)+" by "+c.Who))
+	done := activities.DoneID{Run: r.in.Name, Change: c.change(ctx, verb)}
+	if err := workflow.ExecuteActivity(nctx, control.Note, done).Get(ctx, nil); err != nil {
+		why, _ := rootCause(err)
+
+		return fmt.Errorf("the %s has taken effect, but it could not be recorded: %s", verb, why)
 	}
 
-	return workflow.SetUpdateHandlerWithOptions(ctx, name, handle, workflow.UpdateHandlerOptions{Validator: validate})
+	return nil
+}
+
+// set records other values of the specification.
+func (r *runState) set(ctx workflow.Context, c SetCommand) (change runs.Change, err error) {
+	sctx := soon(on(ctx, QueueControl, "set by "+c.Who))
+	in := activities.SetID{Run: r.in.Name, Change: c.change(ctx, runs.VerbSet), Typed: c.Values}
+	if err := workflow.ExecuteActivity(sctx, control.Set, in).Get(ctx, &change); err != nil {
+		why, _ := rootCause(err)
+
+		return change, errors.New(why)
+	}
+
+	return change, nil
+}
+
+// change returns the record of a command.
+func (c Command) change(ctx workflow.Context, verb runs.Verb) runs.Change {
+	return runs.Change{Who: c.Who, Why: c.Why, At: workflow.Now(ctx).UTC(), Verb: verb}
 }
 
 // pause holds the run for a person, or lets it continue.
@@ -105,7 +197,24 @@ func (r *runState) describe(ctx workflow.Context) {
 // ErrStopped is the type of the error with which a stopped run ends.
 const ErrStopped = "stopped"
 
-func stopped(why string) error { return temporal.NewNonRetryableApplicationError(why, ErrStopped, nil) }
+// stops reports whether the run ends as soon as no stage is running. One that is still planned begins its next stage.
+func (r *runState) stops() bool {
+	return r.status.Stopping || r.status.StopAfter != "" && r.status.Stage != StagePlanning
+}
+
+// stopped ends a run that somebody stopped, when all updates are answered.
+func (r *runState) stopped(ctx workflow.Context) error {
+	if err := r.answered(ctx); err != nil {
+		return err
+	}
+
+	return temporal.NewNonRetryableApplicationError(r.status.Reason, ErrStopped, nil)
+}
+
+// answered waits until all updates are answered.
+func (r *runState) answered(ctx workflow.Context) error {
+	return workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
+}
 
 // stage runs one stage. A failure pauses the run with its reason; after a resume the stage continues from what is
 // recorded.
@@ -124,19 +233,19 @@ func (r *runState) stage(ctx workflow.Context, name string, epoch int, do func(w
 func (r *runState) act(ctx workflow.Context, do func(workflow.Context) error) error {
 	for {
 		r.describe(ctx)
-		if err := workflow.Await(ctx, func() bool { return !r.status.Held || r.status.Stopping }); err != nil {
+		if err := workflow.Await(ctx, func() bool { return !r.status.Held || r.stops() }); err != nil {
 			return err
 		}
-		if r.status.Stopping {
-			return stopped(r.status.Reason)
+		if r.stops() {
+			return r.stopped(ctx)
 		}
 
 		stage, cancel := workflow.WithCancel(ctx)
 		r.cancel = cancel
 		err := do(stage)
 		r.child, r.cancel = nil, nil
-		if r.status.Stopping {
-			return stopped(r.status.Reason)
+		if r.stops() {
+			return r.stopped(ctx)
 		}
 		if err == nil || temporal.IsCanceledError(err) {
 			return err
@@ -164,7 +273,7 @@ func (r *runState) wait(ctx workflow.Context, failed error) error {
 	}
 
 	r.describe(ctx)
-	over := func() bool { return !r.status.Paused || r.status.Held || r.status.Stopping }
+	over := func() bool { return !r.status.Paused || r.status.Held || r.stops() }
 	if _, err := workflow.AwaitWithTimeout(ctx, pauseLimit, over); err != nil {
 		return err
 	}

@@ -25,9 +25,15 @@ func pauseCmd(a *app) *cobra.Command {
 }
 
 func stopCmd(a *app) *cobra.Command {
-	return controlCmd(a, control{
+	c := controlCmd(a, control{
 		verb: "stop", update: workflows.UpdateStop, short: "Stop a run; train continues it later",
 	})
+	c.Long = `stop ends a run now, which loses nothing: what is half done is continued by train. With --after it waits
+for the episodes that are open, or for the current epoch, evaluation or stage 1.`
+	c.Example += "\n  collabui stop quickstart --after epoch"
+	c.Flags().String("after", "", "`WHAT` to wait for: episodes or epoch")
+
+	return c
 }
 
 // control is a command that sends an update to the workflow of a run.
@@ -44,7 +50,14 @@ func controlCmd(a *app, x control) *cobra.Command {
 		Short:   x.short,
 		Example: "  collabui " + x.verb + " quickstart --why 'need the machine'",
 		Args:    cobra.ExactArgs(1),
-		RunE:    func(c *cobra.Command, args []string) error { return a.runControl(c.Context(), x, args[0], why) },
+		RunE: func(c *cobra.Command, args []string) error {
+			asked := workflows.Command{Who: userName(), Why: why}
+			if f := c.Flags().Lookup("after"); f != nil {
+				asked.After = workflows.After(f.Value.String())
+			}
+
+			return a.runControl(c.Context(), x, args[0], asked)
+		},
 	}
 	addWhy(c, &why)
 
@@ -52,10 +65,10 @@ func controlCmd(a *app, x control) *cobra.Command {
 }
 
 func addWhy(c *cobra.Command, why *string) {
-	c.Flags().StringVar(why, "why", "", "the reason, kept in the workflow's history")
+	c.Flags().StringVar(why, "why", "", "the reason, recorded with the run")
 }
 
-func (a *app) runControl(ctx context.Context, x control, run, why string) error {
+func (a *app) runControl(ctx context.Context, x control, run string, asked workflows.Command) error {
 	e, err := a.endpoints()
 	if err != nil {
 		return err
@@ -68,7 +81,7 @@ func (a *app) runControl(ctx context.Context, x control, run, why string) error 
 
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // without a worker, no update is answered
 	defer cancel()
-	status, err := x.send(ctx, t, run, why)
+	status, err := x.send(ctx, t, run, asked)
 	if err != nil {
 		return x.explain(ctx, run, err)
 	}
@@ -80,11 +93,13 @@ func (a *app) runControl(ctx context.Context, x control, run, why string) error 
 }
 
 // send sends the update and waits until the workflow has applied it.
-func (x control) send(ctx context.Context, t client.Client, run, why string) (workflows.Status, error) {
+func (x control) send(
+	ctx context.Context, t client.Client, run string, asked workflows.Command,
+) (workflows.Status, error) {
 	var status workflows.Status
 	h, err := t.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID: run, UpdateName: x.update, WaitForStage: client.WorkflowUpdateStageCompleted,
-		Args: []any{workflows.Command{Who: userName(), Why: why}},
+		Args: []any{asked},
 	})
 	if err != nil {
 		return status, err

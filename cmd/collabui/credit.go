@@ -72,7 +72,7 @@ func (a *app) runCreditCheck(ctx context.Context, o creditOptions, run string) e
 	if err != nil {
 		return err
 	}
-	s, err := runs.Run(run).Find(ctx, b)
+	s, err := runs.Run(run).Current(ctx, b)
 	if err != nil {
 		return err
 	}
@@ -98,9 +98,14 @@ func (a *app) runCreditCheck(ctx context.Context, o creditOptions, run string) e
 // checkCredit reads all graded episodes of a run, committed or not.
 func checkCredit(ctx context.Context, b store.Bucket, s spec.Spec) (*credit.Check, error) {
 	check := credit.NewCheck()
+	run := runs.Run(s.Name)
 	for epoch := 1; epoch <= s.Epochs; epoch++ {
+		s, err := run.At(ctx, b, epoch)
+		if err != nil {
+			return check, err
+		}
 		for slot := 1; slot <= s.Slots; slot++ {
-			if err := addEpisode(ctx, b, check, runs.Run(s.Name), epoch, slot); err != nil {
+			if err := addEpisode(ctx, b, check, run, epoch, slot); err != nil {
 				return check, err
 			}
 		}

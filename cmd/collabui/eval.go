@@ -133,7 +133,7 @@ func (o evalOptions) plan(ctx context.Context, b store.Bucket, run string) (eval
 
 // committed returns the specification of a run. It refuses an epoch that the run has not committed.
 func (o evalOptions) committed(ctx context.Context, b store.Bucket, run string) (spec.Spec, error) {
-	s, err := runs.Run(run).Find(ctx, b)
+	s, err := runs.Run(run).Current(ctx, b)
 	if err != nil {
 		return s, err
 	}

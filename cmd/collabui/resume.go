@@ -61,7 +61,7 @@ func (a *app) runResume(ctx context.Context, o resumeOptions, run string) error 
 		}
 	}
 	x := control{verb: "resume", update: workflows.UpdateResume}
-	err := a.runControl(ctx, x, run, o.why)
+	err := a.runControl(ctx, x, run, workflows.Command{Who: userName(), Why: o.why})
 	if len(o.skip) > 0 && err != nil && strings.Contains(err.Error(), workflows.NotPaused) {
 		return nil // the activity that tries finds the decision
 	}

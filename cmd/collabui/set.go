@@ -2,16 +2,23 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
-	"strconv"
+	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/workers/catalog"
+	"github.com/collabui/collabui/workflows"
 )
 
 // setOptions are the flags of set.
@@ -23,12 +30,15 @@ func setCmd(a *app) *cobra.Command {
 	var o setOptions
 	c := &cobra.Command{
 		Use:   "set RUN KEY=VALUE…",
-		Short: "Change the budget of a run",
-		Long: `set changes what can be changed during a run: budget.money and budget.tokens. Every change is
-recorded with the run, and takes effect within seconds. Any other change needs a new run with another name.`,
-		Example: "  collabui set quickstart budget.money=40 --why 'one more epoch'",
-		Args:    cobra.MinimumNArgs(2),
-		RunE:    func(c *cobra.Command, args []string) error { return a.runSet(c.Context(), o, args[0], args[1:]) },
+		Short: "Change values of a run from its next epoch on",
+		Long: `set changes values of a run's specification. They count from the next epoch that begins. A budget, the
+limits, keys and prices of models, failed_share, serving, epochs and early_stop count immediately. What stage 1 is made
+of, the seed, the number of agents and the actions cannot be changed: that takes a new run. Every change is recorded
+with who made it and why, and is part of the run from there on.`,
+		Example: "  collabui set quickstart budget.money=40 --why 'one more epoch'\n" +
+			"  collabui set quickstart train.beta=0.5 'decoding.temperatures=[0.3]'",
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(c *cobra.Command, args []string) error { return a.runSet(c.Context(), o, args[0], args[1:]) },
 	}
 	c.Flags().StringVar(&o.why, "why", "", "the reason, recorded with the run")
 
@@ -36,63 +46,111 @@ recorded with the run, and takes effect within seconds. Any other change needs a
 }
 
 func (a *app) runSet(ctx context.Context, o setOptions, run string, pairs []string) error {
-	b, _, err := a.bucket()
+	typed, err := assignments(pairs)
 	if err != nil {
 		return err
 	}
-	got, err := change(ctx, b, run, pairs, runs.Change{Who: userName(), Why: o.why})
+	b, e, err := a.bucket()
+	if err != nil {
+		return err
+	}
+	s, err := runs.Run(run).Current(ctx, b)
+	if err != nil {
+		return err
+	}
+	values, err := s.Change(typed, here(), catalog.All{}) // files are read where they are named
+	if err != nil {
+		return err
+	}
+	asked := workflows.SetCommand{
+		Command: workflows.Command{Who: userName(), Why: o.why}, Values: map[string]string{},
+	}
+	for key, v := range values {
+		asked.Values[key] = string(v)
+	}
+
+	t, err := dial(ctx, e)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	change, err := sendSet(ctx, t, run, asked)
+	var missing *serviceerror.NotFound
+	if errors.As(err, &missing) { // no workflow runs: the next one finds the change
+		change, err = setStored(ctx, b, run, asked)
+	}
 	if err != nil {
 		return err
 	}
 
-	return a.print(got, func(w io.Writer) {
-		say(w, "%s: budget.money %.2f, budget.tokens %d (0 means no limit)", run, got.Budget.Money, got.Budget.Tokens)
+	return a.print(change, func(w io.Writer) {
+		for _, key := range change.Values.Keys() {
+			when := "from the next epoch on"
+			if s.Immediate(key) {
+				when = "from now on"
+			}
+			say(w, "%s: %s is %s %s", run, key, change.Values[key], when)
+		}
 	})
 }
 
-// change records a change after those of the run that exist.
-func change(ctx context.Context, b store.Bucket, run string, pairs []string, c runs.Change) (runs.Change, error) {
-	s, err := runs.Run(run).Find(ctx, b)
-	if err != nil {
-		return c, err
+// assignments reads KEY=VALUE arguments.
+func assignments(pairs []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, pair := range pairs {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return nil, fault.New(fault.Invalid, "%q is not KEY=VALUE, such as train.beta=0.5", pair)
+		}
+		if _, twice := out[key]; twice {
+			return nil, fault.New(fault.Invalid, "%s is given twice", key)
+		}
+		out[key] = value
 	}
-	for n := 1; ; n++ {
-		if c.Budget, err = runs.Run(run).Budget(ctx, b, s); err != nil {
-			return c, err
-		}
-		for _, pair := range pairs {
-			if err := assign(&c.Budget, pair); err != nil {
-				return c, err
-			}
-		}
 
-		got, _, err := runs.Run(run).Change(n).Record(ctx, b, func() (runs.Change, error) { return c, nil })
-		if err != nil || got == c {
-			return c, err
-		}
-	}
+	return out, nil
 }
 
-// assign sets one field of a budget.
-func assign(b *spec.Budget, pair string) error {
-	key, value, ok := strings.Cut(pair, "=")
-	if !ok {
-		return fault.New(fault.Invalid, "%q is not KEY=VALUE", pair)
-	}
-	var err error
-	switch key {
-	case "budget.money":
-		b.Money, err = strconv.ParseFloat(value, 64)
-		ok = b.Money >= 0 // false for NaN
-	case "budget.tokens":
-		b.Tokens, err = strconv.Atoi(value)
-		ok = b.Tokens >= 0
-	default:
-		return fault.New(fault.Invalid, "%s cannot be changed; budget.money and budget.tokens can", key)
-	}
-	if err != nil || !ok {
-		return fault.New(fault.Invalid, "%s: expected a number of at least 0, not %q", key, value)
+// here is where values that a person types come from: files that they name are relative to the working directory.
+func here() spec.Source {
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = "."
 	}
 
-	return nil
+	return spec.Source{Dir: dir, Read: os.ReadFile}
+}
+
+// sendSet asks the workflow of a run to change values.
+func sendSet(ctx context.Context, t client.Client, run string, c workflows.SetCommand) (runs.Change, error) {
+	var change runs.Change
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // without a worker, no update is answered
+	defer cancel()
+	h, err := t.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: run, UpdateName: workflows.UpdateSet, WaitForStage: client.WorkflowUpdateStageCompleted,
+		Args: []any{c},
+	})
+	if err == nil {
+		err = h.Get(ctx, &change)
+	}
+	var missing *serviceerror.NotFound
+	switch {
+	case err == nil || errors.As(err, &missing):
+		return change, err
+	case ctx.Err() != nil:
+		return change, fault.New(fault.Transient, "set %s: no worker answers: %w", run, err)
+	}
+
+	return change, fault.New(fault.Invalid, "set %s: %w", run, err)
+}
+
+// setStored records a change of a run that no workflow runs.
+func setStored(ctx context.Context, b store.Bucket, run string, c workflows.SetCommand) (runs.Change, error) {
+	change := runs.Change{Who: c.Who, Why: c.Why, At: time.Now().UTC()}
+	change, err := runs.Run(run).Set(ctx, b, change, c.Values, spec.Source{}, catalog.All{})
+	if err != nil {
+		return change, fmt.Errorf("set %s: %w", run, err)
+	}
+
+	return change, nil
 }

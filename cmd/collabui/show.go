@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -129,6 +130,26 @@ func (st status) leftOutText(w io.Writer) {
 	}
 }
 
+// changesText prints what people did to the run.
+func (st status) changesText(w io.Writer) {
+	if len(st.Changes) > 0 {
+		say(w, "\nchanges by people")
+	}
+	for i, c := range st.Changes {
+		line := fmt.Sprintf("  %d. %s %s %s", i+1, c.At.Format(time.DateTime), c.Who, c.Verb)
+		for _, key := range c.Values.Keys() {
+			line += fmt.Sprintf(" %s=%s", key, c.Values[key])
+		}
+		if c.Budget != nil { // by an older version
+			line += fmt.Sprintf("set budget.money=%v budget.tokens=%d", c.Budget.Money, c.Budget.Tokens)
+		}
+		if c.Why != "" {
+			line += ": " + c.Why
+		}
+		say(w, "%s", line)
+	}
+}
+
 func (st status) text(w io.Writer) {
 	say(w, "%s: %s, stage %s, epoch %d of %d", st.Name, st.Status, st.Stage, st.Epoch, st.Epochs)
 	if st.Reason != "" {
@@ -157,6 +178,7 @@ func (st status) text(w io.Writer) {
 		}
 	}
 	st.leftOutText(w)
+	st.changesText(w)
 	if len(st.Updates) > 0 {
 		say(w, "\nupdates of epoch %d, on prompts of each agent's own data", st.Epoch)
 		printUpdates(w, st.Updates)

@@ -45,6 +45,7 @@ type status struct {
 	Updates     []runs.Update    `json:"updates,omitempty"` // of the newest epoch, by agent
 	Results     []runs.Result    `json:"results"`
 	Critic      string           `json:"critic"`
+	Changes     []runs.Change    `json:"changes,omitempty"`  // by people
 	Spent       *runs.Spent      `json:"spent,omitempty"`    // what chat endpoints have cost
 	LeftOut     []failedSlots    `json:"left_out,omitempty"` // by epoch, if there is anything
 	Problems    []finding        `json:"problems,omitempty"` // services that do not answer
@@ -61,7 +62,7 @@ type failedSlots struct {
 
 // readStatus reads the status of a run from the store, and from Temporal if the run has not finished.
 func readStatus(ctx context.Context, b store.Bucket, e config.Endpoints, run string) (status, error) {
-	s, err := runs.Run(run).Find(ctx, b)
+	s, err := runs.Run(run).Current(ctx, b)
 	if err != nil {
 		return status{}, err
 	}
@@ -100,6 +101,10 @@ func (st *status) read(ctx context.Context, b store.Bucket, s spec.Spec) error {
 			return err
 		}
 		st.Spent = &spent
+	}
+	var err error
+	if st.Changes, err = run.Changes(ctx, b, 0); err != nil {
+		return err
 	}
 	base, _, err := run.Base().Read(ctx, b)
 	switch {

@@ -23,7 +23,11 @@ func (d *decoder) fail(n *yaml.Node, field, format string, args ...any) {
 		field += ": "
 	}
 	problem := fmt.Sprintf(format, args...)
-	d.errs = append(d.errs, fmt.Sprintf("%s:%d:%d: %s%s", d.file, n.Line, n.Column, field, problem))
+	place := ""
+	if d.file != "" {
+		place = fmt.Sprintf("%s:%d:%d: ", d.file, n.Line, n.Column)
+	}
+	d.errs = append(d.errs, place+field+problem)
 }
 
 // near returns the value of a field, or of the closest enclosing mapping in the file.

@@ -16,7 +16,7 @@ import (
 
 // Source is the file that a specification comes from.
 type Source struct {
-	Name string                            // file name, for errors
+	Name string                            // file name, for errors; empty: no places are named
 	Dir  string                            // absolute; paths in the specification are relative to it
 	Read func(path string) ([]byte, error) // reads the templates that the specification names; nil: there are none
 }

@@ -245,7 +245,7 @@ func TestASpentBudgetIsAnExhaustedFaultThatNamesTheCommands(t *testing.T) {
 // raise records a change of the budget.
 func raise(t *testing.T, b store.Bucket, budget spec.Budget) {
 	t.Helper()
-	change := runs.Change{Who: "ann", Why: "one more", Budget: budget}
+	change := runs.Change{Who: "ann", Why: "one more", Budget: &budget}
 	_, _, err := runs.Run("r").Change(1).Record(t.Context(), b, func() (runs.Change, error) { return change, nil })
 	if err != nil {
 		t.Fatal(err)

@@ -66,6 +66,9 @@ func Find(ctx context.Context, b store.Bucket, name, which string) (System, erro
 	if s.Epoch, err = s.choose(ctx, b, which); err != nil {
 		return s, err
 	}
+	if s.Spec, err = run.At(ctx, b, s.Epoch); err != nil {
+		return s, err
+	}
 
 	if s.Epoch == 0 {
 		base, err := run.System(ctx, b, 0, s.Spec.Agents)

@@ -19,6 +19,9 @@ type Made struct {
 	Prompts string `json:"prompts"`           // digest of the templates of all roles
 	Kernel  string `json:"kernel,omitempty"`  // the arithmetic of the embedded policy
 	Browser string `json:"browser,omitempty"` // that draws the pages
+
+	Changes int `json:"changes,omitempty"` // how many changes by people count in the epoch
+	Epoch   int `json:"epoch,omitempty"`   // the last epoch, where this is the end of a run
 }
 
 // SlotRefs refers to what became of a slot.

@@ -181,5 +181,8 @@ func (r Run) EvalEpisode(id string, n int) Object[EvalEpisode] {
 // Result is the result of an evaluated item.
 func (r Run) Result(id string) Object[Result] { return object[Result](r, "evals/%s/result", id) }
 
+// Final is with what the workers began the evaluations at the end of the run.
+func (r Run) Final() Object[Made] { return object[Made](r, "final") }
+
 // End is the result of the run.
 func (r Run) End() Object[End] { return object[End](r, "end") }

@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/collabui/collabui/internal/method/spec"
@@ -100,17 +99,13 @@ func (e Episode) ReadSteps(ctx context.Context, b store.Bucket) ([]Step, error) 
 
 // Budget returns the budget of the run now: that of its specification, or of the newest change.
 func (r Run) Budget(ctx context.Context, b store.Bucket, s spec.Spec) (spec.Budget, error) {
-	budget := s.Budget
-	for n := 1; ; n++ {
-		change, _, err := r.Change(n).Read(ctx, b)
-		if errors.Is(err, store.ErrNotFound) {
-			return budget, nil
-		}
-		if err != nil {
-			return budget, err
-		}
-		budget = change.Budget
+	all, err := r.Changes(ctx, b, 0)
+	if err != nil {
+		return s.Budget, err
 	}
+	now, err := After(s, all, 0)
+
+	return now.Budget, err
 }
 
 // Spent is what the recorded calls of a run to chat endpoints took.

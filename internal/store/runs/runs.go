@@ -5,10 +5,7 @@
 // and internal/store.
 package runs
 
-import (
-	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/store"
-)
+import "github.com/collabui/collabui/internal/store"
 
 // Policy identifies one agent's parameters.
 type Policy struct {
@@ -30,13 +27,6 @@ func (s System) Digests() []string {
 	}
 
 	return out
-}
-
-// Change is a change of a run by a person. It has all values that can be changed, as they are from then on.
-type Change struct {
-	Who    string      `json:"who"`
-	Why    string      `json:"why"`
-	Budget spec.Budget `json:"budget"`
 }
 
 // End is the result of a run.

@@ -66,12 +66,15 @@ func (v *validator) all() error {
 			return err
 		}
 	}
-	for k := 1; k <= v.spec.Epochs; k++ {
+	for k := 1; ; k++ {
 		e, _, err := v.run.Epoch(k).Read(v.ctx, v.b)
 		if errors.Is(err, store.ErrNotFound) {
 			break
 		}
 		if err != nil {
+			return err
+		}
+		if v.spec, err = v.run.At(v.ctx, v.b, k); err != nil {
 			return err
 		}
 		if err := v.epoch(e); err != nil {

@@ -1,0 +1,147 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// atEnd stands for the evaluations at the end of a run where an epoch is asked for.
+const atEnd = -1
+
+// versions is a run's specification with the changes by people, as far as this process has read them.
+type versions struct {
+	original spec.Spec // written once
+
+	mu      sync.Mutex
+	changes []runs.Change
+	read    time.Time // when changes were read
+	newest  spec.Spec // what was asked for last: after n changes of known
+	n       int
+	known   int
+}
+
+// rereadEvery is how often changes are looked for that take effect immediately.
+const rereadEvery = 5 * time.Second
+
+// spec returns a run's specification as it is in an epoch: changes by people count from the first epoch that begins
+// after them. 0 is what comes before the first epoch.
+func (c *Common) spec(ctx context.Context, run string, epoch int) (spec.Spec, error) {
+	n := 0
+	if epoch != 0 {
+		made, err := c.begun(ctx, run, epoch)
+		if missing(err) && epoch == atEnd { // a person evaluates a run that goes on
+			s, _, err := c.latest(ctx, run)
+
+			return s, err
+		}
+		if err != nil && !missing(err) { // older runs do not have it
+			return spec.Spec{}, err
+		}
+		n = made.Changes
+	}
+	v, err := c.versions(ctx, run)
+	if err != nil {
+		return spec.Spec{}, err
+	}
+	if len(v.original.Models) > 0 { // their limits may change at any moment
+		err = v.refresh(ctx, c, rereadEvery)
+	}
+	if err != nil {
+		return spec.Spec{}, err
+	}
+
+	return v.after(ctx, c, n)
+}
+
+// latest returns a run's specification with all changes until now, and their number.
+func (c *Common) latest(ctx context.Context, run string) (spec.Spec, int, error) {
+	v, err := c.versions(ctx, run)
+	if err != nil {
+		return spec.Spec{}, 0, err
+	}
+	if err := v.refresh(ctx, c, 0); err != nil {
+		return spec.Spec{}, 0, err
+	}
+	v.mu.Lock()
+	n := len(v.changes)
+	v.mu.Unlock()
+	s, err := v.after(ctx, c, n)
+
+	return s, n, err
+}
+
+// played returns the specification by which an item is evaluated: val by that of its epoch, anything else by that of
+// the end of the run.
+func (c *Common) played(ctx context.Context, item rules.EvalItem) (spec.Spec, error) {
+	return c.spec(ctx, item.Run, epochOf(item))
+}
+
+// epochOf returns with which epoch's specification an item is evaluated.
+func epochOf(item rules.EvalItem) int {
+	if epoch, ok := rules.EpochOf(item.Folder); ok && !item.AtEnd {
+		return epoch
+	}
+
+	return atEnd
+}
+
+// versions returns what this process knows of a run's specification.
+func (c *Common) versions(ctx context.Context, run string) (*versions, error) {
+	if v, ok := c.specs.Load(run); ok {
+		return v.(*versions), nil
+	}
+	s, _, err := runs.Run(run).Spec().Read(ctx, c.Bucket)
+	if err != nil {
+		return nil, fmt.Errorf("specification of run %q: %w", run, err)
+	}
+	v, _ := c.specs.LoadOrStore(run, &versions{original: s, newest: s})
+
+	return v.(*versions), nil
+}
+
+// refresh reads changes that were recorded since, unless it did so a short while ago.
+func (v *versions) refresh(ctx context.Context, c *Common, atMostEvery time.Duration) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if atMostEvery > 0 && time.Since(v.read) < atMostEvery {
+		return nil
+	}
+
+	fresh, err := runs.Run(v.original.Name).Changes(ctx, c.Bucket, len(v.changes))
+	if err != nil {
+		return err
+	}
+	v.changes, v.read = append(v.changes, fresh...), time.Now()
+
+	return nil
+}
+
+// after returns the specification after the first n changes.
+func (v *versions) after(ctx context.Context, c *Common, n int) (spec.Spec, error) {
+	v.mu.Lock()
+	short := len(v.changes) < n
+	v.mu.Unlock()
+	if short {
+		if err := v.refresh(ctx, c, 0); err != nil {
+			return spec.Spec{}, err
+		}
+	}
+
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.n == n && v.known == len(v.changes) {
+		return v.newest, nil
+	}
+	s, err := runs.After(v.original, v.changes, n)
+	if err == nil {
+		v.newest, v.n, v.known = s, n, len(v.changes)
+	}
+
+	return s, err
+}

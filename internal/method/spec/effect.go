@@ -1,0 +1,126 @@
+package spec
+
+import "strings"
+
+// Step is a part of an epoch. What a step records follows from what the steps before it recorded.
+type Step int
+
+// The steps of an epoch in their order.
+const (
+	StepPlan       Step = iota + 1 // topology and slots
+	StepRollout                    // episodes
+	StepCredit                     // labels
+	StepPairs                      // preference pairs
+	StepUpdate                     // data sets and policies
+	StepEvaluation                 // on val
+	StepCommit                     // which system stands
+	StepTest                       // the evaluations at the end of the run
+	StepNone                       // nothing that is recorded
+)
+
+var stepNames = [...]string{
+	"", "topology and slots", "episodes", "labels", "pairs", "updates", "val", "commits", "tests", "nothing",
+}
+
+// String returns what the step records.
+func (s Step) String() string { return stepNames[s] }
+
+// Effect is what depends on a key.
+type Effect struct {
+	First Step // the first step that depends on it
+	Plays bool // evaluations of every system depend on it, too
+}
+
+// effects are those of all keys that can be changed in a run. A key has the effect of its longest prefix here.
+var effects = map[string]Effect{
+	"environment":  {StepPlan, true},
+	"environments": {StepPlan, true},
+	"prompts":      {StepPlan, true},
+	"models":       {StepPlan, true},
+	"slots":        {StepPlan, false},
+	"edges":        {StepPlan, false},
+	"edge_update":  {StepPlan, false},
+
+	"rounds":       {StepRollout, true},
+	"decoding":     {StepRollout, true},
+	"vote_scope":   {StepRollout, true},
+	"view_dropout": {StepRollout, true},
+	"summariser":   {StepRollout, true},
+
+	"credit":              {StepCredit, false},
+	"critic":              {StepCredit, false},
+	"adversary":           {StepPairs, false},
+	"pairs":               {StepPairs, false},
+	"pairs.min_pairs":     {StepUpdate, false},
+	"pairs.max_weight":    {StepUpdate, false},
+	"pairs.balance_types": {StepUpdate, false},
+	"pairs.max_age":       {StepUpdate, false},
+
+	"parameters": {StepUpdate, false},
+	"preference": {StepUpdate, false},
+	"reference":  {StepUpdate, false},
+	"train":      {StepUpdate, false},
+	"trainer":    {StepUpdate, false},
+	"gates":      {StepUpdate, false},
+
+	"gates.max_val_drop": {StepCommit, false},
+
+	"evaluation":       {StepTest, false},
+	"evaluation.seed":  {StepEvaluation, true},
+	"evaluation.val":   {StepEvaluation, false},
+	"evaluation.every": {StepEvaluation, false},
+
+	"budget":       {StepNone, false},
+	"failed_share": {StepNone, false},
+	"serving":      {StepNone, false},
+	"epochs":       {StepNone, false},
+	"early_stop":   {StepNone, false},
+}
+
+// operations are keys of a model that change where and when it is asked, not what it answers.
+var operations = map[string]bool{
+	"key": true, "headers": true, "ca": true, "proxy": true, "timeout": true, "price": true,
+	"requests_per_minute": true, "tokens_per_minute": true,
+}
+
+// EffectOf returns what depends on a key, such as train.beta. It is false for keys that a run has for good: its name,
+// its seed, and what stage 1 is made of.
+func (s Spec) EffectOf(key string) (Effect, bool) {
+	if rest, ok := strings.CutPrefix(key, "models."); ok {
+		name, field, _ := strings.Cut(rest, ".")
+		field, _, _ = strings.Cut(field, ".")
+
+		return s.effectOfModel(Role(name), field), true
+	}
+	for prefix := key; prefix != ""; prefix = prefix[:max(0, strings.LastIndexByte(prefix, '.'))] {
+		if e, ok := effects[prefix]; ok {
+			return e, true
+		}
+	}
+
+	return Effect{}, false
+}
+
+// effectOfModel returns what depends on a field of a model: what the first of its roles does.
+func (s Spec) effectOfModel(name Role, field string) Effect {
+	switch {
+	case operations[field]:
+		return Effect{First: StepNone}
+	case s.Summariser.Model == name:
+		return effects["summariser"]
+	case s.Critic.Model == name:
+		return effects["critic"]
+	case s.Adversary.Model == name:
+		return effects["adversary"]
+	}
+
+	return Effect{First: StepNone}
+}
+
+// Immediate reports whether a key takes effect as soon as it is changed, and not from the next epoch on: nothing that
+// is recorded depends on it.
+func (s Spec) Immediate(key string) bool {
+	e, ok := s.EffectOf(key)
+
+	return ok && e.First == StepNone
+}

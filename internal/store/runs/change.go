@@ -1,0 +1,189 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"time"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// Change is what a person did to a run. Changes are numbered from 1. Every epoch begins with a number of them, which is
+// recorded, and keeps to them.
+type Change struct {
+	Who  string    `json:"who"`
+	Why  string    `json:"why"`
+	At   time.Time `json:"at,omitzero"`
+	Verb Verb      `json:"verb,omitempty"` // older changes have none: they set the budget
+
+	// Values are those that keys of the specification have from then on.
+	Values spec.Values `json:"values,omitempty"`
+	// Budget is what older versions recorded instead.
+	Budget *spec.Budget `json:"budget,omitempty"`
+}
+
+// Verb is a kind of change.
+type Verb string
+
+// The verbs.
+const (
+	VerbSet    Verb = "set"
+	VerbPause  Verb = "pause"
+	VerbResume Verb = "resume"
+	VerbStop   Verb = "stop"
+	VerbFork   Verb = "fork"
+)
+
+// Changes returns the changes of the run after the first n, in order.
+func (r Run) Changes(ctx context.Context, b store.Bucket, n int) ([]Change, error) {
+	var out []Change
+	for {
+		n++
+		c, _, err := r.Change(n).Read(ctx, b)
+		if errors.Is(err, store.ErrNotFound) {
+			return out, nil
+		}
+		if err != nil {
+			return out, err
+		}
+		out = append(out, c)
+	}
+}
+
+// Append records a change after those of the run that exist, and returns its number. It may be repeated with the same
+// change, which is recorded once.
+func (r Run) Append(ctx context.Context, b store.Bucket, c Change) (int, error) {
+	for n := 1; ; n++ {
+		got, _, err := r.Change(n).Record(ctx, b, func() (Change, error) { return c, nil })
+		if err != nil || same(got, c) {
+			return n, err
+		}
+	}
+}
+
+// same reports whether two changes are one: a person does one thing at a time.
+func same(a, b Change) bool {
+	at := a.At.Equal(b.At)
+	a.At, b.At = time.Time{}, time.Time{}
+
+	return at && reflect.DeepEqual(a, b)
+}
+
+// Set records new values of keys, as a person typed them in YAML, and returns the change as it is recorded. It is an
+// invalid fault if they are impossible or come too late. It may be repeated with the same time.
+func (r Run) Set(
+	ctx context.Context, b store.Bucket, c Change, typed map[string]string, src spec.Source, catalog spec.Catalog,
+) (Change, error) {
+	s, err := r.Find(ctx, b)
+	if err != nil {
+		return c, err
+	}
+	all, err := r.Changes(ctx, b, 0)
+	if err != nil {
+		return c, err
+	}
+	if s, err = After(s, all, len(all)); err != nil {
+		return c, err
+	}
+	if c.Values, err = s.Change(typed, src, catalog); err != nil {
+		return c, err
+	}
+	if err := r.late(ctx, b, s, c.Values); err != nil {
+		return c, err
+	}
+	c.Verb = VerbSet
+	_, err = r.Append(ctx, b, c)
+
+	return c, err
+}
+
+// late refuses values that nothing would depend on any more.
+func (r Run) late(ctx context.Context, b store.Bucket, s spec.Spec, v spec.Values) error {
+	ended, err := r.End().Exists(ctx, b)
+	if err != nil {
+		return err
+	}
+	if ended {
+		return fault.New(fault.Invalid, "run %s has ended: fork it to go on with other values (collabui fork %[1]s)", r)
+	}
+	last, err := r.Final().Exists(ctx, b)
+	if err != nil || !last {
+		return err
+	}
+	for _, key := range v.Keys() {
+		if !s.Immediate(key) {
+			return fault.New(fault.Invalid, "%s: run %s is in its last evaluation, for which this comes too late; "+
+				"fork it when it has ended (collabui fork %[2]s)", key, r)
+		}
+	}
+
+	return nil
+}
+
+// After returns a specification after the first n changes. Of later ones it has what takes effect immediately.
+func After(s spec.Spec, changes []Change, n int) (spec.Spec, error) {
+	for i, c := range changes {
+		if c.Budget != nil {
+			s.Budget = *c.Budget
+		}
+		v := c.Values
+		if i >= n {
+			v = spec.Values{}
+			for key, value := range c.Values {
+				if s.Immediate(key) {
+					v[key] = value
+				}
+			}
+		}
+		var err error
+		if s, err = s.With(v); err != nil {
+			return s, err
+		}
+	}
+
+	return s, nil
+}
+
+// Current returns the specification of the run with all its changes.
+func (r Run) Current(ctx context.Context, b store.Bucket) (spec.Spec, error) {
+	s, err := r.Find(ctx, b)
+	if err != nil {
+		return s, err
+	}
+	all, err := r.Changes(ctx, b, 0)
+	if err != nil {
+		return s, err
+	}
+
+	return After(s, all, len(all))
+}
+
+// At returns the specification of the run as it is in an epoch: with the changes that count there. 0 is what comes
+// before the first epoch, and an epoch that has not begun is like the newest.
+func (r Run) At(ctx context.Context, b store.Bucket, epoch int) (spec.Spec, error) {
+	s, err := r.Find(ctx, b)
+	if err != nil {
+		return s, err
+	}
+	all, err := r.Changes(ctx, b, 0)
+	if err != nil || len(all) == 0 {
+		return s, err
+	}
+	n := 0
+	if epoch > 0 {
+		made, _, err := r.Made(epoch).Read(ctx, b)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			n = len(all)
+		case err != nil:
+			return s, err
+		default:
+			n = made.Changes
+		}
+	}
+
+	return After(s, all, min(n, len(all)))
+}
