@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workers/catalog"
@@ -24,13 +27,15 @@ type trainOptions struct {
 func trainCmd(a *app) *cobra.Command {
 	var o trainOptions
 	c := &cobra.Command{
-		Use:   "train SPEC",
+		Use:   "train SPEC|RUN",
 		Short: "Start a run or continue it, and show it",
 		Long: `train starts the local services if none run. It starts the run that the specification names, or attaches
-to it, and shows it until it ends. Ctrl-C only detaches: the run continues. A finished run is shown, not repeated.`,
-		Example: "  collabui train examples/quickstart.yaml\n  collabui train my.yaml --check",
-		Args:    cobra.ExactArgs(1),
-		RunE:    func(c *cobra.Command, args []string) error { return a.runTrain(c.Context(), o, args[0]) },
+to it, and shows it until it ends. Ctrl-C only detaches: the run continues. A finished run is shown, not repeated. A
+run of the store, such as a fork, is continued by its name.`,
+		Example: "  collabui train examples/quickstart.yaml\n  collabui train my.yaml --check\n" +
+			"  collabui train my-fork",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return a.runTrain(c.Context(), o, args[0]) },
 	}
 	o.addFlags(c.Flags())
 
@@ -46,6 +51,9 @@ func (o *trainOptions) addFlags(f *pflag.FlagSet) {
 }
 
 func (a *app) runTrain(ctx context.Context, o trainOptions, file string) error {
+	if isRun(file) {
+		return a.runTrainStored(ctx, o, file)
+	}
 	s, err := o.run.load(file)
 	if err != nil {
 		return err
@@ -76,21 +84,49 @@ func (a *app) runTrain(ctx context.Context, o trainOptions, file string) error {
 	if ended {
 		return a.showFinished(ctx, b, e, s, file)
 	}
+
+	return a.goOn(ctx, s.Name, o.detach)
+}
+
+// runTrainStored continues a run of the store.
+func (a *app) runTrainStored(ctx context.Context, o trainOptions, run string) error {
+	if o.run.name != "" || o.run.seed >= 0 || o.check {
+		return fault.New(fault.Invalid, "--name, --seed and --check need a file with a specification; %q is a run", run)
+	}
+	if err := a.ensureUp(ctx, o.up); err != nil {
+		return err
+	}
+	b, e, err := a.bucket()
+	if err != nil {
+		return err
+	}
+	if _, err := runs.Run(run).Find(ctx, b); err != nil {
+		return fmt.Errorf("%q is neither a file with a specification nor a run: %w", run, err)
+	}
+	if ended, err := runs.Run(run).End().Exists(ctx, b); err != nil || ended {
+		return errors.Join(err, a.show(ctx, b, e, run))
+	}
+
+	return a.goOn(ctx, run, o.detach)
+}
+
+// goOn starts the workflow of a run that is recorded, or attaches to it, and shows it until it ends.
+func (a *app) goOn(ctx context.Context, run string, detach bool) error {
 	session, err := a.connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
-	if err := session.start(ctx, workflows.RunInput{Name: s.Name}); err != nil {
+	if err := session.start(ctx, workflows.RunInput{Name: run}); err != nil {
 		return err
 	}
-	if o.detach {
-		return a.print(map[string]any{"run": s.Name, "started": true}, func(w io.Writer) {
-			say(w, "run %s continues; watch it with %s", s.Name, a.typed("watch %s", s.Name))
+	if detach {
+		return a.print(map[string]any{"run": run, "started": true}, func(w io.Writer) {
+			say(w, "run %s continues; watch it with %s", run, a.typed("watch %s", run))
 		})
 	}
 
-	return session.watch(ctx, s.Name)
+	return session.watch(ctx, run)
 }
 
 // runOptions name the run of a specification.

@@ -17,6 +17,9 @@ type Ref struct {
 	Size   int64  `json:"size"`
 }
 
+// Same reports whether both references name the same bytes, under whatever keys: forks have copies.
+func (r Ref) Same(o Ref) bool { return r.SHA256 == o.SHA256 && r.Size == o.Size }
+
 // ErrNotFound means that no object has the key.
 var ErrNotFound = errors.New("no such object")
 

@@ -25,6 +25,17 @@ type Change struct {
 	Budget *spec.Budget `json:"budget,omitempty"`
 }
 
+// Origin is where a fork comes from: a run, and the last of its epochs that the fork shares for certain.
+type Origin struct {
+	Run     string      `json:"run"`
+	Epoch   int         `json:"epoch"`
+	Changes int         `json:"changes"`          // how many changes of the original the fork has, too
+	Values  spec.Values `json:"values,omitempty"` // those that the fork changes from the next epoch on
+	Who     string      `json:"who"`
+	Why     string      `json:"why"`
+	At      time.Time   `json:"at"`
+}
+
 // Verb is a kind of change.
 type Verb string
 

@@ -53,6 +53,9 @@ func object[T any](r Run, format string, args ...any) Object[T] {
 // Spec is the resolved specification.
 func (r Run) Spec() Object[spec.Spec] { return object[spec.Spec](r, "spec") }
 
+// Origin is what a fork was made of. Other runs do not have it.
+func (r Run) Origin() Object[Origin] { return object[Origin](r, "fork") }
+
 // Change is the nth change by a person, from 1.
 func (r Run) Change(n int) Object[Change] { return object[Change](r, "changes/%04d", n) }
 

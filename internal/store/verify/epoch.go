@@ -112,7 +112,7 @@ func (v *validator) updates(e runs.Epoch, parts *runs.EpochParts) error {
 		if err != nil {
 			return err
 		}
-		if u.Agent != a || r.Key != v.run.Update(e.Number, a).Key {
+		if own := v.run.Update(e.Number, a).Key; u.Agent != a || below(r.Key) != below(own) {
 			v.say(r.Key, "is committed for agent %d but is agent %d's", a, u.Agent)
 		}
 		if a < len(v.system.Policies) && u.Parent != v.system.Policies[a] {

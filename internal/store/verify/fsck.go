@@ -166,8 +166,9 @@ func (c *checker) unread() []string {
 // report compares references with what was read. The listed objects are those that should exist.
 func (c *checker) report(listed []store.Ref) Report {
 	used := make(map[string]bool, len(c.refs))
+	copied := make(map[[sha256.Size]byte]bool, len(c.refs)) // a fork's copies are referred to as their originals are
 	for _, r := range c.refs {
-		used[r.key] = true
+		used[r.key], copied[r.sum] = true, true
 		switch o, ok := c.objects[r.key]; {
 		case !ok || o.missing:
 			c.say(r.key, "missing; named by "+r.by)
@@ -181,7 +182,7 @@ func (c *checker) report(listed []store.Ref) Report {
 		if c.objects[l.Key].missing {
 			c.say(l.Key, "it was listed, and is gone")
 		}
-		if !used[l.Key] && !runs.NeedsNoReference(l.Key) {
+		if !used[l.Key] && !copied[c.objects[l.Key].sum] && !runs.NeedsNoReference(l.Key) {
 			out.Unreferenced = append(out.Unreferenced, l.Key)
 		}
 	}

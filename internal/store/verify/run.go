@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
@@ -83,6 +84,15 @@ func (v *validator) all() error {
 	}
 
 	return v.end()
+}
+
+// below returns a key below its run: a fork's manifests refer to the objects of the run that it was made of.
+func below(key string) string {
+	if parts := strings.SplitN(key, "/", 3); len(parts) == 3 {
+		return parts[2]
+	}
+
+	return key
 }
 
 func (v *validator) end() error {

@@ -52,10 +52,10 @@ func (v *validator) read(ctx context.Context, epoch int, r runs.SlotRefs) (p slo
 func (v *validator) slot(e runs.Epoch, r runs.SlotRefs, p slotParts, parts *runs.EpochParts) error {
 	v.attempts(p.attempts, r)
 	ep := p.episode
-	if p.episodeRef != r.Episode || ep.Slot.Number != r.Slot || ep.Slot.Epoch != e.Number {
+	if !p.episodeRef.Same(r.Episode) || ep.Slot.Number != r.Slot || ep.Slot.Epoch != e.Number {
 		v.say(r.Episode.Key, "is not the episode that epoch %d committed for slot %d", e.Number, r.Slot)
 	}
-	if ep.Topology != e.Topology {
+	if !ep.Topology.Same(e.Topology) {
 		v.say(r.Episode.Key, "was played on another topology than the epoch's")
 	}
 	if ep.System != v.system.Version {
@@ -91,10 +91,10 @@ func (v *validator) episode(p slotParts, r runs.SlotRefs) {
 	if p.digest != p.episode.Digest {
 		v.say(r.Episode.Key, "its digest does not follow from its steps")
 	}
-	if p.credits.Episode != r.Episode {
+	if !p.credits.Episode.Same(r.Episode) {
 		v.say(r.Credit.Key, "labels another episode")
 	}
-	if p.pairs.Episode != r.Episode || p.pairs.Credit != r.Credit {
+	if !p.pairs.Episode.Same(r.Episode) || !p.pairs.Credit.Same(r.Credit) {
 		v.say(r.Pairs.Key, "was made of another episode or of other labels")
 	}
 	for i, pair := range p.pairs.Pairs {

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store/fork"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/workers/catalog"
+)
+
+// forkOptions are the flags of fork.
+type forkOptions struct {
+	up     upOptions
+	name   string
+	epoch  int
+	set    []string
+	why    string
+	plan   bool
+	detach bool
+}
+
+func forkCmd(a *app) *cobra.Command {
+	var o forkOptions
+	c := &cobra.Command{
+		Use:   "fork RUN --epoch K --name NEW",
+		Short: "Make a new run of the first epochs of a run, with other values if you like",
+		Long: `fork makes a new run that shares everything of a run up to an epoch, and runs it. 0 is the base
+policy. With --set, values of the specification are other ones from the next epoch on. What does not depend on them is
+shared beyond that epoch, too; what does is recomputed, and nothing else: unchanged, a fork ends with the digest of its
+original, without a model call or an optimiser step. It prints first what stays valid. The original is not changed, and
+may go on meanwhile.`,
+		Example: "  collabui fork quickstart --epoch 2 --name softer --set train.beta=0.5 --plan\n" +
+			"  collabui fork quickstart --epoch 4 --name longer --set epochs=8",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return a.runFork(c.Context(), o, args[0]) },
+	}
+	o.addFlags(c.Flags())
+
+	return c
+}
+
+func (o *forkOptions) addFlags(f *pflag.FlagSet) {
+	f.IntVar(&o.epoch, "epoch", -1, "the last epoch that is shared; 0 is the base policy")
+	f.StringVar(&o.name, "name", "", "name of the new run")
+	f.StringArrayVar(&o.set, "set", nil, "another value from the next epoch on, as `KEY=VALUE`; may be repeated")
+	f.StringVar(&o.why, "why", "", "the reason, recorded with the new run")
+	f.BoolVar(&o.plan, "plan", false, "only print what stays valid and what is recomputed")
+	f.BoolVar(&o.detach, "detach", false, "start the new run and return")
+	o.up.addFlags(f)
+}
+
+func (a *app) runFork(ctx context.Context, o forkOptions, run string) error {
+	if o.epoch < 0 || o.name == "" {
+		return fault.New(fault.Invalid, "--epoch and --name are required: where to fork, and the name of the new run")
+	}
+	typed, err := assignments(o.set)
+	if err != nil {
+		return err
+	}
+	if err := a.ensureUp(ctx, o.up); err != nil {
+		return err
+	}
+	b, _, err := a.bucket()
+	if err != nil {
+		return err
+	}
+	f, err := fork.Plan(ctx, b, fork.Request{
+		Run: runs.Run(run), Name: runs.Run(o.name), Epoch: o.epoch, Who: userName(), Why: o.why, At: time.Now().UTC(),
+		Typed: typed,
+	}, here(), catalog.All{})
+	if err != nil {
+		return err
+	}
+	if err := a.print(newForked(o.name, f), newForked(o.name, f).text); err != nil || o.plan {
+		return err
+	}
+
+	v := a.viewer(o.name)
+	shown := time.Now()
+	err = f.Make(ctx, b, func(n int) {
+		if time.Since(shown) > time.Second {
+			shown = time.Now()
+			v.bar("%s %d/%d objects", blocks(n, f.Objects), n, f.Objects)
+		}
+	})
+	v.clear()
+	if err != nil {
+		return err
+	}
+
+	return a.goOn(ctx, o.name, o.detach)
+}
+
+// forked is the answer of fork.
+type forked struct {
+	Name string `json:"name"`
+	runs.Origin
+	Objects    int    `json:"objects"`    // that are shared
+	Whole      int    `json:"whole"`      // the last epoch that stays valid as a whole
+	Recomputed string `json:"recomputed"` // the first thing of the next epoch that is not; empty if there is none
+	Tests      bool   `json:"tests"`      // evaluations at the end stay valid for systems that are shared
+}
+
+func newForked(name string, f *fork.Fork) forked {
+	x := forked{Name: name, Origin: f.Origin, Objects: f.Objects, Whole: f.Whole, Tests: f.Tests}
+	if f.From != 0 {
+		x.Recomputed = f.From.String()
+	}
+
+	return x
+}
+
+func (x forked) text(w io.Writer) {
+	say(w, "%s is a fork of %s after epoch %d", x.Name, x.Run, x.Epoch)
+	for _, key := range x.Values.Keys() {
+		say(w, "  %s is %s", key, x.Values[key])
+	}
+	say(w, "stays valid: stage 1%s; %d objects are shared", upTo(x.Whole), x.Objects)
+	if x.Recomputed != "" {
+		say(w, "recomputed: epoch %d from its %s on, and what follows", x.Whole+1, x.Recomputed)
+	}
+	if !x.Tests {
+		say(w, "recomputed: all evaluations at the end")
+	}
+}
+
+func upTo(epoch int) string {
+	switch epoch {
+	case 0:
+		return ""
+	case 1:
+		return " and epoch 1"
+	}
+
+	return fmt.Sprintf(" and epochs 1 to %d", epoch)
+}
+
+// isRun reports whether an argument of train is the name of a run, and not a file.
+func isRun(arg string) bool {
+	_, err := os.Stat(arg)
+
+	return err != nil && !strings.ContainsAny(arg, "./")
+}

@@ -1,0 +1,217 @@
+// Package fork makes a new run of a run's first epochs. What stays valid is copied: a copy has the bytes of the
+// original, and refers to the objects that the original refers to. Everything else is recomputed when the fork is run.
+//
+// It imports fault, internal/method/spec, internal/store and internal/store/runs.
+package fork
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// Request asks for a fork.
+type Request struct {
+	Run   runs.Run // is forked
+	Name  runs.Run // of the fork
+	Epoch int      // the last epoch that is shared for certain; 0 is what stage 1 made
+	Who   string
+	Why   string
+	At    time.Time
+	Typed map[string]string // other values from the next epoch on, in YAML by key
+}
+
+// Fork is a fork that was planned: what stays valid of the original, and what is recomputed.
+type Fork struct {
+	Origin runs.Origin
+
+	// Whole is the last epoch of which everything stays valid. Of the next one, the steps before From stay valid; it is
+	// 0 where the original has no next epoch.
+	Whole int
+	From  spec.Step
+	// Tests reports whether the evaluations at the end of the original stay valid, too, for systems that are shared.
+	Tests   bool
+	Objects int // that are copied
+
+	name    runs.Run
+	spec    spec.Spec     // of the fork, without changes
+	changes []runs.Change // of the fork
+	slots   int           // of the next epoch, if that is all that changes its plan; otherwise 0
+	keys    []string      // that are copied
+}
+
+// Plan finds what a fork shares with its original. It writes nothing. It is an invalid fault if the run has not
+// committed the epoch, if a value is impossible, or if the name is taken by another run.
+func Plan(ctx context.Context, b store.Bucket, r Request, src spec.Source, c spec.Catalog) (*Fork, error) {
+	f := &Fork{name: r.Name}
+	original, err := r.Run.Find(ctx, b)
+	if err != nil {
+		return f, err
+	}
+	committed, err := r.Run.Committed(ctx, b)
+	if err != nil {
+		return f, err
+	}
+	base, err := r.Run.Base().Exists(ctx, b)
+	if err != nil {
+		return f, err
+	}
+	if !base || r.Epoch < 0 || r.Epoch > committed {
+		return f, fault.New(fault.Invalid, "run %s cannot be forked after epoch %d: it has committed %d epochs, "+
+			"and stage 1 has ended: %v", r.Run, r.Epoch, committed, base)
+	}
+	if f.changes, err = inherited(ctx, b, r.Run, r.Epoch); err != nil {
+		return f, err
+	}
+	f.Origin = runs.Origin{
+		Run: string(r.Run), Epoch: r.Epoch, Changes: len(f.changes), Who: r.Who, Why: r.Why, At: r.At,
+	}
+
+	now, err := runs.After(original, f.changes, len(f.changes))
+	if err != nil {
+		return f, err
+	}
+	values, err := now.Change(r.Typed, src, c)
+	if err != nil {
+		return f, err
+	}
+	if len(values) > 0 {
+		f.Origin.Values = values
+		f.changes = append(f.changes, runs.Change{
+			Who: r.Who, Why: r.Why, At: r.At, Verb: runs.VerbFork, Values: f.Origin.Values,
+		})
+	}
+	f.spec = original
+	f.spec.Name = string(r.Name)
+	if err := f.spec.Validate(c); err != nil {
+		return f, err
+	}
+	if err := f.free(ctx, b); err != nil {
+		return f, err
+	}
+	if err := f.compare(ctx, b, committed); err != nil {
+		return f, err
+	}
+
+	return f, f.list(ctx, b)
+}
+
+// inherited returns the changes of a run that count in the epoch after the last one that is shared.
+func inherited(ctx context.Context, b store.Bucket, run runs.Run, epoch int) ([]runs.Change, error) {
+	all, err := run.Changes(ctx, b, 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range []runs.Object[runs.Made]{run.Made(epoch + 1), run.Final()} {
+		m, _, err := o.Read(ctx, b)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+
+		return all[:min(m.Changes, len(all))], nil
+	}
+
+	return all, nil
+}
+
+// free refuses a name that another run has. A fork that was begun in the same way goes on.
+func (f *Fork) free(ctx context.Context, b store.Bucket) error {
+	begun, _, err := f.name.Origin().Read(ctx, b)
+	if err == nil {
+		if begun.Run == f.Origin.Run && begun.Epoch == f.Origin.Epoch &&
+			runs.Digest(begun.Values) == runs.Digest(f.Origin.Values) {
+			f.Origin = begun
+			if len(begun.Values) > 0 {
+				last := &f.changes[len(f.changes)-1]
+				last.Who, last.Why, last.At = begun.Who, begun.Why, begun.At
+			}
+
+			return nil
+		}
+
+		return fault.New(fault.Invalid, "%s is another fork, of %s after epoch %d: choose another name with --name",
+			f.name, begun.Run, begun.Epoch)
+	}
+	if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	taken, err := f.name.Spec().Exists(ctx, b)
+	if err == nil && taken {
+		err = fault.New(fault.Invalid, "there is a run %s already: choose another name with --name", f.name)
+	}
+
+	return err
+}
+
+// parallel is the number of objects that are copied concurrently.
+const parallel = 16
+
+// Make writes the fork: what is shared, and last its specification, with which it exists. It may be repeated, and goes
+// on where it was cut short. progress is called with the number of copied objects.
+func (f *Fork) Make(ctx context.Context, b store.Bucket, progress func(n int)) error {
+	origin := func() (runs.Origin, error) { return f.Origin, nil }
+	if _, _, err := f.name.Origin().Record(ctx, b, origin); err != nil {
+		return err
+	}
+	for i, c := range f.changes {
+		if _, _, err := f.name.Change(i+1).Record(ctx, b, func() (runs.Change, error) { return c, nil }); err != nil {
+			return err
+		}
+	}
+
+	from := runs.Run(f.Origin.Run)
+	for begun := 0; begun < len(f.keys); begun += parallel {
+		g, gctx := errgroup.WithContext(ctx)
+		for _, key := range f.keys[begun:min(begun+parallel, len(f.keys))] {
+			g.Go(func() error {
+				raw, err := b.Get(gctx, from.Prefix()+key)
+				if err == nil {
+					_, err = b.PutOnce(gctx, f.name.Prefix()+key, raw)
+				}
+
+				return err
+			})
+		}
+		if err := g.Wait(); err != nil {
+			return err
+		}
+		progress(min(begun+parallel, len(f.keys)))
+	}
+	if err := f.begin(ctx, b); err != nil {
+		return err
+	}
+	_, _, err := f.name.Spec().Record(ctx, b, func() (spec.Spec, error) { return f.spec, nil })
+
+	return err
+}
+
+// begin records for the shared epochs after the one that was asked for that they count the changes of the fork.
+func (f *Fork) begin(ctx context.Context, b store.Bucket) error {
+	last := f.Whole
+	if f.From > spec.StepPlan || f.slots > 0 {
+		last++
+	}
+	for epoch := f.Origin.Epoch + 1; epoch <= last; epoch++ {
+		_, _, err := f.name.Made(epoch).Record(ctx, b, func() (runs.Made, error) {
+			m, _, err := runs.Run(f.Origin.Run).Made(epoch).Read(ctx, b)
+			m.Changes = len(f.changes)
+
+			return m, err
+		})
+		if err != nil && !errors.Is(err, store.ErrNotFound) { // older runs do not have it
+			return err
+		}
+	}
+
+	return nil
+}
