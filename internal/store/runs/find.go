@@ -10,6 +10,13 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
+// IsSpec reports whether a key is that of the specification of a run.
+func IsSpec(key string) bool {
+	parts := strings.Split(key, "/")
+
+	return len(parts) == 3 && strings.HasPrefix(key, allRuns) && parts[2] == "spec.json"
+}
+
 // Names returns the names of all runs in the store, in lexical order.
 func Names(ctx context.Context, b store.Bucket) ([]string, error) {
 	objects, err := b.List(ctx, allRuns)
@@ -18,8 +25,8 @@ func Names(ctx context.Context, b store.Bucket) ([]string, error) {
 	}
 	var names []string
 	for _, o := range objects {
-		if parts := strings.Split(o.Key, "/"); len(parts) == 3 && parts[2] == "spec.json" {
-			names = append(names, parts[1])
+		if IsSpec(o.Key) {
+			names = append(names, strings.Split(o.Key, "/")[1])
 		}
 	}
 

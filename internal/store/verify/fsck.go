@@ -14,6 +14,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -197,11 +199,26 @@ func (c *checker) report(listed []store.Ref) Report {
 	return out
 }
 
+// Inspect verifies the bytes of one object and returns the keys of the objects that it refers to. The error says what
+// is wrong with them.
+func Inspect(key string, raw []byte) ([]string, error) {
+	refs, err := inspect(key, raw, sha256.Sum256(raw))
+	out := make([]string, len(refs))
+	for i, r := range refs {
+		out[i] = r.key
+	}
+
+	return out, err
+}
+
 // inspect verifies the bytes of one object and returns the references in them. The error says what is wrong.
 func inspect(key string, raw []byte, sum [sha256.Size]byte) ([]reference, error) {
 	if store.IsBlob(key) {
 		if key != store.BlobPrefix+hex.EncodeToString(sum[:]) {
 			return nil, errors.New("the bytes do not have the hash that names them")
+		}
+		if _, err := domain.DecodeArtifact(head(raw)); err == nil { // a policy of files, which are blobs, too
+			return references(raw), nil
 		}
 
 		return nil, nil
@@ -210,8 +227,47 @@ func inspect(key string, raw []byte, sum [sha256.Size]byte) ([]reference, error)
 	if err == nil && !json.Valid(body) {
 		err = errors.New("its body is not JSON")
 	}
+	refs := references(body)
+	if runs.IsSpec(key) && err == nil {
+		refs = append(refs, named(body)...)
+	}
 
-	return references(body), err
+	return refs, err
+}
+
+// maxArtifact is more than the list of an artifact's files takes.
+const maxArtifact = 1 << 20
+
+// head returns bytes that may be an artifact, and of anything else as little as needed to see that it is none.
+func head(raw []byte) []byte {
+	if !IsArtifact(raw) || len(raw) > maxArtifact {
+		return nil
+	}
+
+	return raw
+}
+
+// IsArtifact reports whether a blob that begins like this may be a policy that is a list of files.
+func IsArtifact(beginning []byte) bool { return bytes.HasPrefix(beginning, []byte(`{"kind":"`)) }
+
+// named returns the references in a specification, which names blobs by their digests alone: a base policy and data
+// that were imported.
+func named(body []byte) (out []reference) {
+	var s spec.Spec
+	if json.Unmarshal(body, &s) != nil {
+		return nil
+	}
+	for _, digest := range []string{
+		s.FineTune.Base, s.FineTune.Data.Level1, s.FineTune.Data.Level2, s.FineTune.Data.Level3,
+	} {
+		var r reference
+		if n, err := hex.Decode(r.sum[:], []byte(digest)); err == nil && n == len(r.sum) {
+			r.key = store.BlobPrefix + digest
+			out = append(out, r)
+		}
+	}
+
+	return out
 }
 
 // The texts between which references are: {"key":"K","sha256":"S",…} of objects, and {"digest":"S","tensor_digest":"…"}

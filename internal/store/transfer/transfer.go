@@ -1,0 +1,258 @@
+// Package transfer copies runs, or whole stores, from one object store to another. Every object is verified by its hash
+// on both sides, and what the other side has already is not copied again.
+//
+// It imports fault, internal/store, internal/store/runs and internal/store/verify.
+package transfer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/store/verify"
+)
+
+// Report says what a transfer did.
+type Report struct {
+	Runs    []string `json:"runs"`
+	Objects int      `json:"objects"` // that the other side has now
+	Written int      `json:"written"` // of them, those that it did not have
+	Bytes   int64    `json:"bytes"`   // of what was written
+}
+
+// Runs copies runs with everything that they refer to, in other runs, too. A run is there when its specification is,
+// which is copied last. It may be repeated after an error, and beside runs that go on: of those it copies what there
+// is. The error wraps store.ErrNotFound if there is no such run, and is an invalid fault if the other side has another
+// run of the name.
+func Runs(ctx context.Context, from, to store.Bucket, names []string, progress func(done, known int)) (Report, error) {
+	return newTransfer(from, to, progress).runs(ctx, names)
+}
+
+// runs copies runs and what is queued.
+func (t *transfer) runs(ctx context.Context, names []string) (Report, error) {
+	t.report.Runs = names
+	var last []string
+	for _, name := range names {
+		objects, err := t.from.List(ctx, runs.Run(name).Prefix())
+		if err != nil {
+			return t.report, err
+		}
+		spec := runs.Run(name).Spec().Key
+		if !slices.ContainsFunc(objects, func(o store.Ref) bool { return o.Key == spec }) {
+			return t.report, fmt.Errorf("run %q: %w", name, store.ErrNotFound)
+		}
+		for _, o := range objects {
+			if o.Key == spec {
+				if err := t.sameRun(ctx, name); err != nil {
+					return t.report, err
+				}
+				last = append(last, spec)
+			} else {
+				t.add(o.Key)
+			}
+		}
+	}
+	if err := t.all(ctx); err != nil {
+		return t.report, err
+	}
+	for _, key := range last {
+		t.add(key)
+	}
+
+	return t.report, t.all(ctx)
+}
+
+// sameRun refuses a run of whose name the other side has another one.
+func (t *transfer) sameRun(ctx context.Context, name string) error {
+	key := runs.Run(name).Spec().Key
+	here, err := t.from.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	there, err := t.to.Get(ctx, key)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil
+	case err == nil && !bytes.Equal(here, there):
+		return errAnother(key)
+	}
+
+	return err
+}
+
+func errAnother(key string) error {
+	return fault.New(fault.Invalid, "the other store has another %s: it has another run of that name", key)
+}
+
+// transfer is a set of objects on their way.
+type transfer struct {
+	from, to store.Bucket
+	progress func(done, known int)
+
+	mu     sync.Mutex
+	known  map[string]bool
+	queue  []string
+	report Report
+}
+
+func newTransfer(from, to store.Bucket, progress func(done, known int)) *transfer {
+	return &transfer{from: from, to: to, progress: progress, known: map[string]bool{}}
+}
+
+// add queues an object once.
+func (t *transfer) add(keys ...string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, key := range keys {
+		if !t.known[key] {
+			t.known[key] = true
+			t.queue = append(t.queue, key)
+		}
+	}
+}
+
+// parallel is the number of objects that are copied concurrently.
+const parallel = 16
+
+// all copies what is queued, and what that refers to.
+func (t *transfer) all(ctx context.Context) error {
+	for {
+		t.mu.Lock()
+		keys := t.queue
+		t.queue = nil
+		t.mu.Unlock()
+		if len(keys) == 0 {
+			return nil
+		}
+
+		g, gctx := errgroup.WithContext(ctx)
+		g.SetLimit(parallel)
+		for _, key := range keys {
+			g.Go(func() error {
+				written, size, err := t.one(gctx, key)
+				if err == nil {
+					t.count(written, size)
+				}
+
+				return err
+			})
+		}
+		if err := g.Wait(); err != nil {
+			return err
+		}
+	}
+}
+
+func (t *transfer) count(written bool, size int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.report.Objects++; written {
+		t.report.Written, t.report.Bytes = t.report.Written+1, t.report.Bytes+size
+	}
+	t.progress(t.report.Objects, len(t.known))
+}
+
+// one copies one object, and queues what it refers to.
+func (t *transfer) one(ctx context.Context, key string) (written bool, size int64, err error) {
+	if store.IsBlob(key) {
+		return t.blob(ctx, key)
+	}
+	raw, err := t.from.Get(ctx, key)
+	if err != nil {
+		return false, 0, err
+	}
+	refs, err := verify.Inspect(key, raw)
+	if err != nil {
+		return false, 0, fault.New(fault.Corrupt, "%s: %w: see `collabui fsck`", key, err)
+	}
+	t.add(refs...)
+	if written, err = t.to.PutOnce(ctx, key, raw); err != nil || written {
+		return written, int64(len(raw)), err
+	}
+
+	there, err := t.to.Get(ctx, key)
+	if err == nil && !bytes.Equal(there, raw) {
+		err = errAnother(key)
+	}
+
+	return false, 0, err
+}
+
+// blob copies a blob through a file, unless the other side has it whole. It may be larger than memory.
+func (t *transfer) blob(ctx context.Context, key string) (written bool, size int64, err error) {
+	sum := strings.TrimPrefix(key, store.BlobPrefix)
+	err = t.follow(ctx, t.to, key)
+	if err == nil || !errors.Is(err, store.ErrNotFound) && fault.KindOf(err) != fault.Corrupt {
+		return false, 0, err
+	}
+	if err := t.follow(ctx, t.from, key); err != nil {
+		return false, 0, err
+	}
+	dir, err := os.MkdirTemp("", "transfer-*")
+	if err != nil {
+		return false, 0, fault.As(fault.Transient, err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	file := filepath.Join(dir, "blob")
+	if err := store.GetBlobFile(ctx, t.from, sum, file); err != nil {
+		return false, 0, err
+	}
+	ref, err := store.PutBlobFile(ctx, t.to, file)
+
+	return err == nil, ref.Size, err
+}
+
+// follow reads and verifies a blob, and queues what it refers to: a policy of files refers to them.
+func (t *transfer) follow(ctx context.Context, b store.Bucket, key string) error {
+	sum, beginning := strings.TrimPrefix(key, store.BlobPrefix), make([]byte, 16)
+	if err := store.StreamBlob(ctx, b, sum, func(r io.Reader) error {
+		n, err := io.ReadFull(r, beginning)
+		beginning = beginning[:n]
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // a short blob
+			err = nil
+		}
+
+		return err
+	}); err != nil || !verify.IsArtifact(beginning) {
+		return err
+	}
+	raw, err := store.GetBlob(ctx, b, sum)
+	if err != nil {
+		return err
+	}
+	refs, err := verify.Inspect(key, raw)
+	t.add(refs...)
+
+	return err
+}
+
+// All copies all runs, and blobs that no run refers to, such as policies that were imported and not used yet. It is
+// like Runs otherwise.
+func All(ctx context.Context, from, to store.Bucket, progress func(done, known int)) (Report, error) {
+	names, err := runs.Names(ctx, from)
+	if err != nil {
+		return Report{}, err
+	}
+	t := newTransfer(from, to, progress)
+	blobs, err := from.List(ctx, store.BlobPrefix)
+	if err != nil {
+		return t.report, err
+	}
+	for _, o := range blobs {
+		t.add(o.Key)
+	}
+
+	return t.runs(ctx, names)
+}

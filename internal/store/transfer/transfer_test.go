@@ -1,0 +1,130 @@
+package transfer_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/store/transfer"
+	"github.com/collabui/collabui/internal/store/verify"
+	"github.com/collabui/collabui/test/kit/testrun"
+)
+
+func quiet(int, int) {}
+
+// brittle fails every write after a number of them.
+type brittle struct {
+	store.Bucket
+	left int
+}
+
+func (b *brittle) PutOnce(ctx context.Context, key string, body []byte) (bool, error) {
+	if b.left--; b.left < 0 {
+		return false, fault.New(fault.Transient, "the network is down")
+	}
+
+	return b.Bucket.PutOnce(ctx, key, body)
+}
+
+func TestACopiedRunEndsWithTheSameDigestElsewhere(t *testing.T) {
+	t.Parallel()
+	r, end := testrun.Finished(t)
+	run := runs.Run("small")
+	r.Bucket.Damage(run.End().Key, nil)
+	r.Bucket.Damage(run.Epoch(2).Key, nil) // the last epoch is not committed yet
+
+	backup := store.Backup{Files: store.Files{Dir: filepath.Join(t.TempDir(), "b")}}
+	other := testrun.New(t, r.Spec)
+	there := other.Bucket
+	there.Damage(run.Spec().Key, nil)
+	for _, way := range []struct{ from, to store.Bucket }{{r.Bucket, backup}, {backup, there}} {
+		for writes, cut := 100, true; cut; writes += 400 {
+			_, err := transfer.Runs(t.Context(), way.from, &brittle{way.to, writes}, []string{"small"}, quiet)
+			cut = err != nil
+			if is, found := run.Spec().Exists(t.Context(), way.to); found != nil || is == cut {
+				t.Fatalf("after %d writes the run exists: %v, %v; want it to exist when it is whole", writes, is, found)
+			}
+		}
+		again, err := transfer.Runs(t.Context(), way.from, way.to, []string{"small"}, quiet)
+		if err != nil || again.Written != 0 || again.Objects < 400 {
+			t.Errorf("copied again: %+v, %v; want nothing written", again, err)
+		}
+	}
+
+	got, err := other.Play(t, nil)
+	if err != nil || got.FinalDigest != end.FinalDigest || other.Suite.Episodes > 0 {
+		t.Errorf("the copy ended with %s after %d more episodes, %v; want %s without any",
+			got.FinalDigest, other.Suite.Episodes, err, end.FinalDigest)
+	}
+	report, err := verify.FsckRun(t.Context(), there, "small")
+	if err != nil || len(report.Problems) > 0 {
+		t.Errorf("fsck of the copy: %v, %v; want no problems", report.Problems, err)
+	}
+}
+
+func TestACopyTakesTheFilesOfAPolicy(t *testing.T) {
+	t.Parallel()
+	from, to := &store.Memory{}, &store.Memory{}
+	weights, err := store.PutBlob(t.Context(), from, []byte("weights"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	artifact, digest := domain.Artifact{
+		Kind: domain.ArtifactLoRA, Rank: 8, Files: []domain.ArtifactFile{
+			{Path: "adapter.safetensors", Key: weights.Key, SHA256: weights.SHA256, Size: weights.Size},
+		},
+	}.Encode()
+	if _, err := store.PutBlob(t.Context(), from, artifact); err != nil {
+		t.Fatal(err)
+	}
+	s := spec.Default()
+	s.Name, s.FineTune.Base = "r", digest
+	given := func() (spec.Spec, error) { return s, nil }
+	if _, _, err := runs.Run("r").Spec().Record(t.Context(), from, given); err != nil {
+		t.Fatal(err)
+	}
+
+	report, err := verify.Fsck(t.Context(), from)
+	if err != nil || len(report.Unreferenced) > 0 || len(report.Problems) > 0 {
+		t.Errorf("fsck = %+v, %v; want every object referenced", report, err)
+	}
+	if _, err := transfer.Runs(t.Context(), from, to, []string{"r"}, quiet); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.GetBlob(t.Context(), to, weights.SHA256); err != nil {
+		t.Errorf("the weights of the copied policy: %v, want them copied", err)
+	}
+	from.Damage(weights.Key, nil)
+	if report, err = verify.FsckRun(t.Context(), from, "r"); err != nil || len(report.Problems) != 1 {
+		t.Errorf("fsck without the weights = %+v, %v; want one problem", report, err)
+	}
+}
+
+func TestACopyNeverMixesTwoRuns(t *testing.T) {
+	t.Parallel()
+	r, _ := testrun.Finished(t)
+	to := &store.Memory{}
+	s := r.Spec
+	s.Seed++
+	given := func() (spec.Spec, error) { return s, nil }
+	if _, _, err := runs.Run("small").Spec().Record(t.Context(), to, given); err != nil {
+		t.Fatal(err)
+	}
+	_, err := transfer.Runs(t.Context(), r.Bucket, to, []string{"small"}, quiet)
+	if fault.KindOf(err) != fault.Invalid {
+		t.Errorf("a copy onto another run = %v, want an invalid fault", err)
+	}
+	if objects, err := to.List(t.Context(), ""); err != nil || len(objects) != 1 {
+		t.Errorf("the other run has %d objects, %v; want its specification alone", len(objects), err)
+	}
+	_, err = transfer.Runs(t.Context(), r.Bucket, to, []string{"none"}, quiet)
+	if !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a copy of a missing run = %v, want %v", err, store.ErrNotFound)
+	}
+}
