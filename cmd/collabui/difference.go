@@ -10,23 +10,36 @@ import (
 
 // difference returns the fields in which two specifications differ, one per line.
 func difference(recorded, given spec.Spec) string {
-	x, y := fields(recorded), fields(given)
-	for k := range y {
-		if _, ok := x[k]; !ok {
-			x[k] = "nothing"
-		}
-	}
-
 	var b strings.Builder
-	for _, k := range sortedKeys(x) {
-		if v, ok := y[k]; !ok {
-			say(&b, "  %s: the run has %s, the file says nothing", k, x[k])
-		} else if x[k] != v {
-			say(&b, "  %s: the run has %s, the file says %s", k, x[k], v)
-		}
+	differ := differing(recorded, given)
+	for _, k := range sortedKeys(differ) {
+		say(&b, "  %s: the run has %s, the file says %s", k, differ[k][0], differ[k][1])
 	}
 
 	return b.String()
+}
+
+// nothing is the value of a key that a specification does not have.
+const nothing = "nothing"
+
+// differing returns the values of both specifications by the keys in which they differ.
+func differing(x, y spec.Spec) map[string][2]string {
+	a, b := fields(x), fields(y)
+	out := map[string][2]string{}
+	for k, v := range a {
+		if w, ok := b[k]; !ok {
+			out[k] = [2]string{v, nothing}
+		} else if v != w {
+			out[k] = [2]string{v, w}
+		}
+	}
+	for k, w := range b {
+		if _, ok := a[k]; !ok {
+			out[k] = [2]string{nothing, w}
+		}
+	}
+
+	return out
 }
 
 // fields returns the values of a specification by their dotted paths.

@@ -55,9 +55,6 @@ func (s Spec) Change(typed map[string]string, src Source, c Catalog) (Values, er
 			wrong = append(wrong, fmt.Sprintf("%s: expected a value as in a specification, not %q", key, typed[key]))
 		}
 	}
-	if len(wrong) > 0 {
-		return nil, fault.New(fault.Invalid, "%s", strings.Join(wrong, "\n"))
-	}
 
 	raw, err := s.assign(given)
 	if err != nil {
@@ -66,7 +63,10 @@ func (s Spec) Change(typed map[string]string, src Source, c Catalog) (Values, er
 	src.Name = "" // there is no file whose lines could be named
 	changed, err := Parse(src, raw, c)
 	if err != nil {
-		return nil, err
+		wrong = append(wrong, err.Error())
+	}
+	if len(wrong) > 0 {
+		return nil, fault.New(fault.Invalid, "%s", strings.Join(wrong, "\n"))
 	}
 	if raw, err = json.Marshal(changed); err != nil {
 		return nil, fault.As(fault.Fatal, err)
