@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,6 +17,7 @@ import (
 	"github.com/collabui/collabui/internal/policy/infer"
 	"github.com/collabui/collabui/internal/policy/tinylm"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/lines"
 )
 
 // exportOptions are the flags of export.
@@ -23,13 +25,14 @@ type exportOptions struct {
 	out    string
 	epoch  string // a number, best or base
 	policy string // digest
+	line   string
 	sample int
 }
 
 func exportCmd(a *app) *cobra.Command {
 	var o exportOptions
 	c := &cobra.Command{
-		Use:   "export [RUN] --out DIR",
+		Use:   "export [RUN|--line LINE] --out DIR",
 		Short: "Write a run's data sets for other trainers, samples to judge, and its trained system",
 		Long: `export writes the data sets of stage 1, or with --epoch the preference pairs of an epoch, one set per
 agent: for LLaMA-Factory as sharegpt and alpaca with dataset_info.json, and as conversational preference JSONL, with
@@ -55,6 +58,7 @@ func (o *exportOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.out, "out", "", "`FOLDER` to write into; it is created, and must be empty")
 	f.StringVar(&o.epoch, "epoch", "",
 		"system and pairs of this `EPOCH`: a number or best; base: the base policy and the data of stage 1")
+	f.StringVar(&o.line, "line", "", "instead of a run: the system that this `LINE` accepts")
 	f.StringVar(&o.policy, "policy", "", "instead of a run: the files of the policy with this `DIGEST`")
 	f.IntVar(&o.sample, "sample", 200, "number of items to judge")
 }
@@ -76,6 +80,13 @@ func (a *app) runExport(ctx context.Context, o exportOptions, args []string) err
 			say(w, "%d files in %s", n, o.out)
 		})
 	}
+	if o.line != "" {
+		e, err := lines.Line(o.line).Current(ctx, b)
+		if err != nil {
+			return err
+		}
+		args, o.epoch = []string{e.System.Run}, strconv.Itoa(e.System.Epoch)
+	}
 	x, err := export(ctx, b, args[0], o)
 	if err != nil {
 		return err
@@ -94,8 +105,14 @@ func (o exportOptions) check(args []string) error {
 	if old, err := os.ReadDir(o.out); err == nil && len(old) > 0 {
 		return fault.New(fault.Invalid, "%s is not empty: choose another folder", o.out)
 	}
-	if (o.policy == "") != (len(args) == 1) {
-		return fault.New(fault.Invalid, "expected a run, or --policy")
+	given := len(args)
+	for _, other := range []string{o.policy, o.line} {
+		if other != "" {
+			given++
+		}
+	}
+	if given != 1 || o.line != "" && o.epoch != "" {
+		return fault.New(fault.Invalid, "expected one of a run, with --epoch if you like, --line and --policy")
 	}
 
 	return nil

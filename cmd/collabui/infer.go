@@ -17,6 +17,7 @@ import (
 	"github.com/collabui/collabui/internal/policy/llm"
 	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/workers/catalog"
 )
 
@@ -28,6 +29,7 @@ const maxRequest = 1 << 20
 
 // inferOptions are the flags of infer.
 type inferOptions struct {
+	line        string
 	epoch       string // a number, best or base
 	listen      string
 	prompt      string
@@ -41,7 +43,7 @@ type inferOptions struct {
 func inferCmd(a *app) *cobra.Command {
 	var o inferOptions
 	c := &cobra.Command{
-		Use:   "infer RUN",
+		Use:   "infer RUN|--line LINE",
 		Short: "Use a trained system: as an OpenAI-compatible endpoint, live in an environment, or for one request",
 		Long: `infer lets all agents of a system decide together as in evaluation: with its temperatures, its
 topologies in turn (by seed, or by episode) and its vote.
@@ -50,13 +52,16 @@ As an endpoint it answers POST /v1/chat/completions: one screen as the last user
 words; "collabui": {"matrix": true} adds what every agent said. Clients must send the key in ` + infer.EnvKey + ` as a
 bearer token if that is set; without a key it answers this machine only. Of the request: ` + infer.Forms + `.
 
+With --line it serves the system that a line accepts, under the line's name, and switches to the next accepted one
+without dropping a request.
+
 With --environment it plays episodes, those of the evaluation from number --seed, and shows every step. With --prompt it
 answers one request and shows the matrix.`,
 		Example: "  collabui infer quickstart --listen 127.0.0.1:8080\n" +
 			"  collabui infer quickstart --environment webtasks --episodes 3 --screenshots shots\n" +
 			"  collabui infer quickstart --epoch base --prompt request.json --json",
-		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return a.runInfer(c.Context(), o, args[0]) },
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return a.runInfer(c.Context(), o, args) },
 	}
 	o.addFlags(c.Flags())
 
@@ -65,6 +70,7 @@ answers one request and shows the matrix.`,
 
 func (o *inferOptions) addFlags(f *pflag.FlagSet) {
 	o.given = f.Changed
+	f.StringVar(&o.line, "line", "", "instead of a run: the system that this `LINE` accepts")
 	f.StringVar(&o.epoch, "epoch", "",
 		"`EPOCH` of the system: a number, best or base "+
 			"(default: the best of a run that has ended, otherwise the newest)")
@@ -80,15 +86,18 @@ func (o *inferOptions) addFlags(f *pflag.FlagSet) {
 	o.env.addFlags(f)
 }
 
-func (a *app) runInfer(ctx context.Context, o inferOptions, run string) error {
+func (a *app) runInfer(ctx context.Context, o inferOptions, args []string) error {
 	if err := o.check(); err != nil {
+		return err
+	}
+	if err := oneOf(args, o.line, o.epoch); err != nil {
 		return err
 	}
 	b, e, err := a.bucket()
 	if err != nil {
 		return err
 	}
-	sys, err := infer.Find(ctx, b, run, o.epoch)
+	sys, err := findSystem(ctx, b, args, o.line, o.epoch)
 	if err != nil {
 		return err
 	}
@@ -107,7 +116,25 @@ func (a *app) runInfer(ctx context.Context, o inferOptions, run string) error {
 		return a.inferOnce(ctx, sys, model, o)
 	}
 
-	return a.inferServe(ctx, sys, model, o.listen)
+	return a.inferServe(ctx, b, sys, model, o.listen)
+}
+
+// oneOf refuses a run and a line at once, neither, and an epoch of a line.
+func oneOf(args []string, line, epoch string) error {
+	if (len(args) == 1) == (line != "") || line != "" && epoch != "" {
+		return fault.New(fault.Invalid, "expected a run, with --epoch if you like, or --line")
+	}
+
+	return nil
+}
+
+// findSystem returns the system of a run or of a line.
+func findSystem(ctx context.Context, b store.Bucket, args []string, line, epoch string) (infer.System, error) {
+	if line != "" {
+		return infer.OfLine(ctx, b, line)
+	}
+
+	return infer.Find(ctx, b, args[0], epoch)
 }
 
 // check refuses flags that belong to another form of infer.
@@ -129,7 +156,9 @@ func (o inferOptions) check() error {
 }
 
 // inferServe answers requests until ctx ends.
-func (a *app) inferServe(ctx context.Context, sys infer.System, model chat.Model, addr string) error {
+func (a *app) inferServe(
+	ctx context.Context, b store.Bucket, sys infer.System, model *llm.Pool, addr string,
+) error {
 	key, err := config.Secret(infer.EnvKey)
 	if err != nil {
 		return err
@@ -140,16 +169,36 @@ func (a *app) inferServe(ctx context.Context, sys infer.System, model chat.Model
 	}
 	url := "http://" + l.Addr().String() + "/v1"
 	shown := map[string]any{
-		"url": url, "model": sys.Run, "epoch": sys.Epoch, "policies": sys.Digests(), "key": key != "",
+		"url": url, "model": sys.Model(), "run": sys.Run, "epoch": sys.Epoch, "policies": sys.Digests(),
+		"key": key != "",
 	}
 	err = a.print(shown, func(w io.Writer) {
-		say(w, "%s: %d agents decide at %s, model %q", sys.Name(), len(sys.Policies), url, sys.Run)
+		say(w, "%s: %d agents decide at %s, model %q", sys.Name(), len(sys.Policies), url, sys.Model())
 	})
 	if err != nil {
 		return err
 	}
 
-	return serving.Serve(ctx, l, infer.NewServer(sys, model, key), inferDrain)
+	server := infer.NewServer(sys, model, key)
+	if sys.Line != "" {
+		go server.Follow(ctx, b, sys.Line, followEvery, model.Load, a.switched)
+	}
+
+	return serving.Serve(ctx, l, server, inferDrain)
+}
+
+// followEvery is how often an endpoint looks which system its line accepts.
+const followEvery = 2 * time.Second
+
+// switched says that an endpoint answers with another system, or why it cannot.
+func (a *app) switched(sys infer.System, err error) {
+	if err != nil {
+		say(a.err, "the system that the line accepts cannot be served yet; the one before answers: %v", err)
+		return
+	}
+	_ = a.print(map[string]any{"run": sys.Run, "epoch": sys.Epoch, "policies": sys.Digests()}, func(w io.Writer) {
+		say(w, "%s answers from now on", sys.Name())
+	})
 }
 
 // inferOnce answers one request.

@@ -4,7 +4,7 @@
 //
 // It imports domain, envadapters, fault, internal/method/agents, internal/method/chat, internal/method/episode,
 // internal/method/prompts, internal/method/rules, internal/method/spec, internal/policy/serving,
-// internal/policy/tinylm, internal/store and internal/store/runs.
+// internal/policy/tinylm, internal/store, internal/store/lines and internal/store/runs.
 package infer
 
 import (
@@ -44,7 +44,12 @@ type System struct {
 	Policies []runs.Policy
 	Reports  []*domain.TrainReport // reports of training programs by agent; nil if there is none
 	Topology *domain.Topology      // the graph that the epoch trained it on; nil for the base
+
+	Line string // the line that has accepted it, if it was found by that
 }
+
+// Model returns the name by which clients ask for the system: that of its line, or of its run.
+func (s System) Model() string { return cmp.Or(s.Line, s.Run) }
 
 // Find returns the system that which names: Best, Base, an epoch's number (0 is the base), or "" for the best of a run
 // that has ended and otherwise the newest. A missing run is not found. A missing epoch is an invalid fault that says

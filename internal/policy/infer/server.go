@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/collabui/collabui/fault"
@@ -20,18 +21,20 @@ const EnvKey = "COLLABUI_INFER_KEY"
 // maxBody bounds a request, in bytes.
 const maxBody = 1 << 20
 
-// Server answers POST /v1/chat/completions, GET /v1/models and GET /health for one system. Safe for concurrent use.
+// Server answers POST /v1/chat/completions, GET /v1/models and GET /health for one system at a time. Safe for
+// concurrent use.
 type Server struct {
-	sys   System
-	model chat.Model
-	key   string // empty means that clients need none
-	mux   *http.ServeMux
+	current atomic.Pointer[System]
+	model   chat.Model
+	key     string // empty means that clients need none
+	mux     *http.ServeMux
 }
 
 // NewServer returns a server of a system whose policies model reaches. A key that is not empty must come with every
 // request below /v1.
 func NewServer(sys System, model chat.Model, key string) *Server {
-	s := &Server{sys: sys, model: model, key: key, mux: http.NewServeMux()}
+	s := &Server{model: model, key: key, mux: http.NewServeMux()}
+	s.Switch(sys)
 	s.mux.HandleFunc("POST /v1/chat/completions", s.guarded(s.complete))
 	s.mux.HandleFunc("GET /v1/models", s.guarded(s.models))
 	s.mux.HandleFunc("GET /health", serving.Healthy)
@@ -39,6 +42,10 @@ func NewServer(sys System, model chat.Model, key string) *Server {
 
 	return s
 }
+
+// Switch lets another system answer from the next request on. Requests that have begun are answered by the system that
+// began them. Its policies must be loaded already.
+func (s *Server) Switch(sys System) { s.current.Store(&sys) }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -98,7 +105,7 @@ func (s System) NewAnswer(d Decided, matrix bool) Answer {
 		ID:      "chatcmpl-" + runs.Digest(d.Decision)[:24],
 		Object:  "chat.completion",
 		Created: time.Now().Unix(),
-		Model:   s.Run,
+		Model:   s.Model(),
 		Choices: []choice{{
 			Message:      said{Role: "assistant", Content: d.Text},
 			FinishReason: "stop",
@@ -137,22 +144,23 @@ func (s *Server) answer(r *http.Request) (Answer, error) {
 		return Answer{}, err
 	}
 
-	if q.Model != "" && q.Model != s.sys.Run {
+	sys := *s.current.Load()
+	if q.Model != "" && q.Model != sys.Model() {
 		return Answer{}, &serving.Refusal{
 			Status: http.StatusNotFound,
 			Code:   "model_not_found",
 			Param:  "model",
 			Err: fmt.Errorf("the model %q does not exist: this server has %q",
-				agents.Line(q.Model, 80), s.sys.Run),
+				agents.Line(q.Model, 80), sys.Model()),
 		}
 	}
 
-	v, err := q.view(s.sys)
+	v, err := q.view(sys)
 	if err != nil {
 		return Answer{}, err
 	}
 
-	d, err := s.sys.Decide(r.Context(), s.model, v, q.options())
+	d, err := sys.Decide(r.Context(), s.model, v, q.options())
 	if err != nil {
 		return Answer{}, err
 	}
@@ -166,14 +174,16 @@ func (s *Server) answer(r *http.Request) (Answer, error) {
 		}
 	}
 
-	return s.sys.NewAnswer(d, q.Collabui.Matrix), nil
+	return sys.NewAnswer(d, q.Collabui.Matrix), nil
 }
 
 func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
-	m := serving.Model(s.sys.Run)
-	m["epoch"] = s.sys.Epoch
-	m["agents"] = len(s.sys.Policies)
-	m["policies"] = s.sys.Digests()
+	sys := *s.current.Load()
+	m := serving.Model(sys.Model())
+	m["run"] = sys.Run
+	m["epoch"] = sys.Epoch
+	m["agents"] = len(sys.Policies)
+	m["policies"] = sys.Digests()
 
 	serving.WriteModels(w, m)
 }

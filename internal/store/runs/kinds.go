@@ -42,9 +42,9 @@ func (r Run) KindOf(key string) Kind {
 var parts = regexp.MustCompile(`/(steps/\d+|episode|credit|pairs|dataset|update|topology|slots)\.json$`)
 
 // NeedsNoReference reports whether an object is complete in itself: a specification, a claim, a checkpoint, an
-// evaluation or a commit.
+// evaluation, a commit or an entry of a line.
 func NeedsNoReference(key string) bool {
-	return strings.HasPrefix(key, allRuns) && !parts.MatchString(key)
+	return !store.IsBlob(key) && !parts.MatchString(key)
 }
 
 // Attempts returns the ends of all attempts at a slot: episodes and void attempts.

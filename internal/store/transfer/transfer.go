@@ -1,7 +1,7 @@
 // Package transfer copies runs, or whole stores, from one object store to another. Every object is verified by its hash
 // on both sides, and what the other side has already is not copied again.
 //
-// It imports fault, internal/store, internal/store/runs and internal/store/verify.
+// It imports fault, internal/store, internal/store/lines, internal/store/runs and internal/store/verify.
 package transfer
 
 import (
@@ -20,6 +20,7 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/lines"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/verify"
 )
@@ -238,8 +239,8 @@ func (t *transfer) follow(ctx context.Context, b store.Bucket, key string) error
 	return err
 }
 
-// All copies all runs, and blobs that no run refers to, such as policies that were imported and not used yet. It is
-// like Runs otherwise.
+// All copies all runs, blobs that no run refers to, such as policies that were imported and not used yet, and then all
+// lines. It is like Runs otherwise.
 func All(ctx context.Context, from, to store.Bucket, progress func(done, known int)) (Report, error) {
 	names, err := runs.Names(ctx, from)
 	if err != nil {
@@ -253,6 +254,15 @@ func All(ctx context.Context, from, to store.Bucket, progress func(done, known i
 	for _, o := range blobs {
 		t.add(o.Key)
 	}
+	report, err := t.runs(ctx, names)
+	if err != nil {
+		return report, err
+	}
+	accepted, err := lines.Keys(ctx, from)
+	if err != nil {
+		return t.report, err
+	}
+	t.add(accepted...)
 
-	return t.runs(ctx, names)
+	return t.report, t.all(ctx)
 }

@@ -45,6 +45,7 @@ type Pipeline struct {
 	local string // collabui-local
 	mu    sync.Mutex
 	run   map[string]*process
+	known map[string]bool // services that others may know by their addresses
 }
 
 // process is a process that runs.
@@ -57,7 +58,7 @@ type process struct {
 // New returns a pipeline that keeps its data in dir, on free ports. Nothing runs yet. local is the program
 // collabui-local.
 func New(dir, local string) (*Pipeline, error) {
-	p := &Pipeline{Dir: dir, local: local, run: map[string]*process{}}
+	p := &Pipeline{Dir: dir, local: local, run: map[string]*process{}, known: map[string]bool{}}
 	for _, addr := range []*string{&p.Services.Temporal, &p.Services.S3, &p.Services.Redis} {
 		var err error
 		if *addr, err = freeAddr(); err != nil {
@@ -71,8 +72,30 @@ func New(dir, local string) (*Pipeline, error) {
 // The keys of the S3 server, which is gone after the test.
 const keyAccess, keySecret = "pipeline", "pipeline-secret"
 
-// Start starts a service and waits until it is ready.
+// Start starts a service and waits until it is ready. At its first start it moves to another port if a connection of
+// somebody else has taken its own meanwhile.
 func (p *Pipeline) Start(name string) error {
+	addr := map[string]*string{
+		Temporal: &p.Services.Temporal, S3: &p.Services.S3, Redis: &p.Services.Redis,
+	}[name]
+	err := p.start(name)
+	for range 3 {
+		p.mu.Lock()
+		known := p.known[name]
+		p.known[name] = known || err == nil
+		p.mu.Unlock()
+		if err == nil || known {
+			break
+		}
+		if *addr, err = freeAddr(); err == nil {
+			err = p.start(name)
+		}
+	}
+
+	return err
+}
+
+func (p *Pipeline) start(name string) error {
 	args := map[string][]string{
 		Temporal: {"--dir", p.Dir, "--addr", p.Services.Temporal, "--namespace", namespace},
 		S3:       {"--dir", p.Dir, "--addr", p.Services.S3, "--bucket", bucket},

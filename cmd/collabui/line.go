@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/lines"
+)
+
+func lineCmd(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "line",
+		Short: "Show and change which systems are accepted for use",
+		Long: `A line, such as mobile, is a succession of accepted systems. infer --line and export --line follow it.
+Every promotion, rejection and rollback is an entry with who, when and why, and none is ever changed. Two people who
+decide at once do not overrule each other: the second is told what the first did.`,
+		Example: "  collabui line promote mobile quickstart --why 'first one'\n  collabui line history mobile",
+	}
+	c.AddCommand(lineListCmd(a), lineShowCmd(a), lineHistoryCmd(a), linePromoteCmd(a), lineRollbackCmd(a))
+
+	return c
+}
+
+func lineListCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List all lines and their accepted systems", Args: cobra.NoArgs,
+		Example: "  collabui line list --json",
+		RunE: func(c *cobra.Command, _ []string) error {
+			b, _, err := a.bucket()
+			if err != nil {
+				return err
+			}
+			names, err := lines.Names(c.Context(), b)
+			if err != nil {
+				return err
+			}
+			for _, name := range names {
+				if err := a.printLine(c.Context(), b, name); err != nil {
+					return err
+				}
+			}
+
+			return nil
+		},
+	}
+}
+
+func lineShowCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "show LINE", Short: "Show the accepted system of a line", Args: cobra.ExactArgs(1),
+		Example: "  collabui line show mobile",
+		RunE: func(c *cobra.Command, args []string) error {
+			b, _, err := a.bucket()
+			if err != nil {
+				return err
+			}
+
+			return a.printLine(c.Context(), b, args[0])
+		},
+	}
+}
+
+// lineEntry is an entry as commands print it.
+type lineEntry struct {
+	Line string `json:"line"`
+	lines.Entry
+}
+
+func (e lineEntry) text(w io.Writer) {
+	say(w, "%-16s %3d %-9s %-24s %s %s: %s",
+		e.Line, e.Number, e.Verb, e.System, e.At.Format(time.DateTime), e.Who, e.Why)
+}
+
+// printLine prints the entry that accepts the current system of a line.
+func (a *app) printLine(ctx context.Context, b store.Bucket, name string) error {
+	e, err := lines.Line(name).Current(ctx, b)
+	if err != nil {
+		return err
+	}
+	x := lineEntry{name, e}
+
+	return a.print(x, func(w io.Writer) {
+		x.text(w)
+		for _, r := range e.Results {
+			say(w, "  %-15s %5.1f %% of %d", r.Split, 100*r.Rate, r.Episodes)
+		}
+	})
+}
+
+func lineHistoryCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "history LINE", Short: "Show all entries of a line", Args: cobra.ExactArgs(1),
+		Example: "  collabui line history mobile",
+		RunE: func(c *cobra.Command, args []string) error {
+			b, _, err := a.bucket()
+			if err != nil {
+				return err
+			}
+			all, err := lines.Line(args[0]).History(c.Context(), b, 0)
+			if err == nil && len(all) == 0 {
+				err = fmt.Errorf("line %q: %w", args[0], store.ErrNotFound)
+			}
+			if err != nil {
+				return err
+			}
+			for _, e := range all {
+				if err := a.print(lineEntry{args[0], e}, lineEntry{args[0], e}.text); err != nil {
+					return err
+				}
+			}
+
+			return nil
+		},
+	}
+}
+
+func linePromoteCmd(a *app) *cobra.Command {
+	var why string
+	c := &cobra.Command{
+		Use:   "promote LINE RUN[@EPOCH]",
+		Short: "Accept a system; a line begins with its first one",
+		Long: `promote makes a system the accepted one of a line: of an epoch, or the best on val of a run that has
+ended, otherwise the newest. 0 is the base policy.`,
+		Example: "  collabui line promote mobile quickstart@3 --why 'better on test-apps'",
+		Args:    cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			accept := func(ctx context.Context, b store.Bucket) (lines.Entry, int, error) {
+				return promotion(ctx, b, args[0], args[1])
+			}
+
+			return a.addEntry(c.Context(), args[0], why, accept)
+		},
+	}
+	addReason(c, &why)
+
+	return c
+}
+
+// promotion returns the entry that accepts a system, and how many entries the line has.
+func promotion(ctx context.Context, b store.Bucket, line, system string) (e lines.Entry, after int, err error) {
+	run, epoch, err := systemArg(system)
+	if err != nil {
+		return e, 0, err
+	}
+	all, err := lines.Line(line).History(ctx, b, 0)
+	if err != nil {
+		return e, 0, err
+	}
+	e.Verb = lines.Promote
+	if e.System, err = lines.Find(ctx, b, run, epoch); err == nil {
+		err = e.Measured(ctx, b)
+	}
+
+	return e, len(all), err
+}
+
+func lineRollbackCmd(a *app) *cobra.Command {
+	var why string
+	var to int
+	c := &cobra.Command{
+		Use:     "rollback LINE",
+		Short:   "Accept the system again that was accepted before, or that of --to",
+		Example: "  collabui line rollback mobile --why 'it closes dialogs'",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			back := func(ctx context.Context, b store.Bucket) (lines.Entry, int, error) {
+				return lines.Line(args[0]).Back(ctx, b, to)
+			}
+
+			return a.addEntry(c.Context(), args[0], why, back)
+		},
+	}
+	addReason(c, &why)
+	c.Flags().IntVar(&to, "to", 0, "`NUMBER` of the entry whose system is accepted again")
+
+	return c
+}
+
+// addReason adds a flag that must be given: a line is shared by people.
+func addReason(c *cobra.Command, why *string) {
+	c.Flags().StringVar(why, "why", "", "the reason, recorded with the line")
+	_ = c.MarkFlagRequired("why") // the flag exists
+}
+
+// addEntry writes the next entry of a line, which decide returns with the number of those that it has seen.
+func (a *app) addEntry(
+	ctx context.Context, line, why string, decide func(context.Context, store.Bucket) (lines.Entry, int, error),
+) error {
+	b, _, err := a.bucket()
+	if err != nil {
+		return err
+	}
+	e, after, err := decide(ctx, b)
+	if err != nil {
+		return err
+	}
+	e.Who, e.Why, e.At = userName(), why, time.Now().UTC()
+	if e, err = lines.Line(line).Append(ctx, b, after, e); err != nil {
+		return err
+	}
+
+	return a.print(lineEntry{line, e}, lineEntry{line, e}.text)
+}
+
+// systemArg reads RUN or RUN@EPOCH. Without an epoch it returns −1.
+func systemArg(arg string) (run string, epoch int, err error) {
+	run, number, given := strings.Cut(arg, "@")
+	if !given {
+		return run, -1, nil
+	}
+	epoch, bad := strconv.Atoi(number)
+	if bad != nil || epoch < 0 {
+		return run, 0, fault.New(fault.Invalid, "%q: expected RUN or RUN@EPOCH, such as quickstart@3", arg)
+	}
+
+	return run, epoch, nil
+}

@@ -1,0 +1,237 @@
+// Package lines keeps lines: successions of accepted systems. A line is a log of numbered entries, each written once,
+// so whoever writes the next number has seen all before it. The newest entry that accepts a system says which one it
+// is: readers see exactly one at any moment.
+//
+// It imports fault, internal/method/rules, internal/store and internal/store/runs.
+package lines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// Line is a line by its name.
+type Line string
+
+// Verb is what an entry does.
+type Verb string
+
+// The verbs.
+const (
+	Promote  Verb = "promote"  // accepts a system
+	Rollback Verb = "rollback" // accepts one again that was accepted before
+	Reject   Verb = "reject"   // keeps the accepted system
+)
+
+// System is a system of a line: what an epoch of a run made, with its policies by agent.
+type System struct {
+	Run      string        `json:"run"`
+	Epoch    int           `json:"epoch"`  // 0 is the base policy
+	Commit   store.Ref     `json:"commit"` // of the epoch, or of the base policy
+	Policies []runs.Policy `json:"policies"`
+}
+
+// String returns RUN@EPOCH.
+func (s System) String() string { return fmt.Sprintf("%s@%d", s.Run, s.Epoch) }
+
+// Entry is one entry of a line.
+type Entry struct {
+	Number int       `json:"number"` // from 1
+	Verb   Verb      `json:"verb"`
+	System System    `json:"system"`          // accepted, or rejected
+	Again  int       `json:"again,omitempty"` // the entry that a rollback goes back to
+	Who    string    `json:"who"`
+	Why    string    `json:"why"`
+	At     time.Time `json:"at"`
+
+	// Results are what was known of the system, and Evidence is the end of the run that has them.
+	Results  []runs.Result `json:"results,omitempty"`
+	Evidence *store.Ref    `json:"evidence,omitempty"`
+}
+
+// prefix is the folder of all lines.
+const prefix = "lines/"
+
+// Entry is entry n of the line.
+func (l Line) Entry(n int) runs.Object[Entry] {
+	return runs.Object[Entry]{Key: fmt.Sprintf("%s%s/%04d.json", prefix, l, n)}
+}
+
+// name is what names of lines look like.
+var name = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
+
+// Keys returns the keys of the entries of all lines.
+func Keys(ctx context.Context, b store.Bucket) ([]string, error) {
+	objects, err := b.List(ctx, prefix)
+	keys := make([]string, len(objects))
+	for i, o := range objects {
+		keys[i] = o.Key
+	}
+
+	return keys, err
+}
+
+// Names returns the names of all lines, in lexical order.
+func Names(ctx context.Context, b store.Bucket) ([]string, error) {
+	keys, err := Keys(ctx, b)
+	var names []string
+	for _, key := range keys {
+		line, _, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
+		names = append(names, line)
+	}
+
+	return slices.Compact(names), err
+}
+
+// History returns the entries of the line after the first n, in order.
+func (l Line) History(ctx context.Context, b store.Bucket, n int) ([]Entry, error) {
+	var out []Entry
+	for {
+		n++
+		e, _, err := l.Entry(n).Read(ctx, b)
+		if errors.Is(err, store.ErrNotFound) {
+			return out, nil
+		}
+		if err != nil {
+			return out, err
+		}
+		out = append(out, e)
+	}
+}
+
+// Current returns the newest entry that accepts a system. The error wraps store.ErrNotFound if there is none.
+func (l Line) Current(ctx context.Context, b store.Bucket) (Entry, error) {
+	all, err := l.History(ctx, b, 0)
+	if err != nil {
+		return Entry{}, err
+	}
+
+	return current(l, all)
+}
+
+func current(l Line, all []Entry) (Entry, error) {
+	for _, e := range slices.Backward(all) {
+		if e.Verb != Reject {
+			return e, nil
+		}
+	}
+
+	return Entry{}, fmt.Errorf("line %q: %w", string(l), store.ErrNotFound)
+}
+
+// Append records the entry that follows the given number of entries. It is an invalid fault if somebody else has
+// written that entry meanwhile: the line is not what was decided upon. It may be repeated with the same entry.
+func (l Line) Append(ctx context.Context, b store.Bucket, after int, e Entry) (Entry, error) {
+	if !name.MatchString(string(l)) {
+		return e, fault.New(fault.Invalid,
+			"expected a name of 1 to 40 lower-case letters, digits and dashes, not %q", l)
+	}
+	e.Number = after + 1
+	if after > 0 {
+		if _, _, err := l.Entry(after).Read(ctx, b); err != nil {
+			return e, err
+		}
+	}
+	got, _, err := l.Entry(e.Number).Record(ctx, b, func() (Entry, error) { return e, nil })
+	if err == nil && runs.Digest(got) != runs.Digest(e) {
+		err = fault.New(fault.Invalid,
+			"%s has changed line %s meanwhile: %s of %s, because %s; look at it and decide again",
+			got.Who, l, got.Verb, got.System, got.Why)
+	}
+
+	return got, err
+}
+
+// Back returns the entry that makes the line go back to an accepted system: that of entry number to, or with 0 the one
+// before the current one. It is an invalid fault if there is none.
+func (l Line) Back(ctx context.Context, b store.Bucket, to int) (e Entry, after int, err error) {
+	all, err := l.History(ctx, b, 0)
+	if err != nil {
+		return e, 0, err
+	}
+	now, err := current(l, all)
+	if err != nil {
+		return e, 0, err
+	}
+	for _, old := range slices.Backward(all) {
+		accepted := old.Verb != Reject
+		if accepted && (old.Number == to || to == 0 && runs.Digest(old.System) != runs.Digest(now.System)) {
+			old.Verb, old.Again = Rollback, old.Number
+
+			return old, len(all), nil
+		}
+	}
+
+	return e, 0, fault.New(fault.Invalid,
+		"line %s has no such accepted system to go back to: see `collabui line history %[1]s`", l)
+}
+
+// Find returns a system of a run as a line accepts it: of an epoch, or with −1 the best on val of a run that has ended
+// and otherwise the newest. It is an invalid fault if the run has no such epoch.
+func Find(ctx context.Context, b store.Bucket, run string, epoch int) (System, error) {
+	x, r := System{Run: run, Epoch: epoch}, runs.Run(run)
+	s, err := r.Current(ctx, b)
+	if err != nil {
+		return x, err
+	}
+	if epoch < 0 {
+		if x.Epoch, err = newest(ctx, b, r); err != nil {
+			return x, err
+		}
+	}
+
+	if x.Epoch == 0 {
+		_, x.Commit, err = r.Base().Read(ctx, b)
+	} else {
+		_, x.Commit, err = r.Epoch(x.Epoch).Read(ctx, b)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return x, fault.New(fault.Invalid, "run %s has not committed epoch %d", run, x.Epoch)
+	}
+	if err != nil {
+		return x, err
+	}
+	system, err := r.Standing(ctx, b, x.Epoch, s.Agents)
+	x.Policies = system.Policies
+
+	return x, err
+}
+
+func newest(ctx context.Context, b store.Bucket, r runs.Run) (int, error) {
+	end, _, err := r.End().Read(ctx, b)
+	if errors.Is(err, store.ErrNotFound) {
+		return r.Committed(ctx, b)
+	}
+
+	return end.Best, err
+}
+
+// Measured adds to an entry what its run measured of the system at its end, if it did.
+func (e *Entry) Measured(ctx context.Context, b store.Bucket) error {
+	s, err := runs.Run(e.System.Run).Current(ctx, b)
+	if err != nil {
+		return err
+	}
+	end, ref, err := runs.Run(e.System.Run).End().Read(ctx, b)
+	if errors.Is(err, store.ErrNotFound) || err == nil && end.Best != e.System.Epoch {
+		return nil
+	}
+	for _, r := range end.Results {
+		if r.System == rules.ValName(s, e.System.Epoch) {
+			e.Results = append(e.Results, r)
+		}
+	}
+	e.Evidence = &ref
+
+	return err
+}

@@ -1,0 +1,136 @@
+package lines_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/lines"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/store/verify"
+	"github.com/collabui/collabui/test/kit/testrun"
+)
+
+const mobile = lines.Line("mobile")
+
+// add appends an entry about a system of the run small.
+func add(t *testing.T, b store.Bucket, after int, verb lines.Verb, epoch int) lines.Entry {
+	t.Helper()
+	s, err := lines.Find(t.Context(), b, "small", epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := lines.Entry{Verb: verb, System: s, Who: "ann"}
+	if err := e.Measured(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	if e, err = mobile.Append(t.Context(), b, after, e); err != nil {
+		t.Fatal(err)
+	}
+
+	return e
+}
+
+// wantCurrent checks which system a line accepts.
+func wantCurrent(t *testing.T, b store.Bucket, number, epoch int) {
+	t.Helper()
+	e, err := mobile.Current(t.Context(), b)
+	if err != nil || e.Number != number || e.System.Epoch != epoch {
+		t.Errorf("Current = entry %d of epoch %d, %v; want %d and %d", e.Number, e.System.Epoch, err, number, epoch)
+	}
+}
+
+func TestALineAcceptsExactlyOneSystem(t *testing.T) {
+	t.Parallel()
+	r, end := testrun.Finished(t)
+	b := r.Bucket
+	if _, err := mobile.Current(t.Context(), b); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("Current of a new line = %v, want %v", err, store.ErrNotFound)
+	}
+
+	add(t, b, 0, lines.Promote, 0)
+	best := add(t, b, 1, lines.Promote, -1)
+	if best.System.Epoch != end.Best || len(best.Results) == 0 || best.Evidence == nil {
+		t.Errorf("the best system is entered as %+v, want epoch %d with its results", best, end.Best)
+	}
+	add(t, b, 2, lines.Reject, 1)
+	wantCurrent(t, b, 2, end.Best)
+
+	for to, want := range map[int]int{0: 0, 1: 0, 2: end.Best} {
+		e, after, err := mobile.Back(t.Context(), b, to)
+		if err != nil || after != 3 || e.System.Epoch != want || e.Verb != lines.Rollback {
+			t.Errorf("Back to %d = %+v after %d, %v; want epoch %d after 3", to, e, after, err, want)
+		}
+	}
+	if _, _, err := mobile.Back(t.Context(), b, 3); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("Back to a rejected system = %v, want an invalid fault", err)
+	}
+	back, after, err := mobile.Back(t.Context(), b, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := mobile.Append(t.Context(), b, after, back); err != nil {
+		t.Fatal(err)
+	}
+	wantCurrent(t, b, 4, 0)
+
+	report, err := verify.Fsck(t.Context(), b)
+	if err != nil || len(report.Problems)+len(report.Unreferenced) > 0 {
+		t.Errorf("fsck = %+v, %v; want no problems", report, err)
+	}
+	if names, err := lines.Names(t.Context(), b); err != nil || len(names) != 1 || names[0] != "mobile" {
+		t.Errorf("Names = %v, %v; want mobile", names, err)
+	}
+}
+
+func TestOfTwoPeopleOneIsToldWhatTheOtherDid(t *testing.T) {
+	t.Parallel()
+	b := &store.Memory{}
+	for round := range 50 {
+		var mu sync.Mutex
+		refused := 0
+		var both sync.WaitGroup
+		for _, who := range []string{"ann", "ben"} {
+			both.Go(func() {
+				_, err := mobile.Append(t.Context(), b, round, lines.Entry{
+					Verb: lines.Promote, System: lines.System{Run: "r", Epoch: round}, Who: who,
+				})
+				mu.Lock()
+				defer mu.Unlock()
+				if fault.KindOf(err) == fault.Invalid {
+					refused++
+				} else if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		if both.Wait(); refused != 1 {
+			t.Fatalf("round %d: %d of two people were refused, want one", round, refused)
+		}
+	}
+	if _, err := mobile.Append(t.Context(), b, 60, lines.Entry{}); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("an entry after one that does not exist = %v, want %v", err, store.ErrNotFound)
+	}
+	_, err := lines.Line("../x").Append(t.Context(), b, 0, lines.Entry{})
+	if fault.KindOf(err) != fault.Invalid {
+		t.Errorf("a line ../x = %v, want an invalid fault", err)
+	}
+}
+
+func TestASystemThatDoesNotExistIsNotFound(t *testing.T) {
+	t.Parallel()
+	r, _ := testrun.Finished(t)
+	if _, err := lines.Find(t.Context(), r.Bucket, "small", 9); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("Find of epoch 9 = %v, want an invalid fault", err)
+	}
+	if _, err := lines.Find(t.Context(), r.Bucket, "none", -1); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("Find of a missing run = %v, want %v", err, store.ErrNotFound)
+	}
+	s, err := lines.Find(t.Context(), r.Bucket, "small", 0)
+	base, _, found := runs.Run("small").Base().Read(t.Context(), r.Bucket)
+	if err != nil || found != nil || len(s.Policies) != r.Spec.Agents || s.Policies[0] != base.Policy {
+		t.Errorf("Find of epoch 0 = %+v, %v; want the base policy %d times", s, err, r.Spec.Agents)
+	}
+}
