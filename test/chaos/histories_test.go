@@ -49,6 +49,7 @@ func TestRecordHistories(t *testing.T) {
 	r := &recorder{t, c}
 	r.large()
 	r.stopped()
+	r.steered()
 	r.outage()
 	r.save(to)
 }
@@ -100,6 +101,32 @@ func (r *recorder) stopped() {
 	r.update(s.Name, workflows.UpdateStop)
 }
 
+// steered changes values of a run in its first epoch, which ends when its open episodes have ended. The run goes on,
+// ends after that epoch, and goes on to its end.
+func (r *recorder) steered() {
+	s := fakepolicy.Specification("steered")
+	s.Slots, s.Epochs = 2*workflows.Window, 3
+	r.start(s)
+	epoch := func(st workflows.Status) bool { return st.Stage == workflows.StageEpoch }
+	r.until(s.Name, "an epoch", epoch)
+	command := workflows.Command{Who: "a test", Why: "for the history"}
+	r.send(s.Name, workflows.UpdateSet, workflows.SetCommand{
+		Command: command, Values: map[string]string{"slots": "40", "train.beta": "0.5"},
+	})
+	for _, after := range []workflows.After{workflows.AfterEpisodes, workflows.AfterEpoch} {
+		r.until(s.Name, "an epoch", epoch)
+		command.After = after
+		r.send(s.Name, workflows.UpdateStop, command)
+		if err := r.client.GetWorkflow(r.t.Context(), s.Name, "").Get(r.t.Context(), nil); err == nil {
+			r.t.Fatal("the run ended with success, want it stopped")
+		}
+		if err := r.begin(r.t.Context(), s.Name); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	r.end(s.Name)
+}
+
 // outage takes the store away for longer than all tries of an activity take. The run waits for a timer, until a person
 // resumes it.
 func (r *recorder) outage() {
@@ -143,11 +170,16 @@ func (r *recorder) until(name, what string, ok func(workflows.Status) bool) {
 
 func (r *recorder) update(name, update string) {
 	r.t.Helper()
+	r.send(name, update, workflows.Command{Who: "a test", Why: "for the history"})
+}
+
+func (r *recorder) send(name, update string, command any) {
+	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
 	defer cancel()
 	h, err := r.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID: name, UpdateName: update, WaitForStage: client.WorkflowUpdateStageCompleted,
-		Args: []any{workflows.Command{Who: "a test", Why: "for the history"}},
+		Args: []any{command},
 	})
 	if err == nil {
 		err = h.Get(ctx, nil)
