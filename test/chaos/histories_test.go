@@ -105,7 +105,7 @@ func (r *recorder) stopped() {
 // ends after that epoch, and goes on to its end.
 func (r *recorder) steered() {
 	s := fakepolicy.Specification("steered")
-	s.Slots, s.Epochs = 2*workflows.Window, 3
+	s.Slots, s.Epochs, s.Decoding.Temperatures = 2*workflows.Window, 3, []float64{0.5}
 	r.start(s)
 	epoch := func(st workflows.Status) bool { return st.Stage == workflows.StageEpoch }
 	r.until(s.Name, "an epoch", epoch)
