@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"strings"
 
 	"github.com/collabui/collabui/envadapters"
@@ -66,7 +67,7 @@ func (c *Control) begin(ctx context.Context, run string, epoch int) (spec.Spec, 
 		if m, err = c.made(ctx, s, suite); err != nil {
 			return m, err
 		}
-		if epoch != 0 {
+		if m.Code = revision(); epoch != 0 {
 			m.Changes = n
 		}
 		if epoch == atEnd {
@@ -80,6 +81,25 @@ func (c *Control) begin(ctx context.Context, run string, epoch int) (spec.Spec, 
 	}
 
 	return c.spec(ctx, run, epoch)
+}
+
+// revision returns the revision of the source that this program was built from, if the build knew it.
+func revision() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	code := ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			code = s.Value + code
+		case s.Key == "vcs.modified" && s.Value == "true":
+			code += ", changed"
+		}
+	}
+
+	return code
 }
 
 // made returns where it is recorded with what an epoch began.

@@ -20,6 +20,8 @@ type Made struct {
 	Kernel  string `json:"kernel,omitempty"`  // the arithmetic of the embedded policy
 	Browser string `json:"browser,omitempty"` // that draws the pages
 
+	Code string `json:"code,omitempty"` // revision of the program that began it; others may go on with it
+
 	Changes int `json:"changes,omitempty"` // how many changes by people count in the epoch
 	Epoch   int `json:"epoch,omitempty"`   // the last epoch, where this is the end of a run
 }
