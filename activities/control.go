@@ -3,10 +3,12 @@ package activities
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -155,6 +157,9 @@ func (c *Control) playable(s spec.Spec) error {
 		return err
 	}
 
+	if err := quarantined(s, suite); err != nil {
+		return err
+	}
 	tests, err := testSplits(s, suite)
 	if err != nil {
 		return err
@@ -177,6 +182,25 @@ func (c *Control) playable(s spec.Spec) error {
 	_, _, err = c.elsewhere(s, nil)
 
 	return err
+}
+
+// quarantined reports a name in quarantine that is no training template.
+func quarantined(s spec.Spec, suite envadapters.Suite) error {
+	if len(s.Quarantine) == 0 {
+		return nil
+	}
+	templates, err := suite.Templates(domain.SplitTrain)
+	if err != nil {
+		return err
+	}
+	for _, name := range s.Quarantine {
+		if !slices.ContainsFunc(templates, func(t envadapters.Template) bool { return t.Name == name }) {
+			return fault.New(fault.Invalid, "quarantine: environment %s has no training template %q: "+
+				"name others with `collabui set %s quarantine=[…]`, then resume the run", s.Environment, name, s.Name)
+		}
+	}
+
+	return nil
 }
 
 // EpochID names an epoch of a run.

@@ -7,6 +7,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -135,8 +136,12 @@ func Slot(s spec.Spec, suite envadapters.Suite, epoch, n, r int) (domain.Slot, e
 	if err != nil {
 		return domain.Slot{}, err
 	}
+	ts = slices.DeleteFunc(slices.Clone(ts), func(t envadapters.Template) bool {
+		return slices.Contains(s.Quarantine, t.Name)
+	})
 	if len(ts) == 0 {
-		return domain.Slot{}, fault.New(fault.Invalid, "environment %q has no training templates", s.Environment)
+		return domain.Slot{}, fault.New(fault.Invalid,
+			"environment %q has no training templates outside of quarantine", s.Environment)
 	}
 	order := domain.Rand(s.Seed, "templates", epoch).Perm(len(ts))
 	t := ts[order[(n-1+r)%len(ts)]]

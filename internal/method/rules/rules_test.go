@@ -119,6 +119,30 @@ func TestAReplacementIsATaskOfTheNextTemplate(t *testing.T) {
 	}
 }
 
+func TestNoSlotIsDrawnFromQuarantine(t *testing.T) {
+	s, suite := spec.Default(), &scripted.Suite{}
+	ts, err := suite.Templates(domain.SplitTrain)
+	if err != nil || len(ts) < 2 {
+		t.Fatalf("Templates = %v, %v; want at least two", ts, err)
+	}
+	s.Quarantine = []string{ts[0].Name}
+	for n := range 3 * len(ts) {
+		for r := range 3 {
+			slot, err := rules.Slot(s, suite, 1, n+1, r)
+			if err != nil || slot.Task.Template == ts[0].Name {
+				t.Errorf("slot %d.%d plays %q, %v; want no %q", n+1, r, slot.Task.Template, err, ts[0].Name)
+			}
+		}
+	}
+
+	for _, t := range ts {
+		s.Quarantine = append(s.Quarantine, t.Name)
+	}
+	if _, err := rules.Slot(s, suite, 1, 1, 0); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("Slot with everything in quarantine = %v, want an invalid fault", err)
+	}
+}
+
 func TestASuiteWithoutTrainingTemplatesIsInvalid(t *testing.T) {
 	_, err := rules.Slot(spec.Default(), withTemplates(), 1, 1, 0)
 	if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), `"webtasks"`) {

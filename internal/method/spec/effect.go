@@ -38,6 +38,7 @@ var effects = map[string]Effect{
 	"prompts":      {StepPlan, true},
 	"models":       {StepPlan, true},
 	"slots":        {StepPlan, false},
+	"quarantine":   {StepPlan, false},
 	"edges":        {StepPlan, false},
 	"edge_update":  {StepPlan, false},
 

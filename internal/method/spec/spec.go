@@ -33,8 +33,10 @@ type Spec struct {
 	Epochs int `json:"epochs"` // K
 	Slots  int `json:"slots"`  // episodes per epoch
 	// EarlyStop is the number of evaluated epochs without a better rate on val after which the run ends. 0: never.
-	EarlyStop int      `json:"early_stop"`
-	Decoding  Decoding `json:"decoding"`
+	EarlyStop int `json:"early_stop"`
+	// Quarantine lists training templates from which no slot is drawn.
+	Quarantine []string `json:"quarantine,omitempty"`
+	Decoding   Decoding `json:"decoding"`
 
 	VoteScope agents.VoteScope `json:"vote_scope"`
 	// ViewDropout is the share of elements that each agent does not see.
