@@ -105,19 +105,30 @@ func (c *Common) versions(ctx context.Context, run string) (*versions, error) {
 	return v.(*versions), nil
 }
 
-// refresh reads changes that were recorded since, unless it did so a short while ago.
+// refresh reads changes that were recorded since, unless somebody did so a short while ago. No lock is held while the
+// store is read: a slow answer must not stop whoever has what it needs.
 func (v *versions) refresh(ctx context.Context, c *Common, atMostEvery time.Duration) error {
 	v.mu.Lock()
-	defer v.mu.Unlock()
-	if atMostEvery > 0 && time.Since(v.read) < atMostEvery {
+	before, known := v.read, len(v.changes)
+	if atMostEvery > 0 && time.Since(before) < atMostEvery {
+		v.mu.Unlock()
+
 		return nil
 	}
+	v.read = time.Now()
+	v.mu.Unlock()
 
-	fresh, err := runs.Run(v.original.Name).Changes(ctx, c.Bucket, len(v.changes))
+	fresh, err := runs.Run(v.original.Name).Changes(ctx, c.Bucket, known)
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	if err != nil {
+		v.read = before
+
 		return err
 	}
-	v.changes, v.read = append(v.changes, fresh...), time.Now()
+	if more := known + len(fresh) - len(v.changes); more > 0 {
+		v.changes = append(v.changes, fresh[len(fresh)-more:]...)
+	}
 
 	return nil
 }
