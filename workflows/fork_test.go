@@ -154,20 +154,6 @@ func sameAsSet(t *testing.T, s spec.Spec, epoch int, typed map[string]string, na
 	}
 }
 
-// brittle fails every write after a number of them.
-type brittle struct {
-	store.Bucket
-	left int
-}
-
-func (b *brittle) PutOnce(ctx context.Context, key string, body []byte) (bool, error) {
-	if b.left--; b.left < 0 {
-		return false, fault.New(fault.Transient, "the network is down")
-	}
-
-	return b.Bucket.PutOnce(ctx, key, body)
-}
-
 func TestAForkThatWasCutShortGoesOn(t *testing.T) {
 	t.Parallel()
 	r, want := testrun.Finished(t)
@@ -178,7 +164,7 @@ func TestAForkThatWasCutShortGoesOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = f.Make(t.Context(), &brittle{r.Bucket, writes}, func(int) {})
+		err = f.Make(t.Context(), &testrun.Brittle{Bucket: r.Bucket, Left: writes}, func(int) {})
 		there, found := runs.Run("other").Spec().Exists(t.Context(), r.Bucket)
 		if found != nil || there != (err == nil) {
 			t.Fatalf("after %d writes the fork exists: %v, %v; Make = %v; want it to exist if it is whole",

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -111,13 +110,8 @@ func (a *app) runTransfer(
 		return err
 	}
 
-	v, shown := a.viewer(""), time.Now()
-	report, err := do(exchange{own, other, func(done, known int) {
-		if time.Since(shown) > time.Second {
-			shown = time.Now()
-			v.bar("%s %d/%d objects", blocks(done, known), done, known)
-		}
-	}})
+	v := a.viewer("")
+	report, err := do(exchange{own, other, v.objects()})
 	v.clear()
 	if err != nil {
 		return err

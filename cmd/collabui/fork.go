@@ -85,13 +85,8 @@ func (a *app) runFork(ctx context.Context, o forkOptions, run string) error {
 	}
 
 	v := a.viewer(o.name)
-	shown := time.Now()
-	err = f.Make(ctx, b, func(n int) {
-		if time.Since(shown) > time.Second {
-			shown = time.Now()
-			v.bar("%s %d/%d objects", blocks(n, f.Objects), n, f.Objects)
-		}
-	})
+	count := v.objects()
+	err = f.Make(ctx, b, func(n int) { count(n, f.Objects) })
 	v.clear()
 	if err != nil {
 		return err

@@ -68,6 +68,18 @@ func (v *viewer) progress(ctx context.Context, t client.Client, where, id string
 	v.bar("%s", v.describe(p, where, of))
 }
 
+// objects returns a function that shows how many objects of all are copied, once a second.
+func (v *viewer) objects() func(done, all int) {
+	shown := time.Now()
+
+	return func(done, all int) {
+		if time.Since(shown) > time.Second {
+			shown = time.Now()
+			v.bar("%s %d/%d objects", blocks(done, all), done, all)
+		}
+	}
+}
+
 // units are what phases of stage 1 count.
 var units = map[string]string{
 	workflows.PhaseDemonstrations: "demonstrations",

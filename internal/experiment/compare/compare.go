@@ -31,13 +31,7 @@ func Find(ctx context.Context, b store.Bucket, name string) (Subject, error) {
 	if err != nil {
 		return x, err
 	}
-	end, _, err := run.End().Read(ctx, b)
-	switch {
-	case err == nil:
-		x.Epoch = end.Best
-	case errors.Is(err, store.ErrNotFound):
-		x.Epoch, err = run.Committed(ctx, b)
-	}
+	x.Epoch, err = run.Chosen(ctx, b)
 	x.System = rules.ValName(s, x.Epoch)
 
 	return x, err

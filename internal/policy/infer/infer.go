@@ -119,15 +119,13 @@ func (s System) choose(ctx context.Context, b store.Bucket, which string) (int, 
 	switch which {
 	case Base:
 		return 0, nil
-	case Best, "":
+	case "":
+		return runs.Run(s.Run).Chosen(ctx, b)
+	case Best:
 		end, _, err := runs.Run(s.Run).End().Read(ctx, b)
 		if !errors.Is(err, store.ErrNotFound) {
 			return end.Best, err
 		}
-		if which == "" {
-			return runs.Run(s.Run).Committed(ctx, b)
-		}
-
 		return 0, fault.New(fault.Invalid,
 			"run %q has not ended, so its best epoch is not known: name an epoch, %s, or none for the newest",
 			s.Run, Base)

@@ -1,7 +1,7 @@
 // Package fork makes a new run of a run's first epochs. What stays valid is copied: a copy has the bytes of the
 // original, and refers to the objects that the original refers to. Everything else is recomputed when the fork is run.
 //
-// It imports fault, internal/method/spec, internal/store and internal/store/runs.
+// It imports domain, fault, internal/method/rules, internal/method/spec, internal/store and internal/store/runs.
 package fork
 
 import (

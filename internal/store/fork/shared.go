@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -204,14 +206,14 @@ func stepOf(rest []string) spec.Step {
 // sharesEvaluation reports whether an evaluated episode or result is copied: of val with its epoch, of anything else if
 // the evaluations at the end stay valid.
 func (f *Fork) sharesEvaluation(folder, split string) bool {
-	if folder == "references" {
+	if folder == rules.ReferenceFolder {
 		return f.Tests
 	}
-	var epoch int
-	if _, err := fmt.Sscanf(folder, "epoch-%d", &epoch); err != nil {
+	epoch, ok := rules.EpochOf(folder)
+	if !ok {
 		return false
 	}
-	if split == "val" {
+	if split == domain.SplitVal {
 		return epoch <= f.Whole || epoch == f.Whole+1 && f.From > spec.StepEvaluation
 	}
 

@@ -185,7 +185,7 @@ func Find(ctx context.Context, b store.Bucket, run string, epoch int) (System, e
 		return x, err
 	}
 	if epoch < 0 {
-		if x.Epoch, err = newest(ctx, b, r); err != nil {
+		if x.Epoch, err = r.Chosen(ctx, b); err != nil {
 			return x, err
 		}
 	}
@@ -205,15 +205,6 @@ func Find(ctx context.Context, b store.Bucket, run string, epoch int) (System, e
 	x.Policies = system.Policies
 
 	return x, err
-}
-
-func newest(ctx context.Context, b store.Bucket, r runs.Run) (int, error) {
-	end, _, err := r.End().Read(ctx, b)
-	if errors.Is(err, store.ErrNotFound) {
-		return r.Committed(ctx, b)
-	}
-
-	return end.Best, err
 }
 
 // Measured adds to an entry what its run measured of the system at its end, if it did.

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/collabui/collabui/internal/method/spec"
@@ -31,6 +32,17 @@ func (r Run) Committed(ctx context.Context, b store.Bucket) (int, error) {
 	}
 
 	return low, nil
+}
+
+// Chosen returns the epoch whose system stands for the run: the best on val of a run that has ended, otherwise the
+// newest that is committed. 0 is the base policy.
+func (r Run) Chosen(ctx context.Context, b store.Bucket) (int, error) {
+	end, _, err := r.End().Read(ctx, b)
+	if errors.Is(err, store.ErrNotFound) {
+		return r.Committed(ctx, b)
+	}
+
+	return end.Best, err
 }
 
 // System returns the system that an epoch made, from the updates of its n agents: it can be read before the epoch is

@@ -1,7 +1,6 @@
 package transfer_test
 
 import (
-	"context"
 	"errors"
 	"path/filepath"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/lines"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/transfer"
 	"github.com/collabui/collabui/internal/store/verify"
@@ -17,20 +17,6 @@ import (
 )
 
 func quiet(int, int) {}
-
-// brittle fails every write after a number of them.
-type brittle struct {
-	store.Bucket
-	left int
-}
-
-func (b *brittle) PutOnce(ctx context.Context, key string, body []byte) (bool, error) {
-	if b.left--; b.left < 0 {
-		return false, fault.New(fault.Transient, "the network is down")
-	}
-
-	return b.Bucket.PutOnce(ctx, key, body)
-}
 
 func TestACopiedRunEndsWithTheSameDigestElsewhere(t *testing.T) {
 	t.Parallel()
@@ -45,7 +31,8 @@ func TestACopiedRunEndsWithTheSameDigestElsewhere(t *testing.T) {
 	there.Damage(run.Spec().Key, nil)
 	for _, way := range []struct{ from, to store.Bucket }{{r.Bucket, backup}, {backup, there}} {
 		for writes, cut := 100, true; cut; writes += 400 {
-			_, err := transfer.Runs(t.Context(), way.from, &brittle{way.to, writes}, []string{"small"}, quiet)
+			to := &testrun.Brittle{Bucket: way.to, Left: writes}
+			_, err := transfer.Runs(t.Context(), way.from, to, []string{"small"}, quiet)
 			cut = err != nil
 			if is, found := run.Spec().Exists(t.Context(), way.to); found != nil || is == cut {
 				t.Fatalf("after %d writes the run exists: %v, %v; want it to exist when it is whole", writes, is, found)
@@ -103,6 +90,40 @@ func TestACopyTakesTheFilesOfAPolicy(t *testing.T) {
 	from.Damage(weights.Key, nil)
 	if report, err = verify.FsckRun(t.Context(), from, "r"); err != nil || len(report.Problems) != 1 {
 		t.Errorf("fsck without the weights = %+v, %v; want one problem", report, err)
+	}
+}
+
+func TestABackupHasLinesAndDataThatNoRunUses(t *testing.T) {
+	t.Parallel()
+	r, _ := testrun.Finished(t)
+	imported, err := store.PutBlob(t.Context(), r.Bucket, []byte("imported"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const mobile = lines.Line("mobile")
+	system, err := lines.Find(t.Context(), r.Bucket, "small", -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := lines.Entry{Verb: lines.Promote, System: system, Who: "ann"}
+	if _, err := mobile.Append(t.Context(), r.Bucket, 0, e); err != nil {
+		t.Fatal(err)
+	}
+
+	to := &store.Memory{}
+	report, err := transfer.All(t.Context(), r.Bucket, to, quiet)
+	if err != nil || report.Written != report.Objects {
+		t.Fatalf("All = %+v, %v; want everything written", report, err)
+	}
+	if _, err := store.GetBlob(t.Context(), to, imported.SHA256); err != nil {
+		t.Errorf("data that no run uses: %v, want them copied", err)
+	}
+	if got, err := mobile.Current(t.Context(), to); err != nil || got.System.Epoch != system.Epoch {
+		t.Errorf("the copied line accepts %+v, %v; want %s", got, err, system)
+	}
+	fsck, err := verify.Fsck(t.Context(), to)
+	if err != nil || len(fsck.Problems) > 0 {
+		t.Errorf("fsck of the backup: %v, %v; want no problems", fsck.Problems, err)
 	}
 }
 
