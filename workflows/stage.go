@@ -197,9 +197,11 @@ func (r *runState) describe(ctx workflow.Context) {
 // ErrStopped is the type of the error with which a stopped run ends.
 const ErrStopped = "stopped"
 
-// stops reports whether the run ends as soon as no stage is running. One that is still planned begins its next stage.
+// stops reports whether the run ends as soon as no stage is running. One that is still planned has no open episodes,
+// and one that is to stop after the epoch begins that first.
 func (r *runState) stops() bool {
-	return r.status.Stopping || r.status.StopAfter != "" && r.status.Stage != StagePlanning
+	return r.status.Stopping || r.status.StopAfter == AfterEpisodes ||
+		r.status.StopAfter == AfterEpoch && r.status.Stage != StagePlanning
 }
 
 // stopped ends a run that somebody stopped, when all updates are answered.
