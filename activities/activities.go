@@ -3,9 +3,10 @@
 // and records the result.
 //
 // It imports domain, envadapters, fault, internal/method/agents, internal/method/chat, internal/method/credit,
-// internal/method/episode, internal/method/prompts, internal/method/rules, internal/method/spec, internal/method/synth,
-// internal/policy/endpoints, internal/process/events, internal/process/failpoint, internal/store, internal/store/runs
-// and trainer.
+// internal/method/episode, internal/method/prompts, internal/method/retrain, internal/method/rules,
+// internal/method/spec, internal/method/synth, internal/policy/endpoints, internal/process/events,
+// internal/process/failpoint, internal/store, internal/store/fork, internal/store/lines, internal/store/runs,
+// internal/store/schedules and trainer.
 package activities
 
 import (

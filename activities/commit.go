@@ -108,6 +108,10 @@ func (c *Control) judge(ctx context.Context, s spec.Spec, a *assembly) error {
 	if err != nil {
 		return err
 	}
+	then, err := c.spec(ctx, s.Name, a.rolledOut.Version)
+	if err != nil || !rules.SameVal(s, then) {
+		return err
+	}
 	if a.epoch.Kept = rules.Rollback(s.Gates, val.Rate, parent.Rate); a.epoch.Kept != "" {
 		a.epoch.System, a.parts.Kept = a.rolledOut, a.epoch.Kept
 	}

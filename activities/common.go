@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/episode"
@@ -16,7 +15,6 @@ import (
 	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // Common is what every type of activity needs. (It has no exported method: every exported method of a registered type
@@ -41,48 +39,6 @@ func (c *Common) log(run string, attributes ...any) *slog.Logger {
 	}
 
 	return l.With("run", run).With(attributes...)
-}
-
-// Suites are the environments that are open in this process. They are shared by its activities and stay open until
-// Close.
-type Suites struct {
-	open func(envadapters.Options) (envadapters.Suite, error)
-
-	mu     sync.Mutex
-	opened map[string]envadapters.Suite // by the digest of their options
-}
-
-// NewSuites returns suites that open opens when they are first asked for.
-func NewSuites(open func(envadapters.Options) (envadapters.Suite, error)) *Suites {
-	return &Suites{open: open, opened: map[string]envadapters.Suite{}}
-}
-
-// get returns the suite with these options.
-func (s *Suites) get(o envadapters.Options) (envadapters.Suite, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	id := runs.Digest(o)
-	if suite, ok := s.opened[id]; ok {
-		return suite, nil
-	}
-	suite, err := s.open(o)
-	if err == nil {
-		s.opened[id] = suite
-	}
-
-	return suite, err
-}
-
-// Close closes the suites that are open.
-func (s *Suites) Close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	for _, suite := range s.opened {
-		_ = suite.Close()
-	}
-	clear(s.opened)
 }
 
 // Wording is what the embedded policy can say and read. Language models use their own words and read all.

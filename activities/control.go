@@ -27,9 +27,10 @@ type Control struct {
 
 // trend is how val went through the epochs that were read: they are committed, and change no more.
 type trend struct {
-	read  int     // epochs, the base included
-	top   float64 // best rate
-	since int     // evaluated epochs since then
+	as    spec.Spec // the specification by which val is played
+	read  int       // epochs, the base included
+	top   float64   // best rate
+	since int       // evaluated epochs since then
 }
 
 // Plan says where a run continues. It is read from the store alone.
@@ -71,7 +72,7 @@ func (c *Control) PlanRun(ctx context.Context, run string) (Plan, error) {
 			return Plan{}, err
 		}
 		if !ended {
-			if err := c.playable(s); err != nil {
+			if err := c.playable(ctx, s); err != nil {
 				return Plan{}, err
 			}
 			if _, err := c.begin(ctx, run, 0); err != nil {
@@ -104,17 +105,25 @@ func (c *Control) lastEpoch(ctx context.Context, s spec.Spec, committed int) (in
 		return s.Epochs, nil
 	}
 
-	t := trend{top: -1}
-	if known, ok := c.trends.Load(s.Name); ok {
+	t := trend{as: s, top: -1}
+	if known, ok := c.trends.Load(s.Name); ok && rules.SameVal(s, known.(trend).as) {
 		t = known.(trend)
 	}
 	for ; t.read <= committed; t.read++ {
 		v, err := c.val(ctx, s.Name, t.read, rules.ValName(s, t.read))
-		switch {
-		case missing(err):
+		if missing(err) {
 			continue
-		case err != nil:
+		}
+		if err != nil {
 			return 0, err
+		}
+		then, err := c.spec(ctx, s.Name, t.read)
+		if err != nil {
+			return 0, err
+		}
+		switch {
+		case !rules.SameVal(s, then):
+			t.top, t.since = -1, 0
 		case v.Rate > t.top:
 			t.top, t.since = v.Rate, 0
 		default:
@@ -151,8 +160,8 @@ func planOf(s spec.Spec) Plan {
 
 // playable reports early what would otherwise end a run after days: an environment that cannot be opened here, or that
 // lacks a split of the run.
-func (c *Control) playable(s spec.Spec) error {
-	suite, err := c.Suites.get(s.Where(s.Environment))
+func (c *Control) playable(ctx context.Context, s spec.Spec) error {
+	suite, err := c.Suites.get(ctx, s.Where(s.Environment))
 	if err != nil {
 		return err
 	}
@@ -179,7 +188,7 @@ func (c *Control) playable(s spec.Spec) error {
 				s.Environment, split.Name, strings.Join(suite.Splits(), ", "), err)
 		}
 	}
-	_, _, err = c.elsewhere(s, nil)
+	_, _, err = c.elsewhere(ctx, s, nil)
 
 	return err
 }
@@ -262,7 +271,7 @@ func (c *Control) slots(ctx context.Context, s spec.Spec, id EpochID) (runs.Slot
 	if err != nil {
 		return runs.Slots{}, err
 	}
-	suite, err := c.Suites.get(s.Where(s.Environment))
+	suite, err := c.Suites.get(ctx, s.Where(s.Environment))
 	if err != nil {
 		return runs.Slots{}, err
 	}

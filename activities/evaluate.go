@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -56,7 +58,7 @@ func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) 
 		if err != nil {
 			return out, err
 		}
-		suite, err := r.Suites.get(item.Where(s))
+		suite, err := r.Suites.get(ctx, item.Where(s))
 		if err != nil {
 			return out, err
 		}
@@ -65,10 +67,21 @@ func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) 
 			return out, err
 		}
 
+		given, err := r.given(ctx, item)
+		if err != nil {
+			return out, err
+		}
 		for i := e.From; i < e.To; i++ {
 			say(fmt.Sprintf("%s on %s, episode %d", item.System.Name, item.Split, i+1))
 			ep, _, err := runs.Run(item.Run).EvalEpisode(item.ID(), i+1).Record(ctx, r.Bucket,
-				func() (runs.EvalEpisode, error) { return r.evaluate(ctx, s, suite, item, i) })
+				func() (runs.EvalEpisode, error) {
+					task, err := taskOf(s, suite, item, given, i)
+					if err != nil {
+						return runs.EvalEpisode{}, err
+					}
+
+					return r.evaluate(ctx, s, suite, item, task, i)
+				})
 			if err != nil {
 				return out, err
 			}
@@ -81,6 +94,35 @@ func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) 
 
 		return out, nil
 	})
+}
+
+// given returns the tasks that an item names; nil means those of its split.
+func (r *Rollouts) given(ctx context.Context, item rules.EvalItem) ([]domain.Task, error) {
+	if item.Tasks == "" {
+		return nil, nil
+	}
+	raw, err := store.GetBlob(ctx, r.Bucket, item.Tasks)
+	if err != nil {
+		return nil, err
+	}
+	var tasks []domain.Task
+	if err := json.Unmarshal(raw, &tasks); err != nil || len(tasks) != item.Episodes {
+		return nil, fault.New(fault.Corrupt, "blob %s has %d tasks, want %d: %w",
+			item.Tasks, len(tasks), item.Episodes, err)
+	}
+
+	return tasks, nil
+}
+
+// taskOf returns task i of an item.
+func taskOf(
+	s spec.Spec, suite envadapters.Suite, item rules.EvalItem, given []domain.Task, i int,
+) (domain.Task, error) {
+	if given != nil {
+		return given[i], nil
+	}
+
+	return rules.EvalTask(s, suite, item.Split, i)
 }
 
 // evaluatesSame refuses to evaluate an epoch with something else than it began with. An evaluation in another
@@ -115,13 +157,8 @@ func partOf(ep runs.EvalEpisode) EvalPart {
 // of val is missing only if it is at fault itself or a model refuses it, because results on val decide which policies
 // are used.
 func (r *Rollouts) evaluate(
-	ctx context.Context, s spec.Spec, suite envadapters.Suite, item rules.EvalItem, i int,
+	ctx context.Context, s spec.Spec, suite envadapters.Suite, item rules.EvalItem, task domain.Task, i int,
 ) (runs.EvalEpisode, error) {
-	task, err := rules.EvalTask(s, suite, item.Split, i)
-	if err != nil {
-		return runs.EvalEpisode{}, err
-	}
-
 	v := episode.Evaluation{Spec: s, System: item.System, Split: item.Split, Model: r.Policies, Over: r.Wording.Over}
 	if line := summarise(r.Endpoints, s, rules.EvalCalls(s, item.Split, i)); line != nil && !item.System.IsReference() {
 		v.Summarise = line
@@ -134,7 +171,7 @@ func (r *Rollouts) evaluate(
 
 		return nil
 	}
-	err = episode.In(ctx, suite, v.Family(suite), func(env envadapters.Environment) error {
+	err := episode.In(ctx, suite, v.Family(suite), func(env envadapters.Environment) error {
 		out.Steps, cut, refused = nil, 0, 0 // another environment begins the episode anew
 		player, topology, err := v.Player(env, i)
 		if err != nil {
@@ -203,7 +240,7 @@ func (c *Control) result(ctx context.Context, s spec.Spec, e Evaluated) (runs.Re
 	if err := c.enough(ctx, s, e); err != nil {
 		return runs.Result{}, err
 	}
-	suite, err := c.Suites.get(item.Where(s))
+	suite, err := c.Suites.get(ctx, item.Where(s))
 	if err != nil {
 		return runs.Result{}, err
 	}

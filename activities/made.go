@@ -60,7 +60,7 @@ func (c *Control) begin(ctx context.Context, run string, epoch int) (spec.Spec, 
 		if err != nil {
 			return m, err
 		}
-		suite, err := c.Suites.get(s.Where(s.Environment))
+		suite, err := c.Suites.get(ctx, s.Where(s.Environment))
 		if err != nil {
 			return m, err
 		}
@@ -72,7 +72,10 @@ func (c *Control) begin(ctx context.Context, run string, epoch int) (spec.Spec, 
 		}
 		if epoch == atEnd {
 			m.Epoch, err = runs.Run(run).Committed(ctx, c.Bucket)
+
+			return m, err
 		}
+		m.Inventory, err = c.offered(ctx, s.Environment, suite)
 
 		return m, err
 	})
@@ -81,6 +84,17 @@ func (c *Control) begin(ctx context.Context, run string, epoch int) (spec.Spec, 
 	}
 
 	return c.spec(ctx, run, epoch)
+}
+
+// offered writes what the environment of a run offers.
+func (c *Common) offered(ctx context.Context, name string, suite envadapters.Suite) (*store.Ref, error) {
+	i, err := inventory(ctx, name, suite)
+	if err != nil {
+		return nil, err
+	}
+	ref, err := i.Write(ctx, c.Bucket)
+
+	return &ref, err
 }
 
 // revision returns the revision of the source that this program was built from, if the build knew it.

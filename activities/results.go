@@ -69,7 +69,7 @@ func (c *Control) PlanFinal(ctx context.Context, run string) (Final, error) {
 
 func (c *Control) final(ctx context.Context, s spec.Spec) (Final, error) {
 	f := Final{Base1: rules.NameBaseWarm, WithoutBase: !s.Evaluation.Base}
-	suite, err := c.Suites.get(s.Where(s.Environment))
+	suite, err := c.Suites.get(ctx, s.Where(s.Environment))
 	if err != nil {
 		return f, err
 	}
@@ -77,7 +77,7 @@ func (c *Control) final(ctx context.Context, s spec.Spec) (Final, error) {
 	if err != nil {
 		return f, err
 	}
-	if f.Splits, f.References, err = c.elsewhere(s, tests); err != nil {
+	if f.Splits, f.References, err = c.elsewhere(ctx, s, tests); err != nil {
 		return f, err
 	}
 
@@ -99,7 +99,7 @@ func (c *Control) final(ctx context.Context, s spec.Spec) (Final, error) {
 }
 
 // best returns the committed epoch with the highest rate on val, ties to the earlier. Epochs that were not evaluated,
-// or whose system was not switched to, do not count; 0 means that none does.
+// or on other episodes, or whose system was not switched to, do not count; 0 means that none does.
 func (c *Control) best(ctx context.Context, s spec.Spec) (int, error) {
 	committed, err := runs.Run(s.Name).Committed(ctx, c.Bucket)
 	if err != nil {
@@ -112,7 +112,14 @@ func (c *Control) best(ctx context.Context, s spec.Spec) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if e.Val != nil && e.Kept == "" && e.Val.Rate > top {
+		if e.Val == nil || e.Kept != "" || e.Val.Rate <= top {
+			continue
+		}
+		then, err := c.spec(ctx, s.Name, epoch)
+		if err != nil {
+			return 0, err
+		}
+		if rules.SameVal(s, then) {
 			top, best = e.Val.Rate, epoch
 		}
 	}
@@ -146,7 +153,9 @@ func hasApps(suite envadapters.Suite) (bool, error) {
 }
 
 // elsewhere appends the splits out of distribution, and returns the references for all splits of recorded tasks.
-func (c *Control) elsewhere(s spec.Spec, splits []rules.Split) ([]rules.Split, []rules.EvalItem, error) {
+func (c *Control) elsewhere(
+	ctx context.Context, s spec.Spec, splits []rules.Split,
+) ([]rules.Split, []rules.EvalItem, error) {
 	var references []rules.EvalItem
 	refer := func(p rules.Split) {
 		if p.Episodes > 0 {
@@ -164,7 +173,7 @@ func (c *Control) elsewhere(s spec.Spec, splits []rules.Split) ([]rules.Split, [
 		p := rules.Split{
 			Name: x.Split, Episodes: x.Episodes, Environment: x.Environment, Options: s.Where(x.Environment),
 		}
-		suite, err := c.Suites.get(p.Options)
+		suite, err := c.Suites.get(ctx, p.Options)
 		if err != nil {
 			return nil, nil, err
 		}

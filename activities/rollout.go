@@ -98,7 +98,7 @@ func (r *Rollouts) suite(ctx context.Context, run string, epoch int) (spec.Spec,
 	if err != nil {
 		return s, nil, err
 	}
-	suite, err := r.Suites.get(s.Where(s.Environment))
+	suite, err := r.Suites.get(ctx, s.Where(s.Environment))
 
 	return s, suite, err
 }

@@ -23,6 +23,9 @@ type Options struct {
 	Without []string `json:"without,omitempty" yaml:"without"`
 	// MaxSteps is the budget of tasks for which the environment has none.
 	MaxSteps int `json:"max_steps,omitempty" yaml:"max_steps"`
+	// Inventory is the digest of the tasks and the version that a run was planned for; nothing else is played. Every
+	// suite has it. It is empty where nobody asks.
+	Inventory string `json:"inventory,omitempty" yaml:"inventory"`
 	// Mapping translates the messages of a foreign server.
 	Mapping Mapping `json:"mapping,omitzero" yaml:"mapping"`
 }

@@ -1,8 +1,8 @@
 // Package workflows orchestrates runs: it says which activity follows which. Workflows do no I/O, read no clock and
 // draw no random number.
 //
-// It imports activities, domain, fault, internal/method/rules, internal/method/spec, internal/method/synth and
-// internal/store/runs. It links no browser driver.
+// It imports activities, domain, fault, internal/method/retrain, internal/method/rules, internal/method/spec,
+// internal/method/synth, internal/store/runs and internal/store/schedules. It links no browser driver.
 package workflows
 
 import (
@@ -32,7 +32,7 @@ var (
 )
 
 // All are the workflows that a control worker runs.
-var All = []any{Run, Epoch, Shard, Episode, FineTune, Synthesis, Evaluation, Reproduction}
+var All = []any{Run, Epoch, Shard, Episode, FineTune, Synthesis, Evaluation, Reproduction, Retrain}
 
 // on returns the activity context of a queue. Every activity heartbeats; those of the control queue are also short.
 func on(ctx workflow.Context, queue, summary string) workflow.Context {

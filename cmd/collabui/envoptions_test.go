@@ -67,7 +67,7 @@ func TestSettingsApplyToTheEnvironmentOfARun(t *testing.T) {
 func TestImpossibleSettingsAreRefused(t *testing.T) {
 	for set, want := range map[string]string{
 		"environments.miniwob.sematics=mobile":         "unknown option; known are data, semantics",
-		"environments.webtasks.data=DIR":               "webtasks takes no options",
+		"environments.webtasks.data=DIR":               "unknown option; known are without",
 		"environments.openenv.mapping.gaol=x":          "unknown option; known are goal",
 		"environments.openenv.mapping=x":               "not the key of a single option",
 		"environments.openenv.places=many":             `expected a whole number, not "many"`,

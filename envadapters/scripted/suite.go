@@ -46,6 +46,12 @@ type Suite struct {
 	Length int
 	// Apps adds the split test-apps.
 	Apps bool
+	// More names further templates, of all splits but test-templates and test-apps.
+	More []string
+	// Without names templates to leave out.
+	Without []string
+	// Edition is the suite's version.
+	Edition string
 	// Places is the number of concurrent episodes, 4 by default.
 	Places int
 
@@ -101,14 +107,24 @@ func (s *Suite) Splits() []string {
 	return domain.Splits
 }
 
-// Templates returns the same seven names for every split except test-templates and test-apps, where they have a prefix.
+// Version returns the edition.
+func (s *Suite) Version(context.Context) (string, error) { return s.Edition, nil }
+
+// Templates returns the same names for every split except test-templates and test-apps, where seven have a prefix.
 func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
 	if !slices.Contains(s.Splits(), split) {
 		return nil, fault.New(fault.Invalid, "no split %q", split)
 	}
 
 	var out []envadapters.Template
-	for _, n := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+	names := []string{"a", "b", "c", "d", "e", "f", "g"}
+	if split != domain.SplitTestTemplates && split != domain.SplitTestApps {
+		names = append(names, s.More...)
+	}
+	for _, n := range names {
+		if slices.Contains(s.Without, n) {
+			continue
+		}
 		switch split {
 		case domain.SplitTestTemplates:
 			n = "held-" + n

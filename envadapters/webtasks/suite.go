@@ -6,9 +6,12 @@ package webtasks
 
 import (
 	"context"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"slices"
 	"strings"
@@ -27,9 +30,10 @@ var pages embed.FS
 
 // Suite plays webtasks in some browsers with some tabs each.
 type Suite struct {
-	url    string
-	server *http.Server
-	pool   *browser.Pool
+	url     string
+	server  *http.Server
+	pool    *browser.Pool
+	without []string
 }
 
 var templates = sync.OnceValues(list)
@@ -53,8 +57,19 @@ func (t templateInfo) in(split string) bool {
 // splits are the standard splits and one of apps that no other split has.
 var splits = append(slices.Clone(domain.Splits), domain.SplitTestApps)
 
-// New starts the page server on loopback. It starts no browser before the first Reset.
-func New(browsers, tabs int) (*Suite, error) {
+// New starts the page server on loopback, for all templates but some. It starts no browser before the first Reset. A
+// name that no template has is an invalid fault.
+func New(browsers, tabs int, without ...string) (*Suite, error) {
+	all, err := templates()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range without {
+		if !slices.ContainsFunc(all, func(t templateInfo) bool { return t.Name == name }) {
+			return nil, fault.New(fault.Invalid, "webtasks: without: there is no template %q", name)
+		}
+	}
+
 	mux := http.NewServeMux()
 	mux.Handle("/pages/", http.FileServerFS(pages))
 	mux.HandleFunc("/pages/font.ttf", func(w http.ResponseWriter, _ *http.Request) {
@@ -66,7 +81,9 @@ func New(browsers, tabs int) (*Suite, error) {
 		return nil, err
 	}
 
-	return &Suite{url: base + "/pages/index.html", server: server, pool: browser.NewPool(browsers, tabs)}, nil
+	return &Suite{
+		url: base + "/pages/index.html", server: server, pool: browser.NewPool(browsers, tabs), without: without,
+	}, nil
 }
 
 // URL returns the address of the page that plays all templates. Other drivers can be compared on it.
@@ -84,6 +101,24 @@ func (s *Suite) Title() string { return "webtasks (built-in pages)" }
 // Browser returns the Chromium that draws the pages.
 func (s *Suite) Browser(ctx context.Context) (string, error) { return browser.Version(ctx) }
 
+// Version returns a digest of the pages.
+func (s *Suite) Version(context.Context) (string, error) { return version() }
+
+var version = sync.OnceValues(func() (string, error) {
+	h := sha256.New()
+	err := fs.WalkDir(pages, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		raw, err := pages.ReadFile(path)
+		_, _ = fmt.Fprintf(h, "%s %d\n%s", path, len(raw), raw)
+
+		return err
+	})
+
+	return hex.EncodeToString(h.Sum(nil))[:12], err
+})
+
 // Splits returns the standard splits and test-apps.
 func (s *Suite) Splits() []string { return slices.Clone(splits) }
 
@@ -100,7 +135,7 @@ func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
 
 	var out []envadapters.Template
 	for _, t := range all {
-		if t.in(split) {
+		if t.in(split) && !slices.Contains(s.without, t.Name) {
 			out = append(out, envadapters.Template{Name: t.Name, Group: t.Group, MaxSteps: t.Max})
 		}
 	}

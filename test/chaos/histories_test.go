@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,9 +21,14 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/internal/method/retrain"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store/lines"
 	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/store/schedules"
 	"github.com/collabui/collabui/test/kit/fakepolicy"
+	"github.com/collabui/collabui/workers"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -47,10 +53,13 @@ func TestRecordHistories(t *testing.T) {
 		t.Fatalf("start a cell: %v, want an undisturbed run", err)
 	}
 	r := &recorder{t, c}
-	r.large()
-	r.stopped()
-	r.steered()
-	r.outage()
+	r.scheduled()
+	if os.Getenv("COLLABUI_ONLY_SCHEDULED") == "" {
+		r.large()
+		r.stopped()
+		r.steered()
+		r.outage()
+	}
 	r.save(to)
 }
 
@@ -127,6 +136,62 @@ func (r *recorder) steered() {
 	r.end(s.Name)
 }
 
+// scheduled lets a schedule fire: first there are new tasks, whose system is rejected, then nothing is new, and then a
+// check for drift finds none.
+func (r *recorder) scheduled() {
+	s := fakepolicy.Specification("first")
+	s.Decoding.Temperatures = []float64{0.5}
+	s.Environments = map[string]envadapters.Options{"webtasks": {Without: []string{"g"}}}
+	r.start(s)
+	r.end(s.Name)
+	system, err := lines.Find(r.t.Context(), r.bucket, s.Name, -1)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	first := lines.Entry{Verb: lines.Promote, System: system, Who: "a test", Why: "for the history"}
+	if _, err := lines.Line("mobile").Append(r.t.Context(), r.bucket, 0, first); err != nil {
+		r.t.Fatal(err)
+	}
+
+	x := retrain.Default()
+	x.Name, x.Line, x.Environment, x.When.Every, x.When.CatchUp = "hourly", "mobile", "webtasks", "1h", "10m"
+	x.Gate.Episodes, x.Drift.Episodes = 20, 20
+	r.fires(x, 1)
+	r.fires(x, 2)
+	x.Environments = map[string]envadapters.Options{"webtasks": {Without: []string{"a", "g"}}}
+	r.fires(x, 3)
+}
+
+// fires triggers a schedule and waits until so many of its firings have ended.
+func (r *recorder) fires(x retrain.Schedule, n int) {
+	r.t.Helper()
+	v, err := schedules.Append(r.t.Context(), r.bucket, schedules.Version{Schedule: x, Who: "a test"})
+	if err == nil {
+		err = workers.PutSchedule(r.t.Context(), r.client, v)
+	}
+	if err == nil {
+		time.Sleep(2 * time.Second) // firings are named by the second
+		err = r.client.ScheduleClient().GetHandle(r.t.Context(), x.Name).Trigger(r.t.Context(),
+			client.ScheduleTriggerOptions{})
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for range 10 * 60 {
+		all, err := schedules.Schedule(x.Name).Outcomes(r.t.Context(), r.bucket)
+		if err == nil && len(all) == n {
+			if all[n-1].Verb == schedules.VerbFailed {
+				r.t.Fatalf("schedule %s: %+v, want a firing without an error", x.Name, all[n-1])
+			}
+			time.Sleep(2 * time.Second) // until the workflow has ended
+
+			return
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+	r.t.Fatalf("schedule %s: want %d firings to end", x.Name, n)
+}
+
 // outage takes the store away for longer than all tries of an activity take. The run waits for a timer, until a person
 // resumes it.
 func (r *recorder) outage() {
@@ -200,10 +265,11 @@ func (r *recorder) end(name string) {
 	r.t.Fatalf("run %s did not end, want it to; %s", name, r.status(r.t.Context(), name))
 }
 
-// save writes histories: those of all runs and epochs, and two of each run's other workflows, of which one failed if
-// any did.
+// save writes histories: those of all runs, epochs and firings, and two of each run's other workflows, of which one
+// failed if any did.
 func (r *recorder) save(to string) {
-	all, err := r.client.ListWorkflow(r.t.Context(), &workflowservice.ListWorkflowExecutionsRequest{PageSize: 1000})
+	thousand := &workflowservice.ListWorkflowExecutionsRequest{PageSize: 1000}
+	executions, err := r.client.ListWorkflow(r.t.Context(), thousand)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -212,13 +278,14 @@ func (r *recorder) save(to string) {
 		r.t.Fatal(err)
 	}
 	saved := map[string]int{}
-	for _, x := range all.Executions {
+	for _, x := range executions.Executions {
 		run, _, _ := strings.Cut(x.Execution.WorkflowId, "/")
 		name := x.Type.Name + "-" + run
 		if x.Status == enums.WORKFLOW_EXECUTION_STATUS_FAILED {
 			name += "-failed"
 		}
-		if saved[name]++; saved[name] > 1 && x.Type.Name != "Run" && x.Type.Name != "Epoch" {
+		all := []string{"Run", "Epoch", "Retrain"}
+		if saved[name]++; saved[name] > 1 && !slices.Contains(all, x.Type.Name) {
 			continue
 		}
 		var h historypb.History

@@ -38,9 +38,10 @@ var environments = []Environment{
 	{
 		Name:  "webtasks",
 		About: "built-in pages, apps and widgets, in real Chromium",
+		Takes: []string{"without"},
 		Get:   "apt-get install chromium-headless-shell",
-		Open: func(_ envadapters.Options, p Places) (envadapters.Suite, error) {
-			return webtasks.New(p.Browsers, p.Tabs)
+		Open: func(o envadapters.Options, p Places) (envadapters.Suite, error) {
+			return webtasks.New(p.Browsers, p.Tabs, o.Without...)
 		},
 	},
 	{
@@ -127,7 +128,7 @@ func CheckEnvironment(o envadapters.Options) error {
 	for i := range v.NumField() {
 		name := option(v.Type().Field(i))
 		given := !v.Field(i).IsZero()
-		if name == "suite" {
+		if name == "suite" || name == "inventory" {
 			continue
 		}
 		if given && !slices.Contains(e.Takes, name) {

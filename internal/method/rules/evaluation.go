@@ -113,7 +113,8 @@ type EvalItem struct {
 	Environment string              `json:",omitempty"` // name in the specification; empty: the run's own
 	Options     envadapters.Options `json:",omitzero"`  // options of that environment
 
-	AtEnd bool `json:",omitempty"` // played at the end of the run, by its specification as it is then
+	Tasks string `json:",omitempty"` // digest of a blob with the tasks, a list; empty: those of the split
+	AtEnd bool   `json:",omitempty"` // played at the end of the run, by its specification as it is then
 }
 
 // Folders of evaluations.

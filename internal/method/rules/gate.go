@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 
 	"github.com/collabui/collabui/domain"
@@ -73,4 +74,10 @@ func chosenLength(pairs []domain.Pair) (length float64) {
 	}
 
 	return length
+}
+
+// SameVal reports whether rates on val under two specifications are of the same episodes.
+func SameVal(s, t spec.Spec) bool {
+	return s.Evaluation.Seed == t.Evaluation.Seed && s.Evaluation.Val == t.Evaluation.Val &&
+		reflect.DeepEqual(s.Where(s.Environment), t.Where(t.Environment))
 }

@@ -130,7 +130,7 @@ func Topology(s spec.Spec, epoch int, prev *domain.Topology) domain.Topology {
 
 // Slot draws slot n of an epoch, or its replacement r, from (seed, epoch, n, r). All of these are known beforehand, so
 // completion order changes nothing. Templates take turns, in an order drawn for the epoch, so that every template gets
-// its share.
+// its share; those in focus take turns in their share of the slots.
 func Slot(s spec.Spec, suite envadapters.Suite, epoch, n, r int) (domain.Slot, error) {
 	ts, err := suite.Templates(domain.SplitTrain)
 	if err != nil {
@@ -143,8 +143,9 @@ func Slot(s spec.Spec, suite envadapters.Suite, epoch, n, r int) (domain.Slot, e
 		return domain.Slot{}, fault.New(fault.Invalid,
 			"environment %q has no training templates outside of quarantine", s.Environment)
 	}
-	order := domain.Rand(s.Seed, "templates", epoch).Perm(len(ts))
-	t := ts[order[(n-1+r)%len(ts)]]
+	ts, turn, drawn := inTurn(s.Focus, ts, n)
+	order := domain.Rand(s.Seed, append(drawn, epoch)...).Perm(len(ts))
+	t := ts[order[(turn+r)%len(ts)]]
 
 	return domain.Slot{
 		Epoch: epoch, Number: n, Replacement: r, Seed: domain.Seed(s.Seed, "calls", epoch, n, r),
@@ -153,4 +154,27 @@ func Slot(s spec.Spec, suite envadapters.Suite, epoch, n, r int) (domain.Slot, e
 			Seed: domain.Seed(s.Seed, "task", epoch, n, r), MaxSteps: t.MaxSteps,
 		},
 	}, nil
+}
+
+// inTurn returns the templates from which slot n is drawn, the number of slots before n that are drawn from them, and
+// the path of the draw of their order. The slots in focus are spread evenly.
+func inTurn(f spec.Focus, ts []envadapters.Template, n int) (from []envadapters.Template, turn int, draw []any) {
+	var focused, others []envadapters.Template
+	for _, t := range ts {
+		if slices.Contains(f.Templates, t.Name) {
+			focused = append(focused, t)
+		} else {
+			others = append(others, t)
+		}
+	}
+	if len(focused) == 0 || len(others) == 0 {
+		return ts, n - 1, []any{"templates"}
+	}
+
+	before, now := int(float64(n-1)*f.Share), int(float64(n)*f.Share)
+	if now > before {
+		return focused, before, []any{"templates", "focus"}
+	}
+
+	return others, n - 1 - before, []any{"templates", "others"}
 }

@@ -212,3 +212,27 @@ func TestTheCriticIsNamedWithWhatItMeans(t *testing.T) {
 		})
 	}
 }
+
+func TestTemplatesInFocusGetTheirShareOfTheSlots(t *testing.T) {
+	s := spec.Default()
+	suite := &scripted.Suite{More: []string{"h", "i"}}
+	s.Focus = spec.Focus{Templates: []string{"h", "i"}, Share: 0.7}
+	counts := map[string]int{}
+	for n := 1; n <= 100; n++ {
+		slot, err := rules.Slot(s, suite, 1, n, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts[slot.Task.Template]++
+	}
+	for _, name := range []string{"h", "i"} {
+		if counts[name] != 35 {
+			t.Errorf("%s has %d of 100 slots, want 35", name, counts[name])
+		}
+	}
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+		if counts[name] < 4 || counts[name] > 5 {
+			t.Errorf("%s has %d of 100 slots, want 4 or 5", name, counts[name])
+		}
+	}
+}

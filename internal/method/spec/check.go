@@ -61,6 +61,7 @@ func (s Spec) check(c Catalog) []problem {
 	s.checkLosses(c, must)
 	s.checkChoices(must)
 	s.checkMethod(must)
+	must.within(s.Focus.Share, "focus.share", 0, 1)
 	s.checkModels(must)
 	s.checkPrompts(must)
 	s.checkRoles(must)

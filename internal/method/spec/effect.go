@@ -39,6 +39,7 @@ var effects = map[string]Effect{
 	"models":       {StepPlan, true},
 	"slots":        {StepPlan, false},
 	"quarantine":   {StepPlan, false},
+	"focus":        {StepPlan, false},
 	"edges":        {StepPlan, false},
 	"edge_update":  {StepPlan, false},
 

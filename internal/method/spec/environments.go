@@ -22,8 +22,8 @@ func (s Spec) Where(name string) envadapters.Options {
 // Recorded reports whether the tasks of an environment of the specification are recorded.
 func (s Spec) Recorded(c Catalog, name string) bool { return c.Recorded(s.Where(name).Suite) }
 
-// checkEnvironments checks the environments and every reference to one.
-func (s Spec) checkEnvironments(c Catalog, must Must) {
+// checkListed checks the environments that are listed.
+func (s Spec) checkListed(c Catalog, must Must) {
 	for _, name := range slices.Sorted(maps.Keys(s.Environments)) {
 		field := "environments." + name
 		must(runName.MatchString(name), field, "a name of 1 to 40 lower-case letters, digits and dashes")
@@ -31,7 +31,11 @@ func (s Spec) checkEnvironments(c Catalog, must Must) {
 		err := c.CheckEnvironment(s.Where(name))
 		must(err == nil, field, "%v", err)
 	}
+}
 
+// checkEnvironments checks the environments and every reference to one.
+func (s Spec) checkEnvironments(c Catalog, must Must) {
+	s.checkListed(c, must)
 	s.checkReference(c, s.Environment, "environment", must)
 	must(s.Credit != CreditOutcome || !s.Recorded(c, s.Environment), "credit", "critic where tasks are recorded: "+
 		"the recorded next page follows whatever the agents do, so an outcome says nothing about a step")

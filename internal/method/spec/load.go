@@ -40,7 +40,7 @@ func Parse(src Source, raw []byte, c Catalog) (Spec, error) {
 	d.options(&s.Trainer, c)
 	if len(d.errs) == 0 {
 		d.prompts(s.Prompts, src)
-		d.data(s, src.Dir)
+		Absolute(s.Environments, src.Dir)
 	}
 	if len(d.errs) == 0 {
 		for _, p := range s.check(c) {
@@ -108,14 +108,4 @@ func (src Source) read(path string) ([]byte, error) {
 	}
 
 	return src.Read(path)
-}
-
-// data makes the paths of environments absolute. In a specification they are relative to its file; workers open them.
-func (d *decoder) data(s Spec, dir string) {
-	for name, o := range s.Environments {
-		if o.Data != "" && !filepath.IsAbs(o.Data) {
-			o.Data = filepath.Join(dir, o.Data)
-			s.Environments[name] = o
-		}
-	}
 }

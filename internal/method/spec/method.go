@@ -47,6 +47,12 @@ const (
 	ReferenceEpochStart Reference = "epoch_start" // the agent's policy at the start of the epoch
 )
 
+// Focus says which training templates get how much of an epoch. All others share the rest as they would the whole.
+type Focus struct {
+	Templates []string `json:"templates,omitempty"`
+	Share     float64  `json:"share,omitempty"` // of the slots, from 0 to 1
+}
+
 // Decoding says how the agents decode. A seeded permutation deals the temperatures to them.
 type Decoding struct {
 	Temperatures []float64 `json:"temperatures"` // one for all agents, or one per agent

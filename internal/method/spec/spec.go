@@ -36,7 +36,9 @@ type Spec struct {
 	EarlyStop int `json:"early_stop"`
 	// Quarantine lists training templates from which no slot is drawn.
 	Quarantine []string `json:"quarantine,omitempty"`
-	Decoding   Decoding `json:"decoding"`
+	// Focus gives some training templates a share of the slots.
+	Focus    Focus    `json:"focus,omitzero"`
+	Decoding Decoding `json:"decoding"`
 
 	VoteScope agents.VoteScope `json:"vote_scope"`
 	// ViewDropout is the share of elements that each agent does not see.

@@ -91,3 +91,16 @@ func Bootstrap(tasks []domain.Metric) (low, high float64) {
 
 	return at(0.025), at(0.975)
 }
+
+// SignTest returns the probability of at least a of a+b fair coins falling on one side: the one-sided sign test of
+// paired outcomes of which a got worse and b better.
+func SignTest(a, b int) float64 {
+	n := a + b
+	lg := func(x int) float64 { v, _ := math.Lgamma(float64(x + 1)); return v }
+	p := 0.0
+	for k := a; k <= n; k++ {
+		p += math.Exp(lg(n) - lg(k) - lg(n-k) - float64(n)*math.Ln2)
+	}
+
+	return min(p, 1)
+}

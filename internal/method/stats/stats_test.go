@@ -60,3 +60,14 @@ func TestTheBootstrapIsFixedAndCoversTheMean(t *testing.T) {
 		t.Errorf("Macro = %v, want 0.5", got)
 	}
 }
+
+func TestSignTestIsTheTailOfFairCoins(t *testing.T) {
+	for _, x := range []struct {
+		a, b int
+		want float64
+	}{{0, 0, 1}, {0, 5, 1}, {5, 0, 1.0 / 32}, {3, 1, 5.0 / 16}, {8, 0, 1.0 / 256}, {1, 1, 0.75}} {
+		if got := stats.SignTest(x.a, x.b); math.Abs(got-x.want) > 1e-9 {
+			t.Errorf("SignTest(%d, %d) = %v, want %v", x.a, x.b, got, x.want)
+		}
+	}
+}

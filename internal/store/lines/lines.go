@@ -44,6 +44,9 @@ type System struct {
 // String returns RUN@EPOCH.
 func (s System) String() string { return fmt.Sprintf("%s@%d", s.Run, s.Epoch) }
 
+// Digests returns the digests of the policies, by agent.
+func (s System) Digests() []string { return runs.System{Policies: s.Policies}.Digests() }
+
 // Entry is one entry of a line.
 type Entry struct {
 	Number int       `json:"number"` // from 1
@@ -57,7 +60,22 @@ type Entry struct {
 	// Results are what was known of the system, and Evidence is the end of the run that has them.
 	Results  []runs.Result `json:"results,omitempty"`
 	Evidence *store.Ref    `json:"evidence,omitempty"`
+
+	Basis *Basis     `json:"basis,omitempty"` // of a decision by a schedule
+	Gate  *store.Ref `json:"gate,omitempty"`  // what its gate found
 }
+
+// Basis is what a schedule decides upon: the accepted system, and what its environment offers. Decided once, it is not
+// decided again.
+type Basis struct {
+	Accepted  string    `json:"accepted"`  // RUN@EPOCH
+	Inventory store.Ref `json:"inventory"` // a blob
+	Schedule  string    `json:"schedule"`
+	Firing    string    `json:"firing"`
+}
+
+// Same reports whether two decisions are about the same.
+func (b Basis) Same(o Basis) bool { return b.Accepted == o.Accepted && b.Inventory.Same(o.Inventory) }
 
 // prefix is the folder of all lines.
 const prefix = "lines/"

@@ -22,6 +22,8 @@ type Made struct {
 
 	Code string `json:"code,omitempty"` // revision of the program that began it; others may go on with it
 
+	Inventory *store.Ref `json:"inventory,omitempty"` // a blob: what the environment offered, an Inventory
+
 	Changes int `json:"changes,omitempty"` // how many changes by people count in the epoch
 	Epoch   int `json:"epoch,omitempty"`   // the last epoch, where this is the end of a run
 }

@@ -187,5 +187,8 @@ func (r Run) Result(id string) Object[Result] { return object[Result](r, "evals/
 // Final is with what the workers began the evaluations at the end of the run.
 func (r Run) Final() Object[Made] { return object[Made](r, "final") }
 
+// Gate is what the gate of a schedule found of a run that trained a system again.
+func (r Run) Gate() Object[Gate] { return object[Gate](r, "gate") }
+
 // End is the result of the run.
 func (r Run) End() Object[End] { return object[End](r, "end") }

@@ -1,11 +1,14 @@
 // Package runs defines what a run leaves in the store: the types of its objects, their keys, and every way to read
 // them.
 //
-// It imports domain, fault, internal/method/credit, internal/method/spec, internal/method/stats, internal/method/synth
-// and internal/store.
+// It imports domain, fault, internal/method/credit, internal/method/retrain, internal/method/spec,
+// internal/method/stats, internal/method/synth and internal/store.
 package runs
 
-import "github.com/collabui/collabui/internal/store"
+import (
+	"github.com/collabui/collabui/internal/method/retrain"
+	"github.com/collabui/collabui/internal/store"
+)
 
 // Policy identifies one agent's parameters.
 type Policy struct {
@@ -27,6 +30,15 @@ func (s System) Digests() []string {
 	}
 
 	return out
+}
+
+// Gate is what a gate decided upon, and its verdict.
+type Gate struct {
+	Against string `json:"against"` // RUN@EPOCH of the accepted system
+	Epoch   int    `json:"epoch"`   // of this run, whose system was compared; 0: there was none
+	retrain.Evidence
+	retrain.Verdict
+	Results []Result `json:"results"` // of both systems by group
 }
 
 // End is the result of a run.

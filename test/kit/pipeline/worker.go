@@ -95,8 +95,8 @@ func types(bucket store.Bucket, emit activities.Emit) map[string]any {
 	common := func() activities.Common {
 		return activities.Common{Bucket: bucket, Catalog: catalog.All{}, Emit: emit}
 	}
-	suites := activities.NewSuites(func(envadapters.Options) (envadapters.Suite, error) {
-		return &scripted.Suite{Places: 3, Length: length()}, nil
+	suites := activities.NewSuites(func(o envadapters.Options) (envadapters.Suite, error) {
+		return &scripted.Suite{Places: 3, Length: length(), Without: o.Without}, nil
 	})
 	wording := activities.Wording{
 		Render: fakepolicy.Render, Fits: func(string, string) bool { return true }, Over: func(string) int { return 0 },

@@ -94,7 +94,7 @@ func checkpointKey(job string, step int) string {
 func (r *Run) Play(t testing.TB, more func(*testsuite.TestWorkflowEnvironment)) (runs.End, error) {
 	t.Helper()
 	for range r.Spec.Epochs + 2 {
-		env := r.environment()
+		env := r.Environment()
 		if more != nil {
 			more(env)
 		}
@@ -119,7 +119,7 @@ func (r *Run) Play(t testing.TB, more func(*testsuite.TestWorkflowEnvironment)) 
 
 // Do runs another workflow on the run's store.
 func (r *Run) Do(w, in any) error {
-	env := r.environment()
+	env := r.Environment()
 	env.ExecuteWorkflow(w, in)
 
 	return env.GetWorkflowError()
@@ -152,8 +152,8 @@ func (r *Run) suites() *activities.Suites {
 	})
 }
 
-// environment returns a workflow environment with all workflows and activities.
-func (r *Run) environment() *testsuite.TestWorkflowEnvironment {
+// Environment returns a workflow environment with all workflows and activities.
+func (r *Run) Environment() *testsuite.TestWorkflowEnvironment {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(silent{})
 	env := suite.NewTestWorkflowEnvironment()

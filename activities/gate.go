@@ -1,0 +1,352 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/retrain"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/lines"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/store/schedules"
+)
+
+// PlanGate returns what the accepted and the re-trained system play, each the same episodes. None means that no epoch
+// made a system that could be accepted.
+func (c *Control) PlanGate(ctx context.Context, id FiringID) ([]rules.EvalItem, error) {
+	return do(ctx, id.log(c), func(ctx context.Context, _ say) ([]rules.EvalItem, error) {
+		f, v, err := c.firing(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		epoch, err := c.candidate(ctx, f)
+		if err != nil || epoch == 0 {
+			return nil, err
+		}
+		s, suite, err := c.retrained(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		trained, err := runs.Run(f.Run).System(ctx, c.Bucket, epoch, s.Agents)
+		if err != nil {
+			return nil, err
+		}
+
+		var items []rules.EvalItem
+		for _, group := range groupsOf(f) {
+			tasks, err := gateTasks(s, suite, f.Run, group, v.Schedule.Gate.Episodes)
+			if err != nil {
+				return nil, err
+			}
+			for _, system := range []rules.EvalSystem{
+				rules.Together(s, nameAccepted, f.Accepted.Digests()),
+				rules.Together(s, nameRetrained, trained.Digests()),
+			} {
+				item, err := c.item(ctx, f, system, group.name, tasks)
+				if err != nil {
+					return nil, err
+				}
+				items = append(items, item)
+			}
+		}
+
+		return items, nil
+	})
+}
+
+// candidate returns the epoch of a firing's run whose system may be accepted: the best on val of those that it added.
+// 0 means that there is none.
+func (c *Control) candidate(ctx context.Context, f schedules.Firing) (int, error) {
+	end, _, err := runs.Run(f.Run).End().Read(ctx, c.Bucket)
+	if err != nil {
+		return 0, fmt.Errorf("run %s has not ended: %w", f.Run, err)
+	}
+	if end.Best <= f.Accepted.Epoch {
+		return 0, nil
+	}
+
+	return end.Best, nil
+}
+
+// group is a group of templates.
+type group struct {
+	name      string
+	templates []string
+}
+
+// groupsOf returns the groups that a gate compares. After a drift, all tasks are those that should become better.
+func groupsOf(f schedules.Firing) []group {
+	if len(f.New) == 0 {
+		return []group{{retrain.GroupNew, f.Old}}
+	}
+	groups := []group{{retrain.GroupNew, f.New}}
+	if len(f.Old) > 0 {
+		groups = append(groups, group{retrain.GroupOld, f.Old})
+	}
+
+	return groups
+}
+
+// gateTasks draws n tasks of a group: its templates take turns. Every firing has its own, so that a line is not fitted
+// to those of its gate. They are of test-seeds where the environment has the templates there, otherwise of val.
+func gateTasks(s spec.Spec, suite envadapters.Suite, run string, g group, n int) ([]domain.Task, error) {
+	split := domain.SplitVal
+	if slices.Contains(suite.Splits(), domain.SplitTestSeeds) {
+		split = domain.SplitTestSeeds
+	}
+	known, err := suite.Templates(split)
+	if err != nil {
+		return nil, err
+	}
+	known = slices.DeleteFunc(slices.Clone(known), func(t envadapters.Template) bool {
+		return !slices.Contains(g.templates, t.Name)
+	})
+	if len(known) == 0 {
+		return nil, fault.New(fault.Invalid, "environment %s has none of the %s training templates in %s, so that no "+
+			"gate can compare systems on them", s.Environment, g.name, split)
+	}
+
+	tasks := make([]domain.Task, n)
+	for i := range tasks {
+		t := known[i%len(known)]
+		tasks[i] = domain.Task{
+			Suite: suite.Name(), Template: t.Name, Split: split, MaxSteps: t.MaxSteps,
+			Seed: domain.Seed(s.Evaluation.Seed, "gate", run, g.name, i),
+		}
+	}
+
+	return tasks, nil
+}
+
+// Judged is the verdict of a gate in a few words.
+type Judged struct {
+	Accepted bool
+	Why      string
+}
+
+// Judge records what the gate found and its verdict.
+func (c *Control) Judge(ctx context.Context, id FiringID) (Judged, error) {
+	return do(ctx, id.log(c), func(ctx context.Context, _ say) (Judged, error) {
+		f, v, err := c.firing(ctx, id)
+		if err != nil {
+			return Judged{}, err
+		}
+		g, _, err := runs.Run(f.Run).Gate().Record(ctx, c.Bucket, func() (runs.Gate, error) {
+			return c.gate(ctx, f, v)
+		})
+
+		return Judged{Accepted: g.Accepted, Why: g.Why()}, err
+	})
+}
+
+// gate compares both systems on what they have played.
+func (c *Control) gate(ctx context.Context, f schedules.Firing, v schedules.Version) (runs.Gate, error) {
+	g := runs.Gate{Against: f.Accepted.String(), Results: []runs.Result{}}
+	var err error
+	if g.Epoch, err = c.candidate(ctx, f); err != nil {
+		return g, err
+	}
+	if g.Epoch == 0 {
+		g.Verdict.Checks = []retrain.Check{{
+			Name: "a candidate", Text: "no epoch made a system that the gates of training let pass",
+		}}
+
+		return g, nil
+	}
+
+	var tokens [2]runs.Cost
+	var episodes int
+	for _, group := range groupsOf(f) {
+		var pairs []retrain.Pair
+		for n := 1; n <= v.Schedule.Gate.Episodes; n++ {
+			var both [2]runs.EvalEpisode
+			for i, system := range []string{nameAccepted, nameRetrained} {
+				id := rules.EvalID(gateFolder, system, group.name)
+				if both[i], _, err = runs.Run(f.Run).EvalEpisode(id, n).Read(ctx, c.Bucket); err != nil {
+					return g, err
+				}
+			}
+			if both[0].Outcome.Void != "" || both[1].Outcome.Void != "" {
+				continue
+			}
+			pairs = append(pairs, retrain.Pair{
+				Template: both[0].Task.Template, Old: both[0].Outcome.Success, New: both[1].Outcome.Success,
+			})
+			tokens[0], tokens[1] = tokens[0].Plus(both[0].Cost()), tokens[1].Plus(both[1].Cost())
+			episodes++
+		}
+		g.Groups = append(g.Groups, retrain.NewGroup(group.name, pairs))
+		for _, system := range []string{nameAccepted, nameRetrained} {
+			r, _, err := runs.Run(f.Run).Result(rules.EvalID(gateFolder, system, group.name)).Read(ctx, c.Bucket)
+			if err != nil {
+				return g, err
+			}
+			g.Results = append(g.Results, r)
+		}
+	}
+	g.TokensOld, g.TokensNew = perEpisode(tokens[0], episodes), perEpisode(tokens[1], episodes)
+	if err := c.agreement(ctx, f, &g); err != nil {
+		return g, err
+	}
+	g.Verdict = v.Schedule.Gate.Decide(g.Evidence)
+
+	return g, nil
+}
+
+func perEpisode(c runs.Cost, episodes int) float64 {
+	return float64(c.Prompt+c.Answer) / float64(max(episodes, 1))
+}
+
+// agreement counts how often the critic, if it is a model, called a right answer right again in the epochs that the
+// firing's run added.
+func (c *Control) agreement(ctx context.Context, f schedules.Firing, g *runs.Gate) error {
+	run := runs.Run(f.Run)
+	for epoch := f.Accepted.Epoch + 1; epoch <= g.Epoch; epoch++ {
+		s, err := c.spec(ctx, f.Run, epoch)
+		if err != nil {
+			return err
+		}
+		if s.Credit != spec.CreditCritic || s.Critic.Model == spec.RoleOracle {
+			continue
+		}
+		g.Model = true
+		slots, _, err := run.Slots(epoch).Read(ctx, c.Bucket)
+		if err != nil {
+			return err
+		}
+		for n := range slots.Slots {
+			p, _, err := run.Pairs(epoch, n+1).Read(ctx, c.Bucket)
+			if missing(err) { // a slot that failed has none
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			for _, a := range p.Audit {
+				g.Graded, g.Again = g.Graded+a.Blinded, g.Again+a.Again
+			}
+		}
+	}
+
+	return nil
+}
+
+// Ruling is what becomes of a re-trained system.
+type Ruling struct {
+	Firing   FiringID
+	Accepted bool
+	Who      string
+	Why      string
+	At       time.Time
+}
+
+// Rule writes the next entry of the line: the re-trained system is promoted, or rejected. If somebody changed the line
+// since the firing began, the system was compared with one that is not accepted any more, and it is rejected.
+func (c *Control) Rule(ctx context.Context, r Ruling) (Entered, error) {
+	return do(ctx, r.Firing.log(c), func(ctx context.Context, _ say) (Entered, error) {
+		e, err := c.rule(ctx, r)
+
+		return Entered{Number: e.Number, Verb: string(e.Verb), Why: e.Why}, err
+	})
+}
+
+// Entered is an entry of a line in a few words.
+type Entered struct {
+	Number int
+	Verb   string
+	Why    string
+}
+
+// rule writes the entry.
+func (c *Control) rule(ctx context.Context, r Ruling) (lines.Entry, error) {
+	f, v, err := c.firing(ctx, r.Firing)
+	if err != nil {
+		return lines.Entry{}, err
+	}
+	line := lines.Line(v.Schedule.Line)
+	if e, ok, err := ruled(ctx, c.Bucket, line, f); ok || err != nil {
+		return e, err
+	}
+	e, err := c.entry(ctx, f, r)
+	if err != nil {
+		return e, err
+	}
+	got, err := line.Append(ctx, c.Bucket, f.Entries, e)
+	if fault.KindOf(err) != fault.Invalid {
+		return got, err
+	}
+
+	history, err := line.History(ctx, c.Bucket, 0)
+	if err != nil {
+		return e, err
+	}
+	last := history[len(history)-1]
+	e.Verb = lines.Reject
+	e.Why = fmt.Sprintf("it was compared with %s, and %s has changed the line since; %s", f.Accepted, last.Who, e.Why)
+
+	return line.Append(ctx, c.Bucket, len(history), e)
+}
+
+// ruled returns the entry of a line that a firing has written already.
+func ruled(
+	ctx context.Context, b store.Bucket, line lines.Line, f schedules.Firing,
+) (e lines.Entry, ok bool, err error) {
+	later, err := line.History(ctx, b, f.Entries)
+	for _, e := range later {
+		if e.Basis != nil && *e.Basis == f.Basis {
+			return e, true, nil
+		}
+	}
+
+	return e, false, err
+}
+
+// entry returns the entry with which a firing ends.
+func (c *Control) entry(ctx context.Context, f schedules.Firing, r Ruling) (lines.Entry, error) {
+	e := lines.Entry{Verb: lines.Reject, Who: r.Who, Why: r.Why, At: r.At, Basis: &f.Basis}
+	if r.Accepted {
+		e.Verb = lines.Promote
+	}
+	g, ref, err := runs.Run(f.Run).Gate().Read(ctx, c.Bucket)
+	if err != nil {
+		return e, err
+	}
+	e.Gate = &ref
+	for _, x := range g.Results {
+		if x.System == nameRetrained {
+			e.Results = append(e.Results, x)
+		}
+	}
+	if e.System, err = lines.Find(ctx, c.Bucket, f.Run, max(g.Epoch, f.Accepted.Epoch)); err != nil {
+		return e, err
+	}
+	_, end, err := runs.Run(f.Run).End().Read(ctx, c.Bucket)
+	e.Evidence = &end
+
+	return e, err
+}
+
+// Ended is how a firing ended.
+type Ended struct {
+	Firing  FiringID
+	Outcome schedules.Outcome
+}
+
+// Conclusion records how a firing ended, and returns what is recorded.
+func (c *Control) Conclusion(ctx context.Context, e Ended) (schedules.Outcome, error) {
+	return do(ctx, e.Firing.log(c), func(ctx context.Context, _ say) (schedules.Outcome, error) {
+		name := schedules.Schedule(e.Firing.Schedule)
+		o, _, err := name.Outcome(e.Firing.ID).Record(ctx, c.Bucket, func() (schedules.Outcome, error) {
+			return e.Outcome, nil
+		})
+
+		return o, err
+	})
+}

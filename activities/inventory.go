@@ -1,0 +1,142 @@
+package activities
+
+import (
+	"context"
+	"sync"
+
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// inventory asks a suite what it offers, under the name that a specification gives it.
+func inventory(ctx context.Context, name string, suite envadapters.Suite) (runs.Inventory, error) {
+	i := runs.Inventory{Environment: name, Title: suite.Title(), Templates: map[string][]string{}}
+	for _, split := range suite.Splits() {
+		templates, err := suite.Templates(split)
+		if err != nil {
+			return i, err
+		}
+		for _, t := range templates {
+			i.Templates[split] = append(i.Templates[split], t.Name)
+		}
+	}
+	v, ok := suite.(envadapters.Versioned)
+	if !ok {
+		return i, nil
+	}
+	var err error
+	i.Version, err = v.Version(ctx)
+
+	return i, err
+}
+
+// Suites are the environments that are open in this process. They are shared by its activities and stay open until
+// Close.
+type Suites struct {
+	open func(envadapters.Options) (envadapters.Suite, error)
+
+	mu     sync.Mutex
+	opened map[string]envadapters.Suite // by the digest of their options
+
+	replaced []envadapters.Suite // some may still be played
+}
+
+// NewSuites returns suites that open opens when they are first asked for.
+func NewSuites(open func(envadapters.Options) (envadapters.Suite, error)) *Suites {
+	return &Suites{open: open, opened: map[string]envadapters.Suite{}}
+}
+
+// get returns the suite with these options. If they name an inventory, it is opened again where it offered another one
+// before; what still offers another one is a transient fault.
+func (s *Suites) get(ctx context.Context, o envadapters.Options) (envadapters.Suite, error) {
+	want := o.Inventory
+	o.Inventory = ""
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	suite, err := s.opens(o)
+	if err != nil || want == "" {
+		return suite, err
+	}
+	has, err := inventory(ctx, "", suite)
+	if err != nil || has.Digest() == want {
+		return suite, err
+	}
+
+	again, has, err := s.reopen(ctx, o)
+	if err == nil && has.Digest() != want {
+		err = fault.New(fault.Transient, "%s offers other tasks, or another version, than those that the run was "+
+			"planned for: let it offer them again, or stop the run", suite.Title())
+	}
+
+	return again, err
+}
+
+// opens returns the suite with these options. The lock is held.
+func (s *Suites) opens(o envadapters.Options) (envadapters.Suite, error) {
+	id := runs.Digest(o)
+	if suite, ok := s.opened[id]; ok {
+		return suite, nil
+	}
+	suite, err := s.open(o)
+	if err == nil {
+		s.opened[id] = suite
+	}
+
+	return suite, err
+}
+
+// reopen opens a suite again and returns what it offers now. Whoever plays in the one before goes on with that, unless
+// both offer the same. The lock is held.
+func (s *Suites) reopen(ctx context.Context, o envadapters.Options) (envadapters.Suite, runs.Inventory, error) {
+	fresh, err := s.open(o)
+	if err != nil {
+		return nil, runs.Inventory{}, err
+	}
+	has, err := inventory(ctx, "", fresh)
+	if err != nil {
+		_ = fresh.Close()
+
+		return nil, has, err
+	}
+
+	id := runs.Digest(o)
+	if before, ok := s.opened[id]; ok {
+		if old, err := inventory(ctx, "", before); err == nil && old.Digest() == has.Digest() {
+			_ = fresh.Close()
+
+			return before, has, nil
+		}
+		s.replaced = append(s.replaced, before)
+	}
+	s.opened[id] = fresh
+
+	return fresh, has, nil
+}
+
+// look returns what an environment offers now, whatever it offered before.
+func (s *Suites) look(ctx context.Context, name string, o envadapters.Options) (runs.Inventory, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o.Inventory = ""
+	_, has, err := s.reopen(ctx, o)
+	has.Environment = name
+
+	return has, err
+}
+
+// Close closes the suites that are open.
+func (s *Suites) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	for _, suite := range s.opened {
+		_ = suite.Close()
+	}
+	for _, suite := range s.replaced {
+		_ = suite.Close()
+	}
+	clear(s.opened)
+	s.replaced = nil
+}

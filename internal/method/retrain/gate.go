@@ -1,0 +1,163 @@
+package retrain
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/collabui/collabui/internal/method/stats"
+)
+
+// Group is how the accepted and the re-trained system did on the same episodes of some tasks.
+type Group struct {
+	Name     string  `json:"name"` // GroupNew or GroupOld
+	Episodes int     `json:"episodes"`
+	OnlyOld  int     `json:"only_old"` // episodes that only the accepted system did right
+	OnlyNew  int     `json:"only_new"`
+	Old      float64 `json:"old"` // success rates
+	New      float64 `json:"new"`
+	Mean     float64 `json:"mean"` // of the difference, new − old
+	Low      float64 `json:"low"`  // of its interval at 95 %
+	High     float64 `json:"high"`
+
+	Tasks []Task `json:"tasks"` // by template
+}
+
+// The groups of tasks.
+const (
+	GroupNew = "new"
+	GroupOld = "old"
+)
+
+// Task is what a group has of one template.
+type Task struct {
+	Template string `json:"template"`
+	Episodes int    `json:"episodes"`
+	OnlyOld  int    `json:"only_old"`
+	OnlyNew  int    `json:"only_new"`
+}
+
+// Pair is one episode that both systems played.
+type Pair struct {
+	Template string
+	Old, New bool // success
+}
+
+// NewGroup compares both systems on paired episodes. Tasks are in the order in which they first occur.
+func NewGroup(name string, pairs []Pair) Group {
+	g := Group{Name: name, Episodes: len(pairs), Tasks: []Task{}}
+	at, each := map[string]int{}, []float64{}
+	for _, p := range pairs {
+		i, known := at[p.Template]
+		if !known {
+			i = len(g.Tasks)
+			at[p.Template] = i
+			g.Tasks = append(g.Tasks, Task{Template: p.Template})
+		}
+		t, diff := &g.Tasks[i], 0.0
+		t.Episodes++
+		if p.Old {
+			g.Old++
+		}
+		if p.New {
+			g.New++
+		}
+		switch {
+		case p.Old && !p.New:
+			diff = -1
+			t.OnlyOld++
+			g.OnlyOld++
+		case p.New && !p.Old:
+			diff = 1
+			t.OnlyNew++
+			g.OnlyNew++
+		}
+		each = append(each, diff)
+	}
+	if len(pairs) >= 2 {
+		g.Old, g.New = g.Old/float64(len(pairs)), g.New/float64(len(pairs))
+		g.Mean, g.Low, g.High = stats.TInterval(each)
+	}
+
+	return g
+}
+
+// Evidence is what the gate decides upon.
+type Evidence struct {
+	Groups []Group `json:"groups"`
+
+	TokensOld float64 `json:"tokens_old"` // per episode
+	TokensNew float64 `json:"tokens_new"`
+
+	Graded int `json:"graded"` // right answers that the critic graded again
+	Again  int `json:"again"`  // of them, those that it called right again
+	// Model reports whether the critic is a model, which may be mistaken.
+	Model bool `json:"model"`
+}
+
+// Check is one condition of the gate.
+type Check struct {
+	Name   string `json:"name"`
+	Passed bool   `json:"passed"`
+	Text   string `json:"text"`
+}
+
+// Verdict is the decision of the gate.
+type Verdict struct {
+	Accepted bool    `json:"accepted"`
+	Checks   []Check `json:"checks"`
+}
+
+// Why returns the verdict in a sentence: the conditions that failed, or those that passed.
+func (v Verdict) Why() string {
+	var said []string
+	for _, c := range v.Checks {
+		if c.Passed == v.Accepted {
+			said = append(said, c.Text)
+		}
+	}
+
+	return strings.Join(said, "; ")
+}
+
+// harm is the level at which one old task counts as worse, divided by the number of old tasks (Bonferroni).
+const harm = 0.05
+
+// Decide applies the gate to the evidence.
+func (g Gate) Decide(e Evidence) Verdict {
+	v := Verdict{Accepted: true}
+	say := func(name string, passed bool, format string, args ...any) {
+		v.Checks = append(v.Checks, Check{Name: name, Passed: passed, Text: fmt.Sprintf(format, args...)})
+		v.Accepted = v.Accepted && passed
+	}
+	for _, group := range e.Groups {
+		interval := fmt.Sprintf("%+.1f [%+.1f, %+.1f] points on %d episodes of %s tasks",
+			100*group.Mean, 100*group.Low, 100*group.High, group.Episodes, group.Name)
+		if group.Name == GroupNew {
+			say("better on new tasks", group.Episodes >= 2 && group.Low > g.Margin,
+				"%s, margin %.1f", interval, 100*g.Margin)
+
+			continue
+		}
+		say("as good on old tasks", group.Episodes >= 2 && group.Low > -g.Tolerance,
+			"%s, tolerance %.1f", interval, 100*g.Tolerance)
+		for _, t := range group.Tasks {
+			if p := stats.SignTest(t.OnlyOld, t.OnlyNew); p < harm/float64(len(group.Tasks)) {
+				say("no old task is worse", false, "%s is worse: %d episodes lost, %d won (p = %.1g)",
+					t.Template, t.OnlyOld, t.OnlyNew, p)
+			}
+		}
+	}
+
+	if g.Cost > 0 && e.TokensOld > 0 {
+		ratio := e.TokensNew / e.TokensOld
+		say("cost", ratio <= g.Cost, "%.2f times the tokens per episode, limit %.2f", ratio, g.Cost)
+	}
+	if g.Agreement > 0 && e.Model {
+		share := float64(e.Again) / float64(max(e.Graded, 1))
+		say("critic agreement", e.Graded > 0 && share >= g.Agreement,
+			"the critic agrees with itself on %d of %d right answers, at least %.0f %% asked for",
+			e.Again, e.Graded, 100*g.Agreement)
+	}
+
+	return v
+}

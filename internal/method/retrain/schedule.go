@@ -1,0 +1,184 @@
+// Package retrain has the rules of scheduled re-training: what a schedule says, and when a re-trained system is better
+// than the accepted one. Its functions are pure.
+//
+// It imports envadapters, internal/method/spec and internal/method/stats. It does no I/O.
+package retrain
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/internal/method/spec"
+)
+
+// Schedule says when the accepted system of a line is trained again, on what, and when the result is accepted.
+type Schedule struct {
+	Name string `json:"name"`
+	Line string `json:"line"`
+
+	// Environment is watched and trained on: a suite, or a name under Environments.
+	Environment  string                         `json:"environment"`
+	Environments map[string]envadapters.Options `json:"environments,omitempty"`
+
+	When     When     `json:"when"`
+	Train    Train    `json:"train"`
+	Drift    Drift    `json:"drift"`
+	Gate     Gate     `json:"gate"`
+	Approval Approval `json:"approval"`
+}
+
+// When says at which times a schedule fires, all in union. Durations are texts such as 90m.
+type When struct {
+	Cron     []string   `json:"cron,omitempty"`
+	Every    string     `json:"every,omitempty"`
+	Calendar []Calendar `json:"calendar,omitempty"`
+	TimeZone string     `json:"time_zone"` // IANA name
+	Jitter   string     `json:"jitter"`    // the longest random delay
+
+	Overlap Overlap `json:"overlap"`
+	// CatchUp is how late a firing may be, after an outage. What is later is missed.
+	CatchUp string `json:"catch_up"`
+}
+
+// Calendar is a time of day on some days. Fields are numbers, ranges such as 1-5, or *.
+type Calendar struct {
+	Hour   string `json:"hour"`
+	Minute string `json:"minute"`
+	Day    string `json:"day"`     // of the month, from 1
+	Month  string `json:"month"`   // from 1
+	Week   string `json:"weekday"` // from 0, which is Sunday
+}
+
+// Overlap says what becomes of a firing while the one before still runs.
+type Overlap string
+
+// What becomes of a firing.
+const (
+	OverlapSkip      Overlap = "skip"       // it is skipped
+	OverlapBufferOne Overlap = "buffer-one" // it follows the one before, at most one does
+	OverlapBufferAll Overlap = "buffer-all" // it follows those before
+)
+
+// Train says how the accepted system is trained again.
+type Train struct {
+	Epochs int `json:"epochs"`
+	// Replay is the share of slots that play old tasks.
+	Replay float64 `json:"replay"`
+	// Set holds other values of the accepted run's specification, by key.
+	Set map[string]string `json:"set,omitempty"`
+}
+
+// Drift says how the accepted system is checked where the tasks are the same. An environment whose version has changed
+// is always checked.
+type Drift struct {
+	// Always also checks an environment that says that it has not changed, at every firing. It costs model calls.
+	Always   bool `json:"always"`
+	Episodes int  `json:"episodes"`
+}
+
+// Gate says when a re-trained system is accepted. Differences are between success rates, from 0 to 1.
+type Gate struct {
+	Episodes int `json:"episodes"` // that both systems play of new tasks, and of old ones
+	// Margin is what the lower bound of the difference on new tasks must exceed.
+	Margin float64 `json:"margin"`
+	// Tolerance is what old tasks may lose: the lower bound of their difference must be above −Tolerance.
+	Tolerance float64 `json:"tolerance"`
+	// Cost is the greatest ratio of tokens per episode, new to old. 0 means that it does not count.
+	Cost float64 `json:"cost"`
+	// Agreement is the least share of right answers that the critic, if it is a model, calls right again when it sees
+	// them among others. 0 means that it does not count.
+	Agreement float64 `json:"agreement"`
+}
+
+// Approval says whether a person decides, too, after the gate.
+type Approval struct {
+	Within string `json:"within"` // how long they have; what nobody approves is rejected. Empty: the gate decides alone
+}
+
+// Default returns a schedule with the defaults.
+func Default() Schedule {
+	return Schedule{
+		When: When{TimeZone: "UTC", Jitter: "0s", Overlap: OverlapSkip},
+		Train: Train{
+			Epochs: 2, Replay: 0.3,
+		},
+		Drift: Drift{Episodes: 100},
+		Gate:  Gate{Episodes: 100, Margin: 0, Tolerance: 0.1, Cost: 1.5},
+	}
+}
+
+// maxLine leaves room in the names of runs for the time of a firing.
+const maxLine = 40 - len("-20061231-235959")
+
+// Parse decodes the file of a schedule. The error lists all mistakes with their places.
+func Parse(src spec.Source, raw []byte, c spec.Catalog) (Schedule, error) {
+	s := Default()
+	err := spec.Decode(src, raw, &s, func(must spec.Must) { s.check(c, must) })
+	spec.Absolute(s.Environments, src.Dir)
+
+	return s, err
+}
+
+// check reports impossible values.
+func (s Schedule) check(c spec.Catalog, must spec.Must) {
+	must.Name(s.Name, "name")
+	must.Name(s.Line, "line")
+	must(len(s.Line) <= maxLine, "line", "at most %d characters, as runs are named after it", maxLine)
+	spec.CheckEnvironments(s.Environments, c, must)
+	_, listed := s.Environments[s.Environment]
+	known := append(c.EnvironmentNames(), slices.Sorted(maps.Keys(s.Environments))...)
+	must(listed || slices.Contains(known, s.Environment), "environment", "one of %v, not %q", known, s.Environment)
+
+	s.When.check(must)
+	must(s.Train.Epochs >= 1, "train.epochs", "a whole number from 1")
+	share(must, s.Train.Replay, "train.replay")
+	for _, key := range []string{"environment", "environments", "epochs", "focus"} {
+		_, taken := s.Train.Set[key]
+		must(!taken, "train.set."+key, "other keys: the schedule sets this one itself")
+	}
+	must(s.Drift.Episodes >= 20, "drift.episodes", "a whole number from 20")
+	must(s.Gate.Episodes >= 20, "gate.episodes", "a whole number from 20: fewer show no difference")
+	share(must, s.Gate.Margin, "gate.margin")
+	share(must, s.Gate.Tolerance, "gate.tolerance")
+	share(must, s.Gate.Agreement, "gate.agreement")
+	must(s.Gate.Cost >= 0, "gate.cost", "a ratio such as 1.5, or 0")
+	duration(must, s.Approval.Within, "approval.within", true)
+}
+
+func (w When) check(must spec.Must) {
+	must(len(w.Cron) > 0 || w.Every != "" || len(w.Calendar) > 0, "when", "one of cron, every and calendar")
+	duration(must, w.Every, "when.every", true)
+	duration(must, w.Jitter, "when.jitter", false)
+	must(w.CatchUp != "", "when.catch_up", "how late a firing may be after an outage, such as 1h")
+	duration(must, w.CatchUp, "when.catch_up", true)
+	late := Duration(w.CatchUp)
+	must(late == 0 || late >= 10*time.Second, "when.catch_up", "at least 10s, as Temporal has it")
+	_, err := time.LoadLocation(w.TimeZone)
+	must(err == nil && w.TimeZone != "", "when.time_zone",
+		"an IANA time zone such as Europe/Berlin, not %q", w.TimeZone)
+	all := []Overlap{OverlapSkip, OverlapBufferOne, OverlapBufferAll}
+	must(slices.Contains(all, w.Overlap), "when.overlap", "one of %v, not %q", all, w.Overlap)
+}
+
+func share(must spec.Must, v float64, field string) {
+	must(v >= 0 && v <= 1, field, "a number from 0 to 1, not %v", v)
+}
+
+func duration(must spec.Must, text, field string, optional bool) {
+	d, err := time.ParseDuration(text)
+	must(optional && text == "" || err == nil && d >= 0, field, "a duration such as 90m, not %q", text)
+}
+
+// Duration returns a duration of a schedule that was checked; empty is 0.
+func Duration(text string) time.Duration {
+	d, _ := time.ParseDuration(text)
+
+	return d
+}
+
+// Where returns the options of the environment that is watched.
+func (s Schedule) Where() envadapters.Options {
+	return spec.Spec{Environments: s.Environments}.Where(s.Environment)
+}

@@ -1,0 +1,60 @@
+package spec
+
+import (
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
+)
+
+// Decode decodes YAML over v, a pointer to a struct with JSON names, as Parse decodes a specification: unknown keys are
+// errors, and the error lists all mistakes with their places. check reports impossible values.
+func Decode(src Source, raw []byte, v any, check func(Must)) error {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(raw, &doc); err != nil {
+		return fault.New(fault.Invalid, "%s: %s", src.Name, strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if len(doc.Content) == 0 {
+		return fault.New(fault.Invalid, "%s:1:1: the file is empty; expected a mapping", src.Name)
+	}
+
+	root := doc.Content[0]
+	d := &decoder{file: src.Name, at: map[string]*yaml.Node{}}
+	d.decode(root, reflect.ValueOf(v).Elem(), "")
+	if len(d.errs) == 0 {
+		check(func(ok bool, field, expected string, args ...any) {
+			if !ok {
+				d.fail(d.near(field, root), field, "expected "+expected, args...)
+			}
+		})
+	}
+	if len(d.errs) > 0 {
+		return fault.New(fault.Invalid, "%s", strings.Join(d.errs, "\n"))
+	}
+
+	return nil
+}
+
+// Absolute makes the paths of environments absolute. In a file they are relative to its folder.
+func Absolute(environments map[string]envadapters.Options, dir string) {
+	for name, o := range environments {
+		if o.Data != "" && !filepath.IsAbs(o.Data) {
+			o.Data = filepath.Join(dir, o.Data)
+			environments[name] = o
+		}
+	}
+}
+
+// Name expects a name as runs, lines, schedules, environments and models have it.
+func (must Must) Name(text, field string) {
+	must(runName.MatchString(text), field, "a name of 1 to 40 lower-case letters, digits and dashes, not %q", text)
+}
+
+// CheckEnvironments checks the environments of a file that is no specification.
+func CheckEnvironments(environments map[string]envadapters.Options, c Catalog, must Must) {
+	Spec{Environments: environments}.checkListed(c, must)
+}

@@ -1,0 +1,77 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// Inventory is what an environment offers.
+type Inventory struct {
+	Environment string              `json:"environment"` // name in the specification
+	Title       string              `json:"title"`
+	Version     string              `json:"version,omitempty"` // of its data, where it states one
+	Templates   map[string][]string `json:"templates"`         // names by split, in order
+}
+
+// Digest identifies what is offered, under whatever name and title.
+func (i Inventory) Digest() string {
+	i.Environment, i.Title = "", ""
+
+	return Digest(i)
+}
+
+// Write writes the inventory as a blob.
+func (i Inventory) Write(ctx context.Context, b store.Bucket) (store.Ref, error) {
+	raw, err := json.Marshal(i)
+	if err != nil {
+		return store.Ref{}, fault.As(fault.Fatal, err)
+	}
+
+	return store.PutBlob(ctx, b, raw)
+}
+
+// Inventory returns what the environment offered with which an epoch began; 0 is stage 1. The error wraps
+// store.ErrNotFound if an older version began it, which did not record that.
+func (r Run) Inventory(ctx context.Context, b store.Bucket, epoch int) (Inventory, error) {
+	var i Inventory
+	m, _, err := r.Made(epoch).Read(ctx, b)
+	if err != nil {
+		return i, err
+	}
+	if m.Inventory == nil {
+		return i, store.ErrNotFound
+	}
+
+	return ReadInventory(ctx, b, *m.Inventory)
+}
+
+// ReadInventory reads an inventory that was written.
+func ReadInventory(ctx context.Context, b store.Bucket, ref store.Ref) (Inventory, error) {
+	var i Inventory
+	raw, err := store.GetBlob(ctx, b, ref.SHA256)
+	if err != nil {
+		return i, err
+	}
+	if err := json.Unmarshal(raw, &i); err != nil {
+		return i, fault.New(fault.Corrupt, "%s: %w", ref.Key, err)
+	}
+
+	return i, nil
+}
+
+// Same returns the names of a split that two inventories have, and those that only the newer one has.
+func (i Inventory) Same(newer Inventory, split string) (both, added []string) {
+	for _, name := range newer.Templates[split] {
+		if slices.Contains(i.Templates[split], name) {
+			both = append(both, name)
+		} else {
+			added = append(added, name)
+		}
+	}
+
+	return both, added
+}

@@ -1,0 +1,176 @@
+// Package schedules keeps schedules of re-training, and what became of their firings. A schedule is a log of versions,
+// each written once; a firing keeps to the version with which it began.
+//
+// It imports fault, internal/method/retrain, internal/store, internal/store/lines and internal/store/runs.
+package schedules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/retrain"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/lines"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// Schedule is a schedule by its name.
+type Schedule string
+
+// Version is a version of a schedule: its file, and who gave it.
+type Version struct {
+	Number   int              `json:"number"` // from 1
+	Schedule retrain.Schedule `json:"schedule"`
+	Who      string           `json:"who"`
+	At       time.Time        `json:"at"`
+}
+
+// News is why the accepted system is trained again, or not.
+type News string
+
+// What a firing finds.
+const (
+	NewsNone        News = "nothing new"
+	NewsTasks       News = "new tasks"
+	NewsEnvironment News = "a new environment"
+	NewsCheck       News = "a check for drift" // trained again only if the accepted system fell below its interval
+)
+
+// Firing is what a firing found. What it does follows from that.
+type Firing struct {
+	ID       string       `json:"id"`
+	Version  int          `json:"version"` // of the schedule
+	At       time.Time    `json:"at"`      // when it began
+	News     News         `json:"news"`
+	Why      string       `json:"why"`
+	Run      string       `json:"run,omitempty"` // that trains again
+	New      []string     `json:"new,omitempty"` // training templates that the accepted system was not made for
+	Old      []string     `json:"old,omitempty"` // others that still exist
+	Missed   int          `json:"missed"`        // firings of the schedule that were too late, until now
+	Entries  int          `json:"entries"`       // of the line, until now
+	Accepted lines.System `json:"accepted"`
+	Basis    lines.Basis  `json:"basis"`
+}
+
+// Outcome is how a firing ended.
+type Outcome struct {
+	ID    string    `json:"id"`
+	At    time.Time `json:"at"`
+	News  News      `json:"news"`
+	Verb  string    `json:"verb"` // what happened: one of lines' verbs, or one of those below
+	Why   string    `json:"why"`
+	Run   string    `json:"run,omitempty"`
+	Entry int       `json:"entry,omitempty"` // of the line
+}
+
+// Verbs of outcomes that left the line as it was.
+const (
+	VerbNone   = "none"
+	VerbFailed = "failed" // for a reason that only a person can remove
+)
+
+// prefix is the folder of all schedules.
+const prefix = "schedules/"
+
+// Version is version n of a schedule.
+func (s Schedule) Version(n int) runs.Object[Version] {
+	return runs.Object[Version]{Key: fmt.Sprintf("%s%s/versions/%04d.json", prefix, s, n)}
+}
+
+// Firing is what a firing found.
+func (s Schedule) Firing(id string) runs.Object[Firing] {
+	return runs.Object[Firing]{Key: fmt.Sprintf("%s%s/firings/%s/found.json", prefix, s, id)}
+}
+
+// Outcome is how a firing ended.
+func (s Schedule) Outcome(id string) runs.Object[Outcome] {
+	return runs.Object[Outcome]{Key: fmt.Sprintf("%s%s/firings/%s/outcome.json", prefix, s, id)}
+}
+
+// Keys returns the keys of the objects of all schedules.
+func Keys(ctx context.Context, b store.Bucket) ([]string, error) {
+	objects, err := b.List(ctx, prefix)
+	keys := make([]string, len(objects))
+	for i, o := range objects {
+		keys[i] = o.Key
+	}
+
+	return keys, err
+}
+
+// Names returns the names of all schedules, in lexical order.
+func Names(ctx context.Context, b store.Bucket) ([]string, error) {
+	keys, err := Keys(ctx, b)
+	var names []string
+	for _, key := range keys {
+		name, _, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
+		names = append(names, name)
+	}
+
+	return slices.Compact(names), err
+}
+
+// Newest returns the newest version of a schedule. The error wraps store.ErrNotFound if there is none.
+func (s Schedule) Newest(ctx context.Context, b store.Bucket) (Version, error) {
+	var newest Version
+	for n := 1; ; n++ {
+		v, _, err := s.Version(n).Read(ctx, b)
+		if errors.Is(err, store.ErrNotFound) && n > 1 {
+			return newest, nil
+		}
+		if errors.Is(err, store.ErrNotFound) {
+			err = fmt.Errorf("schedule %q: %w", string(s), err)
+		}
+		if err != nil {
+			return v, err
+		}
+		newest = v
+	}
+}
+
+// Append records a version of a schedule, unless it is the newest one already. It is an invalid fault if somebody else
+// does so at the same time.
+func Append(ctx context.Context, b store.Bucket, v Version) (Version, error) {
+	s := Schedule(v.Schedule.Name)
+	newest, err := s.Newest(ctx, b)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return v, err
+	}
+	if err == nil && runs.Digest(newest.Schedule) == runs.Digest(v.Schedule) {
+		return newest, nil
+	}
+	v.Number = newest.Number + 1
+	got, _, err := s.Version(v.Number).Record(ctx, b, func() (Version, error) { return v, nil })
+	if err == nil && runs.Digest(got.Schedule) != runs.Digest(v.Schedule) {
+		err = fault.New(fault.Invalid, "%s changes schedule %s at the same time; look at it and decide again",
+			got.Who, s)
+	}
+
+	return got, err
+}
+
+// Outcomes returns how the firings of a schedule ended, oldest first.
+func (s Schedule) Outcomes(ctx context.Context, b store.Bucket) ([]Outcome, error) {
+	objects, err := b.List(ctx, prefix+string(s)+"/firings/")
+	if err != nil {
+		return nil, err
+	}
+	var out []Outcome
+	for _, o := range objects {
+		if !strings.HasSuffix(o.Key, "/outcome.json") {
+			continue
+		}
+		x, _, err := store.Read[Outcome](ctx, b, o.Key)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, x)
+	}
+
+	return out, nil
+}

@@ -1,0 +1,50 @@
+package fakepolicy
+
+import (
+	"context"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/chat"
+)
+
+// Graduate answers for some policies as if they had learned the scripted environment, and asks Model for all others.
+type Graduate struct {
+	chat.Model
+	Learned func(policy string) bool
+}
+
+var (
+	goal   = regexp.MustCompile(`(?m)^Goal: Tap (.*)$`)
+	count  = regexp.MustCompile(`(?m)^\d+ text count (\d+)`)
+	button = regexp.MustCompile(`(?m)^(\d+) button (\S+)$`)
+)
+
+// Complete taps the next button of the goal.
+func (g Graduate) Complete(ctx context.Context, q chat.Request) (chat.Response, error) {
+	tapped := count.FindStringSubmatch(q.User)
+	wanted := goal.FindStringSubmatch(q.User)
+	if tapped == nil || wanted == nil || !g.Learned(q.Model) {
+		return g.Model.Complete(ctx, q)
+	}
+	n, _ := strconv.Atoi(tapped[1])
+	names := strings.Split(wanted[1], " then ")
+	_, screen, _ := strings.Cut(q.User, "Screen:")
+	for _, b := range button.FindAllStringSubmatch(screen, -1) {
+		if n >= len(names) || b[2] != names[n] {
+			continue
+		}
+		i, _ := strconv.Atoi(b[1])
+		text, err := Render(domain.Action{Type: domain.ActionClick}.At(i))
+		out := chat.Response{Usage: domain.Usage{Prompt: 1, Answer: 1}}
+		for range max(q.N, 1) {
+			out.Texts, out.LogProbs = append(out.Texts, text), append(out.LogProbs, -0.1)
+		}
+
+		return out, err
+	}
+
+	return g.Model.Complete(ctx, q)
+}

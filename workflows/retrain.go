@@ -1,0 +1,344 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/internal/method/retrain"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/store/schedules"
+)
+
+// RetrainInput is what a schedule starts. The time of the firing is in the id of the workflow.
+type RetrainInput struct {
+	Schedule string
+	Version  int
+}
+
+// Updates of a firing that waits for approval.
+const (
+	UpdateApprove = "approve"
+	UpdateReject  = "reject"
+)
+
+// Stages of a firing, as FiringStatus names them.
+const (
+	StageLooking  = "looking"
+	StageDrift    = "checking for drift"
+	StageTraining = "training"
+	StageGate     = "gate"
+	StageApproval = "waiting for approval"
+	StageRuled    = "done"
+)
+
+// FiringStatus answers the query "status" of a firing.
+type FiringStatus struct {
+	Schedule string    `json:"schedule"`
+	Firing   string    `json:"firing"`
+	Stage    string    `json:"stage"`
+	News     string    `json:"news"`
+	Run      string    `json:"run,omitempty"`
+	Why      string    `json:"why,omitempty"`
+	Deadline time.Time `json:"deadline,omitzero"` // of the approval
+}
+
+// RetrainID is the beginning of the ids of a schedule's firings.
+func RetrainID(schedule string) string { return "retrain/" + schedule }
+
+// firingOf returns the name of a firing: its nominal time, which Temporal appends to the id of its workflow.
+func firingOf(info *workflow.Info) string {
+	const stamp = "2006-01-02T15:04:05Z"
+	id, at := info.WorkflowExecution.ID, info.WorkflowStartTime
+	if len(id) > len(stamp) {
+		if t, err := time.Parse(stamp, id[len(id)-len(stamp):]); err == nil {
+			at = t
+		}
+	}
+
+	return at.UTC().Format("20060102-150405")
+}
+
+// firing is a firing while its workflow runs.
+type firing struct {
+	id     activities.FiringID
+	found  activities.Found
+	status FiringStatus
+	ruling *activities.Ruling // by a person
+}
+
+// Retrain is one firing of a schedule: it looks what is new, trains the accepted system again on it, compares both, and
+// decides which one the line accepts. A firing ends once: whoever starts it again finds how it ended.
+func Retrain(ctx workflow.Context, in RetrainInput) (schedules.Outcome, error) {
+	f := &firing{id: activities.FiringID{
+		Schedule: in.Schedule, Version: in.Version, ID: firingOf(workflow.GetInfo(ctx)), At: workflow.Now(ctx).UTC(),
+	}}
+	f.status = FiringStatus{Schedule: in.Schedule, Firing: f.id.ID, Stage: StageLooking}
+	if err := f.setup(ctx); err != nil {
+		return schedules.Outcome{}, err
+	}
+	o, err := f.fire(ctx)
+	if err == nil || temporal.IsCanceledError(err) {
+		return o, err
+	}
+	why, _ := rootCause(err)
+	_, unrecorded := f.end(ctx, schedules.Outcome{Verb: schedules.VerbFailed, Why: why, Run: f.found.Run})
+
+	return o, errors.Join(err, unrecorded)
+}
+
+// fire does what a firing does.
+func (f *firing) fire(ctx workflow.Context) (schedules.Outcome, error) {
+	look := on(ctx, QueueControl, "what does the environment offer?")
+	if err := f.act(ctx, func(ctx workflow.Context) error {
+		return workflow.ExecuteActivity(long(look), control.Look, f.id).Get(ctx, &f.found)
+	}); err != nil {
+		return schedules.Outcome{}, err
+	}
+	if f.found.Outcome != nil {
+		return *f.found.Outcome, nil
+	}
+
+	f.status.News, f.status.Why, f.status.Run = string(f.found.News), f.found.Why, f.found.Run
+	if f.found.News == schedules.NewsNone {
+		return f.end(ctx, schedules.Outcome{Verb: schedules.VerbNone, Why: f.found.Why})
+	}
+
+	return f.retrain(ctx)
+}
+
+// setup registers the query and the updates of a firing.
+func (f *firing) setup(ctx workflow.Context) error {
+	status := func() (FiringStatus, error) { return f.status, nil }
+	if err := workflow.SetQueryHandler(ctx, QueryStatus, status); err != nil {
+		return err
+	}
+	valid := func(c Command) error {
+		if f.status.Stage != StageApproval {
+			return fmt.Errorf("nothing waits for approval: the firing is at %q", f.status.Stage)
+		}
+
+		return c.check()
+	}
+	rule := func(accepted bool) func(workflow.Context, Command) (FiringStatus, error) {
+		return func(ctx workflow.Context, c Command) (FiringStatus, error) {
+			f.ruling = &activities.Ruling{Accepted: accepted, Who: c.Who, Why: c.Why}
+			f.status.Stage = StageRuled
+
+			return f.status, nil
+		}
+	}
+
+	return errors.Join(
+		update(ctx, UpdateApprove, valid, rule(true)),
+		update(ctx, UpdateReject, valid, rule(false)),
+	)
+}
+
+// retrain trains the accepted system again and decides.
+func (f *firing) retrain(ctx workflow.Context) (schedules.Outcome, error) {
+	fork := long(on(ctx, QueueControl, "fork the accepted system as "+f.found.Run))
+	if err := f.act(ctx, func(ctx workflow.Context) error {
+		return workflow.ExecuteActivity(fork, control.Fork, f.id).Get(ctx, nil)
+	}); err != nil {
+		return schedules.Outcome{}, err
+	}
+	if f.found.News == schedules.NewsCheck {
+		d, err := f.drifted(ctx)
+		if err != nil {
+			return schedules.Outcome{}, err
+		}
+		f.status.Why = d.Why
+		if !d.Drifted {
+			return f.end(ctx, schedules.Outcome{Verb: schedules.VerbNone, Why: d.Why, Run: f.found.Run})
+		}
+	}
+
+	if why, err := f.train(ctx); err != nil || why != "" {
+		if err != nil {
+			return schedules.Outcome{}, err
+		}
+
+		return f.end(ctx, schedules.Outcome{Verb: schedules.VerbNone, Why: why, Run: f.found.Run})
+	}
+	judged, err := f.gate(ctx)
+	if err != nil {
+		return schedules.Outcome{}, err
+	}
+
+	return f.rule(ctx, judged)
+}
+
+// drifted checks whether the accepted system has become worse.
+func (f *firing) drifted(ctx workflow.Context) (d activities.Drift, err error) {
+	f.enter(ctx, StageDrift)
+	var items []rules.EvalItem
+	plan := long(on(ctx, QueueControl, "what the accepted system plays"))
+	err = f.act(ctx, func(ctx workflow.Context) error {
+		return workflow.ExecuteActivity(plan, control.PlanDrift, f.id).Get(ctx, &items)
+	})
+	if err != nil || len(items) == 0 {
+		return activities.Drift{Why: "nobody recorded how the accepted system did, so no drift can be seen"}, err
+	}
+	results, err := f.evaluate(ctx, "drift", items)
+	if err != nil {
+		return d, err
+	}
+	compare := on(ctx, QueueControl, "compare with when it was made")
+	err = f.act(ctx, func(ctx workflow.Context) error {
+		checked := activities.Checked{Firing: f.id, Result: results[0]}
+
+		return workflow.ExecuteActivity(compare, control.Drifted, checked).Get(ctx, &d)
+	})
+
+	return d, err
+}
+
+// evaluate plays items in a child workflow.
+func (f *firing) evaluate(ctx workflow.Context, label string, items []rules.EvalItem) (out []runs.Result, err error) {
+	err = f.act(ctx, func(ctx workflow.Context) error {
+		id := f.found.Run + "/eval/" + label
+		cctx := child(ctx, id, label+": the accepted system and what it is compared with, on the same episodes")
+
+		return workflow.ExecuteChildWorkflow(cctx, Evaluation, items).Get(ctx, &out)
+	})
+
+	return out, err
+}
+
+// train runs the run. It returns why nothing came of it: a person stopped it.
+func (f *firing) train(ctx workflow.Context) (stopped string, err error) {
+	f.enter(ctx, StageTraining)
+	cctx := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID: f.found.Run, StaticSummary: "training run " + f.found.Run,
+		ParentClosePolicy: enums.PARENT_CLOSE_POLICY_ABANDON,
+	})
+	err = workflow.ExecuteChildWorkflow(cctx, Run, RunInput{Name: f.found.Run}).Get(ctx, nil)
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) && app.Type() == ErrStopped {
+		return app.Message(), nil
+	}
+
+	return "", err
+}
+
+// gate compares both systems.
+func (f *firing) gate(ctx workflow.Context) (j activities.Judged, err error) {
+	f.enter(ctx, StageGate)
+	var items []rules.EvalItem
+	plan := long(on(ctx, QueueControl, "what both systems play"))
+	if err = f.act(ctx, func(ctx workflow.Context) error {
+		return workflow.ExecuteActivity(plan, control.PlanGate, f.id).Get(ctx, &items)
+	}); err != nil {
+		return j, err
+	}
+	if len(items) > 0 {
+		if _, err = f.evaluate(ctx, "gate", items); err != nil {
+			return j, err
+		}
+	}
+	judge := long(on(ctx, QueueControl, "the gate decides"))
+	err = f.act(ctx, func(ctx workflow.Context) error {
+		return workflow.ExecuteActivity(judge, control.Judge, f.id).Get(ctx, &j)
+	})
+	f.status.Why = j.Why
+
+	return j, err
+}
+
+// rule writes the verdict of the gate, or that of a person, into the line.
+func (f *firing) rule(ctx workflow.Context, j activities.Judged) (schedules.Outcome, error) {
+	r := activities.Ruling{Firing: f.id, Accepted: j.Accepted, Who: "schedule " + f.id.Schedule, Why: j.Why}
+	if within := retrain.Duration(f.found.Approval); j.Accepted && within > 0 {
+		f.status.Deadline = workflow.Now(ctx).Add(within)
+		f.enter(ctx, StageApproval)
+		asked, err := workflow.AwaitWithTimeout(ctx, within, func() bool { return f.ruling != nil })
+		switch {
+		case err != nil:
+			return schedules.Outcome{}, err
+		case asked:
+			r.Accepted, r.Who, r.Why = f.ruling.Accepted, f.ruling.Who, f.ruling.Why+" ("+j.Why+")"
+		default:
+			r.Accepted, r.Why = false, fmt.Sprintf("nobody approved it within %v (%s)", within, j.Why)
+		}
+	}
+
+	f.enter(ctx, StageRuled)
+	r.At = workflow.Now(ctx).UTC()
+	var e activities.Entered
+	write := on(ctx, QueueControl, "write the next entry of line "+f.found.Line)
+	if err := f.act(ctx, func(ctx workflow.Context) error {
+		return workflow.ExecuteActivity(write, control.Rule, r).Get(ctx, &e)
+	}); err != nil {
+		return schedules.Outcome{}, err
+	}
+
+	return f.end(ctx, schedules.Outcome{Verb: e.Verb, Why: e.Why, Run: f.found.Run, Entry: e.Number})
+}
+
+// end records how the firing ended.
+func (f *firing) end(ctx workflow.Context, o schedules.Outcome) (schedules.Outcome, error) {
+	o.ID, o.News, o.At = f.id.ID, f.found.News, workflow.Now(ctx).UTC()
+	f.status.Why = o.Why
+	f.enter(ctx, StageRuled)
+	record := on(ctx, QueueControl, "record how the firing ended")
+	err := f.act(ctx, func(ctx workflow.Context) error {
+		ended := activities.Ended{Firing: f.id, Outcome: o}
+
+		return workflow.ExecuteActivity(record, control.Conclusion, ended).Get(ctx, &o)
+	})
+	if err == nil {
+		err = workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
+	}
+
+	return o, err
+}
+
+// enter begins a stage of the firing.
+func (f *firing) enter(ctx workflow.Context, stage string) {
+	f.status.Stage = stage
+	f.describe(ctx, "")
+}
+
+// describe writes the state of the firing into the details that the Temporal UI shows.
+func (f *firing) describe(ctx workflow.Context, waits string) {
+	text := fmt.Sprintf("**%s**: %s", f.status.Stage, f.status.News)
+	if f.status.Why != "" {
+		text += "\n\n" + f.status.Why
+	}
+	if f.status.Run != "" {
+		text += "\n\nrun " + f.status.Run
+	}
+	if !f.status.Deadline.IsZero() && f.status.Stage == StageApproval {
+		text += "\n\nsend the update `approve` or `reject` with `{\"Who\": …, \"Why\": …}` before " +
+			f.status.Deadline.Format(time.RFC3339)
+	}
+	if waits != "" {
+		text += "\n\nit is tried again, because " + waits
+	}
+	workflow.SetCurrentDetails(ctx, text)
+}
+
+// act repeats an action until it succeeds, or until it fails for a reason that only a person can remove.
+func (f *firing) act(ctx workflow.Context, do func(workflow.Context) error) error {
+	for {
+		err := do(ctx)
+		if err == nil || temporal.IsCanceledError(err) {
+			return err
+		}
+		why, again := rootCause(err)
+		if !again {
+			return err
+		}
+		f.describe(ctx, why)
+		if err := workflow.Sleep(ctx, pauseLimit); err != nil {
+			return err
+		}
+	}
+}
