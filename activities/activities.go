@@ -5,8 +5,8 @@
 // It imports domain, envadapters, fault, internal/method/agents, internal/method/chat, internal/method/credit,
 // internal/method/episode, internal/method/prompts, internal/method/retrain, internal/method/rules,
 // internal/method/spec, internal/method/synth, internal/policy/endpoints, internal/process/events,
-// internal/process/failpoint, internal/store, internal/store/fork, internal/store/lines, internal/store/runs,
-// internal/store/schedules and trainer.
+// internal/process/failpoint, internal/process/notify, internal/store, internal/store/fork, internal/store/lines,
+// internal/store/notices, internal/store/runs, internal/store/schedules and trainer.
 package activities
 
 import (

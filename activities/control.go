@@ -20,7 +20,8 @@ import (
 // read their lists of tasks, so a control worker needs the data of recorded environments.
 type Control struct {
 	Common
-	Suites *Suites
+	Suites  *Suites
+	Notices Notices
 
 	trends sync.Map // trend by run
 }

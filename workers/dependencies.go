@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"go.temporal.io/sdk/client"
+
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -17,6 +19,7 @@ import (
 	"github.com/collabui/collabui/internal/policy/tinylm"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/internal/process/notify"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/trainer"
@@ -38,6 +41,7 @@ type dependencies struct {
 	policies  *llm.Pool
 	endpoints *endpoints.Endpoints
 	trainers  map[string]trainer.Trainer
+	receivers []notify.Receiver
 }
 
 func open(o Options) (*dependencies, error) {
@@ -60,13 +64,17 @@ func open(o Options) (*dependencies, error) {
 	if err != nil {
 		return nil, err
 	}
+	receivers, err := notify.Load()
+	if err != nil {
+		return nil, err
+	}
 
 	return &dependencies{
 		bucket: bucket, emit: stream.Emit, log: o.Log, policies: policies, endpoints: chats,
 		suites: activities.NewSuites(func(e envadapters.Options) (envadapters.Suite, error) {
 			return catalog.OpenEnvironment(e, catalog.Places{Browsers: o.Browsers, Tabs: o.Tabs})
 		}),
-		trainers: catalog.OpenTrainers(o.Training.host(bucket)),
+		trainers: catalog.OpenTrainers(o.Training.host(bucket)), receivers: receivers,
 	}, nil
 }
 
@@ -76,8 +84,8 @@ func (d *dependencies) common() activities.Common {
 	}
 }
 
-func (d *dependencies) control() *activities.Control {
-	return &activities.Control{Common: d.common(), Suites: d.suites}
+func (d *dependencies) control(c client.Client) *activities.Control {
+	return &activities.Control{Common: d.common(), Suites: d.suites, Notices: d.notices(c)}
 }
 
 func (d *dependencies) rollouts() *activities.Rollouts {

@@ -4,8 +4,8 @@
 // It imports activities, envadapters, fault, internal/method/chat, internal/method/retrain, internal/method/spec,
 // internal/policy/endpoints, internal/policy/gateway, internal/policy/limits, internal/policy/llm,
 // internal/policy/serving, internal/policy/tinylm, internal/process/config, internal/process/events,
-// internal/process/logging, internal/store, internal/store/runs, internal/store/schedules, trainer, trainer/external,
-// workers/catalog and workflows.
+// internal/process/logging, internal/process/notify, internal/store, internal/store/notices, internal/store/runs,
+// internal/store/schedules, trainer, trainer/external, workers/catalog and workflows.
 package workers
 
 import (
@@ -120,6 +120,11 @@ func serve(ctx context.Context, o Options, queues []string, cancel func(error)) 
 	}
 	defer d.suites.Close()
 
+	d.endpoints.Warn = d.warn(c)
+	if slices.Contains(queues, workflows.QueueControl) {
+		go d.register(ctx, c)
+	}
+
 	o.Log.Info("worker started", o.describe()...)
 	var started []worker.Worker
 	for _, r := range queues {
@@ -168,7 +173,7 @@ func build(c client.Client, role string, o Options, d *dependencies, fatal func(
 		for _, f := range workflows.All {
 			w.RegisterWorkflow(f)
 		}
-		w.RegisterActivity(d.control())
+		w.RegisterActivity(d.control(c))
 	case workflows.QueueRollout:
 		w.RegisterActivity(d.rollouts())
 	case workflows.QueueModel:

@@ -2,7 +2,8 @@
 // draw no random number.
 //
 // It imports activities, domain, fault, internal/method/retrain, internal/method/rules, internal/method/spec,
-// internal/method/synth, internal/store/runs and internal/store/schedules. It links no browser driver.
+// internal/method/synth, internal/store/lines, internal/store/notices, internal/store/runs and
+// internal/store/schedules. It links no browser driver.
 package workflows
 
 import (
@@ -32,7 +33,7 @@ var (
 )
 
 // All are the workflows that a control worker runs.
-var All = []any{Run, Epoch, Shard, Episode, FineTune, Synthesis, Evaluation, Reproduction, Retrain}
+var All = []any{Run, Epoch, Shard, Episode, FineTune, Synthesis, Evaluation, Reproduction, Retrain, Notify}
 
 // on returns the activity context of a queue. Every activity heartbeats; those of the control queue are also short.
 func on(ctx workflow.Context, queue, summary string) workflow.Context {

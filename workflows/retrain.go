@@ -12,6 +12,8 @@ import (
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/internal/method/retrain"
 	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/store/lines"
+	"github.com/collabui/collabui/internal/store/notices"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/schedules"
 )
@@ -20,57 +22,6 @@ import (
 type RetrainInput struct {
 	Schedule string
 	Version  int
-}
-
-// Updates of a firing that waits for approval.
-const (
-	UpdateApprove = "approve"
-	UpdateReject  = "reject"
-)
-
-// Stages of a firing, as FiringStatus names them.
-const (
-	StageLooking  = "looking"
-	StageDrift    = "checking for drift"
-	StageTraining = "training"
-	StageGate     = "gate"
-	StageApproval = "waiting for approval"
-	StageRuled    = "done"
-)
-
-// FiringStatus answers the query "status" of a firing.
-type FiringStatus struct {
-	Schedule string    `json:"schedule"`
-	Firing   string    `json:"firing"`
-	Stage    string    `json:"stage"`
-	News     string    `json:"news"`
-	Run      string    `json:"run,omitempty"`
-	Why      string    `json:"why,omitempty"`
-	Deadline time.Time `json:"deadline,omitzero"` // of the approval
-}
-
-// RetrainID is the beginning of the ids of a schedule's firings.
-func RetrainID(schedule string) string { return "retrain/" + schedule }
-
-// firingOf returns the name of a firing: its nominal time, which Temporal appends to the id of its workflow.
-func firingOf(info *workflow.Info) string {
-	const stamp = "2006-01-02T15:04:05Z"
-	id, at := info.WorkflowExecution.ID, info.WorkflowStartTime
-	if len(id) > len(stamp) {
-		if t, err := time.Parse(stamp, id[len(id)-len(stamp):]); err == nil {
-			at = t
-		}
-	}
-
-	return at.UTC().Format("20060102-150405")
-}
-
-// firing is a firing while its workflow runs.
-type firing struct {
-	id     activities.FiringID
-	found  activities.Found
-	status FiringStatus
-	ruling *activities.Ruling // by a person
 }
 
 // Retrain is one firing of a schedule: it looks what is new, trains the accepted system again on it, compares both, and
@@ -104,6 +55,12 @@ func (f *firing) fire(ctx workflow.Context) (schedules.Outcome, error) {
 	if f.found.Outcome != nil {
 		return *f.found.Outcome, nil
 	}
+	if n := f.found.Missed; n > 0 {
+		why := fmt.Sprintf("%d firings before this one were later than catch_up allows, and did not take place", n)
+		if err := f.tell(ctx, notices.Missed, why); err != nil {
+			return schedules.Outcome{}, err
+		}
+	}
 
 	f.status.News, f.status.Why, f.status.Run = string(f.found.News), f.found.Why, f.found.Run
 	if f.found.News == schedules.NewsNone {
@@ -111,34 +68,6 @@ func (f *firing) fire(ctx workflow.Context) (schedules.Outcome, error) {
 	}
 
 	return f.retrain(ctx)
-}
-
-// setup registers the query and the updates of a firing.
-func (f *firing) setup(ctx workflow.Context) error {
-	status := func() (FiringStatus, error) { return f.status, nil }
-	if err := workflow.SetQueryHandler(ctx, QueryStatus, status); err != nil {
-		return err
-	}
-	valid := func(c Command) error {
-		if f.status.Stage != StageApproval {
-			return fmt.Errorf("nothing waits for approval: the firing is at %q", f.status.Stage)
-		}
-
-		return c.check()
-	}
-	rule := func(accepted bool) func(workflow.Context, Command) (FiringStatus, error) {
-		return func(ctx workflow.Context, c Command) (FiringStatus, error) {
-			f.ruling = &activities.Ruling{Accepted: accepted, Who: c.Who, Why: c.Why}
-			f.status.Stage = StageRuled
-
-			return f.status, nil
-		}
-	}
-
-	return errors.Join(
-		update(ctx, UpdateApprove, valid, rule(true)),
-		update(ctx, UpdateReject, valid, rule(false)),
-	)
 }
 
 // retrain trains the accepted system again and decides.
@@ -258,6 +187,10 @@ func (f *firing) rule(ctx workflow.Context, j activities.Judged) (schedules.Outc
 	if within := retrain.Duration(f.found.Approval); j.Accepted && within > 0 {
 		f.status.Deadline = workflow.Now(ctx).Add(within)
 		f.enter(ctx, StageApproval)
+		ask := fmt.Sprintf("approve or reject it before %s: %s", f.status.Deadline.Format(time.RFC3339), j.Why)
+		if err := f.tell(ctx, notices.Approval, ask); err != nil {
+			return schedules.Outcome{}, err
+		}
 		asked, err := workflow.AwaitWithTimeout(ctx, within, func() bool { return f.ruling != nil })
 		switch {
 		case err != nil:
@@ -282,11 +215,34 @@ func (f *firing) rule(ctx workflow.Context, j activities.Judged) (schedules.Outc
 	return f.end(ctx, schedules.Outcome{Verb: e.Verb, Why: e.Why, Run: f.found.Run, Entry: e.Number})
 }
 
-// end records how the firing ended.
+// tell notifies people.
+func (f *firing) tell(ctx workflow.Context, kind notices.Kind, why string) error {
+	n := notices.Notice{
+		ID: fmt.Sprintf("%s/%s/%s", f.id.Schedule, f.id.ID, kind), Kind: kind, At: workflow.Now(ctx).UTC(),
+		Run: f.found.Run, Line: f.found.Line, Schedule: f.id.Schedule, Text: why,
+	}
+
+	return f.act(ctx, func(ctx workflow.Context) error {
+		return workflow.ExecuteActivity(on(ctx, QueueControl, "notify: "+string(kind)), control.Post, n).Get(ctx, nil)
+	})
+}
+
+// told are the outcomes of which people are notified.
+var told = map[string]notices.Kind{
+	string(lines.Promote): notices.Promoted, string(lines.Reject): notices.Rejected,
+	schedules.VerbFailed: notices.Failed,
+}
+
+// end records how the firing ended, and tells whom it concerns.
 func (f *firing) end(ctx workflow.Context, o schedules.Outcome) (schedules.Outcome, error) {
 	o.ID, o.News, o.At = f.id.ID, f.found.News, workflow.Now(ctx).UTC()
 	f.status.Why = o.Why
 	f.enter(ctx, StageRuled)
+	if kind, ok := told[o.Verb]; ok {
+		if err := f.tell(ctx, kind, o.Why); err != nil {
+			return o, err
+		}
+	}
 	record := on(ctx, QueueControl, "record how the firing ended")
 	err := f.act(ctx, func(ctx workflow.Context) error {
 		ended := activities.Ended{Firing: f.id, Outcome: o}
@@ -298,47 +254,4 @@ func (f *firing) end(ctx workflow.Context, o schedules.Outcome) (schedules.Outco
 	}
 
 	return o, err
-}
-
-// enter begins a stage of the firing.
-func (f *firing) enter(ctx workflow.Context, stage string) {
-	f.status.Stage = stage
-	f.describe(ctx, "")
-}
-
-// describe writes the state of the firing into the details that the Temporal UI shows.
-func (f *firing) describe(ctx workflow.Context, waits string) {
-	text := fmt.Sprintf("**%s**: %s", f.status.Stage, f.status.News)
-	if f.status.Why != "" {
-		text += "\n\n" + f.status.Why
-	}
-	if f.status.Run != "" {
-		text += "\n\nrun " + f.status.Run
-	}
-	if !f.status.Deadline.IsZero() && f.status.Stage == StageApproval {
-		text += "\n\nsend the update `approve` or `reject` with `{\"Who\": …, \"Why\": …}` before " +
-			f.status.Deadline.Format(time.RFC3339)
-	}
-	if waits != "" {
-		text += "\n\nit is tried again, because " + waits
-	}
-	workflow.SetCurrentDetails(ctx, text)
-}
-
-// act repeats an action until it succeeds, or until it fails for a reason that only a person can remove.
-func (f *firing) act(ctx workflow.Context, do func(workflow.Context) error) error {
-	for {
-		err := do(ctx)
-		if err == nil || temporal.IsCanceledError(err) {
-			return err
-		}
-		why, again := rootCause(err)
-		if !again {
-			return err
-		}
-		f.describe(ctx, why)
-		if err := workflow.Sleep(ctx, pauseLimit); err != nil {
-			return err
-		}
-	}
 }

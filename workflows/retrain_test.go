@@ -11,6 +11,7 @@ import (
 
 	"github.com/collabui/collabui/internal/method/retrain"
 	"github.com/collabui/collabui/internal/store/lines"
+	"github.com/collabui/collabui/internal/store/notices"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/schedules"
 	"github.com/collabui/collabui/test/kit/fakepolicy"
@@ -136,6 +137,8 @@ func TestNewTasksAreTrainedAndTheBetterSystemIsPromoted(t *testing.T) {
 			t.Errorf("slot %d plays %s, want new tasks in 7 of 10 slots", i+1, slot.Task.Template)
 		}
 	}
+
+	wantNotices(t, r, notices.Ended, notices.Ended, notices.Promoted) // first the end of the accepted run
 
 	// Whoever starts the same firing again finds how it ended; the next one finds nothing new.
 	again, err := fire(t, r, 3, nil)

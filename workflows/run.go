@@ -8,6 +8,7 @@ import (
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/store/notices"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -23,11 +24,13 @@ type RunInput struct {
 
 // runState is a run until it continues as new.
 type runState struct {
-	in     RunInput
-	status Status
-	plan   activities.Plan
-	cancel workflow.CancelFunc          // cancels the current stage
-	child  workflow.ChildWorkflowFuture // the open child, to pass a pause on to
+	in      RunInput
+	status  Status
+	plan    activities.Plan
+	told    string                       // the reason of the last pause of which people were notified
+	telling int                          // notices that are being written
+	cancel  workflow.CancelFunc          // cancels the current stage
+	child   workflow.ChildWorkflowFuture // the open child, to pass a pause on to
 }
 
 // Run is the whole training: stage 1, then epochs, then the final evaluation. It begins where the store says, and
@@ -181,6 +184,9 @@ func (r *runState) finish(ctx workflow.Context) (runs.End, error) {
 		attrRate.ValueSet(rateOf(end)), attrSystem.ValueSet(rules.TrainedName(r.plan.Agents))); err != nil {
 		return end, err
 	}
+
+	r.tell(ctx, notices.Ended, fmt.Sprintf("it has ended; val %.1f %% at best, final digest %s",
+		100*rateOf(end), end.FinalDigest))
 
 	return end, r.answered(ctx)
 }

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/internal/store/notices"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -67,8 +68,10 @@ func (r *runState) setup(ctx workflow.Context) error {
 			return c.check()
 		}, func(ctx workflow.Context, c Command) (Status, error) {
 			r.pause(ctx, true, c.Who+": "+c.Why)
+			err := r.note(ctx, runs.VerbPause, c)
+			r.tell(ctx, notices.Paused, r.status.Reason)
 
-			return r.status, r.note(ctx, runs.VerbPause, c)
+			return r.status, err
 		}),
 
 		update(ctx, UpdateResume, func(c Command) error {
@@ -206,6 +209,7 @@ func (r *runState) stops() bool {
 
 // stopped ends a run that somebody stopped, when all updates are answered.
 func (r *runState) stopped(ctx workflow.Context) error {
+	r.tell(ctx, notices.Stopped, r.status.Reason)
 	if err := r.answered(ctx); err != nil {
 		return err
 	}
@@ -213,8 +217,15 @@ func (r *runState) stopped(ctx workflow.Context) error {
 	return temporal.NewNonRetryableApplicationError(r.status.Reason, ErrStopped, nil)
 }
 
-// answered waits until all updates are answered.
+// answered waits until all updates are answered, and for a while until all notices are written.
 func (r *runState) answered(ctx workflow.Context) error {
+	if r.telling > 0 {
+		written := func() bool { return r.telling == 0 }
+		if _, err := workflow.AwaitWithTimeout(ctx, tellLimit, written); err != nil {
+			return err
+		}
+	}
+
 	return workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
 }
 
@@ -258,6 +269,26 @@ func (r *runState) act(ctx workflow.Context, do func(workflow.Context) error) er
 	}
 }
 
+// tell notifies people of what became of the run. Nothing waits for it before the workflow ends.
+func (r *runState) tell(ctx workflow.Context, kind notices.Kind, text string) {
+	if workflow.GetVersion(ctx, "notices", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return
+	}
+	n := notices.Notice{
+		ID:   fmt.Sprintf("%s/%s/%d", r.in.Name, kind, workflow.Now(ctx).UnixMilli()),
+		Kind: kind, At: workflow.Now(ctx).UTC(), Run: r.in.Name, Text: text,
+	}
+	r.telling++
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		nctx := on(ctx, QueueControl, "notify: "+string(kind))
+		_ = workflow.ExecuteActivity(nctx, control.Post, n).Get(ctx, nil)
+		r.telling--
+	})
+}
+
+// tellLimit is how long the end of a workflow waits for notices that cannot be written.
+const tellLimit = time.Minute
+
 // pauseLimit is how long a run that paused itself for a fault of infrastructure waits before it tries again.
 const pauseLimit = 10 * time.Minute
 
@@ -270,6 +301,10 @@ func (r *runState) wait(ctx workflow.Context, failed error) error {
 		why = r.status.Reason + "; meanwhile " + why
 	}
 	r.status.Held, r.status.Paused, r.status.Reason = r.status.Held || !again, true, why
+	if why != r.told { // not again and again while the same service is away
+		r.told = why
+		r.tell(ctx, notices.Paused, why)
+	}
 	if r.status.Held {
 		return nil
 	}

@@ -27,6 +27,7 @@ type Endpoints struct {
 	Bucket  store.Bucket
 	Connect func(spec.Model) (chat.Model, error) // returns a client; its key is this process's
 	Limits  *limits.Limiter                      // shared by all workers; nil: none
+	Warn    func(run, text string)               // tells people that a budget is nearly spent; nil: nobody
 
 	ledger ledger
 }
@@ -91,6 +92,9 @@ func (c *recording) Complete(ctx context.Context, r chat.Request) (chat.Response
 	a, _, err := call.Record(ctx, b, func() (runs.Answer, error) {
 		if err := c.endpoints.ledger.check(ctx, b, c.spec); err != nil {
 			return runs.Answer{}, err
+		}
+		if text := c.endpoints.ledger.warning(c.spec.Name); text != "" && c.endpoints.Warn != nil {
+			c.endpoints.Warn(c.spec.Name, text)
 		}
 		res, err := c.ask(ctx, r)
 

@@ -2,6 +2,7 @@ package endpoints
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -25,7 +26,8 @@ type spending struct {
 	seen   map[string]bool // keys of counted calls
 	spent  runs.Spent
 	budget spec.Budget
-	next   time.Time // when it is read again
+	warned spec.Budget // the budget of which people were told that most of it is spent
+	next   time.Time   // when it is read again
 }
 
 // A ledger is read again after ledgerEvery, or after ledgerShare times as long as the last reading took: a run of a
@@ -35,6 +37,25 @@ const (
 	ledgerEvery = 5 * time.Second
 	ledgerShare = 20
 )
+
+// nearly is the share of a budget at which people are told.
+const nearly = 0.8
+
+// warning returns what people are told when most of a budget is spent, once for each budget; otherwise it is empty.
+func (l *ledger) warning(run string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	x := l.of(run)
+	money := x.budget.Money > 0 && x.spent.Money >= nearly*x.budget.Money
+	tokens := x.budget.Tokens > 0 && float64(x.spent.Tokens) >= nearly*float64(x.budget.Tokens)
+	if !money && !tokens || x.warned == x.budget {
+		return ""
+	}
+	x.warned = x.budget
+
+	return fmt.Sprintf("most of the budget is spent: money %.2f of %.2f, tokens %d of %d",
+		x.spent.Money, x.budget.Money, x.spent.Tokens, x.budget.Tokens)
+}
 
 // check returns an exhausted fault if the run's budget is spent.
 func (l *ledger) check(ctx context.Context, b store.Bucket, s spec.Spec) error {

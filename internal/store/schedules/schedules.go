@@ -43,18 +43,19 @@ const (
 
 // Firing is what a firing found. What it does follows from that.
 type Firing struct {
-	ID       string       `json:"id"`
-	Version  int          `json:"version"` // of the schedule
-	At       time.Time    `json:"at"`      // when it began
-	News     News         `json:"news"`
-	Why      string       `json:"why"`
-	Run      string       `json:"run,omitempty"` // that trains again
-	New      []string     `json:"new,omitempty"` // training templates that the accepted system was not made for
-	Old      []string     `json:"old,omitempty"` // others that still exist
-	Missed   int          `json:"missed"`        // firings of the schedule that were too late, until now
-	Entries  int          `json:"entries"`       // of the line, until now
-	Accepted lines.System `json:"accepted"`
-	Basis    lines.Basis  `json:"basis"`
+	ID           string       `json:"id"`
+	Version      int          `json:"version"` // of the schedule
+	At           time.Time    `json:"at"`      // when it began
+	News         News         `json:"news"`
+	Why          string       `json:"why"`
+	Run          string       `json:"run,omitempty"` // that trains again
+	New          []string     `json:"new,omitempty"` // training templates that the accepted system was not made for
+	Old          []string     `json:"old,omitempty"` // others that still exist
+	Missed       int          `json:"missed"`        // firings of the schedule that were too late, until now
+	MissedBefore int          `json:"missed_before"` // until the firing before
+	Entries      int          `json:"entries"`       // of the line, until now
+	Accepted     lines.System `json:"accepted"`
+	Basis        lines.Basis  `json:"basis"`
 }
 
 // Outcome is how a firing ended.
@@ -173,4 +174,23 @@ func (s Schedule) Outcomes(ctx context.Context, b store.Bucket) ([]Outcome, erro
 	}
 
 	return out, nil
+}
+
+// Before returns the newest firing that began before another one.
+func (s Schedule) Before(ctx context.Context, b store.Bucket, id string) (f Firing, ok bool, err error) {
+	folder := prefix + string(s) + "/firings/"
+	objects, err := b.List(ctx, folder)
+	if err != nil {
+		return f, false, err
+	}
+	for _, o := range slices.Backward(objects) {
+		name, rest, _ := strings.Cut(strings.TrimPrefix(o.Key, folder), "/")
+		if rest == "found.json" && name < id {
+			f, _, err = s.Firing(name).Read(ctx, b)
+
+			return f, err == nil, err
+		}
+	}
+
+	return f, false, nil
 }

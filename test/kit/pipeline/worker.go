@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/collabui/collabui/activities"
@@ -17,10 +18,13 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/internal/process/notify"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/notices"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/fakepolicy"
 	"github.com/collabui/collabui/trainer"
+	"github.com/collabui/collabui/workers"
 	"github.com/collabui/collabui/workers/catalog"
 	"github.com/collabui/collabui/workflows"
 )
@@ -62,7 +66,7 @@ func work(at string) error {
 	defer c.Close()
 
 	broken := make(chan error, 4)
-	for queue, kind := range types(bucket, stream.Emit) {
+	for queue, kind := range types(c, bucket, stream.Emit) {
 		w := worker.New(c, queue, worker.Options{
 			MaxConcurrentActivityExecutionSize: 4, DisableWorkflowWorker: queue != workflows.QueueControl,
 			OnFatalError: func(err error) { broken <- err }, MaxHeartbeatThrottleInterval: 3 * time.Second,
@@ -90,8 +94,11 @@ func work(at string) error {
 	}
 }
 
+// Receiver is told of notices once a test has registered it.
+const Receiver = "ops"
+
 // types returns the activities of every queue.
-func types(bucket store.Bucket, emit activities.Emit) map[string]any {
+func types(c client.Client, bucket store.Bucket, emit activities.Emit) map[string]any {
 	common := func() activities.Common {
 		return activities.Common{Bucket: bucket, Catalog: catalog.All{}, Emit: emit}
 	}
@@ -104,7 +111,12 @@ func types(bucket store.Bucket, emit activities.Emit) map[string]any {
 	model, e := fakepolicy.Policies{}, &endpoints.Endpoints{Bucket: bucket}
 
 	return map[string]any{
-		workflows.QueueControl: &activities.Control{Common: common(), Suites: suites},
+		workflows.QueueControl: &activities.Control{Common: common(), Suites: suites, Notices: activities.Notices{
+			Receivers: []notify.Receiver{{Name: Receiver, Command: []string{"true"}}},
+			Wake: func(ctx context.Context, r notices.Receiver) error {
+				return workers.WakeReceiver(ctx, c, r)
+			},
+		}},
 		workflows.QueueRollout: &activities.Rollouts{
 			Common: common(), Suites: suites, Policies: model, Endpoints: e, Wording: wording,
 		},

@@ -24,6 +24,7 @@ import (
 	"github.com/collabui/collabui/internal/policy/llm"
 	"github.com/collabui/collabui/internal/policy/tinylm"
 	"github.com/collabui/collabui/internal/policy/tinyserver"
+	"github.com/collabui/collabui/internal/process/notify"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/trainer"
@@ -56,6 +57,8 @@ type Deps struct {
 	Open     func(envadapters.Options) (envadapters.Suite, error)       // opens others; nil: none
 	Endpoint func(spec.Model) (chat.Model, error)                       // connects to chat endpoints; nil: none
 	Trainers map[string]trainer.Trainer                                 // by the names of specifications
+
+	Receivers []notify.Receiver // of notices
 }
 
 // New prepares a run.
@@ -127,7 +130,9 @@ func (r *Run) Do(w, in any) error {
 
 // Control returns the activities that plan and commit.
 func (r *Run) Control() *activities.Control {
-	return &activities.Control{Common: r.common(), Suites: r.suites()}
+	return &activities.Control{
+		Common: r.common(), Suites: r.suites(), Notices: activities.Notices{Receivers: r.Deps.Receivers},
+	}
 }
 
 func (r *Run) common() activities.Common {

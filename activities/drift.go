@@ -1,0 +1,128 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/lines"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/store/schedules"
+)
+
+// driftSplit labels the episodes of the check for drift.
+const driftSplit = "drift"
+
+// PlanDrift returns what the accepted system plays to be checked: tasks of val that it knew. None means that it cannot
+// be checked, because nobody knows how it did.
+func (c *Control) PlanDrift(ctx context.Context, id FiringID) ([]rules.EvalItem, error) {
+	return do(ctx, id.log(c), func(ctx context.Context, _ say) ([]rules.EvalItem, error) {
+		f, v, err := c.firing(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		s, suite, err := c.retrained(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := c.valOf(ctx, f.Accepted); missing(err) {
+			return nil, nil
+		} else if err != nil {
+			return nil, err
+		}
+		tasks := make([]domain.Task, v.Schedule.Drift.Episodes)
+		for i := range tasks {
+			if tasks[i], err = rules.EvalTask(s, suite, domain.SplitVal, i); err != nil {
+				return nil, err
+			}
+		}
+		accepted := rules.Together(s, nameAccepted, f.Accepted.Digests())
+		item, err := c.item(ctx, f, accepted, driftSplit, tasks)
+
+		return []rules.EvalItem{item}, err
+	})
+}
+
+// retrained returns the newest specification of a firing's run, and its suite.
+func (c *Control) retrained(ctx context.Context, f schedules.Firing) (spec.Spec, envadapters.Suite, error) {
+	s, err := c.spec(ctx, f.Run, atEnd)
+	if err != nil {
+		return s, nil, err
+	}
+	suite, err := c.Suites.get(ctx, s.Where(s.Environment))
+
+	return s, suite, err
+}
+
+// valOf returns what an accepted system reached on val when it was made.
+func (c *Control) valOf(ctx context.Context, x lines.System) (runs.Result, error) {
+	s, err := runs.Run(x.Run).At(ctx, c.Bucket, x.Epoch)
+	if err != nil {
+		return runs.Result{}, err
+	}
+
+	return c.val(ctx, x.Run, x.Epoch, rules.ValName(s, x.Epoch))
+}
+
+// Systems that a firing evaluates.
+const (
+	nameAccepted  = "accepted"
+	nameRetrained = "retrained"
+)
+
+// gateFolder is the folder of a firing's evaluations, below those of its run.
+const gateFolder = "gate"
+
+// item returns an evaluation of given tasks.
+func (c *Control) item(
+	ctx context.Context, f schedules.Firing, system rules.EvalSystem, split string, tasks []domain.Task,
+) (rules.EvalItem, error) {
+	raw, err := json.Marshal(tasks)
+	if err != nil {
+		return rules.EvalItem{}, fault.As(fault.Fatal, err)
+	}
+	ref, err := store.PutBlob(ctx, c.Bucket, raw)
+
+	return rules.EvalItem{
+		Run: f.Run, Folder: gateFolder, System: system, Split: split, Episodes: len(tasks), AtEnd: true,
+		Tasks: ref.SHA256,
+	}, err
+}
+
+// Drifted reports whether the accepted system fell below the interval of what it reached on val when it was made, and
+// says what was seen.
+func (c *Control) Drifted(ctx context.Context, r Checked) (Drift, error) {
+	return do(ctx, r.Firing.log(c), func(ctx context.Context, _ say) (Drift, error) {
+		f, _, err := c.firing(ctx, r.Firing)
+		if err != nil {
+			return Drift{}, err
+		}
+		was, err := c.valOf(ctx, f.Accepted)
+		if err != nil {
+			return Drift{}, err
+		}
+		d := Drift{Drifted: r.Result.Rate < was.Low}
+		d.Why = fmt.Sprintf("%s solves %.1f %% of %d tasks of val; when it was made it was %.1f [%.1f, %.1f] %%",
+			f.Accepted, 100*r.Result.Rate, r.Result.Episodes, 100*was.Rate, 100*was.Low, 100*was.High)
+
+		return d, nil
+	})
+}
+
+// Checked is the result of a check for drift.
+type Checked struct {
+	Firing FiringID
+	Result runs.Result
+}
+
+// Drift says whether the accepted system has become worse.
+type Drift struct {
+	Drifted bool
+	Why     string
+}

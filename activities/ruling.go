@@ -1,0 +1,126 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/lines"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/store/schedules"
+)
+
+// Ruling is what becomes of a re-trained system.
+type Ruling struct {
+	Firing   FiringID
+	Accepted bool
+	Who      string
+	Why      string
+	At       time.Time
+}
+
+// Rule writes the next entry of the line: the re-trained system is promoted, or rejected. If somebody changed the line
+// since the firing began, the system was compared with one that is not accepted any more, and it is rejected.
+func (c *Control) Rule(ctx context.Context, r Ruling) (Entered, error) {
+	return do(ctx, r.Firing.log(c), func(ctx context.Context, _ say) (Entered, error) {
+		e, err := c.rule(ctx, r)
+
+		return Entered{Number: e.Number, Verb: string(e.Verb), Why: e.Why}, err
+	})
+}
+
+// Entered is an entry of a line in a few words.
+type Entered struct {
+	Number int
+	Verb   string
+	Why    string
+}
+
+// rule writes the entry.
+func (c *Control) rule(ctx context.Context, r Ruling) (lines.Entry, error) {
+	f, v, err := c.firing(ctx, r.Firing)
+	if err != nil {
+		return lines.Entry{}, err
+	}
+	line := lines.Line(v.Schedule.Line)
+	if e, ok, err := ruled(ctx, c.Bucket, line, f); ok || err != nil {
+		return e, err
+	}
+	e, err := c.entry(ctx, f, r)
+	if err != nil {
+		return e, err
+	}
+	got, err := line.Append(ctx, c.Bucket, f.Entries, e)
+	if fault.KindOf(err) != fault.Invalid {
+		return got, err
+	}
+
+	history, err := line.History(ctx, c.Bucket, 0)
+	if err != nil {
+		return e, err
+	}
+	last := history[len(history)-1]
+	e.Verb = lines.Reject
+	e.Why = fmt.Sprintf("it was compared with %s, and %s has changed the line since; %s", f.Accepted, last.Who, e.Why)
+
+	return line.Append(ctx, c.Bucket, len(history), e)
+}
+
+// ruled returns the entry of a line that a firing has written already.
+func ruled(
+	ctx context.Context, b store.Bucket, line lines.Line, f schedules.Firing,
+) (e lines.Entry, ok bool, err error) {
+	later, err := line.History(ctx, b, f.Entries)
+	for _, e := range later {
+		if e.Basis != nil && *e.Basis == f.Basis {
+			return e, true, nil
+		}
+	}
+
+	return e, false, err
+}
+
+// entry returns the entry with which a firing ends.
+func (c *Control) entry(ctx context.Context, f schedules.Firing, r Ruling) (lines.Entry, error) {
+	e := lines.Entry{Verb: lines.Reject, Who: r.Who, Why: r.Why, At: r.At, Basis: &f.Basis}
+	if r.Accepted {
+		e.Verb = lines.Promote
+	}
+	g, ref, err := runs.Run(f.Run).Gate().Read(ctx, c.Bucket)
+	if err != nil {
+		return e, err
+	}
+	e.Gate = &ref
+	for _, x := range g.Results {
+		if x.System == nameRetrained {
+			e.Results = append(e.Results, x)
+		}
+	}
+	if e.System, err = lines.Find(ctx, c.Bucket, f.Run, max(g.Epoch, f.Accepted.Epoch)); err != nil {
+		return e, err
+	}
+	_, end, err := runs.Run(f.Run).End().Read(ctx, c.Bucket)
+	e.Evidence = &end
+
+	return e, err
+}
+
+// Ended is how a firing ended.
+type Ended struct {
+	Firing  FiringID
+	Outcome schedules.Outcome
+}
+
+// Conclusion records how a firing ended, and returns what is recorded.
+func (c *Control) Conclusion(ctx context.Context, e Ended) (schedules.Outcome, error) {
+	return do(ctx, e.Firing.log(c), func(ctx context.Context, _ say) (schedules.Outcome, error) {
+		name := schedules.Schedule(e.Firing.Schedule)
+		o, _, err := name.Outcome(e.Firing.ID).Record(ctx, c.Bucket, func() (schedules.Outcome, error) {
+			return e.Outcome, nil
+		})
+
+		return o, err
+	})
+}
