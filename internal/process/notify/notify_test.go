@@ -120,7 +120,7 @@ func TestReceiversAskForKindsAndRuns(t *testing.T) {
 
 func TestImpossibleReceiversAreRefusedWithTheirPlaces(t *testing.T) {
 	for text, want := range map[string]string{
-		"receivers: [{name: a}]":                                      "receivers[0]: expected either webhook or command",
+		"receivers: [{name: a}]":                                      "expected either webhook or command",
 		"receivers: [{name: a, webhook: 'ftp://x'}]":                  "expected a URL with http or https",
 		"receivers: [{name: a, webhook: $NOT_SET}]":                   "NOT_SET of webhook is not set",
 		"receivers: [{name: a, command: ['true'], secret: NOT_SET}]":  "NOT_SET of secret is not set",
