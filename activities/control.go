@@ -60,6 +60,11 @@ type Plan struct {
 // people until now count in the epoch that begins.
 func (c *Control) PlanRun(ctx context.Context, run string) (Plan, error) {
 	return do(ctx, c.log(run), func(ctx context.Context, _ say) (Plan, error) {
+		if err := runs.Run(run).Alive(ctx, c.Bucket); missing(err) {
+			return Plan{}, fault.New(fault.Invalid, "%w", err)
+		} else if err != nil {
+			return Plan{}, err
+		}
 		s, _, err := c.latest(ctx, run)
 		if err != nil {
 			return Plan{}, err

@@ -152,6 +152,9 @@ func recordSpec(ctx context.Context, b store.Bucket, s spec.Spec, todo string) e
 	if err != nil {
 		return err
 	}
+	if err := runs.Run(s.Name).Alive(ctx, b); err != nil {
+		return err
+	}
 	if diff := difference(recorded, s); diff != "" {
 		return fault.New(fault.Invalid, "run %q exists with another specification:\n%s%s", s.Name, diff, todo)
 	}

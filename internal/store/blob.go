@@ -75,6 +75,11 @@ func readBack(ctx context.Context, b Bucket, sum string) error {
 func GetBlob(ctx context.Context, b Bucket, sum string) ([]byte, error) {
 	body, err := b.Get(ctx, BlobPrefix+sum)
 	if err != nil {
+		if err = fromTrash(ctx, b, BlobPrefix+sum, err); err == nil {
+			body, err = b.Get(ctx, BlobPrefix+sum)
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	if Sum(body) != sum {
@@ -189,6 +194,18 @@ func GetBlobFile(ctx context.Context, b Bucket, sum, file string) error {
 
 // copyBlob writes a blob to w without verifying it.
 func copyBlob(ctx context.Context, b Bucket, sum string, w io.Writer) error {
+	err := copyThere(ctx, b, sum, w)
+	if errors.Is(err, ErrNotFound) {
+		if err = fromTrash(ctx, b, BlobPrefix+sum, err); err == nil {
+			err = copyThere(ctx, b, sum, w)
+		}
+	}
+
+	return err
+}
+
+// copyThere is copyBlob for a blob that is not in the trash. Of one that is missing it writes nothing.
+func copyThere(ctx context.Context, b Bucket, sum string, w io.Writer) error {
 	if s, ok := b.(streams); ok {
 		return s.download(ctx, BlobPrefix+sum, w)
 	}

@@ -6,25 +6,24 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Memory is a Bucket in memory, for tests.
 type Memory struct {
 	mu      sync.Mutex
 	objects map[string][]byte
+	written map[string]time.Time
 }
 
 // PutOnce writes an object unless the key is taken.
 func (m *Memory) PutOnce(_ context.Context, key string, body []byte) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.objects == nil {
-		m.objects = map[string][]byte{}
-	}
 	if _, ok := m.objects[key]; ok {
 		return false, nil
 	}
-	m.objects[key] = slices.Clone(body)
+	m.put(key, slices.Clone(body))
 
 	return true, nil
 }
@@ -72,8 +71,46 @@ func (m *Memory) Damage(key string, body []byte) {
 
 		return
 	}
+	m.put(key, slices.Clone(body))
+}
+
+// put sets an object. The lock is held.
+func (m *Memory) put(key string, body []byte) {
 	if m.objects == nil {
-		m.objects = map[string][]byte{}
+		m.objects, m.written = map[string][]byte{}, map[string]time.Time{}
 	}
-	m.objects[key] = slices.Clone(body)
+	m.objects[key], m.written[key] = body, time.Now()
+}
+
+// Ages returns keys and sizes under a prefix, and when each object was written.
+func (m *Memory) Ages(ctx context.Context, prefix string) ([]Aged, error) {
+	refs, err := m.List(ctx, prefix)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := make([]Aged, len(refs))
+	for i, r := range refs {
+		out[i] = Aged{r, m.written[r.Key]}
+	}
+
+	return out, err
+}
+
+// Copy writes the bytes of an object under another key.
+func (m *Memory) Copy(_ context.Context, from, to string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	body, ok := m.objects[from]
+	if !ok {
+		return fmt.Errorf("%s: %w", from, ErrNotFound)
+	}
+	m.put(to, body)
+
+	return nil
+}
+
+// Delete removes an object, if there is one.
+func (m *Memory) Delete(_ context.Context, key string) error {
+	m.Damage(key, nil)
+
+	return nil
 }

@@ -208,6 +208,42 @@ func (s *S3) List(ctx context.Context, prefix string) ([]Ref, error) {
 	return out, nil
 }
 
+// Ages returns keys and sizes under a prefix, and when each object was written.
+func (s *S3) Ages(ctx context.Context, prefix string) ([]Aged, error) {
+	var out []Aged
+	for o := range s.client.ListObjects(ctx, s.bucket, minio.ListObjectsOptions{Prefix: prefix, Recursive: true}) {
+		if o.Err != nil {
+			return nil, fault.New(fault.Transient, "list %s: %w", prefix, o.Err)
+		}
+		out = append(out, Aged{Ref{Key: o.Key, Size: o.Size}, o.LastModified})
+	}
+
+	return out, nil
+}
+
+// Copy writes the bytes of an object under another key. The server copies them.
+func (s *S3) Copy(ctx context.Context, from, to string) error {
+	_, err := s.client.CopyObject(ctx, minio.CopyDestOptions{Bucket: s.bucket, Object: to},
+		minio.CopySrcOptions{Bucket: s.bucket, Object: from})
+	if e := minio.ToErrorResponse(err); e.Code == minio.NoSuchKey && e.XMLName.Local == "Error" {
+		return fmt.Errorf("%s: %w", from, ErrNotFound)
+	}
+	if err != nil {
+		return fault.New(fault.Transient, "copy %s: %w", from, err)
+	}
+
+	return nil
+}
+
+// Delete removes an object, if there is one.
+func (s *S3) Delete(ctx context.Context, key string) error {
+	if err := s.client.RemoveObject(ctx, s.bucket, key, minio.RemoveObjectOptions{}); err != nil {
+		return fault.New(fault.Transient, "delete %s: %w", key, err)
+	}
+
+	return nil
+}
+
 // upload sends a file in parts. Concurrent senders of one blob send the same bytes, so it does not matter whose arrive
 // last.
 func (s *S3) upload(ctx context.Context, key, file string, size int64, again bool) error {

@@ -145,6 +145,9 @@ func (f *Fork) free(ctx context.Context, b store.Bucket) error {
 	if !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
+	if err := f.name.Alive(ctx, b); err != nil {
+		return err
+	}
 	taken, err := f.name.Spec().Exists(ctx, b)
 	if err == nil && taken {
 		err = fault.New(fault.Invalid, "there is a run %s already: choose another name with --name", f.name)
@@ -161,6 +164,9 @@ const parallel = 16
 func (f *Fork) Make(ctx context.Context, b store.Bucket, progress func(n int)) error {
 	origin := func() (runs.Origin, error) { return f.Origin, nil }
 	if _, _, err := f.name.Origin().Record(ctx, b, origin); err != nil {
+		return err
+	}
+	if err := runs.Run(f.Origin.Run).Alive(ctx, b); err != nil { // whoever deletes it looks for forks after that
 		return err
 	}
 	for i, c := range f.changes {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/collabui/collabui/internal/method/spec"
@@ -14,34 +15,63 @@ import (
 func IsSpec(key string) bool {
 	parts := strings.Split(key, "/")
 
-	return len(parts) == 3 && strings.HasPrefix(key, allRuns) && parts[2] == "spec.json"
+	return len(parts) == 3 && strings.HasPrefix(key, AllPrefix) && parts[2] == "spec.json"
 }
 
-// Names returns the names of all runs in the store, in lexical order.
+// Names returns the names of all runs in the store that nobody deleted, in lexical order.
 func Names(ctx context.Context, b store.Bucket) ([]string, error) {
-	objects, err := b.List(ctx, allRuns)
+	objects, err := b.List(ctx, AllPrefix)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
+	deleted := map[string]bool{}
 	for _, o := range objects {
-		if IsSpec(o.Key) {
-			names = append(names, strings.Split(o.Key, "/")[1])
+		switch name := NameOf(o.Key); {
+		case IsSpec(o.Key):
+			names = append(names, name)
+		case o.Key == Run(name).Deleted().Key:
+			deleted[name] = true
 		}
 	}
 
-	return names, nil
+	return slices.DeleteFunc(names, func(name string) bool { return deleted[name] }), nil
+}
+
+// NameOf returns the name of the run that an object belongs to, or "".
+func NameOf(key string) string {
+	rest, ok := strings.CutPrefix(key, AllPrefix)
+	name, _, below := strings.Cut(rest, "/")
+	if !ok || !below {
+		return ""
+	}
+
+	return name
 }
 
 // Find returns the specification of a run. The error names the run, and wraps store.ErrNotFound if there is no such
-// run.
+// run, or somebody deleted it.
 func (r Run) Find(ctx context.Context, b store.Bucket) (spec.Spec, error) {
 	s, _, err := r.Spec().Read(ctx, b)
 	if err != nil {
 		return s, fmt.Errorf("run %q: %w", string(r), err)
 	}
 
-	return s, nil
+	return s, r.Alive(ctx, b)
+}
+
+// Alive returns an error that wraps store.ErrNotFound if somebody deleted the run.
+func (r Run) Alive(ctx context.Context, b store.Bucket) error {
+	d, _, err := r.Deleted().Read(ctx, b)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		err = fmt.Errorf("run %q was deleted by %s (%s); its name is free again after `collabui gc`: %w",
+			string(r), d.Who, d.Why, store.ErrNotFound)
+	}
+
+	return err
 }
 
 // Levels is the number of levels that stage 1 can have.

@@ -41,10 +41,10 @@ func (o Object[T]) Exists(ctx context.Context, b store.Bucket) (bool, error) {
 }
 
 // Prefix is the folder of everything that belongs to the run, blobs apart.
-func (r Run) Prefix() string { return allRuns + string(r) + "/" }
+func (r Run) Prefix() string { return AllPrefix + string(r) + "/" }
 
-// allRuns is the folder of all runs.
-const allRuns = "runs/"
+// AllPrefix is the folder of everything that belongs to runs, blobs apart.
+const AllPrefix = "runs/"
 
 func object[T any](r Run, format string, args ...any) Object[T] {
 	return Object[T]{r.Prefix() + fmt.Sprintf(format, args...) + ".json"}
@@ -52,6 +52,12 @@ func object[T any](r Run, format string, args ...any) Object[T] {
 
 // Spec is the resolved specification.
 func (r Run) Spec() Object[spec.Spec] { return object[spec.Spec](r, "spec") }
+
+// Deleted says who deleted the run: what nothing else needs of it is removed.
+func (r Run) Deleted() Object[Decision] { return object[Decision](r, "deleted") }
+
+// Summary is what all recorded calls of the run took that were removed since.
+func (r Run) Summary() Object[Spent] { return object[Spent](r, "spent") }
 
 // Origin is what a fork was made of. Other runs do not have it.
 func (r Run) Origin() Object[Origin] { return object[Origin](r, "fork") }

@@ -154,10 +154,20 @@ func (r Run) Calls(
 	return nil
 }
 
-// Spent returns what all recorded calls of the run took.
+// Spent returns what all recorded calls of the run took. Of a run whose calls were removed since, it is what they took
+// together before.
 func (r Run) Spent(ctx context.Context, b store.Bucket) (Spent, error) {
 	var total Spent
-	err := r.Calls(ctx, b, nil, func(_ string, a Answer) { total.Add(a) })
+	if err := r.Calls(ctx, b, nil, func(_ string, a Answer) { total.Add(a) }); err != nil {
+		return total, err
+	}
+	before, _, err := r.Summary().Read(ctx, b)
+	if errors.Is(err, store.ErrNotFound) {
+		return total, nil
+	}
 
-	return total, err
+	return Spent{
+		Calls: max(total.Calls, before.Calls), Tokens: max(total.Tokens, before.Tokens),
+		Money: max(total.Money, before.Money),
+	}, err
 }

@@ -1,7 +1,8 @@
 // Package transfer copies runs, or whole stores, from one object store to another. Every object is verified by its hash
 // on both sides, and what the other side has already is not copied again.
 //
-// It imports fault, internal/store, internal/store/lines, internal/store/runs and internal/store/verify.
+// It imports fault, internal/store, internal/store/lines, internal/store/runs, internal/store/schedules and
+// internal/store/verify.
 package transfer
 
 import (
@@ -22,6 +23,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/lines"
 	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/store/schedules"
 	"github.com/collabui/collabui/internal/store/verify"
 )
 
@@ -240,7 +242,7 @@ func (t *transfer) follow(ctx context.Context, b store.Bucket, key string) error
 }
 
 // All copies all runs, blobs that no run refers to, such as policies that were imported and not used yet, and then all
-// lines. It is like Runs otherwise.
+// lines and schedules. It is like Runs otherwise.
 func All(ctx context.Context, from, to store.Bucket, progress func(done, known int)) (Report, error) {
 	names, err := runs.Names(ctx, from)
 	if err != nil {
@@ -263,6 +265,11 @@ func All(ctx context.Context, from, to store.Bucket, progress func(done, known i
 		return t.report, err
 	}
 	t.add(accepted...)
+	scheduled, err := schedules.Keys(ctx, from)
+	if err != nil {
+		return t.report, err
+	}
+	t.add(scheduled...)
 
 	return t.report, t.all(ctx)
 }

@@ -24,7 +24,8 @@ import (
 type Report struct {
 	Objects      int       `json:"objects"`
 	Bytes        int64     `json:"bytes"`
-	Unreferenced []string  `json:"unreferenced"` // intact, but no manifest refers to them
+	Unreferenced []string  `json:"unreferenced"`      // intact, but no manifest refers to them
+	Retired      int       `json:"retired,omitempty"` // blobs that are named, and that a policy of retention removed
 	Problems     []Problem `json:"problems"`
 }
 
@@ -35,12 +36,36 @@ func Fsck(ctx context.Context, b store.Bucket) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
+	objects = slices.DeleteFunc(objects, func(o store.Ref) bool { return strings.HasPrefix(o.Key, store.TrashPrefix) })
 	c := newChecker(b)
 	if err := c.check(ctx, keys(objects)); err != nil {
 		return Report{}, err
 	}
+	if err := c.check(ctx, c.unread()); err != nil { // what is missing may be in the trash
+		return Report{}, err
+	}
 
-	return c.report(objects), ctx.Err()
+	return c.finish(ctx, objects)
+}
+
+// finish returns the report.
+func (c *checker) finish(ctx context.Context, listed []store.Ref) (Report, error) {
+	retired, err := runs.Retired(ctx, c.b)
+	if err != nil {
+		return Report{}, err
+	}
+
+	return c.report(listed, retired), ctx.Err()
+}
+
+// get reads an object, or what the trash has of it: whoever refers to it gets it back.
+func (c *checker) get(ctx context.Context, key string) ([]byte, error) {
+	raw, err := c.b.Get(ctx, key)
+	if errors.Is(err, store.ErrNotFound) && store.IsBlob(key) {
+		raw, err = c.b.Get(ctx, store.TrashPrefix+key)
+	}
+
+	return raw, err
 }
 
 // FsckRun verifies the objects of one run and all objects that they refer to, directly or not. The error wraps
@@ -61,7 +86,7 @@ func FsckRun(ctx context.Context, b store.Bucket, run string) (Report, error) {
 		}
 	}
 
-	return c.report(objects), ctx.Err()
+	return c.finish(ctx, objects)
 }
 
 func keys(objects []store.Ref) []string {
@@ -115,7 +140,7 @@ func (c *checker) check(ctx context.Context, keys []string) error {
 	g.SetLimit(parallel)
 	for _, key := range keys {
 		g.Go(func() error {
-			raw, err := c.b.Get(ctx, key)
+			raw, err := c.get(ctx, key)
 			missing := errors.Is(err, store.ErrNotFound)
 			if err != nil && !missing {
 				return err
@@ -166,12 +191,14 @@ func (c *checker) unread() []string {
 }
 
 // report compares references with what was read. The listed objects are those that should exist.
-func (c *checker) report(listed []store.Ref) Report {
-	used := make(map[string]bool, len(c.refs))
+func (c *checker) report(listed []store.Ref, retired map[string]bool) Report {
+	used, gone := make(map[string]bool, len(c.refs)), map[string]bool{}
 	copied := make(map[[sha256.Size]byte]bool, len(c.refs)) // a fork's copies are referred to as their originals are
 	for _, r := range c.refs {
 		used[r.key], copied[r.sum] = true, true
 		switch o, ok := c.objects[r.key]; {
+		case (!ok || o.missing) && retired[strings.TrimPrefix(r.key, store.BlobPrefix)]:
+			gone[r.key] = true
 		case !ok || o.missing:
 			c.say(r.key, "missing; named by "+r.by)
 		case o.sum != r.sum:
@@ -179,7 +206,7 @@ func (c *checker) report(listed []store.Ref) Report {
 		}
 	}
 
-	out := Report{Unreferenced: []string{}}
+	out := Report{Unreferenced: []string{}, Retired: len(gone)}
 	for _, l := range listed {
 		if c.objects[l.Key].missing {
 			c.say(l.Key, "it was listed, and is gone")

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/collect"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// gcOptions are the flags of gc.
+type gcOptions struct {
+	policy collect.Policy
+	days   int
+	dry    bool
+}
+
+func gcCmd(a *app) *cobra.Command {
+	var o gcOptions
+	c := &cobra.Command{
+		Use:   "gc",
+		Short: "Remove from the store what nobody needs",
+		Long: `gc removes what belongs to deleted runs alone, blobs that nothing refers to, and checkpoints of training
+that has ended. With --keep-epochs and --keep-calls it also removes old policies and recorded calls of runs that have
+ended. What a line accepts, or accepted, is kept.
+
+It may run beside runs, forks and copies: objects younger than --grace stay, and blobs go into a trash first, from which
+whoever refers to them gets them back. They are gone when gc runs again after another --grace. Cut short, it is
+repeated.`,
+		Example: "  collabui gc --dry-run\n  collabui gc --keep-epochs 3 --keep-calls 30",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return a.runGC(c.Context(), o) },
+	}
+	f := c.Flags()
+	f.BoolVar(&o.dry, "dry-run", false, "only say what would be removed")
+	f.DurationVar(&o.policy.Grace, "grace", 24*time.Hour,
+		"keep objects that are younger: longer than the longest step between writing a policy and recording it")
+	f.IntVar(&o.policy.Epochs, "keep-epochs", 0,
+		"of runs that have ended, keep the policies of the best epoch and of the last `N`; 0 keeps all")
+	f.IntVar(&o.days, "keep-calls", 0, "of runs that have ended, keep recorded calls for `DAYS`; 0 keeps all")
+	f.BoolVar(&o.policy.Force, "force", false, "even if another gc seems to run: it has died")
+
+	return c
+}
+
+func (a *app) runGC(ctx context.Context, o gcOptions) error {
+	if o.policy.Grace < time.Minute || o.policy.Epochs < 0 || o.days < 0 {
+		return fault.New(fault.Invalid, "expected a --grace of at least 1m, and --keep-epochs and --keep-calls from 0")
+	}
+	b, err := a.keeper()
+	if err != nil {
+		return err
+	}
+	o.policy.Who, o.policy.Calls = userName(), time.Duration(o.days)*24*time.Hour
+	v := a.viewer("")
+	report, err := collect.Collect(ctx, b, o.policy, o.dry, v.objects())
+	v.clear()
+	if err != nil {
+		return err
+	}
+
+	return a.print(report, func(w io.Writer) {
+		would := ""
+		if o.dry {
+			would = "would be "
+		}
+		line := func(t collect.Tally, what string) {
+			say(w, "%8d objects, %10s %s", t.Objects, megabytes(t.Bytes), what)
+		}
+		line(collect.Tally{Objects: report.Objects, Bytes: report.Bytes}, "in the store before")
+		line(report.Removed, would+"removed: of deleted runs, checkpoints, recorded calls")
+		line(report.Trashed, would+"put into the trash, and are removed by gc after "+o.policy.Grace.String())
+		line(report.Freed, would+"removed from the trash for good")
+		line(report.Restored, would+"brought back from the trash")
+		if len(report.Runs) > 0 {
+			say(w, "nothing is left of %s", strings.Join(report.Runs, ", "))
+		}
+	})
+}
+
+// keeper opens the store to remove objects.
+func (a *app) keeper() (store.Keeper, error) {
+	_, e, err := a.bucket()
+	if err != nil {
+		return nil, err
+	}
+
+	return store.Open(e.Store)
+}
+
+func deleteCmd(a *app) *cobra.Command {
+	var why string
+	c := &cobra.Command{
+		Use:   "delete RUN",
+		Short: "Delete a run that nothing else needs",
+		Long: `delete hides a run at once, and lets gc remove it. It refuses a run that goes on, whose system a line
+accepts or accepted, that has forks, or with whose policies another run began.`,
+		Example: "  collabui delete try-7 --why 'a wrong prompt' && collabui gc",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(c *cobra.Command, args []string) error { return a.runDelete(c.Context(), args[0], why) },
+	}
+	addReason(c, &why)
+
+	return c
+}
+
+func (a *app) runDelete(ctx context.Context, run, why string) error {
+	session, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	b, err := a.keeper()
+	if err != nil {
+		return err
+	}
+	d := runs.Decision{Who: userName(), Why: why, At: time.Now().UTC()}
+	goesOn := func() (bool, error) { return session.goesOn(ctx, run) }
+	if err := collect.Delete(ctx, b, runs.Run(run), d, goesOn); err != nil {
+		return err
+	}
+
+	return a.print(map[string]string{"deleted": run}, func(w io.Writer) {
+		say(w, "%s is deleted; %s removes what it alone needs", run, a.typed("gc"))
+	})
+}
+
+// goesOn reports whether the workflow of a run is open.
+func (s *session) goesOn(ctx context.Context, run string) (bool, error) {
+	d, err := s.temporal.DescribeWorkflowExecution(ctx, run, "")
+	var none *serviceerror.NotFound
+	if errors.As(err, &none) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fault.New(fault.Transient, "ask Temporal for run %s: %w", run, err)
+	}
+
+	return d.WorkflowExecutionInfo.Status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+}

@@ -1,0 +1,172 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/lines"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// Delete marks a run as deleted: nothing can be done with it any more, and Collect removes it after the grace period.
+// It is an invalid fault if the run goes on, which running reports, or if something else needs it, which the error
+// names. The error wraps store.ErrNotFound if there is no such run.
+func Delete(
+	ctx context.Context, b store.Keeper, name runs.Run, d runs.Decision, running func() (bool, error),
+) error {
+	if _, err := name.Find(ctx, b); err != nil {
+		return err
+	}
+	if err := needed(ctx, b, name, running); err != nil {
+		return err
+	}
+	if _, _, err := name.Deleted().Record(ctx, b, func() (runs.Decision, error) { return d, nil }); err != nil {
+		return err
+	}
+	// Whoever began to need it meanwhile looks for the mark after that, and one of both sees the other.
+	if err := needed(ctx, b, name, running); err != nil {
+		return errors.Join(err, b.Delete(ctx, name.Deleted().Key))
+	}
+
+	return nil
+}
+
+// needed returns an invalid fault that says what needs a run.
+func needed(ctx context.Context, b store.Bucket, name runs.Run, running func() (bool, error)) error {
+	on, err := running()
+	if err != nil {
+		return err
+	}
+	if on {
+		return fault.New(fault.Invalid, "run %s goes on: stop it first with `collabui stop %[1]s`", name)
+	}
+	if why, err := inLine(ctx, b, name); err != nil || why != "" {
+		return because(name, why, err)
+	}
+	if why, err := inFork(ctx, b, name); err != nil || why != "" {
+		return because(name, why, err)
+	}
+	why, err := inBase(ctx, b, name)
+
+	return because(name, why, err)
+}
+
+func because(name runs.Run, why string, err error) error {
+	if err != nil || why == "" {
+		return err
+	}
+
+	return fault.New(fault.Invalid, "run %s is needed: %s", name, why)
+}
+
+// inLine says which line accepts, or accepted, a system of the run: it could be rolled back to it.
+func inLine(ctx context.Context, b store.Bucket, name runs.Run) (string, error) {
+	all, err := lines.Names(ctx, b)
+	if err != nil {
+		return "", err
+	}
+	for _, line := range all {
+		history, err := lines.Line(line).History(ctx, b, 0)
+		if err != nil {
+			return "", err
+		}
+		for _, e := range history {
+			if e.Verb != lines.Reject && e.System.Run == string(name) {
+				return fmt.Sprintf("entry %d of line %s accepts %s", e.Number, line, e.System), nil
+			}
+		}
+	}
+
+	return "", nil
+}
+
+// inFork says which run is a fork of the run, whose lineage leads through it. Forks that are being made count.
+func inFork(ctx context.Context, b store.Bucket, name runs.Run) (string, error) {
+	objects, err := b.List(ctx, runs.AllPrefix)
+	if err != nil {
+		return "", err
+	}
+	for _, o := range objects {
+		x := runs.Run(runs.NameOf(o.Key))
+		if o.Key != x.Origin().Key || x == name {
+			continue
+		}
+		origin, _, err := x.Origin().Read(ctx, b)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		gone, err := x.Deleted().Exists(ctx, b)
+		if err != nil {
+			return "", err
+		}
+		if origin.Run == string(name) && !gone {
+			return fmt.Sprintf("run %s is a fork of it", x), nil
+		}
+	}
+
+	return "", nil
+}
+
+// inBase says which run began with a policy of the run.
+func inBase(ctx context.Context, b store.Bucket, name runs.Run) (string, error) {
+	names, err := runs.Names(ctx, b)
+	if err != nil {
+		return "", err
+	}
+	var own []string
+	for _, other := range slices.DeleteFunc(names, func(n string) bool { return n == string(name) }) {
+		s, _, err := runs.Run(other).Spec().Read(ctx, b)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		if s.FineTune.Base == "" {
+			continue
+		}
+		if own == nil {
+			if own, err = made(ctx, b, name); err != nil {
+				return "", err
+			}
+		}
+		if slices.Contains(own, strings.TrimSpace(s.FineTune.Base)) {
+			return fmt.Sprintf("run %s began with a policy of it", other), nil
+		}
+	}
+
+	return "", nil
+}
+
+// made returns the digests of the policies that a run has made.
+func made(ctx context.Context, b store.Bucket, name runs.Run) ([]string, error) {
+	base, _, err := name.Base().Read(ctx, b)
+	if errors.Is(err, store.ErrNotFound) {
+		return []string{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := []string{base.Policy.Digest}
+	committed, err := name.Committed(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	for n := 1; n <= committed; n++ {
+		e, _, err := name.Epoch(n).Read(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e.System.Digests()...)
+	}
+
+	return out, nil
+}

@@ -1,0 +1,193 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/store/verify"
+)
+
+// parallel is the number of objects that are read concurrently.
+const parallel = 16
+
+// mark finds what is referred to, directly or not, from all manifests that are kept for their own sake.
+func (c *collector) mark(ctx context.Context) error {
+	c.kept, c.named = map[string]bool{}, map[string]bool{}
+	for _, r := range c.runs {
+		if err := c.retention(ctx, r); err != nil {
+			return err
+		}
+	}
+	var next []string
+	for _, key := range c.order {
+		if !store.IsBlob(key) && !c.removable(key) {
+			next = append(next, key)
+		}
+	}
+	done := 0
+	for len(next) > 0 {
+		found, err := c.read(ctx, next, func() { done++; c.progress(done, len(c.order)) })
+		if err != nil {
+			return err
+		}
+		next = found
+	}
+
+	return nil
+}
+
+// read reads objects and returns those that they refer to and that nothing referred to before.
+func (c *collector) read(ctx context.Context, keys []string, one func()) ([]string, error) {
+	var mu sync.Mutex
+	var found []string
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(parallel)
+	for _, key := range keys {
+		g.Go(func() error {
+			refs, err := c.refs(ctx, key)
+			mu.Lock()
+			defer mu.Unlock()
+			one()
+			for _, ref := range refs {
+				if c.passesOver(key, ref) {
+					c.named[ref] = true
+				} else if !c.kept[ref] {
+					c.kept[ref] = true
+					found = append(found, ref)
+				}
+			}
+
+			return err
+		})
+	}
+
+	return found, g.Wait()
+}
+
+// maxArtifact is more than the list of a policy's files takes: only blobs up to this size can refer to others.
+const maxArtifact = 1 << 20
+
+// refs returns what an object refers to.
+func (c *collector) refs(ctx context.Context, key string) ([]string, error) {
+	var raw []byte
+	var err error
+	if store.IsBlob(key) {
+		if c.objects[key].Size > maxArtifact {
+			return nil, nil
+		}
+		raw, err = store.GetBlob(ctx, c.b, strings.TrimPrefix(key, store.BlobPrefix))
+	} else {
+		raw, err = c.b.Get(ctx, key)
+	}
+	if errors.Is(err, store.ErrNotFound) { // fsck says what is missing; here it refers to nothing
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	refs, err := verify.Inspect(key, raw)
+	if err != nil {
+		return nil, fault.New(fault.Corrupt, "%s: %w: nothing was removed; see `collabui fsck`", key, err)
+	}
+
+	return refs, nil
+}
+
+// retention finds the epochs of a run whose policies are kept.
+func (c *collector) retention(ctx context.Context, r *run) error {
+	x := runs.Run(r.name)
+	if _, r.ended = c.objects[x.End().Key]; !r.ended || r.dead {
+		return nil
+	}
+	for _, key := range r.keys {
+		if m := epochOf.FindStringSubmatch(key); m != nil && strings.HasSuffix(key, "/epoch.json") {
+			n, _ := strconv.Atoi(m[1])
+			r.committed = max(r.committed, n)
+		}
+	}
+	if c.p.Epochs == 0 {
+		return nil
+	}
+	end, _, err := x.End().Read(ctx, c.b)
+	if err != nil {
+		return err
+	}
+	r.keep = map[int]bool{end.Best: true}
+	for n := r.committed; n > r.committed-c.p.Epochs; n-- {
+		r.keep[n] = true
+	}
+
+	return nil
+}
+
+// What an object belongs to, by its key.
+var (
+	epochOf    = regexp.MustCompile(`^runs/[^/]+/epochs/(\d+)/`)
+	policies   = regexp.MustCompile(`/(agents/\d+/(update|imitation)|epoch|slots)\.json$`)
+	checkpoint = regexp.MustCompile(`^(runs/[^/]+/)(finetune|epochs/\d+)/.*-checkpoint-\d+\.json$`)
+)
+
+// passesOver reports whether retention lets go of a blob that a manifest refers to: a policy of an old epoch.
+func (c *collector) passesOver(by, ref string) bool {
+	m := epochOf.FindStringSubmatch(by)
+	if m == nil || !store.IsBlob(ref) || !policies.MatchString(by) {
+		return false
+	}
+	r := c.runs[runs.NameOf(by)]
+	n, _ := strconv.Atoi(m[1])
+
+	return r != nil && r.keep != nil && n > 0 && !r.keep[n]
+}
+
+// removable reports whether a manifest is not kept for its own sake: of a dead run, a checkpoint of training that has
+// ended, or an old call of a run that has ended.
+func (c *collector) removable(key string) bool {
+	r := c.runs[runs.NameOf(key)]
+	if r == nil {
+		return false
+	}
+	x := runs.Run(r.name)
+	if r.dead {
+		return true
+	}
+	if m := checkpoint.FindStringSubmatch(key); m != nil {
+		end := m[1] + "base.json"
+		if m[2] != "finetune" {
+			end = m[1] + m[2] + "/epoch.json"
+		}
+		_, ended := c.objects[end]
+
+		return ended && c.old(key)
+	}
+
+	return c.p.Calls > 0 && r.ended && strings.HasPrefix(key, x.CallsPrefix()) &&
+		c.now.Sub(c.objects[key].Written) > c.p.Calls
+}
+
+// last are the objects of a dead run that are removed when all others are gone.
+func last(r *run) []string {
+	x := runs.Run(r.name)
+
+	return []string{x.Origin().Key, x.Spec().Key, x.Deleted().Key}
+}
+
+// left returns the objects of a dead run that something else needs.
+func (c *collector) left(r *run) (n int) {
+	for _, key := range r.keys {
+		if c.kept[key] && !slices.Contains(last(r), key) {
+			n++
+		}
+	}
+
+	return n
+}

@@ -1,0 +1,49 @@
+package runs
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/collabui/collabui/internal/store"
+)
+
+// Retirement is a list of blobs that were removed although records name them, as a policy of retention asked.
+type Retirement struct {
+	Who   string    `json:"who"`
+	Why   string    `json:"why"` // the policy
+	At    time.Time `json:"at"`
+	Blobs []string  `json:"blobs"` // digests
+}
+
+// retired is the folder of the retirements.
+const retired = "gc/retired/"
+
+// RetirementAt is where a retirement is recorded.
+func RetirementAt(at time.Time) Object[Retirement] {
+	return Object[Retirement]{fmt.Sprintf("%s%s.json", retired, at.UTC().Format("20060102-150405.000000000"))}
+}
+
+// Retired returns the digests of all blobs that were retired. Some may have been written again.
+func Retired(ctx context.Context, b store.Bucket) (map[string]bool, error) {
+	objects, err := b.List(ctx, retired)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]bool{}
+	for _, o := range objects {
+		if !strings.HasSuffix(o.Key, ".json") {
+			continue
+		}
+		r, _, err := store.Read[Retirement](ctx, b, o.Key)
+		if err != nil {
+			return nil, err
+		}
+		for _, digest := range r.Blobs {
+			out[digest] = true
+		}
+	}
+
+	return out, nil
+}
