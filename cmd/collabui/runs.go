@@ -2,44 +2,187 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"path"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-func runsCmd(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:     "runs",
-		Short:   "List the runs in the store",
-		Example: "  collabui runs --json",
-		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return a.runRuns(c.Context()) },
-	}
+// runsOptions are the flags of runs.
+type runsOptions struct {
+	states []string
+	like   string
+	labels []string
+	older  time.Duration
 }
 
-func (a *app) runRuns(ctx context.Context) error {
-	b, e, err := a.bucket()
+func runsCmd(a *app) *cobra.Command {
+	var o runsOptions
+	c := &cobra.Command{
+		Use:   "runs",
+		Short: "List the runs in the store, with state, age, size and cost",
+		Long: `runs lists the runs in the store. The size is that of a run's own objects and of the policies that it
+made, which forks may share. The cost is what its recorded calls to chat endpoints took, at the prices of its
+specification.`,
+		Example: "  collabui runs --state paused,stopped\n" +
+			"  collabui runs --like 'mobile-*' --older 720h --label team=web",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.runRuns(c.Context(), o) },
+	}
+	f := c.Flags()
+	f.StringSliceVar(&o.states, "state", nil, "only runs in these `STATES`: running, paused, stopped, finished, …")
+	f.StringVar(&o.like, "like", "", "only runs whose names match a `PATTERN` such as mobile-*")
+	f.StringSliceVar(&o.labels, "label", nil, "only runs with this label, as `KEY=VALUE`; may be repeated")
+	f.DurationVar(&o.older, "older", 0, "only runs that began longer ago, such as 720h")
+
+	return c
+}
+
+// runRow is a run as runs prints it.
+type runRow struct {
+	status
+	Began  time.Time         `json:"began"`
+	Bytes  int64             `json:"bytes"`
+	Labels map[string]string `json:"labels,omitempty"`
+}
+
+func (a *app) runRuns(ctx context.Context, o runsOptions) error {
+	_, e, err := a.bucket()
 	if err != nil {
 		return err
 	}
-	names, err := runs.Names(ctx, b)
+	b, err := store.Open(e.Store)
+	if err != nil {
+		return err
+	}
+	names, err := o.names(ctx, b)
+	if err != nil {
+		return err
+	}
+	sizes, err := blobSizes(ctx, b)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		st, err := readStatus(ctx, b, e, name)
+		x, err := readRow(ctx, b, e, name, sizes)
 		if err != nil {
 			return err
 		}
-		err = a.print(st, func(w io.Writer) {
-			say(w, "%-24s %-10s %-12s epoch %d/%d", st.Name, st.Status, st.Stage, st.Epoch, st.Epochs)
-		})
-		if err != nil {
+		if !o.wants(x) {
+			continue
+		}
+		if err := a.print(x, x.text); err != nil {
 			return err
 		}
 	}
 
 	return nil
+}
+
+// names returns the names of the runs that match.
+func (o runsOptions) names(ctx context.Context, b store.Bucket) ([]string, error) {
+	for _, l := range o.labels {
+		if !strings.Contains(l, "=") {
+			return nil, fault.New(fault.Invalid, "--label: expected KEY=VALUE, not %q", l)
+		}
+	}
+	if _, err := path.Match(o.like, ""); err != nil {
+		return nil, fault.New(fault.Invalid, "--like: expected a pattern such as mobile-*, not %q", o.like)
+	}
+	names, err := runs.Names(ctx, b)
+
+	return slices.DeleteFunc(names, func(name string) bool {
+		ok, _ := path.Match(o.like, name)
+
+		return o.like != "" && !ok
+	}), err
+}
+
+// wants reports whether a run matches.
+func (o runsOptions) wants(x runRow) bool {
+	if len(o.states) > 0 && !slices.Contains(o.states, string(x.Status)) {
+		return false
+	}
+	for _, l := range o.labels {
+		key, value, _ := strings.Cut(l, "=")
+		if has, ok := x.Labels[key]; !ok || has != value {
+			return false
+		}
+	}
+
+	return o.older == 0 || time.Since(x.Began) > o.older
+}
+
+// blobSizes returns the sizes of all blobs by their digests.
+func blobSizes(ctx context.Context, b store.Bucket) (map[string]int64, error) {
+	blobs, err := b.List(ctx, store.BlobPrefix)
+	sizes := make(map[string]int64, len(blobs))
+	for _, o := range blobs {
+		sizes[strings.TrimPrefix(o.Key, store.BlobPrefix)] = o.Size
+	}
+
+	return sizes, err
+}
+
+func readRow(
+	ctx context.Context, b store.Keeper, e config.Endpoints, name string, sizes map[string]int64,
+) (x runRow, err error) {
+	if x.status, err = readStatus(ctx, b, e, name); err != nil {
+		return x, err
+	}
+	run := runs.Run(name)
+	s, err := run.Current(ctx, b)
+	if err != nil {
+		return x, err
+	}
+	x.Labels = s.Labels
+	objects, err := b.Ages(ctx, run.Prefix())
+	if err != nil {
+		return x, err
+	}
+	for _, o := range objects {
+		x.Bytes += o.Size
+		if o.Key == run.Spec().Key {
+			x.Began = o.Written.UTC()
+		}
+	}
+
+	made := map[string]bool{}
+	if x.Base != nil {
+		made[x.Base.Policy.Digest] = true
+	}
+	committed, err := run.Committed(ctx, b)
+	for n := 1; n <= committed && err == nil; n++ {
+		var epoch runs.Epoch
+		epoch, _, err = run.Epoch(n).Read(ctx, b)
+		for _, digest := range epoch.System.Digests() {
+			made[digest] = true
+		}
+	}
+	for digest := range made {
+		x.Bytes += sizes[digest]
+	}
+
+	return x, err
+}
+
+func (x runRow) text(w io.Writer) {
+	more := ""
+	if x.Spent != nil {
+		more = fmt.Sprintf("  cost %.2f", x.Spent.Money)
+	}
+	for _, key := range sortedKeys(x.Labels) {
+		more += "  " + key + "=" + x.Labels[key]
+	}
+	say(w, "%-24s %-10s %-12s epoch %d/%d  %s  %10s%s",
+		x.Name, x.Status, x.Stage, x.Epoch, x.Epochs, x.Began.Format(time.DateTime), megabytes(x.Bytes), more)
 }

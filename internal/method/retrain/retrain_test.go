@@ -1,6 +1,7 @@
 package retrain_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -33,6 +34,16 @@ func TestParseReadsAScheduleOverTheDefaults(t *testing.T) {
 	if s.Gate.Margin != 0.05 || s.Gate.Episodes != 100 || s.When.Overlap != retrain.OverlapSkip ||
 		s.Train.Set["slots"] != "60" || s.Where().Suite != "openenv" {
 		t.Errorf("the schedule is %+v, want its values, and the defaults of all others", s)
+	}
+}
+
+func TestTheExampleIsAPossibleSchedule(t *testing.T) {
+	raw, err := os.ReadFile("../../../examples/schedules/nightly.yaml")
+	if err == nil {
+		_, err = parse(string(raw))
+	}
+	if err != nil {
+		t.Errorf("examples/schedules/nightly.yaml: %v, want no error", err)
 	}
 }
 

@@ -72,6 +72,7 @@ var effects = map[string]Effect{
 	"evaluation.val":   {StepEvaluation, false},
 	"evaluation.every": {StepEvaluation, false},
 
+	"labels":       {StepNone, false},
 	"budget":       {StepNone, false},
 	"failed_share": {StepNone, false},
 	"serving":      {StepNone, false},

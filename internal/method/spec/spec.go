@@ -21,6 +21,8 @@ type Spec struct {
 	Name string `json:"name"`
 	// Seed seeds everything but evaluation.
 	Seed uint64 `json:"seed"`
+	// Labels are for people and for filters.
+	Labels map[string]string `json:"labels,omitempty"`
 	// Environment is what the run trains on: a suite, or a name under Environments.
 	Environment string `json:"environment"`
 	// Actions is the family that the agents speak. Actions are translated for environments of the other family.

@@ -138,7 +138,7 @@ type collector struct {
 
 	objects map[string]store.Aged // without the trash
 	order   []string              // their keys
-	trash   []store.Aged
+	trashed map[string]store.Aged // by the keys of the blobs
 	runs    map[string]*run
 	kept    map[string]bool // blobs that something refers to
 	named   map[string]bool // of blobs that are not kept: those that a record names that retention passes over
@@ -161,10 +161,11 @@ func (c *collector) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.objects, c.runs = make(map[string]store.Aged, len(all)), map[string]*run{}
+	c.objects, c.trashed = make(map[string]store.Aged, len(all)), map[string]store.Aged{}
+	c.runs = map[string]*run{}
 	for _, o := range all {
 		if strings.HasPrefix(o.Key, store.TrashPrefix) {
-			c.trash = append(c.trash, o)
+			c.trashed[strings.TrimPrefix(o.Key, store.TrashPrefix)] = o
 
 			continue
 		}

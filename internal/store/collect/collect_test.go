@@ -193,44 +193,6 @@ func TestADeletedRunIsGoneAndItsNameIsFree(t *testing.T) {
 	})
 }
 
-func TestWhatSomethingNeedsIsNotDeleted(t *testing.T) {
-	fresh := finished(t)
-	based := func(t *testing.T, b store.Bucket) {
-		base, _, err := runs.Run("small").Base().Read(t.Context(), b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := testrun.Tiny()
-		s.Name, s.FineTune.Base = "other", base.Policy.Digest
-		given := func() (spec.Spec, error) { return s, nil }
-		if _, _, err := runs.Run("other").Spec().Record(t.Context(), b, given); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for want, prepare := range map[string]func(*testing.T, store.Bucket){
-		"entry 1 of line mobile accepts small@1": func(t *testing.T, b store.Bucket) { promote(t, b, 1) },
-		"run longer is a fork of it":             func(t *testing.T, b store.Bucket) { forked(t, b, "longer", nil) },
-		"run other began with a policy of it":    based,
-	} {
-		b := fresh()
-		prepare(t, b)
-		err := remove(t, b, "small")
-		if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), want) {
-			t.Errorf("Delete = %v, want an invalid fault with %q", err, want)
-		}
-		if _, err := runs.Run("small").Find(t.Context(), b); err != nil {
-			t.Errorf("Find after a refused deletion = %v, want the run", err)
-		}
-	}
-
-	b, asked := fresh(), 0
-	running := func() (bool, error) { asked++; return asked > 1, nil } // it begins after the first look
-	err := collect.Delete(t.Context(), b, "small", runs.Decision{}, running)
-	if _, found := runs.Run("small").Find(t.Context(), b); fault.KindOf(err) != fault.Invalid || found != nil {
-		t.Errorf("Delete of a run that has just begun = %v, and Find = %v; want it refused", err, found)
-	}
-}
-
 func TestWhatALineAcceptsIsKeptByEveryPolicy(t *testing.T) {
 	fresh := finished(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -320,56 +282,6 @@ func TestABlobComesBackFromTheTrash(t *testing.T) {
 			gc(t, b, collect.Policy{})
 		}
 	})
-}
-
-// TestAForkOfADeletedRunKeepsWhatItNeeds: such a deletion is refused; should one have been too fast, nothing is lost.
-func TestAForkOfADeletedRunKeepsWhatItNeeds(t *testing.T) {
-	fresh := finished(t)
-	synctest.Test(t, func(t *testing.T) {
-		b := fresh()
-		forked(t, b, "longer", nil)
-		mark := func() (runs.Decision, error) { return runs.Decision{Who: "ann"}, nil }
-		if _, _, err := runs.Run("small").Deleted().Record(t.Context(), b, mark); err != nil {
-			t.Fatal(err)
-		}
-		spec, err := b.Get(t.Context(), runs.Run("longer").Spec().Key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(2 * grace)
-		half := clone(t, b) // a fork that is still made: it has no specification, and is young
-		half.Damage(runs.Run("longer").Spec().Key, nil)
-		b.Damage(runs.Run("longer").Spec().Key, spec)
-
-		for range 3 {
-			gc(t, b, collect.Policy{})
-		}
-		clean(t, b)
-		if problems, err := verify.Run(t.Context(), b, "longer"); err != nil || len(problems) > 0 {
-			t.Errorf("the validators found %v, %v; want no problems", problems, err)
-		}
-		if _, err := collect.Collect(t.Context(), old(t, half), collect.Policy{Grace: grace}, false,
-			func(int, int) {}); err != nil {
-			t.Fatal(err)
-		}
-		if ok, err := runs.Run("small").Step(2, 1, 1, 1).Exists(t.Context(), half); err != nil || !ok {
-			t.Errorf("a step of the original exists: %v, %v; want it kept while the fork is made", ok, err)
-		}
-	})
-}
-
-// old lets everything be old but what belongs to a fork.
-func old(t *testing.T, b *store.Memory) *store.Memory {
-	t.Helper()
-	time.Sleep(2 * grace)
-	key := runs.Run("longer").Prefix() + "epochs/0001/topology.json"
-	raw, err := b.Get(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.Damage(key, raw) // written again, now
-
-	return b
 }
 
 func TestTwoDoNotCollectAtOnce(t *testing.T) {

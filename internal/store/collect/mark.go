@@ -79,16 +79,14 @@ const maxArtifact = 1 << 20
 
 // refs returns what an object refers to.
 func (c *collector) refs(ctx context.Context, key string) ([]string, error) {
-	var raw []byte
-	var err error
-	if store.IsBlob(key) {
-		if c.objects[key].Size > maxArtifact {
-			return nil, nil
-		}
-		raw, err = store.GetBlob(ctx, c.b, strings.TrimPrefix(key, store.BlobPrefix))
-	} else {
-		raw, err = c.b.Get(ctx, key)
+	o, at := c.objects[key], key
+	if _, there := c.objects[key]; !there && store.IsBlob(key) {
+		o, at = c.trashed[key], store.TrashPrefix+key
 	}
+	if store.IsBlob(key) && o.Size > maxArtifact {
+		return nil, nil
+	}
+	raw, err := c.b.Get(ctx, at)
 	if errors.Is(err, store.ErrNotFound) { // fsck says what is missing; here it refers to nothing
 		return nil, nil
 	}

@@ -2,6 +2,7 @@ package collect
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -140,8 +141,8 @@ func (c *collector) discard(ctx context.Context) error {
 // empty removes blobs from the trash for good that were there for the grace period before the store was looked at, and
 // gives those back that something refers to.
 func (c *collector) empty(ctx context.Context) error {
-	for _, o := range c.trash {
-		key := strings.TrimPrefix(o.Key, store.TrashPrefix)
+	for _, key := range slices.Sorted(maps.Keys(c.trashed)) {
+		o := c.trashed[key]
 		_, there := c.objects[key]
 		switch {
 		case c.kept[key] && !there:
