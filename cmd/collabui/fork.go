@@ -23,6 +23,7 @@ type forkOptions struct {
 	name   string
 	epoch  int
 	set    []string
+	labels []string
 	why    string
 	plan   bool
 	detach bool
@@ -33,13 +34,15 @@ func forkCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fork RUN --epoch K --name NEW",
 		Short: "Make a new run of the first epochs of a run, with other values if you like",
-		Long: `fork makes a new run that shares everything of a run up to an epoch, and runs it. 0 is the base
-policy. With --set, values of the specification are other ones from the next epoch on. What does not depend on them is
-shared beyond that epoch, too; what does is recomputed, and nothing else: unchanged, a fork ends with the digest of its
-original, without a model call or an optimiser step. It prints first what stays valid. The original is not changed, and
-may go on meanwhile.`,
+		Long: `fork makes a new run that shares everything of a run up to an epoch, and runs it. 0 is the base policy.
+With --set, values of the specification are other ones from the next epoch on. What does not depend on them is shared
+beyond that epoch, too; what does is recomputed, and nothing else: unchanged, a fork ends with the digest of its
+original, without a model call or an optimiser step. With --label, cells of the next epoch have other labels than the
+critic gave them: the pairs of their slots are made again, and the agents trained again. It prints first what stays
+valid. The original is not changed, and may go on meanwhile.`,
 		Example: "  collabui fork quickstart --epoch 2 --name softer --set train.beta=0.5 --plan\n" +
-			"  collabui fork quickstart --epoch 4 --name longer --set epochs=8",
+			"  collabui fork quickstart --epoch 4 --name longer --set epochs=8\n" +
+			"  collabui fork quickstart --epoch 1 --name mended --label 17/3/0/2=0 --why 'it closed the wrong tab'",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.runFork(c.Context(), o, args[0]) },
 	}
@@ -52,6 +55,8 @@ func (o *forkOptions) addFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.epoch, "epoch", -1, "the last epoch that is shared; 0 is the base policy")
 	f.StringVar(&o.name, "name", "", "name of the new run")
 	f.StringArrayVar(&o.set, "set", nil, "another value from the next epoch on, as `KEY=VALUE`; may be repeated")
+	f.StringArrayVar(&o.labels, "label", nil,
+		"another label of a cell of the next epoch, as `SLOT/STEP/AGENT/ROUND=LABEL`: 1 right, 0 wrong, -1 uncertain")
 	f.StringVar(&o.why, "why", "", "the reason, recorded with the new run")
 	f.BoolVar(&o.plan, "plan", false, "only print what stays valid and what is recomputed")
 	f.BoolVar(&o.detach, "detach", false, "start the new run and return")
@@ -66,6 +71,10 @@ func (a *app) runFork(ctx context.Context, o forkOptions, run string) error {
 	if err != nil {
 		return err
 	}
+	cells, err := relabels(o.labels)
+	if err != nil {
+		return err
+	}
 	if err := a.ensureUp(ctx, o.up); err != nil {
 		return err
 	}
@@ -75,7 +84,7 @@ func (a *app) runFork(ctx context.Context, o forkOptions, run string) error {
 	}
 	f, err := fork.Plan(ctx, b, fork.Request{
 		Run: runs.Run(run), Name: runs.Run(o.name), Epoch: o.epoch, Who: userName(), Why: o.why, At: time.Now().UTC(),
-		Typed: typed,
+		Typed: typed, Cells: cells,
 	}, here(), catalog.All{})
 	if err != nil {
 		return err
@@ -144,4 +153,20 @@ func isRun(arg string) bool {
 	_, err := os.Stat(arg)
 
 	return err != nil && !strings.ContainsAny(arg, "./")
+}
+
+// relabels reads SLOT/STEP/AGENT/ROUND=LABEL arguments.
+func relabels(args []string) (out []runs.Relabel, err error) {
+	for _, arg := range args {
+		var c runs.Relabel
+		n, bad := fmt.Sscanf(arg, "%d/%d/%d/%d=%d", &c.Slot, &c.Step, &c.Agent, &c.Round, &c.Label)
+		if bad != nil || n != 5 || c.Label < -1 || c.Label > 1 {
+			return nil, fault.New(fault.Invalid,
+				"--label %s: expected SLOT/STEP/AGENT/ROUND=LABEL such as 17/3/0/2=0, "+
+				"with the label 1 (right), 0 (wrong) or -1 (uncertain)", arg)
+		}
+		out = append(out, c)
+	}
+
+	return out, nil
 }

@@ -26,6 +26,7 @@ type Request struct {
 	Why   string
 	At    time.Time
 	Typed map[string]string // other values from the next epoch on, in YAML by key
+	Cells []runs.Relabel    // other labels in the next epoch
 }
 
 // Fork is a fork that was planned: what stays valid of the original, and what is recomputed.
@@ -41,10 +42,11 @@ type Fork struct {
 	Objects int // that are copied
 
 	name    runs.Run
-	spec    spec.Spec     // of the fork, without changes
-	changes []runs.Change // of the fork
-	slots   int           // of the next epoch, if that is all that changes its plan; otherwise 0
-	keys    []string      // that are copied
+	spec    spec.Spec            // of the fork, without changes
+	changes []runs.Change        // of the fork
+	slots   int                  // of the next epoch, if that is all that changes its plan; otherwise 0
+	keys    []string             // that are copied
+	labels  map[int]runs.Credits // of the next epoch, by slot, where they are not copied
 }
 
 // Plan finds what a fork shares with its original. It writes nothing. It is an invalid fault if the run has not
@@ -82,10 +84,10 @@ func Plan(ctx context.Context, b store.Bucket, r Request, src spec.Source, c spe
 	if err != nil {
 		return f, err
 	}
-	if len(values) > 0 {
-		f.Origin.Values = values
+	if len(values) > 0 || len(r.Cells) > 0 {
+		f.Origin.Values, f.Origin.Cells = values, r.Cells
 		f.changes = append(f.changes, runs.Change{
-			Who: r.Who, Why: r.Why, At: r.At, Verb: runs.VerbFork, Values: f.Origin.Values,
+			Who: r.Who, Why: r.Why, At: r.At, Verb: runs.VerbFork, Values: values, Cells: r.Cells,
 		})
 	}
 	f.spec = original
@@ -97,6 +99,9 @@ func Plan(ctx context.Context, b store.Bucket, r Request, src spec.Source, c spe
 		return f, err
 	}
 	if err := f.compare(ctx, b, committed); err != nil {
+		return f, err
+	}
+	if err := f.relabel(ctx, b, committed); err != nil {
 		return f, err
 	}
 
@@ -129,9 +134,10 @@ func (f *Fork) free(ctx context.Context, b store.Bucket) error {
 	begun, _, err := f.name.Origin().Read(ctx, b)
 	if err == nil {
 		if begun.Run == f.Origin.Run && begun.Epoch == f.Origin.Epoch &&
-			runs.Digest(begun.Values) == runs.Digest(f.Origin.Values) {
+			runs.Digest(begun.Values) == runs.Digest(f.Origin.Values) &&
+			runs.Digest(begun.Cells) == runs.Digest(f.Origin.Cells) {
 			f.Origin = begun
-			if len(begun.Values) > 0 {
+			if len(begun.Values) > 0 || len(begun.Cells) > 0 {
 				last := &f.changes[len(f.changes)-1]
 				last.Who, last.Why, last.At = begun.Who, begun.Why, begun.At
 			}
@@ -194,6 +200,9 @@ func (f *Fork) Make(ctx context.Context, b store.Bucket, progress func(n int)) e
 		progress(min(begun+parallel, len(f.keys)))
 	}
 	if err := f.begin(ctx, b); err != nil {
+		return err
+	}
+	if err := f.label(ctx, b); err != nil {
 		return err
 	}
 	_, _, err := f.name.Spec().Record(ctx, b, func() (spec.Spec, error) { return f.spec, nil })

@@ -178,6 +178,9 @@ func (f *Fork) sharesEpoch(epoch int, rest []string) bool {
 	if epoch > f.Whole+1 || step >= f.From {
 		return false
 	}
+	if _, other := f.labels[slotOf(rest)]; other && (step == spec.StepCredit || step == spec.StepPairs) {
+		return false
+	}
 	if f.slots > 0 {
 		return rest[0] == "topology.json" || rest[0] == "episodes" && number(rest[1]) <= f.slots
 	}
@@ -218,6 +221,15 @@ func (f *Fork) sharesEvaluation(folder, split string) bool {
 	}
 
 	return f.Tests && epoch <= f.Whole
+}
+
+// slotOf returns the slot of an object of an epoch, by its key below the epoch, or 0.
+func slotOf(rest []string) int {
+	if rest[0] != "episodes" || len(rest) < 2 {
+		return 0
+	}
+
+	return number(rest[1])
 }
 
 // number returns the number in a part of a key, or 0.

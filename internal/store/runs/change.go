@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
@@ -21,8 +22,20 @@ type Change struct {
 
 	// Values are those that keys of the specification have from then on.
 	Values spec.Values `json:"values,omitempty"`
+	// Cells are labels that a fork has instead of those of the critic, in the first epoch that it does not share as a
+	// whole.
+	Cells []Relabel `json:"cells,omitempty"`
 	// Budget is what older versions recorded instead.
 	Budget *spec.Budget `json:"budget,omitempty"`
+}
+
+// Relabel is another label of one cell of an epoch.
+type Relabel struct {
+	Slot  int          `json:"slot"`
+	Step  int          `json:"step"` // from 1
+	Agent int          `json:"agent"`
+	Round int          `json:"round"`
+	Label domain.Label `json:"label"`
 }
 
 // Origin is where a fork comes from: a run, and the last of its epochs that the fork shares for certain.
@@ -31,6 +44,7 @@ type Origin struct {
 	Epoch   int         `json:"epoch"`
 	Changes int         `json:"changes"`          // how many changes of the original the fork has, too
 	Values  spec.Values `json:"values,omitempty"` // those that the fork changes from the next epoch on
+	Cells   []Relabel   `json:"cells,omitempty"`  // those that it labels anew in the next epoch
 	Who     string      `json:"who"`
 	Why     string      `json:"why"`
 	At      time.Time   `json:"at"`

@@ -1,0 +1,96 @@
+package fork
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// relabel finds the labels that the fork has instead of those of the original. The pairs of their slots are made again,
+// and the agents are trained again; the episodes and all other labels and pairs stay valid.
+func (f *Fork) relabel(ctx context.Context, b store.Bucket, committed int) error {
+	if len(f.Origin.Cells) == 0 {
+		return nil
+	}
+	epoch := f.Origin.Epoch + 1
+	if epoch > committed {
+		return fault.New(fault.Invalid, "run %s has not committed epoch %d, whose labels should change",
+			f.Origin.Run, epoch)
+	}
+	if f.Whole == f.Origin.Epoch && f.From != 0 && f.From <= spec.StepPairs {
+		return fault.New(fault.Invalid, "other values change the labels, pairs or episodes of epoch %d, too: "+
+			"change labels in a fork of their own", epoch)
+	}
+	f.Whole, f.From, f.labels = f.Origin.Epoch, spec.StepUpdate, map[int]runs.Credits{}
+	for _, c := range f.Origin.Cells {
+		if err := f.relabelCell(ctx, b, epoch, c); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// relabelCell changes one label.
+func (f *Fork) relabelCell(ctx context.Context, b store.Bucket, epoch int, c runs.Relabel) error {
+	from := runs.Run(f.Origin.Run)
+	credits, known := f.labels[c.Slot]
+	if !known {
+		var err error
+		credits, _, err = from.Credits(epoch, c.Slot).Read(ctx, b)
+		if errors.Is(err, store.ErrNotFound) {
+			return fault.New(fault.Invalid, "slot %d of epoch %d has no labels: it failed, or does not exist",
+				c.Slot, epoch)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	e, _, err := from.Episode(ctx, b, epoch, c.Slot)
+	if err != nil {
+		return err
+	}
+	steps, err := e.ReadSteps(ctx, b)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(steps, func(s runs.Step) bool { return s.Number == c.Step })
+	if i < 0 || i >= len(credits.Steps) {
+		return fault.New(fault.Invalid, "slot %d of epoch %d has %d steps, and no step %d",
+			c.Slot, epoch, len(steps), c.Step)
+	}
+	cell := slices.IndexFunc(steps[i].Decision.Cells, func(x domain.Cell) bool {
+		return x.Agent == c.Agent && x.Round == c.Round
+	})
+	if cell < 0 || cell >= len(credits.Steps[i].Labels) {
+		return fault.New(fault.Invalid, "step %d of slot %d has no cell of agent %d in round %d",
+			c.Step, c.Slot, c.Agent, c.Round)
+	}
+
+	credits.Steps = slices.Clone(credits.Steps)
+	credits.Steps[i].Labels = slices.Clone(credits.Steps[i].Labels)
+	credits.Steps[i].Labels[cell] = c.Label
+	f.labels[c.Slot] = credits
+
+	return nil
+}
+
+// label writes the labels that are not copied.
+func (f *Fork) label(ctx context.Context, b store.Bucket) error {
+	for slot, credits := range f.labels {
+		_, _, err := f.name.Credits(f.Origin.Epoch+1, slot).Record(ctx, b, func() (runs.Credits, error) {
+			return credits, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+
+	return nil
+}

@@ -1,0 +1,104 @@
+package workflows_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store/fork"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/test/kit/testrun"
+	"github.com/collabui/collabui/workers/catalog"
+)
+
+// relabelled asks for a fork of small with other labels in epoch 1.
+func relabelled(cells ...runs.Relabel) fork.Request {
+	return fork.Request{
+		Run: "small", Name: "mended", Epoch: 0, Who: "ann", Why: "it closed the wrong tab", At: time.Now(),
+		Cells: cells,
+	}
+}
+
+func TestAnotherLabelOfACellRecomputesItsPairsAndTheUpdatesAndNothingElse(t *testing.T) {
+	t.Parallel()
+	r, before := testrun.Finished(t)
+	small, mended := runs.Run("small"), runs.Run("mended")
+	slot, cell := chosen(t, r)
+	f, err := fork.Plan(t.Context(), r.Bucket, relabelled(cell), spec.Source{}, catalog.All{})
+	if err != nil || f.Whole != 0 || f.From != spec.StepUpdate {
+		t.Fatalf("Plan = whole to %d, then before %v, %v; want the pairs of epoch 1 shared", f.Whole, f.From, err)
+	}
+	if err := f.Make(t.Context(), r.Bucket, func(int) {}); err != nil {
+		t.Fatal(err)
+	}
+	r.Spec.Name = "mended"
+	c, played := count(r), r.Suite.Episodes
+	end, err := r.Play(t, nil)
+	if err != nil || end.FinalDigest == before.FinalDigest {
+		t.Fatalf("the fork ended with %s, %v; want another digest than the original's", end.FinalDigest, err)
+	}
+	clean(t, r)
+
+	// Epoch 2 has 10 slots; val has 8 episodes per epoch, test-seeds 6 and test-templates 4.
+	if n := r.Suite.Episodes - played; n > 8+10+8+6+4 || c.jobs != 2*4 {
+		t.Errorf("%d episodes were played and %d policies trained, want those of epoch 2, val and tests, and 8",
+			n, c.jobs)
+	}
+	for n := 1; n <= 10; n++ {
+		_, old, err := small.Pairs(1, n).Read(t.Context(), r.Bucket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, pairs, err := mended.Pairs(1, n).Read(t.Context(), r.Bucket)
+		if err != nil || old.Same(pairs) == (n == slot) {
+			t.Errorf("the pairs of slot %d are shared: %v, %v; want all shared but those of slot %d",
+				n, old.Same(pairs), err, slot)
+		}
+	}
+	changes, err := mended.Changes(t.Context(), r.Bucket, 0)
+	if err != nil || len(changes) != 1 || !slices.Equal(changes[0].Cells, []runs.Relabel{cell}) ||
+		changes[0].Why != "it closed the wrong tab" {
+		t.Errorf("the changes are %+v, %v; want the label, with the reason", changes, err)
+	}
+}
+
+// chosen returns a cell of epoch 1 from which a pair was made, with the other label.
+func chosen(t *testing.T, r *testrun.Run) (slot int, c runs.Relabel) {
+	t.Helper()
+	for n := 1; n <= 10; n++ {
+		pairs := read(t, r, runs.Run("small").Pairs(1, n))
+		if len(pairs.Pairs) > 0 {
+			p := pairs.Pairs[0]
+
+			return n, runs.Relabel{Slot: n, Step: p.Step, Agent: p.Agent, Round: p.Round, Label: domain.Uncertain}
+		}
+	}
+	t.Fatal("no slot of epoch 1 has pairs, want one")
+
+	return 0, c
+}
+
+func TestLabelsOfCellsThatDoNotExistAreRefused(t *testing.T) {
+	t.Parallel()
+	r, _ := testrun.Finished(t)
+	for name, c := range map[string]runs.Relabel{
+		"no slot":  {Slot: 11, Step: 1},
+		"no step":  {Slot: 1, Step: 99},
+		"no agent": {Slot: 1, Step: 1, Agent: 9},
+		"no round": {Slot: 1, Step: 1, Round: 9},
+	} {
+		_, err := fork.Plan(t.Context(), r.Bucket, relabelled(c), spec.Source{}, catalog.All{})
+		if fault.KindOf(err) != fault.Invalid {
+			t.Errorf("%s: Plan = %v, want an invalid fault", name, err)
+		}
+	}
+	late := relabelled(runs.Relabel{Slot: 1, Step: 1})
+	late.Epoch = 2
+	_, err := fork.Plan(t.Context(), r.Bucket, late, spec.Source{}, catalog.All{})
+	if fault.KindOf(err) != fault.Invalid {
+		t.Errorf("Plan for an epoch to come = %v, want an invalid fault", err)
+	}
+}
