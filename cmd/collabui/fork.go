@@ -163,7 +163,7 @@ func relabels(args []string) (out []runs.Relabel, err error) {
 		if bad != nil || n != 5 || c.Label < -1 || c.Label > 1 {
 			return nil, fault.New(fault.Invalid,
 				"--label %s: expected SLOT/STEP/AGENT/ROUND=LABEL such as 17/3/0/2=0, "+
-				"with the label 1 (right), 0 (wrong) or -1 (uncertain)", arg)
+					"with the label 1 (right), 0 (wrong) or -1 (uncertain)", arg)
 		}
 		out = append(out, c)
 	}
