@@ -1,0 +1,160 @@
+//go:build integration
+
+package integration
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/collabui/collabui/envadapters/openenv"
+	"github.com/collabui/collabui/envadapters/scripted"
+	"github.com/collabui/collabui/internal/store/notices"
+	"github.com/collabui/collabui/internal/store/schedules"
+)
+
+// hourly is a schedule of line pages on the environment of heldRun.
+const hourly = `name: hourly
+line: pages
+environment: mine
+environments:
+  mine: {suite: openenv, servers: ["ws://%s/ws"], places: 4}
+when: {every: 1h, catch_up: 10m}
+train: {epochs: 1}
+gate: {episodes: 20}
+drift: {episodes: 20}
+`
+
+// changing serves a scripted suite that can be replaced, as a server is by a newer version.
+type changing struct{ now atomic.Pointer[http.Handler] }
+
+func (c *changing) ServeHTTP(w http.ResponseWriter, r *http.Request) { (*c.now.Load()).ServeHTTP(w, r) }
+
+func (c *changing) serve(t *testing.T, s *scripted.Suite) {
+	t.Helper()
+	h, err := openenv.Handler(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.now.Store(&h)
+}
+
+// inbox is a webhook that takes nothing for its first requests.
+type inbox struct {
+	mu      sync.Mutex
+	refuses int
+	took    []notices.Notice
+}
+
+func (i *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	var n notices.Notice
+	raw, _ := io.ReadAll(r.Body)
+	if i.refuses--; i.refuses >= 0 || json.Unmarshal(raw, &n) != nil {
+		w.WriteHeader(http.StatusServiceUnavailable)
+
+		return
+	}
+	i.took = append(i.took, n)
+}
+
+// kinds returns what the webhook took, in order, without what it took again.
+func (i *inbox) kinds() (out []notices.Kind) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	last := 0
+	for _, n := range i.took {
+		if n.Number > last {
+			out, last = append(out, n.Kind), n.Number
+		}
+	}
+
+	return out
+}
+
+// outcome waits until so many firings have ended and returns the last outcome.
+func (m *machine) outcome(n int) schedules.Outcome {
+	m.t.Helper()
+	var x struct {
+		Outcomes []schedules.Outcome `json:"outcomes"`
+	}
+	m.poll(fmt.Sprintf("%d firings have ended", n), 4*time.Minute, time.Second, func() bool {
+		out, err := m.try("schedule", "show", "hourly", "--json")
+
+		return err == nil && json.Unmarshal([]byte(out), &x) == nil && len(x.Outcomes) == n
+	})
+
+	return x.Outcomes[n-1]
+}
+
+// TestAScheduleTrainsOnNewTasksWhateverIsKilled lets a schedule fire by the real Temporal, kills the worker in the middle
+// of a firing, and then deletes and collects what came of it on the real S3 server.
+func TestAScheduleTrainsOnNewTasksWhateverIsKilled(t *testing.T) {
+	t.Parallel()
+	server := &changing{}
+	server.serve(t, &scripted.Suite{Length: 2})
+	pages := httptest.NewServer(server)
+	t.Cleanup(pages.Close)
+	hook := &inbox{refuses: 3}
+	told := httptest.NewServer(hook)
+	t.Cleanup(told.Close)
+	addr := strings.TrimPrefix(pages.URL, "http://")
+	m := newMachine(t, fmt.Sprintf(heldRun, addr, demonstrated))
+	m.env = append(m.env, "COLLABUI_NOTIFY="+m.write("notify.yaml",
+		"receivers: [{name: ops, webhook: '"+told.URL+"', on: [ended, rejected, promoted]}]"))
+
+	m.must("train", m.spec)
+	m.must("line", "promote", "pages", "kill", "--why", "the first")
+	file := m.write("hourly.yaml", fmt.Sprintf(hourly, addr))
+	m.says([]string{"hourly", "waiting", "version 1"}, "schedule", "create", file)
+	m.must("schedule", "trigger", "hourly")
+	if o := m.outcome(1); o.Verb != schedules.VerbNone || o.News != schedules.NewsNone {
+		t.Errorf("the first firing ended with %+v, want nothing new", o)
+	}
+	m.says([]string{"paused"}, "schedule", "pause", "hourly", "--why", "a look")
+	m.says([]string{"waiting"}, "schedule", "resume", "hourly")
+
+	server.serve(t, &scripted.Suite{Length: 2, More: []string{"h", "i"}})
+	m.must("schedule", "trigger", "hourly")
+	m.eventually("the firing trains", time.Minute, func() bool { return m.count("runs/pages-") > 30 })
+	m.kill("worker", m.service("worker").PID)
+	o := m.outcome(2)
+	if o.News != schedules.NewsTasks || o.Run == "" || o.Verb != "promote" && o.Verb != "reject" {
+		t.Errorf("the second firing ended with %+v, want new tasks judged", o)
+	}
+	m.says([]string{o.Verb, o.Run}, "line", "history", "pages")
+	m.eventually("the webhook took everything", time.Minute, func() bool { return len(hook.kinds()) == 3 })
+	if got := fmt.Sprint(hook.kinds()); got != "[ended ended "+o.Verb+"ed]" && got != "[ended ended promoted]" {
+		t.Errorf("the webhook took %v, want the ends of both runs and the verdict, in order", got)
+	}
+	m.says([]string{"receiver ops was told up to notice 3"}, "notices")
+
+	m.refuses("entry 1 of line pages accepts", "delete", "kill", "--why", "old")
+	m.collects(o)
+}
+
+// collects deletes a run that was rejected, and collects it.
+func (m *machine) collects(o schedules.Outcome) {
+	m.t.Helper()
+	m.says([]string{"would be put into the trash"}, "gc", "--dry-run")
+	if o.Verb == "reject" {
+		m.must("delete", o.Run, "--why", "rejected")
+	}
+	for range 2 {
+		time.Sleep(65 * time.Second)
+		m.must("gc", "--grace", "1m")
+		m.says([]string{"0 problems"}, "fsck")
+	}
+	if out := m.must("runs"); strings.Contains(out, o.Run) && o.Verb == "reject" {
+		m.t.Errorf("runs prints\n%s\nwant it without %s", out, o.Run)
+	}
+	m.says([]string{"deleted"}, "schedule", "delete", "hourly")
+}
