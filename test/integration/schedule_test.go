@@ -95,8 +95,8 @@ func (m *machine) outcome(n int) schedules.Outcome {
 	return x.Outcomes[n-1]
 }
 
-// TestAScheduleTrainsOnNewTasksWhateverIsKilled lets a schedule fire by the real Temporal, kills the worker in the middle
-// of a firing, and then deletes and collects what came of it on the real S3 server.
+// TestAScheduleTrainsOnNewTasksWhateverIsKilled lets a schedule fire by the real Temporal, kills the worker in the
+// middle of a firing, and then deletes and collects what came of it on the real S3 server.
 func TestAScheduleTrainsOnNewTasksWhateverIsKilled(t *testing.T) {
 	t.Parallel()
 	server := &changing{}
