@@ -50,6 +50,7 @@ type Plan struct {
 	FailedShare float64
 	TopP        float64
 	StopLow     float64
+	Window      int  `json:",omitempty"` // episodes of a shard that are open concurrently; 0: the default
 	Shared      bool // all agents share their parameters
 	Base        string
 	Stages      []spec.LevelJob // level jobs of stage 1; none without levels
@@ -151,6 +152,7 @@ func planOf(s spec.Spec) Plan {
 		EvalEvery: s.Evaluation.Every, Val: s.Evaluation.Val,
 		MaxChunks: s.FineTune.MaxChunks, Demos: s.FineTune.Demonstrations,
 		StopLow: s.FineTune.StopLow, Base: s.FineTune.Base,
+		Window:      s.Window,
 		FailedShare: s.FailedShare, TopP: s.Decoding.TopP, Shared: s.Parameters == spec.ParametersShared,
 	}
 	if len(s.FineTune.Levels) > 0 || p.Base != "" {

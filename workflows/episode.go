@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"fmt"
 
 	"go.temporal.io/sdk/workflow"
@@ -15,6 +16,7 @@ type ShardInput struct {
 	From   int
 	To     int // inclusive
 	Parent string
+	Window int `json:",omitempty"` // episodes that are open concurrently; 0: Window
 }
 
 // signalTally is the signal that reports a shard's progress to the epoch. It is sent every tallyEvery episodes, so that
@@ -32,8 +34,14 @@ func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 	if workflow.GetVersion(ctx, "wide window", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		window = oldWindow
 	}
+	window = cmp.Or(in.Window, window)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for workflow.GetSignalChannel(ctx, signalPause).Receive(ctx, &paused) {
+		}
+	})
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for n := 0; workflow.GetSignalChannel(ctx, signalWindow).Receive(ctx, &n); {
+			window = cmp.Or(n, Window)
 		}
 	})
 	workflow.Go(ctx, func(ctx workflow.Context) {

@@ -136,12 +136,14 @@ const oldOpenShards = 16
 type shards struct {
 	started []workflow.ChildWorkflowFuture
 	paused  bool
+	window  int  // of each; 0: Window
 	drained bool // somebody stopped the run: no episode begins any more
 }
 
 // play runs the episodes in shards, some of them concurrently, and passes a pause on to them.
 func (x *shards) play(ctx workflow.Context, in EpochInput, slots int, p *Progress) (Tally, error) {
 	workflow.Go(ctx, func(ctx workflow.Context) { x.passOn(ctx, p) })
+	x.window = in.Plan.Window
 	parent := epochID(in.Run, in.Epoch)
 	most := OpenShards
 	if slots > OpenShards*ShardSize { // histories of smaller epochs are the same
@@ -161,7 +163,10 @@ func (x *shards) play(ctx workflow.Context, in EpochInput, slots int, p *Progres
 		if x.drained || x.failed(ctx) {
 			break
 		}
-		s := ShardInput{Run: in.Run, Epoch: in.Epoch, From: from, To: min(from+ShardSize-1, slots), Parent: parent}
+		s := ShardInput{
+			Run: in.Run, Epoch: in.Epoch, From: from, To: min(from+ShardSize-1, slots), Parent: parent,
+			Window: x.window,
+		}
 		cctx := child(ctx, fmt.Sprintf("%s/shard/%04d", parent, from), fmt.Sprintf("slots %d to %d", s.From, s.To))
 		x.started = append(x.started, workflow.ExecuteChildWorkflow(cctx, Shard, s))
 	}
@@ -199,7 +204,7 @@ func (x *shards) failed(ctx workflow.Context) bool {
 }
 
 // signal sends a signal to the open shards.
-func (x *shards) signal(ctx workflow.Context, name string, value bool) {
+func (x *shards) signal(ctx workflow.Context, name string, value any) {
 	for _, f := range x.started {
 		if !f.IsReady() {
 			// A shard that has just ended needs no signal.
@@ -215,6 +220,10 @@ func (x *shards) passOn(ctx workflow.Context, p *Progress) {
 		s.AddReceive(workflow.GetSignalChannel(ctx, signalPause), func(c workflow.ReceiveChannel, _ bool) {
 			c.Receive(ctx, &x.paused)
 			x.signal(ctx, signalPause, x.paused)
+		})
+		s.AddReceive(workflow.GetSignalChannel(ctx, signalWindow), func(c workflow.ReceiveChannel, _ bool) {
+			c.Receive(ctx, &x.window)
+			x.signal(ctx, signalWindow, x.window)
 		})
 		s.AddReceive(workflow.GetSignalChannel(ctx, signalDrain), func(c workflow.ReceiveChannel, _ bool) {
 			c.Receive(ctx, &x.drained)

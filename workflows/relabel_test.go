@@ -1,9 +1,13 @@
 package workflows_test
 
 import (
+	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"go.temporal.io/sdk/testsuite"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
@@ -11,7 +15,9 @@ import (
 	"github.com/collabui/collabui/internal/store/fork"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/testrun"
+	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/workers/catalog"
+	"github.com/collabui/collabui/workflows"
 )
 
 // relabelled asks for a fork of small with other labels in epoch 1.
@@ -101,4 +107,48 @@ func TestLabelsOfCellsThatDoNotExistAreRefused(t *testing.T) {
 	if fault.KindOf(err) != fault.Invalid {
 		t.Errorf("Plan for an epoch to come = %v, want an invalid fault", err)
 	}
+}
+
+func TestAnUpdateThatCannotEndIsLeftOutByAPerson(t *testing.T) {
+	t.Parallel()
+	s := threeEpochs()
+	s.Epochs = 1
+	r := testrun.WithBase(t, s)
+	r.Deps.Trainers = map[string]trainer.Trainer{spec.Embedded: stuck{r.Deps.Trainers[spec.Embedded]}}
+	ann := runs.Decision{Who: "ann", Why: "its rows crash the trainer", At: time.Now()}
+	run := runs.Run(s.Name)
+	if err := run.SkipUpdate(t.Context(), r.Bucket, 1, 2, ann); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("SkipUpdate before there is an update = %v, want an invalid fault", err)
+	}
+	_, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
+		env.RegisterDelayedCallback(func() {
+			wantHeld(t, status(t, env), "cannot be trained on")
+			if err := run.SkipUpdate(t.Context(), r.Bucket, 1, 2, ann); err != nil {
+				t.Error(err)
+			}
+			send(t, env, workflows.UpdateResume, workflows.Command{Who: "ann", Why: "without agent 2"})
+		}, 2*time.Hour)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean(t, r)
+	u := read(t, r, run.Update(1, 2))
+	if u.Policy != u.Parent || u.Kept != "left out by ann: its rows crash the trainer" {
+		t.Errorf("the update is %+v, want the parent's policy and who decided it", u)
+	}
+	if err := run.SkipUpdate(t.Context(), r.Bucket, 1, 1, ann); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("SkipUpdate of one that has ended = %v, want an invalid fault", err)
+	}
+}
+
+// stuck is a trainer that fails on the data of agent 2.
+type stuck struct{ trainer.Trainer }
+
+func (s stuck) Train(ctx context.Context, j trainer.Job, say trainer.Progress) (trainer.Result, error) {
+	if strings.Contains(j.ID, "/agents/2/") {
+		return trainer.Result{}, fault.New(fault.Invalid, "row 7 cannot be trained on")
+	}
+
+	return s.Trainer.Train(ctx, j, say)
 }

@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,6 +48,7 @@ const (
 	UpdateSet     = "set"
 	signalPause   = "pause"
 	signalDrain   = "drain"
+	signalWindow  = "window"
 )
 
 // NotPaused is the reason for which resume is refused.
@@ -168,6 +170,12 @@ func (r *runState) set(ctx workflow.Context, c SetCommand) (change runs.Change, 
 		why, _ := rootCause(err)
 
 		return change, errors.New(why)
+	}
+	if raw, ok := change.Values["window"]; ok && r.child != nil {
+		n, err := strconv.Atoi(string(raw))
+		if err == nil { // of a child that has just ended, the next one finds it in its plan
+			_ = r.child.SignalChildWorkflow(ctx, signalWindow, n).Get(ctx, nil)
+		}
 	}
 
 	return change, nil

@@ -21,6 +21,7 @@ type resumeOptions struct {
 	retry  bool
 	accept bool
 	skip   []string
+	update []string
 }
 
 func resumeCmd(a *app) *cobra.Command {
@@ -30,7 +31,8 @@ func resumeCmd(a *app) *cobra.Command {
 		Short: "Resume a paused run, and decide about slots that failed",
 		Long: `resume lets a paused run go on. If more slots of an epoch failed than failed_share allows,
 --retry-failed plays their tasks again, and --accept-failed goes on without them. --skip leaves out a slot whose task
-can never be played. Decisions are kept in the store with who made them and why.`,
+can never be played, --skip-update an update that can never end. Whatever else failed is tried again. Decisions are kept
+in the store with who made them and why.`,
 		Example: "  collabui resume quickstart --retry-failed\n" +
 			"  collabui resume quickstart --skip 1/4 --why 'the page is gone'",
 		Args: cobra.ExactArgs(1),
@@ -41,28 +43,31 @@ can never be played. Decisions are kept in the store with who made them and why.
 	f.BoolVar(&o.retry, "retry-failed", false, "play the failed slots of the epoch again")
 	f.BoolVar(&o.accept, "accept-failed", false, "go on without the failed slots of the epoch; needs --why")
 	f.StringSliceVar(&o.skip, "skip", nil, "leave out the slot `EPOCH/SLOT`; needs --why")
+	f.StringSliceVar(&o.update, "skip-update", nil,
+		"leave out the update `EPOCH/AGENT`, agents from 0: the agent keeps its policy; needs --why")
 	c.MarkFlagsMutuallyExclusive("retry-failed", "accept-failed")
 
 	return c
 }
 
 func (a *app) runResume(ctx context.Context, o resumeOptions, run string) error {
-	if (o.accept || len(o.skip) > 0) && strings.TrimSpace(o.why) == "" {
-		return fault.New(fault.Invalid, "say with --why for what reason slots are left out")
+	skips := len(o.skip)+len(o.update) > 0
+	if (o.accept || skips) && strings.TrimSpace(o.why) == "" {
+		return fault.New(fault.Invalid, "say with --why for what reason slots or updates are left out")
 	}
 	if o.retry || o.accept { // what else the run does would depend on when it finds the decision
 		if err := a.mustBePaused(ctx, run); err != nil {
 			return err
 		}
 	}
-	if o.retry || o.accept || len(o.skip) > 0 {
+	if o.retry || o.accept || skips {
 		if err := a.decide(ctx, o, runs.Run(run)); err != nil {
 			return err
 		}
 	}
 	x := control{verb: "resume", update: workflows.UpdateResume}
 	err := a.runControl(ctx, x, run, workflows.Command{Who: userName(), Why: o.why})
-	if len(o.skip) > 0 && err != nil && strings.Contains(err.Error(), workflows.NotPaused) {
+	if skips && err != nil && strings.Contains(err.Error(), workflows.NotPaused) {
 		return nil // the activity that tries finds the decision
 	}
 
@@ -101,7 +106,7 @@ func (a *app) decide(ctx context.Context, o resumeOptions, run runs.Run) error {
 	d := runs.Decision{Who: userName(), Why: o.why, At: time.Now().UTC()}
 
 	for _, s := range o.skip {
-		epoch, slot, err := slotOf(s)
+		epoch, slot, err := placeOf("--skip", s, 1)
 		if err == nil {
 			err = run.Skip(ctx, b, epoch, slot, d)
 		}
@@ -109,6 +114,16 @@ func (a *app) decide(ctx context.Context, o resumeOptions, run runs.Run) error {
 			return err
 		}
 		say(a.out, "slot %d of epoch %d is left out", slot, epoch)
+	}
+	for _, s := range o.update {
+		epoch, agent, err := placeOf("--skip-update", s, 0)
+		if err == nil {
+			err = run.SkipUpdate(ctx, b, epoch, agent, d)
+		}
+		if err != nil {
+			return err
+		}
+		say(a.out, "the update of agent %d in epoch %d is left out", agent, epoch)
 	}
 	committed, err := run.Committed(ctx, b)
 	if err != nil {
@@ -143,14 +158,14 @@ func (a *app) decide(ctx context.Context, o resumeOptions, run runs.Run) error {
 	return err
 }
 
-// slotOf reads EPOCH/SLOT.
-func slotOf(s string) (epoch, slot int, err error) {
+// placeOf reads EPOCH/NUMBER of a flag; numbers begin with first.
+func placeOf(flag, s string, first int) (epoch, number int, err error) {
 	e, n, _ := strings.Cut(s, "/")
 	epoch, bad := strconv.Atoi(e)
-	slot, worse := strconv.Atoi(n)
-	if bad != nil || worse != nil || epoch < 1 || slot < 1 {
-		return 0, 0, fault.New(fault.Invalid, "--skip %s: expected EPOCH/SLOT, such as 1/4", s)
+	number, worse := strconv.Atoi(n)
+	if bad != nil || worse != nil || epoch < 1 || number < first {
+		return 0, 0, fault.New(fault.Invalid, "%s %s: expected EPOCH/NUMBER, such as 1/4", flag, s)
 	}
 
-	return epoch, slot, nil
+	return epoch, number, nil
 }

@@ -62,6 +62,7 @@ func (s Spec) check(c Catalog) []problem {
 	s.checkChoices(must)
 	s.checkMethod(must)
 	must.within(s.Focus.Share, "focus.share", 0, 1)
+	must.count(s.Window, "window", 0, 200)
 	s.checkModels(must)
 	s.checkPrompts(must)
 	s.checkRoles(must)

@@ -73,6 +73,7 @@ var effects = map[string]Effect{
 	"evaluation.every": {StepEvaluation, false},
 
 	"labels":       {StepNone, false},
+	"window":       {StepNone, false},
 	"budget":       {StepNone, false},
 	"failed_share": {StepNone, false},
 	"serving":      {StepNone, false},

@@ -36,6 +36,8 @@ type Spec struct {
 	Slots  int `json:"slots"`  // episodes per epoch
 	// EarlyStop is the number of evaluated epochs without a better rate on val after which the run ends. 0: never.
 	EarlyStop int `json:"early_stop"`
+	// Window is the number of episodes of a shard that are open concurrently. 0 leaves it to the program.
+	Window int `json:"window,omitempty"`
 	// Quarantine lists training templates from which no slot is drawn.
 	Quarantine []string `json:"quarantine,omitempty"`
 	// Focus gives some training templates a share of the slots.

@@ -114,3 +114,31 @@ func (r Run) Skip(ctx context.Context, b store.Bucket, epoch, slot int, d Decisi
 		}
 	}
 }
+
+// SkipUpdate records that an agent keeps its parent policy in an epoch because a person leaves its update out. It is an
+// invalid fault if the agent has no data set in that epoch yet, or if its update has ended already. It may be repeated.
+func (r Run) SkipUpdate(ctx context.Context, b store.Bucket, epoch, agent int, d Decision) error {
+	slots, _, err := r.Slots(epoch).Read(ctx, b)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	_, dataset, found := r.Dataset(epoch, agent).Read(ctx, b)
+	if found != nil && !errors.Is(found, store.ErrNotFound) {
+		return found
+	}
+	if err != nil || found != nil || agent >= len(slots.System.Policies) {
+		return fault.New(fault.Invalid, "agent %d of run %s has no update in epoch %d that could be left out",
+			agent, r, epoch)
+	}
+	parent := slots.System.Policies[agent]
+	skipped := Update{
+		Agent: agent, Parent: parent, Policy: parent, Dataset: dataset,
+		Kept: fmt.Sprintf(leftOut+"%s: %s", d.Who, d.Why),
+	}
+	u, _, err := r.Update(epoch, agent).Record(ctx, b, func() (Update, error) { return skipped, nil })
+	if err == nil && !strings.HasPrefix(u.Kept, leftOut) {
+		err = fault.New(fault.Invalid, "the update of agent %d in epoch %d has ended already", agent, epoch)
+	}
+
+	return err
+}
