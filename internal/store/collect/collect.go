@@ -140,7 +140,8 @@ type collector struct {
 	order   []string              // their keys
 	trashed map[string]store.Aged // by the keys of the blobs
 	runs    map[string]*run
-	kept    map[string]bool // blobs that something refers to
+	seen    map[string]bool // objects that were read, or are about to be
+	kept    map[string]bool // objects that something refers to
 	named   map[string]bool // of blobs that are not kept: those that a record names that retention passes over
 	report  Report
 }

@@ -22,7 +22,7 @@ const parallel = 16
 
 // mark finds what is referred to, directly or not, from all manifests that are kept for their own sake.
 func (c *collector) mark(ctx context.Context) error {
-	c.kept, c.named = map[string]bool{}, map[string]bool{}
+	c.kept, c.named, c.seen = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, r := range c.runs {
 		if err := c.retention(ctx, r); err != nil {
 			return err
@@ -32,6 +32,7 @@ func (c *collector) mark(ctx context.Context) error {
 	for _, key := range c.order {
 		if !store.IsBlob(key) && !c.removable(key) {
 			next = append(next, key)
+			c.seen[key] = true
 		}
 	}
 	done := 0
@@ -61,8 +62,8 @@ func (c *collector) read(ctx context.Context, keys []string, one func()) ([]stri
 			for _, ref := range refs {
 				if c.passesOver(key, ref) {
 					c.named[ref] = true
-				} else if !c.kept[ref] {
-					c.kept[ref] = true
+				} else if c.kept[ref] = true; !c.seen[ref] {
+					c.seen[ref] = true
 					found = append(found, ref)
 				}
 			}
