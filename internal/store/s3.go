@@ -225,7 +225,7 @@ func (s *S3) Ages(ctx context.Context, prefix string) ([]Aged, error) {
 func (s *S3) Copy(ctx context.Context, from, to string) error {
 	_, err := s.client.CopyObject(ctx, minio.CopyDestOptions{Bucket: s.bucket, Object: to},
 		minio.CopySrcOptions{Bucket: s.bucket, Object: from})
-	if e := minio.ToErrorResponse(err); e.Code == minio.NoSuchKey && e.XMLName.Local == "Error" {
+	if noSuchKey(err) {
 		return fmt.Errorf("%s: %w", from, ErrNotFound)
 	}
 	if err != nil {
@@ -284,8 +284,7 @@ func (s *S3) copy(ctx context.Context, key string, w io.Writer) error {
 		_, err = io.Copy(w, o)
 		_ = o.Close()
 	}
-	// The client says NoSuchKey of every 404. The server said so only if the answer was an error document of S3.
-	if e := minio.ToErrorResponse(err); e.Code == minio.NoSuchKey && e.XMLName.Local == "Error" {
+	if noSuchKey(err) {
 		return fmt.Errorf("%s: %w", key, ErrNotFound)
 	}
 	if err != nil {
@@ -293,6 +292,14 @@ func (s *S3) copy(ctx context.Context, key string, w io.Writer) error {
 	}
 
 	return nil
+}
+
+// noSuchKey reports whether the server says that there is no such object. The client says so of every 404; the server
+// did only if the answer was an error document of S3.
+func noSuchKey(err error) bool {
+	e := minio.ToErrorResponse(err)
+
+	return e.Code == minio.NoSuchKey && e.XMLName.Local == "Error"
 }
 
 // verified reads a file and withholds its last bytes if the whole does not have the sum, so what is sent is never

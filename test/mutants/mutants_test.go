@@ -24,7 +24,29 @@ type mutant struct {
 // simulated finds a bug by simulated schedules.
 var simulated = []string{"./test/simulation", "-run", "TestSchedules", "-args", "-schedules", "400", "-stop", "1"}
 
+// collected finds a bug by the tests of gc.
+var collected = []string{"./internal/store/collect"}
+
 var all = []mutant{
+	{
+		name: "gc deletes a blob instead of putting it into the trash", file: "internal/store/collect/sweep.go",
+		was:  "if err := c.b.Copy(ctx, key, store.TrashPrefix+key); err != nil {",
+		now:  "if false {\n\t\t\tvar err error",
+		find: collected,
+	},
+	{
+		name: "gc removes what is young", file: "internal/store/collect/collect.go",
+		was: "return c.now.Sub(c.objects[key].Written) > c.p.Grace }", now: "return true }", find: collected,
+	},
+	{
+		name: "gc removes what forks of deleted runs need", file: "internal/store/collect/sweep.go",
+		was: "!c.removable(key) || c.kept[key] ||", now: "!c.removable(key) ||", find: collected,
+	},
+	{
+		name: "a deletion looks once", file: "internal/store/collect/delete.go",
+		was: "if err := needed(ctx, b, name, running); err != nil {\n\t\treturn errors.Join(",
+		now: "if false {\n\t\tvar err error\n\t\treturn errors.Join(", find: collected,
+	},
 	{
 		name: "a worker of another version grades", file: "activities/credit.go",
 		was: "m.sameAs(ctx, s, id.Epoch, nil); err != nil {",
