@@ -74,7 +74,7 @@ func (a *app) endpoints() (config.Endpoints, error) {
 }
 
 // bucket opens the store.
-func (a *app) bucket() (store.Bucket, config.Endpoints, error) {
+func (a *app) bucket() (store.Keeper, config.Endpoints, error) {
 	e, err := a.endpoints()
 	if err != nil {
 		return nil, e, err

@@ -12,7 +12,6 @@ import (
 	"go.temporal.io/api/serviceerror"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/collect"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -56,7 +55,7 @@ func (a *app) runGC(ctx context.Context, o gcOptions) error {
 	if o.policy.Grace < time.Minute || o.policy.Epochs < 0 || o.days < 0 {
 		return fault.New(fault.Invalid, "expected a --grace of at least 1m, and --keep-epochs and --keep-calls from 0")
 	}
-	b, err := a.keeper()
+	b, _, err := a.bucket()
 	if err != nil {
 		return err
 	}
@@ -87,16 +86,6 @@ func (a *app) runGC(ctx context.Context, o gcOptions) error {
 	})
 }
 
-// keeper opens the store to remove objects.
-func (a *app) keeper() (store.Keeper, error) {
-	_, e, err := a.bucket()
-	if err != nil {
-		return nil, err
-	}
-
-	return store.Open(e.Store)
-}
-
 func deleteCmd(a *app) *cobra.Command {
 	var why string
 	c := &cobra.Command{
@@ -119,13 +108,9 @@ func (a *app) runDelete(ctx context.Context, run, why string) error {
 		return err
 	}
 	defer session.Close()
-	b, err := a.keeper()
-	if err != nil {
-		return err
-	}
 	d := runs.Decision{Who: userName(), Why: why, At: time.Now().UTC()}
 	goesOn := func() (bool, error) { return session.goesOn(ctx, run) }
-	if err := collect.Delete(ctx, b, runs.Run(run), d, goesOn); err != nil {
+	if err := collect.Delete(ctx, session.bucket, runs.Run(run), d, goesOn); err != nil {
 		return err
 	}
 

@@ -56,11 +56,7 @@ type runRow struct {
 }
 
 func (a *app) runRuns(ctx context.Context, o runsOptions) error {
-	_, e, err := a.bucket()
-	if err != nil {
-		return err
-	}
-	b, err := store.Open(e.Store)
+	b, e, err := a.bucket()
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 // session is a connection to the store and to Temporal.
 type session struct {
 	*app
-	bucket   store.Bucket
+	bucket   store.Keeper
 	temporal client.Client
 	ends     config.Endpoints
 }

@@ -180,13 +180,9 @@ func last(r *run) []string {
 	return []string{x.Origin().Key, x.Spec().Key, x.Deleted().Key}
 }
 
-// left returns the objects of a dead run that something else needs.
-func (c *collector) left(r *run) (n int) {
-	for _, key := range r.keys {
-		if c.kept[key] && !slices.Contains(last(r), key) {
-			n++
-		}
-	}
-
-	return n
+// needed reports whether something else refers to an object of a dead run.
+func (c *collector) needed(r *run) bool {
+	return slices.ContainsFunc(r.keys, func(key string) bool {
+		return c.kept[key] && !slices.Contains(last(r), key)
+	})
 }

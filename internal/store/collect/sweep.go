@@ -24,9 +24,9 @@ func (c *collector) sweep(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, name := range c.sorted() {
+	for _, name := range slices.Sorted(maps.Keys(c.runs)) {
 		r := c.runs[name]
-		if !r.dead || c.left(r) > 0 {
+		if !r.dead || c.needed(r) {
 			continue
 		}
 		for _, key := range last(r) {
@@ -49,17 +49,6 @@ func (c *collector) sweep(ctx context.Context) error {
 	return c.empty(ctx)
 }
 
-// sorted returns the names of all runs in order.
-func (c *collector) sorted() []string {
-	var names []string
-	for name := range c.runs {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-
-	return names
-}
-
 // remove deletes an object.
 func (c *collector) remove(ctx context.Context, key string, t *Tally) error {
 	t.add(c.objects[key].Size)
@@ -75,7 +64,7 @@ func (c *collector) summarise(ctx context.Context) error {
 	if c.dry || c.p.Calls == 0 {
 		return nil
 	}
-	for _, name := range c.sorted() {
+	for _, name := range slices.Sorted(maps.Keys(c.runs)) {
 		r := c.runs[name]
 		x := runs.Run(name)
 		some := slices.ContainsFunc(r.keys, func(key string) bool {

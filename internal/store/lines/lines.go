@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/collabui/collabui/fault"
@@ -89,26 +88,11 @@ func (l Line) Entry(n int) runs.Object[Entry] {
 var name = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
 
 // Keys returns the keys of the entries of all lines.
-func Keys(ctx context.Context, b store.Bucket) ([]string, error) {
-	objects, err := b.List(ctx, prefix)
-	keys := make([]string, len(objects))
-	for i, o := range objects {
-		keys[i] = o.Key
-	}
-
-	return keys, err
-}
+func Keys(ctx context.Context, b store.Bucket) ([]string, error) { return store.Keys(ctx, b, prefix) }
 
 // Names returns the names of all lines, in lexical order.
 func Names(ctx context.Context, b store.Bucket) ([]string, error) {
-	keys, err := Keys(ctx, b)
-	var names []string
-	for _, key := range keys {
-		line, _, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
-		names = append(names, line)
-	}
-
-	return slices.Compact(names), err
+	return store.Folders(ctx, b, prefix)
 }
 
 // History returns the entries of the line after the first n, in order.

@@ -94,26 +94,11 @@ func (s Schedule) Outcome(id string) runs.Object[Outcome] {
 }
 
 // Keys returns the keys of the objects of all schedules.
-func Keys(ctx context.Context, b store.Bucket) ([]string, error) {
-	objects, err := b.List(ctx, prefix)
-	keys := make([]string, len(objects))
-	for i, o := range objects {
-		keys[i] = o.Key
-	}
-
-	return keys, err
-}
+func Keys(ctx context.Context, b store.Bucket) ([]string, error) { return store.Keys(ctx, b, prefix) }
 
 // Names returns the names of all schedules, in lexical order.
 func Names(ctx context.Context, b store.Bucket) ([]string, error) {
-	keys, err := Keys(ctx, b)
-	var names []string
-	for _, key := range keys {
-		name, _, _ := strings.Cut(strings.TrimPrefix(key, prefix), "/")
-		names = append(names, name)
-	}
-
-	return slices.Compact(names), err
+	return store.Folders(ctx, b, prefix)
 }
 
 // Newest returns the newest version of a schedule. The error wraps store.ErrNotFound if there is none.

@@ -36,7 +36,9 @@ func Fsck(ctx context.Context, b store.Bucket) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	objects = slices.DeleteFunc(objects, func(o store.Ref) bool { return strings.HasPrefix(o.Key, store.TrashPrefix) })
+	objects = slices.DeleteFunc(objects, func(o store.Ref) bool {
+		return strings.HasPrefix(o.Key, store.TrashPrefix)
+	})
 	c := newChecker(b)
 	if err := c.check(ctx, keys(objects)); err != nil {
 		return Report{}, err
