@@ -123,13 +123,41 @@ func (c *Control) look(ctx context.Context, v schedules.Version, id FiringID) (s
 		return f, nil
 	}
 
-	if again := decided(history, f.Basis); again != "" {
+	again := decided(history, f.Basis)
+	if again == "" && f.News == schedules.NewsCheck && !v.Schedule.Drift.Always {
+		if again, err = c.checked(ctx, id.Schedule, f.Basis); err != nil {
+			return f, err
+		}
+	}
+	if again != "" {
 		f.News, f.Why = schedules.NewsNone, again
 	} else {
 		f.Run = v.Schedule.Line + "-" + id.ID
 	}
 
 	return f, nil
+}
+
+// checked says which firing of a schedule has checked the same for drift, and how that ended; otherwise it is empty.
+func (c *Control) checked(ctx context.Context, schedule string, basis lines.Basis) (string, error) {
+	name := schedules.Schedule(schedule)
+	all, err := name.Outcomes(ctx, c.Bucket)
+	if err != nil {
+		return "", err
+	}
+	for _, o := range slices.Backward(all) {
+		if o.News != schedules.NewsCheck || o.Verb != schedules.VerbNone {
+			continue
+		}
+		f, _, err := name.Firing(o.ID).Read(ctx, c.Bucket)
+		if err != nil || !f.Basis.Same(basis) {
+			return "", err
+		}
+
+		return fmt.Sprintf("nothing has changed since firing %s checked it: %s", o.ID, o.Why), nil
+	}
+
+	return "", nil
 }
 
 // missed returns how many firings of a schedule were too late until now, and until the firing before.

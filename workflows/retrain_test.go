@@ -186,6 +186,15 @@ func TestAnEnvironmentThatChangedIsCheckedForDrift(t *testing.T) {
 		t.Errorf("run %s has %d epochs, %v; want those that it shares", o.Run, n, err)
 	}
 
+	before := r.Suite.Episodes
+	for hour := 4; hour <= 5; hour++ { // checked once, it is not checked again until something changes
+		o, err = fire(t, r, hour, nil)
+		wantOutcome(t, o, err, schedules.VerbNone, schedules.NewsNone, "firing 20261123-030000 checked")
+	}
+	if r.Suite.Episodes > before {
+		t.Errorf("%d episodes were played for what was checked before, want none", r.Suite.Episodes-before)
+	}
+
 	// Longer tasks, which the accepted system fails.
 	val, _, err := runs.Run("small").Epoch(system.System.Epoch).Read(t.Context(), r.Bucket)
 	if err != nil || val.Val.Low <= 0 {
@@ -193,7 +202,7 @@ func TestAnEnvironmentThatChangedIsCheckedForDrift(t *testing.T) {
 	}
 	r.Suite.Edition, r.Suite.Length = "3", 6
 	learns(t, r)
-	o, err = fire(t, r, 4, nil)
+	o, err = fire(t, r, 6, nil)
 	wantOutcome(t, o, err, lines.Promote, schedules.NewsCheck, "of new tasks")
 	clean(t, r)
 }
