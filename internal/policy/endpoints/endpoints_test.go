@@ -242,6 +242,35 @@ func TestASpentBudgetIsAnExhaustedFaultThatNamesTheCommands(t *testing.T) {
 	}
 }
 
+func TestPeopleAreToldOnceWhenABudgetIsNearlySpent(t *testing.T) {
+	b, srv, s := &store.Memory{}, &server{}, run()
+	s.Budget.Tokens = 1500
+	e := connect(b, srv)
+	var told []string
+	e.Warn = func(run, text string) { told = append(told, run+": "+text) }
+	m := model(t, e, s)
+	spend := func() {
+		for n := range 1000 {
+			_, err := m.Complete(t.Context(), chat.Request{User: "u", Seed: uint64(1000*len(told) + n)})
+			if fault.KindOf(err) == fault.Exhausted {
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	spend()
+	if len(told) != 1 || !strings.HasPrefix(told[0], "r: most of the budget is spent") {
+		t.Errorf("people were told %q, want it once", told)
+	}
+	raise(t, b, spec.Budget{Tokens: 3000})
+	spend()
+	if len(told) != 2 || !strings.Contains(told[1], "of 3000") {
+		t.Errorf("people were told %q, want it once more of the raised budget", told)
+	}
+}
+
 // raise records a change of the budget.
 func raise(t *testing.T, b store.Bucket, budget spec.Budget) {
 	t.Helper()

@@ -193,60 +193,6 @@ func TestADeletedRunIsGoneAndItsNameIsFree(t *testing.T) {
 	})
 }
 
-func TestWhatALineAcceptsIsKeptByEveryPolicy(t *testing.T) {
-	fresh := finished(t)
-	synctest.Test(t, func(t *testing.T) {
-		b := fresh()
-		end, _, err := runs.Run("small").End().Read(t.Context(), b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		other := 3 - end.Best // of two epochs
-		promote(t, b, other)
-		strict := collect.Policy{Epochs: 1, Calls: time.Minute}
-		gc(t, b, strict)
-		gc(t, b, strict)
-		clean(t, b)
-		for epoch := 1; epoch <= 2; epoch++ {
-			e, _, err := runs.Run("small").Epoch(epoch).Read(t.Context(), b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, p := range e.System.Policies {
-				if _, err := store.GetBlob(t.Context(), b, p.Digest); err != nil {
-					t.Errorf("a policy of epoch %d: %v; want it kept", epoch, err)
-				}
-			}
-		}
-	})
-}
-
-func TestOldPoliciesAreRetiredAndFsckSaysSo(t *testing.T) {
-	fresh := finished(t)
-	synctest.Test(t, func(t *testing.T) {
-		b := fresh()
-		end, _, err := runs.Run("small").End().Read(t.Context(), b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		gc(t, b, collect.Policy{Epochs: 1})
-		gc(t, b, collect.Policy{Epochs: 1})
-		report := clean(t, b)
-		for epoch := 1; epoch <= 2; epoch++ {
-			e, _, err := runs.Run("small").Epoch(epoch).Read(t.Context(), b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = store.GetBlob(t.Context(), b, e.System.Policies[0].Digest)
-			kept := epoch == end.Best || epoch == 2
-			if kept != (err == nil) || !kept && (!errors.Is(err, store.ErrNotFound) || report.Retired == 0) {
-				t.Errorf("a policy of epoch %d: %v, and %d are retired; want it kept: %v",
-					epoch, err, report.Retired, kept)
-			}
-		}
-	})
-}
-
 func TestABlobComesBackFromTheTrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &store.Memory{}

@@ -1,0 +1,41 @@
+package activities
+
+import (
+	"testing"
+
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/envadapters/scripted"
+	"github.com/collabui/collabui/fault"
+)
+
+func TestAnEnvironmentThatOffersSomethingElseIsNotPlayed(t *testing.T) {
+	edition := "1"
+	suites := NewSuites(func(envadapters.Options) (envadapters.Suite, error) {
+		return &scripted.Suite{Edition: edition}, nil
+	})
+	planned, err := suites.look(t.Context(), "mine", envadapters.Options{Suite: "mine"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pinned := envadapters.Options{Suite: "mine", Inventory: planned.Digest()}
+	first, err := suites.get(t.Context(), pinned)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	edition = "2" // a server was replaced; this worker goes on with what it has open
+	if s, err := suites.get(t.Context(), pinned); err != nil || s != first {
+		t.Errorf("get = %v, %v; want the suite that is open", s, err)
+	}
+	newer, err := suites.look(t.Context(), "mine", envadapters.Options{Suite: "mine"})
+	if err != nil || newer.Digest() == planned.Digest() {
+		t.Errorf("look = %+v, %v; want what is offered now", newer, err)
+	}
+	if _, err := suites.get(t.Context(), pinned); fault.KindOf(err) != fault.Transient {
+		t.Errorf("get of the older inventory = %v, want a transient fault", err)
+	}
+	pinned.Inventory = newer.Digest()
+	if s, err := suites.get(t.Context(), pinned); err != nil || s == first {
+		t.Errorf("get of the newer inventory = %v, %v; want the suite opened anew", s, err)
+	}
+}
