@@ -1,6 +1,7 @@
 package workflows_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -268,5 +269,22 @@ func TestALineWithoutAnAcceptedSystemIsNotTrained(t *testing.T) {
 	all, err := schedules.Schedule("nightly").Outcomes(t.Context(), r.Bucket)
 	if err != nil || len(all) != 1 || all[0].Verb != schedules.VerbFailed {
 		t.Errorf("the outcomes are %+v, %v; want one that failed", all, err)
+	}
+}
+
+func TestPeopleAreNotifiedOnceOfFiringsThatWereMissed(t *testing.T) {
+	t.Parallel()
+	r := scheduled(t, nightly())
+	missed := 0
+	r.Deps.Missed = func(context.Context, string) (int, error) { return missed, nil }
+	for hour, n := range []int{0, 3, 3, 5} {
+		missed = n
+		o, err := fire(t, r, hour, nil)
+		wantOutcome(t, o, err, schedules.VerbNone, schedules.NewsNone, "made for")
+	}
+	wantNotices(t, r, notices.Ended, notices.Missed, notices.Missed) // first the end of the accepted run
+	all, err := notices.Newest(t.Context(), r.Bucket, 2)
+	if err != nil || !strings.HasPrefix(all[0].Text, "3 firings") || !strings.HasPrefix(all[1].Text, "2 firings") {
+		t.Errorf("the notices are %+v, %v; want 3 missed firings, and then 2 more", all, err)
 	}
 }

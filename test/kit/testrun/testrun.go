@@ -58,7 +58,8 @@ type Deps struct {
 	Endpoint func(spec.Model) (chat.Model, error)                       // connects to chat endpoints; nil: none
 	Trainers map[string]trainer.Trainer                                 // by the names of specifications
 
-	Receivers []notify.Receiver // of notices
+	Receivers []notify.Receiver                                       // of notices
+	Missed    func(ctx context.Context, schedule string) (int, error) // firings that were too late; nil: nobody knows
 }
 
 // New prepares a run.
@@ -131,7 +132,9 @@ func (r *Run) Do(w, in any) error {
 // Control returns the activities that plan and commit.
 func (r *Run) Control() *activities.Control {
 	return &activities.Control{
-		Common: r.common(), Suites: r.suites(), Notices: activities.Notices{Receivers: r.Deps.Receivers},
+		Common: r.common(), Suites: r.suites(), Notices: activities.Notices{
+			Receivers: r.Deps.Receivers, Missed: r.Deps.Missed,
+		},
 	}
 }
 
