@@ -2,11 +2,11 @@
 // concurrently or half. An activity is a thin shell around a rule of the method: it reads its inputs, applies the rule
 // and records the result.
 //
-// It imports domain, envadapters, fault, internal/method/agents, internal/method/chat, internal/method/credit,
-// internal/method/episode, internal/method/prompts, internal/method/retrain, internal/method/rules,
-// internal/method/spec, internal/method/synth, internal/policy/endpoints, internal/process/events,
-// internal/process/failpoint, internal/process/notify, internal/store, internal/store/fork, internal/store/lines,
-// internal/store/notices, internal/store/runs, internal/store/schedules and trainer.
+// It imports domain, envadapters, envadapters/mixed, fault, internal/method/agents, internal/method/chat,
+// internal/method/credit, internal/method/episode, internal/method/prompts, internal/method/retrain,
+// internal/method/rules, internal/method/spec, internal/method/synth, internal/policy/endpoints,
+// internal/process/events, internal/process/failpoint, internal/process/notify, internal/store, internal/store/fork,
+// internal/store/lines, internal/store/notices, internal/store/runs, internal/store/schedules and trainer.
 package activities
 
 import (

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/envadapters/mixed"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -29,6 +30,24 @@ func inventory(ctx context.Context, name string, suite envadapters.Suite) (runs.
 	i.Version, err = v.Version(ctx)
 
 	return i, err
+}
+
+// within returns an inventory under the names that its tasks have in a mixed environment, if its own environment is a
+// part of that.
+func within(i runs.Inventory, o envadapters.Options) runs.Inventory {
+	if _, ok := o.Parts[i.Environment]; !ok {
+		return i
+	}
+
+	templates := map[string][]string{}
+	for split, names := range i.Templates {
+		for _, name := range names {
+			templates[split] = append(templates[split], mixed.Name(i.Environment, name))
+		}
+	}
+	i.Templates = templates
+
+	return i
 }
 
 // Suites are the environments that are open in this process. They are shared by its activities and stay open until

@@ -106,6 +106,7 @@ func (c *Control) look(ctx context.Context, v schedules.Version, id FiringID) (s
 	if err != nil {
 		return f, err
 	}
+	before = within(before, v.Schedule.Where())
 	now, err := c.Suites.look(ctx, v.Schedule.Environment, v.Schedule.Where())
 	if err != nil {
 		return f, err

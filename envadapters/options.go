@@ -26,8 +26,20 @@ type Options struct {
 	// Inventory is the digest of the tasks and the version that a run was planned for; nothing else is played. Every
 	// suite has it. It is empty where nobody asks.
 	Inventory string `json:"inventory,omitempty" yaml:"inventory"`
+	// Parts of mixed are the suites that it has, by name.
+	Parts map[string]Options `json:"parts,omitempty" yaml:"parts"`
 	// Mapping translates the messages of a foreign server.
 	Mapping Mapping `json:"mapping,omitzero" yaml:"mapping"`
+}
+
+// Part returns the options of a part. One without a suite has the suite of its name.
+func (o Options) Part(name string) Options {
+	p := o.Parts[name]
+	if p.Suite == "" {
+		p.Suite = name
+	}
+
+	return p
 }
 
 // Mapping says where the messages of a foreign server hold the parts of an observation, and what its actions look like.

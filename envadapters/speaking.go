@@ -9,13 +9,23 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
+// Speaker is an optional capability of environments that translate actions themselves.
+type Speaker interface {
+	// Speak returns the environment for agents of a family. It is called before Reset.
+	Speak(agents domain.Family) Environment
+}
+
 // Speaking lets agents of one action family play an environment of the other. Elements are shown under the names that
 // the agents use, and actions are translated both ways. An action without a counterpart is invalid, and a no-op is
 // executed instead. If both families are equal, it returns env itself.
 func Speaking(env Environment, suite, agents domain.Family) Environment {
+	if s, ok := env.(Speaker); ok {
+		return s.Speak(agents)
+	}
 	if suite == agents {
 		return env
 	}
+
 	return &interpreter{Environment: env, suite: suite, agents: agents}
 }
 

@@ -10,6 +10,9 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/testsuite"
 
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/envadapters/mixed"
+	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/internal/method/retrain"
 	"github.com/collabui/collabui/internal/store/lines"
 	"github.com/collabui/collabui/internal/store/notices"
@@ -146,6 +149,39 @@ func TestNewTasksAreTrainedAndTheBetterSystemIsPromoted(t *testing.T) {
 	if err != nil || again != o {
 		t.Errorf("the firing, played again, ended with %+v, %v; want %+v", again, err, o)
 	}
+	o, err = fire(t, r, 4, nil)
+	wantOutcome(t, o, err, schedules.VerbNone, schedules.NewsNone, "made for")
+}
+
+func TestANewEnvironmentBesideTheOldOneIsTrainedWithReplay(t *testing.T) {
+	t.Parallel()
+	s := nightly()
+	s.Environment, s.Environments = "all", map[string]envadapters.Options{"all": {
+		Suite: "mixed", Parts: map[string]envadapters.Options{"webtasks": {}, "desk": {Suite: "webtasks"}},
+	}}
+	r := scheduled(t, s)
+	learns(t, r)
+	desk := &scripted.Suite{}
+	r.Deps.Open = func(o envadapters.Options) (envadapters.Suite, error) {
+		return mixed.New(map[string]envadapters.Suite{"webtasks": r.Suite, "desk": desk}), nil
+	}
+	o, err := fire(t, r, 3, nil)
+	wantOutcome(t, o, err, lines.Promote, schedules.NewsTasks, "points on 20 episodes of new tasks")
+	clean(t, r)
+
+	run := runs.Run("mobile-20261123-030000")
+	for i, slot := range read(t, r, run.Slots(2)).Slots {
+		if isNew := strings.HasPrefix(slot.Task.Template, "desk/"); isNew == ((i+1)*7/10 == i*7/10) {
+			t.Errorf("slot %d plays %s, want tasks of desk in 7 of 10 slots", i+1, slot.Task.Template)
+		}
+	}
+	for _, g := range read(t, r, run.Gate()).Groups {
+		want := map[string]string{retrain.GroupNew: "desk/", retrain.GroupOld: "webtasks/"}[g.Name]
+		if len(g.Tasks) != 7 || !strings.HasPrefix(g.Tasks[0].Template, want) {
+			t.Errorf("the gate compares %s tasks %+v, want the 7 of %s", g.Name, g.Tasks, want)
+		}
+	}
+
 	o, err = fire(t, r, 4, nil)
 	wantOutcome(t, o, err, schedules.VerbNone, schedules.NewsNone, "made for")
 }

@@ -3,8 +3,8 @@
 // whose init function appends to environments or trainers; `collabui envs new NAME` writes one.
 //
 // It imports domain, envadapters, envadapters/androidworld, envadapters/autowebbench, envadapters/mind2web,
-// envadapters/miniwob, envadapters/openenv, envadapters/webtasks, fault, internal/method/spec, trainer,
-// trainer/external, trainer/llamafactory, trainer/tiny and trainer/trl. It links no Temporal.
+// envadapters/miniwob, envadapters/mixed, envadapters/openenv, envadapters/webtasks, fault, internal/method/spec,
+// trainer, trainer/external, trainer/llamafactory, trainer/tiny and trainer/trl. It links no Temporal.
 package catalog
 
 import (

@@ -140,7 +140,7 @@ func CheckEnvironment(o envadapters.Options) error {
 		}
 	}
 
-	return nil
+	return checkParts(o)
 }
 
 // option returns the name of an option in specifications.

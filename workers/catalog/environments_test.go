@@ -48,6 +48,24 @@ func TestEveryEnvironmentTakesOptionsThatExistAndSaysHowToGetIt(t *testing.T) {
 	}
 }
 
+// part returns the options of a mixed suite of one part.
+func part(name string, o envadapters.Options) envadapters.Options {
+	return envadapters.Options{Suite: "mixed", Parts: map[string]envadapters.Options{name: o}}
+}
+
+func TestAMixedSuiteHasItsParts(t *testing.T) {
+	s, err := OpenEnvironment(part("webtasks", envadapters.Options{Without: []string{"tap-link"}}), Places{1, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	templates, err := s.Templates("train")
+	if err != nil || len(templates) == 0 || !strings.HasPrefix(templates[0].Name, "webtasks/") ||
+		slices.ContainsFunc(templates, func(x envadapters.Template) bool { return x.Name == "webtasks/tap-link" }) {
+		t.Errorf("Templates = %v, %v, want those of webtasks without tap-link", templates, err)
+	}
+}
+
 func TestASuiteIsOpenedByItsOptions(t *testing.T) {
 	const data = "../../envadapters/autowebbench/testdata"
 	s, err := OpenEnvironment(envadapters.Options{Suite: "autowebbench", Data: data}, Places{})
@@ -62,6 +80,10 @@ func TestASuiteIsOpenedByItsOptions(t *testing.T) {
 		"an unknown suite":              {Suite: "nope"},
 		"no suite":                      {},
 		"an option that it cannot take": {Suite: "autowebbench", Data: "x", Servers: []string{"y"}},
+		"a part of recorded tasks":      part("a", envadapters.Options{Suite: "autowebbench", Data: data}),
+		"a mixed part":                  part("a", part("b", envadapters.Options{Suite: "webtasks"})),
+		"a part without what it needs":  part("openenv", envadapters.Options{}),
+		"a part with an odd name":       part("a/b", envadapters.Options{Suite: "webtasks"}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := OpenEnvironment(o, Places{}); fault.KindOf(err) != fault.Invalid {

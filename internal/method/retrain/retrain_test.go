@@ -37,13 +37,15 @@ func TestParseReadsAScheduleOverTheDefaults(t *testing.T) {
 	}
 }
 
-func TestTheExampleIsAPossibleSchedule(t *testing.T) {
-	raw, err := os.ReadFile("../../../examples/schedules/nightly.yaml")
-	if err == nil {
-		_, err = parse(string(raw))
-	}
-	if err != nil {
-		t.Errorf("examples/schedules/nightly.yaml: %v, want no error", err)
+func TestTheExamplesArePossibleSchedules(t *testing.T) {
+	for _, name := range []string{"nightly", "two"} {
+		raw, err := os.ReadFile("../../../examples/schedules/" + name + ".yaml")
+		if err == nil {
+			_, err = parse(string(raw))
+		}
+		if err != nil {
+			t.Errorf("examples/schedules/%s.yaml: %v, want no error", name, err)
+		}
 	}
 }
 

@@ -36,6 +36,9 @@ type problem struct{ field, expected string }
 // runName is what names of runs, environments and models look like.
 var runName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
 
+// IsName reports whether a text is a possible name of a run, an environment or a model.
+func IsName(text string) bool { return runName.MatchString(text) }
+
 // Validate returns the first impossible value as an error. It is for specifications that did not come from a file;
 // Load and Parse report all of them.
 func (s Spec) Validate(c Catalog) error {

@@ -46,6 +46,7 @@ func Absolute(environments map[string]envadapters.Options, dir string) {
 			o.Data = filepath.Join(dir, o.Data)
 			environments[name] = o
 		}
+		Absolute(o.Parts, dir)
 	}
 }
 

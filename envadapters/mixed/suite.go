@@ -1,0 +1,179 @@
+// Package mixed plays the tasks of several suites, its parts, as one suite. A task is named after its part, such as
+// shop/login. Agents see and do what the part has, in their own action family.
+//
+// It imports domain, envadapters and fault. It does no I/O.
+package mixed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
+)
+
+// between is what separates the name of a part from that of its template.
+const between = "/"
+
+// Name returns the name that a template of a part has in a mixed suite.
+func Name(part, template string) string { return part + between + template }
+
+// Suite is a mixed suite.
+type Suite struct {
+	parts map[string]envadapters.Suite
+	names []string // of the parts, sorted
+}
+
+// New returns a suite of at least one part, by name. The parts are closed with it.
+func New(parts map[string]envadapters.Suite) *Suite {
+	return &Suite{parts: parts, names: slices.Sorted(maps.Keys(parts))}
+}
+
+// Name returns "mixed".
+func (s *Suite) Name() string { return "mixed" }
+
+// Title names all parts with their titles.
+func (s *Suite) Title() string {
+	var titles []string
+	for _, n := range s.names {
+		titles = append(titles, n+": "+s.parts[n].Title())
+	}
+
+	return "mixed (" + strings.Join(titles, "; ") + ")"
+}
+
+// Family returns that of the first part. Environments speak the family of the agents, see envadapters.Speaker.
+func (s *Suite) Family() domain.Family { return s.parts[s.names[0]].Family() }
+
+// Splits returns the splits that any part has.
+func (s *Suite) Splits() []string {
+	var out []string
+	for _, n := range s.names {
+		for _, split := range s.parts[n].Splits() {
+			if !slices.Contains(out, split) {
+				out = append(out, split)
+			}
+		}
+	}
+
+	return out
+}
+
+// Templates returns those of all parts that have the split.
+func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
+	if !slices.Contains(s.Splits(), split) {
+		return nil, fault.New(fault.Invalid, "no split %q; there are %s", split, strings.Join(s.Splits(), ", "))
+	}
+
+	var out []envadapters.Template
+	for _, n := range s.names {
+		if !slices.Contains(s.parts[n].Splits(), split) {
+			continue
+		}
+		templates, err := s.parts[n].Templates(split)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", n, err)
+		}
+		for _, t := range templates {
+			t.Name, t.Group = Name(n, t.Name), strings.TrimSuffix(n+between+t.Group, between)
+			out = append(out, t)
+		}
+	}
+	slices.SortFunc(out, func(a, b envadapters.Template) int { return strings.Compare(a.Name, b.Name) })
+
+	return out, nil
+}
+
+// Open returns an environment at once. It waits for a place of a part when it is reset to one of its tasks.
+func (s *Suite) Open(context.Context) (envadapters.Environment, error) {
+	return &environment{suite: s, agents: s.Family()}, nil
+}
+
+// states are ordered from the best to the worst.
+var states = []envadapters.HealthState{
+	envadapters.Ready, envadapters.Busy, envadapters.Degraded, envadapters.Dead,
+}
+
+// Check checks all parts. The state is the worst of theirs.
+func (s *Suite) Check(ctx context.Context) envadapters.Health {
+	all := envadapters.Health{State: envadapters.Ready}
+	var details, fixes []string
+	for _, n := range s.names {
+		h := s.parts[n].Check(ctx)
+		if slices.Index(states, h.State) > slices.Index(states, all.State) {
+			all.State = h.State
+		}
+		details = append(details, fmt.Sprintf("%s is %s: %s", n, h.State, h.Detail))
+		if h.Fix != "" {
+			fixes = append(fixes, n+": "+h.Fix)
+		}
+	}
+	all.Detail, all.Fix = strings.Join(details, "; "), strings.Join(fixes, "; ")
+
+	return all
+}
+
+// Version returns the versions of all parts that state one.
+func (s *Suite) Version(ctx context.Context) (string, error) {
+	var versions []string
+	for _, n := range s.names {
+		v, ok := s.parts[n].(envadapters.Versioned)
+		if !ok {
+			continue
+		}
+		version, err := v.Version(ctx)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", n, err)
+		}
+		if version != "" {
+			versions = append(versions, n+"="+version)
+		}
+	}
+
+	return strings.Join(versions, " "), nil
+}
+
+// Browser returns the browser of the first part that has one: all of them have that of this machine.
+func (s *Suite) Browser(ctx context.Context) (string, error) {
+	for _, n := range s.names {
+		if b, ok := s.parts[n].(envadapters.Browsing); ok {
+			return b.Browser(ctx)
+		}
+	}
+
+	return "", nil
+}
+
+// Figures returns those of all parts that have some, by name.
+func (s *Suite) Figures() any {
+	figures := map[string]any{}
+	for _, n := range s.names {
+		if m, ok := s.parts[n].(envadapters.Metered); ok {
+			figures[n] = m.Figures()
+		}
+	}
+
+	return figures
+}
+
+// Close closes all parts.
+func (s *Suite) Close() error {
+	var errs []error
+	for _, n := range s.names {
+		errs = append(errs, s.parts[n].Close())
+	}
+
+	return errors.Join(errs...)
+}
+
+var (
+	_ envadapters.Suite     = (*Suite)(nil)
+	_ envadapters.Versioned = (*Suite)(nil)
+	_ envadapters.Browsing  = (*Suite)(nil)
+	_ envadapters.Metered   = (*Suite)(nil)
+)
