@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/collabui/collabui/internal/policy/aliases"
 	"github.com/collabui/collabui/internal/policy/gateway"
 	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/process/config"
@@ -14,14 +15,15 @@ import (
 
 // Serve is what the role serve needs.
 type Serve struct {
-	Listen   string // HOST:PORT of the gateway
-	Server   string // URL of the server next to it, without /v1
-	Engine   string // vllm or sglang
-	Key      string // the server's API key; "": it needs none
-	Model    string // folder of the base model that the server serves; "": its identity is not checked
-	Base     string // the server's name of the base model; "": the first that it lists
-	Adapters string // folder that the server also reads; "": in the working folder
-	Keep     int    // adapters that are loaded concurrently
+	Listen   string   // HOST:PORT of the gateway
+	Server   string   // URL of the server next to it, without /v1
+	Engine   string   // vllm or sglang
+	Key      string   // the server's API key; "": it needs none
+	Model    string   // folder of the base model that the server serves; "": its identity is not checked
+	Base     string   // the server's name of the base model; "": the first that it lists
+	Adapters string   // folder that the server also reads; "": in the working folder
+	Keep     int      // adapters that are loaded concurrently
+	Lines    []string // whose accepted policies have aliases
 }
 
 // startGateway serves until the context ends. end waits until the requests in flight are answered. A listener that
@@ -35,7 +37,7 @@ func startGateway(ctx context.Context, o Options, fatal func(error)) (end func()
 	s := o.Serve
 	g := gateway.Options{
 		Bucket: b, Engine: s.Engine, Server: s.Server, Key: s.Key, ClientKey: o.Endpoints.PolicyKey,
-		Base: s.Base, Adapters: s.Adapters, Keep: s.Keep,
+		Base: s.Base, Adapters: s.Adapters, Keep: s.Keep, Aliases: aliases.New(s.Lines),
 		Log: func(format string, args ...any) { o.Log.Warn(fmt.Sprintf(format, args...)) },
 	}
 	if g.Adapters == "" {

@@ -197,7 +197,7 @@ func placeholder(option string) string {
 			return "N"
 		case reflect.Slice:
 			return "[…]"
-		case reflect.Struct:
+		case reflect.Struct, reflect.Map:
 			return "{…}"
 		}
 	}

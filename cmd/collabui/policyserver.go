@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/aliases"
 	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/policy/tinyserver"
 	"github.com/collabui/collabui/internal/process/config"
@@ -25,6 +27,7 @@ type policyServerOptions struct {
 	child   childOptions
 	addr    string
 	callLog string
+	lines   []string
 }
 
 func policyServerCmd(a *app) *cobra.Command {
@@ -42,6 +45,7 @@ func policyServerCmd(a *app) *cobra.Command {
 	f.StringVar(&o.addr, "addr", "127.0.0.1:8000", "listen on `HOST:PORT`")
 	f.StringVar(&o.callLog, "call-log", os.Getenv(envCallLog),
 		"append one line per answered request to `FILE`: time, seed, model")
+	f.StringSliceVar(&o.lines, "line", nil, usageLines)
 	o.child.addFlags(f)
 
 	return c
@@ -61,8 +65,14 @@ func (a *app) runPolicyServer(ctx context.Context, o policyServerOptions) error 
 		return err
 	}
 
+	if err := checkLines(o.lines); err != nil {
+		return err
+	}
+
 	handler := tinyserver.New(b)
-	handler.Key = e.PolicyKey
+	handler.Key, handler.Aliases = e.PolicyKey, aliases.New(o.lines)
+	ctx = o.child.lifetime(ctx)
+	go handler.Aliases.Run(ctx, b, handler.Load, func(format string, args ...any) { say(a.err, format, args...) })
 	if o.callLog != "" {
 		f, err := os.OpenFile(o.callLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 		if err != nil {
@@ -72,5 +82,21 @@ func (a *app) runPolicyServer(ctx context.Context, o policyServerOptions) error 
 		handler.CallLog = f
 	}
 
-	return serving.Serve(o.child.lifetime(ctx), l, handler, policyServerDrain)
+	return serving.Serve(ctx, l, handler, policyServerDrain)
+}
+
+// usageLines says what following a line means to a policy server.
+const usageLines = "also serve the policies that `LINE` accepts, as the models LINE/0, LINE/1, … by agent; " +
+	"may be repeated"
+
+// checkLines refuses names that no line can have.
+func checkLines(names []string) error {
+	for _, n := range names {
+		if !spec.IsName(n) {
+			return fault.New(fault.Invalid, "--line: expected a name of 1 to 40 lower-case letters, digits and "+
+				"dashes, not %q", n)
+		}
+	}
+
+	return nil
 }

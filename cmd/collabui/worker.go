@@ -94,6 +94,7 @@ func (o *workerOptions) addServeFlags(f *pflag.FlagSet) {
 		"serve: the server's `NAME` of the base model (default: its first model)")
 	f.StringVar(&o.Serve.Adapters, "adapters", "",
 		"serve: `FOLDER` for adapters, which the server reads under the same path (default: in --work)")
+	f.StringSliceVar(&o.Serve.Lines, "line", nil, "serve: "+usageLines)
 	f.IntVar(&o.Serve.Keep, "keep", 8, "serve: adapters to keep loaded; at most the server's --max-cpu-loras")
 }
 
@@ -136,5 +137,5 @@ func (o *workerOptions) check() error {
 		}
 	}
 
-	return nil
+	return checkLines(o.Serve.Lines)
 }

@@ -2,7 +2,7 @@
 // is the digest of a policy (domain.Artifact) in the store. The gateway loads the policy's adapter on first use, under
 // a name that it never uses for other bytes.
 //
-// It imports domain, fault, internal/policy/serving and internal/store.
+// It imports domain, fault, internal/policy/aliases, internal/policy/serving and internal/store.
 package gateway
 
 import (
@@ -19,6 +19,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/policy/aliases"
 	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/store"
 )
@@ -34,6 +35,7 @@ type Options struct {
 	Base      string            // the engine's name of the base model; empty means the first that it lists
 	Model     *domain.BaseModel // the base model that the engine serves; nil means that it is not checked
 	Keep      int               // adapters loaded at the same time, at least 1; not more than the engine holds
+	Aliases   *aliases.Set      // other names of policies; nil means none
 	Log       func(format string, args ...any)
 }
 

@@ -200,7 +200,7 @@ func (s *stage) wants(method, path, body string, status int, parts ...string) {
 // until waits for a condition.
 func (s *stage) until(what string, ok func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(5 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			s.t.Fatalf("still waiting, want that %s; log:\n%s", what, s.said())
 		}

@@ -57,8 +57,8 @@ func (g *Gateway) models(w http.ResponseWriter, _ *http.Request) error {
 	g.mu.Unlock()
 
 	var list []map[string]any
-	for _, digest := range slices.Sorted(maps.Keys(ready)) {
-		list = append(list, serving.Model(digest))
+	for _, name := range append(slices.Sorted(maps.Keys(ready)), g.Aliases.Names()...) {
+		list = append(list, serving.Model(name))
 	}
 	serving.WriteModels(w, list...)
 
@@ -72,20 +72,27 @@ func (g *Gateway) load(w http.ResponseWriter, r *http.Request) error {
 		return badJSON(err)
 	}
 
+	if err := g.prepare(r.Context(), name); err != nil {
+		return err
+	}
+	serving.WriteAdded(w, name)
+
+	return nil
+}
+
+// prepare makes a policy ready.
+func (g *Gateway) prepare(ctx context.Context, name string) error {
 	if err := g.enter(); err != nil {
 		return err
 	}
 	defer g.leave()
 
-	h, err := g.acquire(r.Context(), name)
-	if err != nil {
-		return err
+	h, err := g.acquire(ctx, name)
+	if err == nil {
+		g.release(h)
 	}
 
-	g.release(h)
-	serving.WriteAdded(w, name)
-
-	return nil
+	return err
 }
 
 func (g *Gateway) unload(w http.ResponseWriter, r *http.Request) error {

@@ -100,8 +100,13 @@ func (g *Gateway) leave() {
 	g.notify()
 }
 
-// acquire returns a policy that is loaded and answers, and loads it if necessary. Concurrent callers wait for one load.
-func (g *Gateway) acquire(ctx context.Context, digest string) (hold, error) {
+// acquire returns the policy of a model's name, which is loaded and answers, and loads it if necessary. Concurrent
+// callers wait for one load.
+func (g *Gateway) acquire(ctx context.Context, model string) (hold, error) {
+	digest, err := g.Aliases.Policy(model)
+	if err != nil {
+		return hold{}, err
+	}
 	if !serving.IsDigest(digest) {
 		return hold{}, serving.Refuse(http.StatusNotFound,
 			"model %q: a model name is the 64 hex digits of a policy's SHA-256", short(digest))

@@ -15,6 +15,12 @@ func OfLine(ctx context.Context, b store.Bucket, line string) (System, error) {
 	if err != nil {
 		return System{}, err
 	}
+
+	return accepted(ctx, b, line, e)
+}
+
+// accepted returns the system of an entry of a line.
+func accepted(ctx context.Context, b store.Bucket, line string, e lines.Entry) (System, error) {
 	s, err := Find(ctx, b, e.System.Run, strconv.Itoa(e.System.Epoch))
 	s.Line, s.Policies = line, e.System.Policies
 
@@ -28,27 +34,17 @@ func (s *Server) Follow(
 	ctx context.Context, b store.Bucket, line string, every time.Duration,
 	load func(ctx context.Context, policy string, quorum int) error, told func(System, error),
 ) {
-	said := ""
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(every):
+	sys := *s.current.Load()
+	take := func(ctx context.Context, e lines.Entry) (err error) {
+		if sys, err = accepted(ctx, b, line, e); err != nil {
+			return err
 		}
-		sys, err := OfLine(ctx, b, line)
-		if now := s.current.Load(); err == nil && sys.Run == now.Run && sys.Epoch == now.Epoch {
-			continue
-		}
-		if err == nil {
-			err = sys.Load(ctx, load)
-		}
-		if err == nil {
+		if err = sys.Load(ctx, load); err == nil {
 			s.Switch(sys)
-			said = ""
-			told(sys, nil)
-		} else if ctx.Err() == nil && err.Error() != said {
-			said = err.Error()
-			told(sys, err)
 		}
+
+		return err
 	}
+	now := lines.System{Run: sys.Run, Epoch: sys.Epoch}
+	lines.Line(line).Follow(ctx, b, now, every, take, func(_ lines.Entry, err error) { told(sys, err) })
 }

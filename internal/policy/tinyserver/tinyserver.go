@@ -1,10 +1,11 @@
 // Package tinyserver serves small policies over the OpenAI chat API and vLLM's paths for adapters. A model's name is
 // the digest of its checkpoint, which is loaded from the store on first use.
 //
-// It imports internal/policy/serving, internal/policy/tinylm and internal/store.
+// It imports internal/policy/aliases, internal/policy/serving, internal/policy/tinylm and internal/store.
 package tinyserver
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/collabui/collabui/internal/policy/aliases"
 	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/policy/tinylm"
 	"github.com/collabui/collabui/internal/store"
@@ -25,8 +27,9 @@ const maxBody = 1 << 20
 
 // Server is an http.Handler. Safe for concurrent use.
 type Server struct {
-	CallLog io.Writer // gets a line per answered chat; nil means none
-	Key     string    // the bearer key that clients must send; empty means none
+	CallLog io.Writer    // gets a line per answered chat; nil means none
+	Key     string       // the bearer key that clients must send; empty means none
+	Aliases *aliases.Set // other names of policies; nil means none
 
 	bucket  store.Bucket
 	mux     *http.ServeMux
@@ -87,8 +90,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // models lists the policies that are loaded.
 func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 	var list []map[string]any
-	for _, digest := range s.loaded() {
-		list = append(list, serving.Model(digest))
+	for _, name := range append(s.loaded(), s.Aliases.Names()...) {
+		list = append(list, serving.Model(name))
 	}
 
 	serving.WriteModels(w, list...)
@@ -102,12 +105,19 @@ func (s *Server) load(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	if _, err := s.policy(r.Context(), name); err != nil {
+	if err := s.Load(r.Context(), name); err != nil {
 		s.fail(w, r, statusOf(err), err)
 
 		return
 	}
 	serving.WriteAdded(w, name)
+}
+
+// Load loads a policy, unless it is loaded.
+func (s *Server) Load(ctx context.Context, name string) error {
+	_, err := s.policy(ctx, name)
+
+	return err
 }
 
 func (s *Server) unload(w http.ResponseWriter, r *http.Request) {
@@ -128,7 +138,10 @@ func (s *Server) unload(w http.ResponseWriter, r *http.Request) {
 
 // statusOf returns the status for an error of loading a policy.
 func statusOf(err error) int {
+	var refused *serving.Refusal
 	switch {
+	case errors.As(err, &refused):
+		return refused.Status
 	case errors.Is(err, store.ErrNotFound):
 		return http.StatusNotFound
 	case errors.Is(err, tinylm.ErrCheckpoint):
