@@ -3,8 +3,10 @@ package activities
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -105,13 +107,17 @@ func (g *GPU) update(ctx context.Context, id AgentID, say say) (runs.Update, err
 
 	parent := slots.System.Policies[id.Agent]
 	u := runs.Update{Agent: id.Agent, Parent: parent, Policy: parent, Dataset: ref}
+	if u.Without, err = run.RowsOut(ctx, g.Bucket, id.Epoch, id.Agent); err != nil {
+		return u, err
+	}
+	pairs = without(pairs, u.Without)
 	if len(pairs) < s.Pairs.MinPairs {
 		u.Kept = fmt.Sprintf("%d pairs are fewer than min_pairs %d", len(pairs), s.Pairs.MinPairs)
 
 		return u, nil
 	}
 
-	job := updateJob(s, id, parent, base.Policy, pairs)
+	job := updateJob(s, id, u, base.Policy, pairs)
 	if job.Skip, err = g.skip(ctx, s, id.Epoch); err != nil {
 		return u, err
 	}
@@ -120,6 +126,14 @@ func (g *GPU) update(ctx context.Context, id AgentID, say say) (runs.Update, err
 		return u, err
 	}
 	u.Steps, u.Skipped, u.Curve, u.Report = got.Steps, got.Skipped, got.Curve, got.Report
+	now, err := run.RowsOut(ctx, g.Bucket, id.Epoch, id.Agent)
+	if err == nil && len(now) > len(u.Without) {
+		err = fault.New(fault.Transient, "a person left out rows of agent %d meanwhile: it is trained without them",
+			id.Agent)
+	}
+	if err != nil {
+		return u, err
+	}
 	if got.Diverged != "" {
 		u.Kept = got.Diverged
 
@@ -130,14 +144,24 @@ func (g *GPU) update(ctx context.Context, id AgentID, say say) (runs.Update, err
 	return g.gate(ctx, s, id, u, pairs, base.Policy.Digest)
 }
 
+// without returns the pairs that are left without some rows, which count from 1 and are in order.
+func without(pairs []domain.Pair, rows []int) []domain.Pair {
+	for _, row := range slices.Backward(rows) {
+		pairs = slices.Delete(pairs, row-1, row)
+	}
+
+	return pairs
+}
+
 // updateJob returns the training job of an agent's update.
-func updateJob(s spec.Spec, id AgentID, parent, base runs.Policy, pairs []domain.Pair) trainer.Job {
+func updateJob(s spec.Spec, id AgentID, u runs.Update, base runs.Policy, pairs []domain.Pair) trainer.Job {
 	job := trainer.Job{
-		ID: runs.Run(id.Run).Job(id.Epoch, id.Agent), Objective: trainer.DPO, Pairs: pairs, Params: s.Train,
-		Start: parent.Digest, Reference: base.Digest, Seed: domain.Seed(s.Seed, "update", id.Epoch, id.Agent),
+		ID:        runs.Run(id.Run).Job(id.Epoch, id.Agent, u.Without),
+		Objective: trainer.DPO, Pairs: pairs, Params: s.Train,
+		Start: u.Parent.Digest, Reference: base.Digest, Seed: domain.Seed(s.Seed, "update", id.Epoch, id.Agent),
 	}
 	if s.Reference == spec.ReferenceEpochStart {
-		job.Reference = parent.Digest
+		job.Reference = u.Parent.Digest
 	}
 	if s.Preference == spec.PreferenceRFT {
 		job.Objective = trainer.SFT

@@ -2,6 +2,7 @@ package workflows_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -140,6 +141,75 @@ func TestAnUpdateThatCannotEndIsLeftOutByAPerson(t *testing.T) {
 	if err := run.SkipUpdate(t.Context(), r.Bucket, 1, 1, ann); fault.KindOf(err) != fault.Invalid {
 		t.Errorf("SkipUpdate of one that has ended = %v, want an invalid fault", err)
 	}
+}
+
+func TestARowThatNoUpdateEndsWithIsLeftOutByAPerson(t *testing.T) {
+	t.Parallel()
+	s := threeEpochs()
+	s.Epochs = 1
+	r := testrun.WithBase(t, s)
+	trained := &choosy{Trainer: r.Deps.Trainers[spec.Embedded]}
+	r.Deps.Trainers = map[string]trainer.Trainer{spec.Embedded: trained}
+	ann := runs.Decision{Who: "ann", Why: "it crashes the trainer", At: time.Now()}
+	run := runs.Run(s.Name)
+	if err := run.SkipRow(t.Context(), r.Bucket, 1, 2, 7, ann); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("SkipRow before there is a data set = %v, want an invalid fault", err)
+	}
+	_, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
+		env.RegisterDelayedCallback(func() {
+			wantHeld(t, status(t, env), "row 7 cannot be trained on")
+			if err := run.SkipRow(t.Context(), r.Bucket, 1, 2, 1e6, ann); fault.KindOf(err) != fault.Invalid {
+				t.Errorf("SkipRow of a row that is not there = %v, want an invalid fault", err)
+			}
+			for range 2 { // it may be repeated
+				if err := run.SkipRow(t.Context(), r.Bucket, 1, 2, 7, ann); err != nil {
+					t.Error(err)
+				}
+			}
+			send(t, env, workflows.UpdateResume, workflows.Command{Who: "ann", Why: "without row 7"})
+		}, 2*time.Hour)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean(t, r)
+
+	u, set := read(t, r, run.Update(1, 2)), read(t, r, run.Dataset(1, 2))
+	if !slices.Equal(u.Without, []int{7}) || u.Policy == u.Parent || trained.rows != set.Count-1 {
+		t.Errorf("the update is %+v with %d of %d rows, want all but row 7", u, trained.rows, set.Count)
+	}
+	if d := read(t, r, run.RowOut(1, 2, 7)); d.Who != "ann" || d.Why != "it crashes the trainer" {
+		t.Errorf("the store has the decision %+v, want who made it and why", d)
+	}
+	if err := run.SkipRow(t.Context(), r.Bucket, 1, 2, 7, ann); err != nil {
+		t.Errorf("SkipRow of a row that was left out = %v, want no error", err)
+	}
+	if err := run.SkipRow(t.Context(), r.Bucket, 1, 1, 7, ann); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("SkipRow of an update that has ended with it = %v, want an invalid fault", err)
+	}
+}
+
+// choosy is a trainer that fails on row 7 of agent 2. It remembers how many rows that agent was trained on.
+type choosy struct {
+	trainer.Trainer
+	bad  string
+	rows int
+}
+
+func (c *choosy) Train(ctx context.Context, j trainer.Job, say trainer.Progress) (trainer.Result, error) {
+	if !strings.Contains(j.ID, "/agents/2/") {
+		return c.Trainer.Train(ctx, j, say)
+	}
+	id := func(p domain.Pair) string { return fmt.Sprint(p.Slot, p.Step, p.Chosen, p.Rejected) }
+	if c.bad == "" {
+		c.bad = id(j.Pairs[6])
+	}
+	c.rows = len(j.Pairs)
+	if slices.ContainsFunc(j.Pairs, func(p domain.Pair) bool { return id(p) == c.bad }) {
+		return trainer.Result{}, fault.New(fault.Invalid, "row 7 cannot be trained on")
+	}
+
+	return c.Trainer.Train(ctx, j, say)
 }
 
 // stuck is a trainer that fails on the data of agent 2.

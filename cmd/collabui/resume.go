@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ type resumeOptions struct {
 	accept bool
 	skip   []string
 	update []string
+	row    []string
 }
 
 func resumeCmd(a *app) *cobra.Command {
@@ -31,8 +33,8 @@ func resumeCmd(a *app) *cobra.Command {
 		Short: "Resume a paused run, and decide about slots that failed",
 		Long: `resume lets a paused run go on. If more slots of an epoch failed than failed_share allows,
 --retry-failed plays their tasks again, and --accept-failed goes on without them. --skip leaves out a slot whose task
-can never be played, --skip-update an update that can never end. Whatever else failed is tried again. Decisions are kept
-in the store with who made them and why.`,
+can never be played, --skip-update an update that can never end, --skip-row a row that no update ends with. Whatever
+else failed is tried again. Decisions are kept in the store with who made them and why.`,
 		Example: "  collabui resume quickstart --retry-failed\n" +
 			"  collabui resume quickstart --skip 1/4 --why 'the page is gone'",
 		Args: cobra.ExactArgs(1),
@@ -45,15 +47,17 @@ in the store with who made them and why.`,
 	f.StringSliceVar(&o.skip, "skip", nil, "leave out the slot `EPOCH/SLOT`; needs --why")
 	f.StringSliceVar(&o.update, "skip-update", nil,
 		"leave out the update `EPOCH/AGENT`, agents from 0: the agent keeps its policy; needs --why")
+	f.StringSliceVar(&o.row, "skip-row", nil,
+		"leave `EPOCH/AGENT/ROW` out of an update: a row of the agent's data set, from 1; needs --why")
 	c.MarkFlagsMutuallyExclusive("retry-failed", "accept-failed")
 
 	return c
 }
 
 func (a *app) runResume(ctx context.Context, o resumeOptions, run string) error {
-	skips := len(o.skip)+len(o.update) > 0
+	skips := len(o.skip)+len(o.update)+len(o.row) > 0
 	if (o.accept || skips) && strings.TrimSpace(o.why) == "" {
-		return fault.New(fault.Invalid, "say with --why for what reason slots or updates are left out")
+		return fault.New(fault.Invalid, "say with --why for what reason slots, updates or rows are left out")
 	}
 	if o.retry || o.accept { // what else the run does would depend on when it finds the decision
 		if err := a.mustBePaused(ctx, run); err != nil {
@@ -125,6 +129,12 @@ func (a *app) decide(ctx context.Context, o resumeOptions, run runs.Run) error {
 		}
 		say(a.out, "the update of agent %d in epoch %d is left out", agent, epoch)
 	}
+	for _, s := range o.row {
+		if err := skipRow(ctx, b, run, s, d); err != nil {
+			return err
+		}
+		say(a.out, "row %s is left out", s)
+	}
 	committed, err := run.Committed(ctx, b)
 	if err != nil {
 		return err
@@ -156,6 +166,18 @@ func (a *app) decide(ctx context.Context, o resumeOptions, run runs.Run) error {
 	_, _, err = run.Accepted(epoch).Record(ctx, b, func() (runs.Decision, error) { return d, nil })
 
 	return err
+}
+
+// skipRow leaves out a row, EPOCH/AGENT/ROW.
+func skipRow(ctx context.Context, b store.Bucket, run runs.Run, s string, d runs.Decision) error {
+	place, last := path.Split(s)
+	epoch, agent, err := placeOf("--skip-row", strings.TrimSuffix(place, "/"), 0)
+	row, bad := strconv.Atoi(last)
+	if err != nil || bad != nil || row < 1 {
+		return fault.New(fault.Invalid, "--skip-row %s: expected EPOCH/AGENT/ROW, such as 1/0/17", s)
+	}
+
+	return run.SkipRow(ctx, b, epoch, agent, row, d)
 }
 
 // placeOf reads EPOCH/NUMBER of a flag; numbers begin with first.

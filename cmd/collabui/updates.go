@@ -41,8 +41,11 @@ func againstParent(l domain.LogProbs) string {
 // leftOut says how many pairs the trainer left out, and in which parts it had to process them.
 func leftOut(u runs.Update) string {
 	said := ""
+	if len(u.Without) > 0 {
+		said = fmt.Sprintf("  left out by people: rows %v", u.Without)
+	}
 	if u.Skipped > 0 {
-		said = fmt.Sprintf("  %d pairs left out, too long or not expressible", u.Skipped)
+		said += fmt.Sprintf("  %d pairs left out, too long or not expressible", u.Skipped)
 	}
 	if u.Report != nil && u.Report.PerDevice > 0 {
 		said += fmt.Sprintf("  out of memory: %d rows per device", u.Report.PerDevice)

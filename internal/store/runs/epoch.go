@@ -53,6 +53,7 @@ type Update struct {
 	Kept    string              `json:"kept,omitempty"` // why the parent was kept
 	Steps   int                 `json:"steps"`
 	Skipped int                 `json:"skipped"`
+	Without []int               `json:"without,omitempty"` // rows of the data set, from 1, that people left out
 	Curve   []domain.TrainPoint `json:"curve,omitempty"`
 	Probe   domain.Probe        `json:"probe"`
 	Report  *domain.TrainReport `json:"report,omitempty"` // report of a trainer that ran another program

@@ -159,14 +159,29 @@ func (r Run) Dataset(epoch, agent int) Object[Dataset] {
 	return object[Dataset](r, "epochs/%04d/agents/%d/dataset", epoch, agent)
 }
 
+// rowsOut is the folder of the decisions that leave rows out of an agent's update.
+func (r Run) rowsOut(epoch, agent int) string {
+	return r.Prefix() + fmt.Sprintf("epochs/%04d/agents/%d/without/", epoch, agent)
+}
+
+// RowOut is a person's decision to leave a row of a data set, from 1, out of an update.
+func (r Run) RowOut(epoch, agent, row int) Object[Decision] {
+	return object[Decision](r, "epochs/%04d/agents/%d/without/%06d", epoch, agent, row)
+}
+
 // Update is the end of an agent's update.
 func (r Run) Update(epoch, agent int) Object[Update] {
 	return object[Update](r, "epochs/%04d/agents/%d/update", epoch, agent)
 }
 
-// Job is the id of an agent's update.
-func (r Run) Job(epoch, agent int) string {
-	return object[Update](r, "epochs/%04d/agents/%d/job", epoch, agent).Key
+// Job is the id of an agent's update without some rows: checkpoints of other rows are another job's.
+func (r Run) Job(epoch, agent int, without []int) string {
+	id := ""
+	if len(without) > 0 {
+		id = "-without-" + Digest(without)[:12]
+	}
+
+	return object[Update](r, "epochs/%04d/agents/%d/job%s", epoch, agent, id).Key
 }
 
 // Imitation is the policy of the control that is trained by SFT on the chosen answers of an agent's pairs.

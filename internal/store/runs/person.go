@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -141,4 +143,50 @@ func (r Run) SkipUpdate(ctx context.Context, b store.Bucket, epoch, agent int, d
 	}
 
 	return err
+}
+
+// SkipRow records that a row of an agent's data set, from 1, is left out of the agent's update because a person decides
+// so. It is an invalid fault if there is no such row yet, or if the update has ended already. It may be repeated.
+func (r Run) SkipRow(ctx context.Context, b store.Bucket, epoch, agent, row int, d Decision) error {
+	set, _, err := r.Dataset(epoch, agent).Read(ctx, b)
+	if errors.Is(err, store.ErrNotFound) || err == nil && row > set.Count {
+		return fault.New(fault.Invalid, "run %s has no row %d of agent %d in epoch %d", r, row, agent, epoch)
+	}
+	if err != nil {
+		return err
+	}
+	_, _, err = r.RowOut(epoch, agent, row).Record(ctx, b, func() (Decision, error) { return d, nil })
+	if err != nil {
+		return err
+	}
+	u, _, err := r.Update(epoch, agent).Read(ctx, b)
+	if errors.Is(err, store.ErrNotFound) || err == nil && slices.Contains(u.Without, row) {
+		return nil
+	}
+	if err == nil {
+		err = fault.New(fault.Invalid, "the update of agent %d in epoch %d has ended already, with row %d",
+			agent, epoch, row)
+	}
+
+	return err
+}
+
+// RowsOut returns the rows of an agent's data set that people left out of its update, in order.
+func (r Run) RowsOut(ctx context.Context, b store.Bucket, epoch, agent int) ([]int, error) {
+	prefix := r.rowsOut(epoch, agent)
+	all, err := b.List(ctx, prefix)
+	if err != nil {
+		return nil, err
+	}
+	var out []int
+	for _, o := range all {
+		row, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(o.Key, prefix), ".json"))
+		if err != nil {
+			return nil, fault.New(fault.Corrupt, "%s: it names no row", o.Key)
+		}
+		out = append(out, row)
+	}
+	slices.Sort(out)
+
+	return out, nil
 }
