@@ -73,7 +73,8 @@ func restoreCmd(a *app) *cobra.Command {
 		Use:   "restore PLACE [RUN…]",
 		Short: "Copy a backup, or some of its runs, into the store",
 		Long: `restore copies what backup or copy wrote into the store, all of it or the named runs. It refuses a run if
-the store has another one of its name. A restored run that has not ended continues with train RUN.
+the store has another one of its name. A restored run that has not ended continues with train RUN, a restored schedule
+with schedule resume SCHEDULE.
 
 ` + otherStore,
 		Example: "  collabui restore /mnt/backup quickstart",

@@ -209,6 +209,9 @@ func (s *session) showSchedule(ctx context.Context, name string) error {
 		if x.Note != "" {
 			say(w, "  note: %s", x.Note)
 		}
+		if x.Deleted {
+			say(w, "  Temporal does not have it: %s creates it again", s.typed("schedule resume %s", name))
+		}
 		say(w, "  version %d; fired %d times, skipped %d, missed %d", x.Version, x.Fired, x.Skipped, x.Missed)
 		for _, id := range x.Running {
 			say(w, "  runs: %s", id)

@@ -8,9 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store/schedules"
 	"github.com/collabui/collabui/workers"
 	"github.com/collabui/collabui/workflows"
 )
@@ -22,10 +24,7 @@ func scheduleControls(a *app) []*cobra.Command {
 			func(ctx context.Context, h client.ScheduleHandle, why string) error {
 				return h.Pause(ctx, client.SchedulePauseOptions{Note: userName() + ": " + why})
 			}),
-		scheduleActCmd(a, "resume", "Let a paused schedule fire again",
-			func(ctx context.Context, h client.ScheduleHandle, why string) error {
-				return h.Unpause(ctx, client.ScheduleUnpauseOptions{Note: userName() + ": " + why})
-			}),
+		scheduleResumeCmd(a),
 		scheduleActCmd(a, "trigger", "Let a schedule fire now, as its overlap policy allows",
 			func(ctx context.Context, h client.ScheduleHandle, _ string) error {
 				return h.Trigger(ctx, client.ScheduleTriggerOptions{})
@@ -51,11 +50,57 @@ func scheduleActCmd(
 			})
 		},
 	}
-	if verb != "trigger" {
+	if verb == "pause" {
 		addWhy(c, &why)
 	}
 
 	return c
+}
+
+func scheduleResumeCmd(a *app) *cobra.Command {
+	var why string
+	c := &cobra.Command{
+		Use: "resume SCHEDULE", Short: "Let a schedule fire again", Args: cobra.ExactArgs(1),
+		Long: `resume lets a paused schedule fire again. A schedule that the store has and Temporal does not is created
+again as it was: one that was deleted, or restored from a backup.`,
+		Example: "  collabui schedule resume nightly",
+		RunE: func(c *cobra.Command, args []string) error {
+			note := userName() + ": " + why
+
+			return a.resumeSchedule(c.Context(), args[0], client.ScheduleUnpauseOptions{Note: note})
+		},
+	}
+	addWhy(c, &why)
+
+	return c
+}
+
+func (a *app) resumeSchedule(ctx context.Context, name string, o client.ScheduleUnpauseOptions) error {
+	session, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	err = session.temporal.ScheduleClient().GetHandle(ctx, name).Unpause(ctx, o)
+	var gone *serviceerror.NotFound
+	if errors.As(err, &gone) {
+		err = session.recreate(ctx, name)
+	}
+	if err != nil {
+		return err
+	}
+
+	return session.showSchedule(ctx, name)
+}
+
+// recreate creates a schedule in Temporal as the store has it.
+func (s *session) recreate(ctx context.Context, name string) error {
+	v, err := schedules.Schedule(name).Newest(ctx, s.bucket)
+	if err != nil {
+		return err
+	}
+
+	return workers.PutSchedule(ctx, s.temporal, v)
 }
 
 // onSchedule does something with a schedule and shows it.

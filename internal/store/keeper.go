@@ -15,7 +15,7 @@ type Keeper interface {
 	Ages(ctx context.Context, prefix string) ([]Aged, error)
 
 	// Copy writes the bytes of an object under another key, whether or not that is taken. The error wraps ErrNotFound
-	// if there is no such object. An object of more than 5 GiB cannot be copied.
+	// if there is no such object.
 	Copy(ctx context.Context, from, to string) error
 
 	// Delete removes an object, if there is one.

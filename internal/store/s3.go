@@ -221,15 +221,33 @@ func (s *S3) Ages(ctx context.Context, prefix string) ([]Aged, error) {
 	return out, nil
 }
 
-// Copy writes the bytes of an object under another key. The server copies them.
+// Copy writes the bytes of an object under another key. The server copies them: at once, or in parts if it refuses that
+// because there are more than 5 GiB. Because the original may be deleted next, it then looks whether the copy is there,
+// whatever the server answered.
 func (s *S3) Copy(ctx context.Context, from, to string) error {
-	_, err := s.client.CopyObject(ctx, minio.CopyDestOptions{Bucket: s.bucket, Object: to},
-		minio.CopySrcOptions{Bucket: s.bucket, Object: from})
+	source := minio.CopySrcOptions{Bucket: s.bucket, Object: from}
+	dest := minio.CopyDestOptions{Bucket: s.bucket, Object: to}
+	_, err := s.client.CopyObject(ctx, dest, source)
+	if status(err) == http.StatusBadRequest {
+		_, err = s.client.ComposeObject(ctx, dest, source)
+	}
 	if noSuchKey(err) {
 		return fmt.Errorf("%s: %w", from, ErrNotFound)
 	}
 	if err != nil {
 		return fault.New(fault.Transient, "copy %s: %w", from, err)
+	}
+
+	var sizes [2]int64
+	for i, key := range []string{from, to} {
+		o, err := s.client.StatObject(ctx, s.bucket, key, minio.StatObjectOptions{})
+		if err != nil {
+			return fault.New(fault.Transient, "copy %s to %s: look for %s: %w", from, to, key, err)
+		}
+		sizes[i] = o.Size
+	}
+	if sizes[0] != sizes[1] {
+		return fault.New(fault.Transient, "copy %s to %s: the copy has %d bytes, not %d", from, to, sizes[1], sizes[0])
 	}
 
 	return nil

@@ -119,6 +119,43 @@ func TestAnObjectThatIsSaidToExistIsLookedFor(t *testing.T) {
 	}
 }
 
+// A copy of gc may be all that is left of an object.
+func TestACopyThatIsSaidToBeThereIsLookedFor(t *testing.T) {
+	t.Parallel()
+	const done = `<CopyObjectResult><ETag>"1"</ETag></CopyObjectResult>`
+	for name, c := range map[string]struct {
+		copied string // the size of the copy; empty: it is not there
+		ok     bool
+	}{
+		"it is there": {"7", true},
+		"half of it":  {"3", false},
+		"it is not":   {"", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := answering(t, func(w http.ResponseWriter, r *http.Request) {
+				size := c.copied
+				switch {
+				case r.Method == http.MethodPut:
+					_, _ = io.WriteString(w, done)
+					return
+				case strings.HasSuffix(r.URL.Path, "/from"):
+					size = "7"
+				case size == "":
+					w.WriteHeader(http.StatusNotFound)
+					return
+				}
+				w.Header().Set("Last-Modified", "Sun, 22 Nov 2026 12:00:00 GMT")
+				w.Header().Set("Content-Length", size)
+			})
+			err := b.Copy(t.Context(), "from", "to")
+			if (err == nil) != c.ok || err != nil && fault.KindOf(err) != fault.Transient {
+				t.Errorf("Copy() = %v, want success: %v, and a transient fault otherwise", err, c.ok)
+			}
+		})
+	}
+}
+
 // TestAFileThatWasSentByHalfIsSentAgain lets a server have a blob of the right size with other bytes.
 func TestAFileThatWasSentByHalfIsSentAgain(t *testing.T) {
 	t.Parallel()

@@ -156,5 +156,7 @@ func (m *machine) collects(o schedules.Outcome) {
 	if out := m.must("runs"); strings.Contains(out, o.Run) && o.Verb == "reject" {
 		m.t.Errorf("runs prints\n%s\nwant it without %s", out, o.Run)
 	}
+	m.says([]string{"deleted", "schedule resume hourly"}, "schedule", "delete", "hourly")
+	m.says([]string{"waiting"}, "schedule", "resume", "hourly") // as after a restore: the store still has it
 	m.says([]string{"deleted"}, "schedule", "delete", "hourly")
 }
