@@ -164,15 +164,26 @@ func (r *Rollouts) evaluate(
 		v.Summarise = line
 	}
 
+	var err error
+	if v.Heard, err = r.heard(ctx, item, i); err != nil {
+		return runs.EvalEpisode{}, err
+	}
+
 	out, cut, refused := runs.EvalEpisode{Task: task}, 0, 0
+	var playing envadapters.Environment
 	v.Decided = func(_ context.Context, t episode.Turn, _ agents.Config, d domain.Decision) error {
-		out.Steps, cut = append(out.Steps, runs.NewEvalStep(t.Goal, t.Observation, d)), cut+d.Cut()
+		step := runs.NewEvalStep(t.Goal, t.Observation, d)
+		if item.Judged {
+			step.Right = right(playing, t.Observation)
+		}
+		out.Steps, cut = append(out.Steps, step), cut+d.Cut()
 		refused += d.Refused()
 
 		return nil
 	}
-	err := episode.In(ctx, suite, v.Family(suite), func(env envadapters.Environment) error {
+	err = episode.In(ctx, suite, v.Family(suite), func(env envadapters.Environment) error {
 		out.Steps, cut, refused = nil, 0, 0 // another environment begins the episode anew
+		playing = env
 		player, topology, err := v.Player(env, i)
 		if err != nil {
 			return err

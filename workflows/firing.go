@@ -117,6 +117,12 @@ func (f *firing) describe(ctx workflow.Context, waits string) {
 
 // act repeats an action until it succeeds, or until it fails for a reason that only a person can remove.
 func (f *firing) act(ctx workflow.Context, do func(workflow.Context) error) error {
+	return insist(ctx, do, func(why string) { f.describe(ctx, why) })
+}
+
+// insist repeats an action until it succeeds, or until it fails for a reason that only a person can remove. waits is
+// told why the action is tried again.
+func insist(ctx workflow.Context, do func(workflow.Context) error, waits func(why string)) error {
 	for {
 		err := do(ctx)
 		if err == nil || temporal.IsCanceledError(err) {
@@ -126,7 +132,7 @@ func (f *firing) act(ctx workflow.Context, do func(workflow.Context) error) erro
 		if !again {
 			return err
 		}
-		f.describe(ctx, why)
+		waits(why)
 		if err := workflow.Sleep(ctx, pauseLimit); err != nil {
 			return err
 		}

@@ -2,124 +2,190 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"time"
 
-	"github.com/collabui/collabui/internal/experiment/claims"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/spf13/cobra"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/design"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/experiments"
+	"github.com/collabui/collabui/workers"
 	"github.com/collabui/collabui/workers/catalog"
+	"github.com/collabui/collabui/workflows"
 )
 
-// experiment trains every arm of an experiment over seeds, and tests its claims.
-func (s *session) experiment(ctx context.Context, o reproduceOptions, name string, x claims.Experiment) error {
-	results := make([][]claims.Results, len(x.Arms)) // by arm, then by seed
-	for seed := 1; seed <= o.seeds; seed++ {
-		base := "" // digest of the base policy that later arms begin with
-		for i, arm := range x.Arms {
-			got, trained, err := s.trainArm(ctx, o, armID{experiment: name, seed: seed, base: base}, x, arm)
-			if err != nil {
-				return err
-			}
-			results[i] = append(results[i], got)
-			if x.Shared && base == "" {
-				base = trained
-			}
-			if !s.json {
-				printArm(s.out, seed, arm.Name, got.Rates())
-			}
-		}
+// experimentOptions are the flags of experiment.
+type experimentOptions struct {
+	check  bool
+	plan   bool
+	detach bool
+	up     upOptions
+}
+
+func experimentCmd(a *app) *cobra.Command {
+	var o experimentOptions
+	c := &cobra.Command{
+		Use:   "experiment FILE",
+		Short: "Train the arms of an experiment over seeds and test its contrasts",
+		Long: `experiment reads a file that declares arms, which are changes of one specification, seeds, episodes and
+contrasts. It trains every arm for every seed, lets the systems of all contrasts play the same episodes, and prints a
+table. Arms share with the first what they have equal: stage 1, and first rollouts, labels and pairs.
+
+The declaration is stored before anything is played. A contrast that is added later makes a new version, and is marked
+in the table. The experiment may be interrupted: the same command picks it up again.
+
+--plan runs a small pilot and says how many hours each arm takes, and the power of contrasts that say what difference
+they expect.`,
+		Example: "  collabui experiment examples/experiments/ablations.yaml --plan\n" +
+			"  collabui experiment examples/experiments/ablations.yaml",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return a.runExperiment(c.Context(), o, args[0]) },
 	}
+	f := c.Flags()
+	f.BoolVar(&o.check, "check", false, "only check the file, and print what would be played")
+	f.BoolVar(&o.plan, "plan", false, "only estimate the hours of each arm")
+	f.BoolVar(&o.detach, "detach", false, "return when the experiment has begun; the same command attaches to it again")
+	c.MarkFlagsMutuallyExclusive("check", "plan", "detach")
+	o.up.addFlags(f)
 
-	if err := s.writePictures(ctx, o, name, x); err != nil {
-		return err
-	}
-
-	return s.printExperiment(o, x, results)
+	return c
 }
 
-// armID names one run of an experiment.
-type armID struct {
-	experiment string
-	seed       int
-	base       string // policy that it begins with; empty: stage 1 makes one
-}
-
-// runName returns the name of the run of an arm and a seed.
-func runName(id armID, arm claims.Arm, o reproduceOptions) string {
-	return fmt.Sprintf("%s-%s-r%d-%d", id.experiment, arm.Name, id.seed, o.episodes)
-}
-
-// trainArm finishes the run of one arm and seed. It returns what is compared, and the digest of the base policy.
-func (s *session) trainArm(
-	ctx context.Context, o reproduceOptions, id armID, x claims.Experiment, arm claims.Arm,
-) (claims.Results, string, error) {
-	spec, err := x.Spec(arm, id.seed, o.episodes, catalog.All{})
+// loadExperiment reads the file of an experiment.
+func loadExperiment(path string) (design.Experiment, error) {
+	raw, err := os.ReadFile(path)
 	if err != nil {
-		return nil, "", err
+		return design.Experiment{}, fault.New(fault.Invalid, "read the experiment: %w", err)
 	}
-	spec.Name = runName(id, arm, o)
-	spec.FineTune.Base = id.base
-	if err := s.finish(ctx, spec); err != nil {
-		return nil, "", err
-	}
-	end, _, err := runs.Run(spec.Name).End().Read(ctx, s.bucket)
+	abs, err := filepath.Abs(path)
 	if err != nil {
-		return nil, "", err
+		return design.Experiment{}, fault.New(fault.Invalid, "read the experiment: %w", err)
 	}
-	base, _, err := runs.Run(spec.Name).Base().Read(ctx, s.bucket)
 
-	return x.Results(spec, end), base.Policy.Digest, err
+	return design.Parse(spec.Source{Name: path, Dir: filepath.Dir(abs)}, raw, os.ReadFile, catalog.All{})
 }
 
-// printExperiment prints the table, and fails if a claim does not hold.
-func (a *app) printExperiment(o reproduceOptions, x claims.Experiment, results [][]claims.Results) error {
-	rates, tokens := make([][]claims.Rates, len(results)), make([]claims.Tokens, len(results))
-	for i, seeds := range results {
-		tokens[i] = claims.TokensOf(seeds)
-		for _, r := range seeds {
-			rates[i] = append(rates[i], r.Rates())
-		}
-	}
-	table := x.Test(rates)
-	tested := make([]claims.Claim, len(table))
-	for i, row := range table {
-		tested[i] = row.Claim
-	}
-	shown := map[string]any{
-		"about": x.About, "seeds": o.seeds, "episodes": o.episodes, "claims": tested, "rates": rates,
-		"tokens_per_success": tokens,
-	}
-	err := a.print(shown, func(w io.Writer) {
-		say(w, "\n%s", x.About)
-		say(w, "%d seeds, %d paired episodes per system and seed; mean rates, their difference in points with "+
-			"t-intervals over seeds at 95 %%\n", o.seeds, o.episodes)
-		for _, r := range table {
-			say(w, "%-44s %5.1f − %5.1f = %+6.1f  [%+.1f, %+.1f]  %s",
-				r.Name, r.This, r.That, r.Mean, r.Low, r.High, r.Verdict())
-		}
-		printTokens(w, x.Arms, tokens)
-	})
+func (a *app) runExperiment(ctx context.Context, o experimentOptions, file string) error {
+	x, err := loadExperiment(file)
 	if err != nil {
 		return err
 	}
+	if o.check {
+		return a.print(x, func(w io.Writer) { printDeclared(w, x) })
+	}
+	if err := a.ensureUp(ctx, o.up); err != nil {
+		return err
+	}
+	session, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	if o.plan {
+		return session.planExperiment(ctx, x)
+	}
 
-	return failed(tested)
+	return session.experimentOf(ctx, x, o.detach)
 }
 
-// printTokens prints the tokens per success of every arm.
-func printTokens(w io.Writer, arms []claims.Arm, tokens []claims.Tokens) {
-	say(w, "\ntokens of the agents per success, prompts and answers, over all seeds")
-	for i, arm := range arms {
-		for _, kind := range sortedKeys(tokens[i]) {
-			say(w, "%-44s %8.0f", arm.Name+", "+kind, tokens[i][kind])
+// experimentOf declares an experiment, plays it and prints its table.
+func (s *session) experimentOf(ctx context.Context, x design.Experiment, detach bool) error {
+	if err := workers.CheckNamespace(ctx, s.temporal, s.ends.Namespace); err != nil {
+		return err
+	}
+	v, err := experiments.Declare(ctx, s.bucket, x, userName(), time.Now().UTC())
+	if err != nil {
+		return err
+	}
+	result := experiments.Experiment(x.Name).Result(v.Number)
+	r, _, err := result.Read(ctx, s.bucket)
+	if err == nil {
+		return s.printTable(v, r)
+	}
+	if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+
+	id := workflows.ExperimentWorkflowID(x.Name)
+	w, err := s.temporal.ExecuteWorkflow(ctx, startOptions(id, "experiment "+x.Name), workflows.Experiment,
+		activities.ExperimentID{Name: x.Name, Version: v.Number})
+	if err != nil {
+		return fault.New(fault.Transient, "start experiment %s: %w", x.Name, err)
+	}
+	if detach {
+		return s.print(map[string]any{"experiment": x.Name, "version": v.Number}, func(w io.Writer) {
+			say(w, "experiment %s goes on; the same command shows it", x.Name)
+		})
+	}
+	if err := s.attend(ctx, w, s.showExperiment(ctx, id)); err != nil {
+		return fault.New(fault.Transient, "experiment %s: %w", x.Name, err)
+	}
+	if r, _, err = result.Read(ctx, s.bucket); err != nil {
+		return err
+	}
+
+	return s.printTable(v, r)
+}
+
+// showExperiment returns a function that shows how far an experiment is.
+func (s *session) showExperiment(ctx context.Context, id string) func(*viewer) {
+	var before workflows.ExperimentStatus
+	var spent time.Duration // on arms that were played since
+	began, timed := time.Now(), 0
+
+	return func(v *viewer) {
+		var st workflows.ExperimentStatus
+		if !query(ctx, s.temporal, id, workflows.QueryStatus, &st) || st.All == 0 {
+			return
 		}
+		if st.Done > before.Done {
+			if !before.Ended {
+				timed, spent = timed+st.Done-before.Done, spent+time.Since(began)
+			}
+			began = time.Now()
+			left := ""
+			if timed > 0 && st.Done < st.All {
+				left = ", about " + (spent / time.Duration(timed) * time.Duration(st.All-st.Done)).
+					Round(time.Minute).String() + " left"
+			}
+			v.say("%d of %d arms are played, the last was %s of seed %d%s", st.Done, st.All, before.Arm, before.Seed,
+				left)
+		}
+		before = st
+		if st.Waits != "" {
+			v.say("tried again, because %s", st.Waits)
+		}
+		s.showArm(ctx, v, st)
 	}
 }
 
-func printArm(w io.Writer, seed int, arm string, rates claims.Rates) {
-	line := fmt.Sprintf("seed %d, %s:", seed, arm)
-	for _, kind := range sortedKeys(rates) {
-		line += fmt.Sprintf(" %s %.1f %%", kind, 100*rates[kind])
+// showArm shows the arm that is played.
+func (s *session) showArm(ctx context.Context, v *viewer, st workflows.ExperimentStatus) {
+	where := fmt.Sprintf("%d/%d, %s, seed %d:", st.Done+1, st.All, st.Arm, st.Seed)
+	var run workflows.Status
+	switch {
+	case st.Arm == "":
+		v.bar("testing the contrasts")
+	case st.Run != "" && query(ctx, s.temporal, st.Run, workflows.QueryStatus, &run):
+		if run.Paused && v.paused != run.Reason {
+			v.say("paused: %s\n  continue with %s", run.Reason, v.typed("resume %s", st.Run))
+		}
+		v.paused = run.Reason
+		if run.Stage == workflows.StageEpoch {
+			where += fmt.Sprintf(" epoch %d/%d", run.Epoch, run.Epochs)
+		} else {
+			where += " " + run.Stage
+		}
+		v.progress(ctx, s.temporal, where, run.Child)
+	default:
+		v.progress(ctx, s.temporal, where, st.Child)
 	}
-	say(w, "%s", line)
 }

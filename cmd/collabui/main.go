@@ -4,14 +4,15 @@
 // It imports activities, cmd/collabui/scaffold, domain, envadapters, envadapters/acceptance, envadapters/browser,
 // envadapters/openenv, examples, fault, internal/experiment/claims, internal/experiment/compare,
 // internal/experiment/estimate, internal/experiment/pilot, internal/experiment/plot, internal/experiment/recheck,
-// internal/method/agents, internal/method/chat, internal/method/credit, internal/method/episode,
-// internal/method/retrain, internal/method/rules, internal/method/spec, internal/method/synth,
-// internal/policy/aliases, internal/policy/infer, internal/policy/llm, internal/policy/serving,
-// internal/policy/tinylm, internal/policy/tinyserver, internal/process/config, internal/process/events,
-// internal/process/logging, internal/process/notify, internal/process/supervisor, internal/store,
-// internal/store/collect, internal/store/fork, internal/store/lineage, internal/store/lines, internal/store/notices,
-// internal/store/runs, internal/store/schedules, internal/store/transfer, internal/store/verify, trainer/external,
-// trainer/hf, trainer/rows, workers, workers/catalog and workflows.
+// internal/method/agents, internal/method/chat, internal/method/credit, internal/method/design,
+// internal/method/episode, internal/method/retrain, internal/method/rules, internal/method/spec,
+// internal/method/synth, internal/policy/aliases, internal/policy/infer, internal/policy/llm,
+// internal/policy/serving, internal/policy/tinylm, internal/policy/tinyserver, internal/process/config,
+// internal/process/events, internal/process/logging, internal/process/notify, internal/process/supervisor,
+// internal/store, internal/store/collect, internal/store/experiments, internal/store/fork, internal/store/lineage,
+// internal/store/lines, internal/store/notices, internal/store/runs, internal/store/schedules,
+// internal/store/transfer, internal/store/verify, trainer/external, trainer/hf, trainer/rows, workers,
+// workers/catalog and workflows.
 package main
 
 import (
@@ -57,7 +58,8 @@ func commands(a *app) []*cobra.Command {
 		trainCmd(a), runsCmd(a), watchCmd(a), showCmd(a), logsCmd(a), pauseCmd(a), resumeCmd(a), stopCmd(a), setCmd(a),
 		forkCmd(a), lineCmd(a), scheduleCmd(a), noticesCmd(a), lineageCmd(a), copyCmd(a), backupCmd(a), restoreCmd(a),
 		deleteCmd(a), gcCmd(a),
-		evalCmd(a), compareCmd(a), reproduceCmd(a), planCmd(a), finetuneCmd(a), dataCmd(a), creditCmd(a),
+		evalCmd(a), compareCmd(a), reproduceCmd(a), experimentCmd(a), planCmd(a),
+		finetuneCmd(a), dataCmd(a), creditCmd(a),
 		exportCmd(a), importCmd(a), inferCmd(a), envsCmd(a), fsckCmd(a), doctorCmd(a),
 		upCmd(a), downCmd(a), repairCmd(a), workerCmd(a), policyServerCmd(a), versionCmd(a),
 	}

@@ -21,9 +21,12 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/internal/method/design"
 	"github.com/collabui/collabui/internal/method/retrain"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store/experiments"
 	"github.com/collabui/collabui/internal/store/lines"
 	"github.com/collabui/collabui/internal/store/notices"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -37,7 +40,7 @@ import (
 // TestRecordHistories plays runs with everything that can be in a history, and writes the histories into the folder
 // that COLLABUI_SAVE_HISTORIES names: every workflow; updates, signals, timers, failed activities and child workflows,
 // continue-as-new, several shards. It takes half an hour, in which it waits: an outage must outlast all tries of an
-// activity before a run waits for a timer. `make histories` runs it.
+// activity before a run waits for a timer. `make histories` runs it; COLLABUI_ONLY names one of its parts.
 func TestRecordHistories(t *testing.T) {
 	to := os.Getenv("COLLABUI_SAVE_HISTORIES")
 	if to == "" {
@@ -55,12 +58,16 @@ func TestRecordHistories(t *testing.T) {
 		t.Fatalf("start a cell: %v, want an undisturbed run", err)
 	}
 	r := &recorder{t, c}
-	r.scheduled()
-	if os.Getenv("COLLABUI_ONLY_SCHEDULED") == "" {
-		r.large()
-		r.stopped()
-		r.steered()
-		r.outage()
+	for _, part := range []struct {
+		name string
+		play func()
+	}{
+		{"scheduled", r.scheduled}, {"experiment", r.experiment}, {"large", r.large}, {"stopped", r.stopped},
+		{"steered", r.steered}, {"outage", r.outage},
+	} {
+		if only := os.Getenv("COLLABUI_ONLY"); only == "" || only == part.name {
+			part.play()
+		}
 	}
 	r.save(to)
 }
@@ -165,6 +172,38 @@ func (r *recorder) scheduled() {
 	r.fires(x, 2)
 	x.Environments = map[string]envadapters.Options{"webtasks": {Without: []string{"a", "g"}}}
 	r.fires(x, 3)
+}
+
+// experiment plays an experiment with a fork, a run that shares the base policy, and an imitation control.
+func (r *recorder) experiment() {
+	const split = domain.SplitTestSeeds
+	x := design.Experiment{
+		Name: "x", About: "for the history", Spec: fakepolicy.Specification("x"), Seeds: 2,
+		Episodes: map[string]int{split: 4},
+		Arms: []design.Arm{
+			{Name: "full", Set: map[string]string{"decoding.temperatures": "[0.5]"}},
+			{Name: "rft", Set: map[string]string{"preference": "rft", "decoding.temperatures": "[0.5]"}},
+			{Name: "one", Set: map[string]string{"agents": "1", "rounds": "1", "decoding.temperatures": "[0.5]"}},
+		},
+		Contrasts: []design.Contrast{
+			{Of: "full/trained", Minus: "full/imitation", Split: split},
+			{Of: "full/trained-shuffled", Minus: "rft/trained", Split: split},
+			{Of: "one/trained", Minus: "one/base", Split: split},
+		},
+	}
+	v, err := experiments.Declare(r.t.Context(), r.bucket, x, "a test", time.Now())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	o := client.StartWorkflowOptions{ID: workflows.ExperimentWorkflowID(x.Name), TaskQueue: workflows.QueueControl}
+	w, err := r.client.ExecuteWorkflow(r.t.Context(), o, workflows.Experiment,
+		activities.ExperimentID{Name: x.Name, Version: v.Number})
+	if err == nil {
+		err = w.Get(r.t.Context(), nil)
+	}
+	if err != nil {
+		r.t.Fatalf("the experiment ends with %v, want no error", err)
+	}
 }
 
 // fires triggers a schedule and waits until so many of its firings have ended.

@@ -115,11 +115,11 @@ func (r Role) line(length Range) Line {
 func sum(lines []Line) Line {
 	all := Line{Name: "in all"}
 	for _, l := range lines {
-		all.Calls = all.Calls.plus(l.Calls)
-		all.Tokens = all.Tokens.plus(l.Tokens)
-		all.Money = all.Money.plus(l.Money)
-		all.Hours = all.Hours.plus(l.Hours)
-		all.Bytes = all.Bytes.plus(l.Bytes)
+		all.Calls = all.Calls.Plus(l.Calls)
+		all.Tokens = all.Tokens.Plus(l.Tokens)
+		all.Money = all.Money.Plus(l.Money)
+		all.Hours = all.Hours.Plus(l.Hours)
+		all.Bytes = all.Bytes.Plus(l.Bytes)
 	}
 
 	return all

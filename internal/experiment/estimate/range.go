@@ -33,8 +33,15 @@ type Range struct {
 	High float64 `json:"high"`
 }
 
-// plus adds ranges whose errors go together.
-func (r Range) plus(o Range) Range {
+// Times returns the range of n times as much.
+func (r Range) Times(n int) Range {
+	k := float64(n)
+
+	return Range{Low: k * r.Low, Mid: k * r.Mid, High: k * r.High}
+}
+
+// Plus adds ranges whose errors go together.
+func (r Range) Plus(o Range) Range {
 	return Range{Low: r.Low + o.Low, Mid: r.Mid + o.Mid, High: r.High + o.High}
 }
 

@@ -27,6 +27,9 @@ type Config struct {
 
 	// Template is the prompt; nil means Default.
 	Template *Template `json:"-"`
+
+	// Heard returns what is read instead of what an agent said in a round; nil means what it said.
+	Heard func(agent, round int) string `json:"-"`
 }
 
 // VoteScope says which cells vote.
@@ -58,6 +61,9 @@ func (c Config) template() *Template {
 
 // message returns what peers read of a cell.
 func (c Config) message(cell domain.Cell) string {
+	if c.Heard != nil {
+		return c.Heard(cell.Agent, cell.Round)
+	}
 	if c.Thoughts && cell.Thought != "" {
 		return "Thought: " + Line(cell.Thought, maxMessage/2) + " " + cell.Text
 	}

@@ -25,6 +25,9 @@ type Evaluation struct {
 	// Summarise returns the line that a step adds to the history; nil means agents.Summarise.
 	Summarise func(ctx context.Context, e Executed) (string, error)
 
+	// Heard returns what agents read at a step instead of what an agent said in a round; nil means what it said.
+	Heard func(step, agent, round int) string
+
 	// Decided, if it is not nil, is called with every decision before it is executed.
 	Decided func(ctx context.Context, t Turn, c agents.Config, d domain.Decision) error
 }
@@ -41,6 +44,9 @@ func (v Evaluation) Player(env envadapters.Environment, i int) (Player, int, err
 	conf.Template = rules.Bound(v.Spec, conf.Template, v.Over)
 	calls := rules.EvalCalls(v.Spec, v.Split, i)
 	p.Decide = func(ctx context.Context, t Turn) (domain.Action, error) {
+		if v.Heard != nil {
+			conf.Heard = func(agent, round int) string { return v.Heard(t.Number, agent, round) }
+		}
 		d, err := agents.Decide(ctx, v.Model, conf, t.View(), domain.Seed(calls, t.Number))
 		if err == nil && v.Decided != nil {
 			err = v.Decided(ctx, t, conf, d)

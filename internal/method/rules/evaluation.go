@@ -19,6 +19,8 @@ type EvalSystem struct {
 	TopP        float64
 	Silent      bool // agents read no messages: the topology has no edges
 	OneOf       bool // one of the policies plays alone, another one from episode to episode
+	Less        bool `json:",omitempty"` // one of the policies does not play, another one from episode to episode
+	Shuffled    bool `json:",omitempty"` // messages are those of another task, played by the same system
 
 	// A reference has no policies: it always does Always, or what the environment's expert does, which is the recorded
 	// action of recorded tasks.
@@ -72,9 +74,15 @@ func (e EvalSystem) Decoding() string {
 	if e.OneOf {
 		n = 1
 	}
+	if e.Less {
+		n--
+	}
 	s := fmt.Sprintf("n=%d m=%d temperature=%v top_p=%v", n, e.Rounds, e.Temperature, e.TopP)
 	if e.Silent {
 		s += " without messages"
+	}
+	if e.Shuffled {
+		s += " with messages of other tasks"
 	}
 
 	return s
@@ -85,10 +93,7 @@ func (e EvalSystem) Decoding() string {
 // (evaluation seed, split, i/4). Templates take turns, so topologies that took turns, too, would be tied to them. Cells
 // that can no longer change the vote are not asked for.
 func (e EvalSystem) Config(s spec.Spec, split string, i uint64) (agents.Config, int, error) {
-	policies := e.Policies
-	if e.OneOf {
-		policies = policies[domain.Seed(s.Evaluation.Seed, "one of", split, i)%uint64(len(policies)):][:1]
-	}
+	policies, temperature := e.playing(s, split, i)
 	n := len(policies)
 	topologies := domain.EvaluationTopologies(n)
 	if e.Silent {
@@ -97,9 +102,32 @@ func (e EvalSystem) Config(s spec.Spec, split string, i uint64) (agents.Config, 
 	count := uint64(len(topologies))
 	number := domain.Rand(s.Evaluation.Seed, "topology", split, i/count).Perm(len(topologies))[i%count]
 	conf, err := Decoding(s, policies, topologies[number])
-	conf.Rounds, conf.Temperature, conf.TopP, conf.Early = e.Rounds, e.Temperature, e.TopP, true
+	conf.Rounds, conf.Temperature, conf.TopP, conf.Early = e.Rounds, temperature, e.TopP, true
 
 	return conf, number, err
+}
+
+// playing returns the policies and temperatures of the agents that play episode i.
+func (e EvalSystem) playing(s spec.Spec, split string, i uint64) (policies []string, temperature []float64) {
+	if !e.OneOf && !e.Less {
+		return e.Policies, e.Temperature
+	}
+	n := uint64(len(e.Policies))
+	one := domain.Seed(s.Evaluation.Seed, "one of", split, i) % n
+	for k := range n {
+		if (k == one) != e.OneOf {
+			continue
+		}
+		policies = append(policies, e.Policies[k])
+		if len(e.Temperature) > 1 { // one for all, or one each
+			temperature = append(temperature, e.Temperature[k])
+		}
+	}
+	if len(e.Temperature) == 1 {
+		temperature = e.Temperature
+	}
+
+	return policies, temperature
 }
 
 // EvalItem is one system on one split.
@@ -115,12 +143,17 @@ type EvalItem struct {
 
 	Tasks string `json:",omitempty"` // digest of a blob with the tasks, a list; empty: those of the split
 	AtEnd bool   `json:",omitempty"` // played at the end of the run, by its specification as it is then
+
+	// Judged records which actions were right, where the environment knows them.
+	Judged bool `json:",omitempty"`
 }
 
 // Folders of evaluations.
 const (
 	ReproduceFolder = "reproduce"
 	ReferenceFolder = "references" // evaluations of systems without policies
+
+	ExperimentFolder = "experiment" // evaluations of a run's systems for an experiment
 )
 
 // EpochFolder is the folder of an epoch's evaluations.

@@ -40,12 +40,48 @@ func (v Values) Keys() []string { return slices.Sorted(maps.Keys(v)) }
 // paths become absolute, as in a file that src describes. The error lists all mistakes: keys that are unknown or that a
 // run has for good, and values that are impossible.
 func (s Spec) Change(typed map[string]string, src Source, c Catalog) (Values, error) {
-	given, wrong := Values{}, []string{}
+	var kept, wrong []string
 	for _, key := range slices.Sorted(maps.Keys(typed)) {
 		if s.forGood(key) {
+			kept = append(kept, key)
 			wrong = append(wrong, key+": a run has it for good; start a new run instead")
-			continue
 		}
+	}
+	others := maps.Clone(typed)
+	maps.DeleteFunc(others, func(key, _ string) bool { return slices.Contains(kept, key) })
+	given, changed, err := s.set(others, src, c)
+	if err != nil {
+		wrong = append(wrong, err.Error())
+	}
+	if len(wrong) > 0 {
+		return nil, fault.New(fault.Invalid, "%s", strings.Join(wrong, "\n"))
+	}
+
+	raw, err := json.Marshal(changed)
+	if err != nil {
+		return nil, fault.As(fault.Fatal, err)
+	}
+	for key := range given {
+		if v, ok := at(raw, strings.Split(key, ".")); ok {
+			given[key] = v
+		}
+	}
+
+	return given, nil
+}
+
+// Set returns the specification of another run, which has other values of some keys, in YAML. It is like Change
+// otherwise.
+func (s Spec) Set(typed map[string]string, src Source, c Catalog) (Spec, error) {
+	_, changed, err := s.set(typed, src, c)
+
+	return changed, err
+}
+
+// set returns values as they were given, and the specification that has them.
+func (s Spec) set(typed map[string]string, src Source, c Catalog) (Values, Spec, error) {
+	given, wrong := Values{}, []string{}
+	for _, key := range slices.Sorted(maps.Keys(typed)) {
 		var v any
 		err := yaml.Unmarshal([]byte(typed[key]), &v)
 		if err == nil {
@@ -58,7 +94,7 @@ func (s Spec) Change(typed map[string]string, src Source, c Catalog) (Values, er
 
 	raw, err := s.assign(given)
 	if err != nil {
-		return nil, err
+		return nil, s, err
 	}
 	src.Name = "" // there is no file whose lines could be named
 	changed, err := Parse(src, raw, c)
@@ -66,18 +102,29 @@ func (s Spec) Change(typed map[string]string, src Source, c Catalog) (Values, er
 		wrong = append(wrong, err.Error())
 	}
 	if len(wrong) > 0 {
-		return nil, fault.New(fault.Invalid, "%s", strings.Join(wrong, "\n"))
+		return nil, s, fault.New(fault.Invalid, "%s", strings.Join(wrong, "\n"))
 	}
-	if raw, err = json.Marshal(changed); err != nil {
-		return nil, fault.As(fault.Fatal, err)
-	}
-	for key := range given {
-		if v, ok := at(raw, strings.Split(key, ".")); ok {
-			given[key] = v
+
+	return given, changed, nil
+}
+
+// Changeable reports whether a run can change all of these keys, or a fork have them otherwise.
+func (s Spec) Changeable(typed map[string]string) bool {
+	for key := range typed {
+		if s.forGood(key) {
+			return false
 		}
 	}
 
-	return given, nil
+	return true
+}
+
+// Value returns the value of a key as JSON, which is YAML, too. It is false if there is no such key.
+func (s Spec) Value(key string) (string, bool) {
+	raw, _ := json.Marshal(s) // a specification that was checked can be encoded
+	v, ok := at(raw, strings.Split(key, "."))
+
+	return string(v), ok
 }
 
 // forGood reports whether a key exists that cannot be changed in a run.

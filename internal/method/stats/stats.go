@@ -87,9 +87,8 @@ func Bootstrap(tasks []domain.Metric) (low, high float64) {
 		draws[i] = Micro(sample)
 	}
 	slices.Sort(draws)
-	at := func(p float64) float64 { return draws[int(math.Round(p*float64(resamples-1)))] }
 
-	return at(0.025), at(0.975)
+	return percentile(draws, 0.025), percentile(draws, 0.975)
 }
 
 // SignTest returns the probability of at least a of a+b fair coins falling on one side: the one-sided sign test of

@@ -1,6 +1,10 @@
 package runs
 
-import "github.com/collabui/collabui/domain"
+import (
+	"slices"
+
+	"github.com/collabui/collabui/domain"
+)
 
 // EvalStep is one decision of an evaluated episode. Prompts are not kept: they follow from the specification and the
 // screen, which a replay of the task shows again.
@@ -12,6 +16,8 @@ type EvalStep struct {
 	// AllRounds and LastRound are the votes in both scopes, each with the rule that decided it.
 	AllRounds domain.Vote `json:"all_rounds"`
 	LastRound domain.Vote `json:"last_round"`
+	// Right are the canonical forms of the right actions, where they were asked for and the environment knew them.
+	Right []string `json:"right,omitempty"`
 }
 
 // EvalCell is what an agent said in a round.
@@ -37,6 +43,52 @@ func NewEvalStep(goal string, o domain.Observation, d domain.Decision) EvalStep 
 	}
 
 	return s
+}
+
+// Reading counts what reading messages did to answers: how often an agent's answer of a round was right or wrong, and
+// right or wrong after it had read the messages of the next one.
+type Reading struct {
+	RightRight int `json:"right_right"`
+	RightWrong int `json:"right_wrong"`
+	WrongRight int `json:"wrong_right"`
+	WrongWrong int `json:"wrong_wrong"`
+}
+
+// Plus returns the sum of both.
+func (r Reading) Plus(o Reading) Reading {
+	return Reading{
+		RightRight: r.RightRight + o.RightRight, RightWrong: r.RightWrong + o.RightWrong,
+		WrongRight: r.WrongRight + o.WrongRight, WrongWrong: r.WrongWrong + o.WrongWrong,
+	}
+}
+
+// Reading compares the answers of each agent in consecutive rounds. It counts nothing where no right action is known.
+func (s EvalStep) Reading() Reading {
+	var out Reading
+	if len(s.Right) == 0 {
+		return out
+	}
+	before := map[int]EvalCell{} // by agent
+	for _, c := range s.Cells {
+		b, ok := before[c.Agent]
+		before[c.Agent] = c
+		if !ok || c.Round != b.Round+1 {
+			continue
+		}
+		was, is := slices.Contains(s.Right, b.Canonical), slices.Contains(s.Right, c.Canonical)
+		switch {
+		case was && is:
+			out.RightRight++
+		case was:
+			out.RightWrong++
+		case is:
+			out.WrongRight++
+		default:
+			out.WrongWrong++
+		}
+	}
+
+	return out
 }
 
 // Cost sums calls of the agents' policies and their tokens. It leaves out calls of a summariser, and calls whose
@@ -69,4 +121,23 @@ func (e EvalEpisode) Cost() Cost {
 	}
 
 	return sum
+}
+
+// Said returns what an agent said in a round of a step, from 1: of the last step if there were fewer, and where the
+// cell was not asked for, what was said last before it. It is empty if nothing was.
+func (e EvalEpisode) Said(step, agent, round int) string {
+	if len(e.Steps) == 0 {
+		return ""
+	}
+	text := ""
+	for _, c := range e.Steps[min(step, len(e.Steps))-1].Cells {
+		if text == "" || c.Agent <= agent && c.Round <= round {
+			text = c.Text
+		}
+		if c.Agent == agent && c.Round == round {
+			return c.Text
+		}
+	}
+
+	return text
 }

@@ -1,71 +1,52 @@
-package runs
+package runs_test
 
 import (
-	"encoding/json"
-	"reflect"
-	"strings"
 	"testing"
 
-	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// decided is a decision of two agents in which the second was not asked.
-func decided() domain.Decision {
-	used := domain.Usage{Prompt: 100, Cached: 60, Answer: 9}
-	return domain.Decision{
-		Cells: []domain.Cell{
-			{Text: "Action: x", Canonical: "x", Usage: used, Prompt: strings.Repeat("a long prompt ", 500)},
-			{},
-		},
-		AllRound: domain.Vote{Canonical: "x", Votes: 1, Rule: "majority"},
-		LastOnly: domain.Vote{Canonical: "x", Votes: 1, Rule: "scan"},
+// spoken is a step of two agents in three rounds, of which the last was not asked of the second.
+func spoken(texts ...string) runs.EvalStep {
+	s := runs.EvalStep{Right: []string{"right", "also right"}}
+	for i, text := range texts {
+		s.Cells = append(s.Cells, runs.EvalCell{Agent: i / 3, Round: i % 3, Text: text, Canonical: text})
+	}
+
+	return s
+}
+
+func TestReadingComparesAnswersOfOneAgent(t *testing.T) {
+	s := spoken("right", "wrong", "also right", "wrong", "wrong")
+	if got, want := s.Reading(), (runs.Reading{RightWrong: 1, WrongRight: 1, WrongWrong: 1}); got != want {
+		t.Errorf("Reading = %+v, want %+v", got, want)
+	}
+	s.Right = nil
+	if got := s.Reading(); got != (runs.Reading{}) {
+		t.Errorf("Reading where nobody knows what is right = %+v, want nothing", got)
+	}
+	sum := runs.Reading{RightRight: 1, WrongRight: 2}.Plus(runs.Reading{RightRight: 3, WrongWrong: 4})
+	if want := (runs.Reading{RightRight: 4, WrongRight: 2, WrongWrong: 4}); sum != want {
+		t.Errorf("Plus = %+v, want %+v", sum, want)
 	}
 }
 
-func TestAStepOfAnEvaluationKeepsMatrixVotesAndUsageButNoPrompt(t *testing.T) {
-	got := NewEvalStep("goal", domain.Observation{Width: 1}, decided())
-	want := EvalStep{
-		Screen: got.Screen,
-		Cells: []EvalCell{
-			{Text: "Action: x", Canonical: "x", Usage: domain.Usage{Prompt: 100, Cached: 60, Answer: 9}},
-		},
-		AllRounds: domain.Vote{Canonical: "x", Votes: 1, Rule: "majority"},
-		LastRound: domain.Vote{Canonical: "x", Votes: 1, Rule: "scan"},
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("NewEvalStep = %+v, want %+v", got, want)
-	}
-	if raw, _ := json.Marshal(got); len(raw) > 500 {
-		t.Errorf("the record has %d bytes, want at most 500: %s", len(raw), raw)
-	}
-
-	for name, other := range map[string]EvalStep{
-		"goal":        NewEvalStep("another", domain.Observation{Width: 1}, decided()),
-		"observation": NewEvalStep("goal", domain.Observation{Width: 2}, decided()),
+func TestSaidIsWhatWasSaidLastBefore(t *testing.T) {
+	e := runs.EvalEpisode{Steps: []runs.EvalStep{spoken("a", "b", "c", "d", "e"), spoken("f")}}
+	for _, x := range []struct {
+		step, agent, round int
+		want               string
+	}{
+		{1, 0, 1, "b"}, {1, 1, 0, "d"},
+		{1, 1, 2, "e"}, // not asked: what the agent said in the round before
+		{2, 1, 1, "f"}, // nobody else was asked
+		{9, 0, 0, "f"}, // the episode was shorter
 	} {
-		if other.Screen == got.Screen {
-			t.Errorf("another %s has the digest %s, want another one", name, got.Screen)
+		if got := e.Said(x.step, x.agent, x.round); got != x.want {
+			t.Errorf("Said(%d, %d, %d) = %q, want %q", x.step, x.agent, x.round, got, x.want)
 		}
 	}
-}
-
-func TestTheCostOfAnEpisodeIsThatOfItsCells(t *testing.T) {
-	step := NewEvalStep("goal", domain.Observation{}, decided())
-	got := EvalEpisode{Steps: []EvalStep{step, step, step}}.Cost()
-	want := Cost{Calls: 3, Usage: domain.Usage{Prompt: 300, Cached: 180, Answer: 27}}
-	if got != want {
-		t.Errorf("Cost = %+v, want %+v", got, want)
-	}
-
-	if tokens, ok := got.PerSuccess(2); !ok || tokens != 163.5 {
-		t.Errorf("PerSuccess(2) = %v, %v; want 163.5 tokens", tokens, ok)
-	}
-	for name, c := range map[string]struct {
-		cost      Cost
-		successes int
-	}{"no success": {got, 0}, "an older record": {Cost{}, 2}} {
-		if tokens, ok := c.cost.PerSuccess(c.successes); ok {
-			t.Errorf("%s: PerSuccess = %v, want none", name, tokens)
-		}
+	if got := (runs.EvalEpisode{}).Said(1, 0, 0); got != "" {
+		t.Errorf("Said of an episode without steps = %q, want nothing", got)
 	}
 }

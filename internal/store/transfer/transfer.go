@@ -1,8 +1,8 @@
 // Package transfer copies runs, or whole stores, from one object store to another. Every object is verified by its hash
 // on both sides, and what the other side has already is not copied again.
 //
-// It imports fault, internal/store, internal/store/lines, internal/store/runs, internal/store/schedules and
-// internal/store/verify.
+// It imports fault, internal/store, internal/store/experiments, internal/store/lines, internal/store/runs,
+// internal/store/schedules and internal/store/verify.
 package transfer
 
 import (
@@ -21,6 +21,7 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/experiments"
 	"github.com/collabui/collabui/internal/store/lines"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/schedules"
@@ -242,7 +243,7 @@ func (t *transfer) follow(ctx context.Context, b store.Bucket, key string) error
 }
 
 // All copies all runs, blobs that no run refers to, such as policies that were imported and not used yet, and then all
-// lines and schedules. It is like Runs otherwise.
+// lines, schedules and experiments. It is like Runs otherwise.
 func All(ctx context.Context, from, to store.Bucket, progress func(done, known int)) (Report, error) {
 	names, err := runs.Names(ctx, from)
 	if err != nil {
@@ -270,6 +271,11 @@ func All(ctx context.Context, from, to store.Bucket, progress func(done, known i
 		return t.report, err
 	}
 	t.add(scheduled...)
+	declared, err := experiments.Keys(ctx, from)
+	if err != nil {
+		return t.report, err
+	}
+	t.add(declared...)
 
 	return t.report, t.all(ctx)
 }

@@ -1,0 +1,124 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/internal/method/design"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/store/experiments"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// Tested is the result of an experiment in a few figures.
+type Tested struct {
+	Contrasts int
+	Failed    int // claims that do not hold
+}
+
+// Test tests the contrasts of an experiment of which everything has been played, and records the result.
+func (c *Control) Test(ctx context.Context, id ExperimentID) (Tested, error) {
+	return do(ctx, id.log(c), func(ctx context.Context, say say) (Tested, error) {
+		name := experiments.Experiment(id.Name)
+		r, _, err := name.Result(id.Version).Record(ctx, c.Bucket, func() (experiments.Result, error) {
+			return c.test(ctx, id, say)
+		})
+		out := Tested{Contrasts: len(r.Rows)}
+		for _, row := range r.Rows {
+			if !row.Holds {
+				out.Failed++
+			}
+		}
+
+		return out, err
+	})
+}
+
+func (c *Control) test(ctx context.Context, id ExperimentID, say say) (experiments.Result, error) {
+	name := experiments.Experiment(id.Name)
+	all, err := name.Versions(ctx, c.Bucket)
+	if err != nil {
+		return experiments.Result{}, err
+	}
+	v := all[id.Version-1]
+	out := experiments.Result{Version: v.Number, Digest: v.Digest, Reading: map[string]runs.Reading{}}
+	known := map[int]bool{} // versions of which a result existed
+	for n := 1; n < v.Number; n++ {
+		there, err := name.Result(n).Exists(ctx, c.Bucket)
+		if err != nil {
+			return out, err
+		}
+		known[n] = there || known[n-1]
+	}
+
+	x := v.Experiment
+	out.Systems = make([]map[string]runs.Result, x.Seeds)
+	played := map[string][][]design.Episode{}
+	for _, arm := range x.Arms {
+		one, two := x.Plays(arm.Name)
+		for _, p := range append(one, two...) {
+			for seed := 1; seed <= x.Seeds; seed++ {
+				say(fmt.Sprintf("%s, seed %d", p, seed))
+				episodes, result, reading, err := c.playedBy(ctx, x, p, seed)
+				if err != nil {
+					return out, err
+				}
+				if out.Systems[seed-1] == nil {
+					out.Systems[seed-1] = map[string]runs.Result{}
+				}
+				played[p.String()] = append(played[p.String()], episodes)
+				out.Systems[seed-1][p.String()] = result
+				if sum := out.Reading[p.String()].Plus(reading); sum != (runs.Reading{}) {
+					out.Reading[p.String()] = sum
+				}
+			}
+		}
+	}
+	out.Rows = v.Judge(all[:v.Number-1], func(n int) bool { return known[n] },
+		func(p design.Play) [][]design.Episode { return played[p.String()] })
+
+	return out, nil
+}
+
+// playedBy reads how a system did with a seed.
+func (c *Control) playedBy(
+	ctx context.Context, x design.Experiment, p design.Play, seed int,
+) ([]design.Episode, runs.Result, runs.Reading, error) {
+	run := runs.Run(x.Run(p.Arm, seed))
+	id := rules.EvalID(rules.ExperimentFolder, p.Kind.String(), p.Split)
+	result, _, err := run.Result(id).Read(ctx, c.Bucket)
+	if err != nil {
+		return nil, result, runs.Reading{}, err
+	}
+
+	episodes := make([]design.Episode, x.Episodes[p.Split])
+	readings := make([]runs.Reading, len(episodes))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(parallelReads)
+	for i := range episodes {
+		g.Go(func() error {
+			e, _, err := run.EvalEpisode(id, i+1).Read(gctx, c.Bucket)
+			episodes[i] = design.Episode{Template: e.Task.Template, Missing: e.Outcome.Void != ""}
+			if m, ok := e.Outcome.Metrics[envadapters.StepSR]; ok && m.N > 0 {
+				episodes[i].Success = m.Sum / float64(m.N)
+			} else if e.Outcome.Success {
+				episodes[i].Success = 1
+			}
+			for _, s := range e.Steps {
+				readings[i] = readings[i].Plus(s.Reading())
+			}
+
+			return err
+		})
+	}
+	var sum runs.Reading
+	err = g.Wait()
+	for _, r := range readings {
+		sum = sum.Plus(r)
+	}
+
+	return episodes, result, sum, err
+}

@@ -1,0 +1,229 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/design"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store/experiments"
+	"github.com/collabui/collabui/internal/store/fork"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// ExperimentID names a version of an experiment's declaration.
+type ExperimentID struct {
+	Name    string
+	Version int
+}
+
+// log returns the logger of an experiment.
+func (id ExperimentID) log(c *Control) *slog.Logger {
+	return c.log("", "experiment", id.Name, "version", id.Version)
+}
+
+// ArmID names an arm of an experiment for a seed.
+type ArmID struct {
+	ExperimentID
+	Arm  string
+	Seed int
+	At   time.Time // when the arm was begun
+}
+
+// Layout is what a workflow needs of an experiment.
+type Layout struct {
+	Arms  []string
+	Seeds int
+}
+
+// Layout returns the arms and the number of seeds of an experiment.
+func (c *Control) Layout(ctx context.Context, id ExperimentID) (Layout, error) {
+	return do(ctx, id.log(c), func(ctx context.Context, _ say) (Layout, error) {
+		v, _, err := experiments.Experiment(id.Name).Version(id.Version).Read(ctx, c.Bucket)
+		out := Layout{Seeds: v.Experiment.Seeds}
+		for _, a := range v.Experiment.Arms {
+			out.Arms = append(out.Arms, a.Name)
+		}
+
+		return out, err
+	})
+}
+
+// Prepared is the run of an arm.
+type Prepared struct {
+	Run    string
+	Ended  bool
+	Shares string // what it shares with the run of the first arm
+}
+
+// Prepare makes the run of an arm. It shares what is equal with the run of the first arm, which has ended: as a fork
+// before the first epoch, if only values differ that a run can change; otherwise its base policy, if only the number of
+// agents differs beside them. It may be repeated.
+func (c *Control) Prepare(ctx context.Context, id ArmID) (Prepared, error) {
+	return do(ctx, id.log(c), func(ctx context.Context, _ say) (Prepared, error) {
+		v, _, err := experiments.Experiment(id.Name).Version(id.Version).Read(ctx, c.Bucket)
+		if err != nil {
+			return Prepared{}, err
+		}
+		x := v.Experiment
+		s, err := x.Of(id.Arm, id.Seed, c.Catalog)
+		if err != nil {
+			return Prepared{}, err
+		}
+		out := Prepared{Run: s.Name}
+		if out.Ended, err = runs.Run(s.Name).End().Exists(ctx, c.Bucket); err != nil || out.Ended {
+			return out, err
+		}
+
+		first := x.Arms[0]
+		differ := maps.Clone(x.Arm(id.Arm).Set)
+		if differ == nil {
+			differ = map[string]string{}
+		}
+		maps.Copy(differ, first.Set)
+		switch {
+		case id.Arm == first.Name:
+		case s.Changeable(differ):
+			out.Shares = "stage 1, and what no other value changes"
+			err = c.forkArm(ctx, id, v, s, runs.Run(x.Run(first.Name, id.Seed)), differ)
+
+			return out, err
+		case sameBase(s, differ):
+			base, _, err := runs.Run(x.Run(first.Name, id.Seed)).Base().Read(ctx, c.Bucket)
+			if err != nil {
+				return out, err
+			}
+			out.Shares, s.FineTune.Base = "the base policy", base.Policy.Digest
+		}
+		got, _, err := runs.Run(s.Name).Spec().Record(ctx, c.Bucket, func() (spec.Spec, error) { return s, nil })
+		if err == nil && runs.Digest(got) != runs.Digest(s) {
+			err = fault.New(fault.Invalid, "there is a run %s of another specification: give the experiment another "+
+				"name, or delete the run", s.Name)
+		}
+
+		return out, err
+	})
+}
+
+// sameBase reports whether stage 1 makes the same base policy whatever values these keys have.
+func sameBase(s spec.Spec, keys map[string]string) bool {
+	for key := range keys {
+		top, _, _ := strings.Cut(key, ".")
+		if top != "agents" && !s.Changeable(map[string]string{key: ""}) {
+			return false
+		}
+	}
+
+	return true
+}
+
+// forkArm makes the run of an arm as a fork of the run of the first.
+func (c *Control) forkArm(
+	ctx context.Context, id ArmID, v experiments.Version, s spec.Spec, from runs.Run, keys map[string]string,
+) error {
+	typed := map[string]string{}
+	for key := range keys {
+		value, ok := s.Value(key)
+		if !ok {
+			return fault.New(fault.Fatal, "%s of arm %s has no value", key, id.Arm)
+		}
+		typed[key] = value
+	}
+	plan, err := fork.Plan(ctx, c.Bucket, fork.Request{
+		Run: from, Name: runs.Run(s.Name), Who: v.Who, Why: fmt.Sprintf("arm %s of experiment %s", id.Arm, id.Name),
+		At: id.At, Typed: typed,
+	}, spec.Source{}, c.Catalog)
+	if err != nil {
+		return err
+	}
+
+	return plan.Make(ctx, c.Bucket, func(int) {})
+}
+
+// Lineup is what an arm plays for an experiment.
+type Lineup struct {
+	Agents int
+	Epochs int // that an imitation control is trained for
+	First  []rules.EvalItem
+	Second []rules.EvalItem // these read what was said in those
+}
+
+// PlanArm returns what an arm whose run has ended plays. An imitation control that is not trained yet is left out.
+func (c *Control) PlanArm(ctx context.Context, id ArmID) (Lineup, error) {
+	return do(ctx, id.log(c), func(ctx context.Context, _ say) (Lineup, error) {
+		v, _, err := experiments.Experiment(id.Name).Version(id.Version).Read(ctx, c.Bucket)
+		if err != nil {
+			return Lineup{}, err
+		}
+		x, run := v.Experiment, v.Experiment.Run(id.Arm, id.Seed)
+		s, err := c.spec(ctx, run, atEnd)
+		if err != nil {
+			return Lineup{}, err
+		}
+		end, _, err := runs.Run(run).End().Read(ctx, c.Bucket)
+		if err != nil {
+			return Lineup{}, err
+		}
+		policies, err := c.contestants(ctx, run, end.Best, s.Agents)
+		if err != nil {
+			return Lineup{}, err
+		}
+		out := Lineup{Agents: s.Agents}
+		if x.Imitates(id.Arm) {
+			out.Epochs = end.Best
+		}
+
+		one, two := x.Plays(id.Arm)
+		if out.First, err = itemsOf(x, s, run, one, policies); err == nil {
+			out.Second, err = itemsOf(x, s, run, two, policies)
+		}
+
+		return out, err
+	})
+}
+
+// contestants returns the policies of a run that experiments compare: the base, the trained ones and the control. A run
+// whose epochs were all rolled back has the base instead of the others.
+func (c *Control) contestants(ctx context.Context, run string, best, agents int) (map[string][]string, error) {
+	out := map[string][]string{}
+	for of, epoch := range map[string]int{rules.OfBase: 0, rules.OfTrained: best} {
+		x, err := runs.Run(run).System(ctx, c.Bucket, epoch, agents)
+		if err != nil {
+			return nil, err
+		}
+		out[of] = x.Digests()
+	}
+	var err error
+	out[rules.OfImitation], err = c.imitation(ctx, run, best, agents)
+
+	return out, err
+}
+
+// itemsOf returns the evaluations of some systems of a run.
+func itemsOf(
+	x design.Experiment, s spec.Spec, run string, plays []design.Play, policies map[string][]string,
+) ([]rules.EvalItem, error) {
+	var out []rules.EvalItem
+	for _, p := range plays {
+		digests := policies[p.Kind.Of]
+		if digests == nil {
+			continue
+		}
+		system, err := p.Kind.System(s, digests)
+		if err != nil {
+			return nil, fault.As(fault.Invalid, err)
+		}
+		split := rules.Split{Name: p.Split, Episodes: x.Episodes[p.Split]}
+		item := split.Item(run, rules.ExperimentFolder, system)
+		item.AtEnd, item.Judged = true, true
+		out = append(out, item)
+	}
+
+	return out, nil
+}

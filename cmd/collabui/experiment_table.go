@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/collabui/collabui/internal/experiment/estimate"
+	"github.com/collabui/collabui/internal/experiment/pilot"
+	"github.com/collabui/collabui/internal/method/design"
+	"github.com/collabui/collabui/internal/store/experiments"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/workers/catalog"
+)
+
+// printDeclared prints what an experiment declares.
+func printDeclared(w io.Writer, x design.Experiment) {
+	say(w, "%s: %s", x.Name, x.About)
+	say(w, "%d seeds; episodes per system and seed: %s", x.Seeds, episodesOf(x))
+	for i, a := range x.Arms {
+		var set []string
+		for _, key := range sortedKeys(a.Set) {
+			set = append(set, key+"="+a.Set[key])
+		}
+		line := strings.Join(set, " ")
+		if i == 0 {
+			line = strings.TrimSpace(line + " (others share with it what they have equal)")
+		}
+		say(w, "  arm %-14s %s", a.Name, line)
+		one, two := x.Plays(a.Name)
+		for _, p := range append(one, two...) {
+			say(w, "      plays %s on %s", p.Kind, p.Split)
+		}
+	}
+	printPower(w, x)
+}
+
+// episodesOf returns the episodes of all splits in a few words.
+func episodesOf(x design.Experiment) string {
+	var out []string
+	for _, split := range sortedKeys(x.Episodes) {
+		out = append(out, fmt.Sprintf("%s %d", split, x.Episodes[split]))
+	}
+
+	return strings.Join(out, ", ")
+}
+
+// printPower prints the contrasts, with the power of those that say what they expect.
+func printPower(w io.Writer, x design.Experiment) {
+	for _, c := range x.Contrasts {
+		line := "  contrast " + c.String()
+		if c.Primary {
+			line += ", primary"
+		}
+		if c.Claim != "" {
+			line += fmt.Sprintf(", claims %s %g", c.Claim, c.Margin)
+		}
+		if p, ok := x.Power(c); ok {
+			line += fmt.Sprintf(", power %.0f %% for %+g points with a spread of %g over %d seeds",
+				100*p, c.Expected, c.Spread, x.Seeds)
+		}
+		say(w, "%s", line)
+	}
+}
+
+// printTable prints the result of an experiment, and fails if a claim does not hold.
+func (s *session) printTable(v experiments.Version, r experiments.Result) error {
+	x := v.Experiment
+	err := s.print(r, func(w io.Writer) {
+		say(w, "\n%s", x.About)
+		say(w, "%d seeds; paired episodes per system and seed: %s; version %d of the declaration, %.12s, by %s at %s",
+			x.Seeds, episodesOf(x), v.Number, v.Digest, v.Who, v.At.UTC().Format("2006-01-02 15:04:05"))
+		say(w, "differences in points; [t] is Student's interval over seeds, [b] the bootstrap over seeds and "+
+			"templates, both at 95 %%;\np of the t-test, by Holm's method adjusted for the number of contrasts that "+
+			"are not primary\n")
+		wide := 0
+		for _, row := range r.Rows {
+			wide = max(wide, len([]rune(row.String())))
+		}
+		for _, row := range r.Rows {
+			say(w, "%s", tableRow(row, wide))
+		}
+		for _, key := range sortedKeys(r.Reading) {
+			d := r.Reading[key]
+			say(w, "reading, %s: %d answers wrong to right, %d right to wrong, %d stayed right, %d wrong", key,
+				d.WrongRight, d.RightWrong, d.RightRight, d.WrongWrong)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for _, row := range r.Rows {
+		if !row.Holds {
+			return fmt.Errorf("%w: %s", errFailed, row.Contrast)
+		}
+	}
+
+	return nil
+}
+
+// tableRow returns a line of the table.
+func tableRow(r design.Row, wide int) string {
+	name := r.String()
+	line := fmt.Sprintf("%s%s %5.1f − %5.1f = %+5.1f  [t %+.1f, %+.1f]  [b %+.1f, %+.1f]  p %.3f",
+		name, strings.Repeat(" ", wide-len([]rune(name))), r.OfRate, r.MinusRate, r.Mean, r.Low, r.High,
+		r.BootLow, r.BootHigh, r.Adjusted)
+	if r.Primary {
+		line += "  primary"
+	}
+	if r.Late {
+		line += "  DECLARED WHEN RESULTS WERE KNOWN"
+	}
+	if strings.HasSuffix(name, " on val") {
+		line += "  (val chose the systems)"
+	}
+
+	return strings.TrimSpace(line + "  " + r.Verdict())
+}
+
+// armPlan is the estimate of an arm.
+type armPlan struct {
+	Arm      string         `json:"arm"`
+	Training estimate.Range `json:"training_hours"`   // of all seeds
+	Playing  float64        `json:"evaluation_hours"` // of all seeds
+	Episodes int            `json:"episodes"`         // that its systems play, per seed
+	Shares   bool           `json:"shares"`           // it begins with what the first arm made
+}
+
+// planExperiment runs a pilot of the first arm, and scales it to all arms.
+func (s *session) planExperiment(ctx context.Context, x design.Experiment) error {
+	first, err := x.Of(x.Arms[0].Name, 1, catalog.All{})
+	if err != nil {
+		return err
+	}
+	p := pilot.Spec(first, 16)
+	if err := s.finish(ctx, p); err != nil {
+		return err
+	}
+
+	var plans []armPlan
+	for i, a := range x.Arms {
+		of, err := x.Of(a.Name, 1, catalog.All{})
+		if err != nil {
+			return err
+		}
+		m, err := pilot.Measure(ctx, s.bucket, s.temporal, of, p)
+		if err != nil {
+			return err
+		}
+		plan := armPlan{Arm: a.Name, Shares: i > 0 && first.Changeable(a.Set)}
+		one, two := x.Plays(a.Name)
+		for _, play := range append(one, two...) {
+			plan.Episodes += x.Episodes[play.Split]
+		}
+		for _, l := range m.Estimate() {
+			stage1 := strings.HasPrefix(l.Name, "stage 1")
+			if l.Name != "in all" && !(stage1 && plan.Shares) {
+				plan.Training = plan.Training.Plus(l.Hours.Times(x.Seeds))
+			}
+		}
+		if k := slices.IndexFunc(m.Phases, func(p estimate.Phase) bool { return p.Name == "evaluation" }); k >= 0 {
+			each := m.Phases[k].Seconds / m.Phases[k].Units / 3600
+			plan.Playing = each * float64(plan.Episodes*x.Seeds)
+		}
+		plans = append(plans, plan)
+	}
+	spent, err := runs.Run(p.Name).Spent(ctx, s.bucket)
+	if err != nil {
+		return err
+	}
+
+	return s.print(map[string]any{"pilot": p.Name, "spent": spent, "arms": plans}, func(w io.Writer) {
+		printPlans(w, x, plans)
+	})
+}
+
+func printPlans(w io.Writer, x design.Experiment, plans []armPlan) {
+	say(w, "hours of all %d seeds, by a pilot of the first arm with 16 episodes; arms that share repeat no stage 1\n",
+		x.Seeds)
+	var all estimate.Range
+	for _, p := range plans {
+		of := p.Training
+		of.Low, of.Mid, of.High = of.Low+p.Playing, of.Mid+p.Playing, of.High+p.Playing
+		all = all.Plus(of)
+		say(w, "%-14s %.1f to %.1f h, of which %.1f h for %d episodes of evaluation per seed", p.Arm, of.Low, of.High,
+			p.Playing, p.Episodes)
+	}
+	say(w, "%-14s %.1f to %.1f h\n", "in all", all.Low, all.High)
+	printPower(w, x)
+}

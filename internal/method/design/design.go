@@ -1,0 +1,136 @@
+// Package design has the rules of experiments: what a file declares beforehand, what is played for it, and how its
+// contrasts are tested. Its functions are pure.
+//
+// It imports domain, fault, internal/method/rules, internal/method/spec and internal/method/stats. It does no I/O.
+package design
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+)
+
+// Experiment compares systems of variants of one specification, its arms, over seeds. All systems play the same
+// episodes.
+type Experiment struct {
+	Name  string `json:"name"`
+	About string `json:"about"`
+
+	Spec     spec.Spec      `json:"spec"`     // what all arms change
+	Seeds    int            `json:"seeds"`    // 1 to Seeds
+	Episodes map[string]int `json:"episodes"` // that every system plays per seed, by split
+
+	Arms      []Arm      `json:"arms"` // others share with the first what they have equal
+	Contrasts []Contrast `json:"contrasts"`
+}
+
+// Arm is a variant of the specification.
+type Arm struct {
+	Name string            `json:"name"`
+	Set  map[string]string `json:"set,omitempty"` // other values, in YAML by key
+}
+
+// Contrast is a difference between two systems on a split, in points: Of − Minus.
+type Contrast struct {
+	Of    string `json:"of"` // ARM/SYSTEM
+	Minus string `json:"minus"`
+	Split string `json:"split"`
+
+	// Primary is what the experiment is made for. The p-values of all others are adjusted for their number (Holm).
+	Primary bool `json:"primary,omitempty"`
+
+	// Claim says what must hold; empty claims nothing. Margin is its bound in points.
+	Claim  Claim   `json:"claim,omitempty"`
+	Margin float64 `json:"margin,omitempty"`
+
+	// Expected is the difference that is expected, and Spread the standard deviation over seeds, both in points: the
+	// power of the test follows from them. 0 means that nobody said.
+	Expected float64 `json:"expected,omitempty"`
+	Spread   float64 `json:"spread,omitempty"`
+}
+
+// Play is a system of an arm on a split.
+type Play struct {
+	Arm   string
+	Kind  rules.Kind
+	Split string
+}
+
+// String returns ARM/SYSTEM on SPLIT.
+func (p Play) String() string { return fmt.Sprintf("%s/%s on %s", p.Arm, p.Kind, p.Split) }
+
+// String returns OF − MINUS on SPLIT, which identifies the contrast.
+func (c Contrast) String() string { return c.Of + " − " + c.Minus + " on " + c.Split }
+
+// sides returns both systems of a contrast that was checked.
+func (c Contrast) sides() (of, minus Play) {
+	return play(c.Of, c.Split), play(c.Minus, c.Split)
+}
+
+func play(text, split string) Play {
+	arm, system, _ := strings.Cut(text, "/")
+	k, _ := rules.ParseKind(system)
+
+	return Play{Arm: arm, Kind: k, Split: split}
+}
+
+// Plays returns what an arm plays for all contrasts, each once, in two stages: systems that read the messages of others
+// play after those.
+func (x Experiment) Plays(arm string) (first, second []Play) {
+	add := func(to *[]Play, p Play) {
+		if !slices.Contains(*to, p) {
+			*to = append(*to, p)
+		}
+	}
+	for _, c := range x.Contrasts {
+		of, minus := c.sides()
+		for _, p := range []Play{of, minus} {
+			if p.Arm != arm {
+				continue
+			}
+			if donor, ok := p.Kind.Donor(); ok {
+				add(&first, Play{Arm: arm, Kind: donor, Split: p.Split})
+				add(&second, p)
+			} else {
+				add(&first, p)
+			}
+		}
+	}
+
+	return first, second
+}
+
+// Imitates reports whether an arm has a system that imitates: its control must be trained.
+func (x Experiment) Imitates(arm string) bool {
+	first, second := x.Plays(arm)
+
+	return slices.ContainsFunc(append(first, second...), func(p Play) bool { return p.Kind.Of == rules.OfImitation })
+}
+
+// Arm returns an arm by its name.
+func (x Experiment) Arm(name string) Arm {
+	i := slices.IndexFunc(x.Arms, func(a Arm) bool { return a.Name == name })
+
+	return x.Arms[i]
+}
+
+// Run returns the name of the run of an arm and a seed.
+func (x Experiment) Run(arm string, seed int) string {
+	return fmt.Sprintf("%s-%s-s%d", x.Name, arm, seed)
+}
+
+// Of returns the specification of the run of an arm and a seed. It plays no tests of its own: the experiment does.
+func (x Experiment) Of(arm string, seed int, c spec.Catalog) (spec.Spec, error) {
+	s := x.Spec
+	s.Name, s.Seed, s.Evaluation = x.Run(arm, seed), uint64(seed), s.Evaluation.WithoutTests()
+	s.Evaluation.OutOfDistribution = nil
+
+	return s.Set(x.Arm(arm).Set, spec.Source{}, c)
+}
+
+// splits are those on which systems may be compared.
+var splits = append(slices.Clone(domain.Splits), domain.SplitTestApps)

@@ -1,0 +1,206 @@
+package design_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/collabui/collabui/internal/method/design"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/workers/catalog"
+)
+
+const good = `
+name: try
+about: a test
+specification: s.yaml
+seeds: 3
+episodes: {test-seeds: 4}
+arms:
+  - {name: full}
+  - {name: rft, set: {preference: rft, train.beta: 0.5}}
+  - {name: one, set: {agents: 1, rounds: 1, decoding.temperatures: "[0.2]"}}
+contrasts:
+  - of: full/trained
+    minus: full/base
+    split: test-seeds
+    primary: true
+    claim: gain
+    margin: 3
+    expected: 5
+    spread: 4
+  - {of: full/trained, minus: full/trained-shuffled, split: test-seeds}
+  - {of: rft/trained-alone, minus: full/imitation, split: test-seeds}
+`
+
+// parse reads the text of an experiment whose specification has nothing but a name.
+func parse(text string) (design.Experiment, error) {
+	read := func(path string) ([]byte, error) {
+		if path != "/x/s.yaml" {
+			return nil, fmt.Errorf("there is no %s", path)
+		}
+
+		return []byte("name: base\nslots: 50\n"), nil
+	}
+
+	return design.Parse(spec.Source{Name: "x.yaml", Dir: "/x"}, []byte(text), read, catalog.All{})
+}
+
+func TestParseReadsAnExperiment(t *testing.T) {
+	x, err := parse(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := x.Of("rft", 2, catalog.All{})
+	if err != nil || s.Name != "try-rft-s2" || s.Seed != 2 || s.Preference != "rft" || s.Train.Beta != 0.5 ||
+		s.Slots != 50 || s.Evaluation.TestSeeds != 0 {
+		t.Errorf("Of(rft, 2) = %+v, %v, want the specification with the arm's values, and no tests", s, err)
+	}
+	if one, err := x.Of("one", 1, catalog.All{}); err != nil || one.Agents != 1 {
+		t.Errorf("Of(one) has %d agents, %v, want 1", one.Agents, err)
+	}
+
+	first, second := x.Plays("full")
+	if got := fmt.Sprint(first, second); got != "[full/trained on test-seeds full/base on test-seeds "+
+		"full/imitation on test-seeds] [full/trained-shuffled on test-seeds]" {
+		t.Errorf("full plays %s, want each system once, and what reads others last", got)
+	}
+	if !x.Imitates("full") || x.Imitates("rft") {
+		t.Errorf("Imitates is %v for full and %v for rft, want true and false", x.Imitates("full"), x.Imitates("rft"))
+	}
+	if p, ok := x.Power(x.Contrasts[0]); !ok || math.Abs(p-0.3) > 0.15 {
+		t.Errorf("Power = %v, %v, want that of 5 points with a spread of 4 over 3 seeds", p, ok)
+	}
+	if _, ok := x.Power(x.Contrasts[1]); ok {
+		t.Error("a contrast that expects nothing has a power, want none")
+	}
+}
+
+func TestImpossibleExperimentsAreRefused(t *testing.T) {
+	for change, want := range map[string]string{
+		"seeds: 3>seeds: 1":                        "x.yaml:5:8: seeds: expected a whole number from 2 to 99",
+		"{test-seeds: 4}>{somewhere: 4}":           "episodes.somewhere: expected one of",
+		"name: rft>name: full":                     "every name once",
+		"preference: rft>seed: 4":                  "which the experiment sets itself",
+		"full/base>none/base":                      "ARM/SYSTEM with an arm of [full rft one]",
+		"full/base>full/best":                      "a system that there is",
+		"claim: gain>claim: wins":                  "a claim of [equal gain no-gain not-worse]",
+		"test-seeds\n    primary>val\n    primary": "a split that has episodes",
+		"about: a test>about: ''":                  "about: expected what",
+		"s.yaml>t.yaml":                            "there is no /x/t.yaml",
+		"train.beta: 0.5>train.beta: -1":           "arm rft: train.beta: expected",
+		"train.beta: 0.5>nothing.like: 1":          "arm rft: nothing",
+		"full/imitation>one/trained-silent":        "a single agent has no other way",
+		"full/imitation>full/trained-agent4":       "there are agents 0 to 3",
+		"seeds: 3>seeds: 3\nmore: 1":               "unknown key",
+	} {
+		old, replaced, _ := strings.Cut(change, ">")
+		_, err := parse(strings.Replace(good, old, replaced, 1))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: Parse = %v, want an error with %q", change, err, want)
+		}
+	}
+}
+
+func TestTheExamplesArePossibleExperiments(t *testing.T) {
+	files, _ := filepath.Glob("../../../examples/experiments/*.yaml")
+	if len(files) == 0 {
+		t.Error("got no examples, want some")
+	}
+	for _, f := range files {
+		raw, err := os.ReadFile(f)
+		if err == nil {
+			src := spec.Source{Name: f, Dir: filepath.Dir(f)}
+			_, err = design.Parse(src, raw, os.ReadFile, catalog.All{})
+		}
+		if err != nil {
+			t.Errorf("%s: %v, want no error", f, err)
+		}
+	}
+}
+
+// episodes returns n episodes of two templates, of which the first k are successes.
+func episodes(n, k int) []design.Episode {
+	var out []design.Episode
+	for i := range n {
+		e := design.Episode{Template: []string{"a", "b"}[i%2]}
+		if i < k {
+			e.Success = 1
+		}
+		out = append(out, e)
+	}
+
+	return out
+}
+
+func TestContrastsAreTestedOverSeeds(t *testing.T) {
+	x, err := parse(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	played := map[string][][]design.Episode{
+		"full/trained on test-seeds":          {episodes(10, 6), episodes(10, 7), episodes(10, 5)},
+		"full/base on test-seeds":             {episodes(10, 3), episodes(10, 3), episodes(10, 3)},
+		"full/trained-shuffled on test-seeds": {episodes(10, 6), episodes(10, 6), episodes(10, 6)},
+		"rft/trained-alone on test-seeds":     {episodes(10, 4), episodes(10, 4), episodes(10, 4)},
+		"full/imitation on test-seeds":        {episodes(10, 4), episodes(10, 4), episodes(10, 3)},
+	}
+	played["full/base on test-seeds"][2][0].Missing = true // neither system is scored there
+
+	rows := x.Test(func(p design.Play) [][]design.Episode { return played[p.String()] })
+	one := rows[0]
+	if want := []float64{30, 40, 100 * 2.0 / 9}; !slices.EqualFunc(one.Seeds, want, near) || !near(one.Mean, 830.0/27) {
+		t.Errorf("the first row is %+v, want the differences %v", one, want)
+	}
+	if !one.Holds || one.Verdict() != "holds: gains at least 3 points, lower bound above 0" || one.Adjusted != one.P {
+		t.Errorf("the first row is %+v, want a claim that holds, and a primary contrast that is not adjusted", one)
+	}
+	if rows[1].Adjusted < rows[1].P || rows[2].Adjusted < rows[2].P || !rows[1].Holds || rows[1].Verdict() != "" {
+		t.Errorf("the others are %+v, want larger p-values, and nothing claimed", rows[1:])
+	}
+	if one.BootLow > one.Mean || one.BootHigh < one.Mean || one.BootHigh-one.BootLow < 1 {
+		t.Errorf("the bootstrap is [%v, %v], want an interval around %v", one.BootLow, one.BootHigh, one.Mean)
+	}
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
+
+func TestClaimsHoldOnlyWhereTheIntervalShowsIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		differences []int // successes more than the other, by seed, of 100
+		holds       []design.Claim
+	}{
+		"a gain":         {[]int{10, 11, 12}, []design.Claim{design.ClaimGain, design.ClaimNotWorse}},
+		"a small gain":   {[]int{2, 2, 2}, []design.Claim{design.ClaimEqual, design.ClaimNoGain, design.ClaimNotWorse}},
+		"a wide gain":    {[]int{0, 10, 40}, nil},
+		"nothing":        {[]int{0, 0, 0}, []design.Claim{design.ClaimEqual, design.ClaimNoGain, design.ClaimNotWorse}},
+		"a loss":         {[]int{-10, -11, -12}, []design.Claim{design.ClaimNoGain}},
+		"noise around 0": {[]int{-30, 0, 30}, nil},
+	} {
+		for _, claim := range design.Claims() {
+			x := design.Experiment{Contrasts: []design.Contrast{{
+				Of: "a/trained", Minus: "a/base", Split: "val", Claim: claim, Margin: 3,
+			}}}
+			row := x.Test(func(p design.Play) [][]design.Episode {
+				var out [][]design.Episode
+				for _, d := range c.differences {
+					k := 50
+					if p.Kind.Of == "trained" {
+						k += d
+					}
+					out = append(out, episodes(100, k))
+				}
+
+				return out
+			})[0]
+			if want := slices.Contains(c.holds, claim); row.Holds != want {
+				t.Errorf("%s: %s holds on %.1f [%.1f, %.1f]: %v, want %v",
+					name, claim, row.Mean, row.Low, row.High, row.Holds, want)
+			}
+		}
+	}
+}

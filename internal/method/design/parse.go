@@ -1,0 +1,129 @@
+package design
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+)
+
+// file is an experiment as it is written.
+type file struct {
+	Name  string `json:"name"`
+	About string `json:"about"`
+	// Specification is a file, relative to this one.
+	Specification string         `json:"specification"`
+	Seeds         int            `json:"seeds"`
+	Episodes      map[string]int `json:"episodes"`
+	Arms          []Arm          `json:"arms"`
+	Contrasts     []Contrast     `json:"contrasts"`
+}
+
+// Parse decodes the file of an experiment. read reads the file of its specification, by its path. The error lists all
+// mistakes with their places.
+func Parse(src spec.Source, raw []byte, read func(path string) ([]byte, error), c spec.Catalog) (Experiment, error) {
+	f := file{Seeds: 6}
+	if err := spec.Decode(src, raw, &f, func(must spec.Must) { f.check(must) }); err != nil {
+		return Experiment{}, err
+	}
+	path := f.Specification
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(src.Dir, path)
+	}
+	text, err := read(path)
+	if err != nil {
+		return Experiment{}, fault.New(fault.Invalid, "%s: specification: %w", src.Name, err)
+	}
+	s, err := spec.Parse(spec.Source{Name: path, Dir: filepath.Dir(path)}, text, c)
+	if err != nil {
+		return Experiment{}, err
+	}
+	x := Experiment{
+		Name: f.Name, About: f.About, Spec: s, Seeds: f.Seeds, Episodes: f.Episodes, Arms: f.Arms,
+		Contrasts: f.Contrasts,
+	}
+
+	return x, x.validate(src.Name, c)
+}
+
+// validate returns an error about arms that are no possible specifications, and systems that an arm cannot have.
+func (x Experiment) validate(file string, c spec.Catalog) error {
+	var wrong []string
+	for _, a := range x.Arms {
+		s, err := x.Of(a.Name, 1, c)
+		if err != nil {
+			wrong = append(wrong, "arm "+a.Name+": "+err.Error())
+			continue
+		}
+		first, second := x.Plays(a.Name)
+		for _, p := range append(first, second...) {
+			_, err := p.Kind.System(s, make([]string, s.Agents))
+			if err == nil && p.Kind.Of != rules.OfBase && s.Epochs == 0 {
+				err = fault.New(fault.Invalid, "%s: the arm trains no epochs", p.Kind)
+			}
+			if err != nil {
+				wrong = append(wrong, "arm "+a.Name+": "+err.Error())
+			}
+		}
+	}
+	if len(wrong) > 0 {
+		return fault.New(fault.Invalid, "%s: %s", file, strings.Join(wrong, "\n"))
+	}
+
+	return nil
+}
+
+// check reports impossible values.
+func (f file) check(must spec.Must) {
+	must.Name(f.Name, "name")
+	must(len(f.Name) <= 20, "name", "at most 20 characters, as runs are named after it")
+	must(f.About != "", "about", "what the experiment is made for, in a sentence")
+	must(f.Specification != "", "specification", "the path of a specification")
+	must(f.Seeds >= 2 && f.Seeds <= 99, "seeds", "a whole number from 2 to 99, not %d", f.Seeds)
+	for _, split := range slices.Sorted(maps.Keys(f.Episodes)) {
+		n := f.Episodes[split]
+		must(slices.Contains(splits, split), "episodes."+split, "one of %s", strings.Join(splits, ", "))
+		must(n >= 2 && n <= 9999, "episodes."+split, "a whole number from 2 to 9999, not %d", n)
+	}
+	must(len(f.Arms) > 0, "arms", "at least one arm")
+	var names []string
+	for _, a := range f.Arms {
+		must.Name(a.Name, "arms")
+		must(len(a.Name) <= 14, "arms", "names of at most 14 characters, as runs are named after them, not %q", a.Name)
+		must(!slices.Contains(names, a.Name), "arms", "every name once, not %q again", a.Name)
+		for _, key := range []string{"name", "seed"} {
+			_, taken := a.Set[key]
+			must(!taken, "arms", "other keys of %s than %s, which the experiment sets itself", a.Name, key)
+		}
+		names = append(names, a.Name)
+	}
+	f.checkContrasts(names, must)
+}
+
+func (f file) checkContrasts(arms []string, must spec.Must) {
+	must(len(f.Contrasts) > 0, "contrasts", "at least one contrast")
+	primary, seen := 0, []string{}
+	for _, c := range f.Contrasts {
+		for _, side := range []string{c.Of, c.Minus} {
+			arm, system, _ := strings.Cut(side, "/")
+			_, err := rules.ParseKind(system)
+			must(slices.Contains(arms, arm), "contrasts", "ARM/SYSTEM with an arm of %v, not %q", arms, side)
+			must(err == nil, "contrasts", "a system that there is, in %q: %v", side, err)
+		}
+		_, played := f.Episodes[c.Split]
+		must(played, "contrasts", "a split that has episodes, not %q", c.Split)
+		must(!slices.Contains(seen, c.String()), "contrasts", "every contrast once, not %s again", c)
+		seen = append(seen, c.String())
+		_, known := claims[c.Claim]
+		must(known || c.Claim == "", "contrasts", "a claim of %v, not %q", Claims(), c.Claim)
+		must(c.Margin >= 0 && c.Spread >= 0, "contrasts", "a margin and a spread from 0, in points, in %s", c)
+		if c.Primary {
+			primary++
+		}
+	}
+	must(primary <= 1, "contrasts", "at most one that is primary, not %d", primary)
+}

@@ -1,0 +1,158 @@
+package design
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/collabui/collabui/internal/method/stats"
+)
+
+// Claim is a condition that a contrast must fulfil. Each is about the interval at 95 %, so that noise cannot fulfil it:
+// an interval that is wider than the margin allows fails.
+type Claim string
+
+// Claims of contrasts, with their margins in points.
+const (
+	ClaimGain     Claim = "gain"      // the mean reaches the margin, and the whole interval is above 0
+	ClaimNotWorse Claim = "not-worse" // a loss of the margin or more is excluded
+	ClaimEqual    Claim = "equal"     // a difference of the margin or more is excluded, both ways (TOST at 2.5 % each)
+	ClaimNoGain   Claim = "no-gain"   // a gain of the margin or more is excluded
+)
+
+// claim is the form of a claim.
+type claim struct {
+	needs string // with the margin
+	holds func(r Row, margin float64) bool
+}
+
+var claims = map[Claim]claim{
+	ClaimGain: {
+		"gains at least %g points, lower bound above 0",
+		func(r Row, m float64) bool { return r.Mean >= m && r.Low > 0 },
+	},
+	ClaimNotWorse: {"at least as good: lower bound above −%g", func(r Row, m float64) bool { return r.Low > -m }},
+	ClaimEqual: {
+		"equal: both bounds within ±%g", func(r Row, m float64) bool { return r.Low > -m && r.High < m },
+	},
+	ClaimNoGain: {"nothing is gained: upper bound below %g", func(r Row, m float64) bool { return r.High < m }},
+}
+
+// Claims returns the names of all claims, sorted.
+func Claims() []Claim { return slices.Sorted(maps.Keys(claims)) }
+
+// Episode is how a system did in an episode of a seed.
+type Episode struct {
+	Template string
+	Success  float64 // 0 or 1, or the share of right steps of a recorded task
+	Missing  bool
+}
+
+// Row is a tested contrast. Differences are in points.
+type Row struct {
+	Contrast
+	OfRate    float64   `json:"of_rate"` // mean rates over seeds, in percent
+	MinusRate float64   `json:"minus_rate"`
+	Seeds     []float64 `json:"seeds"` // differences by seed
+	Mean      float64   `json:"mean"`
+	Low       float64   `json:"low"` // of Student's t over seeds
+	High      float64   `json:"high"`
+	BootLow   float64   `json:"boot_low"` // of the bootstrap over seeds and templates
+	BootHigh  float64   `json:"boot_high"`
+	P         float64   `json:"p"`     // of Student's t
+	Adjusted  float64   `json:"p_adj"` // for the number of contrasts; of the primary one, P itself
+	Needs     string    `json:"needs,omitempty"`
+	Holds     bool      `json:"holds"` // true, too, where nothing is claimed
+
+	Version int  `json:"version"`        // of the declaration in which the contrast occurs first
+	Late    bool `json:"late,omitempty"` // it was declared when results were known
+}
+
+// Episodes returns the episodes of a system, by seed and then in order.
+type Episodes func(p Play) [][]Episode
+
+// Test tests all contrasts.
+func (x Experiment) Test(episodes Episodes) []Row {
+	rows := make([]Row, len(x.Contrasts))
+	var p []float64
+	for i, c := range x.Contrasts {
+		rows[i] = test(c, episodes)
+		if !c.Primary {
+			p = append(p, rows[i].P)
+		}
+	}
+	adjusted := stats.Holm(p)
+	for i := range rows {
+		rows[i].Adjusted = rows[i].P
+		if !rows[i].Primary {
+			rows[i].Adjusted, adjusted = adjusted[0], adjusted[1:]
+		}
+	}
+
+	return rows
+}
+
+// test tests one contrast on the episodes that both systems played.
+func test(c Contrast, episodes Episodes) Row {
+	r := Row{Contrast: c, Holds: true}
+	one, two := c.sides()
+	of, minus := episodes(one), episodes(two)
+	var templates []string
+	for _, seed := range of {
+		for _, e := range seed {
+			if !slices.Contains(templates, e.Template) {
+				templates = append(templates, e.Template)
+			}
+		}
+	}
+	slices.Sort(templates)
+
+	cells := make([][][]float64, len(of))
+	for k := range of {
+		cells[k] = make([][]float64, len(templates))
+		a, b, n := 0.0, 0.0, 0.0
+		for i, e := range of[k] {
+			f := minus[k][i]
+			if e.Missing || f.Missing {
+				continue
+			}
+			a, b, n = a+e.Success, b+f.Success, n+1
+			at, _ := slices.BinarySearch(templates, e.Template)
+			cells[k][at] = append(cells[k][at], 100*(e.Success-f.Success))
+		}
+		n = max(n, 1)
+		r.Seeds = append(r.Seeds, 100*(a-b)/n)
+		r.OfRate += 100 * a / n / float64(len(of))
+		r.MinusRate += 100 * b / n / float64(len(of))
+	}
+	r.Mean, r.Low, r.High = stats.TInterval(r.Seeds)
+	r.P = stats.TTest(r.Seeds)
+	r.BootLow, r.BootHigh = stats.Crossed(cells)
+	if form, ok := claims[c.Claim]; ok {
+		r.Needs, r.Holds = fmt.Sprintf(form.needs, c.Margin), form.holds(r, c.Margin)
+	}
+
+	return r
+}
+
+// Verdict says what is claimed and whether it holds. It is empty if nothing is claimed.
+func (r Row) Verdict() string {
+	switch {
+	case r.Needs == "":
+		return ""
+	case r.Holds:
+		return "holds: " + r.Needs
+	}
+
+	return "FAILS: " + r.Needs
+}
+
+// Power returns the probability that the interval of a contrast excludes 0 in the expected direction. It is false if
+// the contrast says not what is expected.
+func (x Experiment) Power(c Contrast) (float64, bool) {
+	if c.Spread == 0 || c.Expected == 0 {
+		return 0, false
+	}
+
+	return stats.Power(max(c.Expected, -c.Expected), c.Spread, x.Seeds), true
+}

@@ -1,0 +1,93 @@
+package rules_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+)
+
+func TestKindsOfSystemsChangeOneThingEach(t *testing.T) {
+	s := spec.Default()
+	s.Agents, s.Rounds, s.Decoding.Temperatures = 3, 2, []float64{0.1, 0.2, 0.3}
+	policies := []string{"a", "b", "c"}
+	for text, want := range map[string]struct {
+		agents, calls int // that play in an episode, and calls of one decision
+		silent        bool
+	}{
+		"trained":          {3, 6, false},
+		"base-alone":       {1, 1, false},
+		"trained-agent2":   {1, 1, false},
+		"trained-silent":   {6, 6, true},
+		"trained-oneround": {3, 3, false},
+		"trained-shuffled": {3, 6, false},
+		"imitation-less":   {2, 4, false},
+	} {
+		k, err := rules.ParseKind(text)
+		if err != nil || k.String() != text {
+			t.Fatalf("ParseKind(%s) = %v, %v, want that kind", text, k, err)
+		}
+		e, err := k.System(s, policies)
+		if err != nil || e.Name != text || e.Silent != want.silent {
+			t.Fatalf("System of %s = %+v, %v, want one that is silent: %v", text, e, err, want.silent)
+		}
+		for i := range uint64(20) {
+			c, _, err := e.Config(s, "val", i)
+			if err != nil || len(c.Policies) != want.agents || len(c.Policies)*c.Rounds != want.calls ||
+				len(c.Temperature) != want.agents {
+				t.Errorf("%s decides in episode %d with %d agents in %d rounds at %v, %v; want %d agents and %d calls",
+					text, i, len(c.Policies), c.Rounds, c.Temperature, err, want.agents, want.calls)
+			}
+			for a, p := range c.Policies { // every agent keeps its own temperature
+				if own := s.Temperatures()[slices.Index(policies, p)]; c.Temperature[a] != own {
+					t.Errorf("%s asks policy %s at temperature %v, want %v", text, p, c.Temperature[a], own)
+				}
+			}
+		}
+	}
+}
+
+func TestTheAgentThatIsAloneOrMissesChanges(t *testing.T) {
+	s := spec.Default()
+	s.Agents, s.Decoding.Temperatures = 3, []float64{0.5}
+	for _, way := range []string{rules.WayAlone, rules.WayLess} {
+		e, err := rules.Kind{Of: rules.OfTrained, Way: way}.System(s, []string{"a", "b", "c"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]int{}
+		for i := range uint64(300) {
+			c, _, err := e.Config(s, "val", i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen[strings.Join(c.Policies, "")]++
+		}
+		for who, n := range seen {
+			if len(seen) != 3 || n < 70 {
+				t.Errorf("%s: %s plays %d of 300 episodes, one of %v, want each of three about 100", way, who, n, seen)
+			}
+		}
+	}
+}
+
+func TestImpossibleKindsAreRefused(t *testing.T) {
+	for _, text := range []string{"", "best", "trained-", "trained-loud", "trained-agent", "trained-agent-1", "alone"} {
+		if k, err := rules.ParseKind(text); err == nil {
+			t.Errorf("ParseKind(%q) = %v, want an error", text, k)
+		}
+	}
+	s := spec.Default()
+	for text, policies := range map[string][]string{"trained-agent4": {"a", "b"}, "base-silent": {"a"}} {
+		k, err := rules.ParseKind(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, err := k.System(s, policies); err == nil {
+			t.Errorf("%s of %d agents is %s, want an error", text, len(policies), fmt.Sprint(e))
+		}
+	}
+}

@@ -1,0 +1,140 @@
+// Package experiments keeps experiments: what was declared, and what came out. A declaration is a log of versions, each
+// written once and before anything is played for it, so that a contrast which was added later is visible as such.
+//
+// It imports fault, internal/method/design, internal/store and internal/store/runs.
+package experiments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/design"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// Experiment is an experiment by its name.
+type Experiment string
+
+// Version is a version of an experiment's declaration.
+type Version struct {
+	Number     int               `json:"number"` // from 1
+	Experiment design.Experiment `json:"experiment"`
+	Digest     string            `json:"digest"` // of the declaration
+	Who        string            `json:"who"`
+	At         time.Time         `json:"at"`
+}
+
+// Result is what came out of a version.
+type Result struct {
+	Version int    `json:"version"`
+	Digest  string `json:"digest"` // of the declaration
+
+	Rows []design.Row `json:"rows"`
+	// Systems are the results of all systems, by seed and under ARM/SYSTEM on SPLIT.
+	Systems []map[string]runs.Result `json:"systems"`
+	// Reading is what reading did to answers, over all seeds, by ARM/SYSTEM on SPLIT, where right actions are known.
+	Reading map[string]runs.Reading `json:"reading,omitempty"`
+}
+
+// prefix is the folder of all experiments.
+const prefix = "experiments/"
+
+// Version is version n of an experiment's declaration.
+func (x Experiment) Version(n int) runs.Object[Version] {
+	return runs.Object[Version]{Key: fmt.Sprintf("%s%s/declared/%04d.json", prefix, x, n)}
+}
+
+// Result is what came out of a version.
+func (x Experiment) Result(n int) runs.Object[Result] {
+	return runs.Object[Result]{Key: fmt.Sprintf("%s%s/results/%04d.json", prefix, x, n)}
+}
+
+// Keys returns the keys of the objects of all experiments.
+func Keys(ctx context.Context, b store.Bucket) ([]string, error) { return store.Keys(ctx, b, prefix) }
+
+// Versions returns all versions of a declaration, in order.
+func (x Experiment) Versions(ctx context.Context, b store.Bucket) ([]Version, error) {
+	var all []Version
+	for n := 1; ; n++ {
+		v, _, err := x.Version(n).Read(ctx, b)
+		if errors.Is(err, store.ErrNotFound) {
+			return all, nil
+		}
+		if err != nil {
+			return all, err
+		}
+		all = append(all, v)
+	}
+}
+
+// Declare records a declaration, unless the newest version is the same. It is an invalid fault if it has other arms,
+// another specification or fewer episodes than the version before: what was played would not be what is declared.
+func Declare(ctx context.Context, b store.Bucket, x design.Experiment, who string, at time.Time) (Version, error) {
+	name := Experiment(x.Name)
+	all, err := name.Versions(ctx, b)
+	if err != nil {
+		return Version{}, err
+	}
+	v := Version{Number: len(all) + 1, Experiment: x, Digest: runs.Digest(x), Who: who, At: at}
+	if len(all) > 0 {
+		last := all[len(all)-1]
+		if last.Digest == v.Digest {
+			return last, nil
+		}
+		if err := extends(last.Experiment, x); err != nil {
+			return v, err
+		}
+	}
+	got, _, err := name.Version(v.Number).Record(ctx, b, func() (Version, error) { return v, nil })
+	if err == nil && got.Digest != v.Digest {
+		err = fault.New(fault.Invalid, "experiment %s: %s declared another version at the same time: try again",
+			x.Name, got.Who)
+	}
+
+	return got, err
+}
+
+// extends returns an error unless what was played for one declaration is a part of what is played for the next.
+func extends(old, x design.Experiment) error {
+	for _, a := range old.Arms {
+		i := slices.IndexFunc(x.Arms, func(b design.Arm) bool { return b.Name == a.Name })
+		if i >= 0 && runs.Digest(x.Arms[i].Set) != runs.Digest(a.Set) {
+			return fault.New(fault.Invalid, "experiment %s: arm %s has other values than when it was declared: "+
+				"give the arm, or the experiment, another name", x.Name, a.Name)
+		}
+	}
+	if runs.Digest(old.Spec) != runs.Digest(x.Spec) || old.Arms[0].Name != x.Arms[0].Name {
+		return fault.New(fault.Invalid, "experiment %s: its specification or its first arm has changed since it was "+
+			"declared: give the experiment another name", x.Name)
+	}
+	for split, n := range x.Episodes {
+		if m := old.Episodes[split]; m > 0 && m != n {
+			return fault.New(fault.Invalid, "experiment %s: %d episodes of %s were declared, not %d: give the "+
+				"experiment another name", x.Name, m, split, n)
+		}
+	}
+
+	return nil
+}
+
+// Judge tests the contrasts of a version, and marks those that were declared when results were known.
+func (v Version) Judge(before []Version, known func(version int) bool, episodes design.Episodes) []design.Row {
+	rows := v.Experiment.Test(episodes)
+	for i := range rows {
+		rows[i].Version = v.Number
+		for _, b := range slices.Backward(before) {
+			if !slices.Contains(b.Experiment.Contrasts, rows[i].Contrast) {
+				break
+			}
+			rows[i].Version = b.Number
+		}
+		rows[i].Late = known(rows[i].Version - 1)
+	}
+
+	return rows
+}

@@ -1,0 +1,177 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/internal/method/rules"
+)
+
+// ExperimentWorkflowID is the id of the workflow of an experiment.
+func ExperimentWorkflowID(name string) string { return "experiment/" + name }
+
+// ExperimentStatus answers the query "status" of an experiment.
+type ExperimentStatus struct {
+	Done  int    `json:"done"`          // arms that have been played, over all seeds
+	All   int    `json:"all"`           // of these
+	Arm   string `json:"arm,omitempty"` // that is played now
+	Seed  int    `json:"seed,omitempty"`
+	Run   string `json:"run,omitempty"`   // of that arm, while it trains
+	Child string `json:"child,omitempty"` // workflow that is waited for
+	Ended bool   `json:"ended,omitempty"` // the run had ended before, so nothing is measured by it
+	Waits string `json:"waits,omitempty"` // why something is tried again
+}
+
+// Experiment trains the arms of an experiment for all seeds, lets their systems play the same episodes, and tests the
+// contrasts. Runs that have ended and episodes that have been played are not repeated.
+func Experiment(ctx workflow.Context, id activities.ExperimentID) (activities.Tested, error) {
+	x := &experiment{id: id}
+	status := func() (ExperimentStatus, error) { return x.status, nil }
+	if err := workflow.SetQueryHandler(ctx, QueryStatus, status); err != nil {
+		return activities.Tested{}, err
+	}
+	var l activities.Layout
+	look := on(ctx, QueueControl, "which arms and seeds?")
+	if err := x.act(ctx, func(ctx workflow.Context) error {
+		return workflow.ExecuteActivity(look, control.Layout, id).Get(ctx, &l)
+	}); err != nil {
+		return activities.Tested{}, err
+	}
+
+	x.status.All = len(l.Arms) * l.Seeds
+	for seed := 1; seed <= l.Seeds; seed++ {
+		for _, arm := range l.Arms {
+			x.status.Arm, x.status.Seed = arm, seed
+			a := activities.ArmID{ExperimentID: id, Arm: arm, Seed: seed, At: workflow.Now(ctx).UTC()}
+			if err := x.play(ctx, a); err != nil {
+				return activities.Tested{}, fmt.Errorf("arm %s, seed %d: %w", arm, seed, err)
+			}
+			x.status.Done++
+		}
+	}
+	x.status.Arm, x.status.Seed = "", 0
+
+	var out activities.Tested
+	test := long(on(ctx, QueueControl, "test the contrasts"))
+	err := x.act(ctx, func(ctx workflow.Context) error {
+		return workflow.ExecuteActivity(test, control.Test, id).Get(ctx, &out)
+	})
+
+	return out, err
+}
+
+// experiment is an experiment while its workflow runs.
+type experiment struct {
+	id     activities.ExperimentID
+	status ExperimentStatus
+}
+
+// act repeats an action until it succeeds, or until it fails for a reason that only a person can remove.
+func (x *experiment) act(ctx workflow.Context, do func(workflow.Context) error) error {
+	return insist(ctx, do, func(why string) { x.status.Waits = why })
+}
+
+// play trains an arm for a seed, and lets its systems play.
+func (x *experiment) play(ctx workflow.Context, id activities.ArmID) error {
+	var run activities.Prepared
+	prepare := long(on(ctx, QueueControl, fmt.Sprintf("arm %s, seed %d", id.Arm, id.Seed)))
+	if err := x.act(ctx, func(ctx workflow.Context) error {
+		return workflow.ExecuteActivity(prepare, control.Prepare, id).Get(ctx, &run)
+	}); err != nil {
+		return err
+	}
+	x.status.Ended = run.Ended
+	if !run.Ended {
+		x.status.Run = run.Run
+		err := x.train(ctx, run.Run)
+		x.status.Run = ""
+		if err != nil {
+			return err
+		}
+	}
+
+	l, err := x.lineup(ctx, id)
+	if err != nil {
+		return err
+	}
+	if l.Epochs > 0 {
+		if err := x.imitate(ctx, run.Run, l); err != nil {
+			return err
+		}
+		if l, err = x.lineup(ctx, id); err != nil { // the controls exist now
+			return err
+		}
+	}
+	for i, items := range [][]rules.EvalItem{l.First, l.Second} {
+		if len(items) == 0 {
+			continue
+		}
+		label := fmt.Sprintf("%s/experiment-%d", run.Run, i+1)
+		x.status.Child = label
+		err := x.act(ctx, func(ctx workflow.Context) error {
+			cctx := child(ctx, label, fmt.Sprintf("systems of arm %s, seed %d", id.Arm, id.Seed))
+
+			return workflow.ExecuteChildWorkflow(cctx, Evaluation, items).Get(ctx, nil)
+		})
+		x.status.Child = ""
+		if err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+func (x *experiment) lineup(ctx workflow.Context, id activities.ArmID) (l activities.Lineup, err error) {
+	plan := on(ctx, QueueControl, fmt.Sprintf("what plays for arm %s, seed %d", id.Arm, id.Seed))
+	err = x.act(ctx, func(ctx workflow.Context) error {
+		return workflow.ExecuteActivity(plan, control.PlanArm, id).Get(ctx, &l)
+	})
+
+	return l, err
+}
+
+// train runs a run to its end. A run that a person stops ends the experiment, which can be started again.
+func (x *experiment) train(ctx workflow.Context, run string) error {
+	cctx := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID: run, StaticSummary: "training run " + run,
+		ParentClosePolicy: enums.PARENT_CLOSE_POLICY_ABANDON,
+	})
+	err := workflow.ExecuteChildWorkflow(cctx, Run, RunInput{Name: run}).Get(ctx, nil)
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) && app.Type() == ErrStopped {
+		return temporal.NewNonRetryableApplicationError("run "+run+": "+app.Message(), ErrStopped, nil)
+	}
+
+	return err
+}
+
+// imitate trains the controls of all agents, epoch by epoch.
+func (x *experiment) imitate(ctx workflow.Context, run string, l activities.Lineup) error {
+	for epoch := 1; epoch <= l.Epochs; epoch++ {
+		err := x.act(ctx, func(ctx workflow.Context) error {
+			var open []workflow.Future
+			for agent := range l.Agents {
+				ictx := on(ctx, QueueGPU, fmt.Sprintf("imitation, epoch %d, agent %d", epoch, agent))
+				id := activities.AgentID{Run: run, Epoch: epoch, Agent: agent}
+				open = append(open, workflow.ExecuteActivity(ictx, gpu.Imitate, id))
+			}
+			var errs []error
+			for _, f := range open {
+				errs = append(errs, f.Get(ctx, nil))
+			}
+
+			return errors.Join(errs...)
+		})
+		if err != nil {
+			return err
+		}
+	}
+
+	return nil
+}

@@ -1,0 +1,144 @@
+package workflows_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/design"
+	"github.com/collabui/collabui/internal/store/experiments"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/test/kit/testrun"
+	"github.com/collabui/collabui/workflows"
+)
+
+// compared is an experiment with three arms: a fork, and one that only shares the base policy.
+func compared() design.Experiment {
+	s := testrun.Small()
+	s.Epochs, s.Slots = 2, 6
+
+	return design.Experiment{
+		Name: "x", About: "a test", Spec: s, Seeds: 2, Episodes: map[string]int{domain.SplitTestSeeds: 8},
+		Arms: []design.Arm{
+			{Name: "full"},
+			{Name: "rft", Set: map[string]string{"preference": "rft"}},
+			{Name: "one", Set: map[string]string{
+				"agents": "1", "rounds": "1", "decoding.temperatures": "[0.2]", "pairs.max_age": "0",
+			}},
+		},
+		Contrasts: []design.Contrast{
+			{Of: "full/trained", Minus: "full/base", Split: domain.SplitTestSeeds, Primary: true},
+			{Of: "full/trained", Minus: "full/trained-shuffled", Split: domain.SplitTestSeeds},
+			{Of: "full/trained-silent", Minus: "full/trained-alone", Split: domain.SplitTestSeeds},
+			{Of: "full/trained-less", Minus: "full/trained-oneround", Split: domain.SplitTestSeeds},
+			{Of: "rft/trained", Minus: "full/imitation", Split: domain.SplitTestSeeds},
+			{Of: "one/trained", Minus: "one/base", Split: domain.SplitTestSeeds},
+		},
+	}
+}
+
+// conduct declares an experiment and plays it.
+func conduct(t *testing.T, r *testrun.Run, x design.Experiment) (experiments.Result, error) {
+	t.Helper()
+	v, err := experiments.Declare(t.Context(), r.Bucket, x, "ann", time.Now())
+	if err != nil {
+		return experiments.Result{}, err
+	}
+	if err := r.Do(workflows.Experiment, activities.ExperimentID{Name: x.Name, Version: v.Number}); err != nil {
+		return experiments.Result{}, err
+	}
+
+	return read(t, r, experiments.Experiment(x.Name).Result(v.Number)), nil
+}
+
+func TestAnExperimentSharesWhatItsArmsHaveEqual(t *testing.T) {
+	t.Parallel()
+	r := testrun.New(t, testrun.Small())
+	c := count(r)
+	x := compared()
+	result, err := conduct(t, r, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean(t, r)
+
+	for seed := 1; seed <= x.Seeds; seed++ {
+		full, rft, one := runs.Run(x.Run("full", seed)), runs.Run(x.Run("rft", seed)), runs.Run(x.Run("one", seed))
+		if read(t, r, rft.Origin()).Run != string(full) {
+			t.Errorf("the run of rft has the origin %+v, want a fork of %s", read(t, r, rft.Origin()), full)
+		}
+		for slot := 1; slot <= 6; slot++ {
+			if runs.Digest(read(t, r, full.Pairs(1, slot))) != runs.Digest(read(t, r, rft.Pairs(1, slot))) {
+				t.Errorf("slot %d of epoch 1 has other pairs in rft, want those of full", slot)
+			}
+		}
+		if a, b := read(t, r, full.Base()).Policy, read(t, r, one.Base()).Policy; a != b {
+			t.Errorf("one begins with %v, want the base policy of full, %v", b, a)
+		}
+	}
+
+	if len(result.Rows) != 6 || len(result.Systems) != 2 || result.Rows[0].Late || len(result.Rows[0].Seeds) != 2 {
+		t.Errorf("the result is %+v, want a row for every contrast, over two seeds", result)
+	}
+	for _, row := range result.Rows {
+		if of := result.Systems[0][row.Of+" on test-seeds"]; of.Episodes != 8 {
+			t.Errorf("%s has %d episodes, want 8", row.Of, of.Episodes)
+		}
+	}
+	if d := result.Reading["full/base on test-seeds"]; d.RightRight+d.WrongRight+d.RightWrong+d.WrongWrong == 0 {
+		t.Errorf("reading is %+v, want answers that were compared", result.Reading)
+	}
+
+	// Once more, nothing is repeated; a contrast that is added is marked, and only it is played.
+	c.calls, c.jobs = 0, 0
+	if _, err := conduct(t, r, x); err != nil || c.calls > 0 || c.jobs > 0 {
+		t.Errorf("a second time makes %d calls and %d jobs, %v, want none", c.calls, c.jobs, err)
+	}
+	x.Contrasts = append(slices.Clone(x.Contrasts), design.Contrast{
+		Of: "full/trained-agent1", Minus: "full/base", Split: domain.SplitTestSeeds,
+	})
+	played := r.Suite.Episodes
+	result, err = conduct(t, r, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := len(result.Rows) - 1
+	if result.Rows[0].Late || !result.Rows[last].Late || result.Rows[last].Version != 2 {
+		t.Errorf("the rows are %+v, want only the last one marked as declared late", result.Rows)
+	}
+	if n := r.Suite.Episodes - played; n != 2*8 || c.jobs > 0 {
+		t.Errorf("%d episodes and %d jobs for a contrast that was added, want 16 and none", n, c.jobs)
+	}
+}
+
+func TestADeclarationCannotChangeUnderItsResults(t *testing.T) {
+	t.Parallel()
+	r := testrun.New(t, testrun.Small())
+	declare := func(change func(*design.Experiment)) error {
+		x := compared()
+		change(&x)
+		_, err := experiments.Declare(t.Context(), r.Bucket, x, "ann", time.Now())
+
+		return err
+	}
+	if err := declare(func(*design.Experiment) {}); err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(*design.Experiment){
+		"arm rft has other values": func(x *design.Experiment) { x.Arms[1].Set = map[string]string{"slots": "9"} },
+		"first arm has changed":    func(x *design.Experiment) { x.Arms = slices.Clone(x.Arms[1:]) },
+		"its specification":        func(x *design.Experiment) { x.Spec.Slots++ },
+		"8 episodes of test-seeds": func(x *design.Experiment) { x.Episodes = map[string]int{"test-seeds": 9} },
+	} {
+		if err := declare(change); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), want) {
+			t.Errorf("Declare = %v, want an invalid fault with %q", err, want)
+		}
+	}
+	if err := declare(func(x *design.Experiment) { x.Seeds = 9 }); err != nil {
+		t.Errorf("Declare with more seeds = %v, want no error", err)
+	}
+}
