@@ -128,10 +128,14 @@ func (c *Control) forkArm(
 	ctx context.Context, id ArmID, v experiments.Version, s spec.Spec, from runs.Run, keys map[string]string,
 ) error {
 	typed := map[string]string{}
+	own := v.Experiment.Arm(id.Arm).Set
 	for key := range keys {
-		value, ok := s.Value(key)
+		value, ok := own[key]
+		if !ok { // only the first arm says it
+			value, ok = s.Value(key)
+		}
 		if !ok {
-			return fault.New(fault.Fatal, "%s of arm %s has no value", key, id.Arm)
+			return fault.New(fault.Invalid, "arm %s: say the value of %s, which the first arm has, too", id.Arm, key)
 		}
 		typed[key] = value
 	}

@@ -1,16 +1,12 @@
-// Package examples holds the specifications that the documentation refers to and that the command line runs by name.
+// Package examples holds the specifications and experiments that the documentation refers to and that the command line
+// runs by name.
 //
 // It imports no other package of this module. It does no I/O.
 package examples
 
-import _ "embed"
+import "embed"
 
-// Quickstart is quickstart.yaml.
+// Files are the specifications that experiments change, and the experiments.
 //
-//go:embed quickstart.yaml
-var Quickstart []byte
-
-// Curriculum is curriculum.yaml.
-//
-//go:embed curriculum.yaml
-var Curriculum []byte
+//go:embed quickstart.yaml curriculum.yaml experiments/*.yaml
+var Files embed.FS

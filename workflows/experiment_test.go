@@ -142,3 +142,26 @@ func TestADeclarationCannotChangeUnderItsResults(t *testing.T) {
 		t.Errorf("Declare with more seeds = %v, want no error", err)
 	}
 }
+
+func TestTheTrainedSystemOfARunThatGainedNothingIsItsBase(t *testing.T) {
+	t.Parallel()
+	r := testrun.New(t, testrun.Small())
+	x := compared()
+	x.Arms, x.Spec.Gates.MaxValDrop = x.Arms[:1], -2 // every epoch is rolled back
+	x.Contrasts = []design.Contrast{
+		{Of: "full/trained", Minus: "full/base", Split: domain.SplitTestSeeds},
+		{Of: "full/imitation", Minus: "full/base", Split: domain.SplitTestSeeds},
+	}
+	result, err := conduct(t, r, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if end := read(t, r, runs.Run(x.Run("full", 1)).End()); end.Best != 0 {
+		t.Fatalf("the best epoch is %d, want 0", end.Best)
+	}
+	for _, row := range result.Rows {
+		if row.Mean != 0 || row.OfRate != row.MinusRate {
+			t.Errorf("%s is %v − %v, want equal rates", row.Contrast, row.OfRate, row.MinusRate)
+		}
+	}
+}

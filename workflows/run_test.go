@@ -8,11 +8,8 @@ import (
 
 	"go.temporal.io/sdk/testsuite"
 
-	"github.com/collabui/collabui/activities"
-	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/testrun"
 	"github.com/collabui/collabui/workflows"
@@ -106,55 +103,5 @@ func TestAPersonsPauseHoldsThroughFaultsThatPass(t *testing.T) {
 	}
 	if end.FinalDigest == "" {
 		t.Errorf("the run ended with %+v, want a final digest", end)
-	}
-}
-
-func TestTheTrainedSystemOfARunThatGainedNothingIsItsBase(t *testing.T) {
-	t.Parallel()
-	s := testrun.Tiny()
-	s.Pairs.MinPairs, s.Gates.MaxValDrop = 1, -2 // every epoch is rolled back
-	r := testrun.New(t, s)
-	play(t, r)
-	if end := read(t, r, runs.Run(s.Name).End()); end.Best != 0 {
-		t.Fatalf("the best epoch is %d, want 0", end.Best)
-	}
-	if err := r.Do(workflows.Reproduction, activities.ReproductionID{Run: s.Name, Episodes: 7}); err != nil {
-		t.Fatal(err)
-	}
-
-	rate := func(system string) float64 {
-		id := rules.EvalID(rules.ReproduceFolder, system, domain.SplitTestSeeds)
-
-		return read(t, r, runs.Run(s.Name).Result(id)).Rate
-	}
-	for _, system := range []string{"trained-4", "imitation-4"} {
-		if got, want := rate(system), rate("base-4"); got != want {
-			t.Errorf("%s is right in %v of its episodes, want %v as base-4", system, got, want)
-		}
-	}
-}
-
-func TestAReproductionPlaysEveryContestantOnItsSplits(t *testing.T) {
-	t.Parallel()
-	s := testrun.Tiny()
-	s.Pairs.MinPairs = 1
-	r := testrun.New(t, s)
-	play(t, r)
-	for range 2 { // the second time everything is recorded already
-		if err := r.Do(workflows.Reproduction, activities.ReproductionID{Run: s.Name, Episodes: 7}); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	for split, systems := range map[string][]string{
-		domain.SplitTestSeeds:     {"base-1", "base-4", "trained-4", "imitation-4", rules.NameVotes, rules.NameAlone},
-		domain.SplitTestTemplates: {"base-1", "base-4", "trained-4", "imitation-4"},
-	} {
-		for _, name := range systems {
-			res := read(t, r, runs.Run(s.Name).Result(rules.EvalID(rules.ReproduceFolder, name, split)))
-			if res.Episodes != 7 {
-				t.Errorf("%s played %d episodes on %s, want 7", name, res.Episodes, split)
-			}
-		}
 	}
 }

@@ -6,16 +6,16 @@ import (
 	"os"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/experiment/claims"
 	"github.com/collabui/collabui/internal/experiment/plot"
+	"github.com/collabui/collabui/internal/method/design"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// writePictures draws what the flags of an experiment ask for.
-func (s *session) writePictures(ctx context.Context, o reproduceOptions, name string, x claims.Experiment) error {
+// writePictures draws what the flags of reproduce ask for.
+func (s *session) writePictures(ctx context.Context, o reproduceOptions, x design.Experiment) error {
 	if o.logprobs != "" {
-		if err := s.writeLogProbs(ctx, o, name, x); err != nil {
+		if err := s.writeLogProbs(ctx, o, x); err != nil {
 			return err
 		}
 	}
@@ -24,33 +24,33 @@ func (s *session) writePictures(ctx context.Context, o reproduceOptions, name st
 	}
 
 	var curves []plot.Curve
-	for seed := 1; seed <= o.seeds; seed++ {
-		run := runName(armID{experiment: name, seed: seed}, x.Arms[0], o)
+	for seed := 1; seed <= x.Seeds; seed++ {
+		run := x.Run(x.Arms[0].Name, seed)
 		end, _, err := runs.Run(run).End().Read(ctx, s.bucket)
 		if err != nil {
 			return err
 		}
 		curves = append(curves, plot.Curve{Name: run, Points: end.Curve})
 	}
-	title := fmt.Sprintf("success on val by epoch, %d seeds and their mean", o.seeds)
+	title := fmt.Sprintf("success on val by epoch, %d seeds and their mean", x.Seeds)
 
 	return writeCurves(o.curve, title, append(curves, plot.Mean(curves))...)
 }
 
 // writeLogProbs draws log π(chosen) and log π(rejected) by epoch of the first two arms of an experiment, as means over
 // seeds and agents. Epoch 0 is the policy from which the first epoch's update began.
-func (s *session) writeLogProbs(ctx context.Context, o reproduceOptions, name string, x claims.Experiment) error {
+func (s *session) writeLogProbs(ctx context.Context, o reproduceOptions, x design.Experiment) error {
 	var curves []plot.Curve
 	for i, arm := range x.Arms[:min(2, len(x.Arms))] {
 		chosen := plot.Curve{Name: arm.Name + ": chosen", Color: []string{"#1b7837", "#762a83"}[i]}
 		rejected := plot.Curve{Name: arm.Name + ": rejected", Color: []string{"#5aae61", "#9970ab"}[i]}
-		for seed := 1; seed <= o.seeds; seed++ {
-			run := runs.Run(runName(armID{experiment: name, seed: seed}, arm, o))
-			sp, _, err := run.Spec().Read(ctx, s.bucket)
+		for seed := 1; seed <= x.Seeds; seed++ {
+			run := runs.Run(x.Run(arm.Name, seed))
+			sp, err := run.At(ctx, s.bucket, 1)
 			if err != nil {
 				return err
 			}
-			if err := s.addLogProbs(ctx, run, sp, o.seeds, &chosen, &rejected); err != nil {
+			if err := s.addLogProbs(ctx, run, sp, x.Seeds, &chosen, &rejected); err != nil {
 				return err
 			}
 		}

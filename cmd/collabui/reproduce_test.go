@@ -1,22 +1,58 @@
 package main
 
 import (
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/collabui/collabui/workers/catalog"
 )
 
-func TestReproduceRefusesATrainerWithoutSFTBeforeItStartsAnything(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "trl.yaml")
-	text := "name: a\ntrainer: {name: trl, options: {model: /m}}\nfinetune: {base: model}\n"
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+func TestBuiltInExperimentsArePossible(t *testing.T) {
+	if got := strings.Join(builtIn(), " "); got != "ablations critic-noise curriculum preference quickstart update" {
+		t.Errorf("the experiments are %s, want those that the help names", got)
+	}
+	for _, name := range builtIn() {
+		x, err := reproduceOptions{seeds: 3, episodes: 20}.find(name)
+		if err == nil {
+			err = x.Validate(catalog.All{})
+		}
+		if err != nil || x.Seeds != 3 || x.Name != name+"-20" {
+			t.Errorf("%s is %s with %d seeds, %v, want 3 seeds and another name", name, x.Name, x.Seeds, err)
+		}
+		for split, n := range x.Episodes {
+			if n != 20 {
+				t.Errorf("%s has %d episodes of %s, want 20", name, n, split)
+			}
+		}
+	}
+}
+
+func TestSomeArmsOfAnExperimentKeepTheirContrasts(t *testing.T) {
+	x, err := reproduceOptions{arms: []string{"old-ftx", "old"}}.find("update")
+	if err != nil {
 		t.Fatal(err)
 	}
+	var names []string
+	for _, a := range x.Arms {
+		names = append(names, a.Name)
+	}
+	if got := strings.Join(names, " "); got != "new old old-ftx" || len(x.Contrasts) != 6 {
+		t.Errorf("the arms are %s with %d contrasts, want new, old and old-ftx with theirs", got, len(x.Contrasts))
+	}
+	set := x.Arm("old-ftx").Set
+	if set["train.ftx"] != "1" || set["train.beta"] != "0.1" || set["gates.max_kl"] != "1000" {
+		t.Errorf("old-ftx sets %v, want its own value, those of old and those of new", set)
+	}
+	if _, err := (reproduceOptions{arms: []string{"none"}}).find("update"); err == nil ||
+		!strings.Contains(err.Error(), `"none"`) {
+		t.Errorf("an unknown arm = %v, want an error that names it", err)
+	}
+}
 
-	err := (&app{out: io.Discard}).runReproduce(t.Context(), reproduceOptions{seeds: 2, episodes: 1}, file)
-	if want := "the trainer trl has only dpo"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("reproduce = %v, want an error with %q", err, want)
+func TestTheClaimsOfTheQuickstartAreTestedOnASpecification(t *testing.T) {
+	x, err := reproduceOptions{}.find("../../examples/shop.yaml")
+	if err != nil || x.Name != "shop" || x.Spec.Environment != "shop" || len(x.Contrasts) < 5 {
+		t.Errorf("the experiment is %s on %s with %d contrasts, %v; want the quickstart's on shop",
+			x.Name, x.Spec.Environment, len(x.Contrasts), err)
 	}
 }

@@ -79,7 +79,7 @@ type recorder struct {
 }
 
 // large plays a run of three shards, of whose slots one cannot be graded until a person removes a damaged object, and
-// which is paused and resumed. Then it is reproduced.
+// which is paused and resumed.
 func (r *recorder) large() {
 	s := fakepolicy.Specification("large")
 	s.Slots, s.Epochs = 2*workflows.ShardSize+20, 1
@@ -98,16 +98,6 @@ func (r *recorder) large() {
 	time.Sleep(5 * time.Second)
 	r.update(s.Name, workflows.UpdateResume)
 	r.end(s.Name)
-
-	o := client.StartWorkflowOptions{ID: s.Name + "/reproduce", TaskQueue: workflows.QueueControl}
-	w, err := r.client.ExecuteWorkflow(r.t.Context(), o, workflows.Reproduction,
-		activities.ReproductionID{Run: s.Name, Episodes: 2})
-	if err == nil {
-		err = w.Get(r.t.Context(), nil)
-	}
-	if err != nil {
-		r.t.Fatalf("reproduction: got %v, want success", err)
-	}
 }
 
 // stopped stops a run in its first epoch.

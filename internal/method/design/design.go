@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 )
@@ -31,7 +32,8 @@ type Experiment struct {
 // Arm is a variant of the specification.
 type Arm struct {
 	Name string            `json:"name"`
-	Set  map[string]string `json:"set,omitempty"` // other values, in YAML by key
+	Like string            `json:"like,omitempty"` // an arm before it, whose values it has, too
+	Set  map[string]string `json:"set,omitempty"`  // other values, in YAML by key; those of Like among them once parsed
 }
 
 // Contrast is a difference between two systems on a split, in points: Of − Minus.
@@ -116,6 +118,28 @@ func (x Experiment) Arm(name string) Arm {
 	i := slices.IndexFunc(x.Arms, func(a Arm) bool { return a.Name == name })
 
 	return x.Arms[i]
+}
+
+// Only returns the experiment with some of its arms, in its own order, and the contrasts that compare no others. The
+// first arm always stays, because the others share with it what they have equal. An unknown name is an invalid fault.
+func (x Experiment) Only(names []string) (Experiment, error) {
+	known := func(name string) bool {
+		return slices.ContainsFunc(x.Arms, func(a Arm) bool { return a.Name == name })
+	}
+	for _, name := range names {
+		if !known(name) {
+			return x, fault.New(fault.Invalid, "there is no arm %q", name)
+		}
+	}
+	stays := append([]string{x.Arms[0].Name}, names...)
+	x.Arms = slices.DeleteFunc(slices.Clone(x.Arms), func(a Arm) bool { return !slices.Contains(stays, a.Name) })
+	x.Contrasts = slices.DeleteFunc(slices.Clone(x.Contrasts), func(c Contrast) bool {
+		of, minus := c.sides()
+
+		return !slices.Contains(stays, of.Arm) || !slices.Contains(stays, minus.Arm)
+	})
+
+	return x, nil
 }
 
 // Run returns the name of the run of an arm and a seed.

@@ -42,22 +42,48 @@ func Parse(src spec.Source, raw []byte, read func(path string) ([]byte, error), 
 	if err != nil {
 		return Experiment{}, err
 	}
+	f.inherit()
 	x := Experiment{
 		Name: f.Name, About: f.About, Spec: s, Seeds: f.Seeds, Episodes: f.Episodes, Arms: f.Arms,
 		Contrasts: f.Contrasts,
 	}
 
-	return x, x.validate(src.Name, c)
+	if err := x.Validate(c); err != nil {
+		return x, fault.New(fault.Invalid, "%s: %w", src.Name, err)
+	}
+
+	return x, nil
 }
 
-// validate returns an error about arms that are no possible specifications, and systems that an arm cannot have.
-func (x Experiment) validate(file string, c spec.Catalog) error {
+// inherit gives arms the values of those that they are like.
+func (f file) inherit() {
+	for i, a := range f.Arms {
+		k := slices.IndexFunc(f.Arms[:i], func(b Arm) bool { return b.Name == a.Like })
+		if k < 0 {
+			continue
+		}
+		set := maps.Clone(f.Arms[k].Set)
+		if set == nil {
+			set = map[string]string{}
+		}
+		maps.Copy(set, a.Set)
+		f.Arms[i].Set = set
+	}
+}
+
+// Validate returns an invalid fault if an arm is not a possible specification, or cannot have a system.
+func (x Experiment) Validate(c spec.Catalog) error {
 	var wrong []string
 	for _, a := range x.Arms {
 		s, err := x.Of(a.Name, 1, c)
 		if err != nil {
 			wrong = append(wrong, "arm "+a.Name+": "+err.Error())
 			continue
+		}
+		if x.Imitates(a.Name) {
+			if err := s.CheckImitation(c); err != nil {
+				wrong = append(wrong, "arm "+a.Name+": "+err.Error())
+			}
 		}
 		first, second := x.Plays(a.Name)
 		for _, p := range append(first, second...) {
@@ -71,7 +97,7 @@ func (x Experiment) validate(file string, c spec.Catalog) error {
 		}
 	}
 	if len(wrong) > 0 {
-		return fault.New(fault.Invalid, "%s: %s", file, strings.Join(wrong, "\n"))
+		return fault.New(fault.Invalid, "%s", strings.Join(wrong, "\n"))
 	}
 
 	return nil
@@ -95,6 +121,7 @@ func (f file) check(must spec.Must) {
 		must.Name(a.Name, "arms")
 		must(len(a.Name) <= 14, "arms", "names of at most 14 characters, as runs are named after them, not %q", a.Name)
 		must(!slices.Contains(names, a.Name), "arms", "every name once, not %q again", a.Name)
+		must(a.Like == "" || slices.Contains(names, a.Like), "arms", "an arm before %s, not %q", a.Name, a.Like)
 		for _, key := range []string{"name", "seed"} {
 			_, taken := a.Set[key]
 			must(!taken, "arms", "other keys of %s than %s, which the experiment sets itself", a.Name, key)

@@ -133,7 +133,7 @@ func (e EvalSystem) playing(s spec.Spec, split string, i uint64) (policies []str
 // EvalItem is one system on one split.
 type EvalItem struct {
 	Run      string
-	Folder   string // EpochFolder, ReferenceFolder or ReproduceFolder
+	Folder   string // EpochFolder, ReferenceFolder or ExperimentFolder
 	System   EvalSystem
 	Split    string
 	Episodes int
@@ -150,7 +150,6 @@ type EvalItem struct {
 
 // Folders of evaluations.
 const (
-	ReproduceFolder = "reproduce"
 	ReferenceFolder = "references" // evaluations of systems without policies
 
 	ExperimentFolder = "experiment" // evaluations of a run's systems for an experiment

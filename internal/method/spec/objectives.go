@@ -58,13 +58,12 @@ func (s Spec) checkObjectives(c Catalog, must Must) {
 	}
 }
 
-// CheckReproduction returns an invalid fault if the trainer lacks the objective of a reproduction's control: imitation
-// of the chosen answers is SFT.
-func (s Spec) CheckReproduction(c Catalog) error {
+// CheckImitation returns an invalid fault if the trainer lacks the objective of an experiment's control: imitation of
+// the chosen answers is SFT.
+func (s Spec) CheckImitation(c Catalog) error {
 	if r, _ := c.Trainer(s.Trainer.Name); !r.has(objectiveSFT) && s.Epochs > 0 {
-		return fault.New(fault.Invalid, "%s cannot be reproduced: its control, imitation of the chosen answers, "+
-			"needs %s, and the trainer %s has only %s",
-			s.Name, objectiveSFT, s.Trainer.Name, strings.Join(r.Objectives, ", "))
+		return fault.New(fault.Invalid, "the control, imitation of the chosen answers, needs %s, and the trainer %s "+
+			"has only %s", objectiveSFT, s.Trainer.Name, strings.Join(r.Objectives, ", "))
 	}
 
 	return nil

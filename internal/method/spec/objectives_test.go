@@ -25,15 +25,15 @@ func TestATrainerMustHaveTheObjectivesOfTheRun(t *testing.T) {
 	parse(t, onlyDPO+"finetune: {base: model, levels: [3], steps: {level3: 0}}\n")
 }
 
-func TestATrainerWithoutSFTCannotBeReproduced(t *testing.T) {
+func TestATrainerWithoutSFTCannotImitate(t *testing.T) {
 	s := parse(t, onlyDPO+"finetune: {base: model}\n")
-	err := s.CheckReproduction(catalog.All{})
+	err := s.CheckImitation(catalog.All{})
 	want := "needs sft, and the trainer trl has only dpo"
 	if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), want) {
-		t.Errorf("CheckReproduction = %v, want an invalid fault with %q", err, want)
+		t.Errorf("CheckImitation = %v, want an invalid fault with %q", err, want)
 	}
-	if err := spec.Default().CheckReproduction(catalog.All{}); err != nil {
-		t.Errorf("CheckReproduction of the embedded trainer = %v, want none", err)
+	if err := spec.Default().CheckImitation(catalog.All{}); err != nil {
+		t.Errorf("CheckImitation of the embedded trainer = %v, want none", err)
 	}
 }
 

@@ -73,64 +73,6 @@ func (c *Common) imitated(ctx context.Context, run string, epoch, agent int) (ru
 	return p, err
 }
 
-// Contestants are what a reproduction needs of a finished run.
-type Contestants struct {
-	Agents int
-	Epochs int // imitated, up to the best one
-	Items  []rules.EvalItem
-}
-
-// ReproductionID names a reproduction: a finished run and the number of paired episodes per system and split.
-type ReproductionID struct {
-	Run      string
-	Episodes int
-}
-
-// PlanReproduction reads a finished run: how many epochs of imitation it needs, and what is evaluated on which split.
-// Systems whose policies do not exist yet are left out.
-func (c *Control) PlanReproduction(ctx context.Context, id ReproductionID) (Contestants, error) {
-	return do(ctx, c.log(id.Run), func(ctx context.Context, _ say) (Contestants, error) {
-		s, err := c.spec(ctx, id.Run, atEnd)
-		if err != nil {
-			return Contestants{}, err
-		}
-		f, err := c.final(ctx, s)
-		if err != nil {
-			return Contestants{}, err
-		}
-		base, err := c.systems(ctx, SystemsID{Run: id.Run, AtEnd: true})
-		if err != nil {
-			return Contestants{}, err
-		}
-
-		r := rules.Reproduction{Spec: s, Run: id.Run, Episodes: id.Episodes, Base1: f.Base1, Base: base}
-		for _, split := range f.Splits {
-			r.Apps = r.Apps || split.Environment == "" && split.Name == domain.SplitTestApps
-		}
-		if f.Best == 0 && s.Epochs > 0 { // every epoch was rolled back
-			for _, x := range base {
-				if x.Name == rules.BaseName(s.Agents) {
-					r.Trained, r.Imitation = x.Policies, x.Policies
-				}
-			}
-		}
-		if f.Best > 0 {
-			trained, err := runs.Run(id.Run).System(ctx, c.Bucket, f.Best, s.Agents)
-			if err != nil {
-				return Contestants{}, err
-			}
-			if r.Trained = trained.Digests(); len(r.Trained) > 0 {
-				r.Imitation, err = c.imitation(ctx, id.Run, f.Best, s.Agents)
-			}
-			if err != nil {
-				return Contestants{}, err
-			}
-		}
-
-		return Contestants{Agents: s.Agents, Epochs: f.Best, Items: r.Items()}, nil
-	})
-}
-
 // imitation returns the controls of all agents after an epoch, or nil if one was not trained yet.
 func (c *Control) imitation(ctx context.Context, run string, epoch, agents int) ([]string, error) {
 	var policies []string

@@ -1,0 +1,28 @@
+package rules
+
+import "github.com/collabui/collabui/internal/method/spec"
+
+// Names of systems in results.
+const (
+	NameBase1      = "base-1" // one base agent, in the better of the two decodings on val
+	NameBaseGreedy = "base-1-greedy"
+	NameBaseWarm   = "base-1-t0.2"
+)
+
+// EvalSystems returns what can be evaluated at an epoch: of epoch 0 one base agent in both decodings and the base
+// policy n times, of others the trained system.
+func EvalSystems(s spec.Spec, epoch int, policies []string) []EvalSystem {
+	if epoch > 0 {
+		return []EvalSystem{Together(s, TrainedName(s.Agents), policies)}
+	}
+
+	one := EvalSystem{Policies: policies[:1], Rounds: 1, TopP: s.Decoding.TopP}
+	greedy, warm := one, one
+	greedy.Name, greedy.Temperature = NameBaseGreedy, []float64{0}
+	warm.Name, warm.Temperature = NameBaseWarm, []float64{0.2}
+	if s.Agents == 1 {
+		return []EvalSystem{greedy, warm}
+	}
+
+	return []EvalSystem{greedy, warm, Together(s, BaseName(s.Agents), policies)}
+}
