@@ -136,7 +136,7 @@ func (m *Models) labeller(s spec.Spec, slot domain.Slot, success bool, audit *[]
 			return credit.Outcome(step, success), nil
 		}, nil
 	case s.Critic.Model == spec.RoleOracle:
-		flips := credit.Flips{Share: s.Critic.Error, Seed: slot.Seed}
+		flips := credit.Flips{Share: s.Critic.Error, Type: s.Critic.WrongOn, Seed: slot.Seed}
 
 		return func(_ context.Context, step domain.Step) (domain.Credit, error) {
 			l := credit.Oracle(step)
@@ -162,7 +162,7 @@ func (m *Models) labeller(s spec.Spec, slot domain.Slot, success bool, audit *[]
 // is appended to audit.
 func (m *Models) grader(s spec.Spec, slot domain.Slot, audit *[]credit.Audit) (credit.Grade, error) {
 	if s.Critic.Model == spec.RoleOracle || s.Credit == spec.CreditOutcome {
-		flips := credit.Flips{Share: s.Critic.Error, Seed: slot.Seed}
+		flips := credit.Flips{Share: s.Critic.Error, Type: s.Critic.WrongOn, Seed: slot.Seed}
 
 		return func(
 			ctx context.Context, step domain.Step, labels []domain.Label, candidates []domain.Cell,

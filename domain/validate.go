@@ -2,6 +2,7 @@ package domain
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -41,6 +42,9 @@ var signatures = map[Family]map[string][]string{
 		ActionNone:       {},
 	},
 }
+
+// ActionTypes returns the action types of a family, sorted.
+func ActionTypes(f Family) []string { return slices.Sorted(maps.Keys(signatures[f])) }
 
 // directions lists the directions that an action type takes.
 var directions = map[string][]string{

@@ -45,10 +45,11 @@ func Outcome(s domain.Step, success bool) domain.Credit {
 }
 
 // Flips makes a critic err, to measure how much of its quality the method needs: it flips labels of 1 and 0 with
-// probability Share. The draw depends on the step and the canonical action, so equal actions keep equal labels. At 0.5
-// the labels are noise.
+// probability Share, and always those of one type of action. The draw depends on the step and the canonical action, so
+// equal actions keep equal labels. At 0.5 the labels are noise.
 type Flips struct {
 	Share float64 // 0 to 0.5
+	Type  string  // of actions; empty: none
 	Seed  uint64  // the episode's seed
 }
 
@@ -58,7 +59,8 @@ func (f Flips) Apply(step int, cells []domain.Cell, labels []domain.Label) {
 		if c.Action == nil || labels[i] == domain.Uncertain {
 			continue
 		}
-		if domain.Rand(f.Seed, "critic error", step, c.Canonical).Float64() < f.Share {
+		systematic := f.Type != "" && c.Action.Type == f.Type
+		if systematic || domain.Rand(f.Seed, "critic error", step, c.Canonical).Float64() < f.Share {
 			labels[i] = 1 - labels[i]
 		}
 	}

@@ -71,6 +71,21 @@ func TestLabelsOfCriticsThatAreNotModels(t *testing.T) {
 	}
 }
 
+func TestASystematicErrorIsAboutOneTypeOfAction(t *testing.T) {
+	s := step(1, 3, [][]int{{3, 1}, {2, 3}})
+	truth := Oracle(s).Labels
+	for kind, wrong := range map[string]bool{domain.ActionClick: true, domain.ActionInputText: false, "": false} {
+		got := slices.Clone(truth)
+		Flips{Type: kind}.Apply(1, s.Decision.Cells, got)
+		for i := range got {
+			if (got[i] != truth[i]) != wrong {
+				t.Errorf("always wrong on %q: label %d of a click is %v, the truth is %v; want it flipped: %v",
+					kind, i, got[i], truth[i], wrong)
+			}
+		}
+	}
+}
+
 func TestFlipsErrAsOftenAsToldAndKeepEqualActionsEqual(t *testing.T) {
 	const share = 0.3
 	flipped, cells := 0, 0

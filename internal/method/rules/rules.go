@@ -96,6 +96,9 @@ func CriticName(s spec.Spec, c spec.Catalog) string {
 	switch {
 	case s.Credit == spec.CreditOutcome:
 		return CriticOutcome
+	case s.Critic.Model == spec.RoleOracle && s.Critic.WrongOn != "":
+		return fmt.Sprintf("%s, %.0f %% of its labels flipped, and all of %s", CriticOracle, 100*s.Critic.Error,
+			s.Critic.WrongOn)
 	case s.Critic.Model == spec.RoleOracle && s.Critic.Error > 0:
 		return fmt.Sprintf("%s, %.0f %% of its labels flipped", CriticOracle, 100*s.Critic.Error)
 	case s.Critic.Model == spec.RoleOracle && s.Recorded(c, s.Environment):

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/prompts"
 )
 
@@ -28,6 +29,8 @@ type Critic struct {
 	Scope CriticScope `json:"scope"`
 	// Error is the share of the oracle's labels that are flipped at random. At 0.5 they are pure noise.
 	Error float64 `json:"error,omitempty"`
+	// WrongOn is a type of action whose labels are always flipped: an error that does not average out.
+	WrongOn string `json:"wrong_on,omitempty"`
 }
 
 // CriticRule makes labels of a model's scores.
@@ -66,6 +69,10 @@ func (s Spec) checkRoles(must Must) {
 	oracle := s.Critic.Model == RoleOracle && s.Credit == CreditCritic
 	must.within(s.Critic.Error, "critic.error", 0, 0.5)
 	must(s.Critic.Error == 0 || oracle, "critic.error", "0 where the critic is not the oracle")
+	must(s.Critic.WrongOn == "" || oracle, "critic.wrong_on", "nothing where the critic is not the oracle")
+	types := domain.ActionTypes(s.Family())
+	must(s.Critic.WrongOn == "" || slices.Contains(types, s.Critic.WrongOn), "critic.wrong_on",
+		"one of %v, not %q", types, s.Critic.WrongOn)
 
 	must.within(s.Adversary.Temperature, "adversary.temperature", 0, 100)
 	must.within(s.Adversary.TopP, "adversary.top_p", 0.01, 1)
