@@ -36,10 +36,13 @@ func reproduceCmd(a *app) *cobra.Command {
 		Long: `reproduce runs an experiment that is built in, a file in examples/experiments, as experiment does:
 
   ablations     the paper's ablations, and where the gain comes from
+  beta          β and the weight of the SFT term, on val
+  controls      whether stage 2 is more than further SFT, imitation and more slots
   critic-noise  what training gains from a critic that errs at random
   curriculum    stage 1 with levels against demonstrations only, at equal optimiser steps
   preference    preference optimisation against RFT on the same pairs, also with a critic that errs
   quickstart    what training and voting add
+  strong        stage 2 from the curriculum's base, against equally long SFT
   update        what each part of the update does
 
 SPEC is a file: the contrasts of quickstart are tested on that specification.`,
