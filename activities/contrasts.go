@@ -45,6 +45,7 @@ func (c *Control) test(ctx context.Context, id ExperimentID, say say) (experimen
 	}
 	v := all[id.Version-1]
 	out := experiments.Result{Version: v.Number, Digest: v.Digest, Reading: map[string]runs.Reading{}}
+	out.Figures = map[string]design.Figures{}
 	known := map[int]bool{} // versions of which a result existed
 	for n := 1; n < v.Number; n++ {
 		there, err := name.Result(n).Exists(ctx, c.Bucket)
@@ -77,6 +78,9 @@ func (c *Control) test(ctx context.Context, id ExperimentID, say say) (experimen
 			}
 		}
 	}
+	for key, episodes := range played {
+		out.Figures[key] = design.FiguresOf(episodes)
+	}
 	out.Rows = v.Judge(all[:v.Number-1], func(n int) bool { return known[n] },
 		func(p design.Play) [][]design.Episode { return played[p.String()] })
 
@@ -102,6 +106,7 @@ func (c *Control) playedBy(
 		g.Go(func() error {
 			e, _, err := run.EvalEpisode(id, i+1).Read(gctx, c.Bucket)
 			episodes[i] = design.Episode{Template: e.Task.Template, Missing: e.Outcome.Void != ""}
+			episodes[i].False = !e.Outcome.Success && !e.Outcome.Truncated
 			if m, ok := e.Outcome.Metrics[envadapters.StepSR]; ok && m.N > 0 {
 				episodes[i].Success = m.Sum / float64(m.N)
 			} else if e.Outcome.Success {

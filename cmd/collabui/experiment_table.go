@@ -72,8 +72,8 @@ func (s *session) printTable(v experiments.Version, r experiments.Result) error 
 		say(w, "\n%s", x.About)
 		say(w, "%d seeds; paired episodes per system and seed: %s; version %d of the declaration, %.12s, by %s at %s",
 			x.Seeds, episodesOf(x), v.Number, v.Digest, v.Who, v.At.UTC().Format("2006-01-02 15:04:05"))
-		say(w, "differences in points; [t] is Student's interval over seeds, [b] the bootstrap over seeds and "+
-			"templates, both at 95 %%;\np of the t-test, by Holm's method adjusted for the number of contrasts that "+
+		say(w, "differences in points; [t] is Student's interval over seeds, [c] that over seeds and templates, "+
+			"both at 95 %%;\np of the t-test, by Holm's method adjusted for the number of contrasts that "+
 			"are not primary\n")
 		wide := 0
 		for _, row := range r.Rows {
@@ -81,6 +81,12 @@ func (s *session) printTable(v experiments.Version, r experiments.Result) error 
 		}
 		for _, row := range r.Rows {
 			say(w, "%s", tableRow(row, wide))
+		}
+		say(w, "")
+		for _, key := range sortedKeys(r.Figures) {
+			f := r.Figures[key]
+			say(w, "%s: pass^1, ^2, ^4 of a template %.1f, %.1f, %.1f %%; false completes %.1f %%", key,
+				100*f.Pass[0], 100*f.Pass[1], 100*f.Pass[2], 100*f.FalseCompletes)
 		}
 		for _, key := range sortedKeys(r.Reading) {
 			d := r.Reading[key]
@@ -103,9 +109,9 @@ func (s *session) printTable(v experiments.Version, r experiments.Result) error 
 // tableRow returns a line of the table.
 func tableRow(r design.Row, wide int) string {
 	name := r.String()
-	line := fmt.Sprintf("%s%s %5.1f − %5.1f = %+5.1f  [t %+.1f, %+.1f]  [b %+.1f, %+.1f]  p %.3f",
+	line := fmt.Sprintf("%s%s %5.1f − %5.1f = %+5.1f  [t %+.1f, %+.1f]  [c %+.1f, %+.1f]  p %.3f",
 		name, strings.Repeat(" ", wide-len([]rune(name))), r.OfRate, r.MinusRate, r.Mean, r.Low, r.High,
-		r.BootLow, r.BootHigh, r.Adjusted)
+		r.WideLow, r.WideHigh, r.Adjusted)
 	if r.Primary {
 		line += "  primary"
 	}

@@ -162,8 +162,8 @@ func TestContrastsAreTestedOverSeeds(t *testing.T) {
 	if rows[1].Adjusted < rows[1].P || rows[2].Adjusted < rows[2].P || !rows[1].Holds || rows[1].Verdict() != "" {
 		t.Errorf("the others are %+v, want larger p-values, and nothing claimed", rows[1:])
 	}
-	if one.BootLow > one.Mean || one.BootHigh < one.Mean || one.BootHigh-one.BootLow < 1 {
-		t.Errorf("the bootstrap is [%v, %v], want an interval around %v", one.BootLow, one.BootHigh, one.Mean)
+	if one.WideLow > one.Mean || one.WideHigh < one.Mean || one.WideHigh-one.WideLow < 1 {
+		t.Errorf("over templates, too, it is [%v, %v], want an interval around %v", one.WideLow, one.WideHigh, one.Mean)
 	}
 }
 
@@ -202,5 +202,23 @@ func TestClaimsHoldOnlyWhereTheIntervalShowsIt(t *testing.T) {
 					name, claim, row.Mean, row.Low, row.High, row.Holds, want)
 			}
 		}
+	}
+}
+
+func TestFiguresAreByTemplateAndSeed(t *testing.T) {
+	one := []design.Episode{
+		{Template: "a", Success: 1}, {Template: "a", Success: 1}, {Template: "a", Success: 1}, {Template: "a"},
+		{Template: "b", False: true}, {Template: "b", Success: 1}, {Template: "b", Missing: true, False: true},
+	}
+	got := design.FiguresOf([][]design.Episode{one})
+	// a: 3 of 4, so two are right in 3 of 6 pairs and four never are; b: 1 of 2, and never two.
+	if want := [3]float64{(0.75 + 0.5) / 2, (0.5 + 0) / 2, 0}; got.Pass != want {
+		t.Errorf("Pass = %v, want %v", got.Pass, want)
+	}
+	if want := 1.0 / 6; got.FalseCompletes != want {
+		t.Errorf("FalseCompletes = %v, want %v", got.FalseCompletes, want)
+	}
+	if got := design.FiguresOf(nil); got != (design.Figures{}) {
+		t.Errorf("FiguresOf nothing = %+v, want nothing", got)
 	}
 }

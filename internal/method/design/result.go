@@ -8,8 +8,8 @@ import (
 	"github.com/collabui/collabui/internal/method/stats"
 )
 
-// Claim is a condition that a contrast must fulfil. Each is about the interval at 95 %, so that noise cannot fulfil it:
-// an interval that is wider than the margin allows fails.
+// Claim is a condition that a contrast must fulfil. Each is about both intervals at 95 %, so that noise cannot fulfil
+// it: an interval that is wider than the margin allows fails.
 type Claim string
 
 // Claims of contrasts, with their margins in points.
@@ -45,6 +45,7 @@ func Claims() []Claim { return slices.Sorted(maps.Keys(claims)) }
 type Episode struct {
 	Template string
 	Success  float64 // 0 or 1, or the share of right steps of a recorded task
+	False    bool    // the agents declared it to be over without success
 	Missing  bool
 }
 
@@ -57,8 +58,8 @@ type Row struct {
 	Mean      float64   `json:"mean"`
 	Low       float64   `json:"low"` // of Student's t over seeds
 	High      float64   `json:"high"`
-	BootLow   float64   `json:"boot_low"` // of the bootstrap over seeds and templates
-	BootHigh  float64   `json:"boot_high"`
+	WideLow   float64   `json:"wide_low"` // if templates were drawn, too: clusters are seeds and templates
+	WideHigh  float64   `json:"wide_high"`
 	P         float64   `json:"p"`     // of Student's t
 	Adjusted  float64   `json:"p_adj"` // for the number of contrasts; of the primary one, P itself
 	Needs     string    `json:"needs,omitempty"`
@@ -127,9 +128,11 @@ func test(c Contrast, episodes Episodes) Row {
 	}
 	r.Mean, r.Low, r.High = stats.TInterval(r.Seeds)
 	r.P = stats.TTest(r.Seeds)
-	r.BootLow, r.BootHigh = stats.Crossed(cells)
+	_, r.WideLow, r.WideHigh = stats.TwoWay(cells)
 	if form, ok := claims[c.Claim]; ok {
-		r.Needs, r.Holds = fmt.Sprintf(form.needs, c.Margin), form.holds(r, c.Margin)
+		both := r
+		both.Low, both.High = min(r.Low, r.WideLow), max(r.High, r.WideHigh)
+		r.Needs, r.Holds = fmt.Sprintf(form.needs, c.Margin), form.holds(both, c.Margin)
 	}
 
 	return r

@@ -91,6 +91,11 @@ func Bootstrap(tasks []domain.Metric) (low, high float64) {
 	return percentile(draws, 0.025), percentile(draws, 0.975)
 }
 
+// percentile returns a quantile of sorted draws.
+func percentile(draws []float64, p float64) float64 {
+	return draws[int(math.Round(p*float64(len(draws)-1)))]
+}
+
 // SignTest returns the probability of at least a of a+b fair coins falling on one side: the one-sided sign test of
 // paired outcomes of which a got worse and b better.
 func SignTest(a, b int) float64 {

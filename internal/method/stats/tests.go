@@ -2,7 +2,6 @@ package stats
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -65,43 +64,47 @@ func Power(mean, sd float64, n int) float64 {
 	return power
 }
 
-// Crossed returns the interval at 95 % of the mean of values that were measured in clusters of two kinds, such as seeds
-// and templates: both are drawn with replacement (the pigeonhole bootstrap of Owen 2007). Values are by cluster of the
-// first kind, then by that of the second; both must have at least one. The draws are fixed.
-func Crossed(values [][][]float64) (low, high float64) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	draws := make([]float64, resamples)
-	for i := range draws {
-		first, second := weights(rng, len(values)), weights(rng, len(values[0]))
-		sum, n := 0.0, 0.0
-		for a, of := range values {
-			for b, x := range of {
-				w := first[a] * second[b]
-				for _, v := range x {
-					sum, n = sum+w*v, n+w
-				}
+// TwoWay returns the mean of values that were measured in clusters of two kinds, such as seeds and templates, and its
+// interval at 95 %, if both were drawn: the variance is that of Cameron, Gelbach and Miller (2011), that of the sums of
+// either kind minus that of the cells, with the small-sample factor G/(G − 1) for each, and the degrees of freedom are
+// Satterthwaite's. Values are by cluster of the first kind, then by that of the second; there must be two of each.
+func TwoWay(values [][][]float64) (mean, low, high float64) {
+	n, firsts, seconds := 0.0, len(values), len(values[0])
+	for _, of := range values {
+		for _, x := range of {
+			for _, v := range x {
+				mean, n = mean+v, n+1
 			}
 		}
-		if draws[i] = 0; n > 0 {
-			draws[i] = sum / n
+	}
+	mean /= max(n, 1)
+
+	first, second, cells := make([]float64, firsts), make([]float64, seconds), 0.0
+	for a, of := range values {
+		for b, x := range of {
+			rest := 0.0
+			for _, v := range x {
+				rest += v - mean
+			}
+			first[a], second[b], cells = first[a]+rest, second[b]+rest, cells+rest*rest
 		}
 	}
-	slices.Sort(draws)
+	variance := func(sums []float64) float64 {
+		all, g := 0.0, float64(len(sums))
+		for _, s := range sums {
+			all += s * s
+		}
 
-	return percentile(draws, 0.025), percentile(draws, 0.975)
-}
-
-// weights returns how often each of n clusters is drawn in n draws.
-func weights(rng *rand.Rand, n int) []float64 {
-	w := make([]float64, n)
-	for range n {
-		w[rng.IntN(n)]++
+		return all / (n * n) * g / (g - 1)
 	}
+	g := float64(firsts * seconds)
+	one, two := variance(first), variance(second)
+	v := max(one+two-cells/(n*n)*g/(g-1), one, two)
+	if v == 0 {
+		return mean, mean, mean
+	}
+	df := v * v / (one*one/float64(firsts-1) + two*two/float64(seconds-1))
+	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: max(1, df)}.Quantile(0.975) * math.Sqrt(v)
 
-	return w
-}
-
-// percentile returns a quantile of sorted draws.
-func percentile(draws []float64, p float64) float64 {
-	return draws[int(math.Round(p*float64(len(draws)-1)))]
+	return mean, mean - half, mean + half
 }

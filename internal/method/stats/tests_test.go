@@ -51,8 +51,8 @@ func TestPowerAgreesWithScipy(t *testing.T) {
 	}
 }
 
-// TestTheCrossedBootstrapSeesClusters checks that values which are equal within a cluster do not count as many.
-func TestTheCrossedBootstrapSeesClusters(t *testing.T) {
+// TestTheTwoWayIntervalSeesClusters checks that values which are equal within a cluster do not count as many.
+func TestTheTwoWayIntervalSeesClusters(t *testing.T) {
 	width := func(seed, template, noise float64) float64 {
 		r := rand.New(rand.NewPCG(1, 2))
 		values, of := make([][][]float64, 8), make([]float64, 12)
@@ -69,7 +69,7 @@ func TestTheCrossedBootstrapSeesClusters(t *testing.T) {
 				values[a] = append(values[a], x)
 			}
 		}
-		low, high := stats.Crossed(values)
+		_, low, high := stats.TwoWay(values)
 
 		return high - low
 	}

@@ -37,6 +37,8 @@ type Result struct {
 	Rows []design.Row `json:"rows"`
 	// Systems are the results of all systems, by seed and under ARM/SYSTEM on SPLIT.
 	Systems []map[string]runs.Result `json:"systems"`
+	// Figures are further figures of all systems, over all seeds, by ARM/SYSTEM on SPLIT.
+	Figures map[string]design.Figures `json:"figures"`
 	// Reading is what reading did to answers, over all seeds, by ARM/SYSTEM on SPLIT, where right actions are known.
 	Reading map[string]runs.Reading `json:"reading,omitempty"`
 }

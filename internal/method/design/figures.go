@@ -1,0 +1,68 @@
+package design
+
+// Figures are further figures of a system, over all seeds.
+type Figures struct {
+	// FalseCompletes is the share of episodes, from 0 to 1, that the agents declared to be over without success.
+	FalseCompletes float64 `json:"liedcompletes"`
+	// Pass is pass^k (Yao et al. 2024) for k = 1, 2 and 4: the probability that k episodes of a template are all
+	// successes, estimated without bias for every seed and template and averaged over those with at least k episodes.
+	Pass [3]float64 `json:"pass"`
+}
+
+// passes are the k of Figures.Pass.
+var passes = [3]int{1, 2, 4}
+
+// FiguresOf returns the figures of a system that played some episodes, by seed.
+func FiguresOf(seeds [][]Episode) Figures {
+	var f Figures
+	type cell struct {
+		seed     int
+		template string
+	}
+	counts, played, lied := map[cell][2]int{}, 0, 0
+	var order []cell // sums of floats depend on it
+	for k, episodes := range seeds {
+		for _, e := range episodes {
+			if e.Missing {
+				continue
+			}
+			played++
+			if e.False {
+				lied++
+			}
+			at := cell{k, e.Template}
+			c, known := counts[at]
+			if !known {
+				order = append(order, at)
+			}
+			c[0]++
+			if e.Success == 1 {
+				c[1]++
+			}
+			counts[at] = c
+		}
+	}
+
+	f.FalseCompletes = float64(lied) / float64(max(played, 1))
+	for i, k := range passes {
+		sum, n := 0.0, 0
+		for _, at := range order {
+			if c := counts[at]; c[0] >= k {
+				sum, n = sum+choose(c[1], k)/choose(c[0], k), n+1
+			}
+		}
+		f.Pass[i] = sum / float64(max(n, 1))
+	}
+
+	return f
+}
+
+// choose returns the binomial coefficient n over k, 0 if there are fewer than k.
+func choose(n, k int) float64 {
+	out := 1.0
+	for i := range k {
+		out *= float64(max(n-i, 0)) / float64(i+1)
+	}
+
+	return out
+}
