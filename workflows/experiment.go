@@ -47,6 +47,7 @@ func Experiment(ctx workflow.Context, id activities.ExperimentID) (activities.Te
 	for seed := 1; seed <= l.Seeds; seed++ {
 		for _, arm := range l.Arms {
 			x.status.Arm, x.status.Seed = arm, seed
+			x.describe(ctx)
 			a := activities.ArmID{ExperimentID: id, Arm: arm, Seed: seed, At: workflow.Now(ctx).UTC()}
 			if err := x.play(ctx, a); err != nil {
 				return activities.Tested{}, fmt.Errorf("arm %s, seed %d: %w", arm, seed, err)
@@ -55,6 +56,7 @@ func Experiment(ctx workflow.Context, id activities.ExperimentID) (activities.Te
 		}
 	}
 	x.status.Arm, x.status.Seed = "", 0
+	x.describe(ctx)
 
 	var out activities.Tested
 	test := long(on(ctx, QueueControl, "test the contrasts"))
@@ -73,7 +75,25 @@ type experiment struct {
 
 // act repeats an action until it succeeds, or until it fails for a reason that only a person can remove.
 func (x *experiment) act(ctx workflow.Context, do func(workflow.Context) error) error {
-	return insist(ctx, do, func(why string) { x.status.Waits = why })
+	err := insist(ctx, do, func(why string) {
+		x.status.Waits = why
+		x.describe(ctx)
+	})
+	x.status.Waits = ""
+
+	return err
+}
+
+// describe writes how far the experiment is into the details that the Temporal UI shows.
+func (x *experiment) describe(ctx workflow.Context) {
+	text := fmt.Sprintf("**%d of %d** arms are played, over all seeds", x.status.Done, x.status.All)
+	if x.status.Arm != "" {
+		text += fmt.Sprintf("; now **%s**, seed %d", x.status.Arm, x.status.Seed)
+	}
+	if x.status.Waits != "" {
+		text += "\n\nit is tried again, because " + x.status.Waits
+	}
+	workflow.SetCurrentDetails(ctx, text)
 }
 
 // play trains an arm for a seed, and lets its systems play.

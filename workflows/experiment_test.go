@@ -1,18 +1,23 @@
 package workflows_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/temporal"
+
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/design"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/experiments"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/testrun"
+	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -161,4 +166,48 @@ func TestTheTrainedSystemOfARunThatGainedNothingIsItsBase(t *testing.T) {
 			t.Errorf("%s is %v − %v, want equal rates", row.Contrast, row.OfRate, row.MinusRate)
 		}
 	}
+}
+
+func TestAnExperimentThatWasCutShortHasTheSameTable(t *testing.T) {
+	t.Parallel()
+	x := compared()
+	x.Arms, x.Contrasts, x.Seeds = x.Arms[:2], x.Contrasts[:5], 2
+	want, err := conduct(t, testrun.New(t, testrun.Small()), x)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	r := testrun.New(t, testrun.Small())
+	sound := r.Deps.Trainers
+	r.Deps.Trainers = map[string]trainer.Trainer{spec.Embedded: breaks{sound[spec.Embedded], "/x-rft-s1/"}}
+	v, err := experiments.Declare(t.Context(), r.Bucket, x, "ann", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := r.Environment()
+	env.RegisterDelayedCallback(env.CancelWorkflow, 3*time.Hour) // the run of rft is held by then
+	env.ExecuteWorkflow(workflows.Experiment, activities.ExperimentID{Name: x.Name, Version: v.Number})
+	if err := env.GetWorkflowError(); !temporal.IsCanceledError(err) {
+		t.Fatalf("the experiment ends with %v, want it cancelled", err)
+	}
+	r.Deps.Trainers = sound
+	got, err := conduct(t, r, x)
+	if err != nil || runs.Digest(got.Rows) != runs.Digest(want.Rows) {
+		t.Errorf("the rows are %+v, %v; want those of the undisturbed experiment, %+v", got.Rows, err, want.Rows)
+	}
+	clean(t, r)
+}
+
+// breaks is a trainer that always fails in a run.
+type breaks struct {
+	trainer.Trainer
+	run string
+}
+
+func (b breaks) Train(ctx context.Context, j trainer.Job, say trainer.Progress) (trainer.Result, error) {
+	if strings.Contains(j.ID, b.run) {
+		return trainer.Result{}, fault.New(fault.Fatal, "the trainer breaks")
+	}
+
+	return b.Trainer.Train(ctx, j, say)
 }
