@@ -108,9 +108,11 @@ func TestImpossibleExperimentsAreRefused(t *testing.T) {
 
 func TestTheExamplesArePossibleExperiments(t *testing.T) {
 	files, _ := filepath.Glob("../../../examples/experiments/*.yaml")
-	if len(files) == 0 {
-		t.Error("got no examples, want some")
+	large, _ := filepath.Glob("../../../examples/experiments/7b/*.yaml")
+	if len(files) == 0 || len(large) == 0 {
+		t.Errorf("got the examples %v and %v, want some of both", files, large)
 	}
+	files = append(files, large...)
 	for _, f := range files {
 		raw, err := os.ReadFile(f)
 		if err == nil {
