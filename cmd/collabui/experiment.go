@@ -106,29 +106,32 @@ func (s *session) experimentOf(ctx context.Context, x design.Experiment, detach 
 		return err
 	}
 	result := experiments.Experiment(x.Name).Result(v.Number)
-	r, _, err := result.Read(ctx, s.bucket)
-	if err == nil {
-		return s.printTable(v, r)
-	}
-	if !errors.Is(err, store.ErrNotFound) {
-		return err
-	}
+	for range 2 { // at first, a version before this one may still be played
+		r, _, err := result.Read(ctx, s.bucket)
+		if err == nil {
+			return s.printTable(v, r)
+		}
+		if !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
 
-	id := workflows.ExperimentWorkflowID(x.Name)
-	w, err := s.temporal.ExecuteWorkflow(ctx, startOptions(id, "experiment "+x.Name), workflows.Experiment,
-		activities.ExperimentID{Name: x.Name, Version: v.Number})
+		id := workflows.ExperimentWorkflowID(x.Name)
+		w, err := s.temporal.ExecuteWorkflow(ctx, startOptions(id, "experiment "+x.Name), workflows.Experiment,
+			activities.ExperimentID{Name: x.Name, Version: v.Number})
+		if err != nil {
+			return fault.New(fault.Transient, "start experiment %s: %w", x.Name, err)
+		}
+		if detach {
+			return s.print(map[string]any{"experiment": x.Name, "version": v.Number}, func(w io.Writer) {
+				say(w, "experiment %s goes on; the same command shows it", x.Name)
+			})
+		}
+		if err := s.attend(ctx, w, s.showExperiment(ctx, id)); err != nil {
+			return fault.New(fault.Transient, "experiment %s: %w", x.Name, err)
+		}
+	}
+	r, _, err := result.Read(ctx, s.bucket)
 	if err != nil {
-		return fault.New(fault.Transient, "start experiment %s: %w", x.Name, err)
-	}
-	if detach {
-		return s.print(map[string]any{"experiment": x.Name, "version": v.Number}, func(w io.Writer) {
-			say(w, "experiment %s goes on; the same command shows it", x.Name)
-		})
-	}
-	if err := s.attend(ctx, w, s.showExperiment(ctx, id)); err != nil {
-		return fault.New(fault.Transient, "experiment %s: %w", x.Name, err)
-	}
-	if r, _, err = result.Read(ctx, s.bucket); err != nil {
 		return err
 	}
 
@@ -159,10 +162,10 @@ func (s *session) showExperiment(ctx context.Context, id string) func(*viewer) {
 			v.say("%d of %d arms are played, the last was %s of seed %d%s", st.Done, st.All, before.Arm, before.Seed,
 				left)
 		}
-		before = st
-		if st.Waits != "" {
-			v.say("tried again, because %s", st.Waits)
+		if st.Waits != "" && st.Waits != before.Waits {
+			v.say("it is tried again, because %s", st.Waits)
 		}
+		before = st
 		s.showArm(ctx, v, st)
 	}
 }
