@@ -231,6 +231,7 @@ type EpochPlan struct {
 	Slots    int
 	Topology string // for the summary
 	Accepted bool   `json:",omitempty"` // a person lets the epoch go on without what failed
+	Learns   bool   `json:",omitempty"` // labels need a value that is learnt from earlier epochs
 }
 
 // PlanEpoch records E_k and the slots of an epoch. Both follow from the specification and its changes.
@@ -254,6 +255,7 @@ func (c *Control) PlanEpoch(ctx context.Context, id EpochID) (EpochPlan, error) 
 
 		return EpochPlan{
 			Slots: len(slots.Slots), Topology: fmt.Sprint(topology.Edges), Accepted: accepted,
+			Learns: s.Credit == spec.CreditAdvantage,
 		}, err
 	})
 }

@@ -65,7 +65,7 @@ func (m *Models) credits(ctx context.Context, id SlotID, say say) (runs.Credits,
 	}
 
 	c := runs.Credits{Episode: e.ref, Critic: rules.CriticName(s, m.Catalog)}
-	label, err := m.labeller(s, e.slot, e.success, &c.Audit)
+	label, err := m.labeller(ctx, s, e, &c.Audit)
 	if err != nil {
 		return c, err
 	}
@@ -129,14 +129,18 @@ type labeller func(ctx context.Context, step domain.Step) (domain.Credit, error)
 
 // labeller returns how the steps of a slot's episode are labelled. What a critic that is a model says is appended to
 // audit.
-func (m *Models) labeller(s spec.Spec, slot domain.Slot, success bool, audit *[]credit.Audit) (labeller, error) {
+func (m *Models) labeller(
+	ctx context.Context, s spec.Spec, e played, audit *[]credit.Audit,
+) (labeller, error) {
 	switch {
 	case s.Credit == spec.CreditOutcome:
 		return func(_ context.Context, step domain.Step) (domain.Credit, error) {
-			return credit.Outcome(step, success), nil
+			return credit.Outcome(step, e.success), nil
 		}, nil
+	case s.Credit == spec.CreditAdvantage:
+		return m.advantages(ctx, s.Name, e)
 	case s.Critic.Model == spec.RoleOracle:
-		flips := credit.Flips{Share: s.Critic.Error, Type: s.Critic.WrongOn, Seed: slot.Seed}
+		flips := credit.Flips{Share: s.Critic.Error, Type: s.Critic.WrongOn, Seed: e.slot.Seed}
 
 		return func(_ context.Context, step domain.Step) (domain.Credit, error) {
 			l := credit.Oracle(step)
@@ -149,7 +153,7 @@ func (m *Models) labeller(s spec.Spec, slot domain.Slot, success bool, audit *[]
 	critic, err := m.Endpoints.Critic(s)
 
 	return func(ctx context.Context, step domain.Step) (domain.Credit, error) {
-		l, a, err := critic.Label(ctx, step, domain.Seed(slot.Seed, "credit", step.Number))
+		l, a, err := critic.Label(ctx, step, domain.Seed(e.slot.Seed, "credit", step.Number))
 		if err == nil {
 			*audit = append(*audit, a)
 		}
@@ -161,7 +165,7 @@ func (m *Models) labeller(s spec.Spec, slot domain.Slot, success bool, audit *[]
 // grader returns how the adversary's candidates are labelled: by the run's critic. What a critic that is a model says
 // is appended to audit.
 func (m *Models) grader(s spec.Spec, slot domain.Slot, audit *[]credit.Audit) (credit.Grade, error) {
-	if s.Critic.Model == spec.RoleOracle || s.Credit == spec.CreditOutcome {
+	if s.Critic.Model == spec.RoleOracle || s.Credit != spec.CreditCritic {
 		flips := credit.Flips{Share: s.Critic.Error, Type: s.Critic.WrongOn, Seed: slot.Seed}
 
 		return func(

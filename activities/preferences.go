@@ -113,7 +113,7 @@ func (m *Models) preference(
 	// A critic that is a model grades the chosen answer when it sees it among the candidates.
 	label := domain.Credit{Step: step.Number, Labels: []domain.Label{domain.Positive}}
 	if s.Critic.Model == spec.RoleOracle {
-		oracle, err := m.labeller(s, slot, true, nil)
+		oracle, err := m.labeller(ctx, s, played{slot: slot, success: true}, nil)
 		if err == nil {
 			label, err = oracle(ctx, step)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/testrun"
@@ -17,8 +18,11 @@ func TestEverySwitchOfTheMethodRunsToItsEnd(t *testing.T) {
 		set   func(*spec.Spec)
 		check func(*testing.T, *testrun.Run) // nil: only that the run ends
 	}{
-		"rft":               {func(s *spec.Spec) { s.Preference = spec.PreferenceRFT }, wantThePairsOfDPO},
-		"outcome":           {func(s *spec.Spec) { s.Credit = spec.CreditOutcome }, wantNoAdversary},
+		"rft":     {func(s *spec.Spec) { s.Preference = spec.PreferenceRFT }, wantThePairsOfDPO},
+		"outcome": {func(s *spec.Spec) { s.Credit = spec.CreditOutcome }, wantNoAdversary},
+		"advantage": {func(s *spec.Spec) {
+			s.Credit, s.Preference, s.Epochs = spec.CreditAdvantage, spec.PreferenceRFT, 2
+		}, wantAValue},
 		"shared parameters": {func(s *spec.Spec) { s.Parameters = spec.ParametersShared }, wantOnePolicy},
 		"no edges":          {func(s *spec.Spec) { s.Edges = spec.EdgesNone }, wantNoEdges},
 		"one agent": {func(s *spec.Spec) {
@@ -68,6 +72,20 @@ func wantNoAdversary(t *testing.T, r *testrun.Run) {
 		if p := read(t, r, runs.Run("small").Pairs(1, slot)); len(p.Calls) > 0 {
 			t.Errorf("the adversary was asked %d times in slot %d, want never", len(p.Calls), slot)
 		}
+	}
+}
+
+// wantAValue checks that the second epoch knows what the first one showed, and labels by it.
+func wantAValue(t *testing.T, r *testrun.Run) {
+	t.Helper()
+	wantNoAdversary(t, r)
+	run := runs.Run("small")
+	first, second := read(t, r, run.Value(1)), read(t, r, run.Value(2))
+	if first.Model != nil || second.Model == nil || second.Episodes != r.Spec.Slots || second.Steps < r.Spec.Slots {
+		t.Errorf("the epochs know %+v and %+v, want nothing and what %d episodes showed", first, second, r.Spec.Slots)
+	}
+	if c := read(t, r, run.Credits(2, 1)); c.Critic != rules.CriticAdvantage || len(c.Steps) == 0 {
+		t.Errorf("the labels are %+v, want those of advantages", c)
 	}
 }
 

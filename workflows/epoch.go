@@ -39,19 +39,11 @@ func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error)
 	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return p, nil }); err != nil {
 		return sum, err
 	}
-	if err := workflow.UpsertTypedSearchAttributes(ctx,
-		attrRun.ValueSet(in.Run), attrStage.ValueSet(StageEpoch),
-		attrEpoch.ValueSet(int64(in.Epoch)), attrEnvironment.ValueSet(in.Plan.Environment)); err != nil {
-		return sum, err
-	}
-
 	id := activities.EpochID{Run: in.Run, Epoch: in.Epoch}
-	var plan activities.EpochPlan
-	draw := on(ctx, QueueControl, "draw topology and slots")
-	if err := workflow.ExecuteActivity(draw, control.PlanEpoch, id).Get(ctx, &plan); err != nil {
+	plan, err := beginEpoch(ctx, in)
+	if err != nil {
 		return sum, err
 	}
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("topology %s, %d slots", plan.Topology, plan.Slots))
 
 	var open shards
 	whole, err := open.play(ctx, in, plan.Slots, &p)
@@ -102,6 +94,27 @@ func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error)
 
 	return sum, workflow.UpsertTypedSearchAttributes(ctx,
 		attrRate.ValueSet(sum.Val), attrSystem.ValueSet(rules.TrainedName(in.Plan.Agents)))
+}
+
+// beginEpoch plans an epoch and prepares what its labels need.
+func beginEpoch(ctx workflow.Context, in EpochInput) (plan activities.EpochPlan, err error) {
+	if err := workflow.UpsertTypedSearchAttributes(ctx,
+		attrRun.ValueSet(in.Run), attrStage.ValueSet(StageEpoch),
+		attrEpoch.ValueSet(int64(in.Epoch)), attrEnvironment.ValueSet(in.Plan.Environment)); err != nil {
+		return plan, err
+	}
+	id := activities.EpochID{Run: in.Run, Epoch: in.Epoch}
+	draw := on(ctx, QueueControl, "draw topology and slots")
+	if err := workflow.ExecuteActivity(draw, control.PlanEpoch, id).Get(ctx, &plan); err != nil {
+		return plan, err
+	}
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("topology %s, %d slots", plan.Topology, plan.Slots))
+	if !plan.Learns {
+		return plan, nil
+	}
+	fit := on(ctx, QueueModel, "learn how likely episodes are to succeed")
+
+	return plan, workflow.ExecuteActivity(fit, models.FitValue, id).Get(ctx, nil)
 }
 
 // askAPerson returns why only a person can let an epoch go on, and how: too many slots failed, or models refused too

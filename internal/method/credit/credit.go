@@ -4,7 +4,11 @@
 // It imports domain, fault, internal/method/agents, internal/method/chat and internal/method/prompts. It does no I/O.
 package credit
 
-import "github.com/collabui/collabui/domain"
+import (
+	"math"
+
+	"github.com/collabui/collabui/domain"
+)
 
 // Oracle labels the cells of a step by the environment's judge: 1 if the canonical action is one of the right ones,
 // otherwise 0. Cells that were refused are ∅, and all cells if the judge knows no right action. Results based on it are
@@ -38,6 +42,19 @@ func Outcome(s domain.Step, success bool) domain.Credit {
 			c.Labels[i] = domain.Uncertain
 		case success:
 			c.Labels[i] = domain.Positive
+		}
+	}
+
+	return c
+}
+
+// Advantage labels a cell equal to the executed action 1 if the step's advantage is above a threshold, and 0 if it is
+// below its negative; all other cells are ∅, and so is an action that made little difference.
+func Advantage(s domain.Step, advantage, threshold float64) domain.Credit {
+	c := Outcome(s, advantage > threshold)
+	if math.Abs(advantage) <= threshold {
+		for i := range c.Labels {
+			c.Labels[i] = domain.Uncertain
 		}
 	}
 

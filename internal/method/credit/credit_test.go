@@ -71,6 +71,21 @@ func TestLabelsOfCriticsThatAreNotModels(t *testing.T) {
 	}
 }
 
+func TestAnAdvantageLabelsWhatWasExecuted(t *testing.T) {
+	s := step(1, 3, [][]int{{3, 1}, {2, 3}})
+	for advantage, want := range map[float64]domain.Label{
+		0.5: domain.Positive, 0.2: domain.Uncertain, 0: domain.Uncertain, -0.1: domain.Uncertain, -0.3: domain.Negative,
+	} {
+		for i, l := range Advantage(s, advantage, 0.2).Labels {
+			executed := s.Decision.Cells[i].Canonical == s.Decision.Executed.Canonical(s.Observation)
+			if executed && l != want || !executed && l != domain.Uncertain {
+				t.Errorf("advantage %v labels cell %d, executed: %v, with %v; want %v where it was executed",
+					advantage, i, executed, l, want)
+			}
+		}
+	}
+}
+
 func TestASystematicErrorIsAboutOneTypeOfAction(t *testing.T) {
 	s := step(1, 3, [][]int{{3, 1}, {2, 3}})
 	truth := Oracle(s).Labels

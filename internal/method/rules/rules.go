@@ -72,7 +72,7 @@ func Pairing(s spec.Spec, topology domain.Topology, slot domain.Slot) credit.Rul
 		Candidates: s.Adversary.Candidates, Negatives: s.Pairs.Negatives, Cells: s.Pairs.Cells, Topology: topology,
 		PerStep: s.Pairs.PerStep, PerEpisode: s.Pairs.PerEpisode,
 		Correction:  s.Pairs.Kind == spec.PairsCorrection && s.Credit == spec.CreditCritic,
-		OutcomeOnly: s.Credit == spec.CreditOutcome,
+		OutcomeOnly: s.Credit != spec.CreditCritic,
 		Seed:        slot.Seed,
 	}
 }
@@ -89,6 +89,8 @@ func Weigh(s spec.Spec, pairs []domain.Pair, preference bool) {
 const (
 	CriticOracle  = "oracle (privileged)"
 	CriticOutcome = "outcome"
+
+	CriticAdvantage = "advantage under a value learnt from outcomes"
 )
 
 // CriticName returns the name of a run's critic as it appears wherever its results are shown.
@@ -96,6 +98,8 @@ func CriticName(s spec.Spec, c spec.Catalog) string {
 	switch {
 	case s.Credit == spec.CreditOutcome:
 		return CriticOutcome
+	case s.Credit == spec.CreditAdvantage:
+		return CriticAdvantage
 	case s.Critic.Model == spec.RoleOracle && s.Critic.WrongOn != "":
 		return fmt.Sprintf("%s, %.0f %% of its labels flipped, and all of %s", CriticOracle, 100*s.Critic.Error,
 			s.Critic.WrongOn)

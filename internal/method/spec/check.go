@@ -124,7 +124,7 @@ func (s Spec) checkChoices(must Must) {
 	oneOf(must, s.Edges, "edges", EdgesRandom, EdgesNone)
 	oneOf(must, s.Parameters, "parameters", ParametersSeparate, ParametersShared)
 	oneOf(must, s.Preference, "preference", PreferenceDPO, PreferenceRFT)
-	oneOf(must, s.Credit, "credit", CreditCritic, CreditOutcome)
+	oneOf(must, s.Credit, "credit", CreditCritic, CreditOutcome, CreditAdvantage)
 	oneOf(must, s.Critic.Rule, "critic.rule", RuleRobust, RulePaper)
 	oneOf(must, s.Critic.Scope, "critic.scope", ScopeStep, ScopeRound)
 	oneOf(must, s.Pairs.Kind, "pairs.kind", PairsPositive, PairsCorrection)

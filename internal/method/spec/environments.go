@@ -37,7 +37,7 @@ func (s Spec) checkListed(c Catalog, must Must) {
 func (s Spec) checkEnvironments(c Catalog, must Must) {
 	s.checkListed(c, must)
 	s.checkReference(c, s.Environment, "environment", must)
-	must(s.Credit != CreditOutcome || !s.Recorded(c, s.Environment), "credit", "critic where tasks are recorded: "+
+	must(s.Credit == CreditCritic || !s.Recorded(c, s.Environment), "credit", "critic where tasks are recorded: "+
 		"the recorded next page follows whatever the agents do, so an outcome says nothing about a step")
 	for i, x := range s.Evaluation.OutOfDistribution {
 		s.checkReference(c, x.Environment, elsewhere(i)+".environment", must)

@@ -36,6 +36,9 @@ type Credit string
 const (
 	CreditCritic  Credit = "critic"
 	CreditOutcome Credit = "outcome" // every cell gets its episode's outcome; there is no critic
+	// CreditAdvantage labels what was executed by the step's advantage under a value that is learnt from the outcomes
+	// of earlier epochs; in the first, by the outcome.
+	CreditAdvantage Credit = "advantage"
 )
 
 // Reference says which policy DPO compares with.

@@ -44,6 +44,13 @@ type Dataset struct {
 	Card  credit.Card `json:"card"`
 }
 
+// Value is a value function that was learnt from the episodes of earlier epochs.
+type Value struct {
+	Model    *store.Ref `json:"model,omitempty"` // a blob; nil: there were none
+	Episodes int        `json:"episodes"`
+	Steps    int        `json:"steps"`
+}
+
 // Update is the end of one agent's update.
 type Update struct {
 	Agent   int                 `json:"agent"`

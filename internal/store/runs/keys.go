@@ -119,6 +119,9 @@ func (r Run) Slots(epoch int) Object[Slots] { return object[Slots](r, "epochs/%0
 // Made is with what the workers of an epoch began; 0 is what comes before the first. Older runs do not have it.
 func (r Run) Made(epoch int) Object[Made] { return object[Made](r, "epochs/%04d/made", epoch) }
 
+// Value is what an epoch knows of how likely episodes are to succeed, where labels need it.
+func (r Run) Value(epoch int) Object[Value] { return object[Value](r, "epochs/%04d/value", epoch) }
+
 // Accepted is a person's decision to go on without what failed in an epoch; 0 is what comes before the first.
 func (r Run) Accepted(epoch int) Object[Decision] {
 	return object[Decision](r, "epochs/%04d/accepted", epoch)

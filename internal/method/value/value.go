@@ -1,0 +1,168 @@
+// Package value learns how likely an episode is to succeed from where it is, as baselines with a learnt value need it:
+// a logistic regression on words of goal and screen. Its functions are pure, and equal input gives equal bits.
+//
+// It imports domain. It does no I/O.
+package value
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+)
+
+// size is the number of features, onto which words are hashed.
+const size = 1 << 12
+
+// State is where an episode is before a step.
+type State struct {
+	Goal        string
+	Step        int // from 1
+	Observation domain.Observation
+}
+
+// Example is a state and whether the episode ended in success.
+type Example struct {
+	State
+	Success bool
+}
+
+// Model is a learnt value. A nil model knows nothing: its value is 0 everywhere.
+type Model struct{ weights []float64 }
+
+// How a model is fitted.
+const (
+	passes = 5
+	rate   = 0.5  // of the first step; it falls as 1/√t
+	decay  = 1e-4 // of weights, per example
+)
+
+// Fit learns from examples, in an order that is drawn from the seed. Without examples it returns nil.
+func Fit(examples []Example, seed uint64) *Model {
+	if len(examples) == 0 {
+		return nil
+	}
+	m := &Model{weights: make([]float64, size)}
+	features := make([][]uint32, len(examples))
+	for i, e := range examples {
+		features[i] = e.features()
+	}
+	step := 0.0
+	for pass := range passes {
+		for _, i := range domain.Rand(seed, "value", pass).Perm(len(examples)) {
+			step++
+			want := 0.0
+			if examples[i].Success {
+				want = 1
+			}
+			by := rate / math.Sqrt(1+step/float64(len(examples))) * (want - m.at(features[i]))
+			for _, f := range features[i] {
+				m.weights[f] += by/math.Sqrt(float64(len(features[i]))) - rate*decay*m.weights[f]
+			}
+		}
+	}
+
+	return m
+}
+
+// At returns the probability of success from a state.
+func (m *Model) At(s State) float64 {
+	if m == nil {
+		return 0
+	}
+
+	return m.at(s.features())
+}
+
+func (m *Model) at(features []uint32) float64 {
+	sum := 0.0
+	for _, f := range features {
+		sum += m.weights[f] / math.Sqrt(float64(len(features)))
+	}
+
+	return 1 / (1 + math.Exp(-sum))
+}
+
+// features returns the places of a state's words: those of the goal, those of the screen, those of both, and the step.
+func (s State) features() []uint32 {
+	goal, screen := words(s.Goal), []string{}
+	for _, e := range s.Observation.Elements {
+		said := append([]string{e.Role, e.Text, e.Desc, e.Value}, e.State...)
+		screen = append(screen, words(strings.Join(said, " "))...)
+	}
+	var out []uint32
+	add := func(kind, word string) { out = append(out, place(kind+word)) }
+	add("bias", "")
+	add("step ", string(rune('a'+min(s.Step, 25))))
+	for _, w := range goal {
+		add("goal ", w)
+		if slices.Contains(screen, w) {
+			add("both ", w)
+			add("both", "")
+		}
+	}
+	for _, w := range screen {
+		add("screen ", w)
+	}
+	slices.Sort(out)
+
+	return slices.Compact(out)
+}
+
+func words(text string) []string { return strings.Fields(strings.ToLower(text)) }
+
+func place(word string) uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(word))
+
+	return h.Sum32() % size
+}
+
+// Encode returns the model as bytes.
+func (m *Model) Encode() []byte {
+	var out []byte
+	for _, w := range m.weights {
+		out = binary.LittleEndian.AppendUint64(out, math.Float64bits(w))
+	}
+
+	return out
+}
+
+// Decode returns the model of bytes that Encode made. It is false if they are none.
+func Decode(raw []byte) (*Model, bool) {
+	if len(raw) != 8*size {
+		return nil, false
+	}
+	m := &Model{weights: make([]float64, size)}
+	for i := range m.weights {
+		m.weights[i] = math.Float64frombits(binary.LittleEndian.Uint64(raw[8*i:]))
+	}
+
+	return m, true
+}
+
+// mix is the weight of the outcome at the last step, which halves with every step before it (λ of DigiRL).
+const mix = 0.5
+
+// Advantages returns the advantage of the action at each step of an episode (Bai et al. 2024, DigiRL): the outcome,
+// mixed with what the value says changed by the step.
+func (m *Model) Advantages(states []State, success bool) []float64 {
+	reward := 0.0
+	if success {
+		reward = 1
+	}
+	out := make([]float64, len(states))
+	for i, s := range states {
+		next := reward
+		if i+1 < len(states) {
+			next = m.At(states[i+1])
+		}
+		share := math.Pow(mix, float64(len(states)-1-i))
+		out[i] = share*reward + (1-share)*(next-m.At(s))
+	}
+
+	return out
+}
