@@ -224,3 +224,18 @@ func TestFiguresAreByTemplateAndSeed(t *testing.T) {
 		t.Errorf("FiguresOf nothing = %+v, want nothing", got)
 	}
 }
+
+func TestAContrastOnOneTemplateHasStudentsIntervalOnly(t *testing.T) {
+	x := design.Experiment{Contrasts: []design.Contrast{{Of: "a/trained", Minus: "a/base", Split: "val"}}}
+	row := x.Test(func(p design.Play) [][]design.Episode {
+		one := []design.Episode{{Template: "a", Success: 1}, {Template: "a"}}
+		if p.Kind.Of == "base" {
+			one[0].Success = 0
+		}
+
+		return [][]design.Episode{one, {{Template: "a"}, {Template: "a"}}}
+	})[0]
+	if row.WideLow != row.Low || row.WideHigh != row.High || math.IsNaN(row.WideLow) {
+		t.Errorf("the row is %+v, want equal intervals", row)
+	}
+}

@@ -128,7 +128,10 @@ func test(c Contrast, episodes Episodes) Row {
 	}
 	r.Mean, r.Low, r.High = stats.TInterval(r.Seeds)
 	r.P = stats.TTest(r.Seeds)
-	_, r.WideLow, r.WideHigh = stats.TwoWay(cells)
+	r.WideLow, r.WideHigh = r.Low, r.High
+	if len(templates) > 1 { // one template says nothing about others
+		_, r.WideLow, r.WideHigh = stats.TwoWay(cells)
+	}
 	if form, ok := claims[c.Claim]; ok {
 		both := r
 		both.Low, both.High = min(r.Low, r.WideLow), max(r.High, r.WideHigh)
