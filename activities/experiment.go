@@ -57,9 +57,8 @@ func (c *Control) Layout(ctx context.Context, id ExperimentID) (Layout, error) {
 
 // Prepared is the run of an arm.
 type Prepared struct {
-	Run    string
-	Ended  bool
-	Shares string // what it shares with the run of the first arm
+	Run   string
+	Ended bool
 }
 
 // Prepare makes the run of an arm. It shares what is equal with the run of the first arm, which has ended: as a fork
@@ -90,16 +89,13 @@ func (c *Control) Prepare(ctx context.Context, id ArmID) (Prepared, error) {
 		switch {
 		case id.Arm == first.Name:
 		case s.Changeable(differ):
-			out.Shares = "stage 1, and what no other value changes"
-			err = c.forkArm(ctx, id, v, s, runs.Run(x.Run(first.Name, id.Seed)), differ)
-
-			return out, err
+			return out, c.forkArm(ctx, id, v, s, runs.Run(x.Run(first.Name, id.Seed)), differ)
 		case sameBase(s, differ):
 			base, _, err := runs.Run(x.Run(first.Name, id.Seed)).Base().Read(ctx, c.Bucket)
 			if err != nil {
 				return out, err
 			}
-			out.Shares, s.FineTune.Base = "the base policy", base.Policy.Digest
+			s.FineTune.Base = base.Policy.Digest
 		}
 		got, _, err := runs.Run(s.Name).Spec().Record(ctx, c.Bucket, func() (spec.Spec, error) { return s, nil })
 		if err == nil && runs.Digest(got) != runs.Digest(s) {
