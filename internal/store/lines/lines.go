@@ -2,19 +2,19 @@
 // so whoever writes the next number has seen all before it. The newest entry that accepts a system says which one it
 // is: readers see exactly one at any moment.
 //
-// It imports fault, internal/method/rules, internal/store and internal/store/runs.
+// It imports fault, internal/method/rules, internal/method/spec, internal/store and internal/store/runs.
 package lines
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"time"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -84,9 +84,6 @@ func (l Line) Entry(n int) runs.Object[Entry] {
 	return runs.Object[Entry]{Key: fmt.Sprintf("%s%s/%04d.json", prefix, l, n)}
 }
 
-// name is what names of lines look like.
-var name = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
-
 // Keys returns the keys of the entries of all lines.
 func Keys(ctx context.Context, b store.Bucket) ([]string, error) { return store.Keys(ctx, b, prefix) }
 
@@ -134,7 +131,7 @@ func current(l Line, all []Entry) (Entry, error) {
 // Append records the entry that follows the given number of entries. It is an invalid fault if somebody else has
 // written that entry meanwhile: the line is not what was decided upon. It may be repeated with the same entry.
 func (l Line) Append(ctx context.Context, b store.Bucket, after int, e Entry) (Entry, error) {
-	if !name.MatchString(string(l)) {
+	if !spec.IsName(string(l)) {
 		return e, fault.New(fault.Invalid,
 			"expected a name of 1 to 40 lower-case letters, digits and dashes, not %q", l)
 	}
