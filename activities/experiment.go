@@ -63,7 +63,7 @@ type Prepared struct {
 
 // Prepare makes the run of an arm. It shares what is equal with the run of the first arm, which has ended: as a fork
 // before the first epoch, if only values differ that a run can change; otherwise its base policy, if only the number of
-// agents differs beside them. It may be repeated.
+// agents differs beside them. An arm that trains another one further is a fork of its run. It may be repeated.
 func (c *Control) Prepare(ctx context.Context, id ArmID) (Prepared, error) {
 	return do(ctx, id.log(c), func(ctx context.Context, _ say) (Prepared, error) {
 		v, _, err := experiments.Experiment(id.Name).Version(id.Version).Read(ctx, c.Bucket)
@@ -80,6 +80,9 @@ func (c *Control) Prepare(ctx context.Context, id ArmID) (Prepared, error) {
 			return out, err
 		}
 
+		if from := x.Arm(id.Arm).From; from != "" {
+			return out, c.extendArm(ctx, id, v, from)
+		}
 		first := x.Arms[0]
 		differ := maps.Clone(x.Arm(id.Arm).Set)
 		if differ == nil {
@@ -135,15 +138,62 @@ func (c *Control) forkArm(
 		}
 		typed[key] = value
 	}
-	plan, err := fork.Plan(ctx, c.Bucket, fork.Request{
-		Run: from, Name: runs.Run(s.Name), Who: v.Who, Why: fmt.Sprintf("arm %s of experiment %s", id.Arm, id.Name),
-		At: id.At, Typed: typed,
-	}, spec.Source{}, c.Catalog)
+
+	return c.fork(ctx, id, v, fork.Request{Run: from, Typed: typed})
+}
+
+// extendArm makes the run of an arm that trains the best system of another further.
+func (c *Control) extendArm(ctx context.Context, id ArmID, v experiments.Version, arm string) error {
+	x := v.Experiment
+	from := runs.Run(x.Run(arm, id.Seed))
+	end, _, err := from.End().Read(ctx, c.Bucket)
+	if err != nil {
+		return err
+	}
+	epoch, err := c.standing(ctx, from, end.Best)
+	if err != nil {
+		return err
+	}
+	s, err := x.Of(id.Arm, id.Seed, c.Catalog)
+	if err != nil {
+		return err
+	}
+
+	typed := maps.Clone(x.Arm(id.Arm).Set)
+	for key, value := range x.Arm(arm).Set {
+		if typed[key] == value {
+			delete(typed, key)
+		}
+	}
+	typed["epochs"] = fmt.Sprint(epoch + s.Epochs)
+
+	return c.fork(ctx, id, v, fork.Request{Run: from, Epoch: epoch, Typed: typed})
+}
+
+// fork makes the run of an arm as a fork.
+func (c *Control) fork(ctx context.Context, id ArmID, v experiments.Version, r fork.Request) error {
+	r.Name, r.At = runs.Run(v.Experiment.Run(id.Arm, id.Seed)), id.At
+	r.Who, r.Why = v.Who, fmt.Sprintf("arm %s of experiment %s", id.Arm, id.Name)
+	plan, err := fork.Plan(ctx, c.Bucket, r, spec.Source{}, c.Catalog)
 	if err != nil {
 		return err
 	}
 
 	return plan.Make(ctx, c.Bucket, func(int) {})
+}
+
+// standing returns the epoch whose system a run ended with, of which best is the best on val: if none is, that with
+// which a fork began.
+func (c *Control) standing(ctx context.Context, run runs.Run, best int) (int, error) {
+	if best > 0 {
+		return best, nil
+	}
+	origin, _, err := run.Origin().Read(ctx, c.Bucket)
+	if missing(err) {
+		return 0, nil
+	}
+
+	return origin.Epoch, err
 }
 
 // Lineup is what an arm plays for an experiment.
@@ -189,17 +239,20 @@ func (c *Control) PlanArm(ctx context.Context, id ArmID) (Lineup, error) {
 }
 
 // contestants returns the policies of a run that experiments compare: the base, the trained ones and the control. A run
-// whose epochs were all rolled back has the base instead of the others.
+// whose epochs were all rolled back has those with which it began instead of the trained ones.
 func (c *Control) contestants(ctx context.Context, run string, best, agents int) (map[string][]string, error) {
+	trained, err := c.standing(ctx, runs.Run(run), best)
+	if err != nil {
+		return nil, err
+	}
 	out := map[string][]string{}
-	for of, epoch := range map[string]int{rules.OfBase: 0, rules.OfTrained: best} {
+	for of, epoch := range map[string]int{rules.OfBase: 0, rules.OfTrained: trained} {
 		x, err := runs.Run(run).System(ctx, c.Bucket, epoch, agents)
 		if err != nil {
 			return nil, err
 		}
 		out[of] = x.Digests()
 	}
-	var err error
 	out[rules.OfImitation], err = c.imitation(ctx, run, best, agents)
 
 	return out, err
@@ -219,7 +272,10 @@ func itemsOf(
 		if err != nil {
 			return nil, fault.As(fault.Invalid, err)
 		}
-		split := rules.Split{Name: p.Split, Episodes: x.Episodes[p.Split]}
+		split := rules.Split{Episodes: x.Episodes[p.Split]}
+		if split.Environment, split.Name = design.Elsewhere(p.Split); split.Environment != "" {
+			split.Options = s.Where(split.Environment)
+		}
 		item := split.Item(run, rules.ExperimentFolder, system)
 		item.AtEnd, item.Judged = true, true
 		out = append(out, item)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/design"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -18,6 +19,7 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/testrun"
 	"github.com/collabui/collabui/trainer"
+	"github.com/collabui/collabui/workers/catalog"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -117,6 +119,52 @@ func TestAnExperimentSharesWhatItsArmsHaveEqual(t *testing.T) {
 	}
 	if n := r.Suite.Episodes - played; n != 2*8 || c.jobs > 0 {
 		t.Errorf("%d episodes and %d jobs for a contrast that was added, want 16 and none", n, c.jobs)
+	}
+}
+
+func TestAnArmTrainsAnotherFurtherOnAnotherEnvironment(t *testing.T) {
+	t.Parallel()
+	r := testrun.New(t, testrun.Small())
+	r.Deps.Open = func(envadapters.Options) (envadapters.Suite, error) { return r.Suite, nil }
+	x := compared()
+	x.Spec.Environments = map[string]envadapters.Options{"new": {Suite: "webtasks", Without: []string{"tap-link"}}}
+	x.Arms = []design.Arm{x.Arms[0], {Name: "more", From: "full", Set: map[string]string{
+		"environment": "new", "epochs": "1", "focus": `{templates: ["a*"], share: 0.5}`,
+	}}}
+	x.Episodes["new.test-seeds"] = 6
+	x.Contrasts = []design.Contrast{
+		{Of: "more/trained", Minus: "full/trained", Split: "new.test-seeds", Primary: true},
+		{Of: "more/trained", Minus: "full/trained", Split: domain.SplitTestSeeds},
+		{Of: "full/trained", Minus: "full/base-alone", Split: "new.test-seeds"},
+	}
+	if err := x.Validate(catalog.All{}); err != nil {
+		t.Fatal(err)
+	}
+	result, err := conduct(t, r, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean(t, r)
+
+	for seed := 1; seed <= x.Seeds; seed++ {
+		full, more := runs.Run(x.Run("full", seed)), runs.Run(x.Run("more", seed))
+		best, origin := read(t, r, full.End()).Best, read(t, r, more.Origin())
+		if origin.Run != string(full) || origin.Epoch != best {
+			t.Errorf("more begins with epoch %d of %s, want %d of %s", origin.Epoch, origin.Run, best, full)
+		}
+		if best > 0 && read(t, r, more.Epoch(best)).Digest != read(t, r, full.Epoch(best)).Digest {
+			t.Errorf("the digest of epoch %d of more differs, want that of full", best)
+		}
+		ep, _, err := more.Episode(t.Context(), r.Bucket, best+1, 1)
+		if err != nil || ep.Slot.Task.Suite != "new" {
+			t.Errorf("more trains on %+v, %v, want tasks of new", ep.Slot.Task, err)
+		}
+	}
+	for i, n := range []int{6, 8, 6} {
+		row := result.Rows[i]
+		if of := result.Systems[1][row.Of+" on "+row.Split]; of.Episodes != n {
+			t.Errorf("%s has %d episodes, want %d", row, of.Episodes, n)
+		}
 	}
 }
 

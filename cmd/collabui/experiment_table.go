@@ -25,8 +25,11 @@ func printDeclared(w io.Writer, x design.Experiment) {
 			set = append(set, key+"="+a.Set[key])
 		}
 		line := strings.Join(set, " ")
-		if i == 0 {
+		switch {
+		case i == 0:
 			line = strings.TrimSpace(line + " (others share with it what they have equal)")
+		case a.From != "":
+			line += " (trains " + a.From + " further)"
 		}
 		say(w, "  arm %-14s %s", a.Name, line)
 		one, two := x.Plays(a.Name)
@@ -155,7 +158,7 @@ func (s *session) planExperiment(ctx context.Context, x design.Experiment) error
 		if err != nil {
 			return err
 		}
-		plan := armPlan{Arm: a.Name, Shares: i > 0 && first.Changeable(a.Set)}
+		plan := armPlan{Arm: a.Name, Shares: i > 0 && first.Changeable(a.Set) || a.From != ""}
 		one, two := x.Plays(a.Name)
 		for _, play := range append(one, two...) {
 			plan.Episodes += x.Episodes[play.Split]

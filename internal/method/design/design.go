@@ -34,13 +34,17 @@ type Arm struct {
 	Name string            `json:"name"`
 	Like string            `json:"like,omitempty"` // an arm before it, whose values it has, too
 	Set  map[string]string `json:"set,omitempty"`  // other values, in YAML by key; those of Like among them once parsed
+
+	// From is an arm before it whose best system it trains further, with its policies, its topology and its values. The
+	// number of epochs in Set is that of further ones.
+	From string `json:"from,omitempty"`
 }
 
 // Contrast is a difference between two systems on a split, in points: Of − Minus.
 type Contrast struct {
 	Of    string `json:"of"` // ARM/SYSTEM
 	Minus string `json:"minus"`
-	Split string `json:"split"`
+	Split string `json:"split"` // or ENVIRONMENT.SPLIT, where that is another environment than that of the arms
 
 	// Primary is what the experiment is made for. The p-values of all others are adjusted for their number (Holm).
 	Primary bool `json:"primary,omitempty"`
@@ -59,7 +63,17 @@ type Contrast struct {
 type Play struct {
 	Arm   string
 	Kind  rules.Kind
-	Split string
+	Split string // as in Contrast
+}
+
+// Elsewhere returns the environment and the split of SPLIT or ENVIRONMENT.SPLIT. The environment is empty where it is
+// that of the arm.
+func Elsewhere(split string) (environment, name string) {
+	if at := strings.LastIndexByte(split, '.'); at >= 0 {
+		return split[:at], split[at+1:]
+	}
+
+	return "", split
 }
 
 // String returns ARM/SYSTEM on SPLIT.

@@ -97,12 +97,31 @@ func TestImpossibleExperimentsAreRefused(t *testing.T) {
 		"full/imitation>one/trained-silent":        "a single agent has no other way",
 		"full/imitation>full/trained-agent4":       "there are agents 0 to 3",
 		"seeds: 3>seeds: 3\nmore: 1":               "unknown key",
+		"name: rft,>name: rft, from: full,":        "set.epochs, the number of further epochs",
+		"name: rft,>name: rft, from: one,":         "an arm before rft",
+		"{test-seeds: 4}>{here.: 4}":               "episodes.here.",
 	} {
 		old, replaced, _ := strings.Cut(change, ">")
 		_, err := parse(strings.Replace(good, old, replaced, 1))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: Parse = %v, want an error with %q", change, err, want)
 		}
+	}
+}
+
+func TestSplitsOfOtherEnvironments(t *testing.T) {
+	elsewhere := func(name string) error {
+		text := strings.Replace(good, "test-seeds: 4", "test-seeds: 4, "+name+".all: 9", 1)
+		_, err := parse(strings.Replace(text, "split: test-seeds}", "split: "+name+".all}", 1))
+
+		return err
+	}
+	if err := elsewhere("webtasks"); err != nil {
+		t.Errorf("Parse = %v, want no error", err)
+	}
+	if err := elsewhere("nowhere"); err == nil || !strings.Contains(err.Error(), "nowhere.all") ||
+		!strings.Contains(err.Error(), "under environments") {
+		t.Errorf("Parse = %v, want an error that names the split and what there is", err)
 	}
 }
 

@@ -55,10 +55,10 @@ func Parse(src spec.Source, raw []byte, read func(path string) ([]byte, error), 
 	return x, nil
 }
 
-// inherit gives arms the values of those that they are like.
+// inherit gives arms the values of those that they are like, or that they train further.
 func (f file) inherit() {
 	for i, a := range f.Arms {
-		k := slices.IndexFunc(f.Arms[:i], func(b Arm) bool { return b.Name == a.Like })
+		k := slices.IndexFunc(f.Arms[:i], func(b Arm) bool { return b.Name == a.Like || b.Name == a.From })
 		if k < 0 {
 			continue
 		}
@@ -87,6 +87,12 @@ func (x Experiment) Validate(c spec.Catalog) error {
 		}
 		first, second := x.Plays(a.Name)
 		for _, p := range append(first, second...) {
+			if environment, _ := Elsewhere(p.Split); environment != "" {
+				s.Evaluation.OutOfDistribution = []spec.Elsewhere{{Environment: environment, Split: p.Split}}
+				if err := s.Validate(c); err != nil {
+					wrong = append(wrong, "arm "+a.Name+": "+p.Split+": "+err.Error())
+				}
+			}
 			_, err := p.Kind.System(s, make([]string, s.Agents))
 			if err == nil && p.Kind.Of != rules.OfBase && s.Epochs == 0 {
 				err = fault.New(fault.Invalid, "%s: the arm trains no epochs", p.Kind)
@@ -112,7 +118,9 @@ func (f file) check(must spec.Must) {
 	must(f.Seeds >= 2 && f.Seeds <= 99, "seeds", "a whole number from 2 to 99, not %d", f.Seeds)
 	for _, split := range slices.Sorted(maps.Keys(f.Episodes)) {
 		n := f.Episodes[split]
-		must(slices.Contains(splits, split), "episodes."+split, "one of %s", strings.Join(splits, ", "))
+		environment, name := Elsewhere(split)
+		must(slices.Contains(splits, name) || environment != "" && name != "", "episodes."+split,
+			"one of %s, or ENVIRONMENT.SPLIT", strings.Join(splits, ", "))
 		must(n >= 2 && n <= 9999, "episodes."+split, "a whole number from 2 to 9999, not %d", n)
 	}
 	must(len(f.Arms) > 0, "arms", "at least one arm")
@@ -122,6 +130,9 @@ func (f file) check(must spec.Must) {
 		must(len(a.Name) <= 14, "arms", "names of at most 14 characters, as runs are named after them, not %q", a.Name)
 		must(!slices.Contains(names, a.Name), "arms", "every name once, not %q again", a.Name)
 		must(a.Like == "" || slices.Contains(names, a.Like), "arms", "an arm before %s, not %q", a.Name, a.Like)
+		must(a.From == "" || slices.Contains(names, a.From), "arms", "an arm before %s, not %q", a.Name, a.From)
+		must(a.From == "" || a.Like == "" && a.Set["epochs"] != "", "arms",
+			"set.epochs, the number of further epochs, and no like where an arm says from, as %s does", a.Name)
 		for _, key := range []string{"name", "seed"} {
 			_, taken := a.Set[key]
 			must(!taken, "arms", "other keys of %s than %s, which the experiment sets itself", a.Name, key)

@@ -168,7 +168,7 @@ func Slot(s spec.Spec, suite envadapters.Suite, epoch, n, r int) (domain.Slot, e
 func inTurn(f spec.Focus, ts []envadapters.Template, n int) (from []envadapters.Template, turn int, draw []any) {
 	var focused, others []envadapters.Template
 	for _, t := range ts {
-		if slices.Contains(f.Templates, t.Name) {
+		if f.Has(t.Name) {
 			focused = append(focused, t)
 		} else {
 			others = append(others, t)

@@ -64,7 +64,7 @@ func (s Spec) check(c Catalog) []problem {
 	s.checkLosses(c, must)
 	s.checkChoices(must)
 	s.checkMethod(must)
-	must.within(s.Focus.Share, "focus.share", 0, 1)
+	s.Focus.check(must)
 	must.count(s.Window, "window", 0, 200)
 	s.checkModels(must)
 	s.checkPrompts(must)

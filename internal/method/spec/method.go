@@ -1,6 +1,11 @@
 package spec
 
-import "github.com/collabui/collabui/internal/method/credit"
+import (
+	"path"
+	"slices"
+
+	"github.com/collabui/collabui/internal/method/credit"
+)
 
 // Edges says how the agents are connected.
 type Edges string
@@ -52,8 +57,25 @@ const (
 
 // Focus says which training templates get how much of an epoch. All others share the rest as they would the whole.
 type Focus struct {
-	Templates []string `json:"templates,omitempty"`
-	Share     float64  `json:"share,omitempty"` // of the slots, from 0 to 1
+	Templates []string `json:"templates,omitempty"` // names or patterns of path.Match, such as shop/*
+	Share     float64  `json:"share,omitempty"`     // of the slots, from 0 to 1
+}
+
+// Has reports whether a template is in focus.
+func (f Focus) Has(template string) bool {
+	return slices.ContainsFunc(f.Templates, func(pattern string) bool {
+		ok, err := path.Match(pattern, template)
+
+		return pattern == template || err == nil && ok
+	})
+}
+
+func (f Focus) check(must Must) {
+	must.within(f.Share, "focus.share", 0, 1)
+	for _, t := range f.Templates {
+		_, err := path.Match(t, "")
+		must(err == nil, "focus.templates", "names of templates, or patterns such as shop/*, not %q", t)
+	}
 }
 
 // Decoding says how the agents decode. A seeded permutation deals the temperatures to them.
