@@ -14,6 +14,7 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/episode"
+	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/process/events"
@@ -160,6 +161,7 @@ func (r *Rollouts) evaluate(
 	ctx context.Context, s spec.Spec, suite envadapters.Suite, item rules.EvalItem, task domain.Task, i int,
 ) (runs.EvalEpisode, error) {
 	v := episode.Evaluation{Spec: s, System: item.System, Split: item.Split, Model: r.Policies, Over: r.Wording.Over}
+	v.Recorded = envadapters.ProtocolOf(suite) != ""
 	if line := summarise(r.Endpoints, s, rules.EvalCalls(s, item.Split, i)); line != nil && !item.System.IsReference() {
 		v.Summarise = line
 	}
@@ -167,6 +169,15 @@ func (r *Rollouts) evaluate(
 	var err error
 	if v.Heard, err = r.heard(ctx, item, i); err != nil {
 		return runs.EvalEpisode{}, err
+	}
+	if item.System.Model != "" {
+		role := item.System.Style
+		if role == "" {
+			role = prompts.Agent
+		}
+		if v.Model, _, err = r.Endpoints.For(s, spec.Role(item.System.Model), role); err != nil {
+			return runs.EvalEpisode{}, err
+		}
 	}
 
 	out, cut, refused := runs.EvalEpisode{Task: task}, 0, 0

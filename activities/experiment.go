@@ -265,7 +265,7 @@ func itemsOf(
 	var out []rules.EvalItem
 	for _, p := range plays {
 		digests := policies[p.Kind.Of]
-		if digests == nil {
+		if digests == nil && p.Kind.Learnt() {
 			continue
 		}
 		system, err := p.Kind.System(s, digests)

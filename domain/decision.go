@@ -38,6 +38,8 @@ type Cell struct {
 	// LogProb is the sum over the tokens of the response, if the server reports it.
 	LogProb float64 `json:"logprob,omitempty"`
 	Usage   Usage   `json:"usage"`
+	// Calls is the number of calls that led to the answer, the last one with Prompt; 0 means one.
+	Calls int `json:"calls,omitempty"`
 	// Prompt is the exact user message that the agent saw.
 	Prompt string `json:"prompt"`
 	// LeftOut is what the prompt lacks because the policy reads no more.

@@ -94,7 +94,7 @@ func (x Experiment) Validate(c spec.Catalog) error {
 				}
 			}
 			_, err := p.Kind.System(s, make([]string, s.Agents))
-			if err == nil && p.Kind.Of != rules.OfBase && s.Epochs == 0 {
+			if err == nil && p.Kind.Learnt() && s.Epochs == 0 {
 				err = fault.New(fault.Invalid, "%s: the arm trains no epochs", p.Kind)
 			}
 			if err != nil {

@@ -5,7 +5,9 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/baselines"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -18,6 +20,9 @@ type Evaluation struct {
 	System rules.EvalSystem
 	Split  string
 	Model  chat.Model // answers for the policies
+
+	// Recorded says that the split's tasks are recorded.
+	Recorded bool
 
 	// Over returns how much of a prompt is too much for the embedded policy.
 	Over func(prompt string) int
@@ -40,6 +45,9 @@ func (v Evaluation) Player(env envadapters.Environment, i int) (Player, int, err
 		return p, 0, nil
 	}
 
+	if v.System.Style != "" {
+		return v.only(p, env, i)
+	}
 	conf, topology, err := v.System.Config(v.Spec, v.Split, uint64(i))
 	conf.Template = rules.Bound(v.Spec, conf.Template, v.Over)
 	calls := rules.EvalCalls(v.Spec, v.Split, i)
@@ -56,6 +64,50 @@ func (v Evaluation) Player(env envadapters.Environment, i int) (Player, int, err
 	}
 
 	return p, topology, err
+}
+
+// only returns how an agent of the literature plays episode i alone. The player keeps the plain history; what the agent
+// makes of it is its own.
+func (v Evaluation) only(p Player, env envadapters.Environment, i int) (Player, int, error) {
+	prompt, err := rules.Prompt(v.Spec, v.System.Style)
+	if err != nil {
+		return p, 0, err
+	}
+	a := &baselines.Agent{
+		Style: v.System.Style, Prompt: prompt, Family: v.Spec.Family(), Model: v.Model, Policy: v.System.Policies[0],
+		Temperature: v.System.Temperature[0], TopP: v.System.TopP, MaxTokens: v.Spec.Decoding.MaxTokens,
+		Recorded: v.Recorded,
+	}
+	if v.System.Model != "" {
+		a.MaxTokens = 0 // as many as its endpoint allows
+		if v.Spec.Models[spec.Role(v.System.Model)].Images {
+			a.Screen = screen(env)
+		}
+	}
+	calls := rules.EvalCalls(v.Spec, v.Split, i)
+	p.Summarise = nil
+	p.Decide = func(ctx context.Context, t Turn) (domain.Action, error) {
+		d, err := a.Decide(ctx, t.Number, t.View(), domain.Seed(calls, t.Number))
+		if err == nil && v.Decided != nil {
+			err = v.Decided(ctx, t, agents.Config{}, d)
+		}
+
+		return d.Executed, err
+	}
+
+	return p, 0, nil
+}
+
+// screen returns how screenshots of an environment are taken.
+func screen(env envadapters.Environment) func(context.Context) ([]byte, error) {
+	return func(ctx context.Context) ([]byte, error) {
+		if s := envadapters.Can(env).Screenshotter; s != nil {
+			return s.Screenshot(ctx)
+		}
+
+		return nil, fault.New(fault.Invalid, "the environment shows no screenshots, which this system reads: "+
+			"leave it out there, or say images: false of its model if it can do without")
+	}
 }
 
 // Family is the action family that the system speaks in a suite: references speak the suite's own.

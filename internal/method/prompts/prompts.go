@@ -35,6 +35,17 @@ const (
 // Roles are all of them.
 var Roles = []string{Agent, Critic, Adversary, Questions, Instructions, Summariser}
 
+// The agents of the literature that have a template, which experiments compare with (internal/method/baselines).
+const (
+	T3A     = "t3a"
+	M3A     = "m3a"
+	SeeAct  = "seeact"
+	InfiGUI = "infigui"
+)
+
+// Styles are all of them.
+var Styles = []string{T3A, M3A, SeeAct, InfiGUI}
+
 // Forms are what an action family looks like in prompts.
 type Forms struct {
 	Family   string

@@ -22,6 +22,11 @@ type EvalSystem struct {
 	Less        bool `json:",omitempty"` // one of the policies does not play, another one from episode to episode
 	Shuffled    bool `json:",omitempty"` // messages are those of another task, played by the same system
 
+	// Model is a name under models that answers for the only agent, instead of its policy.
+	Model string `json:",omitempty"`
+	// Style is how the only agent is asked, one of prompts.Styles; empty: as the agents of a run are.
+	Style string `json:",omitempty"`
+
 	// A reference has no policies: it always does Always, or what the environment's expert does, which is the recorded
 	// action of recorded tasks.
 	Always   *domain.Action `json:",omitempty"`
@@ -84,6 +89,12 @@ func (e EvalSystem) Decoding() string {
 	if e.Shuffled {
 		s += " with messages of other tasks"
 	}
+	if e.Style != "" {
+		s += " in the style of " + e.Style
+	}
+	if e.Model != "" {
+		s = "model " + e.Model + ", " + s
+	}
 
 	return s
 }
@@ -103,6 +114,9 @@ func (e EvalSystem) Config(s spec.Spec, split string, i uint64) (agents.Config, 
 	number := domain.Rand(s.Evaluation.Seed, "topology", split, i/count).Perm(len(topologies))[i%count]
 	conf, err := Decoding(s, policies, topologies[number])
 	conf.Rounds, conf.Temperature, conf.TopP, conf.Early = e.Rounds, temperature, e.TopP, true
+	if e.Model != "" {
+		conf.MaxTokens = 0 // as many as its endpoint allows
+	}
 
 	return conf, number, err
 }

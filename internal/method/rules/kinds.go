@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/collabui/collabui/internal/method/baselines"
+	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
@@ -19,13 +21,17 @@ const (
 	WayShuffled = "shuffled" // the graph; the messages are those of another task
 	WayLess     = "less"     // the graph without one agent, another one from episode to episode
 	wayAgent    = "agent"    // with a number from 0: that agent alone, in one round
+
+	// WayPlain is one agent that is asked once per step, greedily. Those of prompts.Styles are asked in their own way.
+	WayPlain = "plain"
 )
 
-// Policies that a system of an experiment may have.
+// Policies that a system of an experiment may have. Any other name is that of a model of the specification.
 const (
 	OfBase      = "base"
 	OfTrained   = "trained"
 	OfImitation = "imitation"
+	OfExpert    = "expert" // none: the environment's expert, which is privileged
 )
 
 // Kind is a kind of system: whose policies it has, and in which way they decide. The empty way is the graph.
@@ -34,20 +40,35 @@ type Kind struct {
 	Way string
 }
 
-// ParseKind reads a kind such as trained or base-silent.
+// ParseKind reads a kind such as trained, base-silent or NAME-t3a, where NAME is a model.
 func ParseKind(text string) (Kind, error) {
-	of, way, follows := strings.Cut(text, "-")
-	k := Kind{Of: of, Way: way}
+	k := Kind{Of: text}
+	if at := strings.LastIndexByte(text, '-'); at >= 0 {
+		k.Of, k.Way = text[:at], text[at+1:]
+	}
 	ways := []string{"", WayAlone, WaySilent, WayOneRound, WayShuffled, WayLess}
 	_, agent := k.agent()
-	if !slices.Contains([]string{OfBase, OfTrained, OfImitation}, of) || !slices.Contains(ways, way) && !agent ||
-		follows && way == "" {
+	ok := k.solo() || slices.Contains(ways, k.Way) || agent
+	if !k.policies() {
+		ok = k.solo() || k.Of == OfExpert && k.Way == ""
+	}
+	if !ok || k.String() != text {
 		return k, fmt.Errorf("expected base, trained or imitation, alone or followed by -alone, -agentN, -silent, "+
-			"-oneround, -shuffled or -less, not %q", text)
+			"-oneround, -shuffled, -less, -plain or one of -%s; or the name of a model, followed by one of the last; "+
+			"or expert, not %q", strings.Join(prompts.Styles, ", -"), text)
 	}
 
 	return k, nil
 }
+
+// policies reports whether the system has policies of the run.
+func (k Kind) policies() bool { return slices.Contains([]string{OfBase, OfTrained, OfImitation}, k.Of) }
+
+// solo reports whether the way is that of one agent of the literature.
+func (k Kind) solo() bool { return k.Way == WayPlain || slices.Contains(prompts.Styles, k.Way) }
+
+// Learnt reports whether the system has policies that a run makes after stage 1.
+func (k Kind) Learnt() bool { return k.Of == OfTrained || k.Of == OfImitation }
 
 // String returns what ParseKind reads.
 func (k Kind) String() string { return strings.TrimSuffix(k.Of+"-"+k.Way, "-") }
@@ -66,6 +87,13 @@ func (k Kind) Donor() (Kind, bool) { return Kind{Of: k.Of}, k.Way == WayShuffled
 // System returns the system of this kind that some policies make. It is an error if there is no such agent, or if a
 // single agent could only talk to itself.
 func (k Kind) System(s spec.Spec, policies []string) (EvalSystem, error) {
+	switch {
+	case k.Of == OfExpert:
+		return EvalSystem{Name: k.String(), Recorded: true}, nil
+	case k.solo():
+		return k.only(s, policies)
+	}
+
 	e := Together(s, k.String(), policies)
 	n, alone := k.agent()
 	switch {
@@ -91,6 +119,36 @@ func (k Kind) System(s spec.Spec, policies []string) (EvalSystem, error) {
 	case WayLess:
 		e.Less = true
 	}
+
+	return e, nil
+}
+
+// only returns a system of one agent of the literature. It decides greedily, or at the temperature of its model.
+func (k Kind) only(s spec.Spec, policies []string) (EvalSystem, error) {
+	e := EvalSystem{Name: k.String(), Rounds: 1, Temperature: []float64{0}, TopP: 1}
+	if k.Way != WayPlain {
+		e.Style = k.Way
+	}
+	if k.policies() {
+		e.Policies = policies[:1]
+		switch {
+		case baselines.Marks(e.Style):
+			return e, fmt.Errorf("%s: it reads screenshots, which policies do not", k)
+		case e.Style != "" && s.Embedded():
+			return e, fmt.Errorf("%s: the embedded policy understands its own prompt only", k)
+		}
+
+		return e, nil
+	}
+
+	m, ok := s.Models[spec.Role(k.Of)]
+	switch {
+	case !ok:
+		return e, fmt.Errorf("%s: the specification has no model %q", k, k.Of)
+	case baselines.Marks(e.Style) && !m.Images:
+		return e, fmt.Errorf("%s: it reads screenshots: say models.%s.images if the model reads images", k, k.Of)
+	}
+	e.Model, e.Policies, e.Temperature = k.Of, []string{k.Of}, []float64{m.Temperature}
 
 	return e, nil
 }

@@ -74,8 +74,47 @@ func TestTheAgentThatIsAloneOrMissesChanges(t *testing.T) {
 	}
 }
 
+func TestAgentsOfTheLiteratureAreSystemsOfOne(t *testing.T) {
+	s := spec.Default()
+	s.Trainer.Name = "llamafactory"
+	s.Models = map[spec.Role]spec.Model{"gpt-4": {Temperature: 0.5, Images: true}, "small": {}}
+	for text, want := range map[string]string{
+		"base-plain":    "n=1 m=1 temperature=[0] top_p=1",
+		"base-t3a":      "n=1 m=1 temperature=[0] top_p=1 in the style of t3a",
+		"gpt-4-plain":   "model gpt-4, n=1 m=1 temperature=[0.5] top_p=1",
+		"gpt-4-m3a":     "model gpt-4, n=1 m=1 temperature=[0.5] top_p=1 in the style of m3a",
+		"small-seeact":  "model small, n=1 m=1 temperature=[0] top_p=1 in the style of seeact",
+		"expert":        "no policy",
+		"small-m3a":     "images",
+		"trained-m3a":   "screenshots",
+		"large-infigui": `no model "large"`,
+	} {
+		k, err := rules.ParseKind(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := k.System(s, []string{"a", "b", "c", "d"})
+		got := e.Decoding()
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want && (err == nil || !strings.Contains(got, want)) {
+			t.Errorf("%s is %s, want %s", text, got, want)
+		}
+	}
+
+	s.Trainer.Name = spec.Embedded
+	k, _ := rules.ParseKind("base-t3a")
+	if _, err := k.System(s, []string{"a"}); err == nil {
+		t.Error("the embedded policy plays in the style of t3a, want an error")
+	}
+}
+
 func TestImpossibleKindsAreRefused(t *testing.T) {
-	for _, text := range []string{"", "best", "trained-", "trained-loud", "trained-agent", "trained-agent-1", "alone"} {
+	for _, text := range []string{
+		"", "best", "expert-alone", "gpt-4", "gpt-4-silent", "trained-", "trained-loud", "trained-agent",
+		"trained-agent-1", "alone",
+	} {
 		if k, err := rules.ParseKind(text); err == nil {
 			t.Errorf("ParseKind(%q) = %v, want an error", text, k)
 		}

@@ -92,8 +92,8 @@ func (s Spec) checkRoles(must Must) {
 // checkPrompts checks that the templates are of known roles and can be parsed.
 func (s Spec) checkPrompts(must Must) {
 	for _, role := range slices.Sorted(maps.Keys(s.Prompts)) {
-		known := slices.Contains(prompts.Roles, role)
-		must(known, "prompts."+role, "one of the roles %s", strings.Join(prompts.Roles, ", "))
+		roles := slices.Concat(prompts.Roles, prompts.Styles)
+		must(slices.Contains(roles, role), "prompts."+role, "one of the roles %s", strings.Join(roles, ", "))
 
 		_, err := prompts.Parse(s.Prompts[role])
 		must(err == nil, "prompts."+role, "a prompt template: %v", err)

@@ -28,6 +28,7 @@ type EvalCell struct {
 	// Canonical is empty if the text does not parse.
 	Canonical string       `json:"canonical,omitempty"`
 	Usage     domain.Usage `json:"usage"`
+	Calls     int          `json:"calls,omitempty"` // that led to the answer; 0 means one
 }
 
 // NewEvalStep returns the record of a decision about a screen.
@@ -38,7 +39,7 @@ func NewEvalStep(goal string, o domain.Observation, d domain.Decision) EvalStep 
 			continue // not asked for: the vote was certain
 		}
 		s.Cells = append(s.Cells, EvalCell{
-			Agent: c.Agent, Round: c.Round, Text: c.Text, Canonical: c.Canonical, Usage: c.Usage,
+			Agent: c.Agent, Round: c.Round, Text: c.Text, Canonical: c.Canonical, Usage: c.Usage, Calls: c.Calls,
 		})
 	}
 
@@ -116,7 +117,7 @@ func (e EvalEpisode) Cost() Cost {
 	var sum Cost
 	for _, s := range e.Steps {
 		for _, c := range s.Cells {
-			sum = sum.Plus(Cost{Calls: 1, Usage: c.Usage})
+			sum = sum.Plus(Cost{Calls: max(1, c.Calls), Usage: c.Usage})
 		}
 	}
 

@@ -1,0 +1,258 @@
+// Package baselines has agents of the literature that decide alone, in the styles in which published systems ask a
+// model: with a summary of every step, with numbered marks on the screen, with a described and then a chosen element,
+// or with a plan and an expectation. They are asked in our own words, speak the actions of all other systems, and play
+// in the same player. docs/method.md says what each shares with the published one.
+//
+// It imports domain, fault, internal/method/agents, internal/method/chat and internal/method/prompts. It does no
+// I/O.
+package baselines
+
+import (
+	"context"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/prompts"
+)
+
+// Marks reports whether agents of a style read screenshots only, which are marked with the numbers of elements.
+func Marks(style string) bool { return style == prompts.M3A }
+
+// Agent plays one episode alone. Its turns are decided one after another.
+type Agent struct {
+	Style  string // one of prompts.Styles
+	Prompt *prompts.Prompt
+	Family domain.Family
+
+	Model       chat.Model
+	Policy      string // Request.Model of every call
+	Temperature float64
+	TopP        float64
+	MaxTokens   int // of an answer; 0: as many as the model's endpoint allows
+
+	// Screen returns the current screen as PNG, for models that read images; nil: the model reads none.
+	Screen func(ctx context.Context) ([]byte, error)
+
+	// Recorded says that tasks are recorded: the recorded next page follows, with the recorded history, so there is
+	// nothing to summarise or to expect.
+	Recorded bool
+
+	past     []string // summaries of the steps so far
+	last     *turn
+	expected string
+}
+
+// turn is a step that was decided.
+type turn struct {
+	view   agents.View
+	images [][]byte
+	text   string // what the agent said
+	action domain.Action
+}
+
+// Bounds of what goes into a prompt, in characters unless stated otherwise.
+const (
+	maxGoal     = 1000
+	maxPast     = 50 // lines
+	maxLine     = 400
+	maxAnalysis = 4000
+)
+
+// data is what the parts of a template may use.
+type data struct {
+	prompts.Forms
+	Goal    string
+	History []string
+	Screen  []string // elements, one per line
+	Images  bool     // a screenshot is shown, too
+
+	// of the step before
+	Before   []string
+	Said     string
+	Invalid  string // why nothing was executed
+	Expected string
+
+	// of the second question of SeeAct
+	Analysis string
+	Choices  []string
+	Verbs    []string
+}
+
+// Decide returns what the agent does in turn n, from 1, as a decision of one cell. It must be called once for every
+// turn, in order; an episode that is played again needs another Agent. A refused prompt is a refused fault.
+func (a *Agent) Decide(ctx context.Context, n int, v agents.View, seed uint64) (domain.Decision, error) {
+	c := call{agent: a, seed: seed}
+	images, err := a.look(ctx, v.Observation)
+	if err != nil {
+		return domain.Decision{}, err
+	}
+	if a.summarises() && a.last != nil {
+		if err := c.summarise(ctx, n-1, v, images); err != nil {
+			return domain.Decision{}, err
+		}
+	}
+
+	d := a.data(v, len(images) > 0)
+	var cell domain.Cell
+	if a.Style == prompts.SeeAct {
+		cell, err = c.choose(ctx, d, v.Observation, images)
+	} else {
+		cell, err = c.act(ctx, d, v.Observation, images)
+	}
+	if err != nil {
+		return domain.Decision{}, err
+	}
+	cell.Usage, cell.Calls = c.usage, c.calls
+
+	out := domain.Decision{Cells: []domain.Cell{cell}, Executed: domain.Action{Type: domain.ActionNone}}
+	out.AllRound = agents.Count(out.Cells, 1, []int{0}, false)
+	out.LastOnly = out.AllRound
+	if cell.Action != nil {
+		out.Executed = *cell.Action
+	}
+	a.last = &turn{view: v, images: images, text: cell.Text, action: out.Executed}
+	a.expected = after(cell.Text, "Expectation:")
+
+	return out, nil
+}
+
+// look returns the screenshots that the agent sees now, none if its model reads none.
+func (a *Agent) look(ctx context.Context, o domain.Observation) ([][]byte, error) {
+	if a.Screen == nil {
+		return nil, nil
+	}
+	png, err := a.Screen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !Marks(a.Style) {
+		return [][]byte{png}, nil
+	}
+	marked, err := Mark(png, o)
+
+	return [][]byte{png, marked}, err
+}
+
+// summarises reports whether the agent keeps a history of its own.
+func (a *Agent) summarises() bool {
+	return !a.Recorded && (a.Style == prompts.T3A || a.Style == prompts.M3A)
+}
+
+func (a *Agent) data(v agents.View, images bool) data {
+	d := data{
+		Forms: prompts.FormsOf(string(a.Family)), Goal: agents.Line(v.Goal, maxGoal), Screen: screen(v),
+		Images: images,
+	}
+	past := v.History
+	if a.summarises() {
+		past = a.past
+	}
+	for _, line := range past[max(0, len(past)-maxPast):] {
+		d.History = append(d.History, agents.Line(line, maxLine))
+	}
+	if !a.Recorded {
+		d.Expected = a.expected
+	}
+
+	return d
+}
+
+// screen returns the elements that the agent sees, one per line.
+func screen(v agents.View) []string {
+	var out []string
+	for _, e := range v.Shown() {
+		out = append(out, agents.ElementLine(e))
+	}
+
+	return out
+}
+
+// call is what an agent asks in one turn.
+type call struct {
+	agent *Agent
+	seed  uint64
+	usage domain.Usage
+	calls int
+}
+
+// ask asks one question, whose parts are those of the template.
+func (c *call) ask(
+	ctx context.Context, system, user, about string, d data, images [][]byte,
+) (chat.Response, string, error) {
+	a := c.agent
+	sys, err := a.Prompt.Render(system, d)
+	if err != nil {
+		return chat.Response{}, "", err
+	}
+	said, err := a.Prompt.Render(user, d)
+	if err != nil {
+		return chat.Response{}, "", err
+	}
+	r, err := a.Model.Complete(ctx, chat.Request{
+		Model: a.Policy, System: sys, User: said, Images: images, Temperature: a.Temperature, TopP: a.TopP,
+		MaxTokens: a.MaxTokens, Seed: domain.Seed(c.seed, about), N: 1,
+	})
+	c.usage, c.calls = c.usage.Plus(r.Usage), c.calls+1
+
+	return r, said, err
+}
+
+// act asks for an action in its JSON form.
+func (c *call) act(ctx context.Context, d data, o domain.Observation, images [][]byte) (domain.Cell, error) {
+	r, prompt, err := c.ask(ctx, "system", "user", "act", d, images)
+	if err != nil {
+		return domain.Cell{}, err
+	}
+	cell := agents.NewCell(0, 0, r.Texts[0], prompt, o)
+	if len(r.Reasoning) > 0 {
+		cell.Thought = r.Reasoning[0]
+	}
+
+	return cell, nil
+}
+
+// summarise asks what the last step did, with the screens before and after it, and adds the answer to the history. A
+// model that refuses, or says nothing, leaves the line that the player writes by fixed rules.
+func (c *call) summarise(ctx context.Context, n int, v agents.View, images [][]byte) error {
+	a, last := c.agent, c.agent.last
+	line := agents.Summarise(n, last.action, last.view.Observation, "")
+	if len(v.History) > 0 {
+		line = v.History[len(v.History)-1]
+	}
+	d := a.data(v, len(images) > 0)
+	d.Before, d.Said = screen(last.view), agents.Line(last.text, maxLine)
+	d.Invalid = after(line, " failed: ")
+	shown := images
+	if Marks(a.Style) {
+		shown = [][]byte{last.images[1], images[1]}
+	}
+	r, _, err := c.ask(ctx, "summary-system", "summary", "summary", d, shown)
+	if fault.KindOf(err) == fault.Refused {
+		a.past = append(a.past, line)
+
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if said := agents.Line(r.Texts[0], maxLine); said != "" {
+		line += ". " + said
+	}
+	a.past = append(a.past, line)
+
+	return nil
+}
+
+// after returns the rest of the line that follows the last mark in a text, or nothing.
+func after(text, mark string) string {
+	at := strings.LastIndex(text, mark)
+	if at < 0 {
+		return ""
+	}
+	rest, _, _ := strings.Cut(text[at+len(mark):], "\n")
+
+	return agents.Line(rest, maxLine)
+}

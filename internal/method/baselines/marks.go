@@ -1,0 +1,75 @@
+package baselines
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"strconv"
+
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/basicfont"
+	"golang.org/x/image/math/fixed"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
+)
+
+// Mark returns a screenshot, as PNG, with a box around every shown element and its name in the top left corner: its
+// index, or its ID where it has one. It is a void fault if the screenshot cannot be read.
+func Mark(shot []byte, o domain.Observation) ([]byte, error) {
+	src, err := png.Decode(bytes.NewReader(shot))
+	if err != nil {
+		return nil, fault.New(fault.Void, "the screenshot is not a PNG: %w", err)
+	}
+	to := image.NewRGBA(src.Bounds())
+	draw.Draw(to, to.Bounds(), src, src.Bounds().Min, draw.Src)
+	for _, e := range (agents.View{Observation: o}).Shown() {
+		name := e.ID
+		if name == "" {
+			name = strconv.Itoa(e.Index)
+		}
+		box(to, scaled(e.Bounds, o, to.Bounds()), name)
+	}
+	var out bytes.Buffer
+	if err := png.Encode(&out, to); err != nil {
+		return nil, fault.As(fault.Fatal, err)
+	}
+
+	return out.Bytes(), nil
+}
+
+// scaled returns the bounds of an element in the pixels of a screenshot.
+func scaled(b domain.Rect, o domain.Observation, shot image.Rectangle) image.Rectangle {
+	sx, sy := 1.0, 1.0
+	if o.Width > 0 && o.Height > 0 {
+		sx, sy = float64(shot.Dx())/float64(o.Width), float64(shot.Dy())/float64(o.Height)
+	}
+	at := func(x, y int) image.Point {
+		return shot.Min.Add(image.Pt(int(float64(x)*sx), int(float64(y)*sy)))
+	}
+
+	return image.Rectangle{Min: at(b[0], b[1]), Max: at(b[0]+b[2], b[1]+b[3])}.Intersect(shot)
+}
+
+var green = color.RGBA{G: 0xa0, A: 0xff}
+
+// box draws a frame with a name.
+func box(to draw.Image, r image.Rectangle, name string) {
+	const wide = 2
+	fill := func(r image.Rectangle, c color.Color) { draw.Draw(to, r, image.NewUniform(c), image.Point{}, draw.Src) }
+	fill(image.Rect(r.Min.X, r.Min.Y, r.Max.X, r.Min.Y+wide), green)
+	fill(image.Rect(r.Min.X, r.Max.Y-wide, r.Max.X, r.Max.Y), green)
+	fill(image.Rect(r.Min.X, r.Min.Y, r.Min.X+wide, r.Max.Y), green)
+	fill(image.Rect(r.Max.X-wide, r.Min.Y, r.Max.X, r.Max.Y), green)
+
+	face := basicfont.Face7x13
+	label := image.Rect(r.Min.X, r.Min.Y, r.Min.X+face.Advance*len(name)+2*wide, r.Min.Y+face.Height+wide)
+	fill(label, green)
+	d := font.Drawer{
+		Dst: to, Src: image.White, Face: face, Dot: fixed.P(r.Min.X+wide, r.Min.Y+face.Ascent+wide/2),
+	}
+	d.DrawString(name)
+}

@@ -1,0 +1,204 @@
+package baselines
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
+)
+
+// choose asks twice, in the manner of SeeAct (Zheng et al. 2024): for an analysis in words, and then for one of the
+// elements by its letter, with a verb and a value.
+func (c *call) choose(ctx context.Context, d data, o domain.Observation, images [][]byte) (domain.Cell, error) {
+	r, _, err := c.ask(ctx, "system", "user", "analysis", d, images)
+	if err != nil {
+		return domain.Cell{}, err
+	}
+	analysis := r.Texts[0]
+	d.Analysis = clip(analysis, maxAnalysis)
+	choices := lettered(o)
+	for i, e := range choices {
+		d.Choices = append(d.Choices, letter(i)+". "+described(e))
+	}
+	d.Choices = append(d.Choices, letter(len(choices))+". None of the other options")
+	for _, v := range verbs[c.agent.Family] {
+		d.Verbs = append(d.Verbs, v.help)
+	}
+
+	r, prompt, err := c.ask(ctx, "ground-system", "ground", "ground", d, images)
+	if err != nil {
+		return domain.Cell{}, err
+	}
+	cell := domain.Cell{Text: r.Texts[0], Prompt: prompt, Thought: analysis}
+	act, err := grounded(r.Texts[0], choices, c.agent.Family)
+	if err != nil {
+		cell.ParseError = err.Error()
+
+		return cell, nil
+	}
+	cell.Action, cell.Canonical = &act, act.Canonical(o)
+
+	return cell, nil
+}
+
+// lettered returns the elements that can be chosen, from top to bottom and then from left to right.
+func lettered(o domain.Observation) []domain.Element {
+	var out []domain.Element
+	for _, e := range (agents.View{Observation: o}).Shown() {
+		if e.ID != domain.NoID {
+			out = append(out, e)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b domain.Element) int {
+		return cmp.Or(cmp.Compare(a.Bounds[1], b.Bounds[1]), cmp.Compare(a.Bounds[0], b.Bounds[0]))
+	})
+
+	return out
+}
+
+// described returns an element without the name by which actions name it.
+func described(e domain.Element) string {
+	_, rest, _ := strings.Cut(agents.ElementLine(e), " ")
+
+	return rest
+}
+
+// letter returns the letters of choice i: A to Z, then AA to ZZ.
+func letter(i int) string {
+	const n = 26
+	if i < n {
+		return string(rune('A' + i))
+	}
+
+	return string(rune('A'+i/n-1)) + string(rune('A'+i%n))
+}
+
+// verb is what SeeAct's answers call an action.
+type verb struct {
+	name string
+	help string
+	act  domain.Action // without what the answer adds
+	on   bool          // needs an element
+	fill func(a *domain.Action, value string)
+}
+
+func text(a *domain.Action, value string)   { a.Text = value }
+func app(a *domain.Action, value string)    { a.AppName = value }
+func option(a *domain.Action, value string) { a.Option = value }
+func url(a *domain.Action, value string)    { a.URL = value }
+func answer(a *domain.Action, value string) { a.Answer = value }
+
+func mobile(kind string) domain.Action { return domain.Action{Type: kind} }
+func web(kind string) domain.Action    { return domain.Action{Family: domain.FamilyWeb, Type: kind} }
+
+func toward(a domain.Action, direction string) domain.Action {
+	a.Direction = direction
+
+	return a
+}
+
+func status(goal string) domain.Action {
+	return domain.Action{Type: domain.ActionStatus, GoalStatus: goal}
+}
+
+// verbs are those of both action families. Longer names come first where one begins with another.
+var verbs = map[domain.Family][]verb{
+	domain.FamilyMobile: {
+		{"CLICK", "CLICK: tap the chosen element", mobile(domain.ActionClick), true, nil},
+		{"LONG PRESS", "LONG PRESS: press the chosen element long", mobile(domain.ActionLongPress), true, nil},
+		{"TYPE", "TYPE: type VALUE into the chosen element", mobile(domain.ActionInputText), true, text},
+		{"PRESS ENTER", "PRESS ENTER", mobile(domain.ActionEnter), false, nil},
+		{"SCROLL UP", "SCROLL UP", toward(mobile(domain.ActionScroll), "up"), false, nil},
+		{"SCROLL DOWN", "SCROLL DOWN", toward(mobile(domain.ActionScroll), "down"), false, nil},
+		{"BACK", "BACK: go back", mobile(domain.ActionBack), false, nil},
+		{"HOME", "HOME: go to the home screen", mobile(domain.ActionHome), false, nil},
+		{"OPEN APP", "OPEN APP: open the app VALUE", mobile(domain.ActionOpenApp), false, app},
+		{"WAIT", "WAIT", mobile(domain.ActionWait), false, nil},
+		{"ANSWER", "ANSWER: answer the user's question with VALUE", mobile(domain.ActionAnswer), false, text},
+		{"TERMINATE", "TERMINATE: the goal is reached", status(domain.StatusComplete), false, nil},
+		{"GIVE UP", "GIVE UP: the goal cannot be reached", status(domain.StatusInfeasible), false, nil},
+	},
+	domain.FamilyWeb: {
+		{"CLICK", "CLICK: click the chosen element", web(domain.ActionClick), true, nil},
+		{"HOVER", "HOVER: move the mouse over the chosen element", web(domain.ActionHover), true, nil},
+		{"SELECT", "SELECT: choose the option VALUE of the chosen element", web(domain.ActionSelect), true, option},
+		{"TYPE", "TYPE: type VALUE into the chosen element", web(domain.ActionTypeString), true, text},
+		{"SCROLL UP", "SCROLL UP", toward(web(domain.ActionScrollPage), "up"), false, nil},
+		{"SCROLL DOWN", "SCROLL DOWN", toward(web(domain.ActionScrollPage), "down"), false, nil},
+		{"BACK", "BACK: go back", toward(web(domain.ActionGo), "backward"), false, nil},
+		{"FORWARD", "FORWARD: go forward", toward(web(domain.ActionGo), "forward"), false, nil},
+		{"GO TO", "GO TO: open the address VALUE", web(domain.ActionJumpTo), false, url},
+		{"TERMINATE", "TERMINATE: the goal is reached; VALUE answers a question, if there was one",
+			web(domain.ActionFinish), false, answer},
+	},
+}
+
+// grounded returns the action of an answer of three lines, ELEMENT, ACTION and VALUE.
+func grounded(said string, choices []domain.Element, family domain.Family) (domain.Action, error) {
+	name, value := strings.ToUpper(line(said, "action")), line(said, "value")
+	if name == "" {
+		return domain.Action{}, errors.New("answer has no line 'ACTION: …'")
+	}
+	i := slices.IndexFunc(verbs[family], func(v verb) bool { return strings.HasPrefix(name, v.name) })
+	if i < 0 {
+		return domain.Action{}, fmt.Errorf("unknown action %q", name)
+	}
+
+	v := verbs[family][i]
+	a := v.act
+	if v.on {
+		e, err := chosen(line(said, "element"), choices)
+		if err != nil {
+			return a, err
+		}
+		if family == domain.FamilyMobile {
+			a = a.At(e.Index)
+		} else {
+			a.Element = e.ID
+		}
+	}
+	if none := strings.EqualFold(value, "none"); v.fill != nil && !none {
+		v.fill(&a, value)
+	}
+
+	return a, a.Validate()
+}
+
+// line returns what follows a name and a colon in the last line that begins so, or nothing. Names may be emphasised.
+func line(said, name string) string {
+	found := ""
+	for l := range strings.Lines(said) {
+		before, value, ok := strings.Cut(l, ":")
+		if ok && strings.EqualFold(strings.Trim(before, " *-#"), name) {
+			found = strings.Trim(value, " *\r\n")
+		}
+	}
+
+	return found
+}
+
+// chosen returns the element that a letter names.
+func chosen(said string, choices []domain.Element) (domain.Element, error) {
+	wanted, _, _ := strings.Cut(strings.Trim(strings.ToUpper(said), " .*()"), ".")
+	for i, e := range choices {
+		if letter(i) == strings.TrimSpace(wanted) {
+			return e, nil
+		}
+	}
+
+	return domain.Element{}, fmt.Errorf("%q is not the letter of an element", wanted)
+}
+
+// clip cuts a text after limit characters.
+func clip(s string, limit int) string {
+	if r := []rune(s); len(r) > limit {
+		return string(r[:limit]) + "…"
+	}
+
+	return s
+}
