@@ -18,8 +18,12 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 )
 
-// Marks reports whether agents of a style read screenshots only, which are marked with the numbers of elements.
+// Marks reports whether agents of a style read screenshots that are marked with the names of elements. They cannot do
+// without a model that reads images.
 func Marks(style string) bool { return style == prompts.M3A }
+
+// Looks reports whether agents of a style read screenshots where their model reads images.
+func Looks(style string) bool { return style != prompts.T3A }
 
 // Agent plays one episode alone. Its turns are decided one after another.
 type Agent struct {
@@ -33,7 +37,7 @@ type Agent struct {
 	TopP        float64
 	MaxTokens   int // of an answer; 0: as many as the model's endpoint allows
 
-	// Screen returns the current screen as PNG, for models that read images; nil: the model reads none.
+	// Screen returns the current screen as PNG, for styles that look and models that read images; otherwise nil.
 	Screen func(ctx context.Context) ([]byte, error)
 
 	// Recorded says that tasks are recorded: the recorded next page follows, with the recorded history, so there is

@@ -80,7 +80,7 @@ func (v Evaluation) only(p Player, env envadapters.Environment, i int) (Player, 
 	}
 	if v.System.Model != "" {
 		a.MaxTokens = 0 // as many as its endpoint allows
-		if v.Spec.Models[spec.Role(v.System.Model)].Images {
+		if v.Spec.Models[spec.Role(v.System.Model)].Images && baselines.Looks(v.System.Style) {
 			a.Screen = screen(env)
 		}
 	}

@@ -28,7 +28,7 @@ func keys(prefix string, raw json.RawMessage) []string {
 
 // forGood are the keys that a run has for good.
 var forGood = map[string]bool{
-	"name": true, "seed": true, "actions": true, "agents": true, "finetune": true, "synthesis": true,
+	"name": true, "seed": true, "agents": true, "finetune": true, "synthesis": true,
 }
 
 func TestEveryKeyHasAnEffectOrIsForGood(t *testing.T) {

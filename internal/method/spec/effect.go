@@ -35,6 +35,7 @@ type Effect struct {
 var effects = map[string]Effect{
 	"environment":  {StepPlan, true},
 	"environments": {StepPlan, true},
+	"actions":      {StepPlan, true},
 	"prompts":      {StepPlan, true},
 	"models":       {StepPlan, true},
 	"slots":        {StepPlan, false},
