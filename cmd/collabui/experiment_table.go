@@ -88,8 +88,7 @@ func (s *session) printTable(v experiments.Version, r experiments.Result) error 
 		say(w, "")
 		for _, key := range sortedKeys(r.Figures) {
 			f := r.Figures[key]
-			say(w, "%s: pass^1, ^2, ^4 of a template %.1f, %.1f, %.1f %%; false completes %.1f %%", key,
-				100*f.Pass[0], 100*f.Pass[1], 100*f.Pass[2], 100*f.FalseCompletes)
+			say(w, "%s: %sfalse completes %.1f %%", key, passes(f.Pass), 100*f.FalseCompletes)
 		}
 		for _, key := range sortedKeys(r.Reading) {
 			d := r.Reading[key]
@@ -107,6 +106,20 @@ func (s *session) printTable(v experiments.Version, r experiments.Result) error 
 	}
 
 	return nil
+}
+
+// passes returns pass^1, pass^2 and pass^4, as far as they are known.
+func passes(pass []float64) string {
+	var names, rates []string
+	for i, p := range pass {
+		names = append(names, fmt.Sprintf("^%d", 1<<i))
+		rates = append(rates, fmt.Sprintf("%.1f", 100*p))
+	}
+	if len(pass) == 0 {
+		return ""
+	}
+
+	return fmt.Sprintf("pass%s of a template %s %%; ", strings.Join(names, ", "), strings.Join(rates, ", "))
 }
 
 // tableRow returns a line of the table.

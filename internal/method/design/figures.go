@@ -3,10 +3,11 @@ package design
 // Figures are further figures of a system, over all seeds.
 type Figures struct {
 	// FalseCompletes is the share of episodes, from 0 to 1, that the agents declared to be over without success.
-	FalseCompletes float64 `json:"liedcompletes"`
+	FalseCompletes float64 `json:"false_completes"`
 	// Pass is pass^k (Yao et al. 2024) for k = 1, 2 and 4: the probability that k episodes of a template are all
 	// successes, estimated without bias for every seed and template and averaged over those with at least k episodes.
-	Pass [3]float64 `json:"pass"`
+	// It ends before the first k for which there are none.
+	Pass []float64 `json:"pass"`
 }
 
 // passes are the k of Figures.Pass.
@@ -44,14 +45,17 @@ func FiguresOf(seeds [][]Episode) Figures {
 	}
 
 	f.FalseCompletes = float64(lied) / float64(max(played, 1))
-	for i, k := range passes {
+	for _, k := range passes {
 		sum, n := 0.0, 0
 		for _, at := range order {
 			if c := counts[at]; c[0] >= k {
 				sum, n = sum+choose(c[1], k)/choose(c[0], k), n+1
 			}
 		}
-		f.Pass[i] = sum / float64(max(n, 1))
+		if n == 0 {
+			break
+		}
+		f.Pass = append(f.Pass, sum/float64(n))
 	}
 
 	return f
