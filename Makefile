@@ -15,7 +15,8 @@ RACE_SHORT := ./internal/policy/gateway ./internal/policy/llm ./internal/policy/
 RACE := $(RACE_SHORT) ./internal/policy/infer ./internal/policy/tinyserver ./trainer/external \
 	./envadapters/androidworld ./envadapters/openenv ./envadapters/browser ./workflows
 
-.PHONY: help train build bin/collabui test unit lint race race-short simulate mutants fuzz vuln environments integration
+.PHONY: help train build bin/collabui test unit lint race race-short simulate mutants fuzz vuln environments statistics \
+	integration
 .PHONY: test-llamafactory bench-llamafactory bench chromium clean chaos recovery scale histories
 
 help: ## list the targets
@@ -40,7 +41,7 @@ bin/collabui-local: $(shell find deploy/local -name 'go.*' -o -name '*.go' -not 
 chromium: ## install Chromium if it is missing
 	@scripts/chromium.sh
 
-test: build chromium unit lint race-short fuzz environments integration ## install what the tests need, run them all
+test: build chromium unit lint race-short fuzz environments statistics integration ## install what the tests need, run them all
 	$(GO) test -C deploy/local ./...
 
 # The slowest packages start first, so that none of them runs alone at the end.
@@ -109,6 +110,11 @@ environments: chromium ## run the environments' tests that need foreign pages an
 	if [ -n "$$COLLABUI_PYTHON" ]; then \
 		cd deploy/androidworld/tests && PYTHONDONTWRITEBYTECODE=1 "$$COLLABUI_PYTHON" -m unittest discover -q; \
 	fi
+
+# The unit tests skip what needs other packages: they compute the figures of tables again.
+statistics: ## compute figures of tables with statsmodels, scipy and evalconfidence, and compare
+	export COLLABUI_STATS_PYTHON="$$(scripts/stats.sh)"; [ -z "$$COLLABUI_STATS_PYTHON" ] || \
+		$(GO) test -count=1 -run OtherPackages ./internal/method/stats ./internal/store/experiments
 
 # The runs of these tests wait for lost machines and restarts more than they compute: more of them than cores.
 integration: build chromium ## run the tests with real services and processes, and kill them

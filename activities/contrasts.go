@@ -4,11 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/method/design"
-	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/store/experiments"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -63,16 +59,16 @@ func (c *Control) test(ctx context.Context, id ExperimentID, say say) (experimen
 		for _, p := range append(one, two...) {
 			for seed := 1; seed <= x.Seeds; seed++ {
 				say(fmt.Sprintf("%s, seed %d", p, seed))
-				episodes, result, reading, err := c.playedBy(ctx, x, p, seed)
+				did, err := experiments.ReadPlayed(ctx, c.Bucket, x, p, seed)
 				if err != nil {
 					return out, err
 				}
 				if out.Systems[seed-1] == nil {
 					out.Systems[seed-1] = map[string]runs.Result{}
 				}
-				played[p.String()] = append(played[p.String()], episodes)
-				out.Systems[seed-1][p.String()] = result
-				if sum := out.Reading[p.String()].Plus(reading); sum != (runs.Reading{}) {
+				played[p.String()] = append(played[p.String()], did.Episodes)
+				out.Systems[seed-1][p.String()] = did.Result
+				if sum := out.Reading[p.String()].Plus(did.Reading); sum != (runs.Reading{}) {
 					out.Reading[p.String()] = sum
 				}
 			}
@@ -85,45 +81,4 @@ func (c *Control) test(ctx context.Context, id ExperimentID, say say) (experimen
 		func(p design.Play) [][]design.Episode { return played[p.String()] })
 
 	return out, nil
-}
-
-// playedBy reads how a system did with a seed.
-func (c *Control) playedBy(
-	ctx context.Context, x design.Experiment, p design.Play, seed int,
-) ([]design.Episode, runs.Result, runs.Reading, error) {
-	run := runs.Run(x.Run(p.Arm, seed))
-	id := rules.EvalID(rules.ExperimentFolder, p.Kind.String(), p.Split)
-	result, _, err := run.Result(id).Read(ctx, c.Bucket)
-	if err != nil {
-		return nil, result, runs.Reading{}, err
-	}
-
-	episodes := make([]design.Episode, x.Episodes[p.Split])
-	readings := make([]runs.Reading, len(episodes))
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallelReads)
-	for i := range episodes {
-		g.Go(func() error {
-			e, _, err := run.EvalEpisode(id, i+1).Read(gctx, c.Bucket)
-			episodes[i] = design.Episode{Template: e.Task.Template, Missing: e.Outcome.Void != ""}
-			episodes[i].False = !e.Outcome.Success && !e.Outcome.Truncated
-			if m, ok := e.Outcome.Metrics[envadapters.StepSR]; ok && m.N > 0 {
-				episodes[i].Success = m.Sum / float64(m.N)
-			} else if e.Outcome.Success {
-				episodes[i].Success = 1
-			}
-			for _, s := range e.Steps {
-				readings[i] = readings[i].Plus(s.Reading())
-			}
-
-			return err
-		})
-	}
-	var sum runs.Reading
-	err = g.Wait()
-	for _, r := range readings {
-		sum = sum.Plus(r)
-	}
-
-	return episodes, result, sum, err
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/fault"
@@ -27,6 +28,7 @@ type experimentOptions struct {
 	check  bool
 	plan   bool
 	detach bool
+	csv    string
 	up     upOptions
 }
 
@@ -53,10 +55,15 @@ they expect.`,
 	f.BoolVar(&o.check, "check", false, "only check the file, and print what would be played")
 	f.BoolVar(&o.plan, "plan", false, "only estimate the hours of each arm")
 	f.BoolVar(&o.detach, "detach", false, "return when the experiment has begun; the same command attaches to it again")
-	c.MarkFlagsMutuallyExclusive("check", "plan", "detach")
+	addCSVFlag(f, &o.csv)
+	c.MarkFlagsMutuallyExclusive("check", "plan", "detach", "csv")
 	o.up.addFlags(f)
 
 	return c
+}
+
+func addCSVFlag(f *pflag.FlagSet, to *string) {
+	f.StringVar(to, "csv", "", "also write every episode of every system into `FILE`, as CSV")
 }
 
 // loadExperiment reads the file of an experiment.
@@ -93,11 +100,11 @@ func (a *app) runExperiment(ctx context.Context, o experimentOptions, file strin
 		return session.planExperiment(ctx, x)
 	}
 
-	return session.experimentOf(ctx, x, o.detach)
+	return session.experimentOf(ctx, x, o.detach, o.csv)
 }
 
-// experimentOf declares an experiment, plays it and prints its table.
-func (s *session) experimentOf(ctx context.Context, x design.Experiment, detach bool) error {
+// experimentOf declares an experiment, plays it and prints its table. csv is a file for its episodes, or empty.
+func (s *session) experimentOf(ctx context.Context, x design.Experiment, detach bool, csv string) error {
 	if err := workers.CheckNamespace(ctx, s.temporal, s.ends.Namespace); err != nil {
 		return err
 	}
@@ -106,12 +113,12 @@ func (s *session) experimentOf(ctx context.Context, x design.Experiment, detach 
 		return err
 	}
 	result := experiments.Experiment(x.Name).Result(v.Number)
-	for range 2 { // at first, a version before this one may still be played
+	for try := 1; ; try++ {
 		r, _, err := result.Read(ctx, s.bucket)
 		if err == nil {
-			return s.printTable(v, r)
+			return s.publish(ctx, v, r, csv)
 		}
-		if !errors.Is(err, store.ErrNotFound) {
+		if !errors.Is(err, store.ErrNotFound) || try > 2 { // at first, a version before this one may still be played
 			return err
 		}
 
@@ -130,9 +137,14 @@ func (s *session) experimentOf(ctx context.Context, x design.Experiment, detach 
 			return fault.New(fault.Transient, "experiment %s: %w", x.Name, err)
 		}
 	}
-	r, _, err := result.Read(ctx, s.bucket)
-	if err != nil {
-		return err
+}
+
+// publish writes the episodes of an experiment that has ended, if asked to, and prints its table.
+func (s *session) publish(ctx context.Context, v experiments.Version, r experiments.Result, csv string) error {
+	if csv != "" {
+		if err := s.writeEpisodes(ctx, v.Experiment, csv); err != nil {
+			return err
+		}
 	}
 
 	return s.printTable(v, r)

@@ -25,6 +25,7 @@ type reproduceOptions struct {
 	curve    string
 	logprobs string
 	arms     []string
+	csv      string
 	up       upOptions
 }
 
@@ -66,6 +67,7 @@ func (o *reproduceOptions) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.arms, "arms", nil, "train only these arms besides the first, such as old,old-ftx")
 	f.StringVar(&o.logprobs, "logprobs", "",
 		"also draw log-probabilities of chosen and rejected answers of the first two arms into `FILE`, an SVG picture")
+	addCSVFlag(f, &o.csv)
 	o.up.addFlags(f)
 }
 
@@ -142,7 +144,7 @@ func (a *app) runReproduce(ctx context.Context, o reproduceOptions, name string)
 		return err
 	}
 	defer session.Close()
-	tested := session.experimentOf(ctx, x, false)
+	tested := session.experimentOf(ctx, x, false, o.csv)
 	if err := session.writePictures(ctx, o, x); err != nil && tested == nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func TwoWay(values [][][]float64) (mean, low, high float64) {
 	}
 	mean /= max(n, 1)
 
-	first, second, cells := make([]float64, firsts), make([]float64, seconds), 0.0
+	first, second, cells, g := make([]float64, firsts), make([]float64, seconds), 0.0, 0.0
 	for a, of := range values {
 		for b, x := range of {
 			rest := 0.0
@@ -87,6 +87,9 @@ func TwoWay(values [][][]float64) (mean, low, high float64) {
 				rest += v - mean
 			}
 			first[a], second[b], cells = first[a]+rest, second[b]+rest, cells+rest*rest
+			if len(x) > 0 {
+				g++
+			}
 		}
 	}
 	variance := func(sums []float64) float64 {
@@ -97,7 +100,6 @@ func TwoWay(values [][][]float64) (mean, low, high float64) {
 
 		return all / (n * n) * g / (g - 1)
 	}
-	g := float64(firsts * seconds)
 	one, two := variance(first), variance(second)
 	v := max(one+two-cells/(n*n)*g/(g-1), one, two)
 	if v == 0 {
