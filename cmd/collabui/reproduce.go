@@ -37,6 +37,7 @@ func reproduceCmd(a *app) *cobra.Command {
 		Long: `reproduce runs an experiment that is built in, a file in examples/experiments, as experiment does:
 
   ablations     the paper's ablations, and where the gain comes from
+  attempts      weaker anchors, fresher data, less data: where preference optimisation gains nothing
   baselines     filtered behaviour cloning, and DigiRL's style: learning from outcomes
   beta          β and the weight of the SFT term, on val
   controls      whether stage 2 is more than further SFT, imitation and more slots
