@@ -289,16 +289,24 @@ func (a *attempt) episode(ctx context.Context) (e runs.Episode, err error) {
 	return e, err
 }
 
-// begin refuses an environment in which the episode cannot be graded, or cannot resume.
-func (a *attempt) begin(ctx context.Context, env envadapters.Environment) error {
-	can := envadapters.Can(env)
-	if a.spec.Credit == spec.CreditCritic && a.spec.Critic.Model == spec.RoleOracle && can.Judge == nil {
+// graded refuses an environment without the judge that a specification relies on.
+func graded(s spec.Spec, env envadapters.Environment) error {
+	if s.Credit == spec.CreditCritic && s.Critic.Model == spec.RoleOracle && envadapters.Can(env).Judge == nil {
 		return fault.New(fault.Invalid,
 			"environment %s has no judge, so the critic cannot be %q: name a model as critic.model, "+
 				"or use credit: outcome",
-			a.spec.Environment, spec.RoleOracle)
+			s.Environment, spec.RoleOracle)
 	}
-	if can.Replayable {
+
+	return nil
+}
+
+// begin refuses an environment in which the episode cannot be graded, or cannot resume.
+func (a *attempt) begin(ctx context.Context, env envadapters.Environment) error {
+	if err := graded(a.spec, env); err != nil {
+		return err
+	}
+	if envadapters.Can(env).Replayable {
 		return nil
 	}
 

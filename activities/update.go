@@ -26,6 +26,8 @@ type GPU struct {
 
 	// Load publishes a policy to a number of servers; 0 means all.
 	Load func(ctx context.Context, policy string, quorum int) error
+	// Ready returns why fewer policy servers than a quorum are healthy; 0 means all. nil: it is not known.
+	Ready func(ctx context.Context, quorum int) error
 }
 
 // AgentID names one agent's update.

@@ -175,3 +175,17 @@ func TestAnActionNamesAnElementByIndexOrID(t *testing.T) {
 		})
 	}
 }
+
+func TestSamplesAreValid(t *testing.T) {
+	for _, f := range []Family{FamilyMobile, FamilyWeb} {
+		samples := Samples(f)
+		if len(samples) != len(ActionTypes(f)) {
+			t.Errorf("%d samples of %s, want one for each of %v", len(samples), f, ActionTypes(f))
+		}
+		for _, a := range samples {
+			if err := a.Validate(); err != nil {
+				t.Errorf("the sample %s is not valid: %v, want one that is", a.JSON(), err)
+			}
+		}
+	}
+}

@@ -46,6 +46,47 @@ var signatures = map[Family]map[string][]string{
 // ActionTypes returns the action types of a family, sorted.
 func ActionTypes(f Family) []string { return slices.Sorted(maps.Keys(signatures[f])) }
 
+// Samples returns a valid action of every type of a family, with all its fields.
+func Samples(f Family) []Action {
+	var out []Action
+	for _, kind := range ActionTypes(f) {
+		a := Action{Family: f, Type: kind}
+		for _, field := range signatures[f][kind] {
+			switch strings.TrimSuffix(field, "?") {
+			case "index":
+				a = a.At(0)
+			case "element":
+				a.Element = "A"
+			case "text":
+				a.Text = "text"
+			case "direction":
+				a.Direction = directions[kind][0]
+			case "app_name":
+				a.AppName = "Clock"
+			case "goal_status":
+				a.GoalStatus = StatusComplete
+			case "option":
+				a.Option = "first"
+			case "press_enter":
+				a.PressEnter = true
+			case "url":
+				a.URL = "http://localhost/"
+			case "new_tab":
+				a.NewTab = true
+			case "tab":
+				a.Tab = 1
+			case "message":
+				a.Message = "message"
+			case "answer":
+				a.Answer = "answer"
+			}
+		}
+		out = append(out, a)
+	}
+
+	return out
+}
+
 // directions lists the directions that an action type takes.
 var directions = map[string][]string{
 	ActionScroll:     {"up", "down", "left", "right"},

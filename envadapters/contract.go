@@ -100,6 +100,12 @@ func ProtocolOf(s Suite) string {
 	return ""
 }
 
+// Rehearsed is an optional capability of suites that translate actions by rules of a specification.
+type Rehearsed interface {
+	// Rehearse translates a sample of every type of action without sending it. The error names all that fail.
+	Rehearse() error
+}
+
 // ErrTask is in the chain of an error of Reset or Step if the task itself is at fault. Another task can help, another
 // environment cannot.
 var ErrTask = errors.New("the task is at fault")

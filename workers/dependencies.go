@@ -103,7 +103,7 @@ func (d *dependencies) models() *activities.Models {
 func (d *dependencies) gpu() *activities.GPU {
 	return &activities.GPU{
 		Common: d.common(), Trainers: d.trainers, Policies: d.policies, Scores: d.policies, Load: d.policies.Load,
-		Threads: updateThreads,
+		Ready: d.policies.Ready, Threads: updateThreads,
 	}
 }
 

@@ -27,10 +27,18 @@ type ExperimentStatus struct {
 	Waits string `json:"waits,omitempty"` // why something is tried again
 }
 
+// ExperimentInput is an experiment, and how many of its arms have been played already, over all seeds.
+type ExperimentInput struct {
+	activities.ExperimentID
+	Done int `json:",omitempty"`
+}
+
 // Experiment trains the arms of an experiment for all seeds, lets their systems play the same episodes, and tests the
-// contrasts. Runs that have ended and episodes that have been played are not repeated.
-func Experiment(ctx workflow.Context, id activities.ExperimentID) (activities.Tested, error) {
-	x := &experiment{id: id}
+// contrasts. Runs that have ended and episodes that have been played are not repeated. Between two arms it continues as
+// new where Temporal suggests that.
+func Experiment(ctx workflow.Context, in ExperimentInput) (activities.Tested, error) {
+	id := in.ExperimentID
+	x := &experiment{id: id, status: ExperimentStatus{Done: in.Done}}
 	status := func() (ExperimentStatus, error) { return x.status, nil }
 	if err := workflow.SetQueryHandler(ctx, QueryStatus, status); err != nil {
 		return activities.Tested{}, err
@@ -44,16 +52,20 @@ func Experiment(ctx workflow.Context, id activities.ExperimentID) (activities.Te
 	}
 
 	x.status.All = len(l.Arms) * l.Seeds
-	for seed := 1; seed <= l.Seeds; seed++ {
-		for _, arm := range l.Arms {
-			x.status.Arm, x.status.Seed = arm, seed
-			x.describe(ctx)
-			a := activities.ArmID{ExperimentID: id, Arm: arm, Seed: seed, At: workflow.Now(ctx).UTC()}
-			if err := x.play(ctx, a); err != nil {
-				return activities.Tested{}, fmt.Errorf("arm %s, seed %d: %w", arm, seed, err)
-			}
-			x.status.Done++
+	for x.status.Done < x.status.All {
+		if x.status.Done > in.Done && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
+			next := ExperimentInput{ExperimentID: id, Done: x.status.Done}
+
+			return activities.Tested{}, workflow.NewContinueAsNewError(ctx, Experiment, next)
 		}
+		arm, seed := l.Arms[x.status.Done%len(l.Arms)], 1+x.status.Done/len(l.Arms)
+		x.status.Arm, x.status.Seed = arm, seed
+		x.describe(ctx)
+		a := activities.ArmID{ExperimentID: id, Arm: arm, Seed: seed, At: workflow.Now(ctx).UTC()}
+		if err := x.play(ctx, a); err != nil {
+			return activities.Tested{}, fmt.Errorf("arm %s, seed %d: %w", arm, seed, err)
+		}
+		x.status.Done++
 	}
 	x.status.Arm, x.status.Seed = "", 0
 	x.describe(ctx)

@@ -2,19 +2,20 @@ package workflows_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/design"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/experiments"
@@ -50,18 +51,37 @@ func compared() design.Experiment {
 	}
 }
 
-// conduct declares an experiment and plays it.
+// conduct declares an experiment and plays it. Temporal suggests after every arm that it continues as new.
 func conduct(t *testing.T, r *testrun.Run, x design.Experiment) (experiments.Result, error) {
 	t.Helper()
 	v, err := experiments.Declare(t.Context(), r.Bucket, x, "ann", time.Now())
 	if err != nil {
 		return experiments.Result{}, err
 	}
-	if err := r.Do(workflows.Experiment, activities.ExperimentID{Name: x.Name, Version: v.Number}); err != nil {
-		return experiments.Result{}, err
-	}
+	in := workflows.ExperimentInput{ExperimentID: activities.ExperimentID{Name: x.Name, Version: v.Number}}
+	for {
+		env := r.Environment()
+		env.SetContinueAsNewSuggested(true)
+		env.ExecuteWorkflow(workflows.Experiment, in)
+		err := env.GetWorkflowError()
+		var next *workflow.ContinueAsNewError
+		if errors.As(err, &next) {
+			before := in.Done
+			if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &in); err != nil {
+				return experiments.Result{}, err
+			}
+			if in.Done != before+1 {
+				t.Fatalf("after arm %d it continues with %d arms that are played, want one more", before, in.Done)
+			}
 
-	return read(t, r, experiments.Experiment(x.Name).Result(v.Number)), nil
+			continue
+		}
+		if err != nil {
+			return experiments.Result{}, err
+		}
+
+		return read(t, r, experiments.Experiment(x.Name).Result(v.Number)), nil
+	}
 }
 
 func TestAnExperimentSharesWhatItsArmsHaveEqual(t *testing.T) {
@@ -170,72 +190,6 @@ func TestAnArmTrainsAnotherFurtherOnAnotherEnvironment(t *testing.T) {
 	}
 }
 
-// gaveUp is a model that always says that the goal is reached, in every form in which it may be asked.
-type gaveUp struct {
-	mu    sync.Mutex
-	asked map[string]int
-}
-
-func (d *gaveUp) Complete(_ context.Context, r chat.Request) (chat.Response, error) {
-	about := "act"
-	if strings.Contains(r.User, "The agent said:") {
-		about = "summary"
-	}
-	d.mu.Lock()
-	d.asked[about]++
-	d.mu.Unlock()
-
-	return chat.Response{Texts: []string{"ELEMENT: none\nACTION: TERMINATE\nVALUE: None\nAction: " +
-		`{"action_type":"status","goal_status":"complete"}`}}, nil
-}
-
-func TestAgentsOfTheLiteraturePlayTheSameEpisodes(t *testing.T) {
-	t.Parallel()
-	r := testrun.New(t, testrun.Small())
-	model := &gaveUp{asked: map[string]int{}}
-	r.Deps.Endpoint = func(spec.Model) (chat.Model, error) { return model, nil }
-	x := compared()
-	guide := spec.DefaultModel()
-	guide.BaseURL, guide.Model = "http://127.0.0.1:1/v1", "guide"
-	x.Spec.Models = map[spec.Role]spec.Model{"guide": guide}
-	x.Arms, x.Spec.Epochs = x.Arms[:1], 0
-	x.Contrasts = nil
-	for _, kind := range []string{"guide-plain", "guide-t3a", "guide-seeact", "guide-infigui", "base-plain"} {
-		x.Contrasts = append(x.Contrasts, design.Contrast{
-			Of: "full/expert", Minus: "full/" + kind, Split: domain.SplitTestSeeds,
-		})
-	}
-	if err := x.Validate(catalog.All{}); err != nil {
-		t.Fatal(err)
-	}
-	result, err := conduct(t, r, x)
-	if err != nil {
-		t.Fatal(err)
-	}
-	clean(t, r)
-
-	for _, row := range result.Rows[:4] {
-		if row.OfRate != 100 || row.MinusRate != 0 || len(row.Seeds) != x.Seeds {
-			t.Errorf("%s is %v − %v over %d seeds, want an expert that is always right, and a model that never is",
-				row.Contrast, row.OfRate, row.MinusRate, len(row.Seeds))
-		}
-	}
-	// Every episode runs out of its 6 steps: 6 questions, or 12 of SeeAct; T3A summarises each but the last.
-	const episodes, steps = 8, 6
-	for kind, calls := range map[string]int{
-		"guide-plain": steps, "guide-t3a": 2*steps - 1, "guide-seeact": 2 * steps, "guide-infigui": steps,
-	} {
-		got := result.Systems[0]["full/"+kind+" on test-seeds"]
-		if got.Cost.Calls != episodes*calls || !strings.HasPrefix(got.Decoding, "model guide, n=1 m=1") {
-			t.Errorf("the result of %s is %+v, want %d calls, and how it decodes", kind, got, episodes*calls)
-		}
-	}
-	summaries, others := x.Seeds*episodes*(steps-1), x.Seeds*episodes*5*steps
-	if model.asked["summary"] != summaries || model.asked["act"] != others {
-		t.Errorf("the model was asked %v, want %d summaries and %d others", model.asked, summaries, others)
-	}
-}
-
 func TestADeclarationCannotChangeUnderItsResults(t *testing.T) {
 	t.Parallel()
 	r := testrun.New(t, testrun.Small())
@@ -302,7 +256,9 @@ func TestAnExperimentThatWasCutShortHasTheSameTable(t *testing.T) {
 	}
 	env := r.Environment()
 	env.RegisterDelayedCallback(env.CancelWorkflow, 3*time.Hour) // the run of rft is held by then
-	env.ExecuteWorkflow(workflows.Experiment, activities.ExperimentID{Name: x.Name, Version: v.Number})
+	env.ExecuteWorkflow(workflows.Experiment, workflows.ExperimentInput{
+		ExperimentID: activities.ExperimentID{Name: x.Name, Version: v.Number},
+	})
 	if err := env.GetWorkflowError(); !temporal.IsCanceledError(err) {
 		t.Fatalf("the experiment ends with %v, want it cancelled", err)
 	}

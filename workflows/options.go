@@ -33,7 +33,7 @@ var (
 )
 
 // All are the workflows that a control worker runs.
-var All = []any{Run, Epoch, Shard, Episode, FineTune, Synthesis, Evaluation, Retrain, Notify, Experiment}
+var All = []any{Run, Epoch, Shard, Episode, FineTune, Synthesis, Evaluation, Retrain, Notify, Experiment, Preflight}
 
 // on returns the activity context of a queue. Every activity heartbeats; those of the control queue are also short.
 func on(ctx workflow.Context, queue, summary string) workflow.Context {

@@ -124,7 +124,7 @@ func (s *session) experimentOf(ctx context.Context, x design.Experiment, detach 
 
 		id := workflows.ExperimentWorkflowID(x.Name)
 		w, err := s.temporal.ExecuteWorkflow(ctx, startOptions(id, "experiment "+x.Name), workflows.Experiment,
-			activities.ExperimentID{Name: x.Name, Version: v.Number})
+			workflows.ExperimentInput{ExperimentID: activities.ExperimentID{Name: x.Name, Version: v.Number}})
 		if err != nil {
 			return fault.New(fault.Transient, "start experiment %s: %w", x.Name, err)
 		}

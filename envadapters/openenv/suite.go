@@ -272,6 +272,19 @@ func (s *Suite) Check(ctx context.Context) envadapters.Health {
 	return h
 }
 
+// Rehearse renders the template of actions for a sample of every type.
+func (s *Suite) Rehearse() error {
+	var errs []error
+	for _, a := range domain.Samples(s.Family()) {
+		_, err := render(s.mapping.action, Act{Action: a, ID: "A", Said: "text"}, a)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", a.Type, err))
+		}
+	}
+
+	return errors.Join(errs...)
+}
+
 // Close does nothing: sessions end with their environments.
 func (s *Suite) Close() error { return nil }
 

@@ -187,7 +187,7 @@ func (r *recorder) experiment() {
 	}
 	o := client.StartWorkflowOptions{ID: workflows.ExperimentWorkflowID(x.Name), TaskQueue: workflows.QueueControl}
 	w, err := r.client.ExecuteWorkflow(r.t.Context(), o, workflows.Experiment,
-		activities.ExperimentID{Name: x.Name, Version: v.Number})
+		workflows.ExperimentInput{ExperimentID: activities.ExperimentID{Name: x.Name, Version: v.Number}})
 	if err == nil {
 		err = w.Get(r.t.Context(), nil)
 	}

@@ -63,6 +63,16 @@ func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) 
 	return got, err
 }
 
+// Ready returns an invalid fault if this host lacks the base model of the options or the training program.
+func (t *Trainer) Ready(options json.RawMessage) error {
+	_, _, err := t.Tool.Base(options)
+	if p, ok := t.Tool.(interface{ Ready() error }); ok {
+		err = errors.Join(err, p.Ready())
+	}
+
+	return err
+}
+
 // Adopt reads a policy of the store, or takes the base model as one.
 func (t *Trainer) Adopt(ctx context.Context, digest string, options json.RawMessage) (trainer.Result, error) {
 	base, err := t.base(options)

@@ -24,6 +24,13 @@ func (t *Tool) program() (string, error) {
 	return filepath.Abs(path)
 }
 
+// Ready returns an invalid fault if this host has no llamafactory-cli.
+func (t *Tool) Ready() error {
+	_, err := t.program()
+
+	return err
+}
+
 // shebang matches the first line of a Python script.
 var shebang = regexp.MustCompile(`^#!\s*(\S*python[0-9.]*)\s*\n`)
 

@@ -7,6 +7,7 @@ package trl
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -66,13 +67,9 @@ func (t *Tool) Render(_ context.Context, f external.Folder, j trainer.Job) (exte
 		return external.Command{}, err
 	}
 
-	python := t.Python
-	if python == "" {
-		python = "python3"
-	}
-	if python, err = exec.LookPath(python); err != nil {
-		return external.Command{}, fault.New(fault.Invalid,
-			"this worker has no Python with TRL: set COLLABUI_PYTHON and restart the worker: %w", err)
+	python, err := t.python()
+	if err != nil {
+		return external.Command{}, err
 	}
 
 	return external.Command{
@@ -85,6 +82,24 @@ func (t *Tool) Render(_ context.Context, f external.Folder, j trainer.Job) (exte
 		Versions: func() map[string]string { return external.Versions(python, "trl", "transformers", "peft", "torch") },
 		Env:      hf.Env(f),
 	}, nil
+}
+
+// python returns the path of the interpreter.
+func (t *Tool) python() (string, error) {
+	python, err := exec.LookPath(cmp.Or(t.Python, "python3"))
+	if err != nil {
+		return "", fault.New(fault.Invalid,
+			"this worker has no Python with TRL: set COLLABUI_PYTHON and restart the worker: %w", err)
+	}
+
+	return python, nil
+}
+
+// Ready returns an invalid fault if this host has no Python.
+func (t *Tool) Ready() error {
+	_, err := t.python()
+
+	return err
 }
 
 // supported refuses jobs that the script cannot do.

@@ -2,8 +2,8 @@
 // the run's budget, and held to the endpoint's limits.
 //
 // It imports fault, internal/method/chat, internal/method/credit, internal/method/prompts, internal/method/rules,
-// internal/method/spec, internal/policy/limits, internal/process/failpoint, internal/store and
-// internal/store/runs. It links no browser driver. It links no Temporal.
+// internal/method/spec, internal/policy/limits, internal/process/failpoint, internal/store and internal/store/runs.
+// It links no browser driver. It links no Temporal.
 package endpoints
 
 import (
@@ -53,6 +53,30 @@ func (e *Endpoints) For(s spec.Spec, name spec.Role, role string) (chat.Model, *
 		endpoints: e, spec: s, name: string(name), role: role, prompt: p, model: m, client: client,
 	}, p, err
 }
+
+// Check returns why an endpoint cannot be asked: this process lacks its key, or it does not answer a call of a few
+// tokens, which is not recorded. Quiet leaves the call out. An endpoint that is busy can be asked.
+func (e *Endpoints) Check(ctx context.Context, m spec.Model, quiet bool) error {
+	if e == nil || e.Connect == nil {
+		return fault.New(fault.Invalid, "this worker reaches no chat endpoints")
+	}
+	client, err := e.Connect(m)
+	if err != nil || quiet {
+		return err
+	}
+	_, err = client.Complete(ctx, chat.Request{
+		Model: m.Model, User: "Answer with the word yes.", MaxTokens: min(m.MaxTokens, checkTokens), TopP: 1, N: 1,
+		Temperature: m.Temperature,
+	})
+	if fault.KindOf(err) == fault.Throttled {
+		return nil
+	}
+
+	return err
+}
+
+// checkTokens is the most that an answer to a check may have: enough for a model that thinks before it says a word.
+const checkTokens = 200
 
 // Critic returns a run's critic that is a model.
 func (e *Endpoints) Critic(s spec.Spec) (credit.ModelCritic, error) {

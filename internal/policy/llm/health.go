@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/collabui/collabui/fault"
 )
 
 // ServerState is the state of a server that Health found.
@@ -19,6 +21,28 @@ type ServerState struct {
 
 // maxHealth is how long a server may take to answer.
 const maxHealth = 5 * time.Second
+
+// Ready returns a transient fault that names what is wrong if fewer servers than a quorum are healthy. 0 means all.
+func (p *Pool) Ready(ctx context.Context, quorum int) error {
+	healthy, wrong := 0, ""
+	states := p.Health(ctx)
+	for _, s := range states {
+		if s.OK {
+			healthy++
+		} else {
+			wrong += "; " + s.URL + ": " + s.Detail
+		}
+	}
+	if quorum == 0 {
+		quorum = len(states)
+	}
+	if healthy < quorum {
+		return fault.New(fault.Transient, "%d of %d policy servers are healthy, %d are needed%s: start the others, "+
+			"or set a lower serving.quorum", healthy, len(states), quorum, wrong)
+	}
+
+	return nil
+}
 
 // Health asks all servers concurrently whether they are healthy and returns their states, in the order in which they
 // were named. It takes at most five seconds.

@@ -1,0 +1,228 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/episode"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/endpoints"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// PreflightID names what is checked before it starts.
+type PreflightID struct {
+	Specs   []string // digests of blobs with specifications, the first of which the others change
+	NoProbe bool     `json:",omitempty"` // no model is asked
+}
+
+// Obstacle is a reason why a run could not end well.
+type Obstacle struct {
+	Where   string `json:"where"`             // field of the specification, or the worker that lacks something
+	Why     string `json:"why"`               // with what to do
+	Warning bool   `json:"warning,omitempty"` // it could not be found out in time, or does no harm yet
+}
+
+// preflightTime limits the checks of a worker: a person waits for them.
+const preflightTime = 8 * time.Second
+
+// obstacles collects what a worker finds.
+type obstacles []Obstacle
+
+// add notes an error. What did not end in time is a warning.
+func (o *obstacles) add(ctx context.Context, where string, err error) {
+	if err == nil {
+		return
+	}
+	x := Obstacle{Where: where, Why: err.Error()}
+	if ctx.Err() != nil {
+		x.Why, x.Warning = fmt.Sprintf("not known after %s: %s", preflightTime, x.Why), true
+	}
+	if !slices.Contains(*o, x) {
+		*o = append(*o, x)
+	}
+}
+
+// preflight lets look examine every specification. What it adds is kept once.
+func (c *Common) preflight(
+	ctx context.Context, id PreflightID, look func(ctx context.Context, s spec.Spec, o *obstacles),
+) ([]Obstacle, error) {
+	return do(ctx, c.log(""), func(ctx context.Context, _ say) ([]Obstacle, error) {
+		out := obstacles{}
+		for _, digest := range id.Specs {
+			raw, err := store.GetBlob(ctx, c.Bucket, digest)
+			if err != nil {
+				return nil, err
+			}
+			var s spec.Spec
+			if err := json.Unmarshal(raw, &s); err != nil {
+				return nil, fault.New(fault.Corrupt, "blob %s is not a specification: %w", digest, err)
+			}
+			limited, cancel := context.WithTimeout(ctx, preflightTime)
+			look(limited, s, &out)
+			cancel()
+		}
+
+		return out, nil
+	})
+}
+
+// CheckPlan checks what a control worker needs: the lists of tasks of all environments, and the agents' prompt.
+func (c *Control) CheckPlan(ctx context.Context, id PreflightID) ([]Obstacle, error) {
+	return c.preflight(ctx, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
+		o.add(ctx, "environment", c.playable(ctx, s))
+		template, err := rules.Template(s)
+		if err == nil {
+			v := agents.View{Goal: "goal", History: []string{"1 click"}}
+			_, err = template.User(v, "said", []agents.Message{{}})
+		}
+		o.add(ctx, "prompts.agent", err)
+	})
+}
+
+// CheckPlay checks what a rollout worker needs: that a task of the environment begins here, with the expert and the
+// judge that the specification relies on, that actions can be translated, and that the first prompt is not too long.
+func (r *Rollouts) CheckPlay(ctx context.Context, id PreflightID) ([]Obstacle, error) {
+	seen := map[string]bool{}
+
+	return r.preflight(ctx, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
+		for _, role := range []spec.Role{s.Synthesis.Agent, s.Summariser.Model} {
+			checkModel(ctx, r.Endpoints, s, role, id.NoProbe, seen, o)
+		}
+		for _, x := range s.Evaluation.OutOfDistribution {
+			suite, err := r.Suites.get(ctx, s.Where(x.Environment))
+			if err == nil {
+				err = usable(ctx, suite)
+			}
+			o.add(ctx, "environments."+x.Environment, err)
+		}
+		o.add(ctx, "environment", r.begins(ctx, s, o))
+	})
+}
+
+// usable returns why a suite cannot be used here now.
+func usable(ctx context.Context, suite envadapters.Suite) error {
+	if x, ok := suite.(envadapters.Rehearsed); ok {
+		if err := x.Rehearse(); err != nil {
+			return err
+		}
+	}
+	if h := suite.Check(ctx); h.State == envadapters.Dead {
+		return fault.New(fault.Invalid, "%s: %s", h.Detail, h.Fix)
+	}
+
+	return nil
+}
+
+// begins begins the first training task.
+func (r *Rollouts) begins(ctx context.Context, s spec.Spec, o *obstacles) error {
+	suite, err := r.Suites.get(ctx, s.Where(s.Environment))
+	if err != nil {
+		return err
+	}
+	if err := usable(ctx, suite); err != nil {
+		return err
+	}
+	slot, err := rules.Slot(s, suite, 0, 1, 0)
+	if err != nil {
+		return err
+	}
+	env, err := suite.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer env.Close(context.WithoutCancel(ctx))
+	spoken := envadapters.Speaking(env, suite.Family(), s.Family())
+	tr, err := spoken.Reset(ctx, slot.Task)
+	if err != nil {
+		return err
+	}
+
+	o.add(ctx, "critic.model", graded(s, spoken))
+	if demonstrates(s) && !episode.CanDemonstrate(spoken) {
+		o.add(ctx, "synthesis.agent", errNoExpert(s))
+	}
+	o.add(ctx, "trainer.options.cutoff", fits(s, agents.View{Goal: tr.Goal, Observation: tr.Observation}))
+
+	return nil
+}
+
+// demonstrates reports whether stage 1 needs an expert.
+func demonstrates(s spec.Spec) bool {
+	if len(s.FineTune.Levels) == 0 {
+		return s.FineTune.Base == ""
+	}
+
+	return s.Synthesis.Agent == spec.RoleExpert && slices.ContainsFunc(s.FineTune.Levels, func(l int) bool {
+		return s.FineTune.Data.Of(l) == ""
+	})
+}
+
+// charsPerToken is how many characters a token has at least, in what language models read of screens.
+const charsPerToken = 4
+
+// fits returns an invalid fault if the prompt of a screen is longer than a trainer reads.
+func fits(s spec.Spec, v agents.View) error {
+	var options struct{ Cutoff int }
+	if s.Embedded() || json.Unmarshal(s.Trainer.Options, &options) != nil || options.Cutoff == 0 {
+		return nil
+	}
+	template, err := rules.Template(s)
+	if err != nil {
+		return err
+	}
+	user, err := template.User(v, "", nil)
+	if tokens := (len(template.System()) + len(user)) / charsPerToken; err == nil && tokens > options.Cutoff {
+		err = fault.New(fault.Invalid, "the prompt of the first screen has about %d tokens, of which training reads "+
+			"%d: set a higher cutoff, as far as the devices' memory allows", tokens, options.Cutoff)
+	}
+
+	return err
+}
+
+// checkModel checks the endpoint of a role, once: its key is here, and it answers.
+func checkModel(
+	ctx context.Context, e *endpoints.Endpoints, s spec.Spec, role spec.Role, quiet bool, seen map[string]bool,
+	o *obstacles,
+) {
+	m, ok := s.Models[role]
+	id := fmt.Sprintf("%s %+v", role, m)
+	if !ok || seen[id] { // a role without an endpoint needs none
+		return
+	}
+	seen[id] = true
+	o.add(ctx, "models."+string(role), e.Check(ctx, m, quiet))
+}
+
+// CheckModels checks the models that grade, propose and write: their keys are here, and they answer.
+func (m *Models) CheckModels(ctx context.Context, id PreflightID) ([]Obstacle, error) {
+	seen := map[string]bool{}
+
+	return m.preflight(ctx, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
+		for _, role := range []spec.Role{s.Critic.Model, s.Adversary.Model, s.Synthesis.Author} {
+			checkModel(ctx, m.Endpoints, s, role, id.NoProbe, seen, o)
+		}
+	})
+}
+
+// CheckTraining checks what a GPU worker needs: the trainer with its program and base model, and enough policy servers.
+func (g *GPU) CheckTraining(ctx context.Context, id PreflightID) ([]Obstacle, error) {
+	return g.preflight(ctx, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
+		t, err := g.trainer(s)
+		if ready, ok := t.(interface{ Ready(json.RawMessage) error }); ok {
+			err = errors.Join(err, ready.Ready(s.Trainer.Options))
+		}
+		o.add(ctx, "trainer", err)
+		if g.Ready != nil {
+			o.add(ctx, "serving.quorum", g.Ready(ctx, s.Serving.Quorum))
+		}
+	})
+}

@@ -1,0 +1,64 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/collabui/collabui/activities"
+)
+
+// preflightWait is how long a check waits for a worker that has no time for it.
+const preflightWait = 5 * time.Second
+
+// Preflight checks, on the workers that would do the work, whether specifications can be run to their end. It records
+// nothing, and may be repeated.
+func Preflight(ctx workflow.Context, id activities.PreflightID) ([]activities.Obstacle, error) {
+	checks := []struct {
+		queue    string
+		activity any
+		what     string
+	}{
+		{QueueControl, control.CheckPlan, "lists of tasks and prompts"},
+		{QueueRollout, rollout.CheckPlay, "begin a task"},
+		{QueueModel, models.CheckModels, "keys and answers of models"},
+		{QueueGPU, gpu.CheckTraining, "trainer, base model and policy servers"},
+	}
+	open := make([]workflow.Future, len(checks))
+	for i, c := range checks {
+		octx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+			TaskQueue: c.queue, Summary: c.what, ScheduleToStartTimeout: preflightWait,
+			StartToCloseTimeout: 10 * time.Minute, HeartbeatTimeout: heartbeatTimeout,
+			RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 2},
+		})
+		open[i] = workflow.ExecuteActivity(octx, c.activity, id)
+	}
+
+	out := []activities.Obstacle{}
+	for i, f := range open {
+		var found []activities.Obstacle
+		err := f.Get(ctx, &found)
+		var late *temporal.TimeoutError
+		switch {
+		case errors.As(err, &late) && late.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START:
+			found = []activities.Obstacle{{
+				Where: "workers", Warning: true,
+				Why: fmt.Sprintf("no worker of the role %s had time to check: %s", checks[i].queue, checks[i].what),
+			}}
+		case err != nil:
+			return nil, err
+		}
+		for _, o := range found {
+			if !slices.Contains(out, o) {
+				out = append(out, o)
+			}
+		}
+	}
+
+	return out, nil
+}
