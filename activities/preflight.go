@@ -20,8 +20,15 @@ import (
 
 // PreflightID names what is checked before it starts.
 type PreflightID struct {
-	Specs   []string // digests of blobs with specifications, the first of which the others change
+	Specs   []string // digests of blobs with Candidates
 	NoProbe bool     `json:",omitempty"` // no model is asked
+	Models  []string `json:",omitempty"` // that play as agents, besides those of the roles
+}
+
+// Candidate is a specification that is checked. Its blob is removed afterwards, so it is another one every time.
+type Candidate struct {
+	At   time.Time `json:"at"`
+	Spec spec.Spec `json:"spec"`
 }
 
 // Obstacle is a reason why a run could not end well.
@@ -62,12 +69,12 @@ func (c *Common) preflight(
 			if err != nil {
 				return nil, err
 			}
-			var s spec.Spec
-			if err := json.Unmarshal(raw, &s); err != nil {
+			var x Candidate
+			if err := json.Unmarshal(raw, &x); err != nil {
 				return nil, fault.New(fault.Corrupt, "blob %s is not a specification: %w", digest, err)
 			}
 			limited, cancel := context.WithTimeout(ctx, preflightTime)
-			look(limited, s, &out)
+			look(limited, x.Spec, &out)
 			cancel()
 		}
 
@@ -94,7 +101,11 @@ func (r *Rollouts) CheckPlay(ctx context.Context, id PreflightID) ([]Obstacle, e
 	seen := map[string]bool{}
 
 	return r.preflight(ctx, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
-		for _, role := range []spec.Role{s.Synthesis.Agent, s.Summariser.Model} {
+		roles := []spec.Role{s.Synthesis.Agent, s.Summariser.Model}
+		for _, name := range id.Models {
+			roles = append(roles, spec.Role(name))
+		}
+		for _, role := range roles {
 			checkModel(ctx, r.Endpoints, s, role, id.NoProbe, seen, o)
 		}
 		for _, x := range s.Evaluation.OutOfDistribution {
@@ -199,7 +210,11 @@ func checkModel(
 		return
 	}
 	seen[id] = true
-	o.add(ctx, "models."+string(role), e.Check(ctx, m, quiet))
+	err := e.Check(ctx, m, quiet)
+	if err != nil && fault.KindOf(err) != fault.Invalid {
+		err = fmt.Errorf("%w: start its server, or correct base_url and model", err)
+	}
+	o.add(ctx, "models."+string(role), err)
 }
 
 // CheckModels checks the models that grade, propose and write: their keys are here, and they answer.

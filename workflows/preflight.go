@@ -3,7 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -53,12 +53,25 @@ func Preflight(ctx workflow.Context, id activities.PreflightID) ([]activities.Ob
 		case err != nil:
 			return nil, err
 		}
-		for _, o := range found {
-			if !slices.Contains(out, o) {
-				out = append(out, o)
-			}
+		out = append(out, found...)
+	}
+
+	return distinct(out), nil
+}
+
+// distinct returns obstacles without those that others name, too, and say more of.
+func distinct(all []activities.Obstacle) []activities.Obstacle {
+	out := []activities.Obstacle{}
+	for i, o := range all {
+		said := false
+		for k, x := range all {
+			more := len(x.Why) > len(o.Why) || x.Why == o.Why && k < i
+			said = said || more && x.Where == o.Where && strings.Contains(x.Why, o.Why)
+		}
+		if !said {
+			out = append(out, o)
 		}
 	}
 
-	return out, nil
+	return out
 }

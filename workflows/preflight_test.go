@@ -38,7 +38,7 @@ func examine(t *testing.T, r *testrun.Run, quiet bool, all ...spec.Spec) []activ
 	t.Helper()
 	id := activities.PreflightID{NoProbe: quiet}
 	for _, s := range all {
-		raw, err := json.Marshal(s)
+		raw, err := json.Marshal(activities.Candidate{Spec: s})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,11 +25,22 @@ import (
 
 // experimentOptions are the flags of experiment.
 type experimentOptions struct {
-	check  bool
-	plan   bool
-	detach bool
-	csv    string
-	up     upOptions
+	check   bool
+	plan    bool
+	playing playing
+	up      upOptions
+}
+
+// playing are the flags of commands that play an experiment.
+type playing struct {
+	detach  bool
+	csv     string // file for all episodes
+	noProbe bool
+}
+
+func (o *playing) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.csv, "csv", "", "also write every episode of every system into `FILE`, as CSV")
+	addNoProbe(f, &o.noProbe)
 }
 
 func experimentCmd(a *app) *cobra.Command {
@@ -54,16 +65,13 @@ they expect.`,
 	f := c.Flags()
 	f.BoolVar(&o.check, "check", false, "only check the file, and print what would be played")
 	f.BoolVar(&o.plan, "plan", false, "only estimate the hours of each arm")
-	f.BoolVar(&o.detach, "detach", false, "return when the experiment has begun; the same command attaches to it again")
-	addCSVFlag(f, &o.csv)
+	f.BoolVar(&o.playing.detach, "detach", false,
+		"return when the experiment has begun; the same command attaches to it again")
+	o.playing.addFlags(f)
 	c.MarkFlagsMutuallyExclusive("check", "plan", "detach", "csv")
 	o.up.addFlags(f)
 
 	return c
-}
-
-func addCSVFlag(f *pflag.FlagSet, to *string) {
-	f.StringVar(to, "csv", "", "also write every episode of every system into `FILE`, as CSV")
 }
 
 // loadExperiment reads the file of an experiment.
@@ -100,12 +108,15 @@ func (a *app) runExperiment(ctx context.Context, o experimentOptions, file strin
 		return session.planExperiment(ctx, x)
 	}
 
-	return session.experimentOf(ctx, x, o.detach, o.csv)
+	return session.experimentOf(ctx, x, o.playing)
 }
 
-// experimentOf declares an experiment, plays it and prints its table. csv is a file for its episodes, or empty.
-func (s *session) experimentOf(ctx context.Context, x design.Experiment, detach bool, csv string) error {
+// experimentOf declares an experiment that can be played to its end, plays it and prints its table.
+func (s *session) experimentOf(ctx context.Context, x design.Experiment, o playing) error {
 	if err := workers.CheckNamespace(ctx, s.temporal, s.ends.Namespace); err != nil {
+		return err
+	}
+	if err := s.admitExperiment(ctx, x, o.noProbe); err != nil {
 		return err
 	}
 	v, err := experiments.Declare(ctx, s.bucket, x, userName(), time.Now().UTC())
@@ -116,7 +127,7 @@ func (s *session) experimentOf(ctx context.Context, x design.Experiment, detach 
 	for try := 1; ; try++ {
 		r, _, err := result.Read(ctx, s.bucket)
 		if err == nil {
-			return s.publish(ctx, v, r, csv)
+			return s.publish(ctx, v, r, o.csv)
 		}
 		if !errors.Is(err, store.ErrNotFound) || try > 2 { // at first, a version before this one may still be played
 			return err
@@ -128,7 +139,7 @@ func (s *session) experimentOf(ctx context.Context, x design.Experiment, detach 
 		if err != nil {
 			return fault.New(fault.Transient, "start experiment %s: %w", x.Name, err)
 		}
-		if detach {
+		if o.detach {
 			return s.print(map[string]any{"experiment": x.Name, "version": v.Number}, func(w io.Writer) {
 				say(w, "experiment %s goes on; the same command shows it", x.Name)
 			})

@@ -20,6 +20,8 @@ import (
 type finetuneOptions struct {
 	run runOptions
 	up  upOptions
+
+	noProbe bool
 }
 
 func finetuneCmd(a *app) *cobra.Command {
@@ -40,6 +42,7 @@ it again.`,
 }
 
 func (o *finetuneOptions) addFlags(f *pflag.FlagSet) {
+	addNoProbe(f, &o.noProbe)
 	o.run.addFlags(f)
 	o.up.addFlags(f)
 }
@@ -63,7 +66,7 @@ func (a *app) runFineTune(ctx context.Context, o finetuneOptions, file string) e
 	if err != nil {
 		return err
 	}
-	if err := recordSpec(ctx, b, s, anotherName(file)); err != nil {
+	if err := a.admit(ctx, s, o.noProbe, anotherName(file)); err != nil {
 		return err
 	}
 

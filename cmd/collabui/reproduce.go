@@ -25,7 +25,7 @@ type reproduceOptions struct {
 	curve    string
 	logprobs string
 	arms     []string
-	csv      string
+	playing  playing
 	up       upOptions
 }
 
@@ -68,7 +68,7 @@ func (o *reproduceOptions) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.arms, "arms", nil, "train only these arms besides the first, such as old,old-ftx")
 	f.StringVar(&o.logprobs, "logprobs", "",
 		"also draw log-probabilities of chosen and rejected answers of the first two arms into `FILE`, an SVG picture")
-	addCSVFlag(f, &o.csv)
+	o.playing.addFlags(f)
 	o.up.addFlags(f)
 }
 
@@ -145,7 +145,7 @@ func (a *app) runReproduce(ctx context.Context, o reproduceOptions, name string)
 		return err
 	}
 	defer session.Close()
-	tested := session.experimentOf(ctx, x, false, o.csv)
+	tested := session.experimentOf(ctx, x, o.playing)
 	if err := session.writePictures(ctx, o, x); err != nil && tested == nil {
 		return err
 	}

@@ -37,7 +37,7 @@ same episodes, and promotes the new one if the gate says that it is better. docs
 }
 
 func scheduleCreateCmd(a *app) *cobra.Command {
-	var check bool
+	var check, noProbe bool
 	var up upOptions
 	c := &cobra.Command{
 		Use: "create FILE", Short: "Create a schedule from a file, or change it", Args: cobra.ExactArgs(1),
@@ -54,10 +54,11 @@ func scheduleCreateCmd(a *app) *cobra.Command {
 				return err
 			}
 
-			return a.createSchedule(c.Context(), s)
+			return a.createSchedule(c.Context(), s, noProbe)
 		},
 	}
 	c.Flags().BoolVar(&check, "check", false, "only check the file")
+	addNoProbe(c.Flags(), &noProbe)
 	up.addFlags(c.Flags())
 
 	return c
@@ -78,13 +79,16 @@ func loadSchedule(path string) (retrain.Schedule, error) {
 }
 
 // createSchedule records a version of a schedule, and lets Temporal fire by it.
-func (a *app) createSchedule(ctx context.Context, s retrain.Schedule) error {
+func (a *app) createSchedule(ctx context.Context, s retrain.Schedule, noProbe bool) error {
 	session, err := a.connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
 	if err := workers.CheckNamespace(ctx, session.temporal, session.ends.Namespace); err != nil {
+		return err
+	}
+	if err := session.admitSchedule(ctx, s, noProbe); err != nil {
 		return err
 	}
 	v := schedules.Version{Schedule: s, Who: userName(), At: time.Now().UTC()}

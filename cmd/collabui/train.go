@@ -22,6 +22,8 @@ type trainOptions struct {
 	up     upOptions
 	check  bool
 	detach bool
+
+	noProbe bool
 }
 
 func trainCmd(a *app) *cobra.Command {
@@ -46,6 +48,7 @@ func (o *trainOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.check, "check", false,
 		"only validate the specification and print it with all defaults, as YAML that can be trained on")
 	f.BoolVar(&o.detach, "detach", false, "start the run and return")
+	addNoProbe(f, &o.noProbe)
 	o.run.addFlags(f)
 	o.up.addFlags(f)
 }
@@ -73,7 +76,7 @@ func (a *app) runTrain(ctx context.Context, o trainOptions, file string) error {
 	if err != nil {
 		return err
 	}
-	if err := recordSpec(ctx, b, s, anotherName(file)); err != nil {
+	if err := a.admit(ctx, s, o.noProbe, anotherName(file)); err != nil {
 		return err
 	}
 

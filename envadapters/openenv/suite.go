@@ -1,6 +1,7 @@
 package openenv
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -274,15 +275,19 @@ func (s *Suite) Check(ctx context.Context) envadapters.Health {
 
 // Rehearse renders the template of actions for a sample of every type.
 func (s *Suite) Rehearse() error {
-	var errs []error
+	var failed []string
+	var first error
 	for _, a := range domain.Samples(s.Family()) {
-		_, err := render(s.mapping.action, Act{Action: a, ID: "A", Said: "text"}, a)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", a.Type, err))
+		if _, err := render(s.mapping.action, Act{Action: a, ID: "A", Said: "text"}, a); err != nil {
+			failed = append(failed, a.Type)
+			first = cmp.Or(first, err)
 		}
 	}
+	if first == nil {
+		return nil
+	}
 
-	return errors.Join(errs...)
+	return fault.New(fault.Invalid, "actions of the types %s cannot be sent: %w", strings.Join(failed, ", "), first)
 }
 
 // Close does nothing: sessions end with their environments.

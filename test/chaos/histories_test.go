@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,6 +27,7 @@ import (
 	"github.com/collabui/collabui/internal/method/design"
 	"github.com/collabui/collabui/internal/method/retrain"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/experiments"
 	"github.com/collabui/collabui/internal/store/lines"
 	"github.com/collabui/collabui/internal/store/notices"
@@ -62,8 +64,8 @@ func TestRecordHistories(t *testing.T) {
 		name string
 		play func()
 	}{
-		{"scheduled", r.scheduled}, {"experiment", r.experiment}, {"large", r.large}, {"stopped", r.stopped},
-		{"steered", r.steered}, {"outage", r.outage},
+		{"preflight", r.preflight}, {"scheduled", r.scheduled}, {"experiment", r.experiment}, {"large", r.large},
+		{"stopped", r.stopped}, {"steered", r.steered}, {"outage", r.outage},
 	} {
 		if only := os.Getenv("COLLABUI_ONLY"); only == "" || only == part.name {
 			part.play()
@@ -76,6 +78,27 @@ func TestRecordHistories(t *testing.T) {
 type recorder struct {
 	t *testing.T
 	*Cell
+}
+
+// preflight checks a specification.
+func (r *recorder) preflight() {
+	raw, err := json.Marshal(activities.Candidate{Spec: fakepolicy.Specification("checked")})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	ref, err := store.PutBlob(r.t.Context(), r.bucket, raw)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	o := client.StartWorkflowOptions{ID: "preflight/checked", TaskQueue: workflows.QueueControl}
+	w, err := r.client.ExecuteWorkflow(r.t.Context(), o, workflows.Preflight,
+		activities.PreflightID{Specs: []string{ref.SHA256}})
+	if err == nil {
+		err = w.Get(r.t.Context(), nil)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 // large plays a run of three shards, of whose slots one cannot be graded until a person removes a damaged object, and

@@ -13,8 +13,8 @@ import (
 	"github.com/collabui/collabui/internal/store/experiments"
 )
 
-// losses is an experiment on the specification of this package, with everything smaller.
-const losses = `name: losses
+// comparison is an experiment on the specification of this package, with everything smaller.
+const comparison = `name: losses
 about: whether the loss matters
 specification: kill.yaml
 seeds: 2
@@ -33,7 +33,7 @@ func newExperiment(t *testing.T) (m *machine, file string) {
 	t.Helper()
 	m = newMachine(t, strings.Replace(specification, "epochs: 2", "epochs: 1", 1))
 
-	return m, m.write("losses.yaml", losses)
+	return m, m.write("losses.yaml", comparison)
 }
 
 // table returns the result of an experiment that has ended.
@@ -93,5 +93,5 @@ func TestAnExperimentIsPlannedBeforeItIsPlayed(t *testing.T) {
 	if n := m.count("losses-dpo-s1/"); n > 0 {
 		t.Errorf("the plan left %d objects of the experiment's runs, want none", n)
 	}
-	m.refuses("expected", "experiment", m.write("bad.yaml", strings.Replace(losses, "seeds: 2", "seeds: 1", 1)))
+	m.refuses("expected", "experiment", m.write("bad.yaml", strings.Replace(comparison, "seeds: 2", "seeds: 1", 1)))
 }

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/design"
+	"github.com/collabui/collabui/internal/method/retrain"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/collect"
+	"github.com/collabui/collabui/internal/store/experiments"
+	"github.com/collabui/collabui/internal/store/lines"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/workers"
+	"github.com/collabui/collabui/workers/catalog"
+	"github.com/collabui/collabui/workflows"
+)
+
+// addNoProbe adds the flag with which no model is asked beforehand.
+func addNoProbe(f *pflag.FlagSet, to *bool) {
+	f.BoolVar(to, "no-probe", false, "ask no model for a word before the start; its key must be there all the same")
+}
+
+// admit opens a session for session.admit.
+func (a *app) admit(ctx context.Context, x spec.Spec, noProbe bool, todo string) error {
+	s, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+
+	return s.admit(ctx, x, noProbe, todo)
+}
+
+// admit records the specification of a run that is new, after the workers have checked that it can be run to its end.
+// A run of the same specification is left as it is. One of another specification is replaced if it has produced
+// nothing, and refused otherwise. Whatever is refused leaves nothing behind.
+func (s *session) admit(ctx context.Context, x spec.Spec, noProbe bool, todo string) error {
+	name := runs.Run(x.Name)
+	recorded, _, err := name.Spec().Read(ctx, s.bucket)
+	known := err == nil
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	same := known && difference(recorded, x) == ""
+	_, unused, err := collect.Unused(ctx, s.bucket, name)
+	if err != nil || known && (same || !unused) {
+		return errors.Join(err, recordSpec(ctx, s.bucket, x, todo))
+	}
+
+	if err := workers.CheckNamespace(ctx, s.temporal, s.ends.Namespace); err != nil {
+		return err
+	}
+	if err := s.preflight(ctx, x.Name, activities.PreflightID{NoProbe: noProbe}, x); err != nil {
+		return err
+	}
+	if unused {
+		if err := collect.Forget(ctx, s.bucket, name, func() error { return s.terminate(ctx, x.Name) }); err != nil {
+			return err
+		}
+		say(s.err, "run %s of another specification, which had produced nothing, is replaced", x.Name)
+	}
+
+	return recordSpec(ctx, s.bucket, x, todo)
+}
+
+// admitSchedule checks what a schedule would train next: the accepted system of its line, on its environment.
+func (s *session) admitSchedule(ctx context.Context, x retrain.Schedule, noProbe bool) error {
+	accepted, err := lines.Line(x.Line).Current(ctx, s.bucket)
+	if errors.Is(err, store.ErrNotFound) {
+		say(s.err, "note: line %s has no accepted system yet: the schedule fails until you accept one with %s", x.Line,
+			s.typed("line promote %s RUN --why TEXT", x.Line))
+
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	of, err := runs.Run(accepted.System.Run).At(ctx, s.bucket, accepted.System.Epoch)
+	if err != nil {
+		return err
+	}
+	of.Environments = maps.Clone(of.Environments)
+	if of.Environments == nil {
+		of.Environments = map[string]envadapters.Options{}
+	}
+	maps.Copy(of.Environments, x.Environments)
+	of.Environment, of.Environments[x.Environment] = x.Environment, x.Where()
+	if of, err = of.Set(x.Train.Set, spec.Source{}, catalog.All{}); err != nil {
+		return err
+	}
+
+	return s.preflight(ctx, x.Name, activities.PreflightID{NoProbe: noProbe}, continued(of))
+}
+
+// continued returns a specification whose stage 1 has ended already.
+func continued(x spec.Spec) spec.Spec {
+	x.FineTune.Levels, x.FineTune.Base = nil, domain.UntrainedBase
+
+	return x
+}
+
+// admitExperiment checks all arms of an experiment that has not been declared yet, and the models that play in it.
+func (s *session) admitExperiment(ctx context.Context, x design.Experiment, noProbe bool) error {
+	known, err := experiments.Experiment(x.Name).Versions(ctx, s.bucket)
+	if err != nil || len(known) > 0 {
+		return err
+	}
+	id := activities.PreflightID{NoProbe: noProbe}
+	var all []spec.Spec
+	for _, arm := range x.Arms {
+		of, err := x.Of(arm.Name, 1, catalog.All{})
+		if err != nil {
+			return err
+		}
+		one, two := x.Plays(arm.Name)
+		for _, p := range append(one, two...) {
+			if _, ok := of.Models[spec.Role(p.Kind.Of)]; ok && !slices.Contains(id.Models, p.Kind.Of) {
+				id.Models = append(id.Models, p.Kind.Of)
+			}
+			environment, split := design.Elsewhere(p.Split)
+			where := spec.Elsewhere{Environment: environment, Split: split}
+			if environment != "" && !slices.Contains(of.Evaluation.OutOfDistribution, where) {
+				of.Evaluation.OutOfDistribution = append(of.Evaluation.OutOfDistribution, where)
+			}
+		}
+		if arm.From != "" {
+			of = continued(of)
+		}
+		all = append(all, of)
+	}
+
+	return s.preflight(ctx, x.Name, id, all...)
+}
+
+// terminate ends the workflow of a run, if it is open.
+func (s *session) terminate(ctx context.Context, run string) error {
+	err := s.temporal.TerminateWorkflow(ctx, run, "", "replaced before it had produced anything")
+	var none *serviceerror.NotFound
+	if err != nil && !errors.As(err, &none) {
+		return fault.New(fault.Transient, "end the workflow of run %s: %w", run, err)
+	}
+
+	return nil
+}
+
+// preflightLimit limits all checks of a start.
+const preflightLimit = 2 * time.Minute
+
+// preflight lets the workers check specifications, and is an invalid fault if one of them could not be run to its end.
+func (s *session) preflight(ctx context.Context, name string, id activities.PreflightID, all ...spec.Spec) error {
+	ctx, cancel := context.WithTimeout(ctx, preflightLimit)
+	defer cancel()
+	found := s.absent(ctx)
+	if len(found) == 0 {
+		var err error
+		if found, err = s.examine(ctx, name, id, all); err != nil {
+			return err
+		}
+	}
+
+	text, stops := "", 0
+	for _, o := range found {
+		if o.Warning {
+			say(s.err, "note: %s: %s", o.Where, o.Why)
+			continue
+		}
+		stops++
+		text += fmt.Sprintf("\n  %s: %s", o.Where, o.Why)
+	}
+	if stops > 0 {
+		return fault.New(fault.Invalid, "%s was not started, and nothing was recorded, because it could not end:%s",
+			name, text)
+	}
+
+	return nil
+}
+
+// examine runs the workflow that checks specifications.
+func (s *session) examine(
+	ctx context.Context, name string, id activities.PreflightID, all []spec.Spec,
+) (found []activities.Obstacle, err error) {
+	for _, x := range all {
+		raw, err := json.Marshal(activities.Candidate{At: time.Now(), Spec: x})
+		if err != nil {
+			return nil, fault.As(fault.Fatal, err)
+		}
+		ref, err := store.PutBlob(ctx, s.bucket, raw)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = s.bucket.Delete(context.WithoutCancel(ctx), ref.Key) }() // gc would remove it, too
+		id.Specs = append(id.Specs, ref.SHA256)
+	}
+	o := startOptions(fmt.Sprintf("preflight/%s/%.12s", name, runs.Digest(id)), "checks before "+name+" starts")
+	w, err := s.temporal.ExecuteWorkflow(ctx, o, workflows.Preflight, id)
+	if err == nil {
+		err = w.Get(ctx, &found)
+	}
+	if err != nil {
+		return nil, fault.New(fault.Transient, "check %s before its start: %w", name, err)
+	}
+
+	return found, nil
+}
+
+// absent returns the roles for which no worker asks for work. Workers that have just started get a moment.
+func (s *session) absent(ctx context.Context) []activities.Obstacle {
+	var out []activities.Obstacle
+	for end := time.Now().Add(3 * time.Second); ; time.Sleep(200 * time.Millisecond) {
+		out = nil
+		for _, role := range workers.Roles {
+			res, err := s.temporal.DescribeTaskQueue(ctx, role, enums.TASK_QUEUE_TYPE_ACTIVITY)
+			if err == nil && len(res.Pollers) == 0 {
+				out = append(out, activities.Obstacle{Where: "workers", Why: "no worker of the role " + role +
+					" has asked for work in the last minutes: start `collabui worker --roles " + role +
+					"` on a machine for it"})
+			}
+		}
+		if len(out) == 0 || time.Now().After(end) {
+			return out
+		}
+	}
+}
