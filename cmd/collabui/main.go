@@ -55,7 +55,8 @@ var (
 // commands returns all commands of the program.
 func commands(a *app) []*cobra.Command {
 	return []*cobra.Command{
-		trainCmd(a), runsCmd(a), watchCmd(a), showCmd(a), logsCmd(a), pauseCmd(a), resumeCmd(a), stopCmd(a), setCmd(a),
+		trainCmd(a), runsCmd(a), watchCmd(a), showCmd(a), episodeCmd(a), logsCmd(a),
+		pauseCmd(a), resumeCmd(a), stopCmd(a), setCmd(a),
 		forkCmd(a), lineCmd(a), scheduleCmd(a), noticesCmd(a), lineageCmd(a), copyCmd(a), backupCmd(a), restoreCmd(a),
 		deleteCmd(a), gcCmd(a),
 		evalCmd(a), compareCmd(a), reproduceCmd(a), experimentCmd(a), planCmd(a),

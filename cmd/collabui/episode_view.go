@@ -1,0 +1,165 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// text prints the whole episode.
+func (e storedEpisode) text(w io.Writer) {
+	var text strings.Builder
+	task := e.Episode.Slot.Task
+	say(&text, "%s, epoch %d, slot %d: %s (%s), %s", e.Run, e.Epoch, e.Episode.Slot.Number, task.Template, task.Split,
+		ending(e.Episode))
+	say(&text, "goal: %s", agents.Line(e.Episode.Goal, 400))
+	critic := "not graded yet"
+	if e.Credits != nil {
+		critic = "labels by " + e.Credits.Critic
+	}
+	say(&text, "graph %s; system of epoch %d; attempt %d; %s", edges(e.Topology), e.Episode.System, e.Episode.Attempt,
+		critic)
+	for i, s := range e.Steps {
+		say(&text, "\nstep %d: %s", s.Number, screenOf(s.Observation, 12))
+		e.matrix(&text, i)
+		say(&text, "  executed: %s", e.decided(i))
+	}
+	_, _ = io.WriteString(w, plain(text.String()))
+}
+
+// ending says how an episode ended.
+func ending(e runs.Episode) string {
+	switch {
+	case e.Failed != "":
+		return "failed: " + agents.Line(e.Failed, 200)
+	case e.Void != "":
+		return "void: " + agents.Line(e.Void, 200)
+	case e.Outcome.Success:
+		return fmt.Sprintf("solved in %d steps", e.Outcome.Steps)
+	case e.Outcome.Truncated:
+		return fmt.Sprintf("out of steps after %d", e.Outcome.Steps)
+	}
+
+	return fmt.Sprintf("not solved in %d steps", e.Outcome.Steps)
+}
+
+// screenOf returns the shown elements of a screen, at most so many.
+func screenOf(o domain.Observation, most int) string {
+	lines := agents.Lines(o)
+	more := ""
+	if len(lines) > most {
+		lines, more = lines[:most], fmt.Sprintf(" … (%d more)", len(lines)-most)
+	}
+	for i, l := range lines {
+		_, lines[i], _ = strings.Cut(l, " ") // people need no index
+	}
+
+	return strings.Join(lines, " | ") + more
+}
+
+// matrix prints what every agent said, one line per agent and a column per round.
+func (e storedEpisode) matrix(w io.Writer, step int) {
+	const wide = 34
+	s := e.Steps[step]
+	line := ""
+	for i, c := range s.Decision.Cells {
+		if c.Round == 0 {
+			line = fmt.Sprintf("  agent %d", c.Agent)
+		}
+		text := agents.Line(inWords(c, s.Observation), wide-2)
+		won := " "
+		if c.Canonical != "" && c.Canonical == s.Decision.Executed.Canonical(s.Observation) {
+			won = "*"
+		}
+		line += fmt.Sprintf("  %s%s %s%s", e.label(step, i), won, text, strings.Repeat(" ", wide-len([]rune(text))))
+		if c.Round == e.Rounds-1 {
+			say(w, "%s", strings.TrimRight(line, " "))
+		}
+	}
+}
+
+// inWords returns what a cell does, without indices.
+func inWords(c domain.Cell, o domain.Observation) string {
+	switch {
+	case c.Refused != "":
+		return "(refused)"
+	case c.Action == nil && c.Text == "":
+		return "·"
+	case c.Action == nil:
+		return "(no action)"
+	}
+
+	return actionInWords(*c.Action, o)
+}
+
+// actionInWords returns an action with the role and the text of the element that it names.
+func actionInWords(a domain.Action, o domain.Observation) string {
+	words := []string{a.Type}
+	if e, ok := a.Named(o); ok {
+		words = append(words, e.Role)
+		if e.Text != "" {
+			words = append(words, fmt.Sprintf("%q", e.Text))
+		}
+	}
+
+	return strings.Join(append(words, a.Words()...), " ")
+}
+
+// decided says what was executed in a step, by which vote, and what came of it.
+func (e storedEpisode) decided(step int) string {
+	s := e.Steps[step]
+	v := s.Decision.AllRound
+	out := fmt.Sprintf("%s, %d of %d votes (%s)", actionInWords(s.Decision.Executed, s.Observation), v.Votes,
+		len(s.Decision.Cells), v.Rule)
+	if v.Canonical == "" {
+		out = "nothing: no answer parsed"
+	}
+	if e.Pairs != nil {
+		out += fmt.Sprintf("; %d pairs", len(e.pairs(s.Number)))
+	}
+
+	return out
+}
+
+// full prints one step with everything that was said.
+func (e storedEpisode) full(w io.Writer, step int) {
+	var text strings.Builder
+	s := e.Steps[step]
+	say(&text, "%s, epoch %d, slot %d, step %d of %d", e.Run, e.Epoch, e.Episode.Slot.Number, s.Number, len(e.Steps))
+	say(&text, "goal: %s\n\nhistory:", agents.Line(s.Goal, 400))
+	for _, h := range s.History {
+		say(&text, "  %s", agents.Line(h, 200))
+	}
+	say(&text, "\nscreen:")
+	for _, l := range agents.Lines(s.Observation) {
+		say(&text, "  %s", l)
+	}
+	for i, c := range s.Decision.Cells {
+		if c.Prompt == "" {
+			continue
+		}
+		say(&text, "\nagent %d, round %d: %s %s", c.Agent, c.Round+1, e.label(step, i), inWords(c, s.Observation))
+		for l := range strings.Lines(c.Text) {
+			say(&text, "  %s", agents.Line(l, 600))
+		}
+		if c.Refused != "" {
+			say(&text, "  refused: %s", agents.Line(c.Refused, 300))
+		}
+		if c.ParseError != "" {
+			say(&text, "  no action: %s", agents.Line(c.ParseError, 300))
+		}
+	}
+	say(&text, "\nexecuted: %s", e.decided(step))
+	for _, right := range s.Right {
+		say(&text, "right, says the judge: %s", actionInWords(right, s.Observation))
+	}
+	for _, p := range e.pairs(s.Number) {
+		say(&text, "pair of agent %d, round %d (%s, weight %.2f):\n  chosen   %s\n  rejected %s", p.Agent, p.Round+1,
+			p.Source, p.Weight, agents.Line(p.Chosen, 300), agents.Line(p.Rejected, 300))
+	}
+	_, _ = io.WriteString(w, plain(text.String()))
+}
