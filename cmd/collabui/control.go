@@ -14,6 +14,7 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -83,7 +84,12 @@ func (a *app) runControl(ctx context.Context, x control, run string, asked workf
 	defer cancel()
 	status, err := x.send(ctx, t, run, asked)
 	if err != nil {
-		return x.explain(ctx, run, err)
+		ended := false
+		if b, _, e := a.bucket(); e == nil {
+			ended, _ = runs.Run(run).End().Exists(ctx, b)
+		}
+
+		return x.explain(ctx, run, ended, err)
 	}
 
 	return a.print(status, func(w io.Writer) {
@@ -108,13 +114,16 @@ func (x control) send(
 	return status, h.Get(ctx, &status)
 }
 
-// explain classifies an error of Temporal.
-func (x control) explain(ctx context.Context, run string, err error) error {
+// explain classifies an error of Temporal about a run, which may have ended.
+func (x control) explain(ctx context.Context, run string, ended bool, err error) error {
 	var missing *serviceerror.NotFound
 	var down *serviceerror.Unavailable
 	switch {
+	case errors.As(err, &missing) && ended:
+		return fault.New(fault.Invalid, "%s: run %q has ended; `collabui show %[2]s` shows its result", x.verb, run)
 	case errors.As(err, &missing):
-		return fmt.Errorf("%s: run %q does not run: %w", x.verb, run, store.ErrNotFound)
+		return fmt.Errorf("%s: run %q does not run; `collabui runs` lists those that do: %w", x.verb, run,
+			store.ErrNotFound)
 	case errors.As(err, &down) || ctx.Err() != nil:
 		return fault.New(fault.Transient, "%s %s: %w", x.verb, run, err)
 	}

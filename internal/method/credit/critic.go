@@ -2,6 +2,7 @@ package credit
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -20,9 +21,10 @@ type ModelCritic struct {
 	ByRound bool // Each round is graded in a separate call, not all cells of a step in one.
 }
 
-// Label grades a step and labels its cells. A cell that does not parse proposes nothing: it is 0, and the model is
-// not asked about it. If an answer lacks cells or is not JSON, the model is asked once more; what is missing then is
-// ∅, never invented. Label returns the endpoint's errors; the call may be repeated.
+// Label grades a step and labels its cells. Cells of one call with equal canonical actions are asked about once, in the
+// words of the first one, and all have its score. A cell that does not parse proposes nothing: it is 0, and the model
+// is not asked about it. If an answer lacks cells or is not JSON, the model is asked once more; what is missing then
+// is ∅, never invented. Label returns the endpoint's errors; the call may be repeated.
 func (c ModelCritic) Label(ctx context.Context, s domain.Step, seed uint64) (domain.Credit, Audit, error) {
 	cells := s.Decision.Cells
 	a := Audit{
@@ -33,7 +35,8 @@ func (c ModelCritic) Label(ctx context.Context, s domain.Step, seed uint64) (dom
 		Version: c.Prompt.Version,
 	}
 
-	var groups [][]int // indices of the cells of each call
+	var groups [][]int         // indices of the cells of each call
+	same := map[string][]int{} // indices of the cells that have the score of the first one
 	for i, x := range cells {
 		a.Grades[i] = Score{Agent: x.Agent, Round: x.Round}
 		if x.Action == nil {
@@ -46,7 +49,11 @@ func (c ModelCritic) Label(ctx context.Context, s domain.Step, seed uint64) (dom
 		for len(groups) <= g {
 			groups = append(groups, nil)
 		}
-		groups[g] = append(groups[g], i)
+		proposal := fmt.Sprint(g, " ", x.Canonical)
+		if len(same[proposal]) == 0 {
+			groups[g] = append(groups[g], i)
+		}
+		same[proposal] = append(same[proposal], i)
 	}
 
 	for g, group := range groups {
@@ -55,6 +62,14 @@ func (c ModelCritic) Label(ctx context.Context, s domain.Step, seed uint64) (dom
 		}
 		if err := c.grade(ctx, s, group, domain.Seed(seed, "critic", g), &a); err != nil {
 			return domain.Credit{}, a, err
+		}
+	}
+
+	for _, equal := range same {
+		for _, i := range equal[1:] {
+			agent, round := a.Grades[i].Agent, a.Grades[i].Round
+			a.Grades[i] = a.Grades[equal[0]]
+			a.Grades[i].Agent, a.Grades[i].Round = agent, round
 		}
 	}
 

@@ -102,6 +102,33 @@ func TestLabelsFollowTheMeanOfEqualActions(t *testing.T) {
 	}
 }
 
+func TestEqualActionsAreAskedAboutOnce(t *testing.T) {
+	s := step(1, 3, [][]int{{3, 3}, {1, 3}, {3, 1}})
+	model := &says{texts: []string{grades(map[string]any{"0.0": 0.9, "1.0": 0.1})}}
+	got, audit, err := critic(t, model).Label(t.Context(), s, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []domain.Label{1, 1, 0, 1, 1, 0}; !slices.Equal(got.Labels, want) {
+		t.Errorf("labels %v, want %v", got.Labels, want)
+	}
+	if len(model.asked) != 1 || !strings.HasSuffix(model.asked[0].User, "Grade these 2 cells: 0.0 1.0") {
+		t.Errorf("asked %+v, want one question about the first cell of each action", model.asked)
+	}
+	for i, g := range audit.Grades {
+		c := s.Decision.Cells[i]
+		if !g.Given || g.Reason == "" || g.Agent != c.Agent || g.Round != c.Round {
+			t.Errorf("the audit of cell %d.%d is %+v, want a grade of its own", c.Agent, c.Round, g)
+		}
+	}
+
+	model = &says{texts: []string{grades(map[string]any{"0.0": 0.9}), "nothing"}}
+	got, _, err = critic(t, model).Label(t.Context(), s, 7)
+	if want := []domain.Label{1, 1, -1, 1, 1, -1}; err != nil || !slices.Equal(got.Labels, want) {
+		t.Errorf("labels %v, %v, want %v: what was not graded is uncertain in all its cells", got.Labels, err, want)
+	}
+}
+
 func TestBrokenAnswersAreAskedForOnceMoreAndNeverInvented(t *testing.T) {
 	s := step(1, 3, [][]int{{3}, {1}})
 	s.Decision.Cells = append(s.Decision.Cells, agents.NewCell(2, 0, "nonsense", "", s.Observation))
