@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +18,8 @@ import (
 
 // logsOptions are the flags of logs.
 type logsOptions struct {
-	lines int
+	lines  int
+	follow bool
 }
 
 func logsCmd(a *app) *cobra.Command {
@@ -23,16 +27,17 @@ func logsCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "logs [SERVICE]",
 		Short:   "Print the logs of the data folder's services",
-		Example: "  collabui logs worker",
+		Example: "  collabui logs worker\n  collabui logs --follow --lines 0",
 		Args:    cobra.MaximumNArgs(1),
-		RunE:    func(_ *cobra.Command, args []string) error { return a.runLogs(o, args) },
+		RunE:    func(c *cobra.Command, args []string) error { return a.runLogs(c.Context(), o, args) },
 	}
 	c.Flags().IntVar(&o.lines, "lines", 200, "number of last lines of each log")
+	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on with what is written, until ctrl-C")
 
 	return c
 }
 
-func (a *app) runLogs(o logsOptions, args []string) error {
+func (a *app) runLogs(ctx context.Context, o logsOptions, args []string) error {
 	if err := a.local(); err != nil {
 		return err
 	}
@@ -50,13 +55,73 @@ func (a *app) runLogs(o logsOptions, args []string) error {
 		services = args
 	}
 
-	for _, service := range services {
-		if err := a.printLog(service, o.lines); err != nil {
+	tails := make([]*tail, len(services))
+	for i, service := range services {
+		tails[i] = &tail{service: service, path: supervisor.LogPath(a.data, service)}
+		lines, err := tails[i].read()
+		if err != nil {
+			return fault.New(fault.Invalid, "%w", err)
+		}
+		if err := a.printLog(service, lines[max(0, len(lines)-o.lines):]); err != nil {
 			return err
 		}
 	}
 
+	return a.followLogs(ctx, o.follow, tails)
+}
+
+// followLogs prints what is written into logs until the context ends.
+func (a *app) followLogs(ctx context.Context, follow bool, tails []*tail) error {
+	for follow {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(200 * time.Millisecond):
+		}
+		for _, t := range tails {
+			lines, err := t.read()
+			if err != nil && !errors.Is(err, os.ErrNotExist) { // it may be made anew
+				return fault.New(fault.Invalid, "%w", err)
+			}
+			if err := a.printLog(t.service, lines); err != nil {
+				return err
+			}
+		}
+	}
+
 	return nil
+}
+
+// tail is a log that is read as it grows.
+type tail struct {
+	service, path string
+	at            int64  // what has been read
+	rest          string // the beginning of a line that has not ended
+}
+
+// read returns the lines that were written since the last call. A log that was made anew is read from its beginning.
+func (t *tail) read() ([]string, error) {
+	f, err := os.Open(t.path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() < t.at {
+		t.at, t.rest = 0, ""
+	}
+	if _, err := f.Seek(t.at, io.SeekStart); err != nil {
+		return nil, err
+	}
+	raw, err := io.ReadAll(f)
+	t.at += int64(len(raw))
+	lines := strings.Split(t.rest+string(raw), "\n")
+	t.rest = lines[len(lines)-1]
+
+	return lines[:len(lines)-1], err
 }
 
 // logged returns the services that have a log.
@@ -73,16 +138,11 @@ func (a *app) logged() ([]string, error) {
 	return services, nil
 }
 
-// printLog prints the last lines of a service's log.
-func (a *app) printLog(service string, lines int) error {
-	raw, err := os.ReadFile(supervisor.LogPath(a.data, service))
-	if err != nil {
-		return fault.New(fault.Invalid, "%w", err)
-	}
-	all := strings.Split(strings.TrimRight(string(raw), "\n"), "\n")
-	for _, line := range all[max(0, len(all)-lines):] {
+// printLog prints lines of a service's log.
+func (a *app) printLog(service string, lines []string) error {
+	for _, line := range lines {
 		err := a.print(map[string]string{"service": service, "line": line}, func(w io.Writer) {
-			say(w, "%-10s %s", service, line)
+			say(w, "%-10s %s", service, plain(line))
 		})
 		if err != nil {
 			return err
