@@ -205,6 +205,7 @@ func TestADeclarationCannotChangeUnderItsResults(t *testing.T) {
 	}
 	for want, change := range map[string]func(*design.Experiment){
 		"arm rft has other values": func(x *design.Experiment) { x.Arms[1].Set = map[string]string{"slots": "9"} },
+		"arm one has other values": func(x *design.Experiment) { x.Arms[2].From = "full" },
 		"first arm has changed":    func(x *design.Experiment) { x.Arms = slices.Clone(x.Arms[1:]) },
 		"its specification":        func(x *design.Experiment) { x.Spec.Slots++ },
 		"8 episodes of test-seeds": func(x *design.Experiment) { x.Episodes = map[string]int{"test-seeds": 9} },

@@ -106,7 +106,7 @@ func Declare(ctx context.Context, b store.Bucket, x design.Experiment, who strin
 func extends(old, x design.Experiment) error {
 	for _, a := range old.Arms {
 		i := slices.IndexFunc(x.Arms, func(b design.Arm) bool { return b.Name == a.Name })
-		if i >= 0 && runs.Digest(x.Arms[i].Set) != runs.Digest(a.Set) {
+		if i >= 0 && (runs.Digest(x.Arms[i].Set) != runs.Digest(a.Set) || x.Arms[i].From != a.From) {
 			return fault.New(fault.Invalid, "experiment %s: arm %s has other values than when it was declared: "+
 				"give the arm, or the experiment, another name", x.Name, a.Name)
 		}
