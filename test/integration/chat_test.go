@@ -29,10 +29,6 @@ var (
 
 func (c *chat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	raw, _ := io.ReadAll(r.Body)
-	c.mu.Lock()
-	c.asked[string(raw)]++
-	c.keys[r.Header.Get("Authorization")+" "+r.Header.Get("X-Team")]++
-	c.mu.Unlock()
 	var q struct {
 		Messages []struct{ Content string }
 	}
@@ -40,9 +36,18 @@ func (c *chat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
+	text := "yes" // to the check before a start, which is not recorded
+	if len(q.Messages) > 1 {
+		text = answer(q.Messages[0].Content, q.Messages[1].Content)
+	}
+	c.mu.Lock()
+	if len(q.Messages) > 1 {
+		c.asked[string(raw)]++
+	}
+	c.keys[r.Header.Get("Authorization")+" "+r.Header.Get("X-Team")]++
+	c.mu.Unlock()
 	time.Sleep(20 * time.Millisecond) // so that a kill finds calls in flight
 
-	text := answer(q.Messages[0].Content, q.Messages[1].Content)
 	_ = json.NewEncoder(w).Encode(map[string]any{
 		"choices": []any{map[string]any{"message": map[string]string{"role": "assistant", "content": text}}},
 		"usage":   map[string]int{"prompt_tokens": len(raw) / 4, "completion_tokens": len(text) / 4},
