@@ -95,6 +95,9 @@ func printReport(w io.Writer, r verify.Report, names int) {
 	for _, p := range r.Problems {
 		say(w, "PROBLEM %s", p)
 	}
+	if len(r.Unreferenced) > 0 {
+		say(w, "unreferenced objects do no harm: attempts that were cut short left them; collabui gc removes them")
+	}
 	for _, u := range r.Unreferenced {
 		say(w, "unreferenced %s", u)
 	}

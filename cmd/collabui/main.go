@@ -50,6 +50,9 @@ const exitHelp = `Exit codes: 0 success · 1 internal error · 2 wrong usage or 
 var (
 	errStopped = errors.New("the run was stopped")
 	errFailed  = errors.New("a check failed")
+
+	// errDetached ends a command that ctrl-C left; what it started continues. It is no failure.
+	errDetached = errors.New("detached")
 )
 
 // commands returns all commands of the program.
@@ -91,7 +94,7 @@ func run(args []string, out, errw io.Writer) int {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	err := root.ExecuteContext(ctx)
-	if err == nil {
+	if err == nil || errors.Is(err, errDetached) {
 		return exitOK
 	}
 	code := exitCode(err)

@@ -99,7 +99,7 @@ type awaited interface {
 	Get(ctx context.Context, out any) error
 }
 
-// attend waits for a workflow and calls look every second.
+// attend waits for a workflow and calls look every second. It is errDetached, and has said so, if the context ends.
 func (s *session) attend(ctx context.Context, w awaited, look func(*viewer)) error {
 	v := s.viewer(w.GetID())
 	end := make(chan error, 1)
@@ -108,6 +108,14 @@ func (s *session) attend(ctx context.Context, w awaited, look func(*viewer)) err
 		select {
 		case err := <-end:
 			v.clear()
+			if err != nil && ctx.Err() != nil {
+				if !s.json {
+					say(s.out, "detached; it continues, and the same command shows it again")
+				}
+
+				return errDetached
+			}
+
 			return err
 		case <-time.After(time.Second):
 			look(v)
