@@ -177,7 +177,7 @@ func demonstrates(s spec.Spec) bool {
 	})
 }
 
-// charsPerToken is how many characters a token has at least, in what language models read of screens.
+// charsPerToken is about how many characters a token has, in what language models read of screens.
 const charsPerToken = 4
 
 // fits returns an invalid fault if the prompt of a screen is longer than a trainer reads.
