@@ -225,18 +225,6 @@ func (r *runState) stopped(ctx workflow.Context) error {
 	return temporal.NewNonRetryableApplicationError(r.status.Reason, ErrStopped, nil)
 }
 
-// answered waits until all updates are answered, and for a while until all notices are written.
-func (r *runState) answered(ctx workflow.Context) error {
-	if r.telling > 0 {
-		written := func() bool { return r.telling == 0 }
-		if _, err := workflow.AwaitWithTimeout(ctx, tellLimit, written); err != nil {
-			return err
-		}
-	}
-
-	return workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
-}
-
 // stage runs one stage. A failure pauses the run with its reason; after a resume the stage continues from what is
 // recorded.
 func (r *runState) stage(ctx workflow.Context, name string, epoch int, do func(workflow.Context) error) error {
@@ -276,26 +264,6 @@ func (r *runState) act(ctx workflow.Context, do func(workflow.Context) error) er
 		}
 	}
 }
-
-// tell notifies people of what became of the run. Nothing waits for it before the workflow ends.
-func (r *runState) tell(ctx workflow.Context, kind notices.Kind, text string) {
-	if workflow.GetVersion(ctx, "notices", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
-		return
-	}
-	n := notices.Notice{
-		ID:   fmt.Sprintf("%s/%s/%d", r.in.Name, kind, workflow.Now(ctx).UnixMilli()),
-		Kind: kind, At: workflow.Now(ctx).UTC(), Run: r.in.Name, Text: text,
-	}
-	r.telling++
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		nctx := on(ctx, QueueControl, "notify: "+string(kind))
-		_ = workflow.ExecuteActivity(nctx, control.Post, n).Get(ctx, nil)
-		r.telling--
-	})
-}
-
-// tellLimit is how long the end of a workflow waits for notices that cannot be written.
-const tellLimit = time.Minute
 
 // pauseLimit is how long a run that paused itself for a fault of infrastructure waits before it tries again.
 const pauseLimit = 10 * time.Minute
