@@ -46,7 +46,7 @@ test: build chromium unit lint race-short fuzz environments statistics integrati
 
 # The slowest packages start first, so that none of them runs alone at the end.
 unit: chromium ## run the unit tests
-	$(GO) test ./workflows ./envadapters/webtasks ./trainer/llamafactory ./internal/store/verify ./...
+	$(GO) test -timeout 30m ./workflows ./envadapters/webtasks ./trainer/llamafactory ./internal/store/verify ./...
 
 lint: ## check formatting, vet, determinism of workflows, linters
 	@test -z "$$(gofmt -l .)" || { echo "gofmt these files:"; gofmt -l .; exit 1; }

@@ -96,7 +96,8 @@ func (c *Control) CheckPlan(ctx context.Context, id PreflightID) ([]Obstacle, er
 }
 
 // CheckPlay checks what a rollout worker needs: that a task of the environment begins here, with the expert and the
-// judge that the specification relies on, that actions can be translated, and that the first prompt is not too long.
+// judge that the specification relies on, that actions can be translated, and that the first prompt is not too long for
+// trainers and servers.
 func (r *Rollouts) CheckPlay(ctx context.Context, id PreflightID) ([]Obstacle, error) {
 	seen := map[string]bool{}
 
@@ -115,7 +116,7 @@ func (r *Rollouts) CheckPlay(ctx context.Context, id PreflightID) ([]Obstacle, e
 			}
 			o.add(ctx, "environments."+x.Environment, err)
 		}
-		o.add(ctx, "environment", r.begins(ctx, s, o))
+		o.add(ctx, "environment", r.begins(ctx, s, id.NoProbe, o))
 	})
 }
 
@@ -133,8 +134,8 @@ func usable(ctx context.Context, suite envadapters.Suite) error {
 	return nil
 }
 
-// begins begins the first training task.
-func (r *Rollouts) begins(ctx context.Context, s spec.Spec, o *obstacles) error {
+// begins begins the first training task. Quiet asks no server of a model.
+func (r *Rollouts) begins(ctx context.Context, s spec.Spec, quiet bool, o *obstacles) error {
 	suite, err := r.Suites.get(ctx, s.Where(s.Environment))
 	if err != nil {
 		return err
@@ -161,7 +162,7 @@ func (r *Rollouts) begins(ctx context.Context, s spec.Spec, o *obstacles) error 
 	if demonstrates(s) && !episode.CanDemonstrate(spoken) {
 		o.add(ctx, "synthesis.agent", errNoExpert(s))
 	}
-	o.add(ctx, "trainer.options.cutoff", fits(s, agents.View{Goal: tr.Goal, Observation: tr.Observation}))
+	r.fits(ctx, s, agents.View{Goal: tr.Goal, Observation: tr.Observation}, quiet, o)
 
 	return nil
 }
@@ -175,28 +176,6 @@ func demonstrates(s spec.Spec) bool {
 	return s.Synthesis.Agent == spec.RoleExpert && slices.ContainsFunc(s.FineTune.Levels, func(l int) bool {
 		return s.FineTune.Data.Of(l) == ""
 	})
-}
-
-// charsPerToken is about how many characters a token has, in what language models read of screens.
-const charsPerToken = 4
-
-// fits returns an invalid fault if the prompt of a screen is longer than a trainer reads.
-func fits(s spec.Spec, v agents.View) error {
-	var options struct{ Cutoff int }
-	if s.Embedded() || json.Unmarshal(s.Trainer.Options, &options) != nil || options.Cutoff == 0 {
-		return nil
-	}
-	template, err := rules.Template(s)
-	if err != nil {
-		return err
-	}
-	user, err := template.User(v, "", nil)
-	if tokens := (len(template.System()) + len(user)) / charsPerToken; err == nil && tokens > options.Cutoff {
-		err = fault.New(fault.Invalid, "the prompt of the first screen has about %d tokens, of which training reads "+
-			"%d: set a higher cutoff, as far as the devices' memory allows", tokens, options.Cutoff)
-	}
-
-	return err
 }
 
 // checkModel checks the endpoint of a role, once: its key is here, and it answers.

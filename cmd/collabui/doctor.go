@@ -8,12 +8,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/envadapters/browser"
 	"github.com/collabui/collabui/internal/policy/tinylm"
+	"github.com/collabui/collabui/internal/process/disk"
 )
 
 // finding is one line of the doctor.
@@ -95,15 +95,10 @@ func servicesProgram() finding {
 const minFree = 1 << 30
 
 func (a *app) disk() []finding {
-	dir := a.data
-	if _, err := os.Stat(dir); err != nil {
-		dir = filepath.Dir(dir)
-	}
-	var st syscall.Statfs_t
-	if err := syscall.Statfs(dir, &st); err != nil {
+	left, err := disk.Free(a.data)
+	if err != nil {
 		return nil
 	}
-	left := st.Bavail * uint64(st.Bsize)
 	f := finding{
 		What: "disk", OK: left >= minFree, Detail: fmt.Sprintf("%.1f GB free for %s", float64(left)/1e9, a.data),
 	}

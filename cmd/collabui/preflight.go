@@ -20,6 +20,7 @@ import (
 	"github.com/collabui/collabui/internal/method/design"
 	"github.com/collabui/collabui/internal/method/retrain"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/process/disk"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/collect"
 	"github.com/collabui/collabui/internal/store/experiments"
@@ -166,6 +167,9 @@ func (s *session) preflight(ctx context.Context, name string, id activities.Pref
 	ctx, cancel := context.WithTimeout(ctx, preflightLimit)
 	defer cancel()
 	found := s.absent(ctx)
+	if err := disk.Room(s.data, minFree); err != nil && !s.cluster {
+		found = append(found, activities.Obstacle{Where: "disk", Why: err.Error()})
+	}
 	if len(found) == 0 {
 		var err error
 		if found, err = s.examine(ctx, name, id, all); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/process/disk"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/trainer"
 )
@@ -63,9 +64,13 @@ func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) 
 	return got, err
 }
 
-// Ready returns an invalid fault if this host lacks the base model of the options or the training program.
+// minFree is the disk space with which a job can begin, in bytes: an adapter, its optimiser's state, checkpoints.
+const minFree = 2 << 30
+
+// Ready returns an invalid fault if this host lacks the base model of the options, the training program or space.
 func (t *Trainer) Ready(options json.RawMessage) error {
 	_, _, err := t.Tool.Base(options)
+	err = errors.Join(err, disk.Room(t.Work, minFree))
 	if p, ok := t.Tool.(interface{ Ready() error }); ok {
 		err = errors.Join(err, p.Ready())
 	}

@@ -75,6 +75,37 @@ func (e *Endpoints) Check(ctx context.Context, m spec.Model, quiet bool) error {
 	return err
 }
 
+// Window returns the number of tokens that a prompt and its answer may have together at an endpoint; 0 if that is not
+// known here.
+func (e *Endpoints) Window(ctx context.Context, m spec.Model) int {
+	if e == nil || e.Connect == nil {
+		return 0
+	}
+	client, err := e.Connect(m)
+	if err != nil {
+		return 0
+	}
+
+	return Window(ctx, client, m.Model)
+}
+
+// Window returns the number of tokens that a prompt and its answer may have together, if the server of a model says it,
+// and 0 otherwise.
+func Window(ctx context.Context, server chat.Model, model string) int {
+	s, ok := server.(interface {
+		Window(ctx context.Context, model string) (int, error)
+	})
+	if !ok {
+		return 0
+	}
+	n, err := s.Window(ctx, model)
+	if err != nil {
+		return 0 // whether it answers is checked elsewhere
+	}
+
+	return n
+}
+
 // checkTokens is the most that an answer to a check may have: enough for a model that thinks before it says a word.
 const checkTokens = 200
 

@@ -119,35 +119,44 @@ func (g *Gateway) healthy(ctx context.Context) error {
 	return err
 }
 
-// listed returns the names that the engine serves: its own models, in its order, and adapters.
-func (g *Gateway) listed(ctx context.Context) (models, adapters []string, err error) {
+// listing is what an engine says that it serves.
+type listing struct {
+	models   []string // its own, in its order
+	adapters []string
+	window   int // most tokens of a prompt with its answer; 0 if the engine does not say
+}
+
+// listed returns what the engine serves.
+func (g *Gateway) listed(ctx context.Context) (out listing, err error) {
 	r, err := g.call(ctx, askTime, http.MethodGet, "/v1/models", nil)
 	if err != nil {
-		return nil, nil, err
+		return out, err
 	}
 	if !r.ok() {
-		return nil, nil, unhappy("its models", r)
+		return out, unhappy("its models", r)
 	}
 
 	var list struct {
 		Data []struct {
 			ID     string `json:"id"`
 			Parent string `json:"parent"`
+			Window int    `json:"max_model_len"`
 		} `json:"data"`
 	}
 	if err := json.Unmarshal([]byte(r.text), &list); err != nil {
-		return nil, nil, serving.Refuse(http.StatusServiceUnavailable, "the engine's list of models: %w", err)
+		return out, serving.Refuse(http.StatusServiceUnavailable, "the engine's list of models: %w", err)
 	}
 
 	for _, m := range list.Data {
 		if m.Parent == "" {
-			models = append(models, m.ID)
+			out.models = append(out.models, m.ID)
+			out.window = max(out.window, m.Window)
 		} else {
-			adapters = append(adapters, m.ID)
+			out.adapters = append(out.adapters, m.ID)
 		}
 	}
 
-	return models, adapters, nil
+	return out, nil
 }
 
 // base returns the engine's name of the base model.
@@ -156,15 +165,15 @@ func (g *Gateway) base(ctx context.Context) (string, error) {
 		return g.Base, nil
 	}
 
-	models, _, err := g.listed(ctx)
+	has, err := g.listed(ctx)
 	if err != nil {
 		return "", err
 	}
-	if len(models) == 0 {
+	if len(has.models) == 0 {
 		return "", serving.Refuse(http.StatusServiceUnavailable, "the engine lists no base model")
 	}
 
-	return models[0], nil
+	return has.models[0], nil
 }
 
 // engineLoad loads a folder under a name. It returns there if the engine has the name already, whatever it loaded

@@ -249,6 +249,9 @@ func TestPoliciesAnswerThroughTheClientOfThePipeline(t *testing.T) {
 		if strings.Count(list, `"owned_by"`) != 3 || !strings.Contains(list, base) {
 			t.Fatalf("models are %s, want three with %s", list, base)
 		}
+		if window := fmt.Sprintf(`"max_model_len":%d`, fakeengine.Window); !strings.Contains(list, window) {
+			t.Errorf("models are %s, want %s, as the engine says", list, window)
+		}
 
 		s.wants(http.MethodGet, "/health", "", http.StatusOK)
 	})

@@ -50,7 +50,8 @@ func decode(r *http.Request, v any) error {
 	return nil
 }
 
-func (g *Gateway) models(w http.ResponseWriter, _ *http.Request) error {
+// models lists what is ready, and the window of the engine, which holds for whatever it loads later, too.
+func (g *Gateway) models(w http.ResponseWriter, r *http.Request) error {
 	g.mu.Lock()
 	ready := maps.Clone(g.policies)
 	maps.DeleteFunc(ready, func(_ string, p *policy) bool { return p.busy != nil })
@@ -60,7 +61,8 @@ func (g *Gateway) models(w http.ResponseWriter, _ *http.Request) error {
 	for _, name := range append(slices.Sorted(maps.Keys(ready)), g.Aliases.Names()...) {
 		list = append(list, serving.Model(name))
 	}
-	serving.WriteModels(w, list...)
+	has, _ := g.listed(r.Context()) // an engine that does not answer now has no window
+	serving.WriteModels(w, has.window, list...)
 
 	return nil
 }

@@ -81,7 +81,7 @@ func (g *Gateway) foundAsleep(ctx context.Context) bool {
 
 // mend compares what the engine serves with what it should serve, and changes the difference.
 func (g *Gateway) mend(ctx context.Context) {
-	models, adapters, err := g.listed(ctx)
+	has, err := g.listed(ctx)
 	if ctx.Err() != nil {
 		return
 	}
@@ -102,21 +102,21 @@ func (g *Gateway) mend(ctx context.Context) {
 		g.Log("the engine answers again")
 	}
 
-	g.reload(ctx, models, adapters)
-	for _, name := range adapters {
+	g.reload(ctx, has)
+	for _, name := range has.adapters {
 		if strings.HasPrefix(name, ours) {
 			g.stray(ctx, name)
 		}
 	}
-	g.sweep(adapters)
+	g.sweep(has.adapters)
 }
 
 // reload loads the ready policies that the engine neither lists nor answers for, and waits until they are loaded.
-func (g *Gateway) reload(ctx context.Context, models, adapters []string) {
+func (g *Gateway) reload(ctx context.Context, has listing) {
 	var missing []hold
 	g.mu.Lock()
 	for _, p := range g.policies {
-		if p.busy == nil && !slices.Contains(models, p.model) && !slices.Contains(adapters, p.name) {
+		if p.busy == nil && !slices.Contains(has.models, p.model) && !slices.Contains(has.adapters, p.name) {
 			missing = append(missing, hold{policy: p, model: p.model, gen: p.gen})
 		}
 	}

@@ -47,12 +47,12 @@ func (g *Gateway) ready(ctx context.Context, p *policy) error {
 
 // full finds a policy that the engine was started on.
 func (g *Gateway) full(ctx context.Context, p *policy) error {
-	models, _, err := g.listed(ctx)
+	has, err := g.listed(ctx)
 	if err != nil {
 		return err
 	}
 
-	if !slices.Contains(models, p.digest) {
+	if !slices.Contains(has.models, p.digest) {
 		return serving.Refuse(http.StatusConflict,
 			"policy %s is a whole model: write it with `collabui export --policy %s --out DIR`, "+
 				"and start the engine on DIR with --served-model-name %s", p.digest, p.digest, p.digest)

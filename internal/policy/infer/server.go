@@ -185,7 +185,7 @@ func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 	m["agents"] = len(sys.Policies)
 	m["policies"] = sys.Digests()
 
-	serving.WriteModels(w, m)
+	serving.WriteModels(w, 0, m)
 }
 
 func notFound(w http.ResponseWriter, r *http.Request) {

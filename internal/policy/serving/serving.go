@@ -29,11 +29,16 @@ func Model(id string) map[string]any {
 	return map[string]any{"id": id, "object": "model", "created": 0, "owned_by": "collabui"}
 }
 
-// WriteModels answers with the list of models.
-func WriteModels(w http.ResponseWriter, models ...map[string]any) {
+// WriteModels answers with the list of models. A window above 0 is the number of tokens that a prompt and its answer
+// may have together, whatever the model.
+func WriteModels(w http.ResponseWriter, window int, models ...map[string]any) {
 	if models == nil {
 		models = []map[string]any{} // [], not null
 	}
 
-	WriteJSON(w, http.StatusOK, map[string]any{"object": "list", "data": models})
+	list := map[string]any{"object": "list", "data": models}
+	if window > 0 {
+		list["max_model_len"] = window
+	}
+	WriteJSON(w, http.StatusOK, list)
 }

@@ -89,7 +89,7 @@ func TestMetricsKeepNamesAndLabels(t *testing.T) {
 
 func TestAnEmptyListOfModelsIsAList(t *testing.T) {
 	rec := httptest.NewRecorder()
-	WriteModels(rec)
+	WriteModels(rec, 0)
 
 	if got, want := strings.TrimSpace(rec.Body.String()), `{"data":[],"object":"list"}`; got != want {
 		t.Errorf("body %s, want %s", got, want)

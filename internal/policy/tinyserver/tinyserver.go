@@ -94,7 +94,7 @@ func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 		list = append(list, serving.Model(name))
 	}
 
-	serving.WriteModels(w, list...)
+	serving.WriteModels(w, 0, list...)
 }
 
 func (s *Server) load(w http.ResponseWriter, r *http.Request) {

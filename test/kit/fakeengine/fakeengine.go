@@ -55,6 +55,9 @@ func encode(v any) []byte {
 	return out
 }
 
+// Window is the most tokens of a prompt with its answer, as an engine lists it.
+const Window = 4096
+
 // Engine is an http.Handler. Set its fields before it serves. Its methods may be called at any time.
 type Engine struct {
 	SGLang   bool
@@ -189,10 +192,11 @@ func (e *Engine) list() (int, []byte) {
 	var data []map[string]any
 	for _, m := range e.models() {
 		data = append(data, map[string]any{
-			"id":     m,
-			"object": "model",
-			"root":   "/models/" + m,
-			"parent": nil,
+			"id":            m,
+			"object":        "model",
+			"root":          "/models/" + m,
+			"parent":        nil,
+			"max_model_len": Window,
 		})
 	}
 

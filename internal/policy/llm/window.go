@@ -1,0 +1,54 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/collabui/collabui/fault"
+)
+
+// Window returns the number of tokens that a prompt and its answer may have together, as the server's list of models
+// says: for model, or for the whole list if it does not have the model. It returns 0 if the server does not say.
+// The call may be repeated.
+func (c *Client) Window(ctx context.Context, model string) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.conf.Timeout)
+	defer cancel()
+
+	status, says, err := c.send(ctx, http.MethodGet, c.conf.BaseURL+"/models", nil)
+	if err != nil {
+		return 0, fault.New(fault.Transient, "list the models of %s: %w", redacted(c.conf.BaseURL), err)
+	}
+	type window struct {
+		ID      string `json:"id"`
+		Max     int    `json:"max_model_len"`  // vLLM, SGLang and the gateway
+		Context int    `json:"context_length"` // other servers
+	}
+	var list struct {
+		window
+		Data []window `json:"data"`
+	}
+	if status != http.StatusOK || json.Unmarshal(says, &list) != nil {
+		return 0, nil // a server need not have a list
+	}
+	out := list.window
+	for _, m := range list.Data {
+		if m.ID == model {
+			out = m
+		}
+	}
+
+	return max(out.Max, out.Context), nil
+}
+
+// Window returns the smallest window of the servers that answer and say theirs, and 0 if none does. The error is nil.
+func (p *Pool) Window(ctx context.Context, model string) (least int, err error) {
+	for _, s := range p.servers {
+		n, err := s.client.Window(ctx, model)
+		if err == nil && n > 0 && (least == 0 || n < least) {
+			least = n
+		}
+	}
+
+	return least, nil
+}
