@@ -28,7 +28,6 @@ type Common struct {
 
 	specs   sync.Map // *versions by run
 	prompts sync.Map // digests of the prompts of all roles by those of a specification
-	begins  sync.Map // by run, with what its newest epoch began
 }
 
 // log returns a logger with attributes such as run, epoch, slot and agent.

@@ -1,7 +1,10 @@
 package activities
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/collabui/collabui/envadapters"
@@ -158,4 +161,20 @@ func (s *Suites) Close() {
 	}
 	clear(s.opened)
 	s.replaced = nil
+}
+
+// Servers returns the states of the servers of all suites that are open. It waits for servers within the context.
+func (s *Suites) Servers(ctx context.Context) (out []envadapters.Server) {
+	s.mu.Lock()
+	open := slices.Collect(maps.Values(s.opened))
+	s.mu.Unlock()
+
+	for _, suite := range open {
+		if x, ok := suite.(envadapters.Served); ok {
+			out = append(out, x.Servers(ctx)...)
+		}
+	}
+	slices.SortFunc(out, func(a, b envadapters.Server) int { return cmp.Compare(a.Address, b.Address) })
+
+	return slices.CompactFunc(out, func(a, b envadapters.Server) bool { return a.Address == b.Address })
 }

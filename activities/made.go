@@ -127,18 +127,28 @@ func made(run string, epoch int) runs.Object[runs.Made] {
 
 // begunWith is with what an epoch began.
 type begunWith struct {
+	known bool
 	epoch int
 	made  runs.Made
 }
 
 // begun returns with what an epoch began. That of a run's newest epoch is kept.
 func (c *Common) begun(ctx context.Context, run string, epoch int) (runs.Made, error) {
-	if b, ok := c.begins.Load(run); ok && b.(begunWith).epoch == epoch {
-		return b.(begunWith).made, nil
+	v, err := c.versions(ctx, run)
+	if err != nil {
+		return runs.Made{}, err
+	}
+	v.mu.Lock()
+	known := v.begun
+	v.mu.Unlock()
+	if known.epoch == epoch && known.known {
+		return known.made, nil
 	}
 	m, _, err := made(run, epoch).Read(ctx, c.Bucket)
 	if err == nil {
-		c.begins.Store(run, begunWith{epoch, m})
+		v.mu.Lock()
+		v.begun = begunWith{known: true, epoch: epoch, made: m}
+		v.mu.Unlock()
 	}
 
 	return m, err

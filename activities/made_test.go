@@ -38,6 +38,10 @@ func TestAWorkerWithOtherVersionsThanTheEpochsIsRefused(t *testing.T) {
 		"another prompt": {func(m *runs.Made) { m.Prompts = "0123" }, "the prompts"},
 	} {
 		c := &Common{Bucket: &store.Memory{}, Kernel: "fast"}
+		planned := func() (spec.Spec, error) { return s, nil }
+		if _, _, err := runs.Run("run").Spec().Record(t.Context(), c.Bucket, planned); err != nil {
+			t.Fatal(err)
+		}
 		if x.change != nil {
 			begin := func() (runs.Made, error) {
 				m, err := c.made(t.Context(), s, suite)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"golang.org/x/sync/singleflight"
 
@@ -30,7 +29,6 @@ type Rollouts struct {
 	Endpoints *endpoints.Endpoints // for models that play other roles
 	Wording   Wording
 
-	plans sync.Map // of the newest epoch, by run
 	reads singleflight.Group
 }
 
@@ -140,44 +138,6 @@ func (r *Rollouts) attempt(
 		planned: p.slots.Slots[id.Slot-1], slot: p.slots.Slots[id.Slot-1],
 		version: p.slots.System.Version, topology: p.ref, number: 1, say: say,
 	}, err
-}
-
-// epochPlan is what all rollouts of an epoch begin with. It is written once.
-type epochPlan struct {
-	epoch    int
-	slots    runs.Slots
-	topology domain.Topology
-	ref      store.Ref // the topology's
-}
-
-// plan returns the plan of an epoch. That of a run's newest epoch is kept, so the cost of a rollout does not grow with
-// the number of slots.
-func (r *Rollouts) plan(ctx context.Context, run string, epoch int) (*epochPlan, error) {
-	if p, ok := r.plans.Load(run); ok && p.(*epochPlan).epoch == epoch {
-		return p.(*epochPlan), nil
-	}
-
-	// All rollouts of an epoch begin at once. One of them reads for all, whatever becomes of it.
-	p, err, _ := r.reads.Do(fmt.Sprint(run, "/", epoch), func() (any, error) {
-		p, err := r.readPlan(context.WithoutCancel(ctx), runs.Run(run), epoch)
-		if err == nil {
-			r.plans.Store(run, p)
-		}
-
-		return p, err
-	})
-
-	return p.(*epochPlan), err
-}
-
-func (r *Rollouts) readPlan(ctx context.Context, run runs.Run, epoch int) (p *epochPlan, err error) {
-	p = &epochPlan{epoch: epoch}
-	if p.slots, _, err = run.Slots(epoch).Read(ctx, r.Bucket); err != nil {
-		return p, err
-	}
-	p.topology, p.ref, err = run.Topology(epoch).Read(ctx, r.Bucket)
-
-	return p, err
 }
 
 // untilDone plays attempts until one is not void. A task at fault is replaced by one that was drawn in advance, and a

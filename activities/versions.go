@@ -14,11 +14,16 @@ import (
 // atEnd stands for the evaluations at the end of a run where an epoch is asked for.
 const atEnd = -1
 
-// versions is a run's specification with the changes by people, as far as this process has read them.
+// versions is a run's specification with the changes by people, as far as this process has read them, and what this
+// process keeps of the newest epoch.
 type versions struct {
 	original spec.Spec // written once
+	digest   string    // of the record
 
 	mu      sync.Mutex
+	checked time.Time // when the run was last known to have this specification
+	begun   begunWith
+	plan    *epochPlan
 	changes []runs.Change
 	read    time.Time // when changes were read
 	newest  spec.Spec // what was asked for last: after n changes of known
@@ -91,18 +96,49 @@ func epochOf(item rules.EvalItem) int {
 	return atEnd
 }
 
+// RunKept is how long a process relies on what it knows of a run before it looks whether the run is still the same one:
+// a name may be used again once its run was deleted or replaced.
+const RunKept = 2 * time.Second
+
 // versions returns what this process knows of a run's specification.
 func (c *Common) versions(ctx context.Context, run string) (*versions, error) {
-	if v, ok := c.specs.Load(run); ok {
-		return v.(*versions), nil
+	known, ok := c.specs.Load(run)
+	if ok && known.(*versions).sure() {
+		return known.(*versions), nil
 	}
-	s, _, err := runs.Run(run).Spec().Read(ctx, c.Bucket)
+	s, ref, err := runs.Run(run).Spec().Read(ctx, c.Bucket)
 	if err != nil {
 		return nil, fmt.Errorf("specification of run %q: %w", run, err)
 	}
-	v, _ := c.specs.LoadOrStore(run, &versions{original: s, newest: s})
+	fresh := &versions{original: s, newest: s, digest: ref.SHA256, checked: time.Now()}
+	if ok && known.(*versions).still(ref.SHA256) {
+		return known.(*versions), nil
+	}
+	if ok {
+		c.specs.CompareAndDelete(run, known)
+	}
+	v, _ := c.specs.LoadOrStore(run, fresh)
 
 	return v.(*versions), nil
+}
+
+// sure reports whether the run need not be looked at again.
+func (v *versions) sure() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+
+	return time.Since(v.checked) < RunKept
+}
+
+// still notes that the run has a specification now, and reports whether it is this one.
+func (v *versions) still(digest string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.digest == digest {
+		v.checked = time.Now()
+	}
+
+	return v.digest == digest
 }
 
 // refresh reads changes that were recorded since, unless somebody did so a short while ago. No lock is held while the

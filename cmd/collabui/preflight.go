@@ -74,6 +74,11 @@ func (s *session) admit(ctx context.Context, x spec.Spec, noProbe bool, todo str
 			return err
 		}
 		say(s.err, "run %s of another specification, which had produced nothing, is replaced", x.Name)
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(2 * activities.RunKept): // until no worker relies on it any more
+		}
 	}
 
 	return recordSpec(ctx, s.bucket, x, todo)

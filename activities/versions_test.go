@@ -1,0 +1,64 @@
+package activities
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// TestANameIsUsedAgain gives the name of a run to another run, as after a deletion. A process that knew the old one
+// works on the new one a moment later, and asks the store only now and then.
+func TestANameIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := &store.Memory{}
+		c := &Common{Bucket: b}
+		name := runs.Run("again")
+		record := func(slots, changes int) {
+			s := spec.Default()
+			s.Name, s.Slots = string(name), slots
+			_, _, err := name.Spec().Record(t.Context(), b, func() (spec.Spec, error) { return s, nil })
+			if err == nil {
+				made := runs.Made{Changes: changes}
+				_, _, err = name.Made(1).Record(t.Context(), b, func() (runs.Made, error) { return made, nil })
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := func(slots int) {
+			t.Helper()
+			s, err := c.spec(t.Context(), string(name), 0)
+			if err != nil || s.Slots != slots {
+				t.Errorf("the specification has %d slots, %v, want %d", s.Slots, err, slots)
+			}
+		}
+
+		record(5, 1)
+		want(5)
+		if made, err := c.begun(t.Context(), string(name), 1); err != nil || made.Changes != 1 {
+			t.Errorf("epoch 1 began with %+v, %v, want 1 change", made, err)
+		}
+		for _, key := range []string{name.Spec().Key, name.Made(1).Key} {
+			if err := b.Delete(t.Context(), key); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want(5) // it was looked at just now
+		time.Sleep(RunKept)
+		if s, err := c.spec(t.Context(), string(name), 0); err == nil {
+			t.Errorf("the specification of a run that is gone has %d slots, want an error", s.Slots)
+		}
+		record(7, 2)
+		want(7)
+		if made, err := c.begun(t.Context(), string(name), 1); err != nil || made.Changes != 2 {
+			t.Errorf("epoch 1 of the new run began with %+v, %v, want 2 changes", made, err)
+		}
+		time.Sleep(10 * RunKept)
+		want(7)
+	})
+}
