@@ -45,3 +45,16 @@ func Probe(ctx context.Context, s Suite, t domain.Task, fix string) Health {
 
 	return Health{State: Ready, Detail: "a page opens, resets and observes"}
 }
+
+// Server is the state of one server, or emulator, of a suite.
+type Server struct {
+	Address string      `json:"address"`
+	State   HealthState `json:"state"`
+	Detail  string      `json:"detail,omitempty"`
+}
+
+// Served is a suite whose environments are on servers.
+type Served interface {
+	// Servers looks at every server, within the context, and takes no place of any.
+	Servers(ctx context.Context) []Server
+}

@@ -35,10 +35,11 @@ const updateThreads = 2
 // dependencies are what the activities of this process share. Each type of activity gets the few that it needs.
 type dependencies struct {
 	bucket    store.Bucket
-	emit      activities.Emit
+	stream    *events.Stream
+	meter     *meter
 	log       *slog.Logger
 	suites    *activities.Suites
-	policies  *llm.Pool
+	policies  *meteredPolicies
 	endpoints *endpoints.Endpoints
 	trainers  map[string]trainer.Trainer
 	receivers []notify.Receiver
@@ -69,8 +70,11 @@ func open(o Options) (*dependencies, error) {
 		return nil, err
 	}
 
+	m := newMeter()
+
 	return &dependencies{
-		bucket: bucket, emit: stream.Emit, log: o.Log, policies: policies, endpoints: chats,
+		bucket: bucket, stream: stream, meter: m, log: o.Log, policies: &meteredPolicies{policies, m},
+		endpoints: chats,
 		suites: activities.NewSuites(func(e envadapters.Options) (envadapters.Suite, error) {
 			return catalog.OpenEnvironment(e, catalog.Places{Browsers: o.Browsers, Tabs: o.Tabs})
 		}),
@@ -80,7 +84,7 @@ func open(o Options) (*dependencies, error) {
 
 func (d *dependencies) common() activities.Common {
 	return activities.Common{
-		Bucket: d.bucket, Catalog: catalog.All{}, Emit: d.emit, Log: d.log, Kernel: tinylm.Kernel(),
+		Bucket: d.bucket, Catalog: catalog.All{}, Emit: d.stream.Emit, Log: d.log, Kernel: tinylm.Kernel(),
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/collabui/collabui/fault"
@@ -126,6 +127,10 @@ func serve(ctx context.Context, o Options, queues []string, cancel func(error)) 
 		go d.register(ctx, c)
 	}
 
+	var presence sync.WaitGroup
+	defer presence.Wait()
+	presence.Go(func() { d.present(ctx, queues) })
+
 	o.Log.Info("worker started", o.describe()...)
 	var started []worker.Worker
 	for _, r := range queues {
@@ -167,6 +172,7 @@ func build(c client.Client, role string, o Options, d *dependencies, fatal func(
 		WorkerStopTimeout:                  drain,
 		OnFatalError:                       fatal,
 		MaxHeartbeatThrottleInterval:       3 * time.Second,
+		Interceptors:                       []interceptor.WorkerInterceptor{&metered{meter: d.meter}},
 	})
 
 	switch role {

@@ -35,7 +35,7 @@ const oldWindow = 16
 // Epoch is one epoch: topology, slots, n updates concurrently, publish, evaluation when due, commit.
 func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error) {
 	var sum activities.EpochSummary
-	p := Progress{Phase: PhaseRollouts, Slots: in.Plan.Slots, Agents: in.Plan.Agents}
+	p := Progress{Phase: PhaseRollouts, Slots: in.Plan.Slots, Agents: in.Plan.Agents, Since: workflow.Now(ctx)}
 	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return p, nil }); err != nil {
 		return sum, err
 	}
@@ -57,7 +57,7 @@ func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error)
 		return sum, temporal.NewNonRetryableApplicationError(why, string(fault.Invalid), nil)
 	}
 
-	p.Phase = PhaseUpdates
+	p.Phase, p.Since = PhaseUpdates, workflow.Now(ctx)
 	hosts, err := updates(ctx, in, &p)
 	if err != nil {
 		return sum, err
@@ -68,13 +68,14 @@ func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error)
 	}
 
 	if in.Epoch%in.Plan.EvalEvery == 0 || in.Epoch == in.Plan.Epochs {
-		p.Phase, p.Child = PhaseEvaluation, evalID(in.Run, in.Epoch, domain.SplitVal)
+		p.Phase, p.Since = PhaseEvaluation, workflow.Now(ctx)
+		p.Child = evalID(in.Run, in.Epoch, domain.SplitVal)
 		if err := evaluateEpoch(ctx, in); err != nil {
 			return sum, err
 		}
 	}
 
-	p.Phase, p.Child = PhaseCommit, ""
+	p.Phase, p.Since, p.Child = PhaseCommit, workflow.Now(ctx), ""
 	commit := long(on(ctx, QueueControl, "write epoch.json"))
 	if err := workflow.ExecuteActivity(commit, control.Commit, id).Get(ctx, &sum); err != nil {
 		return sum, err

@@ -12,7 +12,7 @@ import (
 
 // Evaluation plays systems on splits, all items concurrently, and records a result for each.
 func Evaluation(ctx workflow.Context, items []rules.EvalItem) ([]runs.Result, error) {
-	out, p := make([]runs.Result, len(items)), Progress{Phase: PhaseEvaluation}
+	out, p := make([]runs.Result, len(items)), Progress{Phase: PhaseEvaluation, Since: workflow.Now(ctx)}
 	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return p, nil }); err != nil {
 		return nil, err
 	}

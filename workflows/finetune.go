@@ -27,7 +27,7 @@ const fineTuneTemperature = 0.2
 // base that the specification names, if it names one.
 func FineTune(ctx workflow.Context, in FineTuneInput) (runs.Policy, error) {
 	var base runs.Policy
-	p := Progress{Phase: PhaseDemonstrations, Slots: in.Plan.Demos}
+	p := Progress{Phase: PhaseDemonstrations, Slots: in.Plan.Demos, Since: workflow.Now(ctx)}
 	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return p, nil }); err != nil {
 		return base, err
 	}
@@ -103,7 +103,7 @@ func (f *fineTuning) chunk(ctx workflow.Context) (float64, error) {
 		return 0, err
 	}
 
-	*f.p = Progress{Phase: PhaseSFT, Steps: f.p.Steps}
+	*f.p = Progress{Phase: PhaseSFT, Steps: f.p.Steps, Since: workflow.Now(ctx)}
 	name := fmt.Sprintf("SFT, chunk %d", f.choice.Chunk)
 	if j := f.job(); j.Level > 0 {
 		f.p.Phase, name = j.Name(), j.Name()
@@ -126,7 +126,7 @@ func (f *fineTuning) data(ctx workflow.Context) error {
 
 	what := fmt.Sprintf("data of level %d", j.Level)
 	id := fmt.Sprintf("%s/finetune/level-%d", f.in.Run, j.Level)
-	*f.p = Progress{Phase: what, Steps: f.p.Steps, Child: id}
+	*f.p = Progress{Phase: what, Steps: f.p.Steps, Child: id, Since: workflow.Now(ctx)}
 	in := SynthesisInput{
 		ID:   activities.LevelID{Run: f.in.Run, Level: j.Level, Chunk: f.choice.Chunk},
 		Plan: f.in.Plan,
@@ -142,7 +142,7 @@ func (f *fineTuning) evaluate(ctx workflow.Context, c runs.Chunk) (float64, erro
 		Temperature: []float64{fineTuneTemperature}, TopP: f.in.Plan.TopP,
 	}
 	item := rules.Split{Name: domain.SplitVal, Episodes: f.in.Plan.Val}.Item(f.in.Run, rules.EpochFolder(0), one)
-	*f.p = Progress{Phase: PhaseEvaluation, Slots: item.Episodes, Steps: c.Steps}
+	*f.p = Progress{Phase: PhaseEvaluation, Slots: item.Episodes, Steps: c.Steps, Since: workflow.Now(ctx)}
 	res, err := evaluate(ctx, item, f.p)
 	if err != nil {
 		return 0, err

@@ -1,6 +1,9 @@
 package workflows
 
-import "cmp"
+import (
+	"cmp"
+	"time"
+)
 
 // Stages of a run, as Status and the search attribute CollabStage name them.
 const (
@@ -53,6 +56,8 @@ type Progress struct {
 	Agents    int    `json:"agents"`
 	Steps     int    `json:"steps,omitempty"` // optimiser steps of stage 1
 	Child     string `json:"child,omitempty"` // id of the workflow that is running, which knows more
+
+	Since time.Time `json:"since"` // when the phase began
 }
 
 // Tally counts episodes.

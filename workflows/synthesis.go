@@ -20,7 +20,7 @@ type SynthesisInput struct {
 // its card. An imported data set is only checked.
 func Synthesis(ctx workflow.Context, in SynthesisInput) (synth.Card, error) {
 	var card synth.Card
-	p := Progress{Phase: PhaseExploration, Slots: in.Plan.Demos}
+	p := Progress{Phase: PhaseExploration, Slots: in.Plan.Demos, Since: workflow.Now(ctx)}
 	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return p, nil }); err != nil {
 		return card, err
 	}
@@ -55,7 +55,7 @@ func synthesise(ctx workflow.Context, in SynthesisInput, p *Progress) error {
 		return err
 	}
 
-	*p = Progress{Phase: PhaseSynthesis, Slots: n}
+	*p = Progress{Phase: PhaseSynthesis, Slots: n, Since: workflow.Now(ctx)}
 
 	return batches(ctx, n, activities.SynthesisBatch, p, func(from, to int) workflow.Future {
 		write := on(ctx, QueueModel, fmt.Sprintf("level %d, trajectories %d to %d", level, from, to-1))

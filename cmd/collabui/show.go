@@ -69,6 +69,9 @@ func (a *app) observe(ctx context.Context, b store.Bucket, e config.Endpoints, r
 	read := make(chan answer, 1)
 	go func() {
 		st, err := readStatus(ctx, b, e, run)
+		if err == nil {
+			st.readLive(ctx, e)
+		}
 		read <- answer{st, err}
 	}()
 
@@ -158,6 +161,7 @@ func (st status) text(w io.Writer) {
 	if st.Reason != "" {
 		say(w, "reason: %s", st.Reason)
 	}
+	st.Live.text(w)
 	for _, f := range st.Problems {
 		f.text(w)
 	}

@@ -25,6 +25,7 @@ const (
 	stateUnknown   state = "unknown" // Temporal does not answer
 	stateRunning   state = "running"
 	statePaused    state = "paused"
+	stateStopping  state = "stopping"
 	stateStopped   state = "stopped"
 	stateFineTuned state = "fine-tuned" // only stage 1 was run
 	stateFinished  state = "finished"
@@ -49,7 +50,10 @@ type status struct {
 	Spent       *runs.Spent      `json:"spent,omitempty"`    // what chat endpoints have cost
 	LeftOut     []failedSlots    `json:"left_out,omitempty"` // by epoch, if there is anything
 	Problems    []finding        `json:"problems,omitempty"` // services that do not answer
-	val         int              // episodes of an evaluation on val
+	Live        *live            `json:"live,omitempty"`     // while the run is open
+	spec        spec.Spec
+	child       string // id of the workflow that the run waits for
+	val         int    // episodes of an evaluation on val
 }
 
 // failedSlots is how many slots of an epoch failed, and what a person accepted, if that was more than failed_share
@@ -69,7 +73,7 @@ func readStatus(ctx context.Context, b store.Bucket, e config.Endpoints, run str
 	st := status{
 		Name: run, Status: stateAbsent, Stage: "planned", Epochs: s.Epochs,
 		Curve: []runs.EvalPoint{}, Results: []runs.Result{}, // not null as JSON
-		Critic: rules.CriticName(s, catalog.All{}), val: s.Evaluation.Val,
+		Critic: rules.CriticName(s, catalog.All{}), val: s.Evaluation.Val, spec: s,
 	}
 	if err := st.read(ctx, b, s); err != nil {
 		return st, err
@@ -190,8 +194,12 @@ func (st *status) ask(ctx context.Context, t client.Client) {
 	var live workflows.Status
 	if query(ctx, t, st.Name, workflows.QueryStatus, &live) {
 		st.Stage, st.Reason = live.Stage, live.Reason
-		if live.Paused {
+		switch {
+		case live.Stopping, live.StopAfter != "":
+			st.Status = stateStopping
+		case live.Paused:
 			st.Status = statePaused
 		}
+		st.child = live.Child
 	}
 }

@@ -50,6 +50,10 @@ func (a *app) runWatch(ctx context.Context, run string) error {
 // watch shows what changes until the run ends or ctx is done.
 func (s *session) watch(ctx context.Context, run string) error {
 	v := s.viewer(run)
+	of, err := runs.Run(run).Current(ctx, s.bucket)
+	if err != nil {
+		return err
+	}
 	stream, err := events.Open(s.ends.Redis)
 	if err != nil {
 		return fault.New(fault.Invalid, "redis address: %w", err)
@@ -58,8 +62,12 @@ func (s *session) watch(ctx context.Context, run string) error {
 		v.say("run %s · Temporal UI: %s/namespaces/%s/workflows/%[1]s", run, s.ends.UI, s.ends.Namespace)
 	}
 
+	var wrong troubles
 	for {
 		done, err := s.poll(ctx, v, stream)
+		if !done && err == nil {
+			wrong.look(ctx, v, s.temporal, s.ends, of)
+		}
 		if ctx.Err() != nil {
 			v.clear()
 			s.detached(run)

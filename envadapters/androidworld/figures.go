@@ -1,11 +1,13 @@
 package androidworld
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/openenv"
 )
 
@@ -82,4 +84,28 @@ func (f Figures) String() string {
 	}
 
 	return s
+}
+
+var _ envadapters.Served = (*Suite)(nil)
+
+// Servers returns the states of the emulators, as the pool knows them.
+func (s *Suite) Servers(context.Context) []envadapters.Server {
+	s.pool.mu.Lock()
+	defer s.pool.mu.Unlock()
+
+	var out []envadapters.Server
+	for _, x := range s.pool.slots {
+		state := envadapters.Ready
+		switch x.state {
+		case leased:
+			state = envadapters.Busy
+		case mending, unseen:
+			state = envadapters.Degraded
+		case quarantined:
+			state = envadapters.Dead
+		}
+		out = append(out, envadapters.Server{Address: x.url, State: state, Detail: x.why})
+	}
+
+	return out
 }

@@ -177,3 +177,16 @@ var (
 	_ envadapters.Browsing  = (*Suite)(nil)
 	_ envadapters.Metered   = (*Suite)(nil)
 )
+
+var _ envadapters.Served = (*Suite)(nil)
+
+// Servers returns the states of the servers of all parts.
+func (s *Suite) Servers(ctx context.Context) (out []envadapters.Server) {
+	for _, n := range s.names {
+		if x, ok := s.parts[n].(envadapters.Served); ok {
+			out = append(out, x.Servers(ctx)...)
+		}
+	}
+
+	return out
+}

@@ -4,6 +4,9 @@ package integration
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +20,8 @@ func TestWhatCannotEndIsNotStarted(t *testing.T) {
 	m.must("up")
 	write := func(name, more string) string { return m.write(name, specification+more) }
 	const judge = "\nmodels: {judge: {base_url: 'http://127.0.0.1:9/v1', model: j%s}}\ncritic: {model: judge}\n"
+	short := httptest.NewServer(probed{window: 60})
+	t.Cleanup(short.Close)
 	key, dead := fmt.Sprintf(judge, ", key: SOME_API_KEY"), fmt.Sprintf(judge, "")
 	for name, c := range map[string]struct {
 		args []string
@@ -32,6 +37,10 @@ func TestWhatCannotEndIsNotStarted(t *testing.T) {
 		"a key of an experiment": {
 			[]string{"experiment", m.write("losses.yaml", strings.Replace(comparison, "kill.yaml", "key.yaml", 1))},
 			[]string{"models.judge", "SOME_API_KEY"},
+		},
+		"a short context": {
+			[]string{"train", write("short.yaml", strings.Replace(dead, "http://127.0.0.1:9", short.URL, 1))},
+			[]string{"models.judge", "the server takes 60 in all", "--max-model-len"},
 		},
 		"a trainer": {
 			[]string{"train", write("gpu.yaml", "\ntrainer: {name: llamafactory, options: {model: /nowhere}}\n")},
@@ -53,4 +62,39 @@ func TestWhatCannotEndIsNotStarted(t *testing.T) {
 	}
 	m.must("train", write("key.yaml", key+"budget: {money: 1}\n"), "--check")
 	m.must("train", m.spec, "--detach") // under the same name
+}
+
+// probed is a chat endpoint that answers nothing but the question with which an endpoint is checked.
+type probed struct{ window int }
+
+func (p probed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	raw, _ := io.ReadAll(r.Body)
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/models"):
+		_, _ = fmt.Fprintf(w, `{"data": [{"id": "j", "max_model_len": %d}]}`, p.window)
+	case strings.Contains(string(raw), "the word yes"):
+		_, _ = io.WriteString(w, `{"choices": [{"message": {"role": "assistant", "content": "yes"}}]}`)
+	default:
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+}
+
+// TestARunThatProducedNothingIsReplaced starts a run whose agent of stage 1 stops answering when it has been checked,
+// and then another specification under the same name.
+func TestARunThatProducedNothingIsReplaced(t *testing.T) {
+	t.Parallel()
+	model := httptest.NewServer(probed{window: 100000})
+	t.Cleanup(model.Close)
+	m := newMachine(t, specification)
+	stuck := m.write("stuck.yaml", strings.Replace(specification, "finetune: {", "finetune: {levels: [1], ", 1)+
+		fmt.Sprintf("models: {judge: {base_url: '%s/v1', model: j}}\nsynthesis: {agent: judge}\n", model.URL))
+	m.must("train", stuck, "--detach")
+	m.poll("the run waits for its model", time.Minute, time.Second, func() bool {
+		out, _ := m.try("show", "kill")
+
+		return strings.Contains(out, "503")
+	})
+	m.says([]string{"run kill of another specification, which had produced nothing, is replaced"},
+		"train", m.spec, "--detach")
+	m.eventually("the new run trains", 2*time.Minute, func() bool { return m.count("/finetune/") > 0 })
 }

@@ -1,0 +1,331 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	failure "go.temporal.io/api/failure/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/workflows"
+)
+
+// live is what a run does now.
+type live struct {
+	workflows.Progress
+	Level     string        `json:"level,omitempty"`      // what the phase is a part of
+	PerMinute float64       `json:"per_minute,omitempty"` // what the phase counts
+	LeftS     float64       `json:"left_s,omitempty"`     // seconds until the phase ends, at that rate
+	Again     []triedAgain  `json:"tried_again,omitempty"`
+	Around    *surroundings `json:"around,omitempty"`
+}
+
+// triedAgain are activities that fail in the same way and are tried again.
+type triedAgain struct {
+	Activity string `json:"activity"`
+	Of       string `json:"of"` // the workflow of the first
+	Number   int    `json:"number"`
+	Tries    int    `json:"tries"` // most of any
+	Why      string `json:"why"`
+}
+
+// surroundings are the workers, and the servers that they see. Without Redis there are none.
+type surroundings struct {
+	Workers      int                    `json:"workers"`
+	Parts        map[string]events.Part `json:"parts"` // by the kind of work, of all workers over the last minute
+	Environments []envadapters.Server   `json:"environment_servers,omitempty"`
+	Policies     []envadapters.Server   `json:"policy_servers,omitempty"`
+}
+
+// open reports whether the workflow of the run is open.
+func (st *status) open() bool {
+	return st.Status == stateRunning || st.Status == statePaused || st.Status == stateStopping
+}
+
+// readLive asks the open workflows of a run what they do, and the workers how they are.
+func (st *status) readLive(ctx context.Context, e config.Endpoints) {
+	if !st.open() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	t, err := dial(ctx, e)
+	if err != nil {
+		return
+	}
+	defer t.Close()
+
+	l := &live{}
+	var wg sync.WaitGroup
+	wg.Go(func() { l.read(ctx, t, st.child) })
+	wg.Go(func() { l.Again = readTries(ctx, t, st.Name) })
+	wg.Go(func() { l.Around = readSurroundings(ctx, e, st.spec) })
+	wg.Wait()
+	st.Live = l
+}
+
+// read asks the child of a run, and the child of that, for their progress.
+func (l *live) read(ctx context.Context, t client.Client, id string) {
+	if id == "" || !query(ctx, t, id, workflows.QueryProgress, &l.Progress) {
+		return
+	}
+	var inner workflows.Progress
+	if l.Child != "" && query(ctx, t, l.Child, workflows.QueryProgress, &inner) {
+		l.Level, l.Progress = l.Phase, inner
+	}
+	done, all := l.Done, l.Slots
+	if l.Phase == workflows.PhaseUpdates {
+		done, all = l.Updates, l.Agents
+	}
+	if took := time.Since(l.Since); done > 0 && !l.Since.IsZero() {
+		l.PerMinute = float64(done) / took.Minutes()
+		l.LeftS = took.Seconds() / float64(done) * float64(all-done)
+	}
+}
+
+// maxOpen is the number of open workflows of a run that are looked at for what is tried again.
+const maxOpen = 200
+
+// readTries returns what fails and is tried again in the open workflows of a run.
+func readTries(ctx context.Context, t client.Client, run string) []triedAgain {
+	res, err := t.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+		PageSize: maxOpen,
+		Query:    fmt.Sprintf("ExecutionStatus = 'Running' AND WorkflowId STARTS_WITH '%s/'", run),
+	})
+	open := []string{run}
+	if err == nil {
+		for _, x := range res.Executions {
+			open = append(open, x.Execution.WorkflowId)
+		}
+	}
+	var mu sync.Mutex
+	var out []triedAgain
+	var wg sync.WaitGroup
+	places := make(chan struct{}, 8)
+	for _, id := range open {
+		wg.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			d, err := t.DescribeWorkflowExecution(ctx, id, "")
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for _, a := range d.PendingActivities {
+				if a.Attempt > 1 && a.LastFailure != nil {
+					out = together(out, triedAgain{
+						Activity: a.ActivityType.GetName(), Of: id, Number: 1, Tries: int(a.Attempt),
+						Why: whyOf(a.LastFailure),
+					})
+				}
+			}
+		})
+	}
+	wg.Wait()
+	slices.SortFunc(out, func(a, b triedAgain) int { return cmp.Or(b.Number-a.Number, cmp.Compare(a.Of, b.Of)) })
+
+	return out
+}
+
+// together adds an activity to those that fail in the same way.
+func together(all []triedAgain, x triedAgain) []triedAgain {
+	for i := range all {
+		if a := &all[i]; a.Activity == x.Activity && a.Why == x.Why {
+			a.Number++
+			a.Tries, a.Of = max(a.Tries, x.Tries), min(a.Of, x.Of)
+
+			return all
+		}
+	}
+
+	return append(all, x)
+}
+
+// whyOf returns what an activity's failure says.
+func whyOf(f *failure.Failure) string {
+	why := f.GetMessage()
+	if x := f.GetTimeoutFailureInfo(); x != nil && x.TimeoutType == enums.TIMEOUT_TYPE_HEARTBEAT {
+		why = "its worker is silent"
+	}
+
+	why = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(why), "body:"))
+
+	return strings.ToValidUTF8(why[:min(len(why), 300)], "")
+}
+
+// readSurroundings reads what the workers say of themselves and of the servers that the run's specification names.
+func readSurroundings(ctx context.Context, e config.Endpoints, s spec.Spec) *surroundings {
+	stream, err := events.Open(e.Redis)
+	if err != nil {
+		return nil
+	}
+	named := map[string]bool{}
+	for name := range s.Environments {
+		for _, address := range s.Where(name).Servers {
+			named[address] = true
+		}
+	}
+	for _, address := range s.Where(s.Environment).Servers {
+		named[address] = true
+	}
+	out := surroundings{Parts: map[string]events.Part{}}
+	for _, w := range stream.Workers(ctx) {
+		out.Workers++
+		for kind, p := range w.Parts {
+			sum := out.Parts[kind]
+			sum.Add(p)
+			out.Parts[kind] = sum
+		}
+		for _, x := range w.Servers {
+			if named[x.Address] {
+				out.Environments = worst(out.Environments, x)
+			}
+		}
+		for _, x := range w.Policies {
+			out.Policies = worst(out.Policies, x)
+		}
+	}
+	if out.Workers == 0 {
+		return nil
+	}
+
+	return &out
+}
+
+// worst adds the state of a server to others. One that some worker cannot reach is dead.
+func worst(all []envadapters.Server, x envadapters.Server) []envadapters.Server {
+	for i, a := range all {
+		if a.Address == x.Address {
+			if a.State == envadapters.Ready {
+				all[i] = x
+			}
+
+			return all
+		}
+	}
+
+	return append(all, x)
+}
+
+// text prints what a run does now.
+func (l *live) text(w io.Writer) {
+	if l == nil {
+		return
+	}
+	if l.Phase != "" {
+		say(w, "now: %s", l.line())
+	}
+	for _, x := range l.Again {
+		say(w, "tried again: %s in %s, try %d%s: %s", x.Activity, x.Of, x.Tries, others(x.Number-1), x.Why)
+	}
+	l.Around.text(w)
+}
+
+// line describes the phase.
+func (l *live) line() string {
+	out := l.Phase
+	if l.Level != "" {
+		out = l.Level + ", " + out
+	}
+	if l.Steps > 0 {
+		out += fmt.Sprintf(" after %d optimiser steps", l.Steps)
+	}
+	switch {
+	case l.Phase == workflows.PhaseUpdates:
+		out += fmt.Sprintf(", %d of %d agents", l.Updates, l.Agents)
+	case l.Slots > 0:
+		out += fmt.Sprintf(", %d of %d %s", l.Done, l.Slots, cmp.Or(units[l.Phase], "episodes"))
+	}
+	if l.Done > 0 && (l.Phase == workflows.PhaseRollouts || l.Phase == workflows.PhaseEvaluation) {
+		out += fmt.Sprintf(", %.1f %% right", 100*float64(l.Successes)/float64(l.Done))
+	}
+	if l.Failed > 0 {
+		out += fmt.Sprintf(", %d failed", l.Failed)
+	}
+	if l.PerMinute > 0 {
+		out += fmt.Sprintf(", %.1f per minute, about %v left", l.PerMinute,
+			time.Duration(l.LeftS*float64(time.Second)).Round(time.Second))
+	}
+
+	return out
+}
+
+func others(n int) string {
+	if n < 1 {
+		return ""
+	}
+
+	return fmt.Sprintf(" (and %d others)", n)
+}
+
+// text prints the workers, and the servers that do not answer.
+func (s *surroundings) text(w io.Writer) {
+	if s == nil {
+		return
+	}
+	say(w, "workers: %d; environment servers: %s; policy servers: %s", s.Workers, counted(s.Environments),
+		counted(s.Policies))
+	for _, x := range s.broken() {
+		say(w, "  %s: %s, %s", x.Address, x.State, x.Detail)
+	}
+	for _, kind := range sortedKeys(s.Parts) {
+		p := s.Parts[kind]
+		if p.Running == 0 && p.Seconds < worthATime {
+			continue
+		}
+		mean := "" // of what has ended
+		if p.Done > 0 {
+			mean = fmt.Sprintf(", %.2f s each", p.Seconds/float64(p.Done))
+		}
+		failed := ""
+		if p.Failed > 0 {
+			failed = fmt.Sprintf(", %d failed", p.Failed)
+		}
+		say(w, "  %-12s %5d in the last minute%s%s, %d running", kind, p.Done, mean, failed, p.Running)
+	}
+}
+
+// worthATime is the number of seconds that a kind of work must have taken in the last minute to be worth a line.
+const worthATime = 1
+
+// broken returns the servers on which nothing can be done.
+func (s *surroundings) broken() (out []envadapters.Server) {
+	if s == nil {
+		return nil
+	}
+	for _, x := range append(slices.Clone(s.Environments), s.Policies...) {
+		if x.State != envadapters.Ready && x.State != envadapters.Busy {
+			out = append(out, x)
+		}
+	}
+
+	return out
+}
+
+// counted says how many servers answer.
+func counted(all []envadapters.Server) string {
+	if len(all) == 0 {
+		return "none"
+	}
+	good := 0
+	for _, x := range all {
+		if x.State == envadapters.Ready || x.State == envadapters.Busy {
+			good++
+		}
+	}
+
+	return fmt.Sprintf("%d of %d answer", good, len(all))
+}

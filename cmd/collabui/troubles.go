@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/process/config"
+)
+
+// troublesEvery is the time between two looks at what is wrong around a run.
+const troublesEvery = 5 * time.Second
+
+// troubles are what a viewer has said to be wrong around a run.
+type troubles struct {
+	next  time.Time
+	known map[string]bool // by what was said
+}
+
+// look says what is wrong since the last look, and what no longer is.
+func (x *troubles) look(ctx context.Context, v *viewer, t client.Client, e config.Endpoints, s spec.Spec) {
+	if time.Now().Before(x.next) {
+		return
+	}
+	now := map[string]bool{}
+	for _, b := range readSurroundings(ctx, e, s).broken() {
+		now[fmt.Sprintf("server %s is %s: %s", b.Address, b.State, b.Detail)] = true
+	}
+	for _, a := range readTries(ctx, t, s.Name) {
+		now[fmt.Sprintf("%s is tried again: %s", a.Activity, a.Why)] = true
+	}
+	for _, what := range sortedKeys(now) {
+		if !x.known[what] {
+			v.say("  %s", what)
+		}
+	}
+	for _, what := range sortedKeys(x.known) {
+		if !now[what] {
+			v.say("  no longer: %s", what)
+		}
+	}
+	x.known, x.next = now, time.Now().Add(troublesEvery)
+}

@@ -1,0 +1,53 @@
+package openenv
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
+)
+
+var _ envadapters.Served = (*Suite)(nil)
+
+// Servers asks all servers for their health over HTTP, concurrently.
+func (s *Suite) Servers(ctx context.Context) []envadapters.Server {
+	out := make([]envadapters.Server, len(s.o.Servers))
+	var wg sync.WaitGroup
+	for i, address := range s.o.Servers {
+		wg.Go(func() {
+			out[i] = envadapters.Server{Address: address, State: envadapters.Ready}
+			if err := healthy(ctx, address); err != nil {
+				out[i].State, out[i].Detail = envadapters.Dead, err.Error()
+			}
+		})
+	}
+	wg.Wait()
+
+	return out
+}
+
+// healthy returns why the server of a ws:// or wss:// address cannot be reached. What a server answers does not matter:
+// not every one has a page for it.
+func healthy(ctx context.Context, address string) error {
+	u, err := url.Parse(strings.Replace(address, "ws", "http", 1))
+	if err != nil {
+		return fault.New(fault.Invalid, "%w", err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.Scheme+"://"+u.Host+"/health", nil)
+	if err != nil {
+		return fault.New(fault.Invalid, "%w", err)
+	}
+	if err := Authorize(req.Header, address); err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fault.New(fault.Transient, "it does not answer: %w", err)
+	}
+
+	return res.Body.Close()
+}

@@ -1,0 +1,86 @@
+package events
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/collabui/collabui/envadapters"
+)
+
+// Worker is what a worker says of itself.
+type Worker struct {
+	ID       string               `json:"id"` // PID@HOST
+	Roles    []string             `json:"roles"`
+	Version  string               `json:"version"`
+	Since    time.Time            `json:"since"`
+	At       time.Time            `json:"at"`
+	Parts    map[string]Part      `json:"parts"` // by the kind of work, over the last minute
+	Servers  []envadapters.Server `json:"environment_servers,omitempty"`
+	Policies []envadapters.Server `json:"policy_servers,omitempty"`
+}
+
+// Part is what one kind of work took.
+type Part struct {
+	Running int     `json:"running"`
+	Done    int     `json:"done"`
+	Failed  int     `json:"failed"`
+	Seconds float64 `json:"seconds"` // of all together
+}
+
+// Add adds what another worker did.
+func (p *Part) Add(x Part) {
+	p.Running, p.Done, p.Failed, p.Seconds = p.Running+x.Running, p.Done+x.Done, p.Failed+x.Failed, p.Seconds+x.Seconds
+}
+
+// A worker says that it is there every PresenceEvery, and is forgotten after PresenceKept of silence.
+const (
+	PresenceEvery = 5 * time.Second
+	PresenceKept  = 20 * time.Second
+)
+
+const presencePrefix = "collabui:worker:"
+
+// Present says that a worker is there. It drops what Redis does not take within half a second.
+func (s *Stream) Present(w Worker) {
+	if s == nil || s.client == nil {
+		return
+	}
+	raw, err := json.Marshal(w)
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	defer cancel()
+	_ = s.client.Set(ctx, presencePrefix+w.ID, raw, PresenceKept).Err()
+}
+
+// Absent says that a worker has ended.
+func (s *Stream) Absent(id string) {
+	if s == nil || s.client == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	defer cancel()
+	_ = s.client.Del(ctx, presencePrefix+id).Err()
+}
+
+// Workers returns the workers that are there, in the order of their IDs. Without Redis it returns none.
+func (s *Stream) Workers(ctx context.Context) (out []Worker) {
+	if s == nil || s.client == nil {
+		return nil
+	}
+	found := s.client.Scan(ctx, 0, presencePrefix+"*", 100).Iterator()
+	for found.Next(ctx) {
+		raw, err := s.client.Get(ctx, found.Val()).Bytes()
+		var w Worker
+		if err == nil && json.Unmarshal(raw, &w) == nil {
+			out = append(out, w)
+		}
+	}
+	slices.SortFunc(out, func(a, b Worker) int { return cmp.Compare(a.ID, b.ID) })
+
+	return out
+}
