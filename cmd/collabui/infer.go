@@ -48,9 +48,10 @@ func inferCmd(a *app) *cobra.Command {
 		Long: `infer lets all agents of a system decide together as in evaluation: with its temperatures, its
 topologies in turn (by seed, or by episode) and its vote.
 
-As an endpoint it answers POST /v1/chat/completions: one screen as the last user message, answered with the winner's
-words; "collabui": {"matrix": true} adds what every agent said. Clients must send the key in ` + infer.EnvKey + ` as a
-bearer token if that is set; without a key it answers this machine only. Of the request: ` + infer.Forms + `.
+As an endpoint it answers POST /v1/chat/completions, whole or streamed: one screen as the last user message, answered
+with the winner's words; "collabui": {"matrix": true} adds what every agent said. The header ` + infer.IgnoredHeader + `
+names what of a request had no effect. Clients must send the key in ` + infer.EnvKey + ` as a bearer token if that is
+set; without a key it answers this machine only. Of the request: ` + infer.Forms + `.
 
 With --line it serves the system that a line accepts, under the line's name, and switches to the next accepted one
 without dropping a request.

@@ -193,7 +193,7 @@ type Decided struct {
 	Policies []string        `json:"policies"` // digests, by agent
 	Epoch    int             `json:"epoch"`    // 0: base
 	Text     string          `json:"-"`        // text of the first cell with the winner; "" if no answer parses
-	Usage    domain.Usage    `json:"-"`        // tokens of all cells
+	Usage    []domain.Usage  `json:"-"`        // tokens of all cells of an agent, by agent
 }
 
 // Decide lets the system decide once. With the same seed, view and policies, the winner and its text are the same,
@@ -221,12 +221,13 @@ func (s System) Decide(ctx context.Context, model chat.Model, v agents.View, o O
 
 	out := Decided{
 		Decision: d, Votes: votes(d, c), Rounds: c.Rounds, Topology: c.Topology, Policies: c.Policies, Epoch: s.Epoch,
+		Usage: make([]domain.Usage, s.Spec.Agents),
 	}
 	order, err := c.Topology.Order()
 	winner := c.VoteScope.Winner(d).Canonical
 	for at := len(d.Cells) - 1; at >= 0; at-- {
 		cell := d.Cell(order[at%len(order)], at/len(order), c.Rounds)
-		out.Usage = out.Usage.Plus(cell.Usage)
+		out.Usage[cell.Agent] = out.Usage[cell.Agent].Plus(cell.Usage)
 		if cell.Action != nil && cell.Canonical == winner {
 			out.Text = cell.Text
 		}

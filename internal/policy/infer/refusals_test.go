@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,13 +33,40 @@ func refusals(t *testing.T, r *testrun.Run, sys infer.System) {
 	}{
 		{name: "another model", content: good, more: object{"model": "gpt"}, status: http.StatusNotFound,
 			want: `the model "gpt" does not exist`},
-		{name: "two answers", content: good, more: object{"n": 2}, want: "n: the system decides once"},
-		{name: "a stream", content: good, more: object{"stream": true}, want: "streaming is not offered"},
-		{name: "tools", content: good, more: object{"tools": []any{}}, want: `unknown field "tools"`},
+		{name: "two answers", content: good, more: object{"n": 2},
+			want: "n: expected 1 (the system decides once), not 2"},
 		{name: "temperature", content: good, more: object{"temperature": -1}, want: "temperature: expected"},
+		{name: "a text for a number", content: good, more: object{"temperature": "hot"},
+			want: `temperature: expected a number from 0 to 10, not "hot"`},
 		{name: "top_p", content: good, more: object{"top_p": 1.5}, want: "top_p: expected"},
 		{name: "max_tokens", content: good, more: object{"max_tokens": 0}, want: "max_tokens: expected"},
+		{name: "max_completion_tokens", content: good, more: object{"max_completion_tokens": 0.5},
+			want: "max_completion_tokens: expected"},
+		{name: "too short for an action", content: good, more: object{"max_tokens": 1},
+			want: "holds an action within 1 tokens"},
+		{name: "five stops", content: good, more: object{"stop": []string{"a", "b", "c", "d", "e"}},
+			want: "stop: expected a text or a list of up to 4"},
+		{name: "an empty stop", content: good, more: object{"stop": ""}, want: "none of them empty"},
+		{name: "a number for a stop", content: good, more: object{"stop": 7}, want: "stop: expected"},
+		{name: "a tool that must be called", content: good, more: object{"tool_choice": "required"},
+			want: "tool_choice: expected none or auto"},
+		{name: "a named function", content: good, more: object{"function_call": object{"name": "f"}},
+			want: "function_call: expected none or auto"},
+		{name: "JSON", content: good, more: object{"response_format": object{"type": "json_object"}},
+			want: `response_format: expected {"type": "text"}`},
+		{name: "speech", content: good, more: object{"modalities": []string{"text", "audio"}},
+			want: "modalities: expected"},
+		{name: "another member of ours", content: good, more: object{"collabui": object{"matrx": true}},
+			want: `collabui: expected {"matrix": true}`},
+
 		{name: "no messages", content: good, more: object{"messages": []any{}}, want: "none is the user's"},
+		{name: "messages that are none", content: good, more: object{"messages": "hello"},
+			want: "messages: expected a list of messages"},
+		{name: "a message without a role", content: good, more: object{"messages": []any{"hello"}},
+			want: `messages[0]: expected {"role": …`},
+		{name: "a tool's result", content: good, more: object{"messages": []any{
+			object{"role": "user", "content": good}, object{"role": "tool", "content": "42"},
+		}}, want: "messages[1]: the last message must be the user's, not one of the tool"},
 		{name: "an image", content: []any{image}, want: "take no images"},
 		{name: "a number", content: 7, want: "expected a text or a list of parts"},
 
@@ -116,6 +144,24 @@ func failures(t *testing.T, sys infer.System) {
 				t.Errorf("the status = %d, %+v; want %d, down", status, a.Error, want)
 			}
 		})
+	}
+}
+
+// mute is a model whose answers hold no action.
+type mute struct{}
+
+func (mute) Complete(_ context.Context, q chat.Request) (chat.Response, error) {
+	return chat.Response{Texts: slices.Repeat([]string{"hm"}, max(1, q.N))}, nil
+}
+
+// undecided checks that clients are told not to send what cannot be decided again.
+func undecided(t *testing.T, sys infer.System) {
+	res, body := raw(t, serve(t, sys, mute{}, ""), nil)
+	if res.StatusCode != http.StatusBadGateway || !strings.Contains(body, `"code":"no_action"`) {
+		t.Errorf("answers without an action make %d %s, want 502 with no_action", res.StatusCode, body)
+	}
+	if got := res.Header.Get("X-Should-Retry"); got != "false" {
+		t.Errorf("X-Should-Retry is %q, want false", got)
 	}
 }
 

@@ -5,45 +5,120 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/policy/serving"
 )
 
-// chatRequest is what the server takes of a request of the OpenAI chat API. It refuses any other member, because it
-// would have no effect.
+// IgnoredHeader names the members of a request that had no effect.
+const IgnoredHeader = "Collabui-Ignored"
+
+// Bounds of IgnoredHeader.
+const (
+	maxIgnored = 20 // names
+	maxName    = 40 // characters of a name
+)
+
+// maxStops is the largest number of texts at which an answer can stop.
+const maxStops = 4
+
+// chatRequest is what the server takes of a request of the OpenAI chat API. Other members have no effect, and are
+// refused if the answer would be wrong without them.
 type chatRequest struct {
-	Model               string            `json:"model"`
-	Messages            []json.RawMessage `json:"messages"`
-	Seed                int64             `json:"seed"`
-	Temperature         *float64          `json:"temperature"`
-	TopP                *float64          `json:"top_p"`
-	N                   *int              `json:"n"`
-	MaxTokens           *int              `json:"max_tokens"`
-	MaxCompletionTokens *int              `json:"max_completion_tokens"`
-	Stream              bool              `json:"stream"`
-	User                string            `json:"user"`
-	Collabui            struct {
-		Matrix bool `json:"matrix"`
-	} `json:"collabui"`
+	Model               string
+	Messages            []json.RawMessage
+	Seed                int64
+	Temperature         *float64
+	TopP                *float64
+	N                   *int
+	MaxTokens           *int
+	MaxCompletionTokens *int
+	Stop                stops
+	Stream              bool
+	StreamOptions       struct {
+		IncludeUsage bool `json:"include_usage"`
+	}
+	Collabui own
+
+	ignored []string // names of members without an effect, sorted
 }
 
-// members lists the members of a request for people.
-const members = "model, messages, seed, temperature, top_p, n (1), max_tokens, max_completion_tokens, " +
-	"stream (false), user and collabui"
-
-// message is a message of a conversation.
-type message struct {
-	Role    string          `json:"role"`
-	Content json.RawMessage `json:"content"`
+// own is the member that only this server has.
+type own struct {
+	Matrix bool `json:"matrix"`
 }
 
-// part is a part of a message's content.
-type part struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
+// UnmarshalJSON refuses unknown members: no other server's client sends any here.
+func (o *own) UnmarshalJSON(raw []byte) error {
+	type plain own
+
+	return strict(strings.NewReader(string(raw)), (*plain)(o))
+}
+
+// stops are texts at which an answer ends.
+type stops []string
+
+// UnmarshalJSON reads one text or a list.
+func (s *stops) UnmarshalJSON(raw []byte) error {
+	var one string
+	if json.Unmarshal(raw, &one) == nil {
+		*s = stops{one}
+
+		return nil
+	}
+
+	return json.Unmarshal(raw, (*[]string)(s))
+}
+
+// cut returns a text up to the first stop in it.
+func (s stops) cut(text string) string {
+	end := len(text)
+	for _, stop := range s {
+		if i := strings.Index(text, stop); i >= 0 {
+			end = min(end, i)
+		}
+	}
+
+	return text[:end]
+}
+
+// member is a member of a request: where its value goes, and what is expected.
+type member struct {
+	name  string
+	to    any
+	valid func() bool // nil: every value of the type
+	want  string
+}
+
+func (q *chatRequest) members() []member {
+	positive := func(n **int) func() bool { return func() bool { return *n == nil || **n >= 1 } }
+	within := func(x **float64, most float64) func() bool {
+		return func() bool { return *x == nil || **x >= 0 && **x <= most }
+	}
+	const tokens = "a whole number from 1 (it bounds the answer of every agent)"
+
+	return []member{
+		{"model", &q.Model, nil, "a text"},
+		{"messages", &q.Messages, nil, "a list of messages"},
+		{"seed", &q.Seed, nil, "a whole number"},
+		{"temperature", &q.Temperature, within(&q.Temperature, 10), "a number from 0 to 10"},
+		{"top_p", &q.TopP, within(&q.TopP, 1), "a number from 0 to 1"},
+		{"n", &q.N, func() bool { return q.N == nil || *q.N == 1 }, "1 (the system decides once)"},
+		{"max_tokens", &q.MaxTokens, positive(&q.MaxTokens), tokens},
+		{"max_completion_tokens", &q.MaxCompletionTokens, positive(&q.MaxCompletionTokens), tokens},
+		{"stop", &q.Stop, q.stopsWell, fmt.Sprintf("a text or a list of up to %d, none of them empty", maxStops)},
+		{"stream", &q.Stream, nil, "true or false"},
+		{"stream_options", &q.StreamOptions, nil, `{"include_usage": true} or {"include_usage": false}`},
+		{"collabui", &q.Collabui, nil, `{"matrix": true} or {"matrix": false}`},
+	}
+}
+
+func (q *chatRequest) stopsWell() bool {
+	return len(q.Stop) <= maxStops && !slices.Contains(q.Stop, "")
 }
 
 // refuse returns the refusal of a request with a wrong member.
@@ -51,32 +126,84 @@ func refuse(param, format string, args ...any) error {
 	return &serving.Refusal{Status: http.StatusBadRequest, Param: param, Err: fmt.Errorf(format, args...)}
 }
 
-// read decodes a request and checks all of it but the model's name and the form of the messages.
+// read decodes a request and checks all of it but the model's name and the messages.
 func (q *chatRequest) read(r io.Reader) error {
-	if err := strict(r, q); err != nil {
-		var tooLarge *http.MaxBytesError
-		if errors.As(err, &tooLarge) {
-			return serving.Refuse(http.StatusRequestEntityTooLarge,
-				"the request is larger than %d bytes", tooLarge.Limit)
-		}
-
-		return refuse("", "%w: expected one JSON object with %s", err, members)
+	var all map[string]json.RawMessage
+	raw, err := io.ReadAll(r)
+	if err == nil {
+		err = json.Unmarshal(raw, &all)
+	}
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return serving.Refuse(http.StatusRequestEntityTooLarge, "the request is larger than %d bytes", tooLarge.Limit)
+	case err != nil:
+		return refuse("", "expected one JSON object, such as %s: %w", example, err)
 	}
 
-	switch {
-	case q.Stream:
-		return refuse("stream", "stream: a decision is made as a whole; streaming is not offered")
-	case q.N != nil && *q.N != 1:
-		return refuse("n", "n: the system decides once; expected 1, not %d", *q.N)
-	case q.Temperature != nil && (*q.Temperature < 0 || *q.Temperature > 10):
-		return refuse("temperature", "temperature: expected a number from 0 to 10, not %v", *q.Temperature)
-	case q.TopP != nil && (*q.TopP < 0 || *q.TopP > 1):
-		return refuse("top_p", "top_p: expected a number from 0 to 1, not %v", *q.TopP)
-	case q.MaxTokens != nil && *q.MaxTokens < 1, q.MaxCompletionTokens != nil && *q.MaxCompletionTokens < 1:
-		return refuse("max_tokens", "max_tokens: expected a whole number from 1; it bounds every agent's answer")
+	maps.DeleteFunc(all, func(_ string, raw json.RawMessage) bool { return string(raw) == "null" })
+	for _, m := range q.members() {
+		raw, ok := all[m.name]
+		delete(all, m.name)
+		if ok && (json.Unmarshal(raw, m.to) != nil || m.valid != nil && !m.valid()) {
+			return refuse(m.name, "%s: expected %s, not %s", m.name, m.want, agents.Line(string(raw), 60))
+		}
+	}
+
+	q.ignored = slices.Sorted(maps.Keys(all))
+	for _, name := range q.ignored {
+		if err := missed(name, all[name]); err != nil {
+			return err
+		}
 	}
 
 	return nil
+}
+
+// example is the shortest request.
+const example = `{"messages": [{"role": "user", "content": "Goal: …"}]}`
+
+// missed refuses a member that has no effect here if the answer would be wrong for whoever relies on it.
+func missed(name string, raw json.RawMessage) error {
+	ok, want := true, ""
+	switch name {
+	case "tool_choice", "function_call":
+		ok = slices.Contains([]string{`"none"`, `"auto"`}, string(raw))
+		want = "none or auto (the agents call no tools)"
+	case "response_format":
+		var f struct{ Type string }
+		ok = json.Unmarshal(raw, &f) == nil && f.Type == "text"
+		want = `{"type": "text"} (agents answer with a reason and an action)`
+	case "modalities":
+		var list []string
+		ok = json.Unmarshal(raw, &list) == nil && !slices.ContainsFunc(list, func(m string) bool { return m != "text" })
+		want = `["text"]` + " (agents only write)"
+	}
+	if !ok {
+		return refuse(name, "%s: expected %s, not %s", name, want, agents.Line(string(raw), 60))
+	}
+
+	return nil
+}
+
+// ignoredNames returns the value of IgnoredHeader: bounded, and without what a header must not have.
+func (q *chatRequest) ignoredNames() string {
+	var names []string
+	for _, name := range q.ignored[:min(len(q.ignored), maxIgnored)] {
+		name = strings.Map(func(r rune) rune {
+			if r <= ' ' || r > '~' || r == ',' {
+				return '?'
+			}
+
+			return r
+		}, name)
+		names = append(names, name[:min(len(name), maxName)])
+	}
+	if more := len(q.ignored) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+
+	return strings.Join(names, ", ")
 }
 
 func (q *chatRequest) options() Options {
@@ -88,56 +215,4 @@ func (q *chatRequest) options() Options {
 	}
 
 	return o
-}
-
-// view reads the last user message. It ignores earlier ones and system messages: the agents' own prompts say all that
-// they are told.
-func (q *chatRequest) view(s System) (agents.View, error) {
-	for i := len(q.Messages) - 1; i >= 0; i-- {
-		var m message
-		if err := json.Unmarshal(q.Messages[i], &m); err != nil {
-			return agents.View{}, refuse("messages", "messages[%d]: %w", i, err)
-		}
-		if m.Role != "user" {
-			continue
-		}
-
-		text, err := m.text(s.Run)
-		if err != nil {
-			return agents.View{}, refuse("messages", "messages[%d]: %w", i, err)
-		}
-
-		v, err := ParseView(text, s.Spec.Family())
-		if err != nil {
-			return v, refuse("messages", "messages[%d]: %w", i, err)
-		}
-
-		return v, nil
-	}
-
-	return agents.View{}, refuse("messages", "messages: none is the user's; %s", Forms)
-}
-
-// text returns the message's text. It refuses images, because the policies could not see them.
-func (m message) text(run string) (string, error) {
-	var s string
-	if json.Unmarshal(m.Content, &s) == nil {
-		return s, nil
-	}
-
-	var parts []part
-	if err := json.Unmarshal(m.Content, &parts); err != nil {
-		return "", errors.New("content: expected a text or a list of parts")
-	}
-
-	var texts []string
-	for _, p := range parts {
-		if p.Type != "text" {
-			return "", fmt.Errorf("content: a part of type %q: the policies of %s take no images, only text; "+
-				"list the screen's elements", p.Type, run)
-		}
-		texts = append(texts, p.Text)
-	}
-
-	return strings.Join(texts, "\n"), nil
 }

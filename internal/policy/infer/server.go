@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"net/http"
 	"sync/atomic"
-	"time"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/policy/serving"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // EnvKey is the environment variable of the key that clients must send. With _FILE appended it names a file that holds
@@ -21,8 +19,8 @@ const EnvKey = "COLLABUI_INFER_KEY"
 // maxBody bounds a request, in bytes.
 const maxBody = 1 << 20
 
-// Server answers POST /v1/chat/completions, GET /v1/models and GET /health for one system at a time. Safe for
-// concurrent use.
+// Server answers POST /v1/chat/completions, GET /v1/models, GET /v1/models/ID and GET /health for one system at a time.
+// Safe for concurrent use.
 type Server struct {
 	current atomic.Pointer[System]
 	model   chat.Model
@@ -37,6 +35,7 @@ func NewServer(sys System, model chat.Model, key string) *Server {
 	s.Switch(sys)
 	s.mux.HandleFunc("POST /v1/chat/completions", s.guarded(s.complete))
 	s.mux.HandleFunc("GET /v1/models", s.guarded(s.models))
+	s.mux.HandleFunc("GET /v1/models/{id}", s.guarded(s.oneModel))
 	s.mux.HandleFunc("GET /health", serving.Healthy)
 	s.mux.HandleFunc("/", notFound)
 
@@ -69,90 +68,32 @@ func (s *Server) guarded(f http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// Answer is a decision in the form of the OpenAI chat API.
-type Answer struct {
-	ID       string   `json:"id"`
-	Object   string   `json:"object"`
-	Created  int64    `json:"created"` // Unix seconds
-	Model    string   `json:"model"`
-	Choices  []choice `json:"choices"`
-	Usage    usage    `json:"usage"`
-	Collabui *Decided `json:"collabui,omitempty"` // only if the request asks for the matrix
-}
-
-type choice struct {
-	Index        int    `json:"index"`
-	Message      said   `json:"message"`
-	FinishReason string `json:"finish_reason"`
-}
-
-type said struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
-}
-
-type usage struct {
-	Prompt        int            `json:"prompt_tokens"`
-	Completion    int            `json:"completion_tokens"`
-	Total         int            `json:"total_tokens"`
-	PromptDetails map[string]int `json:"prompt_tokens_details"`
-	AnswerDetails map[string]int `json:"completion_tokens_details"`
-}
-
-// NewAnswer returns a decision in the form of the OpenAI chat API. Its one choice holds the winner's words.
-func (s System) NewAnswer(d Decided, matrix bool) Answer {
-	a := Answer{
-		ID:      "chatcmpl-" + runs.Digest(d.Decision)[:24],
-		Object:  "chat.completion",
-		Created: time.Now().Unix(),
-		Model:   s.Model(),
-		Choices: []choice{{
-			Message:      said{Role: "assistant", Content: d.Text},
-			FinishReason: "stop",
-		}},
-		Usage: usage{
-			Prompt:        d.Usage.Prompt,
-			Completion:    d.Usage.Answer,
-			Total:         d.Usage.Prompt + d.Usage.Answer,
-			PromptDetails: map[string]int{"cached_tokens": d.Usage.Cached},
-			AnswerDetails: map[string]int{"reasoning_tokens": d.Usage.Thought},
-		},
-	}
-
-	if matrix {
-		a.Collabui = &d
-	}
-
-	return a
-}
-
 func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
-	a, err := s.answer(r)
-	if err != nil {
-		fail(w, err)
-
-		return
+	var q chatRequest
+	a, err := s.answer(r, &q)
+	if names := q.ignoredNames(); names != "" {
+		w.Header().Set(IgnoredHeader, names)
 	}
 
-	serving.WriteJSON(w, http.StatusOK, a)
+	switch {
+	case err != nil:
+		fail(w, err)
+	case q.Stream:
+		a.stream(w, q.StreamOptions.IncludeUsage)
+	default:
+		serving.WriteJSON(w, http.StatusOK, a)
+	}
 }
 
-// answer lets the system decide for a request.
-func (s *Server) answer(r *http.Request) (Answer, error) {
-	var q chatRequest
+// answer lets the system decide for a request, which it reads into q.
+func (s *Server) answer(r *http.Request, q *chatRequest) (Answer, error) {
 	if err := q.read(r.Body); err != nil {
 		return Answer{}, err
 	}
 
 	sys := *s.current.Load()
 	if q.Model != "" && q.Model != sys.Model() {
-		return Answer{}, &serving.Refusal{
-			Status: http.StatusNotFound,
-			Code:   "model_not_found",
-			Param:  "model",
-			Err: fmt.Errorf("the model %q does not exist: this server has %q",
-				agents.Line(q.Model, 80), sys.Model()),
-		}
+		return Answer{}, sys.noModel(q.Model)
 	}
 
 	v, err := q.view(sys)
@@ -160,40 +101,80 @@ func (s *Server) answer(r *http.Request) (Answer, error) {
 		return Answer{}, err
 	}
 
-	d, err := sys.Decide(r.Context(), s.model, v, q.options())
+	o := q.options()
+	d, err := sys.Decide(r.Context(), s.model, v, o)
 	if err != nil {
 		return Answer{}, err
 	}
-
 	if d.Text == "" {
-		return Answer{}, &serving.Refusal{
-			Status: http.StatusBadGateway,
-			Code:   "no_action",
-			Err: fmt.Errorf("none of the agents' %d answers holds an action, so nothing is decided: "+
-				"ask again with another seed", len(d.Decision.Cells)),
-		}
+		return Answer{}, sys.undecided(d, o)
 	}
+	d.Text = q.Stop.cut(d.Text)
 
 	return sys.NewAnswer(d, q.Collabui.Matrix), nil
 }
 
-func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
-	sys := *s.current.Load()
-	m := serving.Model(sys.Model())
-	m["run"] = sys.Run
-	m["epoch"] = sys.Epoch
-	m["agents"] = len(sys.Policies)
-	m["policies"] = sys.Digests()
+// noModel refuses the name of a model that is not this system.
+func (s System) noModel(name string) error {
+	return &serving.Refusal{
+		Status: http.StatusNotFound,
+		Code:   "model_not_found",
+		Param:  "model",
+		Err:    fmt.Errorf("the model %q does not exist: this server has %q", agents.Line(name, 80), s.Model()),
+	}
+}
 
-	serving.WriteModels(w, 0, m)
+// undecided is the refusal of a request without an answer that holds an action.
+func (s System) undecided(d Decided, o Options) error {
+	n := len(d.Decision.Cells)
+	if o.MaxTokens > 0 && o.MaxTokens < s.Spec.Decoding.MaxTokens {
+		return refuse("max_tokens", "max_tokens: none of the agents' %d answers holds an action within %d tokens: "+
+			"allow more, or leave it out (the run's bound is %d)", n, o.MaxTokens, s.Spec.Decoding.MaxTokens)
+	}
+
+	return &serving.Refusal{
+		Status: http.StatusBadGateway,
+		Code:   codeNoAction,
+		Err: fmt.Errorf("none of the agents' %d answers holds an action, so nothing is decided: "+
+			"ask again with another seed", n),
+	}
+}
+
+// codeNoAction is the code of a request about which nothing is decided.
+const codeNoAction = "no_action"
+
+// listed returns the system's entry in the list of models.
+func (s System) listed() map[string]any {
+	m := serving.Model(s.Model())
+	m["run"] = s.Run
+	m["epoch"] = s.Epoch
+	m["agents"] = len(s.Policies)
+	m["policies"] = s.Digests()
+
+	return m
+}
+
+func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
+	serving.WriteModels(w, 0, s.current.Load().listed())
+}
+
+func (s *Server) oneModel(w http.ResponseWriter, r *http.Request) {
+	sys := s.current.Load()
+	if id := r.PathValue("id"); id != sys.Model() {
+		fail(w, sys.noModel(id))
+
+		return
+	}
+
+	serving.WriteJSON(w, http.StatusOK, sys.listed())
 }
 
 func notFound(w http.ResponseWriter, r *http.Request) {
 	fail(w, &serving.Refusal{
 		Status: http.StatusNotFound,
 		Code:   "unknown_url",
-		Err: fmt.Errorf("no %s %s: there are POST /v1/chat/completions, GET /v1/models and GET /health",
-			r.Method, r.URL.Path),
+		Err: fmt.Errorf("no %s %s: there are POST /v1/chat/completions, GET /v1/models, "+
+			"GET /v1/models/ID and GET /health", r.Method, agents.Line(r.URL.Path, 80)),
 	})
 }
 
@@ -212,6 +193,10 @@ func fail(w http.ResponseWriter, err error) {
 		case fault.Invalid, fault.Refused:
 			refused.Status, refused.Code = http.StatusBadGateway, "policies_refused"
 		}
+	}
+	if refused.Code == codeNoAction {
+		// OpenAI's clients send what failed with 502 again. The answer would be the same.
+		w.Header().Set("X-Should-Retry", "false")
 	}
 
 	refused.WriteOpenAI(w)

@@ -197,7 +197,7 @@ func decisions(t *testing.T, r *testrun.Run, sys infer.System) {
 		}
 
 		decided++
-		if status != http.StatusOK || got.Collabui == nil {
+		if status != http.StatusOK || got.Collabui.Decided == nil {
 			t.Fatalf("seed %d answers %d without the matrix, want 200 and the matrix", seed, status)
 		}
 		if !reflect.DeepEqual(uncached(got.Collabui.Decision), uncached(full)) {
@@ -282,9 +282,9 @@ func wantAllForms(t *testing.T, url string, seed uint64, want answer) {
 		if said, want := got.Choices[0].Message.Content, want.Choices[0].Message.Content; said != want {
 			t.Errorf("seed %d as %s: %q, want %q", seed, form, said, want)
 		}
-		if got.Collabui != nil || got.Usage.Total > want.Usage.Total {
+		if got.Collabui.Decided != nil || got.Usage.Total > want.Usage.Total {
 			t.Errorf("seed %d as %s: %d tokens and the matrix %+v, want no more than %d and no matrix",
-				seed, form, got.Usage.Total, got.Collabui, want.Usage.Total)
+				seed, form, got.Usage.Total, got.Collabui.Decided, want.Usage.Total)
 		}
 	}
 }
@@ -296,7 +296,7 @@ func greedy(t *testing.T, r *testrun.Run, sys infer.System) {
 	_, one := ask(t, url, text, cold)
 	cold["seed"] = 4
 	_, two := ask(t, url, text, cold)
-	if one.Collabui == nil || two.Collabui == nil {
+	if one.Collabui.Decided == nil || two.Collabui.Decided == nil {
 		t.Fatalf("the answers = %+v and %+v, want both with the matrix", one, two)
 	}
 	if got, want := two.Choices[0].Message.Content, one.Choices[0].Message.Content; got != want {

@@ -1,0 +1,56 @@
+package infer
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+)
+
+// chunk is a part of an answer that is streamed.
+type chunk struct {
+	ID       string     `json:"id"`
+	Object   string     `json:"object"`
+	Created  int64      `json:"created"`
+	Model    string     `json:"model"`
+	Choices  []change   `json:"choices"`
+	Usage    *usage     `json:"usage"`
+	Collabui *Extension `json:"collabui,omitempty"` // of the last chunk with a choice
+}
+
+// change is what a chunk adds to the choice.
+type change struct {
+	Index        int     `json:"index"`
+	Delta        delta   `json:"delta"`
+	FinishReason *string `json:"finish_reason"`
+}
+
+type delta struct {
+	Role    string  `json:"role,omitempty"`
+	Content *string `json:"content,omitempty"`
+}
+
+// stream writes the answer as server-sent events. A decision is made as a whole, so they come together: the role, the
+// words, the reason of the end and, if it is asked for, the usage.
+func (a Answer) stream(w http.ResponseWriter, withUsage bool) {
+	said := a.Choices[0]
+	none := ""
+	chunks := []chunk{
+		{Choices: []change{{Delta: delta{Role: said.Message.Role, Content: &none}}}},
+		{Choices: []change{{Delta: delta{Content: &said.Message.Content}}}},
+		{Choices: []change{{FinishReason: &said.FinishReason}}, Collabui: &a.Collabui},
+	}
+	if withUsage {
+		chunks = append(chunks, chunk{Choices: []change{}, Usage: &a.Usage})
+	}
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-cache")
+	for _, c := range chunks {
+		c.ID, c.Object, c.Created, c.Model = a.ID, "chat.completion.chunk", a.Created, a.Model
+		raw, _ := json.Marshal(c) // texts and numbers always marshal
+		if _, err := fmt.Fprintf(w, "data: %s\n\n", raw); err != nil {
+			return // the client is gone
+		}
+	}
+	_, _ = fmt.Fprint(w, "data: [DONE]\n\n")
+}
