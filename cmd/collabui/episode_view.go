@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
 
-	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -24,7 +24,7 @@ func (e storedEpisode) text(w io.Writer) {
 	say(&text, "graph %s; system of epoch %d; attempt %d; %s", edges(e.Topology), e.Episode.System, e.Episode.Attempt,
 		critic)
 	for i, s := range e.Steps {
-		say(&text, "\nstep %d: %s", s.Number, screenOf(s.Observation, 12))
+		say(&text, "\nstep %d: %s", s.Number, screenOf(agents.Lines(s.Observation), 12))
 		e.matrix(&text, i)
 		say(&text, "  executed: %s", e.decided(i))
 	}
@@ -48,17 +48,18 @@ func ending(e runs.Episode) string {
 }
 
 // screenOf returns the shown elements of a screen, at most so many.
-func screenOf(o domain.Observation, most int) string {
-	lines := agents.Lines(o)
+func screenOf(lines []string, most int) string {
 	more := ""
 	if len(lines) > most {
 		lines, more = lines[:most], fmt.Sprintf(" … (%d more)", len(lines)-most)
 	}
-	for i, l := range lines {
-		_, lines[i], _ = strings.Cut(l, " ") // people need no index
+	var out []string
+	for _, l := range lines {
+		_, words, _ := strings.Cut(l, " ") // people need no index
+		out = append(out, words)
 	}
 
-	return strings.Join(lines, " | ") + more
+	return strings.Join(out, " | ") + more
 }
 
 // matrix prints what every agent said, one line per agent and a column per round.
@@ -70,7 +71,7 @@ func (e storedEpisode) matrix(w io.Writer, step int) {
 		if c.Round == 0 {
 			line = fmt.Sprintf("  agent %d", c.Agent)
 		}
-		text := agents.Line(inWords(c, s.Observation), wide-2)
+		text := cmp.Or(agents.Line(agents.CellInWords(c, s.Observation), wide-2), notAsked)
 		won := " "
 		if c.Canonical != "" && c.Canonical == s.Decision.Executed.Canonical(s.Observation) {
 			won = "*"
@@ -82,38 +83,11 @@ func (e storedEpisode) matrix(w io.Writer, step int) {
 	}
 }
 
-// inWords returns what a cell does, without indices.
-func inWords(c domain.Cell, o domain.Observation) string {
-	switch {
-	case c.Refused != "":
-		return "(refused)"
-	case c.Action == nil && c.Text == "":
-		return "·"
-	case c.Action == nil:
-		return "(no action)"
-	}
-
-	return actionInWords(*c.Action, o)
-}
-
-// actionInWords returns an action with the role and the text of the element that it names.
-func actionInWords(a domain.Action, o domain.Observation) string {
-	words := []string{a.Type}
-	if e, ok := a.Named(o); ok {
-		words = append(words, e.Role)
-		if e.Text != "" {
-			words = append(words, fmt.Sprintf("%q", e.Text))
-		}
-	}
-
-	return strings.Join(append(words, a.Words()...), " ")
-}
-
 // decided says what was executed in a step, by which vote, and what came of it.
 func (e storedEpisode) decided(step int) string {
 	s := e.Steps[step]
 	v := s.Decision.AllRound
-	out := fmt.Sprintf("%s, %d of %d votes (%s)", actionInWords(s.Decision.Executed, s.Observation), v.Votes,
+	out := fmt.Sprintf("%s, %d of %d votes (%s)", agents.ActionInWords(s.Decision.Executed, s.Observation), v.Votes,
 		len(s.Decision.Cells), v.Rule)
 	if v.Canonical == "" {
 		out = "nothing: no answer parsed"
@@ -142,7 +116,8 @@ func (e storedEpisode) full(w io.Writer, step int) {
 		if c.Prompt == "" {
 			continue
 		}
-		say(&text, "\nagent %d, round %d: %s %s", c.Agent, c.Round+1, e.label(step, i), inWords(c, s.Observation))
+		say(&text, "\nagent %d, round %d: %s %s", c.Agent, c.Round+1, e.label(step, i),
+			agents.CellInWords(c, s.Observation))
 		for l := range strings.Lines(c.Text) {
 			say(&text, "  %s", agents.Line(l, 600))
 		}
@@ -155,7 +130,7 @@ func (e storedEpisode) full(w io.Writer, step int) {
 	}
 	say(&text, "\nexecuted: %s", e.decided(step))
 	for _, right := range s.Right {
-		say(&text, "right, says the judge: %s", actionInWords(right, s.Observation))
+		say(&text, "right, says the judge: %s", agents.ActionInWords(right, s.Observation))
 	}
 	for _, p := range e.pairs(s.Number) {
 		say(&text, "pair of agent %d, round %d (%s, weight %.2f):\n  chosen   %s\n  rejected %s", p.Agent, p.Round+1,

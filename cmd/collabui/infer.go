@@ -56,7 +56,9 @@ set; without a key it answers this machine only. Of the request: ` + infer.Forms
 With --line it serves the system that a line accepts, under the line's name, and switches to the next accepted one
 without dropping a request.
 
-With --environment it plays episodes, those of the evaluation from number --seed, and shows every step. With --prompt it
+With --environment it plays episodes, those of the evaluation from number --seed, and shows every step: the screen, what
+every agent said and what was executed. A star marks what agrees with the vote, a dot who need not be asked. With
+--screenshots it also writes a picture of every episode, its screens in order with what was done. With --prompt it
 answers one request and shows the matrix.`,
 		Example: "  collabui infer quickstart --listen 127.0.0.1:8080\n" +
 			"  collabui infer quickstart --environment webtasks --episodes 3 --screenshots shots\n" +
@@ -83,7 +85,8 @@ func (o *inferOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.live.Template, "task", "", "play only this template")
 	f.StringVar(&o.live.Split, "split", domain.SplitVal, "split of the environment")
 	f.IntVar(&o.live.Episodes, "episodes", 1, "number of episodes to play")
-	f.StringVar(&o.live.Screenshots, "screenshots", "", "write the screen of every step into `FOLDER`")
+	f.StringVar(&o.live.Screenshots, "screenshots", "",
+		"write the screen of every step, and one picture of each episode, into `FOLDER`")
 	o.env.addFlags(f)
 }
 
@@ -218,7 +221,7 @@ func (a *app) inferOnce(ctx context.Context, sys infer.System, model chat.Model,
 	}
 
 	return a.print(sys.NewAnswer(d, true), func(w io.Writer) {
-		printMatrix(w, infer.Short(d.Decision, d.Rounds, d.Votes))
+		printMatrix(w, infer.Short(d.Decision, view.Observation, d.Rounds, d.Votes))
 		if len(d.Votes) == 0 {
 			say(w, "no answer contains an action: nothing is decided")
 			return

@@ -109,8 +109,8 @@ func showsEpisodes(t *testing.T, r *testrun.Run, sys infer.System) {
 		how = "end: solved"
 	}
 	for _, want := range []string{
-		"episode 0: scripted", "goal: " + first.Goal, "step 1: 7 elements, 7 shown\n  agent 0 ",
-		"\n  executed: " + step.Executed.JSON(), how,
+		"episode 0: scripted", "goal: " + first.Goal, "step 1: " + screenOf(step.Screen, 12) + "\n  agent 0 ",
+		"\n  executed: " + step.InWords, how,
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the text lacks a part, want %q:\n%s", want, text.String())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -33,27 +34,23 @@ func (a *app) event(e infer.Event) error {
 }
 
 func printStep(w io.Writer, e infer.Event) {
-	say(w, "step %d: %d elements, %d shown", e.Step, e.Elements, e.Shown)
+	say(w, "\nstep %d: %s", e.Step, screenOf(e.Screen, 12))
 	printMatrix(w, e.Matrix)
-	say(w, "  executed: %s (%d votes, %s)", e.Executed.JSON(), e.Vote.Votes, e.Vote.Rule)
+	say(w, "  executed: %s, %d of %d votes (%s)", e.InWords, e.Vote.Votes, len(e.Matrix), e.Vote.Rule)
 	if e.Invalid != "" {
 		say(w, "  nothing done: %s", agents.Line(e.Invalid, 200))
 	}
 }
 
 func printEnd(w io.Writer, e infer.Event) {
-	how := "not solved"
-	if e.Outcome.Success {
-		how = "solved"
-	}
-	if e.Outcome.Truncated {
-		how += ", out of steps"
-	}
-	say(w, "end: %s after %d steps, %d of them without effect (raw score of the environment: %g)",
-		how, e.Outcome.Steps, e.Outcome.Invalid, *e.Raw)
+	say(w, "\nend: %s after %d steps, %d of them without effect (raw score of the environment: %g)",
+		e.Ending(), e.Outcome.Steps, e.Outcome.Invalid, *e.Raw)
 	for _, name := range sortedKeys(e.Outcome.Metrics) {
 		m := e.Outcome.Metrics[name]
 		say(w, "  %s: %g of %d", name, m.Sum, m.N)
+	}
+	if e.Strip != "" {
+		say(w, "screens: %s", e.Strip)
 	}
 }
 
@@ -75,14 +72,11 @@ func printMatrix(w io.Writer, cells []infer.Asked) {
 	say(w, "%s", line.String())
 }
 
+// notAsked is shown for a cell that could no longer change the vote.
+const notAsked = "·"
+
 func cellText(c infer.Asked) string {
-	text := "no action" // the answer could not be parsed
-	switch {
-	case !c.Asked:
-		text = "·"
-	case c.Canonical != "":
-		text = agents.Line(c.Canonical, 32)
-	}
+	text := cmp.Or(agents.Line(c.InWords, 32), notAsked)
 	if c.Agrees {
 		text += " *"
 	}

@@ -3,8 +3,6 @@ package infer
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -25,7 +23,7 @@ type Live struct {
 	Template    string // template of all episodes; "": the split's templates take turns
 	First       int    // number of the first episode, from 0
 	Episodes    int
-	Screenshots string // folder, which is created; "": none
+	Screenshots string // folder for the screens of every step and a picture of each episode; it is created; "": none
 }
 
 // Event is one event of a live episode: its start, a step, or its end.
@@ -37,12 +35,14 @@ type Event struct {
 	Goal        string          `json:"goal,omitempty"`
 	Step        int             `json:"step,omitempty"`     // from 1
 	Elements    int             `json:"elements,omitempty"` // elements of the observation
-	Shown       int             `json:"shown,omitempty"`    // elements that the agents see
+	Screen      []string        `json:"screen,omitempty"`   // the elements that agents see, a line each
 	Matrix      []Asked         `json:"matrix,omitempty"`   // cells by agent, then round
 	Vote        *domain.Vote    `json:"vote,omitempty"`
 	Executed    *domain.Action  `json:"executed,omitempty"`
-	Invalid     string          `json:"invalid,omitempty"` // why nothing was executed
+	InWords     string          `json:"in_words,omitempty"` // what was executed, with the text of its element
+	Invalid     string          `json:"invalid,omitempty"`  // why nothing was executed
 	Screenshot  string          `json:"screenshot,omitempty"`
+	Strip       string          `json:"strip,omitempty"` // a picture of all screens
 	Outcome     *domain.Outcome `json:"outcome,omitempty"`
 	Raw         *float64        `json:"raw_score,omitempty"` // the environment's own figure
 }
@@ -53,8 +53,9 @@ type Asked struct {
 	Round     int    `json:"round"`
 	Asked     bool   `json:"asked"` // false: the cell could no longer change the vote
 	Canonical string `json:"canonical,omitempty"`
-	Problem   string `json:"problem,omitempty"` // why the answer is not an action
-	Agrees    bool   `json:"agrees"`            // the cell agrees with the vote
+	InWords   string `json:"in_words,omitempty"` // the action with the text of its element
+	Problem   string `json:"problem,omitempty"`  // why the answer is not an action
+	Agrees    bool   `json:"agrees"`             // the cell agrees with the vote
 }
 
 // Play plays episodes one after the other and reports every event. Tasks, topologies and calls of episode i are those
@@ -68,12 +69,6 @@ func (s System) Play(ctx context.Context, model chat.Model, l Live, tell func(Ev
 		return fault.New(fault.Invalid, "%s has no split %q: it has %s",
 			l.Suite.Name(), l.Split, strings.Join(splits, ", "))
 	}
-	if l.Screenshots != "" {
-		if err := os.MkdirAll(l.Screenshots, 0o755); err != nil {
-			return fault.New(fault.Invalid, "screenshots: %w", err)
-		}
-	}
-
 	for i := l.First; i < l.First+l.Episodes; i++ {
 		task, err := s.task(l, i)
 		if err != nil {
@@ -119,6 +114,11 @@ func (s System) episode(
 	defer opened.Close(context.WithoutCancel(ctx))
 	env := envadapters.Speaking(opened, l.Suite.Family(), s.Spec.Family())
 
+	film, err := l.film(env, i)
+	if err != nil {
+		return err
+	}
+
 	v := episode.Evaluation{Spec: s.Spec, System: s.evaluated(), Split: l.Split, Model: model, Over: tinylm.Over}
 	cut := 0
 	var now Event // the current step
@@ -126,12 +126,13 @@ func (s System) episode(
 		cut += d.Cut()
 		win := c.VoteScope.Winner(d)
 		now = Event{
-			Event: "step", Episode: i, Step: t.Number, Elements: len(t.Observation.Elements),
-			Shown:  len(agents.Lines(t.Observation)),
-			Matrix: Short(d, c.Rounds, []domain.Vote{win}), Vote: &win, Executed: &d.Executed,
+			Event: "step", Episode: i, Step: t.Number,
+			Elements: len(t.Observation.Elements), Screen: agents.Lines(t.Observation),
+			Matrix: Short(d, t.Observation, c.Rounds, []domain.Vote{win}), Vote: &win,
+			Executed: &d.Executed, InWords: agents.ActionInWords(d.Executed, t.Observation),
 		}
 		var err error
-		now.Screenshot, err = l.screenshot(ctx, env, i, t.Number)
+		now.Screenshot, err = film.shoot(ctx, t.Number)
 
 		return err
 	}
@@ -140,10 +141,13 @@ func (s System) episode(
 		return err
 	}
 	player.Begin = func(_ context.Context, tr envadapters.Transition) error {
+		film.strip.title = fmt.Sprintf("Episode %d, %s: %s", i, task.Template, tr.Goal)
+
 		return tell(Event{Event: "episode", Episode: i, Environment: l.Suite.Title(), Task: &task, Goal: tr.Goal})
 	}
 	player.After = func(_ context.Context, e episode.Executed) error {
 		now.Invalid = e.Invalid
+		film.strip.say(now.caption())
 
 		return tell(now)
 	}
@@ -154,45 +158,50 @@ func (s System) episode(
 	}
 	played.Outcome.Cut = cut
 	end := Event{Event: "end", Episode: i, Outcome: &played.Outcome, Raw: &played.Raw}
-	if end.Screenshot, err = l.screenshot(ctx, env, i, played.Outcome.Steps+1); err != nil {
+	if end.Screenshot, err = film.shoot(ctx, played.Outcome.Steps+1); err != nil {
+		return err
+	}
+	film.strip.say("End: " + end.Ending())
+	if end.Strip, err = film.end(); err != nil {
 		return err
 	}
 
 	return tell(end)
 }
 
+// caption says what was done in a step.
+func (e Event) caption() string {
+	text := fmt.Sprintf("%d: %s", e.Step, e.InWords)
+	if e.Invalid != "" {
+		text += ". Nothing done: " + e.Invalid
+	}
+
+	return text
+}
+
+// Ending says how the episode ended, in the event of its end.
+func (e Event) Ending() string {
+	how := "not solved"
+	if e.Outcome.Success {
+		how = "solved"
+	}
+	if e.Outcome.Truncated {
+		how += ", out of steps"
+	}
+
+	return how
+}
+
 // Short returns a matrix without its texts. votes are those for its actions, the winner first.
-func Short(d domain.Decision, rounds int, votes []domain.Vote) []Asked {
+func Short(d domain.Decision, o domain.Observation, rounds int, votes []domain.Vote) []Asked {
 	var out []Asked
 	for k, c := range d.Cells {
 		out = append(out, Asked{
-			Agent: k / rounds, Round: k % rounds, Asked: c.Prompt != "", Canonical: c.Canonical, Problem: c.ParseError,
+			Agent: k / rounds, Round: k % rounds, Asked: c.Prompt != "",
+			Canonical: c.Canonical, InWords: agents.CellInWords(c, o), Problem: c.ParseError,
 			Agrees: c.Action != nil && len(votes) > 0 && c.Canonical == votes[0].Canonical,
 		})
 	}
 
 	return out
-}
-
-// screenshot writes the screen on which step n is decided, and returns the name of its file. It is invalid to ask for
-// the screenshots of an environment that has none.
-func (l Live) screenshot(ctx context.Context, env envadapters.Environment, i, n int) (string, error) {
-	if l.Screenshots == "" {
-		return "", nil
-	}
-	can := envadapters.Can(env)
-	if can.Screenshotter == nil {
-		return "", fault.New(fault.Invalid, "%s has no screenshots: leave out --screenshots", l.Suite.Name())
-	}
-
-	png, err := can.Screenshotter.Screenshot(ctx)
-	if err != nil {
-		return "", err
-	}
-	file := filepath.Join(l.Screenshots, fmt.Sprintf("episode-%02d-step-%02d.png", i, n))
-	if err := os.WriteFile(file, png, 0o644); err != nil {
-		return "", fault.New(fault.Invalid, "screenshots: %w", err)
-	}
-
-	return file, nil
 }

@@ -1,7 +1,10 @@
 package infer_test
 
 import (
+	"bytes"
 	"context"
+	"image"
+	"image/png"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -73,8 +76,8 @@ func wantStep(t *testing.T, e infer.Event, number int) {
 		}
 	}
 
-	if e.Step != number || e.Elements != 7 || e.Shown != 7 {
-		t.Errorf("step %d shows %d of %d elements, want step %d and 7 of 7", e.Step, e.Shown, e.Elements, number)
+	if e.Step != number || e.Elements != 7 || len(e.Screen) != 7 {
+		t.Errorf("step %d shows %d of %d elements, want step %d and 7 of 7", e.Step, len(e.Screen), e.Elements, number)
 	}
 	if len(e.Matrix) != 8 || agree != e.Vote.Votes {
 		t.Errorf("%d of %d cells agree with the vote, want %d of 8", agree, len(e.Matrix), e.Vote.Votes)
@@ -130,7 +133,12 @@ func (p pictured) Open(ctx context.Context) (envadapters.Environment, error) {
 	return shot{e}, err
 }
 
-func (shot) Screenshot(context.Context) ([]byte, error) { return []byte("png"), nil }
+func (shot) Screenshot(context.Context) ([]byte, error) {
+	var out bytes.Buffer
+	err := png.Encode(&out, image.NewGray(image.Rect(0, 0, 300, 600)))
+
+	return out.Bytes(), err
+}
 
 func screenshots(t *testing.T, r *testrun.Run) {
 	dir := filepath.Join(t.TempDir(), "new")
@@ -143,10 +151,33 @@ func screenshots(t *testing.T, r *testrun.Run) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != last.Outcome.Steps+1 {
-		t.Fatalf("%d screenshots of %d steps, want one more than steps", len(files), last.Outcome.Steps)
+	steps := last.Outcome.Steps
+	if len(files) != steps+2 {
+		t.Fatalf("%d pictures of %d steps, want one of each, of the end and of all together", len(files), steps)
 	}
-	if want := files[len(files)-1].Name(); !strings.HasSuffix(last.Screenshot, want) {
+	if want := files[len(files)-2].Name(); !strings.HasSuffix(last.Screenshot, want) {
 		t.Errorf("the last event has the screenshot %s, want %s", last.Screenshot, want)
+	}
+
+	f, err := os.Open(last.Strip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	strip, err := png.Decode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The screens are black, and 200 x 400 pixels in the strip; the texts around them are not.
+	black := 0
+	for y := range strip.Bounds().Dy() {
+		for x := range strip.Bounds().Dx() {
+			if r, g, b, _ := strip.At(x, y).RGBA(); r+g+b == 0 {
+				black++
+			}
+		}
+	}
+	if want := (steps + 1) * 200 * 400; black != want {
+		t.Errorf("the strip %v shows %d pixels of screens, want %d", strip.Bounds(), black, want)
 	}
 }

@@ -1,0 +1,73 @@
+package infer
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
+)
+
+// film takes the screenshots of one episode. A film without a camera takes none.
+type film struct {
+	camera  envadapters.Screenshotter
+	dir     string
+	episode int
+	strip   strip
+}
+
+// film returns the film of an episode. It is invalid to ask for one of an environment that has no screenshots.
+func (l Live) film(env envadapters.Environment, episode int) (*film, error) {
+	if l.Screenshots == "" {
+		return &film{}, nil
+	}
+	can := envadapters.Can(env)
+	if can.Screenshotter == nil {
+		return nil, fault.New(fault.Invalid, "%s has no screenshots: leave out --screenshots", l.Suite.Name())
+	}
+	if err := os.MkdirAll(l.Screenshots, 0o755); err != nil {
+		return nil, fault.New(fault.Invalid, "screenshots: %w", err)
+	}
+
+	return &film{camera: can.Screenshotter, dir: l.Screenshots, episode: episode}, nil
+}
+
+// shoot writes the screen on which step n is decided, and returns the name of its file.
+func (f *film) shoot(ctx context.Context, n int) (string, error) {
+	if f.camera == nil {
+		return "", nil
+	}
+	png, err := f.camera.Screenshot(ctx)
+	if err != nil {
+		return "", err
+	}
+	if err := f.strip.add(png); err != nil {
+		return "", fmt.Errorf("the screen of step %d: %w", n, err)
+	}
+
+	return f.write(fmt.Sprintf("episode-%02d-step-%02d.png", f.episode, n), png)
+}
+
+// end writes all screens as one picture, and returns the name of its file.
+func (f *film) end() (string, error) {
+	if f.camera == nil {
+		return "", nil
+	}
+	png, err := f.strip.encode()
+	if err != nil {
+		return "", err
+	}
+
+	return f.write(fmt.Sprintf("episode-%02d.png", f.episode), png)
+}
+
+func (f *film) write(name string, png []byte) (string, error) {
+	file := filepath.Join(f.dir, name)
+	if err := os.WriteFile(file, png, 0o644); err != nil {
+		return "", fault.New(fault.Invalid, "screenshots: %w", err)
+	}
+
+	return file, nil
+}
