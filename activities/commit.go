@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
@@ -23,6 +24,46 @@ type EpochSummary struct {
 	Failed   int // slots
 }
 
+// summary returns an epoch in a few figures.
+func summary(e runs.Epoch) EpochSummary {
+	sum := EpochSummary{
+		Epoch: e.Number, Rollouts: e.Rollouts.Rate, Pairs: e.Pairs, Val: -1, Kept: e.Kept, Digest: e.Digest,
+		Failed: e.FailedAll,
+	}
+	if e.Val != nil {
+		sum.Val = e.Val.Rate
+	}
+
+	return sum
+}
+
+// PastEpochs is the number of epochs that the page of a run shows.
+const PastEpochs = 20
+
+// tellPast reads what the page of a run shows of its past.
+func (c *Control) tellPast(ctx context.Context, run runs.Run, p *Plan) error {
+	base, _, err := run.Base().Read(ctx, c.Bucket)
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if n := len(base.Curve); n > 0 {
+		p.Stage1 = fmt.Sprintf("%d optimiser steps, one agent %.1f %% on val (%s)", base.Curve[n-1].At,
+			100*base.Curve[n-1].Rate, base.StoppedBy)
+	}
+	for epoch := max(1, p.Committed-PastEpochs+1); epoch <= p.Committed; epoch++ {
+		e, _, err := run.Epoch(epoch).Read(ctx, c.Bucket)
+		if err != nil {
+			return err
+		}
+		p.Past = append(p.Past, summary(e))
+	}
+
+	return nil
+}
+
 // Commit writes epoch.json: the epoch exists when it does. All parts are read back and hashed in slot order.
 func (c *Control) Commit(ctx context.Context, id EpochID) (EpochSummary, error) {
 	return do(ctx, c.log(id.Run, "epoch", id.Epoch), func(ctx context.Context, _ say) (EpochSummary, error) {
@@ -33,13 +74,7 @@ func (c *Control) Commit(ctx context.Context, id EpochID) (EpochSummary, error) 
 			return EpochSummary{}, err
 		}
 
-		sum := EpochSummary{
-			Epoch: e.Number, Rollouts: e.Rollouts.Rate, Pairs: e.Pairs, Val: -1, Kept: e.Kept, Digest: e.Digest,
-			Failed: e.FailedAll,
-		}
-		if e.Val != nil {
-			sum.Val = e.Val.Rate
-		}
+		sum := summary(e)
 		c.Emit.send(id.Run, events.Epoch{
 			Epoch: id.Epoch, Rollouts: sum.Rollouts, Pairs: sum.Pairs, Val: sum.Val, Kept: sum.Kept, Digest: sum.Digest,
 		})

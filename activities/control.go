@@ -55,6 +55,10 @@ type Plan struct {
 	Base        string
 	Stages      []spec.LevelJob // level jobs of stage 1; none without levels
 	Imported    [3]bool         // levels whose data are imported
+
+	// For people, on the page of the run.
+	Stage1 string         `json:",omitempty"` // what stage 1 made
+	Past   []EpochSummary `json:",omitempty"` // the newest committed epochs, at most PastEpochs
 }
 
 // PlanRun returns where to begin. A run whose Temporal data is lost continues from its newest commit. The changes by
@@ -100,6 +104,9 @@ func (c *Control) PlanRun(ctx context.Context, run string) (Plan, error) {
 
 		p := planOf(s)
 		p.HasBase, p.Ended, p.Committed, p.Epochs = hasBase, ended, committed, last
+		if err == nil {
+			err = c.tellPast(ctx, runs.Run(run), &p)
+		}
 
 		return p, err
 	})

@@ -48,6 +48,7 @@ type Played struct {
 	Host    string // the host that ended it
 	Cells   int    `json:",omitempty"` // of all steps
 	Refused int    `json:",omitempty"` // cells whose prompts the model refused
+	Brief   string `json:",omitempty"` // goal and actions, for people
 }
 
 // Limits of one slot.
@@ -83,7 +84,13 @@ func (r *Rollouts) Rollout(ctx context.Context, id SlotID) (Played, error) {
 			r.Emit.send(id.Run, events.Environment{Suite: suite.Name(), Figures: m.Figures()})
 		}
 
+		brief, err := r.brief(ctx, e)
+		if err != nil {
+			return Played{}, err
+		}
+
 		return Played{
+			Brief:   brief,
 			Attempt: a.number, Steps: e.Outcome.Steps, Success: e.Outcome.Success, Failed: e.Failed, Host: hostname(),
 			Cells: e.Outcome.Steps * s.Agents * s.Rounds, Refused: e.Outcome.Refused,
 		}, nil

@@ -97,8 +97,13 @@ func Episode(ctx workflow.Context, id activities.SlotID) (Tally, error) {
 	if err != nil {
 		return Tally{}, err
 	}
-	workflow.SetCurrentDetails(ctx,
-		fmt.Sprintf("attempt %d, %d steps, success %v, on %s", p.Attempt, p.Steps, p.Success, p.Host))
+	told := details(p)
+	workflow.SetCurrentDetails(ctx, told)
+	if p.Brief != "" && !p.Success { // activities of older versions return no brief
+		if err := failed(ctx, id); err != nil {
+			return Tally{}, err
+		}
+	}
 
 	t := Tally{Done: 1, Cells: p.Cells, RefusedCells: p.Refused, Graded: p.Steps}
 	if p.Success {
@@ -117,6 +122,31 @@ func Episode(ctx workflow.Context, id activities.SlotID) (Tally, error) {
 	if t.RefusedGrades = c.Refused; t.RefusedCells+t.RefusedGrades > 0 {
 		t.WhyRefused = fmt.Sprintf("slot %d", id.Slot)
 	}
+	told += fmt.Sprintf("\n\nlabels: %d right, %d wrong, %d uncertain", c.Positive, c.Negative, c.Uncertain)
+	workflow.SetCurrentDetails(ctx, told)
+	err = workflow.ExecuteActivity(on(ctx, QueueModel, "pairing"), models.Pairing, id).Get(ctx, &t.Pairs)
+	if err == nil {
+		workflow.SetCurrentDetails(ctx, fmt.Sprintf("%s; %d pairs", told, t.Pairs))
+	}
 
-	return t, workflow.ExecuteActivity(on(ctx, QueueModel, "pairing"), models.Pairing, id).Get(ctx, &t.Pairs)
+	return t, err
+}
+
+// failed lets lists of workflows find an episode that did not succeed. Those that did cost no event.
+func failed(ctx workflow.Context, id activities.SlotID) error {
+	return workflow.UpsertTypedSearchAttributes(ctx, attrRun.ValueSet(id.Run), attrEpoch.ValueSet(int64(id.Epoch)),
+		attrRate.ValueSet(0))
+}
+
+// details returns what the page of an episode shows, as Markdown.
+func details(p activities.Played) string {
+	outcome := "**failed**"
+	if p.Success {
+		outcome = "**success**"
+	}
+	if p.Failed != "" {
+		return "**no episode**: " + plain(p.Failed)
+	}
+
+	return fmt.Sprintf("%s after %d steps, attempt %d, on %s\n\n%s", outcome, p.Steps, p.Attempt, p.Host, code(p.Brief))
 }

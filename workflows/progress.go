@@ -13,6 +13,9 @@ const (
 	StageEpoch      = "epoch"
 	StageEvaluation = "evaluation"
 	StageDone       = "done"
+
+	// StagePaused is the search attribute of a run that is paused, whatever its stage.
+	StagePaused = "paused"
 )
 
 // Status answers the query "status" of a run.

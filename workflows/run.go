@@ -27,6 +27,8 @@ type runState struct {
 	in      RunInput
 	status  Status
 	plan    activities.Plan
+	past    []activities.EpochSummary // the newest epochs
+	end     runs.End
 	told    string                       // the reason of the last pause of which people were notified
 	telling int                          // notices that are being written
 	cancel  workflow.CancelFunc          // cancels the current stage
@@ -77,6 +79,7 @@ func (r *runState) replan(ctx workflow.Context) error {
 
 		return workflow.ExecuteActivity(pctx, control.PlanRun, r.in.Name).Get(ctx, &r.plan)
 	})
+	r.past, r.plan.Past = r.plan.Past, nil // children do not need them
 	r.status.Epochs = r.plan.Epochs
 
 	return err
@@ -119,6 +122,10 @@ func (r *runState) epoch(ctx workflow.Context, k int) error {
 		summary := fmt.Sprintf("epoch %d of %d: %d slots", k, r.plan.Epochs, r.plan.Slots)
 		in := EpochInput{Run: r.in.Name, Epoch: k, Plan: r.plan}
 		err := r.run(child(ctx, epochID(r.in.Name, k), summary), Epoch, in, &sum)
+		if err == nil {
+			r.remember(sum)
+			r.describe(ctx)
+		}
 		if err == nil && sum.Val >= 0 {
 			r.status.Val = sum.Val
 		}
@@ -177,7 +184,7 @@ func (r *runState) finish(ctx workflow.Context) (runs.End, error) {
 		return end, err
 	}
 
-	r.status.Stage = StageDone
+	r.status.Stage, r.end = StageDone, end
 	r.describe(ctx)
 
 	if err := workflow.UpsertTypedSearchAttributes(ctx, attrStage.ValueSet(r.status.Stage),

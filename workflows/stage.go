@@ -194,15 +194,19 @@ func (r *runState) pause(ctx workflow.Context, on bool, why string) {
 		_ = r.child.SignalChildWorkflow(ctx, signalPause, on).Get(ctx, nil)
 	}
 	r.describe(ctx)
+	r.mark(ctx)
 }
 
-// describe writes the state of the run into the details that the Temporal UI shows.
-func (r *runState) describe(ctx workflow.Context) {
-	text := fmt.Sprintf("**%s** epoch %d of %d", r.status.Stage, r.status.Epoch, r.status.Epochs)
-	if r.status.Paused {
-		text += " — paused: " + r.status.Reason
+// mark lets lists of workflows find a run that is paused, by its stage.
+func (r *runState) mark(ctx workflow.Context) {
+	if workflow.GetVersion(ctx, "stage paused", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return
 	}
-	workflow.SetCurrentDetails(ctx, text)
+	stage := r.status.Stage
+	if r.status.Paused {
+		stage = StagePaused
+	}
+	_ = workflow.UpsertTypedSearchAttributes(ctx, attrStage.ValueSet(stage)) // it fails only for a wrong type
 }
 
 // ErrStopped is the type of the error with which a stopped run ends.
@@ -281,6 +285,7 @@ func (r *runState) wait(ctx workflow.Context, failed error) error {
 		r.told = why
 		r.tell(ctx, notices.Paused, why)
 	}
+	r.mark(ctx)
 	if r.status.Held {
 		return nil
 	}
@@ -292,6 +297,7 @@ func (r *runState) wait(ctx workflow.Context, failed error) error {
 	}
 	if !r.status.Held {
 		r.status.Paused, r.status.Reason = false, ""
+		r.mark(ctx)
 	}
 
 	return nil
@@ -312,6 +318,7 @@ func rootCause(err error) (why string, again bool) {
 func (r *runState) run(ctx workflow.Context, fn, in, out any) error {
 	r.child = workflow.ExecuteChildWorkflow(ctx, fn, in)
 	r.status.Child = workflow.GetChildWorkflowOptions(ctx).WorkflowID
+	r.describe(ctx)
 	defer func() { r.status.Child = "" }()
 
 	return r.child.Get(ctx, out)

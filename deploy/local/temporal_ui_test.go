@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -43,6 +44,32 @@ func TestTheWebUITakesNoOrdersFromForeignPages(t *testing.T) {
 		_ = res.Body.Close()
 		if res.StatusCode != x.want {
 			t.Errorf("the order of %s for the host %s got status %d, want %d", x.origin, x.host, res.StatusCode, x.want)
+		}
+	}
+}
+
+// The list of workflows begins with the columns and filters of runs, which a browser keeps from then on.
+func TestTheWebUIHasColumnsAndFilters(t *testing.T) {
+	t.Parallel()
+
+	addr, ui := freeAddress(t), freeAddress(t)
+	launch(t, "temporal", "--dir", t.TempDir(), "--addr", addr, "--ui-addr", ui)
+	for _, path := range []string{"/", "/namespaces/" + testNamespace + "/workflows"} {
+		res, err := http.Get("http://" + ui + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := string(raw)
+		script, policy := strings.Index(page, `"label":"CollabStage"`), strings.Index(page, "content-security-policy")
+		if script < 0 || policy < script || !strings.Contains(page, `"name":"Failed episodes"`) ||
+			!strings.Contains(page, `"`+testNamespace+`" in all`) {
+			t.Errorf("%s is\n%.3000s\nwant a script with columns and filters of %s before the page's policy",
+				path, page, testNamespace)
 		}
 	}
 }

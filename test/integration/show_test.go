@@ -5,9 +5,14 @@ package integration
 import (
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"go.temporal.io/api/sdk/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/envadapters/openenv"
 	"github.com/collabui/collabui/envadapters/scripted"
@@ -60,4 +65,72 @@ func TestShowSaysWhatHappensNow(t *testing.T) {
 	m.says([]string{"stopped"}, "show", "kill")
 	m.says([]string{"stopped"}, "runs")
 	m.refuses("does not run", "stop", "kill")
+}
+
+// TestTheTemporalPagesTellTheRun plays a run, and reads what the Temporal UI shows: the whole run on its page, after
+// its end and over all of its executions; an episode on its page; and the lists of the saved filters.
+func TestTheTemporalPagesTellTheRun(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, specification)
+	m.must("train", m.spec, "--detach")
+	m.must("pause", "kill", "--why", "a look")
+	c, err := client.Dial(client.Options{HostPort: m.service("temporal").Addr, Namespace: "collabui"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	list := func(query string) (ids []string) {
+		t.Helper()
+		res, err := c.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: query})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range res.Executions {
+			ids = append(ids, x.Execution.WorkflowId)
+		}
+
+		return ids
+	}
+	const held = `WorkflowType="Run" AND ExecutionStatus="Running" AND CollabStage="paused"`
+	m.eventually("the paused run is listed", time.Minute, func() bool {
+		return slices.Equal(list(held), []string{"kill"})
+	})
+	m.must("resume", "kill")
+	m.must("train", m.spec)
+	if got := list(held); len(got) > 0 {
+		t.Errorf("paused runs are %v, want none", got)
+	}
+
+	page := func(id string) string {
+		t.Helper()
+		v, err := c.QueryWorkflow(t.Context(), id, "", "__temporal_workflow_metadata")
+		var x sdk.WorkflowMetadata
+		if err == nil {
+			err = v.Get(&x)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return x.CurrentDetails
+	}
+	run := page("kill")
+	for _, want := range []string{
+		"**done**, epoch 2 of 2", "stage 1: ", "| [1](/namespaces/collabui/workflows/kill%2Fepoch%2F0001) | ",
+		"| [2](/namespaces/collabui/workflows/kill%2Fepoch%2F0002) | ", "final digest `", "| trained-4 | test-seeds | ",
+	} {
+		if !strings.Contains(run, want) {
+			t.Errorf("the page of the run shows\n%s\nwant %q", run, want)
+		}
+	}
+	failed := list(`WorkflowType="Episode" AND CollabSuccessRate=0`)
+	if len(failed) == 0 || len(failed) >= 32 {
+		t.Fatalf("%d failed episodes are listed, want some of 32", len(failed))
+	}
+	episode := page(failed[0])
+	for _, want := range []string{"**failed** after ", "\n    goal: ", "\n    1 ", "labels: ", " pairs"} {
+		if !strings.Contains(episode, want) {
+			t.Errorf("the page of an episode that failed shows\n%s\nwant %q", episode, want)
+		}
+	}
 }

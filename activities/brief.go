@@ -1,0 +1,45 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// Bounds of a brief, in characters of the goal and of an action, and in actions.
+const (
+	briefGoal    = 160
+	briefAction  = 60
+	briefActions = 12
+)
+
+// brief returns an episode in a few short lines of plain text, for the page of its workflow: the goal and the executed
+// actions. It is the only text of a page that a history holds, bounded and without line breaks of its own.
+func (r *Rollouts) brief(ctx context.Context, e runs.Episode) (string, error) {
+	lines := []string{"goal: " + agents.Line(e.Goal, briefGoal)}
+	if len(e.Steps) == 0 {
+		return lines[0], nil
+	}
+	last, _, err := store.Read[runs.Step](ctx, r.Bucket, e.Steps[len(e.Steps)-1].Key)
+	if err != nil {
+		return "", err
+	}
+	done := last.History
+	if last.Decision.AllRound.Canonical != "" {
+		words := agents.ActionInWords(last.Decision.Executed, last.Observation)
+		done = append(done, fmt.Sprintf("%d %s", last.Number, words))
+	}
+	from := max(0, len(done)-briefActions)
+	if from > 0 {
+		lines = append(lines, fmt.Sprintf("… %d actions before", from))
+	}
+	for _, action := range done[from:] {
+		lines = append(lines, agents.Line(action, briefAction))
+	}
+
+	return strings.Join(lines, "\n"), nil
+}

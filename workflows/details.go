@@ -1,0 +1,89 @@
+package workflows
+
+import (
+	"fmt"
+	"strings"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// describe writes the whole run into the details that the Temporal UI shows, as Markdown: what it does now, stage 1,
+// the newest epochs with links to their workflows, and at the end the results. They stay when the run has ended.
+func (r *runState) describe(ctx workflow.Context) {
+	var out strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
+
+	say("**%s**, epoch %d of %d", r.status.Stage, r.status.Epoch, r.status.Epochs)
+	if r.status.Paused {
+		say("\npaused: %s", plain(r.status.Reason))
+	}
+	if r.status.Child != "" {
+		say("\nnow: %s", link(ctx, r.status.Child, r.status.Child))
+	}
+	if r.plan.Stage1 != "" {
+		say("\nstage 1: %s", plain(r.plan.Stage1))
+	}
+	if len(r.past) > 0 {
+		say("\n| epoch | rollouts | pairs | val | |\n|---|---|---|---|---|")
+	}
+	for _, e := range r.past {
+		val, notes := "", plain(e.Kept)
+		if e.Val >= 0 {
+			val = fmt.Sprintf("%.1f %%", 100*e.Val)
+		}
+		if e.Failed > 0 {
+			notes += fmt.Sprintf(" %d slots failed", e.Failed)
+		}
+		say("| %s | %.1f %% | %d | %s | %s |", link(ctx, fmt.Sprint(e.Epoch), epochID(r.in.Name, e.Epoch)),
+			100*e.Rollouts, e.Pairs, val, notes)
+	}
+	say("%s", results(r.end))
+	workflow.SetCurrentDetails(ctx, strings.TrimSpace(out.String()))
+}
+
+// results returns a table of the results of a run.
+func results(end runs.End) string {
+	if len(end.Results) == 0 {
+		return ""
+	}
+	out := fmt.Sprintf("\ntrained: epoch %d, the best on val; final digest `%.12s…`\n\n", end.Best, end.FinalDigest)
+	out += "| system | split | rate | episodes |\n|---|---|---|---|\n"
+	for _, x := range end.Results {
+		out += fmt.Sprintf("| %s | %s | %.1f %% | %d |\n", x.System, x.Split, 100*x.Rate, x.Episodes)
+	}
+
+	return out
+}
+
+// link returns a link to the page of a workflow.
+func link(ctx workflow.Context, text, id string) string {
+	path := strings.ReplaceAll(id, "/", "%2F") // names of runs need no other escape
+
+	return fmt.Sprintf("[%s](/namespaces/%s/workflows/%s)", text, workflow.GetInfo(ctx).Namespace, path)
+}
+
+// plain returns a text on one line that Markdown and HTML do not change.
+func plain(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	var out strings.Builder
+	for _, c := range s {
+		if strings.ContainsRune("\\`*_{}[]()<>#|!~&", c) {
+			out.WriteByte('\\')
+		}
+		out.WriteRune(c)
+	}
+
+	return out.String()
+}
+
+// code returns lines as a block that Markdown and HTML do not change.
+func code(lines string) string { return "    " + strings.ReplaceAll(lines, "\n", "\n    ") }
+
+// remember keeps an epoch that was committed, and forgets older ones than a page shows.
+func (r *runState) remember(e activities.EpochSummary) {
+	r.past = append(r.past, e)
+	r.past = r.past[max(0, len(r.past)-activities.PastEpochs):]
+}
