@@ -16,7 +16,7 @@ RACE := $(RACE_SHORT) ./internal/policy/infer ./internal/policy/tinyserver ./tra
 	./envadapters/androidworld ./envadapters/openenv ./envadapters/browser ./workflows
 
 .PHONY: help train build bin/collabui test unit lint race race-short simulate mutants fuzz vuln environments statistics \
-	clients integration
+	clients python integration
 .PHONY: test-llamafactory bench-llamafactory bench chromium clean chaos recovery scale histories
 
 help: ## list the targets
@@ -41,7 +41,7 @@ bin/collabui-local: $(shell find deploy/local -name 'go.*' -o -name '*.go' -not 
 chromium: ## install Chromium if it is missing
 	@scripts/chromium.sh
 
-test: build chromium unit lint race-short fuzz environments statistics clients integration ## install what the tests need, run them all
+test: build chromium unit lint race-short fuzz environments statistics clients python integration ## install and test all
 	$(GO) test -C deploy/local ./...
 
 # The slowest packages start first, so that none of them runs alone at the end.
@@ -113,13 +113,18 @@ environments: chromium ## run the environments' tests that need foreign pages an
 
 # The unit tests skip what needs other packages: they compute the figures of tables again.
 statistics: ## compute figures of tables with statsmodels, scipy and evalconfidence, and compare
-	export COLLABUI_STATS_PYTHON="$$(scripts/stats.sh)"; [ -z "$$COLLABUI_STATS_PYTHON" ] || \
+	export COLLABUI_STATS_PYTHON="$$(scripts/venv.sh stats)"; [ -z "$$COLLABUI_STATS_PYTHON" ] || \
 		$(GO) test -count=1 -run OtherPackages ./internal/method/stats ./internal/store/experiments
 
 # The integration tests skip what needs the packages. What cannot be installed is skipped here, too, with a reason.
 clients: build chromium ## ask `collabui infer` with OpenAI's packages for Python and JavaScript
 	export COLLABUI_CLIENTS_PYTHON="$$(scripts/clients.sh python)" COLLABUI_CLIENTS_NODE="$$(scripts/clients.sh node)"; \
 		$(GO) test -count=1 -tags integration -run OfficialClients ./test/integration
+
+# The unit tests skip what needs the published package of the OpenEnv protocol.
+python: bin/collabui chromium ## test environments in Python, and against the published OpenEnv package
+	export COLLABUI_OPENENV_PYTHON="$$(scripts/venv.sh openenv)"; [ -z "$$COLLABUI_OPENENV_PYTHON" ] || \
+		$(GO) test -count=1 -run Published ./envadapters/openenv
 
 # The runs of these tests wait for lost machines and restarts more than they compute: more of them than cores.
 integration: build chromium ## run the tests with real services and processes, and kill them

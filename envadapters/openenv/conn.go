@@ -155,7 +155,7 @@ func (c *Conn) exchange(ctx context.Context, kind FrameType, data any) (frame, e
 		return frame{}, err
 	}
 	if err := c.ws.Write(ctx, websocket.MessageText, raw); err != nil {
-		return frame{}, err
+		return c.last(err)
 	}
 
 	select {
@@ -164,13 +164,18 @@ func (c *Conn) exchange(ctx context.Context, kind FrameType, data any) (frame, e
 	case <-ctx.Done():
 		return frame{}, context.Cause(ctx)
 	case <-c.done:
+		return c.last(fmt.Errorf("the session ended: %w", c.gone))
 	}
+}
 
+// last returns what the server said before it ended the session, such as CAPACITY_REACHED, or err if it said nothing.
+// Servers of openenv-core say that unasked, as soon as the session is open.
+func (c *Conn) last(err error) (frame, error) {
 	select {
-	case f := <-c.frames: // The last answer before the end, such as CAPACITY_REACHED.
+	case f := <-c.frames:
 		return f, nil
 	default:
-		return frame{}, fmt.Errorf("the session ended: %w", c.gone)
+		return frame{}, err
 	}
 }
 

@@ -22,7 +22,7 @@ type environment struct {
 	last   Observation
 	reward float64 // The last reward that the server gave.
 	score  envadapters.Score
-	right  []domain.Action
+	right  []domain.Action // The actions that help now; agents never see them.
 }
 
 // seedLimit bounds the seeds of a server without the profile.
@@ -43,7 +43,13 @@ func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 	e.Begin(t)
 	e.reward, e.score = 0, envadapters.Score{}
 
-	def := any(resetData{Task: t.Template, Split: t.Split, Seed: t.Seed, MaxSteps: t.MaxSteps})
+	def := any(resetData{
+		Task:     t.Template,
+		Split:    t.Split,
+		Seed:     t.Seed,
+		MaxSteps: t.MaxSteps,
+		Right:    e.can(CapJudge) || e.can(CapExpert),
+	})
 	if e.suite.mapping.foreign() {
 		def = map[string]any{"seed": t.Seed % seedLimit}
 	}
@@ -133,11 +139,12 @@ func (e *environment) call(ctx context.Context, kind FrameType, data any) (envad
 		}
 	}
 
-	e.right = nil
+	e.right = o.Right
 	if !e.Observe(&tr, got.Done, o.Truncated) {
-		return tr, e.help(ctx)
+		return tr, nil
 	}
 
+	e.right = nil
 	e.score = e.finished(o)
 	if e.score.Success {
 		tr.Reward = 1
@@ -167,19 +174,6 @@ func (e *environment) finished(o Observation) envadapters.Score {
 	}
 
 	return s
-}
-
-// help asks which actions help now, if the server knows that.
-func (e *environment) help(ctx context.Context) error {
-	if !e.can(CapExpert) && !e.can(CapJudge) {
-		return nil
-	}
-
-	var s stateAnswer
-	err := e.conn.Call(ctx, FrameState, stateData{Right: true}, &s)
-	e.right = s.Right
-
-	return err
 }
 
 func (e *environment) can(c Capability) bool { return slices.Contains(e.desc.Capabilities, c) }

@@ -27,7 +27,12 @@ type frame struct {
 	Data json.RawMessage `json:"data,omitempty"`
 }
 
+// encode writes a frame. Without data it has no such key: the server of openenv-core refuses a state frame with one.
 func encode(kind FrameType, data any) ([]byte, error) {
+	if data == nil {
+		return json.Marshal(frame{Type: kind})
+	}
+
 	body, err := json.Marshal(data)
 	if err != nil {
 		return nil, err

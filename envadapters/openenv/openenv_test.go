@@ -206,6 +206,7 @@ func TestAServerThatMisbehavesVoidsTheEpisodeAndNoMore(t *testing.T) {
 		"no JSON":                `{"type":`,
 		"the end of the session": "",
 		"out of order":           strings.Replace(okObservation, okElement, `"i":3,"role":"x"},{"i":3,"role":"y"`, 1),
+		"a wrong right action":   strings.Replace(okObservation, `"goal"`, `"right":[{"action_type":"fly"}],"goal"`, 1),
 		"an observation of text": `{"type":"observation","data":{"observation":"hello","done":false}}`,
 		"its own fault":          `{"type":"error","data":{"code":"EXECUTION_ERROR","message":"` + long + `"}}`,
 		"an error without code":  `{"type":"error","data":3}`,

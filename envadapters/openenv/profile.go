@@ -3,6 +3,7 @@ package openenv
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ const Profile = "collabui/1"
 const (
 	maxElements    = 5000
 	maxElementText = 2000 // bytes of each text of an element
+	maxRight       = 1000
 )
 
 // Observation is an observation of the profile.
@@ -30,6 +32,7 @@ type Observation struct {
 	Error     *Error           `json:"last_action_error,omitempty"`
 	Score     *float64         `json:"score,omitempty"`
 	Success   *bool            `json:"success,omitempty"`
+	Right     []domain.Action  `json:"right,omitempty"` // Privileged; only if the reset asked for it.
 	Info      Info             `json:"info"`
 
 	// Metrics come with the end of an episode of a recorded suite.
@@ -84,6 +87,27 @@ func (o Observation) Checked() (Observation, error) {
 	return o, nil
 }
 
+// checkRight checks the actions that the server says help: they become demonstrations and labels.
+func (o Observation) checkRight(f domain.Family) error {
+	if len(o.Right) > maxRight {
+		return fmt.Errorf("right: %d actions, expected at most %d", len(o.Right), maxRight)
+	}
+
+	for _, a := range o.Right {
+		if a.Type == domain.ActionNone { // The no-op belongs to both families.
+			continue
+		}
+		if err := a.Validate(); err != nil {
+			return fmt.Errorf("right: %w", err)
+		}
+		if !a.InFamily(f) {
+			return fmt.Errorf("right: expected %s actions, not %s", f, a.JSON())
+		}
+	}
+
+	return nil
+}
+
 // answer is the data of an observation frame.
 type answer struct {
 	Observation json.RawMessage `json:"observation"`
@@ -97,12 +121,12 @@ type resetData struct {
 	Split    string `json:"split"`
 	Seed     uint64 `json:"seed"`
 	MaxSteps int    `json:"max_steps"`
+	Right    bool   `json:"right,omitempty"` // Every observation shall say which actions help.
 }
 
-// stateData is the data of a state request. Without an image and without Right it asks for the Description.
+// stateData is the data of a state request that asks for more than the Description.
 type stateData struct {
 	Image      string `json:"image,omitempty"`
-	Right      bool   `json:"right,omitempty"`
 	Generation int    `json:"generation,omitempty"`
 }
 
@@ -112,5 +136,4 @@ type stateAnswer struct {
 		Mime string `json:"mime"`
 		B64  []byte `json:"b64"`
 	} `json:"image"`
-	Right []domain.Action `json:"right"`
 }

@@ -1,12 +1,15 @@
 package openenv
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/scripted"
 )
 
@@ -40,6 +43,7 @@ func TestTheServerRefusesWhatIsWrong(t *testing.T) {
 		},
 		{name: "an action of the other family", kind: FrameStep, data: data{"action": "finish"}, want: CodeValidation},
 		{name: "an image that it has not", kind: FrameState, data: stateData{Image: "png"}, want: CodeValidation},
+		{name: "a question for the right actions", kind: FrameState, data: data{"right": true}, want: CodeValidation},
 		{name: "a question for the state", kind: FrameState},
 		{name: "a step", kind: FrameStep, data: data{"action_type": "click", "index": 0}},
 	} {
@@ -47,6 +51,57 @@ func TestTheServerRefusesWhatIsWrong(t *testing.T) {
 		err := c.Call(t.Context(), x.kind, x.data, &out)
 		if got := CodeOf(err); got != x.want || (err != nil) != (x.want != "") {
 			t.Errorf("%s: got code %q, %v, want %q", x.name, got, err, x.want)
+		}
+	}
+}
+
+// helped is a suite whose expert's action is not the judge's first.
+type helped struct{ scripted.Suite }
+
+func (s *helped) Open(ctx context.Context) (envadapters.Environment, error) {
+	env, err := s.Suite.Open(ctx)
+	return helpedEnvironment{env}, err
+}
+
+type helpedEnvironment struct{ envadapters.Environment }
+
+func (helpedEnvironment) Right() []domain.Action {
+	return []domain.Action{{Type: domain.ActionHome}, {Type: domain.ActionBack}, {Type: domain.ActionWait}}
+}
+
+func (helpedEnvironment) Advise() (domain.Action, bool) {
+	return domain.Action{Type: domain.ActionBack}, true
+}
+
+func TestTheRightActionsAreSentOnRequestOnlyTheExpertsFirst(t *testing.T) {
+	_, address := serve(t, &helped{})
+	c, err := Dial(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+
+	for _, x := range []struct {
+		asks bool
+		want string
+	}{
+		{asks: false, want: ""},
+		{asks: true, want: "navigate_back navigate_home wait"},
+		{asks: false, want: ""},
+	} {
+		frames := []any{resetData{Task: "a", Split: "train", Right: x.asks}, domain.Action{Type: domain.ActionWait}}
+		for i, kind := range []FrameType{FrameReset, FrameStep} {
+			var got struct{ Observation Observation }
+			if err := c.Call(t.Context(), kind, frames[i], &got); err != nil {
+				t.Fatal(err)
+			}
+			var right []string
+			for _, a := range got.Observation.Right {
+				right = append(right, a.Type)
+			}
+			if got := strings.Join(right, " "); got != x.want {
+				t.Errorf("asked %v, %s says that %q help, want %q", x.asks, kind, got, x.want)
+			}
 		}
 	}
 }

@@ -245,6 +245,13 @@ func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
 // Check asks every server.
 func (s *Suite) Check(ctx context.Context) envadapters.Health {
 	d, err := s.described()
+	if CodeOf(err) == CodeCapacity {
+		return envadapters.Health{
+			State:  envadapters.Busy,
+			Detail: err.Error(),
+			Fix:    "wait, or start the server with more places",
+		}
+	}
 	if err != nil {
 		return envadapters.Health{
 			State:  envadapters.Dead,
@@ -304,6 +311,10 @@ func (s *Suite) read(raw json.RawMessage) (Observation, error) {
 	}
 	if err != nil {
 		return o, fmt.Errorf("the observation is malformed: %w", err)
+	}
+
+	if err := o.checkRight(s.Family()); err != nil {
+		return o, err
 	}
 
 	return o.Checked()

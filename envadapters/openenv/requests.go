@@ -1,0 +1,211 @@
+package openenv
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+)
+
+func (x *session) reset(ctx context.Context, raw json.RawMessage) (any, error) {
+	var r struct {
+		resetData
+		Episode string `json:"episode_id"` // The clients of OpenEnv send one.
+	}
+
+	if err := decode(raw, &r); err != nil {
+		return nil, err
+	}
+
+	t, err := x.find(r.resetData)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := x.open(ctx); err != nil {
+		return nil, err
+	}
+
+	x.task, x.steps, x.over, x.right = t, 0, false, r.Right
+	tr, err := x.env.Reset(ctx, t)
+	if errors.Is(err, envadapters.ErrTask) {
+		x.broken()
+		return nil, refuse(CodeUnknownTask, "%v", err)
+	}
+
+	x.goal = tr.Goal
+
+	return x.observe(ctx, tr, err)
+}
+
+// find returns the first task that a reset names. A missing task, split or budget is filled in.
+func (x *session) find(r resetData) (domain.Task, error) {
+	for _, t := range x.desc.Tasks {
+		if r.Task != "" && (t.Name != r.Task || r.Split != "" && t.Split != r.Split) {
+			continue
+		}
+
+		steps := r.MaxSteps
+		if steps == 0 {
+			steps = t.MaxSteps
+		}
+		if steps < 1 {
+			return domain.Task{}, refuse(CodeValidation, "max_steps must be at least 1, not %d", steps)
+		}
+
+		return domain.Task{Suite: x.desc.Suite, Template: t.Name, Split: t.Split, Seed: r.Seed, MaxSteps: steps}, nil
+	}
+
+	return domain.Task{}, refuse(CodeUnknownTask, "no task %q in split %q", r.Task, r.Split)
+}
+
+// open opens an environment if the session has none.
+func (x *session) open(ctx context.Context) error {
+	if x.env != nil {
+		return nil
+	}
+
+	wait, cancel := context.WithTimeout(ctx, openLimit)
+	defer cancel()
+
+	env, err := x.suite.Open(wait)
+	if err == nil {
+		x.env = env
+	} else if wait.Err() != nil {
+		return refuse(CodeCapacity, "no place within %v", openLimit)
+	}
+
+	return err
+}
+
+// broken closes the environment: nothing is known about its state.
+func (x *session) broken() {
+	x.env.Close(context.Background())
+	x.env = nil
+}
+
+func (x *session) step(ctx context.Context, raw json.RawMessage) (any, error) {
+	if x.env == nil || x.over {
+		return nil, refuse(CodeSession, "there is no episode: send a reset first")
+	}
+
+	var a domain.Action
+	if err := json.Unmarshal(raw, &a); err != nil {
+		return nil, refuse(CodeValidation, "%v", err)
+	}
+
+	if a.Type != domain.ActionNone { // The no-op belongs to both families.
+		if err := a.Validate(); err != nil {
+			return nil, refuse(CodeValidation, "%v", err)
+		}
+		if !a.InFamily(x.suite.Family()) {
+			return nil, refuse(CodeValidation, "this environment takes %s actions", x.suite.Family())
+		}
+	}
+
+	tr, err := x.env.Step(ctx, a)
+	x.steps++
+
+	return x.observe(ctx, tr, err)
+}
+
+func (x *session) observe(ctx context.Context, tr envadapters.Transition, err error) (any, error) {
+	if err != nil {
+		x.broken()
+		return nil, refuse(CodeExecution, "%v", err)
+	}
+
+	o := Observation{
+		Goal:      x.goal,
+		Elements:  tr.Observation.Elements,
+		Screen:    Screen{W: tr.Observation.Width, H: tr.Observation.Height},
+		History:   tr.History,
+		HasHist:   tr.History != nil,
+		MaxSteps:  x.task.MaxSteps,
+		Truncated: tr.Truncated,
+	}
+
+	if tr.Invalid != "" {
+		o.Error = &Error{Code: CodeInvalidAction, Message: tr.Invalid}
+	}
+
+	x.over = tr.Terminated || tr.Truncated
+	if x.right && !x.over {
+		o.Right = right(envadapters.Can(x.env), tr.Observation)
+	}
+	if x.over {
+		s, err := x.env.Score(ctx)
+		if err != nil {
+			x.broken()
+			return nil, refuse(CodeExecution, "%v", err)
+		}
+		score := 0.0
+		if s.Success {
+			score = 1
+		}
+		o.Score, o.Success, o.Info.Raw, o.Metrics = &score, &s.Success, &s.Raw, s.Metrics
+	}
+
+	return map[string]any{"observation": o, "reward": tr.Reward, "done": x.over}, nil
+}
+
+func (x *session) state(ctx context.Context, raw json.RawMessage) (any, error) {
+	var q stateData
+	if err := decode(raw, &q); err != nil {
+		return nil, err
+	}
+
+	if q.Image == "" {
+		return struct {
+			Description
+			Step int `json:"step_count"`
+		}{x.desc, x.steps}, nil
+	}
+
+	if x.env == nil {
+		return nil, refuse(CodeSession, "there is no episode: send a reset first")
+	}
+
+	can := envadapters.Can(x.env)
+	if can.Screenshotter == nil || q.Image != "png" {
+		return nil, refuse(CodeValidation, "no image of kind %q here", q.Image)
+	}
+
+	png, err := can.Screenshotter.Screenshot(ctx)
+	if err != nil {
+		x.broken()
+		return nil, refuse(CodeExecution, "%v", err)
+	}
+
+	return map[string]any{"image": map[string]any{"mime": "image/png", "b64": png}}, nil
+}
+
+// right lists the actions that help now. With a judge they are the judge's, of which the expert's is the first, and
+// without one the expert's alone.
+func right(can envadapters.Abilities, o domain.Observation) []domain.Action {
+	var judged []domain.Action
+	if can.Judge != nil {
+		judged = slices.Clone(can.Judge.Right())
+	}
+	if can.Expert == nil {
+		return judged
+	}
+
+	a, ok := can.Expert.Advise()
+	if !ok {
+		return judged
+	}
+	if can.Judge == nil {
+		return []domain.Action{a}
+	}
+
+	same := func(b domain.Action) bool { return a.Canonical(o) == b.Canonical(o) }
+	if i := slices.IndexFunc(judged, same); i >= 0 {
+		return slices.Insert(slices.Delete(judged, i, i+1), 0, a)
+	}
+
+	return judged
+}

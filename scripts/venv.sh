@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Print a Python that has a set of packages: the one that COLLABUI_SET_PYTHON names, such as COLLABUI_STATS_PYTHON, or
+# that of a cached virtual environment, made if it is missing. On failure, print nothing and say why: the tests that
+# need the set are skipped.
+# usage: venv.sh SET
+set -uo pipefail
+case "${1:-}" in
+  stats) packages=(evalconfidence==0.1.1 statsmodels==0.15.0) ;; # to compute tables again
+  openenv) packages=(openenv-core==0.3.0 websockets==16.1.1) ;;  # the published server and client
+  python) packages=(websockets==16.1.1 mypy==2.2.0 setuptools==80.9.0) ;; # to test python/
+  *)
+    echo "usage: venv.sh stats|openenv|python" >&2
+    exit 2
+    ;;
+esac
+variable="COLLABUI_${1^^}_PYTHON"
+if [ -n "${!variable:-}" ]; then
+  echo "${!variable}"
+  exit 0
+fi
+versions="${packages[*]#*==}"
+dir="${XDG_CACHE_HOME:-$HOME/.cache}/collabui/$1-${versions// /-}"
+if [ ! -x "$dir/bin/python" ]; then
+  if ! python3 -c 'import ensurepip' 2>/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+    export DEBIAN_FRONTEND=noninteractive
+    { apt-get update -qq && apt-get install -y -qq --no-install-recommends python3-venv; } >/dev/null 2>&1
+  fi
+  tmp="$dir.$$"
+  trap 'rm -rf "$tmp"' EXIT
+  if ! { python3 -m venv "$tmp" && "$tmp/bin/python" -m pip install -q "${packages[@]}" && mv "$tmp" "$dir"; } \
+    >/dev/null 2>&1 && [ ! -x "$dir/bin/python" ]; then
+    echo "the tests that need ${packages[*]} are skipped: pip install failed" \
+      "($variable may name a Python that has them)" >&2
+    exit 0
+  fi
+fi
+echo "$dir/bin/python"
