@@ -121,10 +121,13 @@ clients: build chromium ## ask `collabui infer` with OpenAI's packages for Pytho
 	export COLLABUI_CLIENTS_PYTHON="$$(scripts/clients.sh python)" COLLABUI_CLIENTS_NODE="$$(scripts/clients.sh node)"; \
 		$(GO) test -count=1 -tags integration -run OfficialClients ./test/integration
 
-# The unit tests skip what needs the published package of the OpenEnv protocol.
-python: bin/collabui chromium ## test environments in Python, and against the published OpenEnv package
-	export COLLABUI_OPENENV_PYTHON="$$(scripts/venv.sh openenv)"; [ -z "$$COLLABUI_OPENENV_PYTHON" ] || \
-		$(GO) test -count=1 -run Published ./envadapters/openenv
+# The unit tests skip what needs Python with packages: the published server and client of OpenEnv, and python/.
+python: bin/collabui chromium ## test the Python package, and the protocol against the published OpenEnv package
+	export COLLABUI_OPENENV_PYTHON="$$(scripts/venv.sh openenv)" PYTHONDONTWRITEBYTECODE=1; \
+	[ -z "$$COLLABUI_OPENENV_PYTHON" ] || { \
+		$(GO) test -count=1 -run 'Published|Python' ./envadapters/openenv && \
+		cd python && "$$COLLABUI_OPENENV_PYTHON" -m mypy --cache-dir /dev/null collabui_env tests && \
+		"$$COLLABUI_OPENENV_PYTHON" -m unittest discover -q -t . -s tests; }
 
 # The runs of these tests wait for lost machines and restarts more than they compute: more of them than cores.
 integration: build chromium ## run the tests with real services and processes, and kill them

@@ -5,11 +5,12 @@
 # usage: venv.sh SET
 set -uo pipefail
 case "${1:-}" in
-  stats) packages=(evalconfidence==0.1.1 statsmodels==0.15.0) ;; # to compute tables again
-  openenv) packages=(openenv-core==0.3.0 websockets==16.1.1) ;;  # the published server and client
-  python) packages=(websockets==16.1.1 mypy==2.2.0 setuptools==80.9.0) ;; # to test python/
+  # What computes tables again.
+  stats) packages=(evalconfidence==0.1.1 statsmodels==0.15.0) ;;
+  # The published server and client of the OpenEnv protocol, and what the tests of python/ need.
+  openenv) packages=(openenv-core==0.3.0 websockets==16.1.1 mypy==2.2.0 hatchling==1.27.0) ;;
   *)
-    echo "usage: venv.sh stats|openenv|python" >&2
+    echo "usage: venv.sh stats|openenv" >&2
     exit 2
     ;;
 esac

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -134,5 +135,41 @@ func TestThePublishedClientPlaysWhatWeServe(t *testing.T) {
 					seen, Profile)
 			}
 		})
+	}
+}
+
+// TestThePythonPackageReadsEveryAction compares the actions of python/ with those of package domain.
+func TestThePythonPackageReadsEveryAction(t *testing.T) {
+	const readAndWrite = `import json, sys
+from collabui_env.wire import KNOWN, read_action
+family, samples = sys.argv[1], json.loads(sys.argv[2])
+print(json.dumps({"types": sorted(KNOWN[family]), "actions": [read_action(family, s).to_json() for s in samples]}))`
+
+	for _, f := range []domain.Family{domain.FamilyMobile, domain.FamilyWeb} {
+		samples, err := json.Marshal(domain.Samples(f))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := published(t, "-c", readAndWrite, string(f), string(samples))
+		cmd.Env = append(os.Environ(), "PYTHONPATH=../../../python", "PYTHONDONTWRITEBYTECODE=1")
+		out, err := cmd.Output()
+		var got struct {
+			Types   []string
+			Actions []domain.Action
+		}
+		if err == nil {
+			err = json.Unmarshal(out, &got)
+		}
+		if err != nil {
+			t.Fatalf("the package printed %s, %v, want JSON", out, err)
+		}
+
+		if want := domain.ActionTypes(f); !slices.Equal(got.Types, want) {
+			t.Errorf("the package knows the %s actions %v, want %v", f, got.Types, want)
+		}
+		again, _ := json.Marshal(got.Actions)
+		if string(again) != string(samples) {
+			t.Errorf("the package wrote %s, want %s", again, samples)
+		}
 	}
 }
