@@ -125,13 +125,14 @@ clients: build chromium ## ask `collabui infer` with OpenAI's packages for Pytho
 python: bin/collabui chromium ## test the Python package, and the protocol against the published OpenEnv package
 	export COLLABUI_OPENENV_PYTHON="$$(scripts/venv.sh openenv)" PYTHONDONTWRITEBYTECODE=1; \
 	[ -z "$$COLLABUI_OPENENV_PYTHON" ] || { \
-		$(GO) test -count=1 -run 'Published|Python' ./envadapters/openenv && \
+		$(GO) test -count=1 -run 'Published|Python' ./envadapters/openenv ./cmd/collabui/scaffold && \
 		cd python && "$$COLLABUI_OPENENV_PYTHON" -m mypy --cache-dir /dev/null collabui_env tests && \
 		"$$COLLABUI_OPENENV_PYTHON" -m unittest discover -q -t . -s tests; }
 
 # The runs of these tests wait for lost machines and restarts more than they compute: more of them than cores.
 integration: build chromium ## run the tests with real services and processes, and kill them
-	$(GO) test -count=1 -parallel 5 -timeout 40m -tags integration ./test/integration/...
+	COLLABUI_OPENENV_PYTHON="$$(scripts/venv.sh openenv)" \
+		$(GO) test -count=1 -parallel 5 -timeout 40m -tags integration ./test/integration/...
 	$(GO) test -count=1 -tags integration -run Faults ./workflows
 	$(GO) test -count=1 -parallel 4 -tags integration ./test/chaos -args -runs 12 -cells 4
 

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -11,24 +14,30 @@ import (
 
 // newOptions are the flags of envs new.
 type newOptions struct {
-	dir string
+	dir    string
+	python bool
 }
 
 func envsNewCmd(a *app) *cobra.Command {
 	var o newOptions
 	c := &cobra.Command{
 		Use:     "new NAME",
-		Short:   "Create a custom adapter in a checkout",
-		Example: "  collabui envs new panel && make train SPEC=examples/panel.yaml",
+		Short:   "Create an environment of your own: an adapter in a checkout, or a folder with one in Python",
+		Example: "  collabui envs new panel && make train SPEC=examples/panel.yaml\n  collabui envs new panel --python",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(_ *cobra.Command, args []string) error { return a.runEnvsNew(o, args[0]) },
 	}
-	c.Flags().StringVar(&o.dir, "dir", ".", "the checkout")
+	c.Flags().StringVar(&o.dir, "dir", ".", "the checkout, or where the folder in Python begins")
+	c.Flags().BoolVar(&o.python, "python", false, "write the environment in Python")
 
 	return c
 }
 
 func (a *app) runEnvsNew(o newOptions, name string) error {
+	if o.python {
+		return a.newPython(o, name)
+	}
+
 	root, err := scaffold.Root(o.dir)
 	if err != nil {
 		return err
@@ -47,6 +56,42 @@ func (a *app) runEnvsNew(o newOptions, name string) error {
 		say(w, "  go build -o bin/collabui ./cmd/collabui   # until then, bin/collabui does not know it")
 		say(w, "  bin/collabui envs check %s", name)
 		say(w, "  make train SPEC=examples/%s.yaml", name)
+		say(w, "Then replace its switches by your environment: docs/add-an-environment.md")
+	})
+}
+
+// newPython writes an environment in Python. Its commands name this program by its path, wherever they are typed.
+func (a *app) newPython(o newOptions, name string) error {
+	files, err := scaffold.NewPython(o.dir, name, catalog.EnvironmentNames())
+	if err != nil {
+		return err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		program = "collabui"
+	}
+	pkg := "./python   # in the checkout of collabui"
+	if root, err := scaffold.Root("."); err == nil {
+		pkg = filepath.Join(root, "python")
+	}
+	dir := filepath.Join(o.dir, name)
+	next := []string{
+		fmt.Sprintf("python3 -m venv %s/.venv && . %[1]s/.venv/bin/activate", dir),
+		"pip install " + pkg,
+		"python -m unittest discover " + dir,
+		fmt.Sprintf("COLLABUI=%s python -m collabui_env check %s/environment.py", program, dir),
+		fmt.Sprintf("python -m collabui_env serve %s/environment.py &", dir),
+		fmt.Sprintf("%s train %s/%s.yaml", os.Args[0], dir, name),
+	}
+
+	return a.print(map[string]any{"name": name, "files": files, "next": next}, func(w io.Writer) {
+		for _, f := range files {
+			say(w, "%s", f)
+		}
+		say(w, "\nIt passes its test, and you can train on it (Python 3.10 or later):")
+		for _, line := range next {
+			say(w, "  %s", line)
+		}
 		say(w, "Then replace its switches by your environment: docs/add-an-environment.md")
 	})
 }

@@ -10,7 +10,7 @@ from collabui_env import mobile, web
 from collabui_env.actions import Action
 from collabui_env.environment import App, Environment, InvalidAction, TaskError
 from collabui_env.server import serve
-from collabui_env.types import NO_ID, Element, Step, Task, Template, standard_splits
+from collabui_env.types import NO_ID, Element, Splits, Step, Task, Template, standard_splits
 
 __all__ = [
     "NO_ID",
@@ -19,6 +19,7 @@ __all__ = [
     "Element",
     "Environment",
     "InvalidAction",
+    "Splits",
     "Step",
     "Task",
     "TaskError",

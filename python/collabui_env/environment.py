@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from collabui_env.actions import MOBILE, Action
-from collabui_env.types import Step, Task, Template
+from collabui_env.types import Splits, Step, Task
 
 
 _OPTIONAL = ("expert", "judge", "screenshot")
@@ -36,7 +36,7 @@ class Environment(ABC):
     replayable: bool = False  # observations are a function of the task and the actions
 
     @abstractmethod
-    def splits(self) -> Mapping[str, Sequence[Template]]:
+    def splits(self) -> Splits:
         """The templates of every split, see standard_splits."""
 
     @abstractmethod
@@ -70,7 +70,6 @@ class Environment(ABC):
 
 S = TypeVar("S")
 F = TypeVar("F", bound=Callable[..., Any])
-Splits = Mapping[str, Sequence[Template]]
 
 
 class App(Generic[S]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 NO_ID = "-"  # the ID of an element on a web page that no action can name
@@ -22,9 +22,12 @@ class Template:
     group: str = ""  # a family of templates, for tables
 
 
+Splits = Mapping[str, Sequence[Template]]
+
+
 def standard_splits(
     train: Sequence[Template], held_out: Sequence[Template], apps: Sequence[Template] = ()
-) -> dict[str, Sequence[Template]]:
+) -> Splits:
     """Splits as training needs them: val and test-seeds have the templates of train, and no agent is trained on those
     that are held out. apps, if there are any, are templates of apps that occur nowhere else."""
     splits = {TRAIN: train, VAL: train, TEST_SEEDS: train, TEST_TEMPLATES: held_out}

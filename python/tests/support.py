@@ -6,13 +6,13 @@ import contextlib
 import json
 import threading
 import unittest
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 
-from collabui_env import Action, App, Element, Environment, InvalidAction, Step, Task, TaskError, Template, mobile
-from collabui_env import standard_splits
+from collabui_env import Action, App, Element, Environment, InvalidAction, Splits, Step, Task, TaskError, Template
+from collabui_env import mobile, standard_splits
 from collabui_env.server import Server
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)
@@ -32,7 +32,7 @@ class Lights(Environment):
         self.hang = threading.Event()
         Lights.made.append(self)
 
-    def splits(self) -> Mapping[str, Sequence[Template]]:
+    def splits(self) -> Splits:
         faults = [Template(name, 4) for name in ("hang", "raise", "exit", "stop", "wrong", "task")]
         return standard_splits([Template("one", 4, "lights"), *faults], [Template("two", 6)])
 
@@ -93,7 +93,7 @@ def lights_app() -> App[Lights]:
     app = App[Lights]("Lights", title=Lights.title, version="3", replayable=True)
 
     @app.splits
-    def splits() -> Mapping[str, Sequence[Template]]:
+    def splits() -> Splits:
         return Lights().splits()
 
     @app.reset

@@ -1,5 +1,6 @@
-// Package scaffold writes the beginnings of an adapter: a package that compiles, its acceptance test, its entry in the
-// catalog and a specification that trains on it.
+// Package scaffold writes the beginnings of an environment. In Go it is an adapter: a package that compiles, its
+// acceptance test, its entry in the catalog and a specification that trains on it. In Python it is a folder with the
+// environment, its test and such a specification.
 //
 // It imports fault.
 package scaffold
@@ -24,20 +25,39 @@ var templates = template.Must(template.ParseFS(files, "*.tmpl"))
 
 var valid = regexp.MustCompile(`^[a-z][a-z0-9]{1,19}$`)
 
-// targets are the files that are written, below the checkout's root. NAME stands for the adapter's name.
-var targets = []struct{ template, path string }{
+// target is a file that is written. In its path, NAME stands for the name of the environment.
+type target struct{ template, path string }
+
+// adapter lists the files of an adapter, below the checkout's root.
+var adapter = []target{
 	{"suite.go.tmpl", "envadapters/NAME/NAME.go"},
 	{"suite_test.go.tmpl", "envadapters/NAME/NAME_test.go"},
 	{"own.go.tmpl", "workers/catalog/own_NAME.go"},
 	{"run.yaml.tmpl", "examples/NAME.yaml"},
 }
 
+// served lists the files of an environment in Python.
+var served = []target{
+	{"environment.py.tmpl", "NAME/environment.py"},
+	{"test_environment.py.tmpl", "NAME/test_environment.py"},
+	{"run.yaml.tmpl", "NAME/NAME.yaml"},
+}
+
 // New writes the files of an adapter into a checkout and returns their paths. It overwrites nothing: if one of the
 // files exists, it writes none. taken are the names of the existing adapters.
 func New(root, name string, taken []string) ([]string, error) {
+	return create(root, name, taken, adapter, false)
+}
+
+// NewPython writes the files of an environment in Python into a folder of its name below dir, as New does.
+func NewPython(dir, name string, taken []string) ([]string, error) {
+	return create(dir, name, taken, served, true)
+}
+
+func create(root, name string, taken []string, targets []target, python bool) ([]string, error) {
 	if !valid.MatchString(name) || token.IsKeyword(name) || strings.HasSuffix(name, "test") {
-		return nil, fault.New(fault.Invalid, "%q cannot be an adapter's name: expected 2 to 20 lower-case letters and "+
-			"digits that begin with a letter, are not a keyword of Go and do not end in \"test\"", name)
+		return nil, fault.New(fault.Invalid, "%q cannot be an environment's name: expected 2 to 20 lower-case letters "+
+			"and digits that begin with a letter, are not a keyword of Go and do not end in \"test\"", name)
 	}
 	if slices.Contains(taken, name) {
 		return nil, fault.New(fault.Invalid, "there is already an environment %q", name)
@@ -52,7 +72,7 @@ func New(root, name string, taken []string) ([]string, error) {
 		out = append(out, path)
 	}
 	for i, t := range targets {
-		if err := write(out[i], t.template, name); err != nil {
+		if err := write(out[i], t.template, name, python); err != nil {
 			return nil, fault.New(fault.Invalid, "write %s: %w", out[i], err)
 		}
 	}
@@ -60,9 +80,13 @@ func New(root, name string, taken []string) ([]string, error) {
 	return out, nil
 }
 
-func write(path, tmpl, name string) error {
+func write(path, tmpl, name string, python bool) error {
 	var b strings.Builder
-	if err := templates.ExecuteTemplate(&b, tmpl, struct{ Name string }{name}); err != nil {
+	data := struct {
+		Name   string
+		Python bool
+	}{name, python}
+	if err := templates.ExecuteTemplate(&b, tmpl, data); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -35,8 +35,8 @@ func TestANewAdapterCompilesAndMeetsTheContract(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(written) != len(targets) {
-		t.Errorf("New wrote %v, want %d files", written, len(targets))
+	if len(written) != len(adapter) {
+		t.Errorf("New wrote %v, want %d files", written, len(adapter))
 	}
 
 	replace := map[string]string{}
@@ -107,4 +107,30 @@ func TestAFolderOutsideOfACheckoutIsRefused(t *testing.T) {
 	if root, err := Root(t.TempDir()); fault.KindOf(err) != fault.Invalid {
 		t.Errorf("Root = %q, %v, want an invalid fault", root, err)
 	}
+}
+
+// The rest of the way, from the check to a trained system, is a test of test/integration.
+func TestANewEnvironmentInPythonPassesItsTestAndHasTypes(t *testing.T) {
+	python := os.Getenv("COLLABUI_OPENENV_PYTHON")
+	if python == "" {
+		t.Skip("COLLABUI_OPENENV_PYTHON names no Python with what the package needs; scripts/venv.sh openenv makes one")
+	}
+	root, err := Root(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	written, err := NewPython(dir, "panelxyz", []string{"webtasks"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(written) != len(served) {
+		t.Errorf("NewPython wrote %v, want %d files", written, len(served))
+	}
+
+	t.Setenv("PYTHONPATH", filepath.Join(root, "python"))
+	t.Setenv("MYPYPATH", filepath.Join(root, "python"))
+	folder := filepath.Join(dir, "panelxyz")
+	build(t, folder, python, "-m", "unittest", "-q")
+	build(t, folder, python, "-m", "mypy", "--strict", "--cache-dir", "/dev/null", ".")
 }
