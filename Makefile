@@ -124,6 +124,7 @@ clients: build chromium ## ask `collabui infer` with OpenAI's packages for Pytho
 # The unit tests skip what needs Python with packages: the published server and client of OpenEnv, and python/.
 python: bin/collabui chromium ## test the Python package, and the protocol against the published OpenEnv package
 	export COLLABUI_OPENENV_PYTHON="$$(scripts/venv.sh openenv)" PYTHONDONTWRITEBYTECODE=1; \
+	export COLLABUI_BROWSERGYM_PYTHON="$$(scripts/venv.sh browsergym)"; \
 	[ -z "$$COLLABUI_OPENENV_PYTHON" ] || { \
 		$(GO) test -count=1 -run 'Published|Python' ./envadapters/openenv ./cmd/collabui/scaffold && \
 		cd python && "$$COLLABUI_OPENENV_PYTHON" -m mypy --cache-dir /dev/null collabui_env tests && \

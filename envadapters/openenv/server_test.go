@@ -106,6 +106,25 @@ func TestTheRightActionsAreSentOnRequestOnlyTheExpertsFirst(t *testing.T) {
 	}
 }
 
+func TestTheRightActionsDoNotReachWhatAgentsSee(t *testing.T) {
+	env := opened(t, served(t, &helped{}, 1))
+	task := domain.Task{Template: "a", Split: domain.SplitTrain, Seed: 1, MaxSteps: 5}
+	tr, err := env.Reset(t.Context(), task)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	shown, err := json.Marshal(tr)
+	if err != nil || strings.Contains(string(shown), domain.ActionBack) {
+		t.Errorf("agents see %s, %v, want no action in it", shown, err)
+	}
+	can := envadapters.Can(env)
+	if a, ok := can.Expert.Advise(); !ok || a.Type != domain.ActionBack || len(can.Judge.Right()) != 3 {
+		t.Errorf("the expert says %s, the judge %v, want %s and three actions", a.JSON(), can.Judge.Right(),
+			domain.ActionBack)
+	}
+}
+
 func TestTheServerDescribesItselfOverHTTP(t *testing.T) {
 	base, _ := serve(t, &scripted.Suite{})
 	for path, want := range map[string]string{

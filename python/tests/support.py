@@ -29,7 +29,7 @@ class Lights(Environment):
     def __init__(self) -> None:
         self.thread = threading.get_ident()
         self.closed = 0
-        self.hang = threading.Event()
+        self.hangs, self.hang = threading.Event(), threading.Event()
         Lights.made.append(self)
 
     def splits(self) -> Splits:
@@ -58,6 +58,7 @@ class Lights(Environment):
 
     def _misbehave(self) -> None:
         if self.task.template == "hang":
+            self.hangs.set()
             self.hang.wait(20)
         if self.task.template == "raise":
             raise OSError("the lamp is broken " * 100)

@@ -149,9 +149,9 @@ class FailuresTest(ServerTest):
 
         waiting = await self.client(address)
         reset = asyncio.create_task(waiting.code("reset", task="one"))
-        await asyncio.sleep(0.05)
+        self.assertFalse((await asyncio.wait({reset}, timeout=0.1))[0], "it waits for a place")
         await clients[0].socket.close()
-        self.assertEqual("", await asyncio.wait_for(reset, 4), "it waits for a place")
+        self.assertEqual("", await asyncio.wait_for(reset, 20))
 
     async def test_a_lost_connection_frees_its_place(self) -> None:
         address = await self.serve(places=1)
@@ -167,7 +167,7 @@ class FailuresTest(ServerTest):
         client = await self.client(address)
         await client.ask("reset", task="hang")
         step = asyncio.create_task(client.ask("step", action_type="wait"))
-        await asyncio.sleep(0.05)
+        await asyncio.to_thread(Lights.made[-1].hangs.wait, 20)
         began = time.monotonic()
         await (await client.socket.ping())
         self.assertEqual(b'{"status": "healthy"}\n', await asyncio.to_thread(get, address, "/health"))
@@ -180,8 +180,8 @@ class FailuresTest(ServerTest):
         client = await self.client(address)
         await client.ask("reset", task="hang")
         await client.socket.send('{"type":"step","data":{"action_type":"wait"}}')
-        await asyncio.sleep(0.05)
         env = Lights.made[-1]
+        await asyncio.to_thread(env.hangs.wait, 20)
         with mock.patch.object(session, "CLOSE_LIMIT", 0.05), mock.patch.object(session, "OPEN_LIMIT", 0.2):
             with self.assertLogs("collabui_env", "WARNING") as logs:
                 client.socket.transport.abort()
@@ -197,7 +197,7 @@ class FailuresTest(ServerTest):
                 client = Client(await connect(address))
                 await client.ask("reset", task="hang")
                 await client.socket.send('{"type":"step","data":{"action_type":"wait"}}')
-                await asyncio.sleep(0.05)
+                await asyncio.to_thread(Lights.made[-1].hangs.wait, 20)
                 began = time.monotonic()
             self.assertLess(time.monotonic() - began, 5)
         Lights.made[-1].hang.set()

@@ -72,41 +72,26 @@ func (p *pythonEnv) serve(addr string) (kill func()) {
 	return kill
 }
 
-// TestAnEnvironmentInPythonFromNothingToATrainedSystem does what docs/add-an-environment.md says, on a smaller run. The
-// server is killed while agents play, and started again.
-func TestAnEnvironmentInPythonFromNothingToATrainedSystem(t *testing.T) {
+// TestARunGoesOnWhenTheServerOfItsEnvironmentWasKilled trains on an environment in Python, whose server is killed while
+// agents play, and started again.
+func TestARunGoesOnWhenTheServerOfItsEnvironmentWasKilled(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "")
 	p := newPythonEnv(t, m)
-
-	p.must("-m", "unittest", "discover", p.folder)
-	const passed = "3 of 3 tasks fulfil the contract, 3 replay identically, the expert solves 3 of the 3 it knows"
-	out := p.must("-m", "collabui_env", "check", filepath.Join(p.folder, "environment.py"))
-	if !strings.Contains(out, passed) {
-		t.Errorf("check printed\n%s\nwant it to contain %q", out, passed)
-	}
-
 	addr := freeAddr(t)
 	kill := p.serve(addr)
 	raw, err := os.ReadFile(filepath.Join(p.folder, "panelpy.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := string(raw)
-	for was, is := range map[string]string{
+	m.spec = m.write("kill.yaml", replaced(t, string(raw), map[string]string{
 		"name: panelpy":    "name: kill",
 		"127.0.0.1:8000":   addr,
 		"epochs: 2":        "epochs: 1",
-		"slots: 96":        "slots: 12",
+		"slots: 96":        "slots: 24",
 		"chunk_steps: 10}": "chunk_steps: 10, max_chunks: 2, stop_low: 0.1}",
 		"{val: 60, test_seeds: 60, test_templates: 30}": "{val: 4, test_seeds: 2, test_templates: 2}",
-	} {
-		if strings.Count(text, was) != 1 {
-			t.Errorf("the specification is\n%s\nwant %q in it once", text, was)
-		}
-		text = strings.ReplaceAll(text, was, is)
-	}
-	m.spec = m.write("kill.yaml", text)
+	}))
 
 	m.must("train", m.spec, "--detach")
 	m.rollsOut("0001", 2, 3*time.Minute)

@@ -109,7 +109,7 @@ func TestAFolderOutsideOfACheckoutIsRefused(t *testing.T) {
 	}
 }
 
-// The rest of the way, from the check to a trained system, is a test of test/integration.
+// TestThePageAboutEnvironmentsInPython of test/integration goes the rest of the way, to a trained system.
 func TestANewEnvironmentInPythonPassesItsTestAndHasTypes(t *testing.T) {
 	python := os.Getenv("COLLABUI_OPENENV_PYTHON")
 	if python == "" {
