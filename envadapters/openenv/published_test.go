@@ -87,6 +87,13 @@ func playBeside(t *testing.T, s *Suite, judge bool) {
 	if _, err := third.Reset(t.Context(), task); CodeOf(err) != CodeCapacity {
 		t.Errorf("a third session at a server with two places = %v, want %s", err, CodeCapacity)
 	}
+	other, err := New(s.o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h := other.Check(t.Context()); h.State != envadapters.Busy {
+		t.Errorf("Check of a server without a free place = %+v, want %s", h, envadapters.Busy)
+	}
 
 	for range 4 {
 		for _, env := range envs {

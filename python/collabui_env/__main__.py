@@ -38,6 +38,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     try:
         make = load(options.environment)
+    except LoadError as e:
+        print(f"error: {e}", file=sys.stderr)
+        return 2
+    try:
         if options.command == "serve":
             asyncio.run(until_told(make, options.host, options.port, options.places))
             return 0

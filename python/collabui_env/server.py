@@ -63,12 +63,16 @@ class Server:
             yield f"ws://{_address(listener)}/ws"
 
     def _describe(self) -> dict[str, Any]:
-        env = checks.environment(self._make())
         try:
-            checks.splits(env.splits())
-            return wire.description(env)
-        finally:
-            env.close()
+            env = checks.environment(self._make())
+            with contextlib.closing(env):
+                checks.splits(env.splits())
+                return wire.description(env)
+        except checks.ContractError:
+            raise
+        except Exception as e:
+            log.error("the environment failed", exc_info=e)
+            raise checks.ContractError(f"the environment cannot describe itself: {type(e).__name__}: {e}") from None
 
     def _request(self, connection: ServerConnection, request: Request) -> Response | None:
         """Answers plain HTTP. None lets a session begin."""

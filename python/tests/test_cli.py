@@ -72,6 +72,13 @@ class CommandsTest(unittest.TestCase):
         self.assertIn("error: places must be at least 1, not 0", self.fails("serve", file, "--places", "0"))
         self.assertIn("set COLLABUI_ENVS_KEY", self.fails("serve", file, "--host", "0.0.0.0"))
 
+    def test_an_environment_that_cannot_be_made_is_said_with_its_traceback(self) -> None:
+        broken = "    def __init__(self):\n        raise OSError('no device')\n\n    def splits"
+        file = self.write("five.py", ENVIRONMENT.replace("    def splits", broken))
+        with self.assertLogs("collabui_env", "ERROR") as logs:
+            self.assertIn("cannot describe itself: OSError: no device", self.fails("serve", file, "--port", "0"))
+        self.assertIn("five.py", logs.output[0])
+
     def test_check_needs_collabui(self) -> None:
         with mock.patch.dict(os.environ, {"PATH": str(self.folder)}):
             os.environ.pop("COLLABUI", None)

@@ -1,7 +1,9 @@
 import asyncio
+import importlib.util
 import json
 import os
 import time
+import unittest
 import urllib.error
 import urllib.request
 from typing import Any
@@ -201,6 +203,20 @@ class FailuresTest(ServerTest):
                 began = time.monotonic()
             self.assertLess(time.monotonic() - began, 5)
         Lights.made[-1].hang.set()
+
+
+@unittest.skipUnless(importlib.util.find_spec("openenv"), "the client of openenv-core is not installed")
+class PublishedClientTest(ServerTest):
+    async def test_it_plays_an_episode(self) -> None:
+        address = await self.serve()
+        published: Any = importlib.import_module("openenv.core")
+        async with published.GenericEnvClient(base_url=address.removesuffix("/ws")) as env:
+            self.assertEqual("collabui/1", (await env.state())["profile"])
+            self.assertNotIn("right", (await env.reset(task="one", seed=5, episode_id="e")).observation)
+            got = await env.reset(task="one", split="val", seed=5, right=True)
+            while not got.done:
+                got = await env.step(got.observation["right"][0])
+            self.assertEqual([True, 1.0], [got.observation["success"], got.reward])
 
 
 def get(address: str, path: str, **headers: str) -> bytes:
