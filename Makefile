@@ -16,7 +16,7 @@ RACE := $(RACE_SHORT) ./internal/policy/infer ./internal/policy/tinyserver ./tra
 	./envadapters/androidworld ./envadapters/openenv ./envadapters/browser ./workflows
 
 .PHONY: help train build bin/collabui test unit lint race race-short simulate mutants fuzz vuln environments statistics \
-	clients python integration
+	datasets clients python integration
 .PHONY: test-llamafactory bench-llamafactory bench chromium clean chaos recovery scale histories
 
 help: ## list the targets
@@ -41,7 +41,7 @@ bin/collabui-local: $(shell find deploy/local -name 'go.*' -o -name '*.go' -not 
 chromium: ## install Chromium if it is missing
 	@scripts/chromium.sh
 
-test: build chromium unit lint race-short fuzz environments statistics clients python integration ## install and test all
+test: build chromium unit lint race-short fuzz environments statistics datasets clients python integration ## install and test all
 	$(GO) test -C deploy/local ./...
 
 # The slowest packages start first, so that none of them runs alone at the end.
@@ -116,6 +116,10 @@ statistics: ## compute figures of tables with statsmodels, scipy and evalconfide
 	export COLLABUI_STATS_PYTHON="$$(scripts/venv.sh stats)"; [ -z "$$COLLABUI_STATS_PYTHON" ] || \
 		$(GO) test -count=1 -run OtherPackages ./internal/method/stats ./internal/store/experiments
 
+datasets: ## load exports with the package datasets, and compare every row
+	export COLLABUI_DATASETS_PYTHON="$$(scripts/datasets.sh)"; [ -z "$$COLLABUI_DATASETS_PYTHON" ] || \
+		$(GO) test -count=1 -run DatasetsPackage ./cmd/collabui
+
 # The integration tests skip what needs the packages. What cannot be installed is skipped here, too, with a reason.
 clients: build chromium ## ask `collabui infer` with OpenAI's packages for Python and JavaScript
 	export COLLABUI_CLIENTS_PYTHON="$$(scripts/clients.sh python)" COLLABUI_CLIENTS_NODE="$$(scripts/clients.sh node)"; \
@@ -137,9 +141,10 @@ integration: build chromium ## run the tests with real services and processes, a
 	$(GO) test -count=1 -tags integration -run Faults ./workflows
 	$(GO) test -count=1 -parallel 4 -tags integration ./test/chaos -args -runs 12 -cells 4
 
-test-llamafactory: chromium ## test the real LLaMA-Factory on the CPU (ten minutes, installs several GB)
-	program="$$(scripts/llamafactory.sh)" && COLLABUI_LLAMAFACTORY="$$program" \
-		$(GO) test -count=1 -v -timeout 40m -run Real ./trainer
+test-llamafactory: chromium ## test the real LLaMA-Factory and TRL on the CPU (a quarter of an hour, installs several GB)
+	program="$$(scripts/llamafactory.sh)" && python="$$(scripts/trl.sh)" && \
+		COLLABUI_LLAMAFACTORY="$$program" COLLABUI_TRL_PYTHON="$$python" \
+		$(GO) test -count=1 -v -timeout 40m -run Real ./trainer ./cmd/collabui
 
 # COLLABUI_BENCH_MODEL=DIR and COLLABUI_BENCH_DEVICES=1 run it on a GPU.
 bench-llamafactory: ## measure an update against the bare command

@@ -36,12 +36,13 @@ func exportCmd(a *app) *cobra.Command {
 		Short: "Write a run's data sets for other trainers, samples to judge, and its trained system",
 		Long: `export writes the data sets of stage 1, or with --epoch the preference pairs of an epoch, one set per
 agent: for LLaMA-Factory as sharegpt and alpaca with dataset_info.json, and as conversational preference JSONL, with
-the screenshots that were kept. sample.csv and sample.html are items, drawn by the run's seed, for a person to
-judge.
+the screenshots that were kept. README.md is the card of the data: where they come from, how to load them with the
+package datasets, and how to train on them with TRL and LLaMA-Factory. sample.csv and sample.html are items, drawn by
+the run's seed, for a person to judge.
 
 The folder system contains the trained system: how its agents decide together, their prompts, and the policy of every
-agent. README.md there says how to serve, merge and use it. Without --epoch it is the best system of a run that has
-ended, otherwise the newest. SHA256SUMS contains the hashes of all files, and is written last.
+agent. README.md says how to serve, merge and use it. Without --epoch it is the best system of a run that has ended,
+otherwise the newest. SHA256SUMS contains the hashes of all files, and is written last.
 
 With --policy it writes only the files of one policy of the store.`,
 		Example: "  collabui export curriculum --out data\n  collabui export quickstart --epoch 3 --out data\n" +
@@ -193,7 +194,9 @@ func export(ctx context.Context, b store.Bucket, run string, o exportOptions) (e
 		}
 		x.System = &written
 	}
-	files["README.md"] = []byte(infer.Readme(run, x.System))
+	if files["README.md"], err = readme(ctx, b, sys, x.System, epoch, sets, files, len(items)); err != nil {
+		return x, err
+	}
 	if err := writeFiles(o.out, files); err != nil {
 		return x, fault.New(fault.Invalid, "write the export: %w", err)
 	}

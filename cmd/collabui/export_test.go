@@ -83,8 +83,58 @@ func exportsAnEpoch(t *testing.T, r *testrun.Run, sys infer.System) {
 			t.Errorf("the files are %v, want %s among them", names, want)
 		}
 	}
+	exportsACard(t, r, read(t, filepath.Join(dir, "README.md")))
 	exportsPolicies(t, filepath.Join(dir, "system"), x, sys)
 	exportsTheSystem(t, filepath.Join(dir, "system"), r, sys)
+}
+
+// exportsACard checks that the card of an epoch's pairs has the facts of the run.
+func exportsACard(t *testing.T, r *testrun.Run, readme string) {
+	t.Helper()
+	_, spec, err := runs.Run("small").Spec().Read(t.Context(), r.Bucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, _, err := runs.Run("small").End().Read(t.Context(), r.Bucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"---\npretty_name: collabui run small\n", "config_name: epoch1-agent3.preference\n",
+		"| specification | SHA-256 `" + spec.SHA256 + "` |", "| final digest of the run | `" + end.FinalDigest + "` |",
+		"| data of | epoch 1 |", "| labels | by oracle (privileged) |",
+		"A right answer is what its source called right: oracle (privileged)",
+		"- `rejected`: a wrong answer", "## Licence", "## Personal data", "There are no screenshots.",
+		`load_dataset(os.getcwd(), "epoch1-agent0.preference"`, "dataset: collabui_epoch1_agent0_dpo\n",
+		"## The trained system",
+	} {
+		if !strings.Contains(readme, want) {
+			t.Errorf("the card lacks a fact, want %q:\n%s", want, readme)
+		}
+	}
+}
+
+func TestTheCardNamesWhatItsExamplesAreTestedWith(t *testing.T) {
+	for script, packages := range map[string][]string{
+		"llamafactory.txt": {
+			"llamafactory==" + tested.LLaMAFactory, "transformers==" + tested.Transformers, "peft==" + tested.PEFT,
+		},
+		"trl.sh": {"trl==" + tested.TRL},
+	} {
+		for _, want := range packages {
+			if got := read(t, filepath.Join("../../scripts", script)); !strings.Contains(got, want) {
+				t.Errorf("scripts/%s installs other versions, want %s", script, want)
+			}
+		}
+	}
+}
+
+func TestACardIsNotBrokenByNames(t *testing.T) {
+	var c dataCard
+	c.fact("labels", "gpt | <img src=x>\nmore")
+	if got, want := c.Facts[0][1], `gpt \| &lt;img src=x> more`; got != want {
+		t.Errorf("the fact is %q, want %q", got, want)
+	}
 }
 
 func exportsPolicies(t *testing.T, dir string, x exported, sys infer.System) {
@@ -134,7 +184,10 @@ func exportsTheBase(t *testing.T, r *testrun.Run) {
 		t.Errorf("the files are %v, want %s among them", names, want)
 	}
 	readme := read(t, filepath.Join(dir, "README.md"))
-	if !strings.Contains(readme, "collabui infer small --epoch base") || strings.Contains(readme, "vllm") {
+	if !strings.Contains(readme, "| data of | stage 1 |") || !strings.Contains(readme, "SFTTrainer(") {
+		t.Errorf("the card wants to be of stage 1, with an example of SFT:\n%s", readme)
+	}
+	if !strings.Contains(readme, "collabui infer small --epoch base") || strings.Contains(readme, "vllm serve") {
 		t.Errorf("the README wants the command for the base policy and nothing about vLLM:\n%s", readme)
 	}
 
@@ -170,6 +223,10 @@ func exportsEarly(t *testing.T, r *testrun.Run) {
 		if strings.HasPrefix(name, "system/") {
 			t.Errorf("export wrote %s, want no system", name)
 		}
+	}
+	if readme := read(t, filepath.Join(dir, "README.md")); !strings.Contains(readme, "the run has not ended") ||
+		!strings.Contains(readme, "There is none yet: stage 1 has not ended") {
+		t.Errorf("the card wants to say that the run has not ended and has no system:\n%s", readme)
 	}
 	_, err = export(t.Context(), early, "small", exportOptions{epoch: "base", out: t.TempDir(), sample: 5})
 	if !errors.Is(err, infer.ErrNoBase) {

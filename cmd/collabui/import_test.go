@@ -36,7 +36,8 @@ func newFolders(t *testing.T) folders {
 	if err := os.Rename(from, to); err != nil {
 		t.Fatal(err)
 	}
-	f.configure(t, `{"r": 8, "target_modules": ["b", "a"], "base_model_name_or_path": "/home/somebody/model"}`)
+	f.configure(t, `{"r": 8, "lora_alpha": 16, "target_modules": ["b", "a"],
+		"base_model_name_or_path": "/home/somebody/model"}`)
 
 	return f
 }
@@ -62,7 +63,14 @@ func TestBrokenAdaptersAreNotImported(t *testing.T) {
 	_, err := importFolder(t.Context(), b, f.adapter, "")
 	wantInvalid(t, err, "set --base-model")
 
-	for text, want := range map[string]string{`{}`: "names no rank", `{`: "unexpected end"} {
+	for text, want := range map[string]string{
+		`{}`: "names no rank", `{`: "unexpected end",
+		`{"r": 8, "peft_type": "IA3"}`:                           "peft_type: expected LORA, not IA3",
+		`{"r": 8, "task_type": "SEQ_CLS"}`:                       "task_type: expected CAUSAL_LM",
+		`{"r": 8, "lora_alpha": 16, "target_modules": ["q"]}`:    "lacks base_model_name_or_path",
+		`{"r": 8, "base_model_name_or_path": "m"}`:               "lacks lora_alpha",
+		`{"r": 8, "base_model_name_or_path":"m","lora_alpha":1}`: "lacks target_modules",
+	} {
 		f.configure(t, text)
 		_, err := importFolder(t.Context(), b, f.adapter, f.model)
 		wantInvalid(t, err, want)
@@ -116,6 +124,14 @@ func TestAnExportedPolicyIsTheImportedOne(t *testing.T) {
 	out := filepath.Join(f.dir, "out")
 	if n, err := exportPolicy(t.Context(), b, got.Digest, out); err != nil || n != 2 {
 		t.Errorf("exportPolicy = %d files, %v; want 2", n, err)
+	}
+	config := unmarshal[map[string]any](t, filepath.Join(out, "adapter_config.json"))
+	for name, want := range map[string]any{
+		"peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": "model", "r": 8.0, "lora_alpha": 16.0,
+	} {
+		if config[name] != want {
+			t.Errorf("%s of the adapter's configuration = %v, want %v", name, config[name], want)
+		}
 	}
 	if again, err := importFolder(t.Context(), b, out, f.model); err != nil || again.Digest != got.Digest {
 		t.Errorf("imported after the export: %s, %v; want %s", again.Digest, err, got.Digest)

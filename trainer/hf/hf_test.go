@@ -30,7 +30,8 @@ func writeCheckpoint(t *testing.T) (f external.Folder, dir string) {
 	}
 
 	for name, text := range map[string]string{
-		"adapter_config.json": `{"r": 8}`,
+		"adapter_config.json": `{"r": 8, "lora_alpha": 16, "target_modules": ["q_proj"], ` +
+			`"base_model_name_or_path": "m"}`,
 		"trainer_state.json": `{"global_step": 8, "max_steps": 12, "log_history": [` +
 			`{"step": 1, "loss": NaN}, {"step": 8, "loss": 0.5, "rewards/margins": 0.25}]}`,
 	} {

@@ -71,7 +71,7 @@ func Files(dir, tmp string) (files map[string]string, rank int, err error) {
 }
 
 // adapterConfig copies an adapter's configuration without what differs between hosts and processes, so equal adapters
-// have equal digests. It returns the rank.
+// have equal digests. What PEFT and vLLM read must be in it. It returns the rank.
 func adapterConfig(from, to string) (rank int, err error) {
 	raw, err := os.ReadFile(from)
 	if err != nil {
@@ -85,6 +85,20 @@ func adapterConfig(from, to string) (rank int, err error) {
 	r, _ := c["r"].(float64)
 	if r < 1 {
 		return 0, fault.New(fault.Invalid, "%s names no rank r: expected a LoRA adapter's configuration", from)
+	}
+	for name, value := range map[string]string{"peft_type": "LORA", "task_type": "CAUSAL_LM"} {
+		if c[name] == nil {
+			c[name] = value
+		}
+		if c[name] != value {
+			return 0, fault.New(fault.Invalid, "%s: %s: expected %s, not %v", from, name, value, c[name])
+		}
+	}
+	for _, name := range []string{"base_model_name_or_path", "lora_alpha", "target_modules"} {
+		if c[name] == nil || c[name] == "" {
+			return 0, fault.New(fault.Invalid, "%s lacks %s, without which PEFT or vLLM cannot load the adapter: "+
+				"write it with PEFT's save_pretrained", from, name)
+		}
 	}
 	if s, ok := c["base_model_name_or_path"].(string); ok {
 		c["base_model_name_or_path"] = filepath.Base(s)

@@ -25,6 +25,7 @@ type Places struct {
 type Environment struct {
 	Name     string   // as specifications name it
 	About    string   // what it is, in a sentence
+	Texts    string   // whose texts its screens show; empty if nobody has said
 	Takes    []string // the options that it takes, by their names in specifications
 	Must     []string // the options that it needs
 	Get      string   // how to get what it needs
@@ -38,6 +39,7 @@ var environments = []Environment{
 	{
 		Name:  "webtasks",
 		About: "built-in pages, apps and widgets, in real Chromium",
+		Texts: "made up",
 		Takes: []string{"without"},
 		Get:   "apt-get install chromium-headless-shell",
 		Open: func(o envadapters.Options, p Places) (envadapters.Suite, error) {
@@ -47,6 +49,7 @@ var environments = []Environment{
 	{
 		Name:  "androidworld",
 		About: "Android apps on emulators, each with a companion (deploy/androidworld)",
+		Texts: "made up by its tasks",
 		Takes: []string{"servers", "spare", "without"},
 		Must:  []string{"servers"},
 		Get: "build and start a companion per emulator (deploy/androidworld/README.md) and list their addresses, " +
@@ -56,6 +59,7 @@ var environments = []Environment{
 	{
 		Name:     "mind2web",
 		About:    "recorded tasks on websites, with candidates for every step",
+		Texts:    "public websites, as they were recorded",
 		Takes:    []string{"data", "protocol", "broken"},
 		Must:     []string{"data"},
 		Recorded: true,
@@ -66,6 +70,7 @@ var environments = []Environment{
 	{
 		Name:     "autowebbench",
 		About:    "recorded steps on web pages in English and Chinese",
+		Texts:    "public websites, as they were recorded",
 		Takes:    []string{"data", "broken"},
 		Must:     []string{"data"},
 		Recorded: true,
@@ -75,6 +80,7 @@ var environments = []Environment{
 	{
 		Name:  "miniwob",
 		About: "the official MiniWoB++ pages in real Chromium; with semantics: mobile, played as on a phone",
+		Texts: "made up",
 		Takes: []string{"data", "semantics"},
 		Must:  []string{"data"},
 		Get: "pip download miniwob==1.1.0 --no-deps -d /tmp && unzip -q /tmp/miniwob-1.1.0-*.whl -d DIR, " +

@@ -10,21 +10,11 @@ import (
 // minRank is the lowest --max-lora-rank that vLLM takes; higher ones are its doubles.
 const minRank = 8
 
-// Readme returns a few lines of Markdown on what an exported folder holds. x is nil if there is no system yet.
+// Readme returns the section of an export's README.md about the system: Markdown. x is nil if there is no system yet.
 func Readme(run string, x *Exported) string {
-	lines := []string{
-		"# Export of run " + run + "\n",
-
-		"- `*.sharegpt.jsonl`, `*.alpaca.jsonl`, `dataset_info.json`, `images/`: data sets for LLaMA-Factory " +
-			"(`dataset_dir: .`). `*.preference.jsonl`: the same as conversations, for TRL and others; " +
-			"`collabui import` reads it back.",
-
-		"- `sample.html`, `sample.csv`: rows drawn for people to judge. " +
-			"`" + SumsFile + "`: check all files with `sha256sum -c " + SumsFile + "`.",
-	}
-
+	lines := []string{"## The trained system\n"}
 	if x == nil {
-		lines = append(lines, "- There is no system yet: stage 1 has not ended.")
+		lines = append(lines, "There is none yet: stage 1 has not ended.")
 	} else {
 		lines = append(lines, x.readme(run)...)
 	}

@@ -97,7 +97,10 @@ func (j *job) checkpoint() error {
 func (j *job) weights(dir string) error {
 	conf, err := json.Marshal(map[string]any{
 		"base_model_name_or_path": j.Model,
+		"peft_type":               "LORA",
+		"task_type":               "CAUSAL_LM",
 		"r":                       j.Rank,
+		"lora_alpha":              2 * j.Rank,
 		"target_modules":          []string{"v_proj", "q_proj"},
 	})
 

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/infer"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/trainer/rows"
+	"github.com/collabui/collabui/workers/catalog"
+)
+
+//go:embed card.md.tmpl
+var cardText string
+
+var cardTemplate = template.Must(template.New("").Funcs(template.FuncMap{"purpose": purpose}).Parse(cardText))
+
+// purpose says who reads a file.
+func purpose(f rows.File) string {
+	switch {
+	case f.Format == rows.Preference:
+		return "TRL and others, `collabui import`"
+	case f.Ranking:
+		return "LLaMA-Factory, DPO: `" + f.Dataset + "`"
+	}
+
+	return "LLaMA-Factory, SFT: `" + f.Dataset + "`"
+}
+
+// dataCard is what the card of an export says: facts of the run.
+type dataCard struct {
+	Run         string
+	Holds       string
+	Facts       [][2]string
+	Levels      []string // cards of the levels of stage 1
+	Sample      int
+	Configs     []rows.Config
+	Columns     []string
+	Empty       string // files without rows
+	Example     *example
+	Critic      string // what calls an answer right
+	Texts       string // whose texts the rows have
+	Screenshots string
+	System      string
+}
+
+// example is what the examples of a card train on.
+type example struct {
+	Config, Dataset string // for TRL, for LLaMA-Factory
+	Ranking, Images bool
+	Method, Stage   string
+	Rate            string
+	Model, Template string
+	testedVersions
+}
+
+// testedVersions are those that the examples of a card are tested with.
+type testedVersions struct{ TRL, PEFT, Transformers, LLaMAFactory string }
+
+var tested = testedVersions{TRL: "1.16.0", PEFT: "0.18.1", Transformers: "5.6.0", LLaMAFactory: "0.9.5"}
+
+// readme returns the README.md of an export: the card of its data sets, and how its system is used.
+func readme(
+	ctx context.Context, b store.Bucket, sys infer.System, written *infer.Exported, epoch int,
+	sets []rows.Set, files map[string][]byte, sample int,
+) ([]byte, error) {
+	c := dataCard{Run: sys.Run, Sample: sample, Configs: rows.Configs(files, sets...)}
+	if err := c.findFacts(ctx, b, sys.Spec, epoch); err != nil {
+		return nil, err
+	}
+	c.describe(sets, files)
+	c.Example = exampleOf(c.Configs, len(c.images(files)) > 0)
+	c.System = infer.Readme(sys.Run, written)
+
+	head, err := rows.CardHeader("collabui run "+sys.Run, c.Configs)
+	out := bytes.NewBuffer(head)
+	err = errors.Join(err, cardTemplate.Execute(out, c))
+
+	return out.Bytes(), fault.As(fault.Fatal, err)
+}
+
+// findFacts fills in where the rows come from.
+func (c *dataCard) findFacts(ctx context.Context, b store.Bucket, s spec.Spec, epoch int) error {
+	run := runs.Run(s.Name)
+	_, ref, err := run.Spec().Read(ctx, b)
+	if err != nil {
+		return err
+	}
+	end, err := unless(run.End().Read(ctx, b))
+	if err != nil {
+		return err
+	}
+	digest := "the run has not ended"
+	if end != nil {
+		digest = "`" + end.FinalDigest + "`"
+	}
+	v := buildVersion()
+
+	c.fact("run", s.Name)
+	c.fact("specification", "SHA-256 `"+ref.SHA256+"`")
+	c.fact("final digest of the run", digest)
+	c.fact("exported by", "collabui "+strings.TrimSpace(v.Version+" "+v.Commit))
+	c.findEnvironment(s)
+	if epoch > 0 {
+		c.ofEpoch(s, epoch)
+	} else if err := c.ofStage1(ctx, b, s); err != nil {
+		return err
+	}
+	c.fact("lines of histories", "by "+rules.RoleName(s, s.Summariser.Model, "fixed rules"))
+
+	return nil
+}
+
+// fact adds a line of a table. Names of models are whatever a specification says.
+func (c *dataCard) fact(name, value string) {
+	c.Facts = append(c.Facts, [2]string{name, inTable.Replace(agents.Line(value, 300))})
+}
+
+var inTable = strings.NewReplacer("|", "\\|", "<", "&lt;")
+
+// findEnvironment says what the run trained on, and whose texts its screens show.
+func (c *dataCard) findEnvironment(s spec.Spec) {
+	o := s.Where(s.Environment)
+	suites := []string{o.Suite}
+	for _, part := range slices.Sorted(maps.Keys(o.Parts)) {
+		suites = append(suites, o.Part(part).Suite)
+	}
+	var texts []string
+	for _, name := range slices.Compact(suites) {
+		e, _ := catalog.FindEnvironment(name)
+		c.fact("environment", "`"+name+"`: "+cmp.Or(e.About, "not part of this build"))
+		if len(o.Parts) == 0 || name != o.Suite {
+			texts = append(texts, name+": "+cmp.Or(e.Texts, "not known"))
+		}
+	}
+	c.Texts = strings.Join(texts, "; ")
+}
+
+// ofEpoch says how the pairs of an epoch were made.
+func (c *dataCard) ofEpoch(s spec.Spec, epoch int) {
+	c.Critic = rules.CriticName(s, catalog.All{})
+	c.Holds = fmt.Sprintf("Preference pairs of epoch %d, one data set per agent: what an agent was shown, an answer "+
+		"that was labelled right, and one that was labelled wrong or proposed as wrong.", epoch)
+	data := fmt.Sprintf("epoch %d", epoch)
+	if age := s.Pairs.MaxAge; age > 0 {
+		data += fmt.Sprintf(", and pairs of up to %d epochs before it", age)
+	}
+	c.fact("data of", data)
+	c.fact("played by", fmt.Sprintf("the %d agents of the system before it, in %d episodes", s.Agents, s.Slots))
+	c.fact("labels", "by "+c.Critic)
+	c.fact("wrong answers", "those of agents that were labelled wrong; others proposed by "+
+		rules.RoleName(s, s.Adversary.Model,
+			fmt.Sprintf("the agents' own policies at temperature %g", s.Adversary.Temperature)))
+}
+
+// ofStage1 says how the data of stage 1 were made.
+func (c *dataCard) ofStage1(ctx context.Context, b store.Bucket, s spec.Spec) error {
+	c.fact("data of", "stage 1")
+	c.Critic = "the environment's expert"
+	c.Holds = "Steps of the environment's expert, which knows the solution, on training tasks."
+	levels, err := runs.Run(s.Name).Levels(ctx, b)
+	if err != nil {
+		return err
+	}
+	if len(levels) > 0 {
+		c.Critic = "named with each level above"
+		c.Holds = "Training examples of the levels of stage 1: questions about screens (1), single steps (2) and " +
+			"steps of tasks with wrong answers (3)."
+	} else {
+		c.fact("played by", c.Critic)
+	}
+	for _, l := range levels {
+		c.Levels = append(c.Levels, strings.ReplaceAll(l.Card.Text(), "`", "'"))
+	}
+
+	return nil
+}
+
+// describe fills in what the files hold.
+func (c *dataCard) describe(sets []rows.Set, files map[string][]byte) {
+	for _, x := range c.Configs {
+		for _, f := range x.Features {
+			c.Columns = append(c.Columns, fmt.Sprintf("`%s`: %s", f.Name, f.About))
+		}
+	}
+	slices.Sort(c.Columns)
+	c.Columns = slices.Compact(c.Columns)
+
+	var empty []string
+	for _, s := range sets {
+		for _, f := range s.Files() {
+			if len(files[f.Name]) == 0 {
+				empty = append(empty, "`"+f.Name+"`")
+			}
+		}
+	}
+	c.Empty = strings.Join(empty, ", ")
+	c.Screenshots = "There are no screenshots."
+	if n := len(c.images(files)); n > 0 {
+		c.Screenshots = fmt.Sprintf("`images/` has %d screenshots, as they were taken.", n)
+	}
+}
+
+// images returns the names of the screenshots.
+func (c *dataCard) images(files map[string][]byte) []string {
+	return slices.DeleteFunc(sortedKeys(files), func(name string) bool { return !strings.HasPrefix(name, "images/") })
+}
+
+// exampleOf returns what the examples train on: the first rows with wrong answers if there are any.
+func exampleOf(configs []rows.Config, images bool) *example {
+	is := func(ranking bool) func(rows.Config) bool {
+		return func(x rows.Config) bool { return x.File.Format == rows.ShareGPT && x.File.Ranking == ranking }
+	}
+	e := example{
+		Ranking: true, Images: images, Method: "DPO", Stage: "dpo", Rate: "5.0e-6",
+		Model: "Qwen/Qwen2.5-7B-Instruct", Template: "qwen", testedVersions: tested,
+	}
+	at := slices.IndexFunc(configs, is(true))
+	if at < 0 {
+		e.Ranking, e.Method, e.Stage, e.Rate = false, "SFT", "sft", "1.0e-4"
+		at = slices.IndexFunc(configs, is(false))
+	}
+	if at < 0 {
+		return nil
+	}
+	if images {
+		e.Model, e.Template = "Qwen/Qwen2-VL-7B-Instruct", "qwen2_vl"
+	}
+	e.Config, e.Dataset = configs[at].Set+".preference", configs[at].File.Dataset
+
+	return &e
+}

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Print a Python that has TRL: $COLLABUI_TRL_PYTHON, or that of a cached virtual environment, made if it is missing. It is
+# on top of the one of llamafactory.sh, with whose PyTorch, transformers and peft it runs. On failure, print nothing, say
+# why and exit with 1.
+set -uo pipefail
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+packages=(trl==1.16.0 datasets==5.2.0)
+if [ -n "${COLLABUI_TRL_PYTHON:-}" ]; then
+  echo "$COLLABUI_TRL_PYTHON"
+  exit 0
+fi
+program="$("$here/llamafactory.sh")" || exit 1
+base="$(dirname "$program")/python"
+dir="${XDG_CACHE_HOME:-$HOME/.cache}/collabui/trl-${packages[0]#*==}-$(sha256sum <"$here/llamafactory.txt" | cut -c1-12)"
+if [ ! -x "$dir/bin/python" ]; then
+  tmp="$dir.$$"
+  trap 'rm -rf "$tmp"' EXIT
+  # pip finds what llamafactory.sh installed by the path file, and installs only what is missing.
+  if ! { mkdir -p "$(dirname "$dir")" && "$base" -m venv "$tmp" &&
+    "$base" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+      >"$("$tmp/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/llamafactory.pth" &&
+    "$tmp/bin/python" -m pip install -q "${packages[@]}" &&
+    "$tmp/bin/python" -c 'from trl import DPOTrainer' &&
+    mv -T "$tmp" "$dir"; } >"$dir.log" 2>&1 && [ ! -x "$dir/bin/python" ]; then
+    tail -n 5 "$dir.log" >&2
+    echo "TRL is not installed: pip install ${packages[*]} failed, see $dir.log (COLLABUI_TRL_PYTHON may name a" \
+      "Python that has it)" >&2
+    exit 1
+  fi
+fi
+echo "$dir/bin/python"
