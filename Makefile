@@ -117,12 +117,12 @@ statistics: ## compute figures of tables with statsmodels, scipy and evalconfide
 		$(GO) test -count=1 -run OtherPackages ./internal/method/stats ./internal/store/experiments
 
 datasets: ## load exports with the package datasets, and compare every row
-	export COLLABUI_DATASETS_PYTHON="$$(scripts/datasets.sh)"; [ -z "$$COLLABUI_DATASETS_PYTHON" ] || \
+	export COLLABUI_DATASETS_PYTHON="$$(scripts/venv.sh datasets)"; [ -z "$$COLLABUI_DATASETS_PYTHON" ] || \
 		$(GO) test -count=1 -run DatasetsPackage ./cmd/collabui
 
 # The integration tests skip what needs the packages. What cannot be installed is skipped here, too, with a reason.
 clients: build chromium ## ask `collabui infer` with OpenAI's packages for Python and JavaScript
-	export COLLABUI_CLIENTS_PYTHON="$$(scripts/clients.sh python)" COLLABUI_CLIENTS_NODE="$$(scripts/clients.sh node)"; \
+	export COLLABUI_CLIENTS_PYTHON="$$(scripts/venv.sh clients)" COLLABUI_CLIENTS_NODE="$$(scripts/node.sh)"; \
 		$(GO) test -count=1 -tags integration -run OfficialClients ./test/integration
 
 # The unit tests skip what needs Python with packages: the published server and client of OpenEnv, and python/.

@@ -9,10 +9,14 @@ case "${1:-}" in
   stats) packages=(evalconfidence==0.1.1 statsmodels==0.15.0) ;;
   # The published server and client of the OpenEnv protocol, and what the tests of python/ need.
   openenv) packages=(openenv-core==0.3.0 websockets==16.1.1 mypy==2.2.0 hatchling==1.27.0) ;;
+  # What loads exports.
+  datasets) packages=(datasets==5.2.0) ;;
+  # The official client of OpenAI's interface.
+  clients) packages=(openai==3.54.0) ;;
   # An existing Gymnasium environment.
   browsergym) packages=(browsergym-core==0.14.3 websockets==16.1.1) ;;
   *)
-    echo "usage: venv.sh stats|openenv|browsergym" >&2
+    echo "usage: venv.sh stats|openenv|datasets|clients|browsergym" >&2
     exit 2
     ;;
 esac
