@@ -33,6 +33,7 @@ type Credited struct {
 // screen, except with `credit: outcome`, which uses the outcome alone.
 func (m *Models) Credit(ctx context.Context, id SlotID) (Credited, error) {
 	log := m.log(id.Run, "epoch", id.Epoch, "slot", id.Slot)
+	ctx = endpoints.InEpoch(ctx, id.Epoch)
 
 	return do(ctx, log, func(ctx context.Context, say say) (Credited, error) {
 		c, _, err := runs.Run(id.Run).Credits(id.Epoch, id.Slot).Record(ctx, m.Bucket, func() (runs.Credits, error) {

@@ -17,6 +17,7 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -52,6 +53,9 @@ func (p EvalPart) Plus(q EvalPart) EvalPart {
 func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) {
 	item := e.Item
 	log := r.log(item.Run, "system", item.System.Name, "split", item.Split, "from", e.From, "to", e.To)
+	if epoch, ok := rules.EpochOf(item.Folder); ok {
+		ctx = endpoints.InEpoch(ctx, epoch)
+	}
 
 	return do(ctx, log, func(ctx context.Context, say say) (EvalPart, error) {
 		var out EvalPart

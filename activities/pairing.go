@@ -14,6 +14,7 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -21,6 +22,7 @@ import (
 // of them, are recorded with the pairs.
 func (m *Models) Pairing(ctx context.Context, id SlotID) (int, error) {
 	log := m.log(id.Run, "epoch", id.Epoch, "slot", id.Slot)
+	ctx = endpoints.InEpoch(ctx, id.Epoch)
 
 	return do(ctx, log, func(ctx context.Context, say say) (int, error) {
 		p, _, err := runs.Run(id.Run).Pairs(id.Epoch, id.Slot).Record(ctx, m.Bucket, func() (runs.Pairs, error) {

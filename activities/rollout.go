@@ -62,6 +62,7 @@ const (
 // not made again.
 func (r *Rollouts) Rollout(ctx context.Context, id SlotID) (Played, error) {
 	log := r.log(id.Run, "epoch", id.Epoch, "slot", id.Slot)
+	ctx = endpoints.InEpoch(ctx, id.Epoch)
 
 	return do(ctx, log, func(ctx context.Context, say say) (Played, error) {
 		s, suite, err := r.suite(ctx, id.Run, id.Epoch)

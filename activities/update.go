@@ -66,8 +66,11 @@ func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 		out := Updated{Pairs: d.Count, Steps: u.Steps, Kept: u.Kept, KL: u.Probe.KL, Host: hostname()}
 		if d.Card.StyleAUC > credit.StyleLimit {
 			g.Emit.send(id.Run, events.Warning{Epoch: id.Epoch, Agent: id.Agent, Text: fmt.Sprintf(
-				"words alone tell chosen from rejected answers with an AUC of %.2f, above %.2f: "+
-					"preference optimisation may learn style instead of choice", d.Card.StyleAUC, credit.StyleLimit)})
+				"words alone, without the screen, tell chosen from rejected answers with an AUC of %.2f (0.5: not at "+
+					"all, 1: always; above %.2f it matters): preference optimisation may learn the style of answers, "+
+					"such as one type of action, instead of the choice. The export of the run has the pairs; "+
+					"pairs.balance_types: true evens out types of actions, and pairs.kind: positive leaves out "+
+					"corrections by peers", d.Card.StyleAUC, credit.StyleLimit)})
 		}
 		g.Emit.send(id.Run, events.Update{
 			Epoch: id.Epoch, Agent: id.Agent, Pairs: out.Pairs, Steps: out.Steps, Kept: out.Kept,

@@ -49,7 +49,8 @@ func results(end runs.End) string {
 	if len(end.Results) == 0 {
 		return ""
 	}
-	out := fmt.Sprintf("\ntrained: epoch %d, the best on val; final digest `%.12s…`\n\n", end.Best, end.FinalDigest)
+	out := fmt.Sprintf("\ntrained: epoch %d, %s; final digest `%.12s…`\n\n", end.Best,
+		runs.BestOnVal(end.Best, end.Curve), end.FinalDigest)
 	out += "| system | split | rate | episodes |\n|---|---|---|---|\n"
 	for _, x := range end.Results {
 		out += fmt.Sprintf("| %s | %s | %.1f %% | %d |\n", x.System, x.Split, 100*x.Rate, x.Episodes)

@@ -16,6 +16,7 @@ import (
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/supervisor"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // showOptions are the flags of show.
@@ -165,10 +166,7 @@ func (st status) text(w io.Writer) {
 	for _, f := range st.Problems {
 		f.text(w)
 	}
-	if st.Spent != nil {
-		say(w, "chat endpoints: %d recorded calls, %d tokens, cost %.4f",
-			st.Spent.Calls, st.Spent.Tokens, st.Spent.Money)
-	}
+	st.costText(w)
 	if st.Base != nil {
 		last := st.Base.Curve[len(st.Base.Curve)-1]
 		say(w, "base policy after %d optimiser steps, one agent on val %.1f %% (%s; in the band: %v)",
@@ -193,7 +191,7 @@ func (st status) text(w io.Writer) {
 	if len(st.Results) > 0 {
 		say(w, "")
 		printResults(w, st.Results)
-		say(w, "critic: %s · trained system: epoch %d, the best on val · final digest %s",
-			st.Critic, st.Best, st.FinalDigest)
+		say(w, "critic: %s · trained system: epoch %d, %s · final digest %s", st.Critic, st.Best,
+			runs.BestOnVal(st.Best, st.Curve), st.FinalDigest)
 	}
 }

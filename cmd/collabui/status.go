@@ -48,6 +48,8 @@ type status struct {
 	Critic      string           `json:"critic"`
 	Changes     []runs.Change    `json:"changes,omitempty"`  // by people
 	Spent       *runs.Spent      `json:"spent,omitempty"`    // what chat endpoints have cost
+	Spending    []runs.Spending  `json:"spending,omitempty"` // the same by role, model and epoch
+	Forecast    float64          `json:"forecast,omitempty"` // money at the end, if the epochs to come cost as much
 	LeftOut     []failedSlots    `json:"left_out,omitempty"` // by epoch, if there is anything
 	Problems    []finding        `json:"problems,omitempty"` // services that do not answer
 	Live        *live            `json:"live,omitempty"`     // while the run is open
@@ -100,7 +102,11 @@ func readStatus(ctx context.Context, b store.Bucket, e config.Endpoints, run str
 func (st *status) read(ctx context.Context, b store.Bucket, s spec.Spec) error {
 	run := runs.Run(st.Name)
 	if len(s.Models) > 0 {
-		spent, err := run.Spent(ctx, b)
+		var err error
+		if st.Spending, err = run.Spending(ctx, b); err != nil {
+			return err
+		}
+		spent, err := run.Total(ctx, b, st.Spending)
 		if err != nil {
 			return err
 		}
@@ -120,6 +126,7 @@ func (st *status) read(ctx context.Context, b store.Bucket, s spec.Spec) error {
 	if err := st.readEpochs(ctx, b); err != nil {
 		return err
 	}
+	st.Forecast = forecast(st.Spending, st.Epoch, st.Epochs)
 
 	end, _, err := run.End().Read(ctx, b)
 	switch {

@@ -129,6 +129,14 @@ type recording struct {
 	client     chat.Model
 }
 
+// epochKey is the key of InEpoch in a context.
+type epochKey struct{}
+
+// InEpoch says for which epoch calls are made: their records tell what it cost.
+func InEpoch(ctx context.Context, epoch int) context.Context {
+	return context.WithValue(ctx, epochKey{}, epoch)
+}
+
 // identity is what makes two calls the same: its digest names the record.
 type identity struct {
 	Endpoint, BaseURL, Role string
@@ -152,8 +160,10 @@ func (c *recording) Complete(ctx context.Context, r chat.Request) (chat.Response
 			c.endpoints.Warn(c.spec.Name, text)
 		}
 		res, err := c.ask(ctx, r)
+		epoch, _ := ctx.Value(epochKey{}).(int)
 
 		return runs.Answer{
+			Epoch:    epoch,
 			Endpoint: c.name, Model: r.Model, Role: c.role, Prompt: c.prompt.Digest, Version: c.prompt.Version,
 			Texts: res.Texts, Reasoning: res.Reasoning, LogProbs: res.LogProbs,
 			Usage: res.Usage, Cost: c.model.Price.Of(res.Usage),

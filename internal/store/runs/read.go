@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -132,6 +133,11 @@ func (s *Spent) Add(a Answer) {
 	s.Calls, s.Tokens, s.Money = s.Calls+1, s.Tokens+a.Usage.Prompt+a.Usage.Answer, s.Money+a.Cost
 }
 
+// Plus returns the sum of what calls took.
+func (s Spent) Plus(x Spent) Spent {
+	return Spent{Calls: s.Calls + x.Calls, Tokens: s.Tokens + x.Tokens, Money: s.Money + x.Money}
+}
+
 // Calls calls f with every recorded call of the run to a chat endpoint whose key skip does not reject; nil skips none.
 func (r Run) Calls(
 	ctx context.Context, b store.Bucket, skip func(key string) bool, f func(key string, a Answer),
@@ -154,12 +160,53 @@ func (r Run) Calls(
 	return nil
 }
 
+// Purpose is what calls to a chat endpoint are for.
+type Purpose struct {
+	Role  string `json:"role"`
+	Model string `json:"model"`
+	Epoch int    `json:"epoch"` // 0 is stage 1
+}
+
+// Spending is what the calls for a purpose took.
+type Spending struct {
+	Purpose
+	Spent
+}
+
+// Spending returns what the recorded calls of the run took, by role, model and epoch, in this order.
+func (r Run) Spending(ctx context.Context, b store.Bucket) (out []Spending, err error) {
+	by := map[Purpose]Spent{}
+	err = r.Calls(ctx, b, nil, func(_ string, a Answer) {
+		p := Purpose{a.Role, a.Model, a.Epoch}
+		s := by[p]
+		s.Add(a)
+		by[p] = s
+	})
+	for p, s := range by {
+		out = append(out, Spending{p, s})
+	}
+	slices.SortFunc(out, func(x, y Spending) int {
+		return cmp.Or(cmp.Compare(x.Role, y.Role), cmp.Compare(x.Model, y.Model), x.Epoch-y.Epoch)
+	})
+
+	return out, err
+}
+
 // Spent returns what all recorded calls of the run took. Of a run whose calls were removed since, it is what they took
 // together before.
 func (r Run) Spent(ctx context.Context, b store.Bucket) (Spent, error) {
-	var total Spent
-	if err := r.Calls(ctx, b, nil, func(_ string, a Answer) { total.Add(a) }); err != nil {
-		return total, err
+	all, err := r.Spending(ctx, b)
+	if err != nil {
+		return Spent{}, err
+	}
+
+	return r.Total(ctx, b, all)
+}
+
+// Total returns the sum of what calls took. Of a run whose calls were removed since, it is what they took before.
+func (r Run) Total(ctx context.Context, b store.Bucket, all []Spending) (total Spent, err error) {
+	for _, s := range all {
+		total = total.Plus(s.Spent)
 	}
 	before, _, err := r.Summary().Read(ctx, b)
 	if errors.Is(err, store.ErrNotFound) {

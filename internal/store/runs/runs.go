@@ -6,6 +6,8 @@
 package runs
 
 import (
+	"fmt"
+
 	"github.com/collabui/collabui/internal/method/retrain"
 	"github.com/collabui/collabui/internal/store"
 )
@@ -49,4 +51,26 @@ type End struct {
 	Curve   []EvalPoint `json:"curve"` // val by epoch, from 0
 
 	FinalDigest string `json:"final_digest"`
+}
+
+// BestOnVal says in words how good an epoch is on val among all, the base included, by the curve of val.
+func BestOnVal(epoch int, curve []EvalPoint) string {
+	rate, base, measured := 0.0, 0.0, false
+	for _, p := range curve {
+		switch p.At {
+		case epoch:
+			rate = p.Rate
+		case 0:
+			base, measured = p.Rate, true
+		}
+	}
+	switch {
+	case epoch == 0:
+		return "none was switched to"
+	case measured && base >= rate:
+		return fmt.Sprintf("the best epoch on val with %.1f %%, where the base has %.1f %%: "+
+			"training gained nothing there", 100*rate, 100*base)
+	}
+
+	return "the best on val"
 }

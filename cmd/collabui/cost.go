@@ -1,0 +1,84 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// forecast returns what all calls of a run will have cost at its end, if the epochs that are left cost as much as those
+// that are committed. It returns 0 before the first commit.
+func forecast(all []runs.Spending, committed, epochs int) float64 {
+	before, inEpochs := 0.0, 0.0
+	for _, s := range all {
+		switch {
+		case s.Epoch == 0:
+			before += s.Money
+		case s.Epoch <= committed:
+			inEpochs += s.Money
+		}
+	}
+	if committed == 0 {
+		return 0
+	}
+
+	return before + inEpochs*float64(epochs)/float64(committed)
+}
+
+// costText prints what calls to chat endpoints took: in all, by role and model, and by epoch.
+func (st status) costText(w io.Writer) {
+	if st.Spent == nil {
+		return
+	}
+	more := ""
+	if st.Forecast > 0 && st.Epoch < st.Epochs {
+		more = fmt.Sprintf(", about %.2f after epoch %d", st.Forecast, st.Epochs)
+	}
+	say(w, "chat endpoints: %d recorded calls, %d tokens, cost %.4f%s", st.Spent.Calls, st.Spent.Tokens, st.Spent.Money,
+		more)
+
+	type user struct{ role, model string }
+	users, epochs := map[user]runs.Spent{}, map[int]runs.Spent{}
+	for _, s := range st.Spending {
+		u := user{s.Role, s.Model}
+		users[u], epochs[s.Epoch] = users[u].Plus(s.Spent), epochs[s.Epoch].Plus(s.Spent)
+	}
+	var names []user
+	for u := range users {
+		names = append(names, u)
+	}
+	slices.SortFunc(names, func(a, b user) int {
+		return cmp.Or(cmp.Compare(users[b].Money, users[a].Money),
+			cmp.Compare(a.role, b.role), cmp.Compare(a.model, b.model))
+	})
+	for _, u := range names {
+		say(w, "  %s, %s: %d calls, %d tokens, %.4f", u.role, u.model, users[u].Calls, users[u].Tokens, users[u].Money)
+	}
+	if len(epochs) > 1 {
+		say(w, "  %s", byEpoch(epochs))
+	}
+}
+
+// shownEpochs is the number of epochs of which show prints the cost.
+const shownEpochs = 8
+
+// byEpoch returns the cost of stage 1 and of the newest epochs.
+func byEpoch(epochs map[int]runs.Spent) string {
+	var numbers []int
+	for n := range epochs {
+		if n > 0 {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	out := []string{fmt.Sprintf("stage 1 %.4f", epochs[0].Money)}
+	for _, n := range numbers[max(0, len(numbers)-shownEpochs):] {
+		out = append(out, fmt.Sprintf("epoch %d %.4f", n, epochs[n].Money))
+	}
+
+	return strings.Join(out, ", ")
+}
