@@ -141,7 +141,7 @@ integration: build chromium ## run the tests with real services and processes, a
 	$(GO) test -count=1 -tags integration -run Faults ./workflows
 	$(GO) test -count=1 -parallel 4 -tags integration ./test/chaos -args -runs 12 -cells 4
 
-test-llamafactory: chromium ## test the real LLaMA-Factory and TRL on the CPU (a quarter of an hour, installs several GB)
+test-llamafactory: chromium ## test the real LLaMA-Factory and TRL on the CPU (half an hour, installs several GB)
 	program="$$(scripts/llamafactory.sh)" && python="$$(scripts/trl.sh)" && \
 		COLLABUI_LLAMAFACTORY="$$program" COLLABUI_TRL_PYTHON="$$python" \
 		$(GO) test -count=1 -v -timeout 40m -run Real ./trainer ./cmd/collabui

@@ -89,7 +89,7 @@ func TestRealPrograms(t *testing.T) {
 	o.Cutoff = 128
 	long.ID, long.Options = "runs/real/long", raw(t, o)
 	_, err := host(t, program, base.from, long.Options).Train(t.Context(), long, silent)
-	const want = "more than trainer.options.cutoff 128"
+	const want = "longer than trainer.options.cutoff 128"
 	if err == nil || fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), want) {
 		t.Errorf("error of rows over the cutoff = %v, want an invalid fault with %q", err, want)
 	}
