@@ -13,8 +13,8 @@ import (
 // describe writes the whole run into the details that the Temporal UI shows, as Markdown: what it does now, stage 1,
 // the newest epochs with links to their workflows, and at the end the results. They stay when the run has ended.
 func (r *runState) describe(ctx workflow.Context) {
-	var out strings.Builder
-	say := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
+	var lines []string
+	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 
 	say("**%s**, epoch %d of %d", r.status.Stage, r.status.Epoch, r.status.Epochs)
 	if r.status.Paused {
@@ -41,7 +41,7 @@ func (r *runState) describe(ctx workflow.Context) {
 			100*e.Rollouts, e.Pairs, val, notes)
 	}
 	say("%s", results(r.end))
-	workflow.SetCurrentDetails(ctx, strings.TrimSpace(out.String()))
+	workflow.SetCurrentDetails(ctx, strings.TrimSpace(strings.Join(lines, "\n")))
 }
 
 // results returns a table of the results of a run.
@@ -68,16 +68,15 @@ func link(ctx workflow.Context, text, id string) string {
 
 // plain returns a text on one line that Markdown and HTML do not change.
 func plain(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	var out strings.Builder
-	for _, c := range s {
+	var out []rune
+	for _, c := range strings.Join(strings.Fields(s), " ") {
 		if strings.ContainsRune("\\`*_{}[]()<>#|!~&", c) {
-			out.WriteByte('\\')
+			out = append(out, '\\')
 		}
-		out.WriteRune(c)
+		out = append(out, c)
 	}
 
-	return out.String()
+	return string(out)
 }
 
 // code returns lines as a block that Markdown and HTML do not change.
