@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
@@ -190,6 +191,9 @@ func (st *status) ask(ctx context.Context, t client.Client) {
 	switch d.WorkflowExecutionInfo.Status {
 	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		st.Status = stateRunning
+		if st.stoppedSince(d.WorkflowExecutionInfo.StartTime.AsTime()) {
+			st.Status = stateStopping // even if the workflow is too busy to say so
+		}
 	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED: // without an end: by finetune
 		st.Status, st.Stage = stateFineTuned, workflows.StageFineTuned
 		return
@@ -209,4 +213,14 @@ func (st *status) ask(ctx context.Context, t client.Client) {
 		}
 		st.child = live.Child
 	}
+}
+
+// stoppedSince reports whether the newest change by a person is a stop after a time.
+func (st *status) stoppedSince(begin time.Time) bool {
+	if len(st.Changes) == 0 {
+		return false
+	}
+	last := st.Changes[len(st.Changes)-1]
+
+	return last.Verb == runs.VerbStop && last.At.After(begin)
 }

@@ -62,7 +62,12 @@ func TestShowSaysWhatHappensNow(t *testing.T) {
 	says("no server is left", "0 of 2 answer", "tried again: Rollout in kill/epoch/0001/", addresses[0])
 
 	m.must("stop", "kill", "--why", "no servers")
-	m.says([]string{"stopped"}, "show", "kill")
+	for _, args := range [][]string{{"show", "kill"}, {"runs"}} {
+		if out := m.must(args...); !strings.Contains(out, "stopping") && !strings.Contains(out, "stopped") {
+			t.Errorf("after the stop, %v printed\n%s\nwant stopping or stopped", args, out)
+		}
+	}
+	says("the end", "kill: stopped")
 	m.says([]string{"stopped"}, "runs")
 	m.refuses("does not run", "stop", "kill")
 }
