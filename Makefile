@@ -15,8 +15,8 @@ RACE_SHORT := ./internal/policy/gateway ./internal/policy/llm ./internal/policy/
 RACE := $(RACE_SHORT) ./internal/policy/infer ./internal/policy/tinyserver ./trainer/external \
 	./envadapters/androidworld ./envadapters/openenv ./envadapters/browser ./workflows
 
-.PHONY: help train build bin/collabui test unit lint race race-short simulate mutants fuzz vuln environments statistics \
-	datasets clients python integration
+.PHONY: help train build bin/collabui test unit lint race race-short simulate mutants fuzz vuln integration
+.PHONY: environments statistics datasets clients python
 .PHONY: test-llamafactory bench-llamafactory bench chromium clean chaos recovery scale histories
 
 help: ## list the targets
@@ -41,7 +41,9 @@ bin/collabui-local: $(shell find deploy/local -name 'go.*' -o -name '*.go' -not 
 chromium: ## install Chromium if it is missing
 	@scripts/chromium.sh
 
-test: build chromium unit lint race-short fuzz environments statistics datasets clients python integration ## install and test all
+PACKAGES := environments statistics datasets clients python # tests that need what others publish
+
+test: build chromium unit lint race-short fuzz $(PACKAGES) integration ## install what the tests need, run them all
 	$(GO) test -C deploy/local ./...
 
 # The slowest packages start first, so that none of them runs alone at the end.

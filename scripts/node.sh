@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Print a folder of Node's modules that has OpenAI's client for JavaScript: $COLLABUI_CLIENTS_NODE, or a cached one, made
-# if it is missing. On failure, print nothing and say why: the tests with that client are skipped.
+# Print a folder of Node's modules that has OpenAI's client for JavaScript: $COLLABUI_CLIENTS_NODE, or a cached one,
+# made if it is missing. On failure, print nothing and say why: the tests with that client are skipped.
 set -uo pipefail
 version=6.49.0 # later ones want Node 22, and Debian 12 has Node 18
 if [ -n "${COLLABUI_CLIENTS_NODE:-}" ]; then

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Print a Python that has TRL: $COLLABUI_TRL_PYTHON, or that of a cached virtual environment, made if it is missing. It is
-# on top of the one of llamafactory.sh, with whose PyTorch, transformers and peft it runs. On failure, print nothing, say
-# why and exit with 1.
+# Print a Python that has TRL: $COLLABUI_TRL_PYTHON, or that of a cached virtual environment, made if it is missing. It
+# is on top of the one of llamafactory.sh, with whose PyTorch, transformers and peft it runs. On failure, print nothing,
+# say why and exit with 1.
 set -uo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 packages=(trl==1.16.0 datasets==5.2.0)
@@ -11,7 +11,8 @@ if [ -n "${COLLABUI_TRL_PYTHON:-}" ]; then
 fi
 program="$("$here/llamafactory.sh")" || exit 1
 base="$(dirname "$program")/python"
-dir="${XDG_CACHE_HOME:-$HOME/.cache}/collabui/trl-${packages[0]#*==}-$(sha256sum <"$here/llamafactory.txt" | cut -c1-12)"
+below="$(sha256sum <"$here/llamafactory.txt" | cut -c1-12)"
+dir="${XDG_CACHE_HOME:-$HOME/.cache}/collabui/trl-${packages[0]#*==}-$below"
 if [ ! -x "$dir/bin/python" ]; then
   tmp="$dir.$$"
   trap 'rm -rf "$tmp"' EXIT

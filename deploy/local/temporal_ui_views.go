@@ -26,7 +26,7 @@ var columns = []column{
 	{"End"},
 }
 
-// views are the saved filters. docs/operate.md lists them for a Temporal of one's own.
+// views are the saved filters. docs/operate.md lists them for those who run their own Temporal.
 var views = []view{
 	{"collabui-runs", "Runs", `WorkflowType="Run"`, "user"},
 	{
