@@ -3,6 +3,7 @@
 package workflows_test
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/collabui/collabui/internal/method/spec"
@@ -76,6 +77,7 @@ func TestModelsInEveryRoleUnderFaults(t *testing.T) {
 	r, sound := withGrader(t, s, 0)
 	play(t, r)
 	sound.wantCallsOnce(t)
+	wantSpending(t, r)
 	wantTrueLevels(t, r)
 	wantTrueLabels(t, r)
 
@@ -86,6 +88,27 @@ func TestModelsInEveryRoleUnderFaults(t *testing.T) {
 	broken.wantCallsOnce(t)
 	wantTrueLevels(t, r)
 	wantTrueLabels(t, r)
+}
+
+// wantSpending checks that calls are recorded with the epochs that they were made for; 0 is stage 1, whose level 3 has
+// pairs, too.
+func wantSpending(t *testing.T, r *testrun.Run) {
+	t.Helper()
+	all, err := runs.Run(r.Spec.Name).Spending(t.Context(), r.Bucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]int{}
+	for _, s := range all {
+		got[s.Role] = append(got[s.Role], s.Epoch)
+	}
+	want := map[string][]int{
+		"agent": {0}, "questions": {0}, "instructions": {0},
+		"critic": {0, 1, 2}, "adversary": {0, 1, 2}, "summariser": {0, 1, 2},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("calls by role are of the epochs %v, want %v", got, want)
+	}
 }
 
 // wantTrueLevels checks that the counters of all levels add up, and that every row is true.

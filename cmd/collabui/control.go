@@ -93,8 +93,8 @@ func (a *app) runControl(ctx context.Context, x control, run string, asked workf
 	}
 
 	return a.print(status, func(w io.Writer) {
-		say(w, "%s: stage %s, epoch %d of %d, paused %v",
-			status.Name, status.Stage, status.Epoch, status.Epochs, status.Paused)
+		say(w, "%s: %s, stage %s, epoch %d of %d",
+			status.Name, stateOf(status), status.Stage, status.Epoch, status.Epochs)
 	})
 }
 

@@ -205,13 +205,7 @@ func (st *status) ask(ctx context.Context, t client.Client) {
 	var live workflows.Status
 	if query(ctx, t, st.Name, workflows.QueryStatus, &live) {
 		st.Stage, st.Reason = live.Stage, live.Reason
-		switch {
-		case live.Stopping, live.StopAfter != "":
-			st.Status = stateStopping
-		case live.Paused:
-			st.Status = statePaused
-		}
-		st.child = live.Child
+		st.Status, st.child = stateOf(live), live.Child
 	}
 }
 
@@ -223,4 +217,16 @@ func (st *status) stoppedSince(begin time.Time) bool {
 	last := st.Changes[len(st.Changes)-1]
 
 	return last.Verb == runs.VerbStop && last.At.After(begin)
+}
+
+// stateOf returns the state of a run whose workflow is open.
+func stateOf(x workflows.Status) state {
+	switch {
+	case x.Stopping, x.StopAfter != "":
+		return stateStopping
+	case x.Paused:
+		return statePaused
+	}
+
+	return stateRunning
 }

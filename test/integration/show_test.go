@@ -61,7 +61,7 @@ func TestShowSaysWhatHappensNow(t *testing.T) {
 	servers[0].Close()
 	says("no server is left", "0 of 2 answer", "tried again: Rollout in kill/epoch/0001/", addresses[0])
 
-	m.must("stop", "kill", "--why", "no servers")
+	m.says([]string{"kill: stopping, "}, "stop", "kill", "--why", "no servers")
 	for _, args := range [][]string{{"show", "kill"}, {"runs"}} {
 		if out := m.must(args...); !strings.Contains(out, "stopping") && !strings.Contains(out, "stopped") {
 			t.Errorf("after the stop, %v printed\n%s\nwant stopping or stopped", args, out)
