@@ -102,6 +102,10 @@ class CompanionCase(unittest.IsolatedAsyncioTestCase):
   async def free(self):
     await self.reach(lambda: not self.companion.busy)
 
+  async def torn_down(self):
+    """Waits until the last episode is closed and its tear-down has returned: only then can a reset succeed."""
+    await self.reach(lambda: phone.open_tasks == 0 and not self.companion.busy)
+
   async def peer(self) -> Peer:
     return Peer(await self.client.ws_connect('/ws'))
 

@@ -20,7 +20,7 @@ class Leases(CompanionCase):
     self.assertEqual('CAPACITY_REACHED', (await two.reset())['code'], 'a lease that holds is not taken over')
     self.assertTrue((await self.ready())['leased'])
     self.assertIn('observation', await one.tap((200, 50)))
-    await self.reach(lambda: phone.open_tasks == 0)
+    await self.torn_down()
     self.assertFalse((await self.ready())['leased'])
     self.assertEqual(2, (await two.reset())['info']['generation'])
     self.assertEqual(1, phone.open_tasks, 'the episode before is torn down')
@@ -43,7 +43,7 @@ class Leases(CompanionCase):
     peer = await self.peer()
     await peer.reset()
     await peer.socket.close()
-    await self.reach(lambda: phone.open_tasks == 0)
+    await self.torn_down()
 
   async def test_close_tears_down_before_the_socket_closes(self):
     peer = await self.peer()
@@ -56,7 +56,7 @@ class Leases(CompanionCase):
   async def test_a_lease_ends_without_frames(self):
     peer = await self.peer()
     await peer.reset(ttl_s=0.2)
-    await self.reach(lambda: phone.open_tasks == 0)
+    await self.torn_down()
     self.assertEqual('STALE_LEASE', (await peer.tap((200, 50)))['code'])
     self.assertIn('goal', await peer.reset())
 
@@ -228,7 +228,7 @@ class Hangs(CompanionCase):
         self.assertEqual('STALE_LEASE', (await peer.tap((200, 50)))['code'])
         await peer.socket.close()
         await other.socket.close()
-        await self.reach(lambda: phone.open_tasks == 0)
+        await self.torn_down()
 
   async def test_a_newcomer_waits_for_the_restart(self):
     one, two = await self.peer(), await self.peer()
