@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/mock"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/collabui/collabui/envadapters/scripted"
@@ -103,5 +105,35 @@ func TestAPersonsPauseHoldsThroughFaultsThatPass(t *testing.T) {
 	}
 	if end.FinalDigest == "" {
 		t.Errorf("the run ended with %+v, want a final digest", end)
+	}
+}
+
+func TestARunThatIsPausedWhileItIsPlannedIsListedAsPaused(t *testing.T) {
+	t.Parallel()
+	r := testrun.New(t, testrun.Tiny())
+	key, listed, asked := temporal.NewSearchAttributeKeyKeyword("CollabStage"), "", false
+	_, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
+		if asked {
+			return // continued as new
+		}
+		asked = true
+		env.OnUpsertTypedSearchAttributes(mock.Anything).Run(func(args mock.Arguments) {
+			if stage, ok := args.Get(0).(temporal.SearchAttributes).GetKeyword(key); ok {
+				listed = stage
+			}
+		}).Return(nil)
+		atFirst(env, "PlanRun", func() {
+			send(t, env, workflows.UpdatePause, workflows.Command{Who: "ann", Why: "lunch"})
+		})
+		env.RegisterDelayedCallback(func() {
+			wantHeld(t, status(t, env), "ann: lunch")
+			if listed != workflows.StagePaused {
+				t.Errorf("the run is listed as %q, want %q", listed, workflows.StagePaused)
+			}
+			send(t, env, workflows.UpdateStop, workflows.Command{Who: "test", Why: "seen"})
+		}, time.Hour)
+	})
+	if err == nil || !strings.Contains(err.Error(), "stopped by test") {
+		t.Fatalf("the run ended with %v, want it stopped by test", err)
 	}
 }

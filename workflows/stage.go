@@ -202,11 +202,16 @@ func (r *runState) mark(ctx workflow.Context) {
 	if workflow.GetVersion(ctx, "stage paused", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		return
 	}
-	stage := r.status.Stage
+	_ = workflow.UpsertTypedSearchAttributes(ctx, attrStage.ValueSet(r.listed())) // it fails only for a wrong type
+}
+
+// listed returns the stage under which lists of workflows show the run.
+func (r *runState) listed() string {
 	if r.status.Paused {
-		stage = StagePaused
+		return StagePaused
 	}
-	_ = workflow.UpsertTypedSearchAttributes(ctx, attrStage.ValueSet(stage)) // it fails only for a wrong type
+
+	return r.status.Stage
 }
 
 // ErrStopped is the type of the error with which a stopped run ends.
@@ -234,7 +239,7 @@ func (r *runState) stopped(ctx workflow.Context) error {
 func (r *runState) stage(ctx workflow.Context, name string, epoch int, do func(workflow.Context) error) error {
 	r.status.Stage, r.status.Epoch = name, epoch
 	if err := workflow.UpsertTypedSearchAttributes(ctx,
-		attrRun.ValueSet(r.in.Name), attrStage.ValueSet(name),
+		attrRun.ValueSet(r.in.Name), attrStage.ValueSet(r.listed()),
 		attrEpoch.ValueSet(int64(epoch)), attrEnvironment.ValueSet(r.plan.Environment)); err != nil {
 		return err
 	}
