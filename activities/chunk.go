@@ -23,23 +23,30 @@ type ChunkID struct {
 	Chunk int
 }
 
+// Trained is a chunk, and what an optimiser step of it took.
+type Trained struct {
+	runs.Chunk
+	StepSeconds float64 `json:",omitempty"` // if this attempt made the steps
+}
+
 // TrainChunk continues stage 1. Without levels, it makes one more chunk of optimiser steps on the demonstrations:
 // chunks are parts of one job, each resumed from the one before. With levels, it does one level job, which starts from
 // the policy of the job before.
-func (g *GPU) TrainChunk(ctx context.Context, id ChunkID) (runs.Chunk, error) {
-	return do(ctx, g.log(id.Run, "chunk", id.Chunk), func(ctx context.Context, say say) (runs.Chunk, error) {
+func (g *GPU) TrainChunk(ctx context.Context, id ChunkID) (Trained, error) {
+	return do(ctx, g.log(id.Run, "chunk", id.Chunk), func(ctx context.Context, say say) (Trained, error) {
+		var at pace
 		c, _, err := runs.Run(id.Run).Chunk(id.Chunk).Record(ctx, g.Bucket, func() (runs.Chunk, error) {
-			return g.chunk(ctx, id, say)
+			return g.chunk(ctx, id, say, &at)
 		})
 		if err == nil {
 			err = g.publish(ctx, id.Run, c.Policy.Digest)
 		}
 
-		return c, err
+		return Trained{Chunk: c, StepSeconds: at.perStep()}, err
 	})
 }
 
-func (g *GPU) chunk(ctx context.Context, id ChunkID, say say) (runs.Chunk, error) {
+func (g *GPU) chunk(ctx context.Context, id ChunkID, say say, at *pace) (runs.Chunk, error) {
 	s, err := g.spec(ctx, id.Run, 0)
 	if err != nil {
 		return runs.Chunk{}, err
@@ -62,7 +69,7 @@ func (g *GPU) chunk(ctx context.Context, id ChunkID, say say) (runs.Chunk, error
 	if job.Skip, err = g.skip(ctx, s, 0); err != nil {
 		return out, err
 	}
-	got, err := g.train(ctx, s, job, say)
+	got, err := g.train(ctx, s, job, say, at)
 	if err != nil {
 		return out, err
 	}

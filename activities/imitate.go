@@ -56,7 +56,7 @@ func (g *GPU) imitate(ctx context.Context, id AgentID, say say) (runs.Policy, er
 		ID: run.ImitationJob(id.Epoch, id.Agent), Start: start.Digest, Objective: trainer.SFT, Pairs: pairs,
 		Params: s.Train, Seed: domain.Seed(s.Seed, "imitation", id.Epoch, id.Agent), Until: u.Steps,
 		Skip: 1, // as many as the update left out
-	}, say)
+	}, say, &pace{})
 
 	return runs.Policy{Digest: got.Digest, Tensor: got.TensorDigest}, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 
@@ -25,8 +26,35 @@ func (g *GPU) trainer(s spec.Spec) (trainer.Trainer, error) {
 	return t, nil
 }
 
-// train runs a job of a run and reports its progress. If this worker drains, the job ends and continues elsewhere.
-func (g *GPU) train(ctx context.Context, s spec.Spec, j trainer.Job, say say) (trainer.Result, error) {
+// pace is how fast a training job makes optimiser steps, from the first point of its progress to the last.
+type pace struct {
+	first, last time.Time
+	from, to    int // steps
+}
+
+// at notes a point of a job's progress.
+func (p *pace) at(now time.Time, step int) {
+	switch {
+	case step == 0:
+	case p.first.IsZero():
+		p.first, p.from = now, step
+	default:
+		p.last, p.to = now, step
+	}
+}
+
+// perStep returns the seconds of an optimiser step; 0 if they are unknown.
+func (p *pace) perStep() float64 {
+	if p.to <= p.from {
+		return 0
+	}
+
+	return p.last.Sub(p.first).Seconds() / float64(p.to-p.from)
+}
+
+// train runs a job of a run and reports its progress and its pace. If this worker drains, the job ends and continues
+// elsewhere.
+func (g *GPU) train(ctx context.Context, s spec.Spec, j trainer.Job, say say, at *pace) (trainer.Result, error) {
 	t, err := g.trainer(s)
 	if err != nil {
 		return trainer.Result{}, err
@@ -42,7 +70,10 @@ func (g *GPU) train(ctx context.Context, s spec.Spec, j trainer.Job, say say) (t
 
 	ctx, stop := untilDrained(ctx)
 	defer stop()
-	got, err := t.Train(ctx, j, func(p domain.TrainPoint) { say(progress(p)) })
+	got, err := t.Train(ctx, j, func(p domain.TrainPoint) {
+		at.at(time.Now(), p.Step)
+		say(progress(p))
+	})
 	if errors.Is(err, context.Canceled) {
 		err = context.Cause(ctx)
 	}

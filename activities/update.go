@@ -44,6 +44,8 @@ type Updated struct {
 	Kept  string // why the parent policy was kept
 	KL    float64
 	Host  string // the host that did it, or found it done
+
+	StepSeconds float64 `json:",omitempty"` // of an optimiser step, if it did it
 }
 
 // Update is the preference optimisation of one agent: data set, training, gates. Each is recorded, and training resumes
@@ -52,8 +54,9 @@ func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 	log := g.log(id.Run, "epoch", id.Epoch, "agent", id.Agent)
 
 	return do(ctx, log, func(ctx context.Context, say say) (Updated, error) {
+		var at pace
 		u, _, err := runs.Run(id.Run).Update(id.Epoch, id.Agent).Record(ctx, g.Bucket, func() (runs.Update, error) {
-			return g.update(ctx, id, say)
+			return g.update(ctx, id, say, &at)
 		})
 		if err != nil {
 			return Updated{}, err
@@ -64,6 +67,7 @@ func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 		}
 
 		out := Updated{Pairs: d.Count, Steps: u.Steps, Kept: u.Kept, KL: u.Probe.KL, Host: hostname()}
+		out.StepSeconds = at.perStep()
 		if d.Card.StyleAUC > credit.StyleLimit {
 			g.Emit.send(id.Run, events.Warning{Epoch: id.Epoch, Agent: id.Agent, Text: fmt.Sprintf(
 				"words alone, without the screen, tell chosen from rejected answers with an AUC of %.2f (0.5: not at "+
@@ -80,7 +84,7 @@ func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 	})
 }
 
-func (g *GPU) update(ctx context.Context, id AgentID, say say) (runs.Update, error) {
+func (g *GPU) update(ctx context.Context, id AgentID, say say, at *pace) (runs.Update, error) {
 	s, err := g.spec(ctx, id.Run, id.Epoch)
 	if err != nil {
 		return runs.Update{}, err
@@ -126,7 +130,7 @@ func (g *GPU) update(ctx context.Context, id AgentID, say say) (runs.Update, err
 	if job.Skip, err = g.skip(ctx, s, id.Epoch); err != nil {
 		return u, err
 	}
-	got, err := g.train(ctx, s, job, say)
+	got, err := g.train(ctx, s, job, say, at)
 	if err != nil {
 		return u, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/collabui/collabui/internal/experiment/estimate"
@@ -145,7 +144,7 @@ func tableRow(r design.Row, wide int) string {
 type armPlan struct {
 	Arm      string         `json:"arm"`
 	Training estimate.Range `json:"training_hours"`   // of all seeds
-	Playing  float64        `json:"evaluation_hours"` // of all seeds
+	Playing  estimate.Range `json:"evaluation_hours"` // of all seeds, as if all agents played
 	Episodes int            `json:"episodes"`         // that its systems play, per seed
 	Shares   bool           `json:"shares"`           // it begins with what the first arm made
 }
@@ -182,10 +181,7 @@ func (s *session) planExperiment(ctx context.Context, x design.Experiment) error
 				plan.Training = plan.Training.Plus(l.Hours.Times(x.Seeds))
 			}
 		}
-		if k := slices.IndexFunc(m.Phases, func(p estimate.Phase) bool { return p.Name == "evaluation" }); k >= 0 {
-			each := m.Phases[k].Seconds / m.Phases[k].Units / 3600
-			plan.Playing = each * float64(plan.Episodes*x.Seeds)
-		}
+		plan.Playing = m.Playing(pilot.Together(of), plan.Episodes*x.Seeds)
 		plans = append(plans, plan)
 	}
 	spent, err := runs.Run(p.Name).Spent(ctx, s.bucket)
@@ -203,11 +199,10 @@ func printPlans(w io.Writer, x design.Experiment, plans []armPlan) {
 		x.Seeds)
 	var all estimate.Range
 	for _, p := range plans {
-		of := p.Training
-		of.Low, of.Mid, of.High = of.Low+p.Playing, of.Mid+p.Playing, of.High+p.Playing
+		of := p.Training.Plus(p.Playing)
 		all = all.Plus(of)
-		say(w, "%-14s %.1f to %.1f h, of which %.1f h for %d episodes of evaluation per seed", p.Arm, of.Low, of.High,
-			p.Playing, p.Episodes)
+		say(w, "%-14s %.1f to %.1f h, of which %.1f to %.1f h for %d episodes of evaluation per seed",
+			p.Arm, of.Low, of.High, p.Playing.Low, p.Playing.High, p.Episodes)
 	}
 	say(w, "%-14s %.1f to %.1f h\n", "in all", all.Low, all.High)
 	printPower(w, x)

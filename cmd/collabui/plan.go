@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/experiment/estimate"
 	"github.com/collabui/collabui/internal/experiment/pilot"
@@ -30,7 +31,8 @@ func planCmd(a *app) *cobra.Command {
 		Short: "Run a pilot of a few episodes and estimate calls, tokens, money, hours and disk of the whole run",
 		Long: `plan runs a pilot of the specification: every stage with a few episodes, as a separate run, with the
 same endpoints and budget. It scales what the pilot took to the run. Ranges come from the spread between the pilot's
-episodes and calls, and from the length of an expert's episodes, since the pilot's policy is barely trained.
+calls, and from the length of an expert's episodes, since the pilot's policy is barely trained. If the run has ended,
+what it took is printed, too.
 
 The pilot of an unchanged specification runs once. The run itself is not started.`,
 		Example: "  collabui plan my.yaml --episodes 8",
@@ -52,6 +54,7 @@ type planned struct {
 	Pilot    string          `json:"pilot"`
 	Spent    runs.Spent      `json:"pilot_spent"`
 	Estimate []estimate.Line `json:"estimate"`
+	Took     []estimate.Line `json:"took,omitempty"` // by the run itself, if it has ended
 }
 
 func (a *app) runPlan(ctx context.Context, o planOptions, file string) error {
@@ -75,9 +78,7 @@ func (a *app) runPlan(ctx context.Context, o planOptions, file string) error {
 	if err := session.finish(ctx, p); err != nil {
 		return err
 	}
-	if !hasApps(s) {
-		s.Evaluation.TestApps = 0
-	}
+	countEpisodes(&s)
 	measured, err := pilot.Measure(ctx, session.bucket, session.temporal, s, p)
 	if err != nil {
 		return err
@@ -87,28 +88,80 @@ func (a *app) runPlan(ctx context.Context, o planOptions, file string) error {
 		return err
 	}
 	out := planned{Pilot: p.Name, Spent: spent, Estimate: measured.Estimate()}
+	if out.Took, err = session.took(ctx, s); err != nil {
+		return err
+	}
 
 	return a.print(out, func(w io.Writer) { out.text(w, s, o) })
 }
 
-// hasApps reports whether the environment of a specification has the split test-apps.
-func hasApps(s spec.Spec) bool {
-	suite, err := catalog.OpenEnvironment(s.Where(s.Environment), catalog.Places{Browsers: 1, Tabs: 1})
+// countEpisodes puts into a specification the numbers of episodes that follow from its environments: the split
+// test-apps may not exist, and elsewhere 0 is every template once. The pilot has played in them: if this process cannot
+// open one, its episodes are not counted.
+func countEpisodes(s *spec.Spec) {
+	splits, _ := splitsOf(s.Where(s.Environment))
+	if splits[domain.SplitTestApps] == 0 {
+		s.Evaluation.TestApps = 0
+	}
+	s.Evaluation.OutOfDistribution = slices.Clone(s.Evaluation.OutOfDistribution)
+	for i := range s.Evaluation.OutOfDistribution {
+		x := &s.Evaluation.OutOfDistribution[i]
+		if x.Episodes == 0 {
+			splits, _ := splitsOf(s.Where(x.Environment))
+			x.Episodes = splits[x.Split]
+		}
+	}
+}
+
+// splitsOf returns the number of templates of each split of an environment.
+func splitsOf(o envadapters.Options) (map[string]int, error) {
+	suite, err := catalog.OpenEnvironment(o, catalog.Places{Browsers: 1, Tabs: 1})
 	if err != nil {
-		return false // the pilot has played in it: only this process cannot open it
+		return nil, err
 	}
 	defer func() { _ = suite.Close() }()
+	out := map[string]int{}
+	for _, split := range suite.Splits() {
+		templates, err := suite.Templates(split)
+		if err != nil {
+			return nil, err
+		}
+		out[split] = len(templates)
+	}
 
-	return slices.Contains(suite.Splits(), domain.SplitTestApps)
+	return out, nil
+}
+
+// took returns what the run of a specification took, if it has ended.
+func (s *session) took(ctx context.Context, of spec.Spec) ([]estimate.Line, error) {
+	run := runs.Run(of.Name)
+	if ended, err := run.End().Exists(ctx, s.bucket); err != nil || !ended {
+		return nil, err
+	}
+	played, _, err := run.Spec().Read(ctx, s.bucket)
+	if err != nil {
+		return nil, err
+	}
+	countEpisodes(&played)
+	if runs.Digest(played) != runs.Digest(of) {
+		return nil, nil
+	}
+	m, err := pilot.Measure(ctx, s.bucket, s.temporal, of, of)
+
+	return m.Took(), err
 }
 
 func (p planned) text(w io.Writer, s spec.Spec, o planOptions) {
 	say(w, "%s, estimated from run %s: %d episodes, %d calls to chat endpoints, cost %.4f\n",
 		s.Name, p.Pilot, o.episodes, p.Spent.Calls, p.Spent.Money)
 	say(w, "%s", estimate.Text(p.Estimate))
-	say(w, "money is that of chat endpoints with prices in the specification; "+
-		"hours are those of this machine with %d concurrent episodes", o.up.tabs)
-	if n := len(s.Evaluation.OutOfDistribution); n > 0 {
-		say(w, "not estimated: the %d evaluations out of distribution, whose environments differ in speed", n)
+	if p.Took != nil {
+		say(w, "The run itself has ended. It took:\n\n%s", estimate.Text(p.Took))
 	}
+	say(w, `
+Money is that of chat endpoints with prices in the specification. Hours are those of the workers that played the pilot;
+give it as many --episodes as they have places. Place hours are those in which tabs or emulators are held, GPU hours
+those of training; policy servers are needed during rollouts and evaluations, too. Episodes are assumed to succeed in
+%.0f to %.0f %%, on average %.0f %%, in as many steps as an expert's.`,
+		100*estimate.LeastRate, 100*estimate.MostRate, 100*estimate.MeanRate)
 }

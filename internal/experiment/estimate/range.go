@@ -34,11 +34,10 @@ type Range struct {
 }
 
 // Times returns the range of n times as much.
-func (r Range) Times(n int) Range {
-	k := float64(n)
+func (r Range) Times(n int) Range { return r.by(float64(n)) }
 
-	return Range{Low: k * r.Low, Mid: k * r.Mid, High: k * r.High}
-}
+// by returns the range times x.
+func (r Range) by(x float64) Range { return Range{Low: r.Low * x, Mid: r.Mid * x, High: r.High * x} }
 
 // Plus adds ranges whose errors go together.
 func (r Range) Plus(o Range) Range {
@@ -67,9 +66,10 @@ func scale(x float64, grows bool, length Range) Range {
 	return Range{Low: x * length.Low, Mid: x * length.Mid, High: x * length.High}
 }
 
-// between returns the range from the low end of one scaled figure to the high end of another.
+// between returns the range from the low end of one scaled figure to the high end of another. Its middle is as many
+// times the one as the other is times the middle.
 func between(low, high float64, grows bool, length Range) Range {
 	from, to := scale(low, grows, length), scale(high, grows, length)
 
-	return Range{Low: from.Low, Mid: (from.Mid + to.Mid) / 2, High: to.High}
+	return Range{Low: from.Low, Mid: math.Sqrt(from.Mid * to.Mid), High: to.High}
 }

@@ -73,7 +73,7 @@ func (m *measuring) work() map[string]units {
 		if played == 0 {
 			return 0
 		}
-		return evaluations(s, chunks(s)) * m.steps / played
+		return evaluationsOf(s, chunks(s)) * m.steps / played
 	}
 
 	return map[string]units{
@@ -95,18 +95,16 @@ func (m *measuring) policies() {
 	if played == 0 {
 		return
 	}
-	m.out.Roles = append(m.out.Roles,
-		estimate.Role{
-			Name: rolloutCalls, Calls: m.cells, Units: played, Total: m.slots(), Tokens: m.tokens, Steps: true,
-		},
-		estimate.Role{
-			Name: evaluationCalls, Calls: m.cells / played, Units: 1, Total: evaluations(m.spec, chunks(m.spec)),
-			Tokens: m.tokens, Steps: true,
+	m.out.Roles = append(m.out.Roles, estimate.Role{
+		Name: policyCalls + "rollouts", Calls: m.cells, Units: played, Total: m.slots(), Tokens: m.tokens, Steps: true,
+	})
+	for _, e := range m.evaluated {
+		m.out.Roles = append(m.out.Roles, estimate.Role{
+			Name: policyCalls + e.name, Calls: e.calls, Units: e.episodes, Low: e.low, Total: e.total,
+			Tokens: e.tokens, Steps: true,
 		})
+	}
 }
 
-// Names of the calls of policies, which are not recorded one by one.
-const (
-	rolloutCalls    = "policies, rollouts"
-	evaluationCalls = "policies, evaluation"
-)
+// policyCalls begins the names of the calls of policies, which are not recorded one by one.
+const policyCalls = "policies, "

@@ -10,6 +10,10 @@ import (
 
 // disk sums the pilot's objects by what they belong to.
 func (m *measuring) disk() error {
+	low, high := 0.0, 0.0
+	for _, e := range m.evaluated {
+		low, high = low+e.low, high+e.total
+	}
 	objects, err := m.bucket.List(m.ctx, m.run.Prefix())
 	if err != nil {
 		return err
@@ -31,7 +35,7 @@ func (m *measuring) disk() error {
 		},
 		estimate.Disk{
 			Name: "evaluations", Bytes: sum[runs.KindEvaluation],
-			Units: evaluations(m.pilot, chunks(m.pilot)), Total: evaluations(m.spec, chunks(m.spec)), Steps: true,
+			Units: evaluationsOf(m.pilot, chunks(m.pilot)), Low: low, Total: high, Steps: true,
 		},
 		estimate.Disk{Name: "stage 1", Bytes: sum[runs.KindStage1], Units: pilot, Total: run},
 		m.policiesOnDisk(policies),
@@ -43,7 +47,7 @@ func (m *measuring) disk() error {
 // recordedCalls returns the calls that the pilot recorded, and those that the run will.
 func (m *measuring) recordedCalls() (made, planned float64) {
 	for _, r := range m.out.Roles {
-		if r.Name != rolloutCalls && r.Name != evaluationCalls && r.Units > 0 {
+		if !strings.HasPrefix(r.Name, policyCalls) && r.Units > 0 {
 			made += r.Calls
 			planned += r.Calls / r.Units * r.Total
 		}
@@ -60,17 +64,13 @@ const optimiserStates = 3
 func (m *measuring) policiesOnDisk(policies map[string]float64) estimate.Disk {
 	size := 0.0
 	for _, s := range policies {
-		size += s / float64(len(policies))
+		size += s
 	}
-	most := chunks(m.spec)
-	least := most
-	if len(m.spec.FineTune.Levels) == 0 {
-		least = min(least, 1) // the band may be reached with the first chunk
-	}
+	least, most := leastChunks(m.spec), chunks(m.spec)
 	updates := m.spec.Agents * m.spec.Epochs
 
 	return estimate.Disk{
-		Name: "policies and optimiser states", Bytes: size * (1 + optimiserStates), Units: 1,
+		Name: "policies and optimiser states", Bytes: size * (1 + optimiserStates), Units: float64(len(policies)),
 		Low: float64(least + updates), Total: float64(most + updates),
 	}
 }

@@ -8,14 +8,13 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// episodes reads the rollouts of the pilot's epoch.
+// episodes reads the pilot's rollouts.
 func (m *measuring) episodes() error {
-	if m.pilot.Epochs == 0 {
-		return nil
-	}
-	for slot := 1; slot <= m.pilot.Slots; slot++ {
-		if err := m.episode(slot); err != nil {
-			return err
+	for epoch := 1; epoch <= m.pilot.Epochs; epoch++ {
+		for slot := 1; slot <= m.pilot.Slots; slot++ {
+			if err := m.episode(epoch, slot); err != nil {
+				return err
+			}
 		}
 	}
 
@@ -23,13 +22,16 @@ func (m *measuring) episodes() error {
 }
 
 // episode reads one rollout: its length, cells, labels and pairs.
-func (m *measuring) episode(slot int) error {
-	episode, _, err := m.run.Episode(m.ctx, m.bucket, 1, slot)
+func (m *measuring) episode(epoch, slot int) error {
+	episode, _, err := m.run.Episode(m.ctx, m.bucket, epoch, slot)
 	if err != nil || episode.Failed != "" {
 		return err
 	}
 	m.out.Steps.Pilot = append(m.out.Steps.Pilot, float64(episode.Outcome.Steps))
 	m.steps += float64(episode.Outcome.Steps)
+	if !episode.Outcome.Success {
+		m.out.Steps.Failed = append(m.out.Steps.Failed, float64(episode.Outcome.Steps))
+	}
 
 	recorded, err := episode.ReadSteps(m.ctx, m.bucket)
 	if err != nil {
@@ -42,11 +44,11 @@ func (m *measuring) episode(slot int) error {
 		}
 	}
 
-	credits, _, err := m.run.Credits(1, slot).Read(m.ctx, m.bucket)
+	credits, _, err := m.run.Credits(epoch, slot).Read(m.ctx, m.bucket)
 	if err != nil {
 		return err
 	}
-	pairs, _, err := m.run.Pairs(1, slot).Read(m.ctx, m.bucket)
+	pairs, _, err := m.run.Pairs(epoch, slot).Read(m.ctx, m.bucket)
 	if err != nil {
 		return err
 	}
@@ -73,7 +75,7 @@ func (m *measuring) stage1() error {
 	}
 	m.roles()
 
-	return nil
+	return m.stage1Phases()
 }
 
 // task reads how training task i was played. Stage 1 leaves a trajectory with levels, a demonstration without, and

@@ -1,13 +1,15 @@
 // Package pilot makes a small run of a specification, its pilot, and measures what the finished pilot took, so that the
 // whole run can be estimated.
 //
-// It imports fault, internal/experiment/estimate, internal/method/prompts, internal/method/spec, internal/store and
-// internal/store/runs.
+// It imports fault, internal/experiment/estimate, internal/method/prompts, internal/method/rules,
+// internal/method/spec, internal/store and internal/store/runs.
 package pilot
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"go.temporal.io/sdk/client"
 
@@ -16,6 +18,9 @@ import (
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
+
+// expertEpisodes is the number of an expert's episodes for every episode of the pilot.
+const expertEpisodes = 4
 
 // steps is the number of optimiser steps of each of a pilot's training jobs.
 const steps = 20
@@ -27,6 +32,9 @@ func Spec(s spec.Spec, episodes int) spec.Spec {
 	p.Epochs, p.Slots = min(s.Epochs, 1), min(s.Slots, episodes)
 
 	p.FineTune.Demonstrations = min(s.FineTune.Demonstrations, episodes)
+	if s.Synthesis.Agent == spec.RoleExpert { // it costs nothing, and tells how long episodes that succeed are
+		p.FineTune.Demonstrations = min(s.FineTune.Demonstrations, expertEpisodes*episodes)
+	}
 	p.FineTune.ChunkSteps, p.FineTune.MaxChunks = min(s.FineTune.ChunkSteps, steps), 1
 	jobs := &p.FineTune.Steps
 	for _, n := range []*int{&jobs.Level1, &jobs.Level2, &jobs.Level3, &jobs.Preference} {
@@ -37,7 +45,11 @@ func Spec(s spec.Spec, episodes int) spec.Spec {
 
 	p.Evaluation.Val, p.Evaluation.Every = min(s.Evaluation.Val, episodes), 1
 	p.Evaluation = p.Evaluation.WithoutTests()
-	p.Evaluation.OutOfDistribution = nil
+	p.Evaluation.OutOfDistribution = slices.Clone(s.Evaluation.OutOfDistribution)
+	for i := range p.Evaluation.OutOfDistribution {
+		n := &p.Evaluation.OutOfDistribution[i].Episodes
+		*n = min(cmp.Or(*n, episodes), episodes)
+	}
 	p.Pairs.MinPairs, p.FailedShare = 1, 1
 
 	p.Name = fmt.Sprintf("%.24s-pilot-%.8s", s.Name, runs.Digest(p))
@@ -51,7 +63,7 @@ func Measure(ctx context.Context, b store.Bucket, t client.Client, s, p spec.Spe
 		ctx: ctx, bucket: b, temporal: t, run: runs.Run(p.Name),
 		spec: s, pilot: p, byRole: map[string]*calls{},
 	}
-	for _, read := range []func() error{m.episodes, m.calls, m.stage1, m.times, m.disk} {
+	for _, read := range []func() error{m.episodes, m.calls, m.epochs, m.evaluations, m.stage1, m.disk} {
 		if err := read(); err != nil {
 			return m.out, err
 		}
@@ -78,32 +90,12 @@ type measuring struct {
 	steps     float64 // steps of all episodes
 	tokens    estimate.Sample
 
+	lanes     float64 // episodes that the pilot rolled out at once
+	evaluated []*evaluated
+
 	byRole      map[string]*calls
 	screenCount float64    // screens of all trajectories of stage 1
 	asked       [4]float64 // screens that were written about, by level from 1
-}
-
-// baseSystems returns the number of systems that are evaluated at epoch 0: one agent in two decodings, and n agents.
-func baseSystems(s spec.Spec) int {
-	if s.Agents == 1 {
-		return 2
-	}
-
-	return 3
-}
-
-// evaluations returns the number of episodes of all evaluations of a specification whose stage 1 has so many chunks.
-func evaluations(s spec.Spec, chunks int) float64 {
-	systems := baseSystems(s)
-	n := s.Evaluation.Val * (chunks + systems)
-	if s.Epochs > 0 {
-		n += s.Evaluation.Val * (s.Epochs / s.Evaluation.Every)
-		systems++
-	}
-
-	tests := s.Evaluation.TestSeeds + s.Evaluation.TestTemplates + s.Evaluation.TestApps
-
-	return float64(n + (systems-1)*tests)
 }
 
 // chunks returns the number of chunks of stage 1, at most.
@@ -113,6 +105,27 @@ func chunks(s spec.Spec) int {
 	}
 
 	return s.FineTune.MaxChunks
+}
+
+// leastChunks returns the least number of chunks of stage 1: the band may be reached with the first.
+func leastChunks(s spec.Spec) int {
+	if len(s.FineTune.Levels) > 0 {
+		return chunks(s)
+	}
+
+	return min(chunks(s), 1)
+}
+
+// optimiserSteps returns the least and the most optimiser steps of stage 1.
+func optimiserSteps(s spec.Spec) (low, high float64) {
+	if len(s.FineTune.Levels) == 0 && s.FineTune.Base == "" {
+		return float64(s.FineTune.ChunkSteps), float64(s.FineTune.ChunkSteps * s.FineTune.MaxChunks)
+	}
+	for _, job := range s.FineTune.LevelJobs() {
+		low += float64(job.Steps)
+	}
+
+	return low, low
 }
 
 // slots returns the number of episodes that the run rolls out.

@@ -11,6 +11,9 @@ func TestAPilotIsSmallAndNamedByItsSpecification(t *testing.T) {
 	s := spec.Default()
 	s.Name = "a-name-of-nearly-forty-characters-in-all"
 	s.FineTune.Levels = []int{1, 2, 3}
+	s.Evaluation.OutOfDistribution = []spec.Elsewhere{
+		{Environment: "webtasks", Split: "test-seeds"}, {Environment: "webtasks", Split: "val", Episodes: 3},
+	}
 	p := Spec(s, 5)
 
 	if err := p.Validate(catalog.All{}); err != nil {
@@ -22,10 +25,13 @@ func TestAPilotIsSmallAndNamedByItsSpecification(t *testing.T) {
 	}{
 		{"slots", p.Slots, 5},
 		{"epochs", p.Epochs, 1},
-		{"demonstrations", p.FineTune.Demonstrations, 5},
+		{"demonstrations", p.FineTune.Demonstrations, 20},
 		{"steps of level 2", p.FineTune.Steps.Level2, steps},
 		{"episodes on val", p.Evaluation.Val, 5},
 		{"episodes on test-seeds", p.Evaluation.TestSeeds, 0},
+		{"episodes elsewhere, of every template", p.Evaluation.OutOfDistribution[0].Episodes, 5},
+		{"episodes elsewhere", p.Evaluation.OutOfDistribution[1].Episodes, 3},
+		{"the run's episodes elsewhere", s.Evaluation.OutOfDistribution[1].Episodes, 3},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s = %d, want %d", c.name, c.got, c.want)

@@ -1,179 +1,185 @@
 package pilot
 
 import (
-	"errors"
 	"fmt"
-	"time"
+	"slices"
 
-	enums "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/history/v1"
-	"go.temporal.io/api/serviceerror"
-
-	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/experiment/estimate"
-	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// shard is the workflow that rolls out a part of an epoch.
-const shard = "Shard"
-
-// timed is a phase and where its time is measured.
-type timed struct {
-	estimate.Phase
-	workflow string // id below the pilot's
-	activity string // empty: the child workflows of type shard
-}
-
-// times reads how long the pilot's phases took.
-func (m *measuring) times() error {
-	for _, t := range m.phases() {
-		var err error
-		if t.Seconds, err = m.busy(m.pilot.Name+t.workflow, t.activity); err != nil {
+// epochs adds the phases of epochs: what episodes took, the updates, and the time between.
+func (m *measuring) epochs() error {
+	by, updates, between := map[string][]did{}, []did(nil), 0.0
+	for epoch := 1; epoch <= m.pilot.Epochs; epoch++ {
+		id := fmt.Sprintf("/epoch/%04d", epoch)
+		var all []did
+		for slot := 1; slot <= m.pilot.Slots; slot++ {
+			of, err := m.done(fmt.Sprintf("%s/episode/%04d", id, slot))
+			if err != nil {
+				return err
+			}
+			for name, list := range of {
+				by[name], all = append(by[name], list...), append(all, list...)
+			}
+		}
+		rest, err := m.done(id)
+		if err != nil {
 			return err
 		}
-		if t.Seconds > 0 {
-			m.out.Phases = append(m.out.Phases, t.Phase)
+		played, err := m.done(fmt.Sprintf("/eval/%04d-val", epoch))
+		if err != nil {
+			return err
 		}
+		whole, err := m.lasted(id)
+		if err != nil {
+			return err
+		}
+		_, busy := work(slices.Concat(all, rest["Update"], played["Evaluate"]))
+		between += max(0, whole.Seconds()-busy)
+		updates = append(updates, rest["Update"]...)
 	}
+	if m.pilot.Epochs == 0 {
+		return nil
+	}
+
+	m.lanes = lanes(by["Rollout"])
+	m.episodePhase(by)
+	m.updatePhase(updates)
+	epochs := float64(m.spec.Epochs)
+	m.phase(estimate.Phase{
+		Name: "between phases of an epoch", Work: between, Wall: between, Lanes: 1,
+		Units: float64(m.pilot.Epochs), Low: epochs, Total: epochs,
+	})
 
 	return nil
 }
 
-// phases returns the phases of the run, without times.
-func (m *measuring) phases() []timed {
-	run, pilot := m.demonstrations()
-	_, made := optimiserSteps(m.pilot)
-	low, high := optimiserSteps(m.spec)
-	list := []timed{
-		{
-			Phase:    estimate.Phase{Name: "stage 1, demonstrations", Units: pilot, Low: run, Total: run},
-			workflow: "/finetune", activity: "Demonstrate",
-		},
-		{
-			Phase:    estimate.Phase{Name: "stage 1, training", Units: made, Low: low, Total: high},
-			workflow: "/finetune", activity: "TrainChunk",
-		},
+// episodePhase adds rollouts, credit and pairing. The critic works on one episode while others are rolled out, so the
+// slowest kind of activity decides.
+func (m *measuring) episodePhase(by map[string][]did) {
+	p := estimate.Phase{
+		Name: "rollouts, credit, pairing", Lanes: 1,
+		Units: m.pilotSlots(), Low: m.slots(), Total: m.slots(), Steps: true,
 	}
+	var all []did
+	for _, list := range by {
+		seconds, _ := work(list)
+		if n := lanes(list); seconds/n > p.Work/p.Lanes {
+			p.Work, p.Lanes = seconds, n
+		}
+		all = append(all, list...)
+	}
+	_, p.Wall = work(all)
+	p.Places, _ = work(by["Rollout"])
+	m.phase(p)
+}
+
+// updatePhase adds the updates. They grow with the pairs.
+func (m *measuring) updatePhase(all []did) {
+	type updated struct {
+		Pairs, Steps int
+		StepSeconds  float64
+	}
+	p := estimate.Phase{
+		Name: "updates", Lanes: lanes(all), Devices: m.devices(), Steps: true,
+		Jobs: float64(m.spec.Agents * m.spec.Epochs), Low: m.pairs / m.pilotSlots() * m.slots(),
+	}
+	p.JobsLow, p.Total = p.Jobs, p.Low
+	p.Work, p.Wall = work(all)
+	steps := 0.0
+	for _, d := range all {
+		u := read[updated](d.result)
+		p.Units += float64(u.Pairs)
+		steps += u.StepSeconds * float64(u.Steps)
+	}
+	p.Begins(steps, float64(len(all)))
+	m.phase(p)
+}
+
+// stage1Phases adds the phases of stage 1.
+func (m *measuring) stage1Phases() error {
+	of, err := m.done("/finetune")
+	if err != nil {
+		return err
+	}
+	later := m.out.Phases
+	m.out.Phases = nil
+	defer func() { m.out.Phases = append(m.out.Phases, later...) }()
+
+	run, pilot := m.demonstrations()
+	played := estimate.Phase{
+		Name: "stage 1, demonstrations", Lanes: max(m.lanes, 1), Units: pilot, Low: run, Total: run,
+	}
+	played.Work, played.Wall = work(of["Demonstrate"])
+	played.Places = played.Work
+	m.phase(played)
+
 	for level := 1; level <= runs.Levels; level++ {
 		if m.asked[level] > 0 {
-			list = append(list, m.levelPhases(level)...)
+			if err := m.levelPhases(level); err != nil {
+				return err
+			}
 		}
 	}
-	if m.pilot.Epochs > 0 {
-		list = append(list, m.epochPhases()...)
-	}
-	val := float64(baseSystems(m.pilot) * m.pilot.Evaluation.Val)
+	m.trainingPhase(of["TrainChunk"])
 
-	return append(list, timed{
-		Phase: estimate.Phase{
-			Name: "evaluation", Units: val, Low: evaluations(m.spec, 0),
-			Total: evaluations(m.spec, chunks(m.spec)), Steps: true,
-		},
-		workflow: "/eval/0000-val", activity: "Evaluate",
-	})
+	return nil
 }
 
-func (m *measuring) levelPhases(level int) []timed {
+// trainingPhase adds the training of stage 1.
+func (m *measuring) trainingPhase(all []did) {
+	_, made := optimiserSteps(m.pilot)
+	p := estimate.Phase{
+		Name: "stage 1, training", Lanes: 1, Devices: m.devices(),
+		Units: made, Jobs: float64(chunks(m.spec)), JobsLow: float64(leastChunks(m.spec)),
+	}
+	p.Low, p.Total = optimiserSteps(m.spec)
+	p.Work, p.Wall = work(all)
+	steps := 0.0
+	for _, d := range all {
+		steps += read[struct{ StepSeconds float64 }](d.result).StepSeconds * made / float64(len(all))
+	}
+	p.Begins(steps, float64(len(all)))
+	m.phase(p)
+}
+
+// levelPhases adds what the data of a level of stage 1 took.
+func (m *measuring) levelPhases(level int) error {
+	of, err := m.done(fmt.Sprintf("/finetune/level-%d", level))
+	if err != nil {
+		return err
+	}
 	run, pilot := m.demonstrations()
-	workflow, screens := fmt.Sprintf("/finetune/level-%d", level), m.screens(level)
+	explored := estimate.Phase{
+		Name: fmt.Sprintf("stage 1, exploration (level %d)", level), Lanes: max(m.lanes, 1),
+		Units: pilot, Low: run, Total: run,
+	}
+	explored.Work, explored.Wall = work(of["Explore"])
+	explored.Places = explored.Work
+	m.phase(explored)
 
-	return []timed{
-		{
-			Phase: estimate.Phase{
-				Name: fmt.Sprintf("stage 1, exploration (level %d)", level), Units: pilot, Low: run, Total: run,
-			},
-			workflow: workflow, activity: "Explore",
-		},
-		{
-			Phase: estimate.Phase{
-				Name:  fmt.Sprintf("stage 1, data of level %d", level),
-				Units: m.asked[level], Low: screens, Total: screens,
-			},
-			workflow: workflow, activity: "Synthesize",
-		},
+	screens := m.screens(level)
+	written := estimate.Phase{
+		Name: fmt.Sprintf("stage 1, data of level %d", level), Lanes: lanes(of["Synthesize"]),
+		Units: m.asked[level], Low: screens, Total: screens,
+	}
+	written.Work, written.Wall = work(of["Synthesize"])
+	m.phase(written)
+
+	return nil
+}
+
+// phase adds a phase that took time.
+func (m *measuring) phase(p estimate.Phase) {
+	if p.Wall > 0 {
+		m.out.Phases = append(m.out.Phases, p)
 	}
 }
 
-func (m *measuring) epochPhases() []timed {
-	slots := m.slots()
-	pairs := m.pairs / float64(m.pilot.Slots) * slots
-
-	return []timed{
-		{
-			Phase: estimate.Phase{
-				Name: "rollouts, credit, pairing", Units: float64(m.pilot.Slots), Low: slots, Total: slots, Steps: true,
-			},
-			workflow: "/epoch/0001",
-		},
-		{
-			Phase:    estimate.Phase{Name: "updates", Units: max(m.pairs, 1), Low: pairs, Total: pairs, Steps: true},
-			workflow: "/epoch/0001", activity: "Update",
-		},
-	}
-}
-
-// optimiserSteps returns the least and the most optimiser steps of stage 1.
-func optimiserSteps(s spec.Spec) (low, high float64) {
-	if len(s.FineTune.Levels) == 0 && s.FineTune.Base == "" {
-		return float64(s.FineTune.ChunkSteps), float64(s.FineTune.ChunkSteps * s.FineTune.MaxChunks)
-	}
-	for _, job := range s.FineTune.LevelJobs() {
-		low += float64(job.Steps)
-	}
-
-	return low, low
-}
-
-// busy returns the seconds from the first schedule of an activity in a workflow to the last end of one. The empty name
-// means child workflows of type shard. A workflow that does not exist took no time.
-func (m *measuring) busy(workflow, activity string) (float64, error) {
-	span := span{activity: activity, scheduled: map[int64]bool{}}
-	h := m.temporal.GetWorkflowHistory(m.ctx, workflow, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	for h.HasNext() {
-		event, err := h.Next()
-		var missing *serviceerror.NotFound
-		if errors.As(err, &missing) {
-			return 0, nil
-		}
-		if err != nil {
-			return 0, fault.New(fault.Transient, "history of %s: %w", workflow, err)
-		}
-		if span.bounds(event) {
-			span.extend(event.EventTime.AsTime())
-		}
-	}
-
-	return span.to.Sub(span.from).Seconds(), nil
-}
-
-// span is the time between the first and the last event of an activity.
-type span struct {
-	activity  string
-	scheduled map[int64]bool // events that scheduled it
-	from, to  time.Time
-}
-
-// bounds reports whether the activity, or a shard, begins or ends with an event.
-func (s *span) bounds(e *history.HistoryEvent) bool {
-	if s.activity == "" {
-		begin := e.GetStartChildWorkflowExecutionInitiatedEventAttributes()
-		end := e.GetChildWorkflowExecutionCompletedEventAttributes()
-
-		return begin != nil && begin.WorkflowType.Name == shard || end != nil && end.WorkflowType.Name == shard
-	}
-	if x := e.GetActivityTaskScheduledEventAttributes(); x != nil && x.ActivityType.Name == s.activity {
-		s.scheduled[e.EventId] = true
-		return true
-	}
-	x := e.GetActivityTaskCompletedEventAttributes()
-
-	return x != nil && s.scheduled[x.ScheduledEventId]
-}
-
-func (s *span) extend(at time.Time) {
-	if s.from.IsZero() {
-		s.from = at
-	}
-	s.to = at
+// devices returns the accelerators that one training job holds.
+func (m *measuring) devices() float64 {
+	return read[struct {
+		Devices float64 `json:"devices"`
+	}](m.spec.Trainer.Options).Devices
 }
