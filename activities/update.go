@@ -56,7 +56,7 @@ func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 	return do(ctx, log, func(ctx context.Context, say say) (Updated, error) {
 		var at pace
 		u, _, err := runs.Run(id.Run).Update(id.Epoch, id.Agent).Record(ctx, g.Bucket, func() (runs.Update, error) {
-			return g.update(ctx, id, say, &at)
+			return g.update(ctx, id, func(what string) { say(fmt.Sprintf("agent %d: %s", id.Agent, what)) }, &at)
 		})
 		if err != nil {
 			return Updated{}, err
@@ -149,6 +149,8 @@ func (g *GPU) update(ctx context.Context, id AgentID, say say, at *pace) (runs.U
 		return u, nil
 	}
 	u.Policy = runs.Policy{Digest: got.Digest, Tensor: got.TensorDigest}
+
+	say(fmt.Sprintf("%d steps are made; the gates measure what they changed", u.Steps))
 
 	return g.gate(ctx, s, id, u, pairs, base.Policy.Digest)
 }

@@ -19,6 +19,8 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -29,6 +31,8 @@ type live struct {
 	PerMinute float64       `json:"per_minute,omitempty"` // what the phase counts
 	LeftS     float64       `json:"left_s,omitempty"`     // seconds until the phase ends, at that rate
 	Again     []triedAgain  `json:"tried_again,omitempty"`
+	Jobs      []trainingJob `json:"training,omitempty"`
+	Trained   []runs.Update `json:"trained,omitempty"` // of the open epoch, so far
 	Around    *surroundings `json:"around,omitempty"`
 }
 
@@ -55,7 +59,7 @@ func (st *status) open() bool {
 }
 
 // readLive asks the open workflows of a run what they do, and the workers how they are.
-func (st *status) readLive(ctx context.Context, e config.Endpoints) {
+func (st *status) readLive(ctx context.Context, b store.Bucket, e config.Endpoints) {
 	if !st.open() {
 		return
 	}
@@ -70,7 +74,8 @@ func (st *status) readLive(ctx context.Context, e config.Endpoints) {
 	l := &live{}
 	var wg sync.WaitGroup
 	wg.Go(func() { l.read(ctx, t, st.child) })
-	wg.Go(func() { l.Again = readTries(ctx, t, st.Name) })
+	wg.Go(func() { l.Again, l.Jobs = readPending(ctx, t, st.Name) })
+	wg.Go(func() { l.readTrained(ctx, b, st.Name, st.committed+1, st.spec.Agents) })
 	wg.Go(func() { l.Around = readSurroundings(ctx, e, st.spec) })
 	wg.Wait()
 	st.Live = l
@@ -98,8 +103,8 @@ func (l *live) read(ctx context.Context, t client.Client, id string) {
 // maxOpen is the number of open workflows of a run that are looked at for what is tried again.
 const maxOpen = 200
 
-// readTries returns what fails and is tried again in the open workflows of a run.
-func readTries(ctx context.Context, t client.Client, run string) []triedAgain {
+// readPending returns what fails and is tried again in the open workflows of a run, and the training jobs that run.
+func readPending(ctx context.Context, t client.Client, run string) ([]triedAgain, []trainingJob) {
 	res, err := t.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 		PageSize: maxOpen,
 		Query:    fmt.Sprintf("ExecutionStatus = 'Running' AND WorkflowId STARTS_WITH '%s/'", run),
@@ -112,6 +117,7 @@ func readTries(ctx context.Context, t client.Client, run string) []triedAgain {
 	}
 	var mu sync.Mutex
 	var out []triedAgain
+	var jobs []trainingJob
 	var wg sync.WaitGroup
 	places := make(chan struct{}, 8)
 	for _, id := range open {
@@ -125,6 +131,7 @@ func readTries(ctx context.Context, t client.Client, run string) []triedAgain {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, a := range d.PendingActivities {
+				jobs = addJob(jobs, id, a)
 				if a.Attempt > 1 && a.LastFailure != nil {
 					out = together(out, triedAgain{
 						Activity: a.ActivityType.GetName(), Of: id, Number: 1, Tries: int(a.Attempt),
@@ -136,8 +143,9 @@ func readTries(ctx context.Context, t client.Client, run string) []triedAgain {
 	}
 	wg.Wait()
 	slices.SortFunc(out, func(a, b triedAgain) int { return cmp.Or(b.Number-a.Number, cmp.Compare(a.Of, b.Of)) })
+	sortJobs(jobs)
 
-	return out
+	return out, jobs
 }
 
 // together adds an activity to those that fail in the same way.
@@ -228,6 +236,7 @@ func (l *live) text(w io.Writer) {
 	if l.Phase != "" {
 		say(w, "now: %s", l.line())
 	}
+	l.trainingText(w)
 	for _, x := range l.Again {
 		say(w, "tried again: %s in %s, try %d%s: %s", x.Activity, x.Of, x.Tries, others(x.Number-1), x.Why)
 	}

@@ -71,7 +71,7 @@ func (a *app) observe(ctx context.Context, b store.Bucket, e config.Endpoints, r
 	go func() {
 		st, err := readStatus(ctx, b, e, run)
 		if err == nil {
-			st.readLive(ctx, e)
+			st.readLive(ctx, b, e)
 		}
 		read <- answer{st, err}
 	}()

@@ -56,6 +56,7 @@ type status struct {
 	Live        *live            `json:"live,omitempty"`     // while the run is open
 	spec        spec.Spec
 	child       string // id of the workflow that the run waits for
+	committed   int    // epochs
 	val         int    // episodes of an evaluation on val
 }
 
@@ -148,6 +149,8 @@ func (st *status) readEpochs(ctx context.Context, b store.Bucket) error {
 	for {
 		epoch, _, err := runs.Run(st.Name).Epoch(st.Epoch+1).Read(ctx, b)
 		if errors.Is(err, store.ErrNotFound) {
+			st.committed = st.Epoch
+
 			return st.readUpdates(ctx, b, newest)
 		}
 		if err != nil {

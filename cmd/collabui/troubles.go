@@ -29,7 +29,8 @@ func (x *troubles) look(ctx context.Context, v *viewer, t client.Client, e confi
 	for _, b := range readSurroundings(ctx, e, s).broken() {
 		now[fmt.Sprintf("server %s is %s: %s", b.Address, b.State, b.Detail)] = true
 	}
-	for _, a := range readTries(ctx, t, s.Name) {
+	again, _ := readPending(ctx, t, s.Name)
+	for _, a := range again {
 		now[fmt.Sprintf("%s is tried again: %s", a.Activity, a.Why)] = true
 	}
 	for _, what := range sortedKeys(now) {

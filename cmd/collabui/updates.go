@@ -10,13 +10,22 @@ import (
 
 // printUpdates prints what was measured of updates: a line per agent, with changes against the parent policy.
 func printUpdates(w io.Writer, updates []runs.Update) {
-	say(w, "%5s %16s %17s %8s %10s %8s %7s %11s", "agent", "log π(chosen)", "log π(rejected)", "margin", "displaced",
-		"entropy", "KL", "preference")
+	say(w, "%5s %7s %16s %17s %8s %10s %8s %7s %11s", "agent", "loss", "log π(chosen)", "log π(rejected)", "margin",
+		"displaced", "entropy", "KL", "preference")
 	for _, u := range updates {
-		say(w, "%5d %s%s", u.Agent, figures(u.Probe), leftOut(u)+kept(u.Kept))
+		say(w, "%5d %7s %s%s", u.Agent, loss(u.Curve), figures(u.Probe), leftOut(u)+kept(u.Kept))
 	}
 	say(w, "nats per answer, change against the parent in brackets; displaced: probability that left both answers;")
 	say(w, "preference: its term's share of the update, the rest is the SFT term's")
+}
+
+// loss returns the last loss of a training curve.
+func loss(curve []domain.TrainPoint) string {
+	if len(curve) == 0 {
+		return "-"
+	}
+
+	return fmt.Sprintf("%.3f", curve[len(curve)-1].Loss)
 }
 
 // figures returns the log-probabilities of a probe, or why there are none.

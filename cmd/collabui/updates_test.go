@@ -21,9 +21,9 @@ func TestUpdatesAreShownWithTheirChangeAgainstTheParent(t *testing.T) {
 	})
 
 	for _, want := range []string{
-		"    0    -1.25 (+0.25)     -9.00 (-1.00)    +1.25     -0.042     0.80    0.31        88 %\n",
-		"    1 unknown: too old\n",
-		"    2 not measured  parent kept: 3 pairs are fewer than min_pairs 8\n",
+		"    0       -    -1.25 (+0.25)     -9.00 (-1.00)    +1.25     -0.042     0.80    0.31        88 %\n",
+		"    1       - unknown: too old\n",
+		"    2       - not measured  parent kept: 3 pairs are fewer than min_pairs 8\n",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the table is\n%s\nwant it to have %q", b.String(), want)
