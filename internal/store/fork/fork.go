@@ -65,9 +65,12 @@ func Plan(ctx context.Context, b store.Bucket, r Request, src spec.Source, c spe
 	if err != nil {
 		return f, err
 	}
-	if !base || r.Epoch < 0 || r.Epoch > committed {
-		return f, fault.New(fault.Invalid, "run %s cannot be forked after epoch %d: it has committed %d epochs, "+
-			"and stage 1 has ended: %v", r.Run, r.Epoch, committed, base)
+	if !base {
+		return f, fault.New(fault.Invalid, "run %s cannot be forked yet: its stage 1 has not ended", r.Run)
+	}
+	if r.Epoch < 0 || r.Epoch > committed {
+		return f, fault.New(fault.Invalid, "run %s cannot be forked after epoch %d: it has committed %d epochs",
+			r.Run, r.Epoch, committed)
 	}
 	if f.changes, err = inherited(ctx, b, r.Run, r.Epoch); err != nil {
 		return f, err
