@@ -3,6 +3,7 @@ package webtasks
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -82,6 +83,8 @@ func (e *environment) eval(ctx context.Context, expr string) error {
 		return err
 	}
 
+	// A field that should have stayed empty would have to be emptied: no action does that.
+	p.Right = slices.DeleteFunc(p.Right, func(a domain.Action) bool { return a.Validate() != nil })
 	e.page = p
 
 	return nil
