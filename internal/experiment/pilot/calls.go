@@ -30,6 +30,10 @@ func (m *measuring) calls() error {
 // units is the work of a role, in the pilot and in the run.
 type units struct{ pilot, run float64 }
 
+// agreeing is the share of the calls about agents' answers that is left, at least, when trained agents agree: equal
+// answers are asked about once. It is an assumption.
+const agreeing = 0.5
+
 // names of roles as the estimate shows them; the others keep their own.
 var names = map[string]string{
 	prompts.Agent:        "UI agent of stage 1",
@@ -50,8 +54,12 @@ func (m *measuring) roles() {
 		if name == "" {
 			name = role
 		}
+		low := work[role].run
+		if role == prompts.Critic || role == prompts.Adversary {
+			low *= agreeing
+		}
 		m.out.Roles = append(m.out.Roles, estimate.Role{
-			Name: name, Calls: c.n, Units: work[role].pilot, Total: work[role].run,
+			Name: name, Calls: c.n, Units: work[role].pilot, Low: low, Total: work[role].run,
 			Tokens: c.tokens, Money: c.money,
 			Steps: role != prompts.Questions && role != prompts.Instructions,
 		})
