@@ -37,7 +37,8 @@ func (g *GPU) dataset(ctx context.Context, s spec.Spec, id AgentID) (store.Ref, 
 }
 
 // pairsOf reads the pairs of an agent from one epoch: all pairs if the agents share their parameters. A failed slot has
-// none.
+// none. Pairs of earlier epochs, whose specification may have been another one, are left out if they do not fit the
+// update.
 func (g *GPU) pairsOf(ctx context.Context, s spec.Spec, id AgentID) ([]domain.Pair, error) {
 	var own []domain.Pair
 	read := func(ctx context.Context, i int) ([]domain.Pair, error) {
@@ -45,7 +46,8 @@ func (g *GPU) pairsOf(ctx context.Context, s spec.Spec, id AgentID) ([]domain.Pa
 	}
 	err := store.InOrder(ctx, s.Slots, read, func(_ int, pairs []domain.Pair) error {
 		for _, p := range pairs {
-			if p.Agent == id.Agent || s.Parameters == spec.ParametersShared {
+			fits := (p.Source == domain.SourceGroup) == (s.Preference == spec.PreferenceGRPO)
+			if fits && (p.Agent == id.Agent || s.Parameters == spec.ParametersShared) {
 				own = append(own, p)
 			}
 		}

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"slices"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -51,6 +52,7 @@ func (g *GPU) imitate(ctx context.Context, id AgentID, say say) (runs.Policy, er
 		return start, err
 	}
 
+	pairs = slices.DeleteFunc(pairs, func(p domain.Pair) bool { return p.Advantage < 0 })
 	rules.Weigh(s, pairs, false)
 	got, err := g.train(ctx, s, trainer.Job{
 		ID: run.ImitationJob(id.Epoch, id.Agent), Start: start.Digest, Objective: trainer.SFT, Pairs: pairs,

@@ -18,8 +18,8 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Pairing makes the preference pairs of an episode and returns their number. The adversary's answers, and what became
-// of them, are recorded with the pairs.
+// Pairing makes the preference pairs of an episode, or its samples for GRPO, and returns their number. The adversary's
+// answers, and what became of them, are recorded with the pairs.
 func (m *Models) Pairing(ctx context.Context, id SlotID) (int, error) {
 	log := m.log(id.Run, "epoch", id.Epoch, "slot", id.Slot)
 	ctx = endpoints.InEpoch(ctx, id.Epoch)
@@ -49,12 +49,23 @@ func (m *Models) pairs(ctx context.Context, id SlotID, say say) (runs.Pairs, err
 	if err != nil {
 		return runs.Pairs{}, err
 	}
-	system, err := runs.Run(id.Run).System(ctx, m.Bucket, e.system, s.Agents)
+	out := runs.Pairs{Episode: e.ref, Credit: creditRef, Calls: []runs.Call{}, Pairs: []domain.Pair{}}
+	topology, _, err := runs.Run(id.Run).Topology(id.Epoch).Read(ctx, m.Bucket)
 	if err != nil {
-		return runs.Pairs{}, err
+		return out, err
+	}
+	pairing := rules.Pairing(s, topology, e.slot)
+	if s.Preference == spec.PreferenceGRPO {
+		samples, counts := credit.Samples(pairing, id.Slot, e.slot.Task.Template, e.steps, credits.Steps)
+		out.Pairs, out.Counts = append(out.Pairs, samples...), counts
+
+		return out, nil
 	}
 
-	out := runs.Pairs{Episode: e.ref, Credit: creditRef, Calls: []runs.Call{}, Pairs: []domain.Pair{}}
+	system, err := runs.Run(id.Run).System(ctx, m.Bucket, e.system, s.Agents)
+	if err != nil {
+		return out, err
+	}
 	propose, err := m.adversary(s, system.Digests())
 	if err != nil {
 		return out, err
@@ -82,12 +93,8 @@ func (m *Models) pairs(ctx context.Context, id SlotID, say say) (runs.Pairs, err
 		return out, err
 	}
 
-	topology, _, err := runs.Run(id.Run).Topology(id.Epoch).Read(ctx, m.Bucket)
-	if err != nil {
-		return out, err
-	}
-	pairs, counts, err := credit.Pairs(ctx, rules.Pairing(s, topology, e.slot), id.Slot, e.slot.Task.Template, e.steps,
-		credits.Steps, adversary, grade)
+	pairs, counts, err := credit.Pairs(ctx, pairing, id.Slot, e.slot.Task.Template, e.steps, credits.Steps, adversary,
+		grade)
 	out.Pairs, out.Counts = append(out.Pairs, pairs...), counts
 
 	return out, err

@@ -174,8 +174,11 @@ func updateJob(s spec.Spec, id AgentID, u runs.Update, base runs.Policy, pairs [
 	if s.Reference == spec.ReferenceEpochStart {
 		job.Reference = u.Parent.Digest
 	}
-	if s.Preference == spec.PreferenceRFT {
+	switch s.Preference {
+	case spec.PreferenceRFT:
 		job.Objective = trainer.SFT
+	case spec.PreferenceGRPO:
+		job.Objective = trainer.GRPO
 	}
 
 	return job

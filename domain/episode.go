@@ -79,6 +79,18 @@ type Pair struct {
 	Weight            float64 `json:"weight"`
 	// Age is the number of epochs before the update in which the pair was made.
 	Age int `json:"age,omitempty"`
+	// Advantage is that of a sample, and 0 in a pair. A sample is an answer of the agent, in Chosen, without a rejected
+	// one: GRPO makes it more probable if the advantage is above 0, and less probable if it is below.
+	Advantage float64 `json:"advantage,omitempty"`
 	// Image is the digest of the screenshot that belongs to the prompt. It is empty if there is none.
 	Image string `json:"image,omitempty"`
+}
+
+// Learned returns the answers of a pair or sample that training is to make more and less probable; "" is none.
+func (p Pair) Learned() (more, less string) {
+	if p.Advantage < 0 {
+		return "", p.Chosen
+	}
+
+	return p.Chosen, p.Rejected
 }

@@ -17,6 +17,8 @@ const (
 	SourceOther Source = "candidate"
 	// SourceNone means that nothing is rejected.
 	SourceNone Source = "none"
+	// SourceGroup means a sample, which is compared with all answers of its step.
+	SourceGroup Source = "group"
 	// SourceImported means that the pair comes from a file.
 	SourceImported Source = "imported"
 	// SourceExpert means that the pair comes from a demonstration.

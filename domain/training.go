@@ -21,7 +21,11 @@ type TrainParams struct {
 	Smoothing float64 `json:"smoothing,omitempty" yaml:"smoothing"`
 	// Ftx weighs the SFT loss of the chosen answers that is added to the loss of DPO: the mean of −log π over the
 	// tokens of each answer (docs/method.md).
-	Ftx         float64 `json:"ftx" yaml:"ftx"`
+	Ftx float64 `json:"ftx" yaml:"ftx"`
+	// Clip is ε of GRPO: how far the ratio of an answer's probability to that before the update moves it, above 0.
+	Clip float64 `json:"clip,omitempty" yaml:"clip"`
+	// KL weighs the divergence from the reference in GRPO.
+	KL          float64 `json:"kl,omitempty" yaml:"kl"`
 	WeightDecay float64 `json:"weight_decay" yaml:"weight_decay"`
 }
 

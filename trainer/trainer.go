@@ -23,6 +23,9 @@ type Objective string
 const (
 	SFT Objective = "sft" // raises log π(chosen | prompt)
 	DPO Objective = "dpo" // prefers chosen over rejected answers, relative to a reference policy (docs/method.md)
+
+	// GRPO raises and lowers log π(chosen | prompt) by the pairs' advantages, near a reference policy (docs/method.md).
+	GRPO Objective = "grpo"
 )
 
 // Job is one update of one policy. Its result is a function of the job alone.
@@ -31,10 +34,10 @@ type Job struct {
 	ID string
 	// Start is the digest of the policy to start from. With "" the trainer draws a new one from Seed.
 	Start string
-	// Reference is the digest of the reference policy of DPO.
+	// Reference is the digest of the reference policy of DPO and GRPO.
 	Reference string
 	Objective Objective
-	// Pairs have a fixed order. SFT uses prompts and chosen answers.
+	// Pairs have a fixed order. SFT uses prompts and chosen answers, GRPO also advantages: its pairs are samples.
 	Pairs  []domain.Pair
 	Params domain.TrainParams
 	Seed   uint64

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -19,6 +20,7 @@ func TestEverySwitchOfTheMethodRunsToItsEnd(t *testing.T) {
 		check func(*testing.T, *testrun.Run) // nil: only that the run ends
 	}{
 		"rft":     {func(s *spec.Spec) { s.Preference = spec.PreferenceRFT }, wantThePairsOfDPO},
+		"grpo":    {func(s *spec.Spec) { s.Preference = spec.PreferenceGRPO }, wantSamples},
 		"outcome": {func(s *spec.Spec) { s.Credit = spec.CreditOutcome }, wantNoAdversary},
 		"advantage": {func(s *spec.Spec) {
 			s.Credit, s.Preference, s.Epochs = spec.CreditAdvantage, spec.PreferenceRFT, 2
@@ -63,6 +65,32 @@ func wantThePairsOfDPO(t *testing.T, r *testrun.Run) {
 		if !reflect.DeepEqual(got, want) || len(got.Counts) == 0 {
 			t.Errorf("agent %d learns from %+v, want %+v", agent, got, want)
 		}
+	}
+}
+
+// wantSamples checks that GRPO learns from the recorded answers alone, and that it ends with the same bits if it is
+// repeated.
+func wantSamples(t *testing.T, r *testrun.Run) {
+	t.Helper()
+	wantNoAdversary(t, r)
+	for agent := range r.Spec.Agents {
+		u := read(t, r, runs.Run("small").Update(1, agent))
+		card := read(t, r, runs.Run("small").Dataset(1, agent)).Card
+		if u.Steps == 0 || len(card.BySource) != 1 || card.BySource[domain.SourceGroup] == 0 {
+			t.Errorf("agent %d made %d steps on %v (%s), want steps on samples only",
+				agent, u.Steps, card.BySource, u.Kept)
+		}
+		p := u.Probe
+		if u.Kept == "" && (u.Policy == u.Parent || p.Chosen.Change() <= p.Rejected.Change() || p.Preference != 1) {
+			t.Errorf("agent %d: the probe is %+v, want raised answers to gain on lowered ones", agent, p)
+		}
+	}
+
+	again := testrun.WithBase(t, r.Spec)
+	play(t, again)
+	run := runs.Run("small")
+	if got, want := read(t, again, run.Epoch(1)).Digest, read(t, r, run.Epoch(1)).Digest; got != want {
+		t.Errorf("the epoch's digest is %s the second time, want %s", got, want)
 	}
 }
 

@@ -107,7 +107,7 @@ func (t *Trainer) folder(ctx context.Context, j trainer.Job) (Folder, error) {
 	}
 
 	f := Folder{Path: filepath.Join(t.Work, "jobs", jobName(j)), Base: base}
-	if f.Start, err = t.local(ctx, j.Start, base); err == nil && j.Objective == trainer.DPO {
+	if f.Start, err = t.local(ctx, j.Start, base); err == nil && j.Objective != trainer.SFT {
 		f.Reference, err = t.local(ctx, j.Reference, base)
 	}
 

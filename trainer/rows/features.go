@@ -23,6 +23,11 @@ var metaFeatures = []Feature{
 	{Name: "weight", Type: "float64"},
 }
 
+var metaFeature = Feature{
+	Name: "meta", Struct: metaFeatures, About: "agent, episode (slot) and step of the prompt, template of the task, " +
+		"where the wrong answer is from (source), and the row's weight in the loss",
+}
+
 // Features returns the columns of one of the set's files. They are the same in all of its rows: what a row leaves out
 // is null.
 func (s Set) Features(f File) []Feature {
@@ -42,14 +47,19 @@ func (s Set) Features(f File) []Feature {
 		})
 	}
 	switch {
+	case f.Format == Preference && s.samples():
+		return append(out,
+			Feature{Name: "advantage", Type: "float64", About: "the answer's label against those of all answers of " +
+				"its step, in standard deviations: GRPO makes answers with one above 0 more probable"},
+			messages("prompt", "the system message and what the agent was shown"),
+			messages("completion", "the answer of the agent"),
+			metaFeature)
 	case f.Format == Preference:
 		return append(out,
 			messages("prompt", "the system message and what the agent was shown"),
 			messages("chosen", right),
 			messages("rejected", wrong),
-			Feature{Name: "meta", Struct: metaFeatures, About: "agent, episode (slot) and step of the prompt, " +
-				"template of the task, where the wrong answer is from (source), and the pair's weight in the loss"},
-		)
+			metaFeature)
 	case f.Format == ShareGPT && f.Ranking:
 		return append(out, messages("messages", both), message("chosen", right), message("rejected", wrong))
 	case f.Format == ShareGPT:

@@ -5,11 +5,14 @@ import "github.com/collabui/collabui/domain"
 // PreferenceRow is a conversational preference row. Without a rejected answer it serves SFT only. Its fields are in the
 // order of their names, like those of all rows.
 type PreferenceRow struct {
-	Chosen   []Message `json:"chosen"`
-	Images   []string  `json:"images,omitzero"`
-	Meta     Meta      `json:"meta"`
-	Prompt   []Message `json:"prompt"`
-	Rejected []Message `json:"rejected,omitempty"`
+	// Advantage and Completion are those of a sample, which has neither a chosen nor a rejected answer.
+	Advantage  float64   `json:"advantage,omitempty"`
+	Chosen     []Message `json:"chosen,omitempty"`
+	Completion []Message `json:"completion,omitempty"`
+	Images     []string  `json:"images,omitzero"`
+	Meta       Meta      `json:"meta"`
+	Prompt     []Message `json:"prompt"`
+	Rejected   []Message `json:"rejected,omitempty"`
 }
 
 // Meta says where a row comes from.
@@ -24,7 +27,6 @@ type Meta struct {
 
 func (s Set) preference(p domain.Pair, images bool) PreferenceRow {
 	row := PreferenceRow{
-		Chosen: []Message{{Role: Assistant, Content: p.Chosen}},
 		Images: imagesOf(p, images),
 		Meta: Meta{
 			Agent:    p.Agent,
@@ -36,6 +38,14 @@ func (s Set) preference(p domain.Pair, images bool) PreferenceRow {
 		},
 		Prompt: []Message{{Role: System, Content: s.System}, {Role: User, Content: p.Prompt}},
 	}
+	answer := []Message{{Role: Assistant, Content: p.Chosen}}
+	if p.Advantage != 0 {
+		row.Advantage, row.Completion = p.Advantage, answer
+
+		return row
+	}
+
+	row.Chosen = answer
 	if p.Rejected != "" {
 		row.Rejected = []Message{{Role: Assistant, Content: p.Rejected}}
 	}

@@ -44,7 +44,8 @@ type File struct {
 	Dataset string
 	Format  Format
 	// Ranking reports that the rows hold chosen and rejected answers; pairs without a rejected one are left out.
-	// Otherwise they hold chosen answers only. Preference rows always hold both where there are both.
+	// Otherwise they hold chosen answers only, without samples that GRPO makes less probable. Preference rows always
+	// hold both where there are both, and all samples.
 	Ranking bool
 }
 
@@ -112,7 +113,7 @@ func (s Set) Encode(w io.Writer, f File) error {
 	enc, images := json.NewEncoder(w), s.images()
 
 	for _, p := range s.Pairs {
-		if f.Ranking && p.Rejected == "" {
+		if f.Ranking && p.Rejected == "" || f.Format != Preference && p.Advantage < 0 {
 			continue
 		}
 
@@ -138,6 +139,11 @@ func (s Set) Encode(w io.Writer, f File) error {
 // ranked reports whether the set has rejected answers.
 func (s Set) ranked() bool {
 	return slices.ContainsFunc(s.Pairs, func(p domain.Pair) bool { return p.Rejected != "" })
+}
+
+// samples reports whether the set is of samples for GRPO.
+func (s Set) samples() bool {
+	return slices.ContainsFunc(s.Pairs, func(p domain.Pair) bool { return p.Advantage != 0 })
 }
 
 // images reports whether the set has screenshots. Then every row of it has a list of images.

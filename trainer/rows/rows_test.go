@@ -23,6 +23,10 @@ var sets = []rows.Set{
 		{Prompt: "=p2 <video>", Chosen: "c2"},
 		{Slot: 1, Prompt: "p3 <audio>", Chosen: "", Rejected: "r3", Weight: 1},
 	}},
+	{Name: "epoch1-agent1", System: "S", Pairs: []domain.Pair{
+		{Agent: 1, Slot: 3, Step: 4, Source: "group", Weight: 1, Prompt: "p", Chosen: "u", Advantage: 1},
+		{Agent: 1, Slot: 3, Step: 4, Source: "group", Weight: 1, Prompt: "p", Chosen: "d", Advantage: -1},
+	}},
 	{Name: "level1", System: "S", Pairs: []domain.Pair{{Prompt: "q", Chosen: "a", Weight: 1}}},
 }
 
@@ -69,8 +73,8 @@ func TestInfoDescribesTheFiles(t *testing.T) {
 	if err := json.Unmarshal(files[rows.InfoFile], &info); err != nil {
 		t.Fatal(err)
 	}
-	if len(info) != 6 {
-		t.Errorf("%d data sets, want 6", len(info))
+	if len(info) != 8 {
+		t.Errorf("%d data sets, want 8", len(info))
 	}
 
 	for _, s := range sets {

@@ -50,15 +50,18 @@ type state struct {
 	step     int // optimiser steps done
 	examples []tinylm.Example
 	weights  []float64
-	// reference holds the reference policy's log π of the answers of every example, for DPO.
+	// reference holds the reference policy's log π of the answers of every example, for DPO and GRPO.
 	reference [][]float64
+	samples   []tinylm.Sample // one of every example, for GRPO
 	out       trainer.Result
 }
 
 // prepare checks a job, and loads its policies and examples.
 func (t *Trainer) prepare(ctx context.Context, j trainer.Job) (*state, error) {
-	if j.Objective != trainer.SFT && j.Objective != trainer.DPO {
-		return nil, fault.New(fault.Invalid, "the embedded trainer supports sft and dpo, not %q", j.Objective)
+	switch j.Objective {
+	case trainer.SFT, trainer.DPO, trainer.GRPO:
+	default:
+		return nil, fault.New(fault.Invalid, "the embedded trainer supports sft, dpo and grpo, not %q", j.Objective)
 	}
 	if j.Params.BatchSize < 1 || j.Params.Passes < 1 || j.Params.LearningRate <= 0 {
 		return nil, fault.New(fault.Invalid, "job %s: impossible parameters %+v", j.ID, j.Params)
@@ -75,12 +78,17 @@ func (t *Trainer) prepare(ctx context.Context, j trainer.Job) (*state, error) {
 	} else if s.model, err = Load(ctx, t.Bucket, j.Start); err != nil {
 		return nil, err
 	}
-	if j.Objective == trainer.DPO {
+	if j.Objective != trainer.SFT {
 		ref, err := Load(ctx, t.Bucket, j.Reference)
 		if err != nil {
 			return nil, err
 		}
 		s.reference = ref.LogProbs(s.examples, j.Workers)
+	}
+	if j.Objective == trainer.GRPO {
+		for i, lp := range s.model.LogProbs(s.examples, j.Workers) {
+			s.samples[i].Old, s.samples[i].Ref = lp[0], s.reference[i][0]
+		}
 	}
 
 	return s, nil
@@ -106,6 +114,7 @@ func (s *state) add(p domain.Pair) {
 	}
 	s.examples = append(s.examples, tinylm.Example{Prompt: prompt, Answers: answers})
 	s.weights = append(s.weights, p.Weight)
+	s.samples = append(s.samples, tinylm.Sample{Advantage: p.Advantage, Weight: p.Weight})
 }
 
 // optimise does one optimiser step on the picked examples.
@@ -114,8 +123,17 @@ func (s *state) optimise(tr *tinylm.Trainer, pick []int, rate float64) domain.Tr
 	for i, k := range pick {
 		batch[i], weights[i] = s.examples[k], s.weights[k]
 	}
-	if s.job.Objective == trainer.SFT {
+	switch s.job.Objective {
+	case trainer.SFT:
 		return domain.TrainPoint{Loss: tr.SFTStep(batch, weights, rate)}
+	case trainer.GRPO:
+		samples := make([]tinylm.Sample, len(pick))
+		for i, k := range pick {
+			samples[i] = s.samples[k]
+		}
+		rule := preference.Gradient{Clip: s.job.Params.Clip, KL: s.job.Params.KL}
+
+		return domain.TrainPoint{Loss: tr.GRPOStep(batch, samples, rate, rule)}
 	}
 
 	ref := make([][]float64, len(pick))

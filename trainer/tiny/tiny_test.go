@@ -38,6 +38,22 @@ func pairs(t *testing.T, n int) []domain.Pair {
 	return out
 }
 
+// of returns the examples of an objective: for GRPO every second answer is a wrong one.
+func of(objective trainer.Objective, pairs []domain.Pair) []domain.Pair {
+	if objective != trainer.GRPO {
+		return pairs
+	}
+	for i := range pairs {
+		pairs[i].Advantage = 1
+		if i%2 == 1 {
+			pairs[i].Chosen, pairs[i].Advantage = pairs[i].Rejected, -1
+		}
+		pairs[i].Rejected = ""
+	}
+
+	return pairs
+}
+
 func silent(domain.TrainPoint) {}
 
 func TestAJobKilledAnywhereEndsWithTheBitsOfAnUnbrokenOne(t *testing.T) {
@@ -47,18 +63,19 @@ func TestAJobKilledAnywhereEndsWithTheBitsOfAnUnbrokenOne(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for _, objective := range []trainer.Objective{trainer.SFT, trainer.DPO} {
+	for _, objective := range []trainer.Objective{trainer.SFT, trainer.DPO, trainer.GRPO} {
 		t.Run(string(objective), func(t *testing.T) {
 			j := trainer.Job{
 				ID:        string(objective),
 				Start:     base.SHA256,
 				Reference: base.SHA256,
 				Objective: objective,
-				Pairs:     pairs(t, 120),
+				Pairs:     of(objective, pairs(t, 120)),
 				Seed:      3,
 				Workers:   2,
 				Params: domain.TrainParams{
 					LearningRate: 1e-3, Warmup: 0.1, FinalShare: 0.1, BatchSize: 4, Passes: 4, Beta: 0.1, Ftx: 0.1,
+					Clip: 0.2, KL: 0.01,
 				},
 			}
 			whole, err := (&Trainer{Bucket: b}).Train(t.Context(), j, silent)

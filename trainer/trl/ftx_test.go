@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// ask runs the script's Trainer on two answers of 2 and 4 tokens with log-probabilities of −1 and −8. The packages that
+// ask runs the script's DPO on two answers of 2 and 4 tokens with log-probabilities of −1 and −8. The packages that
 // the script imports are stand-ins, and a tensor is a list.
 const ask = `
 import sys, types
@@ -31,12 +31,13 @@ class DPOTrainer:
         return out
 
 trl.DPOTrainer, trl.DPOConfig, trl.import_utils = DPOTrainer, None, utils
+trl.GRPOTrainer, trl.GRPOConfig = object, None
 sys.modules["trl"], sys.modules["trl.import_utils"] = trl, utils
 
 import train
 batch = {"chosen_attention_mask": Tensor([[1, 1, 0, 0], [1, 1, 1, 1]])}
-print(train.Trainer().concatenated_forward(None, batch)["nll_loss"])
-print("nll_loss" in train.Trainer().concatenated_forward(None, batch, True))
+print(train.DPO().concatenated_forward(None, batch)["nll_loss"])
+print("nll_loss" in train.DPO().concatenated_forward(None, batch, True))
 `
 
 func TestFtxWeighsTheMeanOverTheTokensOfEachAnswer(t *testing.T) {

@@ -1,4 +1,5 @@
-// Package trl updates adapters with Hugging Face's TRL. It supports DPO only, with a script of about a hundred lines.
+// Package trl updates adapters with Hugging Face's TRL. It supports DPO and GRPO, with a script of about two
+// hundred lines.
 // It is also the example of docs/add-a-trainer.md: besides its script, a training program needs a Tool like this one,
 // and an entry in workers/catalog.
 //
@@ -111,9 +112,9 @@ func supported(f external.Folder, j trainer.Job, o Options) error {
 	case j.Params.BatchSize%o.PerDevice != 0:
 		return fault.New(fault.Invalid,
 			"a batch of %d rows is not a multiple of per_device = %d", j.Params.BatchSize, o.PerDevice)
-	case j.Objective != trainer.DPO:
-		return fault.New(fault.Invalid,
-			"the trainer trl supports only dpo: set finetune.base to a base policy, and preference to dpo")
+	case j.Objective != trainer.DPO && j.Objective != trainer.GRPO:
+		return fault.New(fault.Invalid, "the trainer trl supports only dpo and grpo: set finetune.base to a base "+
+			"policy, and preference to one of them")
 	case f.Start.Kind == domain.ArtifactFull || f.Reference.Kind == domain.ArtifactFull:
 		return fault.New(fault.Invalid, "the trainer trl supports only adapters and the base model")
 	case f.Start.Kind == domain.ArtifactLoRA && f.Start.Rank != o.Rank:
@@ -127,6 +128,7 @@ func supported(f external.Folder, j trainer.Job, o Options) error {
 // write writes the files of the job's folder.
 func write(f external.Folder, j trainer.Job, o Options, total int) error {
 	job, err := json.Marshal(map[string]any{
+		"objective":     j.Objective,
 		"model":         f.Base.Dir,
 		"adapter":       adapter(f.Start),
 		"reference":     adapter(f.Reference),
@@ -144,6 +146,8 @@ func write(f external.Folder, j trainer.Job, o Options, total int) error {
 		"beta":          j.Params.Beta,
 		"smoothing":     j.Params.Smoothing,
 		"ftx":           j.Params.Ftx,
+		"clip":          j.Params.Clip,
+		"kl":            j.Params.KL,
 		"cutoff":        o.Cutoff,
 		"skip":          j.Skip,
 		"save_steps":    o.SaveSteps,

@@ -33,6 +33,9 @@ var trainers = []Trainer{
 	{
 		Name:  spec.Embedded,
 		About: "the embedded small policy, on the CPU",
+		Rules: spec.TrainerRules{
+			Objectives: []string{string(trainer.SFT), string(trainer.DPO), string(trainer.GRPO)},
+		},
 		Open: func(h Host) trainer.Trainer {
 			return &tiny.Trainer{Bucket: h.Bucket, CheckpointKey: h.TinyCheckpoint}
 		},
@@ -58,11 +61,11 @@ var trainers = []Trainer{
 	},
 	{
 		Name:  "trl",
-		About: "TRL on GPU workers: DPO of LoRA adapters; the example of a custom trainer",
+		About: "TRL on GPU workers: DPO and GRPO of LoRA adapters; the example of a custom trainer",
 		Rules: spec.TrainerRules{
 			Options:        trl.DefaultOptions(),
 			LanguageModels: true,
-			Objectives:     []string{string(trainer.DPO)},
+			Objectives:     []string{string(trainer.DPO), string(trainer.GRPO)},
 			Losses:         []domain.Loss{domain.LossDPO},
 			Check:          func(o any, must spec.Must, d spec.Demand) { o.(trl.Options).Check(must, d.Batches...) },
 		},

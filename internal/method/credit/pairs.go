@@ -33,6 +33,8 @@ type PairCounts struct {
 	Pairs     map[domain.Source]int
 	NoPair    int // positive cells without any rejected answer
 	OverLimit int // pairs left out by PerStep and PerEpisode
+
+	NoSpread int `json:",omitempty"` // steps without samples, because all labelled answers have the same label
 }
 
 // Pairs makes the preference pairs of one episode, ordered by agent and step, and within a step by chosen answer with

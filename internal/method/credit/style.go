@@ -2,6 +2,7 @@ package credit
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -65,7 +66,7 @@ func StyleAUC(pairs []domain.Pair) float64 {
 			if i%2 == fold {
 				continue
 			}
-			for side, text := range []string{p.Chosen, p.Rejected} {
+			for side, text := range sides(p) {
 				for _, w := range words(text) {
 					count[side][w]++
 					total[side]++
@@ -77,7 +78,7 @@ func StyleAUC(pairs []domain.Pair) float64 {
 			if i%2 != fold {
 				continue
 			}
-			for side, text := range []string{p.Chosen, p.Rejected} {
+			for side, text := range sides(p) {
 				s := 0.0
 				for _, w := range words(text) {
 					s += math.Log((count[0][w]+1)/(total[0]+1000)) - math.Log((count[1][w]+1)/(total[1]+1000))
@@ -88,6 +89,20 @@ func StyleAUC(pairs []domain.Pair) float64 {
 	}
 
 	return areaUnderCurve(all)
+}
+
+// sides yields the answers of a pair to be made more (0) and less (1) probable. A sample has one of them.
+func sides(p domain.Pair) iter.Seq2[int, string] {
+	more, less := p.Learned()
+
+	return func(yield func(int, string) bool) {
+		if p.Advantage >= 0 && !yield(0, more) {
+			return
+		}
+		if p.Advantage <= 0 {
+			yield(1, less)
+		}
+	}
 }
 
 // scored is an answer with a classifier's score.

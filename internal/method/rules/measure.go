@@ -2,6 +2,7 @@ package rules
 
 import (
 	"math"
+	"slices"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/chat"
@@ -49,7 +50,7 @@ func Measure(probed []Probed, shares map[string]float64, unknown string) domain.
 			out.Actions[said]++
 		}
 
-		if kind := answerType(p.Pair.Chosen); kind != "" {
+		if kind := raisedType(p.Pair); kind != "" {
 			t := out.ByType[kind]
 			t.Share = shares[kind]
 			t.Prompts++
@@ -70,13 +71,13 @@ func Measure(probed []Probed, shares map[string]float64, unknown string) domain.
 func score(out *domain.Probe, probed []Probed) {
 	all := func(Probed) bool { return true }
 	out.Sampled = mean(probed, atSampled, all)
-	out.Chosen, out.Rejected = mean(probed, atChosen, all), mean(probed, atRejected, all)
+	out.Chosen, out.Rejected = learned(probed, all)
 	out.KL, out.KLBase = out.Sampled.Change(), out.Sampled.Policy-out.Sampled.Base
 	out.Entropy, out.LogprobDelta = -out.Sampled.Policy, out.Chosen.Change()
 	out.Displaced = displaced(probed)
 
 	for kind, t := range out.ByType {
-		t.Chosen = mean(probed, atChosen, func(p Probed) bool { return answerType(p.Pair.Chosen) == kind })
+		t.Chosen = mean(probed, atChosen, func(p Probed) bool { return raisedType(p.Pair) == kind })
 		out.ByType[kind] = t
 	}
 
@@ -88,17 +89,32 @@ func score(out *domain.Probe, probed []Probed) {
 	}
 	for source, s := range out.BySource {
 		own := func(p Probed) bool { return p.Pair.Source == source }
-		s.Chosen, s.Rejected = mean(probed, atChosen, own), mean(probed, atRejected, own)
+		s.Chosen, s.Rejected = learned(probed, own)
 		out.BySource[source] = s
 	}
 }
 
+// learned returns the mean log-probabilities of the answers that the update makes more and less probable, of the pairs
+// that are asked for. Samples have one answer each, of either kind.
+func learned(probed []Probed, of func(Probed) bool) (chosen, rejected domain.LogProbs) {
+	lowered := func(p Probed) bool { return of(p) && !raises(p.Pair) }
+	chosen = mean(probed, atChosen, func(p Probed) bool { return of(p) && raises(p.Pair) })
+	if slices.ContainsFunc(probed, lowered) {
+		return chosen, mean(probed, atChosen, lowered)
+	}
+
+	return chosen, mean(probed, atRejected, of)
+}
+
 // PreferenceShare returns how much of an update was the preference term's and how much its SFT term's, from 0 to 1: the
 // mean over the pairs of a probe, at the start and at the end of the update (preference.Rule.Share). It is 0 for RFT,
-// and if no scores are known.
+// and if no scores are known. GRPO has no SFT term.
 func PreferenceShare(s spec.Spec, probed []Probed) float64 {
-	if s.Preference == spec.PreferenceRFT {
+	switch s.Preference {
+	case spec.PreferenceRFT:
 		return 0
+	case spec.PreferenceGRPO:
+		return 1
 	}
 
 	rule, sum, n := preference.RuleOf(s.Train), 0.0, 0.0

@@ -20,7 +20,7 @@ func ProbePairs(g spec.Gates, pairs []domain.Pair, seed uint64) []domain.Pair {
 	perm := domain.Rand(seed, "pairs").Perm(len(pairs))
 	byType := map[string][]int{} // in drawn order
 	for _, i := range perm {
-		kind := answerType(pairs[i].Chosen)
+		kind := raisedType(pairs[i])
 		byType[kind] = append(byType[kind], i)
 	}
 	shares := TypeShares(pairs)
@@ -50,17 +50,31 @@ func ProbePairs(g spec.Gates, pairs []domain.Pair, seed uint64) []domain.Pair {
 
 // TypeShares returns the share of every action type among the chosen answers of a data set.
 func TypeShares(pairs []domain.Pair) map[string]float64 {
-	out := map[string]float64{}
+	out, raised := map[string]float64{}, 0.0
 	for _, p := range pairs {
-		if kind := answerType(p.Chosen); kind != "" {
+		if raises(p) {
+			raised++
+		}
+		if kind := raisedType(p); kind != "" {
 			out[kind]++
 		}
 	}
 	for kind, n := range out {
-		out[kind] = n / float64(len(pairs))
+		out[kind] = n / raised
 	}
 
 	return out
+}
+
+// raises reports whether an update makes the chosen answer of a pair more probable: not that of a sample with an
+// advantage below 0.
+func raises(p domain.Pair) bool { return p.Advantage >= 0 }
+
+// raisedType returns the action type of the answer that a pair makes more probable, "" if there is none.
+func raisedType(p domain.Pair) string {
+	more, _ := p.Learned()
+
+	return answerType(more)
 }
 
 // answerType returns the action type of an answer, "" if it does not parse.

@@ -125,3 +125,42 @@ func TestUnknownFiguresAreNotInvented(t *testing.T) {
 		t.Errorf("Gate = %q, want it to pass what is unknown", why)
 	}
 }
+
+// TestAProbeOfSamplesTellsRaisedFromLoweredAnswers shows that the gates see an answer that GRPO lowers on purpose as a
+// rejected one.
+func TestAProbeOfSamplesTellsRaisedFromLoweredAnswers(t *testing.T) {
+	sample := func(kind string, advantage float64) domain.Pair {
+		return domain.Pair{Prompt: "p", Chosen: say(kind), Advantage: advantage, Source: domain.SourceGroup}
+	}
+	pairs := []domain.Pair{sample("click", 1), sample("long_press", -1), sample("click", 1)}
+	if got, want := rules.TypeShares(pairs), map[string]float64{"click": 1}; !reflect.DeepEqual(got, want) {
+		t.Errorf("TypeShares = %v, want %v: nothing must keep what is lowered", got, want)
+	}
+
+	scores := func(sampled, answer float64) []chat.Score { return []chat.Score{{LogProb: sampled}, {LogProb: answer}} }
+	var probed []rules.Probed
+	for _, p := range pairs {
+		change := 1.0
+		if p.Advantage < 0 {
+			change = -9
+		}
+		probed = append(probed, rules.Probed{
+			Pair: p, Sampled: say("click"),
+			Policy: scores(-1, -3+change), Parent: scores(-1.5, -3), Base: scores(-2, -3),
+		})
+	}
+	got := rules.Measure(probed, rules.TypeShares(pairs), "")
+	if got.LogprobDelta != 1 || got.Rejected.Change() != -9 || got.KL != 0.5 {
+		t.Errorf("change of raised answers = %v, of lowered ones = %v, KL = %v, want 1, -9 and 0.5",
+			got.LogprobDelta, got.Rejected.Change(), got.KL)
+	}
+	if got := rules.Gate(spec.Default().Gates, got, pairs); got != "" {
+		t.Errorf("Gate = %q, want the update to pass", got)
+	}
+
+	s := spec.Default()
+	s.Preference = spec.PreferenceGRPO
+	if got := rules.PreferenceShare(s, probed); got != 1 {
+		t.Errorf("PreferenceShare = %v, want 1: nothing is imitated", got)
+	}
+}

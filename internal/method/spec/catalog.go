@@ -29,7 +29,7 @@ type TrainerRules struct {
 	Check func(options any, must Must, d Demand)
 	// LanguageModels says that the policies are language models: they speak both action families, in their own words.
 	LanguageModels bool
-	// Objectives are those of trainer.Objective that the trainer has. nil: it has all.
+	// Objectives are those of trainer.Objective that the trainer has. nil: it has sft and dpo.
 	Objectives []string
 	// Losses are the losses of preference optimisation that the trainer has. nil: it has all.
 	Losses []domain.Loss

@@ -32,6 +32,8 @@ type Preference string
 const (
 	PreferenceDPO Preference = "dpo"
 	PreferenceRFT Preference = "rft" // SFT on positive cells
+
+	PreferenceGRPO Preference = "grpo" // policy gradient: an answer's label against those of all answers of its step
 )
 
 // Credit says what labels cells.

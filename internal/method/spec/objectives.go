@@ -10,12 +10,21 @@ import (
 
 // Objectives of updates, as trainer.Objective names them.
 const (
-	objectiveSFT = "sft"
-	objectiveDPO = "dpo"
+	objectiveSFT  = "sft"
+	objectiveDPO  = "dpo"
+	objectiveGRPO = "grpo"
 )
 
 func (r TrainerRules) has(objective string) bool {
-	return r.Objectives == nil || slices.Contains(r.Objectives, objective)
+	return slices.Contains(r.objectives(), objective)
+}
+
+func (r TrainerRules) objectives() []string {
+	if r.Objectives == nil {
+		return []string{objectiveSFT, objectiveDPO}
+	}
+
+	return r.Objectives
 }
 
 // checkLosses checks that the trainer has the losses of preference optimisation that the run asks for.
@@ -29,12 +38,28 @@ func (s Spec) checkLosses(c Catalog, must Must) {
 	has(s.FineTune.Preference.Loss, "finetune.preference.loss")
 }
 
+// checkGRPO checks that a run with GRPO asks for nothing that it cannot do: its samples are answers of the current
+// system, and their labels must be able to differ within a step.
+func (s Spec) checkGRPO(must Must) {
+	if s.Preference != PreferenceGRPO {
+		return
+	}
+	must(s.Credit == CreditCritic, "credit", "critic with preference: grpo, not %s, which gives all labelled answers "+
+		"of a step the same label, so that no answer is better than another", s.Credit)
+	must(s.Pairs.MaxAge == 0, "pairs.max_age", "0 with preference: grpo, which learns from what the current system "+
+		"said, not %d", s.Pairs.MaxAge)
+	must(s.Train.Loss == "" || s.Train.Loss == domain.LossDPO, "train.loss",
+		"no loss with preference: grpo, which has its own, not %s", s.Train.Loss)
+	must(s.Train.Ftx == 0, "train.ftx", "0 with preference: grpo, which imitates nothing, not %v", s.Train.Ftx)
+	must(s.Train.Clip > 0, "train.clip", "a number above 0 for grpo")
+}
+
 // checkObjectives checks that the trainer has the objectives of the run's jobs. The levels are possible ones.
 func (s Spec) checkObjectives(c Catalog, must Must) {
 	r, _ := c.Trainer(s.Trainer.Name)
 	needs := func(objective, field, what string) {
 		must(r.has(objective), field, "no %s, which needs %s: the trainer %s has only %s",
-			what, objective, s.Trainer.Name, strings.Join(r.Objectives, ", "))
+			what, objective, s.Trainer.Name, strings.Join(r.objectives(), ", "))
 	}
 
 	if len(s.FineTune.Levels) == 0 && s.FineTune.Base == "" {
@@ -51,9 +76,12 @@ func (s Spec) checkObjectives(c Catalog, must Must) {
 	if s.Epochs == 0 {
 		return
 	}
-	if s.Preference == PreferenceRFT {
+	switch s.Preference {
+	case PreferenceRFT:
 		needs(objectiveSFT, "preference", "preference: rft")
-	} else {
+	case PreferenceGRPO:
+		needs(objectiveGRPO, "preference", "preference: grpo")
+	default:
 		needs(objectiveDPO, "preference", "preference: dpo")
 	}
 }
@@ -63,7 +91,7 @@ func (s Spec) checkObjectives(c Catalog, must Must) {
 func (s Spec) CheckImitation(c Catalog) error {
 	if r, _ := c.Trainer(s.Trainer.Name); !r.has(objectiveSFT) && s.Epochs > 0 {
 		return fault.New(fault.Invalid, "the control, imitation of the chosen answers, needs %s, and the trainer %s "+
-			"has only %s", objectiveSFT, s.Trainer.Name, strings.Join(r.Objectives, ", "))
+			"has only %s", objectiveSFT, s.Trainer.Name, strings.Join(r.objectives(), ", "))
 	}
 
 	return nil

@@ -1,6 +1,7 @@
 package spec_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 const onlyDPO = "name: a\ntrainer: {name: trl, options: {model: /m}}\n"
 
 func TestATrainerMustHaveTheObjectivesOfTheRun(t *testing.T) {
-	const lacks = ", which needs sft: the trainer trl has only dpo"
+	const lacks = ", which needs sft: the trainer trl has only dpo, grpo"
 	mistakes{
 		"": "finetune.base: expected no stage 1 on demonstrations " +
 			"(name a base policy here)" + lacks,
@@ -28,7 +29,7 @@ func TestATrainerMustHaveTheObjectivesOfTheRun(t *testing.T) {
 func TestATrainerWithoutSFTCannotImitate(t *testing.T) {
 	s := parse(t, onlyDPO+"finetune: {base: model}\n")
 	err := s.CheckImitation(catalog.All{})
-	want := "needs sft, and the trainer trl has only dpo"
+	want := "needs sft, and the trainer trl has only dpo, grpo"
 	if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), want) {
 		t.Errorf("CheckImitation = %v, want an invalid fault with %q", err, want)
 	}
@@ -41,9 +42,29 @@ func TestDeclaredObjectivesAreThoseOfTrainers(t *testing.T) {
 	for _, name := range (catalog.All{}).TrainerNames() {
 		r, _ := catalog.All{}.Trainer(name)
 		for _, o := range r.Objectives {
-			if o != string(trainer.SFT) && o != string(trainer.DPO) {
-				t.Errorf("the trainer %s has the objective %q, want %s or %s", name, o, trainer.SFT, trainer.DPO)
+			known := []trainer.Objective{trainer.SFT, trainer.DPO, trainer.GRPO}
+			if !slices.Contains(known, trainer.Objective(o)) {
+				t.Errorf("the trainer %s has the objective %q, want one of %v", name, o, known)
 			}
 		}
 	}
+}
+
+func TestGRPORefusesWhatItCannotDo(t *testing.T) {
+	mistakes{
+		"credit: outcome": "credit: expected critic with preference: grpo, not outcome, which gives all labelled " +
+			"answers of a step the same label, so that no answer is better than another",
+		"pairs: {max_age: 1}": "pairs.max_age: expected 0 with preference: grpo, which learns from what the current " +
+			"system said, not 1",
+		"train: {loss: ipo}":  "train.loss: expected no loss with preference: grpo, which has its own, not ipo",
+		"train: {ftx: 0.5}":   "train.ftx: expected 0 with preference: grpo, which imitates nothing, not 0.5",
+		"train: {clip: 0}":    "train.clip: expected a number above 0 for grpo",
+		"train: {clip: -0.1}": "train.clip: expected a number from 0 to 100, not -0.1",
+		"train: {kl: -1}":     "train.kl: expected a number from 0 to 100, not -1",
+		"trainer: {name: llamafactory, options: {model: /m, template: qwen}}": "preference: expected no preference: " +
+			"grpo, which needs grpo: the trainer llamafactory has only sft, dpo",
+	}.check(t, "name: a\npreference: grpo\n")
+
+	parse(t, "name: a\npreference: grpo\n")
+	parse(t, onlyDPO+"finetune: {base: model}\npreference: grpo\n")
 }

@@ -35,3 +35,20 @@ func (t *Trainer) DPOStep(batch []Example, ref [][]float64, weight []float64, lr
 
 	return s
 }
+
+// Sample is what GRPO knows of the only answer of an example.
+type Sample struct {
+	Old, Ref  float64 // log π before the update and log π_ref
+	Advantage float64
+	Weight    float64 // scales the loss, 1 for a plain mean
+}
+
+// GRPOStep makes a step of GRPO and returns the mean loss before it.
+func (t *Trainer) GRPOStep(batch []Example, samples []Sample, lr float64, g preference.Gradient) float64 {
+	return t.step(batch, lr, func(i int, lp []float64) (float64, []float64) {
+		s := samples[i]
+		l, d := g.Sample(lp[0], s.Old, s.Ref, s.Advantage)
+
+		return s.Weight * l, []float64{s.Weight * d}
+	})
+}

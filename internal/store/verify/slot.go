@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -121,6 +122,22 @@ func (l labelled) has(text string, want domain.Label, fits func(domain.Cell) boo
 	return false
 }
 
+// tracesSample returns why a sample does not follow from its step.
+func tracesSample(p domain.Pair, step labelled) string {
+	for i, a := range credit.Advantages(step.labels) {
+		c := step.cells[i]
+		if c.Agent == p.Agent && c.Round == p.Round {
+			if c.Prompt != p.Prompt || c.Text != p.Chosen || a != p.Advantage || p.Rejected != "" {
+				return "is not the agent's cell of that round with its advantage"
+			}
+
+			return ""
+		}
+	}
+
+	return "no such cell"
+}
+
 // traces returns why a pair does not follow from the cells, labels and calls that it must be made of. An empty text
 // means that it does.
 func traces(p domain.Pair, steps []runs.Step, credits []domain.Credit, calls []runs.Call) string {
@@ -130,6 +147,9 @@ func traces(p domain.Pair, steps []runs.Step, credits []domain.Credit, calls []r
 	step := labelled{cells: steps[p.Step-1].Decision.Cells, labels: credits[p.Step-1].Labels}
 	if len(step.labels) != len(step.cells) {
 		return fmt.Sprintf("%d labels for %d cells", len(step.labels), len(step.cells))
+	}
+	if p.Source == domain.SourceGroup {
+		return tracesSample(p, step)
 	}
 	own := func(c domain.Cell) bool { return c.Agent == p.Agent && c.Round == p.Round && c.Prompt == p.Prompt }
 	anyone := func(domain.Cell) bool { return true }

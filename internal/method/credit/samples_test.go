@@ -1,0 +1,74 @@
+package credit
+
+import (
+	"math"
+	"testing"
+
+	"github.com/collabui/collabui/domain"
+)
+
+func TestTheAdvantagesOfAStep(t *testing.T) {
+	// Three of four right: mean 3/4 and standard deviation √(4·3/4·1/4 / 3) = 1/2.
+	right, wrong := 0.25/(0.5+minSpread), -0.75/(0.5+minSpread)
+	for name, c := range map[string]struct {
+		labels []domain.Label
+		want   []float64
+	}{
+		"spread":        {[]domain.Label{1, 1, 0, 1}, []float64{right, right, wrong, right}},
+		"without ∅":     {[]domain.Label{-1, 1, 1, 0, -1, 1}, []float64{0, right, right, wrong, 0, right}},
+		"all right":     {[]domain.Label{1, 1, -1}, []float64{0, 0, 0}},
+		"all wrong":     {[]domain.Label{0, 0}, []float64{0, 0}},
+		"one answer":    {[]domain.Label{1}, []float64{0}},
+		"nothing known": {[]domain.Label{-1, -1}, []float64{0, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for i, got := range Advantages(c.labels) {
+				if math.Abs(got-c.want[i]) > 1e-12 {
+					t.Errorf("advantage of cell %d = %v, want %v", i, got, c.want[i])
+				}
+			}
+		})
+	}
+}
+
+func TestSamplesAreTheAgentsOwnAnswersOfStepsWithASpread(t *testing.T) {
+	steps := []domain.Step{
+		step(1, 3, [][]int{{3, 3}, {2, 3}}), // equal answers of one agent, and a peer's wrong one
+		step(2, 3, [][]int{{3, 3}, {3, 3}}), // nobody erred
+	}
+	credits := []domain.Credit{Oracle(steps[0]), Oracle(steps[1])}
+	got, n := Samples(defaults, 7, "tpl", steps, credits)
+
+	if len(got) != 4 || n.Pairs[domain.SourceGroup] != 4 || n.NoSpread != 1 || n.Positive != 7 || n.Negative != 1 {
+		t.Fatalf("%d samples, %+v, want 4 of the first step, and 7 positive and 1 negative cells", len(got), n)
+	}
+	for i, p := range got {
+		cell := steps[0].Decision.Cells[i]
+		right := i != 2
+		if p.Agent != cell.Agent || p.Round != cell.Round || p.Prompt != cell.Prompt || p.Chosen != cell.Text ||
+			p.Rejected != "" || p.Step != 1 || p.Slot != 7 || p.Template != "tpl" || p.Weight != 1 ||
+			(p.Advantage > 0) != right {
+			t.Errorf("sample %d = %+v, want cell %d of step 1, which is right: %v", i, p, i, right)
+		}
+	}
+
+	few := defaults
+	few.PerEpisode = 1
+	if got, n := Samples(few, 7, "tpl", steps, credits); len(got) != 2 || n.OverLimit != 2 {
+		t.Errorf("%d samples and %d over the limit of 1 per agent, want 2 and 2", len(got), n.OverLimit)
+	}
+}
+
+func TestTheStyleOfSamplesIsThatOfRaisedAgainstLoweredAnswers(t *testing.T) {
+	var leaks []domain.Pair
+	for i := range 40 {
+		p := domain.Pair{Chosen: "click here", Advantage: 1}
+		if i%4 < 2 {
+			p = domain.Pair{Chosen: "type there", Advantage: -1}
+		}
+		leaks = append(leaks, p)
+	}
+	if got := StyleAUC(leaks); got != 1 {
+		t.Errorf("StyleAUC = %v, want 1", got)
+	}
+}
