@@ -133,6 +133,10 @@ func (e storedEpisode) full(w io.Writer, step int) {
 		say(&text, "right, says the judge: %s", agents.ActionInWords(right, s.Observation))
 	}
 	for _, p := range e.pairs(s.Number) {
+		if p.Advantage != 0 {
+			say(&text, "sample of agent %d, round %d: advantage %+.2f", p.Agent, p.Round+1, p.Advantage)
+			continue
+		}
 		say(&text, "pair of agent %d, round %d (%s, weight %.2f):\n  chosen   %s\n  rejected %s", p.Agent, p.Round+1,
 			p.Source, p.Weight, agents.Line(p.Chosen, 300), agents.Line(p.Rejected, 300))
 	}

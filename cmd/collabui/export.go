@@ -34,11 +34,11 @@ func exportCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export [RUN|--line LINE] --out DIR",
 		Short: "Write a run's data sets for other trainers, samples to judge, and its trained system",
-		Long: `export writes the data sets of stage 1, or with --epoch the preference pairs of an epoch, one set per
-agent: for LLaMA-Factory as sharegpt and alpaca with dataset_info.json, and as conversational preference JSONL, with
-the screenshots that were kept. README.md is the card of the data: where they come from, how to load them with the
-package datasets, and how to train on them with TRL and LLaMA-Factory. sample.csv and sample.html are items, drawn by
-the run's seed, for a person to judge.
+		Long: `export writes the data sets of stage 1, or with --epoch the preference pairs of an epoch, or its samples
+for GRPO, one set per agent: for LLaMA-Factory as sharegpt and alpaca with dataset_info.json, and as conversational
+preference JSONL, with the screenshots that were kept. README.md is the card of the data: where they come from, how to
+load them with the package datasets, and how to train on them with TRL and LLaMA-Factory. sample.csv and sample.html are
+items, drawn by the run's seed, for a person to judge.
 
 The folder system contains the trained system: how its agents decide together, their prompts, and the policy of every
 agent. README.md says how to serve, merge and use it. Without --epoch it is the best system of a run that has ended,

@@ -152,8 +152,14 @@ func (c *dataCard) findEnvironment(s spec.Spec) {
 // ofEpoch says how the pairs of an epoch were made.
 func (c *dataCard) ofEpoch(s spec.Spec, epoch int) {
 	c.Critic = rules.CriticName(s, catalog.All{})
+	samples := s.Preference == spec.PreferenceGRPO
 	c.Holds = fmt.Sprintf("Preference pairs of epoch %d, one data set per agent: what an agent was shown, an answer "+
 		"that was labelled right, and one that was labelled wrong or proposed as wrong.", epoch)
+	if samples {
+		c.Holds = fmt.Sprintf("Samples of epoch %d for GRPO, one data set per agent: what an agent was shown, its "+
+			"answer, and the advantage of the answer over all labelled answers of the same step. The files for SFT "+
+			"have those with an advantage above 0 only.", epoch)
+	}
 	data := fmt.Sprintf("epoch %d", epoch)
 	if age := s.Pairs.MaxAge; age > 0 {
 		data += fmt.Sprintf(", and pairs of up to %d epochs before it", age)
@@ -161,6 +167,9 @@ func (c *dataCard) ofEpoch(s spec.Spec, epoch int) {
 	c.fact("data of", data)
 	c.fact("played by", fmt.Sprintf("the %d agents of the system before it, in %d episodes", s.Agents, s.Slots))
 	c.fact("labels", "by "+c.Critic)
+	if samples {
+		return
+	}
 	c.fact("wrong answers", "those of agents that were labelled wrong; others proposed by "+
 		rules.RoleName(s, s.Adversary.Model,
 			fmt.Sprintf("the agents' own policies at temperature %g", s.Adversary.Temperature)))
@@ -219,8 +228,14 @@ func (c *dataCard) images(files map[string][]byte) []string {
 	return slices.DeleteFunc(sortedKeys(files), func(name string) bool { return !strings.HasPrefix(name, "images/") })
 }
 
-// exampleOf returns what the examples train on: the first rows with wrong answers if there are any.
+// exampleOf returns what the examples train on: the first rows with wrong answers if there are any. Samples have none:
+// neither program trains on recorded advantages by itself.
 func exampleOf(configs []rows.Config, images bool) *example {
+	if slices.ContainsFunc(configs, func(x rows.Config) bool {
+		return slices.ContainsFunc(x.Features, func(f rows.Feature) bool { return f.Name == "advantage" })
+	}) {
+		return nil
+	}
 	is := func(ranking bool) func(rows.Config) bool {
 		return func(x rows.Config) bool { return x.File.Format == rows.ShareGPT && x.File.Ranking == ranking }
 	}

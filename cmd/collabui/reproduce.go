@@ -43,6 +43,7 @@ func reproduceCmd(a *app) *cobra.Command {
   controls      whether stage 2 is more than further SFT, imitation and more slots
   critic-noise  what training gains from a critic that errs at random
   curriculum    stage 1 with levels against demonstrations only, at equal optimiser steps
+  grpo          preference optimisation against GRPO on the same kind of rollouts and labels
   longer        strong with three times the epochs
   preference    preference optimisation against RFT on the same pairs, also with a critic that errs
   quickstart    what training and voting add

@@ -115,11 +115,14 @@ func point(l map[string]json.RawMessage, step string) (p domain.TrainPoint, ok b
 	return p, true
 }
 
-// live describes speed and remaining time.
+// live describes speed, remaining time and, for GRPO, the divergence from the reference.
 func live(l map[string]json.RawMessage) string {
 	var out []string
 	if x, ok := number(l["throughput"]); ok && !math.IsNaN(x) {
 		out = append(out, fmt.Sprintf("%.0f tokens/s", x))
+	}
+	if x, ok := number(l["kl"]); ok {
+		out = append(out, fmt.Sprintf("KL %.3f", x))
 	}
 	if s := strings.Trim(string(l["remaining_time"]), `"`); s != "" && len(s) < 40 {
 		out = append(out, s+" left")

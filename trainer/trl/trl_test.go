@@ -73,6 +73,12 @@ func TestWhatTheScriptIsGiven(t *testing.T) {
 				"adapter": "/a", "reference": "/a", "steps": 4.0, "accumulate": 2.0, "warmup_steps": 2.0, "ftx": 0.3,
 			},
 		},
+		"grpo": {
+			alter: func(j *trainer.Job, _ *external.Folder, _ *Options) {
+				j.Objective, j.Params.Clip, j.Params.KL = trainer.GRPO, 0.2, 0.01
+			},
+			want: map[string]any{"objective": "grpo", "clip": 0.2, "kl": 0.01},
+		},
 		"base model": {
 			alter: func(*trainer.Job, *external.Folder, *Options) {},
 			want:  map[string]any{"adapter": "", "reference": ""},
@@ -94,7 +100,7 @@ func TestWhatTheScriptIsGiven(t *testing.T) {
 
 func TestWhatTheScriptCannotDoIsRefused(t *testing.T) {
 	for want, alter := range map[string]change{
-		"supports only dpo": func(j *trainer.Job, _ *external.Folder, _ *Options) {
+		"supports only dpo and grpo": func(j *trainer.Job, _ *external.Folder, _ *Options) {
 			j.Objective = trainer.SFT
 		},
 		"does not support screenshots": func(j *trainer.Job, _ *external.Folder, _ *Options) {
