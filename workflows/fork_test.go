@@ -90,6 +90,7 @@ func TestAForkRecomputesOnlyWhatChanges(t *testing.T) {
 		"budget":      {1, map[string]string{"budget.money": "3"}, 3, 0, 0, 0},
 		"beta":        {1, map[string]string{"train.beta": "0.3"}, 1, spec.StepUpdate, 8 + 6 + 8, 8},
 		"critic":      {1, map[string]string{"critic.error": "0.2"}, 1, spec.StepCredit, 8 + 6 + 8, 8},
+		"grpo":        {1, map[string]string{"preference": "grpo"}, 1, spec.StepPairs, 8 + 6 + 8, 8},
 		"fewer-slots": {2, map[string]string{"slots": "4"}, 2, spec.StepUpdate, 8, 4},
 		"more-slots":  {2, map[string]string{"slots": "8"}, 2, spec.StepUpdate, 2 + 8, 4},
 		"rounds":      {2, map[string]string{"rounds": "1"}, 2, spec.StepRollout, 6 + 8, 4},

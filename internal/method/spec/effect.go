@@ -52,7 +52,6 @@ var effects = map[string]Effect{
 
 	"credit":              {StepCredit, false},
 	"critic":              {StepCredit, false},
-	"preference":          {StepPairs, false},
 	"adversary":           {StepPairs, false},
 	"pairs":               {StepPairs, false},
 	"pairs.min_pairs":     {StepUpdate, false},
@@ -61,6 +60,7 @@ var effects = map[string]Effect{
 	"pairs.max_age":       {StepUpdate, false},
 
 	"parameters": {StepUpdate, false},
+	"preference": {StepUpdate, false}, // but GRPO makes samples in place of pairs
 	"reference":  {StepUpdate, false},
 	"train":      {StepUpdate, false},
 	"trainer":    {StepUpdate, false},

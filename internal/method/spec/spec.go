@@ -109,7 +109,7 @@ func Default() Spec {
 		Reference: ReferenceEpochStart,
 		Train: domain.TrainParams{
 			LearningRate: 1e-3, Warmup: 0.1, FinalShare: 0.1, BatchSize: 16, Passes: 2,
-			Loss: domain.LossDPO, Beta: 1, Smoothing: 0.1, Clip: 0.2, KL: 0.01,
+			Loss: domain.LossDPO, Beta: 1, Smoothing: 0.1, Clip: 0.2,
 		},
 		Trainer:   Trainer{Name: Embedded},
 		FineTune:  defaultFineTune(),
@@ -130,7 +130,6 @@ func (s *Spec) UnmarshalJSON(b []byte) error {
 	d := plain(Default())
 	d.Pairs.Cells, d.Pairs.Negatives, d.Pairs.MaxWeight = credit.LatestCells, 1, 1000
 	d.Train.Smoothing, d.FineTune.Preference.Smoothing = 0, 0
-	d.Train.Clip, d.Train.KL = 0, 0
 	d.Gates.MaxValDrop, d.Evaluation.TestApps = 1, 0
 	if err := json.Unmarshal(b, &d); err != nil {
 		return err

@@ -119,7 +119,6 @@ func TestAStoredSpecificationIsReadOverTheDefaults(t *testing.T) {
 	// What those versions did is not today's default.
 	want.Pairs.Cells, want.Pairs.Negatives, want.Pairs.MaxWeight = credit.LatestCells, 1, 1000
 	want.Train.Smoothing, want.FineTune.Preference.Smoothing = 0, 0
-	want.Train.Clip, want.Train.KL = 0, 0
 	want.Gates.MaxValDrop, want.Evaluation.TestApps = 1, 0
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("UnmarshalJSON = %+v, want %+v", got, want)

@@ -1,8 +1,8 @@
 """Check what GRPO does, with plain transformers and peft: check_grpo.py FOLDER ADAPTER.
 
-FOLDER is that of a rendered job, which begins at the base model. The output is JSON: log π of every row under the base
-model and under the adapter, which was trained from it, and the loss of the first rows by TRL and by the formula of
-docs/method.md, after weights were moved.
+FOLDER is that of a rendered job, whose reference is the adapter that it begins with. The output is JSON: log π of every
+row under that adapter and under ADAPTER, which was trained from it, and the loss of the first rows by TRL and by the
+formula of docs/method.md, after weights were moved.
 """
 
 import json
@@ -43,17 +43,19 @@ def loss(row, now, before):
     return (-gain + job["kl"] * kl).mean()
 
 
-base = AutoModelForCausalLM.from_pretrained(job["model"]).eval()
+def policy(adapter):
+    return PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(job["model"]), adapter).eval()
+
+
 with torch.no_grad():
-    before = [logps(base, row) for row in rows]
-    trained = PeftModel.from_pretrained(base, adapter).eval()
-    after = [logps(trained, row) for row in rows]
+    start, trained = policy(job["adapter"]), policy(adapter)
+    before, after = [[logps(model, row) for row in rows] for model in (start, trained)]
 
     torch.manual_seed(1)
     trainer = train.grpo(job, rows, tokenizer)
     for name, weight in trainer.model.named_parameters():
         if "lora_B" in name:
-            weight.normal_(std=0.02)
+            weight.add_(torch.randn_like(weight), alpha=0.02)
     trainer.current_gradient_accumulation_steps = 1
     batch = trainer._prepare_inputs(trainer.collate(trainer.train_dataset[:4]))
     by_trl = trainer.compute_loss(trainer.model, batch).item()
