@@ -2,111 +2,97 @@ package trainer_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/method/agents"
-	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
-	"github.com/collabui/collabui/test/kit/testrun"
 	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/trainer/external"
-	"github.com/collabui/collabui/trainer/llamafactory"
 	"github.com/collabui/collabui/trainer/trl"
 )
 
-// TestRealGRPO trains the small random Qwen2 with TRL on samples of a run, once without interruption and once killed
-// and resumed on another host. It begins where LLaMA-Factory taught the model the form of the answers, so that it is
-// left to GRPO which of them it prefers. What training did to every answer, and TRL's loss, are compared with plain
-// transformers. `make test-llamafactory` runs it.
+// TestRealGRPO trains the small random Qwen2 with TRL on samples, once without interruption and once killed and resumed
+// on another host. What training did to every answer, and TRL's loss, are compared with plain transformers. Then a
+// second update begins at the first one's adapter, with the base as reference. `make test-llamafactory` runs it.
 func TestRealGRPO(t *testing.T) {
 	program := os.Getenv("COLLABUI_LLAMAFACTORY")
 	if program == "" {
 		t.Skip("set COLLABUI_LLAMAFACTORY to a llamafactory-cli, or run `make test-llamafactory`")
 	}
-	l := llamafactory.DefaultOptions()
-	l.Model, l.Devices, l.Precision = makeModel(t, program), 0, "fp32"
-	l.SaveSteps, l.Cutoff, l.PerDevice = 100, 2048, 2
-	samples := samplesOfARun(t)
-	alike := slices.Clone(samples)
-	for i := range alike {
-		alike[i].Advantage = 0 // right and wrong answers
-	}
-	sft := trainer.Job{
-		ID: "runs/real/finetune/stage-1", Objective: trainer.SFT, Pairs: alike, Steps: 24, Seed: 11,
-		System: agents.Default.System(), Options: raw(t, l),
-		Params: domain.TrainParams{LearningRate: 5e-3, FinalShare: 0.1, BatchSize: 8, Passes: 1},
-	}
-	policies := &store.Memory{}
-	start, err := host(t, program, policies, sft.Options).Train(t.Context(), sft, silent)
+	model := makeModel(t, program)
+	options, policies := raw(t, trl.Options{
+		Model: model, Rank: 8, Cutoff: 512, PerDevice: 2, Precision: "float32", SaveSteps: 4,
+	}), &store.Memory{}
+	base, err := host(t, program, policies, options).Adopt(t.Context(), domain.UntrainedBase, options)
 	if err != nil {
 		t.Fatal(err)
 	}
-
-	j := sft
-	j.ID, j.Objective, j.Pairs = "runs/real/epochs/0001/agents/0/job", trainer.GRPO, samples
-	j.Start, j.Reference, j.Steps = start.Digest, start.Digest, 10
-	j.Options = raw(t, trl.Options{
-		Model: l.Model, Rank: l.Rank, Cutoff: 2048, PerDevice: 2, Precision: "float32", SaveSteps: 4,
-	})
-	j.Params.LearningRate, j.Params.BatchSize, j.Params.Clip, j.Params.KL = 2e-3, 16, 0.2, 0.01
-	got := brokenAndWhole(t, program, j, policies)
-	if got.again != got.TensorDigest {
-		t.Errorf("the resumed job's parameters are %s, want %s", got.again, got.TensorDigest)
+	j := trainer.Job{
+		ID: "runs/real/epochs/0001/agents/0/job", Objective: trainer.GRPO, Pairs: groups(4),
+		Start: base.Digest, Reference: base.Digest, Steps: 16, Seed: 11, System: "s", Options: options,
+		Params: domain.TrainParams{
+			LearningRate: 5e-3, FinalShare: 0.1, BatchSize: 8, Passes: 1, Clip: 0.2, KL: 0.01,
+		},
 	}
-	checkGRPO(t, program, j, l.Model, made{Result: start, from: policies}, got)
-}
+	first := brokenAndWhole(t, program, j, policies)
+	if first.again != first.TensorDigest {
+		t.Errorf("the resumed job's parameters are %s, want %s", first.again, first.TensorDigest)
+	}
+	checkGRPO(t, program, j, model, first)
 
-// samplesOfARun plays an epoch of a small run with GRPO and returns the samples of its first steps.
-func samplesOfARun(t *testing.T) []domain.Pair {
-	t.Helper()
-
-	s := testrun.Small()
-	s.Epochs, s.Preference = 1, spec.PreferenceGRPO
-	s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 0, 0
-	r := testrun.WithBase(t, s)
-	if _, err := r.Play(t, nil); err != nil {
+	second := j
+	second.ID, second.Start, second.Steps = "runs/real/epochs/0002/agents/0/job", first.Digest, 4
+	got, err := host(t, program, first.from, options).Train(t.Context(), second, silent)
+	if err != nil {
 		t.Fatal(err)
 	}
-	var out []domain.Pair
-	for slot := 1; slot <= s.Slots; slot++ {
-		p, _, err := runs.Run(s.Name).Pairs(1, slot).Read(t.Context(), r.Bucket)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(out) < 32 {
-			out = append(out, p.Pairs...)
-		}
+	if got.TensorDigest == first.TensorDigest || len(got.Curve) != second.Steps {
+		t.Errorf("the second update has %d steps and parameters %.12s, want %d and others than %.12s",
+			len(got.Curve), got.TensorDigest, second.Steps, first.TensorDigest)
 	}
-	raised := 0
-	for _, p := range out {
-		if p.Advantage > 0 {
-			raised++
-		}
-	}
-	if t.Logf("%d samples, %d with an advantage above 0", len(out), raised); raised < 8 || len(out)-raised < 8 {
-		t.Fatalf("%d of %d samples have an advantage above 0, want at least 8 of each sign", raised, len(out))
-	}
-
-	return out
 }
 
-// checkGRPO compares a policy with the one that it was trained from, and the script's loss with the formula of
-// docs/method.md.
-func checkGRPO(t *testing.T, program string, j trainer.Job, model string, start, got made) {
+// groups returns the samples of n steps, at each of which two agents are right in their second round only. Right and
+// wrong answers have other words, because a model that was never trained learns the form of its answers, too.
+func groups(n int) []domain.Pair {
+	var steps []domain.Step
+	var credits []domain.Credit
+	for k := range n {
+		s, c := domain.Step{Number: k + 1}, domain.Credit{Step: k + 1}
+		for agent := range 2 {
+			for round, label := range []domain.Label{domain.Negative, domain.Positive} {
+				cell := domain.Cell{
+					Agent: agent, Round: round, Text: "Messages of agents: scroll down",
+					Prompt: fmt.Sprintf("Goal: press the button %d\nagent %d, round %d", k, agent, round),
+				}
+				if label == domain.Positive {
+					cell.Text = fmt.Sprintf("Action: click %d", k+agent)
+				}
+				s.Decision.Cells, c.Labels = append(s.Decision.Cells, cell), append(c.Labels, label)
+			}
+		}
+		steps, credits = append(steps, s), append(credits, c)
+	}
+	samples, _ := credit.Samples(credit.Rules{PerEpisode: 4 * n}, 1, "t", steps, credits)
+
+	return samples
+}
+
+// checkGRPO compares a policy that was trained from the base model with the base, and the script's loss with the
+// formula of docs/method.md.
+func checkGRPO(t *testing.T, program string, j trainer.Job, model string, got made) {
 	t.Helper()
 
 	python := filepath.Join(filepath.Dir(program), "python")
 	tool := &trl.Tool{Python: python}
 	base := external.Local{Artifact: domain.Artifact{Kind: domain.ArtifactBase}, Dir: model}
-	begin := external.Local{Artifact: domain.Artifact{Kind: domain.ArtifactLoRA, Rank: 8}, Dir: adapterOf(t, start)}
-	f := external.Folder{Path: t.TempDir(), Base: base, Start: begin, Reference: begin}
+	f := external.Folder{Path: t.TempDir(), Base: base, Start: base, Reference: base}
 	if _, err := tool.Render(t.Context(), f, j); err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,8 @@
 """Check what GRPO does, with plain transformers and peft: check_grpo.py FOLDER ADAPTER.
 
-FOLDER is that of a rendered job, whose reference is the adapter that it begins with. The output is JSON: log π of every
-row under that adapter and under ADAPTER, which was trained from it, and the loss of the first rows by TRL and by the
-formula of docs/method.md, after weights were moved.
+FOLDER is that of a rendered job, which begins at the base model. The output is JSON: log π of every row under the base
+model and under ADAPTER, which was trained from it, and the loss of the first rows by TRL and by the formula of
+docs/method.md, after weights were moved.
 """
 
 import json
@@ -35,7 +35,7 @@ def logps(model, row):
 
 
 def loss(row, now, before):
-    """The formula, of one row: the reference is the policy before the update."""
+    """The formula, of one row: the reference is the base model."""
     ratio, advantage = torch.exp(now - before), row["advantage"]
     bound = ratio.clamp(1 - job["clip"], 1 + job["clip"])
     gain = torch.minimum(ratio * advantage, bound * advantage)
@@ -43,13 +43,11 @@ def loss(row, now, before):
     return (-gain + job["kl"] * kl).mean()
 
 
-def policy(adapter):
-    return PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(job["model"]), adapter).eval()
-
-
+base = AutoModelForCausalLM.from_pretrained(job["model"]).eval()
 with torch.no_grad():
-    start, trained = policy(job["adapter"]), policy(adapter)
-    before, after = [[logps(model, row) for row in rows] for model in (start, trained)]
+    before = [logps(base, row) for row in rows]
+    trained = PeftModel.from_pretrained(base, adapter).eval()
+    after = [logps(trained, row) for row in rows]
 
     torch.manual_seed(1)
     trainer = train.grpo(job, rows, tokenizer)
