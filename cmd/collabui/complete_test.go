@@ -25,14 +25,25 @@ func TestShellsCompleteNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line, want := range map[string]string{
+	want := map[string]string{
 		"show":            "alpha\nbeta\n:4\n",
 		"train":           "alpha\nbeta\n:0\n", // and files
 		"line history":    "mobile\n:4\n",
 		"line promote x":  "alpha\nbeta\n:4\n",
 		"schedule delete": "nightly\n:4\n",
 		"fork":            "alpha\nbeta\n:4\n",
-	} {
+	}
+	completes(t, data, want)
+	if err := os.Remove(filepath.Join(data, "services.json")); err != nil { // as down does
+		t.Fatal(err)
+	}
+	completes(t, data, want)
+}
+
+// completes checks what a shell offers after each line.
+func completes(t *testing.T, data string, lines map[string]string) {
+	t.Helper()
+	for line, want := range lines {
 		var out, errs bytes.Buffer
 		args := append([]string{"__complete", "--data", data}, append(strings.Fields(line), "")...)
 		if code := run(args, &out, &errs); code != exitOK {

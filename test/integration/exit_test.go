@@ -42,7 +42,7 @@ func TestExitCodes(t *testing.T) {
 	m.exits("before anything runs", map[string]int{
 		"show kill": 3, "runs": 3, "watch kill": 3, "stop kill": 3, "fsck": 3,
 		"doctor": 0, // the machine is fine
-		"show": 2, "nosuch": 2, "train nosuch.yaml": 2, "set kill": 2, "down": 0, "version": 0,
+		"show":   2, "nosuch": 2, "train nosuch.yaml": 2, "set kill": 2, "down": 0, "version": 0,
 	})
 
 	m.must("up")
@@ -70,6 +70,10 @@ func TestExitCodes(t *testing.T) {
 		"fork kill --epoch 99 --name other": 2, "data kill": 0,
 	})
 
+	m.must("down")
+	m.exits("when nothing runs any more", map[string]int{"show kill": 3, "fsck kill": 0, "down": 0})
+
+	m.must("up")
 	damaged := filepath.Join(m.data, "services", "s3", "collabui", "runs", "kill", "end.json")
 	if err := os.WriteFile(damaged, []byte("{"), 0o644); err != nil {
 		t.Fatal(err)

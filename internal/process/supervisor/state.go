@@ -58,12 +58,11 @@ func secretsPath(data string) string { return filepath.Join(data, "secrets.json"
 func LogPath(data string, service Name) string { return filepath.Join(data, "logs", service+".log") }
 
 // Objects returns the folder in which a data folder's own S3 server keeps the objects, whether it runs or not. own is
-// false if there is none, or if the store is somewhere else.
+// false if there is none, or if the services that run have the store somewhere else.
 func Objects(data string) (dir string, own bool) {
 	st, _ := Read(data)
-	s3, known := st.Services[S3]
 	buckets, err := filepath.Glob(filepath.Join(data, "services", "s3", "[a-z0-9]*"))
-	if err != nil || !known || s3.External || len(buckets) != 1 {
+	if err != nil || st.Services[S3].External || len(buckets) != 1 {
 		return "", false
 	}
 
