@@ -32,7 +32,7 @@ func Spec(s spec.Spec, episodes int) spec.Spec {
 	p.Epochs, p.Slots = min(s.Epochs, 1), min(s.Slots, episodes)
 
 	p.FineTune.Demonstrations = min(s.FineTune.Demonstrations, episodes)
-	if s.Synthesis.Agent == spec.RoleExpert { // it costs nothing, and tells how long episodes that succeed are
+	if len(s.FineTune.Levels) == 0 { // the expert's cost nothing, and tell how long episodes that succeed are
 		p.FineTune.Demonstrations = min(s.FineTune.Demonstrations, expertEpisodes*episodes)
 	}
 	p.FineTune.ChunkSteps, p.FineTune.MaxChunks = min(s.FineTune.ChunkSteps, steps), 1

@@ -25,7 +25,7 @@ func TestAPilotIsSmallAndNamedByItsSpecification(t *testing.T) {
 	}{
 		{"slots", p.Slots, 5},
 		{"epochs", p.Epochs, 1},
-		{"demonstrations", p.FineTune.Demonstrations, 20},
+		{"demonstrations", p.FineTune.Demonstrations, 5},
 		{"steps of level 2", p.FineTune.Steps.Level2, steps},
 		{"episodes on val", p.Evaluation.Val, 5},
 		{"episodes on test-seeds", p.Evaluation.TestSeeds, 0},
@@ -36,6 +36,12 @@ func TestAPilotIsSmallAndNamedByItsSpecification(t *testing.T) {
 		if c.got != c.want {
 			t.Errorf("%s = %d, want %d", c.name, c.got, c.want)
 		}
+	}
+
+	plain := s
+	plain.FineTune.Levels = nil
+	if got := Spec(plain, 5).FineTune.Demonstrations; got != 20 {
+		t.Errorf("without levels, demonstrations = %d, want 20", got)
 	}
 
 	if again := Spec(s, 5); again.Name != p.Name {
