@@ -61,7 +61,8 @@ func TestExitCodes(t *testing.T) {
 		"episode kill 9/1": 4, "fork kill --epoch 1 --name other": 2,
 	})
 	m.exits("while it is stopped", map[string]int{"stop kill": 0})
-	m.exits("after its stop", map[string]int{"watch kill": 6, "show kill": 0, "pause kill": 4, "stop kill": 4})
+	m.exits("while it stops", map[string]int{"watch kill": 6}) // when it has
+	m.exits("after its stop", map[string]int{"show kill": 0, "pause kill": 4, "stop kill": 4})
 
 	m.must("train", m.spec)
 	m.exits("after its end", map[string]int{
