@@ -81,7 +81,8 @@ func (m *measuring) work() map[string]units {
 		if played == 0 {
 			return 0
 		}
-		return evaluationsOf(s, chunks(s)) * m.steps / played
+		one, many := evaluations(s, chunks(s))
+		return (one + many) * m.steps / played
 	}
 
 	return map[string]units{

@@ -10,9 +10,9 @@ import (
 
 // disk sums the pilot's objects by what they belong to.
 func (m *measuring) disk() error {
-	low, high := 0.0, 0.0
+	played, low, high := 0.0, 0.0, 0.0
 	for _, e := range m.evaluated {
-		low, high = low+e.low, high+e.total
+		played, low, high = played+e.episodes, low+e.low, high+e.total
 	}
 	objects, err := m.bucket.List(m.ctx, m.run.Prefix())
 	if err != nil {
@@ -35,7 +35,7 @@ func (m *measuring) disk() error {
 		},
 		estimate.Disk{
 			Name: "evaluations", Bytes: sum[runs.KindEvaluation],
-			Units: evaluationsOf(m.pilot, chunks(m.pilot)), Low: low, Total: high, Steps: true,
+			Units: played, Low: low, Total: high, Steps: true,
 		},
 		estimate.Disk{Name: "stage 1", Bytes: sum[runs.KindStage1], Units: pilot, Total: run},
 		m.policiesOnDisk(policies),

@@ -132,13 +132,6 @@ func elsewhere(environment, split string) string {
 	return "evaluation on " + environment + ", " + split
 }
 
-// evaluationsOf returns the episodes of all evaluations in a run's own environment.
-func evaluationsOf(s spec.Spec, chunks int) float64 {
-	one, many := evaluations(s, chunks)
-
-	return one + many
-}
-
 // evaluations returns the episodes that a run with so many chunks of stage 1 evaluates in its own environment: those of
 // one agent, and those of several.
 func evaluations(s spec.Spec, chunks int) (one, many float64) {
