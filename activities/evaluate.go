@@ -191,7 +191,7 @@ func (r *Rollouts) evaluate(
 		if item.Judged {
 			step.Right = right(playing, t.Observation)
 		}
-		out.Steps, cut = append(out.Steps, step), cut+d.Cut()
+		out.Goal, out.Steps, cut = t.Goal, append(out.Steps, step), cut+d.Cut()
 		refused += d.Refused()
 
 		return nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -11,8 +10,8 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/view"
 )
 
 func episodeCmd(a *app) *cobra.Command {
@@ -37,17 +36,10 @@ An answer is marked + if the critic called it right, - if wrong, ? if it was not
 	return c
 }
 
-// storedEpisode is an episode with everything that was made of it.
-type storedEpisode struct {
-	Run      string          `json:"run"`
-	Epoch    int             `json:"epoch"`
-	Episode  runs.Episode    `json:"episode"`
-	Topology domain.Topology `json:"topology"`
-	Rounds   int             `json:"rounds"`
-	Steps    []runs.Step     `json:"steps"`
-	Credits  *runs.Credits   `json:"credits,omitempty"` // nil: not graded yet
-	Pairs    *runs.Pairs     `json:"pairs,omitempty"`   // nil: not paired yet
-}
+type played = view.Episode
+
+// storedEpisode is an episode as the terminal shows it.
+type storedEpisode struct{ played }
 
 func (a *app) runEpisode(ctx context.Context, run, place string, step int) error {
 	epoch, slot, err := placeOf("EPOCH/SLOT", place, 1)
@@ -58,10 +50,11 @@ func (a *app) runEpisode(ctx context.Context, run, place string, step int) error
 	if err != nil {
 		return err
 	}
-	e, err := readEpisode(ctx, b, runs.Run(run), epoch, slot)
+	read, err := view.ReadEpisode(ctx, b, runs.Run(run), epoch, slot)
 	if err != nil {
 		return err
 	}
+	e := storedEpisode{read}
 	if step < 0 || step > len(e.Steps) {
 		return fault.New(fault.Invalid, "--step must be from 1 to %d, the last step of the episode, not %d",
 			len(e.Steps), step)
@@ -73,72 +66,14 @@ func (a *app) runEpisode(ctx context.Context, run, place string, step int) error
 	return a.print(e, e.text)
 }
 
-// readEpisode reads an episode of a slot. The error wraps store.ErrNotFound if it has not been played.
-func readEpisode(ctx context.Context, b store.Bucket, run runs.Run, epoch, slot int) (storedEpisode, error) {
-	out := storedEpisode{Run: string(run), Epoch: epoch}
-	s, err := run.Find(ctx, b)
-	if err != nil {
-		return out, err
-	}
-	if then, err := run.At(ctx, b, epoch); err == nil {
-		s = then
-	}
-	if out.Rounds = s.Rounds; s.Agents == 1 {
-		out.Rounds = 1
-	}
-	out.Episode, _, err = run.Episode(ctx, b, epoch, slot)
-	if errors.Is(err, store.ErrNotFound) {
-		return out, fmt.Errorf("slot %d of epoch %d of run %s has no episode yet: %w", slot, epoch, run, err)
-	}
-	if err != nil {
-		return out, err
-	}
-	if out.Steps, err = out.Episode.ReadSteps(ctx, b); err != nil {
-		return out, err
-	}
-	if out.Topology, _, err = run.Topology(epoch).Read(ctx, b); err != nil {
-		return out, err
-	}
-	if out.Credits, err = unless(run.Credits(epoch, slot).Read(ctx, b)); err != nil {
-		return out, err
-	}
-	out.Pairs, err = unless(run.Pairs(epoch, slot).Read(ctx, b))
-
-	return out, err
-}
-
-// unless returns what an object holds, or nil if it was never written.
-func unless[T any](v T, _ store.Ref, err error) (*T, error) {
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
-	}
-
-	return &v, err
-}
-
 // label returns the critic's label of a cell of a step as a mark, a blank if there is none.
 func (e storedEpisode) label(step, cell int) string {
-	if e.Credits == nil || step >= len(e.Credits.Steps) || cell >= len(e.Credits.Steps[step].Labels) {
+	label, ok := e.Label(step, cell)
+	if !ok {
 		return " "
 	}
 
-	return map[domain.Label]string{domain.Positive: "+", domain.Negative: "-", domain.Uncertain: "?"}[e.Credits.
-		Steps[step].Labels[cell]]
-}
-
-// pairs returns the pairs of a step, by its number.
-func (e storedEpisode) pairs(number int) []domain.Pair {
-	var out []domain.Pair
-	if e.Pairs == nil {
-		return nil
-	}
-	for _, p := range e.Pairs.Pairs {
-		if p.Step == number {
-			out = append(out, p)
-		}
-	}
-
-	return out
+	return map[domain.Label]string{domain.Positive: "+", domain.Negative: "-", domain.Uncertain: "?"}[label]
 }
 
 // edges returns a graph in a few words.

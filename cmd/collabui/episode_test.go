@@ -19,7 +19,7 @@ func TestAnEpisodeIsShownInWords(t *testing.T) {
 	}
 	click, typed := domain.Action{Type: domain.ActionClick}.At(0), domain.Action{Type: "input_text", Text: "ann"}.At(1)
 	cells := []domain.Cell{say(0, click.JSON()), say(1, typed.JSON()), say(2, "nothing")}
-	e := storedEpisode{
+	e := storedEpisode{played{
 		Run: "r", Epoch: 2, Rounds: 1, Topology: domain.Topology{Agents: 3, Edges: [][2]int{{0, 2}}},
 		Episode: runs.Episode{Goal: "Write", Outcome: domain.Outcome{Success: true, Steps: 1}},
 		Steps: []runs.Step{{Step: domain.Step{
@@ -30,7 +30,7 @@ func TestAnEpisodeIsShownInWords(t *testing.T) {
 		}}},
 		Credits: &runs.Credits{Critic: "oracle", Steps: []domain.Credit{{Step: 1, Labels: []domain.Label{0, 1, -1}}}},
 		Pairs:   &runs.Pairs{Pairs: []domain.Pair{{Step: 1, Agent: 1, Chosen: "typed", Rejected: "clicked"}}},
-	}
+	}}
 	var whole, one strings.Builder
 	e.text(&whole)
 	e.full(&one, 0)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/internal/method/agents"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // text prints the whole episode.
@@ -15,7 +14,7 @@ func (e storedEpisode) text(w io.Writer) {
 	var text strings.Builder
 	task := e.Episode.Slot.Task
 	say(&text, "%s, epoch %d, slot %d: %s (%s), %s", e.Run, e.Epoch, e.Episode.Slot.Number, task.Template, task.Split,
-		ending(e.Episode))
+		e.ending())
 	say(&text, "goal: %s", agents.Line(e.Episode.Goal, 400))
 	critic := "not graded yet"
 	if e.Credits != nil {
@@ -31,20 +30,23 @@ func (e storedEpisode) text(w io.Writer) {
 	_, _ = io.WriteString(w, plain(text.String()))
 }
 
-// ending says how an episode ended.
-func ending(e runs.Episode) string {
+// ending says how the episode ended.
+func (e storedEpisode) ending() string {
+	x := e.Episode
 	switch {
-	case e.Failed != "":
-		return "failed: " + agents.Line(e.Failed, 200)
-	case e.Void != "":
-		return "void: " + agents.Line(e.Void, 200)
-	case e.Outcome.Success:
-		return fmt.Sprintf("solved in %d steps", e.Outcome.Steps)
-	case e.Outcome.Truncated:
-		return fmt.Sprintf("out of steps after %d", e.Outcome.Steps)
+	case e.Open:
+		return fmt.Sprintf("open, %d steps so far", len(e.Steps))
+	case x.Failed != "":
+		return "failed: " + agents.Line(x.Failed, 200)
+	case x.Void != "":
+		return "void: " + agents.Line(x.Void, 200)
+	case x.Outcome.Success:
+		return fmt.Sprintf("solved in %d steps", x.Outcome.Steps)
+	case x.Outcome.Truncated:
+		return fmt.Sprintf("out of steps after %d", x.Outcome.Steps)
 	}
 
-	return fmt.Sprintf("not solved in %d steps", e.Outcome.Steps)
+	return fmt.Sprintf("not solved in %d steps", x.Outcome.Steps)
 }
 
 // screenOf returns the shown elements of a screen, at most so many.
@@ -93,7 +95,7 @@ func (e storedEpisode) decided(step int) string {
 		out = "nothing: no answer parsed"
 	}
 	if e.Pairs != nil {
-		out += fmt.Sprintf("; %d pairs", len(e.pairs(s.Number)))
+		out += fmt.Sprintf("; %d pairs", len(e.PairsOf(s.Number)))
 	}
 
 	return out
@@ -132,7 +134,7 @@ func (e storedEpisode) full(w io.Writer, step int) {
 	for _, right := range s.Right {
 		say(&text, "right, says the judge: %s", agents.ActionInWords(right, s.Observation))
 	}
-	for _, p := range e.pairs(s.Number) {
+	for _, p := range e.PairsOf(s.Number) {
 		if p.Advantage != 0 {
 			say(&text, "sample of agent %d, round %d: advantage %+.2f", p.Agent, p.Round+1, p.Advantage)
 			continue

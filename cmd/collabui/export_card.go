@@ -99,7 +99,7 @@ func (c *dataCard) findFacts(ctx context.Context, b store.Bucket, s spec.Spec, e
 	if err != nil {
 		return err
 	}
-	end, err := unless(run.End().Read(ctx, b))
+	end, err := store.Optional(run.End().Read(ctx, b))
 	if err != nil {
 		return err
 	}

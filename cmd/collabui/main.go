@@ -11,8 +11,8 @@
 // internal/process/events, internal/process/logging, internal/process/notify, internal/process/supervisor,
 // internal/store, internal/store/collect, internal/store/experiments, internal/store/fork, internal/store/lineage,
 // internal/store/lines, internal/store/notices, internal/store/runs, internal/store/schedules,
-// internal/store/transfer, internal/store/verify, trainer/external, trainer/hf, trainer/rows, workers,
-// workers/catalog and workflows.
+// internal/store/transfer, internal/store/verify, internal/view, trainer/external, trainer/hf, trainer/rows,
+// workers, workers/catalog and workflows.
 package main
 
 import (
@@ -63,7 +63,7 @@ func commands(a *app) []*cobra.Command {
 		forkCmd(a), lineCmd(a), scheduleCmd(a), noticesCmd(a), lineageCmd(a), copyCmd(a), backupCmd(a), restoreCmd(a),
 		deleteCmd(a), gcCmd(a),
 		evalCmd(a), compareCmd(a), reproduceCmd(a), experimentCmd(a), planCmd(a),
-		finetuneCmd(a), dataCmd(a), creditCmd(a),
+		finetuneCmd(a), dataCmd(a), creditCmd(a), reportCmd(a), viewCmd(a),
 		exportCmd(a), importCmd(a), inferCmd(a), envsCmd(a), fsckCmd(a), doctorCmd(a),
 		upCmd(a), downCmd(a), repairCmd(a), workerCmd(a), policyServerCmd(a), versionCmd(a),
 	}

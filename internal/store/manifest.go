@@ -123,3 +123,12 @@ func RecordOnce[T any](ctx context.Context, b Bucket, key string, fn func() (T, 
 }
 
 func refTo(key string, raw []byte) Ref { return Ref{Key: key, SHA256: Sum(raw), Size: int64(len(raw))} }
+
+// Optional returns what an object holds, as Read returned it, or nil if it was never written.
+func Optional[T any](v T, _ Ref, err error) (*T, error) {
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil
+	}
+
+	return &v, err
+}

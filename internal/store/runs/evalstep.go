@@ -7,10 +7,12 @@ import (
 )
 
 // EvalStep is one decision of an evaluated episode. Prompts are not kept: they follow from the specification and the
-// screen, which a replay of the task shows again.
+// screen.
 type EvalStep struct {
 	// Screen is the digest of goal and observation.
 	Screen string `json:"screen"`
+	// Observation is what was on the screen. Older records lack it.
+	Observation *domain.Observation `json:"observation,omitempty"`
 	// Cells is the action matrix without the cells that were not asked for.
 	Cells []EvalCell `json:"cells"`
 	// AllRounds and LastRound are the votes in both scopes, each with the rule that decided it.
@@ -33,7 +35,7 @@ type EvalCell struct {
 
 // NewEvalStep returns the record of a decision about a screen.
 func NewEvalStep(goal string, o domain.Observation, d domain.Decision) EvalStep {
-	s := EvalStep{Screen: Digest([]any{goal, o}), AllRounds: d.AllRound, LastRound: d.LastOnly}
+	s := EvalStep{Screen: Digest([]any{goal, o}), Observation: &o, AllRounds: d.AllRound, LastRound: d.LastOnly}
 	for _, c := range d.Cells {
 		if c.Prompt == "" {
 			continue // not asked for: the vote was certain

@@ -10,6 +10,7 @@ import (
 // EvalEpisode is one evaluated task.
 type EvalEpisode struct {
 	Task     domain.Task    `json:"task"`
+	Goal     string         `json:"goal,omitempty"` // older records lack it
 	Topology int            `json:"topology"`
 	Outcome  domain.Outcome `json:"outcome"`
 	// Steps holds what was decided, step by step. Older records and systems without policies lack it.

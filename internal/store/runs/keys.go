@@ -200,6 +200,9 @@ func (r Run) ImitationJob(epoch, agent int) string {
 // Epoch is the commit of an epoch: the epoch exists when it does.
 func (r Run) Epoch(epoch int) Object[Epoch] { return object[Epoch](r, "epochs/%04d/epoch", epoch) }
 
+// EvalPrefix is the folder of all evaluated items.
+func (r Run) EvalPrefix() string { return r.Prefix() + "evals/" }
+
 // EvalEpisode is episode n of an evaluated item, from 1; id is a path such as epoch-0003/trained-4/val.
 func (r Run) EvalEpisode(id string, n int) Object[EvalEpisode] {
 	return object[EvalEpisode](r, "evals/%s/%04d", id, n)

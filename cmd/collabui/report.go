@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/process/supervisor"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/experiments"
+	"github.com/collabui/collabui/internal/store/lines"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/view"
+	"github.com/collabui/collabui/workers/catalog"
+)
+
+// reportOptions are the flags of report.
+type reportOptions struct {
+	out    string
+	single bool
+}
+
+func reportCmd(a *app) *cobra.Command {
+	var o reportOptions
+	c := &cobra.Command{
+		Use:   "report [RUN|EXPERIMENT|LINE]... --out DIR",
+		Short: "Write pages about runs, experiments and lines that open without a server",
+		Long: `report writes a folder: open index.html in it with a browser. It has the curves, results, updates, data
+cards, costs and graphs of a run, and every episode with its screens, answers, votes, labels and pairs; evaluations to
+compare; the tables of an experiment with the pages of its runs; the entries of a line. Nothing is loaded from
+elsewhere, so it can be sent, kept and printed. --single-file writes one file of HTML instead.
+
+It reads the objects of a data folder whether its services run or not.`,
+		Example: "  collabui report quickstart --out report\n" +
+			"  collabui report ablations ablations-full-s1 --out ablations.html --single-file",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return a.runReport(c.Context(), o, args) },
+	}
+	c.Flags().StringVar(&o.out, "out", "", "`FOLDER` to write, or FILE with --single-file; it must not exist")
+	c.Flags().BoolVar(&o.single, "single-file", false, "write one file of HTML instead of a folder")
+
+	return c
+}
+
+func (a *app) runReport(ctx context.Context, o reportOptions, args []string) error {
+	if o.out == "" {
+		return fault.New(fault.Invalid, "--out is required: the folder to write, such as --out report")
+	}
+	l, err := a.library()
+	if err != nil {
+		return err
+	}
+	c, err := contents(ctx, l.Bucket, args)
+	if err != nil {
+		return err
+	}
+	v, n, shown := a.viewer("report"), 0, time.Now()
+	err = l.Report(ctx, o.out, o.single, c, func(done string) {
+		if n++; time.Since(shown) > time.Second {
+			shown = time.Now()
+			v.bar("%d documents, %s", n, done)
+		}
+	})
+	v.clear()
+	if err != nil {
+		return err
+	}
+
+	return a.print(map[string]any{"out": o.out, "documents": n}, func(w io.Writer) {
+		if o.single {
+			say(w, "%s has %d documents: open it in a browser", o.out, n)
+
+			return
+		}
+		say(w, "%s has %d documents: open %s/index.html in a browser", o.out, n, o.out)
+	})
+}
+
+// contents sorts names into runs, experiments and lines. A name may be several of them.
+func contents(ctx context.Context, b store.Bucket, names []string) (c view.Contents, err error) {
+	for _, name := range names {
+		run, err := runs.Run(name).Spec().Exists(ctx, b)
+		if err != nil {
+			return c, err
+		}
+		experiment, err := experiments.Experiment(name).Version(1).Exists(ctx, b)
+		if err != nil {
+			return c, err
+		}
+		line, err := lines.Line(name).Entry(1).Exists(ctx, b)
+		if err != nil {
+			return c, err
+		}
+		for _, x := range []struct {
+			is  bool
+			all *[]string
+		}{{run, &c.Runs}, {experiment, &c.Experiments}, {line, &c.Lines}} {
+			if x.is {
+				*x.all = append(*x.all, name)
+			}
+		}
+		if !run && !experiment && !line {
+			return c, fmt.Errorf("%q is neither a run nor an experiment nor a line of this store (`collabui runs` "+
+				"lists the runs): %w", name, store.ErrNotFound)
+		}
+	}
+
+	return c, nil
+}
+
+// library returns what makes pages of the store: of the files of this data folder, whether its services run or not, or
+// of the store at an address.
+func (a *app) library() (*view.Library, error) {
+	b, err := a.objects()
+	if err != nil {
+		return nil, err
+	}
+
+	return &view.Library{
+		Bucket: b, Catalog: catalog.All{},
+		Status: func(ctx context.Context, run string) (any, error) {
+			e := a.addresses()
+			st, err := readStatus(ctx, b, e, run)
+			if err == nil && e.Temporal != "" {
+				st.readLive(ctx, b, e)
+			}
+
+			return st, err
+		},
+	}, nil
+}
+
+// addresses returns the addresses of the services that run, none if none do.
+func (a *app) addresses() config.Endpoints {
+	if _, alive := supervisor.Read(a.data); !alive && !a.cluster {
+		return config.Endpoints{}
+	}
+	e, err := a.endpoints()
+	if err != nil {
+		return config.Endpoints{}
+	}
+
+	return e
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/view"
+)
+
+// envViewKey is the environment variable with the key of the viewer.
+const envViewKey = "COLLABUI_VIEW_KEY"
+
+// viewOptions are the flags of view.
+type viewOptions struct {
+	listen string
+}
+
+func viewCmd(a *app) *cobra.Command {
+	var o viewOptions
+	c := &cobra.Command{
+		Use:   "view",
+		Short: "Serve pages about all runs, live",
+		Long: `view serves the pages of report for everything in the store, live: a run's curves while it trains, and
+every episode before it ends. It only reads.
+
+On the loopback it needs no key. To be reached from other machines it needs one in ` + envViewKey + ` (or
+` + envViewKey + `_FILE), which a browser asks for as a password, with any name; put a proxy with TLS in front of it.`,
+		Example: "  collabui view\n  collabui view --listen 127.0.0.1:8090",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return a.runView(c.Context(), o) },
+	}
+	c.Flags().StringVar(&o.listen, "listen", "127.0.0.1:8085", "`ADDRESS` to listen on")
+
+	return c
+}
+
+func (a *app) runView(ctx context.Context, o viewOptions) error {
+	lib, err := a.library()
+	if err != nil {
+		return err
+	}
+	key, err := config.Secret(envViewKey)
+	if err != nil {
+		return err
+	}
+	l, err := serving.Listen(o.listen, key, envViewKey)
+	if err != nil {
+		return err
+	}
+	e := a.addresses()
+	stream, err := events.Open(e.Redis)
+	if err != nil {
+		return err
+	}
+	s := view.Server{
+		Library: lib, Temporal: temporalPages(e), Index: index(lib.Bucket),
+		Events: func(ctx context.Context, run, after string) (int, string) {
+			found, next := stream.Read(ctx, run, after)
+
+			return len(found), next
+		},
+	}
+	url := "http://" + l.Addr().String() + "/"
+	err = a.print(map[string]any{"url": url, "key": key != ""}, func(w io.Writer) { say(w, "viewer at %s", url) })
+	if err != nil {
+		return err
+	}
+
+	return serving.Serve(ctx, l, locked(s.Handler(ctx), key), time.Second)
+}
+
+// locked asks for a key, as the password of basic authentication, if there is one.
+func locked(h http.Handler, key string) http.Handler {
+	if key == "" {
+		return h
+	}
+
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, got, _ := r.BasicAuth()
+		if !serving.SameKey(got, key) {
+			w.Header().Set("WWW-Authenticate", `Basic realm="collabui", charset="UTF-8"`)
+			http.Error(w, "the key is needed: any name, and the key as the password", http.StatusUnauthorized)
+
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// temporalPages returns the address of the pages of the namespace in the Temporal UI, or "".
+func temporalPages(e config.Endpoints) string {
+	if e.UI == "" {
+		return ""
+	}
+
+	return e.UI + "/namespaces/" + e.Namespace
+}
+
+// indexKept is how long the viewer lists what there is before it looks again.
+const indexKept = 10 * time.Second
+
+// index returns a function that lists runs, experiments and lines.
+func index(b store.Bucket) func(context.Context) (view.Names, error) {
+	var mu sync.Mutex
+	var known view.Names
+	var until time.Time
+
+	return func(ctx context.Context) (view.Names, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Now().Before(until) {
+			return known, nil
+		}
+		var x view.Names
+		var err error
+		if x.Runs, err = runs.Names(ctx, b); err != nil {
+			return x, err
+		}
+		if x.Experiments, err = store.Folders(ctx, b, "experiments/"); err != nil {
+			return x, err
+		}
+		if x.Lines, err = store.Folders(ctx, b, "lines/"); err != nil {
+			return x, err
+		}
+		known, until = x, time.Now().Add(indexKept)
+
+		return x, nil
+	}
+}

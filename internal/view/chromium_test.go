@@ -1,0 +1,163 @@
+package view_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/collabui/collabui/envadapters/browser"
+)
+
+// tab is a page of a real Chromium, with what it complained about.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu         sync.Mutex
+	complaints []string
+}
+
+// newTab starts Chromium with the web platform as people have it: time runs, files may be opened.
+func newTab(t *testing.T) *tab {
+	t.Helper()
+	path, err := browser.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	alloc, cancelAlloc := chromedp.NewExecAllocator(context.Background(),
+		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.DisableGPU,
+		chromedp.NoSandbox, chromedp.NoFirstRun, chromedp.WindowSize(1400, 1000))
+	ctx, cancel := chromedp.NewContext(alloc)
+	t.Cleanup(func() { cancel(); cancelAlloc() })
+	x := &tab{t: t, ctx: ctx}
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	err = chromedp.Listen(ctx, func(ev any) {
+		switch ev := ev.(type) {
+		case *runtime.EventExceptionThrown:
+			x.complain(fmt.Sprintf("exception: %+v", ev.ExceptionDetails))
+		case *log.EventEntryAdded:
+			x.complain(fmt.Sprintf("%s: %s %s", ev.Entry.Level, ev.Entry.Text, ev.Entry.URL))
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.call(call(log.Enable, cdp.Empty{}), call(runtime.Enable, cdp.Empty{}))
+
+	return x
+}
+
+func (x *tab) complain(text string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.complaints = append(x.complaints, text)
+}
+
+// quiet fails the test if the page complained about anything, such as what its security policy forbids.
+func (x *tab) quiet() {
+	x.t.Helper()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.complaints) > 0 {
+		x.t.Errorf("the page complained: %.2000v, want nothing", x.complaints)
+	}
+	x.complaints = nil
+}
+
+// size makes the window as large, in pixels.
+func (x *tab) size(width, height int64) {
+	x.t.Helper()
+	x.call(call(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+		Width: width, Height: height, DeviceScaleFactor: 1,
+	}))
+}
+
+// open loads an address and waits for an expression to be true.
+func (x *tab) open(url, ready string) {
+	x.t.Helper()
+	if err := chromedp.Do(x.ctx, chromedp.Navigate(url)); err != nil {
+		x.t.Fatal(err)
+	}
+	x.wait(ready)
+}
+
+// eval returns the value of an expression.
+func (x *tab) eval(expr string) any {
+	x.t.Helper()
+	yes := true
+	r, err := chromedp.Call(x.ctx, runtime.Evaluate,
+		runtime.EvaluateParams{Expression: expr, ReturnByValue: &yes, AwaitPromise: &yes})
+	if err != nil || r.ExceptionDetails != nil {
+		x.t.Fatalf("evaluate %s: got %v %+v, want a value", expr, err, r.ExceptionDetails)
+	}
+	var out any
+	if len(r.Result.Value) > 0 {
+		if err := json.Unmarshal([]byte(r.Result.Value), &out); err != nil {
+			x.t.Fatal(err)
+		}
+	}
+
+	return out
+}
+
+// wait waits until an expression is true.
+func (x *tab) wait(expr string) {
+	x.t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if x.eval("!!("+expr+")") == true {
+			return
+		}
+		if time.Now().After(end) {
+			x.t.Fatalf("want %s, got after 30 s a page that says\n%.2000v", expr, x.eval("document.body.innerText"))
+		}
+	}
+}
+
+// page opens a page of the site by its hash and waits for a text in it.
+func (x *tab) page(hash, text string) {
+	x.t.Helper()
+	x.eval(fmt.Sprintf("location.hash = %q", hash))
+	x.wait(fmt.Sprintf("document.body.innerText.includes(%q)", text))
+}
+
+// key presses a key.
+func (x *tab) key(key string) {
+	x.t.Helper()
+	text := ""
+	if len(key) == 1 {
+		text = key
+	}
+	down := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: key, Text: text}
+	up := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyUp, Key: key}
+	x.call(call(input.DispatchKeyEvent, down), call(input.DispatchKeyEvent, up))
+}
+
+func (x *tab) call(calls ...func(context.Context) error) {
+	x.t.Helper()
+	for _, f := range calls {
+		if err := f(x.ctx); err != nil {
+			x.t.Fatal(err)
+		}
+	}
+}
+
+// call returns a call of the protocol.
+func call[P, R any](cmd cdp.Command[P, R], p P) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := chromedp.Call(ctx, cmd, p)
+
+		return err
+	}
+}

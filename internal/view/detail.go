@@ -1,0 +1,216 @@
+package view
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/credit"
+)
+
+// detail is an episode as its page shows it. Numbers that a script could not hold are texts.
+type detail struct {
+	Slot        int                `json:"slot"`
+	Template    string             `json:"template"`
+	Split       string             `json:"split"`
+	Seed        string             `json:"seed"` // of the task
+	MaxSteps    int                `json:"max_steps"`
+	Goal        string             `json:"goal"`
+	State       string             `json:"state"`
+	Attempt     int                `json:"attempt"`
+	Void        []string           `json:"void,omitempty"` // why attempts before do not count
+	Failed      string             `json:"failed,omitempty"`
+	Replacement int                `json:"replacement,omitempty"`
+	System      int                `json:"system"`
+	Outcome     domain.Outcome     `json:"outcome"`
+	Edges       [][2]int           `json:"edges"`
+	Agents      int                `json:"agents"`
+	Rounds      int                `json:"rounds"`
+	Critic      string             `json:"critic,omitempty"`
+	Counts      *credit.PairCounts `json:"counts,omitempty"`
+	Steps       []detailStep       `json:"steps"`
+}
+
+// detailStep is a step with what was decided, graded and paired. Action is what was executed.
+type detailStep struct {
+	History  []string           `json:"history,omitempty"`
+	Screen   domain.Observation `json:"screen"`
+	Cells    []detailCell       `json:"cells"`
+	Seen     [][]int            `json:"seen,omitempty"`
+	Action   detailAction       `json:"action"`
+	AllRound domain.Vote        `json:"all_rounds"`
+	LastOnly domain.Vote        `json:"last_round"`
+	Right    []detailAction     `json:"right,omitempty"` // what the judge calls right
+	Audit    *detailAudit       `json:"audit,omitempty"`
+	Pairs    []detailPair       `json:"pairs,omitempty"`
+	Asked    []detailCall       `json:"asked,omitempty"` // calls of the adversary
+}
+
+// detailCell is a cell with its label: 1, 0 or -1 for uncertain; nil if it has none.
+type detailCell struct {
+	domain.Cell
+	Action *detailAction `json:"action,omitempty"`
+	Label  *domain.Label `json:"label,omitempty"`
+	Judge  *domain.Label `json:"judge,omitempty"` // what the environment's judge says, where it knows
+	Grade  *credit.Score `json:"grade,omitempty"`
+}
+
+// detailAction is an action for people. On is the element that it names.
+type detailAction struct {
+	Type      string `json:"type"`
+	Words     string `json:"words"`
+	Canonical string `json:"canonical"`
+	On        *int   `json:"on,omitempty"`
+}
+
+// detailAudit says how the labels of a step came about.
+type detailAudit struct {
+	Means   map[string]float64   `json:"means,omitempty"`
+	Spread  float64              `json:"spread"`
+	Repairs int                  `json:"repairs"`
+	Faults  []credit.CriticFault `json:"faults,omitempty"`
+	Blinded int                  `json:"blinded,omitempty"`
+	Again   int                  `json:"again,omitempty"`
+}
+
+// detailPair is a pair or a sample without what its cell has.
+type detailPair struct {
+	Agent     int           `json:"agent"`
+	Round     int           `json:"round"`
+	Chosen    string        `json:"chosen"`
+	Rejected  string        `json:"rejected,omitempty"`
+	Source    domain.Source `json:"source"`
+	Weight    float64       `json:"weight"`
+	Advantage float64       `json:"advantage,omitempty"`
+}
+
+// detailCall is what the adversary proposed.
+type detailCall struct {
+	Agent   int      `json:"agent"`
+	Round   int      `json:"round"`
+	Texts   []string `json:"texts"`
+	Refused string   `json:"refused,omitempty"`
+}
+
+// detail returns the episode as its page shows it.
+func (e Episode) detail() detail {
+	x, task := e.Episode, e.Episode.Slot.Task
+	d := detail{
+		Slot: x.Slot.Number, Template: task.Template, Split: task.Split, Seed: strconv.FormatUint(task.Seed, 10),
+		MaxSteps: task.MaxSteps, Goal: x.Goal, State: e.state(), Attempt: x.Attempt, Failed: x.Failed,
+		Replacement: x.Slot.Replacement, System: x.System, Outcome: x.Outcome, Edges: e.Topology.Edges,
+		Agents: e.Topology.Agents, Rounds: e.Rounds, Steps: []detailStep{},
+	}
+	for _, v := range e.Void {
+		d.Void = append(d.Void, v.Void+v.Failed)
+	}
+	if e.Credits != nil {
+		d.Critic = e.Credits.Critic
+	}
+	if e.Pairs != nil {
+		d.Counts = &e.Pairs.Counts
+	}
+	for i := range e.Steps {
+		d.Steps = append(d.Steps, e.step(i))
+	}
+
+	return d
+}
+
+// States of an episode.
+const (
+	stateOpen   = "open"
+	stateFailed = "failed"
+	stateSolved = "solved"
+	stateNot    = "not solved"
+)
+
+func (e Episode) state() string {
+	switch {
+	case e.Open:
+		return stateOpen
+	case e.Episode.Failed != "":
+		return stateFailed
+	case e.Episode.Outcome.Success:
+		return stateSolved
+	}
+
+	return stateNot
+}
+
+func (e Episode) step(i int) detailStep {
+	s := e.Steps[i]
+	d := detailStep{
+		History: s.History, Screen: s.Observation, Seen: s.Decision.Seen, AllRound: s.Decision.AllRound,
+		LastOnly: s.Decision.LastOnly, Action: actionOf(s.Decision.Executed, s.Observation), Cells: []detailCell{},
+	}
+	judge := credit.Oracle(s.Step).Labels
+	for j, c := range s.Decision.Cells {
+		cell := detailCell{Cell: c}
+		if c.Action != nil {
+			a := actionOf(*c.Action, s.Observation)
+			cell.Action = &a
+		}
+		if label, ok := e.Label(i, j); ok && c.Prompt != "" {
+			cell.Label = &label
+		}
+		if c.Prompt != "" && judge[j] != domain.Uncertain {
+			cell.Judge = &judge[j]
+		}
+		d.Cells = append(d.Cells, cell)
+	}
+	for _, a := range s.Right {
+		d.Right = append(d.Right, actionOf(a, s.Observation))
+	}
+	e.addAudit(i, &d)
+	e.addPairs(s.Number, &d)
+
+	return d
+}
+
+// addAudit adds what is known of the grades of a step.
+func (e Episode) addAudit(i int, d *detailStep) {
+	if e.Credits == nil || i >= len(e.Credits.Audit) {
+		return
+	}
+	a := e.Credits.Audit[i]
+	d.Audit = &detailAudit{
+		Means: a.Means, Spread: a.Spread, Repairs: a.Repairs, Faults: a.Faults, Blinded: a.Blinded, Again: a.Again,
+	}
+	for j := range d.Cells {
+		if k := slices.IndexFunc(a.Grades, func(g credit.Score) bool {
+			return g.Agent == d.Cells[j].Agent && g.Round == d.Cells[j].Round
+		}); k >= 0 {
+			d.Cells[j].Grade = &a.Grades[k]
+		}
+	}
+}
+
+// addPairs adds the pairs of a step, and what the adversary proposed for them.
+func (e Episode) addPairs(number int, d *detailStep) {
+	for _, p := range e.PairsOf(number) {
+		d.Pairs = append(d.Pairs, detailPair{
+			Agent: p.Agent, Round: p.Round, Chosen: p.Chosen, Rejected: p.Rejected, Source: p.Source, Weight: p.Weight,
+			Advantage: p.Advantage,
+		})
+	}
+	if e.Pairs == nil {
+		return
+	}
+	for _, c := range e.Pairs.Calls {
+		if c.Step == number {
+			d.Asked = append(d.Asked, detailCall{Agent: c.Agent, Round: c.Round, Texts: c.Texts, Refused: c.Refused})
+		}
+	}
+}
+
+// actionOf returns an action for people.
+func actionOf(a domain.Action, o domain.Observation) detailAction {
+	d := detailAction{Type: a.Type, Words: agents.ActionInWords(a, o), Canonical: a.Canonical(o)}
+	if on, ok := a.Named(o); ok {
+		d.On = &on.Index
+	}
+
+	return d
+}

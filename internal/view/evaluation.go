@@ -1,0 +1,150 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// evalRow is a line about an evaluated episode.
+type evalRow struct {
+	N         int    `json:"n"`
+	Template  string `json:"template"`
+	Goal      string `json:"goal,omitempty"`
+	Success   bool   `json:"success"`
+	Steps     int    `json:"steps"`
+	Truncated bool   `json:"truncated,omitempty"`
+	Void      string `json:"void,omitempty"`
+	Tokens    int    `json:"tokens,omitempty"`
+}
+
+// evalEpisodes reads evaluated episodes, as many as the result counts.
+func (l *Library) evalEpisodes(ctx context.Context, run runs.Run, id string, first, n int) ([]runs.EvalEpisode, error) {
+	out := make([]runs.EvalEpisode, n)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(parallel)
+	for i := range out {
+		g.Go(func() (err error) {
+			out[i], _, err = run.EvalEpisode(id, first+i).Read(ctx, l.Bucket)
+
+			return err
+		})
+	}
+
+	return out, g.Wait()
+}
+
+func (l *Library) evalRows(ctx context.Context, run runs.Run, id string) ([]evalRow, error) {
+	r, _, err := run.Result(id).Read(ctx, l.Bucket)
+	if err != nil {
+		return nil, err
+	}
+	all, err := l.evalEpisodes(ctx, run, id, 1, r.Episodes+r.Missing)
+	out := []evalRow{}
+	for i, e := range all {
+		cost := e.Cost()
+		out = append(out, evalRow{
+			N: i + 1, Template: e.Task.Template, Goal: e.Goal, Success: e.Outcome.Success, Steps: e.Outcome.Steps,
+			Truncated: e.Outcome.Truncated, Void: e.Outcome.Void, Tokens: cost.Prompt + cost.Answer,
+		})
+	}
+
+	return out, err
+}
+
+// evaluations returns the details of the evaluated episodes of a chunk, by number.
+func (l *Library) evaluations(ctx context.Context, run runs.Run, id string, first int) (map[int]detail, error) {
+	s, err := run.Current(ctx, l.Bucket)
+	if err != nil {
+		return nil, err
+	}
+	r, _, err := run.Result(id).Read(ctx, l.Bucket)
+	if err != nil {
+		return nil, err
+	}
+	n := min(l.Chunk, r.Episodes+r.Missing-first+1)
+	if first < 1 || n < 1 {
+		return nil, fmt.Errorf("%s of run %s has no episode %d: %w", id, run, first, store.ErrNotFound)
+	}
+	all, err := l.evalEpisodes(ctx, run, id, first, n)
+	out := map[int]detail{}
+	for i, e := range all {
+		out[first+i] = evaluated(e, first+i, r, s.VoteScope)
+	}
+
+	return out, err
+}
+
+// evaluated returns an evaluated episode as its page shows it. What records do not have is empty: prompts, and in older
+// ones goal and screens.
+func evaluated(e runs.EvalEpisode, n int, r runs.Result, scope agents.VoteScope) detail {
+	d := detail{
+		Slot: n, Template: e.Task.Template, Split: e.Task.Split, Seed: strconv.FormatUint(e.Task.Seed, 10),
+		MaxSteps: e.Task.MaxSteps, Goal: e.Goal, State: stateNot, Failed: e.Outcome.Void, Outcome: e.Outcome,
+		Agents: 1, Rounds: 1, Steps: []detailStep{}, Edges: [][2]int{},
+	}
+	switch {
+	case e.Outcome.Void != "":
+		d.State = stateFailed
+	case e.Outcome.Success:
+		d.State = stateSolved
+	}
+	for _, s := range e.Steps {
+		for _, c := range s.Cells {
+			d.Agents, d.Rounds = max(d.Agents, c.Agent+1), max(d.Rounds, c.Round+1)
+		}
+	}
+	if graphs := domain.EvaluationTopologies(d.Agents); !strings.Contains(r.System, rules.WaySilent) && d.Agents > 1 {
+		d.Edges = graphs[e.Topology%len(graphs)].Edges
+	}
+	for _, s := range e.Steps {
+		d.Steps = append(d.Steps, evaluatedStep(s, scope))
+	}
+
+	return d
+}
+
+func evaluatedStep(s runs.EvalStep, scope agents.VoteScope) detailStep {
+	d := detailStep{AllRound: s.AllRounds, LastOnly: s.LastRound, Cells: []detailCell{}}
+	if s.Observation != nil {
+		d.Screen = *s.Observation
+	}
+	won := scope.Winner(domain.Decision{AllRound: s.AllRounds, LastOnly: s.LastRound}).Canonical
+	for _, c := range s.Cells {
+		cell := detailCell{Cell: domain.Cell{
+			Agent: c.Agent, Round: c.Round, Text: c.Text, Canonical: c.Canonical, Usage: c.Usage, Calls: c.Calls,
+		}}
+		if a, err := agents.ParseAnswer(c.Text); err == nil {
+			x := actionOf(a, d.Screen)
+			if x.Canonical = c.Canonical; s.Observation == nil {
+				x.Words = c.Canonical // nobody knows what the element was
+			}
+			if cell.Action = &x; c.Canonical == won {
+				d.Action = x
+			}
+		}
+		if len(s.Right) > 0 {
+			label := domain.Negative
+			if slices.Contains(s.Right, c.Canonical) {
+				label = domain.Positive
+			}
+			cell.Judge = &label
+		}
+		d.Cells = append(d.Cells, cell)
+	}
+	for _, right := range s.Right {
+		d.Right = append(d.Right, detailAction{Words: right, Canonical: right})
+	}
+
+	return d
+}

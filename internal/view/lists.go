@@ -1,0 +1,135 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// parallel is the number of episodes that are read concurrently.
+const parallel = 16
+
+// rowCache keeps lines about episodes that nothing will change.
+type rowCache struct {
+	mu   sync.Mutex
+	rows map[string]row
+}
+
+// maxRows bounds the cache.
+const maxRows = 200_000
+
+func (c *rowCache) get(key string) (row, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r, ok := c.rows[key]
+
+	return r, ok
+}
+
+func (c *rowCache) put(key string, r row) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.rows == nil || len(c.rows) >= maxRows {
+		c.rows = map[string]row{}
+	}
+	c.rows[key] = r
+}
+
+// epochRows returns a line about every episode of an epoch that has begun, in the order of slots.
+func (l *Library) epochRows(ctx context.Context, run runs.Run, number int) ([]row, error) {
+	r, err := newEpoch(ctx, l.Bucket, run, number)
+	if err != nil {
+		return nil, err
+	}
+	slots, err := r.begun(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	rows := make([]row, len(slots))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(parallel)
+	for i, slot := range slots {
+		key := fmt.Sprintf("%s/%d/%d", run, number, slot)
+		if known, ok := l.rows.get(key); ok {
+			rows[i] = known
+
+			continue
+		}
+		g.Go(func() error {
+			e, err := r.read(ctx, slot)
+			if err != nil {
+				return err
+			}
+			rows[i] = e.row()
+			if e.Pairs != nil {
+				l.rows.put(key, rows[i])
+			}
+
+			return nil
+		})
+	}
+
+	return rows, g.Wait()
+}
+
+// begun returns the slots of the epoch that have begun, in order.
+func (r epoch) begun(ctx context.Context) (out []int, err error) {
+	prefix, _, _ := cutLast(strings.TrimSuffix(r.run.EpisodePrefix(r.number, 0), "/"))
+	folders, err := store.Folders(ctx, r.b, prefix+"/")
+	for _, f := range folders {
+		n, bad := strconv.Atoi(f)
+		if bad != nil {
+			return nil, fmt.Errorf("%s%s is not the folder of a slot", prefix, f)
+		}
+		out = append(out, n)
+	}
+
+	return out, err
+}
+
+// episodes returns the details of the episodes of a chunk, by slot.
+func (l *Library) episodes(ctx context.Context, run runs.Run, number, first int) (map[int]detail, error) {
+	r, err := newEpoch(ctx, l.Bucket, run, number)
+	if err != nil {
+		return nil, err
+	}
+	read := make([]*Episode, l.Chunk)
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(parallel)
+	for i := range read {
+		g.Go(func() error {
+			e, err := r.read(gctx, first+i)
+			if errors.Is(err, store.ErrNotFound) {
+				return nil
+			}
+			read[i] = &e
+
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+
+	out := map[int]detail{}
+	for i, e := range read {
+		if e != nil {
+			out[first+i] = e.detail()
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("epoch %d of run %s has no episode of slot %d yet: %w", number, run, first,
+			store.ErrNotFound)
+	}
+
+	return out, nil
+}

@@ -1,0 +1,76 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/experiments"
+	"github.com/collabui/collabui/internal/store/lines"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// experimentPage is what the page of an experiment shows: the newest version that has a result.
+type experimentPage struct {
+	Name     string                `json:"name"`
+	Versions []experiments.Version `json:"versions"`
+	Result   *experiments.Result   `json:"result,omitempty"`
+	Runs     []string              `json:"runs"` // of its arms and seeds, as far as they exist
+}
+
+func (l *Library) experiment(ctx context.Context, name string) (experimentPage, error) {
+	p, x := experimentPage{Name: name, Runs: []string{}}, experiments.Experiment(name)
+	var err error
+	if p.Versions, err = x.Versions(ctx, l.Bucket); err != nil {
+		return p, err
+	}
+	if len(p.Versions) == 0 {
+		return p, fmt.Errorf("experiment %q: %w", name, store.ErrNotFound)
+	}
+	for n := len(p.Versions); n > 0 && p.Result == nil; n-- {
+		if p.Result, err = store.Optional(x.Result(n).Read(ctx, l.Bucket)); err != nil {
+			return p, err
+		}
+	}
+	newest := p.Versions[len(p.Versions)-1].Experiment
+	for _, arm := range newest.Arms {
+		for seed := 1; seed <= newest.Seeds; seed++ {
+			run := runs.Run(newest.Run(arm.Name, seed))
+			there, err := run.Spec().Exists(ctx, l.Bucket)
+			if err != nil {
+				return p, err
+			}
+			if there {
+				p.Runs = append(p.Runs, string(run))
+			}
+		}
+	}
+
+	return p, nil
+}
+
+// linePage is what the page of a line shows.
+type linePage struct {
+	Name    string        `json:"name"`
+	Entries []lines.Entry `json:"entries"`
+	Current int           `json:"current"` // number of the entry whose system is accepted, 0 if none is
+}
+
+func (l *Library) line(ctx context.Context, name string) (linePage, error) {
+	p := linePage{Name: name}
+	var err error
+	if p.Entries, err = lines.Line(name).History(ctx, l.Bucket, 0); err != nil {
+		return p, err
+	}
+	if len(p.Entries) == 0 {
+		return p, fmt.Errorf("line %q: %w", name, store.ErrNotFound)
+	}
+	now, err := lines.Line(name).Current(ctx, l.Bucket)
+	if errors.Is(err, store.ErrNotFound) {
+		return p, nil
+	}
+	p.Current = now.Number
+
+	return p, err
+}

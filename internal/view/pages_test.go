@@ -1,0 +1,251 @@
+package view_test
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/view"
+	"github.com/collabui/collabui/test/kit/testrun"
+)
+
+// writeReport writes a report and returns the address of its first page.
+func writeReport(t *testing.T, b store.Bucket, single bool, names ...string) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "report")
+	if single {
+		out += ".html"
+	}
+	err := library(b, 1).Report(t.Context(), out, single, view.Contents{Runs: names}, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if single {
+		return "file://" + out
+	}
+
+	return "file://" + out + "/index.html"
+}
+
+// serve serves a store and returns the address of its first page.
+func serve(t *testing.T, b store.Bucket, names ...string) string {
+	t.Helper()
+	s := view.Server{
+		Library: library(b, 1),
+		Index:   func(context.Context) (view.Names, error) { return view.Names{Runs: names}, nil },
+		Events:  func(context.Context, string, string) (int, string) { return 0, "0" },
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	srv := httptest.NewServer(s.Handler(ctx))
+	t.Cleanup(func() { cancel(); srv.CloseClientConnections(); srv.Close() })
+
+	return srv.URL + "/"
+}
+
+// forms are all ways in which pages reach people.
+func forms(t *testing.T, b store.Bucket, names ...string) map[string]string {
+	t.Helper()
+
+	return map[string]string{
+		"folder": writeReport(t, b, false, names...), "file": writeReport(t, b, true, names...),
+		"server": serve(t, b, names...),
+	}
+}
+
+func TestEveryPageIsDrawn(t *testing.T) {
+	r, end := testrun.Finished(t)
+	x := newTab(t)
+	name := r.Spec.Name
+	for form, url := range forms(t, r.Bucket, name) {
+		x.open(url, "document.querySelector('h1')")
+		for hash, want := range map[string]string{
+			"#/":                               name,
+			"#/run/" + name:                    "Success by epoch",
+			"#/run/" + name + "/episodes":      "20 of 20 episodes",
+			"#/run/" + name + "/evaluations":   end.Results[0].System,
+			"#/run/" + name + "/updates":       "log π(chosen)",
+			"#/run/" + name + "/data":          "style AUC",
+			"#/run/" + name + "/specification": "\"rounds\": 2",
+			"#/run/" + name + "/no":            "There is no such page",
+			"#/nothing":                        "There is no such page",
+			"#/run/other":                      "",
+			"#/episode/" + name + "/1/3":       "Decision in step 1",
+			"#/episode/" + name + "/2/4/1/2.1": "Agent 2, round 2",
+			"#/compare":                        "Compare",
+			"#/%E0%A4%A":                       "There is no such page",
+		} {
+			if strings.HasSuffix(hash, "other") {
+				x.eval(fmt.Sprintf("location.hash = %q", hash))
+				x.wait("document.querySelector('.trouble')")
+				x.complaints = nil // a file that is not there is a complaint
+
+				continue
+			}
+			x.page(hash, want)
+		}
+		t.Log(form)
+		x.quiet()
+	}
+}
+
+func TestTextsOfPagesAndModelsDoNothing(t *testing.T) {
+	var b store.Memory
+	run := crafted(t, &b)
+	x := newTab(t)
+	for form, url := range forms(t, &b, string(run)) {
+		x.open(url, "document.querySelector('h1')")
+		for _, hash := range []string{
+			"#/run/crafted", "#/run/crafted/episodes", "#/run/crafted/updates", "#/run/crafted/specification",
+			"#/episode/crafted/1/1", "#/episode/crafted/1/1/1/0.1", "#/episode/crafted/1/1/1/1.0",
+			"#/episode/crafted/1/2",
+			"#/episode/crafted/1/3/1/0.1", "#/episode/crafted/1/3/1/1.0", "#/episode/crafted/1/4",
+		} {
+			x.eval("location.hash = " + fmt.Sprintf("%q", hash))
+			x.wait("document.querySelector('h1') && !document.querySelector('.wait')")
+			got := x.eval("document.querySelectorAll('img, iframe, main b, main script, svg[onload]').length")
+			if got != 0.0 {
+				t.Errorf("%s, %s: %v elements came from texts, want none", form, hash, got)
+			}
+		}
+		x.page("#/episode/crafted/1/1/1/0.0", hostile[0])
+		x.page("#/episode/crafted/1/2", hostile[1])
+		x.page("#/episode/crafted/1/3", hostile[2])
+		if got := x.eval("window.pwned === undefined"); got != true {
+			t.Errorf("%s: got window.pwned, want no text executed", form)
+		}
+		x.quiet()
+	}
+}
+
+func TestEpisodesAreFilteredSortedAndReachedByKeys(t *testing.T) {
+	r, _ := testrun.Finished(t)
+	x := newTab(t)
+	name := r.Spec.Name
+	x.open(writeReport(t, r.Bucket, false, name), "document.querySelector('h1')")
+	x.page("#/run/"+name+"/episodes", "20 of 20 episodes")
+	choose := func(label, value string) {
+		x.eval(fmt.Sprintf(`(() => {
+			const label = [...document.querySelectorAll('.filters label')].find((l) => l.textContent.startsWith(%q));
+			const field = label.querySelector('select, input');
+			field.value = %q;
+			field.dispatchEvent(new Event(field.tagName === 'INPUT' ? 'input' : 'change', { bubbles: true }));
+		})()`, label, value))
+	}
+	rows := document(t, library(r.Bucket, 1), "rows/"+name+"/1").([]any)
+	solved := 0
+	for _, row := range rows {
+		if at(t, row, "state") == "solved" {
+			solved++
+		}
+	}
+
+	choose("epoch", "1")
+	x.wait("document.body.innerText.includes('10 of 20 episodes')")
+	choose("state", "solved")
+	x.wait(fmt.Sprintf("document.body.innerText.includes('%d of 20 episodes')", solved))
+	choose("state", "")
+	choose("order", "length")
+	x.wait("location.hash.includes('sort=length')")
+	steps := x.eval("[...document.querySelectorAll('a.line')].map((l) => Number(l.children[4].textContent))").([]any)
+	for i := 1; i < len(steps); i++ {
+		if steps[i].(float64) > steps[i-1].(float64) {
+			t.Errorf("sorted by length the steps are %v, want the longest first", steps)
+		}
+	}
+	choose("search", "1/7")
+	x.wait("document.body.innerText.includes('1 of 20 episodes')")
+	x.eval("document.querySelector('a.line').click()")
+	x.wait("location.hash.includes('/1/7')")
+
+	x.page("#/episode/"+name+"/1/3", "Decision in step 1")
+	for _, k := range []struct{ key, then string }{
+		{"j", "/1/4"}, {"k", "/1/3"}, {"2", "/1/3/1/2.1"}, {"ArrowUp", "/1/3/1/1.1"}, {"[", "/1/3/1/1.0"},
+		{"]", "/1/3/1/1.1"}, {"Escape", "/1/3/1"},
+	} {
+		x.key(k.key)
+		x.wait(fmt.Sprintf("location.hash === '#/episode/%s%s'", name, k.then))
+		place := strings.Split(k.then, "/")
+		x.wait(fmt.Sprintf("document.body.innerText.includes('epoch %s, slot %s')", place[1], place[2]))
+		x.wait(fmt.Sprintf("document.querySelectorAll('.cell.here').length === %d", strings.Count(k.then, ".")))
+	}
+	x.key("?")
+	x.wait("document.body.innerText.includes('this help')")
+	x.key("t")
+	x.wait("document.documentElement.dataset.theme")
+	x.quiet()
+}
+
+func TestSystemsAreComparedOnThePairedEpisode(t *testing.T) {
+	r, _ := testrun.Finished(t)
+	name := r.Spec.Name
+	l := library(r.Bucket, 1)
+	find := func(system string) (id string, rows []any) {
+		for _, e := range at(t, document(t, l, "run/"+name), "evaluations").([]any) {
+			if at(t, e, "result", "system") == system && at(t, e, "result", "split") == "test-seeds" {
+				id = at(t, e, "id").(string)
+			}
+		}
+
+		return name + "/" + id, document(t, l, "evalrows/"+name+"/"+id).([]any)
+	}
+	a, before := find("base-4")
+	b, after := find("trained-4")
+	better, both := 0, 0
+	for i := range before {
+		was, is := at(t, before[i], "success") == true, at(t, after[i], "success") == true
+		if !was && is {
+			better++
+		}
+		if was && is {
+			both++
+		}
+	}
+
+	x := newTab(t)
+	x.open(serve(t, r.Bucket, name), "document.querySelector('h1')")
+	q := "#/compare?a=" + strings.ReplaceAll(a, "/", "%2F") + "&b=" + strings.ReplaceAll(b, "/", "%2F")
+	x.page(q, fmt.Sprintf("wrong→right: %d", better))
+	x.page(q, fmt.Sprintf("both right: %d", both))
+	x.page(q+"&n=1", "executed:")
+	if got := x.eval("document.querySelectorAll('.sides svg.screen').length"); got != 2.0 {
+		t.Errorf("side by side there are %v screens, want 2", got)
+	}
+	x.quiet()
+}
+
+func TestPagesAreTakenFromTheirOwnServerOnly(t *testing.T) {
+	var b store.Memory
+	run := runs.Run(crafted(t, &b))
+	x := newTab(t)
+	x.open(serve(t, &b, string(run)), "document.querySelector('h1')")
+	x.complaints = nil
+	got := x.eval(`fetch('https://example.org/').then(() => 'answered', () => 'refused')`)
+	if got != "refused" || len(x.complaints) == 0 || !strings.Contains(x.complaints[0], "Content Security Policy") {
+		t.Errorf("a request to another host was %v (%v), want it refused by the policy", got, x.complaints)
+	}
+}
+
+func TestPagesFitIntoWindowsOfAllWidths(t *testing.T) {
+	r, _ := testrun.Finished(t)
+	x := newTab(t)
+	name := r.Spec.Name
+	x.open(writeReport(t, r.Bucket, false, name), "document.querySelector('h1')")
+	for _, width := range []int64{380, 900, 1800} {
+		x.size(width, 900)
+		for hash, want := range map[string]string{
+			"#/run/" + name: "Success by epoch", "#/run/" + name + "/episodes": "20 of 20 episodes",
+			"#/run/" + name + "/updates": "log π(chosen)", "#/episode/" + name + "/1/3/1/2.1": "Agent 2, round 2",
+			"#/compare": "Compare",
+		} {
+			x.page(hash, want)
+			if got := x.eval("document.documentElement.scrollWidth - innerWidth").(float64); got > 0 {
+				t.Errorf("%s in %d pixels: got %v pixels more than the window has, want none", hash, width, got)
+			}
+		}
+	}
+}

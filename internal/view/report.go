@@ -1,0 +1,242 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// Contents says what a report is about.
+type Contents struct {
+	Runs        []string
+	Experiments []string // with the pages of their runs, without episodes
+	Lines       []string // with those of the runs of their systems
+}
+
+// chunk is the number of episodes in a file of a report.
+const chunk = 50
+
+// Report writes pages and documents that need no server: a folder, or one file of HTML if single is set. It appears
+// whole or not at all. It is an invalid fault if it exists. Progress is called with each document, one at a time.
+func (l *Library) Report(ctx context.Context, out string, single bool, c Contents, progress func(done string)) error {
+	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
+		return fault.New(fault.Invalid, "--out %s: it exists already: name another one", out)
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(filepath.Clean(out)), ".report-*")
+	if err != nil {
+		return fault.New(fault.Invalid, "--out %s: %w", out, err)
+	}
+	defer func() { _ = os.RemoveAll(tmp) }()
+
+	w := writer{Library: l, progress: progress, mu: new(sync.Mutex)}
+	w.Chunk = chunk
+	made, save := tmp, folder(tmp)
+	if single {
+		made = filepath.Join(tmp, "report.html")
+		save = page(made)
+	}
+	err = save(func(put func(path, body string) error) error {
+		w.put = put
+
+		return w.all(ctx, c)
+	})
+	if err != nil {
+		return err
+	}
+	if err := os.Chmod(made, mode(single)); err != nil {
+		return fault.As(fault.Transient, err)
+	}
+
+	return fault.As(fault.Transient, os.Rename(made, out))
+}
+
+// mode returns the permissions of a report.
+func mode(single bool) fs.FileMode {
+	if single {
+		return 0o644
+	}
+
+	return 0o755
+}
+
+// writer writes the documents of a report.
+type writer struct {
+	*Library
+	put      func(path, body string) error // may be called concurrently
+	progress func(done string)
+	mu       *sync.Mutex
+}
+
+func (w writer) all(ctx context.Context, c Contents) error {
+	x := index{
+		Title: "Report", Made: time.Now().UTC().Format("2006-01-02 15:04 UTC"), Runs: []entry{}, Experiments: []entry{},
+		Lines: []entry{},
+	}
+	whole := map[string]bool{}
+	for _, name := range c.Runs {
+		whole[name] = true
+	}
+	all := c.Runs
+	for _, name := range c.Experiments {
+		p, err := w.experiment(ctx, name)
+		if err != nil {
+			return err
+		}
+		x.Experiments, all = append(x.Experiments, entry{Name: name}), append(all, p.Runs...)
+		if err := w.write(docExperiment+"/"+name, p); err != nil {
+			return err
+		}
+	}
+	for _, name := range c.Lines {
+		p, err := w.line(ctx, name)
+		if err != nil {
+			return err
+		}
+		x.Lines = append(x.Lines, entry{Name: name})
+		for _, e := range p.Entries {
+			all = append(all, e.System.Run)
+		}
+		if err := w.write(docLine+"/"+name, p); err != nil {
+			return err
+		}
+	}
+
+	written := map[string]bool{}
+	for _, name := range all {
+		if written[name] {
+			continue
+		}
+		written[name] = true
+		x.Runs = append(x.Runs, entry{Name: name})
+		if err := w.writeRun(ctx, runs.Run(name), whole[name]); err != nil {
+			return fmt.Errorf("run %s: %w", name, err)
+		}
+	}
+
+	return w.write("index", x)
+}
+
+// writeRun writes the documents of a run, with its episodes if whole is set.
+func (w writer) writeRun(ctx context.Context, run runs.Run, whole bool) error {
+	p, err := w.run(ctx, run)
+	if err != nil {
+		return err
+	}
+	if err := w.write(docRun+"/"+string(run), p); err != nil {
+		return err
+	}
+	for _, e := range p.Epochs {
+		if err := w.writeEpoch(ctx, run, e.Number, whole); err != nil {
+			return err
+		}
+	}
+	for _, e := range p.Evaluations {
+		if !whole {
+			continue
+		}
+		rows, err := w.evalRows(ctx, run, e.ID)
+		if err != nil {
+			return err
+		}
+		if err := w.write(docEvalRows+"/"+string(run)+"/"+e.ID, rows); err != nil {
+			return err
+		}
+		err = w.chunks(ctx, len(rows), func(ctx context.Context, first int) error {
+			body, err := w.evaluations(ctx, run, e.ID, first)
+			if err != nil {
+				return err
+			}
+
+			return w.write(fmt.Sprintf("%s/%s/%s/%d", docEvaluations, run, e.ID, first), body)
+		})
+		if err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// writeEpoch writes the list of the episodes of an epoch, and their details if whole is set. Each is read once.
+func (w writer) writeEpoch(ctx context.Context, run runs.Run, number int, whole bool) error {
+	path := fmt.Sprintf("%s/%s/%d", docRows, run, number)
+	if !whole {
+		return w.write(path, []row{})
+	}
+	r, err := newEpoch(ctx, w.Bucket, run, number)
+	if err != nil {
+		return err
+	}
+	slots, err := r.begun(ctx)
+	if err != nil || len(slots) == 0 {
+		return errors.Join(err, w.write(path, []row{}))
+	}
+	rows := make([]row, slots[len(slots)-1]+1) // by slot
+	err = w.chunks(ctx, len(rows)-1, func(ctx context.Context, first int) error {
+		details := map[int]detail{}
+		for slot := first; slot < min(first+chunk, len(rows)); slot++ {
+			e, err := r.read(ctx, slot)
+			if errors.Is(err, store.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			rows[slot], details[slot] = e.row(), e.detail()
+		}
+
+		return w.write(fmt.Sprintf("%s/%s/%d/%d", docEpisodes, run, number, first), details)
+	})
+	if err != nil {
+		return err
+	}
+	there := []row{}
+	for _, r := range rows {
+		if r.Slot > 0 {
+			there = append(there, r)
+		}
+	}
+
+	return w.write(path, there)
+}
+
+// writers is the number of chunks that are read and compressed concurrently.
+const writers = 4
+
+// chunks calls f with the first of every chunk of n episodes.
+func (w writer) chunks(ctx context.Context, n int, f func(ctx context.Context, first int) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(writers)
+	for first := 1; first <= n; first += chunk {
+		g.Go(func() error { return f(ctx, first) })
+	}
+
+	return g.Wait()
+}
+
+// write writes a document.
+func (w writer) write(path string, body any) error {
+	text, err := packed(body)
+	if err != nil {
+		return err
+	}
+	if err := w.put(path, text); err != nil {
+		return fault.As(fault.Transient, err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.progress(path)
+
+	return nil
+}

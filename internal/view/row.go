@@ -1,0 +1,111 @@
+package view
+
+import (
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// row is a line about an episode, for lists and filters.
+type row struct {
+	Slot      int     `json:"slot"`
+	Template  string  `json:"template"`
+	Goal      string  `json:"goal"`
+	State     string  `json:"state"`
+	Steps     int     `json:"steps"`
+	Truncated bool    `json:"truncated,omitempty"`
+	Void      int     `json:"void,omitempty"`    // attempts before that do not count
+	Invalid   int     `json:"invalid,omitempty"` // steps at which nothing was executed
+	Unparsed  int     `json:"unparsed,omitempty"`
+	Refused   int     `json:"refused,omitempty"`
+	Cut       int     `json:"cut,omitempty"`
+	Ties      int     `json:"ties,omitempty"`    // votes without one winner
+	Changed   int     `json:"changed,omitempty"` // answers that differ from the agent's in the round before
+	Labels    [3]int  `json:"labels"`            // cells labelled 1, 0 and ∅
+	Wrong     []int   `json:"wrong,omitempty"`   // cells labelled 0, by agent
+	Judged    int     `json:"judged,omitempty"`  // cells that critic and judge both label
+	Against   int     `json:"against,omitempty"` // those of them that they label differently
+	Pairs     int     `json:"pairs,omitempty"`
+	Tokens    int     `json:"tokens,omitempty"`
+	Surprise  float64 `json:"surprise,omitempty"` // largest −log π of an answer, in nats
+	Why       string  `json:"why,omitempty"`      // why it failed
+	Graded    bool    `json:"graded,omitempty"`
+}
+
+const (
+	ruleMajority = "majority" // see domain.Vote
+	goalShown    = 200        // characters of a goal in a list
+)
+
+// row returns the line about the episode.
+func (e Episode) row() row {
+	x := e.Episode
+	r := row{
+		Slot: x.Slot.Number, Template: x.Slot.Task.Template, Goal: agents.Line(x.Goal, goalShown), State: e.state(),
+		Steps: len(e.Steps), Truncated: x.Outcome.Truncated, Void: len(e.Void), Invalid: x.Outcome.Invalid,
+		Why: agents.Line(x.Failed, goalShown), Graded: e.Credits != nil, Wrong: make([]int, e.Topology.Agents),
+	}
+	for i, s := range e.Steps {
+		r.Cut, r.Refused = r.Cut+s.Decision.Cut(), r.Refused+s.Decision.Refused()
+		if v := s.Decision.AllRound; v.Canonical != "" && v.Rule != ruleMajority {
+			r.Ties++
+		}
+		said := map[int]string{}
+		for j, c := range s.Decision.Cells {
+			r.addCell(c, said)
+			if label, ok := e.Label(i, j); ok && c.Prompt != "" {
+				r.addLabel(c.Agent, label)
+			}
+		}
+	}
+	if e.Credits != nil && len(e.Credits.Steps) == len(e.Steps) {
+		check := credit.NewCheck()
+		check.Add(plain(e.Steps), e.Credits.Steps, nil, x.Outcome.Success)
+		rate, n := check.All.Agreement()
+		r.Judged, r.Against = n, n-int(rate*float64(n)+0.5)
+	}
+	if e.Pairs != nil {
+		r.Pairs = len(e.Pairs.Pairs)
+	}
+
+	return r
+}
+
+// addCell counts a cell. said holds the agents' answers of the round before.
+func (r *row) addCell(c domain.Cell, said map[int]string) {
+	if c.Prompt == "" {
+		return
+	}
+	r.Tokens += c.Usage.Prompt + c.Usage.Answer
+	r.Surprise = max(r.Surprise, -c.LogProb)
+	if c.Action == nil && c.Refused == "" {
+		r.Unparsed++
+	}
+	if before, ok := said[c.Agent]; ok && c.Round > 0 && before != c.Canonical {
+		r.Changed++
+	}
+	said[c.Agent] = c.Canonical
+}
+
+func (r *row) addLabel(agent int, label domain.Label) {
+	switch label {
+	case domain.Positive:
+		r.Labels[0]++
+	case domain.Negative:
+		r.Labels[1]++
+		if agent < len(r.Wrong) {
+			r.Wrong[agent]++
+		}
+	default:
+		r.Labels[2]++
+	}
+}
+
+func plain(steps []runs.Step) (out []domain.Step) {
+	for _, s := range steps {
+		out = append(out, s.Step)
+	}
+
+	return out
+}

@@ -1,0 +1,207 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/method/synth"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/lineage"
+	"github.com/collabui/collabui/internal/store/lines"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// runPage is what the pages of a run show.
+type runPage struct {
+	Name        string         `json:"name"`
+	Status      any            `json:"status"` // the answer of `show --json`
+	Spec        spec.Spec      `json:"spec"`   // with all changes
+	System      string         `json:"system"` // the agents' system message
+	Epochs      []epochPage    `json:"epochs"` // those that have begun
+	Levels      []synth.Card   `json:"levels"` // data cards of stage 1
+	Evaluations []evaluation   `json:"evaluations"`
+	Lineage     []lineage.Step `json:"lineage"`
+	Chunk       int            `json:"chunk"` // episodes in a document
+}
+
+// epochPage is an epoch of a run.
+type epochPage struct {
+	Number    int           `json:"number"`
+	Edges     [][2]int      `json:"edges"`
+	Slots     int           `json:"slots"`
+	Committed bool          `json:"committed"`
+	Rollouts  *runs.Result  `json:"rollouts,omitempty"`
+	Val       *runs.Result  `json:"val,omitempty"`
+	Pairs     int           `json:"pairs"`
+	Failed    int           `json:"failed"`
+	Kept      string        `json:"kept,omitempty"`
+	Accepted  string        `json:"accepted,omitempty"`
+	Digest    string        `json:"digest,omitempty"`
+	Updates   []epochUpdate `json:"updates"`
+}
+
+// epochUpdate is the update of an agent.
+type epochUpdate struct {
+	Agent   int                 `json:"agent"`
+	Policy  string              `json:"policy"`
+	Kept    string              `json:"kept,omitempty"`
+	Steps   int                 `json:"steps"`
+	Skipped int                 `json:"skipped"`
+	Without []int               `json:"without,omitempty"`
+	Rows    int                 `json:"rows"`
+	Curve   []domain.TrainPoint `json:"curve,omitempty"`
+	Probe   domain.Probe        `json:"probe"`
+	Card    *credit.Card        `json:"card,omitempty"`
+}
+
+// evaluation is a result of a system on a split. Epoch is the epoch after which it was played, -1 for other occasions.
+type evaluation struct {
+	ID     string      `json:"id"`
+	Folder string      `json:"folder"`
+	Epoch  int         `json:"epoch"`
+	Result runs.Result `json:"result"`
+}
+
+func (l *Library) run(ctx context.Context, run runs.Run) (p runPage, err error) {
+	p = runPage{Name: string(run), Epochs: []epochPage{}, Levels: []synth.Card{}, Evaluations: []evaluation{},
+		Lineage: []lineage.Step{}, Chunk: l.Chunk}
+	if p.Spec, err = run.Current(ctx, l.Bucket); err != nil {
+		return p, err
+	}
+	if p.Status, err = l.Status(ctx, p.Name); err != nil {
+		return p, err
+	}
+	t, err := rules.Template(p.Spec)
+	if err != nil {
+		return p, err
+	}
+	p.System = t.System()
+	for n := 1; ; n++ {
+		e, err := l.epoch(ctx, run, n, p.Spec.Agents)
+		if errors.Is(err, store.ErrNotFound) {
+			break
+		}
+		if err != nil {
+			return p, err
+		}
+		p.Epochs = append(p.Epochs, e)
+	}
+	sets, err := run.Levels(ctx, l.Bucket)
+	if err != nil {
+		return p, err
+	}
+	for _, set := range sets {
+		p.Levels = append(p.Levels, set.Card)
+	}
+	if p.Evaluations, err = l.evaluated(ctx, run); err != nil {
+		return p, err
+	}
+	p.Lineage, err = l.lineage(ctx, p.Name)
+
+	return p, err
+}
+
+// epoch reads an epoch. The error wraps store.ErrNotFound if it has not begun.
+func (l *Library) epoch(ctx context.Context, run runs.Run, number, agents int) (p epochPage, err error) {
+	p = epochPage{Number: number, Updates: []epochUpdate{}}
+	slots, _, err := run.Slots(number).Read(ctx, l.Bucket)
+	if err != nil {
+		return p, err
+	}
+	graph, _, err := run.Topology(number).Read(ctx, l.Bucket)
+	if err != nil {
+		return p, err
+	}
+	p.Slots, p.Edges = len(slots.Slots), graph.Edges
+	e, err := store.Optional(run.Epoch(number).Read(ctx, l.Bucket))
+	if err != nil {
+		return p, err
+	}
+	if e != nil {
+		p.Committed, p.Rollouts, p.Val, p.Pairs, p.Failed = true, &e.Rollouts, e.Val, e.Pairs, e.FailedAll
+		p.Kept, p.Accepted, p.Digest = e.Kept, e.Accepted, e.Digest
+	}
+	for agent := range agents {
+		u, err := store.Optional(run.Update(number, agent).Read(ctx, l.Bucket))
+		if err != nil {
+			return p, err
+		}
+		if u == nil {
+			continue
+		}
+		out, err := l.update(ctx, *u)
+		if err != nil {
+			return p, err
+		}
+		p.Updates = append(p.Updates, out)
+	}
+
+	return p, nil
+}
+
+func (l *Library) update(ctx context.Context, u runs.Update) (epochUpdate, error) {
+	out := epochUpdate{
+		Agent: u.Agent, Policy: u.Policy.Digest, Kept: u.Kept, Steps: u.Steps, Skipped: u.Skipped, Without: u.Without,
+		Curve: u.Curve, Probe: u.Probe,
+	}
+	if u.Dataset.Key == "" {
+		return out, nil
+	}
+	set, err := store.Optional(store.Read[runs.Dataset](ctx, l.Bucket, u.Dataset.Key))
+	if set != nil {
+		out.Card, out.Rows = &set.Card, set.Count
+	}
+
+	return out, err
+}
+
+// evaluated lists the results of a run's evaluations.
+func (l *Library) evaluated(ctx context.Context, run runs.Run) ([]evaluation, error) {
+	out := []evaluation{}
+	prefix := run.EvalPrefix()
+	keys, err := store.Keys(ctx, l.Bucket, prefix)
+	if err != nil {
+		return out, err
+	}
+	for _, key := range keys {
+		id, last, _ := cutLast(key[len(prefix):])
+		if last != "result.json" {
+			continue
+		}
+		folder, _, _ := strings.Cut(id, "/")
+		r, _, err := run.Result(id).Read(ctx, l.Bucket)
+		if err != nil {
+			return out, err
+		}
+		x := evaluation{ID: id, Folder: folder, Epoch: -1, Result: r}
+		if n, ok := rules.EpochOf(folder); ok {
+			x.Epoch = n
+		}
+		out = append(out, x)
+	}
+
+	return out, nil
+}
+
+// lineage returns where the system that a run stands for comes from: nothing before there is a base policy.
+func (l *Library) lineage(ctx context.Context, run string) ([]lineage.Step, error) {
+	base, err := runs.Run(run).Base().Exists(ctx, l.Bucket)
+	if err != nil || !base {
+		return []lineage.Step{}, err
+	}
+	epoch, err := runs.Run(run).Chosen(ctx, l.Bucket)
+	if err != nil {
+		return nil, err
+	}
+	system, err := lines.Find(ctx, l.Bucket, run, epoch)
+	if err != nil {
+		return nil, err
+	}
+
+	return lineage.Of(ctx, l.Bucket, system, l.Catalog)
+}

@@ -1,0 +1,68 @@
+package view
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+)
+
+// plainScript returns a document as a script that hands it over. Its JSON is also valid inside of a page: < and > are
+// escaped.
+func plainScript(path string, body any) ([]byte, error) {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+
+	return fmt.Appendf(nil, "collabui.got(%s,%s)\n", quoted(path), raw), nil
+}
+
+// packed returns the JSON of a document, compressed by gzip and as base64.
+func packed(body any) (string, error) {
+	var buf bytes.Buffer
+	z, err := gzip.NewWriterLevel(&buf, gzip.BestCompression)
+	if err != nil {
+		return "", err
+	}
+	if err := json.NewEncoder(z).Encode(body); err != nil {
+		return "", err
+	}
+	if err := z.Close(); err != nil {
+		return "", err
+	}
+
+	return base64.StdEncoding.EncodeToString(buf.Bytes()), nil
+}
+
+// failedScript says why there is no document.
+func failedScript(path, why string) []byte {
+	return fmt.Appendf(nil, "collabui.failed(%s,%s)\n", quoted(path), quoted(why))
+}
+
+// quoted returns a text as a script may contain it.
+func quoted(s string) []byte {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a text has a JSON form
+	}
+
+	return raw
+}
+
+// index is the first document: what there is to see.
+type index struct {
+	Title       string  `json:"title"`
+	Live        bool    `json:"live"`
+	Made        string  `json:"made"`
+	Temporal    string  `json:"temporal,omitempty"` // address of the Temporal UI
+	Runs        []entry `json:"runs"`
+	Experiments []entry `json:"experiments"`
+	Lines       []entry `json:"lines"`
+}
+
+type entry struct {
+	Name  string `json:"name"`
+	About string `json:"about,omitempty"`
+}

@@ -1,0 +1,138 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Server serves the pages, live.
+type Server struct {
+	Library *Library
+
+	// Index lists what there is to see.
+	Index func(ctx context.Context) (Names, error)
+
+	// Events returns the number of events of a run after a position, and the new position.
+	Events func(ctx context.Context, run, after string) (n int, next string)
+
+	// Temporal is the address of the Temporal UI, if it has one.
+	Temporal string
+}
+
+// Names are the names of what there is to see.
+type Names struct{ Runs, Experiments, Lines []string }
+
+// policy is the Content-Security-Policy of all answers: nothing from elsewhere, and no scripts in pages.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
+	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// Handler returns the handler of all pages. It only reads. Streams of events end with ctx.
+func (s *Server) Handler(ctx context.Context) http.Handler {
+	s.Library.Chunk = 1 // an episode that is open is short to read
+	mux := http.NewServeMux()
+	mux.Handle("GET /", http.FileServerFS(site()))
+	mux.HandleFunc("GET /data/{path...}", s.document)
+	mux.HandleFunc("GET /events", func(w http.ResponseWriter, r *http.Request) { s.events(ctx, w, r) })
+
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		head := w.Header()
+		head.Set("Content-Security-Policy", policy)
+		head.Set("X-Content-Type-Options", "nosniff")
+		head.Set("Referrer-Policy", "no-referrer")
+		head.Set("Cache-Control", "no-store")
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// readLimit bounds how long a document may take.
+const readLimit = 2 * time.Minute
+
+func (s *Server) document(w http.ResponseWriter, r *http.Request) {
+	path, ok := strings.CutSuffix(r.PathValue("path"), ".js")
+	if !ok {
+		http.NotFound(w, r)
+
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), readLimit)
+	defer cancel()
+	w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+	raw, err := s.script(ctx, path)
+	if err != nil {
+		raw = failedScript(path, err.Error())
+	}
+	_, _ = w.Write(raw)
+}
+
+func (s *Server) script(ctx context.Context, path string) ([]byte, error) {
+	if path == "index" {
+		body, err := s.index(ctx)
+		if err != nil {
+			return nil, err
+		}
+
+		return plainScript(path, body)
+	}
+	body, err := s.Library.Document(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+
+	return plainScript(path, body)
+}
+
+func (s *Server) index(ctx context.Context) (index, error) {
+	names, err := s.Index(ctx)
+	entries := func(names []string) []entry {
+		out := []entry{}
+		for _, n := range names {
+			out = append(out, entry{Name: n})
+		}
+
+		return out
+	}
+
+	return index{
+		Title: "Runs", Live: true, Temporal: s.Temporal,
+		Runs: entries(names.Runs), Experiments: entries(names.Experiments), Lines: entries(names.Lines),
+	}, err
+}
+
+// Intervals at which a page is told to read again: look for events, and at the latest.
+const (
+	lookEvery = 2 * time.Second
+	tellEvery = 15 * time.Second
+)
+
+// events tells a page, as server-sent events, when something has happened in a run.
+func (s *Server) events(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+	run := r.URL.Query().Get("run")
+	w.Header().Set("Content-Type", "text/event-stream")
+	c := http.NewResponseController(w)
+	_, at := s.Events(r.Context(), run, "0")
+	last := time.Now()
+	for {
+		_, err := w.Write([]byte(": here\n\n"))
+		if err = errors.Join(err, c.Flush()); err != nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.Context().Done():
+			return
+		case <-time.After(lookEvery):
+		}
+		n, next := s.Events(r.Context(), run, at)
+		if at = next; n == 0 && time.Since(last) < tellEvery {
+			continue
+		}
+		last = time.Now()
+		if _, err := w.Write([]byte("data: again\n\n")); err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,128 @@
+'use strict';
+
+// Matrix shows what every agent said in every round, by the critic's labels. A step decides the labels; chosen is
+// [agent, round].
+function Matrix({ d, step, chosen, onChoose }) {
+  const at = (agent, round) => step.cells.find((c) => c.agent === agent && c.round === round);
+  const asked = (c) => c && (c.prompt !== '' || c.text !== '');
+  const agents = Array.from({ length: d.agents }, (_, i) => i);
+  const rounds = Array.from({ length: d.rounds }, (_, i) => i);
+
+  return html`<table class="matrix"><caption class="hidden">what every agent said in every round</caption>
+    <thead><tr><td></td>${rounds.map((j) => html`<th scope="col">round ${j + 1}</th>`)}</tr></thead>
+    <tbody>${agents.map((i) => html`<tr><th scope="row">agent ${i}</th>${rounds.map((j) => {
+      const c = at(i, j);
+      if (!asked(c)) return html`<td><span class="notasked">not asked</span></td>`;
+      const before = j > 0 ? at(i, j - 1) : null;
+      const changed = asked(before) && before.canonical !== c.canonical;
+      const label = c.label ?? c.judge;
+      const here = chosen && chosen[0] === i && chosen[1] === j;
+      const won = c.canonical && c.canonical === step.action.canonical;
+
+      return html`<td><button type="button"
+        class=${'cell ' + labelClass(label) + (here ? ' here' : '') + (changed ? ' changed' : '')}
+        aria-pressed=${here} onClick=${() => onChoose([i, j])}>
+        <${Label} value=${label} />${won ? html`<span class="won" title="executed">★</span>` : ''}
+        ${changed ? html`<span class="delta" title="differs from the round before">Δ</span>` : ''}
+        ${c.judge !== undefined && c.label !== undefined && c.label !== c.judge ? html`<span class="against"
+          title=${'the judge says: ' + labelName(c.judge)}>≠</span>` : ''}
+        <span class="words" dir="auto">${said(c)}</span></button></td>`;
+    })}</tr>`)}</tbody></table>`;
+}
+
+const said = (c) => (c.refused ? '(refused)' : c.action ? c.action.words : '(no action)');
+
+// Votes counts the answers, and says how a tie was resolved.
+const RULES = {
+  majority: 'more votes than any other', 'last-round': 'a tie: the one with more votes in the last round',
+  scan: 'a tie: the one that was said first, in the order of the graph, from the last round back',
+};
+
+function Votes({ d, step }) {
+  const spoken = step.cells.filter((c) => c.canonical);
+  const names = [...new Set(spoken.map((c) => c.canonical))];
+  if (names.length === 0) return html`<p class="note">No answer contains an action: nothing was executed.</p>`;
+  const rows = names.map((name) => ({
+    name, words: spoken.find((c) => c.canonical === name).action?.words || name,
+      n: spoken.filter((c) => c.canonical === name).length,
+    rounds: Array.from({ length: d.rounds }, (_, j) => spoken.filter((c) => c.canonical === name &&
+      c.round === j).length),
+  })).sort(by((r) => -r.n));
+  const most = rows[0].n;
+  const won = step.action.canonical;
+
+  return html`<table class="votes">
+    <caption>Votes: ${step.all_rounds.votes} of ${spoken.length}; ${RULES[step.all_rounds.rule] || step.all_rounds.rule}
+    </caption>
+    <tbody>${rows.map((r) => html`<tr class=${r.name === won ? 'won' : ''}><th scope="row" dir="auto">
+      ${r.name === won ? '★ ' : ''}${r.words}</th>
+      <td><meter min="0" max=${most} value=${r.n} aria-label=${r.n + ' votes'}></meter></td><td class="num">${r.n}
+        </td><td class="note">by round ${r.rounds.join(' · ')}</td></tr>`)}</tbody></table>`;
+}
+
+// CellPage shows everything about one answer: what the agent saw, what it said, how it was graded, what was made of it.
+function CellPage({ d, step, chosen, system }) {
+  const c = step.cells.find((x) => x.agent === chosen[0] && x.round === chosen[1]);
+  if (!c) return null;
+  const before = step.cells.find((x) => x.agent === chosen[0] && x.round === chosen[1] - 1);
+  const pairs = (step.pairs || []).filter((p) => p.agent === c.agent && p.round === c.round);
+  const asked = (step.asked || []).filter((p) => p.agent === c.agent && p.round === c.round);
+  const rejected = new Set(pairs.map((p) => p.rejected));
+  const seen = (step.seen || [])[c.agent];
+  const hidden = seen ? step.screen.elements.filter((e) => e.visible && !e.occluded &&
+    !seen.includes(e.i)).length : 0;
+  const left = c.left_out || {};
+  const cut = [hidden && hidden + ' elements hidden from this agent', left.history &&
+    left.history + ' lines of history left out',
+    left.elements?.length && left.elements.length + ' elements left out: ' + left.elements.join(', '),
+    c.told?.length && 'elements known from peers only: ' + c.told.join(', ')].filter(Boolean).join('; ');
+
+  return html`<section class="answer" aria-label=${'answer of agent ' + c.agent + ' in round ' + (c.round + 1)}>
+    <h3>Agent ${c.agent}, round ${c.round + 1}: <span dir="auto">${said(c)}</span></h3>
+    <${Fields} of=${[
+      ['critic', html`<${Label} value=${c.label} /> ${labelName(c.label)}
+        ${c.grade?.given ? ', score ' + c.grade.score.toFixed(2) : ''}`],
+      ['judge', c.judge !== undefined && html`<${Label} value=${c.judge} /> ${labelName(c.judge)}`],
+      ['log-probability', c.logprob ? c.logprob.toFixed(3) + ' nats (' + percent(Math.exp(c.logprob)) + ')' : ''],
+      ['tokens', c.usage &&
+        c.usage.prompt + ' in' + (c.usage.cached ? ', ' + c.usage.cached + ' of them cached' : '') + ', ' +
+        c.usage.answer + ' out'],
+      ['calls', c.calls > 1 ? c.calls : ''], ['not seen', cut]]} />
+    ${c.grade?.reason && html`<h4>The critic's reason</h4><pre class="text" dir="auto">${c.grade.reason}</pre>`}
+    ${step.audit && html`<p
+      class="note">Scores of one action differ by at most ${step.audit.spread.toFixed(2)} in this step${
+      step.audit.repairs
+      ? '; the critic was asked ' + step.audit.repairs + ' times to repair its answer' : ''}
+        ${(step.audit.faults || []).map((f) => '; ' + f.kind + ': ' + f.detail).join('')}.</p>`}
+    <h4>Answer</h4>
+    ${c.thought && html`<pre class="text thought" dir="auto">${c.thought}</pre>`}
+    <pre class="text" dir="auto"><${Changed} text=${c.text} before=${before?.text} /></pre>
+    ${c.parse_error && html`<p class="trouble">${c.parse_error}</p>`}
+      ${c.refused && html`<p class="trouble">refused: ${c.refused}</p>`}
+    ${pairs.length > 0 && html`<h4>${pairs[0].advantage ? 'Sample' : 'Pairs'} made of it</h4>
+      ${pairs.map((p) => html`<div class="pair">
+      ${p.advantage ? html`<p>advantage ${nats(p.advantage)}</p>` : html`<p class="note">
+        ${p.source}, weight ${p.weight.toFixed(2)}</p>`}
+      <div><${Label} value=${p.advantage < 0 ? 0 : 1} /><pre class="text" dir="auto">${p.chosen}</pre></div>
+      ${p.rejected && html`<div><${Label} value=${0} /><pre class="text" dir="auto">${p.rejected}</pre></div>`}
+        </div>`)}`}
+    ${asked.map((a) => html`<details><summary>
+      ${a.refused ? 'the adversary refused: ' + a.refused : 'what the adversary proposed (' + a.texts.length + ')'}
+        </summary>
+      ${(a.texts || []).map((t) => html`<pre class="text" dir="auto">${rejected.has(t) ? '' : '(no pair) '}${t}
+        </pre>`)}</details>`)}
+    ${c.prompt && html`<h4>What the agent was asked</h4><pre class="text prompt" dir="auto">
+      <${Changed} text=${c.prompt} before=${before?.prompt} /></pre>
+      <details><summary>system message</summary><pre class="text">${system}</pre></details>`}
+    ${!c.prompt && html`<p class="note">Evaluated episodes keep no prompts.</p>`}
+  </section>`;
+}
+
+// Changed marks the lines that another text does not have.
+function Changed({ text, before }) {
+  if (!before || before === text) return text;
+  const had = new Set(before.split('\n'));
+
+  return text.split('\n').map((l, i, all) => html`${had.has(l) ? l : html`<mark>${l}</mark>`}
+    ${i < all.length - 1 ? '\n' : ''}`);
+}

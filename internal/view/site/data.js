@@ -1,0 +1,94 @@
+'use strict';
+
+// Documents come as scripts, because a page that was opened from a file may load scripts, but not read files. Each
+// script calls got, unpack or failed with its path.
+const collabui = (() => {
+  const known = new Map(); // path: promise of the document
+  const open = new Map(); // path: functions that end the promise
+  let times = 0;
+
+  function load(path, again) {
+    if (known.has(path) && !again) return known.get(path);
+    const promise = new Promise((resolve, reject) => {
+      open.set(path, { resolve, reject });
+      const inside = document.querySelector(`script[data-document="${CSS.escape(path)}"]`); // of a report in one file
+      if (inside) {
+        unpack(path, inside.textContent);
+
+        return;
+      }
+      const s = document.createElement('script');
+      s.src = 'data/' + path.split('/').map(encodeURIComponent).join('/') + '.js' + (again ? '?' + ++times : '');
+      s.onload = () => s.remove();
+      s.onerror = () => {
+        s.remove();
+        failed(path, 'This is not part of the report, or the viewer does not answer.');
+      };
+      document.head.append(s);
+    });
+    if (!again) known.set(path, promise);
+    promise.then(() => known.set(path, promise), () => known.delete(path));
+
+    return promise;
+  }
+
+  function end(path, how, what) {
+    const waiting = open.get(path);
+    open.delete(path);
+    if (waiting) waiting[how](what);
+  }
+
+  const got = (path, body) => end(path, 'resolve', body);
+  const failed = (path, why) => end(path, 'reject', new Error(why));
+
+  // unpack takes JSON that was compressed by gzip and written as base64.
+  async function unpack(path, text) {
+    try {
+      const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+      const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+      got(path, JSON.parse(await new Response(stream).text()));
+    } catch (err) {
+      failed(path, String(err));
+    }
+  }
+
+  return { load, got, failed, unpack };
+})();
+
+const { h, render, Fragment } = preact;
+const { useState, useEffect, useMemo, useRef, useCallback } = preactHooks;
+const html = htm.bind(h);
+
+// useDoc returns a document, or what went wrong. Another version reads it again.
+function useDoc(path, version) {
+  const [state, set] = useState({});
+  useEffect(() => {
+    let current = true;
+    if (!path) return undefined;
+    collabui.load(path, version > 0).then(
+      (doc) => current && set({ path, doc }),
+      (error) => current && set((s) => (s.path === path && s.doc ? s : { path, error })),
+    );
+
+    return () => { current = false; };
+  }, [path, version]);
+
+  return state.path === path ? state : {};
+}
+
+// useDocs returns several documents, in order, once all are there.
+function useDocs(paths, version) {
+  const key = paths.join('\n');
+  const [state, set] = useState({});
+  useEffect(() => {
+    let current = true;
+    Promise.all(paths.map((p) => collabui.load(p, version > 0))).then(
+      (docs) => current && set({ key, docs }),
+      (error) => current && set({ key, error }),
+    );
+
+    return () => { current = false; };
+  }, [key, version]);
+
+  return state.key === key ? state : {};
+}

@@ -1,0 +1,140 @@
+'use strict';
+
+// useEpisode returns the details of an episode of a run.
+function useEpisode(doc, epoch, slot, version) {
+  const first = doc ? Math.floor((slot - 1) / doc.chunk) * doc.chunk + 1 : 1;
+  const { doc: all, error } = useDoc(doc && slot ? ['episodes', doc.name, epoch, first].join('/') : '', version);
+
+  return { d: all && all[slot], error: error || (all && !all[slot] &&
+    new Error('There is no episode of this slot yet.')) };
+}
+
+function EpisodePage({ parts, query, version }) {
+  const [, run, epoch, slot, number, place] = parts;
+  const { doc, error: missing } = useDoc('run/' + run, 0);
+  const { d, error } = useEpisode(doc, Number(epoch), Number(slot), version);
+  const { rows } = useRows(doc, 0);
+  const list = useMemo(() => (rows ? selected([...rows], query) : []), [rows, JSON.stringify(query)]);
+  const here = list.findIndex((r) => r.epoch === Number(epoch) && r.slot === Number(slot));
+  const open = (e, s, n, c) => go(['episode', run, e, s, ...(n ? [n] : []), ...(c ? [c.join('.')] : [])], query,
+    e === epoch && s === slot);
+  const neighbour = (by) => { // of where the page goes to, even if it has not been drawn yet
+    const [, , e, s] = route().parts;
+    const now = list.findIndex((r) => String(r.epoch) === e && String(r.slot) === s);
+    const r = list[now + by];
+    if (r && now >= 0) open(String(r.epoch), String(r.slot));
+  };
+  if (missing || error) return html`<${Trouble} error=${missing || error} />`;
+  if (!d) return html`<${Wait} />`;
+
+  return html`<main id="main" class="wide">
+    <nav class="crumbs" aria-label="where this is"><a href=${href(['run', run])}>${run}</a> ›
+      <a href=${href(['run', run, 'episodes'], query)}>episodes</a> › epoch ${epoch}, slot ${slot}
+      ${here >= 0 && html`<span class="note"> ${here + 1} of ${list.length}</span>
+        <button type="button" disabled=${here === 0} onClick=${() => neighbour(-1)} title="key k">‹ before</button>
+        <button type="button" disabled=${here === list.length - 1} onClick=${() => neighbour(1)}
+          title="key j">next ›</button>`}</nav>
+    <${Episode} d=${d} system=${doc.system} number=${Number(number) || 1} chosen=${cellOf(place)}
+      onOpen=${(n, c) => drawn(parts) && open(epoch, slot, n, c)} onNeighbour=${neighbour} />
+  </main>`;
+}
+
+// drawn reports whether a page shows the episode of the address: a key may come before that.
+const drawn = (parts) => route().parts.slice(0, 4).join('/') === parts.slice(0, 4).join('/');
+
+// cellOf parses AGENT.ROUND, both from 0.
+const cellOf = (place) => (/^\d+\.\d+$/.test(place || '') ? place.split('.').map(Number) : null);
+
+// Episode shows an episode in three panes: the screen, the steps, and the decision. Number is the step, from 1.
+function Episode({ d, system, number, chosen, onOpen, onNeighbour }) {
+  const [after, setAfter] = useState(false);
+  const n = Math.min(Math.max(1, number), Math.max(1, d.steps.length));
+  const step = d.steps[n - 1];
+  const next = d.steps[n];
+  useKeys({
+    ArrowRight: () => n < d.steps.length && onOpen(n + 1, chosen), ArrowLeft: () => n > 1 && onOpen(n - 1, chosen),
+    ArrowDown: () => move(d, chosen, [1, 0], (c) => onOpen(n, c)), ArrowUp: () => move(d, chosen, [-1, 0],
+      (c) => onOpen(n, c)),
+    ']': () => move(d, chosen, [0, 1], (c) => onOpen(n, c)), '[': () => move(d, chosen, [0, -1], (c) => onOpen(n, c)),
+    Escape: () => onOpen(n, null), b: () => setAfter(!after), j: () => onNeighbour && onNeighbour(1),
+      k: () => onNeighbour && onNeighbour(-1),
+    ...Object.fromEntries(Array.from({ length: Math.min(9, d.agents) }, (_, i) => [String(i), () => onOpen(n, [i,
+      chosen ? chosen[1] : d.rounds - 1])])),
+  });
+
+  return html`
+    <header class="goal"><h1 dir="auto">${d.goal || d.template}</h1>
+      <p><${State}
+        value=${d.state} /> · ${d.template} · ${d.split} · attempt ${d.attempt ||
+          1} · ${d.steps.length} of at most ${d.max_steps} steps
+        ${d.critic && ' · labels by ' + d.critic}${d.outcome.truncated ? ' · out of steps' : ''}</p>
+      ${d.failed && html`<p class="trouble">${d.failed}</p>`}${(d.void || []).map((v, i) => html`<p
+        class="note">attempt ${i + 1} does not count: ${v}</p>`)}</header>
+    ${!step && html`<p class="note">No step was recorded.</p>`}
+    ${step && html`<div class="panes">
+      <section class="pane look" aria-label="screen"><h2>Screen <span class="switch">
+        <button type="button" aria-pressed=${!after} onClick=${() => setAfter(false)}>before</button>
+        <button type="button" aria-pressed=${after} onClick=${() => setAfter(true)} title="key b">after</button>
+          </span></h2>
+        ${after ? (next ? html`<${Screen} screen=${next.screen} name="after" />` : html`<p
+          class="note">The screen after the last step is not recorded.</p>`)
+          : html`<${Screen} screen=${step.screen} action=${step.action.type ? step.action : null}
+            seen=${chosen && step.seen ? step.seen[chosen[0]] : null} name="before" />`}
+        ${step.history?.length > 0 && html`<details><summary>history (${step.history.length})</summary>
+          <ol class="history">${step.history.map((x) => html`<li dir="auto">${x}</li>`)}</ol></details>`}</section>
+      <section class="pane steps" aria-label="steps"><h2>Steps</h2><ol class="strip">${d.steps.map((s, i) => html`
+        <li><button type="button" aria-current=${i + 1 === n ? 'step' : undefined}
+          onClick=${() => onOpen(i + 1, chosen)}>
+          <${Screen} small screen=${s.screen} action=${s.action.type ? s.action : null} name=${'step ' + (i + 1)} />
+          <span>${i + 1}. <${StepMark} step=${s} /> <span dir="auto">${s.action.words || 'nothing'}</span>
+            ${tie(s) ? html` <em title="tie">tie</em>` : ''}</span></button></li>`)}</ol></section>
+      <section class="pane decide" aria-label="decision"><h2>Decision in step ${n}: <span dir="auto">
+        ${step.action.words || 'nothing'}</span></h2>
+        <div class="talk">${d.agents > 1 && html`<${Graph} agents=${d.agents} edges=${d.edges || []}
+          chosen=${chosen ? chosen[0] : -1}
+          marks=${Array.from({ length: d.agents }, (_,
+            i) => { const c = step.cells.filter((x) => x.agent === i).at(-1); return c ? c.label ?? c.judge : null; })}
+          onChoose=${(i) => onOpen(n, [i, chosen ? chosen[1] : d.rounds - 1])} />`}
+          <${Votes} d=${d} step=${step} /></div>
+        <${Matrix} d=${d} step=${step} chosen=${chosen} onChoose=${(c) => onOpen(n, c)} />
+        ${step.right?.length > 0 && html`<p
+          class="note">Right, says the judge (privileged): ${step.right.map((r) => r.words).join('; ')}</p>`}
+        ${chosen ? html`<${CellPage} d=${d} step=${step} chosen=${chosen} system=${system} />`
+          : html`<p
+            class="note">Choose an answer to see what the agent saw and what was made of it. ${(step.pairs ||
+              []).length} pairs came of this step.</p>`}
+      </section></div>`}`;
+}
+
+const tie = (s) => s.all_rounds.canonical && s.all_rounds.rule !== 'majority';
+
+// StepMark is the label of what was executed.
+function StepMark({ step }) {
+  const c = step.cells.find((x) => x.canonical && x.canonical === step.action.canonical);
+
+  return html`<${Label} value=${c ? c.label ?? c.judge : null} />`;
+}
+
+// move goes to a neighbouring cell.
+function move(d, chosen, [i, j], open) {
+  const [a, r] = chosen || [i > 0 ? -1 : 0, d.rounds - 1];
+  open([Math.min(d.agents - 1, Math.max(0, a + i)), Math.min(d.rounds - 1, Math.max(0, r + j))]);
+}
+
+// useKeys calls functions by key, unless a person types into a field.
+function useKeys(keys) {
+  const now = useRef(keys);
+  now.current = keys;
+  useEffect(() => {
+    const press = (e) => {
+      const field = /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName);
+      if (field && e.key === 'Escape') e.target.blur();
+      if (field || e.ctrlKey || e.metaKey || e.altKey || !now.current[e.key]) return;
+      e.preventDefault();
+      now.current[e.key]();
+    };
+    addEventListener('keydown', press);
+
+    return () => removeEventListener('keydown', press);
+  }, []);
+}

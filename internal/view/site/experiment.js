@@ -1,0 +1,83 @@
+'use strict';
+
+function ExperimentPage({ index, parts, version }) {
+  const { doc, error } = useDoc('experiment/' + parts[1], version);
+  if (error) return html`<${Trouble} error=${error} />`;
+  if (!doc) return html`<${Wait} />`;
+  const last = doc.versions.at(-1);
+  const x = last.experiment;
+  const points = (v) => (v > 0 ? '+' : '') + v.toFixed(1);
+  const rows = doc.result ? doc.result.rows : [];
+  const columns = [
+    { name: 'contrast',
+      of: (r) => r.of + ' − ' + r.minus + ', ' + r.split + (r.split === 'val' ? ' (chose the epoch)' : '') },
+    { name: 'rates', num: true, of: (r) => r.of_rate.toFixed(1) + ', ' + r.minus_rate.toFixed(1) },
+    { name: 'difference', num: true, of: (r) => points(r.mean) },
+    { name: '[t]', num: true, of: (r) => points(r.low) + ', ' + points(r.high) }, { name: '[c]', num: true,
+      of: (r) => points(r.wide_low) + ', ' + points(r.wide_high) },
+    { name: 'p', num: true, of: (r) => r.p_adj.toFixed(3) },
+    { name: 'claim',
+      of: (r) => (r.claim ? (r.holds ? 'holds' : 'fails') : '') + (r.primary ? ', primary' : '') +
+        (r.late ? ', declared when results were known' : '') },
+  ];
+
+  return html`<main id="main"><h1>${doc.name}</h1><p class="lead">${x.about}</p>
+    <p class="note">
+      ${x.seeds} seeds; version ${last.number} of the declaration, ${short(last.digest)}, by ${last.who} at ${last.at}.
+      Differences in points. [t] is Student's interval over seeds, [c] that over seeds and templates, both at 95 %;
+      p is adjusted by Holm's method for the contrasts that are not primary.</p>
+    ${rows.length > 0 ? html`<${Forest} name=${doc.name} rows=${rows}/>
+      <${Table} caption="Contrasts" file=${doc.name} columns=${columns} rows=${rows} />`
+      : html`<p>There is no result yet.</p>`}
+    ${doc.result && html`<${Table} caption="Systems" file=${doc.name + '-systems'}
+      rows=${Object.entries(doc.result.figures || {})} columns=${[
+      { name: 'system', of: ([k]) => k }, ...[1, 2, 4].map((k, i) => ({ name: 'pass^' + k, num: true, of: ([,
+        f]) => (f.pass?.[i] === undefined ? '' : (100 * f.pass[i]).toFixed(1)) })),
+      { name: 'false completes', num: true, of: ([, f]) => percent(f.false_completes ?? 0) }]} />`}
+    <h2>Arms</h2><ul>${x.arms.map((arm) => html`<li><strong>${arm.name}
+      </strong> ${Object.entries(arm.set || {}).map(([k, v]) => k + '=' + v).join(' ')}
+      ${arm.from &&
+        ' trains ' + arm.from + ' further'}
+      ${doc.runs.filter((r) => r.startsWith(doc.name + '-' + arm.name + '-s')).map((r) => html`${' '}<a
+        href=${href(['run', r])}>${r}</a>`)}</li>`)}</ul>
+  </main>`;
+}
+
+// Forest draws every difference with both intervals around 0.
+function Forest({ name, rows }) {
+  const svg = useRef(null);
+  const all = rows.flatMap((r) => [r.low, r.high, r.wide_low, r.wide_high, 0]).filter(Number.isFinite);
+  const [low, high] = [Math.min(...all), Math.max(...all)];
+  const [W, L, line] = [760, 330, 26];
+  const H = rows.length * line + 30;
+  const px = (v) => L + ((v - low) / (high - low || 1)) * (W - L - 16);
+
+  return html`<figure class="chart forest"><figcaption>Differences in points: thick [t], thin [c] <${Save}
+    name=${name + '-differences'} svg=${() => svg.current} /></figcaption>
+    <svg ref=${svg} viewBox="0 0 ${W} ${H}" role="img" aria-label="differences with their intervals, see the table">
+      <line class="zero" x1=${px(0)} x2=${px(0)} y1="4" y2=${H - 22} />
+      ${ticks(low, high).map((t) => html`<text class="tick" x=${px(t)} y=${H - 6} text-anchor="middle">${t}</text>`)}
+      ${rows.map((r, i) => html`<g class=${'contrast ' + (r.claim ? (r.holds ? 'holds' : 'fails') : '')}>
+        <text x=${L - 8} y=${i * line + 18} text-anchor="end">${r.of} − ${r.minus}, ${r.split}</text>
+        <line class="thin" x1=${px(r.wide_low)} x2=${px(r.wide_high)} y1=${i * line + 14} y2=${i * line + 14} />
+        <line class="thick" x1=${px(r.low)} x2=${px(r.high)} y1=${i * line + 14} y2=${i * line + 14} />
+          <circle cx=${px(r.mean)} cy=${i * line + 14} r="4.5" /></g>`)}
+    </svg></figure>`;
+}
+
+function LinePage({ parts, version }) {
+  const { doc, error } = useDoc('line/' + parts[1], version);
+  if (error) return html`<${Trouble} error=${error} />`;
+  if (!doc) return html`<${Wait} />`;
+
+  return html`<main id="main"><h1>line ${doc.name}</h1><${Table} caption="Who accepted which system, and why"
+    file=${doc.name} rows=${[...doc.entries].reverse()} columns=${[
+    { name: 'entry', num: true, of: (e) => e.number + (e.number === doc.current ? ' (accepted)' : '') },
+      { name: 'when', of: (e) => e.at }, { name: 'who', of: (e) => e.who },
+    { name: 'what', of: (e) => e.verb }, { name: 'system', of: (e) => html`<a href=${href(['run', e.system.run])}>
+      ${e.system.run}@${e.system.epoch}</a>`, csv: (e) => e.system.run + '@' + e.system.epoch },
+    { name: 'why', of: (e) => e.why }]} />
+    ${(doc.entries.find((e) => e.number === doc.current)?.results || []).length > 0 && html`<${Results}
+      doc=${{ name: doc.name }} title="Results of the accepted system"
+        results=${doc.entries.find((e) => e.number === doc.current).results} />`}</main>`;
+}

@@ -1,0 +1,113 @@
+'use strict';
+
+const SORTS = {
+  slot: ['slot', (r) => r.epoch * 1e6 + r.slot], length: ['longest first', (r) => -r.steps],
+    cost: ['most tokens first', (r) => -(r.tokens || 0)],
+  surprise: ['most surprising first', (r) => -(r.surprise || 0)],
+};
+
+const FLAGS = {
+  against: ['critic against judge', (r) => r.against > 0], tie: ['ties', (r) => r.ties > 0],
+  changed: ['changed by reading', (r) => r.changed > 0], invalid: ['invalid', (r) => r.invalid > 0 || r.unparsed > 0],
+  refused: ['refused', (r) => r.refused > 0], void: ['void attempts', (r) => r.void > 0],
+};
+
+// selected returns the episodes that a query asks for, in its order.
+function selected(rows, q) {
+  const text = (q.text || '').toLowerCase();
+  const out = rows.filter((r) => (!q.epoch || r.epoch === Number(q.epoch)) && (!q.state || r.state === q.state) &&
+    (!q.template || r.template === q.template) && (!q.agent || (r.wrong || [])[Number(q.agent)] > 0) &&
+    Object.entries(FLAGS).every(([k, [, f]]) => !q[k] || f(r)) &&
+    (!text || (r.goal + ' ' + r.template + ' ' + r.epoch + '/' + r.slot).toLowerCase().includes(text)));
+
+  return out.sort(by((SORTS[q.sort] || SORTS.slot)[1]));
+}
+
+// useRows returns the lines about all episodes of a run.
+function useRows(doc, version) {
+  const { docs, error } = useDocs(doc ? doc.epochs.map((e) => 'rows/' + doc.name + '/' + e.number) : [], version);
+  const rows = useMemo(() => docs && doc && docs.flatMap((list, i) => (list ||
+    []).map((r) => ({ epoch: doc.epochs[i]?.number, ...r }))), [docs]);
+
+  return { rows, error };
+}
+
+function Filters({ rows, q, set, agents }) {
+  const option = (v, name) => html`<option value=${v}>${name}</option>`;
+  const choose = (key, name, options) => html`<label>${name} <select value=${q[key] || ''}
+    onChange=${(e) => set({ ...q, [key]: e.target.value })}>
+    ${option('', 'all')}${options.map(([v, n]) => option(v, n))}</select></label>`;
+  const distinct = (f) => [...new Set(rows.map(f))].sort(by((x) => x)).map((x) => [x, String(x)]);
+
+  return html`<form class="filters" role="search" onSubmit=${(e) => e.preventDefault()}>
+    <label>search <input id="search" type="search" value=${q.text || ''} placeholder="goal, template, 2/17"
+      onInput=${(e) => set({ ...q, text: e.target.value })} /></label>
+    ${choose('epoch', 'epoch', distinct((r) => r.epoch))}
+    ${choose('state', 'state', distinct((r) => r.state))}
+    ${choose('template', 'template', distinct((r) => r.template))}
+    ${choose('agent', 'agent was wrong', Array.from({ length: agents }, (_, i) => [String(i), 'agent ' + i]))}
+    <label>order <select value=${q.sort || 'slot'} onChange=${(e) => set({ ...q, sort: e.target.value })}>
+      ${Object.entries(SORTS).map(([k, [n]]) => option(k, n))}</select></label>
+    <fieldset><legend class="hidden">only episodes with</legend>${Object.entries(FLAGS).map(([k, [n]]) => html`
+      <label class="flag"><input type="checkbox" checked=${!!q[k]}
+        onChange=${(e) => set({ ...q, [k]: e.target.checked ? 1 : '' })} /> ${n}</label>`)}</fieldset>
+  </form>`;
+}
+
+const ROW = 30; // height of a line, in pixels
+
+// Lines draws of a long list only what can be seen.
+function Lines({ rows, head, line, label, columns }) {
+  const box = useRef(null);
+  const [top, setTop] = useState(0);
+  const [height, setHeight] = useState(600);
+  useEffect(() => {
+    const size = () => setHeight(box.current ? box.current.clientHeight : 600);
+    size();
+    addEventListener('resize', size);
+
+    return () => removeEventListener('resize', size);
+  }, []);
+  const first = Math.max(0, Math.floor(top / ROW) - 10);
+  const last = Math.min(rows.length, Math.ceil((top + height) / ROW) + 10);
+
+  return html`<div class="lines" ref=${box} tabindex="0" style=${{ '--columns': columns }}
+    onScroll=${(e) => setTop(e.target.scrollTop)} role="table"
+    aria-label=${label} aria-rowcount=${rows.length + 1}>
+    <div class="line head" role="row">${head.map((x) => html`<span role="columnheader">${x}</span>`)}</div>
+    <div style=${{ height: rows.length * ROW + 'px', position: 'relative' }} role="rowgroup">
+      ${rows.slice(first, last).map((r, i) => html`<div class="place" key=${first + i}
+        style=${{ top: (first + i) * ROW + 'px' }}>${line(r, first + i)}</div>`)}
+    </div>
+  </div>`;
+}
+
+function EpisodesPage({ doc, query, version }) {
+  const { rows, error } = useRows(doc, version);
+  const set = useCallback((q) => go(['run', doc.name, 'episodes'], q, true), [doc.name]);
+  const list = useMemo(() => rows && selected([...rows], query), [rows, JSON.stringify(query)]);
+  if (error) return html`<${Trouble} error=${error} />`;
+  if (!rows) return html`<${Wait} />`;
+  const notes = (r) => [r.void && r.void + ' void', r.invalid && r.invalid + ' invalid', r.unparsed &&
+    r.unparsed + ' unparsed', r.refused && r.refused + ' refused', r.cut && r.cut + ' cut',
+    r.ties && r.ties + ' ties', r.changed && r.changed + ' changed', r.against && r.against + ' against the judge',
+      r.why].filter(Boolean).join(', ');
+
+  return html`<${Filters} rows=${rows} q=${query} set=${set} agents=${doc.spec.agents} />
+    <p role="status">${whole(list.length)} of ${whole(rows.length)} episodes, ${list.length
+      ? percent(list.filter((r) => r.state === 'solved').length / list.length) : '–'} solved
+      <${Save} name=${doc.name + '-episodes'} json=${() => list}
+        csv=${() => [['epoch', 'slot', 'template', 'goal', 'state', 'steps', 'tokens', 'surprise', 'pairs'],
+        ...list.map((r) => [r.epoch, r.slot, r.template, r.goal, r.state, r.steps, r.tokens || 0, r.surprise || 0,
+          r.pairs || 0])]} /></p>
+    <${Lines} rows=${list} label="episodes"
+      columns="74px 108px minmax(160px, 3fr) minmax(90px, 1fr) 52px 90px 52px minmax(60px, 2fr)"
+        head=${['episode', 'state', 'goal', 'template', 'steps', 'labels + − ?', 'pairs', 'notes']}
+      line=${(r, i) => html`<a class="line" role="row" aria-rowindex=${i + 2}
+        href=${href(['episode', doc.name, r.epoch, r.slot], query)}>
+        <span role="cell">${r.epoch}/${r.slot}</span><span role="cell"><${State} value=${r.state} /></span>
+        <span role="cell" dir="auto" title=${r.goal}>${r.goal}</span><span role="cell">${r.template}</span>
+          <span role="cell">${r.steps}</span>
+        <span role="cell">${r.graded ? r.labels.join(' ') : ''}</span><span role="cell">${r.pairs || ''}</span>
+          <span role="cell" title=${notes(r)}>${notes(r)}</span></a>`} />`;
+}

@@ -1,0 +1,83 @@
+'use strict';
+
+const KEYS = [['j, k', 'next and previous episode'], ['← →', 'previous and next step'],
+  ['↑ ↓, 0 to 9', 'agents'],
+  ['[ ]', 'rounds'], ['b', 'screen before and after'],
+  ['Esc', 'close the answer'], ['/', 'search'], ['t', 'light or dark'], ['?', 'this help']];
+
+function Home({ index }) {
+  const list = (name, of, kind, more) => of.length > 0 && html`<h2>${name}</h2><ul class="names">${of.map((x) => html`
+    <li><a href=${href([kind, x.name])}>${x.name}</a> <span class="note">${more ? more(x) : ''}</span></li>`)}</ul>`;
+
+  return html`<main id="main"><h1>${index.title}</h1>
+    ${list('Runs', index.runs, 'run', (r) => [r.status, r.about].filter(Boolean).join(' · '))}
+    ${list('Experiments', index.experiments, 'experiment')}${list('Lines', index.lines, 'line')}
+    ${index.runs.length + index.experiments.length + index.lines.length === 0 && html`<p>The store has no runs.</p>`}
+      </main>`;
+}
+
+function App() {
+  const [now, setNow] = useState(route());
+  const [version, setVersion] = useState(0);
+  const [help, setHelp] = useState(false);
+  const { doc: index, error } = useDoc('index', version);
+  useEffect(() => {
+    const change = () => setNow(route());
+    addEventListener('hashchange', change);
+
+    return () => removeEventListener('hashchange', change);
+  }, []);
+  const run = ['run', 'episode'].includes(now.parts[0]) ? now.parts[1] : '';
+  useLive(index, run, () => setVersion((v) => v + 1));
+  useKeys({ '?': () => setHelp(!help), '/': () => document.getElementById('search')?.focus(), t: turn,
+    ...(help ? { Escape: () => setHelp(false) } : {}) });
+  useEffect(() => { document.title = [...now.parts, 'collabui'].join(' · '); });
+  if (error) return html`<main><${Trouble} error=${error} /></main>`;
+  if (!index) return html`<${Wait} />`;
+
+  const pages = { run: RunPage, episode: EpisodePage, evaluation: EvaluationPage, compare: ComparePage,
+    experiment: ExperimentPage, line: LinePage };
+  const only = now.parts.length === 0 && index.runs.length === 1 &&
+    index.experiments.length + index.lines.length === 0;
+  const parts = only ? ['run', index.runs[0].name] : now.parts;
+  const Page = parts.length ? pages[parts[0]] : Home;
+
+  return html`<a class="skip" href="#main"
+    onClick=${(e) => { e.preventDefault(); document.getElementById('main')?.scrollIntoView(); }}>to the content</a>
+    <header class="top"><a class="home" href="#/">collabui</a><a href=${href(['compare'])}>compare</a>
+      ${index.temporal && html`<a href=${index.temporal}>Temporal UI</a>`}
+      <span class="made">${index.live ? 'live' : 'report of ' + index.made}</span>
+      <button type="button" onClick=${turn} title="key t">light or dark</button>
+        <button type="button" onClick=${() => setHelp(!help)} aria-expanded=${help}>keys</button></header>
+    ${help && html`<section class="help" aria-label="keys"><dl>${KEYS.map(([k, v]) => html`<div><dt><kbd>${k}</kbd>
+      </dt><dd>${v}</dd></div>`)}</dl></section>`}
+    ${Page ? html`<${Page} index=${index} parts=${parts} run=${parts[1]} tab=${parts[2]} query=${now.query}
+      version=${version} />` : html`<main id="main"><p>There is no such page.</p></main>`}`;
+}
+
+// useLive calls f when something happened in a run, while pages are live.
+function useLive(index, run, f) {
+  const live = index && index.live;
+  useEffect(() => {
+    if (!live) return undefined;
+    const source = new EventSource('events?run=' + encodeURIComponent(run || ''));
+    source.onmessage = f;
+
+    return () => source.close();
+  }, [live, run]);
+}
+
+// turn changes between light and dark, and remembers it where the browser allows.
+function turn() {
+  const dark = document.documentElement.dataset.theme
+    ? document.documentElement.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+  document.documentElement.dataset.theme = dark ? 'light' : 'dark';
+  try { localStorage.setItem('theme', document.documentElement.dataset.theme); } catch { /* a file may not store */ }
+}
+
+try {
+  const theme = localStorage.getItem('theme');
+  if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
+} catch { /* a file may not store */ }
+
+render(html`<${App} />`, document.getElementById('app'));

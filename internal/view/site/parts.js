@@ -1,0 +1,151 @@
+'use strict';
+
+// Formats of figures. Text of pages and models is only ever handed to preact, which escapes it.
+const percent = (x) => (100 * x).toFixed(1) + ' %';
+const whole = (n) => Number(n).toLocaleString('en');
+const nats = (x) => (x >= 0 ? '+' : '−') + Math.abs(x).toFixed(2);
+const short = (digest) => (digest ? digest.slice(0, 12) + '…' : '');
+const sum = (xs) => xs.reduce((a, b) => a + b, 0);
+const by = (f) => (a, b) => (f(a) < f(b) ? -1 : f(a) > f(b) ? 1 : 0);
+
+// href returns the address of a page: its parts, and what it is asked for.
+function href(parts, query) {
+  const q = new URLSearchParams(Object.entries(query || {}).filter(([, v]) => v !== '' && v !== undefined &&
+    v !== null));
+  const tail = q.toString();
+
+  return '#/' + parts.map((p) => encodeURIComponent(p)).join('/') + (tail ? '?' + tail : '');
+}
+
+function route() {
+  const [path, tail] = location.hash.replace(/^#\/?/, '').split(/\?(.*)/s);
+  const query = Object.fromEntries(new URLSearchParams(tail || ''));
+  let parts = [];
+  try {
+    parts = path.split('/').filter(Boolean).map(decodeURIComponent);
+  } catch {
+    parts = ['?']; // an address that was cut
+  }
+
+  return { parts, query };
+}
+
+// go opens a page. It replaces the entry of the history where the page stays the same.
+function go(parts, query, replace) {
+  const to = href(parts, query);
+  if (to === location.hash) return;
+  if (replace) {
+    history.replaceState(null, '', to);
+    dispatchEvent(new HashChangeEvent('hashchange'));
+  } else {
+    location.hash = to;
+  }
+}
+
+// marks of labels: never by colour alone.
+const MARKS = { 1: ['+', 'right'], 0: ['−', 'wrong'], '-1': ['?', 'uncertain'] };
+const labelName = (l) => (l === undefined || l === null ? 'not graded' : MARKS[l][1]);
+const labelClass = (l) => (l === undefined || l === null ? 'none' : MARKS[l][1]);
+
+function Label({ value }) {
+  if (value === undefined || value === null) return html`<span class="label none" title="not graded">·</span>`;
+
+  return html`<span class="label ${labelClass(value)}" title=${labelName(value)}>${MARKS[value][0]}</span>`;
+}
+
+const STATES = { solved: '✓', 'not solved': '✗', failed: '!', open: '…' };
+
+function State({ value }) {
+  return html`<span class="state ${value.replace(' ', '-')}"><span aria-hidden="true">${STATES[value] || '?'}</span>
+    ${' '}${value}</span>`;
+}
+
+// Table draws columns, each {name, of, num, title}, of rows.
+function Table({ columns, rows, caption, file }) {
+  const csv = () => [columns.map((c) => c.name), ...rows.map((r) => columns.map((c) => {
+    const v = (c.csv || c.of)(r);
+
+    return v === null || v === undefined || typeof v === 'object' ? '' : v;
+  }))];
+
+  return html`<figure class="table">
+    ${caption && html`<figcaption>${caption} ${file && html`<${Save} name=${file} csv=${csv} json=${() => rows} />`}
+    </figcaption>`}
+    <div class="scroll" tabindex="0" role="region" aria-label=${caption || 'table'}><table>
+      <thead><tr>${columns.map((c) => html`<th scope="col" class=${c.num ? 'num' : ''} title=${c.title}>${c.name}
+        </th>`)}
+      </tr></thead>
+      <tbody>${rows.map((r) => html`<tr>${columns.map((c, i) => (i === 0
+        ? html`<th scope="row" class=${c.num ? 'num' : ''}>${c.of(r)}</th>`
+        : html`<td class=${c.num ? 'num' : ''}>${c.of(r)}</td>`))}</tr>`)}</tbody>
+    </table></div>
+  </figure>`;
+}
+
+// Save offers what is shown as files.
+function Save({ name, csv, json, svg }) {
+  const quoted = (v) => (/[",\n\r]/.test(String(v)) ? '"' + String(v).replaceAll('"', '""') + '"' : String(v));
+  const kinds = {
+    SVG: svg && (() => save(name + '.svg', 'image/svg+xml', drawing(svg()))),
+    PNG: svg && (() => savePicture(name + '.png', svg())),
+    CSV: csv && (() => save(name + '.csv', 'text/csv',
+      csv().map((r) => r.map(quoted).join(',')).join('\r\n') + '\r\n')),
+    JSON: json && (() => save(name + '.json', 'application/json', JSON.stringify(json(), null, 2) + '\n')),
+  };
+
+  return html`<span class="save">${Object.entries(kinds).filter(([, f]) => f).map(([k, f]) => html`
+    <button type="button" onClick=${f} title=${'save ' + name + ' as ' + k}>${k}</button>`)}</span>`;
+}
+
+function save(name, type, content) {
+  const a = document.createElement('a');
+  a.href = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+  a.download = name;
+  a.click();
+  setTimeout(() => URL.revokeObjectURL(a.href), 10000);
+}
+
+// drawing returns an SVG element as a text that needs no style sheet.
+function drawing(svg) {
+  const copy = svg.cloneNode(true);
+  const from = [svg, ...svg.querySelectorAll('*')];
+  [copy, ...copy.querySelectorAll('*')].forEach((e, i) => {
+    const style = getComputedStyle(from[i]);
+    for (const p of ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'opacity', 'font-size', 'font-family',
+      'font-weight', 'text-anchor']) {
+      e.setAttribute(p, style.getPropertyValue(p));
+    }
+    e.removeAttribute('class');
+  });
+  copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
+
+  return new XMLSerializer().serializeToString(copy);
+}
+
+function savePicture(name, svg) {
+  const { width, height } = svg.viewBox.baseVal;
+  const image = new Image();
+  image.onload = () => {
+    const c = document.createElement('canvas');
+    [c.width, c.height] = [2 * width, 2 * height];
+    const ctx = c.getContext('2d');
+    ctx.fillStyle = getComputedStyle(document.body).backgroundColor;
+    ctx.fillRect(0, 0, c.width, c.height);
+    ctx.drawImage(image, 0, 0, c.width, c.height);
+    c.toBlob((b) => save(name, 'image/png', b));
+  };
+  image.src = 'data:image/svg+xml;charset=utf-8,' + encodeURIComponent(drawing(svg));
+}
+
+function Trouble({ error }) {
+  return html`<p class="trouble" role="alert">${error.message}</p>`;
+}
+
+const Wait = () => html`<p class="wait" role="status">Loading …</p>`;
+
+// Fields shows names with values, leaving out what is empty.
+function Fields({ of }) {
+  return html`<dl class="fields">
+    ${of.filter(([, v]) => v !== undefined && v !== null && v !== '').map(([k, v]) => html`
+    <div><dt>${k}</dt><dd>${v}</dd></div>`)}</dl>`;
+}

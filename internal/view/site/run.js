@@ -1,0 +1,261 @@
+'use strict';
+
+const TABS = [['', 'Overview'], ['episodes', 'Episodes'], ['evaluations', 'Evaluations'], ['updates', 'Updates'],
+  ['data', 'Data'], ['specification', 'Specification']];
+
+function RunPage({ index, run, tab, query, version }) {
+  const { doc, error } = useDoc('run/' + run, version);
+  if (error) return html`<${Trouble} error=${error} />`;
+  if (!doc) return html`<${Wait} />`;
+  const s = doc.status;
+  const pages = { '': Overview, episodes: EpisodesPage, evaluations: Evaluations, updates: Updates, data: DataPage,
+    specification: Specification };
+  const Page = pages[tab || ''];
+
+  return html`<main id="main">
+    <h1>${run} <span class=${'status ' + s.status}>${s.status}</span></h1>
+    <p class="lead">stage ${s.stage}, epoch ${s.epoch} of ${s.epochs} · critic ${s.critic}
+      ${s.reason && html` · <strong>${s.reason}</strong>`}
+      ${index.temporal && html` · <a
+        href=${index.temporal + '/workflows/' + encodeURIComponent(run)}>in the Temporal UI</a>`}
+    </p>
+    <nav class="tabs" aria-label="pages of the run">${TABS.map(([t, name]) => html`
+      <a href=${href(['run', run, t].filter(Boolean))} aria-current=${(tab || '') === t ? 'page' : undefined}>${name}
+        </a>`)}
+    </nav>
+    ${Page ? html`<${Page} index=${index} doc=${doc} query=${query}
+      version=${version} />` : html`<p>There is no such page.</p>`}
+  </main>`;
+}
+
+const val = (doc) => {
+  const at = new Map(doc.epochs.filter((e) => e.val).map((e) => [e.number, e.val]));
+
+  return (doc.status.curve || []).map((p) => ({ x: p.at, y: p.rate, low: at.get(p.at)?.low,
+    high: at.get(p.at)?.high }));
+};
+
+const probes = (doc, of) => Array.from({ length: doc.spec.agents }, (_, agent) => ({
+  name: 'agent ' + agent,
+  points: doc.epochs.flatMap((e) => e.updates.filter((u) => u.agent === agent && !u.probe.unknown &&
+    of(u) !== undefined)
+    .map((u) => ({ x: e.number, y: of(u) }))),
+}));
+
+function Overview({ doc, version }) {
+  const s = doc.status;
+  const rollouts = doc.epochs.filter((e) => e.rollouts).map((e) => ({ x: e.number, y: e.rollouts.rate,
+    low: e.rollouts.low, high: e.rollouts.high }));
+  const sources = [...new Set(doc.epochs.flatMap((e) => e.updates.flatMap((u) => Object.keys(u.card?.by_source ||
+    {}))))];
+  const paired = sources.map((name) => ({ name, points: doc.epochs.filter((e) => e.updates.length).map((e) => ({
+    x: e.number, y: sum(e.updates.map((u) => u.card?.by_source?.[name] || 0)) })) }));
+  const money = Object.entries((s.spending || []).reduce((all, x) => {
+    (all[x.role] ||= []).push(x);
+
+    return all;
+  }, {})).map(([name, xs]) => ({ name, points: [...new Set(xs.map((x) => x.epoch))].sort((a,
+    b) => a - b).map((epoch) => ({
+    x: epoch, y: sum(xs.filter((x) => x.epoch === epoch).map((x) => x.money)) })) }));
+
+  return html`
+    ${(s.problems || []).map((p) => html`<p class="trouble">
+      ${p.name || ''} ${p.detail || p.text || JSON.stringify(p)}</p>`)}
+    <div class="charts">
+      <${Chart} name=${doc.name + '-success'} title="Success by epoch, with Wilson intervals at 95 %" low=${0}
+        high=${1}
+        format=${percent} series=${[{ name: 'val', points: val(doc) }, { name: 'rollouts', points: rollouts }]} />
+      <${Chart} name=${doc.name + '-entropy'} title="Entropy of sampled answers, in nats"
+        series=${probes(doc, (u) => u.probe.entropy)} />
+      <${Chart} name=${doc.name + '-kl'} title="KL against the parent policy, in nats"
+        series=${probes(doc, (u) => u.probe.kl)} />
+      <${Chart} name=${doc.name + '-pairs'} title="Pairs by source" series=${paired} />
+      <${Agreement} doc=${doc} version=${version} />
+      <${Chart} name=${doc.name + '-cost'} title="Cost of chat endpoints by role" series=${money} />
+    </div>
+    <${Graphs} doc=${doc} />
+    <${Epochs} doc=${doc} />
+    <${Results} doc=${doc} results=${s.results} title="Results, with Wilson intervals at 95 %" />
+    <${Cost} s=${s} name=${doc.name} />
+    <${Live} s=${s} />
+    <${Changes} s=${s} />
+    <${Lineage} doc=${doc} />
+    ${s.final_digest && html`<p class="note">Trained system: epoch ${s.best_epoch}. Final digest <code>
+      ${s.final_digest}</code>.</p>`}`;
+}
+
+// Agreement draws how often critic and judge agree, from the lists of episodes.
+function Agreement({ doc, version }) {
+  const { docs } = useDocs(doc.epochs.map((e) => 'rows/' + doc.name + '/' + e.number), version);
+  if (!docs) return null;
+  const points = docs.map((rows, i) => [doc.epochs[i].number, sum(rows.map((r) => r.judged || 0)),
+    sum(rows.map((r) => r.against || 0))])
+    .filter(([, n]) => n > 0).map(([x, n, k]) => ({ x, y: 1 - k / n }));
+
+  return html`<${Chart} name=${doc.name + '-agreement'} title="Cells on which critic and judge agree" low=${0}
+    high=${1}
+    format=${percent} series=${[{ name: doc.status.critic, points }]} />`;
+}
+
+function Graphs({ doc }) {
+  return html`<section><h2>Who reads whom</h2><div class="graphs">${doc.epochs.map((e) => html`<figure>
+    <${Graph} small agents=${doc.spec.agents} edges=${e.edges || []} /><figcaption>epoch ${e.number}</figcaption>
+      </figure>`)}
+  </div></section>`;
+}
+
+function Epochs({ doc }) {
+  const columns = [
+    { name: 'epoch', num: true, of: (e) => html`<a href=${href(['run', doc.name, 'episodes'], { epoch: e.number })}>
+      ${e.number}</a>`, csv: (e) => e.number },
+    { name: 'rollouts', num: true, of: (e) => (e.rollouts ? percent(e.rollouts.rate) : '') },
+    { name: 'pairs', num: true, of: (e) => (e.committed ? whole(e.pairs) : '') },
+    { name: 'val', num: true, of: (e) => (e.val ? percent(e.val.rate) : '') },
+    { name: 'failed slots', num: true, of: (e) => e.failed || '' },
+    { name: 'what the agents go on with', of: (e) => (!e.committed ? 'not committed yet' : e.kept ||
+      'the new policies') +
+      keptBy(e) + (e.accepted ? ' (failed slots accepted by ' + e.accepted + ')' : '') },
+    { name: 'digest', of: (e) => html`<code title=${e.digest}>${short(e.digest)}</code>`, csv: (e) => e.digest },
+  ];
+
+  return html`<${Table} caption="Epochs" file=${doc.name + '-epochs'} columns=${columns} rows=${doc.epochs} />`;
+}
+
+const keptBy = (e) => e.updates.filter((u) => u.kept)
+  .map((u) => '; agent ' + u.agent + ' keeps its parent: ' + u.kept).join('');
+
+function Results({ doc, results, title }) {
+  if (!results || results.length === 0) return null;
+  const where = (r) => (r.environment ? r.environment + ', ' : '') + r.split +
+    (r.split === 'val' ? ' (chose the epoch)' : '');
+  const columns = [
+    { name: 'system', of: (r) => r.system },
+    { name: 'split', of: where },
+    { name: 'right', num: true, of: (r) => r.successes + ' of ' + r.episodes },
+    { name: 'rate', num: true, of: (r) => percent(r.rate) },
+    { name: '95 % interval', num: true, of: (r) => (100 * r.low).toFixed(1) + ' to ' + (100 * r.high).toFixed(1) },
+    { name: 'missing', num: true, of: (r) => r.missing || '' },
+    { name: 'tokens per success', num: true, of: (r) => (r.cost &&
+      r.successes ? whole(Math.round((r.cost.prompt + r.cost.answer) / r.successes)) : '–') },
+    { name: 'decoding', of: (r) => r.decoding },
+  ];
+
+  return html`<${Table} caption=${title} file=${doc.name + '-results'} columns=${columns} rows=${results} />`;
+}
+
+function Cost({ s, name }) {
+  if (!s.spending || s.spending.length === 0) return null;
+  const columns = [
+    { name: 'role', of: (x) => x.role }, { name: 'model', of: (x) => x.model },
+    { name: 'epoch', num: true, of: (x) => (x.epoch === 0 ? 'stage 1' : x.epoch) },
+    { name: 'calls', num: true, of: (x) => whole(x.calls) }, { name: 'tokens', num: true,
+      of: (x) => whole(x.tokens) },
+    { name: 'cost', num: true, of: (x) => x.money.toFixed(4) },
+  ];
+
+  return html`<${Table} caption=${'Cost by role: ' + s.spent.money.toFixed(4) + ' in all' +
+    (s.forecast ? ', about ' + s.forecast.toFixed(2) + ' at the end' : '')} file=${name + '-cost'} columns=${columns}
+      rows=${s.spending} />`;
+}
+
+// Live shows what is known of a run that is open: workers, servers and environments.
+function Live({ s }) {
+  if (!s.live) return null;
+
+  return html`<section><h2>Now</h2><pre class="tree">${JSON.stringify(s.live, null, 2)}</pre></section>`;
+}
+
+function Changes({ s }) {
+  if (!s.changes || s.changes.length === 0) return null;
+  const what = (c) => [c.verb, ...Object.entries(c.values || {}).map(([k, v]) => k + '=' + v),
+    ...(c.cells || []).map((x) => 'label ' + [x.slot, x.step, x.agent, x.round].join('/') + '=' + x.label)].join(' ');
+
+  return html`<${Table} caption="Changes by people" columns=${[
+    { name: 'when', of: (c) => c.at }, { name: 'who', of: (c) => c.who }, { name: 'what', of: what },
+    { name: 'why', of: (c) => c.why || '' }]} rows=${s.changes} />`;
+}
+
+function Lineage({ doc }) {
+  if (doc.lineage.length === 0) return null;
+
+  return html`<section><h2>Where the system comes from</h2><ol class="lineage">${doc.lineage.map((x) => html`
+    <li class=${x.kind.replace(' ', '-')}>${x.text}${x.digest && html` <code>${short(x.digest)}</code>`}</li>`)}</ol>
+      </section>`;
+}
+
+function Evaluations({ doc }) {
+  const rows = doc.evaluations;
+  if (rows.length === 0) return html`<p>Nothing has been evaluated yet.</p>`;
+  const pair = (e) => rows.find((o) => o.result.split === e.result.split &&
+    o.result.episodes === e.result.episodes && o.id !== e.id);
+  const columns = [
+    { name: 'evaluation', of: (e) => html`<a href=${href(['evaluation', doc.name, e.id])}>${e.id}
+      </a>`, csv: (e) => e.id },
+    { name: 'right', num: true, of: (e) => e.result.successes + ' of ' + e.result.episodes },
+    { name: 'rate', num: true, of: (e) => percent(e.result.rate) },
+    { name: '95 % interval', num: true,
+      of: (e) => (100 * e.result.low).toFixed(1) + ' to ' + (100 * e.result.high).toFixed(1) },
+    { name: 'compare', of: (e) => pair(e) && html`<a
+      href=${href(['compare'], { a: doc.name + '/' + pair(e).id, b: doc.name + '/' + e.id })}>
+      with ${pair(e).id}</a>`, csv: () => '' },
+  ];
+
+  return html`<${Table} caption="Evaluations" file=${doc.name + '-evaluations'} columns=${columns} rows=${rows} />`;
+}
+
+function Updates({ doc }) {
+  const rows = doc.epochs.flatMap((e) => e.updates.map((u) => ({ epoch: e.number, ...u })));
+  const p = (f) => (u) => (u.probe.unknown ? '' : f(u.probe));
+  const change = (l) => (l ? l.policy.toFixed(2) + ' (' + nats(l.policy - l.parent) + ')' : '');
+  const columns = [
+    { name: 'epoch', num: true, of: (u) => u.epoch }, { name: 'agent', num: true, of: (u) => u.agent },
+    { name: 'pairs', num: true, of: (u) => whole(u.rows) }, { name: 'steps', num: true, of: (u) => u.steps },
+    { name: 'loss', num: true, of: (u) => (u.curve?.length ? u.curve.at(-1).loss.toFixed(3) : '–') },
+    { name: 'log π(chosen)', num: true,
+      of: p((x) => change(x.chosen)) },
+    { name: 'log π(rejected)', num: true,
+      of: p((x) => change(x.rejected)) },
+    { name: 'entropy', num: true, of: p((x) => x.entropy.toFixed(2)) }, { name: 'KL', num: true,
+      of: p((x) => x.kl.toFixed(2)) },
+    { name: 'gate',
+      of: (u) => (u.kept ? 'parent kept: ' + u.kept : 'taken') +
+        (u.probe.unknown ? ' · not probed: ' + u.probe.unknown : '') },
+    { name: 'policy', of: (u) => html`<code title=${u.policy}>${short(u.policy)}</code>`, csv: (u) => u.policy },
+  ];
+  const curves = (agent) => doc.epochs.map((e) => ({ name: 'epoch ' + e.number,
+    points: (e.updates.find((u) => u.agent === agent)?.curve || []).map((c) => ({ x: c.step, y: c.loss })) }));
+
+  return html`<${Table} caption="Updates: nats per answer, change against the parent in brackets"
+    file=${doc.name + '-updates'} columns=${columns} rows=${rows} />
+    <div class="charts">${Array.from({ length: doc.spec.agents }, (_, agent) => html`<${Chart}
+      name=${doc.name + '-loss-' + agent}
+      title=${'Loss of agent ' + agent} x="optimiser step" series=${curves(agent)} />`)}</div>`;
+}
+
+function DataPage({ doc }) {
+  const sets = doc.epochs.flatMap((e) => e.updates.filter((u) => u.card).map((u) => ({ epoch: e.number,
+    agent: u.agent, rows: u.rows, ...u.card })));
+  const columns = [
+    { name: 'epoch', num: true, of: (c) => c.epoch }, { name: 'agent', num: true, of: (c) => c.agent },
+    { name: 'pairs', num: true, of: (c) => whole(c.rows) }, { name: 'duplicates', num: true,
+      of: (c) => c.duplicates },
+    { name: 'chosen, bytes', num: true, of: (c) => c.chosen_length.toFixed(0) },
+    { name: 'rejected, bytes', num: true, of: (c) => c.rejected_length.toFixed(0) },
+    { name: 'style AUC', num: true,
+      title: 'how well words alone separate chosen from rejected answers; 0.5: not at all',
+        of: (c) => c.style_auc.toFixed(2) },
+    { name: 'by source', of: (c) => Object.entries(c.by_source).map(([k, n]) => k + ' ' + n).join(', ') },
+  ];
+
+  return html`${doc.levels.map((card) => html`<section><h2>Stage 1, level ${card.level ?? ''}</h2><pre class="tree">
+    ${JSON.stringify(card, null, 2)}</pre></section>`)}
+    ${sets.length > 0 && html`<${Table} caption="Data cards of the updates" file=${doc.name + '-data'}
+      columns=${columns} rows=${sets} />`}
+    ${doc.levels.length + sets.length === 0 && html`<p>There are no data sets yet.</p>`}`;
+}
+
+function Specification({ doc }) {
+  return html`<section><h2>Specification, with all changes</h2>
+    <${Save} name=${doc.name} json=${() => doc.spec} /><pre class="tree">${JSON.stringify(doc.spec, null, 2)}</pre>
+    <h2>System message of the agents</h2><pre class="text">${doc.system}</pre></section>`;
+}

@@ -1,0 +1,66 @@
+'use strict';
+
+// Screen draws an observation as boxes with text, and a marker where an action happened. Elements that the chosen agent
+// did not see are hatched.
+function Screen({ screen, action, seen, small, name }) {
+  if (!screen || !screen.elements) return html`<p class="note">The record of this screen has no picture.</p>`;
+  const W = screen.width || Math.max(360, ...screen.elements.map((e) => e.bounds[0] + e.bounds[2]));
+  const H = screen.height || Math.max(640, ...screen.elements.map((e) => e.bounds[1] + e.bounds[3]));
+  const sees = seen ? new Set(seen) : null;
+  const target = action && action.on !== undefined ? screen.elements.find((e) => e.i === action.on) : null;
+  const shown = screen.elements.filter((e) => e.visible);
+  const bottom = small ? Math.min(H, Math.max(H / 4,
+    ...shown.map((e) => e.bounds[1] + e.bounds[3] + 12))) : H; // thumbnails leave out what is empty
+  const title = (name || 'screen') + ': ' + shown.map((e) => words(e)).join(', ').slice(0, 2000) +
+    (action ? '. Executed: ' + action.words : '');
+
+  return html`<svg class=${'screen' + (small ? ' small' : '')} viewBox="0 0 ${W} ${bottom}" role="img"
+    aria-label=${title}>
+    <rect class="page" x="0" y="0" width=${W} height=${H} />
+    ${shown.map((e) => html`<${Box} e=${e} W=${W} unseen=${sees && !sees.has(e.i)} target=${e === target}
+      small=${small} />`)}
+    ${target && html`<${Marker} e=${target} type=${action.type} />`}
+  </svg>`;
+}
+
+const words = (e) => [e.role, e.text || e.desc, e.value && 'holds ' + e.value, ...(e.state ||
+  [])].filter(Boolean).join(' ');
+
+// textOf returns what fits into a width, in pixels.
+function textOf(e, width) {
+  const s = (e.text || e.desc || (e.editable ? e.value || '' : '')) + (e.editable && e.text &&
+    e.value ? ': ' + e.value : '');
+  const most = Math.floor((width - 6) / 6.6);
+  const chars = Array.from(s);
+
+  return chars.length > most ? chars.slice(0, Math.max(0, most - 1)).join('') + (most > 0 ? '…' : '') : s;
+}
+
+function Box({ e, W, unseen, target, small }) {
+  const [x, y, w, height] = e.bounds;
+  const kinds = ['box', 'role-' + String(e.role).replace(/[^a-z]/gi, ''), e.occluded && 'covered', unseen && 'unseen',
+    target && 'target', e.editable && 'editable'].filter(Boolean).join(' ');
+  const on = (e.state || []).some((s) => ['on', 'checked', 'selected'].includes(s));
+
+  return html`<g class=${kinds}>
+    <title>${e.id || e.i} ${words(e)}${unseen ? ' (this agent did not see it)' : ''}${e.occluded ? ' (covered)' : ''}
+      </title>
+    <rect x=${x} y=${y} width=${Math.max(w, 1)} height=${Math.max(height, 1)} rx="3" />
+    ${on && html`<text class="tick" x=${x + w - 12} y=${y + height / 2 + 4}>✓</text>`}
+    ${!small && height >= 9 && html`<text class="index" x=${Math.min(x + w - 2, W - 2)} y=${y + 8} text-anchor="end">
+      ${e.id || e.i}</text>`}
+    <text x=${x + 4} y=${y + Math.min(height / 2 + 4, 16)} direction="auto">${textOf(e, Math.min(w, W - x))}</text>
+  </g>`;
+}
+
+// Marker shows where an action happened: the centre of the element that took it.
+function Marker({ e, type }) {
+  const [x, y, w, height] = e.bounds;
+  const [cx, cy] = [x + w / 2, y + height / 2];
+
+  return html`<g class="marker" aria-hidden="true">
+    <circle cx=${cx} cy=${cy} r="13" /><circle cx=${cx} cy=${cy} r="3.5" class="dot" />
+    <path d="M${cx - 20} ${cy}h10M${cx + 10} ${cy}h10M${cx} ${cy - 20}v10M${cx} ${cy + 10}v10" />
+    <text x=${cx} y=${Math.max(10, y - 5)} text-anchor="middle">${type}</text>
+  </g>`;
+}

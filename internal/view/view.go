@@ -1,0 +1,120 @@
+// Package view shows people what the store knows: documents about runs, episodes, evaluations, experiments and lines,
+// and the pages that draw them. A report is a folder of both that needs no server; the viewer serves the same live.
+//
+// It imports domain, fault, internal/method/agents, internal/method/credit, internal/method/rules,
+// internal/method/spec, internal/method/synth, internal/store, internal/store/experiments, internal/store/lineage,
+// internal/store/lines and internal/store/runs.
+package view
+
+import (
+	"context"
+	"embed"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// Library makes documents from a store. Its methods may be called concurrently.
+type Library struct {
+	Bucket  store.Bucket
+	Catalog spec.Catalog
+
+	// Status returns the answer of `show RUN --json`, so that pages have the same figures.
+	Status func(ctx context.Context, run string) (any, error)
+
+	// Chunk is the number of episodes in one document.
+	Chunk int
+
+	rows rowCache
+}
+
+// The kinds of documents, and what follows in their paths.
+const (
+	docRun         = "run"         // NAME
+	docRows        = "rows"        // NAME/EPOCH: a line about every episode of an epoch
+	docEpisodes    = "episodes"    // NAME/EPOCH/SLOT: some episodes, from a slot on
+	docEvalRows    = "evalrows"    // NAME/FOLDER/SYSTEM/SPLIT
+	docEvaluations = "evaluations" // NAME/FOLDER/SYSTEM/SPLIT/N: some evaluated episodes, from episode N on
+	docExperiment  = "experiment"  // NAME
+	docLine        = "line"        // NAME
+)
+
+// Document returns the document of a path, such as run/quickstart. The error wraps store.ErrNotFound if there is
+// nothing of it in the store.
+func (l *Library) Document(ctx context.Context, path string) (any, error) {
+	kind, rest, _ := strings.Cut(path, "/")
+	name, below, _ := strings.Cut(rest, "/")
+	run := runs.Run(name)
+	switch kind {
+	case docRun:
+		return l.run(ctx, run)
+	case docRows, docEpisodes:
+		n, err := numbers(below)
+		if err != nil {
+			return nil, err
+		}
+		if kind == docRows && len(n) == 1 {
+			return l.epochRows(ctx, run, n[0])
+		}
+		if kind == docEpisodes && len(n) == 2 {
+			return l.episodes(ctx, run, n[0], n[1])
+		}
+	case docEvalRows:
+		return l.evalRows(ctx, run, below)
+	case docEvaluations:
+		id, last, _ := cutLast(below)
+		n, err := numbers(last)
+		if err != nil {
+			return nil, err
+		}
+
+		return l.evaluations(ctx, run, id, n[0])
+	case docExperiment:
+		return l.experiment(ctx, name)
+	case docLine:
+		return l.line(ctx, name)
+	}
+
+	return nil, fault.New(fault.Invalid, "there is no document %q: %w", path, store.ErrNotFound)
+}
+
+// numbers parses numbers from 0 that are separated by slashes.
+func numbers(path string) (out []int, err error) {
+	for _, p := range strings.Split(path, "/") {
+		n, err := strconv.Atoi(p)
+		if err != nil || n < 0 {
+			return nil, fault.New(fault.Invalid, "%q: expected a number", p)
+		}
+		out = append(out, n)
+	}
+
+	return out, nil
+}
+
+// cutLast cuts a path before its last part.
+func cutLast(path string) (before, last string, ok bool) {
+	i := strings.LastIndexByte(path, '/')
+	if i < 0 {
+		return "", path, false
+	}
+
+	return path[:i], path[i+1:], true
+}
+
+//go:embed site
+var embedded embed.FS
+
+// site returns the pages: HTML, style, scripts and their licences.
+func site() fs.FS {
+	sub, err := fs.Sub(embedded, "site")
+	if err != nil {
+		panic(err) // the folder is embedded
+	}
+
+	return sub
+}
