@@ -16,7 +16,7 @@ RACE := $(RACE_SHORT) ./internal/policy/infer ./internal/policy/tinyserver ./tra
 	./envadapters/androidworld ./envadapters/openenv ./envadapters/browser ./workflows
 
 .PHONY: help train build bin/collabui test unit lint race race-short simulate mutants fuzz vuln integration
-.PHONY: environments statistics datasets clients python
+.PHONY: environments statistics datasets tools clients python
 .PHONY: test-llamafactory bench-llamafactory bench chromium clean chaos recovery scale histories
 
 help: ## list the targets
@@ -41,7 +41,7 @@ bin/collabui-local: $(shell find deploy/local -name 'go.*' -o -name '*.go' -not 
 chromium: ## install Chromium if it is missing
 	@scripts/chromium.sh
 
-PACKAGES := environments statistics datasets clients python # tests that need what others publish
+PACKAGES := environments statistics datasets tools clients python # tests that need what others publish
 
 test: build chromium unit lint race-short fuzz $(PACKAGES) integration ## install what the tests need, run them all
 	$(GO) test -C deploy/local ./...
@@ -121,6 +121,10 @@ statistics: ## compute figures of tables with statsmodels, scipy and evalconfide
 datasets: ## load exports with the package datasets, and compare every row
 	export COLLABUI_DATASETS_PYTHON="$$(scripts/venv.sh datasets)"; [ -z "$$COLLABUI_DATASETS_PYTHON" ] || \
 		$(GO) test -count=1 -run DatasetsPackage ./cmd/collabui
+
+tools: ## read what `export --as` writes with the packages that its formats belong to
+	export COLLABUI_TOOLS_PYTHON="$$(scripts/venv.sh tools)"; [ -z "$$COLLABUI_TOOLS_PYTHON" ] || \
+		$(GO) test -count=1 -run OtherTools ./cmd/collabui
 
 # The integration tests skip what needs the packages. What cannot be installed is skipped here, too, with a reason.
 clients: build chromium ## ask `collabui infer` with OpenAI's packages for Python and JavaScript

@@ -4,6 +4,7 @@
 # need the set are skipped.
 # usage: venv.sh SET
 set -uo pipefail
+alone=() # installed without what they require
 case "${1:-}" in
   # What computes tables again.
   stats) packages=(evalconfidence==0.1.1 statsmodels==0.15.0) ;;
@@ -11,12 +12,18 @@ case "${1:-}" in
   openenv) packages=(openenv-core==0.3.0 websockets==16.1.1 mypy==2.2.0 hatchling==1.27.0) ;;
   # What loads exports.
   datasets) packages=(datasets==5.2.0) ;;
+  # Other tools' readers of what `export --as` writes. Harbor's own requirements are those of its whole program and
+  # need a newer Python than Debian's; its validator needs pydantic only.
+  tools)
+    packages=(inspect_ai==0.3.285 tensorboard==2.21.0 prometheus_client==0.26.0)
+    alone=(harbor==0.25.0)
+    ;;
   # The official client of OpenAI's interface.
   clients) packages=(openai==3.54.0) ;;
   # An existing Gymnasium environment.
   browsergym) packages=(browsergym-core==0.14.3 websockets==16.1.1) ;;
   *)
-    echo "usage: venv.sh stats|openenv|datasets|clients|browsergym" >&2
+    echo "usage: venv.sh stats|openenv|datasets|tools|clients|browsergym" >&2
     exit 2
     ;;
 esac
@@ -25,7 +32,8 @@ if [ -n "${!variable:-}" ]; then
   echo "${!variable}"
   exit 0
 fi
-versions="${packages[*]#*==}"
+all=("${packages[@]}" "${alone[@]}")
+versions="${all[*]#*==}"
 dir="${XDG_CACHE_HOME:-$HOME/.cache}/collabui/$1-${versions// /-}"
 if [ ! -x "$dir/bin/python" ]; then
   if ! python3 -c 'import ensurepip' 2>/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
@@ -34,9 +42,11 @@ if [ ! -x "$dir/bin/python" ]; then
   fi
   tmp="$dir.$$"
   trap 'rm -rf "$tmp"' EXIT
-  if ! { python3 -m venv "$tmp" && "$tmp/bin/python" -m pip install -q "${packages[@]}" && mv "$tmp" "$dir"; } \
+  install() { "$tmp/bin/python" -m pip install -q "$@"; }
+  if ! { python3 -m venv "$tmp" && install "${packages[@]}" &&
+    { [ "${#alone[@]}" = 0 ] || install --no-deps --ignore-requires-python "${alone[@]}"; } && mv "$tmp" "$dir"; } \
     >/dev/null 2>&1 && [ ! -x "$dir/bin/python" ]; then
-    echo "the tests that need ${packages[*]} are skipped: pip install failed" \
+    echo "the tests that need ${all[*]} are skipped: pip install failed" \
       "($variable may name a Python that has them)" >&2
     exit 0
   fi

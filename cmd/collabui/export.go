@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -27,6 +28,7 @@ type exportOptions struct {
 	policy string // digest
 	line   string
 	sample int
+	as     string // a format of other tools
 }
 
 func exportCmd(a *app) *cobra.Command {
@@ -61,6 +63,7 @@ func (o *exportOptions) addFlags(f *pflag.FlagSet) {
 		"system and pairs of this `EPOCH`: a number or best; base: the base policy and the data of stage 1")
 	f.StringVar(&o.line, "line", "", "instead of a run: the system that this `LINE` accepts")
 	f.StringVar(&o.policy, "policy", "", "instead of a run: the files of the policy with this `DIGEST`")
+	f.StringVar(&o.as, "as", "", "instead of data sets: `FORMAT` of another tool, one of "+strings.Join(formats, ", "))
 	f.IntVar(&o.sample, "sample", 200, "number of items to judge")
 }
 
@@ -71,6 +74,14 @@ func (a *app) runExport(ctx context.Context, o exportOptions, args []string) err
 	b, _, err := a.bucket()
 	if err != nil {
 		return err
+	}
+	if o.as != "" {
+		x, err := exportAs(ctx, b, args[0], o)
+		if err != nil {
+			return err
+		}
+
+		return a.print(x, x.text)
 	}
 	if o.policy != "" {
 		n, err := exportPolicy(ctx, b, o.policy, o.out)
@@ -105,6 +116,9 @@ func (o exportOptions) check(args []string) error {
 	}
 	if old, err := os.ReadDir(o.out); err == nil && len(old) > 0 {
 		return fault.New(fault.Invalid, "%s is not empty: choose another folder", o.out)
+	}
+	if o.as != "" {
+		return o.checkAs(args)
 	}
 	given := len(args)
 	for _, other := range []string{o.policy, o.line} {

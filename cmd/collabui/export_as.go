@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/interop"
+	"github.com/collabui/collabui/internal/method/prompts"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// Formats of --as.
+const asATIF = "atif"
+
+// formats lists the values of --as.
+var formats = []string{asATIF}
+
+// converted is what an export for other tools wrote.
+type converted struct {
+	Out      string `json:"out"`
+	Format   string `json:"format"`
+	Files    int    `json:"files"`
+	Episodes int    `json:"episodes,omitempty"`
+	Failed   int    `json:"failed,omitempty"` // slots without an episode
+	Open     int    `json:"open,omitempty"`   // slots that have not ended
+}
+
+func (x converted) text(w io.Writer) {
+	say(w, "%d files in %s", x.Files, x.Out)
+	if x.Episodes+x.Failed+x.Open > 0 {
+		say(w, "%d episodes; %d slots failed, %d have not ended", x.Episodes, x.Failed, x.Open)
+	}
+}
+
+// checkAs checks the flags of an export for other tools.
+func (o exportOptions) checkAs(args []string) error {
+	switch {
+	case !slices.Contains(formats, o.as):
+		return fault.New(fault.Invalid, "--as must be one of %s, not %q", strings.Join(formats, ", "), o.as)
+	case len(args) != 1 || o.line != "" || o.policy != "":
+		return fault.New(fault.Invalid, "--as %s expects a run, and neither --line nor --policy", o.as)
+	case o.epoch == "":
+		return nil
+	}
+	if n, err := strconv.Atoi(o.epoch); err != nil || n < 1 {
+		return fault.New(fault.Invalid, "--epoch must be a number from 1 with --as %s, not %q", o.as, o.epoch)
+	}
+
+	return nil
+}
+
+// exportAs writes a run for another tool.
+func exportAs(ctx context.Context, b store.Bucket, run string, o exportOptions) (converted, error) {
+	x := converted{Out: o.out, Format: o.as}
+	if _, err := runs.Run(run).Find(ctx, b); err != nil {
+		return x, err
+	}
+
+	return x, x.atif(ctx, b, runs.Run(run), o)
+}
+
+// write writes a file of the export.
+func (x *converted) write(name string, body []byte) error {
+	path := filepath.Join(x.Out, name)
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = os.WriteFile(path, body, 0o644)
+	}
+	if err != nil {
+		return fault.New(fault.Invalid, "write the export: %w", err)
+	}
+	x.Files++
+
+	return nil
+}
+
+// atif writes a trajectory for each episode.
+func (x *converted) atif(ctx context.Context, b store.Bucket, run runs.Run, o exportOptions) error {
+	epochs, err := epochsOf(ctx, b, run, o.epoch)
+	if err != nil {
+		return err
+	}
+	for _, epoch := range epochs {
+		err := x.each(ctx, b, run, epoch, func(e interop.Episode) error {
+			if e.Record.Failed != "" {
+				return nil
+			}
+			raw, err := interop.ATIF(e, buildVersion().Version)
+			if err != nil {
+				return fault.As(fault.Fatal, err)
+			}
+
+			return x.write(fmt.Sprintf("epoch-%04d/%04d.json", epoch, e.Record.Slot.Number), raw)
+		})
+		if err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// epochsOf returns the epoch that was asked for, or all that have a plan.
+func epochsOf(ctx context.Context, b store.Bucket, run runs.Run, asked string) ([]int, error) {
+	first, last := 1, 0
+	if asked != "" {
+		first, _ = strconv.Atoi(asked) // checked before
+		last = first
+	}
+	var out []int
+	for epoch := first; last == 0 || epoch <= last; epoch++ {
+		planned, err := run.Slots(epoch).Exists(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		if !planned {
+			break
+		}
+		out = append(out, epoch)
+	}
+	if len(out) == 0 {
+		what := "any epoch"
+		if asked != "" {
+			what = "epoch " + asked
+		}
+
+		return nil, fmt.Errorf("run %q has not begun %s: %w", string(run), what, store.ErrNotFound)
+	}
+
+	return out, nil
+}
+
+// each calls use with the end of every slot of an epoch, in order, and counts it. Slots that have not ended are left
+// out.
+func (x *converted) each(
+	ctx context.Context, b store.Bucket, run runs.Run, epoch int, use func(interop.Episode) error,
+) error {
+	slots, _, err := run.Slots(epoch).Read(ctx, b)
+	if err != nil {
+		return err
+	}
+	message, err := messageOf(ctx, b, run, epoch, slots.Prompt)
+	if err != nil {
+		return err
+	}
+	for i := range slots.Slots {
+		e, err := readEpisode(ctx, b, run, epoch, i+1)
+		if errors.Is(err, store.ErrNotFound) {
+			x.Open++
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		void, err := voidBefore(ctx, b, run, epoch, e.Episode)
+		if err != nil {
+			return err
+		}
+		if e.Episode.Failed != "" {
+			x.Failed++
+		} else {
+			x.Episodes++
+		}
+		err = use(interop.Episode{
+			Run: string(run), Epoch: epoch, Record: e.Episode, Rounds: e.Rounds, Topology: e.Topology, Steps: e.Steps,
+			Credits: e.Credits, Pairs: e.Pairs, Void: void, Message: message, Policies: slots.System.Digests(),
+		})
+		if err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// messageOf returns the system message of the agents in an epoch. It is empty if the prompt that they had is neither in
+// the specification nor in this build.
+func messageOf(ctx context.Context, b store.Bucket, run runs.Run, epoch int, digest string) (string, error) {
+	s, err := run.At(ctx, b, epoch)
+	if err != nil {
+		return "", err
+	}
+	p, err := rules.Prompt(s, prompts.Agent)
+	if err != nil || p.Digest != digest {
+		return "", nil
+	}
+	t, err := rules.Template(s)
+	if err != nil {
+		return "", err
+	}
+
+	return t.System(), nil
+}
+
+// voidBefore says why the attempts at a slot before an episode do not count.
+func voidBefore(ctx context.Context, b store.Bucket, run runs.Run, epoch int, e runs.Episode) ([]string, error) {
+	var out []string
+	for attempt := 1; attempt < e.Attempt; attempt++ {
+		before, _, err := run.Attempt(epoch, e.Slot.Number, attempt).Read(ctx, b)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, before.Void+before.Failed)
+	}
+
+	return out, nil
+}

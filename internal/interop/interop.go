@@ -1,0 +1,157 @@
+// Package interop writes what a run left in the store as files that other programs read: episodes as trajectories of
+// ATIF and logs of Inspect, curves as event files of TensorBoard and as OpenMetrics, tables as CSV and JSON. It also
+// sends curves to servers that track experiments.
+//
+// It imports domain, internal/method/agents and internal/store/runs.
+package interop
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// Episode is a stored episode with everything that was made of it.
+type Episode struct {
+	Run      string
+	Epoch    int
+	Record   runs.Episode
+	Rounds   int
+	Topology domain.Topology
+	Steps    []runs.Step
+	Credits  *runs.Credits // nil: not graded yet
+	Pairs    *runs.Pairs   // nil: not paired yet
+	Void     []string      // why earlier attempts at the slot do not count, in order
+	Message  string        // the agents' system message; empty if it is not known
+	Policies []string      // digests of the agents' policies
+}
+
+// id names the episode as its workflow does.
+func (e Episode) id() string {
+	return fmt.Sprintf("%s/epoch/%04d/episode/%04d", e.Run, e.Epoch, e.Record.Slot.Number)
+}
+
+// system names the system that played the episode.
+func (e Episode) system() string { return fmt.Sprintf("%s@%d", e.Run, e.Record.System) }
+
+// label returns the critic's label of a cell of step i, counted from 0. It is nil if there is none.
+func (e Episode) label(i, cell int) *domain.Label {
+	if e.Credits == nil || i >= len(e.Credits.Steps) || cell >= len(e.Credits.Steps[i].Labels) {
+		return nil
+	}
+
+	return &e.Credits.Steps[i].Labels[cell]
+}
+
+// pairs counts the pairs of a cell.
+func (e Episode) pairs(step int, c domain.Cell) int {
+	n := 0
+	if e.Pairs != nil {
+		for _, p := range e.Pairs.Pairs {
+			if p.Step == step && p.Agent == c.Agent && p.Round == c.Round {
+				n++
+			}
+		}
+	}
+
+	return n
+}
+
+// outcome is how the episode ended, for people.
+func (e Episode) outcome() string {
+	o := e.Record.Outcome
+	switch {
+	case o.Success:
+		return "The episode ended: the task is solved."
+	case o.Truncated:
+		return "The episode ended: no steps are left."
+	}
+
+	return "The episode ended: the task is not solved."
+}
+
+// screen returns what agents can see of an observation, a line for each element.
+func screen(o domain.Observation) string { return strings.Join(agents.Lines(o), "\n") }
+
+// vote returns the vote that decided a step. Its winner is empty if no answer is an action.
+func vote(s runs.Step) domain.Vote {
+	d := s.Decision
+	if won := d.Executed.Canonical(s.Observation); d.LastOnly.Canonical == won && d.AllRound.Canonical != won {
+		return d.LastOnly
+	}
+
+	return d.AllRound
+}
+
+// verdict says in words how an action was chosen.
+func verdict(s runs.Step) string {
+	v := vote(s)
+	if v.Canonical == "" {
+		return "No answer of any agent is an action, so nothing is executed."
+	}
+
+	return fmt.Sprintf("The vote chose %s with %d votes (%s).", v.Canonical, v.Votes, v.Rule)
+}
+
+// facts are the figures of a cell that no format has a field for.
+func (e Episode) facts(i, cell int) map[string]any {
+	step := e.Steps[i]
+	c := step.Decision.Cells[cell]
+	out := map[string]any{"agent": c.Agent, "round": c.Round}
+	put := func(key string, v any, known bool) {
+		if known {
+			out[key] = v
+		}
+	}
+	if l := e.label(i, cell); l != nil {
+		out["label"] = labels[*l]
+	}
+	put("canonical", c.Canonical, c.Canonical != "")
+	put("won", c.Canonical == vote(step).Canonical, c.Canonical != "")
+	put("parse_error", c.ParseError, c.ParseError != "")
+	put("refused", c.Refused, c.Refused != "")
+	put("logprob", c.LogProb, c.LogProb != 0)
+	put("left_out", c.LeftOut, c.LeftOut.Any())
+	put("elements_told", c.Told, len(c.Told) > 0)
+	put("pairs", e.pairs(step.Number, c), e.Pairs != nil)
+
+	return out
+}
+
+// labels are the names of a critic's labels.
+var labels = map[domain.Label]string{domain.Positive: "right", domain.Negative: "wrong", domain.Uncertain: "uncertain"}
+
+// task describes what was played and how it ended.
+func (e Episode) task() map[string]any {
+	r := e.Record
+	out := map[string]any{
+		"run": e.Run, "epoch": e.Epoch, "slot": r.Slot.Number, "attempt": r.Attempt, "task": r.Slot.Task,
+		"outcome": r.Outcome, "success": r.Outcome.Success, "digest": r.Digest,
+		"agents": e.Topology.Agents, "rounds": e.Rounds, "edges": e.Topology.Edges, "policies": e.Policies,
+	}
+	if e.Credits != nil {
+		out["critic"] = e.Credits.Critic
+	}
+	if e.Pairs != nil {
+		out["pairs"] = len(e.Pairs.Pairs)
+	}
+	if len(e.Void) > 0 {
+		out["void_attempts"] = e.Void
+	}
+
+	return out
+}
+
+// usage adds up the tokens of all cells.
+func (e Episode) usage() (u domain.Usage) {
+	for _, s := range e.Steps {
+		for _, c := range s.Decision.Cells {
+			u = u.Plus(c.Usage)
+		}
+	}
+
+	return u
+}
