@@ -29,6 +29,7 @@ type exportOptions struct {
 	line   string
 	sample int
 	as     string // a format of other tools
+	item   string // of the evaluations
 }
 
 func exportCmd(a *app) *cobra.Command {
@@ -64,6 +65,8 @@ func (o *exportOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.line, "line", "", "instead of a run: the system that this `LINE` accepts")
 	f.StringVar(&o.policy, "policy", "", "instead of a run: the files of the policy with this `DIGEST`")
 	f.StringVar(&o.as, "as", "", "instead of data sets: `FORMAT` of another tool, one of "+strings.Join(formats, ", "))
+	f.StringVar(&o.item, "item", "",
+		"with --as inspect: this evaluated `ITEM` only, FOLDER/SYSTEM/SPLIT, such as epoch-0003/trained-4/val")
 	f.IntVar(&o.sample, "sample", 200, "number of items to judge")
 }
 

@@ -20,10 +20,13 @@ import (
 )
 
 // Formats of --as.
-const asATIF = "atif"
+const (
+	asATIF    = "atif"
+	asInspect = "inspect"
+)
 
 // formats lists the values of --as.
-var formats = []string{asATIF}
+var formats = []string{asATIF, asInspect}
 
 // converted is what an export for other tools wrote.
 type converted struct {
@@ -49,6 +52,8 @@ func (o exportOptions) checkAs(args []string) error {
 		return fault.New(fault.Invalid, "--as must be one of %s, not %q", strings.Join(formats, ", "), o.as)
 	case len(args) != 1 || o.line != "" || o.policy != "":
 		return fault.New(fault.Invalid, "--as %s expects a run, and neither --line nor --policy", o.as)
+	case o.item != "" && (o.as != asInspect || o.epoch != ""):
+		return fault.New(fault.Invalid, "--item goes with --as %s, without --epoch", asInspect)
 	case o.epoch == "":
 		return nil
 	}
@@ -65,8 +70,15 @@ func exportAs(ctx context.Context, b store.Bucket, run string, o exportOptions) 
 	if _, err := runs.Run(run).Find(ctx, b); err != nil {
 		return x, err
 	}
+	var err error
+	switch o.as {
+	case asATIF:
+		err = x.atif(ctx, b, runs.Run(run), o)
+	case asInspect:
+		err = x.inspect(ctx, b, runs.Run(run), o)
+	}
 
-	return x, x.atif(ctx, b, runs.Run(run), o)
+	return x, err
 }
 
 // write writes a file of the export.

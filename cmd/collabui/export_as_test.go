@@ -1,7 +1,9 @@
 package main
 
 import (
+	"archive/zip"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,6 +70,13 @@ func oddRun(t *testing.T) (runs.Run, store.Bucket) {
 	}
 	put(t, b, run.Credits(1, 1), runs.Credits{Critic: "oracle", Steps: graded})
 	put(t, b, run.Pairs(1, 1), runs.Pairs{Pairs: []domain.Pair{{Step: 1, Agent: 0, Round: 1, Chosen: "c"}}})
+
+	item := "epoch-0001/trained-2/val"
+	put(t, b, run.EvalEpisode(item, 1), runs.EvalEpisode{
+		Task: plan.Slots[0].Task, Outcome: domain.Outcome{Success: true, Steps: 1},
+		Steps: []runs.EvalStep{runs.NewEvalStep("goal", domain.Observation{}, oddStep("click").Decision)},
+	})
+	put(t, b, run.EvalEpisode(item, 2), runs.EvalEpisode{Outcome: domain.Outcome{Void: "crashed " + markup}})
 
 	return run, b
 }
@@ -151,11 +160,66 @@ func TestATrajectoryHasEveryAgentOfEveryDecision(t *testing.T) {
 	}
 }
 
+func TestALogHasEverySlotThatHasEnded(t *testing.T) {
+	dir, x := exportOdd(t, asInspect)
+	if x.Episodes != 4 || x.Failed != 2 || x.Open != 1 || x.Files != 2 {
+		t.Errorf("export = %+v, want 4 episodes, 2 that failed and an open one in 2 files", x)
+	}
+	files := unzip(t, filepath.Join(dir, "rollouts-epoch-0001.eval"))
+	for name, wants := range map[string][]string{
+		"samples/1_epoch_1.json": {
+			`"error_retries":[{"message":"the browser crashed: </script>`, `"label":"right"`, `"value":1`,
+			`"tool_choice":"auto"`, `"type":"reasoning"`,
+		},
+		"samples/2_epoch_1.json": {`"error":{"message":"left out by me: </script>`, `"messages":[]`},
+		"samples/3_epoch_1.json": {`"stop_reason":"content_filter"`, `"parse_error":`, "No answer of any agent"},
+		"header.json":            {`"status":"started"`, `"sample_ids":[1,2,3,5]`, `"scored_samples":3`},
+	} {
+		for _, want := range wants {
+			if !strings.Contains(files[name], want) {
+				t.Errorf("%s is %s, want %s in it", name, files[name], want)
+			}
+		}
+	}
+	if strings.Contains(files["samples/2_epoch_1.json"], `"scores"`) {
+		t.Errorf("the failed slot is %s, want no score", files["samples/2_epoch_1.json"])
+	}
+
+	run, b := oddRun(t)
+	o := exportOptions{as: asInspect, item: "epoch-0009/x/val", out: filepath.Join(t.TempDir(), "out")}
+	_, err := exportAs(t.Context(), b, string(run), o)
+	wantInvalid(t, err, "epoch-0001/trained-2/val")
+}
+
+// unzip returns the files of an archive.
+func unzip(t *testing.T, file string) map[string]string {
+	t.Helper()
+	z, err := zip.OpenReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = z.Close() }()
+	out := map[string]string{}
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[f.Name] = string(raw)
+	}
+
+	return out
+}
+
 func TestExportRefusesWhatAFormatCannotHave(t *testing.T) {
 	run, b := oddRun(t)
 	for name, o := range map[string]exportOptions{
 		"xml": {as: "xml"}, "best": {as: asATIF, epoch: "best"}, "--line": {as: asATIF, line: "l"},
-		"from 1": {as: asATIF, epoch: "0"},
+		"from 1": {as: asATIF, epoch: "0"}, "--item": {as: asATIF, item: "x"},
 	} {
 		o.out = filepath.Join(t.TempDir(), "out")
 		err := o.check([]string{string(run)})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,5 +65,42 @@ func TestOtherToolsReadTrajectories(t *testing.T) {
 	dir, x := exportFor(t, r.Bucket, "small", asATIF)
 	if got := readWith[map[string]trajectory](t, "atif", dir); len(got) != x.Episodes || len(got) != 20 {
 		t.Errorf("Harbor has %d trajectories of a run and export wrote %d, want 20", len(got), x.Episodes)
+	}
+}
+
+// evalLog counts what Inspect's package has of a log.
+type evalLog struct {
+	Status                                                     string
+	Samples, Errors, Retries, Scored, Successes, Models, Tools int
+	Accuracy                                                   float64
+}
+
+// TestOtherToolsReadLogs reads logs with Inspect's package: whole, their headers and single samples, and with its
+// command.
+func TestOtherToolsReadLogs(t *testing.T) {
+	dir, _ := exportOdd(t, asInspect)
+	got := readWith[map[string]evalLog](t, "inspect", dir)
+	want := map[string]evalLog{
+		"rollouts-epoch-0001.eval":      {"started", 4, 1, 1, 3, 1, 12, 3, 1.0 / 3},
+		"epoch-0001.trained-2.val.eval": {"started", 2, 1, 0, 1, 1, 3, 0, 1},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("Inspect has %+v, want %+v", got, want)
+	}
+
+	r, end := testrun.Finished(t)
+	dir, _ = exportFor(t, r.Bucket, "small", asInspect)
+	got = readWith[map[string]evalLog](t, "inspect", dir)
+	if l := got["rollouts-epoch-0002.eval"]; l.Status != "success" || l.Samples != 10 || l.Scored != 10 {
+		t.Errorf("Inspect has the rollouts %+v, want a complete log with 10 samples", l)
+	}
+	for _, r := range end.Results {
+		if r.System != "trained-4" { // the others have shorter names in tables
+			continue
+		}
+		l := got[fmt.Sprintf("epoch-%04d.%s.%s.eval", end.Best, r.System, r.Split)]
+		if l.Successes != r.Successes || l.Scored != r.Episodes || l.Accuracy != r.Rate {
+			t.Errorf("Inspect has %+v on %s, want %d successes in %d", l, r.Split, r.Successes, r.Episodes)
+		}
 	}
 }

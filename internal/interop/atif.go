@@ -105,11 +105,7 @@ func ATIF(e Episode, version string) ([]byte, error) {
 	for i, s := range e.Steps {
 		step, subagents := e.atifDecision(i, version)
 		step.ID = len(t.Steps) + 1
-		after := e.outcome()
-		if i+1 < len(e.Steps) {
-			after = screen(e.Steps[i+1].Observation)
-		}
-		result := atifResult{Content: after}
+		result := atifResult{Content: e.after(i)}
 		if len(step.Calls) > 0 {
 			result.Call = step.Calls[0].ID
 		}

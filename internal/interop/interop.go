@@ -2,7 +2,7 @@
 // ATIF and logs of Inspect, curves as event files of TensorBoard and as OpenMetrics, tables as CSV and JSON. It also
 // sends curves to servers that track experiments.
 //
-// It imports domain, internal/method/agents and internal/store/runs.
+// It imports domain, internal/method/agents, internal/method/stats and internal/store/runs.
 package interop
 
 import (
@@ -60,9 +60,8 @@ func (e Episode) pairs(step int, c domain.Cell) int {
 	return n
 }
 
-// outcome is how the episode ended, for people.
-func (e Episode) outcome() string {
-	o := e.Record.Outcome
+// ending says how an episode ended, for people.
+func ending(o domain.Outcome) string {
 	switch {
 	case o.Success:
 		return "The episode ended: the task is solved."
@@ -71,6 +70,15 @@ func (e Episode) outcome() string {
 	}
 
 	return "The episode ended: the task is not solved."
+}
+
+// after returns the screen after step i, counted from 0, or how the episode ended.
+func (e Episode) after(i int) string {
+	if i+1 < len(e.Steps) {
+		return screen(e.Steps[i+1].Observation)
+	}
+
+	return ending(e.Record.Outcome)
 }
 
 // screen returns what agents can see of an observation, a line for each element.

@@ -30,5 +30,41 @@ def atif(folder):
     return out
 
 
+def inspect(folder):
+    import subprocess
+
+    from inspect_ai.log import list_eval_logs, read_eval_log, read_eval_log_sample, read_eval_log_sample_summaries
+
+    out = {}
+    paths = sorted(folder.glob("*.eval"))
+    assert len(list_eval_logs(str(folder))) == len(paths)
+    for path in paths:
+        log, header = read_eval_log(str(path)), read_eval_log(str(path), header_only=True)
+        summaries = read_eval_log_sample_summaries(str(path))
+        assert header.samples is None and header.eval == log.eval and header.results == log.results
+        assert [s.id for s in summaries] == log.eval.dataset.sample_ids == [s.id for s in log.samples]
+        for s in log.samples:
+            one = read_eval_log_sample(str(path), s.id)
+            assert one.model_dump() == s.model_dump()
+            spans = [e.id for e in s.events if e.event == "span_begin"]
+            assert len(set(spans)) == len(spans)
+            assert sorted(spans) == sorted(e.id for e in s.events if e.event == "span_end")
+        out[path.name] = {
+            "status": log.status,
+            "samples": len(log.samples),
+            "errors": sum(s.error is not None for s in log.samples),
+            "retries": sum(len(s.error_retries or []) for s in log.samples),
+            "scored": log.results.scores[0].scored_samples,
+            "successes": sum(s.scores["success"].value for s in log.samples if s.scores),
+            "accuracy": log.results.scores[0].metrics["accuracy"].value,
+            "models": sum(e.event == "model" for s in log.samples for e in s.events),
+            "tools": sum(e.event == "tool" for s in log.samples for e in s.events),
+        }
+    command = [sys.executable, "-m", "inspect_ai", "log", "dump", str(path)]
+    dumped = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    assert len(dumped["samples"]) == len(log.samples)
+    return out
+
+
 if __name__ == "__main__":
     json.dump(globals()[sys.argv[1]](pathlib.Path(sys.argv[2])), sys.stdout)

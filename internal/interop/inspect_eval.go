@@ -1,0 +1,44 @@
+package interop
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// Evaluated adds an episode of an evaluated item, counted from 1. Its record has neither screens nor prompts: a replay
+// of the task shows them again. The vote of the last round decided if lastRound is set, and otherwise that of all
+// rounds.
+func (l *InspectLog) Evaluated(n int, e runs.EvalEpisode, lastRound bool) {
+	t := transcript{log: l, uuid: fmt.Sprintf("episode-%d", n), events: []object{}}
+	messages, usage := []object{}, domain.Usage{}
+	for i, s := range e.Steps {
+		t.begin("step", fmt.Sprintf("step-%d", i+1))
+		chosen := s.AllRounds.Canonical
+		if lastRound {
+			chosen = s.LastRound.Canonical
+		}
+		for _, c := range s.Cells {
+			usage = usage.Plus(c.Usage)
+			t.answer(domain.Cell{Agent: c.Agent, Round: c.Round, Text: c.Text, Usage: c.Usage}, l.Model, "", object{
+				"agent": c.Agent, "round": c.Round, "canonical": c.Canonical,
+				"won": chosen != "" && c.Canonical == chosen,
+			})
+		}
+		t.add("info", object{"source": "vote", "data": object{
+			"screen": s.Screen, "all_rounds": s.AllRounds, "last_round": s.LastRound, "right": s.Right,
+		}})
+		t.end()
+		messages = append(messages, object{
+			"role": "assistant", "source": "generate",
+			"content": cmp.Or(chosen, "No answer of any agent is an action."),
+		})
+	}
+	input := fmt.Sprintf("%s, %s, seed %d", e.Task.Template, e.Task.Split, e.Task.Seed)
+	l.sample(n, object{
+		"input": input, "messages": messages, "events": t.events,
+		"metadata": object{"task": e.Task, "topology": e.Topology, "outcome": e.Outcome},
+	}, e.Outcome, usage, e.Outcome.Void)
+}
