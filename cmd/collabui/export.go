@@ -36,7 +36,7 @@ func exportCmd(a *app) *cobra.Command {
 	var o exportOptions
 	c := &cobra.Command{
 		Use:   "export [RUN|--line LINE] --out DIR",
-		Short: "Write a run's data sets for other trainers, samples to judge, and its trained system",
+		Short: "Write a run's data sets, samples to judge and trained system, or the run for another tool",
 		Long: `export writes the data sets of stage 1, or with --epoch the preference pairs of an epoch, or its samples
 for GRPO, one set per agent: for LLaMA-Factory as sharegpt and alpaca with dataset_info.json, and as conversational
 preference JSONL, with the screenshots that were kept. README.md is the card of the data: where they come from, how to
@@ -47,8 +47,12 @@ The folder system contains the trained system: how its agents decide together, t
 agent. README.md says how to serve, merge and use it. Without --epoch it is the best system of a run that has ended,
 otherwise the newest. SHA256SUMS contains the hashes of all files, and is written last.
 
-With --policy it writes only the files of one policy of the store.`,
+With --policy it writes only the files of one policy of the store.
+
+With --as it writes the run for another tool: its episodes as trajectories (atif) or logs (inspect), its curves as an
+event file (tensorboard) or metrics (openmetrics), its tables as csv or json.`,
 		Example: "  collabui export curriculum --out data\n  collabui export quickstart --epoch 3 --out data\n" +
+			"  collabui export quickstart --as inspect --epoch 3 --out logs\n" +
 			"  collabui export --policy DIGEST --out model",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.runExport(c.Context(), o, args) },

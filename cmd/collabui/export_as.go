@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/interop"
@@ -21,12 +23,16 @@ import (
 
 // Formats of --as.
 const (
-	asATIF    = "atif"
-	asInspect = "inspect"
+	asATIF        = "atif"
+	asInspect     = "inspect"
+	asTensorBoard = "tensorboard"
+	asOpenMetrics = "openmetrics"
+	asCSV         = "csv"
+	asJSON        = "json"
 )
 
 // formats lists the values of --as.
-var formats = []string{asATIF, asInspect}
+var formats = []string{asATIF, asInspect, asTensorBoard, asOpenMetrics, asCSV, asJSON}
 
 // converted is what an export for other tools wrote.
 type converted struct {
@@ -56,6 +62,9 @@ func (o exportOptions) checkAs(args []string) error {
 		return fault.New(fault.Invalid, "--item goes with --as %s, without --epoch", asInspect)
 	case o.epoch == "":
 		return nil
+	case o.as != asATIF && o.as != asInspect:
+		return fault.New(fault.Invalid, "--epoch selects episodes, for --as %s and %s; --as %s has all epochs",
+			asATIF, asInspect, o.as)
 	}
 	if n, err := strconv.Atoi(o.epoch); err != nil || n < 1 {
 		return fault.New(fault.Invalid, "--epoch must be a number from 1 with --as %s, not %q", o.as, o.epoch)
@@ -76,6 +85,8 @@ func exportAs(ctx context.Context, b store.Bucket, run string, o exportOptions) 
 		err = x.atif(ctx, b, runs.Run(run), o)
 	case asInspect:
 		err = x.inspect(ctx, b, runs.Run(run), o)
+	default:
+		err = x.figures(ctx, b, runs.Run(run))
 	}
 
 	return x, err
@@ -92,6 +103,37 @@ func (x *converted) write(name string, body []byte) error {
 		return fault.New(fault.Invalid, "write the export: %w", err)
 	}
 	x.Files++
+
+	return nil
+}
+
+// figures writes the curves and tables of a run.
+func (x *converted) figures(ctx context.Context, b store.Bucket, run runs.Run) error {
+	r, err := interop.Read(ctx, b, run)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	switch x.Format {
+	case asTensorBoard:
+		err = interop.TensorBoard(&out, time.Now(), r.Curves())
+		name := fmt.Sprintf("%s/events.out.tfevents.%d.collabui", run, time.Now().Unix())
+
+		return errors.Join(err, x.write(name, out.Bytes()))
+	case asOpenMetrics:
+		err = interop.OpenMetrics(&out, r)
+
+		return errors.Join(err, x.write("metrics.txt", out.Bytes()))
+	}
+	for _, t := range r.Tables() {
+		body, err := t.CSV()
+		if x.Format == asJSON {
+			body, err = t.JSON()
+		}
+		if err := errors.Join(err, x.write(t.Name+"."+x.Format, body)); err != nil {
+			return err
+		}
+	}
 
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/interop"
 	"github.com/collabui/collabui/trainer/rows"
 )
 
@@ -46,7 +47,7 @@ func sampleCSV(items []sampled) ([]byte, error) {
 	for _, x := range items {
 		lines = append(lines, []string{
 			x.Set, strconv.Itoa(x.Row), x.Template, string(x.Source),
-			sampleCell(x.Prompt), sampleCell(x.Chosen), sampleCell(x.Rejected), "", "",
+			interop.Inert(x.Prompt), interop.Inert(x.Chosen), interop.Inert(x.Rejected), "", "",
 		})
 	}
 
@@ -54,15 +55,6 @@ func sampleCSV(items []sampled) ([]byte, error) {
 	err := csv.NewWriter(&b).WriteAll(lines)
 
 	return b.Bytes(), err
-}
-
-// sampleCell keeps a spreadsheet from taking data for a formula.
-func sampleCell(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
-		return "'" + s
-	}
-
-	return s
 }
 
 var samplePage = template.Must(template.New("").Parse(

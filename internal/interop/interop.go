@@ -2,7 +2,8 @@
 // ATIF and logs of Inspect, curves as event files of TensorBoard and as OpenMetrics, tables as CSV and JSON. It also
 // sends curves to servers that track experiments.
 //
-// It imports domain, internal/method/agents, internal/method/stats and internal/store/runs.
+// It imports domain, internal/method/agents, internal/method/rules, internal/method/spec, internal/method/stats,
+// internal/store and internal/store/runs.
 package interop
 
 import (

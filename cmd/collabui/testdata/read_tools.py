@@ -66,5 +66,23 @@ def inspect(folder):
     return out
 
 
+def tensorboard(folder):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    (path,) = folder.rglob("*tfevents*")
+    events = EventAccumulator(str(path), size_guidance={"scalars": 0})
+    events.Reload()
+    assert events.file_version == 2, events.file_version
+    return {tag: [(e.step, e.value) for e in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
+
+
+def openmetrics(folder):
+    from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+    families = list(text_string_to_metric_families((folder / "metrics.txt").read_text()))
+    assert all(f.type == "gauge" and f.documentation for f in families)
+    return [{"name": s.name, "labels": s.labels, "value": s.value} for f in families for s in f.samples]
+
+
 if __name__ == "__main__":
     json.dump(globals()[sys.argv[1]](pathlib.Path(sys.argv[2])), sys.stdout)

@@ -1,0 +1,163 @@
+package interop
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// Table is a table of a run.
+type Table struct {
+	Name    string
+	Columns []string
+	Rows    [][]any // text, bool, int, float64, or nil where nothing is known
+}
+
+// Tables returns the tables results, curve, updates, training and costs.
+func (r Records) Tables() []Table {
+	return []Table{r.results(), r.curve(), r.updates(), r.training(), r.costs()}
+}
+
+func (r Records) results() Table {
+	t := Table{Name: "results", Columns: []string{
+		"run", "folder", "epoch", "system", "split", "environment", "episodes", "successes", "missing", "rate", "low",
+		"high", "calls", "prompt_tokens", "answer_tokens", "decoding",
+	}}
+	for _, e := range r.Results {
+		t.Rows = append(t.Rows, []any{
+			string(r.Run), e.Folder, e.Epoch, e.System, e.Split, e.Environment, e.Episodes, e.Successes, e.Missing,
+			e.Rate, e.Low, e.High, e.Cost.Calls, e.Cost.Prompt, e.Cost.Answer, e.Decoding,
+		})
+	}
+
+	return t
+}
+
+func (r Records) curve() Table {
+	t := Table{Name: "curve", Columns: []string{
+		"run", "epoch", "val_episodes", "val_successes", "val_rate", "val_low", "val_high", "rollout_episodes",
+		"rollout_successes", "rollout_rate", "pairs", "failed_slots", "kept", "digest",
+	}}
+	row := func(epoch int, val *runs.Result) []any {
+		if val == nil {
+			return []any{string(r.Run), epoch, nil, nil, nil, nil, nil}
+		}
+
+		return []any{string(r.Run), epoch, val.Episodes, val.Successes, val.Rate, val.Low, val.High}
+	}
+	if base, ok := r.base(); ok {
+		t.Rows = append(t.Rows, append(row(0, &base.Result), nil, nil, nil, nil, nil, nil, nil))
+	}
+	for _, c := range r.Epochs {
+		t.Rows = append(t.Rows, append(row(c.Number, c.Val),
+			c.Rollouts.Episodes, c.Rollouts.Successes, c.Rollouts.Rate, c.Epoch.Pairs, c.FailedAll, c.Kept, c.Digest))
+	}
+
+	return t
+}
+
+func (r Records) updates() Table {
+	t := Table{Name: "updates", Columns: []string{
+		"run", "epoch", "agent", "pairs", "steps", "skipped", "loss", "kl", "kl_base", "entropy", "margin", "displaced",
+		"parse_rate", "kept", "policy",
+	}}
+	for _, c := range r.Epochs {
+		for i, u := range c.Updates {
+			row := []any{string(r.Run), c.Number, u.Agent, c.Pairs[i], u.Steps, u.Skipped, nil}
+			if n := len(u.Curve); n > 0 {
+				row[6] = u.Curve[n-1].Loss
+			}
+			probed := []any{nil, nil, nil, nil, nil, nil}
+			if p := u.Probe; p.Prompts > 0 {
+				if p.Unknown == "" {
+					probed = []any{
+						p.KL, p.KLBase, p.Entropy, p.Chosen.Change() - p.Rejected.Change(), p.Displaced, nil,
+					}
+				}
+				probed[5] = p.ParseRate
+			}
+			t.Rows = append(t.Rows, append(append(row, probed...), u.Kept, u.Policy.Digest))
+		}
+	}
+
+	return t
+}
+
+func (r Records) training() Table {
+	t := Table{
+		Name: "training", Columns: []string{"run", "epoch", "agent", "step", "steps", "loss", "margin", "accuracy"},
+	}
+	for _, c := range r.Epochs {
+		for _, u := range c.Updates {
+			for _, p := range u.Curve {
+				t.Rows = append(t.Rows, []any{
+					string(r.Run), c.Number, u.Agent, p.Step, p.Steps, p.Loss, p.Margin, p.Accuracy,
+				})
+			}
+		}
+	}
+
+	return t
+}
+
+func (r Records) costs() Table {
+	t := Table{Name: "costs", Columns: []string{"run", "role", "model", "epoch", "calls", "tokens", "money"}}
+	for _, s := range r.Spending {
+		t.Rows = append(t.Rows, []any{string(r.Run), s.Role, s.Model, s.Epoch, s.Calls, s.Tokens, s.Money})
+	}
+
+	return t
+}
+
+// CSV returns the table as CSV with a line of column names. What is not known is empty. A text that a spreadsheet would
+// take for a formula has an apostrophe in front.
+func (t Table) CSV() ([]byte, error) {
+	var out bytes.Buffer
+	w := csv.NewWriter(&out)
+	_ = w.Write(t.Columns)
+	for _, row := range t.Rows {
+		line := make([]string, len(row))
+		for i, v := range row {
+			switch v := v.(type) {
+			case nil:
+			case string:
+				line[i] = Inert(v)
+			case float64:
+				line[i] = strconv.FormatFloat(v, 'g', -1, 64)
+			default:
+				line[i] = fmt.Sprint(v)
+			}
+		}
+		_ = w.Write(line)
+	}
+	w.Flush()
+
+	return out.Bytes(), w.Error()
+}
+
+// Inert returns a text that no spreadsheet takes for a formula.
+func Inert(s string) string {
+	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+		return "'" + s
+	}
+
+	return s
+}
+
+// JSON returns the table as a list of objects.
+func (t Table) JSON() ([]byte, error) {
+	rows := make([]map[string]any, len(t.Rows))
+	for i, row := range t.Rows {
+		rows[i] = map[string]any{}
+		for k, name := range t.Columns {
+			rows[i][name] = row[k]
+		}
+	}
+
+	return json.MarshalIndent(rows, "", " ")
+}
