@@ -122,8 +122,9 @@ datasets: ## load exports with the package datasets, and compare every row
 	export COLLABUI_DATASETS_PYTHON="$$(scripts/venv.sh datasets)"; [ -z "$$COLLABUI_DATASETS_PYTHON" ] || \
 		$(GO) test -count=1 -run DatasetsPackage ./cmd/collabui
 
-tools: ## read what `export --as` writes with the packages that its formats belong to
-	export COLLABUI_TOOLS_PYTHON="$$(scripts/venv.sh tools)"; [ -z "$$COLLABUI_TOOLS_PYTHON" ] || \
+# The unit tests skip what needs the packages. What cannot be installed is skipped here, too, with a reason.
+tools: ## read what `export --as` and `track` write with the packages that its formats belong to
+	export COLLABUI_TOOLS_PYTHON="$$(scripts/venv.sh tools)" COLLABUI_MLFLOW_PYTHON="$$(scripts/venv.sh mlflow)"; \
 		$(GO) test -count=1 -run OtherTools ./cmd/collabui
 
 # The integration tests skip what needs the packages. What cannot be installed is skipped here, too, with a reason.

@@ -18,12 +18,18 @@ case "${1:-}" in
     packages=(inspect_ai==0.3.285 tensorboard==2.21.0 prometheus_client==0.26.0)
     alone=(harbor==0.25.0)
     ;;
+  # A real tracking server, without what MLflow needs for other things: half of the place.
+  mlflow)
+    packages=(mlflow-skinny==3.17.2 flask==3.1.3 flask-cors==6.0.5 alembic==1.20.1 sqlalchemy==2.1.9 graphene==3.4.3
+      huey==3.5.4 pandas==3.1.1 cryptography==50.0.2 aiohttp==3.14.5)
+    alone=(mlflow==3.17.2)
+    ;;
   # The official client of OpenAI's interface.
   clients) packages=(openai==3.54.0) ;;
   # An existing Gymnasium environment.
   browsergym) packages=(browsergym-core==0.14.3 websockets==16.1.1) ;;
   *)
-    echo "usage: venv.sh stats|openenv|datasets|tools|clients|browsergym" >&2
+    echo "usage: venv.sh stats|openenv|datasets|tools|mlflow|clients|browsergym" >&2
     exit 2
     ;;
 esac

@@ -38,6 +38,15 @@ type Evaluated struct {
 	runs.Result
 }
 
+// name returns the system, with the folder in front of it if that is none of an epoch.
+func (e Evaluated) name() string {
+	if _, ok := rules.EpochOf(e.Folder); ok {
+		return e.System
+	}
+
+	return e.Folder + "/" + e.System
+}
+
 // Read reads the records of a run.
 func Read(ctx context.Context, b store.Bucket, run runs.Run) (Records, error) {
 	r := Records{Run: run}

@@ -87,12 +87,8 @@ func (r Records) ofResults() []Point {
 	var out []Point
 	for _, f := range resultFigures {
 		for _, e := range r.Results {
-			system := e.System
-			if e.Folder != "" && !strings.HasPrefix(e.Folder, "epoch-") {
-				system = e.Folder + "/" + system
-			}
 			out = append(out, Point{
-				Figure: f.Figure, Epoch: e.Epoch, Agent: NoAgent, System: system, Split: e.Split, Value: f.of(e),
+				Figure: f.Figure, Epoch: e.Epoch, Agent: NoAgent, System: e.name(), Split: e.Split, Value: f.of(e),
 			})
 		}
 	}
