@@ -19,6 +19,7 @@ import (
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/view"
 )
 
 // Formats of --as.
@@ -208,15 +209,11 @@ func (x *converted) each(
 		return err
 	}
 	for i := range slots.Slots {
-		e, err := readEpisode(ctx, b, run, epoch, i+1)
-		if errors.Is(err, store.ErrNotFound) {
+		e, err := view.ReadEpisode(ctx, b, run, epoch, i+1)
+		if errors.Is(err, store.ErrNotFound) || e.Open {
 			x.Open++
 			continue
 		}
-		if err != nil {
-			return err
-		}
-		void, err := voidBefore(ctx, b, run, epoch, e.Episode)
 		if err != nil {
 			return err
 		}
@@ -227,7 +224,7 @@ func (x *converted) each(
 		}
 		err = use(interop.Episode{
 			Run: string(run), Epoch: epoch, Record: e.Episode, Rounds: e.Rounds, Topology: e.Topology, Steps: e.Steps,
-			Credits: e.Credits, Pairs: e.Pairs, Void: void, Message: message, Policies: slots.System.Digests(),
+			Credits: e.Credits, Pairs: e.Pairs, Void: e.Void, Message: message, Policies: slots.System.Digests(),
 		})
 		if err != nil {
 			return err
@@ -254,21 +251,4 @@ func messageOf(ctx context.Context, b store.Bucket, run runs.Run, epoch int, dig
 	}
 
 	return t.System(), nil
-}
-
-// voidBefore says why the attempts at a slot before an episode do not count.
-func voidBefore(ctx context.Context, b store.Bucket, run runs.Run, epoch int, e runs.Episode) ([]string, error) {
-	var out []string
-	for attempt := 1; attempt < e.Attempt; attempt++ {
-		before, _, err := run.Attempt(epoch, e.Slot.Number, attempt).Read(ctx, b)
-		if errors.Is(err, store.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, before.Void+before.Failed)
-	}
-
-	return out, nil
 }

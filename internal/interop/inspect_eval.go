@@ -8,9 +8,8 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Evaluated adds an episode of an evaluated item, counted from 1. Its record has neither screens nor prompts: a replay
-// of the task shows them again. The vote of the last round decided if lastRound is set, and otherwise that of all
-// rounds.
+// Evaluated adds an episode of an evaluated item, counted from 1. Its record has no prompts, and an older one no goal.
+// The vote of the last round decided if lastRound is set, and otherwise that of all rounds.
 func (l *InspectLog) Evaluated(n int, e runs.EvalEpisode, lastRound bool) {
 	t := transcript{log: l, uuid: fmt.Sprintf("episode-%d", n), events: []object{}}
 	messages, usage := []object{}, domain.Usage{}
@@ -36,7 +35,7 @@ func (l *InspectLog) Evaluated(n int, e runs.EvalEpisode, lastRound bool) {
 			"content": cmp.Or(chosen, "No answer of any agent is an action."),
 		})
 	}
-	input := fmt.Sprintf("%s, %s, seed %d", e.Task.Template, e.Task.Split, e.Task.Seed)
+	input := cmp.Or(e.Goal, fmt.Sprintf("%s, %s, seed %d", e.Task.Template, e.Task.Split, e.Task.Seed))
 	l.sample(n, object{
 		"input": input, "messages": messages, "events": t.events,
 		"metadata": object{"task": e.Task, "topology": e.Topology, "outcome": e.Outcome},

@@ -99,11 +99,8 @@ func (e Episode) detail() detail {
 	d := detail{
 		Slot: x.Slot.Number, Template: task.Template, Split: task.Split, Seed: strconv.FormatUint(task.Seed, 10),
 		MaxSteps: task.MaxSteps, Goal: x.Goal, State: e.state(), Attempt: x.Attempt, Failed: x.Failed,
-		Replacement: x.Slot.Replacement, System: x.System, Outcome: x.Outcome, Edges: e.Topology.Edges,
+		Replacement: x.Slot.Replacement, Void: e.Void, System: x.System, Outcome: x.Outcome, Edges: e.Topology.Edges,
 		Agents: e.Topology.Agents, Rounds: e.Rounds, Steps: []detailStep{},
-	}
-	for _, v := range e.Void {
-		d.Void = append(d.Void, v.Void+v.Failed)
 	}
 	if e.Credits != nil {
 		d.Critic = e.Credits.Critic

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/store"
@@ -21,7 +20,7 @@ type Episode struct {
 	Steps    []runs.Step     `json:"steps"`
 	Credits  *runs.Credits   `json:"credits,omitempty"` // nil: not graded yet
 	Pairs    *runs.Pairs     `json:"pairs,omitempty"`   // nil: not paired yet
-	Void     []runs.Episode  `json:"void,omitempty"`    // attempts before that do not count
+	Void     []string        `json:"void,omitempty"`    // why attempts before do not count
 	Open     bool            `json:"open,omitempty"`    // the attempt has not ended
 }
 
@@ -114,11 +113,16 @@ func (r epoch) read(ctx context.Context, slot int) (Episode, error) {
 	return out, err
 }
 
-// before returns the attempts at a slot before one.
-func (r epoch) before(ctx context.Context, slot, attempt int) ([]runs.Episode, error) {
+// before says why the attempts at a slot before one do not count.
+func (r epoch) before(ctx context.Context, slot, attempt int) (why []string, err error) {
 	all, err := r.run.Attempts(ctx, r.b, r.number, slot)
+	for _, e := range all {
+		if e.Attempt < attempt {
+			why = append(why, e.Void+e.Failed)
+		}
+	}
 
-	return slices.DeleteFunc(all, func(e runs.Episode) bool { return e.Attempt >= attempt }), err
+	return why, err
 }
 
 // readOpen reads an attempt that has not ended.
