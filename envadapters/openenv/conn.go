@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -29,11 +30,21 @@ const (
 // hangs.
 const CallLimit = 60 * time.Second
 
-// How long opening and closing a session may take.
+// How long opening and closing a session may take. A server whose host does not answer is given up sooner, so that
+// another one can be asked.
 const (
-	dialLimit  = 10 * time.Second
-	closeLimit = time.Second
+	connectLimit = 3 * time.Second
+	dialLimit    = 10 * time.Second
+	closeLimit   = time.Second
 )
+
+// client opens connections.
+var client = func() *http.Client {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DialContext = (&net.Dialer{Timeout: connectLimit}).DialContext
+
+	return &http.Client{Transport: t}
+}()
 
 // Conn is one session with a server, for one call at a time. After an error that is not a refusal it is closed: a late
 // answer would be taken for the answer of the next call.
@@ -52,7 +63,9 @@ func Dial(ctx context.Context, url string) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialLimit)
 	defer cancel()
 
-	o := &websocket.DialOptions{CompressionMode: websocket.CompressionDisabled, HTTPHeader: http.Header{}}
+	o := &websocket.DialOptions{
+		HTTPClient: client, HTTPHeader: http.Header{}, CompressionMode: websocket.CompressionDisabled,
+	}
 	if err := Authorize(o.HTTPHeader, url); err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -22,8 +23,10 @@ type Suite struct {
 	mapping mapping
 	free    chan *place
 
-	mu   sync.Mutex
-	desc *Description // The answer of the first server that answered.
+	mu     sync.Mutex
+	desc   *Description // The answer of the first server that answered.
+	failed error        // Why none has answered.
+	asked  time.Time    // When that was known.
 }
 
 // place is room for one session at a server.
@@ -88,8 +91,8 @@ func (s *Suite) Title() string {
 
 // Family returns the family that the mapping or the served suite names, and the mobile family otherwise.
 func (s *Suite) Family() domain.Family {
-	if s.mapping.Family != "" {
-		return domain.Family(s.mapping.Family)
+	if s.mapping.foreign() {
+		return domain.Family(cmp.Or(s.mapping.Family, string(domain.FamilyMobile)))
 	}
 
 	if d, err := s.described(); err == nil && d.Family == string(domain.FamilyWeb) {
@@ -144,13 +147,17 @@ func (s *Suite) Version(context.Context) (string, error) {
 	return d.Version, err
 }
 
-// described asks the servers what they offer until one has answered, and remembers the answer.
+// described asks the servers what they offer until one has answered, and remembers the answer. Why none has
+// answered is remembered for a second: the callers who have waited for that share it.
 func (s *Suite) described() (Description, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	if s.desc != nil {
 		return *s.desc, nil
+	}
+	if time.Since(s.asked) < time.Second {
+		return Description{}, s.failed
 	}
 
 	ctx, cancel := context.WithTimeout(context.Background(), dialLimit)
@@ -160,6 +167,7 @@ func (s *Suite) described() (Description, error) {
 	if err == nil {
 		s.desc = &d
 	}
+	s.failed, s.asked = err, time.Now()
 
 	return d, err
 }
@@ -253,35 +261,48 @@ func (s *Suite) Check(ctx context.Context) envadapters.Health {
 		}
 	}
 	if err != nil {
-		return envadapters.Health{
-			State:  envadapters.Dead,
-			Detail: err.Error(),
-			Fix: "start the server (for a suite of collabui: collabui envs serve NAME), " +
-				"and put its ws:// address under servers",
-		}
+		return dead(err)
 	}
 
 	h := envadapters.Health{
 		State:  envadapters.Ready,
 		Detail: fmt.Sprintf("%s: %d tasks", s.Title(), len(d.Tasks)),
 	}
+	var errs []error
 	for _, a := range s.o.Servers {
 		c, err := Dial(ctx, a)
 		if err != nil {
 			h.State = envadapters.Degraded
 			h.Detail += "; " + err.Error()
 			h.Fix = "start the servers that do not answer, or remove them from the configuration"
+			errs = append(errs, err)
 
 			continue
 		}
 		c.Close()
 	}
+	if len(errs) == len(s.o.Servers) { // they answered before
+		return dead(errors.Join(errs...))
+	}
 
 	return h
 }
 
-// Rehearse renders the template of actions for a sample of every type.
+// dead is the health of a suite of which no server answers.
+func dead(err error) envadapters.Health {
+	return envadapters.Health{
+		State:  envadapters.Dead,
+		Detail: err.Error(),
+		Fix: "start the server (for a suite of collabui: collabui envs serve NAME), " +
+			"and put its ws:// address under servers",
+	}
+}
+
+// Rehearse renders the template of actions for a sample of every type, if there is a mapping.
 func (s *Suite) Rehearse() error {
+	if !s.mapping.foreign() {
+		return nil
+	}
 	var failed []string
 	var first error
 	for _, a := range domain.Samples(s.Family()) {
