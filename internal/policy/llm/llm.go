@@ -224,6 +224,9 @@ func (c *Client) classify(err error, model string, after time.Duration) error {
 			redacted(c.conf.BaseURL), model, err)
 	case status == http.StatusNotFound && c.conf.Model == "": // a policy that is not loaded yet
 		return fault.New(fault.Transient, "model %s is not served: %w", model, err)
+	case status == http.StatusNotFound:
+		return fault.New(fault.Invalid, "%s has no model %s: correct base_url, which usually ends with /v1, "+
+			"or model: %w", redacted(c.conf.BaseURL), model, err)
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly:
 	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge,
 		status == http.StatusUnprocessableEntity:

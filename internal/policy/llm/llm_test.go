@@ -160,6 +160,10 @@ func TestKindsOfFaults(t *testing.T) {
 	}
 
 	base, _, _ := server(t, 404, nil, ``)
+	_, err := must(t, Config{BaseURL: base, Model: "m"}).Complete(t.Context(), chat.Request{User: "u"})
+	if err == nil || !strings.Contains(err.Error(), "correct base_url") {
+		t.Errorf("a path that the server does not have: %v, want what to correct", err)
+	}
 	q := chat.Request{Model: "m", User: "u"}
 	if _, err := must(t, Config{BaseURL: base}).Complete(t.Context(), q); fault.KindOf(err) != fault.Transient {
 		t.Errorf("a policy that is not loaded yet: %v, want a transient fault", err)
@@ -168,7 +172,7 @@ func TestKindsOfFaults(t *testing.T) {
 	hang := httptest.NewServer(http.HandlerFunc(hangs))
 	defer hang.Close()
 
-	_, err := must(t, Config{BaseURL: hang.URL, Timeout: 50 * time.Millisecond}).Complete(t.Context(), q)
+	_, err = must(t, Config{BaseURL: hang.URL, Timeout: 50 * time.Millisecond}).Complete(t.Context(), q)
 	if fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), "no answer within 50ms") {
 		t.Errorf("a server that hangs: %v, want a transient fault after 50 ms", err)
 	}
