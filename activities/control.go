@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -196,7 +197,11 @@ func (c *Control) playable(ctx context.Context, s spec.Spec) error {
 		if split.Episodes == 0 {
 			continue
 		}
-		if templates, err := suite.Templates(split.Name); err != nil || len(templates) == 0 {
+		templates, err := suite.Templates(split.Name)
+		if err == nil && len(templates) == 0 {
+			err = errors.New("it lists no tasks for it")
+		}
+		if err != nil {
 			return fault.New(fault.Invalid,
 				"environment %s cannot play split %s (it has %s); evaluation.test_seeds, "+
 					"evaluation.test_templates and evaluation.test_apps may be 0: %w",
@@ -220,7 +225,8 @@ func quarantined(s spec.Spec, suite envadapters.Suite) error {
 	for _, name := range s.Quarantine {
 		if !slices.ContainsFunc(templates, func(t envadapters.Template) bool { return t.Name == name }) {
 			return fault.New(fault.Invalid, "quarantine: environment %s has no training template %q: "+
-				"name others with `collabui set %s quarantine=[…]`, then resume the run", s.Environment, name, s.Name)
+				"name others in the specification or, if the run has begun, with "+
+				"`collabui set %s quarantine=[…]`, and resume it", s.Environment, name, s.Name)
 		}
 	}
 

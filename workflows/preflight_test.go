@@ -8,6 +8,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -78,6 +79,7 @@ func TestWhatWouldStopARunIsFoundBeforeItStarts(t *testing.T) {
 		model  chat.Model
 		key    error
 		open   error // of an environment
+		suite  *scripted.Suite
 		quiet  bool
 		where  string
 		wanted string
@@ -100,9 +102,14 @@ func TestWhatWouldStopARunIsFoundBeforeItStarts(t *testing.T) {
 			open:  fault.New(fault.Invalid, "no server answers: start it with `collabui envs serve`"),
 			where: "environment", wanted: "collabui envs serve",
 		},
+		"a split without tasks": {
+			spec:  func() spec.Spec { s := testrun.Tiny(); s.Environment = "away"; return s },
+			suite: &scripted.Suite{Without: []string{"a", "b", "c", "d", "e", "f", "g"}},
+			where: "environment", wanted: "may be 0: it lists no tasks for it",
+		},
 		"a quarantined template that there is not": {
 			spec:  func() spec.Spec { s := testrun.Tiny(); s.Quarantine = []string{"none"}; return s },
-			where: "environment", wanted: "no training template",
+			where: "environment", wanted: "no training template \"none\": name others in the specification",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -114,6 +121,9 @@ func TestWhatWouldStopARunIsFoundBeforeItStarts(t *testing.T) {
 				}
 
 				return c.model, c.key
+			}
+			if c.suite != nil {
+				r.Suite = c.suite
 			}
 			r.Deps.Open = func(envadapters.Options) (envadapters.Suite, error) { return r.Suite, c.open }
 			got := examine(t, r, c.quiet, c.spec())
