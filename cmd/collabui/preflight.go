@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -182,21 +183,24 @@ func (s *session) preflight(ctx context.Context, name string, id activities.Pref
 		}
 	}
 
-	text, stops := "", 0
+	text := ""
 	for _, o := range found {
 		if o.Warning {
 			say(s.err, "note: %s: %s", o.Where, o.Why)
 			continue
 		}
-		stops++
 		text += fmt.Sprintf("\n  %s: %s", o.Where, o.Why)
 	}
-	if stops > 0 {
-		return fault.New(fault.Invalid, "%s was not started, and nothing was recorded, because it could not end:%s",
-			name, text)
+	if text == "" {
+		return nil
+	}
+	if !s.cluster && strings.Contains(text, "this worker ") { // the supervisor started it, and has its variables
+		text += fmt.Sprintf("\nthe worker here has the variables of the command that started it: set what is missing, "+
+			"stop it with %s, and start the same again", s.typed("down"))
 	}
 
-	return nil
+	return fault.New(fault.Invalid, "%s was not started, and nothing was recorded, because it could not end:%s",
+		name, text)
 }
 
 // examine runs the workflow that checks specifications.

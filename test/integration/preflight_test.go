@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/collabui/collabui/envadapters/openenv"
+	"github.com/collabui/collabui/envadapters/scripted"
 )
 
 // TestWhatCannotEndIsNotStarted tries to start runs and an experiment that could not end. Each is refused within ten
@@ -20,14 +23,27 @@ func TestWhatCannotEndIsNotStarted(t *testing.T) {
 	m.must("up")
 	write := func(name, more string) string { return m.write(name, specification+more) }
 	const judge = "\nmodels: {judge: {base_url: 'http://127.0.0.1:9/v1', model: j%s}}\ncritic: {model: judge}\n"
+	const elsewhere = ", out_of_distribution: [{environment: webtasks, split: nosuch, episodes: 3}]}"
+	const mapped = "\nenvironment: gym\nenvironments: {gym: {suite: openenv, servers: ['%s'], mapping: " +
+		"{elements: elements, tasks: [a, b], action: '{\"a\": %s}'}}}\n"
 	short := httptest.NewServer(probed{window: 60})
 	t.Cleanup(short.Close)
+	handler, err := openenv.Handler(&scripted.Suite{Length: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	address := "ws" + strings.TrimPrefix(server.URL, "http") + "/ws"
 	key, dead := fmt.Sprintf(judge, ", key: SOME_API_KEY"), fmt.Sprintf(judge, "")
 	for name, c := range map[string]struct {
 		args []string
 		want []string
 	}{
-		"a key":   {[]string{"train", write("key.yaml", key)}, []string{"models.judge", "or SOME_API_KEY_FILE"}},
+		"a key": {
+			[]string{"train", write("key.yaml", key)},
+			[]string{"models.judge", "or SOME_API_KEY_FILE", "collabui down --data "},
+		},
 		"a model": {[]string{"finetune", write("dead.yaml", dead)}, []string{"connection refused", "start its server"}},
 		"a server": {
 			[]string{"train", write("away.yaml",
@@ -41,6 +57,22 @@ func TestWhatCannotEndIsNotStarted(t *testing.T) {
 		"a short context": {
 			[]string{"train", write("short.yaml", strings.Replace(dead, "http://127.0.0.1:9", short.URL, 1))},
 			[]string{"models.judge", "the server takes 60 in all", "--max-model-len"},
+		},
+		"a split": {
+			[]string{"train", m.write("split.yaml", strings.TrimSuffix(specification, "}\n")+elsewhere)},
+			[]string{`webtasks has no split "nosuch"; it has train`},
+		},
+		"a quorum": {
+			[]string{"train", write("quorum.yaml", "\nserving: {quorum: 5}\n")},
+			[]string{"serving.quorum", "1 of 1 policy servers", "a lower serving.quorum"},
+		},
+		"an expert": {
+			[]string{"train", write("expert.yaml", fmt.Sprintf(mapped, address, "{{json .ID}}"))},
+			[]string{"synthesis.agent: ", "credit: outcome", "finetune.base"},
+		},
+		"a template": {
+			[]string{"train", write("template.yaml", fmt.Sprintf(mapped, address, "{{.Nope}}"))},
+			[]string{"environment: ", "cannot be sent", "can't evaluate field Nope"},
 		},
 		"a trainer": {
 			[]string{"train", write("gpu.yaml", "\ntrainer: {name: llamafactory, options: {model: /nowhere}}\n")},
