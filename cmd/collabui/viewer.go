@@ -53,7 +53,10 @@ func (v *viewer) status(ctx context.Context, t client.Client, status workflows.S
 func (v *viewer) progress(ctx context.Context, t client.Client, where, id string) {
 	var p workflows.Progress
 	if id == "" || !query(ctx, t, id, workflows.QueryProgress, &p) {
-		v.bar("%s", where)
+		if ctx.Err() != context.Canceled { // ctrl-C
+			v.bar("%s", where)
+		}
+
 		return
 	}
 	var child workflows.Progress

@@ -63,15 +63,13 @@ func (s *session) watch(ctx context.Context, run string) error {
 	}
 
 	var wrong troubles
-	for {
+	for ctx.Err() == nil {
 		done, err := s.poll(ctx, v, stream)
 		if !done && err == nil {
 			wrong.look(ctx, v, s.temporal, s.ends, of)
 		}
 		if ctx.Err() != nil {
-			v.clear()
-			s.detached(run)
-			return nil
+			break
 		}
 		if done {
 			v.clear()
@@ -85,6 +83,10 @@ func (s *session) watch(ctx context.Context, run string) error {
 		case <-time.After(500 * time.Millisecond):
 		}
 	}
+	v.clear()
+	s.detached(run)
+
+	return nil
 }
 
 func (s *session) detached(run string) {
@@ -96,8 +98,8 @@ func (s *session) detached(run string) {
 }
 
 // poll looks once. It shows the errors of services and waits: the run continues without its viewer.
-func (s *session) poll(ctx context.Context, v *viewer, stream *events.Stream) (done bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+func (s *session) poll(all context.Context, v *viewer, stream *events.Stream) (done bool, err error) {
+	ctx, cancel := context.WithTimeout(all, 5*time.Second)
 	defer cancel()
 	fresh, next := stream.Read(ctx, v.run, v.position)
 	v.position = next
@@ -106,6 +108,9 @@ func (s *session) poll(ctx context.Context, v *viewer, stream *events.Stream) (d
 	}
 
 	d, err := s.temporal.DescribeWorkflowExecution(ctx, v.run, "")
+	if all.Err() != nil { // ctrl-C
+		return false, nil
+	}
 	var missing *serviceerror.NotFound
 	if errors.As(err, &missing) {
 		return true, fault.New(fault.Transient,

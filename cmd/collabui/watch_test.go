@@ -1,0 +1,31 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"go.temporal.io/sdk/client"
+)
+
+// TestNothingIsShownAfterCtrlC: watch then says that it is detached, and not that something else was given up.
+func TestNothingIsShownAfterCtrlC(t *testing.T) {
+	temporal, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer temporal.Close()
+	var out bytes.Buffer
+	s := &session{app: &app{out: &out, err: &out}, temporal: temporal}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	done, err := s.poll(ctx, s.viewer("x"), nil)
+	if done || err != nil || out.Len() > 0 {
+		t.Errorf("poll = %v, %v and printed %q, want nothing", done, err, out.String())
+	}
+	s.viewer("x").progress(ctx, temporal, "epoch 1/2", "x")
+	if out.Len() > 0 {
+		t.Errorf("progress printed %q, want nothing", out.String())
+	}
+}
