@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -95,8 +97,13 @@ func printReport(w io.Writer, r verify.Report, names int) {
 	for _, p := range r.Problems {
 		say(w, "PROBLEM %s", p)
 	}
-	if len(r.Unreferenced) > 0 {
-		say(w, "unreferenced objects do no harm: attempts that were cut short left them; collabui gc removes them")
+	isBlob := func(key string) bool { return strings.HasPrefix(key, store.BlobPrefix) }
+	if slices.ContainsFunc(r.Unreferenced, isBlob) {
+		say(w, "unreferenced blobs do no harm: attempts that were cut short left them; collabui gc removes them")
+	}
+	if slices.ContainsFunc(r.Unreferenced, func(key string) bool { return !isBlob(key) }) {
+		say(w, "unreferenced records do no harm: if their epoch is not committed yet, its run uses them when it "+
+			"continues; others are of attempts that were cut short, and stay until the run is deleted")
 	}
 	for _, u := range r.Unreferenced {
 		say(w, "unreferenced %s", u)
