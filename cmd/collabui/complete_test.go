@@ -32,6 +32,11 @@ func TestShellsCompleteNames(t *testing.T) {
 		"line promote x":  "alpha\nbeta\n:4\n",
 		"schedule delete": "nightly\n:4\n",
 		"fork":            "alpha\nbeta\n:4\n",
+
+		"eval alpha --environment": "webtasks\nandroidworld\nmind2web\nautowebbench\nminiwob\nopenenv\nmixed\n:4\n",
+		"eval alpha --split":       "train\nval\ntest-seeds\ntest-templates\ntest-apps\n:4\n",
+		"infer --line":             "mobile\n:4\n",
+		"envs check":               "webtasks\nandroidworld\nmind2web\nautowebbench\nminiwob\nopenenv\nmixed\n:4\n",
 	}
 	completes(t, data, want)
 	if err := os.Remove(filepath.Join(data, "services.json")); err != nil { // as down does
