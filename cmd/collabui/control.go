@@ -93,8 +93,11 @@ func (a *app) runControl(ctx context.Context, x control, run string, asked workf
 	}
 
 	return a.print(status, func(w io.Writer) {
-		say(w, "%s: %s, stage %s, epoch %d of %d",
-			status.Name, stateOf(status), status.Stage, status.Epoch, status.Epochs)
+		where := "stage " + status.Stage
+		if status.Stage == workflows.StageEpoch {
+			where = fmt.Sprintf("in epoch %d of %d", status.Epoch, status.Epochs)
+		}
+		say(w, "%s: %s, %s", status.Name, stateOf(status), where)
 	})
 }
 

@@ -179,6 +179,6 @@ func (x runRow) text(w io.Writer) {
 	for _, key := range sortedKeys(x.Labels) {
 		more += "  " + key + "=" + x.Labels[key]
 	}
-	say(w, "%-24s %-10s %-12s epoch %d/%d  %s  %10s%s",
+	say(w, "%-24s %-10s %-12s %d/%d epochs  %s  %10s%s",
 		x.Name, x.Status, x.Stage, x.Epoch, x.Epochs, x.Began.Format(time.DateTime), megabytes(x.Bytes), more)
 }

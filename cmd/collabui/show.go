@@ -158,7 +158,7 @@ func (st status) changesText(w io.Writer) {
 }
 
 func (st status) text(w io.Writer) {
-	say(w, "%s: %s, stage %s, epoch %d of %d", st.Name, st.Status, st.Stage, st.Epoch, st.Epochs)
+	say(w, "%s: %s, stage %s, %d of %d epochs committed", st.Name, st.Status, st.Stage, st.Epoch, st.Epochs)
 	if st.Reason != "" {
 		say(w, "reason: %s", st.Reason)
 	}
