@@ -7,6 +7,8 @@ const named = (name) => {
   return { run, id: id.join('/') };
 };
 
+const stateOf = (r) => (r.success ? 'solved' : 'not solved');
+
 const rowsOf = (name) => 'evalrows/' + name;
 
 function useEvaluated(run, id, n, version) {
@@ -27,8 +29,7 @@ function EvaluationPage({ parts, query }) {
   const open = (m, s, c) => go(['evaluation', run, id, m, ...(s ? [s] : []), ...(c ? [c.join('.')] : [])], query,
     m === n);
   const here = list.findIndex((r) => r.n === Number(n));
-  if (error || missing) return html`<${Trouble} error=${error || missing} />`;
-  if (!rows || (n && !d)) return html`<${Wait} />`;
+  if (error || missing || !rows || (n && !d)) return html`<${Alone} name=${id} error=${error || missing} />`;
 
   return html`<main id="main" class="wide"><nav class="crumbs" aria-label="where this is">
     <a href=${href(['run', run])}>${run}</a> ›
@@ -47,14 +48,13 @@ function EvaluationPage({ parts, query }) {
           ${whole(list.length)} of ${whole(rows.length)} episodes, ${
             list.length ? percent(list.filter((r) => r.success).length / list.length) : '–'} solved</p>
         <${Lines} rows=${list} label="evaluated episodes"
-          columns="74px 120px minmax(160px, 3fr) minmax(110px, 1fr) 60px 90px"
-            head=${['episode', 'state', 'goal', 'template', 'steps', 'tokens']} line=${(r, i) => html`
-          <a class="line" role="row" aria-rowindex=${i + 2} href=${href(['evaluation', run, id, r.n], query)}>
-            <span role="cell">${r.n}</span>
-          <span role="cell"><${State} value=${r.void ? 'failed' : r.success ? 'solved' : 'not solved'} /></span>
-            <span role="cell" dir="auto">${r.goal || ''}</span>
-          <span role="cell">${r.template}</span><span role="cell">${r.steps}</span><span role="cell">
-            ${whole(r.tokens || 0)}</span></a>`} />`}
+          to=${(r) => href(['evaluation', run, id, r.n], query)} columns=${[
+          { name: 'episode', width: '74px', of: (r) => r.n },
+          { name: 'state', width: '120px', of: (r) => html`<${State} value=${r.void ? 'failed' : stateOf(r)} />` },
+          { name: 'goal', width: 'minmax(160px, 3fr)', of: (r) => r.goal || '' },
+          { name: 'template', width: 'minmax(110px, 1fr)', of: (r) => r.template },
+          { name: 'steps', width: '60px', of: (r) => r.steps },
+          { name: 'tokens', width: '90px', of: (r) => whole(r.tokens || 0) }]} />`}
   </main>`;
 }
 
@@ -66,7 +66,7 @@ function ComparePage({ index, query }) {
   const [a, b] = [named(query.a), named(query.b)];
   const { docs, error } = useDocs(query.a && query.b ? [rowsOf(query.a), rowsOf(query.b)] : [], 0);
   const set = (q) => go(['compare'], { ...query, ...q }, true);
-  if (error) return html`<${Trouble} error=${error} />`;
+  if (error) return html`<${Alone} name="Compare" error=${error} />`;
   const pairs = docs && docs[1] ? docs[0].map((x, i) => [x, docs[1][i]]).filter(([x, y]) => y &&
     x.template === y.template && !x.void && !y.void) : [];
   const count = (k) => pairs.filter(([x, y]) => KINDS[k](x.success, y.success)).length;
@@ -89,14 +89,14 @@ function ComparePage({ index, query }) {
       ${n > 0 && html`<${SideBySide} a=${a} b=${b} n=${n} step=${Number(query.step) || 0}
         onStep=${(s) => set({ step: s })} onNeighbour=${step} />`}
       ${n === 0 && html`<${Lines} rows=${list} label="paired episodes"
-        columns="74px 120px 120px minmax(160px, 3fr) minmax(110px, 1fr) 70px"
-          head=${['episode', 'A', 'B', 'goal', 'template', 'steps']} line=${([x, y], i) => html`
-        <a class="line" role="row" aria-rowindex=${i + 2} href=${href(['compare'], { ...query, n: x.n })}>
-          <span role="cell">${x.n}</span>
-        <span role="cell"><${State} value=${x.success ? 'solved' : 'not solved'} /></span><span role="cell">
-          <${State} value=${y.success ? 'solved' : 'not solved'} /></span>
-        <span role="cell" dir="auto">${x.goal || ''}</span><span role="cell">${x.template}</span><span role="cell">
-          ${x.steps} · ${y.steps}</span></a>`} />`}`}
+        to=${([x]) => href(['compare'], { ...query, n: x.n })}
+        columns=${[
+          { name: 'episode', width: '74px', of: ([x]) => x.n },
+          { name: 'A', width: '120px', of: ([x]) => html`<${State} value=${stateOf(x)} />` },
+          { name: 'B', width: '120px', of: ([, y]) => html`<${State} value=${stateOf(y)} />` },
+          { name: 'goal', width: 'minmax(160px, 3fr)', of: ([x]) => x.goal || '' },
+          { name: 'template', width: 'minmax(110px, 1fr)', of: ([x]) => x.template },
+          { name: 'steps', width: '70px', of: ([x, y]) => x.steps + ' · ' + y.steps }]} />`}`}
   </main>`;
 }
 

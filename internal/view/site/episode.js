@@ -24,8 +24,7 @@ function EpisodePage({ parts, query, version }) {
     const r = list[now + by];
     if (r && now >= 0) open(String(r.epoch), String(r.slot));
   };
-  if (missing || error) return html`<${Trouble} error=${missing || error} />`;
-  if (!d) return html`<${Wait} />`;
+  if (!d || missing || error) return html`<${Alone} name=${run} error=${missing || error} />`;
 
   return html`<main id="main" class="wide">
     <nav class="crumbs" aria-label="where this is"><a href=${href(['run', run])}>${run}</a> ›

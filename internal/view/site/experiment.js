@@ -2,8 +2,7 @@
 
 function ExperimentPage({ index, parts, version }) {
   const { doc, error } = useDoc('experiment/' + parts[1], version);
-  if (error) return html`<${Trouble} error=${error} />`;
-  if (!doc) return html`<${Wait} />`;
+  if (error || !doc) return html`<${Alone} name=${parts[1]} error=${error} />`;
   const last = doc.versions.at(-1);
   const x = last.experiment;
   const points = (v) => (v > 0 ? '+' : '') + v.toFixed(1);
@@ -67,8 +66,7 @@ function Forest({ name, rows }) {
 
 function LinePage({ parts, version }) {
   const { doc, error } = useDoc('line/' + parts[1], version);
-  if (error) return html`<${Trouble} error=${error} />`;
-  if (!doc) return html`<${Wait} />`;
+  if (error || !doc) return html`<${Alone} name=${parts[1]} error=${error} />`;
 
   return html`<main id="main"><h1>line ${doc.name}</h1><${Table} caption="Who accepted which system, and why"
     file=${doc.name} rows=${[...doc.entries].reverse()} columns=${[

@@ -56,8 +56,8 @@ function Filters({ rows, q, set, agents }) {
 
 const ROW = 30; // height of a line, in pixels
 
-// Lines draws of a long list only what can be seen.
-function Lines({ rows, head, line, label, columns }) {
+// Lines draws of a long list only what can be seen. Columns are {name, width, of, title}; each line leads to a page.
+function Lines({ rows, columns, to, label }) {
   const box = useRef(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
@@ -70,14 +70,16 @@ function Lines({ rows, head, line, label, columns }) {
   }, []);
   const first = Math.max(0, Math.floor(top / ROW) - 10);
   const last = Math.min(rows.length, Math.ceil((top + height) / ROW) + 10);
+  const widths = columns.map((c) => c.width).join(' ');
 
-  return html`<div class="lines" ref=${box} tabindex="0" style=${{ '--columns': columns }}
-    onScroll=${(e) => setTop(e.target.scrollTop)} role="table"
-    aria-label=${label} aria-rowcount=${rows.length + 1}>
-    <div class="line head" role="row">${head.map((x) => html`<span role="columnheader">${x}</span>`)}</div>
+  return html`<div class="lines" ref=${box} tabindex="0" onScroll=${(e) => setTop(e.target.scrollTop)} role="table"
+    aria-label=${label} aria-rowcount=${rows.length + 1} style=${{ '--columns': widths }}>
+    <div class="line head" role="row">${columns.map((c) => html`<span role="columnheader">${c.name}</span>`)}</div>
     <div style=${{ height: rows.length * ROW + 'px', position: 'relative' }} role="rowgroup">
-      ${rows.slice(first, last).map((r, i) => html`<div class="place" key=${first + i}
-        style=${{ top: (first + i) * ROW + 'px' }}>${line(r, first + i)}</div>`)}
+      ${rows.slice(first, last).map((r, i) => html`<div class="line place" role="row" key=${first + i}
+        aria-rowindex=${first + i + 2} style=${{ top: (first + i) * ROW + 'px' }}>
+        ${columns.map((c, k) => html`<span role="cell" dir="auto" title=${c.title && c.title(r)}>
+          ${k === 0 ? html`<a href=${to(r)}>${c.of(r)}</a>` : c.of(r)}</span>`)}</div>`)}
     </div>
   </div>`;
 }
@@ -100,14 +102,13 @@ function EpisodesPage({ doc, query, version }) {
         csv=${() => [['epoch', 'slot', 'template', 'goal', 'state', 'steps', 'tokens', 'surprise', 'pairs'],
         ...list.map((r) => [r.epoch, r.slot, r.template, r.goal, r.state, r.steps, r.tokens || 0, r.surprise || 0,
           r.pairs || 0])]} /></p>
-    <${Lines} rows=${list} label="episodes"
-      columns="74px 108px minmax(160px, 3fr) minmax(90px, 1fr) 52px 90px 52px minmax(60px, 2fr)"
-        head=${['episode', 'state', 'goal', 'template', 'steps', 'labels + − ?', 'pairs', 'notes']}
-      line=${(r, i) => html`<a class="line" role="row" aria-rowindex=${i + 2}
-        href=${href(['episode', doc.name, r.epoch, r.slot], query)}>
-        <span role="cell">${r.epoch}/${r.slot}</span><span role="cell"><${State} value=${r.state} /></span>
-        <span role="cell" dir="auto" title=${r.goal}>${r.goal}</span><span role="cell">${r.template}</span>
-          <span role="cell">${r.steps}</span>
-        <span role="cell">${r.graded ? r.labels.join(' ') : ''}</span><span role="cell">${r.pairs || ''}</span>
-          <span role="cell" title=${notes(r)}>${notes(r)}</span></a>`} />`;
+    <${Lines} rows=${list} label="episodes" to=${(r) => href(['episode', doc.name, r.epoch, r.slot], query)} columns=${[
+      { name: 'episode', width: '74px', of: (r) => r.epoch + '/' + r.slot },
+      { name: 'state', width: '108px', of: (r) => html`<${State} value=${r.state} />` },
+      { name: 'goal', width: 'minmax(160px, 3fr)', of: (r) => r.goal, title: (r) => r.goal },
+      { name: 'template', width: 'minmax(90px, 1fr)', of: (r) => r.template },
+      { name: 'steps', width: '52px', of: (r) => r.steps },
+      { name: 'labels + − ?', width: '90px', of: (r) => (r.graded ? r.labels.join(' ') : '') },
+      { name: 'pairs', width: '52px', of: (r) => r.pairs || '' },
+      { name: 'notes', width: 'minmax(60px, 2fr)', of: notes, title: notes }]} />`;
 }

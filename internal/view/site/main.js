@@ -24,6 +24,7 @@ function App() {
   useEffect(() => {
     const change = () => setNow(route());
     addEventListener('hashchange', change);
+    change(); // the address may have changed before
 
     return () => removeEventListener('hashchange', change);
   }, []);
@@ -32,8 +33,7 @@ function App() {
   useKeys({ '?': () => setHelp(!help), '/': () => document.getElementById('search')?.focus(), t: turn,
     ...(help ? { Escape: () => setHelp(false) } : {}) });
   useEffect(() => { document.title = [...now.parts, 'collabui'].join(' · '); });
-  if (error) return html`<main><${Trouble} error=${error} /></main>`;
-  if (!index) return html`<${Wait} />`;
+  if (error || !index) return html`<${Alone} name="collabui" error=${error} />`;
 
   const pages = { run: RunPage, episode: EpisodePage, evaluation: EvaluationPage, compare: ComparePage,
     experiment: ExperimentPage, line: LinePage };
@@ -80,4 +80,6 @@ try {
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
 } catch { /* a file may not store */ }
 
-render(html`<${App} />`, document.getElementById('app'));
+const app = document.getElementById('app');
+app.textContent = '';
+render(html`<${App} />`, app);

@@ -143,6 +143,11 @@ function Trouble({ error }) {
 
 const Wait = () => html`<p class="wait" role="status">Loading …</p>`;
 
+// Alone is a page that has nothing else yet.
+function Alone({ name, error }) {
+  return html`<main id="main"><h1>${name}</h1>${error ? html`<${Trouble} error=${error} />` : html`<${Wait} />`}</main>`;
+}
+
 // Fields shows names with values, leaving out what is empty.
 function Fields({ of }) {
   return html`<dl class="fields">

@@ -5,8 +5,7 @@ const TABS = [['', 'Overview'], ['episodes', 'Episodes'], ['evaluations', 'Evalu
 
 function RunPage({ index, run, tab, query, version }) {
   const { doc, error } = useDoc('run/' + run, version);
-  if (error) return html`<${Trouble} error=${error} />`;
-  if (!doc) return html`<${Wait} />`;
+  if (error || !doc) return html`<${Alone} name=${run} error=${error} />`;
   const s = doc.status;
   const pages = { '': Overview, episodes: EpisodesPage, evaluations: Evaluations, updates: Updates, data: DataPage,
     specification: Specification };
@@ -162,7 +161,8 @@ function Cost({ s, name }) {
 function Live({ s }) {
   if (!s.live) return null;
 
-  return html`<section><h2>Now</h2><pre class="tree">${JSON.stringify(s.live, null, 2)}</pre></section>`;
+  return html`<section><h2>Now</h2><pre
+    class="tree" tabindex="0">${JSON.stringify(s.live, null, 2)}</pre></section>`;
 }
 
 function Changes({ s }) {
@@ -247,7 +247,8 @@ function DataPage({ doc }) {
     { name: 'by source', of: (c) => Object.entries(c.by_source).map(([k, n]) => k + ' ' + n).join(', ') },
   ];
 
-  return html`${doc.levels.map((card) => html`<section><h2>Stage 1, level ${card.level ?? ''}</h2><pre class="tree">
+  return html`${doc.levels.map((card) => html`<section><h2>Stage 1, level ${card.level ?? ''}</h2><pre
+    class="tree" tabindex="0">
     ${JSON.stringify(card, null, 2)}</pre></section>`)}
     ${sets.length > 0 && html`<${Table} caption="Data cards of the updates" file=${doc.name + '-data'}
       columns=${columns} rows=${sets} />`}
@@ -256,6 +257,7 @@ function DataPage({ doc }) {
 
 function Specification({ doc }) {
   return html`<section><h2>Specification, with all changes</h2>
-    <${Save} name=${doc.name} json=${() => doc.spec} /><pre class="tree">${JSON.stringify(doc.spec, null, 2)}</pre>
+    <${Save} name=${doc.name} json=${() => doc.spec} /><pre
+    class="tree" tabindex="0">${JSON.stringify(doc.spec, null, 2)}</pre>
     <h2>System message of the agents</h2><pre class="text">${doc.system}</pre></section>`;
 }
