@@ -121,7 +121,11 @@ type meteredPolicies struct {
 func (m *meteredPolicies) Complete(ctx context.Context, r chat.Request) (chat.Response, error) {
 	end := m.meter.begin(policyCalls)
 	out, err := m.Pool.Complete(ctx, r)
-	end(err)
+	if ctx.Err() != nil {
+		end(nil) // nobody waits for the answer any more: the vote is certain, for instance
+	} else {
+		end(err)
+	}
 
 	return out, err
 }

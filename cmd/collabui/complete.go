@@ -79,7 +79,9 @@ func (a *app) names(ctx context.Context, kind string, args []string) (out []stri
 	case kind == "SPLIT":
 		return append(slices.Clone(domain.Splits), domain.SplitTestApps)
 	}
-	for word, folder := range map[string]string{"RUN": "runs", "EXPERIMENT": "experiments", "LINE": "lines", "SCHEDULE": "schedules"} {
+	for word, folder := range map[string]string{
+		"RUN": "runs", "EXPERIMENT": "experiments", "LINE": "lines", "SCHEDULE": "schedules",
+	} {
 		if strings.Contains(kind, word) {
 			out = append(out, a.folders(ctx, folder)...)
 		}

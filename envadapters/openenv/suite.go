@@ -174,24 +174,43 @@ func (s *Suite) described() (Description, error) {
 
 type question func(context.Context, *Conn) (Description, error)
 
-// askAny asks the servers in order and returns the first answer.
+// askAny asks all servers at once and returns the first answer. It fails when all have failed.
 func askAny(ctx context.Context, servers []string, ask question) (Description, error) {
-	var errs []error
-	for _, a := range servers {
-		c, err := Dial(ctx, a)
-		if err == nil {
-			var d Description
-			d, err = ask(ctx, c)
-			c.Close()
+	type answer struct {
+		Description
+		server int
+		err    error
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers := make(chan answer, len(servers))
+	for i, a := range servers {
+		go func() {
+			d, err := askOne(ctx, a, ask)
+			answers <- answer{d, i, err}
+		}()
+	}
 
-			if err == nil {
-				return d, nil
-			}
+	errs := make([]error, len(servers))
+	for range servers {
+		x := <-answers
+		if x.err == nil {
+			return x.Description, nil
 		}
-		errs = append(errs, err)
+		errs[x.server] = x.err
 	}
 
 	return Description{}, errors.Join(errs...)
+}
+
+func askOne(ctx context.Context, server string, ask question) (Description, error) {
+	c, err := Dial(ctx, server)
+	if err != nil {
+		return Description{}, err
+	}
+	defer c.Close()
+
+	return ask(ctx, c)
 }
 
 // State returns the description of the suite from the first server that answers.

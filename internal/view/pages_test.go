@@ -151,7 +151,8 @@ func TestEpisodesAreFilteredSortedAndReachedByKeys(t *testing.T) {
 	choose("state", "")
 	choose("order", "length")
 	x.wait("location.hash.includes('sort=length')")
-	steps := x.eval("[...document.querySelectorAll('.line.place')].map((l) => Number(l.children[4].textContent))").([]any)
+	lines := "[...document.querySelectorAll('.line.place')]"
+	steps := x.eval(lines + ".map((l) => Number(l.children[4].textContent))").([]any)
 	for i := 1; i < len(steps); i++ {
 		if steps[i].(float64) > steps[i-1].(float64) {
 			t.Errorf("sorted by length the steps are %v, want the longest first", steps)

@@ -211,11 +211,22 @@ func statusOf(err error) int {
 	return 0
 }
 
+// exhausted reports whether the account of an endpoint has used up what it may. Waiting does not help, as it does with
+// other answers of the same status.
+func exhausted(err error) bool {
+	var api *openai.APIError
+
+	return errors.As(err, &api) && api.HTTPStatusCode == http.StatusTooManyRequests && api.Code == "insufficient_quota"
+}
+
 // classify returns the fault of a failed call; after is the server's Retry-After.
 func (c *Client) classify(err error, model string, after time.Duration) error {
 	switch status := statusOf(err); {
 	case fault.KindOf(err) == fault.Invalid: // a redirect
 		return fault.New(fault.Invalid, "model %s: %w", model, err)
+	case exhausted(err):
+		return fault.New(fault.Invalid, "the account at %s has no quota left for model %s: %w (raise it there)",
+			redacted(c.conf.BaseURL), model, err)
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable && after > 0:
 		return fault.After(fault.Throttled, after, "model %s: %w", model, err)
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:

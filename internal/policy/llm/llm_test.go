@@ -137,6 +137,7 @@ func TestKindsOfFaults(t *testing.T) {
 		{429, map[string]string{"Retry-After": "7"}, `{"error":{"message":"slow"}}`, fault.Throttled, 7 * time.Second},
 		{429, map[string]string{"Retry-After-Ms": "250"}, `slow`, fault.Throttled, 250 * time.Millisecond},
 		{429, nil, ``, fault.Throttled, 0},
+		{429, nil, `{"error":{"message":"m","code":"insufficient_quota"}}`, fault.Invalid, 0},
 		{503, map[string]string{"Retry-After": "3"}, ``, fault.Throttled, 3 * time.Second},
 		{503, nil, ``, fault.Transient, 0},
 		{500, nil, `oops`, fault.Transient, 0},
