@@ -172,55 +172,6 @@ func (s *Suite) described() (Description, error) {
 	return d, err
 }
 
-type question func(context.Context, *Conn) (Description, error)
-
-// askAny asks all servers at once and returns the first answer. It fails when all have failed.
-func askAny(ctx context.Context, servers []string, ask question) (Description, error) {
-	type answer struct {
-		Description
-		server int
-		err    error
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	answers := make(chan answer, len(servers))
-	for i, a := range servers {
-		go func() {
-			d, err := askOne(ctx, a, ask)
-			answers <- answer{d, i, err}
-		}()
-	}
-
-	errs := make([]error, len(servers))
-	for range servers {
-		x := <-answers
-		if x.err == nil {
-			return x.Description, nil
-		}
-		errs[x.server] = x.err
-	}
-
-	return Description{}, errors.Join(errs...)
-}
-
-func askOne(ctx context.Context, server string, ask question) (Description, error) {
-	c, err := Dial(ctx, server)
-	if err != nil {
-		return Description{}, err
-	}
-	defer c.Close()
-
-	return ask(ctx, c)
-}
-
-// State returns the description of the suite from the first server that answers.
-func State(ctx context.Context, servers []string) (Description, error) {
-	return askAny(ctx, servers, func(ctx context.Context, c *Conn) (d Description, err error) {
-		err = c.Call(ctx, FrameState, nil, &d)
-		return d, err
-	})
-}
-
 // describe returns a server's description of its suite. For a server without the profile, it comes from the mapping.
 func (s *Suite) describe(ctx context.Context, c *Conn) (Description, error) {
 	var d Description
