@@ -38,8 +38,11 @@ type Obstacle struct {
 	Warning bool   `json:"warning,omitempty"` // it could not be found out in time, or does no harm yet
 }
 
-// preflightTime limits the checks of a worker: a person waits for them.
-const preflightTime = 8 * time.Second
+// preflightTime limits the checks of a worker, and answerTime one word of a model: a person waits for them.
+const (
+	preflightTime = 8 * time.Second
+	answerTime    = 6 * time.Second
+)
 
 // obstacles collects what a worker finds.
 type obstacles []Obstacle
@@ -189,8 +192,15 @@ func checkModel(
 		return
 	}
 	seen[id] = true
-	err := e.Check(ctx, m, quiet)
-	if err != nil && fault.KindOf(err) != fault.Invalid {
+	asked, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	err := e.Check(asked, m, quiet)
+	switch {
+	case err == nil:
+	case asked.Err() != nil:
+		err = fmt.Errorf("no answer within %s: start its server, or give --no-probe if it only needs longer (%w)",
+			answerTime, err)
+	case fault.KindOf(err) != fault.Invalid:
 		err = fmt.Errorf("%w: start its server, or correct base_url and model", err)
 	}
 	o.add(ctx, "models."+string(role), err)

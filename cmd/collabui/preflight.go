@@ -87,17 +87,7 @@ func (s *session) admit(ctx context.Context, x spec.Spec, noProbe bool, todo str
 
 // admitSchedule checks what a schedule would train next: the accepted system of its line, on its environment.
 func (s *session) admitSchedule(ctx context.Context, x retrain.Schedule, noProbe bool) error {
-	accepted, err := lines.Line(x.Line).Current(ctx, s.bucket)
-	if errors.Is(err, store.ErrNotFound) {
-		say(s.err, "note: line %s has no accepted system yet: the schedule fails until you accept one with %s", x.Line,
-			s.typed("line promote %s RUN --why TEXT", x.Line))
-
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	of, err := runs.Run(accepted.System.Run).At(ctx, s.bucket, accepted.System.Epoch)
+	of, err := s.trainedNext(ctx, x)
 	if err != nil {
 		return err
 	}
@@ -107,11 +97,33 @@ func (s *session) admitSchedule(ctx context.Context, x retrain.Schedule, noProbe
 	}
 	maps.Copy(of.Environments, x.Environments)
 	of.Environment, of.Environments[x.Environment] = x.Environment, x.Where()
-	if of, err = of.Set(x.Train.Set, spec.Source{}, catalog.All{}); err != nil {
-		return err
-	}
 
 	return s.preflight(ctx, x.Name, activities.PreflightID{NoProbe: noProbe}, continued(of))
+}
+
+// trainedNext returns the specification with which a schedule trains further the system that its line accepts. While
+// there is none, it is one that asks of the environment no more than any other does.
+func (s *session) trainedNext(ctx context.Context, x retrain.Schedule) (spec.Spec, error) {
+	accepted, err := lines.Line(x.Line).Current(ctx, s.bucket)
+	if errors.Is(err, store.ErrNotFound) {
+		say(s.err, "note: line %s has no accepted system yet: the schedule fails until you accept one with %s", x.Line,
+			s.typed("line promote %s RUN --why TEXT", x.Line))
+		of := spec.Default()
+		of.Name, of.Credit, of.Preference = x.Name, spec.CreditOutcome, spec.PreferenceRFT
+		of.Evaluation.TestSeeds, of.Evaluation.TestTemplates, of.Evaluation.TestApps = 0, 0, 0
+
+		return of, nil
+	}
+	if err != nil {
+		return spec.Spec{}, err
+	}
+
+	of, err := runs.Run(accepted.System.Run).At(ctx, s.bucket, accepted.System.Epoch)
+	if err != nil {
+		return of, err
+	}
+
+	return of.Set(x.Train.Set, spec.Source{}, catalog.All{})
 }
 
 // continued returns a specification whose stage 1 has ended already.
