@@ -30,10 +30,11 @@ const (
 // hangs.
 const CallLimit = 60 * time.Second
 
-// How long opening and closing a session may take. A server whose host does not answer is given up sooner, so that
-// another one can be asked.
+// How long opening and closing a session may take, and asking a server what it offers. A server whose host does not
+// answer is given up sooner, so that another one can be asked.
 const (
 	connectLimit = 3 * time.Second
+	askLimit     = 5 * time.Second
 	dialLimit    = 10 * time.Second
 	closeLimit   = time.Second
 )

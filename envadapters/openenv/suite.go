@@ -160,7 +160,7 @@ func (s *Suite) described() (Description, error) {
 		return Description{}, s.failed
 	}
 
-	ctx, cancel := context.WithTimeout(context.Background(), dialLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), askLimit)
 	defer cancel()
 
 	d, err := askAny(ctx, s.o.Servers, s.describe)

@@ -43,10 +43,22 @@ func silent(t *testing.T) string {
 	return "ws://" + address + "/ws"
 }
 
+// frozen returns the address of a server that takes connections and says nothing.
+func frozen(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+
+	return "ws://" + l.Addr().String() + "/ws"
+}
+
 // A person waits for the checks before a start, which end after eight seconds.
 func TestServersThatCannotBeReachedAreDeadWithinSeconds(t *testing.T) {
 	t.Parallel()
-	s, err := New(envadapters.Options{Servers: []string{silent(t), silent(t), silent(t)}})
+	s, err := New(envadapters.Options{Servers: []string{silent(t), silent(t), frozen(t)}})
 	if err != nil {
 		t.Fatal(err)
 	}
