@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -57,25 +58,13 @@ func (x *converted) inspect(ctx context.Context, b store.Bucket, run runs.Run, o
 
 // itemsIn returns the evaluated items of a run that have an episode or a result, in lexical order.
 func itemsIn(ctx context.Context, b store.Bucket, run runs.Run) ([]string, error) {
-	prefix := run.Prefix() + "evals/"
-	objects, err := b.List(ctx, prefix)
+	keys, err := store.Keys(ctx, b, run.EvalPrefix())
 	var out []string
-	for _, o := range objects {
-		item, _, _ := cutLast(strings.TrimPrefix(o.Key, prefix), "/")
-		out = append(out, item)
+	for _, key := range keys {
+		out = append(out, path.Dir(strings.TrimPrefix(key, run.EvalPrefix())))
 	}
 
 	return slices.Compact(out), err
-}
-
-// cutLast cuts a text at the last separator.
-func cutLast(text, separator string) (before, after string, found bool) {
-	i := strings.LastIndex(text, separator)
-	if i < 0 {
-		return "", text, false
-	}
-
-	return text[:i], text[i+len(separator):], true
 }
 
 // log creates a log of Inspect, calls fill with it, and writes it. Fill reports whether all samples are there.
@@ -133,21 +122,19 @@ func (x *converted) inspectItem(ctx context.Context, b store.Bucket, run runs.Ru
 	if err != nil {
 		return err
 	}
-	system, _, _ := cutLast(item, "/")
-	_, complete, err := result(ctx, b, run, item)
+	result, err := store.Optional(run.Result(item).Read(ctx, b))
 	if err != nil {
 		return err
 	}
-	episodes, err := b.List(ctx, run.Prefix()+"evals/"+item+"/")
+	keys, err := store.Keys(ctx, b, run.EvalPrefix()+item+"/")
 	if err != nil {
 		return err
 	}
 
-	return x.log(ctx, b, run, item, string(run)+"/"+system, func(l *interop.InspectLog) (bool, error) {
-		for _, o := range episodes {
-			_, name, _ := cutLast(strings.TrimSuffix(o.Key, ".json"), "/")
+	return x.log(ctx, b, run, item, string(run)+"/"+path.Dir(item), func(l *interop.InspectLog) (bool, error) {
+		for _, key := range keys {
 			n := 0
-			if _, err := fmt.Sscanf(name, "%d", &n); err != nil {
+			if _, err := fmt.Sscanf(path.Base(key), "%d.json", &n); err != nil {
 				continue // the result
 			}
 			e, _, err := run.EvalEpisode(item, n).Read(ctx, b)
@@ -160,16 +147,6 @@ func (x *converted) inspectItem(ctx context.Context, b store.Bucket, run runs.Ru
 			}
 		}
 
-		return complete, nil
+		return result != nil, nil
 	})
-}
-
-// result returns the result of an evaluated item, and whether there is one yet.
-func result(ctx context.Context, b store.Bucket, run runs.Run, item string) (runs.Result, bool, error) {
-	r, _, err := run.Result(item).Read(ctx, b)
-	if errors.Is(err, store.ErrNotFound) {
-		return r, false, nil
-	}
-
-	return r, err == nil, err
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"html"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -54,7 +55,8 @@ func page(file string) form {
 		err = fill(func(path, body string) error {
 			mu.Lock()
 			defer mu.Unlock()
-			_, err := fmt.Fprintf(w, "<script type=\"text/plain\" data-document=%s>%s</script>\n", quoted(path), body)
+			_, err := fmt.Fprintf(w, "<script type=\"text/plain\" data-document=\"%s\">%s</script>\n",
+				html.EscapeString(path), body)
 
 			return err
 		})

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"strconv"
-	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -83,8 +83,8 @@ func (l *Library) epochRows(ctx context.Context, run runs.Run, number int) ([]ro
 
 // begun returns the slots of the epoch that have begun, in order.
 func (r epoch) begun(ctx context.Context) (out []int, err error) {
-	prefix, _, _ := cutLast(strings.TrimSuffix(r.run.EpisodePrefix(r.number, 0), "/"))
-	folders, err := store.Folders(ctx, r.b, prefix+"/")
+	prefix := path.Dir(path.Clean(r.run.EpisodePrefix(r.number, 0))) + "/"
+	folders, err := store.Folders(ctx, r.b, prefix)
 	for _, f := range folders {
 		n, bad := strconv.Atoi(f)
 		if bad != nil {

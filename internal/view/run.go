@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"errors"
+	"path"
 	"strings"
 
 	"github.com/collabui/collabui/domain"
@@ -169,8 +170,8 @@ func (l *Library) evaluated(ctx context.Context, run runs.Run) ([]evaluation, er
 		return out, err
 	}
 	for _, key := range keys {
-		id, last, _ := cutLast(key[len(prefix):])
-		if last != "result.json" {
+		id := path.Dir(key[len(prefix):])
+		if path.Base(key) != "result.json" {
 			continue
 		}
 		folder, _, _ := strings.Cut(id, "/")

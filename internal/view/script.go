@@ -63,6 +63,5 @@ type index struct {
 }
 
 type entry struct {
-	Name  string `json:"name"`
-	About string `json:"about,omitempty"`
+	Name string `json:"name"`
 }

@@ -10,6 +10,7 @@ import (
 	"context"
 	"embed"
 	"io/fs"
+	"path"
 	"strconv"
 	"strings"
 
@@ -46,8 +47,8 @@ const (
 
 // Document returns the document of a path, such as run/quickstart. The error wraps store.ErrNotFound if there is
 // nothing of it in the store.
-func (l *Library) Document(ctx context.Context, path string) (any, error) {
-	kind, rest, _ := strings.Cut(path, "/")
+func (l *Library) Document(ctx context.Context, place string) (any, error) {
+	kind, rest, _ := strings.Cut(place, "/")
 	name, below, _ := strings.Cut(rest, "/")
 	run := runs.Run(name)
 	switch kind {
@@ -67,25 +68,24 @@ func (l *Library) Document(ctx context.Context, path string) (any, error) {
 	case docEvalRows:
 		return l.evalRows(ctx, run, below)
 	case docEvaluations:
-		id, last, _ := cutLast(below)
-		n, err := numbers(last)
+		n, err := numbers(path.Base(below))
 		if err != nil {
 			return nil, err
 		}
 
-		return l.evaluations(ctx, run, id, n[0])
+		return l.evaluations(ctx, run, path.Dir(below), n[0])
 	case docExperiment:
 		return l.experiment(ctx, name)
 	case docLine:
 		return l.line(ctx, name)
 	}
 
-	return nil, fault.New(fault.Invalid, "there is no document %q: %w", path, store.ErrNotFound)
+	return nil, fault.New(fault.Invalid, "there is no document %q: %w", place, store.ErrNotFound)
 }
 
 // numbers parses numbers from 0 that are separated by slashes.
-func numbers(path string) (out []int, err error) {
-	for _, p := range strings.Split(path, "/") {
+func numbers(list string) (out []int, err error) {
+	for _, p := range strings.Split(list, "/") {
 		n, err := strconv.Atoi(p)
 		if err != nil || n < 0 {
 			return nil, fault.New(fault.Invalid, "%q: expected a number", p)
@@ -94,16 +94,6 @@ func numbers(path string) (out []int, err error) {
 	}
 
 	return out, nil
-}
-
-// cutLast cuts a path before its last part.
-func cutLast(path string) (before, last string, ok bool) {
-	i := strings.LastIndexByte(path, '/')
-	if i < 0 {
-		return "", path, false
-	}
-
-	return path[:i], path[i+1:], true
 }
 
 //go:embed site

@@ -56,7 +56,7 @@ const collabui = (() => {
 })();
 
 const { h, render, Fragment } = preact;
-const { useState, useEffect, useMemo, useRef, useCallback } = preactHooks;
+const { useState, useEffect, useLayoutEffect, useMemo, useRef, useCallback } = preactHooks;
 const html = htm.bind(h);
 
 // useDoc returns a document, or what went wrong. Another version reads it again.

@@ -124,7 +124,7 @@ function move(d, chosen, [i, j], open) {
 function useKeys(keys) {
   const now = useRef(keys);
   now.current = keys;
-  useEffect(() => {
+  useLayoutEffect(() => { // before anybody sees the page: no key is lost
     const press = (e) => {
       const field = /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName);
       if (field && e.key === 'Escape') e.target.blur();

@@ -6,11 +6,11 @@ const KEYS = [['j, k', 'next and previous episode'], ['← →', 'previous and n
   ['Esc', 'close the answer'], ['/', 'search'], ['t', 'light or dark'], ['?', 'this help']];
 
 function Home({ index }) {
-  const list = (name, of, kind, more) => of.length > 0 && html`<h2>${name}</h2><ul class="names">${of.map((x) => html`
-    <li><a href=${href([kind, x.name])}>${x.name}</a> <span class="note">${more ? more(x) : ''}</span></li>`)}</ul>`;
+  const list = (name, of, kind) => of.length > 0 && html`<h2>${name}</h2><ul class="names">${of.map((x) => html`
+    <li><a href=${href([kind, x.name])}>${x.name}</a></li>`)}</ul>`;
 
   return html`<main id="main"><h1>${index.title}</h1>
-    ${list('Runs', index.runs, 'run', (r) => [r.status, r.about].filter(Boolean).join(' · '))}
+    ${list('Runs', index.runs, 'run')}
     ${list('Experiments', index.experiments, 'experiment')}${list('Lines', index.lines, 'line')}
     ${index.runs.length + index.experiments.length + index.lines.length === 0 && html`<p>The store has no runs.</p>`}
       </main>`;

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+func TestTheViewerAsksForItsKey(t *testing.T) {
+	pages := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	for _, c := range []struct {
+		key, given string
+		want       int
+	}{
+		{"", "", http.StatusOK}, {"secret", "", http.StatusUnauthorized}, {"secret", "other", http.StatusUnauthorized},
+		{"secret", "secret", http.StatusOK},
+	} {
+		r, w := httptest.NewRequest(http.MethodGet, "/", nil), httptest.NewRecorder()
+		if c.given != "" {
+			r.SetBasicAuth("anybody", c.given)
+		}
+		if locked(pages, c.key).ServeHTTP(w, r); w.Code != c.want {
+			t.Errorf("with the key %q and %q given: status %d, want %d", c.key, c.given, w.Code, c.want)
+		}
+	}
+}
