@@ -78,7 +78,7 @@ func (a *app) runExport(ctx context.Context, o exportOptions, args []string) err
 	if err := o.check(args); err != nil {
 		return err
 	}
-	b, _, err := a.bucket()
+	b, err := a.objects()
 	if err != nil {
 		return err
 	}

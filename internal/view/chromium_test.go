@@ -20,7 +20,7 @@ import (
 
 // tab is a page of a real Chromium, with what it complained about.
 type tab struct {
-	t   *testing.T
+	t   testing.TB
 	ctx context.Context
 
 	mu         sync.Mutex
@@ -28,7 +28,7 @@ type tab struct {
 }
 
 // newTab starts Chromium with the web platform as people have it: time runs, files may be opened.
-func newTab(t *testing.T) *tab {
+func newTab(t testing.TB) *tab {
 	t.Helper()
 	path, err := browser.Find()
 	if err != nil {

@@ -5,6 +5,7 @@
 const collabui = (() => {
   const known = new Map(); // path: promise of the document
   const open = new Map(); // path: functions that end the promise
+  const large = []; // paths of documents with whole episodes, the oldest first
   let times = 0;
 
   function load(path, again) {
@@ -26,10 +27,18 @@ const collabui = (() => {
       };
       document.head.append(s);
     });
-    if (!again) known.set(path, promise);
+    if (!again) keep(path, promise);
     promise.then(() => known.set(path, promise), () => known.delete(path));
 
     return promise;
+  }
+
+  // keep remembers a document, and of those with whole episodes only the newest four.
+  function keep(path, promise) {
+    known.set(path, promise);
+    if (!/^(episodes|evaluations)\//.test(path)) return;
+    large.push(path);
+    if (large.length > 4) known.delete(large.shift());
   }
 
   function end(path, how, what) {
