@@ -42,6 +42,7 @@ const PastEpochs = 20
 
 // tellPast reads what the page of a run shows of its past.
 func (c *Control) tellPast(ctx context.Context, run runs.Run, p *Plan) error {
+	p.View = c.View
 	base, _, err := run.Base().Read(ctx, c.Bucket)
 	if missing(err) {
 		return nil

@@ -23,6 +23,7 @@ type Control struct {
 	Common
 	Suites  *Suites
 	Notices Notices
+	View    string // address of the viewer, for people
 
 	trends sync.Map // trend by run
 }
@@ -59,6 +60,7 @@ type Plan struct {
 
 	// For people, on the page of the run.
 	Stage1 string         `json:",omitempty"` // what stage 1 made
+	View   string         `json:",omitempty"` // address of the viewer
 	Past   []EpochSummary `json:",omitempty"` // the newest committed epochs, at most PastEpochs
 }
 

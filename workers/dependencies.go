@@ -41,6 +41,7 @@ type dependencies struct {
 	suites    *activities.Suites
 	policies  *meteredPolicies
 	endpoints *endpoints.Endpoints
+	view      string // address of the viewer
 	trainers  map[string]trainer.Trainer
 	receivers []notify.Receiver
 }
@@ -74,7 +75,7 @@ func open(o Options) (*dependencies, error) {
 
 	return &dependencies{
 		bucket: bucket, stream: stream, meter: m, log: o.Log, policies: &meteredPolicies{policies, m},
-		endpoints: chats,
+		endpoints: chats, view: o.Endpoints.View,
 		suites: activities.NewSuites(func(e envadapters.Options) (envadapters.Suite, error) {
 			return catalog.OpenEnvironment(e, catalog.Places{Browsers: o.Browsers, Tabs: o.Tabs})
 		}),
@@ -89,7 +90,7 @@ func (d *dependencies) common() activities.Common {
 }
 
 func (d *dependencies) control(c client.Client) *activities.Control {
-	return &activities.Control{Common: d.common(), Suites: d.suites, Notices: d.notices(c)}
+	return &activities.Control{Common: d.common(), Suites: d.suites, Notices: d.notices(c), View: d.view}
 }
 
 func (d *dependencies) rollouts() *activities.Rollouts {

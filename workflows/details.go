@@ -23,6 +23,9 @@ func (r *runState) describe(ctx workflow.Context) {
 	if r.status.Child != "" {
 		say("\nnow: %s", link(ctx, r.status.Child, r.status.Child))
 	}
+	if r.plan.View != "" {
+		say("\n[see every episode](%s/#/run/%s)", strings.TrimSuffix(r.plan.View, "/"), r.in.Name)
+	}
 	if r.plan.Stage1 != "" {
 		say("\nstage 1: %s", plain(r.plan.Stage1))
 	}

@@ -87,6 +87,7 @@ func (a *app) agrees(st supervisor.State, e config.Endpoints, tabs int) error {
 		supervisor.S3:       e.StoreURL(),
 		supervisor.Redis:    e.Redis,
 		supervisor.Policy:   e.Policy,
+		supervisor.Viewer:   e.View,
 	}
 	for _, name := range supervisor.Addressed {
 		addr, given := st.Services[name].Addr, config.Redacted(asked[name])

@@ -58,7 +58,7 @@ func (a *app) probe(ctx context.Context, e config.Endpoints) []finding {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
 
-	checks := []func(context.Context, config.Endpoints) []finding{d.temporal, d.store, d.redis, d.policies, d.worker}
+	checks := []func(context.Context, config.Endpoints) []finding{d.temporal, d.store, d.redis, d.policies, d.worker, d.viewer}
 	found := make([][]finding, len(checks))
 	var wg sync.WaitGroup
 	for i, check := range checks {
@@ -173,6 +173,16 @@ func (d diagnosis) policies(ctx context.Context, e config.Endpoints) (out []find
 	}
 
 	return out
+}
+
+// viewer asks the viewer of the data folder. One elsewhere is for people, and nothing here depends on it.
+func (d diagnosis) viewer(ctx context.Context, e config.Endpoints) []finding {
+	x, ok := d.state.Services[supervisor.Viewer]
+	if d.cluster || !ok || x.External {
+		return nil
+	}
+
+	return d.finding(supervisor.Viewer, e.View, supervisor.HTTPHealth(x.Addr+"/health")(ctx))
 }
 
 // worker asks the worker of the data folder, or, on a cluster, asks Temporal for the workers of every task queue.

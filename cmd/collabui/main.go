@@ -59,7 +59,7 @@ var (
 func commands(a *app) []*cobra.Command {
 	return []*cobra.Command{
 		trainCmd(a), runsCmd(a), watchCmd(a), showCmd(a), episodeCmd(a), logsCmd(a),
-		pauseCmd(a), resumeCmd(a), stopCmd(a), setCmd(a),
+		pauseCmd(a), resumeCmd(a), stopCmd(a), setCmd(a), noteCmd(a),
 		forkCmd(a), lineCmd(a), scheduleCmd(a), noticesCmd(a), lineageCmd(a), copyCmd(a), backupCmd(a), restoreCmd(a),
 		deleteCmd(a), gcCmd(a),
 		evalCmd(a), compareCmd(a), reproduceCmd(a), experimentCmd(a), planCmd(a),

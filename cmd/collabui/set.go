@@ -15,6 +15,7 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workers/catalog"
@@ -58,27 +59,8 @@ func (a *app) runSet(ctx context.Context, o setOptions, run string, pairs []stri
 	if err != nil {
 		return err
 	}
-	values, err := s.Change(typed, here(), catalog.All{}) // files are read where they are named
-	if err != nil {
-		return err
-	}
-	asked := workflows.SetCommand{
-		Command: workflows.Command{Who: userName(), Why: o.why}, Values: map[string]string{},
-	}
-	for key, v := range values {
-		asked.Values[key] = string(v)
-	}
-
-	t, err := dial(ctx, e)
-	if err != nil {
-		return err
-	}
-	defer t.Close()
-	change, err := sendSet(ctx, t, run, asked)
-	var missing *serviceerror.NotFound
-	if errors.As(err, &missing) { // no workflow runs: the next one finds the change
-		change, err = setStored(ctx, b, run, asked)
-	}
+	// Files are read where they are named.
+	change, err := changeRun(ctx, b, e, s, typed, here(), workflows.Command{Who: userName(), Why: o.why})
 	if err != nil {
 		return err
 	}
@@ -92,6 +74,33 @@ func (a *app) runSet(ctx context.Context, o setOptions, run string, pairs []stri
 			say(w, "%s: %s is %s %s", run, key, change.Values[key], when)
 		}
 	})
+}
+
+// changeRun changes values of a run: its workflow does, or, if none runs, the next one finds the change.
+func changeRun(
+	ctx context.Context, b store.Bucket, e config.Endpoints, s spec.Spec, typed map[string]string, src spec.Source,
+	c workflows.Command,
+) (runs.Change, error) {
+	values, err := s.Change(typed, src, catalog.All{})
+	if err != nil {
+		return runs.Change{}, err
+	}
+	asked := workflows.SetCommand{Command: c, Values: map[string]string{}}
+	for key, v := range values {
+		asked.Values[key] = string(v)
+	}
+	t, err := dial(ctx, e)
+	if err != nil {
+		return runs.Change{}, err
+	}
+	defer t.Close()
+	change, err := sendSet(ctx, t, s.Name, asked)
+	var missing *serviceerror.NotFound
+	if errors.As(err, &missing) {
+		return setStored(ctx, b, s.Name, asked)
+	}
+
+	return change, err
 }
 
 // assignments reads KEY=VALUE arguments.

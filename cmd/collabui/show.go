@@ -85,7 +85,7 @@ func (a *app) observe(ctx context.Context, b store.Bucket, e config.Endpoints, r
 		return status{}, fault.New(fault.Transient, "the run cannot be read while the object store does not answer")
 	}
 	got := <-read
-	got.Problems = problems
+	got.Problems, got.View = problems, runPage(e, run)
 
 	return got.status, got.err
 }
@@ -105,6 +105,7 @@ func (a *app) show(ctx context.Context, b store.Bucket, e config.Endpoints, run 
 	if err != nil {
 		return err
 	}
+	st.View = runPage(e, run)
 
 	return a.print(st, st.text)
 }
@@ -153,6 +154,9 @@ func (st status) changesText(w io.Writer) {
 		if c.Why != "" {
 			line += ": " + c.Why
 		}
+		if c.Link != "" {
+			line += " (" + c.Link + ")"
+		}
 		say(w, "%s", line)
 	}
 }
@@ -161,6 +165,9 @@ func (st status) text(w io.Writer) {
 	say(w, "%s: %s, stage %s, %d of %d epochs committed", st.Name, st.Status, st.Stage, st.Epoch, st.Epochs)
 	if st.Reason != "" {
 		say(w, "reason: %s", st.Reason)
+	}
+	if st.View != "" {
+		say(w, "see every episode: %s", st.View)
 	}
 	st.Live.text(w)
 	for _, f := range st.Problems {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -54,6 +55,7 @@ type status struct {
 	LeftOut     []failedSlots    `json:"left_out,omitempty"` // by epoch, if there is anything
 	Problems    []finding        `json:"problems,omitempty"` // services that do not answer
 	Live        *live            `json:"live,omitempty"`     // while the run is open
+	View        string           `json:"view,omitempty"`     // address of its pages
 	spec        spec.Spec
 	child       string // id of the workflow that the run waits for
 	committed   int    // epochs
@@ -212,14 +214,15 @@ func (st *status) ask(ctx context.Context, t client.Client) {
 	}
 }
 
-// stoppedSince reports whether the newest change by a person is a stop after a time.
+// stoppedSince reports whether the newest change by a person, notes aside, is a stop after a time.
 func (st *status) stoppedSince(begin time.Time) bool {
-	if len(st.Changes) == 0 {
-		return false
+	for _, c := range slices.Backward(st.Changes) {
+		if c.Verb != runs.VerbNote {
+			return c.Verb == runs.VerbStop && c.At.After(begin)
+		}
 	}
-	last := st.Changes[len(st.Changes)-1]
 
-	return last.Verb == runs.VerbStop && last.At.After(begin)
+	return false
 }
 
 // stateOf returns the state of a run whose workflow is open.

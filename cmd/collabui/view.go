@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,8 +24,13 @@ const envViewKey = "COLLABUI_VIEW_KEY"
 
 // viewOptions are the flags of view.
 type viewOptions struct {
-	listen string
+	child    childOptions
+	listen   string
+	readOnly bool
 }
+
+// listenDefault is where the viewer listens if nothing is said.
+const listenDefault = "127.0.0.1:8085"
 
 func viewCmd(a *app) *cobra.Command {
 	var o viewOptions
@@ -31,7 +38,11 @@ func viewCmd(a *app) *cobra.Command {
 		Use:   "view",
 		Short: "Serve pages about all runs, live",
 		Long: `view serves the pages of report for everything in the store, live: a run's curves while it trains, and
-every episode before it ends. It only reads.
+every episode before it ends. Pages can leave notes, quarantine a template, and make a fork in which an answer has
+another label; --read-only forbids that.
+
+The services of a data folder have a viewer already, whose address it then prints. With --listen it serves another, and
+without services it reads the files of the folder.
 
 On the loopback it needs no key. To be reached from other machines it needs one in ` + envViewKey + ` (or
 ` + envViewKey + `_FILE), which a browser asks for as a password, with any name; put a proxy with TLS in front of it.`,
@@ -39,7 +50,9 @@ On the loopback it needs no key. To be reached from other machines it needs one 
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return a.runView(c.Context(), o) },
 	}
-	c.Flags().StringVar(&o.listen, "listen", "127.0.0.1:8085", "`ADDRESS` to listen on")
+	c.Flags().StringVar(&o.listen, "listen", "", "`ADDRESS` to listen on (default "+listenDefault+")")
+	c.Flags().BoolVar(&o.readOnly, "read-only", false, "let pages change nothing")
+	o.child.addFlags(c.Flags())
 
 	return c
 }
@@ -53,11 +66,14 @@ func (a *app) runView(ctx context.Context, o viewOptions) error {
 	if err != nil {
 		return err
 	}
-	l, err := serving.Listen(o.listen, key, envViewKey)
+	e := a.addresses()
+	if o.listen == "" && e.View != "" {
+		return a.print(map[string]any{"url": e.View}, func(w io.Writer) { say(w, "viewer at %s", e.View) })
+	}
+	l, err := serving.Listen(cmp.Or(o.listen, listenDefault), key, envViewKey)
 	if err != nil {
 		return err
 	}
-	e := a.addresses()
 	stream, err := events.Open(e.Redis)
 	if err != nil {
 		return err
@@ -70,13 +86,30 @@ func (a *app) runView(ctx context.Context, o viewOptions) error {
 			return len(found), next
 		},
 	}
+	if !o.readOnly && e.Temporal != "" {
+		s.Act = actor{lib.Bucket, e}.act
+	}
 	url := "http://" + l.Addr().String() + "/"
 	err = a.print(map[string]any{"url": url, "key": key != ""}, func(w io.Writer) { say(w, "viewer at %s", url) })
 	if err != nil {
 		return err
 	}
 
-	return serving.Serve(ctx, l, locked(s.Handler(ctx), key), time.Second)
+	ctx = o.child.lifetime(ctx)
+	mux := http.NewServeMux()
+	mux.Handle("/", locked(s.Handler(ctx), key))
+	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
+
+	return serving.Serve(ctx, l, mux, time.Second)
+}
+
+// runPage returns the address of a page of the viewer about a run, or "" if no viewer is known.
+func runPage(e config.Endpoints, run string) string {
+	if e.View == "" {
+		return ""
+	}
+
+	return strings.TrimSuffix(e.View, "/") + "/#/run/" + run
 }
 
 // locked asks for a key, as the password of basic authentication, if there is one.

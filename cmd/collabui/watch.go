@@ -58,8 +58,11 @@ func (s *session) watch(ctx context.Context, run string) error {
 	if err != nil {
 		return fault.New(fault.Invalid, "redis address: %w", err)
 	}
+	if page := runPage(s.ends, run); !s.json && page != "" {
+		v.say("run %s · see every episode: %s", run, page)
+	}
 	if !s.json && s.ends.UI != "" {
-		v.say("run %s · Temporal UI: %s/namespaces/%s/workflows/%[1]s", run, s.ends.UI, s.ends.Namespace)
+		v.say("run %s · Temporal UI: %s/workflows/%[1]s", run, temporalPages(s.ends))
 	}
 
 	var wrong troubles

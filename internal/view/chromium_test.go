@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -74,6 +76,17 @@ func (x *tab) quiet() {
 		x.t.Errorf("the page complained: %.2000v, want nothing", x.complaints)
 	}
 	x.complaints = nil
+}
+
+// quietBut is quiet, except for complaints that contain one of some texts.
+func (x *tab) quietBut(texts ...string) {
+	x.t.Helper()
+	x.mu.Lock()
+	x.complaints = slices.DeleteFunc(x.complaints, func(c string) bool {
+		return slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(c, s) })
+	})
+	x.mu.Unlock()
+	x.quiet()
 }
 
 // size makes the window as large, in pixels.

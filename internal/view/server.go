@@ -18,6 +18,10 @@ type Server struct {
 	// Events returns the number of events of a run after a position, and the new position.
 	Events func(ctx context.Context, run, after string) (n int, next string)
 
+	// Act does what a person asks for, and says what has been done; who is the name with which the person came, or
+	// "". It is nil if pages only read.
+	Act func(ctx context.Context, who string, a Act) (string, error)
+
 	// Temporal is the address of the Temporal UI, if it has one.
 	Temporal string
 }
@@ -29,12 +33,13 @@ type Names struct{ Runs, Experiments, Lines []string }
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Handler returns the handler of all pages. It only reads. Streams of events end with ctx.
+// Handler returns the handler of all pages. Streams of events end with ctx.
 func (s *Server) Handler(ctx context.Context) http.Handler {
 	s.Library.Chunk = 1 // an episode that is open is short to read
 	mux := http.NewServeMux()
 	mux.Handle("GET /", http.FileServerFS(site()))
 	mux.HandleFunc("GET /data/{path...}", s.document)
+	mux.Handle("POST /act", s.act())
 	mux.HandleFunc("GET /events", func(w http.ResponseWriter, r *http.Request) { s.events(ctx, w, r) })
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -96,7 +101,7 @@ func (s *Server) index(ctx context.Context) (index, error) {
 	}
 
 	return index{
-		Title: "Runs", Live: true, Temporal: s.Temporal,
+		Title: "Runs", Live: true, Acts: s.Act != nil, Temporal: s.Temporal,
 		Runs: entries(names.Runs), Experiments: entries(names.Experiments), Lines: entries(names.Lines),
 	}, err
 }

@@ -22,6 +22,7 @@ type Endpoints struct {
 	TemporalTLS TLS
 	Namespace   string
 	UI          string // http address of the Temporal UI, for people
+	View        string // http address of the viewer, for people
 	Store       store.Config
 	Redis       string // redis:// URL; empty means no live stream
 	Policy      string // base URLs up to /v1, separated by commas
@@ -33,6 +34,7 @@ const (
 	EnvTemporal  = "COLLABUI_TEMPORAL"
 	EnvNamespace = "COLLABUI_NAMESPACE"
 	EnvUI        = "COLLABUI_UI"
+	EnvView      = "COLLABUI_VIEW"
 	EnvS3        = "COLLABUI_S3"
 	EnvBucket    = "COLLABUI_BUCKET"
 	EnvAccess    = "COLLABUI_S3_ACCESS_KEY"
@@ -61,6 +63,7 @@ func FromEnv() (Endpoints, error) {
 		Temporal:  os.Getenv(EnvTemporal),
 		Namespace: cmp.Or(os.Getenv(EnvNamespace), defaultName),
 		UI:        os.Getenv(EnvUI),
+		View:      os.Getenv(EnvView),
 		Redis:     os.Getenv(EnvRedis),
 		Policy:    os.Getenv(EnvPolicy),
 		TemporalTLS: TLS{
@@ -112,6 +115,7 @@ func (e Endpoints) Environ() []string {
 		EnvTemporal + "=" + e.Temporal,
 		EnvNamespace + "=" + e.Namespace,
 		EnvUI + "=" + e.UI,
+		EnvView + "=" + e.View,
 		EnvS3 + "=" + e.StoreURL(),
 		EnvBucket + "=" + e.Store.Bucket,
 		EnvRedis + "=" + e.Redis,

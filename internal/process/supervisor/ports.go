@@ -17,6 +17,7 @@ const (
 	portRedis
 	portPolicy
 	portWorker
+	portViewer
 	numPorts
 )
 

@@ -23,10 +23,11 @@ const (
 	Redis    Name = "redis"
 	Policy   Name = "policy"
 	Worker   Name = "worker"
+	Viewer   Name = "viewer"
 )
 
 // Addressed are the services that clients use, in the order in which they are shown.
-var Addressed = []Name{Temporal, S3, Redis, Policy}
+var Addressed = []Name{Temporal, S3, Redis, Policy, Viewer}
 
 // State is the content of services.json: what runs for a data folder, for clients and people.
 type State struct {
@@ -177,7 +178,7 @@ func Endpoints(data string) (config.Endpoints, error) {
 		return e, err
 	}
 
-	e.Temporal, e.UI = st.Services[Temporal].Addr, st.UI
+	e.Temporal, e.UI, e.View = st.Services[Temporal].Addr, st.UI, st.Services[Viewer].Addr
 	if !st.Services[Temporal].External {
 		e.TemporalKey, e.TemporalTLS = "", config.TLS{}
 	}

@@ -50,6 +50,7 @@ func (s *Supervisor) plan(sec secrets) ([]unit, error) {
 	p.store()
 	p.redis()
 	p.policy()
+	p.viewer()
 	p.units = append(p.units, unit{
 		name: Worker, stage: processes, path: self, addr: p.at(portWorker),
 		tmp: s.temporary(),
@@ -138,6 +139,15 @@ func (p *planning) policy() {
 		name: Policy, stage: processes, addr: "http://" + addr + "/v1", path: p.self,
 		health: HTTPHealth("http://" + addr + "/health"),
 		args:   []string{"policy-server", "--addr", addr, parentPipe},
+	})
+}
+
+func (p *planning) viewer() {
+	addr := p.at(portViewer)
+	p.ends.View = p.add(p.o.External.View, unit{
+		name: Viewer, stage: processes, addr: "http://" + addr, path: p.self,
+		health: HTTPHealth("http://" + addr + "/health"),
+		args:   []string{"view", "--cluster", "--listen", addr, parentPipe},
 	})
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
@@ -25,6 +27,8 @@ type Change struct {
 	// Cells are labels that a fork has instead of those of the critic, in the first epoch that it does not share as a
 	// whole.
 	Cells []Relabel `json:"cells,omitempty"`
+	// Link is the page of the viewer that a note is about, such as "#/episode/quickstart/2/17".
+	Link string `json:"link,omitempty"`
 	// Budget is what older versions recorded instead.
 	Budget *spec.Budget `json:"budget,omitempty"`
 }
@@ -60,6 +64,7 @@ const (
 	VerbResume Verb = "resume"
 	VerbStop   Verb = "stop"
 	VerbFork   Verb = "fork"
+	VerbNote   Verb = "note" // it changes nothing
 )
 
 // Changes returns the changes of the run after the first n, in order.
@@ -87,6 +92,29 @@ func (r Run) Append(ctx context.Context, b store.Bucket, c Change) (int, error) 
 			return n, err
 		}
 	}
+}
+
+// Bounds of a note, in bytes.
+const maxNote, maxLink = 4000, 400
+
+// Note records what a person has to say about a run, its end included. Link is a page of the viewer, or "". It is an
+// invalid fault if there is no text, or too much. It may be repeated with the same change.
+func (r Run) Note(ctx context.Context, b store.Bucket, c Change) error {
+	if _, err := r.Find(ctx, b); err != nil {
+		return err
+	}
+	bad := strings.ContainsFunc(c.Link, func(x rune) bool { return !unicode.IsPrint(x) })
+	switch {
+	case strings.TrimSpace(c.Why) == "" || len(c.Why) > maxNote:
+		return fault.New(fault.Invalid, "a note has 1 to %d bytes, not %d", maxNote, len(c.Why))
+	case c.Link != "" && !strings.HasPrefix(c.Link, "#/"), len(c.Link) > maxLink, bad:
+		return fault.New(fault.Invalid, "the link of a note is what follows the host in the address of a page of the "+
+			"viewer, such as #/episode/%s/1/3, not %q", r, c.Link)
+	}
+	c.Verb = VerbNote
+	_, err := r.Append(ctx, b, c)
+
+	return err
 }
 
 // same reports whether two changes are one: a person does one thing at a time.

@@ -9,9 +9,9 @@ function useEpisode(doc, epoch, slot, version) {
     new Error('There is no episode of this slot yet.')) };
 }
 
-function EpisodePage({ parts, query, version }) {
+function EpisodePage({ index, parts, query, version }) {
   const [, run, epoch, slot, number, place] = parts;
-  const { doc, error: missing } = useDoc('run/' + run, 0);
+  const { doc, error: missing } = useDoc('run/' + run, version);
   const { d, error } = useEpisode(doc, Number(epoch), Number(slot), version);
   const { rows } = useRows(doc, 0);
   const list = useMemo(() => (rows ? selected([...rows], query) : []), [rows, JSON.stringify(query)]);
@@ -33,7 +33,8 @@ function EpisodePage({ parts, query, version }) {
         <button type="button" disabled=${here === 0} onClick=${() => neighbour(-1)} title="key k">‹ before</button>
         <button type="button" disabled=${here === list.length - 1} onClick=${() => neighbour(1)}
           title="key j">next ›</button>`}</nav>
-    <${Episode} d=${d} system=${doc.system} number=${Number(number) || 1} chosen=${cellOf(place)}
+    <${ActsOnEpisode} index=${index} doc=${doc} d=${d} epoch=${epoch} />
+    <${Episode} index=${index} doc=${doc} epoch=${epoch} d=${d} system=${doc.system} number=${Number(number) || 1} chosen=${cellOf(place)}
       onOpen=${(n, c) => drawn(parts) && open(epoch, slot, n, c)} onNeighbour=${neighbour} />
   </main>`;
 }
@@ -45,7 +46,7 @@ const drawn = (parts) => route().parts.slice(0, 4).join('/') === parts.slice(0, 
 const cellOf = (place) => (/^\d+\.\d+$/.test(place || '') ? place.split('.').map(Number) : null);
 
 // Episode shows an episode in three panes: the screen, the steps, and the decision. Number is the step, from 1.
-function Episode({ d, system, number, chosen, onOpen, onNeighbour }) {
+function Episode({ index, doc, epoch, d, system, number, chosen, onOpen, onNeighbour }) {
   const [after, setAfter] = useState(false);
   const n = Math.min(Math.max(1, number), Math.max(1, d.steps.length));
   const step = d.steps[n - 1];
@@ -98,7 +99,9 @@ function Episode({ d, system, number, chosen, onOpen, onNeighbour }) {
         <${Matrix} d=${d} step=${step} chosen=${chosen} onChoose=${(c) => onOpen(n, c)} />
         ${step.right?.length > 0 && html`<p
           class="note">Right, says the judge (privileged): ${step.right.map((r) => r.words).join('; ')}</p>`}
-        ${chosen ? html`<${CellPage} d=${d} step=${step} chosen=${chosen} system=${system} />`
+        ${chosen ? html`<${CellPage} d=${d} step=${step} chosen=${chosen} system=${system} />
+          ${doc && html`<${ActsOnCell} index=${index} doc=${doc} epoch=${epoch} d=${d} number=${n}
+            cell=${step.cells.find((c) => c.agent === chosen[0] && c.round === chosen[1]) || {}} />`}`
           : html`<p
             class="note">Choose an answer to see what the agent saw and what was made of it. ${(step.pairs ||
               []).length} pairs came of this step.</p>`}

@@ -172,7 +172,8 @@ function Changes({ s }) {
 
   return html`<${Table} caption="Changes by people" columns=${[
     { name: 'when', of: (c) => c.at }, { name: 'who', of: (c) => c.who }, { name: 'what', of: what },
-    { name: 'why', of: (c) => c.why || '' }]} rows=${s.changes} />`;
+    { name: 'why', of: (c) => (c.link ? html`<a href=${safe(c.link)}>${c.why || c.link}</a>` : c.why || ''),
+      csv: (c) => c.why || '' }]} rows=${s.changes} />`;
 }
 
 function Lineage({ doc }) {

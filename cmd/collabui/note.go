@@ -1,0 +1,37 @@
+package main
+
+import (
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+func noteCmd(a *app) *cobra.Command {
+	var link string
+	c := &cobra.Command{
+		Use:   "note RUN TEXT",
+		Short: "Leave a note about a run, with a link to a page of the viewer",
+		Long: `note records what you have to say about a run, with your name and the time, next to what people changed.
+show prints it, and the viewer shows it on the page that --link names. It changes nothing.`,
+		Example: "  collabui note quickstart 'the critic takes Cancel for Save' --link '#/episode/quickstart/2/17'",
+		Args:    cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			b, _, err := a.bucket()
+			if err != nil {
+				return err
+			}
+			n := runs.Change{Who: userName(), Why: args[1], At: time.Now().UTC(), Link: link}
+			if err := runs.Run(args[0]).Note(c.Context(), b, n); err != nil {
+				return err
+			}
+
+			return a.print(n, func(w io.Writer) { say(w, "%s: the note is recorded", args[0]) })
+		},
+	}
+	c.Flags().StringVar(&link, "link", "", "`PAGE` of the viewer, what follows the host in its address")
+
+	return c
+}
