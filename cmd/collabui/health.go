@@ -58,7 +58,9 @@ func (a *app) probe(ctx context.Context, e config.Endpoints) []finding {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
 
-	checks := []func(context.Context, config.Endpoints) []finding{d.temporal, d.store, d.redis, d.policies, d.worker, d.viewer}
+	checks := []func(context.Context, config.Endpoints) []finding{
+		d.temporal, d.store, d.redis, d.policies, d.worker, d.viewer,
+	}
 	found := make([][]finding, len(checks))
 	var wg sync.WaitGroup
 	for i, check := range checks {
