@@ -16,7 +16,7 @@ RACE := $(RACE_SHORT) ./internal/policy/infer ./internal/policy/tinyserver ./tra
 	./envadapters/androidworld ./envadapters/openenv ./envadapters/browser ./workflows
 
 .PHONY: help train build bin/collabui test unit lint race race-short simulate mutants fuzz vuln integration
-.PHONY: environments statistics datasets tools clients python
+.PHONY: environments statistics datasets tools clients accessibility python
 .PHONY: test-llamafactory bench-llamafactory bench chromium clean chaos recovery scale histories
 
 help: ## list the targets
@@ -41,7 +41,7 @@ bin/collabui-local: $(shell find deploy/local -name 'go.*' -o -name '*.go' -not 
 chromium: ## install Chromium if it is missing
 	@scripts/chromium.sh
 
-PACKAGES := environments statistics datasets tools clients python # tests that need what others publish
+PACKAGES := environments statistics datasets tools clients accessibility python # tests that need what others publish
 
 test: build chromium unit lint race-short fuzz $(PACKAGES) integration ## install what the tests need, run them all
 	$(GO) test -C deploy/local ./...
@@ -129,8 +129,11 @@ tools: ## read what `export --as` and `track` write with the packages that its f
 
 # The integration tests skip what needs the packages. What cannot be installed is skipped here, too, with a reason.
 clients: build chromium ## ask `collabui infer` with OpenAI's packages for Python and JavaScript
-	export COLLABUI_CLIENTS_PYTHON="$$(scripts/venv.sh clients)" COLLABUI_CLIENTS_NODE="$$(scripts/node.sh)"; \
+	export COLLABUI_CLIENTS_PYTHON="$$(scripts/venv.sh clients)" COLLABUI_CLIENTS_NODE="$$(scripts/node.sh clients)"; \
 		$(GO) test -count=1 -tags integration -run OfficialClients ./test/integration
+
+accessibility: chromium ## check the pages of report and viewer with axe-core
+	export COLLABUI_AXE_NODE="$$(scripts/node.sh axe)"; $(GO) test -count=1 -run Axe ./internal/view
 
 # The unit tests skip what needs Python with packages: the published server and client of OpenEnv, and python/.
 python: bin/collabui chromium ## test the Python package, and the protocol against the published OpenEnv package

@@ -1,14 +1,26 @@
 #!/usr/bin/env bash
-# Print a folder of Node's modules that has OpenAI's client for JavaScript: $COLLABUI_CLIENTS_NODE, or a cached one,
-# made if it is missing. On failure, print nothing and say why: the tests with that client are skipped.
+# Print a folder of Node's modules that has a set of packages: the one that COLLABUI_SET_NODE names, such as
+# COLLABUI_CLIENTS_NODE, or a cached one, made if it is missing. On failure, print nothing and say why: the tests that
+# need the set are skipped.
+# usage: node.sh SET
 set -uo pipefail
-version=6.49.0 # later ones want Node 22, and Debian 12 has Node 18
-if [ -n "${COLLABUI_CLIENTS_NODE:-}" ]; then
-  echo "$COLLABUI_CLIENTS_NODE"
+case "${1:-}" in
+  # OpenAI's client for JavaScript: later ones want Node 22, and Debian 12 has Node 18.
+  clients) package=openai@6.49.0 ;;
+  # What checks that pages can be used by everybody.
+  axe) package=axe-core@4.14.1 ;;
+  *)
+    echo "usage: node.sh clients|axe" >&2
+    exit 2
+    ;;
+esac
+variable="COLLABUI_${1^^}_NODE"
+if [ -n "${!variable:-}" ]; then
+  echo "${!variable}"
   exit 0
 fi
 there() { node --version && npm --version; }
-dir="${XDG_CACHE_HOME:-$HOME/.cache}/collabui/openai-node-$version"
+dir="${XDG_CACHE_HOME:-$HOME/.cache}/collabui/${package/@/-node-}"
 if [ ! -d "$dir" ]; then
   mkdir -p "$(dirname "$dir")"
   tmp="$dir.$$"
@@ -17,10 +29,10 @@ if [ ! -d "$dir" ]; then
     export DEBIAN_FRONTEND=noninteractive
     { apt-get update -qq && apt-get install -y -qq --no-install-recommends nodejs npm; } >/dev/null 2>&1
   fi
-  install() { mkdir -p "$tmp" && npm install --no-audit --no-fund --prefix "$tmp" "openai@$version"; }
+  install() { mkdir -p "$tmp" && npm install --no-audit --no-fund --ignore-scripts --prefix "$tmp" "$package"; }
   if ! { there && install && mv -T "$tmp" "$dir"; } >/dev/null 2>&1 && [ ! -d "$dir" ]; then
-    echo "the tests with OpenAI's client for JavaScript are skipped: openai $version cannot be installed" \
-      "(nodejs and npm are needed; COLLABUI_CLIENTS_NODE may name a folder of modules that has it)" >&2
+    echo "the tests that need $package are skipped: it cannot be installed" \
+      "(nodejs and npm are needed; $variable may name a folder of modules that has it)" >&2
     exit 0
   fi
 fi

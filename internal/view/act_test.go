@@ -23,9 +23,10 @@ func acting(t *testing.T, b store.Bucket, act func(who string, a view.Act) (stri
 
 		return map[string]any{"name": run, "status": "running", "stage": "epoch", "changes": changes}, err
 	}
+	names := view.Names{Runs: []string{"crafted"}, Experiments: []string{"table"}, Lines: []string{"production"}}
 	s := view.Server{
 		Library: l,
-		Index:   func(context.Context) (view.Names, error) { return view.Names{Runs: []string{"crafted"}}, nil },
+		Index:   func(context.Context) (view.Names, error) { return names, nil },
 		Events:  func(context.Context, string, string) (int, string) { return 0, "0" },
 		Act:     func(_ context.Context, who string, a view.Act) (string, error) { return act(who, a) },
 	}

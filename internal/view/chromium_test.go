@@ -97,6 +97,12 @@ func (x *tab) size(width, height int64) {
 	}))
 }
 
+// media makes the page look as it does in print, or on a screen.
+func (x *tab) media(media string) {
+	x.t.Helper()
+	x.call(call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: media}))
+}
+
 // open loads an address and waits for an expression to be true.
 func (x *tab) open(url, ready string) {
 	x.t.Helper()

@@ -80,6 +80,17 @@ try {
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
 } catch { /* a file may not store */ }
 
+// Paper is white.
+let shown;
+addEventListener('beforeprint', () => {
+  shown = document.documentElement.dataset.theme;
+  document.documentElement.dataset.theme = 'light';
+});
+addEventListener('afterprint', () => {
+  if (shown) document.documentElement.dataset.theme = shown;
+  else delete document.documentElement.dataset.theme;
+});
+
 const app = document.getElementById('app');
 app.textContent = '';
 render(html`<${App} />`, app);
