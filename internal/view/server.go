@@ -108,7 +108,7 @@ func (s *Server) index(ctx context.Context) (index, error) {
 
 // Intervals at which a page is told to read again: look for events, and at the latest.
 const (
-	lookEvery = 2 * time.Second
+	lookEvery = 5 * time.Second
 	tellEvery = 15 * time.Second
 )
 

@@ -85,13 +85,13 @@ function useDoc(path, version) {
   return state.path === path ? state : {};
 }
 
-// useDocs returns several documents, in order, once all are there.
-function useDocs(paths, version) {
+// useDocs returns several documents, in order, once all are there. Another version reads those again that can change.
+function useDocs(paths, version, changes = () => true) {
   const key = paths.join('\n');
   const [state, set] = useState({});
   useEffect(() => {
     let current = true;
-    Promise.all(paths.map((p) => collabui.load(p, version > 0))).then(
+    Promise.all(paths.map((p, i) => collabui.load(p, version > 0 && changes(i)))).then(
       (docs) => current && set({ key, docs }),
       (error) => current && set({ key, error }),
     );

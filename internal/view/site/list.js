@@ -23,9 +23,20 @@ function selected(rows, q) {
   return out.sort(by((SORTS[q.sort] || SORTS.slot)[1]));
 }
 
+// openRows reports which epochs of a run have lines that can change: those of a committed one are read once more.
+const settled = new Set();
+const openRows = (doc) => (i) => {
+  const path = doc.name + '/' + doc.epochs[i].number;
+  const again = !settled.has(path);
+  if (doc.epochs[i].committed) settled.add(path);
+
+  return again;
+};
+
 // useRows returns the lines about all episodes of a run.
 function useRows(doc, version) {
-  const { docs, error } = useDocs(doc ? doc.epochs.map((e) => 'rows/' + doc.name + '/' + e.number) : [], version);
+  const { docs, error } = useDocs(doc ? doc.epochs.map((e) => 'rows/' + doc.name + '/' + e.number) : [], version,
+    openRows(doc));
   const rows = useMemo(() => docs && doc && docs.flatMap((list, i) => (list ||
     []).map((r) => ({ epoch: doc.epochs[i]?.number, ...r }))), [docs]);
 

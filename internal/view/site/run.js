@@ -85,7 +85,8 @@ function Overview({ doc, version }) {
 
 // Agreement draws how often critic and judge agree, from the lists of episodes.
 function Agreement({ doc, version }) {
-  const { docs } = useDocs(doc.epochs.map((e) => 'rows/' + doc.name + '/' + e.number), version);
+  const { docs } = useDocs(doc.epochs.map((e) => 'rows/' + doc.name + '/' + e.number), version,
+    openRows(doc));
   if (!docs) return null;
   const points = docs.map((rows, i) => [doc.epochs[i].number, sum(rows.map((r) => r.judged || 0)),
     sum(rows.map((r) => r.against || 0))])
