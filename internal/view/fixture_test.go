@@ -8,6 +8,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -121,11 +122,29 @@ func credited(t *testing.T, b store.Bucket, run runs.Run) {
 	t.Helper()
 	record(t, b, run.Credits(1, 1), runs.Credits{
 		Critic: "a model" + hostile[0], Steps: []domain.Credit{{Step: 1, Labels: []domain.Label{1, 0, 1, 1}}},
+		Audit: []credit.Audit{{Grades: []credit.Score{
+			{Agent: 1, Round: 0, Given: true, Value: 0.9, Reason: "it looks right" + hostile[3]},
+		}}},
 	})
 	record(t, b, run.Pairs(1, 1), runs.Pairs{Pairs: []domain.Pair{{
 		Agent: 0, Step: 1, Chosen: "chosen" + hostile[0], Rejected: "rejected" + hostile[1],
 		Source: domain.SourceAdversary, Weight: 1,
+	}, {
+		Agent: 1, Step: 1, Chosen: "what the critic took for right", Rejected: "what was right",
+		Source: domain.SourceAdversary, Weight: 1,
 	}}})
+}
+
+// liveStatus is what an open run says of itself.
+var liveStatus = map[string]any{
+	"phase": "rollouts" + hostile[0], "slots": 5, "done": 3, "successes": 1, "per_minute": 2.5, "left_s": 120,
+	"training":    []any{map[string]any{"of": "update/0", "now": "step 3" + hostile[1]}},
+	"tried_again": []any{map[string]any{"activity": "Reset", "of": "x", "number": 2, "tries": 3, "why": hostile[2]}},
+	"around": map[string]any{
+		"workers":             2,
+		"parts":               map[string]any{"reset" + hostile[0]: map[string]any{"done": 4, "seconds": 10}},
+		"environment_servers": []any{map[string]any{"address": "http://x", "state": "down", "detail": hostile[1]}},
+	},
 }
 
 // library returns a library over a store whose runs have no status but their names.
@@ -136,7 +155,7 @@ func library(b store.Bucket, chunk int) *view.Library {
 			return map[string]any{
 				"name": run, "status": "running", "stage": "epoch", "epoch": 1, "epochs": 1, "critic": "c" + hostile[0],
 				"results": []runs.Result{}, "curve": []runs.EvalPoint{{At: 0, Rate: 0.4}},
-				"reason": fmt.Sprint("because ", hostile),
+				"reason": fmt.Sprint("because ", hostile), "live": liveStatus,
 			}, nil
 		},
 	}

@@ -115,6 +115,8 @@ func TestTextsOfPagesAndModelsDoNothing(t *testing.T) {
 		x.page("#/episode/crafted/1/1/1/0.0", hostile[0])
 		x.page("#/episode/crafted/1/2", hostile[1])
 		x.page("#/episode/crafted/1/3", hostile[2])
+		x.page("#/run/crafted", "Work of the last minute")
+		x.page("#/run/crafted", "2 void attempts and failed slots")
 		if got := x.eval("window.pwned === undefined"); got != true {
 			t.Errorf("%s: got window.pwned, want no text executed", form)
 		}
@@ -179,6 +181,35 @@ func TestEpisodesAreFilteredSortedAndReachedByKeys(t *testing.T) {
 	x.key("t")
 	x.wait("document.documentElement.dataset.theme")
 	x.quiet()
+}
+
+// TestABadCriticIsFoundInFiveClicks goes the way of docs/see.md with real clicks.
+func TestABadCriticIsFoundInFiveClicks(t *testing.T) {
+	var b store.Memory
+	run := string(crafted(t, &b))
+	x := newTab(t)
+	for form, url := range forms(t, &b, run) {
+		x.open(url, "document.querySelector('h1')")
+		x.page("#/run/"+run, "Cells on which critic and judge agree")
+		for _, click := range []string{
+			"[...document.querySelectorAll('figure.table')].find((f) => f.textContent.startsWith('Epochs'))" +
+				".querySelector('tbody a')",
+			"[...document.querySelectorAll('.flag')].find((l) => l.textContent.includes('critic against judge'))",
+			"document.querySelector('.line.place a')",
+			"document.querySelector('.cell:has(.against)')",
+		} {
+			x.wait(click)
+			x.eval("(" + click + ").click()")
+		}
+		for _, want := range []string{
+			"Agent 1, round 1", "score 0.90", "it looks right", "what the critic took for right",
+			"What the agent was asked",
+		} {
+			x.wait(fmt.Sprintf("document.querySelector('.answer')?.innerText.includes(%q)", want))
+		}
+		t.Log(form)
+		x.quiet()
+	}
 }
 
 func TestSystemsAreComparedOnThePairedEpisode(t *testing.T) {

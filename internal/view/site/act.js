@@ -1,7 +1,7 @@
 'use strict';
 
-// Act is a form for what a person can do on a page: its fields, each {key, name, value, options}, are sent to the viewer
-// with what is given. Reports have none.
+// Act is a form for what a person can do on a page: its fields, each {key, name, value, options}, are sent to the
+// viewer with what is given. Reports have none.
 function Act({ index, title, verb, given, fields }) {
   const [state, set] = useState({});
   if (!index.acts) return null;

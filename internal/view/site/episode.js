@@ -34,7 +34,8 @@ function EpisodePage({ index, parts, query, version }) {
         <button type="button" disabled=${here === list.length - 1} onClick=${() => neighbour(1)}
           title="key j">next ›</button>`}</nav>
     <${ActsOnEpisode} index=${index} doc=${doc} d=${d} epoch=${epoch} />
-    <${Episode} index=${index} doc=${doc} epoch=${epoch} d=${d} system=${doc.system} number=${Number(number) || 1} chosen=${cellOf(place)}
+    <${Episode} index=${index} doc=${doc} epoch=${epoch} d=${d} system=${doc.system} number=${Number(number) || 1}
+      chosen=${cellOf(place)}
       onOpen=${(n, c) => drawn(parts) && open(epoch, slot, n, c)} onNeighbour=${neighbour} />
   </main>`;
 }
@@ -93,7 +94,11 @@ function Episode({ index, doc, epoch, d, system, number, chosen, onOpen, onNeigh
         <div class="talk">${d.agents > 1 && html`<${Graph} agents=${d.agents} edges=${d.edges || []}
           chosen=${chosen ? chosen[0] : -1}
           marks=${Array.from({ length: d.agents }, (_,
-            i) => { const c = step.cells.filter((x) => x.agent === i).at(-1); return c ? c.label ?? c.judge : null; })}
+            i) => {
+            const c = step.cells.filter((x) => x.agent === i).at(-1);
+
+            return c ? c.label ?? c.judge : null;
+          })}
           onChoose=${(i) => onOpen(n, [i, chosen ? chosen[1] : d.rounds - 1])} />`}
           <${Votes} d=${d} step=${step} /></div>
         <${Matrix} d=${d} step=${step} chosen=${chosen} onChoose=${(c) => onOpen(n, c)} />

@@ -77,6 +77,7 @@ function Overview({ doc, version }) {
     <${Results} doc=${doc} results=${s.results} title="Results, with Wilson intervals at 95 %" />
     <${Cost} s=${s} name=${doc.name} />
     <${Live} s=${s} />
+    <${Health} doc=${doc} version=${version} />
     <${Changes} s=${s} />
     <${Lineage} doc=${doc} />
     ${s.final_digest && html`<p class="note">Trained system: epoch ${s.best_epoch}. Final digest <code>
@@ -156,14 +157,6 @@ function Cost({ s, name }) {
   return html`<${Table} caption=${'Cost by role: ' + s.spent.money.toFixed(4) + ' in all' +
     (s.forecast ? ', about ' + s.forecast.toFixed(2) + ' at the end' : '')} file=${name + '-cost'} columns=${columns}
       rows=${s.spending} />`;
-}
-
-// Live shows what is known of a run that is open: workers, servers and environments.
-function Live({ s }) {
-  if (!s.live) return null;
-
-  return html`<section><h2>Now</h2><pre
-    class="tree" tabindex="0">${JSON.stringify(s.live, null, 2)}</pre></section>`;
 }
 
 function Changes({ s }) {
@@ -249,9 +242,7 @@ function DataPage({ doc }) {
     { name: 'by source', of: (c) => Object.entries(c.by_source).map(([k, n]) => k + ' ' + n).join(', ') },
   ];
 
-  return html`${doc.levels.map((card) => html`<section><h2>Stage 1, level ${card.level ?? ''}</h2><pre
-    class="tree" tabindex="0">
-    ${JSON.stringify(card, null, 2)}</pre></section>`)}
+  return html`${doc.levels.map((card) => html`<${Level} card=${card} />`)}
     ${sets.length > 0 && html`<${Table} caption="Data cards of the updates" file=${doc.name + '-data'}
       columns=${columns} rows=${sets} />`}
     ${doc.levels.length + sets.length === 0 && html`<p>There are no data sets yet.</p>`}`;
