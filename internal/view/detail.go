@@ -37,6 +37,7 @@ type detail struct {
 type detailStep struct {
 	History  []string           `json:"history,omitempty"`
 	Screen   domain.Observation `json:"screen"`
+	Image    string             `json:"image,omitempty"` // digest of the screenshot
 	Cells    []detailCell       `json:"cells"`
 	Seen     [][]int            `json:"seen,omitempty"`
 	Action   detailAction       `json:"action"`
@@ -142,6 +143,9 @@ func (e Episode) step(i int) detailStep {
 	d := detailStep{
 		History: s.History, Screen: s.Observation, Seen: s.Decision.Seen, AllRound: s.Decision.AllRound,
 		LastOnly: s.Decision.LastOnly, Action: actionOf(s.Decision.Executed, s.Observation), Cells: []detailCell{},
+	}
+	if s.Image != nil {
+		d.Image = s.Image.SHA256
 	}
 	judge := credit.Oracle(s.Step).Labels
 	for j, c := range s.Decision.Cells {

@@ -45,6 +45,8 @@ func (l *Library) Report(ctx context.Context, out string, single bool, c Content
 	if single {
 		made = filepath.Join(tmp, "report.html")
 		save = page(made)
+	} else {
+		w.images = filepath.Join(tmp, imageFolder)
 	}
 	err = save(func(put func(path, body string) error) error {
 		w.put = put
@@ -76,6 +78,7 @@ type writer struct {
 	put      func(path, body string) error // may be called concurrently
 	progress func(done string)
 	mu       *sync.Mutex
+	images   string // folder for screenshots; "": none
 }
 
 func (w writer) all(ctx context.Context, c Contents) error {
@@ -193,7 +196,11 @@ func (w writer) writeEpoch(ctx context.Context, run runs.Run, number int, whole 
 			if err != nil {
 				return err
 			}
-			rows[slot], details[slot] = e.row(), e.detail()
+			d := e.detail()
+			if err := w.writeImages(ctx, &d); err != nil {
+				return err
+			}
+			rows[slot], details[slot] = e.row(), d
 		}
 
 		return w.write(fmt.Sprintf("%s/%s/%d/%d", docEpisodes, run, number, first), details)

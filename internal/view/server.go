@@ -39,6 +39,7 @@ func (s *Server) Handler(ctx context.Context) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /", http.FileServerFS(site()))
 	mux.HandleFunc("GET /data/{path...}", s.document)
+	mux.HandleFunc("GET /image/{name}", s.serveImage)
 	mux.Handle("POST /act", s.act())
 	mux.HandleFunc("GET /events", func(w http.ResponseWriter, r *http.Request) { s.events(ctx, w, r) })
 

@@ -75,6 +75,7 @@ var effects = map[string]Effect{
 
 	"labels":       {StepNone, false},
 	"window":       {StepNone, false},
+	"screenshots":  {StepNone, false},
 	"budget":       {StepNone, false},
 	"failed_share": {StepNone, false},
 	"serving":      {StepNone, false},

@@ -16,6 +16,8 @@ type Start struct {
 type Step struct {
 	domain.Step
 	ObservationDigest string `json:"observation_digest"`
+	// Image is the screenshot, if the specification keeps any. No digest depends on it.
+	Image *store.Ref `json:"image,omitempty"`
 }
 
 // Episode is the end of an attempt at a slot: an episode, or a void attempt. It is one object, so an attempt cannot end

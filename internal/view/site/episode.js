@@ -77,16 +77,17 @@ function Episode({ index, doc, epoch, d, system, number, chosen, onOpen, onNeigh
         <button type="button" aria-pressed=${!after} onClick=${() => setAfter(false)}>before</button>
         <button type="button" aria-pressed=${after} onClick=${() => setAfter(true)} title="key b">after</button>
           </span></h2>
-        ${after ? (next ? html`<${Screen} screen=${next.screen} name="after" />` : html`<p
+        ${after ? (next ? html`<${Screen} screen=${next.screen} image=${next.image} name="after" />` : html`<p
           class="note">The screen after the last step is not recorded.</p>`)
-          : html`<${Screen} screen=${step.screen} action=${step.action.type ? step.action : null}
+          : html`<${Screen} screen=${step.screen} image=${step.image} action=${step.action.type ? step.action : null}
             seen=${chosen && step.seen ? step.seen[chosen[0]] : null} name="before" />`}
         ${step.history?.length > 0 && html`<details><summary>history (${step.history.length})</summary>
           <ol class="history">${step.history.map((x) => html`<li dir="auto">${x}</li>`)}</ol></details>`}</section>
       <section class="pane steps" aria-label="steps"><h2>Steps</h2><ol class="strip">${d.steps.map((s, i) => html`
         <li><button type="button" aria-current=${i + 1 === n ? 'step' : undefined}
           onClick=${() => onOpen(i + 1, chosen)}>
-          <${Screen} small screen=${s.screen} action=${s.action.type ? s.action : null} name=${'step ' + (i + 1)} />
+          <${Screen} small screen=${s.screen} image=${s.image} action=${s.action.type ? s.action : null}
+            name=${'step ' + (i + 1)} />
           <span>${i + 1}. <${StepMark} step=${s} /> <span dir="auto">${s.action.words || 'nothing'}</span>
             ${tie(s) ? html` <em title="tie">tie</em>` : ''}</span></button></li>`)}</ol></section>
       <section class="pane decide" aria-label="decision"><h2>Decision in step ${n}: <span dir="auto">

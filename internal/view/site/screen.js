@@ -1,8 +1,8 @@
 'use strict';
 
-// Screen draws an observation as boxes with text, and a marker where an action happened. Elements that the chosen agent
-// did not see are hatched.
-function Screen({ screen, action, seen, small, name }) {
+// Screen draws an observation as boxes with text, over the screenshot if there is one, and a marker where an action
+// happened. Elements that the chosen agent did not see are hatched.
+function Screen({ screen, image, action, seen, small, name }) {
   if (!screen || !screen.elements) return html`<p class="note">The record of this screen has no picture.</p>`;
   const W = screen.width || Math.max(360, ...screen.elements.map((e) => e.bounds[0] + e.bounds[2]));
   const H = screen.height || Math.max(640, ...screen.elements.map((e) => e.bounds[1] + e.bounds[3]));
@@ -14,9 +14,10 @@ function Screen({ screen, action, seen, small, name }) {
   const title = (name || 'screen') + ': ' + shown.map((e) => words(e)).join(', ').slice(0, 2000) +
     (action ? '. Executed: ' + action.words : '');
 
-  return html`<svg class=${'screen' + (small ? ' small' : '')} viewBox="0 0 ${W} ${bottom}" role="img"
-    aria-label=${title}>
+  return html`<svg class=${'screen' + (small ? ' small' : '') + (image ? ' pictured' : '')}
+    viewBox="0 0 ${W} ${bottom}" role="img" aria-label=${title}>
     <rect class="page" x="0" y="0" width=${W} height=${H} />
+    ${image && html`<image href=${'image/' + image + '.png'} width=${W} height=${H} preserveAspectRatio="xMinYMin" />`}
     ${shown.map((e) => html`<${Box} e=${e} W=${W} unseen=${sees && !sees.has(e.i)} target=${e === target}
       small=${small} />`)}
     ${target && html`<${Marker} e=${target} type=${action.type} />`}

@@ -1,0 +1,74 @@
+package view
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/collabui/collabui/internal/store"
+)
+
+// imageFolder is where the screenshots of a report lie, by digest.
+const imageFolder = "image"
+
+// pngMagic is how every PNG begins.
+var pngMagic = []byte("\x89PNG\r\n\x1a\n")
+
+// image returns a screenshot. Other blobs, such as policies, are not found.
+func (l *Library) image(ctx context.Context, digest string) ([]byte, error) {
+	if sum, err := hex.DecodeString(digest); err != nil || len(sum) != sha256.Size {
+		return nil, fmt.Errorf("image %q: %w", digest, store.ErrNotFound)
+	}
+	png, err := store.GetBlob(ctx, l.Bucket, digest)
+	if err == nil && !bytes.HasPrefix(png, pngMagic) {
+		err = fmt.Errorf("blob %s is not a picture: %w", digest, store.ErrNotFound)
+	}
+
+	return png, err
+}
+
+// serveImage answers with a screenshot, which never changes.
+func (s *Server) serveImage(w http.ResponseWriter, r *http.Request) {
+	png, err := s.Library.image(r.Context(), strings.TrimSuffix(r.PathValue("name"), ".png"))
+	if err != nil {
+		http.NotFound(w, r)
+
+		return
+	}
+	w.Header().Set("Content-Type", "image/png")
+	w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
+	_, _ = w.Write(png)
+}
+
+// writeImages writes the screenshots of an episode next to the documents. One file of HTML has none.
+func (w writer) writeImages(ctx context.Context, d *detail) error {
+	for i := range d.Steps {
+		digest := d.Steps[i].Image
+		if digest == "" {
+			continue
+		}
+		if w.images == "" {
+			d.Steps[i].Image = ""
+
+			continue
+		}
+		png, err := w.image(ctx, digest)
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(w.images, 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(w.images, digest+".png"), png, 0o644); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}

@@ -1,0 +1,89 @@
+package view_test
+
+import (
+	"bytes"
+	"image"
+	"image/png"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// pictured writes the run "crafted" with a screenshot of the first step of slot 1, and returns the picture's digest.
+func pictured(t *testing.T, b store.Bucket) string {
+	t.Helper()
+	run := crafted(t, b)
+	var buf bytes.Buffer
+	if err := png.Encode(&buf, image.NewGray(image.Rect(0, 0, 36, 64))); err != nil {
+		t.Fatal(err)
+	}
+	ref, err := store.PutBlob(t.Context(), b, buf.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	slots, _, err := run.Slots(1).Read(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slot := slots.Slots[4] // it has not begun
+	record(t, b, run.Start(1, slot.Number, 1), runs.Start{Slot: slot, Attempt: 1})
+	record(t, b, run.Step(1, slot.Number, 1, 1), runs.Step{Step: hostileStep(), Image: &ref})
+
+	return ref.SHA256
+}
+
+func TestScreenshotsLieUnderTheBoxes(t *testing.T) {
+	var b store.Memory
+	digest := pictured(t, &b)
+	x := newTab(t)
+	for form, url := range forms(t, &b, "crafted") {
+		x.open(url, "document.querySelector('h1')")
+		x.page("#/episode/crafted/1/5", "Decision in step 1")
+		got := x.eval("[...document.querySelectorAll('svg.screen image')].map((i) => i.getAttribute('href')).join()")
+		want := "image/" + digest + ".png"
+		if want += "," + want; form == "file" { // the screen and its thumbnail
+			want = ""
+		}
+		if got != want {
+			t.Errorf("%s: the pictures are %q, want %q", form, got, want)
+		}
+		if form != "file" {
+			x.eval(`new Promise((done, fail) => { const i = new Image(); i.onload = done; i.onerror = fail;
+				i.src = document.querySelector('svg.screen image').getAttribute('href'); }).then(() => 1)`)
+		}
+		x.quiet()
+	}
+}
+
+func TestTheViewerServesPicturesOnly(t *testing.T) {
+	var b store.Memory
+	digest := pictured(t, &b)
+	secret, err := store.PutBlob(t.Context(), &b, []byte("a policy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := serve(t, &b, "crafted")
+	for name, want := range map[string]int{
+		digest + ".png": 200, secret.SHA256 + ".png": 404, "..%2f..%2fruns%2fcrafted%2fspec.json": 404,
+		strings.Repeat("0", 64) + ".png": 404,
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"image/"+name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = w.Body.Close()
+		if w.StatusCode != want {
+			t.Errorf("image/%s: status %d, want %d", name, w.StatusCode, want)
+		}
+		if kind := w.Header.Get("Content-Type"); want == 200 && kind != "image/png" {
+			t.Errorf("image/%s: a %s, want image/png", name, kind)
+		}
+	}
+}

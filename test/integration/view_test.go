@@ -1,0 +1,80 @@
+//go:build integration
+
+package integration
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestTheViewerShowsARunThatGoesOn trains with screenshots, kills the viewer on the way, and acts on its pages: a note,
+// a template in quarantine and, of what was graded, a fork with another label. The report has a picture of every step.
+func TestTheViewerShowsARunThatGoesOn(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, specification+"screenshots: true\n")
+	m.must("train", m.spec, "--detach")
+	m.kill("viewer", m.service("viewer").PID)
+	m.rollsOut("0001", 3, 3*time.Minute)
+	url := m.service("viewer").Addr
+	m.says([]string{"see every episode: " + url + "/#/run/kill"}, "show", "kill")
+	m.says([]string{url}, "view")
+	m.eventually("an open episode in the viewer", time.Minute, func() bool {
+		code, text := get(t, url+"/data/rows/kill/1.js")
+
+		return code == http.StatusOK && strings.Contains(text, `"state":`)
+	})
+
+	act := func(body, want string) {
+		t.Helper()
+		r, err := http.Post(url+"/act", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = r.Body.Close() }()
+		text, err := io.ReadAll(r.Body)
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: got status %d, %s, %v, want %q", body, r.StatusCode, text, err, want)
+		}
+	}
+	act(`{"verb":"note","run":"kill","why":"look","link":"#/episode/kill/1/1"}`, "recorded")
+	act(`{"verb":"quarantine","run":"kill","template":"tap-button","why":"broken"}`, "From the next epoch on")
+	m.sound(5 * time.Minute)
+	m.says([]string{"note: look (#/episode/kill/1/1)", `quarantine=["tap-button"]: broken`}, "show", "kill")
+	act(`{"verb":"quarantine","run":"kill","template":"enter-text","why":"late"}`, "run kill has ended")
+	act(`{"verb":"override","run":"kill","epoch":2,"slot":1,"step":1,"agent":0,"round":0,"label":-1,"name":"mended",`+
+		`"why":"nobody knows"}`, "collabui train mended")
+	m.must("train", "mended")
+
+	out := m.file("report")
+	m.must("report", "kill", "--out", out)
+	pictures, err := filepath.Glob(filepath.Join(out, "image", "*.png"))
+	if err != nil || len(pictures) == 0 {
+		t.Fatalf("the report has %d pictures, %v, want some", len(pictures), err)
+	}
+	raw, err := os.ReadFile(pictures[0])
+	if err != nil || !strings.HasPrefix(string(raw), "\x89PNG") {
+		t.Errorf("%s begins with %.8q, %v, want a PNG", pictures[0], raw, err)
+	}
+	m.must("fsck")
+}
+
+// get returns the status and the text of an answer; 0 if there is none.
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	r, err := http.Get(url)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer func() { _ = r.Body.Close() }()
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+
+	return r.StatusCode, string(text)
+}
