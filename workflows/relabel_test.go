@@ -88,14 +88,16 @@ func chosen(t *testing.T, r *testrun.Run) (slot int, c runs.Relabel) {
 	return 0, c
 }
 
-func TestLabelsOfCellsThatDoNotExistAreRefused(t *testing.T) {
+func TestLabelsThatChangeNothingAreRefused(t *testing.T) {
 	t.Parallel()
 	r, _ := testrun.Finished(t)
+	same := read(t, r, runs.Run("small").Credits(1, 1)).Steps[0].Labels[0]
 	for name, c := range map[string]runs.Relabel{
 		"no slot":  {Slot: 11, Step: 1},
 		"no step":  {Slot: 1, Step: 99},
 		"no agent": {Slot: 1, Step: 1, Agent: 9},
 		"no round": {Slot: 1, Step: 1, Round: 9},
+		"the same": {Slot: 1, Step: 1, Label: same},
 	} {
 		_, err := fork.Plan(t.Context(), r.Bucket, relabelled(c), spec.Source{}, catalog.All{})
 		if fault.KindOf(err) != fault.Invalid {

@@ -72,6 +72,10 @@ func (f *Fork) relabelCell(ctx context.Context, b store.Bucket, epoch int, c run
 		return fault.New(fault.Invalid, "step %d of slot %d has no cell of agent %d in round %d",
 			c.Step, c.Slot, c.Agent, c.Round)
 	}
+	if credits.Steps[i].Labels[cell] == c.Label {
+		return fault.New(fault.Invalid, "step %d of slot %d, agent %d, round %d: the label is %d already, "+
+			"so nothing would change", c.Step, c.Slot, c.Agent, c.Round, c.Label)
+	}
 
 	credits.Steps = slices.Clone(credits.Steps)
 	credits.Steps[i].Labels = slices.Clone(credits.Steps[i].Labels)
