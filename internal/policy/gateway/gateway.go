@@ -71,6 +71,8 @@ type Gateway struct {
 	asleep   bool      // the engine sleeps
 	lease    time.Time // the engine may sleep until then
 	silent   bool      // the engine did not answer the last look
+
+	sleepless bool // the engine was started without what sleeping needs, so it is not asked whether it sleeps
 }
 
 // New returns a gateway. It asks neither the engine nor the store. Impossible options are invalid faults.

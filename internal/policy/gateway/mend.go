@@ -45,7 +45,7 @@ func (g *Gateway) take(ctx context.Context) error {
 // tend looks at the engine once. The caller has the turn.
 func (g *Gateway) tend(ctx context.Context) {
 	g.mu.Lock()
-	asleep, over := g.asleep, time.Now().After(g.lease)
+	asleep, over, sleepless := g.asleep, time.Now().After(g.lease), g.sleepless
 	g.mu.Unlock()
 
 	switch {
@@ -54,7 +54,7 @@ func (g *Gateway) tend(ctx context.Context) {
 		if err := g.wake(ctx); err != nil && ctx.Err() == nil {
 			g.Log("%v", err)
 		}
-	case asleep, g.dialect.sleeping != "" && g.foundAsleep(ctx):
+	case asleep, g.dialect.sleeping != "" && !sleepless && g.foundAsleep(ctx):
 	default:
 		g.mend(ctx)
 	}
@@ -66,6 +66,11 @@ func (g *Gateway) foundAsleep(ctx context.Context) bool {
 	r, err := g.call(ctx, askTime, http.MethodGet, g.dialect.sleeping, nil)
 	var is struct {
 		Sleeping bool `json:"is_sleeping"`
+	}
+	if err == nil && r.noPath() {
+		g.mu.Lock()
+		g.sleepless = true
+		g.mu.Unlock()
 	}
 	if err != nil || !r.ok() || json.Unmarshal([]byte(r.text), &is) != nil || !is.Sleeping {
 		return false
@@ -89,6 +94,7 @@ func (g *Gateway) mend(ctx context.Context) {
 	g.mu.Lock()
 	was := g.silent
 	g.silent = err != nil
+	g.sleepless = g.sleepless && !g.silent // the next process may be able to
 	g.mu.Unlock()
 
 	if err != nil {

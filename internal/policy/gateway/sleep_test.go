@@ -176,3 +176,27 @@ func TestAnEngineThatWasFoundAsleep(t *testing.T) {
 
 	s.until("the lease runs out", func() bool { status, _ := s.chat(d); return status == http.StatusOK })
 }
+
+// TestAnEngineThatCannotSleepIsAskedOnce shows it for vLLM without its mode for developers, whose log would otherwise
+// fill with questions that it does not know. A new process may have the mode.
+func TestAnEngineThatCannotSleepIsAskedOnce(t *testing.T) {
+	e := &fakeengine.Engine{NoSleep: true}
+	s := setUp(t, e, nil)
+	s.run()
+	looks := func(n int) func() bool { return func() bool { return e.Calls("/v1/models") >= n } }
+	s.until("five looks", looks(5))
+	if n := e.Calls("/is_sleeping"); n != 1 {
+		t.Errorf("the engine was asked %d times whether it sleeps, want once", n)
+	}
+
+	e.Down(true)
+	s.until("silence", func() bool { return strings.Contains(s.said(), "does not answer") })
+	e.Down(false)
+	s.until("an answer", func() bool { return strings.Contains(s.said(), "answers again") })
+	again := e.Calls("/is_sleeping")
+	s.until("five more looks", looks(e.Calls("/v1/models")+5))
+	if n := e.Calls("/is_sleeping"); n != again || again == 1 {
+		t.Errorf("a restarted engine was asked %d times whether it sleeps, then %d times, want once more, and no more",
+			again-1, n-again)
+	}
+}

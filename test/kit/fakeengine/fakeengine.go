@@ -180,7 +180,7 @@ func (e *Engine) route(r *http.Request, body []byte) (int, []byte) {
 
 		return http.StatusOK, nil
 	case "GET /is_sleeping":
-		if !e.SGLang {
+		if !e.SGLang && !e.NoSleep {
 			return http.StatusOK, fmt.Appendf(nil, `{"is_sleeping":%v}`, e.asleep)
 		}
 	}

@@ -1,6 +1,6 @@
 """Make a randomly initialised Qwen2 chat model with its tokenizer, without network access.
 
-Usage: make_model.py DIR [--shape tiny|7b] [--dtype float32|bfloat16] [--seed N]
+Usage: make_model.py DIR [--shape tiny|small|7b] [--dtype float32|bfloat16] [--seed N]
 
 The tokenizer is a byte-level BPE with the chat template of Qwen2, trained on the sentences below; it can encode every
 text. The same seed and versions give the same bytes. --shape 7b has the sizes of Qwen2-7B (15 GB as bfloat16) and needs
@@ -21,6 +21,15 @@ SHAPES = {
         num_attention_heads=4,
         num_key_value_heads=2,
         intermediate_size=128,
+        max_position_embeddings=4096,
+        vocab_size=0,
+    ),
+    "small": dict(  # a head has 64 numbers, which vLLM needs on a CPU
+        hidden_size=256,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        intermediate_size=512,
         max_position_embeddings=4096,
         vocab_size=0,
     ),

@@ -1,0 +1,284 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/policy/llm"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// apart bounds the difference of log-probabilities between vLLM and the trainer's libraries, per token, in float32.
+const apart = 1e-3
+
+// realEngine is a vLLM on the CPU.
+type realEngine struct {
+	t       *testing.T
+	program string
+	model   string // folder
+	addr    string
+	cmd     *exec.Cmd
+}
+
+// start starts the engine with room for two adapters and waits until it answers.
+func (e *realEngine) start() {
+	e.t.Helper()
+	log, err := os.Create(filepath.Join(e.t.TempDir(), "vllm.log"))
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	host, port, _ := net.SplitHostPort(e.addr)
+	e.cmd = exec.Command(e.program, "serve", e.model, "--served-model-name", "base",
+		"--enable-lora", "--max-loras", "2", "--max-cpu-loras", "2", "--max-lora-rank", "8",
+		"--generation-config", "vllm", "--logprobs-mode", "processed_logprobs",
+		"--dtype", "float32", "--max-model-len", "1024", "--enforce-eager", "--host", host, "--port", port)
+	e.cmd.Env = append(os.Environ(), "VLLM_CPU_KVCACHE_SPACE=1", "VLLM_ALLOW_RUNTIME_LORA_UPDATING=True",
+		"HF_HUB_OFFLINE=1", "CUDA_VISIBLE_DEVICES=", "VLLM_NO_USAGE_STATS=1")
+	e.cmd.Stdout, e.cmd.Stderr = log, log
+	e.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := e.cmd.Start(); err != nil {
+		e.t.Fatal(err)
+	}
+	e.t.Cleanup(func() {
+		if raw, err := os.ReadFile(log.Name()); err == nil && e.t.Failed() {
+			e.t.Logf("%s", raw[max(0, len(raw)-6000):])
+		}
+	})
+	e.t.Cleanup(e.kill)
+
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(time.Second) {
+		if r, err := http.Get("http://" + e.addr + "/health"); err == nil {
+			_ = r.Body.Close()
+			if r.StatusCode == http.StatusOK {
+				return
+			}
+		}
+		if time.Now().After(end) {
+			e.t.Fatal("vLLM has not answered for five minutes, want an answer")
+		}
+	}
+}
+
+// kill ends the engine and its children at once.
+func (e *realEngine) kill() {
+	_ = syscall.Kill(-e.cmd.Process.Pid, syscall.SIGKILL)
+	_ = e.cmd.Wait()
+}
+
+// python runs testdata/adapters.py with the trainer's libraries.
+func python(t *testing.T, in string, args ...string) string {
+	t.Helper()
+	program := filepath.Join(filepath.Dir(os.Getenv("COLLABUI_LLAMAFACTORY")), "python")
+	cmd := exec.Command(program, args...)
+	cmd.Env, cmd.Stdin = append(os.Environ(), "CUDA_VISIBLE_DEVICES="), strings.NewReader(in)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: got %v, want success\n%s", args, err, said.String())
+	}
+
+	return string(out)
+}
+
+// folder stores an adapter from its folder.
+func (s *stage) folder(dir string) string {
+	s.t.Helper()
+	a := domain.Artifact{Kind: domain.ArtifactLoRA, Base: model, Rank: 4}
+	for _, name := range []string{"adapter_config.json", "adapter_model.safetensors"} {
+		body, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		ref, err := store.PutBlob(s.t.Context(), s.bucket, body)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		a.Files = append(a.Files, domain.ArtifactFile{Path: name, Key: ref.Key, SHA256: ref.SHA256, Size: ref.Size})
+	}
+
+	return s.put(a)
+}
+
+// row is an answer to be scored by the trainer's libraries.
+type row struct {
+	Adapter string `json:"adapter"` // folder; empty: the base model
+	System  string `json:"system"`
+	User    string `json:"user"`
+	Answer  string `json:"answer"`
+	End     bool   `json:"end"` // the token that ends a turn counts
+}
+
+// scored is what they say.
+type scored struct {
+	LogProb float64 `json:"logprob"`
+	Tokens  int     `json:"tokens"`
+}
+
+func reference(t *testing.T, model string, rows []row) []scored {
+	t.Helper()
+	var in bytes.Buffer
+	for _, r := range rows {
+		if err := json.NewEncoder(&in).Encode(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := make([]scored, len(rows))
+	said := python(t, in.String(), "testdata/adapters.py", "score", model)
+	for i, line := range strings.Split(strings.TrimSpace(said), "\n") {
+		if err := json.Unmarshal([]byte(line), &out[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	return out
+}
+
+// TestRealVLLM serves a base model and three adapters with a real vLLM that holds two. Every answer comes from the
+// adapter that was asked for, which its log-probability shows, before and after a kill of vLLM. `make test-production`
+// runs it.
+func TestRealVLLM(t *testing.T) {
+	program := os.Getenv("COLLABUI_VLLM")
+	if program == "" || os.Getenv("COLLABUI_LLAMAFACTORY") == "" {
+		t.Skip("set COLLABUI_VLLM and COLLABUI_LLAMAFACTORY, or run `make test-production`")
+	}
+	dir := t.TempDir()
+	base, adapters := filepath.Join(dir, "qwen2"), filepath.Join(dir, "adapters")
+	python(t, "", "../../../trainer/llamafactory/testdata/make_model.py", base, "--shape", "small")
+	python(t, "", "testdata/adapters.py", "make", base, adapters, "3")
+
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &realEngine{t: t, program: program, model: base, addr: l.Addr().String()}
+	_ = l.Close()
+	e.start()
+	s := &stage{t: t, bucket: &store.Memory{}, opts: Options{
+		Engine: vllm, Server: "http://" + e.addr, Adapters: filepath.Join(dir, "served"), Model: &model, Keep: 2,
+	}}
+	s.opts.Bucket = s.bucket
+	s.opts.Log = func(f string, a ...any) { t.Logf("gateway: "+f, a...) }
+	s.restart()
+	s.gate.patience, s.gate.loading = time.Minute, 2*time.Minute
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go s.gate.Run(ctx)
+
+	folders := map[string]string{s.put(domain.Artifact{Kind: domain.ArtifactBase, Base: model}): ""}
+	for i := range 3 {
+		at := filepath.Join(adapters, fmt.Sprint(i))
+		folders[s.folder(at)] = at
+	}
+
+	before := s.verify(base, folders)
+	e.kill()
+	e.start()
+	after := s.verify(base, folders)
+	if before != after {
+		t.Errorf("after a kill of vLLM the answers are\n%s\nwant those before\n%s", after, before)
+	}
+}
+
+// asked are the questions to every policy.
+func asked(i int) (system, user string) {
+	return "You operate a user interface.", fmt.Sprintf("Goal: click the button %d\nScreen: button, link, text", i)
+}
+
+// given are answers that are scored.
+var given = []string{"Action: click 3", "Action: scroll down"}
+
+// verify asks every policy, and compares its scores with those of the trainer's libraries under all adapters: they are
+// those of its own. It returns all answers.
+func (s *stage) verify(base string, folders map[string]string) string {
+	s.t.Helper()
+	digests := slices.Sorted(maps.Keys(folders))
+	var says []float64
+	var text strings.Builder
+	for _, digest := range digests {
+		for i := range 4 {
+			answers, scores := s.sample(digest, i)
+			fmt.Fprintf(&text, "%.8s %d %q\n", digest, i, answers)
+			says = append(says, scores...)
+		}
+	}
+	var rows []row
+	for _, digest := range digests {
+		for i := range 4 {
+			system, user := asked(i)
+			for _, answer := range given {
+				rows = append(rows, row{Adapter: folders[digest], System: system, User: user, Answer: answer})
+			}
+		}
+	}
+
+	all, each := reference(s.t, base, rows), len(rows)/len(digests)
+	worst, nearest := 0.0, math.Inf(1)
+	for i, got := range says {
+		for k := i % each; k < len(all); k += each { // the same answer under every adapter
+			off := math.Abs(got-all[k].LogProb) / float64(all[k].Tokens)
+			if k != i {
+				nearest = min(nearest, off)
+			} else if worst = max(worst, off); off > apart {
+				s.t.Errorf("%+v: vLLM says %g, want %g as the trainer's libraries do", rows[i], got, all[i].LogProb)
+			}
+		}
+	}
+	s.t.Logf("%d scores differ by at most %.1g per token from their own adapter's and by at least %.2g from others'",
+		len(says), worst, nearest)
+	if nearest < 2*apart {
+		s.t.Errorf("the adapters' scores differ by %g per token, want at least %g to tell them apart", nearest, 2*apart)
+	}
+
+	return text.String()
+}
+
+// sample returns two sampled answers of a policy to a question, and its scores of the given ones.
+func (s *stage) sample(digest string, i int) (answers []string, scores []float64) {
+	s.t.Helper()
+	system, user := asked(i)
+	r, err := s.patient().Complete(s.t.Context(), chat.Request{
+		Model: digest, System: system, User: user, Temperature: 1, TopP: 1, MaxTokens: 24, Seed: uint64(i), N: 2,
+	})
+	if err != nil {
+		s.t.Fatalf("policy %.8s: got %v, want answers", digest, err)
+	}
+	all, err := s.patient().Score(s.t.Context(), chat.ScoreRequest{
+		Model: digest, System: system, User: user, Answers: given,
+	})
+	if err != nil {
+		s.t.Fatalf("policy %.8s: got %v, want scores", digest, err)
+	}
+	for _, x := range all {
+		scores = append(scores, x.LogProb)
+	}
+
+	return r.Texts, scores
+}
+
+// patient returns a client of the stage's gateway for an engine on a loaded CPU.
+func (s *stage) patient() *llm.Pool {
+	s.t.Helper()
+	p, err := llm.PolicyServers([]string{s.url + "/v1"}, llm.Config{Timeout: 3 * time.Minute})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+
+	return p
+}

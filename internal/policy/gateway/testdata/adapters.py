@@ -1,0 +1,62 @@
+"""Make random LoRA adapters of a model, and score answers with them as the trainer's libraries do.
+
+Usage: adapters.py make MODEL DIR N    write DIR/0 to DIR/N-1, of rank 4
+       adapters.py score MODEL         read rows of JSON, each {"adapter", "system", "user", "answer", "end"}, an empty
+                                       adapter means the model, and write {"logprob", "tokens"} for each, in float32.
+                                       With end, the token that ends a turn counts.
+"""
+
+import json
+import sys
+
+import torch
+from peft import LoraConfig, PeftModel, get_peft_model
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+
+def load(path):
+    return AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32)
+
+
+def make(path, out, n):
+    for i in range(n):
+        torch.manual_seed(100 + i)
+        config = LoraConfig(r=4, lora_alpha=8, target_modules="all-linear", task_type="CAUSAL_LM")
+        model = get_peft_model(load(path), config)
+        for name, p in model.named_parameters():
+            if "lora_B" in name:
+                torch.nn.init.normal_(p, std=0.2)
+        model.save_pretrained(f"{out}/{i}")
+
+
+@torch.no_grad()
+def score(path):
+    rows = [json.loads(line) for line in sys.stdin]
+    tokenizer = AutoTokenizer.from_pretrained(path)
+    out = [None] * len(rows)
+    for adapter in sorted({r["adapter"] for r in rows}):
+        model = load(path)
+        if adapter:
+            model = PeftModel.from_pretrained(model, adapter)
+        model.eval()
+        for i, r in enumerate(rows):
+            if r["adapter"] != adapter:
+                continue
+            chat = [{"role": "system", "content": r["system"]}, {"role": "user", "content": r["user"]}]
+            text = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
+            prompt = tokenizer(text, add_special_tokens=False)["input_ids"]
+            answer = tokenizer(r["answer"], add_special_tokens=False)["input_ids"]
+            if r.get("end"):
+                answer = answer + [tokenizer.eos_token_id]
+            logits = model(torch.tensor([prompt + answer])).logits[0].log_softmax(-1)
+            at = range(len(prompt) - 1, len(prompt) + len(answer) - 1)
+            out[i] = {"logprob": sum(logits[j, t].item() for j, t in zip(at, answer)), "tokens": len(answer)}
+    for o in out:
+        print(json.dumps(o))
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "make":
+        make(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    else:
+        score(sys.argv[2])
