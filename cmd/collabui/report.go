@@ -121,6 +121,11 @@ func (a *app) library() (*view.Library, error) {
 		return nil, err
 	}
 
+	return a.libraryOf(b), nil
+}
+
+// libraryOf returns what makes pages of a store.
+func (a *app) libraryOf(b store.Bucket) *view.Library {
 	return &view.Library{
 		Bucket: b, Catalog: catalog.All{},
 		Status: func(ctx context.Context, run string) (any, error) {
@@ -132,7 +137,7 @@ func (a *app) library() (*view.Library, error) {
 
 			return st, err
 		},
-	}, nil
+	}
 }
 
 // addresses returns the addresses of the services that run, none if none do.
