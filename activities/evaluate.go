@@ -186,15 +186,16 @@ func (r *Rollouts) evaluate(
 
 	out, cut, refused := runs.EvalEpisode{Task: task}, 0, 0
 	var playing envadapters.Environment
-	v.Decided = func(_ context.Context, t episode.Turn, _ agents.Config, d domain.Decision) error {
+	v.Decided = func(ctx context.Context, t episode.Turn, _ agents.Config, d domain.Decision) (err error) {
 		step := runs.NewEvalStep(t.Goal, t.Observation, d)
 		if item.Judged {
 			step.Right = right(playing, t.Observation)
 		}
+		step.Image, err = r.picture(ctx, s, playing)
 		out.Goal, out.Steps, cut = t.Goal, append(out.Steps, step), cut+d.Cut()
 		refused += d.Refused()
 
-		return nil
+		return err
 	}
 	err = episode.In(ctx, suite, v.Family(suite), func(env envadapters.Environment) error {
 		out.Steps, cut, refused = nil, 0, 0 // another environment begins the episode anew
@@ -206,6 +207,9 @@ func (r *Rollouts) evaluate(
 		played, err := player.Play(ctx, env, task)
 		out.Topology, out.Outcome = topology, played.Outcome
 		out.Outcome.Cut, out.Outcome.Refused = cut, refused
+		if err == nil && len(out.Steps) > 0 {
+			out.End, err = r.end(ctx, s, env, played)
+		}
 
 		return err
 	})

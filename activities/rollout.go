@@ -250,6 +250,9 @@ func (a *attempt) episode(ctx context.Context) (e runs.Episode, err error) {
 		for _, s := range steps {
 			e.Outcome.Cut, e.Outcome.Refused = e.Outcome.Cut+s.Decision.Cut(), e.Outcome.Refused+s.Decision.Refused()
 		}
+		if err == nil {
+			e.End, err = a.end(ctx, a.spec, env, played)
+		}
 
 		return err
 	})
@@ -286,32 +289,17 @@ func (a *attempt) begin(ctx context.Context, env envadapters.Environment) error 
 	return err
 }
 
-// picture keeps a screenshot, if the specification asks for them and the environment has them.
-func (a *attempt) picture(ctx context.Context, env envadapters.Environment) (*store.Ref, error) {
-	shot := envadapters.Can(env).Screenshotter
-	if shot == nil || !a.spec.Screenshots {
-		return nil, nil
-	}
-	png, err := shot.Screenshot(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ref, err := store.PutBlob(ctx, a.Bucket, png)
-
-	return &ref, err
-}
-
 // step returns the recorded decision of a turn, or decides and records it.
 func (a *attempt) step(
 	ctx context.Context, env envadapters.Environment, t episode.Turn,
 ) (runs.Step, store.Ref, error) {
 	seen := runs.Digest(t.Observation)
 	object := runs.Run(a.id.Run).Step(a.id.Epoch, a.id.Slot, a.number, t.Number)
+	image, err := a.picture(ctx, a.spec, env) // also of a replay: the page's clock runs as far
+	if err != nil {
+		return runs.Step{}, store.Ref{}, err
+	}
 	step, ref, err := object.Record(ctx, a.Bucket, func() (runs.Step, error) {
-		image, err := a.picture(ctx, env)
-		if err != nil {
-			return runs.Step{}, err
-		}
 		d, err := agents.Decide(ctx, a.Policies, a.decoding, t.View(), domain.Seed(a.slot.Seed, "step", t.Number))
 
 		return runs.Step{ObservationDigest: seen, Image: image, Step: domain.Step{

@@ -16,13 +16,18 @@ const (
 	shotLimit = 2 * time.Second       // How long one request for a screenshot may take.
 	shotTries = 5                     // How often a screenshot is requested.
 	frameTime = 20 * time.Millisecond // How far the page's clock runs between looks for the answer.
+	frameWait = 3 * time.Millisecond  // How long a look lasts. With 10 ms or more the browser may stop drawing.
 )
+
+// ShotTime is how far a screenshot lets the page's clock run: always as far, unless the machine is so loaded that the
+// picture needs more frames. 6 to 15 are usual.
+const ShotTime = 25 * frameTime
 
 // errNoShot says that the browser took no screenshot in time.
 var errNoShot = fault.New(fault.Void, "browser, screenshot: no answer within %v", shotLimit)
 
 // Screenshot returns the screen as PNG. The browser draws nothing while the page's clock is stopped, so the clock runs
-// for a while.
+// for ShotTime.
 func (t *Tab) Screenshot(ctx context.Context) ([]byte, error) {
 	for try := 1; ; try++ {
 		png, err := t.capture(ctx)
@@ -40,8 +45,8 @@ func (t *Tab) capture(ctx context.Context) ([]byte, error) {
 	defer cancel()
 
 	got := t.request(ctx)
-	for n := 0; ; n++ {
-		touch := fmt.Sprintf("document.documentElement.style.willChange = %q", []string{"opacity", ""}[n%2])
+	for n := 1; ; n++ {
+		touch := fmt.Sprintf("document.documentElement.style.willChange = %q", []string{"", "opacity"}[n%2])
 		if err := t.Eval(ctx, touch, nil); err != nil {
 			return nil, err
 		}
@@ -52,9 +57,13 @@ func (t *Tab) capture(ctx context.Context) ([]byte, error) {
 
 		select {
 		case s := <-got:
-			restore := t.Eval(ctx, "document.documentElement.style.willChange = ''", nil)
-			return s.png, errors.Join(s.err, restore)
-		default:
+			err := t.Eval(ctx, "document.documentElement.style.willChange = ''", nil)
+			if rest := ShotTime - time.Duration(n)*frameTime; rest > 0 {
+				err = errors.Join(err, t.Advance(ctx, rest))
+			}
+
+			return s.png, errors.Join(s.err, err)
+		case <-time.After(frameWait):
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // detail is an episode as its page shows it. Numbers that a script could not hold are texts.
@@ -31,22 +33,28 @@ type detail struct {
 	Critic      string             `json:"critic,omitempty"`
 	Counts      *credit.PairCounts `json:"counts,omitempty"`
 	Steps       []detailStep       `json:"steps"`
+	End         *detailScreen      `json:"end,omitempty"` // after the last step
+}
+
+// detailScreen is what the screen showed.
+type detailScreen struct {
+	Screen domain.Observation `json:"screen"`
+	Image  string             `json:"image,omitempty"` // digest of the screenshot
 }
 
 // detailStep is a step with what was decided, graded and paired. Action is what was executed.
 type detailStep struct {
-	History  []string           `json:"history,omitempty"`
-	Screen   domain.Observation `json:"screen"`
-	Image    string             `json:"image,omitempty"` // digest of the screenshot
-	Cells    []detailCell       `json:"cells"`
-	Seen     [][]int            `json:"seen,omitempty"`
-	Action   detailAction       `json:"action"`
-	AllRound domain.Vote        `json:"all_rounds"`
-	LastOnly domain.Vote        `json:"last_round"`
-	Right    []detailAction     `json:"right,omitempty"` // what the judge calls right
-	Audit    *detailAudit       `json:"audit,omitempty"`
-	Pairs    []detailPair       `json:"pairs,omitempty"`
-	Asked    []detailCall       `json:"asked,omitempty"` // calls of the adversary
+	detailScreen
+	History  []string       `json:"history,omitempty"`
+	Cells    []detailCell   `json:"cells"`
+	Seen     [][]int        `json:"seen,omitempty"`
+	Action   detailAction   `json:"action"`
+	AllRound domain.Vote    `json:"all_rounds"`
+	LastOnly domain.Vote    `json:"last_round"`
+	Right    []detailAction `json:"right,omitempty"` // what the judge calls right
+	Audit    *detailAudit   `json:"audit,omitempty"`
+	Pairs    []detailPair   `json:"pairs,omitempty"`
+	Asked    []detailCall   `json:"asked,omitempty"` // calls of the adversary
 }
 
 // detailCell is a cell with its label: 1, 0 or -1 for uncertain; nil if it has none.
@@ -113,8 +121,27 @@ func (e Episode) detail() detail {
 	for i := range e.Steps {
 		d.Steps = append(d.Steps, e.step(i))
 	}
+	d.End = endOf(x.End)
 
 	return d
+}
+
+// endOf returns the screen after the last step; nil if it is not recorded.
+func endOf(s *runs.Screen) *detailScreen {
+	if s == nil {
+		return nil
+	}
+	x := screenOf(s.Observation, s.Image)
+
+	return &x
+}
+
+func screenOf(o domain.Observation, image *store.Ref) detailScreen {
+	if image == nil {
+		return detailScreen{Screen: o}
+	}
+
+	return detailScreen{Screen: o, Image: image.SHA256}
 }
 
 // States of an episode.
@@ -141,11 +168,9 @@ func (e Episode) state() string {
 func (e Episode) step(i int) detailStep {
 	s := e.Steps[i]
 	d := detailStep{
-		History: s.History, Screen: s.Observation, Seen: s.Decision.Seen, AllRound: s.Decision.AllRound,
-		LastOnly: s.Decision.LastOnly, Action: actionOf(s.Decision.Executed, s.Observation), Cells: []detailCell{},
-	}
-	if s.Image != nil {
-		d.Image = s.Image.SHA256
+		detailScreen: screenOf(s.Observation, s.Image), History: s.History, Seen: s.Decision.Seen,
+		AllRound: s.Decision.AllRound, LastOnly: s.Decision.LastOnly,
+		Action: actionOf(s.Decision.Executed, s.Observation), Cells: []detailCell{},
 	}
 	judge := credit.Oracle(s.Step).Labels
 	for j, c := range s.Decision.Cells {

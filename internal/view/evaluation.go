@@ -110,6 +110,7 @@ func evaluated(e runs.EvalEpisode, n int, r runs.Result, scope agents.VoteScope)
 	for _, s := range e.Steps {
 		d.Steps = append(d.Steps, evaluatedStep(s, scope))
 	}
+	d.End = endOf(e.End)
 
 	return d
 }
@@ -117,7 +118,7 @@ func evaluated(e runs.EvalEpisode, n int, r runs.Result, scope agents.VoteScope)
 func evaluatedStep(s runs.EvalStep, scope agents.VoteScope) detailStep {
 	d := detailStep{AllRound: s.AllRounds, LastOnly: s.LastRound, Cells: []detailCell{}}
 	if s.Observation != nil {
-		d.Screen = *s.Observation
+		d.detailScreen = screenOf(*s.Observation, s.Image)
 	}
 	won := scope.Winner(domain.Decision{AllRound: s.AllRounds, LastOnly: s.LastRound}).Canonical
 	for _, c := range s.Cells {

@@ -49,26 +49,33 @@ func (s *Server) serveImage(w http.ResponseWriter, r *http.Request) {
 // writeImages writes the screenshots of an episode next to the documents. One file of HTML has none.
 func (w writer) writeImages(ctx context.Context, d *detail) error {
 	for i := range d.Steps {
-		digest := d.Steps[i].Image
-		if digest == "" {
-			continue
-		}
-		if w.images == "" {
-			d.Steps[i].Image = ""
-
-			continue
-		}
-		png, err := w.image(ctx, digest)
-		if err != nil {
-			return err
-		}
-		if err := os.MkdirAll(w.images, 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(w.images, digest+".png"), png, 0o644); err != nil {
+		if err := w.writeImage(ctx, &d.Steps[i].detailScreen); err != nil {
 			return err
 		}
 	}
+	if d.End == nil {
+		return nil
+	}
 
-	return nil
+	return w.writeImage(ctx, d.End)
+}
+
+func (w writer) writeImage(ctx context.Context, s *detailScreen) error {
+	if s.Image == "" {
+		return nil
+	}
+	if w.images == "" {
+		s.Image = ""
+
+		return nil
+	}
+	png, err := w.image(ctx, s.Image)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(w.images, 0o755); err != nil {
+		return err
+	}
+
+	return os.WriteFile(filepath.Join(w.images, s.Image+".png"), png, 0o644)
 }

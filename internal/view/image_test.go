@@ -12,7 +12,8 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// pictured writes the run "crafted" with a screenshot of the first step of slot 1, and returns the picture's digest.
+// pictured writes the run "crafted" with an episode of one step that has a screenshot before and after it, in slot 5
+// and as an evaluated one, and returns the picture's digest.
 func pictured(t *testing.T, b store.Bucket) string {
 	t.Helper()
 	run := crafted(t, b)
@@ -30,7 +31,17 @@ func pictured(t *testing.T, b store.Bucket) string {
 	}
 	slot := slots.Slots[4] // it has not begun
 	record(t, b, run.Start(1, slot.Number, 1), runs.Start{Slot: slot, Attempt: 1})
-	record(t, b, run.Step(1, slot.Number, 1, 1), runs.Step{Step: hostileStep(), Image: &ref})
+	step := hostileStep()
+	first := record(t, b, run.Step(1, slot.Number, 1, 1), runs.Step{Step: step, Image: &ref})
+	end := &runs.Screen{Observation: step.Observation, Image: &ref}
+	record(t, b, run.Attempt(1, slot.Number, 1),
+		runs.Episode{Slot: slot, Attempt: 1, Goal: step.Goal, Steps: []store.Ref{first}, End: end})
+
+	const id = "final/trained-2/val"
+	evaluated := runs.NewEvalStep(step.Goal, step.Observation, step.Decision)
+	evaluated.Image = &ref
+	record(t, b, run.EvalEpisode(id, 1), runs.EvalEpisode{Steps: []runs.EvalStep{evaluated}, End: end})
+	record(t, b, run.Result(id), runs.NewResult("trained-2", "val", 0, 1, 0, "plain"))
 
 	return ref.SHA256
 }
@@ -41,14 +52,21 @@ func TestScreenshotsLieUnderTheBoxes(t *testing.T) {
 	x := newTab(t)
 	for form, url := range forms(t, &b, "crafted") {
 		x.open(url, "document.querySelector('h1')")
-		x.page("#/episode/crafted/1/5", "Decision in step 1")
-		got := x.eval("[...document.querySelectorAll('svg.screen image')].map((i) => i.getAttribute('href')).join()")
 		want := "image/" + digest + ".png"
 		if want += "," + want; form == "file" { // the screen and its thumbnail
 			want = ""
 		}
-		if got != want {
-			t.Errorf("%s: the pictures are %q, want %q", form, got, want)
+		for _, page := range []string{"#/episode/crafted/1/5", "#/evaluation/crafted/final%2Ftrained-2%2Fval/1"} {
+			x.page(page, "Decision in step 1")
+			for _, when := range []string{"before", "after"} {
+				x.wait("document.querySelector('.look svg.screen').ariaLabel.startsWith('" + when + ":')")
+				got := x.eval(
+					"[...document.querySelectorAll('svg.screen image')].map((i) => i.getAttribute('href')).join()")
+				if got != want {
+					t.Errorf("%s %s, %s: the pictures are %q, want %q", form, page, when, got, want)
+				}
+				x.key("b")
+			}
 		}
 		if form != "file" {
 			x.eval(`new Promise((done, fail) => { const i = new Image(); i.onload = done; i.onerror = fail;

@@ -160,6 +160,12 @@ func (w writer) writeRun(ctx context.Context, run runs.Run, whole bool) error {
 			if err != nil {
 				return err
 			}
+			for n, d := range body {
+				if err := w.writeImages(ctx, &d); err != nil {
+					return err
+				}
+				body[n] = d // without what a single file leaves out
+			}
 
 			return w.write(fmt.Sprintf("%s/%s/%s/%d", docEvaluations, run, e.ID, first), body)
 		})

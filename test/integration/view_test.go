@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // TestTheViewerShowsARunThatGoesOn trains with screenshots, kills the viewer on the way, and acts on its pages: a note,
@@ -61,6 +63,43 @@ func TestTheViewerShowsARunThatGoesOn(t *testing.T) {
 		t.Errorf("%s begins with %.8q, %v, want a PNG", pictures[0], raw, err)
 	}
 	m.must("fsck")
+	m.pictured()
+}
+
+// pictured checks that every screen of an evaluated episode has a picture, and the last one of every rollout.
+func (m *machine) pictured() {
+	m.t.Helper()
+	evaluated, ended := 0, 0
+	for _, p := range m.objects("/kill/") {
+		switch {
+		case strings.Contains(p, "/evals/") && filepath.Base(p) != "result.json":
+			var e runs.EvalEpisode
+			if unseal(m.t, p, &e); len(e.Steps) == 0 {
+				continue // of a reference
+			}
+			evaluated++
+			if e.End == nil || e.End.Image == nil {
+				m.t.Errorf("%s: got no picture of the end, want one", p)
+			}
+			for i, s := range e.Steps {
+				if s.Image == nil {
+					m.t.Errorf("%s, step %d: got no picture, want one", p, i+1)
+				}
+			}
+		case strings.HasSuffix(p, "/episode.json"):
+			var e runs.Episode
+			if unseal(m.t, p, &e); e.Void != "" || e.Failed != "" {
+				continue
+			}
+			ended++
+			if e.End == nil || e.End.Image == nil {
+				m.t.Errorf("%s: got no picture of the end, want one", p)
+			}
+		}
+	}
+	if evaluated == 0 || ended == 0 {
+		m.t.Errorf("got %d evaluated episodes and %d rollouts, want some", evaluated, ended)
+	}
 }
 
 // get returns the status and the text of an answer; 0 if there is none.

@@ -61,6 +61,9 @@ type Played struct {
 	Outcome domain.Outcome
 	Raw     float64 // the environment's own figure
 	Stopped bool    // Decide returned ErrStop: there is no score
+
+	// Last is the observation after the last step.
+	Last domain.Observation
 }
 
 // ErrStop is returned by Decide to end an episode early, such as when an expert knows no further action.
@@ -95,7 +98,7 @@ func (p Player) Play(ctx context.Context, env envadapters.Environment, task doma
 			return out, err
 		}
 
-		out.Outcome.Steps = n
+		out.Outcome.Steps, out.Last = n, tr.Observation
 		if invalid != "" {
 			out.Outcome.Invalid++
 		}

@@ -52,6 +52,7 @@ func TestAnEpisodeIsResetDecidedRememberedAndScored(t *testing.T) {
 	env := open(t, &scripted.Suite{})
 	var calls []string
 	var turns []episode.Turn
+	var last domain.Observation
 	p := episode.Player{
 		Begin: func(_ context.Context, tr envadapters.Transition) error {
 			calls = append(calls, "begin")
@@ -62,7 +63,7 @@ func TestAnEpisodeIsResetDecidedRememberedAndScored(t *testing.T) {
 			return expert(env)(ctx, tn)
 		},
 		After: func(_ context.Context, e episode.Executed) error {
-			calls = append(calls, "after")
+			calls, last = append(calls, "after"), e.After
 			if reflect.DeepEqual(e.Observation, e.After) {
 				t.Errorf("step %d: the screen after the step = %v, want another one than before it", e.Number, e.After)
 			}
@@ -78,7 +79,7 @@ func TestAnEpisodeIsResetDecidedRememberedAndScored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := episode.Played{Goal: turns[0].Goal, Outcome: domain.Outcome{Success: true, Steps: 4}, Raw: 1}
+	want := episode.Played{Goal: turns[0].Goal, Outcome: domain.Outcome{Success: true, Steps: 4}, Raw: 1, Last: last}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("Play = %+v, want %+v", got, want)
 	}
@@ -112,8 +113,9 @@ func TestAnEpisodeEndsAtItsStepBudget(t *testing.T) {
 
 func TestErrStopEndsAnEpisodeWithoutAScore(t *testing.T) {
 	env := open(t, &scripted.Suite{})
+	var last domain.Observation
 	p := episode.Player{Decide: func(ctx context.Context, tn episode.Turn) (domain.Action, error) {
-		if tn.Number == 3 {
+		if last = tn.Observation; tn.Number == 3 {
 			return domain.Action{}, episode.ErrStop
 		}
 		return expert(env)(ctx, tn)
@@ -123,7 +125,7 @@ func TestErrStopEndsAnEpisodeWithoutAScore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := episode.Played{Goal: got.Goal, Outcome: domain.Outcome{Steps: 2}, Stopped: true}
+	want := episode.Played{Goal: got.Goal, Outcome: domain.Outcome{Steps: 2}, Stopped: true, Last: last}
 	if !reflect.DeepEqual(got, want) || got.Goal == "" {
 		t.Errorf("Play = %+v, want %+v with the goal", got, want)
 	}

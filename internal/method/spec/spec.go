@@ -38,7 +38,7 @@ type Spec struct {
 	EarlyStop int `json:"early_stop"`
 	// Window is the number of episodes of a shard that are open concurrently. 0 leaves it to the program.
 	Window int `json:"window,omitempty"`
-	// Screenshots keeps a screenshot of every step of the rollouts, for people. Nothing is trained on it.
+	// Screenshots keeps screenshots of rollouts and evaluations, for people. Nothing is trained on them.
 	Screenshots bool `json:"screenshots,omitempty"`
 	// Quarantine lists training templates from which no slot is drawn.
 	Quarantine []string `json:"quarantine,omitempty"`

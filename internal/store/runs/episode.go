@@ -20,6 +20,12 @@ type Step struct {
 	Image *store.Ref `json:"image,omitempty"`
 }
 
+// Screen is what an episode ended with.
+type Screen struct {
+	Observation domain.Observation `json:"observation"`
+	Image       *store.Ref         `json:"image,omitempty"` // the screenshot, if the specification keeps any
+}
+
 // Episode is the end of an attempt at a slot: an episode, or a void attempt. It is one object, so an attempt cannot end
 // twice.
 type Episode struct {
@@ -31,6 +37,9 @@ type Episode struct {
 	Steps    []store.Ref    `json:"steps"`
 	Outcome  domain.Outcome `json:"outcome"`
 	Digest   string         `json:"digest"` // see StepsDigest
+
+	// End is the screen after the last step. Older records and environments that show none lack it.
+	End *Screen `json:"end,omitempty"`
 
 	// Failed says why the slot has no episode.
 	Failed string `json:"failed,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/store"
 )
 
 // EvalStep is one decision of an evaluated episode. Prompts are not kept: they follow from the specification and the
@@ -13,6 +14,8 @@ type EvalStep struct {
 	Screen string `json:"screen"`
 	// Observation is what was on the screen. Older records lack it.
 	Observation *domain.Observation `json:"observation,omitempty"`
+	// Image is the screenshot, if the specification keeps any.
+	Image *store.Ref `json:"image,omitempty"`
 	// Cells is the action matrix without the cells that were not asked for.
 	Cells []EvalCell `json:"cells"`
 	// AllRounds and LastRound are the votes in both scopes, each with the rule that decided it.

@@ -15,6 +15,8 @@ type EvalEpisode struct {
 	Outcome  domain.Outcome `json:"outcome"`
 	// Steps holds what was decided, step by step. Older records and systems without policies lack it.
 	Steps []EvalStep `json:"steps,omitempty"`
+	// End is the screen after the last step. Older records and environments that show none lack it.
+	End *Screen `json:"end,omitempty"`
 }
 
 // EvalPoint is one point of a curve.

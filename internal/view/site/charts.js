@@ -35,7 +35,7 @@ function Chart({ title, name, series, low, high, format, x: across }) {
   const ys = all.flatMap((p) => [p.y, p.low ?? p.y, p.high ?? p.y]);
   const [y0, y1] = [low ?? Math.min(0, ...ys), high ?? Math.max(...ys, 1e-9)];
   const [x0, x1] = [Math.min(...all.map((p) => p.x)), Math.max(...all.map((p) => p.x))];
-  const [W, H, L, R, T, B] = [460, 230, 52, 12, 12, 34];
+  const [W, H, L, R, T, B] = [460, 230, 58, 12, 12, 34];
   const px = (v) => L + ((v - x0) / (x1 - x0 || 1)) * (W - L - R);
   const py = (v) => H - B - ((v - y0) / (y1 - y0 || 1)) * (H - T - B);
   const path = (ps) => ps.map((p, i) => (i ? 'L' : 'M') + px(p.x).toFixed(1) + ' ' + py(p.y).toFixed(1)).join('');

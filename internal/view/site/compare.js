@@ -138,7 +138,7 @@ function SideBySide({ a, b, n, step, onStep, onNeighbour }) {
 
       return html`<article><h3>${i ? 'B' : 'A'}: ${name.run} ${name.id} <${State} value=${side.d.state} /></h3>
         ${!s && html`<p class="note">The episode had ended.</p>`}
-        ${s && html`<${Screen} screen=${s.screen} action=${s.action.type ? s.action : null} />
+        ${s && html`<${Screen} screen=${s.screen} image=${s.image} action=${s.action.type ? s.action : null} />
           <h4>executed: <span dir="auto">${s.action.words || 'nothing'}</span></h4>
           <${Matrix} d=${side.d} step=${s} chosen=${cells[i]}
             onChoose=${(c) => choose(i ? [cells[0], c] : [c, cells[1]])} />

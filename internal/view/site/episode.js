@@ -51,7 +51,7 @@ function Episode({ index, doc, epoch, d, system, number, chosen, onOpen, onNeigh
   const [after, setAfter] = useState(false);
   const n = Math.min(Math.max(1, number), Math.max(1, d.steps.length));
   const step = d.steps[n - 1];
-  const next = d.steps[n];
+  const next = d.steps[n] || d.end;
   useKeys({
     ArrowRight: () => n < d.steps.length && onOpen(n + 1, chosen), ArrowLeft: () => n > 1 && onOpen(n - 1, chosen),
     ArrowDown: () => move(d, chosen, [1, 0], (c) => onOpen(n, c)), ArrowUp: () => move(d, chosen, [-1, 0],

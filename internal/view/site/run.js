@@ -49,7 +49,7 @@ function Overview({ doc, version }) {
     {}))))];
   const paired = sources.map((name) => ({ name, points: doc.epochs.filter((e) => e.updates.length).map((e) => ({
     x: e.number, y: sum(e.updates.map((u) => u.card?.by_source?.[name] || 0)) })) }));
-  const money = Object.entries((s.spending || []).reduce((all, x) => {
+  const money = Object.entries((s.spending || []).filter((x) => x.money > 0).reduce((all, x) => {
     (all[x.role] ||= []).push(x);
 
     return all;
@@ -80,7 +80,8 @@ function Overview({ doc, version }) {
     <${Health} doc=${doc} version=${version} />
     <${Changes} s=${s} />
     <${Lineage} doc=${doc} />
-    ${s.final_digest && html`<p class="note">Trained system: epoch ${s.best_epoch}. Final digest <code>
+    ${s.final_digest && html`<p class="note">Trained system: ${s.best_epoch
+      ? 'epoch ' + s.best_epoch : 'the base policy, as no epoch was better on val'}. Final digest <code>
       ${s.final_digest}</code>.</p>`}`;
 }
 
