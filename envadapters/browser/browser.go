@@ -94,6 +94,7 @@ func (b *Browser) tab(ctx context.Context, open func(*Tab) error) (*Tab, error) 
 	}
 
 	t := &Tab{
+		kill:    b.killer(),
 		dead:    chromedp.FromContext(b.ctx).Browser.LostConnection,
 		crashed: make(chan struct{}),
 		expired: make(chan struct{}, 1),
@@ -246,6 +247,20 @@ func environ() []string {
 		`DISPLAY|LD_LIBRARY_PATH|DBUS_SESSION_BUS_ADDRESS)=`)
 
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return !needed.MatchString(v) })
+}
+
+// killer returns a function that kills the process that runs now, but none that is started after it. Callers hold mu.
+func (b *Browser) killer() func() {
+	starts := b.starts
+
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+
+		if b.starts == starts {
+			b.stop()
+		}
+	}
 }
 
 // stop kills the process. Callers hold mu.

@@ -95,8 +95,15 @@ func (e *Episode) Spoil(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", envadapters.ErrTask, err)
 }
 
-// Screenshot returns the current screen as PNG.
-func (e *Episode) Screenshot(ctx context.Context) ([]byte, error) { return e.Tab().Screenshot(ctx) }
+// Screenshot returns the current screen as PNG. The tab is unusable after an error.
+func (e *Episode) Screenshot(ctx context.Context) ([]byte, error) {
+	png, err := e.Tab().Screenshot(ctx)
+	if err != nil {
+		err = e.Spoil(ctx, err)
+	}
+
+	return png, err
+}
 
 // Close returns the place to the pool. A tab in an unknown state is closed. It may be repeated.
 func (e *Episode) Close(context.Context) {

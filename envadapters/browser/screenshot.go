@@ -14,7 +14,7 @@ import (
 
 const (
 	shotLimit = 2 * time.Second       // How long one request for a screenshot may take.
-	shotTries = 5                     // How often a screenshot is requested.
+	shotTries = 3                     // How often a screenshot is requested.
 	frameTime = 20 * time.Millisecond // How far the page's clock runs between looks for the answer.
 	frameWait = 3 * time.Millisecond  // How long a look lasts. With 10 ms or more the browser may stop drawing.
 )
@@ -27,12 +27,18 @@ const ShotTime = 25 * frameTime
 var errNoShot = fault.New(fault.Void, "browser, screenshot: no answer within %v", shotLimit)
 
 // Screenshot returns the screen as PNG. The browser draws nothing while the page's clock is stopped, so the clock runs
-// for ShotTime.
+// for ShotTime. A browser that stops drawing does so in all its tabs, new ones included, so Screenshot ends it: its
+// episodes are repeated in another process.
 func (t *Tab) Screenshot(ctx context.Context) ([]byte, error) {
 	for try := 1; ; try++ {
 		png, err := t.capture(ctx)
-		if err == nil || try == shotTries || ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil {
 			return png, err
+		}
+		if try == shotTries {
+			t.kill()
+
+			return nil, err
 		}
 	}
 }

@@ -2,10 +2,17 @@ package browser
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/collabui/collabui/fault"
 )
 
 // timed is a page that changes with every tick of a timer.
@@ -53,4 +60,64 @@ func TestAScreenshotTakesTheSameTimeOfAPage(t *testing.T) {
 			t.Errorf("screenshot %d: the page's clock ran for %v, want %v", n, took, ShotTime)
 		}
 	}
+}
+
+// TestABrowserThatStopsDrawingIsReplaced stops the process that draws for a browser's pages. Scripts still run in them.
+func TestABrowserThatStopsDrawingIsReplaced(t *testing.T) {
+	if _, err := Find(); err != nil {
+		t.Skip(err)
+	}
+	pool := NewPool(1, 1)
+	t.Cleanup(pool.Close)
+	b := pool.browsers[0]
+	shoot := func() error {
+		e, err := pool.Episode(t.Context(), "document")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close(t.Context())
+		err = e.Prepare(func(b *Browser) (*Tab, error) {
+			return b.Blank(t.Context(), View{Width: 200, Height: 200})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = e.Screenshot(t.Context())
+
+		return err
+	}
+
+	if err := shoot(); err != nil {
+		t.Fatal(err)
+	}
+	painter := painterOf(t, b.Pid())
+	if err := syscall.Kill(painter, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if err := shoot(); !errors.Is(err, errNoShot) || fault.KindOf(err) != fault.Void {
+		t.Errorf("a screenshot by a browser that does not draw: got %v, want %v", err, errNoShot)
+	}
+	if err := shoot(); err != nil || b.Starts() != 2 {
+		t.Errorf("the next screenshot: got %v in process %d, want one in process 2", err, b.Starts())
+	}
+}
+
+// painterOf returns the child of a browser that draws.
+func painterOf(t *testing.T, browser int) int {
+	t.Helper()
+	tasks, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range tasks {
+		line, _ := os.ReadFile(path)
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		group, err := syscall.Getpgid(pid)
+		if err == nil && group == browser && bytes.Contains(line, []byte("--type=gpu-process")) {
+			return pid
+		}
+	}
+	t.Fatalf("got no process that draws for browser %d, want one", browser)
+
+	return 0
 }

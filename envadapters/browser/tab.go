@@ -31,6 +31,7 @@ var ErrPage = errors.New("page error")
 type Tab struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
+	kill    func()        // It ends the browser.
 	crashed chan struct{} // It is closed when the page's process dies.
 	dead    chan struct{} // It is closed when the browser dies.
 	expired chan struct{} // It holds one entry when a time budget is used up.
