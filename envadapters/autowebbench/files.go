@@ -67,6 +67,9 @@ func testFiles(data string) (map[string]string, error) {
 	}
 
 	out := map[string]string{}
+	if data, err = filepath.EvalSymlinks(data); err != nil { // WalkDir does not follow a link
+		return nil, fault.New(fault.Invalid, "autowebbench: data: %w", err)
+	}
 	err = filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Name() == "test.json" {
 			out[splitName(filepath.Dir(path))] = path

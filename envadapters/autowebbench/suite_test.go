@@ -32,6 +32,20 @@ func TestAcceptance(t *testing.T) {
 	}
 }
 
+func TestDataMayBeALink(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "autowebbench")
+	folder, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(folder, link); err != nil {
+		t.Fatal(err)
+	}
+	if got := open(t, envadapters.Options{Data: link}).Splits(); !slices.Contains(got, "en-ind") {
+		t.Errorf("splits are %v, want en-ind among them", got)
+	}
+}
+
 // reset opens the second task of the test data.
 func reset(t *testing.T) (envadapters.Environment, envadapters.Transition) {
 	t.Helper()

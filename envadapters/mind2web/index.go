@@ -65,7 +65,12 @@ func (s *Suite) load() (index, error) {
 		return ix, err
 	}
 
-	err = filepath.WalkDir(s.data, func(path string, d fs.DirEntry, err error) error {
+	data, err := filepath.EvalSymlinks(s.data) // WalkDir does not follow a link
+	if err != nil {
+		return ix, fault.New(fault.Invalid, "mind2web: data: %w", err)
+	}
+
+	err = filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
 		if os.IsNotExist(err) || err == nil && (d.IsDir() || filepath.Ext(path) != ".json") {
 			return err
 		}

@@ -44,6 +44,20 @@ func TestAcceptance(t *testing.T) {
 	}
 }
 
+func TestDataMayBeALink(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "mind2web")
+	folder, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(folder, link); err != nil {
+		t.Fatal(err)
+	}
+	if h := open(t, envadapters.Options{Data: link}).Check(t.Context()); h.State != envadapters.Ready {
+		t.Errorf("got %+v, want it ready", h)
+	}
+}
+
 func TestWrongOptionsAreInvalid(t *testing.T) {
 	for _, o := range []envadapters.Options{
 		{},
