@@ -40,6 +40,7 @@ func reproduceCmd(a *app) *cobra.Command {
   attempts      weaker anchors, fresher data, less data: where preference optimisation gains nothing
   baselines     filtered behaviour cloning, and DigiRL's style: learning from outcomes
   beta          β and the weight of the SFT term, on val
+  beta-strong   the same from the strong base of the curriculum
   controls      whether stage 2 is more than further SFT, imitation and more slots
   critic-noise  what training gains from a critic that errs at random
   curriculum    stage 1 with levels against demonstrations only, at equal optimiser steps
@@ -47,6 +48,7 @@ func reproduceCmd(a *app) *cobra.Command {
   longer        strong with three times the epochs
   preference    preference optimisation against RFT on the same pairs, also with a critic that errs
   quickstart    what training and voting add
+  scarce        the primary contrast of attempts with ten seeds
   strong        stage 2 from the curriculum's base, against equally long SFT
   update        what each part of the update does
 

@@ -131,7 +131,7 @@ func TestTheExamplesArePossibleExperiments(t *testing.T) {
 	if len(files) == 0 || len(large) == 0 {
 		t.Errorf("got the examples %v and %v, want some of both", files, large)
 	}
-	files = append(append(files, large...), "../../../examples/experiments/miniwob/extension.yaml")
+	files = append(append(files, large...), "../../../examples/experiments/elsewhere/extension.yaml")
 	for _, f := range files {
 		raw, err := os.ReadFile(f)
 		if err == nil {
