@@ -65,8 +65,8 @@ type Row struct {
 	Needs     string    `json:"needs,omitempty"`
 	Holds     bool      `json:"holds"` // true, too, where nothing is claimed
 
-	Version int  `json:"version"`        // of the declaration in which the contrast occurs first
-	Late    bool `json:"late,omitempty"` // it was declared when results were known
+	Version int  `json:"version"`        // of the declaration that has the contrast and as many seeds first
+	Late    bool `json:"late,omitempty"` // that was declared when results were known
 }
 
 // Episodes returns the episodes of a system, by seed and then in order.

@@ -125,13 +125,14 @@ func extends(old, x design.Experiment) error {
 	return nil
 }
 
-// Judge tests the contrasts of a version, and marks those that were declared when results were known.
+// Judge tests the contrasts of a version, and marks those that were declared, or had a seed added, when results were
+// known.
 func (v Version) Judge(before []Version, known func(version int) bool, episodes design.Episodes) []design.Row {
 	rows := v.Experiment.Test(episodes)
 	for i := range rows {
 		rows[i].Version = v.Number
 		for _, b := range slices.Backward(before) {
-			if !slices.Contains(b.Experiment.Contrasts, rows[i].Contrast) {
+			if b.Experiment.Seeds != v.Experiment.Seeds || !slices.Contains(b.Experiment.Contrasts, rows[i].Contrast) {
 				break
 			}
 			rows[i].Version = b.Number
