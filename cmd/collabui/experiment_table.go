@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/experiment/estimate"
 	"github.com/collabui/collabui/internal/experiment/pilot"
 	"github.com/collabui/collabui/internal/method/design"
@@ -87,7 +88,8 @@ func (s *session) printTable(v experiments.Version, r experiments.Result) error 
 		say(w, "")
 		for _, key := range sortedKeys(r.Figures) {
 			f := r.Figures[key]
-			say(w, "%s: %sfalse completes %.1f %%", key, passes(f.Pass), 100*f.FalseCompletes)
+			_, split, _ := strings.Cut(key, " on ")
+			say(w, "%s: %sfalse completes %.1f %%%s", key, passes(f.Pass), 100*f.FalseCompletes, chosen(split))
 		}
 		for _, key := range sortedKeys(r.Reading) {
 			d := r.Reading[key]
@@ -105,6 +107,15 @@ func (s *session) printTable(v experiments.Version, r experiments.Result) error 
 	}
 
 	return nil
+}
+
+// chosen marks val, on which systems were chosen.
+func chosen(split string) string {
+	if _, name := design.Elsewhere(split); name != domain.SplitVal {
+		return ""
+	}
+
+	return "  (val chose the systems)"
 }
 
 // passes returns pass^1, pass^2 and pass^4, as far as they are known.
@@ -133,9 +144,7 @@ func tableRow(r design.Row, wide int) string {
 	if r.Late {
 		line += "  DECLARED WHEN RESULTS WERE KNOWN"
 	}
-	if strings.HasSuffix(name, " on val") {
-		line += "  (val chose the systems)"
-	}
+	line += chosen(r.Split)
 
 	return strings.TrimSpace(line + "  " + r.Verdict())
 }

@@ -31,6 +31,11 @@ func TestARowSaysWhatAScepticMustKnow(t *testing.T) {
 		Contrast: design.Contrast{Of: "a/trained", Minus: "a/base", Split: "val", Primary: true},
 		Mean:     2, Low: -1, High: 5, Needs: "gains at least 3 points", Late: true,
 	}
+	for _, split := range []string{"val", "miniwob.val"} {
+		if got := chosen(split); got == "" {
+			t.Errorf("a result on %s is not marked, want val marked wherever it is", split)
+		}
+	}
 	for _, want := range []string{
 		"+2.0", "[t -1.0, +5.0]", "primary", "DECLARED WHEN RESULTS WERE KNOWN", "val chose", "FAILS: gains",
 	} {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -59,6 +60,9 @@ func printRates(w io.Writer, results []runs.Result) {
 		interval := fmt.Sprintf("%.1f to %.1f", 100*r.Low, 100*r.High)
 		say(w, "%-12s %-15s %4d/%-4d %5.1f %%   %-22s  %14s%s",
 			r.System, r.Split, r.Successes, r.Episodes, 100*r.Rate, interval, perSuccess(r), missing(r)+cut(r))
+	}
+	if slices.ContainsFunc(results, func(r runs.Result) bool { return r.Split == domain.SplitVal }) {
+		say(w, "val chose the epoch of the trained system; test splits chose nothing")
 	}
 }
 

@@ -8,8 +8,7 @@ function ExperimentPage({ index, parts, version }) {
   const points = (v) => (v > 0 ? '+' : '') + v.toFixed(1);
   const rows = doc.result ? doc.result.rows : [];
   const columns = [
-    { name: 'contrast',
-      of: (r) => r.of + ' − ' + r.minus + ', ' + r.split + (r.split === 'val' ? ' (chose the epoch)' : '') },
+    { name: 'contrast', of: (r) => r.of + ' − ' + r.minus + ', ' + r.split + choseOn(r.split) },
     { name: 'rates', num: true, of: (r) => r.of_rate.toFixed(1) + ', ' + r.minus_rate.toFixed(1) },
     { name: 'difference', num: true, of: (r) => points(r.mean) },
     { name: '[t]', num: true, of: (r) => points(r.low) + ', ' + points(r.high) }, { name: '[c]', num: true,

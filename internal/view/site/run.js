@@ -126,10 +126,12 @@ function Epochs({ doc }) {
 const keptBy = (e) => e.updates.filter((u) => u.kept)
   .map((u) => '; agent ' + u.agent + ' keeps its parent: ' + u.kept).join('');
 
+// choseOn marks val, also that of another environment, on which systems were chosen.
+const choseOn = (split) => (split.split('.').at(-1) === 'val' ? ' (chose the epoch)' : '');
+
 function Results({ doc, results, title }) {
   if (!results || results.length === 0) return null;
-  const where = (r) => (r.environment ? r.environment + ', ' : '') + r.split +
-    (r.split === 'val' ? ' (chose the epoch)' : '');
+  const where = (r) => (r.environment ? r.environment + ', ' : '') + r.split + choseOn(r.split);
   const columns = [
     { name: 'system', of: (r) => r.system },
     { name: 'split', of: where },
