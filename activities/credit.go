@@ -35,20 +35,22 @@ func (m *Models) Credit(ctx context.Context, id SlotID) (Credited, error) {
 	log := m.log(id.Run, "epoch", id.Epoch, "slot", id.Slot)
 	ctx = endpoints.InEpoch(ctx, id.Epoch)
 
-	return do(ctx, log, func(ctx context.Context, say say) (Credited, error) {
-		c, _, err := runs.Run(id.Run).Credits(id.Epoch, id.Slot).Record(ctx, m.Bucket, func() (runs.Credits, error) {
-			return m.credits(ctx, id, say)
-		})
+	return do(ctx, log, func(ctx context.Context, say say) (Credited, error) { return m.credit(ctx, id, say) })
+}
 
-		n := count(c.Steps)
-		for _, a := range c.Audit {
-			if a.Refused() {
-				n.Refused++
-			}
-		}
-
-		return n, err
+func (m *Models) credit(ctx context.Context, id SlotID, say say) (Credited, error) {
+	c, _, err := runs.Run(id.Run).Credits(id.Epoch, id.Slot).Record(ctx, m.Bucket, func() (runs.Credits, error) {
+		return m.credits(ctx, id, say)
 	})
+
+	n := count(c.Steps)
+	for _, a := range c.Audit {
+		if a.Refused() {
+			n.Refused++
+		}
+	}
+
+	return n, err
 }
 
 // credits labels the steps of an episode in order.

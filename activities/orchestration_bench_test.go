@@ -187,7 +187,7 @@ func (o *orchestra) durable(b *testing.B, latency time.Duration, window int) cos
 		b.Fatal(err)
 	}
 	out := cost{wall: time.Since(t).Seconds(), cpu: cpu() - c}
-	out.events = float64(o.events(b, shard.ID))/200 + float64(o.events(b, run+"/episode/0100"))
+	out.events = float64(o.events(b, shard.ID)) / 200
 
 	return out
 }
@@ -209,7 +209,6 @@ func (o *orchestra) workers(b *testing.B, latency time.Duration, window int) (st
 	all := []worker.Worker{
 		start(workflows.QueueControl, 4, func(w worker.Worker) {
 			w.RegisterWorkflow(workflows.Shard)
-			w.RegisterWorkflow(workflows.Episode)
 		}),
 		start(workflows.QueueRollout, window+workers.Prefetch, func(w worker.Worker) { w.RegisterActivity(rollouts) }),
 		start(workflows.QueueModel, 4, func(w worker.Worker) { w.RegisterActivity(models) }),
@@ -271,7 +270,7 @@ func BenchmarkOrchestration(b *testing.B) {
 	}
 	slices.Sort(ratios)
 	line("200 episodes of 6 steps, through workflows / plain loop, window 4, 50 ms", ratios[2], 1.05)
-	line("history events per episode, parent's included", events, 36)
+	line("history events per episode", events, 15)
 
 	for _, x := range []struct {
 		window  int

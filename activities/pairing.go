@@ -24,13 +24,36 @@ func (m *Models) Pairing(ctx context.Context, id SlotID) (int, error) {
 	log := m.log(id.Run, "epoch", id.Epoch, "slot", id.Slot)
 	ctx = endpoints.InEpoch(ctx, id.Epoch)
 
-	return do(ctx, log, func(ctx context.Context, say say) (int, error) {
-		p, _, err := runs.Run(id.Run).Pairs(id.Epoch, id.Slot).Record(ctx, m.Bucket, func() (runs.Pairs, error) {
-			return m.pairs(ctx, id, say)
-		})
+	return do(ctx, log, func(ctx context.Context, say say) (int, error) { return m.pairing(ctx, id, say) })
+}
 
-		return len(p.Pairs), err
+// Paired says how an episode was labelled, and how many pairs were made of it.
+type Paired struct {
+	Credited
+	Pairs int
+}
+
+// CreditAndPairing is Credit and then Pairing. Labels that were recorded by an attempt that was cut short stay.
+func (m *Models) CreditAndPairing(ctx context.Context, id SlotID) (Paired, error) {
+	log := m.log(id.Run, "epoch", id.Epoch, "slot", id.Slot)
+	ctx = endpoints.InEpoch(ctx, id.Epoch)
+
+	return do(ctx, log, func(ctx context.Context, say say) (out Paired, err error) {
+		if out.Credited, err = m.credit(ctx, id, say); err != nil {
+			return out, err
+		}
+		out.Pairs, err = m.pairing(ctx, id, say)
+
+		return out, err
 	})
+}
+
+func (m *Models) pairing(ctx context.Context, id SlotID, say say) (int, error) {
+	p, _, err := runs.Run(id.Run).Pairs(id.Epoch, id.Slot).Record(ctx, m.Bucket, func() (runs.Pairs, error) {
+		return m.pairs(ctx, id, say)
+	})
+
+	return len(p.Pairs), err
 }
 
 func (m *Models) pairs(ctx context.Context, id SlotID, say say) (runs.Pairs, error) {

@@ -72,7 +72,7 @@ func TestChangedValuesCountFromTheNextEpochOn(t *testing.T) {
 			return
 		}
 		first = false
-		atFirst(env, "Credit", func() {
+		atFirst(env, "CreditAndPairing", func() {
 			got = ask(env, ann)
 			bad = ask(env, workflows.SetCommand{
 				Command: ann.Command, Values: map[string]string{"train.beta": "-1", "seed": "3"},
@@ -139,7 +139,7 @@ func TestAStopMayWait(t *testing.T) {
 	} {
 		r := testrun.WithBase(t, s)
 		_, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
-			atFirst(env, "Credit", func() {
+			atFirst(env, "CreditAndPairing", func() {
 				send(t, env, workflows.UpdateStop, workflows.Command{Who: "ann", Why: "lunch", After: after})
 			})
 		})

@@ -1,96 +1,132 @@
 package workflows
 
 import (
-	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
 )
 
-// ShardInput is a range of an epoch's slots.
-type ShardInput struct {
-	Run    string
-	Epoch  int
-	From   int
-	To     int // inclusive
-	Parent string
-	Window int `json:",omitempty"` // episodes that are open concurrently; 0: Window
+// shardPage is what the Temporal UI shows of a shard: a line for every episode that has ended, and what was done in
+// those that did not succeed.
+type shardPage struct {
+	in    ShardInput
+	lines []episodeLine // by slot
 }
 
-// signalTally is the signal that reports a shard's progress to the epoch. It is sent every tallyEvery episodes, so that
-// progress costs few events.
-const (
-	signalTally = "tally"
-	tallyEvery  = 20
-)
-
-// Shard runs the episodes of a range, a window of them concurrently.
-func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
-	var whole, fresh Tally
-	var first error
-	paused, drained, open, window := false, false, 0, Window
-	if workflow.GetVersion(ctx, "wide window", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
-		window = oldWindow
-	}
-	window = cmp.Or(in.Window, window)
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for workflow.GetSignalChannel(ctx, signalPause).Receive(ctx, &paused) {
-		}
-	})
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for n := 0; workflow.GetSignalChannel(ctx, signalWindow).Receive(ctx, &n); {
-			window = cmp.Or(n, Window)
-		}
-	})
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		workflow.GetSignalChannel(ctx, signalDrain).Receive(ctx, &drained)
-	})
-
-	for slot := in.From; slot <= in.To; slot++ {
-		next := func() bool { return open < window && !paused || drained || first != nil }
-		if err := workflow.Await(ctx, next); err != nil {
-			return whole, err
-		}
-		if drained || first != nil {
-			break
-		}
-
-		open++
-		id := activities.SlotID{Run: in.Run, Epoch: in.Epoch, Slot: slot}
-		name := fmt.Sprintf("%s/episode/%04d", in.Parent, slot)
-		summary := fmt.Sprintf("epoch %d, slot %d", in.Epoch, slot)
-		f := workflow.ExecuteChildWorkflow(child(ctx, name, summary), Episode, id)
-		workflow.Go(ctx, func(ctx workflow.Context) {
-			var t Tally
-			err := f.Get(ctx, &t)
-			open--
-			if err != nil && first == nil {
-				first = err
-			}
-			if err != nil {
-				return
-			}
-
-			whole.add(t)
-			if fresh.add(t); fresh.Done >= tallyEvery {
-				send := fresh
-				fresh = Tally{}
-				// A lost signal delays progress only: the result counts.
-				_ = workflow.SignalExternalWorkflow(ctx, in.Parent, "", signalTally, send).Get(ctx, nil)
-			}
-		})
-	}
-	if err := workflow.Await(ctx, func() bool { return open == 0 }); err != nil {
-		return whole, err
-	}
-
-	return whole, first
+// episodeLine is the line of an episode.
+type episodeLine struct {
+	slot   int
+	played activities.Played
+	labels activities.Paired
 }
 
-// Episode is one slot: rollout, then credit, then pairing. The critic works on one episode while the next is rolled
-// out.
+// briefs is the number of failed episodes of which a page says what was done.
+const briefs = 20
+
+// episode is one slot: rollout, then labels and pairs. The critic works on one episode while the next is rolled out.
+func (x *shardPage) episode(ctx workflow.Context, id activities.SlotID) (Tally, error) {
+	line := episodeLine{slot: id.Slot}
+	play := on(ctx, QueueRollout, fmt.Sprintf("slot %d: rollout", id.Slot))
+	if err := workflow.ExecuteActivity(play, rollout.Rollout, id).Get(ctx, &line.played); err != nil {
+		return Tally{}, err
+	}
+	t := tallyOf(id, line.played)
+	if t.Failed > 0 {
+		x.show(ctx, line)
+
+		return t, nil
+	}
+
+	label := on(ctx, QueueModel, fmt.Sprintf("slot %d: credit and pairing", id.Slot))
+	if err := workflow.ExecuteActivity(label, models.CreditAndPairing, id).Get(ctx, &line.labels); err != nil {
+		return t, err
+	}
+	t.graded(id, line.labels.Credited)
+	t.Pairs = line.labels.Pairs
+	x.show(ctx, line)
+
+	return t, nil
+}
+
+// tallyOf counts an episode that was played.
+func tallyOf(id activities.SlotID, p activities.Played) Tally {
+	t := Tally{Done: 1, Cells: p.Cells, RefusedCells: p.Refused, Graded: p.Steps}
+	if p.Success {
+		t.Successes = 1
+	}
+	if p.Failed != "" {
+		t.Failed, t.Why = 1, fmt.Sprintf("slot %d: %s", id.Slot, p.Failed)
+	}
+
+	return t
+}
+
+// graded counts what a critic refused to grade.
+func (t *Tally) graded(id activities.SlotID, c activities.Credited) {
+	if t.RefusedGrades = c.Refused; t.RefusedCells+t.RefusedGrades > 0 {
+		t.WhyRefused = fmt.Sprintf("slot %d", id.Slot)
+	}
+}
+
+// show adds an episode to the page.
+func (x *shardPage) show(ctx workflow.Context, line episodeLine) {
+	at, _ := slices.BinarySearchFunc(x.lines, line.slot, func(l episodeLine, slot int) int { return l.slot - slot })
+	x.lines = slices.Insert(x.lines, at, line)
+	workflow.SetCurrentDetails(ctx, x.text())
+}
+
+// end lets lists of workflows show a shard's share of successes.
+func (x *shardPage) end(ctx workflow.Context, t Tally) error {
+	return workflow.UpsertTypedSearchAttributes(ctx, attrRun.ValueSet(x.in.Run),
+		attrEpoch.ValueSet(int64(x.in.Epoch)), attrRate.ValueSet(float64(t.Successes)/float64(max(t.Done, 1))))
+}
+
+// text returns the page as Markdown.
+func (x *shardPage) text() string {
+	var out, failed strings.Builder
+	out.WriteString("| slot | | steps | right, wrong, uncertain | pairs | |\n|---|---|---|---|---|---|\n")
+	n := 0
+	for _, l := range x.lines {
+		p, c := l.played, l.labels
+		slot := fmt.Sprint(l.slot)
+		if x.in.View != "" {
+			address := strings.TrimSuffix(x.in.View, "/")
+			slot = fmt.Sprintf("[%d](%s/#/episode/%s/%d/%[1]d)", l.slot, address, x.in.Run, x.in.Epoch)
+		}
+		if p.Failed != "" {
+			fmt.Fprintf(&out, "| %s | **no episode** | | | | %s |\n", slot, plain(p.Failed))
+			continue
+		}
+		fmt.Fprintf(&out, "| %s | %s | %d | %d, %d, %d | %d | attempt %d, on %s |\n", slot, outcome(p), p.Steps,
+			c.Positive, c.Negative, c.Uncertain, c.Pairs, p.Attempt, plain(p.Host))
+		if p.Success {
+			continue
+		}
+		if n++; n <= briefs {
+			fmt.Fprintf(&failed, "\nslot %d **failed** after %d steps:\n\n%s\n", l.slot, p.Steps, code(p.Brief))
+		}
+	}
+	if n > briefs {
+		fmt.Fprintf(&failed, "\nand %d more episodes that failed\n", n-briefs)
+	}
+
+	return out.String() + failed.String()
+}
+
+// outcome returns success or failed, as Markdown.
+func outcome(p activities.Played) string {
+	if p.Success {
+		return "success"
+	}
+
+	return "**failed**"
+}
+
+// Episode is one slot of a shard that an older version began.
 func Episode(ctx workflow.Context, id activities.SlotID) (Tally, error) {
 	var p activities.Played
 	err := workflow.ExecuteActivity(on(ctx, QueueRollout, "rollout"), rollout.Rollout, id).Get(ctx, &p)
@@ -105,13 +141,8 @@ func Episode(ctx workflow.Context, id activities.SlotID) (Tally, error) {
 		}
 	}
 
-	t := Tally{Done: 1, Cells: p.Cells, RefusedCells: p.Refused, Graded: p.Steps}
-	if p.Success {
-		t.Successes = 1
-	}
-	if p.Failed != "" {
-		t.Failed, t.Why = 1, fmt.Sprintf("slot %d: %s", id.Slot, p.Failed)
-
+	t := tallyOf(id, p)
+	if t.Failed > 0 {
 		return t, nil
 	}
 
@@ -119,9 +150,7 @@ func Episode(ctx workflow.Context, id activities.SlotID) (Tally, error) {
 	if err := workflow.ExecuteActivity(on(ctx, QueueModel, "credit"), models.Credit, id).Get(ctx, &c); err != nil {
 		return t, err
 	}
-	if t.RefusedGrades = c.Refused; t.RefusedCells+t.RefusedGrades > 0 {
-		t.WhyRefused = fmt.Sprintf("slot %d", id.Slot)
-	}
+	t.graded(id, c)
 	told += fmt.Sprintf("\n\nlabels: %d right, %d wrong, %d uncertain", c.Positive, c.Negative, c.Uncertain)
 	workflow.SetCurrentDetails(ctx, told)
 	err = workflow.ExecuteActivity(on(ctx, QueueModel, "pairing"), models.Pairing, id).Get(ctx, &t.Pairs)
@@ -138,15 +167,11 @@ func failed(ctx workflow.Context, id activities.SlotID) error {
 		attrRate.ValueSet(0))
 }
 
-// details returns what the page of an episode shows, as Markdown.
+// details returns what the page of such an episode shows, as Markdown.
 func details(p activities.Played) string {
-	outcome := "**failed**"
-	if p.Success {
-		outcome = "**success**"
-	}
 	if p.Failed != "" {
 		return "**no episode**: " + plain(p.Failed)
 	}
 
-	return fmt.Sprintf("%s after %d steps, attempt %d, on %s\n\n%s", outcome, p.Steps, p.Attempt, p.Host, code(p.Brief))
+	return fmt.Sprintf("%s after %d steps, attempt %d, on %s\n\n%s", outcome(p), p.Steps, p.Attempt, p.Host, code(p.Brief))
 }

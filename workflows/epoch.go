@@ -21,10 +21,6 @@ type EpochInput struct {
 	Plan  activities.Plan
 }
 
-// ShardSize is the number of episodes of one shard: a workflow's history and its pending children stay bounded,
-// whatever the epoch's size.
-const ShardSize = 200
-
 // Window is the number of episodes of a shard that are open concurrently. Real concurrency is bounded by the workers; a
 // pause takes effect within a window.
 const Window = 32
@@ -160,7 +156,7 @@ func (x *shards) play(ctx workflow.Context, in EpochInput, slots int, p *Progres
 	x.window = in.Plan.Window
 	parent := epochID(in.Run, in.Epoch)
 	most := OpenShards
-	if slots > OpenShards*ShardSize { // histories of smaller epochs are the same
+	if slots > OpenShards*rules.ShardSize { // histories of smaller epochs are the same
 		switch workflow.GetVersion(ctx, "bounded shards", workflow.DefaultVersion, 2) {
 		case workflow.DefaultVersion:
 			most = slots
@@ -169,7 +165,7 @@ func (x *shards) play(ctx workflow.Context, in EpochInput, slots int, p *Progres
 		}
 	}
 
-	for from := 1; from <= slots; from += ShardSize {
+	for from := 1; from <= slots; from += rules.ShardSize {
 		ready := func() bool { return x.open() < most && !x.paused || x.drained || x.failed(ctx) }
 		if err := workflow.Await(ctx, ready); err != nil {
 			return Tally{}, err
@@ -178,8 +174,8 @@ func (x *shards) play(ctx workflow.Context, in EpochInput, slots int, p *Progres
 			break
 		}
 		s := ShardInput{
-			Run: in.Run, Epoch: in.Epoch, From: from, To: min(from+ShardSize-1, slots), Parent: parent,
-			Window: x.window,
+			Run: in.Run, Epoch: in.Epoch, From: from, To: min(from+rules.ShardSize-1, slots), Parent: parent,
+			Window: x.window, View: in.Plan.View,
 		}
 		cctx := child(ctx, fmt.Sprintf("%s/shard/%04d", parent, from), fmt.Sprintf("slots %d to %d", s.From, s.To))
 		x.started = append(x.started, workflow.ExecuteChildWorkflow(cctx, Shard, s))

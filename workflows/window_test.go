@@ -1,13 +1,19 @@
 package workflows_test
 
 import (
+	"context"
+	"log/slog"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/mock"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -32,28 +38,35 @@ func TestAShardKeepsAWindowOfEpisodesOpen(t *testing.T) {
 func openAtOnce(t *testing.T, planned, later int) (most int) {
 	t.Helper()
 	var ts testsuite.WorkflowTestSuite
+	ts.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := ts.NewTestWorkflowEnvironment()
 	open := 0
-	episode := func(ctx workflow.Context, _ activities.SlotID) (workflows.Tally, error) {
-		open++
-		most = max(most, open)
-		err := workflow.Sleep(ctx, time.Minute)
-		open--
-
-		return workflows.Tally{Done: 1}, err
-	}
 	env.RegisterWorkflow(workflows.Shard)
-	env.RegisterWorkflowWithOptions(episode, workflow.RegisterOptions{Name: "Episode"})
+	env.RegisterActivity(&activities.Rollouts{})
+	env.RegisterActivity(&activities.Models{})
+	env.OnActivity("Rollout", mock.Anything, mock.Anything).After(time.Minute).Return(activities.Played{}, nil)
+	env.OnActivity("CreditAndPairing", mock.Anything, mock.Anything).Return(activities.Paired{}, nil)
+	env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+		if info.ActivityType.Name == "Rollout" {
+			open++
+			most = max(most, open)
+		}
+	})
+	env.SetOnActivityCompletedListener(func(info *activity.Info, _ converter.EncodedValue, _ error) {
+		if info.ActivityType.Name == "Rollout" {
+			open--
+		}
+	})
 	if later >= 0 {
 		env.RegisterDelayedCallback(func() { env.SignalWorkflow("window", later) }, 90*time.Second)
 	}
 	env.ExecuteWorkflow(workflows.Shard, workflows.ShardInput{
-		Run: "r", Epoch: 1, From: 1, To: workflows.ShardSize, Window: planned,
+		Run: "r", Epoch: 1, From: 1, To: rules.ShardSize, Window: planned,
 	})
 
 	var got workflows.Tally
-	if err := env.GetWorkflowResult(&got); err != nil || got.Done != workflows.ShardSize {
-		t.Fatalf("the shard ended with %+v, %v, want %d episodes", got, err, workflows.ShardSize)
+	if err := env.GetWorkflowResult(&got); err != nil || got.Done != rules.ShardSize {
+		t.Fatalf("the shard ended with %+v, %v, want %d episodes", got, err, rules.ShardSize)
 	}
 
 	return most

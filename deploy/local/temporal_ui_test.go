@@ -66,7 +66,7 @@ func TestTheWebUIHasColumnsAndFilters(t *testing.T) {
 		}
 		page := string(raw)
 		script, policy := strings.Index(page, `"label":"CollabStage"`), strings.Index(page, "content-security-policy")
-		if script < 0 || policy < script || !strings.Contains(page, `"name":"Failed episodes"`) ||
+		if script < 0 || policy < script || !strings.Contains(page, `"name":"Rollouts"`) ||
 			!strings.Contains(page, `"`+testNamespace+`" in all`) {
 			t.Errorf("%s is\n%.3000s\nwant a script with columns and filters of %s before the page's policy",
 				path, page, testNamespace)

@@ -20,7 +20,7 @@ type view struct {
 	Type  string `json:"type"`
 }
 
-// columns are those of a list of runs, epochs and episodes.
+// columns are those of a list of runs, epochs and shards.
 var columns = []column{
 	{"Status"}, {"Workflow ID"}, {"CollabRun"}, {"CollabStage"}, {"CollabEpoch"}, {"CollabSuccessRate"}, {"Start"},
 	{"End"},
@@ -33,7 +33,7 @@ var views = []view{
 		"collabui-paused", "Paused runs",
 		`WorkflowType="Run" AND ExecutionStatus="Running" AND CollabStage="paused"`, "user",
 	},
-	{"collabui-failed", "Failed episodes", `WorkflowType="Episode" AND CollabSuccessRate=0`, "user"},
+	{"collabui-rollouts", "Rollouts", `WorkflowType="Shard"`, "user"},
 }
 
 // withViews returns the Web UI's files with a page that gives a browser the columns and filters, unless a person has

@@ -26,6 +26,7 @@ import (
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/method/design"
 	"github.com/collabui/collabui/internal/method/retrain"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/experiments"
@@ -105,7 +106,7 @@ func (r *recorder) preflight() {
 // which is paused and resumed.
 func (r *recorder) large() {
 	s := fakepolicy.Specification("large")
-	s.Slots, s.Epochs = 2*workflows.ShardSize+20, 1
+	s.Slots, s.Epochs = 2*rules.ShardSize+20, 1
 	credit := runs.Run(s.Name).Credits(1, 3).Key
 	if _, err := r.bucket.PutOnce(r.t.Context(), credit, []byte("damaged")); err != nil {
 		r.t.Fatal(err)

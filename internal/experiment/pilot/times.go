@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/collabui/collabui/internal/experiment/estimate"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -14,8 +15,8 @@ func (m *measuring) epochs() error {
 	for epoch := 1; epoch <= m.pilot.Epochs; epoch++ {
 		id := fmt.Sprintf("/epoch/%04d", epoch)
 		var all []did
-		for slot := 1; slot <= m.pilot.Slots; slot++ {
-			of, err := m.done(fmt.Sprintf("%s/episode/%04d", id, slot))
+		for from := 1; from <= m.pilot.Slots; from += rules.ShardSize {
+			of, err := m.done(fmt.Sprintf("%s/shard/%04d", id, from))
 			if err != nil {
 				return err
 			}

@@ -19,6 +19,10 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
+// ShardSize is the number of episodes of one shard of an epoch: a workflow's history and its pending activities stay
+// bounded, whatever the epoch's size.
+const ShardSize = 200
+
 // Prompt returns the template of a role: that of the specification, or the built-in one.
 func Prompt(s spec.Spec, role string) (*prompts.Prompt, error) {
 	text, ok := s.Prompts[role]

@@ -1,0 +1,108 @@
+package workflows
+
+import (
+	"cmp"
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/collabui/collabui/activities"
+)
+
+// ShardInput is a range of an epoch's slots.
+type ShardInput struct {
+	Run    string
+	Epoch  int
+	From   int
+	To     int // inclusive
+	Parent string
+	Window int `json:",omitempty"` // episodes that are open concurrently; 0: Window
+
+	View string `json:",omitempty"` // address of the viewer, if there is one
+}
+
+// signalTally is the signal that reports a shard's progress to the epoch. It is sent every tallyEvery episodes, so that
+// progress costs few events.
+const (
+	signalTally = "tally"
+	tallyEvery  = 20
+)
+
+// Shard runs the episodes of a range, a window of them concurrently. An episode is two activities, so that a day of them
+// costs Temporal little; the shard's page has a line for each.
+func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
+	var fresh Tally
+	var first error
+	tallies := make([]Tally, in.To-in.From+1)
+	paused, drained, open, window := false, false, 0, Window
+	if workflow.GetVersion(ctx, "wide window", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		window = oldWindow
+	}
+	window = cmp.Or(in.Window, window)
+	page := shardPage{in: in}
+	play, end := page.episode, page.end
+	if workflow.GetVersion(ctx, "episodes in shards", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		play, end = in.workflow, func(workflow.Context, Tally) error { return nil }
+	}
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for workflow.GetSignalChannel(ctx, signalPause).Receive(ctx, &paused) {
+		}
+	})
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for n := 0; workflow.GetSignalChannel(ctx, signalWindow).Receive(ctx, &n); {
+			window = cmp.Or(n, Window)
+		}
+	})
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		workflow.GetSignalChannel(ctx, signalDrain).Receive(ctx, &drained)
+	})
+
+	for slot := in.From; slot <= in.To; slot++ {
+		next := func() bool { return open < window && !paused || drained || first != nil }
+		if err := workflow.Await(ctx, next); err != nil {
+			return Tally{}, err
+		}
+		if drained || first != nil {
+			break
+		}
+
+		open++
+		id := activities.SlotID{Run: in.Run, Epoch: in.Epoch, Slot: slot}
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			t, err := play(ctx, id)
+			open--
+			if err != nil && first == nil {
+				first = err
+			}
+			if err != nil {
+				return
+			}
+
+			tallies[id.Slot-in.From] = t
+			if fresh.add(t); fresh.Done >= tallyEvery {
+				send := fresh
+				fresh = Tally{}
+				// A lost signal delays progress only: the result counts.
+				_ = workflow.SignalExternalWorkflow(ctx, in.Parent, "", signalTally, send).Get(ctx, nil)
+			}
+		})
+	}
+	if err := workflow.Await(ctx, func() bool { return open == 0 }); err != nil || first != nil {
+		return Tally{}, cmp.Or(first, err)
+	}
+	var whole Tally
+	for _, t := range tallies { // by slot, whatever ended first
+		whole.add(t)
+	}
+
+	return whole, end(ctx, whole)
+}
+
+// workflow plays an episode in a workflow of its own, as older versions did.
+func (in ShardInput) workflow(ctx workflow.Context, id activities.SlotID) (t Tally, err error) {
+	name := fmt.Sprintf("%s/episode/%04d", in.Parent, id.Slot)
+	summary := fmt.Sprintf("epoch %d, slot %d", in.Epoch, id.Slot)
+	err = workflow.ExecuteChildWorkflow(child(ctx, name, summary), Episode, id).Get(ctx, &t)
+
+	return t, err
+}
