@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"strings"
 	"time"
 
 	"github.com/collabui/collabui/fault"
@@ -61,9 +60,9 @@ type Prepared struct {
 	Ended bool
 }
 
-// Prepare makes the run of an arm. It shares what is equal with the run of the first arm, which has ended: as a fork
-// before the first epoch, if only values differ that a run can change; otherwise its base policy, if only the number of
-// agents differs beside them. An arm that trains another one further is a fork of its run. It may be repeated.
+// Prepare makes the run of an arm. It shares what is equal with the run of the first arm, which has ended: it is a fork
+// before the first epoch, or has only its base policy. An arm that trains another one further is a fork of its run. It
+// may be repeated.
 func (c *Control) Prepare(ctx context.Context, id ArmID) (Prepared, error) {
 	return do(ctx, id.log(c), func(ctx context.Context, _ say) (Prepared, error) {
 		v, _, err := experiments.Experiment(id.Name).Version(id.Version).Read(ctx, c.Bucket)
@@ -83,22 +82,19 @@ func (c *Control) Prepare(ctx context.Context, id ArmID) (Prepared, error) {
 		if from := x.Arm(id.Arm).From; from != "" {
 			return out, c.extendArm(ctx, id, v, from)
 		}
-		first := x.Arms[0]
-		differ := maps.Clone(x.Arm(id.Arm).Set)
-		if differ == nil {
-			differ = map[string]string{}
-		}
-		maps.Copy(differ, first.Set)
+		first := x.Arms[0].Name
+		shares, differ := x.Shares(id.Arm, s)
 		switch {
-		case id.Arm == first.Name:
-		case s.Changeable(differ):
-			return out, c.forkArm(ctx, id, v, s, runs.Run(x.Run(first.Name, id.Seed)), differ)
-		case sameBase(s, differ):
-			base, _, err := runs.Run(x.Run(first.Name, id.Seed)).Base().Read(ctx, c.Bucket)
+		case id.Arm == first:
+		case shares == design.SharesRun:
+			return out, c.forkArm(ctx, id, v, s, runs.Run(x.Run(first, id.Seed)), differ)
+		case shares == design.SharesBase:
+			base, _, err := runs.Run(x.Run(first, id.Seed)).Base().Read(ctx, c.Bucket)
 			if err != nil {
 				return out, err
 			}
 			s.FineTune.Base = base.Policy.Digest
+			s.FineTune.Levels, s.FineTune.Data = nil, spec.LevelData{} // it has been trained on them
 		}
 		got, _, err := runs.Run(s.Name).Spec().Record(ctx, c.Bucket, func() (spec.Spec, error) { return s, nil })
 		if err == nil && runs.Digest(got) != runs.Digest(s) {
@@ -108,18 +104,6 @@ func (c *Control) Prepare(ctx context.Context, id ArmID) (Prepared, error) {
 
 		return out, err
 	})
-}
-
-// sameBase reports whether stage 1 makes the same base policy whatever values these keys have.
-func sameBase(s spec.Spec, keys map[string]string) bool {
-	for key := range keys {
-		top, _, _ := strings.Cut(key, ".")
-		if top != "agents" && !s.Changeable(map[string]string{key: ""}) {
-			return false
-		}
-	}
-
-	return true
 }
 
 // forkArm makes the run of an arm as a fork of the run of the first.

@@ -144,6 +144,24 @@ func TestAnExperimentSharesWhatItsArmsHaveEqual(t *testing.T) {
 	}
 }
 
+// TestAnArmWithOtherAgentsRepeatsNoLevels lets an arm share the base policy of a curriculum. It must not be trained on
+// the levels a second time.
+func TestAnArmWithOtherAgentsRepeatsNoLevels(t *testing.T) {
+	t.Parallel()
+	r := testrun.New(t, testrun.Tiny())
+	x := compared()
+	x.Spec = testrun.Tiny()
+	x.Spec.FineTune.Levels, x.Spec.FineTune.Steps.Level2 = []int{2}, 4
+	x.Arms, x.Contrasts = []design.Arm{x.Arms[0], x.Arms[2]}, x.Contrasts[5:]
+	if _, err := conduct(t, r, x); err != nil {
+		t.Fatal(err)
+	}
+	full, one := runs.Run(x.Run("full", 1)), runs.Run(x.Run("one", 1))
+	if a, b := read(t, r, full.Base()).Policy, read(t, r, one.Base()).Policy; a != b {
+		t.Errorf("one begins with %v, want the base policy of full, %v", b, a)
+	}
+}
+
 func TestAnArmTrainsAnotherFurtherOnAnotherEnvironment(t *testing.T) {
 	t.Parallel()
 	r := testrun.New(t, testrun.Small())

@@ -25,10 +25,11 @@ import (
 
 // experimentOptions are the flags of experiment.
 type experimentOptions struct {
-	check   bool
-	plan    bool
-	playing playing
-	up      upOptions
+	check    bool
+	plan     bool
+	episodes int // of the pilot
+	playing  playing
+	up       upOptions
 }
 
 // playing are the flags of commands that play an experiment.
@@ -65,6 +66,7 @@ they expect.`,
 	f := c.Flags()
 	f.BoolVar(&o.check, "check", false, "only check the file, and print what would be played")
 	f.BoolVar(&o.plan, "plan", false, "only estimate the hours of each arm")
+	addEpisodes(f, &o.episodes, 16)
 	f.BoolVar(&o.playing.detach, "detach", false,
 		"return when the experiment has begun; the same command attaches to it again")
 	o.playing.addFlags(f)
@@ -96,6 +98,11 @@ func (a *app) runExperiment(ctx context.Context, o experimentOptions, file strin
 	if o.check {
 		return a.print(x, func(w io.Writer) { printDeclared(w, x) })
 	}
+	if o.plan {
+		if err := checkEpisodes(o.episodes); err != nil {
+			return err
+		}
+	}
 	if err := a.ensureUp(ctx, o.up); err != nil {
 		return err
 	}
@@ -105,7 +112,7 @@ func (a *app) runExperiment(ctx context.Context, o experimentOptions, file strin
 	}
 	defer session.Close()
 	if o.plan {
-		return session.planExperiment(ctx, x)
+		return session.planExperiment(ctx, x, o.episodes)
 	}
 
 	return session.experimentOf(ctx, x, o.playing)

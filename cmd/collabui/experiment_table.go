@@ -1,18 +1,13 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/experiment/estimate"
-	"github.com/collabui/collabui/internal/experiment/pilot"
 	"github.com/collabui/collabui/internal/method/design"
 	"github.com/collabui/collabui/internal/store/experiments"
-	"github.com/collabui/collabui/internal/store/runs"
-	"github.com/collabui/collabui/workers/catalog"
 )
 
 // printDeclared prints what an experiment declares.
@@ -147,72 +142,4 @@ func tableRow(r design.Row, wide int) string {
 	line += chosen(r.Split)
 
 	return strings.TrimSpace(line + "  " + r.Verdict())
-}
-
-// armPlan is the estimate of an arm.
-type armPlan struct {
-	Arm      string         `json:"arm"`
-	Training estimate.Range `json:"training_hours"`   // of all seeds
-	Playing  estimate.Range `json:"evaluation_hours"` // of all seeds, as if all agents played
-	Episodes int            `json:"episodes"`         // that its systems play, per seed
-	Shares   bool           `json:"shares"`           // it begins with what the first arm made
-}
-
-// planExperiment runs a pilot of the first arm, and scales it to all arms.
-func (s *session) planExperiment(ctx context.Context, x design.Experiment) error {
-	first, err := x.Of(x.Arms[0].Name, 1, catalog.All{})
-	if err != nil {
-		return err
-	}
-	p := pilot.Spec(first, 16)
-	if err := s.finish(ctx, p); err != nil {
-		return err
-	}
-
-	var plans []armPlan
-	for i, a := range x.Arms {
-		of, err := x.Of(a.Name, 1, catalog.All{})
-		if err != nil {
-			return err
-		}
-		m, err := pilot.Measure(ctx, s.bucket, s.temporal, of, p)
-		if err != nil {
-			return err
-		}
-		plan := armPlan{Arm: a.Name, Shares: i > 0 && first.Changeable(a.Set) || a.From != ""}
-		one, two := x.Plays(a.Name)
-		for _, play := range append(one, two...) {
-			plan.Episodes += x.Episodes[play.Split]
-		}
-		for _, l := range m.Estimate() {
-			stage1 := strings.HasPrefix(l.Name, "stage 1")
-			if l.Name != "in all" && !(stage1 && plan.Shares) {
-				plan.Training = plan.Training.Plus(l.Hours.Times(x.Seeds))
-			}
-		}
-		plan.Playing = m.Playing(pilot.Together(of), plan.Episodes*x.Seeds)
-		plans = append(plans, plan)
-	}
-	spent, err := runs.Run(p.Name).Spent(ctx, s.bucket)
-	if err != nil {
-		return err
-	}
-
-	return s.print(map[string]any{"pilot": p.Name, "spent": spent, "arms": plans}, func(w io.Writer) {
-		printPlans(w, x, plans)
-	})
-}
-
-func printPlans(w io.Writer, x design.Experiment, plans []armPlan) {
-	say(w, "hours of all %d seeds, by a pilot of the first arm with 16 episodes; arms that share repeat no stage 1\n",
-		x.Seeds)
-	var all estimate.Range
-	for _, p := range plans {
-		of := p.Training.Plus(p.Playing)
-		all = all.Plus(of)
-		say(w, "%-14s %.1f to %.1f h, of which %.1f to %.1f h for %d episodes of evaluation per seed",
-			p.Arm, of.Low, of.High, p.Playing.Low, p.Playing.High, p.Episodes)
-	}
-	say(w, "%-14s %.1f to %.1f h\n", "in all", all.Low, all.High)
-	printPower(w, x)
 }

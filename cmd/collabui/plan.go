@@ -45,8 +45,22 @@ The pilot of an unchanged specification runs once. The run itself is not started
 }
 
 func (o *planOptions) addFlags(f *pflag.FlagSet) {
-	f.IntVar(&o.episodes, "episodes", 8, "episodes of the pilot, per stage")
+	addEpisodes(f, &o.episodes, 8)
 	o.up.addFlags(f)
+}
+
+// addEpisodes adds the flag of a pilot's size.
+func addEpisodes(f *pflag.FlagSet, to *int, usual int) {
+	f.IntVar(to, "episodes", usual, "episodes of the pilot, per stage")
+}
+
+// checkEpisodes refuses impossible numbers of a pilot's episodes.
+func checkEpisodes(n int) error {
+	if n < 2 || n > 100 {
+		return fault.New(fault.Invalid, "--episodes must be from 2 to 100, not %d", n)
+	}
+
+	return nil
 }
 
 // planned is the answer of plan.
@@ -62,8 +76,8 @@ func (a *app) runPlan(ctx context.Context, o planOptions, file string) error {
 	if err != nil {
 		return err
 	}
-	if o.episodes < 2 || o.episodes > 100 {
-		return fault.New(fault.Invalid, "--episodes must be from 2 to 100, not %d", o.episodes)
+	if err := checkEpisodes(o.episodes); err != nil {
+		return err
 	}
 	if err := a.ensureUp(ctx, o.up); err != nil {
 		return err

@@ -46,20 +46,8 @@ func (m *reader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	var parts []struct {
-		Text     string
-		ImageURL struct{ URL string } `json:"image_url"`
-	}
-	user, images := "", [][]byte{}
-	if content := q.Messages[len(q.Messages)-1].Content; json.Unmarshal(content, &parts) == nil {
-		for _, p := range parts {
-			user += p.Text
-			if _, data, ok := strings.Cut(p.ImageURL.URL, "base64,"); ok {
-				png, _ := base64.StdEncoding.DecodeString(data)
-				images = append(images, png)
-			}
-		}
-	} else if err := json.Unmarshal(content, &user); err != nil {
+	user, images, err := read(q.Messages[len(q.Messages)-1].Content)
+	if err != nil {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
@@ -74,6 +62,26 @@ func (m *reader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"choices": []any{map[string]any{"message": map[string]string{"role": "assistant", "content": tap(user)}}},
 		"usage":   map[string]int{"prompt_tokens": 100, "completion_tokens": 10},
 	})
+}
+
+// read returns the text and the images of a message, whose content is a text or a list of parts.
+func read(content json.RawMessage) (text string, images [][]byte, err error) {
+	var parts []struct {
+		Text     string
+		ImageURL struct{ URL string } `json:"image_url"`
+	}
+	if json.Unmarshal(content, &parts) != nil {
+		return text, nil, json.Unmarshal(content, &text)
+	}
+	for _, p := range parts {
+		text += p.Text
+		if _, data, ok := strings.Cut(p.ImageURL.URL, "base64,"); ok {
+			png, _ := base64.StdEncoding.DecodeString(data)
+			images = append(images, png)
+		}
+	}
+
+	return text, images, nil
 }
 
 // tap answers a question in the form that it asks for.

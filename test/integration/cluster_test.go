@@ -38,6 +38,7 @@ trainer:
 // cluster is services, and hosts that share nothing else.
 type cluster struct {
 	*machine
+	base    string // folder of the base model
 	program string // stand-in
 	hosts   map[string]*host
 }
@@ -83,8 +84,16 @@ var buildStandin = sync.OnceValues(func() (string, error) {
 	return file, err
 })
 
-// newCluster starts services, and a host each for control, rollouts, training and serving.
+// newCluster starts services, and a host each for control, rollouts, training and serving. Its GPU worker trains on the
+// CPU, slowly enough to be lost in the middle of an update.
 func newCluster(t *testing.T) *cluster {
+	t.Helper()
+
+	return startCluster(t, "none", standin.Variable+"=slow=250")
+}
+
+// startCluster starts a cluster whose GPU worker has some GPUs. env is further environment of all hosts.
+func startCluster(t *testing.T, gpus string, env ...string) *cluster {
 	t.Helper()
 	program, err := buildStandin()
 	if err != nil {
@@ -97,16 +106,18 @@ func newCluster(t *testing.T) *cluster {
 
 	c := &cluster{
 		machine: newMachine(t, strings.ReplaceAll(acrossMachines, "MODEL", base)),
+		base:    base,
 		program: program,
 		hosts:   map[string]*host{},
 	}
+	c.env = append(c.env, env...)
 	gate, engine := freeAddr(t), freeAddr(t)
 	c.services(gate)
 	c.trainer()
 
 	c.add("head", c.worker("--roles", "control"))
 	c.add("rollout", c.worker("--roles", "rollout,model", "--tabs", "2"))
-	c.add("gpu", c.worker("--roles", "gpu", "--gpus", "none", "--updates", "1", "--work", c.file("gpu")))
+	c.add("gpu", c.worker("--roles", "gpu", "--gpus", gpus, "--updates", "1", "--work", c.file("gpu")))
 	c.add("serve",
 		func() *exec.Cmd { return c.process(program, "serve", engine, base) },
 		c.worker("--roles", "serve", "--listen", gate, "--server", "http://"+engine, "--base-model", base,
@@ -139,7 +150,7 @@ func (c *cluster) services(gate string) {
 	)
 }
 
-// trainer makes the hosts find the stand-in as llamafactory-cli, slow enough to be lost in the middle of an update.
+// trainer makes the hosts find the stand-in as llamafactory-cli.
 func (c *cluster) trainer() {
 	c.t.Helper()
 	cli := filepath.Join(c.file("bin"), "llamafactory-cli")
@@ -149,7 +160,7 @@ func (c *cluster) trainer() {
 	if err := os.WriteFile(cli, []byte("#!/bin/sh\nexec "+c.program+" \"$@\"\n"), 0o755); err != nil {
 		c.t.Fatal(err)
 	}
-	c.env = append(c.env, "COLLABUI_LLAMAFACTORY="+cli, standin.Variable+"=slow=250")
+	c.env = append(c.env, "COLLABUI_LLAMAFACTORY="+cli)
 }
 
 func (c *cluster) add(name string, start ...func() *exec.Cmd) {

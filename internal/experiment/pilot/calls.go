@@ -1,6 +1,8 @@
 package pilot
 
 import (
+	"strings"
+
 	"github.com/collabui/collabui/internal/experiment/estimate"
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -40,6 +42,21 @@ var names = map[string]string{
 	prompts.Questions:    "author of level 1",
 	prompts.Instructions: "author of level 2",
 }
+
+// OfStage1 reports whether a line of an estimate is work of stage 1 alone. An arm that begins with the base policy of
+// another does not repeat it.
+func OfStage1(line string) bool {
+	for _, role := range []string{prompts.Agent, prompts.Questions, prompts.Instructions} {
+		if line == names[role] {
+			return true
+		}
+	}
+
+	return strings.HasPrefix(line, stage1)
+}
+
+// stage1 begins the names of the phases of stage 1.
+const stage1 = "stage 1"
 
 // roles scales the calls of every role to the run. The screens that a level is written about are bounded by the
 // specification; those of the pilot are bounded more tightly.
@@ -108,6 +125,9 @@ func (m *measuring) policies() {
 		Name: policyCalls + "rollouts", Calls: m.cells, Units: played, Total: m.slots(), Tokens: m.tokens, Steps: true,
 	})
 	for _, e := range m.evaluated {
+		if e.episodes == 0 {
+			continue
+		}
 		m.out.Roles = append(m.out.Roles, estimate.Role{
 			Name: policyCalls + e.name, Calls: e.calls, Units: e.episodes, Low: e.low, Total: e.total,
 			Tokens: e.tokens, Steps: true,

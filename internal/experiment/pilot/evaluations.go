@@ -25,16 +25,7 @@ type evaluated struct {
 
 // evaluations reads what the evaluations took, by kind.
 func (m *measuring) evaluations() error {
-	low, _ := evaluations(m.spec, leastChunks(m.spec))
-	one, many := evaluations(m.spec, chunks(m.spec))
-	single := &evaluated{name: alone, low: low, total: one}
-	all := &evaluated{name: Together(m.spec), low: many, total: many}
-	m.evaluated = []*evaluated{single, all}
-	for _, e := range m.spec.Evaluation.OutOfDistribution {
-		n := float64(e.Episodes * (evaluatedAtEnd(m.spec)))
-		m.evaluated = append(m.evaluated, &evaluated{name: elsewhere(e.Environment, e.Split), low: n, total: n})
-	}
-
+	m.kinds()
 	list := []string{"/finetune", "/eval/0000-val", "/eval/0000-test", "/eval/0000-references"}
 	for epoch := 1; epoch <= m.pilot.Epochs; epoch++ {
 		list = append(list, fmt.Sprintf("/eval/%04d-val", epoch), fmt.Sprintf("/eval/%04d-test", epoch))
@@ -58,6 +49,24 @@ func (m *measuring) evaluations() error {
 	return nil
 }
 
+// kinds lists the kinds of evaluations: of one agent, of several, and elsewhere. A pilot of several agents evaluates
+// them together even if the specification that is estimated has one.
+func (m *measuring) kinds() {
+	low, _ := evaluations(m.spec, leastChunks(m.spec))
+	one, many := evaluations(m.spec, chunks(m.spec))
+	agents := m.spec.Agents
+	if agents == 1 {
+		agents = max(m.pilot.Agents, 2)
+	}
+	m.evaluated = []*evaluated{
+		{name: alone, low: low, total: one}, {name: together(agents), low: many, total: many},
+	}
+	for _, e := range m.spec.Evaluation.OutOfDistribution {
+		n := float64(e.Episodes * (evaluatedAtEnd(m.spec)))
+		m.evaluated = append(m.evaluated, &evaluated{name: elsewhere(e.Environment, e.Split), low: n, total: n})
+	}
+}
+
 // evaluate counts an activity as its kind.
 func (m *measuring) evaluate(d did) error {
 	asked := read[struct {
@@ -66,7 +75,7 @@ func (m *measuring) evaluate(d did) error {
 	}](d.input)
 	gave := read[struct{ Cost runs.Cost }](d.result)
 	kind := m.evaluated[0]
-	if s := asked.Item.System; len(s.Policies) > 1 && !s.OneOf {
+	if several(asked.Item.System) {
 		kind = m.evaluated[1]
 	}
 	for _, e := range m.evaluated[2:] {
@@ -101,7 +110,7 @@ func (m *measuring) sameLength(e *evaluated) {
 	}
 	by := m.steps / m.pilotSlots() / (e.steps / e.episodes)
 	e.low, e.total = e.low*by, e.total*by
-	if e.name == Together(m.spec) {
+	if e.name == together(m.spec.Agents) {
 		most := float64(m.spec.Agents * m.spec.Rounds)
 		e.low *= min(1, (math.Floor(most/2)+1)/(e.calls/e.steps))
 	}
@@ -119,14 +128,20 @@ func (m *measuring) evaluationPhase(e *evaluated) {
 // alone names evaluations of one agent.
 const alone = "evaluation, one agent"
 
-// Together names the phase in which all agents of a specification are evaluated.
-func Together(s spec.Spec) string {
-	if s.Agents == 1 {
-		return alone
+// several reports whether more than one agent of a system plays.
+func several(s rules.EvalSystem) bool { return len(s.Policies) > 1 && !s.OneOf }
+
+// Phase returns the name of the phase that has the pace at which a system of a run plays.
+func Phase(s spec.Spec, system rules.EvalSystem) string {
+	if several(system) {
+		return together(s.Agents)
 	}
 
-	return fmt.Sprintf("evaluation, %d agents", s.Agents)
+	return alone
 }
+
+// together names evaluations of so many agents.
+func together(agents int) string { return fmt.Sprintf("evaluation, %d agents", agents) }
 
 func elsewhere(environment, split string) string {
 	return "evaluation on " + environment + ", " + split

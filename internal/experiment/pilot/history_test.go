@@ -1,9 +1,11 @@
 package pilot
 
 import (
+	"math"
 	"testing"
 	"time"
 
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
@@ -44,5 +46,36 @@ func TestEvaluationsAreThoseOfOneAgentAndOfAll(t *testing.T) {
 		if one, many := evaluations(of, 2); one != c.one || many != c.many {
 			t.Errorf("%s: evaluations = %v, %v, want %v, %v", c.name, one, many, c.one, c.many)
 		}
+	}
+}
+
+// TestOneAgentIsPlannedAtThePaceOfOne measures a pilot of four agents for an arm that has one.
+func TestOneAgentIsPlannedAtThePaceOfOne(t *testing.T) {
+	s := spec.Default()
+	p := Spec(s, 4)
+	s.Agents, s.Rounds = 1, 1
+	m := &measuring{spec: s, pilot: p}
+	m.kinds()
+	for k, seconds := range []int{10, 400} {
+		e := m.evaluated[k]
+		e.did, e.episodes = []did{ran(0, seconds)}, 10
+		m.evaluationPhase(e)
+	}
+	one, err := rules.Kind{Of: rules.OfTrained}.System(s, []string{"p"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h := m.out.Playing(Phase(s, one), 360).Mid; math.Abs(h-0.1) > 1e-9 {
+		t.Errorf("360 episodes of one agent take %v hours, want 0.1, as those of one agent in the pilot", h)
+	}
+	s.Agents = 4
+	four, err := rules.Kind{Of: rules.OfTrained}.System(s, make([]string, 4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m = &measuring{spec: s, pilot: p}
+	m.kinds()
+	if got, want := m.evaluated[1].name, Phase(s, four); got != want {
+		t.Errorf("several agents are measured as %q, want %q, by which they are found", got, want)
 	}
 }

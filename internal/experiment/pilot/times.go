@@ -76,6 +76,9 @@ func (m *measuring) episodePhase(by map[string][]did) {
 	m.phase(p)
 }
 
+// Updates names the phase of the updates. An estimate lacks it if the pilot made no pairs.
+const Updates = "updates"
+
 // updatePhase adds the updates. They grow with the pairs.
 func (m *measuring) updatePhase(all []did) {
 	type updated struct {
@@ -83,7 +86,7 @@ func (m *measuring) updatePhase(all []did) {
 		StepSeconds  float64
 	}
 	p := estimate.Phase{
-		Name: "updates", Lanes: lanes(all), Devices: m.devices(), Steps: true,
+		Name: Updates, Lanes: lanes(all), Devices: m.devices(), Steps: true,
 		Jobs: float64(m.spec.Agents * m.spec.Epochs), Low: m.pairs / m.pilotSlots() * m.slots(),
 	}
 	p.JobsLow, p.Total = p.Jobs, p.Low
@@ -110,7 +113,7 @@ func (m *measuring) stage1Phases() error {
 
 	run, pilot := m.demonstrations()
 	played := estimate.Phase{
-		Name: "stage 1, demonstrations", Lanes: max(m.lanes, 1), Units: pilot, Low: run, Total: run,
+		Name: stage1 + ", demonstrations", Lanes: max(m.lanes, 1), Units: pilot, Low: run, Total: run,
 	}
 	played.Work, played.Wall = work(of["Demonstrate"])
 	played.Places = played.Work
@@ -132,7 +135,7 @@ func (m *measuring) stage1Phases() error {
 func (m *measuring) trainingPhase(all []did) {
 	_, made := optimiserSteps(m.pilot)
 	p := estimate.Phase{
-		Name: "stage 1, training", Lanes: 1, Devices: m.devices(),
+		Name: stage1 + ", training", Lanes: 1, Devices: m.devices(),
 		Units: made, Jobs: float64(chunks(m.spec)), JobsLow: float64(leastChunks(m.spec)),
 	}
 	p.Low, p.Total = optimiserSteps(m.spec)
@@ -153,7 +156,7 @@ func (m *measuring) levelPhases(level int) error {
 	}
 	run, pilot := m.demonstrations()
 	explored := estimate.Phase{
-		Name: fmt.Sprintf("stage 1, exploration (level %d)", level), Lanes: max(m.lanes, 1),
+		Name: fmt.Sprintf(stage1+", exploration (level %d)", level), Lanes: max(m.lanes, 1),
 		Units: pilot, Low: run, Total: run,
 	}
 	explored.Work, explored.Wall = work(of["Explore"])
@@ -162,7 +165,7 @@ func (m *measuring) levelPhases(level int) error {
 
 	screens := m.screens(level)
 	written := estimate.Phase{
-		Name: fmt.Sprintf("stage 1, data of level %d", level), Lanes: lanes(of["Synthesize"]),
+		Name: fmt.Sprintf(stage1+", data of level %d", level), Lanes: lanes(of["Synthesize"]),
 		Units: m.asked[level], Low: screens, Total: screens,
 	}
 	written.Work, written.Wall = work(of["Synthesize"])

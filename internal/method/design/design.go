@@ -6,6 +6,7 @@ package design
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -168,6 +169,35 @@ func (x Experiment) Of(arm string, seed int, c spec.Catalog) (spec.Spec, error) 
 	s.Evaluation.OutOfDistribution = nil
 
 	return s.Set(x.Arm(arm).Set, spec.Source{}, c)
+}
+
+// Shares says what the run of an arm takes over from that of the first one.
+type Shares int
+
+// What an arm takes over.
+const (
+	SharesNothing Shares = iota
+	SharesBase           // the base policy: it trains no stage 1 of its own
+	SharesRun            // it is a fork before the first epoch
+)
+
+// Shares returns what an arm, whose specification is s, takes over from the first one, and the keys that either of them
+// sets. The arm is a fork if only values differ that a run can change; otherwise it has the same base policy if stage 1
+// makes the same one whatever values these keys have.
+func (x Experiment) Shares(arm string, s spec.Spec) (Shares, map[string]string) {
+	differ := map[string]string{}
+	maps.Copy(differ, x.Arm(arm).Set)
+	maps.Copy(differ, x.Arms[0].Set)
+	if s.Changeable(differ) {
+		return SharesRun, differ
+	}
+	base := maps.Clone(differ)
+	delete(base, "agents")
+	if s.Changeable(base) {
+		return SharesBase, differ
+	}
+
+	return SharesNothing, differ
 }
 
 // splits are those on which systems may be compared.

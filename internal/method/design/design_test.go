@@ -80,6 +80,27 @@ func TestParseReadsAnExperiment(t *testing.T) {
 	}
 }
 
+func TestArmsShareWhatTheyHaveEqual(t *testing.T) {
+	x, err := parse(strings.Replace(good, "contrasts:", `  - {name: strong, like: one, set: {finetune.stop_low: 0.5}}
+contrasts:`, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Arms[0].Set = map[string]string{"train.ftx": "0.5"}
+	for arm, want := range map[string]design.Shares{
+		"rft": design.SharesRun, "one": design.SharesBase, "strong": design.SharesNothing,
+	} {
+		s, err := x.Of(arm, 1, catalog.All{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, keys := x.Shares(arm, s)
+		if _, ok := keys["train.ftx"]; got != want || !ok {
+			t.Errorf("Shares(%s) = %v, %v, want %v and the key that only the first arm sets", arm, got, keys, want)
+		}
+	}
+}
+
 func TestImpossibleExperimentsAreRefused(t *testing.T) {
 	for change, want := range map[string]string{
 		"seeds: 3>seeds: 1":                        "x.yaml:5:8: seeds: expected a whole number from 2 to 99",

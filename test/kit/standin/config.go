@@ -54,4 +54,5 @@ type ignored struct {
 	LoraAlpha                 any `yaml:"lora_alpha"`
 	PrefLoss                  any `yaml:"pref_loss"`
 	DataSeed                  any `yaml:"data_seed"`
+	FlashAttn                 any `yaml:"flash_attn"`
 }

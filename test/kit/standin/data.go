@@ -7,8 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/policy/tinylm"
 )
@@ -88,7 +90,13 @@ func example(prompt string, texts []string) tinylm.Example {
 	p := tinylm.ParsePrompt(prompt)
 	ex := tinylm.Example{Prompt: p}
 	for _, t := range texts {
-		if a, err := agents.ParseAnswer(t); err == nil {
+		a, err := agents.ParseAnswer(t)
+		if element, named := strings.CutPrefix(t, "Element "); named { // level 1, to which agents answer in words
+			var index int
+			index, err = strconv.Atoi(element)
+			a = domain.Action{Type: domain.ActionClick}.At(index)
+		}
+		if err == nil {
 			if own, err := tinylm.Render(a); err == nil {
 				t = own
 			}

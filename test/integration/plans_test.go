@@ -1,0 +1,313 @@
+//go:build integration
+
+package integration
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/policy/tinylm"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/test/kit/fakephone"
+)
+
+// TestExperimentsOfALanguageModelAreCheckedAndPlanned runs `experiment --check` and `experiment --plan` on every file
+// of examples/experiments/7b. Nothing of the files changes but addresses and the model's folder: stand-ins take the
+// places of GPUs, vLLM, LLaMA-Factory, emulators and the chat model.
+func TestExperimentsOfALanguageModelAreCheckedAndPlanned(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, "0", "OPENAI_API_KEY=canary")
+	c.practise()
+	dir := c.examples()
+	files, _ := filepath.Glob(filepath.Join(dir, "experiments", "7b", "*.yaml"))
+	if len(files) < 8 {
+		t.Fatalf("got the files %v, want one for every table", files)
+	}
+	for _, file := range files {
+		c.plans(file)
+	}
+}
+
+// declared is what these tests read of `experiment --check --json`.
+type declared struct {
+	Name string
+	Arms []struct{ Name string }
+}
+
+// hoursOf reads the line of an arm, or of all arms, in what `experiment --plan` prints.
+var hoursOf = regexp.MustCompile(`(?m)^([a-z0-9-]+|in all) +[\d.]+ to ([\d.]+) h\b`)
+
+// plans checks and plans one experiment.
+func (c *cluster) plans(file string) {
+	c.t.Helper()
+	var x declared
+	if err := json.Unmarshal([]byte(c.must("experiment", file, "--check", "--json")), &x); err != nil {
+		c.t.Fatalf("experiment %s --check --json: %v, want the experiment", file, err)
+	}
+	text := c.must("experiment", file, "--check")
+	if strings.Contains(text, ", primary") && !strings.Contains(text, ", power ") {
+		c.t.Errorf("experiment %s --check says\n%s\nwant the power of the primary contrast", file, text)
+	}
+	out := c.pilot(file)
+	raw, err := os.ReadFile(file)
+	priced := strings.Contains(string(raw), "paper.yaml")
+	if err != nil || priced != strings.Contains(out, ", money ") {
+		c.t.Errorf("the plan of %s (%v) says\n%s\nwant money only where models have prices", x.Name, err, out)
+	}
+
+	hours := map[string]string{}
+	for _, m := range hoursOf.FindAllStringSubmatch(out, -1) {
+		hours[m[1]] = m[2]
+	}
+	if !c.trained(x.Name + "-" + x.Arms[0].Name + "-s1-pilot") {
+		c.t.Errorf("no update of the pilot of %s made optimiser steps, want some", x.Name)
+	}
+	for _, arm := range append(x.Arms, struct{ Name string }{"in all"}) {
+		if h, ok := hours[arm.Name]; !ok || strings.Trim(h, "0.") == "" {
+			c.t.Errorf("the plan of %s gives %s %q hours, want more than 0\n%s", x.Name, arm.Name, h, out)
+		}
+		if n := c.count(x.Name + "-" + arm.Name + "-s1/"); n > 0 {
+			c.t.Errorf("the plan of %s left %d objects of arm %s, want none", x.Name, n, arm.Name)
+		}
+	}
+}
+
+// pilotLimit is much more than a pilot needs. One that fails pauses, and its command waits.
+const pilotLimit = 5 * time.Minute
+
+// pilot plans an experiment and returns what the command printed.
+func (c *cluster) pilot(file string) (out string) {
+	c.t.Helper()
+	ended := make(chan error, 1)
+	go func() {
+		var err error
+		out, err = c.try("experiment", file, "--plan", "--episodes", "3")
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if err != nil {
+			c.t.Fatalf("experiment %s --plan: %v, want success\n%s", file, err, out)
+		}
+	case <-time.After(pilotLimit):
+		c.t.Fatalf("experiment %s --plan goes on after %v, want its end", file, pilotLimit)
+	}
+
+	return out
+}
+
+// trained reports whether an update of a run whose name begins in some way made optimiser steps.
+func (c *cluster) trained(name string) bool {
+	for _, file := range c.objects(name) {
+		if !strings.HasSuffix(file, "/update.json") {
+			continue
+		}
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		body, err := store.Unseal(file, raw)
+		var u runs.Update
+		if err == nil {
+			err = json.Unmarshal(body, &u)
+		}
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if u.Steps > 0 {
+			return true
+		}
+	}
+
+	return false
+}
+
+// practise trains the base model until about half of its answers tap the element that a goal names. Answers of random
+// weights are all wrong, so there would be no pairs.
+func (c *cluster) practise() {
+	c.t.Helper()
+	file := filepath.Join(c.base, "model.safetensors")
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	m, err := tinylm.Decode(raw)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	rng := domain.Rand(1, "practice")
+	tr := &tinylm.Trainer{M: m, Workers: 2}
+	const size = 16
+	for range 30 {
+		var batch []tinylm.Example
+		var weights []float64
+		for range size {
+			v, action := screenOf(rng)
+			text, err := agents.Default.User(v, "", nil)
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			p := tinylm.ParsePrompt(text)
+			said, err := tinylm.Render(action)
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			choice, err := p.Parse(said)
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			batch = append(batch, tinylm.Example{Prompt: p, Answers: []tinylm.Choice{choice}})
+			weights = append(weights, 1)
+		}
+		tr.SFTStep(batch, weights, 2e-3)
+	}
+	if err := os.WriteFile(file, m.Encode(), 0o644); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// screenOf returns a random screen with a goal that names one of its elements, and an answer: half of them tap that
+// element, the others any, or end the task.
+func screenOf(rng *rand.Rand) (agents.View, domain.Action) {
+	var v agents.View
+	for i := range 8 {
+		v.Observation.Elements = append(v.Observation.Elements, domain.Element{
+			Index: i, Role: []string{"button", "link", "item"}[rng.IntN(3)], Visible: true,
+			Text: fmt.Sprintf("w%d", rng.IntN(1000)),
+		})
+	}
+	at := rng.IntN(len(v.Observation.Elements))
+	v.Goal = "Tap " + v.Observation.Elements[at].Text
+
+	switch rng.IntN(4) {
+	case 0:
+		return v, domain.Action{Type: domain.ActionStatus, GoalStatus: domain.StatusComplete}
+	case 1:
+		at = rng.IntN(len(v.Observation.Elements))
+	}
+
+	return v, domain.Action{Type: domain.ActionClick}.At(at)
+}
+
+// examples copies the folder examples, with the addresses of stand-ins, and returns the copy.
+func (c *cluster) examples() string {
+	c.t.Helper()
+	dir := c.file("examples")
+	if err := os.CopyFS(dir, os.DirFS("../../examples")); err != nil {
+		c.t.Fatal(err)
+	}
+	model := httptest.NewServer(http.HandlerFunc(guide))
+	c.t.Cleanup(model.Close)
+
+	c.edit(filepath.Join(dir, "llamafactory.yaml"), "/models/Qwen2-7B-Instruct", c.base)
+	c.edit(filepath.Join(dir, "paper.yaml"),
+		"/models/Qwen2-7B-Instruct", c.base,
+		"ws://127.0.0.1:8001/ws", c.phone(1),
+		"ws://127.0.0.1:8002/ws", c.phone(2),
+		"https://api.openai.com", model.URL)
+
+	return dir
+}
+
+// edit replaces each of some texts, which must be there once, by the one after it.
+func (c *cluster) edit(file string, pairs ...string) {
+	c.t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		if n := strings.Count(string(raw), pairs[i]); n != 1 {
+			c.t.Fatalf("%s has %q %d times, want it once", file, pairs[i], n)
+		}
+	}
+	if err := os.WriteFile(file, []byte(strings.NewReplacer(pairs...).Replace(string(raw))), 0o644); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// phone starts a companion that has the tasks of AndroidWorld, and returns its address.
+func (c *cluster) phone(seed uint64) string {
+	c.t.Helper()
+	raw, err := os.ReadFile("../../envadapters/androidworld/tasks.json")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var known []struct {
+		Name, Group string
+		Steps       int `json:"max_steps"`
+	}
+	if err := json.Unmarshal(raw, &known); err != nil {
+		c.t.Fatal(err)
+	}
+	var tasks []fakephone.Task
+	for _, k := range known {
+		tasks = append(tasks, fakephone.Task{Name: k.Name, Group: k.Group, Steps: k.Steps, Taps: 2})
+	}
+	p, err := fakephone.New(tasks, fakephone.Faults{}, seed)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(p.Close)
+
+	return p.URL()
+}
+
+var (
+	pastLine = regexp.MustCompile(`(?m)^\d+ (?:click|status|wait)`)
+	nameLine = regexp.MustCompile(`(?m)^(\d+) button (\S+)`)
+)
+
+// guide is a chat endpoint that plays every role, that of an agent on a fake phone, too.
+func guide(w http.ResponseWriter, r *http.Request) {
+	var q struct {
+		Messages []struct{ Content json.RawMessage }
+	}
+	if err := json.NewDecoder(r.Body).Decode(&q); err != nil || len(q.Messages) == 0 {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	system, _, _ := read(q.Messages[0].Content)
+	user, _, _ := read(q.Messages[len(q.Messages)-1].Content)
+	text := ""
+	if strings.HasPrefix(system, "You operate a") {
+		text = next(user)
+	} else {
+		text = answer(system, user)
+	}
+
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"choices": []any{map[string]any{"message": map[string]string{"role": "assistant", "content": text}}},
+		"usage":   map[string]int{"prompt_tokens": 100, "completion_tokens": 10},
+	})
+}
+
+// next taps the buttons that the goal names, one after the other, and then says that it is done.
+func next(user string) string {
+	past, screen, _ := strings.Cut(user, "\nScreen:\n")
+	done := len(pastLine.FindAllString(past, -1))
+	action := `{"action_type":"status","goal_status":"complete"}`
+	if goal := goalLine.FindStringSubmatch(user); len(goal) > 1 {
+		if taps := strings.Fields(goal[1])[1:]; done < len(taps) {
+			for _, m := range nameLine.FindAllStringSubmatch(screen, -1) {
+				if m[2] == taps[done] {
+					action = fmt.Sprintf(`{"action_type":"click","index":%s}`, m[1])
+				}
+			}
+		}
+	}
+
+	return "Reason: the goal names it\nAction: " + action
+}
