@@ -40,6 +40,8 @@ type detail struct {
 type detailScreen struct {
 	Screen domain.Observation `json:"screen"`
 	Image  string             `json:"image,omitempty"` // digest of the screenshot
+
+	touch *domain.Touch // where the action that led to the screen reached the one before
 }
 
 // detailStep is a step with what was decided, graded and paired. Action is what was executed.
@@ -66,12 +68,15 @@ type detailCell struct {
 	Grade  *credit.Score `json:"grade,omitempty"`
 }
 
-// detailAction is an action for people. On is the element that it names.
+// detailAction is an action for people. On is the element that it names, Touch where it reached the screen, if that is
+// recorded, and Direction that of a scroll or a swipe.
 type detailAction struct {
-	Type      string `json:"type"`
-	Words     string `json:"words"`
-	Canonical string `json:"canonical"`
-	On        *int   `json:"on,omitempty"`
+	Type      string        `json:"type"`
+	Words     string        `json:"words"`
+	Canonical string        `json:"canonical"`
+	On        *int          `json:"on,omitempty"`
+	Touch     *domain.Touch `json:"touch,omitempty"`
+	Direction string        `json:"direction,omitempty"`
 }
 
 // detailAudit says how the labels of a step came about.
@@ -122,8 +127,22 @@ func (e Episode) detail() detail {
 		d.Steps = append(d.Steps, e.step(i))
 	}
 	d.End = endOf(x.End)
+	d.touches()
 
 	return d
+}
+
+// touches tells every executed action where it reached the screen: the record of the next screen says so.
+func (d *detail) touches() {
+	for i := range d.Steps {
+		next := d.End
+		if i+1 < len(d.Steps) {
+			next = &d.Steps[i+1].detailScreen
+		}
+		if next != nil {
+			d.Steps[i].Action.Touch = next.touch
+		}
+	}
 }
 
 // endOf returns the screen after the last step; nil if it is not recorded.
@@ -131,17 +150,18 @@ func endOf(s *runs.Screen) *detailScreen {
 	if s == nil {
 		return nil
 	}
-	x := screenOf(s.Observation, s.Image)
+	x := screenOf(s.Observation, s.Image, s.Touch)
 
 	return &x
 }
 
-func screenOf(o domain.Observation, image *store.Ref) detailScreen {
-	if image == nil {
-		return detailScreen{Screen: o}
+func screenOf(o domain.Observation, image *store.Ref, touch *domain.Touch) detailScreen {
+	s := detailScreen{Screen: o, touch: touch}
+	if image != nil {
+		s.Image = image.SHA256
 	}
 
-	return detailScreen{Screen: o, Image: image.SHA256}
+	return s
 }
 
 // States of an episode.
@@ -168,7 +188,7 @@ func (e Episode) state() string {
 func (e Episode) step(i int) detailStep {
 	s := e.Steps[i]
 	d := detailStep{
-		detailScreen: screenOf(s.Observation, s.Image), History: s.History, Seen: s.Decision.Seen,
+		detailScreen: screenOf(s.Observation, s.Image, s.Touch), History: s.History, Seen: s.Decision.Seen,
 		AllRound: s.Decision.AllRound, LastOnly: s.Decision.LastOnly,
 		Action: actionOf(s.Decision.Executed, s.Observation), Cells: []detailCell{},
 	}
@@ -236,6 +256,9 @@ func (e Episode) addPairs(number int, d *detailStep) {
 // actionOf returns an action for people.
 func actionOf(a domain.Action, o domain.Observation) detailAction {
 	d := detailAction{Type: a.Type, Words: agents.ActionInWords(a, o), Canonical: a.Canonical(o)}
+	if a.Type == domain.ActionScroll || a.Type == domain.ActionSwipe || a.Type == domain.ActionScrollPage {
+		d.Direction = a.Direction
+	}
 	if on, ok := a.Named(o); ok {
 		d.On = &on.Index
 	}

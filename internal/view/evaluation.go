@@ -111,6 +111,7 @@ func evaluated(e runs.EvalEpisode, n int, r runs.Result, scope agents.VoteScope)
 		d.Steps = append(d.Steps, evaluatedStep(s, scope))
 	}
 	d.End = endOf(e.End)
+	d.touches()
 
 	return d
 }
@@ -118,7 +119,7 @@ func evaluated(e runs.EvalEpisode, n int, r runs.Result, scope agents.VoteScope)
 func evaluatedStep(s runs.EvalStep, scope agents.VoteScope) detailStep {
 	d := detailStep{AllRound: s.AllRounds, LastOnly: s.LastRound, Cells: []detailCell{}}
 	if s.Observation != nil {
-		d.detailScreen = screenOf(*s.Observation, s.Image)
+		d.detailScreen = screenOf(*s.Observation, s.Image, s.Touch)
 	}
 	won := scope.Winner(domain.Decision{AllRound: s.AllRounds, LastOnly: s.LastRound}).Canonical
 	for _, c := range s.Cells {
