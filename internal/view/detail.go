@@ -30,6 +30,7 @@ type detail struct {
 	Edges       [][2]int           `json:"edges"`
 	Agents      int                `json:"agents"`
 	Rounds      int                `json:"rounds"`
+	Scope       agents.VoteScope   `json:"vote_scope"` // which answers vote
 	Critic      string             `json:"critic,omitempty"`
 	Counts      *credit.PairCounts `json:"counts,omitempty"`
 	Steps       []detailStep       `json:"steps"`
@@ -47,16 +48,15 @@ type detailScreen struct {
 // detailStep is a step with what was decided, graded and paired. Action is what was executed.
 type detailStep struct {
 	detailScreen
-	History  []string       `json:"history,omitempty"`
-	Cells    []detailCell   `json:"cells"`
-	Seen     [][]int        `json:"seen,omitempty"`
-	Action   detailAction   `json:"action"`
-	AllRound domain.Vote    `json:"all_rounds"`
-	LastOnly domain.Vote    `json:"last_round"`
-	Right    []detailAction `json:"right,omitempty"` // what the judge calls right
-	Audit    *detailAudit   `json:"audit,omitempty"`
-	Pairs    []detailPair   `json:"pairs,omitempty"`
-	Asked    []detailCall   `json:"asked,omitempty"` // calls of the adversary
+	History []string       `json:"history,omitempty"`
+	Cells   []detailCell   `json:"cells"`
+	Seen    [][]int        `json:"seen,omitempty"`
+	Action  detailAction   `json:"action"`
+	Vote    domain.Vote    `json:"vote"`            // the one that decided
+	Right   []detailAction `json:"right,omitempty"` // what the judge calls right
+	Audit   *detailAudit   `json:"audit,omitempty"`
+	Pairs   []detailPair   `json:"pairs,omitempty"`
+	Asked   []detailCall   `json:"asked,omitempty"` // calls of the adversary
 }
 
 // detailCell is a cell with its label: 1, 0 or -1 for uncertain; nil if it has none.
@@ -115,7 +115,7 @@ func (e Episode) detail() detail {
 		Slot: x.Slot.Number, Template: task.Template, Split: task.Split, Seed: strconv.FormatUint(task.Seed, 10),
 		MaxSteps: task.MaxSteps, Goal: x.Goal, State: e.state(), Attempt: x.Attempt, Failed: x.Failed,
 		Replacement: x.Slot.Replacement, Void: e.Void, System: x.System, Outcome: x.Outcome, Edges: e.Topology.Edges,
-		Agents: e.Topology.Agents, Rounds: e.Rounds, Steps: []detailStep{},
+		Agents: e.Topology.Agents, Rounds: e.Rounds, Scope: e.Scope, Steps: []detailStep{},
 	}
 	if e.Credits != nil {
 		d.Critic = e.Credits.Critic
@@ -189,7 +189,7 @@ func (e Episode) step(i int) detailStep {
 	s := e.Steps[i]
 	d := detailStep{
 		detailScreen: screenOf(s.Observation, s.Image, s.Touch), History: s.History, Seen: s.Decision.Seen,
-		AllRound: s.Decision.AllRound, LastOnly: s.Decision.LastOnly,
+		Vote:   e.Scope.Winner(s.Decision),
 		Action: actionOf(s.Decision.Executed, s.Observation), Cells: []detailCell{},
 	}
 	judge := credit.Oracle(s.Step).Labels

@@ -48,7 +48,7 @@ func (e Episode) row() row {
 	}
 	for i, s := range e.Steps {
 		r.Cut, r.Refused = r.Cut+s.Decision.Cut(), r.Refused+s.Decision.Refused()
-		if v := s.Decision.AllRound; v.Canonical != "" && v.Rule != ruleMajority {
+		if v, _ := e.Vote(i); v.Canonical != "" && v.Rule != ruleMajority {
 			r.Ties++
 		}
 		said := map[int]string{}

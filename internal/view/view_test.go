@@ -99,7 +99,7 @@ func TestDetailsOfAnEpisode(t *testing.T) {
 		{[]any{"steps", 0, "cells", 1, "label"}, 0.0}, {[]any{"steps", 0, "cells", 1, "judge"}, 0.0},
 		{[]any{"steps", 0, "cells", 2, "label"}, 1.0}, {[]any{"steps", 0, "cells", 2, "judge"}, 0.0},
 		{[]any{"steps", 0, "seen", 1}, []any{0.0}}, {[]any{"steps", 0, "pairs", 0, "source"}, "adversary"},
-		{[]any{"steps", 0, "all_rounds", "rule"}, "last-round"},
+		{[]any{"steps", 0, "vote", "rule"}, "last-round"},
 	} {
 		if got := at(t, d, c.path...); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%v: got %v, want %v", c.path, got, c.want)

@@ -32,16 +32,18 @@ function Matrix({ d, step, chosen, onChoose }) {
 
 const said = (c) => (c.refused ? '(refused)' : c.action ? c.action.words : '(no action)');
 
-// Votes counts the answers, and says how a tie was resolved.
+// Votes counts the answers that vote, and says how a tie was resolved.
 const RULES = {
   majority: 'more votes than any other', 'last-round': 'a tie: the one with more votes in the last round',
   scan: 'a tie: the one that was said first, in the order of the graph, from the last round back',
 };
 
 function Votes({ d, step }) {
-  const spoken = step.cells.filter((c) => c.canonical);
+  const last = d.vote_scope === 'last_round';
+  const spoken = step.cells.filter((c) => c.canonical && (!last || c.round === d.rounds - 1));
   const names = [...new Set(spoken.map((c) => c.canonical))];
-  if (names.length === 0) return html`<p class="note">No answer contains an action: nothing was executed.</p>`;
+  if (names.length === 0) return html`<p class="note">No answer ${last ? 'of the last round ' : ''}contains an action: nothing was
+    executed.</p>`;
   const rows = names.map((name) => ({
     name, words: spoken.find((c) => c.canonical === name).action?.words || name,
       n: spoken.filter((c) => c.canonical === name).length,
@@ -52,12 +54,12 @@ function Votes({ d, step }) {
   const won = step.action.canonical;
 
   return html`<table class="votes">
-    <caption>Votes: ${step.all_rounds.votes} of ${spoken.length}; ${RULES[step.all_rounds.rule] || step.all_rounds.rule}
-    </caption>
+    <caption>Votes${last ? ' of the last round' : ''}: ${step.vote.votes} of ${spoken.length}; ${
+      RULES[step.vote.rule] || step.vote.rule}</caption>
     <tbody>${rows.map((r) => html`<tr class=${r.name === won ? 'won' : ''}><th scope="row" dir="auto">
       ${r.name === won ? '★ ' : ''}${r.words}</th>
       <td><meter min="0" max=${most} value=${r.n} aria-label=${r.n + ' votes'}></meter></td><td class="num">${r.n}
-        </td><td class="note">by round ${r.rounds.join(' · ')}</td></tr>`)}</tbody></table>`;
+        </td><td class="note">${!last && 'by round ' + r.rounds.join(' · ')}</td></tr>`)}</tbody></table>`;
 }
 
 // CellPage shows everything about one answer: what the agent saw, what it said, how it was graded, what was made of it.

@@ -114,7 +114,7 @@ function Episode({ index, doc, epoch, d, system, number, chosen, onOpen, onNeigh
       </section></div>`}`;
 }
 
-const tie = (s) => s.all_rounds.canonical && s.all_rounds.rule !== 'majority';
+const tie = (s) => s.vote.canonical && s.vote.rule !== 'majority';
 
 // StepMark is the label of what was executed.
 function StepMark({ step }) {
