@@ -66,6 +66,7 @@ type detailCell struct {
 	Label  *domain.Label `json:"label,omitempty"`
 	Judge  *domain.Label `json:"judge,omitempty"` // what the environment's judge says, where it knows
 	Grade  *credit.Score `json:"grade,omitempty"`
+	Again  *credit.Score `json:"again,omitempty"` // what the critic said when it saw the cell among candidates
 }
 
 // detailAction is an action for people. On is the element that it names, Touch where it reached the screen, if that is
@@ -79,7 +80,8 @@ type detailAction struct {
 	Direction string        `json:"direction,omitempty"`
 }
 
-// detailAudit says how the labels of a step came about.
+// detailAudit says how the labels of a step came about. Blinded cells were graded again among the candidates, and Again
+// of them were labelled 1 again.
 type detailAudit struct {
 	Means   map[string]float64   `json:"means,omitempty"`
 	Spread  float64              `json:"spread"`
@@ -98,14 +100,6 @@ type detailPair struct {
 	Source    domain.Source `json:"source"`
 	Weight    float64       `json:"weight"`
 	Advantage float64       `json:"advantage,omitempty"`
-}
-
-// detailCall is what the adversary proposed.
-type detailCall struct {
-	Agent   int      `json:"agent"`
-	Round   int      `json:"round"`
-	Texts   []string `json:"texts"`
-	Refused string   `json:"refused,omitempty"`
 }
 
 // detail returns the episode as its page shows it.
@@ -212,7 +206,7 @@ func (e Episode) step(i int) detailStep {
 		d.Right = append(d.Right, actionOf(a, s.Observation))
 	}
 	e.addAudit(i, &d)
-	e.addPairs(s.Number, &d)
+	e.addPairs(i, &d)
 
 	return d
 }
@@ -224,31 +218,13 @@ func (e Episode) addAudit(i int, d *detailStep) {
 	}
 	a := e.Credits.Audit[i]
 	d.Audit = &detailAudit{
-		Means: a.Means, Spread: a.Spread, Repairs: a.Repairs, Faults: a.Faults, Blinded: a.Blinded, Again: a.Again,
+		Means: a.Means, Spread: a.Spread, Repairs: a.Repairs, Faults: a.Faults,
 	}
 	for j := range d.Cells {
 		if k := slices.IndexFunc(a.Grades, func(g credit.Score) bool {
 			return g.Agent == d.Cells[j].Agent && g.Round == d.Cells[j].Round
 		}); k >= 0 {
 			d.Cells[j].Grade = &a.Grades[k]
-		}
-	}
-}
-
-// addPairs adds the pairs of a step, and what the adversary proposed for them.
-func (e Episode) addPairs(number int, d *detailStep) {
-	for _, p := range e.PairsOf(number) {
-		d.Pairs = append(d.Pairs, detailPair{
-			Agent: p.Agent, Round: p.Round, Chosen: p.Chosen, Rejected: p.Rejected, Source: p.Source, Weight: p.Weight,
-			Advantage: p.Advantage,
-		})
-	}
-	if e.Pairs == nil {
-		return
-	}
-	for _, c := range e.Pairs.Calls {
-		if c.Step == number {
-			d.Asked = append(d.Asked, detailCall{Agent: c.Agent, Round: c.Round, Texts: c.Texts, Refused: c.Refused})
 		}
 	}
 }

@@ -7,25 +7,26 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // Episode is a played slot with everything that was made of it.
 type Episode struct {
-	Run      string          `json:"run"`
-	Epoch    int             `json:"epoch"`
-	Episode  runs.Episode    `json:"episode"`
-	Topology domain.Topology `json:"topology"`
-	Rounds   int             `json:"rounds"`
-	// Scope says which answers vote.
-	Scope agents.VoteScope `json:"vote_scope,omitempty"`
+	Run      string           `json:"run"`
+	Epoch    int              `json:"epoch"`
+	Episode  runs.Episode     `json:"episode"`
+	Topology domain.Topology  `json:"topology"`
+	Rounds   int              `json:"rounds"`
+	Scope    agents.VoteScope `json:"vote_scope,omitempty"` // which answers vote
+	Steps    []runs.Step      `json:"steps"`
+	Credits  *runs.Credits    `json:"credits,omitempty"` // nil: not graded yet
+	Pairs    *runs.Pairs      `json:"pairs,omitempty"`   // nil: not paired yet
+	Void     []string         `json:"void,omitempty"`    // why attempts before do not count
+	Open     bool             `json:"open,omitempty"`    // the attempt has not ended
 
-	Steps   []runs.Step   `json:"steps"`
-	Credits *runs.Credits `json:"credits,omitempty"` // nil: not graded yet
-	Pairs   *runs.Pairs   `json:"pairs,omitempty"`   // nil: not paired yet
-	Void    []string      `json:"void,omitempty"`    // why attempts before do not count
-	Open    bool          `json:"open,omitempty"`    // the attempt has not ended
+	critic spec.Critic // of the epoch
 }
 
 // Label returns the label of a cell of a step, both from 0, and reports whether there is one.
@@ -70,6 +71,7 @@ type epoch struct {
 	number   int
 	rounds   int
 	scope    agents.VoteScope
+	critic   spec.Critic
 	topology domain.Topology
 }
 
@@ -83,7 +85,7 @@ func newEpoch(ctx context.Context, b store.Bucket, run runs.Run, number int) (ep
 	if then, err := run.At(ctx, b, number); err == nil {
 		s = then
 	}
-	r.scope = s.VoteScope
+	r.scope, r.critic = s.VoteScope, s.Critic
 	if r.rounds = s.Rounds; s.Agents == 1 {
 		r.rounds = 1
 	}
@@ -103,7 +105,9 @@ func ReadEpisode(ctx context.Context, b store.Bucket, run runs.Run, number, slot
 }
 
 func (r epoch) read(ctx context.Context, slot int) (Episode, error) {
-	out := Episode{Run: string(r.run), Epoch: r.number, Rounds: r.rounds, Scope: r.scope, Topology: r.topology}
+	out := Episode{
+		Run: string(r.run), Epoch: r.number, Rounds: r.rounds, Scope: r.scope, Topology: r.topology, critic: r.critic,
+	}
 	end, _, err := r.run.Episode(ctx, r.b, r.number, slot)
 	if errors.Is(err, store.ErrNotFound) {
 		return r.readOpen(ctx, out, slot)

@@ -42,8 +42,8 @@ function Votes({ d, step }) {
   const last = d.vote_scope === 'last_round';
   const spoken = step.cells.filter((c) => c.canonical && (!last || c.round === d.rounds - 1));
   const names = [...new Set(spoken.map((c) => c.canonical))];
-  if (names.length === 0) return html`<p class="note">No answer ${last ? 'of the last round ' : ''}contains an action: nothing was
-    executed.</p>`;
+  if (names.length === 0) return html`<p class="note">No answer ${last ? 'of the last round ' : ''}contains an action:
+    nothing was executed.</p>`;
   const rows = names.map((name) => ({
     name, words: spoken.find((c) => c.canonical === name).action?.words || name,
       n: spoken.filter((c) => c.canonical === name).length,
@@ -69,7 +69,6 @@ function CellPage({ d, step, chosen, system }) {
   const before = step.cells.find((x) => x.agent === chosen[0] && x.round === chosen[1] - 1);
   const pairs = (step.pairs || []).filter((p) => p.agent === c.agent && p.round === c.round);
   const asked = (step.asked || []).filter((p) => p.agent === c.agent && p.round === c.round);
-  const rejected = new Set(pairs.map((p) => p.rejected));
   const seen = (step.seen || [])[c.agent];
   const hidden = seen ? step.screen.elements.filter((e) => e.visible && !e.occluded &&
     !seen.includes(e.i)).length : 0;
@@ -91,6 +90,12 @@ function CellPage({ d, step, chosen, system }) {
         c.usage.answer + ' out'],
       ['calls', c.calls > 1 ? c.calls : ''], ['not seen', cut]]} />
     ${c.grade?.reason && html`<h4>The critic's reason</h4><pre class="text" dir="auto">${c.grade.reason}</pre>`}
+    ${c.again && html`<h4>The critic, asked again</h4><p>When it graded the adversary's answers it saw this one among
+      them, unmarked: ${c.again.given ? 'score ' + c.again.score.toFixed(2) : 'no usable score'}${
+      c.grade?.given && ', before ' + c.grade.score.toFixed(2)}.
+      ${step.audit?.blinded > 0 && html` Of ${step.audit.blinded} actions of this step that it had called right, it
+        called ${step.audit.again || 0} right again.`}</p>
+      ${c.again.reason && html`<pre class="text" dir="auto">${c.again.reason}</pre>`}`}
     ${step.audit && html`<p
       class="note">Scores of one action differ by at most ${step.audit.spread.toFixed(2)} in this step${
       step.audit.repairs
@@ -108,16 +113,46 @@ function CellPage({ d, step, chosen, system }) {
       <div><${Label} value=${p.advantage < 0 ? 0 : 1} /><pre class="text" dir="auto">${p.chosen}</pre></div>
       ${p.rejected && html`<div><${Label} value=${0} /><pre class="text" dir="auto">${p.rejected}</pre></div>`}
         </div>`)}`}
-    ${asked.map((a) => html`<details><summary>
-      ${a.refused ? 'the adversary refused: ' + a.refused : 'what the adversary proposed (' + a.texts.length + ')'}
-        </summary>
-      ${(a.texts || []).map((t) => html`<pre class="text" dir="auto">${rejected.has(t) ? '' : '(no pair) '}${t}
-        </pre>`)}</details>`)}
+    ${asked.map((a) => html`<${Proposed} call=${a} />`)}
     ${c.prompt && html`<h4>What the agent was asked</h4><pre class="text prompt" dir="auto">
       <${Changed} text=${c.prompt} before=${before?.prompt} /></pre>
       <details><summary>system message</summary><pre class="text">${system}</pre></details>`}
     ${!c.prompt && html`<p class="note">Evaluated episodes keep no prompts.</p>`}
   </section>`;
+}
+
+// FATES are what became of the adversary's answers.
+const FATES = {
+  paired: 'paired', unparsed: 'no pair: it contains no action',
+  equal: 'no pair: an answer that is not labelled wrong says the same',
+  ungraded: 'no pair: the critic gave no usable score', 'not wrong': 'no pair: it was not labelled wrong',
+  duplicate: 'no pair: there is one with the same action',
+  limit: 'no pair: there are as many as the specification allows',
+};
+
+// Proposed shows what the adversary proposed instead of an answer, and what became of it.
+function Proposed({ call }) {
+  if (call.refused) return html`<p class="note">the adversary refused: <span dir="auto">${call.refused}</span></p>`;
+  const all = call.proposed || [];
+
+  return html`<details class="proposed"><summary>what the adversary proposed (${all.length}, ${
+    all.filter((p) => p.fate === 'paired').length} paired)</summary>${all.map((p) => html`
+    <p class="note">${FATES[p.fate]}${p.grade?.given ? '; the critic’s score: ' + p.grade.score.toFixed(2) : ''}
+      ${p.grade?.reason && html`: <span dir="auto">${p.grade.reason}</span>`}</p>
+    <pre class="text" dir="auto">${p.text || '(empty)'}</pre>`)}</details>`;
+}
+
+// PairCounts says what became of all positive cells and candidates of an episode.
+function PairCounts({ counts: n }) {
+  if (!n) return null;
+  const flat = Object.entries(n.Pairs || {}).map(([source, k]) => source + ' ' + k).join(', ');
+
+  return html`<details class="counts"><summary>pairs of the episode: ${flat || 'none'}</summary><${Fields} of=${[
+    ['labels', n.Positive + ' right, ' + n.Negative + ' wrong, ' + n.Uncertain + ' uncertain'],
+    ['right answers without a pair', n.NoPair || ''], ['the adversary refused', n.Refused || ''],
+    ['proposed, without an action', n.Unparsed || ''], ['proposed, equal to an answer', n.Equal || ''],
+    ['proposed, not labelled wrong', n.NotNegative || ''], ['pairs over the limit', n.OverLimit || ''],
+    ['steps with equal labels only', n.NoSpread || '']]} /></details>`;
 }
 
 // Changed marks the lines that another text does not have.

@@ -70,7 +70,8 @@ function Episode({ index, doc, epoch, d, system, number, chosen, onOpen, onNeigh
           1} · ${d.steps.length} of at most ${d.max_steps} steps
         ${d.critic && ' · labels by ' + d.critic}${d.outcome.truncated ? ' · out of steps' : ''}</p>
       ${d.failed && html`<p class="trouble">${d.failed}</p>`}${(d.void || []).map((v, i) => html`<p
-        class="note">attempt ${i + 1} does not count: ${v}</p>`)}</header>
+        class="note">attempt ${i + 1} does not count: ${v}</p>`)}
+      <${PairCounts} counts=${d.counts} /></header>
     ${!step && html`<p class="note">No step was recorded.</p>`}
     ${step && html`<div class="panes">
       <section class="pane look" aria-label="screen"><h2>Screen <span class="switch">
