@@ -21,6 +21,9 @@ import (
 type evalRow struct {
 	N         int    `json:"n"`
 	Template  string `json:"template"`
+	Suite     string `json:"suite,omitempty"`
+	Split     string `json:"split"`
+	Seed      string `json:"seed"` // of the task, as a text: a script's numbers could not hold it
 	Goal      string `json:"goal,omitempty"`
 	Success   bool   `json:"success"`
 	Steps     int    `json:"steps"`
@@ -55,7 +58,8 @@ func (l *Library) evalRows(ctx context.Context, run runs.Run, id string) ([]eval
 	for i, e := range all {
 		cost := e.Cost()
 		out = append(out, evalRow{
-			N: i + 1, Template: e.Task.Template, Goal: e.Goal, Success: e.Outcome.Success, Steps: e.Outcome.Steps,
+			N: i + 1, Template: e.Task.Template, Suite: e.Task.Suite, Split: e.Task.Split,
+			Seed: strconv.FormatUint(e.Task.Seed, 10), Goal: e.Goal, Success: e.Outcome.Success, Steps: e.Outcome.Steps,
 			Truncated: e.Outcome.Truncated, Void: e.Outcome.Void, Tokens: cost.Prompt + cost.Answer,
 		})
 	}

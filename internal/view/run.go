@@ -27,7 +27,8 @@ type runPage struct {
 	Levels      []synth.Card   `json:"levels"` // data cards of stage 1
 	Evaluations []evaluation   `json:"evaluations"`
 	Lineage     []lineage.Step `json:"lineage"`
-	Chunk       int            `json:"chunk"` // episodes in a document
+	Chunk       int            `json:"chunk"`           // episodes in a document
+	Short       bool           `json:"short,omitempty"` // a report has only lines about its episodes
 }
 
 // epochPage is an epoch of a run.

@@ -24,6 +24,7 @@ function EpisodePage({ index, parts, query, version }) {
     const r = list[now + by];
     if (r && now >= 0) open(String(r.epoch), String(r.slot));
   };
+  if (doc?.short) return html`<main id="main"><h1>${run}</h1><${Short} /></main>`;
   if (!d || missing || error) return html`<${Alone} name=${run} error=${missing || error} />`;
 
   return html`<main id="main" class="wide">

@@ -67,7 +67,8 @@ function Filters({ rows, q, set, agents }) {
 
 const ROW = 30; // height of a line, in pixels
 
-// Lines draws of a long list only what can be seen. Columns are {name, width, of, title}; each line leads to a page.
+// Lines draws of a long list only what can be seen. Columns are {name, width, of, title}; each line leads to a page,
+// unless to is null.
 function Lines({ rows, columns, to, label }) {
   const box = useRef(null);
   const [top, setTop] = useState(0);
@@ -90,7 +91,7 @@ function Lines({ rows, columns, to, label }) {
       ${rows.slice(first, last).map((r, i) => html`<div class="line place" role="row" key=${first + i}
         aria-rowindex=${first + i + 2} style=${{ top: (first + i) * ROW + 'px' }}>
         ${columns.map((c, k) => html`<span role="cell" dir="auto" title=${c.title && c.title(r)}>
-          ${k === 0 ? html`<a href=${to(r)}>${c.of(r)}</a>` : c.of(r)}</span>`)}</div>`)}
+          ${k === 0 && to ? html`<a href=${to(r)}>${c.of(r)}</a>` : c.of(r)}</span>`)}</div>`)}
     </div>
   </div>`;
 }
@@ -113,7 +114,9 @@ function EpisodesPage({ doc, query, version }) {
         csv=${() => [['epoch', 'slot', 'template', 'goal', 'state', 'steps', 'tokens', 'surprise', 'pairs'],
         ...list.map((r) => [r.epoch, r.slot, r.template, r.goal, r.state, r.steps, r.tokens || 0, r.surprise || 0,
           r.pairs || 0])]} /></p>
-    <${Lines} rows=${list} label="episodes" to=${(r) => href(['episode', doc.name, r.epoch, r.slot], query)} columns=${[
+    ${doc.short && html`<${Short} />`}
+    <${Lines} rows=${list} label="episodes"
+      to=${doc.short ? null : (r) => href(['episode', doc.name, r.epoch, r.slot], query)} columns=${[
       { name: 'episode', width: '74px', of: (r) => r.epoch + '/' + r.slot },
       { name: 'state', width: '108px', of: (r) => html`<${State} value=${r.state} />` },
       { name: 'goal', width: 'minmax(160px, 3fr)', of: (r) => r.goal, title: (r) => r.goal },

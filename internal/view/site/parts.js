@@ -148,6 +148,10 @@ function Alone({ name, error }) {
   return html`<main id="main"><h1>${name}</h1>${error ? html`<${Trouble} error=${error} />` : html`<${Wait} />`}</main>`;
 }
 
+// Short says that a report has no whole episodes of a run.
+const Short = () => html`<p class="note">This report has only lines about these episodes: a report that names the run
+  has the whole ones.</p>`;
+
 // Fields shows names with values, leaving out what is empty.
 function Fields({ of }) {
   return html`<dl class="fields">
