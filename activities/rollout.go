@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"golang.org/x/sync/singleflight"
 
@@ -28,6 +29,7 @@ type Rollouts struct {
 	Policies  chat.Model           // answers for the agents; a model's name is a policy's digest
 	Endpoints *endpoints.Endpoints // for models that play other roles
 	Wording   Wording
+	View      string // address of the viewer, for people
 
 	reads singleflight.Group
 }
@@ -49,6 +51,7 @@ type Played struct {
 	Cells   int    `json:",omitempty"` // of all steps
 	Refused int    `json:",omitempty"` // cells whose prompts the model refused
 	Brief   string `json:",omitempty"` // goal and actions, for people
+	Page    string `json:",omitempty"` // address of its page, if there is a viewer
 }
 
 // Limits of one slot.
@@ -91,11 +94,20 @@ func (r *Rollouts) Rollout(ctx context.Context, id SlotID) (Played, error) {
 		}
 
 		return Played{
-			Brief:   brief,
+			Brief: brief, Page: r.page(id),
 			Attempt: a.number, Steps: e.Outcome.Steps, Success: e.Outcome.Success, Failed: e.Failed, Host: hostname(),
 			Cells: e.Outcome.Steps * s.Agents * s.Rounds, Refused: e.Outcome.Refused,
 		}, nil
 	})
+}
+
+// page returns the address of the page of an episode; "" without a viewer.
+func (r *Rollouts) page(id SlotID) string {
+	if r.View == "" {
+		return ""
+	}
+
+	return fmt.Sprintf("%s/#/episode/%s/%d/%d", strings.TrimSuffix(r.View, "/"), id.Run, id.Epoch, id.Slot)
 }
 
 // suite returns the specification of an epoch and the suite that it trains on.

@@ -96,6 +96,7 @@ func (d *dependencies) control(c client.Client) *activities.Control {
 func (d *dependencies) rollouts() *activities.Rollouts {
 	return &activities.Rollouts{
 		Common: d.common(), Suites: d.suites, Policies: d.policies, Endpoints: d.endpoints, Wording: smallPolicy,
+		View: d.view,
 	}
 }
 

@@ -21,6 +21,10 @@ func TestTextsOfPagesChangeNothing(t *testing.T) {
 			t.Errorf("line %d of the details is %q, want it in a block of code", i+1, line)
 		}
 	}
+	got = details(activities.Played{Page: "http://127.0.0.1:1/#/episode/x/1/2", Steps: 2})
+	if !strings.HasPrefix(got, "[see the episode](http://127.0.0.1:1/#/episode/x/1/2)\n\n") {
+		t.Errorf("the details are %q, want them to begin with the link to the episode's page", got)
+	}
 	got = details(activities.Played{Failed: hostile})
 	if !strings.HasSuffix(got, ": "+plain(hostile)) {
 		t.Errorf("the details are %q, want them to end with the escaped reason", got)

@@ -144,9 +144,14 @@ func details(p activities.Played) string {
 	if p.Success {
 		outcome = "**success**"
 	}
+	page := ""
+	if p.Page != "" { // activities of older versions return none
+		page = fmt.Sprintf("[see the episode](%s)\n\n", p.Page)
+	}
 	if p.Failed != "" {
-		return "**no episode**: " + plain(p.Failed)
+		return page + "**no episode**: " + plain(p.Failed)
 	}
 
-	return fmt.Sprintf("%s after %d steps, attempt %d, on %s\n\n%s", outcome, p.Steps, p.Attempt, p.Host, code(p.Brief))
+	return fmt.Sprintf("%s%s after %d steps, attempt %d, on %s\n\n%s", page, outcome, p.Steps, p.Attempt, p.Host,
+		code(p.Brief))
 }

@@ -103,7 +103,8 @@ func TestAnExperimentLeadsToItsArmsSideBySide(t *testing.T) {
 
 	tab := newTab(t)
 	out := filepath.Join(t.TempDir(), "report")
-	err := library(&b, 1).Report(t.Context(), out, false, view.Contents{Experiments: []string{"table"}}, func(string) {})
+	c := view.Contents{Experiments: []string{"table"}}
+	err := library(&b, 1).Report(t.Context(), out, false, c, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,6 +118,6 @@ func TestAnExperimentLeadsToItsArmsSideBySide(t *testing.T) {
 		tab.wait(fmt.Sprintf("document.body.innerText.includes(%q)", want))
 	}
 	tab.page("#/evaluation/table-full-s1/experiment%2Ftrained%2Fval", "1 of 1 episodes")
-	tab.page("#/evaluation/table-full-s1/experiment%2Ftrained%2Fval/1", "This report has only lines about these episodes")
+	tab.page("#/evaluation/table-full-s1/experiment%2Ftrained%2Fval/1", "has only lines about these episodes")
 	tab.quiet()
 }

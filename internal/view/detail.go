@@ -89,6 +89,9 @@ type detailAudit struct {
 	Faults  []credit.CriticFault `json:"faults,omitempty"`
 	Blinded int                  `json:"blinded,omitempty"`
 	Again   int                  `json:"again,omitempty"`
+
+	Cost      *cost `json:"cost,omitempty"`       // of the step's labels
+	CostAgain *cost `json:"cost_again,omitempty"` // of those of the adversary's answers
 }
 
 // detailPair is a pair or a sample without what its cell has.
@@ -217,9 +220,8 @@ func (e Episode) addAudit(i int, d *detailStep) {
 		return
 	}
 	a := e.Credits.Audit[i]
-	d.Audit = &detailAudit{
-		Means: a.Means, Spread: a.Spread, Repairs: a.Repairs, Faults: a.Faults,
-	}
+	price := e.priceOfCritic(a.Usage)
+	d.Audit = &detailAudit{Means: a.Means, Spread: a.Spread, Repairs: a.Repairs, Faults: a.Faults, Cost: &price}
 	for j := range d.Cells {
 		if k := slices.IndexFunc(a.Grades, func(g credit.Score) bool {
 			return g.Agent == d.Cells[j].Agent && g.Round == d.Cells[j].Round

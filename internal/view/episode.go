@@ -26,7 +26,7 @@ type Episode struct {
 	Void     []string         `json:"void,omitempty"`    // why attempts before do not count
 	Open     bool             `json:"open,omitempty"`    // the attempt has not ended
 
-	critic spec.Critic // of the epoch
+	spec spec.Spec // of the epoch
 }
 
 // Label returns the label of a cell of a step, both from 0, and reports whether there is one.
@@ -69,9 +69,8 @@ type epoch struct {
 	b        store.Bucket
 	run      runs.Run
 	number   int
+	spec     spec.Spec
 	rounds   int
-	scope    agents.VoteScope
-	critic   spec.Critic
 	topology domain.Topology
 }
 
@@ -85,7 +84,7 @@ func newEpoch(ctx context.Context, b store.Bucket, run runs.Run, number int) (ep
 	if then, err := run.At(ctx, b, number); err == nil {
 		s = then
 	}
-	r.scope, r.critic = s.VoteScope, s.Critic
+	r.spec = s
 	if r.rounds = s.Rounds; s.Agents == 1 {
 		r.rounds = 1
 	}
@@ -106,7 +105,8 @@ func ReadEpisode(ctx context.Context, b store.Bucket, run runs.Run, number, slot
 
 func (r epoch) read(ctx context.Context, slot int) (Episode, error) {
 	out := Episode{
-		Run: string(r.run), Epoch: r.number, Rounds: r.rounds, Scope: r.scope, Topology: r.topology, critic: r.critic,
+		Run: string(r.run), Epoch: r.number, Rounds: r.rounds, Scope: r.spec.VoteScope, Topology: r.topology,
+		spec: r.spec,
 	}
 	end, _, err := r.run.Episode(ctx, r.b, r.number, slot)
 	if errors.Is(err, store.ErrNotFound) {

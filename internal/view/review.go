@@ -14,6 +14,7 @@ type detailCall struct {
 	Round    int              `json:"round"`
 	Proposed []detailProposal `json:"proposed"`
 	Refused  string           `json:"refused,omitempty"`
+	Cost     cost             `json:"cost"`
 }
 
 // detailProposal is an answer of the adversary, what became of it, and what the critic said of it, if it was asked.
@@ -37,8 +38,11 @@ func (e Episode) addPairs(step int, d *detailStep) {
 		return
 	}
 
-	r := credit.Review{Step: s.Step, Pairs: made, Seed: e.Episode.Slot.Seed, Robust: e.critic.Rule == spec.RuleRobust}
-	r.Flips = credit.Flips{Share: e.critic.Error, Type: e.critic.WrongOn, Seed: e.Episode.Slot.Seed}
+	seed, critic := e.Episode.Slot.Seed, e.spec.Critic
+	r := credit.Review{
+		Step: s.Step, Pairs: made, Seed: seed, Robust: critic.Rule == spec.RuleRobust,
+		Flips: credit.Flips{Share: critic.Error, Type: critic.WrongOn, Seed: seed},
+	}
 	if k := slices.IndexFunc(e.Pairs.Audit, func(a credit.Audit) bool { return a.Step == s.Number }); k >= 0 {
 		r.Audit = &e.Pairs.Audit[k]
 	}
@@ -46,13 +50,14 @@ func (e Episode) addPairs(step int, d *detailStep) {
 		r.Labels = known.Steps[step].Labels
 	}
 	d.Asked = e.proposed(&r, d)
-	if r.Audit == nil || r.Audit.Blinded == 0 {
+	if r.Audit == nil {
 		return
 	}
 	if d.Audit == nil {
 		d.Audit = new(detailAudit)
 	}
-	d.Audit.Blinded, d.Audit.Again = r.Audit.Blinded, r.Audit.Again
+	again := e.priceOfCritic(r.Audit.Usage)
+	d.Audit.Blinded, d.Audit.Again, d.Audit.CostAgain = r.Audit.Blinded, r.Audit.Again, &again
 }
 
 // proposed returns the adversary's calls about a step with what became of its answers, and adds to the cells what the
@@ -64,7 +69,8 @@ func (e Episode) proposed(r *credit.Review, d *detailStep) (out []detailCall) {
 	var all [][]credit.Proposed
 	for _, c := range e.Pairs.Calls {
 		if c.Step == r.Step.Number {
-			out = append(out, detailCall{Agent: c.Agent, Round: c.Round, Refused: c.Refused})
+			out = append(out, detailCall{Agent: c.Agent, Round: c.Round, Refused: c.Refused,
+				Cost: e.priceOfAdversary(c.Usage)})
 			all = append(all, r.Call(c.Agent, c.Round, c.Texts))
 		}
 	}

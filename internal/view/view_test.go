@@ -72,7 +72,7 @@ func TestLinesAboutEpisodesOfEveryKind(t *testing.T) {
 		want any
 	}{
 		{0, "state", "solved"}, {0, "labels", []any{3.0, 1.0, 0.0}}, {0, "wrong", []any{1.0, 0.0}},
-		{0, "judged", 4.0}, {0, "against", 1.0}, {0, "pairs", 2.0}, {0, "ties", 1.0}, {0, "changed", 2.0},
+		{0, "judged", 4.0}, {0, "against", 1.0}, {0, "pairs", 2.0}, {0, "ties", 1.0}, {0, "changed", 1.0},
 		{0, "tokens", 440.0}, {0, "surprise", 2.0}, {0, "graded", true},
 		{1, "state", "failed"}, {1, "steps", 0.0},
 		{2, "state", "not solved"}, {2, "void", 1.0}, {2, "refused", 1.0}, {2, "unparsed", 1.0}, {2, "pairs", nil},

@@ -36,7 +36,8 @@ func TestWhatBecameOfProposedAnswersIsFoundAgain(t *testing.T) {
 				grade = func(
 					ctx context.Context, s domain.Step, labels []domain.Label, cands []domain.Cell,
 				) (out []domain.Label, err error) {
-					out, *r.Audit, err = critic(t, model).Candidates(ctx, s, labels, cands, CandidatesSeed(slot, s.Number))
+					seed := CandidatesSeed(slot, s.Number)
+					out, *r.Audit, err = critic(t, model).Candidates(ctx, s, labels, cands, seed)
 
 					return out, err
 				}
@@ -54,7 +55,8 @@ func TestWhatBecameOfProposedAnswersIsFoundAgain(t *testing.T) {
 
 				return out, nil
 			}
-			made, counts, err := Pairs(t.Context(), defaults, slot, "tpl", steps, []domain.Credit{{Labels: labels}}, ask, grade)
+			credits := []domain.Credit{{Labels: labels}}
+			made, counts, err := Pairs(t.Context(), defaults, slot, "tpl", steps, credits, ask, grade)
 			if err != nil || len(calls) != 2 {
 				t.Fatalf("got %d calls (%v), want one for each of two positive cells", len(calls), err)
 			}

@@ -62,8 +62,12 @@ function Votes({ d, step }) {
         </td><td class="note">${!last && 'by round ' + r.rounds.join(' · ')}</td></tr>`)}</tbody></table>`;
 }
 
+// spent says what calls took, if that is known.
+const spent = (u) => (u && u.prompt + u.answer > 0 ? tokens(u) : '');
+
 // CellPage shows everything about one answer: what the agent saw, what it said, how it was graded, what was made of it.
-function CellPage({ d, step, chosen, system }) {
+// pair is the number of a pair to mark, and pairLink returns the address of one, where pairs have addresses.
+function CellPage({ d, step, chosen, system, pair, pairLink }) {
   const c = step.cells.find((x) => x.agent === chosen[0] && x.round === chosen[1]);
   if (!c) return null;
   const before = step.cells.find((x) => x.agent === chosen[0] && x.round === chosen[1] - 1);
@@ -83,11 +87,13 @@ function CellPage({ d, step, chosen, system }) {
     <${Fields} of=${[
       ['critic', html`<${Label} value=${c.label} /> ${labelName(c.label)}
         ${c.grade?.given ? ', score ' + c.grade.score.toFixed(2) : ''}`],
+      ['mean score of this action, by which it is labelled', step.audit?.means?.[c.canonical]?.toFixed(2)],
       ['judge', c.judge !== undefined && html`<${Label} value=${c.judge} /> ${labelName(c.judge)}`],
       ['log-probability', c.logprob ? c.logprob.toFixed(3) + ' nats (' + percent(Math.exp(c.logprob)) + ')' : ''],
-      ['tokens', c.usage &&
-        c.usage.prompt + ' in' + (c.usage.cached ? ', ' + c.usage.cached + ' of them cached' : '') + ', ' +
-        c.usage.answer + ' out'],
+      ['tokens', tokens(c.usage)],
+      ['critic, for all labels of the step', spent(step.audit?.cost)],
+      ['critic, for all proposed answers of the step', spent(step.audit?.cost_again)],
+      ['adversary, about this answer', asked.map((a) => spent(a.cost)).filter(Boolean).join('; ')],
       ['calls', c.calls > 1 ? c.calls : ''], ['not seen', cut]]} />
     ${c.grade?.reason && html`<h4>The critic's reason</h4><pre class="text" dir="auto">${c.grade.reason}</pre>`}
     ${c.again && html`<h4>The critic, asked again</h4><p>When it graded the adversary's answers it saw this one among
@@ -107,7 +113,9 @@ function CellPage({ d, step, chosen, system }) {
     ${c.parse_error && html`<p class="trouble">${c.parse_error}</p>`}
       ${c.refused && html`<p class="trouble">refused: ${c.refused}</p>`}
     ${pairs.length > 0 && html`<h4>${pairs[0].advantage ? 'Sample' : 'Pairs'} made of it</h4>
-      ${pairs.map((p) => html`<div class="pair">
+      ${pairs.map((p, i) => html`<div class=${'pair' + (pair === i + 1 ? ' here' : '')} key=${i}
+        aria-current=${pair === i + 1 ? 'true' : undefined} ref=${pair === i + 1 ? scrolledTo : null}>
+      ${pairLink && html`<a class="pair-link" href=${pairLink(i + 1)}>${p.advantage ? 'sample' : 'pair'} ${i + 1}</a>`}
       ${p.advantage ? html`<p>advantage ${nats(p.advantage)}</p>` : html`<p class="note">
         ${p.source}, weight ${p.weight.toFixed(2)}</p>`}
       <div><${Label} value=${p.advantage < 0 ? 0 : 1} /><pre class="text" dir="auto">${p.chosen}</pre></div>
@@ -116,10 +124,15 @@ function CellPage({ d, step, chosen, system }) {
     ${asked.map((a) => html`<${Proposed} call=${a} />`)}
     ${c.prompt && html`<h4>What the agent was asked</h4><pre class="text prompt" dir="auto">
       <${Changed} text=${c.prompt} before=${before?.prompt} /></pre>
-      <details><summary>system message</summary><pre class="text">${system}</pre></details>`}
-    ${!c.prompt && html`<p class="note">Evaluated episodes keep no prompts.</p>`}
+      <details><summary>system message</summary><pre class="text">${system ||
+        'The prompt of this epoch is neither in the specification nor in this build.'}</pre></details>`}
+    ${!c.prompt && c.text !== '' && html`<p class="note">Of evaluated episodes only answers are kept: no prompts, no
+      log-probabilities, neither what an agent did not see nor what it thought before it answered.</p>`}
   </section>`;
 }
+
+// scrolledTo shows a part of the page when it is drawn for the first time.
+const scrolledTo = (e) => e && e.scrollIntoView({ block: 'center' });
 
 // FATES are what became of the adversary's answers.
 const FATES = {

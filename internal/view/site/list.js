@@ -2,7 +2,7 @@
 
 const SORTS = {
   slot: ['slot', (r) => r.epoch * 1e6 + r.slot], length: ['longest first', (r) => -r.steps],
-    cost: ['most tokens first', (r) => -(r.tokens || 0)],
+    cost: ['most expensive first', (r) => -(r.money || 0) * 1e9 - (r.tokens || 0)], // tokens where nothing has a price
   surprise: ['most surprising first', (r) => -(r.surprise || 0)],
 };
 
@@ -111,9 +111,9 @@ function EpisodesPage({ doc, query, version }) {
     <p role="status">${whole(list.length)} of ${whole(rows.length)} episodes, ${list.length
       ? percent(list.filter((r) => r.state === 'solved').length / list.length) : '–'} solved
       <${Save} name=${doc.name + '-episodes'} json=${() => list}
-        csv=${() => [['epoch', 'slot', 'template', 'goal', 'state', 'steps', 'tokens', 'surprise', 'pairs'],
-        ...list.map((r) => [r.epoch, r.slot, r.template, r.goal, r.state, r.steps, r.tokens || 0, r.surprise || 0,
-          r.pairs || 0])]} /></p>
+        csv=${() => [['epoch', 'slot', 'template', 'goal', 'state', 'steps', 'tokens', 'money', 'surprise', 'pairs'],
+        ...list.map((r) => [r.epoch, r.slot, r.template, r.goal, r.state, r.steps, r.tokens || 0, r.money || 0,
+          r.surprise || 0, r.pairs || 0])]} /></p>
     ${doc.short && html`<${Short} />`}
     <${Lines} rows=${list} label="episodes"
       to=${doc.short ? null : (r) => href(['episode', doc.name, r.epoch, r.slot], query)} columns=${[
@@ -124,5 +124,7 @@ function EpisodesPage({ doc, query, version }) {
       { name: 'steps', width: '52px', of: (r) => r.steps },
       { name: 'labels + − ?', width: '90px', of: (r) => (r.graded ? r.labels.join(' ') : '') },
       { name: 'pairs', width: '52px', of: (r) => r.pairs || '' },
+      { name: 'tokens', width: '70px', of: (r) => whole(r.tokens || 0),
+        title: (r) => whole(r.tokens || 0) + ' tokens of agents, critic and adversary' + money(r.money) },
       { name: 'notes', width: 'minmax(60px, 2fr)', of: notes, title: notes }]} />`;
 }
