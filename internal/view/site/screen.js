@@ -11,7 +11,8 @@ function Screen({ screen, image, action, seen, small, name }) {
   const touch = touchOf(action, target, screen.elements, [W, H]);
   const shown = screen.elements.filter((e) => e.visible);
   const bottom = small ? Math.min(H, Math.max(H / 4,
-    ...shown.map((e) => e.bounds[1] + e.bounds[3] + 12))) : H; // thumbnails leave out what is empty
+    ...shown.map((e) => e.bounds[1] + e.bounds[3] + 12),
+    ...(touch ? [touch.at, touch.to || touch.at].map((p) => p[1] + 20) : []))) : H; // thumbnails leave out what is empty
   const title = (name || 'screen') + ': ' + shown.map((e) => words(e)).join(', ').slice(0, 2000) +
     (action ? '. Executed: ' + action.words : '');
 
