@@ -186,7 +186,7 @@ func (m *Models) grader(s spec.Spec, slot domain.Slot, audit *[]credit.Audit) (c
 	return func(
 		ctx context.Context, step domain.Step, labels []domain.Label, candidates []domain.Cell,
 	) ([]domain.Label, error) {
-		seed := domain.Seed(slot.Seed, "candidates", step.Number)
+		seed := credit.CandidatesSeed(slot.Seed, step.Number)
 		l, a, err := critic.Candidates(ctx, step, labels, candidates, seed)
 		if err == nil {
 			*audit = append(*audit, a)

@@ -188,6 +188,7 @@ func (r *Rollouts) evaluate(
 	var playing envadapters.Environment
 	v.Decided = func(ctx context.Context, t episode.Turn, _ agents.Config, d domain.Decision) (err error) {
 		step := runs.NewEvalStep(t.Goal, t.Observation, d)
+		step.Touch = t.Touch
 		if item.Judged {
 			step.Right = right(playing, t.Observation)
 		}

@@ -302,7 +302,7 @@ func (a *attempt) step(
 	step, ref, err := object.Record(ctx, a.Bucket, func() (runs.Step, error) {
 		d, err := agents.Decide(ctx, a.Policies, a.decoding, t.View(), domain.Seed(a.slot.Seed, "step", t.Number))
 
-		return runs.Step{ObservationDigest: seen, Image: image, Step: domain.Step{
+		return runs.Step{ObservationDigest: seen, Image: image, Touch: t.Touch, Step: domain.Step{
 			Number: t.Number, Goal: t.Goal, History: t.History, Observation: t.Observation,
 			Decision: d, Right: episode.Right(env),
 		}}, err

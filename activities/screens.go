@@ -34,5 +34,5 @@ func (r *Rollouts) end(
 	}
 	image, err := r.picture(ctx, s, env)
 
-	return &runs.Screen{Observation: played.Last, Image: image}, err
+	return &runs.Screen{Observation: played.Last, Image: image, Touch: played.Touch}, err
 }

@@ -3,6 +3,13 @@ package domain
 // Rect is x, y, width and height in CSS pixels of the viewport.
 type Rect [4]int
 
+// Touch is where an action reached the screen, in the coordinates of Element.Bounds.
+type Touch struct {
+	At [2]int `json:"at"`
+	// To is where a swipe ended; nil if it stayed where it began. A scroll is the swipe that moves the content as far.
+	To *[2]int `json:"to,omitempty"`
+}
+
 // RoleSelect is the role of an element that offers options to choose from.
 const RoleSelect = "select"
 

@@ -144,6 +144,9 @@ type Transition struct {
 	Truncated bool
 	// Invalid says why nothing was executed because of a mistake of the agents. The step counts.
 	Invalid string
+	// Touch is where the action of Step reached the screen that was seen before it. It is a function of that screen and
+	// the action. It is nil if the action needs no place, or if the environment does not know it.
+	Touch *domain.Touch
 	// History, if not nil, is the recorded history before the observation. It replaces the system's own.
 	History []string
 }

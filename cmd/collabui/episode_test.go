@@ -37,7 +37,7 @@ func TestAnEpisodeIsShownInWords(t *testing.T) {
 	for text, wants := range map[string][]string{
 		whole.String(): {
 			"solved in 1 steps", "goal: Write", "graph 0→2", "button Send", "-* click button", "?  (no action)",
-			`+  input_text field "To" ann`, "executed: click button", "1 of 3 votes (scan); 1 pairs",
+			`+  input_text field "To" ann`, "executed: click button", "1 of 2 votes (scan); 1 pairs",
 		},
 		one.String(): {
 			"agent 1, round 1: + input_text", "Reason: r", "no action: ", "chosen   typed", "rejected clicked",

@@ -88,9 +88,9 @@ func (e storedEpisode) matrix(w io.Writer, step int) {
 // decided says what was executed in a step, by which vote, and what came of it.
 func (e storedEpisode) decided(step int) string {
 	s := e.Steps[step]
-	v := s.Decision.AllRound
+	v, voters := e.Vote(step)
 	out := fmt.Sprintf("%s, %d of %d votes (%s)", agents.ActionInWords(s.Decision.Executed, s.Observation), v.Votes,
-		len(s.Decision.Cells), v.Rule)
+		voters, v.Rule)
 	if v.Canonical == "" {
 		out = "nothing: no answer parsed"
 	}

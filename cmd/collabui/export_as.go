@@ -15,8 +15,6 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/interop"
-	"github.com/collabui/collabui/internal/method/prompts"
-	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/view"
@@ -204,7 +202,7 @@ func (x *converted) each(
 	if err != nil {
 		return err
 	}
-	message, err := messageOf(ctx, b, run, epoch, slots.Prompt)
+	message, err := view.MessageOf(ctx, b, run, epoch, slots.Prompt)
 	if err != nil {
 		return err
 	}
@@ -232,23 +230,4 @@ func (x *converted) each(
 	}
 
 	return nil
-}
-
-// messageOf returns the system message of the agents in an epoch. It is empty if the prompt that they had is neither in
-// the specification nor in this build.
-func messageOf(ctx context.Context, b store.Bucket, run runs.Run, epoch int, digest string) (string, error) {
-	s, err := run.At(ctx, b, epoch)
-	if err != nil {
-		return "", err
-	}
-	p, err := rules.Prompt(s, prompts.Agent)
-	if err != nil || p.Digest != digest {
-		return "", nil
-	}
-	t, err := rules.Template(s)
-	if err != nil {
-		return "", err
-	}
-
-	return t.System(), nil
 }

@@ -124,12 +124,26 @@ func (a *app) goOn(ctx context.Context, run string, detach bool) error {
 		return err
 	}
 	if detach {
-		return a.print(map[string]any{"run": run, "started": true}, func(w io.Writer) {
-			say(w, "run %s continues; watch it with %s", run, a.typed("watch %s", run))
-		})
+		x := detached{Run: run, Started: true, View: runPage(session.ends, run)}
+
+		return a.print(x, func(w io.Writer) { x.text(w, a.typed("watch %s", run)) })
 	}
 
 	return session.watch(ctx, run)
+}
+
+// detached is a run that was started and is not watched.
+type detached struct {
+	Run     string `json:"run"`
+	Started bool   `json:"started"`
+	View    string `json:"view,omitempty"` // address of its pages
+}
+
+func (x detached) text(w io.Writer, watch string) {
+	say(w, "run %s continues; watch it with %s", x.Run, watch)
+	if x.View != "" {
+		say(w, "see every episode: %s", x.View)
+	}
 }
 
 // runOptions name the run of a specification.

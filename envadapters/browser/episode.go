@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -135,6 +136,18 @@ func Direction(a domain.Action) (dx, dy int) {
 
 	return dx, dy
 }
+
+// Touch returns where an action reached the screen, in CSS pixels.
+func Touch(x, y float64) *domain.Touch { return &domain.Touch{At: pixel(x, y)} }
+
+// Swiped returns where an action reached the screen that moved from one point to another.
+func Swiped(x0, y0, x1, y1 float64) *domain.Touch {
+	to := pixel(x1, y1)
+
+	return &domain.Touch{At: pixel(x0, y0), To: &to}
+}
+
+func pixel(x, y float64) [2]int { return [2]int{int(math.Round(x)), int(math.Round(y))} }
 
 // Quote returns a text as a literal of JavaScript.
 func Quote(s string) string {

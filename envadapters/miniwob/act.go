@@ -24,6 +24,9 @@ func (e *environment) act(ctx context.Context, a domain.Action) (invalid string,
 	if invalid != "" {
 		return invalid, nil
 	}
+	if a.Index != nil {
+		e.touched = browser.Touch(el.Tap[0], el.Tap[1])
+	}
 
 	opened := false // A list of options was open. An action on anything but an option closes it.
 	if a.Index == nil || el.By != byOption {
@@ -186,6 +189,11 @@ func (e *environment) scroll(ctx context.Context, a domain.Action) error {
 	}
 
 	dx, dy := browser.Direction(a)
+	var moved []float64 // from where to where a finger would have moved the content; empty if nothing scrolled
+	err := e.Tab().Eval(ctx, fmt.Sprintf("collabui.scroll(%d, %d, %d)", i, dx, dy), &moved)
+	if len(moved) == 4 {
+		e.touched = browser.Swiped(moved[0], moved[1], moved[2], moved[3])
+	}
 
-	return e.Tab().Eval(ctx, fmt.Sprintf("collabui.scroll(%d, %d, %d)", i, dx, dy), nil)
+	return err
 }

@@ -1,6 +1,7 @@
 package miniwob
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -143,11 +144,18 @@ func TestElementsSayWhetherATapReachesThem(t *testing.T) {
 func TestTapsHitWhatIsNotCovered(t *testing.T) {
 	_, e := open(t, own, "")
 	tr := reset(t, e, "covered", 1)
-	wantInvalid(t, step(t, e, on(domain.ActionClick, find(t, tr, "E"))), "click what is not visible")
+	missed := step(t, e, on(domain.ActionClick, find(t, tr, "E")))
+	wantInvalid(t, missed, "click what is not visible")
+	if missed.Touch != nil {
+		t.Errorf("what was not executed reached the screen at %+v, want nowhere", missed.Touch)
+	}
 
 	for range 5 {
 		down := domain.Action{Type: domain.ActionScroll, Direction: "down"}
 		tr = step(t, e, down.At(find(t, tr, "above").Index))
+		if x := tr.Touch; x == nil || x.To == nil || x.At[0] != 125 || x.To[1] >= x.At[1] {
+			t.Errorf("a scroll down is said to have been %+v, want an upward swipe in the middle of the box", x)
+		}
 		if find(t, tr, "E").Visible {
 			break
 		}
@@ -157,6 +165,9 @@ func TestTapsHitWhatIsNotCovered(t *testing.T) {
 	}
 
 	tr = step(t, e, on(domain.ActionClick, find(t, tr, "A")))
+	if want := (&domain.Touch{At: [2]int{16, 64}}); !reflect.DeepEqual(tr.Touch, want) {
+		t.Errorf("the click reached %+v, want the corner %+v, because B covers the middle", tr.Touch, want)
+	}
 	if tr.Reward != 1 {
 		t.Errorf("the reward of a click on A is %v, want 1: %+v", tr.Reward, tr)
 	}

@@ -27,7 +27,8 @@ type environment struct {
 	memo memory // What the expert remembers.
 	left bool   // The agent left the app.
 
-	pointer [2]float64 // Where the mouse rests, in CSS pixels.
+	pointer [2]float64    // Where the mouse rests, in CSS pixels.
+	touched *domain.Touch // Where the action reached the screen.
 }
 
 // pageState is the answer of collabui.observe.
@@ -170,6 +171,7 @@ func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Tr
 	}
 
 	e.memo.did(a, e.seen)
+	e.touched = nil
 	invalid, err := e.act(ctx, a)
 	if err == nil {
 		err = e.observe(ctx)
@@ -179,7 +181,10 @@ func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Tr
 	}
 
 	over := e.page.Over || e.left || a.Type == domain.ActionStatus
-	tr := envadapters.Transition{Observation: e.seen, Invalid: invalid}
+	if invalid != "" {
+		e.touched = nil
+	}
+	tr := envadapters.Transition{Observation: e.seen, Invalid: invalid, Touch: e.touched}
 
 	return e.EndStep(tr, over, e.success()), nil
 }

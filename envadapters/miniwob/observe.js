@@ -332,7 +332,8 @@ Object.assign(collabui, (() => {
       else if (e && e.isContentEditable) getSelection().selectAllChildren(e);
     },
     // scroll scrolls by three quarters of the size: what can scroll under the element i. With i = -1 it takes what is under
-    // the middle of the page, or else the first element that can scroll.
+    // the middle of the page, or else the first element that can scroll. It returns how a finger would have done that:
+    // from x, y to x, y around the middle of what scrolled. If nothing did, the list is empty.
     scroll(i, dx, dy) {
       const w = document.getElementById('wrap') || document.body, b = w.getBoundingClientRect();
       const under = i >= 0 ? nodes[i] : document.elementFromPoint(b.left + b.width / 2, b.top + b.height / 2);
@@ -340,10 +341,15 @@ Object.assign(collabui, (() => {
         if (e !== document.scrollingElement && !/auto|scroll/.test(getComputedStyle(e).overflow) && e.tagName !== 'TEXTAREA' && !isList(e)) return false;
         const x = e.scrollLeft, y = e.scrollTop;
         e.scrollBy({ left: dx * e.clientWidth * .75, top: dy * e.clientHeight * .75, behavior: 'instant' });
-        return e.scrollLeft !== x || e.scrollTop !== y;
+        const w = e.scrollLeft - x, h = e.scrollTop - y;
+        if (!w && !h) return false;
+        const b = e === document.scrollingElement ? { left: 0, top: 0, width: innerWidth, height: innerHeight } : e.getBoundingClientRect();
+        const mx = b.left + b.width / 2, my = b.top + b.height / 2;
+        return [mx + w / 2, my + h / 2, mx - w / 2, my - h / 2];
       };
-      for (let e = under; e; e = e.parentElement) if (move(e)) return;
-      if (i < 0) for (const e of document.body.querySelectorAll('*')) if (move(e)) return;
+      for (let e = under; e; e = e.parentElement) { const m = move(e); if (m) return m; }
+      if (i < 0) for (const e of document.body.querySelectorAll('*')) { const m = move(e); if (m) return m; }
+      return [];
     },
   };
 })());

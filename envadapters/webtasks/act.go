@@ -60,6 +60,7 @@ func (e *environment) use(ctx context.Context, a domain.Action) (invalid string,
 
 	x := float64(el.Bounds[0]) + float64(el.Bounds[2])/2
 	y := float64(el.Bounds[1]) + float64(el.Bounds[3])/2
+	e.touched = browser.Touch(x, y)
 
 	return "", e.then(ctx, e.touch(ctx, a, x, y))
 }
@@ -101,7 +102,9 @@ func (e *environment) scroll(ctx context.Context, a domain.Action) error {
 
 	dx, dy := browser.Direction(a)
 	x, y := float64(dx)*browser.Width*share, float64(dy)*browser.Height*share
-	err := e.Tab().Swipe(ctx, browser.Width/2+x, browser.Height/2+y, browser.Width/2-x, browser.Height/2-y)
+	x0, y0, x1, y1 := browser.Width/2+x, browser.Height/2+y, browser.Width/2-x, browser.Height/2-y
+	e.touched = browser.Swiped(x0, y0, x1, y1)
+	err := e.Tab().Swipe(ctx, x0, y0, x1, y1)
 
 	return e.then(ctx, err)
 }

@@ -20,6 +20,8 @@ type environment struct {
 	url  string
 	page pageState
 	said bool // The agent declared that it reached the goal.
+
+	touched *domain.Touch // Where the action reached the screen.
 }
 
 // pageState is the answer of kit.reset and kit.observe.
@@ -96,6 +98,7 @@ func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Tr
 		return envadapters.Transition{}, err
 	}
 
+	e.touched = nil
 	invalid, err := e.act(ctx, a)
 	if err == nil {
 		err = e.eval(ctx, "kit.observe()")
@@ -105,7 +108,7 @@ func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Tr
 		return envadapters.Transition{}, e.Spoil(ctx, err)
 	}
 
-	tr := envadapters.Transition{Observation: e.page.Observation, Invalid: invalid}
+	tr := envadapters.Transition{Observation: e.page.Observation, Invalid: invalid, Touch: e.touched}
 
 	return e.EndStep(tr, e.page.Over || a.Type == domain.ActionStatus, e.success()), nil
 }

@@ -30,6 +30,7 @@ type detail struct {
 	Edges       [][2]int           `json:"edges"`
 	Agents      int                `json:"agents"`
 	Rounds      int                `json:"rounds"`
+	Scope       agents.VoteScope   `json:"vote_scope"` // which answers vote
 	Critic      string             `json:"critic,omitempty"`
 	Counts      *credit.PairCounts `json:"counts,omitempty"`
 	Steps       []detailStep       `json:"steps"`
@@ -40,21 +41,22 @@ type detail struct {
 type detailScreen struct {
 	Screen domain.Observation `json:"screen"`
 	Image  string             `json:"image,omitempty"` // digest of the screenshot
+
+	touch *domain.Touch // where the action that led to the screen reached the one before
 }
 
 // detailStep is a step with what was decided, graded and paired. Action is what was executed.
 type detailStep struct {
 	detailScreen
-	History  []string       `json:"history,omitempty"`
-	Cells    []detailCell   `json:"cells"`
-	Seen     [][]int        `json:"seen,omitempty"`
-	Action   detailAction   `json:"action"`
-	AllRound domain.Vote    `json:"all_rounds"`
-	LastOnly domain.Vote    `json:"last_round"`
-	Right    []detailAction `json:"right,omitempty"` // what the judge calls right
-	Audit    *detailAudit   `json:"audit,omitempty"`
-	Pairs    []detailPair   `json:"pairs,omitempty"`
-	Asked    []detailCall   `json:"asked,omitempty"` // calls of the adversary
+	History []string       `json:"history,omitempty"`
+	Cells   []detailCell   `json:"cells"`
+	Seen    [][]int        `json:"seen,omitempty"`
+	Action  detailAction   `json:"action"`
+	Vote    domain.Vote    `json:"vote"`            // the one that decided
+	Right   []detailAction `json:"right,omitempty"` // what the judge calls right
+	Audit   *detailAudit   `json:"audit,omitempty"`
+	Pairs   []detailPair   `json:"pairs,omitempty"`
+	Asked   []detailCall   `json:"asked,omitempty"` // calls of the adversary
 }
 
 // detailCell is a cell with its label: 1, 0 or -1 for uncertain; nil if it has none.
@@ -64,17 +66,22 @@ type detailCell struct {
 	Label  *domain.Label `json:"label,omitempty"`
 	Judge  *domain.Label `json:"judge,omitempty"` // what the environment's judge says, where it knows
 	Grade  *credit.Score `json:"grade,omitempty"`
+	Again  *credit.Score `json:"again,omitempty"` // what the critic said when it saw the cell among candidates
 }
 
-// detailAction is an action for people. On is the element that it names.
+// detailAction is an action for people. On is the element that it names, Touch where it reached the screen, if that is
+// recorded, and Direction that of a scroll or a swipe.
 type detailAction struct {
-	Type      string `json:"type"`
-	Words     string `json:"words"`
-	Canonical string `json:"canonical"`
-	On        *int   `json:"on,omitempty"`
+	Type      string        `json:"type"`
+	Words     string        `json:"words"`
+	Canonical string        `json:"canonical"`
+	On        *int          `json:"on,omitempty"`
+	Touch     *domain.Touch `json:"touch,omitempty"`
+	Direction string        `json:"direction,omitempty"`
 }
 
-// detailAudit says how the labels of a step came about.
+// detailAudit says how the labels of a step came about. Blinded cells were graded again among the candidates, and Again
+// of them were labelled 1 again.
 type detailAudit struct {
 	Means   map[string]float64   `json:"means,omitempty"`
 	Spread  float64              `json:"spread"`
@@ -82,6 +89,9 @@ type detailAudit struct {
 	Faults  []credit.CriticFault `json:"faults,omitempty"`
 	Blinded int                  `json:"blinded,omitempty"`
 	Again   int                  `json:"again,omitempty"`
+
+	Cost      *cost `json:"cost,omitempty"`       // of the step's labels
+	CostAgain *cost `json:"cost_again,omitempty"` // of those of the adversary's answers
 }
 
 // detailPair is a pair or a sample without what its cell has.
@@ -95,14 +105,6 @@ type detailPair struct {
 	Advantage float64       `json:"advantage,omitempty"`
 }
 
-// detailCall is what the adversary proposed.
-type detailCall struct {
-	Agent   int      `json:"agent"`
-	Round   int      `json:"round"`
-	Texts   []string `json:"texts"`
-	Refused string   `json:"refused,omitempty"`
-}
-
 // detail returns the episode as its page shows it.
 func (e Episode) detail() detail {
 	x, task := e.Episode, e.Episode.Slot.Task
@@ -110,7 +112,7 @@ func (e Episode) detail() detail {
 		Slot: x.Slot.Number, Template: task.Template, Split: task.Split, Seed: strconv.FormatUint(task.Seed, 10),
 		MaxSteps: task.MaxSteps, Goal: x.Goal, State: e.state(), Attempt: x.Attempt, Failed: x.Failed,
 		Replacement: x.Slot.Replacement, Void: e.Void, System: x.System, Outcome: x.Outcome, Edges: e.Topology.Edges,
-		Agents: e.Topology.Agents, Rounds: e.Rounds, Steps: []detailStep{},
+		Agents: e.Topology.Agents, Rounds: e.Rounds, Scope: e.Scope, Steps: []detailStep{},
 	}
 	if e.Credits != nil {
 		d.Critic = e.Credits.Critic
@@ -122,8 +124,22 @@ func (e Episode) detail() detail {
 		d.Steps = append(d.Steps, e.step(i))
 	}
 	d.End = endOf(x.End)
+	d.touches()
 
 	return d
+}
+
+// touches tells every executed action where it reached the screen: the record of the next screen says so.
+func (d *detail) touches() {
+	for i := range d.Steps {
+		next := d.End
+		if i+1 < len(d.Steps) {
+			next = &d.Steps[i+1].detailScreen
+		}
+		if next != nil {
+			d.Steps[i].Action.Touch = next.touch
+		}
+	}
 }
 
 // endOf returns the screen after the last step; nil if it is not recorded.
@@ -131,17 +147,18 @@ func endOf(s *runs.Screen) *detailScreen {
 	if s == nil {
 		return nil
 	}
-	x := screenOf(s.Observation, s.Image)
+	x := screenOf(s.Observation, s.Image, s.Touch)
 
 	return &x
 }
 
-func screenOf(o domain.Observation, image *store.Ref) detailScreen {
-	if image == nil {
-		return detailScreen{Screen: o}
+func screenOf(o domain.Observation, image *store.Ref, touch *domain.Touch) detailScreen {
+	s := detailScreen{Screen: o, touch: touch}
+	if image != nil {
+		s.Image = image.SHA256
 	}
 
-	return detailScreen{Screen: o, Image: image.SHA256}
+	return s
 }
 
 // States of an episode.
@@ -168,8 +185,8 @@ func (e Episode) state() string {
 func (e Episode) step(i int) detailStep {
 	s := e.Steps[i]
 	d := detailStep{
-		detailScreen: screenOf(s.Observation, s.Image), History: s.History, Seen: s.Decision.Seen,
-		AllRound: s.Decision.AllRound, LastOnly: s.Decision.LastOnly,
+		detailScreen: screenOf(s.Observation, s.Image, s.Touch), History: s.History, Seen: s.Decision.Seen,
+		Vote:   e.Scope.Winner(s.Decision),
 		Action: actionOf(s.Decision.Executed, s.Observation), Cells: []detailCell{},
 	}
 	judge := credit.Oracle(s.Step).Labels
@@ -192,7 +209,7 @@ func (e Episode) step(i int) detailStep {
 		d.Right = append(d.Right, actionOf(a, s.Observation))
 	}
 	e.addAudit(i, &d)
-	e.addPairs(s.Number, &d)
+	e.addPairs(i, &d)
 
 	return d
 }
@@ -203,9 +220,8 @@ func (e Episode) addAudit(i int, d *detailStep) {
 		return
 	}
 	a := e.Credits.Audit[i]
-	d.Audit = &detailAudit{
-		Means: a.Means, Spread: a.Spread, Repairs: a.Repairs, Faults: a.Faults, Blinded: a.Blinded, Again: a.Again,
-	}
+	price := e.priceOfCritic(a.Usage)
+	d.Audit = &detailAudit{Means: a.Means, Spread: a.Spread, Repairs: a.Repairs, Faults: a.Faults, Cost: &price}
 	for j := range d.Cells {
 		if k := slices.IndexFunc(a.Grades, func(g credit.Score) bool {
 			return g.Agent == d.Cells[j].Agent && g.Round == d.Cells[j].Round
@@ -215,27 +231,12 @@ func (e Episode) addAudit(i int, d *detailStep) {
 	}
 }
 
-// addPairs adds the pairs of a step, and what the adversary proposed for them.
-func (e Episode) addPairs(number int, d *detailStep) {
-	for _, p := range e.PairsOf(number) {
-		d.Pairs = append(d.Pairs, detailPair{
-			Agent: p.Agent, Round: p.Round, Chosen: p.Chosen, Rejected: p.Rejected, Source: p.Source, Weight: p.Weight,
-			Advantage: p.Advantage,
-		})
-	}
-	if e.Pairs == nil {
-		return
-	}
-	for _, c := range e.Pairs.Calls {
-		if c.Step == number {
-			d.Asked = append(d.Asked, detailCall{Agent: c.Agent, Round: c.Round, Texts: c.Texts, Refused: c.Refused})
-		}
-	}
-}
-
 // actionOf returns an action for people.
 func actionOf(a domain.Action, o domain.Observation) detailAction {
 	d := detailAction{Type: a.Type, Words: agents.ActionInWords(a, o), Canonical: a.Canonical(o)}
+	if a.Type == domain.ActionScroll || a.Type == domain.ActionSwipe || a.Type == domain.ActionScrollPage {
+		d.Direction = a.Direction
+	}
 	if on, ok := a.Named(o); ok {
 		d.On = &on.Index
 	}

@@ -6,22 +6,27 @@ import (
 	"fmt"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // Episode is a played slot with everything that was made of it.
 type Episode struct {
-	Run      string          `json:"run"`
-	Epoch    int             `json:"epoch"`
-	Episode  runs.Episode    `json:"episode"`
-	Topology domain.Topology `json:"topology"`
-	Rounds   int             `json:"rounds"`
-	Steps    []runs.Step     `json:"steps"`
-	Credits  *runs.Credits   `json:"credits,omitempty"` // nil: not graded yet
-	Pairs    *runs.Pairs     `json:"pairs,omitempty"`   // nil: not paired yet
-	Void     []string        `json:"void,omitempty"`    // why attempts before do not count
-	Open     bool            `json:"open,omitempty"`    // the attempt has not ended
+	Run      string           `json:"run"`
+	Epoch    int              `json:"epoch"`
+	Episode  runs.Episode     `json:"episode"`
+	Topology domain.Topology  `json:"topology"`
+	Rounds   int              `json:"rounds"`
+	Scope    agents.VoteScope `json:"vote_scope,omitempty"` // which answers vote
+	Steps    []runs.Step      `json:"steps"`
+	Credits  *runs.Credits    `json:"credits,omitempty"` // nil: not graded yet
+	Pairs    *runs.Pairs      `json:"pairs,omitempty"`   // nil: not paired yet
+	Void     []string         `json:"void,omitempty"`    // why attempts before do not count
+	Open     bool             `json:"open,omitempty"`    // the attempt has not ended
+
+	spec spec.Spec // of the epoch
 }
 
 // Label returns the label of a cell of a step, both from 0, and reports whether there is one.
@@ -31,6 +36,18 @@ func (e Episode) Label(step, cell int) (domain.Label, bool) {
 	}
 
 	return e.Credits.Steps[step].Labels[cell], true
+}
+
+// Vote returns the vote that decided a step, from 0, and the number of answers that had a vote.
+func (e Episode) Vote(step int) (v domain.Vote, voters int) {
+	d := e.Steps[step].Decision
+	for _, c := range d.Cells {
+		if c.Action != nil && (e.Scope != agents.ScopeLast || c.Round == e.Rounds-1) {
+			voters++
+		}
+	}
+
+	return e.Scope.Winner(d), voters
 }
 
 // PairsOf returns the pairs of a step, by its number.
@@ -52,6 +69,7 @@ type epoch struct {
 	b        store.Bucket
 	run      runs.Run
 	number   int
+	spec     spec.Spec
 	rounds   int
 	topology domain.Topology
 }
@@ -66,6 +84,7 @@ func newEpoch(ctx context.Context, b store.Bucket, run runs.Run, number int) (ep
 	if then, err := run.At(ctx, b, number); err == nil {
 		s = then
 	}
+	r.spec = s
 	if r.rounds = s.Rounds; s.Agents == 1 {
 		r.rounds = 1
 	}
@@ -85,7 +104,10 @@ func ReadEpisode(ctx context.Context, b store.Bucket, run runs.Run, number, slot
 }
 
 func (r epoch) read(ctx context.Context, slot int) (Episode, error) {
-	out := Episode{Run: string(r.run), Epoch: r.number, Rounds: r.rounds, Topology: r.topology}
+	out := Episode{
+		Run: string(r.run), Epoch: r.number, Rounds: r.rounds, Scope: r.spec.VoteScope, Topology: r.topology,
+		spec: r.spec,
+	}
 	end, _, err := r.run.Episode(ctx, r.b, r.number, slot)
 	if errors.Is(err, store.ErrNotFound) {
 		return r.readOpen(ctx, out, slot)

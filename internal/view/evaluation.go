@@ -12,6 +12,7 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -20,6 +21,9 @@ import (
 type evalRow struct {
 	N         int    `json:"n"`
 	Template  string `json:"template"`
+	Suite     string `json:"suite,omitempty"`
+	Split     string `json:"split"`
+	Seed      string `json:"seed"` // of the task, as a text: a script's numbers could not hold it
 	Goal      string `json:"goal,omitempty"`
 	Success   bool   `json:"success"`
 	Steps     int    `json:"steps"`
@@ -54,7 +58,8 @@ func (l *Library) evalRows(ctx context.Context, run runs.Run, id string) ([]eval
 	for i, e := range all {
 		cost := e.Cost()
 		out = append(out, evalRow{
-			N: i + 1, Template: e.Task.Template, Goal: e.Goal, Success: e.Outcome.Success, Steps: e.Outcome.Steps,
+			N: i + 1, Template: e.Task.Template, Suite: e.Task.Suite, Split: e.Task.Split,
+			Seed: strconv.FormatUint(e.Task.Seed, 10), Goal: e.Goal, Success: e.Outcome.Success, Steps: e.Outcome.Steps,
 			Truncated: e.Outcome.Truncated, Void: e.Outcome.Void, Tokens: cost.Prompt + cost.Answer,
 		})
 	}
@@ -62,9 +67,19 @@ func (l *Library) evalRows(ctx context.Context, run runs.Run, id string) ([]eval
 	return out, err
 }
 
+// playedBy returns the specification by which evaluated episodes were played: that of the epoch, or of the run's end.
+func (l *Library) playedBy(ctx context.Context, run runs.Run, id string) (spec.Spec, error) {
+	folder, _, _ := strings.Cut(id, "/")
+	if epoch, ok := rules.EpochOf(folder); ok {
+		return run.At(ctx, l.Bucket, epoch)
+	}
+
+	return run.Current(ctx, l.Bucket)
+}
+
 // evaluations returns the details of the evaluated episodes of a chunk, by number.
 func (l *Library) evaluations(ctx context.Context, run runs.Run, id string, first int) (map[int]detail, error) {
-	s, err := run.Current(ctx, l.Bucket)
+	s, err := l.playedBy(ctx, run, id)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +106,7 @@ func evaluated(e runs.EvalEpisode, n int, r runs.Result, scope agents.VoteScope)
 	d := detail{
 		Slot: n, Template: e.Task.Template, Split: e.Task.Split, Seed: strconv.FormatUint(e.Task.Seed, 10),
 		MaxSteps: e.Task.MaxSteps, Goal: e.Goal, State: stateNot, Failed: e.Outcome.Void, Outcome: e.Outcome,
-		Agents: 1, Rounds: 1, Steps: []detailStep{}, Edges: [][2]int{},
+		Agents: 1, Rounds: 1, Scope: scope, Steps: []detailStep{}, Edges: [][2]int{},
 	}
 	switch {
 	case e.Outcome.Void != "":
@@ -111,16 +126,17 @@ func evaluated(e runs.EvalEpisode, n int, r runs.Result, scope agents.VoteScope)
 		d.Steps = append(d.Steps, evaluatedStep(s, scope))
 	}
 	d.End = endOf(e.End)
+	d.touches()
 
 	return d
 }
 
 func evaluatedStep(s runs.EvalStep, scope agents.VoteScope) detailStep {
-	d := detailStep{AllRound: s.AllRounds, LastOnly: s.LastRound, Cells: []detailCell{}}
+	vote := scope.Winner(domain.Decision{AllRound: s.AllRounds, LastOnly: s.LastRound})
+	d := detailStep{Vote: vote, Cells: []detailCell{}}
 	if s.Observation != nil {
-		d.detailScreen = screenOf(*s.Observation, s.Image)
+		d.detailScreen = screenOf(*s.Observation, s.Image, s.Touch)
 	}
-	won := scope.Winner(domain.Decision{AllRound: s.AllRounds, LastOnly: s.LastRound}).Canonical
 	for _, c := range s.Cells {
 		cell := detailCell{Cell: domain.Cell{
 			Agent: c.Agent, Round: c.Round, Text: c.Text, Canonical: c.Canonical, Usage: c.Usage, Calls: c.Calls,
@@ -130,7 +146,7 @@ func evaluatedStep(s runs.EvalStep, scope agents.VoteScope) detailStep {
 			if x.Canonical = c.Canonical; s.Observation == nil {
 				x.Words = c.Canonical // nobody knows what the element was
 			}
-			if cell.Action = &x; c.Canonical == won {
+			if cell.Action = &x; c.Canonical == vote.Canonical {
 				d.Action = x
 			}
 		}

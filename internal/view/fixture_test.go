@@ -27,11 +27,14 @@ var hostile = []string{
 // crafted writes the run "crafted": one epoch with a slot of every kind. 1 has a step that was graded and paired, with
 // hostile texts everywhere; 2 failed; 3 was played again after a void attempt, with a refused cell and one that does
 // not parse; 4 is still open; 5 has not begun.
-func crafted(t *testing.T, b store.Bucket) runs.Run {
+func crafted(t *testing.T, b store.Bucket, change ...func(*spec.Spec)) runs.Run {
 	t.Helper()
 	s := spec.Default()
 	s.Name, s.Agents, s.Rounds, s.Epochs, s.Slots = "crafted", 2, 2, 1, 5
 	s.Decoding.Temperatures = []float64{0.5}
+	for _, f := range change {
+		f(&s)
+	}
 	run := runs.Run(s.Name)
 	record(t, b, run.Spec(), s)
 	graph := domain.Topology{Agents: 2, Edges: [][2]int{{0, 1}}}
@@ -102,6 +105,7 @@ func hostileStep() domain.Step {
 		Decision: domain.Decision{
 			Cells: cells, Executed: *cells[0].Action, Seen: [][]int{{0, 1}, {0}},
 			AllRound: domain.Vote{Canonical: cells[0].Canonical, Votes: 2, Rule: "last-round"},
+			LastOnly: domain.Vote{Canonical: cells[3].Canonical, Votes: 1, Rule: "scan"},
 		},
 	}
 }

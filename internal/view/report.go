@@ -20,7 +20,7 @@ import (
 // Contents says what a report is about.
 type Contents struct {
 	Runs        []string
-	Experiments []string // with the pages of their runs, without episodes
+	Experiments []string // with the pages of their runs, and lines about their episodes
 	Lines       []string // with those of the runs of their systems
 }
 
@@ -130,12 +130,13 @@ func (w writer) all(ctx context.Context, c Contents) error {
 	return w.write("index", x)
 }
 
-// writeRun writes the documents of a run, with its episodes if whole is set.
+// writeRun writes the documents of a run, with whole episodes if whole is set, and otherwise with lines about them.
 func (w writer) writeRun(ctx context.Context, run runs.Run, whole bool) error {
 	p, err := w.run(ctx, run)
 	if err != nil {
 		return err
 	}
+	p.Short = !whole
 	if err := w.write(docRun+"/"+string(run), p); err != nil {
 		return err
 	}
@@ -145,15 +146,15 @@ func (w writer) writeRun(ctx context.Context, run runs.Run, whole bool) error {
 		}
 	}
 	for _, e := range p.Evaluations {
-		if !whole {
-			continue
-		}
 		rows, err := w.evalRows(ctx, run, e.ID)
 		if err != nil {
 			return err
 		}
 		if err := w.write(docEvalRows+"/"+string(run)+"/"+e.ID, rows); err != nil {
 			return err
+		}
+		if !whole {
+			continue
 		}
 		err = w.chunks(ctx, len(rows), func(ctx context.Context, first int) error {
 			body, err := w.evaluations(ctx, run, e.ID, first)
@@ -177,11 +178,17 @@ func (w writer) writeRun(ctx context.Context, run runs.Run, whole bool) error {
 	return nil
 }
 
-// writeEpoch writes the list of the episodes of an epoch, and their details if whole is set. Each is read once.
+// writeEpoch writes the list of the episodes of an epoch, and their details if whole is set. Each is read
+// once.
 func (w writer) writeEpoch(ctx context.Context, run runs.Run, number int, whole bool) error {
 	path := fmt.Sprintf("%s/%s/%d", docRows, run, number)
 	if !whole {
-		return w.write(path, []row{})
+		rows, err := w.epochRows(ctx, run, number)
+		if err != nil {
+			return err
+		}
+
+		return w.write(path, rows)
 	}
 	r, err := newEpoch(ctx, w.Bucket, run, number)
 	if err != nil {

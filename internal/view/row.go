@@ -21,13 +21,14 @@ type row struct {
 	Refused   int     `json:"refused,omitempty"`
 	Cut       int     `json:"cut,omitempty"`
 	Ties      int     `json:"ties,omitempty"`    // votes without one winner
-	Changed   int     `json:"changed,omitempty"` // answers that differ from the agent's in the round before
+	Changed   int     `json:"changed,omitempty"` // answers unlike the agent's before, of agents that read others
 	Labels    [3]int  `json:"labels"`            // cells labelled 1, 0 and ∅
 	Wrong     []int   `json:"wrong,omitempty"`   // cells labelled 0, by agent
 	Judged    int     `json:"judged,omitempty"`  // cells that critic and judge both label
 	Against   int     `json:"against,omitempty"` // those of them that they label differently
 	Pairs     int     `json:"pairs,omitempty"`
-	Tokens    int     `json:"tokens,omitempty"`
+	Tokens    int     `json:"tokens,omitempty"`   // of agents, critic and adversary
+	Money     float64 `json:"money,omitempty"`    // at the prices of the specification
 	Surprise  float64 `json:"surprise,omitempty"` // largest −log π of an answer, in nats
 	Why       string  `json:"why,omitempty"`      // why it failed
 	Graded    bool    `json:"graded,omitempty"`
@@ -48,12 +49,12 @@ func (e Episode) row() row {
 	}
 	for i, s := range e.Steps {
 		r.Cut, r.Refused = r.Cut+s.Decision.Cut(), r.Refused+s.Decision.Refused()
-		if v := s.Decision.AllRound; v.Canonical != "" && v.Rule != ruleMajority {
+		if v, _ := e.Vote(i); v.Canonical != "" && v.Rule != ruleMajority {
 			r.Ties++
 		}
 		said := map[int]string{}
 		for j, c := range s.Decision.Cells {
-			r.addCell(c, said)
+			r.addCell(c, said, e.reads(c.Agent))
 			if label, ok := e.Label(i, j); ok && c.Prompt != "" {
 				r.addLabel(c.Agent, label)
 			}
@@ -68,12 +69,20 @@ func (e Episode) row() row {
 	if e.Pairs != nil {
 		r.Pairs = len(e.Pairs.Pairs)
 	}
+	for _, c := range e.roles() {
+		r.Tokens, r.Money = r.Tokens+c.Prompt+c.Answer, r.Money+c.Money
+	}
 
 	return r
 }
 
-// addCell counts a cell. said holds the agents' answers of the round before.
-func (r *row) addCell(c domain.Cell, said map[int]string) {
+// reads reports whether an agent reads messages of others.
+func (e Episode) reads(agent int) bool {
+	return len(e.Topology.Preds(agent)) > 0
+}
+
+// addCell counts a cell. said holds the agents' answers of the round before, reads says whether the agent reads others.
+func (r *row) addCell(c domain.Cell, said map[int]string, reads bool) {
 	if c.Prompt == "" {
 		return
 	}
@@ -82,7 +91,7 @@ func (r *row) addCell(c domain.Cell, said map[int]string) {
 	if c.Action == nil && c.Refused == "" {
 		r.Unparsed++
 	}
-	if before, ok := said[c.Agent]; ok && c.Round > 0 && before != c.Canonical {
+	if before, ok := said[c.Agent]; ok && reads && c.Round > 0 && before != c.Canonical {
 		r.Changed++
 	}
 	said[c.Agent] = c.Canonical

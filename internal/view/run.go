@@ -22,12 +22,13 @@ type runPage struct {
 	Name        string         `json:"name"`
 	Status      any            `json:"status"` // the answer of `show --json`
 	Spec        spec.Spec      `json:"spec"`   // with all changes
-	System      string         `json:"system"` // the agents' system message
+	System      string         `json:"system"` // the agents' system message, by that
 	Epochs      []epochPage    `json:"epochs"` // those that have begun
 	Levels      []synth.Card   `json:"levels"` // data cards of stage 1
 	Evaluations []evaluation   `json:"evaluations"`
 	Lineage     []lineage.Step `json:"lineage"`
-	Chunk       int            `json:"chunk"` // episodes in a document
+	Chunk       int            `json:"chunk"`           // episodes in a document
+	Short       bool           `json:"short,omitempty"` // a report has only lines about its episodes
 }
 
 // epochPage is an epoch of a run.
@@ -44,6 +45,10 @@ type epochPage struct {
 	Accepted  string        `json:"accepted,omitempty"`
 	Digest    string        `json:"digest,omitempty"`
 	Updates   []epochUpdate `json:"updates"`
+
+	// System is the agents' system message in the epoch, where it is another one than that of the run now. It is empty
+	// if the prompt of the epoch is neither in the specification nor in this build.
+	System *string `json:"system,omitempty"`
 }
 
 // epochUpdate is the update of an agent.
@@ -90,6 +95,9 @@ func (l *Library) run(ctx context.Context, run runs.Run) (p runPage, err error) 
 		if err != nil {
 			return p, err
 		}
+		if e.System != nil && *e.System == p.System {
+			e.System = nil
+		}
 		p.Epochs = append(p.Epochs, e)
 	}
 	sets, err := run.Levels(ctx, l.Bucket)
@@ -119,6 +127,11 @@ func (l *Library) epoch(ctx context.Context, run runs.Run, number, agents int) (
 		return p, err
 	}
 	p.Slots, p.Edges = len(slots.Slots), graph.Edges
+	message, err := MessageOf(ctx, l.Bucket, run, number, slots.Prompt)
+	if err != nil {
+		return p, err
+	}
+	p.System = &message
 	e, err := store.Optional(run.Epoch(number).Read(ctx, l.Bucket))
 	if err != nil {
 		return p, err

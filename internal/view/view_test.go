@@ -72,7 +72,7 @@ func TestLinesAboutEpisodesOfEveryKind(t *testing.T) {
 		want any
 	}{
 		{0, "state", "solved"}, {0, "labels", []any{3.0, 1.0, 0.0}}, {0, "wrong", []any{1.0, 0.0}},
-		{0, "judged", 4.0}, {0, "against", 1.0}, {0, "pairs", 2.0}, {0, "ties", 1.0}, {0, "changed", 2.0},
+		{0, "judged", 4.0}, {0, "against", 1.0}, {0, "pairs", 2.0}, {0, "ties", 1.0}, {0, "changed", 1.0},
 		{0, "tokens", 440.0}, {0, "surprise", 2.0}, {0, "graded", true},
 		{1, "state", "failed"}, {1, "steps", 0.0},
 		{2, "state", "not solved"}, {2, "void", 1.0}, {2, "refused", 1.0}, {2, "unparsed", 1.0}, {2, "pairs", nil},
@@ -99,7 +99,7 @@ func TestDetailsOfAnEpisode(t *testing.T) {
 		{[]any{"steps", 0, "cells", 1, "label"}, 0.0}, {[]any{"steps", 0, "cells", 1, "judge"}, 0.0},
 		{[]any{"steps", 0, "cells", 2, "label"}, 1.0}, {[]any{"steps", 0, "cells", 2, "judge"}, 0.0},
 		{[]any{"steps", 0, "seen", 1}, []any{0.0}}, {[]any{"steps", 0, "pairs", 0, "source"}, "adversary"},
-		{[]any{"steps", 0, "all_rounds", "rule"}, "last-round"},
+		{[]any{"steps", 0, "vote", "rule"}, "last-round"},
 	} {
 		if got := at(t, d, c.path...); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%v: got %v, want %v", c.path, got, c.want)

@@ -87,18 +87,24 @@ func (m *maker) countLabels(labels []domain.Label) {
 	}
 }
 
+// taken returns the canonical actions of a step that are not labelled 0: the adversary's answers must differ from them.
+func taken(s domain.Step, labels []domain.Label) map[string]bool {
+	out := map[string]bool{}
+	for i, c := range s.Decision.Cells {
+		if labels[i] != domain.Negative {
+			out[c.Canonical] = true
+		}
+	}
+
+	return out
+}
+
 // propose returns the adversary's answers that parse and differ from every action of the step that is not labelled 0,
 // and for each the index of the positive cell that it answers.
 func (m *maker) propose(
 	ctx context.Context, s domain.Step, labels []domain.Label,
 ) (cands []domain.Cell, of []int, err error) {
-	taken := map[string]bool{}
-	for i, c := range s.Decision.Cells {
-		if labels[i] != domain.Negative {
-			taken[c.Canonical] = true
-		}
-	}
-
+	taken := taken(s, labels)
 	for a := range numAgents(s.Decision) {
 		for _, i := range m.rules.positives(s, labels, a) {
 			cell := s.Decision.Cells[i]

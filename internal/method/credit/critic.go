@@ -136,16 +136,7 @@ func (c ModelCritic) label(score float64) domain.Label {
 func (c ModelCritic) Candidates(
 	ctx context.Context, s domain.Step, labels []domain.Label, cands []domain.Cell, seed uint64,
 ) ([]domain.Label, Audit, error) {
-	all := slices.Clone(cands)
-	taken := map[string]bool{}
-	for i, x := range s.Decision.Cells {
-		if labels[i] == domain.Positive && !taken[x.Canonical] {
-			taken[x.Canonical] = true
-			all = append(all, x)
-		}
-	}
-
-	order := domain.Rand(seed, "blind").Perm(len(all))
+	all, order := blinded(s, labels, cands, seed)
 	blind := s
 	blind.Decision.Cells = make([]domain.Cell, len(all))
 	for at, i := range order {
@@ -172,4 +163,24 @@ func (c ModelCritic) Candidates(
 	}
 
 	return out, a, nil
+}
+
+// CandidatesSeed returns the seed with which the candidates of a step are graded, of the seed of the slot.
+func CandidatesSeed(slot uint64, step int) uint64 { return domain.Seed(slot, "candidates", step) }
+
+// blinded returns the candidates followed by the step's cells that are labelled 1, one of each action, and the order in
+// which the critic sees them.
+func blinded(
+	s domain.Step, labels []domain.Label, cands []domain.Cell, seed uint64,
+) (all []domain.Cell, order []int) {
+	all = slices.Clone(cands)
+	known := map[string]bool{}
+	for i, x := range s.Decision.Cells {
+		if labels[i] == domain.Positive && !known[x.Canonical] {
+			known[x.Canonical] = true
+			all = append(all, x)
+		}
+	}
+
+	return all, domain.Rand(seed, "blind").Perm(len(all))
 }

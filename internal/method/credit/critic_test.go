@@ -197,21 +197,30 @@ func (f answerer) Complete(_ context.Context, q chat.Request) (chat.Response, er
 	return chat.Response{Texts: []string{f(q.User)}}, nil
 }
 
+var proposal = regexp.MustCompile(`(\d)\.0\n\| .*?"index":(\d)`)
+
+// scoresOf grades the cells of a message by the elements on which they click: 3 is right, unknown ones have no grade.
+func scoresOf(user string, scores map[string]float64) string {
+	out := map[string]any{}
+	for _, m := range proposal.FindAllStringSubmatch(user, -1) {
+		if score, ok := scores[m[2]]; ok {
+			out[m[1]+".0"] = score
+		}
+		if m[2] == "3" {
+			out[m[1]+".0"] = 1.0
+		}
+	}
+
+	return grades(out)
+}
+
 func TestCandidatesAreBlindedAmongPositives(t *testing.T) {
 	s := step(1, 3, [][]int{{3}, {1}})
 	cands := []domain.Cell{
 		agents.NewCell(0, 0, click(5), "", s.Observation),
 		agents.NewCell(0, 0, click(6), "", s.Observation),
 	}
-	proposal := regexp.MustCompile(`(\d)\.0\n\| .*?"index":(\d)`)
-	model := answerer(func(user string) string {
-		out := map[string]any{}
-		for _, m := range proposal.FindAllStringSubmatch(user, -1) {
-			out[m[1]+".0"] = map[string]float64{"3": 1, "5": 0.1, "6": 0.9}[m[2]]
-		}
-
-		return grades(out)
-	})
+	model := answerer(func(user string) string { return scoresOf(user, map[string]float64{"5": 0.1, "6": 0.9}) })
 	first := map[float64]bool{} // scores of what came first
 	for seed := range uint64(20) {
 		labels, a, err := critic(t, model).Candidates(t.Context(), s, Oracle(s).Labels, cands, seed)

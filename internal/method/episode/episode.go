@@ -22,6 +22,7 @@ type Turn struct {
 	Goal        string
 	History     []string // one line per past step
 	Observation domain.Observation
+	Touch       *domain.Touch // where the action of the turn before reached its screen, if it is known
 }
 
 // View is what agents see of the turn, before any message.
@@ -62,8 +63,10 @@ type Played struct {
 	Raw     float64 // the environment's own figure
 	Stopped bool    // Decide returned ErrStop: there is no score
 
-	// Last is the observation after the last step.
-	Last domain.Observation
+	// Last is the observation after the last step, and Touch is where that step reached the screen before, if it is
+	// known.
+	Last  domain.Observation
+	Touch *domain.Touch
 }
 
 // ErrStop is returned by Decide to end an episode early, such as when an expert knows no further action.
@@ -86,7 +89,7 @@ func (p Player) Play(ctx context.Context, env envadapters.Environment, task doma
 
 	history := tr.History
 	for n := 1; !tr.Terminated && !tr.Truncated; n++ {
-		t := Turn{Number: n, Goal: out.Goal, History: history, Observation: tr.Observation}
+		t := Turn{Number: n, Goal: out.Goal, History: history, Observation: tr.Observation, Touch: tr.Touch}
 
 		var invalid string
 		tr, invalid, history, err = p.step(ctx, env, t)
@@ -98,7 +101,7 @@ func (p Player) Play(ctx context.Context, env envadapters.Environment, task doma
 			return out, err
 		}
 
-		out.Outcome.Steps, out.Last = n, tr.Observation
+		out.Outcome.Steps, out.Last, out.Touch = n, tr.Observation, tr.Touch
 		if invalid != "" {
 			out.Outcome.Invalid++
 		}

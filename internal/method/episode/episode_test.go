@@ -210,6 +210,26 @@ func TestAHistoryThatTheEnvironmentBringsReplacesThePlayers(t *testing.T) {
 	}
 }
 
+func TestWhereAnActionReachedTheScreenIsToldWithTheNextTurn(t *testing.T) {
+	steps := 0
+	env := rewriting{open(t, &scripted.Suite{}), func(tr *envadapters.Transition) {
+		steps++
+		tr.Touch = &domain.Touch{At: [2]int{steps, 0}}
+	}}
+	p := episode.Player{Decide: func(ctx context.Context, tn episode.Turn) (domain.Action, error) {
+		if tn.Number == 1 && tn.Touch != nil || tn.Number > 1 && tn.Touch.At[0] != tn.Number-1 {
+			t.Errorf("turn %d says that the action before reached %v, want the place of step %d", tn.Number, tn.Touch,
+				tn.Number-1)
+		}
+		return miss, nil
+	}}
+
+	got, err := p.Play(t.Context(), env, task())
+	if err != nil || got.Touch == nil || got.Touch.At[0] != got.Outcome.Steps {
+		t.Errorf("the last action reached %v (%v), want the place of step %d", got.Touch, err, got.Outcome.Steps)
+	}
+}
+
 func TestAnErrorOfAHookEndsTheEpisode(t *testing.T) {
 	second := func(number int) error {
 		if number == 2 {

@@ -18,12 +18,16 @@ type Step struct {
 	ObservationDigest string `json:"observation_digest"`
 	// Image is the screenshot, if the specification keeps any. No digest depends on it.
 	Image *store.Ref `json:"image,omitempty"`
+	// Touch is where the action of the step before reached its screen: steps are recorded before they are executed. No
+	// digest depends on it. Older records and environments that do not know it lack it.
+	Touch *domain.Touch `json:"touch,omitempty"`
 }
 
 // Screen is what an episode ended with.
 type Screen struct {
 	Observation domain.Observation `json:"observation"`
 	Image       *store.Ref         `json:"image,omitempty"` // the screenshot, if the specification keeps any
+	Touch       *domain.Touch      `json:"touch,omitempty"` // where the last action reached its screen, if it is known
 }
 
 // Episode is the end of an attempt at a slot: an episode, or a void attempt. It is one object, so an attempt cannot end

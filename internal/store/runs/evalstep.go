@@ -16,6 +16,9 @@ type EvalStep struct {
 	Observation *domain.Observation `json:"observation,omitempty"`
 	// Image is the screenshot, if the specification keeps any.
 	Image *store.Ref `json:"image,omitempty"`
+	// Touch is where the action of the step before reached its screen. Older records and environments that do not know
+	// it lack it.
+	Touch *domain.Touch `json:"touch,omitempty"`
 	// Cells is the action matrix without the cells that were not asked for.
 	Cells []EvalCell `json:"cells"`
 	// AllRounds and LastRound are the votes in both scopes, each with the rule that decided it.

@@ -32,16 +32,18 @@ function Matrix({ d, step, chosen, onChoose }) {
 
 const said = (c) => (c.refused ? '(refused)' : c.action ? c.action.words : '(no action)');
 
-// Votes counts the answers, and says how a tie was resolved.
+// Votes counts the answers that vote, and says how a tie was resolved.
 const RULES = {
   majority: 'more votes than any other', 'last-round': 'a tie: the one with more votes in the last round',
   scan: 'a tie: the one that was said first, in the order of the graph, from the last round back',
 };
 
 function Votes({ d, step }) {
-  const spoken = step.cells.filter((c) => c.canonical);
+  const last = d.vote_scope === 'last_round';
+  const spoken = step.cells.filter((c) => c.canonical && (!last || c.round === d.rounds - 1));
   const names = [...new Set(spoken.map((c) => c.canonical))];
-  if (names.length === 0) return html`<p class="note">No answer contains an action: nothing was executed.</p>`;
+  if (names.length === 0) return html`<p class="note">No answer ${last ? 'of the last round ' : ''}contains an action:
+    nothing was executed.</p>`;
   const rows = names.map((name) => ({
     name, words: spoken.find((c) => c.canonical === name).action?.words || name,
       n: spoken.filter((c) => c.canonical === name).length,
@@ -52,22 +54,25 @@ function Votes({ d, step }) {
   const won = step.action.canonical;
 
   return html`<table class="votes">
-    <caption>Votes: ${step.all_rounds.votes} of ${spoken.length}; ${RULES[step.all_rounds.rule] || step.all_rounds.rule}
-    </caption>
+    <caption>Votes${last ? ' of the last round' : ''}: ${step.vote.votes} of ${spoken.length}; ${
+      RULES[step.vote.rule] || step.vote.rule}</caption>
     <tbody>${rows.map((r) => html`<tr class=${r.name === won ? 'won' : ''}><th scope="row" dir="auto">
       ${r.name === won ? '★ ' : ''}${r.words}</th>
       <td><meter min="0" max=${most} value=${r.n} aria-label=${r.n + ' votes'}></meter></td><td class="num">${r.n}
-        </td><td class="note">by round ${r.rounds.join(' · ')}</td></tr>`)}</tbody></table>`;
+        </td><td class="note">${!last && 'by round ' + r.rounds.join(' · ')}</td></tr>`)}</tbody></table>`;
 }
 
+// spent says what calls took, if that is known.
+const spent = (u) => (u && u.prompt + u.answer > 0 ? tokens(u) : '');
+
 // CellPage shows everything about one answer: what the agent saw, what it said, how it was graded, what was made of it.
-function CellPage({ d, step, chosen, system }) {
+// pair is the number of a pair to mark, and pairLink returns the address of one, where pairs have addresses.
+function CellPage({ d, step, chosen, system, pair, pairLink }) {
   const c = step.cells.find((x) => x.agent === chosen[0] && x.round === chosen[1]);
   if (!c) return null;
   const before = step.cells.find((x) => x.agent === chosen[0] && x.round === chosen[1] - 1);
   const pairs = (step.pairs || []).filter((p) => p.agent === c.agent && p.round === c.round);
   const asked = (step.asked || []).filter((p) => p.agent === c.agent && p.round === c.round);
-  const rejected = new Set(pairs.map((p) => p.rejected));
   const seen = (step.seen || [])[c.agent];
   const hidden = seen ? step.screen.elements.filter((e) => e.visible && !e.occluded &&
     !seen.includes(e.i)).length : 0;
@@ -82,13 +87,21 @@ function CellPage({ d, step, chosen, system }) {
     <${Fields} of=${[
       ['critic', html`<${Label} value=${c.label} /> ${labelName(c.label)}
         ${c.grade?.given ? ', score ' + c.grade.score.toFixed(2) : ''}`],
+      ['mean score of this action, by which it is labelled', step.audit?.means?.[c.canonical]?.toFixed(2)],
       ['judge', c.judge !== undefined && html`<${Label} value=${c.judge} /> ${labelName(c.judge)}`],
       ['log-probability', c.logprob ? c.logprob.toFixed(3) + ' nats (' + percent(Math.exp(c.logprob)) + ')' : ''],
-      ['tokens', c.usage &&
-        c.usage.prompt + ' in' + (c.usage.cached ? ', ' + c.usage.cached + ' of them cached' : '') + ', ' +
-        c.usage.answer + ' out'],
+      ['tokens', tokens(c.usage)],
+      ['critic, for all labels of the step', spent(step.audit?.cost)],
+      ['critic, for all proposed answers of the step', spent(step.audit?.cost_again)],
+      ['adversary, about this answer', asked.map((a) => spent(a.cost)).filter(Boolean).join('; ')],
       ['calls', c.calls > 1 ? c.calls : ''], ['not seen', cut]]} />
     ${c.grade?.reason && html`<h4>The critic's reason</h4><pre class="text" dir="auto">${c.grade.reason}</pre>`}
+    ${c.again && html`<h4>The critic, asked again</h4><p>When it graded the adversary's answers it saw this one among
+      them, unmarked: ${c.again.given ? 'score ' + c.again.score.toFixed(2) : 'no usable score'}${
+      c.grade?.given && ', before ' + c.grade.score.toFixed(2)}.
+      ${step.audit?.blinded > 0 && html` Of ${step.audit.blinded} actions of this step that it had called right, it
+        called ${step.audit.again || 0} right again.`}</p>
+      ${c.again.reason && html`<pre class="text" dir="auto">${c.again.reason}</pre>`}`}
     ${step.audit && html`<p
       class="note">Scores of one action differ by at most ${step.audit.spread.toFixed(2)} in this step${
       step.audit.repairs
@@ -100,22 +113,59 @@ function CellPage({ d, step, chosen, system }) {
     ${c.parse_error && html`<p class="trouble">${c.parse_error}</p>`}
       ${c.refused && html`<p class="trouble">refused: ${c.refused}</p>`}
     ${pairs.length > 0 && html`<h4>${pairs[0].advantage ? 'Sample' : 'Pairs'} made of it</h4>
-      ${pairs.map((p) => html`<div class="pair">
+      ${pairs.map((p, i) => html`<div class=${'pair' + (pair === i + 1 ? ' here' : '')} key=${i}
+        aria-current=${pair === i + 1 ? 'true' : undefined} ref=${pair === i + 1 ? scrolledTo : null}>
+      ${pairLink && html`<a class="pair-link" href=${pairLink(i + 1)}>${p.advantage ? 'sample' : 'pair'} ${i + 1}</a>`}
       ${p.advantage ? html`<p>advantage ${nats(p.advantage)}</p>` : html`<p class="note">
         ${p.source}, weight ${p.weight.toFixed(2)}</p>`}
       <div><${Label} value=${p.advantage < 0 ? 0 : 1} /><pre class="text" dir="auto">${p.chosen}</pre></div>
       ${p.rejected && html`<div><${Label} value=${0} /><pre class="text" dir="auto">${p.rejected}</pre></div>`}
         </div>`)}`}
-    ${asked.map((a) => html`<details><summary>
-      ${a.refused ? 'the adversary refused: ' + a.refused : 'what the adversary proposed (' + a.texts.length + ')'}
-        </summary>
-      ${(a.texts || []).map((t) => html`<pre class="text" dir="auto">${rejected.has(t) ? '' : '(no pair) '}${t}
-        </pre>`)}</details>`)}
+    ${asked.map((a) => html`<${Proposed} call=${a} />`)}
     ${c.prompt && html`<h4>What the agent was asked</h4><pre class="text prompt" dir="auto">
       <${Changed} text=${c.prompt} before=${before?.prompt} /></pre>
-      <details><summary>system message</summary><pre class="text">${system}</pre></details>`}
-    ${!c.prompt && html`<p class="note">Evaluated episodes keep no prompts.</p>`}
+      <details><summary>system message</summary><pre class="text">${system ||
+        'The prompt of this epoch is neither in the specification nor in this build.'}</pre></details>`}
+    ${!c.prompt && c.text !== '' && html`<p class="note">Of evaluated episodes only answers are kept: no prompts, no
+      log-probabilities, neither what an agent did not see nor what it thought before it answered.</p>`}
   </section>`;
+}
+
+// scrolledTo shows a part of the page when it is drawn for the first time.
+const scrolledTo = (e) => e && e.scrollIntoView({ block: 'center' });
+
+// FATES are what became of the adversary's answers.
+const FATES = {
+  paired: 'paired', unparsed: 'no pair: it contains no action',
+  equal: 'no pair: an answer that is not labelled wrong says the same',
+  ungraded: 'no pair: the critic gave no usable score', 'not wrong': 'no pair: it was not labelled wrong',
+  duplicate: 'no pair: there is one with the same action',
+  limit: 'no pair: there are as many as the specification allows',
+};
+
+// Proposed shows what the adversary proposed instead of an answer, and what became of it.
+function Proposed({ call }) {
+  if (call.refused) return html`<p class="note">the adversary refused: <span dir="auto">${call.refused}</span></p>`;
+  const all = call.proposed || [];
+
+  return html`<details class="proposed"><summary>what the adversary proposed (${all.length}, ${
+    all.filter((p) => p.fate === 'paired').length} paired)</summary>${all.map((p) => html`
+    <p class="note">${FATES[p.fate]}${p.grade?.given ? '; the critic’s score: ' + p.grade.score.toFixed(2) : ''}
+      ${p.grade?.reason && html`: <span dir="auto">${p.grade.reason}</span>`}</p>
+    <pre class="text" dir="auto">${p.text || '(empty)'}</pre>`)}</details>`;
+}
+
+// PairCounts says what became of all positive cells and candidates of an episode.
+function PairCounts({ counts: n }) {
+  if (!n) return null;
+  const flat = Object.entries(n.Pairs || {}).map(([source, k]) => source + ' ' + k).join(', ');
+
+  return html`<details class="counts"><summary>pairs of the episode: ${flat || 'none'}</summary><${Fields} of=${[
+    ['labels', n.Positive + ' right, ' + n.Negative + ' wrong, ' + n.Uncertain + ' uncertain'],
+    ['right answers without a pair', n.NoPair || ''], ['the adversary refused', n.Refused || ''],
+    ['proposed, without an action', n.Unparsed || ''], ['proposed, equal to an answer', n.Equal || ''],
+    ['proposed, not labelled wrong', n.NotNegative || ''], ['pairs over the limit', n.OverLimit || ''],
+    ['steps with equal labels only', n.NoSpread || '']]} /></details>`;
 }
 
 // Changed marks the lines that another text does not have.

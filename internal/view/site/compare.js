@@ -29,6 +29,7 @@ function EvaluationPage({ parts, query }) {
   const open = (m, s, c) => go(['evaluation', run, id, m, ...(s ? [s] : []), ...(c ? [c.join('.')] : [])], query,
     m === n);
   const here = list.findIndex((r) => r.n === Number(n));
+  if (n && doc?.short) return html`<main id="main"><h1>${id}</h1><${Short} /></main>`;
   if (error || missing || !rows || (n && !d)) return html`<${Alone} name=${id} error=${error || missing} />`;
 
   return html`<main id="main" class="wide"><nav class="crumbs" aria-label="where this is">
@@ -47,8 +48,9 @@ function EvaluationPage({ parts, query }) {
         <p role="status">
           ${whole(list.length)} of ${whole(rows.length)} episodes, ${
             list.length ? percent(list.filter((r) => r.success).length / list.length) : '–'} solved</p>
+        ${doc?.short && html`<${Short} />`}
         <${Lines} rows=${list} label="evaluated episodes"
-          to=${(r) => href(['evaluation', run, id, r.n], query)} columns=${[
+          to=${doc?.short ? null : (r) => href(['evaluation', run, id, r.n], query)} columns=${[
           { name: 'episode', width: '74px', of: (r) => r.n },
           { name: 'state', width: '120px', of: (r) => html`<${State} value=${r.void ? 'failed' : stateOf(r)} />` },
           { name: 'goal', width: 'minmax(160px, 3fr)', of: (r) => r.goal || '' },
@@ -62,41 +64,80 @@ function EvaluationPage({ parts, query }) {
 const KINDS = { 'wrong→right': (a, b) => !a && b, 'right→wrong': (a, b) => a && !b, 'both right': (a, b) => a && b,
   'both wrong': (a, b) => !a && !b };
 
+// together returns every episode of the first evaluation with those in which the others played the same task, as far as
+// the first two have an outcome.
+function together(docs) {
+  const tasks = (rows) => { // by suite, template, split and seed; the same task may be played several times
+    const times = {};
+
+    return rows.map((r) => {
+      const task = [r.suite, r.template, r.split, r.seed].join('\n');
+      times[task] = (times[task] || 0) + 1;
+
+      return [task + '\n' + times[task], r];
+    });
+  };
+  const others = docs.slice(1).map((rows) => new Map(tasks(rows)));
+
+  return tasks(docs[0]).map(([task, x]) => [x, ...others.map((m) => m.get(task))])
+    .filter(([x, y]) => y && !x.void && !y.void);
+}
+
+const letter = (i) => String.fromCharCode(65 + i);
+
+// ComparePage compares the evaluations a, b and those of the list more. Kinds of pairs are those of the first two.
 function ComparePage({ index, query }) {
-  const [a, b] = [named(query.a), named(query.b)];
-  const { docs, error } = useDocs(query.a && query.b ? [rowsOf(query.a), rowsOf(query.b)] : [], 0);
+  const more = (query.more || '').split(',').filter(Boolean);
+  const names = [query.a || '', query.b || '', ...more];
+  const sides = names.map(named);
+  const chosen = sides.every((s) => s.run && s.id);
+  const { docs, error } = useDocs(chosen ? names.map(rowsOf) : [], 0);
+  const { docs: runs } = useDocs(chosen ? sides.map((s) => 'run/' + s.run) : [], 0);
   const set = (q) => go(['compare'], { ...query, ...q }, true);
+  const put = (i, v) => set({ n: '', step: '', ...(i === 0 ? { a: v } : i === 1 ? { b: v }
+    : { more: more.map((m, k) => (k === i - 2 ? v : m)).join() }) });
   if (error) return html`<${Alone} name="Compare" error=${error} />`;
-  const pairs = docs && docs[1] ? docs[0].map((x, i) => [x, docs[1][i]]).filter(([x, y]) => y &&
-    x.template === y.template && !x.void && !y.void) : [];
+  const ready = chosen && docs?.length === names.length;
+  const pairs = ready ? together(docs) : [];
   const count = (k) => pairs.filter(([x, y]) => KINDS[k](x.success, y.success)).length;
   const list = pairs.filter(([x, y]) => !KINDS[query.kind] || KINDS[query.kind](x.success, y.success));
   const n = Number(query.n) || 0;
   const at = list.findIndex(([x]) => x.n === n);
+  const open = pairs.find(([x]) => x.n === n);
   const step = (by) => at >= 0 && list[at + by] && set({ n: list[at + by][0].n, step: '' });
+  const rate = (i) => {
+    const played = pairs.map((p) => p[i]).filter((r) => r && !r.void);
+
+    return letter(i) + ' ' + (played.length ? percent(sum(played.map((r) => +r.success)) / played.length) : '–');
+  };
+  const lines = (runs || []).some((r) => r.short); // of a report without the episodes
 
   return html`<main id="main" class="wide"><h1>Compare</h1>
-    <form class="filters" onSubmit=${(e) => e.preventDefault()}><${Choose} index=${index} name="A" value=${query.a}
-      onChange=${(v) => set({ a: v, n: '', step: '' })} />
-      <${Choose} index=${index} name="B" value=${query.b} onChange=${(v) => set({ b: v, n: '', step: '' })} /></form>
-    ${docs && html`<p role="group" aria-label="kinds of pairs" class="kinds">${Object.keys(KINDS).map((k) => html`
+    <form class="filters" onSubmit=${(e) => e.preventDefault()}>${names.map((name, i) => html`<${Choose} key=${i}
+      index=${index} name=${letter(i)} value=${name} onChange=${(v) => put(i, v)} />${i > 1 && html`
+      <button type="button" onClick=${() => set({ n: '', more: more.filter((_, k) => k !== i - 2).join() })}>
+        without ${letter(i)}</button>`}`)}
+      ${chosen && html`<button type="button" onClick=${() => set({ n: '', more: [...more, names.at(-1)].join() })}>
+        one more</button>`}</form>
+    ${ready && html`<p role="group" aria-label="kinds of pairs" class="kinds">${Object.keys(KINDS).map((k) => html`
       <button type="button" aria-pressed=${query.kind === k}
         onClick=${() => set({ kind: query.kind === k ? '' : k, n: '' })}>${k}: ${count(k)}</button>`)}
-      <span class="note">
-        ${pairs.length} paired episodes; A ${percent(sum(pairs.map(([x]) => +x.success)) / (pairs.length ||
-          1))}, B ${percent(sum(pairs.map(([, y]) => +y.success)) / (pairs.length || 1))} right</span></p>
+      <span class="note">${pairs.length} paired episodes; ${names.map((_, i) => rate(i)).join(', ')} right${
+        more.length > 0 ? '; kinds are those of A and B' : ''}</span></p>
       ${pairs.length === 0 && html`<p class="trouble">These evaluations did not play the same tasks.</p>`}
-      ${n > 0 && html`<${SideBySide} a=${a} b=${b} n=${n} step=${Number(query.step) || 0}
-        onStep=${(s) => set({ step: s })} onNeighbour=${step} />`}
-      ${n === 0 && html`<${Lines} rows=${list} label="paired episodes"
-        to=${([x]) => href(['compare'], { ...query, n: x.n })}
+      ${lines && html`<${Short} />`}
+      ${open && !lines && html`<${SideBySide} sides=${sides.map((s, i) => ({ ...s, n: open[i]?.n }))}
+        step=${Number(query.step) || 0} onStep=${(s) => set({ step: s })} onNeighbour=${step} />`}
+      ${n > 0 && !open && html`<p class="trouble">Episode ${n} of A has no pair.</p>`}
+      ${(n === 0 || lines) && html`<${Lines} rows=${list} label="paired episodes"
+        to=${lines ? null : ([x]) => href(['compare'], { ...query, n: x.n })}
         columns=${[
           { name: 'episode', width: '74px', of: ([x]) => x.n },
-          { name: 'A', width: '120px', of: ([x]) => html`<${State} value=${stateOf(x)} />` },
-          { name: 'B', width: '120px', of: ([, y]) => html`<${State} value=${stateOf(y)} />` },
+          ...names.map((_, i) => ({ name: letter(i), width: '120px',
+            of: (p) => (p[i] ? html`<${State} value=${p[i].void ? 'failed' : stateOf(p[i])} />` : '–') })),
           { name: 'goal', width: 'minmax(160px, 3fr)', of: ([x]) => x.goal || '' },
           { name: 'template', width: 'minmax(110px, 1fr)', of: ([x]) => x.template },
-          { name: 'steps', width: '70px', of: ([x, y]) => x.steps + ' · ' + y.steps }]} />`}`}
+          { name: 'steps', width: '100px', of: (p) => p.map((r) => r?.steps ?? '–').join(' · ') }]} />`}`}
   </main>`;
 }
 
@@ -113,36 +154,50 @@ function Choose({ index, name, value, onChange }) {
       ${(doc ? doc.evaluations : []).map((e) => html`<option>${e.id}</option>`)}</select></label>`;
 }
 
-// SideBySide shows a paired episode, from the first step at which the systems differ.
-function SideBySide({ a, b, n, step, onStep, onNeighbour }) {
-  const x = useEvaluated(a.run, a.id, n, 0);
-  const y = useEvaluated(b.run, b.id, n, 0);
-  const [cells, choose] = useState([null, null]);
-  const ready = x.d && y.d;
-  const most = ready ? Math.max(x.d.steps.length, y.d.steps.length) : 0;
-  const differ = ready ? Array.from({ length: most }, (_,
-    i) => i).find((i) => x.d.steps[i]?.action.canonical !== y.d.steps[i]?.action.canonical) : undefined;
+// useSides returns evaluated episodes, each {run, id, n}, with their details and the pages of their runs.
+function useSides(sides) {
+  const { docs: runs, error } = useDocs(sides.map((s) => 'run/' + s.run), 0);
+  const known = runs?.length === sides.length;
+  const first = (s, i) => Math.floor((s.n - 1) / runs[i].chunk) * runs[i].chunk + 1;
+  const { docs: all, error: missing } = useDocs(known
+    ? sides.map((s, i) => ['evaluations', s.run, s.id, first(s, i)].join('/')) : [], 0);
+  const ready = known && all?.length === sides.length;
+
+  return { error: error || missing, all: ready && sides.map((s, i) => ({ ...s, doc: runs[i], d: all[i][s.n] })) };
+}
+
+// SideBySide shows a paired episode, from the first step at which the systems differ. Sides are {run, id, n}; one that
+// did not play the task has no n.
+function SideBySide({ sides, step, onStep, onNeighbour }) {
+  const { all, error } = useSides(sides.filter((s) => s.n));
+  const [cells, choose] = useState({});
+  const most = all ? Math.max(...all.map((x) => x.d.steps.length)) : 0;
+  const differ = all ? Array.from({ length: most }, (_, i) => i).find((i) => new Set(all.map((x) =>
+    x.d.steps[i]?.action.canonical)).size > 1) : undefined;
   const at = step || (differ === undefined ? 1 : differ + 1);
   useKeys({ ArrowRight: () => at < most && onStep(at + 1), ArrowLeft: () => at > 1 && onStep(at - 1),
     j: () => onNeighbour(1), k: () => onNeighbour(-1) });
-  if (x.error || y.error) return html`<${Trouble} error=${x.error || y.error} />`;
-  if (!ready) return html`<${Wait} />`;
+  if (error) return html`<${Trouble} error=${error} />`;
+  if (!all) return html`<${Wait} />`;
+  let played = 0;
 
-  return html`<section aria-label="side by side"><h2 dir="auto">${x.d.goal || x.d.template}</h2>
-    <p>${differ === undefined ? 'Both do the same.' : 'They differ first in step ' + (differ + 1) + '.'} <button
+  return html`<section aria-label="side by side"><h2 dir="auto">${all[0].d.goal || all[0].d.template}</h2>
+    <p>${differ === undefined ? (all.length === 2 ? 'Both' : 'All') + ' do the same.'
+      : 'They differ first in step ' + (differ + 1) + '.'} <button
       type="button" disabled=${at <= 1} onClick=${() => onStep(at - 1)}>‹</button>
       ${' '}step ${at} of ${most} <button type="button" disabled=${at >= most}
         onClick=${() => onStep(at + 1)}>›</button></p>
-    <div class="sides">${[[a, x], [b, y]].map(([name, side], i) => {
-      const s = side.d.steps[at - 1];
+    <div class="sides">${sides.map((side, i) => {
+      const { d, doc } = side.n ? all[played++] : {};
+      const s = d?.steps[at - 1];
 
-      return html`<article><h3>${i ? 'B' : 'A'}: ${name.run} ${name.id} <${State} value=${side.d.state} /></h3>
-        ${!s && html`<p class="note">The episode had ended.</p>`}
+      return html`<article><h3>${letter(i)}: ${side.run} ${side.id} ${d && html`<${State} value=${d.state} />`}</h3>
+        ${!d && html`<p class="note">It did not play this task.</p>`}
+        ${d && !s && html`<p class="note">The episode had ended.</p>`}
         ${s && html`<${Screen} screen=${s.screen} image=${s.image} action=${s.action.type ? s.action : null} />
           <h4>executed: <span dir="auto">${s.action.words || 'nothing'}</span></h4>
-          <${Matrix} d=${side.d} step=${s} chosen=${cells[i]}
-            onChoose=${(c) => choose(i ? [cells[0], c] : [c, cells[1]])} />
-          ${cells[i] && html`<${CellPage} d=${side.d} step=${s} chosen=${cells[i]} system=${side.doc.system} />`}`}
-            </article>`;
+          <${Matrix} d=${d} step=${s} chosen=${cells[i]} onChoose=${(c) => choose({ ...cells, [i]: c })} />
+          ${cells[i] && html`<${CellPage} d=${d} step=${s} chosen=${cells[i]} system=${doc.system} />`}`}
+        </article>`;
     })}</div></section>`;
 }

@@ -10,7 +10,7 @@ function useEpisode(doc, epoch, slot, version) {
 }
 
 function EpisodePage({ index, parts, query, version }) {
-  const [, run, epoch, slot, number, place] = parts;
+  const [, run, epoch, slot, number, place, pair] = parts;
   const { doc, error: missing } = useDoc('run/' + run, version);
   const { d, error } = useEpisode(doc, Number(epoch), Number(slot), version);
   const { rows } = useRows(doc, 0);
@@ -24,6 +24,7 @@ function EpisodePage({ index, parts, query, version }) {
     const r = list[now + by];
     if (r && now >= 0) open(String(r.epoch), String(r.slot));
   };
+  if (doc?.short) return html`<main id="main"><h1>${run}</h1><${Short} /></main>`;
   if (!d || missing || error) return html`<${Alone} name=${run} error=${missing || error} />`;
 
   return html`<main id="main" class="wide">
@@ -34,11 +35,16 @@ function EpisodePage({ index, parts, query, version }) {
         <button type="button" disabled=${here === list.length - 1} onClick=${() => neighbour(1)}
           title="key j">next ›</button>`}</nav>
     <${ActsOnEpisode} index=${index} doc=${doc} d=${d} epoch=${epoch} />
-    <${Episode} index=${index} doc=${doc} epoch=${epoch} d=${d} system=${doc.system} number=${Number(number) || 1}
-      chosen=${cellOf(place)}
+    <${Episode} index=${index} doc=${doc} epoch=${epoch} d=${d} number=${Number(number) || 1}
+      system=${doc.epochs.find((e) => e.number === Number(epoch))?.system ?? doc.system} chosen=${cellOf(place)}
+      pair=${Number(pair) || 0} pairLink=${(n, c, i) => href(['episode', run, epoch, slot, n, c.join('.'), i], query)}
       onOpen=${(n, c) => drawn(parts) && open(epoch, slot, n, c)} onNeighbour=${neighbour} />
   </main>`;
 }
+
+// shardOf returns the ID of the workflow that played an episode, with 199 others.
+const shardOf = (run, epoch, slot) => [run, 'epoch', String(epoch).padStart(4, '0'), 'shard',
+  String(slot - (slot - 1) % 200).padStart(4, '0')].join('/');
 
 // drawn reports whether a page shows the episode of the address: a key may come before that.
 const drawn = (parts) => route().parts.slice(0, 4).join('/') === parts.slice(0, 4).join('/');
@@ -47,7 +53,7 @@ const drawn = (parts) => route().parts.slice(0, 4).join('/') === parts.slice(0, 
 const cellOf = (place) => (/^\d+\.\d+$/.test(place || '') ? place.split('.').map(Number) : null);
 
 // Episode shows an episode in three panes: the screen, the steps, and the decision. Number is the step, from 1.
-function Episode({ index, doc, epoch, d, system, number, chosen, onOpen, onNeighbour }) {
+function Episode({ index, doc, epoch, d, system, number, chosen, pair, pairLink, onOpen, onNeighbour }) {
   const [after, setAfter] = useState(false);
   const n = Math.min(Math.max(1, number), Math.max(1, d.steps.length));
   const step = d.steps[n - 1];
@@ -68,9 +74,12 @@ function Episode({ index, doc, epoch, d, system, number, chosen, onOpen, onNeigh
       <p><${State}
         value=${d.state} /> · ${d.template} · ${d.split} · attempt ${d.attempt ||
           1} · ${d.steps.length} of at most ${d.max_steps} steps
+        ${index?.temporal && html` · <a href=${index.temporal + '/workflows/' + encodeURIComponent(shardOf(doc.name,
+          epoch, d.slot))}>in the Temporal UI</a>`}
         ${d.critic && ' · labels by ' + d.critic}${d.outcome.truncated ? ' · out of steps' : ''}</p>
       ${d.failed && html`<p class="trouble">${d.failed}</p>`}${(d.void || []).map((v, i) => html`<p
-        class="note">attempt ${i + 1} does not count: ${v}</p>`)}</header>
+        class="note">attempt ${i + 1} does not count: ${v}</p>`)}
+      <${PairCounts} counts=${d.counts} /></header>
     ${!step && html`<p class="note">No step was recorded.</p>`}
     ${step && html`<div class="panes">
       <section class="pane look" aria-label="screen"><h2>Screen <span class="switch">
@@ -105,16 +114,19 @@ function Episode({ index, doc, epoch, d, system, number, chosen, onOpen, onNeigh
         <${Matrix} d=${d} step=${step} chosen=${chosen} onChoose=${(c) => onOpen(n, c)} />
         ${step.right?.length > 0 && html`<p
           class="note">Right, says the judge (privileged): ${step.right.map((r) => r.words).join('; ')}</p>`}
-        ${chosen ? html`<${CellPage} d=${d} step=${step} chosen=${chosen} system=${system} />
+        ${chosen ? html`<${CellPage} d=${d} step=${step} chosen=${chosen} system=${system} pair=${pair}
+          pairLink=${pairLink && ((i) => pairLink(n, chosen, i))} />
           ${doc && html`<${ActsOnCell} index=${index} doc=${doc} epoch=${epoch} d=${d} number=${n}
             cell=${step.cells.find((c) => c.agent === chosen[0] && c.round === chosen[1]) || {}} />`}`
-          : html`<p
-            class="note">Choose an answer to see what the agent saw and what was made of it. ${(step.pairs ||
-              []).length} pairs came of this step.</p>`}
+          : html`<p class="note">Choose an answer to see what the agent saw and what was made of it. ${(step.pairs ||
+              []).length} pairs came of this step${step.pairs && pairLink ? ':' : '.'}
+            ${pairLink && (step.pairs || []).map((p, i, all) => html` <a href=${pairLink(n, [p.agent, p.round], 1 +
+              all.slice(0, i).filter((o) => o.agent === p.agent && o.round === p.round).length)}>agent ${p.agent}, round
+              ${' '}${p.round + 1}, ${p.source}</a>`)}</p>`}
       </section></div>`}`;
 }
 
-const tie = (s) => s.all_rounds.canonical && s.all_rounds.rule !== 'majority';
+const tie = (s) => s.vote.canonical && s.vote.rule !== 'majority';
 
 // StepMark is the label of what was executed.
 function StepMark({ step }) {

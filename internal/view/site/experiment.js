@@ -17,6 +17,8 @@ function ExperimentPage({ index, parts, version }) {
     { name: 'claim',
       of: (r) => (r.claim ? (r.holds ? 'holds' : 'fails') : '') + (r.primary ? ', primary' : '') +
         (r.late ? ', declared when results were known' : '') },
+    { name: 'episodes', of: (r) => html`<${Seeds} doc=${doc} systems=${[r.minus, r.of]} split=${r.split} />`,
+      csv: () => '' },
   ];
 
   return html`<main id="main"><h1>${doc.name}</h1><p class="lead">${x.about}</p>
@@ -38,7 +40,41 @@ function ExperimentPage({ index, parts, version }) {
         ' trains ' + arm.from + ' further'}
       ${doc.runs.filter((r) => r.startsWith(doc.name + '-' + arm.name + '-s')).map((r) => html`${' '}<a
         href=${href(['run', r])}>${r}</a>`)}</li>`)}</ul>
+    <${Arms} doc=${doc} contrasts=${x.contrasts || []} />
   </main>`;
+}
+
+// Arms leads to what several arms play alike, side by side.
+function Arms({ doc, contrasts }) {
+  const plays = new Map(); // by SYSTEM on SPLIT: ARM/SYSTEM
+  contrasts.forEach((c) => [c.of, c.minus].forEach((side) => {
+    const name = side.split('/')[1] + ' on ' + c.split;
+    plays.set(name, new Set([...(plays.get(name) || []), side]));
+  }));
+  const rows = [...plays].filter(([, sides]) => sides.size > 1);
+  if (rows.length === 0 || doc.runs.length === 0) return null;
+
+  return html`<h2>Arms side by side</h2><ul>${rows.map(([name, sides]) => html`<li>${name}: ${[...sides].map((s) =>
+    s.split('/')[0]).join(', ')} <${Seeds} doc=${doc} systems=${[...sides]} split=${name.split(' on ')[1]} /></li>`)}
+    </ul>`;
+}
+
+// Seeds leads, for each seed, to what systems, each ARM/SYSTEM, did on the episodes of a split.
+function Seeds({ doc, systems, split }) {
+  const seeds = Array.from({ length: doc.versions.at(-1).experiment.seeds }, (_, i) => i + 1);
+  const place = (side, seed) => {
+    const [arm, system] = side.split('/');
+
+    return { run: doc.name + '-' + arm + '-s' + seed, id: 'experiment/' + system + '/' + split };
+  };
+
+  return seeds.map((seed) => {
+    const all = systems.map((s) => place(s, seed));
+    if (!all.every((p) => doc.runs.includes(p.run))) return null;
+    const [a, b, ...more] = all.map((p) => p.run + '/' + p.id);
+
+    return html`<a href=${href(['compare'], { a, b, more: more.join() })}>seed ${seed}</a>${' '}`;
+  });
 }
 
 // Forest draws every difference with both intervals around 0.

@@ -2,7 +2,7 @@
 
 const SORTS = {
   slot: ['slot', (r) => r.epoch * 1e6 + r.slot], length: ['longest first', (r) => -r.steps],
-    cost: ['most tokens first', (r) => -(r.tokens || 0)],
+    cost: ['most expensive first', (r) => -(r.money || 0) * 1e9 - (r.tokens || 0)], // tokens where nothing has a price
   surprise: ['most surprising first', (r) => -(r.surprise || 0)],
 };
 
@@ -67,7 +67,8 @@ function Filters({ rows, q, set, agents }) {
 
 const ROW = 30; // height of a line, in pixels
 
-// Lines draws of a long list only what can be seen. Columns are {name, width, of, title}; each line leads to a page.
+// Lines draws of a long list only what can be seen. Columns are {name, width, of, title}; each line leads to a page,
+// unless to is null.
 function Lines({ rows, columns, to, label }) {
   const box = useRef(null);
   const [top, setTop] = useState(0);
@@ -90,7 +91,7 @@ function Lines({ rows, columns, to, label }) {
       ${rows.slice(first, last).map((r, i) => html`<div class="line place" role="row" key=${first + i}
         aria-rowindex=${first + i + 2} style=${{ top: (first + i) * ROW + 'px' }}>
         ${columns.map((c, k) => html`<span role="cell" dir="auto" title=${c.title && c.title(r)}>
-          ${k === 0 ? html`<a href=${to(r)}>${c.of(r)}</a>` : c.of(r)}</span>`)}</div>`)}
+          ${k === 0 && to ? html`<a href=${to(r)}>${c.of(r)}</a>` : c.of(r)}</span>`)}</div>`)}
     </div>
   </div>`;
 }
@@ -110,10 +111,12 @@ function EpisodesPage({ doc, query, version }) {
     <p role="status">${whole(list.length)} of ${whole(rows.length)} episodes, ${list.length
       ? percent(list.filter((r) => r.state === 'solved').length / list.length) : '–'} solved
       <${Save} name=${doc.name + '-episodes'} json=${() => list}
-        csv=${() => [['epoch', 'slot', 'template', 'goal', 'state', 'steps', 'tokens', 'surprise', 'pairs'],
-        ...list.map((r) => [r.epoch, r.slot, r.template, r.goal, r.state, r.steps, r.tokens || 0, r.surprise || 0,
-          r.pairs || 0])]} /></p>
-    <${Lines} rows=${list} label="episodes" to=${(r) => href(['episode', doc.name, r.epoch, r.slot], query)} columns=${[
+        csv=${() => [['epoch', 'slot', 'template', 'goal', 'state', 'steps', 'tokens', 'money', 'surprise', 'pairs'],
+        ...list.map((r) => [r.epoch, r.slot, r.template, r.goal, r.state, r.steps, r.tokens || 0, r.money || 0,
+          r.surprise || 0, r.pairs || 0])]} /></p>
+    ${doc.short && html`<${Short} />`}
+    <${Lines} rows=${list} label="episodes"
+      to=${doc.short ? null : (r) => href(['episode', doc.name, r.epoch, r.slot], query)} columns=${[
       { name: 'episode', width: '74px', of: (r) => r.epoch + '/' + r.slot },
       { name: 'state', width: '108px', of: (r) => html`<${State} value=${r.state} />` },
       { name: 'goal', width: 'minmax(160px, 3fr)', of: (r) => r.goal, title: (r) => r.goal },
@@ -121,5 +124,7 @@ function EpisodesPage({ doc, query, version }) {
       { name: 'steps', width: '52px', of: (r) => r.steps },
       { name: 'labels + − ?', width: '90px', of: (r) => (r.graded ? r.labels.join(' ') : '') },
       { name: 'pairs', width: '52px', of: (r) => r.pairs || '' },
+      { name: 'tokens', width: '70px', of: (r) => whole(r.tokens || 0),
+        title: (r) => whole(r.tokens || 0) + ' tokens of agents, critic and adversary' + money(r.money) },
       { name: 'notes', width: 'minmax(60px, 2fr)', of: notes, title: notes }]} />`;
 }

@@ -4,6 +4,9 @@
 const percent = (x) => (100 * x).toFixed(1) + ' %';
 const whole = (n) => Number(n).toLocaleString('en');
 const nats = (x) => (x >= 0 ? '+' : '−') + Math.abs(x).toFixed(2);
+const money = (x) => (x ? ', cost ' + x.toFixed(4) : '');
+const tokens = (u) => u && u.prompt + ' in' + (u.cached ? ', ' + u.cached + ' of them cached' : '') + ', ' + u.answer +
+  ' out' + money(u.money);
 const short = (digest) => (digest ? digest.slice(0, 12) + '…' : '');
 const sum = (xs) => xs.reduce((a, b) => a + b, 0);
 const by = (f) => (a, b) => (f(a) < f(b) ? -1 : f(a) > f(b) ? 1 : 0);
@@ -147,6 +150,10 @@ const Wait = () => html`<p class="wait" role="status">Loading …</p>`;
 function Alone({ name, error }) {
   return html`<main id="main"><h1>${name}</h1>${error ? html`<${Trouble} error=${error} />` : html`<${Wait} />`}</main>`;
 }
+
+// Short says that a report has no whole episodes of a run.
+const Short = () => html`<p class="note">This report has only lines about these episodes: a report that names the run
+  has the whole ones.</p>`;
 
 // Fields shows names with values, leaving out what is empty.
 function Fields({ of }) {

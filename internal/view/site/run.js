@@ -207,7 +207,9 @@ function Updates({ doc }) {
   const change = (l) => (l ? l.policy.toFixed(2) + ' (' + nats(l.policy - l.parent) + ')' : '');
   const columns = [
     { name: 'epoch', num: true, of: (u) => u.epoch }, { name: 'agent', num: true, of: (u) => u.agent },
-    { name: 'pairs', num: true, of: (u) => whole(u.rows) }, { name: 'steps', num: true, of: (u) => u.steps },
+    { name: 'pairs', num: true, of: (u) => whole(u.rows) },
+    { name: 'rows left out', num: true, title: 'by people', of: (u) => (u.without || []).join(', ') },
+    { name: 'steps', num: true, of: (u) => u.steps },
     { name: 'loss', num: true, of: (u) => (u.curve?.length ? u.curve.at(-1).loss.toFixed(3) : '–') },
     { name: 'log π(chosen)', num: true,
       of: p((x) => change(x.chosen)) },

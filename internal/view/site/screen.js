@@ -8,9 +8,11 @@ function Screen({ screen, image, action, seen, small, name }) {
   const H = screen.height || Math.max(640, ...screen.elements.map((e) => e.bounds[1] + e.bounds[3]));
   const sees = seen ? new Set(seen) : null;
   const target = action && action.on !== undefined ? screen.elements.find((e) => e.i === action.on) : null;
+  const touch = touchOf(action, target, screen.elements, [W, H]);
   const shown = screen.elements.filter((e) => e.visible);
   const bottom = small ? Math.min(H, Math.max(H / 4,
-    ...shown.map((e) => e.bounds[1] + e.bounds[3] + 12))) : H; // thumbnails leave out what is empty
+    ...shown.map((e) => e.bounds[1] + e.bounds[3] + 12),
+    ...(touch ? [touch.at, touch.to || touch.at].map((p) => p[1] + 20) : []))) : H; // thumbnails leave out what is empty
   const title = (name || 'screen') + ': ' + shown.map((e) => words(e)).join(', ').slice(0, 2000) +
     (action ? '. Executed: ' + action.words : '');
 
@@ -20,7 +22,7 @@ function Screen({ screen, image, action, seen, small, name }) {
     ${image && html`<image href=${'image/' + image + '.png'} width=${W} height=${H} preserveAspectRatio="xMinYMin" />`}
     ${shown.map((e) => html`<${Box} e=${e} W=${W} unseen=${sees && !sees.has(e.i)} target=${e === target}
       small=${small} />`)}
-    ${target && html`<${Marker} e=${target} type=${action.type} />`}
+    ${touch && html`<${Marker} touch=${touch} type=${action.type} W=${W} />`}
   </svg>`;
 }
 
@@ -54,14 +56,37 @@ function Box({ e, W, unseen, target, small }) {
   </g>`;
 }
 
-// Marker shows where an action happened: the centre of the element that took it.
-function Marker({ e, type }) {
-  const [x, y, w, height] = e.bounds;
-  const [cx, cy] = [x + w / 2, y + height / 2];
+// WAYS are the directions in which a finger moves.
+const WAYS = { up: [0, -1], down: [0, 1], left: [-1, 0], right: [1, 0] };
+
+// touchOf returns where an action reached the screen, and where it ended if it moved: as recorded, or else the middle
+// of the element that takes the input to the one that it names. A scroll moves the finger against its direction.
+function touchOf(action, named, elements, [W, H]) {
+  if (!action) return null;
+  if (action.touch) return action.touch;
+  const taker = named && named.target !== undefined ? elements.find((e) => e.i === named.target) || named : named;
+  const [x, y, w, h] = taker ? taker.bounds : [0, 0, W, H];
+  const at = [x + w / 2, y + h / 2];
+  const way = WAYS[action.direction];
+  if (!way) return taker ? { at } : null;
+  const far = (action.type === 'swipe' ? 1 : -1) * Math.min(W, H) / 6;
+
+  return { at: at.map((v, i) => v - far * way[i]), to: at.map((v, i) => v + far * way[i]) };
+}
+
+// Marker shows where an action happened. An arrow leads to where it ended.
+function Marker({ touch, type, W }) {
+  const [x, y] = touch.at;
+  const [p, q] = touch.to || touch.at;
+  const length = Math.hypot(p - x, q - y) || 1;
+  const [u, v] = [10 * (p - x) / length, 10 * (q - y) / length]; // along the arrow
 
   return html`<g class="marker" aria-hidden="true">
-    <circle cx=${cx} cy=${cy} r="13" /><circle cx=${cx} cy=${cy} r="3.5" class="dot" />
-    <path d="M${cx - 20} ${cy}h10M${cx + 10} ${cy}h10M${cx} ${cy - 20}v10M${cx} ${cy + 10}v10" />
-    <text x=${cx} y=${Math.max(10, y - 5)} text-anchor="middle">${type}</text>
+    <circle cx=${x} cy=${y} r="13" /><circle cx=${x} cy=${y} r="3.5" class="dot" />
+    ${touch.to ? html`<path class="arrow" d="M${x} ${y}L${p} ${q}M${p - u - v / 2} ${q - v + u / 2}L${p} ${q}L${
+      p - u + v / 2} ${q - v - u / 2}" />`
+      : html`<path d="M${x - 20} ${y}h10M${x + 10} ${y}h10M${x} ${y - 20}v10M${x} ${y + 10}v10" />`}
+    <text x=${Math.min(Math.max(x, 30), W - 30)} y=${Math.max(10, Math.min(y, q) - 18)} text-anchor="middle">${type}
+      </text>
   </g>`;
 }

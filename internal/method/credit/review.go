@@ -1,0 +1,165 @@
+package credit
+
+import (
+	"slices"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
+)
+
+// Fate is what became of an answer that the adversary proposed.
+type Fate string
+
+// What can become of a proposed answer, in the order in which it is decided.
+const (
+	FatePaired    Fate = "paired"    // It is the rejected answer of a pair.
+	FateUnparsed  Fate = "unparsed"  // It contains no action.
+	FateEqual     Fate = "equal"     // A cell that is not labelled 0 says the same.
+	FateUngraded  Fate = "ungraded"  // The critic gave no usable score.
+	FateNotWrong  Fate = "not wrong" // The critic did not label it 0.
+	FateDuplicate Fate = "duplicate" // There is such a pair already.
+	FateLimit     Fate = "limit"     // There are as many pairs as the specification allows.
+)
+
+// Proposed is an answer of the adversary with what became of it, and what the critic said of it, where it is a model.
+type Proposed struct {
+	Text  string
+	Fate  Fate
+	Grade *Score
+}
+
+// Review finds out again, from what is recorded, what became of the adversary's answers to the cells of one step.
+type Review struct {
+	Step   domain.Step
+	Labels []domain.Label // of the step's cells
+	Pairs  []domain.Pair  // that were made of the step
+	Seed   uint64         // of the slot
+
+	Audit  *Audit // of a critic that is a model; nil if the judge graded
+	Robust bool   // see ModelCritic
+	Flips  Flips  // of the judge's labels
+
+	cands  []domain.Cell
+	grades []*Score // of cands
+	again  map[string]Score
+}
+
+// Call adds a call of the adversary, in the order of the record. Grades must follow.
+func (r *Review) Call(agent, round int, texts []string) []Proposed {
+	taken := taken(r.Step, r.Labels)
+	out := make([]Proposed, len(texts))
+	for i, text := range texts {
+		out[i].Text = text
+		c := agents.NewCell(agent, round, text, "", r.Step.Observation)
+		switch {
+		case c.Action == nil:
+			out[i].Fate = FateUnparsed
+		case taken[c.Canonical]:
+			out[i].Fate = FateEqual
+		default:
+			r.cands = append(r.cands, c)
+		}
+	}
+
+	return out
+}
+
+// Graded decides what became of the answers of all calls that were usable. Again are the grades of cells labelled 1
+// that the critic saw once more among them, by canonical action.
+func (r *Review) Graded(calls [][]Proposed) (again map[string]Score) {
+	r.grades = make([]*Score, len(r.cands))
+	if r.Audit != nil {
+		r.unblind()
+	}
+	labels := r.labels()
+	k := 0
+	for _, call := range calls {
+		for i := range call {
+			if call[i].Fate != "" {
+				continue
+			}
+			call[i].Fate, call[i].Grade = r.fate(r.cands[k], labels[k]), r.grades[k]
+			k++
+			if call[i].Fate == FatePaired && slices.ContainsFunc(call[:i], func(p Proposed) bool {
+				return p.Fate == FatePaired && p.Text == call[i].Text
+			}) {
+				call[i].Fate = FateDuplicate
+			}
+		}
+	}
+
+	return r.again
+}
+
+// unblind finds the grades of candidates and cells in the order in which the critic saw them. Records in which that is
+// another number have no grades.
+func (r *Review) unblind() {
+	all, order := blinded(r.Step, r.Labels, r.cands, CandidatesSeed(r.Seed, r.Step.Number))
+	if len(r.Audit.Grades) != len(all) {
+		return
+	}
+	r.again = map[string]Score{}
+	for at, i := range order {
+		g := r.Audit.Grades[at]
+		g.Agent, g.Round = all[i].Agent, all[i].Round
+		if i < len(r.cands) {
+			r.grades[i] = &g
+		} else {
+			r.again[all[i].Canonical] = g
+		}
+	}
+}
+
+// labels labels the candidates as they were labelled.
+func (r *Review) labels() []domain.Label {
+	if r.Audit == nil {
+		s := r.Step
+		s.Decision.Cells = r.cands
+		labels := Oracle(s).Labels
+		r.Flips.Apply(s.Number, r.cands, labels)
+
+		return labels
+	}
+	out := make([]domain.Label, len(r.cands))
+	for i, c := range r.cands {
+		out[i] = domain.Uncertain
+		if mean, ok := r.Audit.Means[c.Canonical]; ok {
+			out[i] = ModelCritic{Robust: r.Robust}.label(mean)
+		}
+	}
+
+	return out
+}
+
+// fate says what became of a usable candidate with a label.
+func (r *Review) fate(c domain.Cell, label domain.Label) Fate {
+	about := func(x domain.Cell) bool { return x.Agent == c.Agent && x.Round == c.Round }
+	right := "" // the action of the cell that the call was about
+	if i := slices.IndexFunc(r.Step.Decision.Cells, about); i >= 0 {
+		right = r.Step.Decision.Cells[i].Canonical
+	}
+	same := func(p domain.Pair) bool {
+		return p.Agent == c.Agent && p.ChosenCanonical == right && p.RejectedCanonical == c.Canonical
+	}
+	switch {
+	case slices.ContainsFunc(r.Pairs, func(p domain.Pair) bool {
+		return same(p) && p.Round == c.Round && p.Source == domain.SourceAdversary && p.Rejected == c.Text
+	}):
+		return FatePaired
+	case r.Audit != nil && !usable(r.Audit, c):
+		return FateUngraded
+	case label != domain.Negative:
+		return FateNotWrong
+	case slices.ContainsFunc(r.Pairs, same):
+		return FateDuplicate
+	}
+
+	return FateLimit
+}
+
+// usable reports whether the critic gave a candidate's action a usable score.
+func usable(a *Audit, c domain.Cell) bool {
+	_, ok := a.Means[c.Canonical]
+
+	return ok
+}

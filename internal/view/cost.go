@@ -1,0 +1,41 @@
+package view
+
+import (
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/spec"
+)
+
+// cost is what a call to a chat endpoint took. Money is at the prices of the specification; 0 if it has none.
+type cost struct {
+	domain.Usage
+	Money float64 `json:"money,omitempty"`
+}
+
+// priced returns the cost of calls of a role's model. Roles that no endpoint plays have no price.
+func (e Episode) priced(role spec.Role, u domain.Usage) cost {
+	return cost{Usage: u, Money: e.spec.Models[role].Price.Of(u)}
+}
+
+func (e Episode) priceOfCritic(u domain.Usage) cost { return e.priced(e.spec.Critic.Model, u) }
+
+func (e Episode) priceOfAdversary(u domain.Usage) cost { return e.priced(e.spec.Adversary.Model, u) }
+
+// roles returns what critic and adversary took for the episode.
+func (e Episode) roles() (out []cost) {
+	if e.Credits != nil {
+		for _, a := range e.Credits.Audit {
+			out = append(out, e.priceOfCritic(a.Usage))
+		}
+	}
+	if e.Pairs == nil {
+		return out
+	}
+	for _, a := range e.Pairs.Audit {
+		out = append(out, e.priceOfCritic(a.Usage))
+	}
+	for _, c := range e.Pairs.Calls {
+		out = append(out, e.priceOfAdversary(c.Usage))
+	}
+
+	return out
+}

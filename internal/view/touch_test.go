@@ -1,0 +1,78 @@
+package view_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// touched adds to the run "crafted", in slot 5, an episode in which actions reached the screen in different ways.
+func touched(t *testing.T, b store.Bucket) runs.Run {
+	t.Helper()
+	run := crafted(t, b)
+	slots, _, err := run.Slots(1).Read(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slot := slots.Slots[4] // it has not begun
+	field := 1
+	e := runs.Episode{Slot: slot, Attempt: 1, Goal: "g"}
+	record(t, b, run.Start(1, slot.Number, 1), runs.Start{Slot: slot, Attempt: 1})
+	for i, a := range []domain.Action{
+		{Type: domain.ActionClick}, {Type: domain.ActionClick}, {Type: domain.ActionSwipe, Direction: "up"},
+		{Type: domain.ActionScroll, Direction: "up"}, {Type: domain.ActionWait},
+	} {
+		s := runs.Step{Step: hostileStep()}
+		s.Number = i + 1
+		s.Observation.Elements[0].Target = &field // a label
+		if s.Decision.Executed = a; a.Type == domain.ActionClick {
+			s.Decision.Executed = a.At(0)
+		}
+		switch i {
+		case 1:
+			s.Touch = &domain.Touch{At: [2]int{16, 14}} // of step 1
+		case 3:
+			s.Touch = &domain.Touch{At: [2]int{180, 500}, To: &[2]int{180, 100}} // of step 3
+		}
+		e.Steps = append(e.Steps, record(t, b, run.Step(1, slot.Number, 1, i+1), s))
+	}
+	record(t, b, run.Attempt(1, slot.Number, 1), e)
+
+	return run
+}
+
+func TestTheMarkerLiesWhereTheActionHappened(t *testing.T) {
+	var b store.Memory
+	run := touched(t, &b)
+	x := newTab(t)
+	x.open(serve(t, &b, string(run)), "document.querySelector('h1')")
+	for step, want := range []string{
+		"16 14 ",                   // as recorded
+		"110 80 ",                  // the middle of the field that takes the input to the label
+		"180 500 M180 500L180 100", // a swipe, as recorded
+		"180 260 M180 260L180 380", // a scroll up without a record moves the finger down
+		"",                         // waiting happens nowhere
+	} {
+		x.page(fmt.Sprintf("#/episode/%s/1/5/%d", run, step+1), fmt.Sprintf("Decision in step %d", step+1))
+		got := x.eval(`(() => {
+			const m = document.querySelector('.look .marker');
+			const c = m && m.querySelector('circle');
+			const arrow = m && m.querySelector('.arrow');
+			return m ? c.getAttribute('cx') + ' ' + c.getAttribute('cy') + ' ' +
+				(arrow ? arrow.getAttribute('d').split('M').slice(0, 2).join('M') : '') : '';
+		})()`)
+		if got != want {
+			t.Errorf("step %d is marked at %q, want %q", step+1, got, want)
+		}
+	}
+	for step, want := range map[int]float64{1: 112, 3: 520} { // thumbnails leave out what is empty, but no marker
+		got := x.eval(fmt.Sprintf("document.querySelectorAll('.strip svg')[%d].viewBox.baseVal.height", step-1))
+		if got.(float64) < want || step == 1 && got.(float64) > 200 {
+			t.Errorf("the thumbnail of step %d is %v high, want at least %v and nothing empty", step, got, want)
+		}
+	}
+	x.quiet()
+}
