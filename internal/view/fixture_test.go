@@ -27,7 +27,7 @@ var hostile = []string{
 // crafted writes the run "crafted": one epoch with a slot of every kind. 1 has a step that was graded and paired, with
 // hostile texts everywhere; 2 failed; 3 was played again after a void attempt, with a refused cell and one that does
 // not parse; 4 is still open; 5 has not begun.
-func crafted(t *testing.T, b store.Bucket) runs.Run {
+func crafted(t testing.TB, b store.Bucket) runs.Run {
 	t.Helper()
 	s := spec.Default()
 	s.Name, s.Agents, s.Rounds, s.Epochs, s.Slots = "crafted", 2, 2, 1, 5
@@ -44,6 +44,7 @@ func crafted(t *testing.T, b store.Bucket) runs.Run {
 			Task: domain.Task{Template: "tap" + hostile[0], Split: "train", Seed: 1<<64 - 1, MaxSteps: 3},
 		})
 	}
+	slots.Slots[1].Task.Template = "drag"
 	record(t, b, run.Slots(1), slots)
 	record(t, b, run.Base(), runs.Base{Curve: []runs.EvalPoint{{Rate: 0.4}}})
 
@@ -66,7 +67,7 @@ func crafted(t *testing.T, b store.Bucket) runs.Run {
 	return run
 }
 
-func record[T any](t *testing.T, b store.Bucket, o runs.Object[T], v T) store.Ref {
+func record[T any](t testing.TB, b store.Bucket, o runs.Object[T], v T) store.Ref {
 	t.Helper()
 	_, ref, err := o.Record(t.Context(), b, func() (T, error) { return v, nil })
 	if err != nil {
@@ -107,7 +108,7 @@ func hostileStep() domain.Step {
 }
 
 // play writes an attempt with one step.
-func play(t *testing.T, b store.Bucket, run runs.Run, slot domain.Slot, attempt int, step domain.Step) {
+func play(t testing.TB, b store.Bucket, run runs.Run, slot domain.Slot, attempt int, step domain.Step) {
 	t.Helper()
 	record(t, b, run.Start(1, slot.Number, attempt), runs.Start{Slot: slot, Attempt: attempt})
 	ref := record(t, b, run.Step(1, slot.Number, attempt, 1), runs.Step{Step: step})
@@ -118,7 +119,7 @@ func play(t *testing.T, b store.Bucket, run runs.Run, slot domain.Slot, attempt 
 }
 
 // credited grades and pairs slot 1: the critic contradicts the judge in one cell of four.
-func credited(t *testing.T, b store.Bucket, run runs.Run) {
+func credited(t testing.TB, b store.Bucket, run runs.Run) {
 	t.Helper()
 	record(t, b, run.Credits(1, 1), runs.Credits{
 		Critic: "a model" + hostile[0], Steps: []domain.Credit{{Step: 1, Labels: []domain.Label{1, 0, 1, 1}}},

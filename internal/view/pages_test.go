@@ -130,14 +130,6 @@ func TestEpisodesAreFilteredSortedAndReachedByKeys(t *testing.T) {
 	name := r.Spec.Name
 	x.open(writeReport(t, r.Bucket, false, name), "document.querySelector('h1')")
 	x.page("#/run/"+name+"/episodes", "20 of 20 episodes")
-	choose := func(label, value string) {
-		x.eval(fmt.Sprintf(`(() => {
-			const label = [...document.querySelectorAll('.filters label')].find((l) => l.textContent.startsWith(%q));
-			const field = label.querySelector('select, input');
-			field.value = %q;
-			field.dispatchEvent(new Event(field.tagName === 'INPUT' ? 'input' : 'change', { bubbles: true }));
-		})()`, label, value))
-	}
 	rows := document(t, library(r.Bucket, 1), "rows/"+name+"/1").([]any)
 	solved := 0
 	for _, row := range rows {
@@ -146,12 +138,12 @@ func TestEpisodesAreFilteredSortedAndReachedByKeys(t *testing.T) {
 		}
 	}
 
-	choose("epoch", "1")
+	x.choose("epoch", "1")
 	x.wait("document.body.innerText.includes('10 of 20 episodes')")
-	choose("state", "solved")
+	x.choose("state", "solved")
 	x.wait(fmt.Sprintf("document.body.innerText.includes('%d of 20 episodes')", solved))
-	choose("state", "")
-	choose("order", "length")
+	x.choose("state", "")
+	x.choose("order", "length")
 	x.wait("location.hash.includes('sort=length')")
 	lines := "[...document.querySelectorAll('.line.place')]"
 	steps := x.eval(lines + ".map((l) => Number(l.children[4].textContent))").([]any)
@@ -160,7 +152,7 @@ func TestEpisodesAreFilteredSortedAndReachedByKeys(t *testing.T) {
 			t.Errorf("sorted by length the steps are %v, want the longest first", steps)
 		}
 	}
-	choose("search", "1/7")
+	x.choose("search", "1/7")
 	x.wait("document.body.innerText.includes('1 of 20 episodes')")
 	x.eval("document.querySelector('.line.place a').click()")
 	x.wait("location.hash.includes('/1/7')")

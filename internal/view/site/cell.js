@@ -18,13 +18,16 @@ function Matrix({ d, step, chosen, onChoose }) {
       const label = c.label ?? c.judge;
       const here = chosen && chosen[0] === i && chosen[1] === j;
       const won = c.canonical && c.canonical === step.action.canonical;
+      const against = c.judge !== undefined && c.label !== undefined && c.label !== c.judge;
+      const name = [`agent ${i}, round ${j + 1}: ${said(c)}`, labelName(label), won && 'executed',
+        changed && 'differs from the round before', against && 'the judge says ' + labelName(c.judge)];
 
       return html`<td><button type="button"
         class=${'cell ' + labelClass(label) + (here ? ' here' : '') + (changed ? ' changed' : '')}
-        aria-pressed=${here} onClick=${() => onChoose([i, j])}>
+        aria-label=${name.filter(Boolean).join(', ')} aria-pressed=${!!here} onClick=${() => onChoose([i, j])}>
         <${Label} value=${label} />${won ? html`<span class="won" title="executed">★</span>` : ''}
         ${changed ? html`<span class="delta" title="differs from the round before">Δ</span>` : ''}
-        ${c.judge !== undefined && c.label !== undefined && c.label !== c.judge ? html`<span class="against"
+        ${against ? html`<span class="against"
           title=${'the judge says: ' + labelName(c.judge)}>≠</span>` : ''}
         <span class="words" dir="auto">${said(c)}</span></button></td>`;
     })}</tr>`)}</tbody></table>`;

@@ -13,7 +13,7 @@ function EpisodePage({ index, parts, query, version }) {
   const [, run, epoch, slot, number, place] = parts;
   const { doc, error: missing } = useDoc('run/' + run, version);
   const { d, error } = useEpisode(doc, Number(epoch), Number(slot), version);
-  const { rows } = useRows(doc, 0);
+  const { rows } = useRows(doc, version);
   const list = useMemo(() => (rows ? selected([...rows], query) : []), [rows, JSON.stringify(query)]);
   const here = list.findIndex((r) => r.epoch === Number(epoch) && r.slot === Number(slot));
   const open = (e, s, n, c) => go(['episode', run, e, s, ...(n ? [n] : []), ...(c ? [c.join('.')] : [])], query,
@@ -59,7 +59,7 @@ function Episode({ index, doc, epoch, d, system, number, chosen, onOpen, onNeigh
     ']': () => move(d, chosen, [0, 1], (c) => onOpen(n, c)), '[': () => move(d, chosen, [0, -1], (c) => onOpen(n, c)),
     Escape: () => onOpen(n, null), b: () => setAfter(!after), j: () => onNeighbour && onNeighbour(1),
       k: () => onNeighbour && onNeighbour(-1),
-    ...Object.fromEntries(Array.from({ length: Math.min(9, d.agents) }, (_, i) => [String(i), () => onOpen(n, [i,
+    ...Object.fromEntries(Array.from({ length: Math.min(10, d.agents) }, (_, i) => [String(i), () => onOpen(n, [i,
       chosen ? chosen[1] : d.rounds - 1])])),
   });
 

@@ -43,6 +43,19 @@ function useRows(doc, version) {
   return { rows, error };
 }
 
+const wanted = { search: false }; // a key asked for the field before it was there
+
+function Search({ value, placeholder, onText }) {
+  const field = useRef(null);
+  useEffect(() => {
+    if (wanted.search) field.current.focus();
+    wanted.search = false;
+  }, []);
+
+  return html`<label>search <input id="search" ref=${field} type="search" value=${value || ''}
+    placeholder=${placeholder} onInput=${(e) => onText(e.target.value)} /></label>`;
+}
+
 function Filters({ rows, q, set, agents }) {
   const option = (v, name) => html`<option value=${v}>${name}</option>`;
   const choose = (key, name, options) => html`<label>${name} <select value=${q[key] || ''}
@@ -51,8 +64,7 @@ function Filters({ rows, q, set, agents }) {
   const distinct = (f) => [...new Set(rows.map(f))].sort(by((x) => x)).map((x) => [x, String(x)]);
 
   return html`<form class="filters" role="search" onSubmit=${(e) => e.preventDefault()}>
-    <label>search <input id="search" type="search" value=${q.text || ''} placeholder="goal, template, 2/17"
-      onInput=${(e) => set({ ...q, text: e.target.value })} /></label>
+    <${Search} value=${q.text} placeholder="goal, template, 2/17" onText=${(text) => set({ ...q, text })} />
     ${choose('epoch', 'epoch', distinct((r) => r.epoch))}
     ${choose('state', 'state', distinct((r) => r.state))}
     ${choose('template', 'template', distinct((r) => r.template))}

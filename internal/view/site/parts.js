@@ -48,9 +48,10 @@ const labelName = (l) => (l === undefined || l === null ? 'not graded' : MARKS[l
 const labelClass = (l) => (l === undefined || l === null ? 'none' : MARKS[l][1]);
 
 function Label({ value }) {
-  if (value === undefined || value === null) return html`<span class="label none" title="not graded">·</span>`;
+  const name = labelName(value);
 
-  return html`<span class="label ${labelClass(value)}" title=${labelName(value)}>${MARKS[value][0]}</span>`;
+  return html`<span class="label ${labelClass(value)}" role="img" aria-label=${name} title=${name}>${name === 'not graded'
+    ? '·' : MARKS[value][0]}</span>`;
 }
 
 const STATES = { solved: '✓', 'not solved': '✗', failed: '!', open: '…' };
