@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -88,6 +89,7 @@ func hostileStep() domain.Step {
 	say := func(agent, round int, index int) domain.Cell {
 		a := domain.Action{Type: domain.ActionClick}.At(index)
 		c := agents.NewCell(agent, round, "Reason: "+texts+"\nAction: "+a.JSON(), "Goal: g\n"+texts, o)
+		c.Thought = "I think" + hostile[0]
 		c.LogProb, c.Usage = -float64(1+agent), domain.Usage{Prompt: 100, Answer: 10}
 
 		return c
@@ -152,11 +154,23 @@ var liveStatus = map[string]any{
 func library(b store.Bucket, chunk int) *view.Library {
 	return &view.Library{
 		Bucket: b, Catalog: catalog.All{}, Chunk: chunk,
-		Status: func(_ context.Context, run string) (any, error) {
+		Status: func(ctx context.Context, run string) (any, error) {
+			end, _, err := runs.Run(run).End().Read(ctx, b)
+			if err != nil {
+				end.Results, end.Curve = []runs.Result{}, []runs.EvalPoint{{At: 0, Rate: 0.4}}
+			}
+
 			return map[string]any{
 				"name": run, "status": "running", "stage": "epoch", "epoch": 1, "epochs": 1, "critic": "c" + hostile[0],
-				"results": []runs.Result{}, "curve": []runs.EvalPoint{{At: 0, Rate: 0.4}},
-				"reason": fmt.Sprint("because ", hostile), "live": liveStatus,
+				"results": end.Results, "curve": end.Curve, "reason": fmt.Sprint("because ", hostile),
+				"live": liveStatus, "spent": runs.Spent{}, "spending": []runs.Spending{{
+					Purpose: runs.Purpose{Role: "critic" + hostile[0], Model: "m" + hostile[1], Epoch: 1},
+					Spent:   runs.Spent{Calls: 2, Tokens: 30},
+				}},
+				"changes": []runs.Change{{
+					Who: "me" + hostile[0], Why: "why" + hostile[1], Verb: "set" + runs.Verb(hostile[2]),
+					Link: "javascript:window.pwned=1", Values: map[string]json.RawMessage{"k": json.RawMessage(`"v"`)},
+				}},
 			}, nil
 		},
 	}

@@ -52,6 +52,9 @@ function Episode({ index, doc, epoch, d, system, number, chosen, onOpen, onNeigh
   const n = Math.min(Math.max(1, number), Math.max(1, d.steps.length));
   const step = d.steps[n - 1];
   const next = d.steps[n] || d.end;
+  const saved = [epoch, d.slot, n].filter(Boolean).join('-');
+  const now = after ? next : step;
+  const shot = now?.screen && !(now.image && location.protocol === 'file:'); // files may not read screenshots
   useKeys({
     ArrowRight: () => n < d.steps.length && onOpen(n + 1, chosen), ArrowLeft: () => n > 1 && onOpen(n - 1, chosen),
     ArrowDown: () => move(d, chosen, [1, 0], (c) => onOpen(n, c)), ArrowUp: () => move(d, chosen, [-1, 0],
@@ -76,7 +79,7 @@ function Episode({ index, doc, epoch, d, system, number, chosen, onOpen, onNeigh
       <section class="pane look" aria-label="screen"><h2>Screen <span class="switch">
         <button type="button" aria-pressed=${!after} onClick=${() => setAfter(false)}>before</button>
         <button type="button" aria-pressed=${after} onClick=${() => setAfter(true)} title="key b">after</button>
-          </span></h2>
+          </span>${shot && html` <${Save} name=${saved + '-screen'} svg=${drawnIn('.look')} />`}</h2>
         ${after ? (next ? html`<${Screen} screen=${next.screen} image=${next.image} name="after" />` : html`<p
           class="note">The screen after the last step is not recorded.</p>`)
           : html`<${Screen} screen=${step.screen} image=${step.image} action=${step.action.type ? step.action : null}
@@ -92,7 +95,7 @@ function Episode({ index, doc, epoch, d, system, number, chosen, onOpen, onNeigh
             ${tie(s) ? html` <em title="tie">tie</em>` : ''}</span></button></li>`)}</ol></section>
       <section class="pane decide" aria-label="decision"><h2>Decision in step ${n}: <span dir="auto">
         ${step.action.words || 'nothing'}</span></h2>
-        <div class="talk">${d.agents > 1 && html`<${Graph} agents=${d.agents} edges=${d.edges || []}
+        <div class="talk">${d.agents > 1 && html`<div><${Graph} agents=${d.agents} edges=${d.edges || []}
           chosen=${chosen ? chosen[0] : -1}
           marks=${Array.from({ length: d.agents }, (_,
             i) => {
@@ -100,7 +103,8 @@ function Episode({ index, doc, epoch, d, system, number, chosen, onOpen, onNeigh
 
             return c ? c.label ?? c.judge : null;
           })}
-          onChoose=${(i) => onOpen(n, [i, chosen ? chosen[1] : d.rounds - 1])} />`}
+          onChoose=${(i) => onOpen(n, [i, chosen ? chosen[1] : d.rounds - 1])} />
+          <${Save} name=${saved + '-graph'} svg=${drawnIn('.talk')} /></div>`}
           <${Votes} d=${d} step=${step} /></div>
         <${Matrix} d=${d} step=${step} chosen=${chosen} onChoose=${(c) => onOpen(n, c)} />
         ${step.right?.length > 0 && html`<p

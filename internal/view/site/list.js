@@ -79,6 +79,29 @@ function Filters({ rows, q, set, agents }) {
 
 const ROW = 30; // height of a line, in pixels
 
+const PRINTED = 2000; // lines of a list on paper
+
+// usePaper reports whether the page is being printed.
+function usePaper() {
+  const media = matchMedia('print');
+  const [paper, set] = useState(media.matches);
+  useEffect(() => {
+    const change = () => set(media.matches);
+    const [before, after] = [() => set(true), () => set(false)];
+    media.addEventListener('change', change);
+    addEventListener('beforeprint', before);
+    addEventListener('afterprint', after);
+
+    return () => {
+      media.removeEventListener('change', change);
+      removeEventListener('beforeprint', before);
+      removeEventListener('afterprint', after);
+    };
+  }, []);
+
+  return paper;
+}
+
 // Lines draws of a long list only what can be seen. Columns are {name, width, of, title}; each line leads to a page.
 function Lines({ rows, columns, to, label }) {
   const box = useRef(null);
@@ -91,8 +114,9 @@ function Lines({ rows, columns, to, label }) {
 
     return () => removeEventListener('resize', size);
   }, []);
-  const first = Math.max(0, Math.floor(top / ROW) - 10);
-  const last = Math.min(rows.length, Math.ceil((top + height) / ROW) + 10);
+  const paper = usePaper();
+  const first = paper ? 0 : Math.max(0, Math.floor(top / ROW) - 10);
+  const last = Math.min(rows.length, paper ? PRINTED : Math.ceil((top + height) / ROW) + 10);
   const widths = columns.map((c) => c.width).join(' ');
 
   return html`<div class="lines" ref=${box} tabindex="0" onScroll=${(e) => setTop(e.target.scrollTop)} role="table"
@@ -104,7 +128,7 @@ function Lines({ rows, columns, to, label }) {
         ${columns.map((c, k) => html`<span role="cell" dir="auto" title=${c.title && c.title(r)}>
           ${k === 0 ? html`<a href=${to(r)}>${c.of(r)}</a>` : c.of(r)}</span>`)}</div>`)}
     </div>
-  </div>`;
+  </div>${paper && last < rows.length && html`<p class="note">and ${whole(rows.length - last)} more</p>`}`;
 }
 
 function EpisodesPage({ doc, query, version }) {

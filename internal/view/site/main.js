@@ -76,8 +76,8 @@ function App() {
       <span class="made">${index.live ? 'live' : 'report of ' + index.made}</span>
       <button type="button" onClick=${turn} title="key t">light or dark</button>
         <button type="button" onClick=${() => setHelp(!help)} aria-expanded=${help}>keys</button></header>
-    ${help && html`<section class="help" aria-label="keys"><dl>${keysOf(parts, now.query).map(([k, v]) => html`<div><dt><kbd>${k}</kbd>
-      </dt><dd>${v}</dd></div>`)}</dl></section>`}
+    ${help && html`<section class="help" aria-label="keys"><dl>${keysOf(parts, now.query).map(([k, v]) => html`
+      <div><dt><kbd>${k}</kbd></dt><dd>${v}</dd></div>`)}</dl></section>`}
     ${Page ? html`<${Page} index=${index} parts=${parts} run=${parts[1]} tab=${parts[2]} query=${now.query}
       version=${version} />` : html`<main id="main"><p>There is no such page.</p></main>`}`;
 }
