@@ -79,7 +79,7 @@ function Filters({ rows, q, set, agents }) {
 
 const ROW = 30; // height of a line, in pixels
 
-const PRINTED = 2000; // lines of a list on paper
+const PRINTED = 1000; // lines of a list on paper
 
 // usePaper reports whether the page is being printed.
 function usePaper() {
@@ -104,17 +104,18 @@ function usePaper() {
 
 // Lines draws of a long list only what can be seen. Columns are {name, width, of, title}; each line leads to a page.
 function Lines({ rows, columns, to, label }) {
+  const paper = usePaper();
   const box = useRef(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
   useEffect(() => {
     const size = () => setHeight(box.current ? box.current.clientHeight : 600);
+    if (paper) return undefined; // there it is as high as all lines
     size();
     addEventListener('resize', size);
 
     return () => removeEventListener('resize', size);
-  }, []);
-  const paper = usePaper();
+  }, [paper]);
   const first = paper ? 0 : Math.max(0, Math.floor(top / ROW) - 10);
   const last = Math.min(rows.length, paper ? PRINTED : Math.ceil((top + height) / ROW) + 10);
   const widths = columns.map((c) => c.width).join(' ');
