@@ -90,8 +90,10 @@ func TestOtherToolsKeepARunOfWandbOnce(t *testing.T) {
 			t.Errorf("W&B has %s = %v, want %v", key, got.Curves[key], points)
 		}
 	}
-	if len(got.Curves) != len(want) {
-		t.Errorf("W&B has %d curves, want %d", len(got.Curves), len(want))
+	for key := range got.Curves {
+		if want[key] == nil && !strings.HasPrefix(key, "result/") {
+			t.Errorf("W&B has %s = %v, want no such curve", key, got.Curves[key])
+		}
 	}
 }
 

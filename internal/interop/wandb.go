@@ -79,13 +79,7 @@ func (w *Wandb) start(ctx context.Context, run string, params map[string]string)
 	}
 
 	var answer struct{ Have int }
-	axes := map[string]string{"*": wandbEpoch}
-	for _, name := range []string{"train_loss", "train_margin", "train_accuracy"} {
-		axes["agent_*/"+name] = wandbStep
-	}
-	err = w.ask(map[string]any{
-		"project": w.Project, "entity": w.Entity, "id": run, "params": params, "axes": axes,
-	}, &answer)
+	err = w.ask(map[string]any{"project": w.Project, "entity": w.Entity, "id": run, "params": params}, &answer)
 	w.have = answer.Have
 
 	return err

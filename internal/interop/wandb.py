@@ -59,15 +59,20 @@ def begin(first):
         project=first["project"], entity=first["entity"] or None, id=first["id"], name=first["id"], resume="allow",
         config=first["params"], allow_val_change=True, settings=wandb.Settings(silent=True, console="off"),
     )
-    for curves, axis in first["axes"].items():
-        run.define_metric(axis, hidden=True)
-        run.define_metric(curves, step_metric=axis)
     have = rows_offline(run.settings) if run.settings._offline else run.step
     return run, have
 
 
+def log(run, row, number, known):
+    axis = next(a for a in ("optimiser_step", "epoch") if a in row)
+    for key in row.keys() - known:
+        run.define_metric(key, step_metric=None if key == axis else axis, hidden=key == axis)
+        known.add(key)
+    run.log(row, step=number, commit=True)
+
+
 def main():
-    run = None
+    run, known = None, set()
     for line in sys.stdin:
         command = json.loads(line)
         try:
@@ -76,7 +81,7 @@ def main():
                 answer = {"have": have}
             else:
                 for i, row in enumerate(command["rows"]):
-                    run.log(row, step=command["first"] + i, commit=True)
+                    log(run, row, command["first"] + i, known)
                 answer = {}
         except Exception as e:  # of any kind: the other program says it
             answer = {"error": f"{type(e).__name__}: {e}"}
