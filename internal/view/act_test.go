@@ -26,7 +26,9 @@ func acting(t *testing.T, b store.Bucket, act func(who string, a view.Act) (stri
 
 		return s, err
 	}
-	names := view.Names{Runs: []string{"crafted", "small"}, Experiments: []string{"table"}, Lines: []string{"production"}}
+	names := view.Names{
+		Runs: []string{"crafted", "small"}, Experiments: []string{"table"}, Lines: []string{"production"},
+	}
 	s := view.Server{
 		Library: l,
 		Index:   func(context.Context) (view.Names, error) { return names, nil },

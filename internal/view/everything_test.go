@@ -45,7 +45,8 @@ func committed(t *testing.T, b store.Bucket, run runs.Run) {
 			Curve:  []domain.TrainPoint{{Step: 1, Loss: 2}, {Step: 2, Loss: 1}},
 			Probe: domain.Probe{
 				Prompts: 4, KL: 0.5 + float64(agent), Entropy: 1, ParseRate: 0.75, Displaced: -0.125,
-				Chosen: domain.LogProbs{Policy: -1, Parent: -2}, Rejected: domain.LogProbs{Policy: -4, Parent: -3},
+				BySource: map[domain.Source]domain.ProbeSource{domain.Source("own" + hostile[1]): {Pairs: 3}},
+				Chosen:   domain.LogProbs{Policy: -1, Parent: -2}, Rejected: domain.LogProbs{Policy: -4, Parent: -3},
 			},
 		}
 		if agent == 1 {

@@ -59,7 +59,8 @@ func TestOpenPagesShowWhatHappens(t *testing.T) {
 		t.Fatal(err)
 	}
 	play(t, &b, run, slots.Slots[4], 1, hostileStep())
-	record(t, &b, run.Credits(1, 5), runs.Credits{Steps: []domain.Credit{{Step: 1, Labels: []domain.Label{1, 0, 0, 1}}}})
+	labels := domain.Credit{Step: 1, Labels: []domain.Label{1, 0, 0, 1}}
+	record(t, &b, run.Credits(1, 5), runs.Credits{Steps: []domain.Credit{labels}})
 	happen()
 
 	overview.wait(agreement + ".includes('1 87.5 %')")

@@ -11,6 +11,7 @@ import (
 	"image"
 	"image/png"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,7 +22,9 @@ import (
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/chromedp"
 
+	"github.com/collabui/collabui/internal/method/stats"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/test/kit/testrun"
 )
 
 // unreadable is a script that returns texts whose contrast with what lies under them is below that of WCAG's level AA.
@@ -178,7 +181,7 @@ func TestEveryFigureCanBeSaved(t *testing.T) {
 	}{
 		"#/run/small":               {"Tokens by role", 5*3 + 3 + 2*2 + 3*2 + 2},
 		"#/run/small/episodes":      {"20 of 20 episodes", 2},
-		"#/run/small/updates":       {"log π(chosen)", 2 + 4*3},
+		"#/run/small/updates":       {"log π(chosen)", 2 + 2 + 4*3},
 		"#/run/small/data":          {"style AUC", 4},
 		"#/run/small/specification": {"System message", 1},
 		"#/experiment/table":        {"declared", 2 + 2 + 2},
@@ -240,7 +243,8 @@ func TestAnswersAndAgentsAreButtonsWithWords(t *testing.T) {
 	names := strings.Join(named(t, x), "\n")
 	for _, want := range []string{
 		"agent 0, round 1: right executed click", "agent 0, round 2: wrong differs from the round before click",
-		"agent 1, round 1: right the judge says: wrong click", "agent 0, its last answer: wrong", "agent 1, its last answer: right",
+		"agent 1, round 1: right the judge says: wrong click", "agent 0, its last answer: wrong",
+		"agent 1, its last answer: right",
 	} {
 		if !strings.Contains(names, want) {
 			t.Errorf("the buttons are named\n%s\nwant %q among them", names, want)
@@ -252,6 +256,46 @@ func TestAnswersAndAgentsAreButtonsWithWords(t *testing.T) {
 		x.key(key)
 		x.wait("location.hash === '#/episode/crafted/1/1/1/1.1'")
 		x.wait("document.querySelector('.node.chosen[aria-pressed=true]')")
+	}
+	x.quiet()
+}
+
+func TestCurvesHaveIntervals(t *testing.T) {
+	b := everything(t)
+	r, _ := testrun.Finished(t)
+	x := newTab(t)
+	x.open(acting(t, b, nil), "document.querySelector('h1')")
+	points := func(hash, text string) string {
+		x.page(hash, text)
+		x.wait("!document.querySelector('.wait') && document.body.innerText.includes('Tokens by role')")
+
+		return x.eval("[...document.querySelectorAll('.chart title')].map((e) => e.textContent).join('\\n')").(string)
+	}
+	interval := func(k, n int) string {
+		low, high := stats.Wilson(k, n)
+
+		return fmt.Sprintf("%.1f %% [%.1f %%, %.1f %%]", 100*float64(k)/float64(n), 100*low, 100*high)
+	}
+	page := document(t, library(b, 1), "run/small")
+	val := at(t, page, "base_val")
+	base := interval(int(at(t, val, "successes").(float64)), int(at(t, val, "episodes").(float64)))
+	got := points("#/run/small", "small")
+	for _, want := range []string{"val, epoch 0: " + base, "val, epoch 1: ", "agents, rollouts, epoch 2: "} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the points of small are\n%s\nwant %q among them", got, want)
+		}
+	}
+	low, high := 1e9, -1e9
+	for agent := range r.Spec.Agents {
+		kl := at(t, page, "epochs", 0, "updates", agent, "probe", "kl").(float64)
+		low, high = min(low, kl), max(high, kl)
+	}
+	band := fmt.Sprintf("[%v, %v]", math.Round(low*1000)/1000, math.Round(high*1000)/1000)
+	if !strings.Contains(got, band) {
+		t.Errorf("the points of small are\n%s\nwant the band %s of KL in epoch 1", got, band)
+	}
+	if got, want := points("#/run/crafted", "me"+hostile[1]), ", epoch 1: "+interval(3, 4); !strings.Contains(got, want) {
+		t.Errorf("the points of crafted are\n%s\nwant the agreement %s", got, want)
 	}
 	x.quiet()
 }

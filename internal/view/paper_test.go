@@ -3,8 +3,6 @@ package view_test
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -47,9 +45,6 @@ func pdf(t *testing.T, x *tab) int {
 	r, err := chromedp.Call(x.ctx, page.PrintToPDF, page.PrintToPDFParams{})
 	if err != nil {
 		t.Fatal(err)
-	}
-	if dir := os.Getenv("COLLABUI_VIEW_PICTURES"); dir != "" {
-		_ = os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-%d.pdf", t.Name(), len(r.Data))), r.Data, 0o644)
 	}
 
 	return bytes.Count(r.Data, []byte("/Type /Page\n"))

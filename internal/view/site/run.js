@@ -255,10 +255,6 @@ function Updates({ doc }) {
     { name: 'parse rate', num: true, of: (u) => (u.probe.prompts ? percent(u.probe.parse_rate) : '') },
     { name: 'displaced', num: true, of: p((x) => (x.displaced ?? 0).toFixed(3)),
       title: 'probability that went to neither the chosen nor the rejected answer, against the parent' },
-    { name: 'by source', of: p((x) => Object.entries(x.by_source || {}).map(([k, s]) => k + ' ' +
-      nats(s.chosen.policy - s.chosen.parent) + ' / ' + nats(s.rejected.policy - s.rejected.parent) + ' (' + s.pairs +
-      ')').join(', ')),
-      title: 'change of log π(chosen) and log π(rejected) against the parent, and the number of pairs' },
     { name: 'gate',
       of: (u) => (u.kept ? 'parent kept: ' + u.kept : 'taken') +
         (u.probe.unknown ? ' · not probed: ' + u.probe.unknown : '') },
@@ -269,9 +265,25 @@ function Updates({ doc }) {
 
   return html`<${Table} caption="Updates: nats per answer, change against the parent in brackets"
     file=${doc.name + '-updates'} columns=${columns} rows=${rows} />
+    <${Sources} name=${doc.name} rows=${rows} />
     <div class="charts">${Array.from({ length: doc.spec.agents }, (_, agent) => html`<${Chart}
       name=${doc.name + '-loss-' + agent}
       title=${'Loss of agent ' + agent} x="optimiser step" series=${curves(agent)} />`)}</div>`;
+}
+
+// Sources are what the probes of updates found of the pairs of each source.
+function Sources({ name, rows }) {
+  const lines = rows.filter((u) => !u.probe.unknown)
+    .flatMap((u) => Object.entries(u.probe.by_source || {}).map(([source, s]) => ({ ...u, source, s })));
+  if (lines.length === 0) return null;
+  const change = (l) => nats(l.policy - l.parent);
+
+  return html`<details><summary>Probes by source of the pairs (${lines.length})</summary><${Table}
+    caption="Change of log π against the parent, in nats" file=${name + '-sources'} rows=${lines} columns=${[
+    { name: 'epoch', num: true, of: (u) => u.epoch }, { name: 'agent', num: true, of: (u) => u.agent },
+    { name: 'source', of: (u) => u.source }, { name: 'pairs probed', num: true, of: (u) => u.s.pairs },
+    { name: 'chosen', num: true, of: (u) => change(u.s.chosen) },
+    { name: 'rejected', num: true, of: (u) => change(u.s.rejected) }]} /></details>`;
 }
 
 function DataPage({ doc }) {
@@ -313,8 +325,9 @@ function Counts({ name, sets }) {
     { name: 'source', of: part(-1) },
     ...epochs.map((e) => ({ name: 'epoch ' + e, num: true, of: ([, row]) => whole(row[e] || 0) }))];
 
-  return html`<${Table} caption="Pairs of all agents by template, type of the chosen action, and source"
-    file=${name + '-counts'} columns=${columns} rows=${[...kinds].sort(by(([kind]) => kind))} />`;
+  return html`<details open=${kinds.size <= 20}><summary>Pairs by template, type of the chosen action, and source
+    (${kinds.size})</summary><${Table} caption="Pairs of all agents" file=${name + '-counts'} columns=${columns}
+      rows=${[...kinds].sort(by(([kind]) => kind))} /></details>`;
 }
 
 function Specification({ doc }) {
