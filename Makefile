@@ -173,6 +173,7 @@ bench: build chromium ## measure ratios (ten minutes)
 		-run NONE -bench . -benchtime 1x ./test/bench/... ./activities
 	$(GO) test -count=1 -timeout 10m -run NONE -benchtime 20x -bench 'Observation|Step' \
 		./envadapters/webtasks ./envadapters/miniwob ./envadapters/openenv
+	$(GO) test -count=1 -timeout 20m -run NONE -benchtime 1x -bench Report ./internal/view
 
 clean: ## delete what was built; runs stay
 	rm -rf bin

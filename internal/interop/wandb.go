@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"io"
 	"math"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -71,7 +72,12 @@ func (w *Wandb) start(ctx context.Context, run string, params map[string]string)
 		return fault.As(fault.Fatal, err)
 	}
 	w.in, w.out = in, bufio.NewReader(out)
-	w.child.Cancel, w.child.WaitDelay = in.Close, wandbEnd // it hands over what it has
+	w.child.WaitDelay = wandbEnd
+	w.child.Cancel = func() error {
+		_ = in.Close() // it hands over what it has, and ends
+
+		return os.ErrProcessDone
+	}
 	if err := w.child.Start(); err != nil {
 		w.child = nil
 

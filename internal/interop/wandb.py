@@ -8,8 +8,10 @@ the last line the run is finished.
 import json
 import os
 import pathlib
+import signal
 import sys
 
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # the end of the input ends this program
 answers = os.fdopen(os.dup(1), "w", buffering=1)
 os.dup2(2, 1)  # what packages print is no answer
 

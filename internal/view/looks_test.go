@@ -294,7 +294,8 @@ func TestCurvesHaveIntervals(t *testing.T) {
 	if !strings.Contains(got, band) {
 		t.Errorf("the points of small are\n%s\nwant the band %s of KL in epoch 1", got, band)
 	}
-	if got, want := points("#/run/crafted", "me"+hostile[1]), ", epoch 1: "+interval(3, 4); !strings.Contains(got, want) {
+	got = points("#/run/crafted", "me"+hostile[1])
+	if want := ", epoch 1: " + interval(3, 4); !strings.Contains(got, want) {
 		t.Errorf("the points of crafted are\n%s\nwant the agreement %s", got, want)
 	}
 	x.quiet()

@@ -15,7 +15,7 @@ import (
 )
 
 // writeReport writes a report and returns the address of its first page.
-func writeReport(t *testing.T, b store.Bucket, single bool, names ...string) string {
+func writeReport(t testing.TB, b store.Bucket, single bool, names ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "report")
 	if single {
