@@ -22,8 +22,8 @@ var (
 	first   = flag.String("first", "", "expression that is true when the first line of the other page is there")
 )
 
-// episodes is the number of those of the report that BenchmarkReport makes.
-const episodes = 10_000
+// episodes is the number of those of the report that BenchmarkReport makes: as many as an epoch can have.
+const episodes = 9_999
 
 // BenchmarkReport opens a report that exists or is made here: its overview, the list of a run's episodes, and episodes
 // far apart, none of which was opened before.
