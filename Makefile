@@ -124,7 +124,8 @@ datasets: ## load exports with the package datasets, and compare every row
 
 # The unit tests skip what needs the packages. What cannot be installed is skipped here, too, with a reason.
 tools: ## read what `export --as` and `track` write with the packages that its formats belong to
-	export COLLABUI_TOOLS_PYTHON="$$(scripts/venv.sh tools)" COLLABUI_MLFLOW_PYTHON="$$(scripts/venv.sh mlflow)"; \
+	export COLLABUI_TOOLS_PYTHON="$$(scripts/venv.sh tools)" COLLABUI_MLFLOW_PYTHON="$$(scripts/venv.sh mlflow)" \
+		COLLABUI_WANDB_PYTHON="$$(scripts/venv.sh wandb)"; \
 		$(GO) test -count=1 -run OtherTools ./cmd/collabui
 
 # The integration tests skip what needs the packages. What cannot be installed is skipped here, too, with a reason.
@@ -172,6 +173,7 @@ bench: build chromium ## measure ratios (ten minutes)
 		-run NONE -bench . -benchtime 1x ./test/bench/... ./activities
 	$(GO) test -count=1 -timeout 10m -run NONE -benchtime 20x -bench 'Observation|Step' \
 		./envadapters/webtasks ./envadapters/miniwob ./envadapters/openenv
+	$(GO) test -count=1 -timeout 20m -run NONE -benchtime 1x -bench Report ./internal/view
 
 clean: ## delete what was built; runs stay
 	rm -rf bin

@@ -24,12 +24,14 @@ case "${1:-}" in
       huey==3.5.4 pandas==3.1.1 cryptography==50.0.2 aiohttp==3.14.5)
     alone=(mlflow==3.17.2)
     ;;
+  # Weights & Biases; later versions have no reader of offline runs.
+  wandb) packages=(wandb==0.27.2) ;;
   # The official client of OpenAI's interface.
   clients) packages=(openai==3.54.0) ;;
   # An existing Gymnasium environment.
   browsergym) packages=(browsergym-core==0.14.3 websockets==16.1.1) ;;
   *)
-    echo "usage: venv.sh stats|openenv|datasets|tools|mlflow|clients|browsergym" >&2
+    echo "usage: venv.sh stats|openenv|datasets|tools|mlflow|wandb|clients|browsergym" >&2
     exit 2
     ;;
 esac

@@ -21,6 +21,13 @@ func readWith[T any](t *testing.T, format, dir string) (v T) {
 	if python == "" {
 		t.Skip("COLLABUI_TOOLS_PYTHON names no Python with other tools' packages: `make tools` installs one")
 	}
+
+	return readBy[T](t, python, format, dir)
+}
+
+// readBy is readWith by another interpreter.
+func readBy[T any](t *testing.T, python, format, dir string) (v T) {
+	t.Helper()
 	c := exec.CommandContext(t.Context(), python, "testdata/read_tools.py", format, dir)
 	var said strings.Builder
 	c.Stderr = &said

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -26,21 +28,25 @@ type trackOptions struct {
 func trackCmd(a *app) *cobra.Command {
 	var o trackOptions
 	c := &cobra.Command{
-		Use:   "track RUN --to mlflow=URL",
+		Use:   "track RUN --to KIND=SERVER",
 		Short: "Send the parameters, curves and results of a run to a tracking server, until the run ends",
 		Long: `track sends what a run has recorded to a tracking server, epoch by epoch, and follows the run until it
 ends; ctrl-C stops following. Started again, it continues: what the server has is not sent again. One track at a time
 may follow a run.
 
-Of MLflow, MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, are sent if they are set.`,
+Of MLflow, MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, are sent if they are set.
+
+Weights & Biases is reached by its own package wandb: ` + envPython + ` names an interpreter that has it. Its variables
+are WANDB_API_KEY, WANDB_DIR and others; with WANDB_MODE=offline it writes files only, for ` + "`wandb sync`" + `.`,
 		Example: "  collabui track quickstart --to mlflow=http://127.0.0.1:5000\n" +
-			"  collabui track quickstart --to mlflow=http://127.0.0.1:5000 --experiment agents --once",
+			"  collabui track quickstart --to mlflow=http://127.0.0.1:5000 --experiment agents --once\n" +
+			"  WANDB_MODE=offline collabui track quickstart --to wandb=agents",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.runTrack(c.Context(), o, args[0]) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.to, "to", "", "`SERVER` as KIND=ADDRESS; the kind is mlflow")
-	f.StringVar(&o.experiment, "experiment", "collabui", "`NAME` of the experiment on the server; created if missing")
+	f.StringVar(&o.to, "to", "", "`SERVER`: mlflow=URL, wandb=PROJECT or wandb=ENTITY/PROJECT")
+	f.StringVar(&o.experiment, "experiment", "collabui", "MLflow: `NAME` of the experiment; created if missing")
 	f.BoolVar(&o.once, "once", false, "send what there is, and do not follow the run")
 
 	return c
@@ -49,11 +55,14 @@ Of MLflow, MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKIN
 // tracker returns the server that --to names.
 func (o trackOptions) tracker() (interop.Tracker, error) {
 	kind, address, _ := strings.Cut(o.to, "=")
+	if kind == "wandb" {
+		return wandb(address)
+	}
 	u, err := url.Parse(address)
 	if kind != "mlflow" || err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fault.New(fault.Invalid,
-			"--to must be mlflow=URL with the address of a tracking server, such as mlflow=http://127.0.0.1:5000, not %q",
-			o.to)
+			"--to must be mlflow=URL with the address of a tracking server, such as mlflow=http://127.0.0.1:5000, or "+
+				"wandb=PROJECT, not %q", o.to)
 	}
 	if u.User != nil {
 		return nil, fault.New(fault.Invalid, "--to must not contain a password: set MLFLOW_TRACKING_USERNAME and "+
@@ -67,6 +76,23 @@ func (o trackOptions) tracker() (interop.Tracker, error) {
 		URL: address, Experiment: o.experiment, Token: os.Getenv("MLFLOW_TRACKING_TOKEN"),
 		User: os.Getenv("MLFLOW_TRACKING_USERNAME"), Password: os.Getenv("MLFLOW_TRACKING_PASSWORD"),
 	}, nil
+}
+
+// wandbProject is PROJECT or ENTITY/PROJECT.
+var wandbProject = regexp.MustCompile(`^(?:([\w-]+)/)?([\w.-]+)$`)
+
+func wandb(project string) (interop.Tracker, error) {
+	m := wandbProject.FindStringSubmatch(project)
+	if m == nil {
+		return nil, fault.New(fault.Invalid, "--to wandb=%s: want PROJECT or ENTITY/PROJECT", project)
+	}
+	python := os.Getenv(envPython)
+	if python == "" {
+		return nil, fault.New(fault.Invalid, "--to wandb needs an interpreter with the package wandb: name it in %s",
+			envPython)
+	}
+
+	return &interop.Wandb{Python: python, Entity: m[1], Project: m[2]}, nil
 }
 
 // tracked is what a track has sent.
@@ -89,7 +115,7 @@ func (x tracked) text(w io.Writer) {
 // trackEvery is how often a run is looked at.
 const trackEvery = 5 * time.Second
 
-func (a *app) runTrack(ctx context.Context, o trackOptions, run string) error {
+func (a *app) runTrack(ctx context.Context, o trackOptions, run string) (err error) {
 	t, err := o.tracker()
 	if err != nil {
 		return err
@@ -102,6 +128,9 @@ func (a *app) runTrack(ctx context.Context, o trackOptions, run string) error {
 		return err
 	}
 	x := tracked{Run: run, Batches: []string{}}
+	if c, ok := t.(io.Closer); ok {
+		defer func() { err = errors.Join(err, c.Close()) }()
+	}
 	said := ""
 	for {
 		err := x.send(ctx, b, t)
@@ -146,11 +175,12 @@ func (x *tracked) send(ctx context.Context, b store.Bucket, t interop.Tracker) e
 	if err != nil {
 		return fault.As(fault.Fatal, err)
 	}
-	has, err := t.Begin(ctx, x.Run, params)
+	batches := r.Batches()
+	has, err := t.Begin(ctx, x.Run, params, batches)
 	if err != nil {
 		return err
 	}
-	for _, batch := range r.Batches() {
+	for _, batch := range batches {
 		if has[batch.Name] {
 			continue
 		}

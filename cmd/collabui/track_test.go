@@ -24,13 +24,20 @@ import (
 )
 
 func TestTrackRefusesOtherServers(t *testing.T) {
-	for _, to := range []string{"", "mlflow", "wandb=x", "mlflow=127.0.0.1:5000", "mlflow=ftp://h", "mlflow=http://u:p@h"} {
+	t.Setenv(envPython, "python3")
+	for _, to := range []string{"", "mlflow", "wandb=", "wandb=a/b/c", "mlflow=127.0.0.1:5000", "mlflow=ftp://h", "mlflow=http://u:p@h"} {
 		if _, err := (trackOptions{to: to, experiment: "e"}).tracker(); fault.KindOf(err) != fault.Invalid {
 			t.Errorf("tracker of %q = %v, want an invalid fault", to, err)
 		}
 	}
-	if _, err := (trackOptions{to: "mlflow=https://h", experiment: "e"}).tracker(); err != nil {
-		t.Errorf("tracker of an address = %v, want no error", err)
+	for _, to := range []string{"mlflow=https://h", "wandb=a", "wandb=team/a.b-c"} {
+		if _, err := (trackOptions{to: to, experiment: "e"}).tracker(); err != nil {
+			t.Errorf("tracker of %s = %v, want no error", to, err)
+		}
+	}
+	t.Setenv(envPython, "")
+	if _, err := (trackOptions{to: "wandb=a"}).tracker(); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("tracker of W&B without an interpreter = %v, want an invalid fault", err)
 	}
 }
 
@@ -129,6 +136,22 @@ func TestOtherToolsKeepATrackedRunOnce(t *testing.T) {
 	hasEachValueOnce(t, server.String(), run, b)
 }
 
+// tracks are the curves of a run, and its result, as a server is to have them.
+func tracks(t *testing.T, run runs.Run, b store.Bucket) map[string]curve {
+	t.Helper()
+	r, err := interop.Read(t.Context(), b, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]curve{}
+	for _, p := range r.Curves() {
+		want[p.Tag()] = append(want[p.Tag()], [2]float64{float64(p.Step), p.Value})
+	}
+	want["result/trained-2/val"] = curve{{2, 0.75}}
+
+	return want
+}
+
 // ask calls MLflow's REST API.
 func ask[T any](t *testing.T, server, path, body string) (v T) {
 	t.Helper()
@@ -169,16 +192,7 @@ func hasEachValueOnce(t *testing.T, server string, run runs.Run, b store.Bucket)
 	if len(found.Runs) != 1 || found.Runs[0].Info.Status != "FINISHED" || len(found.Runs[0].Data.Params) < 50 {
 		t.Fatalf("the server has %+v, want one finished run with parameters", found)
 	}
-	r, err := interop.Read(t.Context(), b, run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]curve{}
-	for _, p := range r.Curves() {
-		want[p.Tag()] = append(want[p.Tag()], [2]float64{float64(p.Step), p.Value})
-	}
-	want["result/trained-2/val"] = curve{{2, 0.75}}
-	for key, points := range want {
+	for key, points := range tracks(t, run, b) {
 		path := "metrics/get-history?run_id=" + found.Runs[0].Info.ID + "&metric_key=" + url.QueryEscape(key)
 		got := ask[struct {
 			Metrics []struct{ Step, Value float64 }

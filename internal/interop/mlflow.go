@@ -68,7 +68,9 @@ type (
 )
 
 // Begin finds the run by a tag, or creates it.
-func (m *MLflow) Begin(ctx context.Context, run string, params map[string]string) (map[string]bool, error) {
+func (m *MLflow) Begin(
+	ctx context.Context, run string, params map[string]string, _ []Batch,
+) (map[string]bool, error) {
 	experiment, err := m.experiment(ctx)
 	if err != nil {
 		return nil, err

@@ -12,9 +12,9 @@ import (
 // Tracker is a server that tracks experiments, with one run of this program. All calls may be repeated, also by another
 // process: what the server has already is not written again.
 type Tracker interface {
-	// Begin finds the run on the server or creates it, and records its parameters. It returns the names of the batches
-	// that the server has in full.
-	Begin(ctx context.Context, run string, params map[string]string) (map[string]bool, error)
+	// Begin finds the run on the server or creates it, and records its parameters. It returns the names of those of all
+	// batches of the run that the server has in full.
+	Begin(ctx context.Context, run string, params map[string]string, all []Batch) (map[string]bool, error)
 
 	// Log records a batch of values, each at its step.
 	Log(ctx context.Context, b Batch) error

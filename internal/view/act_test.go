@@ -18,12 +18,17 @@ import (
 func acting(t *testing.T, b store.Bucket, act func(who string, a view.Act) (string, error)) string {
 	t.Helper()
 	l := library(b, 1)
+	whole := l.Status
 	l.Status = func(ctx context.Context, run string) (any, error) {
 		changes, err := runs.Run(run).Changes(ctx, b, 0)
+		s, _ := whole(ctx, run)
+		s.(map[string]any)["changes"] = changes
 
-		return map[string]any{"name": run, "status": "running", "stage": "epoch", "changes": changes}, err
+		return s, err
 	}
-	names := view.Names{Runs: []string{"crafted"}, Experiments: []string{"table"}, Lines: []string{"production"}}
+	names := view.Names{
+		Runs: []string{"crafted", "small"}, Experiments: []string{"table"}, Lines: []string{"production"},
+	}
 	s := view.Server{
 		Library: l,
 		Index:   func(context.Context) (view.Names, error) { return names, nil },

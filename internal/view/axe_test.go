@@ -59,21 +59,30 @@ func compared(t *testing.T, b store.Bucket, run runs.Run) {
 	}
 }
 
-// everyPage are pages of a report on crafted and compared, and a text that each has.
+// everyPage are pages of everything, and a text that each has.
 var everyPage = map[string]string{
-	"#/":                            "production",
-	"#/run/crafted":                 "Who reads whom",
-	"#/run/crafted/episodes":        "4 of 4 episodes",
-	"#/run/crafted/updates":         "log π(chosen)",
-	"#/run/crafted/data":            "",
-	"#/run/crafted/specification":   "System message",
-	"#/episode/crafted/1/1":         "Decision in step 1",
-	"#/episode/crafted/1/3/1/0.1":   "Agent 0, round 2",
-	"#/episode/crafted/1/2":         "it fell",
-	"#/compare":                     "Compare",
-	"#/experiment/table":            "declared when results were known",
-	"#/line/production":             "Who accepted which system",
-	"#/experiment/there-is-no-such": "",
+	"#/run/small":                               "Tokens by role",
+	"#/run/small/evaluations":                   "trained-4/test-seeds",
+	"#/run/small/updates":                       "Loss of agent 0",
+	"#/run/small/data":                          "type of the chosen action",
+	"#/episode/small/2/4/1/2.1":                 "Agent 2, round 2",
+	"#/run/crafted/evaluations":                 "final/base-2/val",
+	"#/evaluation/crafted/final%2Fbase-2%2Fval": "1 of 1 episodes",
+	evaluated + "/1/0.1":                        "Agent 0, round 2",
+	sideBySide:                                  "They differ first in step 1",
+	"#/":                                        "production",
+	"#/run/crafted":                             "Who reads whom",
+	"#/run/crafted/episodes":                    "5 of 5 episodes",
+	"#/run/crafted/updates":                     "log π(chosen)",
+	"#/run/crafted/data":                        "",
+	"#/run/crafted/specification":               "System message",
+	"#/episode/crafted/1/1":                     "Decision in step 1",
+	"#/episode/crafted/1/3/1/0.1":               "Agent 0, round 2",
+	"#/episode/crafted/1/2":                     "it fell",
+	"#/compare":                                 "Compare",
+	"#/experiment/table":                        "declared when results were known",
+	"#/line/production":                         "Who accepted which system",
+	"#/experiment/there-is-no-such":             "",
 }
 
 func TestExperimentsAndLinesAreTables(t *testing.T) {
@@ -112,7 +121,7 @@ func TestExperimentsAndLinesAreTables(t *testing.T) {
 	x.quiet()
 }
 
-// TestAxeFindsNothingSerious checks every page, light, dark and narrow, with axe-core.
+// TestAxeFindsNothingSerious checks every page, light and dark, wide and narrow, with axe-core.
 func TestAxeFindsNothingSerious(t *testing.T) {
 	modules := os.Getenv("COLLABUI_AXE_NODE")
 	if modules == "" {
@@ -122,16 +131,16 @@ func TestAxeFindsNothingSerious(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b store.Memory
-	compared(t, &b, crafted(t, &b))
-	url := acting(t, &b, func(string, view.Act) (string, error) { return "", nil })
+	url := acting(t, everything(t), func(string, view.Act) (string, error) { return "", nil })
 	x := newTab(t)
 	x.open(url, "document.querySelector('h1')")
 	x.eval(string(axe) + "; 1")
 	for _, look := range []struct {
 		name, theme string
 		width       int64
-	}{{"light", "light", 1400}, {"dark", "dark", 1400}, {"narrow", "light", 380}} {
+	}{
+		{"light", "light", 1400}, {"dark", "dark", 1400}, {"narrow", "light", 380}, {"narrow and dark", "dark", 380},
+	} {
 		x.size(look.width, 900)
 		x.eval(fmt.Sprintf("document.documentElement.dataset.theme = %q", look.theme))
 		for hash, text := range everyPage {

@@ -11,20 +11,30 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/collabui/collabui/internal/store"
 )
 
 var (
-	large   = flag.String("report", "", "index.html of a report, for BenchmarkReport")
-	largest = flag.String("run", "", "run of the report")
+	large   = flag.String("report", "", "index.html of a report, for BenchmarkReport (default: one of a fixture)")
+	largest = flag.String("run", "many", "run of the report")
 	other   = flag.String("page", "", "address of another page, for BenchmarkOtherPage")
 	first   = flag.String("first", "", "expression that is true when the first line of the other page is there")
 )
 
-// BenchmarkReport opens a report that exists: its overview, the list of a run's episodes, and episodes far apart, none
-// of which was opened before.
+// episodes is the number of those of the report that BenchmarkReport makes: as many as an epoch can have.
+const episodes = 9_999
+
+// BenchmarkReport opens a report that exists or is made here: its overview, the list of a run's episodes, and episodes
+// far apart, none of which was opened before.
 func BenchmarkReport(b *testing.B) {
+	var made time.Duration
 	if *large == "" {
-		b.Skip("-report names no report: make one by `collabui report`")
+		var bucket store.Memory
+		many(b, &bucket, episodes)
+		start := time.Now()
+		*large = strings.TrimPrefix(writeReport(b, &bucket, false, "many"), "file://")
+		made = time.Since(start)
 	}
 	path, err := filepath.Abs(*large)
 	if err != nil {
@@ -52,6 +62,7 @@ func BenchmarkReport(b *testing.B) {
 		}
 		b.ReportMetric(float64(slowest.Milliseconds()), "slowest-episode-ms")
 		b.ReportMetric(float64(n), "episodes")
+		b.ReportMetric(made.Seconds(), "report-s")
 		reportMemory(b)
 	}
 }

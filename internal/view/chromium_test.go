@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -29,22 +30,48 @@ type tab struct {
 	complaints []string
 }
 
-// newTab starts Chromium with the web platform as people have it: time runs, files may be opened.
+// stopChromium ends the browser that tests share.
+var stopChromium = func() {}
+
+// chromium starts one browser for all tests, with the web platform as people have it: time runs, files may be opened.
+var chromium = sync.OnceValues(func() (context.Context, error) {
+	path, err := browser.Find()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "chromium-*")
+	if err != nil {
+		return nil, err
+	}
+	alloc, cancelAlloc := chromedp.NewExecAllocator(context.Background(),
+		chromedp.ExecPath(path), chromedp.UserDataDir(dir), chromedp.Headless, chromedp.DisableGPU,
+		chromedp.NoSandbox, chromedp.NoFirstRun, chromedp.WindowSize(1400, 1000))
+	ctx, cancel := chromedp.NewContext(alloc)
+	stopChromium = func() { cancel(); cancelAlloc(); _ = os.RemoveAll(dir) }
+
+	return ctx, chromedp.Do(ctx)
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	stopChromium()
+	os.Exit(code)
+}
+
+// newTab opens a tab that shares nothing with others: no storage, no cache.
 func newTab(t testing.TB) *tab {
 	t.Helper()
-	path, err := browser.Find()
+	shared, err := chromium()
 	if err != nil {
 		t.Fatal(err)
 	}
-	alloc, cancelAlloc := chromedp.NewExecAllocator(context.Background(),
-		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.DisableGPU,
-		chromedp.NoSandbox, chromedp.NoFirstRun, chromedp.WindowSize(1400, 1000))
-	ctx, cancel := chromedp.NewContext(alloc)
-	t.Cleanup(func() { cancel(); cancelAlloc() })
+	ctx, cancel := chromedp.NewContext(shared, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
 	x := &tab{t: t, ctx: ctx}
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatal(err)
 	}
+	x.size(1400, 1000)
 	err = chromedp.Listen(ctx, func(ev any) {
 		switch ev := ev.(type) {
 		case *runtime.EventExceptionThrown:
@@ -161,6 +188,30 @@ func (x *tab) key(key string) {
 	down := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: key, Text: text}
 	up := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyUp, Key: key}
 	x.call(call(input.DispatchKeyEvent, down), call(input.DispatchKeyEvent, up))
+}
+
+// choose sets a field of the filters, or clicks a box, by the beginning of its label.
+func (x *tab) choose(label, value string) {
+	x.t.Helper()
+	x.eval(fmt.Sprintf(`(() => {
+		const label = [...document.querySelectorAll('.filters label')]
+			.find((l) => l.textContent.trim().startsWith(%q));
+		const field = label.querySelector('select, input');
+		if (field.type === 'checkbox') { field.click(); return; }
+		field.value = %q;
+		field.dispatchEvent(new Event(field.tagName === 'INPUT' ? 'input' : 'change', { bubbles: true }));
+	})()`, label, value))
+}
+
+// shown returns the texts of the first column of a list.
+func (x *tab) shown() []string {
+	x.t.Helper()
+	out := []string{}
+	for _, v := range x.eval("[...document.querySelectorAll('.line.place a')].map((a) => a.textContent)").([]any) {
+		out = append(out, v.(string))
+	}
+
+	return out
 }
 
 func (x *tab) call(calls ...func(context.Context) error) {

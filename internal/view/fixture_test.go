@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -27,7 +28,7 @@ var hostile = []string{
 // crafted writes the run "crafted": one epoch with a slot of every kind. 1 has a step that was graded and paired, with
 // hostile texts everywhere; 2 failed; 3 was played again after a void attempt, with a refused cell and one that does
 // not parse; 4 is still open; 5 has not begun.
-func crafted(t *testing.T, b store.Bucket, change ...func(*spec.Spec)) runs.Run {
+func crafted(t testing.TB, b store.Bucket, change ...func(*spec.Spec)) runs.Run {
 	t.Helper()
 	s := spec.Default()
 	s.Name, s.Agents, s.Rounds, s.Epochs, s.Slots = "crafted", 2, 2, 1, 5
@@ -47,6 +48,7 @@ func crafted(t *testing.T, b store.Bucket, change ...func(*spec.Spec)) runs.Run 
 			Task: domain.Task{Template: "tap" + hostile[0], Split: "train", Seed: 1<<64 - 1, MaxSteps: 3},
 		})
 	}
+	slots.Slots[1].Task.Template = "drag"
 	record(t, b, run.Slots(1), slots)
 	record(t, b, run.Base(), runs.Base{Curve: []runs.EvalPoint{{Rate: 0.4}}})
 
@@ -69,7 +71,7 @@ func crafted(t *testing.T, b store.Bucket, change ...func(*spec.Spec)) runs.Run 
 	return run
 }
 
-func record[T any](t *testing.T, b store.Bucket, o runs.Object[T], v T) store.Ref {
+func record[T any](t testing.TB, b store.Bucket, o runs.Object[T], v T) store.Ref {
 	t.Helper()
 	_, ref, err := o.Record(t.Context(), b, func() (T, error) { return v, nil })
 	if err != nil {
@@ -90,6 +92,7 @@ func hostileStep() domain.Step {
 	say := func(agent, round int, index int) domain.Cell {
 		a := domain.Action{Type: domain.ActionClick}.At(index)
 		c := agents.NewCell(agent, round, "Reason: "+texts+"\nAction: "+a.JSON(), "Goal: g\n"+texts, o)
+		c.Thought = "I think" + hostile[0]
 		c.LogProb, c.Usage = -float64(1+agent), domain.Usage{Prompt: 100, Answer: 10}
 
 		return c
@@ -111,7 +114,7 @@ func hostileStep() domain.Step {
 }
 
 // play writes an attempt with one step.
-func play(t *testing.T, b store.Bucket, run runs.Run, slot domain.Slot, attempt int, step domain.Step) {
+func play(t testing.TB, b store.Bucket, run runs.Run, slot domain.Slot, attempt int, step domain.Step) {
 	t.Helper()
 	record(t, b, run.Start(1, slot.Number, attempt), runs.Start{Slot: slot, Attempt: attempt})
 	ref := record(t, b, run.Step(1, slot.Number, attempt, 1), runs.Step{Step: step})
@@ -122,7 +125,7 @@ func play(t *testing.T, b store.Bucket, run runs.Run, slot domain.Slot, attempt 
 }
 
 // credited grades and pairs slot 1: the critic contradicts the judge in one cell of four.
-func credited(t *testing.T, b store.Bucket, run runs.Run) {
+func credited(t testing.TB, b store.Bucket, run runs.Run) {
 	t.Helper()
 	record(t, b, run.Credits(1, 1), runs.Credits{
 		Critic: "a model" + hostile[0], Steps: []domain.Credit{{Step: 1, Labels: []domain.Label{1, 0, 1, 1}}},
@@ -155,11 +158,23 @@ var liveStatus = map[string]any{
 func library(b store.Bucket, chunk int) *view.Library {
 	return &view.Library{
 		Bucket: b, Catalog: catalog.All{}, Chunk: chunk,
-		Status: func(_ context.Context, run string) (any, error) {
+		Status: func(ctx context.Context, run string) (any, error) {
+			end, _, err := runs.Run(run).End().Read(ctx, b)
+			if err != nil {
+				end.Results, end.Curve = []runs.Result{}, []runs.EvalPoint{{At: 0, Rate: 0.4}}
+			}
+
 			return map[string]any{
 				"name": run, "status": "running", "stage": "epoch", "epoch": 1, "epochs": 1, "critic": "c" + hostile[0],
-				"results": []runs.Result{}, "curve": []runs.EvalPoint{{At: 0, Rate: 0.4}},
-				"reason": fmt.Sprint("because ", hostile), "live": liveStatus,
+				"results": end.Results, "curve": end.Curve, "reason": fmt.Sprint("because ", hostile),
+				"live": liveStatus, "spent": runs.Spent{}, "spending": []runs.Spending{{
+					Purpose: runs.Purpose{Role: "critic" + hostile[0], Model: "m" + hostile[1], Epoch: 1},
+					Spent:   runs.Spent{Calls: 2, Tokens: 30},
+				}},
+				"changes": []runs.Change{{
+					Who: "me" + hostile[0], Why: "why" + hostile[1], Verb: "set" + runs.Verb(hostile[2]),
+					Link: "javascript:window.pwned=1", Values: map[string]json.RawMessage{"k": json.RawMessage(`"v"`)},
+				}},
 			}, nil
 		},
 	}

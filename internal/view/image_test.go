@@ -40,7 +40,9 @@ func pictured(t *testing.T, b store.Bucket) string {
 	const id = "final/trained-2/val"
 	evaluated := runs.NewEvalStep(step.Goal, step.Observation, step.Decision)
 	evaluated.Image = &ref
-	record(t, b, run.EvalEpisode(id, 1), runs.EvalEpisode{Steps: []runs.EvalStep{evaluated}, End: end})
+	record(t, b, run.EvalEpisode(id, 1), runs.EvalEpisode{
+		Goal: step.Goal, Task: slot.Task, Steps: []runs.EvalStep{evaluated}, End: end,
+	})
 	record(t, b, run.Result(id), runs.NewResult("trained-2", "val", 0, 1, 0, "plain"))
 
 	return ref.SHA256

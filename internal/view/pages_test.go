@@ -15,7 +15,7 @@ import (
 )
 
 // writeReport writes a report and returns the address of its first page.
-func writeReport(t *testing.T, b store.Bucket, single bool, names ...string) string {
+func writeReport(t testing.TB, b store.Bucket, single bool, names ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "report")
 	if single {
@@ -93,26 +93,45 @@ func TestEveryPageIsDrawn(t *testing.T) {
 	}
 }
 
+// Pages of everything.
+const (
+	evaluated  = "#/evaluation/crafted/final%2Fbase-2%2Fval/1"
+	sideBySide = "#/compare?a=crafted%2Ffinal%2Fbase-2%2Fval&b=crafted%2Ffinal%2Ftrained-2%2Fval&n=1"
+)
+
 func TestTextsOfPagesAndModelsDoNothing(t *testing.T) {
-	var b store.Memory
-	run := crafted(t, &b)
+	b := everything(t)
 	x := newTab(t)
-	for form, url := range forms(t, &b, string(run)) {
+	for form, url := range forms(t, b, "crafted") {
 		x.open(url, "document.querySelector('h1')")
 		for _, hash := range []string{
 			"#/run/crafted", "#/run/crafted/episodes", "#/run/crafted/updates", "#/run/crafted/specification",
+			"#/run/crafted/evaluations", "#/run/crafted/data", "#/evaluation/crafted/final%2Fbase-2%2Fval",
+			evaluated, evaluated + "/1/0.1", sideBySide,
 			"#/episode/crafted/1/1", "#/episode/crafted/1/1/1/0.1", "#/episode/crafted/1/1/1/1.0",
 			"#/episode/crafted/1/2",
 			"#/episode/crafted/1/3/1/0.1", "#/episode/crafted/1/3/1/1.0", "#/episode/crafted/1/4",
 		} {
 			x.eval("location.hash = " + fmt.Sprintf("%q", hash))
 			x.wait("document.querySelector('h1') && !document.querySelector('.wait')")
-			got := x.eval("document.querySelectorAll('img, iframe, main b, main script, svg[onload]').length")
+			got := x.eval("document.querySelectorAll('img, iframe, main b, main script, svg[onload]').length" +
+				" + document.querySelectorAll('[href^=\"javascript:\"]').length")
 			if got != 0.0 {
 				t.Errorf("%s, %s: %v elements came from texts, want none", form, hash, got)
 			}
 		}
-		x.page("#/episode/crafted/1/1/1/0.0", hostile[0])
+		for hash, want := range map[string]string{
+			"#/episode/crafted/1/1/1/0.0": "I think" + hostile[0], "#/run/crafted/data": "tap" + hostile[0],
+			"#/run/crafted/updates": "KL too large" + hostile[1], evaluated: hostile[2], sideBySide: hostile[1],
+		} {
+			x.page(hash, want)
+		}
+		for _, want := range []string{
+			"val fell" + hostile[0], "(failed slots accepted by me" + hostile[1], "not taken: val fell" + hostile[0],
+			"m" + hostile[1], "why" + hostile[1],
+		} {
+			x.page("#/run/crafted", want)
+		}
 		x.page("#/episode/crafted/1/2", hostile[1])
 		x.page("#/episode/crafted/1/3", hostile[2])
 		x.page("#/run/crafted", "Work of the last minute")
@@ -130,14 +149,6 @@ func TestEpisodesAreFilteredSortedAndReachedByKeys(t *testing.T) {
 	name := r.Spec.Name
 	x.open(writeReport(t, r.Bucket, false, name), "document.querySelector('h1')")
 	x.page("#/run/"+name+"/episodes", "20 of 20 episodes")
-	choose := func(label, value string) {
-		x.eval(fmt.Sprintf(`(() => {
-			const label = [...document.querySelectorAll('.filters label')].find((l) => l.textContent.startsWith(%q));
-			const field = label.querySelector('select, input');
-			field.value = %q;
-			field.dispatchEvent(new Event(field.tagName === 'INPUT' ? 'input' : 'change', { bubbles: true }));
-		})()`, label, value))
-	}
 	rows := document(t, library(r.Bucket, 1), "rows/"+name+"/1").([]any)
 	solved := 0
 	for _, row := range rows {
@@ -146,12 +157,12 @@ func TestEpisodesAreFilteredSortedAndReachedByKeys(t *testing.T) {
 		}
 	}
 
-	choose("epoch", "1")
+	x.choose("epoch", "1")
 	x.wait("document.body.innerText.includes('10 of 20 episodes')")
-	choose("state", "solved")
+	x.choose("state", "solved")
 	x.wait(fmt.Sprintf("document.body.innerText.includes('%d of 20 episodes')", solved))
-	choose("state", "")
-	choose("order", "length")
+	x.choose("state", "")
+	x.choose("order", "length")
 	x.wait("location.hash.includes('sort=length')")
 	lines := "[...document.querySelectorAll('.line.place')]"
 	steps := x.eval(lines + ".map((l) => Number(l.children[4].textContent))").([]any)
@@ -160,7 +171,7 @@ func TestEpisodesAreFilteredSortedAndReachedByKeys(t *testing.T) {
 			t.Errorf("sorted by length the steps are %v, want the longest first", steps)
 		}
 	}
-	choose("search", "1/7")
+	x.choose("search", "1/7")
 	x.wait("document.body.innerText.includes('1 of 20 episodes')")
 	x.eval("document.querySelector('.line.place a').click()")
 	x.wait("location.hash.includes('/1/7')")
@@ -259,25 +270,5 @@ func TestPagesAreTakenFromTheirOwnServerOnly(t *testing.T) {
 	got := x.eval(`fetch('https://example.org/').then(() => 'answered', () => 'refused')`)
 	if got != "refused" || len(x.complaints) == 0 || !strings.Contains(x.complaints[0], "Content Security Policy") {
 		t.Errorf("a request to another host was %v (%v), want it refused by the policy", got, x.complaints)
-	}
-}
-
-func TestPagesFitIntoWindowsOfAllWidths(t *testing.T) {
-	r, _ := testrun.Finished(t)
-	x := newTab(t)
-	name := r.Spec.Name
-	x.open(writeReport(t, r.Bucket, false, name), "document.querySelector('h1')")
-	for _, width := range []int64{380, 900, 1800} {
-		x.size(width, 900)
-		for hash, want := range map[string]string{
-			"#/run/" + name: "Success by epoch", "#/run/" + name + "/episodes": "20 of 20 episodes",
-			"#/run/" + name + "/updates": "log π(chosen)", "#/episode/" + name + "/1/3/1/2.1": "Agent 2, round 2",
-			"#/compare": "Compare",
-		} {
-			x.page(hash, want)
-			if got := x.eval("document.documentElement.scrollWidth - innerWidth").(float64); got > 0 {
-				t.Errorf("%s in %d pixels: got %v pixels more than the window has, want none", hash, width, got)
-			}
-		}
 	}
 }

@@ -26,6 +26,7 @@ type runPage struct {
 	Epochs      []epochPage    `json:"epochs"` // those that have begun
 	Levels      []synth.Card   `json:"levels"` // data cards of stage 1
 	Evaluations []evaluation   `json:"evaluations"`
+	BaseVal     *runs.Result   `json:"base_val,omitempty"` // of the base policy on val, with which curves begin
 	Lineage     []lineage.Step `json:"lineage"`
 	Chunk       int            `json:"chunk"`           // episodes in a document
 	Short       bool           `json:"short,omitempty"` // a report has only lines about its episodes
@@ -109,6 +110,12 @@ func (l *Library) run(ctx context.Context, run runs.Run) (p runPage, err error) 
 	}
 	if p.Evaluations, err = l.evaluated(ctx, run); err != nil {
 		return p, err
+	}
+	base := path.Join(rules.EpochFolder(0), rules.ValName(p.Spec, 0), domain.SplitVal)
+	for _, e := range p.Evaluations {
+		if e.ID == base {
+			p.BaseVal = &e.Result
+		}
 	}
 	p.Lineage, err = l.lineage(ctx, p.Name)
 

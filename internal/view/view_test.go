@@ -17,7 +17,7 @@ import (
 )
 
 // document reads a document of a library as a page does.
-func document(t *testing.T, l *view.Library, path string) any {
+func document(t testing.TB, l *view.Library, path string) any {
 	t.Helper()
 	body, err := l.Document(t.Context(), path)
 	if err != nil {
@@ -36,7 +36,7 @@ func document(t *testing.T, l *view.Library, path string) any {
 }
 
 // at returns what lies at a path of a document: keys of objects and numbers of lists.
-func at(t *testing.T, doc any, path ...any) any {
+func at(t testing.TB, doc any, path ...any) any {
 	t.Helper()
 	for _, p := range path {
 		switch p := p.(type) {

@@ -84,5 +84,34 @@ def openmetrics(folder):
     return [{"name": s.name, "labels": s.labels, "value": s.value} for f in families for s in f.samples]
 
 
+def wandb(folder):
+    from wandb.proto import wandb_internal_pb2 as proto
+    from wandb.sdk.internal.datastore import DataStore
+
+    ids, config, steps, curves = set(), set(), [], {}
+    for path in sorted(folder.rglob("*.wandb")):
+        store = DataStore()
+        store.open_for_scan(str(path))
+        while True:
+            try:
+                raw = store.scan_data()
+            except AssertionError:  # the file was cut off here
+                break
+            if raw is None:
+                break
+            r = proto.Record.FromString(raw)
+            if r.HasField("run"):
+                ids.add(f"{r.run.entity}/{r.run.project}/{r.run.run_id}")
+                config.update(u.key for u in r.run.config.update)
+            if r.HasField("history"):
+                row = {"/".join(i.nested_key) or i.key: json.loads(i.value_json) for i in r.history.item}
+                steps.append(r.history.step.num)
+                axis = row.get("epoch", row.get("optimiser_step"))
+                for key, value in row.items():
+                    if not key.startswith("_") and key not in ("epoch", "optimiser_step"):
+                        curves.setdefault(key, []).append([axis, value])
+    return {"ids": sorted(ids), "config": len(config), "steps": steps, "curves": curves}
+
+
 if __name__ == "__main__":
     json.dump(globals()[sys.argv[1]](pathlib.Path(sys.argv[2])), sys.stdout)

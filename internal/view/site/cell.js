@@ -18,17 +18,22 @@ function Matrix({ d, step, chosen, onChoose }) {
       const label = c.label ?? c.judge;
       const here = chosen && chosen[0] === i && chosen[1] === j;
       const won = c.canonical && c.canonical === step.action.canonical;
+      const against = c.judge !== undefined && c.label !== undefined && c.label !== c.judge;
 
       return html`<td><button type="button"
         class=${'cell ' + labelClass(label) + (here ? ' here' : '') + (changed ? ' changed' : '')}
-        aria-pressed=${here} onClick=${() => onChoose([i, j])}>
-        <${Label} value=${label} />${won ? html`<span class="won" title="executed">★</span>` : ''}
-        ${changed ? html`<span class="delta" title="differs from the round before">Δ</span>` : ''}
-        ${c.judge !== undefined && c.label !== undefined && c.label !== c.judge ? html`<span class="against"
-          title=${'the judge says: ' + labelName(c.judge)}>≠</span>` : ''}
+        aria-pressed=${!!here} onClick=${() => onChoose([i, j])}>
+        <span class="hidden">agent ${i}, round ${j + 1}: </span>
+        <${Label} value=${label} />${won ? html`<${Mark} kind="won" sign="★" name="executed" />` : ''}
+        ${changed ? html`<${Mark} kind="delta" sign="Δ" name="differs from the round before" />` : ''}
+        ${against ? html`<${Mark} kind="against" sign="≠" name=${'the judge says: ' + labelName(c.judge)} />` : ''}
         <span class="words" dir="auto">${said(c)}</span></button></td>`;
     })}</tr>`)}</tbody></table>`;
 }
+
+// Mark is a sign whose meaning is read aloud.
+const Mark = ({ kind, sign, name }) => html`${' '}<span class=${kind} role="img" aria-label=${name}
+  title=${name}>${sign}</span>${' '}`;
 
 const said = (c) => (c.refused ? '(refused)' : c.action ? c.action.words : '(no action)');
 

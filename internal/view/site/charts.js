@@ -96,15 +96,24 @@ function Graph({ agents, edges, marks, chosen, onChoose, small }) {
       <title>${b} reads ${a}</title></g>`;
   };
 
-  return html`<svg class="graph" viewBox="0 0 ${size} ${size}" role="img" aria-label=${'graph: ' + words}>
+  return html`<svg class="graph" viewBox="0 0 ${size} ${size}" role=${onChoose ? 'group' : 'img'}
+    aria-label=${'graph: ' + words}>
     ${edges.map(line)}
     ${Array.from({ length: agents }, (_, i) => {
       const [x, y] = at(i);
+      const name = 'agent ' + i + (marks ? ', its last answer: ' + labelName(marks[i]) : '');
 
       return html`<g class=${'node ' + (marks ? labelClass(marks[i]) : '') + (chosen === i ? ' chosen' : '')}
-        onClick=${onChoose && (() => onChoose(i))}>
+        ...${onChoose && pressed(() => onChoose(i), { 'aria-pressed': chosen === i, 'aria-label': name })}>
         <circle cx=${x} cy=${y} r=${dot} /><text x=${x} y=${y + 4} text-anchor="middle">${i}</text>
-        <title>agent ${i}${marks ? ', its last answer: ' + labelName(marks[i]) : ''}</title></g>`;
+        <title>${name}</title></g>`;
     })}
   </svg>`;
 }
+
+// pressed makes of a part of a drawing a button for mouse and keyboard.
+const pressed = (f, names) => ({ role: 'button', tabindex: 0, onClick: f, onKeyDown: (e) => {
+  if (e.key !== 'Enter' && e.key !== ' ') return;
+  e.preventDefault();
+  f();
+}, ...names });

@@ -40,8 +40,7 @@ function EvaluationPage({ parts, query }) {
       onOpen=${(s, c) => open(n, s, c)}
         onNeighbour=${(by) => here >= 0 && list[here + by] && open(String(list[here + by].n))} />`
       : html`<h1>${id}</h1><form class="filters" role="search" onSubmit=${(e) => e.preventDefault()}>
-        <label>search <input id="search" type="search" value=${query.text || ''}
-          onInput=${(e) => go(['evaluation', run, id], { ...query, text: e.target.value }, true)} /></label>
+        <${Search} value=${query.text} onText=${(t) => go(['evaluation', run, id], { ...query, text: t }, true)} />
         <label>state <select value=${query.state || ''}
           onChange=${(e) => go(['evaluation', run, id], { ...query, state: e.target.value }, true)}>
           <option value="">all</option><option>solved</option><option>not solved</option></select></label></form>

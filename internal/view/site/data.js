@@ -9,9 +9,11 @@ const collabui = (() => {
   let times = 0;
 
   function load(path, again) {
+    if (open.has(path)) return open.get(path).promise; // another part of the page asked for it just now
     if (known.has(path) && !again) return known.get(path);
-    const promise = new Promise((resolve, reject) => {
-      open.set(path, { resolve, reject });
+    const waiting = {};
+    const promise = waiting.promise = new Promise((resolve, reject) => {
+      open.set(path, Object.assign(waiting, { resolve, reject }));
       const inside = document.querySelector(`script[data-document="${CSS.escape(path)}"]`); // of a report in one file
       if (inside) {
         unpack(path, inside.textContent);

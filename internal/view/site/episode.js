@@ -13,7 +13,7 @@ function EpisodePage({ index, parts, query, version }) {
   const [, run, epoch, slot, number, place, pair] = parts;
   const { doc, error: missing } = useDoc('run/' + run, version);
   const { d, error } = useEpisode(doc, Number(epoch), Number(slot), version);
-  const { rows } = useRows(doc, 0);
+  const { rows } = useRows(doc, version);
   const list = useMemo(() => (rows ? selected([...rows], query) : []), [rows, JSON.stringify(query)]);
   const here = list.findIndex((r) => r.epoch === Number(epoch) && r.slot === Number(slot));
   const open = (e, s, n, c) => go(['episode', run, e, s, ...(n ? [n] : []), ...(c ? [c.join('.')] : [])], query,
@@ -58,6 +58,9 @@ function Episode({ index, doc, epoch, d, system, number, chosen, pair, pairLink,
   const n = Math.min(Math.max(1, number), Math.max(1, d.steps.length));
   const step = d.steps[n - 1];
   const next = d.steps[n] || d.end;
+  const saved = [epoch, d.slot, n].filter(Boolean).join('-');
+  const now = after ? next : step;
+  const shot = now?.screen && !(now.image && location.protocol === 'file:'); // files may not read screenshots
   useKeys({
     ArrowRight: () => n < d.steps.length && onOpen(n + 1, chosen), ArrowLeft: () => n > 1 && onOpen(n - 1, chosen),
     ArrowDown: () => move(d, chosen, [1, 0], (c) => onOpen(n, c)), ArrowUp: () => move(d, chosen, [-1, 0],
@@ -65,7 +68,7 @@ function Episode({ index, doc, epoch, d, system, number, chosen, pair, pairLink,
     ']': () => move(d, chosen, [0, 1], (c) => onOpen(n, c)), '[': () => move(d, chosen, [0, -1], (c) => onOpen(n, c)),
     Escape: () => onOpen(n, null), b: () => setAfter(!after), j: () => onNeighbour && onNeighbour(1),
       k: () => onNeighbour && onNeighbour(-1),
-    ...Object.fromEntries(Array.from({ length: Math.min(9, d.agents) }, (_, i) => [String(i), () => onOpen(n, [i,
+    ...Object.fromEntries(Array.from({ length: Math.min(10, d.agents) }, (_, i) => [String(i), () => onOpen(n, [i,
       chosen ? chosen[1] : d.rounds - 1])])),
   });
 
@@ -85,7 +88,7 @@ function Episode({ index, doc, epoch, d, system, number, chosen, pair, pairLink,
       <section class="pane look" aria-label="screen"><h2>Screen <span class="switch">
         <button type="button" aria-pressed=${!after} onClick=${() => setAfter(false)}>before</button>
         <button type="button" aria-pressed=${after} onClick=${() => setAfter(true)} title="key b">after</button>
-          </span></h2>
+          </span>${shot && html` <${Save} name=${saved + '-screen'} svg=${drawnIn('.look')} />`}</h2>
         ${after ? (next ? html`<${Screen} screen=${next.screen} image=${next.image} name="after" />` : html`<p
           class="note">The screen after the last step is not recorded.</p>`)
           : html`<${Screen} screen=${step.screen} image=${step.image} action=${step.action.type ? step.action : null}
@@ -101,7 +104,7 @@ function Episode({ index, doc, epoch, d, system, number, chosen, pair, pairLink,
             ${tie(s) ? html` <em title="tie">tie</em>` : ''}</span></button></li>`)}</ol></section>
       <section class="pane decide" aria-label="decision"><h2>Decision in step ${n}: <span dir="auto">
         ${step.action.words || 'nothing'}</span></h2>
-        <div class="talk">${d.agents > 1 && html`<${Graph} agents=${d.agents} edges=${d.edges || []}
+        <div class="talk">${d.agents > 1 && html`<div><${Graph} agents=${d.agents} edges=${d.edges || []}
           chosen=${chosen ? chosen[0] : -1}
           marks=${Array.from({ length: d.agents }, (_,
             i) => {
@@ -109,7 +112,8 @@ function Episode({ index, doc, epoch, d, system, number, chosen, pair, pairLink,
 
             return c ? c.label ?? c.judge : null;
           })}
-          onChoose=${(i) => onOpen(n, [i, chosen ? chosen[1] : d.rounds - 1])} />`}
+          onChoose=${(i) => onOpen(n, [i, chosen ? chosen[1] : d.rounds - 1])} />
+          <${Save} name=${saved + '-graph'} svg=${drawnIn('.talk')} /></div>`}
           <${Votes} d=${d} step=${step} /></div>
         <${Matrix} d=${d} step=${step} chosen=${chosen} onChoose=${(c) => onOpen(n, c)} />
         ${step.right?.length > 0 && html`<p

@@ -43,6 +43,19 @@ function useRows(doc, version) {
   return { rows, error };
 }
 
+const wanted = { search: false }; // a key asked for the field before it was there
+
+function Search({ value, placeholder, onText }) {
+  const field = useRef(null);
+  useEffect(() => {
+    if (wanted.search) field.current.focus();
+    wanted.search = false;
+  }, []);
+
+  return html`<label>search <input id="search" ref=${field} type="search" value=${value || ''}
+    placeholder=${placeholder} onInput=${(e) => onText(e.target.value)} /></label>`;
+}
+
 function Filters({ rows, q, set, agents }) {
   const option = (v, name) => html`<option value=${v}>${name}</option>`;
   const choose = (key, name, options) => html`<label>${name} <select value=${q[key] || ''}
@@ -51,8 +64,7 @@ function Filters({ rows, q, set, agents }) {
   const distinct = (f) => [...new Set(rows.map(f))].sort(by((x) => x)).map((x) => [x, String(x)]);
 
   return html`<form class="filters" role="search" onSubmit=${(e) => e.preventDefault()}>
-    <label>search <input id="search" type="search" value=${q.text || ''} placeholder="goal, template, 2/17"
-      onInput=${(e) => set({ ...q, text: e.target.value })} /></label>
+    <${Search} value=${q.text} placeholder="goal, template, 2/17" onText=${(text) => set({ ...q, text })} />
     ${choose('epoch', 'epoch', distinct((r) => r.epoch))}
     ${choose('state', 'state', distinct((r) => r.state))}
     ${choose('template', 'template', distinct((r) => r.template))}
@@ -67,21 +79,46 @@ function Filters({ rows, q, set, agents }) {
 
 const ROW = 30; // height of a line, in pixels
 
+const PRINTED = 1000; // lines of a list on paper
+
+// usePaper reports whether the page is being printed.
+function usePaper() {
+  const media = matchMedia('print');
+  const [paper, set] = useState(media.matches);
+  useEffect(() => {
+    const change = () => set(media.matches);
+    const [before, after] = [() => set(true), () => set(false)];
+    media.addEventListener('change', change);
+    addEventListener('beforeprint', before);
+    addEventListener('afterprint', after);
+
+    return () => {
+      media.removeEventListener('change', change);
+      removeEventListener('beforeprint', before);
+      removeEventListener('afterprint', after);
+    };
+  }, []);
+
+  return paper;
+}
+
 // Lines draws of a long list only what can be seen. Columns are {name, width, of, title}; each line leads to a page,
 // unless to is null.
 function Lines({ rows, columns, to, label }) {
+  const paper = usePaper();
   const box = useRef(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
   useEffect(() => {
     const size = () => setHeight(box.current ? box.current.clientHeight : 600);
+    if (paper) return undefined; // there it is as high as all lines
     size();
     addEventListener('resize', size);
 
     return () => removeEventListener('resize', size);
-  }, []);
-  const first = Math.max(0, Math.floor(top / ROW) - 10);
-  const last = Math.min(rows.length, Math.ceil((top + height) / ROW) + 10);
+  }, [paper]);
+  const first = paper ? 0 : Math.max(0, Math.floor(top / ROW) - 10);
+  const last = Math.min(rows.length, paper ? PRINTED : Math.ceil((top + height) / ROW) + 10);
   const widths = columns.map((c) => c.width).join(' ');
 
   return html`<div class="lines" ref=${box} tabindex="0" onScroll=${(e) => setTop(e.target.scrollTop)} role="table"
@@ -93,7 +130,7 @@ function Lines({ rows, columns, to, label }) {
         ${columns.map((c, k) => html`<span role="cell" dir="auto" title=${c.title && c.title(r)}>
           ${k === 0 && to ? html`<a href=${to(r)}>${c.of(r)}</a>` : c.of(r)}</span>`)}</div>`)}
     </div>
-  </div>`;
+  </div>${paper && last < rows.length && html`<p class="note">and ${whole(rows.length - last)} more</p>`}`;
 }
 
 function EpisodesPage({ doc, query, version }) {

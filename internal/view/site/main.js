@@ -1,9 +1,36 @@
 'use strict';
 
-const KEYS = [['j, k', 'next and previous episode'], ['← →', 'previous and next step'],
-  ['↑ ↓, 0 to 9', 'agents'],
-  ['[ ]', 'rounds'], ['b', 'screen before and after'],
-  ['Esc', 'close the answer'], ['/', 'search'], ['t', 'light or dark'], ['?', 'this help']];
+const EPISODE = [['j, k', 'next and previous episode'], ['← →', 'previous and next step']];
+const ANSWERS = [['↑ ↓, 0 to 9', 'agents'], ['[ ]', 'rounds'], ['b', 'screen before and after'],
+  ['Esc', 'close the answer']];
+
+// keysOf returns the keys of a page and what they do there.
+function keysOf(parts, query) {
+  const [kind, , , n] = parts;
+  const alone = kind === 'episode' || (kind === 'evaluation' && n);
+
+  return [...(alone || (kind === 'compare' && query.n) ? EPISODE : []), ...(alone ? ANSWERS : []),
+    ...(kind === 'compare' ? [['/', 'choice of systems']] : listOf(parts) ? [['/', 'search for episodes']] : []),
+    ['t', 'light or dark'], ['?', 'this help']];
+}
+
+// listOf returns the address of the list of episodes that a page belongs to.
+const listOf = ([kind, name, id]) => ({ run: ['run', name, 'episodes'], episode: ['run', name, 'episodes'],
+  evaluation: ['evaluation', name, id] })[kind];
+
+// search goes to the fields that narrow what is shown, or to the list that has them.
+function search(parts, query) {
+  const field = document.querySelector('.filters input, .filters select');
+  if (field) {
+    field.focus();
+
+    return;
+  }
+  const list = listOf(parts);
+  if (!list) return;
+  wanted.search = true;
+  go(list, parts[0] === 'run' ? {} : query);
+}
 
 function Home({ index }) {
   const list = (name, of, kind) => of.length > 0 && html`<h2>${name}</h2><ul class="names">${of.map((x) => html`
@@ -30,16 +57,16 @@ function App() {
   }, []);
   const run = ['run', 'episode'].includes(now.parts[0]) ? now.parts[1] : '';
   useLive(index, run, () => setVersion((v) => v + 1));
-  useKeys({ '?': () => setHelp(!help), '/': () => document.getElementById('search')?.focus(), t: turn,
+  const only = index && now.parts.length === 0 && index.runs.length === 1 &&
+    index.experiments.length + index.lines.length === 0;
+  const parts = only ? ['run', index.runs[0].name] : now.parts;
+  useKeys({ '?': () => setHelp(!help), '/': () => search(parts, now.query), t: turn,
     ...(help ? { Escape: () => setHelp(false) } : {}) });
   useEffect(() => { document.title = [...now.parts, 'collabui'].join(' · '); });
   if (error || !index) return html`<${Alone} name="collabui" error=${error} />`;
 
   const pages = { run: RunPage, episode: EpisodePage, evaluation: EvaluationPage, compare: ComparePage,
     experiment: ExperimentPage, line: LinePage };
-  const only = now.parts.length === 0 && index.runs.length === 1 &&
-    index.experiments.length + index.lines.length === 0;
-  const parts = only ? ['run', index.runs[0].name] : now.parts;
   const Page = parts.length ? pages[parts[0]] : Home;
 
   return html`<a class="skip" href="#main"
@@ -49,8 +76,8 @@ function App() {
       <span class="made">${index.live ? 'live' : 'report of ' + index.made}</span>
       <button type="button" onClick=${turn} title="key t">light or dark</button>
         <button type="button" onClick=${() => setHelp(!help)} aria-expanded=${help}>keys</button></header>
-    ${help && html`<section class="help" aria-label="keys"><dl>${KEYS.map(([k, v]) => html`<div><dt><kbd>${k}</kbd>
-      </dt><dd>${v}</dd></div>`)}</dl></section>`}
+    ${help && html`<section class="help" aria-label="keys"><dl>${keysOf(parts, now.query).map(([k, v]) => html`
+      <div><dt><kbd>${k}</kbd></dt><dd>${v}</dd></div>`)}</dl></section>`}
     ${Page ? html`<${Page} index=${index} parts=${parts} run=${parts[1]} tab=${parts[2]} query=${now.query}
       version=${version} />` : html`<main id="main"><p>There is no such page.</p></main>`}`;
 }

@@ -51,9 +51,10 @@ const labelName = (l) => (l === undefined || l === null ? 'not graded' : MARKS[l
 const labelClass = (l) => (l === undefined || l === null ? 'none' : MARKS[l][1]);
 
 function Label({ value }) {
-  if (value === undefined || value === null) return html`<span class="label none" title="not graded">·</span>`;
+  const name = labelName(value);
+  const mark = name === 'not graded' ? '·' : MARKS[value][0];
 
-  return html`<span class="label ${labelClass(value)}" title=${labelName(value)}>${MARKS[value][0]}</span>`;
+  return html`<span class="label ${labelClass(value)}" role="img" aria-label=${name} title=${name}>${mark}</span>`;
 }
 
 const STATES = { solved: '✓', 'not solved': '✗', failed: '!', open: '…' };
@@ -85,12 +86,15 @@ function Table({ columns, rows, caption, file }) {
   </figure>`;
 }
 
-// Save offers what is shown as files.
+// drawnIn returns a function that finds the drawing next to a button: in the same element of a kind.
+const drawnIn = (selector) => (e) => e.target.closest(selector).querySelector('svg.graph, svg.screen');
+
+// Save offers what is shown as files. svg returns the drawing, given the event of the button.
 function Save({ name, csv, json, svg }) {
   const quoted = (v) => (/[",\n\r]/.test(String(v)) ? '"' + String(v).replaceAll('"', '""') + '"' : String(v));
   const kinds = {
-    SVG: svg && (() => save(name + '.svg', 'image/svg+xml', drawing(svg()))),
-    PNG: svg && (() => savePicture(name + '.png', svg())),
+    SVG: svg && (async (e) => save(name + '.svg', 'image/svg+xml', await drawing(svg(e)))),
+    PNG: svg && ((e) => savePicture(name + '.png', svg(e))),
     CSV: csv && (() => save(name + '.csv', 'text/csv',
       csv().map((r) => r.map(quoted).join(',')).join('\r\n') + '\r\n')),
     JSON: json && (() => save(name + '.json', 'application/json', JSON.stringify(json(), null, 2) + '\n')),
@@ -108,36 +112,50 @@ function save(name, type, content) {
   setTimeout(() => URL.revokeObjectURL(a.href), 10000);
 }
 
-// drawing returns an SVG element as a text that needs no style sheet.
-function drawing(svg) {
+// drawing returns an SVG element as a text that needs no style sheet and no other file.
+async function drawing(svg) {
   const copy = svg.cloneNode(true);
   const from = [svg, ...svg.querySelectorAll('*')];
   [copy, ...copy.querySelectorAll('*')].forEach((e, i) => {
     const style = getComputedStyle(from[i]);
     for (const p of ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'opacity', 'font-size', 'font-family',
-      'font-weight', 'text-anchor']) {
+      'font-weight', 'text-anchor', 'direction', 'display', 'paint-order']) {
       e.setAttribute(p, style.getPropertyValue(p));
     }
-    e.removeAttribute('class');
+    ['class', 'tabindex'].forEach((a) => e.removeAttribute(a));
   });
+  await Promise.all([...copy.querySelectorAll('image')].map(async (e) => e.setAttribute('href',
+    await inside(e.getAttribute('href')))));
   copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
 
   return new XMLSerializer().serializeToString(copy);
 }
 
-function savePicture(name, svg) {
+// inside returns a file as an address that contains it.
+async function inside(address) {
+  const blob = await (await fetch(address)).blob();
+
+  return new Promise((done) => {
+    const r = new FileReader();
+    r.onload = () => done(r.result);
+    r.readAsDataURL(blob);
+  });
+}
+
+async function savePicture(name, svg) {
   const { width, height } = svg.viewBox.baseVal;
   const image = new Image();
   image.onload = () => {
     const c = document.createElement('canvas');
-    [c.width, c.height] = [2 * width, 2 * height];
+    const scale = Math.max(2, 600 / width); // small drawings are enlarged
+    [c.width, c.height] = [scale * width, scale * height];
     const ctx = c.getContext('2d');
     ctx.fillStyle = getComputedStyle(document.body).backgroundColor;
     ctx.fillRect(0, 0, c.width, c.height);
     ctx.drawImage(image, 0, 0, c.width, c.height);
     c.toBlob((b) => save(name, 'image/png', b));
   };
-  image.src = 'data:image/svg+xml;charset=utf-8,' + encodeURIComponent(drawing(svg));
+  image.src = 'data:image/svg+xml;charset=utf-8,' + encodeURIComponent(await drawing(svg));
 }
 
 function Trouble({ error }) {

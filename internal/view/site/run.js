@@ -29,17 +29,26 @@ function RunPage({ index, run, tab, query, version }) {
 
 const val = (doc) => {
   const at = new Map(doc.epochs.filter((e) => e.val).map((e) => [e.number, e.val]));
+  if (doc.base_val) at.set(0, doc.base_val);
 
   return (doc.status.curve || []).map((p) => ({ x: p.at, y: p.rate, low: at.get(p.at)?.low,
     high: at.get(p.at)?.high }));
 };
 
-const probes = (doc, of) => Array.from({ length: doc.spec.agents }, (_, agent) => ({
-  name: 'agent ' + agent,
-  points: doc.epochs.flatMap((e) => e.updates.filter((u) => u.agent === agent && !u.probe.unknown &&
-    of(u) !== undefined)
-    .map((u) => ({ x: e.number, y: of(u) }))),
-}));
+// probes returns a series for each agent, and one for their mean, whose band goes from the least to the greatest.
+const probes = (doc, of) => {
+  const agents = Array.from({ length: doc.spec.agents }, (_, agent) => ({
+    name: 'agent ' + agent,
+    points: doc.epochs.flatMap((e) => e.updates.filter((u) => u.agent === agent && !u.probe.unknown &&
+      of(u) !== undefined)
+      .map((u) => ({ x: e.number, y: of(u) }))),
+  }));
+  const mean = doc.epochs.map((e) => [e.number, agents.flatMap((s) => s.points.filter((p) => p.x === e.number)
+    .map((p) => p.y))]).filter(([, ys]) => ys.length > 1)
+    .map(([x, ys]) => ({ x, y: sum(ys) / ys.length, low: Math.min(...ys), high: Math.max(...ys) }));
+
+  return [...agents, { name: 'mean; the band is from the least to the greatest agent', points: mean }];
+};
 
 function Overview({ doc, version }) {
   const s = doc.status;
@@ -70,7 +79,8 @@ function Overview({ doc, version }) {
         series=${probes(doc, (u) => u.probe.kl)} />
       <${Chart} name=${doc.name + '-pairs'} title="Pairs by source" series=${paired} />
       <${Agreement} doc=${doc} version=${version} />
-      <${Chart} name=${doc.name + '-cost'} title="Cost of chat endpoints by role" series=${money} />
+      ${money.length > 0 ? html`<${Chart} name=${doc.name + '-cost'} title="Cost of chat endpoints by role"
+        series=${money} />` : html`<${Tokens} doc=${doc} version=${version} />`}
     </div>
     <${Graphs} doc=${doc} />
     <${Epochs} doc=${doc} />
@@ -92,17 +102,46 @@ function Agreement({ doc, version }) {
   if (!docs) return null;
   const points = docs.map((rows, i) => [doc.epochs[i].number, sum(rows.map((r) => r.judged || 0)),
     sum(rows.map((r) => r.against || 0))])
-    .filter(([, n]) => n > 0).map(([x, n, k]) => ({ x, y: 1 - k / n }));
+    .filter(([, n]) => n > 0).map(([x, n, k]) => ({ x, y: 1 - k / n, ...wilson(n - k, n) }));
 
-  return html`<${Chart} name=${doc.name + '-agreement'} title="Cells on which critic and judge agree" low=${0}
-    high=${1}
-    format=${percent} series=${[{ name: doc.status.critic, points }]} />`;
+  return html`<${Chart} name=${doc.name + '-agreement'} low=${0} high=${1} format=${percent}
+    title="Cells on which critic and judge agree, with Wilson intervals at 95 %"
+    series=${[{ name: doc.status.critic, points }]} />`;
+}
+
+// wilson returns the interval at 95 % of a share of k in n.
+function wilson(k, n) {
+  const z = 1.959963984540054;
+  const [p, mid] = [k / n, k / n + (z * z) / (2 * n)];
+  const half = z * Math.sqrt((p * (1 - p)) / n + (z * z) / (4 * n * n));
+
+  return { low: Math.max(0, (mid - half) / (1 + (z * z) / n)), high: Math.min(1, (mid + half) / (1 + (z * z) / n)) };
+}
+
+// Tokens draws the tokens of a run whose models cost no money: of its agents, and of chat endpoints by role.
+function Tokens({ doc, version }) {
+  const { docs } = useDocs(doc.epochs.map((e) => 'rows/' + doc.name + '/' + e.number), version, openRows(doc));
+  if (!docs) return null;
+  const byEpoch = (xs) => [...new Set(xs.map(([x]) => x))].sort((a, b) => a - b)
+    .map((x) => ({ x, y: sum(xs.filter(([e]) => e === x).map(([, n]) => n)) })).filter((p) => p.y > 0);
+  const spending = doc.status.spending || [];
+  const roles = [...new Set(spending.map((s) => s.role))];
+  const series = [
+    { name: 'agents, rollouts', points: byEpoch(docs.flatMap((rows, i) => rows.map((r) => [doc.epochs[i].number,
+      r.tokens || 0]))) },
+    { name: 'agents, evaluations', points: byEpoch(doc.evaluations.filter((e) => e.epoch >= 0 && e.result.cost)
+      .map((e) => [e.epoch, e.result.cost.prompt + e.result.cost.answer])) },
+    ...roles.map((name) => ({ name, points: byEpoch(spending.filter((s) => s.role === name)
+      .map((s) => [s.epoch, s.tokens])) }))];
+
+  return html`<${Chart} name=${doc.name + '-tokens'} title="Tokens by role" format=${(n) => whole(Math.round(n))}
+    series=${series} />`;
 }
 
 function Graphs({ doc }) {
   return html`<section><h2>Who reads whom</h2><div class="graphs">${doc.epochs.map((e) => html`<figure>
-    <${Graph} small agents=${doc.spec.agents} edges=${e.edges || []} /><figcaption>epoch ${e.number}</figcaption>
-      </figure>`)}
+    <${Graph} small agents=${doc.spec.agents} edges=${e.edges || []} /><figcaption>epoch ${e.number}
+      <${Save} name=${doc.name + '-graph-' + e.number} svg=${drawnIn('figure')} /></figcaption></figure>`)}
   </div></section>`;
 }
 
@@ -217,6 +256,9 @@ function Updates({ doc }) {
       of: p((x) => change(x.rejected)) },
     { name: 'entropy', num: true, of: p((x) => x.entropy.toFixed(2)) }, { name: 'KL', num: true,
       of: p((x) => x.kl.toFixed(2)) },
+    { name: 'parse rate', num: true, of: (u) => (u.probe.prompts ? percent(u.probe.parse_rate) : '') },
+    { name: 'displaced', num: true, of: p((x) => (x.displaced ?? 0).toFixed(3)),
+      title: 'probability that went to neither the chosen nor the rejected answer, against the parent' },
     { name: 'gate',
       of: (u) => (u.kept ? 'parent kept: ' + u.kept : 'taken') +
         (u.probe.unknown ? ' · not probed: ' + u.probe.unknown : '') },
@@ -227,9 +269,25 @@ function Updates({ doc }) {
 
   return html`<${Table} caption="Updates: nats per answer, change against the parent in brackets"
     file=${doc.name + '-updates'} columns=${columns} rows=${rows} />
+    <${Sources} name=${doc.name} rows=${rows} />
     <div class="charts">${Array.from({ length: doc.spec.agents }, (_, agent) => html`<${Chart}
       name=${doc.name + '-loss-' + agent}
       title=${'Loss of agent ' + agent} x="optimiser step" series=${curves(agent)} />`)}</div>`;
+}
+
+// Sources are what the probes of updates found of the pairs of each source.
+function Sources({ name, rows }) {
+  const lines = rows.filter((u) => !u.probe.unknown)
+    .flatMap((u) => Object.entries(u.probe.by_source || {}).map(([source, s]) => ({ ...u, source, s })));
+  if (lines.length === 0) return null;
+  const change = (l) => nats(l.policy - l.parent);
+
+  return html`<details><summary>Probes by source of the pairs (${lines.length})</summary><${Table}
+    caption="Change of log π against the parent, in nats" file=${name + '-sources'} rows=${lines} columns=${[
+    { name: 'epoch', num: true, of: (u) => u.epoch }, { name: 'agent', num: true, of: (u) => u.agent },
+    { name: 'source', of: (u) => u.source }, { name: 'pairs probed', num: true, of: (u) => u.s.pairs },
+    { name: 'chosen', num: true, of: (u) => change(u.s.chosen) },
+    { name: 'rejected', num: true, of: (u) => change(u.s.rejected) }]} /></details>`;
 }
 
 function DataPage({ doc }) {
@@ -245,12 +303,35 @@ function DataPage({ doc }) {
       title: 'how well words alone separate chosen from rejected answers; 0.5: not at all',
         of: (c) => c.style_auc.toFixed(2) },
     { name: 'by source', of: (c) => Object.entries(c.by_source).map(([k, n]) => k + ' ' + n).join(', ') },
+    { name: 'of earlier epochs', title: 'pairs by their age in epochs', of: (c) => Object.entries(c.by_age || {})
+      .map(([age, n]) => n + ', ' + age + ' old').join('; ') },
   ];
 
   return html`${doc.levels.map((card) => html`<${Level} card=${card} />`)}
     ${sets.length > 0 && html`<${Table} caption="Data cards of the updates" file=${doc.name + '-data'}
       columns=${columns} rows=${sets} />`}
+    <${Counts} name=${doc.name} sets=${sets} />
     ${doc.levels.length + sets.length === 0 && html`<p>There are no data sets yet.</p>`}`;
+}
+
+// Counts are the pairs of all agents by template, type of the chosen action and source, with a column for each epoch.
+function Counts({ name, sets }) {
+  const epochs = [...new Set(sets.map((c) => c.epoch))];
+  const kinds = new Map();
+  sets.forEach((c) => Object.entries(c.counts || {}).forEach(([kind, n]) => {
+    const row = kinds.get(kind) || {};
+    row[c.epoch] = (row[c.epoch] || 0) + n;
+    kinds.set(kind, row);
+  }));
+  if (kinds.size === 0) return null;
+  const part = (i, j) => ([kind]) => kind.split('/').slice(i, j).join('/'); // templates may have slashes
+  const columns = [{ name: 'template', of: part(0, -2) }, { name: 'type', of: part(-2, -1) },
+    { name: 'source', of: part(-1) },
+    ...epochs.map((e) => ({ name: 'epoch ' + e, num: true, of: ([, row]) => whole(row[e] || 0) }))];
+
+  return html`<details open=${kinds.size <= 20}><summary>Pairs by template, type of the chosen action, and source
+    (${kinds.size})</summary><${Table} caption="Pairs of all agents" file=${name + '-counts'} columns=${columns}
+      rows=${[...kinds].sort(by(([kind]) => kind))} /></details>`;
 }
 
 function Specification({ doc }) {

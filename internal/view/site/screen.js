@@ -29,30 +29,48 @@ function Screen({ screen, image, action, seen, small, name }) {
 const words = (e) => [e.role, e.text || e.desc, e.value && 'holds ' + e.value, ...(e.state ||
   [])].filter(Boolean).join(' ');
 
-// textOf returns what fits into a width, in pixels.
-function textOf(e, width) {
-  const s = (e.text || e.desc || (e.editable ? e.value || '' : '')) + (e.editable && e.text &&
-    e.value ? ': ' + e.value : '');
-  const most = Math.floor((width - 6) / 6.6);
-  const chars = Array.from(s);
+const textOf = (e) => (e.text || e.desc || (e.editable ? e.value || '' : '')) + (e.editable && e.text &&
+  e.value ? ': ' + e.value : '');
 
-  return chars.length > most ? chars.slice(0, Math.max(0, most - 1)).join('') + (most > 0 ? '…' : '') : s;
+const pen = document.createElement('canvas').getContext('2d');
+const FONT = '11.5px system-ui, sans-serif'; // that of .box text
+
+// fitting returns as much of a text as fits into a width, in pixels.
+function fitting(text, width) {
+  pen.font = FONT;
+  if (pen.measureText(text).width <= width) return text;
+  const chars = Array.from(text);
+  let [low, high] = [0, Math.min(chars.length, Math.ceil(width))]; // so many fit; so many do not
+  while (high - low > 1) {
+    const mid = (low + high) >> 1;
+    if (pen.measureText(chars.slice(0, mid).join('') + '…').width <= width) low = mid;
+    else high = mid;
+  }
+
+  return low > 0 ? chars.slice(0, low).join('') + '…' : '';
 }
+
+// leftwards reports whether the first letter of a text is of a script that is written from right to left.
+const leftwards = (text) => /^[^\p{L}]*[\p{sc=Arabic}\p{sc=Hebrew}\p{sc=Syriac}\p{sc=Thaana}\p{sc=Nko}]/u.test(text);
 
 function Box({ e, W, unseen, target, small }) {
   const [x, y, w, height] = e.bounds;
   const kinds = ['box', 'role-' + String(e.role).replace(/[^a-z]/gi, ''), e.occluded && 'covered', unseen && 'unseen',
     target && 'target', e.editable && 'editable'].filter(Boolean).join(' ');
+  const room = Math.min(w, W - x); // what lies outside of the page is cut off
+  const text = fitting(textOf(e), room - 8);
+  const left = leftwards(text);
   const on = (e.state || []).some((s) => ['on', 'checked', 'selected'].includes(s));
 
   return html`<g class=${kinds}>
     <title>${e.id || e.i} ${words(e)}${unseen ? ' (this agent did not see it)' : ''}${e.occluded ? ' (covered)' : ''}
       </title>
     <rect x=${x} y=${y} width=${Math.max(w, 1)} height=${Math.max(height, 1)} rx="3" />
-    ${on && html`<text class="tick" x=${x + w - 12} y=${y + height / 2 + 4}>✓</text>`}
-    ${!small && height >= 9 && html`<text class="index" x=${Math.min(x + w - 2, W - 2)} y=${y + 8} text-anchor="end">
-      ${e.id || e.i}</text>`}
-    <text x=${x + 4} y=${y + Math.min(height / 2 + 4, 16)} direction="auto">${textOf(e, Math.min(w, W - x))}</text>
+    <svg x=${x} y=${y} width=${Math.max(room, 1)} height=${Math.max(height, 1)}>
+      ${on && html`<text class="tick" x=${w - 12} y=${height / 2 + 4}>✓</text>`}
+      ${!small && height >= 9 && html`<text class="index" x=${room - 2} y="8" text-anchor="end">${e.id || e.i}</text>`}
+      <text class="words" direction=${left ? 'rtl' : 'ltr'} x=${left ? room - 4 : 4} y=${Math.min(height / 2 + 4, 16)}>
+        ${text}</text></svg>
   </g>`;
 }
 
