@@ -87,34 +87,39 @@ func (x *shardPage) end(ctx workflow.Context, t Tally) error {
 
 // text returns the page as Markdown.
 func (x *shardPage) text() string {
-	var out, failed strings.Builder
-	out.WriteString("| slot | | steps | right, wrong, uncertain | pairs | |\n|---|---|---|---|---|---|\n")
+	lines := []string{"| slot | | steps | right, wrong, uncertain | pairs | |", "|---|---|---|---|---|---|"}
+	var failed []string
 	n := 0
 	for _, l := range x.lines {
 		p, c := l.played, l.labels
-		slot := fmt.Sprint(l.slot)
-		if x.in.View != "" {
-			address := strings.TrimSuffix(x.in.View, "/")
-			slot = fmt.Sprintf("[%d](%s/#/episode/%s/%d/%[1]d)", l.slot, address, x.in.Run, x.in.Epoch)
-		}
 		if p.Failed != "" {
-			fmt.Fprintf(&out, "| %s | **no episode** | | | | %s |\n", slot, plain(p.Failed))
+			lines = append(lines, fmt.Sprintf("| %s | **no episode** | | | | %s |", x.link(l.slot), plain(p.Failed)))
 			continue
 		}
-		fmt.Fprintf(&out, "| %s | %s | %d | %d, %d, %d | %d | attempt %d, on %s |\n", slot, outcome(p), p.Steps,
-			c.Positive, c.Negative, c.Uncertain, c.Pairs, p.Attempt, plain(p.Host))
+		lines = append(lines, fmt.Sprintf("| %s | %s | %d | %d, %d, %d | %d | attempt %d, on %s |", x.link(l.slot),
+			outcome(p), p.Steps, c.Positive, c.Negative, c.Uncertain, c.Pairs, p.Attempt, plain(p.Host)))
 		if p.Success {
 			continue
 		}
 		if n++; n <= briefs {
-			fmt.Fprintf(&failed, "\nslot %d **failed** after %d steps:\n\n%s\n", l.slot, p.Steps, code(p.Brief))
+			failed = append(failed, fmt.Sprintf("\nslot %d **failed** after %d steps:\n\n%s", l.slot, p.Steps, code(p.Brief)))
 		}
 	}
 	if n > briefs {
-		fmt.Fprintf(&failed, "\nand %d more episodes that failed\n", n-briefs)
+		failed = append(failed, fmt.Sprintf("\nand %d more episodes that failed", n-briefs))
 	}
 
-	return out.String() + failed.String()
+	return strings.Join(append(lines, failed...), "\n") + "\n"
+}
+
+// link returns the number of a slot, which leads to its page if there is a viewer.
+func (x *shardPage) link(slot int) string {
+	if x.in.View == "" {
+		return fmt.Sprint(slot)
+	}
+	view := strings.TrimSuffix(x.in.View, "/")
+
+	return fmt.Sprintf("[%d](%s/#/episode/%s/%d/%[1]d)", slot, view, x.in.Run, x.in.Epoch)
 }
 
 // outcome returns success or failed, as Markdown.
