@@ -48,7 +48,8 @@ func TestAShardHasALineForEveryEpisode(t *testing.T) {
 		"| [1](http://127.0.0.1:1/#/episode/x/1/1) | success | 3 | 4, 5, 6 | 2 | attempt 1, on h |\n",
 		"| [2](http://127.0.0.1:1/#/episode/x/1/2) | **no episode** | | | | " + plain(hostile) + " |\n",
 		"| [3](http://127.0.0.1:1/#/episode/x/1/3) | **failed** | 2 |",
-		"\nslot 3 **failed** after 2 steps:\n\n    goal: <img", "\n    1 click Save\n", "\nand 2 more episodes that failed\n",
+		"\nslot 3 **failed** after 2 steps:\n\n    goal: <img", "\n    1 click Save\n",
+		"\nand 2 more episodes that failed\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page is\n%s\nwant %q in it", got, want)

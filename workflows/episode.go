@@ -102,7 +102,8 @@ func (x *shardPage) text() string {
 			continue
 		}
 		if n++; n <= briefs {
-			failed = append(failed, fmt.Sprintf("\nslot %d **failed** after %d steps:\n\n%s", l.slot, p.Steps, code(p.Brief)))
+			failed = append(failed,
+				fmt.Sprintf("\nslot %d **failed** after %d steps:\n\n%s", l.slot, p.Steps, code(p.Brief)))
 		}
 	}
 	if n > briefs {
@@ -178,5 +179,6 @@ func details(p activities.Played) string {
 		return "**no episode**: " + plain(p.Failed)
 	}
 
-	return fmt.Sprintf("%s after %d steps, attempt %d, on %s\n\n%s", outcome(p), p.Steps, p.Attempt, p.Host, code(p.Brief))
+	return fmt.Sprintf("%s after %d steps, attempt %d, on %s\n\n%s", outcome(p), p.Steps, p.Attempt, p.Host,
+		code(p.Brief))
 }

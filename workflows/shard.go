@@ -28,8 +28,8 @@ const (
 	tallyEvery  = 20
 )
 
-// Shard runs the episodes of a range, a window of them concurrently. An episode is two activities, so that a day of them
-// costs Temporal little; the shard's page has a line for each.
+// Shard runs the episodes of a range, a window of them concurrently. An episode is two activities, so that many of them
+// cost Temporal little; the shard's page has a line for each.
 func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 	var fresh Tally
 	var first error

@@ -69,7 +69,7 @@ func TestTheMarkerLiesWhereTheActionHappened(t *testing.T) {
 		}
 	}
 	for step, want := range map[int]float64{1: 112, 3: 520} { // thumbnails leave out what is empty, but no marker
-		got := x.eval(fmt.Sprintf("document.querySelectorAll('.strip svg')[%d].viewBox.baseVal.height", step-1))
+		got := x.eval(fmt.Sprintf("document.querySelectorAll('.strip svg.screen')[%d].viewBox.baseVal.height", step-1))
 		if got.(float64) < want || step == 1 && got.(float64) > 200 {
 			t.Errorf("the thumbnail of step %d is %v high, want at least %v and nothing empty", step, got, want)
 		}
