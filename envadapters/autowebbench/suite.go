@@ -10,7 +10,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -39,7 +38,7 @@ func New(o envadapters.Options) (*Suite, error) {
 	}
 
 	s := &Suite{data: o.Data, skip: skip}
-	s.read = sync.OnceValues(s.load)
+	s.read = recorded.Once(s.load)
 
 	return s, nil
 }

@@ -46,6 +46,22 @@ func TestDataMayBeALink(t *testing.T) {
 	}
 }
 
+// TestFilesThatWerePutRightAreFound asks a suite, as a worker keeps it, before and after a person has put the files in
+// place.
+func TestFilesThatWerePutRightAreFound(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, envadapters.Options{Data: dir})
+	if h := s.Check(t.Context()); h.State != envadapters.Dead {
+		t.Errorf("without files it is %+v, want it dead", h)
+	}
+	if err := os.CopyFS(filepath.Join(dir, "en"), os.DirFS("testdata/en")); err != nil {
+		t.Fatal(err)
+	}
+	if h := s.Check(t.Context()); h.State != envadapters.Ready {
+		t.Errorf("with the files it is %+v, want it ready", h)
+	}
+}
+
 // reset opens the second task of the test data.
 func reset(t *testing.T) (envadapters.Environment, envadapters.Transition) {
 	t.Helper()

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -58,7 +57,7 @@ func New(o envadapters.Options) (*Suite, error) {
 	}
 
 	s := &Suite{data: o.Data, skip: skip, official: o.Protocol != protocolList}
-	s.read = sync.OnceValues(s.load)
+	s.read = recorded.Once(s.load)
 
 	return s, nil
 }
