@@ -41,7 +41,18 @@ func (f Files) Get(ctx context.Context, key string) ([]byte, error) {
 
 // List returns keys and sizes under a prefix in lexical order.
 func (f Files) List(ctx context.Context, prefix string) ([]Ref, error) {
-	var out []Ref
+	all, err := f.Ages(ctx, prefix)
+	out := make([]Ref, len(all))
+	for i, a := range all {
+		out[i] = a.Ref
+	}
+
+	return out, err
+}
+
+// Ages returns keys and sizes under a prefix in lexical order, and when each object was written.
+func (f Files) Ages(ctx context.Context, prefix string) ([]Aged, error) {
+	var out []Aged
 	top := prefix[:strings.LastIndexByte(prefix, '/')+1]
 	walk := func(p string, d fs.DirEntry, err error) error {
 		switch {
@@ -62,13 +73,13 @@ func (f Files) List(ctx context.Context, prefix string) ([]Ref, error) {
 		}
 		key := filepath.ToSlash(rel)
 		if i, err := d.Info(); err == nil && strings.HasPrefix(key, prefix) {
-			out = append(out, Ref{Key: key, Size: i.Size()})
+			out = append(out, Aged{Ref{Key: key, Size: i.Size()}, i.ModTime()})
 		}
 
 		return nil
 	}
 	err := filepath.WalkDir(filepath.Join(f.Dir, filepath.FromSlash(top)), walk)
-	slices.SortFunc(out, func(a, b Ref) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortFunc(out, func(a, b Aged) int { return strings.Compare(a.Key, b.Key) })
 
 	return out, fault.As(fault.Transient, err)
 }

@@ -10,9 +10,7 @@ import (
 // Keeper is a Bucket whose objects can be removed. Only the care of the store does that; everything else writes once.
 type Keeper interface {
 	Bucket
-
-	// Ages returns keys and sizes under a prefix, and when each object was written.
-	Ages(ctx context.Context, prefix string) ([]Aged, error)
+	Clock
 
 	// Copy writes the bytes of an object under another key, whether or not that is taken. The error wraps ErrNotFound
 	// if there is no such object.
@@ -20,6 +18,12 @@ type Keeper interface {
 
 	// Delete removes an object, if there is one.
 	Delete(ctx context.Context, key string) error
+}
+
+// Clock says when objects were written. Whoever copies an object changes that, so nothing depends on it.
+type Clock interface {
+	// Ages returns keys and sizes under a prefix, and when each object was written.
+	Ages(ctx context.Context, prefix string) ([]Aged, error)
 }
 
 // Aged is an object and when it was written.

@@ -35,6 +35,7 @@ type detail struct {
 	Counts      *credit.PairCounts `json:"counts,omitempty"`
 	Steps       []detailStep       `json:"steps"`
 	End         *detailScreen      `json:"end,omitempty"` // after the last step
+	Took        Took               `json:"took,omitzero"`
 }
 
 // detailScreen is what the screen showed.

@@ -102,7 +102,7 @@ func (l *Library) episodes(ctx context.Context, run runs.Run, number, first int)
 	if err != nil {
 		return nil, err
 	}
-	read := make([]*Episode, l.Chunk)
+	read, times := make([]*Episode, l.Chunk), make([]Took, l.Chunk)
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(parallel)
 	for i := range read {
@@ -111,7 +111,9 @@ func (l *Library) episodes(ctx context.Context, run runs.Run, number, first int)
 			if errors.Is(err, store.ErrNotFound) {
 				return nil
 			}
-			read[i] = &e
+			if read[i] = &e; err == nil {
+				times[i], err = r.took(gctx, e)
+			}
 
 			return err
 		})
@@ -123,7 +125,9 @@ func (l *Library) episodes(ctx context.Context, run runs.Run, number, first int)
 	out := map[int]detail{}
 	for i, e := range read {
 		if e != nil {
-			out[first+i] = e.detail()
+			d := e.detail()
+			d.Took = times[i]
+			out[first+i] = d
 		}
 	}
 	if len(out) == 0 {

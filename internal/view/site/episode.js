@@ -79,7 +79,8 @@ function Episode({ index, doc, epoch, d, system, number, chosen, pair, pairLink,
           1} · ${d.steps.length} of at most ${d.max_steps} steps
         ${index?.temporal && html` · <a href=${index.temporal + '/workflows/' + encodeURIComponent(shardOf(doc.name,
           epoch, d.slot))}>in the Temporal UI</a>`}
-        ${d.critic && ' · labels by ' + d.critic}${d.outcome.truncated ? ' · out of steps' : ''}</p>
+        ${d.critic && ' · labels by ' + d.critic + lasted(d.took?.labels)}${d.counts && d.took?.pairs > 0 &&
+          ' · pairs' + lasted(d.took.pairs)}${d.outcome.truncated ? ' · out of steps' : ''}</p>
       ${d.failed && html`<p class="trouble">${d.failed}</p>`}${(d.void || []).map((v, i) => html`<p
         class="note">attempt ${i + 1} does not count: ${v}</p>`)}
       <${PairCounts} counts=${d.counts} /></header>
@@ -103,7 +104,7 @@ function Episode({ index, doc, epoch, d, system, number, chosen, pair, pairLink,
           <span>${i + 1}. <${StepMark} step=${s} /> <span dir="auto">${s.action.words || 'nothing'}</span>
             ${tie(s) ? html` <em title="tie">tie</em>` : ''}</span></button></li>`)}</ol></section>
       <section class="pane decide" aria-label="decision"><h2>Decision in step ${n}: <span dir="auto">
-        ${step.action.words || 'nothing'}</span></h2>
+        ${step.action.words || 'nothing'}</span>${lasted(d.took?.steps?.[n - 1])}</h2>
         <div class="talk">${d.agents > 1 && html`<div><${Graph} agents=${d.agents} edges=${d.edges || []}
           chosen=${chosen ? chosen[0] : -1}
           marks=${Array.from({ length: d.agents }, (_,
@@ -129,6 +130,9 @@ function Episode({ index, doc, epoch, d, system, number, chosen, pair, pairLink,
               ${' '}${p.round + 1}, ${p.source}</a>`)}</p>`}
       </section></div>`}`;
 }
+
+// lasted says how long something took, as far as the store's times tell.
+const lasted = (seconds) => (seconds > 0 ? ' (' + seconds.toFixed(seconds < 10 ? 2 : 0) + ' s)' : '');
 
 const tie = (s) => s.vote.canonical && s.vote.rule !== 'majority';
 

@@ -1,0 +1,54 @@
+package view
+
+import (
+	"context"
+	"path"
+	"time"
+
+	"github.com/collabui/collabui/internal/store"
+)
+
+// Took is how long parts of an episode took, in seconds, from when the store got their records. It is zero where that
+// is not known. A copy of a run has the times of the copy.
+type Took struct {
+	// Steps is from one decision to the next: what the environment did of the one, and all calls of the other.
+	Steps  []float64 `json:"steps,omitempty"`
+	Labels float64   `json:"labels,omitempty"` // from the end of the episode
+	Pairs  float64   `json:"pairs,omitempty"`  // from the labels
+}
+
+// took returns how long an episode took.
+func (r epoch) took(ctx context.Context, e Episode) (out Took, err error) {
+	clock, ok := r.b.(store.Clock)
+	if !ok {
+		return out, nil
+	}
+	slot, attempt := e.Episode.Slot.Number, max(e.Episode.Attempt, 1)
+	start := r.run.Start(r.number, slot, attempt).Key
+	all, err := clock.Ages(ctx, path.Dir(path.Dir(start))+"/")
+	if err != nil {
+		return out, err
+	}
+	written := map[string]time.Time{}
+	for _, a := range all {
+		written[a.Key] = a.Written
+	}
+	between := func(from, to string) float64 {
+		a, b := written[from], written[to]
+		if a.IsZero() || b.IsZero() {
+			return 0
+		}
+
+		return max(0, b.Sub(a).Seconds())
+	}
+	last := start
+	for i := range e.Steps {
+		step := r.run.Step(r.number, slot, attempt, i+1).Key
+		out.Steps, last = append(out.Steps, between(last, step)), step
+	}
+	credits := r.run.Credits(r.number, slot).Key
+	out.Labels = between(r.run.Attempt(r.number, slot, attempt).Key, credits)
+	out.Pairs = between(credits, r.run.Pairs(r.number, slot).Key)
+
+	return out, nil
+}
