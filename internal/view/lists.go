@@ -102,7 +102,7 @@ func (l *Library) episodes(ctx context.Context, run runs.Run, number, first int)
 	if err != nil {
 		return nil, err
 	}
-	read, times := make([]*Episode, l.Chunk), make([]Took, l.Chunk)
+	read := make([]*detail, l.Chunk)
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(parallel)
 	for i := range read {
@@ -111,9 +111,11 @@ func (l *Library) episodes(ctx context.Context, run runs.Run, number, first int)
 			if errors.Is(err, store.ErrNotFound) {
 				return nil
 			}
-			if read[i] = &e; err == nil {
-				times[i], err = r.took(gctx, e)
+			if err != nil {
+				return err
 			}
+			d, err := r.detail(gctx, e)
+			read[i] = &d
 
 			return err
 		})
@@ -123,11 +125,9 @@ func (l *Library) episodes(ctx context.Context, run runs.Run, number, first int)
 	}
 
 	out := map[int]detail{}
-	for i, e := range read {
-		if e != nil {
-			d := e.detail()
-			d.Took = times[i]
-			out[first+i] = d
+	for i, d := range read {
+		if d != nil {
+			out[first+i] = *d
 		}
 	}
 	if len(out) == 0 {

@@ -209,7 +209,10 @@ func (w writer) writeEpoch(ctx context.Context, run runs.Run, number int, whole 
 			if err != nil {
 				return err
 			}
-			d := e.detail()
+			d, err := r.detail(ctx, e)
+			if err != nil {
+				return err
+			}
 			if err := w.writeImages(ctx, &d); err != nil {
 				return err
 			}

@@ -17,6 +17,15 @@ type Took struct {
 	Pairs  float64   `json:"pairs,omitempty"`  // from the labels
 }
 
+// detail returns an episode as its page shows it, with how long it took.
+func (r epoch) detail(ctx context.Context, e Episode) (detail, error) {
+	d := e.detail()
+	var err error
+	d.Took, err = r.took(ctx, e)
+
+	return d, err
+}
+
 // took returns how long an episode took.
 func (r epoch) took(ctx context.Context, e Episode) (out Took, err error) {
 	clock, ok := r.b.(store.Clock)

@@ -27,10 +27,11 @@ func TestPagesSayHowLongStepsLabelsAndPairsTook(t *testing.T) {
 	var b store.Memory
 	run := crafted(t, &b)
 	x := newTab(t)
-	x.open(serve(t, slow{&b}, string(run)), "document.querySelector('h1')")
-	x.page("#/episode/"+string(run)+"/1/1", "Decision in step 1")
-	for _, want := range []string{"(1.50 s)", "pairs (1.50 s)"} {
-		x.page("#/episode/"+string(run)+"/1/1", want)
+	for _, url := range forms(t, slow{&b}, string(run)) {
+		x.open(url, "document.querySelector('h1')")
+		for _, want := range []string{"(1.50 s)", "pairs (1.50 s)"} {
+			x.page("#/episode/"+string(run)+"/1/1", want)
+		}
 	}
 	x.quiet()
 }
