@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"math"
 	"path"
 	"time"
 
@@ -48,7 +49,7 @@ func (r epoch) took(ctx context.Context, e Episode) (out Took, err error) {
 			return 0
 		}
 
-		return max(0, b.Sub(a).Seconds())
+		return max(0, math.Round(b.Sub(a).Seconds()*100)/100)
 	}
 	last := start
 	for i := range e.Steps {
