@@ -192,7 +192,7 @@ func (e Episode) step(i int) detailStep {
 	}
 	judge := credit.Oracle(s.Step).Labels
 	for j, c := range s.Decision.Cells {
-		c.LogProb = math.Round(c.LogProb*1e4) / 1e4 // further digits cannot be compressed
+		c.LogProb = math.Round(c.LogProb*1e3) / 1e3 // further digits cannot be compressed
 		cell := detailCell{Cell: c}
 		if c.Action != nil {
 			a := actionOf(*c.Action, s.Observation)

@@ -14,7 +14,7 @@ type detailCall struct {
 	Round    int              `json:"round"`
 	Proposed []detailProposal `json:"proposed"`
 	Refused  string           `json:"refused,omitempty"`
-	Cost     cost             `json:"cost"`
+	Cost     *cost            `json:"cost,omitempty"` // where it has a price
 }
 
 // detailProposal is an answer of the adversary, what became of it, and what the critic said of it, if it was asked.
@@ -69,8 +69,11 @@ func (e Episode) proposed(r *credit.Review, d *detailStep) (out []detailCall) {
 	var all [][]credit.Proposed
 	for _, c := range e.Pairs.Calls {
 		if c.Step == r.Step.Number {
-			out = append(out, detailCall{Agent: c.Agent, Round: c.Round, Refused: c.Refused,
-				Cost: e.priceOfAdversary(c.Usage)})
+			call := detailCall{Agent: c.Agent, Round: c.Round, Refused: c.Refused}
+			if price := e.priceOfAdversary(c.Usage); price.Money > 0 {
+				call.Cost = &price
+			}
+			out = append(out, call)
 			all = append(all, r.Call(c.Agent, c.Round, c.Texts))
 		}
 	}
