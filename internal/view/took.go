@@ -2,10 +2,12 @@ package view
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"path"
 	"time"
 
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/store"
 )
 
@@ -18,9 +20,11 @@ type Took struct {
 	Pairs  float64   `json:"pairs,omitempty"`  // from the labels
 }
 
-// detail returns an episode as its page shows it, with how long it took.
+// detail returns an episode as its page shows it, with how long it took and which shard played it.
 func (r epoch) detail(ctx context.Context, e Episode) (detail, error) {
 	d := e.detail()
+	first := d.Slot - (d.Slot-1)%rules.ShardSize
+	d.Workflow = fmt.Sprintf("%s/epoch/%04d/shard/%04d", r.run, r.number, first)
 	var err error
 	d.Took, err = r.took(ctx, e)
 

@@ -141,12 +141,16 @@ func (r *Review) fate(c domain.Cell, label domain.Label) Fate {
 	same := func(p domain.Pair) bool {
 		return p.Agent == c.Agent && p.ChosenCanonical == right && p.RejectedCanonical == c.Canonical
 	}
+	scored := false // by the critic
+	if r.Audit != nil {
+		_, scored = r.Audit.Means[c.Canonical]
+	}
 	switch {
 	case slices.ContainsFunc(r.Pairs, func(p domain.Pair) bool {
 		return same(p) && p.Round == c.Round && p.Source == domain.SourceAdversary && p.Rejected == c.Text
 	}):
 		return FatePaired
-	case r.Audit != nil && !usable(r.Audit, c):
+	case r.Audit != nil && !scored:
 		return FateUngraded
 	case label != domain.Negative:
 		return FateNotWrong
@@ -155,11 +159,4 @@ func (r *Review) fate(c domain.Cell, label domain.Label) Fate {
 	}
 
 	return FateLimit
-}
-
-// usable reports whether the critic gave a candidate's action a usable score.
-func usable(a *Audit, c domain.Cell) bool {
-	_, ok := a.Means[c.Canonical]
-
-	return ok
 }

@@ -42,10 +42,6 @@ function EpisodePage({ index, parts, query, version }) {
   </main>`;
 }
 
-// shardOf returns the ID of the workflow that played an episode, with 199 others.
-const shardOf = (run, epoch, slot) => [run, 'epoch', String(epoch).padStart(4, '0'), 'shard',
-  String(slot - (slot - 1) % 200).padStart(4, '0')].join('/');
-
 // drawn reports whether a page shows the episode of the address: a key may come before that.
 const drawn = (parts) => route().parts.slice(0, 4).join('/') === parts.slice(0, 4).join('/');
 
@@ -77,8 +73,8 @@ function Episode({ index, doc, epoch, d, system, number, chosen, pair, pairLink,
       <p><${State}
         value=${d.state} /> · ${d.template} · ${d.split} · attempt ${d.attempt ||
           1} · ${d.steps.length} of at most ${d.max_steps} steps
-        ${index?.temporal && html` · <a href=${index.temporal + '/workflows/' + encodeURIComponent(shardOf(doc.name,
-          epoch, d.slot))}>in the Temporal UI</a>`}
+        ${index?.temporal && d.workflow && html` · <a
+          href=${index.temporal + '/workflows/' + encodeURIComponent(d.workflow)}>in the Temporal UI</a>`}
         ${d.critic && ' · labels by ' + d.critic + lasted(d.took?.labels)}${d.counts && d.took?.pairs > 0 &&
           ' · pairs' + lasted(d.took.pairs)}${d.outcome.truncated ? ' · out of steps' : ''}</p>
       ${d.failed && html`<p class="trouble">${d.failed}</p>`}${(d.void || []).map((v, i) => html`<p
