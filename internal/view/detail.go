@@ -36,7 +36,7 @@ type detail struct {
 	Steps       []detailStep       `json:"steps"`
 	End         *detailScreen      `json:"end,omitempty"` // after the last step
 	Took        Took               `json:"took,omitzero"`
-	Workflow    string             `json:"workflow,omitempty"` // the shard that played it
+	Workflow    string             `json:"workflow,omitempty"` // the shard; reports lead to none
 }
 
 // detailScreen is what the screen showed.

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -115,6 +116,8 @@ func (l *Library) episodes(ctx context.Context, run runs.Run, number, first int)
 				return err
 			}
 			d, err := r.detail(gctx, e)
+			shard := d.Slot - (d.Slot-1)%rules.ShardSize
+			d.Workflow = fmt.Sprintf("%s/epoch/%04d/shard/%04d", run, number, shard)
 			read[i] = &d
 
 			return err

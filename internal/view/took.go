@@ -2,12 +2,10 @@ package view
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"path"
 	"time"
 
-	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/store"
 )
 
@@ -20,11 +18,9 @@ type Took struct {
 	Pairs  float64   `json:"pairs,omitempty"`  // from the labels
 }
 
-// detail returns an episode as its page shows it, with how long it took and which shard played it.
+// detail returns an episode as its page shows it, with how long it took.
 func (r epoch) detail(ctx context.Context, e Episode) (detail, error) {
 	d := e.detail()
-	first := d.Slot - (d.Slot-1)%rules.ShardSize
-	d.Workflow = fmt.Sprintf("%s/epoch/%04d/shard/%04d", r.run, r.number, first)
 	var err error
 	d.Took, err = r.took(ctx, e)
 
