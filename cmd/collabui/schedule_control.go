@@ -26,9 +26,7 @@ func scheduleControls(a *app) []*cobra.Command {
 			}),
 		scheduleResumeCmd(a),
 		scheduleActCmd(a, "trigger", "Let a schedule fire now, as its overlap policy allows",
-			func(ctx context.Context, h client.ScheduleHandle, _ string) error {
-				return h.Trigger(ctx, client.ScheduleTriggerOptions{})
-			}),
+			func(ctx context.Context, h client.ScheduleHandle, _ string) error { return triggerSchedule(ctx, h) }),
 		scheduleBackfillCmd(a),
 		scheduleDeleteCmd(a),
 		rulingCmd(a, "approve", workflows.UpdateApprove, "Approve the re-trained system that waits for it"),
@@ -55,6 +53,25 @@ func scheduleActCmd(
 	}
 
 	return c
+}
+
+// triggerSchedule lets a schedule fire now. Temporal names a firing by its second, so one that came earlier in the same
+// second would be taken for this one; triggerSchedule waits for the next.
+func triggerSchedule(ctx context.Context, h client.ScheduleHandle) error {
+	d, err := h.Describe(ctx)
+	if err != nil {
+		return err
+	}
+	if fired := d.Info.RecentActions; len(fired) > 0 {
+		last := fired[len(fired)-1].ScheduleTime.Truncate(time.Second)
+		select {
+		case <-time.After(min(time.Until(last.Add(time.Second)), time.Second)):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+
+	return h.Trigger(ctx, client.ScheduleTriggerOptions{})
 }
 
 func scheduleResumeCmd(a *app) *cobra.Command {

@@ -121,9 +121,11 @@ func TestAScheduleTrainsOnNewTasksWhateverIsKilled(t *testing.T) {
 	out, err = m.try(away...)
 	m.contains(out, err, refused, away)
 	m.says([]string{"hourly", "waiting", "version 1"}, "schedule", "create", file)
-	m.must("schedule", "trigger", "hourly")
-	if o := m.outcome(1); o.Verb != schedules.VerbNone || o.News != schedules.NewsNone {
-		t.Errorf("the first firing ended with %+v, want nothing new", o)
+	for i := range 3 { // also within a second, which is how fast an idle machine is
+		m.must("schedule", "trigger", "hourly")
+		if o := m.outcome(i + 1); o.Verb != schedules.VerbNone || o.News != schedules.NewsNone {
+			t.Errorf("firing %d ended with %+v, want nothing new", i+1, o)
+		}
 	}
 	m.says([]string{"paused"}, "schedule", "pause", "hourly", "--why", "a look")
 	m.says([]string{"waiting"}, "schedule", "resume", "hourly")
@@ -132,9 +134,9 @@ func TestAScheduleTrainsOnNewTasksWhateverIsKilled(t *testing.T) {
 	m.must("schedule", "trigger", "hourly")
 	m.eventually("the firing trains", time.Minute, func() bool { return m.count("runs/pages-") > 30 })
 	m.kill("worker", m.service("worker").PID)
-	o := m.outcome(2)
+	o := m.outcome(4)
 	if o.News != schedules.NewsTasks || o.Run == "" || o.Verb != "promote" && o.Verb != "reject" {
-		t.Errorf("the second firing ended with %+v, want new tasks judged", o)
+		t.Errorf("the last firing ended with %+v, want new tasks judged", o)
 	}
 	m.says([]string{o.Verb, o.Run}, "line", "history", "pages")
 	m.eventually("the webhook took everything", time.Minute, func() bool { return len(hook.kinds()) == 3 })
