@@ -14,6 +14,7 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/internal/policy/endpoints"
+	"github.com/collabui/collabui/internal/process/telemetry"
 	"github.com/collabui/collabui/internal/store"
 )
 
@@ -23,8 +24,9 @@ type Common struct {
 	Bucket  store.Bucket
 	Catalog spec.Catalog
 	Emit    Emit
-	Log     *slog.Logger // nil: logs nothing
-	Kernel  string       // the arithmetic of the embedded policy in this process
+	Log     *slog.Logger       // nil: logs nothing
+	Kernel  string             // the arithmetic of the embedded policy in this process
+	Metrics *telemetry.Metrics // nil: counts nothing
 
 	specs   sync.Map // *versions by run
 	prompts sync.Map // digests of the prompts of all roles by those of a specification

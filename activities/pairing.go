@@ -15,6 +15,7 @@ import (
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/policy/endpoints"
+	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -42,9 +43,15 @@ func (m *Models) CreditAndPairing(ctx context.Context, id SlotID) (Paired, error
 		if out.Credited, err = m.credit(ctx, id, say); err != nil {
 			return out, err
 		}
-		out.Pairs, err = m.pairing(ctx, id, say)
+		if out.Pairs, err = m.pairing(ctx, id, say); err != nil {
+			return out, err
+		}
+		m.Emit.send(id.Run, events.Labels{
+			Epoch: id.Epoch, Slot: id.Slot,
+			Right: out.Positive, Wrong: out.Negative, Unsure: out.Uncertain, Pairs: out.Pairs,
+		})
 
-		return out, err
+		return out, nil
 	})
 }
 

@@ -178,6 +178,7 @@ func (a *attempt) untilDone(ctx context.Context) (runs.Episode, error) {
 				a.id.Slot, a.id.Epoch, a.voids, e.Void, a.id.Run)
 		}
 		a.why = e.Void
+		a.Emit.send(a.id.Run, events.Void{Epoch: a.id.Epoch, Slot: a.id.Slot, Attempt: a.number, Why: e.Void})
 	}
 }
 
@@ -235,11 +236,20 @@ func (a *attempt) episode(ctx context.Context) (e runs.Episode, err error) {
 	err = episode.In(ctx, a.suite, a.spec.Family(), func(env envadapters.Environment) error {
 		e = runs.Episode{}
 		var steps []runs.Step
+		part := a.Metrics.Parts()
 		player := episode.Player{
-			Begin: func(ctx context.Context, _ envadapters.Transition) error { return a.begin(ctx, env) },
+			Begin: func(ctx context.Context, _ envadapters.Transition) error {
+				part("reset")
+
+				return a.begin(ctx, env)
+			},
 			Decide: func(ctx context.Context, t episode.Turn) (domain.Action, error) {
-				step, ref, err := a.step(ctx, env, t)
+				if t.Number > 1 {
+					part("execute") // the action, and what follows it
+				}
+				step, ref, err := a.step(ctx, env, t, part)
 				steps, e.Steps = append(steps, step), append(e.Steps, ref)
+				part("record")
 
 				return step.Decision.Executed, err
 			},
@@ -289,9 +299,9 @@ func (a *attempt) begin(ctx context.Context, env envadapters.Environment) error 
 	return err
 }
 
-// step returns the recorded decision of a turn, or decides and records it.
+// step returns the recorded decision of a turn, or decides and records it. It tells part what it has done.
 func (a *attempt) step(
-	ctx context.Context, env envadapters.Environment, t episode.Turn,
+	ctx context.Context, env envadapters.Environment, t episode.Turn, part func(string),
 ) (runs.Step, store.Ref, error) {
 	seen := runs.Digest(t.Observation)
 	object := runs.Run(a.id.Run).Step(a.id.Epoch, a.id.Slot, a.number, t.Number)
@@ -299,8 +309,10 @@ func (a *attempt) step(
 	if err != nil {
 		return runs.Step{}, store.Ref{}, err
 	}
+	part("screenshot")
 	step, ref, err := object.Record(ctx, a.Bucket, func() (runs.Step, error) {
 		d, err := agents.Decide(ctx, a.Policies, a.decoding, t.View(), domain.Seed(a.slot.Seed, "step", t.Number))
+		part("decide")
 
 		return runs.Step{ObservationDigest: seen, Image: image, Touch: t.Touch, Step: domain.Step{
 			Number: t.Number, Goal: t.Goal, History: t.History, Observation: t.Observation,

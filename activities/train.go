@@ -73,8 +73,10 @@ func (g *GPU) train(ctx context.Context, s spec.Spec, j trainer.Job, say say, at
 
 	ctx, stop := untilDrained(ctx)
 	defer stop()
+	defer g.Metrics.Trained(j.ID)
 	got, err := t.Train(ctx, j, func(p domain.TrainPoint) {
 		at.at(time.Now(), p.Step)
+		g.Metrics.Training(j.ID, p)
 		say(progress(p))
 	})
 	if errors.Is(err, context.Canceled) {

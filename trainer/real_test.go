@@ -132,7 +132,7 @@ func makeModel(t testing.TB, program string) string {
 
 	model := filepath.Join(t.TempDir(), "qwen2")
 	python := filepath.Join(filepath.Dir(program), "python")
-	out, err := exec.Command(python, "llamafactory/testdata/make_model.py", model).CombinedOutput()
+	out, err := exec.Command(python, "../scripts/make_model.py", model).CombinedOutput()
 	if err != nil {
 		t.Fatalf("make_model.py: %v, want a model\n%s", err, out)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/internal/process/notify"
+	"github.com/collabui/collabui/internal/process/telemetry"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/trainer"
@@ -36,6 +37,7 @@ const updateThreads = 2
 type dependencies struct {
 	bucket    store.Bucket
 	stream    *events.Stream
+	metrics   *telemetry.Metrics
 	meter     *meter
 	log       *slog.Logger
 	suites    *activities.Suites
@@ -46,8 +48,8 @@ type dependencies struct {
 	receivers []notify.Receiver
 }
 
-func open(o Options) (*dependencies, error) {
-	bucket, err := store.Open(o.Endpoints.Store)
+func open(o Options, counts *telemetry.Metrics) (*dependencies, error) {
+	s3, err := store.Open(o.Endpoints.Store)
 	if err != nil {
 		return nil, err
 	}
@@ -71,10 +73,11 @@ func open(o Options) (*dependencies, error) {
 		return nil, err
 	}
 
-	m := newMeter()
+	chats.Called = counts.Call
+	m, bucket := newMeter(counts), counts.Bucket(s3)
 
 	return &dependencies{
-		bucket: bucket, stream: stream, meter: m, log: o.Log, policies: &meteredPolicies{policies, m},
+		bucket: bucket, stream: stream, metrics: counts, meter: m, log: o.Log, policies: &meteredPolicies{policies, m},
 		endpoints: chats, view: o.Endpoints.View,
 		suites: activities.NewSuites(func(e envadapters.Options) (envadapters.Suite, error) {
 			return catalog.OpenEnvironment(e, catalog.Places{Browsers: o.Browsers, Tabs: o.Tabs})
@@ -85,8 +88,15 @@ func open(o Options) (*dependencies, error) {
 
 func (d *dependencies) common() activities.Common {
 	return activities.Common{
-		Bucket: d.bucket, Catalog: catalog.All{}, Emit: d.stream.Emit, Log: d.log, Kernel: tinylm.Kernel(),
+		Bucket: d.bucket, Catalog: catalog.All{}, Emit: d.emit, Log: d.log, Kernel: tinylm.Kernel(),
+		Metrics: d.metrics,
 	}
+}
+
+// emit counts an event and sends it.
+func (d *dependencies) emit(run string, e events.Event) {
+	d.metrics.Event(run, e)
+	d.stream.Emit(run, e)
 }
 
 func (d *dependencies) control(c client.Client) *activities.Control {

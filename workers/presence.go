@@ -13,10 +13,13 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/policy/llm"
 	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/internal/process/telemetry"
 )
 
 // meter counts what a worker does, by the kind of work, over the last minute. Safe for concurrent use.
 type meter struct {
+	metrics *telemetry.Metrics // counts the same since the start
+
 	mu      sync.Mutex
 	running map[string]int
 	ended   map[string][]ending // in the order of time
@@ -35,16 +38,19 @@ const (
 	maxMeasured = 10000
 )
 
-func newMeter() *meter { return &meter{running: map[string]int{}, ended: map[string][]ending{}} }
+func newMeter(m *telemetry.Metrics) *meter {
+	return &meter{metrics: m, running: map[string]int{}, ended: map[string][]ending{}}
+}
 
 // begin counts the beginning of a piece of work. The function that it returns counts its end.
 func (m *meter) begin(kind string) (end func(error)) {
-	began := time.Now()
+	began, counted := time.Now(), m.metrics.Begin(kind)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.running[kind]++
 
 	return func(err error) {
+		counted(err)
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.running[kind]--
@@ -112,6 +118,9 @@ func (m *meteredActivity) ExecuteActivity(ctx context.Context, in *interceptor.E
 // policyCalls is the kind of work that calls of policy servers are.
 const policyCalls = "policy calls"
 
+// roleAgent is the role of the policies in metrics; others have the names of their prompts.
+const roleAgent = "agent"
+
 // meteredPolicies counts the calls of policy servers.
 type meteredPolicies struct {
 	*llm.Pool
@@ -119,12 +128,15 @@ type meteredPolicies struct {
 }
 
 func (m *meteredPolicies) Complete(ctx context.Context, r chat.Request) (chat.Response, error) {
-	end := m.meter.begin(policyCalls)
+	began, end := time.Now(), m.meter.begin(policyCalls)
 	out, err := m.Pool.Complete(ctx, r)
 	if ctx.Err() != nil {
 		end(nil) // nobody waits for the answer any more: the vote is certain, for instance
 	} else {
 		end(err)
+	}
+	if err == nil {
+		m.meter.metrics.Call(roleAgent, time.Since(began), out.Usage, 0)
 	}
 
 	return out, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/policy/llm"
+	"github.com/collabui/collabui/internal/process/telemetry"
 )
 
 func TestCallsThatNobodyWaitsForHaveNotFailed(t *testing.T) {
@@ -24,7 +25,7 @@ func TestCallsThatNobodyWaitsForHaveNotFailed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &meteredPolicies{pool, newMeter()}
+	m := &meteredPolicies{pool, newMeter(telemetry.New())}
 	request := chat.Request{Model: "m", User: "u", N: 1}
 
 	ctx, cancel := context.WithCancel(t.Context())

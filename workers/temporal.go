@@ -13,6 +13,7 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/logging"
+	"github.com/collabui/collabui/internal/process/telemetry"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -20,6 +21,9 @@ import (
 func ClientOptions(e config.Endpoints, l *slog.Logger) (client.Options, error) {
 	o := client.Options{HostPort: e.Temporal, Namespace: e.Namespace, Logger: logging.Temporal(l), Identity: identity()}
 	var err error
+	if o.Interceptors, err = telemetry.Traced(); err != nil {
+		return o, err
+	}
 	o.ConnectionOptions.TLS, err = e.TLS()
 	if e.TemporalKey != "" {
 		o.Credentials = client.NewAPIKeyStaticCredentials(e.TemporalKey)
@@ -38,6 +42,12 @@ func Dial(ctx context.Context, e config.Endpoints, l *slog.Logger) (client.Clien
 		return nil, err
 	}
 
+	return dial(ctx, o)
+}
+
+// dial is Dial with options of the client.
+func dial(ctx context.Context, o client.Options) (client.Client, error) {
+	var err error
 	for range dialTries {
 		var c client.Client
 		if c, err = client.DialContext(ctx, o); err == nil {
@@ -50,7 +60,7 @@ func Dial(ctx context.Context, e config.Endpoints, l *slog.Logger) (client.Clien
 		}
 	}
 
-	return nil, fault.New(fault.Transient, "no Temporal at %s: %w", e.Temporal, err)
+	return nil, fault.New(fault.Transient, "no Temporal at %s: %w", o.HostPort, err)
 }
 
 // CheckNamespace returns an error that says which search attributes a namespace lacks, and how to create them. A server

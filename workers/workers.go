@@ -4,9 +4,9 @@
 // It imports activities, envadapters, fault, internal/method/chat, internal/method/retrain, internal/method/spec,
 // internal/policy/aliases, internal/policy/endpoints, internal/policy/gateway, internal/policy/limits,
 // internal/policy/llm, internal/policy/serving, internal/policy/tinylm, internal/process/config,
-// internal/process/events, internal/process/logging, internal/process/notify, internal/store,
-// internal/store/notices, internal/store/runs, internal/store/schedules, trainer, trainer/external, workers/catalog
-// and workflows.
+// internal/process/events, internal/process/logging, internal/process/notify, internal/process/telemetry,
+// internal/store, internal/store/notices, internal/store/runs, internal/store/schedules, trainer, trainer/external,
+// workers/catalog and workflows.
 package workers
 
 import (
@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -27,6 +28,7 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/process/telemetry"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -45,7 +47,7 @@ type Options struct {
 	Updates   int           // concurrent policy updates; with GPUs, one per GPU
 	Calls     int           // concurrent activities of the role model
 	Drain     time.Duration // the time that activities get to finish when the worker is asked to stop
-	Health    string        // HOST:PORT at which GET /health is answered; "": nowhere
+	Health    string        // HOST:PORT at which /health, /ready and /metrics are answered; "": nowhere
 	Training  Training
 	Serve     Serve
 	Log       *slog.Logger
@@ -66,7 +68,8 @@ func Run(ctx context.Context, o Options) error {
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if err := o.answerHealth(ctx); err != nil {
+	p := &process{Options: o, metrics: telemetry.New()}
+	if err := p.answerHealth(ctx); err != nil {
 		return err
 	}
 	if slices.Contains(o.Roles, RoleServe) {
@@ -76,8 +79,9 @@ func Run(ctx context.Context, o Options) error {
 		}
 		defer func() { cancel(nil); end() }()
 	}
+	p.ready.Store(len(o.Roles) == 1 && o.Roles[0] == RoleServe)
 	queues := slices.DeleteFunc(slices.Clone(o.Roles), func(r string) bool { return r == RoleServe })
-	if err := serve(ctx, o, queues, cancel); err != nil {
+	if err := p.serve(ctx, queues, cancel); err != nil {
 		return err
 	}
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
@@ -87,36 +91,53 @@ func Run(ctx context.Context, o Options) error {
 	return nil
 }
 
-// answerHealth answers health checks until the context ends, so that whoever started this process sees that it hangs.
-func (o Options) answerHealth(ctx context.Context) error {
-	if o.Health == "" {
+// process is a worker that runs.
+type process struct {
+	Options
+	metrics *telemetry.Metrics
+	ready   atomic.Bool // it takes work
+}
+
+// answerHealth answers until the context ends: /health says that the process does not hang, /ready that it takes work,
+// and /metrics what it has done.
+func (p *process) answerHealth(ctx context.Context) error {
+	if p.Health == "" {
 		return nil
 	}
-	l, err := net.Listen("tcp", o.Health)
+	l, err := net.Listen("tcp", p.Health)
 	if err != nil {
 		return fault.New(fault.Invalid, "--health: %w", err)
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", serving.Healthy)
+	mux.Handle("GET /metrics", p.metrics.Handler())
+	mux.HandleFunc("GET /ready", func(w http.ResponseWriter, r *http.Request) {
+		if !p.ready.Load() {
+			http.Error(w, "this worker takes no work yet, or no more", http.StatusServiceUnavailable)
+
+			return
+		}
+		serving.Healthy(w, r)
+	})
 	go func() { _ = serving.Serve(ctx, l, mux, 0) }()
 
 	return nil
 }
 
 // serve works on the task queues until the context ends, then drains.
-func serve(ctx context.Context, o Options, queues []string, cancel func(error)) error {
+func (p *process) serve(ctx context.Context, queues []string, cancel func(error)) error {
 	if len(queues) == 0 {
 		<-ctx.Done()
 
 		return nil
 	}
 
-	c, err := Dial(ctx, o.Endpoints, o.Log)
+	c, err := p.dial(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	d, err := open(o)
+	d, err := open(p.Options, p.metrics)
 	if err != nil {
 		return err
 	}
@@ -125,24 +146,27 @@ func serve(ctx context.Context, o Options, queues []string, cancel func(error)) 
 	d.endpoints.Warn = d.warn(c)
 	if slices.Contains(queues, workflows.QueueControl) {
 		go d.register(ctx, c)
+		go d.watch(ctx, c, p.Endpoints.Namespace)
 	}
 
 	var presence sync.WaitGroup
 	defer presence.Wait()
 	presence.Go(func() { d.present(ctx, queues) })
 
-	o.Log.Info("worker started", o.describe()...)
+	p.Log.Info("worker started", p.describe()...)
 	var started []worker.Worker
 	for _, r := range queues {
-		w := build(c, r, o, d, cancel)
+		w := build(c, r, p.Options, d, cancel)
 		if err := w.Start(); err != nil {
 			return fault.New(fault.Transient, "start worker %s: %w", r, err)
 		}
 		started = append(started, w)
 	}
+	p.ready.Store(true)
 	<-ctx.Done()
 
-	o.Log.Info("worker draining", "limit", o.Drain)
+	p.ready.Store(false)
+	p.Log.Info("worker draining", "limit", p.Drain)
 	var wg sync.WaitGroup
 	for _, w := range started { // concurrently: each gets the whole time of the drain
 		wg.Go(w.Stop)
@@ -150,6 +174,19 @@ func serve(ctx context.Context, o Options, queues []string, cancel func(error)) 
 	wg.Wait()
 
 	return nil
+}
+
+// dial connects to Temporal. The client counts what it does.
+func (p *process) dial(ctx context.Context) (client.Client, error) {
+	o, err := ClientOptions(p.Endpoints, p.Log)
+	if err != nil {
+		return nil, err
+	}
+	if o.MetricsHandler, err = p.metrics.Temporal(); err != nil {
+		return nil, err
+	}
+
+	return dial(ctx, o)
 }
 
 // Prefetch is the number of episodes that a rollout worker takes beyond its places. They wait for a place in the

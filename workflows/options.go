@@ -88,10 +88,13 @@ func evalID(run string, epoch int, label string) string {
 	return fmt.Sprintf("%s/eval/%04d-%s", run, epoch, label)
 }
 
+// AttributeStage is the name of the search attribute that holds a run's stage.
+const AttributeStage = "CollabStage"
+
 // Search attributes of runs and epochs.
 var (
 	attrRun         = temporal.NewSearchAttributeKeyKeyword("CollabRun")
-	attrStage       = temporal.NewSearchAttributeKeyKeyword("CollabStage")
+	attrStage       = temporal.NewSearchAttributeKeyKeyword(AttributeStage)
 	attrEpoch       = temporal.NewSearchAttributeKeyInt64("CollabEpoch")
 	attrEnvironment = temporal.NewSearchAttributeKeyKeyword("CollabEnvironment")
 	attrRate        = temporal.NewSearchAttributeKeyFloat64("CollabSuccessRate")

@@ -95,7 +95,12 @@ func TestCommandLines(t *testing.T) {
 }
 
 func TestEveryCommandHasHelp(t *testing.T) {
+	known := map[string]bool{}
 	for _, c := range commands(&app{}) {
+		if known[c.Name()] {
+			t.Errorf("the command %s is listed twice, want each once", c.Name())
+		}
+		known[c.Name()] = true
 		t.Run(c.Name(), func(t *testing.T) {
 			var out bytes.Buffer
 			if code := run([]string{c.Name(), "--help"}, &out, &out); code != exitOK {

@@ -25,7 +25,7 @@ func TestRealTrainersRunTheExamplesOfAnExport(t *testing.T) {
 		t.Skip("set COLLABUI_LLAMAFACTORY and COLLABUI_TRL_PYTHON, or run `make test-llamafactory`")
 	}
 	model := filepath.Join(t.TempDir(), "qwen2")
-	runIn(t, ".", python, "../../trainer/llamafactory/testdata/make_model.py", model)
+	runIn(t, ".", python, "../../scripts/make_model.py", model)
 	r := testrun.New(t, testrun.Tiny())
 	if _, err := r.Play(t, nil); err != nil {
 		t.Fatal(err)

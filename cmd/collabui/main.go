@@ -8,8 +8,8 @@
 // internal/method/episode, internal/method/retrain, internal/method/rules, internal/method/spec, internal/method/synth,
 // internal/policy/aliases, internal/policy/infer, internal/policy/llm, internal/policy/serving, internal/policy/tinylm,
 // internal/policy/tinyserver, internal/process/config, internal/process/disk, internal/process/events,
-// internal/process/logging, internal/process/notify, internal/process/supervisor, internal/store,
-// internal/store/collect, internal/store/experiments, internal/store/fork, internal/store/lineage,
+// internal/process/logging, internal/process/notify, internal/process/supervisor, internal/process/telemetry,
+// internal/store, internal/store/collect, internal/store/experiments, internal/store/fork, internal/store/lineage,
 // internal/store/lines, internal/store/notices, internal/store/runs, internal/store/schedules, internal/store/transfer,
 // internal/store/verify, internal/view, trainer/external, trainer/hf, trainer/rows, workers, workers/catalog and
 // workflows.
@@ -28,6 +28,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/process/telemetry"
 	"github.com/collabui/collabui/internal/store"
 )
 
@@ -64,14 +65,16 @@ func commands(a *app) []*cobra.Command {
 		deleteCmd(a), gcCmd(a),
 		evalCmd(a), compareCmd(a), reproduceCmd(a), experimentCmd(a), planCmd(a),
 		finetuneCmd(a), dataCmd(a), creditCmd(a), reportCmd(a), viewCmd(a),
-		exportCmd(a), importCmd(a), inferCmd(a), envsCmd(a), fsckCmd(a), doctorCmd(a),
-		finetuneCmd(a), dataCmd(a), creditCmd(a),
 		exportCmd(a), importCmd(a), trackCmd(a), inferCmd(a), envsCmd(a), fsckCmd(a), doctorCmd(a),
 		upCmd(a), downCmd(a), repairCmd(a), workerCmd(a), policyServerCmd(a), versionCmd(a),
 	}
 }
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	code := run(os.Args[1:], os.Stdout, os.Stderr)
+	telemetry.Flush()
+	os.Exit(code)
+}
 
 // run runs one command line and returns its exit code.
 func run(args []string, out, errw io.Writer) int {

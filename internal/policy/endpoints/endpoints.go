@@ -1,15 +1,16 @@
 // Package endpoints asks the chat endpoints that a specification names. Every call is recorded once, counted towards
 // the run's budget, and held to the endpoint's limits.
 //
-// It imports fault, internal/method/chat, internal/method/credit, internal/method/prompts, internal/method/rules,
-// internal/method/spec, internal/policy/limits, internal/process/failpoint, internal/store and internal/store/runs.
-// It links no browser driver. It links no Temporal.
+// It imports domain, fault, internal/method/chat, internal/method/credit, internal/method/prompts,
+// internal/method/rules, internal/method/spec, internal/policy/limits, internal/process/failpoint, internal/store and
+// internal/store/runs. It links no browser driver. It links no Temporal.
 package endpoints
 
 import (
 	"context"
 	"time"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/credit"
@@ -28,6 +29,9 @@ type Endpoints struct {
 	Connect func(spec.Model) (chat.Model, error) // returns a client; its key is this process's
 	Limits  *limits.Limiter                      // shared by all workers; nil: none
 	Warn    func(run, text string)               // tells people that a budget is nearly spent; nil: nobody
+
+	// Called is told of every call that was made; nil: nobody.
+	Called func(role string, took time.Duration, u domain.Usage, cost float64)
 
 	ledger ledger
 }
@@ -159,7 +163,11 @@ func (c *recording) Complete(ctx context.Context, r chat.Request) (chat.Response
 		if text := c.endpoints.ledger.warning(c.spec.Name); text != "" && c.endpoints.Warn != nil {
 			c.endpoints.Warn(c.spec.Name, text)
 		}
+		began := time.Now()
 		res, err := c.ask(ctx, r)
+		if err == nil && c.endpoints.Called != nil {
+			c.endpoints.Called(c.role, time.Since(began), res.Usage, c.model.Price.Of(res.Usage))
+		}
 		epoch, _ := ctx.Value(epochKey{}).(int)
 
 		return runs.Answer{

@@ -160,7 +160,7 @@ func TestRealVLLM(t *testing.T) {
 	}
 	dir := t.TempDir()
 	base, adapters := filepath.Join(dir, "qwen2"), filepath.Join(dir, "adapters")
-	python(t, "", "../../../trainer/llamafactory/testdata/make_model.py", base, "--shape", "small")
+	python(t, "", "../../../scripts/make_model.py", base, "--shape", "small")
 	python(t, "", "testdata/adapters.py", "make", base, adapters, "3")
 
 	l, err := net.Listen("tcp", "127.0.0.1:0")

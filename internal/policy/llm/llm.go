@@ -19,6 +19,10 @@ import (
 	"time"
 
 	openai "github.com/sashabaranov/go-openai"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
@@ -134,10 +138,20 @@ func redacted(base string) string {
 	return u.Redacted()
 }
 
+// tracer sends the spans of calls where package telemetry says; without it they cost nothing.
+var tracer = otel.Tracer("collabui")
+
 // Complete asks for r.N answers. Its faults are throttled (with the server's Retry-After), transient, or invalid if the
 // server refuses the request.
-func (c *Client) Complete(ctx context.Context, r chat.Request) (chat.Response, error) {
+func (c *Client) Complete(ctx context.Context, r chat.Request) (res chat.Response, err error) {
 	var after time.Duration
+	ctx, span := tracer.Start(ctx, "model call", trace.WithAttributes(attribute.String("model", r.Model)))
+	defer func() {
+		if err != nil {
+			span.SetStatus(codes.Error, string(fault.KindOf(err))) // its text may quote a prompt
+		}
+		span.End()
+	}()
 	parent := ctx
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, retryKey{}, &after), c.conf.Timeout)
 	defer cancel()
@@ -157,7 +171,11 @@ func (c *Client) Complete(ctx context.Context, r chat.Request) (chat.Response, e
 			"model %s returned %d answers instead of %d", q.Model, len(out.Choices), q.N)
 	}
 
-	return response(out), nil
+	res = response(out)
+	span.SetAttributes(attribute.Int("prompt tokens", res.Usage.Prompt))
+	span.SetAttributes(attribute.Int("answer tokens", res.Usage.Answer))
+
+	return res, nil
 }
 
 // response returns the answers with their reasoning and the tokens used.

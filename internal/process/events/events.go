@@ -37,6 +37,24 @@ type Episode struct {
 	Steps   int  `json:"steps"`
 }
 
+// Void says that an attempt at a slot was void. Another one follows, or the slot has failed.
+type Void struct {
+	Epoch   int    `json:"epoch"`
+	Slot    int    `json:"slot"`
+	Attempt int    `json:"attempt"` // from 1
+	Why     string `json:"why"`
+}
+
+// Labels says how the cells of a slot's episode were labelled, and how many preference pairs came of it.
+type Labels struct {
+	Epoch  int `json:"epoch"`
+	Slot   int `json:"slot"`
+	Right  int `json:"right"`
+	Wrong  int `json:"wrong"`
+	Unsure int `json:"unsure"`
+	Pairs  int `json:"pairs"`
+}
+
 // Environment holds the figures that an environment keeps, such as those of a pool of emulators.
 type Environment struct {
 	Suite   string `json:"suite"`
@@ -110,6 +128,8 @@ type Message struct {
 func (Base) kind() string        { return "base" }
 func (Data) kind() string        { return "data" }
 func (Episode) kind() string     { return "episode" }
+func (Void) kind() string        { return "void" }
+func (Labels) kind() string      { return "labels" }
 func (Environment) kind() string { return "environment" }
 func (Update) kind() string      { return "update" }
 func (Warning) kind() string     { return "warning" }
@@ -150,6 +170,10 @@ func Decode(raw []byte) (Event, error) {
 		return decode[Data](raw)
 	case "episode":
 		return decode[Episode](raw)
+	case "void":
+		return decode[Void](raw)
+	case "labels":
+		return decode[Labels](raw)
 	case "environment":
 		return decode[Environment](raw)
 	case "update":

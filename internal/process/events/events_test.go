@@ -13,6 +13,8 @@ func samples() []Event {
 		Base{Policy: "d", InBand: true, StoppedBy: "stop_low"},
 		Data{Level: 1, Rows: 2, Dropped: 3},
 		Episode{Epoch: 1, Slot: 2, Success: true, Steps: 3},
+		Void{Epoch: 1, Slot: 2, Attempt: 3, Why: "w"},
+		Labels{Epoch: 1, Slot: 2, Right: 3, Wrong: 4, Unsure: 5, Pairs: 6},
 		Environment{Suite: "webtasks"},
 		Update{Epoch: 1, Agent: 2, Pairs: 3, Steps: 4, Kept: "why"},
 		Warning{Epoch: 1, Agent: 2, Text: "t"},

@@ -1,9 +1,10 @@
 """Make a randomly initialised Qwen2 chat model with its tokenizer, without network access.
 
 Usage: make_model.py DIR [--shape tiny|small|7b] [--dtype float32|bfloat16] [--seed N]
+                     [--vocabulary N] [--corpus FILE ...]
 
-The tokenizer is a byte-level BPE with the chat template of Qwen2, trained on the sentences below; it can encode every
-text. The same seed and versions give the same bytes. --shape 7b has the sizes of Qwen2-7B (15 GB as bfloat16) and needs
+The tokenizer is a byte-level BPE with the chat template of Qwen2, trained on the sentences below and the corpus; it can
+encode every text. The same seed and versions give the same bytes. --shape 7b has the sizes of Qwen2-7B (15 GB as bfloat16) and needs
 a machine with a GPU; if there is one, the weights are made on it.
 """
 
@@ -63,7 +64,7 @@ TEMPLATE = (
 )
 
 
-def make_tokenizer():
+def make_tokenizer(vocabulary, corpus):
     t = Tokenizer(models.BPE())
     t.normalizer = normalizers.NFC()
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -71,12 +72,16 @@ def make_tokenizer():
     t.decoder = decoders.ByteLevel()
     special = [AddedToken(s, special=True, normalized=False) for s in SPECIAL]
     trainer = trainers.BpeTrainer(
-        vocab_size=400,
+        vocab_size=vocabulary,
         special_tokens=special,
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=False,
     )
-    t.train_from_iterator(SENTENCES, trainer)
+    texts = list(SENTENCES)
+    for path in corpus:
+        with open(path, encoding="utf-8") as f:
+            texts += f.read().splitlines()
+    t.train_from_iterator(texts, trainer)
     return PreTrainedTokenizerFast(
         tokenizer_object=t,
         eos_token="<|im_end|>",
@@ -94,8 +99,10 @@ def main():
     p.add_argument("--shape", choices=SHAPES, default="tiny")
     p.add_argument("--dtype", choices=["float32", "bfloat16"], default="float32")
     p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--vocabulary", type=int, default=400)
+    p.add_argument("--corpus", nargs="*", default=[])
     a = p.parse_args()
-    tokenizer = make_tokenizer()
+    tokenizer = make_tokenizer(a.vocabulary, a.corpus)
     shape = dict(SHAPES[a.shape])
     shape["vocab_size"] = shape["vocab_size"] or len(tokenizer)
     config = Qwen2Config(

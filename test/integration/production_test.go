@@ -1,0 +1,348 @@
+//go:build integration
+
+package integration
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// wholeModel is stage 1 of a model with random weights: all its parameters are trained.
+const wholeModel = `name: first
+epochs: 1
+slots: 4
+agents: 2
+parameters: shared
+decoding: {temperatures: [1]}
+finetune:
+  demonstrations: 60
+  message_share: 0
+  chunk_steps: %d
+  max_chunks: 1
+  stop_low: 0.1
+  train: {learning_rate: 3.0e-3, batch_size: 8, passes: 4}
+evaluation: {val: 2, test_seeds: 0, test_templates: 0, test_apps: 0}
+trainer:
+  name: llamafactory
+  options: {model: %s, finetuning: full, devices: 0, per_device: 8, save_steps: 10, precision: fp32, cutoff: 2048}
+`
+
+// adaptersOfIt trains one adapter per agent on what stage 1 made.
+const adaptersOfIt = `name: kill
+epochs: 2
+slots: 6
+agents: 2
+rounds: 2
+decoding: {temperatures: [1]}
+finetune: {base: model}
+pairs: {kind: +correction, min_pairs: 4}
+train: {learning_rate: 5.0e-3, batch_size: 4, passes: 2, beta: 0.1, ftx: 0.1}
+evaluation: {val: 2, test_seeds: 2, test_templates: 0, test_apps: 0}
+trainer:
+  name: llamafactory
+  options: {model: %s, devices: 0, per_device: 4, save_steps: 2, precision: fp32, cutoff: 2048, rank: 4}
+`
+
+// apart bounds the difference of log-probabilities between a rollout and the trainer's libraries, per token in float32.
+const apart = 1e-3
+
+// production is a cluster with a real vLLM and a real LLaMA-Factory, on the CPU.
+type production struct {
+	*cluster
+	vllm, program string
+	model         string // the folder that vLLM serves
+	name          string // its name, besides base
+	engine, gate  string // addresses
+}
+
+// TestTheProductionRow trains a Qwen2 of a million parameters and random weights as a team would a large one: stage 1
+// on all parameters by LLaMA-Factory, rollouts by a gateway and vLLM, one adapter per agent by DPO, loaded at run time.
+// vLLM, gateway, LLaMA-Factory, GPU worker and rollout worker are killed meanwhile. Every recorded answer is scored
+// again by the trainer's libraries with the adapter of its agent. `make test-production` runs it.
+func TestTheProductionRow(t *testing.T) {
+	vllm, program := os.Getenv("COLLABUI_VLLM"), os.Getenv("COLLABUI_LLAMAFACTORY")
+	if vllm == "" || program == "" {
+		t.Skip("set COLLABUI_VLLM and COLLABUI_LLAMAFACTORY, or run `make test-production`")
+	}
+	dir := t.TempDir()
+	random, trained := filepath.Join(dir, "random"), filepath.Join(dir, "trained")
+	p := &production{cluster: &cluster{machine: newMachine(t, ""), hosts: map[string]*host{}}}
+	p.vllm, p.program, p.engine, p.gate = vllm, program, freeAddr(t), freeAddr(t)
+	t.Log(p.python("", "../../scripts/make_model.py", random, "--shape", "small", "--vocabulary", "1000",
+		"--corpus", "../../internal/method/prompts/testdata/golden/agent-mobile.txt"))
+
+	p.stage1(random, trained)
+	s := p.adapters(trained)
+	t.Logf("digest %s", s.FinalDigest)
+	p.verify(trained)
+}
+
+// begin starts hosts that serve a model, and no others before.
+func (p *production) begin(model, name, specification string) {
+	p.t.Helper()
+	p.model, p.name = model, name
+	p.write(filepath.Base(p.spec), specification)
+	p.add("head", p.worker("--roles", "control"))
+	p.add("rollout", p.worker("--roles", "rollout,model", "--tabs", "2"))
+	p.add("gpu", p.worker("--roles", "gpu", "--gpus", "none", "--updates", "1", "--work", p.file("gpu")))
+	p.add("vllm", p.serve)
+	p.add("gateway", p.worker("--roles", "serve", "--listen", p.gate, "--server", "http://"+p.engine,
+		"--base-model", model, "--keep", "3", "--work", p.file("serve")))
+	for _, h := range p.hosts {
+		h.up()
+	}
+	p.answers()
+}
+
+// serve starts vLLM with room for three adapters: two agents', and one that comes.
+func (p *production) serve() *exec.Cmd {
+	host, port, _ := strings.Cut(p.engine, ":")
+	names := []string{"base"}
+	if p.name != "" {
+		names = append(names, p.name)
+	}
+
+	return p.process("env", append(append([]string{
+		"VLLM_CPU_KVCACHE_SPACE=1", "VLLM_ALLOW_RUNTIME_LORA_UPDATING=True", "HF_HUB_OFFLINE=1",
+		"CUDA_VISIBLE_DEVICES=", "VLLM_NO_USAGE_STATS=1",
+		p.vllm, "serve", p.model, "--served-model-name",
+	}, names...), "--enable-lora", "--max-loras", "3", "--max-cpu-loras", "3", "--max-lora-rank", "8",
+		"--generation-config", "vllm", "--logprobs-mode", "processed_logprobs", "--enable-prompt-tokens-details",
+		"--dtype", "float32", "--max-model-len", "2048", "--enforce-eager", "--host", host, "--port", port)...)
+}
+
+// answers waits until vLLM does.
+func (p *production) answers() {
+	p.t.Helper()
+	p.poll("vLLM answers", 5*time.Minute, time.Second, func() bool {
+		r, err := http.Get("http://" + p.engine + "/health")
+		if err != nil {
+			return false
+		}
+		_ = r.Body.Close()
+
+		return r.StatusCode == http.StatusOK
+	})
+}
+
+// python runs a script with the trainer's libraries.
+func (p *production) python(in string, args ...string) string {
+	p.t.Helper()
+	cmd := exec.Command(filepath.Join(filepath.Dir(p.program), "python"), args...)
+	cmd.Env, cmd.Stdin = append(os.Environ(), "CUDA_VISIBLE_DEVICES="), strings.NewReader(in)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		p.t.Fatalf("%v: %v, want success\n%s", args, err, said.String())
+	}
+
+	return strings.TrimSpace(string(out))
+}
+
+// stage1 trains all parameters of a model, and writes the result into a folder, which vLLM is then started on, as the
+// run waits for.
+func (p *production) stage1(random, trained string) {
+	p.t.Helper()
+	p.services(p.gate)
+	p.env = append(p.env, "COLLABUI_LLAMAFACTORY="+p.program)
+	p.t.Cleanup(p.down)
+	const steps = 120
+	p.begin(random, "", fmt.Sprintf(wholeModel, steps, random))
+	b := p.store()
+	tuned := p.process(binary("collabui"), "finetune", p.spec, "--data", p.data)
+
+	p.poll("stage 1 is trained", 30*time.Minute, time.Second, func() bool {
+		return p.count("runs/first/finetune/chunks/0001") > 0
+	})
+	chunk, _, err := runs.Run("first").Chunk(1).Read(p.t.Context(), b)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	digest := chunk.Policy.Digest
+	p.must("export", "--policy", digest, "--out", trained)
+	p.hosts["vllm"].signal(syscall.SIGKILL)
+	p.model, p.name = trained, digest
+	p.hosts["vllm"].up()
+	p.answers()
+	if err := tuned.Wait(); err != nil {
+		p.t.Fatalf("finetune: %v, want success", err)
+	}
+	for _, h := range p.hosts {
+		h.signal(syscall.SIGKILL)
+	}
+}
+
+// store opens the store of the run.
+func (p *production) store() store.Bucket {
+	p.t.Helper()
+	at := ""
+	for _, e := range p.env {
+		if a, ok := strings.CutPrefix(e, "COLLABUI_S3="); ok {
+			at = a
+		}
+	}
+	b, err := store.Open(store.Config{Endpoint: at, Bucket: s3Bucket, Access: s3Key, Secret: s3Key})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+
+	return b
+}
+
+// adapters trains the agents' adapters while everything is killed once.
+func (p *production) adapters(model string) shown {
+	p.t.Helper()
+	p.begin(model, "", fmt.Sprintf(adaptersOfIt, model))
+	p.must("train", p.spec, "--detach")
+	again := func(name string) {
+		p.t.Logf("%s is killed", name)
+		p.hosts[name].signal(syscall.SIGKILL)
+		p.hosts[name].up()
+	}
+
+	p.rollsOut("0001", 6, 10*time.Minute)
+	again("vllm")
+	p.rollsOut("0001", 14, 10*time.Minute)
+	again("rollout")
+	p.eventually("an update has a checkpoint", 10*time.Minute, func() bool {
+		return p.count("agents/0/job-checkpoint") > 0
+	})
+	again("gpu") // with LLaMA-Factory, which is in its process group or ends with it
+	p.rollsOut("0002", 4, 15*time.Minute)
+	again("gateway")
+	p.rollsOut("0002", 10, 10*time.Minute)
+	again("head")
+
+	return p.sound(30 * time.Minute)
+}
+
+// row is an answer, and what the trainer's libraries say of it.
+type row struct {
+	Adapter string  `json:"adapter"` // folder; empty: the base model
+	System  string  `json:"system"`
+	User    string  `json:"user"`
+	Answer  string  `json:"answer"`
+	End     bool    `json:"end"`
+	logProb float64 // of the rollout
+	tokens  int
+}
+
+// verify compares the log-probability of every answer of the second epoch with those that the trainer's libraries give
+// it under the adapters of both agents.
+func (p *production) verify(model string) {
+	p.t.Helper()
+	b, run := p.store(), runs.Run("kill")
+	e, _, err := run.Epoch(1).Read(p.t.Context(), b)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var folders []string
+	for i, d := range e.System.Digests() {
+		folders = append(folders, p.file(fmt.Sprintf("adapter-%d", i)))
+		p.must("export", "--policy", d, "--out", folders[i])
+	}
+	rows := p.rows(b, folders)
+	own, other := p.scores(model, rows), p.scores(model, swapped(rows, folders))
+
+	worst, nearest, compared := 0.0, math.Inf(1), 0
+	for i, r := range rows {
+		if own[i].Tokens != r.tokens {
+			continue // the text of random bytes has other tokens than those that were sampled
+		}
+		compared++
+		n := float64(r.tokens)
+		off := math.Abs(own[i].LogProb-r.logProb) / n
+		worst, nearest = max(worst, off), min(nearest, math.Abs(other[i].LogProb-r.logProb)/n)
+		if off > apart {
+			p.t.Errorf("answer %q: its log-probability is %g per token from that of its own adapter, want at most %g",
+				r.Answer, off, apart)
+		}
+	}
+	p.t.Logf("%d of %d answers compared: at most %.2g per token from their own adapter, at least %.2g from the other's",
+		compared, len(rows), worst, nearest)
+	if compared < len(rows)/2 || compared < 50 {
+		p.t.Errorf("%d of %d answers could be compared, want half of them and 50", compared, len(rows))
+	}
+}
+
+// rows returns the answers of the second epoch, under the adapters of their agents.
+func (p *production) rows(b store.Bucket, folders []string) (out []row) {
+	p.t.Helper()
+	run := runs.Run("kill")
+	for slot := 1; slot <= 6; slot++ {
+		attempts, err := run.Attempts(p.t.Context(), b, 2, slot)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		for _, a := range attempts {
+			for i := range a.Steps {
+				s, _, err := run.Step(2, slot, a.Attempt, i+1).Read(p.t.Context(), b)
+				if err != nil {
+					p.t.Fatal(err)
+				}
+				for _, c := range s.Decision.Cells {
+					out = append(out, row{
+						Adapter: folders[c.Agent], System: agents.Default.System(), User: c.Prompt, Answer: c.Text,
+						End: true, logProb: c.LogProb, tokens: c.Usage.Answer,
+					})
+				}
+			}
+		}
+	}
+
+	return out
+}
+
+// swapped returns rows under the adapter of the other agent.
+func swapped(rows []row, folders []string) []row {
+	out := append([]row(nil), rows...)
+	for i := range out {
+		if out[i].Adapter == folders[0] {
+			out[i].Adapter = folders[1]
+		} else {
+			out[i].Adapter = folders[0]
+		}
+	}
+
+	return out
+}
+
+// scored is what the trainer's libraries say of an answer.
+type scored struct {
+	LogProb float64 `json:"logprob"`
+	Tokens  int     `json:"tokens"`
+}
+
+func (p *production) scores(model string, rows []row) []scored {
+	p.t.Helper()
+	var in bytes.Buffer
+	for _, r := range rows {
+		if err := json.NewEncoder(&in).Encode(r); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	out := make([]scored, len(rows))
+	said := p.python(in.String(), "../../internal/policy/gateway/testdata/adapters.py", "score", model)
+	for i, line := range strings.Split(said, "\n") {
+		if err := json.Unmarshal([]byte(line), &out[i]); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+
+	return out
+}
