@@ -147,7 +147,7 @@ python: bin/collabui chromium ## test the Python package, and the protocol again
 
 # The runs of these tests wait for lost machines and restarts more than they compute: more of them than cores.
 integration: build chromium ## run the tests with real services and processes, and kill them
-	COLLABUI_OPENENV_PYTHON="$$(scripts/venv.sh openenv)" \
+	COLLABUI_OPENENV_PYTHON="$$(scripts/venv.sh openenv)" COLLABUI_PROMETHEUS="$$(scripts/prometheus.sh)" \
 		$(GO) test -count=1 -parallel 5 -timeout 40m -tags integration ./test/integration/...
 	$(GO) test -count=1 -tags integration -run Faults ./workflows
 	$(GO) test -count=1 -parallel 4 -tags integration ./test/chaos -args -runs 12 -cells 4

@@ -34,7 +34,7 @@ finetune:
   chunk_steps: %d
   max_chunks: 1
   stop_low: 0.1
-  train: {learning_rate: 3.0e-3, batch_size: 8, passes: 4}
+  train: {learning_rate: 3.0e-3, batch_size: 8, passes: 8}
 evaluation: {val: 2, test_seeds: 0, test_templates: 0, test_apps: 0}
 trainer:
   name: llamafactory
@@ -161,7 +161,7 @@ func (p *production) stage1(random, trained string) {
 	p.services(p.gate)
 	p.env = append(p.env, "COLLABUI_LLAMAFACTORY="+p.program)
 	p.t.Cleanup(p.down)
-	const steps = 120
+	const steps = 400 // more than passes allow: one chunk
 	p.begin(random, "", fmt.Sprintf(wholeModel, steps, random))
 	b := p.store()
 	tuned := p.process(binary("collabui"), "finetune", p.spec, "--data", p.data)
@@ -179,6 +179,7 @@ func (p *production) stage1(random, trained string) {
 	p.model, p.name = trained, digest
 	p.hosts["vllm"].up()
 	p.answers()
+	p.must("resume", "first") // what a person does who has started the engine
 	if err := tuned.Wait(); err != nil {
 		p.t.Fatalf("finetune: %v, want success", err)
 	}
@@ -220,7 +221,9 @@ func (p *production) adapters(model string) shown {
 	p.rollsOut("0001", 14, 10*time.Minute)
 	again("rollout")
 	p.eventually("an update has a checkpoint", 10*time.Minute, func() bool {
-		return p.count("agents/0/job-checkpoint") > 0
+		const job = "kill/epochs/0001/agents/%d/job-checkpoint"
+
+		return p.count(fmt.Sprintf(job, 0))+p.count(fmt.Sprintf(job, 1)) > 0
 	})
 	again("gpu") // with LLaMA-Factory, which is in its process group or ends with it
 	p.rollsOut("0002", 4, 15*time.Minute)
@@ -255,6 +258,10 @@ func (p *production) verify(model string) {
 	for i, d := range e.System.Digests() {
 		folders = append(folders, p.file(fmt.Sprintf("adapter-%d", i)))
 		p.must("export", "--policy", d, "--out", folders[i])
+		if _, err := os.Stat(filepath.Join(folders[i], "adapter_config.json")); err != nil {
+			p.t.Fatalf("agent %d has no adapter after epoch 1: its update was refused, want it accepted\n%s",
+				i, p.must("show", "kill"))
+		}
 	}
 	rows := p.rows(b, folders)
 	own, other := p.scores(model, rows), p.scores(model, swapped(rows, folders))

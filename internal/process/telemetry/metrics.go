@@ -71,9 +71,32 @@ func New() *Metrics {
 	m.cost = m.counter("cost_total", "Money that calls cost at the specification's prices, by role.", "role")
 	m.store = m.histogram("store_seconds", "How long the object store took, by operation.", "operation")
 	m.storeErrors = m.counter("store_errors_total", "Calls of the object store that failed.", "operation", "kind")
+	m.begin()
 
 	return m
 }
+
+// begin lets series begin at zero: an increase from nothing to one would not be seen.
+func (m *Metrics) begin() {
+	for _, outcome := range []string{"success", "failure", "void"} {
+		m.episodes.WithLabelValues(outcome)
+	}
+	for _, outcome := range []string{updated, kept} {
+		m.updates.WithLabelValues(outcome)
+	}
+	for _, label := range []string{"right", "wrong", "unsure"} {
+		m.labels.WithLabelValues(label)
+	}
+	for _, operation := range []string{"put", "get", "list"} {
+		m.storeErrors.WithLabelValues(operation, string(fault.Transient))
+	}
+}
+
+// The outcomes of updates.
+const (
+	updated = "updated"
+	kept    = "kept the parent"
+)
 
 func (m *Metrics) histogram(name, help string, labels ...string) *prometheus.HistogramVec {
 	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -114,8 +137,13 @@ func (m *Metrics) Temporal() (client.MetricsHandler, error) {
 		return nil, fault.As(fault.Fatal, err)
 	}
 
+	fewer := []float64{.005, .05, .25, 1, 5, 30, 300, 3600}
+	inSeconds := metric.NewView(metric.Instrument{Kind: metric.InstrumentKindHistogram}, metric.Stream{
+		Aggregation: metric.AggregationExplicitBucketHistogram{Boundaries: fewer},
+	})
+
 	return opentelemetry.NewMetricsHandler(opentelemetry.MetricsHandlerOptions{
-		Meter: metric.NewMeterProvider(metric.WithReader(e)).Meter("temporal"),
+		Meter: metric.NewMeterProvider(metric.WithReader(e), metric.WithView(inSeconds)).Meter("temporal"),
 	}), nil
 }
 
@@ -123,6 +151,7 @@ func (m *Metrics) Temporal() (client.MetricsHandler, error) {
 func (m *Metrics) Begin(kind string) (end func(error)) {
 	began := time.Now()
 	m.running.WithLabelValues(kind).Inc()
+	m.failures.WithLabelValues(kind) // begins at zero
 
 	return func(err error) {
 		m.running.WithLabelValues(kind).Dec()
@@ -194,9 +223,9 @@ func (m *Metrics) Event(run string, e events.Event) {
 		}
 		m.episodes.WithLabelValues(outcome).Inc()
 	case events.Update:
-		outcome := "updated"
+		outcome := updated
 		if e.Kept != "" {
-			outcome = "kept the parent"
+			outcome = kept
 		}
 		m.updates.WithLabelValues(outcome).Inc()
 	case events.Warning:

@@ -1,0 +1,143 @@
+//go:build integration
+
+package integration
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	trace "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/grpc"
+
+	"github.com/collabui/collabui/envadapters/openenv"
+	"github.com/collabui/collabui/envadapters/scripted"
+	"github.com/collabui/collabui/internal/process/supervisor"
+)
+
+// spans are what a collector of traces was sent.
+type spans struct {
+	collector.UnimplementedTraceServiceServer
+	mu  sync.Mutex
+	all []*trace.Span
+}
+
+func (s *spans) Export(
+	_ context.Context, r *collector.ExportTraceServiceRequest,
+) (*collector.ExportTraceServiceResponse, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, x := range r.ResourceSpans {
+		for _, y := range x.ScopeSpans {
+			s.all = append(s.all, y.Spans...)
+		}
+	}
+
+	return &collector.ExportTraceServiceResponse{}, nil
+}
+
+// above returns the names of a span's parents, the nearest first, for every span of a name.
+func (s *spans) above(name string) (out [][]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	byID := map[string]*trace.Span{}
+	for _, x := range s.all {
+		byID[string(x.SpanId)] = x
+	}
+	for _, x := range s.all {
+		if x.Name != name {
+			continue
+		}
+		var names []string
+		for p := byID[string(x.ParentSpanId)]; p != nil; p = byID[string(p.ParentSpanId)] {
+			names = append(names, p.Name)
+		}
+		out = append(out, names)
+	}
+
+	return out
+}
+
+// figures are series of which a run that goes well leaves some above zero.
+var figures = []string{
+	`collabui_work_seconds_count{kind="Rollout"}`, `collabui_work_seconds_count{kind="CreditAndPairing"}`,
+	`collabui_work_seconds_count{kind="Update"}`, `collabui_work_seconds_count{kind="policy calls"}`,
+	`collabui_step_seconds_count{part="decide"}`, `collabui_step_seconds_count{part="execute"}`,
+	`collabui_model_seconds_count{role="agent"}`, `collabui_tokens_total{kind="answer",role="agent"}`,
+	`collabui_episodes_total{outcome=`, `collabui_labels_total{label="right"}`, `collabui_pairs_total`,
+	`collabui_updates_total{outcome=`, `collabui_store_seconds_count{operation="put"}`,
+	`temporal_request{`, `temporal_activity_execution_latency`,
+}
+
+// TestARunIsMeasuredAndTraced reads the worker's metrics after a run, and follows a call of a model through
+// activity and workflows back to the command.
+func TestARunIsMeasuredAndTraced(t *testing.T) {
+	t.Parallel()
+	h, err := openenv.Handler(&scripted.Suite{Length: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := httptest.NewServer(h)
+	t.Cleanup(pages.Close)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, server := &spans{}, grpc.NewServer()
+	collector.RegisterTraceServiceServer(server, got)
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(server.Stop)
+
+	m := newMachine(t, fmt.Sprintf(heldRun, strings.TrimPrefix(pages.URL, "http://"), demonstrated))
+	m.env = append(m.env, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+l.Addr().String(), "OTEL_BSP_SCHEDULE_DELAY=500")
+	m.must("train", m.spec, "--detach")
+	m.settle()
+	text := m.metrics()
+	for _, series := range figures {
+		if !above0(text, series) {
+			t.Errorf("the worker's metrics are\n%s\nwant %s above 0", text, series)
+		}
+	}
+
+	calls := got.above("model call")
+	whole := func(names []string) bool {
+		return slices.Contains(names, "RunActivity:Rollout") && slices.Contains(names, "RunWorkflow:Shard") &&
+			slices.Contains(names, "RunWorkflow:Epoch") && slices.Contains(names, "StartWorkflow:Run")
+	}
+	if !slices.ContainsFunc(calls, whole) {
+		t.Errorf("calls of models have the parents %v, want one with the activity Rollout, the workflows Shard and "+
+			"Epoch, and the command's StartWorkflow:Run", calls[:min(3, len(calls))])
+	}
+}
+
+// metrics returns what the worker of this machine says at /metrics, if it answers.
+func (m *machine) metrics() string {
+	r, err := http.Get("http://" + m.service(string(supervisor.Worker)).Addr + "/metrics")
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = r.Body.Close() }()
+	body, _ := io.ReadAll(r.Body)
+
+	return string(body)
+}
+
+// above0 reports whether a series whose name begins so is above zero.
+func above0(text, series string) bool {
+	for _, line := range strings.Split(text, "\n") {
+		value := line[strings.LastIndex(line, " ")+1:]
+		if strings.HasPrefix(line, series) && value != "0" && value != "" {
+			return true
+		}
+	}
+
+	return false
+}
