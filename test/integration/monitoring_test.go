@@ -212,7 +212,7 @@ func TestAlertsFireInTime(t *testing.T) {
 	}
 	for name := range alerts(t) {
 		if n := strings.Count(string(raw), name); n < 2 {
-			t.Errorf("alerts_test.yaml names %s %d times, want a series where it fires and one where it is silent", name, n)
+			t.Errorf("alerts_test.yaml names %s %d times, want twice: where it fires and where it is silent", name, n)
 		}
 	}
 }

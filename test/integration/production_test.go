@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -266,6 +267,7 @@ func (p *production) verify(model string) {
 	rows := p.rows(b, folders)
 	own, other := p.scores(model, rows), p.scores(model, swapped(rows, folders))
 
+	p.sameTokens(model, rows[:min(100, len(rows))])
 	worst, nearest, compared := 0.0, math.Inf(1), 0
 	for i, r := range rows {
 		if own[i].Tokens != r.tokens {
@@ -285,6 +287,56 @@ func (p *production) verify(model string) {
 	if compared < len(rows)/2 || compared < 50 {
 		p.t.Errorf("%d of %d answers could be compared, want half of them and 50", compared, len(rows))
 	}
+}
+
+// sameTokens checks that LLaMA-Factory trains on the tokens that vLLM reads and writes: the prompt with the chat
+// template, the answer, and the token that ends it. LLaMA-Factory adds the template's line end, which vLLM never
+// writes.
+func (p *production) sameTokens(model string, rows []row) {
+	p.t.Helper()
+	said := p.python(p.lines(rows), adapters, "tokens", model)
+	longest := 0
+	for i, line := range strings.Split(said, "\n") {
+		var trained struct{ Prompt, Answer []int }
+		if err := json.Unmarshal([]byte(line), &trained); err != nil {
+			p.t.Fatalf("%v in %q, want tokens", err, line)
+		}
+		end := p.tokenize(map[string]any{"prompt": "<|im_end|>\n", "add_special_tokens": false})
+		prompt := p.tokenize(map[string]any{
+			"add_generation_prompt": true,
+			"messages": []map[string]string{
+				{"role": "system", "content": rows[i].System}, {"role": "user", "content": rows[i].User},
+			},
+		})
+		answer := append(p.tokenize(map[string]any{"prompt": rows[i].Answer, "add_special_tokens": false}), end...)
+		if !slices.Equal(prompt, trained.Prompt) || !slices.Equal(answer, trained.Answer) {
+			p.t.Errorf("row %d: LLaMA-Factory trains on %v and %v, want what vLLM reads, %v and %v",
+				i, trained.Prompt, trained.Answer, prompt, answer)
+		}
+		longest = max(longest, len(prompt)+len(answer))
+	}
+	p.t.Logf("%d rows of up to %d tokens are the same in training and serving", len(rows), longest)
+}
+
+// tokenize asks vLLM for tokens.
+func (p *production) tokenize(q map[string]any) []int {
+	p.t.Helper()
+	q["model"] = "base"
+	body, err := json.Marshal(q)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r, err := http.Post("http://"+p.engine+"/tokenize", "application/json", bytes.NewReader(body))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer func() { _ = r.Body.Close() }()
+	var x struct{ Tokens []int }
+	if err := json.NewDecoder(r.Body).Decode(&x); err != nil || len(x.Tokens) == 0 {
+		p.t.Fatalf("vLLM says %d tokens and %v, want some", len(x.Tokens), err)
+	}
+
+	return x.Tokens
 }
 
 // rows returns the answers of the second epoch, under the adapters of their agents.
@@ -329,6 +381,22 @@ func swapped(rows []row, folders []string) []row {
 	return out
 }
 
+// adapters is the script that asks the trainer's libraries.
+const adapters = "../../internal/policy/gateway/testdata/adapters.py"
+
+// lines writes rows for it.
+func (p *production) lines(rows []row) string {
+	p.t.Helper()
+	var in bytes.Buffer
+	for _, r := range rows {
+		if err := json.NewEncoder(&in).Encode(r); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+
+	return in.String()
+}
+
 // scored is what the trainer's libraries say of an answer.
 type scored struct {
 	LogProb float64 `json:"logprob"`
@@ -337,14 +405,8 @@ type scored struct {
 
 func (p *production) scores(model string, rows []row) []scored {
 	p.t.Helper()
-	var in bytes.Buffer
-	for _, r := range rows {
-		if err := json.NewEncoder(&in).Encode(r); err != nil {
-			p.t.Fatal(err)
-		}
-	}
 	out := make([]scored, len(rows))
-	said := p.python(in.String(), "../../internal/policy/gateway/testdata/adapters.py", "score", model)
+	said := p.python(p.lines(rows), adapters, "score", model)
 	for i, line := range strings.Split(said, "\n") {
 		if err := json.Unmarshal([]byte(line), &out[i]); err != nil {
 			p.t.Fatal(err)

@@ -4,6 +4,8 @@ Usage: adapters.py make MODEL DIR N    write DIR/0 to DIR/N-1, of rank 4
        adapters.py score MODEL         read rows of JSON, each {"adapter", "system", "user", "answer", "end"}, an empty
                                        adapter means the model, and write {"logprob", "tokens"} for each, in float32.
                                        With end, the token that ends a turn counts.
+       adapters.py tokens MODEL        read the same rows and write {"prompt", "answer"}, the tokens that LLaMA-Factory
+                                       trains on with its template qwen
 """
 
 import json
@@ -55,8 +57,23 @@ def score(path):
         print(json.dumps(o))
 
 
+def tokens(path):
+    from llamafactory.data.template import get_template_and_fix_tokenizer
+    from llamafactory.hparams import DataArguments
+
+    tokenizer = AutoTokenizer.from_pretrained(path)
+    template = get_template_and_fix_tokenizer(tokenizer, DataArguments(template="qwen"))
+    for line in sys.stdin:
+        r = json.loads(line)
+        chat = [{"role": "user", "content": r["user"]}, {"role": "assistant", "content": r["answer"]}]
+        prompt, answer = template.encode_oneturn(tokenizer, chat, r["system"])
+        print(json.dumps({"prompt": prompt, "answer": answer}))
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "make":
+    if sys.argv[1] == "tokens":
+        tokens(sys.argv[2])
+    elif sys.argv[1] == "make":
         make(sys.argv[2], sys.argv[3], int(sys.argv[4]))
     else:
         score(sys.argv[2])
