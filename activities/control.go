@@ -25,6 +25,9 @@ type Control struct {
 	Notices Notices
 	View    string // address of the viewer, for people
 
+	// Histories replays recorded histories and returns their number; nil: this process cannot.
+	Histories func(ctx context.Context, say func(string)) (int, error)
+
 	trends sync.Map // trend by run
 }
 

@@ -44,6 +44,7 @@ type dependencies struct {
 	policies  *meteredPolicies
 	endpoints *endpoints.Endpoints
 	view      string // address of the viewer
+	namespace string
 	trainers  map[string]trainer.Trainer
 	receivers []notify.Receiver
 }
@@ -78,7 +79,7 @@ func open(o Options, counts *telemetry.Metrics) (*dependencies, error) {
 
 	return &dependencies{
 		bucket: bucket, stream: stream, metrics: counts, meter: m, log: o.Log, policies: &meteredPolicies{policies, m},
-		endpoints: chats, view: o.Endpoints.View,
+		endpoints: chats, view: o.Endpoints.View, namespace: o.Endpoints.Namespace,
 		suites: activities.NewSuites(func(e envadapters.Options) (envadapters.Suite, error) {
 			return catalog.OpenEnvironment(e, catalog.Places{Browsers: o.Browsers, Tabs: o.Tabs})
 		}),
@@ -100,7 +101,10 @@ func (d *dependencies) emit(run string, e events.Event) {
 }
 
 func (d *dependencies) control(c client.Client) *activities.Control {
-	return &activities.Control{Common: d.common(), Suites: d.suites, Notices: d.notices(c), View: d.view}
+	return &activities.Control{
+		Common: d.common(), Suites: d.suites, Notices: d.notices(c), View: d.view,
+		Histories: d.histories(c),
+	}
 }
 
 func (d *dependencies) rollouts() *activities.Rollouts {

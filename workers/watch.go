@@ -38,13 +38,13 @@ func newWaiting() *waiting {
 }
 
 // watch looks at what waits in Temporal, until the context ends. What cannot be read keeps its last value.
-func (d *dependencies) watch(ctx context.Context, c client.Client, namespace string) {
+func (d *dependencies) watch(ctx context.Context, c client.Client) {
 	w := newWaiting()
 	for _, g := range []prometheus.Collector{w.backlog, w.age, w.runs, w.missed} {
 		d.metrics.Register(g)
 	}
 	for {
-		w.look(ctx, c, namespace)
+		w.look(ctx, c, d.namespace)
 		select {
 		case <-ctx.Done():
 			return

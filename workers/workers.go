@@ -46,6 +46,7 @@ type Options struct {
 	Tabs      int           // concurrent episodes per browser
 	Updates   int           // concurrent policy updates; with GPUs, one per GPU
 	Calls     int           // concurrent activities of the role model
+	Build     string        // names the build, for upgrades in the middle of runs; "": this worker has no version
 	Drain     time.Duration // the time that activities get to finish when the worker is asked to stop
 	Health    string        // HOST:PORT at which /health, /ready and /metrics are answered; "": nowhere
 	Training  Training
@@ -146,7 +147,7 @@ func (p *process) serve(ctx context.Context, queues []string, cancel func(error)
 	d.endpoints.Warn = d.warn(c)
 	if slices.Contains(queues, workflows.QueueControl) {
 		go d.register(ctx, c)
-		go d.watch(ctx, c, p.Endpoints.Namespace)
+		go d.watch(ctx, c)
 	}
 
 	var presence sync.WaitGroup
@@ -210,6 +211,7 @@ func build(c client.Client, role string, o Options, d *dependencies, fatal func(
 		OnFatalError:                       fatal,
 		MaxHeartbeatThrottleInterval:       3 * time.Second,
 		Interceptors:                       []interceptor.WorkerInterceptor{&metered{meter: d.meter}},
+		DeploymentOptions:                  o.version(),
 	})
 
 	switch role {

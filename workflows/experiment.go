@@ -56,7 +56,7 @@ func Experiment(ctx workflow.Context, in ExperimentInput) (activities.Tested, er
 		if x.status.Done > in.Done && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 			next := ExperimentInput{ExperimentID: id, Done: x.status.Done}
 
-			return activities.Tested{}, workflow.NewContinueAsNewError(ctx, Experiment, next)
+			return activities.Tested{}, again(ctx, Experiment, next)
 		}
 		arm, seed := l.Arms[x.status.Done%len(l.Arms)], 1+x.status.Done/len(l.Arms)
 		x.status.Arm, x.status.Seed = arm, seed

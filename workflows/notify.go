@@ -42,5 +42,5 @@ func Notify(ctx workflow.Context, r notices.Receiver) error {
 		}
 	}
 
-	return workflow.NewContinueAsNewError(ctx, Notify, r)
+	return again(ctx, Notify, r)
 }

@@ -105,7 +105,7 @@ func (r *runState) epochAndOn(ctx workflow.Context, k int) error {
 	}
 	next := RunInput{Name: r.in.Name, Paused: r.status.Held, Reason: r.status.Reason}
 
-	return workflow.NewContinueAsNewError(ctx, Run, next)
+	return again(ctx, Run, next)
 }
 
 // epoch runs epoch k. Before the first one, the base systems are evaluated on val: the curve begins at epoch 0, and the

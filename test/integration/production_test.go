@@ -28,14 +28,14 @@ epochs: 1
 slots: 4
 agents: 2
 parameters: shared
-decoding: {temperatures: [1]}
+decoding: {temperatures: [0.5]} # temperature
 finetune:
-  demonstrations: 60
+  demonstrations: 120
   message_share: 0
   chunk_steps: %d
   max_chunks: 1
   stop_low: 0.1
-  train: {learning_rate: 3.0e-3, batch_size: 8, passes: 8}
+  train: {learning_rate: 3.0e-3, batch_size: 8, passes: 6}
 evaluation: {val: 2, test_seeds: 0, test_templates: 0, test_apps: 0}
 trainer:
   name: llamafactory
@@ -48,7 +48,7 @@ epochs: 2
 slots: 6
 agents: 2
 rounds: 2
-decoding: {temperatures: [1]}
+decoding: {temperatures: [0.5]} # temperature
 finetune: {base: model}
 pairs: {kind: +correction, min_pairs: 4}
 train: {learning_rate: 5.0e-3, batch_size: 4, passes: 2, beta: 0.1, ftx: 0.1}
@@ -235,6 +235,9 @@ func (p *production) adapters(model string) shown {
 	return p.sound(30 * time.Minute)
 }
 
+// temperature is that of rollouts: vLLM returns log-probabilities of what it samples from.
+const temperature = 0.5
+
 // row is an answer, and what the trainer's libraries say of it.
 type row struct {
 	Adapter string  `json:"adapter"` // folder; empty: the base model
@@ -242,6 +245,7 @@ type row struct {
 	User    string  `json:"user"`
 	Answer  string  `json:"answer"`
 	End     bool    `json:"end"`
+	At      float64 `json:"temperature"`
 	logProb float64 // of the rollout
 	tokens  int
 }
@@ -357,7 +361,7 @@ func (p *production) rows(b store.Bucket, folders []string) (out []row) {
 				for _, c := range s.Decision.Cells {
 					out = append(out, row{
 						Adapter: folders[c.Agent], System: agents.Default.System(), User: c.Prompt, Answer: c.Text,
-						End: true, logProb: c.LogProb, tokens: c.Usage.Answer,
+						End: true, At: temperature, logProb: c.LogProb, tokens: c.Usage.Answer,
 					})
 				}
 			}

@@ -3,7 +3,8 @@
 Usage: adapters.py make MODEL DIR N    write DIR/0 to DIR/N-1, of rank 4
        adapters.py score MODEL         read rows of JSON, each {"adapter", "system", "user", "answer", "end"}, an empty
                                        adapter means the model, and write {"logprob", "tokens"} for each, in float32.
-                                       With end, the token that ends a turn counts.
+                                       With end, the token that ends a turn counts. With temperature, they are those
+                                       of sampling at it.
        adapters.py tokens MODEL        read the same rows and write {"prompt", "answer"}, the tokens that LLaMA-Factory
                                        trains on with its template qwen
 """
@@ -50,7 +51,7 @@ def score(path):
             answer = tokenizer(r["answer"], add_special_tokens=False)["input_ids"]
             if r.get("end"):
                 answer = answer + [tokenizer.eos_token_id]
-            logits = model(torch.tensor([prompt + answer])).logits[0].log_softmax(-1)
+            logits = (model(torch.tensor([prompt + answer])).logits[0] / r.get("temperature", 1)).log_softmax(-1)
             at = range(len(prompt) - 1, len(prompt) + len(answer) - 1)
             out[i] = {"logprob": sum(logits[j, t].item() for j, t in zip(at, answer)), "tokens": len(answer)}
     for o in out:

@@ -1,0 +1,159 @@
+//go:build integration
+
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+
+	"github.com/collabui/collabui/envadapters/openenv"
+	"github.com/collabui/collabui/envadapters/scripted"
+	"github.com/collabui/collabui/workers"
+)
+
+// upgraded is a machine whose workers are started by hand, from several builds.
+type upgraded struct {
+	*cluster
+	temporal string
+}
+
+// newUpgraded starts services, a policy server and an environment.
+func newUpgraded(t *testing.T) *upgraded {
+	t.Helper()
+	h, err := openenv.Handler(&scripted.Suite{Length: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := httptest.NewServer(h)
+	t.Cleanup(pages.Close)
+	text := fmt.Sprintf(heldRun, strings.TrimPrefix(pages.URL, "http://"), demonstrated)
+	u := &upgraded{cluster: &cluster{
+		machine: newMachine(t, strings.Replace(text, "epochs: 2", "epochs: 4", 1)), hosts: map[string]*host{},
+	}}
+	policy := freeAddr(t)
+	u.services(policy)
+	for _, e := range u.env {
+		if a, ok := strings.CutPrefix(e, "COLLABUI_TEMPORAL="); ok {
+			u.temporal = a
+		}
+	}
+	u.add("policy", u.worker2(binary("collabui"), "policy-server", "--addr", policy))
+	t.Cleanup(u.down)
+	u.hosts["policy"].up()
+
+	return u
+}
+
+func (u *upgraded) worker2(program string, args ...string) func() *exec.Cmd {
+	return func() *exec.Cmd { return u.process(program, args...) }
+}
+
+// newBuild builds the program again, otherwise: another binary.
+func newBuild(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "collabui")
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", file, "../../cmd/collabui")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v, want success\n%s", err, out)
+	}
+
+	return file
+}
+
+// builds returns the states of builds.
+func (u *upgraded) builds() map[string]string {
+	var x struct{ Builds []workers.Build }
+	out := map[string]string{}
+	if said, err := u.try("deployment", "--json"); err == nil && json.Unmarshal([]byte(said), &x) == nil {
+		for _, b := range x.Builds {
+			out[b.ID] = b.State
+		}
+	}
+
+	return out
+}
+
+// TestARunMovesToAnotherBuildBetweenEpochs: a run is upgraded in its middle from one real build to another, and back.
+// Every epoch is played by one build from its beginning to its end, old workers are drained, and the digest is that of
+// a run without an upgrade. A build that cannot replay what the other has recorded is not promoted.
+func TestARunMovesToAnotherBuildBetweenEpochs(t *testing.T) {
+	t.Parallel()
+	digests := map[string]string{}
+	plain := newUpgraded(t)
+	plain.add("all", plain.worker("--tabs", "4"))
+	plain.hosts["all"].up()
+	plain.must("train", plain.spec, "--detach")
+	digests["plain"] = plain.sound(4 * time.Minute).FinalDigest
+
+	u := newUpgraded(t)
+	u.refuses("start workers with --build", "deployment")
+	u.add("old", u.worker("--tabs", "4", "--build", "old"))
+	u.add("new", u.worker2(newBuild(t), "worker", "--tabs", "4", "--build", "new"))
+	u.hosts["old"].up()
+	u.eventually("build old is there", time.Minute, func() bool { return u.builds()["old"] != "" })
+	u.says([]string{"no run is open", "old", "current"}, "deployment", "promote", "old")
+	u.must("train", u.spec, "--detach")
+	u.committed(1, 3*time.Minute)
+	u.hosts["new"].up()
+	u.eventually("build new is there", time.Minute, func() bool { return u.builds()["new"] != "" })
+	u.says([]string{"was played in", "new", "current"}, "deployment", "promote", "new")
+	u.committed(3, 3*time.Minute)
+	if s := u.builds()["old"]; s != workers.BuildDraining && s != workers.BuildDrained {
+		t.Errorf("build old is %q after its last epoch, want it to drain (Temporal looks every few minutes)", s)
+	}
+	u.hosts["old"].signal(syscall.SIGTERM)
+	digests["upgraded"] = u.sound(4 * time.Minute).FinalDigest
+	allEqual(t, digests)
+
+	by := u.epochsByBuild()
+	t.Logf("epochs by build: %v", by)
+	if by[1] != "old" || by[4] != "new" {
+		t.Errorf("epochs were played by %v, want the first by old and the last by new", by)
+	}
+	u.refuses("not found", "deployment", "promote", "unknown", "--unchecked")
+}
+
+// epochsByBuild returns the builds whose workers ran the workflow of each epoch; several are joined.
+func (u *upgraded) epochsByBuild() map[int]string {
+	u.t.Helper()
+	c, err := client.Dial(client.Options{
+		HostPort: u.temporal, Namespace: "collabui",
+		Logger: log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil))),
+	})
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	defer c.Close()
+	out := map[int]string{}
+	for epoch := 1; epoch <= 4; epoch++ {
+		events := c.GetWorkflowHistory(context.Background(), fmt.Sprintf("kill/epoch/%04d", epoch), "", false,
+			enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		for events.HasNext() {
+			e, err := events.Next()
+			if err != nil {
+				u.t.Fatal(err)
+			}
+			if x := e.GetWorkflowTaskCompletedEventAttributes(); x != nil {
+				if b := x.GetDeploymentVersion().GetBuildId(); !strings.Contains(out[epoch], b) {
+					out[epoch] += b
+				}
+			}
+		}
+	}
+
+	return out
+}
