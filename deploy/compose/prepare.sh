@@ -1,0 +1,11 @@
+#!/bin/sh
+# Writes .env and the files of secrets/, each where it is missing. The folder is closed; the files in it can be read,
+# because containers read them as users of their own.
+set -eu
+umask 022
+cd "$(dirname "$0")"
+[ -e .env ] || cp .env.example .env
+mkdir -p -m 700 secrets
+for name in postgres s3_access s3_secret policy view envs grafana; do
+  [ -e "secrets/$name" ] || od -An -N10 -tx1 /dev/urandom | tr -d ' \n' >"secrets/$name"
+done
