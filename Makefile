@@ -16,7 +16,7 @@ RACE := $(RACE_SHORT) ./internal/policy/infer ./internal/policy/tinyserver ./tra
 	./envadapters/androidworld ./envadapters/openenv ./envadapters/browser ./workflows
 
 .PHONY: help train build bin/collabui test unit lint race race-short simulate mutants fuzz vuln integration
-.PHONY: environments statistics datasets tools clients accessibility python
+.PHONY: environments statistics datasets tools clients accessibility python deploy-check
 .PHONY: test-llamafactory test-production bench-llamafactory bench chromium clean chaos recovery scale histories
 
 help: ## list the targets
@@ -41,7 +41,7 @@ bin/collabui-local: $(shell find deploy/local -name 'go.*' -o -name '*.go' -not 
 chromium: ## install Chromium if it is missing
 	@scripts/chromium.sh
 
-PACKAGES := environments statistics datasets tools clients accessibility python # tests that need what others publish
+PACKAGES := environments statistics datasets tools clients accessibility python deploy-check # tests that need what others publish
 
 test: build chromium unit lint race-short fuzz $(PACKAGES) integration ## install what the tests need, run them all
 	$(GO) test -C deploy/local ./...
@@ -144,6 +144,13 @@ python: bin/collabui chromium ## test the Python package, and the protocol again
 		$(GO) test -count=1 -run 'Published|Python' ./envadapters/openenv ./cmd/collabui/scaffold && \
 		cd python && "$$COLLABUI_OPENENV_PYTHON" -m mypy --cache-dir /dev/null collabui_env tests && \
 		"$$COLLABUI_OPENENV_PYTHON" -m unittest discover -q -t . -s tests; }
+
+# The unit tests check deploy/ against the code; this also reads it with the tools that deploy it. What cannot be
+# installed is skipped, with a reason.
+deploy-check: ## render the chart, read the compose file, and check both against schemas and the code
+	export COLLABUI_HELM="$$(scripts/gotool.sh helm)" COLLABUI_COMPOSE="$$(scripts/gotool.sh compose)" \
+		COLLABUI_KEDA="$$(scripts/gotool.sh keda)" COLLABUI_MONITORING="$$(scripts/gotool.sh monitoring)" \
+		COLLABUI_DEPLOY_PYTHON="$$(scripts/venv.sh deploy)"; $(GO) test -count=1 ./test/deploy
 
 # The runs of these tests wait for lost machines and restarts more than they compute: more of them than cores.
 integration: build chromium ## run the tests with real services and processes, and kill them

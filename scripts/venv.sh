@@ -28,10 +28,12 @@ case "${1:-}" in
   wandb) packages=(wandb==0.27.2) ;;
   # The official client of OpenAI's interface.
   clients) packages=(openai==3.54.0) ;;
+  # Schemas of all objects of Kubernetes.
+  deploy) packages=(kubernetes-validate==1.37.0) ;;
   # An existing Gymnasium environment.
   browsergym) packages=(browsergym-core==0.14.3 websockets==16.1.1) ;;
   *)
-    echo "usage: venv.sh stats|openenv|datasets|tools|mlflow|wandb|clients|browsergym" >&2
+    echo "usage: venv.sh stats|openenv|datasets|tools|mlflow|wandb|clients|browsergym|deploy" >&2
     exit 2
     ;;
 esac

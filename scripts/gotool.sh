@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Print the path of a program or of a module's folder that the checks of deploy/ need: the one that COLLABUI_NAME names,
+# such as COLLABUI_HELM, or a cached one, built or downloaded by the go command if it is missing. On failure, print
+# nothing and say why: the checks that need it are skipped.
+# usage: gotool.sh NAME
+set -uo pipefail
+program="" module=""
+case "${1:-}" in
+  helm) program=helm.sh/helm/v3/cmd/helm@v3.22.0 ;;
+  # What Docker Compose reads its files with.
+  compose) program=github.com/compose-spec/compose-go/v2/cmd@v2.16.2 ;;
+  # The definitions of ScaledObject and ServiceMonitor.
+  keda) module=github.com/kedacore/keda/v2@v2.21.0 ;;
+  monitoring) module=github.com/prometheus-operator/prometheus-operator@v0.85.0 ;;
+  *)
+    echo "usage: gotool.sh helm|compose|keda|monitoring" >&2
+    exit 2
+    ;;
+esac
+variable="COLLABUI_${1^^}"
+if [ -n "${!variable:-}" ]; then
+  echo "${!variable}"
+  exit 0
+fi
+what="$program$module"
+skip() {
+  echo "the checks that need $1 are skipped: the go command cannot get $what ($variable may name its path)" >&2
+  exit 0
+}
+cd / || exit 1 # outside of any module
+if [ -n "$module" ]; then
+  found="$("${GO:-go}" mod download -json "$module" 2>/dev/null | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')"
+  [ -n "$found" ] || skip "$1"
+  echo "$found"
+  exit 0
+fi
+dir="${XDG_CACHE_HOME:-$HOME/.cache}/collabui/$1-${what##*@}"
+if [ ! -x "$dir/$1" ]; then
+  tmp="$dir.$$"
+  trap 'rm -rf "$tmp"' EXIT
+  echo "building $what; the first time takes several minutes" >&2
+  if ! { mkdir -p "$tmp" "$dir" && GOFLAGS= GOBIN="$tmp" "${GO:-go}" install "$program" &&
+    mv "$tmp"/* "$dir/$1"; } >/dev/null 2>&1 && [ ! -x "$dir/$1" ]; then
+    skip "$1"
+  fi
+fi
+echo "$dir/$1"
