@@ -1,9 +1,11 @@
 package workers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -23,6 +25,12 @@ import (
 // Deployment is Temporal's name of all workers that name their build, whatever their roles.
 const Deployment = "collabui"
 
+// The variables in which Temporal's worker controller for Kubernetes names the deployment and the build of a pod.
+const (
+	envDeployment = "TEMPORAL_DEPLOYMENT_NAME"
+	EnvBuild      = "TEMPORAL_WORKER_BUILD_ID"
+)
+
 // version returns how a worker takes part in versions: with a build, workflows stay on the build on which they began,
 // until they continue as new.
 func (o Options) version() worker.DeploymentOptions {
@@ -32,7 +40,9 @@ func (o Options) version() worker.DeploymentOptions {
 
 	return worker.DeploymentOptions{
 		UseVersioning: true, DefaultVersioningBehavior: workflow.VersioningBehaviorPinned,
-		Version: worker.WorkerDeploymentVersion{DeploymentName: Deployment, BuildID: o.Build},
+		Version: worker.WorkerDeploymentVersion{
+			DeploymentName: cmp.Or(os.Getenv(envDeployment), Deployment), BuildID: o.Build,
+		},
 	}
 }
 

@@ -75,8 +75,8 @@ func (o *workerOptions) addFlags(f *pflag.FlagSet) {
 		"gpu: `URL` of the gateway whose server uses the same GPU: it sleeps during updates")
 	o.addServeFlags(f)
 	f.DurationVar(&o.Drain, "drain", 5*time.Second, "time that activities get to finish when the worker is stopped")
-	f.StringVar(&o.Build, "build", os.Getenv("COLLABUI_BUILD"),
-		"`NAME` of this worker's build: runs then move to another build only between epochs (COLLABUI_BUILD)")
+	f.StringVar(&o.Build, "build", os.Getenv(workers.EnvBuild),
+		"`NAME` of this worker's build: runs then move to another build only between epochs ("+workers.EnvBuild+")")
 	f.StringVar(&o.Health, "health", "", "answer GET /health, /ready and /metrics at `HOST:PORT`")
 	f.StringVar(&o.log.Level, "log-level", o.log.Level,
 		"`LEVEL` of the log: debug, info, warn or error ("+logging.EnvLevel+"; default: info)")

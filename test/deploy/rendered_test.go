@@ -43,7 +43,7 @@ func tool(t *testing.T, variable string) string {
 // variants are further values, so that every template is rendered with every example.
 var variants = [][]string{
 	nil,
-	{"--set", "workerDeployment.enabled=true,workerDeployment.gate=Preflight,monitoring.enabled=true"},
+	{"--set", "workerDeployment.enabled=true,workerDeployment.gate=Canary,monitoring.enabled=true"},
 	{"--set", "rollout.autoscaling.enabled=true,model.autoscaling.enabled=true,temporal.tls.enabled=true," +
 		"temporal.tls.secret=t,temporal.tls.client=true,environments.secret.name=e,gpu.work.storageClassName=fast"},
 	{"--set", "networkPolicy.metricsFrom=null,networkPolicy.enabled=true,serve.spot.enabled=true,gpu.gpus=0"},

@@ -35,11 +35,11 @@ finetune:
   chunk_steps: %d
   max_chunks: 1
   stop_low: 0.1
-  train: {learning_rate: 3.0e-3, batch_size: 8, passes: 6}
+  train: {learning_rate: 3.0e-3, final_share: 0.05, batch_size: 8, passes: 10}
 evaluation: {val: 2, test_seeds: 0, test_templates: 0, test_apps: 0}
 trainer:
   name: llamafactory
-  options: {model: %s, finetuning: full, devices: 0, per_device: 8, save_steps: 10, precision: fp32, cutoff: 2048}
+  options: {model: %s, finetuning: full, devices: 0, per_device: 8, save_steps: 40, precision: fp32, cutoff: 2048}
 `
 
 // adaptersOfIt trains one adapter per agent on what stage 1 made.
@@ -162,7 +162,7 @@ func (p *production) stage1(random, trained string) {
 	p.services(p.gate)
 	p.env = append(p.env, "COLLABUI_LLAMAFACTORY="+p.program)
 	p.t.Cleanup(p.down)
-	const steps = 400 // more than passes allow: one chunk
+	const steps = 1000 // more than passes allow: one chunk
 	p.begin(random, "", fmt.Sprintf(wholeModel, steps, random))
 	b := p.store()
 	tuned := p.process(binary("collabui"), "finetune", p.spec, "--data", p.data)

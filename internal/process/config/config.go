@@ -64,7 +64,6 @@ func FromEnv() (Endpoints, error) {
 		Namespace: cmp.Or(os.Getenv(EnvNamespace), defaultName),
 		UI:        os.Getenv(EnvUI),
 		View:      os.Getenv(EnvView),
-		Redis:     os.Getenv(EnvRedis),
 		Policy:    os.Getenv(EnvPolicy),
 		TemporalTLS: TLS{
 			CA:   os.Getenv(EnvTLSCA),
@@ -101,6 +100,7 @@ func (e *Endpoints) secrets() []secret {
 		{EnvSecret, &e.Store.Secret},
 		{EnvPolicyKey, &e.PolicyKey},
 		{EnvTemporalKey, &e.TemporalKey},
+		{EnvRedis, &e.Redis}, // its URL may have a password
 	}
 }
 
@@ -118,7 +118,6 @@ func (e Endpoints) Environ() []string {
 		EnvView + "=" + e.View,
 		EnvS3 + "=" + e.StoreURL(),
 		EnvBucket + "=" + e.Store.Bucket,
-		EnvRedis + "=" + e.Redis,
 		EnvPolicy + "=" + e.Policy,
 		EnvTLS + "=" + on,
 		EnvTLSCA + "=" + e.TemporalTLS.CA,
