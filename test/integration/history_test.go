@@ -28,9 +28,15 @@ const saveHistories = "COLLABUI_SAVE_HISTORIES"
 // replayHistories replays the history of every workflow of this machine under the present code.
 func (m *machine) replayHistories() {
 	m.t.Helper()
+	m.replayHistoriesAt(m.service("temporal").Addr)
+}
+
+// replayHistoriesAt is replayHistories with a Temporal elsewhere.
+func (m *machine) replayHistoriesAt(addr string) {
+	m.t.Helper()
 	quiet := log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))
 	c, err := client.Dial(client.Options{
-		HostPort:  m.service("temporal").Addr,
+		HostPort:  addr,
 		Namespace: "collabui",
 		Logger:    quiet,
 	})

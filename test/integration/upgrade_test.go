@@ -119,6 +119,7 @@ func TestARunMovesToAnotherBuildBetweenEpochs(t *testing.T) {
 	digests["upgraded"] = u.sound(4 * time.Minute).FinalDigest
 	allEqual(t, digests)
 
+	u.replayHistoriesAt(u.temporal)
 	by := u.epochsByBuild()
 	t.Logf("epochs by build: %v", by)
 	if by[1] != "old" || by[4] != "new" {
