@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"go.temporal.io/sdk/temporal"
-
 	"github.com/collabui/collabui/workers"
 	"github.com/collabui/collabui/workflows"
 )
@@ -294,7 +292,7 @@ func TestTheScriptCreatesTheSearchAttributes(t *testing.T) {
 		got = append(got, m[1]+" "+m[2])
 	}
 	for _, k := range workflows.SearchAttributes {
-		want = append(want, fmt.Sprint(k.(temporal.SearchAttributeKey).GetName(), " ", k.GetValueType()))
+		want = append(want, fmt.Sprint(k.GetName(), " ", k.GetValueType()))
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("namespace.sh creates %v, want %v", got, want)
