@@ -164,10 +164,11 @@ test-llamafactory: chromium ## test the real LLaMA-Factory and TRL on the CPU (h
 		COLLABUI_LLAMAFACTORY="$$program" COLLABUI_TRL_PYTHON="$$python" \
 		$(GO) test -count=1 -v -timeout 40m -run Real ./trainer ./cmd/collabui
 
-test-production: build ## test a real vLLM with the real LLaMA-Factory's libraries (a quarter of an hour, several GB)
+test-production: build chromium ## train with a real vLLM and LLaMA-Factory on the CPU (an hour, installs several GB)
 	vllm="$$(scripts/vllm.sh)" && program="$$(scripts/llamafactory.sh)" && \
-		COLLABUI_VLLM="$$vllm" COLLABUI_LLAMAFACTORY="$$program" \
-		$(GO) test -count=1 -v -timeout 40m -run RealVLLM ./internal/policy/gateway
+		export COLLABUI_VLLM="$$vllm" COLLABUI_LLAMAFACTORY="$$program" && \
+		$(GO) test -count=1 -v -timeout 40m -run RealVLLM ./internal/policy/gateway && \
+		$(GO) test -count=1 -v -timeout 120m -tags integration -run TheProductionRow ./test/integration
 
 # COLLABUI_BENCH_MODEL=DIR and COLLABUI_BENCH_DEVICES=1 run it on a GPU.
 bench-llamafactory: ## measure an update against the bare command

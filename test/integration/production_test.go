@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -246,6 +247,8 @@ type row struct {
 	Answer  string  `json:"answer"`
 	End     bool    `json:"end"`
 	At      float64 `json:"temperature"`
+	round   int
+	usage   domain.Usage
 	logProb float64 // of the rollout
 	tokens  int
 }
@@ -271,6 +274,7 @@ func (p *production) verify(model string) {
 	rows := p.rows(b, folders)
 	own, other := p.scores(model, rows), p.scores(model, swapped(rows, folders))
 
+	p.cached(rows)
 	p.sameTokens(model, rows[:min(100, len(rows))])
 	worst, nearest, compared := 0.0, math.Inf(1), 0
 	for i, r := range rows {
@@ -290,6 +294,19 @@ func (p *production) verify(model string) {
 		compared, len(rows), worst, nearest)
 	if compared < len(rows)/2 || compared < 50 {
 		p.t.Errorf("%d of %d answers could be compared, want half of them and 50", compared, len(rows))
+	}
+}
+
+// cached logs how many tokens of prompts vLLM found in its cache, by round.
+func (p *production) cached(rows []row) {
+	for round := range 2 {
+		var all, cached, n int
+		for _, r := range rows {
+			if r.round == round {
+				all, cached, n = all+r.usage.Prompt, cached+r.usage.Cached, n+1
+			}
+		}
+		p.t.Logf("round %d: %d answers, %d tokens of prompts, %d of them cached", round, n, all, cached)
 	}
 }
 
@@ -362,6 +379,7 @@ func (p *production) rows(b store.Bucket, folders []string) (out []row) {
 					out = append(out, row{
 						Adapter: folders[c.Agent], System: agents.Default.System(), User: c.Prompt, Answer: c.Text,
 						End: true, At: temperature, logProb: c.LogProb, tokens: c.Usage.Answer,
+						round: c.Round, usage: c.Usage,
 					})
 				}
 			}
