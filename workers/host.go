@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -40,7 +41,7 @@ const placeMemory = 400 << 20
 // fill replaces zeros by what follows from the machine: places for episodes from cores and memory, one update per GPU,
 // and four model calls per core, because they wait more than they compute.
 func (o *Options) fill(ctx context.Context) error {
-	cores := runtime.NumCPU()
+	cores := runtime.GOMAXPROCS(0) // in a container with a limit, that
 	if o.Browsers == 0 {
 		o.Browsers = 1
 	}
@@ -89,18 +90,29 @@ func (o Options) describe() []any {
 	return attributes
 }
 
-// memory returns the memory of the machine in bytes, or that of a small machine if it cannot be read.
-func memory() uint64 {
-	raw, err := os.ReadFile("/proc/meminfo")
+// memory returns the bytes of memory that this process may use: those of the machine, or fewer in a container with a
+// limit.
+func memory() uint64 { return memoryOf("/proc/meminfo", "/sys/fs/cgroup/memory.max") }
+
+func memoryOf(machine, container string) uint64 {
+	all := uint64(8 << 30)
+	raw, err := os.ReadFile(machine)
 	var kb uint64
 	if err == nil {
 		_, err = fmt.Sscanf(string(raw), "MemTotal: %d kB", &kb)
 	}
+	if err == nil {
+		all = kb << 10
+	}
+	if raw, err = os.ReadFile(container); err != nil {
+		return all
+	}
+	limit, err := strconv.ParseUint(strings.TrimSpace(string(raw)), 10, 64) // or "max"
 	if err != nil {
-		return 8 << 30
+		return all
 	}
 
-	return kb << 10
+	return min(all, limit)
 }
 
 // gpus returns the devices that this process may use: none without an NVIDIA driver. A negative id in

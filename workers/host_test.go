@@ -72,3 +72,25 @@ func TestAnUnknownRoleIsNamedBeforeAnythingStarts(t *testing.T) {
 		t.Errorf("Run = %v, want an error with %q", err, want)
 	}
 }
+
+func TestAContainerMayHaveLessMemoryThanItsMachine(t *testing.T) {
+	file := func(text string) string {
+		f := filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(f, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		return f
+	}
+	machine := file("MemTotal:       16777216 kB\nMemFree: 1 kB\n")
+	for _, c := range []struct {
+		container string
+		want      uint64
+	}{
+		{file("2147483648\n"), 2 << 30}, {file("max\n"), 16 << 30}, {filepath.Join(t.TempDir(), "none"), 16 << 30},
+	} {
+		if got := memoryOf(machine, c.container); got != c.want {
+			t.Errorf("memory is %d, want %d", got, c.want)
+		}
+	}
+}
