@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,8 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters/openenv"
+	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -25,13 +28,16 @@ import (
 
 // wholeModel is stage 1 of a model with random weights: all its parameters are trained.
 const wholeModel = `name: first
+environment: mine
+environments:
+  mine: {suite: openenv, servers: ["ws://%s/ws"], places: 4}
 epochs: 1
 slots: 4
 agents: 2
 parameters: shared
 decoding: {temperatures: [0.5]} # temperature
 finetune:
-  demonstrations: 120
+  demonstrations: 80
   message_share: 0
   chunk_steps: %d
   max_chunks: 1
@@ -45,8 +51,11 @@ trainer:
 
 // adaptersOfIt trains one adapter per agent on what stage 1 made.
 const adaptersOfIt = `name: kill
+environment: mine
+environments:
+  mine: {suite: openenv, servers: ["ws://%s/ws"], places: 4}
 epochs: 2
-slots: 6
+slots: 16
 agents: 2
 rounds: 2
 decoding: {temperatures: [0.5]} # temperature
@@ -69,10 +78,12 @@ type production struct {
 	model         string // the folder that vLLM serves
 	name          string // its name, besides base
 	engine, gate  string // addresses
+	pages         string // address of the environment
 }
 
 // TestTheProductionRow trains a Qwen2 of a million parameters and random weights as a team would a large one: stage 1
 // on all parameters by LLaMA-Factory, rollouts by a gateway and vLLM, one adapter per agent by DPO, loaded at run time.
+// The tasks are buttons to be tapped in order: a model of this size learns them in minutes.
 // vLLM, gateway, LLaMA-Factory, GPU worker and rollout worker are killed meanwhile. Every recorded answer is scored
 // again by the trainer's libraries with the adapter of its agent. `make test-production` runs it.
 func TestTheProductionRow(t *testing.T) {
@@ -80,10 +91,17 @@ func TestTheProductionRow(t *testing.T) {
 	if vllm == "" || program == "" {
 		t.Skip("set COLLABUI_VLLM and COLLABUI_LLAMAFACTORY, or run `make test-production`")
 	}
+	h, err := openenv.Handler(&scripted.Suite{Length: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := httptest.NewServer(h)
+	t.Cleanup(pages.Close)
 	dir := t.TempDir()
 	random, trained := filepath.Join(dir, "random"), filepath.Join(dir, "trained")
 	p := &production{cluster: &cluster{machine: newMachine(t, ""), hosts: map[string]*host{}}}
 	p.vllm, p.program, p.engine, p.gate = vllm, program, freeAddr(t), freeAddr(t)
+	p.pages = strings.TrimPrefix(pages.URL, "http://")
 	t.Log(p.python("", "../../scripts/make_model.py", random, "--shape", "small", "--vocabulary", "1000",
 		"--corpus", "../../internal/method/prompts/testdata/golden/agent-mobile.txt"))
 
@@ -164,7 +182,7 @@ func (p *production) stage1(random, trained string) {
 	p.env = append(p.env, "COLLABUI_LLAMAFACTORY="+p.program)
 	p.t.Cleanup(p.down)
 	const steps = 1000 // more than passes allow: one chunk
-	p.begin(random, "", fmt.Sprintf(wholeModel, steps, random))
+	p.begin(random, "", fmt.Sprintf(wholeModel, p.pages, steps, random))
 	b := p.store()
 	tuned := p.process(binary("collabui"), "finetune", p.spec, "--data", p.data)
 
@@ -210,7 +228,7 @@ func (p *production) store() store.Bucket {
 // adapters trains the agents' adapters while everything is killed once.
 func (p *production) adapters(model string) shown {
 	p.t.Helper()
-	p.begin(model, "", fmt.Sprintf(adaptersOfIt, model))
+	p.begin(model, "", fmt.Sprintf(adaptersOfIt, p.pages, model))
 	p.must("train", p.spec, "--detach")
 	again := func(name string) {
 		p.t.Logf("%s is killed", name)
@@ -364,7 +382,7 @@ func (p *production) tokenize(q map[string]any) []int {
 func (p *production) rows(b store.Bucket, folders []string) (out []row) {
 	p.t.Helper()
 	run := runs.Run("kill")
-	for slot := 1; slot <= 6; slot++ {
+	for slot := 1; slot <= 16; slot++ {
 		attempts, err := run.Attempts(p.t.Context(), b, 2, slot)
 		if err != nil {
 			p.t.Fatal(err)
