@@ -42,7 +42,7 @@ finetune:
   chunk_steps: %d
   max_chunks: 1
   stop_low: 0.1
-  train: {learning_rate: 3.0e-3, final_share: 0.05, batch_size: 8, passes: 10}
+  train: {learning_rate: 3.0e-3, final_share: 0.05, batch_size: 8, passes: 12}
 evaluation: {val: 2, test_seeds: 0, test_templates: 0, test_apps: 0}
 trainer:
   name: llamafactory
@@ -55,7 +55,7 @@ environment: mine
 environments:
   mine: {suite: openenv, servers: ["ws://%s/ws"], places: 4}
 epochs: 2
-slots: 16
+slots: 32
 agents: 2
 rounds: 2
 decoding: {temperatures: [0.5]} # temperature
@@ -280,14 +280,17 @@ func (p *production) verify(model string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	var folders []string
+	folders := make([]string, len(e.System.Policies)) // none: a gate refused the update, and the base model plays
 	for i, d := range e.System.Digests() {
-		folders = append(folders, p.file(fmt.Sprintf("adapter-%d", i)))
-		p.must("export", "--policy", d, "--out", folders[i])
-		if _, err := os.Stat(filepath.Join(folders[i], "adapter_config.json")); err != nil {
-			p.t.Fatalf("agent %d has no adapter after epoch 1: its update was refused, want it accepted\n%s",
-				i, p.must("show", "kill"))
+		dir := p.file(fmt.Sprintf("adapter-%d", i))
+		p.must("export", "--policy", d, "--out", dir)
+		if _, err := os.Stat(filepath.Join(dir, "adapter_config.json")); err == nil {
+			folders[i] = dir
 		}
+	}
+	p.t.Logf("policies of epoch 2: %q", folders)
+	if folders[0] == folders[1] {
+		p.t.Fatalf("no agent has an adapter after epoch 1, want at least one\n%s", p.must("show", "kill"))
 	}
 	rows := p.rows(b, folders)
 	own, other := p.scores(model, rows), p.scores(model, swapped(rows, folders))
@@ -382,7 +385,7 @@ func (p *production) tokenize(q map[string]any) []int {
 func (p *production) rows(b store.Bucket, folders []string) (out []row) {
 	p.t.Helper()
 	run := runs.Run("kill")
-	for slot := 1; slot <= 16; slot++ {
+	for slot := 1; slot <= 32; slot++ {
 		attempts, err := run.Attempts(p.t.Context(), b, 2, slot)
 		if err != nil {
 			p.t.Fatal(err)

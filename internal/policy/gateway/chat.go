@@ -40,6 +40,10 @@ func (g *Gateway) chat(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
+// greedy is the temperature below which a request means 0. Clients that cannot send a 0 send the smallest number there
+// is, which vLLM would raise to 0.01 and sample at.
+const greedy = 1e-6
+
 // readChat reads a request, returns the policy that it names and its members, and adds the defaults to them.
 func readChat(r *http.Request) (digest string, fields map[string]json.RawMessage, err error) {
 	raw, err := io.ReadAll(r.Body)
@@ -52,7 +56,8 @@ func readChat(r *http.Request) (digest string, fields map[string]json.RawMessage
 	}
 
 	var stream bool
-	for name, to := range map[string]any{"model": &digest, "stream": &stream} {
+	var temperature float64
+	for name, to := range map[string]any{"model": &digest, "stream": &stream, "temperature": &temperature} {
 		if v := fields[name]; v != nil {
 			if err := json.Unmarshal(v, to); err != nil {
 				return "", nil, serving.Refuse(http.StatusBadRequest, "%s: %w", name, err)
@@ -64,6 +69,9 @@ func readChat(r *http.Request) (digest string, fields map[string]json.RawMessage
 		return "", nil, serving.Refuse(http.StatusBadRequest, "stream: streaming is not offered")
 	}
 
+	if temperature > 0 && temperature < greedy {
+		fields["temperature"] = json.RawMessage("0")
+	}
 	for k, v := range defaults {
 		if given := fields[k]; len(given) == 0 || string(given) == "null" {
 			fields[k] = json.RawMessage(v)

@@ -19,6 +19,10 @@ func TestARequestIsChangedOnlyWhereItMust(t *testing.T) {
 	const all = `"top_k":5,"repetition_penalty":1.2,"temperature":0.30,"top_p":0.9,"min_p":0.1,"seed":9007199254740993`
 	for _, c := range []struct{ send, want string }{
 		{all, all},
+		{ // a client that cannot send a 0
+			`"temperature":1e-45,"top_k":5,"repetition_penalty":1,"top_p":1,"min_p":0`,
+			`"temperature":0,"top_k":5,"repetition_penalty":1,"top_p":1,"min_p":0`,
+		},
 		{`"top_k":null,"n":3`, `"top_k":-1,"n":3,"repetition_penalty":1,"temperature":1,"top_p":1,"min_p":0`},
 	} {
 		s.wants(http.MethodPost, "/v1/chat/completions", `{"model":"`+d+`",`+hello+`,`+c.send+`}`, http.StatusOK)

@@ -96,7 +96,7 @@ func (c *Client) format(s *chat.Schema) *openai.ChatCompletionResponseFormat {
 }
 
 // nonzero keeps a zero on the wire: go-openai leaves out zero values, and servers then take their own default. The
-// smallest float is greedy everywhere.
+// smallest float is greedy, or nearly: vLLM raises it to 0.01, so the gateway sends it a 0.
 func nonzero(x float64) float32 {
 	if x == 0 {
 		return math.SmallestNonzeroFloat32
