@@ -27,16 +27,15 @@ for target in "${targets[@]}"; do
   if [ "$GOOS" = linux ]; then # what one machine needs besides: Temporal, an S3 server, Redis
     go build -C deploy/local -trimpath -buildvcs=auto -ldflags "-s -w -buildid=" -o "$stage/collabui-local" .
   fi
-  cp -r README.md LICENSE CHANGELOG.md docs examples "$stage"
+  git archive HEAD README.md LICENSE CHANGELOG.md docs examples | tar -x -C "$stage" # what git has, and nothing else
   tar --sort=name --mtime="$time" --owner=0 --group=0 --numeric-owner -C "$dist" -cf - "$name" |
     gzip -n9 >"$dist/$name.tar.gz"
 
   if [ "$GOOS" = linux ] && command -v dpkg-deb >/dev/null; then
     root="$dist/deb" && rm -rf "$root"
     install -D -m 755 -t "$root/usr/bin" "$stage/collabui" "$stage/collabui-local"
-    install -D -m 644 -t "$root/usr/share/doc/collabui" README.md LICENSE CHANGELOG.md
-    cp -r docs examples "$root/usr/share/doc/collabui"
-    mkdir -p "$root/DEBIAN"
+    mkdir -p "$root/DEBIAN" "$root/usr/share/doc/collabui"
+    git archive HEAD README.md LICENSE CHANGELOG.md docs examples | tar -x -C "$root/usr/share/doc/collabui"
     cat >"$root/DEBIAN/control" <<CONTROL
 Package: collabui
 Version: $(sed 's/-/~/' <<<"${version#v}")
