@@ -26,8 +26,9 @@ type CanaryPlay struct {
 	Success bool
 }
 
-// PlayCanary plays the first task of an evaluation and records nothing. It may be repeated. A task that cannot be
-// played is an invalid fault; whether the agents succeed does not matter.
+// PlayCanary plays the first task of an evaluation and records no episode; answers of chat endpoints, and screenshots
+// that the run keeps, stay as after any call. It may be repeated. A task that cannot be played is an invalid fault;
+// whether the agents succeed does not matter.
 func (r *Rollouts) PlayCanary(ctx context.Context, item rules.EvalItem) (CanaryPlay, error) {
 	return do(ctx, r.log(item.Run, "system", item.System.Name), func(ctx context.Context, _ say) (CanaryPlay, error) {
 		s, err := r.played(ctx, item)

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
+	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -51,23 +54,21 @@ const maxReplays = 10
 
 // histories returns how this process replays recorded histories: the newest of every type of workflow, open and closed.
 func (d *dependencies) histories(c client.Client) func(context.Context, func(string)) (int, error) {
-	return func(ctx context.Context, say func(string)) (int, error) {
+	return func(ctx context.Context, say func(string)) (n int, err error) {
 		r := worker.NewWorkflowReplayer()
 		for _, f := range workflows.All {
 			r.RegisterWorkflow(f)
 		}
-		of, n := map[string]int{}, 0
-		for next := []byte(nil); ; {
+		for _, f := range workflows.All {
+			name := runtime.FuncForPC(reflect.ValueOf(f).Pointer()).Name()
 			page, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-				Namespace: d.namespace, NextPageToken: next,
+				Namespace: d.namespace, PageSize: maxReplays,
+				Query: fmt.Sprintf("WorkflowType = %q", name[strings.LastIndexByte(name, '.')+1:]),
 			})
 			if err != nil {
 				return n, err
 			}
 			for _, x := range page.Executions {
-				if of[x.Type.Name]++; of[x.Type.Name] > maxReplays {
-					continue
-				}
 				h, err := historyOf(ctx, c, x.Execution.WorkflowId, x.Execution.RunId)
 				if err != nil {
 					return n, err
@@ -80,10 +81,9 @@ func (d *dependencies) histories(c client.Client) func(context.Context, func(str
 				n++
 				say(fmt.Sprintf("%d histories replayed", n))
 			}
-			if next = page.NextPageToken; len(next) == 0 {
-				return n, nil
-			}
 		}
+
+		return n, nil
 	}
 }
 

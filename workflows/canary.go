@@ -26,7 +26,7 @@ type Canaried struct {
 func CanaryID(build string) string { return "canary/" + build }
 
 // Canary checks the build of the workers that it is pinned to: recorded histories replay, and one episode of a run can
-// be played. It fails if anything does not. It records nothing of the run.
+// be played. It fails if anything does not. It records no episode.
 func Canary(ctx workflow.Context, in CanaryInput) (Canaried, error) {
 	var out Canaried
 	replay := long(on(ctx, QueueControl, "replay recorded histories"))
@@ -43,7 +43,9 @@ func Canary(ctx workflow.Context, in CanaryInput) (Canaried, error) {
 	item := rules.Split{Name: domain.SplitVal, Episodes: 1}.Item(in.Run, rules.EpochFolder(in.Epoch), systems[0])
 	play := on(ctx, QueueRollout, fmt.Sprintf("play one task of %s", in.Run))
 
-	return out, workflow.ExecuteActivity(play, rollout.PlayCanary, item).Get(ctx, &out.Played)
+	err = workflow.ExecuteActivity(play, rollout.PlayCanary, item).Get(ctx, &out.Played)
+
+	return out, err
 }
 
 // again continues a workflow as new, with the build of the workers that is current then: a run moves to another build

@@ -37,7 +37,7 @@ func promoteBuildCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "promote BUILD", Short: "Make a build the current one, once it has shown that it can continue runs",
 		Long: `promote first runs the workflow Canary on workers of the build: they replay recorded histories and play
-one task of an open run, which records nothing. Then runs begin on the build, and open runs move to it after their
+one task of an open run, without a record of it. Then runs begin on the build, and open runs move to it after their
 epoch. Back to an earlier build is the same command with its name.`,
 		Example: "  collabui deployment promote 2026-11-25",
 		Args:    cobra.ExactArgs(1),
@@ -132,12 +132,7 @@ func (s *session) canary(ctx context.Context, run string) (workflows.CanaryInput
 	if err != nil || !base { // stage 1 is not over: there is no system yet
 		return workflows.CanaryInput{}, err
 	}
-	in := workflows.CanaryInput{Run: run}
-	for {
-		committed, err := runs.Run(run).Epoch(in.Epoch+1).Exists(ctx, s.bucket)
-		if err != nil || !committed {
-			return in, err
-		}
-		in.Epoch++
-	}
+	epoch, err := runs.Run(run).Committed(ctx, s.bucket)
+
+	return workflows.CanaryInput{Run: run, Epoch: epoch}, err
 }

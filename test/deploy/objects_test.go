@@ -221,7 +221,7 @@ var definitions = map[string]struct{ variable, pattern string }{
 	"monitoring.coreos.com": {"COLLABUI_MONITORING", "example/prometheus-operator-crd/monitoring.coreos.com_%ss.yaml"},
 }
 
-// checkDefinitions checks the objects of operators against their definitions, where these are at hand.
+// checkDefinitions checks the objects of operators against their definitions, if it has them.
 func checkDefinitions(t *testing.T, objects []object) {
 	t.Helper()
 

@@ -168,7 +168,12 @@ func (c *cluster) add(name string, start ...func() *exec.Cmd) {
 }
 
 func (c *cluster) worker(args ...string) func() *exec.Cmd {
-	return func() *exec.Cmd { return c.process(binary("collabui"), append([]string{"worker"}, args...)...) }
+	return c.starts(binary("collabui"), append([]string{"worker"}, args...)...)
+}
+
+// starts returns what starts a program on a host.
+func (c *cluster) starts(program string, args ...string) func() *exec.Cmd {
+	return func() *exec.Cmd { return c.process(program, args...) }
 }
 
 // process starts a program in a process group of its own.

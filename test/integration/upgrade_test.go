@@ -51,15 +51,11 @@ func newUpgraded(t *testing.T) *upgraded {
 			u.temporal = a
 		}
 	}
-	u.add("policy", u.worker2(binary("collabui"), "policy-server", "--addr", policy))
+	u.add("policy", u.starts(binary("collabui"), "policy-server", "--addr", policy))
 	t.Cleanup(u.down)
 	u.hosts["policy"].up()
 
 	return u
-}
-
-func (u *upgraded) worker2(program string, args ...string) func() *exec.Cmd {
-	return func() *exec.Cmd { return u.process(program, args...) }
 }
 
 // newBuild builds the program again, otherwise: another binary.
@@ -102,7 +98,7 @@ func TestARunMovesToAnotherBuildBetweenEpochs(t *testing.T) {
 	u := newUpgraded(t)
 	u.refuses("start workers with --build", "deployment")
 	u.add("old", u.worker("--tabs", "4", "--build", "old"))
-	u.add("new", u.worker2(newBuild(t), "worker", "--tabs", "4", "--build", "new"))
+	u.add("new", u.starts(newBuild(t), "worker", "--tabs", "4", "--build", "new"))
 	u.hosts["old"].up()
 	u.eventually("build old is there", time.Minute, func() bool { return u.builds()["old"] != "" })
 	u.says([]string{"no run is open", "old", "current"}, "deployment", "promote", "old")
@@ -110,7 +106,11 @@ func TestARunMovesToAnotherBuildBetweenEpochs(t *testing.T) {
 	u.committed(1, 3*time.Minute)
 	u.hosts["new"].up()
 	u.eventually("build new is there", time.Minute, func() bool { return u.builds()["new"] != "" })
-	u.says([]string{"was played in", "new", "current"}, "deployment", "promote", "new")
+	said := u.must("deployment", "promote", "new")
+	u.contains(said, nil, []string{"was played in", "new", "current"}, []string{"deployment", "promote", "new"})
+	if strings.Contains(said, "in 0 steps") {
+		t.Errorf("the canary played no step, want some\n%s", said)
+	}
 	u.committed(3, 3*time.Minute)
 	if s := u.builds()["old"]; s != workers.BuildDraining && s != workers.BuildDrained {
 		t.Errorf("build old is %q after its last epoch, want it to drain (Temporal looks every few minutes)", s)
@@ -126,6 +126,7 @@ func TestARunMovesToAnotherBuildBetweenEpochs(t *testing.T) {
 		t.Errorf("epochs were played by %v, want the first by old and the last by new", by)
 	}
 	u.refuses("not found", "deployment", "promote", "unknown", "--unchecked")
+	u.refuses("was not promoted", "deployment", "promote", "unknown")
 }
 
 // epochsByBuild returns the builds whose workers ran the workflow of each epoch; several are joined.

@@ -209,10 +209,11 @@ func (m *Metrics) Event(run string, e events.Event) {
 		m.labels.WithLabelValues("unsure").Add(float64(e.Unsure))
 		m.pairs.Add(float64(e.Pairs))
 	case events.Epoch:
-		for figure, v := range map[string]float64{
-			"number": float64(e.Epoch), "rollouts": e.Rollouts, "pairs": float64(e.Pairs), "val": e.Val,
-		} {
-			m.epochs.WithLabelValues(run, figure).Set(v)
+		m.epochs.WithLabelValues(run, "number").Set(float64(e.Epoch))
+		m.epochs.WithLabelValues(run, "rollouts").Set(e.Rollouts)
+		m.epochs.WithLabelValues(run, "pairs").Set(float64(e.Pairs))
+		if e.Val >= 0 { // it was evaluated
+			m.epochs.WithLabelValues(run, "val").Set(e.Val)
 		}
 	case events.End:
 		m.epochs.DeletePartialMatch(prometheus.Labels{"run": run})

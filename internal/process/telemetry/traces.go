@@ -16,26 +16,25 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// The variables that OpenTelemetry defines for where traces go; without them there are none. OTEL_SERVICE_NAME and
-// OTEL_TRACES_SAMPLER count, too.
-var traceVariables = []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"}
+// The variables that OpenTelemetry defines for where traces go; without them there are none. The exporter reads these
+// and its others, such as OTEL_SERVICE_NAME, by itself.
+const (
+	envEndpoint       = "OTEL_EXPORTER_OTLP_ENDPOINT"
+	envTracesEndpoint = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+)
 
 // flushLimit is how long a process waits at its end for its last spans to be sent.
 const flushLimit = 3 * time.Second
 
 var provider = sync.OnceValues(func() (*trace.TracerProvider, error) {
-	named := ""
-	for _, v := range traceVariables {
-		named += os.Getenv(v)
-	}
-	if named == "" {
+	if os.Getenv(envEndpoint) == "" && os.Getenv(envTracesEndpoint) == "" {
 		return nil, nil
 	}
 	e, err := otlptracegrpc.New(context.Background())
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "OTEL_EXPORTER_OTLP_ENDPOINT: %w", err)
+		return nil, fault.New(fault.Invalid, "%s or %s: %w", envEndpoint, envTracesEndpoint, err)
 	}
-	r, err := resource.New(context.Background(), resource.WithAttributes(), resource.WithFromEnv(), resource.WithHost())
+	r, err := resource.New(context.Background(), resource.WithFromEnv(), resource.WithHost())
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
