@@ -49,8 +49,12 @@ func (o Options) version() worker.DeploymentOptions {
 	}
 }
 
-// maxReplays is the number of histories of each type of workflow that Canary replays.
-const maxReplays = 10
+// maxReplays is the number of histories of each type of workflow that Canary replays. One with fewer than minReplay
+// events belongs to a workflow that has just begun: nothing of it was decided yet, and the replayer refuses it.
+const (
+	maxReplays = 10
+	minReplay  = 3
+)
 
 // histories returns how this process replays recorded histories: the newest of every type of workflow, open and closed.
 func (d *dependencies) histories(c client.Client) func(context.Context, func(string)) (int, error) {
@@ -72,6 +76,9 @@ func (d *dependencies) histories(c client.Client) func(context.Context, func(str
 				h, err := historyOf(ctx, c, x.Execution.WorkflowId, x.Execution.RunId)
 				if err != nil {
 					return n, err
+				}
+				if len(h.Events) < minReplay {
+					continue
 				}
 				if err := r.ReplayWorkflowHistory(logging.Temporal(logging.Silent()), h); err != nil {
 					const text = "the history of %s does not replay: %w"
