@@ -46,9 +46,8 @@ func newUpgraded(t *testing.T) *upgraded {
 	pages := httptest.NewServer(h)
 	t.Cleanup(pages.Close)
 	text := fmt.Sprintf(heldRun, strings.TrimPrefix(pages.URL, "http://"), demonstrated)
-	u := &upgraded{cluster: &cluster{
-		machine: newMachine(t, strings.Replace(text, "epochs: 2", fmt.Sprintf("epochs: %d", upgradedEpochs), 1)), hosts: map[string]*host{},
-	}}
+	text = strings.Replace(text, "epochs: 2", fmt.Sprintf("epochs: %d", upgradedEpochs), 1)
+	u := &upgraded{cluster: &cluster{machine: newMachine(t, text), hosts: map[string]*host{}}}
 	policy := freeAddr(t)
 	u.services(policy)
 	for _, e := range u.env {
