@@ -61,7 +61,8 @@ rounds: 2
 decoding: {temperatures: [0.5]} # temperature
 finetune: {base: model}
 pairs: {kind: +correction, min_pairs: 4}
-train: {learning_rate: 5.0e-3, batch_size: 4, passes: 2, beta: 0.1, ftx: 0.1}
+train: {learning_rate: 1.0e-3, batch_size: 4, passes: 2, beta: 0.1, ftx: 1}
+gates: {min_parse: 0, max_val_drop: 1} # at temperature 1 many answers of so small a model are no JSON
 evaluation: {val: 2, test_seeds: 2, test_templates: 0, test_apps: 0}
 trainer:
   name: llamafactory

@@ -11,9 +11,6 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// parseLoss is the share of unparseable answers that an update may have.
-const parseLoss = 0.05
-
 // Gate compares an updated policy with its parent, from a probe on pairs of the agent's own data set (docs/method.md,
 // Gates). It returns why the parent is kept, or "" if the update passes.
 func Gate(g spec.Gates, p domain.Probe, pairs []domain.Pair) string {
@@ -28,8 +25,8 @@ func Gate(g spec.Gates, p domain.Probe, pairs []domain.Pair) string {
 	case p.LogprobDelta < g.MinLogprob:
 		return fmt.Sprintf("log-probability of chosen answers changed by %.2f, below %.2f",
 			p.LogprobDelta, g.MinLogprob)
-	case p.ParseRate < 1-parseLoss:
-		return fmt.Sprintf("only %.0f %% of sampled answers parse", 100*p.ParseRate)
+	case p.ParseRate < g.MinParse:
+		return fmt.Sprintf("only %.0f %% of sampled answers parse, below %.0f %%", 100*p.ParseRate, 100*g.MinParse)
 	case p.Length > g.MaxLength*length:
 		return fmt.Sprintf(
 			"sampled answers have %.0f characters on average, more than %.1f times the chosen ones' %.0f",

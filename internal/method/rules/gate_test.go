@@ -45,7 +45,7 @@ func TestABreachOfAnyGateSaysWhy(t *testing.T) {
 		{"nothing", "", func(*domain.Probe) {}},
 		{"KL", "KL to the parent 9.00", func(p *domain.Probe) { p.KL = 9 }},
 		{"log-probability", "chosen answers changed by -3", func(p *domain.Probe) { p.LogprobDelta = -3 }},
-		{"parse rate", "90 % of sampled", func(p *domain.Probe) { p.ParseRate = 0.9 }},
+		{"parse rate", "only 94 % of sampled answers parse, below 95 %", func(p *domain.Probe) { p.ParseRate = 0.94 }},
 		{"length", "have 500 characters", func(p *domain.Probe) { p.Length = 500 }},
 		{"entropy", "entropy 0.010", func(p *domain.Probe) { p.Entropy = 0.01 }},
 		{"a vanished type", "scroll vanished: it is 3 % of the chosen answers, none of 8 sampled ones, " +
@@ -62,7 +62,7 @@ func TestABreachOfAnyGateSaysWhy(t *testing.T) {
 		{"not a number", "not numbers", func(p *domain.Probe) { p.KLBase = math.NaN() }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := domain.Probe{KL: 1, ParseRate: 1, Length: 50, Entropy: 0.5, ByType: map[string]domain.ProbeType{}}
+			p := domain.Probe{KL: 1, ParseRate: 0.95, Length: 50, Entropy: 0.5, ByType: map[string]domain.ProbeType{}}
 			c.change(&p)
 			if got := rules.Gate(gates, p, pairs); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
 				t.Errorf("Gate(%+v) = %q, want %q", p, got, c.want)

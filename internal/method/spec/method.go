@@ -125,6 +125,8 @@ type Gates struct {
 	MaxKL float64 `json:"max_kl"`
 	// MinLogprob bounds the mean change of log π(chosen) from below, in nats.
 	MinLogprob float64 `json:"min_logprob"`
+	// MinParse bounds the share of sampled answers that parse from below, from 0 to 1. 0 turns the gate off.
+	MinParse float64 `json:"min_parse"`
 	// MaxLength bounds the mean length of sampled answers, as a multiple of that of the chosen ones.
 	MaxLength float64 `json:"max_length"`
 	// MinEntropy bounds the mean of −log π over sampled answers from below, in nats. 0 turns the gate off.
@@ -163,6 +165,7 @@ func (s Spec) checkMethod(must Must) {
 	must.count(s.Gates.Probe, "gates.probe", 1, 10000)
 	must.within(s.Gates.MaxKL, "gates.max_kl", 0, 1000)
 	must.within(s.Gates.MinLogprob, "gates.min_logprob", -1000, 0)
+	must.within(s.Gates.MinParse, "gates.min_parse", 0, 1)
 	must.within(s.Gates.MaxLength, "gates.max_length", 1, 1000)
 	must.within(s.Gates.MinEntropy, "gates.min_entropy", 0, 1000)
 	must.within(s.Gates.TypeShare, "gates.type_share", 0.01, 1)

@@ -116,7 +116,7 @@ func Default() Spec {
 		Trainer:   Trainer{Name: Embedded},
 		FineTune:  defaultFineTune(),
 		Synthesis: defaultSynthesis(),
-		Gates:     Gates{Probe: 64, MaxKL: 5, MinLogprob: -2, MaxLength: 3, TypeShare: 0.03},
+		Gates:     Gates{Probe: 64, MaxKL: 5, MinLogprob: -2, MinParse: 0.95, MaxLength: 3, TypeShare: 0.03},
 		Evaluation: Evaluation{
 			Seed: 2024, Val: 100, TestSeeds: 150, TestTemplates: 150, TestApps: 150, Every: 1, Base: true,
 		},
