@@ -38,6 +38,7 @@ func reproduceCmd(a *app) *cobra.Command {
 
   ablations     the paper's ablations, and where the gain comes from
   attempts      weaker anchors, fresher data, less data: where preference optimisation gains nothing
+  attribution   the same policies in other ways: alone, silent, one round, messages of others, one agent less
   baselines     filtered behaviour cloning, and DigiRL's style: learning from outcomes
   beta          β and the weight of the SFT term, on val
   beta-strong   the same from the strong base of the curriculum
@@ -46,6 +47,7 @@ func reproduceCmd(a *app) *cobra.Command {
   curriculum    stage 1 with levels against demonstrations only, at equal optimiser steps
   grpo          preference optimisation against GRPO on the same kind of rollouts and labels
   longer        strong with three times the epochs
+  outcomes      one agent that learns from outcomes, with four times the episodes and no gate on val
   preference    preference optimisation against RFT on the same pairs, also with a critic that errs
   quickstart    what training and voting add
   scarce        the primary contrast of attempts with ten seeds
