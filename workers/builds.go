@@ -22,6 +22,7 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/logging"
+	"github.com/collabui/collabui/internal/process/payloads"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -59,7 +60,16 @@ const (
 // histories returns how this process replays recorded histories: the newest of every type of workflow, open and closed.
 func (d *dependencies) histories(c client.Client) func(context.Context, func(string)) (int, error) {
 	return func(ctx context.Context, say func(string)) (n int, err error) {
-		r := worker.NewWorkflowReplayer()
+		codec, err := payloads.New()
+		if err != nil {
+			return 0, err
+		}
+		r, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
+			DataConverter: codec.Converter(),
+		})
+		if err != nil {
+			return 0, err
+		}
 		for _, f := range workflows.All {
 			r.RegisterWorkflow(f)
 		}

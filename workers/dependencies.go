@@ -10,7 +10,6 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/policy/endpoints"
@@ -50,17 +49,17 @@ type dependencies struct {
 }
 
 func open(o Options, counts *telemetry.Metrics) (*dependencies, error) {
-	s3, err := store.Open(o.Endpoints.Store)
+	s3, err := o.Endpoints.OpenStore()
 	if err != nil {
 		return nil, err
 	}
-	stream, err := events.Open(o.Endpoints.Redis)
+	client, err := o.Endpoints.OpenRedis()
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "redis address %s is not a redis:// URL",
-			config.Redacted(o.Endpoints.Redis))
+		return nil, err
 	}
+	stream := events.Over(client)
 	policies, err := llm.PolicyServers(o.Endpoints.Policies(), llm.Config{
-		APIKey: o.Endpoints.PolicyKey, Timeout: policyTimeout, Kernel: tinylm.Kernel(),
+		Key: o.Endpoints.PolicyBearer(), Timeout: policyTimeout, Kernel: tinylm.Kernel(),
 	})
 	if err != nil {
 		return nil, err
@@ -132,42 +131,41 @@ var smallPolicy = activities.Wording{Render: tinylm.Render, Fits: tinylm.Fits, O
 // ChatEndpoints reaches the chat endpoints of runs with the keys of this process. Commands use it to ask a critic
 // again, outside of a worker.
 func ChatEndpoints(e config.Endpoints) (*endpoints.Endpoints, error) {
-	bucket, err := store.Open(e.Store)
+	bucket, err := e.OpenStore()
 	if err != nil {
 		return nil, err
 	}
-	limiter, err := limits.Open(e.Redis, identity())
+	client, err := e.OpenRedis()
+	if err != nil {
+		return nil, err
+	}
 	c := &clients{known: map[string]chat.Model{}}
 
-	return &endpoints.Endpoints{Bucket: bucket, Connect: c.connect, Limits: limiter}, err
+	return &endpoints.Endpoints{
+		Bucket: bucket, Connect: c.connect, Limits: limits.Over(client, identity()),
+	}, nil
 }
 
 // clients are the clients of chat endpoints: one for each.
 type clients struct {
 	mu    sync.Mutex
-	known map[string]chat.Model // clients by the digest of the endpoint's settings
+	known map[string]chat.Model // clients by the digest of the endpoint's settings and secrets
 }
 
-// connect returns the client of an endpoint. Its key and headers come from this process's environment.
+// connect returns the client of an endpoint. Its key and headers come from this process's environment, or from files,
+// which may change.
 func (c *clients) connect(m spec.Model) (chat.Model, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	id := runs.Digest(m)
-	if known, ok := c.known[id]; ok {
-		return known, nil
-	}
-
 	conf := llm.Config{
 		BaseURL: m.BaseURL, Model: m.Model, CA: m.CA, Proxy: m.Proxy,
 		Timeout: time.Duration(m.Timeout * float64(time.Second)),
 		Schema:  string(m.Schema), Images: m.Images, LogProbs: m.Logprobs, Seeds: m.Seeds,
 		Headers: map[string]string{},
 	}
-	var err error
-	if conf.APIKey, err = secret(m.Key); err != nil {
+	key, err := secret(m.Key)
+	if err != nil {
 		return nil, err
 	}
+	conf.Key = func() string { return key }
 	for k, v := range m.Headers {
 		if name, ok := strings.CutPrefix(v, "$"); ok {
 			if v, err = secret(name); err != nil {
@@ -177,6 +175,12 @@ func (c *clients) connect(m spec.Model) (chat.Model, error) {
 		conf.Headers[k] = v
 	}
 
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id := runs.Digest([]any{m, key, conf.Headers})
+	if known, ok := c.known[id]; ok {
+		return known, nil
+	}
 	client, err := llm.New(conf)
 	if err == nil {
 		c.known[id] = client

@@ -9,7 +9,6 @@ import (
 	"github.com/collabui/collabui/internal/policy/gateway"
 	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/process/config"
-	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/trainer/external"
 )
 
@@ -29,14 +28,14 @@ type Serve struct {
 // startGateway serves until the context ends. end waits until the requests in flight are answered. A listener that
 // breaks ends the worker.
 func startGateway(ctx context.Context, o Options, fatal func(error)) (end func(), err error) {
-	b, err := store.Open(o.Endpoints.Store)
+	b, err := o.Endpoints.OpenStore()
 	if err != nil {
 		return nil, err
 	}
 
 	s := o.Serve
 	g := gateway.Options{
-		Bucket: b, Engine: s.Engine, Server: s.Server, Key: s.Key, ClientKey: o.Endpoints.PolicyKey,
+		Bucket: b, Engine: s.Engine, Server: s.Server, Key: s.Key, ClientKey: o.Endpoints.PolicyKeys(),
 		Base: s.Base, Adapters: s.Adapters, Keep: s.Keep, Aliases: aliases.New(s.Lines),
 		Log: func(format string, args ...any) { o.Log.Warn(fmt.Sprintf(format, args...)) },
 	}

@@ -13,23 +13,32 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/logging"
+	"github.com/collabui/collabui/internal/process/payloads"
 	"github.com/collabui/collabui/internal/process/telemetry"
 	"github.com/collabui/collabui/workflows"
 )
 
-// ClientOptions say how Temporal is reached. Unreadable certificates are an invalid fault.
+// ClientOptions say how Temporal is reached. Unreadable certificates and keys are an invalid fault.
 func ClientOptions(e config.Endpoints, l *slog.Logger) (client.Options, error) {
 	o := client.Options{HostPort: e.Temporal, Namespace: e.Namespace, Logger: logging.Temporal(l), Identity: identity()}
 	var err error
 	if o.Interceptors, err = telemetry.Traced(); err != nil {
 		return o, err
 	}
-	o.ConnectionOptions.TLS, err = e.TLS()
-	if e.TemporalKey != "" {
-		o.Credentials = client.NewAPIKeyStaticCredentials(e.TemporalKey)
+	if o.ConnectionOptions.TLS, err = e.TLS(); err != nil {
+		return o, err
 	}
+	if e.TemporalKey != "" {
+		key := config.Live(config.EnvTemporalKey, e.TemporalKey)
+		o.Credentials = client.NewAPIKeyDynamicCredentials(func(context.Context) (string, error) { return key(), nil })
+	}
+	codec, err := payloads.New()
+	if err != nil {
+		return o, err
+	}
+	codec.Use(&o)
 
-	return o, err
+	return o, nil
 }
 
 // dialTries limits the attempts to reach Temporal, one every half second: services start concurrently.

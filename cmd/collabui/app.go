@@ -79,7 +79,7 @@ func (a *app) bucket() (store.Keeper, config.Endpoints, error) {
 	if err != nil {
 		return nil, e, err
 	}
-	b, err := store.Open(e.Store)
+	b, err := e.OpenStore()
 
 	return b, e, err
 }

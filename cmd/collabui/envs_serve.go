@@ -13,6 +13,7 @@ import (
 	"github.com/collabui/collabui/envadapters/openenv"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/process/config"
 )
 
 // serveOptions are the flags of envs serve.
@@ -69,13 +70,13 @@ func (a *app) runEnvsServe(ctx context.Context, o serveOptions, name string) err
 		return err
 	}
 
-	return serveUntil(ctx, l, keyed(handler, key))
+	return serveUntil(ctx, l, keyed(handler, config.Live(openenv.EnvKey, key)))
 }
 
-// keyed refuses requests without the key; /health needs none.
-func keyed(h http.Handler, key string) http.Handler {
+// keyed refuses requests without one of the keys; /health needs none.
+func keyed(h http.Handler, keys func() string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/health" && !serving.Allowed(r, key) {
+		if r.URL.Path != "/health" && !serving.Allowed(r, keys) {
 			http.Error(w, "the key in "+openenv.EnvKey+" is missing or wrong", http.StatusUnauthorized)
 			return
 		}

@@ -17,7 +17,6 @@ import (
 	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/internal/process/logging"
 	"github.com/collabui/collabui/internal/process/supervisor"
-	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/workers"
 )
 
@@ -140,7 +139,7 @@ func (d diagnosis) temporal(ctx context.Context, e config.Endpoints) []finding {
 }
 
 func (d diagnosis) store(ctx context.Context, e config.Endpoints) []finding {
-	b, err := store.Open(e.Store)
+	b, err := e.OpenStore()
 	if err == nil {
 		err = b.Check(ctx)
 	}
@@ -153,16 +152,16 @@ func (d diagnosis) redis(ctx context.Context, e config.Endpoints) []finding {
 	if addr == "" {
 		addr = "no address is given: no live progress, and every worker keeps to its own share of limits"
 	}
-	stream, err := events.Open(e.Redis)
+	client, err := e.OpenRedis()
 	if err == nil {
-		err = stream.Check(ctx)
+		err = events.Over(client).Check(ctx)
 	}
 
 	return d.finding(supervisor.Redis, addr, err)
 }
 
 func (d diagnosis) policies(ctx context.Context, e config.Endpoints) (out []finding) {
-	servers, err := llm.PolicyServers(e.Policies(), llm.Config{APIKey: e.PolicyKey})
+	servers, err := llm.PolicyServers(e.Policies(), llm.Config{Key: e.PolicyBearer()})
 	if err != nil {
 		return d.finding(supervisor.Policy, config.Redacted(e.Policy), err)
 	}

@@ -105,7 +105,7 @@ func (a *app) runInfer(ctx context.Context, o inferOptions, args []string) error
 	if err != nil {
 		return err
 	}
-	model, err := llm.PolicyServers(e.Policies(), llm.Config{APIKey: e.PolicyKey})
+	model, err := llm.PolicyServers(e.Policies(), llm.Config{Key: e.PolicyBearer()})
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (a *app) inferServe(
 		return err
 	}
 
-	server := infer.NewServer(sys, model, key)
+	server := infer.NewServer(sys, model, config.Live(infer.EnvKey, key))
 	if sys.Line != "" {
 		go server.Follow(ctx, b, sys.Line, followEvery, model.Load, a.switched)
 	}

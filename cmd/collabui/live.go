@@ -14,11 +14,13 @@ import (
 	failure "go.temporal.io/api/failure/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/internal/process/payloads"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workflows"
@@ -109,6 +111,11 @@ func readPending(ctx context.Context, t client.Client, run string) ([]triedAgain
 		PageSize: maxOpen,
 		Query:    fmt.Sprintf("ExecutionStatus = 'Running' AND WorkflowId STARTS_WITH '%s/'", run),
 	})
+	codec, keys := payloads.New()
+	if keys != nil {
+		return nil, nil // connecting said so
+	}
+	reads := codec.Converter()
 	open := []string{run}
 	if err == nil {
 		for _, x := range res.Executions {
@@ -131,8 +138,9 @@ func readPending(ctx context.Context, t client.Client, run string) ([]triedAgain
 			mu.Lock()
 			defer mu.Unlock()
 			for _, a := range d.PendingActivities {
-				jobs = addJob(jobs, id, a)
+				jobs = addJob(jobs, reads, id, a)
 				if a.Attempt > 1 && a.LastFailure != nil {
+					converter.DecodeCommonFailureAttributes(reads, a.LastFailure)
 					out = together(out, triedAgain{
 						Activity: a.ActivityType.GetName(), Of: id, Number: 1, Tries: int(a.Attempt),
 						Why: whyOf(a.LastFailure),
@@ -176,10 +184,11 @@ func whyOf(f *failure.Failure) string {
 
 // readSurroundings reads what the workers say of themselves and of the servers that the run's specification names.
 func readSurroundings(ctx context.Context, e config.Endpoints, s spec.Spec) *surroundings {
-	stream, err := events.Open(e.Redis)
+	client, err := e.OpenRedis()
 	if err != nil {
 		return nil
 	}
+	stream := events.Over(client)
 	named := map[string]bool{}
 	for name := range s.Environments {
 		for _, address := range s.Where(name).Servers {

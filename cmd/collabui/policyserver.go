@@ -13,7 +13,6 @@ import (
 	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/policy/tinyserver"
 	"github.com/collabui/collabui/internal/process/config"
-	"github.com/collabui/collabui/internal/store"
 )
 
 // envCallLog sets --call-log.
@@ -56,7 +55,7 @@ func (a *app) runPolicyServer(ctx context.Context, o policyServerOptions) error 
 	if err != nil && e.Store.Endpoint == "" {
 		return err
 	}
-	b, err := store.Open(e.Store)
+	b, err := e.OpenStore()
 	if err != nil {
 		return err
 	}
@@ -70,7 +69,7 @@ func (a *app) runPolicyServer(ctx context.Context, o policyServerOptions) error 
 	}
 
 	handler := tinyserver.New(b)
-	handler.Key, handler.Aliases = e.PolicyKey, aliases.New(o.lines)
+	handler.Keys, handler.Aliases = e.PolicyKeys(), aliases.New(o.lines)
 	ctx = o.child.lifetime(ctx)
 	go handler.Aliases.Run(ctx, b, handler.Load, func(format string, args ...any) { say(a.err, format, args...) })
 	if o.callLog != "" {

@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -103,7 +106,7 @@ type awaited interface {
 func (s *session) attend(ctx context.Context, w awaited, look func(*viewer)) error {
 	v := s.viewer(w.GetID())
 	end := make(chan error, 1)
-	go func() { end <- w.Get(ctx, nil) }()
+	go func() { end <- wait(ctx, w) }()
 	for {
 		select {
 		case err := <-end:
@@ -121,6 +124,27 @@ func (s *session) attend(ctx context.Context, w awaited, look func(*viewer)) err
 			look(v)
 		}
 	}
+}
+
+// maxSilence is the number of times, a second apart, that wait finds no Temporal before it gives up.
+const maxSilence = 60
+
+// wait waits until a workflow has ended. If Temporal gives no answer, as after a laptop's sleep, it asks again.
+func wait(ctx context.Context, w awaited) (err error) {
+	for range maxSilence {
+		err = w.Get(ctx, nil)
+		var done *temporal.WorkflowExecutionError
+		var none *serviceerror.NotFound
+		if err == nil || errors.As(err, &done) || errors.As(err, &none) || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+
+	return err
 }
 
 // showStatus returns a function that shows the status of a run.

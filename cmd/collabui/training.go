@@ -3,12 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"slices"
 
 	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/sdk/converter"
 
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -24,13 +24,15 @@ type trainingJob struct {
 var training = []string{"TrainChunk", "Update", "Imitate"}
 
 // addJob adds a pending activity that trains a policy.
-func addJob(jobs []trainingJob, of string, a *workflowpb.PendingActivityInfo) []trainingJob {
+func addJob(
+	jobs []trainingJob, reads converter.DataConverter, of string, a *workflowpb.PendingActivityInfo,
+) []trainingJob {
 	said := a.GetHeartbeatDetails().GetPayloads()
 	if !slices.Contains(training, a.GetActivityType().GetName()) || len(said) == 0 {
 		return jobs
 	}
 	var now string
-	if json.Unmarshal(said[0].Data, &now) != nil {
+	if reads.FromPayload(said[0], &now) != nil {
 		return jobs
 	}
 

@@ -7,6 +7,7 @@ import (
 
 	common "go.temporal.io/api/common/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/sdk/converter"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -15,8 +16,11 @@ import (
 // beating returns a pending activity whose last heartbeat said something, as JSON.
 func beating(name, said string) *workflowpb.PendingActivityInfo {
 	return &workflowpb.PendingActivityInfo{
-		ActivityType:     &common.ActivityType{Name: name},
-		HeartbeatDetails: &common.Payloads{Payloads: []*common.Payload{{Data: []byte(said)}}},
+		ActivityType: &common.ActivityType{Name: name},
+		HeartbeatDetails: &common.Payloads{Payloads: []*common.Payload{{
+			Metadata: map[string][]byte{converter.MetadataEncoding: []byte(converter.MetadataEncodingJSON)},
+			Data:     []byte(said),
+		}}},
 	}
 }
 
@@ -31,7 +35,7 @@ func TestShowSaysWhatTrainingJobsSay(t *testing.T) {
 		beating("Rollout", `"slot 3"`),
 		{ActivityType: &common.ActivityType{Name: "Update"}},
 	} {
-		l.Jobs = addJob(l.Jobs, "run/epoch/0001", a)
+		l.Jobs = addJob(l.Jobs, converter.GetDefaultDataConverter(), "run/epoch/0001", a)
 	}
 	sortJobs(l.Jobs)
 	want := []trainingJob{

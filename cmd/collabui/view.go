@@ -74,10 +74,11 @@ func (a *app) runView(ctx context.Context, o viewOptions) error {
 	if err != nil {
 		return err
 	}
-	stream, err := events.Open(e.Redis)
+	client, err := e.OpenRedis()
 	if err != nil {
 		return err
 	}
+	stream := events.Over(client)
 	s := view.Server{
 		Library: lib, Temporal: temporalPages(e), Index: index(lib.Bucket),
 		Events: func(ctx context.Context, run, after string) (int, string) {

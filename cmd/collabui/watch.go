@@ -54,10 +54,11 @@ func (s *session) watch(ctx context.Context, run string) error {
 	if err != nil {
 		return err
 	}
-	stream, err := events.Open(s.ends.Redis)
+	client, err := s.ends.OpenRedis()
 	if err != nil {
-		return fault.New(fault.Invalid, "redis address: %w", err)
+		return err
 	}
+	stream := events.Over(client)
 	if page := runPage(s.ends, run); !s.json && page != "" {
 		v.say("run %s · see every episode: %s", run, page)
 	}

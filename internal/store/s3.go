@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/failpoint"
@@ -28,6 +27,7 @@ type Config struct {
 	Bucket   string
 	Access   string
 	Secret   string
+	Keys     func() (access, secret string) // nil: Access and Secret; otherwise asked again for every request
 	TLS      bool
 	Stall    time.Duration // after which a request that makes no progress fails; 0: 20 s
 
@@ -58,7 +58,7 @@ func Open(c Config) (*S3, error) {
 	// With a region no request asks for the bucket's location. TrailingHeaders stay off: the embedded gateway rejects
 	// their checksums.
 	client, err := minio.New(c.Endpoint, &minio.Options{
-		Creds:      credentials.NewStaticV4(c.Access, c.Secret, ""),
+		Creds:      c.credentials(),
 		Secure:     c.TLS,
 		Region:     "us-east-1",
 		Transport:  stallLimit{c.Transport, c.Stall},

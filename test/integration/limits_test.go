@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/collabui/collabui/internal/policy/limits"
+	"github.com/collabui/collabui/internal/process/config"
 )
 
 // TestWorkersShareALimitThroughRedis: two workers together keep to a limit; when Redis is gone each keeps to half of
@@ -23,11 +24,11 @@ func TestWorkersShareALimitThroughRedis(t *testing.T) {
 	limit := limits.Limit{Name: "shared", Requests: perMinute}
 	var workers []*limits.Limiter
 	for i := range 2 {
-		l, err := limits.Open(url, fmt.Sprint("worker-", i))
+		client, err := config.Endpoints{Redis: url}.OpenRedis()
 		if err != nil {
 			t.Fatal(err)
 		}
-		workers = append(workers, l)
+		workers = append(workers, limits.Over(client, fmt.Sprint("worker-", i)))
 	}
 
 	turns := func(window time.Duration) int {

@@ -58,7 +58,7 @@ epochs: 2
 slots: 32
 agents: 2
 rounds: 2
-decoding: {temperatures: [0.5]} # temperature
+decoding: {temperatures: [0.5], top_p: 1} # temperature; log-probabilities are those before a nucleus is cut out
 finetune: {base: model}
 pairs: {kind: +correction, min_pairs: 4}
 train: {learning_rate: 1.0e-3, batch_size: 4, passes: 2, beta: 0.1, ftx: 1}
@@ -298,7 +298,8 @@ func (p *production) verify(model string) {
 
 	p.cached(rows)
 	p.sameTokens(model, rows[:min(100, len(rows))])
-	worst, nearest, compared := 0.0, math.Inf(1), 0
+	var worst, mean, others float64
+	compared := 0
 	for i, r := range rows {
 		if own[i].Tokens != r.tokens {
 			continue // the text of random bytes has other tokens than those that were sampled
@@ -306,14 +307,19 @@ func (p *production) verify(model string) {
 		compared++
 		n := float64(r.tokens)
 		off := math.Abs(own[i].LogProb-r.logProb) / n
-		worst, nearest = max(worst, off), min(nearest, math.Abs(other[i].LogProb-r.logProb)/n)
+		worst, mean, others = max(worst, off), mean+off, others+math.Abs(other[i].LogProb-r.logProb)/n
 		if off > apart {
 			p.t.Errorf("answer %q: its log-probability is %g per token from that of its own adapter, want at most %g",
 				r.Answer, off, apart)
 		}
 	}
-	p.t.Logf("%d of %d answers compared: at most %.2g per token from their own adapter, at least %.2g from the other's",
-		compared, len(rows), worst, nearest)
+	mean, others = mean/float64(compared), others/float64(compared)
+	p.t.Logf("%d of %d answers compared, per token: at most %.2g from their own adapter, on average %.2g; "+
+		"on average %.2g from the other's", compared, len(rows), worst, mean, others)
+	if others < 10*mean {
+		p.t.Errorf("answers are %.2g from the other agent's adapter, want ten times the %.2g from their own",
+			others, mean)
+	}
 	if compared < len(rows)/2 || compared < 50 {
 		p.t.Errorf("%d of %d answers could be compared, want half of them and 50", compared, len(rows))
 	}

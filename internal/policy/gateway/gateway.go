@@ -30,7 +30,7 @@ type Options struct {
 	Engine    string            // "vllm" or "sglang"
 	Server    string            // base URL of the engine, without /v1
 	Key       string            // bearer key that the engine wants; empty means none
-	ClientKey string            // bearer key that clients must send; empty means none
+	ClientKey func() string     // bearer keys, one of which clients must send; nil or empty means none
 	Adapters  string            // folder for adapters, of this gateway alone; the engine reads it under the same path
 	Base      string            // the engine's name of the base model; empty means the first that it lists
 	Model     *domain.BaseModel // the base model that the engine serves; nil means that it is not checked

@@ -259,7 +259,7 @@ func TestPoliciesAnswerThroughTheClientOfThePipeline(t *testing.T) {
 
 func TestKeys(t *testing.T) {
 	e := &fakeengine.Engine{Key: "engine-key"}
-	s := setUp(t, e, func(o *Options) { o.ClientKey, o.Key = "client-key", "engine-key" })
+	s := setUp(t, e, func(o *Options) { o.ClientKey, o.Key = func() string { return "client-key" }, "engine-key" })
 	d := s.lora("x")
 	body := `{"model":"` + d + `",` + hello + `}`
 	for key, want := range map[string]int{"": 401, "engine-key": 401, "client-key": 200} {

@@ -35,7 +35,7 @@ func TestAServerFollowsItsLineWithoutAFailedRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	server := infer.NewServer(sys, r.Deps.Chat, "")
+	server := infer.NewServer(sys, r.Deps.Chat, nil)
 	srv := httptest.NewServer(server)
 	t.Cleanup(srv.Close)
 	var down atomic.Bool // the policy servers cannot load the new system yet

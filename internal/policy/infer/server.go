@@ -24,14 +24,14 @@ const maxBody = 1 << 20
 type Server struct {
 	current atomic.Pointer[System]
 	model   chat.Model
-	key     string // empty means that clients need none
+	keys    func() string // of clients; nil or empty means that they need none
 	mux     *http.ServeMux
 }
 
-// NewServer returns a server of a system whose policies model reaches. A key that is not empty must come with every
-// request below /v1.
-func NewServer(sys System, model chat.Model, key string) *Server {
-	s := &Server{model: model, key: key, mux: http.NewServeMux()}
+// NewServer returns a server of a system whose policies model reaches. If there are keys, one of them must come with
+// every request below /v1 (serving.Allowed).
+func NewServer(sys System, model chat.Model, keys func() string) *Server {
+	s := &Server{model: model, keys: keys, mux: http.NewServeMux()}
 	s.Switch(sys)
 	s.mux.HandleFunc("POST /v1/chat/completions", s.guarded(s.complete))
 	s.mux.HandleFunc("GET /v1/models", s.guarded(s.models))
@@ -54,7 +54,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // guarded returns a handler that checks the key first.
 func (s *Server) guarded(f http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if serving.Allowed(r, s.key) {
+		if serving.Allowed(r, s.keys) {
 			f(w, r)
 
 			return

@@ -30,7 +30,7 @@ type answer struct {
 // serve serves a system until the test ends.
 func serve(t *testing.T, sys infer.System, model chat.Model, key string) (url string) {
 	t.Helper()
-	srv := httptest.NewServer(infer.NewServer(sys, model, key))
+	srv := httptest.NewServer(infer.NewServer(sys, model, func() string { return key }))
 	t.Cleanup(srv.Close)
 
 	return srv.URL

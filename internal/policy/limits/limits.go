@@ -45,25 +45,8 @@ const (
 	askAgain = 5 * time.Second  // between tries of a Redis that is down
 )
 
-// Open returns a limiter that connects when it is first used. id must be unique among the workers. An empty URL means a
-// Redis that is down.
-func Open(url, id string) (*Limiter, error) {
-	if url == "" {
-		return Over(nil, id), nil
-	}
-	o, err := redis.ParseURL(url)
-	if err != nil {
-		return nil, fault.New(fault.Invalid, "the redis address is not a redis:// URL")
-	}
-	o.DialTimeout = 300 * time.Millisecond
-	o.ReadTimeout = 500 * time.Millisecond
-	o.WriteTimeout = 500 * time.Millisecond
-	o.MaxRetries = -1
-
-	return Over(redis.NewClient(o), id), nil
-}
-
-// Over returns a limiter that asks Redis through a client. nil means a Redis that is down.
+// Over returns a limiter that asks Redis through a client. nil means a Redis that is down. id must be unique among the
+// workers.
 func Over(client *redis.Client, id string) *Limiter {
 	return &Limiter{
 		client: client, id: id, own: map[string]*turns{}, peers: 1, now: time.Now, began: time.Now(),

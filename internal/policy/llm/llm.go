@@ -34,7 +34,7 @@ import (
 type Config struct {
 	BaseURL  string            // up to and including /v1
 	Model    string            // the server's name of the model; empty means the request's
-	APIKey   string            // sent as a bearer token
+	Key      func() string     // returns what is sent as a bearer token, for every request; nil means none
 	Headers  map[string]string // added to every request
 	CA       string            // a file with further root certificates
 	Proxy    string            // URL; empty means the environment's
@@ -96,14 +96,14 @@ func New(c Config) (*Client, error) {
 	}
 
 	hc := &http.Client{
-		Transport: &wire{next: t, headers: c.Headers, kernel: c.Kernel},
+		Transport: &wire{next: t, key: c.Key, headers: c.Headers, kernel: c.Kernel},
 		// The headers hold keys of this endpoint, so no redirect is followed.
 		CheckRedirect: func(to *http.Request, _ []*http.Request) error {
 			return fault.New(fault.Invalid,
 				"%s redirects to %s: use that as base_url", redacted(c.BaseURL), to.URL.Host)
 		},
 	}
-	cfg := openai.DefaultConfig(c.APIKey)
+	cfg := openai.DefaultConfig("")
 	cfg.BaseURL, cfg.HTTPClient = c.BaseURL, hc
 
 	return &Client{api: openai.NewClientWithConfig(cfg), http: hc, conf: c}, nil

@@ -70,7 +70,7 @@ func TestTheRequestOnTheWire(t *testing.T) {
 	c := must(t, Config{
 		BaseURL:  base + "/",
 		Model:    "m-1",
-		APIKey:   "k-1",
+		Key:      func() string { return "k-1" },
 		Headers:  map[string]string{"X-Team": "ui"},
 		Schema:   SchemaJSON,
 		Images:   true,
@@ -189,7 +189,9 @@ func TestAKeyDoesNotFollowARedirect(t *testing.T) {
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		elsewhere, got, _ := server(t, 200, nil, answer)
 		base, _, _ := server(t, status, map[string]string{"Location": elsewhere + "/chat/completions"}, "")
-		c := must(t, Config{BaseURL: base, APIKey: "canary", Headers: map[string]string{"X-Key": "canary"}})
+		c := must(t, Config{
+			BaseURL: base, Key: func() string { return "canary" }, Headers: map[string]string{"X-Key": "canary"},
+		})
 		_, err := c.Complete(t.Context(), chat.Request{User: "u", N: 1})
 		if err == nil || fault.KindOf(err) != fault.Invalid {
 			t.Errorf("Complete() after a %d = %v, want an invalid fault", status, err)

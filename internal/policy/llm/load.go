@@ -145,9 +145,6 @@ func (c *Client) send(ctx context.Context, method, url string, body []byte) (int
 	}
 
 	req.Header.Set("Content-Type", "application/json")
-	if c.conf.APIKey != "" {
-		req.Header.Set("Authorization", "Bearer "+c.conf.APIKey)
-	}
 
 	res, err := c.http.Do(req)
 	if err != nil {

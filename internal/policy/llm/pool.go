@@ -74,7 +74,7 @@ func PolicyServers(urls []string, conf Config) (*Pool, error) {
 		}
 
 		c, err := New(Config{
-			BaseURL: base, APIKey: conf.APIKey, Timeout: conf.Timeout, Kernel: conf.Kernel, LogProbs: true, Seeds: true,
+			BaseURL: base, Key: conf.Key, Timeout: conf.Timeout, Kernel: conf.Kernel, LogProbs: true, Seeds: true,
 		})
 		if err != nil {
 			return nil, err

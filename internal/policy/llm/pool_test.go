@@ -68,7 +68,7 @@ func fakes(t *testing.T, n int, timeout time.Duration) ([]*fake, *Pool, *clock) 
 		out, urls = append(out, f), append(urls, f.URL+"/v1")
 	}
 
-	p, err := PolicyServers(urls, Config{APIKey: "k-1", Timeout: timeout})
+	p, err := PolicyServers(urls, Config{Key: func() string { return "k-1" }, Timeout: timeout})
 	if err != nil {
 		t.Fatal(err)
 	}

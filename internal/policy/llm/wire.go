@@ -13,6 +13,7 @@ import (
 // wire is a transport that adds the endpoint's headers, bounds responses, and notes Retry-After, which go-openai hides.
 type wire struct {
 	next    http.RoundTripper
+	key     func() string // of the bearer
 	headers map[string]string
 	kernel  string // refuses a server that names another one
 }
@@ -27,8 +28,15 @@ const (
 type retryKey struct{}
 
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
-	if len(w.headers) > 0 {
+	key := ""
+	if w.key != nil {
+		key = w.key()
+	}
+	if key != "" || len(w.headers) > 0 {
 		r = r.Clone(r.Context())
+		if key != "" {
+			r.Header.Set("Authorization", "Bearer "+key)
+		}
 		for k, v := range w.headers {
 			r.Header.Set(k, v)
 		}

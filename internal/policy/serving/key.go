@@ -7,16 +7,21 @@ import (
 	"strings"
 )
 
-// Allowed reports whether a request carries the key as its bearer token. It takes the same time for every token. With
-// an empty key every request is allowed.
-func Allowed(r *http.Request, key string) bool {
-	if key == "" {
+// Allowed reports whether a request carries one of the keys of this moment, which are separated by white space, as its
+// bearer token. Several are accepted while one replaces another. It takes the same time for every token. Without a key,
+// or with nil, every request is allowed.
+func Allowed(r *http.Request, keys func() string) bool {
+	if keys == nil {
 		return true
 	}
-
+	all := strings.Fields(keys())
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	ok := len(all) == 0
+	for _, key := range all {
+		ok = SameKey(strings.TrimSpace(token), key) && strings.EqualFold(scheme, "Bearer") || ok
+	}
 
-	return strings.EqualFold(scheme, "Bearer") && SameKey(strings.TrimSpace(token), key)
+	return ok
 }
 
 // SameKey reports whether a key is the right one. It takes the same time for every key.

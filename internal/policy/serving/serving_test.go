@@ -21,10 +21,10 @@ func TestAllowedComparesTheBearerToken(t *testing.T) {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header.Set("Authorization", header)
 
-		if got := Allowed(r, "secret"); got != want {
+		if got := Allowed(r, func() string { return "old\nsecret" }); got != want {
 			t.Errorf("Allowed(%q) = %v, want %v", header, got, want)
 		}
-		if !Allowed(r, "") {
+		if !Allowed(r, nil) || !Allowed(r, func() string { return "" }) {
 			t.Errorf("Allowed(%q) without a key = false, want true", header)
 		}
 	}

@@ -27,9 +27,9 @@ const maxBody = 1 << 20
 
 // Server is an http.Handler. Safe for concurrent use.
 type Server struct {
-	CallLog io.Writer    // gets a line per answered chat; nil means none
-	Key     string       // the bearer key that clients must send; empty means none
-	Aliases *aliases.Set // other names of policies; nil means none
+	CallLog io.Writer     // gets a line per answered chat; nil means none
+	Keys    func() string // bearer keys, one of which clients must send; empty means none
+	Aliases *aliases.Set  // other names of policies; nil means none
 
 	bucket  store.Bucket
 	mux     *http.ServeMux
@@ -76,7 +76,7 @@ func (s *Server) measure() {
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(serving.KernelHeader, tinylm.Kernel())
-	if strings.HasPrefix(r.URL.Path, "/v1/") && !serving.Allowed(r, s.Key) {
+	if strings.HasPrefix(r.URL.Path, "/v1/") && !serving.Allowed(r, s.Keys) {
 		s.fail(w, r, http.StatusUnauthorized,
 			errors.New("the request needs the header Authorization: Bearer with this server's key"))
 

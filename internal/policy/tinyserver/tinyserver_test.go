@@ -200,7 +200,7 @@ func TestRequestsAreCheckedAndCounted(t *testing.T) {
 func TestAKeyIsAskedForWhereOneIsSet(t *testing.T) {
 	b := &store.Memory{}
 	srv := New(b)
-	srv.Key = "secret"
+	srv.Keys = func() string { return "secret" }
 	s := httptest.NewServer(srv)
 	defer s.Close()
 	for header, want := range map[string]int{

@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -28,7 +29,7 @@ func TestEnvironIsTheInverseOfFromEnv(t *testing.T) {
 			}
 
 			got, err := FromEnv()
-			if err != nil || got != e {
+			if err != nil || !reflect.DeepEqual(got, e) {
 				t.Errorf("FromEnv = %+v, %v; want %+v", got, err, e)
 			}
 			if want := strings.HasPrefix(s3, "https://"); got.Store.TLS != want {

@@ -3,6 +3,7 @@ package config
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"sync"
 
 	"github.com/collabui/collabui/fault"
 )
@@ -17,7 +18,8 @@ type TLS struct {
 }
 
 // TLS returns the configuration of the connection to Temporal, or nil without TLS. A file that cannot be read, or that
-// holds something else, is an invalid fault that names the file and its variable.
+// holds something else, is an invalid fault that names the file and its variable. The client's certificate is read
+// again for every connection.
 func (e Endpoints) TLS() (*tls.Config, error) {
 	files := e.TemporalTLS
 	if files == (TLS{}) && e.TemporalKey == "" {
@@ -43,7 +45,16 @@ func (e Endpoints) TLS() (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Certificates = []tls.Certificate{pair}
+	var mu sync.Mutex
+	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if now, err := files.pair(); err == nil {
+			pair = now // it was renewed; while it is being replaced, the one before is used
+		}
+
+		return &pair, nil
+	}
 
 	return c, nil
 }

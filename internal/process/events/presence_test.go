@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/collabui/collabui/envadapters"
 )
@@ -14,10 +15,7 @@ import (
 func TestWorkersComeAndGo(t *testing.T) {
 	t.Parallel()
 	server := miniredis.RunT(t)
-	s, err := Open("redis://" + server.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := Over(redis.NewClient(&redis.Options{Addr: server.Addr()}))
 	a := Worker{
 		ID: "1@host", Roles: []string{"rollout"}, Parts: map[string]Part{"Rollout": {Done: 3, Seconds: 1.5}},
 		Servers: []envadapters.Server{{Address: "ws://x", State: envadapters.Dead, Detail: "gone"}},

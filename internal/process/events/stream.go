@@ -14,22 +14,8 @@ type Stream struct{ client *redis.Client }
 // maxEvents is the number of events that are kept per run, at least.
 const maxEvents = 10000
 
-// Open returns the stream at a redis:// URL. It makes no request. The empty URL returns a stream that does nothing.
-func Open(url string) (*Stream, error) {
-	if url == "" {
-		return &Stream{}, nil
-	}
-	o, err := redis.ParseURL(url)
-	if err != nil {
-		return nil, err
-	}
-
-	// A dead Redis must cost nothing: short timeouts, no retries.
-	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = 200*time.Millisecond, 300*time.Millisecond, 300*time.Millisecond
-	o.MaxRetries = -1
-
-	return &Stream{redis.NewClient(o)}, nil
-}
+// Over returns the stream that a client of Redis reaches. Without a client it does nothing.
+func Over(client *redis.Client) *Stream { return &Stream{client} }
 
 func key(run string) string { return "collabui:progress:" + run }
 

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
@@ -55,10 +56,7 @@ func work(at string) error {
 	if err != nil {
 		return err
 	}
-	stream, err := events.Open("redis://" + services.Redis)
-	if err != nil {
-		return err
-	}
+	stream := events.Over(redis.NewClient(&redis.Options{Addr: services.Redis}))
 	c, err := dial(services.Temporal)
 	if err != nil {
 		return err

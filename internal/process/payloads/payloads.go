@@ -1,0 +1,168 @@
+// Package payloads encrypts what Temporal stores: inputs, results, heartbeats, memos and the text of failures. Names of
+// workflows and search attributes stay readable, so that people find runs.
+//
+// It imports fault and internal/process/config.
+package payloads
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/base64"
+	"strings"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/process/config"
+)
+
+// EnvKeys is the variable with the keys, one per line: NAME=KEY, where KEY is base64 of 32 bytes. The first encrypts,
+// all of them decrypt. A file that the variable with _FILE appended names is read again whenever it is needed.
+const EnvKeys = "COLLABUI_PAYLOAD_KEYS"
+
+// Metadata of an encrypted payload. The encoding and the name of the key's field are those of Temporal's examples.
+const (
+	encoding = "binary/encrypted"
+	keyField = "encryption-key-id"
+)
+
+// key is one line of EnvKeys.
+type key struct {
+	name string
+	aead cipher.AEAD
+}
+
+// Codec encrypts and decrypts payloads with AES-256-GCM. It may be used by several goroutines. Without keys it leaves
+// payloads as they are, and refuses encrypted ones.
+type Codec struct{ text func() string }
+
+// New returns a codec with the keys of the environment, which may change meanwhile if they are in a file. Keys that
+// cannot be read are an invalid fault.
+func New() (*Codec, error) {
+	text, err := config.Secret(EnvKeys)
+	if err != nil {
+		return nil, err
+	}
+	_, err = parse(text)
+
+	return &Codec{config.Live(EnvKeys, text)}, err
+}
+
+// On reports whether there are keys.
+func (c *Codec) On() bool { return c.text() != "" }
+
+// Encode encrypts payloads with the first key.
+func (c *Codec) Encode(in []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	keys, err := parse(c.text())
+	if err != nil || len(keys) == 0 {
+		return in, err
+	}
+	out := make([]*commonpb.Payload, len(in))
+	for i, p := range in {
+		plain, err := proto.Marshal(p)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = &commonpb.Payload{
+			Metadata: map[string][]byte{
+				converter.MetadataEncoding: []byte(encoding),
+				keyField:                   []byte(keys[0].name),
+			},
+			Data: keys[0].aead.Seal(nil, nil, plain, []byte(keys[0].name)),
+		}
+	}
+
+	return out, nil
+}
+
+// Decode decrypts those payloads that are encrypted. One whose key is missing, or that is not as Encode left it, is an
+// invalid fault.
+func (c *Codec) Decode(in []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	out := make([]*commonpb.Payload, len(in))
+	for i, p := range in {
+		if string(p.GetMetadata()[converter.MetadataEncoding]) != encoding {
+			out[i] = p
+
+			continue
+		}
+		keys, err := parse(c.text())
+		if err != nil {
+			return nil, err
+		}
+		if out[i], err = open(keys, p); err != nil {
+			return nil, err
+		}
+	}
+
+	return out, nil
+}
+
+// open decrypts a payload.
+func open(keys []key, p *commonpb.Payload) (*commonpb.Payload, error) {
+	name := string(p.Metadata[keyField])
+	for _, k := range keys {
+		if k.name != name {
+			continue
+		}
+		plain, err := k.aead.Open(nil, nil, p.Data, []byte(name))
+		out := &commonpb.Payload{}
+		if err == nil {
+			err = proto.Unmarshal(plain, out)
+		}
+		if err != nil {
+			return nil, fault.New(fault.Invalid,
+				"a payload of Temporal is not what key %q of %s encrypted: %w", name, EnvKeys, err)
+		}
+
+		return out, nil
+	}
+
+	return nil, fault.New(fault.Invalid, "a payload of Temporal needs the key %q: add it to %s, or to its _FILE, here",
+		name, EnvKeys)
+}
+
+// parse reads keys.
+func parse(text string) ([]key, error) {
+	var keys []key
+	for n, line := range strings.Split(text, "\n") {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		name, secret, _ := strings.Cut(line, "=")
+		raw, err := base64.StdEncoding.DecodeString(secret)
+		if err != nil || len(raw) != 32 || name == "" {
+			return nil, fault.New(fault.Invalid,
+				"%s: line %d is not NAME=KEY, where KEY is base64 of 32 bytes, as `openssl rand -base64 32` prints it",
+				EnvKeys, n+1)
+		}
+		block, err := aes.NewCipher(raw)
+		if err != nil {
+			return nil, err
+		}
+		aead, err := cipher.NewGCMWithRandomNonce(block)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key{name, aead})
+	}
+
+	return keys, nil
+}
+
+// Converter returns what makes payloads of values and back.
+func (c *Codec) Converter() converter.DataConverter {
+	return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), c)
+}
+
+// Use makes clients, and workers with them, encrypt what they send. Failures are encrypted only if there are keys:
+// otherwise their text stays where every tool looks for it.
+func (c *Codec) Use(o *client.Options) {
+	o.DataConverter = c.Converter()
+	o.FailureConverter = temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
+		DataConverter: o.DataConverter, EncodeCommonAttributes: c.On(),
+	})
+}
