@@ -64,7 +64,7 @@ func commands(a *app) []*cobra.Command {
 		forkCmd(a), lineCmd(a), scheduleCmd(a), noticesCmd(a), lineageCmd(a), copyCmd(a), backupCmd(a), restoreCmd(a),
 		deleteCmd(a), gcCmd(a),
 		evalCmd(a), compareCmd(a), reproduceCmd(a), experimentCmd(a), planCmd(a),
-		finetuneCmd(a), dataCmd(a), creditCmd(a), reportCmd(a), viewCmd(a),
+		finetuneCmd(a), dataCmd(a), creditCmd(a), reportCmd(a), viewCmd(a), codecCmd(a),
 		exportCmd(a), importCmd(a), trackCmd(a), inferCmd(a), envsCmd(a), fsckCmd(a), doctorCmd(a),
 		upCmd(a), downCmd(a), repairCmd(a), workerCmd(a), deploymentCmd(a), policyServerCmd(a), versionCmd(a),
 	}

@@ -21,6 +21,7 @@ import (
 type temporalService struct {
 	addr      *net.TCPAddr
 	uiAddr    string
+	codec     string
 	file      string
 	namespace string
 
@@ -32,6 +33,7 @@ type temporalService struct {
 func (s *temporalService) flags(fs *flag.FlagSet, o *options) {
 	o.dirFlag(fs)
 	fs.StringVar(&s.uiAddr, "ui-addr", "", "serve the Web UI on `IP:PORT`; empty: no Web UI")
+	fs.StringVar(&s.codec, "codec", "", "let the Web UI decrypt payloads by the codec server at `URL`; empty: none")
 	fs.StringVar(&s.namespace, "namespace", "collabui", "create namespace `NAME` if it is missing")
 }
 
@@ -50,7 +52,7 @@ func (s *temporalService) prepare(o options) (addresses []string, err error) {
 		return []string{o.addr}, nil
 	}
 
-	s.ui, err = newWebUI(o.addr, s.uiAddr, s.namespace)
+	s.ui, err = newWebUI(o.addr, s.uiAddr, s.namespace, s.codec)
 
 	return []string{o.addr, s.uiAddr}, err
 }

@@ -23,7 +23,7 @@ type webUI struct {
 	server *http.Server
 }
 
-func newWebUI(temporalAddr, addr, namespace string) (*webUI, error) {
+func newWebUI(temporalAddr, addr, namespace, codec string) (*webUI, error) {
 	tcp, err := parseAddress("ui-addr", addr)
 	if err != nil {
 		return nil, err
@@ -37,6 +37,7 @@ func newWebUI(temporalAddr, addr, namespace string) (*webUI, error) {
 		DefaultNamespace:    namespace,
 		DisableNewsFetch:    true,
 		HideLogs:            true,
+		Codec:               uiconfig.Codec{Endpoint: codec, IncludeCredentials: codec != ""},
 	}}, nil
 }
 

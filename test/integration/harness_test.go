@@ -58,6 +58,8 @@ type machine struct {
 	data string
 	spec string
 	env  []string
+
+	payloadKeys string // of payloads that are encrypted
 }
 
 // newMachine makes a folder with a specification; nothing runs for it yet. What runs later ends with the test.

@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 
+	"github.com/collabui/collabui/internal/process/payloads"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -45,7 +46,14 @@ func (m *machine) replayHistoriesAt(addr string) {
 	}
 	defer c.Close()
 
-	r := worker.NewWorkflowReplayer()
+	codec, err := payloads.Fixed(m.payloadKeys)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	r, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DataConverter: codec.Converter()})
+	if err != nil {
+		m.t.Fatal(err)
+	}
 	for _, f := range workflows.All {
 		r.RegisterWorkflow(f)
 	}

@@ -5,18 +5,20 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 )
 
 // Guard wraps the handler of a server that listens on the loopback only, where the browser of a person is a way in for
 // every page that is open there. It refuses requests for another host, which a page sends after its name was bound to
-// the loopback, and requests across sites. Programs send neither. A link that a person follows is let through.
-func Guard(h http.Handler) http.Handler {
+// the loopback, and requests across sites but for those of some origins, such as http://127.0.0.1:8080. Programs send
+// neither. A link that a person follows is let through.
+func Guard(h http.Handler, origins ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !loopback(r.Host):
 			http.Error(w, "this server answers only as localhost", http.StatusMisdirectedRequest)
-		case foreign(r):
+		case foreign(r) && !slices.Contains(origins, r.Header.Get("Origin")):
 			http.Error(w, "this server answers no page of another site", http.StatusForbidden)
 		default:
 			h.ServeHTTP(w, r)

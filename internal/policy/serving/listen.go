@@ -59,19 +59,19 @@ func Listen(addr, key, variable string) (net.Listener, error) {
 }
 
 // Guarded returns h for a server on l: guarded if only this machine reaches l.
-func Guarded(l net.Listener, h http.Handler) http.Handler {
+func Guarded(l net.Listener, h http.Handler, origins ...string) http.Handler {
 	if a, ok := l.Addr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
-		return Guard(h)
+		return Guard(h, origins...)
 	}
 
 	return h
 }
 
 // Serve answers requests until ctx ends. It then finishes the requests in flight, for at most drain. On the loopback it
-// answers no foreign page; see Guard.
-func Serve(ctx context.Context, l net.Listener, h http.Handler, drain time.Duration) error {
+// answers no foreign page but those of some origins; see Guard.
+func Serve(ctx context.Context, l net.Listener, h http.Handler, drain time.Duration, origins ...string) error {
 	srv := &http.Server{
-		Handler:           bounded(Guarded(l, h), maxRequests),
+		Handler:           bounded(Guarded(l, h, origins...), maxRequests),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       bodyTimeout,
 		IdleTimeout:       idleTimeout,

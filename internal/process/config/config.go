@@ -23,6 +23,7 @@ type Endpoints struct {
 	Namespace   string
 	UI          string // http address of the Temporal UI, for people
 	View        string // http address of the viewer, for people
+	Codec       string // http address of the codec server, for the Temporal UI
 	Store       store.Config
 	Redis       string // redis:// URL; empty means no live stream
 	Policy      string // base URLs up to /v1, separated by commas
@@ -35,6 +36,7 @@ const (
 	EnvNamespace = "COLLABUI_NAMESPACE"
 	EnvUI        = "COLLABUI_UI"
 	EnvView      = "COLLABUI_VIEW"
+	EnvCodec     = "COLLABUI_CODEC"
 	EnvS3        = "COLLABUI_S3"
 	EnvBucket    = "COLLABUI_BUCKET"
 	EnvAccess    = "COLLABUI_S3_ACCESS_KEY"
@@ -64,6 +66,7 @@ func FromEnv() (Endpoints, error) {
 		Namespace: cmp.Or(os.Getenv(EnvNamespace), defaultName),
 		UI:        os.Getenv(EnvUI),
 		View:      os.Getenv(EnvView),
+		Codec:     os.Getenv(EnvCodec),
 		Policy:    os.Getenv(EnvPolicy),
 		TemporalTLS: TLS{
 			CA:   os.Getenv(EnvTLSCA),
@@ -116,6 +119,7 @@ func (e Endpoints) Environ() []string {
 		EnvNamespace + "=" + e.Namespace,
 		EnvUI + "=" + e.UI,
 		EnvView + "=" + e.View,
+		EnvCodec + "=" + e.Codec,
 		EnvS3 + "=" + e.StoreURL(),
 		EnvBucket + "=" + e.Store.Bucket,
 		EnvPolicy + "=" + e.Policy,

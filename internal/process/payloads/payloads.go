@@ -47,9 +47,17 @@ func New() (*Codec, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = parse(text)
+	c, err := Fixed(text)
+	c.text = config.Live(EnvKeys, text)
 
-	return &Codec{config.Live(EnvKeys, text)}, err
+	return c, err
+}
+
+// Fixed returns a codec with keys that do not change, in the form of EnvKeys.
+func Fixed(keys string) (*Codec, error) {
+	_, err := parse(keys)
+
+	return &Codec{func() string { return keys }}, err
 }
 
 // On reports whether there are keys.

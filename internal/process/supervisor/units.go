@@ -103,7 +103,7 @@ func (p *planning) temporal() {
 		name: Temporal, addr: addr, path: p.services, health: temporalHealth(addr),
 		args: []string{
 			"temporal", "--dir", p.dir(), "--addr", addr, "--ui-addr", ui,
-			"--namespace", p.o.External.Namespace, parentPipe,
+			"--namespace", p.o.External.Namespace, "--codec", p.o.External.Codec, parentPipe,
 		},
 	})
 	if p.o.External.Temporal == "" {
