@@ -37,6 +37,7 @@ type s3Service struct {
 	bucket string
 	access string
 	secret string
+	users  string
 
 	cancel context.CancelFunc
 	ended  chan struct{}
@@ -45,6 +46,7 @@ type s3Service struct {
 func (s *s3Service) flags(fs *flag.FlagSet, o *options) {
 	o.dirFlag(fs)
 	fs.StringVar(&s.bucket, "bucket", "collabui", "create bucket `NAME` if it is missing")
+	fs.StringVar(&s.users, "accounts", "", "have further accounts, those of users.json in `DIR`; empty: none")
 }
 
 func (s *s3Service) prepare(o options) ([]string, error) {
@@ -113,10 +115,9 @@ func (s *s3Service) open() (*durable, error) {
 
 func (s *s3Service) gateway() *embedgw.Config {
 	root := auth.Account{Access: s.access, Secret: s.secret, Role: auth.RoleAdmin}
-	return &embedgw.Config{
+	c := &embedgw.Config{
 		RootUserAccess:    s.access,
 		RootUserSecret:    s.secret,
-		IAMService:        auth.NewIAMServiceSingle(root),
 		Ports:             []string{s.addr},
 		MaxConnections:    maxConnections,
 		MaxRequests:       maxRequests,
@@ -124,7 +125,13 @@ func (s *s3Service) gateway() *embedgw.Config {
 		KeepAlive:         true,
 		Quiet:             true,
 		HealthPath:        healthPath,
+		IAMDir:            s.users,
 	}
+	if s.users == "" {
+		c.IAMService = auth.NewIAMServiceSingle(root)
+	}
+
+	return c
 }
 
 func (s *s3Service) stop() {

@@ -130,8 +130,9 @@ func startCluster(t *testing.T, gpus string, env ...string) *cluster {
 	return c
 }
 
-// services starts Temporal, S3 and Redis and names them, and the gateway's address, in the hosts' environment.
-func (c *cluster) services(gate string) {
+// services starts Temporal, S3 and Redis and names them, and the gateway's address, in the hosts' environment. s3 are
+// further arguments of the S3 server.
+func (c *cluster) services(gate string, s3 ...string) {
 	c.t.Helper()
 	dir := filepath.Join(c.data, "services")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -145,7 +146,7 @@ func (c *cluster) services(gate string) {
 		"COLLABUI_POLICY_KEY=between-us",
 		"COLLABUI_POLICY=http://"+gate+"/v1",
 		"COLLABUI_TEMPORAL="+outsideTemporal(c.t, dir),
-		"COLLABUI_S3="+outsideS3(c.t, dir),
+		"COLLABUI_S3="+outsideS3(c.t, dir, s3...),
 		"COLLABUI_REDIS="+redis,
 	)
 }

@@ -77,9 +77,11 @@ func outsideTemporal(t *testing.T, dir string) string {
 	return outside(t, nil, "collabui-local", "temporal", "--dir", dir, "--namespace", "collabui").addr
 }
 
-func outsideS3(t *testing.T, dir string) string {
+func outsideS3(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	return outside(t, s3Env, "collabui-local", "s3", "--dir", dir, "--bucket", s3Bucket).addr
+	args = append([]string{"s3", "--dir", dir, "--bucket", s3Bucket}, args...)
+
+	return outside(t, s3Env, "collabui-local", args...).addr
 }
 
 func outsideRedis(t *testing.T) (url string, end func()) {

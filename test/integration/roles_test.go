@@ -1,0 +1,193 @@
+//go:build integration
+
+package integration
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/collabui/collabui/test/kit/standin"
+)
+
+// roleKeys is the account of a role at the S3 server.
+func roleKeys(role string) (access, secret string) { return role, role + "-secret-0123456789" }
+
+// TestEveryRoleHasItsOwnKeyOfTheStore runs a cluster in which every worker may do what deploy/policies says of its role
+// and nothing else. A run ends as with the keys of the root, and no role may do the work of another.
+func TestEveryRoleHasItsOwnKeyOfTheStore(t *testing.T) {
+	t.Parallel()
+	program, err := buildStandin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := filepath.Join(t.TempDir(), "base-model")
+	if err := standin.MakeModel(base, 3); err != nil {
+		t.Fatal(err)
+	}
+	c := &cluster{
+		machine: newMachine(t, strings.ReplaceAll(acrossMachines, "MODEL", base)),
+		base:    base, program: program, hosts: map[string]*host{},
+	}
+	c.env = append(c.env, standin.Variable+"=slow=1")
+	roles := []string{"control", "rollout", "model", "gpu", "serve", "view"}
+	users := c.file("users")
+	accounts(t, users, roles)
+	gate, engine := freeAddr(t), freeAddr(t)
+	c.services(gate, "--accounts", users)
+	c.trainer()
+	root := c.s3(s3Key, s3Key)
+	if err := root.SetBucketPolicy(t.Context(), s3Bucket, bucketPolicy(t, roles)); err != nil {
+		t.Fatal(err)
+	}
+	for role, args := range map[string][]string{
+		"control": nil,
+		"rollout": {"--tabs", "2"},
+		"model":   nil,
+		"gpu":     {"--gpus", "none", "--updates", "1", "--work", c.file("gpu")},
+		"serve": {"--listen", gate, "--server", "http://" + engine, "--base-model", base,
+			"--work", c.file("serve")},
+	} {
+		c.add(role, c.as(role, c.worker(append([]string{"--roles", role}, args...)...)))
+	}
+	c.hosts["serve"].start = append(c.hosts["serve"].start,
+		func() *exec.Cmd { return c.process(program, "serve", engine, base) })
+	t.Cleanup(c.down)
+	for _, h := range c.hosts {
+		h.up()
+	}
+	c.must("train", c.spec, "--detach")
+	c.sound(5 * time.Minute)
+
+	for _, x := range []struct{ role, verb, key string }{
+		{"serve", "get", "runs/kill/spec.json"},
+		{"serve", "put", "blobs/x"},
+		{"view", "put", "runs/kill/changes/0009.json"},
+		{"rollout", "put", "runs/kill/epochs/0001/epoch.json"},
+		{"rollout", "put", "lines/x/0001.json"},
+		{"model", "put", "runs/kill/epochs/0001/epoch.json"},
+		{"model", "put", "runs/kill/evals/x/y/z/result.json"},
+		{"rollout", "put", "runs/kill/epochs/0001/episodes/0001/credit.json"},
+		{"gpu", "put", "runs/kill/epochs/0001/episodes/0001/credit.json"},
+		{"gpu", "put", "runs/kill/spec.json"},
+		{"control", "put", "trash/x"},
+		{"control", "delete", "runs/kill/spec.json"},
+		{"gpu", "delete", "runs/kill/spec.json"},
+	} {
+		if status := attempt(t, c.s3(roleKeys(x.role)), x.verb, x.key); status != http.StatusForbidden {
+			t.Errorf("%s may %s %s (status %d), want it refused", x.role, x.verb, x.key, status)
+		}
+	}
+	if status := attempt(t, c.s3(roleKeys("view")), "get", "runs/kill/spec.json"); status != http.StatusOK {
+		t.Errorf("view may not read a run (status %d), want it allowed", status)
+	}
+}
+
+// accounts writes the accounts of roles as the S3 server reads them.
+func accounts(t *testing.T, dir string, roles []string) {
+	t.Helper()
+	all := map[string]any{}
+	for _, role := range roles {
+		access, secret := roleKeys(role)
+		all[access] = map[string]any{"access": access, "secret": secret, "role": "user"}
+	}
+	raw, err := json.Marshal(map[string]any{"accessAccounts": all})
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "users.json"), raw, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// bucketPolicy returns the policies of roles as one of the bucket: their statements, each for the account of its role.
+func bucketPolicy(t *testing.T, roles []string) string {
+	t.Helper()
+	var all []map[string]any
+	for _, role := range roles {
+		raw, err := os.ReadFile("../../deploy/policies/" + role + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p struct{ Statement []map[string]any }
+		if err := json.Unmarshal(bytes.ReplaceAll(raw, []byte("BUCKET"), []byte(s3Bucket)), &p); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range p.Statement {
+			access, _ := roleKeys(role)
+			s["Principal"] = map[string]any{"AWS": []string{access}}
+			delete(s, "Sid")
+			all = append(all, s)
+		}
+	}
+	out, err := json.Marshal(map[string]any{"Version": "2012-10-17", "Statement": all})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return string(out)
+}
+
+// as returns a start of a process with the keys of a role.
+func (c *cluster) as(role string, start func() *exec.Cmd) func() *exec.Cmd {
+	access, secret := roleKeys(role)
+
+	return func() *exec.Cmd {
+		all := c.env
+		c.env = append(slices.Clip(all), "COLLABUI_S3_ACCESS_KEY="+access, "COLLABUI_S3_SECRET_KEY="+secret)
+		defer func() { c.env = all }()
+
+		return start()
+	}
+}
+
+// s3 returns a client of the store.
+func (c *cluster) s3(access, secret string) *minio.Client {
+	c.t.Helper()
+	at := ""
+	for _, e := range c.env {
+		if a, ok := strings.CutPrefix(e, "COLLABUI_S3="); ok {
+			at = a
+		}
+	}
+	client, err := minio.New(at, &minio.Options{
+		Creds: credentials.NewStaticV4(access, secret, ""), Region: "us-east-1", MaxRetries: 1,
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+
+	return client
+}
+
+// attempt returns the status of a request.
+func attempt(t *testing.T, c *minio.Client, verb, key string) int {
+	t.Helper()
+	var err error
+	switch verb {
+	case "get":
+		_, err = c.StatObject(t.Context(), s3Bucket, key, minio.StatObjectOptions{})
+	case "put":
+		_, err = c.PutObject(t.Context(), s3Bucket, key, strings.NewReader("x"), 1, minio.PutObjectOptions{})
+	case "delete":
+		err = c.RemoveObject(t.Context(), s3Bucket, key, minio.RemoveObjectOptions{})
+	}
+	if err == nil {
+		return http.StatusOK
+	}
+
+	return minio.ToErrorResponse(err).StatusCode
+}
