@@ -26,6 +26,7 @@ const maxDecoded = 16 << 20
 type codecOptions struct {
 	child  childOptions
 	listen string
+	tls    serving.TLS
 	origin string
 }
 
@@ -47,6 +48,7 @@ a proxy with TLS in front of it. The UI of local services uses the one in ` + co
 	}
 	c.Flags().StringVar(&o.listen, "listen", "127.0.0.1:8086", "`ADDRESS` to listen on")
 	c.Flags().StringVar(&o.origin, "origin", "", "`URL` of the Temporal UI (default: "+config.EnvUI+")")
+	tlsFlags(c.Flags(), &o.tls)
 	o.child.addFlags(c.Flags())
 
 	return c
@@ -72,11 +74,11 @@ func (a *app) runCodec(ctx context.Context, o codecOptions) error {
 	if err != nil {
 		return err
 	}
-	l, err := serving.Listen(o.listen, key, envCodecKey)
+	l, err := serving.Listen(o.listen, key, envCodecKey, o.tls)
 	if err != nil {
 		return err
 	}
-	address := "http://" + l.Addr().String()
+	address := serving.URL(l, "http")
 	err = a.print(map[string]any{"url": address, "key": key != ""}, func(w io.Writer) {
 		say(w, "codec server at %s for the Temporal UI at %s", address, o.origin)
 	})

@@ -20,6 +20,7 @@ import (
 type serveOptions struct {
 	env  envOptions
 	addr string
+	tls  serving.TLS
 }
 
 func envsServeCmd(a *app) *cobra.Command {
@@ -32,6 +33,7 @@ func envsServeCmd(a *app) *cobra.Command {
 		RunE:    func(c *cobra.Command, args []string) error { return a.runEnvsServe(c.Context(), o, args[0]) },
 	}
 	o.env.addFlags(c.Flags())
+	tlsFlags(c.Flags(), &o.tls)
 	c.Flags().StringVar(&o.addr, "addr", "127.0.0.1:8000",
 		"listen on `HOST:PORT`; beyond this machine only with a key in "+openenv.EnvKey)
 
@@ -55,12 +57,12 @@ func (a *app) runEnvsServe(ctx context.Context, o serveOptions, name string) err
 	if err != nil {
 		return err
 	}
-	l, err := serving.Listen(o.addr, key, openenv.EnvKey)
+	l, err := serving.Listen(o.addr, key, openenv.EnvKey, o.tls)
 	if err != nil {
 		return err
 	}
 
-	url := "ws://" + l.Addr().String() + "/ws"
+	url := serving.URL(l, "ws") + "/ws"
 	shown := map[string]any{"name": suite.Name(), "title": suite.Title(), "address": url}
 	err = a.print(shown, func(w io.Writer) {
 		say(w, "%s at %s (%d concurrent sessions); check it with: %s",

@@ -32,6 +32,7 @@ type inferOptions struct {
 	line        string
 	epoch       string // a number, best or base
 	listen      string
+	tls         serving.TLS
 	prompt      string
 	environment string
 	seed        int
@@ -78,6 +79,7 @@ func (o *inferOptions) addFlags(f *pflag.FlagSet) {
 		"`EPOCH` of the system: a number, best or base "+
 			"(default: the best of a run that has ended, otherwise the newest)")
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "serve on `HOST:PORT`; port 0 picks one")
+	tlsFlags(f, &o.tls)
 	f.StringVar(&o.prompt, "prompt", "", "answer one request from this `FILE`, or - for standard input")
 	f.StringVar(&o.environment, "environment", "",
 		"play in this environment: a `NAME` of the run's specification or of --spec, or an adapter")
@@ -120,7 +122,7 @@ func (a *app) runInfer(ctx context.Context, o inferOptions, args []string) error
 		return a.inferOnce(ctx, sys, model, o)
 	}
 
-	return a.inferServe(ctx, b, sys, model, o.listen)
+	return a.inferServe(ctx, b, sys, model, o)
 }
 
 // oneOf refuses a run and a line at once, neither, and an epoch of a line.
@@ -161,17 +163,17 @@ func (o inferOptions) check() error {
 
 // inferServe answers requests until ctx ends.
 func (a *app) inferServe(
-	ctx context.Context, b store.Bucket, sys infer.System, model *llm.Pool, addr string,
+	ctx context.Context, b store.Bucket, sys infer.System, model *llm.Pool, o inferOptions,
 ) error {
 	key, err := config.Secret(infer.EnvKey)
 	if err != nil {
 		return err
 	}
-	l, err := serving.Listen(addr, key, infer.EnvKey)
+	l, err := serving.Listen(o.listen, key, infer.EnvKey, o.tls)
 	if err != nil {
 		return err
 	}
-	url := "http://" + l.Addr().String() + "/v1"
+	url := serving.URL(l, "http") + "/v1"
 	shown := map[string]any{
 		"url": url, "model": sys.Model(), "run": sys.Run, "epoch": sys.Epoch, "policies": sys.Digests(),
 		"key": key != "",

@@ -25,6 +25,7 @@ const policyServerDrain = 5 * time.Second
 type policyServerOptions struct {
 	child   childOptions
 	addr    string
+	tls     serving.TLS
 	callLog string
 	lines   []string
 }
@@ -41,6 +42,7 @@ func policyServerCmd(a *app) *cobra.Command {
 		RunE:    func(c *cobra.Command, _ []string) error { return a.runPolicyServer(c.Context(), o) },
 	}
 	f := c.Flags()
+	tlsFlags(f, &o.tls)
 	f.StringVar(&o.addr, "addr", "127.0.0.1:8000", "listen on `HOST:PORT`")
 	f.StringVar(&o.callLog, "call-log", os.Getenv(envCallLog),
 		"append one line per answered request to `FILE`: time, seed, model")
@@ -59,7 +61,7 @@ func (a *app) runPolicyServer(ctx context.Context, o policyServerOptions) error 
 	if err != nil {
 		return err
 	}
-	l, err := serving.Listen(o.addr, e.PolicyKey, config.EnvPolicyKey)
+	l, err := serving.Listen(o.addr, e.PolicyKey, config.EnvPolicyKey, o.tls)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ const envViewKey = "COLLABUI_VIEW_KEY"
 type viewOptions struct {
 	child    childOptions
 	listen   string
+	tls      serving.TLS
 	readOnly bool
 }
 
@@ -52,6 +53,7 @@ On the loopback it needs no key. To be reached from other machines it needs one 
 	}
 	c.Flags().StringVar(&o.listen, "listen", "", "`ADDRESS` to listen on (default "+listenDefault+")")
 	c.Flags().BoolVar(&o.readOnly, "read-only", false, "let pages change nothing")
+	tlsFlags(c.Flags(), &o.tls)
 	o.child.addFlags(c.Flags())
 
 	return c
@@ -70,7 +72,7 @@ func (a *app) runView(ctx context.Context, o viewOptions) error {
 	if o.listen == "" && e.View != "" {
 		return a.print(map[string]any{"url": e.View}, func(w io.Writer) { say(w, "viewer at %s", e.View) })
 	}
-	l, err := serving.Listen(cmp.Or(o.listen, listenDefault), key, envViewKey)
+	l, err := serving.Listen(cmp.Or(o.listen, listenDefault), key, envViewKey, o.tls)
 	if err != nil {
 		return err
 	}
@@ -90,7 +92,7 @@ func (a *app) runView(ctx context.Context, o viewOptions) error {
 	if !o.readOnly && e.Temporal != "" {
 		s.Act = actor{lib.Bucket, e}.act
 	}
-	url := "http://" + l.Addr().String() + "/"
+	url := serving.URL(l, "http") + "/"
 	err = a.print(map[string]any{"url": url, "key": key != ""}, func(w io.Writer) { say(w, "viewer at %s", url) })
 	if err != nil {
 		return err

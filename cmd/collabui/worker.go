@@ -87,6 +87,7 @@ func (o *workerOptions) addFlags(f *pflag.FlagSet) {
 
 func (o *workerOptions) addServeFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Serve.Listen, "listen", "127.0.0.1:9000", "serve: `HOST:PORT` of the gateway")
+	tlsFlags(f, &o.Serve.TLS)
 	f.StringVar(&o.Serve.Server, "server", "http://127.0.0.1:8000",
 		"serve: `URL` of the server next to the gateway, without /v1")
 	f.StringVar(&o.Serve.Engine, "engine", "vllm", "serve: vllm or sglang")

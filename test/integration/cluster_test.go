@@ -41,6 +41,18 @@ type cluster struct {
 	base    string // folder of the base model
 	program string // stand-in
 	hosts   map[string]*host
+	plain   string // address of the S3 server, if hosts reach it otherwise
+}
+
+// variable returns a variable of the hosts' environment.
+func (c *cluster) variable(name string) (value string) {
+	for _, e := range c.env {
+		if v, ok := strings.CutPrefix(e, name+"="); ok {
+			value = v
+		}
+	}
+
+	return value
 }
 
 // host is one machine: processes in groups of their own.

@@ -212,13 +212,7 @@ func (p *production) stage1(random, trained string) {
 // store opens the store of the run.
 func (p *production) store() store.Bucket {
 	p.t.Helper()
-	at := ""
-	for _, e := range p.env {
-		if a, ok := strings.CutPrefix(e, "COLLABUI_S3="); ok {
-			at = a
-		}
-	}
-	b, err := store.Open(store.Config{Endpoint: at, Bucket: s3Bucket, Access: s3Key, Secret: s3Key})
+	b, err := store.Open(store.Config{Endpoint: p.variable("COLLABUI_S3"), Bucket: s3Bucket, Access: s3Key, Secret: s3Key})
 	if err != nil {
 		p.t.Fatal(err)
 	}

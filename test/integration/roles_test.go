@@ -4,8 +4,19 @@ package integration
 
 import (
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
+	"math/big"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,7 +35,8 @@ import (
 func roleKeys(role string) (access, secret string) { return role, role + "-secret-0123456789" }
 
 // TestEveryRoleHasItsOwnKeyOfTheStore runs a cluster in which every worker may do what deploy/policies says of its role
-// and nothing else. A run ends as with the keys of the root, and no role may do the work of another.
+// and nothing else, and in which S3 and the gateway speak TLS with a certificate of the team's own. A run ends, and no
+// role may do the work of another.
 func TestEveryRoleHasItsOwnKeyOfTheStore(t *testing.T) {
 	t.Parallel()
 	program, err := buildStandin()
@@ -46,16 +58,20 @@ func TestEveryRoleHasItsOwnKeyOfTheStore(t *testing.T) {
 	gate, engine := freeAddr(t), freeAddr(t)
 	c.services(gate, "--accounts", users)
 	c.trainer()
+	c.plain = c.variable("COLLABUI_S3")
 	root := c.s3(s3Key, s3Key)
 	if err := root.SetBucketPolicy(t.Context(), s3Bucket, bucketPolicy(t, roles)); err != nil {
 		t.Fatal(err)
 	}
+	cert, key := certificate(t, c.file("tls"))
+	c.env = append(c.env, "SSL_CERT_FILE="+cert, "COLLABUI_S3="+behindTLS(t, "http://"+c.plain, cert, key),
+		"COLLABUI_POLICY=https://"+gate+"/v1")
 	for role, args := range map[string][]string{
 		"control": nil,
 		"rollout": {"--tabs", "2"},
 		"model":   nil,
 		"gpu":     {"--gpus", "none", "--updates", "1", "--work", c.file("gpu")},
-		"serve": {"--listen", gate, "--server", "http://" + engine, "--base-model", base,
+		"serve": {"--listen", gate, "--cert", cert, "--key", key, "--server", "http://" + engine, "--base-model", base,
 			"--work", c.file("serve")},
 	} {
 		c.add(role, c.as(role, c.worker(append([]string{"--roles", role}, args...)...)))
@@ -157,13 +173,7 @@ func (c *cluster) as(role string, start func() *exec.Cmd) func() *exec.Cmd {
 // s3 returns a client of the store.
 func (c *cluster) s3(access, secret string) *minio.Client {
 	c.t.Helper()
-	at := ""
-	for _, e := range c.env {
-		if a, ok := strings.CutPrefix(e, "COLLABUI_S3="); ok {
-			at = a
-		}
-	}
-	client, err := minio.New(at, &minio.Options{
+	client, err := minio.New(c.plain, &minio.Options{
 		Creds: credentials.NewStaticV4(access, secret, ""), Region: "us-east-1", MaxRetries: 1,
 	})
 	if err != nil {
@@ -171,6 +181,62 @@ func (c *cluster) s3(access, secret string) *minio.Client {
 	}
 
 	return client
+}
+
+// certificate writes a certificate of this machine's loopback that signs itself, and its private key.
+func certificate(t *testing.T, dir string) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{{127, 0, 0, 1}},
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, x, x, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for file, b := range map[string]*pem.Block{
+		cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: secret},
+	} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(b), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	return cert, key
+}
+
+// behindTLS returns the https address of a server that passes requests on, with their Host, which S3 clients sign.
+func behindTLS(t *testing.T, to, cert, key string) string {
+	t.Helper()
+	target, err := url.Parse(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(target)
+		r.Out.Host = r.In.Host
+	}})
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+
+	return s.URL
 }
 
 // attempt returns the status of a request.

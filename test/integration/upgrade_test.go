@@ -50,11 +50,7 @@ func newUpgraded(t *testing.T) *upgraded {
 	u := &upgraded{cluster: &cluster{machine: newMachine(t, text), hosts: map[string]*host{}}}
 	policy := freeAddr(t)
 	u.services(policy)
-	for _, e := range u.env {
-		if a, ok := strings.CutPrefix(e, "COLLABUI_TEMPORAL="); ok {
-			u.temporal = a
-		}
-	}
+	u.temporal = u.variable("COLLABUI_TEMPORAL")
 	u.add("policy", u.starts(binary("collabui"), "policy-server", "--addr", policy))
 	t.Cleanup(u.down)
 	u.hosts["policy"].up()

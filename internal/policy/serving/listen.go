@@ -38,7 +38,7 @@ func bounded(h http.Handler, most int) http.Handler {
 
 // Listen listens on an address, HOST:PORT. Without a key the address must be one of this machine's loopback, because
 // whoever reaches the port may use the server. variable is the environment variable that holds the key.
-func Listen(addr, key, variable string) (net.Listener, error) {
+func Listen(addr, key, variable string, files TLS) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "listen on %q: expected HOST:PORT, such as 127.0.0.1:8080", addr)
@@ -54,8 +54,14 @@ func Listen(addr, key, variable string) (net.Listener, error) {
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "listen on %s: %w (choose another address)", addr, err)
 	}
+	s, err := files.secure(l)
+	if err != nil {
+		_ = l.Close()
 
-	return l, nil
+		return nil, err
+	}
+
+	return s, nil
 }
 
 // Guarded returns h for a server on l: guarded if only this machine reaches l.

@@ -20,7 +20,7 @@ func TestListenWithoutAKeyTakesOnlyLoopback(t *testing.T) {
 		{"8080", "expected HOST:PORT"},
 	} {
 		t.Run(c.addr, func(t *testing.T) {
-			_, err := Listen(c.addr, "", "SOME_KEY")
+			_, err := Listen(c.addr, "", "SOME_KEY", TLS{})
 			if err == nil || fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("Listen(%q) = %v, want an invalid fault with %q", c.addr, err, c.says)
 			}
@@ -35,13 +35,13 @@ func TestListenTakesAFreePortAndRefusesATakenOne(t *testing.T) {
 		{":0", "secret"},
 	} {
 		t.Run(c.addr, func(t *testing.T) {
-			l, err := Listen(c.addr, c.key, "SOME_KEY")
+			l, err := Listen(c.addr, c.key, "SOME_KEY", TLS{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer func() { _ = l.Close() }()
 
-			_, err = Listen(l.Addr().String(), c.key, "SOME_KEY")
+			_, err = Listen(l.Addr().String(), c.key, "SOME_KEY", TLS{})
 			if err == nil || !strings.Contains(err.Error(), "choose another") {
 				t.Errorf("Listen on a taken port = %v, want the advice to choose another", err)
 			}

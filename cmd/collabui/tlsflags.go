@@ -1,0 +1,13 @@
+package main
+
+import (
+	"github.com/spf13/pflag"
+
+	"github.com/collabui/collabui/internal/policy/serving"
+)
+
+// tlsFlags adds the flags of a server that may speak TLS.
+func tlsFlags(f *pflag.FlagSet, t *serving.TLS) {
+	f.StringVar(&t.Cert, "cert", "", "speak TLS with the certificate in `FILE`; renewed files need no restart")
+	f.StringVar(&t.Key, "key", "", "the `FILE` with the private key of --cert")
+}
