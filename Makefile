@@ -169,8 +169,7 @@ test-production: build ## test a real vLLM with the real LLaMA-Factory's librari
 		COLLABUI_VLLM="$$vllm" COLLABUI_LLAMAFACTORY="$$program" \
 		$(GO) test -count=1 -v -timeout 40m -run RealVLLM ./internal/policy/gateway
 
-# The gates refuse the adapters of a model this small, so its last checks fail: docs/run-across-machines.md.
-production-row: build chromium ## run the whole row with both (ten minutes when installed); its last checks fail so far
+production-row: build chromium ## run the whole row with both (ten minutes when installed)
 	vllm="$$(scripts/vllm.sh)" && program="$$(scripts/llamafactory.sh)" && \
 		COLLABUI_VLLM="$$vllm" COLLABUI_LLAMAFACTORY="$$program" \
 		$(GO) test -count=1 -v -timeout 120m -tags integration -run TheProductionRow ./test/integration

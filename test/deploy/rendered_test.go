@@ -47,6 +47,7 @@ var variants = [][]string{
 	{"--set", "rollout.autoscaling.enabled=true,model.autoscaling.enabled=true,temporal.tls.enabled=true," +
 		"temporal.tls.secret=t,temporal.tls.client=true,environments.secret.name=e,gpu.work.storageClassName=fast"},
 	{"--set", "networkPolicy.metricsFrom=null,networkPolicy.enabled=true,serve.spot.enabled=true,gpu.gpus=0"},
+	{"--set", "payloads.secret.name=payload-keys,s3.secrets.serve=s3-serve,s3.secrets.viewer=s3-view"},
 	{"--set", "setup.namespace=false,setup.bucket=false,viewer.enabled=false,networkPolicy.enabled=false"},
 }
 
@@ -96,6 +97,7 @@ func TestRealToolsRefuseWrongValues(t *testing.T) {
 		"s3.secret.name=":                                          "s3.secret.name",
 		"gpu.autoscaling.enabled=true":                             "additional properties",
 		"modelKeys.names[0]=COLLABUI_S3_SECRET_KEY":                "'not' failed",
+		"s3.secrets.gateway=x":                                     "invalid propertyName 'gateway'",
 		"serve.replicas=0":                                         "set policy.urls, or serve.replicas",
 		"temporal.tls.enabled=true,model.autoscaling.enabled=true": "with an API key or a client certificate only",
 	} {

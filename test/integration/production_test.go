@@ -212,7 +212,9 @@ func (p *production) stage1(random, trained string) {
 // store opens the store of the run.
 func (p *production) store() store.Bucket {
 	p.t.Helper()
-	b, err := store.Open(store.Config{Endpoint: p.variable("COLLABUI_S3"), Bucket: s3Bucket, Access: s3Key, Secret: s3Key})
+	b, err := store.Open(store.Config{
+		Endpoint: p.variable("COLLABUI_S3"), Bucket: s3Bucket, Access: s3Key, Secret: s3Key,
+	})
 	if err != nil {
 		p.t.Fatal(err)
 	}

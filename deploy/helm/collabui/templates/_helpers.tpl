@@ -95,6 +95,13 @@ app.kubernetes.io/component: {{ . }}
 {{- end }}
 {{- end }}
 
+{{/* Keys of payloads, for all that read or write workflows. */}}
+{{- define "collabui.payloadEnv" -}}
+{{- if .Values.payloads.secret.name }}
+- {name: COLLABUI_PAYLOAD_KEYS_FILE, value: /run/secrets/collabui/payloads/keys}
+{{- end }}
+{{- end }}
+
 {{/* Keys of chat models, for rollout and model. */}}
 {{- define "collabui.modelEnv" -}}
 {{- if .Values.modelKeys.secret }}
@@ -113,13 +120,20 @@ app.kubernetes.io/component: {{ . }}
     defaultMode: 0440
     sources:
       - secret:
-          name: {{ required "s3.secret.name" $v.s3.secret.name }}
+          name: {{ get $v.s3.secrets .role | default (required "s3.secret.name" $v.s3.secret.name) }}
           items:
             - {key: {{ $v.s3.secret.accessKey }}, path: s3/access-key}
             - {key: {{ $v.s3.secret.secretKey }}, path: s3/secret-key}
       - secret:
           name: {{ required "policy.secret.name" $v.policy.secret.name }}
           items: [{key: {{ $v.policy.secret.key }}, path: policy/key}]
+      {{- if ne .role "serve" }}
+      {{- with $v.payloads.secret }}
+      {{- if .name }}
+      - secret: {name: {{ .name }}, items: [{key: {{ .key }}, path: payloads/keys}]}
+      {{- end }}
+      {{- end }}
+      {{- end }}
       {{- with $v.temporal.apiKey }}
       {{- if .secret }}
       - secret: {name: {{ .secret }}, items: [{key: {{ .key }}, path: temporal/api-key}]}

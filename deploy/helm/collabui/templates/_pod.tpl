@@ -71,6 +71,7 @@ spec:
         {{- end }}
       env:
         {{- include "collabui.env" .root | nindent 8 }}
+        {{- include "collabui.payloadEnv" .root | nindent 8 }}
         {{- if has .role (list "rollout" "model") }}
         {{- include "collabui.modelEnv" .root | nindent 8 }}
         {{- end }}
