@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	commonpb "go.temporal.io/api/common/v1"
-	failurepb "go.temporal.io/api/failure/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
@@ -132,7 +131,7 @@ func TestTextsOfFailuresAreEncryptedIfThereAreKeys(t *testing.T) {
 	for keys, want := range map[string]bool{"": true, line("one", 1): false} {
 		var o client.Options
 		codec(t, keys).Use(&o)
-		var f *failurepb.Failure = o.FailureConverter.ErrorToFailure(temporal.NewApplicationError("secret", "kind"))
+		f := o.FailureConverter.ErrorToFailure(temporal.NewApplicationError("secret", "kind"))
 		if got := strings.Contains(f.String(), "secret"); got != want {
 			t.Errorf("the text is in the failure: %v, want %v\n%v", got, want, f)
 		}
