@@ -17,7 +17,7 @@ RACE := $(RACE_SHORT) ./internal/policy/infer ./internal/policy/tinyserver ./tra
 
 .PHONY: help train build bin/collabui test unit lint race race-short simulate mutants fuzz vuln integration
 .PHONY: environments statistics datasets tools clients accessibility python deploy-check
-.PHONY: test-llamafactory test-production production-row bench-llamafactory bench chromium clean chaos recovery scale histories
+.PHONY: test-llamafactory test-production bench-llamafactory bench chromium clean chaos recovery scale histories
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -164,15 +164,10 @@ test-llamafactory: chromium ## test the real LLaMA-Factory and TRL on the CPU (h
 		COLLABUI_LLAMAFACTORY="$$program" COLLABUI_TRL_PYTHON="$$python" \
 		$(GO) test -count=1 -v -timeout 40m -run Real ./trainer ./cmd/collabui
 
-test-production: build ## test a real vLLM with the real LLaMA-Factory's libraries (a quarter of an hour, several GB)
-	vllm="$$(scripts/vllm.sh)" && program="$$(scripts/llamafactory.sh)" && \
-		COLLABUI_VLLM="$$vllm" COLLABUI_LLAMAFACTORY="$$program" \
-		$(GO) test -count=1 -v -timeout 40m -run RealVLLM ./internal/policy/gateway
-
-production-row: build chromium ## run the whole row with both (ten minutes when installed)
-	vllm="$$(scripts/vllm.sh)" && program="$$(scripts/llamafactory.sh)" && \
-		COLLABUI_VLLM="$$vllm" COLLABUI_LLAMAFACTORY="$$program" \
-		$(GO) test -count=1 -v -timeout 120m -tags integration -run TheProductionRow ./test/integration
+test-production: build chromium ## test the production row: a real vLLM and LLaMA-Factory (half an hour, several GB)
+	export COLLABUI_VLLM="$$(scripts/vllm.sh)" COLLABUI_LLAMAFACTORY="$$(scripts/llamafactory.sh)"; \
+		$(GO) test -count=1 -v -timeout 40m -run RealVLLM ./internal/policy/gateway && \
+		$(GO) test -count=1 -v -timeout 60m -tags integration -run TheProductionRow ./test/integration
 
 # COLLABUI_BENCH_MODEL=DIR and COLLABUI_BENCH_DEVICES=1 run it on a GPU.
 bench-llamafactory: ## measure an update against the bare command

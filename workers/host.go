@@ -29,7 +29,7 @@ type Training struct {
 	LlamaFactory string   // the program; "": llamafactory-cli on the PATH
 	Python       string   // interpreter with the program's packages; "": the program's own
 	Shares       string   // URL of the gateway whose server uses the same GPU and sleeps during updates; "": none
-	SharesKey    string
+	SharesKey    func() string
 }
 
 // maxTabs limits the episodes per browser that follow from the machine.

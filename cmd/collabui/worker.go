@@ -122,7 +122,7 @@ func (a *app) runWorker(ctx context.Context, o workerOptions) error {
 	if o.Serve.Key, err = config.Secret(envServerKey); err != nil {
 		return err
 	}
-	o.Training.SharesKey = o.Endpoints.PolicyKey
+	o.Training.SharesKey = o.Endpoints.PolicyBearer()
 
 	return workers.Run(o.child.lifetime(ctx), o.Options)
 }

@@ -34,10 +34,10 @@ func Key() (string, error) {
 const EnvHosts = "COLLABUI_ENVS_HOSTS"
 
 // Authorize adds the key to the header of a request to a server of environments, if there is one and the server may
-// have it.
+// have it. Of several, the first is sent.
 func Authorize(h http.Header, address string) error {
-	key, err := Key()
-	if err != nil || key == "" {
+	keys, err := Key()
+	if err != nil || keys == "" {
 		return err
 	}
 	u, err := url.Parse(address)
@@ -49,7 +49,7 @@ func Authorize(h http.Header, address string) error {
 		return strings.EqualFold(strings.TrimSpace(host), u.Hostname())
 	})
 	if listed || u.Hostname() == "localhost" || ip != nil && ip.IsLoopback() {
-		h.Set("Authorization", "Bearer "+key)
+		h.Set("Authorization", "Bearer "+strings.Fields(keys)[0])
 	}
 
 	return nil

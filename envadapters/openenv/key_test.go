@@ -6,7 +6,7 @@ import (
 )
 
 func TestTheKeyIsSentToThisMachineAndToListedHostsOnly(t *testing.T) {
-	t.Setenv(EnvKey, "canary")
+	t.Setenv(EnvKey, "canary\nthe-key-before") // of several, the first is sent
 	t.Setenv(EnvHosts, "gpu-1.example, 10.0.0.5")
 	for address, want := range map[string]bool{
 		"ws://127.0.0.1:8000/ws":         true,

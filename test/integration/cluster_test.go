@@ -104,8 +104,8 @@ func newCluster(t *testing.T) *cluster {
 	return startCluster(t, "none", standin.Variable+"=slow=250")
 }
 
-// startCluster starts a cluster whose GPU worker has some GPUs. env is further environment of all hosts.
-func startCluster(t *testing.T, gpus string, env ...string) *cluster {
+// emptyCluster returns a cluster with a base model, in which nothing runs.
+func emptyCluster(t *testing.T) *cluster {
 	t.Helper()
 	program, err := buildStandin()
 	if err != nil {
@@ -116,12 +116,19 @@ func startCluster(t *testing.T, gpus string, env ...string) *cluster {
 		t.Fatal(err)
 	}
 
-	c := &cluster{
+	return &cluster{
 		machine: newMachine(t, strings.ReplaceAll(acrossMachines, "MODEL", base)),
 		base:    base,
 		program: program,
 		hosts:   map[string]*host{},
 	}
+}
+
+// startCluster starts a cluster whose GPU worker has some GPUs. env is further environment of all hosts.
+func startCluster(t *testing.T, gpus string, env ...string) *cluster {
+	t.Helper()
+	c := emptyCluster(t)
+	program, base := c.program, c.base
 	c.env = append(c.env, env...)
 	gate, engine := freeAddr(t), freeAddr(t)
 	c.services(gate)

@@ -4,15 +4,8 @@ package integration
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
-	"math/big"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -28,7 +21,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
-	"github.com/collabui/collabui/test/kit/standin"
+	"github.com/collabui/collabui/test/kit/certificates"
 )
 
 // roleKeys is the account of a role at the S3 server.
@@ -39,19 +32,7 @@ func roleKeys(role string) (access, secret string) { return role, role + "-secre
 // role may do the work of another.
 func TestEveryRoleHasItsOwnKeyOfTheStore(t *testing.T) {
 	t.Parallel()
-	program, err := buildStandin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	base := filepath.Join(t.TempDir(), "base-model")
-	if err := standin.MakeModel(base, 3); err != nil {
-		t.Fatal(err)
-	}
-	c := &cluster{
-		machine: newMachine(t, strings.ReplaceAll(acrossMachines, "MODEL", base)),
-		base:    base, program: program, hosts: map[string]*host{},
-	}
-	c.env = append(c.env, standin.Variable+"=slow=1")
+	c := emptyCluster(t)
 	roles := []string{"control", "rollout", "model", "gpu", "serve", "view"}
 	users := c.file("users")
 	accounts(t, users, roles)
@@ -63,21 +44,21 @@ func TestEveryRoleHasItsOwnKeyOfTheStore(t *testing.T) {
 	if err := root.SetBucketPolicy(t.Context(), s3Bucket, bucketPolicy(t, roles)); err != nil {
 		t.Fatal(err)
 	}
-	cert, key := certificate(t, c.file("tls"))
-	c.env = append(c.env, "SSL_CERT_FILE="+cert, "COLLABUI_S3="+behindTLS(t, "http://"+c.plain, cert, key),
+	pair, cert, key := certificates.Issue(t, t.TempDir(), "team", nil)
+	c.env = append(c.env, "SSL_CERT_FILE="+cert, "COLLABUI_S3="+behindTLS(t, "http://"+c.plain, pair),
 		"COLLABUI_POLICY=https://"+gate+"/v1")
 	for role, args := range map[string][]string{
 		"control": nil,
 		"rollout": {"--tabs", "2"},
 		"model":   nil,
 		"gpu":     {"--gpus", "none", "--updates", "1", "--work", c.file("gpu")},
-		"serve": {"--listen", gate, "--cert", cert, "--key", key, "--server", "http://" + engine, "--base-model", base,
+		"serve": {"--listen", gate, "--cert", cert, "--key", key, "--server", "http://" + engine, "--base-model", c.base,
 			"--work", c.file("serve")},
 	} {
 		c.add(role, c.as(role, c.worker(append([]string{"--roles", role}, args...)...)))
 	}
 	c.hosts["serve"].start = append(c.hosts["serve"].start,
-		func() *exec.Cmd { return c.process(program, "serve", engine, base) })
+		func() *exec.Cmd { return c.process(c.program, "serve", engine, c.base) })
 	t.Cleanup(c.down)
 	for _, h := range c.hosts {
 		h.up()
@@ -183,48 +164,10 @@ func (c *cluster) s3(access, secret string) *minio.Client {
 	return client
 }
 
-// certificate writes a certificate of this machine's loopback that signs itself, and its private key.
-func certificate(t *testing.T, dir string) (cert, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{{127, 0, 0, 1}},
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, x, x, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for file, b := range map[string]*pem.Block{
-		cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: secret},
-	} {
-		if err := os.WriteFile(file, pem.EncodeToMemory(b), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	return cert, key
-}
-
 // behindTLS returns the https address of a server that passes requests on, with their Host, which S3 clients sign.
-func behindTLS(t *testing.T, to, cert, key string) string {
+func behindTLS(t *testing.T, to string, pair tls.Certificate) string {
 	t.Helper()
 	target, err := url.Parse(to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,8 @@ import (
 type Share struct {
 	// URL is that of the gateway, without /v1.
 	URL string
-	// Key is what clients of the gateway send.
-	Key string
+	// Key returns what clients of the gateway send; nil means none.
+	Key func() string
 
 	mu   sync.Mutex
 	jobs int
@@ -85,8 +85,8 @@ func (s *Share) post(ctx context.Context, path string, limit time.Duration) erro
 	if err != nil {
 		return fault.New(fault.Invalid, "the server that shares the GPU: %w", err)
 	}
-	if s.Key != "" {
-		req.Header.Set("Authorization", "Bearer "+s.Key)
+	if s.Key != nil {
+		req.Header.Set("Authorization", "Bearer "+s.Key()) // a gateway without keys does not look
 	}
 
 	res, err := http.DefaultClient.Do(req)

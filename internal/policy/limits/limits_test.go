@@ -7,9 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/process/config"
 )
 
 // alone returns the limiter of one of so many workers, without Redis, and its clock.
@@ -112,9 +111,11 @@ func TestTurnsThatAreTooFarAwayAreNotReservedAndSettlingMovesThem(t *testing.T) 
 }
 
 func TestARedisThatIsDownCostsOneTryInAWhile(t *testing.T) {
-	l := Over(redis.NewClient(&redis.Options{
-		Addr: "127.0.0.1:1", DialTimeout: 300 * time.Millisecond, MaxRetries: -1,
-	}), "w")
+	client, err := config.Endpoints{Redis: "redis://127.0.0.1:1/0"}.OpenRedis()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := Over(client, "w")
 
 	began := time.Now()
 	for range 50 {

@@ -2,22 +2,16 @@ package serving
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/test/kit/certificates"
 )
 
 func TestListenWithoutAKeyTakesOnlyLoopback(t *testing.T) {
@@ -130,8 +124,8 @@ func TestServeFinishesRequestsUnderWay(t *testing.T) {
 
 func TestACertificateIsRenewedWithoutARestart(t *testing.T) {
 	dir := t.TempDir()
-	files := TLS{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}
-	issue(t, files, 1)
+	first, cert, key := certificates.Issue(t, dir, "server", nil)
+	files := TLS{Cert: cert, Key: key}
 	l, err := Listen("127.0.0.1:0", "", "SOME_KEY", files)
 	if err != nil {
 		t.Fatal(err)
@@ -142,62 +136,32 @@ func TestACertificateIsRenewedWithoutARestart(t *testing.T) {
 	if got := URL(l, "http"); !strings.HasPrefix(got, "https://127.0.0.1:") {
 		t.Errorf("the address is %s, want https", got)
 	}
-	shown := func() int64 {
+	shows := func(want tls.Certificate, when string) {
 		t.Helper()
 		c, err := tls.Dial("tcp", l.Addr().String(), &tls.Config{InsecureSkipVerify: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = c.Close() }()
-
-		return c.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
+		if !c.ConnectionState().PeerCertificates[0].Equal(want.Leaf) {
+			t.Errorf("%s another certificate is shown, want its own", when)
+		}
 	}
-	if got := shown(); got != 1 {
-		t.Errorf("certificate %d is shown, want 1", got)
-	}
-	issue(t, files, 2)
-	if got := shown(); got != 2 {
-		t.Errorf("certificate %d is shown after the renewal, want 2", got)
-	}
-	if err := os.WriteFile(files.Cert, nil, 0o600); err != nil {
+	shows(first, "at the start")
+	second, _, _ := certificates.Issue(t, dir, "server", nil)
+	shows(second, "after the renewal")
+	if err := os.WriteFile(cert, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := shown(); got != 1 {
-		t.Errorf("certificate %d is shown during a replacement, want 1, that of the start", got)
-	}
+	shows(first, "during a replacement")
 	end()
 	if err := <-served; err != nil {
 		t.Errorf("Serve = %v, want no error", err)
 	}
 
-	for _, wrong := range []TLS{{Cert: files.Cert}, {Key: files.Key}, files} {
+	for _, wrong := range []TLS{{Cert: cert}, {Key: key}, files} {
 		if _, err := Listen("127.0.0.1:0", "", "SOME_KEY", wrong); fault.KindOf(err) != fault.Invalid {
 			t.Errorf("Listen with %+v = %v, want an invalid fault", wrong, err)
-		}
-	}
-}
-
-// issue writes a certificate with a serial number, and its private key.
-func issue(t *testing.T, files TLS, serial int64) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, x, x, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for file, b := range map[string]*pem.Block{
-		files.Cert: {Type: "CERTIFICATE", Bytes: der}, files.Key: {Type: "PRIVATE KEY", Bytes: secret},
-	} {
-		if err := os.WriteFile(file, pem.EncodeToMemory(b), 0o600); err != nil {
-			t.Fatal(err)
 		}
 	}
 }
