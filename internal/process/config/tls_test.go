@@ -4,8 +4,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,16 +16,6 @@ func issue(t *testing.T, name string, ca *tls.Certificate) (pair tls.Certificate
 	t.Helper()
 
 	return certificates.Issue(t, t.TempDir(), name, ca)
-}
-
-func write(t *testing.T, name string, content []byte) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	return path
 }
 
 // serve greets every client that has a certificate of ca, and returns its address.
