@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -214,7 +215,10 @@ func (g *Gateway) engineUnload(ctx context.Context, name string) (had bool, err 
 	return false, unhappy("unload "+name, r)
 }
 
-// probe asks a model for one token and returns nil if it answers.
+// errMissing is the answer of an engine that does not have a model. It has just restarted.
+var errMissing = errors.New("the engine does not have it")
+
+// probe asks a model for one token and returns nil if it answers, and errMissing if the engine does not have it.
 func (g *Gateway) probe(ctx context.Context, model string) error {
 	r, err := g.call(ctx, changeTime, http.MethodPost, "/v1/chat/completions", map[string]any{
 		"model":       model,
@@ -230,9 +234,8 @@ func (g *Gateway) probe(ctx context.Context, model string) error {
 		return err
 	case r.ok():
 		return nil
-	case g.dialect.missing(r): // the engine has just restarted
-		return serving.Refuse(http.StatusServiceUnavailable,
-			"probe of %s: the engine does not have it: %s", model, short(r.text))
+	case g.dialect.missing(r):
+		return serving.Refuse(http.StatusServiceUnavailable, "probe of %s: %w: %s", model, errMissing, short(r.text))
 	}
 
 	return unhappy("probe of "+model, r)

@@ -75,8 +75,21 @@ func (s *stage) restart() {
 
 	g.every, g.patience, g.loading = 20*time.Millisecond, 5*time.Second, 10*time.Second
 	gs := httptest.NewServer(g)
-	s.t.Cleanup(gs.Close)
+	s.t.Cleanup(func() { gs.Close(); loaded(g) })
 	s.gate, s.url = g, gs.URL
+}
+
+// loaded waits until no load is under way: a load outlasts its request, and writes in the test's folder.
+func loaded(g *Gateway) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+
+	for g.out > 0 {
+		changed := g.changed
+		g.mu.Unlock()
+		<-changed
+		g.mu.Lock()
+	}
 }
 
 func (s *stage) said() string {

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -130,8 +131,8 @@ func (g *Gateway) reload(ctx context.Context, has listing) {
 
 	var changes []*change
 	for _, h := range missing {
-		if g.probe(ctx, h.model) == nil {
-			continue // some engines do not list adapters
+		if !errors.Is(g.probe(ctx, h.model), errMissing) {
+			continue // some engines do not list adapters, and one that does not answer has not lost any
 		}
 		if c := g.lost(ctx, h); c != nil {
 			changes = append(changes, c)

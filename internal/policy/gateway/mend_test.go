@@ -160,6 +160,21 @@ func TestWhatTheEngineLostIsLoadedAgain(t *testing.T) {
 	})
 }
 
+func TestAnEngineThatAnswersNothingHasLostNothing(t *testing.T) {
+	e := &fakeengine.Engine{SGLang: true, Unlisted: true}
+	s := setUp(t, e, nil)
+	a := s.lora("a")
+	s.says(a, "a")
+	loads := e.Calls(s.gate.dialect.load)
+	for _, status := range []int{http.StatusInternalServerError, http.StatusBadGateway, http.StatusTooManyRequests} {
+		e.FailChat(status, "not now") // the probe
+		s.gate.mend(t.Context())
+	}
+	if got := e.Calls(s.gate.dialect.load); got != loads || !s.metric("collabui_serving_adapters 1") {
+		t.Fatalf("%d loads instead of %d, want no more and the policy still ready; log:\n%s", got, loads, s.said())
+	}
+}
+
 func TestAllWhoLostAPolicyLoadItOnce(t *testing.T) {
 	e := &fakeengine.Engine{}
 	s := setUp(t, e, nil)
