@@ -161,14 +161,14 @@ func (c *clients) connect(m spec.Model) (chat.Model, error) {
 		Schema:  string(m.Schema), Images: m.Images, LogProbs: m.Logprobs, Seeds: m.Seeds,
 		Headers: map[string]string{},
 	}
-	key, err := secret(m.Key)
+	key, err := secret(m.Key, m)
 	if err != nil {
 		return nil, err
 	}
 	conf.Key = func() string { return key }
 	for k, v := range m.Headers {
 		if name, ok := strings.CutPrefix(v, "$"); ok {
-			if v, err = secret(name); err != nil {
+			if v, err = secret(name, m); err != nil {
 				return nil, err
 			}
 		}

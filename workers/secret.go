@@ -2,39 +2,51 @@ package workers
 
 import (
 	"cmp"
+	"net/url"
 	"os"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/process/config"
 )
 
 // EnvModelKeys lists the variables that specifications may name as keys or headers of models: names, separated by
-// commas, in which * means any characters. COLLABUI_* is never among them.
+// commas, in which * means any characters. COLLABUI_* is never among them. NAME=HOST is one that is sent to that host
+// only, with its port if it has one.
 const EnvModelKeys = "COLLABUI_MODEL_KEYS"
 
 // defaultModelKeys is the list if there is none.
 const defaultModelKeys = "*_API_KEY"
 
-// secret reads a variable that a specification names, or the file that the variable with _FILE appended names. One that
-// is missing or not listed is an invalid fault, because a retry cannot supply it. Whoever writes a specification also
-// chooses the address that the value is sent to, so no other variable of this process may be named.
-func secret(name string) (string, error) {
+// secret reads a variable that a model of a specification names, or the file that the variable with _FILE appended
+// names. One that is missing, not listed, or listed for other hosts is an invalid fault, because a retry cannot supply
+// it. Whoever writes a specification also chooses the address that the value is sent to, so no other variable of this
+// process may be named.
+func secret(name string, m spec.Model) (string, error) {
 	if name == "" {
 		return "", nil
 	}
-	list := cmp.Or(os.Getenv(EnvModelKeys), defaultModelKeys)
-	listed := slices.ContainsFunc(strings.Split(list, ","), func(pattern string) bool {
-		ok, err := path.Match(strings.TrimSpace(pattern), name)
 
-		return err == nil && ok
-	})
-	if !listed || strings.HasPrefix(name, "COLLABUI_") {
+	list := cmp.Or(os.Getenv(EnvModelKeys), defaultModelKeys)
+	listed, allowed := false, false
+	for _, entry := range strings.Split(list, ",") {
+		pattern, host, bound := strings.Cut(strings.TrimSpace(entry), "=")
+		if ok, err := path.Match(pattern, name); err == nil && ok {
+			listed, allowed = true, allowed || !bound || reaches(m, host)
+		}
+	}
+
+	switch {
+	case !listed || strings.HasPrefix(name, "COLLABUI_"):
 		return "", fault.New(fault.Invalid,
 			"this worker gives no model the variable %s: its list %s has %s; add the name there and start it again",
 			name, EnvModelKeys, list)
+	case !allowed:
+		return "", fault.New(fault.Invalid,
+			"this worker does not send %s to %s: its list %s has %s; use its host, with https or without a proxy",
+			name, m.BaseURL, EnvModelKeys, list)
 	}
 
 	v, err := config.Secret(name)
@@ -43,4 +55,11 @@ func secret(name string) (string, error) {
 	}
 
 	return v, err
+}
+
+// reaches reports whether what is sent to a model reaches a host and nobody on the way: by TLS, or without a proxy.
+func reaches(m spec.Model, host string) bool {
+	u, err := url.Parse(m.BaseURL)
+
+	return err == nil && strings.EqualFold(u.Host, host) && (u.Scheme == "https" || m.Proxy == "")
 }

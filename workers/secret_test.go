@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/spec"
 )
 
 func TestASpecificationReadsOnlyListedVariables(t *testing.T) {
@@ -37,13 +38,47 @@ func TestASpecificationReadsOnlyListedVariables(t *testing.T) {
 		{"X_KEY, HOME_TOKEN", "ONE_API_KEY", "", "gives no model the variable ONE_API_KEY"},
 	} {
 		t.Setenv(EnvModelKeys, c.list)
-		got, err := secret(c.name)
+		got, err := secret(c.name, spec.Model{BaseURL: "https://models.example/v1"})
 		if got != c.want || (err == nil) != (c.fault == "") {
 			t.Errorf("secret(%q) with the list %q = %q, %v, want %q and an error with %q",
 				c.name, c.list, got, err, c.want, c.fault)
 		}
 		if err != nil && (!strings.Contains(err.Error(), c.fault) || fault.KindOf(err) != fault.Invalid) {
 			t.Errorf("secret(%q) with the list %q = %v, want an invalid fault with %q", c.name, c.list, err, c.fault)
+		}
+	}
+}
+
+func TestAKeyGoesToItsHostOnly(t *testing.T) {
+	t.Setenv("ONE_API_KEY", "one")
+	const https, plain, elsewhere = "https://models.example/v1", "http://models.example/v1", "https://other.example/v1"
+	for _, c := range []struct {
+		list, url, proxy string
+		sent             bool
+	}{
+		{"ONE_API_KEY=models.example", https, "", true},
+		{"ONE_API_KEY=models.example", "https://MODELS.example/v1", "", true},
+		{"ONE_API_KEY=models.example", https, "http://proxy.example", true}, // a proxy of TLS sees no key
+		{"ONE_API_KEY=models.example", plain, "", true},
+		{"ONE_API_KEY=models.example", plain, "http://proxy.example", false},
+		{"ONE_API_KEY=models.example", elsewhere, "", false},
+		{"ONE_API_KEY=models.example", "https://models.example:444/v1", "", false},
+		{"ONE_API_KEY=models.example", "https://models.example@other.example/v1", "", false},
+		{"ONE_API_KEY=models.example", "https://models.example.other.example/v1", "", false},
+		{"ONE_API_KEY=models.example, *_API_KEY=other.example", elsewhere, "", true},
+		{"ONE_API_KEY=models.example, TWO_API_KEY", elsewhere, "", false},
+		{"*_API_KEY=models.example", elsewhere, "", false},
+		{"*_API_KEY=", elsewhere, "", false},
+	} {
+		t.Setenv(EnvModelKeys, c.list)
+		got, err := secret("ONE_API_KEY", spec.Model{BaseURL: c.url, Proxy: c.proxy})
+		if sent := got == "one" && err == nil; sent != c.sent {
+			t.Errorf("with the list %q, secret to %s by %q = %q, %v, want it sent: %v",
+				c.list, c.url, c.proxy, got, err, c.sent)
+		}
+		if err != nil && (!strings.Contains(err.Error(), "does not send ONE_API_KEY to "+c.url) ||
+			fault.KindOf(err) != fault.Invalid) {
+			t.Errorf("with the list %q: %v, want an invalid fault that names the variable and the address", c.list, err)
 		}
 	}
 }

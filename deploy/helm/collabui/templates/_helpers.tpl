@@ -107,7 +107,8 @@ app.kubernetes.io/component: {{ . }}
 {{- if .Values.modelKeys.secret }}
 - {name: COLLABUI_MODEL_KEYS, value: {{ join "," .Values.modelKeys.names | quote }}}
 {{- range .Values.modelKeys.names }}
-- {name: {{ . }}_FILE, value: /run/secrets/collabui/models/{{ . }}}
+{{- $name := splitList "=" . | first }}
+- {name: {{ $name }}_FILE, value: /run/secrets/collabui/models/{{ $name }}}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -161,7 +162,8 @@ app.kubernetes.io/component: {{ . }}
           name: {{ $v.modelKeys.secret }}
           items:
             {{- range $v.modelKeys.names }}
-            - {key: {{ . }}, path: models/{{ . }}}
+            {{- $name := splitList "=" . | first }}
+            - {key: {{ $name }}, path: models/{{ $name }}}
             {{- end }}
       {{- end }}
       {{- if eq .role "viewer" }}
