@@ -3,8 +3,10 @@ package scripted
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -111,6 +113,9 @@ func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Tr
 	}
 
 	e.steps++
+	if err := e.wait(ctx); err != nil {
+		return envadapters.Transition{}, err
+	}
 	if err := e.misbehave(ctx, e.steps); err != nil {
 		return envadapters.Transition{}, err
 	}
@@ -125,6 +130,21 @@ func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Tr
 	}
 
 	return t, nil
+}
+
+// wait takes the time of a step.
+func (e *environment) wait(ctx context.Context) error {
+	if e.suite.Latency == 0 {
+		return nil
+	}
+
+	d := math.Exp(domain.Rand(e.task.Seed, "latency", e.task.Template, e.task.Split, e.steps).NormFloat64())
+	select {
+	case <-time.After(time.Duration(d * float64(e.suite.Latency))):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // tap taps a button and returns why it cannot.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -54,6 +55,8 @@ type Suite struct {
 	Edition string
 	// Places is the number of concurrent episodes, 4 by default.
 	Places int
+	// Latency is the median time of a step, which is lognormal with σ = 1. It follows from the task and the step.
+	Latency time.Duration
 
 	once sync.Once
 	free chan struct{}

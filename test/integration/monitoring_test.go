@@ -180,6 +180,7 @@ func TestDashboardAndAlertsOfARealRun(t *testing.T) {
 	})
 	m.must("down")
 	m.holds(p, "CollabuiWorkerDown", func() {})
+	m.holds(p, "CollabuiNoControl", func() {})
 }
 
 // holds waits until an alert's expression has series, while a fault is repeated.

@@ -34,7 +34,7 @@ type measured struct {
 	series   map[string][]float64
 }
 
-func start(t *testing.T) *measured {
+func start(t *testing.T, env ...string) *measured {
 	t.Helper()
 	local, err := filepath.Abs("../../bin/collabui-local")
 	if err != nil {
@@ -50,7 +50,7 @@ func start(t *testing.T) *measured {
 			t.Fatal(err)
 		}
 	}
-	if err := p.StartWorker(p.Services); err != nil {
+	if err := p.StartWorker(p.Services, env...); err != nil {
 		t.Fatal(err)
 	}
 	m := &measured{t: t, pipeline: p, began: time.Now(), series: map[string][]float64{}}

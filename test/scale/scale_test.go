@@ -73,21 +73,29 @@ const maxEvents = 10_000
 func playEpoch(t *testing.T, slots int) cost {
 	p := start(t)
 	defer p.pipeline.Close()
+
+	return p.play(slots, 0)
+}
+
+// play plays one epoch. The window is that of a shard, 0 that of the program.
+func (p *measured) play(slots, window int) cost {
+	p.t.Helper()
 	s := specification(fmt.Sprintf("scale-%d", slots), slots, 2)
 	p.record(s)
 
 	// The plan has one epoch more, so that none is the last, which would be evaluated.
 	in := workflows.EpochInput{Run: s.Name, Epoch: 1, Plan: activities.Plan{
 		Environment: s.Environment, Agents: s.Agents, Epochs: 2, Slots: slots, EvalEvery: 2, FailedShare: s.FailedShare,
+		Window: window,
 	}}
 	id := s.Name + "/epoch/0001"
 	before := p.measure()
-	run, err := p.client.ExecuteWorkflow(t.Context(),
+	run, err := p.client.ExecuteWorkflow(p.t.Context(),
 		client.StartWorkflowOptions{ID: id, TaskQueue: workflows.QueueControl}, workflows.Epoch, in)
 	if err != nil {
-		t.Fatal(err)
+		p.t.Fatal(err)
 	}
-	p.watch(func() error { return run.Get(t.Context(), nil) })
+	p.watch(func() error { return run.Get(p.t.Context(), nil) })
 
 	return p.since(before)
 }

@@ -12,9 +12,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -111,13 +113,18 @@ const namespace, bucket = "collabui", "collabui"
 // StartWorker starts this program as a worker, which reaches the services at other addresses than theirs, such as those
 // of proxies. Main must be called by TestMain.
 func (p *Pipeline) StartWorker(at Services, env ...string) error {
+	return p.StartWorkerAs(Worker, at, env...)
+}
+
+// StartWorkerAs is StartWorker for one of several workers, under a name of its own.
+func (p *Pipeline) StartWorkerAs(name string, at Services, env ...string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	env = append(env, workerEnv+"="+strings.Join([]string{at.Temporal, at.S3, at.Redis}, " "))
 
-	return p.spawn(Worker, self, nil, env)
+	return p.spawn(name, self, nil, env)
 }
 
 // spawn starts a program and waits for its first line.
@@ -196,9 +203,14 @@ func (p *Pipeline) End(name string) {
 	}
 }
 
-// Close ends all processes.
+// Close ends all processes, the services last.
 func (p *Pipeline) Close() {
-	for _, name := range []string{Worker, Temporal, S3, Redis} {
+	services := []string{Temporal, S3, Redis}
+	p.mu.Lock()
+	names := slices.Collect(maps.Keys(p.run))
+	p.mu.Unlock()
+	isService := func(name string) bool { return slices.Contains(services, name) }
+	for _, name := range append(slices.DeleteFunc(names, isService), services...) {
 		p.End(name)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -46,7 +47,7 @@ func Main() {
 	os.Exit(0)
 }
 
-// work is a worker of all roles, with the concurrency of a machine with two cores.
+// work is a worker of all roles or of those in RolesEnv, with the concurrency of a machine with two cores.
 func work(at string) error {
 	var services Services
 	if _, err := fmt.Sscan(at, &services.Temporal, &services.S3, &services.Redis); err != nil {
@@ -65,6 +66,9 @@ func work(at string) error {
 
 	broken := make(chan error, 4)
 	for queue, kind := range types(c, bucket, stream.Emit) {
+		if roles := os.Getenv(RolesEnv); roles != "" && !slices.Contains(strings.Fields(roles), queue) {
+			continue
+		}
 		w := worker.New(c, queue, worker.Options{
 			MaxConcurrentActivityExecutionSize: 4, DisableWorkflowWorker: queue != workflows.QueueControl,
 			OnFatalError: func(err error) { broken <- err }, MaxHeartbeatThrottleInterval: 3 * time.Second,
@@ -101,7 +105,7 @@ func types(c client.Client, bucket store.Bucket, emit activities.Emit) map[strin
 		return activities.Common{Bucket: bucket, Catalog: catalog.All{}, Emit: emit}
 	}
 	suites := activities.NewSuites(func(o envadapters.Options) (envadapters.Suite, error) {
-		return &scripted.Suite{Places: 3, Length: length(), Without: o.Without}, nil
+		return &scripted.Suite{Places: Places, Length: length(), Latency: latency(), Without: o.Without}, nil
 	})
 	wording := activities.Wording{
 		Render: fakepolicy.Render, Fits: func(string, string) bool { return true }, Over: func(string) int { return 0 },
@@ -127,6 +131,20 @@ func types(c client.Client, bucket store.Bucket, emit activities.Emit) map[strin
 			Load:     func(context.Context, string, int) error { return nil },
 		},
 	}
+}
+
+// Places is the number of concurrent episodes of a worker.
+const Places = 3
+
+// RolesEnv is the environment variable with the task queues of a worker, separated by spaces; unset means all.
+const RolesEnv = "COLLABUI_TEST_ROLES"
+
+// LatencyEnv is the environment variable with the median time of a step; unset means none.
+const LatencyEnv = "COLLABUI_TEST_LATENCY"
+
+func latency() time.Duration {
+	d, _ := time.ParseDuration(os.Getenv(LatencyEnv)) // 0 if it is not set
+	return d
 }
 
 // LengthEnv is the environment variable with the number of steps of the scripted tasks; unset is its default.
