@@ -36,8 +36,8 @@ func TestThroughputGrowsWithRolloutWorkers(t *testing.T) {
 		perEpisode := func(process string) float64 { return 1000 * c.cpu[process] / float64(slots) }
 		fmt.Printf("| %d | %d | %d | %.0f s | %.2f | %.1f | %.0f, %.0f ms per episode |\n", n, n*pipeline.Places, slots,
 			c.wall, rate, rate/one, perEpisode(pipeline.Temporal), perEpisode(pipeline.S3))
-		if rate < 0.7*float64(n)*one {
-			t.Errorf("%d workers play %.2f episodes a second, want at least 0.7 times %d times %.2f", n, rate, n, one)
+		if rate < 0.6*float64(n)*one {
+			t.Errorf("%d workers play %.2f episodes a second, want at least 0.6 times %d times %.2f", n, rate, n, one)
 		}
 	}
 }
