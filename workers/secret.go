@@ -14,7 +14,7 @@ import (
 
 // EnvModelKeys lists the variables that specifications may name as keys or headers of models: names, separated by
 // commas, in which * means any characters. COLLABUI_* is never among them. NAME=HOST is one that is sent to that host
-// only, with its port if it has one.
+// only, with its port if it has one, whatever else the list has.
 const EnvModelKeys = "COLLABUI_MODEL_KEYS"
 
 // defaultModelKeys is the list if there is none.
@@ -30,11 +30,11 @@ func secret(name string, m spec.Model) (string, error) {
 	}
 
 	list := cmp.Or(os.Getenv(EnvModelKeys), defaultModelKeys)
-	listed, allowed := false, false
+	var listed, bound, reached bool
 	for _, entry := range strings.Split(list, ",") {
-		pattern, host, bound := strings.Cut(strings.TrimSpace(entry), "=")
+		pattern, host, binds := strings.Cut(strings.TrimSpace(entry), "=")
 		if ok, err := path.Match(pattern, name); err == nil && ok {
-			listed, allowed = true, allowed || !bound || reaches(m, host)
+			listed, bound, reached = true, bound || binds, reached || binds && reaches(m, host)
 		}
 	}
 
@@ -43,9 +43,9 @@ func secret(name string, m spec.Model) (string, error) {
 		return "", fault.New(fault.Invalid,
 			"this worker gives no model the variable %s: its list %s has %s; add the name there and start it again",
 			name, EnvModelKeys, list)
-	case !allowed:
+	case bound && !reached:
 		return "", fault.New(fault.Invalid,
-			"this worker does not send %s to %s: its list %s has %s; use its host, with https or without a proxy",
+			"this worker does not send %s to %s: its list %s has %s; use that host, without `proxy`",
 			name, m.BaseURL, EnvModelKeys, list)
 	}
 
@@ -57,9 +57,9 @@ func secret(name string, m spec.Model) (string, error) {
 	return v, err
 }
 
-// reaches reports whether what is sent to a model reaches a host and nobody on the way: by TLS, or without a proxy.
+// reaches reports whether a model is on a host, and its specification names no proxy on the way.
 func reaches(m spec.Model, host string) bool {
 	u, err := url.Parse(m.BaseURL)
 
-	return err == nil && strings.EqualFold(u.Host, host) && (u.Scheme == "https" || m.Proxy == "")
+	return err == nil && strings.EqualFold(u.Host, host) && m.Proxy == ""
 }

@@ -58,7 +58,7 @@ func TestAKeyGoesToItsHostOnly(t *testing.T) {
 	}{
 		{"ONE_API_KEY=models.example", https, "", true},
 		{"ONE_API_KEY=models.example", "https://MODELS.example/v1", "", true},
-		{"ONE_API_KEY=models.example", https, "http://proxy.example", true}, // a proxy of TLS sees no key
+		{"ONE_API_KEY=models.example", https, "http://proxy.example", false},
 		{"ONE_API_KEY=models.example", plain, "", true},
 		{"ONE_API_KEY=models.example", plain, "http://proxy.example", false},
 		{"ONE_API_KEY=models.example", elsewhere, "", false},
@@ -66,6 +66,8 @@ func TestAKeyGoesToItsHostOnly(t *testing.T) {
 		{"ONE_API_KEY=models.example", "https://models.example@other.example/v1", "", false},
 		{"ONE_API_KEY=models.example", "https://models.example.other.example/v1", "", false},
 		{"ONE_API_KEY=models.example, *_API_KEY=other.example", elsewhere, "", true},
+		{"ONE_API_KEY=models.example, *_API_KEY", elsewhere, "", false}, // what binds a key holds
+		{"ONE_API_KEY=models.example, *_API_KEY", https, "", true},
 		{"ONE_API_KEY=models.example, TWO_API_KEY", elsewhere, "", false},
 		{"*_API_KEY=models.example", elsewhere, "", false},
 		{"*_API_KEY=", elsewhere, "", false},

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"archive/tar"
+	"archive/zip"
 	"bytes"
-	"compress/gzip"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,40 +13,19 @@ import (
 // olderStore unpacks the store of a run of two epochs that version 50dccb5 made on 2026-11-23, and returns its data
 // folder. Eight weights and optimiser states are left out for their size.
 func olderStore(t *testing.T) string {
-	f, err := os.Open(filepath.Join("testdata", "older-store.tar.gz"))
+	t.Helper()
+	z, err := zip.OpenReader(filepath.Join("testdata", "older-store.zip"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = f.Close() }()
-
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	defer func() { _ = z.Close() }()
 
 	data := t.TempDir()
-	at := filepath.Join(data, "services", "s3", "collabui")
-	for r := tar.NewReader(z); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return data
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		to := filepath.Join(at, filepath.FromSlash(h.Name))
-		body, err := io.ReadAll(r)
-		switch {
-		case err != nil:
-		case h.Typeflag == tar.TypeDir:
-			err = os.MkdirAll(to, 0o755)
-		default:
-			err = os.WriteFile(to, body, 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	if err := os.CopyFS(filepath.Join(data, "services", "s3", "collabui"), z); err != nil {
+		t.Fatal(err)
 	}
+
+	return data
 }
 
 // said runs a command and returns its exit code and everything that it says.

@@ -152,7 +152,8 @@ func TestTheExamplesArePossibleExperiments(t *testing.T) {
 	if len(files) == 0 || len(large) == 0 {
 		t.Errorf("got the examples %v and %v, want some of both", files, large)
 	}
-	files = append(append(files, large...), "../../../examples/experiments/elsewhere/extension.yaml")
+	files = append(append(files, large...), "../../../examples/experiments/elsewhere/extension.yaml",
+		"../../../examples/experiments/agents/agents.yaml")
 	for _, f := range files {
 		raw, err := os.ReadFile(f)
 		if err == nil {
