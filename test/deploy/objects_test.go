@@ -108,9 +108,14 @@ func checkPod(t *testing.T, p pod) {
 	if at(p.spec, "securityContext", "runAsNonRoot") != true || at(p.spec, "automountServiceAccountToken") != false {
 		t.Errorf("%s may run as root, or has the key of a service account; want neither", p.where)
 	}
-	volumes := map[string]bool{}
+	volumes, files := map[string]bool{}, map[string]bool{}
 	for _, v := range list(p.spec, "volumes") {
 		volumes[fmt.Sprint(at(v, "name"))] = true
+		for _, source := range list(v, "projected", "sources") {
+			for _, item := range list(source, "secret", "items") {
+				files["/run/secrets/collabui/"+fmt.Sprint(at(item, "path"))] = true
+			}
+		}
 	}
 	ports := p.ports()
 	for _, c := range p.containers() {
@@ -126,6 +131,9 @@ func checkPod(t *testing.T, p pod) {
 		for _, e := range list(c, "env") {
 			if v := fmt.Sprint(at(e, "name")); holdsSecret(v) && at(e, "valueFrom", "secretKeyRef") == nil {
 				t.Errorf("%s has %v, want a file or a reference", name, e)
+			}
+			if v := fmt.Sprint(at(e, "value")); strings.HasPrefix(v, "/run/secrets/collabui/") && !files[v] {
+				t.Errorf("%s has %v, want one of the files %v", name, e, slices.Sorted(maps.Keys(files)))
 			}
 		}
 		for _, m := range list(c, "volumeMounts") {
