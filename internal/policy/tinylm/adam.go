@@ -40,19 +40,15 @@ func (o *Adam) step(w, g []float32, lr float64) {
 		scale = float32(clipNorm / n)
 	}
 
-	c1 := float32(lr / (1 - math.Pow(beta1, float64(o.T))))
-	c2 := float32(1 / (1 - math.Pow(beta2, float64(o.T))))
-	decay := float32(1 - lr*o.WeightDecay)
-
-	for i, x := range g {
-		x *= scale
-		m := beta1*o.M[i] + (1-beta1)*x
-		v := beta2*o.V[i] + (1-beta2)*x*x
-		o.M[i], o.V[i] = m, v
-		if m != 0 {
-			w[i] = w[i]*decay - c1*m/(sqrt32(v*c2)+adamEps)
-		}
-	}
+	adam(w, g, o.M, o.V, adamRates{
+		scale: scale,
+		decay: float32(1 - lr*o.WeightDecay),
+		c1:    float32(lr / (1 - math.Pow(beta1, float64(o.T)))),
+		c2:    float32(1 / (1 - math.Pow(beta2, float64(o.T)))),
+	})
 }
+
+// adamRates are the factors of a step: of the gradient, of the parameters, lr/(1−β₁ᵗ) and 1/(1−β₂ᵗ).
+type adamRates struct{ scale, decay, c1, c2 float32 }
 
 func sqrt32(x float32) float32 { return float32(math.Sqrt(float64(x))) }

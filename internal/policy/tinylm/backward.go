@@ -3,33 +3,42 @@ package tinylm
 // gradWork is the scratch of one backward pass.
 type gradWork struct {
 	dx, dy, dqkv, do, dup []float32
-	dprobs, vt            []float32
-	wT                    [][4][]float32 // per layer: transposed qkv, out, up, down
+	dprobs                [4][]float32
+	vt                    []float32
 }
 
-// transposeWeights prepares the right-hand sides of the gradients of inputs. It has to run after every change of the
-// parameters.
-func (m *Model) transposeWeights(w *gradWork) {
+// transposed are the weights of the layers, transposed: qkv, out, up, down.
+type transposed [][4][]float32
+
+// transposeWeights prepares the right-hand sides of the gradients of inputs in w and returns it. It has to run after
+// every change of the parameters.
+func (m *Model) transposeWeights(w transposed) transposed {
 	d, ff := m.Cfg.Dim, m.Cfg.FF
-	if w.wT == nil {
-		w.wT = make([][4][]float32, m.Cfg.Layers)
+	if w == nil {
+		w = make(transposed, m.Cfg.Layers)
 	}
 
 	for l, v := range m.v.layers {
-		t := &w.wT[l]
-		t[0] = transpose(t[0], v.qkv, d, 3*d, 3*d)
-		t[1] = transpose(t[1], v.out, d, d, d)
-		t[2] = transpose(t[2], v.up, d, ff, ff)
-		t[3] = transpose(t[3], v.down, ff, d, d)
+		t := &w[l]
+		t[0] = transpose(t[0], v.qkv, d, 3*d, 3*d, d)
+		t[1] = transpose(t[1], v.out, d, d, d, d)
+		t[2] = transpose(t[2], v.up, d, ff, ff, d)
+		t[3] = transpose(t[3], v.down, ff, d, d, ff)
 	}
+
+	return w
 }
 
-// transpose writes x (rows×cols, row stride ld) into out as cols×rows and returns out, grown if necessary.
-func transpose(out, x []float32, rows, cols, ld int) []float32 {
-	out = grow(out, rows*cols)
-	for r := 0; r < rows; r++ {
-		for c := 0; c < cols; c++ {
-			out[c*rows+r] = x[r*ld+c]
+// transpose writes x (rows×cols, row stride ld) into out as cols×rows with row stride to, and returns out, grown if
+// necessary. What is between the rows is whatever out held.
+func transpose(out, x []float32, rows, cols, ld, to int) []float32 {
+	out = grow(out, cols*to)
+	for from := 0; from < rows; from += 16 { // a line of the cache
+		for c := range cols {
+			o := out[c*to+from : c*to+min(from+16, rows)]
+			for r := range o {
+				o[r] = x[(from+r)*ld+c]
+			}
 		}
 	}
 
@@ -37,7 +46,7 @@ func transpose(out, x []float32, rows, cols, ld int) []float32 {
 }
 
 // backward adds the gradients of one pass to g. dhid holds dL/d(hidden states) of all rows.
-func (m *Model) backward(a *acts, w *gradWork, g view, seqs []*seq, dhid []float32) {
+func (m *Model) backward(a *acts, w *gradWork, wt transposed, g view, seqs []*seq, dhid []float32) {
 	d, ff, rows := m.Cfg.Dim, m.Cfg.FF, a.rows
 	w.dx, w.dy = grow(w.dx, rows*d), grow(w.dy, rows*d)
 	clear(w.dx)
@@ -47,27 +56,22 @@ func (m *Model) backward(a *acts, w *gradWork, g view, seqs []*seq, dhid []float
 		la, lw, lg := &a.layers[l], m.v.layers[l], g.layers[l]
 
 		w.dup = grow(w.dup, rows*ff)
-		gemm(rows, ff, d, w.dx, d, 1, w.wT[l][3], ff, w.dup, ff, false)
+		gemm(rows, ff, d, w.dx, d, 1, wt[l][3], ff, w.dup, ff, false)
 		gemm(ff, d, rows, la.up, 1, ff, w.dx, d, lg.down, d, true)
-		for i, v := range la.up {
-			if v <= 0 {
-				w.dup[i] = 0
-			}
-		}
-
+		keepPositive(w.dup, la.up)
 		gemm(d, ff, rows, la.b, 1, d, w.dup, ff, lg.up, ff, true)
-		gemm(rows, d, ff, w.dup, ff, 1, w.wT[l][2], d, w.dy, d, false)
+		gemm(rows, d, ff, w.dup, ff, 1, wt[l][2], d, w.dy, d, false)
 		rmsNormBack(w.dx, w.dy, la.x2, lw.norm2, lg.norm2, la.rms2, d)
 
 		w.do = grow(w.do, rows*d)
-		gemm(rows, d, d, w.dx, d, 1, w.wT[l][1], d, w.do, d, false)
+		gemm(rows, d, d, w.dx, d, 1, wt[l][1], d, w.do, d, false)
 		gemm(d, d, rows, la.o, 1, d, w.dx, d, lg.out, d, true)
 
 		w.dqkv = grow(w.dqkv, rows*3*d)
 		clear(w.dqkv)
 		m.attentionBack(a, w, lg, l, seqs)
 		gemm(d, 3*d, rows, la.a, 1, d, w.dqkv, 3*d, lg.qkv, 3*d, true)
-		gemm(rows, d, 3*d, w.dqkv, 3*d, 1, w.wT[l][0], d, w.dy, d, false)
+		gemm(rows, d, 3*d, w.dqkv, 3*d, 1, wt[l][0], d, w.dy, d, false)
 		rmsNormBack(w.dx, w.dy, la.x, lw.norm1, lg.norm1, la.rms1, d)
 	}
 
@@ -83,19 +87,40 @@ func (m *Model) backward(a *acts, w *gradWork, g view, seqs []*seq, dhid []float
 // rmsNormBack adds to dx and dgain the gradients through y = x·gain/rms(x) (Zhang & Sennrich, "Root Mean Square Layer
 // Normalization", 2019). rms holds 1/rms of every row.
 func rmsNormBack(dx, dy, x, gain, dgain, rms []float32, d int) {
-	for r, inv := range rms {
-		xr, dyr, dxr := x[r*d:(r+1)*d], dy[r*d:(r+1)*d], dx[r*d:(r+1)*d]
-		var s float32
-		for i, v := range dyr {
-			s += v * gain[i] * xr[i]
-			dgain[i] += v * xr[i] * inv
-		}
-
-		s *= inv * inv * inv / float32(d)
-		for i, v := range dyr {
-			dxr[i] += v*gain[i]*inv - xr[i]*s
+	for r := 0; r < len(rms); r += 4 {
+		n := min(4, len(rms)-r)
+		s := products(dy[r*d:(r+n)*d], x[r*d:(r+n)*d], gain)
+		for i, inv := range rms[r : r+n] {
+			row := (r + i) * d
+			normBack(dx[row:row+d], dgain, dy[row:row+d], x[row:row+d], gain, inv, s[i]*(inv*inv*inv/float32(d)))
 		}
 	}
+}
+
+// products returns Σ y·gain·x of up to four rows. Every sum is in order; four of them go on while one waits.
+func products(y, x, gain []float32) (s [4]float32) {
+	d := len(gain)
+	if len(y) < 4*d {
+		for r := 0; r*d < len(y); r++ {
+			for i, g := range gain {
+				s[r] += y[r*d+i] * g * x[r*d+i]
+			}
+		}
+
+		return s
+	}
+
+	y0, y1, y2, y3 := y[:d], y[d:][:d], y[2*d:][:d], y[3*d:][:d]
+	x0, x1, x2, x3 := x[:d], x[d:][:d], x[2*d:][:d], x[3*d:][:d]
+	var s0, s1, s2, s3 float32
+	for i, g := range gain {
+		s0 += y0[i] * g * x0[i]
+		s1 += y1[i] * g * x1[i]
+		s2 += y2[i] * g * x2[i]
+		s3 += y3[i] * g * x3[i]
+	}
+
+	return [4]float32{s0, s1, s2, s3}
 }
 
 // attentionBack adds to w.dqkv and to the gradients of the relation biases those through the attention of layer l; w.do
@@ -103,39 +128,46 @@ func rmsNormBack(dx, dy, x, gain, dgain, rms []float32, d int) {
 func (m *Model) attentionBack(a *acts, w *gradWork, lg layerView, l int, seqs []*seq) {
 	d, heads := m.Cfg.Dim, m.Cfg.Heads
 	la := &a.layers[l]
+	var probs [4][]float32
+	var dbias [4][relAll]float32
 
-	dbias := make([]float32, relAll)
 	row := 0
 	for i, s := range seqs {
 		n := len(s.toks)
 		lp := pad(n, 16)
-		for h := 0; h < heads; h++ {
-			probs := la.probs[i*heads+h]
-			do := w.do[row*d+h*headSize:]
-			q, dq := la.qkv[row*3*d+h*headSize:], w.dqkv[row*3*d+h*headSize:]
-			w.vt = grow(w.vt, headSize*lp)
-			for r := 0; r < n; r++ {
-				for c := 0; c < headSize; c++ {
-					w.vt[c*lp+r] = q[r*3*d+2*d+c]
+		for first := 0; first < heads; first += 4 { // heads that go through their softmax together
+			group := min(4, heads-first)
+			for g := range group {
+				h := first + g
+				probs[g] = la.probs[i*heads+h]
+				do, dv := w.do[row*d+h*headSize:], w.dqkv[row*3*d+2*d+h*headSize:]
+				w.vt = transpose(w.vt, la.qkv[row*3*d+2*d+h*headSize:], n, headSize, 3*d, lp)
+				w.dprobs[g] = grow(w.dprobs[g], n*lp)
+				for from := 0; from < n; from += causalRows {
+					rows, seen := min(causalRows, n-from), min(from+causalRows, n)
+					x, y := w.dprobs[g][from*lp:], do[from*d:]
+					gemm(rows, pad(seen, 16), headSize, y, d, 1, w.vt, lp, x, lp, false)
+					gemm(rows, headSize, n-from, probs[g][from*lp+from:], 1, lp, y, d, dv[from*3*d:], 3*d, true)
 				}
 			}
 
-			w.dprobs = grow(w.dprobs, n*lp)
-			gemm(n, lp, headSize, do, d, 1, w.vt, lp, w.dprobs, lp, false)
-			gemm(n, headSize, n, probs, 1, lp, do, d, dq[2*d:], 3*d, true)
+			clear(dbias[:])
+			softmaxBack(w.dprobs[:group], probs[:group], a.rel[i], dbias[:group], n, lp)
 
-			clear(dbias)
-			for r := 0; r < n; r++ {
-				softmaxBack(w.dprobs[r*lp:(r+1)*lp], probs[r*lp:(r+1)*lp], a.rel[i][r*lp:], dbias, r)
-			}
+			for g := range group {
+				h := first + g
+				q, dq := la.qkv[row*3*d+h*headSize:], w.dqkv[row*3*d+h*headSize:]
+				for from := 0; from < n; from += causalRows {
+					rows, x := min(causalRows, n-from), w.dprobs[g][from*lp:]
+					gemm(rows, headSize, from+rows, x, lp, 1, q[d:], 3*d, dq[from*3*d:], 3*d, true)
+					gemm(rows, headSize, n-from, x[from:], 1, lp, q[from*3*d:], 3*d, dq[from*3*d+d:], 3*d, true)
+				}
 
-			gemm(n, headSize, n, w.dprobs, lp, 1, q[d:], 3*d, dq, 3*d, true)
-			gemm(n, headSize, n, w.dprobs, 1, lp, q, 3*d, dq[d:], 3*d, true)
-
-			for p := 0; p < relPlaces; p++ {
-				for k := 0; k < relKinds; k++ {
-					lg.relPlace[p*heads+h] += dbias[p*relKinds+k]
-					lg.relKind[k*heads+h] += dbias[p*relKinds+k]
+				for p := 0; p < relPlaces; p++ {
+					for k := 0; k < relKinds; k++ {
+						lg.relPlace[p*heads+h] += dbias[g][p*relKinds+k]
+						lg.relKind[k*heads+h] += dbias[g][p*relKinds+k]
+					}
 				}
 			}
 		}
@@ -144,21 +176,60 @@ func (m *Model) attentionBack(a *acts, w *gradWork, lg layerView, l int, seqs []
 	}
 }
 
-// softmaxBack turns dL/dprobs of query i into dL/d(raw scores) and adds to dL/dbias. The gradient through a softmax is
-// dL/dsⱼ = pⱼ·(dL/dpⱼ − Σₖ pₖ·dL/dpₖ).
-func softmaxBack(dp, p []float32, rel []uint8, dbias []float32, i int) {
+// softmaxBack turns dL/dprobs of n queries into dL/d(raw scores) and adds to dL/dbias, for every head. The gradient
+// through a softmax is dL/dsⱼ = pⱼ·(dL/dpⱼ − Σₖ pₖ·dL/dpₖ). Rows are lp values apart.
+func softmaxBack(dp, p [][]float32, rel []uint8, dbias [][relAll]float32, n, lp int) {
+	for i := range n {
+		at, end, row := i*lp, i*lp+i+1, rel[i*lp:i*lp+i+1]
+		if len(dp) == 4 { // every sum is in order; four of them go on while one waits
+			softmaxBack4(
+				[4][]float32{dp[0][at:end], dp[1][at:end], dp[2][at:end], dp[3][at:end]},
+				[4][]float32{p[0][at:end], p[1][at:end], p[2][at:end], p[3][at:end]}, row, (*[4][relAll]float32)(dbias))
+		} else {
+			for h := range dp {
+				softmaxBack1(dp[h][at:end], p[h][at:end], row, &dbias[h])
+			}
+		}
+		for h := range dp {
+			clear(dp[h][end : (i+1)*lp])
+		}
+	}
+}
+
+func softmaxBack1(dp, p []float32, rel []uint8, dbias *[relAll]float32) {
 	var s float32
-	for j := 0; j <= i; j++ {
-		s += dp[j] * p[j]
+	for j, v := range p {
+		s += dp[j] * v
 	}
 
-	for j := 0; j <= i; j++ {
-		g := p[j] * (dp[j] - s)
+	for j, v := range p {
+		g := v * (dp[j] - s)
 		dbias[rel[j]] += g
 		dp[j] = g * attnScale
 	}
+}
 
-	clear(dp[i+1:])
+func softmaxBack4(dp, p [4][]float32, rel []uint8, dbias *[4][relAll]float32) {
+	n := len(rel)
+	d0, d1, d2, d3 := dp[0][:n], dp[1][:n], dp[2][:n], dp[3][:n]
+	p0, p1, p2, p3 := p[0][:n], p[1][:n], p[2][:n], p[3][:n]
+	var s0, s1, s2, s3 float32
+	for j := range n {
+		s0 += d0[j] * p0[j]
+		s1 += d1[j] * p1[j]
+		s2 += d2[j] * p2[j]
+		s3 += d3[j] * p3[j]
+	}
+
+	b0, b1, b2, b3 := &dbias[0], &dbias[1], &dbias[2], &dbias[3]
+	for j, r := range rel {
+		g0, g1, g2, g3 := p0[j]*(d0[j]-s0), p1[j]*(d1[j]-s1), p2[j]*(d2[j]-s2), p3[j]*(d3[j]-s3)
+		b0[r] += g0
+		b1[r] += g1
+		b2[r] += g2
+		b3[r] += g3
+		d0[j], d1[j], d2[j], d3[j] = g0*attnScale, g1*attnScale, g2*attnScale, g3*attnScale
+	}
 }
 
 // embedBack adds to the gradients of the embeddings of a token.

@@ -26,6 +26,17 @@ func (m *Model) newSeq(capacity int) *seq {
 	return s
 }
 
+// emptied returns an empty sequence with room for at least capacity tokens: s itself if it is large enough. s may be
+// nil.
+func (m *Model) emptied(s *seq, capacity int) *seq {
+	if s == nil || s.cap < capacity {
+		return m.newSeq(capacity)
+	}
+	s.toks = s.toks[:0]
+
+	return s
+}
+
 // fork copies the first n rows into a sequence with room for extra more.
 func (m *Model) fork(s *seq, n, extra int) *seq {
 	f := m.newSeq(n + extra)
@@ -209,6 +220,10 @@ func (m *Model) layer(a *acts, l int, seqs []*seq, add [][]Token, out []float32)
 	gemm(rows, d, ff, la.up, ff, 1, w.down, d, out, d, true)
 }
 
+// causalRows is the number of queries whose attention is computed together: what comes after the last of them is left
+// out, as its probabilities are exactly 0. It changes no bits.
+const causalRows = 24
+
 // attention computes causal multi-head attention, softmax(q·kᵀ/√headSize + bias)·v with a bias per relation,
 // from la.qkv into la.o. It appends the keys and values to the caches of the sequences.
 func (m *Model) attention(a *acts, l int, seqs []*seq, add [][]Token) {
@@ -238,11 +253,17 @@ func (m *Model) attention(a *acts, l int, seqs []*seq, add [][]Token) {
 				probs = a.scores
 			}
 
-			gemm(n, lp, headSize, la.qkv[row*3*d+h*headSize:], 3*d, 1, kt, s.cap, probs, lp, false)
-			for r := 0; r < n; r++ {
-				softmaxRow(probs[r*lp:(r+1)*lp], a.rel[i][r*lp:], bias[h*relAll:(h+1)*relAll], s.toks, past+r)
+			for from := 0; from < n; from += causalRows {
+				rows := min(causalRows, n-from)
+				seen, p := past+from+rows, probs[from*lp:]
+				at := row + from
+				gemm(rows, pad(seen, 16), headSize, la.qkv[at*3*d+h*headSize:], 3*d, 1, kt, s.cap, p, lp, false)
+				for r := range rows {
+					softmaxRow(p[r*lp:(r+1)*lp], a.rel[i][(from+r)*lp:], bias[h*relAll:(h+1)*relAll], s.toks,
+						past+from+r)
+				}
+				gemm(rows, headSize, seen, p, lp, 1, v, headSize, la.o[at*d+h*headSize:], d, false)
 			}
-			gemm(n, headSize, total, probs, lp, 1, v, headSize, la.o[row*d+h*headSize:], d, false)
 		}
 
 		row += n
@@ -297,8 +318,7 @@ func softmaxRow(x []float32, rel []uint8, bias []float32, toks []Token, i int) {
 		top = slices.Max(x[:i+1])
 	}
 
-	scaleRow(x[:n], 1/expRow(x[:n], top))
-
+	by := 1 / expRow(x[:n], top)
 	for j := i; others > 0; j-- {
 		if toks[j].Branch != toks[i].Branch {
 			x[j] = 0
@@ -307,4 +327,5 @@ func softmaxRow(x []float32, rel []uint8, bias []float32, toks []Token, i int) {
 	}
 
 	clear(x[i+1:])
+	scaleRow(x[:n], by) // after what is masked has become 0: its product would be subnormal, which is slow
 }

@@ -79,7 +79,7 @@ func logSoftmax(x []float64) {
 // dlogp(pick)/dscoreᵢ = [i = pick] − pᵢ it goes through the softmax, then through the head.
 func (m *Model) back(w *headWork, g view, h, dh, dhid []float32, st step, pick int, c float64) {
 	d := m.Cfg.Dim
-	dquery := make([]float32, d)
+	dquery, sums := make([]float32, d), make([]float32, d)
 	for i, cand := range st.cands {
 		dl := -math.Exp(w.logp[i])
 		if cand == pick {
@@ -97,43 +97,45 @@ func (m *Model) back(w *headWork, g view, h, dh, dhid []float32, st step, pick i
 
 		ds := float32(dl) * pointerScale
 		key, at := w.keys[i*d:(i+1)*d], w.gathered[i*d:(i+1)*d]
-		for r := range dquery {
-			dquery[r] += ds * key[r]
-		}
-
-		m.backKey(g, at, dhid[cand*d:(cand+1)*d], w.query, st.head, ds)
+		addScaled(dquery, key, ds)
+		m.backKey(g, at, dhid[cand*d:(cand+1)*d], w.query, sums, st.head, ds)
 	}
 
 	if st.head == headKind {
 		return
 	}
 
-	for r := 0; r < d; r++ {
-		wrow := m.v.query[r*numPointers*d+st.head*d:][:d]
-		grow := g.query[r*numPointers*d+st.head*d:][:d]
-		var s float32
-		for k, q := range dquery {
-			s += q * wrow[k]
-			grow[k] += h[r] * q
-		}
-
+	rowProducts(sums, m.v.query[st.head*d:], numPointers*d, dquery)
+	for r, s := range sums {
+		addScaled(g.query[r*numPointers*d+st.head*d:][:d], dquery, h[r])
 		dh[r] += s
 	}
 }
 
-// backKey adds the gradients through the key of one candidate, whose hidden state is at, to dat and to g.
-func (m *Model) backKey(g view, at, dat, query []float32, head int, ds float32) {
+// backKey adds the gradients through the key of one candidate, whose hidden state is at, to dat and to g. sums is
+// scratch.
+func (m *Model) backKey(g view, at, dat, query, sums []float32, head int, ds float32) {
 	d := m.Cfg.Dim
-	for r := 0; r < d; r++ {
-		wrow := m.v.key[r*numPointers*d+head*d:][:d]
-		grow := g.key[r*numPointers*d+head*d:][:d]
-		var s float32
-		x := at[r] * ds
-		for k, q := range query {
-			s += q * wrow[k]
-			grow[k] += x * q
-		}
-
+	rowProducts(sums, m.v.key[head*d:], numPointers*d, query)
+	for r, s := range sums {
+		addScaled(g.key[r*numPointers*d+head*d:][:d], query, at[r]*ds)
 		dat[r] += s * ds
+	}
+}
+
+// rowProducts writes the products of y and the rows of w, ld apart, to out, whose length is a multiple of 4. Every sum
+// is in order; four of them go on while one waits.
+func rowProducts(out, w []float32, ld int, y []float32) {
+	n := len(y)
+	for r := 0; r < len(out); r += 4 {
+		w0, w1, w2, w3 := w[r*ld:][:n], w[(r+1)*ld:][:n], w[(r+2)*ld:][:n], w[(r+3)*ld:][:n]
+		var s0, s1, s2, s3 float32
+		for k, v := range y {
+			s0 += v * w0[k]
+			s1 += v * w1[k]
+			s2 += v * w2[k]
+			s3 += v * w3[k]
+		}
+		out[r], out[r+1], out[r+2], out[r+3] = s0, s1, s2, s3
 	}
 }

@@ -87,3 +87,35 @@ func addToPortable(x, y []float32) {
 		x[i] += v
 	}
 }
+
+func keepPositivePortable(x, by []float32) {
+	for i, v := range by {
+		if v <= 0 {
+			x[i] = 0
+		}
+	}
+}
+
+func addScaledPortable(x, y []float32, by float32) {
+	for i, v := range y {
+		x[i] += v * by
+	}
+}
+
+func normBackPortable(dx, dgain, dy, x, gain []float32, inv, s float32) {
+	for i, v := range dy {
+		dgain[i] += v * x[i] * inv
+		dx[i] += v*gain[i]*inv - x[i]*s
+	}
+}
+
+func adamPortable(w, g, m, v []float32, r adamRates) {
+	for i, x := range g {
+		x *= r.scale
+		m[i] = beta1*m[i] + (1-beta1)*x
+		v[i] = beta2*v[i] + (1-beta2)*x*x
+		if m[i] != 0 {
+			w[i] = w[i]*r.decay - r.c1*m[i]/(sqrt32(v[i]*r.c2)+adamEps)
+		}
+	}
+}

@@ -381,6 +381,132 @@ ad:
 	VZEROUPPER
 	RET
 
+// func keepPositive8(x, by *float32, n int)
+// x[i] = 0 where by[i] <= 0, for n (a multiple of 8) values.
+TEXT ·keepPositive8(SB), NOSPLIT, $0-24
+	MOVQ x+0(FP), DI
+	MOVQ by+8(FP), SI
+	MOVQ n+16(FP), CX
+	VXORPS Y7, Y7, Y7
+kp:
+	VMOVUPS (SI), Y0
+	VCMPPS $0x16, Y7, Y0, Y0 // not <=
+	VANDPS (DI), Y0, Y0
+	VMOVUPS Y0, (DI)
+	ADDQ $32, SI
+	ADDQ $32, DI
+	SUBQ $8, CX
+	JG   kp
+	VZEROUPPER
+	RET
+
+// func addScaled8(x, y *float32, n int, by float32)
+// x[i] += y[i]*by for n (a multiple of 8) values; the product is rounded.
+TEXT ·addScaled8(SB), NOSPLIT, $0-28
+	MOVQ x+0(FP), DI
+	MOVQ y+8(FP), SI
+	MOVQ n+16(FP), CX
+	VBROADCASTSS by+24(FP), Y7
+as:
+	VMULPS (SI), Y7, Y0
+	VADDPS (DI), Y0, Y0
+	VMOVUPS Y0, (DI)
+	ADDQ $32, SI
+	ADDQ $32, DI
+	SUBQ $8, CX
+	JG   as
+	VZEROUPPER
+	RET
+
+// func normBack8(dx, dgain, dy, x, gain *float32, n int, inv, s float32)
+// dgain[i] += dy[i]*x[i]*inv and dx[i] += dy[i]*gain[i]*inv - x[i]*s for n (a multiple of 8) values; every product is
+// rounded.
+TEXT ·normBack8(SB), NOSPLIT, $0-56
+	MOVQ dx+0(FP), DI
+	MOVQ dgain+8(FP), DX
+	MOVQ dy+16(FP), SI
+	MOVQ x+24(FP), R8
+	MOVQ gain+32(FP), R9
+	MOVQ n+40(FP), CX
+	VBROADCASTSS inv+48(FP), Y7
+	VBROADCASTSS s+52(FP), Y6
+	XORQ AX, AX
+nb:
+	VMOVUPS (SI)(AX*1), Y0
+	VMOVUPS (R8)(AX*1), Y1
+	VMULPS Y1, Y0, Y2
+	VMULPS Y7, Y2, Y2
+	VADDPS (DX)(AX*1), Y2, Y2
+	VMOVUPS Y2, (DX)(AX*1)
+	VMULPS (R9)(AX*1), Y0, Y0
+	VMULPS Y7, Y0, Y0
+	VMULPS Y6, Y1, Y1
+	VSUBPS Y1, Y0, Y0
+	VADDPS (DI)(AX*1), Y0, Y0
+	VMOVUPS Y0, (DI)(AX*1)
+	ADDQ $32, AX
+	SUBQ $8, CX
+	JG   nb
+	VZEROUPPER
+	RET
+
+DATA adamc<>+0(SB)/4, $0.9
+DATA adamc<>+4(SB)/4, $0.1
+DATA adamc<>+8(SB)/4, $0.98
+DATA adamc<>+12(SB)/4, $0.02
+DATA adamc<>+16(SB)/4, $1e-8
+GLOBL adamc<>(SB), RODATA, $20
+
+// func adam8(w, grad, m, v *float32, n int, scale, decay, c1, c2 float32)
+// The update of Adam.step for n (a multiple of 8) parameters; every product is rounded.
+TEXT ·adam8(SB), NOSPLIT, $0-56
+	MOVQ w+0(FP), DI
+	MOVQ grad+8(FP), SI
+	MOVQ m+16(FP), R8
+	MOVQ v+24(FP), R9
+	MOVQ n+32(FP), CX
+	VBROADCASTSS scale+40(FP), Y15
+	VBROADCASTSS decay+44(FP), Y14
+	VBROADCASTSS c1+48(FP), Y13
+	VBROADCASTSS c2+52(FP), Y12
+	VBROADCASTSS adamc<>+0(SB), Y11
+	VBROADCASTSS adamc<>+4(SB), Y10
+	VBROADCASTSS adamc<>+8(SB), Y9
+	VBROADCASTSS adamc<>+12(SB), Y8
+	VBROADCASTSS adamc<>+16(SB), Y7
+	VXORPS Y6, Y6, Y6
+	XORQ AX, AX
+ada:
+	VMULPS (SI)(AX*1), Y15, Y0     // x = g*scale
+	VMULPS (R8)(AX*1), Y11, Y1     // m = 0.9*m + 0.1*x
+	VMULPS Y0, Y10, Y2
+	VADDPS Y2, Y1, Y1
+	VMOVUPS Y1, (R8)(AX*1)
+	VMULPS (R9)(AX*1), Y9, Y2      // v = 0.98*v + (0.02*x)*x
+	VMULPS Y0, Y8, Y3
+	VMULPS Y0, Y3, Y3
+	VADDPS Y3, Y2, Y2
+	VMOVUPS Y2, (R9)(AX*1)
+	VCMPPS $0x04, Y6, Y1, Y5       // m != 0
+	VTESTPS Y5, Y5
+	JZ   same
+	VMULPS Y12, Y2, Y2             // w*decay - (c1*m)/(sqrt(v*c2)+eps)
+	VSQRTPS Y2, Y2
+	VADDPS Y7, Y2, Y2
+	VMULPS Y13, Y1, Y1
+	VDIVPS Y2, Y1, Y1
+	VMOVUPS (DI)(AX*1), Y3
+	VMULPS Y14, Y3, Y4
+	VSUBPS Y1, Y4, Y4
+	VBLENDVPS Y5, Y4, Y3, Y3
+	VMOVUPS Y3, (DI)(AX*1)
+same:
+	ADDQ $32, AX
+	SUBQ $8, CX
+	JG   ada
+	VZEROUPPER
+	RET
+
 // func fmaPeak(n int) float32
 // n rounds of twelve independent fused multiply-adds of eight lanes: the peak that benchmarks compare with.
 TEXT ·fmaPeak(SB), NOSPLIT, $0-12

@@ -6,9 +6,10 @@ package tinylm
 // checkpoints carry its name.
 func Kernel() string { return "portable" }
 
-var gemmFast = gemmPortable
+// peakLoop reports whether the kernel in use has vectors of width lanes. It has none.
+func peakLoop(width, _ int) bool { return width == 0 }
 
-func peakLoop(int) {}
+var gemmFast = gemmPortable
 
 func expRow(x []float32, shift float32) float32 { return expRowPortable(x, shift) }
 
@@ -19,4 +20,9 @@ var (
 	sumSquares = sumSquaresPortable
 	mulGain    = mulGainPortable
 	addTo      = addToPortable
+
+	keepPositive = keepPositivePortable
+	addScaled    = addScaledPortable
+	normBack     = normBackPortable
+	adam         = adamPortable
 )

@@ -133,7 +133,9 @@ func TestGradientsAgreeWithFiniteDifferences(t *testing.T) {
 	s := &shard{grad: make([]float32, len(m.Flat))}
 	s.a.keep = true
 	s.v = bind(m.Cfg, m.Tensors, s.grad)
-	s.run(m, batch, func(int, []float64) (float64, []float64) { return 0, append([]float64(nil), coeff...) })
+	s.run(m, m.transposeWeights(nil), batch, func(int, []float64) (float64, []float64) {
+		return 0, append([]float64(nil), coeff...)
+	})
 	for _, ts := range m.Tensors {
 		n := ts.Rows * ts.Cols
 		idx := make([]int, n)

@@ -51,6 +51,7 @@ type Trainer struct {
 	Workers int // goroutines; below 1 means 1
 
 	shards []*shard
+	wt     transposed
 }
 
 // shardSize is the number of examples per shard. It is part of the arithmetic: another size leads to other bits.
@@ -64,6 +65,9 @@ type shard struct {
 	v    view
 	loss float64
 	logp [][]float64
+
+	seqs []*seq    // used again from step to step
+	dhid []float32 // dL/d(hidden states)
 }
 
 // coefficients maps the log-probabilities of an example's answers to its loss and to dL/dlogp of every answer.
@@ -79,9 +83,10 @@ func (t *Trainer) step(batch []Example, lr float64, coeff coefficients) float64 
 		t.shards = append(t.shards, s)
 	}
 
+	t.wt = t.M.transposeWeights(t.wt)
 	t.parallel(n, func(i int) {
 		lo, hi := i*shardSize, min((i+1)*shardSize, len(batch))
-		t.shards[i].run(t.M, batch[lo:hi], func(j int, lp []float64) (float64, []float64) {
+		t.shards[i].run(t.M, t.wt, batch[lo:hi], func(j int, lp []float64) (float64, []float64) {
 			loss, dl := coeff(lo+j, lp)
 			for k := range dl {
 				dl[k] /= float64(len(batch))
@@ -118,18 +123,18 @@ func (t *Trainer) parallel(n int, f func(int)) {
 }
 
 // run computes the loss and the gradient of a part of a batch into s.loss and s.grad.
-func (s *shard) run(m *Model, batch []Example, coeff coefficients) {
+func (s *shard) run(m *Model, wt transposed, batch []Example, coeff coefficients) {
 	clear(s.grad)
-	m.transposeWeights(&s.w)
 	seqs, ds := s.forward(m, batch)
 	d := m.Cfg.Dim
-	dhid := make([]float32, s.a.rows*d)
+	s.dhid = grow(s.dhid, s.a.rows*d)
+	clear(s.dhid)
 	s.loss = 0
 	base := 0
 	for i := range batch {
 		loss, dl := coeff(i, s.logp[i])
 		s.loss += loss
-		own := dhid[base*d:]
+		own := s.dhid[base*d:]
 		for k := range ds[i] {
 			x := &ds[i][k]
 			h := seqs[i].hid[x.row*d : (x.row+1)*d]
@@ -139,17 +144,18 @@ func (s *shard) run(m *Model, batch []Example, coeff coefficients) {
 		base += len(seqs[i].toks)
 	}
 
-	m.backward(&s.a, &s.w, s.v, seqs, dhid)
+	m.backward(&s.a, &s.w, wt, s.v, seqs, s.dhid)
 }
 
 // forward computes, for every example, the log-probabilities of its answers into s.logp. It returns the sequences and
 // the decisions of the examples.
 func (s *shard) forward(m *Model, batch []Example) ([]*seq, [][]decision) {
-	seqs, add := make([]*seq, len(batch)), make([][]Token, len(batch))
+	s.seqs = append(s.seqs, make([]*seq, max(0, len(batch)-len(s.seqs)))...)
+	seqs, add := s.seqs[:len(batch)], make([][]Token, len(batch))
 	ds := make([][]decision, len(batch))
 	for i, e := range batch {
 		add[i], ds[i] = e.tokens()
-		seqs[i] = m.newSeq(len(add[i]))
+		seqs[i] = m.emptied(seqs[i], len(add[i]))
 	}
 
 	m.extend(&s.a, seqs, add)

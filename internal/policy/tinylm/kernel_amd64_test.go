@@ -1,0 +1,88 @@
+package tinylm
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/collabui/collabui/internal/method/preference"
+)
+
+// trained returns the digest of a model after steps of SFT and of preference optimisation and a sampled answer.
+func trained(t *testing.T) string {
+	t.Helper()
+	r := rand.New(rand.NewPCG(21, 22))
+	tr := Trainer{M: New(DefaultConfig, 4), Workers: 2}
+	long := NewMeasure().batch
+	for i := range 8 {
+		batch := append([]Example(nil), long[i:i+3]...)
+		for range 7 + i {
+			p, c := toy(r)
+			batch = append(batch, Example{p, []Choice{c}})
+		}
+		tr.SFTStep(batch, nil, 3e-3)
+	}
+
+	var pairs []Example
+	for range 9 {
+		p, right := toy(r)
+		wrong := right
+		for wrong.Elem == right.Elem {
+			wrong.Elem = p.Index[r.IntN(len(p.Index))].Pos
+		}
+		pairs = append(pairs, Example{p, []Choice{right, wrong}})
+	}
+	weight := make([]float64, len(pairs))
+	for i := range weight {
+		weight[i] = 1
+	}
+	rule := preference.Rule{Beta: 0.5}
+	for range 3 {
+		tr.DPOStep(pairs, tr.M.LogProbs(pairs, 2), weight, 1e-3, rule)
+	}
+
+	h := sha256.New()
+	if err := binary.Write(h, binary.LittleEndian, tr.M.Flat); err != nil {
+		t.Fatal(err)
+	}
+	pol := NewPolicy(tr.M)
+	for _, e := range pairs {
+		outs, _ := pol.Sample(e.Prompt, Sampling{N: 2, Temperature: 1, TopP: 1, Seed: 5})
+		for _, o := range outs {
+			if err := binary.Write(h, binary.LittleEndian, o.LogProb); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+
+	return hex.EncodeToString(h.Sum(nil))[:16]
+}
+
+// TestTheBitsOfAKernelNeverChange trains and samples with vectors of every width that this processor has. Whoever
+// changes a digest makes every digest that was published, and every run that goes on, another one: it takes a new name.
+func TestTheBitsOfAKernelNeverChange(t *testing.T) {
+	old := lanes
+	defer func() { lanes = old }()
+	want := map[string]string{"avx2-6x16": "6547dfd5629fc242", "portable": "b93f6d3c91d5eb42"}
+	for _, width := range []int{0, 8, 16} {
+		if width > widest("") {
+			t.Logf("this processor has no vectors of %d lanes", width)
+			continue
+		}
+		lanes = width
+		if got := trained(t); got != want[Kernel()] {
+			t.Errorf("with %d lanes, the digest of %s is %s, want %s", width, Kernel(), got, want[Kernel()])
+		}
+	}
+}
+
+func TestTheWidthOfVectorsCanBeLimited(t *testing.T) {
+	if got := widest("portable"); got != 0 {
+		t.Errorf("COLLABUI_KERNEL=portable uses %d lanes, want 0", got)
+	}
+	if got := widest("avx2"); got > 8 {
+		t.Errorf("COLLABUI_KERNEL=avx2 uses %d lanes, want at most 8", got)
+	}
+}
