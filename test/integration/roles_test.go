@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"crypto/tls"
 	"encoding/json"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -15,6 +17,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,8 +31,8 @@ import (
 func roleKeys(role string) (access, secret string) { return role, role + "-secret-0123456789" }
 
 // TestEveryRoleHasItsOwnKeyOfTheStore runs a cluster in which every worker may do what deploy/policies says of its role
-// and nothing else, and in which S3 and the gateway speak TLS with a certificate of the team's own. A run ends, and no
-// role may do the work of another.
+// and nothing else, and in which S3, Redis and the gateway speak TLS with a certificate of the team's own. A run ends,
+// and no role may do the work of another.
 func TestEveryRoleHasItsOwnKeyOfTheStore(t *testing.T) {
 	t.Parallel()
 	c := emptyCluster(t)
@@ -45,8 +48,9 @@ func TestEveryRoleHasItsOwnKeyOfTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	pair, cert, key := certificates.Issue(t, t.TempDir(), "team", nil)
+	redis, connections := tunnel(t, strings.TrimPrefix(c.variable("COLLABUI_REDIS"), "redis://"), pair)
 	c.env = append(c.env, "SSL_CERT_FILE="+cert, "COLLABUI_S3="+behindTLS(t, "http://"+c.plain, pair),
-		"COLLABUI_POLICY=https://"+gate+"/v1")
+		"COLLABUI_POLICY=https://"+gate+"/v1", "COLLABUI_REDIS=rediss://"+redis)
 	for role, args := range map[string][]string{
 		"control": nil,
 		"rollout": {"--tabs", "2"},
@@ -65,6 +69,9 @@ func TestEveryRoleHasItsOwnKeyOfTheStore(t *testing.T) {
 	}
 	c.must("train", c.spec, "--detach")
 	c.sound(5 * time.Minute)
+	if connections.Load() == 0 {
+		t.Error("nobody spoke TLS with Redis, want the workers to")
+	}
 
 	for _, x := range []struct{ role, verb, key string }{
 		{"serve", "get", "runs/kill/spec.json"},
@@ -180,6 +187,41 @@ func behindTLS(t *testing.T, to string, pair tls.Certificate) string {
 	t.Cleanup(s.Close)
 
 	return s.URL
+}
+
+// tunnel speaks TLS at an address of its own and passes on what is inside. It counts its sound connections.
+func tunnel(t *testing.T, to string, pair tls.Certificate) (addr string, sound *atomic.Int32) {
+	t.Helper()
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	sound = new(atomic.Int32)
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer in.Close()
+				if in.(*tls.Conn).Handshake() != nil {
+					return
+				}
+				out, err := net.Dial("tcp", to)
+				if err != nil {
+					return
+				}
+				defer out.Close()
+				sound.Add(1)
+				go func() { _, _ = io.Copy(out, in); _ = out.Close() }()
+				_, _ = io.Copy(in, out)
+			}()
+		}
+	}()
+
+	return l.Addr().String(), sound
 }
 
 // attempt returns the status of a request.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -58,16 +59,44 @@ func newUpgraded(t *testing.T) *upgraded {
 	return u
 }
 
-// newBuild builds the program again, otherwise: another binary.
-func newBuild(t *testing.T) string {
+// newBuild builds the program again, otherwise: another binary. flags are further ones of the go command.
+func newBuild(t *testing.T, flags ...string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "collabui")
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", file, "../../cmd/collabui")
+	flags = append(flags, "-trimpath", "-ldflags", "-s -w", "-o", file, "../../cmd/collabui")
+	cmd := exec.Command("go", append([]string{"build"}, flags...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v, want success\n%s", err, out)
 	}
 
 	return file
+}
+
+// brokenBuild builds the program with a workflow that begins an epoch by sleeping, which no history has.
+func brokenBuild(t *testing.T) string {
+	t.Helper()
+	source := absolute(t, "../../workflows/epoch.go")
+	raw, err := os.ReadFile(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const first = `draw := on(ctx, QueueControl, "draw topology and slots")`
+	edited := strings.Replace(string(raw), first, "_ = workflow.Sleep(ctx, 1)\n\t"+first, 1)
+	if edited == string(raw) {
+		t.Fatalf("epoch.go lacks %s, want the line that is broken here", first)
+	}
+	dir := t.TempDir()
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{source: filepath.Join(dir, "epoch.go")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"epoch.go": edited, "overlay.json": string(overlay)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	return newBuild(t, "-overlay", filepath.Join(dir, "overlay.json"))
 }
 
 // builds returns the states of builds.
@@ -99,11 +128,19 @@ func TestARunMovesToAnotherBuildBetweenEpochs(t *testing.T) {
 	u.refuses("start workers with --build", "deployment")
 	u.add("old", u.worker("--tabs", "4", "--build", "old"))
 	u.add("new", u.starts(newBuild(t), "worker", "--tabs", "4", "--build", "new"))
+	u.add("broken", u.starts(brokenBuild(t), "worker", "--tabs", "4", "--build", "broken"))
 	u.hosts["old"].up()
 	u.eventually("build old is there", time.Minute, func() bool { return u.builds()["old"] != "" })
 	u.says([]string{"no run is open", "old", "current"}, "deployment", "promote", "old")
 	u.must("train", u.spec, "--detach")
 	u.committed(1, 3*time.Minute)
+	u.hosts["broken"].up()
+	u.eventually("build broken is there", time.Minute, func() bool { return u.builds()["broken"] != "" })
+	u.refuses("does not replay", "deployment", "promote", "broken")
+	if s := u.builds()["old"]; s != "current" {
+		t.Errorf("after a refusal build old is %q, want current", s)
+	}
+	u.hosts["broken"].signal(syscall.SIGKILL)
 	u.hosts["new"].up()
 	u.eventually("build new is there", time.Minute, func() bool { return u.builds()["new"] != "" })
 	said := u.must("deployment", "promote", "new")

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Print a folder with the programs of deploy/compose that are not ours: that of $COLLABUI_STACK, or a cached one, filled
+# if it is missing. The versions are those of .env.example; PostgreSQL and Redis are Debian's.
+set -euo pipefail
+if [ -n "${COLLABUI_STACK:-}" ]; then
+  echo "$COLLABUI_STACK"
+  exit 0
+fi
+temporal=go.temporal.io/server@v1.32.1
+programs=(
+  go.temporal.io/server/cmd/server@v1.32.1
+  go.temporal.io/server/cmd/tools/sql@v1.32.1
+  github.com/temporalio/cli/cmd/temporal@v1.9.1
+  github.com/minio/minio@v0.0.0-20250907161309-07c3a429bfed # RELEASE.2025-09-07T16-13-09Z
+  github.com/minio/mc@v0.0.0-20250813083541-7394ce0dd2a8    # RELEASE.2025-08-13T08-35-41Z
+)
+dir="${XDG_CACHE_HOME:-$HOME/.cache}/collabui/stack-1.32.1-20250907"
+go="${GO:-go}"
+cd / # outside of any module
+mkdir -p "$dir"
+for p in "${programs[@]}"; do
+  name="$(basename "${p%@*}")"
+  [ -x "$dir/$name" ] && continue
+  echo "building $p; the first time takes several minutes" >&2
+  GOFLAGS= GOBIN="$dir/new" "$go" install "$p"
+  mv "$dir/new/$name" "$dir/$name"
+done
+if [ ! -e "$dir/schema" ]; then
+  found="$("$go" mod download -json "$temporal" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')"
+  ln -sfn "$found/schema" "$dir/schema"
+fi
+if ! compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null || ! command -v redis-server >/dev/null; then
+  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
+    postgresql redis-server; } >&2
+fi
+ln -sfn "$(dirname "$(compgen -G "/usr/lib/postgresql/*/bin/initdb" | sort -V | tail -1)")" "$dir/postgres"
+echo "$dir"

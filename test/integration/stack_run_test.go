@@ -1,0 +1,180 @@
+//go:build integration
+
+package integration
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// roles are the services of compose.yaml whose workers a run with the small policy needs.
+var roles = []string{"control", "rollout", "model", "trainer"}
+
+// two starts two workers of every role.
+func (x *stack) two(program, build string) {
+	for _, role := range roles {
+		for i := range 2 {
+			x.workers(fmt.Sprintf("%s-%s-%d", build, role, i+1), role, program, build)
+		}
+	}
+}
+
+// TestTheStackByHand: a run on what deploy/compose starts, with two workers of every role. One of each is killed in the
+// middle, one is drained, and then the rest gives way to another build. The run ends with the digest that it has on one
+// machine with embedded services. Every panel of the dashboard has data, and the only alerts that hold are those of
+// workers that were killed or stopped.
+func TestTheStackByHand(t *testing.T) {
+	x := newStack(t)
+	plain := newMachine(t, stacked)
+	plain.must("train", plain.spec)
+	digests := map[string]string{"one machine": plain.sound(time.Minute).FinalDigest}
+	plain.must("down")
+
+	x.two(binary("collabui"), "old")
+	x.says([]string{"no run is open", "old", "current"}, "deployment", "promote", "old")
+	view := freeAddr(t)
+	x.add("viewer", x.starts(binary("collabui"), "view", "--cluster", "--listen", view))
+	x.env = append(x.env, "COLLABUI_VIEW_KEY_FILE="+filepath.Join(x.secrets, "view"))
+	x.hosts["viewer"].up()
+	p := x.prometheus()
+	began := time.Now()
+	x.must("train", x.spec, "--detach")
+
+	x.committed(1, 5*time.Minute)
+	for _, host := range []string{"old-control-1", "old-rollout-1", "old-model-1", "old-trainer-1"} {
+		x.hosts[host].signal(syscall.SIGKILL)
+	}
+	x.committed(2, 5*time.Minute)
+	x.hosts["old-rollout-2"].signal(syscall.SIGTERM) // drained while the only other one is gone
+	x.eventually("the drained worker has ended", 2*time.Minute, func() bool {
+		return syscall.Kill(x.hosts["old-rollout-2"].procs[0].Process.Pid, 0) != nil ||
+			zombie(x.hosts["old-rollout-2"].procs[0].Process.Pid)
+	})
+	x.workers("old-rollout-3", "rollout", binary("collabui"), "old")
+	x.committed(3, 5*time.Minute)
+	x.two(newBuild(t), "new")
+	said := x.must("deployment", "promote", "new")
+	x.contains(said, nil, []string{"was played in", "new", "current"}, []string{"deployment", "promote", "new"})
+	x.poll("an epoch is played by build new", 5*time.Minute, time.Second, func() bool {
+		by := x.epochsByBuild()
+
+		return by[len(by)] == "new"
+	})
+	for name, h := range x.hosts {
+		if strings.HasPrefix(name, "old-") && len(h.procs) > 0 && !zombie(h.procs[0].Process.Pid) {
+			_ = syscall.Kill(-h.procs[0].Process.Pid, syscall.SIGTERM) // those that were killed are gone
+		}
+	}
+	digests["stack"] = x.sound(10 * time.Minute).FinalDigest
+	allEqual(t, digests)
+	by := x.epochsByBuild()
+	t.Logf("epochs by build: %v", by)
+	if by[1] != "old" || by[6] != "new" {
+		t.Errorf("epochs were played by %v, want the first by old and the last by new", by)
+	}
+	x.replayHistoriesAt(x.temporal)
+	x.figures(p, view, began)
+}
+
+// zombie reports whether a process has ended, waited for or not.
+func zombie(pid int) bool {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+
+	return err != nil || strings.Contains(string(raw), ") Z ")
+}
+
+// prometheus starts one with the configuration and the alerts of deploy/, whose names stand for our processes.
+func (x *stack) prometheus() *prometheus {
+	x.t.Helper()
+	var config map[string]any
+	raw, err := os.ReadFile("../../deploy/compose/prometheus.yml")
+	if err == nil {
+		err = yaml.Unmarshal(raw, &config)
+	}
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	config["global"] = map[string]any{"scrape_interval": "2s"}
+	config["rule_files"] = []string{absolute(x.t, "../../deploy/monitoring/alerts.yaml")}
+	targets := x.file("targets")
+	if err := os.Mkdir(targets, 0o755); err != nil {
+		x.t.Fatal(err)
+	}
+	x.targets(targets)
+	for _, c := range config["scrape_configs"].([]any) {
+		job := c.(map[string]any)
+		delete(job, "dns_sd_configs")
+		delete(job, "static_configs")
+		job["file_sd_configs"] = []any{map[string]any{
+			"files": []string{filepath.Join(targets, job["job_name"].(string)+".yaml")}, "refresh_interval": "2s",
+		}}
+	}
+
+	text, err := yaml.Marshal(config)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+
+	return newPrometheus(x.t, string(text))
+}
+
+// targets writes the addresses that Prometheus asks.
+func (x *stack) targets(dir string) {
+	for job, addrs := range x.metrics {
+		text := fmt.Sprintf("- targets: [%s]\n", strings.Join(addrs, ", "))
+		if err := os.WriteFile(filepath.Join(dir, job+".yaml"), []byte(text), 0o644); err != nil {
+			x.t.Fatal(err)
+		}
+	}
+}
+
+// figures checks what Prometheus knows of the run. With COLLABUI_SHOTS, a folder, it draws the pages that a person
+// would open.
+func (x *stack) figures(p *prometheus, view string, began time.Time) {
+	x.targets(x.file("targets"))
+	time.Sleep(5 * time.Second) // two scrapes
+	for name, q := range queries(x.t) {
+		if n := p.series(q); n < 0 || n == 0 && !emptyPanels[name] {
+			x.t.Errorf("panel %s has %d series (-1: refused), want some\n%s", name, n, q)
+		}
+	}
+	var hold []string
+	for name, q := range alerts(x.t) {
+		if n := p.series(q); n != 0 {
+			hold = append(hold, name)
+		}
+	}
+	slices.Sort(hold)
+	if want := []string{"CollabuiWorkerDown"}; !slices.Equal(hold, want) { // the workers of build old
+		x.t.Errorf("the expressions of %v hold, want those of %v", hold, want)
+	}
+	shots := os.Getenv("COLLABUI_SHOTS")
+	if shots == "" {
+		return
+	}
+	x.shoot(filepath.Join(shots, "viewer.png"), "http://x:view-0123456789@"+view+"/")
+	x.shoot(filepath.Join(shots, "dashboard.png"), "file://"+p.dashboard(x.file("dashboard.html"), time.Since(began)))
+}
+
+// shoot takes a picture of a page.
+func (x *stack) shoot(file, url string) {
+	x.t.Helper()
+	chromium := os.Getenv("COLLABUI_CHROMIUM")
+	if chromium == "" {
+		chromium = "chromium-headless-shell"
+	}
+	out, err := exec.Command(chromium, "--no-sandbox", "--hide-scrollbars", "--window-size=1600,1400",
+		"--virtual-time-budget=8000", "--screenshot="+file, url).CombinedOutput()
+	if err != nil {
+		x.t.Errorf("a picture of %s: %v, want success\n%s", url, err, out)
+	}
+}
