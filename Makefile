@@ -169,8 +169,8 @@ test-production: build chromium ## test the production row: a real vLLM and LLaM
 		$(GO) test -count=1 -v -timeout 40m -run RealVLLM ./internal/policy/gateway && \
 		$(GO) test -count=1 -v -timeout 60m -tags integration -run TheProductionRow ./test/integration
 
-# COLLABUI_SHOTS=DIR draws pictures of the viewer and of the dashboard's panels there.
-test-stack: build chromium ## test what deploy/compose starts, by hand: PostgreSQL, Temporal, MinIO (builds for an hour)
+# COLLABUI_PICTURES=DIR takes pictures of the viewer and of the dashboard's panels.
+test-stack: build chromium ## test what deploy/compose starts, by hand: PostgreSQL, Temporal, MinIO (half an hour, mostly builds)
 	export COLLABUI_STACK="$$(scripts/stack.sh)" COLLABUI_PROMETHEUS="$$(scripts/prometheus.sh)"; \
 		$(GO) test -count=1 -v -timeout 60m -tags integration -run TheStackByHand ./test/integration
 

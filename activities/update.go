@@ -68,7 +68,8 @@ func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 
 		out := Updated{Pairs: d.Count, Steps: u.Steps, Kept: u.Kept, KL: u.Probe.KL, Host: hostname()}
 		out.StepSeconds = at.perStep()
-		if d.Card.StyleAUC > credit.StyleLimit && d.Card.BySource[domain.SourceGroup] == 0 {
+		unpaired := d.Card.BySource[domain.SourceGroup] + d.Card.BySource[domain.SourceNone]
+		if d.Card.StyleAUC > credit.StyleLimit && unpaired == 0 {
 			g.Emit.send(id.Run, events.Warning{Epoch: id.Epoch, Agent: id.Agent, Text: fmt.Sprintf(
 				"words alone, without the screen, tell chosen from rejected answers with an AUC of %.2f (0.5: not at "+
 					"all, 1: always; above %.2f it matters): preference optimisation may learn the style of answers, "+

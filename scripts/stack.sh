@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Print a folder with the programs of deploy/compose that are not ours: that of $COLLABUI_STACK, or a cached one, filled
-# if it is missing. The versions are those of .env.example; PostgreSQL and Redis are Debian's.
+# if it is missing. The versions are those of .env.example, but for mc; PostgreSQL and Redis are Debian's.
 set -euo pipefail
 if [ -n "${COLLABUI_STACK:-}" ]; then
   echo "$COLLABUI_STACK"
@@ -10,9 +10,9 @@ temporal=go.temporal.io/server@v1.32.1
 programs=(
   go.temporal.io/server/cmd/server@v1.32.1
   go.temporal.io/server/cmd/tools/sql@v1.32.1
-  github.com/temporalio/cli/cmd/temporal@v1.9.1
+  github.com/temporalio/cli/cmd/temporal@v1.5.1
   github.com/minio/minio@v0.0.0-20250907161309-07c3a429bfed # RELEASE.2025-09-07T16-13-09Z
-  github.com/minio/mc@v0.0.0-20250813083541-7394ce0dd2a8    # RELEASE.2025-08-13T08-35-41Z
+  github.com/minio/mc@v0.0.0-20250313080218-cf909e1063a9    # the newest that Go's checksum database knows
 )
 dir="${XDG_CACHE_HOME:-$HOME/.cache}/collabui/stack-1.32.1-20250907"
 go="${GO:-go}"

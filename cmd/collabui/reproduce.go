@@ -42,6 +42,7 @@ func reproduceCmd(a *app) *cobra.Command {
   baselines     filtered behaviour cloning, and DigiRL's style: learning from outcomes
   beta          β and the weight of the SFT term, on val
   beta-strong   the same from the strong base of the curriculum
+  beta-test     what was best on val in beta, on test splits
   controls      whether stage 2 is more than further SFT, imitation and more slots
   critic-noise  what training gains from a critic that errs at random
   curriculum    stage 1 with levels against demonstrations only, at equal optimiser steps

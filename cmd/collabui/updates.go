@@ -37,13 +37,21 @@ func figures(p domain.Probe) string {
 		return "not measured"
 	}
 
-	return fmt.Sprintf("%16s %17s %+8.2f %+10.3f %8.2f %7.2f %9.0f %%", againstParent(p.Chosen),
-		againstParent(p.Rejected), p.Chosen.Change()-p.Rejected.Change(), p.Displaced, p.Entropy, p.KL,
-		100*p.Preference)
+	margin, displaced := fmt.Sprintf("%+.2f", p.Chosen.Change()-p.Rejected.Change()), fmt.Sprintf("%+.3f", p.Displaced)
+	if p.Rejected == (domain.LogProbs{}) { // nothing was rejected
+		margin, displaced = "-", "-"
+	}
+
+	return fmt.Sprintf("%16s %17s %8s %10s %8.2f %7.2f %9.0f %%", againstParent(p.Chosen), againstParent(p.Rejected),
+		margin, displaced, p.Entropy, p.KL, 100*p.Preference)
 }
 
-// againstParent returns a log-probability and its change against the parent.
+// againstParent returns a log-probability and its change against the parent, or a dash if it was not measured.
 func againstParent(l domain.LogProbs) string {
+	if l == (domain.LogProbs{}) {
+		return "-"
+	}
+
 	return fmt.Sprintf("%.2f (%+.2f)", l.Policy, l.Change())
 }
 

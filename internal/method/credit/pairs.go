@@ -17,6 +17,7 @@ type Rules struct {
 	PerEpisode  int             // the most pairs per agent and episode
 	Correction  bool            // also pair a peer's right action with the agent's own wrong one
 	OutcomeOnly bool            // credit: outcome. No adversary is asked and nothing is graded.
+	ChosenOnly  bool            // with OutcomeOnly: a chosen answer serves without a rejected one, for RFT
 	Seed        uint64          // draws the pairs that stay if there are more than PerEpisode
 }
 

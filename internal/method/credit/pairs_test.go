@@ -100,6 +100,27 @@ func TestTheRejectedAnswerOfAPositiveCell(t *testing.T) {
 	}
 }
 
+// TestCloningNeedsNoRejectedAnswer: what one agent alone did in an episode that succeeded has nothing beside it to be
+// compared with. Filtered behaviour cloning learns from it nevertheless; preference optimisation cannot.
+func TestCloningNeedsNoRejectedAnswer(t *testing.T) {
+	steps := []domain.Step{step(1, 3, [][]int{{3}}), step(2, 2, [][]int{{2}})}
+	r := defaults
+	r.OutcomeOnly = true
+	if got, n := pairs(t, r, steps); len(got) != 0 || n.NoPair != 2 {
+		t.Errorf("got %d pairs of one agent, %d answers without one; want 0 and 2", len(got), n.NoPair)
+	}
+	r.ChosenOnly = true
+	got, n := pairs(t, r, steps)
+	if len(got) != 2 || n.NoPair != 0 || n.Pairs[domain.SourceNone] != 2 {
+		t.Fatalf("got %d rows of one agent, %+v; want 2 of source %q", len(got), n, domain.SourceNone)
+	}
+	for i, p := range got {
+		if want := steps[i].Decision.Cells[0]; p.Chosen != want.Text || p.Prompt != want.Prompt || p.Rejected != "" {
+			t.Errorf("row %d is %+v, want the answer of the step alone", i, p)
+		}
+	}
+}
+
 func TestCandidatesThatCannotServeAreCounted(t *testing.T) {
 	_, n := pairs(t, defaults, []domain.Step{step(1, 3, [][]int{{3, 3}})}, -1, 3, 5, 6)
 	if n.Unparsed != 1 || n.Equal != 1 {

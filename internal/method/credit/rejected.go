@@ -51,12 +51,16 @@ func (r Rules) pairs(s domain.Step, labels []domain.Label, i int, cands []candid
 	return out
 }
 
-// otherwise pairs a cell with the first one that parses and differs: the ablation without a critic knows no better.
+// otherwise pairs a cell with the first one that parses and differs: the ablation without a critic knows no better. If
+// there is none, as where one agent decides alone, the cell may serve without it.
 func (r Rules) otherwise(s domain.Step, cell domain.Cell) []domain.Pair {
 	for _, c := range s.Decision.Cells {
 		if c.Action != nil && c.Canonical != cell.Canonical {
 			return []domain.Pair{newPair(s, cell, cell, c, domain.SourceOther)}
 		}
+	}
+	if r.ChosenOnly {
+		return []domain.Pair{newPair(s, cell, cell, domain.Cell{}, domain.SourceNone)}
 	}
 
 	return nil

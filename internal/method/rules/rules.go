@@ -70,14 +70,16 @@ func Decoding(s spec.Spec, policies []string, topology domain.Topology) (agents.
 	}, err
 }
 
-// Pairing returns the rules by which the preference pairs of an episode are made, which was played on a topology. They
-// do not depend on what the update optimises, so RFT learns from the same chosen answers as DPO.
+// Pairing returns the rules by which the preference pairs of an episode are made, which was played on a topology. Under
+// a critic they do not depend on what the update optimises, so RFT learns from the same chosen answers as DPO. Without
+// one, RFT is the cloning of what was executed, and needs no rejected answers.
 func Pairing(s spec.Spec, topology domain.Topology, slot domain.Slot) credit.Rules {
 	return credit.Rules{
 		Candidates: s.Adversary.Candidates, Negatives: s.Pairs.Negatives, Cells: s.Pairs.Cells, Topology: topology,
 		PerStep: s.Pairs.PerStep, PerEpisode: s.Pairs.PerEpisode,
 		Correction:  s.Pairs.Kind == spec.PairsCorrection && s.Credit == spec.CreditCritic,
 		OutcomeOnly: s.Credit != spec.CreditCritic,
+		ChosenOnly:  s.Credit != spec.CreditCritic && s.Preference == spec.PreferenceRFT,
 		Seed:        slot.Seed,
 	}
 }

@@ -62,7 +62,7 @@ func New() *Metrics {
 	m.labels = m.counter("labels_total", "Cells that the critic labelled: right, wrong or unsure.", "label")
 	m.pairs = m.counter("pairs_total", "Preference pairs of episodes.").WithLabelValues()
 	m.updates = m.counter("updates_total", "Policy updates, by outcome: updated, or kept the parent.", "outcome")
-	m.training = gauge(m, "training_progress", "The share of an open update's steps that it has made.", "job")
+	m.training = gauge(m, "training_progress", "The share of an open update's steps that it has made.", "update")
 	m.epochs = gauge(m, "run_epoch",
 		"Of a run's newest epoch: its number, rollouts and val (rates), pairs.", "run", "figure")
 	m.warnings = m.counter("warnings_total", "Warnings that people were given.").WithLabelValues()

@@ -53,7 +53,7 @@ func TestWhatAProcessDoesIsCounted(t *testing.T) {
 		`collabui_work_running{kind="Update"} 1`, `collabui_step_seconds_count{part="decide"} 1`,
 		`collabui_model_seconds_sum{role="critic"} 1`, `collabui_tokens_total{kind="prompt",role="critic"} 10`,
 		`collabui_cost_total{role="critic"} 0.5`,
-		`collabui_training_progress{job="runs/a/epochs/0001/agents/0/job"} 0.25`,
+		`collabui_training_progress{update="runs/a/epochs/0001/agents/0/job"} 0.25`,
 		`collabui_episodes_total{outcome="success"} 1`, `collabui_episodes_total{outcome="void"} 1`,
 		`collabui_labels_total{label="right"} 3`, `collabui_pairs_total 5`,
 		`collabui_updates_total{outcome="kept the parent"} 1`, `collabui_warnings_total 1`,
@@ -61,6 +61,12 @@ func TestWhatAProcessDoesIsCounted(t *testing.T) {
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("/metrics says\n%s\nwant it to contain %q", got, want)
+		}
+	}
+
+	for _, label := range []string{`job="`, `instance="`} { // Prometheus writes its own over them
+		if strings.Contains(got, "{"+label) || strings.Contains(got, ","+label) {
+			t.Errorf("/metrics says\n%s\nwant no label %s", got, label)
 		}
 	}
 

@@ -180,7 +180,11 @@ func traces(p domain.Pair, steps []runs.Step, credits []domain.Credit, calls []r
 		if !step.has(p.Rejected, domain.Negative, anyone) {
 			return "rejected is not a cell labelled 0"
 		}
-	case domain.SourceOther, domain.SourceNone:
+	case domain.SourceNone:
+		if p.Rejected != "" {
+			return "it has a rejected answer, and its source says that it has none"
+		}
+	case domain.SourceOther:
 	default:
 		return fmt.Sprintf("unknown source %q", p.Source)
 	}
