@@ -54,7 +54,19 @@ func (c *Control) test(ctx context.Context, id ExperimentID, say say) (experimen
 	x := v.Experiment
 	out.Systems = make([]map[string]runs.Result, x.Seeds)
 	played := map[string][][]design.Episode{}
+	out.Updates = map[string]experiments.Updates{}
 	for _, arm := range x.Arms {
+		var made experiments.Updates
+		for seed := 1; seed <= x.Seeds; seed++ {
+			u, err := experiments.ReadUpdates(ctx, c.Bucket, runs.Run(x.Run(arm.Name, seed)))
+			if err != nil {
+				return out, err
+			}
+			made.Counted, made.All = made.Counted+u.Counted, made.All+u.All
+		}
+		if made.All > 0 {
+			out.Updates[arm.Name] = made
+		}
 		one, two := x.Plays(arm.Name)
 		for _, p := range append(one, two...) {
 			for seed := 1; seed <= x.Seeds; seed++ {

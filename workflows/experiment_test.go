@@ -118,6 +118,14 @@ func TestAnExperimentSharesWhatItsArmsHaveEqual(t *testing.T) {
 			t.Errorf("%s has %d episodes, want 8", row.Of, of.Episodes)
 		}
 	}
+	for arm, agents := range map[string]int{"full": 4, "rft": 4, "one": 1} {
+		if u := result.Updates[arm]; u.All != agents*2*x.Seeds || u.Counted > u.All {
+			t.Errorf("%s has %+v, want %d updates", arm, u, agents*2*x.Seeds)
+		}
+	}
+	if result.Updates["full"].Counted == 0 {
+		t.Errorf("no update of full counts, want some: %+v", result.Updates)
+	}
 	if d := result.Reading["full/base on test-seeds"]; d.RightRight+d.WrongRight+d.RightWrong+d.WrongWrong == 0 {
 		t.Errorf("reading is %+v, want answers that were compared", result.Reading)
 	}

@@ -86,6 +86,9 @@ func (s *session) printTable(v experiments.Version, r experiments.Result) error 
 			_, split, _ := strings.Cut(key, " on ")
 			say(w, "%s: %sfalse completes %.1f %%%s", key, passes(f.Pass), 100*f.FalseCompletes, chosen(split))
 		}
+		for _, arm := range sortedKeys(r.Updates) {
+			say(w, "%s", updatesLine(arm, r.Updates[arm]))
+		}
 		for _, key := range sortedKeys(r.Reading) {
 			d := r.Reading[key]
 			say(w, "reading, %s: %d answers wrong to right, %d right to wrong, %d stayed right, %d wrong", key,
@@ -102,6 +105,16 @@ func (s *session) printTable(v experiments.Version, r experiments.Result) error 
 	}
 
 	return nil
+}
+
+// updatesLine says how many updates of an arm counted.
+func updatesLine(arm string, u experiments.Updates) string {
+	line := fmt.Sprintf("updates of %s: %d of %d counted", arm, u.Counted, u.All)
+	if u.Counted == 0 {
+		line += "; NONE: its trained system is its base, and no contrast says anything about its training"
+	}
+
+	return line
 }
 
 // chosen marks val, on which systems were chosen.

@@ -42,6 +42,42 @@ type Result struct {
 	Figures map[string]design.Figures `json:"figures"`
 	// Reading is what reading did to answers, over all seeds, by ARM/SYSTEM on SPLIT, where right actions are known.
 	Reading map[string]runs.Reading `json:"reading,omitempty"`
+	// Updates says how many updates of an arm counted, over all seeds. Those of older versions are not known.
+	Updates map[string]Updates `json:"updates,omitempty"`
+}
+
+// Updates are those of a run: one for every agent and epoch.
+type Updates struct {
+	Counted int `json:"counted"` // whose policy is not the parent
+	All     int `json:"all"`
+}
+
+// ReadUpdates counts the updates of the committed epochs of a run. Those of an epoch whose system was not switched
+// to do not count.
+func ReadUpdates(ctx context.Context, b store.Bucket, run runs.Run) (Updates, error) {
+	var out Updates
+	committed, err := run.Committed(ctx, b)
+	if err != nil {
+		return out, err
+	}
+	for n := 1; n <= committed; n++ {
+		e, _, err := run.Epoch(n).Read(ctx, b)
+		if err != nil {
+			return out, err
+		}
+		for _, ref := range e.Updates {
+			u, _, err := store.Read[runs.Update](ctx, b, ref.Key)
+			if err != nil {
+				return out, err
+			}
+			out.All++
+			if u.Kept == "" && e.Kept == "" {
+				out.Counted++
+			}
+		}
+	}
+
+	return out, nil
 }
 
 // prefix is the folder of all experiments.
