@@ -46,8 +46,7 @@ func (g *GPU) pairsOf(ctx context.Context, s spec.Spec, id AgentID) ([]domain.Pa
 	}
 	err := store.InOrder(ctx, s.Slots, read, func(_ int, pairs []domain.Pair) error {
 		for _, p := range pairs {
-			fits := (p.Source == domain.SourceGroup) == (s.Preference == spec.PreferenceGRPO)
-			if fits && (p.Agent == id.Agent || s.Parameters == spec.ParametersShared) {
+			if fits(s, p) && (p.Agent == id.Agent || s.Parameters == spec.ParametersShared) {
 				own = append(own, p)
 			}
 		}
@@ -56,4 +55,13 @@ func (g *GPU) pairsOf(ctx context.Context, s spec.Spec, id AgentID) ([]domain.Pa
 	})
 
 	return own, err
+}
+
+// fits reports whether the update of a specification can learn from a pair, which may have been made for another one.
+func fits(s spec.Spec, p domain.Pair) bool {
+	if p.Source == domain.SourceNone {
+		return s.Preference == spec.PreferenceRFT
+	}
+
+	return (p.Source == domain.SourceGroup) == (s.Preference == spec.PreferenceGRPO)
 }

@@ -79,7 +79,7 @@ func Pairing(s spec.Spec, topology domain.Topology, slot domain.Slot) credit.Rul
 		PerStep: s.Pairs.PerStep, PerEpisode: s.Pairs.PerEpisode,
 		Correction:  s.Pairs.Kind == spec.PairsCorrection && s.Credit == spec.CreditCritic,
 		OutcomeOnly: s.Credit != spec.CreditCritic,
-		ChosenOnly:  s.Credit != spec.CreditCritic && s.Preference == spec.PreferenceRFT,
+		ChosenOnly:  s.Clones(),
 		Seed:        slot.Seed,
 	}
 }

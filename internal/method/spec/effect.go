@@ -60,7 +60,7 @@ var effects = map[string]Effect{
 	"pairs.max_age":       {StepUpdate, false},
 
 	"parameters": {StepUpdate, false},
-	"preference": {StepUpdate, false}, // but GRPO makes samples in place of pairs
+	"preference": {StepUpdate, false}, // but GRPO, and cloning, learn from other rows: see fork
 	"reference":  {StepUpdate, false},
 	"train":      {StepUpdate, false},
 	"trainer":    {StepUpdate, false},

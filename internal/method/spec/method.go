@@ -48,6 +48,9 @@ const (
 	CreditAdvantage Credit = "advantage"
 )
 
+// Clones reports whether updates clone what was executed, without a critic. Nothing need have been answered otherwise.
+func (s Spec) Clones() bool { return s.Credit != CreditCritic && s.Preference == PreferenceRFT }
+
 // Reference says which policy DPO compares with.
 type Reference string
 

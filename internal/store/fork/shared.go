@@ -106,8 +106,8 @@ func differing(a, b spec.Spec) []string {
 	y, _ := json.Marshal(b)
 	var out []string
 	diff("", x, y, &out)
-	if (a.Preference == spec.PreferenceGRPO) != (b.Preference == spec.PreferenceGRPO) {
-		out = append(out, "pairs") // samples are made in their place
+	if (a.Preference == spec.PreferenceGRPO) != (b.Preference == spec.PreferenceGRPO) || a.Clones() != b.Clones() {
+		out = append(out, "pairs") // others are made in their place
 	}
 
 	return out

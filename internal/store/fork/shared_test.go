@@ -1,0 +1,33 @@
+package fork
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/collabui/collabui/internal/method/spec"
+)
+
+// TestAForkThatLearnsFromOtherRowsMakesItsPairsAgain: GRPO learns from samples, and cloning without a critic from answers
+// to which nothing else was answered.
+func TestAForkThatLearnsFromOtherRowsMakesItsPairsAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		credit   spec.Credit
+		from, to spec.Preference
+		again    bool
+	}{
+		"RFT under a critic":         {spec.CreditCritic, spec.PreferenceDPO, spec.PreferenceRFT, false},
+		"GRPO":                       {spec.CreditCritic, spec.PreferenceDPO, spec.PreferenceGRPO, true},
+		"cloning":                    {spec.CreditOutcome, spec.PreferenceDPO, spec.PreferenceRFT, true},
+		"no cloning any more":        {spec.CreditOutcome, spec.PreferenceRFT, spec.PreferenceDPO, true},
+		"cloning of what has gained": {spec.CreditAdvantage, spec.PreferenceDPO, spec.PreferenceRFT, true},
+	} {
+		a, b := spec.Default(), spec.Default()
+		a.Credit, a.Preference = c.credit, c.from
+		b.Credit, b.Preference = c.credit, c.to
+		keys := differing(a, b)
+		if got := slices.Contains(keys, "pairs"); got != c.again {
+			t.Errorf("%s: what differs is %v, want pairs among it: %v", name, keys, c.again)
+		}
+	}
+}
