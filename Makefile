@@ -170,7 +170,7 @@ test-production: build chromium ## test the production row: a real vLLM and LLaM
 		$(GO) test -count=1 -v -timeout 60m -tags integration -run TheProductionRow ./test/integration
 
 # COLLABUI_PICTURES=DIR takes pictures of the viewer and of the dashboard's panels.
-test-stack: build chromium ## test what deploy/compose starts, by hand: PostgreSQL, Temporal, MinIO (half an hour, mostly builds)
+test-stack: build chromium ## test what deploy/compose starts, by hand (half an hour, mostly builds)
 	export COLLABUI_STACK="$$(scripts/stack.sh)" COLLABUI_PROMETHEUS="$$(scripts/prometheus.sh)"; \
 		$(GO) test -count=1 -v -timeout 60m -tags integration -run TheStackByHand ./test/integration
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/collabui/collabui/test/kit/composefile"
 	"github.com/collabui/collabui/workers"
 	"github.com/collabui/collabui/workflows"
 )
@@ -60,32 +61,18 @@ type project struct {
 	Secrets  map[string]map[string]string `yaml:"secrets"`
 }
 
-var (
-	setting = regexp.MustCompile(`(?m)^([A-Z][A-Z0-9_]*)=(.*)$`)
-	used    = regexp.MustCompile(`\$\{([A-Z][A-Z0-9_]*)(?::([-?])([^}]*))?\}`)
-)
-
 // defaults returns the variables of .env.example.
 func defaults(t *testing.T) map[string]string {
 	t.Helper()
 
-	all := map[string]string{}
-	for _, m := range setting.FindAllStringSubmatch(text(t, "compose/.env.example"), -1) {
-		all[m[1]] = m[2]
-	}
-
-	return all
+	return composefile.Variables(text(t, "compose/.env.example"))
 }
 
 // filled returns compose.yaml with the values of .env.example.
 func filled(t *testing.T) string {
 	t.Helper()
 
-	vars := defaults(t)
-
-	return used.ReplaceAllStringFunc(text(t, "compose/compose.yaml"), func(s string) string {
-		return vars[used.FindStringSubmatch(s)[1]]
-	})
+	return composefile.Filled(text(t, "compose/compose.yaml"), defaults(t))
 }
 
 // compose returns the project of compose.yaml.
@@ -98,7 +85,7 @@ func compose(t *testing.T) project {
 func TestTheExampleDocumentsEveryVariable(t *testing.T) {
 	vars := defaults(t)
 	seen := map[string]bool{"COMPOSE_PROFILES": true}
-	for _, m := range used.FindAllStringSubmatch(text(t, "compose/compose.yaml"), -1) {
+	for _, m := range composefile.Variable.FindAllStringSubmatch(text(t, "compose/compose.yaml"), -1) {
 		name, kind, value := m[1], m[2], m[3]
 		seen[name] = true
 		given, there := vars[name]

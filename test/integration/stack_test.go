@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/collabui/collabui/test/kit/composefile"
 )
 
 // stack is what deploy/compose starts, started by hand: the same programs with the commands and the environment of
@@ -46,11 +47,6 @@ train: {batch_size: 4, passes: 3}
 evaluation: {val: 10, test_seeds: 3, test_templates: 3, test_apps: 0}
 `
 
-var (
-	setting = regexp.MustCompile(`(?m)^([A-Z][A-Z0-9_]*)=(.*)$`)
-	used    = regexp.MustCompile(`\$\{([A-Z][A-Z0-9_]*)(?::[-?][^}]*)?\}`)
-)
-
 // composeServices reads compose.yaml with the values of .env.example, the profile cpu.
 func composeServices(t *testing.T) map[string]composed {
 	t.Helper()
@@ -58,17 +54,11 @@ func composeServices(t *testing.T) map[string]composed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	vars := map[string]string{}
-	for _, m := range setting.FindAllStringSubmatch(string(example), -1) {
-		vars[m[1]] = m[2]
-	}
 	raw, err := os.ReadFile("../../deploy/compose/compose.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	filled := used.ReplaceAllStringFunc(string(raw), func(s string) string {
-		return vars[used.FindStringSubmatch(s)[1]]
-	})
+	filled := composefile.Filled(string(raw), composefile.Variables(string(example)))
 	var project struct{ Services map[string]composed }
 	if err := yaml.Unmarshal([]byte(filled), &project); err != nil {
 		t.Fatal(err)

@@ -110,28 +110,20 @@ func gemmFast(m, n, k int, a []float32, ars, acs int, b []float32, ldb int, c []
 	pa, pb, pc := unsafe.Pointer(&a[0]), unsafe.Pointer(&b[0]), unsafe.Pointer(&c[0])
 	at := func(p unsafe.Pointer, i int) *float32 { return (*float32)(unsafe.Add(p, i*4)) }
 	i := 0
-	for i+6 <= m {
-		rows := 6
-		if lanes == 16 && n%32 == 16 && i+12 <= m {
-			rows = 12
-		}
-		for j := 0; j < n; {
-			f, cols := gemm6x16, 16
-			switch {
+	for ; n == 16 && lanes == 16 && i+12 <= m; i += 12 { // a head of attention
+		gemm12x16(k, at(pa, i*ars), ars*4, acs*4, &b[0], ldb*4, at(pc, i*ldc), ldc*4, ad)
+	}
+	for ; i+6 <= m; i += 6 {
+		for j, cols := 0, 0; j < n; j += cols {
+			f := gemm6x16
+			switch cols = 16; {
 			case lanes == 16 && n-j >= 64:
 				f, cols = gemm6x64, 64
 			case lanes == 16 && n-j >= 32:
 				f, cols = gemm6x32, 32
-			case rows == 12:
-				f = gemm12x16
 			}
 			f(k, at(pa, i*ars), ars*4, acs*4, at(pb, j), ldb*4, at(pc, i*ldc+j), ldc*4, ad)
-			if rows == 12 && cols > 16 {
-				f(k, at(pa, (i+6)*ars), ars*4, acs*4, at(pb, j), ldb*4, at(pc, (i+6)*ldc+j), ldc*4, ad)
-			}
-			j += cols
 		}
-		i += rows
 	}
 
 	for ; i < m; i++ {

@@ -1,0 +1,30 @@
+// Package composefile reads deploy/compose for tests.
+//
+// It imports nothing of this module.
+package composefile
+
+import "regexp"
+
+var (
+	setting = regexp.MustCompile(`(?m)^([A-Z][A-Z0-9_]*)=(.*)$`)
+
+	// Variable is a variable in compose.yaml: its name, and what follows ":" if it is missing, - or ?, with a text.
+	Variable = regexp.MustCompile(`\$\{([A-Z][A-Z0-9_]*)(?::([-?])([^}]*))?\}`)
+)
+
+// Variables returns those of an environment file, such as .env.example.
+func Variables(env string) map[string]string {
+	all := map[string]string{}
+	for _, m := range setting.FindAllStringSubmatch(env, -1) {
+		all[m[1]] = m[2]
+	}
+
+	return all
+}
+
+// Filled returns the text of compose.yaml with the values of variables.
+func Filled(compose string, vars map[string]string) string {
+	return Variable.ReplaceAllStringFunc(compose, func(s string) string {
+		return vars[Variable.FindStringSubmatch(s)[1]]
+	})
+}
