@@ -19,7 +19,7 @@ type EpochSummary struct {
 	Rollouts float64 // success rate of the sampling policies on training tasks, 0 to 1
 	Pairs    int
 	Val      float64 // success rate on val of what the epoch made, 0 to 1; -1: not evaluated
-	Kept     string  // why the agents go on with the policies that rolled out
+	Kept     string  // why the agents go on with the policies before its updates
 	Digest   string
 	Failed   int // slots
 }
@@ -100,7 +100,7 @@ func (c *Control) assemble(ctx context.Context, id EpochID) (runs.Epoch, error) 
 		bucket: c.Bucket, run: runs.Run(id.Run), epoch: runs.Epoch{Number: id.Epoch}, parts: parts,
 		pairs: map[int]int{},
 	}
-	if err := a.readPlan(ctx); err != nil {
+	if err := a.readPlan(ctx, s.Agents); err != nil {
 		return a.epoch, err
 	}
 	if err := a.readSlots(ctx); err != nil {
@@ -125,8 +125,8 @@ func (c *Control) assemble(ctx context.Context, id EpochID) (runs.Epoch, error) 
 	return a.epoch, err
 }
 
-// judge reads what the epoch's system reached on val, if it was evaluated, and goes back to the system that rolled out
-// if that was better.
+// judge reads what the epoch's system reached on val, if it was evaluated, and goes back to the system that the epoch's
+// updates began with if that was better.
 func (c *Control) judge(ctx context.Context, s spec.Spec, a *assembly) error {
 	val, err := c.val(ctx, s.Name, a.epoch.Number, rules.TrainedName(s.Agents))
 	if missing(err) {
@@ -137,19 +137,19 @@ func (c *Control) judge(ctx context.Context, s spec.Spec, a *assembly) error {
 	}
 	a.epoch.Val = &val
 
-	parent, err := c.val(ctx, s.Name, a.rolledOut.Version, rules.ValName(s, a.rolledOut.Version))
+	parent, err := c.val(ctx, s.Name, a.before.Version, rules.ValName(s, a.before.Version))
 	if missing(err) { // evaluation.every leaves out epochs
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	then, err := c.spec(ctx, s.Name, a.rolledOut.Version)
+	then, err := c.spec(ctx, s.Name, a.before.Version)
 	if err != nil || !rules.SameVal(s, then) {
 		return err
 	}
 	if a.epoch.Kept = rules.Rollback(s.Gates, val.Rate, parent.Rate); a.epoch.Kept != "" {
-		a.epoch.System, a.parts.Kept = a.rolledOut, a.epoch.Kept
+		a.epoch.System, a.parts.Kept = a.before, a.epoch.Kept
 	}
 
 	return nil
@@ -163,11 +163,11 @@ type assembly struct {
 	parts  *runs.EpochParts
 	pairs  map[int]int // number of pairs by agent
 
-	rolledOut runs.System
+	before runs.System // the one that the updates began with
 }
 
-// readPlan reads the parent commit, the topology and the slots.
-func (a *assembly) readPlan(ctx context.Context) error {
+// readPlan reads the parent commit, the topology and the slots. There are some agents.
+func (a *assembly) readPlan(ctx context.Context, agents int) error {
 	n := a.epoch.Number
 	topology, ref, err := a.run.Topology(n).Read(ctx, a.bucket)
 	if err != nil {
@@ -179,16 +179,20 @@ func (a *assembly) readPlan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.epoch.Slots, a.parts.Slots, a.rolledOut = ref, slots.Slots, slots.System
+	a.epoch.Slots, a.parts.Slots = ref, slots.Slots
 
 	if n > 1 {
 		parent, ref, err := a.run.Epoch(n-1).Read(ctx, a.bucket)
-		a.epoch.Parent, a.parts.Parent = ref, parent.Digest
+		a.epoch.Parent, a.parts.Parent, a.before = ref, parent.Digest, parent.System
 
 		return err
 	}
 	base, ref, err := a.run.Base().Read(ctx, a.bucket)
+	if err != nil {
+		return err
+	}
 	a.epoch.Parent, a.parts.Parent = ref, base.Policy.Tensor
+	a.before, err = a.run.Standing(ctx, a.bucket, 0, agents)
 
 	return err
 }

@@ -3,7 +3,6 @@ package activities
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -11,7 +10,6 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -236,88 +234,6 @@ func quarantined(s spec.Spec, suite envadapters.Suite) error {
 	}
 
 	return nil
-}
-
-// EpochID names an epoch of a run.
-type EpochID struct {
-	Run   string
-	Epoch int
-}
-
-// EpochPlan is what the workflow needs of topology and slots.
-type EpochPlan struct {
-	Slots    int
-	Topology string // for the summary
-	Accepted bool   `json:",omitempty"` // a person lets the epoch go on without what failed
-	Learns   bool   `json:",omitempty"` // labels need a value that is learnt from earlier epochs
-}
-
-// PlanEpoch records E_k and the slots of an epoch. Both follow from the specification and its changes.
-func (c *Control) PlanEpoch(ctx context.Context, id EpochID) (EpochPlan, error) {
-	return do(ctx, c.log(id.Run, "epoch", id.Epoch), func(ctx context.Context, _ say) (EpochPlan, error) {
-		s, err := c.begin(ctx, id.Run, id.Epoch)
-		if err != nil {
-			return EpochPlan{}, err
-		}
-		topology, err := c.topology(ctx, s, id.Epoch)
-		if err != nil {
-			return EpochPlan{}, err
-		}
-		slots, _, err := runs.Run(id.Run).Slots(id.Epoch).Record(ctx, c.Bucket, func() (runs.Slots, error) {
-			return c.slots(ctx, s, id)
-		})
-		if err != nil {
-			return EpochPlan{}, err
-		}
-		accepted, err := runs.Run(id.Run).Accepted(id.Epoch).Exists(ctx, c.Bucket)
-
-		return EpochPlan{
-			Slots: len(slots.Slots), Topology: fmt.Sprint(topology.Edges), Accepted: accepted,
-			Learns: s.Credit == spec.CreditAdvantage,
-		}, err
-	})
-}
-
-// topology records E_k, which differs from the epoch before's.
-func (c *Control) topology(ctx context.Context, s spec.Spec, epoch int) (domain.Topology, error) {
-	run := runs.Run(s.Name)
-	t, _, err := run.Topology(epoch).Record(ctx, c.Bucket, func() (domain.Topology, error) {
-		if epoch == 1 {
-			return rules.Topology(s, epoch, nil), nil
-		}
-		previous, _, err := run.Topology(epoch-1).Read(ctx, c.Bucket)
-
-		return rules.Topology(s, epoch, &previous), err
-	})
-
-	return t, err
-}
-
-// slots draws the slots of an epoch.
-func (c *Control) slots(ctx context.Context, s spec.Spec, id EpochID) (runs.Slots, error) {
-	system, err := runs.Run(id.Run).Standing(ctx, c.Bucket, id.Epoch-1, s.Agents)
-	if err != nil {
-		return runs.Slots{}, err
-	}
-	suite, err := c.Suites.get(ctx, s.Where(s.Environment))
-	if err != nil {
-		return runs.Slots{}, err
-	}
-	prompt, err := rules.Prompt(s, prompts.Agent)
-	if err != nil {
-		return runs.Slots{}, err
-	}
-
-	out := runs.Slots{Epoch: id.Epoch, System: system, Prompt: prompt.Digest}
-	for n := range s.Slots {
-		slot, err := rules.Slot(s, suite, id.Epoch, n+1, 0)
-		if err != nil {
-			return out, err
-		}
-		out.Slots = append(out.Slots, slot)
-	}
-
-	return out, nil
 }
 
 // SetID asks for a change of a run's values by a person.

@@ -2,9 +2,13 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/prompts"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -54,4 +58,153 @@ func (r *Rollouts) readPlan(ctx context.Context, run runs.Run, epoch int) (p *ep
 	p.topology, p.ref, err = run.Topology(epoch).Read(ctx, r.Bucket)
 
 	return p, err
+}
+
+// EpochID names an epoch of a run.
+type EpochID struct {
+	Run   string
+	Epoch int
+}
+
+// EpochPlan is what the workflow needs of topology and slots.
+type EpochPlan struct {
+	Slots    int
+	Topology string // for the summary
+	Accepted bool   `json:",omitempty"` // a person lets the epoch go on without what failed
+	Learns   bool   `json:",omitempty"` // labels need a value that is learnt from earlier epochs
+	Next     Beside `json:",omitempty"` // beside what the next epoch may roll out
+}
+
+// Beside is a part of an epoch beside which the next one may roll out.
+type Beside string
+
+// Parts of an epoch that the rollouts of the next one need not wait for.
+const (
+	BesideUpdates    Beside = "updates"    // and evaluation: its policies may lag
+	BesideEvaluation Beside = "evaluation" // val changes nothing
+)
+
+// PlanEpoch records E_k and the slots of an epoch. Both follow from the specification and its changes.
+func (c *Control) PlanEpoch(ctx context.Context, id EpochID) (EpochPlan, error) {
+	return do(ctx, c.log(id.Run, "epoch", id.Epoch), func(ctx context.Context, _ say) (EpochPlan, error) {
+		return c.planEpoch(ctx, id)
+	})
+}
+
+// PlanAhead is PlanEpoch while the epoch before goes on. It has no slots if the policies that roll out are not known
+// yet.
+func (c *Control) PlanAhead(ctx context.Context, id EpochID) (EpochPlan, error) {
+	return do(ctx, c.log(id.Run, "epoch", id.Epoch), func(ctx context.Context, _ say) (EpochPlan, error) {
+		p, err := c.planEpoch(ctx, id)
+		if errors.Is(err, errAhead) {
+			return EpochPlan{}, nil
+		}
+
+		return p, err
+	})
+}
+
+func (c *Control) planEpoch(ctx context.Context, id EpochID) (EpochPlan, error) {
+	s, err := c.begin(ctx, id.Run, id.Epoch)
+	if err != nil {
+		return EpochPlan{}, err
+	}
+	topology, err := c.topology(ctx, s, id.Epoch)
+	if err != nil {
+		return EpochPlan{}, err
+	}
+	slots, _, err := runs.Run(id.Run).Slots(id.Epoch).Record(ctx, c.Bucket, func() (runs.Slots, error) {
+		return c.slots(ctx, s, id)
+	})
+	if err != nil {
+		return EpochPlan{}, err
+	}
+	accepted, err := runs.Run(id.Run).Accepted(id.Epoch).Exists(ctx, c.Bucket)
+
+	return EpochPlan{
+		Slots: len(slots.Slots), Topology: fmt.Sprint(topology.Edges), Accepted: accepted,
+		Learns: s.Credit == spec.CreditAdvantage, Next: beside(s, id.Epoch),
+	}, err
+}
+
+// beside returns beside what part of an epoch the next one may roll out. With the specification of the epoch, val need
+// not be known if neither a fall nor an early stop depends on it.
+func beside(s spec.Spec, epoch int) Beside {
+	switch {
+	case epoch >= s.Epochs:
+		return ""
+	case s.Staleness > 0:
+		return BesideUpdates
+	case s.Gates.MaxValDrop >= 1 && s.EarlyStop == 0:
+		return BesideEvaluation
+	}
+
+	return ""
+}
+
+// topology records E_k, which differs from the epoch before's.
+func (c *Control) topology(ctx context.Context, s spec.Spec, epoch int) (domain.Topology, error) {
+	run := runs.Run(s.Name)
+	t, _, err := run.Topology(epoch).Record(ctx, c.Bucket, func() (domain.Topology, error) {
+		if epoch == 1 {
+			return rules.Topology(s, epoch, nil), nil
+		}
+		previous, _, err := run.Topology(epoch-1).Read(ctx, c.Bucket)
+
+		return rules.Topology(s, epoch, &previous), err
+	})
+
+	return t, err
+}
+
+// slots draws the slots of an epoch.
+func (c *Control) slots(ctx context.Context, s spec.Spec, id EpochID) (runs.Slots, error) {
+	system, err := c.rollsOut(ctx, s, id.Epoch)
+	if err != nil {
+		return runs.Slots{}, err
+	}
+	suite, err := c.Suites.get(ctx, s.Where(s.Environment))
+	if err != nil {
+		return runs.Slots{}, err
+	}
+	prompt, err := rules.Prompt(s, prompts.Agent)
+	if err != nil {
+		return runs.Slots{}, err
+	}
+
+	out := runs.Slots{Epoch: id.Epoch, System: system, Prompt: prompt.Digest}
+	for n := range s.Slots {
+		slot, err := rules.Slot(s, suite, id.Epoch, n+1, 0)
+		if err != nil {
+			return out, err
+		}
+		out.Slots = append(out.Slots, slot)
+	}
+
+	return out, nil
+}
+
+// errAhead means that an epoch cannot be planned yet.
+var errAhead = errors.New("the epoch before has not come far enough")
+
+// rollsOut returns the system that rolls out in an epoch: what stands after the epoch before, or after the one before
+// that if policies may lag. What stands is known before the commit if val cannot change it.
+func (c *Control) rollsOut(ctx context.Context, s spec.Spec, epoch int) (runs.System, error) {
+	run, from := runs.Run(s.Name), max(0, epoch-1-s.Staleness)
+	system, err := run.Standing(ctx, c.Bucket, from, s.Agents)
+	if !missing(err) || from == 0 {
+		return system, err
+	}
+	then, err := c.spec(ctx, s.Name, from)
+	if err != nil {
+		return system, err
+	}
+	if then.Gates.MaxValDrop >= 1 {
+		system, err = run.System(ctx, c.Bucket, from, s.Agents)
+	}
+	if then.Gates.MaxValDrop < 1 || missing(err) {
+		return system, errAhead
+	}
+
+	return system, err
 }

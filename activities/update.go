@@ -99,7 +99,7 @@ func (g *GPU) update(ctx context.Context, id AgentID, say say, at *pace) (runs.U
 		return first, err
 	}
 
-	slots, _, err := run.Slots(id.Epoch).Read(ctx, g.Bucket)
+	standing, err := run.Standing(ctx, g.Bucket, id.Epoch-1, s.Agents)
 	if err != nil {
 		return runs.Update{}, err
 	}
@@ -115,7 +115,7 @@ func (g *GPU) update(ctx context.Context, id AgentID, say say, at *pace) (runs.U
 		return runs.Update{}, err
 	}
 
-	parent := slots.System.Policies[id.Agent]
+	parent := standing.Policies[id.Agent]
 	u := runs.Update{Agent: id.Agent, Parent: parent, Policy: parent, Dataset: ref}
 	if u.Without, err = run.RowsOut(ctx, g.Bucket, id.Epoch, id.Agent); err != nil {
 		return u, err

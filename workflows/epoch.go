@@ -19,6 +19,14 @@ type EpochInput struct {
 	Run   string
 	Epoch int
 	Plan  activities.Plan
+
+	Played *Tally `json:",omitempty"` // of its rollouts, if they went on beside the epoch before
+}
+
+// EpochResult is a committed epoch, and what became of the next one's rollouts beside it.
+type EpochResult struct {
+	activities.EpochSummary
+	Ahead *Tally `json:",omitempty"` // nil: not all are played
 }
 
 // Window is the number of episodes of a shard that are open concurrently. Real concurrency is bounded by the workers; a
@@ -28,33 +36,60 @@ const Window = 32
 // oldWindow is the window of shards that older versions began.
 const oldWindow = 16
 
-// Epoch is one epoch: topology, slots, n updates concurrently, publish, evaluation when due, commit.
-func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error) {
-	var sum activities.EpochSummary
+// Epoch is one epoch: topology, slots, n updates concurrently, publish, evaluation when due, commit. The next one rolls
+// out beside what it need not wait for.
+func Epoch(ctx workflow.Context, in EpochInput) (EpochResult, error) {
+	var sum EpochResult
 	p := Progress{Phase: PhaseRollouts, Slots: in.Plan.Slots, Agents: in.Plan.Agents, Since: workflow.Now(ctx)}
 	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return p, nil }); err != nil {
 		return sum, err
 	}
-	id := activities.EpochID{Run: in.Run, Epoch: in.Epoch}
 	plan, err := beginEpoch(ctx, in)
 	if err != nil {
 		return sum, err
 	}
 
-	var open shards
-	whole, err := open.play(ctx, in, plan.Slots, &p)
+	of := &commands{window: in.Plan.Window}
+	own := &shards{in: in, of: of, p: &p}
+	next := &ahead{after: plan.Next, shards: shards{of: of, in: EpochInput{
+		Run: in.Run, Epoch: in.Epoch + 1, Plan: in.Plan,
+	}}}
+	of.own, of.next = own, &next.shards
+	workflow.Go(ctx, of.passOn)
+	if sum, err = epoch(ctx, plan, own, next); err != nil {
+		next.giveUp(ctx)
+	}
+
+	return sum, err
+}
+
+// epoch plays an epoch that is planned, trains on it and commits it.
+func epoch(ctx workflow.Context, plan activities.EpochPlan, own *shards, next *ahead) (sum EpochResult, err error) {
+	in, p := own.in, own.p
+	id := activities.EpochID{Run: in.Run, Epoch: in.Epoch}
+	if in.Played == nil {
+		err = own.start(ctx, plan.Slots)
+	}
 	if err != nil {
 		return sum, err
 	}
-	if open.drained && whole.Done < plan.Slots {
-		return activities.EpochSummary{Val: -1}, nil
+	next.begin(ctx, activities.BesideUpdates, p)
+	whole, err := own.played(ctx)
+	if err != nil {
+		return sum, err
+	}
+	if own.drained && whole.Done < plan.Slots {
+		sum.Val = -1
+		_, err = next.end(ctx, p)
+
+		return sum, err
 	}
 	if why := askAPerson(in, plan, whole); why != "" {
 		return sum, temporal.NewNonRetryableApplicationError(why, string(fault.Invalid), nil)
 	}
 
 	p.Phase, p.Since = PhaseUpdates, workflow.Now(ctx)
-	hosts, err := updates(ctx, in, &p)
+	hosts, err := updates(ctx, in, p)
 	if err != nil {
 		return sum, err
 	}
@@ -66,6 +101,7 @@ func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error)
 	if in.Epoch%in.Plan.EvalEvery == 0 || in.Epoch == in.Plan.Epochs {
 		p.Phase, p.Since = PhaseEvaluation, workflow.Now(ctx)
 		p.Child = evalID(in.Run, in.Epoch, domain.SplitVal)
+		next.begin(ctx, activities.BesideEvaluation, p)
 		if err := evaluateEpoch(ctx, in); err != nil {
 			return sum, err
 		}
@@ -73,7 +109,10 @@ func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error)
 
 	p.Phase, p.Since, p.Child = PhaseCommit, workflow.Now(ctx), ""
 	commit := long(on(ctx, QueueControl, "write epoch.json"))
-	if err := workflow.ExecuteActivity(commit, control.Commit, id).Get(ctx, &sum); err != nil {
+	if err := workflow.ExecuteActivity(commit, control.Commit, id).Get(ctx, &sum.EpochSummary); err != nil {
+		return sum, err
+	}
+	if sum.Ahead, err = next.end(ctx, p); err != nil {
 		return sum, err
 	}
 
@@ -85,7 +124,7 @@ func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error)
 		return sum, nil
 	}
 	if details = fmt.Sprintf("%s, val %.1f %%", details, 100*sum.Val); sum.Kept != "" {
-		details += "; the policies that rolled out are kept: " + sum.Kept
+		details += "; the policies before its updates are kept: " + sum.Kept
 	}
 	workflow.SetCurrentDetails(ctx, details)
 
@@ -100,18 +139,35 @@ func beginEpoch(ctx workflow.Context, in EpochInput) (plan activities.EpochPlan,
 		attrEpoch.ValueSet(int64(in.Epoch)), attrEnvironment.ValueSet(in.Plan.Environment)); err != nil {
 		return plan, err
 	}
-	id := activities.EpochID{Run: in.Run, Epoch: in.Epoch}
+
+	if plan, err = planEpoch(ctx, in, control.PlanEpoch); err != nil {
+		return plan, err
+	}
+
+	return plan, learn(ctx, in, plan)
+}
+
+// planEpoch plans an epoch by one of two activities.
+func planEpoch(ctx workflow.Context, in EpochInput, by any) (plan activities.EpochPlan, err error) {
 	draw := on(ctx, QueueControl, "draw topology and slots")
-	if err := workflow.ExecuteActivity(draw, control.PlanEpoch, id).Get(ctx, &plan); err != nil {
+	id := activities.EpochID{Run: in.Run, Epoch: in.Epoch}
+	if err := workflow.ExecuteActivity(draw, by, id).Get(ctx, &plan); err != nil {
 		return plan, err
 	}
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("topology %s, %d slots", plan.Topology, plan.Slots))
+
+	return plan, nil
+}
+
+// learn prepares what the labels of an epoch need.
+func learn(ctx workflow.Context, in EpochInput, plan activities.EpochPlan) error {
 	if !plan.Learns {
-		return plan, nil
+		return nil
 	}
 	fit := on(ctx, QueueModel, "learn how likely episodes are to succeed")
+	id := activities.EpochID{Run: in.Run, Epoch: in.Epoch}
 
-	return plan, workflow.ExecuteActivity(fit, models.FitValue, id).Get(ctx, nil)
+	return workflow.ExecuteActivity(fit, models.FitValue, id).Get(ctx, nil)
 }
 
 // askAPerson returns why only a person can let an epoch go on, and how: too many slots failed, or models refused too
@@ -133,121 +189,6 @@ func askAPerson(in EpochInput, plan activities.EpochPlan, t Tally) string {
 	}
 
 	return ""
-}
-
-// OpenShards is the number of shards of an epoch that are open concurrently. What is open is in the memory of the
-// workers and of Temporal.
-const OpenShards = 4
-
-// oldOpenShards is OpenShards of epochs that older versions began.
-const oldOpenShards = 16
-
-// shards are those of an epoch.
-type shards struct {
-	started []workflow.ChildWorkflowFuture
-	paused  bool
-	window  int  // of each; 0: Window
-	drained bool // somebody stopped the run: no episode begins any more
-}
-
-// play runs the episodes in shards, some of them concurrently, and passes a pause on to them.
-func (x *shards) play(ctx workflow.Context, in EpochInput, slots int, p *Progress) (Tally, error) {
-	workflow.Go(ctx, func(ctx workflow.Context) { x.passOn(ctx, p) })
-	x.window = in.Plan.Window
-	parent := epochID(in.Run, in.Epoch)
-	most := OpenShards
-	if slots > OpenShards*rules.ShardSize { // histories of smaller epochs are the same
-		switch workflow.GetVersion(ctx, "bounded shards", workflow.DefaultVersion, 2) {
-		case workflow.DefaultVersion:
-			most = slots
-		case 1:
-			most = oldOpenShards
-		}
-	}
-
-	for from := 1; from <= slots; from += rules.ShardSize {
-		ready := func() bool { return x.open() < most && !x.paused || x.drained || x.failed(ctx) }
-		if err := workflow.Await(ctx, ready); err != nil {
-			return Tally{}, err
-		}
-		if x.drained || x.failed(ctx) {
-			break
-		}
-		s := ShardInput{
-			Run: in.Run, Epoch: in.Epoch, From: from, To: min(from+rules.ShardSize-1, slots), Parent: parent,
-			Window: x.window, View: in.Plan.View,
-		}
-		cctx := child(ctx, fmt.Sprintf("%s/shard/%04d", parent, from), fmt.Sprintf("slots %d to %d", s.From, s.To))
-		x.started = append(x.started, workflow.ExecuteChildWorkflow(cctx, Shard, s))
-	}
-
-	var whole Tally
-	for _, f := range x.started {
-		var t Tally
-		if err := f.Get(ctx, &t); err != nil {
-			return whole, err
-		}
-		whole.add(t)
-	}
-	p.Done, p.Successes, p.Failed, p.Pairs = whole.Done, whole.Successes, whole.Failed, whole.Pairs
-
-	return whole, nil
-}
-
-// open returns the number of shards that have not ended.
-func (x *shards) open() int {
-	n := 0
-	for _, f := range x.started {
-		if !f.IsReady() {
-			n++
-		}
-	}
-
-	return n
-}
-
-// failed reports whether a shard has failed.
-func (x *shards) failed(ctx workflow.Context) bool {
-	return slices.ContainsFunc(x.started, func(f workflow.ChildWorkflowFuture) bool {
-		return f.IsReady() && f.Get(ctx, nil) != nil
-	})
-}
-
-// signal sends a signal to the open shards.
-func (x *shards) signal(ctx workflow.Context, name string, value any) {
-	for _, f := range x.started {
-		if !f.IsReady() {
-			// A shard that has just ended needs no signal.
-			_ = f.SignalChildWorkflow(ctx, name, value).Get(ctx, nil)
-		}
-	}
-}
-
-// passOn passes pauses and stops on to the open shards and counts the tallies that they send.
-func (x *shards) passOn(ctx workflow.Context, p *Progress) {
-	for ctx.Err() == nil {
-		s := workflow.NewSelector(ctx)
-		s.AddReceive(workflow.GetSignalChannel(ctx, signalPause), func(c workflow.ReceiveChannel, _ bool) {
-			c.Receive(ctx, &x.paused)
-			x.signal(ctx, signalPause, x.paused)
-		})
-		s.AddReceive(workflow.GetSignalChannel(ctx, signalWindow), func(c workflow.ReceiveChannel, _ bool) {
-			c.Receive(ctx, &x.window)
-			x.signal(ctx, signalWindow, x.window)
-		})
-		s.AddReceive(workflow.GetSignalChannel(ctx, signalDrain), func(c workflow.ReceiveChannel, _ bool) {
-			c.Receive(ctx, &x.drained)
-			x.signal(ctx, signalDrain, true)
-		})
-		s.AddReceive(workflow.GetSignalChannel(ctx, signalTally), func(c workflow.ReceiveChannel, _ bool) {
-			var t Tally
-			c.Receive(ctx, &t)
-			if x.open() > 0 { // a tally that comes later is part of the results already
-				p.add(t)
-			}
-		})
-		s.Select(ctx)
-	}
 }
 
 // updates trains all agents concurrently and returns the hosts that did it. With shared parameters the first agent's

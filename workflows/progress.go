@@ -42,6 +42,7 @@ const (
 	PhaseSynthesis      = "synthesis"
 	PhaseSFT            = "SFT"
 	PhaseRollouts       = "rollouts"
+	PhaseAhead          = "rollouts of the next epoch"
 	PhaseUpdates        = "updates"
 	PhaseEvaluation     = "evaluation"
 	PhaseCommit         = "commit"
@@ -60,13 +61,21 @@ type Progress struct {
 	Steps     int    `json:"steps,omitempty"` // optimiser steps of stage 1
 	Child     string `json:"child,omitempty"` // id of the workflow that is running, which knows more
 
-	Since time.Time `json:"since"` // when the phase began
+	Since time.Time `json:"since"`          // when the phase began
+	Next  *Progress `json:"next,omitempty"` // rollouts of the next epoch beside the phase
+}
+
+// Plays reports whether what the phase counts are episodes.
+func (p Progress) Plays() bool {
+	return p.Phase == PhaseRollouts || p.Phase == PhaseAhead || p.Phase == PhaseEvaluation
 }
 
 // Tally counts episodes.
 type Tally struct {
 	Done, Successes, Failed, Pairs int
-	Why                            string `json:",omitempty"` // the first slot that failed, and why
+
+	Epoch int    `json:",omitempty"` // of a shard's signal
+	Why   string `json:",omitempty"` // the first slot that failed, and why
 
 	Cells, RefusedCells   int    `json:",omitempty"` // cells, and those whose prompts a model refused
 	Graded, RefusedGrades int    `json:",omitempty"` // steps, and those that the critic's model refused to grade

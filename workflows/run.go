@@ -20,6 +20,8 @@ type RunInput struct {
 
 	// FineTune ends the run after stage 1. Started again without it, the run continues from there.
 	FineTune bool `json:",omitempty"`
+
+	Played *Tally `json:",omitempty"` // of the next epoch, whose rollouts went on beside the newest one
 }
 
 // runState is a run until it continues as new.
@@ -31,6 +33,7 @@ type runState struct {
 	end     runs.End
 	told    string                       // the reason of the last pause of which people were notified
 	telling int                          // notices that are being written
+	played  *Tally                       // of the epoch that comes next, if its rollouts are over
 	cancel  workflow.CancelFunc          // cancels the current stage
 	child   workflow.ChildWorkflowFuture // the open child, to pass a pause on to
 }
@@ -38,7 +41,7 @@ type runState struct {
 // Run is the whole training: stage 1, then epochs, then the final evaluation. It begins where the store says, and
 // continues as new after every epoch.
 func Run(ctx workflow.Context, in RunInput) (runs.End, error) {
-	r := &runState{in: in, status: Status{
+	r := &runState{in: in, played: in.Played, status: Status{
 		Name: in.Name, Stage: StagePlanning, Paused: in.Paused, Held: in.Paused, Reason: in.Reason, Val: -1,
 	}}
 	if err := r.setup(ctx); err != nil {
@@ -103,7 +106,7 @@ func (r *runState) epochAndOn(ctx workflow.Context, k int) error {
 	if r.stops() {
 		return r.stopped(ctx)
 	}
-	next := RunInput{Name: r.in.Name, Paused: r.status.Held, Reason: r.status.Reason}
+	next := RunInput{Name: r.in.Name, Paused: r.status.Held, Reason: r.status.Reason, Played: r.played}
 
 	return again(ctx, Run, next)
 }
@@ -118,12 +121,14 @@ func (r *runState) epoch(ctx workflow.Context, k int) error {
 	}
 
 	return r.stage(ctx, StageEpoch, k, func(ctx workflow.Context) error {
-		var sum activities.EpochSummary
+		var sum EpochResult
 		summary := fmt.Sprintf("epoch %d of %d: %d slots", k, r.plan.Epochs, r.plan.Slots)
-		in := EpochInput{Run: r.in.Name, Epoch: k, Plan: r.plan}
+		in := EpochInput{Run: r.in.Name, Epoch: k, Plan: r.plan, Played: r.played}
+		r.played = nil // a person may let slots be played again
 		err := r.run(child(ctx, epochID(r.in.Name, k), summary), Epoch, in, &sum)
 		if err == nil {
-			r.remember(sum)
+			r.remember(sum.EpochSummary)
+			r.played = sum.Ahead
 			r.describe(ctx)
 		}
 		if err == nil && sum.Val >= 0 {

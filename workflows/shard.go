@@ -81,7 +81,7 @@ func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 			tallies[id.Slot-in.From] = t
 			if fresh.add(t); fresh.Done >= tallyEvery {
 				send := fresh
-				fresh = Tally{}
+				fresh, send.Epoch = Tally{}, in.Epoch
 				// A lost signal delays progress only: the result counts.
 				_ = workflow.SignalExternalWorkflow(ctx, in.Parent, "", signalTally, send).Get(ctx, nil)
 			}

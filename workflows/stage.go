@@ -49,6 +49,7 @@ const (
 	signalPause   = "pause"
 	signalDrain   = "drain"
 	signalWindow  = "window"
+	signalLast    = "last"
 )
 
 // NotPaused is the reason for which resume is refused.
@@ -133,8 +134,8 @@ func (r *runState) stop(ctx workflow.Context, c Command) {
 	r.status.Reason = "stopped by " + c.Who + ": " + c.Why
 	if c.After != "" {
 		r.status.StopAfter = c.After
-		if c.After == AfterEpisodes && r.child != nil {
-			_ = r.child.SignalChildWorkflow(ctx, signalDrain, true).Get(ctx, nil) // none is needed if it has just ended
+		if signal := r.drains(ctx, c.After); signal != "" && r.child != nil {
+			_ = r.child.SignalChildWorkflow(ctx, signal, true).Get(ctx, nil) // none is needed if it has just ended
 		}
 		r.describe(ctx)
 
@@ -144,6 +145,18 @@ func (r *runState) stop(ctx workflow.Context, c Command) {
 	if r.cancel != nil {
 		r.cancel()
 	}
+}
+
+// drains returns the signal by which the open child learns of a stop that takes effect later.
+func (r *runState) drains(ctx workflow.Context, after After) string {
+	if after == AfterEpisodes {
+		return signalDrain
+	}
+	if workflow.GetVersion(ctx, "rollouts ahead", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return ""
+	}
+
+	return signalLast
 }
 
 // note records in the store what a person did. Who and why are in the history of the workflow already.

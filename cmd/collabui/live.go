@@ -88,7 +88,7 @@ func (l *live) read(ctx context.Context, t client.Client, id string) {
 	if id == "" || !query(ctx, t, id, workflows.QueryProgress, &l.Progress) {
 		return
 	}
-	var inner workflows.Progress
+	inner := workflows.Progress{Next: l.Next}
 	if l.Child != "" && query(ctx, t, l.Child, workflows.QueryProgress, &inner) {
 		l.Level, l.Progress = l.Phase, inner
 	}
@@ -267,8 +267,11 @@ func (l *live) line() string {
 	case l.Slots > 0:
 		out += fmt.Sprintf(", %d of %d %s", l.Done, l.Slots, cmp.Or(units[l.Phase], "episodes"))
 	}
-	if l.Done > 0 && (l.Phase == workflows.PhaseRollouts || l.Phase == workflows.PhaseEvaluation) {
+	if l.Done > 0 && l.Plays() {
 		out += fmt.Sprintf(", %.1f %% right", 100*float64(l.Successes)/float64(l.Done))
+	}
+	if l.Next != nil {
+		out += fmt.Sprintf(", %d of %d episodes of the next epoch", l.Next.Done, l.Next.Slots)
 	}
 	if l.Failed > 0 {
 		out += fmt.Sprintf(", %d failed", l.Failed)
@@ -338,12 +341,7 @@ func counted(all []envadapters.Server) string {
 	if len(all) == 0 {
 		return "none"
 	}
-	good := 0
-	for _, x := range all {
-		if x.State == envadapters.Ready || x.State == envadapters.Busy {
-			good++
-		}
-	}
+	broken := (&surroundings{Environments: all}).broken()
 
-	return fmt.Sprintf("%d of %d answer", good, len(all))
+	return fmt.Sprintf("%d of %d answer", len(all)-len(broken), len(all))
 }

@@ -60,15 +60,20 @@ func (v *viewer) progress(ctx context.Context, t client.Client, where, id string
 		return
 	}
 	var child workflows.Progress
-	of := ""
+	of, next := "", p.Next
 	if p.Child != "" && query(ctx, t, p.Child, workflows.QueryProgress, &child) {
 		p, of = child, p.Phase
+		p.Next = next
 	}
 
 	if phase := where + p.Phase + fmt.Sprint(p.Steps); phase != v.phase || v.began.IsZero() {
 		v.phase, v.began, v.from = phase, time.Now(), p.Done
 	}
-	v.bar("%s", v.describe(p, where, of))
+	line := v.describe(p, where, of)
+	if p.Next != nil {
+		line += fmt.Sprintf("; next epoch %d/%d", p.Next.Done, p.Next.Slots)
+	}
+	v.bar("%s", line)
 }
 
 // objects returns a function that shows how many objects of all are copied, once a second.
@@ -106,6 +111,8 @@ func (v *viewer) describe(p workflows.Progress, where, of string) string {
 	switch p.Phase {
 	case workflows.PhaseRollouts:
 		return fmt.Sprintf("%s %s episodes, %.1f %% right so far, %d pairs%s", where, done, rate, p.Pairs, left)
+	case workflows.PhaseAhead:
+		return fmt.Sprintf("%s, next: %s episodes, %.1f %% right so far, %d pairs%s", where, done, rate, p.Pairs, left)
 	case workflows.PhaseUpdates:
 		return fmt.Sprintf("%s %s %d/%d updates", where, blocks(p.Updates, p.Agents), p.Updates, p.Agents)
 	case workflows.PhaseDemonstrations, workflows.PhaseExploration, workflows.PhaseSynthesis:
@@ -222,7 +229,7 @@ func (v *viewer) event(raw json.RawMessage) {
 			val = fmt.Sprintf(", val %.1f %%", 100*e.Val)
 		}
 		if e.Kept != "" {
-			val += "; the policies that rolled out are kept: " + e.Kept
+			val += "; the policies before its updates are kept: " + e.Kept
 		}
 		v.say("epoch %d: %.1f %% of rollouts right, %d pairs%s", e.Epoch, 100*e.Rollouts, e.Pairs, val)
 	case events.Warning:

@@ -43,6 +43,7 @@ var effects = map[string]Effect{
 	"focus":        {StepPlan, false},
 	"edges":        {StepPlan, false},
 	"edge_update":  {StepPlan, false},
+	"staleness":    {StepPlan, false},
 
 	"rounds":       {StepRollout, true},
 	"decoding":     {StepRollout, true},

@@ -138,7 +138,7 @@ type Gates struct {
 	// answers to its prompts has it, while log π of the chosen ones fell.
 	TypeShare float64 `json:"type_share"`
 	// MaxValDrop is the most by which the rate on val, from 0 to 1, may fall in an epoch. Otherwise all agents go on
-	// with the policies that rolled out. 1 turns the gate off.
+	// with the policies that the epoch's updates began with. 1 turns the gate off.
 	MaxValDrop float64 `json:"max_val_drop"`
 }
 
@@ -174,5 +174,8 @@ func (s Spec) checkMethod(must Must) {
 	must.within(s.Gates.TypeShare, "gates.type_share", 0.01, 1)
 	must.within(s.Gates.MaxValDrop, "gates.max_val_drop", 0, 1)
 	must.count(s.EarlyStop, "early_stop", 0, 1000)
+	must.count(s.Staleness, "staleness", 0, 1)
+	must(s.Staleness == 0 || s.Preference != PreferenceGRPO, "staleness", "0 with preference: grpo, which learns from "+
+		"answers of the policies that it trains, not %d", s.Staleness)
 	must.within(s.FailedShare, "failed_share", 0, 1)
 }

@@ -34,6 +34,9 @@ type Spec struct {
 	Rounds int `json:"rounds"` // m
 	Epochs int `json:"epochs"` // K
 	Slots  int `json:"slots"`  // episodes per epoch
+	// Staleness is the number of updates by which the policies of rollouts lag, 0 or 1. With 1, an epoch rolls out with
+	// the policies that the one before it rolls out with, while that one is trained.
+	Staleness int `json:"staleness,omitempty"`
 	// EarlyStop is the number of evaluated epochs without a better rate on val after which the run ends. 0: never.
 	EarlyStop int `json:"early_stop"`
 	// Window is the number of episodes of a shard that are open concurrently. 0 leaves it to the program.

@@ -83,7 +83,7 @@ type Epoch struct {
 	Rollouts float64 `json:"rollouts"` // success rate of the rollouts, 0 to 1
 	Pairs    int     `json:"pairs"`
 	Val      float64 `json:"val"`  // success rate on val of what the epoch made; -1: not evaluated
-	Kept     string  `json:"kept"` // why the agents go on with the policies that rolled out
+	Kept     string  `json:"kept"` // why the agents go on with the policies before its updates
 	Digest   string  `json:"digest"`
 }
 

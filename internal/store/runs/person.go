@@ -132,7 +132,11 @@ func (r Run) SkipUpdate(ctx context.Context, b store.Bucket, epoch, agent int, d
 		return fault.New(fault.Invalid, "agent %d of run %s has no update in epoch %d that could be left out",
 			agent, r, epoch)
 	}
-	parent := slots.System.Policies[agent]
+	standing, err := r.Standing(ctx, b, epoch-1, len(slots.System.Policies))
+	if err != nil {
+		return err
+	}
+	parent := standing.Policies[agent]
 	skipped := Update{
 		Agent: agent, Parent: parent, Policy: parent, Dataset: dataset,
 		Kept: fmt.Sprintf(leftOut+"%s: %s", d.Who, d.Why),

@@ -30,9 +30,12 @@ func (v *validator) epoch(e runs.Epoch) error {
 	if _, err := topology.Order(); err != nil {
 		v.say(e.Topology.Key, "%v", err)
 	}
-	if !slices.Equal(slots.System.Policies, v.system.Policies) || slots.System.Version != v.system.Version {
-		v.say(e.Slots.Key, "the slots were rolled out by another system than the one that epoch %d committed",
-			e.Number-1)
+	v.played = v.system
+	if v.spec.Staleness > 0 && e.Number > 1 {
+		v.played = v.before
+	}
+	if !same(slots.System, v.played) {
+		v.say(e.Slots.Key, "the slots were rolled out by another system than version %d", v.played.Version)
 	}
 	if len(e.Episodes) != len(slots.Slots) {
 		v.say(key, "%d slots are committed of %d planned", len(e.Episodes), len(slots.Slots))
@@ -58,13 +61,16 @@ func (v *validator) epoch(e runs.Epoch) error {
 	if d != e.Digest {
 		v.say(key, "the digest %s does not follow from what is stored (%s)", e.Digest, d)
 	}
-	if e.Kept != "" && (e.System.Version != v.system.Version || !slices.Equal(e.System.Policies, v.system.Policies)) {
-		v.say(key, "kept the system that rolled out but names another one")
+	if e.Kept != "" && !same(e.System, v.system) {
+		v.say(key, "kept the system that its updates began with but names another one")
 	}
-	v.system, v.digest = e.System, e.Digest
+	v.before, v.system, v.digest = v.system, e.System, e.Digest
 
 	return nil
 }
+
+// same reports whether two systems are one.
+func same(a, b runs.System) bool { return a.Version == b.Version && slices.Equal(a.Policies, b.Policies) }
 
 // slots checks the committed slots of an epoch in order, and keeps the prints of their pairs.
 func (v *validator) slots(e runs.Epoch, parts *runs.EpochParts) error {

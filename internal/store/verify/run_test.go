@@ -72,7 +72,7 @@ func violations(t *testing.T, b *store.Memory) map[string]func() {
 		"digest does not follow": func() {
 			change(t, b, r.Step(1, 1, 1, 1).Key, func(s *runs.Step) { s.Decision.Cells[0].Text = "other" })
 		},
-		"kept the system that rolled out but names another one": func() {
+		"kept the system that its updates began with but names another one": func() {
 			change(t, b, r.Epoch(1).Key, func(e *runs.Epoch) { e.Kept = "val fell" })
 		},
 		"final digest": func() {

@@ -59,8 +59,8 @@ func (v *validator) slot(e runs.Epoch, r runs.SlotRefs, p slotParts, parts *runs
 	if !ep.Topology.Same(e.Topology) {
 		v.say(r.Episode.Key, "was played on another topology than the epoch's")
 	}
-	if ep.System != v.system.Version {
-		v.say(r.Episode.Key, "was played by system version %d, not %d", ep.System, v.system.Version)
+	if ep.System != v.played.Version {
+		v.say(r.Episode.Key, "was played by system version %d, not %d", ep.System, v.played.Version)
 	}
 	if ep.Failed == "" {
 		v.episode(p, r)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
@@ -97,16 +98,22 @@ func checkpointKey(job string, step int) string {
 // Play runs the workflow to its end, through every continue-as-new. more may prepare each environment.
 func (r *Run) Play(t testing.TB, more func(*testsuite.TestWorkflowEnvironment)) (runs.End, error) {
 	t.Helper()
+	in := workflows.RunInput{Name: r.Spec.Name}
 	for range r.Spec.Epochs + 2 {
 		env := r.Environment()
 		if more != nil {
 			more(env)
 		}
-		env.ExecuteWorkflow(workflows.Run, workflows.RunInput{Name: r.Spec.Name})
+		env.ExecuteWorkflow(workflows.Run, in)
 
 		err := env.GetWorkflowError()
 		var next *workflow.ContinueAsNewError
 		if errors.As(err, &next) {
+			in = workflows.RunInput{}
+			if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &in); err != nil {
+				t.Fatal(err)
+			}
+
 			continue
 		}
 		var end runs.End
