@@ -23,8 +23,8 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// EvalBatch is the number of episodes per activity.
-const EvalBatch = 25
+// EvalBatch is the number of episodes per activity. They are played as places of the worker become free.
+const EvalBatch = 10
 
 // EvalRange is a part of an item.
 type EvalRange struct {
@@ -76,21 +76,30 @@ func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) 
 		if err != nil {
 			return out, err
 		}
+		parts := make([]EvalPart, e.To-e.From)
+		var open errgroup.Group // an episode that fails does not end the others
 		for i := e.From; i < e.To; i++ {
-			say(fmt.Sprintf("%s on %s, episode %d", item.System.Name, item.Split, i+1))
-			ep, _, err := runs.Run(item.Run).EvalEpisode(item.ID(), i+1).Record(ctx, r.Bucket,
-				func() (runs.EvalEpisode, error) {
-					task, err := taskOf(s, suite, item, given, i)
-					if err != nil {
-						return runs.EvalEpisode{}, err
-					}
+			open.Go(func() error {
+				ep, _, err := runs.Run(item.Run).EvalEpisode(item.ID(), i+1).Record(ctx, r.Bucket,
+					func() (runs.EvalEpisode, error) {
+						task, err := taskOf(s, suite, item, given, i)
+						if err != nil {
+							return runs.EvalEpisode{}, err
+						}
 
-					return r.evaluate(ctx, s, suite, item, task, i)
-				})
-			if err != nil {
-				return out, err
-			}
-			out = out.Plus(partOf(ep))
+						return r.evaluate(ctx, s, suite, item, task, i)
+					})
+				say(fmt.Sprintf("%s on %s, episode %d has ended", item.System.Name, item.Split, i+1))
+				parts[i-e.From] = partOf(ep)
+
+				return err
+			})
+		}
+		if err := open.Wait(); err != nil {
+			return out, err
+		}
+		for _, part := range parts {
+			out = out.Plus(part)
 		}
 		r.Emit.send(item.Run, events.Evaluation{
 			Folder: item.Folder, System: item.System.Name, Split: item.Split,

@@ -10,6 +10,9 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
+// oldEvalBatch is the number of episodes per activity in evaluations that older versions began.
+const oldEvalBatch = 25
+
 // Evaluation plays systems on splits, all items concurrently, and records a result for each.
 func Evaluation(ctx workflow.Context, items []rules.EvalItem) ([]runs.Result, error) {
 	out, p := make([]runs.Result, len(items)), Progress{Phase: PhaseEvaluation, Since: workflow.Now(ctx)}
@@ -44,8 +47,12 @@ func Evaluation(ctx workflow.Context, items []rules.EvalItem) ([]runs.Result, er
 // evaluate plays one item in batches and records its result. It counts progress in p.
 func evaluate(ctx workflow.Context, item rules.EvalItem, p *Progress) (runs.Result, error) {
 	var parts []workflow.Future
-	for from := 0; from < item.Episodes; from += activities.EvalBatch {
-		r := activities.EvalRange{Item: item, From: from, To: min(from+activities.EvalBatch, item.Episodes)}
+	batch := activities.EvalBatch
+	if workflow.GetVersion(ctx, "batches of 10", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		batch = oldEvalBatch
+	}
+	for from := 0; from < item.Episodes; from += batch {
+		r := activities.EvalRange{Item: item, From: from, To: min(from+batch, item.Episodes)}
 		summary := fmt.Sprintf("%s on %s, episodes %d to %d", item.System.Name, item.Split, r.From+1, r.To)
 		parts = append(parts, workflow.ExecuteActivity(on(ctx, QueueRollout, summary), rollout.Evaluate, r))
 	}
@@ -58,7 +65,7 @@ func evaluate(ctx workflow.Context, item rules.EvalItem, p *Progress) (runs.Resu
 			return result, err
 		}
 		whole.Part = whole.Part.Plus(x)
-		p.Done += min(activities.EvalBatch, item.Episodes-i*activities.EvalBatch)
+		p.Done += min(batch, item.Episodes-i*batch)
 		p.Successes += x.Successes
 	}
 

@@ -132,15 +132,19 @@ func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Tr
 	return t, nil
 }
 
+// Takes returns what a step of a task takes, from 1: a lognormal time with σ = 1.
+func Takes(t domain.Task, step int, median time.Duration) time.Duration {
+	return time.Duration(math.Exp(domain.Rand(t.Seed, "latency", t.Template, t.Split, step).NormFloat64()) * float64(median))
+}
+
 // wait takes the time of a step.
 func (e *environment) wait(ctx context.Context) error {
 	if e.suite.Latency == 0 {
 		return nil
 	}
 
-	d := math.Exp(domain.Rand(e.task.Seed, "latency", e.task.Template, e.task.Split, e.steps).NormFloat64())
 	select {
-	case <-time.After(time.Duration(d * float64(e.suite.Latency))):
+	case <-time.After(Takes(e.task, e.steps, e.suite.Latency)):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

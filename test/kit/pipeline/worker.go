@@ -70,7 +70,7 @@ func work(at string) error {
 			continue
 		}
 		w := worker.New(c, queue, worker.Options{
-			MaxConcurrentActivityExecutionSize: 4, DisableWorkflowWorker: queue != workflows.QueueControl,
+			MaxConcurrentActivityExecutionSize: max(4, places()), DisableWorkflowWorker: queue != workflows.QueueControl,
 			OnFatalError: func(err error) { broken <- err }, MaxHeartbeatThrottleInterval: 3 * time.Second,
 		})
 		if queue == workflows.QueueControl {
@@ -105,7 +105,7 @@ func types(c client.Client, bucket store.Bucket, emit activities.Emit) map[strin
 		return activities.Common{Bucket: bucket, Catalog: catalog.All{}, Emit: emit}
 	}
 	suites := activities.NewSuites(func(o envadapters.Options) (envadapters.Suite, error) {
-		return &scripted.Suite{Places: Places, Length: length(), Latency: latency(), Without: o.Without}, nil
+		return &scripted.Suite{Places: places(), Length: length(), Latency: latency(), Without: o.Without}, nil
 	})
 	wording := activities.Wording{
 		Render: fakepolicy.Render, Fits: func(string, string) bool { return true }, Over: func(string) int { return 0 },
@@ -127,14 +127,37 @@ func types(c client.Client, bucket store.Bucket, emit activities.Emit) map[strin
 		},
 		workflows.QueueGPU: &activities.GPU{
 			Common: common(), Policies: model, Scores: model, Threads: 1,
-			Trainers: map[string]trainer.Trainer{spec.Embedded: fakepolicy.Trainer{Bucket: bucket}},
+			Trainers: map[string]trainer.Trainer{spec.Embedded: fakepolicy.Trainer{Bucket: bucket, Step: train}},
 			Load:     func(context.Context, string, int) error { return nil },
 		},
 	}
 }
 
-// Places is the number of concurrent episodes of a worker.
+// Places is the number of concurrent episodes of a worker, unless PlacesEnv says another.
 const Places = 3
+
+// PlacesEnv is the environment variable with the number of concurrent episodes of a worker.
+const PlacesEnv = "COLLABUI_TEST_PLACES"
+
+func places() int {
+	n := Places
+	_, _ = fmt.Sscan(os.Getenv(PlacesEnv), &n) // as it was if it is not set
+
+	return n
+}
+
+// TrainEnv is the environment variable with the time of an optimiser step; unset means none.
+const TrainEnv = "COLLABUI_TEST_TRAIN"
+
+func train(ctx context.Context, _ string) error {
+	d, _ := time.ParseDuration(os.Getenv(TrainEnv)) // 0 if it is not set
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
 
 // RolesEnv is the environment variable with the task queues of a worker, separated by spaces; unset means all.
 const RolesEnv = "COLLABUI_TEST_ROLES"

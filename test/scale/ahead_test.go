@@ -1,0 +1,142 @@
+//go:build integration
+
+package scale
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters/scripted"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/test/kit/fakepolicy"
+	"github.com/collabui/collabui/test/kit/pipeline"
+	"github.com/collabui/collabui/workflows"
+)
+
+// TestRolloutsGoOnBesideUpdates plays the same run with and without staleness: 64 places whose steps have heavy-tailed
+// times, updates that take as long as a good part of the rollouts, and an evaluation. It prints how long an epoch takes,
+// and which part of the time places were busy.
+func TestRolloutsGoOnBesideUpdates(t *testing.T) {
+	median := time.Duration(size("SCALE_LATENCY_MS", 1000)) * time.Millisecond
+	update := time.Duration(size("SCALE_UPDATE_S", 30)) * time.Second
+	const places = 64
+	epochs := size("SCALE_EPOCHS", 4)
+	slots := size("SCALE_SLOTS", 384)
+	fmt.Printf("\n%d places, steps of %v (median, lognormal with σ = 1), %d slots, updates of %v\n", places, median, slots,
+		update)
+	fmt.Println("| staleness | wall per epoch | rollouts | updates and evaluation | wall / the longer one | places busy |")
+	fmt.Println("|---|---|---|---|---|---|")
+	var waits phases
+	for staleness := range 2 {
+		x := playAhead(t, staleness, slots, places, epochs, median, update)
+		if staleness == 0 {
+			waits = x
+		}
+		longer := max(waits.rollouts, waits.rest)
+		fmt.Printf("| %d | %.0f s | %.0f s | %.0f s | %.2f | %.2f |\n", staleness, x.epoch, x.rollouts, x.rest,
+			x.epoch/longer, x.busy)
+		if staleness == 1 {
+			fmt.Printf("the same times of episodes without anything else: batches of %d %.2f; groups of 8 of a task %.2f\n",
+				places, grouped(x.episodes, places, places), grouped(x.episodes, places, 8))
+		}
+	}
+}
+
+// phases are what parts of a run take on average, in seconds.
+type phases struct {
+	epoch, rollouts, rest float64
+	busy                  float64   // share of the places' time in which an environment made a step
+	episodes              []float64 // times of the rollouts' steps, in slot order
+}
+
+// playAhead plays a run on fresh services and reads from the files of the store when what was written.
+func playAhead(
+	t *testing.T, staleness, slots, places, epochs int, median, update time.Duration,
+) (out phases) {
+	p := start(t, fmt.Sprintf("%s=%d", pipeline.PlacesEnv, places), fmt.Sprintf("%s=%v", pipeline.LatencyEnv, median),
+		fmt.Sprintf("%s=%v", pipeline.TrainEnv, update/fakepolicy.Steps))
+	defer p.pipeline.Close()
+	s := specification("ahead", slots, epochs)
+	if s.Staleness = staleness; staleness > 0 {
+		s.Gates.MaxValDrop = 1
+	}
+	s.Evaluation.Val, s.Evaluation.Base = 32, false
+	s.Evaluation.TestSeeds, s.Evaluation.TestTemplates, s.Evaluation.TestApps = 1, 0, 0
+	p.record(s)
+	run, err := p.client.ExecuteWorkflow(t.Context(),
+		client.StartWorkflowOptions{ID: s.Name, TaskQueue: workflows.QueueControl}, workflows.Run,
+		workflows.RunInput{Name: s.Name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.watch(func() error { return run.Get(t.Context(), nil) })
+
+	r := runs.Run(s.Name)
+	written := func(key string) time.Time {
+		info, err := os.Stat(filepath.Join(p.pipeline.Dir, "s3", "collabui", key))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return info.ModTime()
+	}
+	busy := 0.0
+	for k := 1; k <= epochs; k++ {
+		plan, _, err := r.Slots(k).Read(t.Context(), p.bucket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := time.Time{}
+		for n := range plan.Slots {
+			e, _, err := r.Episode(t.Context(), p.bucket, k, n+1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			took := stepsOf(e.Slot.Task, e.Outcome.Steps, median)
+			busy, out.episodes = busy+took, append(out.episodes, took)
+			if at := written(r.Pairs(k, n+1).Key); at.After(last) {
+				last = at
+			}
+		}
+		out.rollouts += last.Sub(written(r.Slots(k).Key)).Seconds() / float64(epochs)
+		out.rest += written(r.Epoch(k).Key).Sub(last).Seconds() / float64(epochs)
+	}
+	whole := written(r.Epoch(epochs).Key).Sub(written(r.Slots(1).Key)).Seconds()
+	out.epoch = whole / float64(epochs)
+	until := written(r.Pairs(epochs, slots).Key).Sub(written(r.Slots(1).Key)).Seconds()
+	out.busy = busy / until / float64(places)
+
+	return out
+}
+
+// stepsOf returns the time of the steps of an episode in seconds.
+func stepsOf(task domain.Task, steps int, median time.Duration) (sum float64) {
+	for step := range steps {
+		sum += scripted.Takes(task, step+1, median).Seconds()
+	}
+
+	return sum
+}
+
+// grouped returns which part of the time places are busy if groups of some of them wait for the last episode of the
+// group before the next one begins, as in batch-wise and task-wise scheduling.
+func grouped(episodes []float64, places, group int) float64 {
+	ends := make([]float64, places/group) // of the groups of places
+	busy := 0.0
+	for part := range slices.Chunk(episodes, group) {
+		at := slices.Index(ends, slices.Min(ends))
+		ends[at] += slices.Max(part)
+		for _, took := range part {
+			busy += took
+		}
+	}
+
+	return busy / slices.Max(ends) / float64(places)
+}
