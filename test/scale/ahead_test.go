@@ -43,7 +43,7 @@ func TestRolloutsGoOnBesideUpdates(t *testing.T) {
 		fmt.Printf("| %d | %.0f s | %.0f s | %.0f s | %.2f | %.2f |\n", staleness, x.epoch, x.rollouts, x.rest,
 			x.epoch/longer, x.busy)
 		if staleness == 1 {
-			fmt.Printf("the same times of episodes without anything else: batches of %d %.2f; groups of 8 of a task %.2f\n",
+			fmt.Printf("of the same episodes' times alone: batches of %d %.2f; groups of 8 of a task %.2f\n",
 				places, grouped(x.episodes, places, places), grouped(x.episodes, places, 8))
 		}
 	}
