@@ -134,7 +134,9 @@ func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Tr
 
 // Takes returns what a step of a task takes, from 1: a lognormal time with σ = 1.
 func Takes(t domain.Task, step int, median time.Duration) time.Duration {
-	return time.Duration(math.Exp(domain.Rand(t.Seed, "latency", t.Template, t.Split, step).NormFloat64()) * float64(median))
+	times := math.Exp(domain.Rand(t.Seed, "latency", t.Template, t.Split, step).NormFloat64())
+
+	return time.Duration(times * float64(median))
 }
 
 // wait takes the time of a step.

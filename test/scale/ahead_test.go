@@ -21,7 +21,7 @@ import (
 )
 
 // TestRolloutsGoOnBesideUpdates plays the same run with and without staleness: 64 places whose steps have heavy-tailed
-// times, updates that take as long as a good part of the rollouts, and an evaluation. It prints how long an epoch takes,
+// times, updates that take a good part of the rollouts' time, and an evaluation. It prints how long an epoch takes,
 // and which part of the time places were busy.
 func TestRolloutsGoOnBesideUpdates(t *testing.T) {
 	median := time.Duration(size("SCALE_LATENCY_MS", 1000)) * time.Millisecond
@@ -29,9 +29,9 @@ func TestRolloutsGoOnBesideUpdates(t *testing.T) {
 	const places = 64
 	epochs := size("SCALE_EPOCHS", 4)
 	slots := size("SCALE_SLOTS", 384)
-	fmt.Printf("\n%d places, steps of %v (median, lognormal with σ = 1), %d slots, updates of %v\n", places, median, slots,
-		update)
-	fmt.Println("| staleness | wall per epoch | rollouts | updates and evaluation | wall / the longer one | places busy |")
+	fmt.Printf("\n%d places, steps of %v (median, lognormal with σ = 1), %d slots, updates of %v\n",
+		places, median, slots, update)
+	fmt.Println("| staleness | wall per epoch | rollouts | updates, evaluation | wall / the longer one | places busy |")
 	fmt.Println("|---|---|---|---|---|---|")
 	var waits phases
 	for staleness := range 2 {

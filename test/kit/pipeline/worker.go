@@ -70,8 +70,11 @@ func work(at string) error {
 			continue
 		}
 		w := worker.New(c, queue, worker.Options{
-			MaxConcurrentActivityExecutionSize: max(4, places()), DisableWorkflowWorker: queue != workflows.QueueControl,
-			OnFatalError: func(err error) { broken <- err }, MaxHeartbeatThrottleInterval: 3 * time.Second,
+			MaxConcurrentActivityExecutionSize: max(4, places()),
+			DisableWorkflowWorker:              queue != workflows.QueueControl,
+			MaxHeartbeatThrottleInterval:       3 * time.Second,
+
+			OnFatalError: func(err error) { broken <- err },
 		})
 		if queue == workflows.QueueControl {
 			for _, f := range workflows.All {
