@@ -70,7 +70,9 @@ func (v *validator) epoch(e runs.Epoch) error {
 }
 
 // same reports whether two systems are one.
-func same(a, b runs.System) bool { return a.Version == b.Version && slices.Equal(a.Policies, b.Policies) }
+func same(a, b runs.System) bool {
+	return a.Version == b.Version && slices.Equal(a.Policies, b.Policies)
+}
 
 // slots checks the committed slots of an epoch in order, and keeps the prints of their pairs.
 func (v *validator) slots(e runs.Epoch, parts *runs.EpochParts) error {
