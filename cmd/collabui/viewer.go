@@ -69,11 +69,7 @@ func (v *viewer) progress(ctx context.Context, t client.Client, where, id string
 	if phase := where + p.Phase + fmt.Sprint(p.Steps); phase != v.phase || v.began.IsZero() {
 		v.phase, v.began, v.from = phase, time.Now(), p.Done
 	}
-	line := v.describe(p, where, of)
-	if p.Next != nil {
-		line += fmt.Sprintf("; next epoch %d/%d", p.Next.Done, p.Next.Slots)
-	}
-	v.bar("%s", line)
+	v.bar("%s", v.describe(p, where, of))
 }
 
 // objects returns a function that shows how many objects of all are copied, once a second.
@@ -97,6 +93,16 @@ var units = map[string]string{
 
 // describe returns one line about progress.
 func (v *viewer) describe(p workflows.Progress, where, of string) string {
+	line := v.phaseOf(p, where, of)
+	if p.Next != nil {
+		line += fmt.Sprintf("; next epoch %d/%d", p.Next.Done, p.Next.Slots)
+	}
+
+	return line
+}
+
+// phaseOf returns one line about the progress of a phase.
+func (v *viewer) phaseOf(p workflows.Progress, where, of string) string {
 	rate := 0.0
 	if p.Done > 0 {
 		rate = 100 * float64(p.Successes) / float64(p.Done)

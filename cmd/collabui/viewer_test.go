@@ -35,3 +35,17 @@ func TestProgressBeyondItsEndHasNoTimeLeft(t *testing.T) {
 		t.Errorf("describe = %q, want no time left", got)
 	}
 }
+
+func TestProgressNamesTheRolloutsOfTheNextEpoch(t *testing.T) {
+	next := workflows.Progress{Phase: workflows.PhaseAhead, Slots: 64, Done: 40}
+	updating := workflows.Progress{Phase: workflows.PhaseUpdates, Agents: 4, Updates: 1, Next: &next}
+	for want, got := range map[string]string{
+		"1/4 updates; next epoch 40/64":               (&viewer{}).describe(updating, "epoch 2/3", ""),
+		"40/64 episodes, 0.0 % right so far, 0 pairs": (&viewer{}).describe(next, "epoch 2/3", ""),
+		"updates, 1 of 4 agents, 40 of 64 episodes":   (&live{Progress: updating}).line(),
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the line is %q, want one with %q", got, want)
+		}
+	}
+}

@@ -190,6 +190,19 @@ func (p *measured) record(s spec.Spec) {
 	}
 }
 
+// train plays a run to its end.
+func (p *measured) train(s spec.Spec) {
+	p.t.Helper()
+	p.record(s)
+	run, err := p.client.ExecuteWorkflow(p.t.Context(),
+		client.StartWorkflowOptions{ID: s.Name, TaskQueue: workflows.QueueControl}, workflows.Run,
+		workflows.RunInput{Name: s.Name})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.watch(func() error { return run.Get(p.t.Context(), nil) })
+}
+
 // reach waits until a run has committed an epoch.
 func (p *measured) reach(run string, epoch int) {
 	for {
@@ -248,14 +261,7 @@ func TestFsckIsFast(t *testing.T) {
 	defer p.pipeline.Close()
 	s := specification("scale-fsck", size("SCALE_FSCK", 1000), 1)
 	s.Evaluation.Val, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates, s.Evaluation.TestApps = 2, 1, 0, 0
-	p.record(s)
-	run, err := p.client.ExecuteWorkflow(t.Context(),
-		client.StartWorkflowOptions{ID: s.Name, TaskQueue: workflows.QueueControl}, workflows.Run,
-		workflows.RunInput{Name: s.Name})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.watch(func() error { return run.Get(t.Context(), nil) })
+	p.train(s)
 
 	files := store.Files{Dir: filepath.Join(p.pipeline.Dir, "s3", "collabui")}
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as the command does

@@ -1,0 +1,54 @@
+package workflows_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/envadapters/scripted"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/test/kit/testrun"
+	"github.com/collabui/collabui/workflows"
+)
+
+// meeting is a suite that opens no environment before some are asked for at the same time.
+type meeting struct {
+	*scripted.Suite
+	mu   sync.Mutex
+	left int
+	all  chan struct{} // closed when left is 0
+}
+
+func (m *meeting) Open(ctx context.Context) (envadapters.Environment, error) {
+	m.mu.Lock()
+	if m.left--; m.left == 0 {
+		close(m.all)
+	}
+	m.mu.Unlock()
+	select {
+	case <-m.all:
+		return m.Suite.Open(ctx)
+	case <-time.After(10 * time.Second):
+		return nil, fault.New(fault.Invalid, "nobody else asks for an environment")
+	}
+}
+
+func TestTheEpisodesOfAnEvaluationsActivityArePlayedSideBySide(t *testing.T) {
+	t.Parallel()
+	r := testrun.New(t, testrun.Tiny())
+	const episodes = 4
+	r.Deps.Suites["webtasks"] = &meeting{Suite: r.Suite, left: episodes, all: make(chan struct{})}
+	val := rules.Split{Name: domain.SplitVal, Episodes: episodes}
+	item := val.Item(r.Spec.Name, "alone", rules.References()[0])
+	if err := r.Do(workflows.Evaluation, []rules.EvalItem{item}); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, r, runs.Run(r.Spec.Name).Result(item.ID())).Episodes; got != episodes {
+		t.Errorf("the result has %d episodes, want %d", got, episodes)
+	}
+}
