@@ -84,6 +84,9 @@ func (p *Policy) remember(s *seq) {
 	}
 }
 
+// answerTokens is the number of tokens of an answer that the model reads, at most.
+const answerTokens = 4
+
 // Sample answers a prompt. The same prompt, sampling and parameters lead to the same answers, bit for bit, whatever is
 // cached or runs concurrently.
 func (p *Policy) Sample(pr *Prompt, s Sampling) ([]Output, Counts) {
@@ -93,10 +96,10 @@ func (p *Policy) Sample(pr *Prompt, s Sampling) ([]Output, Counts) {
 	base, cached := p.lookup(toks)
 	cached = min(cached, len(toks)-1)
 	var prompt *seq
-	if cached > 0 {
-		prompt = p.Model.fork(base, cached, len(toks)-cached)
+	if room := len(toks) + answerTokens; cached > 0 {
+		prompt = p.Model.fork(base, cached, room-cached)
 	} else {
-		prompt = p.Model.newSeq(len(toks))
+		prompt = p.Model.newSeq(room)
 	}
 
 	p.Model.extend(a, []*seq{prompt}, [][]Token{toks[cached:]})
@@ -108,14 +111,15 @@ func (p *Policy) Sample(pr *Prompt, s Sampling) ([]Output, Counts) {
 	written := 0
 	for i := range outs {
 		rng := rand.New(rand.NewPCG(s.Seed, uint64(i)+1))
-		cur, c := prompt, noChoice()
+		c := noChoice()
+		prompt.toks = prompt.toks[:len(toks)] // The answer before this one is overwritten.
 		for {
 			st, ok := pr.next(c)
 			if !ok {
 				break
 			}
-			last := len(cur.toks) - 1
-			p.Model.evaluate(&w, cur.hid[last*d:(last+1)*d], cur.hid, st)
+			last := len(prompt.toks) - 1
+			p.Model.evaluate(&w, prompt.hid[last*d:(last+1)*d], prompt.hid, st)
 			k := draw(w.logp, s, rng)
 			outs[i].LogProb += w.logp[k]
 			outs[i].Steps = append(outs[i].Steps, StepProb{pr.stepText(st, st.cands[k]), w.logp[k]})
@@ -124,15 +128,13 @@ func (p *Policy) Sample(pr *Prompt, s Sampling) ([]Output, Counts) {
 			if _, more := pr.next(c); !more {
 				break
 			}
-			if cur == prompt {
-				cur = p.Model.fork(prompt, len(prompt.toks), 4)
-			}
-			p.Model.extend(a, []*seq{cur}, [][]Token{{t}})
+			p.Model.extend(a, []*seq{prompt}, [][]Token{{t}})
 		}
 
 		outs[i].Text = pr.Answer(c)
 	}
 
+	prompt.toks = prompt.toks[:len(toks)]
 	p.remember(prompt)
 
 	return outs, Counts{Prompt: len(toks), Cached: cached, Answer: written}
