@@ -183,7 +183,8 @@ bench: build chromium ## measure ratios (ten minutes)
 	@scripts/chromedriver.sh
 	COLLABUI_MINIWOB="$$(scripts/miniwob.sh)" $(GO) test -count=1 -timeout 60m -tags integration \
 		-run NONE -bench . -benchtime 1x ./test/bench/... ./activities
-	$(GO) test -count=1 -timeout 10m -run NONE -benchtime 20x -bench 'Observation|Step' \
+	COLLABUI_MINIWOB="$$(scripts/miniwob.sh)" \
+		$(GO) test -count=1 -timeout 10m -run NONE -benchtime 20x -bench 'Observation|Step|OfficialPages' \
 		./envadapters/webtasks ./envadapters/miniwob ./envadapters/openenv
 	$(GO) test -count=1 -timeout 20m -run NONE -benchtime 1x -bench Report ./internal/view
 

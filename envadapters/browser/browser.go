@@ -75,9 +75,6 @@ func (b *Browser) Tab(ctx context.Context, url, ready string) (*Tab, error) {
 type View struct {
 	// Width and Height are the size of the viewport in CSS pixels.
 	Width, Height int64
-
-	// Script runs in every page before the page's own scripts, unless it is empty.
-	Script string
 }
 
 // Blank opens an empty tab for Navigate. Its clock is stopped from the beginning. The context bounds the opening only.

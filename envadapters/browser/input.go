@@ -63,8 +63,11 @@ func (t *Tab) Swipe(ctx context.Context, x0, y0, x1, y1 float64) error {
 	return t.Up(ctx, x1, y1, 1)
 }
 
-// hoverTries bounds how often Hover lets the clock run.
-const hoverTries = 50
+// Hover lets the clock run so often, with a pause after each time. Frames come every 16 ms.
+const (
+	hoverTries = 50
+	hoverPause = 5 * time.Millisecond
+)
 
 // Hover moves the mouse to a point and lets the clock run for at least d. A move takes effect with the next frame, and
 // none are drawn while the clock is stopped.
@@ -82,7 +85,7 @@ func (t *Tab) Hover(ctx context.Context, x, y float64, d time.Duration) error {
 		select {
 		case err := <-moved:
 			return err
-		case <-time.After(time.Millisecond):
+		case <-time.After(hoverPause):
 		}
 	}
 

@@ -9,7 +9,11 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/css"
+	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -37,9 +41,28 @@ type Tab struct {
 	expired chan struct{} // It holds one entry when a time budget is used up.
 }
 
+// unused turns off what chromedp turns on and no suite needs. It would describe every request and every element that a
+// page changes to this process.
+var unused = []cdp.Command[cdp.Empty, cdp.Empty]{
+	css.Disable, dom.Disable, log.Disable, network.Disable, runtime.Disable,
+}
+
 // start creates the page and listens to it.
 func (t *Tab) start(ctx context.Context) error {
 	if err := create(ctx, t.ctx, callLimit); err != nil {
+		return err
+	}
+
+	err := t.do(ctx, "open", func(c context.Context) error {
+		for _, off := range unused {
+			if _, err := chromedp.Call(c, off, cdp.Empty{}); err != nil {
+				return err
+			}
+		}
+
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 
@@ -105,13 +128,6 @@ func (t *Tab) blank(ctx context.Context, v View) error {
 			return err
 		}
 
-		if v.Script != "" {
-			p := page.AddScriptToEvaluateOnNewDocumentParams{Source: v.Script}
-			if _, err := chromedp.Call(c, page.AddScriptToEvaluateOnNewDocument, p); err != nil {
-				return err
-			}
-		}
-
 		return setClock(c, stopped())
 	})
 }
@@ -146,21 +162,29 @@ func setClock(c context.Context, p emulation.SetVirtualTimePolicyParams) error {
 	return err
 }
 
-// Navigate loads another page and waits for its load event. A page cannot load while its clock is stopped, so the clock
-// runs meanwhile, for an unknown time. It does not start again from the epoch.
+// Navigate loads another page and waits for its load event. The clock runs meanwhile.
 func (t *Tab) Navigate(ctx context.Context, url string) error {
-	return t.do(ctx, "load "+url, func(c context.Context) error {
-		running := emulation.SetVirtualTimePolicyParams{Policy: emulation.VirtualTimePolicyAdvance}
-		if err := setClock(c, running); err != nil {
-			return err
-		}
-
-		if err := chromedp.Do(c, chromedp.Navigate(url)); err != nil {
-			return err
-		}
-
-		return setClock(c, stopped())
+	return t.Running(ctx, func() error {
+		return t.do(ctx, "load "+url, func(c context.Context) error { return chromedp.Do(c, chromedp.Navigate(url)) })
 	})
+}
+
+// Running calls f while the clock runs, for an unknown time: a page cannot load while its clock is stopped. The clock
+// does not start again from the epoch.
+func (t *Tab) Running(ctx context.Context, f func() error) error {
+	set := func(p emulation.SetVirtualTimePolicyParams) error {
+		return t.do(ctx, "set the clock", func(c context.Context) error { return setClock(c, p) })
+	}
+
+	if err := set(emulation.SetVirtualTimePolicyParams{Policy: emulation.VirtualTimePolicyAdvance}); err != nil {
+		return err
+	}
+
+	if err := f(); err != nil {
+		return err
+	}
+
+	return set(stopped())
 }
 
 // do runs calls in order. A crash or a hang ends them with a void fault.

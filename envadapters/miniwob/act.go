@@ -30,7 +30,7 @@ func (e *environment) act(ctx context.Context, a domain.Action) (invalid string,
 
 	opened := false // A list of options was open. An action on anything but an option closes it.
 	if a.Index == nil || el.By != byOption {
-		if err := e.Tab().Eval(ctx, "collabui.close()", &opened); err != nil {
+		if err := e.eval(ctx, "collabui.close()", &opened); err != nil {
 			return "", err
 		}
 	}
@@ -122,7 +122,7 @@ func (e *environment) pass(ctx context.Context, d time.Duration) error {
 
 // run lets the page's timers run for d of page time.
 func (e *environment) run(ctx context.Context, d time.Duration) error {
-	return e.Tab().Eval(ctx, fmt.Sprintf("collabui.run(%d)", d.Milliseconds()), nil)
+	return e.eval(ctx, fmt.Sprintf("collabui.run(%d)", d.Milliseconds()), nil)
 }
 
 // corner returns a point outside of every page.
@@ -132,7 +132,7 @@ func corner(v browser.View) [2]float64 {
 
 // ask evaluates a call that returns why it did nothing, or an empty text.
 func (e *environment) ask(ctx context.Context, call string) (invalid string, err error) {
-	if err := e.Tab().Eval(ctx, call, &invalid); err != nil {
+	if err := e.eval(ctx, call, &invalid); err != nil {
 		return "", err
 	}
 
@@ -167,7 +167,7 @@ func (e *environment) write(ctx context.Context, el element, text string) error 
 		return err
 	}
 
-	if err := e.Tab().Eval(ctx, "collabui.mark()", nil); err != nil {
+	if err := e.eval(ctx, "collabui.mark()", nil); err != nil {
 		return err
 	}
 
@@ -190,7 +190,7 @@ func (e *environment) scroll(ctx context.Context, a domain.Action) error {
 
 	dx, dy := browser.Direction(a)
 	var moved []float64 // from where to where a finger would have moved the content; empty if nothing scrolled
-	err := e.Tab().Eval(ctx, fmt.Sprintf("collabui.scroll(%d, %d, %d)", i, dx, dy), &moved)
+	err := e.eval(ctx, fmt.Sprintf("collabui.scroll(%d, %d, %d)", i, dx, dy), &moved)
 	if len(moved) == 4 {
 		e.touched = browser.Swiped(moved[0], moved[1], moved[2], moved[3])
 	}

@@ -15,7 +15,7 @@ func logOf(t *testing.T, e *environment) []string {
 	t.Helper()
 
 	var log []string
-	if err := e.Tab().Eval(t.Context(), "log", &log); err != nil {
+	if err := e.eval(t.Context(), "log", &log); err != nil {
 		t.Fatal(err)
 	}
 

@@ -86,12 +86,16 @@ func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 
 // load loads the task's page, starts the episode on it and observes it.
 func (e *environment) load(ctx context.Context) error {
-	open := func(b *browser.Browser) (*browser.Tab, error) { return b.Blank(ctx, e.suite.rules.view) }
+	open := func(b *browser.Browser) (*browser.Tab, error) { return e.suite.tab(ctx, b) }
 	if err := e.Prepare(open); err != nil {
 		return err
 	}
 
-	if err := e.Tab().Navigate(ctx, e.suite.url+e.Task.Template+".html"); err != nil {
+	page := e.suite.url + "/miniwob/" + e.Task.Template + ".html"
+	err := e.Tab().Running(ctx, func() error {
+		return e.Tab().Eval(ctx, "collabui.open("+browser.Quote(page)+")", nil)
+	})
+	if err != nil {
 		return err
 	}
 
@@ -106,7 +110,7 @@ func (e *environment) load(ctx context.Context) error {
 	}
 
 	seed := domain.Seed(e.Task.Seed, "miniwob", e.Task.Split)
-	if err := e.Tab().Eval(ctx, fmt.Sprintf("collabui.reset(%q, '%d')", mode, seed), &e.goal); err != nil {
+	if err := e.eval(ctx, fmt.Sprintf("collabui.reset(%q, '%d')", mode, seed), &e.goal); err != nil {
 		return err
 	}
 
@@ -125,12 +129,9 @@ const (
 // ready waits until the page can begin an episode.
 func (e *environment) ready(ctx context.Context) error {
 	for range readyTries {
-		if err := e.run(ctx, readyPause); err != nil {
-			return err
-		}
-
 		var ready bool
-		if err := e.Tab().Eval(ctx, "collabui.ready()", &ready); err != nil || ready {
+		expr := fmt.Sprintf("collabui.run(%d).then(collabui.ready)", readyPause.Milliseconds())
+		if err := e.eval(ctx, expr, &ready); err != nil || ready {
 			return err
 		}
 	}
@@ -138,12 +139,17 @@ func (e *environment) ready(ctx context.Context) error {
 	return fmt.Errorf("%w: the page does not become ready", browser.ErrPage)
 }
 
+// eval evaluates an expression in the task's page, as Tab.Eval does.
+func (e *environment) eval(ctx context.Context, expr string, out any) error {
+	return e.Tab().Eval(ctx, "collabui.at("+browser.Quote(expr)+")", out)
+}
+
 func (e *environment) mobile() bool { return e.suite.rules.name == Mobile }
 
 // observe reads the screen.
 func (e *environment) observe(ctx context.Context) error {
 	var raw string // The observation comes as text, because the browser sends large values slowly.
-	if err := e.Tab().Eval(ctx, "JSON.stringify(collabui.observe())", &raw); err != nil {
+	if err := e.eval(ctx, "JSON.stringify(collabui.observe())", &raw); err != nil {
 		return err
 	}
 

@@ -212,7 +212,7 @@ func TestSeedsAndSplitsMakeEpisodesAndNothingElseDoes(t *testing.T) {
 		}
 
 		var mode string
-		if err := e.Tab().Eval(t.Context(), "WOB_DATA_MODE", &mode); err != nil {
+		if err := e.eval(t.Context(), "WOB_DATA_MODE", &mode); err != nil {
 			t.Fatal(err)
 		}
 		if (mode == "train") != (want == "train") {
@@ -254,7 +254,7 @@ func BenchmarkObservation(b *testing.B) {
 			_, e := open(b, own, "")
 			reset(b, e, "form", 1)
 			pagebench.Observation(b, n, pagebench.Page{
-				Tab:    e.Tab(),
+				Eval:   e.eval,
 				Parent: "area",
 				Each: `x.style.cssText = 'width: 20px; height: 12px; padding: 0';
 				if (i % 2) x.value = 'v' + i; else { x.textContent = 'b' + i; x.onclick = () => 0; }`,

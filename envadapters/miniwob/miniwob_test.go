@@ -149,14 +149,14 @@ func TestServerServesNothingButTheFolder(t *testing.T) {
 	}
 	defer func() { _ = s.Close() }()
 	for path, want := range map[string]int{
-		"form.html":       http.StatusOK,
-		"../core/core.js": http.StatusOK,
-		"zz.html":         http.StatusInternalServerError,
-		"":                http.StatusNotFound,
-		"../core/":        http.StatusNotFound,
-		"no.html":         http.StatusNotFound,
+		"miniwob/form.html": http.StatusOK,
+		"core/core.js":      http.StatusOK,
+		"miniwob/zz.html":   http.StatusInternalServerError,
+		"miniwob/":          http.StatusNotFound,
+		"core/":             http.StatusNotFound,
+		"miniwob/no.html":   http.StatusNotFound,
 	} {
-		r, err := http.Get(s.url + path)
+		r, err := http.Get(s.url + "/" + path)
 		if err != nil {
 			t.Fatal(err)
 		}

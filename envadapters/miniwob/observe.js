@@ -286,22 +286,15 @@ Object.assign(collabui, (() => {
     fire(e, 'input', 'change');
     return '';
   }
-  const URLS = /url\("([^"]+)"\)/g;
   return {
-    // reset begins an episode and returns its goal. It waits for the images of the page and of its style sheets.
+    // reset begins an episode and returns its goal. It waits for the images of the page.
     async reset(mode, seed) {
       collabui.begin();
       core.EPISODE_MAX_TIME = LIMIT;
       core.setDataMode(mode);
       Math.seedrandom(seed);
       core.startEpisodeReal();
-      const wait = [...document.images].map(i => i.decode());
-      for (const s of document.styleSheets) for (const rule of s.cssRules) for (const m of rule.cssText.matchAll(URLS)) {
-        const i = new Image();
-        i.src = new URL(m[1], s.href || document.baseURI);
-        wait.push(i.decode());
-      }
-      await Promise.allSettled(wait);
+      await Promise.allSettled([...document.images].map(i => i.decode()));
       const u = core.getUtterance();
       return trim(typeof u === 'string' ? u : u.utterance);
     },

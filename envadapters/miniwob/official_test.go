@@ -13,7 +13,7 @@ import (
 )
 
 // official returns the folder of the official pages that COLLABUI_MINIWOB names. Without one it skips the test.
-func official(t *testing.T) string {
+func official(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv("COLLABUI_MINIWOB")
 	if dir == "" {

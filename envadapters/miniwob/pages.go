@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/collabui/collabui/fault"
 )
@@ -89,10 +90,26 @@ func digest(pages fs.FS) (string, error) {
 	return hex.EncodeToString(h.Sum(nil))[:16], nil
 }
 
-// serve serves the folder's files but no listings.
+// The adapter's own page around the pages, and the scripts that run in every page.
+const (
+	around = "<!DOCTYPE html><meta charset=utf-8><title>MiniWoB++</title><style>body { margin: 0 } " +
+		"iframe { position: fixed; left: 0; top: 0; width: 100%; height: 100%; border: 0 }</style>" +
+		"<body><script src=frame.js></script>"
+	aroundPath = "/collabui/frame.html"
+)
+
+// serve serves the folder's files but no listings, and the adapter's own files.
 func serve(pages fs.FS) http.Handler {
+	own := map[string]string{
+		aroundPath: around, "/collabui/frame.js": frameJS, "/collabui/page.js": clockJS + observeJS,
+	}
 	files := http.FileServerFS(pages)
+
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if text, ok := own[r.URL.Path]; ok {
+			http.ServeContent(w, r, r.URL.Path, time.Time{}, strings.NewReader(text))
+			return
+		}
 		if strings.HasSuffix(r.URL.Path, "/") {
 			http.NotFound(w, r)
 			return

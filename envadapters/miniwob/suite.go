@@ -1,6 +1,6 @@
 // Package miniwob plays the official MiniWoB++ pages, from a folder that the user names, in real Chromium. It contains
-// no page. Every episode begins with a fresh load, because resets in place leak state, and with a clock that is stopped
-// still between steps.
+// no page. Every episode begins with a fresh load into a new frame, because resets in place leak state, and with a
+// clock that is stopped between steps.
 //
 // It imports domain, envadapters, envadapters/browser and fault. It links no Temporal.
 package miniwob
@@ -21,12 +21,14 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// The scripts that run in every page.
+// The scripts that run in every page, and that of the page around them.
 var (
 	//go:embed clock.js
 	clockJS string
 	//go:embed observe.js
 	observeJS string
+	//go:embed frame.js
+	frameJS string
 )
 
 // Semantics of episodes.
@@ -52,7 +54,7 @@ var (
 	standard = rules{
 		name:     Standard,
 		title:    "MiniWoB++ (Chromium)",
-		view:     browser.View{Width: 500, Height: 320, Script: clockJS + observeJS},
+		view:     browser.View{Width: 500, Height: 320},
 		maxSteps: 10,
 	}
 
@@ -60,7 +62,7 @@ var (
 	mobile = rules{
 		name:     Mobile,
 		title:    "MiniWoB++ (Chromium, mobile semantics)",
-		view:     browser.View{Width: 216, Height: 480, Script: clockJS + observeJS},
+		view:     browser.View{Width: 216, Height: 480},
 		maxSteps: 30,
 	}
 )
@@ -106,7 +108,7 @@ func New(o envadapters.Options, browsers, tabs int) (*Suite, error) {
 		root:    root,
 		names:   names,
 		version: sync.OnceValues(func() (string, error) { return digest(root.FS()) }),
-		url:     base + "/miniwob/",
+		url:     base,
 		server:  server,
 		pool:    browser.NewPool(browsers, tabs),
 	}, nil
@@ -180,6 +182,21 @@ func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
 	}
 
 	return &environment{Episode: e, suite: s}, nil
+}
+
+// tab opens a tab with the page around the pages.
+func (s *Suite) tab(ctx context.Context, b *browser.Browser) (*browser.Tab, error) {
+	t, err := b.Blank(ctx, s.rules.view)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := t.Navigate(ctx, s.url+aroundPath); err != nil {
+		t.Close()
+		return nil, err
+	}
+
+	return t, nil
 }
 
 // Check opens a tab and resets one task.

@@ -265,7 +265,7 @@ func BenchmarkObservation(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			e := onAPage(b)
 			pagebench.Observation(b, n, pagebench.Page{
-				Tab:    e.Tab(),
+				Eval:   e.Tab().Eval,
 				Parent: "app",
 				Each: `if (i % 2) {
 					x.value = 'v' + i;

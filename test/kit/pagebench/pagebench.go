@@ -1,6 +1,6 @@
 // Package pagebench measures how long the suites of web pages take to observe a page. Only tests import it.
 //
-// It imports envadapters/browser. It links no Temporal.
+// It imports nothing of this module.
 package pagebench
 
 import (
@@ -8,13 +8,12 @@ import (
 	"fmt"
 	"testing"
 	"time"
-
-	"github.com/collabui/collabui/envadapters/browser"
 )
 
 // Page is what a suite of web pages says about itself for the measurement.
 type Page struct {
-	Tab *browser.Tab
+	// Eval evaluates an expression in the page, as a tab's Eval does.
+	Eval func(ctx context.Context, expr string, out any) error
 
 	// Parent is the id of the element that takes the elements of the benchmark.
 	Parent string
@@ -58,7 +57,7 @@ func Observation(b *testing.B, n int, p Page) {
 		return time.Since(begin)
 	}
 	eval := func(js string) func() error {
-		return func() error { return p.Tab.Eval(b.Context(), js, nil) }
+		return func() error { return p.Eval(b.Context(), js, nil) }
 	}
 
 	for _, js := range []string{fill, again, again} { // The second time the script is compiled.
