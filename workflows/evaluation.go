@@ -54,7 +54,8 @@ func evaluate(ctx workflow.Context, item rules.EvalItem, p *Progress) (runs.Resu
 	for from := 0; from < item.Episodes; from += batch {
 		r := activities.EvalRange{Item: item, From: from, To: min(from+batch, item.Episodes)}
 		summary := fmt.Sprintf("%s on %s, episodes %d to %d", item.System.Name, item.Split, r.From+1, r.To)
-		parts = append(parts, workflow.ExecuteActivity(on(ctx, QueueRollout, summary), rollout.Evaluate, r))
+		play := urgent(on(ctx, QueueRollout, summary)) // The next epoch's rollouts may fill the queue already.
+		parts = append(parts, workflow.ExecuteActivity(play, rollout.Evaluate, r))
 	}
 
 	whole := activities.Evaluated{Item: item}

@@ -79,6 +79,15 @@ func soon(ctx workflow.Context) workflow.Context {
 	return workflow.WithActivityOptions(ctx, o)
 }
 
+// urgent is for activities that an epoch waits for: the server hands them out before all others of their queue, unless
+// it is too old to know priorities.
+func urgent(ctx workflow.Context) workflow.Context {
+	o := workflow.GetActivityOptions(ctx)
+	o.Priority = temporal.Priority{PriorityKey: 1}
+
+	return workflow.WithActivityOptions(ctx, o)
+}
+
 // child returns the context of a child workflow.
 func child(ctx workflow.Context, id, summary string) workflow.Context {
 	return workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: id, StaticSummary: summary})
