@@ -247,6 +247,25 @@ func TestStyleSheetImagesAreLoadedAndTimeStandsStill(t *testing.T) {
 	}
 }
 
+func TestAnEpisodeBeginsWithFreshGlobals(t *testing.T) {
+	_, e := open(t, own, "")
+	reset(t, e, "form", 1)
+	stain := "window.stain = Array.prototype.stain = 1; document.title = 'stain'; setTimeout(() => { stain = 2 }, 1)"
+	if err := e.eval(t.Context(), stain, nil); err != nil {
+		t.Fatal(err)
+	}
+
+	reset(t, e, "form", 1)
+	var found []string
+	look := "[typeof stain, typeof [].stain, document.title, String(parent.frames.length)]"
+	if err := e.eval(t.Context(), look, &found); err != nil {
+		t.Fatal(err)
+	}
+	if found[0] != "undefined" || found[1] != "undefined" || found[2] == "stain" || found[3] != "1" {
+		t.Errorf("the next episode finds %q, want nothing of the one before and one frame", found)
+	}
+}
+
 // BenchmarkObservation reads pages of buttons and fields. The goal is at most 20 µs for each of them.
 func BenchmarkObservation(b *testing.B) {
 	for _, n := range pagebench.Sizes {
