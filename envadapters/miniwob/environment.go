@@ -92,9 +92,13 @@ func (e *environment) load(ctx context.Context) error {
 	}
 
 	page := e.suite.url + "/miniwob/" + e.Task.Template + ".html"
+	var lost string
 	err := e.Tab().Running(ctx, func() error {
-		return e.Tab().Eval(ctx, "collabui.open("+browser.Quote(page)+")", nil)
+		return e.Tab().Eval(ctx, "collabui.open("+browser.Quote(page)+")", &lost)
 	})
+	if err == nil && lost != "" {
+		err = fault.New(fault.Void, "the browser could not fetch %s", lost)
+	}
 	if err != nil {
 		return err
 	}

@@ -247,6 +247,26 @@ func TestStyleSheetImagesAreLoadedAndTimeStandsStill(t *testing.T) {
 	}
 }
 
+func TestFilesThatTheBrowserCannotFetchAreNotTheTasksFault(t *testing.T) {
+	s, err := New(envadapters.Options{Data: own}, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	e, err := s.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close(t.Context())
+	reset(t, e.(*environment), "form", 1)
+
+	_ = s.server.Close()
+	_, err = e.Reset(t.Context(), s.task("rewards", 1))
+	if err == nil || errors.Is(err, envadapters.ErrTask) || fault.KindOf(err) != fault.Void {
+		t.Errorf("reset = %v, want a void fault that is not the task's", err)
+	}
+}
+
 func TestAnEpisodeBeginsWithFreshGlobals(t *testing.T) {
 	_, e := open(t, own, "")
 	reset(t, e, "form", 1)

@@ -9,19 +9,20 @@ window.collabui = (() => {
 
   async function text(url) {
     if (!texts.has(url)) {
-      const r = await fetch(url);
+      const r = await fetch(url).catch(e => { throw Object.assign(e, { lost: url }); });
       if (!r.ok) throw new Error(`${url}: ${r.status} ${r.statusText}`);
       texts.set(url, await r.text());
     }
     return texts.get(url);
   }
-  const absolute = (css, base) => css.replace(URLS, (url, to) => URL.canParse(to, base) ? `url("${new URL(to, base)}")` : url);
+  const resolve = (to, base) => URL.parse(to, base)?.href;
+  const absolute = (css, base) => css.replace(URLS, (url, to) => resolve(to, base) ? `url("${resolve(to, base)}")` : url);
 
   // draw waits for the images of style sheets, and keeps them, so that they are there as soon as a page uses them.
   async function draw(css, base) {
     const wait = [];
     for (const [, to] of css.matchAll(URLS)) {
-      const src = URL.canParse(to, base) ? new URL(to, base).href : '';
+      const src = resolve(to, base);
       if (!src || images.has(src)) continue;
       const i = new Image();
       i.src = src;
@@ -38,25 +39,30 @@ window.collabui = (() => {
     const kept = new Map();
     const run = src => `<script>parent.collabui.run(document, ${JSON.stringify(src)})</script>`;
     for (const [tag, to] of html.matchAll(SCRIPT)) {
-      const src = new URL(to, url).href;
+      const src = resolve(to, url);
       await text(src);
       kept.set(tag, run(src));
     }
     for (const [tag, to] of html.matchAll(SHEET)) {
-      const src = new URL(to, url).href;
+      const src = resolve(to, url);
       kept.set(tag, `<style>${absolute(await text(src), src)}</style>`);
       await draw(await text(src), src);
     }
     await draw(html, url);
-    const own = new URL('/collabui/page.js', url).href;
+    const own = resolve('/collabui/page.js', url);
     await text(own);
     return html.slice(0, start) + run(own) + html.slice(start).replace(SCRIPT, t => kept.get(t)).replace(SHEET, t => kept.get(t));
   }
 
   return {
-    // open loads a page into a new frame.
+    // open loads a page into a new frame. It returns the address of a file that the browser could not ask for, if any.
     async open(url) {
-      if (!pages.has(url)) pages.set(url, await page(url));
+      try {
+        if (!pages.has(url)) pages.set(url, await page(url));
+      } catch (e) {
+        if (e.lost) return e.lost;
+        throw e;
+      }
       history.replaceState(null, '', url); // The frame takes this address.
       if (frame) frame.remove();
       frame = document.createElement('iframe');
@@ -67,6 +73,7 @@ window.collabui = (() => {
       d.close();
       await loaded;
       frame.focus();
+      return '';
     },
     // run runs a script in a page that is being loaded.
     run(d, src) {
