@@ -2,9 +2,15 @@ package workflows_test
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
+
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -50,5 +56,47 @@ func TestTheEpisodesOfAnEvaluationsActivityArePlayedSideBySide(t *testing.T) {
 	}
 	if got := read(t, r, runs.Run(r.Spec.Name).Result(item.ID())).Episodes; got != episodes {
 		t.Errorf("the result has %d episodes, want %d", got, episodes)
+	}
+}
+
+// priorities notes the priorities of activities by their names.
+type priorities struct {
+	interceptor.WorkerInterceptorBase
+	interceptor.WorkflowInboundInterceptorBase
+	interceptor.WorkflowOutboundInterceptorBase
+	seen map[string][]int
+}
+
+func (p *priorities) InterceptWorkflow(
+	_ workflow.Context, next interceptor.WorkflowInboundInterceptor,
+) interceptor.WorkflowInboundInterceptor {
+	p.WorkflowInboundInterceptorBase.Next = next
+	return p
+}
+
+func (p *priorities) Init(next interceptor.WorkflowOutboundInterceptor) error {
+	p.WorkflowOutboundInterceptorBase.Next = next
+	return p.WorkflowInboundInterceptorBase.Next.Init(p)
+}
+
+func (p *priorities) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
+	p.seen[name] = append(p.seen[name], workflow.GetActivityOptions(ctx).Priority.PriorityKey)
+	return p.WorkflowOutboundInterceptorBase.Next.ExecuteActivity(ctx, name, args...)
+}
+
+func TestEvaluationsGoBeforeRollouts(t *testing.T) {
+	t.Parallel()
+	r := testrun.New(t, testrun.Tiny())
+	p := &priorities{seen: map[string][]int{}}
+	env := r.Environment()
+	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{p}})
+	item := rules.Split{Name: domain.SplitVal, Episodes: 1}.Item(r.Spec.Name, "alone", rules.References()[0])
+	env.ExecuteWorkflow(workflows.Evaluation, []rules.EvalItem{item})
+	if err := env.GetWorkflowError(); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]int{"Evaluate": {1}, "Conclude": {0}}
+	if !maps.EqualFunc(p.seen, want, slices.Equal) {
+		t.Errorf("the activities have the priorities %v, want %v: only the one that plays goes first", p.seen, want)
 	}
 }
