@@ -14,16 +14,16 @@ import (
 
 // Serve is what the role serve needs.
 type Serve struct {
-	Listen   string      // HOST:PORT of the gateway
-	TLS      serving.TLS // of the gateway
-	Server   string      // URL of the server next to it, without /v1
-	Engine   string      // vllm or sglang
-	Key      string      // the server's API key; "": it needs none
-	Model    string      // folder of the base model that the server serves; "": its identity is not checked
-	Base     string      // the server's name of the base model; "": the first that it lists
-	Adapters string      // folder that the server also reads; "": in the working folder
-	Keep     int         // adapters that are loaded concurrently
-	Lines    []string    // whose accepted policies have aliases
+	Listen   string        // HOST:PORT of the gateway
+	TLS      serving.TLS   // of the gateway
+	Server   string        // URL of the server next to it, without /v1
+	Engine   string        // vllm or sglang
+	Key      func() string // the server's API key of the moment; "" or nil: it needs none
+	Model    string        // folder of the base model that the server serves; "": its identity is not checked
+	Base     string        // the server's name of the base model; "": the first that it lists
+	Adapters string        // folder that the server also reads; "": in the working folder
+	Keep     int           // adapters that are loaded concurrently
+	Lines    []string      // whose accepted policies have aliases
 }
 
 // startGateway serves until the context ends. end waits until the requests in flight are answered. A listener that

@@ -86,22 +86,23 @@ func (a *app) runCodec(ctx context.Context, o codecOptions) error {
 		return err
 	}
 	origin := u.Scheme + "://" + u.Host
+	keys := config.Live(envCodecKey, key)
 
-	return serving.Serve(o.child.lifetime(ctx), l, decodes(codec, origin, key), time.Second, origin)
+	return serving.Serve(o.child.lifetime(ctx), l, decodes(codec, origin, keys), time.Second, origin)
 }
 
 // decodes returns the handler of the codec server for pages of an origin. A browser asks beforehand, without a key,
 // whether it may send a request.
-func decodes(codec converter.PayloadCodec, origin, key string) http.Handler {
+func decodes(codec converter.PayloadCodec, origin string, keys func() string) http.Handler {
 	mux := http.NewServeMux()
 	decode := converter.NewPayloadCodecHTTPHandler(codec)
 	mux.Handle("POST /decode", locked(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxDecoded)
 		decode.ServeHTTP(w, r)
-	}), key))
+	}), keys))
 	mux.Handle("GET /{$}", locked(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "The Temporal UI can show encrypted payloads now.\n")
-	}), key))
+	}), keys))
 	mux.HandleFunc("OPTIONS /decode", func(w http.ResponseWriter, _ *http.Request) {
 		h := w.Header()
 		h.Set("Access-Control-Allow-Methods", http.MethodPost)

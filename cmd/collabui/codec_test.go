@@ -27,7 +27,7 @@ func TestTheCodecServerDecryptsForTheTemporalUIOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := decodes(codec, ui, "the-key")
+	h := decodes(codec, ui, func() string { return "the-key\nthe-next" })
 	for _, c := range []struct {
 		name, method, path, origin, key string
 		status                          int
@@ -36,6 +36,7 @@ func TestTheCodecServerDecryptsForTheTemporalUIOnly(t *testing.T) {
 		{"the UI asks whether it may", http.MethodOptions, "/decode", ui, "", http.StatusNoContent, true, false},
 		{"the UI", http.MethodPost, "/decode", ui, "the-key", http.StatusOK, true, true},
 		{"without the key", http.MethodPost, "/decode", ui, "", http.StatusUnauthorized, true, false},
+		{"the UI with the next key", http.MethodPost, "/decode", ui, "the-next", http.StatusOK, true, true},
 		{"with another key", http.MethodPost, "/decode", ui, "x", http.StatusUnauthorized, true, false},
 		{"another page asks", http.MethodOptions, "/decode", "https://x.example", "", http.StatusNoContent, false, false},
 		{"a person opens it without the key", http.MethodGet, "/", "", "", http.StatusUnauthorized, false, false},

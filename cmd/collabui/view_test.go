@@ -14,12 +14,13 @@ func TestTheViewerAsksForItsKey(t *testing.T) {
 	}{
 		{"", "", http.StatusOK}, {"secret", "", http.StatusUnauthorized}, {"secret", "other", http.StatusUnauthorized},
 		{"secret", "secret", http.StatusOK},
+		{"next\nsecret", "secret", http.StatusOK}, {"next\nsecret", "next", http.StatusOK},
 	} {
 		r, w := httptest.NewRequest(http.MethodGet, "/", nil), httptest.NewRecorder()
 		if c.given != "" {
 			r.SetBasicAuth("anybody", c.given)
 		}
-		if locked(pages, c.key).ServeHTTP(w, r); w.Code != c.want {
+		if locked(pages, func() string { return c.key }).ServeHTTP(w, r); w.Code != c.want {
 			t.Errorf("with the key %q and %q given: status %d, want %d", c.key, c.given, w.Code, c.want)
 		}
 	}

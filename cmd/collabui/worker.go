@@ -120,9 +120,11 @@ func (a *app) runWorker(ctx context.Context, o workerOptions) error {
 	if o.Endpoints, err = a.workerEndpoints(o.Roles); err != nil {
 		return err
 	}
-	if o.Serve.Key, err = config.Secret(envServerKey); err != nil {
+	key, err := config.Secret(envServerKey)
+	if err != nil {
 		return err
 	}
+	o.Serve.Key = config.First(config.Live(envServerKey, key))
 	o.Training.SharesKey = o.Endpoints.PolicyBearer()
 
 	return workers.Run(o.child.lifetime(ctx), o.Options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import ipaddress
 import os
@@ -12,13 +13,27 @@ from websockets.datastructures import Headers
 VARIABLE = "COLLABUI_ENVS_KEY"
 
 
-def key() -> str:
-    """The key, from COLLABUI_ENVS_KEY or from the file that COLLABUI_ENVS_KEY_FILE names; empty if there is none."""
-    path = os.environ.get(VARIABLE + "_FILE")
-    if not path:
-        return os.environ.get(VARIABLE, "")
-    with open(path, encoding="utf-8") as file:
-        return file.read().strip()
+class Keys:
+    """The keys, separated by white space, of COLLABUI_ENVS_KEY or of the file that COLLABUI_ENVS_KEY_FILE names.
+
+    All are accepted while one replaces another. The file is read again whenever they are needed; while that fails, or
+    the file is empty, they are what they were.
+    """
+
+    def __init__(self) -> None:
+        self._path = os.environ.get(VARIABLE + "_FILE")
+        self._keys = self._read() if self._path else os.environ.get(VARIABLE, "").split()
+
+    def now(self) -> list[str]:
+        """The keys of this moment; empty if there are none."""
+        if self._path:
+            with contextlib.suppress(OSError):
+                self._keys = self._read() or self._keys
+        return self._keys
+
+    def _read(self) -> list[str]:
+        with open(str(self._path), encoding="utf-8") as file:
+            return file.read().split()
 
 
 def loopback(host: str) -> bool:
@@ -31,14 +46,14 @@ def loopback(host: str) -> bool:
         return False
 
 
-def refuse(path: str, headers: Headers, key: str) -> tuple[HTTPStatus, str] | None:
+def refuse(path: str, headers: Headers, keys: list[str]) -> tuple[HTTPStatus, str] | None:
     """Why a request is refused, or None."""
     if headers.get("Origin") is not None or headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
         return HTTPStatus.FORBIDDEN, "this server answers no web page"
-    if not key and not loopback(headers.get("Host", "")):
+    if not keys and not loopback(headers.get("Host", "")):
         return HTTPStatus.MISDIRECTED_REQUEST, "this server answers only as localhost"
     scheme, _, token = headers.get("Authorization", "").partition(" ")
-    right = scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), key.encode())
-    if key and path != "/health" and not right:
+    right = [k for k in keys if hmac.compare_digest(token.strip().encode(), k.encode())]
+    if keys and path != "/health" and not (right and scheme.lower() == "bearer"):
         return HTTPStatus.UNAUTHORIZED, f"the key in {VARIABLE} is missing or wrong"
     return None

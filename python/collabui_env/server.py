@@ -46,8 +46,8 @@ class Server:
     @contextlib.asynccontextmanager
     async def listening(self, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[str]:
         """Serves, and yields the address of the sessions. Port 0 takes a free port."""
-        self._key = key.key()
-        if not self._key and not key.loopback(host):
+        self._keys = key.Keys()
+        if not self._keys.now() and not key.loopback(host):
             raise ValueError(
                 f"{host} can be reached from other machines without a key: "
                 f"set {key.VARIABLE} (or {key.VARIABLE}_FILE), or listen on 127.0.0.1"
@@ -77,7 +77,7 @@ class Server:
     def _request(self, connection: ServerConnection, request: Request) -> Response | None:
         """Answers plain HTTP. None lets a session begin."""
         path = request.path.partition("?")[0]
-        refused = key.refuse(path, request.headers, self._key)
+        refused = key.refuse(path, request.headers, self._keys.now())
         if refused:
             return connection.respond(refused[0], refused[1] + "\n")
         if path == "/ws":

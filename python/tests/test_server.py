@@ -2,6 +2,7 @@ import asyncio
 import importlib.util
 import json
 import os
+import tempfile
 import time
 import unittest
 import urllib.error
@@ -270,6 +271,25 @@ class DoorTest(ServerTest):
         with self.assertRaises(InvalidStatus):
             await self.client(address)
         self.assertEqual("", await (await self.client(address, additional_headers=right)).code("state"))
+
+    async def test_a_key_in_a_file_may_change(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "key")
+
+            def says(text: str) -> None:
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+
+            says("old\n")
+            with mock.patch.dict(os.environ, {"COLLABUI_ENVS_KEY_FILE": path}):
+                address = await self.serve()
+            for text, old, new in (("old\n", 200, 401), ("old\nnew\n", 200, 200), ("new\n", 401, 200), ("", 401, 200)):
+                says(text)
+                for name, want in (("old", old), ("new", new)):
+                    with self.subTest(text=text, key=name):
+                        self.assertEqual(want, await self.status(address, "/metadata", Authorization=f"Bearer {name}"))
+            os.remove(path)
+            self.assertEqual(200, await self.status(address, "/metadata", Authorization="Bearer new"))
 
     async def test_other_machines_need_a_key(self) -> None:
         with mock.patch.dict(os.environ, clear=True), self.assertRaisesRegex(ValueError, "set COLLABUI_ENVS_KEY"):

@@ -5,7 +5,6 @@ import asyncio
 import contextlib
 import json
 import logging
-import os
 import signal
 import sys
 
@@ -14,6 +13,7 @@ from aiohttp import web
 from collabui_companion import tasks
 from collabui_companion.companion import Companion
 from collabui_companion.server import KEY
+from collabui_companion.server import Keys
 from collabui_companion.server import Server
 
 EMULATOR = 'emulator @Pixel_6_API_33 -no-window -no-snapshot -no-boot-anim -memory 2048 -accel on -grpc 8554 -gpu off'
@@ -37,14 +37,16 @@ def arguments(argv=None) -> argparse.Namespace:
       help='install and set up the apps after the first boot (needs the internet, takes 5 to 10 minutes)')
   add('--setup-marker', default='', help='file to create after the setup')
   options = parser.parse_args(argv)
-  if not os.environ.get(KEY) and options.host not in ('127.0.0.1', '::1', 'localhost'):
-    parser.error(f'{options.host} can be reached from other machines: set {KEY}, there and for the workers of collabui')
+  options.keys = Keys()
+  if not options.keys() and options.host not in ('127.0.0.1', '::1', 'localhost'):
+    parser.error(f'{options.host} can be reached from other machines: set {KEY} or {KEY}_FILE, there and for the '
+                 'workers of collabui')
   return options
 
 
 async def serve(options, out) -> None:
   """Serves until SIGINT or SIGTERM. Writes the address to the file `out`."""
-  runner = web.AppRunner(Server(Companion(options), os.environ.get(KEY, '')).application(), access_log=None)
+  runner = web.AppRunner(Server(Companion(options), options.keys).application(), access_log=None)
   await runner.setup()
   try:
     await web.TCPSite(runner, options.host, options.port).start()

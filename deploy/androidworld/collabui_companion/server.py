@@ -2,10 +2,12 @@
 
 import asyncio
 import base64
+import contextlib
 import hmac
 import ipaddress
 import json
 import logging
+import os
 import time
 
 from aiohttp import web
@@ -161,8 +163,30 @@ def _loopback(host: str) -> bool:
     return False
 
 
-def guard(key: str):
-  """Returns a middleware that refuses pages of web browsers, and requests without the key if there is one.
+class Keys:
+  """The keys, separated by white space, of COLLABUI_ENVS_KEY or of the file that COLLABUI_ENVS_KEY_FILE names.
+
+  All are accepted while one replaces another. The file is read again whenever they are needed; while that fails, or the
+  file is empty, they are what they were.
+  """
+
+  def __init__(self):
+    self._path = os.environ.get(KEY + '_FILE')
+    self._keys = self._read() if self._path else os.environ.get(KEY, '').split()
+
+  def __call__(self) -> list[str]:
+    if self._path:
+      with contextlib.suppress(OSError):
+        self._keys = self._read() or self._keys
+    return self._keys
+
+  def _read(self) -> list[str]:
+    with open(self._path, encoding='utf-8') as file:
+      return file.read().split()
+
+
+def guard(keys):
+  """Returns a middleware that refuses pages of web browsers, and requests without one of keys() if there are any.
 
   Without a key the server listens on this machine only. A page can reach it across sites, or under a name of its own
   that it binds to the loopback: its Origin or its Host is then another than the server's.
@@ -173,10 +197,12 @@ def guard(key: str):
     header = request.headers
     if 'Origin' in header or header.get('Sec-Fetch-Site', 'none') not in ('none', 'same-origin'):
       raise web.HTTPForbidden(text='this server answers no web page')
-    if not key and not _loopback(request.host):
+    now = keys()
+    if not now and not _loopback(request.host):
       raise web.HTTPMisdirectedRequest(text='this server answers only as localhost')
-    if key and request.path != '/health' and not hmac.compare_digest(
-        header.get('Authorization', '').encode(), f'Bearer {key}'.encode()):
+    given = header.get('Authorization', '').encode()
+    right = [key for key in now if hmac.compare_digest(given, f'Bearer {key}'.encode())]
+    if now and request.path != '/health' and not right:
       raise web.HTTPUnauthorized(text=f'the key in {KEY} is missing or wrong')
     return await handler(request)
 
@@ -184,16 +210,16 @@ def guard(key: str):
 
 
 class Server:
-  """The routes around one companion. A key is asked of every request but /health."""
+  """The routes around one companion. One of keys() is asked of every request but /health."""
 
-  def __init__(self, companion: Companion, key: str = ''):
+  def __init__(self, companion: Companion, keys=list):
     self.companion = companion
-    self.key = key
+    self.keys = keys
     self.sockets = set()
 
   def application(self) -> web.Application:
     """Returns the application. The companion starts and stops with it."""
-    app = web.Application(client_max_size=FRAME_LIMIT, middlewares=[guard(self.key)])
+    app = web.Application(client_max_size=FRAME_LIMIT, middlewares=[guard(self.keys)])
     for path in ('health', 'metadata', 'schema', 'ready'):
       app.router.add_get(f'/{path}', getattr(self, f'_{path}'))
     app.router.add_post('/probe', self._probe)

@@ -64,12 +64,13 @@ class Frames(CompanionCase):
           self.assertEqual(status, (await self.client.get(path, headers=headers)).status)
 
   async def test_a_key_is_asked_of_every_request_but_the_health_check(self):
-    app = server.Server(self.companion, 'secret').application()
+    app = server.Server(self.companion, lambda: ['next', 'secret']).application()
     app.on_startup.clear()
     app.on_cleanup.clear()
     async with support.TestClient(support.TestServer(app)) as client:
       for path, headers, status in (
           ('/health', {}, 200), ('/ready', {}, 401), ('/ready', {'Authorization': 'Bearer wrong'}, 401),
+          ('/ready', {'Authorization': 'Bearer next'}, 200),
           ('/ready', {'Authorization': 'Bearer secret', 'Host': 'emulators.example'}, 200), ('/ws', {}, 401),
       ):
         with self.subTest(path=path, headers=headers):

@@ -33,8 +33,8 @@ func (g *Gateway) request(ctx context.Context, method, path string, body []byte)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if g.Key != "" {
-		req.Header.Set("Authorization", "Bearer "+g.Key)
+	if key := g.Key(); key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
 	}
 
 	res, err := g.http.Do(req)

@@ -29,7 +29,7 @@ type Options struct {
 	Bucket    store.Bucket
 	Engine    string            // "vllm" or "sglang"
 	Server    string            // base URL of the engine, without /v1
-	Key       string            // bearer key that the engine wants; empty means none
+	Key       func() string     // bearer key that the engine wants now; nil or empty means none
 	ClientKey func() string     // bearer keys, one of which clients must send; nil or empty means none
 	Adapters  string            // folder for adapters, of this gateway alone; the engine reads it under the same path
 	Base      string            // the engine's name of the base model; empty means the first that it lists
@@ -132,6 +132,9 @@ func (o *Options) complete() error {
 		return fault.New(fault.Invalid, "the folder for adapters: %w", err)
 	}
 
+	if o.Key == nil {
+		o.Key = func() string { return "" }
+	}
 	if o.Log == nil {
 		o.Log = func(string, ...any) {}
 	}

@@ -272,7 +272,10 @@ func TestPoliciesAnswerThroughTheClientOfThePipeline(t *testing.T) {
 
 func TestKeys(t *testing.T) {
 	e := &fakeengine.Engine{Key: "engine-key"}
-	s := setUp(t, e, func(o *Options) { o.ClientKey, o.Key = func() string { return "client-key" }, "engine-key" })
+	now := "engine-key"
+	s := setUp(t, e, func(o *Options) {
+		o.ClientKey, o.Key = func() string { return "client-key" }, func() string { return now }
+	})
 	d := s.lora("x")
 	body := `{"model":"` + d + `",` + hello + `}`
 	for key, want := range map[string]int{"": 401, "engine-key": 401, "client-key": 200} {
@@ -301,8 +304,7 @@ func TestKeys(t *testing.T) {
 		}
 	}
 
-	s.opts.Key = "wrong"
-	s.restart()
+	now = "wrong"
 	status, text, _ := s.ask(http.MethodPost, "/v1/chat/completions", body, "client-key")
 	refused := strings.Contains(text, "refuses this gateway's key") && !strings.Contains(text, "wrong")
 	if status != http.StatusConflict || !refused {

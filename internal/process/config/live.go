@@ -2,6 +2,7 @@ package config
 
 import (
 	"os"
+	"strings"
 	"sync"
 )
 
@@ -23,5 +24,17 @@ func Live(name, value string) func() string {
 		}
 
 		return value
+	}
+}
+
+// First returns a function that returns the first of the keys of the moment, which are separated by white space: the
+// one that is sent. Without any it returns "".
+func First(keys func() string) func() string {
+	return func() string {
+		if all := strings.Fields(keys()); len(all) > 0 {
+			return all[0]
+		}
+
+		return ""
 	}
 }

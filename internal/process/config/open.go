@@ -1,7 +1,6 @@
 package config
 
 import (
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -46,17 +45,7 @@ func (e Endpoints) OpenRedis() (*redis.Client, error) {
 }
 
 // PolicyBearer returns a function that returns the key which is sent to policy servers: the first if there are several.
-func (e Endpoints) PolicyBearer() func() string {
-	keys := e.PolicyKeys()
-
-	return func() string {
-		if all := strings.Fields(keys()); len(all) > 0 {
-			return all[0]
-		}
-
-		return ""
-	}
-}
+func (e Endpoints) PolicyBearer() func() string { return First(e.PolicyKeys()) }
 
 // PolicyKeys returns a function that returns the keys which a policy server accepts, separated by white space.
 func (e Endpoints) PolicyKeys() func() string { return Live(EnvPolicyKey, e.PolicyKey) }
