@@ -6,29 +6,35 @@ if [ -n "${COLLABUI_STACK:-}" ]; then
   echo "$COLLABUI_STACK"
   exit 0
 fi
-temporal=go.temporal.io/server@v1.32.1
 programs=(
-  go.temporal.io/server/cmd/server@v1.32.1
-  go.temporal.io/server/cmd/tools/sql@v1.32.1
-  github.com/temporalio/cli/cmd/temporal@v1.5.1
-  github.com/minio/minio@v0.0.0-20250907161309-07c3a429bfed # RELEASE.2025-09-07T16-13-09Z
-  github.com/minio/mc@v0.0.0-20250313080218-cf909e1063a9    # the newest that Go's checksum database knows
+  server=go.temporal.io/server/cmd/server@v1.32.1
+  sql=go.temporal.io/server/cmd/tools/sql@v1.32.1
+  temporal=github.com/temporalio/cli/cmd/temporal@v1.5.1
+  ui-server=github.com/temporalio/ui-server/v2/cmd/server@v2.55.0
+  minio=github.com/minio/minio@v0.0.0-20250907161309-07c3a429bfed # RELEASE.2025-09-07T16-13-09Z
+  mc=github.com/minio/mc@v0.0.0-20250313080218-cf909e1063a9       # the newest that Go's checksum database knows
+)
+folders=( # of modules: what images have besides their programs
+  schema=go.temporal.io/server@v1.32.1/schema
+  config=github.com/temporalio/ui-server/v2@v2.55.0/config
 )
 dir="${XDG_CACHE_HOME:-$HOME/.cache}/collabui/stack-1.32.1-20250907"
 go="${GO:-go}"
 cd / # outside of any module
 mkdir -p "$dir"
 for p in "${programs[@]}"; do
-  name="$(basename "${p%@*}")"
+  name="${p%%=*}" package="${p#*=}"
   [ -x "$dir/$name" ] && continue
-  echo "building $p; the first time takes several minutes" >&2
-  GOFLAGS= GOBIN="$dir/new" "$go" install "$p"
-  mv "$dir/new/$name" "$dir/$name"
+  echo "building $package; the first time takes several minutes" >&2
+  GOFLAGS= GOBIN="$dir/new" "$go" install "$package"
+  mv "$dir/new/$(basename "${package%@*}")" "$dir/$name"
 done
-if [ ! -e "$dir/schema" ]; then
-  found="$("$go" mod download -json "$temporal" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')"
-  ln -sfn "$found/schema" "$dir/schema"
-fi
+for f in "${folders[@]}"; do
+  name="${f%%=*}" module="${f#*=}"
+  [ -e "$dir/$name" ] && continue
+  found="$("$go" mod download -json "${module%/*}" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')"
+  ln -sfn "$found/${module##*/}" "$dir/$name"
+done
 if ! compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null || ! command -v redis-server >/dev/null; then
   { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
     postgresql redis-server; } >&2

@@ -6,6 +6,7 @@ umask 022
 cd "$(dirname "$0")"
 [ -e .env ] || cp .env.example .env
 mkdir -p -m 700 secrets
+[ -e secrets/payloads ] || : >secrets/payloads # no key: payloads stay readable
 for name in postgres s3_access s3_secret policy view envs grafana; do
   [ -e "secrets/$name" ] || od -An -N10 -tx1 /dev/urandom | tr -d ' \n' >"secrets/$name"
 done

@@ -89,11 +89,6 @@ func checkObjects(t *testing.T, objects []object) {
 		default:
 			continue
 		}
-		if strings.HasSuffix(name, "-viewer") && !slices.ContainsFunc(all, func(p pod) bool {
-			return p.where == "Deployment collabui-viewer"
-		}) {
-			continue // the policy of a viewer that is off
-		}
 		if !slices.ContainsFunc(all, func(p pod) bool { return selects(selector, p) }) {
 			t.Errorf("%s selects %v, want a pod of the chart", name, selector)
 		}
@@ -146,7 +141,7 @@ func checkPod(t *testing.T, p pod) {
 				t.Errorf("the %s of %s asks %v, want one of its ports %v", probe, name, get, ports)
 			}
 		}
-		if c := at(c, "name"); c != "worker" && c != "gateway" && c != "viewer" {
+		if c := at(c, "name"); c != "worker" && c != "gateway" && c != "viewer" && c != "codec" {
 			continue
 		}
 
@@ -160,13 +155,19 @@ func checkPod(t *testing.T, p pod) {
 				t.Errorf("%s listens on %s, want it among its ports %v", name, addr, ports)
 			}
 		}
-		if grace, drain := number(at(p.spec, "terminationGracePeriodSeconds")), number(after(args, "--drain")); role !=
-			"viewer" && (after(args, "--roles") != role || drain == 0 || grace < drain+10) {
+		if page(role) {
+			continue
+		}
+		grace, drain := number(at(p.spec, "terminationGracePeriodSeconds")), number(after(args, "--drain"))
+		if after(args, "--roles") != role || drain == 0 || grace < drain+10 {
 			t.Errorf("%s of role %v runs %v and is killed after %d s; want its role, and 10 s more than --drain",
 				name, role, args, grace)
 		}
 	}
 }
+
+// page reports whether a role serves pages to people, and has no work to drain.
+func page(role any) bool { return role == "viewer" || role == "codec" }
 
 func checkService(t *testing.T, name string, o object, p pod) {
 	t.Helper()
@@ -174,7 +175,7 @@ func checkService(t *testing.T, name string, o object, p pod) {
 	for _, x := range list(o, "spec", "ports") {
 		want := fmt.Sprint(at(x, "targetPort"))
 		role := p.labels["app.kubernetes.io/component"]
-		none := strings.HasSuffix(name, "-workers") && (role == "viewer" || role == "setup")
+		none := strings.HasSuffix(name, "-workers") && (page(role) || role == "setup")
 		if got := p.ports()[want]; !none && (got == 0 || got != number(at(x, "port")) && want != "http") {
 			t.Errorf("%s has %v, and %s the ports %v; want the same", name, x, p.where, p.ports())
 		}

@@ -47,7 +47,9 @@ var variants = [][]string{
 	{"--set", "rollout.autoscaling.enabled=true,model.autoscaling.enabled=true,temporal.tls.enabled=true," +
 		"temporal.tls.secret=t,temporal.tls.client=true,environments.secret.name=e,gpu.work.storageClassName=fast"},
 	{"--set", "networkPolicy.metricsFrom=null,networkPolicy.enabled=true,serve.spot.enabled=true,gpu.gpus=0"},
-	{"--set", "payloads.secret.name=payload-keys,s3.secrets.serve=s3-serve,s3.secrets.viewer=s3-view"},
+	{"--set", "payloads.secret.name=payload-keys,s3.secrets.serve=s3-serve,s3.secrets.viewer=s3-view," +
+		"payloads.codec.enabled=true,payloads.codec.secret.name=c,temporal.ui=https://temporal.example"},
+	{"--set", "serve.tls.secret=serve-tls,trust.secret.name=authority,monitoring.enabled=true"},
 	{"--set", "setup.namespace=false,setup.bucket=false,viewer.enabled=false,networkPolicy.enabled=false"},
 }
 

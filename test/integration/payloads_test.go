@@ -118,11 +118,12 @@ func eachPayload(x protoreflect.Message, use func(*commonpb.Payload)) {
 func (m *machine) uiShows(workflow, text string) {
 	m.t.Helper()
 	st, _ := supervisor.Read(m.data)
-	m.looks("payloads.png", st.UI+"/namespaces/collabui/workflows/"+workflow, text)
+	m.looks("payloads.png", text, st.UI+"/namespaces/collabui/workflows/"+workflow)
 }
 
-// looks opens a page in Chromium and waits for a text. Where COLLABUI_PICTURES names a folder, it takes a picture.
-func (m *machine) looks(picture, url, text string) {
+// looks opens pages in Chromium, one after the other, and waits for a text in the last. Where COLLABUI_PICTURES names a
+// folder, it takes a picture.
+func (m *machine) looks(picture, text string, urls ...string) {
 	m.t.Helper()
 	path, err := browser.Find()
 	if err != nil {
@@ -134,10 +135,12 @@ func (m *machine) looks(picture, url, text string) {
 	defer end()
 	ctx, cancel := chromedp.NewContext(alloc)
 	defer cancel()
-	if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {
-		m.t.Fatal(err)
+	for _, url := range urls {
+		if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {
+			m.t.Fatal(err)
+		}
 	}
-	m.eventually(url+" shows "+text, time.Minute, func() bool {
+	m.eventually(urls[len(urls)-1]+" shows "+text, time.Minute, func() bool {
 		shown, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body.innerText`))
 
 		return err == nil && strings.Contains(shown, text)

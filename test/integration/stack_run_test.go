@@ -155,6 +155,22 @@ func (x *stack) measured(job, addr string) {
 	x.write(filepath.Join("targets", job+".yaml"), text)
 }
 
+// temporalUI starts the Temporal UI and the codec server that lets it show payloads, and returns their addresses.
+func (x *stack) temporalUI() (ui, codec string) {
+	x.t.Helper()
+	ui, codec = freeAddr(x.t), freeAddr(x.t)
+	x.up("ui", x.foreign("ui", x.environment("ui", "TEMPORAL_UI_PORT="+port(ui),
+		"TEMPORAL_CODEC_ENDPOINT=http://"+codec), "ui-server", "--root", x.programs, "--env", "docker", "start"))
+	args := strings.NewReplacer("0.0.0.0:8086", codec, "http://127.0.0.1:8080", "http://"+ui).Replace(
+		x.services["codec"].Command)
+	x.env = append(x.env, x.environment("codec")...)
+	x.up("codec", x.starts(binary("collabui"), strings.Fields(args)...))
+	x.answers("ui", "http://"+ui+"/healthz")
+	x.answers("codec", "http://"+codec+"/health")
+
+	return ui, codec
+}
+
 // figures checks what Prometheus knows of the run, and opens the pages that a person would open.
 func (x *stack) figures(p *prometheus, view string, began time.Time) {
 	for name, q := range queries(x.t) {
@@ -172,6 +188,10 @@ func (x *stack) figures(p *prometheus, view string, began time.Time) {
 	if want := []string{"CollabuiWorkerDown"}; !slices.Equal(hold, want) { // the workers of build old
 		x.t.Errorf("the expressions of %v hold, want those of %v", hold, want)
 	}
-	x.looks("viewer.png", "http://x:view-0123456789@"+view+"/#/run/kill", "Success by epoch")
-	x.looks("dashboard.png", "file://"+p.dashboard(x.file("dashboard.html"), time.Since(began)), "What fails and waits")
+	person := "http://x:view-0123456789@" // who knows the key
+	x.looks("viewer.png", "Success by epoch", person+view+"/#/run/kill")
+	x.looks("dashboard.png", "What fails and waits",
+		"file://"+p.dashboard(x.file("dashboard.html"), time.Since(began)))
+	ui, codec := x.temporalUI()
+	x.looks("temporal-ui.png", `"Name": "kill"`, person+codec, "http://"+ui+"/namespaces/collabui/workflows/kill")
 }

@@ -88,6 +88,8 @@ func newStack(t *testing.T) *stack {
 	for _, name := range []string{"postgres", "s3_access", "s3_secret", "policy", "view", "envs"} {
 		x.write(filepath.Join("secrets", name), name+"-0123456789")
 	}
+	x.payloadKeys = payloadKey("one")
+	x.write("secrets/payloads", x.payloadKeys)
 	at := map[string]string{}
 	for _, name := range []string{"temporal:7233", "s3:9000", "redis:6379", "policy:9000"} {
 		at[name] = freeAddr(t)

@@ -38,10 +38,11 @@ app.kubernetes.io/component: {{ . }}
 {{/* Addresses of the gateways. */}}
 {{- define "collabui.policies" -}}
 {{- $urls := .Values.policy.urls -}}
+{{- $scheme := ternary "https" "http" (ne .Values.serve.tls.secret "") -}}
 {{- if not $urls }}
 {{- range $i := until (int .Values.serve.replicas) }}
 {{- $n := include "collabui.name" $ }}
-{{- $urls = append $urls (printf "http://%s-serve-%d.%s-serve.%s.svc:9000/v1" $n $i $n $.Release.Namespace) }}
+{{- $urls = append $urls (printf "%s://%s-serve-%d.%s-serve.%s.svc:9000/v1" $scheme $n $i $n $.Release.Namespace) }}
 {{- end }}
 {{- end }}
 {{- if not $urls }}{{ fail "where are the policies: set policy.urls, or serve.replicas to at least 1" }}{{ end }}
@@ -87,6 +88,9 @@ app.kubernetes.io/component: {{ . }}
 {{- if .Values.environments.secret.name }}
 - {name: COLLABUI_ENVS_KEY_FILE, value: /run/secrets/collabui/environments/key}
 - {name: COLLABUI_ENVS_HOSTS, value: {{ join "," .Values.environments.hosts | quote }}}
+{{- end }}
+{{- if .Values.trust.secret.name }}
+- {name: SSL_CERT_FILE, value: /run/secrets/collabui/trust/ca.crt}
 {{- end }}
 - {name: COLLABUI_LOG_LEVEL, value: {{ .Values.logLevel | quote }}}
 - {name: COLLABUI_LOG_FORMAT, value: json}
@@ -165,6 +169,16 @@ app.kubernetes.io/component: {{ . }}
             {{- $name := splitList "=" . | first }}
             - {key: {{ $name }}, path: models/{{ $name }}}
             {{- end }}
+      {{- end }}
+      {{- with $v.trust.secret }}
+      {{- if .name }}
+      - secret: {name: {{ .name }}, items: [{key: {{ .key }}, path: trust/ca.crt}]}
+      {{- end }}
+      {{- end }}
+      {{- if and $v.serve.tls.secret (eq .role "serve") }}
+      - secret:
+          name: {{ $v.serve.tls.secret }}
+          items: [{key: tls.crt, path: serve/tls.crt}, {key: tls.key, path: serve/tls.key}]
       {{- end }}
       {{- if eq .role "viewer" }}
       - secret:
