@@ -68,8 +68,11 @@ func (c *Control) tellPast(ctx context.Context, run runs.Run, p *Plan) error {
 // Commit writes epoch.json: the epoch exists when it does. All parts are read back and hashed in slot order.
 func (c *Control) Commit(ctx context.Context, id EpochID) (EpochSummary, error) {
 	return do(ctx, c.log(id.Run, "epoch", id.Epoch), func(ctx context.Context, _ say) (EpochSummary, error) {
-		e, _, err := runs.Run(id.Run).Epoch(id.Epoch).Record(ctx, c.Bucket, func() (runs.Epoch, error) {
-			return c.assemble(ctx, id)
+		var a assembly // what was counted, if the epoch was not recorded before
+		e, _, err := runs.Run(id.Run).Epoch(id.Epoch).Record(ctx, c.Bucket, func() (_ runs.Epoch, err error) {
+			a, err = c.assemble(ctx, id)
+
+			return a.epoch, err
 		})
 		if err != nil {
 			return EpochSummary{}, err
@@ -78,6 +81,7 @@ func (c *Control) Commit(ctx context.Context, id EpochID) (EpochSummary, error) 
 		sum := summary(e)
 		c.Emit.send(id.Run, events.Epoch{
 			Epoch: id.Epoch, Rollouts: sum.Rollouts, Pairs: sum.Pairs, Val: sum.Val, Kept: sum.Kept, Digest: sum.Digest,
+			Positive: a.positiveShare(), Failed: sum.Failed, Quarantined: a.quarantined,
 		})
 
 		return sum, nil
@@ -85,44 +89,44 @@ func (c *Control) Commit(ctx context.Context, id EpochID) (EpochSummary, error) 
 }
 
 // assemble reads everything that belongs to an epoch.
-func (c *Control) assemble(ctx context.Context, id EpochID) (runs.Epoch, error) {
+func (c *Control) assemble(ctx context.Context, id EpochID) (a assembly, err error) {
 	s, err := c.spec(ctx, id.Run, id.Epoch)
 	if err != nil {
-		return runs.Epoch{}, err
+		return a, err
 	}
 
 	parts, err := runs.NewEpochParts()
 	if err != nil {
-		return runs.Epoch{}, err
+		return a, err
 	}
 	defer parts.Close()
-	a := assembly{
+	a = assembly{
 		bucket: c.Bucket, run: runs.Run(id.Run), epoch: runs.Epoch{Number: id.Epoch}, parts: parts,
-		pairs: map[int]int{},
+		pairs: map[int]int{}, quarantined: len(s.Quarantine),
 	}
 	if err := a.readPlan(ctx, s.Agents); err != nil {
-		return a.epoch, err
+		return a, err
 	}
 	if err := a.readSlots(ctx); err != nil {
-		return a.epoch, err
+		return a, err
 	}
 	if err := a.readUpdates(ctx, s); err != nil {
-		return a.epoch, err
+		return a, err
 	}
 
 	if err := c.judge(ctx, s, &a); err != nil {
-		return a.epoch, err
+		return a, err
 	}
 	accepted, _, err := a.run.Accepted(id.Epoch).Read(ctx, c.Bucket)
 	if err != nil && !missing(err) {
-		return a.epoch, err
+		return a, err
 	}
 	if err == nil {
 		a.epoch.Accepted = accepted.Who + ": " + accepted.Why
 	}
 	a.epoch.Digest, err = parts.Digest()
 
-	return a.epoch, err
+	return a, err
 }
 
 // judge reads what the epoch's system reached on val, if it was evaluated, and goes back to the system that the epoch's
@@ -164,6 +168,30 @@ type assembly struct {
 	pairs  map[int]int // number of pairs by agent
 
 	before runs.System // the one that the updates began with
+
+	positive, labels int // labels that are positive, and all
+	quarantined      int // templates that are left out
+}
+
+// positiveShare returns the share of labels that are positive, or -1 if there are none.
+func (a *assembly) positiveShare() float64 {
+	if a.labels == 0 {
+		return -1
+	}
+
+	return float64(a.positive) / float64(a.labels)
+}
+
+// count counts the labels of an episode.
+func (a *assembly) count(steps []domain.Credit) {
+	for _, s := range steps {
+		a.labels += len(s.Labels)
+		for _, l := range s.Labels {
+			if l == domain.Positive {
+				a.positive++
+			}
+		}
+	}
 }
 
 // readPlan reads the parent commit, the topology and the slots. There are some agents.
@@ -220,6 +248,7 @@ func (a *assembly) readSlots(ctx context.Context) error {
 		if s.episode.Failed != "" {
 			a.epoch.FailedAll++
 		}
+		a.count(s.labels)
 		a.epoch.Pairs += len(s.pairs)
 		for _, p := range s.pairs {
 			a.pairs[p.Agent]++

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/episode"
@@ -40,6 +41,17 @@ func (c *Common) log(run string, attributes ...any) *slog.Logger {
 	}
 
 	return l.With("run", run).With(attributes...)
+}
+
+// in is episode.In, and counts the environments that play.
+func (c *Common) in(
+	ctx context.Context, suite envadapters.Suite, family domain.Family, play func(envadapters.Environment) error,
+) error {
+	return episode.In(ctx, suite, family, func(env envadapters.Environment) error {
+		defer c.Metrics.Take(suite.Name())()
+
+		return play(env)
+	})
 }
 
 // Wording is what the embedded policy can say and read. Language models use their own words and read all.

@@ -207,7 +207,7 @@ func (r *Rollouts) evaluate(
 
 		return err
 	}
-	err = episode.In(ctx, suite, v.Family(suite), func(env envadapters.Environment) error {
+	err = r.in(ctx, suite, v.Family(suite), func(env envadapters.Environment) error {
 		out.Steps, cut, refused = nil, 0, 0 // another environment begins the episode anew
 		playing = env
 		player, topology, err := v.Player(env, i)

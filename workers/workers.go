@@ -70,6 +70,9 @@ func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	p := &process{Options: o, metrics: telemetry.New()}
+	if slices.Contains(o.Roles, workflows.QueueRollout) {
+		p.metrics.Places(o.Browsers * o.Tabs)
+	}
 	if err := p.answerHealth(ctx); err != nil {
 		return err
 	}

@@ -85,6 +85,10 @@ type Epoch struct {
 	Val      float64 `json:"val"`  // success rate on val of what the epoch made; -1: not evaluated
 	Kept     string  `json:"kept"` // why the agents go on with the policies before its updates
 	Digest   string  `json:"digest"`
+
+	Positive    float64 `json:"positive"`    // share of the critic's labels that are positive; -1: not counted
+	Failed      int     `json:"failed"`      // slots whose tasks were at fault
+	Quarantined int     `json:"quarantined"` // templates that are left out of training
 }
 
 // Evaluation says that a range of an evaluation's episodes was played.

@@ -35,6 +35,8 @@ type Metrics struct {
 	training *prometheus.GaugeVec   // share of an update's steps, by job
 	epochs   *prometheus.GaugeVec   // figures of the newest epoch, by run
 	updates  *prometheus.CounterVec // updates by outcome
+	places   prometheus.Gauge
+	taken    *prometheus.GaugeVec // environments in use, by adapter
 	warnings prometheus.Counter
 
 	models *prometheus.HistogramVec // seconds of calls, by role
@@ -64,7 +66,10 @@ func New() *Metrics {
 	m.updates = m.counter("updates_total", "Policy updates, by outcome: updated, or kept the parent.", "outcome")
 	m.training = gauge(m, "training_progress", "The share of an open update's steps that it has made.", "update")
 	m.epochs = gauge(m, "run_epoch",
-		"Of a run's newest epoch: its number, rollouts and val (rates), pairs.", "run", "figure")
+		"Of a run's newest epoch: its number, rollouts and val (rates), pairs, positive (share of labels), "+
+			"failed (slots), quarantined (templates).", "run", "figure")
+	m.places = gauge(m, "places", "Episodes that browsers of this worker can play concurrently.").WithLabelValues()
+	m.taken = gauge(m, "places_taken", "Environments that play an episode: tabs, emulators, sessions.", "environment")
 	m.warnings = m.counter("warnings_total", "Warnings that people were given.").WithLabelValues()
 	m.models = m.histogram("model_seconds", "How long calls of models took, by role.", "role")
 	m.tokens = m.counter("tokens_total", "Tokens by role and kind: prompt, cached or answer.", "role", "kind")
@@ -175,6 +180,20 @@ func (m *Metrics) Parts() (part func(name string)) {
 	}
 }
 
+// Places says how many episodes the browsers of this process can play concurrently.
+func (m *Metrics) Places(n int) { m.places.Set(float64(n)) }
+
+// Take counts an environment of an adapter that begins to play. The function that it returns counts its end.
+func (m *Metrics) Take(adapter string) (free func()) {
+	if m == nil {
+		return func() {}
+	}
+	g := m.taken.WithLabelValues(adapter)
+	g.Inc()
+
+	return g.Dec
+}
+
 // Training counts how far an update is.
 func (m *Metrics) Training(job string, p domain.TrainPoint) {
 	if m != nil && p.Steps > 0 {
@@ -215,6 +234,11 @@ func (m *Metrics) Event(run string, e events.Event) {
 		if e.Val >= 0 { // it was evaluated
 			m.epochs.WithLabelValues(run, "val").Set(e.Val)
 		}
+		if e.Positive >= 0 {
+			m.epochs.WithLabelValues(run, "positive").Set(e.Positive)
+		}
+		m.epochs.WithLabelValues(run, "failed").Set(float64(e.Failed))
+		m.epochs.WithLabelValues(run, "quarantined").Set(float64(e.Quarantined))
 	case events.End:
 		m.epochs.DeletePartialMatch(prometheus.Labels{"run": run})
 	case events.Episode:

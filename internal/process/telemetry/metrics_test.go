@@ -37,12 +37,16 @@ func TestWhatAProcessDoesIsCounted(t *testing.T) {
 	m.Begin("Rollout")(nil)
 	m.Begin("Rollout")(errors.New("broken"))
 	m.Begin("Update")
+	m.Places(6)
+	m.Take("webtasks")
+	m.Take("webtasks")()
 	m.Parts()("decide")
 	m.Call("critic", time.Second, domain.Usage{Prompt: 10, Cached: 4, Answer: 2}, 0.5)
 	m.Training("runs/a/epochs/0001/agents/0/job", domain.TrainPoint{Step: 3, Steps: 12})
 	for _, e := range []events.Event{
 		events.Episode{Success: true}, events.Void{}, events.Labels{Right: 3, Wrong: 2, Pairs: 5},
-		events.Update{Kept: "too far"}, events.Warning{}, events.Epoch{Epoch: 2, Rollouts: 0.5, Pairs: 7, Val: 0.4},
+		events.Update{Kept: "too far"}, events.Warning{},
+		events.Epoch{Epoch: 2, Rollouts: 0.5, Pairs: 7, Val: 0.4, Positive: 0.3, Failed: 1, Quarantined: 2},
 	} {
 		m.Event("a", e)
 	}
@@ -57,7 +61,10 @@ func TestWhatAProcessDoesIsCounted(t *testing.T) {
 		`collabui_episodes_total{outcome="success"} 1`, `collabui_episodes_total{outcome="void"} 1`,
 		`collabui_labels_total{label="right"} 3`, `collabui_pairs_total 5`,
 		`collabui_updates_total{outcome="kept the parent"} 1`, `collabui_warnings_total 1`,
-		`collabui_run_epoch{figure="val",run="a"} 0.4`, "go_goroutines", "process_cpu_seconds_total",
+		`collabui_run_epoch{figure="val",run="a"} 0.4`, `collabui_run_epoch{figure="positive",run="a"} 0.3`,
+		`collabui_run_epoch{figure="failed",run="a"} 1`, `collabui_run_epoch{figure="quarantined",run="a"} 2`,
+		`collabui_places 6`, `collabui_places_taken{environment="webtasks"} 1`,
+		"go_goroutines", "process_cpu_seconds_total",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("/metrics says\n%s\nwant it to contain %q", got, want)
