@@ -70,7 +70,7 @@ func (a *app) machine() []finding {
 	chromium := finding{What: "chromium", OK: true}
 	path, err := browser.Find()
 	if chromium.Detail = path; err != nil {
-		chromium.OK, chromium.Detail, chromium.Fix = a.cluster, err.Error(), "make chromium"
+		chromium.OK, chromium.Detail, chromium.Fix = a.cluster, "none", err.Error()
 	}
 	if a.cluster {
 		return []finding{cpu, chromium}
@@ -85,7 +85,7 @@ func servicesProgram() finding {
 	path := filepath.Join(filepath.Dir(self), "collabui-local")
 	f := finding{What: "collabui-local", OK: true, Detail: path}
 	if _, err := exec.LookPath(path); err != nil {
-		f.OK, f.Fix = false, "run make build, or set the addresses of services"
+		f.OK, f.Fix = false, "take it from a release, run `make build` in a checkout, or set the addresses of services"
 	}
 
 	return f

@@ -159,7 +159,8 @@ func program(name string) (string, error) {
 	}
 	path := filepath.Join(filepath.Dir(self), name)
 	if _, err := exec.LookPath(path); err != nil {
-		return "", fault.New(fault.Invalid, "%s is missing next to %s: build it with `make build`", name, self)
+		return "", fault.New(fault.Invalid,
+			"%s is missing next to %s: take it from a release, or run `make build` in a checkout", name, self)
 	}
 
 	return path, nil
