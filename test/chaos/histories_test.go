@@ -66,7 +66,7 @@ func TestRecordHistories(t *testing.T) {
 		play func()
 	}{
 		{"preflight", r.preflight}, {"scheduled", r.scheduled}, {"experiment", r.experiment}, {"large", r.large},
-		{"stopped", r.stopped}, {"steered", r.steered}, {"outage", r.outage},
+		{"ahead", r.ahead}, {"stopped", r.stopped}, {"steered", r.steered}, {"outage", r.outage},
 	} {
 		if only := os.Getenv("COLLABUI_ONLY"); only == "" || only == part.name {
 			part.play()
@@ -121,6 +121,14 @@ func (r *recorder) large() {
 	r.update(s.Name, workflows.UpdatePause)
 	time.Sleep(5 * time.Second)
 	r.update(s.Name, workflows.UpdateResume)
+	r.end(s.Name)
+}
+
+// ahead plays a run whose epochs roll out beside the updates and the evaluation of the one before.
+func (r *recorder) ahead() {
+	s := fakepolicy.Specification("ahead")
+	s.Epochs, s.Staleness = 4, 1
+	r.start(s)
 	r.end(s.Name)
 }
 
