@@ -262,6 +262,7 @@ type row struct {
 	Answer  string  `json:"answer"`
 	End     bool    `json:"end"`
 	At      float64 `json:"temperature"`
+	digest  string // of the policy that answered
 	round   int
 	usage   domain.Usage
 	logProb float64 // of the rollout
@@ -289,7 +290,8 @@ func (p *production) verify(model string) {
 	if folders[0] == folders[1] {
 		p.t.Fatalf("no agent has an adapter after epoch 1, want at least one\n%s", p.must("show", "kill"))
 	}
-	rows := p.rows(b, folders)
+	rows := p.rows(b, e.System.Digests(), folders)
+	p.sideBySide(rows)
 	own, other := p.scores(model, rows), p.scores(model, swapped(rows, folders))
 
 	p.cached(rows)
@@ -385,7 +387,7 @@ func (p *production) tokenize(q map[string]any) []int {
 }
 
 // rows returns the answers of the second epoch, under the adapters of their agents.
-func (p *production) rows(b store.Bucket, folders []string) (out []row) {
+func (p *production) rows(b store.Bucket, digests, folders []string) (out []row) {
 	p.t.Helper()
 	run := runs.Run("kill")
 	for slot := 1; slot <= 32; slot++ {
@@ -403,7 +405,7 @@ func (p *production) rows(b store.Bucket, folders []string) (out []row) {
 					out = append(out, row{
 						Adapter: folders[c.Agent], System: agents.Default.System(), User: c.Prompt, Answer: c.Text,
 						End: true, At: temperature, logProb: c.LogProb, tokens: c.Usage.Answer,
-						round: c.Round, usage: c.Usage,
+						digest: digests[c.Agent], round: c.Round, usage: c.Usage,
 					})
 				}
 			}
