@@ -1,5 +1,5 @@
-// Package proc starts child processes that cannot outlive this one. It needs Linux, which is the only system that
-// collabui supports and is tested on.
+// Package proc starts child processes that cannot outlive this one. That needs Linux, the only system on which services
+// and workers are supported; elsewhere, where the command line runs, a child may outlive a process that is killed.
 //
 // It imports no other package of this module.
 package proc
@@ -28,7 +28,8 @@ func Start(cmd *exec.Cmd) error {
 			}
 		}()
 	})
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	dieWithParent(cmd.SysProcAttr)
 
 	done := make(chan error)
 	starter <- func() { done <- cmd.Start() }

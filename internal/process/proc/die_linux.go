@@ -1,0 +1,6 @@
+package proc
+
+import "syscall"
+
+// dieWithParent has the kernel kill the process when the thread that forks it ends.
+func dieWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }
