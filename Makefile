@@ -148,10 +148,11 @@ python: bin/collabui chromium ## test the Python package, and the protocol again
 
 # The unit tests check deploy/ against the code; this also reads it with the tools that deploy it. What cannot be
 # installed is skipped, with a reason.
-deploy-check: ## render the chart, read the compose file, and check both against schemas and the code
+deploy-check: bin/collabui ## render the chart, read the compose file, check both against schemas and the code
 	export COLLABUI_HELM="$$(scripts/gotool.sh helm)" COLLABUI_COMPOSE="$$(scripts/gotool.sh compose)" \
 		COLLABUI_KEDA="$$(scripts/gotool.sh keda)" COLLABUI_MONITORING="$$(scripts/gotool.sh monitoring)" \
-		COLLABUI_DEPLOY_PYTHON="$$(scripts/venv.sh deploy)"; $(GO) test -count=1 ./test/deploy
+		COLLABUI_DEPLOY_PYTHON="$$(scripts/venv.sh deploy)" COLLABUI_SBOM_OF="$(abspath bin/collabui)"; \
+		$(GO) test -count=1 ./test/deploy
 
 # The runs of these tests wait for lost machines and restarts more than they compute: more of them than cores.
 integration: build chromium ## run the tests with real services and processes, and kill them

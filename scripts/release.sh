@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Write the files of a release into dist/: archives and Debian packages for linux amd64 and arm64, archives of the command
-# line for darwin, and SHA256SUMS. Equal sources and compiler give equal bytes. With COLLABUI_SIGN naming a private SSH
-# key, SHA256SUMS is signed: `ssh-keygen -Y verify -n collabui` checks it.
+# line for darwin, what every program is made of (sbom.sh), and SHA256SUMS. Equal sources and compiler give equal bytes.
+# With COLLABUI_SIGN naming a private SSH key, SHA256SUMS is signed: `ssh-keygen -Y verify -n collabui` checks it.
 # usage: release.sh VERSION [OS/ARCH ...]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -27,6 +27,9 @@ for target in "${targets[@]}"; do
   if [ "$GOOS" = linux ]; then # what one machine needs besides: Temporal, an S3 server, Redis
     go build -C deploy/local -trimpath -buildvcs=auto -ldflags "-s -w -buildid=" -o "$stage/collabui-local" .
   fi
+  for program in "$stage"/*; do
+    scripts/sbom.sh "$program" "$version" >"$program.cdx.json"
+  done
   git archive HEAD README.md LICENSE CHANGELOG.md docs examples | tar -x -C "$stage" # what git has, and nothing else
   tar --sort=name --mtime="$time" --owner=0 --group=0 --numeric-owner -C "$dist" -cf - "$name" |
     gzip -n9 >"$dist/$name.tar.gz"
@@ -34,7 +37,8 @@ for target in "${targets[@]}"; do
   if [ "$GOOS" = linux ] && command -v dpkg-deb >/dev/null; then
     root="$dist/deb" && rm -rf "$root"
     install -D -m 755 -t "$root/usr/bin" "$stage/collabui" "$stage/collabui-local"
-    mkdir -p "$root/DEBIAN" "$root/usr/share/doc/collabui"
+    install -D -m 644 -t "$root/usr/share/doc/collabui" "$stage"/*.cdx.json
+    mkdir -p "$root/DEBIAN"
     git archive HEAD README.md LICENSE CHANGELOG.md docs examples | tar -x -C "$root/usr/share/doc/collabui"
     cat >"$root/DEBIAN/control" <<CONTROL
 Package: collabui

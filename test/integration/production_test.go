@@ -262,7 +262,7 @@ type row struct {
 	Answer  string  `json:"answer"`
 	End     bool    `json:"end"`
 	At      float64 `json:"temperature"`
-	digest  string // of the policy that answered
+	digest  string  // of the policy that answered
 	round   int
 	usage   domain.Usage
 	logProb float64 // of the rollout

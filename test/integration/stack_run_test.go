@@ -33,20 +33,24 @@ func (x *stack) two(program, build string) {
 // machine with embedded services. Every panel of the dashboard has data, and the only alerts that hold are those of
 // workers that were killed or stopped.
 func TestTheStackByHand(t *testing.T) {
+	began := time.Now()
 	x := newStack(t)
+	t.Logf("services with their tables, namespace and bucket were up after %.0f s", time.Since(began).Seconds())
 	plain := newMachine(t, stacked)
 	plain.must("train", plain.spec)
 	digests := map[string]string{"one machine": plain.sound(time.Minute).FinalDigest}
 	plain.must("down")
 
 	program := newBuild(t)
+	began = time.Now()
 	x.two(binary("collabui"), "old")
+	t.Logf("two workers of every role were ready after %.0f s more", time.Since(began).Seconds())
 	x.says([]string{"no run is open", "old", "current"}, "deployment", "promote", "old")
 	view := freeAddr(t)
 	x.env = append(x.env, "COLLABUI_VIEW_KEY_FILE="+filepath.Join(x.secrets, "view"))
 	x.up("viewer", x.starts(binary("collabui"), "view", "--cluster", "--listen", view))
 	p := x.prometheus()
-	began := time.Now()
+	began = time.Now()
 	x.must("train", x.spec, "--detach")
 
 	x.committed(1, 5*time.Minute)
