@@ -1,6 +1,10 @@
 package miniwob
 
 import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strconv"
 	"sync/atomic"
 	"testing"
 
@@ -15,9 +19,12 @@ var short = []string{
 	"click-tab",
 }
 
-// BenchmarkOfficialPages plays episodes of short tasks by the expert in two browsers, loads included.
+// browsers is the number of browsers that play, with each client.
+const browsers = 2
+
+// BenchmarkOfficialPages plays episodes of short tasks by the expert in two browsers, loads included. With
+// COLLABUI_MINIWOB_PYTHON, a Python that has the package miniwob, the official client plays the same tasks afterwards.
 func BenchmarkOfficialPages(b *testing.B) {
-	const browsers = 2
 	s, err := New(envadapters.Options{Data: official(b)}, browsers, 1)
 	if err != nil {
 		b.Fatal(err)
@@ -69,6 +76,50 @@ func BenchmarkOfficialPages(b *testing.B) {
 	if failed.Load() > 0 {
 		b.Errorf("%d episodes failed, want none", failed.Load())
 	}
-	b.ReportMetric(float64(steps.Load())/b.Elapsed().Seconds(), "steps/s")
+	ours := float64(steps.Load()) / b.Elapsed().Seconds()
+	b.ReportMetric(ours, "steps/s")
 	b.ReportMetric(float64(episodes*b.N)/b.Elapsed().Seconds(), "episodes/s")
+	if os.Getenv("COLLABUI_MINIWOB_PYTHON") == "" {
+		b.Log("the official client does not play: COLLABUI_MINIWOB_PYTHON names no Python that has it")
+		return
+	}
+	b.ReportMetric(officialClient(b, "1"), "client-steps/s")
+	b.ReportMetric(officialClient(b, "0"), "client-steps/s-without-screenshots")
+}
+
+// officialClient returns the steps per second of the official Python client and its WebDriver, with screenshots, which
+// are its default, if screenshots is 1.
+func officialClient(b *testing.B, screenshots string) float64 {
+	args := append([]string{"testdata/client.py"}, short...)
+	args = append(args, screenshots, strconv.Itoa(browsers), "160")
+	cmd := exec.CommandContext(b.Context(), os.Getenv("COLLABUI_MINIWOB_PYTHON"), args...)
+	cmd.Env = os.Environ()
+	for name, program := range map[string]string{
+		"MINIWOB_CHROME_BINARY": "chromium", "MINIWOB_CHROMEDRIVER": "chromedriver",
+	} {
+		path, err := exec.LookPath(program)
+		if err != nil {
+			b.Fatalf("looking for %s: %v, want it installed, as by scripts/chromedriver.sh", program, err)
+		}
+		cmd.Env = append(cmd.Env, name+"="+path)
+	}
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		b.Fatalf("the official client ended with %v, want 0", err)
+	}
+
+	var r struct {
+		Seconds float64 `json:"seconds"`
+		Steps   int     `json:"steps"`
+		Failed  int     `json:"failed"`
+	}
+	if err := json.Unmarshal(out, &r); err != nil {
+		b.Fatalf("the official client printed %q, want JSON: %v", out, err)
+	}
+	if r.Failed > 0 || r.Steps == 0 {
+		b.Errorf("the official client failed %d episodes in %d steps, want none", r.Failed, r.Steps)
+	}
+
+	return float64(r.Steps) / r.Seconds
 }
