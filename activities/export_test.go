@@ -8,9 +8,8 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Plain runs the three activities of an episode as plain functions, which is what the orchestration benchmark compares
-// with.
-func Plain(ctx context.Context, r *Rollouts, m *Models, id SlotID) error {
+// PlainEpisode plays an episode as a plain function. The orchestration benchmark compares with it and PlainPairs.
+func PlainEpisode(ctx context.Context, r *Rollouts, id SlotID) error {
 	s, suite, err := r.suite(ctx, id.Run, id.Epoch)
 	if err != nil {
 		return err
@@ -19,17 +18,20 @@ func Plain(ctx context.Context, r *Rollouts, m *Models, id SlotID) error {
 	if err != nil {
 		return err
 	}
-	if _, err := a.untilDone(ctx); err != nil {
-		return err
-	}
+	_, err = a.untilDone(ctx)
 
+	return err
+}
+
+// PlainPairs labels and pairs an episode as a plain function.
+func PlainPairs(ctx context.Context, m *Models, id SlotID) error {
 	run := runs.Run(id.Run)
 	if _, _, err := run.Credits(id.Epoch, id.Slot).Record(ctx, m.Bucket, func() (runs.Credits, error) {
 		return m.credits(ctx, id, quiet)
 	}); err != nil {
 		return err
 	}
-	_, _, err = run.Pairs(id.Epoch, id.Slot).Record(ctx, m.Bucket, func() (runs.Pairs, error) {
+	_, _, err := run.Pairs(id.Epoch, id.Slot).Record(ctx, m.Bucket, func() (runs.Pairs, error) {
 		return m.pairs(ctx, id, quiet)
 	})
 
