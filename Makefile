@@ -17,7 +17,8 @@ RACE := $(RACE_SHORT) ./internal/policy/infer ./internal/policy/tinyserver ./tra
 
 .PHONY: help train build bin/collabui test unit lint race race-short simulate mutants fuzz vuln integration
 .PHONY: environments statistics datasets tools clients accessibility python deploy-check
-.PHONY: test-llamafactory test-production test-stack bench-llamafactory bench chromium clean chaos recovery scale histories
+.PHONY: test-llamafactory test-production test-stack bench-llamafactory bench chromium clean chaos recovery scale
+.PHONY: histories
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -41,7 +42,8 @@ bin/collabui-local: $(shell find deploy/local -name 'go.*' -o -name '*.go' -not 
 chromium: ## install Chromium if it is missing
 	@scripts/chromium.sh
 
-PACKAGES := environments statistics datasets tools clients accessibility python deploy-check # tests that need what others publish
+# Tests that need what others publish.
+PACKAGES := environments statistics datasets tools clients accessibility python deploy-check
 
 test: build chromium unit lint race-short fuzz $(PACKAGES) integration ## install what the tests need, run them all
 	$(GO) test -C deploy/local ./...
@@ -151,7 +153,7 @@ python: bin/collabui chromium ## test the Python package, and the protocol again
 deploy-check: bin/collabui ## render the chart, read the compose file, check both against schemas and the code
 	export COLLABUI_HELM="$$(scripts/gotool.sh helm)" COLLABUI_COMPOSE="$$(scripts/gotool.sh compose)" \
 		COLLABUI_KEDA="$$(scripts/gotool.sh keda)" COLLABUI_MONITORING="$$(scripts/gotool.sh monitoring)" \
-		COLLABUI_DEPLOY_PYTHON="$$(scripts/venv.sh deploy)" COLLABUI_SBOM_OF="$(abspath bin/collabui)"; \
+		COLLABUI_DEPLOY_PYTHON="$$(scripts/venv.sh deploy)" COLLABUI_SBOM="$$(scripts/gotool.sh sbom)"; \
 		$(GO) test -count=1 ./test/deploy
 
 # The runs of these tests wait for lost machines and restarts more than they compute: more of them than cores.
@@ -181,7 +183,7 @@ bench-llamafactory: ## measure an update against the bare command
 	program="$$(scripts/llamafactory.sh)" && COLLABUI_LLAMAFACTORY="$$program" \
 		$(GO) test -count=1 -v -timeout 60m -run NONE -bench Bare -benchtime 3x ./trainer
 
-bench: build chromium ## measure ratios (ten minutes)
+bench: build chromium ## measure ratios (twelve minutes)
 	@scripts/chromedriver.sh
 	COLLABUI_MINIWOB="$$(scripts/miniwob.sh)" $(GO) test -count=1 -timeout 60m -tags integration \
 		-run NONE -bench . -benchtime 1x ./test/bench/... ./activities

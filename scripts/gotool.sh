@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Print the path of a program or of a module's folder that the checks of deploy/ need: the one that COLLABUI_NAME names,
-# such as COLLABUI_HELM, or a cached one, built or downloaded by the go command if it is missing. On failure, print
-# nothing and say why: the checks that need it are skipped.
+# Print the path of a program or of a module's folder that deploy/ and its checks need: the one that COLLABUI_NAME
+# names, such as COLLABUI_HELM, or a cached one, built or downloaded by the go command if it is missing. On failure,
+# print nothing and say why: the checks that need it are skipped.
 # usage: gotool.sh NAME
 set -uo pipefail
 program="" module=""
@@ -12,8 +12,10 @@ case "${1:-}" in
   # The definitions of ScaledObject and ServiceMonitor.
   keda) module=github.com/kedacore/keda/v2@v2.21.0 ;;
   monitoring) module=github.com/prometheus-operator/prometheus-operator@v0.85.0 ;;
+  # What lists the modules of a program; releases need it, too.
+  sbom) program=github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0 ;;
   *)
-    echo "usage: gotool.sh helm|compose|keda|monitoring" >&2
+    echo "usage: gotool.sh helm|compose|keda|monitoring|sbom" >&2
     exit 2
     ;;
 esac

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Write the files of a release into dist/: archives and Debian packages for linux amd64 and arm64, archives of the command
-# line for darwin, what every program is made of (sbom.sh), and SHA256SUMS. Equal sources and compiler give equal bytes.
-# With COLLABUI_SIGN naming a private SSH key, SHA256SUMS is signed: `ssh-keygen -Y verify -n collabui` checks it.
+# Write the files of a release into dist/: archives and Debian packages for linux amd64 and arm64, archives of the
+# command line for darwin, each with what its programs are made of (sbom.sh), and SHA256SUMS. Equal sources and compiler
+# give equal bytes. With COLLABUI_SIGN naming a private SSH key, SHA256SUMS is signed: `ssh-keygen -Y verify -n
+# collabui` checks it.
 # usage: release.sh VERSION [OS/ARCH ...]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Print the path of a vLLM for the CPU: $COLLABUI_VLLM, or the one in a cached Python environment. The environment is made
-# from the versions in vllm.txt if it is missing: several GB, with Python 3.11 to 3.13 and a processor with AVX2. On
-# failure, print nothing, say why and exit with 1. The script may run again, and twice concurrently.
+# Print the path of a vLLM for the CPU: $COLLABUI_VLLM, or the one in a cached Python environment. The environment is
+# made from the versions in vllm.txt if it is missing: several GB, with Python 3.11 to 3.13 and a processor with AVX2.
+# On failure, print nothing, say why and exit with 1. The script may run again, and twice concurrently.
 set -uo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 if [ -n "${COLLABUI_VLLM:-}" ]; then

@@ -76,8 +76,7 @@ func BenchmarkOfficialPages(b *testing.B) {
 	if failed.Load() > 0 {
 		b.Errorf("%d episodes failed, want none", failed.Load())
 	}
-	ours := float64(steps.Load()) / b.Elapsed().Seconds()
-	b.ReportMetric(ours, "steps/s")
+	b.ReportMetric(float64(steps.Load())/b.Elapsed().Seconds(), "steps/s")
 	b.ReportMetric(float64(episodes*b.N)/b.Elapsed().Seconds(), "episodes/s")
 	if os.Getenv("COLLABUI_MINIWOB_PYTHON") == "" {
 		b.Log("the official client does not play: COLLABUI_MINIWOB_PYTHON names no Python that has it")

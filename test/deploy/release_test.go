@@ -9,7 +9,8 @@ import (
 
 // TestRealToolsListWhatAProgramIsMadeOf makes the SBOM that releases and images have.
 func TestRealToolsListWhatAProgramIsMadeOf(t *testing.T) {
-	program := tool(t, "COLLABUI_SBOM_OF")
+	tool(t, "COLLABUI_SBOM")
+	program := filepath.Join(root, "bin/collabui")
 	out, err := exec.Command(filepath.Join(root, "scripts/sbom.sh"), program, "v1.2.3").Output()
 	if err != nil {
 		t.Fatalf("sbom.sh: %v, want a list", err)
