@@ -66,7 +66,11 @@ def contrast(row, systems):
     wide = [low, high]
     if len(set(templates)) > 1:
         wide = two_way([100 * (a[2] - b[2]) for a, b in pairs], [a[0] for a, _ in pairs], templates)
-    return [c.mean_a, c.mean_b, c.diff, low, high, *wide, c.p_value]
+    if not row.get("repeated"):
+        return [c.mean_a, c.mean_b, c.diff, low, high, *wide, c.p_value]
+    if len(set(templates)) == 1:  # seeds that repeat the same systems say nothing about others
+        wide = [-100, 100]
+    return [c.mean_a, c.mean_b, c.diff, *wide, *wide, 1]
 
 
 def figures(episodes):
@@ -91,7 +95,7 @@ def main(result, episodes):
     for row in table["rows"]:
         ours += [row[k] for k in ("of_rate", "minus_rate", "mean", "low", "high", "wide_low", "wide_high", "p")]
         theirs += contrast(row, systems)
-    others = [row for row in table["rows"] if not row.get("primary")]
+    others = [row for row in table["rows"] if not row.get("primary") and not row.get("repeated")]
     ours += [row["p_adj"] for row in others]
     theirs += list(multipletests([row["p"] for row in others], method="holm")[1]) if others else []
     for name, f in table["figures"].items():

@@ -143,9 +143,14 @@ func passes(pass []float64) string {
 // tableRow returns a line of the table.
 func tableRow(r design.Row, wide int) string {
 	name := r.String()
-	line := fmt.Sprintf("%s%s %5.1f − %5.1f = %+5.1f  [t %+.1f, %+.1f]  [c %+.1f, %+.1f]  p %.3f",
-		name, strings.Repeat(" ", wide-len([]rune(name))), r.OfRate, r.MinusRate, r.Mean, r.Low, r.High,
-		r.WideLow, r.WideHigh, r.Adjusted)
+	line := fmt.Sprintf("%s%s %5.1f − %5.1f = %+5.1f", name, strings.Repeat(" ", wide-len([]rune(name))),
+		r.OfRate, r.MinusRate, r.Mean)
+	if r.Repeated {
+		line += fmt.Sprintf("  [c %+.1f, %+.1f]  no [t] and no p: seeds repeat the same systems", r.WideLow, r.WideHigh)
+	} else {
+		line += fmt.Sprintf("  [t %+.1f, %+.1f]  [c %+.1f, %+.1f]  p %.3f", r.Low, r.High, r.WideLow, r.WideHigh,
+			r.Adjusted)
+	}
 	if r.Primary {
 		line += "  primary"
 	}

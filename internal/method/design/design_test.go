@@ -283,3 +283,44 @@ func TestAContrastOnOneTemplateHasStudentsIntervalOnly(t *testing.T) {
 		t.Errorf("the row is %+v, want equal intervals", row)
 	}
 }
+
+// Systems that have nothing of a run are the same with every seed, so that seeds are no further draws of them.
+func TestSeedsAreNoDrawsOfSystemsWithoutARun(t *testing.T) {
+	play := func(of string, templates ...string) []design.Row {
+		x := design.Experiment{Contrasts: []design.Contrast{
+			{Of: of, Minus: "a/guide-plain", Split: "val", Claim: design.ClaimGain},
+			{Of: "a/trained", Minus: "a/base", Split: "val"},
+		}}
+
+		return x.Test(func(p design.Play) [][]design.Episode {
+			var out []design.Episode
+			for _, name := range templates {
+				e := design.Episode{Template: name}
+				if "a/"+p.Kind.String() == of {
+					e.Success = 1
+				}
+				out = append(out, e)
+			}
+			other := slices.Clone(out) // a server may answer a seed's requests a little differently
+			if p.Kind.String() == "trained" {
+				other[0].Success = 1 - other[0].Success
+			}
+
+			return [][]design.Episode{out, other, out}
+		})
+	}
+
+	rows := play("a/guide-t3a", "a", "b")
+	if r := rows[0]; !r.Repeated || r.P != 1 || r.Adjusted != 1 || r.Low != r.WideLow || r.High != r.WideHigh {
+		t.Errorf("two agents of a model give %+v, want the interval over templates and no test", r)
+	}
+	if r := rows[1]; r.Repeated || r.Adjusted != r.P {
+		t.Errorf("trained beside them gives %+v, want a p-value that is adjusted for one test", r)
+	}
+	if r := play("a/guide-t3a", "a")[0]; r.Low != -100 || r.High != 100 || r.Holds {
+		t.Errorf("one template gives %+v, want nothing excluded", r)
+	}
+	if r := play("a/trained", "a", "b")[0]; r.Repeated || r.P == 1 {
+		t.Errorf("a trained system gives %+v, want Student's interval and p", r)
+	}
+}

@@ -65,6 +65,11 @@ type Row struct {
 	Needs     string    `json:"needs,omitempty"`
 	Holds     bool      `json:"holds"` // true, too, where nothing is claimed
 
+	// Repeated says that neither system has anything of a run, such as two agents of one chat model, so that seeds
+	// repeat the same systems on the same tasks. Both intervals are then that over seeds and templates, or everything
+	// if there is one template; nothing is tested, and both p are 1.
+	Repeated bool `json:"repeated,omitempty"`
+
 	Version int  `json:"version"`        // of the declaration that has the contrast and as many seeds first
 	Late    bool `json:"late,omitempty"` // that was declared when results were known
 }
@@ -78,20 +83,23 @@ func (x Experiment) Test(episodes Episodes) []Row {
 	var p []float64
 	for i, c := range x.Contrasts {
 		rows[i] = test(c, episodes)
-		if !c.Primary {
+		if rows[i].tested() {
 			p = append(p, rows[i].P)
 		}
 	}
 	adjusted := stats.Holm(p)
 	for i := range rows {
 		rows[i].Adjusted = rows[i].P
-		if !rows[i].Primary {
+		if rows[i].tested() {
 			rows[i].Adjusted, adjusted = adjusted[0], adjusted[1:]
 		}
 	}
 
 	return rows
 }
+
+// tested reports whether the p-value is one of those that are adjusted for their number.
+func (r Row) tested() bool { return !r.Primary && !r.Repeated }
 
 // test tests one contrast on the episodes that both systems played.
 func test(c Contrast, episodes Episodes) Row {
@@ -128,9 +136,16 @@ func test(c Contrast, episodes Episodes) Row {
 	}
 	r.Mean, r.Low, r.High = stats.TInterval(r.Seeds)
 	r.P = stats.TTest(r.Seeds)
+	r.Repeated = len(of) > 1 && !one.Kind.Policies() && !two.Kind.Policies()
+	if r.Repeated {
+		r.Low, r.High, r.P = -100, 100, 1
+	}
 	r.WideLow, r.WideHigh = r.Low, r.High
 	if len(templates) > 1 { // one template says nothing about others
 		_, r.WideLow, r.WideHigh = stats.TwoWay(cells)
+	}
+	if r.Repeated {
+		r.Low, r.High = r.WideLow, r.WideHigh
 	}
 	if form, ok := claims[c.Claim]; ok {
 		both := r

@@ -49,7 +49,7 @@ func ParseKind(text string) (Kind, error) {
 	ways := []string{"", WayAlone, WaySilent, WayOneRound, WayShuffled, WayLess}
 	_, agent := k.agent()
 	ok := k.solo() || slices.Contains(ways, k.Way) || agent
-	if !k.policies() {
+	if !k.Policies() {
 		ok = k.solo() || k.Of == OfExpert && k.Way == ""
 	}
 	if !ok || k.String() != text {
@@ -61,8 +61,8 @@ func ParseKind(text string) (Kind, error) {
 	return k, nil
 }
 
-// policies reports whether the system has policies of the run.
-func (k Kind) policies() bool { return slices.Contains([]string{OfBase, OfTrained, OfImitation}, k.Of) }
+// Policies reports whether the system has policies of the run. Others are the same in all runs.
+func (k Kind) Policies() bool { return slices.Contains([]string{OfBase, OfTrained, OfImitation}, k.Of) }
 
 // solo reports whether the way is that of one agent of the literature.
 func (k Kind) solo() bool { return k.Way == WayPlain || slices.Contains(prompts.Styles, k.Way) }
@@ -129,7 +129,7 @@ func (k Kind) only(s spec.Spec, policies []string) (EvalSystem, error) {
 	if k.Way != WayPlain {
 		e.Style = k.Way
 	}
-	if k.policies() {
+	if k.Policies() {
 		e.Policies = policies[:1]
 		switch {
 		case baselines.Marks(e.Style):
