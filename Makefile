@@ -17,7 +17,8 @@ RACE := $(RACE_SHORT) ./internal/policy/infer ./internal/policy/tinyserver ./tra
 
 .PHONY: help train build bin/collabui test unit lint race race-short simulate mutants fuzz vuln integration
 .PHONY: environments statistics datasets tools clients accessibility python deploy-check
-.PHONY: test-llamafactory test-production test-stack bench-llamafactory bench chromium clean chaos recovery scale
+.PHONY: test-llamafactory test-production production-small test-stack bench-llamafactory
+.PHONY: bench chromium clean chaos recovery scale
 .PHONY: histories
 
 help: ## list the targets
@@ -172,6 +173,9 @@ test-production: build chromium ## test the production row: a real vLLM and LLaM
 	export COLLABUI_VLLM="$$(scripts/vllm.sh)" COLLABUI_LLAMAFACTORY="$$(scripts/llamafactory.sh)"; \
 		$(GO) test -count=1 -v -timeout 40m -run RealVLLM ./internal/policy/gateway && \
 		$(GO) test -count=1 -v -timeout 60m -tags integration -run TheProductionRow ./test/integration
+
+production-small: build chromium ## train a small model by real programs on the CPU (two hours, several GB)
+	scripts/production_small.sh
 
 # COLLABUI_PICTURES=DIR takes pictures of the viewer and of the dashboard's panels.
 test-stack: build chromium ## test what deploy/compose starts, by hand (half an hour, mostly builds)

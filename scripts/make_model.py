@@ -1,14 +1,17 @@
 """Make a randomly initialised Qwen2 chat model with its tokenizer, without network access.
 
-Usage: make_model.py DIR [--shape tiny|small|7b] [--dtype float32|bfloat16] [--seed N]
-                     [--vocabulary N] [--corpus FILE ...]
+Usage: make_model.py DIR [--shape tiny|small|deep|7b] [--dtype float32|bfloat16] [--seed N]
+                     [--vocabulary N] [--corpus FILE ...] [--rows FILE ...]
 
-The tokenizer is a byte-level BPE with the chat template of Qwen2, trained on the sentences below and the corpus; it can
-encode every text. The same seed and versions give the same bytes. --shape 7b has the sizes of Qwen2-7B (15 GB as bfloat16) and needs
-a machine with a GPU; if there is one, the weights are made on it.
+The tokenizer is a byte-level BPE with the chat template of Qwen2, trained on the sentences below, the corpus, and the
+prompts and answers of rows (`collabui export RUN --epoch base` writes them: demonstrations.alpaca.jsonl); it can
+encode every text. The system prompt of rows becomes one token, so that a small model does not compute three hundred
+others in every row. The same seed and versions give the same bytes. --shape 7b has the sizes of Qwen2-7B (15 GB as
+bfloat16) and needs a machine with a GPU; if there is one, the weights are made on it.
 """
 
 import argparse
+import json
 import os
 
 import torch
@@ -31,6 +34,16 @@ SHAPES = {
         num_attention_heads=4,
         num_key_value_heads=2,
         intermediate_size=512,
+        max_position_embeddings=4096,
+        vocab_size=0,
+    ),
+    "deep": dict(  # a million parameters with few tokens; matching words of a goal with those of a screen needs layers
+        hidden_size=128,
+        num_hidden_layers=6,
+        num_attention_heads=4,
+        num_key_value_heads=4,
+        intermediate_size=384,
+        rope_theta=1e4,
         max_position_embeddings=4096,
         vocab_size=0,
     ),
@@ -64,7 +77,7 @@ TEMPLATE = (
 )
 
 
-def make_tokenizer(vocabulary, corpus):
+def make_tokenizer(vocabulary, corpus, rows=()):
     t = Tokenizer(models.BPE())
     t.normalizer = normalizers.NFC()
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -81,7 +94,11 @@ def make_tokenizer(vocabulary, corpus):
     for path in corpus:
         with open(path, encoding="utf-8") as f:
             texts += f.read().splitlines()
+    rows = [json.loads(line) for path in rows for line in open(path, encoding="utf-8")]
+    for row in rows:
+        texts += [row["instruction"], row["output"]]
     t.train_from_iterator(texts, trainer)
+    t.add_tokens([AddedToken(s, normalized=False) for s in sorted({row["system"] for row in rows})])
     return PreTrainedTokenizerFast(
         tokenizer_object=t,
         eos_token="<|im_end|>",
@@ -101,13 +118,14 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--vocabulary", type=int, default=400)
     p.add_argument("--corpus", nargs="*", default=[])
+    p.add_argument("--rows", nargs="*", default=[])
     a = p.parse_args()
-    tokenizer = make_tokenizer(a.vocabulary, a.corpus)
+    tokenizer = make_tokenizer(a.vocabulary, a.corpus, a.rows)
     shape = dict(SHAPES[a.shape])
     shape["vocab_size"] = shape["vocab_size"] or len(tokenizer)
+    shape.setdefault("rope_theta", 1e6)
     config = Qwen2Config(
         **shape,
-        rope_theta=1e6,
         rms_norm_eps=1e-6,
         tie_word_embeddings=False,
         use_sliding_window=False,

@@ -153,7 +153,8 @@ func TestTheExamplesArePossibleExperiments(t *testing.T) {
 		t.Errorf("got the examples %v and %v, want some of both", files, large)
 	}
 	files = append(append(files, large...), "../../../examples/experiments/elsewhere/extension.yaml",
-		"../../../examples/experiments/agents/agents.yaml")
+		"../../../examples/experiments/agents/agents.yaml",
+		"../../../examples/experiments/small/production-small.yaml")
 	for _, f := range files {
 		raw, err := os.ReadFile(f)
 		if err == nil {

@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# Train a small Qwen2 as a team trains a large one, on this machine's CPU: LLaMA-Factory trains all its parameters on
+# demonstrations of webtasks (examples/production-small-base.yaml), vLLM serves the result, and every agent gets a LoRA
+# adapter by DPO on its own rollouts (examples/production-small.yaml), through a gateway.
+#
+# Usage: scripts/production_small.sh [DIR [train|experiment]] (default: .production-small train). A second call
+# continues the first one. Experiment plays examples/experiments/small/production-small.yaml from the same base.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+dir="$(realpath -m "${1:-.production-small}")"
+engine="127.0.0.1:${COLLABUI_SMALL_ENGINE:-8021}"
+gateway="127.0.0.1:${COLLABUI_SMALL_GATEWAY:-9021}"
+vllm="$(scripts/vllm.sh)"
+COLLABUI_LLAMAFACTORY="$(scripts/llamafactory.sh)"
+export COLLABUI_LLAMAFACTORY COLLABUI_POLICY_KEY=small CUDA_VISIBLE_DEVICES="" HF_HUB_OFFLINE=1
+mkdir -p "$dir"
+
+# run calls the program with the services of this folder.
+run() { bin/collabui "$@" --data "$dir/data"; }
+
+# model makes a Qwen2 with random weights. Its tokens are the pieces of words in demonstrations, which an embedded
+# policy's stage 1 makes in a minute.
+model() {
+  printf '%s\n' 'name: words' 'environment: webtasks' 'finetune: {demonstrations: 2000, max_chunks: 1}' \
+    'evaluation: {val: 1}' >"$dir/words.yaml"
+  bin/collabui finetune "$dir/words.yaml" --data "$dir/words"
+  rm -rf "$dir/rows"
+  bin/collabui export words --epoch base --out "$dir/rows" --data "$dir/words"
+  bin/collabui down --data "$dir/words"
+  "$(dirname "$COLLABUI_LLAMAFACTORY")/python" scripts/make_model.py "$dir/new" --shape deep --vocabulary 500 \
+    --rows "$dir/rows/demonstrations.alpaca.jsonl"
+  mv "$dir/new" "$dir/random"
+}
+
+pids=()
+
+# stop ends vLLM and the gateway.
+stop() {
+  [ ${#pids[@]} -gt 0 ] || return 0
+  kill "${pids[@]}" 2>/dev/null || true
+  wait "${pids[@]}" || true
+  pids=()
+}
+trap stop EXIT
+
+# serve starts vLLM on a folder, whose policy may have a digest, with the gateway beside it.
+serve() {
+  stop
+  VLLM_CPU_KVCACHE_SPACE=1 VLLM_ALLOW_RUNTIME_LORA_UPDATING=True VLLM_NO_USAGE_STATS=1 \
+    "$vllm" serve "$1" --served-model-name base ${2:+"$2"} --host "${engine%:*}" --port "${engine#*:}" \
+    --enable-lora --max-loras 8 --max-cpu-loras 8 --max-lora-rank 16 --dtype float32 --max-model-len 2048 \
+    --generation-config vllm --logprobs-mode processed_logprobs --enforce-eager >>"$dir/vllm.log" 2>&1 &
+  pids=($!)
+  bin/collabui worker --roles serve --listen "$gateway" --server "http://$engine" --base-model "$1" \
+    --work "$dir/gateway" --data "$dir/data" >>"$dir/gateway.log" 2>&1 &
+  pids+=($!)
+  until curl --silent --fail --output /dev/null "http://$engine/health"; do
+    kill -0 "${pids[@]}" || { tail -n 5 "$dir/vllm.log" "$dir/gateway.log" >&2 && exit 1; }
+    sleep 1
+  done
+}
+
+# example writes an example with the folders of this machine.
+example() { sed "s#/models/#$dir/#" "examples/$1.yaml" >"$dir/$1.yaml"; }
+
+# base is stage 1. Its result is a whole model, on which a person, or this script, starts vLLM again.
+base() {
+  local digest=""
+  example production-small-base
+  serve "$dir/random"
+  run finetune "$dir/production-small-base.yaml" &
+  local tuned=$!
+  until [ -n "$digest" ]; do
+    sleep 5
+    digest="$({ run show production-small-base || true; } 2>&1 |
+      sed -n 's/.*export --policy \([0-9a-f]*\).*/\1/p' | head -n 1)"
+  done
+  rm -rf "$dir/new"
+  run export --policy "$digest" --out "$dir/new"
+  serve "$dir/new" "$digest"
+  run resume production-small-base
+  wait "$tuned"
+  mv "$dir/new" "$dir/base"
+}
+
+[ -e "$dir/random" ] || model
+run up --policy "http://$gateway/v1"
+[ -e "$dir/base" ] || base
+example production-small
+sed "s#../../##" examples/experiments/small/production-small.yaml >"$dir/experiment.yaml"
+serve "$dir/base"
+case "${2:-train}" in
+train) run train "$dir/production-small.yaml" ;;
+experiment) run experiment "$dir/experiment.yaml" ;;
+*) echo "production_small.sh: $2: want train or experiment" >&2 && exit 2 ;;
+esac
