@@ -37,7 +37,7 @@ SHAPES = {
         max_position_embeddings=4096,
         vocab_size=0,
     ),
-    "deep": dict(  # a million parameters with few tokens; matching words of a goal with those of a screen needs layers
+    "deep": dict(  # six narrow layers: a million parameters with few tokens
         hidden_size=128,
         num_hidden_layers=6,
         num_attention_heads=4,

@@ -8,6 +8,11 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 dir="$(realpath -m "${1:-.production-small}")"
+what="${2:-train}"
+case "$what" in
+train | experiment) ;;
+*) echo "production_small.sh: $what: want train or experiment" >&2 && exit 2 ;;
+esac
 engine="127.0.0.1:${COLLABUI_SMALL_ENGINE:-8021}"
 gateway="127.0.0.1:${COLLABUI_SMALL_GATEWAY:-9021}"
 vllm="$(scripts/vllm.sh)"
@@ -46,6 +51,13 @@ trap stop EXIT
 # serve starts vLLM on a folder, whose policy may have a digest, with the gateway beside it.
 serve() {
   stop
+  for address in "$engine" "$gateway"; do
+    if curl --silent --output /dev/null "http://$address/health"; then
+      echo "production_small.sh: something answers at $address already, perhaps what an earlier call left: end it, or" \
+        "set COLLABUI_SMALL_ENGINE and COLLABUI_SMALL_GATEWAY to other ports" >&2
+      exit 1
+    fi
+  done
   VLLM_CPU_KVCACHE_SPACE=1 VLLM_ALLOW_RUNTIME_LORA_UPDATING=True VLLM_NO_USAGE_STATS=1 \
     "$vllm" serve "$1" --served-model-name base ${2:+"$2"} --host "${engine%:*}" --port "${engine#*:}" \
     --enable-lora --max-loras 8 --max-cpu-loras 8 --max-lora-rank 16 --dtype float32 --max-model-len 2048 \
@@ -55,7 +67,9 @@ serve() {
     --work "$dir/gateway" --data "$dir/data" >>"$dir/gateway.log" 2>&1 &
   pids+=($!)
   until curl --silent --fail --output /dev/null "http://$engine/health"; do
-    kill -0 "${pids[@]}" || { tail -n 5 "$dir/vllm.log" "$dir/gateway.log" >&2 && exit 1; }
+    for pid in "${pids[@]}"; do
+      kill -0 "$pid" || { tail -n 5 "$dir/vllm.log" "$dir/gateway.log" >&2 && exit 1; }
+    done
     sleep 1
   done
 }
@@ -63,22 +77,25 @@ serve() {
 # example writes an example with the folders of this machine.
 example() { sed "s#/models/#$dir/#" "examples/$1.yaml" >"$dir/$1.yaml"; }
 
-# base is stage 1. Its result is a whole model, on which a person, or this script, starts vLLM again.
+# base is stage 1. Its result is a whole model, on which a person, or this script, starts vLLM again. A run that has
+# ended was resumed by an earlier call, after the result was written.
 base() {
   local digest=""
   example production-small-base
   serve "$dir/random"
   run finetune "$dir/production-small-base.yaml" &
   local tuned=$!
-  until [ -n "$digest" ]; do
+  while [ -z "$digest" ] && kill -0 "$tuned" 2>/dev/null; do
     sleep 5
     digest="$({ run show production-small-base || true; } 2>&1 |
       sed -n 's/.*export --policy \([0-9a-f]*\).*/\1/p' | head -n 1)"
   done
-  rm -rf "$dir/new"
-  run export --policy "$digest" --out "$dir/new"
-  serve "$dir/new" "$digest"
-  run resume production-small-base
+  if [ -n "$digest" ]; then
+    rm -rf "$dir/new"
+    run export --policy "$digest" --out "$dir/new"
+    serve "$dir/new" "$digest"
+    run resume production-small-base
+  fi
   wait "$tuned"
   mv "$dir/new" "$dir/base"
 }
@@ -89,8 +106,7 @@ run up --policy "http://$gateway/v1"
 example production-small
 sed "s#../../##" examples/experiments/small/production-small.yaml >"$dir/experiment.yaml"
 serve "$dir/base"
-case "${2:-train}" in
+case "$what" in
 train) run train "$dir/production-small.yaml" ;;
 experiment) run experiment "$dir/experiment.yaml" ;;
-*) echo "production_small.sh: $2: want train or experiment" >&2 && exit 2 ;;
 esac
