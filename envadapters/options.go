@@ -11,6 +11,8 @@ type Options struct {
 	Servers []string `json:"servers,omitempty" yaml:"servers"`
 	// Semantics of miniwob are standard or mobile.
 	Semantics string `json:"semantics,omitempty" yaml:"semantics"`
+	// Words of webtasks are from-pools or made-up: put together for every training task. Other splits do not change.
+	Words string `json:"words,omitempty" yaml:"words"`
 	// Protocol of mind2web is official or list.
 	Protocol string `json:"protocol,omitempty" yaml:"protocol"`
 	// Broken says what to do about a record that cannot be read: skip or stop.

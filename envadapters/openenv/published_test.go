@@ -115,7 +115,7 @@ func playBeside(t *testing.T, s *Suite, judge bool) {
 }
 
 func TestThePublishedClientPlaysWhatWeServe(t *testing.T) {
-	pages, err := webtasks.New(1, 1)
+	pages, err := webtasks.New(envadapters.Options{}, 1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,11 +3,12 @@ package webtasks
 import (
 	"testing"
 
+	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/acceptance"
 )
 
 func TestAcceptance(t *testing.T) {
-	s, err := New(1, 2)
+	s, err := New(envadapters.Options{}, 1, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

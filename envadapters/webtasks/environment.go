@@ -17,9 +17,10 @@ const fontsReady = `document.fonts.load("15px webtasks").then(f => { if (!f.leng
 // environment plays episodes in one tab, which it keeps between episodes.
 type environment struct {
 	*browser.Episode
-	url  string
-	page pageState
-	said bool // The agent declared that it reached the goal.
+	url   string
+	words string
+	page  pageState
+	said  bool // The agent declared that it reached the goal.
 
 	touched *domain.Touch // Where the action reached the screen.
 }
@@ -54,7 +55,8 @@ func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 	}
 
 	e.said = false
-	reset := fmt.Sprintf("kit.reset(%s, %s, '%d')", browser.Quote(t.Template), browser.Quote(t.Split), t.Seed)
+	reset := fmt.Sprintf("kit.reset(%s, %s, '%d', %s)",
+		browser.Quote(t.Template), browser.Quote(t.Split), t.Seed, browser.Quote(e.words))
 	if err := e.eval(ctx, reset); err != nil {
 		return none, e.Spoil(ctx, err)
 	}

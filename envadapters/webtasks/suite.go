@@ -34,7 +34,14 @@ type Suite struct {
 	server  *http.Server
 	pool    *browser.Pool
 	without []string
+	words   string
 }
+
+// Words of training tasks.
+const (
+	FromPools = "from-pools" // the default: those of the training pools, about 300
+	MadeUp    = "made-up"    // put together of halves of them for every task, so that a policy cannot remember them
+)
 
 var templates = sync.OnceValues(list)
 
@@ -57,17 +64,24 @@ func (t templateInfo) in(split string) bool {
 // splits are the standard splits and one of apps that no other split has.
 var splits = append(slices.Clone(domain.Splits), domain.SplitTestApps)
 
-// New starts the page server on loopback, for all templates but some. It starts no browser before the first Reset. A
-// name that no template has is an invalid fault.
-func New(browsers, tabs int, without ...string) (*Suite, error) {
+// New starts the page server on loopback. It takes the options Without and Words, and starts no browser before the
+// first Reset. A name that no template has and words other than FromPools and MadeUp are invalid faults.
+func New(o envadapters.Options, browsers, tabs int) (*Suite, error) {
 	all, err := templates()
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range without {
+	for _, name := range o.Without {
 		if !slices.ContainsFunc(all, func(t templateInfo) bool { return t.Name == name }) {
 			return nil, fault.New(fault.Invalid, "webtasks: without: there is no template %q", name)
 		}
+	}
+
+	if o.Words == "" {
+		o.Words = FromPools
+	}
+	if o.Words != FromPools && o.Words != MadeUp {
+		return nil, fault.New(fault.Invalid, "webtasks has no words %q; it has %s and %s", o.Words, FromPools, MadeUp)
 	}
 
 	mux := http.NewServeMux()
@@ -82,7 +96,8 @@ func New(browsers, tabs int, without ...string) (*Suite, error) {
 	}
 
 	return &Suite{
-		url: base + "/pages/index.html", server: server, pool: browser.NewPool(browsers, tabs), without: without,
+		url: base + "/pages/index.html", server: server, pool: browser.NewPool(browsers, tabs),
+		without: o.Without, words: o.Words,
 	}, nil
 }
 
@@ -150,7 +165,7 @@ func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
 		return nil, err
 	}
 
-	return &environment{Episode: e, url: s.url}, nil
+	return &environment{Episode: e, url: s.url, words: s.words}, nil
 }
 
 // Check opens a tab and resets one task.

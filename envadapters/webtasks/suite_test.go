@@ -26,7 +26,7 @@ var (
 func open(t testing.TB) (*Suite, *environment) {
 	t.Helper()
 
-	s, err := New(1, 2)
+	s, err := New(envadapters.Options{}, 1, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestExpertSolvesEveryTemplateInItsBudgetAndEpisodesReplayBitForBit(t *testi
 func TestEveryScreenHasAScreenshotInSeveralTabsAtTheSameTime(t *testing.T) {
 	const tabs = 3
 
-	s, err := New(1, tabs)
+	s, err := New(envadapters.Options{}, 1, tabs)
 	if err != nil {
 		t.Fatal(err)
 	}

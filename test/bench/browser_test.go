@@ -115,7 +115,7 @@ func (d *driver) look(shots bool) seen {
 // BenchmarkBrowser compares environment steps per second of one browser, virtual clock included, with WebDriver on the
 // same pages and observations.
 func BenchmarkBrowser(b *testing.B) {
-	s, err := webtasks.New(1, 1)
+	s, err := webtasks.New(envadapters.Options{}, 1, 1)
 	if err != nil {
 		b.Fatal(err)
 	}

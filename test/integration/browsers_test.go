@@ -34,7 +34,7 @@ type endurance struct {
 // TestAThousandEpisodesOnTwoBrowsersThatAreKilled: a process of the browsers dies twice a second. No episode is lost,
 // none is scored wrongly, memory does not grow. It kills any browser below this process, so it runs alone.
 func TestAThousandEpisodesOnTwoBrowsersThatAreKilled(t *testing.T) {
-	s, err := webtasks.New(2, 2)
+	s, err := webtasks.New(envadapters.Options{}, 2, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

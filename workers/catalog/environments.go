@@ -40,10 +40,10 @@ var environments = []Environment{
 		Name:  "webtasks",
 		About: "built-in pages, apps and widgets, in real Chromium",
 		Texts: "made up",
-		Takes: []string{"without"},
+		Takes: []string{"without", "words"},
 		Get:   "apt-get install chromium-headless-shell",
 		Open: func(o envadapters.Options, p Places) (envadapters.Suite, error) {
-			return webtasks.New(p.Browsers, p.Tabs, o.Without...)
+			return webtasks.New(o, p.Browsers, p.Tabs)
 		},
 	},
 	{

@@ -150,12 +150,13 @@ const kit = (() => {
       });
     },
     list: () => Object.values(templates).map(({ make, ...t }) => t),
-    // reset starts a task; seed is a decimal string, because it may have 64 bits.
-    reset(name, split, seed) {
+    // reset starts a task; seed is a decimal string, because it may have 64 bits. Training tasks may have made-up words.
+    reset(name, split, seed, words) {
       over = won = false;
       if (document.activeElement) document.activeElement.blur();
+      const W = words === 'made-up' && split === 'train' ? madeUp(pools.train, dice(name + ':words:' + seed)) : pools[split];
       Math.random = random('page' + seed);
-      app = templates[name].make(dice(name + ':' + seed), pools[split], split);
+      app = templates[name].make(dice(name + ':' + seed), W, split);
       app.s.open = '';
       app.drawn = undefined;
       draw();

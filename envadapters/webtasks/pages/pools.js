@@ -20,3 +20,8 @@ const pools = (() => {
   }
   return out;
 })();
+// madeUp returns pools whose words are the first half of one and the second half of another, drawn with the dice.
+function madeUp(W, r) {
+  const join = (a, b) => a.slice(0, a.length >> 1) + b.slice(b.length >> 1);
+  return Object.fromEntries(Object.entries(W).map(([k, v]) => [k, [...new Set(v.map(a => join(a, r.pick(v))))]]));
+}
