@@ -1,13 +1,14 @@
 """Make a randomly initialised Qwen2 chat model with its tokenizer, without network access.
 
 Usage: make_model.py DIR [--shape tiny|small|deep|7b] [--dtype float32|bfloat16] [--seed N]
-                     [--vocabulary N] [--corpus FILE ...] [--rows FILE ...]
+                     [--vocabulary N] [--corpus FILE ...] [--rows FILE ...] [--apart]
 
 The tokenizer is a byte-level BPE with the chat template of Qwen2, trained on the sentences below, the corpus, and the
 prompts and answers of rows (`collabui export RUN --epoch base` writes them: demonstrations.alpaca.jsonl); it can
 encode every text. The system prompt of rows becomes one token, so that a small model does not compute three hundred
-others in every row. The same seed and versions give the same bytes. --shape 7b has the sizes of Qwen2-7B (15 GB as
-bfloat16) and needs a machine with a GPU; if there is one, the weights are made on it.
+others in every row. With --apart a space is a token of its own, so that a word has the same tokens wherever it stands,
+which helps a small model that has to copy words. The same seed and versions give the same bytes. --shape 7b has the
+sizes of Qwen2-7B (15 GB as bfloat16) and needs a machine with a GPU; if there is one, the weights are made on it.
 """
 
 import argparse
@@ -37,12 +38,12 @@ SHAPES = {
         max_position_embeddings=4096,
         vocab_size=0,
     ),
-    "deep": dict(  # six narrow layers: a million parameters with few tokens
+    "deep": dict(  # four narrow layers: a million parameters with few tokens
         hidden_size=128,
-        num_hidden_layers=6,
+        num_hidden_layers=4,
         num_attention_heads=4,
         num_key_value_heads=4,
-        intermediate_size=384,
+        intermediate_size=512,
         rope_theta=1e4,
         max_position_embeddings=4096,
         vocab_size=0,
@@ -69,6 +70,7 @@ SPLIT = (
     r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|"""
     r"""\s*[\r\n]+|\s+(?!\S)|\s+"""
 )
+APART = r"\p{L}+|\p{N}|[^\s\p{L}\p{N}]+|\s"
 TEMPLATE = (
     "{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}"
     "{{ '<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n' }}{% endif %}"
@@ -77,11 +79,11 @@ TEMPLATE = (
 )
 
 
-def make_tokenizer(vocabulary, corpus, rows=()):
+def make_tokenizer(vocabulary, corpus, rows=(), split=SPLIT):
     t = Tokenizer(models.BPE())
     t.normalizer = normalizers.NFC()
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(SPLIT), "isolated"), byte_level])
+    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(split), "isolated"), byte_level])
     t.decoder = decoders.ByteLevel()
     special = [AddedToken(s, special=True, normalized=False) for s in SPECIAL]
     trainer = trainers.BpeTrainer(
@@ -119,8 +121,9 @@ def main():
     p.add_argument("--vocabulary", type=int, default=400)
     p.add_argument("--corpus", nargs="*", default=[])
     p.add_argument("--rows", nargs="*", default=[])
+    p.add_argument("--apart", action="store_true")
     a = p.parse_args()
-    tokenizer = make_tokenizer(a.vocabulary, a.corpus, a.rows)
+    tokenizer = make_tokenizer(a.vocabulary, a.corpus, a.rows, APART if a.apart else SPLIT)
     shape = dict(SHAPES[a.shape])
     shape["vocab_size"] = shape["vocab_size"] or len(tokenizer)
     shape.setdefault("rope_theta", 1e6)

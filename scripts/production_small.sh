@@ -26,13 +26,13 @@ run() { bin/collabui "$@" --data "$dir/data"; }
 # model makes a Qwen2 with random weights. Its tokens are the pieces of words in demonstrations, which an embedded
 # policy's stage 1 makes in a minute.
 model() {
-  printf '%s\n' 'name: words' 'environment: webtasks' 'finetune: {demonstrations: 2000, max_chunks: 1}' \
-    'evaluation: {val: 1}' >"$dir/words.yaml"
+  printf '%s\n' 'name: words' 'environment: webtasks' 'environments: {webtasks: {words: made-up}}' \
+    'finetune: {demonstrations: 2000, max_chunks: 1}' 'evaluation: {val: 1}' >"$dir/words.yaml"
   bin/collabui finetune "$dir/words.yaml" --data "$dir/words"
   rm -rf "$dir/rows"
   bin/collabui export words --epoch base --out "$dir/rows" --data "$dir/words"
   bin/collabui down --data "$dir/words"
-  "$(dirname "$COLLABUI_LLAMAFACTORY")/python" scripts/make_model.py "$dir/new" --shape deep --vocabulary 500 \
+  "$(dirname "$COLLABUI_LLAMAFACTORY")/python" scripts/make_model.py "$dir/new" --shape deep --vocabulary 400 --apart \
     --rows "$dir/rows/demonstrations.alpaca.jsonl"
   mv "$dir/new" "$dir/random"
 }
