@@ -1,6 +1,7 @@
 package llamafactory
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 
@@ -92,10 +93,8 @@ func common(f external.Folder, j trainer.Job, o Options, dataset string, total i
 		"include_num_input_tokens_seen": true,
 		"ddp_timeout":                   180000000,
 	}
-	if j.Every > 0 {
-		c["save_steps"] = j.Every
-	}
-	if j.Until > 0 {
+	if j.Until > 0 && j.Until < total {
+		c["save_steps"] = cmp.Or(j.Every, o.SaveSteps)
 		delete(c, "save_total_limit") // The checkpoint of that step must still exist at the next look.
 	}
 	if j.Params.FinalShare == 1 {

@@ -297,6 +297,17 @@ func TestConfigurationOfAllParametersOnManyDevices(t *testing.T) {
 	}
 }
 
+// TestAJobThatRunsToItsEndKeepsItsCheckpoints: a chunk of more steps than the job has would have none.
+func TestAJobThatRunsToItsEndKeepsItsCheckpoints(t *testing.T) {
+	j := someJob(trainer.SFT)
+	j.Every, j.Until = 100, 100
+	got, _, err := rendered(t, tool(t), DefaultOptions(), j, domain.ArtifactBase, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantKeys(t, got, map[string]any{"save_steps": DefaultOptions().SaveSteps, "save_total_limit": 3})
+}
+
 func TestAMissingDeepSpeedFileIsRefused(t *testing.T) {
 	o, j := fullOptions("/nowhere.json")
 	_, _, err := rendered(t, tool(t), o, j, domain.ArtifactBase, "")
