@@ -95,7 +95,7 @@ func (r *Rollouts) demonstrate(
 					return domain.Action{}, episode.ErrStop
 				}
 				a := helpful[rng.IntN(len(helpful))]
-				text := target.Word(a)
+				text := target.Word(a, t.Observation)
 				if err := r.sayable(target, a); err != nil {
 					return a, err
 				}
@@ -279,14 +279,14 @@ func (r *Rollouts) expert(s spec.Spec, env envadapters.Environment, slot domain.
 	target, err := r.Wording.target(s)
 	rng := domain.Rand(slot.Seed, "explore")
 
-	return func(context.Context, episode.Turn, []byte) (string, *domain.Action, error) {
+	return func(_ context.Context, t episode.Turn, _ []byte) (string, *domain.Action, error) {
 		helpful := episode.Helpful(env)
 		if len(helpful) == 0 {
 			return "", nil, episode.ErrStop
 		}
 		a := helpful[rng.IntN(len(helpful))]
 
-		return target.Word(a), &a, nil
+		return target.Word(a, t.Observation), &a, nil
 	}, err
 }
 

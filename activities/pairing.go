@@ -183,7 +183,7 @@ func (m *Models) adversary(s spec.Spec, policies []string) (proposer, error) {
 		call.Texts, call.Usage, err = a.Propose(ctx, step, cell, n, call.Seed)
 		for i, text := range call.Texts {
 			if action, err := agents.ParseAnswer(text); err == nil && target.Render != nil {
-				call.Texts[i] = target.Word(action)
+				call.Texts[i] = target.Word(action, step.Observation)
 			}
 		}
 		if err == nil {

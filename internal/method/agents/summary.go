@@ -14,6 +14,11 @@ import (
 // Summarise returns the history's line for an executed action by fixed rules. The observation is the one on which the
 // action was chosen; invalid says why nothing was executed, if so.
 func Summarise(step int, a domain.Action, o domain.Observation, invalid string) string {
+	return historyLine(step, Phrase(a, o), invalid)
+}
+
+// Phrase says what an action does on a screen, such as "click button Submit".
+func Phrase(a domain.Action, o domain.Observation) string {
 	s := a.Type
 	if e, ok := a.Named(o); ok {
 		s += " " + e.Role + " " + Line(e.Text, maxElementText)
@@ -22,7 +27,7 @@ func Summarise(step int, a domain.Action, o domain.Observation, invalid string) 
 		s += " " + Line(x, maxElementText)
 	}
 
-	return historyLine(step, s, invalid)
+	return s
 }
 
 // historyLine returns the history's line of a step. It says why nothing was executed, if so, even where the rest is too

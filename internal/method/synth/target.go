@@ -135,7 +135,7 @@ func (target Target) Messages(rng *rand.Rand, right string, o domain.Observation
 			return right
 		}
 
-		return target.Word(mistake(rng, o))
+		return target.Word(mistake(rng, o), o)
 	}
 	if rng.Float64() < 0.6 {
 		own = word()
@@ -162,15 +162,16 @@ func mistake(rng *rand.Rand, o domain.Observation) domain.Action {
 	return domain.Action{Type: domain.ActionStatus, GoalStatus: domain.StatusComplete}
 }
 
-// Word returns an action in the policy's wording, or in a plain one.
-func (target Target) Word(a domain.Action) string {
+// Word returns an action on a screen in the policy's wording, or in a plain one whose reason names the element. A
+// policy with random weights learns sooner to read the screen if every answer repeats a part of it.
+func (target Target) Word(a domain.Action, o domain.Observation) string {
 	if target.Render != nil {
 		if text, err := target.Render(a); err == nil {
 			return text
 		}
 	}
 
-	return "Reason: this serves the goal.\nAction: " + a.JSON()
+	return "Reason: " + agents.Phrase(a, o) + " serves the goal.\nAction: " + a.JSON()
 }
 
 // invalid returns why an action cannot be executed on a screen. An empty text means that it can.
