@@ -38,13 +38,15 @@ SHAPES = {
         max_position_embeddings=4096,
         vocab_size=0,
     ),
-    "deep": dict(  # four narrow layers: a million parameters with few tokens
+    "deep": dict(  # four narrow layers: a million parameters with few tokens, weights that suit the width
         hidden_size=128,
         num_hidden_layers=4,
         num_attention_heads=4,
         num_key_value_heads=4,
         intermediate_size=512,
         rope_theta=1e4,
+        initializer_range=0.08,
+        tie_word_embeddings=True,
         max_position_embeddings=4096,
         vocab_size=0,
     ),
@@ -127,10 +129,10 @@ def main():
     shape = dict(SHAPES[a.shape])
     shape["vocab_size"] = shape["vocab_size"] or len(tokenizer)
     shape.setdefault("rope_theta", 1e6)
+    shape.setdefault("tie_word_embeddings", False)
     config = Qwen2Config(
         **shape,
         rms_norm_eps=1e-6,
-        tie_word_embeddings=False,
         use_sliding_window=False,
         bos_token_id=tokenizer.convert_tokens_to_ids("<|endoftext|>"),
         eos_token_id=tokenizer.eos_token_id,

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Train a small Qwen2 as a team trains a large one, on this machine's CPU: LLaMA-Factory trains all its parameters on
-# demonstrations of webtasks (examples/production-small-base.yaml), vLLM serves the result, and every agent gets a LoRA
+# Train a small Qwen2 as a team trains a large one, on this machine's CPU: LLaMA-Factory trains all its parameters, first
+# on lists to copy from and then on demonstrations of webtasks (examples/production-small-base.yaml), vLLM serves the result, and every agent gets a LoRA
 # adapter by DPO on its own rollouts (examples/production-small.yaml), through a gateway.
 #
 # Usage: scripts/production_small.sh [DIR [train|experiment]] (default: .production-small train). A second call
@@ -35,6 +35,24 @@ model() {
   "$(dirname "$COLLABUI_LLAMAFACTORY")/python" scripts/make_model.py "$dir/new" --shape deep --vocabulary 400 --apart \
     --rows "$dir/rows/demonstrations.alpaca.jsonl"
   mv "$dir/new" "$dir/random"
+}
+
+# lesson teaches the model to copy words and to look up their places, which demonstrations alone do not.
+lesson() {
+  rm -rf "$dir/lesson" "$dir/new"
+  python3 scripts/copy_rows.py "$dir/lesson" --rows "$dir/rows/demonstrations.alpaca.jsonl" --count 32000
+  printf '%s\n' "model_name_or_path: $dir/random" 'stage: sft' 'do_train: true' 'finetuning_type: full' \
+    'template: qwen' 'dataset: lesson' "dataset_dir: $dir/lesson" 'cutoff_len: 1024' "output_dir: $dir/lesson/out" \
+    'per_device_train_batch_size: 16' 'num_train_epochs: 1' 'disable_shuffling: true' 'use_muon: true' \
+    'learning_rate: 5.0e-3' 'lr_scheduler_type: cosine' 'warmup_steps: 100' 'disable_gradient_checkpointing: true' \
+    'save_strategy: "no"' 'report_to: none' 'logging_steps: 50' 'seed: 1' >"$dir/lesson/job.yaml"
+  "$COLLABUI_LLAMAFACTORY" train "$dir/lesson/job.yaml" >"$dir/lesson.log" 2>&1 || {
+    tail -n 5 "$dir/lesson.log" >&2
+    exit 1
+  }
+  cp -r "$dir/random" "$dir/new"
+  cp "$dir/lesson/out/model.safetensors" "$dir/new/"
+  mv "$dir/new" "$dir/taught"
 }
 
 pids=()
@@ -82,7 +100,7 @@ example() { sed "s#/models/#$dir/#" "examples/$1.yaml" >"$dir/$1.yaml"; }
 base() {
   local digest=""
   example production-small-base
-  serve "$dir/random"
+  serve "$dir/taught"
   run finetune "$dir/production-small-base.yaml" &
   local tuned=$!
   while [ -z "$digest" ] && kill -0 "$tuned" 2>/dev/null; do
@@ -101,7 +119,8 @@ base() {
 }
 
 [ -e "$dir/random" ] || model
-run up --policy "http://$gateway/v1"
+[ -e "$dir/taught" ] || lesson
+run up --tabs 12 --policy "http://$gateway/v1"
 [ -e "$dir/base" ] || base
 example production-small
 sed "s#../../##" examples/experiments/small/production-small.yaml >"$dir/experiment.yaml"
