@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Train a small Qwen2 as a team trains a large one, on this machine's CPU: LLaMA-Factory trains all its parameters, first
-# on lists to copy from and then on demonstrations of webtasks (examples/production-small-base.yaml), vLLM serves the result, and every agent gets a LoRA
-# adapter by DPO on its own rollouts (examples/production-small.yaml), through a gateway.
+# Train a small Qwen2 as a team trains a large one, on this machine's CPU: LLaMA-Factory trains all its parameters,
+# first on lists to copy from and then on demonstrations of webtasks (examples/production-small-base.yaml), vLLM
+# serves the result, and every agent gets a LoRA adapter by DPO on its own rollouts (examples/production-small.yaml), through a
+# gateway.
 #
 # Usage: scripts/production_small.sh [DIR [train|experiment]] (default: .production-small train). A second call
 # continues the first one. Experiment plays examples/experiments/small/production-small.yaml from the same base.
@@ -66,7 +67,8 @@ stop() {
 }
 trap stop EXIT
 
-# serve starts vLLM on a folder, whose policy may have a digest, with the gateway beside it.
+# serve starts vLLM on a folder, whose policy may have a digest, with the gateway beside it. A prompt is read at once:
+# on a CPU, vLLM 0.32 ends with "CPU Generator does not use offset" when it reads one with a seed in parts.
 serve() {
   stop
   for address in "$engine" "$gateway"; do
@@ -79,7 +81,8 @@ serve() {
   VLLM_CPU_KVCACHE_SPACE=1 VLLM_ALLOW_RUNTIME_LORA_UPDATING=True VLLM_NO_USAGE_STATS=1 \
     "$vllm" serve "$1" --served-model-name base ${2:+"$2"} --host "${engine%:*}" --port "${engine#*:}" \
     --enable-lora --max-loras 8 --max-cpu-loras 8 --max-lora-rank 16 --dtype float32 --max-model-len 2048 \
-    --generation-config vllm --logprobs-mode processed_logprobs --enforce-eager >>"$dir/vllm.log" 2>&1 &
+    --generation-config vllm --logprobs-mode processed_logprobs --enforce-eager --no-enable-chunked-prefill \
+    >>"$dir/vllm.log" 2>&1 &
   pids=($!)
   bin/collabui worker --roles serve --listen "$gateway" --server "http://$engine" --base-model "$1" \
     --work "$dir/gateway" --data "$dir/data" >>"$dir/gateway.log" 2>&1 &
