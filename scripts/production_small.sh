@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Train a small Qwen2 as a team trains a large one, on this machine's CPU: LLaMA-Factory trains all its parameters,
 # first on lists to copy from and then on demonstrations of webtasks (examples/production-small-base.yaml), vLLM
-# serves the result, and every agent gets a LoRA adapter by DPO on its own rollouts (examples/production-small.yaml), through a
-# gateway.
+# serves the result, and every agent gets a LoRA adapter by DPO on its own rollouts
+# (examples/production-small.yaml), through a gateway.
 #
 # Usage: scripts/production_small.sh [DIR [train|experiment]] (default: .production-small train). A second call
 # continues the first one. Experiment plays examples/experiments/small/production-small.yaml from the same base.
