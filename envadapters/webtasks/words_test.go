@@ -14,13 +14,13 @@ func TestMadeUpWordsAreOfTrainingTasksOnly(t *testing.T) {
 	for task, seen := range episodes(t, MadeUp) {
 		ours := task.Split != domain.SplitTrain || task.Template == "stepper" // whose words are in no pool
 		if same := slices.Equal(seen, usual[task]); same != ours {
-			t.Errorf("%s, %s: the same as without made-up words: %t, want that of val and of stepper only: %s",
+			t.Errorf("%s, %s: the same as without made-up words: %t, want that of other splits and of stepper only: %s",
 				task.Template, task.Split, same, seen[0])
 		}
 	}
 }
 
-// episodes plays a task of every template of train and of val, which the expert has to solve.
+// episodes plays a task of every template of every split, which the expert has to solve.
 func episodes(t *testing.T, words string) map[domain.Task][]string {
 	t.Helper()
 
@@ -36,7 +36,7 @@ func episodes(t *testing.T, words string) map[domain.Task][]string {
 	defer e.Close(t.Context())
 
 	out := map[domain.Task][]string{}
-	for _, split := range []string{domain.SplitTrain, domain.SplitVal} {
+	for _, split := range s.Splits() {
 		templates, err := s.Templates(split)
 		if err != nil {
 			t.Fatal(err)
