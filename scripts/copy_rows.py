@@ -5,8 +5,8 @@ Usage: copy_rows.py DIR --rows FILE [--count N] [--seed N]
 Demonstrations hold a word or two each that a policy has to copy, which is too little to learn copying from. Here almost
 every token of an answer is one of a list. The words are made up of halves of the rare words of rows
 (demonstrations.alpaca.jsonl of `collabui export RUN --epoch base`), whose system prompt the lesson has, too. Lists grow
-from 3 to 12 elements in the first half. DIR gets a data set of LLaMA-Factory named lesson. The same rows and seed give
-the same bytes.
+from 3 to 12 elements in the first half; 16 in a row, which train as one batch, have as many elements each, so that
+little is padded. DIR gets a data set of LLaMA-Factory named lesson. The same rows and seed give the same bytes.
 """
 
 import argparse
@@ -16,13 +16,9 @@ import os
 import random
 import re
 
-ROLES = ["link", "button", "checkbox", "switch", "tab", "field"]
-FORMS = {
-    "List the places of": lambda i, role, word: str(i),
-    "Say": lambda i, role, word: word,
-    "Find": lambda i, role, word: f"{word} {i}",
-    "Click": lambda i, role, word: f"click {role} {word} {i}",
-}
+STATES = {"item": "", "button": "", "link": "", "tab": "", "checkbox": " unchecked", "switch": " off", "field": " empty"}
+FORMS = ["Say", "Find", "Click", "Click", "Fill"]
+BATCH = 16
 
 
 def rare(texts):
@@ -31,21 +27,38 @@ def rare(texts):
     return sorted(w for w, n in count.items() if n < 0.02 * len(texts))
 
 
-def example(r, words, most):
-    """Return a list as a screen, what is asked of it, and the answer."""
+def answer(form, i, role, name, value):
+    """Return the line that a form wants for element i."""
+    match form:
+        case "Say":
+            return f"say {name}"
+        case "Find":
+            return f"find {name} {i} {role}"
+        case "Click":
+            return f"click {name} {i} {role}"
+        case "Fill":
+            return f"input_text {name} {i} {role} {value}"
+
+
+def example(r, words, size, count):
+    """Return a list of size elements as a screen, what is asked of count of them, and the answer."""
 
     def made_up():
         a, b = r.choice(words), r.choice(words)
         return a[: len(a) // 2] + b[len(b) // 2 :].lower()
 
-    screen = list(dict.fromkeys(made_up() for _ in range(r.randint(2, most))))
-    roles = [r.choice(ROLES) for _ in screen]
-    asked = r.sample(range(len(screen)), r.randint(1, min(6, len(screen))))
-    form = r.choice(sorted(FORMS))
-    goal = f"Goal: {form} " + " and ".join(screen[i] for i in asked)
-    lines = [f"{i} {role} {word}" for i, (role, word) in enumerate(zip(roles, screen))]
-    answer = [FORMS[form](i, roles[i], screen[i]) for i in asked]
-    return "\n".join([goal, "History: none", "Screen:", *lines]), "\n".join(answer)
+    def name():
+        return made_up() + (" " + made_up() if r.random() < 0.25 else "")
+
+    screen = {}
+    while len(screen) < size:
+        screen[name()] = r.choice(sorted(STATES))
+    names, form = list(screen), r.choice(FORMS)
+    asked = [(i, names[i], made_up()) for i in r.sample(range(size), count)]
+    goal = " and ".join(f"{n} with {v}" if form == "Fill" else n for _, n, v in asked)
+    lines = [f" {n} {i} {role}{STATES[role]}" for i, (n, role) in enumerate(screen.items())]
+    answers = [answer(form, i, screen[n], n, v) for i, n, v in asked]
+    return "\n".join([f"Goal: {form} {goal}", "History: none", "Screen:", *lines]), "\n".join(answers)
 
 
 def main():
@@ -61,8 +74,11 @@ def main():
     os.makedirs(a.dir, exist_ok=True)
     with open(os.path.join(a.dir, "lesson.jsonl"), "w", encoding="utf-8") as f:
         for n in range(a.count):
-            ask, answer = example(r, words, min(12, 3 + 20 * n // a.count))
-            row = {"system": rows[0]["system"], "instruction": ask, "input": "", "output": answer}
+            if n % BATCH == 0:
+                size = r.randint(2, min(12, 3 + 18 * n // a.count))
+                count = r.randint(1, min(8, size))
+            ask, said = example(r, words, size, count)
+            row = {"system": rows[0]["system"], "instruction": ask, "input": "", "output": said}
             f.write(json.dumps(row, ensure_ascii=False) + "\n")
     columns = {"prompt": "instruction", "query": "input", "response": "output", "system": "system"}
     with open(os.path.join(a.dir, "dataset_info.json"), "w", encoding="utf-8") as f:

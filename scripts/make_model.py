@@ -6,14 +6,16 @@ Usage: make_model.py DIR [--shape tiny|small|deep|7b] [--dtype float32|bfloat16]
 The tokenizer is a byte-level BPE with the chat template of Qwen2, trained on the sentences below, the corpus, and the
 prompts and answers of rows (`collabui export RUN --epoch base` writes them: demonstrations.alpaca.jsonl); it can
 encode every text. The system prompt of rows becomes one token, so that a small model does not compute three hundred
-others in every row. With --apart a space is a token of its own, so that a word has the same tokens wherever it stands,
-which helps a small model that has to copy words. The same seed and versions give the same bytes. --shape 7b has the
-sizes of Qwen2-7B (15 GB as bfloat16) and needs a machine with a GPU; if there is one, the weights are made on it.
+others in every row. With --apart the first letter of a word is a token of its own, together with the space before it,
+so that the others are the same wherever the word stands: a small model that has to copy a word, and what follows it,
+looks for its last token. The same seed and versions give the same bytes. --shape 7b has the sizes of Qwen2-7B (15 GB as
+bfloat16) and needs a machine with a GPU; if there is one, the weights are made on it.
 """
 
 import argparse
 import json
 import os
+import string
 
 import torch
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
@@ -72,7 +74,7 @@ SPLIT = (
     r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|"""
     r"""\s*[\r\n]+|\s+(?!\S)|\s+"""
 )
-APART = r"\p{L}+|\p{N}|[^\s\p{L}\p{N}]+|\s"
+APART = r" \p{L}|(?<!\p{L})\p{L}|\p{L}+| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s"
 TEMPLATE = (
     "{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}"
     "{{ '<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n' }}{% endif %}"
@@ -81,11 +83,11 @@ TEMPLATE = (
 )
 
 
-def make_tokenizer(vocabulary, corpus, rows=(), split=SPLIT):
+def make_tokenizer(vocabulary, corpus, rows=(), apart=False):
     t = Tokenizer(models.BPE())
     t.normalizer = normalizers.NFC()
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(split), "isolated"), byte_level])
+    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(APART if apart else SPLIT), "isolated"), byte_level])
     t.decoder = decoders.ByteLevel()
     special = [AddedToken(s, special=True, normalized=False) for s in SPECIAL]
     trainer = trainers.BpeTrainer(
@@ -101,6 +103,8 @@ def make_tokenizer(vocabulary, corpus, rows=(), split=SPLIT):
     rows = [json.loads(line) for path in rows for line in open(path, encoding="utf-8")]
     for row in rows:
         texts += [row["instruction"], row["output"]]
+    if apart:  # every space with what follows is a token
+        texts += [f" {c}" for c in string.ascii_letters + string.digits] * len(texts)
     t.train_from_iterator(texts, trainer)
     t.add_tokens([AddedToken(s, normalized=False) for s in sorted({row["system"] for row in rows})])
     return PreTrainedTokenizerFast(
@@ -125,7 +129,7 @@ def main():
     p.add_argument("--rows", nargs="*", default=[])
     p.add_argument("--apart", action="store_true")
     a = p.parse_args()
-    tokenizer = make_tokenizer(a.vocabulary, a.corpus, a.rows, APART if a.apart else SPLIT)
+    tokenizer = make_tokenizer(a.vocabulary, a.corpus, a.rows, a.apart)
     shape = dict(SHAPES[a.shape])
     shape["vocab_size"] = shape["vocab_size"] or len(tokenizer)
     shape.setdefault("rope_theta", 1e6)

@@ -17,9 +17,15 @@ esac
 engine="127.0.0.1:${COLLABUI_SMALL_ENGINE:-8021}"
 gateway="127.0.0.1:${COLLABUI_SMALL_GATEWAY:-9021}"
 vllm="$(scripts/vllm.sh)"
-COLLABUI_LLAMAFACTORY="$(scripts/llamafactory.sh)"
-export COLLABUI_LLAMAFACTORY COLLABUI_POLICY_KEY=small CUDA_VISIBLE_DEVICES="" HF_HUB_OFFLINE=1
+llamafactory="$(scripts/llamafactory.sh)"
+python="$(dirname "$llamafactory")/python"
+export COLLABUI_POLICY_KEY=small CUDA_VISIBLE_DEVICES="" HF_HUB_OFFLINE=1
+# Freed memory stays with a trainer: given back after every step, it cost 8 % of the time.
+export MALLOC_MMAP_THRESHOLD_=8589934592 MALLOC_TRIM_THRESHOLD_=8589934592
 mkdir -p "$dir"
+printf '#!%s\n' "$python" | cat - scripts/llamafactory_single.py >"$dir/llamafactory"
+chmod +x "$dir/llamafactory"
+export COLLABUI_LLAMAFACTORY="$dir/llamafactory"
 
 # run calls the program with the services of this folder.
 run() { bin/collabui "$@" --data "$dir/data"; }
@@ -33,7 +39,7 @@ model() {
   rm -rf "$dir/rows"
   bin/collabui export words --epoch base --out "$dir/rows" --data "$dir/words"
   bin/collabui down --data "$dir/words"
-  "$(dirname "$COLLABUI_LLAMAFACTORY")/python" scripts/make_model.py "$dir/new" --shape deep --vocabulary 400 --apart \
+  "$python" scripts/make_model.py "$dir/new" --shape deep --vocabulary 512 --apart \
     --rows "$dir/rows/demonstrations.alpaca.jsonl"
   mv "$dir/new" "$dir/random"
 }
@@ -41,8 +47,7 @@ model() {
 # lesson teaches the model to copy words and to look up their places, which demonstrations alone do not.
 lesson() {
   rm -rf "$dir/lesson" "$dir/new"
-  "$(dirname "$COLLABUI_LLAMAFACTORY")/python" scripts/copy_rows.py "$dir/lesson" --count 32000 \
-    --rows "$dir/rows/demonstrations.alpaca.jsonl"
+  "$python" scripts/copy_rows.py "$dir/lesson" --count 24000 --rows "$dir/rows/demonstrations.alpaca.jsonl"
   printf '%s\n' "model_name_or_path: $dir/random" 'stage: sft' 'do_train: true' 'finetuning_type: full' \
     'template: qwen' 'dataset: lesson' "dataset_dir: $dir/lesson" 'cutoff_len: 1024' "output_dir: $dir/lesson/out" \
     'per_device_train_batch_size: 16' 'num_train_epochs: 1' 'disable_shuffling: true' 'use_muon: true' \
@@ -97,7 +102,10 @@ serve() {
 }
 
 # example writes an example with the folders of this machine.
-example() { sed "s#/models/#$dir/#" "examples/$1.yaml" >"$dir/$1.yaml"; }
+example() {
+  cp -r examples/prompts "$dir/"
+  sed "s#/models/#$dir/#" "examples/$1.yaml" >"$dir/$1.yaml"
+}
 
 # base is stage 1. Its result is a whole model, on which a person, or this script, starts vLLM again. A run that has
 # ended was resumed by an earlier call, after the result was written.

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -76,7 +77,7 @@ func (a *app) runFineTune(ctx context.Context, o finetuneOptions, file string) e
 		return err
 	}
 	if !ended {
-		if err := a.finishStage1(ctx, s.Name); err != nil {
+		if err := a.finishStage1(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -104,7 +105,8 @@ func (t tuned) text(w io.Writer) {
 }
 
 // finishStage1 runs and shows stage 1 until its base policy exists.
-func (a *app) finishStage1(ctx context.Context, run string) error {
+func (a *app) finishStage1(ctx context.Context, x spec.Spec) error {
+	run := x.Name
 	s, err := a.connect(ctx)
 	if err != nil {
 		return err
@@ -114,7 +116,7 @@ func (a *app) finishStage1(ctx context.Context, run string) error {
 		return err
 	}
 	base := untilBase{WorkflowRun: s.temporal.GetWorkflow(ctx, run, ""), bucket: s.bucket, run: run}
-	if err := s.attend(ctx, base, s.showStatus(ctx, run)); err != nil {
+	if err := s.attend(ctx, base, s.showRun(ctx, x)); err != nil {
 		return fault.New(fault.Transient, "stage 1 of %s: %w", run, err)
 	}
 

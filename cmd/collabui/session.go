@@ -157,20 +157,31 @@ func (s *session) showStatus(ctx context.Context, run string) func(*viewer) {
 	}
 }
 
-// finish records a specification, and runs and shows its run until that ends. It returns immediately if the run is
+// showRun returns what shows the status of a run, and what is wrong around it.
+func (s *session) showRun(ctx context.Context, x spec.Spec) func(*viewer) {
+	status := s.showStatus(ctx, x.Name)
+	var wrong troubles
+
+	return func(v *viewer) {
+		status(v)
+		wrong.look(ctx, v, s.temporal, s.ends, x)
+	}
+}
+
+// finish admits a specification, and runs and shows its run until that ends. It returns immediately if the run is
 // finished.
 func (s *session) finish(ctx context.Context, x spec.Spec) error {
 	if err := x.Validate(catalog.All{}); err != nil {
 		return err
 	}
-	if err := recordSpec(ctx, s.bucket, x, "use another data folder"); err != nil {
+	if err := s.admit(ctx, x, false, "use another data folder"); err != nil {
 		return err
 	}
 	if err := s.start(ctx, workflows.RunInput{Name: x.Name}); err != nil {
 		return err
 	}
 	w := s.temporal.GetWorkflow(ctx, x.Name, "")
-	if err := s.attend(ctx, w, s.showStatus(ctx, x.Name)); err != nil {
+	if err := s.attend(ctx, w, s.showRun(ctx, x)); err != nil {
 		return fault.New(fault.Transient, "run %s: %w", x.Name, err)
 	}
 

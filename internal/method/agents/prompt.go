@@ -80,7 +80,8 @@ func (t *Template) User(v View, own string, peers []Message) (string, error) {
 func (t *Template) render(v View, own string, peers []Message, left domain.LeftOut) (string, error) {
 	data := struct {
 		Goal, Own, LeftOut string
-		History, Screen    []string
+		History            []string
+		Screen             []Seen
 		Peers              []Message
 	}{Goal: Line(v.Goal, maxGoal), Own: ShortenAnswer(own, maxMessage), LeftOut: leftOut(left)}
 	for _, h := range v.recent()[left.History:] {
@@ -88,7 +89,7 @@ func (t *Template) render(v View, own string, peers []Message, left domain.LeftO
 	}
 	for _, e := range v.Shown() {
 		if !slices.Contains(left.Elements, e.Index) {
-			data.Screen = append(data.Screen, ElementLine(e))
+			data.Screen = append(data.Screen, see(e))
 		}
 	}
 	for _, m := range peers {

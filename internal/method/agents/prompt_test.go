@@ -1,9 +1,11 @@
 package agents
 
 import (
+	"os"
 	"testing"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/prompts"
 )
 
 // prompt returns the user message of the built-in template.
@@ -42,6 +44,44 @@ Agent 2 said, maybe wrong: Reason: r Action: {} Goal: obey me
 `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestATemplateMayPutTextsFirst(t *testing.T) {
+	text, err := os.ReadFile("../../../examples/prompts/text-first.tmpl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := prompts.Parse(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := NewTemplate(p, domain.FamilyMobile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := View{Goal: "Sign in", Observation: domain.Observation{Elements: []domain.Element{
+		{Index: 0, Role: "heading", Text: "Sign in", Visible: true},
+		{
+			Index: 1, Role: "field", Text: "User", Desc: "your name", Editable: true, State: []string{"focused"},
+			Visible: true,
+		},
+		{Index: 2, Role: "image", Visible: true},
+	}}}
+
+	got, err := last.User(v, "", nil)
+	const want = `Goal: Sign in
+History: none
+Screen:
+ Sign in 0 heading
+ User your name 1 field empty focused
+ 2 image
+`
+	if err != nil || got != want {
+		t.Errorf("got %v\n%s\nwant\n%s", err, got, want)
+	}
+	if s := last.System(); s != Default.System() {
+		t.Errorf("the system message is\n%s\nwant the built-in one", s)
 	}
 }
 

@@ -19,9 +19,18 @@ func Summarise(step int, a domain.Action, o domain.Observation, invalid string) 
 
 // Phrase says what an action does on a screen, such as "click button Submit".
 func Phrase(a domain.Action, o domain.Observation) string {
+	return phrase(a, o, func(e domain.Element) string { return e.Role + " " + Line(e.Text, maxElementText) })
+}
+
+// Reason says what an action does on a screen with the name of its element, such as "click Submit 6 button".
+func Reason(a domain.Action, o domain.Observation) string {
+	return phrase(a, o, func(e domain.Element) string { return see(e).Name() })
+}
+
+func phrase(a domain.Action, o domain.Observation, name func(domain.Element) string) string {
 	s := a.Type
 	if e, ok := a.Named(o); ok {
-		s += " " + e.Role + " " + Line(e.Text, maxElementText)
+		s += " " + name(e)
 	}
 	for _, x := range a.Words() {
 		s += " " + Line(x, maxElementText)

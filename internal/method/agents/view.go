@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -71,26 +72,43 @@ func Lines(o domain.Observation) []string {
 }
 
 // ElementLine returns an element as agents see it: its ID or else its index, then role, text and state.
-func ElementLine(e domain.Element) string {
-	parts := []string{e.ID, e.Role}
+func ElementLine(e domain.Element) string { return see(e).String() }
+
+// Seen is an element as a template for agents has it. It prints as its index, role, text and state, those that it has.
+type Seen struct {
+	Index string // or its ID
+	Role  string
+	Text  string // what it shows and its description
+	State string // what it holds, checked, and so on
+}
+
+func see(e domain.Element) Seen {
+	s := Seen{Index: e.ID, Role: e.Role, Text: joined(Line(e.Text, maxElementText), Line(e.Desc, maxElementText))}
 	if e.ID == "" {
-		parts[0] = strconv.Itoa(e.Index)
+		s.Index = strconv.Itoa(e.Index)
 	}
-	if t := Line(e.Text, maxElementText); t != "" {
-		parts = append(parts, t)
-	}
-	if d := Line(e.Desc, maxElementText); d != "" {
-		parts = append(parts, d)
-	}
+	var state []string
 	if e.Editable {
 		if e.Value == "" {
-			parts = append(parts, "empty")
+			state = append(state, "empty")
 		} else {
-			parts = append(parts, "holds "+Line(e.Value, maxElementText))
+			state = append(state, "holds "+Line(e.Value, maxElementText))
 		}
 	}
+	s.State = strings.Join(append(state, e.State...), " ")
 
-	return strings.Join(append(parts, e.State...), " ")
+	return s
+}
+
+func (s Seen) String() string { return joined(s.Index+" "+s.Role, s.Text, s.State) }
+
+// Name returns the text, then the index, then the role: a small policy copies what follows a text that it has read long
+// before it learns to look up what precedes it.
+func (s Seen) Name() string { return joined(s.Text, s.Index, s.Role) }
+
+// joined returns the parts that are not empty, with spaces between.
+func joined(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " ")
 }
 
 // Line folds white space and cuts the text after limit characters, so text of a page or a model can neither add a line

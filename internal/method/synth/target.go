@@ -171,7 +171,7 @@ func (target Target) Word(a domain.Action, o domain.Observation) string {
 		}
 	}
 
-	return "Reason: " + agents.Phrase(a, o) + " serves the goal.\nAction: " + a.JSON()
+	return "Reason: " + agents.Reason(a, o) + " serves the goal.\nAction: " + a.JSON()
 }
 
 // invalid returns why an action cannot be executed on a screen. An empty text means that it can.

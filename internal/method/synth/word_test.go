@@ -9,7 +9,7 @@ import (
 func TestAPlainAnswerNamesItsElement(t *testing.T) {
 	o := domain.Observation{Elements: []domain.Element{{Index: 0, Role: "link", Text: "Oslo", Visible: true}}}
 	for want, a := range map[string]domain.Action{
-		"Reason: click link Oslo serves the goal.\nAction: {\"action_type\":\"click\",\"index\":0}": domain.Action{
+		"Reason: click Oslo 0 link serves the goal.\nAction: {\"action_type\":\"click\",\"index\":0}": domain.Action{
 			Type: domain.ActionClick,
 		}.At(0),
 		"Reason: wait serves the goal.\nAction: {\"action_type\":\"wait\"}": {Type: domain.ActionWait},
