@@ -3,7 +3,8 @@
 Usage: copy_rows.py DIR --rows FILE [--count N] [--seed N]
 
 Demonstrations hold a word or two each that a policy has to copy, which is too little to learn copying from. Here almost
-every token of an answer is one of a list. The words are made up of halves of the rare words of rows
+every token of an answer is one of a list: lines read from it, or names of the goal with what follows them in the list,
+which a model learns only beside reading lines. The words are made up of halves of the rare words of rows
 (demonstrations.alpaca.jsonl of `collabui export RUN --epoch base`), whose system prompt the lesson has, too. Lists grow
 from 3 to 12 elements in the first half; 16 in a row, which train as one batch, have as many elements each, so that
 little is padded. DIR gets a data set of LLaMA-Factory named lesson. The same rows and seed give the same bytes.
@@ -17,7 +18,8 @@ import random
 import re
 
 STATES = {"item": "", "button": "", "link": "", "tab": "", "checkbox": " unchecked", "switch": " off", "field": " empty"}
-FORMS = ["Say", "Find", "Click", "Click", "Fill"]
+FORMS = ["Read", "Click", "Fill"]
+READ = 5  # lines
 BATCH = 16
 
 
@@ -25,19 +27,6 @@ def rare(texts):
     """Return the words that few of the texts have, sorted."""
     count = collections.Counter(w for t in texts for w in set(re.findall(r"\w{3,}", t)))
     return sorted(w for w, n in count.items() if n < 0.02 * len(texts))
-
-
-def answer(form, i, role, name, value):
-    """Return the line that a form wants for element i."""
-    match form:
-        case "Say":
-            return f"say {name}"
-        case "Find":
-            return f"find {name} {i} {role}"
-        case "Click":
-            return f"click {name} {i} {role}"
-        case "Fill":
-            return f"input_text {name} {i} {role} {value}"
 
 
 def example(r, words, size, count):
@@ -53,12 +42,21 @@ def example(r, words, size, count):
     screen = {}
     while len(screen) < size:
         screen[name()] = r.choice(sorted(STATES))
-    names, form = list(screen), r.choice(FORMS)
-    asked = [(i, names[i], made_up()) for i in r.sample(range(size), count)]
-    goal = " and ".join(f"{n} with {v}" if form == "Fill" else n for _, n, v in asked)
-    lines = [f" {n} {i} {role}{STATES[role]}" for i, (n, role) in enumerate(screen.items())]
-    answers = [answer(form, i, screen[n], n, v) for i, n, v in asked]
-    return "\n".join([f"Goal: {form} {goal}", "History: none", "Screen:", *lines]), "\n".join(answers)
+    lines = [f" {n} {i} {role}" for i, (n, role) in enumerate(screen.items())]
+    shown = [line + STATES[role] for line, role in zip(lines, screen.values())]
+    asked = [(i, list(screen)[i], made_up()) for i in r.sample(range(size), count)]
+    form = r.choice(FORMS)
+    match form:
+        case "Read":
+            i, goal, _ = asked[0]
+            answers = ["read" + shown[i], *shown[i + 1 : i + READ]]
+        case "Click":
+            goal = " and ".join(n for _, n, _ in asked)
+            answers = ["click" + lines[i] for i, _, _ in asked]
+        case "Fill":
+            goal = " and ".join(f"{n} with {v}" for _, n, v in asked)
+            answers = [f"input_text{lines[i]} {v}" for i, _, v in asked]
+    return "\n".join([f"Goal: {form} {goal}", "History: none", "Screen:", *shown]), "\n".join(answers)
 
 
 def main():

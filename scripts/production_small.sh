@@ -47,7 +47,7 @@ model() {
 # lesson teaches the model to copy words and to look up their places, which demonstrations alone do not.
 lesson() {
   rm -rf "$dir/lesson" "$dir/new"
-  "$python" scripts/copy_rows.py "$dir/lesson" --count 24000 --rows "$dir/rows/demonstrations.alpaca.jsonl"
+  "$python" scripts/copy_rows.py "$dir/lesson" --count 28800 --rows "$dir/rows/demonstrations.alpaca.jsonl"
   printf '%s\n' "model_name_or_path: $dir/random" 'stage: sft' 'do_train: true' 'finetuning_type: full' \
     'template: qwen' 'dataset: lesson' "dataset_dir: $dir/lesson" 'cutoff_len: 1024' "output_dir: $dir/lesson/out" \
     'per_device_train_batch_size: 16' 'num_train_epochs: 1' 'disable_shuffling: true' 'use_muon: true' \
