@@ -112,7 +112,7 @@ func (a *app) runExperiment(ctx context.Context, o experimentOptions, file strin
 	}
 	defer session.Close()
 	if o.plan {
-		return session.planExperiment(ctx, x, o.episodes)
+		return session.planExperiment(ctx, x, o.episodes, o.playing.noProbe)
 	}
 
 	return session.experimentOf(ctx, x, o.playing)

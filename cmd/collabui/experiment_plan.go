@@ -30,13 +30,13 @@ type armPlan struct {
 }
 
 // planExperiment runs a pilot of the first arm, and scales it to all arms.
-func (s *session) planExperiment(ctx context.Context, x design.Experiment, episodes int) error {
+func (s *session) planExperiment(ctx context.Context, x design.Experiment, episodes int, noProbe bool) error {
 	first, err := x.Of(x.Arms[0].Name, 1, catalog.All{})
 	if err != nil {
 		return err
 	}
 	p := pilot.Spec(first, episodes)
-	if err := s.finish(ctx, p); err != nil {
+	if err := s.finish(ctx, p, noProbe); err != nil {
 		return err
 	}
 

@@ -89,7 +89,7 @@ func (a *app) runPlan(ctx context.Context, o planOptions, file string) error {
 	defer session.Close()
 
 	p := pilot.Spec(s, o.episodes)
-	if err := session.finish(ctx, p); err != nil {
+	if err := session.finish(ctx, p, false); err != nil {
 		return err
 	}
 	countEpisodes(&s)

@@ -281,10 +281,13 @@ func guide(w http.ResponseWriter, r *http.Request) {
 	}
 	system, _, _ := read(q.Messages[0].Content)
 	user, _, _ := read(q.Messages[len(q.Messages)-1].Content)
-	text := ""
-	if strings.HasPrefix(system, "You operate a") {
+	var text string
+	switch {
+	case len(q.Messages) == 1:
+		text = "yes" // to the check before a start
+	case strings.HasPrefix(system, "You operate a"):
 		text = next(user)
-	} else {
+	default:
 		text = answer(system, user)
 	}
 
