@@ -17,7 +17,8 @@ import os
 import random
 import re
 
-STATES = {"item": "", "button": "", "link": "", "tab": "", "checkbox": " unchecked", "switch": " off", "field": " empty"}
+STATES = {"checkbox": " unchecked", "switch": " off", "field": " empty"}
+ROLES = ["button", "checkbox", "field", "item", "link", "switch", "tab"]
 FORMS = ["Read", "Click", "Fill"]
 READ = 5  # lines
 BATCH = 16
@@ -41,9 +42,9 @@ def example(r, words, size, count):
 
     screen = {}
     while len(screen) < size:
-        screen[name()] = r.choice(sorted(STATES))
+        screen[name()] = r.choice(ROLES)
     lines = [f" {n} {i} {role}" for i, (n, role) in enumerate(screen.items())]
-    shown = [line + STATES[role] for line, role in zip(lines, screen.values())]
+    shown = [line + STATES.get(role, "") for line, role in zip(lines, screen.values())]
     asked = [(i, list(screen)[i], made_up()) for i in r.sample(range(size), count)]
     form = r.choice(FORMS)
     match form:

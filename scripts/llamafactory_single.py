@@ -1,7 +1,7 @@
 """Runs LLaMA-Factory with Muon's iterations in single precision, as all else here is.
 
-It has them in bfloat16, whose products take a processor with AVX2 alone 5 to 60 times as long: a step of the small model
-took 1.2 s instead of 0.23 s. The arguments are llamafactory-cli's.
+It has them in bfloat16, whose products take a processor with AVX2 alone 5 to 60 times as long: a step of the small
+model took 1.2 s instead of 0.23 s. The arguments are llamafactory-cli's.
 """
 
 import sys

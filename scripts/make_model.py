@@ -87,7 +87,8 @@ def make_tokenizer(vocabulary, corpus, rows=(), apart=False):
     t = Tokenizer(models.BPE())
     t.normalizer = normalizers.NFC()
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(APART if apart else SPLIT), "isolated"), byte_level])
+    split = pre_tokenizers.Split(Regex(APART if apart else SPLIT), "isolated")
+    t.pre_tokenizer = pre_tokenizers.Sequence([split, byte_level])
     t.decoder = decoders.ByteLevel()
     special = [AddedToken(s, special=True, normalized=False) for s in SPECIAL]
     trainer = trainers.BpeTrainer(

@@ -74,8 +74,8 @@ stop() {
 trap stop EXIT
 
 # serve starts vLLM on a folder, whose policy may have a digest, with the gateway beside it. A prompt is read at once:
-# on a CPU, vLLM 0.32 ends with "CPU Generator does not use offset" when it reads one with a seed in parts. The tokenizer
-# is in a folder without the model's config.json, since transformers 5.19 replaces how a Qwen2's tokenizer splits words.
+# on a CPU, vLLM 0.32 ends with "CPU Generator does not use offset" when it reads one with a seed in parts. The
+# tokenizer is in a folder without the model's config.json: transformers 5.19 would split words as Qwen2's own does.
 serve() {
   stop
   for address in "$engine" "$gateway"; do
@@ -88,7 +88,8 @@ serve() {
   mkdir -p "$dir/tokenizer"
   cp "$1"/tokenizer* "$1"/chat_template.jinja "$dir/tokenizer/"
   VLLM_CPU_KVCACHE_SPACE=1 VLLM_ALLOW_RUNTIME_LORA_UPDATING=True VLLM_NO_USAGE_STATS=1 \
-    "$vllm" serve "$1" --tokenizer "$dir/tokenizer" --served-model-name base ${2:+"$2"} --host "${engine%:*}" --port "${engine#*:}" \
+    "$vllm" serve "$1" --tokenizer "$dir/tokenizer" --served-model-name base ${2:+"$2"} \
+    --host "${engine%:*}" --port "${engine#*:}" \
     --enable-lora --max-loras 8 --max-cpu-loras 8 --max-lora-rank 16 --dtype float32 --max-model-len 2048 \
     --generation-config vllm --logprobs-mode processed_logprobs --enforce-eager --no-enable-chunked-prefill \
     >>"$dir/vllm.log" 2>&1 &

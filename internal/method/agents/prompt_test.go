@@ -56,7 +56,7 @@ func TestATemplateMayPutTextsFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	last, err := NewTemplate(p, domain.FamilyMobile)
+	textFirst, err := NewTemplate(p, domain.FamilyMobile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestATemplateMayPutTextsFirst(t *testing.T) {
 		{Index: 2, Role: "image", Visible: true},
 	}}}
 
-	got, err := last.User(v, "", nil)
+	got, err := textFirst.User(v, "", nil)
 	const want = `Goal: Sign in
 History: none
 Screen:
@@ -80,7 +80,7 @@ Screen:
 	if err != nil || got != want {
 		t.Errorf("got %v\n%s\nwant\n%s", err, got, want)
 	}
-	if s := last.System(); s != Default.System() {
+	if s := textFirst.System(); s != Default.System() {
 		t.Errorf("the system message is\n%s\nwant the built-in one", s)
 	}
 }
