@@ -30,6 +30,20 @@ export COLLABUI_LLAMAFACTORY="$dir/llamafactory"
 # run calls the program with the services of this folder.
 run() { bin/collabui "$@" --data "$dir/data"; }
 
+# attended runs a program that ends with this script.
+attended() {
+  "$@" &
+  wait $!
+}
+
+# finish ends what this script started: a program that it waits for, vLLM and the gateway.
+finish() {
+  # shellcheck disable=SC2046 # a word per process
+  kill $(jobs -p) 2>/dev/null || true
+  wait
+}
+trap finish EXIT
+
 # model makes a Qwen2 with random weights. Its tokens are the pieces of words in demonstrations, which an embedded
 # policy's stage 1 makes in a minute.
 model() {
@@ -53,7 +67,7 @@ lesson() {
     'per_device_train_batch_size: 16' 'num_train_epochs: 1' 'disable_shuffling: true' 'use_muon: true' \
     'learning_rate: 5.0e-3' 'lr_scheduler_type: cosine' 'warmup_steps: 100' 'disable_gradient_checkpointing: true' \
     'save_strategy: "no"' 'report_to: none' 'logging_steps: 50' 'seed: 1' >"$dir/lesson/job.yaml"
-  "$COLLABUI_LLAMAFACTORY" train "$dir/lesson/job.yaml" >"$dir/lesson.log" 2>&1 || {
+  attended "$COLLABUI_LLAMAFACTORY" train "$dir/lesson/job.yaml" >"$dir/lesson.log" 2>&1 || {
     tail -n 5 "$dir/lesson.log" >&2
     exit 1
   }
@@ -71,7 +85,6 @@ stop() {
   wait "${pids[@]}" || true
   pids=()
 }
-trap stop EXIT
 
 # serve starts vLLM on a folder, whose policy may have a digest, with the gateway beside it. A prompt is read at once:
 # on a CPU, vLLM 0.32 ends with "CPU Generator does not use offset" when it reads one with a seed in parts. The
@@ -117,7 +130,7 @@ base() {
   local digest=""
   example production-small-base
   serve "$dir/taught"
-  run finetune "$dir/production-small-base.yaml" &
+  bin/collabui finetune "$dir/production-small-base.yaml" --data "$dir/data" &
   local tuned=$!
   while [ -z "$digest" ] && kill -0 "$tuned" 2>/dev/null; do
     sleep 5
@@ -142,6 +155,6 @@ example production-small
 sed "s#../../##" examples/experiments/small/production-small.yaml >"$dir/experiment.yaml"
 serve "$dir/base"
 case "$what" in
-train) run train "$dir/production-small.yaml" ;;
-experiment) run experiment "$dir/experiment.yaml" ;;
+train) attended bin/collabui train "$dir/production-small.yaml" --data "$dir/data" ;;
+experiment) attended bin/collabui experiment "$dir/experiment.yaml" --data "$dir/data" ;;
 esac

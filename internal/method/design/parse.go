@@ -23,8 +23,8 @@ type file struct {
 	Contrasts     []Contrast     `json:"contrasts"`
 }
 
-// Parse decodes the file of an experiment. read reads the file of its specification, by its path. The error lists all
-// mistakes with their places.
+// Parse decodes the file of an experiment. read reads the file of its specification, and the prompt templates that it
+// names, by their paths. The error lists all mistakes with their places.
 func Parse(src spec.Source, raw []byte, read func(path string) ([]byte, error), c spec.Catalog) (Experiment, error) {
 	f := file{Seeds: 6}
 	if err := spec.Decode(src, raw, &f, func(must spec.Must) { f.check(must) }); err != nil {
@@ -38,7 +38,7 @@ func Parse(src spec.Source, raw []byte, read func(path string) ([]byte, error), 
 	if err != nil {
 		return Experiment{}, fault.New(fault.Invalid, "%s: specification: %w", src.Name, err)
 	}
-	s, err := spec.Parse(spec.Source{Name: path, Dir: filepath.Dir(path)}, text, c)
+	s, err := spec.Parse(spec.Source{Name: path, Dir: filepath.Dir(path), Read: read}, text, c)
 	if err != nil {
 		return Experiment{}, err
 	}
