@@ -58,22 +58,23 @@ model() {
   mv "$dir/new" "$dir/random"
 }
 
-# lesson teaches the model to copy words and to look up their places, which demonstrations alone do not.
+# lesson SEED FROM TO COUNT teaches a model to copy words and to look up their places, which demonstrations alone do not.
 lesson() {
-  rm -rf "$dir/lesson" "$dir/new"
-  "$python" scripts/copy_rows.py "$dir/lesson" --count 28800 --rows "$dir/rows/demonstrations.alpaca.jsonl"
-  printf '%s\n' "model_name_or_path: $dir/random" 'stage: sft' 'do_train: true' 'finetuning_type: full' \
-    'template: qwen' 'dataset: lesson' "dataset_dir: $dir/lesson" 'cutoff_len: 1024' "output_dir: $dir/lesson/out" \
+  local at="$dir/lesson-$1" from="$dir/$2" to="$dir/$3"
+  rm -rf "$at" "$dir/new"
+  "$python" scripts/copy_rows.py "$at" --count "$4" --seed "$1" --rows "$dir/rows/demonstrations.alpaca.jsonl"
+  printf '%s\n' "model_name_or_path: $from" 'stage: sft' 'do_train: true' 'finetuning_type: full' \
+    'template: qwen' 'dataset: lesson' "dataset_dir: $at" 'cutoff_len: 1024' "output_dir: $at/out" \
     'per_device_train_batch_size: 16' 'num_train_epochs: 1' 'disable_shuffling: true' 'use_muon: true' \
     'learning_rate: 5.0e-3' 'lr_scheduler_type: cosine' 'warmup_steps: 100' 'disable_gradient_checkpointing: true' \
-    'save_strategy: "no"' 'report_to: none' 'logging_steps: 50' 'seed: 1' >"$dir/lesson/job.yaml"
-  attended "$COLLABUI_LLAMAFACTORY" train "$dir/lesson/job.yaml" >"$dir/lesson.log" 2>&1 || {
-    tail -n 5 "$dir/lesson.log" >&2
+    'save_strategy: "no"' 'report_to: none' 'logging_steps: 50' 'seed: 1' >"$at/job.yaml"
+  attended "$COLLABUI_LLAMAFACTORY" train "$at/job.yaml" >"$at.log" 2>&1 || {
+    tail -n 5 "$at.log" >&2
     exit 1
   }
-  cp -r "$dir/random" "$dir/new"
-  cp "$dir/lesson/out/model.safetensors" "$dir/new/"
-  mv "$dir/new" "$dir/taught"
+  cp -r "$from" "$dir/new"
+  cp "$at/out/model.safetensors" "$dir/new/"
+  mv "$dir/new" "$to"
 }
 
 pids=()
@@ -148,8 +149,9 @@ base() {
 }
 
 [ -e "$dir/random" ] || model
-[ -e "$dir/taught" ] || lesson
-run up --tabs 12 --policy "http://$gateway/v1"
+[ -e "$dir/copying" ] || lesson 1 random copying 28800
+[ -e "$dir/taught" ] || lesson 2 copying taught 19200
+run up --tabs 24 --policy "http://$gateway/v1"
 [ -e "$dir/base" ] || base
 example production-small
 sed "s#../../##" examples/experiments/small/production-small.yaml >"$dir/experiment.yaml"
