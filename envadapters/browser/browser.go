@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/inspector"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
 	"github.com/collabui/collabui/fault"
@@ -42,6 +44,8 @@ type Browser struct {
 	mu     sync.Mutex
 	ctx    context.Context // The context of chromedp; nil when no process runs.
 	cancel context.CancelFunc
+	shell  bool          // As in Tab.
+	draws  chan struct{} // As in Tab.
 	starts int
 }
 
@@ -95,8 +99,15 @@ func (b *Browser) tab(ctx context.Context, open func(*Tab) error) (*Tab, error) 
 		dead:    chromedp.FromContext(b.ctx).Browser.LostConnection,
 		crashed: make(chan struct{}),
 		expired: make(chan struct{}, 1),
+		shell:   b.shell,
+		draws:   b.draws,
 	}
-	t.ctx, t.cancel = chromedp.NewContext(b.ctx)
+	id, err := b.target(ctx)
+	if err != nil {
+		b.stop()
+		return nil, fault.New(fault.Void, "open a browser tab: %w", err)
+	}
+	t.ctx, t.cancel = chromedp.NewContext(b.ctx, chromedp.WithTargetID(id))
 
 	if err := open(t); err != nil {
 		t.Close()
@@ -105,6 +116,19 @@ func (b *Browser) tab(ctx context.Context, open func(*Tab) error) (*Tab, error) 
 	}
 
 	return t, nil
+}
+
+// target creates a page.
+func (b *Browser) target(ctx context.Context) (id target.ID, err error) {
+	err = bounded(ctx, b.ctx, callLimit, func(c context.Context) error {
+		p := target.CreateTargetParams{URL: "about:blank", EnableBeginFrameControl: &b.shell}
+		r, err := chromedp.CallBrowser(c, target.CreateTarget, p)
+		id = r.TargetID
+
+		return err
+	})
+
+	return id, err
 }
 
 // ensure starts the process when none runs. Callers hold mu.
@@ -142,7 +166,7 @@ func (b *Browser) ensure(ctx context.Context) error {
 		return fault.New(fault.Transient, "start %s: %w", path, err)
 	}
 
-	b.ctx, b.cancel = on, cancel
+	b.ctx, b.cancel, b.shell, b.draws = on, cancel, isShell(path), make(chan struct{}, 1)
 
 	return nil
 }
@@ -182,6 +206,13 @@ var switches = []string{
 	"disable-hang-monitor",
 }
 
+// onRequest are further flags of a headless shell, which draws a frame when it is asked to. Otherwise a page whose
+// clock is stopped is offered 60 frames a second and can draw none, for a thirtieth of a core.
+var onRequest = []string{"enable-begin-frame-control", "run-all-compositor-stages-before-draw"}
+
+// isShell reports whether a program is Chromium's headless shell. The other programs cannot draw on request.
+func isShell(path string) bool { return strings.Contains(filepath.Base(path), "headless-shell") }
+
 func options(path, profile string, who account) []chromedp.ExecAllocatorOption {
 	o := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(path),
@@ -204,7 +235,11 @@ func options(path, profile string, who account) []chromedp.ExecAllocatorOption {
 		}),
 	}
 
-	for _, f := range switches {
+	flags := switches
+	if isShell(path) {
+		flags = slices.Concat(flags, onRequest)
+	}
+	for _, f := range flags {
 		o = append(o, chromedp.Flag(f, true))
 	}
 

@@ -63,11 +63,8 @@ func (t *Tab) Swipe(ctx context.Context, x0, y0, x1, y1 float64) error {
 	return t.Up(ctx, x1, y1, 1)
 }
 
-// Hover lets the clock run so often, with a pause after each time. Frames come every 16 ms.
-const (
-	hoverTries = 50
-	hoverPause = 5 * time.Millisecond
-)
+// hoverPause is how long Hover waits for an answer before it lets the clock run again.
+const hoverPause = 5 * time.Millisecond
 
 // Hover moves the mouse to a point and lets the clock run for at least d. A move takes effect with the next frame, and
 // none are drawn while the clock is stopped.
@@ -77,19 +74,31 @@ func (t *Tab) Hover(ctx context.Context, x, y float64, d time.Duration) error {
 		moved <- t.mouse(ctx, x, y, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved})
 	}()
 
-	for range hoverTries {
+	drawn := t.frame(ctx)
+	for arrived := false; !arrived || drawn != nil; {
+		if drawn == nil {
+			drawn = t.frame(ctx)
+		}
 		if err := t.Advance(ctx, d); err != nil {
 			return err
 		}
 
 		select {
 		case err := <-moved:
-			return err
+			if err != nil {
+				return err
+			}
+			arrived = true
+		case s := <-drawn:
+			if s.err != nil {
+				return s.err
+			}
+			drawn = nil
 		case <-time.After(hoverPause):
 		}
 	}
 
-	return <-moved
+	return nil
 }
 
 // Insert types text into the focused element, as an input method does.

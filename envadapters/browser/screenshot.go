@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/chromedp/cdproto/headlessexperimental"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
@@ -13,44 +14,43 @@ import (
 )
 
 const (
-	shotLimit = 2 * time.Second       // How long one request for a screenshot may take.
-	shotTries = 3                     // How often a screenshot is requested.
+	shotLimit = 5 * time.Second       // How long a screenshot may take.
 	frameTime = 20 * time.Millisecond // How far the page's clock runs between looks for the answer.
 	frameWait = 3 * time.Millisecond  // How long a look lasts. With 10 ms or more the browser may stop drawing.
 )
 
 // ShotTime is how far a screenshot lets the page's clock run: always as far, unless the machine is so loaded that the
-// picture needs more frames. 6 to 15 are usual.
+// picture needs more.
 const ShotTime = 25 * frameTime
 
 // errNoShot says that the browser took no screenshot in time.
 var errNoShot = fault.New(fault.Void, "browser, screenshot: no answer within %v", shotLimit)
 
 // Screenshot returns the screen as PNG. The browser draws nothing while the page's clock is stopped, so the clock runs
-// for ShotTime. A browser that stops drawing does so in all its tabs, new ones included, so Screenshot ends it: its
+// for ShotTime. A browser that does not draw does so in all its tabs, new ones included, so Screenshot ends it: its
 // episodes are repeated in another process.
 func (t *Tab) Screenshot(ctx context.Context) ([]byte, error) {
-	for try := 1; ; try++ {
-		png, err := t.capture(ctx)
-		if err == nil || ctx.Err() != nil {
-			return png, err
-		}
-		if try == shotTries {
-			t.kill()
-
-			return nil, err
-		}
+	png, err := t.capture(ctx)
+	if err != nil && ctx.Err() == nil {
+		t.kill()
 	}
+
+	return png, err
 }
 
-// capture requests one screenshot. The picture comes with the next frame. A loaded machine may miss the frame that the
-// request called for, and no other follows while nothing changes, so capture changes the style of the root, without a
-// visible effect, until the picture arrives.
+// capture requests a picture of the next frame. A browser that does not draw on request may miss the frame, and no
+// other follows while nothing changes, so capture changes the style of the root, without a visible effect, until the
+// picture arrives.
 func (t *Tab) capture(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, shotLimit, errNoShot)
 	defer cancel()
+	done, err := t.drawing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 
-	got := t.request(ctx)
+	got := t.picture(ctx)
 	for n := 1; ; n++ {
 		touch := fmt.Sprintf("document.documentElement.style.willChange = %q", []string{"", "opacity"}[n%2])
 		if err := t.Eval(ctx, touch, nil); err != nil {
@@ -63,6 +63,11 @@ func (t *Tab) capture(ctx context.Context) ([]byte, error) {
 
 		select {
 		case s := <-got:
+			if s.err == nil && len(s.png) == 0 { // as in the first frames of a page
+				got = t.picture(ctx)
+				continue
+			}
+
 			err := t.Eval(ctx, "document.documentElement.style.willChange = ''", nil)
 			if rest := ShotTime - time.Duration(n)*frameTime; rest > 0 {
 				err = errors.Join(err, t.Advance(ctx, rest))
@@ -74,21 +79,60 @@ func (t *Tab) capture(ctx context.Context) ([]byte, error) {
 	}
 }
 
+// drawing waits until no other page of the browser draws: Chromium 156 ends when two do. The caller calls done.
+func (t *Tab) drawing(ctx context.Context) (done func(), err error) {
+	select {
+	case t.draws <- struct{}{}:
+		return func() { <-t.draws }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
 type shot struct {
 	png []byte
 	err error
 }
 
-func (t *Tab) request(ctx context.Context) <-chan shot {
+// picture requests a frame and its picture, for which the page's clock has to run.
+func (t *Tab) picture(ctx context.Context) <-chan shot {
+	return t.ask(ctx, func(c context.Context) ([]byte, error) {
+		if t.shell {
+			p := headlessexperimental.BeginFrameParams{Screenshot: &headlessexperimental.ScreenshotParams{}}
+			r, err := chromedp.Call(c, headlessexperimental.BeginFrame, p)
+
+			return r.ScreenshotData, err
+		}
+		p := page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng}
+		r, err := chromedp.Call(c, page.CaptureScreenshot, p)
+
+		return r.Data, err
+	})
+}
+
+// frame requests the effects of a frame, such as events of scrolling, for which the page's clock has to run. Frames of
+// a browser that does not draw on request come by themselves.
+func (t *Tab) frame(ctx context.Context) <-chan shot {
+	return t.ask(ctx, func(c context.Context) ([]byte, error) {
+		if !t.shell {
+			return nil, nil
+		}
+		// Chromium 156 does not always answer when it has to show such a frame.
+		_, err := chromedp.Call(c, headlessexperimental.BeginFrame,
+			headlessexperimental.BeginFrameParams{NoDisplayUpdates: yes()})
+
+		return nil, err
+	})
+}
+
+// ask calls f and returns at once.
+func (t *Tab) ask(ctx context.Context, f func(context.Context) ([]byte, error)) <-chan shot {
 	got := make(chan shot, 1)
 
 	go func() {
 		var s shot
-		s.err = t.do(ctx, "screenshot", func(c context.Context) error {
-			p := page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng}
-			r, err := chromedp.Call(c, page.CaptureScreenshot, p)
-			s.png = r.Data
-
+		s.err = t.do(ctx, "draw", func(c context.Context) (err error) {
+			s.png, err = f(c)
 			return err
 		})
 		got <- s

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -23,9 +24,27 @@ const timed = `<body style="font-size: 40px"><script>
 
 // TestAScreenshotTakesTheSameTimeOfAPage takes screenshots of a page whose clock matters. Replays depend on that.
 func TestAScreenshotTakesTheSameTimeOfAPage(t *testing.T) {
-	if _, err := Find(); err != nil {
+	path, err := Find()
+	if err != nil {
 		t.Skip(err)
 	}
+	t.Run(filepath.Base(path), shootsAlike)
+	t.Run("by its own frames", func(t *testing.T) {
+		dir, err := os.MkdirTemp("", "chromium")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.RemoveAll(dir) })
+		other := filepath.Join(dir, "chromium")
+		if err := errors.Join(os.Chmod(dir, 0o755), os.Symlink(path, other)); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("COLLABUI_CHROMIUM", other)
+		shootsAlike(t)
+	})
+}
+
+func shootsAlike(t *testing.T) {
 	server, base, err := Serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, timed) }))
 	if err != nil {
 		t.Fatal(err)
@@ -120,4 +139,59 @@ func painterOf(t *testing.T, browser int) int {
 	t.Fatalf("got no process that draws for browser %d, want one", browser)
 
 	return 0
+}
+
+func TestNoFramesAreDrawnWhileTheClockIsStopped(t *testing.T) {
+	path, err := Find()
+	if err != nil {
+		t.Skip(err)
+	}
+	if !isShell(path) {
+		t.Skipf("%s does not draw on request", path)
+	}
+	pool := NewPool(1, 1)
+	t.Cleanup(pool.Close)
+	b := pool.browsers[0]
+	tab, err := b.Blank(t.Context(), View{Width: 200, Height: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tab.Close()
+	if err := tab.Eval(t.Context(), "document.body.style.color = 'red'", nil); err != nil {
+		t.Fatal(err)
+	}
+
+	time.Sleep(time.Second)
+	before := wakeups(t, b.Pid())
+	time.Sleep(time.Second)
+	if got := wakeups(t, b.Pid()) - before; got > 20 {
+		t.Errorf("what composes frames woke up %d times in a second, want at most 20; offers come 60 times", got)
+	}
+}
+
+// wakeups returns how often the threads that compose a browser's pages have waited.
+func wakeups(t *testing.T, browser int) (all int) {
+	t.Helper()
+	names, err := filepath.Glob("/proc/[0-9]*/task/*/comm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range names {
+		name, _ := os.ReadFile(path)
+		pid, _ := strconv.Atoi(strings.Split(path, "/")[2])
+		group, err := syscall.Getpgid(pid)
+		if err != nil || group != browser || strings.TrimSpace(string(name)) != "Compositor" {
+			continue
+		}
+		status, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "status"))
+		_, rest, _ := strings.Cut(string(status), "\nvoluntary_ctxt_switches:")
+		line, _, _ := strings.Cut(rest, "\n")
+		n, err := strconv.Atoi(strings.TrimSpace(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all += n
+	}
+
+	return all
 }

@@ -39,6 +39,8 @@ type Tab struct {
 	crashed chan struct{} // It is closed when the page's process dies.
 	dead    chan struct{} // It is closed when the browser dies.
 	expired chan struct{} // It holds one entry when a time budget is used up.
+	shell   bool          // The browser draws on request.
+	draws   chan struct{} // It holds one entry while a page of the browser draws.
 }
 
 // unused turns off what chromedp turns on and no suite needs. It would describe every request and every element that a
