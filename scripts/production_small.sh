@@ -20,6 +20,8 @@ vllm="$(scripts/vllm.sh)"
 llamafactory="$(scripts/llamafactory.sh)"
 python="$(dirname "$llamafactory")/python"
 export COLLABUI_POLICY_KEY=small CUDA_VISIBLE_DEVICES="" HF_HUB_OFFLINE=1
+# Threads of the trainer and of vLLM share the cores: one that waits for others gives its core away.
+export OMP_WAIT_POLICY=passive
 # Freed memory stays with a trainer: given back after every step, it cost 8 % of the time.
 export MALLOC_MMAP_THRESHOLD_=8589934592 MALLOC_TRIM_THRESHOLD_=8589934592
 mkdir -p "$dir"
