@@ -1,0 +1,107 @@
+package browser
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/chromedp/chromedp"
+)
+
+// switches are the flags of every browser: quiet, independent of the network, and drawing the same everywhere.
+var switches = []string{
+	"disable-background-networking",
+	"disable-component-update",
+	"disable-sync",
+	"disable-quic",
+	"disable-dev-shm-usage",
+	"disable-breakpad",
+	"disable-crash-reporter",
+	"disable-extensions",
+	"mute-audio",
+	"hide-scrollbars",
+	"disable-background-timer-throttling",
+	"disable-backgrounding-occluded-windows",
+	"disable-renderer-backgrounding",
+	"disable-smooth-scrolling",
+	"disable-hang-monitor",
+}
+
+// onRequest are further flags of a headless shell, which draws a frame when it is asked to. Otherwise a page whose
+// clock is stopped is offered 60 frames a second and can draw none, for a thirtieth of a core.
+var onRequest = []string{"enable-begin-frame-control", "run-all-compositor-stages-before-draw"}
+
+// isShell reports whether a program is Chromium's headless shell. The other programs cannot draw on request.
+func isShell(path string) bool { return strings.Contains(filepath.Base(path), "headless-shell") }
+
+func options(path, profile string, who account) []chromedp.ExecAllocatorOption {
+	o := []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(path),
+		chromedp.UserDataDir(profile),
+		chromedp.NoFirstRun,
+		chromedp.NoDefaultBrowserCheck,
+		chromedp.Headless,
+		chromedp.DisableGPU,
+		chromedp.WindowSize(Width, Height),
+		// The browser ends when its pipe closes, so it cannot outlive this process. The default, a parent-death signal,
+		// is tied to the thread that forks and would end it too early. A separate process group keeps a ctrl-C in a
+		// terminal away from it.
+		chromedp.ModifyCmdFunc(func(cmd *exec.Cmd) {
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: who.credential}
+			cmd.Dir = profile
+			// chromedp adds the whole environment of this process, so env starts the browser with less.
+			own := []string{"HOME=" + profile, "TMPDIR=" + profile}
+			cmd.Args = slices.Concat([]string{"env", "-i"}, environ(), own, []string{path}, cmd.Args[1:])
+			cmd.Path = "/usr/bin/env"
+		}),
+	}
+
+	flags := switches
+	if isShell(path) {
+		flags = slices.Concat(flags, onRequest)
+	}
+	for _, f := range flags {
+		o = append(o, chromedp.Flag(f, true))
+	}
+
+	o = append(o,
+		chromedp.Flag("font-render-hinting", "none"),
+		chromedp.Flag("force-color-profile", "srgb"),
+		chromedp.Flag("force-device-scale-factor", "1"),
+		chromedp.Flag("proxy-server", "direct://"),
+		chromedp.Flag("host-resolver-rules", reachable(os.Getenv(EnvHosts))),
+	)
+
+	return append(o, chromedp.Flag("no-sandbox", !who.sandbox)) // unset, it would follow from this process's account
+}
+
+// EnvHosts is the environment variable that lists the hosts which pages may reach besides this machine's 127.0.0.1,
+// separated by commas: names, or patterns such as *.example.org.
+const EnvHosts = "COLLABUI_BROWSER_HOSTS"
+
+// reachable returns Chromium's rule for what exists: most pages come from this process and need nothing else. Entries
+// that are no host are left out.
+func reachable(hosts string) string {
+	rule := "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+	pattern := regexp.MustCompile(`^[a-zA-Z0-9*.-]+$`)
+	for _, h := range strings.Split(hosts, ",") {
+		if h = strings.TrimSpace(h); pattern.MatchString(h) {
+			rule += ", EXCLUDE " + h
+		}
+	}
+
+	return rule
+}
+
+// environ returns the part of this process's environment that a browser needs: where programs and fonts are, and the
+// locale. Keys stay here.
+func environ() []string {
+	needed := regexp.MustCompile(`^(PATH|LANG|LANGUAGE|LC_[A-Z]+|TZ|FONTCONFIG_[A-Z]+|` +
+		`DISPLAY|LD_LIBRARY_PATH|DBUS_SESSION_BUS_ADDRESS)=`)
+
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return !needed.MatchString(v) })
+}
