@@ -169,9 +169,10 @@ test-llamafactory: chromium ## test the real LLaMA-Factory and TRL on the CPU (h
 		COLLABUI_LLAMAFACTORY="$$program" COLLABUI_TRL_PYTHON="$$python" \
 		$(GO) test -count=1 -v -timeout 40m -run Real ./trainer ./cmd/collabui
 
-test-production: build chromium ## test the production row: a real vLLM and LLaMA-Factory (half an hour, several GB)
+test-production: build chromium ## test the production row: real vLLM, SGLang, LLaMA-Factory (half an hour, several GB)
 	export COLLABUI_VLLM="$$(scripts/vllm.sh)" COLLABUI_LLAMAFACTORY="$$(scripts/llamafactory.sh)"; \
-		$(GO) test -count=1 -v -timeout 40m -run RealVLLM ./internal/policy/gateway && \
+		COLLABUI_SGLANG="$$(scripts/sglang.sh)" \
+		$(GO) test -count=1 -v -timeout 40m -run 'RealVLLM|RealSGLang' ./internal/policy/gateway && \
 		$(GO) test -count=1 -v -timeout 60m -tags integration -run TheProductionRow ./test/integration
 
 production-small: build chromium ## train a small model by real programs on the CPU (two hours, several GB)

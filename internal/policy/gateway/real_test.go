@@ -24,37 +24,64 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// apart bounds the difference of log-probabilities between vLLM and the trainer's libraries, per token, in float32.
+// apart bounds the difference of log-probabilities between an engine and the trainer's libraries, per token, in
+// float32.
 const apart = 1e-3
 
-// realEngine is a vLLM on the CPU.
+// realEngine is a vLLM or an SGLang on the CPU, with room for two adapters.
 type realEngine struct {
-	t       *testing.T
-	program string
-	model   string // folder
-	addr    string
-	cmd     *exec.Cmd
+	t    *testing.T
+	addr string
+	args []string // with the program, but for the address
+	env  []string
+	temp float64 // at which it repeats its answers
+	cmd  *exec.Cmd
+	done chan struct{}
+}
+
+// realVLLM returns a vLLM.
+func realVLLM(program, model string) *realEngine {
+	return &realEngine{
+		temp: 1,
+		args: []string{program, "serve", model, "--served-model-name", "base",
+			"--enable-lora", "--max-loras", "2", "--max-cpu-loras", "2", "--max-lora-rank", "8",
+			"--generation-config", "vllm", "--logprobs-mode", "processed_logprobs",
+			"--dtype", "float32", "--max-model-len", "1024", "--enforce-eager"},
+		env: []string{"VLLM_CPU_KVCACHE_SPACE=1", "VLLM_ALLOW_RUNTIME_LORA_UPDATING=True", "VLLM_NO_USAGE_STATS=1"},
+	}
+}
+
+// realSGLang returns an SGLang. It heeds seeds only with --enable-deterministic-inference, which a CPU does not have.
+func realSGLang(program, model string) *realEngine {
+	modules := []string{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"}
+	args := []string{program, "--model-path", model, "--served-model-name", "base",
+		"--enable-lora", "--max-loras-per-batch", "2", "--max-loaded-loras", "2", "--max-lora-rank", "8",
+		"--sampling-defaults", "openai", "--dtype", "float32", "--context-length", "1024",
+		"--max-total-tokens", "20000"}
+
+	return &realEngine{args: append(append(args, "--lora-target-modules"), modules...)}
 }
 
 // start starts the engine with room for two adapters and waits until it answers.
 func (e *realEngine) start() {
 	e.t.Helper()
-	log, err := os.Create(filepath.Join(e.t.TempDir(), "vllm.log"))
+	log, err := os.Create(filepath.Join(e.t.TempDir(), "engine.log"))
 	if err != nil {
 		e.t.Fatal(err)
 	}
 	host, port, _ := net.SplitHostPort(e.addr)
-	e.cmd = exec.Command(e.program, "serve", e.model, "--served-model-name", "base",
-		"--enable-lora", "--max-loras", "2", "--max-cpu-loras", "2", "--max-lora-rank", "8",
-		"--generation-config", "vllm", "--logprobs-mode", "processed_logprobs",
-		"--dtype", "float32", "--max-model-len", "1024", "--enforce-eager", "--host", host, "--port", port)
-	e.cmd.Env = append(os.Environ(), "VLLM_CPU_KVCACHE_SPACE=1", "VLLM_ALLOW_RUNTIME_LORA_UPDATING=True",
-		"HF_HUB_OFFLINE=1", "CUDA_VISIBLE_DEVICES=", "VLLM_NO_USAGE_STATS=1")
+	e.cmd = exec.Command(e.args[0], slices.Concat(e.args[1:], []string{"--host", host, "--port", port})...)
+	e.cmd.Env = append(append(os.Environ(), e.env...), "HF_HUB_OFFLINE=1", "CUDA_VISIBLE_DEVICES=")
 	e.cmd.Stdout, e.cmd.Stderr = log, log
 	e.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := e.cmd.Start(); err != nil {
 		e.t.Fatal(err)
 	}
+	e.done = make(chan struct{})
+	go func() {
+		defer close(e.done)
+		_ = e.cmd.Wait()
+	}()
 	e.t.Cleanup(func() {
 		if raw, err := os.ReadFile(log.Name()); err == nil && e.t.Failed() {
 			e.t.Logf("%s", raw[max(0, len(raw)-6000):])
@@ -69,8 +96,13 @@ func (e *realEngine) start() {
 				return
 			}
 		}
+		select {
+		case <-e.done:
+			e.t.Fatal("the engine has ended, want an answer")
+		default:
+		}
 		if time.Now().After(end) {
-			e.t.Fatal("vLLM has not answered for five minutes, want an answer")
+			e.t.Fatal("the engine has not answered for five minutes, want an answer")
 		}
 	}
 }
@@ -78,7 +110,7 @@ func (e *realEngine) start() {
 // kill ends the engine and its children at once.
 func (e *realEngine) kill() {
 	_ = syscall.Kill(-e.cmd.Process.Pid, syscall.SIGKILL)
-	_ = e.cmd.Wait()
+	<-e.done
 }
 
 // python runs testdata/adapters.py with the trainer's libraries.
@@ -153,10 +185,14 @@ func reference(t *testing.T, model string, rows []row) []scored {
 // TestRealVLLM serves a base model and three adapters with a real vLLM that holds two. Every answer comes from the
 // adapter that was asked for, which its log-probability shows, before and after a kill of vLLM. `make test-production`
 // runs it.
-func TestRealVLLM(t *testing.T) {
-	program := os.Getenv("COLLABUI_VLLM")
+func TestRealVLLM(t *testing.T) { serveReally(t, vllm, os.Getenv("COLLABUI_VLLM"), realVLLM) }
+
+// TestRealSGLang does the same with a real SGLang.
+func TestRealSGLang(t *testing.T) { serveReally(t, sglang, os.Getenv("COLLABUI_SGLANG"), realSGLang) }
+
+func serveReally(t *testing.T, engine, program string, of func(program, model string) *realEngine) {
 	if program == "" || os.Getenv("COLLABUI_LLAMAFACTORY") == "" {
-		t.Skip("set COLLABUI_VLLM and COLLABUI_LLAMAFACTORY, or run `make test-production`")
+		t.Skip("set COLLABUI_VLLM, COLLABUI_SGLANG and COLLABUI_LLAMAFACTORY, or run `make test-production`")
 	}
 	dir := t.TempDir()
 	base, adapters := filepath.Join(dir, "qwen2"), filepath.Join(dir, "adapters")
@@ -167,11 +203,12 @@ func TestRealVLLM(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &realEngine{t: t, program: program, model: base, addr: l.Addr().String()}
+	e := of(program, base)
+	e.t, e.addr = t, l.Addr().String()
 	_ = l.Close()
 	e.start()
 	s := &stage{t: t, bucket: &store.Memory{}, opts: Options{
-		Engine: vllm, Server: "http://" + e.addr, Adapters: filepath.Join(dir, "served"), Model: &model, Keep: 2,
+		Engine: engine, Server: "http://" + e.addr, Adapters: filepath.Join(dir, "served"), Model: &model, Keep: 2,
 	}}
 	s.opts.Bucket = s.bucket
 	s.opts.Log = func(f string, a ...any) { t.Logf("gateway: "+f, a...) }
@@ -187,12 +224,12 @@ func TestRealVLLM(t *testing.T) {
 		folders[s.folder(at)] = at
 	}
 
-	before := s.verify(base, folders)
+	before := s.verify(base, folders, e.temp)
 	e.kill()
 	e.start()
-	after := s.verify(base, folders)
+	after := s.verify(base, folders, e.temp)
 	if before != after {
-		t.Errorf("after a kill of vLLM the answers are\n%s\nwant those before\n%s", after, before)
+		t.Errorf("after a kill of the engine the answers are\n%s\nwant those before\n%s", after, before)
 	}
 }
 
@@ -206,14 +243,14 @@ var given = []string{"Action: click 3", "Action: scroll down"}
 
 // verify asks every policy, and compares its scores with those of the trainer's libraries under all adapters: they are
 // those of its own. It returns all answers.
-func (s *stage) verify(base string, folders map[string]string) string {
+func (s *stage) verify(base string, folders map[string]string, temperature float64) string {
 	s.t.Helper()
 	digests := slices.Sorted(maps.Keys(folders))
 	var says []float64
 	var text strings.Builder
 	for _, digest := range digests {
 		for i := range 4 {
-			answers, scores := s.sample(digest, i)
+			answers, scores := s.sample(digest, i, temperature)
 			fmt.Fprintf(&text, "%.8s %d %q\n", digest, i, answers)
 			says = append(says, scores...)
 		}
@@ -236,7 +273,7 @@ func (s *stage) verify(base string, folders map[string]string) string {
 			if k != i {
 				nearest = min(nearest, off)
 			} else if worst = max(worst, off); off > apart {
-				s.t.Errorf("%+v: vLLM says %g, want %g as the trainer's libraries do", rows[i], got, all[i].LogProb)
+				s.t.Errorf("%+v: got %g, want %g as the trainer's libraries say", rows[i], got, all[i].LogProb)
 			}
 		}
 	}
@@ -250,11 +287,12 @@ func (s *stage) verify(base string, folders map[string]string) string {
 }
 
 // sample returns two sampled answers of a policy to a question, and its scores of the given ones.
-func (s *stage) sample(digest string, i int) (answers []string, scores []float64) {
+func (s *stage) sample(digest string, i int, temperature float64) (answers []string, scores []float64) {
 	s.t.Helper()
 	system, user := asked(i)
 	r, err := s.patient().Complete(s.t.Context(), chat.Request{
-		Model: digest, System: system, User: user, Temperature: 1, TopP: 1, MaxTokens: 24, Seed: uint64(i), N: 2,
+		Model: digest, System: system, User: user, Temperature: temperature, TopP: 1, MaxTokens: 24, Seed: uint64(i),
+		N: 2,
 	})
 	if err != nil {
 		s.t.Fatalf("policy %.8s: got %v, want answers", digest, err)
