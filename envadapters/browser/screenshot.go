@@ -42,13 +42,13 @@ func (t *Tab) Screenshot(ctx context.Context) ([]byte, error) {
 // other follows while nothing changes, so capture changes the style of the root, without a visible effect, until the
 // picture arrives.
 func (t *Tab) capture(ctx context.Context) ([]byte, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, shotLimit, errNoShot)
-	defer cancel()
 	done, err := t.drawing(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
+	ctx, cancel := context.WithTimeoutCause(ctx, shotLimit, errNoShot)
+	defer cancel()
 
 	got := t.picture(ctx)
 	for n := 1; ; n++ {
