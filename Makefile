@@ -170,8 +170,8 @@ test-llamafactory: chromium ## test the real LLaMA-Factory and TRL on the CPU (h
 		$(GO) test -count=1 -v -timeout 40m -run Real ./trainer ./cmd/collabui
 
 test-production: build chromium ## test the production row: real vLLM, SGLang, LLaMA-Factory (half an hour, several GB)
-	export COLLABUI_VLLM="$$(scripts/vllm.sh)" COLLABUI_LLAMAFACTORY="$$(scripts/llamafactory.sh)"; \
-		COLLABUI_SGLANG="$$(scripts/sglang.sh)" \
+	vllm="$$(scripts/vllm.sh)" && sglang="$$(scripts/sglang.sh)" && program="$$(scripts/llamafactory.sh)" && \
+		export COLLABUI_VLLM="$$vllm" COLLABUI_SGLANG="$$sglang" COLLABUI_LLAMAFACTORY="$$program" && \
 		$(GO) test -count=1 -v -timeout 40m -run 'RealVLLM|RealSGLang' ./internal/policy/gateway && \
 		$(GO) test -count=1 -v -timeout 60m -tags integration -run TheProductionRow ./test/integration
 

@@ -60,7 +60,8 @@ model() {
   mv "$dir/new" "$dir/random"
 }
 
-# lesson SEED FROM TO COUNT teaches a model to copy words and to look up their places, which demonstrations alone do not.
+# lesson SEED FROM TO COUNT teaches a model to copy words and to look up their places, which demonstrations alone do
+# not.
 lesson() {
   local at="$dir/lesson-$1" from="$dir/$2" to="$dir/$3"
   rm -rf "$at" "$dir/new"
