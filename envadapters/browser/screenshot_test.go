@@ -121,18 +121,30 @@ func TestABrowserThatStopsDrawingIsReplaced(t *testing.T) {
 	}
 }
 
-// painterOf returns the child of a browser that draws.
-func painterOf(t *testing.T, browser int) int {
+// processes returns the folders under /proc of a browser's processes.
+func processes(t *testing.T, browser int) (all []string) {
 	t.Helper()
-	tasks, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	found, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range tasks {
-		line, _ := os.ReadFile(path)
-		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		group, err := syscall.Getpgid(pid)
-		if err == nil && group == browser && bytes.Contains(line, []byte("--type=gpu-process")) {
+	for _, dir := range found {
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		if group, err := syscall.Getpgid(pid); err == nil && group == browser {
+			all = append(all, dir)
+		}
+	}
+
+	return all
+}
+
+// painterOf returns the child of a browser that draws.
+func painterOf(t *testing.T, browser int) int {
+	t.Helper()
+	for _, dir := range processes(t, browser) {
+		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+		if bytes.Contains(line, []byte("--type=gpu-process")) {
+			pid, _ := strconv.Atoi(filepath.Base(dir))
 			return pid
 		}
 	}
@@ -172,25 +184,26 @@ func TestNoFramesAreDrawnWhileTheClockIsStopped(t *testing.T) {
 // wakeups returns how often the threads that compose a browser's pages have waited.
 func wakeups(t *testing.T, browser int) (all int) {
 	t.Helper()
-	names, err := filepath.Glob("/proc/[0-9]*/task/*/comm")
-	if err != nil {
-		t.Fatal(err)
+	threads := 0
+	for _, dir := range processes(t, browser) {
+		names, _ := filepath.Glob(filepath.Join(dir, "task/*/comm"))
+		for _, path := range names {
+			if name, _ := os.ReadFile(path); strings.TrimSpace(string(name)) != "Compositor" {
+				continue
+			}
+			status, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "status"))
+			_, rest, _ := strings.Cut(string(status), "\nvoluntary_ctxt_switches:")
+			line, _, _ := strings.Cut(rest, "\n")
+			n, err := strconv.Atoi(strings.TrimSpace(line))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all += n
+			threads++
+		}
 	}
-	for _, path := range names {
-		name, _ := os.ReadFile(path)
-		pid, _ := strconv.Atoi(strings.Split(path, "/")[2])
-		group, err := syscall.Getpgid(pid)
-		if err != nil || group != browser || strings.TrimSpace(string(name)) != "Compositor" {
-			continue
-		}
-		status, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "status"))
-		_, rest, _ := strings.Cut(string(status), "\nvoluntary_ctxt_switches:")
-		line, _, _ := strings.Cut(rest, "\n")
-		n, err := strconv.Atoi(strings.TrimSpace(line))
-		if err != nil {
-			t.Fatal(err)
-		}
-		all += n
+	if threads == 0 {
+		t.Fatal("got no thread that composes pages, want one per page")
 	}
 
 	return all
