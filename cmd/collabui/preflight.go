@@ -243,15 +243,10 @@ func (s *session) examine(
 	return found, nil
 }
 
-// absent returns the roles for which no worker asks for work. Workers that have just started get a moment: the one of a
-// data folder more, since it is known to run.
+// absent returns the roles for which no worker asks for work. Workers that have just started get a moment.
 func (s *session) absent(ctx context.Context) []activities.Obstacle {
-	limit := 20 * time.Second
-	if s.cluster {
-		limit = 3 * time.Second
-	}
 	var out []activities.Obstacle
-	for end := time.Now().Add(limit); ; time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(200 * time.Millisecond) {
 		out = nil
 		for _, role := range workers.Roles {
 			res, err := s.temporal.DescribeTaskQueue(ctx, role, enums.TASK_QUEUE_TYPE_ACTIVITY)

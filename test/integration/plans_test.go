@@ -85,7 +85,7 @@ func (c *cluster) plans(file string) {
 }
 
 // pilotLimit is much more than a pilot needs. One that fails pauses, and its command waits.
-const pilotLimit = 5 * time.Minute
+const pilotLimit = 15 * time.Minute
 
 // pilot plans an experiment and returns what the command printed.
 func (c *cluster) pilot(file string) (out string) {
