@@ -172,7 +172,7 @@ test-llamafactory: chromium ## test the real LLaMA-Factory and TRL on the CPU (h
 test-production: build chromium ## test the production row: real vLLM, SGLang, LLaMA-Factory (half an hour, several GB)
 	vllm="$$(scripts/vllm.sh)" && sglang="$$(scripts/sglang.sh)" && program="$$(scripts/llamafactory.sh)" && \
 		export COLLABUI_VLLM="$$vllm" COLLABUI_SGLANG="$$sglang" COLLABUI_LLAMAFACTORY="$$program" && \
-		$(GO) test -count=1 -v -timeout 40m -run 'RealVLLM|RealSGLang' ./internal/policy/gateway && \
+		$(GO) test -count=1 -v -timeout 40m -run Real ./internal/policy/gateway && \
 		$(GO) test -count=1 -v -timeout 60m -tags integration -run TheProductionRow ./test/integration
 
 production-small: build chromium ## train a small model by real programs on the CPU (two hours, several GB)

@@ -1,6 +1,6 @@
 """Make a randomly initialised Qwen2 chat model with its tokenizer, without network access.
 
-Usage: make_model.py DIR [--shape tiny|small|deep|7b] [--dtype float32|bfloat16] [--seed N]
+Usage: make_model.py DIR [--shape tiny|small|deep|vision|7b] [--dtype float32|bfloat16] [--seed N]
                      [--vocabulary N] [--corpus FILE ...] [--rows FILE ...] [--apart]
 
 The tokenizer is a byte-level BPE with the chat template of Qwen2, trained on the sentences below, the corpus, and the
@@ -8,7 +8,8 @@ prompts and answers of rows (`collabui export RUN --epoch base` writes them: dem
 encode every text. The system prompt of rows becomes one token, so that a small model does not compute three hundred
 others in every row. With --apart the first letter of a word is a token of its own, together with the space before it,
 so that the others are the same wherever the word stands: a small model that has to copy a word, and what follows it,
-looks for its last token. The same seed and versions give the same bytes. --shape 7b has the sizes of Qwen2-7B (15 GB as
+looks for its last token. The same seed and versions give the same bytes. --shape vision makes a Qwen2-VL, which reads
+images, and has a processor beside the tokenizer. --shape 7b has the sizes of Qwen2-7B (15 GB as
 bfloat16) and needs a machine with a GPU; if there is one, the weights are made on it.
 """
 
@@ -19,7 +20,16 @@ import string
 
 import torch
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
-from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
+from transformers import (
+    PreTrainedTokenizerFast,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+    Qwen2VLConfig,
+    Qwen2VLForConditionalGeneration,
+    Qwen2VLImageProcessor,
+    Qwen2VLProcessor,
+    Qwen2VLVideoProcessor,
+)
 
 SHAPES = {
     "tiny": dict(
@@ -62,7 +72,9 @@ SHAPES = {
         vocab_size=152064,
     ),
 }
+SHAPES["vision"] = dict(SHAPES["small"], initializer_range=0.08)
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+IMAGE = ["<|vision_start|>", "<|image_pad|>", "<|video_pad|>", "<|vision_end|>"]
 SENTENCES = [
     "You are one of several agents that operate a user interface together.",
     "Goal: click the button Submit, then type the name into the text field.",
@@ -81,16 +93,25 @@ TEMPLATE = (
     "{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
+# A message's content is a text, or a list of texts and images.
+CONTENT = (
+    "{% if message['content'] is string %}{{ message['content'] }}{% else %}{% for part in message['content'] %}"
+    "{% if part['type'] == 'text' %}{{ part['text'] }}{% else %}{{ '<|vision_start|><|image_pad|><|vision_end|>' }}"
+    "{% endif %}{% endfor %}{% endif %}"
+)
+VISION_TEMPLATE = TEMPLATE.replace(
+    " + message['content'] + '<|im_end|>\n' }}", " }}" + CONTENT + "{{ '<|im_end|>\n' }}"
+)
 
 
-def make_tokenizer(vocabulary, corpus, rows=(), apart=False):
+def make_tokenizer(vocabulary, corpus, rows=(), apart=False, special=SPECIAL, template=TEMPLATE):
     t = Tokenizer(models.BPE())
     t.normalizer = normalizers.NFC()
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     split = pre_tokenizers.Split(Regex(APART if apart else SPLIT), "isolated")
     t.pre_tokenizer = pre_tokenizers.Sequence([split, byte_level])
     t.decoder = decoders.ByteLevel()
-    special = [AddedToken(s, special=True, normalized=False) for s in SPECIAL]
+    special = [AddedToken(s, special=True, normalized=False) for s in special]
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary,
         special_tokens=special,
@@ -115,7 +136,28 @@ def make_tokenizer(vocabulary, corpus, rows=(), apart=False):
         additional_special_tokens=["<|im_start|>", "<|im_end|>"],
         model_max_length=32768,
         padding_side="right",
-        chat_template=TEMPLATE,
+        chat_template=template,
+    )
+
+
+def vision(text, tokenizer):
+    """Return a Qwen2-VL with a small eye. Its eye has heads of 64 numbers, too."""
+    text["rope_parameters"] = {"rope_type": "default", "mrope_section": [8, 12, 12], "rope_theta": text.pop("rope_theta")}
+    ids = tokenizer.convert_tokens_to_ids(IMAGE)
+    names = ["vision_start_token_id", "image_token_id", "video_token_id", "vision_end_token_id"]
+    eye = dict(depth=2, embed_dim=128, num_heads=2, mlp_ratio=2, hidden_size=text["hidden_size"])
+    tied = text.pop("tie_word_embeddings")
+    return Qwen2VLForConditionalGeneration(
+        Qwen2VLConfig(text_config=text, vision_config=eye, tie_word_embeddings=tied, **dict(zip(names, ids)))
+    )
+
+
+def processor(tokenizer):
+    return Qwen2VLProcessor(
+        image_processor=Qwen2VLImageProcessor(),
+        tokenizer=tokenizer,
+        video_processor=Qwen2VLVideoProcessor(),
+        chat_template=VISION_TEMPLATE,
     )
 
 
@@ -130,12 +172,13 @@ def main():
     p.add_argument("--rows", nargs="*", default=[])
     p.add_argument("--apart", action="store_true")
     a = p.parse_args()
-    tokenizer = make_tokenizer(a.vocabulary, a.corpus, a.rows, a.apart)
+    looks = dict(special=SPECIAL + IMAGE, template=VISION_TEMPLATE) if a.shape == "vision" else {}
+    tokenizer = make_tokenizer(a.vocabulary, a.corpus, a.rows, a.apart, **looks)
     shape = dict(SHAPES[a.shape])
     shape["vocab_size"] = shape["vocab_size"] or len(tokenizer)
     shape.setdefault("rope_theta", 1e6)
     shape.setdefault("tie_word_embeddings", False)
-    config = Qwen2Config(
+    config = dict(
         **shape,
         rms_norm_eps=1e-6,
         use_sliding_window=False,
@@ -147,9 +190,11 @@ def main():
     torch.set_default_dtype(getattr(torch, a.dtype))
     device = "cuda" if a.shape == "7b" and torch.cuda.is_available() else "cpu"
     with torch.device(device):
-        model = Qwen2ForCausalLM(config)
+        model = vision(config, tokenizer) if a.shape == "vision" else Qwen2ForCausalLM(Qwen2Config(**config))
     model.save_pretrained(a.dir, max_shard_size="5GB")
     tokenizer.save_pretrained(a.dir)
+    if a.shape == "vision":
+        processor(tokenizer).save_pretrained(a.dir)
     size = sum(os.path.getsize(os.path.join(a.dir, f)) for f in os.listdir(a.dir))
     parameters = sum(x.numel() for x in model.parameters())
     print(f"{a.dir}: {parameters} parameters, {len(tokenizer)} tokens, {size} bytes")

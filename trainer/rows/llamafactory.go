@@ -65,11 +65,12 @@ const ImagePlace = "<image>"
 // placeholders of LLaMA-Factory are changed in prompts: a page that shows one must not be taken for an image.
 var placeholders = strings.NewReplacer(ImagePlace, "< image>", "<video>", "< video>", "<audio>", "< audio>")
 
-// instruction returns the user's message for LLaMA-Factory, with one placeholder per image.
+// instruction returns the user's message for LLaMA-Factory, with the place of an image after the text, where chat
+// endpoints get it, too.
 func instruction(p domain.Pair) string {
 	text := placeholders.Replace(p.Prompt)
 	if p.Image != "" {
-		return ImagePlace + "\n" + text
+		return text + ImagePlace
 	}
 
 	return text

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -153,6 +152,7 @@ type row struct {
 	Adapter string `json:"adapter"` // folder; empty: the base model
 	System  string `json:"system"`
 	User    string `json:"user"`
+	Image   string `json:"image,omitempty"` // file, shown after the user's text
 	Answer  string `json:"answer"`
 	End     bool   `json:"end"` // the token that ends a turn counts
 }
@@ -199,24 +199,10 @@ func serveReally(t *testing.T, engine, program string, of func(program, model st
 	python(t, "", "../../../scripts/make_model.py", base, "--shape", "small")
 	python(t, "", "testdata/adapters.py", "make", base, adapters, "3")
 
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
 	e := of(program, base)
-	e.t, e.addr = t, l.Addr().String()
-	_ = l.Close()
-	e.start()
-	s := &stage{t: t, bucket: &store.Memory{}, opts: Options{
-		Engine: engine, Server: "http://" + e.addr, Adapters: filepath.Join(dir, "served"), Model: &model, Keep: 2,
-	}}
-	s.opts.Bucket = s.bucket
-	s.opts.Log = func(f string, a ...any) { t.Logf("gateway: "+f, a...) }
-	s.restart()
-	s.gate.patience, s.gate.loading = time.Minute, 2*time.Minute
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	go s.gate.Run(ctx)
+	s := e.behind(t, Options{
+		Engine: engine, Bucket: &store.Memory{}, Adapters: filepath.Join(dir, "served"), Model: &model,
+	})
 
 	folders := map[string]string{s.put(domain.Artifact{Kind: domain.ArtifactBase, Base: model}): ""}
 	for i := range 3 {
@@ -240,6 +226,26 @@ func asked(i int) (system, user string) {
 
 // given are answers that are scored.
 var given = []string{"Action: click 3", "Action: scroll down"}
+
+// behind starts the engine and returns a stage with a gateway before it.
+func (e *realEngine) behind(t *testing.T, o Options) *stage {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.t, e.addr = t, l.Addr().String()
+	_ = l.Close()
+	e.start()
+	o.Server, o.Keep = "http://"+e.addr, 2
+	o.Log = func(f string, a ...any) { t.Logf("gateway: "+f, a...) }
+	s := &stage{t: t, bucket: o.Bucket.(*store.Memory), opts: o}
+	s.restart()
+	s.gate.patience, s.gate.loading = time.Minute, 2*time.Minute
+	go s.gate.Run(t.Context())
+
+	return s
+}
 
 // verify asks every policy, and compares its scores with those of the trainer's libraries under all adapters: they are
 // those of its own. It returns all answers.

@@ -4,7 +4,7 @@ Usage: adapters.py make MODEL DIR N    write DIR/0 to DIR/N-1, of rank 4
        adapters.py score MODEL         read rows of JSON, each {"adapter", "system", "user", "answer", "end"}, an empty
                                        adapter means the model, and write {"logprob", "tokens"} for each, in float32.
                                        With end, the token that ends a turn counts. With temperature, they are those
-                                       of sampling at it.
+                                       of sampling at it. With image, a file, it is shown after the user's text.
        adapters.py tokens MODEL        read the same rows and write {"prompt", "answer"}, the tokens that LLaMA-Factory
                                        trains on with its template qwen
 """
@@ -14,11 +14,12 @@ import sys
 
 import torch
 from peft import LoraConfig, PeftModel, get_peft_model
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from PIL import Image
+from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
 
 
-def load(path):
-    return AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32)
+def load(path, kind=AutoModelForCausalLM):
+    return kind.from_pretrained(path, dtype=torch.float32)
 
 
 def make(path, out, n):
@@ -32,26 +33,43 @@ def make(path, out, n):
         model.save_pretrained(f"{out}/{i}")
 
 
+def shown(path, tokenizer, r):
+    """Return the tokens of a row's prompt, and a function that returns what goes with them and those of an answer."""
+    chat = [{"role": "system", "content": r["system"]}, {"role": "user", "content": r["user"]}]
+    if "image" not in r:
+        text = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
+        return tokenizer(text, add_special_tokens=False)["input_ids"], lambda answer: {}
+
+    processor = AutoProcessor.from_pretrained(path)
+    chat[1]["content"] = [{"type": "text", "text": r["user"]}, {"type": "image"}]
+    text = processor.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
+    x = processor(text=[text], images=[Image.open(r["image"]).convert("RGB")], return_tensors="pt")
+    prompt = x.pop("input_ids")[0].tolist()
+    kinds = x.pop("mm_token_type_ids")
+    x.pop("attention_mask")
+    return prompt, lambda answer: dict(x, mm_token_type_ids=torch.cat([kinds, kinds.new_zeros(1, len(answer))], 1))
+
+
 @torch.no_grad()
 def score(path):
     rows = [json.loads(line) for line in sys.stdin]
     tokenizer = AutoTokenizer.from_pretrained(path)
+    kind = AutoModelForImageTextToText if "image" in rows[0] else AutoModelForCausalLM
     out = [None] * len(rows)
     for adapter in sorted({r["adapter"] for r in rows}):
-        model = load(path)
+        model = load(path, kind)
         if adapter:
             model = PeftModel.from_pretrained(model, adapter)
         model.eval()
         for i, r in enumerate(rows):
             if r["adapter"] != adapter:
                 continue
-            chat = [{"role": "system", "content": r["system"]}, {"role": "user", "content": r["user"]}]
-            text = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
-            prompt = tokenizer(text, add_special_tokens=False)["input_ids"]
+            prompt, seen = shown(path, tokenizer, r)
             answer = tokenizer(r["answer"], add_special_tokens=False)["input_ids"]
             if r.get("end"):
                 answer = answer + [tokenizer.eos_token_id]
-            logits = (model(torch.tensor([prompt + answer])).logits[0] / r.get("temperature", 1)).log_softmax(-1)
+            logits = model(torch.tensor([prompt + answer]), **seen(answer)).logits[0]
+            logits = (logits / r.get("temperature", 1)).log_softmax(-1)
             at = range(len(prompt) - 1, len(prompt) + len(answer) - 1)
             out[i] = {"logprob": sum(logits[j, t].item() for j, t in zip(at, answer)), "tokens": len(answer)}
     for o in out:

@@ -1,0 +1,173 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/policy/llm"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/trainer"
+	"github.com/collabui/collabui/trainer/external"
+	"github.com/collabui/collabui/trainer/llamafactory"
+)
+
+// buttons are the screens of the test: one large button, whose colour says which action is right.
+var buttons = []color.RGBA{{R: 200, A: 255}, {G: 160, A: 255}, {B: 220, A: 255}}
+
+// screen returns a screenshot as PNG, with its button somewhere.
+func screen(t *testing.T, button, place int) []byte {
+	t.Helper()
+	shot := image.NewRGBA(image.Rect(0, 0, 168, 224))
+	draw.Draw(shot, shot.Bounds(), image.White, image.Point{}, draw.Src)
+	at := image.Rect(0, 0, 120, 120).Add(image.Pt(place%5*10, place%7*12))
+	draw.Draw(shot, at, image.NewUniform(buttons[button]), image.Point{}, draw.Src)
+	var out bytes.Buffer
+	if err := png.Encode(&out, shot); err != nil {
+		t.Fatal(err)
+	}
+
+	return out.Bytes()
+}
+
+// looking is what a vision model is asked: the text is the same for all screens.
+const looking, tapping = "You operate a user interface.", "Goal: tap the button\nScreen:"
+
+// press returns the right answer to a screen.
+func press(button int) string {
+	return fmt.Sprintf(`Action: {"action_type":"click","index":%d}`, button)
+}
+
+// TestRealVision trains adapters of a small random Qwen2-VL on screenshots by the real LLaMA-Factory, SFT and then
+// DPO, and serves them by a real vLLM through a gateway. They answer by what they see on screens that they were not
+// trained on, with the log-probabilities of the trainer's libraries. `make test-production` runs it.
+func TestRealVision(t *testing.T) {
+	program := os.Getenv("COLLABUI_LLAMAFACTORY")
+	if program == "" || os.Getenv("COLLABUI_VLLM") == "" {
+		t.Skip("set COLLABUI_VLLM and COLLABUI_LLAMAFACTORY, or run `make test-production`")
+	}
+	base := filepath.Join(t.TempDir(), "qwen2-vl")
+	python(t, "", "../../../scripts/make_model.py", base, "--shape", "vision")
+	of, err := external.ModelOf(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, served := &store.Memory{}, filepath.Join(t.TempDir(), "served")
+	taught, better := trainOnScreens(t, program, base, b)
+
+	e := realVLLM(os.Getenv("COLLABUI_VLLM"), base)
+	s := e.behind(t, Options{Engine: vllm, Bucket: b, Adapters: served, Model: &of})
+	var rows []row
+	var said []float64
+	for _, digest := range []string{taught, better} {
+		right := 0
+		for i := range 12 {
+			button, file := i%len(buttons), filepath.Join(t.TempDir(), "screen.png")
+			shot := screen(t, button, 100+i)
+			if err := os.WriteFile(file, shot, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			answer, logprob := s.look(digest, shot)
+			if answer == press(button) {
+				right++
+			}
+			rows = append(rows, row{
+				Adapter: filepath.Join(served, digest), System: looking, User: tapping, Image: file, Answer: answer,
+				End: true,
+			})
+			said = append(said, logprob)
+		}
+		t.Logf("policy %.8s: %d of 12 answers right", digest, right)
+		if right < 12 {
+			t.Errorf("policy %.8s: %d of 12 answers are right, want all: the text alone gives 4", digest, right)
+		}
+	}
+
+	worst := 0.0
+	for i, want := range reference(t, base, rows) {
+		off := math.Abs(said[i]-want.LogProb) / float64(want.Tokens)
+		if worst = max(worst, off); off > apart {
+			t.Errorf("%+v: log-probability %g, want %g as the trainer's libraries say", rows[i], said[i], want.LogProb)
+		}
+	}
+	t.Logf("%d log-probabilities differ by at most %.1g per token from those of the trainer's libraries", len(said),
+		worst)
+}
+
+// trainOnScreens returns the digests of two adapters: SFT on screens, and DPO that begins with it.
+func trainOnScreens(t *testing.T, program, base string, b *store.Memory) (taught, better string) {
+	t.Helper()
+	o := llamafactory.DefaultOptions()
+	o.Model, o.Template, o.Devices, o.Precision = base, "qwen2_vl", 0, "fp32"
+	o.SaveSteps, o.Cutoff, o.PerDevice = 50, 1024, 6
+	options, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sft := trainer.Job{
+		ID: "runs/seeing/agents/0/sft", Objective: trainer.SFT, Steps: 60, Seed: 11, System: looking, Options: options,
+		Params: domain.TrainParams{LearningRate: 5e-3, FinalShare: 0.1, BatchSize: 6, Passes: 1, Beta: 0.1, Ftx: 1},
+	}
+	for i := range 30 {
+		ref, err := store.PutBlob(t.Context(), b, screen(t, i%len(buttons), i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sft.Pairs = append(sft.Pairs, domain.Pair{
+			Prompt: tapping, Chosen: press(i % len(buttons)), Rejected: press((i + 1) % len(buttons)), Weight: 1,
+			Image: ref.SHA256,
+		})
+	}
+	h := &external.Trainer{
+		Host: external.Host{
+			Bucket: b, Work: t.TempDir(), Checkpoints: func(job string) string { return job + "-checkpoint-" },
+		},
+		Tool: &llamafactory.Tool{Bucket: b, Program: program},
+	}
+	train := func(j trainer.Job) string {
+		r, err := h.Train(t.Context(), j, func(domain.TrainPoint) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: loss %.3f to %.3f in %d steps", j.Objective, r.Curve[0].Loss, r.Curve[len(r.Curve)-1].Loss,
+			len(r.Curve))
+
+		return r.Digest
+	}
+	taught = train(sft)
+
+	dpo := sft
+	dpo.ID, dpo.Objective, dpo.Steps = "runs/seeing/agents/0/dpo", trainer.DPO, 10
+	dpo.Start, dpo.Reference, dpo.Params.LearningRate = taught, taught, 1e-3
+
+	return taught, train(dpo)
+}
+
+// look returns the most probable answer of a policy to a screenshot, and its log-probability.
+func (s *stage) look(digest string, shot []byte) (answer string, logprob float64) {
+	s.t.Helper()
+	p, err := llm.New(llm.Config{BaseURL: s.url + "/v1", Timeout: 3 * time.Minute, Images: true, LogProbs: true})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r, err := p.Complete(s.t.Context(), chat.Request{
+		Model: digest, System: looking, User: tapping, Images: [][]byte{shot}, MaxTokens: 80, N: 1, TopP: 1,
+	})
+	if err != nil || len(r.Texts) != 1 || len(r.LogProbs) != 1 {
+		s.t.Fatalf("policy %.8s: got %v and error %v, want an answer with its log-probability", digest, r, err)
+	}
+
+	return strings.TrimSpace(r.Texts[0]), r.LogProbs[0]
+}
