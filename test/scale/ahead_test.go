@@ -29,15 +29,16 @@ func TestRolloutsGoOnBesideUpdates(t *testing.T) {
 	slots := size("SCALE_SLOTS", 384)
 	fmt.Printf("\n%d places, steps of %v (median, lognormal with σ = 1), %d slots, updates of %v\n",
 		places, median, slots, update)
-	fmt.Println("| staleness | wall per epoch | rollouts | updates, evaluation | wall / the longer one | places busy |")
-	fmt.Println("|---|---|---|---|---|---|")
+	fmt.Println("| staleness | wall per epoch | rollouts | updates, evaluation | wall / the longer one " +
+		"| places busy | before the last epoch |")
+	fmt.Println("|---|---|---|---|---|---|---|")
 	var took [2]phases
 	for staleness := range took {
 		x := playAhead(t, staleness, slots, places, epochs, median, update)
 		took[staleness] = x
 		longer := max(took[0].rollouts, took[0].rest)
-		fmt.Printf("| %d | %.0f s | %.0f s | %.0f s | %.2f | %.2f |\n", staleness, x.epoch, x.rollouts, x.rest,
-			x.epoch/longer, x.busy)
+		fmt.Printf("| %d | %.0f s | %.0f s | %.0f s | %.2f | %.2f | %.2f |\n", staleness, x.epoch, x.rollouts, x.rest,
+			x.epoch/longer, x.busy, x.steady)
 	}
 	waits, goesOn := took[0], took[1]
 	fmt.Printf("of the same episodes' times alone: batches of %d %.2f; groups of 8 of a task %.2f\n",
@@ -52,6 +53,7 @@ func TestRolloutsGoOnBesideUpdates(t *testing.T) {
 type phases struct {
 	epoch, rollouts, rest float64   // epoch is the mean after the first one
 	busy                  float64   // share of the places' time in which an environment made a step
+	steady                float64   // the same until the last epoch begins, after which nothing follows its rollouts
 	episodes              []float64 // times of the rollouts' steps, in slot order
 }
 
@@ -79,7 +81,8 @@ func playAhead(
 
 		return info.ModTime()
 	}
-	busy, last := 0.0, time.Time{}
+	busy, steady, last := 0.0, 0.0, time.Time{}
+	from, to := written(r.Slots(1).Key), written(r.Slots(epochs).Key)
 	for k := 1; k <= epochs; k++ {
 		plan, _, err := r.Slots(k).Read(t.Context(), p.bucket)
 		if err != nil {
@@ -92,6 +95,8 @@ func playAhead(
 			}
 			took := stepsOf(e.Slot.Task, e.Outcome.Steps, median)
 			busy, out.episodes = busy+took, append(out.episodes, took)
+			begun, ended := written(r.Start(k, n+1, e.Attempt).Key), written(r.Attempt(k, n+1, e.Attempt).Key)
+			steady += took * before(to, begun, ended)
 			if at := written(r.Pairs(k, n+1).Key); at.After(last) {
 				last = at
 			}
@@ -102,7 +107,10 @@ func playAhead(
 			if err != nil {
 				t.Fatal(err)
 			}
-			busy += stepsOf(e.Task, e.Outcome.Steps, median)
+			took := stepsOf(e.Task, e.Outcome.Steps, median)
+			ended := written(r.EvalEpisode(id, n+1).Key)
+			busy += took
+			steady += took * before(to, ended.Add(-time.Duration(took*float64(time.Second))), ended)
 		}
 		begun := last // of the updates
 		if k > 1 {
@@ -113,11 +121,17 @@ func playAhead(
 		out.rollouts += last.Sub(written(r.Slots(k).Key)).Seconds() / float64(epochs)
 		out.rest += written(r.Epoch(k).Key).Sub(begun).Seconds() / float64(epochs)
 	}
+	out.steady = steady / to.Sub(from).Seconds() / float64(places)
 	first, end := written(r.Epoch(1).Key), written(r.Epoch(epochs).Key)
 	out.epoch = end.Sub(first).Seconds() / float64(epochs-1)
-	out.busy = busy / end.Sub(written(r.Slots(1).Key)).Seconds() / float64(places)
+	out.busy = busy / end.Sub(from).Seconds() / float64(places)
 
 	return out
+}
+
+// before returns the share of what lies between two times that is before another one.
+func before(at, begun, ended time.Time) float64 {
+	return max(0, min(1, at.Sub(begun).Seconds()/ended.Sub(begun).Seconds()))
 }
 
 // stepsOf returns the time of the steps of an episode in seconds.
