@@ -9,8 +9,8 @@ encode every text. The system prompt of rows becomes one token, so that a small 
 others in every row. With --apart the first letter of a word is a token of its own, together with the space before it,
 so that the others are the same wherever the word stands: a small model that has to copy a word, and what follows it,
 looks for its last token. The same seed and versions give the same bytes. --shape vision makes a Qwen2-VL, which reads
-images, and has a processor beside the tokenizer. --shape 7b has the sizes of Qwen2-7B (15 GB as
-bfloat16) and needs a machine with a GPU; if there is one, the weights are made on it.
+images, and has a processor beside the tokenizer. --shape 7b has the sizes of Qwen2-7B (15 GB as bfloat16) and needs a
+machine with a GPU; if there is one, the weights are made on it.
 """
 
 import argparse
@@ -142,14 +142,14 @@ def make_tokenizer(vocabulary, corpus, rows=(), apart=False, special=SPECIAL, te
 
 def vision(text, tokenizer):
     """Return a Qwen2-VL with a small eye. Its eye has heads of 64 numbers, too."""
-    text["rope_parameters"] = {"rope_type": "default", "mrope_section": [8, 12, 12], "rope_theta": text.pop("rope_theta")}
+    rope = dict(rope_type="default", mrope_section=[8, 12, 12], rope_theta=text.pop("rope_theta"))
     ids = tokenizer.convert_tokens_to_ids(IMAGE)
     names = ["vision_start_token_id", "image_token_id", "video_token_id", "vision_end_token_id"]
     eye = dict(depth=2, embed_dim=128, num_heads=2, mlp_ratio=2, hidden_size=text["hidden_size"])
     tied = text.pop("tie_word_embeddings")
-    return Qwen2VLForConditionalGeneration(
-        Qwen2VLConfig(text_config=text, vision_config=eye, tie_word_embeddings=tied, **dict(zip(names, ids)))
-    )
+    text = dict(text, rope_parameters=rope)
+    config = Qwen2VLConfig(text_config=text, vision_config=eye, tie_word_embeddings=tied, **dict(zip(names, ids)))
+    return Qwen2VLForConditionalGeneration(config)
 
 
 def processor(tokenizer):

@@ -112,6 +112,26 @@ func (e *realEngine) kill() {
 	<-e.done
 }
 
+// behind starts the engine and returns a stage with a gateway before it.
+func (e *realEngine) behind(t *testing.T, o Options) *stage {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.t, e.addr = t, l.Addr().String()
+	_ = l.Close()
+	e.start()
+	o.Server, o.Keep = "http://"+e.addr, 2
+	o.Log = func(f string, a ...any) { t.Logf("gateway: "+f, a...) }
+	s := &stage{t: t, bucket: o.Bucket.(*store.Memory), opts: o}
+	s.restart()
+	s.gate.patience, s.gate.loading = time.Minute, 2*time.Minute
+	go s.gate.Run(t.Context())
+
+	return s
+}
+
 // python runs testdata/adapters.py with the trainer's libraries.
 func python(t *testing.T, in string, args ...string) string {
 	t.Helper()
@@ -226,26 +246,6 @@ func asked(i int) (system, user string) {
 
 // given are answers that are scored.
 var given = []string{"Action: click 3", "Action: scroll down"}
-
-// behind starts the engine and returns a stage with a gateway before it.
-func (e *realEngine) behind(t *testing.T, o Options) *stage {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.t, e.addr = t, l.Addr().String()
-	_ = l.Close()
-	e.start()
-	o.Server, o.Keep = "http://"+e.addr, 2
-	o.Log = func(f string, a ...any) { t.Logf("gateway: "+f, a...) }
-	s := &stage{t: t, bucket: o.Bucket.(*store.Memory), opts: o}
-	s.restart()
-	s.gate.patience, s.gate.loading = time.Minute, 2*time.Minute
-	go s.gate.Run(t.Context())
-
-	return s
-}
 
 // verify asks every policy, and compares its scores with those of the trainer's libraries under all adapters: they are
 // those of its own. It returns all answers.
