@@ -23,7 +23,7 @@ var model = domain.BaseModel{Name: "small-7b", Digest: strings.Repeat("ab", 32)}
 
 // stage is an engine, a store and a gateway between them.
 type stage struct {
-	t      *testing.T
+	t      testing.TB
 	engine *fakeengine.Engine
 	bucket *store.Memory
 	gate   *Gateway

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,30 +28,44 @@ import (
 // float32.
 const apart = 1e-3
 
-// realEngine is a vLLM or an SGLang on the CPU, with room for two adapters.
+// realEngine is a vLLM or an SGLang.
 type realEngine struct {
-	t    *testing.T
+	t    testing.TB
 	addr string
 	args []string // with the program, but for the address
 	env  []string
+	keep int     // adapters that it has room for
 	temp float64 // at which it repeats its answers
 	cmd  *exec.Cmd
 	done chan struct{}
 }
 
-// realVLLM returns a vLLM.
-func realVLLM(program, model string) *realEngine {
+// vllmWith returns a vLLM with room for adapters.
+func vllmWith(adapters int, program, model string, args ...string) *realEngine {
+	n := strconv.Itoa(adapters)
+
 	return &realEngine{
 		temp: 1,
-		args: []string{program, "serve", model, "--served-model-name", "base",
-			"--enable-lora", "--max-loras", "2", "--max-cpu-loras", "2", "--max-lora-rank", "8",
-			"--generation-config", "vllm", "--logprobs-mode", "processed_logprobs",
-			"--dtype", "float32", "--max-model-len", "1024", "--enforce-eager"},
-		env: []string{"VLLM_CPU_KVCACHE_SPACE=1", "VLLM_ALLOW_RUNTIME_LORA_UPDATING=True", "VLLM_NO_USAGE_STATS=1"},
+		keep: adapters,
+		args: append([]string{program, "serve", model, "--served-model-name", "base",
+			"--enable-lora", "--max-loras", n, "--max-cpu-loras", n, "--max-lora-rank", "8",
+			"--generation-config", "vllm", "--logprobs-mode", "processed_logprobs"}, args...),
+		env: []string{"VLLM_ALLOW_RUNTIME_LORA_UPDATING=True", "VLLM_NO_USAGE_STATS=1"},
 	}
 }
 
-// realSGLang returns an SGLang. It heeds seeds only with --enable-deterministic-inference, which a CPU does not have.
+// onCPU returns a vLLM on the CPU.
+func onCPU(adapters int, program, model string) *realEngine {
+	e := vllmWith(adapters, program, model, "--dtype", "float32", "--max-model-len", "1024", "--enforce-eager")
+	e.env = append(e.env, "VLLM_CPU_KVCACHE_SPACE=1", "CUDA_VISIBLE_DEVICES=")
+
+	return e
+}
+
+// realVLLM returns a vLLM on the CPU with room for two adapters.
+func realVLLM(program, model string) *realEngine { return onCPU(2, program, model) }
+
+// realSGLang returns an SGLang on the CPU with room for two adapters. It heeds seeds only with --enable-deterministic-inference, which a CPU does not have.
 func realSGLang(program, model string) *realEngine {
 	modules := []string{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"}
 	args := []string{program, "--model-path", model, "--served-model-name", "base",
@@ -58,10 +73,12 @@ func realSGLang(program, model string) *realEngine {
 		"--sampling-defaults", "openai", "--dtype", "float32", "--context-length", "1024",
 		"--max-total-tokens", "20000"}
 
-	return &realEngine{args: append(append(args, "--lora-target-modules"), modules...)}
+	return &realEngine{
+		keep: 2, args: append(append(args, "--lora-target-modules"), modules...), env: []string{"CUDA_VISIBLE_DEVICES="},
+	}
 }
 
-// start starts the engine with room for two adapters and waits until it answers.
+// start starts the engine and waits until it answers.
 func (e *realEngine) start() {
 	e.t.Helper()
 	log, err := os.Create(filepath.Join(e.t.TempDir(), "engine.log"))
@@ -70,7 +87,7 @@ func (e *realEngine) start() {
 	}
 	host, port, _ := net.SplitHostPort(e.addr)
 	e.cmd = exec.Command(e.args[0], slices.Concat(e.args[1:], []string{"--host", host, "--port", port})...)
-	e.cmd.Env = append(append(os.Environ(), e.env...), "HF_HUB_OFFLINE=1", "CUDA_VISIBLE_DEVICES=")
+	e.cmd.Env = append(append(os.Environ(), e.env...), "HF_HUB_OFFLINE=1")
 	e.cmd.Stdout, e.cmd.Stderr = log, log
 	e.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := e.cmd.Start(); err != nil {
@@ -113,7 +130,7 @@ func (e *realEngine) kill() {
 }
 
 // behind starts the engine and returns a stage with a gateway before it.
-func (e *realEngine) behind(t *testing.T, o Options) *stage {
+func (e *realEngine) behind(t testing.TB, o Options) *stage {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -122,7 +139,7 @@ func (e *realEngine) behind(t *testing.T, o Options) *stage {
 	e.t, e.addr = t, l.Addr().String()
 	_ = l.Close()
 	e.start()
-	o.Server, o.Keep = "http://"+e.addr, 2
+	o.Server, o.Keep = "http://"+e.addr, e.keep
 	o.Log = func(f string, a ...any) { t.Logf("gateway: "+f, a...) }
 	s := &stage{t: t, bucket: o.Bucket.(*store.Memory), opts: o}
 	s.restart()
@@ -133,7 +150,7 @@ func (e *realEngine) behind(t *testing.T, o Options) *stage {
 }
 
 // python runs testdata/adapters.py with the trainer's libraries.
-func python(t *testing.T, in string, args ...string) string {
+func python(t testing.TB, in string, args ...string) string {
 	t.Helper()
 	program := filepath.Join(filepath.Dir(os.Getenv("COLLABUI_LLAMAFACTORY")), "python")
 	cmd := exec.Command(program, args...)
@@ -149,9 +166,9 @@ func python(t *testing.T, in string, args ...string) string {
 }
 
 // folder stores an adapter from its folder.
-func (s *stage) folder(dir string) string {
+func (s *stage) folder(dir string, rank int) string {
 	s.t.Helper()
-	a := domain.Artifact{Kind: domain.ArtifactLoRA, Base: model, Rank: 4}
+	a := domain.Artifact{Kind: domain.ArtifactLoRA, Base: model, Rank: rank}
 	for _, name := range []string{"adapter_config.json", "adapter_model.safetensors"} {
 		body, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
@@ -183,7 +200,7 @@ type scored struct {
 	Tokens  int     `json:"tokens"`
 }
 
-func reference(t *testing.T, model string, rows []row) []scored {
+func reference(t testing.TB, model string, rows []row) []scored {
 	t.Helper()
 	var in bytes.Buffer
 	for _, r := range rows {
@@ -217,7 +234,7 @@ func serveReally(t *testing.T, engine, program string, of func(program, model st
 	dir := t.TempDir()
 	base, adapters := filepath.Join(dir, "qwen2"), filepath.Join(dir, "adapters")
 	python(t, "", "../../../scripts/make_model.py", base, "--shape", "small")
-	python(t, "", "testdata/adapters.py", "make", base, adapters, "3")
+	python(t, "", "testdata/adapters.py", "make", base, adapters, "3", "4")
 
 	e := of(program, base)
 	s := e.behind(t, Options{
@@ -227,7 +244,7 @@ func serveReally(t *testing.T, engine, program string, of func(program, model st
 	folders := map[string]string{s.put(domain.Artifact{Kind: domain.ArtifactBase, Base: model}): ""}
 	for i := range 3 {
 		at := filepath.Join(adapters, fmt.Sprint(i))
-		folders[s.folder(at)] = at
+		folders[s.folder(at, 4)] = at
 	}
 
 	before := s.verify(base, folders, e.temp)

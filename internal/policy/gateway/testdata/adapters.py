@@ -1,6 +1,6 @@
 """Make random LoRA adapters of a model, and score answers with them as the trainer's libraries do.
 
-Usage: adapters.py make MODEL DIR N    write DIR/0 to DIR/N-1, of rank 4
+Usage: adapters.py make MODEL DIR N R  write DIR/0 to DIR/N-1, of rank R
        adapters.py score MODEL         read rows of JSON, each {"adapter", "system", "user", "answer", "end"}, an empty
                                        adapter means the model, and write {"logprob", "tokens"} for each, in float32.
                                        With end, the token that ends a turn counts. With temperature, they are those
@@ -13,24 +13,33 @@ import json
 import sys
 
 import torch
-from peft import LoraConfig, PeftModel, get_peft_model
+from peft import LoraConfig, PeftModel
 from PIL import Image
-from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
+from safetensors.torch import save_file
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
 
 
 def load(path, kind=AutoModelForCausalLM):
     return kind.from_pretrained(path, dtype=torch.float32)
 
 
-def make(path, out, n):
+def make(path, out, n, rank):
+    with torch.device("meta"):  # a large model need not be read
+        model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(path))
+    layers = {k: m for k, m in model.named_modules() if isinstance(m, torch.nn.Linear) and k != "lm_head"}
+    names = sorted({k.rsplit(".")[-1] for k in layers})
     for i in range(n):
         torch.manual_seed(100 + i)
-        config = LoraConfig(r=4, lora_alpha=8, target_modules="all-linear", task_type="CAUSAL_LM")
-        model = get_peft_model(load(path), config)
-        for name, p in model.named_parameters():
-            if "lora_B" in name:
-                torch.nn.init.normal_(p, std=0.2)
-        model.save_pretrained(f"{out}/{i}")
+        weights = {}
+        for name, m in layers.items():
+            a = torch.nn.init.kaiming_uniform_(torch.empty(rank, m.in_features), a=5**0.5)
+            b = torch.nn.init.normal_(torch.empty(m.out_features, rank), std=0.2)
+            weights[f"base_model.model.{name}.lora_A.weight"] = a
+            weights[f"base_model.model.{name}.lora_B.weight"] = b
+        config = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules=names, task_type="CAUSAL_LM")
+        config.base_model_name_or_path = path
+        config.save_pretrained(f"{out}/{i}")
+        save_file(weights, f"{out}/{i}/adapter_model.safetensors")
 
 
 def shown(path, tokenizer, r):
@@ -93,6 +102,6 @@ if __name__ == "__main__":
     if sys.argv[1] == "tokens":
         tokens(sys.argv[2])
     elif sys.argv[1] == "make":
-        make(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+        make(sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
     else:
         score(sys.argv[2])

@@ -1,0 +1,270 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// together is the number of adapters that answer at once: one for each of four agents.
+const together = 4
+
+// load is a number of requests, those at once, and the tokens of every answer.
+type load struct{ requests, atOnce, tokens int }
+
+// BenchmarkThroughTheGateway compares the tokens that a real vLLM writes per second through the gateway with those that
+// it writes if the same requests go to it directly: four adapters at once, both ways twice in turn. While they answer,
+// scores show whether every answer comes from its own adapter. vLLM runs a small model on the CPU unless
+// COLLABUI_BENCH_MODEL is another base model and COLLABUI_BENCH_DEVICES its GPU, which then sleeps and wakes as well.
+// `make bench-vllm` runs it.
+func BenchmarkThroughTheGateway(b *testing.B) {
+	program := os.Getenv("COLLABUI_VLLM")
+	if program == "" || os.Getenv("COLLABUI_LLAMAFACTORY") == "" {
+		b.Skip("set COLLABUI_VLLM and COLLABUI_LLAMAFACTORY, or run `make bench-vllm`")
+	}
+	dir := b.TempDir()
+	base, adapters := os.Getenv("COLLABUI_BENCH_MODEL"), filepath.Join(dir, "adapters")
+	l := load{requests: 32, atOnce: 8, tokens: 48}
+	if base == "" {
+		base = filepath.Join(dir, "qwen2")
+		python(b, "", "../../../scripts/make_model.py", base, "--shape", "small", "--vocabulary", "1000")
+	}
+	e := onCPU(together, program, base)
+	e.args = append(e.args, "--no-enable-chunked-prefill") // vLLM 0.32 on a CPU cannot go on with a seed
+	gpu := os.Getenv("COLLABUI_BENCH_DEVICES")
+	if gpu != "" {
+		e = vllmWith(together, program, base, "--dtype", "bfloat16", "--max-model-len", "4096",
+			"--max-num-seqs", "128", "--gpu-memory-utilization", "0.85", "--enable-sleep-mode")
+		e.env = append(e.env, "CUDA_VISIBLE_DEVICES="+gpu, "VLLM_SERVER_DEV_MODE=1")
+		l = load{requests: 384, atOnce: 64, tokens: 96}
+	}
+	python(b, "", "testdata/adapters.py", "make", base, adapters, strconv.Itoa(together), "8")
+
+	began := time.Now()
+	s := e.behind(b, Options{
+		Engine: vllm, Bucket: &store.Memory{}, Adapters: filepath.Join(dir, "served"), Model: &model,
+	})
+	b.Logf("vLLM answers after %.0f s", time.Since(began).Seconds())
+	digests := make([]string, together)
+	for i := range digests {
+		began := time.Now()
+		digests[i] = s.folder(filepath.Join(adapters, fmt.Sprint(i)), 8)
+		s.sample(digests[i], 0, 1)
+		b.Logf("adapter %d is loaded and answers after %.2f s", i, time.Since(began).Seconds())
+	}
+	own := s.alone(digests)
+	s.compare("direct", false, digests, load{l.atOnce, l.atOnce, l.tokens}) // unmeasured: what is compiled at first use
+
+	var direct, through float64 // seconds
+	for turn := range b.N {
+		for i, way := range []bool{false, true, true, false} {
+			d := s.compare(fmt.Sprint(turn, i), way, digests, l)
+			if way {
+				through += d.Seconds()
+			} else {
+				direct += d.Seconds()
+			}
+		}
+	}
+	n := float64(2 * b.N * l.requests * l.tokens)
+	b.ReportMetric(n/direct, "tokens/s-direct")
+	b.ReportMetric(n/through, "tokens/s-gateway")
+	b.ReportMetric(direct/through, "gateway/direct")
+
+	s.atOnce(digests, own)
+	if gpu != "" {
+		s.naps(digests, own)
+	}
+}
+
+// compare sends requests in turn to all adapters, through the gateway or to the engine itself, and logs and returns how
+// long they took. name stands before all prompts, so that no way finds the prompts of another in vLLM's cache.
+func (s *stage) compare(name string, through bool, digests []string, l load) time.Duration {
+	s.t.Helper()
+	at, names := s.opts.Server, make([]string, len(digests))
+	s.gate.mu.Lock()
+	for i, d := range digests {
+		names[i] = s.gate.policies[d].model
+	}
+	s.gate.mu.Unlock()
+	if through {
+		at, names = s.url, digests
+	}
+
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: l.atOnce}}
+	defer client.CloseIdleConnections()
+	places := make(chan struct{}, l.atOnce)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var prompts, answers int
+	var failed error
+	began := time.Now()
+	for i := range l.requests {
+		places <- struct{}{}
+		all.Go(func() {
+			defer func() { <-places }()
+			prompt, answer, err := question(client, at, names[i%len(names)], name, i, l.tokens)
+			mu.Lock()
+			defer mu.Unlock()
+			prompts, answers = prompts+prompt, answers+answer
+			if err != nil {
+				failed = fmt.Errorf("request %d: %w", i, err)
+			}
+		})
+	}
+	all.Wait()
+	took := time.Since(began)
+	if want := l.requests * l.tokens; answers != want || failed != nil {
+		s.t.Fatalf("got %d tokens and %v, want %d", answers, failed, want)
+	}
+	s.t.Logf("through the gateway: %t: %d requests, %d at once: %.2f s, %.0f tokens of answers and %.0f of prompts/s",
+		through, l.requests, l.atOnce, took.Seconds(), float64(answers)/took.Seconds(), float64(prompts)/took.Seconds())
+
+	return took
+}
+
+// question asks for an answer of so many tokens, as an agent does, and returns the tokens of prompt and answer.
+func question(c *http.Client, at, model, name string, i, tokens int) (prompt, answer int, err error) {
+	screen := strings.Repeat("3 button Submit the order of the customer\n", 24)
+	body, err := json.Marshal(map[string]any{
+		"model": model, "max_tokens": tokens, "ignore_eos": true, "seed": i,
+		"temperature": 1, "top_p": 1, "top_k": -1, "min_p": 0, "repetition_penalty": 1,
+		"messages": []map[string]string{
+			{"role": "system", "content": name + ": you operate a user interface."},
+			{"role": "user", "content": fmt.Sprintf("Goal: press the button %d\nScreen:\n%s", i, screen)},
+		},
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	r, err := c.Post(at+"/v1/chat/completions", "application/json", bytes.NewReader(body))
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { _ = r.Body.Close() }()
+	raw, err := io.ReadAll(r.Body)
+	if err != nil || r.StatusCode != http.StatusOK {
+		return 0, 0, fmt.Errorf("status %d: %s %v", r.StatusCode, raw, err)
+	}
+	var x struct {
+		Usage struct {
+			Prompt int `json:"prompt_tokens"`
+			Answer int `json:"completion_tokens"`
+		}
+	}
+	err = json.Unmarshal(raw, &x)
+
+	return x.Usage.Prompt, x.Usage.Answer, err
+}
+
+// alone returns the scores of the given answers under every adapter, asked one after the other.
+func (s *stage) alone(digests []string) [][]float64 {
+	s.t.Helper()
+	out := make([][]float64, len(digests))
+	for i, d := range digests {
+		out[i] = s.scores(d)
+	}
+
+	return out
+}
+
+// scores returns the log-probabilities of the given answers under a policy.
+func (s *stage) scores(digest string) (out []float64) {
+	system, user := asked(0)
+	got, err := s.patient().Score(s.t.Context(), chat.ScoreRequest{
+		Model: digest, System: system, User: user, Answers: given,
+	})
+	if err != nil {
+		s.t.Errorf("policy %.8s: got %v, want scores", digest, err)
+	}
+	for _, x := range got {
+		out = append(out, x.LogProb)
+	}
+
+	return out
+}
+
+// atOnce asks all adapters at the same time, and wants the scores that each gave alone.
+func (s *stage) atOnce(digests []string, own [][]float64) {
+	s.t.Helper()
+	const turns = 8
+	got := make([][]float64, turns*len(digests))
+	var all sync.WaitGroup
+	for i := range got {
+		all.Go(func() { got[i] = s.scores(digests[i%len(digests)]) })
+	}
+	all.Wait()
+	s.same(got, own)
+}
+
+// same logs how far scores are from those of their own adapter and of the others, and wants the former to be nearer.
+func (s *stage) same(got, own [][]float64) {
+	s.t.Helper()
+	worst, nearest := 0.0, math.Inf(1)
+	for i, scores := range got {
+		for k, x := range scores {
+			for j := range own {
+				off := math.Abs(x - own[j][k])
+				if j == i%len(own) {
+					worst = max(worst, off)
+				} else {
+					nearest = min(nearest, off)
+				}
+			}
+		}
+	}
+	s.t.Logf("scores of %d answers are at most %.2g from those of their own adapter and at least %.2g from others'",
+		len(got)*len(given), worst, nearest)
+	if nearest < 2*worst {
+		s.t.Errorf("scores are %.2g from their own adapter's and %.2g from another's, want twice as far", worst, nearest)
+	}
+}
+
+// naps puts the engine to sleep by the gateway and wakes it. The GPU's memory is free meanwhile, and all adapters give
+// the scores of before.
+func (s *stage) naps(digests []string, own [][]float64) {
+	s.t.Helper()
+	before := s.memory()
+	began := time.Now()
+	s.wants(http.MethodPost, "/sleep", `{"lease_s":120}`, http.StatusOK)
+	slept := time.Since(began)
+	asleep := s.memory()
+	began = time.Now()
+	s.wants(http.MethodPost, "/wake_up", "", http.StatusOK)
+	s.t.Logf("asleep after %.2f s, with %d MiB of the GPU instead of %d; awake after %.2f s",
+		slept.Seconds(), asleep, before, time.Since(began).Seconds())
+	if asleep > before/2 {
+		s.t.Errorf("the sleeping engine holds %d MiB, want at most half of %d", asleep, before)
+	}
+	s.same(s.alone(digests), own)
+}
+
+// memory returns the MiB of the GPU that are in use.
+func (s *stage) memory() int {
+	s.t.Helper()
+	out, err := exec.Command("nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits").Output()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(out), "\n")
+	n, err := strconv.Atoi(strings.TrimSpace(first))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+
+	return n
+}
