@@ -23,12 +23,13 @@ type checkpoint struct {
 }
 
 // store puts checkpoints into the store, the newest last. A checkpoint is recorded after its files, so it is there
-// whole or not at all. While the program runs, only what has not changed since the last look counts.
+// whole or not at all. While the program runs, only what has not changed since the last look counts, and not that of
+// the last step: the policy comes next.
 func (w *watch) store(ctx context.Context, ended bool) error {
 	now, seen := w.t.Tool.Checkpoints(w.f), map[int]string{}
 	for _, step := range slices.Sorted(maps.Keys(now)) {
 		seen[step] = listing(now[step])
-		if w.stored[step] || !ended && w.seen[step] != seen[step] {
+		if w.stored[step] || !ended && (w.seen[step] != seen[step] || step == w.cmd.Total) {
 			continue
 		}
 

@@ -18,8 +18,8 @@ const defaultLook = 500 * time.Millisecond
 var errDone = errors.New("the program has done what is needed")
 
 // follow looks at the folder until the program ends, which gone reports, or must be ended: it has done what is needed,
-// trains on the wrong data, hangs, or the context ends.
-func (w *watch) follow(ctx context.Context, exit <-chan error) (gone bool, why error) {
+// trains on the wrong data, hangs, or the context ends. running ends with the program.
+func (w *watch) follow(ctx, running context.Context, exit <-chan error) (gone bool, why error) {
 	look := w.t.Look
 	if look == 0 {
 		look = defaultLook
@@ -38,7 +38,7 @@ func (w *watch) follow(ctx context.Context, exit <-chan error) (gone bool, why e
 		}
 
 		told := w.told
-		if err := w.look(ctx); err != nil {
+		if err := w.look(running); err != nil {
 			return false, err
 		}
 
@@ -55,12 +55,13 @@ func (w *watch) follow(ctx context.Context, exit <-chan error) (gone bool, why e
 	}
 }
 
-// look passes on new points, stores new checkpoints, and returns an error if the program must be ended.
-func (w *watch) look(ctx context.Context) error {
+// look passes on new points, stores new checkpoints as long as the program runs, and returns an error if it must be
+// ended.
+func (w *watch) look(running context.Context) error {
 	if w.tell() {
 		return errDone // collect reports that the job diverged.
 	}
-	if err := w.store(ctx, false); err != nil && ctx.Err() == nil {
+	if err := w.store(running, false); err != nil && running.Err() == nil {
 		w.note("store a checkpoint: %v", err) // The next look tries again.
 	}
 	if w.end < w.cmd.Total && w.stored[w.end] {

@@ -54,9 +54,13 @@ func (w *watch) run(ctx context.Context) error {
 		return err
 	}
 	exit := make(chan error, 1)
-	go func() { exit <- c.Wait() }()
+	running, ended := context.WithCancel(ctx)
+	go func() {
+		exit <- c.Wait()
+		ended()
+	}()
 
-	gone, why := w.follow(ctx, exit)
+	gone, why := w.follow(ctx, running, exit)
 	if !gone {
 		_ = w.stop(c, exit) // The folder shows how far the program got.
 	}

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -248,6 +249,46 @@ func TestTwoAttemptsAtOnce(t *testing.T) {
 		if r.Digest != results[0].Digest {
 			t.Errorf("attempt %d: policy %s, want %s", i, r.Digest, results[0].Digest)
 		}
+	}
+}
+
+// held is a store whose first upload takes until its context ends.
+type held struct {
+	*store.Memory
+	begun, abandoned atomic.Bool
+}
+
+func (h *held) PutOnce(ctx context.Context, key string, body []byte) (bool, error) {
+	if store.IsBlob(key) && !h.begun.Swap(true) {
+		select {
+		case <-ctx.Done():
+			h.abandoned.Store(true)
+
+			return false, context.Cause(ctx)
+		case <-time.After(10 * time.Second):
+		}
+	}
+
+	return h.Memory.PutOnce(ctx, key, body)
+}
+
+// TestAFinishedJobWaitsForNoCheckpoint: a checkpoint that is on its way to the store when the program ends is abandoned,
+// and that of the last step is not stored at all. The policy is, which is all that a finished job needs.
+func TestAFinishedJobWaitsForNoCheckpoint(t *testing.T) {
+	t.Setenv(standin.Variable, "slow=150") // milliseconds of a step: the host sees every checkpoint
+	b := &held{Memory: &store.Memory{}}
+	if got := mustTrain(t, b, job(t, nil)); got.Digest == "" || got.Steps != 12 {
+		t.Errorf("policy %q after %d steps, want one after 12", got.Digest, got.Steps)
+	}
+	if !b.abandoned.Load() {
+		t.Error("the upload of a checkpoint was waited for after the program had ended, want it abandoned")
+	}
+
+	free := &store.Memory{}
+	mustTrain(t, free, job(t, nil))
+	wantCheckpoint(t, free, 8)
+	if last, err := free.List(t.Context(), jobID+"-checkpoint-000012"); err != nil || len(last) > 0 {
+		t.Errorf("the store has %d checkpoints of the last step (%v), want none", len(last), err)
 	}
 }
 

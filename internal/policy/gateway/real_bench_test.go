@@ -211,26 +211,28 @@ func (s *stage) atOnce(digests []string, own [][]float64) {
 	s.same(got, own)
 }
 
-// same logs how far scores are from those of their own adapter and of the others, and wants the former to be nearer.
+// same logs how far scores are from those of their own adapter and from those of the others, and wants the latter to be
+// three times as far on average: on a GPU a score depends on what else is computed with it.
 func (s *stage) same(got, own [][]float64) {
 	s.t.Helper()
-	worst, nearest := 0.0, math.Inf(1)
+	var mine, others, worst float64
 	for i, scores := range got {
 		for k, x := range scores {
 			for j := range own {
 				off := math.Abs(x - own[j][k])
 				if j == i%len(own) {
-					worst = max(worst, off)
+					mine, worst = mine+off, max(worst, off)
 				} else {
-					nearest = min(nearest, off)
+					others += off / float64(len(own)-1)
 				}
 			}
 		}
 	}
-	s.t.Logf("scores of %d answers are at most %.2g from those of their own adapter and at least %.2g from others'",
-		len(got)*len(given), worst, nearest)
-	if nearest < 2*worst {
-		s.t.Errorf("scores are %.2g from their own adapter's and %.2g from another's, want twice as far", worst, nearest)
+	n := float64(len(got) * len(given))
+	s.t.Logf("scores of %.0f answers: %.2g from those of their own adapter on average, %.2g at most; %.2g from others'",
+		n, mine/n, worst, others/n)
+	if others < 3*mine {
+		s.t.Errorf("scores are %.2g from another adapter's, want three times the %.2g from their own", others/n, mine/n)
 	}
 }
 

@@ -149,9 +149,7 @@ func (j *job) run() error {
 		if err := j.tell(extra); err != nil {
 			return err
 		}
-		if ms := value("slow="); ms > 0 {
-			time.Sleep(time.Duration(ms) * time.Millisecond)
-		}
+		linger()
 		if err := j.misbehave(stop); err != nil {
 			return err
 		}
@@ -170,8 +168,13 @@ func (j *job) run() error {
 		die()
 	}
 
+	linger()
+
 	return j.finish()
 }
+
+// linger takes the time that Variable asks for.
+func linger() { time.Sleep(time.Duration(value("slow=")) * time.Millisecond) }
 
 // optimise makes a step on the next rows of a random order, which is another one in every pass. It returns the loss and
 // further values for the log.
