@@ -17,8 +17,8 @@ import (
 )
 
 // BenchmarkOverTheBareCommand compares DPO through the trainer, from its start to the stored adapter, with the bare
-// command and its own start, one after the other, in turn. COLLABUI_BENCH_MODEL is a base model other than the small one, and
-// COLLABUI_BENCH_DEVICES its GPUs: on a machine with a GPU, a Qwen2-7B of random weights
+// command and its own start, one after the other, in turn. COLLABUI_BENCH_MODEL is a base model other than the small
+// one, and COLLABUI_BENCH_DEVICES its GPUs: on a machine with a GPU, a Qwen2-7B of random weights
 // (scripts/make_model.py --shape 7b).
 func BenchmarkOverTheBareCommand(b *testing.B) {
 	program := os.Getenv("COLLABUI_LLAMAFACTORY")

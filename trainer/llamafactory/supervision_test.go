@@ -272,8 +272,8 @@ func (h *held) PutOnce(ctx context.Context, key string, body []byte) (bool, erro
 	return h.Memory.PutOnce(ctx, key, body)
 }
 
-// TestAFinishedJobWaitsForNoCheckpoint: a checkpoint that is on its way to the store when the program ends is abandoned,
-// and that of the last step is not stored at all. The policy is, which is all that a finished job needs.
+// TestAFinishedJobWaitsForNoCheckpoint: a checkpoint that is on its way to the store when the program ends is
+// abandoned, and that of the last step is not stored at all. The policy is, which is all that a finished job needs.
 func TestAFinishedJobWaitsForNoCheckpoint(t *testing.T) {
 	t.Setenv(standin.Variable, "slow=150") // milliseconds of a step: the host sees every checkpoint
 	b := &held{Memory: &store.Memory{}}

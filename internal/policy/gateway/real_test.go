@@ -65,7 +65,8 @@ func onCPU(adapters int, program, model string) *realEngine {
 // realVLLM returns a vLLM on the CPU with room for two adapters.
 func realVLLM(program, model string) *realEngine { return onCPU(2, program, model) }
 
-// realSGLang returns an SGLang on the CPU with room for two adapters. It heeds seeds only with --enable-deterministic-inference, which a CPU does not have.
+// realSGLang returns an SGLang on the CPU with room for two adapters. It heeds seeds only with
+// --enable-deterministic-inference, which a CPU does not have.
 func realSGLang(program, model string) *realEngine {
 	modules := []string{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"}
 	args := []string{program, "--model-path", model, "--served-model-name", "base",
@@ -74,7 +75,9 @@ func realSGLang(program, model string) *realEngine {
 		"--max-total-tokens", "20000"}
 
 	return &realEngine{
-		keep: 2, args: append(append(args, "--lora-target-modules"), modules...), env: []string{"CUDA_VISIBLE_DEVICES="},
+		keep: 2,
+		args: append(append(args, "--lora-target-modules"), modules...),
+		env:  []string{"CUDA_VISIBLE_DEVICES="},
 	}
 }
 
