@@ -17,7 +17,7 @@ RACE := $(RACE_SHORT) ./internal/policy/infer ./internal/policy/tinyserver ./tra
 
 .PHONY: help train build bin/collabui test unit lint race race-short simulate mutants fuzz vuln integration
 .PHONY: environments statistics datasets tools clients accessibility python deploy-check
-.PHONY: test-llamafactory test-production production-small test-stack bench-llamafactory
+.PHONY: test-llamafactory test-production production-small test-stack bench-llamafactory bench-vllm
 .PHONY: bench chromium clean chaos recovery scale
 .PHONY: histories
 
@@ -187,6 +187,12 @@ test-stack: build chromium ## test what deploy/compose starts, by hand (half an 
 bench-llamafactory: ## measure an update against the bare command
 	program="$$(scripts/llamafactory.sh)" && COLLABUI_LLAMAFACTORY="$$program" \
 		$(GO) test -count=1 -v -timeout 60m -run NONE -bench Bare -benchtime 3x ./trainer
+
+# The same variables run it on a GPU, with COLLABUI_VLLM, a vLLM that has one.
+bench-vllm: ## measure the gateway against vLLM alone
+	vllm="$$(scripts/vllm.sh)" && program="$$(scripts/llamafactory.sh)" && \
+		COLLABUI_VLLM="$$vllm" COLLABUI_LLAMAFACTORY="$$program" \
+		$(GO) test -count=1 -v -timeout 60m -run NONE -bench ThroughTheGateway -benchtime 1x ./internal/policy/gateway
 
 bench: build chromium ## measure ratios (twelve minutes)
 	@scripts/chromedriver.sh
