@@ -33,7 +33,7 @@ def make(path, out, n, rank):
         weights = {}
         for name, m in layers.items():
             a = torch.nn.init.kaiming_uniform_(torch.empty(rank, m.in_features), a=5**0.5)
-            b = torch.nn.init.normal_(torch.empty(m.out_features, rank), std=0.2)
+            b = torch.nn.init.normal_(torch.empty(m.out_features, rank), std=2.0)
             weights[f"base_model.model.{name}.lora_A.weight"] = a
             weights[f"base_model.model.{name}.lora_B.weight"] = b
         config = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules=names, task_type="CAUSAL_LM")
