@@ -192,7 +192,8 @@ bench-llamafactory: ## measure an update against the bare command
 bench-vllm: ## measure the gateway against vLLM alone
 	vllm="$$(scripts/vllm.sh)" && program="$$(scripts/llamafactory.sh)" && \
 		COLLABUI_VLLM="$$vllm" COLLABUI_LLAMAFACTORY="$$program" \
-		$(GO) test -count=1 -v -timeout 60m -run NONE -bench ThroughTheGateway -benchtime 1x ./internal/policy/gateway
+		$(GO) test -count=1 -v -timeout 60m -run NONE -bench ThroughTheGateway -benchtime 1x \
+		./internal/policy/gateway
 
 bench: build chromium ## measure ratios (twelve minutes)
 	@scripts/chromedriver.sh

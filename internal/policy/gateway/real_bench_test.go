@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/store"
 )
 
@@ -27,8 +26,8 @@ const together = 4
 type load struct{ requests, atOnce, tokens int }
 
 // BenchmarkThroughTheGateway compares the tokens that a real vLLM writes per second through the gateway with those that
-// it writes if the same requests go to it directly: four adapters at once, both ways twice in turn. While they answer,
-// scores show whether every answer comes from its own adapter. vLLM runs a small model on the CPU unless
+// it writes if the same requests go to it directly: four adapters at once, both ways twice in turn. Scores that are
+// asked of all at once then show whether each comes from its own adapter. vLLM runs a small model on the CPU unless
 // COLLABUI_BENCH_MODEL is another base model and COLLABUI_BENCH_DEVICES its GPU, which then sleeps and wakes as well.
 // `make bench-vllm` runs it.
 func BenchmarkThroughTheGateway(b *testing.B) {
@@ -176,23 +175,7 @@ func (s *stage) alone(digests []string) [][]float64 {
 	s.t.Helper()
 	out := make([][]float64, len(digests))
 	for i, d := range digests {
-		out[i] = s.scores(d)
-	}
-
-	return out
-}
-
-// scores returns the log-probabilities of the given answers under a policy.
-func (s *stage) scores(digest string) (out []float64) {
-	system, user := asked(0)
-	got, err := s.patient().Score(s.t.Context(), chat.ScoreRequest{
-		Model: digest, System: system, User: user, Answers: given,
-	})
-	if err != nil {
-		s.t.Errorf("policy %.8s: got %v, want scores", digest, err)
-	}
-	for _, x := range got {
-		out = append(out, x.LogProb)
+		out[i] = s.scores(d, 0)
 	}
 
 	return out
@@ -205,7 +188,7 @@ func (s *stage) atOnce(digests []string, own [][]float64) {
 	got := make([][]float64, turns*len(digests))
 	var all sync.WaitGroup
 	for i := range got {
-		all.Go(func() { got[i] = s.scores(digests[i%len(digests)]) })
+		all.Go(func() { got[i] = s.scores(digests[i%len(digests)], 0) })
 	}
 	all.Wait()
 	s.same(got, own)
@@ -215,6 +198,9 @@ func (s *stage) atOnce(digests []string, own [][]float64) {
 // three times as far on average: on a GPU a score depends on what else is computed with it.
 func (s *stage) same(got, own [][]float64) {
 	s.t.Helper()
+	if s.t.Failed() {
+		return // not all scores are there
+	}
 	var mine, others, worst float64
 	for i, scores := range got {
 		for k, x := range scores {
@@ -231,7 +217,7 @@ func (s *stage) same(got, own [][]float64) {
 	n := float64(len(got) * len(given))
 	s.t.Logf("scores of %.0f answers: %.2g from those of their own adapter on average, %.2g at most; %.2g from others'",
 		n, mine/n, worst, others/n)
-	if others < 3*mine {
+	if others <= 3*mine {
 		s.t.Errorf("scores are %.2g from another adapter's, want three times the %.2g from their own", others/n, mine/n)
 	}
 }
