@@ -6,19 +6,27 @@ import (
 	"github.com/collabui/collabui/activities"
 )
 
-// ahead is the rollouts of the next epoch, which go on beside this one. They only save time: what they do not come to
-// is played by the next epoch, and if this epoch fails, all of it is looked at again.
+// ahead is what goes on beside an epoch: the next one, which the run begins. In an epoch that an older version began,
+// it is the rollouts of the next one: what they do not come to is played by the next epoch, and if this epoch fails,
+// all of it is looked at again.
 type ahead struct {
 	shards
-	after activities.Beside
-	began bool
-	ended bool
-	whole *Tally // nil: not all episodes are played
+	after  activities.Beside
+	learns bool // labels need a value that is learnt from earlier epochs
+	began  bool
+	ended  bool
+	whole  *Tally // nil: not all episodes are played
 }
 
-// begin begins to play if it is time and nobody wants the run to stop. p is the present epoch's.
+// begin tells the run to begin the next epoch, if it is time and nobody wants the run to stop. p is the present
+// epoch's.
 func (a *ahead) begin(ctx workflow.Context, now activities.Beside, p *Progress) {
 	if a.after != now || a.drained {
+		return
+	}
+	if workflow.GetVersion(ctx, "early epochs", workflow.DefaultVersion, 1) == 1 {
+		a.tell(ctx)
+
 		return
 	}
 	a.began = true
@@ -39,6 +47,23 @@ func (a *ahead) begin(ctx workflow.Context, now activities.Beside, p *Progress) 
 		if whole, err := a.wait(ctx); err == nil && whole.Done == plan.Slots {
 			a.whole = &whole
 		}
+	})
+}
+
+// tell tells the run that the next epoch may begin. If labels need all episodes of this one, it waits for them.
+func (a *ahead) tell(ctx workflow.Context) {
+	run := workflow.GetInfo(ctx).ParentWorkflowExecution
+	if run == nil { // nobody to tell
+		return
+	}
+	played := func() bool { return a.of.own.p == nil }
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		if a.learns && workflow.Await(ctx, played) != nil {
+			return
+		}
+		// A lost signal costs time only.
+		may := Next{Epoch: a.in.Epoch, AllPlayed: played()}
+		_ = workflow.SignalExternalWorkflow(ctx, run.ID, "", signalNext, may).Get(ctx, nil)
 	})
 }
 

@@ -39,7 +39,7 @@ type ordered struct {
 func (b *ordered) hold(key, until string) { b.held, b.until = key, until }
 
 func (b *ordered) PutOnce(ctx context.Context, key string, body []byte) (bool, error) {
-	for end := time.Now().Add(5 * time.Second); key == b.held && time.Now().Before(end) && b.count(b.until) == 0; {
+	for end := time.Now().Add(time.Minute); key == b.held && time.Now().Before(end) && b.count(b.until) == 0; {
 		time.Sleep(5 * time.Millisecond)
 	}
 	fresh, err := b.Bucket.PutOnce(ctx, key, body)

@@ -23,6 +23,9 @@ func (r *runState) describe(ctx workflow.Context) {
 	if r.status.Child != "" {
 		say("\nnow: %s", link(ctx, r.status.Child, r.status.Child))
 	}
+	if r.status.Next != "" {
+		say("\nbeside it: %s", link(ctx, r.status.Next, r.status.Next))
+	}
 	if r.plan.View != "" {
 		say("\n[see every episode](%s/#/run/%s)", strings.TrimSuffix(r.plan.View, "/"), r.in.Name)
 	}

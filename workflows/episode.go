@@ -31,6 +31,9 @@ const briefs = 20
 func (x *shardPage) episode(ctx workflow.Context, id activities.SlotID) (Tally, error) {
 	line := episodeLine{slot: id.Slot}
 	play := on(ctx, QueueRollout, fmt.Sprintf("slot %d: rollout", id.Slot))
+	if x.in.Early {
+		play = later(play)
+	}
 	if err := workflow.ExecuteActivity(play, rollout.Rollout, id).Get(ctx, &line.played); err != nil {
 		return Tally{}, err
 	}

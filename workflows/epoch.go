@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,10 +21,15 @@ type EpochInput struct {
 	Epoch int
 	Plan  activities.Plan
 
-	Played *Tally `json:",omitempty"` // of its rollouts, if they went on beside the epoch before
+	// Early means that the epoch before goes on: this one plays its episodes, and waits for its turn.
+	Early     bool `json:",omitempty"`
+	AllPlayed bool `json:",omitempty"` // those of the epoch before, when an early one begins
+
+	// Played is of an epoch that follows one of an older version, beside which its rollouts went on.
+	Played *Tally `json:",omitempty"`
 }
 
-// EpochResult is a committed epoch, and what became of the next one's rollouts beside it.
+// EpochResult is a committed epoch, and in older versions what became of the next one's rollouts beside it.
 type EpochResult struct {
 	activities.EpochSummary
 	Ahead *Tally `json:",omitempty"` // nil: not all are played
@@ -36,26 +42,30 @@ const Window = 32
 // oldWindow is the window of shards that older versions began.
 const oldWindow = 16
 
-// Epoch is one epoch: topology, slots, n updates concurrently, publish, evaluation when due, commit. The next one rolls
-// out beside what it need not wait for.
+// Epoch is one epoch: topology, slots, n updates concurrently, publish, evaluation when due, commit. It tells the run
+// when the next one may begin beside it.
 func Epoch(ctx workflow.Context, in EpochInput) (EpochResult, error) {
 	var sum EpochResult
 	p := Progress{Phase: PhaseRollouts, Slots: in.Plan.Slots, Agents: in.Plan.Agents, Since: workflow.Now(ctx)}
 	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return p, nil }); err != nil {
 		return sum, err
 	}
-	plan, err := beginEpoch(ctx, in)
+	of := &commands{window: in.Plan.Window}
+	own := &shards{in: in, of: of, p: &p, early: in.Early}
+	next := &ahead{shards: shards{of: of, in: EpochInput{Run: in.Run, Epoch: in.Epoch + 1, Plan: in.Plan}}}
+	of.own, of.next = own, &next.shards
+	if in.Early { // a run may want it to end before it has begun
+		p.Phase = PhaseAhead
+		workflow.Go(ctx, of.passOn)
+	}
+	plan, err := beginEpoch(ctx, own)
 	if err != nil {
 		return sum, err
 	}
-
-	of := &commands{window: in.Plan.Window}
-	own := &shards{in: in, of: of, p: &p}
-	next := &ahead{after: plan.Next, shards: shards{of: of, in: EpochInput{
-		Run: in.Run, Epoch: in.Epoch + 1, Plan: in.Plan,
-	}}}
-	of.own, of.next = own, &next.shards
-	workflow.Go(ctx, of.passOn)
+	if !in.Early {
+		workflow.Go(ctx, of.passOn)
+	}
+	next.after, next.learns = plan.Next, plan.Learns
 	if sum, err = epoch(ctx, plan, own, next); err != nil {
 		next.giveUp(ctx)
 	}
@@ -75,10 +85,14 @@ func epoch(ctx workflow.Context, plan activities.EpochPlan, own *shards, next *a
 	}
 	next.begin(ctx, activities.BesideUpdates, p)
 	whole, err := own.played(ctx)
+	if err == nil {
+		err = own.turn(ctx)
+	}
 	if err != nil {
 		return sum, err
 	}
-	if own.drained && whole.Done < plan.Slots {
+	in = own.in
+	if own.drained && (own.early || whole.Done < plan.Slots) {
 		sum.Val = -1
 		_, err = next.end(ctx, p)
 
@@ -116,30 +130,46 @@ func epoch(ctx workflow.Context, plan activities.EpochPlan, own *shards, next *a
 		return sum, err
 	}
 
+	return sum, showEpoch(ctx, in, plan, sum, hosts)
+}
+
+// showEpoch shows a committed epoch on its page and in lists. hosts are those of its updates.
+func showEpoch(ctx workflow.Context, in EpochInput, plan activities.EpochPlan, sum EpochResult, hosts string) error {
 	details := fmt.Sprintf("topology %s; rollouts %.1f %%, %d pairs; updates on %s",
 		plan.Topology, 100*sum.Rollouts, sum.Pairs, hosts)
 	if sum.Val < 0 { // not evaluated at this epoch
 		workflow.SetCurrentDetails(ctx, details)
 
-		return sum, nil
+		return nil
 	}
 	if details = fmt.Sprintf("%s, val %.1f %%", details, 100*sum.Val); sum.Kept != "" {
 		details += "; the policies before its updates are kept: " + sum.Kept
 	}
 	workflow.SetCurrentDetails(ctx, details)
 
-	return sum, workflow.UpsertTypedSearchAttributes(ctx,
+	return workflow.UpsertTypedSearchAttributes(ctx,
 		attrRate.ValueSet(sum.Val), attrSystem.ValueSet(rules.TrainedName(in.Plan.Agents)))
 }
 
-// beginEpoch plans an epoch and prepares what its labels need.
-func beginEpoch(ctx workflow.Context, in EpochInput) (plan activities.EpochPlan, err error) {
+// beginEpoch plans an epoch and prepares what its labels need. An early one waits for its turn if it cannot begin
+// before.
+func beginEpoch(ctx workflow.Context, own *shards) (plan activities.EpochPlan, err error) {
+	in := own.in
 	if err := workflow.UpsertTypedSearchAttributes(ctx,
 		attrRun.ValueSet(in.Run), attrStage.ValueSet(StageEpoch),
 		attrEpoch.ValueSet(int64(in.Epoch)), attrEnvironment.ValueSet(in.Plan.Environment)); err != nil {
 		return plan, err
 	}
 
+	if in.Early {
+		plan, err = planEpoch(ctx, in, control.PlanAhead)
+		if err != nil || plan.Slots > 0 && (in.AllPlayed || !plan.Learns) {
+			return plan, cmp.Or(err, learn(ctx, in, plan))
+		}
+		if err := own.turn(ctx); err != nil || own.early {
+			return plan, err
+		}
+	}
 	if plan, err = planEpoch(ctx, in, control.PlanEpoch); err != nil {
 		return plan, err
 	}

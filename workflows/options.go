@@ -81,9 +81,15 @@ func soon(ctx workflow.Context) workflow.Context {
 
 // urgent is for activities that an epoch waits for: the server hands them out before all others of their queue, unless
 // it is too old to know priorities.
-func urgent(ctx workflow.Context) workflow.Context {
+func urgent(ctx workflow.Context) workflow.Context { return ranked(ctx, 1) }
+
+// later is for activities of an epoch that began beside the one before: all others of their queue go before them.
+func later(ctx workflow.Context) workflow.Context { return ranked(ctx, 4) }
+
+// ranked sets the priority of activities: 1 is the highest, 3 that of most.
+func ranked(ctx workflow.Context, priority int) workflow.Context {
 	o := workflow.GetActivityOptions(ctx)
-	o.Priority = temporal.Priority{PriorityKey: 1}
+	o.Priority = temporal.Priority{PriorityKey: priority}
 
 	return workflow.WithActivityOptions(ctx, o)
 }

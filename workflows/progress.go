@@ -33,6 +33,7 @@ type Status struct {
 	Reason    string  `json:"reason,omitempty"`
 	Val       float64 `json:"val"`             // the newest success rate on val, 0 to 1; -1: none yet
 	Child     string  `json:"child,omitempty"` // id of the workflow that is running: it answers the query "progress"
+	Next      string  `json:"next,omitempty"`  // id of the workflow of the next epoch, if it began beside that
 }
 
 // Phases of a workflow, as Progress names them. A level job of stage 1 is its own phase, by its name.

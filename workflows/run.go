@@ -33,13 +33,14 @@ type runState struct {
 	end     runs.End
 	told    string                       // the reason of the last pause of which people were notified
 	telling int                          // notices that are being written
-	played  *Tally                       // of the epoch that comes next, if its rollouts are over
+	played  *Tally                       // of the epoch that comes next, if its rollouts are over: of older versions
+	next    *early                       // the epoch that began beside the present one
 	cancel  workflow.CancelFunc          // cancels the current stage
 	child   workflow.ChildWorkflowFuture // the open child, to pass a pause on to
 }
 
 // Run is the whole training: stage 1, then epochs, then the final evaluation. It begins where the store says, and
-// continues as new after every epoch.
+// continues as new after an epoch beside which the next one has not begun.
 func Run(ctx workflow.Context, in RunInput) (runs.End, error) {
 	r := &runState{in: in, played: in.Played, status: Status{
 		Name: in.Name, Stage: StagePlanning, Paused: in.Paused, Held: in.Paused, Reason: in.Reason, Val: -1,
@@ -47,6 +48,7 @@ func Run(ctx workflow.Context, in RunInput) (runs.End, error) {
 	if err := r.setup(ctx); err != nil {
 		return runs.End{}, err
 	}
+	workflow.Go(ctx, r.beginEarly)
 
 	if err := r.replan(ctx); err != nil {
 		return runs.End{}, err
@@ -69,7 +71,7 @@ func Run(ctx workflow.Context, in RunInput) (runs.End, error) {
 		return runs.End{}, r.answered(ctx)
 	}
 	if next := r.plan.Committed + 1; next <= r.plan.Epochs {
-		return runs.End{}, r.epochAndOn(ctx, next)
+		return runs.End{}, r.epochsAndOn(ctx, next)
 	}
 
 	return r.finish(ctx)
@@ -95,10 +97,24 @@ func (r *runState) fineTune(ctx workflow.Context) error {
 	return r.run(cctx, FineTune, FineTuneInput{Run: r.in.Name, Plan: r.plan}, nil)
 }
 
-// epochAndOn runs one epoch, then ends the workflow: it continues as new, or it was stopped.
-func (r *runState) epochAndOn(ctx workflow.Context, k int) error {
-	if err := r.epoch(ctx, k); err != nil {
-		return err
+// epochsAndOn runs epochs as long as each begins beside the one before, then ends the workflow: it continues as new, or
+// it was stopped.
+func (r *runState) epochsAndOn(ctx workflow.Context, k int) error {
+	for {
+		if err := r.epoch(ctx, k); err != nil {
+			return err
+		}
+		if r.next == nil {
+			break
+		}
+		if err := r.replan(ctx); err != nil { // values may have changed
+			return err
+		}
+		if k = r.plan.Committed + 1; k > r.plan.Epochs {
+			r.giveUp(ctx)
+
+			break
+		}
 	}
 	if err := r.answered(ctx); err != nil {
 		return err
@@ -122,10 +138,17 @@ func (r *runState) epoch(ctx workflow.Context, k int) error {
 
 	return r.stage(ctx, StageEpoch, k, func(ctx workflow.Context) error {
 		var sum EpochResult
-		summary := fmt.Sprintf("epoch %d of %d: %d slots", k, r.plan.Epochs, r.plan.Slots)
 		in := EpochInput{Run: r.in.Name, Epoch: k, Plan: r.plan, Played: r.played}
 		r.played = nil // a person may let slots be played again
-		err := r.run(child(ctx, epochID(r.in.Name, k), summary), Epoch, in, &sum)
+		id, own := epochID(r.in.Name, k), r.begun(ctx, k)
+		if own == nil {
+			own = workflow.ExecuteChildWorkflow(child(ctx, id, r.summary(k)), Epoch, in)
+		}
+		err := r.wait(ctx, own, id, &sum)
+		r.child = nil
+		if err != nil || r.stops() {
+			r.giveUp(ctx)
+		}
 		if err == nil {
 			r.remember(sum.EpochSummary)
 			r.played = sum.Ahead

@@ -18,6 +18,8 @@ type ShardInput struct {
 	Parent string
 	Window int `json:",omitempty"` // episodes that are open concurrently; 0: Window
 
+	Early bool `json:",omitempty"` // until signalTurn, episodes of the epoch before go first
+
 	View string `json:",omitempty"` // address of the viewer, if there is one
 }
 
@@ -34,35 +36,24 @@ func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 	var fresh Tally
 	var first error
 	tallies := make([]Tally, in.To-in.From+1)
-	paused, drained, open, window := false, false, 0, Window
+	open, wants := 0, shardWants{window: Window}
 	if workflow.GetVersion(ctx, "wide window", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
-		window = oldWindow
+		wants.window = oldWindow
 	}
-	window = cmp.Or(in.Window, window)
+	wants.window = cmp.Or(in.Window, wants.window)
 	page := shardPage{in: in}
 	play, end := page.episode, page.end
 	if workflow.GetVersion(ctx, "episodes in shards", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		play, end = in.workflow, func(workflow.Context, Tally) error { return nil }
 	}
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for workflow.GetSignalChannel(ctx, signalPause).Receive(ctx, &paused) {
-		}
-	})
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for n := 0; workflow.GetSignalChannel(ctx, signalWindow).Receive(ctx, &n); {
-			window = cmp.Or(n, Window)
-		}
-	})
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		workflow.GetSignalChannel(ctx, signalDrain).Receive(ctx, &drained)
-	})
+	wants.listen(ctx, &page.in)
 
 	for slot := in.From; slot <= in.To; slot++ {
-		next := func() bool { return open < window && !paused || drained || first != nil }
+		next := func() bool { return open < wants.window && !wants.paused || wants.drained || first != nil }
 		if err := workflow.Await(ctx, next); err != nil {
 			return Tally{}, err
 		}
-		if drained || first != nil {
+		if wants.drained || first != nil {
 			break
 		}
 
@@ -96,6 +87,33 @@ func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 	}
 
 	return whole, end(ctx, whole)
+}
+
+// shardWants is what people, and the run, want of a shard.
+type shardWants struct {
+	paused, drained bool
+	window          int
+}
+
+// listen receives signals about a shard.
+func (w *shardWants) listen(ctx workflow.Context, in *ShardInput) {
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for workflow.GetSignalChannel(ctx, signalPause).Receive(ctx, &w.paused) {
+		}
+	})
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for n := 0; workflow.GetSignalChannel(ctx, signalWindow).Receive(ctx, &n); {
+			w.window = cmp.Or(n, Window)
+		}
+	})
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		workflow.GetSignalChannel(ctx, signalDrain).Receive(ctx, &w.drained)
+	})
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		turn := false
+		workflow.GetSignalChannel(ctx, signalTurn).Receive(ctx, &turn)
+		in.Early = in.Early && !turn
+	})
 }
 
 // workflow plays an episode in a workflow of its own, as older versions did.

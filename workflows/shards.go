@@ -23,6 +23,7 @@ type shards struct {
 	p       *Progress // nil: tallies are not counted
 	started []workflow.ChildWorkflowFuture
 	drained bool // no episode begins any more
+	early   bool // the epoch before goes on, and its episodes go first
 }
 
 // start starts the shards, some of them concurrently, and returns when the last one has begun.
@@ -47,7 +48,7 @@ func (x *shards) start(ctx workflow.Context, slots int) error {
 		}
 		s := ShardInput{
 			Run: x.in.Run, Epoch: x.in.Epoch, From: from, To: min(from+rules.ShardSize-1, slots), Parent: parent,
-			Window: x.of.window, View: x.in.Plan.View,
+			Window: x.of.window, View: x.in.Plan.View, Early: x.early,
 		}
 		id := fmt.Sprintf("%s/shard/%04d", epochID(x.in.Run, x.in.Epoch), from)
 		cctx := child(ctx, id, fmt.Sprintf("slots %d to %d", s.From, s.To))
@@ -118,13 +119,23 @@ func (x *shards) signal(ctx workflow.Context, name string, value any) {
 	}
 }
 
+// turn waits until the epoch before is committed, or no episode may begin any more.
+func (x *shards) turn(ctx workflow.Context) error {
+	if !x.early { // histories of older versions have no such wait
+		return nil
+	}
+
+	return workflow.Await(ctx, func() bool { return !x.early || x.drained })
+}
+
 // drain lets the open episodes end, and no other begin.
 func (x *shards) drain(ctx workflow.Context) {
 	x.drained = true
 	x.signal(ctx, signalDrain, true)
 }
 
-// commands are what people want of the shards of an epoch, and of the next one's beside it.
+// commands are what people want of the shards of an epoch, and of the next one's beside it, if an older version began
+// it.
 type commands struct {
 	own, next *shards
 	paused    bool
@@ -146,6 +157,14 @@ func (c *commands) passOn(ctx workflow.Context) {
 		s.AddReceive(workflow.GetSignalChannel(ctx, signalWindow), func(from workflow.ReceiveChannel, _ bool) {
 			from.Receive(ctx, &c.window)
 			signal(signalWindow, c.window)
+		})
+		s.AddReceive(workflow.GetSignalChannel(ctx, signalTurn), func(from workflow.ReceiveChannel, _ bool) {
+			from.Receive(ctx, &c.own.in.Plan) // values may have changed
+			c.own.early = false
+			if c.own.p != nil {
+				c.own.p.Phase = PhaseRollouts
+			}
+			c.own.signal(ctx, signalTurn, true)
 		})
 		s.AddReceive(workflow.GetSignalChannel(ctx, signalDrain), func(from workflow.ReceiveChannel, _ bool) {
 			var on bool

@@ -50,6 +50,8 @@ const (
 	signalDrain   = "drain"
 	signalWindow  = "window"
 	signalLast    = "last"
+	signalNext    = "next"
+	signalTurn    = "turn"
 )
 
 // NotPaused is the reason for which resume is refused.
@@ -137,6 +139,9 @@ func (r *runState) stop(ctx workflow.Context, c Command) {
 		if signal := r.drains(ctx, c.After); signal != "" && r.child != nil {
 			_ = r.child.SignalChildWorkflow(ctx, signal, true).Get(ctx, nil) // none is needed if it has just ended
 		}
+		if r.next != nil {
+			_ = r.next.child.SignalChildWorkflow(ctx, signalDrain, true).Get(ctx, nil)
+		}
 		r.describe(ctx)
 
 		return
@@ -144,6 +149,9 @@ func (r *runState) stop(ctx workflow.Context, c Command) {
 	r.status.Stopping = true
 	if r.cancel != nil {
 		r.cancel()
+	}
+	if r.next != nil {
+		r.next.cancel()
 	}
 }
 
@@ -184,10 +192,9 @@ func (r *runState) set(ctx workflow.Context, c SetCommand) (change runs.Change, 
 
 		return change, errors.New(why)
 	}
-	if raw, ok := change.Values["window"]; ok && r.child != nil {
-		n, err := strconv.Atoi(string(raw))
-		if err == nil { // of a child that has just ended, the next one finds it in its plan
-			_ = r.child.SignalChildWorkflow(ctx, signalWindow, n).Get(ctx, nil)
+	if raw, ok := change.Values["window"]; ok {
+		if n, err := strconv.Atoi(string(raw)); err == nil { // later children find it in their plan
+			r.signal(ctx, signalWindow, n)
 		}
 	}
 
@@ -202,10 +209,7 @@ func (c Command) change(ctx workflow.Context, verb runs.Verb) runs.Change {
 // pause holds the run for a person, or lets it continue.
 func (r *runState) pause(ctx workflow.Context, on bool, why string) {
 	r.status.Held, r.status.Paused, r.status.Reason = on, on, why
-	if r.child != nil {
-		// A child that has just ended needs no signal.
-		_ = r.child.SignalChildWorkflow(ctx, signalPause, on).Get(ctx, nil)
-	}
+	r.signal(ctx, signalPause, on)
 	r.describe(ctx)
 	r.mark(ctx)
 }
@@ -239,6 +243,7 @@ func (r *runState) stops() bool {
 
 // stopped ends a run that somebody stopped, when all updates are answered.
 func (r *runState) stopped(ctx workflow.Context) error {
+	r.giveUp(ctx)
 	r.tell(ctx, notices.Stopped, r.status.Reason)
 	if err := r.answered(ctx); err != nil {
 		return err
@@ -281,7 +286,7 @@ func (r *runState) act(ctx workflow.Context, do func(workflow.Context) error) er
 		if err == nil || temporal.IsCanceledError(err) {
 			return err
 		}
-		if err := r.wait(ctx, err); err != nil {
+		if err := r.mended(ctx, err); err != nil {
 			return err
 		}
 	}
@@ -290,10 +295,10 @@ func (r *runState) act(ctx workflow.Context, do func(workflow.Context) error) er
 // pauseLimit is how long a run that paused itself for a fault of infrastructure waits before it tries again.
 const pauseLimit = 10 * time.Minute
 
-// wait is called when a stage failed. If only a person can help, the run is held. A fault of infrastructure passes with
+// mended waits after a stage failed. If only a person can help, the run is held. A fault of infrastructure passes with
 // time: the run says what it waits for, and continues after a while, or when a person says resume. A person's pause
 // holds it beyond that.
-func (r *runState) wait(ctx workflow.Context, failed error) error {
+func (r *runState) mended(ctx workflow.Context, failed error) error {
 	why, again := rootCause(failed)
 	if r.status.Held {
 		why = r.status.Reason + "; meanwhile " + why
@@ -330,14 +335,4 @@ func rootCause(err error) (why string, again bool) {
 	}
 
 	return err.Error(), true
-}
-
-// run executes a child workflow and keeps it known while it is open.
-func (r *runState) run(ctx workflow.Context, fn, in, out any) error {
-	r.child = workflow.ExecuteChildWorkflow(ctx, fn, in)
-	r.status.Child = workflow.GetChildWorkflowOptions(ctx).WorkflowID
-	r.describe(ctx)
-	defer func() { r.status.Child = "" }()
-
-	return r.child.Get(ctx, out)
 }

@@ -217,8 +217,8 @@ func (s *session) showArm(ctx context.Context, v *viewer, st workflows.Experimen
 		} else {
 			where += " " + run.Stage
 		}
-		v.progress(ctx, s.temporal, where, run.Child)
+		v.progress(ctx, s.temporal, where, run)
 	default:
-		v.progress(ctx, s.temporal, where, st.Child)
+		v.progress(ctx, s.temporal, where, workflows.Status{Child: st.Child})
 	}
 }

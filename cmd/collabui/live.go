@@ -75,7 +75,7 @@ func (st *status) readLive(ctx context.Context, b store.Bucket, e config.Endpoin
 
 	l := &live{}
 	var wg sync.WaitGroup
-	wg.Go(func() { l.read(ctx, t, st.child) })
+	wg.Go(func() { l.read(ctx, t, st.told) })
 	wg.Go(func() { l.Again, l.Jobs = readPending(ctx, t, st.Name) })
 	wg.Go(func() { l.readTrained(ctx, b, st.Name, st.committed+1, st.spec.Agents) })
 	wg.Go(func() { l.Around = readSurroundings(ctx, e, st.spec) })
@@ -83,14 +83,11 @@ func (st *status) readLive(ctx context.Context, b store.Bucket, e config.Endpoin
 	st.Live = l
 }
 
-// read asks the child of a run, and the child of that, for their progress.
-func (l *live) read(ctx context.Context, t client.Client, id string) {
-	if id == "" || !query(ctx, t, id, workflows.QueryProgress, &l.Progress) {
+// read asks a run for its progress.
+func (l *live) read(ctx context.Context, t client.Client, st workflows.Status) {
+	var ok bool
+	if l.Progress, l.Level, ok = progressOf(ctx, t, st); !ok {
 		return
-	}
-	inner := workflows.Progress{Next: l.Next}
-	if l.Child != "" && query(ctx, t, l.Child, workflows.QueryProgress, &inner) {
-		l.Level, l.Progress = l.Phase, inner
 	}
 	done, all := l.Done, l.Slots
 	if l.Phase == workflows.PhaseUpdates {

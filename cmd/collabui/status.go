@@ -57,9 +57,9 @@ type status struct {
 	Live        *live            `json:"live,omitempty"`     // while the run is open
 	View        string           `json:"view,omitempty"`     // address of its pages
 	spec        spec.Spec
-	child       string // id of the workflow that the run waits for
-	committed   int    // epochs
-	val         int    // episodes of an evaluation on val
+	told        workflows.Status // by its workflow
+	committed   int              // epochs
+	val         int              // episodes of an evaluation on val
 }
 
 // failedSlots is how many slots of an epoch failed, and what a person accepted, if that was more than failed_share
@@ -210,7 +210,7 @@ func (st *status) ask(ctx context.Context, t client.Client) {
 	var live workflows.Status
 	if query(ctx, t, st.Name, workflows.QueryStatus, &live) {
 		st.Stage, st.Reason = live.Stage, live.Reason
-		st.Status, st.child = stateOf(live), live.Child
+		st.Status, st.told = stateOf(live), live
 	}
 }
 

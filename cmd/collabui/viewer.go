@@ -46,30 +46,41 @@ func (v *viewer) status(ctx context.Context, t client.Client, status workflows.S
 	if status.Stage == workflows.StageEpoch {
 		where = fmt.Sprintf("epoch %d/%d", status.Epoch, status.Epochs)
 	}
-	v.progress(ctx, t, where, status.Child)
+	v.progress(ctx, t, where, status)
 }
 
-// progress shows the progress of a running workflow, or of the workflow that it waits for.
-func (v *viewer) progress(ctx context.Context, t client.Client, where, id string) {
-	var p workflows.Progress
-	if id == "" || !query(ctx, t, id, workflows.QueryProgress, &p) {
+// progress shows the progress of the workflow that a run waits for, or of the one that this waits for.
+func (v *viewer) progress(ctx context.Context, t client.Client, where string, status workflows.Status) {
+	p, of, ok := progressOf(ctx, t, status)
+	if !ok {
 		if ctx.Err() != context.Canceled { // ctrl-C
 			v.bar("%s", where)
 		}
 
 		return
 	}
-	var child workflows.Progress
-	of, next := "", p.Next
-	if p.Child != "" && query(ctx, t, p.Child, workflows.QueryProgress, &child) {
-		p, of = child, p.Phase
-		p.Next = next
-	}
-
 	if phase := where + p.Phase + fmt.Sprint(p.Steps); phase != v.phase || v.began.IsZero() {
 		v.phase, v.began, v.from = phase, time.Now(), p.Done
 	}
 	v.bar("%s", v.describe(p, where, of))
+}
+
+// progressOf asks the child of a run, and the child of that, for their progress, and the epoch that began beside them
+// for its own. of is what the phase is a part of. It is false if nobody answers.
+func progressOf(ctx context.Context, t client.Client, st workflows.Status) (p workflows.Progress, of string, ok bool) {
+	if st.Child == "" || !query(ctx, t, st.Child, workflows.QueryProgress, &p) {
+		return p, "", false
+	}
+	var inner, next workflows.Progress
+	if st.Next != "" && query(ctx, t, st.Next, workflows.QueryProgress, &next) {
+		p.Next = &next
+	}
+	if p.Child != "" && query(ctx, t, p.Child, workflows.QueryProgress, &inner) {
+		inner.Next = p.Next
+		p, of = inner, p.Phase
+	}
+
+	return p, of, true
 }
 
 // objects returns a function that shows how many objects of all are copied, once a second.

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"go.temporal.io/sdk/client"
+
+	"github.com/collabui/collabui/workflows"
 )
 
 // TestNothingIsShownAfterCtrlC: watch then says that it is detached, and not that something else was given up.
@@ -24,7 +26,7 @@ func TestNothingIsShownAfterCtrlC(t *testing.T) {
 	if done || err != nil || out.Len() > 0 {
 		t.Errorf("poll = %v, %v and printed %q, want nothing", done, err, out.String())
 	}
-	s.viewer("x").progress(ctx, temporal, "epoch 1/2", "x")
+	s.viewer("x").progress(ctx, temporal, "epoch 1/2", workflows.Status{Child: "x"})
 	if out.Len() > 0 {
 		t.Errorf("progress printed %q, want nothing", out.String())
 	}

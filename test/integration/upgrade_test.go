@@ -47,7 +47,7 @@ func newUpgraded(t *testing.T) *upgraded {
 	pages := httptest.NewServer(h)
 	t.Cleanup(pages.Close)
 	text := fmt.Sprintf(heldRun, strings.TrimPrefix(pages.URL, "http://"), demonstrated)
-	text = strings.Replace(text, "epochs: 2", fmt.Sprintf("epochs: %d", upgradedEpochs), 1)
+	text = strings.Replace(text, "epochs: 2", fmt.Sprintf("staleness: 1\nepochs: %d", upgradedEpochs), 1)
 	u := &upgraded{cluster: &cluster{machine: newMachine(t, text), hosts: map[string]*host{}}}
 	policy := freeAddr(t)
 	u.services(policy)
@@ -113,8 +113,9 @@ func (u *upgraded) builds() map[string]string {
 }
 
 // TestARunMovesToAnotherBuildBetweenEpochs: a run is upgraded in its middle from one real build to another, and back.
-// Every epoch is played by one build from its beginning to its end, old workers are drained, and the digest is that of
-// a run without an upgrade. A build that cannot replay what the other has recorded is not promoted.
+// Its epochs begin beside those before them, which keeps it from continuing as new until there is another build. Every
+// epoch is played by one build from its beginning to its end, old workers are drained, and the digest is that of a run
+// without an upgrade. A build that cannot replay what the other has recorded is not promoted.
 func TestARunMovesToAnotherBuildBetweenEpochs(t *testing.T) {
 	t.Parallel()
 	digests := map[string]string{}

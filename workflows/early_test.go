@@ -1,0 +1,100 @@
+package workflows_test
+
+import (
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/workflows"
+)
+
+// TestTheLastEpisodesOfAnEpochHaveTheOneAfterTheNextBesideThem holds an episode of epoch 2 back, which rolls out beside
+// the updates of epoch 1. When that is committed, epoch 3 fills the places that are free.
+func TestTheLastEpisodesOfAnEpochHaveTheOneAfterTheNextBesideThem(t *testing.T) {
+	t.Parallel()
+	r, order := watched(t, stale)
+	slow := runs.Run(r.Spec.Name).Pairs(2, r.Spec.Slots).Key
+	order.hold(slow, pairsPrefix(r, 3))
+	play(t, r)
+	if n := order.beside(pairsPrefix(r, 3), slow); n < 1 {
+		t.Errorf("%d slots of epoch 3 were played before the last of epoch 2, want some", n)
+	}
+}
+
+// TestAnEpochThatBeganEarlyEndsIfTheRunHasFewer lowers epochs while the next one is rolled out.
+func TestAnEpochThatBeganEarlyEndsIfTheRunHasFewer(t *testing.T) {
+	t.Parallel()
+	r, _ := watched(t, stale)
+	end, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
+		atFirst(env, "PlanAhead", func() {
+			ask(env, workflows.SetCommand{
+				Command: workflows.Command{Who: "ann", Why: "enough"}, Values: map[string]string{"epochs": "1"},
+			})
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := runs.Run(r.Spec.Name)
+	if n, err := run.Committed(t.Context(), r.Bucket); err != nil || n != 1 || end.Best != 1 {
+		t.Errorf("%d epochs are committed (the best: %d), %v; want 1", n, end.Best, err)
+	}
+}
+
+// TestAStopEndsTheEpochThatBeganEarly stops a run at once while the next epoch is rolled out.
+func TestAStopEndsTheEpochThatBeganEarly(t *testing.T) {
+	t.Parallel()
+	whole, _ := watched(t, stale)
+	want := play(t, whole).FinalDigest
+	r, _ := watched(t, stale)
+	_, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
+		atFirst(env, "PlanAhead", func() {
+			send(t, env, workflows.UpdateStop, workflows.Command{Who: "ann", Why: "now"})
+		})
+	})
+	var stopped *temporal.ApplicationError
+	if !errors.As(err, &stopped) || stopped.Type() != workflows.ErrStopped {
+		t.Fatalf("the run ended with %v, want it stopped", err)
+	}
+	if got := play(t, r).FinalDigest; got != want {
+		t.Errorf("the final digest of the run that went on = %s, want %s", got, want)
+	}
+}
+
+// TestTheEpisodesOfAnEarlyEpochGoLast gives a shard of such an epoch its turn while the first of three episodes is
+// played.
+func TestTheEpisodesOfAnEarlyEpochGoLast(t *testing.T) {
+	t.Parallel()
+	var ts testsuite.WorkflowTestSuite
+	ts.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := ts.NewTestWorkflowEnvironment()
+	p := &priorities{seen: map[string][]int{}}
+	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{p}})
+	env.RegisterActivity(&activities.Rollouts{})
+	env.RegisterActivity(&activities.Models{})
+	env.OnActivity("Rollout", mock.Anything, mock.Anything).After(time.Minute).Return(activities.Played{}, nil)
+	env.OnActivity("CreditAndPairing", mock.Anything, mock.Anything).Return(activities.Paired{}, nil)
+	env.RegisterDelayedCallback(func() { env.SignalWorkflow("turn", true) }, 30*time.Second)
+	env.ExecuteWorkflow(workflows.Shard, workflows.ShardInput{
+		Run: "r", Epoch: 2, From: 1, To: 3, Window: 1, Early: true,
+	})
+	if err := env.GetWorkflowError(); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]int{"Rollout": {4, 0, 0}, "CreditAndPairing": {0, 0, 0}}
+	if !maps.EqualFunc(p.seen, want, slices.Equal) {
+		t.Errorf("the activities have the priorities %v, want %v", p.seen, want)
+	}
+}
