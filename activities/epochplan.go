@@ -73,6 +73,7 @@ type EpochPlan struct {
 	Accepted bool   `json:",omitempty"` // a person lets the epoch go on without what failed
 	Learns   bool   `json:",omitempty"` // labels need a value that is learnt from earlier epochs
 	Next     Beside `json:",omitempty"` // beside what the next epoch may roll out
+	Known    bool   `json:",omitempty"` // val does not change what stands after the epoch
 }
 
 // Beside is a part of an epoch beside which the next one may roll out.
@@ -123,19 +124,21 @@ func (c *Control) planEpoch(ctx context.Context, id EpochID) (EpochPlan, error) 
 
 	return EpochPlan{
 		Slots: len(slots.Slots), Topology: fmt.Sprint(topology.Edges), Accepted: accepted,
-		Learns: s.Credit == spec.CreditAdvantage, Next: beside(s, id.Epoch),
+		Learns: s.Credit == spec.CreditAdvantage, Next: beside(s, id.Epoch), Known: known(s),
 	}, err
 }
 
-// beside returns beside what part of an epoch the next one may roll out. With the specification of the epoch, val need
-// not be known if neither a fall nor an early stop depends on it.
+// known reports whether neither a fall nor an early stop depends on val.
+func known(s spec.Spec) bool { return s.Gates.MaxValDrop >= 1 && s.EarlyStop == 0 }
+
+// beside returns beside what part of an epoch the next one may roll out, by the specification of the epoch.
 func beside(s spec.Spec, epoch int) Beside {
 	switch {
 	case epoch >= s.Epochs:
 		return ""
 	case s.Staleness > 0:
 		return BesideUpdates
-	case s.Gates.MaxValDrop >= 1 && s.EarlyStop == 0:
+	case known(s):
 		return BesideEvaluation
 	}
 

@@ -11,22 +11,25 @@ import (
 // all of it is looked at again.
 type ahead struct {
 	shards
-	after  activities.Beside
-	learns bool // labels need a value that is learnt from earlier epochs
-	began  bool
-	ended  bool
-	whole  *Tally // nil: not all episodes are played
+	plan  activities.EpochPlan // of the present epoch
+	began bool
+	ended bool
+	whole *Tally // nil: not all episodes are played
 }
 
 // begin tells the run to begin the next epoch, if it is time and nobody wants the run to stop. p is the present
 // epoch's.
 func (a *ahead) begin(ctx workflow.Context, now activities.Beside, p *Progress) {
-	if a.after != now || a.drained {
+	after := now == activities.BesideEvaluation && a.plan.Known && a.plan.Next == activities.BesideUpdates
+	if a.plan.Next != now && !after || a.drained {
 		return
 	}
 	if workflow.GetVersion(ctx, "early epochs", workflow.DefaultVersion, 1) == 1 {
-		a.tell(ctx)
+		a.tell(ctx, now)
 
+		return
+	}
+	if after {
 		return
 	}
 	a.began = true
@@ -50,19 +53,24 @@ func (a *ahead) begin(ctx workflow.Context, now activities.Beside, p *Progress) 
 	})
 }
 
-// tell tells the run that the next epoch may begin. If labels need all episodes of this one, it waits for them.
-func (a *ahead) tell(ctx workflow.Context) {
+// tell tells the run that the next epoch may begin. If labels need all episodes of this one, it waits for them. If
+// policies may lag, the next one has begun by the time of the evaluation: then the one after it may begin.
+func (a *ahead) tell(ctx workflow.Context, now activities.Beside) {
 	run := workflow.GetInfo(ctx).ParentWorkflowExecution
 	if run == nil { // nobody to tell
 		return
 	}
+	may := Next{From: a.in.Epoch - 1, Epoch: a.in.Epoch}
+	if a.plan.Next != now {
+		may.Epoch++
+	}
 	played := func() bool { return a.of.own.p == nil }
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		if a.learns && workflow.Await(ctx, played) != nil {
+		if a.plan.Learns && workflow.Await(ctx, played) != nil {
 			return
 		}
+		may.AllPlayed = played() && a.plan.Next == now
 		// A lost signal costs time only.
-		may := Next{Epoch: a.in.Epoch, AllPlayed: played()}
 		_ = workflow.SignalExternalWorkflow(ctx, run.ID, "", signalNext, may).Get(ctx, nil)
 	})
 }

@@ -23,7 +23,7 @@ func (r *runState) signal(ctx workflow.Context, name string, value any) {
 	if r.child != nil {
 		_ = r.child.SignalChildWorkflow(ctx, name, value).Get(ctx, nil)
 	}
-	if r.next != nil {
-		_ = r.next.child.SignalChildWorkflow(ctx, name, value).Get(ctx, nil)
+	for _, e := range r.early {
+		_ = e.child.SignalChildWorkflow(ctx, name, value).Get(ctx, nil)
 	}
 }

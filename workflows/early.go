@@ -4,15 +4,25 @@ import (
 	"fmt"
 
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/collabui/collabui/activities"
 )
 
-// Next is the signal by which an epoch tells its run that the next one may begin.
+// Next is the signal by which an epoch tells its run that a later one may begin.
 type Next struct {
-	Epoch     int  // the one that begins
-	AllPlayed bool // all episodes of the one before are played
+	From      int  // the epoch that says so
+	Epoch     int  // the one that may begin
+	AllPlayed bool // all episodes of the one before that are played
 }
 
-// early is an epoch that began beside the one before. That saves time only: until its turn, what becomes of it is not
+// Turn is the signal by which a run tells an early epoch how many of those before it are open. With none, it is its
+// turn.
+type Turn struct {
+	Behind int
+	Plan   activities.Plan
+}
+
+// early is an epoch that began beside those before it. That saves time only: until its turn, what becomes of it is not
 // looked at.
 type early struct {
 	epoch  int
@@ -22,24 +32,44 @@ type early struct {
 
 // beginEarly begins epochs beside those before them when these say that they may. It ends with the workflow.
 func (r *runState) beginEarly(ctx workflow.Context) {
-	for ctx.Err() == nil {
+	for {
 		var may Next
 		workflow.GetSignalChannel(ctx, signalNext).Receive(ctx, &may)
-		waits := func() bool { return r.next != nil && r.next.epoch == may.Epoch-1 } // it said so early
-		now := func() bool { return r.next == nil && r.child != nil && r.status.Epoch == may.Epoch-1 }
-		known := func() bool { return !waits() && (!now() || !r.status.Held) || r.stops() }
-		if workflow.Await(ctx, known) != nil {
+		if ctx.Err() != nil {
 			return
 		}
-		if !now() || r.stops() || may.Epoch > r.plan.Epochs || r.long(ctx) {
-			continue
-		}
-		in := EpochInput{Run: r.in.Name, Epoch: may.Epoch, Plan: r.plan, Early: true, AllPlayed: may.AllPlayed}
-		own, cancel := workflow.WithCancel(ctx)
-		own = child(own, epochID(in.Run, in.Epoch), r.summary(in.Epoch))
-		r.next = &early{epoch: in.Epoch, cancel: cancel, child: workflow.ExecuteChildWorkflow(own, Epoch, in)}
-		r.status.Next = epochID(in.Run, in.Epoch)
-		r.describe(ctx)
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			waits := func() bool { return len(r.early) > 0 && may.From >= r.early[0].epoch } // it said so early
+			now := func() bool {
+				return r.child != nil && may.From == r.status.Epoch && may.Epoch == may.From+len(r.early)+1
+			}
+			known := func() bool { return !waits() && (!now() || !r.status.Held) || r.stops() }
+			if workflow.Await(ctx, known) == nil && now() && !r.stops() {
+				r.beginAfter(ctx, may)
+			}
+		})
+	}
+}
+
+// beginAfter begins an epoch beside those before it, unless it is none of the run's or the run is to continue as new.
+func (r *runState) beginAfter(ctx workflow.Context, may Next) {
+	if may.Epoch > r.plan.Epochs || r.long(ctx) {
+		return
+	}
+	in := EpochInput{
+		Run: r.in.Name, Epoch: may.Epoch, Plan: r.plan, Behind: len(r.early) + 1, AllPlayed: may.AllPlayed,
+	}
+	own, cancel := workflow.WithCancel(ctx)
+	own = child(own, epochID(in.Run, in.Epoch), r.summary(in.Epoch))
+	e := &early{epoch: in.Epoch, cancel: cancel, child: workflow.ExecuteChildWorkflow(own, Epoch, in)}
+	r.keep(append(r.early, e))
+	r.describe(ctx)
+}
+
+// keep keeps the epochs that are early.
+func (r *runState) keep(all []*early) {
+	if r.early, r.status.Next = all, ""; len(all) > 0 {
+		r.status.Next = epochID(r.in.Name, all[0].epoch)
 	}
 }
 
@@ -58,31 +88,35 @@ func (r *runState) summary(epoch int) string {
 // begun returns an epoch that began early, whose turn it is now. It is nil if there is none, or if it has ended: then
 // it is begun again, and finds out why.
 func (r *runState) begun(ctx workflow.Context, epoch int) workflow.ChildWorkflowFuture {
-	e := r.next
-	if e == nil || e.epoch != epoch {
+	if len(r.early) == 0 || r.early[0].epoch != epoch {
 		return nil
 	}
-	err := e.child.SignalChildWorkflow(ctx, signalTurn, r.plan).Get(ctx, nil)
-	r.next, r.status.Next = nil, ""
-	if err != nil {
-		return nil
+	var own workflow.ChildWorkflowFuture
+	for i, e := range r.early {
+		err := e.child.SignalChildWorkflow(ctx, signalTurn, Turn{Behind: i, Plan: r.plan}).Get(ctx, nil)
+		if i > 0 || err != nil { // what becomes of a later one is not looked at yet
+			continue
+		}
+		cancel := r.cancel
+		r.cancel = func() {
+			cancel()
+			e.cancel()
+		}
+		own = e.child
 	}
-	cancel := r.cancel
-	r.cancel = func() {
-		cancel()
-		e.cancel()
-	}
+	r.keep(r.early[1:])
 
-	return e.child
+	return own
 }
 
-// giveUp lets the open episodes of an epoch that began early end, and waits for it.
+// giveUp lets the open episodes of the epochs that began early end, and waits for them.
 func (r *runState) giveUp(ctx workflow.Context) {
-	if r.next == nil {
-		return
+	for _, e := range r.early {
+		// It needs no signal if it has just ended.
+		_ = e.child.SignalChildWorkflow(ctx, signalDrain, true).Get(ctx, nil)
 	}
-	// It needs no signal if it has just ended, and what it says is not looked at.
-	_ = r.next.child.SignalChildWorkflow(ctx, signalDrain, true).Get(ctx, nil)
-	_ = r.next.child.Get(ctx, nil)
-	r.next, r.status.Next = nil, ""
+	for _, e := range r.early {
+		_ = e.child.Get(ctx, nil) // what it says is not looked at
+	}
+	r.keep(nil)
 }

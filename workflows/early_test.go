@@ -16,6 +16,8 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workflows"
 )
@@ -30,6 +32,23 @@ func TestTheLastEpisodesOfAnEpochHaveTheOneAfterTheNextBesideThem(t *testing.T) 
 	play(t, r)
 	if n := order.beside(pairsPrefix(r, 3), slow); n < 1 {
 		t.Errorf("%d slots of epoch 3 were played before the last of epoch 2, want some", n)
+	}
+}
+
+// TestAnEpochRollsOutBesideTheEvaluationOfTheOneBeforeTheLast holds the evaluation of epoch 1 back, on which nothing
+// depends, although epoch 2 waits for its commit.
+func TestAnEpochRollsOutBesideTheEvaluationOfTheOneBeforeTheLast(t *testing.T) {
+	t.Parallel()
+	r, order := watched(t, stale)
+	run := runs.Run(r.Spec.Name)
+	val := run.Result(rules.EvalID(rules.EpochFolder(1), rules.TrainedName(r.Spec.Agents), domain.SplitVal)).Key
+	order.hold(val, pairsPrefix(r, 3))
+	play(t, r)
+	if n := order.beside(pairsPrefix(r, 3), val); n < 1 {
+		t.Errorf("%d slots of epoch 3 were played before epoch 1 was evaluated, want some", n)
+	}
+	if n := order.beside(pairsPrefix(r, 3), run.Update(1, 0).Key); n != 0 {
+		t.Errorf("%d slots of epoch 3 were played before the policies of epoch 1 were trained, want none", n)
 	}
 }
 
@@ -73,8 +92,8 @@ func TestAStopEndsTheEpochThatBeganEarly(t *testing.T) {
 	}
 }
 
-// TestTheEpisodesOfAnEarlyEpochGoLast gives a shard of such an epoch its turn while the first of three episodes is
-// played.
+// TestTheEpisodesOfAnEarlyEpochGoLast gives a shard of such an epoch, which two others precede, its turn in the second
+// of four episodes, and tells it in the first that the older of the two has ended.
 func TestTheEpisodesOfAnEarlyEpochGoLast(t *testing.T) {
 	t.Parallel()
 	var ts testsuite.WorkflowTestSuite
@@ -86,14 +105,15 @@ func TestTheEpisodesOfAnEarlyEpochGoLast(t *testing.T) {
 	env.RegisterActivity(&activities.Models{})
 	env.OnActivity("Rollout", mock.Anything, mock.Anything).After(time.Minute).Return(activities.Played{}, nil)
 	env.OnActivity("CreditAndPairing", mock.Anything, mock.Anything).Return(activities.Paired{}, nil)
-	env.RegisterDelayedCallback(func() { env.SignalWorkflow("turn", true) }, 30*time.Second)
+	env.RegisterDelayedCallback(func() { env.SignalWorkflow("turn", 1) }, 30*time.Second)
+	env.RegisterDelayedCallback(func() { env.SignalWorkflow("turn", 0) }, 90*time.Second)
 	env.ExecuteWorkflow(workflows.Shard, workflows.ShardInput{
-		Run: "r", Epoch: 2, From: 1, To: 3, Window: 1, Early: true,
+		Run: "r", Epoch: 3, From: 1, To: 4, Window: 1, Behind: 2,
 	})
 	if err := env.GetWorkflowError(); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string][]int{"Rollout": {4, 0, 0}, "CreditAndPairing": {0, 0, 0}}
+	want := map[string][]int{"Rollout": {5, 4, 0, 0}, "CreditAndPairing": {0, 0, 0, 0}}
 	if !maps.EqualFunc(p.seen, want, slices.Equal) {
 		t.Errorf("the activities have the priorities %v, want %v", p.seen, want)
 	}

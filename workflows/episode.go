@@ -31,8 +31,8 @@ const briefs = 20
 func (x *shardPage) episode(ctx workflow.Context, id activities.SlotID) (Tally, error) {
 	line := episodeLine{slot: id.Slot}
 	play := on(ctx, QueueRollout, fmt.Sprintf("slot %d: rollout", id.Slot))
-	if x.in.Early {
-		play = later(play)
+	if x.in.Behind > 0 {
+		play = later(play, x.in.Behind)
 	}
 	if err := workflow.ExecuteActivity(play, rollout.Rollout, id).Get(ctx, &line.played); err != nil {
 		return Tally{}, err

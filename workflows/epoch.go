@@ -21,9 +21,9 @@ type EpochInput struct {
 	Epoch int
 	Plan  activities.Plan
 
-	// Early means that the epoch before goes on: this one plays its episodes, and waits for its turn.
-	Early     bool `json:",omitempty"`
-	AllPlayed bool `json:",omitempty"` // those of the epoch before, when an early one begins
+	// Behind is the number of epochs before this one that are open. It plays its episodes, and waits for its turn.
+	Behind    int  `json:",omitempty"`
+	AllPlayed bool `json:",omitempty"` // those of the epoch before, when this one begins
 
 	// Played is of an epoch that follows one of an older version, beside which its rollouts went on.
 	Played *Tally `json:",omitempty"`
@@ -51,10 +51,10 @@ func Epoch(ctx workflow.Context, in EpochInput) (EpochResult, error) {
 		return sum, err
 	}
 	of := &commands{window: in.Plan.Window}
-	own := &shards{in: in, of: of, p: &p, early: in.Early}
+	own := &shards{in: in, of: of, p: &p, behind: in.Behind}
 	next := &ahead{shards: shards{of: of, in: EpochInput{Run: in.Run, Epoch: in.Epoch + 1, Plan: in.Plan}}}
 	of.own, of.next = own, &next.shards
-	if in.Early { // a run may want it to end before it has begun
+	if in.Behind > 0 { // a run may want it to end before it has begun
 		p.Phase = PhaseAhead
 		workflow.Go(ctx, of.passOn)
 	}
@@ -62,10 +62,10 @@ func Epoch(ctx workflow.Context, in EpochInput) (EpochResult, error) {
 	if err != nil {
 		return sum, err
 	}
-	if !in.Early {
+	if in.Behind == 0 {
 		workflow.Go(ctx, of.passOn)
 	}
-	next.after, next.learns = plan.Next, plan.Learns
+	next.plan = plan
 	if sum, err = epoch(ctx, plan, own, next); err != nil {
 		next.giveUp(ctx)
 	}
@@ -92,7 +92,7 @@ func epoch(ctx workflow.Context, plan activities.EpochPlan, own *shards, next *a
 		return sum, err
 	}
 	in = own.in
-	if own.drained && (own.early || whole.Done < plan.Slots) {
+	if own.drained && (own.behind > 0 || whole.Done < plan.Slots) {
 		sum.Val = -1
 		_, err = next.end(ctx, p)
 
@@ -161,12 +161,12 @@ func beginEpoch(ctx workflow.Context, own *shards) (plan activities.EpochPlan, e
 		return plan, err
 	}
 
-	if in.Early {
+	if in.Behind > 0 {
 		plan, err = planEpoch(ctx, in, control.PlanAhead)
 		if err != nil || plan.Slots > 0 && (in.AllPlayed || !plan.Learns) {
 			return plan, cmp.Or(err, learn(ctx, in, plan))
 		}
-		if err := own.turn(ctx); err != nil || own.early {
+		if err := own.turn(ctx); err != nil || own.behind > 0 {
 			return plan, err
 		}
 	}

@@ -83,10 +83,10 @@ func soon(ctx workflow.Context) workflow.Context {
 // it is too old to know priorities.
 func urgent(ctx workflow.Context) workflow.Context { return ranked(ctx, 1) }
 
-// later is for activities of an epoch that began beside the one before: all others of their queue go before them.
-func later(ctx workflow.Context) workflow.Context { return ranked(ctx, 4) }
+// later is for activities of an epoch behind others, which are open: activities of those go before them.
+func later(ctx workflow.Context, behind int) workflow.Context { return ranked(ctx, min(3+behind, 5)) }
 
-// ranked sets the priority of activities: 1 is the highest, 3 that of most.
+// ranked sets the priority of activities: 1 is the highest, 3 that of most, 5 the lowest.
 func ranked(ctx workflow.Context, priority int) workflow.Context {
 	o := workflow.GetActivityOptions(ctx)
 	o.Priority = temporal.Priority{PriorityKey: priority}

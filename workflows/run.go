@@ -34,7 +34,7 @@ type runState struct {
 	told    string                       // the reason of the last pause of which people were notified
 	telling int                          // notices that are being written
 	played  *Tally                       // of the epoch that comes next, if its rollouts are over: of older versions
-	next    *early                       // the epoch that began beside the present one
+	early   []*early                     // epochs that began beside the present one, in order
 	cancel  workflow.CancelFunc          // cancels the current stage
 	child   workflow.ChildWorkflowFuture // the open child, to pass a pause on to
 }
@@ -104,7 +104,7 @@ func (r *runState) epochsAndOn(ctx workflow.Context, k int) error {
 		if err := r.epoch(ctx, k); err != nil {
 			return err
 		}
-		if r.next == nil {
+		if len(r.early) == 0 {
 			break
 		}
 		if err := r.replan(ctx); err != nil { // values may have changed

@@ -18,7 +18,7 @@ type ShardInput struct {
 	Parent string
 	Window int `json:",omitempty"` // episodes that are open concurrently; 0: Window
 
-	Early bool `json:",omitempty"` // until signalTurn, episodes of the epoch before go first
+	Behind int `json:",omitempty"` // open epochs before this one, whose episodes go first; signalTurn changes it
 
 	View string `json:",omitempty"` // address of the viewer, if there is one
 }
@@ -110,9 +110,8 @@ func (w *shardWants) listen(ctx workflow.Context, in *ShardInput) {
 		workflow.GetSignalChannel(ctx, signalDrain).Receive(ctx, &w.drained)
 	})
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		turn := false
-		workflow.GetSignalChannel(ctx, signalTurn).Receive(ctx, &turn)
-		in.Early = in.Early && !turn
+		for workflow.GetSignalChannel(ctx, signalTurn).Receive(ctx, &in.Behind) {
+		}
 	})
 }
 

@@ -23,7 +23,7 @@ type shards struct {
 	p       *Progress // nil: tallies are not counted
 	started []workflow.ChildWorkflowFuture
 	drained bool // no episode begins any more
-	early   bool // the epoch before goes on, and its episodes go first
+	behind  int  // open epochs before this one, whose episodes go first
 }
 
 // start starts the shards, some of them concurrently, and returns when the last one has begun.
@@ -48,7 +48,7 @@ func (x *shards) start(ctx workflow.Context, slots int) error {
 		}
 		s := ShardInput{
 			Run: x.in.Run, Epoch: x.in.Epoch, From: from, To: min(from+rules.ShardSize-1, slots), Parent: parent,
-			Window: x.of.window, View: x.in.Plan.View, Early: x.early,
+			Window: x.of.window, View: x.in.Plan.View, Behind: x.behind,
 		}
 		id := fmt.Sprintf("%s/shard/%04d", epochID(x.in.Run, x.in.Epoch), from)
 		cctx := child(ctx, id, fmt.Sprintf("slots %d to %d", s.From, s.To))
@@ -121,11 +121,11 @@ func (x *shards) signal(ctx workflow.Context, name string, value any) {
 
 // turn waits until the epoch before is committed, or no episode may begin any more.
 func (x *shards) turn(ctx workflow.Context) error {
-	if !x.early { // histories of older versions have no such wait
+	if x.behind == 0 { // histories of older versions have no such wait
 		return nil
 	}
 
-	return workflow.Await(ctx, func() bool { return !x.early || x.drained })
+	return workflow.Await(ctx, func() bool { return x.behind == 0 || x.drained })
 }
 
 // drain lets the open episodes end, and no other begin.
@@ -159,12 +159,13 @@ func (c *commands) passOn(ctx workflow.Context) {
 			signal(signalWindow, c.window)
 		})
 		s.AddReceive(workflow.GetSignalChannel(ctx, signalTurn), func(from workflow.ReceiveChannel, _ bool) {
-			from.Receive(ctx, &c.own.in.Plan) // values may have changed
-			c.own.early = false
-			if c.own.p != nil {
+			var t Turn
+			from.Receive(ctx, &t)
+			c.own.behind, c.own.in.Plan = t.Behind, t.Plan // values may have changed
+			if c.own.p != nil && t.Behind == 0 {
 				c.own.p.Phase = PhaseRollouts
 			}
-			c.own.signal(ctx, signalTurn, true)
+			c.own.signal(ctx, signalTurn, t.Behind)
 		})
 		s.AddReceive(workflow.GetSignalChannel(ctx, signalDrain), func(from workflow.ReceiveChannel, _ bool) {
 			var on bool

@@ -139,8 +139,8 @@ func (r *runState) stop(ctx workflow.Context, c Command) {
 		if signal := r.drains(ctx, c.After); signal != "" && r.child != nil {
 			_ = r.child.SignalChildWorkflow(ctx, signal, true).Get(ctx, nil) // none is needed if it has just ended
 		}
-		if r.next != nil {
-			_ = r.next.child.SignalChildWorkflow(ctx, signalDrain, true).Get(ctx, nil)
+		for _, e := range r.early {
+			_ = e.child.SignalChildWorkflow(ctx, signalDrain, true).Get(ctx, nil)
 		}
 		r.describe(ctx)
 
@@ -150,8 +150,8 @@ func (r *runState) stop(ctx workflow.Context, c Command) {
 	if r.cancel != nil {
 		r.cancel()
 	}
-	if r.next != nil {
-		r.next.cancel()
+	for _, e := range r.early {
+		e.cancel()
 	}
 }
 
