@@ -127,7 +127,7 @@ func (r *recorder) large() {
 // ahead plays a run whose epochs roll out beside the updates and the evaluation of the one before.
 func (r *recorder) ahead() {
 	s := fakepolicy.Specification("ahead")
-	s.Epochs, s.Staleness = 4, 1
+	s.Epochs, s.Staleness, s.Gates.MaxValDrop = 4, 1, 1
 	r.start(s)
 	r.end(s.Name)
 }
