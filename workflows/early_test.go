@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workflows"
 )
@@ -89,6 +91,40 @@ func TestAStopEndsTheEpochThatBeganEarly(t *testing.T) {
 	}
 	if got := play(t, r).FinalDigest; got != want {
 		t.Errorf("the final digest of the run that went on = %s, want %s", got, want)
+	}
+}
+
+// TestAPauseHoldsTheEpochThatBeganEarly pauses a run for an hour while two epochs roll out.
+func TestAPauseHoldsTheEpochThatBeganEarly(t *testing.T) {
+	t.Parallel()
+	slow := func(s *spec.Spec) {
+		stale(s)
+		s.Slots, s.Window, s.Epochs = 12, 1, 2
+	}
+	whole, _ := watched(t, slow)
+	want := play(t, whole).FinalDigest
+
+	r, order := watched(t, slow)
+	held := false
+	end, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
+		atFirst(env, "PlanAhead", func() {
+			if id := status(t, env).Next; !strings.HasSuffix(id, "/epoch/0002") {
+				t.Errorf("beside epoch 1 the run has %q, want epoch 2", id)
+			}
+			send(t, env, workflows.UpdatePause, workflows.Command{Who: "ann", Why: "lunch"})
+			env.RegisterDelayedCallback(func() {
+				held = true
+				for epoch := 1; epoch <= 2; epoch++ {
+					if n := order.count(pairsPrefix(r, epoch)); n >= r.Spec.Slots {
+						t.Errorf("after an hour's pause %d slots of epoch %d are played, want fewer", n, epoch)
+					}
+				}
+				send(t, env, workflows.UpdateResume, workflows.Command{Who: "ann", Why: "back"})
+			}, time.Hour)
+		})
+	})
+	if err != nil || end.FinalDigest != want || !held {
+		t.Errorf("the run ended with %s, %v (held: %v), want %s", end.FinalDigest, err, held, want)
 	}
 }
 
