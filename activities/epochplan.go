@@ -92,10 +92,14 @@ func (c *Control) PlanEpoch(ctx context.Context, id EpochID) (EpochPlan, error) 
 	})
 }
 
-// PlanAhead is PlanEpoch while the epoch before goes on. It has no slots if the policies that roll out are not known
-// yet.
+// PlanAhead is PlanEpoch while the epoch before goes on. It has no slots if that is not planned yet, so that changes by
+// people count in the order of epochs, or if the policies that roll out are not known yet.
 func (c *Control) PlanAhead(ctx context.Context, id EpochID) (EpochPlan, error) {
 	return do(ctx, c.log(id.Run, "epoch", id.Epoch), func(ctx context.Context, _ say) (EpochPlan, error) {
+		planned, err := runs.Run(id.Run).Slots(id.Epoch-1).Exists(ctx, c.Bucket)
+		if err != nil || !planned {
+			return EpochPlan{}, err
+		}
 		p, err := c.planEpoch(ctx, id)
 		if errors.Is(err, errAhead) {
 			return EpochPlan{}, nil

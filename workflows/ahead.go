@@ -12,6 +12,7 @@ import (
 type ahead struct {
 	shards
 	plan  activities.EpochPlan // of the present epoch
+	sure  bool                 // its episodes are played, and nobody need be asked about them
 	began bool
 	ended bool
 	whole *Tally // nil: not all episodes are played
@@ -24,8 +25,8 @@ func (a *ahead) begin(ctx workflow.Context, now activities.Beside, p *Progress) 
 	if a.plan.Next != now && !after || a.drained {
 		return
 	}
-	if workflow.GetVersion(ctx, "early epochs", workflow.DefaultVersion, 1) == 1 {
-		a.tell(ctx, now)
+	if v := workflow.GetVersion(ctx, "early epochs", workflow.DefaultVersion, 2); v != workflow.DefaultVersion {
+		a.tell(ctx, now, v == 1)
 
 		return
 	}
@@ -53,9 +54,10 @@ func (a *ahead) begin(ctx workflow.Context, now activities.Beside, p *Progress) 
 	})
 }
 
-// tell tells the run that the next epoch may begin. If labels need all episodes of this one, it waits for them. If
-// policies may lag, the next one has begun by the time of the evaluation: then the one after it may begin.
-func (a *ahead) tell(ctx workflow.Context, now activities.Beside) {
+// tell tells the run that the next epoch may begin. If labels need all episodes of this one, it waits until no person
+// can let any of them be played again; older versions did not. If policies may lag, the next one has begun by the time
+// of the evaluation: then the one after it may begin.
+func (a *ahead) tell(ctx workflow.Context, now activities.Beside, old bool) {
 	run := workflow.GetInfo(ctx).ParentWorkflowExecution
 	if run == nil { // nobody to tell
 		return
@@ -64,12 +66,12 @@ func (a *ahead) tell(ctx workflow.Context, now activities.Beside) {
 	if a.plan.Next != now {
 		may.Epoch++
 	}
-	played := func() bool { return a.of.own.p == nil }
+	sure := func() bool { return a.sure || old && a.of.own.p == nil }
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		if a.plan.Learns && workflow.Await(ctx, played) != nil {
+		if a.plan.Learns && workflow.Await(ctx, sure) != nil {
 			return
 		}
-		may.AllPlayed = played() && a.plan.Next == now
+		may.AllPlayed = sure() && a.plan.Next == now
 		// A lost signal costs time only.
 		_ = workflow.SignalExternalWorkflow(ctx, run.ID, "", signalNext, may).Get(ctx, nil)
 	})

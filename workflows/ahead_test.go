@@ -27,8 +27,8 @@ import (
 // ordered is a bucket that remembers in which order objects were written.
 type ordered struct {
 	store.Bucket
-	held  string // the key of an object that is held back
-	until string // for some time, until an epoch has pairs: their prefix
+	held  string      // the key of an object that is held back
+	until func() bool // for some time
 
 	mu   sync.Mutex
 	keys []string
@@ -36,10 +36,12 @@ type ordered struct {
 
 // hold holds an object back until an epoch has pairs, so that their order does not depend on the speed of a machine.
 // If they wait for the object, it is written after all, and the order shows it.
-func (b *ordered) hold(key, until string) { b.held, b.until = key, until }
+func (b *ordered) hold(key, until string) {
+	b.held, b.until = key, func() bool { return b.count(until) > 0 }
+}
 
 func (b *ordered) PutOnce(ctx context.Context, key string, body []byte) (bool, error) {
-	for end := time.Now().Add(time.Minute); key == b.held && time.Now().Before(end) && b.count(b.until) == 0; {
+	for end := time.Now().Add(time.Minute); key == b.held && time.Now().Before(end) && !b.until(); {
 		time.Sleep(5 * time.Millisecond)
 	}
 	fresh, err := b.Bucket.PutOnce(ctx, key, body)

@@ -82,7 +82,7 @@ func (r *runState) long(ctx workflow.Context) bool {
 
 // summary returns the summary of an epoch's workflow.
 func (r *runState) summary(epoch int) string {
-	return fmt.Sprintf("epoch %d of %d: %d slots", epoch, r.plan.Epochs, r.plan.Slots)
+	return fmt.Sprintf("epoch %d of %d", epoch, r.plan.Epochs)
 }
 
 // begun returns an epoch that began early, whose turn it is now. It is nil if there is none, or if it has ended: then

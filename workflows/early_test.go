@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/mock"
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
@@ -152,5 +153,36 @@ func TestTheEpisodesOfAnEarlyEpochGoLast(t *testing.T) {
 	want := map[string][]int{"Rollout": {5, 4, 0, 0}, "CreditAndPairing": {0, 0, 0, 0}}
 	if !maps.EqualFunc(p.seen, want, slices.Equal) {
 		t.Errorf("the activities have the priorities %v, want %v", p.seen, want)
+	}
+}
+
+// TestARolloutThatWaitsLongGetsANewPriority lets no worker take an episode of an early epoch, whose turn it is
+// meanwhile. The shard is drained before anybody takes the next one.
+func TestARolloutThatWaitsLongGetsANewPriority(t *testing.T) {
+	t.Parallel()
+	var ts testsuite.WorkflowTestSuite
+	ts.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := ts.NewTestWorkflowEnvironment()
+	p := &priorities{seen: map[string][]int{}}
+	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{p}})
+	env.RegisterActivity(&activities.Rollouts{})
+	env.RegisterActivity(&activities.Models{})
+	late := temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_START, nil)
+	slot := func(n int) any { return activities.SlotID{Run: "r", Epoch: 3, Slot: n} }
+	env.OnActivity("Rollout", mock.Anything, slot(1)).After(time.Minute).Return(activities.Played{}, late).Once()
+	env.OnActivity("Rollout", mock.Anything, slot(1)).Return(activities.Played{}, nil).Once()
+	env.OnActivity("Rollout", mock.Anything, slot(2)).After(time.Minute).Return(activities.Played{}, late).Once()
+	env.OnActivity("CreditAndPairing", mock.Anything, mock.Anything).Return(activities.Paired{}, nil)
+	env.RegisterDelayedCallback(func() { env.SignalWorkflow("turn", 1) }, 30*time.Second)
+	env.RegisterDelayedCallback(func() { env.SignalWorkflow("drain", true) }, 90*time.Second)
+	env.ExecuteWorkflow(workflows.Shard, workflows.ShardInput{
+		Run: "r", Epoch: 3, From: 1, To: 3, Window: 1, Behind: 2,
+	})
+	var whole workflows.Tally
+	if err := env.GetWorkflowResult(&whole); err != nil || whole.Done != 1 {
+		t.Errorf("the shard ended with %+v, %v; want the first of three slots played", whole, err)
+	}
+	if want := []int{5, 4, 4}; !slices.Equal(p.seen["Rollout"], want) {
+		t.Errorf("the rollouts have the priorities %v, want %v", p.seen["Rollout"], want)
 	}
 }

@@ -65,7 +65,7 @@ func Epoch(ctx workflow.Context, in EpochInput) (EpochResult, error) {
 	if in.Behind == 0 {
 		workflow.Go(ctx, of.passOn)
 	}
-	next.plan = plan
+	next.plan, p.Slots, p.Since = plan, plan.Slots, workflow.Now(ctx)
 	if sum, err = epoch(ctx, plan, own, next); err != nil {
 		next.giveUp(ctx)
 	}
@@ -102,6 +102,7 @@ func epoch(ctx workflow.Context, plan activities.EpochPlan, own *shards, next *a
 		return sum, temporal.NewNonRetryableApplicationError(why, string(fault.Invalid), nil)
 	}
 
+	next.sure = true
 	p.Phase, p.Since = PhaseUpdates, workflow.Now(ctx)
 	hosts, err := updates(ctx, in, p)
 	if err != nil {

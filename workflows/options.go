@@ -7,9 +7,11 @@
 package workflows
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -83,8 +85,18 @@ func soon(ctx workflow.Context) workflow.Context {
 // it is too old to know priorities.
 func urgent(ctx workflow.Context) workflow.Context { return ranked(ctx, 1) }
 
-// later is for activities of an epoch behind others, which are open: activities of those go before them.
-func later(ctx workflow.Context, behind int) workflow.Context { return ranked(ctx, min(3+behind, 5)) }
+// later is for activities of an epoch behind others, which are open: activities of those go before them, and those of
+// other runs, too. An activity keeps its priority while it waits for a worker, so it fails after most: see waitedLong.
+func later(ctx workflow.Context, behind int, most time.Duration) workflow.Context {
+	return workflow.WithScheduleToStartTimeout(ranked(ctx, min(3+behind, 5)), most)
+}
+
+// waitedLong reports whether an activity failed only because no worker took it in time.
+func waitedLong(err error) bool {
+	var late *temporal.TimeoutError
+
+	return errors.As(err, &late) && late.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START
+}
 
 // ranked sets the priority of activities: 1 is the highest, 3 that of most, 5 the lowest.
 func ranked(ctx workflow.Context, priority int) workflow.Context {

@@ -1,12 +1,10 @@
 package workflows
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -43,9 +41,8 @@ func Preflight(ctx workflow.Context, id activities.PreflightID) ([]activities.Ob
 	for i, f := range open {
 		var found []activities.Obstacle
 		err := f.Get(ctx, &found)
-		var late *temporal.TimeoutError
 		switch {
-		case errors.As(err, &late) && late.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START:
+		case waitedLong(err):
 			found = []activities.Obstacle{{
 				Where: "workers", Warning: true,
 				Why: fmt.Sprintf("no worker of the role %s had time to check: %s", checks[i].queue, checks[i].what),

@@ -141,7 +141,10 @@ func (r *runState) epoch(ctx workflow.Context, k int) error {
 		in := EpochInput{Run: r.in.Name, Epoch: k, Plan: r.plan, Played: r.played}
 		r.played = nil // a person may let slots be played again
 		id, own := epochID(r.in.Name, k), r.begun(ctx, k)
-		if own == nil {
+		if own == nil { // a person may have held or stopped the run meanwhile
+			if err := workflow.Await(ctx, r.free); err != nil || r.stops() {
+				return err
+			}
 			own = workflow.ExecuteChildWorkflow(child(ctx, id, r.summary(k)), Epoch, in)
 		}
 		err := r.wait(ctx, own, id, &sum)
@@ -149,7 +152,7 @@ func (r *runState) epoch(ctx workflow.Context, k int) error {
 		if err != nil || r.stops() {
 			r.giveUp(ctx)
 		}
-		if err == nil {
+		if err == nil && sum.Epoch == k { // it is committed
 			r.remember(sum.EpochSummary)
 			r.played = sum.Ahead
 			r.describe(ctx)

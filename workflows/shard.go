@@ -36,12 +36,12 @@ func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 	var fresh Tally
 	var first error
 	tallies := make([]Tally, in.To-in.From+1)
-	open, wants := 0, shardWants{window: Window}
+	page := shardPage{in: in, wants: shardWants{window: Window}}
+	open, wants := 0, &page.wants
 	if workflow.GetVersion(ctx, "wide window", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		wants.window = oldWindow
 	}
 	wants.window = cmp.Or(in.Window, wants.window)
-	page := shardPage{in: in}
 	play, end := page.episode, page.end
 	if workflow.GetVersion(ctx, "episodes in shards", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		play, end = in.workflow, func(workflow.Context, Tally) error { return nil }

@@ -193,7 +193,8 @@ func (r *runState) set(ctx workflow.Context, c SetCommand) (change runs.Change, 
 		return change, errors.New(why)
 	}
 	if raw, ok := change.Values["window"]; ok {
-		if n, err := strconv.Atoi(string(raw)); err == nil { // later children find it in their plan
+		if n, err := strconv.Atoi(string(raw)); err == nil {
+			r.plan.Window = n // for epochs that begin before the next plan
 			r.signal(ctx, signalWindow, n)
 		}
 	}
@@ -265,11 +266,14 @@ func (r *runState) stage(ctx workflow.Context, name string, epoch int, do func(w
 	return r.act(ctx, do)
 }
 
+// free reports whether nobody holds the run, or somebody stops it.
+func (r *runState) free() bool { return !r.status.Held || r.stops() }
+
 // act repeats an action until it succeeds, unless the run is held or stopped.
 func (r *runState) act(ctx workflow.Context, do func(workflow.Context) error) error {
 	for {
 		r.describe(ctx)
-		if err := workflow.Await(ctx, func() bool { return !r.status.Held || r.stops() }); err != nil {
+		if err := workflow.Await(ctx, r.free); err != nil {
 			return err
 		}
 		if r.stops() {
@@ -302,6 +306,9 @@ func (r *runState) mended(ctx workflow.Context, failed error) error {
 	why, again := rootCause(failed)
 	if r.status.Held {
 		why = r.status.Reason + "; meanwhile " + why
+	}
+	if !r.status.Held && !again { // early epochs may be open
+		r.signal(ctx, signalPause, true)
 	}
 	r.status.Held, r.status.Paused, r.status.Reason = r.status.Held || !again, true, why
 	if why != r.told { // not again and again while the same service is away

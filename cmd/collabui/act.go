@@ -60,7 +60,7 @@ func (x actor) quarantine(ctx context.Context, who string, a view.Act) (string, 
 	typed := map[string]string{"quarantine": string(list)}
 	_, err = changeRun(ctx, x.bucket, x.ends, s, typed, spec.Source{}, workflows.Command{Who: who, Why: a.Why})
 
-	return "From the next epoch on, no slot is drawn from " + a.Template + ".", err
+	return "From the next epoch that begins, no slot is drawn from " + a.Template + ".", err
 }
 
 // override makes a fork in which a cell has another label. The run itself stays as it is: what was graded is kept.

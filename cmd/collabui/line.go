@@ -186,7 +186,7 @@ func lineRollbackCmd(a *app) *cobra.Command {
 
 // addReason adds a flag that must be given: a line is shared by people.
 func addReason(c *cobra.Command, why *string) {
-	c.Flags().StringVar(why, "why", "", "the reason, recorded with the line")
+	c.Flags().StringVar(why, "why", "", "the reason, which is recorded")
 	_ = c.MarkFlagRequired("why") // the flag exists
 }
 

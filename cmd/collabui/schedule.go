@@ -28,7 +28,7 @@ func scheduleCmd(a *app) *cobra.Command {
 		Long: `A schedule is a Temporal Schedule. Each firing compares what an environment offers with what the accepted
 system of a line was made for. If there is something new, it trains that system again on it, lets both systems play the
 same episodes, and promotes the new one if the gate says that it is better. docs/operate.md explains the file.`,
-		Example: "  collabui schedule create examples/schedule.yaml\n  collabui schedule show nightly",
+		Example: "  collabui schedule create examples/schedules/nightly.yaml\n  collabui schedule show nightly",
 	}
 	c.AddCommand(scheduleCreateCmd(a), scheduleListCmd(a), scheduleShowCmd(a))
 	c.AddCommand(scheduleControls(a)...)
@@ -41,7 +41,8 @@ func scheduleCreateCmd(a *app) *cobra.Command {
 	var up upOptions
 	c := &cobra.Command{
 		Use: "create FILE", Short: "Create a schedule from a file, or change it", Args: cobra.ExactArgs(1),
-		Example: "  collabui schedule create examples/schedule.yaml\n  collabui schedule create s.yaml --check",
+		Example: "  collabui schedule create examples/schedules/nightly.yaml\n" +
+			"  collabui schedule create s.yaml --check",
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := loadSchedule(args[0])
 			if err != nil {

@@ -44,7 +44,7 @@ func TestTheViewerShowsARunThatGoesOn(t *testing.T) {
 		}
 	}
 	act(`{"verb":"note","run":"kill","why":"look","link":"#/episode/kill/1/1"}`, "recorded")
-	act(`{"verb":"quarantine","run":"kill","template":"tap-button","why":"broken"}`, "From the next epoch on")
+	act(`{"verb":"quarantine","run":"kill","template":"tap-button","why":"broken"}`, "From the next epoch that begins")
 	m.sound(5 * time.Minute)
 	m.says([]string{"note: look (#/episode/kill/1/1)", `quarantine=["tap-button"]: broken`}, "show", "kill")
 	act(`{"verb":"quarantine","run":"kill","template":"enter-text","why":"late"}`, "run kill has ended")

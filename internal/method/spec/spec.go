@@ -35,7 +35,7 @@ type Spec struct {
 	Epochs int `json:"epochs"` // K
 	Slots  int `json:"slots"`  // episodes per epoch
 	// Staleness is the number of updates by which the policies of rollouts lag, 0 or 1. With 1, an epoch rolls out with
-	// the policies that the one before it rolls out with, while that one is trained.
+	// the policies from which the one before it is trained, meanwhile.
 	Staleness int `json:"staleness,omitempty"`
 	// EarlyStop is the number of evaluated epochs without a better rate on val after which the run ends. 0: never.
 	EarlyStop int `json:"early_stop"`
