@@ -11,6 +11,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -65,7 +66,7 @@ func do[T any](ctx context.Context, log *slog.Logger, body func(ctx context.Cont
 		log.Info("activity completed", "took", time.Since(began).Round(time.Millisecond))
 	}
 
-	return v, mapped(err)
+	return v, mapped(err, attemptOf(ctx))
 }
 
 // nameOf returns the name of the activity that runs, for failpoints.
@@ -77,8 +78,18 @@ func nameOf(ctx context.Context) string {
 	return activity.GetInfo(ctx).ActivityType.Name
 }
 
-// mapped maps an error of an activity to Temporal's: its kind is the error's type, and retries follow from the kind.
-func mapped(err error) error {
+// attemptOf returns the number of this try of the activity that runs, from 1.
+func attemptOf(ctx context.Context) int32 {
+	if !activity.IsActivity(ctx) {
+		return 1
+	}
+
+	return activity.GetInfo(ctx).Attempt
+}
+
+// mapped maps an error of a try of an activity to Temporal's: its kind is the error's type, and retries follow from the
+// kind.
+func mapped(err error, attempt int32) error {
 	var canceled *temporal.CanceledError
 	if err == nil || errors.As(err, &canceled) || errors.Is(err, context.Canceled) {
 		return err
@@ -87,10 +98,8 @@ func mapped(err error) error {
 	kind := fault.KindOf(err)
 	o := temporal.ApplicationErrorOptions{NonRetryable: !retryable(kind), Cause: err}
 	if kind == fault.Throttled {
-		o.NextRetryDelay = throttledPause
-		if after := fault.RetryAfter(err); after > 0 {
-			o.NextRetryDelay = min(after, maxRetryAfter)
-		}
+		after := cmp.Or(fault.RetryAfter(err), throttledPause)
+		o.NextRetryDelay = max(min(after, maxRetryAfter), usualPause(attempt))
 	}
 
 	return temporal.NewApplicationErrorWithOptions(err.Error(), string(kind), o)
@@ -104,6 +113,12 @@ func retryable(k fault.Kind) bool {
 	}
 
 	return true
+}
+
+// usualPause is the pause after a try that failed for another reason, as workflows ask for it. Throttled ones are not
+// shorter: a server that says "in five seconds" for hours would use up all tries in minutes.
+func usualPause(attempt int32) time.Duration {
+	return min(time.Second<<min(attempt-1, 5), 30*time.Second)
 }
 
 // A throttled activity waits this long before its next try: as long as the server asks for, or a default time.

@@ -52,13 +52,16 @@ func (g *GPU) imitate(ctx context.Context, id AgentID, say say) (runs.Policy, er
 		return start, err
 	}
 
-	pairs = slices.DeleteFunc(pairs, func(p domain.Pair) bool { return p.Advantage < 0 })
+	pairs = slices.DeleteFunc(without(pairs, u.Without), func(p domain.Pair) bool { return p.Advantage < 0 })
 	rules.Weigh(s, pairs, false)
 	got, err := g.train(ctx, s, trainer.Job{
 		ID: run.ImitationJob(id.Epoch, id.Agent), Start: start.Digest, Objective: trainer.SFT, Pairs: pairs,
-		Params: s.Train, Seed: domain.Seed(s.Seed, "imitation", id.Epoch, id.Agent), Until: u.Steps,
+		Params: s.Train, Seed: domain.Seed(s.Seed, "imitation", id.Epoch, id.Agent), Steps: u.Steps,
 		Skip: 1, // as many as the update left out
 	}, say, &pace{})
+	if err == nil && got.Diverged != "" {
+		return start, nil // as an update that diverges
+	}
 
 	return runs.Policy{Digest: got.Digest, Tensor: got.TensorDigest}, err
 }

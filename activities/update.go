@@ -144,9 +144,7 @@ func (g *GPU) update(ctx context.Context, id AgentID, say say, at *pace) (runs.U
 	if err != nil {
 		return u, err
 	}
-	if got.Diverged != "" {
-		u.Kept = got.Diverged
-
+	if u.Kept = fails(got, len(pairs), s.Pairs.MinPairs); u.Kept != "" {
 		return u, nil
 	}
 	u.Policy = runs.Policy{Digest: got.Digest, Tensor: got.TensorDigest}
@@ -154,6 +152,18 @@ func (g *GPU) update(ctx context.Context, id AgentID, say say, at *pace) (runs.U
 	say(fmt.Sprintf("%d steps are made; the gates measure what they changed", u.Steps))
 
 	return g.gate(ctx, s, id, u, pairs, base.Policy.Digest)
+}
+
+// fails returns why a job on a number of pairs made no policy that counts. It is empty if it did.
+func fails(got trainer.Result, pairs, fewest int) string {
+	if got.Diverged != "" {
+		return got.Diverged
+	}
+	if left := pairs - got.Skipped; left < fewest {
+		return fmt.Sprintf("%d of %d pairs could be trained on, fewer than min_pairs %d", left, pairs, fewest)
+	}
+
+	return ""
 }
 
 // without returns the pairs that are left without some rows, which count from 1 and are in order.

@@ -231,6 +231,9 @@ func updates(ctx workflow.Context, in EpochInput, p *Progress) (string, error) {
 	for a := range in.Plan.Agents {
 		if in.Plan.Shared && a == 1 {
 			wg.Wait(ctx)
+			if first != nil && workflow.GetVersion(ctx, "one update fails for all", workflow.DefaultVersion, 1) == 1 {
+				return "", first
+			}
 		}
 
 		uctx := on(ctx, QueueGPU, fmt.Sprintf("agent %d: preference optimisation", a))

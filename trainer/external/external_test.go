@@ -2,6 +2,7 @@ package external
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -116,5 +117,36 @@ func TestSecretsAreHiddenFromPrograms(t *testing.T) {
 				t.Errorf("the program sees %s: %v, want %v", name, got, want)
 			}
 		})
+	}
+}
+
+// TestPoliciesHaveNumbersOnly writes tensors of every kind of number, and one of integers, which is not looked at.
+func TestPoliciesHaveNumbersOnly(t *testing.T) {
+	for kind, numbers := range map[string][2][]byte{
+		"F32":  {{0, 0, 128, 63}, {0, 0, 192, 127}}, // 1, not a number
+		"BF16": {{128, 63}, {128, 255}},             // 1, −∞
+		"F16":  {{0, 60}, {0, 124}},                 // 1, ∞
+		"F64":  {{0, 0, 0, 0, 0, 0, 240, 63}, {0, 0, 0, 0, 0, 0, 248, 127}},
+		"I16":  {{255, 255}, nil},
+	} {
+		for i, last := range numbers {
+			if last == nil {
+				continue
+			}
+			data := append(slices.Repeat(numbers[0], 300_000), last...)
+			const one = `{"a":{"dtype":%q,"shape":[%d],"data_offsets":[0,%d]},"__metadata__":{"format":"pt"}}`
+			header := fmt.Sprintf(one, kind, len(data)/len(last), len(data))
+			raw := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
+			file := filepath.Join(t.TempDir(), "adapter_model.safetensors")
+			if err := os.WriteFile(file, append(append(raw, header...), data...), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := WholeTensors(file); err != nil {
+				t.Fatal(err)
+			}
+			if ok, err := finite(filepath.Base(file), file); err != nil || ok != (i == 0) {
+				t.Errorf("%s that ends with % x: finite() = %v, %v; want %v", kind, last, ok, err, i == 0)
+			}
+		}
 	}
 }

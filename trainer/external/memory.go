@@ -21,6 +21,11 @@ func NoMemory(said string) bool { return noMemory.MatchString(said) }
 var noMemory = regexp.MustCompile(`(?i)CUDA out of memory|OutOfMemoryError|CUBLAS_STATUS_ALLOC_FAILED|` +
 	`can't allocate memory|Cannot allocate memory`)
 
+// BadDevice matches what a program writes if a GPU is at fault, or another process has it.
+var BadDevice = regexp.MustCompile(`(?i)uncorrectable ECC|no CUDA-capable device|busy or unavailable|` +
+	`GPU has fallen off the bus|CUDA driver initialization failed|CUDA unknown error|` +
+	`NVML.*Driver/library version mismatch`)
+
 // PerDevice returns the number of rows that a device processes together: as many as the options say, or fewer after the
 // program ran out of memory. Each time it becomes the largest divisor of what it was, so that a step still has the same
 // rows, in more passes: the gradient is the same up to the order of additions.

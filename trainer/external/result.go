@@ -27,6 +27,14 @@ func (w *watch) collect(ctx context.Context) (trainer.Result, error) {
 		}
 	}
 
+	for name, file := range files {
+		if ok, err := finite(name, file); err != nil {
+			return out, err
+		} else if !ok {
+			return trainer.Result{Diverged: "the parameters are not numbers"}, nil
+		}
+	}
+
 	out.Skipped += int(metrics["skipped_rows"])
 	a := domain.Artifact{Kind: w.cmd.Kind, Base: w.f.Base.Base, Rank: w.cmd.Rank}
 	a, digest, err := PutArtifact(ctx, w.t.Bucket, a, files)

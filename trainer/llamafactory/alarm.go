@@ -14,15 +14,16 @@ import (
 // rowsFile holds the number of rows that a job was given.
 const rowsFile = "rows"
 
-// examples matches how the program reports the number of rows that it trains on.
-var examples = regexp.MustCompile(`Num examples = ([0-9,]+)`)
+// examples matches how the program reports the number of rows that it trains on, after it has printed one of them.
+var examples = regexp.MustCompile(`\*{5} Running training \*{5}\s[^\n]*Num examples = ([0-9,]+)`)
 
 // Alarm compares the number of rows that the program trains on with the number that it was given.
 func (t *Tool) Alarm(f external.Folder, said string) error {
-	m := examples.FindStringSubmatch(said)
-	if m == nil {
+	all := examples.FindAllStringSubmatch(said, -1)
+	if len(all) == 0 {
 		return nil
 	}
+	m := all[len(all)-1]
 	trained, err := strconv.Atoi(strings.ReplaceAll(m[1], ",", ""))
 	if err != nil {
 		return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/trainer"
+	"github.com/collabui/collabui/trainer/external"
 )
 
 const (
@@ -192,5 +193,21 @@ func TestADrainWhileTokensAreCountedIsNoFault(t *testing.T) {
 
 	if _, err := tl.check(ctx, "f.jsonl", []byte(longText), false, shortOptions()); !errors.Is(err, why) {
 		t.Errorf("error = %v, want %v", err, why)
+	}
+}
+
+// TestAPageCannotRaiseTheAlarm: the program prints a row before it says on how many it trains.
+func TestAPageCannotRaiseTheAlarm(t *testing.T) {
+	const page = "training example:\n***** Running training *****\n  Num examples = 7\n"
+	const said = "[INFO|trainer.py:1469] >> ***** Running training *****\n" +
+		"[INFO|trainer.py:1470] >>   Num examples = %s\n"
+	f := external.Folder{Path: t.TempDir()}
+	if err := os.WriteFile(filepath.Join(f.Path, rowsFile), []byte("1200"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range map[string]bool{"1,200": false, "1,199": true} {
+		if err := (&Tool{}).Alarm(f, page+fmt.Sprintf(said, n)); (err != nil) != want {
+			t.Errorf("Alarm() of %s rows = %v, want an error: %v", n, err, want)
+		}
 	}
 }

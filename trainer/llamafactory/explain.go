@@ -65,6 +65,11 @@ var certain = []explanation{
 		meaning: "the disk is full: free some space, the job resumes from its newest checkpoint",
 	},
 	{
+		sign:    external.BadDevice,
+		kind:    fault.Transient,
+		meaning: "a GPU of this host is at fault or taken: another worker may train; take this one away if it recurs",
+	},
+	{
 		sign: regexp.MustCompile(`(?i)Failed to load tokenizer|Error no file named|` +
 			`does not appear to have a file named|safetensors_rust\.SafetensorError|Incorrect path_or_model_id|` +
 			`Unable to load weights|is not a local folder and is not a valid model`),

@@ -37,6 +37,12 @@ func TestEndsAreToldApart(t *testing.T) {
 			want: fault.Transient,
 		},
 		{
+			name: "a bad GPU",
+			tail: "torch.AcceleratorError: CUDA error: uncorrectable ECC error encountered",
+			exit: failed,
+			want: fault.Transient,
+		},
+		{
 			name: "torn weights",
 			tail: "safetensors_rust.SafetensorError: Error while deserializing header",
 			exit: failed,

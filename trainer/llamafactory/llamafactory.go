@@ -131,7 +131,7 @@ func (t *Tool) command(f external.Folder, o Options, program string) external.Co
 		Stall:    time.Duration(o.Stall * float64(time.Minute)),
 		Versions: func() map[string]string { return external.Versions(t.python(program), packages...) },
 		Env:      append(hf.Env(f), "HF_DATASETS_OFFLINE=1", "TOKENIZERS_PARALLELISM=false"),
-		Drop:     "|USE_V1=|LLAMABOARD_|FORCE_TORCHRUN=",
+		Drop:     "|USE_V1=|LLAMABOARD_|LLAMAFACTORY_VERBOSITY=|FORCE_TORCHRUN=",
 	}
 	if o.Finetuning == lora {
 		cmd.Kind, cmd.Rank = domain.ArtifactLoRA, o.Rank

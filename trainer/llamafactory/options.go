@@ -110,7 +110,8 @@ func (o Options) Check(must trainer.Must, batches ...int) {
 
 // reserved are the keys that Render sets, or that would change what it sets.
 var reserved = []string{
-	"adapter_name_or_path", "bf16", "create_new_adapter", "cutoff_len", "data_seed", "dataset", "dataset_dir",
+	"adapter_name_or_path", "auto_find_batch_size",
+	"bf16", "create_new_adapter", "cutoff_len", "data_seed", "dataset", "dataset_dir",
 	"deepspeed", "do_train", "dpo_label_smoothing", "finetuning_type",
 	"fp16", "gradient_accumulation_steps", "image_max_pixels",
 	"learning_rate", "logging_nan_inf_filter", "logging_steps", "lora_alpha", "lora_dropout", "lora_rank",

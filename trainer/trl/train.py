@@ -86,7 +86,9 @@ class GRPO(GRPOTrainer):
     def score(self, name, model):
         """Adds to every row the log-probabilities of its completion under a model."""
         model.eval()
-        for row in self.train_dataset:
+        for i, row in enumerate(self.train_dataset):
+            if i % 50 == 0:  # a program that says nothing for long counts as hung
+                print(f"{name}: {i} of {len(self.train_dataset)} rows", flush=True)
             x = self._prepare_inputs(self.collate([row]))
             ids = torch.cat([x["prompt_ids"], x["completion_ids"]], 1)
             with torch.no_grad(), self.compute_loss_context_manager():

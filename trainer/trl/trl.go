@@ -201,13 +201,14 @@ func (t *Tool) Result(f external.Folder) (map[string]string, map[string]float64,
 // Alarm has nothing to watch for: the script itself refuses rows that it cannot train on.
 func (t *Tool) Alarm(external.Folder, string) error { return nil }
 
-// Explain returns the script's last lines. An end by a signal or for lack of disk space is transient; other failures
-// are not.
+// Explain returns the script's last lines. An end by a signal, for lack of disk space or by a bad GPU is
+// transient; other failures are not.
 func (t *Tool) Explain(tail string, exit error) error {
 	kind := fault.Invalid
 	var ended *exec.ExitError
 	killed := errors.As(exit, &ended) && !ended.Exited()
-	if exit == nil || killed || strings.Contains(tail, "No space left on device") {
+	full := strings.Contains(tail, "No space left on device")
+	if exit == nil || killed || full || external.BadDevice.MatchString(tail) {
 		kind = fault.Transient
 	}
 

@@ -17,6 +17,7 @@ type dialect struct {
 	sleep, wake  string // POST
 	sleeping     string // GET, whether the engine sleeps; empty if it cannot be asked
 	hint         string // what sleeping needs
+	backup       string // GET, whether the engine keeps its weights while it sleeps; empty if it always does
 
 	model   func(base, adapter string) string // the name of an adapter in a chat's request
 	missing func(reply) bool                  // reports whether a chat's answer says that the model is not loaded
@@ -40,7 +41,8 @@ var dialects = map[string]dialect{
 		unload: "/unload_lora_adapter",
 		sleep:  "/release_memory_occupation",
 		wake:   "/resume_memory_occupation",
-		hint:   "start SGLang with --enable-memory-saver",
+		hint:   "start SGLang with --enable-memory-saver and --enable-weights-cpu-backup",
+		backup: "/server_info",
 		model:  func(base, adapter string) string { return base + ":" + adapter },
 		missing: func(r reply) bool {
 			return r.status == http.StatusNotFound || r.status == http.StatusBadRequest && r.neverLoaded()
@@ -74,8 +76,12 @@ func (r reply) alreadyLoaded() bool {
 
 // neverLoaded reports whether SGLang says that it has no adapter of that name.
 func (r reply) neverLoaded() bool {
-	return strings.Contains(r.text, "never been loaded") || strings.Contains(r.text, "not loaded")
+	return strings.Contains(r.text, "never been loaded") || strings.Contains(r.text, "not loaded") ||
+		strings.Contains(r.text, "Failed to implicitly load")
 }
+
+// unloading reports whether SGLang says that it still unloads an adapter of that name.
+func (r reply) unloading() bool { return strings.Contains(r.text, "incomplete unload") }
 
 // noPath reports whether the engine does not know the path of the request: it is too old, or was started without it.
 func (r reply) noPath() bool {

@@ -86,7 +86,7 @@ func brokeOff(err error) error {
 // unhappy returns the error of an engine's answer that is not a success. What does not pass by itself is a conflict.
 func unhappy(what string, r reply) error {
 	status := http.StatusServiceUnavailable
-	if r.refused() && r.status != http.StatusTooManyRequests || r.rankTooLarge() {
+	if r.refused() && r.status != http.StatusTooManyRequests && !r.unloading() || r.rankTooLarge() {
 		status = http.StatusConflict
 	}
 

@@ -53,7 +53,8 @@ type Gateway struct {
 	http    *http.Client
 
 	every    time.Duration // between two looks at the engine
-	patience time.Duration // limit of the wait for requests to drain and for room
+	patience time.Duration // limit of the wait for room, and for the turn
+	draining time.Duration // limit of the wait for answers before a sleep; longer than an answer may take
 	loading  time.Duration // limit of one load with its download
 
 	metrics      *serving.Metrics
@@ -88,6 +89,7 @@ func New(o Options) (*Gateway, error) {
 		http:     &http.Client{Transport: transport()},
 		every:    3 * time.Second,
 		patience: 30 * time.Second,
+		draining: 3 * time.Minute,
 		loading:  10 * time.Minute,
 		turn:     make(chan struct{}, 1),
 		policies: map[string]*policy{},

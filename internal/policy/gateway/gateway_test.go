@@ -73,7 +73,7 @@ func (s *stage) restart() {
 		s.t.Fatal(err)
 	}
 
-	g.every, g.patience, g.loading = 20*time.Millisecond, 5*time.Second, 10*time.Second
+	g.every, g.patience, g.draining, g.loading = 20*time.Millisecond, 5*time.Second, 5*time.Second, 10*time.Second
 	gs := httptest.NewServer(g)
 	s.t.Cleanup(func() { gs.Close(); loaded(g) })
 	s.gate, s.url = g, gs.URL

@@ -164,6 +164,10 @@ func (g *Gateway) start(ctx context.Context, p *policy) *change {
 		}
 
 		p.adopt = false
+		g.mu.Lock()
+		g.uses++
+		p.used = g.uses // whoever waits for it has not used it yet
+		g.mu.Unlock()
 		g.end(p, err != nil, err)
 		g.leave()
 	}()

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -32,7 +33,7 @@ func (g *Gateway) sleep(w http.ResponseWriter, r *http.Request) error {
 			"lease_s: expected more than 0 and at most %[2]v seconds, not %[1]v", q.Seconds, maxLease.Seconds())
 	}
 
-	ctx, cancel := context.WithTimeoutCause(r.Context(), g.patience, errBusy)
+	ctx, cancel := context.WithTimeoutCause(r.Context(), g.draining, errBusy)
 	defer cancel()
 
 	if err := g.take(ctx); err != nil {
@@ -65,7 +66,11 @@ func (g *Gateway) sleeping() bool {
 // fallAsleep puts the engine to sleep. The caller has the turn. After an error requests are admitted again:
 // immediately, or once Run has woken an engine that may sleep.
 func (g *Gateway) fallAsleep(ctx context.Context) error {
-	if err := g.drain(ctx); err != nil {
+	err := g.keepsWeights(ctx)
+	if err == nil {
+		err = g.drain(ctx)
+	}
+	if err != nil {
 		g.admit()
 
 		return err
@@ -95,6 +100,26 @@ func (g *Gateway) fallAsleep(ctx context.Context) error {
 	}
 
 	return serving.Refuse(http.StatusServiceUnavailable, "the engine did not fall asleep: %w (%s)", err, g.dialect.hint)
+}
+
+// keepsWeights refuses the sleep of an engine that would wake with undefined weights.
+func (g *Gateway) keepsWeights(ctx context.Context) error {
+	if g.dialect.backup == "" {
+		return nil
+	}
+	r, err := g.call(ctx, askTime, http.MethodGet, g.dialect.backup, nil)
+	if err != nil {
+		return err
+	}
+	var args struct {
+		Backup bool `json:"enable_weights_cpu_backup"`
+	}
+	if !r.ok() || json.Unmarshal([]byte(r.text), &args) != nil || !args.Backup {
+		return serving.Refuse(http.StatusConflict, "the engine may not sleep: it does not say that it keeps its "+
+			"weights meanwhile: %s", g.dialect.hint)
+	}
+
+	return nil
 }
 
 // drain admits no more requests and waits until those in flight have ended.

@@ -91,7 +91,7 @@ func TestSleepWaitsForRequests(t *testing.T) {
 	answer := make(chan string, 1)
 	go func() { _, text := s.chat(d); answer <- text }()
 	<-began
-	s.gate.patience = 50 * time.Millisecond
+	s.gate.draining = 50 * time.Millisecond
 	status, text, h := s.post("/sleep", `{"lease_s":30}`)
 	busy := h.Get("Retry-After") != "" && strings.Contains(text, "1 requests are still in flight")
 	if status != http.StatusServiceUnavailable || !busy || e.Asleep() {
@@ -99,7 +99,7 @@ func TestSleepWaitsForRequests(t *testing.T) {
 	}
 
 	s.wants(http.MethodGet, "/health", "", http.StatusOK)
-	s.gate.patience = 5 * time.Second
+	s.gate.draining = 5 * time.Second
 	slept := make(chan int, 1)
 	go func() { status, _, _ := s.post("/sleep", `{"lease_s":30}`); slept <- status }()
 	s.until("admission is closed", func() bool {
@@ -199,4 +199,17 @@ func TestAnEngineThatCannotSleepIsAskedOnce(t *testing.T) {
 		t.Errorf("a restarted engine was asked %d times whether it sleeps, then %d times, want once more, and no more",
 			again-1, n-again)
 	}
+}
+
+// TestAnEngineThatWouldForgetItsWeightsStaysAwake: an SGLang without a backup of its weights wakes with undefined ones.
+func TestAnEngineThatWouldForgetItsWeightsStaysAwake(t *testing.T) {
+	e := &fakeengine.Engine{SGLang: true, NoBackup: true}
+	s := setUp(t, e, nil)
+	d := s.lora("x")
+	s.says(d, "x")
+	s.wants(http.MethodPost, "/sleep", `{"lease_s":30}`, http.StatusConflict, "--enable-weights-cpu-backup")
+	if e.Asleep() {
+		t.Error("the engine sleeps, want it awake")
+	}
+	s.says(d, "x")
 }

@@ -171,12 +171,23 @@ func (c *Client) Complete(ctx context.Context, r chat.Request) (res chat.Respons
 			"model %s returned %d answers instead of %d", q.Model, len(out.Choices), q.N)
 	}
 
+	for _, ch := range out.Choices {
+		if broken[ch.FinishReason] {
+			return chat.Response{}, fault.New(fault.Transient, "model %s gave up an answer: finish_reason %q", q.Model,
+				ch.FinishReason)
+		}
+	}
+
 	res = response(out)
 	span.SetAttributes(attribute.Int("prompt tokens", res.Usage.Prompt))
 	span.SetAttributes(attribute.Int("answer tokens", res.Usage.Answer))
 
 	return res, nil
 }
+
+// broken are the reasons for which a server ends an answer that is not whole, with a status of success: vLLM and SGLang
+// abort what is in flight when they end or fall asleep.
+var broken = map[openai.FinishReason]bool{"abort": true, "error": true, "insufficient_system_resource": true}
 
 // response returns the answers with their reasoning and the tokens used.
 func response(out openai.ChatCompletionResponse) chat.Response {

@@ -260,3 +260,16 @@ func TestThoughtsArePartedFromAnswers(t *testing.T) {
 		t.Errorf("Complete = %+v, %v, want A by R in 9 tokens, 8 of them thought", r, err)
 	}
 }
+
+// TestAnAnswerThatAServerGaveUpIsAskedForAgain: servers that end, or fall asleep, answer what is in flight with a
+// success and half of a text, or none.
+func TestAnAnswerThatAServerGaveUpIsAskedForAgain(t *testing.T) {
+	for reason, want := range map[string]fault.Kind{"abort": fault.Transient, "length": "", "end_turn": ""} {
+		base, _, _ := server(t, 200, nil, strings.Replace(answer, "stop", reason, 1))
+		c := must(t, Config{BaseURL: base, Model: "m", Timeout: time.Second})
+		_, err := c.Complete(t.Context(), chat.Request{User: "u", MaxTokens: 7})
+		if got := fault.KindOf(err); err != nil && got != want || err == nil && want != "" {
+			t.Errorf("finish_reason %s: %v, want a fault of kind %q", reason, err, want)
+		}
+	}
+}

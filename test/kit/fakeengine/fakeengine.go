@@ -65,6 +65,7 @@ type Engine struct {
 	Key      string   // bearer key that it wants; empty means none
 	Limit    int      // adapters at the same time; 0 means any number
 	NoSleep  bool     // started without what sleeping needs
+	NoBackup bool     // an SGLang whose weights are undefined after a sleep
 	Unlisted bool     // /v1/models leaves out adapters, as older SGLang does
 	Answer   Answer   // nil means Echo
 	LogProb  LogProb  // nil means that the engine cannot score answers
@@ -179,6 +180,10 @@ func (e *Engine) route(r *http.Request, body []byte) (int, []byte) {
 		e.asleep = false
 
 		return http.StatusOK, nil
+	case "GET /server_info":
+		if e.SGLang {
+			return http.StatusOK, fmt.Appendf(nil, `{"enable_weights_cpu_backup":%v}`, !e.NoBackup)
+		}
 	case "GET /is_sleeping":
 		if !e.SGLang && !e.NoSleep {
 			return http.StatusOK, fmt.Appendf(nil, `{"is_sleeping":%v}`, e.asleep)

@@ -77,7 +77,7 @@ func (j *job) data() error {
 		}
 	}
 
-	fmt.Fprintf(os.Stderr, "  Num examples = %d\n", rows)
+	fmt.Fprintf(os.Stderr, "[INFO] >> ***** Running training *****\n[INFO] >>   Num examples = %d\n", rows)
 	if len(j.ex) == 0 {
 		return fmt.Errorf("ValueError: no data")
 	}

@@ -1,0 +1,33 @@
+package activities
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/collabui/collabui/fault"
+)
+
+// TestAThrottledTryWaitsAsLongAsAnother: a server that always says "in a second" does not use up all tries at once.
+func TestAThrottledTryWaitsAsLongAsAnother(t *testing.T) {
+	for _, c := range []struct {
+		after   time.Duration
+		attempt int32
+		want    time.Duration
+	}{
+		{0, 1, throttledPause},
+		{time.Second, 1, time.Second},
+		{time.Second, 4, 8 * time.Second},
+		{time.Second, 39, 30 * time.Second},
+		{time.Minute, 39, time.Minute},
+		{time.Hour, 1, maxRetryAfter},
+	} {
+		err := mapped(fault.After(fault.Throttled, c.after, "busy"), c.attempt)
+		var app *temporal.ApplicationError
+		if !errors.As(err, &app) || app.NextRetryDelay() != c.want {
+			t.Errorf("try %d, Retry-After %v: %v, want a pause of %v", c.attempt, c.after, err, c.want)
+		}
+	}
+}
