@@ -46,13 +46,19 @@ func (r *Rollouts) heard(ctx context.Context, item rules.EvalItem, i int) (func(
 	if err != nil {
 		return nil, err
 	}
-	for k := 1; ; k++ {
+	var same runs.EvalEpisode // of its template
+	for k := 1; k < item.Episodes; k++ {
 		other, err := played((i + k) % item.Episodes)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if len(other.Steps) > 0 && other.Task.Template != own.Task.Template || k >= item.Episodes {
+		case len(other.Steps) == 0:
+		case other.Task.Template != own.Task.Template:
 			return other.Said, nil
+		case len(same.Steps) == 0:
+			same = other
 		}
 	}
+
+	return same.Said, nil
 }

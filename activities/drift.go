@@ -107,7 +107,8 @@ func (c *Control) Drifted(ctx context.Context, r Checked) (Drift, error) {
 		if err != nil {
 			return Drift{}, err
 		}
-		d := Drift{Drifted: r.Result.Rate < was.Low}
+		played := r.Result.Episodes > r.Result.Missing // what is missing says nothing
+		d := Drift{Drifted: played && r.Result.Rate < was.Low}
 		d.Why = fmt.Sprintf("%s solves %.1f %% of %d tasks of val; when it was made it was %.1f [%.1f, %.1f] %%",
 			f.Accepted, 100*r.Result.Rate, r.Result.Episodes, 100*was.Rate, 100*was.Low, 100*was.High)
 

@@ -12,7 +12,7 @@ import (
 )
 
 // Imitate trains the control of one agent and epoch: SFT on the chosen answers of the agent's pairs, for as many steps
-// as its update made, from the control of the epoch before.
+// as its update made, from the control of the epoch before. An update or an epoch that did not count is not imitated.
 func (g *GPU) Imitate(ctx context.Context, id AgentID) (runs.Policy, error) {
 	log := g.log(id.Run, "epoch", id.Epoch, "agent", id.Agent)
 
@@ -40,7 +40,11 @@ func (g *GPU) imitate(ctx context.Context, id AgentID, say say) (runs.Policy, er
 
 	run := runs.Run(id.Run)
 	u, _, err := run.Update(id.Epoch, id.Agent).Read(ctx, g.Bucket)
-	if err != nil || u.Steps == 0 {
+	if err != nil || u.Steps == 0 || u.Kept != "" {
+		return start, err
+	}
+	e, _, err := run.Epoch(id.Epoch).Read(ctx, g.Bucket)
+	if err != nil || e.Kept != "" {
 		return start, err
 	}
 	d, _, err := store.Read[runs.Dataset](ctx, g.Bucket, u.Dataset.Key) // shared parameters: agent 0's

@@ -126,10 +126,10 @@ func (x compared) text(w io.Writer) {
 		return
 	}
 	say(w, "\nthe same episodes, against %s", x.Runs[0].Run)
-	say(w, "%-16s %-24s %9s %12s %12s %11s  %s", "run", "split", "episodes", "only first", "only this", "difference",
-		"95 % interval")
+	say(w, "%-16s %-24s %9s %9s %12s %12s %11s  %s", "run", "split", "episodes", "missing", "only first", "only this",
+		"difference", "95 % interval")
 	for _, d := range x.Paired {
-		say(w, "%-16s %-24s %9d %12d %12d %+11.1f  %+.1f to %+.1f", d.B.Run, d.Split, d.Episodes, d.OnlyA, d.OnlyB,
-			100*d.Mean, 100*d.Low, 100*d.High)
+		say(w, "%-16s %-24s %9d %9d %12d %12d %+11.1f  %+.1f to %+.1f", d.B.Run, d.Split, d.Episodes, d.Missing,
+			d.OnlyA, d.OnlyB, 100*d.Mean, 100*d.Low, 100*d.High)
 	}
 }

@@ -151,6 +151,9 @@ func tableRow(r design.Row, wide int) string {
 		line += fmt.Sprintf("  [t %+.1f, %+.1f]  [c %+.1f, %+.1f]  p %.3f", r.Low, r.High, r.WideLow, r.WideHigh,
 			r.Adjusted)
 	}
+	if r.Missing > 0 {
+		line += fmt.Sprintf("  %d pairs missing: %+.1f to %+.1f with them", r.Missing, r.Worst, r.Best)
+	}
 	if r.Primary {
 		line += "  primary"
 	}

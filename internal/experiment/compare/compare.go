@@ -43,6 +43,7 @@ type Difference struct {
 	B        Subject `json:"b"`
 	Split    string  `json:"split"`    // ENVIRONMENT.SPLIT out of distribution
 	Episodes int     `json:"episodes"` // that both have played
+	Missing  int     `json:"missing"`  // that one of them could not play, or both
 	OnlyA    int     `json:"only_a"`   // episodes that only A's system did right
 	OnlyB    int     `json:"only_b"`
 	Mean     float64 `json:"mean"` // B − A in success rate, from −1 to 1
@@ -104,7 +105,11 @@ func paired(ctx context.Context, b store.Bucket, x, y Subject, split string) (Di
 		if err == nil {
 			var c runs.EvalEpisode
 			c, _, err = runs.Run(y.Run).EvalEpisode(y.folder()+split, n).Read(ctx, b)
-			if err == nil && a.Task == c.Task && a.Outcome.Void == "" && c.Outcome.Void == "" {
+			switch {
+			case err != nil || a.Task != c.Task:
+			case a.Outcome.Void != "" || c.Outcome.Void != "":
+				d.Missing++
+			default:
 				each = append(each, d.add(a.Outcome.Success, c.Outcome.Success))
 			}
 		}

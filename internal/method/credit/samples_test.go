@@ -62,9 +62,9 @@ func TestSamplesAreTheAgentsOwnAnswersOfStepsWithASpread(t *testing.T) {
 func TestTheStyleOfSamplesIsThatOfRaisedAgainstLoweredAnswers(t *testing.T) {
 	var leaks []domain.Pair
 	for i := range 40 {
-		p := domain.Pair{Chosen: "click here", Advantage: 1}
+		p := domain.Pair{Slot: i, Chosen: "click here", Advantage: 1}
 		if i%4 < 2 {
-			p = domain.Pair{Chosen: "type there", Advantage: -1}
+			p = domain.Pair{Slot: i, Chosen: "type there", Advantage: -1}
 		}
 		leaks = append(leaks, p)
 	}

@@ -54,16 +54,16 @@ func Describe(pairs []domain.Pair) Card {
 }
 
 // StyleAUC measures how well words alone, without the prompt, separate chosen from rejected answers: the area under the
-// ROC curve of a naive Bayes bag-of-words classifier, two-fold cross-validated. 0.5 means no leak; above StyleLimit
-// preference optimisation may learn style instead of choice. Digits are left out: indices belong to the choice, not to
-// the style.
+// ROC curve of a naive Bayes bag-of-words classifier, two-fold cross-validated by slots, since an answer has several
+// pairs. 0.5 means no leak; above StyleLimit preference optimisation may learn style instead of choice. Digits are left
+// out: indices belong to the choice, not to the style.
 func StyleAUC(pairs []domain.Pair) float64 {
 	var all []scored
 	for fold := range 2 {
 		count := [2]map[string]float64{{}, {}}
 		total := [2]float64{}
-		for i, p := range pairs {
-			if i%2 == fold {
+		for _, p := range pairs {
+			if p.Slot%2 == fold {
 				continue
 			}
 			for side, text := range sides(p) {
@@ -74,8 +74,8 @@ func StyleAUC(pairs []domain.Pair) float64 {
 			}
 		}
 
-		for i, p := range pairs {
-			if i%2 != fold {
+		for _, p := range pairs {
+			if p.Slot%2 != fold {
 				continue
 			}
 			for side, text := range sides(p) {

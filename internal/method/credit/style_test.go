@@ -2,6 +2,7 @@ package credit
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/collabui/collabui/domain"
@@ -10,11 +11,21 @@ import (
 func TestStyleLeaksAreFound(t *testing.T) {
 	var leak, clean []domain.Pair
 	for i := range 100 {
-		leak = append(leak, domain.Pair{Chosen: "surely click", Rejected: "maybe click"})
-		clean = append(clean, domain.Pair{Chosen: click(i), Rejected: click(i + 1)})
+		leak = append(leak, domain.Pair{Slot: i, Chosen: "surely click", Rejected: "maybe click"})
+		clean = append(clean, domain.Pair{Slot: i, Chosen: click(i), Rejected: click(i + 1)})
 	}
 	if auc := StyleAUC(leak); auc < 0.99 {
 		t.Errorf("StyleAUC of a leak is %v, want nearly 1", auc)
+	}
+	// The answers of a slot are those of several pairs: what one fold knows by heart is not a style.
+	var known []domain.Pair
+	for i := range 100 {
+		known = append(known, domain.Pair{
+			Slot: i / 2, Chosen: "click " + strings.Repeat("a", i/2+1), Rejected: "click " + strings.Repeat("b", i/2+1),
+		})
+	}
+	if auc := StyleAUC(known); math.Abs(auc-0.5) > 0.01 {
+		t.Errorf("StyleAUC of slots that have no word in common is %v, want about 0.5", auc)
 	}
 	if auc := StyleAUC(clean); math.Abs(auc-0.5) > 0.01 {
 		t.Errorf("StyleAUC without a leak is %v, want about 0.5", auc)

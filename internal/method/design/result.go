@@ -45,7 +45,7 @@ func Claims() []Claim { return slices.Sorted(maps.Keys(claims)) }
 type Episode struct {
 	Template string
 	Success  float64 // 0 or 1, or the share of right steps of a recorded task
-	False    bool    // the agents declared it to be over without success
+	False    bool    // it ended without success before the limit of steps
 	Missing  bool
 }
 
@@ -64,6 +64,12 @@ type Row struct {
 	Adjusted  float64   `json:"p_adj"` // for the number of contrasts; of the primary one, P itself
 	Needs     string    `json:"needs,omitempty"`
 	Holds     bool      `json:"holds"` // true, too, where nothing is claimed
+
+	// Missing counts the pairs of episodes of which one is missing, or both: they are in none of the figures above.
+	// Worst and Best are Mean if all that is missing had gone against it, or for it. A claim must hold at the worst.
+	Missing int     `json:"missing,omitempty"`
+	Worst   float64 `json:"worst,omitempty"`
+	Best    float64 `json:"best,omitempty"`
 
 	// Repeated says that neither system has anything of a run, such as two agents of one chat model, so that seeds
 	// repeat the same systems on the same tasks. Both intervals are then that over seeds and templates, or everything
@@ -101,56 +107,96 @@ func (x Experiment) Test(episodes Episodes) []Row {
 // tested reports whether the p-value is one of those that are adjusted for their number.
 func (r Row) tested() bool { return !r.Primary && !r.Repeated }
 
-// test tests one contrast on the episodes that both systems played.
+// test tests one contrast on the episodes that both systems played. A seed without any says nothing.
 func test(c Contrast, episodes Episodes) Row {
 	r := Row{Contrast: c, Holds: true}
 	one, two := c.sides()
 	of, minus := episodes(one), episodes(two)
-	var templates []string
-	for _, seed := range of {
-		for _, e := range seed {
-			if !slices.Contains(templates, e.Template) {
-				templates = append(templates, e.Template)
-			}
-		}
-	}
-	slices.Sort(templates)
-
-	cells := make([][][]float64, len(of))
+	templates := inBoth(of, minus)
+	var cells [][][]float64
 	for k := range of {
-		cells[k] = make([][]float64, len(templates))
-		a, b, n := 0.0, 0.0, 0.0
+		a, b, n, cell := 0.0, 0.0, 0.0, make([][]float64, len(templates))
+		worst, best := 0.0, 0.0
 		for i, e := range of[k] {
 			f := minus[k][i]
+			worst, best = worst+e.least()-f.most(), best+e.most()-f.least()
 			if e.Missing || f.Missing {
+				r.Missing++
 				continue
 			}
 			a, b, n = a+e.Success, b+f.Success, n+1
 			at, _ := slices.BinarySearch(templates, e.Template)
-			cells[k][at] = append(cells[k][at], 100*(e.Success-f.Success))
+			cell[at] = append(cell[at], 100*(e.Success-f.Success))
 		}
-		n = max(n, 1)
-		r.Seeds = append(r.Seeds, 100*(a-b)/n)
-		r.OfRate += 100 * a / n / float64(len(of))
-		r.MinusRate += 100 * b / n / float64(len(of))
+		all := float64(max(len(of[k]), 1) * len(of))
+		r.Worst, r.Best = r.Worst+100*worst/all, r.Best+100*best/all
+		if n == 0 {
+			continue
+		}
+		cells, r.Seeds = append(cells, cell), append(r.Seeds, 100*(a-b)/n)
+		r.OfRate, r.MinusRate = r.OfRate+100*a/n, r.MinusRate+100*b/n
 	}
-	r.Mean, r.Low, r.High = stats.TInterval(r.Seeds)
-	r.P = stats.TTest(r.Seeds)
-	r.Repeated = len(of) > 1 && !one.Kind.Policies() && !two.Kind.Policies()
-	if r.Repeated {
-		r.Low, r.High, r.P = -100, 100, 1
+	counted := float64(max(len(r.Seeds), 1))
+	r.OfRate, r.MinusRate = r.OfRate/counted, r.MinusRate/counted
+	if r.Missing == 0 {
+		r.Worst, r.Best = 0, 0
+	}
+	r.Mean, r.Low, r.High, r.P = stats.Mean(r.Seeds), -100, 100, 1
+	if r.Repeated = len(of) > 1 && !one.Kind.Policies() && !two.Kind.Policies(); !r.Repeated && len(cells) > 1 {
+		_, r.Low, r.High = stats.TInterval(r.Seeds)
+		r.P = stats.TTest(r.Seeds)
 	}
 	r.WideLow, r.WideHigh = r.Low, r.High
-	if len(templates) > 1 { // one template says nothing about others
+	if len(templates) > 1 && len(cells) > 1 { // one template, or one seed, says nothing about others
 		_, r.WideLow, r.WideHigh = stats.TwoWay(cells)
 	}
 	if r.Repeated {
 		r.Low, r.High = r.WideLow, r.WideHigh
 	}
 	if form, ok := claims[c.Claim]; ok {
-		both := r
-		both.Low, both.High = min(r.Low, r.WideLow), max(r.High, r.WideHigh)
-		r.Needs, r.Holds = fmt.Sprintf(form.needs, c.Margin), form.holds(both, c.Margin)
+		r.Needs, r.Holds = fmt.Sprintf(form.needs, c.Margin), form.holds(r.atWorst(), c.Margin)
+	}
+
+	return r
+}
+
+// least and most are the bounds of an episode's success: an episode that is missing may have been either.
+func (e Episode) least() float64 {
+	if e.Missing {
+		return 0
+	}
+
+	return e.Success
+}
+
+func (e Episode) most() float64 {
+	if e.Missing {
+		return 1
+	}
+
+	return e.Success
+}
+
+// inBoth returns the templates of the episodes that both systems played, sorted.
+func inBoth(of, minus [][]Episode) (templates []string) {
+	for k := range of {
+		for i, e := range of[k] {
+			if !e.Missing && !minus[k][i].Missing && !slices.Contains(templates, e.Template) {
+				templates = append(templates, e.Template)
+			}
+		}
+	}
+	slices.Sort(templates)
+
+	return templates
+}
+
+// atWorst returns the row with one interval that holds both, and what is missing at its worst and best.
+func (r Row) atWorst() Row {
+	r.Low, r.High = min(r.Low, r.WideLow), max(r.High, r.WideHigh)
+	if r.Missing > 0 {
+		r.Low, r.High = r.Low+min(0, r.Worst-r.Mean), r.High+max(0, r.Best-r.Mean)
+		r.Mean = min(r.Mean, r.Worst)
 	}
 
 	return r

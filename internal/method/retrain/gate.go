@@ -2,6 +2,7 @@ package retrain
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/collabui/collabui/internal/method/stats"
@@ -122,6 +123,10 @@ func (v Verdict) Why() string {
 // harm is the level at which one old task counts as worse, divided by the number of old tasks (Bonferroni).
 const harm = 0.05
 
+// enough is the share of the episodes of a group that both systems must have played: what is missing is seldom drawn by
+// chance.
+const enough = 0.9
+
 // Decide applies the gate to the evidence.
 func (g Gate) Decide(e Evidence) Verdict {
 	v := Verdict{Accepted: true}
@@ -132,13 +137,17 @@ func (g Gate) Decide(e Evidence) Verdict {
 	for _, group := range e.Groups {
 		interval := fmt.Sprintf("%+.1f [%+.1f, %+.1f] points on %d episodes of %s tasks",
 			100*group.Mean, 100*group.Low, 100*group.High, group.Episodes, group.Name)
+		least := max(2, int(math.Ceil(enough*float64(g.Episodes))))
+		if group.Episodes < least {
+			interval += fmt.Sprintf(", fewer than %d of %d", least, g.Episodes)
+		}
 		if group.Name == GroupNew {
-			say("better on new tasks", group.Episodes >= 2 && group.Low > g.Margin,
+			say("better on new tasks", group.Episodes >= least && group.Low > g.Margin,
 				"%s, margin %.1f", interval, 100*g.Margin)
 
 			continue
 		}
-		say("as good on old tasks", group.Episodes >= 2 && group.Low > -g.Tolerance,
+		say("as good on old tasks", group.Episodes >= least && group.Low > -g.Tolerance,
 			"%s, tolerance %.1f", interval, 100*g.Tolerance)
 		for _, t := range group.Tasks {
 			if p := stats.SignTest(t.OnlyOld, t.OnlyNew); p < harm/float64(len(group.Tasks)) {

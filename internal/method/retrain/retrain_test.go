@@ -118,6 +118,12 @@ func TestTheGateDecidesByIntervalsAndNotByMeans(t *testing.T) {
 			}},
 			why: "b is worse: 8 episodes lost, 0 won (p = 0.004)",
 		},
+		"too few episodes": {
+			evidence: retrain.Evidence{Groups: []retrain.Group{
+				retrain.NewGroup(retrain.GroupNew, pairs("new", 0, 2, 2)), same,
+			}},
+			why: "on 2 episodes of new tasks, fewer than 90 of 100",
+		},
 		"too dear": {
 			evidence: retrain.Evidence{Groups: []retrain.Group{better, same}, TokensOld: 10, TokensNew: 16},
 			why:      "1.60 times the tokens per episode, limit 1.50",

@@ -50,7 +50,7 @@ func Gate(g spec.Gates, p domain.Probe, pairs []domain.Pair) string {
 // Rollback compares the rates on val, from 0 to 1, of the system that an epoch made and of the one that rolled out. It
 // returns why the agents go on with the latter, or "" if they switch.
 func Rollback(g spec.Gates, val, parent float64) string {
-	if drop := parent - val; drop > g.MaxValDrop {
+	if drop := parent - val; drop > g.MaxValDrop+1e-9 { // 0.55 − 0.5 is a little more than 0.05
 		return fmt.Sprintf("val fell from %.1f %% to %.1f %%", 100*parent, 100*val)
 	}
 

@@ -19,6 +19,7 @@ func TestAFallOnValKeepsTheSystemThatRolledOut(t *testing.T) {
 		"equal":                  {0, 0.5, 0.5, ""},
 		"worse":                  {0, 0.45, 0.5, "val fell from 50.0 % to 45.0 %"},
 		"within the allowance":   {0.1, 0.45, 0.5, ""},
+		"by the allowance":       {0.05, 0.5, 0.55, ""},
 		"the gate is turned off": {1, 0, 1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
