@@ -30,7 +30,7 @@ type CanaryPlay struct {
 // that the run keeps, stay as after any call. It may be repeated. A task that cannot be played is an invalid fault;
 // whether the agents succeed does not matter.
 func (r *Rollouts) PlayCanary(ctx context.Context, item rules.EvalItem) (CanaryPlay, error) {
-	return do(ctx, r.log(item.Run, "system", item.System.Name), func(ctx context.Context, _ say) (CanaryPlay, error) {
+	return do(ctx, r.log(item.Run, "system", item.System.Name), func(ctx context.Context, say say) (CanaryPlay, error) {
 		s, err := r.played(ctx, item)
 		if err != nil {
 			return CanaryPlay{}, err
@@ -43,7 +43,7 @@ func (r *Rollouts) PlayCanary(ctx context.Context, item rules.EvalItem) (CanaryP
 		if err != nil {
 			return CanaryPlay{}, err
 		}
-		e, err := r.evaluate(ctx, s, suite, item, task, 0)
+		e, err := r.evaluate(ctx, s, suite, item, task, 0, say)
 		if err == nil && e.Outcome.Void != "" {
 			err = fault.New(fault.Invalid, "task %s cannot be played: %s", task.Template, e.Outcome.Void)
 		}

@@ -87,7 +87,7 @@ func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) 
 							return runs.EvalEpisode{}, err
 						}
 
-						return r.evaluate(ctx, s, suite, item, task, i)
+						return r.evaluate(ctx, s, suite, item, task, i, say)
 					})
 				say(fmt.Sprintf("%s on %s, episode %d has ended", item.System.Name, item.Split, i+1))
 				parts[i-e.From] = partOf(ep)
@@ -171,7 +171,7 @@ func partOf(ep runs.EvalEpisode) EvalPart {
 // of val is missing only if it is at fault itself or a model refuses it, because results on val decide which policies
 // are used.
 func (r *Rollouts) evaluate(
-	ctx context.Context, s spec.Spec, suite envadapters.Suite, item rules.EvalItem, task domain.Task, i int,
+	ctx context.Context, s spec.Spec, suite envadapters.Suite, item rules.EvalItem, task domain.Task, i int, say say,
 ) (runs.EvalEpisode, error) {
 	v := episode.Evaluation{Spec: s, System: item.System, Split: item.Split, Model: r.Policies, Over: r.Wording.Over}
 	v.Recorded = envadapters.ProtocolOf(suite) != ""
@@ -193,6 +193,7 @@ func (r *Rollouts) evaluate(
 		}
 	}
 
+	model := v.Model
 	out, cut, refused := runs.EvalEpisode{Task: task}, 0, 0
 	var playing envadapters.Environment
 	v.Decided = func(ctx context.Context, t episode.Turn, _ agents.Config, d domain.Decision) (err error) {
@@ -209,7 +210,7 @@ func (r *Rollouts) evaluate(
 	}
 	err = r.in(ctx, suite, v.Family(suite), func(env envadapters.Environment) error {
 		out.Steps, cut, refused = nil, 0, 0 // another environment begins the episode anew
-		playing = env
+		playing, v.Model = env, steadily(model, env, say)
 		player, topology, err := v.Player(env, i)
 		if err != nil {
 			return err
@@ -242,109 +243,4 @@ func lost(ctx context.Context, err error, split string) bool {
 	}
 
 	return false
-}
-
-// Evaluated is an evaluated item.
-type Evaluated struct {
-	Item rules.EvalItem
-	Part EvalPart
-}
-
-// Conclude records an item's result.
-func (c *Control) Conclude(ctx context.Context, e Evaluated) (runs.Result, error) {
-	item := e.Item
-	log := c.log(item.Run, "system", item.System.Name, "split", item.Split)
-
-	return do(ctx, log, func(ctx context.Context, _ say) (runs.Result, error) {
-		s, err := c.played(ctx, item)
-		if err != nil {
-			return runs.Result{}, err
-		}
-		result, _, err := runs.Run(item.Run).Result(item.ID()).Record(ctx, c.Bucket, func() (runs.Result, error) {
-			return c.result(ctx, s, e)
-		})
-		if err == nil {
-			c.Emit.send(item.Run, events.Result{
-				Folder: item.Folder, System: result.System, Split: result.Split,
-				Episodes: result.Episodes, Successes: result.Successes, Rate: result.Rate,
-			})
-		}
-
-		return result, err
-	})
-}
-
-// result counts an item: by episodes, or by steps where tasks are recorded.
-func (c *Control) result(ctx context.Context, s spec.Spec, e Evaluated) (runs.Result, error) {
-	item := e.Item
-	if err := c.enough(ctx, s, e); err != nil {
-		return runs.Result{}, err
-	}
-	suite, err := c.Suites.get(ctx, item.Where(s))
-	if err != nil {
-		return runs.Result{}, err
-	}
-
-	protocol := envadapters.ProtocolOf(suite)
-	result := runs.NewResult(item.System.Name, item.Split,
-		e.Part.Successes, item.Episodes-e.Part.Missing, e.Part.Missing, item.System.Decoding())
-	if protocol != "" {
-		tasks, err := c.outcomes(ctx, item)
-		if err != nil {
-			return result, err
-		}
-		result = runs.NewRecorded(result.System, result.Split, envadapters.StepSR, result.Decoding, tasks)
-		result.Protocol = protocol
-	}
-	result.Cut, result.Refused, result.Cost = e.Part.Cut, e.Part.Refused, e.Part.Cost
-	if protocol == "" && item.Environment == "" {
-		return result, nil
-	}
-
-	result.Environment = suite.Title()
-	if v, ok := suite.(envadapters.Versioned); ok {
-		result.Version, err = v.Version(ctx)
-	}
-
-	return result, err
-}
-
-// enough refuses a result on val of which more tasks are missing than failed_share allows, unless a person accepted
-// that.
-func (c *Control) enough(ctx context.Context, s spec.Spec, e Evaluated) error {
-	item := e.Item
-	few := float64(e.Part.Missing) <= s.FailedShare*float64(item.Episodes)
-	if few || item.Split != domain.SplitVal || item.Environment != "" {
-		return nil
-	}
-	epoch, ok := rules.EpochOf(item.Folder)
-	if !ok {
-		return nil
-	}
-	accepted, err := runs.Run(item.Run).Accepted(epoch).Exists(ctx, c.Bucket)
-	if err != nil || accepted {
-		return err
-	}
-
-	return fault.New(fault.Invalid, "%d of %d tasks of val cannot be played, more than failed_share allows; "+
-		"the episodes under evals/%s say why. Go on without them with "+
-		"`collabui resume %s --accept-failed --why TEXT`",
-		e.Part.Missing, item.Episodes, item.ID(), item.Run)
-}
-
-// outcomes reads the episodes of an item.
-func (c *Control) outcomes(ctx context.Context, item rules.EvalItem) ([]domain.Outcome, error) {
-	out := make([]domain.Outcome, item.Episodes)
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallelReads)
-	for i := range out {
-		g.Go(func() error {
-			ep, _, err := runs.Run(item.Run).EvalEpisode(item.ID(), i+1).Read(ctx, c.Bucket)
-			out[i] = ep.Outcome
-
-			return err
-		})
-	}
-
-	return out, g.Wait()
 }

@@ -311,7 +311,8 @@ func (a *attempt) step(
 	}
 	part("screenshot")
 	step, ref, err := object.Record(ctx, a.Bucket, func() (runs.Step, error) {
-		d, err := agents.Decide(ctx, a.Policies, a.decoding, t.View(), domain.Seed(a.slot.Seed, "step", t.Number))
+		d, err := agents.Decide(ctx, steadily(a.Policies, env, a.say), a.decoding, t.View(),
+			domain.Seed(a.slot.Seed, "step", t.Number))
 		part("decide")
 
 		return runs.Step{ObservationDigest: seen, Image: image, Touch: t.Touch, Step: domain.Step{

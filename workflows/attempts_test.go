@@ -3,6 +3,7 @@ package workflows_test
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/scripted"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/testrun"
@@ -68,6 +71,35 @@ func TestAnAttemptThatCannotBeResumedIsVoidAndTheNextBeginsAnew(t *testing.T) {
 				t.Errorf("the attempts after void ones = %+v, want one that is whole, of the planned task", got)
 			}
 		})
+	}
+}
+
+// restarting is a server of policies that does not answer its seventh to ninth request.
+type restarting struct {
+	chat.Model
+	asked atomic.Int32
+}
+
+func (m *restarting) Complete(ctx context.Context, r chat.Request) (chat.Response, error) {
+	if n := m.asked.Add(1); n >= 7 && n < 10 {
+		return chat.Response{}, fault.New(fault.Transient, "connection refused")
+	}
+
+	return m.Model.Complete(ctx, r)
+}
+
+// TestAnEpisodeThatCannotReplayWaitsForItsPolicies: a server that restarts is no reason to give an emulator up.
+func TestAnEpisodeThatCannotReplayWaitsForItsPolicies(t *testing.T) {
+	t.Parallel()
+	s := testrun.Tiny()
+	s.Slots, s.Pairs.MinPairs = 1, 1
+	r := testrun.WithBase(t, s)
+	r.Deps.Suites["webtasks"] = forgetful{r.Suite}
+	m := &restarting{Model: r.Deps.Chat}
+	r.Deps.Chat = m
+	play(t, r)
+	if got := attempts(t, r, 1); len(got) != 1 || got[0].Void != "" || m.asked.Load() < 10 {
+		t.Errorf("after %d requests the attempts = %+v, want one that is whole", m.asked.Load(), got)
 	}
 }
 

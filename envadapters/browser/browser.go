@@ -106,7 +106,9 @@ func (b *Browser) tab(ctx context.Context, open func(*Tab) error) (*Tab, error) 
 
 	if err := open(t); err != nil {
 		t.Close()
-		b.stop() // A browser that cannot open a page is useless.
+		if ctx.Err() == nil { // nobody gave it up
+			b.stop() // A browser that cannot open a page is useless.
+		}
 		return nil, fault.New(fault.Void, "open a browser tab: %w", err)
 	}
 

@@ -168,6 +168,15 @@ func (c *Conn) exchange(ctx context.Context, kind FrameType, data any) (frame, e
 	if err != nil {
 		return frame{}, err
 	}
+	select {
+	case f := <-c.frames: // unasked: it would be taken for the answer
+		if f.Type == frameError {
+			return f, nil
+		}
+
+		return frame{}, errors.New("an answer to no call")
+	default:
+	}
 	if err := c.ws.Write(ctx, websocket.MessageText, raw); err != nil {
 		return c.last(err)
 	}

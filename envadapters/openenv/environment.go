@@ -59,11 +59,8 @@ func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 	}
 
 	tr, err := e.call(ctx, FrameReset, data)
-	if CodeOf(err) == CodeUnknownTask {
-		err = fault.New(fault.Invalid, "%w: %w", envadapters.ErrTask, err)
-	}
 	if err != nil {
-		return tr, err
+		return tr, taskFault(err)
 	}
 
 	e.Start()
@@ -73,6 +70,15 @@ func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 	}
 
 	return tr, nil
+}
+
+// taskFault returns the error of a call, which says so if the task itself is at fault.
+func taskFault(err error) error {
+	if CodeOf(err) == CodeUnknownTask {
+		return fault.New(fault.Invalid, "%w: %w", envadapters.ErrTask, err)
+	}
+
+	return err
 }
 
 // Step sends one action. What the server refuses as invalid is a mistake of the agent.
@@ -97,7 +103,7 @@ func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Tr
 		return e.refused(refusal.Message), nil
 	}
 
-	return tr, err
+	return tr, taskFault(err)
 }
 
 // refused returns the transition of a step that the server did not take, by the agent's fault. Nothing has changed, but

@@ -79,8 +79,10 @@ func fake(t *testing.T, answer func(n int, f frame) (string, time.Duration)) str
 
 			text, late := answer(n, f)
 			time.Sleep(late)
-			if text == "" || ws.Write(r.Context(), websocket.MessageText, []byte(text)) != nil {
-				return
+			for one := range strings.SplitSeq(text, "\n") {
+				if one == "" || ws.Write(r.Context(), websocket.MessageText, []byte(one)) != nil {
+					return
+				}
 			}
 		}
 	}))

@@ -17,6 +17,7 @@ const Profile = "collabui/1"
 const (
 	maxElements    = 5000
 	maxElementText = 2000 // bytes of each text of an element
+	maxStates      = 16   // of an element
 	maxRight       = 1000
 )
 
@@ -77,7 +78,12 @@ func (o Observation) Checked() (Observation, error) {
 		}
 		last = e.Index
 
-		for _, s := range []*string{&e.Text, &e.Desc, &e.Value, &e.Role, &e.ID} {
+		e.State = slices.Clone(e.State[:min(len(e.State), maxStates)])
+		texts := []*string{&e.Text, &e.Desc, &e.Value, &e.Role, &e.ID}
+		for k := range e.State {
+			texts = append(texts, &e.State[k])
+		}
+		for _, s := range texts {
 			if len(*s) > maxElementText {
 				*s = strings.ToValidUTF8((*s)[:maxElementText], "")
 			}

@@ -31,11 +31,6 @@ func (x *session) reset(ctx context.Context, raw json.RawMessage) (any, error) {
 
 	x.task, x.steps, x.over, x.right = t, 0, false, r.Right
 	tr, err := x.env.Reset(ctx, t)
-	if errors.Is(err, envadapters.ErrTask) {
-		x.broken()
-		return nil, refuse(CodeUnknownTask, "%v", err)
-	}
-
 	x.goal = tr.Goal
 
 	return x.observe(ctx, tr, err)
@@ -113,6 +108,10 @@ func (x *session) step(ctx context.Context, raw json.RawMessage) (any, error) {
 }
 
 func (x *session) observe(ctx context.Context, tr envadapters.Transition, err error) (any, error) {
+	if errors.Is(err, envadapters.ErrTask) {
+		x.broken()
+		return nil, refuse(CodeUnknownTask, "%v", err)
+	}
 	if err != nil {
 		x.broken()
 		return nil, refuse(CodeExecution, "%v", err)

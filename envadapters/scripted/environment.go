@@ -156,7 +156,7 @@ func (e *environment) wait(ctx context.Context) error {
 // tap taps a button and returns why it cannot.
 func (e *environment) tap(a domain.Action) (invalid string) {
 	switch {
-	case a.Type != domain.ActionClick:
+	case a.Type != domain.ActionClick || a.Index == nil:
 		return "only click does anything here"
 	case *a.Index < 0 || *a.Index >= len(e.names):
 		return "no such button"

@@ -22,6 +22,12 @@ const selectAll = "document.activeElement.select && document.activeElement.selec
 // act executes one action with real input events. For a mistake of the agent it returns the reason and executes
 // nothing.
 func (e *environment) act(ctx context.Context, a domain.Action) (invalid string, err error) {
+	if a.Type == domain.ActionNone {
+		return "", nil
+	}
+	if err := a.Validate(); err != nil || !a.InFamily(domain.FamilyMobile) {
+		return fmt.Sprintf("%s is not a mobile action: %v", a.JSON(), err), nil
+	}
 	switch a.Type {
 	case domain.ActionClick, domain.ActionLongPress, domain.ActionDoubleTap, domain.ActionInputText:
 		return e.use(ctx, a)
@@ -38,8 +44,6 @@ func (e *environment) act(ctx context.Context, a domain.Action) (invalid string,
 		return "", e.scroll(ctx, a)
 	case domain.ActionWait:
 		return "", e.Tab().Advance(ctx, waitTime)
-	case domain.ActionNone:
-		return "", nil
 	case domain.ActionHome, domain.ActionOpenApp:
 		return "this device shows one app only", nil
 	}

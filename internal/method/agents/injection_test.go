@@ -13,6 +13,8 @@ func hostile(text string) View {
 	return View{Goal: text, History: []string{text}, Observation: domain.Observation{Elements: []domain.Element{
 		{Index: 0, Role: "button", Text: text, Visible: true},
 		{Index: 1, Role: "field", Text: "f", Desc: text, Value: text, Editable: true, Visible: true},
+		{Index: 2, Role: "r " + text, Text: "f", State: []string{text, "on"}, Visible: true},
+		{ID: "i " + text, Role: "link", Visible: true},
 	}}}
 }
 

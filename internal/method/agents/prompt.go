@@ -11,8 +11,9 @@ import (
 const (
 	maxGoal        = 400
 	maxElementText = 80
-	maxElements    = 500 // elements
-	maxHistory     = 12  // lines
+	maxID          = 2000 // of an element: agents have to repeat it
+	maxElements    = 500  // elements
+	maxHistory     = 12   // lines
 	maxMessage     = 600
 	maxSummary     = 160 // one line of the history
 )

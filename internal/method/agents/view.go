@@ -83,7 +83,8 @@ type Seen struct {
 }
 
 func see(e domain.Element) Seen {
-	s := Seen{Index: e.ID, Role: e.Role, Text: joined(Line(e.Text, maxElementText), Line(e.Desc, maxElementText))}
+	s := Seen{Index: Line(e.ID, maxID), Role: Line(e.Role, maxElementText)}
+	s.Text = joined(Line(e.Text, maxElementText), Line(e.Desc, maxElementText))
 	if e.ID == "" {
 		s.Index = strconv.Itoa(e.Index)
 	}
@@ -95,7 +96,7 @@ func see(e domain.Element) Seen {
 			state = append(state, "holds "+Line(e.Value, maxElementText))
 		}
 	}
-	s.State = strings.Join(append(state, e.State...), " ")
+	s.State = Line(strings.Join(append(state, e.State...), " "), 4*maxElementText)
 
 	return s
 }

@@ -164,8 +164,10 @@ func In(
 			return err
 		}
 
-		err = play(envadapters.Speaking(env, suite.Family(), family))
-		env.Close(context.WithoutCancel(ctx))
+		func() {
+			defer env.Close(context.WithoutCancel(ctx)) // also after a panic
+			err = play(envadapters.Speaking(env, suite.Family(), family))
+		}()
 		if err == nil || fault.KindOf(err) != fault.Void || ctx.Err() != nil {
 			return err
 		}

@@ -1,0 +1,54 @@
+package activities
+
+import (
+	"context"
+	"time"
+
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/chat"
+)
+
+// steadyFor is how long an episode that cannot begin again waits for a model: less than the time to live of an
+// emulator's lease.
+const steadyFor = 10 * time.Minute
+
+// steadyPause is the first pause between two tries. It doubles, up to half a minute.
+const steadyPause = time.Second
+
+// steady asks a model again while its servers do not answer or have no time. Another try of the activity would have to
+// replay the episode, which not every environment can.
+type steady struct {
+	chat.Model
+	say say
+}
+
+// steadily returns the model for the episodes of an environment.
+func steadily(m chat.Model, env envadapters.Environment, say say) chat.Model {
+	if envadapters.Can(env).Replayable {
+		return m
+	}
+
+	return steady{m, say}
+}
+
+func (m steady) Complete(ctx context.Context, r chat.Request) (chat.Response, error) {
+	end := time.Now().Add(steadyFor)
+	for pause := steadyPause; ; pause = min(2*pause, 30*time.Second) {
+		res, err := m.Model.Complete(ctx, r)
+		kind := fault.KindOf(err)
+		if err == nil || kind != fault.Transient && kind != fault.Throttled {
+			return res, err
+		}
+		pause = max(pause, min(fault.RetryAfter(err), time.Minute))
+		if time.Now().Add(pause).After(end) {
+			return res, err
+		}
+		m.say("waits for a model: " + err.Error())
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return res, context.Cause(ctx)
+		}
+	}
+}
