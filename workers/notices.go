@@ -2,9 +2,11 @@ package workers
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/activities"
@@ -30,6 +32,10 @@ func (d *dependencies) notices(c client.Client) activities.Notices {
 		},
 		Missed: func(ctx context.Context, schedule string) (int, error) {
 			s, err := DescribeSchedule(ctx, c, schedule)
+			var gone *serviceerror.NotFound
+			if errors.As(err, &gone) { // it was deleted, and its last firing goes on
+				return 0, nil
+			}
 
 			return s.Missed, err
 		},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,6 +63,10 @@ func (s *session) admit(ctx context.Context, x spec.Spec, noProbe bool, todo str
 	_, unused, err := collect.Unused(ctx, s.bucket, name)
 	if err != nil || known && (same || !unused) {
 		return errors.Join(err, recordSpec(ctx, s.bucket, x, todo))
+	}
+	if half, err := collect.CutShort(ctx, s.bucket, name); err != nil || half {
+		return cmp.Or(err, fault.New(fault.Invalid, "there is no run %s, but a part of one: a fork or a copy of that "+
+			"name was cut short. Finish it with the same command as before, or choose another name", x.Name))
 	}
 
 	if err := workers.CheckNamespace(ctx, s.temporal, s.ends.Namespace); err != nil {

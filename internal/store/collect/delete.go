@@ -30,7 +30,7 @@ func Delete(
 	}
 	// Whoever began to need it meanwhile looks for the mark after that, and one of both sees the other.
 	if err := needed(ctx, b, name, running); err != nil {
-		return errors.Join(err, b.Delete(ctx, name.Deleted().Key))
+		return errors.Join(err, b.Delete(context.WithoutCancel(ctx), name.Deleted().Key))
 	}
 
 	return nil

@@ -30,6 +30,20 @@ func Unused(ctx context.Context, b store.Bucket, name runs.Run) ([]string, bool,
 	return keys, len(keys) > 0, nil
 }
 
+// CutShort reports whether a name has objects, but no run: a fork or a copy was not finished.
+func CutShort(ctx context.Context, b store.Bucket, name runs.Run) (bool, error) {
+	if whole, err := name.Spec().Exists(ctx, b); err != nil || whole {
+		return false, err
+	}
+	_, unused, err := Unused(ctx, b, name)
+	if err != nil || unused {
+		return false, err
+	}
+	all, err := b.List(ctx, name.Prefix())
+
+	return len(all) > 0, err
+}
+
 // Forget removes a run that has produced nothing, so that its name is free. end ends its workflow. It is an invalid
 // fault if the run has produced something meanwhile. It may be repeated.
 func Forget(ctx context.Context, b store.Keeper, name runs.Run, end func() error) error {

@@ -68,3 +68,24 @@ func TestARunThatProducedSomethingIsNotForgotten(t *testing.T) {
 		t.Errorf("its specification is there: %v, %v, want it kept", there, err)
 	}
 }
+
+// TestAForkThatWasCutShortIsNotTakenForANewRun: a run of its name would begin with what the fork has copied.
+func TestAForkThatWasCutShortIsNotTakenForANewRun(t *testing.T) {
+	b := &store.Memory{}
+	cut := func(name runs.Run) bool {
+		short, err := collect.CutShort(t.Context(), b, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return short
+	}
+	started(t, b, "whole")
+	begun := func() (runs.Origin, error) { return runs.Origin{Run: "whole"}, nil }
+	if _, _, err := runs.Run("fork").Origin().Record(t.Context(), b, begun); err != nil {
+		t.Fatal(err)
+	}
+	if cut("whole") || cut("none") || !cut("fork") {
+		t.Errorf("cut short: whole %v, none %v, fork %v; want the fork alone", cut("whole"), cut("none"), cut("fork"))
+	}
+}

@@ -46,7 +46,6 @@ func Runs(ctx context.Context, from, to store.Bucket, names []string, progress f
 
 // runs copies runs and what is queued.
 func (t *transfer) runs(ctx context.Context, names []string) (Report, error) {
-	t.report.Runs = names
 	var last []string
 	for _, name := range names {
 		objects, err := t.from.List(ctx, runs.Run(name).Prefix())
@@ -57,16 +56,19 @@ func (t *transfer) runs(ctx context.Context, names []string) (Report, error) {
 		if !slices.ContainsFunc(objects, func(o store.Ref) bool { return o.Key == spec }) {
 			return t.report, fmt.Errorf("run %q: %w", name, store.ErrNotFound)
 		}
+		if err := t.sameRun(ctx, name); err != nil {
+			if err := t.refuse(err); err != nil {
+				return t.report, err
+			}
+
+			continue
+		}
 		for _, o := range objects {
-			if o.Key == spec {
-				if err := t.sameRun(ctx, name); err != nil {
-					return t.report, err
-				}
-				last = append(last, spec)
-			} else {
+			if o.Key != spec {
 				t.add(o.Key)
 			}
 		}
+		last, t.report.Runs = append(last, spec), append(t.report.Runs, name)
 	}
 	if err := t.all(ctx); err != nil {
 		return t.report, err
@@ -105,10 +107,13 @@ type transfer struct {
 	from, to store.Bucket
 	progress func(done, known int)
 
-	mu     sync.Mutex
-	known  map[string]bool
-	queue  []string
-	report Report
+	lenient bool // goes on if the other side has other objects under the same keys
+
+	mu      sync.Mutex
+	known   map[string]bool
+	queue   []string
+	refused []error // that it has
+	report  Report
 }
 
 func newTransfer(from, to store.Bucket, progress func(done, known int)) *transfer {
@@ -188,10 +193,22 @@ func (t *transfer) one(ctx context.Context, key string) (written bool, size int6
 
 	there, err := t.to.Get(ctx, key)
 	if err == nil && !bytes.Equal(there, raw) {
-		err = errAnother(key)
+		err = t.refuse(errAnother(key))
 	}
 
 	return false, 0, err
+}
+
+// refuse keeps an error for later, or returns it.
+func (t *transfer) refuse(err error) error {
+	if !t.lenient || fault.KindOf(err) != fault.Invalid {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.refused = append(t.refused, err)
+
+	return nil
 }
 
 // blob copies a blob through a file, unless the other side has it whole. It may be larger than memory.
@@ -243,13 +260,15 @@ func (t *transfer) follow(ctx context.Context, b store.Bucket, key string) error
 }
 
 // All copies all runs, blobs that no run refers to, such as policies that were imported and not used yet, and then all
-// lines, schedules and experiments. It is like Runs otherwise.
+// lines, schedules and experiments. It is like Runs otherwise, but goes on without what the other side has another one
+// of, such as a run whose name was used before, and returns that error at its end.
 func All(ctx context.Context, from, to store.Bucket, progress func(done, known int)) (Report, error) {
 	names, err := runs.Names(ctx, from)
 	if err != nil {
 		return Report{}, err
 	}
 	t := newTransfer(from, to, progress)
+	t.lenient = true
 	blobs, err := from.List(ctx, store.BlobPrefix)
 	if err != nil {
 		return t.report, err
@@ -276,6 +295,11 @@ func All(ctx context.Context, from, to store.Bucket, progress func(done, known i
 		return t.report, err
 	}
 	t.add(declared...)
+	err = t.all(ctx)
+	if len(t.refused) > 0 {
+		err = errors.Join(err, fault.New(fault.Invalid, "%d objects were not copied, the first: %w", len(t.refused),
+			t.refused[0]))
+	}
 
-	return t.report, t.all(ctx)
+	return t.report, err
 }

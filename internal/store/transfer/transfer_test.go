@@ -3,6 +3,7 @@ package transfer_test
 import (
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/collabui/collabui/domain"
@@ -147,5 +148,33 @@ func TestACopyNeverMixesTwoRuns(t *testing.T) {
 	_, err = transfer.Runs(t.Context(), r.Bucket, to, []string{"none"}, quiet)
 	if !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a copy of a missing run = %v, want %v", err, store.ErrNotFound)
+	}
+}
+
+// TestABackupGoesOnWithoutARunWhoseNameIsTaken: a name that became free, and has another run now, must not end the
+// backups of all others.
+func TestABackupGoesOnWithoutARunWhoseNameIsTaken(t *testing.T) {
+	t.Parallel()
+	r, _ := testrun.Finished(t)
+	record := func(b store.Bucket, name string, seed uint64) {
+		s := r.Spec
+		s.Name, s.Seed = name, seed
+		given := func() (spec.Spec, error) { return s, nil }
+		if _, _, err := runs.Run(name).Spec().Record(t.Context(), b, given); err != nil {
+			t.Fatal(err)
+		}
+	}
+	to := &store.Memory{}
+	record(to, "again", 1)
+	record(r.Bucket, "again", 2)
+	report, err := transfer.All(t.Context(), r.Bucket, to, quiet)
+	if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "runs/again/spec.json") {
+		t.Errorf("All = %v, want an invalid fault that names the run", err)
+	}
+	if there, err := runs.Run("small").End().Exists(t.Context(), to); err != nil || !there || len(report.Runs) != 1 {
+		t.Errorf("the other run is there: %v, %v (%v); want it copied", there, err, report.Runs)
+	}
+	if s, _, err := runs.Run("again").Spec().Read(t.Context(), to); err != nil || s.Seed != 1 {
+		t.Errorf("the seed of the run that was there is %d, %v; want it left alone", s.Seed, err)
 	}
 }
