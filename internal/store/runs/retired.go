@@ -17,17 +17,17 @@ type Retirement struct {
 	Blobs []string  `json:"blobs"` // digests
 }
 
-// retired is the folder of the retirements.
-const retired = "gc/retired/"
+// RetiredPrefix begins the keys of all retirements.
+const RetiredPrefix = "gc/retired/"
 
 // RetirementAt is where a retirement is recorded.
 func RetirementAt(at time.Time) Object[Retirement] {
-	return Object[Retirement]{fmt.Sprintf("%s%s.json", retired, at.UTC().Format("20060102-150405.000000000"))}
+	return Object[Retirement]{fmt.Sprintf("%s%s.json", RetiredPrefix, at.UTC().Format("20060102-150405.000000000"))}
 }
 
 // Retired returns the digests of all blobs that were retired. Some may have been written again.
 func Retired(ctx context.Context, b store.Bucket) (map[string]bool, error) {
-	objects, err := b.List(ctx, retired)
+	objects, err := b.List(ctx, RetiredPrefix)
 	if err != nil {
 		return nil, err
 	}

@@ -39,13 +39,16 @@ type Report struct {
 // Runs copies runs with everything that they refer to, in other runs, too. A run is there when its specification is,
 // which is copied last. It may be repeated after an error, and beside runs that go on: of those it copies what there
 // is. The error wraps store.ErrNotFound if there is no such run, and is an invalid fault if the other side has another
-// run of the name.
+// run of the name. Of policies that a policy of retention has removed, it copies the record that they are.
 func Runs(ctx context.Context, from, to store.Bucket, names []string, progress func(done, known int)) (Report, error) {
 	return newTransfer(from, to, progress).runs(ctx, names)
 }
 
 // runs copies runs and what is queued.
 func (t *transfer) runs(ctx context.Context, names []string) (Report, error) {
+	if err := t.retirements(ctx); err != nil {
+		return t.report, err
+	}
 	var last []string
 	for _, name := range names {
 		objects, err := t.from.List(ctx, runs.Run(name).Prefix())
@@ -80,6 +83,28 @@ func (t *transfer) runs(ctx context.Context, names []string) (Report, error) {
 	return t.report, t.all(ctx)
 }
 
+// retirements copies the records of what was removed by policies of retention: fsck asks for them.
+func (t *transfer) retirements(ctx context.Context) (err error) {
+	if t.retired, err = runs.Retired(ctx, t.from); err != nil {
+		return err
+	}
+	records, err := t.from.List(ctx, runs.RetiredPrefix)
+	if err != nil {
+		return err
+	}
+	for _, o := range records {
+		raw, err := t.from.Get(ctx, o.Key)
+		if err == nil {
+			_, err = t.to.PutOnce(ctx, o.Key, raw)
+		}
+		if err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
 // sameRun refuses a run of whose name the other side has another one.
 func (t *transfer) sameRun(ctx context.Context, name string) error {
 	key := runs.Run(name).Spec().Key
@@ -107,7 +132,8 @@ type transfer struct {
 	from, to store.Bucket
 	progress func(done, known int)
 
-	lenient bool // goes on if the other side has other objects under the same keys
+	retired map[string]bool // digests of blobs that a policy of retention removed; nil: not asked yet
+	lenient bool            // goes on if the other side has other objects under the same keys
 
 	mu      sync.Mutex
 	known   map[string]bool
@@ -218,7 +244,9 @@ func (t *transfer) blob(ctx context.Context, key string) (written bool, size int
 	if err == nil || !errors.Is(err, store.ErrNotFound) && fault.KindOf(err) != fault.Corrupt {
 		return false, 0, err
 	}
-	if err := t.follow(ctx, t.from, key); err != nil {
+	if err := t.follow(ctx, t.from, key); errors.Is(err, store.ErrNotFound) && t.retired[sum] {
+		return false, 0, nil
+	} else if err != nil {
 		return false, 0, err
 	}
 	dir, err := os.MkdirTemp("", "transfer-*")

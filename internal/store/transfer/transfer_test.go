@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
@@ -176,5 +177,36 @@ func TestABackupGoesOnWithoutARunWhoseNameIsTaken(t *testing.T) {
 	}
 	if s, _, err := runs.Run("again").Spec().Read(t.Context(), to); err != nil || s.Seed != 1 {
 		t.Errorf("the seed of the run that was there is %d, %v; want it left alone", s.Seed, err)
+	}
+}
+
+// TestACopyGoesOnWithoutWhatWasRetired removes a policy of epoch 1 as a policy of retention does.
+func TestACopyGoesOnWithoutWhatWasRetired(t *testing.T) {
+	t.Parallel()
+	r, _ := testrun.Finished(t)
+	e, _, err := runs.Run("small").Epoch(1).Read(t.Context(), r.Bucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy, to := e.System.Policies[0].Digest, &store.Memory{}
+	r.Bucket.Damage(store.BlobPrefix+policy, nil)
+	copyAll := func() error {
+		_, err := transfer.Runs(t.Context(), r.Bucket, to, []string{"small"}, quiet)
+
+		return err
+	}
+	if err := copyAll(); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a copy without a policy = %v, want %v", err, store.ErrNotFound)
+	}
+	retire := func() (runs.Retirement, error) { return runs.Retirement{Who: "ann", Blobs: []string{policy}}, nil }
+	if _, _, err := runs.RetirementAt(time.Unix(0, 0)).Record(t.Context(), r.Bucket, retire); err != nil {
+		t.Fatal(err)
+	}
+	if err := copyAll(); err != nil {
+		t.Errorf("a copy without a retired policy = %v, want none", err)
+	}
+	report, err := verify.FsckRun(t.Context(), to, "small")
+	if err != nil || len(report.Problems) > 0 || report.Retired != 1 {
+		t.Errorf("fsck of the copy: %v, %d retired, %v; want no problems and one", report.Problems, report.Retired, err)
 	}
 }
