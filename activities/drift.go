@@ -107,14 +107,16 @@ func (c *Control) Drifted(ctx context.Context, r Checked) (Drift, error) {
 		if err != nil {
 			return Drift{}, err
 		}
-		played := r.Result.Episodes > r.Result.Missing // what is missing says nothing
-		d := Drift{Drifted: played && r.Result.Rate < was.Low}
+		d := Drift{Drifted: drifted(r.Result, was)}
 		d.Why = fmt.Sprintf("%s solves %.1f %% of %d tasks of val; when it was made it was %.1f [%.1f, %.1f] %%",
 			f.Accepted, 100*r.Result.Rate, r.Result.Episodes, 100*was.Rate, 100*was.Low, 100*was.High)
 
 		return d, nil
 	})
 }
+
+// drifted reports whether a result is below the interval of what was before. One without episodes says nothing.
+func drifted(now, was runs.Result) bool { return now.Episodes > 0 && now.Rate < was.Low }
 
 // Checked is the result of a check for drift.
 type Checked struct {

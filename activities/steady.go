@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/collabui/collabui/envadapters"
@@ -12,9 +13,6 @@ import (
 // steadyFor is how long an episode that cannot begin again waits for a model: less than the time to live of an
 // emulator's lease.
 const steadyFor = 10 * time.Minute
-
-// steadyPause is the first pause between two tries. It doubles, up to half a minute.
-const steadyPause = time.Second
 
 // steady asks a model again while its servers do not answer or have no time. Another try of the activity would have to
 // replay the episode, which not every environment can.
@@ -34,17 +32,17 @@ func steadily(m chat.Model, env envadapters.Environment, say say) chat.Model {
 
 func (m steady) Complete(ctx context.Context, r chat.Request) (chat.Response, error) {
 	end := time.Now().Add(steadyFor)
-	for pause := steadyPause; ; pause = min(2*pause, 30*time.Second) {
+	for try := int32(1); ; try++ {
 		res, err := m.Model.Complete(ctx, r)
 		kind := fault.KindOf(err)
 		if err == nil || kind != fault.Transient && kind != fault.Throttled {
 			return res, err
 		}
-		pause = max(pause, min(fault.RetryAfter(err), time.Minute))
+		pause := max(usualPause(try), min(fault.RetryAfter(err), time.Minute))
 		if time.Now().Add(pause).After(end) {
 			return res, err
 		}
-		m.say("waits for a model: " + err.Error())
+		m.say(fmt.Sprintf("waits for a model (%s)", kind)) // the error may quote a prompt
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():

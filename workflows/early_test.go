@@ -129,20 +129,27 @@ func TestAPauseHoldsTheEpochThatBeganEarly(t *testing.T) {
 	}
 }
 
+// aShard returns where the shard of an early epoch can be played, which is told after half a minute that the older of
+// the two before it has ended, and the priorities of its activities.
+func aShard() (*testsuite.TestWorkflowEnvironment, *priorities) {
+	var ts testsuite.WorkflowTestSuite
+	ts.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env, p := ts.NewTestWorkflowEnvironment(), &priorities{seen: map[string][]int{}}
+	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{p}})
+	env.RegisterActivity(&activities.Rollouts{})
+	env.RegisterActivity(&activities.Models{})
+	env.OnActivity("CreditAndPairing", mock.Anything, mock.Anything).Return(activities.Paired{}, nil)
+	env.RegisterDelayedCallback(func() { env.SignalWorkflow("turn", 1) }, 30*time.Second)
+
+	return env, p
+}
+
 // TestTheEpisodesOfAnEarlyEpochGoLast gives a shard of such an epoch, which two others precede, its turn in the second
 // of four episodes, and tells it in the first that the older of the two has ended.
 func TestTheEpisodesOfAnEarlyEpochGoLast(t *testing.T) {
 	t.Parallel()
-	var ts testsuite.WorkflowTestSuite
-	ts.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	env := ts.NewTestWorkflowEnvironment()
-	p := &priorities{seen: map[string][]int{}}
-	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{p}})
-	env.RegisterActivity(&activities.Rollouts{})
-	env.RegisterActivity(&activities.Models{})
+	env, p := aShard()
 	env.OnActivity("Rollout", mock.Anything, mock.Anything).After(time.Minute).Return(activities.Played{}, nil)
-	env.OnActivity("CreditAndPairing", mock.Anything, mock.Anything).Return(activities.Paired{}, nil)
-	env.RegisterDelayedCallback(func() { env.SignalWorkflow("turn", 1) }, 30*time.Second)
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow("turn", 0) }, 90*time.Second)
 	env.ExecuteWorkflow(workflows.Shard, workflows.ShardInput{
 		Run: "r", Epoch: 3, From: 1, To: 4, Window: 1, Behind: 2,
@@ -160,20 +167,12 @@ func TestTheEpisodesOfAnEarlyEpochGoLast(t *testing.T) {
 // meanwhile. The shard is drained before anybody takes the next one.
 func TestARolloutThatWaitsLongGetsANewPriority(t *testing.T) {
 	t.Parallel()
-	var ts testsuite.WorkflowTestSuite
-	ts.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	env := ts.NewTestWorkflowEnvironment()
-	p := &priorities{seen: map[string][]int{}}
-	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{p}})
-	env.RegisterActivity(&activities.Rollouts{})
-	env.RegisterActivity(&activities.Models{})
+	env, p := aShard()
 	late := temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_START, nil)
 	slot := func(n int) any { return activities.SlotID{Run: "r", Epoch: 3, Slot: n} }
 	env.OnActivity("Rollout", mock.Anything, slot(1)).After(time.Minute).Return(activities.Played{}, late).Once()
 	env.OnActivity("Rollout", mock.Anything, slot(1)).Return(activities.Played{}, nil).Once()
 	env.OnActivity("Rollout", mock.Anything, slot(2)).After(time.Minute).Return(activities.Played{}, late).Once()
-	env.OnActivity("CreditAndPairing", mock.Anything, mock.Anything).Return(activities.Paired{}, nil)
-	env.RegisterDelayedCallback(func() { env.SignalWorkflow("turn", 1) }, 30*time.Second)
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow("drain", true) }, 90*time.Second)
 	env.ExecuteWorkflow(workflows.Shard, workflows.ShardInput{
 		Run: "r", Epoch: 3, From: 1, To: 3, Window: 1, Behind: 2,

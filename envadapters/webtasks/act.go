@@ -26,7 +26,7 @@ func (e *environment) act(ctx context.Context, a domain.Action) (invalid string,
 		return "", nil
 	}
 	if err := a.Validate(); err != nil || !a.InFamily(domain.FamilyMobile) {
-		return fmt.Sprintf("%s is not a mobile action: %v", a.JSON(), err), nil
+		return a.JSON() + " is not a mobile action", nil
 	}
 	switch a.Type {
 	case domain.ActionClick, domain.ActionLongPress, domain.ActionDoubleTap, domain.ActionInputText:

@@ -2,6 +2,7 @@ package collect
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/collabui/collabui/fault"
@@ -32,16 +33,14 @@ func Unused(ctx context.Context, b store.Bucket, name runs.Run) ([]string, bool,
 
 // CutShort reports whether a name has objects, but no run: a fork or a copy was not finished.
 func CutShort(ctx context.Context, b store.Bucket, name runs.Run) (bool, error) {
-	if whole, err := name.Spec().Exists(ctx, b); err != nil || whole {
-		return false, err
-	}
-	_, unused, err := Unused(ctx, b, name)
-	if err != nil || unused {
-		return false, err
-	}
 	all, err := b.List(ctx, name.Prefix())
+	whole := slices.ContainsFunc(all, func(o store.Ref) bool { return o.Key == name.Spec().Key })
+	if err != nil || whole || len(all) == 0 {
+		return false, err
+	}
+	_, unused, err := Unused(ctx, b, name) // what Forget left when it was cut short
 
-	return len(all) > 0, err
+	return !unused, err
 }
 
 // Forget removes a run that has produced nothing, so that its name is free. end ends its workflow. It is an invalid

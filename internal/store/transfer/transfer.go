@@ -39,7 +39,7 @@ type Report struct {
 // Runs copies runs with everything that they refer to, in other runs, too. A run is there when its specification is,
 // which is copied last. It may be repeated after an error, and beside runs that go on: of those it copies what there
 // is. The error wraps store.ErrNotFound if there is no such run, and is an invalid fault if the other side has another
-// run of the name. Of policies that a policy of retention has removed, it copies the record that they are.
+// run of the name. Of what a policy of retention has removed, it copies the record.
 func Runs(ctx context.Context, from, to store.Bucket, names []string, progress func(done, known int)) (Report, error) {
 	return newTransfer(from, to, progress).runs(ctx, names)
 }
@@ -132,7 +132,7 @@ type transfer struct {
 	from, to store.Bucket
 	progress func(done, known int)
 
-	retired map[string]bool // digests of blobs that a policy of retention removed; nil: not asked yet
+	retired map[string]bool // digests of blobs that a policy of retention removed
 	lenient bool            // goes on if the other side has other objects under the same keys
 
 	mu      sync.Mutex
