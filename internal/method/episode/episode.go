@@ -8,6 +8,9 @@ package episode
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
+	"strings"
 	"time"
 
 	"github.com/collabui/collabui/domain"
@@ -153,7 +156,7 @@ func (p Player) step(
 const maxReopens = 5
 
 // In calls play with an environment of the suite for agents that speak a family, and again with a new one when it
-// broke, which is a void fault. play must begin with Reset.
+// broke, which is a void fault; so is a panic. play must begin with Reset.
 func In(
 	ctx context.Context, suite envadapters.Suite, family domain.Family, play func(envadapters.Environment) error,
 ) error {
@@ -164,10 +167,7 @@ func In(
 			return err
 		}
 
-		func() {
-			defer env.Close(context.WithoutCancel(ctx)) // also after a panic
-			err = play(envadapters.Speaking(env, suite.Family(), family))
-		}()
+		err = with(ctx, env, func() error { return play(envadapters.Speaking(env, suite.Family(), family)) })
 		if err == nil || fault.KindOf(err) != fault.Void || ctx.Err() != nil {
 			return err
 		}
@@ -176,4 +176,29 @@ func In(
 	}
 
 	return err
+}
+
+// with calls play and closes the environment. A panic, of an adapter for instance, breaks this environment only: other
+// episodes of the same worker go on.
+func with(ctx context.Context, env envadapters.Environment, play func() error) (err error) {
+	defer env.Close(context.WithoutCancel(ctx))
+	defer func() {
+		if p := recover(); p != nil {
+			err = fault.New(fault.Void, "the episode panicked in %s: %.200v", panicked(), p)
+		}
+	}()
+
+	return play()
+}
+
+// panicked returns the function and the line that panicked, for a deferred call that recovers.
+func panicked() string {
+	pcs := make([]uintptr, 32)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
+	for {
+		frame, more := frames.Next()
+		if !more || !strings.HasPrefix(frame.Function, "runtime.") {
+			return fmt.Sprintf("%s, line %d", frame.Function, frame.Line)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package episode_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -61,6 +62,21 @@ func TestAnEpisodeThatIsCancelledIsNotPlayedAgain(t *testing.T) {
 	if tries != 1 || fault.KindOf(err) != fault.Void {
 		t.Errorf("In played %d times and returned %v, want once and the void fault", tries, err)
 	}
+}
+
+func TestAPanicBreaksOneEnvironment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		suite := &scripted.Suite{Places: 1} // an environment that stays open blocks the next one
+		err := episode.In(t.Context(), suite, domain.FamilyMobile, func(envadapters.Environment) error {
+			var none *domain.Touch
+			none.At[0]++
+			return nil
+		})
+		if fault.KindOf(err) != fault.Void || !strings.Contains(err.Error(), "TestAPanicBreaksOneEnvironment") ||
+			!strings.Contains(err.Error(), "nil pointer") {
+			t.Errorf("In = %v, want a void fault that names the place and the panic", err)
+		}
+	})
 }
 
 func TestAgentsOfTheOtherFamilyPlayThroughATranslation(t *testing.T) {
