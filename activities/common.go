@@ -64,7 +64,10 @@ type Wording struct {
 // target returns the policy that the data of stage 1 are made for.
 func (w Wording) target(s spec.Spec) (synth.Target, error) {
 	template, err := rules.Template(s)
-	t := synth.Target{Template: rules.Bound(s, template, w.Over), Share: s.FineTune.MessageShare, Agents: s.Agents}
+	t := synth.Target{
+		Template: rules.Bound(s, template, w.Over), Family: s.Family(),
+		Share: s.FineTune.MessageShare, Agents: s.Agents,
+	}
 	if s.Embedded() {
 		t.Render, t.Fits = w.Render, w.Fits
 	}

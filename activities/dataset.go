@@ -44,7 +44,11 @@ func (g *GPU) pairsOf(ctx context.Context, s spec.Spec, id AgentID) ([]domain.Pa
 	read := func(ctx context.Context, i int) ([]domain.Pair, error) {
 		return runs.Run(id.Run).PairsOf(ctx, g.Bucket, id.Epoch, i+1)
 	}
-	err := store.InOrder(ctx, s.Slots, read, func(_ int, pairs []domain.Pair) error {
+	slots, _, err := runs.Run(id.Run).Slots(id.Epoch).Read(ctx, g.Bucket) // an earlier epoch may have had others
+	if err != nil {
+		return nil, err
+	}
+	err = store.InOrder(ctx, len(slots.Slots), read, func(_ int, pairs []domain.Pair) error {
 		for _, p := range pairs {
 			if fits(s, p) && (p.Agent == id.Agent || s.Parameters == spec.ParametersShared) {
 				own = append(own, p)

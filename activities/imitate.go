@@ -6,6 +6,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/trainer"
@@ -56,11 +57,15 @@ func (g *GPU) imitate(ctx context.Context, id AgentID, say say) (runs.Policy, er
 		return start, err
 	}
 
+	agent := id.Agent
+	if s.Parameters == spec.ParametersShared {
+		agent = 0 // all controls are the same, as their one policy is
+	}
 	pairs = slices.DeleteFunc(without(pairs, u.Without), func(p domain.Pair) bool { return p.Advantage < 0 })
 	rules.Weigh(s, pairs, false)
 	got, err := g.train(ctx, s, trainer.Job{
 		ID: run.ImitationJob(id.Epoch, id.Agent), Start: start.Digest, Objective: trainer.SFT, Pairs: pairs,
-		Params: s.Train, Seed: domain.Seed(s.Seed, "imitation", id.Epoch, id.Agent), Steps: u.Steps,
+		Params: s.Train, Seed: domain.Seed(s.Seed, "imitation", id.Epoch, agent), Steps: u.Steps,
 		Skip: 1, // as many as the update left out
 	}, say, &pace{})
 	if err == nil && got.Diverged != "" {

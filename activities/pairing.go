@@ -196,8 +196,11 @@ func (m *Models) adversary(s spec.Spec, policies []string) (proposer, error) {
 
 // hardness returns the log-probabilities of a chat model's answers under the agent's policy: the more probable a wrong
 // answer, the more there is to learn from it. It returns nil if the policy servers cannot score answers, and 0 for an
-// answer that the policy cannot say.
+// answer that the policy cannot say. A policy that does not exist yet, as in a level 3 that comes first, scores none.
 func (m *Models) hardness(ctx context.Context, policy, system, prompt string, texts []string) ([]float64, error) {
+	if policy == "" {
+		return nil, nil
+	}
 	scores, err := m.Scores.Score(ctx, chat.ScoreRequest{Model: policy, System: system, User: prompt, Answers: texts})
 	if errors.Is(err, chat.ErrNoScores) || fault.KindOf(err) == fault.Refused {
 		return nil, nil

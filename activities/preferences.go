@@ -23,6 +23,13 @@ func (m *Models) preferences(
 	if err != nil {
 		return b, err
 	}
+	if base == "" && s.FineTune.Base == domain.UntrainedBase { // servers know the base model as what Adopt published
+		given, _, err := runs.Run(id.Run).Chunk(0).Read(ctx, m.Bucket)
+		if err != nil {
+			return b, err
+		}
+		base = given.Policy.Digest
+	}
 	propose, err := m.adversary(s, []string{base})
 	if err != nil {
 		return b, err

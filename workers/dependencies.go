@@ -74,15 +74,16 @@ func open(o Options, counts *telemetry.Metrics) (*dependencies, error) {
 	}
 
 	chats.Called = counts.Call
-	m, bucket := newMeter(counts), counts.Bucket(s3)
+	s3.Observe(counts.Store)
+	m := newMeter(counts)
 
 	return &dependencies{
-		bucket: bucket, stream: stream, metrics: counts, meter: m, log: o.Log, policies: &meteredPolicies{policies, m},
+		bucket: s3, stream: stream, metrics: counts, meter: m, log: o.Log, policies: &meteredPolicies{policies, m},
 		endpoints: chats, view: o.Endpoints.View, namespace: o.Endpoints.Namespace,
 		suites: activities.NewSuites(func(e envadapters.Options) (envadapters.Suite, error) {
 			return catalog.OpenEnvironment(e, catalog.Places{Browsers: o.Browsers, Tabs: o.Tabs})
 		}),
-		trainers: catalog.OpenTrainers(o.Training.host(bucket)), receivers: receivers,
+		trainers: catalog.OpenTrainers(o.Training.host(s3)), receivers: receivers,
 	}, nil
 }
 

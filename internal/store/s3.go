@@ -3,14 +3,9 @@ package store
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"net/http"
-	"os"
 	"regexp"
 	"strings"
 	"time"
@@ -36,8 +31,22 @@ type Config struct {
 
 // S3 is a Bucket on any S3 server that honours If-None-Match.
 type S3 struct {
-	client *minio.Client
-	bucket string
+	client   *minio.Client
+	bucket   string
+	observed Observer // nil: nobody
+}
+
+// Observer is told of an operation that has ended: put, get or list.
+type Observer func(ctx context.Context, operation string, began time.Time, err error)
+
+// Observe lets o know of all operations, those on files included. It must be called before the first one.
+func (s *S3) Observe(o Observer) { s.observed = o }
+
+// ended is to be deferred at the beginning of an operation.
+func (s *S3) ended(ctx context.Context, operation string, began time.Time, err *error) {
+	if s.observed != nil {
+		s.observed(ctx, operation, began, *err)
+	}
 }
 
 // requestTries is how often one request is tried. Whoever asked tries again later.
@@ -88,6 +97,7 @@ const conflicts = 6
 // another write of the key is under way, which may fail, so it is tried again. That the key is taken is believed only
 // if the object is there.
 func (s *S3) PutOnce(ctx context.Context, key string, body []byte) (created bool, err error) {
+	defer s.ended(ctx, "put", time.Now(), &err)
 	err = failpoint.Do(place("put.", key), func(torn bool) (err error) {
 		created, err = s.putOnce(ctx, key, body, torn)
 
@@ -129,7 +139,8 @@ func (s *S3) putOnce(ctx context.Context, key string, body []byte, torn bool) (b
 }
 
 // replace writes an object, whether or not the key is taken.
-func (s *S3) replace(ctx context.Context, key string, body []byte) error {
+func (s *S3) replace(ctx context.Context, key string, body []byte) (err error) {
+	defer s.ended(ctx, "put", time.Now(), &err)
 	o := minio.PutObjectOptions{DisableMultipart: true, ContentType: "application/octet-stream"}
 	if _, err := s.client.PutObject(ctx, s.bucket, key, bytes.NewReader(body), int64(len(body)), o); err != nil {
 		return fault.New(fault.Transient, "write %s: %w", key, err)
@@ -149,22 +160,6 @@ func (s *S3) Get(ctx context.Context, key string) ([]byte, error) {
 	}
 
 	return b.Bytes(), nil
-}
-
-// half takes the first half kilobyte only.
-type half struct {
-	w    io.Writer
-	done bool
-}
-
-func (h *half) Write(p []byte) (int, error) {
-	if h.done {
-		return 0, io.ErrShortWrite
-	}
-	h.done = true
-	n, err := h.w.Write(p[:min(len(p)/2, 512)])
-
-	return n, errors.Join(err, io.ErrShortWrite)
 }
 
 // numbers matches what two objects of a kind differ in: numbers, digests, and the names of what is evaluated.
@@ -196,8 +191,8 @@ func placeOf(key string) string {
 }
 
 // List returns keys and sizes under a prefix in lexical order.
-func (s *S3) List(ctx context.Context, prefix string) ([]Ref, error) {
-	var out []Ref
+func (s *S3) List(ctx context.Context, prefix string) (out []Ref, err error) {
+	defer s.ended(ctx, "list", time.Now(), &err)
 	for o := range s.client.ListObjects(ctx, s.bucket, minio.ListObjectsOptions{Prefix: prefix, Recursive: true}) {
 		if o.Err != nil {
 			return nil, fault.New(fault.Transient, "list %s: %w", prefix, o.Err)
@@ -260,88 +255,4 @@ func (s *S3) Delete(ctx context.Context, key string) error {
 	}
 
 	return nil
-}
-
-// upload sends a file in parts. Concurrent senders of one blob send the same bytes, so it does not matter whose arrive
-// last.
-func (s *S3) upload(ctx context.Context, key, file string, size int64, again bool) error {
-	st, err := s.client.StatObject(ctx, s.bucket, key, minio.StatObjectOptions{})
-	if err == nil && st.Size == size && !again {
-		return nil
-	}
-
-	f, err := os.Open(file)
-	if err != nil {
-		return fault.As(fault.Transient, err)
-	}
-	defer func() { _ = f.Close() }()
-	body := &verified{file: f, left: size, sum: strings.TrimPrefix(key, BlobPrefix), hash: sha256.New()}
-	o := minio.PutObjectOptions{ContentType: "application/octet-stream"}
-	if _, err := s.client.PutObject(ctx, s.bucket, key, body, size, o); err != nil {
-		return fault.New(fault.Transient, "write %s: %w", key, err)
-	}
-
-	return nil
-}
-
-// download writes an object to w, or part of it if it returns an error.
-func (s *S3) download(ctx context.Context, key string, w io.Writer) error {
-	return failpoint.Do(place("get.", key), func(torn bool) error {
-		if torn {
-			w = &half{w: w}
-		}
-
-		return s.copy(ctx, key, w)
-	})
-}
-
-// copy writes an object to w, or part of it if it returns an error.
-func (s *S3) copy(ctx context.Context, key string, w io.Writer) error {
-	o, err := s.client.GetObject(ctx, s.bucket, key, minio.GetObjectOptions{})
-	if err == nil {
-		_, err = io.Copy(w, o)
-		_ = o.Close()
-	}
-	if noSuchKey(err) {
-		return fmt.Errorf("%s: %w", key, ErrNotFound)
-	}
-	if err != nil {
-		return fault.New(fault.Transient, "read %s: %w", key, err)
-	}
-
-	return nil
-}
-
-// noSuchKey reports whether the server says that there is no such object. The client says so of every 404; the server
-// did only if the answer was an error document of S3.
-func noSuchKey(err error) bool {
-	e := minio.ToErrorResponse(err)
-
-	return e.Code == minio.NoSuchKey && e.XMLName.Local == "Error"
-}
-
-// verified reads a file and withholds its last bytes if the whole does not have the sum, so what is sent is never
-// complete.
-type verified struct {
-	file *os.File
-	left int64
-	sum  string
-	hash hash.Hash
-}
-
-func (v *verified) Read(p []byte) (int, error) {
-	if v.left == 0 {
-		return 0, io.EOF
-	}
-
-	n, err := v.file.Read(p[:min(int64(len(p)), v.left)])
-	_, _ = v.hash.Write(p[:n]) // cannot fail
-	v.left -= int64(n)
-	wrong := v.left == 0 && hex.EncodeToString(v.hash.Sum(nil)) != v.sum
-	short := v.left > 0 && err == io.EOF
-	if wrong || short {
-		return 0, errChanged(v.file.Name())
-	}
-
-	return n, err
 }

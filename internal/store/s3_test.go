@@ -1,12 +1,14 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -180,7 +182,12 @@ func TestAFileThatWasSentByHalfIsSentAgain(t *testing.T) {
 	if err := os.WriteFile(file, []byte("weights"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	var done []string
+	b.Observe(func(_ context.Context, operation string, _ time.Time, _ error) { done = append(done, operation) })
 	if _, err := store.PutBlobFile(t.Context(), b, file); err != nil || string(has) != "weights" {
 		t.Errorf("PutBlobFile() = %v and the server has %q, want it to have the file", err, has)
+	}
+	if want := []string{"put", "get", "put", "get"}; !slices.Equal(done, want) {
+		t.Errorf("the observer was told of %q, want %q", done, want)
 	}
 }

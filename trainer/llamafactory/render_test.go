@@ -323,7 +323,7 @@ func TestImagesAreNextToTheirRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	j := someJob(trainer.SFT)
-	j.Pairs[0].Image, j.Pairs[1].Prompt = ref.SHA256, "Goal: press <image>"
+	j.Pairs[0].Image, j.Pairs[1].Prompt, j.Pairs[2].Chosen = ref.SHA256, "Goal: press <image>", "press <image>"
 	_, cmd, err := rendered(t, tl, DefaultOptions(), j, domain.ArtifactBase, "")
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ type ShareGPTRow struct {
 }
 
 func (s Set) sharegpt(p domain.Pair, ranking, images bool) ShareGPTRow {
-	answer := Message{Role: Assistant, Content: p.Chosen}
+	answer := Message{Role: Assistant, Content: placeholders.Replace(p.Chosen)}
 	row := ShareGPTRow{
 		Images: imagesOf(p, images),
 		Messages: []Message{
@@ -29,7 +29,7 @@ func (s Set) sharegpt(p domain.Pair, ranking, images bool) ShareGPTRow {
 	}
 
 	if ranking {
-		row.Chosen, row.Rejected = &answer, &Message{Role: Assistant, Content: p.Rejected}
+		row.Chosen, row.Rejected = &answer, &Message{Role: Assistant, Content: placeholders.Replace(p.Rejected)}
 	} else {
 		row.Messages = append(row.Messages, answer)
 	}
@@ -50,10 +50,11 @@ type AlpacaRow struct {
 
 func (s Set) alpaca(p domain.Pair, ranking, images bool) AlpacaRow {
 	row := AlpacaRow{Images: imagesOf(p, images), Instruction: instruction(p), System: s.System}
+	chosen, rejected := placeholders.Replace(p.Chosen), placeholders.Replace(p.Rejected)
 	if ranking {
-		row.Chosen, row.Rejected = &p.Chosen, &p.Rejected
+		row.Chosen, row.Rejected = &chosen, &rejected
 	} else {
-		row.Output = &p.Chosen
+		row.Output = &chosen
 	}
 
 	return row
@@ -62,7 +63,8 @@ func (s Set) alpaca(p domain.Pair, ranking, images bool) AlpacaRow {
 // ImagePlace is where LLaMA-Factory puts an image into a message.
 const ImagePlace = "<image>"
 
-// placeholders of LLaMA-Factory are changed in prompts: a page that shows one must not be taken for an image.
+// placeholders of LLaMA-Factory are changed in prompts and answers: a page that shows one, or an agent that quotes it,
+// must not be taken for an image.
 var placeholders = strings.NewReplacer(ImagePlace, "< image>", "<video>", "< video>", "<audio>", "< audio>")
 
 // instruction returns the user's message for LLaMA-Factory, with the place of an image after the text, where chat

@@ -51,7 +51,7 @@ func Decide(ctx context.Context, model chat.Model, c Config, v View, seed uint64
 	}
 	m.vote.clear()
 	d.AllRound, d.LastOnly = Count(d.Cells, c.Rounds, order, false), Count(d.Cells, c.Rounds, order, true)
-	d.Executed = executed(d.Cells, c.VoteScope.Winner(d).Canonical)
+	d.Executed = m.vote.executed(c.VoteScope.Winner(d).Canonical)
 
 	return d, nil
 }
@@ -188,15 +188,4 @@ func NewCell(agent, round int, text, prompt string, o domain.Observation) domain
 	cell.Action, cell.Canonical = &act, act.Canonical(o)
 
 	return cell
-}
-
-// executed returns the action of the first cell that has the winning canonical form, or the no-op.
-func executed(cells []domain.Cell, canonical string) domain.Action {
-	for _, c := range cells {
-		if c.Action != nil && c.Canonical == canonical {
-			return *c.Action
-		}
-	}
-
-	return domain.Action{Type: domain.ActionNone}
 }

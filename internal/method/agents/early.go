@@ -76,6 +76,18 @@ func (t *earlyVote) voters() int {
 	return len(t.cells)
 }
 
+// executed returns the action of the first cell in the counting order that has the winning canonical form, or the
+// no-op. That cell precedes the point of certainty, so it is the same whether or not agents are asked after it.
+func (t *earlyVote) executed(canonical string) domain.Action {
+	for pos := range t.cells {
+		if c := t.cells[t.at(pos)]; c.Action != nil && c.Canonical == canonical {
+			return *c.Action
+		}
+	}
+
+	return domain.Action{Type: domain.ActionNone}
+}
+
 // clear empties the cells after the point of certainty.
 func (t *earlyVote) clear() {
 	for pos := t.next; t.over && pos < len(t.cells); pos++ {

@@ -32,6 +32,10 @@ func (h *hasty) Complete(ctx context.Context, q chat.Request) (chat.Response, er
 	if k := int(domain.Seed(h.seed, "answer", int(q.Seed>>32)) % uint64(h.kinds)); k > 0 {
 		text = click(k)
 	}
+	if text == click(1) { // texts that differ in case have the same canonical form
+		word := [...]string{"milk", "Milk"}[q.Seed%2]
+		text = fmt.Sprintf("Reason: r\nAction: {\"action_type\":\"open_app\",\"app_name\":%q}", word)
+	}
 
 	return chat.Response{Texts: []string{text}}, nil
 }

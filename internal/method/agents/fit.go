@@ -82,12 +82,13 @@ func (v View) told(left domain.LeftOut, peers []Message) []int {
 	var out []int
 	for _, m := range peers {
 		a, err := ParseAnswer(m.Text)
-		if err != nil || a.Index == nil || slices.Contains(out, *a.Index) {
+		if err != nil {
 			continue
 		}
-		seen := slices.Contains(v.indices(), *a.Index) && !slices.Contains(left.Elements, *a.Index)
-		if e, ok := v.Observation.Element(*a.Index); ok && e.Shown() && !seen {
-			out = append(out, *a.Index)
+		e, ok := a.Named(v.Observation)
+		seen := slices.Contains(v.indices(), e.Index) && !slices.Contains(left.Elements, e.Index)
+		if ok && e.Shown() && !seen && !slices.Contains(out, e.Index) {
+			out = append(out, e.Index)
 		}
 	}
 

@@ -131,16 +131,19 @@ func negatives(s domain.Step, labels []domain.Label, fits func(domain.Cell) bool
 }
 
 // legal reports whether an action is legal in a cell's prompt: the prompt shows the element that it points at by its
-// index, or a peer named it there. An agent may see less than the screen shows. Records of older versions do not say
-// what an agent saw; it then counts as all that the screen shows.
+// index or its ID, or a peer named it there. An agent may see less than the screen shows. Records of older versions do
+// not say what an agent saw; it then counts as all that the screen shows.
 func legal(a domain.Action, s domain.Step, x domain.Cell) bool {
-	if a.Index == nil || slices.Contains(x.Told, *a.Index) {
+	if a.Index == nil && a.Element == "" {
 		return true
 	}
-	if x.Agent < len(s.Decision.Seen) {
-		return slices.Contains(s.Decision.Seen[x.Agent], *a.Index) && !slices.Contains(x.LeftOut.Elements, *a.Index)
+	e, ok := a.Named(s.Observation)
+	if !ok || slices.Contains(x.Told, e.Index) {
+		return ok
 	}
-	e, ok := s.Observation.Element(*a.Index)
+	if x.Agent < len(s.Decision.Seen) {
+		return slices.Contains(s.Decision.Seen[x.Agent], e.Index) && !slices.Contains(x.LeftOut.Elements, e.Index)
+	}
 
-	return ok && e.Shown()
+	return e.Shown()
 }

@@ -133,3 +133,23 @@ func TestACustomTemplateDoesNotChangeWhichPairsAreMade(t *testing.T) {
 		t.Errorf("%d pairs use a peer's action, want some", peers)
 	}
 }
+
+// TestAnElementThatIsNamedByItsIDIsLegalWhereItIsSeen: web actions name elements by their IDs.
+func TestAnElementThatIsNamedByItsIDIsLegalWhereItIsSeen(t *testing.T) {
+	s := domain.Step{Observation: domain.Observation{Elements: []domain.Element{
+		{Index: 0, ID: "A", Visible: true}, {Index: 1, ID: "B", Visible: true}, {Index: 2, ID: "C", Visible: true},
+	}}}
+	s.Decision.Seen = [][]int{{0, 1}}
+	x := domain.Cell{LeftOut: domain.LeftOut{Elements: []int{1}}}
+	for id, want := range map[string]bool{"A": true, "B": false, "C": false, "Z": false, "-": false, "": true} {
+		a := domain.Action{Family: domain.FamilyWeb, Type: domain.ActionClick, Element: id}
+		if got := legal(a, s, x); got != want {
+			t.Errorf("legal(click %q) = %v, want %v", id, got, want)
+		}
+	}
+
+	x.Told = []int{1}
+	if !legal(domain.Action{Family: domain.FamilyWeb, Type: domain.ActionClick, Element: "B"}, s, x) {
+		t.Error("an element that a peer named is not legal, want it to be")
+	}
+}

@@ -132,7 +132,8 @@ func (p Player) step(
 	}
 
 	e := Executed{Turn: t, Action: action, Invalid: tr.Invalid, After: tr.Observation}
-	if e.Invalid == "" && action.Type == domain.ActionNone {
+	unparsed := action.Type == domain.ActionNone && action.Family == "" // agents of the web may choose to do nothing
+	if e.Invalid == "" && unparsed {
 		e.Invalid = "no answer parsed"
 	}
 	if p.After != nil {
@@ -145,7 +146,7 @@ func (p Player) step(
 	}
 
 	line := agents.Summarise(t.Number, action, t.Observation, e.Invalid)
-	if p.Summarise != nil && action.Type != domain.ActionNone {
+	if p.Summarise != nil && !unparsed {
 		line, err = p.Summarise(ctx, e)
 	}
 

@@ -57,7 +57,7 @@ func (s Spec) Change(typed map[string]string, src Source, c Catalog) (Values, er
 		return nil, fault.New(fault.Invalid, "%s", strings.Join(wrong, "\n"))
 	}
 
-	raw, err := json.Marshal(changed)
+	raw, err := changed.whole()
 	if err != nil {
 		return nil, fault.As(fault.Fatal, err)
 	}
@@ -121,7 +121,7 @@ func (s Spec) Changeable(typed map[string]string) bool {
 
 // Value returns the value of a key as JSON, which is YAML, too. It is false if there is no such key.
 func (s Spec) Value(key string) (string, bool) {
-	raw, _ := json.Marshal(s) // a specification that was checked can be encoded
+	raw, _ := s.whole() // a specification that was checked can be encoded
 	v, ok := at(raw, strings.Split(key, "."))
 
 	return string(v), ok
@@ -130,7 +130,7 @@ func (s Spec) Value(key string) (string, bool) {
 // forGood reports whether a key exists that cannot be changed in a run.
 func (s Spec) forGood(key string) bool {
 	top, _, _ := strings.Cut(key, ".")
-	raw, _ := json.Marshal(s) // a specification that was stored can be encoded
+	raw, _ := s.whole() // a specification that was stored can be encoded
 	_, exists := at(raw, []string{top})
 	_, changeable := s.EffectOf(key)
 
@@ -139,7 +139,7 @@ func (s Spec) forGood(key string) bool {
 
 // assign returns the JSON of the specification with other values of some keys.
 func (s Spec) assign(v Values) (json.RawMessage, error) {
-	raw, err := json.Marshal(s)
+	raw, err := s.whole()
 	if err != nil {
 		return nil, fault.As(fault.Fatal, err)
 	}

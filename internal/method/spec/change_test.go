@@ -87,6 +87,18 @@ func TestChangedValuesAreThoseOfAFile(t *testing.T) {
 	}
 }
 
+// TestPlainDPOStaysPlain: stored specifications leave a smoothing of 0 out, whose default is above 0.
+func TestPlainDPOStaysPlain(t *testing.T) {
+	s := parse(t, "name: a\ntrain: {smoothing: 0}\n")
+	got, err := s.Set(map[string]string{"seed": "2"}, spec.Source{Dir: "/d"}, catalog.All{})
+	if err != nil || got.Train.Smoothing != 0 {
+		t.Errorf("Set = a smoothing of %v, %v, want 0 as before", got.Train.Smoothing, err)
+	}
+	if v, ok := s.Value("train.smoothing"); v != "0" || !ok {
+		t.Errorf("Value = %q, %v, want 0", v, ok)
+	}
+}
+
 func TestChangeReadsFilesOnce(t *testing.T) {
 	s := parse(t, "name: a\n")
 	src := spec.Source{Dir: "/d", Read: func(path string) ([]byte, error) {

@@ -135,6 +135,9 @@ func (s Spec) checkLevels(c Catalog, must Must) {
 	must(len(f.Levels) == 0 || len(jobs) > 0 || f.Base != "", "finetune.steps",
 		"steps for one of the levels %v", f.Levels)
 
+	preference := slices.ContainsFunc(jobs, func(j LevelJob) bool { return j.Preference })
+	must(!preference || f.Preference.Beta > 0, "finetune.preference.beta", "a number above 0 for the DPO of level 3")
+
 	s.checkLevelData(must)
 
 	if slices.Contains(f.Levels, 3) && f.Data.Level3 == "" {

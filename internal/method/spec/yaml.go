@@ -3,6 +3,8 @@ package spec
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"math"
 	"slices"
 
 	"gopkg.in/yaml.v3"
@@ -11,7 +13,7 @@ import (
 // YAML returns the resolved specification as a file: every key with its value. Parse reads it back to an equal
 // specification, in any folder.
 func (s Spec) YAML() ([]byte, error) {
-	raw, err := json.Marshal(s)
+	raw, err := s.whole()
 	if err != nil {
 		return nil, err
 	}
@@ -29,6 +31,22 @@ func (s Spec) YAML() ([]byte, error) {
 	}
 
 	return out.Bytes(), e.Close()
+}
+
+// none stands for a smoothing of 0 while a specification is encoded.
+const none = math.SmallestNonzeroFloat64
+
+// whole returns the specification as JSON that Parse reads back. Stored specifications leave a smoothing of 0 out, as
+// older versions did, but its default is above 0.
+func (s Spec) whole() (json.RawMessage, error) {
+	for _, smoothing := range []*float64{&s.Train.Smoothing, &s.FineTune.Preference.Smoothing} {
+		if *smoothing == 0 {
+			*smoothing = none
+		}
+	}
+	raw, err := json.Marshal(s)
+
+	return bytes.ReplaceAll(raw, fmt.Appendf(nil, `"smoothing":%g`, none), []byte(`"smoothing":0`)), err
 }
 
 // restyle sets the style that people write: blocks, plain text, lists of scalars on one line.

@@ -24,7 +24,8 @@ parameters: shared
 `
 
 func TestYAMLIsReadBackToAnEqualSpecification(t *testing.T) {
-	texts := map[string]string{"a name only": "name: a\n", "every kind of value": full, "options": lora}
+	texts := map[string]string{"a name only": "name: a\n", "every kind of value": full, "options": lora,
+		"plain DPO": "name: a\ntrain: {smoothing: 0}\nfinetune: {preference: {smoothing: 0}}\n"}
 	for _, name := range []string{"quickstart", "curriculum", "llamafactory"} {
 		raw, err := os.ReadFile("../../../examples/" + name + ".yaml")
 		if err != nil {

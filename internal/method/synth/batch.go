@@ -58,7 +58,7 @@ func (b *Batch) Write(
 			return err
 		}
 		if made.dropped == "" && level == 2 {
-			made.dropped = limit.exceeded(it.Action.Type)
+			made.dropped = limit.exceeded(*it.Action)
 		}
 		if made.dropped != "" {
 			b.Drop(made.dropped)
@@ -79,15 +79,15 @@ func (b *Batch) Write(
 type endings struct{ complete, answers int }
 
 // exceeded counts an action and returns why it is dropped, if so.
-func (e *endings) exceeded(actionType string) string {
-	switch actionType {
-	case domain.ActionStatus:
-		if e.complete++; e.complete > 2 {
-			return DropComplete
-		}
-	case domain.ActionAnswer:
+func (e *endings) exceeded(a domain.Action) string {
+	switch {
+	case a.Type == domain.ActionAnswer, a.Type == domain.ActionFinish && a.Answer != "":
 		if e.answers++; e.answers > 1 {
 			return DropAnswer
+		}
+	case a.Type == domain.ActionStatus, a.Type == domain.ActionFinish:
+		if e.complete++; e.complete > 2 {
+			return DropComplete
 		}
 	}
 

@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -13,6 +14,7 @@ import (
 // Target describes the policy that the data are made for.
 type Target struct {
 	Template *agents.Template // the agents' prompt
+	Family   domain.Family    // of the agents' actions; empty means the mobile one
 
 	// Render returns the policy's own wording of an action. Nil means that answers are used as written.
 	Render func(domain.Action) (string, error)
@@ -103,10 +105,14 @@ func (target Target) instruction(it Item, pair domain.Pair, s Screen, seed uint6
 	if why := invalid(*it.Action, s.Observation); why != "" {
 		return example{dropped: why}, nil
 	}
-	text := "Reason: " + agents.Line(it.Reason, maxReason) + "\nAction: " + it.Action.JSON()
+	action, ok := target.speak(*it.Action, s.Observation)
+	if !ok {
+		return example{dropped: DropForeign}, nil
+	}
+	text := "Reason: " + agents.Line(it.Reason, maxReason) + "\nAction: " + action.JSON()
 	if target.Render != nil {
 		var unsaid error
-		if text, unsaid = target.Render(*it.Action); unsaid != nil {
+		if text, unsaid = target.Render(action); unsaid != nil {
 			return example{dropped: DropForeign}, nil
 		}
 	}
@@ -114,7 +120,7 @@ func (target Target) instruction(it Item, pair domain.Pair, s Screen, seed uint6
 	own, peers := target.Messages(domain.Rand(seed, "messages"), text, s.Observation)
 	var err error
 	pair.Prompt, err = target.prompt(it.Ask, s, own, peers)
-	pair.Chosen, pair.ChosenCanonical = text, it.Action.Canonical(s.Observation)
+	pair.Chosen, pair.ChosenCanonical = text, action.Canonical(s.Observation)
 
 	return example{pair: pair, messages: own != "" || len(peers) > 0}, err
 }
@@ -135,7 +141,7 @@ func (target Target) Messages(rng *rand.Rand, right string, o domain.Observation
 			return right
 		}
 
-		return target.Word(mistake(rng, o), o)
+		return target.Word(target.mistake(rng, o), o)
 	}
 	if rng.Float64() < 0.6 {
 		own = word()
@@ -147,8 +153,13 @@ func (target Target) Messages(rng *rand.Rand, right string, o domain.Observation
 	return own, peers
 }
 
-// mistake is a click on a random shown element, or status complete.
-func mistake(rng *rand.Rand, o domain.Observation) domain.Action {
+// speak returns an action in the family of the agents. It is false if that has no counterpart.
+func (target Target) speak(a domain.Action, o domain.Observation) (domain.Action, bool) {
+	return a.In(cmp.Or(target.Family, domain.FamilyMobile), o)
+}
+
+// mistake is a click on a random shown element, or the end of the task.
+func (target Target) mistake(rng *rand.Rand, o domain.Observation) domain.Action {
 	var shown []int
 	for _, e := range o.Elements {
 		if e.Shown() {
@@ -156,10 +167,14 @@ func mistake(rng *rand.Rand, o domain.Observation) domain.Action {
 		}
 	}
 	if len(shown) > 0 && rng.Float64() < 0.8 {
-		return domain.Action{Type: domain.ActionClick}.At(shown[rng.IntN(len(shown))])
+		click := domain.Action{Type: domain.ActionClick}.At(shown[rng.IntN(len(shown))])
+		if a, ok := target.speak(click, o); ok { // an element of the web may have no ID
+			return a
+		}
 	}
+	end, _ := target.speak(domain.Action{Type: domain.ActionStatus, GoalStatus: domain.StatusComplete}, o)
 
-	return domain.Action{Type: domain.ActionStatus, GoalStatus: domain.StatusComplete}
+	return end
 }
 
 // Word returns an action on a screen in the policy's wording, or in a plain one whose reason names the element. A
@@ -179,14 +194,17 @@ func invalid(a domain.Action, o domain.Observation) string {
 	if a.Validate() != nil {
 		return DropAction
 	}
-	if a.Index == nil {
+	if a.Index == nil && a.Element == "" {
 		return ""
 	}
-	if why := onScreen(*a.Index, o); why != "" {
+	e, ok := a.Named(o)
+	if !ok {
+		return DropElement
+	}
+	if why := onScreen(e.Index, o); why != "" {
 		return why
 	}
-	if a.Type == domain.ActionInputText {
-		e, _ := o.Element(*a.Index)
+	if a.Type == domain.ActionInputText || a.Type == domain.ActionTypeString {
 		if e.Target != nil {
 			e, _ = o.Element(*e.Target)
 		}

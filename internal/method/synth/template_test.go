@@ -127,10 +127,45 @@ func TestTheTemplateSaysOnlyWhatTheScreenAllows(t *testing.T) {
 	}
 }
 
+// identified returns a screen whose elements have the IDs A, B, C and so on.
+func identified(s Screen) Screen {
+	for i := range s.Observation.Elements {
+		s.Observation.Elements[i].ID = string(rune('A' + i))
+	}
+
+	return s
+}
+
+// TestAgentsOfTheWebLearnFromActionsOfTheWeb: the author of rules, and the messages that are made up, know mobile ones.
+func TestAgentsOfTheWebLearnFromActionsOfTheWeb(t *testing.T) {
+	target := Target{Template: agents.Default, Family: domain.FamilyWeb, Share: 1, Agents: 4}
+	rows := 0
+	for seed := range uint64(20) {
+		for _, p := range write(t, Template{}, target, 2, 6, identified(screen()), seed).Rows {
+			rows++
+			if strings.Contains(p.Prompt+p.Chosen, `{"action_type":`) || !strings.Contains(p.Chosen, `{"action":`) {
+				t.Fatalf("seed %d: %q answers %q, want actions of the web only", seed, p.Prompt, p.Chosen)
+			}
+		}
+	}
+	if rows < 40 {
+		t.Errorf("%d rows, want at least 40", rows)
+	}
+}
+
 func TestActionsAreValidatedAgainstTheScreen(t *testing.T) {
 	act := func(kind string, index int, text string) domain.Action {
 		return domain.Action{Type: kind, Text: text}.At(index)
 	}
+	web := func(kind, id string) domain.Action {
+		a := domain.Action{Family: domain.FamilyWeb, Type: kind, Element: id}
+		if kind == domain.ActionTypeString {
+			a.Text = "x"
+		}
+
+		return a
+	}
+	onWeb := identified(screen()).Observation
 	for i, c := range []struct {
 		action domain.Action
 		want   string
@@ -147,9 +182,13 @@ func TestActionsAreValidatedAgainstTheScreen(t *testing.T) {
 		{domain.Action{Type: "fly"}, DropAction},
 		{domain.Action{Type: domain.ActionClick}, DropAction},
 		{act(domain.ActionClick, 4, "x"), DropAction},
+		{web(domain.ActionClick, "E"), ""},
+		{web(domain.ActionClick, "Z"), DropElement},
+		{web(domain.ActionHover, "F"), DropHidden},
+		{web(domain.ActionTypeString, "E"), DropReadOnly},
 	} {
 		t.Run(fmt.Sprint(i, " ", c.action.JSON()), func(t *testing.T) {
-			if got := invalid(c.action, screen().Observation); got != c.want {
+			if got := invalid(c.action, onWeb); got != c.want {
 				t.Errorf("invalid() = %q, want %q", got, c.want)
 			}
 		})

@@ -239,9 +239,12 @@ func Fits(prompt, answer string) bool {
 	return err == nil
 }
 
-// Render returns an action in the policy's wording, which is the form of demonstrations. An action outside the grammar
-// is an ErrNotExpressible.
+// Render returns an action in the policy's wording, which is the form of demonstrations. An action outside the grammar,
+// such as one of the web family, is an ErrNotExpressible.
 func Render(a domain.Action) (string, error) {
+	if !a.InFamily(domain.FamilyMobile) {
+		return "", fmt.Errorf("%w: %s is an action of the web family", ErrNotExpressible, a.Type)
+	}
 	name := a.Type
 	for _, f := range []string{a.GoalStatus, a.Direction} {
 		if f != "" {
@@ -250,7 +253,7 @@ func Render(a domain.Action) (string, error) {
 	}
 
 	for _, k := range Kinds {
-		if k.Name == name {
+		if k.Name == name && (a.Index != nil || !k.takesElem) {
 			var b strings.Builder
 			b.WriteString(k.head())
 			if k.takesElem {

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/collabui/collabui/domain"
 )
 
 // toy makes a one-step task: press the named button, or type the named word into the named field.
@@ -64,6 +66,20 @@ func TestAnswersRoundTripThroughTheGrammar(t *testing.T) {
 	} {
 		if _, err := p.Parse(bad); !errors.Is(err, ErrNotExpressible) {
 			t.Errorf("Parse(%q) = %v, want ErrNotExpressible", bad, err)
+		}
+	}
+}
+
+func TestAnActionOfTheWebFamilyIsNotExpressible(t *testing.T) {
+	for _, raw := range []string{
+		`{"action":"click","element":"5"}`, `{"action":"none"}`, `{"action":"type_string","element":"5","text":"a"}`,
+	} {
+		a, err := domain.ParseAction([]byte(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Render(a); !errors.Is(err, ErrNotExpressible) {
+			t.Errorf("Render(%s) = %q, %v, want ErrNotExpressible", raw, got, err)
 		}
 	}
 }

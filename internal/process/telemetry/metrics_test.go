@@ -2,6 +2,7 @@ package telemetry_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http/httptest"
 	"strings"
@@ -92,19 +93,13 @@ func TestAnActivityMayCountNothing(t *testing.T) {
 }
 
 func TestCallsOfTheStoreAreCounted(t *testing.T) {
-	m := telemetry.New()
-	b := m.Bucket(&store.Memory{})
-	if _, err := b.PutOnce(t.Context(), "a", []byte("x")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Get(t.Context(), "a"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Get(t.Context(), "b"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("Get of a missing object = %v, want ErrNotFound", err)
-	}
-	if _, err := b.List(t.Context(), ""); err != nil {
-		t.Fatal(err)
+	m, began := telemetry.New(), time.Now()
+	for operation, errs := range map[string][]error{
+		"put": {nil}, "get": {nil, fmt.Errorf("b: %w", store.ErrNotFound)}, "list": {nil},
+	} {
+		for _, err := range errs {
+			m.Store(t.Context(), operation, began, err)
+		}
 	}
 
 	got := text(t, m)

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/process/failpoint"
+)
+
+// upload sends a file in parts. Concurrent senders of one blob send the same bytes, so it does not matter whose arrive
+// last.
+func (s *S3) upload(ctx context.Context, key, file string, size int64, again bool) (err error) {
+	defer s.ended(ctx, "put", time.Now(), &err)
+	st, err := s.client.StatObject(ctx, s.bucket, key, minio.StatObjectOptions{})
+	if err == nil && st.Size == size && !again {
+		return nil
+	}
+
+	f, err := os.Open(file)
+	if err != nil {
+		return fault.As(fault.Transient, err)
+	}
+	defer func() { _ = f.Close() }()
+
+	return failpoint.Do(place("put.", key), func(torn bool) error {
+		var body io.Reader = &verified{
+			file: f, left: size, sum: strings.TrimPrefix(key, BlobPrefix), hash: sha256.New(),
+		}
+		if torn {
+			body = io.LimitReader(body, size/2)
+		}
+		o := minio.PutObjectOptions{ContentType: "application/octet-stream"}
+		if _, err := s.client.PutObject(ctx, s.bucket, key, body, size, o); err != nil {
+			return fault.New(fault.Transient, "write %s: %w", key, err)
+		}
+
+		return nil
+	})
+}
+
+// download writes an object to w, or part of it if it returns an error.
+func (s *S3) download(ctx context.Context, key string, w io.Writer) (err error) {
+	defer s.ended(ctx, "get", time.Now(), &err)
+
+	return failpoint.Do(place("get.", key), func(torn bool) error {
+		if torn {
+			w = &half{w: w}
+		}
+
+		return s.copy(ctx, key, w)
+	})
+}
+
+// copy writes an object to w, or part of it if it returns an error.
+func (s *S3) copy(ctx context.Context, key string, w io.Writer) error {
+	o, err := s.client.GetObject(ctx, s.bucket, key, minio.GetObjectOptions{})
+	if err == nil {
+		_, err = io.Copy(w, o)
+		_ = o.Close()
+	}
+	if noSuchKey(err) {
+		return fmt.Errorf("%s: %w", key, ErrNotFound)
+	}
+	if err != nil {
+		return fault.New(fault.Transient, "read %s: %w", key, err)
+	}
+
+	return nil
+}
+
+// noSuchKey reports whether the server says that there is no such object. The client says so of every 404; the server
+// did only if the answer was an error document of S3.
+func noSuchKey(err error) bool {
+	e := minio.ToErrorResponse(err)
+
+	return e.Code == minio.NoSuchKey && e.XMLName.Local == "Error"
+}
+
+// verified reads a file and withholds its last bytes if the whole does not have the sum, so what is sent is never
+// complete.
+type verified struct {
+	file *os.File
+	left int64
+	sum  string
+	hash hash.Hash
+}
+
+func (v *verified) Read(p []byte) (int, error) {
+	if v.left == 0 {
+		return 0, io.EOF
+	}
+
+	n, err := v.file.Read(p[:min(int64(len(p)), v.left)])
+	_, _ = v.hash.Write(p[:n]) // cannot fail
+	v.left -= int64(n)
+	wrong := v.left == 0 && hex.EncodeToString(v.hash.Sum(nil)) != v.sum
+	short := v.left > 0 && err == io.EOF
+	if wrong || short {
+		return 0, errChanged(v.file.Name())
+	}
+
+	return n, err
+}
+
+// half takes the first half kilobyte only.
+type half struct {
+	w    io.Writer
+	done bool
+}
+
+func (h *half) Write(p []byte) (int, error) {
+	if h.done {
+		return 0, io.ErrShortWrite
+	}
+	h.done = true
+	n, err := h.w.Write(p[:min(len(p)/2, 512)])
+
+	return n, errors.Join(err, io.ErrShortWrite)
+}
