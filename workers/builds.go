@@ -50,6 +50,16 @@ func (o Options) version() worker.DeploymentOptions {
 	}
 }
 
+// behavior returns how a workflow takes part in versions, if not as most do. Notify moves to another build at once: it
+// goes on for as long as its receiver does not answer, and keeps nothing between its activities.
+func (o Options) behavior(f any) workflow.VersioningBehavior {
+	if o.Build != "" && reflect.ValueOf(f).Pointer() == reflect.ValueOf(workflows.Notify).Pointer() {
+		return workflow.VersioningBehaviorAutoUpgrade
+	}
+
+	return workflow.VersioningBehaviorUnspecified
+}
+
 // maxReplays is the number of histories of each type of workflow that Canary replays. One with fewer than minReplay
 // events belongs to a workflow that has just begun: nothing of it was decided yet, and the replayer refuses it.
 const (

@@ -64,7 +64,7 @@ func (o *Options) fill(ctx context.Context) error {
 		o.Drain = 5 * time.Second
 	}
 	if o.Training.Work == "" {
-		o.Training.Work = filepath.Join(os.TempDir(), "collabui-work")
+		o.Training.Work = filepath.Join(os.TempDir(), fmt.Sprintf("collabui-work-%d", os.Getuid()))
 	}
 
 	var err error

@@ -24,6 +24,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/policy/serving"
@@ -220,7 +221,7 @@ func build(c client.Client, role string, o Options, d *dependencies, fatal func(
 	switch role {
 	case workflows.QueueControl:
 		for _, f := range workflows.All {
-			w.RegisterWorkflow(f)
+			w.RegisterWorkflowWithOptions(f, workflow.RegisterOptions{VersioningBehavior: o.behavior(f)})
 		}
 		w.RegisterActivity(d.control(c))
 	case workflows.QueueRollout:

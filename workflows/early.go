@@ -53,7 +53,7 @@ func (r *runState) beginEarly(ctx workflow.Context) {
 
 // beginAfter begins an epoch beside those before it, unless it is none of the run's or the run is to continue as new.
 func (r *runState) beginAfter(ctx workflow.Context, may Next) {
-	if may.Epoch > r.plan.Epochs || r.long(ctx) {
+	if may.Epoch > r.plan.Epochs || renews(ctx) {
 		return
 	}
 	in := EpochInput{
@@ -73,8 +73,9 @@ func (r *runState) keep(all []*early) {
 	}
 }
 
-// long reports whether it is time to continue as new: the history is long, or another build of the workers is current.
-func (r *runState) long(ctx workflow.Context) bool {
+// renews reports whether it is time to continue as new: the history is long, or another build of the workers is
+// current.
+func renews(ctx workflow.Context) bool {
 	info := workflow.GetInfo(ctx)
 
 	return info.GetContinueAsNewSuggested() || info.GetTargetWorkerDeploymentVersionChanged()

@@ -35,7 +35,7 @@ type ExperimentInput struct {
 
 // Experiment trains the arms of an experiment for all seeds, lets their systems play the same episodes, and tests the
 // contrasts. Runs that have ended and episodes that have been played are not repeated. Between two arms it continues as
-// new where Temporal suggests that.
+// new where Temporal suggests that, or where another build of the workers is current.
 func Experiment(ctx workflow.Context, in ExperimentInput) (activities.Tested, error) {
 	id := in.ExperimentID
 	x := &experiment{id: id, status: ExperimentStatus{Done: in.Done}}
@@ -53,7 +53,7 @@ func Experiment(ctx workflow.Context, in ExperimentInput) (activities.Tested, er
 
 	x.status.All = len(l.Arms) * l.Seeds
 	for x.status.Done < x.status.All {
-		if x.status.Done > in.Done && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
+		if x.status.Done > in.Done && renews(ctx) {
 			next := ExperimentInput{ExperimentID: id, Done: x.status.Done}
 
 			return activities.Tested{}, again(ctx, Experiment, next)

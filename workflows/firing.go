@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/internal/store/notices"
 )
 
 // Updates of a firing that waits for approval.
@@ -60,6 +61,7 @@ type firing struct {
 	found  activities.Found
 	status FiringStatus
 	ruling *activities.Ruling // by a person
+	waited bool               // people know that it waits
 }
 
 // setup registers the query and the updates of a firing.
@@ -117,7 +119,25 @@ func (f *firing) describe(ctx workflow.Context, waits string) {
 
 // act repeats an action until it succeeds, or until it fails for a reason that only a person can remove.
 func (f *firing) act(ctx workflow.Context, do func(workflow.Context) error) error {
-	return insist(ctx, do, func(why string) { f.describe(ctx, why) })
+	return insist(ctx, do, func(why string) {
+		f.describe(ctx, why)
+		f.waits(ctx, why)
+	})
+}
+
+// waits notifies people once that the firing waits: later ones may be skipped until it goes on. Nothing waits for the
+// notice.
+func (f *firing) waits(ctx workflow.Context, why string) {
+	if f.waited || workflow.GetVersion(ctx, "firings say that they wait", workflow.DefaultVersion, 1) != 1 {
+		return
+	}
+	f.waited = true
+	n := f.notice(ctx, notices.Paused, fmt.Sprintf("firing %s of schedule %s (%s) is tried again every %s, because "+
+		"%s. To give it up, cancel its workflow in the Temporal UI",
+		f.id.ID, f.id.Schedule, f.status.Stage, pauseLimit, why))
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		_ = workflow.ExecuteActivity(on(ctx, QueueControl, "notify: "+string(n.Kind)), control.Post, n).Get(ctx, nil)
+	})
 }
 
 // insist repeats an action until it succeeds, or until it fails for a reason that only a person can remove. waits is

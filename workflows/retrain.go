@@ -217,14 +217,19 @@ func (f *firing) rule(ctx workflow.Context, j activities.Judged) (schedules.Outc
 
 // tell notifies people.
 func (f *firing) tell(ctx workflow.Context, kind notices.Kind, why string) error {
-	n := notices.Notice{
-		ID: fmt.Sprintf("%s/%s/%s", f.id.Schedule, f.id.ID, kind), Kind: kind, At: workflow.Now(ctx).UTC(),
-		Run: f.found.Run, Line: f.found.Line, Schedule: f.id.Schedule, Text: why,
-	}
+	n := f.notice(ctx, kind, why)
 
 	return f.act(ctx, func(ctx workflow.Context) error {
 		return workflow.ExecuteActivity(on(ctx, QueueControl, "notify: "+string(kind)), control.Post, n).Get(ctx, nil)
 	})
+}
+
+// notice returns a notice of the firing.
+func (f *firing) notice(ctx workflow.Context, kind notices.Kind, text string) notices.Notice {
+	return notices.Notice{
+		ID: fmt.Sprintf("%s/%s/%s", f.id.Schedule, f.id.ID, kind), Kind: kind, At: workflow.Now(ctx).UTC(),
+		Run: f.found.Run, Line: f.found.Line, Schedule: f.id.Schedule, Text: text,
+	}
 }
 
 // told are the outcomes of which people are notified.

@@ -2,6 +2,7 @@ package workflows_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -305,6 +306,26 @@ func TestALineWithoutAnAcceptedSystemIsNotTrained(t *testing.T) {
 	all, err := schedules.Schedule("nightly").Outcomes(t.Context(), r.Bucket)
 	if err != nil || len(all) != 1 || all[0].Verb != schedules.VerbFailed {
 		t.Errorf("the outcomes are %+v, %v; want one that failed", all, err)
+	}
+}
+
+func TestPeopleAreNotifiedOnceThatAFiringWaits(t *testing.T) {
+	t.Parallel()
+	r := scheduled(t, nightly())
+	asked := 0
+	r.Deps.Missed = func(context.Context, string) (int, error) {
+		if asked++; asked < 200 {
+			return 0, errors.New("nobody answers")
+		}
+
+		return 0, nil
+	}
+	o, err := fire(t, r, 3, nil)
+	wantOutcome(t, o, err, schedules.VerbNone, schedules.NewsNone, "made for")
+	wantNotices(t, r, notices.Ended, notices.Paused) // first the end of the accepted run
+	all, err := notices.Newest(t.Context(), r.Bucket, 1)
+	if err != nil || !strings.Contains(all[0].Text, "nobody answers") || all[0].Schedule != "nightly" {
+		t.Errorf("the notice is %+v, %v; want the schedule and the reason", all, err)
 	}
 }
 

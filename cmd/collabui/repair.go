@@ -18,8 +18,8 @@ func repairCmd(a *app) *cobra.Command {
 		Short: "Set a damaged Temporal database aside; runs continue from the store",
 		Long: `repair stops everything that runs for the data folder and renames the database of the local Temporal
 server. The next start makes a new one. Runs are not lost: train with the same specification continues from the newest
-commit, and adopts what the store holds of the epoch in progress. Workflow histories are only in the file that was set
-aside.`,
+commit, and adopts what the store holds of the epoch in progress. Schedules are in the store, too; schedule resume
+creates one again. Workflow histories are only in the file that was set aside.`,
 		Example: "  collabui repair",
 		Args:    cobra.NoArgs,
 		RunE:    func(*cobra.Command, []string) error { return a.runRepair() },
@@ -54,5 +54,6 @@ func (a *app) runRepair() error {
 			return
 		}
 		say(w, "set aside as %s; %s continues your run from the store", aside, a.typed("train SPEC"))
+		say(w, "schedules do not fire until %s creates each of them again", a.typed("schedule resume NAME"))
 	})
 }

@@ -60,6 +60,7 @@ func (a account) can(name string, args ...string) bool {
 // profile makes the folder of a browser's files, which is its home, too, and belongs to its account. It is among the
 // temporary files, in the system's own folder if the account cannot reach this process's.
 func (a account) profile() (string, error) {
+	_ = os.MkdirAll(os.TempDir(), 0o700) // systems remove what lies unused in /tmp for weeks
 	dir, err := os.MkdirTemp("", "browser-*")
 	if err != nil || a.credential == nil {
 		return dir, fault.As(fault.Transient, err)

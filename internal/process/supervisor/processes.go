@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"time"
 
 	"github.com/collabui/collabui/fault"
@@ -189,6 +188,9 @@ func (s *Supervisor) watch(ctx context.Context, u unit, r *running) error {
 			return nil
 		case <-time.After(checkEvery):
 		}
+		if err := trim(LogPath(s.o.Data, u.name), maxLog); err != nil {
+			s.o.Log.Warn("the log was not trimmed", "service", u.name, "error", err)
+		}
 
 		err := u.health(ctx)
 		switch {
@@ -217,28 +219,4 @@ func (r *running) stop() {
 		r.kill()
 		<-r.ended
 	}
-}
-
-// tail returns the last lines of a log, for error messages.
-func tail(path string) string {
-	b, err := os.ReadFile(path)
-	if err != nil || len(b) == 0 {
-		return ""
-	}
-	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
-
-	return "\n  " + strings.Join(lines[max(0, len(lines)-3):], "\n  ")
-}
-
-// lastLine returns the last line of a log, for a person who asks why a service ended.
-func lastLine(path string) string {
-	const most = 300 // bytes
-	text := tail(path)
-	at := strings.LastIndexByte(text, '\n')
-	if at < 0 {
-		return ""
-	}
-	line := strings.TrimSpace(text[at+1:])
-
-	return ": " + line[:min(len(line), most)]
 }

@@ -56,7 +56,7 @@ func (s *Supervisor) plan(sec secrets) ([]unit, error) {
 		tmp: s.temporary(),
 		args: []string{
 			"worker", parentPipe, "--tabs", fmt.Sprint(s.o.Tabs), "--health", p.at(portWorker),
-			"--work", filepath.Join(os.TempDir(), "collabui-work"),
+			"--work", s.temporary() + "-work",
 		},
 		health: HTTPHealth("http://" + p.at(portWorker) + "/health"),
 	})
@@ -64,7 +64,9 @@ func (s *Supervisor) plan(sec secrets) ([]unit, error) {
 	return p.units, nil
 }
 
-// temporary returns the folder for the worker's temporary files. Its path is short, because sockets lie in it.
+// temporary returns the folder for the worker's temporary files. Its path is short, because sockets lie in it. Beside
+// it is that of training jobs, which a worker that is started again goes on with: no other data folder, and no other
+// person's, has the same.
 func (s *Supervisor) temporary() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("collabui-%x", sha256.Sum256([]byte(s.o.Data)))[:17])
 }

@@ -57,6 +57,10 @@ func (t *transfer) runs(ctx context.Context, names []string) (Report, error) {
 		}
 		spec := runs.Run(name).Spec().Key
 		if !slices.ContainsFunc(objects, func(o store.Ref) bool { return o.Key == spec }) {
+			if t.lenient { // it was deleted meanwhile
+				continue
+			}
+
 			return t.report, fmt.Errorf("run %q: %w", name, store.ErrNotFound)
 		}
 		if err := t.sameRun(ctx, name); err != nil {
@@ -68,7 +72,7 @@ func (t *transfer) runs(ctx context.Context, names []string) (Report, error) {
 		}
 		for _, o := range objects {
 			if o.Key != spec {
-				t.add(o.Key)
+				t.found(o.Key)
 			}
 		}
 		last, t.report.Runs = append(last, spec), append(t.report.Runs, name)
@@ -76,9 +80,7 @@ func (t *transfer) runs(ctx context.Context, names []string) (Report, error) {
 	if err := t.all(ctx); err != nil {
 		return t.report, err
 	}
-	for _, key := range last {
-		t.add(key)
-	}
+	t.found(last...)
 
 	return t.report, t.all(ctx)
 }
@@ -135,6 +137,8 @@ type transfer struct {
 	retired map[string]bool // digests of blobs that a policy of retention removed
 	lenient bool            // goes on if the other side has other objects under the same keys
 
+	listed map[string]bool // keys that a list had
+
 	mu      sync.Mutex
 	known   map[string]bool
 	queue   []string
@@ -143,7 +147,15 @@ type transfer struct {
 }
 
 func newTransfer(from, to store.Bucket, progress func(done, known int)) *transfer {
-	return &transfer{from: from, to: to, progress: progress, known: map[string]bool{}}
+	return &transfer{from: from, to: to, progress: progress, listed: map[string]bool{}, known: map[string]bool{}}
+}
+
+// found queues objects that a list had. A copy of everything takes hours, in which gc may remove some of them.
+func (t *transfer) found(keys ...string) {
+	for _, key := range keys {
+		t.listed[key] = true
+	}
+	t.add(keys...)
 }
 
 // add queues an object once.
@@ -179,6 +191,9 @@ func (t *transfer) all(ctx context.Context) error {
 				written, size, err := t.one(gctx, key)
 				if err == nil {
 					t.count(written, size)
+				}
+				if errors.Is(err, store.ErrNotFound) && t.lenient && t.listed[key] {
+					return nil
 				}
 
 				return err
@@ -302,7 +317,7 @@ func All(ctx context.Context, from, to store.Bucket, progress func(done, known i
 		return t.report, err
 	}
 	for _, o := range blobs {
-		t.add(o.Key)
+		t.found(o.Key)
 	}
 	report, err := t.runs(ctx, names)
 	if err != nil {

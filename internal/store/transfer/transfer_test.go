@@ -1,7 +1,9 @@
 package transfer_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -208,5 +210,37 @@ func TestACopyGoesOnWithoutWhatWasRetired(t *testing.T) {
 	report, err := verify.FsckRun(t.Context(), to, "small")
 	if err != nil || len(report.Problems) > 0 || report.Retired != 1 {
 		t.Errorf("fsck of the copy: %v, %d retired, %v; want no problems and one", report.Problems, report.Retired, err)
+	}
+}
+
+// collected is a bucket of which gc removes an object between its listing and its reading.
+type collected struct {
+	store.Bucket
+	key string
+}
+
+func (c collected) Get(ctx context.Context, key string) ([]byte, error) {
+	if key == c.key {
+		return nil, fmt.Errorf("%s: %w", key, store.ErrNotFound)
+	}
+
+	return c.Bucket.Get(ctx, key)
+}
+
+func TestABackupGoesOnBesideGC(t *testing.T) {
+	t.Parallel()
+	r, _ := testrun.Finished(t)
+	unused, err := store.PutBlob(t.Context(), r.Bucket, []byte("of no run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{unused.Key, runs.Run("small").Epoch(1).Key} {
+		to := &store.Memory{}
+		if _, err := transfer.All(t.Context(), collected{r.Bucket, key}, to, quiet); err != nil {
+			t.Errorf("a backup while %s is removed = %v, want none", key, err)
+		}
+		if there, err := runs.Run("small").Spec().Exists(t.Context(), to); err != nil || !there {
+			t.Errorf("without %s: the run is there: %v, %v; want it copied", key, there, err)
+		}
 	}
 }

@@ -1,0 +1,74 @@
+package supervisor
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/collabui/collabui/fault"
+)
+
+// maxLog is the size, in bytes, above which a log is set aside.
+const maxLog = 32 << 20
+
+// trim sets the lines of a log aside if it is above a size, in a file beside it that the next ones replace, so logs of
+// months take twice that size. Its process goes on writing at the beginning of the log. What it writes in between may
+// be lost.
+func trim(path string, most int64) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() <= most {
+		return nil
+	}
+	if err != nil {
+		return fault.As(fault.Transient, err)
+	}
+	from, err := os.Open(path)
+	if err != nil {
+		return fault.As(fault.Transient, err)
+	}
+	defer func() { _ = from.Close() }()
+	to, err := os.Create(path + ".old")
+	if err != nil {
+		return fault.As(fault.Transient, err)
+	}
+	_, err = io.Copy(to, from)
+
+	return fault.As(fault.Transient, errors.Join(err, to.Close(), os.Truncate(path, 0)))
+}
+
+// newest is how much of the end of a log is read for error messages, in bytes.
+const newest = 64 << 10
+
+// tail returns the last lines of a log, for error messages.
+func tail(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err == nil && info.Size() > newest {
+		_, _ = f.Seek(-newest, io.SeekEnd)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, newest))
+	if err != nil || len(b) == 0 {
+		return ""
+	}
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+
+	return "\n  " + strings.Join(lines[max(0, len(lines)-3):], "\n  ")
+}
+
+// lastLine returns the last line of a log, for a person who asks why a service ended.
+func lastLine(path string) string {
+	const most = 300 // bytes
+	text := tail(path)
+	at := strings.LastIndexByte(text, '\n')
+	if at < 0 {
+		return ""
+	}
+	line := strings.TrimSpace(text[at+1:])
+
+	return ": " + line[:min(len(line), most)]
+}
