@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/experiment/plot"
 	"github.com/collabui/collabui/internal/method/design"
-	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -40,8 +40,13 @@ func (s *session) writePictures(ctx context.Context, o reproduceOptions, x desig
 // writeLogProbs draws log π(chosen) and log π(rejected) by epoch of the first two arms of an experiment, as means over
 // seeds and agents. Epoch 0 is the policy from which the first epoch's update began.
 func (s *session) writeLogProbs(ctx context.Context, o reproduceOptions, x design.Experiment) error {
+	arms := x.Arms[:min(2, len(x.Arms))]
+	epochs, err := s.allCommitted(ctx, x, arms)
+	if err != nil {
+		return err
+	}
 	var curves []plot.Curve
-	for i, arm := range x.Arms[:min(2, len(x.Arms))] {
+	for i, arm := range arms {
 		chosen := plot.Curve{Name: arm.Name + ": chosen", Color: []string{"#1b7837", "#762a83"}[i]}
 		rejected := plot.Curve{Name: arm.Name + ": rejected", Color: []string{"#5aae61", "#9970ab"}[i]}
 		for seed := 1; seed <= x.Seeds; seed++ {
@@ -50,7 +55,7 @@ func (s *session) writeLogProbs(ctx context.Context, o reproduceOptions, x desig
 			if err != nil {
 				return err
 			}
-			if err := s.addLogProbs(ctx, run, sp, x.Seeds, &chosen, &rejected); err != nil {
+			if err := s.addLogProbs(ctx, run, epochs, sp.Agents, x.Seeds, &chosen, &rejected); err != nil {
 				return err
 			}
 		}
@@ -65,11 +70,27 @@ func (s *session) writeLogProbs(ctx context.Context, o reproduceOptions, x desig
 	return nil
 }
 
+// allCommitted returns how many epochs all runs of some arms have: one that stops early has fewer.
+func (s *session) allCommitted(ctx context.Context, x design.Experiment, arms []design.Arm) (int, error) {
+	least := math.MaxInt
+	for _, arm := range arms {
+		for seed := 1; seed <= x.Seeds; seed++ {
+			n, err := runs.Run(x.Run(arm.Name, seed)).Committed(ctx, s.bucket)
+			if err != nil {
+				return 0, err
+			}
+			least = min(least, n)
+		}
+	}
+
+	return least, nil
+}
+
 // addLogProbs adds a run's share of the means over so many seeds.
 func (s *session) addLogProbs(
-	ctx context.Context, run runs.Run, sp spec.Spec, seeds int, chosen, rejected *plot.Curve,
+	ctx context.Context, run runs.Run, epochs, agents, seeds int, chosen, rejected *plot.Curve,
 ) error {
-	share := 1 / float64(seeds*sp.Agents)
+	share := 1 / float64(seeds*agents)
 	add := func(c *plot.Curve, epoch int, v float64) {
 		for len(c.Points) <= epoch {
 			c.Points = append(c.Points, runs.EvalPoint{At: len(c.Points)})
@@ -77,8 +98,8 @@ func (s *session) addLogProbs(
 		c.Points[epoch].Rate += share * v
 	}
 
-	for epoch := 1; epoch <= sp.Epochs; epoch++ {
-		for agent := range sp.Agents {
+	for epoch := 1; epoch <= epochs; epoch++ {
+		for agent := range agents {
 			u, _, err := run.Update(epoch, agent).Read(ctx, s.bucket)
 			if err != nil {
 				return err

@@ -24,10 +24,13 @@ type Curve struct {
 	Color    string // empty: by Strong; otherwise the curve has its name beside its end
 }
 
-// Mean returns the mean of curves that have the same epochs, as a strong curve.
+// Mean returns the mean of curves as a strong curve, as far as all of them go: a run may stop early.
 func Mean(curves []Curve) Curve {
-	out := Curve{Name: "mean", Strong: true}
-	for i, p := range curves[0].Points {
+	out, points := Curve{Name: "mean", Strong: true}, len(curves[0].Points)
+	for _, c := range curves {
+		points = min(points, len(c.Points))
+	}
+	for i, p := range curves[0].Points[:points] {
 		rate := 0.0
 		for _, c := range curves {
 			rate += c.Points[i].Rate / float64(len(curves))

@@ -47,6 +47,16 @@ func TestPicturesAreWellFormedAndEscaped(t *testing.T) {
 	}
 }
 
+func TestAMeanGoesAsFarAsAllCurves(t *testing.T) {
+	long := Curve{Points: []runs.EvalPoint{{At: 0, Rate: 0.2}, {At: 1, Rate: 0.4}, {At: 2, Rate: 0.6}}}
+	short := Curve{Points: []runs.EvalPoint{{At: 0, Rate: 0.4}, {At: 1, Rate: 0.4}}} // stopped early
+	for _, curves := range [][]Curve{{long, short}, {short, long}} {
+		if got := Mean(curves).Points; len(got) != 2 || got[1].At != 1 || got[1].Rate != 0.4 {
+			t.Errorf("the mean is %+v, want the two epochs that both have", got)
+		}
+	}
+}
+
 func TestLogProbabilitiesAreDrawnOnAnAxisBelowZero(t *testing.T) {
 	curves := []Curve{
 		{Name: "new: chosen", Color: "#111111", Points: []runs.EvalPoint{{At: 0, Rate: -1}, {At: 1, Rate: -0.5}}},
