@@ -131,7 +131,7 @@ func (st status) leftOutText(w io.Writer) {
 		if l.Accepted != "" {
 			line += ", accepted by " + l.Accepted
 		}
-		say(w, "%s", line)
+		say(w, "%s", plain(line))
 	}
 }
 
@@ -157,7 +157,7 @@ func (st status) changesText(w io.Writer) {
 		if c.Link != "" {
 			line += " (" + c.Link + ")"
 		}
-		say(w, "%s", line)
+		say(w, "%s", plain(line))
 	}
 }
 

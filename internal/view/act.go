@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"mime"
 	"net/http"
+	"strings"
+	"unicode"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
@@ -44,6 +47,9 @@ type Act struct {
 // actLimit bounds the size of a request, in bytes.
 const actLimit = 16 << 10
 
+// maxWho bounds the name of a user, in bytes: it is stored for good.
+const maxWho = 100
+
 // act does what a page of this server asks for. Pages of others are refused, also where a proxy forwards them.
 func (s *Server) act() http.Handler {
 	return http.NewCrossOriginProtection().Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -68,6 +74,12 @@ func (s *Server) act() http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), readLimit)
 		defer cancel()
 		who, _, _ := r.BasicAuth()
+		if len(who) > maxWho || strings.ContainsFunc(who, func(c rune) bool { return !unicode.IsPrint(c) }) {
+			http.Error(w, fmt.Sprintf("the user's name: expected at most %d bytes that can be printed", maxWho),
+				http.StatusBadRequest)
+
+			return
+		}
 		done, err := s.Act(ctx, who, a)
 		if err != nil {
 			http.Error(w, err.Error(), statusOf(err))

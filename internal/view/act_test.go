@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
@@ -111,6 +112,9 @@ func TestOnlyOwnPagesAct(t *testing.T) {
 	done := 0
 	url := acting(t, &b, func(string, view.Act) (string, error) { done++; return "done", nil })
 	const note = `{"verb":"note","run":"crafted","why":"x"}`
+	basic := func(user string) map[string]string {
+		return map[string]string{"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"))}
+	}
 	for _, c := range []struct {
 		name, method, body string
 		headers            map[string]string
@@ -122,6 +126,8 @@ func TestOnlyOwnPagesAct(t *testing.T) {
 		{"a form", http.MethodPost, note, map[string]string{"Content-Type": "text/plain"}, 415},
 		{"a link", http.MethodGet, "", nil, 404},
 		{"an unknown field", http.MethodPost, `{"verb":"note","evil":1}`, nil, 400},
+		{"a name that commands a terminal", http.MethodPost, note, basic("a\x1b[2J"), 400},
+		{"a long name", http.MethodPost, note, basic(strings.Repeat("a", 101)), 400},
 		{"too much", http.MethodPost, `{"why":"` + strings.Repeat("x", 1<<15) + `"}`, nil, 400},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), c.method, url+"act", strings.NewReader(c.body))

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -20,15 +21,24 @@ const imageFolder = "image"
 // pngMagic is how every PNG begins.
 var pngMagic = []byte("\x89PNG\r\n\x1a\n")
 
-// image returns a screenshot. Other blobs, such as policies, are not found.
+// maxImage bounds the size of a screenshot, in bytes.
+const maxImage = 64 << 20
+
+// image returns a screenshot. Other blobs, such as policies of gigabytes, are not found, and not held in memory.
 func (l *Library) image(ctx context.Context, digest string) ([]byte, error) {
 	if sum, err := hex.DecodeString(digest); err != nil || len(sum) != sha256.Size {
 		return nil, fmt.Errorf("image %q: %w", digest, store.ErrNotFound)
 	}
-	png, err := store.GetBlob(ctx, l.Bucket, digest)
-	if err == nil && !bytes.HasPrefix(png, pngMagic) {
-		err = fmt.Errorf("blob %s is not a picture: %w", digest, store.ErrNotFound)
-	}
+	var png []byte
+	err := store.StreamBlob(ctx, l.Bucket, digest, func(r io.Reader) (err error) {
+		head := make([]byte, len(pngMagic))
+		if _, err := io.ReadFull(r, head); err != nil || !bytes.Equal(head, pngMagic) {
+			return fmt.Errorf("blob %s is not a picture: %w", digest, store.ErrNotFound)
+		}
+		png, err = io.ReadAll(io.MultiReader(bytes.NewReader(head), io.LimitReader(r, maxImage)))
+
+		return err
+	})
 
 	return png, err
 }

@@ -28,6 +28,7 @@ type row struct {
 	Against   int     `json:"against,omitempty"` // those of them that they label differently
 	Pairs     int     `json:"pairs,omitempty"`
 	Tokens    int     `json:"tokens,omitempty"`   // of agents, critic and adversary
+	Own       int     `json:"own,omitempty"`      // of those, the agents' in the rollout
 	Money     float64 `json:"money,omitempty"`    // at the prices of the specification
 	Surprise  float64 `json:"surprise,omitempty"` // largest −log π of an answer, in nats
 	Why       string  `json:"why,omitempty"`      // why it failed
@@ -87,6 +88,7 @@ func (r *row) addCell(c domain.Cell, said map[int]string, reads bool) {
 		return
 	}
 	r.Tokens += c.Usage.Prompt + c.Usage.Answer
+	r.Own += c.Usage.Prompt + c.Usage.Answer
 	r.Surprise = max(r.Surprise, -c.LogProb)
 	if c.Action == nil && c.Refused == "" {
 		r.Unparsed++

@@ -47,6 +47,7 @@ func (s *Server) Handler(ctx context.Context) http.Handler {
 		head := w.Header()
 		head.Set("Content-Security-Policy", policy)
 		head.Set("X-Content-Type-Options", "nosniff")
+		head.Set("Cross-Origin-Resource-Policy", "same-origin") // documents are scripts, which others could include
 		head.Set("Referrer-Policy", "no-referrer")
 		head.Set("Cache-Control", "no-store")
 		mux.ServeHTTP(w, r)

@@ -128,7 +128,7 @@ function Tokens({ doc, version }) {
   const roles = [...new Set(spending.map((s) => s.role))];
   const series = [
     { name: 'agents, rollouts', points: byEpoch(docs.flatMap((rows, i) => rows.map((r) => [doc.epochs[i].number,
-      r.tokens || 0]))) },
+      r.own || 0]))) },
     { name: 'agents, evaluations', points: byEpoch(doc.evaluations.filter((e) => e.epoch >= 0 && e.result.cost)
       .map((e) => [e.epoch, e.result.cost.prompt + e.result.cost.answer])) },
     ...roles.map((name) => ({ name, points: byEpoch(spending.filter((s) => s.role === name)
