@@ -36,6 +36,9 @@ func (l *Library) image(ctx context.Context, digest string) ([]byte, error) {
 			return fmt.Errorf("blob %s is not a picture: %w", digest, store.ErrNotFound)
 		}
 		png, err = io.ReadAll(io.MultiReader(bytes.NewReader(head), io.LimitReader(r, maxImage)))
+		if err == nil && len(png) > maxImage {
+			err = fmt.Errorf("picture %s is larger than %d bytes: %w", digest, maxImage, store.ErrNotFound)
+		}
 
 		return err
 	})

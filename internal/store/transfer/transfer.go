@@ -150,7 +150,8 @@ func newTransfer(from, to store.Bucket, progress func(done, known int)) *transfe
 	return &transfer{from: from, to: to, progress: progress, listed: map[string]bool{}, known: map[string]bool{}}
 }
 
-// found queues objects that a list had. A copy of everything takes hours, in which gc may remove some of them.
+// found queues objects that a list had. A copy of everything takes hours, in which gc may remove some of them. What is
+// gone is left out; fsck of the copy finds it if something refers to it.
 func (t *transfer) found(keys ...string) {
 	for _, key := range keys {
 		t.listed[key] = true
