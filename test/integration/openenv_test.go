@@ -82,8 +82,8 @@ func TestOpenEnvAgainstOurServerInAnotherProcess(t *testing.T) {
 		t.Errorf("a step after the server's death: %v, want a void episode", err)
 	}
 
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("the step took %v, want at most 5 s", took)
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("the step took %v, want at most 30 s", took)
 	}
 
 	env.Close(t.Context())
