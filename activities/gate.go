@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -91,23 +92,44 @@ func groupsOf(f schedules.Firing) []group {
 	return groups
 }
 
+// gateSplits are the splits whose tasks gates may play, best first.
+var gateSplits = []string{domain.SplitTestSeeds, domain.SplitVal}
+
+// checkGate returns an invalid fault if an environment has no tasks of a group that a gate may play.
+func checkGate(i runs.Inventory, g group) error {
+	for _, split := range gateSplits {
+		if slices.ContainsFunc(i.Templates[split], func(t string) bool { return slices.Contains(g.templates, t) }) {
+			return nil
+		}
+	}
+
+	return fault.New(fault.Invalid, "environment %s has none of the %s training templates (%s) in %s, so that no gate "+
+		"could compare systems on them: let it offer them there, too", i.Environment, g.name, few(g.templates),
+		strings.Join(gateSplits, " or "))
+}
+
 // gateTasks draws n tasks of a group: its templates take turns. Every firing has its own, so that a line is not fitted
 // to those of its gate. They are of test-seeds where the environment has the templates there, otherwise of val.
 func gateTasks(s spec.Spec, suite envadapters.Suite, run string, g group, n int) ([]domain.Task, error) {
-	split := domain.SplitVal
-	if slices.Contains(suite.Splits(), domain.SplitTestSeeds) {
-		split = domain.SplitTestSeeds
+	var split string
+	var known []envadapters.Template
+	for _, split = range gateSplits {
+		if !slices.Contains(suite.Splits(), split) {
+			continue
+		}
+		all, err := suite.Templates(split)
+		if err != nil {
+			return nil, err
+		}
+		known = slices.DeleteFunc(slices.Clone(all), func(t envadapters.Template) bool {
+			return !slices.Contains(g.templates, t.Name)
+		})
+		if len(known) > 0 {
+			break
+		}
 	}
-	known, err := suite.Templates(split)
-	if err != nil {
-		return nil, err
-	}
-	known = slices.DeleteFunc(slices.Clone(known), func(t envadapters.Template) bool {
-		return !slices.Contains(g.templates, t.Name)
-	})
-	if len(known) == 0 {
-		return nil, fault.New(fault.Invalid, "environment %s has none of the %s training templates in %s, so that no "+
-			"gate can compare systems on them", s.Environment, g.name, split)
+	if len(known) == 0 { // a firing of an older version did not look
+		return nil, checkGate(runs.Inventory{Environment: s.Environment}, g)
 	}
 
 	tasks := make([]domain.Task, n)

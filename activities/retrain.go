@@ -45,7 +45,8 @@ type Found struct {
 }
 
 // Look compares what a schedule's environment offers now with what the accepted system of its line was made for. It
-// asks no model. It is an invalid fault if the line has no accepted system.
+// asks no model. It is an invalid fault if the line has no accepted system, or if no gate could compare systems on what
+// is new.
 func (c *Control) Look(ctx context.Context, id FiringID) (Found, error) {
 	return do(ctx, id.log(c), func(ctx context.Context, _ say) (Found, error) {
 		name := schedules.Schedule(id.Schedule)
@@ -132,8 +133,14 @@ func (c *Control) look(ctx context.Context, v schedules.Version, id FiringID) (s
 	}
 	if again != "" {
 		f.News, f.Why = schedules.NewsNone, again
-	} else {
-		f.Run = v.Schedule.Line + "-" + id.ID
+
+		return f, nil
+	}
+	f.Run = v.Schedule.Line + "-" + id.ID
+	for _, group := range groupsOf(f) { // before anything is trained that nobody could accept
+		if err := checkGate(now, group); err != nil {
+			return f, err
+		}
 	}
 
 	return f, nil

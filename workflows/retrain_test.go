@@ -309,6 +309,26 @@ func TestALineWithoutAnAcceptedSystemIsNotTrained(t *testing.T) {
 	}
 }
 
+func TestNothingIsTrainedThatNoGateCouldCompare(t *testing.T) {
+	t.Parallel()
+	r := scheduled(t, nightly())
+	r.Suite.Trained = []string{"h", "i"}
+	c := count(r)
+	_, err := fire(t, r, 3, nil)
+	const want = "none of the new training templates (h, i) in test-seeds or val"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("the firing ended with %v, want an error with %q", err, want)
+	}
+	if c.calls > 0 || c.jobs > 0 {
+		t.Errorf("it made %d calls and %d jobs, want none", c.calls, c.jobs)
+	}
+
+	r.Suite.More, r.Suite.Trained = r.Suite.Trained, nil // as the error says
+	learns(t, r)
+	o, err := fire(t, r, 4, nil)
+	wantOutcome(t, o, err, lines.Promote, schedules.NewsTasks, "points on 20 episodes of new tasks")
+}
+
 func TestPeopleAreNotifiedOnceThatAFiringWaits(t *testing.T) {
 	t.Parallel()
 	r := scheduled(t, nightly())

@@ -49,6 +49,8 @@ type Suite struct {
 	Apps bool
 	// More names further templates, of all splits but test-templates and test-apps.
 	More []string
+	// Trained names further templates, of train alone.
+	Trained []string
 	// Without names templates to leave out.
 	Without []string
 	// Edition is the suite's version.
@@ -123,6 +125,9 @@ func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
 	names := []string{"a", "b", "c", "d", "e", "f", "g"}
 	if split != domain.SplitTestTemplates && split != domain.SplitTestApps {
 		names = append(names, s.More...)
+	}
+	if split == domain.SplitTrain {
+		names = append(names, s.Trained...)
 	}
 	for _, n := range names {
 		if slices.Contains(s.Without, n) {

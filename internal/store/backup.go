@@ -1,11 +1,15 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/collabui/collabui/fault"
 )
@@ -15,6 +19,36 @@ type Backup struct{ Files }
 
 // PutOnce writes an object unless the key is taken. A file appears whole or not at all.
 func (d Backup) PutOnce(ctx context.Context, key string, body []byte) (bool, error) {
+	return d.write(ctx, key, bytes.NewReader(body), false)
+}
+
+// replace writes an object, whether or not the key is taken.
+func (d Backup) replace(ctx context.Context, key string, body []byte) error {
+	_, err := d.write(ctx, key, bytes.NewReader(body), true)
+
+	return err
+}
+
+// upload copies a file, unless the object has its size and again is false.
+func (d Backup) upload(ctx context.Context, key, file string, size int64, again bool) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return fault.As(fault.Transient, err)
+	}
+	defer func() { _ = f.Close() }()
+
+	if i, err := os.Stat(filepath.Join(d.Dir, filepath.FromSlash(key))); err == nil && i.Size() == size && !again {
+		return nil
+	}
+	body := &verified{file: f, left: size, sum: strings.TrimPrefix(key, BlobPrefix), hash: sha256.New()}
+	_, err = d.write(ctx, key, body, true)
+
+	return err
+}
+
+// write writes an object, and reports whether it did: not if the key is taken, unless over is true. A file appears
+// whole or not at all.
+func (d Backup) write(ctx context.Context, key string, body io.Reader, over bool) (bool, error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
@@ -23,7 +57,7 @@ func (d Backup) PutOnce(ctx context.Context, key string, body []byte) (bool, err
 		return false, fault.New(fault.Corrupt, "%q is not the key of an object", key)
 	}
 	file := filepath.Join(d.Dir, path)
-	if _, err := os.Lstat(file); err == nil {
+	if _, err := os.Lstat(file); err == nil && !over {
 		return false, nil
 	}
 	tmp := filepath.Join(d.Dir, unfinished)
@@ -35,11 +69,16 @@ func (d Backup) PutOnce(ctx context.Context, key string, body []byte) (bool, err
 	if err != nil {
 		return false, fault.As(fault.Transient, err)
 	}
-	defer func() { _ = os.Remove(f.Name()) }()
+	defer func() { _ = os.Remove(f.Name()) }() // fails after the rename
 
-	_, err = f.Write(body)
+	_, err = io.Copy(f, body)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return false, fault.As(fault.Transient, err)
+	}
+	if over {
+		err = os.Rename(f.Name(), file)
+
+		return err == nil, fault.As(fault.Transient, err)
 	}
 	err = os.Link(f.Name(), file) // which, unlike a rename, replaces nothing
 	if errors.Is(err, fs.ErrExist) {
@@ -47,14 +86,4 @@ func (d Backup) PutOnce(ctx context.Context, key string, body []byte) (bool, err
 	}
 
 	return err == nil, fault.As(fault.Transient, err)
-}
-
-// replace writes an object, whether or not the key is taken.
-func (d Backup) replace(ctx context.Context, key string, body []byte) error {
-	if err := os.Remove(filepath.Join(d.Dir, filepath.FromSlash(key))); err != nil {
-		return fault.As(fault.Transient, err)
-	}
-	_, err := d.PutOnce(ctx, key, body)
-
-	return err
 }

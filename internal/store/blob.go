@@ -116,11 +116,16 @@ func StreamBlob(ctx context.Context, b Bucket, sum string, use func(io.Reader) e
 	return used
 }
 
-// streams is an optional capability of a Bucket for blobs that should not pass through memory, such as weights of
+// uploads is an optional capability of a Bucket for blobs that should not pass through memory, such as weights of
 // several gigabytes.
-type streams interface {
+type uploads interface {
 	// upload sends a file, unless the object has its size and again is false.
 	upload(ctx context.Context, key, file string, size int64, again bool) error
+}
+
+// downloads is the same for reading.
+type downloads interface {
+	// download writes an object to w, or part of it if it returns an error. Of one that is missing it writes nothing.
 	download(ctx context.Context, key string, w io.Writer) error
 }
 
@@ -132,7 +137,7 @@ func PutBlobFile(ctx context.Context, b Bucket, file string) (Ref, error) {
 		return Ref{}, err
 	}
 	r := Ref{Key: BlobPrefix + sum, SHA256: sum, Size: size}
-	if s, ok := b.(streams); ok {
+	if s, ok := b.(uploads); ok {
 		if err := s.upload(ctx, r.Key, file, size, false); err != nil {
 			return r, err
 		}
@@ -206,7 +211,7 @@ func copyBlob(ctx context.Context, b Bucket, sum string, w io.Writer) error {
 
 // copyThere is copyBlob for a blob that is not in the trash. Of one that is missing it writes nothing.
 func copyThere(ctx context.Context, b Bucket, sum string, w io.Writer) error {
-	if s, ok := b.(streams); ok {
+	if s, ok := b.(downloads); ok {
 		return s.download(ctx, BlobPrefix+sum, w)
 	}
 	body, err := b.Get(ctx, BlobPrefix+sum)

@@ -1,14 +1,17 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/collabui/collabui/fault"
 )
@@ -24,19 +27,36 @@ func (f Files) PutOnce(_ context.Context, key string, _ []byte) (bool, error) {
 
 // Get reads an object.
 func (f Files) Get(ctx context.Context, key string) ([]byte, error) {
+	var body bytes.Buffer
+	err := f.download(ctx, key, &body)
+
+	return body.Bytes(), err
+}
+
+// download writes an object to w, or part of it if it returns an error.
+func (f Files) download(ctx context.Context, key string, w io.Writer) error {
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 	path := filepath.FromSlash(key)
 	if !filepath.IsLocal(path) {
-		return nil, fault.New(fault.Corrupt, "%q is not the key of an object", key)
+		return fault.New(fault.Corrupt, "%q is not the key of an object", key)
 	}
-	body, err := os.ReadFile(filepath.Join(f.Dir, path))
-	if i, of := os.Stat(filepath.Join(f.Dir, path)); errors.Is(err, fs.ErrNotExist) || of == nil && i.IsDir() {
-		return nil, fmt.Errorf("%s: %w", key, ErrNotFound)
+	file, err := os.Open(filepath.Join(f.Dir, path))
+	if err == nil {
+		defer func() { _ = file.Close() }()
+		if i, of := file.Stat(); of == nil && i.IsDir() {
+			err = fs.ErrNotExist
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return fmt.Errorf("%s: %w", key, ErrNotFound)
+	}
+	if err == nil {
+		_, err = io.Copy(w, file)
 	}
 
-	return body, fault.As(fault.Transient, err)
+	return fault.As(fault.Transient, err)
 }
 
 // List returns keys and sizes under a prefix in lexical order.

@@ -55,11 +55,12 @@ func (l *Library) epochRows(ctx context.Context, run runs.Run, number int) ([]ro
 		return nil, err
 	}
 
+	of := runs.Digest(r.spec) // a name may be that of another run, after a deletion
 	rows := make([]row, len(slots))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(parallel)
 	for i, slot := range slots {
-		key := fmt.Sprintf("%s/%d/%d", run, number, slot)
+		key := fmt.Sprintf("%s/%d/%d/%s", run, number, slot, of)
 		if known, ok := l.rows.get(key); ok {
 			rows[i] = known
 

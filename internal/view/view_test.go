@@ -11,7 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/view"
 	"github.com/collabui/collabui/test/kit/testrun"
 )
@@ -56,6 +58,25 @@ func at(t testing.TB, doc any, path ...any) any {
 	}
 
 	return doc
+}
+
+// TestANameIsUsedAgain deletes a run whose lines were read, and makes another one of its name, without pairs.
+func TestANameIsUsedAgain(t *testing.T) {
+	var b, other store.Memory
+	l := library(&b, 1)
+	run := crafted(t, &b)
+	rows := "rows/" + string(run) + "/1"
+	if got := at(t, document(t, l, rows), 0, "pairs"); got != 2.0 {
+		t.Fatalf("slot 1 has %v pairs, want 2", got)
+	}
+
+	crafted(t, &other, func(s *spec.Spec) { s.Seed = 2 })
+	other.Damage(run.Pairs(1, 1).Key, nil)
+	record(t, &other, run.Pairs(1, 1), runs.Pairs{})
+	l.Bucket = &other
+	if got := at(t, document(t, l, rows), 0, "pairs"); got != nil {
+		t.Errorf("slot 1 of the run that has the name now has %v pairs, want none", got)
+	}
 }
 
 func TestLinesAboutEpisodesOfEveryKind(t *testing.T) {
