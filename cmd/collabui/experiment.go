@@ -170,34 +170,54 @@ func (s *session) publish(ctx context.Context, v experiments.Version, r experime
 
 // showExperiment returns a function that shows how far an experiment is.
 func (s *session) showExperiment(ctx context.Context, id string) func(*viewer) {
-	var before workflows.ExperimentStatus
-	var spent time.Duration // on arms that were played since
-	began, timed := time.Now(), 0
+	var seen armTimes
 
 	return func(v *viewer) {
 		var st workflows.ExperimentStatus
 		if !query(ctx, s.temporal, id, workflows.QueryStatus, &st) || st.All == 0 {
 			return
 		}
-		if st.Done > before.Done {
-			if !before.Ended {
-				timed, spent = timed+st.Done-before.Done, spent+time.Since(began)
-			}
-			began = time.Now()
-			left := ""
-			if timed > 0 && st.Done < st.All {
-				left = ", about " + (spent / time.Duration(timed) * time.Duration(st.All-st.Done)).
-					Round(time.Minute).String() + " left"
-			}
-			v.say("%d of %d arms are played, the last was %s of seed %d%s", st.Done, st.All, before.Arm, before.Seed,
-				left)
+		before := seen.before
+		if news := seen.next(st, time.Now()); news != "" {
+			v.say("%s", news)
 		}
 		if st.Waits != "" && st.Waits != before.Waits {
 			v.say("it is tried again, because %s", st.Waits)
 		}
-		before = st
 		s.showArm(ctx, v, st)
 	}
+}
+
+// armTimes are the times of the arms that were seen from their beginning to their end.
+type armTimes struct {
+	before workflows.ExperimentStatus
+	began  time.Time // zero while the arm that is played was not seen beginning
+	timed  int
+	spent  time.Duration
+}
+
+// next takes the status at a time, and says how many arms are played if there are more than before. It forecasts what
+// is left when an arm was seen whole.
+func (a *armTimes) next(st workflows.ExperimentStatus, now time.Time) string {
+	before := a.before
+	a.before = st
+	if st.Done == before.Done {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %d arms are played", st.Done, st.All)
+	if st.Done == before.Done+1 && before.Arm != "" {
+		text += fmt.Sprintf(", the last was %s of seed %d", before.Arm, before.Seed)
+		if !a.began.IsZero() && !before.Ended {
+			a.timed, a.spent = a.timed+1, a.spent+now.Sub(a.began)
+		}
+	}
+	a.began = now
+	if a.timed == 0 || st.Done == st.All {
+		return text
+	}
+	left := a.spent / time.Duration(a.timed) * time.Duration(st.All-st.Done)
+
+	return text + fmt.Sprintf(", about %s left", left.Round(time.Minute))
 }
 
 // showArm shows the arm that is played.
