@@ -27,6 +27,9 @@ func (c *Common) made(ctx context.Context, s spec.Spec, suite envadapters.Suite)
 	if b, ok := suite.(envadapters.Browsing); ok {
 		m.Browser, _ = b.Browser(ctx) // a control worker need not have one
 	}
+	if v, ok := suite.(envadapters.Versioned); ok {
+		m.Version, _ = v.Version(ctx) // a server that is away fails what is played on it
+	}
 
 	return m, nil
 }
@@ -178,6 +181,7 @@ func (c *Common) sameAs(ctx context.Context, s spec.Spec, epoch int, suite envad
 	compare("the prompts", here.Prompts, want.Prompts)
 	compare("the kernel", here.Kernel, want.Kernel)
 	compare("the browser", here.Browser, want.Browser)
+	compare("the environment", here.Version, want.Version)
 	if len(differ) == 0 {
 		return nil
 	}

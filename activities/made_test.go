@@ -18,6 +18,8 @@ type browsing struct {
 	version string
 }
 
+func (b browsing) Version(context.Context) (string, error) { return "pages 1", nil }
+
 func (b browsing) Browser(context.Context) (string, error) { return b.version, nil }
 
 func TestAWorkerWithOtherVersionsThanTheEpochsIsRefused(t *testing.T) {
@@ -34,6 +36,9 @@ func TestAWorkerWithOtherVersionsThanTheEpochsIsRefused(t *testing.T) {
 		"another kernel":     {func(m *runs.Made) { m.Kernel = "slow" }, "the kernel fast instead of slow"},
 		"another browser": {
 			func(m *runs.Made) { m.Browser = "Chromium 2" }, "the browser Chromium 1 instead of Chromium 2",
+		},
+		"other pages": {
+			func(m *runs.Made) { m.Version = "pages 2" }, "the environment pages 1 instead of pages 2",
 		},
 		"another prompt": {func(m *runs.Made) { m.Prompts = "0123" }, "the prompts"},
 	} {

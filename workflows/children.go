@@ -1,6 +1,29 @@
 package workflows
 
-import "go.temporal.io/sdk/workflow"
+import (
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+)
+
+// trainRun runs a run as a child that outlives its parent. A run that goes on already, begun by a parent that was ended
+// or by a person, is waited for. waits is told so.
+func trainRun(ctx workflow.Context, run string, waits func(why string)) error {
+	cctx := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID: run, StaticSummary: "training run " + run,
+		ParentClosePolicy: enums.PARENT_CLOSE_POLICY_ABANDON,
+	})
+	for {
+		err := workflow.ExecuteChildWorkflow(cctx, Run, RunInput{Name: run}).Get(ctx, nil)
+		if !temporal.IsWorkflowExecutionAlreadyStartedError(err) {
+			return err
+		}
+		waits("run " + run + " goes on already, and its end is waited for")
+		if err := workflow.Sleep(ctx, pauseLimit); err != nil {
+			return err
+		}
+	}
+}
 
 // run executes a child workflow and keeps it known while it is open.
 func (r *runState) run(ctx workflow.Context, fn, in, out any) error {

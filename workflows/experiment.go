@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -170,11 +169,11 @@ func (x *experiment) lineup(ctx workflow.Context, id activities.ArmID) (l activi
 
 // train runs a run to its end. A run that a person stops ends the experiment, which can be started again.
 func (x *experiment) train(ctx workflow.Context, run string) error {
-	cctx := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID: run, StaticSummary: "training run " + run,
-		ParentClosePolicy: enums.PARENT_CLOSE_POLICY_ABANDON,
+	err := trainRun(ctx, run, func(why string) {
+		x.status.Waits = why
+		x.describe(ctx)
 	})
-	err := workflow.ExecuteChildWorkflow(cctx, Run, RunInput{Name: run}).Get(ctx, nil)
+	x.status.Waits = ""
 	var app *temporal.ApplicationError
 	if errors.As(err, &app) && app.Type() == ErrStopped {
 		return temporal.NewNonRetryableApplicationError("run "+run+": "+app.Message(), ErrStopped, nil)

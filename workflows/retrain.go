@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -144,11 +143,10 @@ func (f *firing) evaluate(ctx workflow.Context, label string, items []rules.Eval
 // train runs the run. It returns why nothing came of it: a person stopped it.
 func (f *firing) train(ctx workflow.Context) (stopped string, err error) {
 	f.enter(ctx, StageTraining)
-	cctx := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID: f.found.Run, StaticSummary: "training run " + f.found.Run,
-		ParentClosePolicy: enums.PARENT_CLOSE_POLICY_ABANDON,
+	err = trainRun(ctx, f.found.Run, func(why string) {
+		f.describe(ctx, why)
+		f.waits(ctx, why)
 	})
-	err = workflow.ExecuteChildWorkflow(cctx, Run, RunInput{Name: f.found.Run}).Get(ctx, nil)
 	var app *temporal.ApplicationError
 	if errors.As(err, &app) && app.Type() == ErrStopped {
 		return app.Message(), nil

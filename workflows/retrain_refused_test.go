@@ -3,10 +3,15 @@ package workflows_test
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/internal/store/lines"
+	"github.com/collabui/collabui/internal/store/notices"
 	"github.com/collabui/collabui/internal/store/schedules"
 	"github.com/collabui/collabui/test/kit/testrun"
+	"github.com/collabui/collabui/workflows"
 )
 
 func TestALineWithoutAnAcceptedSystemIsNotTrained(t *testing.T) {
@@ -42,4 +47,44 @@ func TestNothingIsTrainedThatNoGateCouldCompare(t *testing.T) {
 	learns(t, r)
 	o, err := fire(t, r, 4, nil)
 	wantOutcome(t, o, err, lines.Promote, schedules.NewsTasks, "points on 20 episodes of new tasks")
+}
+
+// TestARunThatGoesOnAlreadyIsWaitedFor fires a schedule whose run has a workflow for two hours already, as one has that
+// an earlier workflow of the firing began before it was terminated.
+func TestARunThatGoesOnAlreadyIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	r := scheduled(t, nightly())
+	r.Suite.More = []string{"h"}
+	learns(t, r)
+	as := func(ctx workflow.Context, id string) workflow.Context {
+		return workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+			WorkflowID: id, TaskQueue: workflows.QueueControl,
+		})
+	}
+	sleeper := func(ctx workflow.Context) error { return workflow.Sleep(ctx, 2*time.Hour) }
+	both := func(ctx workflow.Context) (o schedules.Outcome, err error) {
+		other := workflow.ExecuteChildWorkflow(as(ctx, "mobile-20261123-030000"), sleeper)
+		if err := other.GetChildWorkflowExecution().Get(ctx, nil); err != nil {
+			return o, err
+		}
+		id := workflows.RetrainID("nightly") + "-2026-11-23T03:00:00Z"
+		in := workflows.RetrainInput{Schedule: "nightly", Version: 1}
+
+		return o, workflow.ExecuteChildWorkflow(as(ctx, id), workflows.Retrain, in).Get(ctx, &o)
+	}
+	env := r.Environment()
+	env.RegisterWorkflow(sleeper)
+	began := env.Now()
+	env.ExecuteWorkflow(both)
+
+	var o schedules.Outcome
+	err := env.GetWorkflowError()
+	if err == nil {
+		err = env.GetWorkflowResult(&o)
+	}
+	wantOutcome(t, o, err, lines.Promote, schedules.NewsTasks, "points on 20 episodes of new tasks")
+	if took := env.Now().Sub(began); took < 2*time.Hour {
+		t.Errorf("the firing ended after %v, want it to wait for the end of the run's workflow", took)
+	}
+	wantNotices(t, r, notices.Ended, notices.Paused, notices.Ended, notices.Promoted)
 }

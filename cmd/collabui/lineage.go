@@ -104,6 +104,9 @@ func (x ancestry) text(w io.Writer) {
 func details(s lineage.Step) (out []string) {
 	if s.Kernel+s.Browser+s.Prompts != "" {
 		had := fmt.Sprintf("prompts %.12s  %s  %s", s.Prompts, s.Kernel, s.Browser)
+		if s.Version != "" {
+			had += fmt.Sprintf("  environment %.12s", s.Version)
+		}
 		if s.Code != "" {
 			had += fmt.Sprintf("  code %.12s", s.Code)
 		}

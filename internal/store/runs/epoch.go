@@ -19,6 +19,7 @@ type Made struct {
 	Prompts string `json:"prompts"`           // digest of the templates of all roles
 	Kernel  string `json:"kernel,omitempty"`  // the arithmetic of the embedded policy
 	Browser string `json:"browser,omitempty"` // that draws the pages
+	Version string `json:"version,omitempty"` // of the environment's data or pages, where it states one
 
 	Code string `json:"code,omitempty"` // revision of the program that began it; others may go on with it
 
