@@ -9,12 +9,11 @@ fi
 version=1.1.0
 dir="${XDG_CACHE_HOME:-$HOME/.cache}/collabui/miniwob-$version"
 if [ ! -d "$dir" ]; then
-  tmp="$(mktemp -d)"
+  tmp="$dir.$$" # beside it, so that the last step is a rename
   trap 'rm -rf "$tmp"' EXIT
-  if ! { python3 -m pip download -q "miniwob==$version" --no-deps -d "$tmp" &&
-    mkdir -p "$(dirname "$dir")" &&
+  if ! { mkdir -p "$tmp" && python3 -m pip download -q "miniwob==$version" --no-deps -d "$tmp" &&
     python3 -m zipfile -e "$tmp"/miniwob-*.whl "$tmp/pages" &&
-    mv "$tmp/pages" "$dir"; } >/dev/null 2>&1; then
+    mv -T "$tmp/pages" "$dir"; } >/dev/null 2>&1; then
     if [ ! -d "$dir" ]; then
       echo "the tests of the official MiniWoB++ pages are skipped: pip download miniwob==$version failed" \
         "(COLLABUI_MINIWOB may name a folder with them)" >&2

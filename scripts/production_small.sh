@@ -14,6 +14,14 @@ case "$what" in
 train | experiment) ;;
 *) echo "production_small.sh: $what: want train or experiment" >&2 && exit 2 ;;
 esac
+if ! command -v curl >/dev/null; then
+  echo "production_small.sh: curl is missing: apt-get install curl" >&2
+  exit 1
+fi
+if [ ! -x bin/collabui ] || [ ! -x bin/collabui-local ]; then
+  echo "production_small.sh: bin/collabui is missing: make build" >&2
+  exit 1
+fi
 engine="127.0.0.1:${COLLABUI_SMALL_ENGINE:-8021}"
 gateway="127.0.0.1:${COLLABUI_SMALL_GATEWAY:-9021}"
 vllm="$(scripts/vllm.sh)"

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -31,7 +32,12 @@ func (a *app) runData(ctx context.Context, run string) error {
 		return err
 	}
 
-	return a.print(cards, func(w io.Writer) { printCards(w, cards) })
+	s, err := runs.Run(run).Find(ctx, b)
+	if err != nil {
+		return err
+	}
+
+	return a.print(cards, func(w io.Writer) { printCards(w, s.FineTune, cards) })
 }
 
 // readCards returns the data cards of the levels of stage 1.
@@ -45,9 +51,16 @@ func readCards(ctx context.Context, b store.Bucket, run string) ([]synth.Card, e
 	return cards, err
 }
 
-func printCards(w io.Writer, cards []synth.Card) {
-	if len(cards) == 0 {
-		say(w, "stage 1 has no levels: it was SFT on expert demonstrations")
+// printCards prints data cards, or why there are none.
+func printCards(w io.Writer, of spec.FineTune, cards []synth.Card) {
+	switch {
+	case len(cards) > 0:
+	case len(of.Levels) > 0:
+		say(w, "no level of stage 1 has its data yet")
+	case of.Base != "":
+		say(w, "stage 1 trains nothing: the run begins with the policy of finetune.base")
+	default:
+		say(w, "stage 1 has no levels: it is SFT on expert demonstrations")
 	}
 	for _, card := range cards {
 		say(w, "%s", card.Text())

@@ -53,7 +53,7 @@ func (a *app) runEnvsCheck(ctx context.Context, o checkOptions, args []string) e
 	names := catalog.EnvironmentNames()
 	if len(args) == 1 {
 		names = args
-	} else {
+	} else if o.tasks == 0 {
 		o.tasks = 1
 	}
 	if err := o.env.only(names...); err != nil {
@@ -67,23 +67,24 @@ func (a *app) runEnvsCheck(ctx context.Context, o checkOptions, args []string) e
 
 	passed := true
 	for _, name := range names {
-		ok, err := a.checkSuite(ctx, o, name)
+		there, ok, err := a.checkSuite(ctx, o, name)
 		if err != nil {
 			return err
 		}
-		passed = passed && ok
+		absent := !there && len(args) == 0 // where all are checked, an environment may lack something
+		passed = passed && (ok || absent)
 	}
-	if !passed && len(args) == 1 { // where all are checked, an environment may lack something
+	if !passed {
 		return fmt.Errorf("%w: see above", errFailed)
 	}
 
 	return nil
 }
 
-// checkSuite checks one environment and reports whether it passed.
-func (a *app) checkSuite(ctx context.Context, o checkOptions, name string) (bool, error) {
+// checkSuite checks one environment and reports whether it is available here, and whether it passed.
+func (a *app) checkSuite(ctx context.Context, o checkOptions, name string) (there, passed bool, err error) {
 	if _, err := o.env.resolve(name); err != nil {
-		return false, err
+		return false, false, err
 	}
 	health := envadapters.Health{State: envadapters.Dead}
 	suite, err := o.env.open(name)
@@ -95,19 +96,19 @@ func (a *app) checkSuite(ctx context.Context, o checkOptions, name string) (bool
 		health = suite.Check(ctx)
 	}
 	if err := a.printHealth(name, suite, health); err != nil || health.State == envadapters.Dead {
-		return false, err
+		return false, false, err
 	}
 
 	problems := acceptance.Suite(ctx, suite)
 	for _, p := range problems {
 		err := a.print(map[string]any{"name": name, "problem": p}, func(w io.Writer) { say(w, "  problem: %s", p) })
 		if err != nil {
-			return false, err
+			return true, false, err
 		}
 	}
 	ok, err := a.checkTasks(ctx, suite, o)
 
-	return ok && len(problems) == 0, err
+	return true, ok && len(problems) == 0, err
 }
 
 func (a *app) printHealth(name string, suite envadapters.Suite, h envadapters.Health) error {

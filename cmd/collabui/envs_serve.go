@@ -86,20 +86,14 @@ func keyed(h http.Handler, keys func() string) http.Handler {
 	})
 }
 
-// serveUntil serves until ctx ends. Open requests then get five seconds.
+// serveUntil serves until ctx ends. Open sessions end then: their episodes are void, and are played again.
 func serveUntil(ctx context.Context, l net.Listener, h http.Handler) error {
-	const drain = 5 * time.Second
 	server := &http.Server{
 		Handler:           serving.Guarded(l, h),
 		ReadHeaderTimeout: 5 * time.Second,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}
-	go func() {
-		<-ctx.Done()
-		end, cancel := context.WithTimeout(context.Background(), drain)
-		defer cancel()
-		_ = server.Shutdown(end)
-	}()
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fault.New(fault.Transient, "serve: %w", err)
 	}

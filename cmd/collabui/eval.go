@@ -225,7 +225,7 @@ func (a *app) evaluate(ctx context.Context, x evaluation) ([]runs.Result, error)
 	}
 	err = s.attend(ctx, w, func(v *viewer) { v.progress(ctx, s.temporal, title, workflows.Status{Child: w.GetID()}) })
 	if err != nil {
-		return nil, fault.New(fault.Transient, "evaluation: %w", err)
+		return nil, fmt.Errorf("evaluation: %w", err)
 	}
 	var results []runs.Result
 	if err := w.Get(ctx, &results); err != nil {

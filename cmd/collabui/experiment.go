@@ -152,7 +152,7 @@ func (s *session) experimentOf(ctx context.Context, x design.Experiment, o playi
 			})
 		}
 		if err := s.attend(ctx, w, s.showExperiment(ctx, id)); err != nil {
-			return fault.New(fault.Transient, "experiment %s: %w", x.Name, err)
+			return fmt.Errorf("experiment %s: %w", x.Name, err)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/csv"
 	"os"
@@ -11,17 +12,10 @@ import (
 )
 
 // writeEpisodes writes every episode of every system of an experiment into a file, as experiments.Columns says.
-func (s *session) writeEpisodes(ctx context.Context, x design.Experiment, path string) (err error) {
-	f, err := os.Create(path)
-	if err != nil {
-		return fault.New(fault.Invalid, "--csv: %w", err)
-	}
-	defer func() {
-		if e := f.Close(); err == nil {
-			err = e
-		}
-	}()
-	w := csv.NewWriter(f)
+// A file that is there is replaced when all are read.
+func (s *session) writeEpisodes(ctx context.Context, x design.Experiment, path string) error {
+	var lines bytes.Buffer
+	w := csv.NewWriter(&lines)
 	_ = w.Write(experiments.Columns)
 	for _, arm := range x.Arms {
 		one, two := x.Plays(arm.Name)
@@ -36,6 +30,9 @@ func (s *session) writeEpisodes(ctx context.Context, x design.Experiment, path s
 		}
 	}
 	w.Flush()
+	if err := os.WriteFile(path, lines.Bytes(), 0o644); err != nil {
+		return fault.New(fault.Invalid, "--csv: %w", err)
+	}
 
 	return w.Error()
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"time"
 
@@ -9,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 	"go.temporal.io/sdk/client"
 
-	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/internal/store"
@@ -53,6 +53,8 @@ type tuned struct {
 	Run   string       `json:"run"`
 	Base  runs.Base    `json:"base"`
 	Cards []synth.Card `json:"cards"`
+
+	of spec.FineTune
 }
 
 func (a *app) runFineTune(ctx context.Context, o finetuneOptions, file string) error {
@@ -89,7 +91,7 @@ func (a *app) runFineTune(ctx context.Context, o finetuneOptions, file string) e
 	if err != nil {
 		return err
 	}
-	out := tuned{Run: s.Name, Base: base, Cards: cards}
+	out := tuned{Run: s.Name, Base: base, Cards: cards, of: s.FineTune}
 
 	return a.print(out, func(w io.Writer) {
 		out.text(w)
@@ -98,7 +100,7 @@ func (a *app) runFineTune(ctx context.Context, o finetuneOptions, file string) e
 }
 
 func (t tuned) text(w io.Writer) {
-	printCards(w, t.Cards)
+	printCards(w, t.of, t.Cards)
 	for _, p := range t.Base.Curve {
 		say(w, "after %5d optimiser steps one agent on val %5.1f %%", p.At, 100*p.Rate)
 	}
@@ -117,7 +119,7 @@ func (a *app) finishStage1(ctx context.Context, x spec.Spec) error {
 	}
 	base := untilBase{WorkflowRun: s.temporal.GetWorkflow(ctx, run, ""), bucket: s.bucket, run: run}
 	if err := s.attend(ctx, base, s.showRun(ctx, x)); err != nil {
-		return fault.New(fault.Transient, "stage 1 of %s: %w", run, err)
+		return fmt.Errorf("stage 1 of %s: %w", run, err)
 	}
 
 	return nil

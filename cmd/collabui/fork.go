@@ -159,11 +159,13 @@ func isRun(arg string) bool {
 func relabels(args []string) (out []runs.Relabel, err error) {
 	for _, arg := range args {
 		var c runs.Relabel
-		n, bad := fmt.Sscanf(arg, "%d/%d/%d/%d=%d", &c.Slot, &c.Step, &c.Agent, &c.Round, &c.Label)
-		if bad != nil || n != 5 || c.Label < -1 || c.Label > 1 {
+		const form = "%d/%d/%d/%d=%d"
+		_, bad := fmt.Sscanf(arg, form, &c.Slot, &c.Step, &c.Agent, &c.Round, &c.Label)
+		whole := fmt.Sprintf(form, c.Slot, c.Step, c.Agent, c.Round, c.Label) == arg // Sscanf ignores what follows
+		if bad != nil || !whole || c.Label < -1 || c.Label > 1 {
 			return nil, fault.New(fault.Invalid,
 				"--label %s: expected SLOT/STEP/AGENT/ROUND=LABEL such as 17/3/0/2=0, "+
-					"with the label 1 (right), 0 (wrong) or -1 (uncertain)", arg)
+					"with the label 1 (right), 0 (wrong) or -1 (uncertain), and --label again for another one", arg)
 		}
 		out = append(out, c)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -153,9 +154,9 @@ func (a *app) runReproduce(ctx context.Context, o reproduceOptions, name string)
 	}
 	defer session.Close()
 	tested := session.experimentOf(ctx, x, o.playing)
-	if err := session.writePictures(ctx, o, x); err != nil && tested == nil {
-		return err
+	if tested != nil && !errors.Is(tested, errFailed) { // a claim that failed is a result
+		return tested
 	}
 
-	return tested
+	return errors.Join(tested, session.writePictures(ctx, o, x))
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"path"
 	"strconv"
 	"strings"
@@ -109,31 +111,8 @@ func (a *app) decide(ctx context.Context, o resumeOptions, run runs.Run) error {
 	}
 	d := runs.Decision{Who: userName(), Why: o.why, At: time.Now().UTC()}
 
-	for _, s := range o.skip {
-		epoch, slot, err := placeOf("--skip", s, 1)
-		if err == nil {
-			err = run.Skip(ctx, b, epoch, slot, d)
-		}
-		if err != nil {
-			return err
-		}
-		say(a.out, "slot %d of epoch %d is left out", slot, epoch)
-	}
-	for _, s := range o.update {
-		epoch, agent, err := placeOf("--skip-update", s, 0)
-		if err == nil {
-			err = run.SkipUpdate(ctx, b, epoch, agent, d)
-		}
-		if err != nil {
-			return err
-		}
-		say(a.out, "the update of agent %d in epoch %d is left out", agent, epoch)
-	}
-	for _, s := range o.row {
-		if err := skipRow(ctx, b, run, s, d); err != nil {
-			return err
-		}
-		say(a.out, "row %s is left out", s)
+	if err := a.leaveOut(ctx, b, o, run, d); err != nil {
+		return err
 	}
 	committed, err := run.Committed(ctx, b)
 	if err != nil {
@@ -141,13 +120,15 @@ func (a *app) decide(ctx context.Context, o resumeOptions, run runs.Run) error {
 	}
 	if o.retry {
 		slots, err := run.Retry(ctx, b, committed+1)
-		switch {
-		case errors.Is(err, store.ErrNotFound):
-			say(a.out, "epoch %d has not begun: what failed before it is tried again", committed+1)
-		case err != nil:
+		text := fmt.Sprintf("%d slots of epoch %d are played again: %v", len(slots), committed+1, slots)
+		if errors.Is(err, store.ErrNotFound) {
+			text, err = fmt.Sprintf("epoch %d has not begun: what failed before it is tried again", committed+1), nil
+		}
+		if err == nil {
+			err = a.decided("retry_failed", fmt.Sprint(committed+1), text)
+		}
+		if err != nil {
 			return err
-		default:
-			say(a.out, "%d slots of epoch %d are played again: %v", len(slots), committed+1, slots)
 		}
 	}
 	if !o.accept {
@@ -166,6 +147,50 @@ func (a *app) decide(ctx context.Context, o resumeOptions, run runs.Run) error {
 	_, _, err = run.Accepted(epoch).Record(ctx, b, func() (runs.Decision, error) { return d, nil })
 
 	return err
+}
+
+// leaveOut records which slots, updates and rows are left out.
+func (a *app) leaveOut(ctx context.Context, b store.Bucket, o resumeOptions, run runs.Run, d runs.Decision) error {
+	for _, s := range o.skip {
+		epoch, slot, err := placeOf("--skip", s, 1)
+		if err == nil {
+			err = run.Skip(ctx, b, epoch, slot, d)
+		}
+		if err != nil {
+			return err
+		}
+		if err := a.decided("skip", s, fmt.Sprintf("slot %d of epoch %d is left out", slot, epoch)); err != nil {
+			return err
+		}
+	}
+	for _, s := range o.update {
+		epoch, agent, err := placeOf("--skip-update", s, 0)
+		if err == nil {
+			err = run.SkipUpdate(ctx, b, epoch, agent, d)
+		}
+		if err != nil {
+			return err
+		}
+		text := fmt.Sprintf("the update of agent %d in epoch %d is left out", agent, epoch)
+		if err := a.decided("skip_update", s, text); err != nil {
+			return err
+		}
+	}
+	for _, s := range o.row {
+		if err := skipRow(ctx, b, run, s, d); err != nil {
+			return err
+		}
+		if err := a.decided("skip_row", s, fmt.Sprintf("row %s is left out", s)); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// decided prints what a person decided: the flag, and the place to which it applies.
+func (a *app) decided(flag, place, text string) error {
+	return a.print(map[string]any{"decided": flag, "place": place}, func(w io.Writer) { say(w, "%s", text) })
 }
 
 // skipRow leaves out a row, EPOCH/AGENT/ROW.

@@ -119,11 +119,27 @@ func (s *session) attend(ctx context.Context, w awaited, look func(*viewer)) err
 				return errDetached
 			}
 
-			return err
+			return s.endedWith(err)
 		case <-time.After(time.Second):
 			look(v)
 		}
 	}
+}
+
+// endedWith says how a workflow ended that did not complete: a person stopped it, it failed, or nobody knows.
+func (s *session) endedWith(err error) error {
+	var app *temporal.ApplicationError
+	var ended *temporal.WorkflowExecutionError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &app) && app.Type() == workflows.ErrStopped:
+		return fmt.Errorf("%w: the same command continues it", errStopped)
+	case errors.As(err, &ended):
+		return fault.New(fault.Fatal, "%w", err)
+	}
+
+	return fault.New(fault.Transient, "%w", err)
 }
 
 // maxSilence is the number of times, a second apart, that wait finds no Temporal before it gives up.
@@ -182,7 +198,7 @@ func (s *session) finish(ctx context.Context, x spec.Spec, noProbe bool) error {
 	}
 	w := s.temporal.GetWorkflow(ctx, x.Name, "")
 	if err := s.attend(ctx, w, s.showRun(ctx, x)); err != nil {
-		return fault.New(fault.Transient, "run %s: %w", x.Name, err)
+		return fmt.Errorf("run %s: %w", x.Name, err)
 	}
 
 	return nil

@@ -177,7 +177,8 @@ func (v *viewer) bar(format string, args ...any) {
 			v.emit(events.Progress{Run: v.run, Text: text})
 		}
 	case v.terminal:
-		_, _ = fmt.Fprintf(v.out, "\r\x1b[K%s", text)
+		const cut, wrap = "\x1b[?7l", "\x1b[?7h" // what is wider than the terminal would leave rows behind
+		_, _ = fmt.Fprintf(v.out, "\r\x1b[K%s%s%s", cut, text, wrap)
 		v.line = text
 	default:
 		if k := coarse(text); k != v.last {

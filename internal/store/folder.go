@@ -21,6 +21,7 @@ func GetFiles(ctx context.Context, b Bucket, sums map[string]string, dir string)
 			return fault.New(fault.Corrupt, "%q is not a path inside a folder: the record that names it is wrong", path)
 		}
 	}
+	dir = filepath.Clean(dir) // the parent of "model/" is not "model"
 	if _, err := os.Stat(dir); err == nil {
 		return nil
 	}

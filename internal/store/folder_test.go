@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -78,6 +79,10 @@ func TestAFolderHasExactlyItsFiles(t *testing.T) {
 		}
 		if err := CheckFiles(to, sums); err != nil {
 			t.Errorf("CheckFiles() = %v, want no error", err)
+		}
+		slash := filepath.Join(dir, "slash") + string(filepath.Separator)
+		if err := errors.Join(GetFiles(t.Context(), b, sums, slash), CheckFiles(slash, sums)); err != nil {
+			t.Errorf("a folder whose name ends with a slash: %v, want its files", err)
 		}
 		if err := CheckFiles(to, map[string]string{"c": sum}); err == nil {
 			t.Error("CheckFiles() accepts a folder with one more file, want an error")

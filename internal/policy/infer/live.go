@@ -95,7 +95,7 @@ func (s System) task(l Live, i int) (domain.Task, error) {
 	}
 	at := slices.IndexFunc(templates, func(x envadapters.Template) bool { return x.Name == l.Template })
 	if at < 0 {
-		return t, fault.New(fault.Invalid, "split %s of %s has no template %q: `collabui envs list` shows them",
+		return t, fault.New(fault.Invalid, "split %s of %s has no template %q: `collabui envs list --json` has them",
 			l.Split, l.Suite.Name(), l.Template)
 	}
 	t.Template, t.MaxSteps = templates[at].Name, templates[at].MaxSteps
