@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/supervisor"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -65,10 +67,12 @@ func (a *app) runFsck(ctx context.Context, names []string) error {
 }
 
 // objects returns the store to verify: the files of this data folder's own S3 server, whether it runs or not, or the
-// store at an address.
+// store at an address. While no services run, an address in the environment is that of the store, as for all commands.
 func (a *app) objects() (store.Bucket, error) {
 	dir, own := supervisor.Objects(a.data)
-	if own && !a.cluster {
+	_, alive := supervisor.Read(a.data)
+	elsewhere := a.cluster || !alive && os.Getenv(config.EnvS3) != ""
+	if own && !elsewhere {
 		return store.Files{Dir: dir}, nil
 	}
 	b, _, err := a.bucket()

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,6 +13,8 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/method/synth"
+	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workflows"
 )
@@ -44,6 +48,23 @@ func TestHowAWorkflowEndedIsAnExitCode(t *testing.T) {
 	}
 	if err := s.endedWith(nil); err != nil {
 		t.Errorf("endedWith(nil) = %v, want nil", err)
+	}
+}
+
+// TestAnAddressIsTheStoreWhileNoServicesRun has a data folder whose own S3 server ran once.
+func TestAnAddressIsTheStoreWhileNoServicesRun(t *testing.T) {
+	a := &app{data: t.TempDir()}
+	if err := os.MkdirAll(filepath.Join(a.data, "services", "s3", "collabui"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for address, own := range map[string]bool{"": true, "127.0.0.1:9": false} {
+		t.Setenv(config.EnvS3, address)
+		t.Setenv(config.EnvAccess, "a")
+		t.Setenv(config.EnvSecret, "b")
+		b, err := a.objects()
+		if _, files := b.(store.Files); err != nil || files != own {
+			t.Errorf("with %s=%s the store is %T, %v; want the folder: %v", config.EnvS3, address, b, err, own)
+		}
 	}
 }
 
