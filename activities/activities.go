@@ -16,6 +16,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -95,14 +96,18 @@ func mapped(err error, attempt int32) error {
 		return err
 	}
 
-	kind := fault.KindOf(err)
+	kind, wait := fault.KindOf(err), fault.RetryAfter(err)
+	text := strings.ToValidUTF8(err.Error(), "\uFFFD") // Temporal refuses others, and then nobody learns why it failed
+	if text != err.Error() {
+		err = errors.New(text)
+	}
 	o := temporal.ApplicationErrorOptions{NonRetryable: !retryable(kind), Cause: err}
 	if kind == fault.Throttled {
-		after := cmp.Or(fault.RetryAfter(err), throttledPause)
+		after := cmp.Or(wait, throttledPause)
 		o.NextRetryDelay = max(min(after, maxRetryAfter), usualPause(attempt))
 	}
 
-	return temporal.NewApplicationErrorWithOptions(err.Error(), string(kind), o)
+	return temporal.NewApplicationErrorWithOptions(text, string(kind), o)
 }
 
 // retryable reports, for the whole system, whether another try can help against a kind of fault.

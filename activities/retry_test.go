@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"go.temporal.io/sdk/temporal"
 
@@ -29,5 +30,16 @@ func TestAThrottledTryWaitsAsLongAsAnother(t *testing.T) {
 		if !errors.As(err, &app) || app.NextRetryDelay() != c.want {
 			t.Errorf("try %d, Retry-After %v: %v, want a pause of %v", c.attempt, c.after, err, c.want)
 		}
+	}
+}
+
+// TestTheTextOfAnErrorCanBeSent: Temporal refuses a failure whose text is not UTF-8, and its kind would be lost.
+func TestTheTextOfAnErrorCanBeSent(t *testing.T) {
+	cut := fault.New(fault.Invalid, "the page said %w", errors.New("中文"[:4]))
+	err := mapped(cut, 1)
+	var app *temporal.ApplicationError
+	if !errors.As(err, &app) || app.Type() != string(fault.Invalid) || !app.NonRetryable() ||
+		!utf8.ValidString(app.Error()) || !utf8.ValidString(app.Unwrap().Error()) {
+		t.Errorf("mapped(%q) = %#v, want a failure of the same kind with valid texts", cut, err)
 	}
 }

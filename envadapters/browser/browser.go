@@ -99,20 +99,33 @@ func (b *Browser) tab(ctx context.Context, open func(*Tab) error) (*Tab, error) 
 	}
 	id, err := b.target(ctx)
 	if err != nil {
-		b.stop()
+		if ctx.Err() == nil { // nobody gave it up
+			b.stop()
+		}
 		return nil, fault.New(fault.Void, "open a browser tab: %w", err)
 	}
 	t.ctx, t.cancel = chromedp.NewContext(b.ctx, chromedp.WithTargetID(id))
 
 	if err := open(t); err != nil {
 		t.Close()
-		if ctx.Err() == nil { // nobody gave it up
+		if ctx.Err() == nil {
 			b.stop() // A browser that cannot open a page is useless.
+		} else {
+			b.drop(id)
 		}
 		return nil, fault.New(fault.Void, "open a browser tab: %w", err)
 	}
 
 	return t, nil
+}
+
+// drop closes a page that nothing may have attached to yet.
+func (b *Browser) drop(id target.ID) {
+	_ = bounded(context.Background(), b.ctx, callLimit, func(c context.Context) error {
+		_, err := chromedp.CallBrowser(c, target.CloseTarget, target.CloseTargetParams{TargetID: id})
+
+		return err
+	})
 }
 
 // target creates a page.

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -157,7 +158,7 @@ func refusalOf(raw json.RawMessage) *Error {
 		e.Code = CodeExecution
 	}
 	if len(e.Message) > maxMessage {
-		e.Message = e.Message[:maxMessage] + "…"
+		e.Message = strings.ToValidUTF8(e.Message[:maxMessage], "") + "…"
 	}
 
 	return e

@@ -19,7 +19,7 @@ const EnvKey = "COLLABUI_ENVS_KEY"
 func Key() (string, error) {
 	path := os.Getenv(EnvKey + "_FILE")
 	if path == "" {
-		return os.Getenv(EnvKey), nil
+		return strings.TrimSpace(os.Getenv(EnvKey)), nil
 	}
 	raw, err := os.ReadFile(path)
 	if err != nil {

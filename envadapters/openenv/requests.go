@@ -96,7 +96,8 @@ func (x *session) step(ctx context.Context, raw json.RawMessage) (any, error) {
 		if err := a.Validate(); err != nil {
 			return nil, refuse(CodeValidation, "%v", err)
 		}
-		if !a.InFamily(x.suite.Family()) {
+		_, recorded := x.suite.(envadapters.Recorded) // which counts it as a wrong answer
+		if !recorded && !a.InFamily(x.suite.Family()) {
 			return nil, refuse(CodeValidation, "this environment takes %s actions", x.suite.Family())
 		}
 	}

@@ -194,32 +194,6 @@ func (s *Suite) describe(ctx context.Context, c *Conn) (Description, error) {
 	return d, nil
 }
 
-// Open waits for a free place and opens a session. It passes over servers that do not answer.
-func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
-	d, err := s.described()
-	if err != nil {
-		return nil, err
-	}
-
-	var errs []error
-	for range s.o.Servers {
-		select {
-		case p := <-s.free:
-			c, err := Dial(ctx, p.url)
-			if err == nil {
-				return &environment{suite: s, place: p, conn: c, desc: d}, nil
-			}
-
-			s.free <- p
-			errs = append(errs, err)
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
-
-	return nil, errors.Join(errs...)
-}
-
 // Check asks every server.
 func (s *Suite) Check(ctx context.Context) envadapters.Health {
 	d, err := s.described()

@@ -115,8 +115,13 @@ func (g *Gateway) pass(
 			return false, brokeOff(err)
 		}
 
-		if again && g.dialect.missing(reply{res.StatusCode, string(text)}) {
-			return true, wait(r.Context(), g.lost(r.Context(), h))
+		if g.dialect.missing(reply{res.StatusCode, string(text)}) {
+			lost := wait(r.Context(), g.lost(r.Context(), h))
+			if !again && lost == nil { // the request is not at fault
+				lost = serving.Later("the engine has lost policy %s again", digest)
+			}
+
+			return again, lost
 		}
 		from = bytes.NewReader(text)
 	case http.StatusUnauthorized, http.StatusForbidden: // the engine refused the gateway's key, not the client's

@@ -71,7 +71,7 @@ func (g *Gateway) artifact(ctx context.Context, digest string) (domain.Artifact,
 
 	a, err := domain.DecodeArtifact(raw)
 	if err != nil {
-		return a, serving.Refuse(http.StatusBadRequest,
+		return a, serving.Refuse(http.StatusConflict, // another server may serve it
 			"policy %s cannot be served by an engine of language models: %w", digest, err)
 	}
 

@@ -74,7 +74,7 @@ func TestWhatCannotBeServedIsRefusedWithTheReason(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	s.refuses(junk.SHA256, http.StatusBadRequest, "artifact")
+	s.refuses(junk.SHA256, http.StatusConflict, "artifact")
 	gone := s.lora("gone")
 	s.bucket.Damage(store.BlobPrefix+store.Sum([]byte("gone")), nil)
 	s.refuses(gone, http.StatusConflict, "a file of it is not")

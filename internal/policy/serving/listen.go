@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/collabui/collabui/fault"
@@ -44,7 +45,8 @@ func Listen(addr, key, variable string, files TLS) (net.Listener, error) {
 		return nil, fault.New(fault.Invalid, "listen on %q: expected HOST:PORT, such as 127.0.0.1:8080", addr)
 	}
 
-	if ip := net.ParseIP(host); key == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	open := len(strings.Fields(key)) == 0
+	if ip := net.ParseIP(host); open && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, fault.New(fault.Invalid,
 			"%s can be reached from other machines without a key: set %s (or %s_FILE), or listen on 127.0.0.1",
 			addr, variable, variable)

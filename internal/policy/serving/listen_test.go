@@ -15,15 +15,15 @@ import (
 )
 
 func TestListenWithoutAKeyTakesOnlyLoopback(t *testing.T) {
-	for _, c := range []struct{ addr, says string }{
-		{":0", "SOME_KEY"},
-		{"0.0.0.0:0", "SOME_KEY"},
-		{"[::]:0", "SOME_KEY"},
-		{"example.org:80", "SOME_KEY"},
-		{"8080", "expected HOST:PORT"},
+	for _, c := range []struct{ addr, key, says string }{
+		{":0", "", "SOME_KEY"},
+		{"0.0.0.0:0", " \n", "SOME_KEY"}, // no key, in a secret that was made from a template
+		{"[::]:0", "", "SOME_KEY"},
+		{"example.org:80", "", "SOME_KEY"},
+		{"8080", "", "expected HOST:PORT"},
 	} {
 		t.Run(c.addr, func(t *testing.T) {
-			_, err := Listen(c.addr, "", "SOME_KEY", TLS{})
+			_, err := Listen(c.addr, c.key, "SOME_KEY", TLS{})
 			if err == nil || fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("Listen(%q) = %v, want an invalid fault with %q", c.addr, err, c.says)
 			}

@@ -144,8 +144,8 @@ func statusOf(err error) int {
 		return refused.Status
 	case errors.Is(err, store.ErrNotFound):
 		return http.StatusNotFound
-	case errors.Is(err, tinylm.ErrCheckpoint):
-		return http.StatusBadRequest
+	case errors.Is(err, tinylm.ErrCheckpoint): // another server may serve it
+		return http.StatusConflict
 	}
 
 	return http.StatusServiceUnavailable

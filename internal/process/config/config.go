@@ -173,7 +173,7 @@ func (e Endpoints) Policies() []string {
 func Secret(name string) (string, error) {
 	path := os.Getenv(name + file)
 	if path == "" {
-		return os.Getenv(name), nil
+		return strings.TrimSpace(os.Getenv(name)), nil
 	}
 	b, err := read(name+file, path)
 

@@ -14,6 +14,9 @@ type Stream struct{ client *redis.Client }
 // maxEvents is the number of events that are kept per run, at least.
 const maxEvents = 10000
 
+// expiry is how long the events of a run are kept after its last one.
+const expiry = 30 * 24 * time.Hour
+
 // Over returns the stream that a client of Redis reaches. Without a client it does nothing.
 func Over(client *redis.Client) *Stream { return &Stream{client} }
 
@@ -30,9 +33,13 @@ func (s *Stream) Emit(run string, e Event) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 	defer cancel()
-	_ = s.client.XAdd(ctx, &redis.XAddArgs{
-		Stream: key(run), MaxLen: maxEvents, Approx: true, Values: map[string]any{"event": raw},
-	}).Err()
+	_, _ = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.XAdd(ctx, &redis.XAddArgs{
+			Stream: key(run), MaxLen: maxEvents, Approx: true, Values: map[string]any{"event": raw},
+		})
+
+		return p.Expire(ctx, key(run), expiry).Err()
+	})
 }
 
 // Read returns the events after a position, of which "0" is the beginning, and the new position. Without Redis it

@@ -1,0 +1,70 @@
+package openenv
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
+)
+
+// awayFor is how long the places of a server that did not answer are not offered.
+const awayFor = 2 * time.Second
+
+// Open waits for a free place and opens a session. It passes over servers that do not answer, and fails if none does. A
+// server that offers something else than before is a transient fault: what it offers is asked again then.
+func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
+	d, err := s.described()
+	if err != nil {
+		return nil, err
+	}
+
+	errs := map[string]error{} // by server
+	for {
+		select {
+		case p := <-s.free:
+			err := errs[p.url]
+			if err == nil {
+				var c *Conn
+				if c, err = s.session(ctx, p, d); err == nil {
+					return &environment{suite: s, place: p, conn: c, desc: d}, nil
+				}
+			}
+
+			errs[p.url] = err
+			time.AfterFunc(awayFor, func() { s.free <- p })
+			if len(errs) == len(s.o.Servers) {
+				return nil, errors.Join(slices.Collect(maps.Values(errs))...)
+			}
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// session opens a session with the server of a place, which offers what was described.
+func (s *Suite) session(ctx context.Context, p *place, d Description) (*Conn, error) {
+	c, err := Dial(ctx, p.url)
+	if err != nil || s.mapping.foreign() {
+		return c, err
+	}
+	now, err := s.describe(ctx, c)
+	if err == nil && !reflect.DeepEqual(now, d) {
+		s.mu.Lock()
+		s.desc, s.asked = nil, time.Time{}
+		s.mu.Unlock()
+		err = fault.New(fault.Transient, "%s offers version %q now, and other tasks or abilities than before, or than "+
+			"another server of the environment (version %q)", p.url, now.Version, d.Version)
+	}
+	if err != nil {
+		c.Close()
+
+		return nil, err
+	}
+
+	return c, nil
+}
