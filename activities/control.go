@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -25,8 +24,6 @@ type Control struct {
 
 	// Histories replays recorded histories and returns their number; nil: this process cannot.
 	Histories func(ctx context.Context, say func(string)) (int, error)
-
-	trends sync.Map // trend by run
 }
 
 // trend is how val went through the epochs that were read: they are committed, and change no more.
@@ -119,41 +116,61 @@ func (c *Control) PlanRun(ctx context.Context, run string) (Plan, error) {
 // lastEpoch returns the epoch after which a run ends: that of its specification, or the newest one if val has not been
 // better for early_stop evaluated epochs.
 func (c *Control) lastEpoch(ctx context.Context, s spec.Spec, committed int) (int, error) {
-	if s.EarlyStop == 0 {
+	if s.EarlyStop == 0 || committed == 0 { // the base may still have to be evaluated
 		return s.Epochs, nil
 	}
+	kept, err := c.versions(ctx, s.Name)
+	if err != nil {
+		return 0, err
+	}
 
-	t := trend{as: s, top: -1}
-	if known, ok := c.trends.Load(s.Name); ok && rules.SameVal(s, known.(trend).as) {
-		t = known.(trend)
+	kept.mu.Lock()
+	t := kept.trend
+	kept.mu.Unlock()
+	if !rules.SameVal(s, t.as) {
+		t = trend{as: s, top: -1}
 	}
-	for ; t.read <= committed; t.read++ {
-		v, err := c.val(ctx, s.Name, t.read, rules.ValName(s, t.read))
-		if missing(err) {
-			continue
-		}
-		if err != nil {
+	for t.read <= committed {
+		if err := c.follow(ctx, s, &t); err != nil {
 			return 0, err
 		}
-		then, err := c.spec(ctx, s.Name, t.read)
-		if err != nil {
-			return 0, err
-		}
-		switch {
-		case !rules.SameVal(s, then):
-			t.top, t.since = -1, 0
-		case v.Rate > t.top:
-			t.top, t.since = v.Rate, 0
-		default:
-			t.since++
-		}
+		kept.mu.Lock()
+		kept.trend = t
+		kept.mu.Unlock()
 	}
-	c.trends.Store(s.Name, t)
 	if t.since >= s.EarlyStop {
 		return committed, nil
 	}
 
 	return s.Epochs, nil
+}
+
+// follow adds the next epoch to a trend.
+func (c *Control) follow(ctx context.Context, s spec.Spec, t *trend) error {
+	v, err := c.val(ctx, s.Name, t.read, rules.ValName(s, t.read))
+	if missing(err) {
+		t.read++
+
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	then, err := c.spec(ctx, s.Name, t.read)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !rules.SameVal(s, then):
+		t.top, t.since = -1, 0
+	case v.Rate > t.top:
+		t.top, t.since = v.Rate, 0
+	default:
+		t.since++
+	}
+	t.read++
+
+	return nil
 }
 
 // planOf returns the part of a plan that the specification fixes.

@@ -108,6 +108,15 @@ func (c *Control) Drifted(ctx context.Context, r Checked) (Drift, error) {
 			return Drift{}, err
 		}
 		d := Drift{Drifted: drifted(r.Result, was)}
+		if d.Drifted {
+			now, err := runs.ReadInventory(ctx, c.Bucket, f.Basis.Inventory)
+			if err == nil {
+				err = checkGate(now, f)
+			}
+			if err != nil {
+				return d, err
+			}
+		}
 		d.Why = fmt.Sprintf("%s solves %.1f %% of %d tasks of val; when it was made it was %.1f [%.1f, %.1f] %%",
 			f.Accepted, 100*r.Result.Rate, r.Result.Episodes, 100*was.Rate, 100*was.Low, 100*was.High)
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"go.temporal.io/sdk/activity"
 	"golang.org/x/sync/errgroup"
@@ -68,10 +69,8 @@ func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) 
 			return out, err
 		}
 
-		if err := r.evaluatesSame(ctx, s, item, suite); err != nil {
-			return out, err
-		}
-
+		// What was played is read by any worker.
+		same := sync.OnceValue(func() error { return r.evaluatesSame(ctx, s, item, suite) })
 		given, err := r.given(ctx, item)
 		if err != nil {
 			return out, err
@@ -82,6 +81,9 @@ func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) 
 			open.Go(func() error {
 				ep, _, err := runs.Run(item.Run).EvalEpisode(item.ID(), i+1).Record(ctx, r.Bucket,
 					func() (runs.EvalEpisode, error) {
+						if err := same(); err != nil {
+							return runs.EvalEpisode{}, err
+						}
 						task, err := taskOf(s, suite, item, given, i)
 						if err != nil {
 							return runs.EvalEpisode{}, err

@@ -95,14 +95,23 @@ func groupsOf(f schedules.Firing) []group {
 // gateSplits are the splits whose tasks gates may play, best first.
 var gateSplits = []string{domain.SplitTestSeeds, domain.SplitVal}
 
-// checkGate returns an invalid fault if an environment has no tasks of a group that a gate may play.
-func checkGate(i runs.Inventory, g group) error {
-	for _, split := range gateSplits {
-		if slices.ContainsFunc(i.Templates[split], func(t string) bool { return slices.Contains(g.templates, t) }) {
-			return nil
+// checkGate returns an invalid fault if an environment has no tasks of a group that a firing's gate would play, so that
+// nothing is trained that nobody could accept.
+func checkGate(i runs.Inventory, f schedules.Firing) error {
+	for _, g := range groupsOf(f) {
+		in := func(t string) bool { return slices.Contains(g.templates, t) }
+		known := slices.ContainsFunc(gateSplits, func(split string) bool {
+			return slices.ContainsFunc(i.Templates[split], in)
+		})
+		if !known {
+			return ungateable(i, g)
 		}
 	}
 
+	return nil
+}
+
+func ungateable(i runs.Inventory, g group) error {
 	return fault.New(fault.Invalid, "environment %s has none of the %s training templates (%s) in %s, so that no gate "+
 		"could compare systems on them: let it offer them there, too", i.Environment, g.name, few(g.templates),
 		strings.Join(gateSplits, " or "))
@@ -129,7 +138,7 @@ func gateTasks(s spec.Spec, suite envadapters.Suite, run string, g group, n int)
 		}
 	}
 	if len(known) == 0 { // a firing of an older version did not look
-		return nil, checkGate(runs.Inventory{Environment: s.Environment}, g)
+		return nil, ungateable(runs.Inventory{Environment: s.Environment}, g)
 	}
 
 	tasks := make([]domain.Task, n)

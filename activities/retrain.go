@@ -137,13 +137,11 @@ func (c *Control) look(ctx context.Context, v schedules.Version, id FiringID) (s
 		return f, nil
 	}
 	f.Run = v.Schedule.Line + "-" + id.ID
-	for _, group := range groupsOf(f) { // before anything is trained that nobody could accept
-		if err := checkGate(now, group); err != nil {
-			return f, err
-		}
+	if f.News != schedules.NewsCheck { // which trains only what has become worse
+		err = checkGate(now, f)
 	}
 
-	return f, nil
+	return f, err
 }
 
 // checked says which firing of a schedule has checked the same for drift, and how that ended; otherwise it is empty.

@@ -24,6 +24,7 @@ type versions struct {
 	checked time.Time // when the run was last known to have this specification
 	begun   begunWith
 	plan    *epochPlan
+	trend   trend
 	changes []runs.Change
 	read    time.Time // when changes were read
 	newest  spec.Spec // what was asked for last: after n changes of known

@@ -1,29 +1,45 @@
 package workflows
 
 import (
+	"time"
+
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 )
 
 // trainRun runs a run as a child that outlives its parent. A run that goes on already, begun by a parent that was ended
-// or by a person, is waited for. waits is told so.
+// or by a person, is waited for. waits is told so. A stop of it is a stop of the child, too.
 func trainRun(ctx workflow.Context, run string, waits func(why string)) error {
 	cctx := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID: run, StaticSummary: "training run " + run,
 		ParentClosePolicy: enums.PARENT_CLOSE_POLICY_ABANDON,
 	})
-	for {
+	for pause := pauseLimit; ; pause = min(2*pause, maxPause) {
 		err := workflow.ExecuteChildWorkflow(cctx, Run, RunInput{Name: run}).Get(ctx, nil)
-		if !temporal.IsWorkflowExecutionAlreadyStartedError(err) {
+		if !temporal.IsWorkflowExecutionAlreadyStartedError(err) ||
+			workflow.GetVersion(ctx, "a run that goes on is waited for", workflow.DefaultVersion, 1) != 1 {
 			return err
 		}
 		waits("run " + run + " goes on already, and its end is waited for")
-		if err := workflow.Sleep(ctx, pauseLimit); err != nil {
+		if err := workflow.Sleep(ctx, pause); err != nil {
 			return err
+		}
+		var why string
+		asks := on(ctx, QueueControl, "was run "+run+" stopped?")
+		if err := insist(ctx, func(ctx workflow.Context) error {
+			return workflow.ExecuteActivity(asks, control.Stopped, run).Get(ctx, &why)
+		}, waits); err != nil {
+			return err
+		}
+		if why != "" {
+			return temporal.NewNonRetryableApplicationError(why, ErrStopped, nil)
 		}
 	}
 }
+
+// maxPause bounds the time between two looks at a run that goes on: each costs a few events.
+const maxPause = time.Hour
 
 // run executes a child workflow and keeps it known while it is open.
 func (r *runState) run(ctx workflow.Context, fn, in, out any) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/collabui/collabui/internal/store/lines"
 	"github.com/collabui/collabui/internal/store/notices"
+	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/schedules"
 	"github.com/collabui/collabui/test/kit/testrun"
 	"github.com/collabui/collabui/workflows"
@@ -49,13 +50,10 @@ func TestNothingIsTrainedThatNoGateCouldCompare(t *testing.T) {
 	wantOutcome(t, o, err, lines.Promote, schedules.NewsTasks, "points on 20 episodes of new tasks")
 }
 
-// TestARunThatGoesOnAlreadyIsWaitedFor fires a schedule whose run has a workflow for two hours already, as one has that
-// an earlier workflow of the firing began before it was terminated.
-func TestARunThatGoesOnAlreadyIsWaitedFor(t *testing.T) {
-	t.Parallel()
-	r := scheduled(t, nightly())
-	r.Suite.More = []string{"h"}
-	learns(t, r)
+// beside fires a schedule whose run has a workflow for two hours already, as one has that an earlier workflow of the
+// firing began before it was terminated. It returns how the firing ended, and how long it took.
+func beside(t *testing.T, r *testrun.Run) (schedules.Outcome, time.Duration, error) {
+	t.Helper()
 	as := func(ctx workflow.Context, id string) workflow.Context {
 		return workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 			WorkflowID: id, TaskQueue: workflows.QueueControl,
@@ -82,9 +80,37 @@ func TestARunThatGoesOnAlreadyIsWaitedFor(t *testing.T) {
 	if err == nil {
 		err = env.GetWorkflowResult(&o)
 	}
+
+	return o, env.Now().Sub(began), err
+}
+
+func TestARunThatGoesOnAlreadyIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	r := scheduled(t, nightly())
+	r.Suite.More = []string{"h"}
+	learns(t, r)
+	o, took, err := beside(t, r)
 	wantOutcome(t, o, err, lines.Promote, schedules.NewsTasks, "points on 20 episodes of new tasks")
-	if took := env.Now().Sub(began); took < 2*time.Hour {
+	if took < 2*time.Hour {
 		t.Errorf("the firing ended after %v, want it to wait for the end of the run's workflow", took)
 	}
 	wantNotices(t, r, notices.Ended, notices.Paused, notices.Ended, notices.Promoted)
+}
+
+// TestAStopOfARunThatGoesOnAlreadyIsHeeded stops the run while the firing waits for it.
+func TestAStopOfARunThatGoesOnAlreadyIsHeeded(t *testing.T) {
+	t.Parallel()
+	r := scheduled(t, nightly())
+	r.Suite.More = []string{"h"}
+	run := runs.Run("mobile-20261123-030000")
+	stop := runs.Change{Who: "ann", Why: "it costs too much", Verb: runs.VerbStop}
+	if _, err := run.Append(t.Context(), r.Bucket, stop); err != nil {
+		t.Fatal(err)
+	}
+	c := count(r)
+	o, _, err := beside(t, r)
+	wantOutcome(t, o, err, schedules.VerbNone, schedules.NewsTasks, "ann stopped it: it costs too much")
+	if c.jobs > 0 || c.calls > 0 {
+		t.Errorf("it made %d jobs and %d calls, want none of a run that was stopped", c.jobs, c.calls)
+	}
 }

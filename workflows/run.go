@@ -80,7 +80,7 @@ func Run(ctx workflow.Context, in RunInput) (runs.End, error) {
 // replan reads where the run continues.
 func (r *runState) replan(ctx workflow.Context) error {
 	err := r.act(ctx, func(ctx workflow.Context) error {
-		pctx := on(ctx, QueueControl, "find where the run continues")
+		pctx := long(on(ctx, QueueControl, "find where the run continues"))
 
 		return workflow.ExecuteActivity(pctx, control.PlanRun, r.in.Name).Get(ctx, &r.plan)
 	})
@@ -208,7 +208,7 @@ func (r *runState) finish(ctx workflow.Context) (runs.End, error) {
 		return end, err
 	}
 	if err := r.act(ctx, func(ctx workflow.Context) error {
-		fctx := on(ctx, QueueControl, "write end.json")
+		fctx := long(on(ctx, QueueControl, "write end.json"))
 
 		return workflow.ExecuteActivity(fctx, control.Finish, r.in.Name).Get(ctx, &end)
 	}); err != nil {
@@ -241,7 +241,7 @@ func (r *runState) evaluateFinal(ctx workflow.Context) error {
 	}
 
 	var f activities.Final
-	choose := on(ctx, QueueControl, "choose the best epoch on val")
+	choose := long(on(ctx, QueueControl, "choose the best epoch on val"))
 	if err := workflow.ExecuteActivity(choose, control.PlanFinal, r.in.Name).Get(ctx, &f); err != nil {
 		return err
 	}
