@@ -2,6 +2,7 @@ package endpoints
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -23,6 +24,7 @@ type ledger struct {
 
 // spending is what one run has spent.
 type spending struct {
+	of     string          // digest of the run's specification: a name may be used again after a deletion
 	seen   map[string]bool // keys of counted calls
 	spent  runs.Spent
 	budget spec.Budget
@@ -109,8 +111,16 @@ func (l *ledger) refresh(ctx context.Context, b store.Bucket, s spec.Spec) error
 	if err != nil {
 		return err
 	}
+	_, ref, err := run.Spec().Read(ctx, b)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
 	l.mu.Lock()
-	l.of(s.Name).budget = budget
+	x := l.of(s.Name)
+	if x.of != ref.SHA256 {
+		*x = spending{of: ref.SHA256, seen: map[string]bool{}}
+	}
+	x.budget = budget
 	l.mu.Unlock()
 
 	if budget != (spec.Budget{}) {

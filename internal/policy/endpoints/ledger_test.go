@@ -1,0 +1,149 @@
+package endpoints_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+func TestASpentBudgetIsAnExhaustedFaultThatNamesTheCommands(t *testing.T) {
+	for name, c := range map[string]struct {
+		budget spec.Budget
+		calls  int // until it is spent
+		set    string
+	}{
+		"budget.tokens": {spec.Budget{Tokens: 300}, 2, "collabui set r budget.tokens=600"},
+		"budget.money":  {spec.Budget{Money: 500}, 3, "collabui set r budget.money=1000.00"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, srv, s := &store.Memory{}, &server{}, run()
+			s.Budget = c.budget
+			m := model(t, connect(b, srv), s)
+			ask := func(n int) error {
+				_, err := m.Complete(t.Context(), chat.Request{User: "u", Seed: uint64(n)})
+				return err
+			}
+			for n := range c.calls {
+				if err := ask(n); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			err := ask(c.calls)
+			if err == nil || fault.KindOf(err) != fault.Exhausted {
+				t.Fatalf("Complete = %v, want a fault of kind %s", err, fault.Exhausted)
+			}
+			for _, want := range []string{name, "`" + c.set + "`", "`collabui resume r`"} {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("the fault says %q, want it to say %q", err, want)
+				}
+			}
+			if len(srv.requests) != c.calls {
+				t.Errorf("the server was asked %d times, want %d", len(srv.requests), c.calls)
+			}
+			if err := ask(0); err != nil {
+				t.Errorf("a recorded call fails with %v, want its answer", err)
+			}
+
+			raise(t, b, spec.Budget{Tokens: 10000, Money: 10000})
+			if err := ask(c.calls); err != nil {
+				t.Errorf("a call within the raised budget fails with %v, want an answer", err)
+			}
+		})
+	}
+}
+
+func TestPeopleAreToldOnceWhenABudgetIsNearlySpent(t *testing.T) {
+	b, srv, s := &store.Memory{}, &server{}, run()
+	s.Budget.Tokens = 1500
+	e := connect(b, srv)
+	var told []string
+	e.Warn = func(run, text string) { told = append(told, run+": "+text) }
+	m := model(t, e, s)
+	spend := func() {
+		for n := range 1000 {
+			_, err := m.Complete(t.Context(), chat.Request{User: "u", Seed: uint64(1000*len(told) + n)})
+			if fault.KindOf(err) == fault.Exhausted {
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	spend()
+	if len(told) != 1 || !strings.HasPrefix(told[0], "r: most of the budget is spent") {
+		t.Errorf("people were told %q, want it once", told)
+	}
+	raise(t, b, spec.Budget{Tokens: 3000})
+	spend()
+	if len(told) != 2 || !strings.Contains(told[1], "of 3000") {
+		t.Errorf("people were told %q, want it once more of the raised budget", told)
+	}
+}
+
+// raise records a change of the budget.
+func raise(t *testing.T, b store.Bucket, budget spec.Budget) {
+	t.Helper()
+	change := runs.Change{Who: "ann", Why: "one more", Budget: &budget}
+	_, _, err := runs.Run("r").Change(1).Record(t.Context(), b, func() (runs.Change, error) { return change, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCallsOfOtherWorkersCountTowardsTheBudget(t *testing.T) {
+	b, srv, s := &store.Memory{}, &server{}, run()
+	s.Budget.Tokens = 150
+	if _, err := model(t, connect(b, srv), s).Complete(t.Context(), chat.Request{User: "u"}); err != nil {
+		t.Fatal(err)
+	}
+
+	_, err := model(t, connect(b, srv), s).Complete(t.Context(), chat.Request{User: "v"})
+	if fault.KindOf(err) != fault.Exhausted {
+		t.Errorf("Complete of another worker = %v, want a fault of kind %s", err, fault.Exhausted)
+	}
+}
+
+// TestARunOwesNothingForAnotherOneOfItsName deletes a run whose budget is spent, and makes another one of its name.
+func TestARunOwesNothingForAnotherOneOfItsName(t *testing.T) {
+	b, srv, s := &store.Memory{}, &server{}, run()
+	s.Budget.Tokens = 150
+	record := func() {
+		_, _, err := runs.Run("r").Spec().Record(t.Context(), b, func() (spec.Spec, error) { return s, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := connect(b, srv)
+	ask := func(user string) error {
+		_, err := model(t, e, s).Complete(t.Context(), chat.Request{User: user})
+		return err
+	}
+	record()
+	if err := errors.Join(ask("u"), ask("u")); err != nil {
+		t.Fatal(err)
+	}
+	if err := ask("v"); fault.KindOf(err) != fault.Exhausted {
+		t.Errorf("Complete = %v, want a fault of kind %s", err, fault.Exhausted)
+	}
+
+	all, err := b.List(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range all {
+		b.Damage(o.Key, nil)
+	}
+	s.Seed++
+	record()
+	if err := ask("v"); err != nil {
+		t.Errorf("Complete = %v for another run of the name, want an answer", err)
+	}
+}
