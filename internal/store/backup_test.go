@@ -22,7 +22,6 @@ func TestAWeightOfABackupIsNotHeldInMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	size := uint64(len(body))
-	body = nil
 
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
