@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 
 	"go.temporal.io/sdk/activity"
 	"golang.org/x/sync/errgroup"
@@ -69,8 +68,6 @@ func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) 
 			return out, err
 		}
 
-		// What was played is read by any worker.
-		same := sync.OnceValue(func() error { return r.evaluatesSame(ctx, s, item, suite) })
 		given, err := r.given(ctx, item)
 		if err != nil {
 			return out, err
@@ -81,7 +78,8 @@ func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) 
 			open.Go(func() error {
 				ep, _, err := runs.Run(item.Run).EvalEpisode(item.ID(), i+1).Record(ctx, r.Bucket,
 					func() (runs.EvalEpisode, error) {
-						if err := same(); err != nil {
+						// Any worker reads what was played.
+						if err := r.evaluatesSame(ctx, s, item, suite); err != nil {
 							return runs.EvalEpisode{}, err
 						}
 						task, err := taskOf(s, suite, item, given, i)
