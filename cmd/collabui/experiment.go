@@ -178,6 +178,9 @@ func (s *session) showExperiment(ctx context.Context, id string) func(*viewer) {
 			return
 		}
 		before := seen.before
+		if before.All == 0 && st.Done == 0 { // the first arm begins with the workflow
+			seen.began = s.beganAt(ctx, id)
+		}
 		if news := seen.next(st, time.Now()); news != "" {
 			v.say("%s", news)
 		}
@@ -186,6 +189,16 @@ func (s *session) showExperiment(ctx context.Context, id string) func(*viewer) {
 		}
 		s.showArm(ctx, v, st)
 	}
+}
+
+// beganAt returns when a workflow began; zero if Temporal does not answer.
+func (s *session) beganAt(ctx context.Context, id string) time.Time {
+	d, err := s.temporal.DescribeWorkflowExecution(ctx, id, "")
+	if err != nil {
+		return time.Time{}
+	}
+
+	return d.WorkflowExecutionInfo.StartTime.AsTime()
 }
 
 // armTimes are the times of the arms that were seen from their beginning to their end.
@@ -215,9 +228,12 @@ func (a *armTimes) next(st workflows.ExperimentStatus, now time.Time) string {
 	if a.timed == 0 || st.Done == st.All {
 		return text
 	}
-	left := a.spent / time.Duration(a.timed) * time.Duration(st.All-st.Done)
+	left, to := a.spent/time.Duration(a.timed)*time.Duration(st.All-st.Done), time.Minute
+	if left < 2*time.Minute {
+		to = time.Second
+	}
 
-	return text + fmt.Sprintf(", about %s left", left.Round(time.Minute))
+	return text + fmt.Sprintf(", about %s left", left.Round(to))
 }
 
 // showArm shows the arm that is played.
