@@ -29,6 +29,7 @@ function Chart({ title, name, series, low, high, format, x: across }) {
   const svg = useRef(null);
   const drawn = series.filter((s) => s.points.length > 0);
   const write = format || ((v) => String(Math.round(v * 1000) / 1000));
+  const mark = (v) => (Math.abs(v) >= 1e6 ? v / 1e6 + ' M' : write(v)); // what is wider does not fit
   if (drawn.length === 0) return null;
 
   const all = drawn.flatMap((s) => s.points);
@@ -55,7 +56,7 @@ function Chart({ title, name, series, low, high, format, x: across }) {
     <figcaption>${title} <${Save} name=${name} csv=${csv} svg=${() => svg.current} /></figcaption>
     <svg ref=${svg} viewBox="0 0 ${W} ${H}" role="img" aria-label=${title + '. ' + words}>
       ${ticks(y0, y1).map((t) => html`<g class="grid"><line x1=${L} x2=${W - R} y1=${py(t)} y2=${py(t)} />
-        <text x=${L - 6} y=${py(t) + 4} text-anchor="end">${write(t)}</text></g>`)}
+        <text x=${L - 6} y=${py(t) + 4} text-anchor="end">${mark(t)}</text></g>`)}
       ${xs.map((t) => html`<text class="tick" x=${px(t)} y=${H - B + 16} text-anchor="middle">${t}</text>`)}
       <text class="tick" x=${(L + W - R) / 2} y=${H - 4} text-anchor="middle">${across || 'epoch'}</text>
       ${drawn.map((s, i) => html`<g class="series s${i % 6}">
