@@ -53,6 +53,11 @@ func (s *Suite) session(ctx context.Context, p *place, d Description) (*Conn, er
 		return c, err
 	}
 	now, err := s.describe(ctx, c)
+	if CodeOf(err) == CodeCapacity { // the reset says so
+		c.Close()
+
+		return Dial(ctx, p.url)
+	}
 	if err == nil && !reflect.DeepEqual(now, d) {
 		s.mu.Lock()
 		s.desc, s.asked = nil, time.Time{}
