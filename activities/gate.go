@@ -39,7 +39,7 @@ func (c *Control) PlanGate(ctx context.Context, id FiringID) ([]rules.EvalItem, 
 
 		var items []rules.EvalItem
 		for _, group := range groupsOf(f) {
-			tasks, err := gateTasks(s, suite, f.Run, group, v.Schedule.Gate.Episodes)
+			tasks, err := gateTasks(ctx, s, suite, f.Run, group, v.Schedule.Gate.Episodes)
 			if err != nil {
 				return nil, err
 			}
@@ -95,51 +95,51 @@ func groupsOf(f schedules.Firing) []group {
 // gateSplits are the splits whose tasks gates may play, best first.
 var gateSplits = []string{domain.SplitTestSeeds, domain.SplitVal}
 
-// checkGate returns an invalid fault if an environment has no tasks of a group that a firing's gate would play, so that
-// nothing is trained that nobody could accept.
+// gateSplit returns the split whose tasks of a group a gate plays. It is an invalid fault if the environment has none.
+func gateSplit(i runs.Inventory, g group) (string, error) {
+	for _, split := range gateSplits {
+		if slices.ContainsFunc(i.Templates[split], func(t string) bool { return slices.Contains(g.templates, t) }) {
+			return split, nil
+		}
+	}
+
+	return "", fault.New(fault.Invalid, "environment %s has none of the %s training templates (%s) in %s, so that no "+
+		"gate could compare systems on them: let it offer them there, too", i.Environment, g.name, few(g.templates),
+		strings.Join(gateSplits, " or "))
+}
+
+// checkGate returns an invalid fault if a firing's gate could not be played, so that nothing is trained that nobody
+// could accept.
 func checkGate(i runs.Inventory, f schedules.Firing) error {
 	for _, g := range groupsOf(f) {
-		in := func(t string) bool { return slices.Contains(g.templates, t) }
-		known := slices.ContainsFunc(gateSplits, func(split string) bool {
-			return slices.ContainsFunc(i.Templates[split], in)
-		})
-		if !known {
-			return ungateable(i, g)
+		if _, err := gateSplit(i, g); err != nil {
+			return err
 		}
 	}
 
 	return nil
 }
 
-func ungateable(i runs.Inventory, g group) error {
-	return fault.New(fault.Invalid, "environment %s has none of the %s training templates (%s) in %s, so that no gate "+
-		"could compare systems on them: let it offer them there, too", i.Environment, g.name, few(g.templates),
-		strings.Join(gateSplits, " or "))
-}
-
 // gateTasks draws n tasks of a group: its templates take turns. Every firing has its own, so that a line is not fitted
-// to those of its gate. They are of test-seeds where the environment has the templates there, otherwise of val.
-func gateTasks(s spec.Spec, suite envadapters.Suite, run string, g group, n int) ([]domain.Task, error) {
-	var split string
-	var known []envadapters.Template
-	for _, split = range gateSplits {
-		if !slices.Contains(suite.Splits(), split) {
-			continue
-		}
-		all, err := suite.Templates(split)
-		if err != nil {
-			return nil, err
-		}
-		known = slices.DeleteFunc(slices.Clone(all), func(t envadapters.Template) bool {
-			return !slices.Contains(g.templates, t.Name)
-		})
-		if len(known) > 0 {
-			break
-		}
+// to those of its gate.
+func gateTasks(
+	ctx context.Context, s spec.Spec, suite envadapters.Suite, run string, g group, n int,
+) ([]domain.Task, error) {
+	offers, err := inventory(ctx, s.Environment, suite)
+	if err != nil {
+		return nil, err
 	}
-	if len(known) == 0 { // a firing of an older version did not look
-		return nil, ungateable(runs.Inventory{Environment: s.Environment}, g)
+	split, err := gateSplit(offers, g)
+	if err != nil {
+		return nil, err
 	}
+	known, err := suite.Templates(split)
+	if err != nil {
+		return nil, err
+	}
+	known = slices.DeleteFunc(slices.Clone(known), func(t envadapters.Template) bool {
+		return !slices.Contains(g.templates, t.Name)
+	})
 
 	tasks := make([]domain.Task, n)
 	for i := range tasks {

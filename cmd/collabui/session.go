@@ -119,7 +119,7 @@ func (s *session) attend(ctx context.Context, w awaited, look func(*viewer)) err
 				return errDetached
 			}
 
-			return s.endedWith(err)
+			return endedWith(err)
 		case <-time.After(time.Second):
 			look(v)
 		}
@@ -127,7 +127,7 @@ func (s *session) attend(ctx context.Context, w awaited, look func(*viewer)) err
 }
 
 // endedWith says how a workflow ended that did not complete: a person stopped it, it failed, or nobody knows.
-func (s *session) endedWith(err error) error {
+func endedWith(err error) error {
 	var app *temporal.ApplicationError
 	var ended *temporal.WorkflowExecutionError
 	switch {

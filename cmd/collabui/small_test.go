@@ -32,7 +32,6 @@ func TestALabelIsReadWholeOrRefused(t *testing.T) {
 }
 
 func TestHowAWorkflowEndedIsAnExitCode(t *testing.T) {
-	s := &session{}
 	stopped := temporal.NewNonRetryableApplicationError("ann stopped it", workflows.ErrStopped, nil)
 	for _, c := range []struct {
 		err  error
@@ -42,11 +41,11 @@ func TestHowAWorkflowEndedIsAnExitCode(t *testing.T) {
 		{&temporal.WorkflowExecutionError{}, exitFatal},
 		{errors.New("no answer"), exitService},
 	} {
-		if got := exitCode(s.endedWith(c.err)); got != c.want {
+		if got := exitCode(endedWith(c.err)); got != c.want {
 			t.Errorf("the exit code after %v is %d, want %d", c.err, got, c.want)
 		}
 	}
-	if err := s.endedWith(nil); err != nil {
+	if err := endedWith(nil); err != nil {
 		t.Errorf("endedWith(nil) = %v, want nil", err)
 	}
 }
