@@ -19,14 +19,17 @@ const (
 
 // brief returns an episode in a few short lines of plain text, for the page of its workflow: the goal and the executed
 // actions. It is the only text of a page that a history holds, bounded and without line breaks of its own.
-func (r *Rollouts) brief(ctx context.Context, e runs.Episode) (string, error) {
+func (a *attempt) brief(ctx context.Context, e runs.Episode) (string, error) {
 	lines := []string{"goal: " + agents.Line(e.Goal, briefGoal)}
 	if len(e.Steps) == 0 {
 		return lines[0], nil
 	}
-	last, _, err := store.Read[runs.Step](ctx, r.Bucket, e.Steps[len(e.Steps)-1].Key)
-	if err != nil {
-		return "", err
+	last, ref := a.last, e.Steps[len(e.Steps)-1]
+	if ref != a.lastRef { // it was played elsewhere
+		var err error
+		if last, _, err = store.Read[runs.Step](ctx, a.Bucket, ref.Key); err != nil {
+			return "", err
+		}
 	}
 	done := last.History
 	if last.Decision.AllRound.Canonical != "" {

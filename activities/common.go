@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"sync"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -31,6 +33,7 @@ type Common struct {
 
 	specs   sync.Map // *versions by run
 	prompts sync.Map // digests of the prompts of all roles by those of a specification
+	reads   singleflight.Group
 }
 
 // log returns a logger with attributes such as run, epoch, slot and agent.

@@ -35,14 +35,35 @@ func (m *Models) Credit(ctx context.Context, id SlotID) (Credited, error) {
 	log := m.log(id.Run, "epoch", id.Epoch, "slot", id.Slot)
 	ctx = endpoints.InEpoch(ctx, id.Epoch)
 
-	return do(ctx, log, func(ctx context.Context, say say) (Credited, error) { return m.credit(ctx, id, say) })
+	return do(ctx, log, func(ctx context.Context, say say) (Credited, error) {
+		c, err := m.credit(ctx, &labelling{SlotID: id}, say)
+
+		return credited(c), err
+	})
 }
 
-func (m *Models) credit(ctx context.Context, id SlotID, say say) (Credited, error) {
-	c, _, err := runs.Run(id.Run).Credits(id.Epoch, id.Slot).Record(ctx, m.Bucket, func() (runs.Credits, error) {
-		return m.credits(ctx, id, say)
-	})
+// labelling is the labelling of a slot's episode. What credit has read and made, pairing need not read.
+type labelling struct {
+	SlotID
+	read    *played
+	credits *runs.Credits
+	ref     store.Ref // of the credits
+}
 
+// credit records the labels of an episode.
+func (m *Models) credit(ctx context.Context, l *labelling, say say) (runs.Credits, error) {
+	c, ref, err := runs.Run(l.Run).Credits(l.Epoch, l.Slot).Record(ctx, m.Bucket, func() (runs.Credits, error) {
+		return m.credits(ctx, l, say)
+	})
+	if err == nil {
+		l.credits, l.ref = &c, ref
+	}
+
+	return c, err
+}
+
+// credited counts labels.
+func credited(c runs.Credits) Credited {
 	n := count(c.Steps)
 	for _, a := range c.Audit {
 		if a.Refused() {
@@ -50,19 +71,19 @@ func (m *Models) credit(ctx context.Context, id SlotID, say say) (Credited, erro
 		}
 	}
 
-	return n, err
+	return n
 }
 
 // credits labels the steps of an episode in order.
-func (m *Models) credits(ctx context.Context, id SlotID, say say) (runs.Credits, error) {
-	s, err := m.spec(ctx, id.Run, id.Epoch)
+func (m *Models) credits(ctx context.Context, l *labelling, say say) (runs.Credits, error) {
+	s, err := m.spec(ctx, l.Run, l.Epoch)
 	if err != nil {
 		return runs.Credits{}, err
 	}
-	if err := m.sameAs(ctx, s, id.Epoch, nil); err != nil {
+	if err := m.sameAs(ctx, s, l.Epoch, nil); err != nil {
 		return runs.Credits{}, err
 	}
-	e, err := m.episode(ctx, id)
+	e, err := m.episode(ctx, l)
 	if err != nil {
 		return runs.Credits{}, err
 	}
@@ -73,11 +94,11 @@ func (m *Models) credits(ctx context.Context, id SlotID, say say) (runs.Credits,
 		return c, err
 	}
 	for _, step := range e.steps {
-		l, err := label(ctx, step)
+		labels, err := label(ctx, step)
 		if err != nil {
 			return c, fmt.Errorf("step %d: %w", step.Number, err)
 		}
-		c.Steps = append(c.Steps, l)
+		c.Steps = append(c.Steps, labels)
 		say(fmt.Sprintf("step %d of %d", step.Number, len(e.steps)))
 	}
 
@@ -106,22 +127,26 @@ func count(steps []domain.Credit) Credited {
 type played struct {
 	ref     store.Ref
 	slot    domain.Slot
-	system  int // version of the system that played
 	success bool
 	steps   []domain.Step
 }
 
-// episode reads the episode of a slot. Credit and Pairing each read it: they are separate activities, which may run on
-// different workers, and histories carry references only.
-func (m *Models) episode(ctx context.Context, id SlotID) (played, error) {
-	e, ref, err := runs.Run(id.Run).Episode(ctx, m.Bucket, id.Epoch, id.Slot)
+// episode reads the episode of a slot, unless it is read.
+func (m *Models) episode(ctx context.Context, l *labelling) (played, error) {
+	if l.read != nil {
+		return *l.read, nil
+	}
+	e, ref, err := runs.Run(l.Run).Episode(ctx, m.Bucket, l.Epoch, l.Slot)
 	if err != nil {
 		return played{}, err
 	}
 	recorded, err := e.ReadSteps(ctx, m.Bucket)
-	out := played{ref: ref, slot: e.Slot, system: e.System, success: e.Outcome.Success}
+	out := played{ref: ref, slot: e.Slot, success: e.Outcome.Success}
 	for _, step := range recorded {
 		out.steps = append(out.steps, step.Step)
+	}
+	if err == nil {
+		l.read = &out
 	}
 
 	return out, err

@@ -13,7 +13,7 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// epochPlan is what all rollouts of an epoch begin with. It is written once.
+// epochPlan is what all rollouts of an epoch begin with, and their labels and pairs need. It is written once.
 type epochPlan struct {
 	epoch    int
 	slots    runs.Slots
@@ -23,8 +23,8 @@ type epochPlan struct {
 
 // plan returns the plan of an epoch. That of a run's newest epoch is kept, so the cost of a rollout does not grow with
 // the number of slots.
-func (r *Rollouts) plan(ctx context.Context, run string, epoch int) (*epochPlan, error) {
-	v, err := r.versions(ctx, run)
+func (c *Common) plan(ctx context.Context, run string, epoch int) (*epochPlan, error) {
+	v, err := c.versions(ctx, run)
 	if err != nil {
 		return nil, err
 	}
@@ -36,8 +36,8 @@ func (r *Rollouts) plan(ctx context.Context, run string, epoch int) (*epochPlan,
 	}
 
 	// All rollouts of an epoch begin at once. One of them reads for all, whatever becomes of it.
-	read, err, _ := r.reads.Do(fmt.Sprint(run, "/", epoch), func() (any, error) {
-		p, err := r.readPlan(context.WithoutCancel(ctx), runs.Run(run), epoch)
+	read, err, _ := c.reads.Do(fmt.Sprint(run, "/", epoch), func() (any, error) {
+		p, err := c.readPlan(context.WithoutCancel(ctx), runs.Run(run), epoch)
 		if err == nil {
 			v.mu.Lock()
 			v.plan = p
@@ -50,12 +50,12 @@ func (r *Rollouts) plan(ctx context.Context, run string, epoch int) (*epochPlan,
 	return read.(*epochPlan), err
 }
 
-func (r *Rollouts) readPlan(ctx context.Context, run runs.Run, epoch int) (p *epochPlan, err error) {
+func (c *Common) readPlan(ctx context.Context, run runs.Run, epoch int) (p *epochPlan, err error) {
 	p = &epochPlan{epoch: epoch}
-	if p.slots, _, err = run.Slots(epoch).Read(ctx, r.Bucket); err != nil {
+	if p.slots, _, err = run.Slots(epoch).Read(ctx, c.Bucket); err != nil {
 		return p, err
 	}
-	p.topology, p.ref, err = run.Topology(epoch).Read(ctx, r.Bucket)
+	p.topology, p.ref, err = run.Topology(epoch).Read(ctx, c.Bucket)
 
 	return p, err
 }

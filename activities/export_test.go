@@ -25,15 +25,11 @@ func PlainEpisode(ctx context.Context, r *Rollouts, id SlotID) error {
 
 // PlainPairs labels and pairs an episode as a plain function.
 func PlainPairs(ctx context.Context, m *Models, id SlotID) error {
-	run := runs.Run(id.Run)
-	if _, _, err := run.Credits(id.Epoch, id.Slot).Record(ctx, m.Bucket, func() (runs.Credits, error) {
-		return m.credits(ctx, id, quiet)
-	}); err != nil {
+	l := &labelling{SlotID: id}
+	if _, err := m.credit(ctx, l, quiet); err != nil {
 		return err
 	}
-	_, _, err := run.Pairs(id.Epoch, id.Slot).Record(ctx, m.Bucket, func() (runs.Pairs, error) {
-		return m.pairs(ctx, id, quiet)
-	})
+	_, err := m.pairing(ctx, l, quiet)
 
 	return err
 }

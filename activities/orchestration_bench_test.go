@@ -23,6 +23,8 @@ import (
 	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/process/logging"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workers"
@@ -262,7 +264,11 @@ func newOrchestra(b *testing.B) *orchestra {
 	if err != nil {
 		b.Fatal(err)
 	}
-	c, err := client.Dial(client.Options{HostPort: addr, Namespace: "collabui", Logger: mute{}})
+	options, err := workers.ClientOptions(config.Endpoints{Temporal: addr, Namespace: "collabui"}, logging.Silent())
+	if err != nil {
+		b.Fatal(err)
+	}
+	c, err := client.Dial(options)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -308,11 +314,3 @@ func line(what string, value, most float64) {
 	}
 	fmt.Printf("%-86s %8.3f   asked: %-14s %s\n", what, value, fmt.Sprint("<= ", most), verdict)
 }
-
-// mute is a logger that drops everything.
-type mute struct{}
-
-func (mute) Debug(string, ...any) {}
-func (mute) Info(string, ...any)  {}
-func (mute) Warn(string, ...any)  {}
-func (mute) Error(string, ...any) {}

@@ -25,7 +25,9 @@ func (m *Models) Pairing(ctx context.Context, id SlotID) (int, error) {
 	log := m.log(id.Run, "epoch", id.Epoch, "slot", id.Slot)
 	ctx = endpoints.InEpoch(ctx, id.Epoch)
 
-	return do(ctx, log, func(ctx context.Context, say say) (int, error) { return m.pairing(ctx, id, say) })
+	return do(ctx, log, func(ctx context.Context, say say) (int, error) {
+		return m.pairing(ctx, &labelling{SlotID: id}, say)
+	})
 }
 
 // Paired says how an episode was labelled, and how many pairs were made of it.
@@ -40,10 +42,13 @@ func (m *Models) CreditAndPairing(ctx context.Context, id SlotID) (Paired, error
 	ctx = endpoints.InEpoch(ctx, id.Epoch)
 
 	return do(ctx, log, func(ctx context.Context, say say) (out Paired, err error) {
-		if out.Credited, err = m.credit(ctx, id, say); err != nil {
+		l := &labelling{SlotID: id}
+		c, err := m.credit(ctx, l, say)
+		if err != nil {
 			return out, err
 		}
-		if out.Pairs, err = m.pairing(ctx, id, say); err != nil {
+		out.Credited = credited(c)
+		if out.Pairs, err = m.pairing(ctx, l, say); err != nil {
 			return out, err
 		}
 		m.Emit.send(id.Run, events.Labels{
@@ -55,48 +60,44 @@ func (m *Models) CreditAndPairing(ctx context.Context, id SlotID) (Paired, error
 	})
 }
 
-func (m *Models) pairing(ctx context.Context, id SlotID, say say) (int, error) {
-	p, _, err := runs.Run(id.Run).Pairs(id.Epoch, id.Slot).Record(ctx, m.Bucket, func() (runs.Pairs, error) {
-		return m.pairs(ctx, id, say)
+func (m *Models) pairing(ctx context.Context, l *labelling, say say) (int, error) {
+	p, _, err := runs.Run(l.Run).Pairs(l.Epoch, l.Slot).Record(ctx, m.Bucket, func() (runs.Pairs, error) {
+		return m.pairs(ctx, l, say)
 	})
 
 	return len(p.Pairs), err
 }
 
-func (m *Models) pairs(ctx context.Context, id SlotID, say say) (runs.Pairs, error) {
-	s, err := m.spec(ctx, id.Run, id.Epoch)
+func (m *Models) pairs(ctx context.Context, l *labelling, say say) (runs.Pairs, error) {
+	s, err := m.spec(ctx, l.Run, l.Epoch)
 	if err != nil {
 		return runs.Pairs{}, err
 	}
-	if err := m.sameAs(ctx, s, id.Epoch, nil); err != nil {
+	if err := m.sameAs(ctx, s, l.Epoch, nil); err != nil {
 		return runs.Pairs{}, err
 	}
-	e, err := m.episode(ctx, id)
+	e, err := m.episode(ctx, l)
 	if err != nil {
 		return runs.Pairs{}, err
 	}
-	credits, creditRef, err := runs.Run(id.Run).Credits(id.Epoch, id.Slot).Read(ctx, m.Bucket)
+	credits, err := m.labels(ctx, l)
 	if err != nil {
 		return runs.Pairs{}, err
 	}
-	out := runs.Pairs{Episode: e.ref, Credit: creditRef, Calls: []runs.Call{}, Pairs: []domain.Pair{}}
-	topology, _, err := runs.Run(id.Run).Topology(id.Epoch).Read(ctx, m.Bucket)
+	out := runs.Pairs{Episode: e.ref, Credit: l.ref, Calls: []runs.Call{}, Pairs: []domain.Pair{}}
+	plan, err := m.plan(ctx, l.Run, l.Epoch)
 	if err != nil {
 		return out, err
 	}
-	pairing := rules.Pairing(s, topology, e.slot)
+	pairing := rules.Pairing(s, plan.topology, e.slot)
 	if s.Preference == spec.PreferenceGRPO {
-		samples, counts := credit.Samples(pairing, id.Slot, e.slot.Task.Template, e.steps, credits.Steps)
+		samples, counts := credit.Samples(pairing, l.Slot, e.slot.Task.Template, e.steps, credits.Steps)
 		out.Pairs, out.Counts = append(out.Pairs, samples...), counts
 
 		return out, nil
 	}
 
-	system, err := runs.Run(id.Run).System(ctx, m.Bucket, e.system, s.Agents)
-	if err != nil {
-		return out, err
-	}
-	propose, err := m.adversary(s, system.Digests())
+	propose, err := m.adversary(s, plan.slots.System.Digests())
 	if err != nil {
 		return out, err
 	}
@@ -123,11 +124,22 @@ func (m *Models) pairs(ctx context.Context, id SlotID, say say) (runs.Pairs, err
 		return out, err
 	}
 
-	pairs, counts, err := credit.Pairs(ctx, pairing, id.Slot, e.slot.Task.Template, e.steps, credits.Steps, adversary,
+	pairs, counts, err := credit.Pairs(ctx, pairing, l.Slot, e.slot.Task.Template, e.steps, credits.Steps, adversary,
 		grade)
 	out.Pairs, out.Counts = append(out.Pairs, pairs...), counts
 
 	return out, err
+}
+
+// labels reads the labels of an episode, unless they were made here.
+func (m *Models) labels(ctx context.Context, l *labelling) (runs.Credits, error) {
+	if l.credits != nil {
+		return *l.credits, nil
+	}
+	c, ref, err := runs.Run(l.Run).Credits(l.Epoch, l.Slot).Read(ctx, m.Bucket)
+	l.ref = ref
+
+	return c, err
 }
 
 // proposals returns the answers of a call with their log-probabilities, as far as they are known.

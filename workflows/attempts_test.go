@@ -3,6 +3,7 @@ package workflows_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -71,6 +72,47 @@ func TestAnAttemptThatCannotBeResumedIsVoidAndTheNextBeginsAnew(t *testing.T) {
 				t.Errorf("the attempts after void ones = %+v, want one that is whole, of the planned task", got)
 			}
 		})
+	}
+}
+
+// tally counts the requests to the policies.
+type tally struct {
+	chat.Model
+	mu    sync.Mutex
+	asked map[uint64]int // by seed
+}
+
+func (a *tally) Complete(ctx context.Context, r chat.Request) (chat.Response, error) {
+	a.mu.Lock()
+	a.asked[r.Seed]++
+	a.mu.Unlock()
+
+	return a.Model.Complete(ctx, r)
+}
+
+func TestWhatIsRecordedIsNotDecidedAgainInAnotherEnvironment(t *testing.T) {
+	t.Parallel()
+	s := testrun.Tiny()
+	task := planned(t, s, 4)
+	r := testrun.WithBase(t, s)
+	r.Suite.Break(scripted.Fault{
+		Template: task.Template, Seed: task.Seed, Step: 2, Kind: scripted.Void, Times: 1,
+	})
+	a := &tally{Model: r.Deps.Chat, asked: map[uint64]int{}}
+	r.Deps.Chat = a
+	play(t, r)
+
+	slots, _, err := runs.Run(s.Name).Slots(1).Read(t.Context(), r.Bucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for step := 1; step <= 2; step++ {
+		for agent := range s.Agents {
+			seed := domain.Seed(domain.Seed(slots.Slots[3].Seed, "step", step), "cell", agent, 0)
+			if n := a.asked[seed]; n != 1 {
+				t.Errorf("the environment broke, and agent %d was asked %d times in step %d, want once", agent, n, step)
+			}
+		}
 	}
 }
 

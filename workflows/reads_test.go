@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/test/kit/testrun"
 )
 
-// counting counts reads by the last part of their keys.
+// counting counts reads by the last part of their keys. Those of steps are counted together.
 type counting struct {
 	store.Bucket
 
@@ -18,9 +18,26 @@ type counting struct {
 	reads map[string]int
 }
 
+// playCounting plays a run without stage 1 and counts its reads.
+func playCounting(t *testing.T, slots int) (r *testrun.Run, reads map[string]int) {
+	t.Helper()
+	s := testrun.Tiny()
+	s.Slots = slots
+	r = testrun.New(t, s)
+	c := &counting{Bucket: r.Bucket, reads: map[string]int{}}
+	r.Deps.Bucket = c
+	play(t, r)
+
+	return r, c.reads
+}
+
 func (c *counting) Get(ctx context.Context, key string) ([]byte, error) {
+	name := key[strings.LastIndex(key, "/")+1:]
+	if strings.Contains(key, "/steps/") {
+		name = "steps"
+	}
 	c.mu.Lock()
-	c.reads[key[strings.LastIndex(key, "/")+1:]]++
+	c.reads[name]++
 	c.mu.Unlock()
 
 	return c.Bucket.Get(ctx, key)
@@ -30,16 +47,43 @@ func (c *counting) Get(ctx context.Context, key string) ([]byte, error) {
 func TestTheListOfSlotsIsNotReadForEverySlot(t *testing.T) {
 	t.Parallel()
 	reads := func(slots int) int {
-		s := testrun.Tiny()
-		s.Slots = slots
-		r := testrun.New(t, s)
-		c := &counting{Bucket: r.Bucket, reads: map[string]int{}}
-		r.Deps.Bucket = c
-		play(t, r)
+		_, reads := playCounting(t, slots)
 
-		return c.reads["slots.json"]
+		return reads["slots.json"]
 	}
 	if few, many := reads(3), reads(12); few != many {
 		t.Errorf("slots.json is read %d times for 3 slots and %d times for 12, want as often", few, many)
+	}
+}
+
+// What an epoch reads grows with its slots, and not with its agents or with what is made of an episode.
+func TestEveryPartOfAnEpisodeIsReadOnceByThoseWhoNeedIt(t *testing.T) {
+	t.Parallel()
+	r, reads := playCounting(t, 8)
+	slots, steps := 0, 0
+	objects, err := r.Bucket.List(t.Context(), "runs/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range objects {
+		switch {
+		case strings.HasSuffix(o.Key, "/pairs.json"):
+			slots++
+		case strings.Contains(o.Key, "/steps/"):
+			steps++
+		}
+	}
+
+	for name, want := range map[string]int{
+		"steps":      steps, // by whoever labels the episode
+		"start.json": 0,
+		// Whoever makes them looks for them first, and the commit reads them; the updates read the pairs together.
+		"episode.json": 3 * slots,
+		"credit.json":  2 * slots,
+		"pairs.json":   3 * slots,
+	} {
+		if got := reads[name]; got != want {
+			t.Errorf("%s: %d reads for %d slots and %d steps, want %d", name, got, slots, steps, want)
+		}
 	}
 }

@@ -107,19 +107,28 @@ func RecordOnce[T any](ctx context.Context, b Bucket, key string, fn func() (T, 
 	if v, err = fn(); err != nil {
 		return v, Ref{}, err
 	}
+	v, ref, _, err = WriteOnce(ctx, b, key, v)
+
+	return v, ref, err
+}
+
+// WriteOnce is RecordOnce for a value that is made already, or that is hardly ever recorded: it does not look before it
+// writes. It reports whether this call wrote the object. A write whose answer was lost counts as somebody else's.
+func WriteOnce[T any](ctx context.Context, b Bucket, key string, v T) (_ T, ref Ref, wrote bool, err error) {
 	raw, err := Seal(v)
 	if err != nil {
-		return v, Ref{}, err
+		return v, Ref{}, false, err
 	}
-	created, err := b.PutOnce(ctx, key, raw)
-	if err != nil {
-		return v, Ref{}, err
+	if wrote, err = b.PutOnce(ctx, key, raw); err != nil {
+		return v, Ref{}, false, err
 	}
-	if !created {
-		return Read[T](ctx, b, key)
+	if !wrote {
+		v, ref, err = Read[T](ctx, b, key)
+
+		return v, ref, false, err
 	}
 
-	return v, refTo(key, raw), nil
+	return v, refTo(key, raw), true, nil
 }
 
 func refTo(key string, raw []byte) Ref { return Ref{Key: key, SHA256: Sum(raw), Size: int64(len(raw))} }

@@ -44,6 +44,17 @@ func TestRecordOnceDoesNotMakeARecordedValueAgain(t *testing.T) {
 	}
 }
 
+func TestWriteOnceSaysWhoWroteTheFirstValue(t *testing.T) {
+	b := &Memory{}
+	for i := range 3 {
+		v, ref, wrote, err := WriteOnce(t.Context(), b, "k.json", i)
+		if err != nil || v != 0 || wrote != (i == 0) || ref.Key != "k.json" || ref.SHA256 == "" {
+			t.Errorf("WriteOnce(%d) = %d, %+v, %v, %v; want the first value, and that only the first call wrote it",
+				i, v, ref, wrote, err)
+		}
+	}
+}
+
 func TestRecordOnceRecordsNothingOfAFailedCall(t *testing.T) {
 	b, no := &Memory{}, errors.New("no")
 	if _, _, err := RecordOnce(t.Context(), b, "k.json", func() (int, error) { return 0, no }); !errors.Is(err, no) {

@@ -116,6 +116,9 @@ func joined(parts ...string) string {
 // nor imitate a section of a prompt.
 func Line(s string, limit int) string {
 	s = strings.Join(strings.Fields(s), " ")
+	if len(s) <= limit { // no text has more characters than bytes
+		return s
+	}
 	if r := []rune(s); len(r) > limit {
 		s = string(r[:limit]) + "…"
 	}

@@ -30,6 +30,12 @@ func (o Object[T]) Record(ctx context.Context, b store.Bucket, make func() (T, e
 	return store.RecordOnce(ctx, b, o.Key, make)
 }
 
+// Write writes v unless the object exists, and returns what it holds and whether this call wrote it. It may run twice,
+// concurrently or half: see store.WriteOnce.
+func (o Object[T]) Write(ctx context.Context, b store.Bucket, v T) (T, store.Ref, bool, error) {
+	return store.WriteOnce(ctx, b, o.Key, v)
+}
+
 // Exists reports whether the object was written.
 func (o Object[T]) Exists(ctx context.Context, b store.Bucket) (bool, error) {
 	_, err := b.Get(ctx, o.Key)
