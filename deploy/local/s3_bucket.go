@@ -55,7 +55,7 @@ func createBucket(ctx context.Context, d *durable, bucket string, acl []byte) er
 		return fmt.Errorf("create: %w", err)
 	}
 
-	return syncName(bucket, "")
+	return d.folders.syncName(d.folders.age(), bucket, "")
 }
 
 // dropUploads aborts the multipart uploads that a former process left. The

@@ -3,11 +3,9 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/versity/versitygw/backend/posix"
@@ -18,37 +16,58 @@ import (
 // bytes are on disk before its name appears, so that after a power loss no
 // reader sees a torn object under a write-once key; and the name and the
 // metadata are on disk before the client hears of success.
-type durable struct{ *posix.Posix }
+type durable struct {
+	*posix.Posix
+
+	folders folders
+}
 
 // PutObject stores an object.
 func (d *durable) PutObject(ctx context.Context, in s3response.PutObjectInput) (s3response.PutObjectOutput, error) {
+	since := d.folders.age()
 	out, err := d.PutObjectWithPostFunc(ctx, in, (*os.File).Sync)
 	if err != nil {
 		return out, err
 	}
 
-	return out, syncName(*in.Bucket, *in.Key)
+	return out, d.folders.syncName(since, *in.Bucket, *in.Key)
 }
 
 // CompleteMultipartUpload makes one object of the uploaded parts.
 func (d *durable) CompleteMultipartUpload(ctx context.Context, in *s3.CompleteMultipartUploadInput) (
 	s3response.CompleteMultipartUploadResult, string, error) {
+	since := d.folders.age()
 	out, version, err := d.CompleteMultipartUploadWithCopy(ctx, in, copyAndSync)
 	if err != nil {
 		return out, version, err
 	}
-	return out, version, syncName(*in.Bucket, *in.Key)
+	return out, version, d.folders.syncName(since, *in.Bucket, *in.Key)
 }
 
 // CopyObject copies within the store. The copy may be visible before its bytes
 // are on disk; success is reported only after.
 func (d *durable) CopyObject(ctx context.Context, in s3response.CopyObjectInput) (s3response.CopyObjectOutput, error) {
+	since := d.folders.age()
 	out, err := d.Posix.CopyObject(ctx, in)
 	if err != nil {
 		return out, err
 	}
 
-	return out, syncName(*in.Bucket, *in.Key)
+	return out, d.folders.syncName(since, *in.Bucket, *in.Key)
+}
+
+// DeleteObject deletes an object, and the folders that are empty without it.
+func (d *durable) DeleteObject(ctx context.Context, in *s3.DeleteObjectInput) (*s3.DeleteObjectOutput, error) {
+	defer d.folders.remove()()
+
+	return d.Posix.DeleteObject(ctx, in)
+}
+
+// DeleteObjects is DeleteObject for several.
+func (d *durable) DeleteObjects(ctx context.Context, in *s3.DeleteObjectsInput) (s3response.DeleteResult, error) {
+	defer d.folders.remove()()
+
+	return d.Posix.DeleteObjects(ctx, in)
 }
 
 // copyAndSync appends one part; the parts stay, so the upload can be retried.
@@ -58,20 +77,6 @@ func copyAndSync(from, to *os.File) (retryable bool, err error) {
 	}
 
 	return true, to.Sync()
-}
-
-// syncName syncs an object's metadata, its name, and the names of the folders
-// it lies in. All paths are relative to the backend's root, which is the
-// working directory.
-func syncName(bucket, key string) error {
-	for path := filepath.Join(bucket, key); ; path = filepath.Dir(path) {
-		if err := syncPath(path); err != nil {
-			return fmt.Errorf("sync %s: %w", path, err)
-		}
-		if path == "." {
-			return nil
-		}
-	}
 }
 
 // syncPath leaves out what a concurrent delete has removed.
