@@ -21,6 +21,7 @@ import (
 // ClientOptions say how Temporal is reached. Unreadable certificates and keys are an invalid fault.
 func ClientOptions(e config.Endpoints, l *slog.Logger) (client.Options, error) {
 	o := client.Options{HostPort: e.Temporal, Namespace: e.Namespace, Logger: logging.Temporal(l), Identity: identity()}
+	o.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{} // messages are small: references, no data
 	var err error
 	if o.Interceptors, err = telemetry.Traced(); err != nil {
 		return o, err
