@@ -89,41 +89,63 @@ func (g *GPU) chunk(ctx context.Context, id ChunkID, say say, at *pace) (runs.Ch
 // demonstrations returns the job of the chunks, up to the end of one of them, and the number of tasks that could not be
 // played.
 func (g *GPU) demonstrations(ctx context.Context, s spec.Spec, id ChunkID) (trainer.Job, int, error) {
-	run := runs.Run(id.Run)
+	d, err := g.demonstrated(ctx, s)
+	if err != nil {
+		return trainer.Job{}, 0, err
+	}
+	if len(d.pairs) == 0 {
+		return trainer.Job{}, d.unplayed, fault.New(fault.Invalid,
+			"no training task of stage 1 could be played: mend the environment, and train a run with another name")
+	}
+
+	return trainer.Job{
+		ID: runs.Run(id.Run).FineTuneJob(), Objective: trainer.SFT, Pairs: d.pairs, Params: s.FineTune.Train,
+		Seed:  domain.Seed(s.Seed, "finetune"),
+		Until: id.Chunk * s.FineTune.ChunkSteps, Every: s.FineTune.ChunkSteps,
+	}, d.unplayed, nil
+}
+
+// demonstrated is the training data of stage 1 without levels.
+type demonstrated struct {
+	pairs    []domain.Pair
+	unplayed int // tasks
+}
+
+// demonstrated reads the demonstrations of a run, unless it knows them: every chunk is trained on all of them.
+func (g *GPU) demonstrated(ctx context.Context, s spec.Spec) (*demonstrated, error) {
+	v, err := g.versions(ctx, s.Name)
+	if err != nil {
+		return nil, err
+	}
+	if d := v.demonstrated.Load(); d != nil {
+		return d, nil
+	}
+
 	played := make([]runs.Demonstration, s.FineTune.Demonstrations)
 	reads, rctx := errgroup.WithContext(ctx)
 	reads.SetLimit(parallelReads)
 	for i := range played {
-		reads.Go(func() error {
-			d, _, err := run.Demonstration(i).Read(rctx, g.Bucket)
-			played[i] = d
+		reads.Go(func() (err error) {
+			played[i], _, err = runs.Run(s.Name).Demonstration(i).Read(rctx, g.Bucket)
 
 			return err
 		})
 	}
 	if err := reads.Wait(); err != nil {
-		return trainer.Job{}, 0, err
+		return nil, err
 	}
 
-	var pairs []domain.Pair
-	unplayed := 0
-	for _, d := range played {
-		pairs = append(pairs, d.Pairs...)
-		if d.Failed != "" {
-			unplayed++
+	d := &demonstrated{}
+	for _, p := range played {
+		d.pairs = append(d.pairs, p.Pairs...)
+		if p.Failed != "" {
+			d.unplayed++
 		}
 	}
-	if len(pairs) == 0 {
-		return trainer.Job{}, unplayed, fault.New(fault.Invalid,
-			"no training task of stage 1 could be played: mend the environment, and train a run with another name")
-	}
-	credit.BalanceActions(pairs)
+	credit.BalanceActions(d.pairs)
+	v.demonstrated.Store(d)
 
-	return trainer.Job{
-		ID: run.FineTuneJob(), Objective: trainer.SFT, Pairs: pairs, Params: s.FineTune.Train,
-		Seed:  domain.Seed(s.Seed, "finetune"),
-		Until: id.Chunk * s.FineTune.ChunkSteps, Every: s.FineTune.ChunkSteps,
-	}, unplayed, nil
+	return d, nil
 }
 
 // levelJob returns the training job of a level.

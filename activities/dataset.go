@@ -42,6 +42,9 @@ func (g *GPU) dataset(ctx context.Context, s spec.Spec, id AgentID) (store.Ref, 
 // gather records the data sets of all agents of an epoch: their pairs in the order of epoch, slot and step. Pairs of
 // earlier epochs are marked with their age. If the agents share their parameters, all pairs are those of agent 0.
 func (g *GPU) gather(ctx context.Context, s spec.Spec, run string, epoch int) error {
+	if known, ok := g.specs.Load(run); ok {
+		known.(*versions).demonstrated.Store(nil) // stage 1 is over
+	}
 	own := make([][]domain.Pair, s.Agents)
 	if s.Parameters == spec.ParametersShared {
 		own = own[:1]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/collabui/collabui/internal/method/rules"
@@ -19,6 +20,8 @@ const atEnd = -1
 type versions struct {
 	original spec.Spec // written once
 	digest   string    // of the record
+
+	demonstrated atomic.Pointer[demonstrated] // until the first update
 
 	mu      sync.Mutex
 	checked time.Time // when the run was last known to have this specification

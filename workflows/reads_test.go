@@ -6,11 +6,12 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/test/kit/testrun"
 )
 
-// counting counts reads by the last part of their keys. Those of steps are counted together.
+// counting counts reads by the last part of their keys. Those of steps and of demonstrations are counted together.
 type counting struct {
 	store.Bucket
 
@@ -18,11 +19,9 @@ type counting struct {
 	reads map[string]int
 }
 
-// playCounting plays a run without stage 1 and counts its reads.
-func playCounting(t *testing.T, slots int) (r *testrun.Run, reads map[string]int) {
+// playCounting plays a run and counts its reads.
+func playCounting(t *testing.T, s spec.Spec) (r *testrun.Run, reads map[string]int) {
 	t.Helper()
-	s := testrun.Tiny()
-	s.Slots = slots
 	r = testrun.New(t, s)
 	c := &counting{Bucket: r.Bucket, reads: map[string]int{}}
 	r.Deps.Bucket = c
@@ -33,8 +32,10 @@ func playCounting(t *testing.T, slots int) (r *testrun.Run, reads map[string]int
 
 func (c *counting) Get(ctx context.Context, key string) ([]byte, error) {
 	name := key[strings.LastIndex(key, "/")+1:]
-	if strings.Contains(key, "/steps/") {
-		name = "steps"
+	for _, folder := range []string{"steps", "demonstrations"} {
+		if strings.Contains(key, "/"+folder+"/") {
+			name = folder
+		}
 	}
 	c.mu.Lock()
 	c.reads[name]++
@@ -47,7 +48,9 @@ func (c *counting) Get(ctx context.Context, key string) ([]byte, error) {
 func TestTheListOfSlotsIsNotReadForEverySlot(t *testing.T) {
 	t.Parallel()
 	reads := func(slots int) int {
-		_, reads := playCounting(t, slots)
+		s := testrun.Tiny()
+		s.Slots = slots
+		_, reads := playCounting(t, s)
 
 		return reads["slots.json"]
 	}
@@ -56,10 +59,12 @@ func TestTheListOfSlotsIsNotReadForEverySlot(t *testing.T) {
 	}
 }
 
-// What an epoch reads grows with its slots, and not with its agents or with what is made of an episode.
+// What a run reads grows with its demonstrations and slots, and not with its chunks or agents.
 func TestEveryPartOfAnEpisodeIsReadOnceByThoseWhoNeedIt(t *testing.T) {
 	t.Parallel()
-	r, reads := playCounting(t, 8)
+	s := testrun.Tiny()
+	s.Slots, s.FineTune.MaxChunks, s.FineTune.StopLow = 8, 3, 1
+	r, reads := playCounting(t, s)
 	slots, steps := 0, 0
 	objects, err := r.Bucket.List(t.Context(), "runs/")
 	if err != nil {
@@ -81,6 +86,8 @@ func TestEveryPartOfAnEpisodeIsReadOnceByThoseWhoNeedIt(t *testing.T) {
 		"episode.json": 3 * slots,
 		"credit.json":  2 * slots,
 		"pairs.json":   3 * slots,
+		// Whoever plays them looks for them first; all chunks read them together.
+		"demonstrations": 2 * s.FineTune.Demonstrations,
 	} {
 		if got := reads[name]; got != want {
 			t.Errorf("%s: %d reads for %d slots and %d steps, want %d", name, got, slots, steps, want)
