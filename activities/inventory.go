@@ -54,19 +54,19 @@ func within(i runs.Inventory, o envadapters.Options) runs.Inventory {
 }
 
 // Suites are the environments that are open in this process. They are shared by its activities and stay open until
-// Close.
+// Close. An environment that answers slowly holds up nobody who wants another one.
 type Suites struct {
 	open func(envadapters.Options) (envadapters.Suite, error)
 
-	mu     sync.Mutex
-	opened map[string]envadapters.Suite // by the digest of their options
-
-	replaced []envadapters.Suite // some may still be played
+	mu       sync.Mutex
+	opened   map[string]envadapters.Suite // by the digest of their options
+	replaced []envadapters.Suite          // some may still be played
+	turns    map[string]chan struct{}     // by the same digest; one holds an entry while somebody opens the suite
 }
 
 // NewSuites returns suites that open opens when they are first asked for.
 func NewSuites(open func(envadapters.Options) (envadapters.Suite, error)) *Suites {
-	return &Suites{open: open, opened: map[string]envadapters.Suite{}}
+	return &Suites{open: open, opened: map[string]envadapters.Suite{}, turns: map[string]chan struct{}{}}
 }
 
 // get returns the suite with these options. If they name an inventory, it is opened again where it offered another one
@@ -74,10 +74,7 @@ func NewSuites(open func(envadapters.Options) (envadapters.Suite, error)) *Suite
 func (s *Suites) get(ctx context.Context, o envadapters.Options) (envadapters.Suite, error) {
 	want := o.Inventory
 	o.Inventory = ""
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	suite, err := s.opens(o)
+	suite, err := s.opens(ctx, o)
 	if err != nil || want == "" {
 		return suite, err
 	}
@@ -95,23 +92,66 @@ func (s *Suites) get(ctx context.Context, o envadapters.Options) (envadapters.Su
 	return again, err
 }
 
-// opens returns the suite with these options. The lock is held.
-func (s *Suites) opens(o envadapters.Options) (envadapters.Suite, error) {
+// turn waits until nobody else opens the suite with these options, within the context.
+func (s *Suites) turn(ctx context.Context, id string) (done func(), err error) {
+	s.mu.Lock()
+	t, ok := s.turns[id]
+	if !ok {
+		t = make(chan struct{}, 1)
+		s.turns[id] = t
+	}
+	s.mu.Unlock()
+
+	select {
+	case t <- struct{}{}:
+		return func() { <-t }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// known returns the suite that is open with these options; nil if none is.
+func (s *Suites) known(id string) envadapters.Suite {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.opened[id]
+}
+
+// opens returns the suite with these options.
+func (s *Suites) opens(ctx context.Context, o envadapters.Options) (envadapters.Suite, error) {
 	id := runs.Digest(o)
-	if suite, ok := s.opened[id]; ok {
+	if suite := s.known(id); suite != nil {
 		return suite, nil
 	}
+	done, err := s.turn(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if suite := s.known(id); suite != nil { // whoever had the turn before opened it
+		return suite, nil
+	}
+
 	suite, err := s.open(o)
 	if err == nil {
+		s.mu.Lock()
 		s.opened[id] = suite
+		s.mu.Unlock()
 	}
 
 	return suite, err
 }
 
 // reopen opens a suite again and returns what it offers now. Whoever plays in the one before goes on with that, unless
-// both offer the same. The lock is held.
+// both offer the same.
 func (s *Suites) reopen(ctx context.Context, o envadapters.Options) (envadapters.Suite, runs.Inventory, error) {
+	id := runs.Digest(o)
+	done, err := s.turn(ctx, id)
+	if err != nil {
+		return nil, runs.Inventory{}, err
+	}
+	defer done()
 	fresh, err := s.open(o)
 	if err != nil {
 		return nil, runs.Inventory{}, err
@@ -123,24 +163,25 @@ func (s *Suites) reopen(ctx context.Context, o envadapters.Options) (envadapters
 		return nil, has, err
 	}
 
-	id := runs.Digest(o)
-	if before, ok := s.opened[id]; ok {
+	before := s.known(id)
+	if before != nil {
 		if old, err := inventory(ctx, "", before); err == nil && old.Digest() == has.Digest() {
 			_ = fresh.Close()
 
 			return before, has, nil
 		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.opened[id] = fresh; before != nil {
 		s.replaced = append(s.replaced, before)
 	}
-	s.opened[id] = fresh
 
 	return fresh, has, nil
 }
 
 // look returns what an environment offers now, whatever it offered before.
 func (s *Suites) look(ctx context.Context, name string, o envadapters.Options) (runs.Inventory, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	o.Inventory = ""
 	_, has, err := s.reopen(ctx, o)
 	has.Environment = name

@@ -1,6 +1,8 @@
 package activities
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/collabui/collabui/envadapters"
@@ -37,5 +39,43 @@ func TestAnEnvironmentThatOffersSomethingElseIsNotPlayed(t *testing.T) {
 	pinned.Inventory = newer.Digest()
 	if s, err := suites.get(t.Context(), pinned); err != nil || s == first {
 		t.Errorf("get of the newer inventory = %v, %v; want the suite opened anew", s, err)
+	}
+}
+
+// TestASlowEnvironmentHoldsUpNoOther: a worker plays several environments, whose servers may not answer.
+func TestASlowEnvironmentHoldsUpNoOther(t *testing.T) {
+	asked, answer := make(chan struct{}), make(chan struct{})
+	suites := NewSuites(func(o envadapters.Options) (envadapters.Suite, error) {
+		if o.Suite == "slow" {
+			asked <- struct{}{}
+			<-answer
+		}
+
+		return &scripted.Suite{}, nil
+	})
+	got := make(chan envadapters.Suite)
+	get := func() {
+		s, err := suites.get(t.Context(), envadapters.Options{Suite: "slow"})
+		if err != nil {
+			t.Error(err)
+		}
+		got <- s
+	}
+	go get()
+	<-asked
+
+	if s, err := suites.get(t.Context(), envadapters.Options{Suite: "other"}); err != nil || s == nil {
+		t.Errorf("get of another environment = %v, %v; want it open", s, err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := suites.get(gone, envadapters.Options{Suite: "slow"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("get by an activity that is cancelled = %v, want %v", err, context.Canceled)
+	}
+
+	go get() // it must not open the suite once more
+	close(answer)
+	if first, second := <-got, <-got; first == nil || first != second {
+		t.Errorf("get = %v and %v, want the same suite", first, second)
 	}
 }

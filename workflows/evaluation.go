@@ -10,6 +10,9 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
+// maxOpenBatches is the number of batches that an evaluation has open at once: Temporal accepts 2,000 activities.
+const maxOpenBatches = 1000
+
 // oldEvalBatch is the number of episodes per activity in evaluations that older versions began.
 const oldEvalBatch = 25
 
@@ -23,6 +26,11 @@ func Evaluation(ctx workflow.Context, items []rules.EvalItem) ([]runs.Result, er
 		p.Slots += item.Episodes
 	}
 
+	var places workflow.Semaphore
+	if p.Slots > maxOpenBatches*activities.EvalBatch &&
+		workflow.GetVersion(ctx, "batches in a window", workflow.DefaultVersion, 1) == 1 {
+		places = workflow.NewSemaphore(ctx, maxOpenBatches)
+	}
 	wg := workflow.NewWaitGroup(ctx)
 	var first error
 	for i, item := range items {
@@ -32,7 +40,7 @@ func Evaluation(ctx workflow.Context, items []rules.EvalItem) ([]runs.Result, er
 		wg.Add(1)
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer wg.Done()
-			r, err := evaluate(ctx, item, &p)
+			r, err := evaluate(ctx, item, &p, places)
 			if err != nil && first == nil {
 				first = err
 			}
@@ -44,8 +52,12 @@ func Evaluation(ctx workflow.Context, items []rules.EvalItem) ([]runs.Result, er
 	return out, first
 }
 
-// evaluate plays one item in batches and records its result. It counts progress in p.
-func evaluate(ctx workflow.Context, item rules.EvalItem, p *Progress) (runs.Result, error) {
+// evaluate plays one item in batches and records its result. It counts progress in p. An open batch takes a place; nil
+// means that there are enough.
+func evaluate(
+	ctx workflow.Context, item rules.EvalItem, p *Progress, places workflow.Semaphore,
+) (runs.Result, error) {
+	var result runs.Result
 	var parts []workflow.Future
 	batch := activities.EvalBatch
 	if workflow.GetVersion(ctx, "batches of 10", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
@@ -55,19 +67,31 @@ func evaluate(ctx workflow.Context, item rules.EvalItem, p *Progress) (runs.Resu
 		r := activities.EvalRange{Item: item, From: from, To: min(from+batch, item.Episodes)}
 		summary := fmt.Sprintf("%s on %s, episodes %d to %d", item.System.Name, item.Split, r.From+1, r.To)
 		play := urgent(on(ctx, QueueRollout, summary)) // The next epoch's rollouts may fill the queue already.
-		parts = append(parts, workflow.ExecuteActivity(play, rollout.Evaluate, r))
+		if places != nil {
+			if err := places.Acquire(ctx, 1); err != nil {
+				return result, err
+			}
+		}
+		part := workflow.ExecuteActivity(play, rollout.Evaluate, r)
+		parts = append(parts, part)
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			var x activities.EvalPart
+			if part.Get(ctx, &x) == nil { // its error is returned below
+				p.Done, p.Successes = p.Done+r.To-r.From, p.Successes+x.Successes
+			}
+			if places != nil {
+				places.Release(1)
+			}
+		})
 	}
 
 	whole := activities.Evaluated{Item: item}
-	var result runs.Result
-	for i, f := range parts {
+	for _, part := range parts {
 		var x activities.EvalPart
-		if err := f.Get(ctx, &x); err != nil {
+		if err := part.Get(ctx, &x); err != nil {
 			return result, err
 		}
 		whole.Part = whole.Part.Plus(x)
-		p.Done += min(batch, item.Episodes-i*batch)
-		p.Successes += x.Successes
 	}
 
 	record := long(on(ctx, QueueControl, "record the result of "+item.System.Name+" on "+item.Split))
