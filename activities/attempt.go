@@ -30,7 +30,7 @@ type attempt struct {
 	topology store.Ref // the epoch's topology
 	number   int       // from 1
 	replaced int       // tasks at fault so far
-	fresh    bool      // this execution claimed the attempt: nothing of it is recorded yet
+	fresh    bool      // no step of the attempt can be recorded; until its first environment begins
 	voids    int       // attempts that infrastructure voided in this execution
 	why      string    // why the newest attempt was void
 	last     runs.Step // the newest that was played here

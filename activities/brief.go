@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/collabui/collabui/internal/method/agents"
@@ -31,7 +32,7 @@ func (a *attempt) brief(ctx context.Context, e runs.Episode) (string, error) {
 			return "", err
 		}
 	}
-	done := last.History
+	done := slices.Clip(last.History) // the environment may share it with other episodes
 	if last.Decision.AllRound.Canonical != "" {
 		words := agents.ActionInWords(last.Decision.Executed, last.Observation)
 		done = append(done, fmt.Sprintf("%d %s", last.Number, words))

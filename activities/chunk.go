@@ -57,14 +57,16 @@ func (g *GPU) chunk(ctx context.Context, id ChunkID, say say, at *pace) (runs.Ch
 
 	out := runs.Chunk{Number: id.Chunk}
 	var job trainer.Job
+	data := &demonstrations{}
 	if len(s.FineTune.Levels) > 0 {
 		job, err = g.levelJob(ctx, s, id, s.FineTune.LevelJobs()[id.Chunk-1], &out)
 	} else {
-		job, out.Unplayed, err = g.demonstrations(ctx, s, id)
+		job, data, err = g.demonstrationsJob(ctx, s, id)
 	}
 	if err != nil {
 		return out, err
 	}
+	out.Unplayed += data.unplayed
 
 	if job.Skip, err = g.skip(ctx, s, 0); err != nil {
 		return out, err
@@ -77,6 +79,7 @@ func (g *GPU) chunk(ctx context.Context, id ChunkID, say say, at *pace) (runs.Ch
 		return out, fault.New(fault.Fatal, "stage 1 diverged: %s", got.Diverged)
 	}
 
+	g.stage1.Store(&demonstrations{pairs: data.pairs, unplayed: data.unplayed, made: got.Digest})
 	out.Steps, out.Skipped = out.Steps+got.Steps, got.Skipped
 	out.Policy, out.Report = runs.Policy{Digest: got.Digest, Tensor: got.TensorDigest}, got.Report
 	if n := len(got.Curve); n > 0 {
@@ -86,15 +89,21 @@ func (g *GPU) chunk(ctx context.Context, id ChunkID, say say, at *pace) (runs.Ch
 	return out, nil
 }
 
-// demonstrations returns the job of the chunks, up to the end of one of them, and the number of tasks that could not be
-// played.
-func (g *GPU) demonstrations(ctx context.Context, s spec.Spec, id ChunkID) (trainer.Job, int, error) {
-	d, err := g.demonstrated(ctx, s)
+// demonstrations is the training data of stage 1 without levels.
+type demonstrations struct {
+	pairs    []domain.Pair
+	unplayed int    // tasks
+	made     string // digest of the policy that was trained on them last
+}
+
+// demonstrationsJob returns the job of the chunks, up to the end of one of them, and its data.
+func (g *GPU) demonstrationsJob(ctx context.Context, s spec.Spec, id ChunkID) (trainer.Job, *demonstrations, error) {
+	d, err := g.demonstrations(ctx, s, id)
 	if err != nil {
-		return trainer.Job{}, 0, err
+		return trainer.Job{}, d, err
 	}
 	if len(d.pairs) == 0 {
-		return trainer.Job{}, d.unplayed, fault.New(fault.Invalid,
+		return trainer.Job{}, d, fault.New(fault.Invalid,
 			"no training task of stage 1 could be played: mend the environment, and train a run with another name")
 	}
 
@@ -102,22 +111,16 @@ func (g *GPU) demonstrations(ctx context.Context, s spec.Spec, id ChunkID) (trai
 		ID: runs.Run(id.Run).FineTuneJob(), Objective: trainer.SFT, Pairs: d.pairs, Params: s.FineTune.Train,
 		Seed:  domain.Seed(s.Seed, "finetune"),
 		Until: id.Chunk * s.FineTune.ChunkSteps, Every: s.FineTune.ChunkSteps,
-	}, d.unplayed, nil
+	}, d, nil
 }
 
-// demonstrated is the training data of stage 1 without levels.
-type demonstrated struct {
-	pairs    []domain.Pair
-	unplayed int // tasks
-}
-
-// demonstrated reads the demonstrations of a run, unless it knows them: every chunk is trained on all of them.
-func (g *GPU) demonstrated(ctx context.Context, s spec.Spec) (*demonstrated, error) {
-	v, err := g.versions(ctx, s.Name)
+// demonstrations reads the demonstrations of a run, unless this process made the chunk before of them.
+func (g *GPU) demonstrations(ctx context.Context, s spec.Spec, id ChunkID) (*demonstrations, error) {
+	before, _, err := g.before(ctx, s, id)
 	if err != nil {
 		return nil, err
 	}
-	if d := v.demonstrated.Load(); d != nil {
+	if d := g.stage1.Load(); d != nil && id.Chunk > 1 && d.made == before {
 		return d, nil
 	}
 
@@ -126,7 +129,7 @@ func (g *GPU) demonstrated(ctx context.Context, s spec.Spec) (*demonstrated, err
 	reads.SetLimit(parallelReads)
 	for i := range played {
 		reads.Go(func() (err error) {
-			played[i], _, err = runs.Run(s.Name).Demonstration(i).Read(rctx, g.Bucket)
+			played[i], _, err = runs.Run(id.Run).Demonstration(i).Read(rctx, g.Bucket)
 
 			return err
 		})
@@ -135,7 +138,7 @@ func (g *GPU) demonstrated(ctx context.Context, s spec.Spec) (*demonstrated, err
 		return nil, err
 	}
 
-	d := &demonstrated{}
+	d := &demonstrations{}
 	for _, p := range played {
 		d.pairs = append(d.pairs, p.Pairs...)
 		if p.Failed != "" {
@@ -143,7 +146,6 @@ func (g *GPU) demonstrated(ctx context.Context, s spec.Spec) (*demonstrated, err
 		}
 	}
 	credit.BalanceActions(d.pairs)
-	v.demonstrated.Store(d)
 
 	return d, nil
 }

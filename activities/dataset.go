@@ -3,8 +3,10 @@ package activities
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -17,17 +19,7 @@ func (g *GPU) dataset(ctx context.Context, s spec.Spec, id AgentID) (store.Ref, 
 	recorded := runs.Run(id.Run).Dataset(id.Epoch, id.Agent)
 	set, ref, err := recorded.Read(ctx, g.Bucket)
 	if missing(err) {
-		// The updates of an epoch begin at once. One of them gathers for all, whatever becomes of it.
-		gathered := g.reads.DoChan(fmt.Sprint("data sets of ", id.Run, "/", id.Epoch), func() (any, error) {
-			return nil, g.gather(context.WithoutCancel(ctx), s, id.Run, id.Epoch)
-		})
-		select {
-		case done := <-gathered:
-			err = done.Err
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
-		if err == nil {
+		if err = g.gatherOnce(ctx, s, id); err == nil {
 			set, ref, err = recorded.Read(ctx, g.Bucket)
 		}
 	}
@@ -35,27 +27,59 @@ func (g *GPU) dataset(ctx context.Context, s spec.Spec, id AgentID) (store.Ref, 
 		return ref, nil, err
 	}
 	pairs, err := runs.ReadPairs(ctx, g.Bucket, set.Body)
+	if missing(err) || fault.KindOf(err) == fault.Corrupt {
+		err = fault.New(fault.Corrupt, "the rows of %s cannot be read: delete it, then resume the run, which makes it "+
+			"again: %w", ref.Key, err)
+	}
 
 	return ref, pairs, err
 }
 
-// gather records the data sets of all agents of an epoch: their pairs in the order of epoch, slot and step. Pairs of
-// earlier epochs are marked with their age. If the agents share their parameters, all pairs are those of agent 0.
-func (g *GPU) gather(ctx context.Context, s spec.Spec, run string, epoch int) error {
-	if known, ok := g.specs.Load(run); ok {
-		known.(*versions).demonstrated.Store(nil) // stage 1 is over
+// gatherOnce is gather, once for all who ask at the same time: the updates of an epoch begin together. Whoever is
+// cancelled does not wait, and does not end it for the others.
+func (g *GPU) gatherOnce(ctx context.Context, s spec.Spec, id AgentID) error {
+	v, err := g.versions(ctx, id.Run)
+	if err != nil {
+		return err
 	}
+	key := fmt.Sprintf("data sets of epoch %d of %s", id.Epoch, v.identity)
+	gathered := g.reads.DoChan(key, func() (_ any, err error) {
+		defer func() {
+			if r := recover(); r != nil { // it would end the process: it is not on an activity's goroutine
+				err = fault.New(fault.Fatal, "gather the data sets: %v\n%s", r, debug.Stack())
+			}
+		}()
+
+		ctx := context.WithoutCancel(ctx)
+		if there, err := runs.Run(id.Run).Dataset(id.Epoch, id.Agent).Exists(ctx, g.Bucket); err != nil || there {
+			return nil, err // somebody gathered since this one looked
+		}
+
+		return nil, g.gather(ctx, s, id)
+	})
+	select {
+	case done := <-gathered:
+		return done.Err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// gather records the data sets of all agents of an epoch, that of the given agent first: their pairs in the order of
+// epoch, slot and step. Pairs of earlier epochs are marked with their age. If the agents share their parameters, all
+// pairs are those of agent 0.
+func (g *GPU) gather(ctx context.Context, s spec.Spec, id AgentID) error {
 	own := make([][]domain.Pair, s.Agents)
 	if s.Parameters == spec.ParametersShared {
 		own = own[:1]
 	}
-	for age := min(s.Pairs.MaxAge, epoch-1); age >= 0; age-- {
-		err := g.eachPair(ctx, s, EpochID{Run: run, Epoch: epoch - age}, func(p domain.Pair) {
+	for age := min(s.Pairs.MaxAge, id.Epoch-1); age >= 0; age-- {
+		err := g.eachPair(ctx, s, EpochID{Run: id.Run, Epoch: id.Epoch - age}, func(p domain.Pair) {
 			agent := p.Agent
 			if s.Parameters == spec.ParametersShared {
 				agent = 0
 			}
-			if p.Age = age; agent < len(own) {
+			if p.Age = age; agent >= 0 && agent < len(own) {
 				own[agent] = append(own[agent], p)
 			}
 		})
@@ -64,9 +88,11 @@ func (g *GPU) gather(ctx context.Context, s spec.Spec, run string, epoch int) er
 		}
 	}
 
-	for agent, pairs := range own {
-		rules.Weigh(s, pairs, s.Preference == spec.PreferenceDPO)
-		_, _, err := runs.Run(run).Dataset(epoch, agent).Record(ctx, g.Bucket, func() (runs.Dataset, error) {
+	for i := range own { // another host begins with another agent, and finds these recorded
+		agent := (id.Agent + i) % len(own)
+		_, _, err := runs.Run(id.Run).Dataset(id.Epoch, agent).Record(ctx, g.Bucket, func() (runs.Dataset, error) {
+			pairs := own[agent]
+			rules.Weigh(s, pairs, s.Preference == spec.PreferenceDPO)
 			body, err := runs.WritePairs(ctx, g.Bucket, pairs)
 
 			return runs.Dataset{Agent: agent, Body: body, Count: len(pairs), Card: credit.Describe(pairs)}, err

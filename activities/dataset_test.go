@@ -2,8 +2,13 @@ package activities
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -57,14 +62,20 @@ func TestPairsOfAnEarlierEpochAreReadWithItsNumberOfSlots(t *testing.T) {
 	}
 }
 
-// counted counts reads of objects.
+// counted counts reads of the pairs of episodes.
 type counted struct {
 	store.Bucket
 	reads atomic.Int64
+	slow  func() // before every one
 }
 
 func (c *counted) Get(ctx context.Context, key string) ([]byte, error) {
-	c.reads.Add(1)
+	if strings.HasSuffix(key, "/pairs.json") {
+		c.reads.Add(1)
+		if c.slow != nil {
+			c.slow()
+		}
+	}
 
 	return c.Bucket.Get(ctx, key)
 }
@@ -75,6 +86,9 @@ func TestTheFirstUpdateGathersTheDataSetsOfAllAgents(t *testing.T) {
 	const slots, agents = 40, 4
 	b := &counted{Bucket: &store.Memory{}}
 	g, run := &GPU{Common: Common{Bucket: b}}, runs.Run("r")
+	if _, _, _, err := run.Spec().Write(t.Context(), b, spec.Default()); err != nil {
+		t.Fatal(err)
+	}
 	if _, _, err := run.Slots(1).Record(t.Context(), b, func() (runs.Slots, error) {
 		return runs.Slots{Epoch: 1, Slots: make([]domain.Slot, slots)}, nil
 	}); err != nil {
@@ -95,29 +109,49 @@ func TestTheFirstUpdateGathersTheDataSetsOfAllAgents(t *testing.T) {
 	s := spec.Default()
 	s.Agents = agents
 	b.reads.Store(0)
+	gone, cancel := context.WithCancel(t.Context())
+	b.slow = func() { cancel(); time.Sleep(time.Millisecond) } // whoever is cancelled does not end it for the others
+	var updates sync.WaitGroup
 	for agent := range agents {
-		id := AgentID{Run: string(run), Epoch: 1, Agent: agent}
-		ref, pairs, err := g.dataset(t.Context(), s, id)
-		if err != nil || ref.Key != run.Dataset(1, agent).Key {
-			t.Fatalf("agent %d: %v, %v, want the reference to its data set", agent, ref, err)
-		}
-		for i, p := range pairs {
-			if p.Agent != agent || i > 0 && pairs[i-1].Slot >= p.Slot {
-				t.Errorf("agent %d has the pair of agent %d from slot %d as number %d, want its own in order",
-					agent, p.Agent, p.Slot, i)
+		updates.Go(func() {
+			id := AgentID{Run: string(run), Epoch: 1, Agent: agent}
+			if agent == 0 {
+				if _, _, err := g.dataset(gone, s, id); err != nil && !errors.Is(err, context.Canceled) {
+					t.Errorf("agent 0, which was cancelled: %v, want %v", err, context.Canceled)
+				}
+
+				return
 			}
+			wantOwnPairs(t, g, s, id)
+		})
+	}
+	updates.Wait()
+	wantOwnPairs(t, g, s, AgentID{Run: string(run), Epoch: 1})
+	if got := b.reads.Load(); got != slots {
+		t.Errorf("the pairs of %d slots were read %d times for %d agents, want once each", slots, got, agents)
+	}
+}
+
+// wantOwnPairs checks that an agent's data set has the pairs that are its own, one of every third slot, in order.
+func wantOwnPairs(t *testing.T, g *GPU, s spec.Spec, id AgentID) {
+	t.Helper()
+	ref, pairs, err := g.dataset(t.Context(), s, id)
+	if err != nil || ref.Key != runs.Run(id.Run).Dataset(id.Epoch, id.Agent).Key {
+		t.Errorf("agent %d: %v, %v, want the reference to its data set", id.Agent, ref, err)
+	}
+	var got, want []int
+	for _, p := range pairs {
+		if p.Agent != id.Agent {
+			t.Errorf("agent %d has a pair of agent %d, want its own only", id.Agent, p.Agent)
 		}
-		want := 0
-		for slot := 1; slot <= slots; slot++ {
-			if slot%(agents-1) == agent {
-				want++
-			}
-		}
-		if len(pairs) != want {
-			t.Errorf("agent %d has %d pairs, want %d", agent, len(pairs), want)
+		got = append(got, p.Slot)
+	}
+	for slot := 1; slot <= 40; slot++ {
+		if slot%3 == id.Agent {
+			want = append(want, slot)
 		}
 	}
-	if got := b.reads.Load(); got > 2*slots {
-		t.Errorf("%d objects were read for %d slots and %d agents, want every slot once", got, slots, agents)
+	if !slices.Equal(got, want) {
+		t.Errorf("agent %d has pairs of the slots %v, want %v", id.Agent, got, want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -70,7 +71,10 @@ func (c *Control) begin(ctx context.Context, run string, epoch int) (spec.Spec, 
 		if m, err = c.made(ctx, s, suite); err != nil {
 			return m, err
 		}
-		if m.Code = revision(); epoch != 0 {
+		m.Code = revision()
+		if epoch == 0 {
+			m.Began = time.Now().UTC()
+		} else {
 			m.Changes = n
 		}
 		if epoch == atEnd {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
@@ -23,6 +24,8 @@ type GPU struct {
 	Policies chat.Model                 // answers for the policies; probes ask it
 	Scores   chat.Scorer                // scores answers under the policies; probes ask it
 	Threads  int                        // threads of one update
+
+	stage1 atomic.Pointer[demonstrations] // what this process trained a chunk on last
 
 	// Load publishes a policy to a number of servers; 0 means all.
 	Load func(ctx context.Context, policy string, quorum int) error
@@ -86,6 +89,7 @@ func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 }
 
 func (g *GPU) update(ctx context.Context, id AgentID, say say, at *pace) (runs.Update, error) {
+	g.stage1.Store(nil) // it is over
 	s, err := g.spec(ctx, id.Run, id.Epoch)
 	if err != nil {
 		return runs.Update{}, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/collabui/collabui/internal/method/rules"
@@ -19,9 +18,7 @@ const atEnd = -1
 // process keeps of the newest epoch.
 type versions struct {
 	original spec.Spec // written once
-	digest   string    // of the record
-
-	demonstrated atomic.Pointer[demonstrated] // until the first update
+	identity string    // of the run: another one of its name has another
 
 	mu      sync.Mutex
 	checked time.Time // when the run was last known to have this specification
@@ -110,20 +107,38 @@ func (c *Common) versions(ctx context.Context, run string) (*versions, error) {
 	if ok && known.(*versions).sure() {
 		return known.(*versions), nil
 	}
-	s, ref, err := runs.Run(run).Spec().Read(ctx, c.Bucket)
+	s, identity, err := c.identify(ctx, run)
 	if err != nil {
+		if ok && missing(err) { // another run may get its name
+			c.specs.CompareAndDelete(run, known)
+		}
+
 		return nil, fmt.Errorf("specification of run %q: %w", run, err)
 	}
-	fresh := &versions{original: s, newest: s, digest: ref.SHA256, checked: time.Now()}
-	if ok && known.(*versions).still(ref.SHA256) {
+	if ok && known.(*versions).still(identity) {
 		return known.(*versions), nil
 	}
 	if ok {
 		c.specs.CompareAndDelete(run, known)
 	}
-	v, _ := c.specs.LoadOrStore(run, fresh)
+	v, _ := c.specs.LoadOrStore(run, &versions{original: s, newest: s, identity: identity, checked: time.Now()})
 
 	return v.(*versions), nil
+}
+
+// identify reads the specification of a run, and returns what no other run of its name has: the digests of the
+// specification and of the record that says when the run began.
+func (c *Common) identify(ctx context.Context, run string) (spec.Spec, string, error) {
+	s, ref, err := runs.Run(run).Spec().Read(ctx, c.Bucket)
+	if err != nil {
+		return s, "", err
+	}
+	_, begun, err := runs.Run(run).Made(0).Read(ctx, c.Bucket)
+	if missing(err) { // it has not begun
+		err = nil
+	}
+
+	return s, ref.SHA256 + begun.SHA256, err
 }
 
 // sure reports whether the run need not be looked at again.
@@ -134,15 +149,15 @@ func (v *versions) sure() bool {
 	return time.Since(v.checked) < RunKept
 }
 
-// still notes that the run has a specification now, and reports whether it is this one.
-func (v *versions) still(digest string) bool {
+// still notes which run has the name now, and reports whether it is this one.
+func (v *versions) still(identity string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.digest == digest {
+	if v.identity == identity {
 		v.checked = time.Now()
 	}
 
-	return v.digest == digest
+	return v.identity == identity
 }
 
 // refresh reads changes that were recorded since, unless somebody did so a short while ago. No lock is held while the

@@ -62,3 +62,45 @@ func TestANameIsUsedAgain(t *testing.T) {
 		want(7)
 	})
 }
+
+// TestARunOfTheSameFileIsAnotherRun: a person deletes a run and trains its file again. What is known of the changes and
+// of the plan of the first run does not count for the second, even if nobody asked in between.
+func TestARunOfTheSameFileIsAnotherRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := &store.Memory{}
+		c := &Common{Bucket: b}
+		name := runs.Run("again")
+		begin := func() {
+			s := spec.Default()
+			s.Name = string(name)
+			_, _, _, err := name.Spec().Write(t.Context(), b, s)
+			if err == nil {
+				_, _, _, err = name.Made(0).Write(t.Context(), b, runs.Made{Began: time.Now()})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		begin()
+		first, err := c.versions(t.Context(), string(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(RunKept)
+		if same, err := c.versions(t.Context(), string(name)); err != nil || same != first {
+			t.Errorf("after a while: %p, %v, want what is known, %p", same, err, first)
+		}
+		for _, key := range []string{name.Spec().Key, name.Made(0).Key} {
+			if err := b.Delete(t.Context(), key); err != nil {
+				t.Fatal(err)
+			}
+		}
+		begin()
+		time.Sleep(RunKept)
+		if second, err := c.versions(t.Context(), string(name)); err != nil || second == first {
+			t.Errorf("of the second run: %p, %v, want nothing of the first, %p", second, err, first)
+		}
+	})
+}

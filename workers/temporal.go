@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/logging"
 	"github.com/collabui/collabui/internal/process/payloads"
@@ -21,7 +22,9 @@ import (
 // ClientOptions say how Temporal is reached. Unreadable certificates and keys are an invalid fault.
 func ClientOptions(e config.Endpoints, l *slog.Logger) (client.Options, error) {
 	o := client.Options{HostPort: e.Temporal, Namespace: e.Namespace, Logger: logging.Temporal(l), Identity: identity()}
-	o.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{} // messages are small: references, no data
+	if serving.IsLoopback(e.Temporal) { // compression only takes time
+		o.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
+	}
 	var err error
 	if o.Interceptors, err = telemetry.Traced(); err != nil {
 		return o, err

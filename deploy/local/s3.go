@@ -110,7 +110,7 @@ func (s *s3Service) open() (*durable, error) {
 		return nil, dataProblem("cannot open the object folder", err)
 	}
 
-	return &durable{Posix: p}, nil
+	return &durable{Posix: p, folders: folders{sync: syncPath}}, nil
 }
 
 func (s *s3Service) gateway() *embedgw.Config {

@@ -63,6 +63,13 @@ func (d *durable) DeleteObject(ctx context.Context, in *s3.DeleteObjectInput) (*
 	return d.Posix.DeleteObject(ctx, in)
 }
 
+// DeleteBucket deletes an empty bucket.
+func (d *durable) DeleteBucket(ctx context.Context, bucket string) error {
+	defer d.folders.remove()()
+
+	return d.Posix.DeleteBucket(ctx, bucket)
+}
+
 // DeleteObjects is DeleteObject for several.
 func (d *durable) DeleteObjects(ctx context.Context, in *s3.DeleteObjectsInput) (s3response.DeleteResult, error) {
 	defer d.folders.remove()()

@@ -9,6 +9,8 @@ import (
 // folders remembers the folders whose names are on disk, so that not every object syncs all folders above it. What it
 // knows counts only while nothing is deleted: deleting an object removes the folders that are empty without it.
 type folders struct {
+	sync func(path string) error
+
 	mu       sync.Mutex
 	known    map[string]bool
 	deletes  int // begun or ended so far
@@ -18,7 +20,7 @@ type folders struct {
 // maxFolders bounds what is remembered; then it begins anew.
 const maxFolders = 1 << 16
 
-// age returns by what syncName sees whether something was deleted since.
+// age returns a number by which syncName sees whether something was deleted since.
 func (f *folders) age() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -45,7 +47,7 @@ func (f *folders) syncName(since int, bucket, key string) error {
 	object := filepath.Join(bucket, key)
 	var synced []string
 	for path := object; ; path = filepath.Dir(path) {
-		if err := syncPath(path); err != nil {
+		if err := f.sync(path); err != nil {
 			return fmt.Errorf("sync %s: %w", path, err)
 		}
 		if path != object {

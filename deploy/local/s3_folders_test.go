@@ -1,78 +1,91 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/versity/versitygw/s3response"
 )
 
-// in makes a folder the working directory, with an object in it.
-func in(t *testing.T, object string) {
+// synced is a store, and the paths that it has synced since it was last asked.
+type synced struct {
+	*durable
+
+	t     *testing.T
+	paths []string
+}
+
+func newSynced(t *testing.T) *synced {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	if err := os.MkdirAll(filepath.Dir(object), 0o755); err != nil {
+	d, err := (&s3Service{root: "."}).open()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(object, []byte("x"), 0o644); err != nil {
+	s := &synced{durable: d, t: t}
+	d.folders.sync = func(path string) error {
+		s.paths = append(s.paths, path)
+
+		return syncPath(path)
+	}
+	if err := prepareBucket(t.Context(), d, "b", "key"); err != nil {
 		t.Fatal(err)
 	}
+	s.paths = nil
+
+	return s
 }
 
-func TestFoldersWhoseNamesAreOnDiskAreKnown(t *testing.T) {
-	in(t, "bucket/a/b/object")
-
-	var f folders
-	since := f.age()
-	if f.has(since, "bucket/a/b") {
-		t.Error("a new folder is known, want it to be synced")
+// put writes an object, and checks what is synced after its bytes.
+func (s *synced) put(key string, want ...string) {
+	s.t.Helper()
+	bucket, length := "b", int64(1)
+	if _, err := s.PutObject(s.t.Context(), s3response.PutObjectInput{
+		Bucket: &bucket, Key: &key, Body: strings.NewReader("x"), ContentLength: &length,
+	}); err != nil {
+		s.t.Fatal(err)
 	}
-	if err := f.syncName(since, "bucket", "a/b/object"); err != nil {
-		t.Fatal(err)
+	if !slices.Equal(s.paths, want) {
+		s.t.Errorf("put %s: synced %q, want %q", key, s.paths, want)
 	}
-	for _, path := range []string{".", "bucket", "bucket/a", "bucket/a/b"} {
-		if !f.has(since, path) {
-			t.Errorf("%s is not known, want the names of all folders on disk", path)
-		}
-	}
-	if f.has(since, "bucket/a/b/object") {
-		t.Error("an object is known, want folders only")
-	}
+	s.paths = nil
 }
 
-// A folder may be removed with its last object and made again. Until that is synced, its name is not on disk.
-func TestDeletionsForgetFolders(t *testing.T) {
-	in(t, "bucket/a/object")
+func TestAnObjectSyncsTheFoldersThatAreNew(t *testing.T) {
+	s := newSynced(t)
+	s.put("a/b/1", "b/a/b/1", "b/a/b", "b/a", "b", ".")
+	s.put("a/b/2", "b/a/b/2", "b/a/b")
+	s.put("a/c/1", "b/a/c/1", "b/a/c", "b/a")
+	s.put("1", "b/1", "b")
+}
 
-	var f folders
-	before := f.age()
-	if err := f.syncName(before, "bucket", "a/object"); err != nil {
+// A deletion removes the folders that are empty without the object, so the next object makes them anew.
+func TestAnObjectSyncsAllFoldersAfterADeletion(t *testing.T) {
+	s := newSynced(t)
+	all := []string{"b/a/b/1", "b/a/b", "b/a", "b", "."}
+	s.put("a/b/1", all...)
+	bucket, key := "b", "a/b/1"
+	if _, err := s.DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: &bucket, Key: &key}); err != nil {
 		t.Fatal(err)
 	}
-	removed := f.remove()
-	during := f.age()
-	if err := f.syncName(during, "bucket", "a/object"); err != nil {
-		t.Fatal(err)
-	}
-	if f.has(during, "bucket/a") {
-		t.Error("a folder is known while something is deleted, want none")
-	}
+	s.put("a/b/1", all...)
+}
 
+// Whatever was synced before or during a deletion may be a folder that is gone.
+func TestNothingIsKnownOfFoldersWhileSomethingIsDeleted(t *testing.T) {
+	s := newSynced(t)
+	s.put("a/1", "b/a/1", "b/a", "b", ".")
+	before := s.folders.age()
+	removed := s.folders.remove()
+	s.put("a/2", "b/a/2", "b/a", "b", ".")
+	s.put("a/3", "b/a/3", "b/a", "b", ".")
 	removed()
-	for _, since := range []int{before, during, f.age()} {
-		if f.has(since, "bucket/a") {
-			t.Errorf("a folder from before a deletion is known to what began at %d, want none", since)
-		}
-	}
-	if err := f.syncName(before, "bucket", "a/object"); err != nil {
+	if err := s.folders.syncName(before, "b", "a/1"); err != nil {
 		t.Fatal(err)
 	}
-	if f.has(f.age(), "bucket/a") {
-		t.Error("what began before a deletion made a folder known, want it not to")
-	}
-	if err := f.syncName(f.age(), "bucket", "a/object"); err != nil {
-		t.Fatal(err)
-	}
-	if !f.has(f.age(), "bucket/a") {
-		t.Error("the folder is not known again, want it to be")
-	}
+	s.paths = nil
+	s.put("a/4", "b/a/4", "b/a", "b", ".")
+	s.put("a/5", "b/a/5", "b/a")
 }

@@ -95,7 +95,7 @@ func Read[T any](ctx context.Context, b Bucket, key string) (T, Ref, error) {
 	return v, refTo(key, raw), nil
 }
 
-// RecordOnce is how everything is recorded. If the key exists, it returns the value recorded there and does not call
+// RecordOnce is how what takes work is recorded. If the key exists, it returns the value recorded there and does not call
 // fn. Otherwise it writes fn's value, unless another call was faster, and returns the first value written. It may be
 // repeated, run concurrently, or be cut short.
 func RecordOnce[T any](ctx context.Context, b Bucket, key string, fn func() (T, error)) (T, Ref, error) {
@@ -112,8 +112,8 @@ func RecordOnce[T any](ctx context.Context, b Bucket, key string, fn func() (T, 
 	return v, ref, err
 }
 
-// WriteOnce is RecordOnce for a value that is made already, or that is hardly ever recorded: it does not look before it
-// writes. It reports whether this call wrote the object. A write whose answer was lost counts as somebody else's.
+// WriteOnce is RecordOnce for a value that is made already: it does not look before it writes. It reports whether this
+// call wrote the object. A write whose answer was lost counts as somebody else's.
 func WriteOnce[T any](ctx context.Context, b Bucket, key string, v T) (_ T, ref Ref, wrote bool, err error) {
 	raw, err := Seal(v)
 	if err != nil {

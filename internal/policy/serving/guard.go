@@ -16,7 +16,7 @@ import (
 func Guard(h http.Handler, origins ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case !loopback(r.Host):
+		case !IsLoopback(r.Host):
 			http.Error(w, "this server answers only as localhost", http.StatusMisdirectedRequest)
 		case foreign(r) && !slices.Contains(origins, r.Header.Get("Origin")):
 			http.Error(w, "this server answers no page of another site", http.StatusForbidden)
@@ -26,8 +26,8 @@ func Guard(h http.Handler, origins ...string) http.Handler {
 	})
 }
 
-// loopback reports whether HOST or HOST:PORT is localhost or a loopback address.
-func loopback(host string) bool {
+// IsLoopback reports whether HOST or HOST:PORT is localhost or a loopback address.
+func IsLoopback(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {
 		name = strings.Trim(host, "[]")

@@ -1,6 +1,8 @@
 package runs
 
 import (
+	"time"
+
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/store"
@@ -24,6 +26,8 @@ type Made struct {
 	Code string `json:"code,omitempty"` // revision of the program that began it; others may go on with it
 
 	Inventory *store.Ref `json:"inventory,omitempty"` // a blob: what the environment offered, an Inventory
+
+	Began time.Time `json:"began,omitzero"` // of the record before the first epoch: when the run began
 
 	Changes int `json:"changes,omitempty"` // how many changes by people count in the epoch
 	Epoch   int `json:"epoch,omitempty"`   // the last epoch, where this is the end of a run
