@@ -95,9 +95,9 @@ func Read[T any](ctx context.Context, b Bucket, key string) (T, Ref, error) {
 	return v, refTo(key, raw), nil
 }
 
-// RecordOnce is how what takes work is recorded. If the key exists, it returns the value recorded there and does not call
-// fn. Otherwise it writes fn's value, unless another call was faster, and returns the first value written. It may be
-// repeated, run concurrently, or be cut short.
+// RecordOnce is how what takes work is recorded. If the key exists, it returns the value recorded there and does not
+// call fn. Otherwise it writes fn's value, unless another call was faster, and returns the first value written. It may
+// be repeated, run concurrently, or be cut short.
 func RecordOnce[T any](ctx context.Context, b Bucket, key string, fn func() (T, error)) (T, Ref, error) {
 	v, ref, err := Read[T](ctx, b, key)
 	if !errors.Is(err, ErrNotFound) {
