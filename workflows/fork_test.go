@@ -176,6 +176,17 @@ func TestAForkThatWasCutShortGoesOn(t *testing.T) {
 		}
 	}
 
+	// The same command, typed again while the fork goes on, must not bring what the original has made since.
+	last := runs.Run("other").Epoch(2)
+	r.Bucket.Damage(last.Key, nil)
+	f, err := fork.Plan(t.Context(), r.Bucket, request, spec.Source{}, catalog.All{})
+	if err == nil {
+		err = f.Make(t.Context(), r.Bucket, func(int) {})
+	}
+	if there, found := last.Exists(t.Context(), r.Bucket); err != nil || found != nil || there {
+		t.Errorf("made again: %v; the fork has epoch 2: %v, %v; want nothing written", err, there, found)
+	}
+
 	r.Spec.Name = "other"
 	end, err := r.Play(t, nil)
 	if err != nil || end.FinalDigest != want.FinalDigest || r.Suite.Episodes > 0 {

@@ -83,7 +83,15 @@ func (s *session) admit(ctx context.Context, x spec.Spec, noProbe bool, todo str
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(2 * activities.RunKept): // until no worker relies on it any more
+		case <-time.After(3 * activities.RunKept): // until no worker relies on it any more
+		}
+		left, err := s.bucket.List(ctx, name.Prefix())
+		if err == nil && len(left) > 0 {
+			err = fault.New(fault.Transient, "an activity of the run %s that was replaced has written %s meanwhile: "+
+				"choose another name", x.Name, left[0].Key)
+		}
+		if err != nil {
+			return err
 		}
 	}
 

@@ -11,6 +11,7 @@ import (
 // Limits of a request. The client itself has none for a body that stops in the middle.
 const (
 	defaultStall = 20 * time.Second // without a byte in either direction
+	serverWorks  = 15 * time.Minute // the same while the server copies or joins what it has, and sends nothing
 	minRate      = 64 << 10         // bytes per second, below which a body counts as stopped
 )
 
@@ -28,10 +29,14 @@ type stallLimit struct {
 
 func (s stallLimit) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
+	quiet, allowed := s.limit, s.allowed(req.ContentLength)
+	if copies(req) {
+		quiet, allowed = serverWorks, serverWorks
+	}
 	w := &watchdog{
-		ctx: ctx, cancel: cancel, limit: s.limit,
-		stalled: time.AfterFunc(s.limit, func() { cancel(errStalled) }),
-		slow:    time.AfterFunc(s.allowed(req.ContentLength), func() { cancel(errSlow) }),
+		ctx: ctx, cancel: cancel, limit: quiet,
+		stalled: time.AfterFunc(quiet, func() { cancel(errStalled) }),
+		slow:    time.AfterFunc(allowed, func() { cancel(errSlow) }),
 	}
 	req = req.Clone(ctx)
 	if req.Body != nil {
@@ -49,6 +54,13 @@ func (s stallLimit) RoundTrip(req *http.Request) (*http.Response, error) {
 	res.Body = &watchedBody{ReadCloser: res.Body, watchdog: w, ends: true}
 
 	return res, nil
+}
+
+// copies reports whether a request lets the server copy an object, or join the parts of one.
+func copies(req *http.Request) bool {
+	joins := req.Method == http.MethodPost && req.URL.Query().Has("uploadId")
+
+	return joins || req.Header.Get("x-amz-copy-source") != ""
 }
 
 // allowed is the time in which a body of n bytes must be sent; a negative n is unknown.

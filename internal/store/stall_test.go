@@ -98,6 +98,24 @@ func TestARequestThatMakesNoProgressEnds(t *testing.T) {
 	}
 }
 
+// TestAServerThatCopiesMayBeSilent: it sends no byte until a large object is copied.
+func TestAServerThatCopiesMayBeSilent(t *testing.T) {
+	t.Parallel()
+	b := stalls(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPut {
+			whole(w, r)
+
+			return
+		}
+		time.Sleep(300 * time.Millisecond) // three times as long as a request may be silent
+		_, _ = io.WriteString(w, `<CopyObjectResult><ETag>"e"</ETag><LastModified>2026-11-22T12:00:00Z</LastModified>`+
+			`</CopyObjectResult>`)
+	})
+	if err := b.Copy(t.Context(), "a", "b"); err != nil {
+		t.Errorf("the copy = %v, want success", err)
+	}
+}
+
 func hangs(w http.ResponseWriter, r *http.Request) {
 	part(w, 500)
 	<-r.Context().Done()

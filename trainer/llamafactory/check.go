@@ -39,7 +39,8 @@ func (t *Tool) check(ctx context.Context, file string, raw []byte, ranking bool,
 
 // length determines how many tokens a row has.
 type length struct {
-	text  string // all of the row, with its longest answer
+	text  string // all of the row, with its answer of more bytes
+	other string // the same with its other answer, which may have more tokens; "": it has one
 	extra int    // tokens in addition to the text: those of the template and of images
 }
 
@@ -72,11 +73,10 @@ func checkRow(line []byte, ranking bool, o Options) (length, error) {
 				"LLaMA-Factory would drop the row")
 		}
 		places += strings.Count(r.Chosen.Content, rows.ImagePlace)
-		longest := r.Chosen.Content
-		if len(r.Rejected.Content) > len(longest) {
-			longest = r.Rejected.Content
+		l.text, l.other = l.text+r.Chosen.Content, l.text+r.Rejected.Content
+		if len(l.other) > len(l.text) {
+			l.text, l.other = l.other, l.text
 		}
-		l.text += longest
 	}
 	if places != len(r.Images) {
 		return length{}, fmt.Errorf("expected as many images as places for them: %d and %d", len(r.Images), places)

@@ -134,14 +134,29 @@ func TestTokensAreCounted(t *testing.T) {
 	}
 }
 
+// TestTheAnswerWithMoreTokensCounts: it may have fewer bytes than the other one.
+func TestTheAnswerWithMoreTokensCounts(t *testing.T) {
+	tl := tool(t)
+	tl.Python = script(t, "echo '[30, 90, 20, 10]'")
+	row := func(rejected string) string {
+		return `{"messages":[{"role":"user","content":"` + strings.Repeat("x ", 60) + `"}],` +
+			`"chosen":{"role":"assistant","content":"7"},` +
+			`"rejected":{"role":"assistant","content":"` + rejected + `"}}` + "\n"
+	}
+	long, err := tl.check(t.Context(), "f.jsonl", []byte(row("a word")+row("8")), true, shortOptions())
+	if want := []longRow{{index: 0, tokens: 154, extra: 64}}; err != nil || !slices.Equal(long, want) {
+		t.Errorf("got the long rows %v and error %v, want %v", long, err, want)
+	}
+}
+
 // TestLongRowsAreLeftOutUpToAShare: more of them ask a person.
 func TestLongRowsAreLeftOutUpToAShare(t *testing.T) {
 	o := DefaultOptions()
 	o.Cutoff = 700
 	j := someJob(trainer.DPO)
 	j.Pairs[2].Prompt = strings.Repeat("word ", 200)
-	counts := make([]int, len(j.Pairs))
-	counts[2] = 640 // and 64 for the template
+	counts := make([]int, 2*len(j.Pairs)) // with the chosen and with the rejected answer
+	counts[5] = 640                       // and 64 for the template
 	counted, err := json.Marshal(counts)
 	if err != nil {
 		t.Fatal(err)

@@ -96,11 +96,15 @@ func (t *Tool) tooLong(ctx context.Context, file string, lengths []length, o Opt
 	return out, nil
 }
 
-// count returns the number of tokens of every text.
+// count returns the number of tokens of every row, with the answer that has more.
 func count(ctx context.Context, python, tokenizer string, lengths []length) ([]int, error) {
-	texts := make([]string, len(lengths))
+	var texts []string
+	var of []int // the row of every text
 	for i, l := range lengths {
-		texts[i] = l.text
+		texts, of = append(texts, l.text), append(of, i)
+		if l.other != "" {
+			texts, of = append(texts, l.other), append(of, i)
+		}
 	}
 	in, err := json.Marshal(texts)
 	if err != nil {
@@ -123,5 +127,10 @@ func count(ctx context.Context, python, tokenizer string, lengths []length) ([]i
 		return nil, fmt.Errorf("%d numbers for %d texts %s", len(tokens), len(texts), external.Tail(said.String()))
 	}
 
-	return tokens, nil
+	longest := make([]int, len(lengths))
+	for i, n := range tokens {
+		longest[of[i]] = max(longest[of[i]], n)
+	}
+
+	return longest, nil
 }

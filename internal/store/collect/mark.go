@@ -2,6 +2,7 @@ package collect
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"regexp"
 	"slices"
@@ -55,10 +56,11 @@ func (c *collector) read(ctx context.Context, keys []string, one func()) ([]stri
 	g.SetLimit(parallel)
 	for _, key := range keys {
 		g.Go(func() error {
-			refs, err := c.refs(ctx, key)
+			refs, log, err := c.refs(ctx, key)
 			mu.Lock()
 			defer mu.Unlock()
 			one()
+			c.kept[log] = true
 			for _, ref := range refs {
 				if c.passesOver(key, ref) {
 					c.named[ref] = true
@@ -78,28 +80,34 @@ func (c *collector) read(ctx context.Context, keys []string, one func()) ([]stri
 // maxArtifact is more than the list of a policy's files takes: only blobs up to this size can refer to others.
 const maxArtifact = 1 << 20
 
-// refs returns what an object refers to.
-func (c *collector) refs(ctx context.Context, key string) ([]string, error) {
+// refs returns what an object refers to, and of an update the log, which stays when retention lets go of the policy.
+func (c *collector) refs(ctx context.Context, key string) (refs []string, log string, err error) {
 	o, at := c.objects[key], key
 	if _, there := c.objects[key]; !there && store.IsBlob(key) {
 		o, at = c.trashed[key], store.TrashPrefix+key
 	}
 	if store.IsBlob(key) && o.Size > maxArtifact {
-		return nil, nil
+		return nil, "", nil
 	}
 	raw, err := c.b.Get(ctx, at)
 	if errors.Is(err, store.ErrNotFound) { // fsck says what is missing; here it refers to nothing
-		return nil, nil
+		return nil, "", nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	refs, err := verify.Inspect(key, raw)
-	if err != nil {
-		return nil, fault.New(fault.Corrupt, "%s: %w: nothing was removed; see `collabui fsck`", key, err)
+	if refs, err = verify.Inspect(key, raw); err != nil {
+		return nil, "", fault.New(fault.Corrupt, "%s: %w: nothing was removed; see `collabui fsck`", key, err)
+	}
+	if strings.HasSuffix(key, "/update.json") {
+		var u runs.Update
+		body, err := store.Unseal(key, raw)
+		if err == nil && json.Unmarshal(body, &u) == nil && u.Report != nil && u.Report.Log != nil {
+			log = u.Report.Log.Key
+		}
 	}
 
-	return refs, nil
+	return refs, log, nil
 }
 
 // retention finds the epochs of a run whose policies are kept.
@@ -133,7 +141,8 @@ func (c *collector) retention(ctx context.Context, r *run) error {
 var (
 	epochOf    = regexp.MustCompile(`^runs/[^/]+/epochs/(\d+)/`)
 	policies   = regexp.MustCompile(`/(agents/\d+/(update|imitation)|epoch|slots)\.json$`)
-	checkpoint = regexp.MustCompile(`^(runs/[^/]+/)(finetune|epochs/\d+)/.*-checkpoint-\d+\.json$`)
+	checkpoint = regexp.MustCompile(
+		`^(runs/[^/]+/)(finetune|epochs/\d+)/.*-checkpoint-(\d+|result(-\d+)?|memory-\d+)\.json$`)
 )
 
 // passesOver reports whether retention lets go of a blob that a manifest refers to: a policy of an old epoch.
@@ -148,8 +157,8 @@ func (c *collector) passesOver(by, ref string) bool {
 	return r != nil && r.keep != nil && n > 0 && !r.keep[n]
 }
 
-// removable reports whether a manifest is not kept for its own sake: of a dead run, a checkpoint of training that has
-// ended, or an old call of a run that has ended.
+// removable reports whether a manifest is not kept for its own sake: of a dead run, what a trainer recorded in training
+// that has ended, or an old call of a run that has ended.
 func (c *collector) removable(key string) bool {
 	r := c.runs[runs.NameOf(key)]
 	if r == nil {

@@ -2,6 +2,7 @@ package collect_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/collect"
 	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/test/kit/testrun"
 )
 
 func TestWhatALineAcceptsIsKeptByEveryPolicy(t *testing.T) {
@@ -40,28 +42,86 @@ func TestWhatALineAcceptsIsKeptByEveryPolicy(t *testing.T) {
 	})
 }
 
+// threeEpochs returns a copy of the store of a run of three epochs, of which the last is the best, so that nothing
+// needs the policies of the first: the second rolled them out.
+func threeEpochs(t *testing.T) func() *store.Memory {
+	t.Helper()
+	s := testrun.Tiny()
+	s.Epochs = 3
+	r := testrun.New(t, s)
+	end, err := r.Play(t, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end.Best = 3
+	r.Bucket.Damage(runs.Run("small").End().Key, nil)
+	if _, _, _, err := runs.Run("small").End().Write(t.Context(), r.Bucket, end); err != nil {
+		t.Fatal(err)
+	}
+
+	return func() *store.Memory { return clone(t, r.Bucket) }
+}
+
 func TestOldPoliciesAreRetiredAndFsckSaysSo(t *testing.T) {
-	fresh := finished(t)
+	fresh := threeEpochs(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := fresh()
-		end, _, err := runs.Run("small").End().Read(t.Context(), b)
-		if err != nil {
-			t.Fatal(err)
-		}
 		gc(t, b, collect.Policy{Epochs: 1})
 		gc(t, b, collect.Policy{Epochs: 1})
 		report := clean(t, b)
-		for epoch := 1; epoch <= 2; epoch++ {
-			e, _, err := runs.Run("small").Epoch(epoch).Read(t.Context(), b)
+		for epoch := 1; epoch <= 3; epoch++ {
+			u, _, err := runs.Run("small").Update(epoch, 0).Read(t.Context(), b)
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = store.GetBlob(t.Context(), b, e.System.Policies[0].Digest)
-			kept := epoch == end.Best || epoch == 2
+			_, err = store.GetBlob(t.Context(), b, u.Policy.Digest)
+			kept := epoch > 1
 			if kept != (err == nil) || !kept && (!errors.Is(err, store.ErrNotFound) || report.Retired == 0) {
 				t.Errorf("a policy of epoch %d: %v, and %d are retired; want it kept: %v",
 					epoch, err, report.Retired, kept)
 			}
+		}
+	})
+}
+
+// TestRetentionLetsGoOfWhatOtherProgramsTrained: their results name the policies, too. Logs stay.
+func TestRetentionLetsGoOfWhatOtherProgramsTrained(t *testing.T) {
+	fresh := threeEpochs(t)
+	synctest.Test(t, func(t *testing.T) {
+		b := fresh()
+		const old = 1
+		blob := func(text string) domain.ArtifactFile {
+			ref, err := store.PutBlob(t.Context(), b, []byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			return domain.ArtifactFile{Path: text, Key: ref.Key, SHA256: ref.SHA256, Size: ref.Size}
+		}
+		weights, log := blob("weights"), blob("log")
+		u, _, err := runs.Run("small").Update(old, 0).Read(t.Context(), b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.Report = &domain.TrainReport{Files: []domain.ArtifactFile{weights}, Log: &log}
+		key := runs.Run("small").Update(old, 0).Key
+		b.Damage(key, nil)
+		if _, _, _, err := runs.Run("small").Update(old, 0).Write(t.Context(), b, u); err != nil {
+			t.Fatal(err)
+		}
+		result := strings.TrimSuffix(key, "update.json") + "job-checkpoint-result.json"
+		if _, _, _, err := store.WriteOnce(t.Context(), b, result, u.Report); err != nil {
+			t.Fatal(err)
+		}
+
+		for range 3 {
+			gc(t, b, collect.Policy{Epochs: 1})
+		}
+		if _, err := b.Get(t.Context(), weights.Key); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("the weights of epoch %d: %v, want them gone", old, err)
+		}
+		if _, err := b.Get(t.Context(), log.Key); err != nil {
+			t.Errorf("the log of epoch %d: %v, want it kept", old, err)
 		}
 	})
 }

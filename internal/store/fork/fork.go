@@ -169,8 +169,12 @@ func (f *Fork) free(ctx context.Context, b store.Bucket) error {
 const parallel = 16
 
 // Make writes the fork: what is shared, and last its specification, with which it exists. It may be repeated, and goes
-// on where it was cut short. progress is called with the number of copied objects.
+// on where it was cut short; of a fork that exists, it changes nothing, whatever the original has made since. progress
+// is called with the number of copied objects.
 func (f *Fork) Make(ctx context.Context, b store.Bucket, progress func(n int)) error {
+	if there, err := f.name.Spec().Exists(ctx, b); err != nil || there {
+		return err
+	}
 	origin := func() (runs.Origin, error) { return f.Origin, nil }
 	if _, _, err := f.name.Origin().Record(ctx, b, origin); err != nil {
 		return err

@@ -10,11 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -110,16 +106,39 @@ func (t *transfer) retirements(ctx context.Context) (err error) {
 // sameRun refuses a run of whose name the other side has another one.
 func (t *transfer) sameRun(ctx context.Context, name string) error {
 	key := runs.Run(name).Spec().Key
-	here, err := t.from.Get(ctx, key)
+	there, err := t.to.Get(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	there, err := t.to.Get(ctx, key)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return nil
-	case err == nil && !bytes.Equal(here, there):
+	here, err := t.from.Get(ctx, key)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !bytes.Equal(here, there) {
 		return errAnother(key)
+	}
+
+	return err
+}
+
+// mayHave refuses an object of a run of whose name the other side has another one: forks refer to objects of the runs
+// that they were made of.
+func (t *transfer) mayHave(ctx context.Context, key string) error {
+	name := runs.NameOf(key)
+	if name == "" {
+		return nil
+	}
+	t.mu.Lock()
+	err, asked := t.same[name]
+	t.mu.Unlock()
+	if asked {
+		return err
+	}
+	err = t.sameRun(ctx, name)
+	if err == nil || fault.KindOf(err) == fault.Invalid {
+		t.mu.Lock()
+		t.same[name] = err
+		t.mu.Unlock()
 	}
 
 	return err
@@ -140,6 +159,7 @@ type transfer struct {
 	listed map[string]bool // keys that a list had
 
 	mu      sync.Mutex
+	same    map[string]error // by the name of a run: why the other side cannot have its objects; nil: it can
 	known   map[string]bool
 	queue   []string
 	refused []error // that it has
@@ -147,7 +167,10 @@ type transfer struct {
 }
 
 func newTransfer(from, to store.Bucket, progress func(done, known int)) *transfer {
-	return &transfer{from: from, to: to, progress: progress, listed: map[string]bool{}, known: map[string]bool{}}
+	return &transfer{
+		from: from, to: to, progress: progress,
+		listed: map[string]bool{}, same: map[string]error{}, known: map[string]bool{},
+	}
 }
 
 // found queues objects that a list had. A copy of everything takes hours, in which gc may remove some of them. What is
@@ -228,6 +251,9 @@ func (t *transfer) one(ctx context.Context, key string) (written bool, size int6
 	if err != nil {
 		return false, 0, fault.New(fault.Corrupt, "%s: %w: see `collabui fsck`", key, err)
 	}
+	if err := t.mayHave(ctx, key); err != nil {
+		return false, 0, t.refuse(err)
+	}
 	t.add(refs...)
 	if written, err = t.to.PutOnce(ctx, key, raw); err != nil || written {
 		return written, int64(len(raw)), err
@@ -251,56 +277,6 @@ func (t *transfer) refuse(err error) error {
 	t.refused = append(t.refused, err)
 
 	return nil
-}
-
-// blob copies a blob through a file, unless the other side has it whole. It may be larger than memory.
-func (t *transfer) blob(ctx context.Context, key string) (written bool, size int64, err error) {
-	sum := strings.TrimPrefix(key, store.BlobPrefix)
-	err = t.follow(ctx, t.to, key)
-	if err == nil || !errors.Is(err, store.ErrNotFound) && fault.KindOf(err) != fault.Corrupt {
-		return false, 0, err
-	}
-	if err := t.follow(ctx, t.from, key); errors.Is(err, store.ErrNotFound) && t.retired[sum] {
-		return false, 0, nil
-	} else if err != nil {
-		return false, 0, err
-	}
-	dir, err := os.MkdirTemp("", "transfer-*")
-	if err != nil {
-		return false, 0, fault.As(fault.Transient, err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	file := filepath.Join(dir, "blob")
-	if err := store.GetBlobFile(ctx, t.from, sum, file); err != nil {
-		return false, 0, err
-	}
-	ref, err := store.PutBlobFile(ctx, t.to, file)
-
-	return err == nil, ref.Size, err
-}
-
-// follow reads and verifies a blob, and queues what it refers to: a policy of files refers to them.
-func (t *transfer) follow(ctx context.Context, b store.Bucket, key string) error {
-	sum, beginning := strings.TrimPrefix(key, store.BlobPrefix), make([]byte, 16)
-	if err := store.StreamBlob(ctx, b, sum, func(r io.Reader) error {
-		n, err := io.ReadFull(r, beginning)
-		beginning = beginning[:n]
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // a short blob
-			err = nil
-		}
-
-		return err
-	}); err != nil || !verify.IsArtifact(beginning) {
-		return err
-	}
-	raw, err := store.GetBlob(ctx, b, sum)
-	if err != nil {
-		return err
-	}
-	refs, err := verify.Inspect(key, raw)
-	t.add(refs...)
-
-	return err
 }
 
 // All copies all runs, blobs that no run refers to, such as policies that were imported and not used yet, and then all

@@ -13,11 +13,13 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/fork"
 	"github.com/collabui/collabui/internal/store/lines"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/transfer"
 	"github.com/collabui/collabui/internal/store/verify"
 	"github.com/collabui/collabui/test/kit/testrun"
+	"github.com/collabui/collabui/workers/catalog"
 )
 
 func quiet(int, int) {}
@@ -151,6 +153,41 @@ func TestACopyNeverMixesTwoRuns(t *testing.T) {
 	_, err = transfer.Runs(t.Context(), r.Bucket, to, []string{"none"}, quiet)
 	if !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a copy of a missing run = %v, want %v", err, store.ErrNotFound)
+	}
+}
+
+// TestACopyOfAForkWritesNothingIntoAnotherRun: a fork refers to objects of the run that it was made of, whose name may
+// be another run's elsewhere.
+func TestACopyOfAForkWritesNothingIntoAnotherRun(t *testing.T) {
+	t.Parallel()
+	r, _ := testrun.Finished(t)
+	f, err := fork.Plan(t.Context(), r.Bucket, fork.Request{
+		Run: "small", Name: "other", Epoch: 1, Who: "ann", At: time.Now(),
+		Typed: map[string]string{"train.beta": "0.3"},
+	}, spec.Source{}, catalog.All{})
+	if err == nil {
+		err = f.Make(t.Context(), r.Bucket, func(int) {})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	to := &store.Memory{}
+	s := r.Spec
+	s.Seed++
+	if _, _, _, err := runs.Run("small").Spec().Write(t.Context(), to, s); err != nil {
+		t.Fatal(err)
+	}
+	_, err = transfer.Runs(t.Context(), r.Bucket, to, []string{"other"}, quiet)
+	if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "runs/small/spec.json") {
+		t.Errorf("a copy of the fork = %v, want an invalid fault that names the run there", err)
+	}
+	there, err := to.List(t.Context(), runs.Run("small").Prefix())
+	if err != nil || len(there) != 1 {
+		t.Errorf("the run there has %d objects, %v; want its specification alone", len(there), err)
+	}
+	if made, err := runs.Run("other").Spec().Exists(t.Context(), to); err != nil || made {
+		t.Errorf("the fork exists there: %v, %v; want it not to", made, err)
 	}
 }
 

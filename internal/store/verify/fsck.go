@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -278,73 +277,3 @@ func head(raw []byte) []byte {
 
 // IsArtifact reports whether a blob that begins like this may be a policy that is a list of files.
 func IsArtifact(beginning []byte) bool { return bytes.HasPrefix(beginning, []byte(`{"kind":"`)) }
-
-// named returns the references in a specification, which names blobs by their digests alone: a base policy and data
-// that were imported.
-func named(body []byte) (out []reference) {
-	var s spec.Spec
-	if json.Unmarshal(body, &s) != nil {
-		return nil
-	}
-	for _, digest := range []string{
-		s.FineTune.Base, s.FineTune.Data.Level1, s.FineTune.Data.Level2, s.FineTune.Data.Level3,
-	} {
-		var r reference
-		if n, err := hex.Decode(r.sum[:], []byte(digest)); err == nil && n == len(r.sum) {
-			r.key = store.BlobPrefix + digest
-			out = append(out, r)
-		}
-	}
-
-	return out
-}
-
-// The texts between which references are: {"key":"K","sha256":"S",…} of objects, and {"digest":"S","tensor_digest":"…"}
-// of policies, which are named by their blobs. Inside of a JSON string no quote stands without a backslash, so nothing
-// that a page or a model says looks like one.
-var (
-	beforeKey    = []byte(`"key":"`)
-	beforeSum    = []byte(`,"sha256":"`)
-	beforeDigest = []byte(`"digest":"`)
-	beforeTensor = []byte(`,"tensor_digest":"`)
-)
-
-// references finds the references in the body of a manifest.
-func references(body []byte) (out []reference) {
-	for rest := body; ; {
-		i := bytes.Index(rest, beforeKey)
-		if i < 0 {
-			break
-		}
-		rest = rest[i+len(beforeKey):]
-		key, after, _ := bytes.Cut(rest, []byte{'"'})
-		if sum, ok := sumAt(after, beforeSum); ok {
-			out = append(out, reference{key: string(key), sum: sum})
-		}
-	}
-	for rest := body; ; {
-		i := bytes.Index(rest, beforeDigest)
-		if i < 0 {
-			return out
-		}
-		rest = rest[i+len(beforeDigest):]
-		if len(rest) > hexSum && bytes.HasPrefix(rest[hexSum+1:], beforeTensor) {
-			if sum, ok := sumAt(rest, nil); ok {
-				out = append(out, reference{key: store.BlobPrefix + string(rest[:hexSum]), sum: sum})
-			}
-		}
-	}
-}
-
-const hexSum = 2 * sha256.Size
-
-// sumAt reads a hash in hexadecimal digits after a prefix.
-func sumAt(b, prefix []byte) (sum [sha256.Size]byte, ok bool) {
-	b, ok = bytes.CutPrefix(b, prefix)
-	if !ok || len(b) <= hexSum || b[hexSum] != '"' {
-		return sum, false
-	}
-	_, err := hex.Decode(sum[:], b[:hexSum])
-
-	return sum, err == nil
-}

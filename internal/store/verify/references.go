@@ -1,0 +1,92 @@
+package verify
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// named returns the references in a specification, which names blobs by their digests alone: a base policy and data
+// that were imported.
+func named(body []byte) (out []reference) {
+	var s spec.Spec
+	if json.Unmarshal(body, &s) != nil {
+		return nil
+	}
+	for _, digest := range []string{
+		s.FineTune.Base, s.FineTune.Data.Level1, s.FineTune.Data.Level2, s.FineTune.Data.Level3,
+	} {
+		var r reference
+		if n, err := hex.Decode(r.sum[:], []byte(digest)); err == nil && n == len(r.sum) {
+			r.key = store.BlobPrefix + digest
+			out = append(out, r)
+		}
+	}
+
+	return out
+}
+
+// The texts between which references are: {"key":"K","sha256":"S",…} of objects, {"digest":"S","tensor_digest":"…"} of
+// policies and "image":"S" of screenshots, which are named by their blobs. Inside of a JSON string no quote stands
+// without a backslash, so nothing that a page or a model says looks like one.
+var (
+	beforeKey    = []byte(`"key":"`)
+	beforeSum    = []byte(`,"sha256":"`)
+	beforeDigest = []byte(`"digest":"`)
+	beforeTensor = []byte(`,"tensor_digest":"`)
+	beforeImage  = []byte(`"image":"`)
+)
+
+// references finds the references in the body of a manifest.
+func references(body []byte) (out []reference) {
+	for rest := body; ; {
+		i := bytes.Index(rest, beforeKey)
+		if i < 0 {
+			break
+		}
+		rest = rest[i+len(beforeKey):]
+		key, after, _ := bytes.Cut(rest, []byte{'"'})
+		if sum, ok := sumAt(after, beforeSum); ok {
+			out = append(out, reference{key: string(key), sum: sum})
+		}
+	}
+	for rest := body; ; {
+		i := bytes.Index(rest, beforeImage)
+		if i < 0 {
+			break
+		}
+		rest = rest[i+len(beforeImage):]
+		if sum, ok := sumAt(rest, nil); ok {
+			out = append(out, reference{key: store.BlobPrefix + string(rest[:hexSum]), sum: sum})
+		}
+	}
+	for rest := body; ; {
+		i := bytes.Index(rest, beforeDigest)
+		if i < 0 {
+			return out
+		}
+		rest = rest[i+len(beforeDigest):]
+		if len(rest) > hexSum && bytes.HasPrefix(rest[hexSum+1:], beforeTensor) {
+			if sum, ok := sumAt(rest, nil); ok {
+				out = append(out, reference{key: store.BlobPrefix + string(rest[:hexSum]), sum: sum})
+			}
+		}
+	}
+}
+
+const hexSum = 2 * sha256.Size
+
+// sumAt reads a hash in hexadecimal digits after a prefix.
+func sumAt(b, prefix []byte) (sum [sha256.Size]byte, ok bool) {
+	b, ok = bytes.CutPrefix(b, prefix)
+	if !ok || len(b) <= hexSum || b[hexSum] != '"' {
+		return sum, false
+	}
+	_, err := hex.Decode(sum[:], b[:hexSum])
+
+	return sum, err == nil
+}
