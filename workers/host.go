@@ -2,7 +2,9 @@ package workers
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/collabui/collabui/fault"
@@ -68,9 +71,36 @@ func (o *Options) fill(ctx context.Context) error {
 	}
 
 	var err error
-	o.Training.Work, err = filepath.Abs(o.Training.Work)
+	if o.Training.Work, err = filepath.Abs(o.Training.Work); err != nil {
+		return fault.As(fault.Invalid, err)
+	}
+	if !slices.Contains(o.Roles, workflows.QueueGPU) {
+		return nil
+	}
 
-	return fault.As(fault.Invalid, err)
+	return ownFolder(o.Training.Work)
+}
+
+// ownFolder makes the folder in which training programs run. In a folder that all accounts share, such as /tmp, another
+// account may have made it first, and could change what runs there.
+func ownFolder(path string) error {
+	shared, err := os.Stat(filepath.Dir(path))
+	if err != nil || shared.Mode()&os.ModeSticky == 0 {
+		return nil // whoever trains makes it
+	}
+	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fault.As(fault.Invalid, err)
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return fault.As(fault.Invalid, err)
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !info.IsDir() || ok && int(owner.Uid) != os.Getuid() {
+		return fault.New(fault.Invalid, "the work folder %s is another account's: name another one with --work", path)
+	}
+
+	return fault.As(fault.Invalid, os.Chmod(path, 0o700))
 }
 
 // describe returns what a worker offers, as attributes of a log line.

@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -92,5 +94,43 @@ func TestAContainerMayHaveLessMemoryThanItsMachine(t *testing.T) {
 		if got := memoryOf(machine, c.container); got != c.want {
 			t.Errorf("memory is %d, want %d", got, c.want)
 		}
+	}
+}
+
+// TestAWorkFolderOfAnotherAccountIsRefused: training programs run scripts in it.
+func TestAWorkFolderOfAnotherAccountIsRefused(t *testing.T) {
+	shared := filepath.Join(t.TempDir(), "tmp")
+	if err := os.Mkdir(shared, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(shared, 0o777|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	own := filepath.Join(shared, "own")
+	for range 2 {
+		if err := ownFolder(own); err != nil {
+			t.Errorf("ownFolder = %v, want the folder made, and then found", err)
+		}
+	}
+	if info, err := os.Stat(own); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder has the mode %v, %v, want 0700", info.Mode().Perm(), err)
+	}
+
+	link := filepath.Join(shared, "link")
+	if err := os.Symlink(own, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := ownFolder(link); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("ownFolder of a link = %v, want an invalid fault", err)
+	}
+	if os.Getuid() != 0 {
+		t.Skip("only root can give a folder to another account")
+	}
+	foreign := filepath.Join(shared, "foreign")
+	if err := errors.Join(os.Mkdir(foreign, 0o777), os.Chown(foreign, 65534, 65534)); err != nil {
+		t.Fatal(err)
+	}
+	if err := ownFolder(foreign); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("ownFolder of another account's = %v, want an invalid fault", err)
 	}
 }

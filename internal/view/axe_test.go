@@ -42,8 +42,12 @@ func compared(t *testing.T, b store.Bucket, run runs.Run) {
 		row(true, "greater", 5.5, true, false), row(false, "greater", -3.2, false, false),
 		row(false, "", 1.25, true, true),
 	}
+	rows[2].Repeated, rows[2].Missing, rows[2].Worst, rows[2].Best = true, 7, -2.5, 4.5
 	e := experiments.Experiment("table")
 	record(t, b, e.Version(1), experiments.Version{Number: 1, Experiment: x, Digest: "abc", Who: "me" + hostile[1]})
+	more := x
+	more.Seeds += 3
+	record(t, b, e.Version(2), experiments.Version{Number: 2, Experiment: more, Digest: "def", Who: "me"})
 	record(t, b, e.Result(1), experiments.Result{
 		Version: 1, Digest: "abc", Rows: rows,
 		Figures: map[string]design.Figures{
@@ -99,7 +103,8 @@ func TestExperimentsAndLinesAreTables(t *testing.T) {
 	text := x.eval("document.querySelector('main').innerText").(string)
 	for _, want := range []string{
 		"full/trained − rft/trained, test-seeds", "+5.5", "+1.5, +9.5", "−0.5, +11.5", "holds, primary", "fails",
-		"0.040", "-3.2", "25.0 %",
+		"0.040", "-3.2", "25.0 %", "7: -2.5 to +4.5 with them", "there is neither [t] nor p",
+		"2 seeds; version 1 of the declaration", "Version 2, with 5 seeds, has no result yet",
 	} {
 		if !strings.Contains(text, want) && !strings.Contains(text, strings.ReplaceAll(want, "−0", "-0")) {
 			t.Errorf("the page of the experiment is\n%s\nwant %q in it", text, want)

@@ -118,6 +118,7 @@ const (
 func (s *Server) events(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	run := r.URL.Query().Get("run")
 	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy must not wait for more
 	c := http.NewResponseController(w)
 	_, at := s.Events(r.Context(), run, "0")
 	last := time.Now()

@@ -86,8 +86,8 @@ func Parse(name string, raw []byte) ([]Receiver, error) {
 			for _, k := range r.On {
 				must(slices.Contains(notices.Kinds, k), field+".on", "one of %v, not %q", notices.Kinds, k)
 			}
-			_, bad := template.New("").Funcs(quote).Parse(r.Template)
-			must(bad == nil, field+".template", "a Go template: %v", bad)
+			bad := tried(r.Template)
+			must(bad == nil, field+".template", "a Go template of a notice: %v", bad)
 		}
 	})
 	if err != nil {
@@ -100,6 +100,18 @@ func Parse(name string, raw []byte) ([]Receiver, error) {
 	}
 
 	return f.Receivers, nil
+}
+
+// tried returns why a template cannot be used for a notice of some kind: what it names is looked up when it is used.
+func tried(text string) error {
+	t, err := template.New("").Funcs(quote).Parse(text)
+	for _, kind := range notices.Kinds {
+		if err == nil {
+			err = t.Execute(io.Discard, notices.Notice{Kind: kind})
+		}
+	}
+
+	return err
 }
 
 // quote is what templates may call.

@@ -120,14 +120,15 @@ func TestReceiversAskForKindsAndRuns(t *testing.T) {
 
 func TestImpossibleReceiversAreRefusedWithTheirPlaces(t *testing.T) {
 	for text, want := range map[string]string{
-		"receivers: [{name: a}]":                                      "expected either webhook or command",
-		"receivers: [{name: a, webhook: 'ftp://x'}]":                  "expected a URL with http or https",
-		"receivers: [{name: a, webhook: $NOT_SET}]":                   "NOT_SET of webhook is not set",
-		"receivers: [{name: a, command: ['true'], secret: NOT_SET}]":  "NOT_SET of secret is not set",
-		"receivers: [{name: a, command: ['true'], on: [everything]}]": "expected one of",
-		"receivers: [{name: a, command: ['true'], template: '{{'}]":   "expected a Go template",
-		"receivers: [{name: a, comand: ['true']}]":                    "unknown key",
-		"receivers: [{name: a, command: [a]}, {name: a}]":             "that no other receiver has",
+		"receivers: [{name: a}]":                                            "expected either webhook or command",
+		"receivers: [{name: a, webhook: 'ftp://x'}]":                        "expected a URL with http or https",
+		"receivers: [{name: a, webhook: $NOT_SET}]":                         "NOT_SET of webhook is not set",
+		"receivers: [{name: a, command: ['true'], secret: NOT_SET}]":        "NOT_SET of secret is not set",
+		"receivers: [{name: a, command: ['true'], on: [everything]}]":       "expected one of",
+		"receivers: [{name: a, command: ['true'], template: '{{'}]":         "expected a Go template",
+		"receivers: [{name: a, webhook: 'http://x', template: '{{.Txt}}'}]": "expected a Go template",
+		"receivers: [{name: a, comand: ['true']}]":                          "unknown key",
+		"receivers: [{name: a, command: [a]}, {name: a}]":                   "that no other receiver has",
 	} {
 		_, err := notify.Parse("notify.yaml", []byte(text))
 		if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), want) {

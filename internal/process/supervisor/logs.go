@@ -29,13 +29,19 @@ func trim(path string, most int64) error {
 		return fault.As(fault.Transient, err)
 	}
 	defer func() { _ = from.Close() }()
-	to, err := os.Create(path + ".old")
+	to, err := os.Create(path + ".copy")
 	if err != nil {
 		return fault.As(fault.Transient, err)
 	}
 	_, err = io.Copy(to, from)
+	if err = errors.Join(err, to.Close()); err == nil {
+		err = os.Rename(to.Name(), path+".old")
+	}
+	if err != nil { // a full disk must not cost what the logs say
+		return fault.As(fault.Transient, errors.Join(err, os.Remove(to.Name())))
+	}
 
-	return fault.As(fault.Transient, errors.Join(err, to.Close(), os.Truncate(path, 0)))
+	return fault.As(fault.Transient, os.Truncate(path, 0))
 }
 
 // newest is how much of the end of a log is read for error messages, in bytes.

@@ -37,6 +37,23 @@ func TestALogIsSetAsideBeforeItFillsTheDisk(t *testing.T) {
 	}
 }
 
+// TestALogThatCannotBeSetAsideIsKept: on a full disk, the logs say why services end.
+func TestALogThatCannotBeSetAsideIsKept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "worker.log")
+	if err := os.WriteFile(path, []byte("why it ended"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(path+".old", "in the way"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := trim(path, 6); err == nil {
+		t.Error("trim = nil, want an error")
+	}
+	if raw, err := os.ReadFile(path); err != nil || string(raw) != "why it ended" {
+		t.Errorf("the log has %q, %v; want it kept", raw, err)
+	}
+}
+
 func TestOnlyTheEndOfALongLogIsRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "worker.log")
 	if err := os.WriteFile(path, []byte(strings.Repeat("a line\n", newest)+"the last"), 0o600); err != nil {

@@ -185,7 +185,7 @@ const (
 // watch returns nil when the process ended or ctx is done, and the last error when it failed maxFailed health checks in
 // a row.
 func (s *Supervisor) watch(ctx context.Context, u unit, r *running) error {
-	for failed := 0; ; {
+	for failed, told := 0, true; ; { // what was told of the process before it may still stand
 		select {
 		case <-r.ended:
 			return nil
@@ -201,10 +201,11 @@ func (s *Supervisor) watch(ctx context.Context, u unit, r *running) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case err == nil && failed > 0:
-			failed = 0
+		case err == nil && told:
+			failed, told = 0, false
 			s.problem(u.name, "")
 		case err != nil:
+			told = true
 			s.problem(u.name, "it does not answer: "+err.Error())
 			if failed++; failed == maxFailed {
 				return err

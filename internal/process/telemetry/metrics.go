@@ -156,7 +156,8 @@ func (m *Metrics) Temporal() (client.MetricsHandler, error) {
 func (m *Metrics) Begin(kind string) (end func(error)) {
 	began := time.Now()
 	m.running.WithLabelValues(kind).Inc()
-	m.failures.WithLabelValues(kind) // begins at zero
+	m.failures.WithLabelValues(kind) // both begin at zero
+	m.work.WithLabelValues(kind)
 
 	return func(err error) {
 		m.running.WithLabelValues(kind).Dec()

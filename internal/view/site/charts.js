@@ -34,8 +34,11 @@ function Chart({ title, name, series, low, high, format, x: across }) {
 
   const all = drawn.flatMap((s) => s.points);
   const ys = all.flatMap((p) => [p.y, p.low ?? p.y, p.high ?? p.y]);
-  const [y0, y1] = [low ?? Math.min(0, ...ys), high ?? Math.max(...ys, 1e-9)];
-  const [x0, x1] = [Math.min(...all.map((p) => p.x)), Math.max(...all.map((p) => p.x))];
+  const least = (vs, first) => vs.reduce((a, b) => Math.min(a, b), first); // as arguments, many would be too many
+  const most = (vs, first) => vs.reduce((a, b) => Math.max(a, b), first);
+  const [y0, y1] = [low ?? least(ys, 0), high ?? most(ys, 1e-9)];
+  const along = all.map((p) => p.x);
+  const [x0, x1] = [least(along, Infinity), most(along, -Infinity)];
   const [W, H, L, R, T, B] = [460, 230, 58, 12, 12, 34];
   const px = (v) => L + ((v - x0) / (x1 - x0 || 1)) * (W - L - R);
   const py = (v) => H - B - ((v - y0) / (y1 - y0 || 1)) * (H - T - B);

@@ -24,8 +24,10 @@ function EvaluationPage({ parts, query }) {
   const { doc: rows, error } = useDoc(rowsOf(run + '/' + id), 0);
   const { doc, d, error: missing } = useEvaluated(run, id, Number(n) || 0, 0);
   const text = (query.text || '').toLowerCase();
-  const list = (rows || []).filter((r) => (!query.state || r.success === (query.state === 'solved')) &&
+  const states = (r) => (r.void ? 'failed' : r.success ? 'solved' : 'not solved');
+  const list = (rows || []).filter((r) => (!query.state || states(r) === query.state) &&
     (r.template + ' ' + (r.goal || '')).toLowerCase().includes(text));
+  const counted = list.filter((r) => !r.void); // as in the result
   const open = (m, s, c) => go(['evaluation', run, id, m, ...(s ? [s] : []), ...(c ? [c.join('.')] : [])], query,
     m === n);
   const here = list.findIndex((r) => r.n === Number(n));
@@ -43,10 +45,11 @@ function EvaluationPage({ parts, query }) {
         <${Search} value=${query.text} onText=${(t) => go(['evaluation', run, id], { ...query, text: t }, true)} />
         <label>state <select value=${query.state || ''}
           onChange=${(e) => go(['evaluation', run, id], { ...query, state: e.target.value }, true)}>
-          <option value="">all</option><option>solved</option><option>not solved</option></select></label></form>
+          <option value="">all</option><option>solved</option><option>not solved</option><option>failed</option>
+          </select></label></form>
         <p role="status">
           ${whole(list.length)} of ${whole(rows.length)} episodes, ${
-            list.length ? percent(list.filter((r) => r.success).length / list.length) : '–'} solved</p>
+            counted.length ? percent(counted.filter((r) => r.success).length / counted.length) : '–'} solved</p>
         ${doc?.short && html`<${Short} />`}
         <${Lines} rows=${list} label="evaluated episodes"
           to=${doc?.short ? null : (r) => href(['evaluation', run, id, r.n], query)} columns=${[

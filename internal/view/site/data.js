@@ -30,7 +30,7 @@ const collabui = (() => {
       document.head.append(s);
     });
     if (!again) keep(path, promise);
-    promise.then(() => known.set(path, promise), () => known.delete(path));
+    promise.then(() => keep(path, promise), () => known.delete(path));
 
     return promise;
   }
@@ -39,6 +39,7 @@ const collabui = (() => {
   function keep(path, promise) {
     known.set(path, promise);
     if (!/^(episodes|evaluations)\//.test(path)) return;
+    if (large.includes(path)) return;
     large.push(path);
     if (large.length > 4) known.delete(large.shift());
   }

@@ -3,17 +3,21 @@
 function ExperimentPage({ index, parts, version }) {
   const { doc, error } = useDoc('experiment/' + parts[1], version);
   if (error || !doc) return html`<${Alone} name=${parts[1]} error=${error} />`;
-  const last = doc.versions.at(-1);
-  const x = last.experiment;
+  const newest = doc.versions.at(-1);
+  const of = doc.versions.find((v) => v.number === doc.result?.version) || newest; // what the result is of
+  const x = of.experiment;
   const points = (v) => (v > 0 ? '+' : '') + v.toFixed(1);
   const rows = doc.result ? doc.result.rows : [];
   const columns = [
     { name: 'contrast', of: (r) => r.of + ' − ' + r.minus + ', ' + r.split + choseOn(r.split) },
     { name: 'rates', num: true, of: (r) => r.of_rate.toFixed(1) + ', ' + r.minus_rate.toFixed(1) },
     { name: 'difference', num: true, of: (r) => points(r.mean) },
-    { name: '[t]', num: true, of: (r) => points(r.low) + ', ' + points(r.high) }, { name: '[c]', num: true,
-      of: (r) => points(r.wide_low) + ', ' + points(r.wide_high) },
-    { name: 'p', num: true, of: (r) => r.p_adj.toFixed(3) },
+    { name: '[t]', num: true, of: (r) => (r.repeated ? '–' : points(r.low) + ', ' + points(r.high)) },
+    { name: '[c]', num: true, of: (r) => points(r.wide_low) + ', ' + points(r.wide_high) },
+    { name: 'p', num: true, of: (r) => (r.repeated ? '–' : r.p_adj.toFixed(3)) },
+    { name: 'missing pairs', num: true,
+      of: (r) => (r.missing ? r.missing + ': ' + points(r.worst || 0) + ' to ' + points(r.best || 0) + ' with them' : '')
+    },
     { name: 'claim',
       of: (r) => (r.claim ? (r.holds ? 'holds' : 'fails') : '') + (r.primary ? ', primary' : '') +
         (r.late ? ', declared when results were known' : '') },
@@ -23,9 +27,12 @@ function ExperimentPage({ index, parts, version }) {
 
   return html`<main id="main"><h1>${doc.name}</h1><p class="lead">${x.about}</p>
     <p class="note">
-      ${x.seeds} seeds; version ${last.number} of the declaration, ${short(last.digest)}, by ${last.who} at ${last.at}.
+      ${x.seeds} seeds; version ${of.number} of the declaration, ${short(of.digest)}, by ${of.who} at ${of.at}.
+      ${doc.result && of !== newest ? 'Version ' + newest.number + ', with ' + newest.experiment.seeds +
+        ' seeds, has no result yet. ' : ''}
       Differences in points. [t] is Student's interval over seeds, [c] that over seeds and templates, both at 95 %;
-      p is adjusted by Holm's method for the contrasts that are not primary.</p>
+      p is adjusted by Holm's method for the contrasts that are not primary.
+      ${rows.some((r) => r.repeated) ? ' Where seeds repeat the same systems there is neither [t] nor p.' : ''}</p>
     ${rows.length > 0 ? html`<${Forest} name=${doc.name} rows=${rows}/>
       <${Table} caption="Contrasts" file=${doc.name} columns=${columns} rows=${rows} />`
       : html`<p>There is no result yet.</p>`}

@@ -87,10 +87,20 @@ function useLive(index, run, f) {
   const live = index && index.live;
   useEffect(() => {
     if (!live) return undefined;
-    const source = new EventSource('events?run=' + encodeURIComponent(run || ''));
-    source.onmessage = f;
+    let source, again;
+    const listen = () => {
+      source = new EventSource('events?run=' + encodeURIComponent(run || ''));
+      source.onmessage = f;
+      source.onerror = () => { // a browser does not try again after an answer that is an error, as of a proxy
+        if (source.readyState === EventSource.CLOSED) again = setTimeout(() => { f(); listen(); }, 5000);
+      };
+    };
+    listen();
 
-    return () => source.close();
+    return () => {
+      clearTimeout(again);
+      source.close();
+    };
   }, [live, run]);
 }
 

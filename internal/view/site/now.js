@@ -27,7 +27,7 @@ function Live({ s }) {
       { name: 'kind', of: ([k]) => k }, { name: 'running', num: true, of: ([, p]) => p.running },
       { name: 'done', num: true, of: ([, p]) => p.done }, { name: 'failed', num: true, of: ([, p]) => p.failed || '' },
       { name: 'seconds each', num: true,
-        of: ([, p]) => (p.done + p.failed > 0 ? (p.seconds / (p.done + p.failed)).toFixed(2) : '–') }]} />`}
+        of: ([, p]) => (p.done > 0 ? (p.seconds / p.done).toFixed(2) : '–') }]} />`}
     ${servers('Environment servers', around.environment_servers)}
     ${servers('Policy servers', around.policy_servers)}</section>`;
 }

@@ -168,8 +168,34 @@ const keptBy = (e) => e.updates.filter((u) => u.kept)
 // choseOn marks val, also that of another environment, on which systems were chosen.
 const choseOn = (split) => (split.split('.').at(-1) === 'val' ? ' (chose the epoch)' : '');
 
+// Results shows success rates, and apart from them the step rates on recorded tasks, which are none.
 function Results({ doc, results, title }) {
-  if (!results || results.length === 0) return null;
+  const played = (results || []).filter((r) => !r.protocol);
+  const recorded = (results || []).filter((r) => r.protocol);
+
+  return html`<${Rates} doc=${doc} results=${played} title=${title} /><${Recorded} doc=${doc} results=${recorded} />`;
+}
+
+function Recorded({ doc, results }) {
+  if (results.length === 0) return null;
+  const rows = results.flatMap((r) => Object.entries(r.metrics || {}).map(([name, m]) => ({ r, name, m })));
+  const columns = [
+    { name: 'system', of: (x) => x.r.system }, { name: 'environment', of: (x) => x.r.environment || '' },
+    { name: 'protocol', of: (x) => x.r.protocol }, { name: 'split', of: (x) => x.r.split + choseOn(x.r.split) },
+    { name: 'metric', of: (x) => x.name },
+    { name: 'micro', num: true, of: (x) => percent(x.m.micro) },
+    { name: 'macro', num: true, of: (x) => percent(x.m.macro) },
+    { name: '95 % of micro (bootstrap)', num: true,
+      of: (x) => (100 * x.m.low).toFixed(1) + ' to ' + (100 * x.m.high).toFixed(1) },
+    { name: 'tasks right in full', num: true, of: (x) => x.r.successes + ' of ' + x.r.episodes },
+  ];
+
+  return html`<${Table} caption="Recorded tasks: rates of steps, no success rates" file=${doc.name + '-recorded'}
+    columns=${columns} rows=${rows} />`;
+}
+
+function Rates({ doc, results, title }) {
+  if (results.length === 0) return null;
   const where = (r) => (r.environment ? r.environment + ', ' : '') + r.split + choseOn(r.split);
   const columns = [
     { name: 'system', of: (r) => r.system },
