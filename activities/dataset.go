@@ -50,12 +50,7 @@ func (g *GPU) gatherOnce(ctx context.Context, s spec.Spec, id AgentID) error {
 			}
 		}()
 
-		ctx := context.WithoutCancel(ctx)
-		if there, err := runs.Run(id.Run).Dataset(id.Epoch, id.Agent).Exists(ctx, g.Bucket); err != nil || there {
-			return nil, err // somebody gathered since this one looked
-		}
-
-		return nil, g.gather(ctx, s, id)
+		return nil, g.gather(context.WithoutCancel(ctx), s, id)
 	})
 	select {
 	case done := <-gathered:
@@ -72,6 +67,10 @@ func (g *GPU) gather(ctx context.Context, s spec.Spec, id AgentID) error {
 	own := make([][]domain.Pair, s.Agents)
 	if s.Parameters == spec.ParametersShared {
 		own = own[:1]
+	}
+	there, err := g.gathered(ctx, id, len(own))
+	if err != nil || there {
+		return err
 	}
 	for age := min(s.Pairs.MaxAge, id.Epoch-1); age >= 0; age-- {
 		err := g.eachPair(ctx, s, EpochID{Run: id.Run, Epoch: id.Epoch - age}, func(p domain.Pair) {
@@ -103,6 +102,18 @@ func (g *GPU) gather(ctx context.Context, s spec.Spec, id AgentID) error {
 	}
 
 	return nil
+}
+
+// gathered reports whether the data sets of all agents are recorded: somebody may have gathered since this one looked.
+func (g *GPU) gathered(ctx context.Context, id AgentID, agents int) (bool, error) {
+	for agent := range agents {
+		there, err := runs.Run(id.Run).Dataset(id.Epoch, agent).Exists(ctx, g.Bucket)
+		if err != nil || !there {
+			return false, err
+		}
+	}
+
+	return true, nil
 }
 
 // eachPair calls use with the pairs of an epoch, in order. A failed slot has none. Pairs of earlier epochs, whose

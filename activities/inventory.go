@@ -83,7 +83,7 @@ func (s *Suites) get(ctx context.Context, o envadapters.Options) (envadapters.Su
 		return suite, err
 	}
 
-	again, has, err := s.reopen(ctx, o)
+	again, has, err := s.reopen(ctx, o, want)
 	if err == nil && has.Digest() != want {
 		err = fault.New(fault.Transient, "%s offers other tasks, or another version, than those that the run was "+
 			"planned for: let it offer them again, or stop the run", suite.Title())
@@ -143,15 +143,24 @@ func (s *Suites) opens(ctx context.Context, o envadapters.Options) (envadapters.
 	return suite, err
 }
 
-// reopen opens a suite again and returns what it offers now. Whoever plays in the one before goes on with that, unless
-// both offer the same.
-func (s *Suites) reopen(ctx context.Context, o envadapters.Options) (envadapters.Suite, runs.Inventory, error) {
+// reopen opens a suite again, unless somebody has by now opened one that offers what is wanted, and returns what it
+// offers now. "" wants whatever is offered. Whoever plays in the one before goes on with that, unless both offer the
+// same.
+func (s *Suites) reopen(
+	ctx context.Context, o envadapters.Options, want string,
+) (envadapters.Suite, runs.Inventory, error) {
 	id := runs.Digest(o)
 	done, err := s.turn(ctx, id)
 	if err != nil {
 		return nil, runs.Inventory{}, err
 	}
 	defer done()
+	before := s.known(id)
+	if want != "" && before != nil {
+		if has, err := inventory(ctx, "", before); err == nil && has.Digest() == want {
+			return before, has, nil
+		}
+	}
 	fresh, err := s.open(o)
 	if err != nil {
 		return nil, runs.Inventory{}, err
@@ -163,7 +172,6 @@ func (s *Suites) reopen(ctx context.Context, o envadapters.Options) (envadapters
 		return nil, has, err
 	}
 
-	before := s.known(id)
 	if before != nil {
 		if old, err := inventory(ctx, "", before); err == nil && old.Digest() == has.Digest() {
 			_ = fresh.Close()
@@ -183,7 +191,7 @@ func (s *Suites) reopen(ctx context.Context, o envadapters.Options) (envadapters
 // look returns what an environment offers now, whatever it offered before.
 func (s *Suites) look(ctx context.Context, name string, o envadapters.Options) (runs.Inventory, error) {
 	o.Inventory = ""
-	_, has, err := s.reopen(ctx, o)
+	_, has, err := s.reopen(ctx, o, "")
 	has.Environment = name
 
 	return has, err

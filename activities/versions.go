@@ -127,7 +127,7 @@ func (c *Common) versions(ctx context.Context, run string) (*versions, error) {
 }
 
 // identify reads the specification of a run, and returns what no other run of its name has: the digests of the
-// specification and of the record that says when the run began.
+// specification, of the record that says when the run began, and of a fork's origin.
 func (c *Common) identify(ctx context.Context, run string) (spec.Spec, string, error) {
 	s, ref, err := runs.Run(run).Spec().Read(ctx, c.Bucket)
 	if err != nil {
@@ -138,7 +138,15 @@ func (c *Common) identify(ctx context.Context, run string) (spec.Spec, string, e
 		err = nil
 	}
 
-	return s, ref.SHA256 + begun.SHA256, err
+	if err != nil {
+		return s, "", err
+	}
+	_, origin, err := runs.Run(run).Origin().Read(ctx, c.Bucket) // a fork has the record of its original's beginning
+	if missing(err) {
+		err = nil
+	}
+
+	return s, ref.SHA256 + begun.SHA256 + origin.SHA256, err
 }
 
 // sure reports whether the run need not be looked at again.

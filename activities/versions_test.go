@@ -63,6 +63,33 @@ func TestANameIsUsedAgain(t *testing.T) {
 	})
 }
 
+// TestTwoForksOfOneNameAreTwoRuns: they differ in their origin alone, as long as nothing else is read.
+func TestTwoForksOfOneNameAreTwoRuns(t *testing.T) {
+	t.Parallel()
+	c := &Common{Bucket: &store.Memory{}}
+	identity := func(name runs.Run, why string) string {
+		s := spec.Default()
+		s.Name = "fork"
+		_, _, _, err := name.Spec().Write(t.Context(), c.Bucket, s)
+		if err == nil {
+			_, _, _, err = name.Origin().Write(t.Context(), c.Bucket, runs.Origin{Run: "a", Epoch: 1, Why: why})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, id, err := c.identify(t.Context(), string(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return id
+	}
+	first := identity("x", "one")
+	if second := identity("y", "another"); first == second {
+		t.Error("two forks have one identity, want two")
+	}
+}
+
 // TestARunOfTheSameFileIsAnotherRun: a person deletes a run and trains its file again. What is known of the changes and
 // of the plan of the first run does not count for the second, even if nobody asked in between.
 func TestARunOfTheSameFileIsAnotherRun(t *testing.T) {

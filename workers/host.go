@@ -88,7 +88,11 @@ func ownFolder(path string) error {
 	if err != nil || shared.Mode()&os.ModeSticky == 0 {
 		return nil // whoever trains makes it
 	}
-	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	err = os.Mkdir(path, 0o700)
+	if err == nil || errors.Is(err, syscall.EROFS) { // whoever trains says so
+		return nil
+	}
+	if !errors.Is(err, fs.ErrExist) {
 		return fault.As(fault.Invalid, err)
 	}
 	info, err := os.Lstat(path)
@@ -96,11 +100,15 @@ func ownFolder(path string) error {
 		return fault.As(fault.Invalid, err)
 	}
 	owner, ok := info.Sys().(*syscall.Stat_t)
-	if !info.IsDir() || ok && int(owner.Uid) != os.Getuid() {
-		return fault.New(fault.Invalid, "the work folder %s is another account's: name another one with --work", path)
+	own, mode := ok && int(owner.Uid) == os.Getuid(), info.Mode().Perm()
+	switch {
+	case info.IsDir() && own && mode&0o022 != 0:
+		return fault.As(fault.Invalid, os.Chmod(path, mode&^0o022))
+	case info.IsDir() && (own || ok && owner.Uid == 0 && mode&0o002 == 0): // root gave it to this account
+		return nil
 	}
 
-	return fault.As(fault.Invalid, os.Chmod(path, 0o700))
+	return fault.New(fault.Invalid, "the work folder %s is another account's: name another one with --work", path)
 }
 
 // describe returns what a worker offers, as attributes of a log line.

@@ -112,8 +112,14 @@ func TestAWorkFolderOfAnotherAccountIsRefused(t *testing.T) {
 			t.Errorf("ownFolder = %v, want the folder made, and then found", err)
 		}
 	}
-	if info, err := os.Stat(own); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("the folder has the mode %v, %v, want 0700", info.Mode().Perm(), err)
+	if err := os.Chmod(own, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := ownFolder(own); err != nil {
+		t.Errorf("ownFolder = %v, want it closed to others", err)
+	}
+	if info, err := os.Stat(own); err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("the folder has the mode %v, %v, want 0755", info.Mode().Perm(), err)
 	}
 
 	link := filepath.Join(shared, "link")

@@ -25,7 +25,7 @@ func TestALargeEvaluationOpensNoMoreThanTemporalTakes(t *testing.T) {
 	var ts testsuite.WorkflowTestSuite
 	ts.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := ts.NewTestWorkflowEnvironment()
-	env.SetTestTimeout(time.Minute)
+	env.SetTestTimeout(5 * time.Minute)
 
 	var mu sync.Mutex
 	begun, open, highest := 0, 0, 0

@@ -11,7 +11,8 @@ import (
 // Limits of a request. The client itself has none for a body that stops in the middle.
 const (
 	defaultStall = 20 * time.Second // without a byte in either direction
-	serverWorks  = 15 * time.Minute // the same while the server copies or joins what it has, and sends nothing
+	serverCopies = 15 * time.Minute // the same while the server copies an object, and sends nothing
+	serverJoins  = 3 * time.Minute  // the same while it joins the parts of one
 	minRate      = 64 << 10         // bytes per second, below which a body counts as stopped
 )
 
@@ -30,8 +31,8 @@ type stallLimit struct {
 func (s stallLimit) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	quiet, allowed := s.limit, s.allowed(req.ContentLength)
-	if copies(req) {
-		quiet, allowed = serverWorks, serverWorks
+	if works := serverWorks(req); works > 0 {
+		quiet, allowed = works, works
 	}
 	w := &watchdog{
 		ctx: ctx, cancel: cancel, limit: quiet,
@@ -56,11 +57,16 @@ func (s stallLimit) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// copies reports whether a request lets the server copy an object, or join the parts of one.
-func copies(req *http.Request) bool {
-	joins := req.Method == http.MethodPost && req.URL.Query().Has("uploadId")
+// serverWorks returns how long the server may work on a request without sending anything; 0 means as on any other.
+func serverWorks(req *http.Request) time.Duration {
+	switch {
+	case req.Header.Get("x-amz-copy-source") != "":
+		return serverCopies
+	case req.Method == http.MethodPost && req.URL.Query().Has("uploadId"):
+		return serverJoins
+	}
 
-	return joins || req.Header.Get("x-amz-copy-source") != ""
+	return 0
 }
 
 // allowed is the time in which a body of n bytes must be sent; a negative n is unknown.

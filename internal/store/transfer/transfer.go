@@ -160,6 +160,7 @@ type transfer struct {
 
 	mu      sync.Mutex
 	same    map[string]error // by the name of a run: why the other side cannot have its objects; nil: it can
+	images  map[string]bool  // keys of screenshots
 	known   map[string]bool
 	queue   []string
 	refused []error // that it has
@@ -169,7 +170,7 @@ type transfer struct {
 func newTransfer(from, to store.Bucket, progress func(done, known int)) *transfer {
 	return &transfer{
 		from: from, to: to, progress: progress,
-		listed: map[string]bool{}, same: map[string]error{}, known: map[string]bool{},
+		listed: map[string]bool{}, same: map[string]error{}, images: map[string]bool{}, known: map[string]bool{},
 	}
 }
 
@@ -251,10 +252,19 @@ func (t *transfer) one(ctx context.Context, key string) (written bool, size int6
 	if err != nil {
 		return false, 0, fault.New(fault.Corrupt, "%s: %w: see `collabui fsck`", key, err)
 	}
+	t.mu.Lock()
+	for _, image := range verify.Screenshots(raw) {
+		t.images[image] = true
+	}
+	t.mu.Unlock()
+	t.add(refs...)
 	if err := t.mayHave(ctx, key); err != nil {
+		if there, found := t.to.Get(ctx, key); found == nil && bytes.Equal(there, raw) {
+			return false, 0, nil // it has this very object
+		}
+
 		return false, 0, t.refuse(err)
 	}
-	t.add(refs...)
 	if written, err = t.to.PutOnce(ctx, key, raw); err != nil || written {
 		return written, int64(len(raw)), err
 	}

@@ -54,16 +54,7 @@ func references(body []byte) (out []reference) {
 			out = append(out, reference{key: string(key), sum: sum})
 		}
 	}
-	for rest := body; ; {
-		i := bytes.Index(rest, beforeImage)
-		if i < 0 {
-			break
-		}
-		rest = rest[i+len(beforeImage):]
-		if sum, ok := sumAt(rest, nil); ok {
-			out = append(out, reference{key: store.BlobPrefix + string(rest[:hexSum]), sum: sum})
-		}
-	}
+	out = append(out, screenshots(body)...)
 	for rest := body; ; {
 		i := bytes.Index(rest, beforeDigest)
 		if i < 0 {
@@ -76,6 +67,29 @@ func references(body []byte) (out []reference) {
 			}
 		}
 	}
+}
+
+// screenshots finds the references to screenshots.
+func screenshots(body []byte) (out []reference) {
+	for rest := body; ; {
+		i := bytes.Index(rest, beforeImage)
+		if i < 0 {
+			return out
+		}
+		rest = rest[i+len(beforeImage):]
+		if sum, ok := sumAt(rest, nil); ok {
+			out = append(out, reference{key: store.BlobPrefix + string(rest[:hexSum]), sum: sum})
+		}
+	}
+}
+
+// Screenshots returns the keys of the screenshots that a manifest refers to. Older versions removed some.
+func Screenshots(manifest []byte) (keys []string) {
+	for _, r := range screenshots(manifest) {
+		keys = append(keys, r.key)
+	}
+
+	return keys
 }
 
 const hexSum = 2 * sha256.Size
