@@ -57,7 +57,7 @@ func (g *GPU) chunk(ctx context.Context, id ChunkID, say say, at *pace) (runs.Ch
 
 	out := runs.Chunk{Number: id.Chunk}
 	var job trainer.Job
-	data := &demonstrations{}
+	var data *demonstrations // nil with levels
 	if len(s.FineTune.Levels) > 0 {
 		job, err = g.levelJob(ctx, s, id, s.FineTune.LevelJobs()[id.Chunk-1], &out)
 	} else {
@@ -66,7 +66,6 @@ func (g *GPU) chunk(ctx context.Context, id ChunkID, say say, at *pace) (runs.Ch
 	if err != nil {
 		return out, err
 	}
-	out.Unplayed += data.unplayed
 
 	if job.Skip, err = g.skip(ctx, s, 0); err != nil {
 		return out, err
@@ -79,7 +78,10 @@ func (g *GPU) chunk(ctx context.Context, id ChunkID, say say, at *pace) (runs.Ch
 		return out, fault.New(fault.Fatal, "stage 1 diverged: %s", got.Diverged)
 	}
 
-	g.stage1.Store(&demonstrations{pairs: data.pairs, unplayed: data.unplayed, made: got.Digest})
+	if data != nil {
+		out.Unplayed = data.unplayed
+		g.stage1.Store(&demonstrations{pairs: data.pairs, unplayed: data.unplayed, made: got.Digest})
+	}
 	out.Steps, out.Skipped = out.Steps+got.Steps, got.Skipped
 	out.Policy, out.Report = runs.Policy{Digest: got.Digest, Tensor: got.TensorDigest}, got.Report
 	if n := len(got.Curve); n > 0 {
