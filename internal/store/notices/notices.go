@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sort"
 	"strings"
 	"time"
 
@@ -81,24 +80,9 @@ func (r Receiver) delivery(n int) runs.Object[Delivery] {
 	return runs.Object[Delivery]{Key: fmt.Sprintf("%sdelivered/%s/%08d.json", prefix, r, n)}
 }
 
-// last returns the greatest number from first on below which all objects exist.
-func last[T any](ctx context.Context, b store.Bucket, first int, at func(int) runs.Object[T]) (int, error) {
-	var failed error
-	there := func(n int) bool {
-		ok, err := at(n).Exists(ctx, b)
-		if err != nil {
-			failed = err
-		}
-
-		return ok
-	}
-	span := 1
-	for failed == nil && there(first+span) {
-		span *= 2
-	}
-	n := sort.Search(span, func(i int) bool { return failed != nil || !there(first+i+1) })
-
-	return first + n, failed
+// last returns the number of the newest notice, or 0.
+func last(ctx context.Context, b store.Bucket) (int, error) {
+	return store.Last(ctx, b, 0, func(n int) string { return notice(n).Key })
 }
 
 // same is how far back Append looks for the same notice.
@@ -109,7 +93,7 @@ func Append(ctx context.Context, b store.Bucket, x Notice) (Notice, error) {
 	if len(x.Text) > MaxText {
 		x.Text = strings.ToValidUTF8(x.Text[:MaxText], "") + "…"
 	}
-	end, err := last(ctx, b, 0, notice)
+	end, err := last(ctx, b)
 	if err != nil {
 		return x, err
 	}
@@ -131,7 +115,7 @@ func Append(ctx context.Context, b store.Bucket, x Notice) (Notice, error) {
 // Register begins the deliveries to a receiver after the notices that exist, unless it is known. It may be repeated.
 func (r Receiver) Register(ctx context.Context, b store.Bucket) error {
 	_, _, err := r.beginning().Record(ctx, b, func() (Beginning, error) {
-		n, err := last(ctx, b, 0, notice)
+		n, err := last(ctx, b)
 
 		return Beginning{After: n}, err
 	})
@@ -158,7 +142,7 @@ func (r Receiver) Told(ctx context.Context, b store.Bucket) (int, error) {
 		return 0, fmt.Errorf("receiver %q: %w", string(r), err)
 	}
 
-	return last(ctx, b, begins.After, r.delivery)
+	return store.Last(ctx, b, begins.After, func(n int) string { return r.delivery(n).Key })
 }
 
 // Next returns the first notice after a number. It is false if there is none yet.
@@ -173,7 +157,7 @@ func Next(ctx context.Context, b store.Bucket, after int) (Notice, bool, error) 
 
 // Newest returns the newest notices, at most n of them, oldest first.
 func Newest(ctx context.Context, b store.Bucket, n int) ([]Notice, error) {
-	end, err := last(ctx, b, 0, notice)
+	end, err := last(ctx, b)
 	if err != nil {
 		return nil, err
 	}

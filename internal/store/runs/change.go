@@ -83,10 +83,23 @@ func (r Run) Changes(ctx context.Context, b store.Bucket, n int) ([]Change, erro
 	}
 }
 
+// lookBack is the number of newest changes among which Append looks for the same one.
+const lookBack = 20
+
 // Append records a change after those of the run that exist, and returns its number. It may be repeated with the same
 // change, which is recorded once.
 func (r Run) Append(ctx context.Context, b store.Bucket, c Change) (int, error) {
-	for n := 1; ; n++ {
+	last, err := store.Last(ctx, b, 0, func(n int) string { return r.Change(n).Key })
+	if err != nil {
+		return 0, err
+	}
+	for n := last; n > max(0, last-lookBack); n-- {
+		old, _, err := r.Change(n).Read(ctx, b)
+		if err != nil || same(old, c) {
+			return n, err
+		}
+	}
+	for n := last + 1; ; n++ {
 		got, _, err := r.Change(n).Record(ctx, b, func() (Change, error) { return c, nil })
 		if err != nil || same(got, c) {
 			return n, err

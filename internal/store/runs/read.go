@@ -10,29 +10,9 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Committed returns the number of committed epochs. They are committed in order, without gaps, so it is found by
-// bisection.
+// Committed returns the number of committed epochs. They are committed in order, without gaps.
 func (r Run) Committed(ctx context.Context, b store.Bucket) (int, error) {
-	low, high := 0, 1 // low is committed
-	for open := true; open || high-low > 1; {
-		k := (low + high) / 2
-		if open {
-			k = high
-		}
-		there, err := r.Epoch(k).Exists(ctx, b)
-		switch {
-		case err != nil:
-			return 0, err
-		case !there:
-			high, open = k, false
-		default:
-			if low = k; open {
-				high = 2 * k
-			}
-		}
-	}
-
-	return low, nil
+	return store.Last(ctx, b, 0, func(k int) string { return r.Epoch(k).Key })
 }
 
 // Chosen returns the epoch whose system stands for the run: the best on val of a run that has ended, otherwise the
