@@ -82,9 +82,10 @@ chaos: build ## play RUNS (200) runs on real processes that are killed, frozen a
 	$(GO) test -count=1 -timeout 60m -parallel $(CELLS) -tags integration ./test/chaos -v \
 		-args -runs $(RUNS) -cells $(CELLS) -seed $(SEED) | grep -vE '^(=== |--- PASS)|^ *--- PASS'; exit $${PIPESTATUS[0]}
 
-HISTORIES ?= workflows/testdata/new
+HISTORIES ?= workflows/testdata/unreleased
 histories: build ## record the histories of workflows that this code writes into HISTORIES (half an hour)
 	mkdir -p $(HISTORIES)
+	rm -f $(HISTORIES)/*.json.gz
 	COLLABUI_SAVE_HISTORIES=$(abspath $(HISTORIES)) $(GO) test -count=1 -timeout 90m -tags integration,histories \
 		-run RecordHistories -v ./test/chaos
 

@@ -29,19 +29,6 @@ type Credited struct {
 	Refused                       int `json:",omitempty"` // steps that the critic's model refused to grade
 }
 
-// Credit labels every cell of an episode (docs/method.md, Credit). The critic sees neither the outcome nor the next
-// screen, except with `credit: outcome`, which uses the outcome alone.
-func (m *Models) Credit(ctx context.Context, id SlotID) (Credited, error) {
-	log := m.log(id.Run, "epoch", id.Epoch, "slot", id.Slot)
-	ctx = endpoints.InEpoch(ctx, id.Epoch)
-
-	return do(ctx, log, func(ctx context.Context, say say) (Credited, error) {
-		c, err := m.credit(ctx, &labelling{SlotID: id}, say)
-
-		return credited(c), err
-	})
-}
-
 // labelling is the labelling of a slot's episode. What credit has read and made, pairing need not read.
 type labelling struct {
 	SlotID
@@ -50,7 +37,8 @@ type labelling struct {
 	ref     store.Ref // of the credits
 }
 
-// credit records the labels of an episode.
+// credit records the labels of every cell of an episode (docs/method.md, Credit). The critic sees neither the outcome
+// nor the next screen, except with `credit: outcome`, which uses the outcome alone.
 func (m *Models) credit(ctx context.Context, l *labelling, say say) (runs.Credits, error) {
 	c, ref, err := runs.Run(l.Run).Credits(l.Epoch, l.Slot).Record(ctx, m.Bucket, func() (runs.Credits, error) {
 		return m.credits(ctx, l, say)

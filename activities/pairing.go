@@ -19,24 +19,14 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Pairing makes the preference pairs of an episode, or its samples for GRPO, and returns their number. The adversary's
-// answers, and what became of them, are recorded with the pairs.
-func (m *Models) Pairing(ctx context.Context, id SlotID) (int, error) {
-	log := m.log(id.Run, "epoch", id.Epoch, "slot", id.Slot)
-	ctx = endpoints.InEpoch(ctx, id.Epoch)
-
-	return do(ctx, log, func(ctx context.Context, say say) (int, error) {
-		return m.pairing(ctx, &labelling{SlotID: id}, say)
-	})
-}
-
 // Paired says how an episode was labelled, and how many pairs were made of it.
 type Paired struct {
 	Credited
 	Pairs int
 }
 
-// CreditAndPairing is Credit and then Pairing. Labels that were recorded by an attempt that was cut short stay.
+// CreditAndPairing labels every cell of an episode, then makes its preference pairs, or its samples for GRPO. Labels
+// that an attempt recorded before it was cut short stay.
 func (m *Models) CreditAndPairing(ctx context.Context, id SlotID) (Paired, error) {
 	log := m.log(id.Run, "epoch", id.Epoch, "slot", id.Slot)
 	ctx = endpoints.InEpoch(ctx, id.Epoch)
@@ -60,6 +50,8 @@ func (m *Models) CreditAndPairing(ctx context.Context, id SlotID) (Paired, error
 	})
 }
 
+// pairing records the pairs of an episode that is labelled, and returns their number. The adversary's answers, and what
+// became of them, are recorded with the pairs.
 func (m *Models) pairing(ctx context.Context, l *labelling, say say) (int, error) {
 	p, _, err := runs.Run(l.Run).Pairs(l.Epoch, l.Slot).Record(ctx, m.Bucket, func() (runs.Pairs, error) {
 		return m.pairs(ctx, l, say)
@@ -80,10 +72,6 @@ func (m *Models) pairs(ctx context.Context, l *labelling, say say) (runs.Pairs, 
 	if err != nil {
 		return runs.Pairs{}, err
 	}
-	credits, err := m.labels(ctx, l)
-	if err != nil {
-		return runs.Pairs{}, err
-	}
 	out := runs.Pairs{Episode: e.ref, Credit: l.ref, Calls: []runs.Call{}, Pairs: []domain.Pair{}}
 	plan, err := m.plan(ctx, l.Run, l.Epoch)
 	if err != nil {
@@ -91,7 +79,7 @@ func (m *Models) pairs(ctx context.Context, l *labelling, say say) (runs.Pairs, 
 	}
 	pairing := rules.Pairing(s, plan.topology, e.slot)
 	if s.Preference == spec.PreferenceGRPO {
-		samples, counts := credit.Samples(pairing, l.Slot, e.slot.Task.Template, e.steps, credits.Steps)
+		samples, counts := credit.Samples(pairing, l.Slot, e.slot.Task.Template, e.steps, l.credits.Steps)
 		out.Pairs, out.Counts = append(out.Pairs, samples...), counts
 
 		return out, nil
@@ -124,22 +112,11 @@ func (m *Models) pairs(ctx context.Context, l *labelling, say say) (runs.Pairs, 
 		return out, err
 	}
 
-	pairs, counts, err := credit.Pairs(ctx, pairing, l.Slot, e.slot.Task.Template, e.steps, credits.Steps, adversary,
+	pairs, counts, err := credit.Pairs(ctx, pairing, l.Slot, e.slot.Task.Template, e.steps, l.credits.Steps, adversary,
 		grade)
 	out.Pairs, out.Counts = append(out.Pairs, pairs...), counts
 
 	return out, err
-}
-
-// labels reads the labels of an episode, unless they were made here.
-func (m *Models) labels(ctx context.Context, l *labelling) (runs.Credits, error) {
-	if l.credits != nil {
-		return *l.credits, nil
-	}
-	c, ref, err := runs.Run(l.Run).Credits(l.Epoch, l.Slot).Read(ctx, m.Bucket)
-	l.ref = ref
-
-	return c, err
 }
 
 // proposals returns the answers of a call with their log-probabilities, as far as they are known.

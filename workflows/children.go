@@ -17,8 +17,7 @@ func trainRun(ctx workflow.Context, run string, waits func(why string)) error {
 	})
 	for pause := pauseLimit; ; pause = min(2*pause, maxPause) {
 		err := workflow.ExecuteChildWorkflow(cctx, Run, RunInput{Name: run}).Get(ctx, nil)
-		if !temporal.IsWorkflowExecutionAlreadyStartedError(err) ||
-			workflow.GetVersion(ctx, "a run that goes on is waited for", workflow.DefaultVersion, 1) != 1 {
+		if !temporal.IsWorkflowExecutionAlreadyStartedError(err) {
 			return err
 		}
 		waits("run " + run + " goes on already, and its end is waited for")

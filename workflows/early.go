@@ -22,6 +22,29 @@ type Turn struct {
 	Plan   activities.Plan
 }
 
+// invite tells the run which epoch may begin beside a part of this one, if any may. If labels need all episodes of this
+// one, it waits until no person can let any of them be played again. If policies may lag, the next epoch has begun by
+// the time of the evaluation: then the one after it may begin.
+func (x *shards) invite(ctx workflow.Context, plan activities.EpochPlan, part activities.Beside) {
+	run := workflow.GetInfo(ctx).ParentWorkflowExecution
+	after := part == activities.BesideEvaluation && plan.Known && plan.Next == activities.BesideUpdates
+	if run == nil || x.drained || plan.Next != part && !after {
+		return
+	}
+	may := Next{From: x.in.Epoch, Epoch: x.in.Epoch + 1}
+	if after {
+		may.Epoch++
+	}
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		if plan.Learns && workflow.Await(ctx, func() bool { return x.sure }) != nil {
+			return
+		}
+		may.AllPlayed = x.sure && !after
+		// A lost signal costs time only.
+		_ = workflow.SignalExternalWorkflow(ctx, run.ID, "", signalNext, may).Get(ctx, nil)
+	})
+}
+
 // early is an epoch that began beside those before it. That saves time only: until its turn, what becomes of it is not
 // looked at.
 type early struct {

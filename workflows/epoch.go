@@ -24,67 +24,43 @@ type EpochInput struct {
 	// Behind is the number of epochs before this one that are open. It plays its episodes, and waits for its turn.
 	Behind    int  `json:",omitempty"`
 	AllPlayed bool `json:",omitempty"` // those of the epoch before, when this one begins
-
-	// Played is of an epoch that follows one of an older version, beside which its rollouts went on.
-	Played *Tally `json:",omitempty"`
-}
-
-// EpochResult is a committed epoch, and in older versions what became of the next one's rollouts beside it.
-type EpochResult struct {
-	activities.EpochSummary
-	Ahead *Tally `json:",omitempty"` // nil: not all are played
 }
 
 // Window is the number of episodes of a shard that are open concurrently. Real concurrency is bounded by the workers; a
 // pause takes effect within a window.
 const Window = 32
 
-// oldWindow is the window of shards that older versions began.
-const oldWindow = 16
-
 // Epoch is one epoch: topology, slots, n updates concurrently, publish, evaluation when due, commit. It tells the run
 // when the next one may begin beside it.
-func Epoch(ctx workflow.Context, in EpochInput) (EpochResult, error) {
-	var sum EpochResult
+func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error) {
+	var sum activities.EpochSummary
 	p := Progress{Phase: PhaseRollouts, Slots: in.Plan.Slots, Agents: in.Plan.Agents, Since: workflow.Now(ctx)}
 	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return p, nil }); err != nil {
 		return sum, err
 	}
-	of := &commands{window: in.Plan.Window}
-	own := &shards{in: in, of: of, p: &p, behind: in.Behind}
-	next := &ahead{shards: shards{of: of, in: EpochInput{Run: in.Run, Epoch: in.Epoch + 1, Plan: in.Plan}}}
-	of.own, of.next = own, &next.shards
-	if in.Behind > 0 { // a run may want it to end before it has begun
+	own := &shards{in: in, p: &p, behind: in.Behind, window: in.Plan.Window}
+	if in.Behind > 0 {
 		p.Phase = PhaseAhead
-		workflow.Go(ctx, of.passOn)
 	}
+	workflow.Go(ctx, own.passOn)
 	plan, err := beginEpoch(ctx, own)
 	if err != nil {
 		return sum, err
 	}
-	if in.Behind == 0 {
-		workflow.Go(ctx, of.passOn)
-	}
-	next.plan, p.Slots, p.Since = plan, plan.Slots, workflow.Now(ctx)
-	if sum, err = epoch(ctx, plan, own, next); err != nil {
-		next.giveUp(ctx)
-	}
+	p.Slots, p.Since = plan.Slots, workflow.Now(ctx)
 
-	return sum, err
+	return epoch(ctx, plan, own)
 }
 
 // epoch plays an epoch that is planned, trains on it and commits it.
-func epoch(ctx workflow.Context, plan activities.EpochPlan, own *shards, next *ahead) (sum EpochResult, err error) {
+func epoch(ctx workflow.Context, plan activities.EpochPlan, own *shards) (sum activities.EpochSummary, err error) {
 	in, p := own.in, own.p
 	id := activities.EpochID{Run: in.Run, Epoch: in.Epoch}
-	if in.Played == nil {
-		err = own.start(ctx, plan.Slots)
-	}
-	if err != nil {
+	if err := own.start(ctx, plan.Slots); err != nil {
 		return sum, err
 	}
-	next.begin(ctx, activities.BesideUpdates, p)
-	whole, err := own.played(ctx)
+	own.invite(ctx, plan, activities.BesideUpdates)
+	whole, err := own.wait(ctx)
 	if err == nil {
 		err = own.turn(ctx)
 	}
@@ -94,15 +70,14 @@ func epoch(ctx workflow.Context, plan activities.EpochPlan, own *shards, next *a
 	in = own.in
 	if own.drained && (own.behind > 0 || whole.Done < plan.Slots) {
 		sum.Val = -1
-		_, err = next.end(ctx, p)
 
-		return sum, err
+		return sum, nil
 	}
 	if why := askAPerson(in, plan, whole); why != "" {
 		return sum, temporal.NewNonRetryableApplicationError(why, string(fault.Invalid), nil)
 	}
 
-	next.sure = true
+	own.sure = true
 	p.Phase, p.Since = PhaseUpdates, workflow.Now(ctx)
 	hosts, err := updates(ctx, in, p)
 	if err != nil {
@@ -116,7 +91,7 @@ func epoch(ctx workflow.Context, plan activities.EpochPlan, own *shards, next *a
 	if in.Epoch%in.Plan.EvalEvery == 0 || in.Epoch == in.Plan.Epochs {
 		p.Phase, p.Since = PhaseEvaluation, workflow.Now(ctx)
 		p.Child = evalID(in.Run, in.Epoch, domain.SplitVal)
-		next.begin(ctx, activities.BesideEvaluation, p)
+		own.invite(ctx, plan, activities.BesideEvaluation)
 		if err := evaluateEpoch(ctx, in); err != nil {
 			return sum, err
 		}
@@ -124,10 +99,7 @@ func epoch(ctx workflow.Context, plan activities.EpochPlan, own *shards, next *a
 
 	p.Phase, p.Since, p.Child = PhaseCommit, workflow.Now(ctx), ""
 	commit := long(on(ctx, QueueControl, "write epoch.json"))
-	if err := workflow.ExecuteActivity(commit, control.Commit, id).Get(ctx, &sum.EpochSummary); err != nil {
-		return sum, err
-	}
-	if sum.Ahead, err = next.end(ctx, p); err != nil {
+	if err := workflow.ExecuteActivity(commit, control.Commit, id).Get(ctx, &sum); err != nil {
 		return sum, err
 	}
 
@@ -135,7 +107,9 @@ func epoch(ctx workflow.Context, plan activities.EpochPlan, own *shards, next *a
 }
 
 // showEpoch shows a committed epoch on its page and in lists. hosts are those of its updates.
-func showEpoch(ctx workflow.Context, in EpochInput, plan activities.EpochPlan, sum EpochResult, hosts string) error {
+func showEpoch(
+	ctx workflow.Context, in EpochInput, plan activities.EpochPlan, sum activities.EpochSummary, hosts string,
+) error {
 	details := fmt.Sprintf("topology %s; rollouts %.1f %%, %d pairs; updates on %s",
 		plan.Topology, 100*sum.Rollouts, sum.Pairs, hosts)
 	if sum.Val < 0 { // not evaluated at this epoch
@@ -231,7 +205,7 @@ func updates(ctx workflow.Context, in EpochInput, p *Progress) (string, error) {
 	for a := range in.Plan.Agents {
 		if in.Plan.Shared && a == 1 {
 			wg.Wait(ctx)
-			if first != nil && workflow.GetVersion(ctx, "one update fails for all", workflow.DefaultVersion, 1) == 1 {
+			if first != nil {
 				return "", first
 			}
 		}

@@ -13,9 +13,6 @@ import (
 // maxOpenBatches is the number of batches that an evaluation has open at once: Temporal accepts 2,000 activities.
 const maxOpenBatches = 1000
 
-// oldEvalBatch is the number of episodes per activity in evaluations that older versions began.
-const oldEvalBatch = 25
-
 // Evaluation plays systems on splits, all items concurrently, and records a result for each.
 func Evaluation(ctx workflow.Context, items []rules.EvalItem) ([]runs.Result, error) {
 	out, p := make([]runs.Result, len(items)), Progress{Phase: PhaseEvaluation, Since: workflow.Now(ctx)}
@@ -27,8 +24,7 @@ func Evaluation(ctx workflow.Context, items []rules.EvalItem) ([]runs.Result, er
 	}
 
 	var places workflow.Semaphore
-	if p.Slots > maxOpenBatches*activities.EvalBatch &&
-		workflow.GetVersion(ctx, "batches in a window", workflow.DefaultVersion, 1) == 1 {
+	if p.Slots > maxOpenBatches*activities.EvalBatch {
 		places = workflow.NewSemaphore(ctx, maxOpenBatches)
 	}
 	wg := workflow.NewWaitGroup(ctx)
@@ -59,12 +55,8 @@ func evaluate(
 ) (runs.Result, error) {
 	var result runs.Result
 	var parts []workflow.Future
-	batch := activities.EvalBatch
-	if workflow.GetVersion(ctx, "batches of 10", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
-		batch = oldEvalBatch
-	}
-	for from := 0; from < item.Episodes; from += batch {
-		r := activities.EvalRange{Item: item, From: from, To: min(from+batch, item.Episodes)}
+	for from := 0; from < item.Episodes; from += activities.EvalBatch {
+		r := activities.EvalRange{Item: item, From: from, To: min(from+activities.EvalBatch, item.Episodes)}
 		summary := fmt.Sprintf("%s on %s, episodes %d to %d", item.System.Name, item.Split, r.From+1, r.To)
 		play := urgent(on(ctx, QueueRollout, summary)) // The next epoch's rollouts may fill the queue already.
 		if places != nil {

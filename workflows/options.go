@@ -36,7 +36,7 @@ var (
 
 // All are the workflows that a control worker runs.
 var All = []any{
-	Run, Epoch, Shard, Episode, FineTune, Synthesis, Evaluation, Retrain, Notify, Experiment, Preflight, Canary,
+	Run, Epoch, Shard, FineTune, Synthesis, Evaluation, Retrain, Notify, Experiment, Preflight, Canary,
 }
 
 // on returns the activity context of a queue. Every activity heartbeats; those of the control queue are also short.

@@ -75,8 +75,7 @@ func (p Progress) Plays() bool {
 type Tally struct {
 	Done, Successes, Failed, Pairs int
 
-	Epoch int    `json:",omitempty"` // of a shard's signal
-	Why   string `json:",omitempty"` // the first slot that failed, and why
+	Why string `json:",omitempty"` // the first slot that failed, and why
 
 	Cells, RefusedCells   int    `json:",omitempty"` // cells, and those whose prompts a model refused
 	Graded, RefusedGrades int    `json:",omitempty"` // steps, and those that the critic's model refused to grade

@@ -20,8 +20,6 @@ type RunInput struct {
 
 	// FineTune ends the run after stage 1. Started again without it, the run continues from there.
 	FineTune bool `json:",omitempty"`
-
-	Played *Tally `json:",omitempty"` // of the next epoch, whose rollouts went on beside the newest one
 }
 
 // runState is a run until it continues as new.
@@ -33,7 +31,6 @@ type runState struct {
 	end     runs.End
 	told    string                       // the reason of the last pause of which people were notified
 	telling int                          // notices that are being written
-	played  *Tally                       // of the epoch that comes next, if its rollouts are over: of older versions
 	early   []*early                     // epochs that began beside the present one, in order
 	cancel  workflow.CancelFunc          // cancels the current stage
 	child   workflow.ChildWorkflowFuture // the open child, to pass a pause on to
@@ -42,7 +39,7 @@ type runState struct {
 // Run is the whole training: stage 1, then epochs, then the final evaluation. It begins where the store says, and
 // continues as new after an epoch beside which the next one has not begun.
 func Run(ctx workflow.Context, in RunInput) (runs.End, error) {
-	r := &runState{in: in, played: in.Played, status: Status{
+	r := &runState{in: in, status: Status{
 		Name: in.Name, Stage: StagePlanning, Paused: in.Paused, Held: in.Paused, Reason: in.Reason, Val: -1,
 	}}
 	if err := r.setup(ctx); err != nil {
@@ -58,10 +55,8 @@ func Run(ctx workflow.Context, in RunInput) (runs.End, error) {
 		if err := r.stage(ctx, StageFineTuning, 0, r.fineTune); err != nil {
 			return runs.End{}, err
 		}
-		if workflow.GetVersion(ctx, "plan after stage 1", workflow.DefaultVersion, 1) == 1 {
-			if err := r.replan(ctx); err != nil { // values may have changed
-				return runs.End{}, err
-			}
+		if err := r.replan(ctx); err != nil { // values may have changed
+			return runs.End{}, err
 		}
 	}
 	if in.FineTune {
@@ -122,7 +117,7 @@ func (r *runState) epochsAndOn(ctx workflow.Context, k int) error {
 	if r.stops() {
 		return r.stopped(ctx)
 	}
-	next := RunInput{Name: r.in.Name, Paused: r.status.Held, Reason: r.status.Reason, Played: r.played}
+	next := RunInput{Name: r.in.Name, Paused: r.status.Held, Reason: r.status.Reason}
 
 	return again(ctx, Run, next)
 }
@@ -137,9 +132,8 @@ func (r *runState) epoch(ctx workflow.Context, k int) error {
 	}
 
 	return r.stage(ctx, StageEpoch, k, func(ctx workflow.Context) error {
-		var sum EpochResult
-		in := EpochInput{Run: r.in.Name, Epoch: k, Plan: r.plan, Played: r.played}
-		r.played = nil // a person may let slots be played again
+		var sum activities.EpochSummary
+		in := EpochInput{Run: r.in.Name, Epoch: k, Plan: r.plan}
 		id, own := epochID(r.in.Name, k), r.begun(ctx, k)
 		if own == nil { // a person may have held or stopped the run meanwhile
 			if err := workflow.Await(ctx, r.free); err != nil || r.stops() {
@@ -153,8 +147,7 @@ func (r *runState) epoch(ctx workflow.Context, k int) error {
 			r.giveUp(ctx)
 		}
 		if err == nil && sum.Epoch == k { // it is committed
-			r.remember(sum.EpochSummary)
-			r.played = sum.Ahead
+			r.remember(sum)
 			r.describe(ctx)
 		}
 		if err == nil && sum.Val >= 0 {

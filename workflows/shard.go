@@ -2,7 +2,6 @@ package workflows
 
 import (
 	"cmp"
-	"fmt"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -36,16 +35,8 @@ func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 	var fresh Tally
 	var first error
 	tallies := make([]Tally, in.To-in.From+1)
-	page := shardPage{in: in, wants: shardWants{window: Window}}
+	page := shardPage{in: in, wants: shardWants{window: cmp.Or(in.Window, Window)}}
 	open, wants := 0, &page.wants
-	if workflow.GetVersion(ctx, "wide window", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
-		wants.window = oldWindow
-	}
-	wants.window = cmp.Or(in.Window, wants.window)
-	play, end := page.episode, page.end
-	if workflow.GetVersion(ctx, "episodes in shards", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
-		play, end = in.workflow, func(workflow.Context, Tally) error { return nil }
-	}
 	wants.listen(ctx, &page.in)
 
 	for slot := in.From; slot <= in.To; slot++ {
@@ -60,7 +51,7 @@ func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 		open++
 		id := activities.SlotID{Run: in.Run, Epoch: in.Epoch, Slot: slot}
 		workflow.Go(ctx, func(ctx workflow.Context) {
-			t, err := play(ctx, id)
+			t, err := page.episode(ctx, id)
 			open--
 			if err != nil && first == nil {
 				first = err
@@ -72,7 +63,7 @@ func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 			tallies[id.Slot-in.From] = t
 			if fresh.add(t); fresh.Done >= tallyEvery {
 				send := fresh
-				fresh, send.Epoch = Tally{}, in.Epoch
+				fresh = Tally{}
 				// A lost signal delays progress only: the result counts.
 				_ = workflow.SignalExternalWorkflow(ctx, in.Parent, "", signalTally, send).Get(ctx, nil)
 			}
@@ -86,7 +77,7 @@ func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 		whole.add(t)
 	}
 
-	return whole, end(ctx, whole)
+	return whole, page.end(ctx, whole)
 }
 
 // shardWants is what people, and the run, want of a shard.
@@ -113,13 +104,4 @@ func (w *shardWants) listen(ctx workflow.Context, in *ShardInput) {
 		for workflow.GetSignalChannel(ctx, signalTurn).Receive(ctx, &in.Behind) {
 		}
 	})
-}
-
-// workflow plays an episode in a workflow of its own, as older versions did.
-func (in ShardInput) workflow(ctx workflow.Context, id activities.SlotID) (t Tally, err error) {
-	name := fmt.Sprintf("%s/episode/%04d", in.Parent, id.Slot)
-	summary := fmt.Sprintf("epoch %d, slot %d", in.Epoch, id.Slot)
-	err = workflow.ExecuteChildWorkflow(child(ctx, name, summary), Episode, id).Get(ctx, &t)
-
-	return t, err
 }

@@ -49,7 +49,6 @@ const (
 	signalPause   = "pause"
 	signalDrain   = "drain"
 	signalWindow  = "window"
-	signalLast    = "last"
 	signalNext    = "next"
 	signalTurn    = "turn"
 )
@@ -136,8 +135,8 @@ func (r *runState) stop(ctx workflow.Context, c Command) {
 	r.status.Reason = "stopped by " + c.Who + ": " + c.Why
 	if c.After != "" {
 		r.status.StopAfter = c.After
-		if signal := r.drains(ctx, c.After); signal != "" && r.child != nil {
-			_ = r.child.SignalChildWorkflow(ctx, signal, true).Get(ctx, nil) // none is needed if it has just ended
+		if c.After == AfterEpisodes && r.child != nil {
+			_ = r.child.SignalChildWorkflow(ctx, signalDrain, true).Get(ctx, nil) // none is needed if it has just ended
 		}
 		for _, e := range r.early {
 			_ = e.child.SignalChildWorkflow(ctx, signalDrain, true).Get(ctx, nil)
@@ -155,23 +154,8 @@ func (r *runState) stop(ctx workflow.Context, c Command) {
 	}
 }
 
-// drains returns the signal by which the open child learns of a stop that takes effect later.
-func (r *runState) drains(ctx workflow.Context, after After) string {
-	if after == AfterEpisodes {
-		return signalDrain
-	}
-	if workflow.GetVersion(ctx, "rollouts ahead", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
-		return ""
-	}
-
-	return signalLast
-}
-
 // note records in the store what a person did. Who and why are in the history of the workflow already.
 func (r *runState) note(ctx workflow.Context, verb runs.Verb, c Command) error {
-	if workflow.GetVersion(ctx, "noted controls", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
-		return nil
-	}
 	nctx := soon(on(ctx, QueueControl, string(verb)+" by "+c.Who))
 	done := activities.DoneID{Run: r.in.Name, Change: c.change(ctx, verb)}
 	if err := workflow.ExecuteActivity(nctx, control.Note, done).Get(ctx, nil); err != nil {
@@ -217,9 +201,6 @@ func (r *runState) pause(ctx workflow.Context, on bool, why string) {
 
 // mark lets lists of workflows find a run that is paused, by its stage.
 func (r *runState) mark(ctx workflow.Context) {
-	if workflow.GetVersion(ctx, "stage paused", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
-		return
-	}
 	_ = workflow.UpsertTypedSearchAttributes(ctx, attrStage.ValueSet(r.listed())) // it fails only for a wrong type
 }
 

@@ -15,9 +15,6 @@ const tellLimit = time.Minute
 // tell notifies people of what became of the run. Nothing waits for it before the workflow ends, and then not for long:
 // a notice that ends the run is given up after tellLimit.
 func (r *runState) tell(ctx workflow.Context, kind notices.Kind, text string) {
-	if workflow.GetVersion(ctx, "notices", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
-		return
-	}
 	n := notices.Notice{
 		ID:   fmt.Sprintf("%s/%s/%d", r.in.Name, kind, workflow.Now(ctx).UnixMilli()),
 		Kind: kind, At: workflow.Now(ctx).UTC(), Run: r.in.Name, Text: text,

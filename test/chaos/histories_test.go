@@ -65,8 +65,8 @@ func TestRecordHistories(t *testing.T) {
 		name string
 		play func()
 	}{
-		{"preflight", r.preflight}, {"scheduled", r.scheduled}, {"experiment", r.experiment}, {"large", r.large},
-		{"ahead", r.ahead}, {"stopped", r.stopped}, {"steered", r.steered}, {"outage", r.outage},
+		{"preflight", r.preflight}, {"levels", r.levels}, {"scheduled", r.scheduled}, {"experiment", r.experiment},
+		{"large", r.large}, {"ahead", r.ahead}, {"stopped", r.stopped}, {"steered", r.steered}, {"outage", r.outage},
 	} {
 		if only := os.Getenv("COLLABUI_ONLY"); only == "" || only == part.name {
 			part.play()
@@ -99,6 +99,26 @@ func (r *recorder) preflight() {
 	}
 	if err != nil {
 		r.t.Fatal(err)
+	}
+}
+
+// levels plays a run whose stage 1 has levels, and checks a build with it.
+func (r *recorder) levels() {
+	s := fakepolicy.Specification("levels")
+	s.FineTune.Levels, s.Epochs = []int{1, 2, 3}, 1
+	s.FineTune.Steps = spec.LevelSteps{
+		Level1: fakepolicy.Steps, Level2: fakepolicy.Steps, Level3: fakepolicy.Steps, Preference: fakepolicy.Steps,
+	}
+	s.Synthesis.Screens, s.Synthesis.Pairs = 12, 30
+	r.start(s)
+	r.end(s.Name)
+	o := client.StartWorkflowOptions{ID: workflows.CanaryID("new"), TaskQueue: workflows.QueueControl}
+	w, err := r.client.ExecuteWorkflow(r.t.Context(), o, workflows.Canary, workflows.CanaryInput{Run: s.Name, Epoch: 1})
+	if err == nil {
+		err = w.Get(r.t.Context(), nil)
+	}
+	if err != nil {
+		r.t.Fatalf("the canary ends with %v, want no error", err)
 	}
 }
 

@@ -3,15 +3,11 @@
 package integration
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
 
 	historypb "go.temporal.io/api/history/v1"
-	"go.temporal.io/api/temporalproto"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
@@ -21,10 +17,6 @@ import (
 	"github.com/collabui/collabui/internal/process/payloads"
 	"github.com/collabui/collabui/workflows"
 )
-
-// saveHistories names a folder into which one history of each workflow is written: it is how workflows/testdata is
-// made.
-const saveHistories = "COLLABUI_SAVE_HISTORIES"
 
 // replayHistories replays the history of every workflow of this machine under the present code.
 func (m *machine) replayHistories() {
@@ -57,17 +49,11 @@ func (m *machine) replayHistoriesAt(addr string) {
 	for _, f := range workflows.All {
 		r.RegisterWorkflow(f)
 	}
-	saved, all := map[string]bool{}, m.executions(c)
+	all := m.executions(c)
 	for _, x := range all {
 		h := m.history(c, x)
 		if err := r.ReplayWorkflowHistory(quiet, h); err != nil {
 			m.t.Errorf("replay of %s: %v, want no error", x.Execution.WorkflowId, err)
-		}
-		if dir := os.Getenv(saveHistories); dir != "" && !saved[x.Type.Name] {
-			saved[x.Type.Name] = true
-			if err := save(filepath.Join(dir, x.Type.Name+".json"), h); err != nil {
-				m.t.Fatal(err)
-			}
 		}
 	}
 
@@ -106,18 +92,4 @@ func (m *machine) history(c client.Client, x *workflowpb.WorkflowExecutionInfo) 
 	}
 
 	return h
-}
-
-// save writes a history without the name of this host.
-func save(file string, h *historypb.History) error {
-	raw, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(h)
-	if err != nil {
-		return err
-	}
-	name, err := os.Hostname()
-	if err != nil {
-		return err
-	}
-
-	return os.WriteFile(file, bytes.ReplaceAll(raw, []byte(name), []byte("host")), 0o644)
 }

@@ -121,7 +121,7 @@ func types(c client.Client, bucket store.Bucket, emit activities.Emit) map[strin
 			Wake: func(ctx context.Context, r notices.Receiver) error {
 				return workers.WakeReceiver(ctx, c, r)
 			},
-		}},
+		}, Histories: func(context.Context, func(string)) (int, error) { return 0, nil }},
 		workflows.QueueRollout: &activities.Rollouts{
 			Common: common(), Suites: suites, Policies: model, Endpoints: e, Wording: wording,
 		},
