@@ -111,7 +111,7 @@ func (a *app) folders(ctx context.Context, name string) []string {
 	if err != nil {
 		return nil
 	}
-	out, _ := store.Folders(ctx, b, name+"/")
+	out, _ := b.Folders(ctx, name+"/")
 
 	return out
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -23,18 +24,19 @@ type runsOptions struct {
 	like   string
 	labels []string
 	older  time.Duration
+	usage  bool
 }
 
 func runsCmd(a *app) *cobra.Command {
 	var o runsOptions
 	c := &cobra.Command{
 		Use:   "runs",
-		Short: "List the runs in the store, with state, age, size and cost",
-		Long: `runs lists the runs in the store. The size is that of a run's own objects and of the policies that it
-made, which forks may share. The cost is what its recorded calls to chat endpoints took, at the prices of its
-specification.`,
+		Short: "List the runs in the store, with state, age and, with --usage, size and cost",
+		Long: `runs lists the runs in the store. With --usage it adds size and cost, for which it lists all objects of
+the runs and reads their recorded calls. The size is that of a run's own objects and of the policies that it made, which
+forks may share. The cost is what its recorded calls to chat endpoints took, at the prices of its specification.`,
 		Example: "  collabui runs --state paused,stopped\n" +
-			"  collabui runs --like 'mobile-*' --older 720h --label team=web",
+			"  collabui runs --like 'mobile-*' --older 720h --label team=web --usage",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runRuns(c.Context(), o) },
 	}
@@ -43,6 +45,7 @@ specification.`,
 	f.StringVar(&o.like, "like", "", "only runs whose names match a `PATTERN` such as mobile-*")
 	f.StringSliceVar(&o.labels, "label", nil, "only runs with this label, as `KEY=VALUE`; may be repeated")
 	f.DurationVar(&o.older, "older", 0, "only runs that began longer ago, such as 720h")
+	f.BoolVar(&o.usage, "usage", false, "add size and cost, which takes longer the more objects the runs have")
 
 	return c
 }
@@ -51,7 +54,7 @@ specification.`,
 type runRow struct {
 	status
 	Began  time.Time         `json:"began"`
-	Bytes  int64             `json:"bytes"`
+	Bytes  int64             `json:"bytes,omitempty"` // with --usage
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
@@ -60,21 +63,37 @@ func (a *app) runRuns(ctx context.Context, o runsOptions) error {
 	if err != nil {
 		return err
 	}
+
+	return a.listRuns(ctx, b, e, o)
+}
+
+// listRuns prints the runs that match.
+func (a *app) listRuns(ctx context.Context, b store.Keeper, e config.Endpoints, o runsOptions) error {
 	names, err := o.names(ctx, b)
 	if err != nil {
 		return err
 	}
-	sizes, err := blobSizes(ctx, b)
-	if err != nil {
-		return err
+	var sizes map[string]int64
+	if o.usage {
+		if sizes, err = blobSizes(ctx, b); err != nil {
+			return err
+		}
 	}
 	for _, name := range names {
-		x, err := readRow(ctx, b, e, name, sizes)
+		x, err := readRow(ctx, b, e, name)
+		if errors.Is(err, store.ErrNotFound) { // somebody has just deleted it
+			continue
+		}
 		if err != nil {
 			return err
 		}
 		if !o.wants(x) {
 			continue
+		}
+		if o.usage {
+			if err := x.readUsage(ctx, b, sizes); err != nil {
+				return err
+			}
 		}
 		if err := a.print(x, x.text); err != nil {
 			return err
@@ -129,27 +148,35 @@ func blobSizes(ctx context.Context, b store.Bucket) (map[string]int64, error) {
 	return sizes, err
 }
 
-func readRow(
-	ctx context.Context, b store.Keeper, e config.Endpoints, name string, sizes map[string]int64,
-) (x runRow, err error) {
-	if x.status, err = readStatus(ctx, b, e, name); err != nil {
+// readRow reads what is known of a run without a list of its objects.
+func readRow(ctx context.Context, b store.Keeper, e config.Endpoints, name string) (x runRow, err error) {
+	if x.status, err = readState(ctx, b, e, name); err != nil {
 		return x, err
 	}
-	run := runs.Run(name)
-	s, err := run.Current(ctx, b)
-	if err != nil {
-		return x, err
+	x.Labels = x.spec.Labels
+	key := runs.Run(name).Spec().Key
+	objects, err := b.Ages(ctx, key)
+	for _, o := range objects {
+		if o.Key == key {
+			x.Began = o.Written.UTC()
+		}
 	}
-	x.Labels = s.Labels
-	objects, err := b.Ages(ctx, run.Prefix())
+
+	return x, err
+}
+
+// readUsage adds the size of a run and what its calls cost.
+func (x *runRow) readUsage(ctx context.Context, b store.Keeper, sizes map[string]int64) error {
+	if err := x.readSpent(ctx, b); err != nil {
+		return err
+	}
+	run := runs.Run(x.Name)
+	objects, err := b.List(ctx, run.Prefix())
 	if err != nil {
-		return x, err
+		return err
 	}
 	for _, o := range objects {
 		x.Bytes += o.Size
-		if o.Key == run.Spec().Key {
-			x.Began = o.Written.UTC()
-		}
 	}
 
 	made := map[string]bool{}
@@ -168,17 +195,20 @@ func readRow(
 		x.Bytes += sizes[digest]
 	}
 
-	return x, err
+	return err
 }
 
 func (x runRow) text(w io.Writer) {
 	more := ""
+	if x.Bytes > 0 {
+		more = fmt.Sprintf("  %10s", megabytes(x.Bytes))
+	}
 	if x.Spent != nil {
-		more = fmt.Sprintf("  cost %.2f", x.Spent.Money)
+		more += fmt.Sprintf("  cost %.2f", x.Spent.Money)
 	}
 	for _, key := range sortedKeys(x.Labels) {
 		more += "  " + key + "=" + x.Labels[key]
 	}
-	say(w, "%-24s %-10s %-12s %d/%d epochs  %s  %10s%s",
-		x.Name, x.Status, x.Stage, x.Epoch, x.Epochs, x.Began.Format(time.DateTime), megabytes(x.Bytes), more)
+	say(w, "%-24s %-10s %-12s %d/%d epochs  %s%s",
+		x.Name, x.Status, x.Stage, x.Epoch, x.Epochs, x.Began.Format(time.DateTime), more)
 }

@@ -72,6 +72,16 @@ type failedSlots struct {
 
 // readStatus reads the status of a run from the store, and from Temporal if the run has not finished.
 func readStatus(ctx context.Context, b store.Bucket, e config.Endpoints, run string) (status, error) {
+	st, err := readState(ctx, b, e, run)
+	if err != nil {
+		return st, err
+	}
+
+	return st, st.readSpent(ctx, b)
+}
+
+// readState is readStatus without what the calls to chat endpoints took, which are read one by one.
+func readState(ctx context.Context, b store.Bucket, e config.Endpoints, run string) (status, error) {
 	s, err := runs.Run(run).Current(ctx, b)
 	if err != nil {
 		return status{}, err
@@ -81,7 +91,7 @@ func readStatus(ctx context.Context, b store.Bucket, e config.Endpoints, run str
 		Curve: []runs.EvalPoint{}, Results: []runs.Result{}, // not null as JSON
 		Critic: rules.CriticName(s, catalog.All{}), val: s.Evaluation.Val, spec: s,
 	}
-	if err := st.read(ctx, b, s); err != nil {
+	if err := st.read(ctx, b); err != nil {
 		return st, err
 	}
 	if st.Status == stateFinished {
@@ -103,19 +113,8 @@ func readStatus(ctx context.Context, b store.Bucket, e config.Endpoints, run str
 }
 
 // read fills in what the store knows.
-func (st *status) read(ctx context.Context, b store.Bucket, s spec.Spec) error {
+func (st *status) read(ctx context.Context, b store.Bucket) error {
 	run := runs.Run(st.Name)
-	if len(s.Models) > 0 {
-		var err error
-		if st.Spending, err = run.Spending(ctx, b); err != nil {
-			return err
-		}
-		spent, err := run.Total(ctx, b, st.Spending)
-		if err != nil {
-			return err
-		}
-		st.Spent = &spent
-	}
 	var err error
 	if st.Changes, err = run.Changes(ctx, b, 0); err != nil {
 		return err
@@ -130,7 +129,6 @@ func (st *status) read(ctx context.Context, b store.Bucket, s spec.Spec) error {
 	if err := st.readEpochs(ctx, b); err != nil {
 		return err
 	}
-	st.Forecast = forecast(st.Spending, st.Epoch, st.Epochs)
 
 	end, _, err := run.End().Read(ctx, b)
 	switch {
@@ -141,6 +139,25 @@ func (st *status) read(ctx context.Context, b store.Bucket, s spec.Spec) error {
 	case !errors.Is(err, store.ErrNotFound):
 		return err
 	}
+
+	return nil
+}
+
+// readSpent fills in what calls to chat endpoints took, if the run makes any.
+func (st *status) readSpent(ctx context.Context, b store.Bucket) error {
+	if len(st.spec.Models) == 0 {
+		return nil
+	}
+	run := runs.Run(st.Name)
+	var err error
+	if st.Spending, err = run.Spending(ctx, b); err != nil {
+		return err
+	}
+	spent, err := run.Total(ctx, b, st.Spending)
+	if err != nil {
+		return err
+	}
+	st.Spent, st.Forecast = &spent, forecast(st.Spending, st.Epoch, st.Epochs)
 
 	return nil
 }

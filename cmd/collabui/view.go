@@ -138,7 +138,8 @@ func temporalPages(e config.Endpoints) string {
 	return e.UI + "/namespaces/" + e.Namespace
 }
 
-// indexKept is how long the viewer lists what there is before it looks again.
+// indexKept is how long the viewer lists what there is before it looks again: at least this, and as long as looking
+// takes no more than a twentieth of the time.
 const indexKept = 10 * time.Second
 
 // index returns a function that lists runs, experiments and lines.
@@ -155,16 +156,18 @@ func index(b store.Bucket) func(context.Context) (view.Names, error) {
 		}
 		var x view.Names
 		var err error
+		began := time.Now()
 		if x.Runs, err = runs.Names(ctx, b); err != nil {
 			return x, err
 		}
-		if x.Experiments, err = store.Folders(ctx, b, "experiments/"); err != nil {
+		if x.Experiments, err = b.Folders(ctx, "experiments/"); err != nil {
 			return x, err
 		}
-		if x.Lines, err = store.Folders(ctx, b, "lines/"); err != nil {
+		if x.Lines, err = b.Folders(ctx, "lines/"); err != nil {
 			return x, err
 		}
-		known, until = x, time.Now().Add(indexKept)
+		known = x
+		until = time.Now().Add(max(indexKept, 20*time.Since(began)))
 
 		return x, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -135,5 +136,35 @@ func TestS3DropsUploadsOfAKilledProcess(t *testing.T) {
 
 	if len(left.Uploads) != 0 {
 		t.Fatalf("after the restart there are the uploads %v, want none", left.Uploads)
+	}
+}
+
+// TestS3ListsFoldersPageByPage lists folders whose names sort differently with and without their slashes.
+func TestS3ListsFoldersPageByPage(t *testing.T) {
+	t.Parallel()
+
+	p := launch(t, "s3", "--dir", t.TempDir())
+	c := objectStore(t, p.addr)
+	var want []string
+	for _, name := range []string{"a", "a-b", "a.b", "a0", "ab", "b"} {
+		want = append(want, "runs/"+name+"/")
+		for _, below := range []string{"spec.json", "epochs/0001/epoch.json"} {
+			if err := putOnce(t.Context(), c, "runs/"+name+"/"+below, []byte("{}")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var got []string
+	opts := minio.ListObjectsOptions{Prefix: "runs/", MaxKeys: 2}
+	for o := range c.Client.ListObjects(t.Context(), testBucket, opts) {
+		if o.Err != nil {
+			t.Fatal(o.Err)
+		}
+		got = append(got, o.Key)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("the folders are %q, want %q", got, want)
 	}
 }

@@ -70,6 +70,26 @@ func (f Files) List(ctx context.Context, prefix string) ([]Ref, error) {
 	return out, err
 }
 
+// Folders returns the names of the folders directly under a prefix, in lexical order. A folder in which an object is
+// being written may be empty.
+func (f Files) Folders(ctx context.Context, prefix string) ([]string, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	entries, err := os.ReadDir(filepath.Join(f.Dir, filepath.FromSlash(prefix)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var out []string
+	for _, e := range entries {
+		if e.IsDir() && e.Name() != unfinished {
+			out = append(out, e.Name())
+		}
+	}
+
+	return out, fault.As(fault.Transient, err)
+}
+
 // Ages returns keys and sizes under a prefix in lexical order, and when each object was written.
 func (f Files) Ages(ctx context.Context, prefix string) ([]Aged, error) {
 	var out []Aged

@@ -33,6 +33,11 @@ func TestFilesAreTheObjectsOfAFolder(t *testing.T) {
 			t.Errorf("List(%q) = %v, %v, want %v", prefix, got, err, want)
 		}
 	}
+	for prefix, want := range map[string][]string{"": {"blobs", "runs"}, "runs/": {"a", "ab"}, "none/": nil} {
+		if got, err := b.Folders(t.Context(), prefix); err != nil || !slices.Equal(got, want) {
+			t.Errorf("Folders(%q) = %q, %v, want %q", prefix, got, err, want)
+		}
+	}
 	if body, err := b.Get(t.Context(), "runs/a/spec.json"); err != nil || string(body) != "runs/a/spec.json" {
 		t.Errorf("Get = %q, %v, want the file", body, err)
 	}

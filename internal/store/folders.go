@@ -1,10 +1,6 @@
 package store
 
-import (
-	"context"
-	"slices"
-	"strings"
-)
+import "context"
 
 // Keys returns the keys under a prefix, in lexical order.
 func Keys(ctx context.Context, b Bucket, prefix string) ([]string, error) {
@@ -15,14 +11,4 @@ func Keys(ctx context.Context, b Bucket, prefix string) ([]string, error) {
 	}
 
 	return keys, err
-}
-
-// Folders returns the names of the folders directly under a prefix, in lexical order.
-func Folders(ctx context.Context, b Bucket, prefix string) ([]string, error) {
-	keys, err := Keys(ctx, b, prefix)
-	for i, key := range keys {
-		keys[i], _, _ = strings.Cut(strings.TrimPrefix(key, prefix), "/")
-	}
-
-	return slices.Compact(keys), err
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -53,6 +54,21 @@ func (m *Memory) List(_ context.Context, prefix string) ([]Ref, error) {
 	slices.SortFunc(out, func(a, b Ref) int { return strings.Compare(a.Key, b.Key) })
 
 	return out, nil
+}
+
+// Folders returns the names of the folders directly under a prefix, in lexical order.
+func (m *Memory) Folders(_ context.Context, prefix string) ([]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found := map[string]bool{}
+	for key := range m.objects {
+		below, ok := strings.CutPrefix(key, prefix)
+		if name, _, folder := strings.Cut(below, "/"); ok && folder {
+			found[name] = true
+		}
+	}
+
+	return slices.Sorted(maps.Keys(found)), nil
 }
 
 func (m *Memory) replace(_ context.Context, key string, body []byte) error {

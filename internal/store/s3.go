@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -199,6 +200,22 @@ func (s *S3) List(ctx context.Context, prefix string) (out []Ref, err error) {
 		}
 		out = append(out, Ref{Key: o.Key, Size: o.Size})
 	}
+
+	return out, nil
+}
+
+// Folders returns the names of the folders directly under a prefix, in lexical order.
+func (s *S3) Folders(ctx context.Context, prefix string) (out []string, err error) {
+	defer s.ended(ctx, "list", time.Now(), &err)
+	for o := range s.client.ListObjects(ctx, s.bucket, minio.ListObjectsOptions{Prefix: prefix}) {
+		if o.Err != nil {
+			return nil, fault.New(fault.Transient, "list %s: %w", prefix, o.Err)
+		}
+		if name, folder := strings.CutSuffix(strings.TrimPrefix(o.Key, prefix), "/"); folder && name != "" {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out) // with their slashes, "ab" is before "a"
 
 	return out, nil
 }

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -189,5 +190,37 @@ func TestAFileThatWasSentByHalfIsSentAgain(t *testing.T) {
 	}
 	if want := []string{"put", "get", "put", "get"}; !slices.Equal(done, want) {
 		t.Errorf("the observer was told of %q, want %q", done, want)
+	}
+}
+
+// TestFoldersAreListedWithoutTheirObjects answers in two pages, in the order of names with their slashes.
+func TestFoldersAreListedWithoutTheirObjects(t *testing.T) {
+	t.Parallel()
+	const page = `<ListBucketResult><IsTruncated>%t</IsTruncated><NextContinuationToken>%s</NextContinuationToken>
+		<Contents><Key>runs/odd.json</Key><Size>1</Size></Contents>%s</ListBucketResult>`
+	folder := func(names ...string) (out string) {
+		for _, name := range names {
+			out += "<CommonPrefixes><Prefix>runs/" + name + "/</Prefix></CommonPrefixes>"
+		}
+
+		return out
+	}
+	requests := 0
+	b := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		requests++
+		q := r.URL.Query()
+		if q.Get("delimiter") != "/" || q.Get("prefix") != "runs/" {
+			t.Errorf("the request is %v, want the folders under runs/", q)
+		}
+		if q.Get("continuation-token") == "" {
+			_, _ = fmt.Fprintf(w, page, true, "next", folder("a-b", "a"))
+
+			return
+		}
+		_, _ = fmt.Fprintf(w, page, false, "", folder("ab"))
+	})
+	got, err := b.Folders(t.Context(), "runs/")
+	if want := []string{"a", "a-b", "ab"}; err != nil || !slices.Equal(got, want) || requests != 2 {
+		t.Errorf("Folders() = %q, %v after %d requests, want %q after 2", got, err, requests, want)
 	}
 }

@@ -34,4 +34,9 @@ type Bucket interface {
 
 	// List returns keys and sizes under a prefix in lexical order.
 	List(ctx context.Context, prefix string) ([]Ref, error)
+
+	// Folders returns the names of the folders directly under a prefix that is empty or ends with a slash, in lexical
+	// order. It takes one request for every 1,000 folders, however many objects they hold. A name is a hint that
+	// something may be there, or was a moment ago: what matters is read by Get.
+	Folders(ctx context.Context, prefix string) ([]string, error)
 }

@@ -166,9 +166,11 @@ func (r epoch) readOpen(ctx context.Context, out Episode, slot int) (Episode, er
 			store.ErrNotFound)
 	}
 
-	var err error
-	if out.Void, err = r.before(ctx, slot, attempt); err != nil {
-		return out, err
+	if attempt > 1 {
+		var err error
+		if out.Void, err = r.before(ctx, slot, attempt); err != nil {
+			return out, err
+		}
 	}
 	for {
 		step, _, err := r.run.Step(r.number, slot, attempt, len(out.Steps)+1).Read(ctx, r.b)

@@ -56,37 +56,47 @@ func (l *Library) epochRows(ctx context.Context, run runs.Run, number int) ([]ro
 	}
 
 	of := runs.Digest(r.spec) // a name may be that of another run, after a deletion
-	rows := make([]row, len(slots))
+	rows := make([]*row, len(slots))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(parallel)
 	for i, slot := range slots {
 		key := fmt.Sprintf("%s/%d/%d/%s", run, number, slot, of)
 		if known, ok := l.rows.get(key); ok {
-			rows[i] = known
+			rows[i] = &known
 
 			continue
 		}
 		g.Go(func() error {
 			e, err := r.read(ctx, slot)
+			if errors.Is(err, store.ErrNotFound) { // the list was ahead of the object
+				return nil
+			}
 			if err != nil {
 				return err
 			}
-			rows[i] = e.row()
-			if e.Pairs != nil {
-				l.rows.put(key, rows[i])
+			x := e.row()
+			if rows[i] = &x; e.Pairs != nil {
+				l.rows.put(key, x)
 			}
 
 			return nil
 		})
 	}
+	err = g.Wait()
+	out := make([]row, 0, len(rows))
+	for _, x := range rows {
+		if x != nil {
+			out = append(out, *x)
+		}
+	}
 
-	return rows, g.Wait()
+	return out, err
 }
 
 // begun returns the slots of the epoch that have begun, in order.
 func (r epoch) begun(ctx context.Context) (out []int, err error) {
 	prefix := path.Dir(path.Clean(r.run.EpisodePrefix(r.number, 0))) + "/"
-	folders, err := store.Folders(ctx, r.b, prefix)
+	folders, err := r.b.Folders(ctx, prefix)
 	for _, f := range folders {
 		n, bad := strconv.Atoi(f)
 		if bad != nil {

@@ -133,19 +133,34 @@ func (s *s3) answer(ctx context.Context, req *http.Request, key string, body []b
 }
 
 func (s *s3) list(ctx context.Context, req *http.Request) (*http.Response, error) {
-	refs, err := s.objects.List(ctx, req.URL.Query().Get("prefix"))
-	if err != nil {
-		return nil, err
-	}
+	prefix := req.URL.Query().Get("prefix")
 	type content struct {
 		Key  string
 		Size int64
 	}
+	type folder struct{ Prefix string }
 	out := struct {
-		XMLName     xml.Name `xml:"ListBucketResult"`
-		IsTruncated bool
-		Contents    []content
+		XMLName        xml.Name `xml:"ListBucketResult"`
+		IsTruncated    bool
+		Contents       []content
+		CommonPrefixes []folder
 	}{}
+	if req.URL.Query().Get("delimiter") == "/" {
+		names, err := s.objects.Folders(ctx, prefix)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			out.CommonPrefixes = append(out.CommonPrefixes, folder{prefix + name + "/"})
+		}
+		raw, err := xml.Marshal(out)
+
+		return respond(req, http.StatusOK, raw), err
+	}
+	refs, err := s.objects.List(ctx, prefix)
+	if err != nil {
+		return nil, err
+	}
 	for _, r := range refs {
 		out.Contents = append(out.Contents, content{r.Key, r.Size})
 	}

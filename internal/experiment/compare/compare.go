@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/stats"
@@ -85,15 +84,7 @@ func (x Subject) folder() string { return rules.EpochFolder(x.Epoch) + "/" + x.S
 
 // splits returns the splits on which a system was evaluated, in order.
 func splits(ctx context.Context, b store.Bucket, x Subject) ([]string, error) {
-	prefix := runs.Run(x.Run).Prefix() + "evals/" + x.folder()
-	objects, err := b.List(ctx, prefix)
-	var out []string
-	for _, o := range objects {
-		split, _, _ := strings.Cut(strings.TrimPrefix(o.Key, prefix), "/")
-		out = append(out, split)
-	}
-
-	return slices.Compact(out), err
+	return b.Folders(ctx, runs.Run(x.Run).Prefix()+"evals/"+x.folder())
 }
 
 // paired compares two systems on one split.

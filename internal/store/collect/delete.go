@@ -87,13 +87,13 @@ func inLine(ctx context.Context, b store.Bucket, name runs.Run) (string, error) 
 
 // inFork says which run is a fork of the run, whose lineage leads through it. Forks that are being made count.
 func inFork(ctx context.Context, b store.Bucket, name runs.Run) (string, error) {
-	objects, err := b.List(ctx, runs.AllPrefix)
+	all, err := b.Folders(ctx, runs.AllPrefix)
 	if err != nil {
 		return "", err
 	}
-	for _, o := range objects {
-		x := runs.Run(runs.NameOf(o.Key))
-		if o.Key != x.Origin().Key || x == name {
+	for _, other := range all {
+		x := runs.Run(other)
+		if x == name {
 			continue
 		}
 		origin, _, err := x.Origin().Read(ctx, b)

@@ -14,6 +14,9 @@ import (
 // of it, but no episode, demonstration, call or policy. It is false for every other run, forks among them.
 func Unused(ctx context.Context, b store.Bucket, name runs.Run) ([]string, bool, error) {
 	prefix := name.Prefix()
+	if produced, err := hasProduced(ctx, b, prefix); err != nil || produced {
+		return nil, false, err
+	}
 	all, err := b.List(ctx, prefix)
 	if err != nil {
 		return nil, false, err
@@ -31,11 +34,29 @@ func Unused(ctx context.Context, b store.Bucket, name runs.Run) ([]string, bool,
 	return keys, len(keys) > 0, nil
 }
 
+// hasProduced reports whether a run has folders that a start does not make. It spares a list of all that is in them.
+func hasProduced(ctx context.Context, b store.Bucket, prefix string) (bool, error) {
+	for below, started := range map[string][]string{"": {"changes", "epochs"}, "epochs/": {"0000"}} {
+		folders, err := b.Folders(ctx, prefix+below)
+		if err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(folders, func(name string) bool { return !slices.Contains(started, name) }) {
+			return true, nil
+		}
+	}
+
+	return false, nil
+}
+
 // CutShort reports whether a name has objects, but no run: a fork or a copy was not finished.
 func CutShort(ctx context.Context, b store.Bucket, name runs.Run) (bool, error) {
+	whole, err := name.Spec().Exists(ctx, b)
+	if err != nil || whole {
+		return false, err
+	}
 	all, err := b.List(ctx, name.Prefix())
-	whole := slices.ContainsFunc(all, func(o store.Ref) bool { return o.Key == name.Spec().Key })
-	if err != nil || whole || len(all) == 0 {
+	if err != nil || len(all) == 0 {
 		return false, err
 	}
 	_, unused, err := Unused(ctx, b, name) // what Forget left when it was cut short

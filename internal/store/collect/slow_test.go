@@ -91,6 +91,14 @@ func (s *slow) List(ctx context.Context, prefix string) ([]store.Ref, error) {
 	return s.Memory.List(ctx, prefix)
 }
 
+func (s *slow) Folders(ctx context.Context, prefix string) ([]string, error) {
+	if before, _ := s.turn(ctx, "folders "+prefix); before != nil {
+		return nil, before
+	}
+
+	return s.Memory.Folders(ctx, prefix)
+}
+
 func (s *slow) Ages(ctx context.Context, prefix string) ([]store.Aged, error) {
 	if before, _ := s.turn(ctx, "ages "+prefix); before != nil {
 		return nil, before

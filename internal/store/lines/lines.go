@@ -89,7 +89,7 @@ func Keys(ctx context.Context, b store.Bucket) ([]string, error) { return store.
 
 // Names returns the names of all lines, in lexical order.
 func Names(ctx context.Context, b store.Bucket) ([]string, error) {
-	return store.Folders(ctx, b, prefix)
+	return b.Folders(ctx, prefix)
 }
 
 // History returns the entries of the line after the first n, in order.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/collabui/collabui/internal/method/spec"
@@ -18,24 +17,31 @@ func IsSpec(key string) bool {
 	return len(parts) == 3 && strings.HasPrefix(key, AllPrefix) && parts[2] == "spec.json"
 }
 
-// Names returns the names of all runs in the store that nobody deleted, in lexical order.
-func Names(ctx context.Context, b store.Bucket) ([]string, error) {
-	objects, err := b.List(ctx, AllPrefix)
+// Names returns the names of all runs in the store that nobody deleted, in lexical order. It reads two objects of each
+// and lists none.
+func Names(ctx context.Context, b store.Bucket) (names []string, err error) {
+	all, err := b.Folders(ctx, AllPrefix)
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	deleted := map[string]bool{}
-	for _, o := range objects {
-		switch name := NameOf(o.Key); {
-		case IsSpec(o.Key):
-			names = append(names, name)
-		case o.Key == Run(name).Deleted().Key:
-			deleted[name] = true
+	there := func(ctx context.Context, i int) (bool, error) {
+		whole, err := Run(all[i]).Spec().Exists(ctx, b)
+		if err != nil || !whole {
+			return false, err
 		}
-	}
+		deleted, err := Run(all[i]).Deleted().Exists(ctx, b)
 
-	return slices.DeleteFunc(names, func(name string) bool { return deleted[name] }), nil
+		return !deleted, err
+	}
+	err = store.InOrder(ctx, len(all), there, func(i int, there bool) error {
+		if there {
+			names = append(names, all[i])
+		}
+
+		return nil
+	})
+
+	return names, err
 }
 
 // NameOf returns the name of the run that an object belongs to, or "".

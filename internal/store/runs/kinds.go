@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"strings"
 
@@ -49,17 +50,17 @@ func NeedsNoReference(key string) bool {
 
 // Attempts returns the ends of all attempts at a slot: episodes and void attempts.
 func (r Run) Attempts(ctx context.Context, b store.Bucket, epoch, slot int) ([]Episode, error) {
-	objects, err := b.List(ctx, r.EpisodePrefix(epoch, slot))
+	folders, err := b.Folders(ctx, r.EpisodePrefix(epoch, slot))
 	if err != nil {
 		return nil, err
 	}
 
 	var ends []Episode
-	for _, o := range objects {
-		if !strings.HasSuffix(o.Key, "/episode.json") {
+	for _, attempt := range folders {
+		e, _, err := store.Read[Episode](ctx, b, r.EpisodePrefix(epoch, slot)+attempt+"/episode.json")
+		if errors.Is(err, store.ErrNotFound) { // it has not ended
 			continue
 		}
-		e, _, err := store.Read[Episode](ctx, b, o.Key)
 		if err != nil {
 			return nil, err
 		}

@@ -98,7 +98,7 @@ func Keys(ctx context.Context, b store.Bucket) ([]string, error) { return store.
 
 // Names returns the names of all schedules, in lexical order.
 func Names(ctx context.Context, b store.Bucket) ([]string, error) {
-	return store.Folders(ctx, b, prefix)
+	return b.Folders(ctx, prefix)
 }
 
 // Newest returns the newest version of a schedule. The error wraps store.ErrNotFound if there is none.
