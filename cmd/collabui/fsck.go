@@ -101,6 +101,10 @@ func printReport(w io.Writer, r verify.Report, names int) {
 	for _, p := range r.Problems {
 		say(w, "PROBLEM %s", p)
 	}
+	if len(r.Missing) > 0 {
+		say(w, "%d objects are missing: collabui undelete --missing looks for them in the trash and in the versions of the "+
+			"bucket, and restore in a backup", len(r.Missing))
+	}
 	isBlob := func(key string) bool { return strings.HasPrefix(key, store.BlobPrefix) }
 	if slices.ContainsFunc(r.Unreferenced, isBlob) {
 		say(w, "unreferenced blobs do no harm: attempts that were cut short left them; collabui gc removes them")

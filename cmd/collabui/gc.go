@@ -27,14 +27,18 @@ func gcCmd(a *app) *cobra.Command {
 	var o gcOptions
 	c := &cobra.Command{
 		Use:   "gc",
-		Short: "Remove from the store what nobody needs",
+		Short: "Remove from the store what nothing needs",
 		Long: `gc removes what belongs to deleted runs alone, blobs that nothing refers to, and checkpoints of training
 that has ended. With --keep-epochs and --keep-calls it also removes old policies and recorded calls of runs that have
 ended. What a line accepts, or accepted, is kept.
 
-It may run beside runs, forks and copies: objects younger than --grace stay, and blobs go into a trash first, from which
-whoever refers to them gets them back. They are gone when gc runs again after another --grace. Cut short, it is
-repeated.`,
+It may run beside runs, forks and copies: objects younger than --grace stay, and everything goes into a trash first,
+from which undelete takes it back. It is gone when gc has run twice more, each time after another --grace. A copy or a
+fork that was cut short is removed when a second gc, after --grace, finds it as the first one did. Cut short, gc is
+repeated.
+
+gc removes nothing if a LIST of the store does not show what is there, or if more would go than deletions, ended
+training and retention explain: see --dry-run, and then --force.`,
 		Example: "  collabui gc --dry-run\n  collabui gc --keep-epochs 3 --keep-calls 30",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return a.runGC(c.Context(), o) },
@@ -46,7 +50,7 @@ repeated.`,
 	f.IntVar(&o.policy.Epochs, "keep-epochs", 0,
 		"of runs that have ended, keep the policies of the best epoch and of the last `N`; 0 keeps all")
 	f.IntVar(&o.days, "keep-calls", 0, "of runs that have ended, keep recorded calls for `DAYS`; 0 keeps all")
-	f.BoolVar(&o.policy.Force, "force", false, "even if another gc seems to run: it has died")
+	f.BoolVar(&o.policy.Force, "force", false, "remove even unusually much that no deletion explains")
 
 	return c
 }
@@ -76,12 +80,23 @@ func (a *app) runGC(ctx context.Context, o gcOptions) error {
 			say(w, "%8d objects, %10s %s", t.Objects, megabytes(t.Bytes), what)
 		}
 		line(collect.Tally{Objects: report.Objects, Bytes: report.Bytes}, "in the store before")
-		line(report.Removed, would+"removed: of deleted runs, checkpoints, recorded calls")
-		line(report.Trashed, would+"put into the trash, and are removed by gc after "+o.policy.Grace.String())
+		line(report.Removed, would+"put into the trash: of deleted runs, checkpoints, recorded calls")
+		line(report.Trashed, would+"put into the trash: blobs that nothing refers to")
 		line(report.Freed, would+"removed from the trash for good")
 		line(report.Restored, would+"brought back from the trash")
+		if report.Uploads > 0 {
+			say(w, "%8d uploads that were cut short %saborted", report.Uploads, would)
+		}
+		if report.Unexplained > 0 {
+			say(w, "%d of these blobs were not named by anything that %sremoved: imports that were not used, or a "+
+				"store that does not show everything", report.Unexplained, would)
+		}
 		if len(report.Runs) > 0 {
 			say(w, "nothing is left of %s", strings.Join(report.Runs, ", "))
+		}
+		if len(report.Unfinished) > 0 {
+			say(w, "never finished, and removed unless a copy or a fork continues: %s",
+				strings.Join(report.Unfinished, ", "))
 		}
 	})
 }

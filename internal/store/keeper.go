@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 )
 
@@ -18,9 +16,13 @@ type Keeper interface {
 
 	// Delete removes an object, if there is one.
 	Delete(ctx context.Context, key string) error
+
+	// Written reads a small object and returns when the server wrote it. The error wraps ErrNotFound if there is no
+	// such object.
+	Written(ctx context.Context, key string) (time.Time, error)
 }
 
-// Clock says when objects were written. Whoever copies an object changes that, so nothing depends on it.
+// Clock reports when objects were written. A copy of an object is as old as the copy, so nothing depends on it.
 type Clock interface {
 	// Ages returns keys and sizes under a prefix, and when each object was written.
 	Ages(ctx context.Context, prefix string) ([]Aged, error)
@@ -32,24 +34,40 @@ type Aged struct {
 	Written time.Time
 }
 
-// TrashPrefix is the prefix under which blobs are that nothing referred to. They are there for a while before they are
-// removed for good, because somebody may have been about to refer to them. Whoever reads such a blob gets it back.
-const TrashPrefix = "trash/"
+// Versioned is a Keeper whose bucket may keep the versions of objects that were removed.
+type Versioned interface {
+	Keeper
 
-// fromTrash returns a blob from the trash, after an error that says that it is missing, and returns that error
-// otherwise.
-func fromTrash(ctx context.Context, b Bucket, key string, missing error) error {
-	k, ok := b.(Keeper)
-	if !ok || !errors.Is(missing, ErrNotFound) {
-		return missing
-	}
-	err := k.Copy(ctx, TrashPrefix+key, key)
-	if errors.Is(err, ErrNotFound) {
-		return missing
-	}
-	if err != nil {
-		return fmt.Errorf("get %s back from the trash: %w", key, err)
-	}
+	// Versions returns the versions of the objects under a prefix, and when objects were removed: the newest first for
+	// each key. It returns none if the bucket keeps none.
+	Versions(ctx context.Context, prefix string) ([]Version, error)
 
-	return nil
+	// Revive writes the bytes of a version under its key again. It may be repeated.
+	Revive(ctx context.Context, v Version) error
+}
+
+// Version is a version of an object, or that the object was removed.
+type Version struct {
+	Aged
+	ID      string
+	Removed bool // the object was removed then, and this version has no bytes
+}
+
+// Uploader is a Keeper on whose server large objects are uploaded in parts, which take room until the upload ends. An
+// upload that was cut short never ends, and no LIST shows its parts.
+type Uploader interface {
+	Keeper
+
+	// Uploads returns the uploads that have not ended.
+	Uploads(ctx context.Context) ([]Upload, error)
+
+	// Abort removes the parts of an upload, if there are any.
+	Abort(ctx context.Context, u Upload) error
+}
+
+// Upload is an upload that has not ended.
+type Upload struct {
+	Key   string
+	ID    string
+	Begun time.Time
 }

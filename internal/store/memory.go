@@ -111,6 +111,17 @@ func (m *Memory) Ages(ctx context.Context, prefix string) ([]Aged, error) {
 	return out, err
 }
 
+// Written returns when an object was written.
+func (m *Memory) Written(_ context.Context, key string) (time.Time, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.objects[key]; !ok {
+		return time.Time{}, fmt.Errorf("%s: %w", key, ErrNotFound)
+	}
+
+	return m.written[key], nil
+}
+
 // Copy writes the bytes of an object under another key.
 func (m *Memory) Copy(_ context.Context, from, to string) error {
 	m.mu.Lock()

@@ -1,26 +1,30 @@
-// Package collect removes from a store what nobody needs: deleted runs, blobs that nothing refers to, checkpoints of
+// Package collect removes from a store what nothing needs: deleted runs, blobs that nothing refers to, checkpoints of
 // training that has ended, and what a policy of retention does not keep. It is safe beside runs, forks and copies that
-// go on, and may be cut short at any moment.
+// continue, and may be cut short at any moment. It also takes back what was removed.
 //
-// It imports fault, internal/store, internal/store/lines, internal/store/runs and internal/store/verify.
+// Absence in a LIST is no evidence. What is removed goes into the trash first, and is gone for good when two later
+// collections have found that nothing refers to it. Decision record 45 has the protocol and its proof.
+//
+// It imports fault, internal/store, internal/store/hold, internal/store/lines, internal/store/runs and
+// internal/store/verify.
 package collect
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/hold"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Policy says what is kept.
+// Policy is what a collection keeps.
 type Policy struct {
-	// Grace is how old an object must be that is removed, and how long blobs are in the trash before they are gone.
-	// Whoever writes an object must refer to it within that time.
+	// Grace is how old an object must be that is removed, and how long it is in the trash before it is gone. Whoever
+	// writes an object must refer to it within that time.
 	Grace time.Duration
 	// Epochs is the number of newest epochs of a run that has ended whose policies are kept, besides its best and those
 	// that lines accept. 0 keeps all.
@@ -28,7 +32,7 @@ type Policy struct {
 	// Calls is how long recorded calls of a run that has ended are kept. 0 keeps all.
 	Calls time.Duration
 	Who   string
-	// Force ignores somebody else who collects, and who has died.
+	// Force removes what no deletion explains, however much it is.
 	Force bool
 }
 
@@ -37,16 +41,19 @@ func (p Policy) String() string {
 	return fmt.Sprintf("policies of the last %d epochs, calls for %v (0: all)", p.Epochs, p.Calls)
 }
 
-// Report says what was removed, or would be.
+// Report is what was removed, or would be.
 type Report struct {
 	Objects  int   `json:"objects"` // in the store before, without the trash
 	Bytes    int64 `json:"bytes"`
-	Removed  Tally `json:"removed"`  // manifests of deleted runs, checkpoints, recorded calls
-	Trashed  Tally `json:"trashed"`  // blobs that went into the trash; they are removed after the grace period
-	Freed    Tally `json:"freed"`    // blobs that left the trash for good
-	Restored Tally `json:"restored"` // blobs that came back from the trash, because something refers to them
+	Removed  Tally `json:"removed"`  // manifests that went into the trash: of deleted runs, checkpoints, recorded calls
+	Trashed  Tally `json:"trashed"`  // blobs that went into the trash
+	Freed    Tally `json:"freed"`    // objects that left the trash for good
+	Restored Tally `json:"restored"` // objects that came back from the trash, because something refers to them
 
-	Runs []string `json:"runs"` // deleted runs of which nothing is left
+	Unexplained int      `json:"unexplained"` // of the trashed blobs, those that no removed manifest referred to
+	Unfinished  []string `json:"unfinished"`  // copies and forks that were cut short: removed if they are not continued
+	Runs        []string `json:"runs"`        // runs that were removed as a whole
+	Uploads     int      `json:"uploads"`     // uploads that were cut short, and whose parts were removed
 }
 
 // Tally counts objects.
@@ -57,92 +64,62 @@ type Tally struct {
 
 func (t *Tally) add(size int64) { t.Objects, t.Bytes = t.Objects+1, t.Bytes+size }
 
-// lock is held by whoever collects.
-type lock struct {
-	Who string    `json:"who"`
-	At  time.Time `json:"at"`
-}
-
-const lockKey = "gc/running.json"
-
-// stale is the age after which a lock counts as left behind.
-const stale = 6 * time.Hour
-
-// Collect removes what nobody needs. With dry it only says what it would remove. It may be repeated after an error. It
-// is an invalid fault if somebody else collects, and a corrupt one if a manifest cannot be read, because nobody knows
-// then what that refers to.
+// Collect removes what nothing needs. With dry it only reports what it would remove. It may be repeated after an error.
+// It is an invalid fault if another collection is at work, or if more would go than deletions explain, a corrupt fault
+// if a manifest cannot be read, because its references are unknown then, and a transient one if a LIST of the store is
+// not whole. After these faults nothing was removed.
 func Collect(
 	ctx context.Context, b store.Keeper, p Policy, dry bool, progress func(done, all int),
 ) (Report, error) {
 	if p.Grace <= 0 {
 		return Report{}, fault.New(fault.Invalid, "the grace period must be longer than 0")
 	}
-	c := &collector{b: b, p: p, dry: dry, now: time.Now(), progress: progress}
-	if !dry {
-		release, err := c.lock(ctx)
-		if err != nil {
-			return c.report, err
-		}
-		defer release()
-	}
-	if err := c.look(ctx); err != nil {
-		return c.report, err
-	}
-	if err := c.mark(ctx); err != nil {
-		return c.report, err
-	}
+	c := &collector{b: b, p: p, progress: progress}
+	if dry {
+		c.now = time.Now()
 
-	return c.report, c.sweep(ctx)
+		return c.report, c.collect(ctx)
+	}
+	err := hold.Do(ctx, b, p.Who, func(ctx context.Context, lock *hold.Lock) error {
+		c.lock, c.now = lock, lock.Now()
+
+		return c.collect(ctx)
+	})
+
+	return c.report, err
 }
 
-// lock keeps others from collecting. Two at once could remove what one of them has just put into the trash.
-func (c *collector) lock(ctx context.Context) (release func(), err error) {
-	body, err := store.Seal(lock{c.p.Who, c.now})
-	if err != nil {
-		return nil, err
-	}
-	for range 2 {
-		created, err := c.b.PutOnce(ctx, lockKey, body)
-		if err != nil {
-			return nil, err
-		}
-		if created {
-			return func() { _ = c.b.Delete(context.WithoutCancel(ctx), lockKey) }, nil
-		}
-		held, _, err := store.Read[lock](ctx, c.b, lockKey)
-		if errors.Is(err, store.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if c.now.Sub(held.At) < stale && !c.p.Force {
-			return nil, fault.New(fault.Invalid, "%s collects since %s: wait, or use --force if that process has died",
-				held.Who, held.At.Format(time.DateTime))
-		}
-		if err := c.b.Delete(ctx, lockKey); err != nil {
-			return nil, err
+// collect looks at the store, decides what goes, and removes that.
+func (c *collector) collect(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{
+		c.recall, c.look, c.compare, c.judge, c.mark, c.explain, c.record, c.sweep, c.abort,
+	} {
+		if err := step(ctx); err != nil {
+			return err
 		}
 	}
 
-	return nil, fault.New(fault.Invalid, "somebody else collects: wait")
+	return nil
 }
 
 // collector is a collection on its way.
 type collector struct {
 	b        store.Keeper
 	p        Policy
-	dry      bool
-	now      time.Time
+	lock     *hold.Lock // nil: this collection only looks
+	now      time.Time  // of the server, when it began
 	progress func(done, all int)
 
-	objects map[string]store.Aged // without the trash
-	order   []string              // their keys
-	trashed map[string]store.Aged // by the keys of the blobs
+	before  record // of the collection before
+	after   record // of this one
+	objects map[string]store.Aged
+	order   []string                // their keys
+	trashed map[string][]store.Aged // copies in the trash by the keys of the objects, the oldest first
 	runs    map[string]*run
-	seen    map[string]bool // objects that were read, or are about to be
+	ended   map[string]bool // whether a record exists that ends a training, by its key
 	kept    map[string]bool // objects that something refers to
 	named   map[string]bool // of blobs that are not kept: those that a record names that retention passes over
+	why     map[string]bool // of blobs that are not kept: those that manifests name that are removed
 	report  Report
 }
 
@@ -150,29 +127,31 @@ type collector struct {
 type run struct {
 	name      string
 	dead      bool // somebody deleted it, or nobody finished writing it
+	deleted   bool // somebody deleted it
 	ended     bool
 	committed int
 	keep      map[int]bool // epochs whose policies are kept; nil: all
 	keys      []string
 }
 
-// look lists the store and finds out which runs are dead.
+// look lists the store.
 func (c *collector) look(ctx context.Context) error {
 	all, err := c.b.Ages(ctx, "")
 	if err != nil {
 		return err
 	}
-	c.objects, c.trashed = make(map[string]store.Aged, len(all)), map[string]store.Aged{}
-	c.runs = map[string]*run{}
+	c.objects, c.trashed = make(map[string]store.Aged, len(all)), map[string][]store.Aged{}
+	c.runs, c.report.Runs = map[string]*run{}, []string{}
 	for _, o := range all {
-		if strings.HasPrefix(o.Key, store.TrashPrefix) {
-			c.trashed[strings.TrimPrefix(o.Key, store.TrashPrefix)] = o
+		if key, _, ok := store.TrashOf(o.Key); ok {
+			c.trashed[key] = append(c.trashed[key], o)
 
 			continue
 		}
 		c.objects[o.Key] = o
 		c.order = append(c.order, o.Key)
-		c.report.Objects, c.report.Bytes = c.report.Objects+1, c.report.Bytes+o.Size
+		c.report.Objects++
+		c.report.Bytes += o.Size
 		if name := runs.NameOf(o.Key); name != "" {
 			r := c.runs[name]
 			if r == nil {
@@ -182,51 +161,39 @@ func (c *collector) look(ctx context.Context) error {
 			r.keys = append(r.keys, o.Key)
 		}
 	}
-	for _, r := range c.runs {
-		r.dead = c.isDead(r)
-	}
 
-	return c.spare(ctx)
+	return nil
 }
 
 // old reports whether an object is older than the grace period.
-func (c *collector) old(key string) bool { return c.now.Sub(c.objects[key].Written) > c.p.Grace }
+func (c *collector) old(key string) bool { return c.aged(c.objects[key].Written) }
 
-// isDead reports whether nobody can use a run: it was deleted a while ago, or a fork or a copy of it was never
-// finished.
-func (c *collector) isDead(r *run) bool {
-	x := runs.Run(r.name)
-	if _, ok := c.objects[x.Deleted().Key]; ok {
-		return c.old(x.Deleted().Key)
-	}
-	if _, ok := c.objects[x.Spec().Key]; ok {
-		return false
-	}
-	for _, key := range r.keys {
-		if !c.old(key) {
-			return false
-		}
-	}
+// aged reports whether a time is longer ago than the grace period.
+func (c *collector) aged(at time.Time) bool { return c.now.Sub(at) > c.p.Grace }
 
-	return true
-}
+// own reports whether an object belongs to the care of the store, and refers to nothing.
+func own(key string) bool { return strings.HasPrefix(key, "gc/") || runs.IsMark(key) }
 
-// spare keeps dead runs of which a fork is being made: it still copies.
-func (c *collector) spare(ctx context.Context) error {
-	for _, r := range c.runs {
-		x := runs.Run(r.name)
-		if _, whole := c.objects[x.Spec().Key]; whole || r.dead {
+// abort removes the parts of uploads that were cut short.
+func (c *collector) abort(ctx context.Context) error {
+	b, ok := c.b.(store.Uploader)
+	if !ok {
+		return nil
+	}
+	uploads, err := b.Uploads(ctx)
+	if err != nil {
+		return err
+	}
+	for _, u := range uploads {
+		if !c.aged(u.Begun) {
 			continue
 		}
-		origin, _, err := x.Origin().Read(ctx, c.b)
-		if errors.Is(err, store.ErrNotFound) {
+		c.report.Uploads++
+		if c.lock == nil {
 			continue
 		}
-		if err != nil {
+		if err := b.Abort(ctx, u); err != nil {
 			return err
-		}
-		if from := c.runs[origin.Run]; from != nil {
-			from.dead = false
 		}
 	}
 

@@ -4,7 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"regexp"
+	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,23 +24,68 @@ const parallel = 16
 
 // mark finds what is referred to, directly or not, from all manifests that are kept for their own sake.
 func (c *collector) mark(ctx context.Context) error {
-	c.kept, c.named, c.seen = map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for _, r := range c.runs {
-		if err := c.retention(ctx, r); err != nil {
+	c.kept, c.named = map[string]bool{}, map[string]bool{}
+	for _, name := range sorted(c.runs) {
+		if err := c.retention(ctx, c.runs[name]); err != nil {
 			return err
 		}
 	}
+	done := 0
+	read := func() {
+		done++
+		c.progress(done, len(c.order))
+	}
+
+	return c.walk(ctx, func(key string) bool { return !c.removable(key) }, read, func(by, ref string) bool {
+		if by != "" && c.passesOver(by, ref) {
+			c.named[ref] = true
+
+			return false
+		}
+		c.kept[ref] = true
+
+		return true
+	})
+}
+
+// walk reads the manifests that roots selects, and what they refer to, as far as refer returns true for a reference. It
+// calls refer without the name of the manifest for what stays in any case.
+func (c *collector) walk(
+	ctx context.Context, roots func(key string) bool, read func(), refer func(by, ref string) bool,
+) error {
+	seen := map[string]bool{}
 	var next []string
 	for _, key := range c.order {
-		if !store.IsBlob(key) && !c.removable(key) {
+		if !store.IsBlob(key) && !own(key) && roots(key) {
 			next = append(next, key)
-			c.seen[key] = true
+			seen[key] = true
 		}
 	}
-	done := 0
 	for len(next) > 0 {
-		found, err := c.read(ctx, next, func() { done++; c.progress(done, len(c.order)) })
-		if err != nil {
+		var mu sync.Mutex
+		var found []string
+		g, gctx := errgroup.WithContext(ctx)
+		g.SetLimit(parallel)
+		for _, key := range next {
+			g.Go(func() error {
+				refs, log, err := c.refs(gctx, key)
+				mu.Lock()
+				defer mu.Unlock()
+				read()
+				if log != "" {
+					refer("", log)
+				}
+				for _, ref := range refs {
+					if refer(key, ref) && !seen[ref] {
+						seen[ref] = true
+						found = append(found, ref)
+					}
+				}
+
+				return err
+			})
+		}
+		if err := g.Wait(); err != nil {
 			return err
 		}
 		next = found
@@ -48,52 +94,13 @@ func (c *collector) mark(ctx context.Context) error {
 	return nil
 }
 
-// read reads objects and returns those that they refer to and that nothing referred to before.
-func (c *collector) read(ctx context.Context, keys []string, one func()) ([]string, error) {
-	var mu sync.Mutex
-	var found []string
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallel)
-	for _, key := range keys {
-		g.Go(func() error {
-			refs, log, err := c.refs(ctx, key)
-			mu.Lock()
-			defer mu.Unlock()
-			one()
-			c.kept[log] = true
-			for _, ref := range refs {
-				if c.passesOver(key, ref) {
-					c.named[ref] = true
-				} else if c.kept[ref] = true; !c.seen[ref] {
-					c.seen[ref] = true
-					found = append(found, ref)
-				}
-			}
-
-			return err
-		})
-	}
-
-	return found, g.Wait()
-}
-
 // maxArtifact is more than the list of a policy's files takes: only blobs up to this size can refer to others.
 const maxArtifact = 1 << 20
 
 // refs returns what an object refers to, and of an update the log, which stays when retention lets go of the policy.
 func (c *collector) refs(ctx context.Context, key string) (refs []string, log string, err error) {
-	o, at := c.objects[key], key
-	if _, there := c.objects[key]; !there && store.IsBlob(key) {
-		o, at = c.trashed[key], store.TrashPrefix+key
-	}
-	if store.IsBlob(key) && o.Size > maxArtifact {
-		return nil, "", nil
-	}
-	raw, err := c.b.Get(ctx, at)
-	if errors.Is(err, store.ErrNotFound) { // fsck says what is missing; here it refers to nothing
-		return nil, "", nil
-	}
-	if err != nil {
+	raw, err := c.read(ctx, key)
+	if err != nil || raw == nil {
 		return nil, "", err
 	}
 	if refs, err = verify.Inspect(key, raw); err != nil {
@@ -108,6 +115,47 @@ func (c *collector) refs(ctx context.Context, key string) (refs []string, log st
 	}
 
 	return refs, log, nil
+}
+
+// read returns the bytes of an object in its place or in the trash, and nothing if it is too large to refer to others.
+// Of an object that the LIST does not show, it returns what there is: fsck reports what is missing.
+func (c *collector) read(ctx context.Context, key string) ([]byte, error) {
+	o, listed := c.objects[key]
+	at := key
+	if copies := c.trashed[key]; !listed && len(copies) > 0 {
+		o = copies[len(copies)-1]
+		at = o.Key
+	}
+	if store.IsBlob(key) && o.Size > maxArtifact {
+		return nil, nil
+	}
+	if store.IsBlob(key) && o.Key == "" { // its size is unknown
+		return c.beginning(ctx, key)
+	}
+	raw, err := c.b.Get(ctx, at)
+	if errors.Is(err, store.ErrNotFound) {
+		if !listed {
+			return nil, nil
+		}
+		err = fault.New(fault.Transient, "%w, although a LIST of the store shows it: nothing was removed; begin again",
+			err)
+	}
+
+	return raw, err
+}
+
+// beginning returns the bytes of a blob that the LIST does not show, if it is small.
+func (c *collector) beginning(ctx context.Context, key string) (raw []byte, err error) {
+	err = store.StreamBlob(ctx, c.b, strings.TrimPrefix(key, store.BlobPrefix), func(r io.Reader) error {
+		raw, err = io.ReadAll(io.LimitReader(r, maxArtifact+1))
+
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) || err == nil && len(raw) > maxArtifact {
+		return nil, nil
+	}
+
+	return raw, err
 }
 
 // retention finds the epochs of a run whose policies are kept.
@@ -137,14 +185,6 @@ func (c *collector) retention(ctx context.Context, r *run) error {
 	return nil
 }
 
-// What an object belongs to, by its key.
-var (
-	epochOf    = regexp.MustCompile(`^runs/[^/]+/epochs/(\d+)/`)
-	policies   = regexp.MustCompile(`/(agents/\d+/(update|imitation)|epoch|slots)\.json$`)
-	checkpoint = regexp.MustCompile(
-		`^(runs/[^/]+/)(finetune|epochs/\d+)/.*-checkpoint-(\d+|result(-\d+)?|memory-\d+)\.json$`)
-)
-
 // passesOver reports whether retention lets go of a blob that a manifest refers to: a policy of an old epoch.
 func (c *collector) passesOver(by, ref string) bool {
 	m := epochOf.FindStringSubmatch(by)
@@ -157,41 +197,4 @@ func (c *collector) passesOver(by, ref string) bool {
 	return r != nil && r.keep != nil && n > 0 && !r.keep[n]
 }
 
-// removable reports whether a manifest is not kept for its own sake: of a dead run, what a trainer recorded in training
-// that has ended, or an old call of a run that has ended.
-func (c *collector) removable(key string) bool {
-	r := c.runs[runs.NameOf(key)]
-	if r == nil {
-		return false
-	}
-	x := runs.Run(r.name)
-	if r.dead {
-		return true
-	}
-	if m := checkpoint.FindStringSubmatch(key); m != nil {
-		end := m[1] + "base.json"
-		if m[2] != "finetune" {
-			end = m[1] + m[2] + "/epoch.json"
-		}
-		_, ended := c.objects[end]
-
-		return ended && c.old(key)
-	}
-
-	return c.p.Calls > 0 && r.ended && strings.HasPrefix(key, x.CallsPrefix()) &&
-		c.now.Sub(c.objects[key].Written) > c.p.Calls
-}
-
-// last are the objects of a dead run that are removed when all others are gone.
-func last(r *run) []string {
-	x := runs.Run(r.name)
-
-	return []string{x.Origin().Key, x.Spec().Key, x.Deleted().Key}
-}
-
-// needed reports whether something else refers to an object of a dead run.
-func (c *collector) needed(r *run) bool {
-	return slices.ContainsFunc(r.keys, func(key string) bool {
-		return c.kept[key] && !slices.Contains(last(r), key)
-	})
-}
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -2,69 +2,168 @@ package collect
 
 import (
 	"context"
-	"maps"
+	"errors"
 	"slices"
 	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// sweep removes what was not marked.
+// sweep removes what was not marked: blobs before the manifests that explain why they go.
 func (c *collector) sweep(ctx context.Context) error {
 	if err := c.summarise(ctx); err != nil {
 		return err
 	}
-	for _, key := range c.order {
-		r := c.runs[runs.NameOf(key)]
-		if store.IsBlob(key) || !c.removable(key) || c.kept[key] || r.dead && slices.Contains(last(r), key) {
-			continue
-		}
-		if err := c.remove(ctx, key, &c.report.Removed); err != nil {
-			return err
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.runs)) {
-		r := c.runs[name]
-		if !r.dead || c.needed(r) {
-			continue
-		}
-		for _, key := range last(r) {
-			if _, ok := c.objects[key]; !ok {
-				continue
-			}
-			if err := c.remove(ctx, key, &c.report.Removed); err != nil {
-				return err
-			}
-		}
-		c.report.Runs = append(c.report.Runs, name)
-	}
 	if err := c.retire(ctx); err != nil {
 		return err
 	}
-	if err := c.discard(ctx); err != nil {
+	if err := c.move(ctx, c.unmarked(), always, &c.report.Trashed); err != nil {
 		return err
+	}
+	var loose []string
+	for _, key := range c.order {
+		if r := c.runs[runs.NameOf(key)]; !store.IsBlob(key) && r != nil && !r.dead && c.goes(key) {
+			loose = append(loose, key)
+		}
+	}
+	if err := c.move(ctx, loose, always, &c.report.Removed); err != nil {
+		return err
+	}
+	for _, name := range sorted(c.runs) {
+		if r := c.runs[name]; r.dead {
+			if err := c.bury(ctx, r); err != nil {
+				return err
+			}
+		}
 	}
 
 	return c.empty(ctx)
 }
 
-// remove deletes an object.
-func (c *collector) remove(ctx context.Context, key string, t *Tally) error {
-	t.add(c.objects[key].Size)
-	if c.dry {
-		return nil
+// bury removes the objects of a dead run. Those with which it is a run, and a dead one, follow when nothing else is
+// left.
+func (c *collector) bury(ctx context.Context, r *run) error {
+	still := func(ctx context.Context) (bool, error) { return c.still(ctx, r) }
+	var keys []string
+	for _, key := range r.keys {
+		if !slices.Contains(last(r), key) && c.goes(key) {
+			keys = append(keys, key)
+		}
+	}
+	if err := c.move(ctx, keys, still, &c.report.Removed); err != nil || c.needed(r) {
+		return err
+	}
+	if c.lock != nil {
+		left, err := store.Keys(ctx, c.b, runs.Run(r.name).Prefix())
+		if err != nil || slices.ContainsFunc(left, func(key string) bool { return !slices.Contains(last(r), key) }) {
+			return err // somebody continues to write it, or the first LIST did not show everything
+		}
+	}
+	for _, key := range last(r) {
+		if err := c.move(ctx, []string{key}, still, &c.report.Removed); err != nil {
+			return err
+		}
+	}
+	c.report.Runs = append(c.report.Runs, r.name)
+
+	return nil
+}
+
+func always(context.Context) (bool, error) { return true, nil }
+
+// batch is the number of objects that are removed in one turn of the lock.
+const batch = 64
+
+// move puts objects into the trash: batches are copied, and deleted in a turn of the lock if still returns true then.
+func (c *collector) move(
+	ctx context.Context, keys []string, still func(context.Context) (bool, error), t *Tally,
+) error {
+	for part := range slices.Chunk(keys, batch) {
+		if c.lock == nil {
+			for _, key := range part {
+				if o, listed := c.objects[key]; listed {
+					t.add(o.Size)
+				}
+			}
+
+			continue
+		}
+		copied, err := c.copy(ctx, part)
+		if err != nil {
+			return err
+		}
+		goes := true
+		err = c.lock.Turn(ctx, func(ctx context.Context) error {
+			if goes, err = still(ctx); err != nil || !goes {
+				return err
+			}
+
+			return c.delete(ctx, copied)
+		})
+		if err != nil || !goes {
+			return err
+		}
+		for _, key := range copied {
+			t.add(c.objects[key].Size)
+		}
 	}
 
-	return c.b.Delete(ctx, key)
+	return nil
+}
+
+// copy copies objects into the trash and returns those that were there.
+func (c *collector) copy(ctx context.Context, keys []string) (copied []string, err error) {
+	var mu sync.Mutex
+	err = each(ctx, keys, func(ctx context.Context, key string) error {
+		err := c.b.Copy(ctx, key, store.TrashKey(key, c.lock.Number))
+		if errors.Is(err, store.ErrNotFound) {
+			_, err = c.b.Written(ctx, key)
+			if errors.Is(err, store.ErrNotFound) {
+				return nil
+			}
+			if err == nil {
+				err = notCopied(key)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		copied = append(copied, key)
+
+		return nil
+	})
+
+	return copied, err
+}
+
+// delete deletes objects.
+func (c *collector) delete(ctx context.Context, keys []string) error {
+	return each(ctx, keys, c.b.Delete)
+}
+
+// each calls do for some keys concurrently.
+func each(ctx context.Context, keys []string, do func(ctx context.Context, key string) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(parallel)
+	for _, key := range keys {
+		g.Go(func() error { return do(ctx, key) })
+	}
+
+	return g.Wait()
 }
 
 // summarise records what the calls took that are removed.
 func (c *collector) summarise(ctx context.Context) error {
-	if c.dry || c.p.Calls == 0 {
+	if c.lock == nil || c.p.Calls == 0 {
 		return nil
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.runs)) {
+	for _, name := range sorted(c.runs) {
 		r := c.runs[name]
 		x := runs.Run(name)
 		some := slices.ContainsFunc(r.keys, func(key string) bool {
@@ -93,7 +192,7 @@ func (c *collector) unmarked() (out []string) {
 	return out
 }
 
-// retire records, before they are removed, the blobs that records go on to name.
+// retire records, before they are removed, the blobs that records continue to name.
 func (c *collector) retire(ctx context.Context) error {
 	x := runs.Retirement{Who: c.p.Who, Why: c.p.String(), At: c.now.UTC()}
 	for _, key := range c.unmarked() {
@@ -101,63 +200,10 @@ func (c *collector) retire(ctx context.Context) error {
 			x.Blobs = append(x.Blobs, strings.TrimPrefix(key, store.BlobPrefix))
 		}
 	}
-	if c.dry || len(x.Blobs) == 0 {
+	if c.lock == nil || len(x.Blobs) == 0 {
 		return nil
 	}
 	_, _, err := runs.RetirementAt(c.now).Record(ctx, c.b, func() (runs.Retirement, error) { return x, nil })
 
 	return err
-}
-
-// discard moves blobs into the trash. Whoever refers to one since the store was looked at gets it back when it is read.
-func (c *collector) discard(ctx context.Context) error {
-	for _, key := range c.unmarked() {
-		c.report.Trashed.add(c.objects[key].Size)
-		if c.dry {
-			continue
-		}
-		if err := c.b.Copy(ctx, key, store.TrashPrefix+key); err != nil {
-			return err
-		}
-		if err := c.b.Delete(ctx, key); err != nil {
-			return err
-		}
-	}
-
-	return nil
-}
-
-// empty removes blobs from the trash for good that were there for the grace period before the store was looked at, and
-// gives those back that something refers to.
-func (c *collector) empty(ctx context.Context) error {
-	for _, key := range slices.Sorted(maps.Keys(c.trashed)) {
-		o := c.trashed[key]
-		_, there := c.objects[key]
-		switch {
-		case c.kept[key] && !there:
-			c.report.Restored.add(o.Size)
-			if c.dry {
-				continue
-			}
-			if err := c.b.Copy(ctx, o.Key, key); err != nil {
-				return err
-			}
-		case c.kept[key]: // a copy of what is in its place
-			if c.dry {
-				continue
-			}
-		case !there && c.now.Sub(o.Written) > c.p.Grace:
-			c.report.Freed.add(o.Size)
-			if c.dry {
-				continue
-			}
-		default:
-			continue
-		}
-		if err := c.b.Delete(ctx, o.Key); err != nil {
-			return err
-		}
-	}
-
-	return nil
 }

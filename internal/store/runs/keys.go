@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -67,6 +68,22 @@ func (r Run) Summary() Object[Spent] { return object[Spent](r, "spent") }
 
 // Origin is what a fork was made of. Other runs do not have it.
 func (r Run) Origin() Object[Origin] { return object[Origin](r, "fork") }
+
+// Mark is the nth sign, from 1, of a process that writes the run and has not written its specification yet; id is
+// that of the process.
+func (r Run) Mark(id string, n int) Object[Mark] { return object[Mark](r, "%s%s/%06d", marks, id, n) }
+
+// Mark says what writes a run.
+type Mark struct {
+	What string `json:"what"`
+}
+
+const marks = "marks/"
+
+// IsMark reports whether a key is that of a Mark.
+func IsMark(key string) bool {
+	return strings.HasPrefix(key, Run(NameOf(key)).Prefix()+marks)
+}
 
 // Change is the nth change by a person, from 1.
 func (r Run) Change(n int) Object[Change] { return object[Change](r, "changes/%04d", n) }

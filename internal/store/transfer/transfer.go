@@ -1,8 +1,8 @@
 // Package transfer copies runs, or whole stores, from one object store to another. Every object is verified by its hash
 // on both sides, and what the other side has already is not copied again.
 //
-// It imports fault, internal/store, internal/store/experiments, internal/store/lines, internal/store/runs,
-// internal/store/schedules and internal/store/verify.
+// It imports fault, internal/store, internal/store/experiments, internal/store/hold, internal/store/lines,
+// internal/store/runs, internal/store/schedules and internal/store/verify.
 package transfer
 
 import (
@@ -17,10 +17,8 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/experiments"
-	"github.com/collabui/collabui/internal/store/lines"
+	"github.com/collabui/collabui/internal/store/hold"
 	"github.com/collabui/collabui/internal/store/runs"
-	"github.com/collabui/collabui/internal/store/schedules"
 	"github.com/collabui/collabui/internal/store/verify"
 )
 
@@ -33,9 +31,10 @@ type Report struct {
 }
 
 // Runs copies runs with everything that they refer to, in other runs, too. A run is there when its specification is,
-// which is copied last. It may be repeated after an error, and beside runs that go on: of those it copies what there
-// is. The error wraps store.ErrNotFound if there is no such run, and is an invalid fault if the other side has another
-// run of the name. Of what a policy of retention has removed, it copies the record.
+// which is copied last. It may be repeated after an error, and beside runs that continue: of those it copies what there
+// is. It may take longer than the grace period of collections of the other store: see hold.Write. The error wraps
+// store.ErrNotFound if there is no such run, and is an invalid fault if the other side has another run of the name. Of
+// what a policy of retention has removed, it copies the record.
 func Runs(ctx context.Context, from, to store.Bucket, names []string, progress func(done, known int)) (Report, error) {
 	return newTransfer(from, to, progress).runs(ctx, names)
 }
@@ -45,40 +44,71 @@ func (t *transfer) runs(ctx context.Context, names []string) (Report, error) {
 	if err := t.retirements(ctx); err != nil {
 		return t.report, err
 	}
-	var last []string
+	var specs, unfinished []string
 	for _, name := range names {
-		objects, err := t.from.List(ctx, runs.Run(name).Prefix())
+		run := runs.Run(name)
+		taken, err := t.plan(ctx, run)
 		if err != nil {
 			return t.report, err
 		}
-		spec := runs.Run(name).Spec().Key
-		if !slices.ContainsFunc(objects, func(o store.Ref) bool { return o.Key == spec }) {
-			if t.lenient { // it was deleted meanwhile
-				continue
-			}
-
-			return t.report, fmt.Errorf("run %q: %w", name, store.ErrNotFound)
-		}
-		if err := t.sameRun(ctx, name); err != nil {
-			if err := t.refuse(err); err != nil {
-				return t.report, err
-			}
-
+		if !taken {
 			continue
 		}
-		for _, o := range objects {
-			if o.Key != spec {
-				t.found(o.Key)
+		specs = append(specs, run.Spec().Key)
+		there, err := run.Spec().Exists(ctx, t.to)
+		if err != nil {
+			return t.report, err
+		}
+		if !there {
+			unfinished = append(unfinished, name)
+		}
+	}
+	err := hold.Write(ctx, t.to, "a copy", unfinished, func(ctx context.Context, settle hold.Settle) error {
+		for _, step := range []func(context.Context) error{t.all, settle, t.complete} {
+			if err := step(ctx); err != nil {
+				return err
 			}
 		}
-		last, t.report.Runs = append(last, spec), append(t.report.Runs, name)
-	}
-	if err := t.all(ctx); err != nil {
-		return t.report, err
-	}
-	t.found(last...)
+		t.found(specs...)
+		if err := t.all(ctx); err != nil {
+			return err
+		}
 
-	return t.report, t.all(ctx)
+		return t.complete(ctx)
+	})
+
+	return t.report, err
+}
+
+// plan queues the objects of a run, its specification apart, and reports whether the run is copied.
+func (t *transfer) plan(ctx context.Context, run runs.Run) (bool, error) {
+	objects, err := t.from.List(ctx, run.Prefix())
+	if err != nil {
+		return false, err
+	}
+	spec := run.Spec().Key
+	if !slices.ContainsFunc(objects, func(o store.Ref) bool { return o.Key == spec }) {
+		if t.lenient { // it was deleted meanwhile
+			return false, nil
+		}
+
+		return false, fmt.Errorf("run %q: %w", string(run), store.ErrNotFound)
+	}
+	err = t.sameRun(ctx, string(run))
+	if err == nil {
+		err = t.alive(ctx, run)
+	}
+	if err != nil {
+		return false, t.refuse(err)
+	}
+	for _, o := range objects {
+		if o.Key != spec && !runs.IsMark(o.Key) {
+			t.found(o.Key)
+		}
+	}
+	t.report.Runs = append(t.report.Runs, string(run))
+
+	return true, nil
 }
 
 // retirements copies the records of what was removed by policies of retention: fsck asks for them.
@@ -103,51 +133,6 @@ func (t *transfer) retirements(ctx context.Context) (err error) {
 	return nil
 }
 
-// sameRun refuses a run of whose name the other side has another one.
-func (t *transfer) sameRun(ctx context.Context, name string) error {
-	key := runs.Run(name).Spec().Key
-	there, err := t.to.Get(ctx, key)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	here, err := t.from.Get(ctx, key)
-	if errors.Is(err, store.ErrNotFound) || err == nil && !bytes.Equal(here, there) {
-		return errAnother(key)
-	}
-
-	return err
-}
-
-// mayHave refuses an object of a run of whose name the other side has another one: forks refer to objects of the runs
-// that they were made of.
-func (t *transfer) mayHave(ctx context.Context, key string) error {
-	name := runs.NameOf(key)
-	if name == "" {
-		return nil
-	}
-	t.mu.Lock()
-	err, asked := t.same[name]
-	t.mu.Unlock()
-	if asked {
-		return err
-	}
-	err = t.sameRun(ctx, name)
-	if err == nil || fault.KindOf(err) == fault.Invalid {
-		t.mu.Lock()
-		t.same[name] = err
-		t.mu.Unlock()
-	}
-
-	return err
-}
-
-func errAnother(key string) error {
-	return fault.New(fault.Invalid, "the other store has another %s: it has another run of that name", key)
-}
-
 // transfer is a set of objects on their way.
 type transfer struct {
 	from, to store.Bucket
@@ -162,6 +147,7 @@ type transfer struct {
 	same    map[string]error // by the name of a run: why the other side cannot have its objects; nil: it can
 	images  map[string]bool  // keys of screenshots
 	known   map[string]bool
+	had     map[string]bool // manifests that the other side had when they were copied
 	queue   []string
 	refused []error // that it has
 	report  Report
@@ -171,6 +157,7 @@ func newTransfer(from, to store.Bucket, progress func(done, known int)) *transfe
 	return &transfer{
 		from: from, to: to, progress: progress,
 		listed: map[string]bool{}, same: map[string]error{}, images: map[string]bool{}, known: map[string]bool{},
+		had: map[string]bool{},
 	}
 }
 
@@ -233,9 +220,11 @@ func (t *transfer) all(ctx context.Context) error {
 func (t *transfer) count(written bool, size int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.report.Objects++; written {
-		t.report.Written, t.report.Bytes = t.report.Written+1, t.report.Bytes+size
+	if written {
+		t.report.Written++
+		t.report.Bytes += size
 	}
+	t.report.Objects++
 	t.progress(t.report.Objects, len(t.known))
 }
 
@@ -260,76 +249,37 @@ func (t *transfer) one(ctx context.Context, key string) (written bool, size int6
 	t.add(refs...)
 	if err := t.mayHave(ctx, key); err != nil {
 		if there, found := t.to.Get(ctx, key); found == nil && bytes.Equal(there, raw) {
-			return false, 0, nil // it has this very object
+			t.has(key) // this very object
+
+			return false, 0, nil
 		}
 
 		return false, 0, t.refuse(err)
 	}
-	if written, err = t.to.PutOnce(ctx, key, raw); err != nil || written {
-		return written, int64(len(raw)), err
+	if written, err = t.to.PutOnce(ctx, key, raw); err != nil {
+		return false, 0, err
+	}
+	if written {
+		t.has(key)
+
+		return true, int64(len(raw)), nil
 	}
 
 	there, err := t.to.Get(ctx, key)
-	if err == nil && !bytes.Equal(there, raw) {
-		err = t.refuse(errAnother(key))
+	if err != nil {
+		return false, 0, err
 	}
+	if !bytes.Equal(there, raw) {
+		return false, 0, t.refuse(errAnother(key))
+	}
+	t.has(key)
 
-	return false, 0, err
+	return false, 0, nil
 }
 
-// refuse keeps an error for later, or returns it.
-func (t *transfer) refuse(err error) error {
-	if !t.lenient || fault.KindOf(err) != fault.Invalid {
-		return err
-	}
+// has notes that the other side has a manifest.
+func (t *transfer) has(key string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.refused = append(t.refused, err)
-
-	return nil
-}
-
-// All copies all runs, blobs that no run refers to, such as policies that were imported and not used yet, and then all
-// lines, schedules and experiments. It is like Runs otherwise, but goes on without what the other side has another one
-// of, such as a run whose name was used before, and returns that error at its end.
-func All(ctx context.Context, from, to store.Bucket, progress func(done, known int)) (Report, error) {
-	names, err := runs.Names(ctx, from)
-	if err != nil {
-		return Report{}, err
-	}
-	t := newTransfer(from, to, progress)
-	t.lenient = true
-	blobs, err := from.List(ctx, store.BlobPrefix)
-	if err != nil {
-		return t.report, err
-	}
-	for _, o := range blobs {
-		t.found(o.Key)
-	}
-	report, err := t.runs(ctx, names)
-	if err != nil {
-		return report, err
-	}
-	accepted, err := lines.Keys(ctx, from)
-	if err != nil {
-		return t.report, err
-	}
-	t.add(accepted...)
-	scheduled, err := schedules.Keys(ctx, from)
-	if err != nil {
-		return t.report, err
-	}
-	t.add(scheduled...)
-	declared, err := experiments.Keys(ctx, from)
-	if err != nil {
-		return t.report, err
-	}
-	t.add(declared...)
-	err = t.all(ctx)
-	if len(t.refused) > 0 {
-		err = errors.Join(err, fault.New(fault.Invalid, "%d objects were not copied, the first: %w", len(t.refused),
-			t.refused[0]))
-	}
-
-	return t.report, err
+	t.had[key] = true
 }

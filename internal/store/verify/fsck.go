@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +26,7 @@ type Report struct {
 	Bytes        int64     `json:"bytes"`
 	Unreferenced []string  `json:"unreferenced"`      // intact, but no manifest refers to them
 	Retired      int       `json:"retired,omitempty"` // blobs that are named, and that a policy of retention removed
+	Missing      []string  `json:"missing,omitempty"` // of the problems, objects that are named and not there
 	Problems     []Problem `json:"problems"`
 }
 
@@ -63,7 +65,7 @@ func (c *checker) finish(ctx context.Context, listed []store.Ref) (Report, error
 func (c *checker) get(ctx context.Context, key string) ([]byte, error) {
 	raw, err := c.b.Get(ctx, key)
 	if errors.Is(err, store.ErrNotFound) && store.IsBlob(key) {
-		raw, err = c.b.Get(ctx, store.TrashPrefix+key)
+		raw, err = store.GetTrashed(ctx, c.b, key)
 	}
 
 	return raw, err
@@ -193,7 +195,8 @@ func (c *checker) unread() []string {
 
 // report compares references with what was read. The listed objects are those that should exist.
 func (c *checker) report(listed []store.Ref, retired map[string]bool) Report {
-	used, gone := make(map[string]bool, len(c.refs)), map[string]bool{}
+	used := make(map[string]bool, len(c.refs))
+	gone, missing := map[string]bool{}, map[string]bool{}
 	copied := make(map[[sha256.Size]byte]bool, len(c.refs)) // a fork's copies are referred to as their originals are
 	for _, r := range c.refs {
 		used[r.key], copied[r.sum] = true, true
@@ -201,13 +204,14 @@ func (c *checker) report(listed []store.Ref, retired map[string]bool) Report {
 		case (!ok || o.missing) && retired[strings.TrimPrefix(r.key, store.BlobPrefix)]:
 			gone[r.key] = true
 		case !ok || o.missing:
+			missing[r.key] = true
 			c.say(r.key, "missing; named by "+r.by)
 		case o.sum != r.sum:
 			c.say(r.key, "not the bytes that "+r.by+" names")
 		}
 	}
 
-	out := Report{Unreferenced: []string{}, Retired: len(gone)}
+	out := Report{Unreferenced: []string{}, Retired: len(gone), Missing: slices.Sorted(maps.Keys(missing))}
 	for _, l := range listed {
 		if c.objects[l.Key].missing {
 			c.say(l.Key, "it was listed, and is gone")

@@ -1,0 +1,99 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store"
+)
+
+func notCopied(key string) error {
+	return fault.New(fault.Transient, "%s is there, but cannot be copied into the trash: begin again", key)
+}
+
+// empty gives back what is in the trash and something refers to, and removes copies for good that were old when the
+// collection before this one found nothing that refers to them, either.
+func (c *collector) empty(ctx context.Context) error {
+	var gone []store.Aged
+	for _, key := range sorted(c.trashed) {
+		copies := c.trashed[key]
+		_, there := c.objects[key]
+		if c.kept[key] && !there {
+			newest := copies[len(copies)-1]
+			c.report.Restored.add(newest.Size)
+			if c.lock == nil {
+				continue
+			}
+			if err := bringBack(ctx, c.b, key, newest.Key); err != nil {
+				return err
+			}
+
+			continue
+		}
+		for _, o := range copies {
+			if c.before.At.Sub(o.Written) > c.p.Grace && c.aged(o.Written) {
+				gone = append(gone, o)
+			}
+		}
+	}
+
+	return c.free(ctx, gone)
+}
+
+// free removes copies from the trash that are as they were when the store was listed.
+func (c *collector) free(ctx context.Context, gone []store.Aged) error {
+	if c.lock != nil && len(gone) > 0 {
+		written := make(map[string]time.Time, len(gone))
+		for _, o := range gone {
+			written[o.Key] = o.Written
+		}
+		fresh, err := c.b.Ages(ctx, store.TrashPrefix)
+		if err != nil {
+			return err
+		}
+		same := make(map[string]bool, len(fresh))
+		for _, o := range fresh {
+			same[o.Key] = o.Written.Equal(written[o.Key])
+		}
+		gone = slices.DeleteFunc(gone, func(o store.Aged) bool { return !same[o.Key] })
+	}
+	for part := range slices.Chunk(gone, batch) {
+		var keys []string
+		for _, o := range part {
+			keys = append(keys, o.Key)
+		}
+		if c.lock != nil {
+			remove := func(ctx context.Context) error { return c.delete(ctx, keys) }
+			if err := c.lock.Turn(ctx, remove); err != nil {
+				return err
+			}
+		}
+		for _, o := range part {
+			c.report.Freed.add(o.Size)
+		}
+	}
+
+	return nil
+}
+
+// bringBack writes an object in its place that is in the trash. A blob may be there by now: it has the same bytes. A
+// manifest that is there stays.
+func bringBack(ctx context.Context, b store.Keeper, key, from string) error {
+	if store.IsBlob(key) {
+		err := b.Copy(ctx, from, key)
+		if errors.Is(err, store.ErrNotFound) {
+			err = fault.New(fault.Transient, "%s: %w, although a LIST of the store shows it: begin again", from, err)
+		}
+
+		return err
+	}
+	raw, err := b.Get(ctx, from)
+	if err == nil {
+		_, err = b.PutOnce(ctx, key, raw)
+	}
+
+	return err
+}

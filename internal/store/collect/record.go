@@ -1,0 +1,162 @@
+package collect
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// record is what a collection leaves for the next one, before it removes anything.
+type record struct {
+	At        time.Time `json:"at"`        // of the server, when the collection began
+	Manifests []byte    `json:"manifests"` // keys of the manifests that it kept, one a line, compressed
+	// Missed are manifests that the record before had, and that neither the LIST nor a read showed.
+	Missed []string `json:"missed,omitempty"`
+	// Unfinished are runs without a specification, and when a collection first found them.
+	Unfinished map[string]time.Time `json:"unfinished,omitempty"`
+}
+
+const recordPrefix = "gc/found/"
+
+func recordKey(collection int) string { return fmt.Sprintf("%s%06d.json", recordPrefix, collection) }
+
+// recall reads the record of the collection before.
+func (c *collector) recall(ctx context.Context) error {
+	keys, err := store.Keys(ctx, c.b, recordPrefix)
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	c.before, _, err = store.Read[record](ctx, c.b, keys[len(keys)-1])
+	if errors.Is(err, store.ErrNotFound) {
+		err = fault.New(fault.Transient, "%w, although a LIST shows it: nothing was removed; begin again", err)
+	}
+
+	return err
+}
+
+// compare looks for the manifests that the collection before has kept and that the LIST of this one does not show. If
+// one of them is there, the LIST is not whole, and nothing can be concluded from what it does not show.
+func (c *collector) compare(ctx context.Context) error {
+	expected, err := unpack(c.before.Manifests)
+	if err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(parallel)
+	look := func(key string, absent func()) {
+		if _, listed := c.objects[key]; listed {
+			return
+		}
+		g.Go(func() error {
+			there, err := c.leftOut(gctx, key)
+			if err == nil && !there {
+				mu.Lock()
+				absent()
+				mu.Unlock()
+			}
+
+			return err
+		})
+	}
+	for _, key := range c.before.Missed {
+		look(key, func() {}) // twice not shown: it is gone
+	}
+	for _, key := range expected {
+		look(key, func() { c.after.Missed = append(c.after.Missed, key) })
+	}
+	err = g.Wait()
+	slices.Sort(c.after.Missed)
+
+	return err
+}
+
+// leftOut reports whether an object is there that the LIST does not show. It is a transient fault if the object was
+// there before the LIST.
+func (c *collector) leftOut(ctx context.Context, key string) (bool, error) {
+	written, err := c.b.Written(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if written.Before(c.now.Add(-time.Second)) { // times of a server may have no fractions
+		return true, fault.New(fault.Transient, "a LIST of the store does not show %s, which is there: nothing was "+
+			"removed. Something between here and the store (a proxy, a replica, a disk that heals) does not answer "+
+			"truthfully: begin again when it does", key)
+	}
+
+	return true, nil
+}
+
+// record writes the record of this collection, and removes old ones.
+func (c *collector) record(ctx context.Context) error {
+	if c.lock == nil {
+		return nil
+	}
+	var manifests []string
+	for _, key := range c.order {
+		if !store.IsBlob(key) && !own(key) && !c.goes(key) {
+			manifests = append(manifests, key)
+		}
+	}
+	var err error
+	c.after.At = c.now
+	if c.after.Manifests, err = pack(manifests); err != nil {
+		return err
+	}
+	if _, _, _, err := store.WriteOnce(ctx, c.b, recordKey(c.lock.Number), c.after); err != nil {
+		return err
+	}
+	keys, err := store.Keys(ctx, c.b, recordPrefix)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys[:max(0, len(keys)-2)] {
+		if err := c.b.Delete(ctx, key); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// pack compresses keys.
+func pack(keys []string) ([]byte, error) {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, err := io.WriteString(w, strings.Join(keys, "\n"))
+	err = errors.Join(err, w.Close())
+
+	return out.Bytes(), fault.As(fault.Fatal, err)
+}
+
+// unpack returns the keys that pack compressed.
+func unpack(packed []byte) ([]string, error) {
+	if len(packed) == 0 {
+		return nil, nil
+	}
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, fault.As(fault.Corrupt, err)
+	}
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fault.As(fault.Corrupt, err)
+	}
+
+	return strings.FieldsFunc(string(raw), func(c rune) bool { return c == '\n' }), nil
+}

@@ -1,0 +1,186 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/store/verify"
+)
+
+// rescue takes objects back.
+type rescue struct {
+	b store.Keeper
+
+	mu      sync.Mutex
+	seen    map[string]bool // references that were followed
+	missing map[string]bool
+	out     Recovery
+}
+
+func newRescue(b store.Keeper) *rescue {
+	return &rescue{b: b, seen: map[string]bool{}, missing: map[string]bool{}}
+}
+
+func (r *rescue) done() Recovery {
+	r.out.Missing = sorted(r.missing)
+	if r.out.Missing == nil {
+		r.out.Missing = []string{}
+	}
+
+	return r.out
+}
+
+// source is where a removed object is.
+type source struct {
+	trash   string // key; empty: version
+	version store.Version
+	size    int64
+}
+
+// all takes objects back unless they are in their places.
+func (r *rescue) all(ctx context.Context, from map[string]source) error {
+	return each(ctx, sorted(from), func(ctx context.Context, key string) error {
+		there, _, err := r.there(ctx, key)
+		if err != nil || there {
+			return err
+		}
+
+		return r.take(ctx, key, from[key])
+	})
+}
+
+// there reports whether an object is in its place, and its size.
+func (r *rescue) there(ctx context.Context, key string) (bool, int64, error) {
+	found, err := r.b.List(ctx, key)
+	i := slices.IndexFunc(found, func(o store.Ref) bool { return o.Key == key })
+	if err != nil || i < 0 {
+		return false, 0, err
+	}
+
+	return true, found[i].Size, nil
+}
+
+// take takes an object back.
+func (r *rescue) take(ctx context.Context, key string, from source) error {
+	tally := &r.out.Trash
+	var err error
+	if from.trash != "" {
+		err = bringBack(ctx, r.b, key, from.trash)
+	} else if b, ok := r.b.(store.Versioned); ok {
+		tally = &r.out.Versions
+		err = b.Revive(ctx, from.version)
+	}
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	tally.add(from.size)
+
+	return nil
+}
+
+// follow takes back what objects refer to, directly or not.
+func (r *rescue) follow(ctx context.Context, keys []string) error {
+	retired, err := runs.Retired(ctx, r.b)
+	if err != nil {
+		return err
+	}
+	for len(keys) > 0 {
+		var next []string
+		err := each(ctx, keys, func(ctx context.Context, key string) error {
+			refs, err := r.find(ctx, key, retired)
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			for _, ref := range refs {
+				if !r.seen[ref] {
+					r.seen[ref] = true
+					next = append(next, ref)
+				}
+			}
+
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		keys = next
+	}
+
+	return nil
+}
+
+// find takes an object back unless it is in its place, and returns what it refers to.
+func (r *rescue) find(ctx context.Context, key string, retired map[string]bool) ([]string, error) {
+	there, size, err := r.there(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if !there {
+		from, found, err := r.search(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			if !retired[strings.TrimPrefix(key, store.BlobPrefix)] {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.missing[key] = true
+			}
+
+			return nil, nil
+		}
+		if err := r.take(ctx, key, from); err != nil {
+			return nil, err
+		}
+		size = from.size
+	}
+	if store.IsBlob(key) && size > maxArtifact {
+		return nil, nil
+	}
+	raw, err := r.b.Get(ctx, key)
+	if err != nil {
+		if errors.Is(err, store.ErrNotFound) {
+			err = fault.New(fault.Transient, "%w, although it was there just before: begin again", err)
+		}
+
+		return nil, err
+	}
+	refs, err := verify.Inspect(key, raw)
+	if err != nil {
+		err = fault.New(fault.Corrupt, "%s: %w: see `collabui fsck`", key, err)
+	}
+
+	return refs, err
+}
+
+// search looks for the newest copy of an object in the trash, and then for its newest version.
+func (r *rescue) search(ctx context.Context, key string) (source, bool, error) {
+	copies, err := r.b.List(ctx, store.TrashPrefix+key+"/")
+	if err != nil {
+		return source{}, false, err
+	}
+	if len(copies) > 0 {
+		newest := copies[len(copies)-1]
+
+		return source{trash: newest.Key, size: newest.Size}, true, nil
+	}
+	b, ok := r.b.(store.Versioned)
+	if !ok {
+		return source{}, false, nil
+	}
+	versions, err := b.Versions(ctx, key)
+	for _, v := range versions {
+		if v.Key == key && !v.Removed {
+			return source{version: v, size: v.Size}, true, err
+		}
+	}
+
+	return source{}, false, err
+}

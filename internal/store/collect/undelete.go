@@ -1,0 +1,194 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/hold"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// Recovery is what was taken back.
+type Recovery struct {
+	Trash    Tally    `json:"from_trash"`
+	Versions Tally    `json:"from_versions"` // of the bucket
+	Missing  []string `json:"missing"`       // that nothing has any more
+}
+
+// Undelete takes a deleted run back, with what it refers to: from the trash, and from the versions of the bucket if it
+// keeps them. It is an invalid fault if a run of the name exists, or if a collection is at work. The error wraps
+// store.ErrNotFound if nothing is left of a deleted run. It may be repeated, and continues where it was cut short.
+func Undelete(ctx context.Context, b store.Keeper, name runs.Run, d runs.Decision) (Recovery, error) {
+	r := newRescue(b)
+	err := hold.Do(ctx, b, d.Who, func(ctx context.Context, _ *hold.Lock) error { return r.undelete(ctx, name, d) })
+
+	return r.done(), err
+}
+
+// Recover takes back what a run that exists lacks of its objects, or, without a name, the objects with these keys, and
+// what all of these refer to. It may be repeated.
+func Recover(ctx context.Context, b store.Keeper, who string, name runs.Run, keys []string) (Recovery, error) {
+	r := newRescue(b)
+	err := hold.Do(ctx, b, who, func(ctx context.Context, _ *hold.Lock) error {
+		if name != "" {
+			removed, err := r.removed(ctx, name, true)
+			if err != nil {
+				return err
+			}
+			if err := r.all(ctx, removed); err != nil {
+				return err
+			}
+			if keys, err = store.Keys(ctx, b, name.Prefix()); err != nil {
+				return err
+			}
+		}
+
+		return r.follow(ctx, keys)
+	})
+
+	return r.done(), err
+}
+
+// undelete takes a run back: the mark is there as long as the run is not whole, so that nobody uses it, or takes its
+// name.
+func (r *rescue) undelete(ctx context.Context, name runs.Run, d runs.Decision) error {
+	spec, marked := name.Spec().Key, name.Deleted()
+	there, err := name.Spec().Exists(ctx, r.b)
+	if err != nil {
+		return err
+	}
+	deleted, err := marked.Exists(ctx, r.b)
+	if err != nil {
+		return err
+	}
+	if there && !deleted {
+		return errTaken(name)
+	}
+	removed, err := r.removed(ctx, name, there)
+	if err != nil {
+		return err
+	}
+	source, has := removed[spec]
+	if !there && !has {
+		return fmt.Errorf("run %q: neither the trash nor the versions of the bucket have a specification of it: %w",
+			string(name), store.ErrNotFound)
+	}
+	delete(removed, spec)
+
+	if _, _, mine, err := marked.Write(ctx, r.b, d); err != nil {
+		return err
+	} else if mine { // a run that began meanwhile looks for the mark after its specification
+		if there, err = name.Spec().Exists(ctx, r.b); err != nil || there {
+			return errors.Join(err, r.b.Delete(ctx, marked.Key), errTaken(name))
+		}
+	}
+	if err := r.all(ctx, removed); err != nil {
+		return err
+	}
+	keys, err := store.Keys(ctx, r.b, name.Prefix())
+	if err != nil {
+		return err
+	}
+	if !there {
+		if err := r.take(ctx, spec, source); err != nil {
+			return err
+		}
+		keys = append(keys, spec)
+	}
+	if err := r.follow(ctx, keys); err != nil {
+		return err
+	}
+
+	return r.b.Delete(ctx, marked.Key)
+}
+
+func errTaken(name runs.Run) error {
+	return fault.New(fault.Invalid, "there is a run %s that nobody deleted: `collabui undelete --missing %[1]s` takes "+
+		"back what it lacks. An earlier run of that name can come back when this one is deleted and collected", name)
+}
+
+// removed returns the removed objects of a run by their keys, and where they are: of the run that has the name, or, if
+// none has it, of the last one that had it.
+func (r *rescue) removed(ctx context.Context, name runs.Run, exists bool) (map[string]source, error) {
+	copies, err := r.b.Ages(ctx, store.TrashPrefix+name.Prefix())
+	if err != nil {
+		return nil, err
+	}
+	specs, ends := []int{}, []int{} // numbers of the collections that removed specifications, and marks as the last
+	for _, o := range copies {
+		switch key, n, _ := store.TrashOf(o.Key); key {
+		case name.Spec().Key:
+			specs = append(specs, n)
+		case name.Deleted().Key:
+			ends = append(ends, n)
+		}
+	}
+	slices.Sort(ends)
+	after, until := 0, int(^uint(0)>>1)
+	newest := until
+	if !exists && len(specs) > 0 {
+		newest = slices.Max(specs)
+	}
+	for _, n := range ends {
+		if n < newest {
+			after = n
+		} else {
+			until = min(until, n)
+		}
+	}
+
+	out := map[string]source{}
+	for _, o := range copies { // later ones are of later collections
+		if key, n, ok := store.TrashOf(o.Key); ok && n > after && n <= until && wanted(name, key) {
+			out[key] = source{trash: o.Key, size: o.Size}
+		}
+	}
+	if b, ok := r.b.(store.Versioned); ok {
+		versions, err := b.Versions(ctx, name.Prefix())
+		if err != nil {
+			return nil, err
+		}
+		addVersions(out, name, versions, exists)
+	}
+
+	return out, nil
+}
+
+// addVersions adds the newest versions of what was removed, unless they are of an earlier run of the name.
+func addVersions(out map[string]source, name runs.Run, versions []store.Version, exists bool) {
+	var before time.Time // when the specification of the run before was removed
+	began := exists      // whether the specification of the run was seen
+	for _, v := range versions {
+		if v.Key != name.Spec().Key {
+			continue
+		}
+		if v.Removed && began && v.Written.After(before) {
+			before = v.Written
+		}
+		began = began || !v.Removed
+	}
+	seen := map[string]bool{}
+	for i, v := range versions {
+		removed := i > 0 && versions[i-1].Key == v.Key && versions[i-1].Removed
+		if v.Removed || seen[v.Key] {
+			continue
+		}
+		seen[v.Key] = true
+		if _, has := out[v.Key]; !has && removed && v.Written.After(before) && wanted(name, v.Key) {
+			out[v.Key] = source{version: v, size: v.Size}
+		}
+	}
+}
+
+// wanted reports whether an object is part of a run that is taken back: not what every collection removes, nor the mark
+// of the deletion.
+func wanted(name runs.Run, key string) bool {
+	return key != name.Deleted().Key && !runs.IsMark(key) && !checkpoint.MatchString(key) &&
+		!strings.HasPrefix(key, name.CallsPrefix())
+}

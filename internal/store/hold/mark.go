@@ -1,0 +1,122 @@
+package hold
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// signs is how often a process that writes runs gives a sign. It is less than the least grace period.
+const signs = 20 * time.Second
+
+// Settle gives a sign, and returns when no collection is about to remove what it looked at before that.
+type Settle func(ctx context.Context) error
+
+// Write calls fn, which writes runs that do not exist yet. Meanwhile it gives signs under the runs, which keep
+// collections from what fn has written. Before it writes the specifications, fn calls settle and looks whether the
+// store has everything else: what is written, or found, after settle has returned is not removed while signs are given.
+// The marks of a process that has died expire, as they are young objects of a run like all others. Nothing is removed
+// from other buckets than a store.Keeper, so they get no marks.
+func Write(
+	ctx context.Context, b store.Bucket, what string, names []string,
+	fn func(ctx context.Context, settle Settle) error,
+) error {
+	keeper, ok := b.(store.Keeper)
+	if !ok || len(names) == 0 {
+		return fn(ctx, func(context.Context) error { return nil })
+	}
+	w := &writer{b: keeper, what: what, id: rand.Text(), names: names}
+	if err := w.sign(ctx); err != nil {
+		return err
+	}
+	within, cancel := context.WithCancel(ctx)
+	var keep sync.WaitGroup
+	keep.Go(func() { w.keep(within) })
+	err := fn(ctx, w.settle)
+	cancel()
+	keep.Wait()
+	for _, key := range w.given {
+		_ = keeper.Delete(context.WithoutCancel(ctx), key)
+	}
+
+	return err
+}
+
+// writer gives signs.
+type writer struct {
+	b     store.Keeper
+	what  string
+	id    string
+	names []string
+
+	mu    sync.Mutex
+	given []string // keys of the newest signs
+	n     int
+}
+
+// keep gives signs until ctx ends. One that cannot be written is followed by the next.
+func (w *writer) keep(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(signs):
+		}
+		_ = w.sign(ctx)
+	}
+}
+
+// sign writes another mark under every run, and removes the one before.
+func (w *writer) sign(ctx context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.n++
+	var given []string
+	for _, name := range w.names {
+		mark := runs.Run(name).Mark(w.id, w.n)
+		if _, _, _, err := mark.Write(ctx, w.b, runs.Mark{What: w.what}); err != nil {
+			return err
+		}
+		given = append(given, mark.Key)
+	}
+	for _, key := range w.given {
+		_ = w.b.Delete(ctx, key)
+	}
+	w.given = given
+
+	return nil
+}
+
+// settle is the Settle of this writer.
+func (w *writer) settle(ctx context.Context) error {
+	if err := w.sign(ctx); err != nil {
+		return err
+	}
+	newest := 0
+	for end := time.Now().Add(Window + signs); time.Now().Before(end); {
+		var err error
+		if newest, err = last(ctx, w.b, newest); err != nil || newest == 0 {
+			return err
+		}
+		held, _, err := store.Read[entry](ctx, w.b, entryKey(newest))
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if err == nil && held.Free {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fault.As(fault.Transient, context.Cause(ctx))
+		case <-time.After(signs / 4):
+		}
+	}
+
+	return nil
+}

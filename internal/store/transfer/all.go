@@ -1,0 +1,58 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/experiments"
+	"github.com/collabui/collabui/internal/store/lines"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/store/schedules"
+)
+
+// All copies all runs, all lines, schedules and experiments, and last the blobs that nothing refers to, such as
+// policies that were imported and not used yet. It is like Runs otherwise, but continues without what the other side
+// has another one of, such as a run whose name was used before, and returns that error at its end.
+func All(ctx context.Context, from, to store.Bucket, progress func(done, known int)) (Report, error) {
+	names, err := runs.Names(ctx, from)
+	if err != nil {
+		return Report{}, err
+	}
+	t := newTransfer(from, to, progress)
+	t.lenient = true
+	report, err := t.runs(ctx, names)
+	if err != nil {
+		return report, err
+	}
+	accepted, err := lines.Keys(ctx, from)
+	if err != nil {
+		return t.report, err
+	}
+	t.add(accepted...)
+	scheduled, err := schedules.Keys(ctx, from)
+	if err != nil {
+		return t.report, err
+	}
+	t.add(scheduled...)
+	declared, err := experiments.Keys(ctx, from)
+	if err != nil {
+		return t.report, err
+	}
+	t.add(declared...)
+	blobs, err := from.List(ctx, store.BlobPrefix)
+	if err != nil {
+		return t.report, err
+	}
+	for _, o := range blobs {
+		t.found(o.Key)
+	}
+	err = t.all(ctx)
+	if len(t.refused) > 0 {
+		err = errors.Join(err, fault.New(fault.Invalid, "%d objects were not copied, the first: %w", len(t.refused),
+			t.refused[0]))
+	}
+
+	return t.report, err
+}

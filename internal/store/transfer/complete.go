@@ -1,0 +1,59 @@
+package transfer
+
+import (
+	"context"
+	"slices"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// rounds is how often complete looks.
+const rounds = 5
+
+// complete copies again what the other side lacks of the manifests that it had: a collection may have removed them
+// while this process was slow.
+func (t *transfer) complete(ctx context.Context) error {
+	for range rounds {
+		lacks, err := t.lacks(ctx)
+		if err != nil || len(lacks) == 0 {
+			return err
+		}
+		t.mu.Lock()
+		t.queue = append(t.queue, lacks...)
+		t.mu.Unlock()
+		if err := t.all(ctx); err != nil {
+			return err
+		}
+	}
+
+	return fault.New(fault.Transient, "the other store does not show what was written to it: begin again")
+}
+
+// lacks returns the manifests that a list of the other side does not show, although it had them.
+func (t *transfer) lacks(ctx context.Context) (lacks []string, err error) {
+	names := map[string]bool{}
+	for key := range t.had {
+		names[runs.NameOf(key)] = true
+	}
+	delete(names, "")
+	there := map[string]bool{}
+	for name := range names {
+		keys, err := store.Keys(ctx, t.to, runs.Run(name).Prefix())
+		if err != nil {
+			return nil, err
+		}
+		for _, key := range keys {
+			there[key] = true
+		}
+	}
+	for key := range t.had {
+		if names[runs.NameOf(key)] && !there[key] {
+			lacks = append(lacks, key)
+		}
+	}
+	slices.Sort(lacks)
+
+	return lacks, nil
+}
