@@ -85,7 +85,7 @@ func bringBack(ctx context.Context, b store.Keeper, key, from string) error {
 	if store.IsBlob(key) {
 		err := b.Copy(ctx, from, key)
 		if errors.Is(err, store.ErrNotFound) {
-			err = fault.New(fault.Transient, "%s: %w, although a LIST of the store shows it: begin again", from, err)
+			err = fault.New(fault.Transient, "%s: %v, although a LIST of the store shows it: begin again", from, err)
 		}
 
 		return err

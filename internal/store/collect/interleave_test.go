@@ -1,6 +1,7 @@
 package collect_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -18,6 +19,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/collect"
 	"github.com/collabui/collabui/internal/store/fork"
+	"github.com/collabui/collabui/internal/store/hold"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/transfer"
 	"github.com/collabui/collabui/internal/store/verify"
@@ -27,14 +29,18 @@ import (
 	"github.com/collabui/collabui/workers/catalog"
 )
 
-var interleavings = flag.Int("interleavings", 60, "random interleavings to try")
+var (
+	interleavings = flag.Int("interleavings", 60, "random interleavings to try")
+	firstSeed     = flag.Int("seed", 0, "seed of the first one")
+)
 
-// tiny plays runs of few and small objects: small, half and gone. They have the same policies.
-func tiny(t *testing.T) *store.Memory {
+// tiny plays runs of few and small objects. They have the same policies.
+func tiny(t *testing.T, seed uint64, names ...string) *store.Memory {
 	t.Helper()
 	all := &store.Memory{}
-	for _, name := range []string{"small", "half", "gone"} {
+	for _, name := range names {
 		s := fakepolicy.Specification(name)
+		s.Seed = seed
 		s.Decoding.Temperatures = []float64{0.5}
 		r := testrun.New(t, s)
 		r.Deps.Chat, r.Deps.Scores = fakepolicy.Policies{}, fakepolicy.Policies{}
@@ -75,28 +81,40 @@ type world struct {
 	t     *testing.T
 	b     *slow
 	whole *store.Memory // all runs, as they are at their ends
+	next  *store.Memory // the second run of the name twice
 	seed  uint64
 	wg    sync.WaitGroup
+
+	mu        sync.Mutex
+	deletedAt time.Time // of the run back
+	undeleted bool      // it was taken back
+	copied    bool      // the run big is there
+	again     bool      // the second run of the name twice is there
 }
 
-// actor does something at a random time within a span, again after transient faults, and is killed now and then.
+// actor does something at a random time within a span, again after transient faults, and is killed or stopped now and
+// then. Those that care for the store meet one that does not show everything.
 func (w *world) actor(name string, within time.Duration, do func(ctx context.Context) error) {
 	r := domain.Rand(w.seed, "actor", name)
 	w.wg.Go(func() {
 		time.Sleep(time.Duration(r.IntN(int(within))))
 		for range 8 {
-			ctx, cancel := context.WithCancel(context.Background())
+			a := &actor{misled: r.IntN(2) == 0 && (strings.Contains(name, "gc") || strings.Contains(name, "care"))}
+			if r.IntN(3) == 0 {
+				a.from = time.Now().Add(time.Duration(r.IntN(int(2 * time.Minute))))
+				a.till = a.from.Add(time.Duration(r.IntN(int(4 * grace))))
+			}
+			ctx, cancel := context.WithCancel(context.WithValue(context.Background(), actorKey{}, a))
 			if r.IntN(4) == 0 {
 				time.AfterFunc(time.Duration(r.IntN(int(2*time.Minute))), cancel)
 			}
 			err := do(ctx)
 			killed := ctx.Err() != nil
 			cancel()
-			w.b.hits.mu.Lock()
-			if w.b.hits.done++; killed {
-				w.b.hits.kills++
+			w.b.hits.count(&w.b.hits.done)
+			if killed {
+				w.b.hits.count(&w.b.hits.kills)
 			}
-			w.b.hits.mu.Unlock()
 			kind := fault.KindOf(err)
 			switch {
 			case killed || err != nil && kind == fault.Transient && !errors.Is(err, store.ErrNotFound):
@@ -113,8 +131,11 @@ func (w *world) actor(name string, within time.Duration, do func(ctx context.Con
 }
 
 func (w *world) collect(ctx context.Context) error {
-	p := collect.Policy{Grace: grace, Who: "a test", Force: true} // whoever was killed has left the lock
+	p := collect.Policy{Grace: grace, Who: "a test"}
 	_, err := collect.Collect(ctx, w.b, p, false, func(int, int) {})
+	if err == nil {
+		w.b.hits.count(&w.b.hits.passed)
+	}
 
 	return err
 }
@@ -153,7 +174,7 @@ func (w *world) resume(name string) func(context.Context) error {
 		}
 		written := map[string]bool{runs.Run(name).Spec().Key: true}
 		for _, o := range all {
-			if err := w.write(ctx, o.Key, written); err != nil {
+			if err := w.write(ctx, w.whole, o.Key, written); err != nil {
 				return err
 			}
 		}
@@ -163,11 +184,11 @@ func (w *world) resume(name string) func(context.Context) error {
 }
 
 // write writes an object after those that it refers to.
-func (w *world) write(ctx context.Context, key string, written map[string]bool) error {
+func (w *world) write(ctx context.Context, from *store.Memory, key string, written map[string]bool) error {
 	if written[key] {
 		return nil
 	}
-	raw, err := w.whole.Get(ctx, key)
+	raw, err := from.Get(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -176,7 +197,7 @@ func (w *world) write(ctx context.Context, key string, written map[string]bool) 
 		return err
 	}
 	for _, ref := range refs {
-		if err := w.write(ctx, ref, written); err != nil {
+		if err := w.write(ctx, from, ref, written); err != nil {
 			return err
 		}
 	}
@@ -190,12 +211,160 @@ func (w *world) write(ctx context.Context, key string, written map[string]bool) 
 	return err
 }
 
+// delete deletes the run back, which somebody takes back later.
+func (w *world) delete(ctx context.Context) error {
+	err := w.remove("back")(ctx)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.deletedAt.IsZero() {
+		w.deletedAt = time.Now()
+	}
+
+	return err
+}
+
+// undelete takes the run back back. Within the grace period that must succeed.
+func (w *world) undelete(ctx context.Context) error {
+	w.mu.Lock()
+	deletedAt := w.deletedAt
+	w.mu.Unlock()
+	if gone, err := runs.Run("back").Deleted().Exists(ctx, w.b.Memory); err != nil || deletedAt.IsZero() && !gone {
+		return err
+	}
+	d := runs.Decision{Who: "ann", Why: "needed", At: time.Now()}
+	recovery, err := collect.Undelete(ctx, w.b, "back", d)
+	if errors.Is(err, store.ErrNotFound) || err == nil && len(recovery.Missing) > 0 {
+		if time.Since(deletedAt) < grace {
+			w.t.Errorf("seed %d: undelete after %v = %v, %v; want the run back", w.seed, time.Since(deletedAt),
+				recovery.Missing, err)
+		}
+
+		return nil
+	}
+	if err == nil {
+		w.mu.Lock()
+		w.undeleted = true
+		w.mu.Unlock()
+		w.b.hits.count(&w.b.hits.undeleted)
+	}
+
+	return err
+}
+
+// copy copies the run big into the store, for hours.
+func (w *world) copy(ctx context.Context) error {
+	r := domain.Rand(w.seed, "copy")
+	b := pausing{w.b, func() time.Duration {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if r.IntN(20) > 0 {
+			return 0
+		}
+
+		return time.Duration(r.IntN(int(4 * grace)))
+	}}
+	_, err := transfer.Runs(ctx, w.whole, b, []string{"big"}, func(int, int) {})
+	if err == nil {
+		w.mu.Lock()
+		w.copied = true
+		w.mu.Unlock()
+		w.b.hits.count(&w.b.hits.copied)
+	}
+
+	return err
+}
+
+// pausing is a store whose user takes a break before some of the objects that it writes.
+type pausing struct {
+	*slow
+	breaks func() time.Duration
+}
+
+func (p pausing) PutOnce(ctx context.Context, key string, body []byte) (bool, error) {
+	if !runs.IsMark(key) {
+		time.Sleep(p.breaks())
+	}
+
+	return p.slow.PutOnce(ctx, key, body)
+}
+
+// restart begins another run of the name twice as soon as that is free.
+func (w *world) restart(ctx context.Context) error {
+	run := runs.Run("twice")
+	for range 20 {
+		if left, err := w.b.Memory.List(ctx, run.Prefix()); err != nil || len(left) == 0 {
+			break
+		}
+		time.Sleep(grace / 2)
+	}
+	raw, err := w.next.Get(ctx, run.Spec().Key)
+	if err != nil {
+		return err
+	}
+	left, err := w.b.Memory.List(ctx, run.Prefix())
+	if err != nil || len(left) > 0 && left[0].Key != run.Spec().Key {
+		return err
+	}
+	if _, err := w.b.PutOnce(ctx, run.Spec().Key, raw); err != nil {
+		return err
+	}
+	there, err := w.b.Get(ctx, run.Spec().Key)
+	if err != nil || !bytes.Equal(there, raw) {
+		return err
+	}
+	if err := run.Alive(ctx, w.b); err != nil {
+		return err
+	}
+	all, err := w.next.List(ctx, run.Prefix())
+	if err != nil {
+		return err
+	}
+	written := map[string]bool{run.Spec().Key: true}
+	for _, o := range all {
+		if err := w.write(ctx, w.next, o.Key, written); err != nil {
+			return err
+		}
+	}
+	w.mu.Lock()
+	w.again = true
+	w.mu.Unlock()
+	w.b.hits.count(&w.b.hits.again)
+
+	return nil
+}
+
+// adopt finds a blob that nobody needs, and records it within the grace period.
+func (w *world) adopt(n int) func(context.Context) error {
+	r := domain.Rand(w.seed, "adopt", n)
+
+	return func(ctx context.Context) error {
+		ref, err := store.PutBlob(ctx, w.b, fmt.Appendf(nil, "nobody needs %d", n%5))
+		if err != nil {
+			return err
+		}
+		time.Sleep(time.Duration(r.IntN(int(grace / 2))))
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		note := runs.Object[store.Ref]{Key: fmt.Sprintf("notes/%d-%d.json", n, time.Now().UnixNano())}
+		_, _, _, err = note.Write(ctx, w.b, ref)
+
+		return err
+	}
+}
+
 // play lets everybody act at once, and later once more while what was deleted is collected.
 func (w *world) play(other *store.Memory) {
-	const soon, later = 2 * time.Minute, 4 * time.Hour
+	const soon, later, late = 2 * time.Minute, 4 * time.Hour, 12 * time.Hour
 	for i := range 3 {
 		w.actor(fmt.Sprint("gc ", i), soon, w.collect)
 		w.actor(fmt.Sprint("later gc ", i), later, w.collect)
+	}
+	for i := range 6 {
+		w.actor(fmt.Sprint("late gc ", i), late, w.collect)
+		if i < 5 {
+			w.actor(fmt.Sprint("adopt ", i), late, w.adopt(i))
+		}
 	}
 	w.actor("fork", soon, w.fork("small", "shares", nil))
 	w.actor("fork with another value", soon, w.fork("small", "changed", map[string]string{"train.beta": "0.3"}))
@@ -216,13 +385,54 @@ func (w *world) play(other *store.Memory) {
 
 		return err
 	})
+	w.actor("delete what is taken back", soon, w.delete)
+	w.actor("undelete with care", later, w.undelete)
+	w.actor("a copy that takes long", soon, w.copy)
+	w.actor("delete twice", soon, w.remove("twice"))
+	w.actor("twice again", later, w.restart)
 	w.wg.Wait()
 }
 
+// same checks that a run has all objects that it should have, checkpoints and calls apart.
+func (w *world) same(name string, want *store.Memory) {
+	all := list(w.t, want, runs.Run(name).Prefix())
+	lost, other := 0, 0
+	for _, o := range all {
+		if strings.Contains(o.Key, "-checkpoint-") {
+			continue
+		}
+		raw, err := want.Get(w.t.Context(), o.Key)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		switch got, err := w.b.Memory.Get(w.t.Context(), o.Key); {
+		case err != nil:
+			lost++
+		case !bytes.Equal(got, raw):
+			other++
+		}
+	}
+	if lost+other > 0 {
+		w.t.Errorf("seed %d: run %s has lost %d of %d objects, and %d are of another run; want it whole", w.seed, name,
+			lost, len(all), other)
+	}
+}
+
 // check collects until nothing is left to collect, and looks at what there is.
-func (w *world) check(bytes *tally) {
-	for range 4 {
+func (w *world) check(counted *tally) {
+	time.Sleep(hold.Stale) // the lock of somebody who was killed
+	for range 5 {
 		gc(w.t, w.b.Memory, collect.Policy{Force: true})
+	}
+	w.same("kept", w.whole)
+	if w.copied {
+		w.same("big", w.whole)
+	}
+	if w.undeleted {
+		w.same("back", w.whole)
+	}
+	if w.again {
+		w.same("twice", w.next)
 	}
 	report := clean(w.t, w.b.Memory)
 	names, err := runs.Names(w.t.Context(), w.b.Memory)
@@ -255,11 +465,11 @@ func (w *world) check(bytes *tally) {
 	}
 	for _, o := range all {
 		if unreachable[o.Key] {
-			bytes.left += o.Size
+			counted.left += o.Size
 		}
 	}
 	for _, o := range trash {
-		bytes.left += o.Size
+		counted.left += o.Size
 	}
 }
 
@@ -267,15 +477,21 @@ func (w *world) check(bytes *tally) {
 type tally struct{ left, freed int64 }
 
 func TestCollectingBesideEverythingElseLosesNothing(t *testing.T) {
-	whole := tiny(t)
-	struck, bytes := &hits{}, &tally{}
-	for seed := range *interleavings {
+	whole := tiny(t, 1, "small", "half", "gone", "kept", "back", "big", "twice")
+	next := tiny(t, 2, "twice")
+	struck, counted := &hits{}, &tally{}
+	for seed := *firstSeed; seed < *firstSeed+*interleavings; seed++ {
 		synctest.Test(t, func(t *testing.T) {
-			w := &world{t: t, whole: clone(t, whole), seed: uint64(seed)}
-			w.b = &slow{Memory: &store.Memory{}, seed: uint64(seed), asked: map[string]int{}, hits: struck}
-			add(t, w.b.Memory, whole, func(key string) bool { // half and gone have only begun
-				return store.IsBlob(key) || strings.HasPrefix(key, "runs/small/") || runs.IsSpec(key) ||
-					strings.Contains(key, "/finetune/")
+			w := &world{t: t, whole: clone(t, whole), next: clone(t, next), seed: uint64(seed)}
+			w.b = &slow{
+				Memory: &store.Memory{}, t: t, seed: uint64(seed), guarded: "runs/kept/",
+				asked: map[string]int{}, late: map[string]bool{}, hits: struck,
+			}
+			add(t, w.b.Memory, whole, func(key string) bool { // half and gone have only begun, and big is elsewhere
+				begun := strings.HasPrefix(key, "runs/half/") || strings.HasPrefix(key, "runs/gone/")
+
+				return !strings.HasPrefix(key, "runs/big/") &&
+					(!begun || runs.IsSpec(key) || strings.Contains(key, "/finetune/"))
 			})
 			for i := range 5 {
 				body := fmt.Appendf(nil, "nobody needs %d", i)
@@ -286,22 +502,30 @@ func TestCollectingBesideEverythingElseLosesNothing(t *testing.T) {
 			before := size(t, w.b.Memory)
 			time.Sleep(2 * grace) // everything is old
 			w.play(clone(t, &store.Memory{}))
-			w.check(bytes)
-			bytes.freed += max(0, before-size(t, w.b.Memory))
+			w.check(counted)
+			counted.freed += max(0, before-size(t, w.b.Memory))
 		})
 		if t.Failed() {
 			t.Fatalf("seed %d failed, want no failure; the others were not tried", seed)
 		}
 	}
-	t.Logf("%d interleavings: %d requests failed before and %d after their effect, %d of %d actors were killed; "+
-		"%d bytes freed, %d unreachable left", *interleavings, struck.before, struck.after, struck.kills, struck.done,
-		bytes.freed, bytes.left)
-	if struck.before == 0 || struck.after == 0 || struck.kills == 0 {
-		t.Errorf("the faults struck %+v times, want each kind", struck)
+	t.Logf("%d interleavings: %d requests failed before and %d after their effect, %d reads and %d keys of lists were not "+
+		"shown, %d lists were cut, actors were stopped for %d requests, and %d of %d were killed; %d collections, %d "+
+		"undeletions, %d long copies and %d second runs reached their ends; %d bytes freed, %d unreachable left",
+		*interleavings, struck.before, struck.after, struck.stale, struck.omitted, struck.cut, struck.freezes,
+		struck.kills, struck.done, struck.passed, struck.undeleted, struck.copied, struck.again, counted.freed, counted.left)
+	for name, n := range map[string]int{
+		"before": struck.before, "after": struck.after, "kills": struck.kills, "stale": struck.stale,
+		"omitted": struck.omitted, "cut": struck.cut, "stopped": struck.freezes, "undeleted": struck.undeleted,
+		"copied": struck.copied, "again": struck.again,
+	} {
+		if n == 0 {
+			t.Errorf("%s: 0 times, want each fault and each actor's end", name)
+		}
 	}
-	if bytes.left*20 > bytes.freed+bytes.left {
+	if counted.left*20 > counted.freed+counted.left {
 		t.Errorf("%d bytes are left that nobody can reach, and %d were freed; want 95 %% freed",
-			bytes.left, bytes.freed)
+			counted.left, counted.freed)
 	}
 }
 

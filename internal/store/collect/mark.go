@@ -137,7 +137,7 @@ func (c *collector) read(ctx context.Context, key string) ([]byte, error) {
 		if !listed {
 			return nil, nil
 		}
-		err = fault.New(fault.Transient, "%w, although a LIST of the store shows it: nothing was removed; begin again",
+		err = fault.New(fault.Transient, "%v, although a LIST of the store shows it: nothing was removed; begin again",
 			err)
 	}
 

@@ -40,7 +40,7 @@ func (c *collector) recall(ctx context.Context) error {
 	}
 	c.before, _, err = store.Read[record](ctx, c.b, keys[len(keys)-1])
 	if errors.Is(err, store.ErrNotFound) {
-		err = fault.New(fault.Transient, "%w, although a LIST shows it: nothing was removed; begin again", err)
+		err = fault.New(fault.Transient, "%v, although a LIST shows it: nothing was removed; begin again", err)
 	}
 
 	return err

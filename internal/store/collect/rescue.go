@@ -128,13 +128,7 @@ func (r *rescue) find(ctx context.Context, key string, retired map[string]bool) 
 			return nil, err
 		}
 		if !found {
-			if !retired[strings.TrimPrefix(key, store.BlobPrefix)] {
-				r.mu.Lock()
-				defer r.mu.Unlock()
-				r.missing[key] = true
-			}
-
-			return nil, nil
+			return nil, r.miss(ctx, key, retired)
 		}
 		if err := r.take(ctx, key, from); err != nil {
 			return nil, err
@@ -147,7 +141,7 @@ func (r *rescue) find(ctx context.Context, key string, retired map[string]bool) 
 	raw, err := r.b.Get(ctx, key)
 	if err != nil {
 		if errors.Is(err, store.ErrNotFound) {
-			err = fault.New(fault.Transient, "%w, although it was there just before: begin again", err)
+			err = fault.New(fault.Transient, "%v, although it was there just before: begin again", err)
 		}
 
 		return nil, err
@@ -158,6 +152,22 @@ func (r *rescue) find(ctx context.Context, key string, retired map[string]bool) 
 	}
 
 	return refs, err
+}
+
+// miss notes that an object is missing, if a read finds that, too, and no policy of retention has removed it.
+func (r *rescue) miss(ctx context.Context, key string, retired map[string]bool) error {
+	if retired[strings.TrimPrefix(key, store.BlobPrefix)] {
+		return nil
+	}
+	_, err := r.b.Written(ctx, key)
+	if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.missing[key] = true
+
+	return nil
 }
 
 // search looks for the newest copy of an object in the trash, and then for its newest version.

@@ -116,7 +116,7 @@ func errTaken(name runs.Run) error {
 // removed returns the removed objects of a run by their keys, and where they are: of the run that has the name, or, if
 // none has it, of the last one that had it.
 func (r *rescue) removed(ctx context.Context, name runs.Run, exists bool) (map[string]source, error) {
-	copies, err := r.b.Ages(ctx, store.TrashPrefix+name.Prefix())
+	copies, err := r.trashed(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -158,6 +158,21 @@ func (r *rescue) removed(ctx context.Context, name runs.Run, exists bool) (map[s
 	}
 
 	return out, nil
+}
+
+// trashed returns what the trash has of a run, by two LISTs: what one of them does not show would be missing.
+func (r *rescue) trashed(ctx context.Context, name runs.Run) ([]store.Ref, error) {
+	var copies []store.Ref
+	for range 2 {
+		shown, err := r.b.List(ctx, store.TrashPrefix+name.Prefix())
+		if err != nil {
+			return nil, err
+		}
+		copies = append(copies, shown...)
+	}
+	slices.SortFunc(copies, func(a, b store.Ref) int { return strings.Compare(a.Key, b.Key) })
+
+	return slices.Compact(copies), nil
 }
 
 // addVersions adds the newest versions of what was removed, unless they are of an earlier run of the name.

@@ -48,15 +48,15 @@ type Lock struct {
 	began  time.Time // here
 	server time.Time // at about that time
 
-	mu      sync.Mutex
-	newest  int       // number of the newest own entry
-	renewed time.Time // here, just before that was written
+	writes  chan struct{} // full while an entry is written, which guards what follows
+	newest  int           // number of the newest own entry
+	renewed time.Time     // here, just before that was written
 }
 
 // Do takes the lock, calls fn, and releases the lock. It is an invalid fault if another process has the lock. The
 // context of fn ends when the lock is lost, and Do returns a transient fault then.
 func Do(ctx context.Context, b store.Keeper, who string, fn func(context.Context, *Lock) error) error {
-	l := &Lock{b: b, own: entry{Owner: rand.Text(), Who: who}}
+	l := &Lock{b: b, own: entry{Owner: rand.Text(), Who: who}, writes: make(chan struct{}, 1)}
 	if err := l.take(ctx); err != nil {
 		return err
 	}
@@ -83,7 +83,8 @@ func (l *Lock) take(ctx context.Context) error {
 		return err
 	}
 	for newest := 0; ; newest++ { // somebody else has written the entry after the newest one: look at that
-		if newest, err = last(ctx, l.b, newest); err != nil {
+		// No LIST is needed. If the store is late, the number is too small, and PutOnce finds the next one taken.
+		if newest, err = store.Last(ctx, l.b, newest, entryKey); err != nil {
 			return err
 		}
 		if newest > 0 {
@@ -103,7 +104,7 @@ func (l *Lock) take(ctx context.Context) error {
 		l.server, err = l.b.Written(ctx, entryKey(l.Number))
 		l.began = time.Now()
 
-		return err
+		return notShown(err)
 	}
 }
 
@@ -115,38 +116,7 @@ func (l *Lock) put(ctx context.Context, n int, body []byte) (bool, error) {
 	}
 	there, _, err := store.Read[entry](ctx, l.b, entryKey(n))
 
-	return err == nil && there.Owner == l.own.Owner, err
-}
-
-// last returns the number of the newest entry, which is at least after. It asks for entries by their numbers, so that
-// it depends on no LIST. If an entry is not shown, the number is too small, and PutOnce finds the next one taken.
-func last(ctx context.Context, b store.Bucket, after int) (int, error) {
-	there := func(n int) (bool, error) {
-		_, err := b.Get(ctx, entryKey(n))
-		if errors.Is(err, store.ErrNotFound) {
-			return false, nil
-		}
-
-		return err == nil, err
-	}
-	step := 1
-	for found := true; found; step *= 2 {
-		var err error
-		if found, err = there(after + step); err != nil {
-			return 0, err
-		}
-	}
-	for step /= 4; step > 0; step /= 2 {
-		found, err := there(after + step)
-		if err != nil {
-			return 0, err
-		}
-		if found {
-			after += step
-		}
-	}
-
-	return after, nil
+	return err == nil && there.Owner == l.own.Owner, notShown(err)
 }
 
 // free is an invalid fault unless the lock is free after its newest entry.
@@ -175,7 +145,7 @@ func (l *Lock) free(ctx context.Context, newest int) error {
 // notShown turns the error of an entry that must exist into a transient fault.
 func notShown(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		err = fault.New(fault.Transient, "%w, although it was there just before: try again", err)
+		err = fault.New(fault.Transient, "%v, although it was there just before: try again", err)
 	}
 
 	return err
@@ -217,8 +187,8 @@ const errLost = fault.Invalid
 
 // renew writes another entry unless the newest one is young.
 func (l *Lock) renew(ctx context.Context, young time.Duration) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.writes <- struct{}{}
+	defer func() { <-l.writes }()
 	if since(l.renewed) < young {
 		return nil
 	}
@@ -226,7 +196,7 @@ func (l *Lock) renew(ctx context.Context, young time.Duration) error {
 	return l.write(ctx, l.own)
 }
 
-// write writes an entry after the newest one. The mutex is held.
+// write writes an entry after the newest one.
 func (l *Lock) write(ctx context.Context, e entry) error {
 	body, err := store.Seal(e)
 	if err != nil {
@@ -262,9 +232,9 @@ func (l *Lock) Turn(ctx context.Context, remove func(context.Context) error) err
 	if err := l.renew(ctx, Window/2); err != nil {
 		return fault.As(fault.Transient, err)
 	}
-	l.mu.Lock()
+	l.writes <- struct{}{}
 	end := l.renewed.Add(Window)
-	l.mu.Unlock()
+	<-l.writes
 	ctx, cancel := context.WithDeadlineCause(ctx, end, fault.New(fault.Transient,
 		"the store was too slow: the next collection continues"))
 	defer cancel()
@@ -279,10 +249,8 @@ func (l *Lock) Turn(ctx context.Context, remove func(context.Context) error) err
 // while may stop the monotonic clock.
 func since(t time.Time) time.Duration { return max(time.Since(t), time.Now().Round(0).Sub(t.Round(0))) }
 
-// release lets others have the lock. If that fails, they wait until the lock is stale.
+// release lets others have the lock, when nothing else uses it here. If that fails, they wait until it is stale.
 func (l *Lock) release(ctx context.Context) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, Window)
 	defer cancel()
 	free := l.own

@@ -31,7 +31,7 @@ func Write(
 	if !ok || len(names) == 0 {
 		return fn(ctx, func(context.Context) error { return nil })
 	}
-	w := &writer{b: keeper, what: what, id: rand.Text(), names: names}
+	w := &writer{b: keeper, what: what, id: rand.Text(), names: names, signs: make(chan struct{}, 1)}
 	if err := w.sign(ctx); err != nil {
 		return err
 	}
@@ -55,8 +55,8 @@ type writer struct {
 	id    string
 	names []string
 
-	mu    sync.Mutex
-	given []string // keys of the newest signs
+	signs chan struct{} // full while a sign is given, which guards what follows
+	given []string      // keys of the newest signs
 	n     int
 }
 
@@ -74,8 +74,8 @@ func (w *writer) keep(ctx context.Context) {
 
 // sign writes another mark under every run, and removes the one before.
 func (w *writer) sign(ctx context.Context) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.signs <- struct{}{}
+	defer func() { <-w.signs }()
 	w.n++
 	var given []string
 	for _, name := range w.names {
@@ -101,7 +101,7 @@ func (w *writer) settle(ctx context.Context) error {
 	newest := 0
 	for end := time.Now().Add(Window + signs); time.Now().Before(end); {
 		var err error
-		if newest, err = last(ctx, w.b, newest); err != nil || newest == 0 {
+		if newest, err = store.Last(ctx, w.b, newest, entryKey); err != nil || newest == 0 {
 			return err
 		}
 		held, _, err := store.Read[entry](ctx, w.b, entryKey(newest))

@@ -9,6 +9,24 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
+// again lists the runs once more, and copies what they have besides: a list may not have shown everything.
+func (t *transfer) again(ctx context.Context) error {
+	for _, name := range t.report.Runs {
+		run := runs.Run(name)
+		keys, err := store.Keys(ctx, t.from, run.Prefix())
+		if err != nil {
+			return err
+		}
+		for _, key := range keys {
+			if key != run.Spec().Key && !runs.IsMark(key) {
+				t.found(key)
+			}
+		}
+	}
+
+	return t.all(ctx)
+}
+
 // rounds is how often complete looks.
 const rounds = 5
 

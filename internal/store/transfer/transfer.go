@@ -64,7 +64,7 @@ func (t *transfer) runs(ctx context.Context, names []string) (Report, error) {
 		}
 	}
 	err := hold.Write(ctx, t.to, "a copy", unfinished, func(ctx context.Context, settle hold.Settle) error {
-		for _, step := range []func(context.Context) error{t.all, settle, t.complete} {
+		for _, step := range []func(context.Context) error{t.all, t.again, settle, t.complete} {
 			if err := step(ctx); err != nil {
 				return err
 			}
