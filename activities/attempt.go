@@ -21,6 +21,7 @@ import (
 type attempt struct {
 	*Rollouts
 	id       SlotID
+	own      own
 	spec     spec.Spec
 	suite    envadapters.Suite
 	planned  domain.Slot
@@ -42,8 +43,12 @@ type attempt struct {
 func (r *Rollouts) attempt(
 	ctx context.Context, id SlotID, s spec.Spec, suite envadapters.Suite, say say,
 ) (*attempt, error) {
-	p, err := r.plan(ctx, id.Run, id.Epoch)
+	own, err := r.own(ctx, id.Run)
 	if err != nil {
+		return nil, err
+	}
+	p, err := r.plan(ctx, id.Run, id.Epoch)
+	if err := own.check(runs.Run(id.Run).Slots(id.Epoch).Key, p.slots.By, err); err != nil {
 		return nil, err
 	}
 	if err := r.sameAs(ctx, s, id.Epoch, suite); err != nil {
@@ -53,7 +58,7 @@ func (r *Rollouts) attempt(
 	decoding.Template = rules.Bound(s, decoding.Template, r.Wording.Over)
 
 	return &attempt{
-		Rollouts: r, id: id, spec: s, suite: suite, decoding: decoding,
+		Rollouts: r, id: id, own: own, spec: s, suite: suite, decoding: decoding,
 		planned: p.slots.Slots[id.Slot-1], slot: p.slots.Slots[id.Slot-1],
 		version: p.slots.System.Version, topology: p.ref, number: 1, say: say,
 	}, err
@@ -104,13 +109,14 @@ var (
 func (a *attempt) play(ctx context.Context) (runs.Episode, error) {
 	run := runs.Run(a.id.Run)
 	end := run.Attempt(a.id.Epoch, a.id.Slot, a.number)
-	if e, _, err := end.Read(ctx, a.Bucket); !missing(err) { // a person may leave out an attempt before it begins
-		return e, err
+	// A person may leave out an attempt before it begins. No fork shares one that has not ended.
+	if e, _, err := store.Read[runs.Episode](ctx, a.Bucket, end.Key); !missing(err) {
+		return e, a.own.check(end.Key, e.By, err)
 	}
 
-	start, _, fresh, err := run.Start(a.id.Epoch, a.id.Slot, a.number).Write(ctx, a.Bucket,
-		runs.Start{Slot: a.slot, Attempt: a.number})
-	if err != nil {
+	claim := run.Start(a.id.Epoch, a.id.Slot, a.number)
+	start, _, fresh, err := claim.Write(ctx, a.Bucket, runs.Start{By: a.own.By, Slot: a.slot, Attempt: a.number})
+	if err := a.own.check(claim.Key, start.By, err); err != nil {
 		return runs.Episode{}, err
 	}
 	a.slot, a.fresh = start.Slot, fresh
@@ -131,10 +137,10 @@ func (a *attempt) play(ctx context.Context) (runs.Episode, error) {
 		a.voids++
 	}
 
-	e.Slot, e.Attempt, e.System, e.Topology = a.slot, a.number, a.version, a.topology
+	e.By, e.Slot, e.Attempt, e.System, e.Topology = a.own.By, a.slot, a.number, a.version, a.topology
 	e, _, _, err = end.Write(ctx, a.Bucket, e)
 
-	return e, err
+	return e, a.own.check(end.Key, e.By, err)
 }
 
 func voids(err error) bool {
@@ -228,12 +234,13 @@ func (a *attempt) step(
 			domain.Seed(a.slot.Seed, "step", t.Number))
 		part("decide")
 
-		return runs.Step{ObservationDigest: seen, Image: image, Touch: t.Touch, Step: domain.Step{
+		return runs.Step{By: a.own.By, ObservationDigest: seen, Image: image, Touch: t.Touch, Step: domain.Step{
 			Number: t.Number, Goal: t.Goal, History: t.History, Observation: t.Observation,
 			Decision: d, Right: episode.Right(env),
 		}}, err
 	}
 	step, ref, err := a.record(ctx, object, decide, fresh)
+	err = a.own.check(object.Key, step.By, err)
 	if fault.KindOf(err) == fault.Refused {
 		err = fault.New(fault.Refused, "step %d: %w", t.Number, err)
 	}

@@ -34,11 +34,19 @@ type Trained struct {
 // the policy of the job before.
 func (g *GPU) TrainChunk(ctx context.Context, id ChunkID) (Trained, error) {
 	return do(ctx, g.log(id.Run, "chunk", id.Chunk), func(ctx context.Context, say say) (Trained, error) {
+		own, err := g.own(ctx, id.Run)
+		if err != nil {
+			return Trained{}, err
+		}
 		var at pace
-		c, _, err := runs.Run(id.Run).Chunk(id.Chunk).Record(ctx, g.Bucket, func() (runs.Chunk, error) {
-			return g.chunk(ctx, id, say, &at)
+		chunk := runs.Run(id.Run).Chunk(id.Chunk)
+		c, _, err := chunk.Record(ctx, g.Bucket, func() (runs.Chunk, error) {
+			c, err := g.chunk(ctx, id, say, &at)
+			c.By = own.By
+
+			return c, err
 		})
-		if err == nil {
+		if err = own.check(chunk.Key, c.By, err); err == nil {
 			err = g.publish(ctx, id.Run, c.Policy.Digest)
 		}
 

@@ -277,6 +277,11 @@ func (a *assembly) readSlot(ctx context.Context, i int) (s slotParts, err error)
 	s.refs.Credit, s.labels = ref, credits.Steps
 	pairs, ref, err := a.run.Pairs(a.epoch.Number, i+1).Read(ctx, a.bucket)
 	s.refs.Pairs, s.pairs = ref, pairs.Pairs
+	if err == nil && !(credits.Episode.Same(s.refs.Episode) && pairs.Episode.Same(s.refs.Episode) &&
+		pairs.Credit.Same(s.refs.Credit)) {
+		err = fault.New(fault.Corrupt, "%s and %s were not made of %s: delete them, then resume the run, which makes "+
+			"them again", s.refs.Credit.Key, s.refs.Pairs.Key, s.refs.Episode.Key)
+	}
 
 	return s, err
 }

@@ -26,13 +26,11 @@ func (c *Control) Conclude(ctx context.Context, e Evaluated) (runs.Result, error
 	log := c.log(item.Run, "system", item.System.Name, "split", item.Split)
 
 	return do(ctx, log, func(ctx context.Context, _ say) (runs.Result, error) {
-		s, err := c.played(ctx, item)
-		if err != nil {
-			return runs.Result{}, err
+		recorded := runs.Run(item.Run).Result(item.ID())
+		result, _, err := recorded.Read(ctx, c.Bucket)
+		if missing(err) && !e.Part.Over {
+			result, _, err = recorded.Record(ctx, c.Bucket, func() (runs.Result, error) { return c.result(ctx, e) })
 		}
-		result, _, err := runs.Run(item.Run).Result(item.ID()).Record(ctx, c.Bucket, func() (runs.Result, error) {
-			return c.result(ctx, s, e)
-		})
 		if err == nil {
 			c.Emit.send(item.Run, events.Result{
 				Folder: item.Folder, System: result.System, Split: result.Split,
@@ -45,8 +43,12 @@ func (c *Control) Conclude(ctx context.Context, e Evaluated) (runs.Result, error
 }
 
 // result counts an item: by episodes, or by steps where tasks are recorded.
-func (c *Control) result(ctx context.Context, s spec.Spec, e Evaluated) (runs.Result, error) {
+func (c *Control) result(ctx context.Context, e Evaluated) (runs.Result, error) {
 	item := e.Item
+	s, err := c.played(ctx, item)
+	if err != nil {
+		return runs.Result{}, err
+	}
 	if err := c.enough(ctx, s, e); err != nil {
 		return runs.Result{}, err
 	}

@@ -130,8 +130,14 @@ func (c *Control) lastEpoch(ctx context.Context, s spec.Spec, committed int) (in
 	if !rules.SameVal(s, t.as) {
 		t = trend{as: s, top: -1}
 	}
+	shared, past, err := c.past(ctx, s.Name)
+	if err != nil {
+		return 0, err
+	}
 	for t.read <= committed {
-		if err := c.follow(ctx, s, &t); err != nil {
+		if t.read > 0 && t.read <= shared {
+			t.remember(s, past)
+		} else if err := c.follow(ctx, s, &t); err != nil {
 			return 0, err
 		}
 		kept.mu.Lock()
@@ -160,17 +166,32 @@ func (c *Control) follow(ctx context.Context, s spec.Spec, t *trend) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case !rules.SameVal(s, then):
-		t.top, t.since = -1, 0
-	case v.Rate > t.top:
-		t.top, t.since = v.Rate, 0
-	default:
-		t.since++
-	}
+	t.add(v.Rate, rules.SameVal(s, then))
 	t.read++
 
 	return nil
+}
+
+// remember adds the next epoch to a trend, which a fork shares.
+func (t *trend) remember(s spec.Spec, past runs.Past) {
+	for _, p := range past {
+		if p.Epoch == t.read {
+			t.add(p.Rate, p.Val == rules.ValOf(s))
+		}
+	}
+	t.read++
+}
+
+// add adds a rate on val to a trend. One of other episodes begins it anew.
+func (t *trend) add(rate float64, same bool) {
+	switch {
+	case !same:
+		t.top, t.since = -1, 0
+	case rate > t.top:
+		t.top, t.since = rate, 0
+	default:
+		t.since++
+	}
 }
 
 // planOf returns the part of a plan that the specification fixes.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -43,11 +44,31 @@ func (m *Models) credit(ctx context.Context, l *labelling, say say) (runs.Credit
 	c, ref, err := runs.Run(l.Run).Credits(l.Epoch, l.Slot).Record(ctx, m.Bucket, func() (runs.Credits, error) {
 		return m.credits(ctx, l, say)
 	})
-	if err == nil {
+	if err = m.of(ctx, l, c.Episode, ref, err); err == nil {
 		l.credits, l.ref = &c, ref
 	}
 
 	return c, err
+}
+
+// of returns the error of having recorded what was made of an episode, and otherwise a corrupt fault if that is not the
+// episode of the slot.
+func (m *Models) of(ctx context.Context, l *labelling, made, record store.Ref, err error) error {
+	if err != nil {
+		return err
+	}
+	own := store.Ref{}
+	if l.read != nil {
+		own = l.read.ref
+	} else if _, own, err = runs.Run(l.Run).Episode(ctx, m.Bucket, l.Epoch, l.Slot); err != nil {
+		return err
+	}
+	if made.Same(own) {
+		return nil
+	}
+
+	return fault.New(fault.Corrupt, "%s was written by another run of this name, or of another episode than %s: "+
+		"delete this object, then resume the run, which makes it again", record.Key, own.Key)
 }
 
 // credited counts labels.

@@ -42,12 +42,23 @@ func (r *Rollouts) Demonstrate(ctx context.Context, b Batch) (int, error) {
 			return 0, err
 		}
 
+		own, err := r.own(ctx, b.Run)
+		if err != nil {
+			return 0, err
+		}
+
 		answers := 0
 		record := func(i int, make func() (runs.Demonstration, error)) error {
-			d, _, err := runs.Run(b.Run).Demonstration(i).Record(ctx, r.Bucket, make)
+			demonstration := runs.Run(b.Run).Demonstration(i)
+			d, _, err := demonstration.Record(ctx, r.Bucket, func() (runs.Demonstration, error) {
+				d, err := make()
+				d.By = own.By
+
+				return d, err
+			})
 			answers += len(d.Pairs)
 
-			return err
+			return own.check(demonstration.Key, d.By, err)
 		}
 		play := func(i int) error {
 			say(fmt.Sprintf("demonstration %d", i))
@@ -141,14 +152,25 @@ func (r *Rollouts) Explore(ctx context.Context, b Batch) (int, error) {
 			return 0, err
 		}
 
+		own, err := r.own(ctx, b.Run)
+		if err != nil {
+			return 0, err
+		}
+
 		wins := 0
 		record := func(i int, make func() (runs.Trajectory, error)) error {
-			t, _, err := runs.Run(b.Run).Trajectory(i).Record(ctx, r.Bucket, make)
+			trajectory := runs.Run(b.Run).Trajectory(i)
+			t, _, err := trajectory.Record(ctx, r.Bucket, func() (runs.Trajectory, error) {
+				t, err := make()
+				t.By = own.By
+
+				return t, err
+			})
 			if t.Success {
 				wins++
 			}
 
-			return err
+			return own.check(trajectory.Key, t.By, err)
 		}
 		play := func(i int) error {
 			say(fmt.Sprintf("trajectory %d", i))

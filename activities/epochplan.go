@@ -118,10 +118,18 @@ func (c *Control) planEpoch(ctx context.Context, id EpochID) (EpochPlan, error) 
 	if err != nil {
 		return EpochPlan{}, err
 	}
-	slots, _, err := runs.Run(id.Run).Slots(id.Epoch).Record(ctx, c.Bucket, func() (runs.Slots, error) {
-		return c.slots(ctx, s, id)
-	})
+	own, err := c.own(ctx, id.Run)
 	if err != nil {
+		return EpochPlan{}, err
+	}
+	planned := runs.Run(id.Run).Slots(id.Epoch)
+	slots, _, err := planned.Record(ctx, c.Bucket, func() (runs.Slots, error) {
+		out, err := c.slots(ctx, s, id)
+		out.By = own.By
+
+		return out, err
+	})
+	if err := own.check(planned.Key, slots.By, err); err != nil {
 		return EpochPlan{}, err
 	}
 	accepted, err := runs.Run(id.Run).Accepted(id.Epoch).Exists(ctx, c.Bucket)

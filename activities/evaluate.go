@@ -39,13 +39,15 @@ type EvalPart struct {
 	Cost               runs.Cost // of the episodes that are not missing
 	Cut                int       `json:",omitempty"` // cells whose prompts lack a part of the agent's view
 	Refused            int       `json:",omitempty"` // cells whose prompts the model refused
+
+	Over bool `json:",omitempty"` // the item has a result already, here or where a fork comes from: nothing was played
 }
 
 // Plus returns the counts of both parts.
 func (p EvalPart) Plus(q EvalPart) EvalPart {
 	return EvalPart{
 		Successes: p.Successes + q.Successes, Missing: p.Missing + q.Missing, Cost: p.Cost.Plus(q.Cost),
-		Cut: p.Cut + q.Cut, Refused: p.Refused + q.Refused,
+		Cut: p.Cut + q.Cut, Refused: p.Refused + q.Refused, Over: p.Over || q.Over,
 	}
 }
 
@@ -59,6 +61,10 @@ func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) 
 
 	return do(ctx, log, func(ctx context.Context, say say) (EvalPart, error) {
 		var out EvalPart
+		over, err := runs.Run(item.Run).Result(item.ID()).Exists(ctx, r.Bucket)
+		if err != nil || over {
+			return EvalPart{Over: over}, err
+		}
 		s, err := r.played(ctx, item)
 		if err != nil {
 			return out, err
@@ -72,27 +78,33 @@ func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) 
 		if err != nil {
 			return out, err
 		}
+		own, err := r.own(ctx, item.Run)
+		if err != nil {
+			return out, err
+		}
+		play := func(i int) (ep runs.EvalEpisode, err error) {
+			if err := r.evaluatesSame(ctx, s, item, suite); err != nil { // any worker reads what was played
+				return ep, err
+			}
+			task, err := taskOf(s, suite, item, given, i)
+			if err != nil {
+				return ep, err
+			}
+			ep, err = r.evaluate(ctx, s, suite, item, task, i, say)
+			ep.By = own.By
+
+			return ep, err
+		}
 		parts := make([]EvalPart, e.To-e.From)
 		var open errgroup.Group // an episode that fails does not end the others
 		for i := e.From; i < e.To; i++ {
 			open.Go(func() error {
-				ep, _, err := runs.Run(item.Run).EvalEpisode(item.ID(), i+1).Record(ctx, r.Bucket,
-					func() (runs.EvalEpisode, error) {
-						// Any worker reads what was played.
-						if err := r.evaluatesSame(ctx, s, item, suite); err != nil {
-							return runs.EvalEpisode{}, err
-						}
-						task, err := taskOf(s, suite, item, given, i)
-						if err != nil {
-							return runs.EvalEpisode{}, err
-						}
-
-						return r.evaluate(ctx, s, suite, item, task, i, say)
-					})
+				played := runs.Run(item.Run).EvalEpisode(item.ID(), i+1)
+				ep, _, err := played.Record(ctx, r.Bucket, func() (runs.EvalEpisode, error) { return play(i) })
 				say(fmt.Sprintf("%s on %s, episode %d has ended", item.System.Name, item.Split, i+1))
 				parts[i-e.From] = partOf(ep)
 
-				return err
+				return own.check(played.Key, ep.By, err)
 			})
 		}
 		if err := open.Wait(); err != nil {

@@ -53,11 +53,11 @@ func (m *Models) CreditAndPairing(ctx context.Context, id SlotID) (Paired, error
 // pairing records the pairs of an episode that is labelled, and returns their number. The adversary's answers, and what
 // became of them, are recorded with the pairs.
 func (m *Models) pairing(ctx context.Context, l *labelling, say say) (int, error) {
-	p, _, err := runs.Run(l.Run).Pairs(l.Epoch, l.Slot).Record(ctx, m.Bucket, func() (runs.Pairs, error) {
+	p, ref, err := runs.Run(l.Run).Pairs(l.Epoch, l.Slot).Record(ctx, m.Bucket, func() (runs.Pairs, error) {
 		return m.pairs(ctx, l, say)
 	})
 
-	return len(p.Pairs), err
+	return len(p.Pairs), m.of(ctx, l, p.Episode, ref, err)
 }
 
 func (m *Models) pairs(ctx context.Context, l *labelling, say say) (runs.Pairs, error) {

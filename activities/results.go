@@ -106,8 +106,17 @@ func (c *Control) best(ctx context.Context, s spec.Spec) (int, error) {
 		return 0, err
 	}
 
+	shared, past, err := c.past(ctx, s.Name)
+	if err != nil {
+		return 0, err
+	}
 	top, best := -1.0, 0
-	for epoch := 1; epoch <= committed; epoch++ {
+	for _, p := range past {
+		if p.Rate > top && !p.Kept && p.Val == rules.ValOf(s) {
+			top, best = p.Rate, p.Epoch
+		}
+	}
+	for epoch := shared + 1; epoch <= committed; epoch++ {
 		e, _, err := runs.Run(s.Name).Epoch(epoch).Read(ctx, c.Bucket)
 		if err != nil {
 			return 0, err
@@ -125,6 +134,17 @@ func (c *Control) best(ctx context.Context, s spec.Spec) (int, error) {
 	}
 
 	return best, nil
+}
+
+// past returns the last epoch that a run shares with others as a whole, or 0, and what these epochs reached on val.
+func (c *Control) past(ctx context.Context, run string) (int, runs.Past, error) {
+	v, err := c.versions(ctx, run)
+	if err != nil || v.shared == nil {
+		return 0, nil, err
+	}
+	past, _, err := runs.Run(run).Past().Read(ctx, c.Bucket)
+
+	return v.shared.Last(), past, err
 }
 
 // testSplits returns the test splits of the run's own environment. It fails if the environment cannot say which splits
@@ -293,8 +313,18 @@ func (c *Control) table(ctx context.Context, s spec.Spec, f Final) ([]runs.Resul
 
 // curve reads the rates on val by epoch, from the base system at 0. Epochs that were not evaluated are left out.
 func (c *Control) curve(ctx context.Context, s spec.Spec) ([]runs.EvalPoint, error) {
+	shared, past, err := c.past(ctx, s.Name)
+	if err != nil {
+		return nil, err
+	}
 	var points []runs.EvalPoint
 	for epoch := range s.Epochs + 1 {
+		if i := slices.IndexFunc(past, func(p runs.PastEpoch) bool { return p.Epoch == epoch }); i >= 0 {
+			points = append(points, runs.EvalPoint{At: epoch, Rate: past[i].Rate})
+		}
+		if epoch > 0 && epoch <= shared {
+			continue
+		}
 		name := rules.TrainedName(s.Agents)
 		if epoch == 0 {
 			name = rules.BaseName(s.Agents)

@@ -58,10 +58,18 @@ func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 
 	return do(ctx, log, func(ctx context.Context, say say) (Updated, error) {
 		var at pace
-		u, _, err := runs.Run(id.Run).Update(id.Epoch, id.Agent).Record(ctx, g.Bucket, func() (runs.Update, error) {
-			return g.update(ctx, id, func(what string) { say(fmt.Sprintf("agent %d: %s", id.Agent, what)) }, &at)
-		})
+		own, err := g.own(ctx, id.Run)
 		if err != nil {
+			return Updated{}, err
+		}
+		update := runs.Run(id.Run).Update(id.Epoch, id.Agent)
+		u, _, err := update.Record(ctx, g.Bucket, func() (runs.Update, error) {
+			u, err := g.update(ctx, id, func(what string) { say(fmt.Sprintf("agent %d: %s", id.Agent, what)) }, &at)
+			u.By = own.By
+
+			return u, err
+		})
+		if err := own.check(update.Key, u.By, err); err != nil {
 			return Updated{}, err
 		}
 		d, _, err := store.Read[runs.Dataset](ctx, g.Bucket, u.Dataset.Key)

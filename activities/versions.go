@@ -17,11 +17,13 @@ const atEnd = -1
 // versions is a run's specification with the changes by people, as far as this process has read them, and what this
 // process keeps of the newest epoch.
 type versions struct {
-	original spec.Spec // written once
-	identity string    // of the run: another one of its name has another
+	original spec.Spec    // written once
+	shared   *runs.Shared // what a fork shares
+	identity string       // of the run: another one of its name has another
 
 	mu      sync.Mutex
 	checked time.Time // when the run was last known to have this specification
+	own     own
 	begun   begunWith
 	plan    *epochPlan
 	trend   trend
@@ -38,6 +40,16 @@ const rereadEvery = 5 * time.Second
 // spec returns a run's specification as it is in an epoch: changes by people count from the first epoch that begins
 // after them. 0 is what comes before the first epoch.
 func (c *Common) spec(ctx context.Context, run string, epoch int) (spec.Spec, error) {
+	v, err := c.versions(ctx, run)
+	if err != nil {
+		return spec.Spec{}, err
+	}
+	if owner, ok := v.shared.Owner(epoch); ok {
+		s, err := c.spec(ctx, string(owner), epoch)
+		s.Name = run
+
+		return s, err
+	}
 	n := 0
 	if epoch != 0 {
 		made, err := c.begun(ctx, run, epoch)
@@ -50,10 +62,6 @@ func (c *Common) spec(ctx context.Context, run string, epoch int) (spec.Spec, er
 			return spec.Spec{}, err
 		}
 		n = made.Changes
-	}
-	v, err := c.versions(ctx, run)
-	if err != nil {
-		return spec.Spec{}, err
 	}
 	if len(v.original.Models) > 0 { // their limits may change at any moment
 		err = v.refresh(ctx, c, rereadEvery)
@@ -121,15 +129,17 @@ func (c *Common) versions(ctx context.Context, run string) (*versions, error) {
 	if ok {
 		c.specs.CompareAndDelete(run, known)
 	}
-	v, _ := c.specs.LoadOrStore(run, &versions{original: s, newest: s, identity: identity, checked: time.Now()})
+	v, _ := c.specs.LoadOrStore(run, &versions{
+		original: s.Spec, shared: s.Shared, newest: s.Spec, identity: identity, checked: time.Now(),
+	})
 
 	return v.(*versions), nil
 }
 
 // identify reads the specification of a run, and returns what no other run of its name has: the digests of the
 // specification, of the record that says when the run began, and of a fork's origin.
-func (c *Common) identify(ctx context.Context, run string) (spec.Spec, string, error) {
-	s, ref, err := runs.Run(run).Spec().Read(ctx, c.Bucket)
+func (c *Common) identify(ctx context.Context, run string) (runs.Forked, string, error) {
+	s, ref, err := runs.Run(run).Forked().Read(ctx, c.Bucket)
 	if err != nil {
 		return s, "", err
 	}

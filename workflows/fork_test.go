@@ -3,6 +3,9 @@ package workflows_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +17,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/fork"
 	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/store/transfer"
 	"github.com/collabui/collabui/test/kit/testrun"
 	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/workers/catalog"
@@ -155,6 +159,53 @@ func sameAsSet(t *testing.T, s spec.Spec, epoch int, typed map[string]string, na
 	}
 }
 
+// TestAChainOfForksEndsAsOneRun makes six generations, each of which plays one epoch more than the one before: the last
+// one ends as a run of all epochs does, and each has as many objects as the one before.
+func TestAChainOfForksEndsAsOneRun(t *testing.T) {
+	t.Parallel()
+	s := threeEpochs()
+	s.Epochs, s.Slots, s.Evaluation.Val = 7, 3, 2
+	want := play(t, testrun.WithBase(t, s))
+
+	s.Epochs = 1
+	r := testrun.WithBase(t, s)
+	play(t, r)
+	var objects []int
+	for n := 1; n <= 6; n++ {
+		r, _ = forked(t, r, fmt.Sprint("generation-", n), n, map[string]string{"epochs": fmt.Sprint(n + 1)})
+		end, err := r.Play(t, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clean(t, r)
+		if len(end.Curve) != n+2 {
+			t.Errorf("generation %d: the curve has %d points, want those of %d epochs and of the base",
+				n, len(end.Curve), n+1)
+		}
+		own, err := store.Keys(t.Context(), r.Bucket, runs.Run(r.Spec.Name).Prefix())
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps := func(key string) bool { return strings.Contains(key, "/steps/") } // as many as the agents need
+		objects = append(objects, len(slices.DeleteFunc(own, steps)))
+		if n == 6 && (end.FinalDigest != want.FinalDigest || end.Best != want.Best ||
+			runs.Digest(end.Curve) != runs.Digest(want.Curve)) {
+			t.Errorf("the last generation ended with %+v, want %+v as of one run", end, want)
+		}
+	}
+	if len(slices.Compact(slices.Clone(objects))) != 1 {
+		t.Errorf("the generations have %d objects, want as many each", objects)
+	}
+
+	copied := *r
+	copied.Bucket = &store.Memory{}
+	report, err := transfer.Runs(t.Context(), r.Bucket, copied.Bucket, []string{r.Spec.Name}, func(int, int) {})
+	if err != nil || len(report.Runs) != 7 {
+		t.Fatalf("a copy of the last generation = runs %v, %v; want it and the six before it", report.Runs, err)
+	}
+	clean(t, &copied)
+}
+
 func TestAForkThatWasCutShortGoesOn(t *testing.T) {
 	t.Parallel()
 	r, want := testrun.Finished(t)
@@ -177,14 +228,24 @@ func TestAForkThatWasCutShortGoesOn(t *testing.T) {
 	}
 
 	// The same command, typed again while the fork goes on, must not bring what the original has made since.
-	last := runs.Run("other").Epoch(2)
-	r.Bucket.Damage(last.Key, nil)
-	f, err := fork.Plan(t.Context(), r.Bucket, request, spec.Source{}, catalog.All{})
-	if err == nil {
-		err = f.Make(t.Context(), r.Bucket, func(int) {})
+	last := runs.Run("small").Epoch(2)
+	commit, err := r.Bucket.Get(t.Context(), last.Key)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if there, found := last.Exists(t.Context(), r.Bucket); err != nil || found != nil || there {
-		t.Errorf("made again: %v; the fork has epoch 2: %v, %v; want nothing written", err, there, found)
+	request.Name = "young"
+	for _, body := range [][]byte{nil, commit} {
+		r.Bucket.Damage(last.Key, body)
+		f, err := fork.Plan(t.Context(), r.Bucket, request, spec.Source{}, catalog.All{})
+		if err == nil {
+			err = f.Make(t.Context(), r.Bucket, func(int) {})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := runs.Run("young").Committed(t.Context(), r.Bucket); err != nil || n != 1 {
+		t.Errorf("made again, the fork has %d epochs, %v; want the one that the original had at first", n, err)
 	}
 
 	r.Spec.Name = "other"

@@ -113,6 +113,9 @@ func planned(t *testing.T, s spec.Spec, slot int) domain.Task {
 	if _, _, err := runs.Run(s.Name).Base().Record(t.Context(), r.Bucket, base); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := r.Control().PlanRun(t.Context(), r.Spec.Name); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := r.Control().PlanEpoch(t.Context(), activities.EpochID{Run: s.Name, Epoch: 1}); err != nil {
 		t.Fatal(err)
 	}

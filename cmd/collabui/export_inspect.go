@@ -58,7 +58,7 @@ func (x *converted) inspect(ctx context.Context, b store.Bucket, run runs.Run, o
 
 // itemsIn returns the evaluated items of a run that have an episode or a result, in lexical order.
 func itemsIn(ctx context.Context, b store.Bucket, run runs.Run) ([]string, error) {
-	keys, err := store.Keys(ctx, b, run.EvalPrefix())
+	keys, err := run.Keys(ctx, b, "evals/")
 	var out []string
 	for _, key := range keys {
 		out = append(out, path.Dir(strings.TrimPrefix(key, run.EvalPrefix())))
@@ -126,7 +126,7 @@ func (x *converted) inspectItem(ctx context.Context, b store.Bucket, run runs.Ru
 	if err != nil {
 		return err
 	}
-	keys, err := store.Keys(ctx, b, run.EvalPrefix()+item+"/")
+	keys, err := run.Keys(ctx, b, "evals/"+item+"/")
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,9 @@ func troubled(t *testing.T) *testrun.Run {
 	if _, _, err := runs.Run(s.Name).Base().Record(t.Context(), plan.Bucket, base); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := plan.Control().PlanRun(t.Context(), s.Name); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := plan.Control().PlanEpoch(t.Context(), activities.EpochID{Run: s.Name, Epoch: 1}); err != nil {
 		t.Fatal(err)
 	}

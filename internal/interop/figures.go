@@ -101,13 +101,12 @@ func (r *Records) readEpoch(ctx context.Context, b store.Bucket, number int) (bo
 
 // readResults reads the results of all evaluated items.
 func (r *Records) readResults(ctx context.Context, b store.Bucket) error {
-	prefix := r.Run.Prefix() + "evals/"
-	objects, err := b.List(ctx, prefix)
+	keys, err := r.Run.Keys(ctx, b, "evals/")
 	if err != nil {
 		return err
 	}
-	for _, o := range objects {
-		item, ok := strings.CutSuffix(strings.TrimPrefix(o.Key, prefix), "/result.json")
+	for _, key := range keys {
+		item, ok := strings.CutSuffix(strings.TrimPrefix(key, r.Run.EvalPrefix()), "/result.json")
 		if !ok {
 			continue
 		}

@@ -95,7 +95,11 @@ func (l *Library) epochRows(ctx context.Context, run runs.Run, number int) ([]ro
 
 // begun returns the slots of the epoch that have begun, in order.
 func (r epoch) begun(ctx context.Context) (out []int, err error) {
-	prefix := path.Dir(path.Clean(r.run.EpisodePrefix(r.number, 0))) + "/"
+	at, err := r.run.In(ctx, r.b, r.number)
+	if err != nil {
+		return nil, err
+	}
+	prefix := path.Dir(path.Clean(at.EpisodePrefix(r.number, 0))) + "/"
 	folders, err := r.b.Folders(ctx, prefix)
 	for _, f := range folders {
 		n, bad := strconv.Atoi(f)

@@ -185,7 +185,7 @@ func (l *Library) update(ctx context.Context, u runs.Update) (epochUpdate, error
 func (l *Library) evaluated(ctx context.Context, run runs.Run) ([]evaluation, error) {
 	out := []evaluation{}
 	prefix := run.EvalPrefix()
-	keys, err := store.Keys(ctx, l.Bucket, prefix)
+	keys, err := run.Keys(ctx, l.Bucket, "evals/")
 	if err != nil {
 		return out, err
 	}

@@ -1,10 +1,12 @@
 package rules
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
-	"reflect"
 	"slices"
 
 	"github.com/collabui/collabui/domain"
@@ -74,7 +76,15 @@ func chosenLength(pairs []domain.Pair) (length float64) {
 }
 
 // SameVal reports whether rates on val under two specifications are of the same episodes.
-func SameVal(s, t spec.Spec) bool {
-	return s.Evaluation.Seed == t.Evaluation.Seed && s.Evaluation.Val == t.Evaluation.Val &&
-		reflect.DeepEqual(s.Where(s.Environment), t.Where(t.Environment))
+func SameVal(s, t spec.Spec) bool { return ValOf(s) == ValOf(t) }
+
+// ValOf identifies the episodes of val by a digest of what they depend on.
+func ValOf(s spec.Spec) string {
+	raw, err := json.Marshal([]any{s.Evaluation.Seed, s.Evaluation.Val, s.Where(s.Environment)})
+	if err != nil {
+		panic(err) // plain values
+	}
+	sum := sha256.Sum256(raw)
+
+	return hex.EncodeToString(sum[:6])
 }

@@ -130,6 +130,7 @@ type run struct {
 	deleted   bool // somebody deleted it
 	ended     bool
 	committed int
+	shared    *runs.Shared // what it shares with others
 	keep      map[int]bool // epochs whose policies are kept; nil: all
 	keys      []string
 }

@@ -22,6 +22,9 @@ func (c *collector) judge(ctx context.Context) error {
 	if err := c.spare(ctx); err != nil {
 		return err
 	}
+	if err := c.share(ctx); err != nil {
+		return err
+	}
 
 	return c.endings(ctx)
 }

@@ -30,6 +30,7 @@ func (c *collector) mark(ctx context.Context) error {
 			return err
 		}
 	}
+	c.keepShared()
 	done := 0
 	read := func() {
 		done++
@@ -170,6 +171,7 @@ func (c *collector) retention(ctx context.Context, r *run) error {
 			r.committed = max(r.committed, n)
 		}
 	}
+	r.committed = max(r.committed, r.shared.Last())
 	if c.p.Epochs == 0 {
 		return nil
 	}

@@ -1,5 +1,7 @@
-// Package fork makes a new run of a run's first epochs. What stays valid is copied: a copy has the bytes of the
-// original, and refers to the objects that the original refers to. Everything else is recomputed when the fork is run.
+// Package fork makes a new run of a run's first epochs. Epochs of which everything stays valid are shared: they stay
+// where they are, and the fork says which run has them. Of the next epoch, what stays valid is copied: a copy has the
+// bytes of the original, and refers to the objects that the original refers to. Everything else is recomputed when the
+// fork is run.
 //
 // It imports domain, fault, internal/method/rules, internal/method/spec, internal/store and internal/store/runs.
 package fork
@@ -42,10 +44,12 @@ type Fork struct {
 	Objects int // that are copied
 
 	name    runs.Run
-	spec    spec.Spec            // of the fork, without changes
-	changes []runs.Change        // of the fork
+	spec    spec.Spec            // of the fork: with the changes of the original that count after the last shared epoch
+	changes []runs.Change        // of the fork: one if it has other values or labels
 	slots   int                  // of the next epoch, if that is all that changes its plan; otherwise 0
-	keys    []string             // that are copied
+	keys    []string             // that are copied, below the run
+	shared  runs.Shared          // what is not copied
+	past    runs.Past            // what that reached on val
 	labels  map[int]runs.Credits // of the next epoch, by slot, where they are not copied
 }
 
@@ -53,8 +57,7 @@ type Fork struct {
 // committed the epoch, if a value is impossible, or if the name is taken by another run.
 func Plan(ctx context.Context, b store.Bucket, r Request, src spec.Source, c spec.Catalog) (*Fork, error) {
 	f := &Fork{name: r.Name}
-	original, err := r.Run.Find(ctx, b)
-	if err != nil {
+	if _, err := r.Run.Find(ctx, b); err != nil {
 		return f, err
 	}
 	committed, err := r.Run.Committed(ctx, b)
@@ -72,29 +75,21 @@ func Plan(ctx context.Context, b store.Bucket, r Request, src spec.Source, c spe
 		return f, fault.New(fault.Invalid, "run %s cannot be forked after epoch %d: it has committed %d epochs",
 			r.Run, r.Epoch, committed)
 	}
-	if f.changes, err = inherited(ctx, b, r.Run, r.Epoch); err != nil {
+	if f.spec, err = inherited(ctx, b, r.Run, r.Epoch); err != nil {
 		return f, err
 	}
-	f.Origin = runs.Origin{
-		Run: string(r.Run), Epoch: r.Epoch, Changes: len(f.changes), Who: r.Who, Why: r.Why, At: r.At,
-	}
-
-	now, err := runs.After(original, f.changes, len(f.changes))
-	if err != nil {
-		return f, err
-	}
-	values, err := now.Change(r.Typed, src, c)
+	f.spec.Name = string(r.Name)
+	f.Origin = runs.Origin{Run: string(r.Run), Epoch: r.Epoch, Who: r.Who, Why: r.Why, At: r.At}
+	values, err := f.spec.Change(r.Typed, src, c)
 	if err != nil {
 		return f, err
 	}
 	if len(values) > 0 || len(r.Cells) > 0 {
 		f.Origin.Values, f.Origin.Cells = values, r.Cells
-		f.changes = append(f.changes, runs.Change{
+		f.changes = []runs.Change{{
 			Who: r.Who, Why: r.Why, At: r.At, Verb: runs.VerbFork, Values: values, Cells: r.Cells,
-		})
+		}}
 	}
-	f.spec = original
-	f.spec.Name = string(r.Name)
 	if err := f.spec.Validate(c); err != nil {
 		return f, err
 	}
@@ -111,11 +106,23 @@ func Plan(ctx context.Context, b store.Bucket, r Request, src spec.Source, c spe
 	return f, f.list(ctx, b)
 }
 
-// inherited returns the changes of a run that count in the epoch after the last one that is shared.
-func inherited(ctx context.Context, b store.Bucket, run runs.Run, epoch int) ([]runs.Change, error) {
+// inherited returns the specification of a run with the changes that count in the epoch after the last one that is
+// shared.
+func inherited(ctx context.Context, b store.Bucket, run runs.Run, epoch int) (spec.Spec, error) {
+	shared, err := run.Shared(ctx, b)
+	if err != nil {
+		return spec.Spec{}, err
+	}
+	if owner, ok := shared.Owner(epoch + 1); ok {
+		run = owner
+	}
+	s, _, err := run.Spec().Read(ctx, b)
+	if err != nil {
+		return s, err
+	}
 	all, err := run.Changes(ctx, b, 0)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	for _, o := range []runs.Object[runs.Made]{run.Made(epoch + 1), run.Final()} {
 		m, _, err := o.Read(ctx, b)
@@ -123,13 +130,14 @@ func inherited(ctx context.Context, b store.Bucket, run runs.Run, epoch int) ([]
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return s, err
 		}
+		all = all[:min(m.Changes, len(all))]
 
-		return all[:min(m.Changes, len(all))], nil
+		break
 	}
 
-	return all, nil
+	return runs.After(s, all, len(all))
 }
 
 // free refuses a name that another run has. A fork that was begun in the same way goes on.
@@ -140,9 +148,8 @@ func (f *Fork) free(ctx context.Context, b store.Bucket) error {
 			runs.Digest(begun.Values) == runs.Digest(f.Origin.Values) &&
 			runs.Digest(begun.Cells) == runs.Digest(f.Origin.Cells) {
 			f.Origin = begun
-			if len(begun.Values) > 0 || len(begun.Cells) > 0 {
-				last := &f.changes[len(f.changes)-1]
-				last.Who, last.Why, last.At = begun.Who, begun.Why, begun.At
+			for i := range f.changes {
+				f.changes[i].Who, f.changes[i].Why, f.changes[i].At = begun.Who, begun.Why, begun.At
 			}
 
 			return nil
@@ -168,9 +175,9 @@ func (f *Fork) free(ctx context.Context, b store.Bucket) error {
 // parallel is the number of objects that are copied concurrently.
 const parallel = 16
 
-// Make writes the fork: what is shared, and last its specification, with which it exists. It may be repeated, and goes
-// on where it was cut short; of a fork that exists, it changes nothing, whatever the original has made since. progress
-// is called with the number of copied objects.
+// Make writes the fork: what is copied, and last its specification, with which it exists and which says what it shares.
+// It may be repeated, and goes on where it was cut short; of a fork that exists, it changes nothing, whatever the
+// original has made since. progress is called with the number of copied objects.
 func (f *Fork) Make(ctx context.Context, b store.Bucket, progress func(n int)) error {
 	if there, err := f.name.Spec().Exists(ctx, b); err != nil || there {
 		return err
@@ -193,7 +200,7 @@ func (f *Fork) Make(ctx context.Context, b store.Bucket, progress func(n int)) e
 		g, gctx := errgroup.WithContext(ctx)
 		for _, key := range f.keys[begun:min(begun+parallel, len(f.keys))] {
 			g.Go(func() error {
-				raw, err := b.Get(gctx, from.Prefix()+key)
+				raw, err := runs.Raw(gctx, b, from.Prefix()+key)
 				if err == nil {
 					_, err = b.PutOnce(gctx, f.name.Prefix()+key, raw)
 				}
@@ -212,28 +219,27 @@ func (f *Fork) Make(ctx context.Context, b store.Bucket, progress func(n int)) e
 	if err := f.label(ctx, b); err != nil {
 		return err
 	}
-	_, _, err := f.name.Spec().Record(ctx, b, func() (spec.Spec, error) { return f.spec, nil })
+	if _, _, err := f.name.Past().Record(ctx, b, func() (runs.Past, error) { return f.past, nil }); err != nil {
+		return err
+	}
+	_, _, err := f.name.Forked().Record(ctx, b, func() (runs.Forked, error) {
+		return runs.Forked{Spec: f.spec, Shared: &f.shared}, nil
+	})
 
 	return err
 }
 
-// begin records for the shared epochs after the one that was asked for that they count the changes of the fork.
+// begin records for an epoch of which a part is copied that it counts the changes of the fork.
 func (f *Fork) begin(ctx context.Context, b store.Bucket) error {
-	last := f.Whole
-	if f.From > spec.StepPlan || f.slots > 0 {
-		last++
+	if f.From <= spec.StepPlan && f.slots == 0 {
+		return nil
 	}
-	for epoch := f.Origin.Epoch + 1; epoch <= last; epoch++ {
-		_, _, err := f.name.Made(epoch).Record(ctx, b, func() (runs.Made, error) {
-			m, _, err := runs.Run(f.Origin.Run).Made(epoch).Read(ctx, b)
-			m.Changes = len(f.changes)
+	_, _, err := f.name.Made(f.Whole+1).Record(ctx, b, func() (runs.Made, error) {
+		m, _, err := runs.Run(f.Origin.Run).Made(f.Whole+1).Read(ctx, b)
+		m.Changes = len(f.changes)
 
-			return m, err
-		})
-		if err != nil && !errors.Is(err, store.ErrNotFound) { // older runs do not have it
-			return err
-		}
-	}
+		return m, err
+	})
 
-	return nil
+	return err
 }

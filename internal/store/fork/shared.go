@@ -134,16 +134,51 @@ func diff(path string, a, b json.RawMessage, out *[]string) {
 	}
 }
 
-// list finds the objects of the original that stay valid.
+// list finds what the fork shares, and the objects of the original that are copied: the base policy, what came before
+// the first epoch, results of the base on val, and of the epoch that is not shared as a whole what stays valid. Their
+// number does not depend on the number of epochs.
 func (f *Fork) list(ctx context.Context, b store.Bucket) error {
-	prefix := runs.Run(f.Origin.Run).Prefix()
-	all, err := b.List(ctx, prefix)
+	from := runs.Run(f.Origin.Run)
+	theirs, err := from.Shared(ctx, b)
 	if err != nil {
 		return err
 	}
-	for _, o := range all {
-		if key := strings.TrimPrefix(o.Key, prefix); f.shares(key) {
-			f.keys = append(f.keys, key)
+	f.shared.Parts = theirs.Of(from, f.Whole, f.Tests)
+	if f.Whole > 0 {
+		_, f.shared.Commit, err = from.Epoch(f.Whole).Read(ctx, b)
+	} else {
+		_, f.shared.Commit, err = from.Base().Read(ctx, b)
+	}
+	if err != nil {
+		return err
+	}
+	if err := f.remember(ctx, b, theirs); err != nil {
+		return err
+	}
+	if f.From > spec.StepPlan || f.slots > 0 {
+		by, err := from.By(ctx, b)
+		if err != nil {
+			return err
+		}
+		f.shared.Copied = []string{by.Tag}
+		if theirs != nil {
+			f.shared.Copied = append(f.shared.Copied, theirs.Copied...)
+		}
+	}
+
+	f.keys = []string{strings.TrimPrefix(from.Base().Key, from.Prefix())}
+	for _, folder := range []string{
+		"epochs/0000/", fmt.Sprintf("epochs/%04d/", f.Whole+1),
+		"evals/" + rules.EpochFolder(0) + "/", "evals/" + rules.EpochFolder(f.Whole+1) + "/",
+	} {
+		keys, err := from.Keys(ctx, b, folder)
+		if err != nil {
+			return err
+		}
+		for _, key := range keys {
+			if key = strings.TrimPrefix(key, from.Prefix()); f.copies(strings.Split(key, "/")) {
+				f.keys = append(f.keys, key)
+			}
 		}
 	}
 	f.Objects = len(f.keys)
@@ -151,34 +186,60 @@ func (f *Fork) list(ctx context.Context, b store.Bucket) error {
 	return nil
 }
 
-// shares reports whether an object of the original, by its key below the run, is copied. Steps are not: episodes refer
-// to those of the original. Neither are checkpoints of training that has ended and recorded calls.
-func (f *Fork) shares(key string) bool {
-	parts := strings.Split(key, "/")
+// remember collects what the shared epochs reached on val: of those that the original shares itself, it knows that.
+func (f *Fork) remember(ctx context.Context, b store.Bucket, theirs *runs.Shared) error {
+	from := runs.Run(f.Origin.Run)
+	if theirs != nil {
+		past, _, err := from.Past().Read(ctx, b)
+		if err != nil {
+			return err
+		}
+		f.past = slices.DeleteFunc(past, func(p runs.PastEpoch) bool { return p.Epoch > f.Whole })
+	}
+	for epoch := theirs.Last() + 1; epoch <= f.Whole; epoch++ {
+		e, _, err := from.Epoch(epoch).Read(ctx, b)
+		if err != nil {
+			return err
+		}
+		then, err := from.At(ctx, b, epoch)
+		if err != nil {
+			return err
+		}
+		if e.Val != nil {
+			f.past = append(f.past, runs.PastEpoch{
+				Epoch: epoch, Rate: e.Val.Rate, Kept: e.Kept != "", Val: rules.ValOf(then),
+			})
+		}
+	}
+
+	return nil
+}
+
+// copies reports whether an object of the original is copied, by the parts of its key below the run. Steps are not:
+// episodes refer to those of the original. Neither are checkpoints of training that has ended and recorded calls.
+func (f *Fork) copies(parts []string) bool {
+	last := parts[len(parts)-1]
 	switch {
-	case strings.Contains(key, "-checkpoint-"), strings.Contains(key, "/steps/"):
+	case strings.Contains(last, "-checkpoint-"), slices.Contains(parts, "steps"):
 		return false
-	case key == "base.json", parts[0] == "finetune":
+	case parts[0] == "evals" && len(parts) > 4 && parts[3] == domain.SplitVal:
+		base := parts[1] == rules.EpochFolder(0)
+
+		return base && last == "result.json" || !base && f.From > spec.StepEvaluation
+	case parts[0] == "epochs" && number(parts[1]) == 0:
 		return true
-	case parts[0] == "epochs" && len(parts) > 2:
-		return f.sharesEpoch(number(parts[1]), parts[2:])
-	case parts[0] == "evals" && len(parts) > 3:
-		return f.sharesEvaluation(parts[1], parts[3])
+	case parts[0] == "epochs":
+		return f.copiesOf(parts[2:])
 	}
 
 	return false
 }
 
-// sharesEpoch reports whether a part of an epoch is copied.
-func (f *Fork) sharesEpoch(epoch int, rest []string) bool {
-	if rest[0] == "made.json" {
-		return epoch <= f.Origin.Epoch // of later ones, the fork has its own
-	}
-	if epoch <= f.Whole {
-		return true
-	}
+// copiesOf reports whether an object of the epoch that is not shared as a whole is copied, by the parts of its key
+// below the epoch.
+func (f *Fork) copiesOf(rest []string) bool {
 	step := stepOf(rest)
-	if epoch > f.Whole+1 || step >= f.From {
+	if rest[0] == "made.json" || step >= f.From { // the fork has its own
 		return false
 	}
 	if _, other := f.labels[slotOf(rest)]; other && (step == spec.StepCredit || step == spec.StepPairs) {
@@ -207,23 +268,6 @@ func stepOf(rest []string) spec.Step {
 	}
 
 	return spec.StepCommit
-}
-
-// sharesEvaluation reports whether an evaluated episode or result is copied: of val with its epoch, of anything else if
-// the evaluations at the end stay valid.
-func (f *Fork) sharesEvaluation(folder, split string) bool {
-	if folder == rules.ReferenceFolder {
-		return f.Tests
-	}
-	epoch, ok := rules.EpochOf(folder)
-	if !ok {
-		return false
-	}
-	if split == domain.SplitVal {
-		return epoch <= f.Whole || epoch == f.Whole+1 && f.From > spec.StepEvaluation
-	}
-
-	return f.Tests && epoch <= f.Whole
 }
 
 // slotOf returns the slot of an object of an epoch, by its key below the epoch, or 0.

@@ -97,17 +97,7 @@ func (f *follower) fork(name string, o runs.Origin, epoch int) error {
 	if o.Why != "" {
 		text += ": " + o.Why
 	}
-	there, err := runs.Run(o.Run).Spec().Exists(f.ctx, f.b)
-	if err != nil {
-		return err
-	}
-	if !there { // a copy of a fork alone
-		text += "; " + o.Run + " is not in this store"
-	}
 	f.steps = append(f.steps, Step{Kind: KindFork, Run: name, Origin: &o, Text: text})
-	if !there {
-		return nil
-	}
 
 	return f.follow(o.Run, epoch)
 }

@@ -69,17 +69,6 @@ func TestALineageLeadsBackToTheBase(t *testing.T) {
 		}
 	}
 
-	original := runs.Run("small").Spec().Key
-	raw, err := b.Get(t.Context(), original)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Bucket.Damage(original, nil) // as in another store, to which only the fork was copied
-	if got, want := kinds(t, b, "forked", 2), []string{"epoch forked", "fork forked"}; !slices.Equal(got, want) {
-		t.Errorf("without its original, the lineage of forked is %q, want %q", got, want)
-	}
-	r.Bucket.Damage(original, raw)
-
 	small := []string{"epoch small", "stage 1 small"}
 	forked := append([]string{"epoch forked", "fork forked"}, small...)
 	for name, want := range map[string][]string{

@@ -44,14 +44,13 @@ type Relabel struct {
 
 // Origin is where a fork comes from: a run, and the last of its epochs that the fork shares for certain.
 type Origin struct {
-	Run     string      `json:"run"`
-	Epoch   int         `json:"epoch"`
-	Changes int         `json:"changes"`          // how many changes of the original the fork has, too
-	Values  spec.Values `json:"values,omitempty"` // those that the fork changes from the next epoch on
-	Cells   []Relabel   `json:"cells,omitempty"`  // those that it labels anew in the next epoch
-	Who     string      `json:"who"`
-	Why     string      `json:"why"`
-	At      time.Time   `json:"at"`
+	Run    string      `json:"run"`
+	Epoch  int         `json:"epoch"`
+	Values spec.Values `json:"values,omitempty"` // those that the fork changes from the next epoch on
+	Cells  []Relabel   `json:"cells,omitempty"`  // those that it labels anew in the next epoch
+	Who    string      `json:"who"`
+	Why    string      `json:"why"`
+	At     time.Time   `json:"at"`
 }
 
 // Verb is a kind of change.
@@ -83,8 +82,9 @@ func (r Run) Changes(ctx context.Context, b store.Bucket, n int) ([]Change, erro
 	}
 }
 
-// lookBack is the number of newest changes among which Append looks for the same one.
-const lookBack = 20
+// lookBack is how much older than a change others must be for Append to look no further for the same one: clocks of
+// people differ by less.
+const lookBack = time.Hour
 
 // Append records a change after those of the run that exist, and returns its number. It may be repeated with the same
 // change, which is recorded once.
@@ -93,10 +93,13 @@ func (r Run) Append(ctx context.Context, b store.Bucket, c Change) (int, error) 
 	if err != nil {
 		return 0, err
 	}
-	for n := last; n > max(0, last-lookBack); n-- {
+	for n := last; n > 0; n-- {
 		old, _, err := r.Change(n).Read(ctx, b)
 		if err != nil || same(old, c) {
 			return n, err
+		}
+		if old.At.Before(c.At.Add(-lookBack)) {
+			break
 		}
 	}
 	for n := last + 1; ; n++ {
@@ -230,9 +233,28 @@ func (r Run) Current(ctx context.Context, b store.Bucket) (spec.Spec, error) {
 // At returns the specification of the run as it is in an epoch: with the changes that count there. 0 is what comes
 // before the first epoch, and an epoch that has not begun is like the newest.
 func (r Run) At(ctx context.Context, b store.Bucket, epoch int) (spec.Spec, error) {
-	s, err := r.Find(ctx, b)
+	x, err := r.Shared(ctx, b)
 	if err != nil {
+		return spec.Spec{}, r.named(err)
+	}
+	if owner, ok := x.Owner(epoch); ok {
+		s, err := owner.at(ctx, b, epoch)
+		s.Name = string(r)
+
 		return s, err
+	}
+	if err := r.Alive(ctx, b); err != nil {
+		return spec.Spec{}, err
+	}
+
+	return r.at(ctx, b, epoch)
+}
+
+// at is At for an epoch that the run does not share. The run may be one that somebody deleted: forks keep it.
+func (r Run) at(ctx context.Context, b store.Bucket, epoch int) (spec.Spec, error) {
+	s, _, err := r.Spec().Read(ctx, b)
+	if err != nil {
+		return s, r.named(err)
 	}
 	all, err := r.Changes(ctx, b, 0)
 	if err != nil || len(all) == 0 {

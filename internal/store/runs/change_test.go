@@ -36,12 +36,12 @@ func TestTheRequestsOfAChangeDoNotGrowWithTheirNumber(t *testing.T) {
 	run := runs.Run("small")
 	for n := 1; n <= 300; n++ {
 		b.reads = 0
-		got, err := run.Append(t.Context(), b, noted("ann", n))
+		got, err := run.Append(t.Context(), b, noted("ann", 30*n))
 		if err != nil || got != n || b.reads > 40 {
 			t.Fatalf("change %d: Append = %d, %v with %d reads; want %[1]d with at most 40", n, got, err, b.reads)
 		}
 	}
-	if got, err := run.Append(t.Context(), b, noted("ann", 297)); err != nil || got != 297 {
+	if got, err := run.Append(t.Context(), b, noted("ann", 30*297)); err != nil || got != 297 {
 		t.Errorf("Append of change 297 again = %d, %v; want 297", got, err)
 	}
 }

@@ -8,12 +8,14 @@ import (
 
 // Start claims an attempt at a slot.
 type Start struct {
+	By
 	Slot    domain.Slot `json:"slot"`
 	Attempt int         `json:"attempt"`
 }
 
 // Step is one environment step, recorded before it is executed.
 type Step struct {
+	By
 	domain.Step
 	ObservationDigest string `json:"observation_digest"`
 	// Image is the screenshot, if the specification keeps any. No digest depends on it.
@@ -33,6 +35,7 @@ type Screen struct {
 // Episode is the end of an attempt at a slot: an episode, or a void attempt. It is one object, so an attempt cannot end
 // twice.
 type Episode struct {
+	By
 	Slot     domain.Slot    `json:"slot"`
 	Attempt  int            `json:"attempt"`
 	Goal     string         `json:"goal"`

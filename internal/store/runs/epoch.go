@@ -10,6 +10,7 @@ import (
 
 // Slots is the plan of an epoch.
 type Slots struct {
+	By
 	Epoch  int           `json:"epoch"`
 	System System        `json:"system"` // the system that is rolled out
 	Prompt string        `json:"prompt"` // digest of the agents' template
@@ -58,6 +59,7 @@ type Value struct {
 
 // Update is the end of one agent's update.
 type Update struct {
+	By
 	Agent   int                 `json:"agent"`
 	Parent  Policy              `json:"parent"`
 	Policy  Policy              `json:"policy"` // equal to the parent if that was kept

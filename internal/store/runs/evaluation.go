@@ -9,6 +9,7 @@ import (
 
 // EvalEpisode is one evaluated task.
 type EvalEpisode struct {
+	By
 	Task     domain.Task    `json:"task"`
 	Goal     string         `json:"goal,omitempty"` // older records lack it
 	Topology int            `json:"topology"`

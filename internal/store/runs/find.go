@@ -60,11 +60,14 @@ func NameOf(key string) string {
 func (r Run) Find(ctx context.Context, b store.Bucket) (spec.Spec, error) {
 	s, _, err := r.Spec().Read(ctx, b)
 	if err != nil {
-		return s, fmt.Errorf("run %q: %w", string(r), err)
+		return s, r.named(err)
 	}
 
 	return s, r.Alive(ctx, b)
 }
+
+// named adds the name of the run to an error.
+func (r Run) named(err error) error { return fmt.Errorf("run %q: %w", string(r), err) }
 
 // Alive returns an error that wraps store.ErrNotFound if somebody deleted the run.
 func (r Run) Alive(ctx context.Context, b store.Bucket) error {

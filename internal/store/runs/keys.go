@@ -19,14 +19,20 @@ type Run string
 // Object is one write-once object: its key and the type of what it holds.
 type Object[T any] struct{ Key string }
 
-// Read returns what the object holds and a reference to its bytes. The error wraps store.ErrNotFound if it was never
-// written.
-func (o Object[T]) Read(ctx context.Context, b store.Bucket) (T, store.Ref, error) {
-	return store.Read[T](ctx, b, o.Key)
+// Read returns what the object holds and a reference to its bytes. An object that a fork shares is read where it is,
+// and the reference says where. The error wraps store.ErrNotFound if it was never written.
+func (o Object[T]) Read(ctx context.Context, b store.Bucket) (v T, ref store.Ref, err error) {
+	err = find(ctx, b, o.Key, func(key string) (err error) {
+		v, ref, err = store.Read[T](ctx, b, key)
+
+		return err
+	})
+
+	return v, ref, err
 }
 
 // Record writes what make returns unless the object exists, and returns what it holds. It may run twice, concurrently
-// or half: see store.RecordOnce.
+// or half: see store.RecordOnce. What a fork shares is not looked for: a fork records what is its own.
 func (o Object[T]) Record(ctx context.Context, b store.Bucket, make func() (T, error)) (T, store.Ref, error) {
 	return store.RecordOnce(ctx, b, o.Key, make)
 }
@@ -39,7 +45,7 @@ func (o Object[T]) Write(ctx context.Context, b store.Bucket, v T) (T, store.Ref
 
 // Exists reports whether the object was written.
 func (o Object[T]) Exists(ctx context.Context, b store.Bucket) (bool, error) {
-	_, err := b.Get(ctx, o.Key)
+	_, err := Raw(ctx, b, o.Key)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}
@@ -68,6 +74,9 @@ func (r Run) Summary() Object[Spent] { return object[Spent](r, "spent") }
 
 // Origin is what a fork was made of. Other runs do not have it.
 func (r Run) Origin() Object[Origin] { return object[Origin](r, "fork") }
+
+// Past is what a fork knows of the epochs that it shares. Other runs do not have it.
+func (r Run) Past() Object[Past] { return object[Past](r, "past") }
 
 // Mark is the nth sign, from 1, of a process that writes the run and has not written its specification yet; id is
 // that of the process.
@@ -236,6 +245,9 @@ func (r Run) Result(id string) Object[Result] { return object[Result](r, "evals/
 
 // Final is with what the workers began the evaluations at the end of the run.
 func (r Run) Final() Object[Made] { return object[Made](r, "final") }
+
+// Tasks are what a gate or a check for drift plays of a group of tasks.
+func (r Run) Tasks(group string) Object[Tasks] { return object[Tasks](r, "tasks/%s", group) }
 
 // Gate is what the gate of a schedule found of a run that trained a system again.
 func (r Run) Gate() Object[Gate] { return object[Gate](r, "gate") }

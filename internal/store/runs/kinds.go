@@ -50,14 +50,18 @@ func NeedsNoReference(key string) bool {
 
 // Attempts returns the ends of all attempts at a slot: episodes and void attempts.
 func (r Run) Attempts(ctx context.Context, b store.Bucket, epoch, slot int) ([]Episode, error) {
-	folders, err := b.Folders(ctx, r.EpisodePrefix(epoch, slot))
+	at, err := r.In(ctx, b, epoch)
+	if err != nil {
+		return nil, err
+	}
+	folders, err := b.Folders(ctx, at.EpisodePrefix(epoch, slot))
 	if err != nil {
 		return nil, err
 	}
 
 	var ends []Episode
 	for _, attempt := range folders {
-		e, _, err := store.Read[Episode](ctx, b, r.EpisodePrefix(epoch, slot)+attempt+"/episode.json")
+		e, _, err := store.Read[Episode](ctx, b, at.EpisodePrefix(epoch, slot)+attempt+"/episode.json")
 		if errors.Is(err, store.ErrNotFound) { // it has not ended
 			continue
 		}

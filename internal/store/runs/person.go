@@ -49,7 +49,7 @@ const leftOut = "left out by "
 // Retry begins the next attempt at every failed slot of an epoch that no person left out, with the task that was
 // planned, and returns the slots. It is an invalid fault once agents are trained on the epoch. It may be repeated.
 func (r Run) Retry(ctx context.Context, b store.Bucket, epoch int) ([]int, error) {
-	trained, err := b.List(ctx, r.Prefix()+fmt.Sprintf("epochs/%04d/agents/", epoch))
+	trained, err := r.Keys(ctx, b, fmt.Sprintf("epochs/%04d/agents/", epoch))
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (r Run) Retry(ctx context.Context, b store.Bucket, epoch int) ([]int, error
 			continue
 		}
 		n := e.Slot.Number
-		next := Start{Slot: slots.Slots[n-1], Attempt: e.Attempt + 1}
+		next := Start{By: slots.By, Slot: slots.Slots[n-1], Attempt: e.Attempt + 1}
 		start := r.Start(epoch, n, next.Attempt)
 		if _, _, err := start.Record(ctx, b, func() (Start, error) { return next, nil }); err != nil {
 			return out, err
@@ -99,7 +99,7 @@ func (r Run) Skip(ctx context.Context, b store.Bucket, epoch, slot int, d Decisi
 
 	for attempt := 1; ; attempt++ {
 		skipped := Episode{
-			Slot: slots.Slots[slot-1], Attempt: attempt, System: slots.System.Version, Topology: ref,
+			By: slots.By, Slot: slots.Slots[slot-1], Attempt: attempt, System: slots.System.Version, Topology: ref,
 			Failed: fmt.Sprintf(leftOut+"%s: %s", d.Who, d.Why),
 		}
 		e, _, err := r.Attempt(epoch, slot, attempt).Record(ctx, b, func() (Episode, error) { return skipped, nil })
@@ -138,7 +138,7 @@ func (r Run) SkipUpdate(ctx context.Context, b store.Bucket, epoch, agent int, d
 	}
 	parent := standing.Policies[agent]
 	skipped := Update{
-		Agent: agent, Parent: parent, Policy: parent, Dataset: dataset,
+		By: slots.By, Agent: agent, Parent: parent, Policy: parent, Dataset: dataset,
 		Kept: fmt.Sprintf(leftOut+"%s: %s", d.Who, d.Why),
 	}
 	u, _, err := r.Update(epoch, agent).Record(ctx, b, func() (Update, error) { return skipped, nil })

@@ -10,9 +10,15 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Committed returns the number of committed epochs. They are committed in order, without gaps.
+// Committed returns the number of committed epochs, those that the run shares among them. They are committed in order,
+// without gaps.
 func (r Run) Committed(ctx context.Context, b store.Bucket) (int, error) {
-	return store.Last(ctx, b, 0, func(k int) string { return r.Epoch(k).Key })
+	s, err := r.Shared(ctx, b)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return 0, err
+	}
+
+	return store.Last(ctx, b, s.Last(), func(k int) string { return r.Epoch(k).Key })
 }
 
 // Chosen returns the epoch whose system stands for the run: the best on val of a run that has ended, otherwise the

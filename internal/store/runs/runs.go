@@ -1,8 +1,8 @@
 // Package runs defines what a run leaves in the store: the types of its objects, their keys, and every way to read
 // them.
 //
-// It imports domain, fault, internal/method/credit, internal/method/retrain, internal/method/spec,
-// internal/method/stats, internal/method/synth and internal/store.
+// It imports domain, fault, internal/method/credit, internal/method/retrain, internal/method/rules,
+// internal/method/spec, internal/method/stats, internal/method/synth and internal/store.
 package runs
 
 import (
@@ -32,6 +32,11 @@ func (s System) Digests() []string {
 	}
 
 	return out
+}
+
+// Tasks names the tasks of an evaluation that are not those of a split.
+type Tasks struct {
+	Tasks store.Ref `json:"tasks"` // a blob: JSON list of tasks
 }
 
 // Gate is what a gate decided upon, and its verdict.

@@ -8,6 +8,7 @@ import (
 
 // Demonstration is one training task as the expert plays it.
 type Demonstration struct {
+	By
 	Slot  domain.Slot   `json:"slot"`
 	Pairs []domain.Pair `json:"pairs"` // pairs without rejected answers
 
@@ -16,6 +17,7 @@ type Demonstration struct {
 
 // Trajectory is one training task as the UI agent of stage 1 played it.
 type Trajectory struct {
+	By
 	Slot    domain.Slot    `json:"slot"`
 	Goal    string         `json:"goal"`
 	Screens []synth.Screen `json:"screens"`
@@ -40,6 +42,7 @@ type LevelSet struct {
 // Chunk is a piece of stage 1's training: a number of optimiser steps on demonstrations, or one stage of the levels.
 // Number 0 is a policy that was given.
 type Chunk struct {
+	By
 	Number  int        `json:"number"`
 	Stage   string     `json:"stage,omitempty"` // level job, if there are levels
 	Steps   int        `json:"steps"`           // optimiser steps of all chunks so far

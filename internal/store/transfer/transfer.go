@@ -44,6 +44,10 @@ func (t *transfer) runs(ctx context.Context, names []string) (Report, error) {
 	if err := t.retirements(ctx); err != nil {
 		return t.report, err
 	}
+	names, err := t.withOrigins(ctx, names)
+	if err != nil {
+		return t.report, err
+	}
 	var specs, unfinished []string
 	for _, name := range names {
 		run := runs.Run(name)
@@ -63,15 +67,17 @@ func (t *transfer) runs(ctx context.Context, names []string) (Report, error) {
 			unfinished = append(unfinished, name)
 		}
 	}
-	err := hold.Write(ctx, t.to, "a copy", unfinished, func(ctx context.Context, settle hold.Settle) error {
+	err = hold.Write(ctx, t.to, "a copy", unfinished, func(ctx context.Context, settle hold.Settle) error {
 		for _, step := range []func(context.Context) error{t.all, t.again, settle, t.complete} {
 			if err := step(ctx); err != nil {
 				return err
 			}
 		}
-		t.found(specs...)
-		if err := t.all(ctx); err != nil {
-			return err
+		for _, spec := range specs { // a fork exists after the runs that it shares
+			t.found(spec)
+			if err := t.all(ctx); err != nil {
+				return err
+			}
 		}
 
 		return t.complete(ctx)

@@ -1,0 +1,58 @@
+package collect
+
+import (
+	"context"
+	"errors"
+
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// share reads what runs share with others, which are needed as long as the run is: they are not dead either. It follows
+// spare, which may have found that a run is not dead.
+func (c *collector) share(ctx context.Context) error {
+	for _, r := range c.runs {
+		if r.dead {
+			continue
+		}
+		var err error
+		r.shared, err = runs.Run(r.name).Shared(ctx, c.b)
+		if _, listed := c.objects[runs.Run(r.name).Spec().Key]; !listed && errors.Is(err, store.ErrNotFound) {
+			continue // it is not finished
+		}
+		if err != nil {
+			return err
+		}
+		if r.shared == nil {
+			continue
+		}
+		for _, part := range r.shared.Parts { // all of them: they name no runs that are not among these
+			if from := c.runs[string(part.Run)]; from != nil {
+				from.dead = false
+			}
+		}
+	}
+
+	return nil
+}
+
+// keepShared keeps the policies of shared epochs that forks need: those that a fork which has ended keeps, and those
+// with which one that has not ended begins, where policies may lag.
+func (c *collector) keepShared() {
+	for _, r := range c.runs {
+		if r.dead || r.shared == nil {
+			continue
+		}
+		needs := r.keep
+		if !r.ended {
+			last := r.shared.Last()
+			needs = map[int]bool{last: true, last - 1: true}
+		}
+		for epoch := range needs {
+			name, shared := r.shared.Owner(epoch)
+			if owner := c.runs[string(name)]; shared && owner != nil && owner.keep != nil {
+				owner.keep[epoch] = true
+			}
+		}
+	}
+}

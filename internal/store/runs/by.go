@@ -1,0 +1,34 @@
+package runs
+
+import (
+	"context"
+
+	"github.com/collabui/collabui/internal/store"
+)
+
+// By says which run made a record, apart from others of its name: that of a run which was deleted is free, and one of
+// its workers may not have heard of it. No digest depends on it.
+type By struct {
+	Tag string `json:"by,omitempty"`
+}
+
+// By returns what the records of the run say. It follows from the records of when the run began, and of when it was
+// forked. The error wraps store.ErrNotFound if the run has not begun.
+func (r Run) By(ctx context.Context, b store.Bucket) (By, error) {
+	s, err := r.Shared(ctx, b)
+	if err != nil {
+		return By{}, err
+	}
+	_, began, err := r.Made(0).Read(ctx, b)
+	if err != nil {
+		return By{}, err
+	}
+	var forked store.Ref
+	if s != nil {
+		if _, forked, err = r.Origin().Read(ctx, b); err != nil {
+			return By{}, err
+		}
+	}
+
+	return By{Digest([]string{began.SHA256, forked.SHA256})[:16]}, nil
+}

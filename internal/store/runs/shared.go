@@ -1,0 +1,262 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// Shared says which objects a fork has in common with other runs, where they stay. It is a part of the fork's
+// specification as it is stored, which every run has: whether a run is a fork never follows from the absence of an
+// object.
+type Shared struct {
+	Commit store.Ref `json:"commit"` // the last epoch that is shared as a whole; the base policy if there is none
+	Parts  []Part    `json:"parts"`  // in the order of their epochs
+
+	// Copied is what records say that were copied, of an epoch that is not shared as a whole: which run made them.
+	Copied []string `json:"copied,omitempty"`
+}
+
+// Part is what a fork shares with one run: the epochs up to the last one that the parts before do not have, and with
+// the first part stage 1, too.
+type Part struct {
+	Run   Run  `json:"run"`
+	Last  int  `json:"last"`
+	Tests bool `json:"tests,omitempty"` // the evaluations at the end of the run are shared, too
+}
+
+// Past is what the epochs that a fork shares reached on val, so that the fork need not read them to choose its best
+// one. Those that were not evaluated are left out.
+type Past []PastEpoch
+
+// PastEpoch is what an epoch reached on val.
+type PastEpoch struct {
+	Epoch int     `json:"epoch"`
+	Rate  float64 `json:"rate"`
+	Kept  bool    `json:"kept,omitempty"` // the agents went on with another system
+	Val   string  `json:"val"`            // the episodes: see rules.ValOf
+}
+
+// Forked is a specification as the store has it: that of a fork says what the fork shares.
+type Forked struct {
+	spec.Spec
+	Shared *Shared `json:"shared,omitempty"`
+}
+
+// UnmarshalJSON decodes both: a specification has defaults.
+func (f *Forked) UnmarshalJSON(raw []byte) error {
+	var rest struct {
+		Shared *Shared `json:"shared"`
+	}
+	if err := json.Unmarshal(raw, &rest); err != nil {
+		return err
+	}
+	f.Shared = rest.Shared
+
+	return json.Unmarshal(raw, &f.Spec)
+}
+
+// Forked is the specification with what a fork shares.
+func (r Run) Forked() Object[Forked] { return Object[Forked]{r.Spec().Key} }
+
+// Shared returns what the run shares with others. It is nil if the run is no fork. The error wraps store.ErrNotFound if
+// there is no such run.
+func (r Run) Shared(ctx context.Context, b store.Bucket) (*Shared, error) {
+	f, _, err := store.Read[Forked](ctx, b, r.Forked().Key)
+
+	return f.Shared, err
+}
+
+// In returns the run that has the objects of an epoch: the run itself, or the one with which it shares the epoch.
+func (r Run) In(ctx context.Context, b store.Bucket, epoch int) (Run, error) {
+	s, err := r.Shared(ctx, b)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return r, err
+	}
+	if owner, ok := s.Owner(epoch); ok {
+		return owner, nil
+	}
+
+	return r, nil
+}
+
+// Last returns the last epoch that is shared as a whole.
+func (s *Shared) Last() int {
+	if s == nil || len(s.Parts) == 0 {
+		return 0
+	}
+
+	return s.Parts[len(s.Parts)-1].Last
+}
+
+// Owner returns the run that has the objects of an epoch, or false if the fork does not share that. 0 is stage 1.
+func (s *Shared) Owner(epoch int) (Run, bool) {
+	if s == nil || epoch < 0 {
+		return "", false
+	}
+	i := slices.IndexFunc(s.Parts, func(p Part) bool { return p.Last >= epoch })
+	if i < 0 {
+		return "", false
+	}
+
+	return s.Parts[i].Run, true
+}
+
+// Of returns the parts of a fork of a run up to an epoch, where s is what that run shares itself.
+func (s *Shared) Of(run Run, epoch int, tests bool) (parts []Part) {
+	if s != nil {
+		parts = slices.Clone(s.Parts)
+	}
+	for i := range parts {
+		parts[i].Last, parts[i].Tests = min(parts[i].Last, epoch), parts[i].Tests && tests
+	}
+	last := -1
+
+	return slices.DeleteFunc(append(parts, Part{Run: run, Last: epoch, Tests: tests}), func(p Part) bool {
+		empty := p.Last == last && !p.Tests
+		last = p.Last
+
+		return empty
+	})
+}
+
+// holders returns the runs that may have an object of the fork, by its key below the run.
+func (s *Shared) holders(below string) []Run {
+	parts := strings.Split(below, "/")
+	switch {
+	case s == nil:
+	case parts[0] == "finetune":
+		return s.owners(0)
+	case parts[0] == "epochs" && len(parts) > 2:
+		epoch := 0
+		_, _ = fmt.Sscanf(parts[1], "%d", &epoch)
+
+		return s.owners(epoch)
+	case parts[0] == "evals" && len(parts) > 3:
+		return s.evaluators(parts[1], parts[3])
+	case parts[0] == "evals" && len(parts) == 3: // a folder
+		return append(s.evaluators(parts[1], domain.SplitVal), s.evaluators(parts[1], "")...)
+	}
+
+	return nil
+}
+
+// owners returns the owners of some epochs.
+func (s *Shared) owners(epochs ...int) (out []Run) {
+	for _, epoch := range epochs {
+		if run, ok := s.Owner(epoch); ok {
+			out = append(out, run)
+		}
+	}
+
+	return out
+}
+
+// evaluators returns the runs that may have evaluated a split in a folder. The base is evaluated on val before the
+// first epoch, and everything else but val when a run ends.
+func (s *Shared) evaluators(folder, split string) (out []Run) {
+	epoch, ok := rules.EpochOf(folder)
+	switch {
+	case !ok && folder != rules.ReferenceFolder:
+		return nil
+	case ok && split == domain.SplitVal && epoch == 0:
+		return s.owners(1, 0)
+	case ok && split == domain.SplitVal:
+		return s.owners(epoch)
+	}
+	for _, p := range slices.Backward(s.Parts) {
+		if !p.Tests {
+			break
+		}
+		if p.Last >= epoch {
+			out = append(out, p.Run)
+		}
+	}
+
+	return out
+}
+
+// shareable are the beginnings of keys, below a run, of objects that a fork may share.
+var shareable = []string{"epochs/", "evals/", "finetune/"}
+
+// find calls read with the key of an object. If there is no such object, and it belongs to a fork, find calls read with
+// the keys of the object in the runs with which the fork shares it, until one has it.
+func find(ctx context.Context, b store.Bucket, key string, read func(key string) error) error {
+	err := read(key)
+	run := Run(NameOf(key))
+	below := strings.TrimPrefix(key, run.Prefix())
+	ours := func(beginning string) bool { return strings.HasPrefix(below, beginning) }
+	if !errors.Is(err, store.ErrNotFound) || run == "" || !slices.ContainsFunc(shareable, ours) {
+		return err
+	}
+	s, of := run.Shared(ctx, b)
+	if of != nil && !errors.Is(of, store.ErrNotFound) {
+		return of
+	}
+	for _, holder := range s.holders(below) {
+		if found := read(holder.Prefix() + below); !errors.Is(found, store.ErrNotFound) {
+			return found
+		}
+	}
+
+	return err
+}
+
+// Raw returns the bytes of an object of a run, also of one that the run shares.
+func Raw(ctx context.Context, b store.Bucket, key string) (raw []byte, err error) {
+	err = find(ctx, b, key, func(key string) (err error) {
+		raw, err = b.Get(ctx, key)
+
+		return err
+	})
+
+	return raw, err
+}
+
+// Keys returns the keys of the run's objects in a folder, in lexical order. Those that the run shares have the keys
+// that they would have in the run itself.
+func (r Run) Keys(ctx context.Context, b store.Bucket, folder string) ([]string, error) {
+	keys, err := store.Keys(ctx, b, r.Prefix()+folder)
+	if err != nil {
+		return nil, err
+	}
+	s, err := r.Shared(ctx, b)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	if s == nil {
+		return keys, nil
+	}
+	from := s.holders(folder)
+	if strings.Count(folder, "/") == 1 { // it has all epochs
+		for _, p := range s.Parts {
+			from = append(from, p.Run)
+		}
+	}
+	for i, run := range from {
+		if slices.Contains(from[:i], run) {
+			continue
+		}
+		theirs, err := store.Keys(ctx, b, run.Prefix()+folder)
+		if err != nil {
+			return nil, err
+		}
+		for _, key := range theirs {
+			below := strings.TrimPrefix(key, run.Prefix())
+			if slices.Contains(s.holders(below), run) {
+				keys = append(keys, r.Prefix()+below)
+			}
+		}
+	}
+	slices.Sort(keys)
+
+	return slices.Compact(keys), nil
+}
