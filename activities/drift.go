@@ -79,19 +79,23 @@ const (
 // gateFolder is the folder of a firing's evaluations, below those of its run.
 const gateFolder = "gate"
 
-// item returns an evaluation of given tasks.
+// item returns an evaluation of given tasks, which it records under the firing's run: gc keeps what a record names.
 func (c *Control) item(
 	ctx context.Context, f schedules.Firing, system rules.EvalSystem, split string, tasks []domain.Task,
 ) (rules.EvalItem, error) {
-	raw, err := json.Marshal(tasks)
-	if err != nil {
-		return rules.EvalItem{}, fault.As(fault.Fatal, err)
-	}
-	ref, err := store.PutBlob(ctx, c.Bucket, raw)
+	played, _, err := runs.Run(f.Run).Tasks(split).Record(ctx, c.Bucket, func() (runs.Tasks, error) {
+		raw, err := json.Marshal(tasks)
+		if err != nil {
+			return runs.Tasks{}, fault.As(fault.Fatal, err)
+		}
+		ref, err := store.PutBlob(ctx, c.Bucket, raw)
+
+		return runs.Tasks{Tasks: ref}, err
+	})
 
 	return rules.EvalItem{
 		Run: f.Run, Folder: gateFolder, System: system, Split: split, Episodes: len(tasks), AtEnd: true,
-		Tasks: ref.SHA256,
+		Tasks: played.Tasks.SHA256,
 	}, err
 }
 

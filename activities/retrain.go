@@ -85,11 +85,7 @@ func (c *Control) look(ctx context.Context, v schedules.Version, id FiringID) (s
 		return f, err
 	}
 	line := lines.Line(v.Schedule.Line)
-	history, err := line.History(ctx, c.Bucket, 0)
-	if err != nil {
-		return f, err
-	}
-	accepted, err := line.Current(ctx, c.Bucket)
+	accepted, history, err := line.Standing(ctx, c.Bucket)
 	if missing(err) {
 		return f, fault.New(fault.Invalid, "line %s has no accepted system yet: accept one with "+
 			"`collabui line promote %[1]s RUN --why TEXT`", v.Schedule.Line)
@@ -97,7 +93,12 @@ func (c *Control) look(ctx context.Context, v schedules.Version, id FiringID) (s
 	if err != nil {
 		return f, err
 	}
-	f.Entries, f.Accepted = len(history), accepted.System
+	f.Entries, f.Accepted = accepted.Number+len(history), accepted.System
+	if accepted.Basis == nil || accepted.Verb == lines.Rollback { // a person accepted it, perhaps again
+		if history, err = line.History(ctx, c.Bucket, 0); err != nil {
+			return f, err
+		}
+	}
 
 	before, err := runs.Run(accepted.System.Run).Inventory(ctx, c.Bucket, accepted.System.Epoch)
 	if missing(err) {
@@ -136,7 +137,7 @@ func (c *Control) look(ctx context.Context, v schedules.Version, id FiringID) (s
 
 		return f, nil
 	}
-	f.Run = v.Schedule.Line + "-" + id.ID
+	f.Run = id.Schedule + "-" + id.ID  // a line may have several schedules
 	if f.News != schedules.NewsCheck { // which trains only what has become worse
 		err = checkGate(now, f)
 	}
@@ -147,23 +148,23 @@ func (c *Control) look(ctx context.Context, v schedules.Version, id FiringID) (s
 // checked says which firing of a schedule has checked the same for drift, and how that ended; otherwise it is empty.
 func (c *Control) checked(ctx context.Context, schedule string, basis lines.Basis) (string, error) {
 	name := schedules.Schedule(schedule)
-	all, err := name.Outcomes(ctx, c.Bucket)
-	if err != nil {
+	var last schedules.Outcome
+	err := name.Backward(ctx, c.Bucket, func(o schedules.Outcome) bool {
+		if o.News == schedules.NewsCheck && o.Verb == schedules.VerbNone {
+			last = o
+		}
+
+		return last.ID == ""
+	})
+	if err != nil || last.ID == "" {
 		return "", err
 	}
-	for _, o := range slices.Backward(all) {
-		if o.News != schedules.NewsCheck || o.Verb != schedules.VerbNone {
-			continue
-		}
-		f, _, err := name.Firing(o.ID).Read(ctx, c.Bucket)
-		if err != nil || !f.Basis.Same(basis) {
-			return "", err
-		}
-
-		return fmt.Sprintf("nothing has changed since firing %s checked it: %s", o.ID, o.Why), nil
+	f, _, err := name.Firing(last.ID).Read(ctx, c.Bucket)
+	if err != nil || !f.Basis.Same(basis) {
+		return "", err
 	}
 
-	return "", nil
+	return fmt.Sprintf("nothing has changed since firing %s checked it: %s", last.ID, last.Why), nil
 }
 
 // missed returns how many firings of a schedule were too late until now, and until the firing before.

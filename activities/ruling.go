@@ -3,10 +3,11 @@ package activities
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/lines"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/schedules"
@@ -45,41 +46,30 @@ func (c *Control) rule(ctx context.Context, r Ruling) (lines.Entry, error) {
 		return lines.Entry{}, err
 	}
 	line := lines.Line(v.Schedule.Line)
-	if e, ok, err := ruled(ctx, c.Bucket, line, f); ok || err != nil {
-		return e, err
-	}
-	e, err := c.entry(ctx, f, r)
-	if err != nil {
-		return e, err
-	}
-	got, err := line.Append(ctx, c.Bucket, f.Entries, e)
-	if fault.KindOf(err) != fault.Invalid {
-		return got, err
-	}
-
-	history, err := line.History(ctx, c.Bucket, 0)
-	if err != nil {
-		return e, err
-	}
-	last := history[len(history)-1]
-	e.Verb = lines.Reject
-	e.Why = fmt.Sprintf("it was compared with %s, and %s has changed the line since; %s", f.Accepted, last.Who, e.Why)
-
-	return line.Append(ctx, c.Bucket, len(history), e)
-}
-
-// ruled returns the entry of a line that a firing has written already.
-func ruled(
-	ctx context.Context, b store.Bucket, line lines.Line, f schedules.Firing,
-) (e lines.Entry, ok bool, err error) {
-	later, err := line.History(ctx, b, f.Entries)
-	for _, e := range later {
-		if e.Basis != nil && *e.Basis == f.Basis {
-			return e, true, nil
+	mine := sync.OnceValues(func() (lines.Entry, error) { return c.entry(ctx, f, r) })
+	for before := -1; ; {
+		later, err := line.History(ctx, c.Bucket, f.Entries)
+		if err != nil {
+			return lines.Entry{}, err
+		}
+		if i := slices.IndexFunc(later, f.Wrote); i >= 0 {
+			return later[i], nil
+		}
+		e, err := mine()
+		if err != nil {
+			return e, err
+		}
+		if len(later) > 0 {
+			e.Verb = lines.Reject
+			e.Why = fmt.Sprintf("it was compared with %s, and %s has changed the line since; %s",
+				f.Accepted, later[len(later)-1].Who, e.Why)
+		}
+		got, err := line.Append(ctx, c.Bucket, f.Entries+len(later), e)
+		again := fault.KindOf(err) == fault.Invalid && len(later) > before // somebody was faster
+		if before = len(later); !again || ctx.Err() != nil {
+			return got, err
 		}
 	}
-
-	return e, false, err
 }
 
 // entry returns the entry with which a firing ends.

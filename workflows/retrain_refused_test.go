@@ -61,7 +61,7 @@ func beside(t *testing.T, r *testrun.Run) (schedules.Outcome, time.Duration, err
 	}
 	sleeper := func(ctx workflow.Context) error { return workflow.Sleep(ctx, 2*time.Hour) }
 	both := func(ctx workflow.Context) (o schedules.Outcome, err error) {
-		other := workflow.ExecuteChildWorkflow(as(ctx, "mobile-20261123-030000"), sleeper)
+		other := workflow.ExecuteChildWorkflow(as(ctx, "nightly-20261123-030000"), sleeper)
 		if err := other.GetChildWorkflowExecution().Get(ctx, nil); err != nil {
 			return o, err
 		}
@@ -102,7 +102,7 @@ func TestAStopOfARunThatGoesOnAlreadyIsHeeded(t *testing.T) {
 	t.Parallel()
 	r := scheduled(t, nightly())
 	r.Suite.More = []string{"h"}
-	run := runs.Run("mobile-20261123-030000")
+	run := runs.Run("nightly-20261123-030000")
 	stop := runs.Change{Who: "ann", Why: "it costs too much", Verb: runs.VerbStop}
 	if _, err := run.Append(t.Context(), r.Bucket, stop); err != nil {
 		t.Fatal(err)

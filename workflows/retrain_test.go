@@ -132,7 +132,7 @@ func TestNewTasksAreTrainedAndTheBetterSystemIsPromoted(t *testing.T) {
 	wantOutcome(t, o, err, lines.Promote, schedules.NewsTasks, "points on 20 episodes of new tasks")
 	clean(t, r)
 
-	run := runs.Run("mobile-20261123-030000")
+	run := runs.Run("nightly-20261123-030000")
 	e, err := lines.Line("mobile").Current(t.Context(), r.Bucket)
 	if err != nil || e.System.Run != string(run) || e.System.Epoch != 2 || e.Gate == nil || len(e.Results) != 2 {
 		t.Errorf("the line accepts %+v, %v; want epoch 2 of %s with the results of its gate", e, err, run)
@@ -170,7 +170,7 @@ func TestANewEnvironmentBesideTheOldOneIsTrainedWithReplay(t *testing.T) {
 	wantOutcome(t, o, err, lines.Promote, schedules.NewsTasks, "points on 20 episodes of new tasks")
 	clean(t, r)
 
-	run := runs.Run("mobile-20261123-030000")
+	run := runs.Run("nightly-20261123-030000")
 	for i, slot := range read(t, r, run.Slots(2)).Slots {
 		if isNew := strings.HasPrefix(slot.Task.Template, "desk/"); isNew == ((i+1)*7/10 == i*7/10) {
 			t.Errorf("slot %d plays %s, want tasks of desk in 7 of 10 slots", i+1, slot.Task.Template)

@@ -51,20 +51,20 @@ func TestTheExamplesArePossibleSchedules(t *testing.T) {
 
 func TestImpossibleSchedulesAreRefusedWithTheirPlaces(t *testing.T) {
 	for change, want := range map[string]string{
-		"catch_up: 2h>":                                "when.catch_up: expected how late a firing may be",
-		"cron: [\"0 3 * * *\"], >":                     "when: expected one of cron, every and calendar",
-		"Europe/Berlin>Mars/Base":                      "s.yaml:7:40: when.time_zone: expected an IANA time zone",
-		"jitter: 5m>jitter: soon":                      "when.jitter: expected a duration such as 90m, not \"soon\"",
-		"replay: 0.2>replay: 2":                        "train.replay: expected a number from 0 to 1, not 2",
-		"slots: 60>epochs: 60":                         "train.set.epochs: expected other keys",
-		"environment: shop>environment: sh":            "environment: expected one of",
-		"margin: 0.05>margins: 0.05":                   "gate.margins: unknown key",
-		"name: nightly>name: Every Night":              "name: expected a name of 1 to 40",
-		"within: 24h>within: -1h":                      "approval.within: expected a duration",
-		"line: mobile>line: a-line-with-a-long-name-x": "line: expected at most 24 characters",
-		"gate: {margin: 0.05}>gate: {episodes: 5}":     "gate.episodes: expected a whole number from 20",
-		"catch_up: 2h>catch_up: 2s":                    "when.catch_up: expected at least 10s",
-		"suite: openenv>suite: nowhere":                "environments.shop: expected",
+		"catch_up: 2h>":                                 "when.catch_up: expected how late a firing may be",
+		"cron: [\"0 3 * * *\"], >":                      "when: expected one of cron, every and calendar",
+		"Europe/Berlin>Mars/Base":                       "s.yaml:7:40: when.time_zone: expected an IANA time zone",
+		"jitter: 5m>jitter: soon":                       "when.jitter: expected a duration such as 90m, not \"soon\"",
+		"replay: 0.2>replay: 2":                         "train.replay: expected a number from 0 to 1, not 2",
+		"slots: 60>epochs: 60":                          "train.set.epochs: expected other keys",
+		"environment: shop>environment: sh":             "environment: expected one of",
+		"margin: 0.05>margins: 0.05":                    "gate.margins: unknown key",
+		"name: nightly>name: Every Night":               "name: expected a name of 1 to 40",
+		"within: 24h>within: -1h":                       "approval.within: expected a duration",
+		"name: nightly>name: a-name-that-is-too-long-x": "name: expected at most 24 characters",
+		"gate: {margin: 0.05}>gate: {episodes: 5}":      "gate.episodes: expected a whole number from 20",
+		"catch_up: 2h>catch_up: 2s":                     "when.catch_up: expected at least 10s",
+		"suite: openenv>suite: nowhere":                 "environments.shop: expected",
 	} {
 		old, replaced, _ := strings.Cut(change, ">")
 		_, err := parse(strings.Replace(good, old, replaced, 1))

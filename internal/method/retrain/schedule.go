@@ -109,8 +109,8 @@ func Default() Schedule {
 	}
 }
 
-// maxLine leaves room in the names of runs for the time of a firing.
-const maxLine = 40 - len("-20061231-235959")
+// maxName leaves room in the names of runs for the time of a firing.
+const maxName = 40 - len("-20061231-235959")
 
 // Parse decodes the file of a schedule. The error lists all mistakes with their places.
 func Parse(src spec.Source, raw []byte, c spec.Catalog) (Schedule, error) {
@@ -125,7 +125,7 @@ func Parse(src spec.Source, raw []byte, c spec.Catalog) (Schedule, error) {
 func (s Schedule) check(c spec.Catalog, must spec.Must) {
 	must.Name(s.Name, "name")
 	must.Name(s.Line, "line")
-	must(len(s.Line) <= maxLine, "line", "at most %d characters, as runs are named after it", maxLine)
+	must(len(s.Name) <= maxName, "name", "at most %d characters, as runs are named after it", maxName)
 	spec.CheckEnvironments(s.Environments, c, must)
 	_, listed := s.Environments[s.Environment]
 	known := append(c.EnvironmentNames(), slices.Sorted(maps.Keys(s.Environments))...)

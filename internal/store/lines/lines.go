@@ -110,22 +110,31 @@ func (l Line) History(ctx context.Context, b store.Bucket, n int) ([]Entry, erro
 
 // Current returns the newest entry that accepts a system. The error wraps store.ErrNotFound if there is none.
 func (l Line) Current(ctx context.Context, b store.Bucket) (Entry, error) {
-	all, err := l.History(ctx, b, 0)
-	if err != nil {
-		return Entry{}, err
-	}
+	e, _, err := l.Standing(ctx, b)
 
-	return current(l, all)
+	return e, err
 }
 
-func current(l Line, all []Entry) (Entry, error) {
-	for _, e := range slices.Backward(all) {
-		if e.Verb != Reject {
-			return e, nil
+// Standing is Current, and also returns the entries after that one, which reject systems, in order.
+func (l Line) Standing(ctx context.Context, b store.Bucket) (now Entry, later []Entry, err error) {
+	last, err := store.Last(ctx, b, 0, func(n int) string { return l.Entry(n).Key })
+	if err != nil {
+		return now, nil, err
+	}
+	for n := last; n > 0; n-- {
+		e, _, err := l.Entry(n).Read(ctx, b)
+		if err != nil {
+			return now, nil, err
 		}
+		if e.Verb != Reject {
+			slices.Reverse(later)
+
+			return e, later, nil
+		}
+		later = append(later, e)
 	}
 
-	return Entry{}, fmt.Errorf("line %q: %w", string(l), store.ErrNotFound)
+	return now, nil, fmt.Errorf("line %q: %w", string(l), store.ErrNotFound)
 }
 
 // Append records the entry that follows the given number of entries. It is an invalid fault if somebody else has
@@ -158,7 +167,7 @@ func (l Line) Back(ctx context.Context, b store.Bucket, to int) (e Entry, after 
 	if err != nil {
 		return e, 0, err
 	}
-	now, err := current(l, all)
+	now, err := l.Current(ctx, b)
 	if err != nil {
 		return e, 0, err
 	}

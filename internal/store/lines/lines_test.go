@@ -1,6 +1,7 @@
 package lines_test
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -132,5 +133,37 @@ func TestASystemThatDoesNotExistIsNotFound(t *testing.T) {
 	base, _, found := runs.Run("small").Base().Read(t.Context(), r.Bucket)
 	if err != nil || found != nil || len(s.Policies) != r.Spec.Agents || s.Policies[0] != base.Policy {
 		t.Errorf("Find of epoch 0 = %+v, %v; want the base policy %d times", s, err, r.Spec.Agents)
+	}
+}
+
+// read counts reads.
+type read struct {
+	store.Bucket
+	gets int
+}
+
+func (r *read) Get(ctx context.Context, key string) ([]byte, error) {
+	r.gets++
+
+	return r.Bucket.Get(ctx, key)
+}
+
+func TestTheAcceptedSystemOfALongLineIsFoundWithFewReads(t *testing.T) {
+	t.Parallel()
+	b := &read{Bucket: &store.Memory{}}
+	for n := range 400 {
+		e := lines.Entry{Verb: lines.Promote, System: lines.System{Run: "r", Epoch: n}, Who: "schedule nightly"}
+		if n%10 > 0 {
+			e.Verb = lines.Reject
+		}
+		if _, err := mobile.Append(t.Context(), b, n, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.gets = 0
+	e, later, err := mobile.Standing(t.Context(), b)
+	if err != nil || e.System.Epoch != 390 || len(later) != 9 || later[0].Number != 392 || b.gets > 30 {
+		t.Errorf("Standing = epoch %d with %d later entries, %v, by %d reads; want 390 with 9 by at most 30",
+			e.System.Epoch, len(later), err, b.gets)
 	}
 }

@@ -58,6 +58,9 @@ type Firing struct {
 	Basis        lines.Basis  `json:"basis"`
 }
 
+// Wrote reports whether an entry of a line is the one with which the firing ended.
+func (f Firing) Wrote(e lines.Entry) bool { return e.Basis != nil && *e.Basis == f.Basis }
+
 // Outcome is how a firing ended.
 type Outcome struct {
 	ID    string    `json:"id"`
@@ -103,20 +106,16 @@ func Names(ctx context.Context, b store.Bucket) ([]string, error) {
 
 // Newest returns the newest version of a schedule. The error wraps store.ErrNotFound if there is none.
 func (s Schedule) Newest(ctx context.Context, b store.Bucket) (Version, error) {
-	var newest Version
-	for n := 1; ; n++ {
-		v, _, err := s.Version(n).Read(ctx, b)
-		if errors.Is(err, store.ErrNotFound) && n > 1 {
-			return newest, nil
-		}
-		if errors.Is(err, store.ErrNotFound) {
-			err = fmt.Errorf("schedule %q: %w", string(s), err)
-		}
-		if err != nil {
-			return v, err
-		}
-		newest = v
+	last, err := store.Last(ctx, b, 0, func(n int) string { return s.Version(n).Key })
+	if err != nil {
+		return Version{}, err
 	}
+	if last == 0 {
+		return Version{}, fmt.Errorf("schedule %q: %w", string(s), store.ErrNotFound)
+	}
+	v, _, err := s.Version(last).Read(ctx, b)
+
+	return v, err
 }
 
 // Append records a version of a schedule, unless it is the newest one already. It is an invalid fault if somebody else
@@ -141,24 +140,35 @@ func Append(ctx context.Context, b store.Bucket, v Version) (Version, error) {
 }
 
 // Outcomes returns how the firings of a schedule ended, oldest first.
-func (s Schedule) Outcomes(ctx context.Context, b store.Bucket) ([]Outcome, error) {
+func (s Schedule) Outcomes(ctx context.Context, b store.Bucket) (out []Outcome, err error) {
+	err = s.Backward(ctx, b, func(o Outcome) bool {
+		out = append(out, o)
+
+		return true
+	})
+	slices.Reverse(out)
+
+	return out, err
+}
+
+// Backward calls use with how the firings of a schedule ended, newest first, as long as it returns true. Outcomes that
+// are not asked for are not read.
+func (s Schedule) Backward(ctx context.Context, b store.Bucket, use func(Outcome) bool) error {
 	objects, err := b.List(ctx, prefix+string(s)+"/firings/")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var out []Outcome
-	for _, o := range objects {
+	for _, o := range slices.Backward(objects) {
 		if !strings.HasSuffix(o.Key, "/outcome.json") {
 			continue
 		}
 		x, _, err := store.Read[Outcome](ctx, b, o.Key)
-		if err != nil {
-			return nil, err
+		if err != nil || !use(x) {
+			return err
 		}
-		out = append(out, x)
 	}
 
-	return out, nil
+	return nil
 }
 
 // Before returns the newest firing that began before another one.
