@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/internal/policy/tinylm"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/trainer/external"
 	"github.com/collabui/collabui/trainer/hf"
 )
@@ -87,8 +89,16 @@ func (a *app) importPath(ctx context.Context, o importOptions, path string) (imp
 	}
 	ref, err := store.PutBlob(ctx, b, raw)
 	out.Digest = ref.SHA256
+	if err != nil {
+		return out, err
+	}
 
-	return out, err
+	return out, out.record(ctx, b, ref)
+}
+
+// record names what was imported in the store: gc would remove it before a run does.
+func (x imported) record(ctx context.Context, b store.Bucket, blob store.Ref) error {
+	return runs.Import(ctx, b, runs.Imported{Blob: blob, File: x.File, Who: userName(), At: time.Now().UTC()})
 }
 
 func (x imported) text(w io.Writer) {
@@ -148,7 +158,12 @@ func importFolder(ctx context.Context, b store.Bucket, dir, model string) (impor
 	}
 
 	artifact := domain.Artifact{Kind: out.Kind, Base: base, Rank: rank}
-	_, out.Digest, err = external.PutArtifact(ctx, b, artifact, files)
+	if artifact, out.Digest, err = external.PutArtifact(ctx, b, artifact, files); err != nil {
+		return out, err
+	}
+	body, _ := artifact.Encode()
 
-	return out, err
+	return out, out.record(ctx, b, store.Ref{
+		Key: store.BlobPrefix + out.Digest, SHA256: out.Digest, Size: int64(len(body)),
+	})
 }

@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/collect"
 	"github.com/collabui/collabui/test/kit/standin"
 	"github.com/collabui/collabui/trainer/external"
 	"github.com/collabui/collabui/trainer/llamafactory"
@@ -74,6 +77,29 @@ func TestBrokenAdaptersAreNotImported(t *testing.T) {
 		f.configure(t, text)
 		_, err := importFolder(t.Context(), b, f.adapter, f.model)
 		wantInvalid(t, err, want)
+	}
+}
+
+// TestWhatWasImportedIsKept collects garbage between an import and the first run that uses it.
+func TestWhatWasImportedIsKept(t *testing.T) {
+	b, f := &store.Memory{}, newFolders(t)
+	x, err := importFolder(t.Context(), b, f.adapter, f.model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := store.Keys(t.Context(), b, store.BlobPrefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		gc := collect.Policy{Grace: time.Nanosecond}
+		if _, err := collect.Collect(t.Context(), b, gc, false, func(int, int) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after, err := store.Keys(t.Context(), b, store.BlobPrefix)
+	if err != nil || len(before) < 2 || !slices.Equal(before, after) {
+		t.Errorf("gc left %v, %v of the import %s; want %v", after, err, x.Digest, before)
 	}
 }
 

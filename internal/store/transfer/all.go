@@ -41,6 +41,11 @@ func All(ctx context.Context, from, to store.Bucket, progress func(done, known i
 		return t.report, err
 	}
 	t.add(declared...)
+	imported, err := store.Keys(ctx, from, runs.ImportsPrefix)
+	if err != nil {
+		return t.report, err
+	}
+	t.add(imported...)
 	blobs, err := from.List(ctx, store.BlobPrefix)
 	if err != nil {
 		return t.report, err

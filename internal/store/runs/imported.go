@@ -1,0 +1,27 @@
+package runs
+
+import (
+	"context"
+	"time"
+
+	"github.com/collabui/collabui/internal/store"
+)
+
+// Imported names a blob that a person imported. No run may use it yet, and gc keeps what an object names.
+type Imported struct {
+	Blob store.Ref `json:"blob"`
+	File string    `json:"file"`
+	Who  string    `json:"who"`
+	At   time.Time `json:"at"`
+}
+
+// ImportsPrefix begins the keys of what people imported.
+const ImportsPrefix = "imports/"
+
+// Import records that a person imported a blob. It may be repeated: the first import counts.
+func Import(ctx context.Context, b store.Bucket, x Imported) error {
+	o := Object[Imported]{ImportsPrefix + x.Blob.SHA256 + ".json"}
+	_, _, err := o.Record(ctx, b, func() (Imported, error) { return x, nil })
+
+	return err
+}
