@@ -35,6 +35,7 @@ const updateThreads = 2
 // dependencies are what the activities of this process share. Each type of activity gets the few that it needs.
 type dependencies struct {
 	bucket    store.Bucket
+	guard     *activities.Guard
 	stream    *events.Stream
 	metrics   *telemetry.Metrics
 	meter     *meter

@@ -27,9 +27,7 @@ func WakeReceiver(ctx context.Context, c client.Client, r notices.Receiver) erro
 func (d *dependencies) notices(c client.Client) activities.Notices {
 	return activities.Notices{
 		Receivers: d.receivers,
-		Wake: func(ctx context.Context, r notices.Receiver) error {
-			return WakeReceiver(ctx, c, r)
-		},
+		Wake: func(ctx context.Context, r notices.Receiver) error { return d.wake(ctx, c, r) },
 		Missed: func(ctx context.Context, schedule string) (int, error) {
 			s, err := DescribeSchedule(ctx, c, schedule)
 			var gone *serviceerror.NotFound
@@ -40,6 +38,16 @@ func (d *dependencies) notices(c client.Client) activities.Notices {
 			return s.Missed, err
 		},
 	}
+}
+
+// wake is WakeReceiver for a receiver of this worker's store.
+func (d *dependencies) wake(ctx context.Context, c client.Client, r notices.Receiver) error {
+	ctx, err := d.guard.Here(ctx)
+	if err != nil {
+		return err
+	}
+
+	return WakeReceiver(ctx, c, r)
 }
 
 // warn tells people that the budget of a run is nearly spent. Nothing waits for it.
@@ -71,7 +79,7 @@ func (d *dependencies) register(ctx context.Context, c client.Client) {
 		left = slices.DeleteFunc(left, func(r notices.Receiver) bool {
 			err := r.Register(ctx, d.bucket)
 			if err == nil {
-				err = WakeReceiver(ctx, c, r)
+				err = d.wake(ctx, c, r)
 			}
 			if err != nil {
 				d.log.Warn("a receiver of notices is not known yet", "receiver", r, "error", err)

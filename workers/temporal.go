@@ -8,14 +8,18 @@ import (
 	"time"
 
 	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/workflow"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/logging"
 	"github.com/collabui/collabui/internal/process/payloads"
 	"github.com/collabui/collabui/internal/process/telemetry"
+	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -41,9 +45,29 @@ func ClientOptions(e config.Endpoints, l *slog.Logger) (client.Options, error) {
 		return o, err
 	}
 	codec.Use(&o)
+	o.ContextPropagators = []workflow.ContextPropagator{activities.Headers{Converter: codec.Converter()}}
 
 	return o, nil
 }
+
+// ClaimOf returns the claim by which a namespace drives a run, without the store. The id of a namespace is another one
+// in every Temporal, also in one that replaces another.
+func ClaimOf(ctx context.Context, c client.Client, e config.Endpoints, who string) (runs.Claim, error) {
+	d, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{
+		Namespace: e.Namespace,
+	})
+	if err != nil {
+		return runs.Claim{}, fault.New(fault.Transient, "ask the Temporal at %s for the namespace %s: %w", e.Temporal,
+			e.Namespace, err)
+	}
+
+	return runs.Claim{
+		Namespace: d.NamespaceInfo.GetId(), Name: e.Namespace, Address: e.Temporal, Who: who, At: time.Now().UTC(),
+	}, nil
+}
+
+// Where returns the address of the store for people.
+func Where(e config.Endpoints) string { return e.StoreURL() + "/" + e.Store.Bucket }
 
 // dialTries limits the attempts to reach Temporal, one every half second: services start concurrently.
 const dialTries = 60

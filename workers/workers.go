@@ -26,6 +26,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/process/config"
@@ -147,6 +148,11 @@ func (p *process) serve(ctx context.Context, queues []string, cancel func(error)
 		return err
 	}
 	defer d.suites.Close()
+	claim, err := ClaimOf(ctx, c, p.Endpoints, "the worker "+identity())
+	if err != nil {
+		return err
+	}
+	d.guard = &activities.Guard{Bucket: d.bucket, Where: Where(p.Endpoints), Claim: claim}
 
 	d.endpoints.Warn = d.warn(c)
 	if slices.Contains(queues, workflows.QueueControl) {
@@ -214,7 +220,7 @@ func build(c client.Client, role string, o Options, d *dependencies, fatal func(
 		WorkerStopTimeout:                  drain,
 		OnFatalError:                       fatal,
 		MaxHeartbeatThrottleInterval:       3 * time.Second,
-		Interceptors:                       []interceptor.WorkerInterceptor{&metered{meter: d.meter}},
+		Interceptors:                       []interceptor.WorkerInterceptor{&metered{meter: d.meter}, d.guard},
 		DeploymentOptions:                  o.version(),
 	})
 

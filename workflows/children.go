@@ -6,12 +6,14 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/collabui/collabui/activities"
 )
 
 // trainRun runs a run as a child that outlives its parent. A run that goes on already, begun by a parent that was ended
 // or by a person, is waited for. waits is told so. A stop of it is a stop of the child, too.
 func trainRun(ctx workflow.Context, run string, waits func(why string)) error {
-	cctx := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+	cctx := workflow.WithChildOptions(activities.Drives(ctx, run), workflow.ChildWorkflowOptions{
 		WorkflowID: run, StaticSummary: "training run " + run,
 		ParentClosePolicy: enums.PARENT_CLOSE_POLICY_ABANDON,
 	})

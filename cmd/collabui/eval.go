@@ -219,7 +219,11 @@ func (a *app) evaluate(ctx context.Context, x evaluation) ([]runs.Result, error)
 	}
 	defer s.Close()
 	title := "evaluation on " + x.where
-	w, err := s.temporal.ExecuteWorkflow(ctx, startOptions(x.id, title), workflows.Evaluation, x.items)
+	here, err := s.here(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.temporal.ExecuteWorkflow(here, startOptions(x.id, title), workflows.Evaluation, x.items)
 	if err != nil {
 		return nil, fault.New(fault.Transient, "start the evaluation: %w", err)
 	}

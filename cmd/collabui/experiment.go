@@ -141,7 +141,11 @@ func (s *session) experimentOf(ctx context.Context, x design.Experiment, o playi
 		}
 
 		id := workflows.ExperimentWorkflowID(x.Name)
-		w, err := s.temporal.ExecuteWorkflow(ctx, startOptions(id, "experiment "+x.Name), workflows.Experiment,
+		here, err := s.here(ctx, "")
+		if err != nil {
+			return err
+		}
+		w, err := s.temporal.ExecuteWorkflow(here, startOptions(id, "experiment "+x.Name), workflows.Experiment,
 			workflows.ExperimentInput{ExperimentID: activities.ExperimentID{Name: x.Name, Version: v.Number}})
 		if err != nil {
 			return fault.New(fault.Transient, "start experiment %s: %w", x.Name, err)

@@ -124,6 +124,17 @@ func (a *app) runDelete(ctx context.Context, run, why string) error {
 	}
 	defer session.Close()
 	d := runs.Decision{Who: userName(), Why: why, At: time.Now().UTC()}
+	other, err := session.drivenElsewhere(ctx, runs.Run(run))
+	if err != nil {
+		return err
+	}
+	if other.Namespace != "" {
+		return fault.New(fault.Invalid, "run %s may go on in the namespace %s of the Temporal at %s, by which %s has "+
+			"claimed it at %s, and this command asks the one at %s: delete it there or, if that Temporal is gone, take the "+
+			"run over first with %s, and stop it with %s", run, other.Name, other.Address, other.Who,
+			other.At.Format(time.DateTime), session.ends.Temporal, a.typed("train %s --detach", run),
+			a.typed("stop %s --why TEXT", run))
+	}
 	goesOn := func() (bool, error) { return session.goesOn(ctx, run) }
 	if err := collect.Delete(ctx, session.bucket, runs.Run(run), d, goesOn); err != nil {
 		return err

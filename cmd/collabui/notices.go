@@ -57,8 +57,12 @@ func (s *session) testNotice(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	ctx, err := s.here(c.Context(), "")
+	if err != nil {
+		return err
+	}
 	for _, r := range known {
-		if err := workers.WakeReceiver(c.Context(), s.temporal, r); err != nil {
+		if err := workers.WakeReceiver(ctx, s.temporal, r); err != nil {
 			return err
 		}
 	}

@@ -244,6 +244,9 @@ func (s *session) examine(
 		defer func() { _ = s.bucket.Delete(context.WithoutCancel(ctx), ref.Key) }() // gc would remove it, too
 		id.Specs = append(id.Specs, ref.SHA256)
 	}
+	if ctx, err = s.here(ctx, ""); err != nil {
+		return nil, err
+	}
 	o := startOptions(fmt.Sprintf("preflight/%s/%.12s", name, runs.Digest(id)), "checks before "+name+" starts")
 	w, err := s.temporal.ExecuteWorkflow(ctx, o, workflows.Preflight, id)
 	if err == nil {

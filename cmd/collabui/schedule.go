@@ -96,7 +96,7 @@ func (a *app) createSchedule(ctx context.Context, s retrain.Schedule, noProbe bo
 	if v, err = schedules.Append(ctx, session.bucket, v); err != nil {
 		return err
 	}
-	if err := workers.PutSchedule(ctx, session.temporal, v); err != nil {
+	if err := session.putSchedule(ctx, v); err != nil {
 		return err
 	}
 

@@ -117,6 +117,16 @@ func (s *session) recreate(ctx context.Context, name string) error {
 		return err
 	}
 
+	return s.putSchedule(ctx, v)
+}
+
+// putSchedule is workers.PutSchedule for a schedule of this session's store.
+func (s *session) putSchedule(ctx context.Context, v schedules.Version) error {
+	ctx, err := s.here(ctx, "")
+	if err != nil {
+		return err
+	}
+
 	return workers.PutSchedule(ctx, s.temporal, v)
 }
 

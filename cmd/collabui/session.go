@@ -68,7 +68,11 @@ func (s *session) start(ctx context.Context, in workflows.RunInput) error {
 	if err := s.awaitStop(ctx, in.Name); err != nil {
 		return err
 	}
-	_, err := s.temporal.ExecuteWorkflow(ctx, startOptions(in.Name, "training run "+in.Name), workflows.Run, in)
+	ctx, err := s.claim(ctx, in.Name)
+	if err != nil {
+		return err
+	}
+	_, err = s.temporal.ExecuteWorkflow(ctx, startOptions(in.Name, "training run "+in.Name), workflows.Run, in)
 	if err != nil {
 		return fault.New(fault.Transient, "start run %s: %w", in.Name, err)
 	}

@@ -24,7 +24,8 @@ func Unused(ctx context.Context, b store.Bucket, name runs.Run) ([]string, bool,
 	var keys []string
 	for _, o := range all {
 		key := strings.TrimPrefix(o.Key, prefix)
-		started := key == "spec.json" || strings.HasPrefix(key, "changes/") || strings.HasPrefix(key, "epochs/0000/")
+		started := key == "spec.json" || strings.HasPrefix(key, "changes/") ||
+			strings.HasPrefix(key, "claims/") || strings.HasPrefix(key, "epochs/0000/")
 		if !started {
 			return nil, false, nil
 		}
@@ -36,7 +37,7 @@ func Unused(ctx context.Context, b store.Bucket, name runs.Run) ([]string, bool,
 
 // hasProduced reports whether a run has folders that a start does not make. It spares a list of all that is in them.
 func hasProduced(ctx context.Context, b store.Bucket, prefix string) (bool, error) {
-	for below, started := range map[string][]string{"": {"changes", "epochs"}, "epochs/": {"0000"}} {
+	for below, started := range map[string][]string{"": {"changes", "claims", "epochs"}, "epochs/": {"0000"}} {
 		folders, err := b.Folders(ctx, prefix+below)
 		if err != nil {
 			return false, err

@@ -1,0 +1,27 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+)
+
+// Identity tells a store from every other one, from copies of its objects, too. Only a clone of a whole bucket has the
+// identity of its original.
+type Identity struct {
+	ID string    `json:"id"` // random
+	At time.Time `json:"at"` // when the store was used first
+}
+
+// identityKey is the key of the identity. No copy takes it along.
+const identityKey = "store.json"
+
+// Identify returns the identity of a store, and gives one to a store that has none: the first caller does, whoever that
+// is. It may be repeated, and run concurrently.
+func Identify(ctx context.Context, b Bucket) (Identity, error) {
+	i, _, err := RecordOnce(ctx, b, identityKey, func() (Identity, error) {
+		return Identity{ID: rand.Text(), At: time.Now().UTC()}, nil
+	})
+
+	return i, err
+}

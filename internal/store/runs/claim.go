@@ -1,0 +1,60 @@
+package runs
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/collabui/collabui/internal/store"
+)
+
+// Claim says which namespace of which Temporal drives a run from a moment on. The newest claim counts: whoever starts a
+// run claims it, and what a namespace with an older claim still does is refused.
+type Claim struct {
+	Namespace string    `json:"namespace"` // its id: a new Temporal has other ones
+	Name      string    `json:"name"`      // of the namespace, and Address of its Temporal, for people
+	Address   string    `json:"address"`
+	Store     string    `json:"store"` // id of the store in which it was written: a copy of a claim claims nothing
+	Who       string    `json:"who"`
+	At        time.Time `json:"at"`
+}
+
+// Same reports whether both claims are of one namespace and one store.
+func (c Claim) Same(o Claim) bool { return c.Namespace == o.Namespace && c.Store == o.Store }
+
+// claimsFolder is the folder of claims, below the run.
+const claimsFolder = "claims"
+
+// IsClaim reports whether a key is that of a claim, which copies of a run leave out.
+func IsClaim(key string) bool { return strings.HasPrefix(key, Run(NameOf(key)).Prefix()+claimsFolder+"/") }
+
+// Claim is claim n of the run, from 1.
+func (r Run) Claim(n int) Object[Claim] { return object[Claim](r, claimsFolder+"/%04d", n) }
+
+// Claimed returns the newest claim and its number, at least known, which exists or is 0. Number 0 means that the store
+// shows no claim.
+func (r Run) Claimed(ctx context.Context, b store.Bucket, known int) (Claim, int, error) {
+	n, err := store.Last(ctx, b, known, func(n int) string { return r.Claim(n).Key })
+	if err != nil || n == 0 {
+		return Claim{}, n, err
+	}
+	c, _, err := r.Claim(n).Read(ctx, b)
+
+	return c, n, err
+}
+
+// Take makes a claim the newest one of the run, unless the newest is the same already, and returns the one before, or
+// an empty one. Of two that are taken at once, one is the newest. It may be repeated.
+func (r Run) Take(ctx context.Context, b store.Bucket, c Claim) (before Claim, err error) {
+	before, n, err := r.Claimed(ctx, b, 0)
+	for err == nil && (n == 0 || !before.Same(c)) {
+		var got Claim
+		n++
+		if got, _, _, err = r.Claim(n).Write(ctx, b, c); err != nil || got.Same(c) {
+			return before, err
+		}
+		before = got // another one, which is older than this
+	}
+
+	return before, err
+}
