@@ -20,9 +20,11 @@ type Belonging struct {
 type belongingKey struct{}
 
 // In returns a context in which workflows and updates are started that belong there.
-func (x Belonging) In(ctx context.Context) context.Context { return context.WithValue(ctx, belongingKey{}, x) }
+func (x Belonging) In(ctx context.Context) context.Context {
+	return context.WithValue(ctx, belongingKey{}, x)
+}
 
-// BelongingOf returns what the activity that runs belongs to, or false if nobody said so.
+// BelongingOf returns what the activity that runs belongs to, or false if its workflow carries no such header.
 func BelongingOf(ctx context.Context) (Belonging, bool) {
 	x, ok := ctx.Value(belongingKey{}).(Belonging)
 

@@ -60,6 +60,9 @@ type Plan struct {
 	Stage1 string         `json:",omitempty"` // what stage 1 made
 	View   string         `json:",omitempty"` // address of the viewer
 	Past   []EpochSummary `json:",omitempty"` // the newest committed epochs, at most PastEpochs
+
+	// Asked is the newest pause, resume or stop that is recorded, if there is any.
+	Asked *runs.Change `json:",omitempty"`
 }
 
 // PlanRun returns where to begin. A run whose Temporal data is lost continues from its newest commit. The changes by
@@ -105,6 +108,7 @@ func (c *Control) PlanRun(ctx context.Context, run string) (Plan, error) {
 
 		p := planOf(s)
 		p.HasBase, p.Ended, p.Committed, p.Epochs = hasBase, ended, committed, last
+		p.Asked = c.asked(run)
 		if err == nil {
 			err = c.tellPast(ctx, runs.Run(run), &p)
 		}

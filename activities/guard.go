@@ -121,15 +121,15 @@ func (g *Guard) driven(ctx context.Context, run runs.Run, own store.Identity) er
 		return err
 	}
 	if newest.Store != own.ID {
-		return fault.New(fault.Invalid, "the newest claim of run %s was made in the store %s, and this is the store %s at "+
-			"%s, which has a copy of it: start the run here with `collabui train %[1]s`, then `collabui resume %[1]s`",
-			run, newest.Store, own.ID, g.Where)
+		return fault.New(fault.Invalid, "the newest claim of run %s was made in the store %s; the store %s at %s has a "+
+			"copy of it. Start the run here with `collabui train %[1]s`, then `collabui resume %[1]s`", run,
+			newest.Store, own.ID, g.Where)
 	}
 
-	return fault.New(fault.Invalid, "run %s is driven by the namespace %s of the Temporal at %s since %s, when %s claimed "+
-		"it: the namespace %s at %s does nothing for it any more. Stop it here with `collabui stop %[1]s`, or, if it is "+
-		"to continue here and not there, take it back with `collabui train %[1]s`, then `collabui resume %[1]s`",
-		run, newest.Name, newest.Address, newest.At.Format(time.DateTime), newest.Who, mine.Name, mine.Address)
+	return fault.New(fault.Invalid, "run %s is driven by the namespace %s of the Temporal at %s since %s, when %s "+
+		"claimed it: the namespace %s at %s does nothing for it any more. Stop it here with `collabui stop %[1]s`. If "+
+		"it is to continue here instead, take it back with `collabui train %[1]s`, then `collabui resume %[1]s`", run,
+		newest.Name, newest.Address, newest.At.Format(time.DateTime), newest.Who, mine.Name, mine.Address)
 }
 
 // newest returns the newest claim of a run, as it was a few seconds ago.
@@ -170,4 +170,3 @@ func (g *Guard) newest(ctx context.Context, run runs.Run, mine runs.Claim) (runs
 
 	return newest, nil
 }
-

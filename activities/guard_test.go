@@ -17,7 +17,9 @@ func guardOf(t *testing.T, b store.Bucket, namespace, run string) (*Guard, conte
 	t.Helper()
 	g := &Guard{
 		Bucket: b, Where: "https://s3.example/" + namespace,
-		Claim: runs.Claim{Namespace: namespace + "-id", Name: namespace, Address: namespace + ".example:7233", Who: "a worker"},
+		Claim: runs.Claim{
+			Namespace: namespace + "-id", Name: namespace, Address: namespace + ".example:7233", Who: "a worker",
+		},
 	}
 	ctx, err := g.Here(t.Context())
 	if err != nil {

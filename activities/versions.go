@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -88,6 +89,24 @@ func (c *Common) latest(ctx context.Context, run string) (spec.Spec, int, error)
 	s, err := v.after(ctx, c, n)
 
 	return s, n, err
+}
+
+// asked returns the newest pause, resume or stop of a run that this process has read, or nil.
+func (c *Common) asked(run string) *runs.Change {
+	known, ok := c.specs.Load(run)
+	if !ok {
+		return nil
+	}
+	v := known.(*versions)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, x := range slices.Backward(v.changes) {
+		if x.Verb == runs.VerbPause || x.Verb == runs.VerbResume || x.Verb == runs.VerbStop {
+			return &x
+		}
+	}
+
+	return nil
 }
 
 // played returns the specification by which an item is evaluated: val by that of its epoch, anything else by that of

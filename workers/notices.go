@@ -27,7 +27,7 @@ func WakeReceiver(ctx context.Context, c client.Client, r notices.Receiver) erro
 func (d *dependencies) notices(c client.Client) activities.Notices {
 	return activities.Notices{
 		Receivers: d.receivers,
-		Wake: func(ctx context.Context, r notices.Receiver) error { return d.wake(ctx, c, r) },
+		Wake:      func(ctx context.Context, r notices.Receiver) error { return d.wake(ctx, c, r) },
 		Missed: func(ctx context.Context, schedule string) (int, error) {
 			s, err := DescribeSchedule(ctx, c, schedule)
 			var gone *serviceerror.NotFound

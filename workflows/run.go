@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"time"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -17,6 +18,10 @@ type RunInput struct {
 	Name   string
 	Paused bool
 	Reason string // why it is paused, and who paused it
+
+	// Asked is when the run began, or was last asked to pause, to continue or to stop. The store may know of a later
+	// command: then this Temporal is older than the store.
+	Asked time.Time `json:",omitzero"`
 
 	// FineTune ends the run after stage 1. Started again without it, the run continues from there.
 	FineTune bool `json:",omitempty"`
@@ -42,6 +47,9 @@ func Run(ctx workflow.Context, in RunInput) (runs.End, error) {
 	r := &runState{in: in, status: Status{
 		Name: in.Name, Stage: StagePlanning, Paused: in.Paused, Held: in.Paused, Reason: in.Reason, Val: -1,
 	}}
+	if r.in.Asked.IsZero() {
+		r.in.Asked = workflow.Now(ctx).UTC()
+	}
 	if err := r.setup(ctx); err != nil {
 		return runs.End{}, err
 	}
@@ -79,10 +87,29 @@ func (r *runState) replan(ctx workflow.Context) error {
 
 		return workflow.ExecuteActivity(pctx, control.PlanRun, r.in.Name).Get(ctx, &r.plan)
 	})
-	r.past, r.plan.Past = r.plan.Past, nil // children do not need them
+	asked := r.plan.Asked
+	r.past, r.plan.Past, r.plan.Asked = r.plan.Past, nil, nil // children do not need them
 	r.status.Epochs = r.plan.Epochs
+	if err == nil {
+		r.remind(ctx, asked)
+	}
 
 	return err
+}
+
+// remind holds the run if the store knows of a pause or a stop that this workflow never heard of: Temporal's data are
+// older than it.
+func (r *runState) remind(ctx workflow.Context, asked *runs.Change) {
+	if asked == nil || !asked.At.After(r.in.Asked) {
+		return
+	}
+	r.in.Asked = asked.At
+	if asked.Verb == runs.VerbResume || r.status.Held {
+		return
+	}
+	r.pause(ctx, true, fmt.Sprintf("the store has a %s by %s at %s (%s), but Temporal's data are older than that: "+
+		"resume the run, or stop it again", asked.Verb, asked.Who, asked.At.Format(time.DateTime), asked.Why))
+	r.tell(ctx, notices.Paused, r.status.Reason)
 }
 
 // fineTune runs stage 1.
@@ -117,7 +144,7 @@ func (r *runState) epochsAndOn(ctx workflow.Context, k int) error {
 	if r.stops() {
 		return r.stopped(ctx)
 	}
-	next := RunInput{Name: r.in.Name, Paused: r.status.Held, Reason: r.status.Reason}
+	next := RunInput{Name: r.in.Name, Paused: r.status.Held, Reason: r.status.Reason, Asked: r.in.Asked}
 
 	return again(ctx, Run, next)
 }

@@ -158,6 +158,7 @@ func (r *runState) stop(ctx workflow.Context, c Command) {
 func (r *runState) note(ctx workflow.Context, verb runs.Verb, c Command) error {
 	nctx := soon(on(ctx, QueueControl, string(verb)+" by "+c.Who))
 	done := activities.DoneID{Run: r.in.Name, Change: c.change(ctx, verb)}
+	r.in.Asked = done.Change.At
 	if err := workflow.ExecuteActivity(nctx, control.Note, done).Get(ctx, nil); err != nil {
 		why, _ := rootCause(err)
 

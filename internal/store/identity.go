@@ -16,8 +16,8 @@ type Identity struct {
 // identityKey is the key of the identity. No copy takes it along.
 const identityKey = "store.json"
 
-// Identify returns the identity of a store, and gives one to a store that has none: the first caller does, whoever that
-// is. It may be repeated, and run concurrently.
+// Identify returns the identity of a store. The first caller gives the store its identity. It may be repeated, and run
+// concurrently.
 func Identify(ctx context.Context, b Bucket) (Identity, error) {
 	i, _, err := RecordOnce(ctx, b, identityKey, func() (Identity, error) {
 		return Identity{ID: rand.Text(), At: time.Now().UTC()}, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Claim says which namespace of which Temporal drives a run from a moment on. The newest claim counts: whoever starts a
-// run claims it, and what a namespace with an older claim still does is refused.
+// Claim says which namespace of which Temporal drives a run from a moment on. Every start of a run claims it. The newest
+// claim counts: what a namespace with an older claim still does is refused.
 type Claim struct {
 	Namespace string    `json:"namespace"` // its id: a new Temporal has other ones
 	Name      string    `json:"name"`      // of the namespace, and Address of its Temporal, for people
@@ -26,7 +26,9 @@ func (c Claim) Same(o Claim) bool { return c.Namespace == o.Namespace && c.Store
 const claimsFolder = "claims"
 
 // IsClaim reports whether a key is that of a claim, which copies of a run leave out.
-func IsClaim(key string) bool { return strings.HasPrefix(key, Run(NameOf(key)).Prefix()+claimsFolder+"/") }
+func IsClaim(key string) bool {
+	return strings.HasPrefix(key, Run(NameOf(key)).Prefix()+claimsFolder+"/")
+}
 
 // Claim is claim n of the run, from 1.
 func (r Run) Claim(n int) Object[Claim] { return object[Claim](r, claimsFolder+"/%04d", n) }

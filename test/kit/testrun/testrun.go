@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
@@ -58,6 +59,8 @@ type Deps struct {
 	Open     func(envadapters.Options) (envadapters.Suite, error)       // opens others; nil: none
 	Endpoint func(spec.Model) (chat.Model, error)                       // connects to chat endpoints; nil: none
 	Trainers map[string]trainer.Trainer                                 // by the names of specifications
+
+	Guard func() *activities.Guard // of new workers; nil: they do what anybody asks for
 
 	Receivers []notify.Receiver                                       // of notices
 	Missed    func(ctx context.Context, schedule string) (int, error) // firings that were too late; nil: nobody knows
@@ -167,13 +170,39 @@ func (r *Run) suites() *activities.Suites {
 	})
 }
 
+// headers collect what a propagator writes.
+type headers map[string]*commonpb.Payload
+
+func (h headers) Set(key string, value *commonpb.Payload) { h[key] = value }
+
+// belong makes what an environment starts belong to the run and to its store.
+func (r *Run) belong(suite *testsuite.WorkflowTestSuite) {
+	propagator := activities.Headers{Converter: converter.GetDefaultDataConverter()}
+	own, err := store.Identify(context.Background(), r.Bucket)
+	h := headers{}
+	if err == nil {
+		x := activities.Belonging{Store: own.ID, Where: "memory", Run: r.Spec.Name}
+		err = propagator.Inject(x.In(context.Background()), h)
+	}
+	if err != nil {
+		panic(err) // a bucket in memory has no faults
+	}
+	suite.SetContextPropagators([]workflow.ContextPropagator{propagator})
+	suite.SetHeader(&commonpb.Header{Fields: h})
+}
+
 // Environment returns a workflow environment with all workflows and activities.
 func (r *Run) Environment() *testsuite.TestWorkflowEnvironment {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(silent{})
+	o := worker.Options{DeadlockDetectionTimeout: testTimeout} // a loaded machine is not a deadlock
+	if r.Deps.Guard != nil {
+		r.belong(&suite)
+		o.Interceptors = append(o.Interceptors, r.Deps.Guard())
+	}
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetTestTimeout(testTimeout)
-	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: testTimeout}) // a loaded machine is not a deadlock
+	env.SetWorkerOptions(o)
 	for _, f := range workflows.All {
 		env.RegisterWorkflow(f)
 	}

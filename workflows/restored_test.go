@@ -1,0 +1,193 @@
+package workflows_test
+
+import (
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/test/kit/testrun"
+	"github.com/collabui/collabui/workflows"
+)
+
+// snapshot returns the objects of a store.
+func snapshot(t *testing.T, b *store.Memory) map[string][]byte {
+	t.Helper()
+	all, err := b.List(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]byte{}
+	for _, o := range all {
+		if out[o.Key], err = b.Get(t.Context(), o.Key); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	return out
+}
+
+// setBack gives a store the objects that it had at a snapshot, and no others.
+func setBack(t *testing.T, b *store.Memory, to map[string][]byte) {
+	t.Helper()
+	for key := range snapshot(t, b) {
+		if _, kept := to[key]; !kept {
+			b.Damage(key, nil)
+		}
+	}
+	for key, body := range to {
+		b.Damage(key, body)
+	}
+}
+
+// TestAStoreThatIsOlderThanTemporalEndsWithTheSameDigest sets the store back when the third epoch begins: to what it
+// was before the second, as a restored copy or versions of the bucket do.
+func TestAStoreThatIsOlderThanTemporalEndsWithTheSameDigest(t *testing.T) {
+	t.Parallel()
+	s := threeEpochs()
+	want := play(t, testrun.WithBase(t, s))
+
+	r := testrun.WithBase(t, s)
+	var then map[string][]byte
+	plays := 0
+	end, err := r.Play(t, func(*testsuite.TestWorkflowEnvironment) {
+		switch plays++; plays {
+		case 2:
+			then = snapshot(t, r.Bucket)
+		case 3:
+			setBack(t, r.Bucket, then)
+			if n, err := runs.Run(s.Name).Committed(t.Context(), r.Bucket); err != nil || n != 1 {
+				t.Errorf("%d epochs are committed after the restore, %v, want 1", n, err)
+			}
+		}
+	})
+	if err != nil || end.FinalDigest != want.FinalDigest || plays < 4 {
+		t.Errorf("the run ended with %s, %v, after %d workflows, want %s after more than 3", end.FinalDigest, err,
+			plays, want.FinalDigest)
+	}
+	clean(t, r)
+}
+
+// TestATemporalThatIsOlderThanTheStoreEndsWithTheSameDigest starts again from the input of an earlier epoch, as a
+// Temporal does whose database was restored.
+func TestATemporalThatIsOlderThanTheStoreEndsWithTheSameDigest(t *testing.T) {
+	t.Parallel()
+	s := threeEpochs()
+	r := testrun.WithBase(t, s)
+	want := play(t, r)
+	r.Bucket.Damage(runs.Run(s.Name).End().Key, nil) // the newest state of the store is before the end
+	end, err := r.Play(t, nil)
+	if err != nil || end.FinalDigest != want.FinalDigest {
+		t.Errorf("the run ended with %s, %v, want %s", end.FinalDigest, err, want.FinalDigest)
+	}
+	clean(t, r)
+}
+
+// TestACommandThatTemporalForgotHoldsTheRun: the store knows of a pause that a restored Temporal does not.
+func TestACommandThatTemporalForgotHoldsTheRun(t *testing.T) {
+	t.Parallel()
+	for _, verb := range []runs.Verb{runs.VerbPause, runs.VerbStop, runs.VerbResume} {
+		t.Run(string(verb), func(t *testing.T) {
+			t.Parallel()
+			s := testrun.Tiny()
+			r := testrun.New(t, s)
+			forgotten := runs.Change{
+				Who: "ann", Why: "the app changes", Verb: verb, At: time.Now().Add(24 * time.Hour).UTC(),
+			}
+			if _, err := runs.Run(s.Name).Append(t.Context(), r.Bucket, forgotten); err != nil {
+				t.Fatal(err)
+			}
+			looked := false
+			end, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
+				if looked || verb == runs.VerbResume {
+					return
+				}
+				looked = true
+				env.RegisterDelayedCallback(func() {
+					wantHeld(t, status(t, env), string(verb)+" by ann", "the app changes", "older", "resume")
+					send(t, env, workflows.UpdateResume, workflows.Command{Who: "ben"})
+				}, time.Hour)
+			})
+			if err != nil || end.FinalDigest == "" || looked != (verb != runs.VerbResume) {
+				t.Errorf("the run ended with %q, %v, held: %v, want its end after a resume", end.FinalDigest, err,
+					looked)
+			}
+		})
+	}
+}
+
+// claimOf returns the claim of a namespace, without the store.
+func claimOf(namespace string) runs.Claim {
+	return runs.Claim{Namespace: namespace, Name: "collabui", Address: namespace + ".example:7233", Who: "ann"}
+}
+
+// workIn makes the workers of a run those of a namespace. They are new processes for each workflow of the run.
+func workIn(r *testrun.Run, namespace string) {
+	r.Deps.Guard = func() *activities.Guard {
+		return &activities.Guard{Bucket: r.Bucket, Where: "memory", Claim: claimOf(namespace)}
+	}
+}
+
+// claim starts a run in a namespace, as `train` does.
+func claim(t *testing.T, r *testrun.Run, namespace string) {
+	t.Helper()
+	c := claimOf(namespace)
+	own, err := store.Identify(t.Context(), r.Bucket)
+	if c.Store = own.ID; err == nil {
+		_, err = runs.Run(r.Spec.Name).Take(t.Context(), r.Bucket, c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestARunThatTwoTemporalsDriveContinuesInTheOneThatStartedItLast starts a run on a second Temporal after its first
+// epoch. The first one is held at once, and the second ends with the digest of an undisturbed run.
+func TestARunThatTwoTemporalsDriveContinuesInTheOneThatStartedItLast(t *testing.T) {
+	t.Parallel()
+	s := threeEpochs()
+	want := play(t, testrun.WithBase(t, s))
+
+	r := testrun.WithBase(t, s)
+	claim(t, r, "one")
+	workIn(r, "one")
+	plays := 0
+	_, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
+		if plays++; plays != 2 {
+			return
+		}
+		claim(t, r, "two")
+		env.RegisterDelayedCallback(func() {
+			wantHeld(t, status(t, env), "one.example:7233", "two.example:7233", "collabui train small")
+			env.CancelWorkflow()
+		}, time.Hour)
+	})
+	if err == nil {
+		t.Error("the run ended in the first Temporal, want it held")
+	}
+	if n, err := runs.Run(s.Name).Committed(t.Context(), r.Bucket); err != nil || n != 1 {
+		t.Errorf("%d epochs are committed, %v, want 1", n, err)
+	}
+	workIn(r, "two")
+	end, err := r.Play(t, nil)
+	if err != nil || end.FinalDigest != want.FinalDigest {
+		t.Errorf("the run ended with %s, %v, want %s", end.FinalDigest, err, want.FinalDigest)
+	}
+	clean(t, r)
+}
+
+// TestARunWhoseTemporalIsLostContinues: a new Temporal has a namespace of its own.
+func TestARunWhoseTemporalIsLostContinues(t *testing.T) {
+	t.Parallel()
+	r := testrun.New(t, testrun.Tiny())
+	claim(t, r, "lost")
+	claim(t, r, "new")
+	workIn(r, "new")
+	if end, err := r.Play(t, nil); err != nil || end.FinalDigest == "" {
+		t.Errorf("the run ended with %q, %v, want its end", end.FinalDigest, err)
+	}
+	clean(t, r)
+}
