@@ -121,8 +121,8 @@ func (g *Guard) driven(ctx context.Context, run runs.Run, own store.Identity) er
 		return err
 	}
 	if newest.Store != own.ID {
-		return fault.New(fault.Invalid, "the newest claim of run %s was made in the store %s; the store %s at %s has a "+
-			"copy of it. Start the run here with `collabui train %[1]s`, then `collabui resume %[1]s`", run,
+		return fault.New(fault.Invalid, "the newest claim of run %s was made in the store %s; the store %s at %s has "+
+			"a copy of it. Start the run here with `collabui train %[1]s`, then `collabui resume %[1]s`", run,
 			newest.Store, own.ID, g.Where)
 	}
 

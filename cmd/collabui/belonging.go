@@ -35,8 +35,8 @@ func (s *session) claim(ctx context.Context, run string) (context.Context, error
 		return nil, err
 	}
 	if before.Namespace != "" && !before.Same(claim) {
-		say(s.err, "note: until now run %s was driven by the namespace %s of the Temporal at %s, since %s claimed it at "+
-			"%s. It continues here; if it is still open there, it pauses there within seconds and says why", run,
+		say(s.err, "note: until now run %s was driven by the namespace %s of the Temporal at %s, since %s claimed it "+
+			"at %s. It continues here; if it is still open there, it pauses there within seconds and says why", run,
 			before.Name, before.Address, before.Who, before.At.Format(time.DateTime))
 	}
 

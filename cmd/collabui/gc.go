@@ -130,9 +130,9 @@ func (a *app) runDelete(ctx context.Context, run, why string) error {
 	}
 	if other.Namespace != "" {
 		return fault.New(fault.Invalid, "run %s may be open in the namespace %s of the Temporal at %s, for which %s "+
-			"claimed it at %s, and this command asks the Temporal at %s: delete the run there. If that Temporal is gone, "+
-			"take the run over with %s, stop it with %s, and delete it then", run, other.Name, other.Address, other.Who,
-			other.At.Format(time.DateTime), session.ends.Temporal, a.typed("train %s --detach", run),
+			"claimed it at %s, and this command asks the Temporal at %s: delete the run there. If that Temporal is "+
+			"gone, take the run over with %s, stop it with %s, and delete it then", run, other.Name, other.Address,
+			other.Who, other.At.Format(time.DateTime), session.ends.Temporal, a.typed("train %s --detach", run),
 			a.typed("stop %s --why TEXT", run))
 	}
 	goesOn := func() (bool, error) { return session.goesOn(ctx, run) }

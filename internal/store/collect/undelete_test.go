@@ -107,7 +107,8 @@ func TestADeletedRunComesBack(t *testing.T) {
 					return
 				}
 				if err != nil || len(recovery.Missing) > 0 {
-					t.Fatalf("after %d collections: Undelete = %+v, %v; want nothing missing", collections, recovery, err)
+					t.Fatalf("after %d collections: Undelete = %+v, %v; want nothing missing", collections, recovery,
+						err)
 				}
 				if _, err := runs.Run("small").Find(t.Context(), b); err != nil {
 					t.Errorf("after %d collections: Find = %v, want the run", collections, err)
@@ -145,7 +146,8 @@ func TestUndeleteIsRepeated(t *testing.T) {
 			_, _ = undelete(t, cut, "small")
 			if recovery, err := undelete(t, b, "small"); err != nil && fault.KindOf(err) != fault.Invalid ||
 				len(recovery.Missing) > 0 {
-				t.Errorf("cut short after %d writes, then Undelete = %+v, %v; want nothing missing", after, recovery, err)
+				t.Errorf("cut short after %d writes, then Undelete = %+v, %v; want nothing missing", after, recovery,
+					err)
 			}
 			whole(t, fmt.Sprintf("cut short after %d writes", after), b, before)
 		})
@@ -201,7 +203,8 @@ func TestARunOfTheSameNameIsNotMixedWithADeletedOne(t *testing.T) {
 			}
 			s, _, err := run.Spec().Read(t.Context(), b)
 			if left := list(t, b, run.Prefix()); err != nil || s.Seed != 77 || len(left) != 1 {
-				t.Errorf("the run has the seed %d and %d objects, %v; want the second run alone", s.Seed, len(left), err)
+				t.Errorf("the run has the seed %d and %d objects, %v; want the second run alone", s.Seed, len(left),
+					err)
 			}
 		})
 	}
@@ -249,7 +252,8 @@ func TestUnusuallyMuchIsNotRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := fresh()
 		for i := range 30 {
-			if _, err := store.PutBlob(t.Context(), b, fmt.Appendf(nil, "of a run that no LIST shows: %d", i)); err != nil {
+			body := fmt.Appendf(nil, "of a run that no LIST shows: %d", i)
+			if _, err := store.PutBlob(t.Context(), b, body); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Claim says which namespace of which Temporal drives a run from a moment on. Every start of a run claims it. The newest
-// claim counts: what a namespace with an older claim still does is refused.
+// Claim says which namespace of which Temporal drives a run from a moment on. Every start of a run claims it. The
+// newest claim counts: what a namespace with an older claim still does is refused.
 type Claim struct {
 	Namespace string    `json:"namespace"` // its id: a new Temporal has other ones
 	Name      string    `json:"name"`      // of the namespace, and Address of its Temporal, for people
