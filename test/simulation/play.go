@@ -237,7 +237,7 @@ func (w *world) over(e *execution, err error) {
 	defer w.mu.Unlock()
 	delete(w.live, e)
 	if err != nil {
-		w.note("%s failed", e.name) // which of several errors is the first is not determined
+		w.failing = append(w.failing, e.name+" failed\n") // which of several errors is the first is not determined
 		w.failed++
 	}
 	w.lost = w.lost || w.failed >= w.failures

@@ -127,6 +127,7 @@ type scheduler struct {
 	struck  map[Kind]int     // by kind
 	restart func()           // loses Temporal's data
 	trace   *strings.Builder // nil: it is not kept
+	failing []string         // lines of activities that failed since the last line of the trace
 	began   time.Time
 }
 
@@ -314,9 +315,15 @@ func (s *scheduler) due(p *point) Kind {
 	return none
 }
 
-// note adds a line to the trace.
+// note adds a line to the trace, after those of the activities that failed at one moment. Which of them failed first is
+// not determined, so they are sorted.
 func (s *scheduler) note(format string, args ...any) {
-	if s.trace != nil {
-		fmt.Fprintf(s.trace, format+"\n", args...)
+	if s.trace == nil {
+		return
 	}
+	for _, line := range slices.Sorted(slices.Values(s.failing)) {
+		s.trace.WriteString(line)
+	}
+	s.failing = nil
+	fmt.Fprintf(s.trace, format+"\n", args...)
 }

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/collabui/collabui/domain"
@@ -16,74 +14,26 @@ import (
 )
 
 // slow is a store of which every request takes a random time, so that whoever uses it at once takes turns at random.
-// Some requests fail, before or after they have had their effect. To some actors it does not show everything.
+// Some requests fail, before or after they have had their effect.
 type slow struct {
 	*store.Memory
-	t       *testing.T
-	seed    uint64
-	guarded string // prefix of what nobody may delete
+	seed uint64
 
 	mu    sync.Mutex
 	asked map[string]int
-	late  map[string]bool // objects that a read, and keys that a list, did not show once
 	hits  *hits
 }
 
 // hits counts what struck.
 type hits struct {
-	mu                               sync.Mutex
-	before, after, kills, done       int
-	stale, omitted, cut, freezes     int
-	undeleted, copied, again, passed int // actors that reached their ends
-}
-
-// count adds to a counter.
-func (h *hits) count(n *int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	*n++
-}
-
-// actor is who makes requests, by the context.
-type actor struct {
-	from, till time.Time // of a time in which it is stopped, and its requests wait
-	misled     bool      // whether it meets a store that does not show everything
-}
-
-type actorKey struct{}
-
-// stopped waits while the actor is stopped.
-func (s *slow) stopped(ctx context.Context) {
-	a, ok := ctx.Value(actorKey{}).(*actor)
-	if now := time.Now(); ok && now.After(a.from) && now.Before(a.till) {
-		s.hits.count(&s.hits.freezes)
-		time.Sleep(a.till.Sub(now))
-	}
-}
-
-// misses reports whether an actor is not shown something, by chance, and at most once for each name.
-func (s *slow) misses(ctx context.Context, name string, one int) bool {
-	if a, ok := ctx.Value(actorKey{}).(*actor); !ok || !a.misled {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.asked[name]++
-	h := fnv.New64a()
-	_, _ = fmt.Fprint(h, name, s.asked[name])
-	if s.late[name] || domain.Rand(s.seed, h.Sum64()).IntN(one) > 0 {
-		return false
-	}
-	s.late[name] = true
-
-	return true
+	mu                         sync.Mutex
+	before, after, kills, done int
 }
 
 var errNetwork = fault.New(fault.Transient, "the network is down")
 
 // turn waits for a random time and says whether the request fails before or after its effect.
 func (s *slow) turn(ctx context.Context, key string) (before, after error) {
-	s.stopped(ctx)
 	s.mu.Lock()
 	s.asked[key]++
 	h := fnv.New64a()
@@ -95,7 +45,6 @@ func (s *slow) turn(ctx context.Context, key string) (before, after error) {
 		return context.Cause(ctx), nil
 	case <-time.After(time.Duration(1+r.IntN(500)) * time.Millisecond):
 	}
-	s.stopped(ctx)
 	if ctx.Err() != nil {
 		return context.Cause(ctx), nil
 	}
@@ -130,66 +79,16 @@ func (s *slow) Get(ctx context.Context, key string) ([]byte, error) {
 	if before, _ := s.turn(ctx, "get "+key); before != nil {
 		return nil, before
 	}
-	if s.misses(ctx, "get "+key, 4000) {
-		s.hits.count(&s.hits.stale)
-
-		return nil, fmt.Errorf("%s: %w", key, store.ErrNotFound)
-	}
 
 	return s.Memory.Get(ctx, key)
 }
 
-func (s *slow) Written(ctx context.Context, key string) (time.Time, error) {
-	if before, _ := s.turn(ctx, "written "+key); before != nil {
-		return time.Time{}, before
-	}
-	if s.misses(ctx, "get "+key, 40) {
-		s.hits.count(&s.hits.stale)
-
-		return time.Time{}, fmt.Errorf("%s: %w", key, store.ErrNotFound)
-	}
-
-	return s.Memory.Written(ctx, key)
-}
-
 func (s *slow) List(ctx context.Context, prefix string) ([]store.Ref, error) {
-	all, err := s.Ages(ctx, prefix)
-	out := make([]store.Ref, len(all))
-	for i, o := range all {
-		out[i] = o.Ref
-	}
-
-	return out, err
-}
-
-// Ages is a list that may leave out some keys, or the last ones: each key at most once.
-func (s *slow) Ages(ctx context.Context, prefix string) ([]store.Aged, error) {
 	if before, _ := s.turn(ctx, "list "+prefix); before != nil {
 		return nil, before
 	}
-	all, err := s.Memory.Ages(ctx, prefix)
-	one := 0
-	switch {
-	case s.misses(ctx, fmt.Sprint("cut ", len(all)), 30):
-		s.hits.count(&s.hits.cut)
-		one = 1
-	case s.misses(ctx, fmt.Sprint("some ", len(all)), 6):
-		one = 50
-	default:
-		return all, err
-	}
-	var out []store.Aged
-	from := len(all) * int(s.seed%10) / 10
-	for i, o := range all {
-		if (one > 1 || i >= from) && s.misses(ctx, "key "+o.Key, one) {
-			s.hits.count(&s.hits.omitted)
 
-			continue
-		}
-		out = append(out, o)
-	}
-
-	return out, err
+	return s.Memory.List(ctx, prefix)
 }
 
 func (s *slow) Folders(ctx context.Context, prefix string) ([]string, error) {
@@ -198,6 +97,14 @@ func (s *slow) Folders(ctx context.Context, prefix string) ([]string, error) {
 	}
 
 	return s.Memory.Folders(ctx, prefix)
+}
+
+func (s *slow) Ages(ctx context.Context, prefix string) ([]store.Aged, error) {
+	if before, _ := s.turn(ctx, "ages "+prefix); before != nil {
+		return nil, before
+	}
+
+	return s.Memory.Ages(ctx, prefix)
 }
 
 func (s *slow) Copy(ctx context.Context, from, to string) error {
@@ -213,9 +120,6 @@ func (s *slow) Delete(ctx context.Context, key string) error {
 	before, after := s.turn(ctx, "delete "+key)
 	if before != nil {
 		return before
-	}
-	if strings.HasPrefix(key, s.guarded) && !strings.Contains(key, "-checkpoint-") {
-		s.t.Errorf("seed %d: %s is deleted, want it kept at all times", s.seed, key)
 	}
 
 	return errors.Join(s.Memory.Delete(ctx, key), after)
