@@ -44,11 +44,20 @@ func (m *meeting) Open(ctx context.Context) (envadapters.Environment, error) {
 	}
 }
 
+// begun records that a run has begun, as its first plan does.
+func begun(t *testing.T, r *testrun.Run) {
+	t.Helper()
+	if _, _, _, err := runs.Run(r.Spec.Name).Made(0).Write(t.Context(), r.Bucket, runs.Made{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestTheEpisodesOfAnEvaluationsActivityArePlayedSideBySide(t *testing.T) {
 	t.Parallel()
 	r := testrun.New(t, testrun.Tiny())
 	const episodes = 4
 	r.Deps.Suites["webtasks"] = &meeting{Suite: r.Suite, left: episodes, all: make(chan struct{})}
+	begun(t, r)
 	val := rules.Split{Name: domain.SplitVal, Episodes: episodes}
 	item := val.Item(r.Spec.Name, "alone", rules.References()[0])
 	if err := r.Do(workflows.Evaluation, []rules.EvalItem{item}); err != nil {
@@ -88,6 +97,7 @@ func TestEvaluationsGoBeforeRollouts(t *testing.T) {
 	t.Parallel()
 	r := testrun.New(t, testrun.Tiny())
 	p := &priorities{seen: map[string][]int{}}
+	begun(t, r)
 	env := r.Environment()
 	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{p}})
 	item := rules.Split{Name: domain.SplitVal, Episodes: 1}.Item(r.Spec.Name, "alone", rules.References()[0])

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,6 +23,7 @@ import (
 // versions is a store whose bucket keeps versions of what is deleted.
 type versions struct {
 	*store.Memory
+	mu      *sync.Mutex
 	deleted map[string][]store.Version // by key, the oldest first
 	bodies  map[string][]byte
 }
@@ -35,6 +37,8 @@ func (v versions) Delete(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	id := fmt.Sprint(key, len(v.bodies))
 	v.bodies[id] = body
 	v.deleted[key] = append(v.deleted[key],
@@ -88,7 +92,7 @@ func TestADeletedRunComesBack(t *testing.T) {
 		for _, keeps := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
 				before := fresh()
-				kept := versions{fresh(), map[string][]store.Version{}, map[string][]byte{}}
+				kept := versions{fresh(), &sync.Mutex{}, map[string][]store.Version{}, map[string][]byte{}}
 				b := store.Keeper(kept)
 				if !keeps {
 					b = kept.Memory
@@ -173,7 +177,7 @@ func TestARunOfTheSameNameIsNotMixedWithADeletedOne(t *testing.T) {
 	fresh := finished(t)
 	for _, keeps := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			kept := versions{fresh(), map[string][]store.Version{}, map[string][]byte{}}
+			kept := versions{fresh(), &sync.Mutex{}, map[string][]store.Version{}, map[string][]byte{}}
 			b := store.Keeper(kept)
 			if !keeps {
 				b = kept.Memory
@@ -215,7 +219,7 @@ func TestWhatFsckMissesComesBack(t *testing.T) {
 	fresh := finished(t)
 	synctest.Test(t, func(t *testing.T) {
 		before := fresh()
-		b := versions{fresh(), map[string][]store.Version{}, map[string][]byte{}}
+		b := versions{fresh(), &sync.Mutex{}, map[string][]store.Version{}, map[string][]byte{}}
 		run := runs.Run("small")
 		for i, o := range list(t, b, "") {
 			if i%5 == 0 || o.Key == run.End().Key {
