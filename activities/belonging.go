@@ -8,7 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// Belonging says to which store a workflow belongs, with everything that it starts, and to which run. It travels in the
+// Belonging names the store to which a workflow and everything that it starts belong, and the run. It travels in the
 // headers of Temporal, which Headers write and read.
 type Belonging struct {
 	Store string // id
@@ -70,7 +70,7 @@ func (h Headers) Extract(ctx context.Context, from workflow.HeaderReader) (conte
 	return x.In(ctx), nil
 }
 
-// ExtractToWorkflow returns the context of a workflow, or of an update, which does not say what run it drives.
+// ExtractToWorkflow returns the context of a workflow, or of an update, which does not name the run that it drives.
 func (h Headers) ExtractToWorkflow(ctx workflow.Context, from workflow.HeaderReader) (workflow.Context, error) {
 	x, ok, err := h.read(from)
 	if err != nil || !ok || ctx.Value(belongingKey{}) != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Guard lets a worker do only what belongs to its store, and of a run only what the namespace asks for that drives it.
+// Guard lets a worker do only what belongs to its store, and, of a run, only the work of the namespace that drives it.
 // Records are written once, so what a namespace does in the seconds until it is refused changes nothing: the other one
 // adopts it.
 type Guard struct {
@@ -59,7 +59,7 @@ func (g *guarded) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 	return g.Next.ExecuteActivity(ctx, in)
 }
 
-// admit refuses an activity that this worker must not do. One of a workflow that says nothing about its store, because
+// admit refuses an activity that this worker must not do. If a workflow names no store, because
 // another program started it, is done.
 func (g *Guard) admit(ctx context.Context) error {
 	x, ok := BelongingOf(ctx)
@@ -111,7 +111,7 @@ func (g *Guard) identify(ctx context.Context) (store.Identity, error) {
 	return own, err
 }
 
-// driven refuses a run that another namespace has claimed since. A run that was claimed by nobody is one that another
+// driven refuses a run that another namespace has claimed since. A run without a claim is one that another
 // workflow has begun: its first activity claims it.
 func (g *Guard) driven(ctx context.Context, run runs.Run, own store.Identity) error {
 	mine := g.Claim

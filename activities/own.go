@@ -12,10 +12,10 @@ import (
 // activity has it from its beginning, because it may continue after its run was deleted.
 type own struct {
 	runs.By
-	also []string // what records say that a fork has copied
+	also []string // the tags of records that a fork has copied
 }
 
-// own returns what tells the records of a run that has begun.
+// own returns what identifies the records of a run that has begun.
 func (c *Common) own(ctx context.Context, run string) (own, error) {
 	v, err := c.versions(ctx, run)
 	if err != nil {

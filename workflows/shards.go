@@ -20,7 +20,7 @@ type shards struct {
 	started []workflow.ChildWorkflowFuture
 	paused  bool
 	drained bool // no episode begins any more
-	sure    bool // all episodes are played, and nobody need be asked about them
+	sure    bool // all episodes are played, and no person has to decide about them
 	behind  int  // open epochs before this one, whose episodes go first
 	window  int  // of each shard; 0: Window
 }

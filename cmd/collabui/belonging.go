@@ -18,7 +18,7 @@ func (s *session) here(ctx context.Context, run string) (context.Context, error)
 	return activities.Belonging{Store: own.ID, Where: workers.Where(s.ends), Run: run}.In(ctx), err
 }
 
-// claim makes the namespace of this session the one that drives a run, says so if another one did until now, and
+// claim makes the namespace of this session the one that drives a run, reports it if another one did until now, and
 // returns the context in which the run is started.
 func (s *session) claim(ctx context.Context, run string) (context.Context, error) {
 	own, err := store.Identify(ctx, s.bucket)

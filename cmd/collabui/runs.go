@@ -33,7 +33,7 @@ func runsCmd(a *app) *cobra.Command {
 		Use:   "runs",
 		Short: "List the runs in the store, with state, age and, with --usage, size and cost",
 		Long: `runs lists the runs in the store. With --usage it adds size and cost, for which it lists all objects of
-the runs and reads their recorded calls. The size is that of a run's own objects and of the policies that it made, which
+the runs and reads their recorded calls. The size covers a run's own objects and the policies that it made, which
 forks may share. The cost is what its recorded calls to chat endpoints took, at the prices of its specification.`,
 		Example: "  collabui runs --state paused,stopped\n" +
 			"  collabui runs --like 'mobile-*' --older 720h --label team=web --usage",

@@ -62,7 +62,7 @@ func (s *S3) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// Written reads a small object and returns when the server wrote it. It asks by GET, because the answer to a HEAD does
+// Written reads a small object and returns when the server wrote it. It sends a GET, because the answer to a HEAD does
 // not show whether it is the server that says that there is no such object.
 func (s *S3) Written(ctx context.Context, key string) (time.Time, error) {
 	body, o, _, err := minio.Core{Client: s.client}.GetObject(ctx, s.bucket, key, minio.GetObjectOptions{})

@@ -23,8 +23,8 @@ import (
 
 // Policy is what a collection keeps.
 type Policy struct {
-	// Grace is how old an object must be that is removed, and how long it is in the trash before it is gone. Whoever
-	// writes an object must refer to it within that time.
+	// Grace is how old an object must be that is removed, and how long it is in the trash before it is gone. A
+	// process that writes an object must refer to it within that time.
 	Grace time.Duration
 	// Epochs is the number of newest epochs of a run that has ended whose policies are kept, besides its best and those
 	// that lines accept. 0 keeps all.

@@ -31,7 +31,7 @@ func (c *collector) judge(ctx context.Context) error {
 
 // judgeRun finds out whether a run is dead. Somebody deleted it: the mark is there, and older than the grace period. Or
 // a fork or a copy of it was never finished: its specification is not there, for the second time since more than a
-// grace period, and it has no young object, such as the signs of whoever writes it.
+// grace period, and it has no young object, such as the signs of a process that writes it.
 func (c *collector) judgeRun(ctx context.Context, r *run) error {
 	x := runs.Run(r.name)
 	if _, ok := c.objects[x.Deleted().Key]; ok {

@@ -55,8 +55,8 @@ func Recover(ctx context.Context, b store.Keeper, who string, name runs.Run, key
 	return r.done(), err
 }
 
-// undelete takes a run back: the mark is there as long as the run is not whole, so that nobody uses it, or takes its
-// name.
+// undelete takes a run back: the mark is there as long as the run is not whole, so that no process uses it, or takes
+// its name.
 func (r *rescue) undelete(ctx context.Context, name runs.Run, d runs.Decision) error {
 	spec, marked := name.Spec().Key, name.Deleted()
 	there, err := name.Spec().Exists(ctx, r.b)
@@ -109,7 +109,7 @@ func (r *rescue) undelete(ctx context.Context, name runs.Run, d runs.Decision) e
 }
 
 func errTaken(name runs.Run) error {
-	return fault.New(fault.Invalid, "there is a run %s that nobody deleted: `collabui undelete --missing %[1]s` takes "+
+	return fault.New(fault.Invalid, "run %s exists and is not deleted: `collabui undelete --missing %[1]s` takes "+
 		"back what it lacks. An earlier run of that name can come back when this one is deleted and collected", name)
 }
 

@@ -6,13 +6,13 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// By says which run made a record, apart from others of its name: that of a run which was deleted is free, and one of
-// its workers may not have heard of it. No digest depends on it.
+// By identifies the run that made a record among all runs of its name: the name of a deleted run is free, and one of
+// its workers may not know that. No digest depends on it.
 type By struct {
 	Tag string `json:"by,omitempty"`
 }
 
-// By returns what the records of the run say. It follows from the records of when the run began, and of when it was
+// By returns what the records of the run contain. It follows from the records of when the run began, and of when it was
 // forked. The error wraps store.ErrNotFound if the run has not begun.
 func (r Run) By(ctx context.Context, b store.Bucket) (By, error) {
 	s, err := r.Shared(ctx, b)

@@ -8,7 +8,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Claim says which namespace of which Temporal drives a run from a moment on. Every start of a run claims it. The
+// Claim names the namespace and the Temporal that drive a run from a moment on. Every start of a run claims it. The
 // newest claim counts: what a namespace with an older claim still does is refused.
 type Claim struct {
 	Namespace string    `json:"namespace"` // its id: a new Temporal has other ones

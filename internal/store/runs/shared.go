@@ -14,14 +14,14 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Shared says which objects a fork has in common with other runs, where they stay. It is a part of the fork's
+// Shared names the objects that a fork has in common with other runs, where they stay. It is a part of the fork's
 // specification as it is stored, which every run has: whether a run is a fork never follows from the absence of an
 // object.
 type Shared struct {
 	Commit store.Ref `json:"commit"` // the last epoch that is shared as a whole; the base policy if there is none
 	Parts  []Part    `json:"parts"`  // in the order of their epochs
 
-	// Copied is what records say that were copied, of an epoch that is not shared as a whole: which run made them.
+	// Copied are the tags (see By) of the records that were copied, of an epoch that is not shared as a whole.
 	Copied []string `json:"copied,omitempty"`
 }
 
@@ -45,7 +45,7 @@ type PastEpoch struct {
 	Val   string  `json:"val"`            // the episodes: see rules.ValOf
 }
 
-// Forked is a specification as the store has it: that of a fork says what the fork shares.
+// Forked is a specification as the store has it: a fork's also contains what the fork shares.
 type Forked struct {
 	spec.Spec
 	Shared *Shared `json:"shared,omitempty"`

@@ -60,7 +60,7 @@ type Deps struct {
 	Endpoint func(spec.Model) (chat.Model, error)                       // connects to chat endpoints; nil: none
 	Trainers map[string]trainer.Trainer                                 // by the names of specifications
 
-	Guard func() *activities.Guard // of new workers; nil: they do what anybody asks for
+	Guard func() *activities.Guard // of new workers; if nil, they accept all work
 
 	Receivers []notify.Receiver                                       // of notices
 	Missed    func(ctx context.Context, schedule string) (int, error) // firings that were too late; nil: nobody knows
