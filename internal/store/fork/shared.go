@@ -65,7 +65,7 @@ func (f *Fork) atEnd(ctx context.Context, b store.Bucket) (spec.Spec, error) {
 		return s, err
 	}
 	m, _, err := from.Final().Read(ctx, b)
-	if err != nil && !errors.Is(err, store.ErrNotFound) { // it has not ended, or is of an older version
+	if err != nil && !errors.Is(err, store.ErrNotFound) { // it has not ended
 		return s, err
 	}
 	all, err := from.Changes(ctx, b, 0)
