@@ -132,7 +132,7 @@ func TestAScheduleTrainsOnNewTasksWhateverIsKilled(t *testing.T) {
 
 	server.serve(t, &scripted.Suite{Length: 2, More: []string{"h", "i"}})
 	m.must("schedule", "trigger", "hourly")
-	m.eventually("the firing trains", time.Minute, func() bool { return m.count("runs/pages-") > 30 })
+	m.eventually("the firing trains", time.Minute, func() bool { return m.count("runs/hourly-") > 30 })
 	m.kill("worker", m.service("worker").PID)
 	o := m.outcome(4)
 	if o.News != schedules.NewsTasks || o.Run == "" || o.Verb != "promote" && o.Verb != "reject" {
