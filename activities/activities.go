@@ -26,7 +26,6 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/internal/process/failpoint"
-	"github.com/collabui/collabui/internal/store"
 )
 
 // Emit sends an event of a run to its viewers. Events may be lost. If it is nil, none are sent.
@@ -49,7 +48,7 @@ func do[T any](ctx context.Context, log *slog.Logger, body func(ctx context.Cont
 	tell, stop := heartbeat(ctx, cancel)
 	defer stop()
 
-	began, name := time.Now(), nameOf(ctx)
+	began, name, since := time.Now(), nameOf(ctx), absentSince(ctx)
 	err := failpoint.Hit("begin." + name)
 	var v T
 	if err == nil {
@@ -61,7 +60,7 @@ func do[T any](ctx context.Context, log *slog.Logger, body func(ctx context.Cont
 	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
 		err = errSilent
 	}
-	if err != nil {
+	if err = patient(ctx, since, err); err != nil {
 		log.Warn("activity failed", "kind", fault.KindOf(err), "error", err)
 	} else {
 		log.Info("activity completed", "took", time.Since(began).Round(time.Millisecond))
@@ -185,9 +184,6 @@ func heartbeat(ctx context.Context, giveUp context.CancelCauseFunc) (tell say, s
 
 // parallelReads is the number of objects that are read concurrently.
 const parallelReads = 8
-
-// missing reports whether an error says that an object does not exist.
-func missing(err error) bool { return errors.Is(err, store.ErrNotFound) }
 
 // hostname returns the name of this machine, for people.
 func hostname() string {

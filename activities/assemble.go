@@ -60,7 +60,7 @@ func (c *Control) level(ctx context.Context, id LevelID) (runs.LevelSet, error) 
 // synthesised reads the items of all trajectories and counts them on the card.
 func (c *Control) synthesised(ctx context.Context, s spec.Spec, id LevelID, card *synth.Card) ([]domain.Pair, error) {
 	run := runs.Run(id.Run)
-	plan, _, err := run.LevelPlan(id.Level).Read(ctx, c.Bucket)
+	plan, _, err := run.LevelPlan(id.Level).Must(ctx, c.Bucket)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (c *Control) synthesised(ctx context.Context, s spec.Spec, id LevelID, card
 	g.SetLimit(parallelReads)
 	for i := range batches {
 		g.Go(func() (err error) {
-			batches[i], _, err = run.Items(id.Level, i).Read(gctx, c.Bucket)
+			batches[i], _, err = run.Items(id.Level, i).Must(gctx, c.Bucket)
 
 			return err
 		})
@@ -133,12 +133,9 @@ func (c *Control) sign(s spec.Spec, card *synth.Card) error {
 // imported reads a data set that was checked when it was imported.
 func (c *Control) imported(ctx context.Context, digest string, level int) ([]domain.Pair, error) {
 	raw, err := store.GetBlob(ctx, c.Bucket, digest)
-	if missing(err) {
-		return nil, fault.New(fault.Invalid,
-			"finetune.data.level%d: the store has no data set %s; import it with `collabui import FILE`", level, digest)
-	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("finetune.data.level%d: if `collabui import FILE` was never called with it, do so: %w",
+			level, err)
 	}
 	rows, err := synth.ReadRows(digest, raw, level)
 

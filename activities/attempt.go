@@ -76,7 +76,7 @@ func (a *attempt) untilDone(ctx context.Context) (runs.Episode, error) {
 		switch {
 		case e.Failed != "":
 			// A person may have begun the next attempt: see runs.Run.Retry.
-			again, err := runs.Run(a.id.Run).Start(a.id.Epoch, a.id.Slot, a.number+1).Exists(ctx, a.Bucket)
+			again, err := runs.Run(a.id.Run).Again(ctx, a.Bucket, a.id.Epoch, a.id.Slot, a.number)
 			if err != nil || !again {
 				return e, err
 			}
@@ -110,7 +110,7 @@ func (a *attempt) play(ctx context.Context) (runs.Episode, error) {
 	run := runs.Run(a.id.Run)
 	end := run.Attempt(a.id.Epoch, a.id.Slot, a.number)
 	// A person may leave out an attempt before it begins. No fork shares one that has not ended.
-	if e, _, err := store.Read[runs.Episode](ctx, a.Bucket, end.Key); !missing(err) {
+	if e, ended, err := store.May[runs.Episode](ctx, a.Bucket, end.Key); err != nil || ended {
 		return e, a.own.check(end.Key, e.By, err)
 	}
 

@@ -38,7 +38,7 @@ func (r *Rollouts) heard(ctx context.Context, item rules.EvalItem, i int) (func(
 	from, _ := kind.Donor()
 	played := func(n int) (runs.EvalEpisode, error) {
 		id := rules.EvalID(item.Folder, from.String(), item.Split)
-		ep, _, err := runs.Run(item.Run).EvalEpisode(id, n+1).Read(ctx, r.Bucket)
+		ep, _, err := runs.Run(item.Run).EvalEpisode(id, n+1).Must(ctx, r.Bucket)
 
 		return ep, err
 	}

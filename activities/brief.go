@@ -28,7 +28,7 @@ func (a *attempt) brief(ctx context.Context, e runs.Episode) (string, error) {
 	last, ref := a.last, e.Steps[len(e.Steps)-1]
 	if ref != a.lastRef { // it was played elsewhere
 		var err error
-		if last, _, err = store.Read[runs.Step](ctx, a.Bucket, ref.Key); err != nil {
+		if last, _, err = store.Must[runs.Step](ctx, a.Bucket, ref.Key); err != nil {
 			return "", err
 		}
 	}

@@ -139,7 +139,7 @@ func (g *GPU) demonstrations(ctx context.Context, s spec.Spec, id ChunkID) (*dem
 	reads.SetLimit(parallelReads)
 	for i := range played {
 		reads.Go(func() (err error) {
-			played[i], _, err = runs.Run(id.Run).Demonstration(i).Read(rctx, g.Bucket)
+			played[i], _, err = runs.Run(id.Run).Demonstration(i).Must(rctx, g.Bucket)
 
 			return err
 		})
@@ -168,7 +168,7 @@ func (g *GPU) levelJob(
 	if err != nil {
 		return trainer.Job{}, err
 	}
-	set, ref, err := runs.Run(id.Run).Level(l.Level).Read(ctx, g.Bucket)
+	set, ref, err := runs.Run(id.Run).Level(l.Level).Must(ctx, g.Bucket)
 	if err != nil {
 		return trainer.Job{}, err
 	}
@@ -212,7 +212,7 @@ func (c *Common) before(ctx context.Context, s spec.Spec, id ChunkID) (policy st
 	if id.Chunk == 1 {
 		return s.FineTune.Base, 0, nil
 	}
-	previous, _, err := runs.Run(id.Run).Chunk(id.Chunk-1).Read(ctx, c.Bucket)
+	previous, _, err := runs.Run(id.Run).Chunk(id.Chunk-1).Must(ctx, c.Bucket)
 
 	return previous.Policy.Digest, previous.Steps, err
 }
@@ -259,7 +259,7 @@ func (c *Control) CommitBase(ctx context.Context, b BaseChoice) (runs.Policy, er
 			if err != nil {
 				return runs.Base{}, err
 			}
-			chunk, ref, err := run.Chunk(b.Chunk).Read(ctx, c.Bucket)
+			chunk, ref, err := run.Chunk(b.Chunk).Must(ctx, c.Bucket)
 			rate := b.Curve[len(b.Curve)-1].Rate
 
 			return runs.Base{

@@ -43,11 +43,8 @@ const PastEpochs = 20
 // tellPast reads what the page of a run shows of its past.
 func (c *Control) tellPast(ctx context.Context, run runs.Run, p *Plan) error {
 	p.View = c.View
-	base, _, err := run.Base().Read(ctx, c.Bucket)
-	if missing(err) {
-		return nil
-	}
-	if err != nil {
+	base, there, err := run.Base().May(ctx, c.Bucket)
+	if err != nil || !there {
 		return err
 	}
 	if n := len(base.Curve); n > 0 {
@@ -55,7 +52,7 @@ func (c *Control) tellPast(ctx context.Context, run runs.Run, p *Plan) error {
 			100*base.Curve[n-1].Rate, base.StoppedBy)
 	}
 	for epoch := max(1, p.Committed-PastEpochs+1); epoch <= p.Committed; epoch++ {
-		e, _, err := run.Epoch(epoch).Read(ctx, c.Bucket)
+		e, _, err := run.Epoch(epoch).Must(ctx, c.Bucket)
 		if err != nil {
 			return err
 		}
@@ -65,8 +62,17 @@ func (c *Control) tellPast(ctx context.Context, run runs.Run, p *Plan) error {
 	return nil
 }
 
+// CommitID names an epoch that is committed, and what its workflow knows of it.
+type CommitID struct {
+	EpochID
+
+	// Evaluated means that the epoch's system was evaluated on val. Otherwise it was not for this execution of the
+	// workflow, but may have been for an earlier one whose plan was another.
+	Evaluated bool
+}
+
 // Commit writes epoch.json: the epoch exists when it does. All parts are read back and hashed in slot order.
-func (c *Control) Commit(ctx context.Context, id EpochID) (EpochSummary, error) {
+func (c *Control) Commit(ctx context.Context, id CommitID) (EpochSummary, error) {
 	return do(ctx, c.log(id.Run, "epoch", id.Epoch), func(ctx context.Context, _ say) (EpochSummary, error) {
 		var a assembly // what was counted, if the epoch was not recorded before
 		e, _, err := runs.Run(id.Run).Epoch(id.Epoch).Record(ctx, c.Bucket, func() (_ runs.Epoch, err error) {
@@ -89,7 +95,7 @@ func (c *Control) Commit(ctx context.Context, id EpochID) (EpochSummary, error) 
 }
 
 // assemble reads everything that belongs to an epoch.
-func (c *Control) assemble(ctx context.Context, id EpochID) (a assembly, err error) {
+func (c *Control) assemble(ctx context.Context, id CommitID) (a assembly, err error) {
 	s, err := c.spec(ctx, id.Run, id.Epoch)
 	if err != nil {
 		return a, err
@@ -114,14 +120,14 @@ func (c *Control) assemble(ctx context.Context, id EpochID) (a assembly, err err
 		return a, err
 	}
 
-	if err := c.judge(ctx, s, &a); err != nil {
+	if err := c.judge(ctx, s, id.Evaluated, &a); err != nil {
 		return a, err
 	}
-	accepted, _, err := a.run.Accepted(id.Epoch).Read(ctx, c.Bucket)
-	if err != nil && !missing(err) {
+	accepted, there, err := a.run.Accepted(id.Epoch).Sure(ctx, c.Bucket)
+	if err != nil {
 		return a, err
 	}
-	if err == nil {
+	if there {
 		a.epoch.Accepted = accepted.Who + ": " + accepted.Why
 	}
 	a.epoch.Digest, err = parts.Digest()
@@ -131,21 +137,22 @@ func (c *Control) assemble(ctx context.Context, id EpochID) (a assembly, err err
 
 // judge reads what the epoch's system reached on val, if it was evaluated, and goes back to the system that the epoch's
 // updates began with if that was better.
-func (c *Control) judge(ctx context.Context, s spec.Spec, a *assembly) error {
-	val, err := c.val(ctx, s.Name, a.epoch.Number, rules.TrainedName(s.Agents))
-	if missing(err) {
-		return nil
+func (c *Control) judge(ctx context.Context, s spec.Spec, evaluated bool, a *assembly) error {
+	recorded := valResult(s.Name, a.epoch.Number, rules.TrainedName(s.Agents))
+	if !evaluated {
+		var err error
+		if _, evaluated, err = recorded.Sure(ctx, c.Bucket); err != nil || !evaluated {
+			return err
+		}
 	}
+	val, _, err := recorded.Must(ctx, c.Bucket)
 	if err != nil {
 		return err
 	}
 	a.epoch.Val = &val
 
-	parent, err := c.val(ctx, s.Name, a.before.Version, rules.ValName(s, a.before.Version))
-	if missing(err) { // evaluation.every leaves out epochs
-		return nil
-	}
-	if err != nil {
+	parent, err := c.valOf(ctx, s, a.before.Version)
+	if err != nil || parent == nil { // evaluation.every leaves out epochs
 		return err
 	}
 	then, err := c.spec(ctx, s.Name, a.before.Version)
@@ -197,25 +204,25 @@ func (a *assembly) count(steps []domain.Credit) {
 // readPlan reads the parent commit, the topology and the slots. There are some agents.
 func (a *assembly) readPlan(ctx context.Context, agents int) error {
 	n := a.epoch.Number
-	topology, ref, err := a.run.Topology(n).Read(ctx, a.bucket)
+	topology, ref, err := a.run.Topology(n).Must(ctx, a.bucket)
 	if err != nil {
 		return err
 	}
 	a.epoch.Topology, a.parts.Topology = ref, topology
 
-	slots, ref, err := a.run.Slots(n).Read(ctx, a.bucket)
+	slots, ref, err := a.run.Slots(n).Must(ctx, a.bucket)
 	if err != nil {
 		return err
 	}
 	a.epoch.Slots, a.parts.Slots = ref, slots.Slots
 
 	if n > 1 {
-		parent, ref, err := a.run.Epoch(n-1).Read(ctx, a.bucket)
+		parent, ref, err := a.run.Epoch(n-1).Must(ctx, a.bucket)
 		a.epoch.Parent, a.parts.Parent, a.before = ref, parent.Digest, parent.System
 
 		return err
 	}
-	base, ref, err := a.run.Base().Read(ctx, a.bucket)
+	base, ref, err := a.run.Base().Must(ctx, a.bucket)
 	if err != nil {
 		return err
 	}
@@ -270,12 +277,12 @@ func (a *assembly) readSlot(ctx context.Context, i int) (s slotParts, err error)
 	if err != nil || s.episode.Failed != "" {
 		return s, err
 	}
-	credits, ref, err := a.run.Credits(a.epoch.Number, i+1).Read(ctx, a.bucket)
+	credits, ref, err := a.run.Credits(a.epoch.Number, i+1).Must(ctx, a.bucket)
 	if err != nil {
 		return s, err
 	}
 	s.refs.Credit, s.labels = ref, credits.Steps
-	pairs, ref, err := a.run.Pairs(a.epoch.Number, i+1).Read(ctx, a.bucket)
+	pairs, ref, err := a.run.Pairs(a.epoch.Number, i+1).Must(ctx, a.bucket)
 	s.refs.Pairs, s.pairs = ref, pairs.Pairs
 	if err == nil && !(credits.Episode.Same(s.refs.Episode) && pairs.Episode.Same(s.refs.Episode) &&
 		pairs.Credit.Same(s.refs.Credit)) {
@@ -290,7 +297,7 @@ func (a *assembly) readSlot(ctx context.Context, i int) (s slotParts, err error)
 func (a *assembly) readUpdates(ctx context.Context, s spec.Spec) error {
 	a.epoch.System.Version = a.epoch.Number
 	for agent := range s.Agents {
-		u, ref, err := a.run.Update(a.epoch.Number, agent).Read(ctx, a.bucket)
+		u, ref, err := a.run.Update(a.epoch.Number, agent).Must(ctx, a.bucket)
 		if err != nil {
 			return err
 		}
@@ -307,7 +314,7 @@ func (a *assembly) readUpdates(ctx context.Context, s spec.Spec) error {
 
 // checkDataset compares the number of an update's pairs that are new with that of the episodes' pairs.
 func (a *assembly) checkDataset(ctx context.Context, s spec.Spec, u runs.Update) error {
-	d, _, err := store.Read[runs.Dataset](ctx, a.bucket, u.Dataset.Key)
+	d, _, err := store.Must[runs.Dataset](ctx, a.bucket, u.Dataset.Key)
 	if err != nil {
 		return err
 	}

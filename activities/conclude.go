@@ -11,6 +11,7 @@ import (
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -27,10 +28,13 @@ func (c *Control) Conclude(ctx context.Context, e Evaluated) (runs.Result, error
 
 	return do(ctx, log, func(ctx context.Context, _ say) (runs.Result, error) {
 		recorded := runs.Run(item.Run).Result(item.ID())
-		result, _, err := recorded.Read(ctx, c.Bucket)
-		if missing(err) && !e.Part.Over {
-			result, _, err = recorded.Record(ctx, c.Bucket, func() (runs.Result, error) { return c.result(ctx, e) })
+		record := func() (runs.Result, store.Ref, error) {
+			return recorded.Record(ctx, c.Bucket, func() (runs.Result, error) { return c.result(ctx, e) })
 		}
+		if e.Part.Over { // a fork may share it
+			record = func() (runs.Result, store.Ref, error) { return recorded.Must(ctx, c.Bucket) }
+		}
+		result, _, err := record()
 		if err == nil {
 			c.Emit.send(item.Run, events.Result{
 				Folder: item.Folder, System: result.System, Split: result.Split,
@@ -93,7 +97,7 @@ func (c *Control) enough(ctx context.Context, s spec.Spec, e Evaluated) error {
 	if !ok {
 		return nil
 	}
-	accepted, err := runs.Run(item.Run).Accepted(epoch).Exists(ctx, c.Bucket)
+	accepted, err := runs.Run(item.Run).IsAccepted(ctx, c.Bucket, epoch)
 	if err != nil || accepted {
 		return err
 	}
@@ -111,7 +115,7 @@ func (c *Control) outcomes(ctx context.Context, item rules.EvalItem) ([]domain.O
 	g.SetLimit(parallelReads)
 	for i := range out {
 		g.Go(func() error {
-			ep, _, err := runs.Run(item.Run).EvalEpisode(item.ID(), i+1).Read(ctx, c.Bucket)
+			ep, _, err := runs.Run(item.Run).EvalEpisode(item.ID(), i+1).Must(ctx, c.Bucket)
 			out[i] = ep.Outcome
 
 			return err

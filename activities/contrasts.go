@@ -44,7 +44,7 @@ func (c *Control) test(ctx context.Context, id ExperimentID, say say) (experimen
 	out.Figures = map[string]design.Figures{}
 	known := map[int]bool{} // versions of which a result existed
 	for n := 1; n < v.Number; n++ {
-		there, err := name.Result(n).Exists(ctx, c.Bucket)
+		_, there, err := name.Result(n).Sure(ctx, c.Bucket)
 		if err != nil {
 			return out, err
 		}

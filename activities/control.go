@@ -56,6 +56,8 @@ type Plan struct {
 	Stages      []spec.LevelJob // level jobs of stage 1; none without levels
 	Imported    [3]bool         // levels whose data are imported
 
+	Changes int `json:",omitempty"` // how many changes by people there are at least, which the workflow fills in
+
 	// For people, on the page of the run.
 	Stage1 string         `json:",omitempty"` // what stage 1 made
 	View   string         `json:",omitempty"` // address of the viewer
@@ -65,16 +67,23 @@ type Plan struct {
 	Asked *runs.Change `json:",omitempty"`
 }
 
+// RunID names a run, and says what its workflow knows of it.
+type RunID struct {
+	Run     string
+	Changes int `json:",omitempty"` // how many changes by people there are at least
+}
+
 // PlanRun returns where to begin. A run whose Temporal data is lost continues from its newest commit. The changes by
 // people until now count in the epoch that begins.
-func (c *Control) PlanRun(ctx context.Context, run string) (Plan, error) {
-	return do(ctx, c.log(run), func(ctx context.Context, _ say) (Plan, error) {
-		if err := runs.Run(run).Alive(ctx, c.Bucket); missing(err) {
-			return Plan{}, fault.New(fault.Invalid, "%w", err)
-		} else if err != nil {
+func (c *Control) PlanRun(ctx context.Context, id RunID) (Plan, error) {
+	return do(ctx, c.log(id.Run), func(ctx context.Context, _ say) (Plan, error) {
+		run := id.Run
+		if deleted, gone, err := runs.Run(run).Deleted().Sure(ctx, c.Bucket); err != nil {
 			return Plan{}, err
+		} else if gone {
+			return Plan{}, runs.Run(run).Gone(deleted)
 		}
-		s, _, err := c.latest(ctx, run)
+		s, _, err := c.latest(ctx, run, id.Changes)
 		if err != nil {
 			return Plan{}, err
 		}
@@ -90,7 +99,7 @@ func (c *Control) PlanRun(ctx context.Context, run string) (Plan, error) {
 			if err := c.playable(ctx, s); err != nil {
 				return Plan{}, err
 			}
-			if _, err := c.begin(ctx, run, 0); err != nil {
+			if _, err := c.begin(ctx, EpochID{Run: run}, 0); err != nil {
 				return Plan{}, err
 			}
 		}
@@ -103,7 +112,7 @@ func (c *Control) PlanRun(ctx context.Context, run string) (Plan, error) {
 			return Plan{}, err
 		}
 		if hasBase && !ended && committed < last {
-			s, err = c.begin(ctx, run, committed+1)
+			s, err = c.begin(ctx, EpochID{Run: run, Epoch: committed + 1, Changes: id.Changes}, 0)
 		}
 
 		p := planOf(s)
@@ -157,14 +166,14 @@ func (c *Control) lastEpoch(ctx context.Context, s spec.Spec, committed int) (in
 
 // follow adds the next epoch to a trend.
 func (c *Control) follow(ctx context.Context, s spec.Spec, t *trend) error {
-	v, err := c.val(ctx, s.Name, t.read, rules.ValName(s, t.read))
-	if missing(err) {
+	v, err := c.valOf(ctx, s, t.read)
+	if err != nil {
+		return err
+	}
+	if v == nil {
 		t.read++
 
 		return nil
-	}
-	if err != nil {
-		return err
 	}
 	then, err := c.spec(ctx, s.Name, t.read)
 	if err != nil {
@@ -285,10 +294,18 @@ type SetID struct {
 	Typed  map[string]string // values in YAML by key
 }
 
+// Recorded is a change by a person, and its number.
+type Recorded struct {
+	Change runs.Change
+	Number int
+}
+
 // Set records other values of keys of a specification: see runs.Run.Set.
-func (c *Control) Set(ctx context.Context, id SetID) (runs.Change, error) {
-	return do(ctx, c.log(id.Run), func(ctx context.Context, _ say) (runs.Change, error) {
-		return runs.Run(id.Run).Set(ctx, c.Bucket, id.Change, id.Typed, spec.Source{}, c.Catalog)
+func (c *Control) Set(ctx context.Context, id SetID) (Recorded, error) {
+	return do(ctx, c.log(id.Run), func(ctx context.Context, _ say) (r Recorded, err error) {
+		r.Change, r.Number, err = runs.Run(id.Run).Set(ctx, c.Bucket, id.Change, id.Typed, spec.Source{}, c.Catalog)
+
+		return r, err
 	})
 }
 

@@ -17,17 +17,19 @@ import (
 // dataset returns the data set of an agent and its pairs. The first that asks records those of all agents.
 func (g *GPU) dataset(ctx context.Context, s spec.Spec, id AgentID) (store.Ref, []domain.Pair, error) {
 	recorded := runs.Run(id.Run).Dataset(id.Epoch, id.Agent)
-	set, ref, err := recorded.Read(ctx, g.Bucket)
-	if missing(err) {
-		if err = g.gatherOnce(ctx, s, id); err == nil {
-			set, ref, err = recorded.Read(ctx, g.Bucket)
-		}
+	there, err := recorded.Exists(ctx, g.Bucket)
+	if err == nil && !there {
+		err = g.gatherOnce(ctx, s, id)
 	}
+	if err != nil {
+		return store.Ref{}, nil, err
+	}
+	set, ref, err := recorded.Must(ctx, g.Bucket)
 	if err != nil {
 		return ref, nil, err
 	}
 	pairs, err := runs.ReadPairs(ctx, g.Bucket, set.Body)
-	if missing(err) || fault.KindOf(err) == fault.Corrupt {
+	if fault.KindOf(err) == fault.Corrupt { // bytes that are there and wrong, never a blob that is not shown
 		err = fault.New(fault.Corrupt, "the rows of %s cannot be read: delete it, then resume the run, which makes it "+
 			"again: %w", ref.Key, err)
 	}
@@ -122,7 +124,7 @@ func (g *GPU) eachPair(ctx context.Context, s spec.Spec, id EpochID, use func(do
 	read := func(ctx context.Context, i int) ([]domain.Pair, error) {
 		return runs.Run(id.Run).PairsOf(ctx, g.Bucket, id.Epoch, i+1)
 	}
-	slots, _, err := runs.Run(id.Run).Slots(id.Epoch).Read(ctx, g.Bucket) // an earlier epoch may have had others
+	slots, _, err := runs.Run(id.Run).Slots(id.Epoch).Must(ctx, g.Bucket) // an earlier epoch may have had others
 	if err != nil {
 		return err
 	}

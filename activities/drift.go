@@ -31,9 +31,7 @@ func (c *Control) PlanDrift(ctx context.Context, id FiringID) ([]rules.EvalItem,
 		if err != nil {
 			return nil, err
 		}
-		if _, err := c.valOf(ctx, f.Accepted); missing(err) {
-			return nil, nil
-		} else if err != nil {
+		if was, err := c.reached(ctx, f.Accepted); err != nil || was == nil {
 			return nil, err
 		}
 		tasks := make([]domain.Task, v.Schedule.Drift.Episodes)
@@ -60,14 +58,21 @@ func (c *Control) retrained(ctx context.Context, f schedules.Firing) (spec.Spec,
 	return s, suite, err
 }
 
-// valOf returns what an accepted system reached on val when it was made.
-func (c *Control) valOf(ctx context.Context, x lines.System) (runs.Result, error) {
+// reached returns what an accepted system reached on val when it was made, or nil if it was not evaluated. A base
+// policy is only evaluated by a run that trains it further.
+func (c *Control) reached(ctx context.Context, x lines.System) (*runs.Result, error) {
 	s, err := runs.Run(x.Run).At(ctx, c.Bucket, x.Epoch)
 	if err != nil {
-		return runs.Result{}, err
+		return nil, err
+	}
+	if x.Epoch == 0 {
+		base := valResult(x.Run, 0, rules.ValName(s, 0))
+		if _, evaluated, err := base.Sure(ctx, c.Bucket); err != nil || !evaluated {
+			return nil, err
+		}
 	}
 
-	return c.val(ctx, x.Run, x.Epoch, rules.ValName(s, x.Epoch))
+	return c.valOf(ctx, s, x.Epoch)
 }
 
 // Systems that a firing evaluates.
@@ -107,11 +112,14 @@ func (c *Control) Drifted(ctx context.Context, r Checked) (Drift, error) {
 		if err != nil {
 			return Drift{}, err
 		}
-		was, err := c.valOf(ctx, f.Accepted)
+		was, err := c.reached(ctx, f.Accepted)
 		if err != nil {
 			return Drift{}, err
 		}
-		d := Drift{Drifted: drifted(r.Result, was)}
+		if was == nil {
+			return Drift{}, fault.New(fault.Transient, "what %s reached on val is not known any more", f.Accepted)
+		}
+		d := Drift{Drifted: drifted(r.Result, *was)}
 		if d.Drifted {
 			now, err := runs.ReadInventory(ctx, c.Bucket, f.Basis.Inventory)
 			if err == nil {

@@ -52,18 +52,19 @@ func (c *Common) plan(ctx context.Context, run string, epoch int) (*epochPlan, e
 
 func (c *Common) readPlan(ctx context.Context, run runs.Run, epoch int) (p *epochPlan, err error) {
 	p = &epochPlan{epoch: epoch}
-	if p.slots, _, err = run.Slots(epoch).Read(ctx, c.Bucket); err != nil {
+	if p.slots, _, err = run.Slots(epoch).Must(ctx, c.Bucket); err != nil {
 		return p, err
 	}
-	p.topology, p.ref, err = run.Topology(epoch).Read(ctx, c.Bucket)
+	p.topology, p.ref, err = run.Topology(epoch).Must(ctx, c.Bucket)
 
 	return p, err
 }
 
-// EpochID names an epoch of a run.
+// EpochID names an epoch of a run, and says what its workflow knows of the run.
 type EpochID struct {
-	Run   string
-	Epoch int
+	Run     string
+	Epoch   int
+	Changes int `json:",omitempty"` // how many changes by people there are at least
 }
 
 // EpochPlan is what the workflow needs of topology and slots.
@@ -110,7 +111,7 @@ func (c *Control) PlanAhead(ctx context.Context, id EpochID) (EpochPlan, error) 
 }
 
 func (c *Control) planEpoch(ctx context.Context, id EpochID) (EpochPlan, error) {
-	s, err := c.begin(ctx, id.Run, id.Epoch)
+	s, err := c.begin(ctx, id, 0)
 	if err != nil {
 		return EpochPlan{}, err
 	}
@@ -132,7 +133,7 @@ func (c *Control) planEpoch(ctx context.Context, id EpochID) (EpochPlan, error) 
 	if err := own.check(planned.Key, slots.By, err); err != nil {
 		return EpochPlan{}, err
 	}
-	accepted, err := runs.Run(id.Run).Accepted(id.Epoch).Exists(ctx, c.Bucket)
+	accepted, err := runs.Run(id.Run).IsAccepted(ctx, c.Bucket, id.Epoch)
 
 	return EpochPlan{
 		Slots: len(slots.Slots), Topology: fmt.Sprint(topology.Edges), Accepted: accepted,
@@ -164,7 +165,7 @@ func (c *Control) topology(ctx context.Context, s spec.Spec, epoch int) (domain.
 		if epoch == 1 {
 			return rules.Topology(s, epoch, nil), nil
 		}
-		previous, _, err := run.Topology(epoch-1).Read(ctx, c.Bucket)
+		previous, _, err := run.Topology(epoch-1).Must(ctx, c.Bucket)
 
 		return rules.Topology(s, epoch, &previous), err
 	})
@@ -206,20 +207,27 @@ var errAhead = errors.New("the epoch before has not come far enough")
 // that if policies may lag. What stands is known before the commit if val cannot change it.
 func (c *Control) rollsOut(ctx context.Context, s spec.Spec, epoch int) (runs.System, error) {
 	run, from := runs.Run(s.Name), max(0, epoch-1-s.Staleness)
-	system, err := run.Standing(ctx, c.Bucket, from, s.Agents)
-	if !missing(err) || from == 0 {
-		return system, err
+	if from == 0 {
+		return run.Standing(ctx, c.Bucket, 0, s.Agents)
+	}
+	e, committed, err := run.Epoch(from).May(ctx, c.Bucket)
+	if err != nil || committed {
+		return e.System, err
 	}
 	then, err := c.spec(ctx, s.Name, from)
 	if err != nil {
-		return system, err
+		return runs.System{}, err
 	}
-	if then.Gates.MaxValDrop >= 1 {
-		system, err = run.System(ctx, c.Bucket, from, s.Agents)
+	if then.Gates.MaxValDrop < 1 {
+		return runs.System{}, errAhead
 	}
-	if then.Gates.MaxValDrop < 1 || missing(err) {
-		return system, errAhead
+	for agent := range s.Agents {
+		if updated, err := run.Update(from, agent).Exists(ctx, c.Bucket); err != nil {
+			return runs.System{}, err
+		} else if !updated {
+			return runs.System{}, errAhead
+		}
 	}
 
-	return system, err
+	return run.System(ctx, c.Bucket, from, s.Agents)
 }

@@ -44,7 +44,7 @@ type Layout struct {
 // Layout returns the arms and the number of seeds of an experiment.
 func (c *Control) Layout(ctx context.Context, id ExperimentID) (Layout, error) {
 	return do(ctx, id.log(c), func(ctx context.Context, _ say) (Layout, error) {
-		v, _, err := experiments.Experiment(id.Name).Version(id.Version).Read(ctx, c.Bucket)
+		v, _, err := experiments.Experiment(id.Name).Version(id.Version).Must(ctx, c.Bucket)
 		out := Layout{Seeds: v.Experiment.Seeds}
 		for _, a := range v.Experiment.Arms {
 			out.Arms = append(out.Arms, a.Name)
@@ -65,7 +65,7 @@ type Prepared struct {
 // may be repeated.
 func (c *Control) Prepare(ctx context.Context, id ArmID) (Prepared, error) {
 	return do(ctx, id.log(c), func(ctx context.Context, _ say) (Prepared, error) {
-		v, _, err := experiments.Experiment(id.Name).Version(id.Version).Read(ctx, c.Bucket)
+		v, _, err := experiments.Experiment(id.Name).Version(id.Version).Must(ctx, c.Bucket)
 		if err != nil {
 			return Prepared{}, err
 		}
@@ -89,7 +89,7 @@ func (c *Control) Prepare(ctx context.Context, id ArmID) (Prepared, error) {
 		case shares == design.SharesRun:
 			return out, c.forkArm(ctx, id, v, s, runs.Run(x.Run(first, id.Seed)), differ)
 		case shares == design.SharesBase:
-			base, _, err := runs.Run(x.Run(first, id.Seed)).Base().Read(ctx, c.Bucket)
+			base, _, err := runs.Run(x.Run(first, id.Seed)).Base().Must(ctx, c.Bucket)
 			if err != nil {
 				return out, err
 			}
@@ -130,7 +130,7 @@ func (c *Control) forkArm(
 func (c *Control) extendArm(ctx context.Context, id ArmID, v experiments.Version, arm string) error {
 	x := v.Experiment
 	from := runs.Run(x.Run(arm, id.Seed))
-	end, _, err := from.End().Read(ctx, c.Bucket)
+	end, _, err := from.End().Must(ctx, c.Bucket)
 	if err != nil {
 		return err
 	}
@@ -172,10 +172,7 @@ func (c *Control) standing(ctx context.Context, run runs.Run, best int) (int, er
 	if best > 0 {
 		return best, nil
 	}
-	origin, _, err := run.Origin().Read(ctx, c.Bucket)
-	if missing(err) {
-		return 0, nil
-	}
+	origin, _, err := run.Origin().Sure(ctx, c.Bucket)
 
 	return origin.Epoch, err
 }
@@ -188,10 +185,16 @@ type Lineup struct {
 	Second []rules.EvalItem // these read what was said in those
 }
 
-// PlanArm returns what an arm whose run has ended plays. An imitation control that is not trained yet is left out.
-func (c *Control) PlanArm(ctx context.Context, id ArmID) (Lineup, error) {
+// LineupID asks for what an arm plays.
+type LineupID struct {
+	ArmID
+	Imitated bool // its imitation controls are trained
+}
+
+// PlanArm returns what an arm whose run has ended plays. Imitation controls that are not trained yet are left out.
+func (c *Control) PlanArm(ctx context.Context, id LineupID) (Lineup, error) {
 	return do(ctx, id.log(c), func(ctx context.Context, _ say) (Lineup, error) {
-		v, _, err := experiments.Experiment(id.Name).Version(id.Version).Read(ctx, c.Bucket)
+		v, _, err := experiments.Experiment(id.Name).Version(id.Version).Must(ctx, c.Bucket)
 		if err != nil {
 			return Lineup{}, err
 		}
@@ -200,13 +203,18 @@ func (c *Control) PlanArm(ctx context.Context, id ArmID) (Lineup, error) {
 		if err != nil {
 			return Lineup{}, err
 		}
-		end, _, err := runs.Run(run).End().Read(ctx, c.Bucket)
+		end, _, err := runs.Run(run).End().Must(ctx, c.Bucket)
 		if err != nil {
 			return Lineup{}, err
 		}
 		policies, err := c.contestants(ctx, run, end.Best, s.Agents)
 		if err != nil {
 			return Lineup{}, err
+		}
+		if id.Imitated || end.Best == 0 {
+			if policies[rules.OfImitation], err = c.imitation(ctx, run, end.Best, s.Agents); err != nil {
+				return Lineup{}, err
+			}
 		}
 		out := Lineup{Agents: s.Agents}
 		if x.Imitates(id.Arm) {
@@ -222,7 +230,7 @@ func (c *Control) PlanArm(ctx context.Context, id ArmID) (Lineup, error) {
 	})
 }
 
-// contestants returns the policies of a run that experiments compare: the base, the trained ones and the control. A run
+// contestants returns the policies of a run that experiments compare: the base and the trained ones. A run
 // whose epochs were all rolled back has those with which it began instead of the trained ones.
 func (c *Control) contestants(ctx context.Context, run string, best, agents int) (map[string][]string, error) {
 	trained, err := c.standing(ctx, runs.Run(run), best)
@@ -237,9 +245,8 @@ func (c *Control) contestants(ctx context.Context, run string, best, agents int)
 		}
 		out[of] = x.Digests()
 	}
-	out[rules.OfImitation], err = c.imitation(ctx, run, best, agents)
 
-	return out, err
+	return out, nil
 }
 
 // itemsOf returns the evaluations of some systems of a run.

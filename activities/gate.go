@@ -62,7 +62,7 @@ func (c *Control) PlanGate(ctx context.Context, id FiringID) ([]rules.EvalItem, 
 // candidate returns the epoch of a firing's run whose system may be accepted: the best on val of those that it added.
 // 0 means that there is none.
 func (c *Control) candidate(ctx context.Context, f schedules.Firing) (int, error) {
-	end, _, err := runs.Run(f.Run).End().Read(ctx, c.Bucket)
+	end, _, err := runs.Run(f.Run).End().Must(ctx, c.Bucket)
 	if err != nil {
 		return 0, fmt.Errorf("run %s has not ended: %w", f.Run, err)
 	}
@@ -197,7 +197,7 @@ func (c *Control) gate(ctx context.Context, f schedules.Firing, v schedules.Vers
 			var both [2]runs.EvalEpisode
 			for i, system := range []string{nameAccepted, nameRetrained} {
 				id := rules.EvalID(gateFolder, system, group.name)
-				if both[i], _, err = runs.Run(f.Run).EvalEpisode(id, n).Read(ctx, c.Bucket); err != nil {
+				if both[i], _, err = runs.Run(f.Run).EvalEpisode(id, n).Must(ctx, c.Bucket); err != nil {
 					return g, err
 				}
 			}
@@ -212,7 +212,7 @@ func (c *Control) gate(ctx context.Context, f schedules.Firing, v schedules.Vers
 		}
 		g.Groups = append(g.Groups, retrain.NewGroup(group.name, pairs))
 		for _, system := range []string{nameAccepted, nameRetrained} {
-			r, _, err := runs.Run(f.Run).Result(rules.EvalID(gateFolder, system, group.name)).Read(ctx, c.Bucket)
+			r, _, err := runs.Run(f.Run).Result(rules.EvalID(gateFolder, system, group.name)).Must(ctx, c.Bucket)
 			if err != nil {
 				return g, err
 			}
@@ -245,15 +245,12 @@ func (c *Control) agreement(ctx context.Context, f schedules.Firing, g *runs.Gat
 			continue
 		}
 		g.Model = true
-		slots, _, err := run.Slots(epoch).Read(ctx, c.Bucket)
+		slots, _, err := run.Slots(epoch).Must(ctx, c.Bucket)
 		if err != nil {
 			return err
 		}
 		for n := range slots.Slots {
-			p, _, err := run.Pairs(epoch, n+1).Read(ctx, c.Bucket)
-			if missing(err) { // a slot that failed has none
-				continue
-			}
+			p, _, err := run.PairsIfAny(ctx, c.Bucket, epoch, n+1)
 			if err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -153,7 +154,7 @@ func (g *Guard) newest(ctx context.Context, run runs.Run, mine runs.Claim) (runs
 		return newest, nil
 	}
 	newest, number, err := run.Claimed(ctx, g.Bucket, number)
-	if missing(err) { // another run may have the name now
+	if errors.Is(err, store.ErrAbsent) { // another run may have the name now
 		newest, number, err = run.Claimed(ctx, g.Bucket, 0)
 	}
 	if err == nil && number == 0 { // only the first claim is made here: the store may be late to show others

@@ -40,15 +40,15 @@ func (g *GPU) imitate(ctx context.Context, id AgentID, say say) (runs.Policy, er
 	}
 
 	run := runs.Run(id.Run)
-	u, _, err := run.Update(id.Epoch, id.Agent).Read(ctx, g.Bucket)
+	u, _, err := run.Update(id.Epoch, id.Agent).Must(ctx, g.Bucket)
 	if err != nil || u.Steps == 0 || u.Kept != "" {
 		return start, err
 	}
-	e, _, err := run.Epoch(id.Epoch).Read(ctx, g.Bucket)
+	e, _, err := run.Epoch(id.Epoch).Must(ctx, g.Bucket)
 	if err != nil || e.Kept != "" {
 		return start, err
 	}
-	d, _, err := store.Read[runs.Dataset](ctx, g.Bucket, u.Dataset.Key) // shared parameters: agent 0's
+	d, _, err := store.Must[runs.Dataset](ctx, g.Bucket, u.Dataset.Key) // shared parameters: agent 0's
 	if err != nil {
 		return start, err
 	}
@@ -78,23 +78,20 @@ func (g *GPU) imitate(ctx context.Context, id AgentID, say say) (runs.Policy, er
 // imitated returns the control after an epoch; before the first, it is the base policy.
 func (c *Common) imitated(ctx context.Context, run string, epoch, agent int) (runs.Policy, error) {
 	if epoch == 0 {
-		b, _, err := runs.Run(run).Base().Read(ctx, c.Bucket)
+		b, _, err := runs.Run(run).Base().Must(ctx, c.Bucket)
 
 		return b.Policy, err
 	}
-	p, _, err := runs.Run(run).Imitation(epoch, agent).Read(ctx, c.Bucket)
+	p, _, err := runs.Run(run).Imitation(epoch, agent).Must(ctx, c.Bucket)
 
 	return p, err
 }
 
-// imitation returns the controls of all agents after an epoch, or nil if one was not trained yet.
+// imitation returns the controls of all agents after an epoch.
 func (c *Control) imitation(ctx context.Context, run string, epoch, agents int) ([]string, error) {
 	var policies []string
 	for agent := range agents {
 		p, err := c.imitated(ctx, run, epoch, agent)
-		if missing(err) {
-			return nil, nil
-		}
 		if err != nil {
 			return nil, err
 		}

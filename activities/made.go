@@ -2,7 +2,6 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -58,9 +57,10 @@ func (c *Common) promptsOf(s spec.Spec) (string, error) {
 // begin records with what an epoch begins, what this worker has and how many changes by people count, and returns the
 // specification of the epoch. 0 is what comes before the first epoch; at the end of a run, the changes count that were
 // made before its last evaluations.
-func (c *Control) begin(ctx context.Context, run string, epoch int) (spec.Spec, error) {
+func (c *Control) begin(ctx context.Context, id EpochID, last int) (spec.Spec, error) {
+	run, epoch := id.Run, id.Epoch
 	_, _, err := made(run, epoch).Record(ctx, c.Bucket, func() (m runs.Made, err error) {
-		s, n, err := c.latest(ctx, run)
+		s, n, err := c.latest(ctx, run, id.Changes)
 		if err != nil {
 			return m, err
 		}
@@ -78,9 +78,9 @@ func (c *Control) begin(ctx context.Context, run string, epoch int) (spec.Spec, 
 			m.Changes = n
 		}
 		if epoch == atEnd {
-			m.Epoch, err = runs.Run(run).Committed(ctx, c.Bucket)
+			m.Epoch = last
 
-			return m, err
+			return m, nil
 		}
 		m.Inventory, err = c.offered(ctx, s.Environment, suite)
 
@@ -151,7 +151,7 @@ func (c *Common) begun(ctx context.Context, run string, epoch int) (runs.Made, e
 	if known.epoch == epoch && known.known {
 		return known.made, nil
 	}
-	m, _, err := made(run, epoch).Read(ctx, c.Bucket)
+	m, _, err := made(run, epoch).Must(ctx, c.Bucket)
 	if err == nil {
 		v.mu.Lock()
 		v.begun = begunWith{known: true, epoch: epoch, made: m}
@@ -165,9 +165,6 @@ func (c *Common) begun(ctx context.Context, run string, epoch int) (runs.Made, e
 // that. Another worker may have it, so the fault is transient.
 func (c *Common) sameAs(ctx context.Context, s spec.Spec, epoch int, suite envadapters.Suite) error {
 	want, err := c.begun(ctx, s.Name, epoch)
-	if errors.Is(err, store.ErrNotFound) { // by an older version
-		return nil
-	}
 	if err != nil {
 		return err
 	}
@@ -193,7 +190,7 @@ func (c *Common) sameAs(ctx context.Context, s spec.Spec, epoch int, suite envad
 	if epoch == atEnd {
 		epoch = want.Epoch
 	}
-	accepted, err := runs.Run(s.Name).Accepted(epoch).Exists(ctx, c.Bucket)
+	accepted, err := runs.Run(s.Name).IsAccepted(ctx, c.Bucket, epoch)
 	if err != nil || accepted {
 		return err
 	}

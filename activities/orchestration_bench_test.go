@@ -105,7 +105,7 @@ func (o *orchestra) prepare(b *testing.B) string {
 	if _, _, err := runs.Run(s.Name).Base().Record(ctx, o.bucket, base); err != nil {
 		b.Fatal(err)
 	}
-	if _, err := control.PlanRun(ctx, s.Name); err != nil {
+	if _, err := control.PlanRun(ctx, activities.RunID{Run: s.Name}); err != nil {
 		b.Fatal(err)
 	}
 	if _, err := control.PlanEpoch(ctx, activities.EpochID{Run: s.Name, Epoch: 1}); err != nil {

@@ -24,7 +24,7 @@ func (m *Models) preferences(
 		return b, err
 	}
 	if base == "" && s.FineTune.Base == domain.UntrainedBase { // servers know the base model as what Adopt published
-		given, _, err := runs.Run(id.Run).Chunk(0).Read(ctx, m.Bucket)
+		given, _, err := runs.Run(id.Run).Chunk(0).Must(ctx, m.Bucket)
 		if err != nil {
 			return b, err
 		}

@@ -6,9 +6,9 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -55,10 +55,17 @@ type Final struct {
 	References []rules.EvalItem `json:",omitempty"` // systems without policies, on splits of recorded tasks
 }
 
-// PlanFinal reads results on val only: a test split is read once, for the best system.
-func (c *Control) PlanFinal(ctx context.Context, run string) (Final, error) {
-	return do(ctx, c.log(run), func(ctx context.Context, _ say) (Final, error) {
-		s, err := c.begin(ctx, run, atEnd)
+// PlanFinal reads results on val only: a test split is read once, for the best system. It records the last epoch, which
+// the workflow names, for all that follows.
+func (c *Control) PlanFinal(ctx context.Context, id EpochID) (Final, error) {
+	return do(ctx, c.log(id.Run), func(ctx context.Context, _ say) (Final, error) {
+		if _, more, err := runs.Run(id.Run).Epoch(id.Epoch+1).Sure(ctx, c.Bucket); err != nil {
+			return Final{}, err
+		} else if more {
+			return Final{}, fault.New(fault.Transient, "run %s has committed epoch %d, which the plan of its end did "+
+				"not know: it is planned again", id.Run, id.Epoch+1)
+		}
+		s, err := c.begin(ctx, EpochID{Run: id.Run, Epoch: atEnd, Changes: id.Changes}, id.Epoch)
 		if err != nil {
 			return Final{}, err
 		}
@@ -81,11 +88,11 @@ func (c *Control) final(ctx context.Context, s spec.Spec) (Final, error) {
 		return f, err
 	}
 
-	greedy, err := c.val(ctx, s.Name, 0, rules.NameBaseGreedy)
+	greedy, _, err := valResult(s.Name, 0, rules.NameBaseGreedy).Must(ctx, c.Bucket)
 	if err != nil {
 		return f, err
 	}
-	warm, err := c.val(ctx, s.Name, 0, rules.NameBaseWarm)
+	warm, _, err := valResult(s.Name, 0, rules.NameBaseWarm).Must(ctx, c.Bucket)
 	if err != nil {
 		return f, err
 	}
@@ -101,7 +108,7 @@ func (c *Control) final(ctx context.Context, s spec.Spec) (Final, error) {
 // best returns the committed epoch with the highest rate on val, ties to the earlier. Epochs that were not evaluated,
 // or on other episodes, or whose system was not switched to, do not count; 0 means that none does.
 func (c *Control) best(ctx context.Context, s spec.Spec) (int, error) {
-	committed, err := runs.Run(s.Name).Committed(ctx, c.Bucket)
+	end, err := c.begun(ctx, s.Name, atEnd)
 	if err != nil {
 		return 0, err
 	}
@@ -116,8 +123,8 @@ func (c *Control) best(ctx context.Context, s spec.Spec) (int, error) {
 			top, best = p.Rate, p.Epoch
 		}
 	}
-	for epoch := shared + 1; epoch <= committed; epoch++ {
-		e, _, err := runs.Run(s.Name).Epoch(epoch).Read(ctx, c.Bucket)
+	for epoch := shared + 1; epoch <= end.Epoch; epoch++ {
+		e, _, err := runs.Run(s.Name).Epoch(epoch).Must(ctx, c.Bucket)
 		if err != nil {
 			return 0, err
 		}
@@ -142,7 +149,7 @@ func (c *Control) past(ctx context.Context, run string) (int, runs.Past, error) 
 	if err != nil || v.shared == nil {
 		return 0, nil, err
 	}
-	past, _, err := runs.Run(run).Past().Read(ctx, c.Bucket)
+	past, _, err := runs.Run(run).Past().Must(ctx, c.Bucket)
 
 	return v.shared.Last(), past, err
 }
@@ -213,131 +220,20 @@ func (c *Control) elsewhere(
 	return splits, references, nil
 }
 
-// val returns a system's result on val. The error wraps store.ErrNotFound if it was not evaluated.
-func (c *Control) val(ctx context.Context, run string, epoch int, system string) (runs.Result, error) {
-	id := rules.EvalID(rules.EpochFolder(epoch), system, domain.SplitVal)
-	v, _, err := runs.Run(run).Result(id).Read(ctx, c.Bucket)
-
-	return v, err
+// valResult is a system's result on val.
+func valResult(run string, epoch int, system string) runs.Object[runs.Result] {
+	return runs.Run(run).Result(rules.EvalID(rules.EpochFolder(epoch), system, domain.SplitVal))
 }
 
-// Finish writes end.json: the table of results and the final digest.
-func (c *Control) Finish(ctx context.Context, run string) (runs.End, error) {
-	return do(ctx, c.log(run), func(ctx context.Context, _ say) (runs.End, error) {
-		s, err := c.spec(ctx, run, atEnd)
-		if err != nil {
-			return runs.End{}, err
-		}
-		end, _, err := runs.Run(run).End().Record(ctx, c.Bucket, func() (runs.End, error) { return c.end(ctx, s) })
-		if err == nil {
-			c.Emit.send(run, events.End{FinalDigest: end.FinalDigest, Results: end.Results})
-		}
+// valOf returns what the system of a committed epoch reached on val, or nil if it was not evaluated: its commit says
+// so. The base policy is 0; a run that has begun its first epoch has evaluated it.
+func (c *Control) valOf(ctx context.Context, s spec.Spec, epoch int) (*runs.Result, error) {
+	if epoch > 0 {
+		e, _, err := runs.Run(s.Name).Epoch(epoch).Must(ctx, c.Bucket)
 
-		return end, err
-	})
-}
+		return e.Val, err
+	}
+	v, _, err := valResult(s.Name, 0, rules.ValName(s, 0)).Must(ctx, c.Bucket)
 
-func (c *Control) end(ctx context.Context, s spec.Spec) (runs.End, error) {
-	f, err := c.final(ctx, s)
-	if err != nil {
-		return runs.End{}, err
-	}
-
-	run, end := runs.Run(s.Name), runs.End{Best: f.Best}
-	base, ref, err := run.Base().Read(ctx, c.Bucket)
-	if err != nil {
-		return end, err
-	}
-	end.Epoch, end.FinalDigest = ref, base.Policy.Tensor
-	committed, err := run.Committed(ctx, c.Bucket)
-	if err != nil {
-		return end, err
-	}
-	if committed > 0 {
-		last, ref, err := run.Epoch(committed).Read(ctx, c.Bucket)
-		if err != nil {
-			return end, err
-		}
-		end.Epoch, end.FinalDigest = ref, last.Digest
-	}
-
-	if end.Results, err = c.table(ctx, s, f); err != nil {
-		return end, err
-	}
-	end.Curve, err = c.curve(ctx, s)
-
-	return end, err
-}
-
-// table reads the results of the base and of the best system on all splits. Splits of size 0 have none.
-func (c *Control) table(ctx context.Context, s spec.Spec, f Final) ([]runs.Result, error) {
-	type row struct {
-		item rules.EvalItem
-		name string // the system's name in the table
-	}
-	var rows []row
-	for _, p := range append([]rules.Split{{Name: domain.SplitVal}}, f.Splits...) {
-		add := func(epoch int, stored, name string) {
-			item := p.Item(s.Name, rules.EpochFolder(epoch), rules.EvalSystem{Name: stored})
-			rows = append(rows, row{item, name})
-		}
-		add(0, f.Base1, rules.NameBase1)
-		if s.Agents > 1 {
-			add(0, rules.BaseName(s.Agents), rules.BaseName(s.Agents))
-		}
-		if f.Best > 0 {
-			add(f.Best, rules.TrainedName(s.Agents), rules.TrainedName(s.Agents))
-		}
-		for _, r := range f.References {
-			if r.Environment == p.Environment && r.Split == p.Name {
-				rows = append(rows, row{r, r.System.Name})
-			}
-		}
-	}
-
-	var results []runs.Result
-	for _, x := range rows {
-		r, _, err := runs.Run(s.Name).Result(x.item.ID()).Read(ctx, c.Bucket)
-		if missing(err) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		r.System = x.name
-		results = append(results, r)
-	}
-
-	return results, nil
-}
-
-// curve reads the rates on val by epoch, from the base system at 0. Epochs that were not evaluated are left out.
-func (c *Control) curve(ctx context.Context, s spec.Spec) ([]runs.EvalPoint, error) {
-	shared, past, err := c.past(ctx, s.Name)
-	if err != nil {
-		return nil, err
-	}
-	var points []runs.EvalPoint
-	for epoch := range s.Epochs + 1 {
-		if i := slices.IndexFunc(past, func(p runs.PastEpoch) bool { return p.Epoch == epoch }); i >= 0 {
-			points = append(points, runs.EvalPoint{At: epoch, Rate: past[i].Rate})
-		}
-		if epoch > 0 && epoch <= shared {
-			continue
-		}
-		name := rules.TrainedName(s.Agents)
-		if epoch == 0 {
-			name = rules.BaseName(s.Agents)
-		}
-		v, err := c.val(ctx, s.Name, epoch, name)
-		if missing(err) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		points = append(points, runs.EvalPoint{At: epoch, Rate: v.Rate})
-	}
-
-	return points, nil
+	return &v, err
 }

@@ -50,7 +50,7 @@ type Found struct {
 func (c *Control) Look(ctx context.Context, id FiringID) (Found, error) {
 	return do(ctx, id.log(c), func(ctx context.Context, _ say) (Found, error) {
 		name := schedules.Schedule(id.Schedule)
-		v, _, err := name.Version(id.Version).Read(ctx, c.Bucket)
+		v, _, err := name.Version(id.Version).Must(ctx, c.Bucket)
 		if err != nil {
 			return Found{}, err
 		}
@@ -65,12 +65,9 @@ func (c *Control) Look(ctx context.Context, id FiringID) (Found, error) {
 			News: f.News, Why: f.Why, Run: f.Run, Line: v.Schedule.Line, Approval: v.Schedule.Approval.Within,
 			Missed: f.Missed - f.MissedBefore,
 		}
-		o, _, err := name.Outcome(id.ID).Read(ctx, c.Bucket)
-		if err == nil {
+		o, ended, err := name.Outcome(id.ID).May(ctx, c.Bucket)
+		if ended {
 			out.Outcome = &o
-		}
-		if missing(err) {
-			err = nil
 		}
 
 		return out, err
@@ -85,13 +82,13 @@ func (c *Control) look(ctx context.Context, v schedules.Version, id FiringID) (s
 		return f, err
 	}
 	line := lines.Line(v.Schedule.Line)
-	accepted, history, err := line.Standing(ctx, c.Bucket)
-	if missing(err) {
-		return f, fault.New(fault.Invalid, "line %s has no accepted system yet: accept one with "+
-			"`collabui line promote %[1]s RUN --why TEXT`", v.Schedule.Line)
-	}
+	accepted, history, accepts, err := line.Standing(ctx, c.Bucket)
 	if err != nil {
 		return f, err
+	}
+	if !accepts {
+		return f, fault.New(fault.Invalid, "line %s has no accepted system yet: accept one with "+
+			"`collabui line promote %[1]s RUN --why TEXT`", v.Schedule.Line)
 	}
 	f.Entries, f.Accepted = accepted.Number+len(history), accepted.System
 	if accepted.Basis == nil || accepted.Verb == lines.Rollback { // a person accepted it, perhaps again
@@ -101,10 +98,6 @@ func (c *Control) look(ctx context.Context, v schedules.Version, id FiringID) (s
 	}
 
 	before, err := runs.Run(accepted.System.Run).Inventory(ctx, c.Bucket, accepted.System.Epoch)
-	if missing(err) {
-		return f, fault.New(fault.Invalid, "%s, which line %s accepts, does not say which tasks it was made for, as "+
-			"an older version made it: accept a system of a newer one", accepted.System, v.Schedule.Line)
-	}
 	if err != nil {
 		return f, err
 	}
@@ -159,7 +152,7 @@ func (c *Control) checked(ctx context.Context, schedule string, basis lines.Basi
 	if err != nil || last.ID == "" {
 		return "", err
 	}
-	f, _, err := name.Firing(last.ID).Read(ctx, c.Bucket)
+	f, _, err := name.Firing(last.ID).Must(ctx, c.Bucket)
 	if err != nil || !f.Basis.Same(basis) {
 		return "", err
 	}
@@ -233,11 +226,11 @@ func decided(history []lines.Entry, basis lines.Basis) string {
 // firing reads what a firing found, with the version of its schedule.
 func (c *Control) firing(ctx context.Context, id FiringID) (schedules.Firing, schedules.Version, error) {
 	name := schedules.Schedule(id.Schedule)
-	f, _, err := name.Firing(id.ID).Read(ctx, c.Bucket)
+	f, _, err := name.Firing(id.ID).Must(ctx, c.Bucket)
 	if err != nil {
 		return f, schedules.Version{}, err
 	}
-	v, _, err := name.Version(f.Version).Read(ctx, c.Bucket)
+	v, _, err := name.Version(f.Version).Must(ctx, c.Bucket)
 
 	return f, v, err
 }

@@ -78,7 +78,7 @@ func (c *Control) entry(ctx context.Context, f schedules.Firing, r Ruling) (line
 	if r.Accepted {
 		e.Verb = lines.Promote
 	}
-	g, ref, err := runs.Run(f.Run).Gate().Read(ctx, c.Bucket)
+	g, ref, err := runs.Run(f.Run).Gate().Must(ctx, c.Bucket)
 	if err != nil {
 		return e, err
 	}
@@ -91,7 +91,7 @@ func (c *Control) entry(ctx context.Context, f schedules.Firing, r Ruling) (line
 	if e.System, err = lines.Find(ctx, c.Bucket, f.Run, max(g.Epoch, f.Accepted.Epoch)); err != nil {
 		return e, err
 	}
-	_, end, err := runs.Run(f.Run).End().Read(ctx, c.Bucket)
+	_, end, err := runs.Run(f.Run).End().Must(ctx, c.Bucket)
 	e.Evidence = &end
 
 	return e, err

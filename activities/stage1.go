@@ -47,7 +47,7 @@ func (r *Rollouts) playAll(
 	}
 
 	if float64(len(unplayed)) > share*float64(b.To-b.From) {
-		accepted, err := runs.Run(b.Run).Accepted(0).Exists(ctx, r.Bucket)
+		accepted, err := runs.Run(b.Run).IsAccepted(ctx, r.Bucket, 0)
 		if err != nil {
 			return err
 		}

@@ -11,11 +11,11 @@ import (
 // The run may go on all the same: whoever trains a stopped run again records nothing.
 func (c *Control) Stopped(ctx context.Context, run string) (string, error) {
 	return do(ctx, c.log(run), func(ctx context.Context, _ say) (string, error) {
-		ended, err := runs.Run(run).End().Exists(ctx, c.Bucket)
+		_, ended, err := runs.Run(run).End().Sure(ctx, c.Bucket)
 		if err != nil || ended {
 			return "", err
 		}
-		changes, err := runs.Run(run).Changes(ctx, c.Bucket, 0)
+		changes, err := runs.Run(run).Changes(ctx, c.Bucket, 0, 0)
 		why := ""
 		for _, x := range changes {
 			switch x.Verb {

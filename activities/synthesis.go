@@ -46,7 +46,7 @@ func (c *Control) trajectories(ctx context.Context, s spec.Spec) ([]runs.Traject
 	g.SetLimit(parallelReads)
 	for i := range out {
 		g.Go(func() (err error) {
-			out[i], _, err = runs.Run(s.Name).Trajectory(i).Read(ctx, c.Bucket)
+			out[i], _, err = runs.Run(s.Name).Trajectory(i).Must(ctx, c.Bucket)
 
 			return err
 		})
@@ -119,7 +119,7 @@ func (m *Models) Synthesize(ctx context.Context, id LevelRange) (synth.ItemCount
 		if err := m.sameAs(ctx, s, 0, nil); err != nil {
 			return sum, err
 		}
-		plan, _, err := runs.Run(id.Run).LevelPlan(id.Level).Read(ctx, m.Bucket)
+		plan, _, err := runs.Run(id.Run).LevelPlan(id.Level).Must(ctx, m.Bucket)
 		if err != nil {
 			return sum, err
 		}
@@ -143,7 +143,7 @@ func (m *Models) Synthesize(ctx context.Context, id LevelRange) (synth.ItemCount
 func (m *Models) synthesize(
 	ctx context.Context, s spec.Spec, id LevelID, plan runs.LevelPlan, i int,
 ) (synth.Batch, error) {
-	t, _, err := runs.Run(id.Run).Trajectory(i).Read(ctx, m.Bucket)
+	t, _, err := runs.Run(id.Run).Trajectory(i).Must(ctx, m.Bucket)
 	if err != nil {
 		return synth.Batch{}, err
 	}

@@ -89,7 +89,7 @@ func (g *GPU) train(ctx context.Context, s spec.Spec, j trainer.Job, say say, at
 // skip returns the share of rows that training may leave out because they are too long: failed_share, or all if a
 // person accepted that. Epoch 0 is stage 1.
 func (g *GPU) skip(ctx context.Context, s spec.Spec, epoch int) (float64, error) {
-	accepted, err := runs.Run(s.Name).Accepted(epoch).Exists(ctx, g.Bucket)
+	accepted, err := runs.Run(s.Name).IsAccepted(ctx, g.Bucket, epoch)
 	if accepted {
 		return 1, err
 	}

@@ -32,11 +32,16 @@ func TestTheBaseCountsForAnEarlyStopWhateverWasAskedBefore(t *testing.T) {
 	last(whole, 0, 9)
 	for epoch, right := range []int{60, 55, 56} {
 		name := rules.ValName(s, epoch)
-		result := func() (runs.Result, error) {
-			return runs.NewResult(name, domain.SplitVal, right, 100, 0, "planted"), nil
-		}
+		result := runs.NewResult(name, domain.SplitVal, right, 100, 0, "planted")
 		id := rules.EvalID(rules.EpochFolder(epoch), name, domain.SplitVal)
-		if _, _, err := runs.Run("run").Result(id).Record(t.Context(), b, result); err != nil {
+		_, _, _, err := runs.Run("run").Result(id).Write(t.Context(), b, result)
+		if err == nil {
+			_, _, _, err = runs.Run("run").Made(epoch).Write(t.Context(), b, runs.Made{})
+		}
+		if err == nil && epoch > 0 {
+			_, _, _, err = runs.Run("run").Epoch(epoch).Write(t.Context(), b, runs.Epoch{Number: epoch, Val: &result})
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 		want := 9

@@ -72,7 +72,7 @@ func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 		if err := own.check(update.Key, u.By, err); err != nil {
 			return Updated{}, err
 		}
-		d, _, err := store.Read[runs.Dataset](ctx, g.Bucket, u.Dataset.Key)
+		d, _, err := store.Must[runs.Dataset](ctx, g.Bucket, u.Dataset.Key)
 		if err != nil {
 			return Updated{}, err
 		}
@@ -105,7 +105,7 @@ func (g *GPU) update(ctx context.Context, id AgentID, say say, at *pace) (runs.U
 	run := runs.Run(id.Run)
 	if s.Parameters == spec.ParametersShared && id.Agent > 0 {
 		// One policy for all: agent 0 is trained on everyone's pairs.
-		first, _, err := run.Update(id.Epoch, 0).Read(ctx, g.Bucket)
+		first, _, err := run.Update(id.Epoch, 0).Must(ctx, g.Bucket)
 		first.Agent, first.Curve = id.Agent, nil
 
 		return first, err
@@ -118,7 +118,7 @@ func (g *GPU) update(ctx context.Context, id AgentID, say say, at *pace) (runs.U
 	if err := g.sameAs(ctx, s, id.Epoch, nil); err != nil {
 		return runs.Update{}, err
 	}
-	base, _, err := run.Base().Read(ctx, g.Bucket)
+	base, _, err := run.Base().Must(ctx, g.Bucket)
 	if err != nil {
 		return runs.Update{}, err
 	}

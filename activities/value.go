@@ -32,7 +32,7 @@ func (m *Models) fitValue(ctx context.Context, id EpochID, say say) (runs.Value,
 	}
 	run := runs.Run(id.Run)
 	for epoch := 1; epoch < id.Epoch; epoch++ {
-		slots, _, err := run.Slots(epoch).Read(ctx, m.Bucket)
+		slots, _, err := run.Slots(epoch).Must(ctx, m.Bucket)
 		if err != nil {
 			return out, err
 		}
@@ -84,7 +84,7 @@ func (m *Models) advantages(ctx context.Context, run string, e played) (labeller
 	var v runs.Value
 	if e.slot.Epoch > 0 { // stage 1 knows nothing yet
 		var err error
-		if v, _, err = runs.Run(run).Value(e.slot.Epoch).Read(ctx, m.Bucket); err != nil {
+		if v, _, err = runs.Run(run).Value(e.slot.Epoch).Must(ctx, m.Bucket); err != nil {
 			return nil, err
 		}
 	}

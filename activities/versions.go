@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -54,18 +56,13 @@ func (c *Common) spec(ctx context.Context, run string, epoch int) (spec.Spec, er
 	n := 0
 	if epoch != 0 {
 		made, err := c.begun(ctx, run, epoch)
-		if missing(err) && epoch == atEnd { // a person evaluates a run that goes on
-			s, _, err := c.latest(ctx, run)
-
-			return s, err
-		}
-		if err != nil && !missing(err) { // older runs do not have it
+		if err != nil {
 			return spec.Spec{}, err
 		}
 		n = made.Changes
 	}
 	if len(v.original.Models) > 0 { // their limits may change at any moment
-		err = v.refresh(ctx, c, rereadEvery)
+		err = v.look(ctx, c)
 	}
 	if err != nil {
 		return spec.Spec{}, err
@@ -74,13 +71,14 @@ func (c *Common) spec(ctx context.Context, run string, epoch int) (spec.Spec, er
 	return v.after(ctx, c, n)
 }
 
-// latest returns a run's specification with all changes until now, and their number.
-func (c *Common) latest(ctx context.Context, run string) (spec.Spec, int, error) {
+// latest returns a run's specification with all changes until now, and their number, which is not less than the one
+// that the caller knows.
+func (c *Common) latest(ctx context.Context, run string, changes int) (spec.Spec, int, error) {
 	v, err := c.versions(ctx, run)
 	if err != nil {
 		return spec.Spec{}, 0, err
 	}
-	if err := v.refresh(ctx, c, 0); err != nil {
+	if err := v.refresh(ctx, c, changes); err != nil {
 		return spec.Spec{}, 0, err
 	}
 	v.mu.Lock()
@@ -112,7 +110,27 @@ func (c *Common) asked(run string) *runs.Change {
 // played returns the specification by which an item is evaluated: val by that of its epoch, anything else by that of
 // the end of the run.
 func (c *Common) played(ctx context.Context, item rules.EvalItem) (spec.Spec, error) {
+	open, err := c.open(ctx, item)
+	if err != nil {
+		return spec.Spec{}, err
+	}
+	if open {
+		s, _, err := c.latest(ctx, item.Run, 0)
+
+		return s, err
+	}
+
 	return c.spec(ctx, item.Run, epochOf(item))
+}
+
+// open reports whether a person evaluates a run that goes on, by its newest specification.
+func (c *Common) open(ctx context.Context, item rules.EvalItem) (bool, error) {
+	if item.AtEnd || epochOf(item) != atEnd {
+		return false, nil
+	}
+	_, ends, err := runs.Run(item.Run).Final().Sure(ctx, c.Bucket)
+
+	return !ends, err
 }
 
 // epochOf returns with which epoch's specification an item is evaluated.
@@ -136,7 +154,7 @@ func (c *Common) versions(ctx context.Context, run string) (*versions, error) {
 	}
 	s, identity, err := c.identify(ctx, run)
 	if err != nil {
-		if ok && missing(err) { // another run may get its name
+		if ok && errors.Is(err, store.ErrAbsent) { // another run may get its name
 			c.specs.CompareAndDelete(run, known)
 		}
 
@@ -158,24 +176,17 @@ func (c *Common) versions(ctx context.Context, run string) (*versions, error) {
 // identify reads the specification of a run, and returns what no other run of its name has: the digests of the
 // specification, of the record that says when the run began, and of a fork's origin.
 func (c *Common) identify(ctx context.Context, run string) (runs.Forked, string, error) {
-	s, ref, err := runs.Run(run).Forked().Read(ctx, c.Bucket)
+	s, ref, err := runs.Run(run).Forked().Must(ctx, c.Bucket)
 	if err != nil {
 		return s, "", err
 	}
-	_, begun, err := runs.Run(run).Made(0).Read(ctx, c.Bucket)
-	if missing(err) { // it has not begun
-		err = nil
-	}
-
+	begun, _, err := runs.Run(run).Made(0).May(ctx, c.Bucket)
 	if err != nil {
 		return s, "", err
 	}
-	_, origin, err := runs.Run(run).Origin().Read(ctx, c.Bucket) // a fork has the record of its original's beginning
-	if missing(err) {
-		err = nil
-	}
+	origin, _, err := runs.Run(run).Origin().May(ctx, c.Bucket) // a fork has the record of its original's beginning
 
-	return s, ref.SHA256 + begun.SHA256 + origin.SHA256, err
+	return s, ref.SHA256 + runs.Digest(begun) + runs.Digest(origin), err
 }
 
 // sure reports whether the run need not be looked at again.
@@ -197,32 +208,51 @@ func (v *versions) still(identity string) bool {
 	return v.identity == identity
 }
 
-// refresh reads changes that were recorded since, unless somebody did so a short while ago. No lock is held while the
-// store is read: a slow answer must not stop whoever has what it needs.
-func (v *versions) refresh(ctx context.Context, c *Common, atMostEvery time.Duration) error {
+// look reads changes that were recorded since, unless somebody did so a short while ago. One that the store does not
+// show yet is read by a later look.
+func (v *versions) look(ctx context.Context, c *Common) error {
 	v.mu.Lock()
-	before, known := v.read, len(v.changes)
-	if atMostEvery > 0 && time.Since(before) < atMostEvery {
-		v.mu.Unlock()
-
+	known, recent := len(v.changes), time.Since(v.read) < rereadEvery
+	if !recent {
+		v.read = time.Now()
+	}
+	v.mu.Unlock()
+	if recent {
 		return nil
 	}
-	v.read = time.Now()
+	log := runs.Log[runs.Change](runs.Run(v.original.Name).Change)
+	for {
+		change, there, err := log.Next(ctx, c.Bucket, known)
+		if err != nil || !there {
+			return err
+		}
+		v.add(known, []runs.Change{change})
+		known++
+	}
+}
+
+// refresh reads all changes that were recorded since. There are at least as many as the caller knows of. No lock is
+// held while the store is read: a slow answer must not stop whoever has what it needs.
+func (v *versions) refresh(ctx context.Context, c *Common, atLeast int) error {
+	v.mu.Lock()
+	known := len(v.changes)
 	v.mu.Unlock()
 
-	fresh, err := runs.Run(v.original.Name).Changes(ctx, c.Bucket, known)
+	fresh, err := runs.Run(v.original.Name).Changes(ctx, c.Bucket, known, atLeast)
+	if err == nil {
+		v.add(known, fresh)
+	}
+
+	return err
+}
+
+// add adds the changes after a number of them, as far as they are new.
+func (v *versions) add(after int, fresh []runs.Change) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if err != nil {
-		v.read = before
-
-		return err
-	}
-	if more := known + len(fresh) - len(v.changes); more > 0 {
+	if more := after + len(fresh) - len(v.changes); more > 0 {
 		v.changes = append(v.changes, fresh[len(fresh)-more:]...)
 	}
-
-	return nil
 }
 
 // after returns the specification after the first n changes.
@@ -231,7 +261,7 @@ func (v *versions) after(ctx context.Context, c *Common, n int) (spec.Spec, erro
 	short := len(v.changes) < n
 	v.mu.Unlock()
 	if short {
-		if err := v.refresh(ctx, c, 0); err != nil {
+		if err := v.refresh(ctx, c, n); err != nil {
 			return spec.Spec{}, err
 		}
 	}

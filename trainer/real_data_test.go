@@ -30,14 +30,14 @@ func dataOfARun(t *testing.T) (demos, pairs []domain.Pair) {
 	}
 
 	for i := range s.FineTune.Demonstrations {
-		d, _, err := runs.Run(s.Name).Demonstration(i).Read(t.Context(), r.Bucket)
+		d, _, err := runs.Run(s.Name).Demonstration(i).Must(t.Context(), r.Bucket)
 		if err != nil {
 			t.Fatal(err)
 		}
 		demos = append(demos, d.Pairs...)
 	}
 	for slot := 1; slot <= s.Slots; slot++ {
-		p, _, err := runs.Run(s.Name).Pairs(1, slot).Read(t.Context(), r.Bucket)
+		p, _, err := runs.Run(s.Name).Pairs(1, slot).Must(t.Context(), r.Bucket)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -102,7 +102,7 @@ func TestWhatIsRecordedIsNotDecidedAgainInAnotherEnvironment(t *testing.T) {
 	r.Deps.Chat = a
 	play(t, r)
 
-	slots, _, err := runs.Run(s.Name).Slots(1).Read(t.Context(), r.Bucket)
+	slots, _, err := runs.Run(s.Name).Slots(1).Must(t.Context(), r.Bucket)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -114,7 +114,8 @@ func TestChangedValuesCountFromTheNextEpochOn(t *testing.T) {
 	same, err := stored.Play(t, func(*testsuite.TestWorkflowEnvironment) {
 		if plays++; plays == 2 {
 			change := runs.Change{Who: "ben", Why: "as ann did"}
-			if _, err := run.Set(t.Context(), stored.Bucket, change, typed, spec.Source{}, catalog.All{}); err != nil {
+			_, _, err := run.Set(t.Context(), stored.Bucket, change, typed, spec.Source{}, catalog.All{})
+			if err != nil {
 				t.Error(err)
 			}
 		}

@@ -1,6 +1,7 @@
 package workflows_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -120,9 +121,9 @@ func raiseBudget(
 		t.Errorf("the run paused after %d tokens, want some more than %d", part.Tokens, half)
 	}
 
-	change := runs.Change{
-		Who: "ann", Why: "one more", Budget: &spec.Budget{Tokens: 2 * whole.Tokens, Money: 2 * whole.Money},
-	}
+	change := runs.Change{Who: "ann", Why: "one more", Verb: runs.VerbSet, Values: spec.Values{
+		"budget.tokens": fmt.Append(nil, 2*whole.Tokens), "budget.money": fmt.Append(nil, 2*whole.Money),
+	}}
 	record := func() (runs.Change, error) { return change, nil }
 	if _, _, err := runs.Run("small").Change(1).Record(t.Context(), r.Bucket, record); err != nil {
 		t.Error(err)

@@ -211,7 +211,7 @@ func TestAnEpochIsPlannedAheadAfterTheOneBefore(t *testing.T) {
 
 		return p.Slots
 	}
-	if _, err := r.Control().PlanRun(t.Context(), r.Spec.Name); err != nil {
+	if _, err := r.Control().PlanRun(t.Context(), activities.RunID{Run: r.Spec.Name}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Control().PlanEpoch(t.Context(), activities.EpochID{Run: s.Name, Epoch: 1}); err != nil {

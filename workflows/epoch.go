@@ -88,7 +88,8 @@ func epoch(ctx workflow.Context, plan activities.EpochPlan, own *shards) (sum ac
 		return sum, err
 	}
 
-	if in.Epoch%in.Plan.EvalEvery == 0 || in.Epoch == in.Plan.Epochs {
+	done := activities.CommitID{EpochID: id, Evaluated: in.Epoch%in.Plan.EvalEvery == 0 || in.Epoch == in.Plan.Epochs}
+	if done.Evaluated {
 		p.Phase, p.Since = PhaseEvaluation, workflow.Now(ctx)
 		p.Child = evalID(in.Run, in.Epoch, domain.SplitVal)
 		own.invite(ctx, plan, activities.BesideEvaluation)
@@ -99,7 +100,7 @@ func epoch(ctx workflow.Context, plan activities.EpochPlan, own *shards) (sum ac
 
 	p.Phase, p.Since, p.Child = PhaseCommit, workflow.Now(ctx), ""
 	commit := long(on(ctx, QueueControl, "write epoch.json"))
-	if err := workflow.ExecuteActivity(commit, control.Commit, id).Get(ctx, &sum); err != nil {
+	if err := workflow.ExecuteActivity(commit, control.Commit, done).Get(ctx, &sum); err != nil {
 		return sum, err
 	}
 
@@ -155,7 +156,7 @@ func beginEpoch(ctx workflow.Context, own *shards) (plan activities.EpochPlan, e
 // planEpoch plans an epoch by one of two activities.
 func planEpoch(ctx workflow.Context, in EpochInput, by any) (plan activities.EpochPlan, err error) {
 	draw := on(ctx, QueueControl, "draw topology and slots")
-	id := activities.EpochID{Run: in.Run, Epoch: in.Epoch}
+	id := activities.EpochID{Run: in.Run, Epoch: in.Epoch, Changes: in.Plan.Changes}
 	if err := workflow.ExecuteActivity(draw, by, id).Get(ctx, &plan); err != nil {
 		return plan, err
 	}

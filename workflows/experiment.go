@@ -126,7 +126,7 @@ func (x *experiment) play(ctx workflow.Context, id activities.ArmID) error {
 		}
 	}
 
-	l, err := x.lineup(ctx, id)
+	l, err := x.lineup(ctx, activities.LineupID{ArmID: id})
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (x *experiment) play(ctx workflow.Context, id activities.ArmID) error {
 		if err := x.imitate(ctx, run.Run, l); err != nil {
 			return err
 		}
-		if l, err = x.lineup(ctx, id); err != nil { // the controls exist now
+		if l, err = x.lineup(ctx, activities.LineupID{ArmID: id, Imitated: true}); err != nil {
 			return err
 		}
 	}
@@ -158,7 +158,7 @@ func (x *experiment) play(ctx workflow.Context, id activities.ArmID) error {
 	return nil
 }
 
-func (x *experiment) lineup(ctx workflow.Context, id activities.ArmID) (l activities.Lineup, err error) {
+func (x *experiment) lineup(ctx workflow.Context, id activities.LineupID) (l activities.Lineup, err error) {
 	plan := on(ctx, QueueControl, fmt.Sprintf("what plays for arm %s, seed %d", id.Arm, id.Seed))
 	err = x.act(ctx, func(ctx workflow.Context) error {
 		return workflow.ExecuteActivity(plan, control.PlanArm, id).Get(ctx, &l)

@@ -145,11 +145,11 @@ func sameAsSet(t *testing.T, s spec.Spec, epoch int, typed map[string]string, na
 			return
 		}
 		run := runs.Run(s.Name)
-		if n, err := run.Changes(t.Context(), r.Bucket, 0); err != nil || len(n) > 0 {
+		if n, err := run.Changes(t.Context(), r.Bucket, 0, 0); err != nil || len(n) > 0 {
 			return
 		}
 		ben := runs.Change{Who: "ben", Why: "now"}
-		if _, err := run.Set(t.Context(), r.Bucket, ben, typed, spec.Source{}, catalog.All{}); err != nil {
+		if _, _, err := run.Set(t.Context(), r.Bucket, ben, typed, spec.Source{}, catalog.All{}); err != nil {
 			t.Error(err)
 		}
 	})

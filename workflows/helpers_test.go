@@ -1,7 +1,6 @@
 package workflows_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/verify"
 	"github.com/collabui/collabui/test/kit/testrun"
@@ -45,7 +43,7 @@ func clean(t *testing.T, r *testrun.Run) {
 // read reads an object of a run.
 func read[T any](t *testing.T, r *testrun.Run, o runs.Object[T]) T {
 	t.Helper()
-	v, _, err := o.Read(t.Context(), r.Bucket)
+	v, _, err := o.Must(t.Context(), r.Bucket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,12 +92,12 @@ func attempts(t *testing.T, r *testrun.Run, slot int) []runs.Episode {
 	t.Helper()
 	var out []runs.Episode
 	for n := 1; ; n++ {
-		e, _, err := runs.Run(r.Spec.Name).Attempt(1, slot, n).Read(t.Context(), r.Bucket)
-		if errors.Is(err, store.ErrNotFound) {
-			return out
-		}
+		e, there, err := runs.Run(r.Spec.Name).Attempt(1, slot, n).May(t.Context(), r.Bucket)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if !there {
+			return out
 		}
 		out = append(out, e)
 	}
@@ -113,7 +111,7 @@ func planned(t *testing.T, s spec.Spec, slot int) domain.Task {
 	if _, _, err := runs.Run(s.Name).Base().Record(t.Context(), r.Bucket, base); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Control().PlanRun(t.Context(), r.Spec.Name); err != nil {
+	if _, err := r.Control().PlanRun(t.Context(), activities.RunID{Run: r.Spec.Name}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Control().PlanEpoch(t.Context(), activities.EpochID{Run: s.Name, Epoch: 1}); err != nil {

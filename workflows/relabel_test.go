@@ -55,17 +55,17 @@ func TestAnotherLabelOfACellRecomputesItsPairsAndTheUpdatesAndNothingElse(t *tes
 			n, c.jobs)
 	}
 	for n := 1; n <= 10; n++ {
-		_, old, err := small.Pairs(1, n).Read(t.Context(), r.Bucket)
+		_, old, err := small.Pairs(1, n).Must(t.Context(), r.Bucket)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, pairs, err := mended.Pairs(1, n).Read(t.Context(), r.Bucket)
+		_, pairs, err := mended.Pairs(1, n).Must(t.Context(), r.Bucket)
 		if err != nil || old.Same(pairs) == (n == slot) {
 			t.Errorf("the pairs of slot %d are shared: %v, %v; want all shared but those of slot %d",
 				n, old.Same(pairs), err, slot)
 		}
 	}
-	changes, err := mended.Changes(t.Context(), r.Bucket, 0)
+	changes, err := mended.Changes(t.Context(), r.Bucket, 0, 0)
 	if err != nil || len(changes) != 1 || !slices.Equal(changes[0].Cells, []runs.Relabel{cell}) ||
 		changes[0].Why != "it closed the wrong tab" {
 		t.Errorf("the changes are %+v, %v; want the label, with the reason", changes, err)
@@ -180,7 +180,7 @@ func TestARowThatNoUpdateEndsWithIsLeftOutByAPerson(t *testing.T) {
 	if !slices.Equal(u.Without, []int{7}) || u.Policy == u.Parent || trained.rows != set.Count-1 {
 		t.Errorf("the update is %+v with %d of %d rows, want all but row 7", u, trained.rows, set.Count)
 	}
-	if d := read(t, r, run.RowOut(1, 2, 7)); d.Who != "ann" || d.Why != "it crashes the trainer" {
+	if d := read(t, r, run.RowOut(1, 2, 1)); d.Row != 7 || d.Who != "ann" || d.Why != "it crashes the trainer" {
 		t.Errorf("the store has the decision %+v, want who made it and why", d)
 	}
 	if err := run.SkipRow(t.Context(), r.Bucket, 1, 2, 7, ann); err != nil {

@@ -234,7 +234,7 @@ func TestAnEnvironmentThatChangedIsCheckedForDrift(t *testing.T) {
 	}
 
 	// Longer tasks, which the accepted system fails.
-	val, _, err := runs.Run("small").Epoch(system.System.Epoch).Read(t.Context(), r.Bucket)
+	val, _, err := runs.Run("small").Epoch(system.System.Epoch).Must(t.Context(), r.Bucket)
 	if err != nil || val.Val.Low <= 0 {
 		t.Fatalf("the accepted system reached %+v, %v; want a rate above 0", val.Val, err)
 	}

@@ -25,6 +25,8 @@ type RunInput struct {
 
 	// FineTune ends the run after stage 1. Started again without it, the run continues from there.
 	FineTune bool `json:",omitempty"`
+
+	Changes int `json:",omitempty"` // how many changes of values by people there are at least
 }
 
 // runState is a run until it continues as new.
@@ -84,8 +86,11 @@ func Run(ctx workflow.Context, in RunInput) (runs.End, error) {
 func (r *runState) replan(ctx workflow.Context) error {
 	err := r.act(ctx, func(ctx workflow.Context) error {
 		pctx := long(on(ctx, QueueControl, "find where the run continues"))
+		id := activities.RunID{Run: r.in.Name, Changes: r.in.Changes}
+		err := workflow.ExecuteActivity(pctx, control.PlanRun, id).Get(ctx, &r.plan)
+		r.plan.Changes = r.in.Changes // more may have been made meanwhile
 
-		return workflow.ExecuteActivity(pctx, control.PlanRun, r.in.Name).Get(ctx, &r.plan)
+		return err
 	})
 	asked := r.plan.Asked
 	r.past, r.plan.Past, r.plan.Asked = r.plan.Past, nil, nil // children do not need them
@@ -144,7 +149,9 @@ func (r *runState) epochsAndOn(ctx workflow.Context, k int) error {
 	if r.stops() {
 		return r.stopped(ctx)
 	}
-	next := RunInput{Name: r.in.Name, Paused: r.status.Held, Reason: r.status.Reason, Asked: r.in.Asked}
+	next := RunInput{
+		Name: r.in.Name, Paused: r.status.Held, Reason: r.status.Reason, Asked: r.in.Asked, Changes: r.in.Changes,
+	}
 
 	return again(ctx, Run, next)
 }
@@ -262,7 +269,8 @@ func (r *runState) evaluateFinal(ctx workflow.Context) error {
 
 	var f activities.Final
 	choose := long(on(ctx, QueueControl, "choose the best epoch on val"))
-	if err := workflow.ExecuteActivity(choose, control.PlanFinal, r.in.Name).Get(ctx, &f); err != nil {
+	id := activities.EpochID{Run: r.in.Name, Epoch: r.plan.Committed, Changes: r.in.Changes}
+	if err := workflow.ExecuteActivity(choose, control.PlanFinal, id).Get(ctx, &f); err != nil {
 		return err
 	}
 

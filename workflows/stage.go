@@ -172,11 +172,15 @@ func (r *runState) note(ctx workflow.Context, verb runs.Verb, c Command) error {
 func (r *runState) set(ctx workflow.Context, c SetCommand) (change runs.Change, err error) {
 	sctx := soon(on(ctx, QueueControl, "set by "+c.Who))
 	in := activities.SetID{Run: r.in.Name, Change: c.change(ctx, runs.VerbSet), Typed: c.Values}
-	if err := workflow.ExecuteActivity(sctx, control.Set, in).Get(ctx, &change); err != nil {
+	var done activities.Recorded
+	if err := workflow.ExecuteActivity(sctx, control.Set, in).Get(ctx, &done); err != nil {
 		why, _ := rootCause(err)
 
 		return change, errors.New(why)
 	}
+	change = done.Change
+	r.in.Changes = max(r.in.Changes, done.Number)
+	r.plan.Changes = r.in.Changes // for epochs that begin before the next plan
 	if raw, ok := change.Values["window"]; ok {
 		if n, err := strconv.Atoi(string(raw)); err == nil {
 			r.plan.Window = n // for epochs that begin before the next plan

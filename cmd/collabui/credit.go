@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -116,14 +115,11 @@ func checkCredit(ctx context.Context, b store.Bucket, s spec.Spec) (*credit.Chec
 
 // addEpisode adds the episode of a slot if it is graded.
 func addEpisode(ctx context.Context, b store.Bucket, check *credit.Check, run runs.Run, epoch, slot int) error {
-	credits, _, err := run.Credits(epoch, slot).Read(ctx, b)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
+	credits, labelled, err := run.Credits(epoch, slot).May(ctx, b)
+	if err != nil || !labelled {
 		return err
 	}
-	episode, _, err := store.Read[runs.Episode](ctx, b, credits.Episode.Key)
+	episode, _, err := store.Must[runs.Episode](ctx, b, credits.Episode.Key)
 	if err != nil {
 		return err
 	}
@@ -137,13 +133,10 @@ func addEpisode(ctx context.Context, b store.Bucket, check *credit.Check, run ru
 	}
 	check.Add(steps, credits.Steps, credits.Audit, episode.Outcome.Success)
 
-	pairs, _, err := run.Pairs(epoch, slot).Read(ctx, b)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return err
-	}
+	pairs, _, err := run.Pairs(epoch, slot).May(ctx, b)
 	check.AddAudits(pairs.Audit)
 
-	return nil
+	return err
 }
 
 func (r creditReport) text(w io.Writer) {

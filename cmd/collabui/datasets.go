@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/collabui/collabui/domain"
@@ -40,17 +39,17 @@ func dataSets(ctx context.Context, b store.Bucket, s spec.Spec, epoch int) ([]ro
 
 // epochSets returns the preference pairs of an epoch, one set per agent.
 func epochSets(ctx context.Context, b store.Bucket, run runs.Run, epoch int, system string) ([]rows.Set, error) {
-	e, _, err := run.Epoch(epoch).Read(ctx, b)
+	e, _, err := run.Epoch(epoch).Must(ctx, b)
 	if err != nil {
 		return nil, fmt.Errorf("epoch %d of run %q: %w", epoch, string(run), err)
 	}
 	var sets []rows.Set
 	for i, ref := range e.Updates {
-		update, _, err := store.Read[runs.Update](ctx, b, ref.Key)
+		update, _, err := store.Must[runs.Update](ctx, b, ref.Key)
 		if err != nil {
 			return nil, err
 		}
-		dataset, _, err := store.Read[runs.Dataset](ctx, b, update.Dataset.Key)
+		dataset, _, err := store.Must[runs.Dataset](ctx, b, update.Dataset.Key)
 		if err != nil {
 			return nil, err
 		}
@@ -88,12 +87,9 @@ func levelSets(ctx context.Context, b store.Bucket, run runs.Run, system string)
 func demonstrations(ctx context.Context, b store.Bucket, run runs.Run) ([]domain.Pair, error) {
 	var pairs []domain.Pair
 	for i := 0; ; i++ {
-		d, _, err := run.Demonstration(i).Read(ctx, b)
-		if errors.Is(err, store.ErrNotFound) {
-			return pairs, nil
-		}
-		if err != nil {
-			return nil, err
+		d, there, err := run.Demonstration(i).Sure(ctx, b)
+		if err != nil || !there {
+			return pairs, err
 		}
 		pairs = append(pairs, d.Pairs...)
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/collabui/collabui/envadapters/browser"
 	"github.com/collabui/collabui/internal/policy/tinylm"
 	"github.com/collabui/collabui/internal/process/disk"
+	"github.com/collabui/collabui/internal/process/supervisor"
+	"github.com/collabui/collabui/internal/store"
 )
 
 // finding is one line of the doctor.
@@ -36,7 +38,11 @@ func doctorCmd(a *app) *cobra.Command {
 
 func (a *app) runDoctor(ctx context.Context) error {
 	bad := 0
-	for _, f := range append(a.machine(), a.services(ctx)...) {
+	services := a.services(ctx)
+	if len(silent(services)) == 0 {
+		services = append(services, a.promises(ctx)...)
+	}
+	for _, f := range append(a.machine(), services...) {
 		if !f.OK {
 			bad++
 		}
@@ -49,6 +55,34 @@ func (a *app) runDoctor(ctx context.Context) error {
 	}
 
 	return nil
+}
+
+// promises tries what the store must promise. A store that cannot be reached, or written to with the keys of this host,
+// is not tried.
+func (a *app) promises(ctx context.Context) []finding {
+	if _, alive := supervisor.Read(a.data); !alive && !a.cluster {
+		return nil
+	}
+	e, err := a.endpoints()
+	if err != nil {
+		return nil
+	}
+	b, err := e.OpenStore()
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	broken, err := store.Promises(ctx, b)
+	if err != nil {
+		return nil
+	}
+	f := finding{What: "store's promises", OK: broken == "", Detail: "read after write, whole lists, If-None-Match"}
+	if broken != "" {
+		f.Detail, f.Fix = broken, "use a store that keeps them: see \"What a store must promise\" in docs/guarantees.md"
+	}
+
+	return []finding{f}
 }
 
 func (f finding) text(w io.Writer) {

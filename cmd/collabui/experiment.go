@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,7 +15,6 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/design"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/experiments"
 	"github.com/collabui/collabui/workers"
 	"github.com/collabui/collabui/workers/catalog"
@@ -132,12 +130,15 @@ func (s *session) experimentOf(ctx context.Context, x design.Experiment, o playi
 	}
 	result := experiments.Experiment(x.Name).Result(v.Number)
 	for try := 1; ; try++ {
-		r, _, err := result.Read(ctx, s.bucket)
-		if err == nil {
-			return s.publish(ctx, v, r, o.csv)
+		r, tested, err := result.May(ctx, s.bucket)
+		if err == nil && !tested && try > 2 { // at first, a version before this one may still be played
+			_, _, err = result.Must(ctx, s.bucket)
 		}
-		if !errors.Is(err, store.ErrNotFound) || try > 2 { // at first, a version before this one may still be played
+		if err != nil {
 			return err
+		}
+		if tested {
+			return s.publish(ctx, v, r, o.csv)
 		}
 
 		id := workflows.ExperimentWorkflowID(x.Name)

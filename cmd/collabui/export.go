@@ -144,7 +144,10 @@ func (o exportOptions) check(args []string) error {
 
 // exportPolicy writes the files of a policy into a folder that does not exist or is empty, and returns their number.
 func exportPolicy(ctx context.Context, b store.Bucket, digest, dir string) (int, error) {
-	raw, err := store.GetBlob(ctx, b, digest)
+	raw, there, err := store.MayBlob(ctx, b, digest)
+	if err == nil && !there {
+		err = store.ErrNotFound
+	}
 	if err != nil {
 		return 0, fmt.Errorf("policy %s: %w", digest, err)
 	}

@@ -163,8 +163,18 @@ func (x *converted) atif(ctx context.Context, b store.Bucket, run runs.Run, o ex
 	return nil
 }
 
-// epochsOf returns the epoch that was asked for, or all that have a plan.
+// epochsOf returns the epoch that was asked for, or all that have a plan. It is an error if there is none.
 func epochsOf(ctx context.Context, b store.Bucket, run runs.Run, asked string) ([]int, error) {
+	out, err := begunEpochs(ctx, b, run, asked)
+	if err == nil && len(out) == 0 {
+		err = notBegun(run, asked)
+	}
+
+	return out, err
+}
+
+// begunEpochs returns the epoch that was asked for, or all, as far as they have a plan.
+func begunEpochs(ctx context.Context, b store.Bucket, run runs.Run, asked string) ([]int, error) {
 	first, last := 1, 0
 	if asked != "" {
 		first, _ = strconv.Atoi(asked) // checked before
@@ -181,16 +191,18 @@ func epochsOf(ctx context.Context, b store.Bucket, run runs.Run, asked string) (
 		}
 		out = append(out, epoch)
 	}
-	if len(out) == 0 {
-		what := "any epoch"
-		if asked != "" {
-			what = "epoch " + asked
-		}
-
-		return nil, fmt.Errorf("run %q has not begun %s: %w", string(run), what, store.ErrNotFound)
-	}
 
 	return out, nil
+}
+
+// notBegun reports that a run has not begun the epoch that was asked for, or any.
+func notBegun(run runs.Run, asked string) error {
+	what := "any epoch"
+	if asked != "" {
+		what = "epoch " + asked
+	}
+
+	return fmt.Errorf("run %q has not begun %s: %w", string(run), what, store.ErrNotFound)
 }
 
 // each calls use with the end of every slot of an epoch, in order, and counts it. Slots that have not ended are left
@@ -198,7 +210,7 @@ func epochsOf(ctx context.Context, b store.Bucket, run runs.Run, asked string) (
 func (x *converted) each(
 	ctx context.Context, b store.Bucket, run runs.Run, epoch int, use func(interop.Episode) error,
 ) error {
-	slots, _, err := run.Slots(epoch).Read(ctx, b)
+	slots, _, err := run.Slots(epoch).Must(ctx, b)
 	if err != nil {
 		return err
 	}
@@ -207,13 +219,13 @@ func (x *converted) each(
 		return err
 	}
 	for i := range slots.Slots {
-		e, err := view.ReadEpisode(ctx, b, run, epoch, i+1)
-		if errors.Is(err, store.ErrNotFound) || e.Open {
-			x.Open++
-			continue
-		}
+		e, begun, err := view.MayEpisode(ctx, b, run, epoch, i+1)
 		if err != nil {
 			return err
+		}
+		if !begun || e.Open {
+			x.Open++
+			continue
 		}
 		if e.Episode.Failed != "" {
 			x.Failed++

@@ -95,16 +95,16 @@ func readme(
 // findFacts fills in where the rows come from.
 func (c *dataCard) findFacts(ctx context.Context, b store.Bucket, s spec.Spec, epoch int) error {
 	run := runs.Run(s.Name)
-	_, ref, err := run.Spec().Read(ctx, b)
+	_, ref, err := run.Spec().Must(ctx, b)
 	if err != nil {
 		return err
 	}
-	end, err := store.Optional(run.End().Read(ctx, b))
+	end, ended, err := run.End().May(ctx, b)
 	if err != nil {
 		return err
 	}
 	digest := "the run has not ended"
-	if end != nil {
+	if ended {
 		digest = "`" + end.FinalDigest + "`"
 	}
 	v := buildVersion()

@@ -23,8 +23,11 @@ import (
 // inspect writes logs of Inspect: of the rollouts of each epoch, and of each evaluated item.
 func (x *converted) inspect(ctx context.Context, b store.Bucket, run runs.Run, o exportOptions) error {
 	if o.item == "" {
-		epochs, err := epochsOf(ctx, b, run, o.epoch)
-		if err != nil && (o.epoch != "" || !errors.Is(err, store.ErrNotFound)) {
+		epochs, err := begunEpochs(ctx, b, run, o.epoch)
+		if err == nil && o.epoch != "" && len(epochs) == 0 {
+			err = notBegun(run, o.epoch)
+		}
+		if err != nil {
 			return err
 		}
 		for _, epoch := range epochs {
@@ -98,7 +101,7 @@ func (x *converted) log(
 
 // inspectRollouts writes the log of an epoch's rollouts.
 func (x *converted) inspectRollouts(ctx context.Context, b store.Bucket, run runs.Run, epoch int) error {
-	slots, _, err := run.Slots(epoch).Read(ctx, b)
+	slots, _, err := run.Slots(epoch).Must(ctx, b)
 	if err != nil {
 		return err
 	}
@@ -122,7 +125,7 @@ func (x *converted) inspectItem(ctx context.Context, b store.Bucket, run runs.Ru
 	if err != nil {
 		return err
 	}
-	result, err := store.Optional(run.Result(item).Read(ctx, b))
+	ended, err := run.Result(item).Exists(ctx, b)
 	if err != nil {
 		return err
 	}
@@ -137,7 +140,7 @@ func (x *converted) inspectItem(ctx context.Context, b store.Bucket, run runs.Ru
 			if _, err := fmt.Sscanf(path.Base(key), "%d.json", &n); err != nil {
 				continue // the result
 			}
-			e, _, err := run.EvalEpisode(item, n).Read(ctx, b)
+			e, _, err := run.EvalEpisode(item, n).Must(ctx, b)
 			if err != nil {
 				return false, err
 			}
@@ -147,6 +150,6 @@ func (x *converted) inspectItem(ctx context.Context, b store.Bucket, run runs.Ru
 			}
 		}
 
-		return result != nil, nil
+		return ended, nil
 	})
 }

@@ -91,11 +91,11 @@ func exportsAnEpoch(t *testing.T, r *testrun.Run, sys infer.System) {
 // exportsACard checks that the card of an epoch's pairs has the facts of the run.
 func exportsACard(t *testing.T, r *testrun.Run, readme string) {
 	t.Helper()
-	_, spec, err := runs.Run("small").Spec().Read(t.Context(), r.Bucket)
+	_, spec, err := runs.Run("small").Spec().Must(t.Context(), r.Bucket)
 	if err != nil {
 		t.Fatal(err)
 	}
-	end, _, err := runs.Run("small").End().Read(t.Context(), r.Bucket)
+	end, _, err := runs.Run("small").End().Must(t.Context(), r.Bucket)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,7 @@ func (a *app) runFineTune(ctx context.Context, o finetuneOptions, file string) e
 			return err
 		}
 	}
-	base, _, err := run.Base().Read(ctx, b)
+	base, _, err := run.Base().Must(ctx, b)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func (s *session) writePictures(ctx context.Context, o reproduceOptions, x desig
 	var curves []plot.Curve
 	for seed := 1; seed <= x.Seeds; seed++ {
 		run := x.Run(x.Arms[0].Name, seed)
-		end, _, err := runs.Run(run).End().Read(ctx, s.bucket)
+		end, _, err := runs.Run(run).End().Must(ctx, s.bucket)
 		if err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (s *session) addLogProbs(
 
 	for epoch := 1; epoch <= epochs; epoch++ {
 		for agent := range agents {
-			u, _, err := run.Update(epoch, agent).Read(ctx, s.bucket)
+			u, _, err := run.Update(epoch, agent).Must(ctx, s.bucket)
 			if err != nil {
 				return err
 			}

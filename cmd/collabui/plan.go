@@ -152,7 +152,7 @@ func (s *session) took(ctx context.Context, of spec.Spec) ([]estimate.Line, erro
 	if ended, err := run.End().Exists(ctx, s.bucket); err != nil || !ended {
 		return nil, err
 	}
-	played, _, err := run.Spec().Read(ctx, s.bucket)
+	played, _, err := run.Spec().Must(ctx, s.bucket)
 	if err != nil {
 		return nil, err
 	}

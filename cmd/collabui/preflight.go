@@ -54,9 +54,8 @@ func (a *app) admit(ctx context.Context, x spec.Spec, noProbe bool, todo string)
 // nothing, and refused otherwise. Whatever is refused leaves nothing behind.
 func (s *session) admit(ctx context.Context, x spec.Spec, noProbe bool, todo string) error {
 	name := runs.Run(x.Name)
-	recorded, _, err := name.Spec().Read(ctx, s.bucket)
-	known := err == nil
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	recorded, known, err := name.Spec().Sure(ctx, s.bucket)
+	if err != nil {
 		return err
 	}
 	same := known && difference(recorded, x) == ""
@@ -117,8 +116,11 @@ func (s *session) admitSchedule(ctx context.Context, x retrain.Schedule, noProbe
 // trainedNext returns the specification with which a schedule trains further the system that its line accepts. While
 // there is none, it is one that asks of the environment no more than any other does.
 func (s *session) trainedNext(ctx context.Context, x retrain.Schedule) (spec.Spec, error) {
-	accepted, err := lines.Line(x.Line).Current(ctx, s.bucket)
-	if errors.Is(err, store.ErrNotFound) {
+	accepted, _, accepts, err := lines.Line(x.Line).Standing(ctx, s.bucket)
+	if err != nil {
+		return spec.Spec{}, err
+	}
+	if !accepts {
 		say(s.err, "note: line %s has no accepted system yet: the schedule fails until you accept one with %s", x.Line,
 			s.typed("line promote %s RUN --why TEXT", x.Line))
 		of := spec.Default()
@@ -126,9 +128,6 @@ func (s *session) trainedNext(ctx context.Context, x retrain.Schedule) (spec.Spe
 		of.Evaluation.TestSeeds, of.Evaluation.TestTemplates, of.Evaluation.TestApps = 0, 0, 0
 
 		return of, nil
-	}
-	if err != nil {
-		return spec.Spec{}, err
 	}
 
 	of, err := runs.Run(accepted.System.Run).At(ctx, s.bucket, accepted.System.Epoch)

@@ -39,13 +39,13 @@ func troubled(t *testing.T) *testrun.Run {
 	if _, _, err := runs.Run(s.Name).Base().Record(t.Context(), plan.Bucket, base); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := plan.Control().PlanRun(t.Context(), s.Name); err != nil {
+	if _, err := plan.Control().PlanRun(t.Context(), activities.RunID{Run: s.Name}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := plan.Control().PlanEpoch(t.Context(), activities.EpochID{Run: s.Name, Epoch: 1}); err != nil {
 		t.Fatal(err)
 	}
-	slots, _, err := runs.Run(s.Name).Slots(1).Read(t.Context(), plan.Bucket)
+	slots, _, err := runs.Run(s.Name).Slots(1).Must(t.Context(), plan.Bucket)
 	if err != nil {
 		t.Fatal(err)
 	}

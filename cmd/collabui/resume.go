@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -121,8 +120,8 @@ func (a *app) decide(ctx context.Context, o resumeOptions, run runs.Run) error {
 	if o.retry {
 		slots, err := run.Retry(ctx, b, committed+1)
 		text := fmt.Sprintf("%d slots of epoch %d are played again: %v", len(slots), committed+1, slots)
-		if errors.Is(err, store.ErrNotFound) {
-			text, err = fmt.Sprintf("epoch %d has not begun: what failed before it is tried again", committed+1), nil
+		if len(slots) == 0 {
+			text = fmt.Sprintf("no slot of epoch %d has failed: what failed before it is tried again", committed+1)
 		}
 		if err == nil {
 			err = a.decided("retry_failed", fmt.Sprint(committed+1), text)
@@ -137,7 +136,7 @@ func (a *app) decide(ctx context.Context, o resumeOptions, run runs.Run) error {
 
 	// Before the first epoch has slots, what failed are tasks of val that the base systems play.
 	epoch := committed + 1
-	begun, err := run.Slots(epoch).Exists(ctx, b)
+	_, begun, err := run.Slots(epoch).Sure(ctx, b)
 	if err != nil {
 		return err
 	}

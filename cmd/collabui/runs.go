@@ -186,7 +186,7 @@ func (x *runRow) readUsage(ctx context.Context, b store.Keeper, sizes map[string
 	committed, err := run.Committed(ctx, b)
 	for n := 1; n <= committed && err == nil; n++ {
 		var epoch runs.Epoch
-		epoch, _, err = run.Epoch(n).Read(ctx, b)
+		epoch, _, err = run.Epoch(n).Must(ctx, b)
 		for _, digest := range epoch.System.Digests() {
 			made[digest] = true
 		}

@@ -156,7 +156,7 @@ func sendSet(ctx context.Context, t client.Client, run string, c workflows.SetCo
 // setStored records a change of a run that no workflow runs.
 func setStored(ctx context.Context, b store.Bucket, run string, c workflows.SetCommand) (runs.Change, error) {
 	change := runs.Change{Who: c.Who, Why: c.Why, At: time.Now().UTC()}
-	change, err := runs.Run(run).Set(ctx, b, change, c.Values, spec.Source{}, catalog.All{})
+	change, _, err := runs.Run(run).Set(ctx, b, change, c.Values, spec.Source{}, catalog.All{})
 	if err != nil {
 		return change, fmt.Errorf("set %s: %w", run, err)
 	}

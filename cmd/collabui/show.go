@@ -148,9 +148,6 @@ func (st status) changesText(w io.Writer) {
 		for _, x := range c.Cells {
 			line += fmt.Sprintf(" label %d/%d/%d/%d=%d", x.Slot, x.Step, x.Agent, x.Round, x.Label)
 		}
-		if c.Budget != nil { // by an older version
-			line += fmt.Sprintf("set budget.money=%v budget.tokens=%d", c.Budget.Money, c.Budget.Tokens)
-		}
 		if c.Why != "" {
 			line += ": " + c.Why
 		}

@@ -116,31 +116,28 @@ func readState(ctx context.Context, b store.Bucket, e config.Endpoints, run stri
 func (st *status) read(ctx context.Context, b store.Bucket) error {
 	run := runs.Run(st.Name)
 	var err error
-	if st.Changes, err = run.Changes(ctx, b, 0); err != nil {
+	if st.Changes, err = run.Changes(ctx, b, 0, 0); err != nil {
 		return err
 	}
-	base, _, err := run.Base().Read(ctx, b)
-	switch {
-	case err == nil:
-		st.Base, st.Stage = &base, workflows.StageEpoch
-	case !errors.Is(err, store.ErrNotFound):
+	base, there, err := run.Base().May(ctx, b)
+	if err != nil {
 		return err
+	}
+	if there {
+		st.Base, st.Stage = &base, workflows.StageEpoch
 	}
 	if err := st.readEpochs(ctx, b); err != nil {
 		return err
 	}
 
-	end, _, err := run.End().Read(ctx, b)
-	switch {
-	case err == nil:
+	end, ended, err := run.End().May(ctx, b)
+	if ended {
 		st.Status, st.Stage = stateFinished, workflows.StageDone
 		st.FinalDigest, st.Best = end.FinalDigest, end.Best
 		st.Results, st.Curve = end.Results, end.Curve
-	case !errors.Is(err, store.ErrNotFound):
-		return err
 	}
 
-	return nil
+	return err
 }
 
 // readSpent fills in what calls to chat endpoints took, if the run makes any.
@@ -166,14 +163,14 @@ func (st *status) readSpent(ctx context.Context, b store.Bucket) error {
 func (st *status) readEpochs(ctx context.Context, b store.Bucket) error {
 	var newest runs.Epoch
 	for {
-		epoch, _, err := runs.Run(st.Name).Epoch(st.Epoch+1).Read(ctx, b)
-		if errors.Is(err, store.ErrNotFound) {
+		epoch, committed, err := runs.Run(st.Name).Epoch(st.Epoch+1).May(ctx, b)
+		if err != nil {
+			return err
+		}
+		if !committed {
 			st.committed = st.Epoch
 
 			return st.readUpdates(ctx, b, newest)
-		}
-		if err != nil {
-			return err
 		}
 		st.Epoch++
 		newest = epoch
@@ -189,7 +186,7 @@ func (st *status) readEpochs(ctx context.Context, b store.Bucket) error {
 // readUpdates reads the updates of an epoch.
 func (st *status) readUpdates(ctx context.Context, b store.Bucket, epoch runs.Epoch) error {
 	for _, r := range epoch.Updates {
-		u, _, err := store.Read[runs.Update](ctx, b, r.Key)
+		u, _, err := store.Must[runs.Update](ctx, b, r.Key)
 		if err != nil {
 			return err
 		}

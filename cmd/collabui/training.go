@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"slices"
 
@@ -49,14 +48,13 @@ func sortJobs(jobs []trainingJob) {
 // readTrained reads the updates of the open epoch that have ended already.
 func (l *live) readTrained(ctx context.Context, b store.Bucket, run string, epoch, agents int) {
 	for agent := range agents {
-		u, _, err := runs.Run(run).Update(epoch, agent).Read(ctx, b)
-		if errors.Is(err, store.ErrNotFound) {
-			continue
-		}
+		u, ended, err := runs.Run(run).Update(epoch, agent).May(ctx, b)
 		if err != nil {
 			return // the rest of show says what the store does not answer
 		}
-		l.Trained = append(l.Trained, u)
+		if ended {
+			l.Trained = append(l.Trained, u)
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package interop
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -75,9 +74,9 @@ func Read(ctx context.Context, b store.Bucket, run runs.Run) (Records, error) {
 
 // readEpoch reads an epoch, and reports whether it is committed.
 func (r *Records) readEpoch(ctx context.Context, b store.Bucket, number int) (bool, error) {
-	epoch, _, err := r.Run.Epoch(number).Read(ctx, b)
-	if errors.Is(err, store.ErrNotFound) {
-		return false, nil
+	epoch, committed, err := r.Run.Epoch(number).May(ctx, b)
+	if err != nil || !committed {
+		return false, err
 	}
 	c := Committed{Epoch: epoch}
 	for _, ref := range epoch.Updates {
@@ -85,12 +84,12 @@ func (r *Records) readEpoch(ctx context.Context, b store.Bucket, number int) (bo
 			break
 		}
 		var u runs.Update
-		if u, _, err = store.Read[runs.Update](ctx, b, ref.Key); err != nil {
+		if u, _, err = store.Must[runs.Update](ctx, b, ref.Key); err != nil {
 			break
 		}
 		var set runs.Dataset
 		if u.Dataset.Key != "" {
-			set, _, err = store.Read[runs.Dataset](ctx, b, u.Dataset.Key)
+			set, _, err = store.Must[runs.Dataset](ctx, b, u.Dataset.Key)
 		}
 		c.Updates, c.Pairs = append(c.Updates, u), append(c.Pairs, set.Count)
 	}
@@ -110,7 +109,7 @@ func (r *Records) readResults(ctx context.Context, b store.Bucket) error {
 		if !ok {
 			continue
 		}
-		result, _, err := r.Run.Result(item).Read(ctx, b)
+		result, _, err := r.Run.Result(item).Must(ctx, b)
 		if err != nil {
 			return err
 		}

@@ -71,8 +71,25 @@ func readBack(ctx context.Context, b Bucket, sum string) error {
 	return err
 }
 
-// GetBlob reads a blob by its sum and verifies it.
+// GetBlob reads a blob that a record names, by its sum, and verifies it. That the store does not show it is a fault
+// that wraps ErrAbsent. Everything that reads blobs does the same, MayBlob apart.
 func GetBlob(ctx context.Context, b Bucket, sum string) ([]byte, error) {
+	body, err := getBlob(ctx, b, sum)
+
+	return body, lost(BlobPrefix+sum, err)
+}
+
+// MayBlob reads a blob that a person names, by its sum, and reports whether the store shows it.
+func MayBlob(ctx context.Context, b Bucket, sum string) (body []byte, there bool, err error) {
+	body, err = getBlob(ctx, b, sum)
+	if errors.Is(err, ErrNotFound) {
+		return nil, false, nil
+	}
+
+	return body, err == nil, err
+}
+
+func getBlob(ctx context.Context, b Bucket, sum string) ([]byte, error) {
 	body, err := b.Get(ctx, BlobPrefix+sum)
 	if err != nil {
 		if err = fromTrash(ctx, b, BlobPrefix+sum, err); err == nil {
@@ -107,7 +124,7 @@ func StreamBlob(ctx context.Context, b Bucket, sum string, use func(io.Reader) e
 	used := use(whole)
 	_, _ = io.Copy(io.Discard, whole) // an error of the download is in copied
 	if err := <-copied; err != nil {
-		return err
+		return lost(BlobPrefix+sum, err)
 	}
 	if hex.EncodeToString(h.Sum(nil)) != sum {
 		return errBlob(sum)
@@ -182,7 +199,7 @@ func GetBlobFile(ctx context.Context, b Bucket, sum, file string) error {
 			w = &half{w: w}
 		}
 
-		return copyBlob(ctx, b, sum, w)
+		return lost(BlobPrefix+sum, copyBlob(ctx, b, sum, w))
 	})
 	if err == nil {
 		err = fault.As(fault.Transient, errors.Join(f.Chmod(0o644), f.Sync()))

@@ -77,8 +77,43 @@ func whyNot(key string, raw []byte) error {
 	return fault.New(fault.Corrupt, "%s: the bytes do not have the hash that they state", key)
 }
 
-// Read decodes a manifest.
-func Read[T any](ctx context.Context, b Bucket, key string) (T, Ref, error) {
+// Must reads a manifest that was written before: a record names it, or the caller knows of it. That the store does not
+// show it is a fault that wraps ErrAbsent, and never a fact.
+func Must[T any](ctx context.Context, b Bucket, key string) (T, Ref, error) {
+	v, ref, err := read[T](ctx, b, key)
+
+	return v, ref, lost(key, err)
+}
+
+// May reads a manifest that may not have been written yet, and reports whether the store shows it. The caller must
+// reach the same end if a manifest that exists is not shown, because a store may be late: what it does then is recorded
+// by RecordOnce, is tried again, or is shown to a person. Otherwise it needs Sure.
+func May[T any](ctx context.Context, b Bucket, key string) (v T, there bool, err error) {
+	v, _, err = read[T](ctx, b, key)
+	if errors.Is(err, ErrNotFound) {
+		return v, false, nil
+	}
+
+	return v, err == nil, err
+}
+
+// Sure is May for a caller that decides something by absence. Two requests must agree on that: if a list shows a
+// manifest that a read does not, it returns a fault that wraps ErrAbsent.
+func Sure[T any](ctx context.Context, b Bucket, key string) (v T, there bool, err error) {
+	v, there, err = May[T](ctx, b, key)
+	if err != nil || there {
+		return v, there, err
+	}
+	listed, err := b.List(ctx, key)
+	if err == nil && len(listed) > 0 && listed[0].Key == key { // the key itself is the first of its prefix
+		err = absent(key)
+	}
+
+	return v, false, err
+}
+
+// read decodes a manifest. The error wraps ErrNotFound if the store does not show it.
+func read[T any](ctx context.Context, b Bucket, key string) (T, Ref, error) {
 	var v T
 	raw, err := b.Get(ctx, key)
 	if err != nil {
@@ -99,7 +134,7 @@ func Read[T any](ctx context.Context, b Bucket, key string) (T, Ref, error) {
 // call fn. Otherwise it writes fn's value, unless another call was faster, and returns the first value written. It may
 // be repeated, run concurrently, or be cut short.
 func RecordOnce[T any](ctx context.Context, b Bucket, key string, fn func() (T, error)) (T, Ref, error) {
-	v, ref, err := Read[T](ctx, b, key)
+	v, ref, err := read[T](ctx, b, key)
 	if !errors.Is(err, ErrNotFound) {
 		return v, ref, err
 	}
@@ -123,7 +158,7 @@ func WriteOnce[T any](ctx context.Context, b Bucket, key string, v T) (_ T, ref 
 		return v, Ref{}, false, err
 	}
 	if !wrote {
-		v, ref, err = Read[T](ctx, b, key)
+		v, ref, err = Must[T](ctx, b, key)
 
 		return v, ref, false, err
 	}
@@ -132,12 +167,3 @@ func WriteOnce[T any](ctx context.Context, b Bucket, key string, v T) (_ T, ref 
 }
 
 func refTo(key string, raw []byte) Ref { return Ref{Key: key, SHA256: Sum(raw), Size: int64(len(raw))} }
-
-// Optional returns what an object holds, as Read returned it, or nil if it was never written.
-func Optional[T any](v T, _ Ref, err error) (*T, error) {
-	if errors.Is(err, ErrNotFound) {
-		return nil, nil
-	}
-
-	return &v, err
-}

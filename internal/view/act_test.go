@@ -21,7 +21,7 @@ func acting(t *testing.T, b store.Bucket, act func(who string, a view.Act) (stri
 	l := library(b, 1)
 	whole := l.Status
 	l.Status = func(ctx context.Context, run string) (any, error) {
-		changes, err := runs.Run(run).Changes(ctx, b, 0)
+		changes, err := runs.Run(run).Changes(ctx, b, 0, 0)
 		s, _ := whole(ctx, run)
 		s.(map[string]any)["changes"] = changes
 

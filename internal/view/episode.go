@@ -2,7 +2,6 @@ package view
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/collabui/collabui/domain"
@@ -88,7 +87,11 @@ func newEpoch(ctx context.Context, b store.Bucket, run runs.Run, number int) (ep
 	if r.rounds = s.Rounds; s.Agents == 1 {
 		r.rounds = 1
 	}
-	r.topology, _, err = run.Topology(number).Read(ctx, b)
+	topology, begun, err := run.Topology(number).May(ctx, b)
+	if err == nil && !begun {
+		err = fmt.Errorf("run %s has not begun epoch %d: %w", run, number, store.ErrNotFound)
+	}
+	r.topology = topology
 
 	return r, err
 }
@@ -99,40 +102,74 @@ func ReadEpisode(ctx context.Context, b store.Bucket, run runs.Run, number, slot
 	if err != nil {
 		return Episode{}, err
 	}
+	e, begun, err := r.read(ctx, slot)
+	if err == nil && !begun {
+		err = r.notBegun(slot)
+	}
+
+	return e, err
+}
+
+// MayEpisode is ReadEpisode for a slot that may not have begun.
+func MayEpisode(ctx context.Context, b store.Bucket, run runs.Run, number, slot int) (Episode, bool, error) {
+	r, err := newEpoch(ctx, b, run, number)
+	if err != nil {
+		return Episode{}, false, err
+	}
 
 	return r.read(ctx, slot)
 }
 
-func (r epoch) read(ctx context.Context, slot int) (Episode, error) {
+// notBegun reports that a slot has no episode.
+func (r epoch) notBegun(slot int) error {
+	return fmt.Errorf("slot %d of epoch %d of run %s has no episode yet: %w", slot, r.number, r.run, store.ErrNotFound)
+}
+
+// read reads the episode of a slot, if it has begun.
+func (r epoch) read(ctx context.Context, slot int) (Episode, bool, error) {
 	out := Episode{
 		Run: string(r.run), Epoch: r.number, Rounds: r.rounds, Scope: r.spec.VoteScope, Topology: r.topology,
 		spec: r.spec,
 	}
-	end, _, err := r.run.Episode(ctx, r.b, r.number, slot)
-	if errors.Is(err, store.ErrNotFound) {
+	end, ended, err := r.run.MayEpisode(ctx, r.b, r.number, slot)
+	if err != nil {
+		return out, false, err
+	}
+	if !ended {
 		return r.readOpen(ctx, out, slot)
 	}
-	if err != nil {
-		return out, err
-	}
 	out.Episode = end
+
+	return out, true, r.readEnded(ctx, &out, slot)
+}
+
+// readEnded reads what belongs to an episode that has ended.
+func (r epoch) readEnded(ctx context.Context, out *Episode, slot int) (err error) {
+	end := out.Episode
 	if end.Attempt > 1 {
 		if out.Void, err = r.before(ctx, slot, end.Attempt); err != nil {
-			return out, err
+			return err
 		}
 	}
-	if out.Steps, err = out.Episode.ReadSteps(ctx, r.b); err != nil {
-		return out, err
+	if out.Steps, err = end.ReadSteps(ctx, r.b); err != nil {
+		return err
 	}
 	if end.Failed != "" {
-		return out, nil
+		return nil
 	}
-	if out.Credits, err = store.Optional(r.run.Credits(r.number, slot).Read(ctx, r.b)); err != nil {
-		return out, err
+	credits, labelled, err := r.run.Credits(r.number, slot).May(ctx, r.b)
+	if err != nil {
+		return err
 	}
-	out.Pairs, err = store.Optional(r.run.Pairs(r.number, slot).Read(ctx, r.b))
+	if labelled {
+		out.Credits = &credits
+	}
+	pairs, paired, err := r.run.Pairs(r.number, slot).May(ctx, r.b)
+	if paired {
+		out.Pairs = &pairs
+	}
 
-	return out, err
+	return err
 }
 
 // before says why the attempts at a slot before one do not count.
@@ -148,37 +185,33 @@ func (r epoch) before(ctx context.Context, slot, attempt int) (why []string, err
 }
 
 // readOpen reads an attempt that has not ended.
-func (r epoch) readOpen(ctx context.Context, out Episode, slot int) (Episode, error) {
+func (r epoch) readOpen(ctx context.Context, out Episode, slot int) (Episode, bool, error) {
 	attempt := 0
 	for {
-		s, _, err := r.run.Start(r.number, slot, attempt+1).Read(ctx, r.b)
-		if errors.Is(err, store.ErrNotFound) {
-			break
-		}
+		s, begun, err := r.run.Start(r.number, slot, attempt+1).May(ctx, r.b)
 		if err != nil {
-			return out, err
+			return out, false, err
+		}
+		if !begun {
+			break
 		}
 		attempt++
 		out.Episode.Slot, out.Episode.Attempt, out.Open = s.Slot, attempt, true
 	}
 	if attempt == 0 {
-		return out, fmt.Errorf("slot %d of epoch %d of run %s has no episode yet: %w", slot, r.number, r.run,
-			store.ErrNotFound)
+		return out, false, nil
 	}
 
 	if attempt > 1 {
 		var err error
 		if out.Void, err = r.before(ctx, slot, attempt); err != nil {
-			return out, err
+			return out, true, err
 		}
 	}
 	for {
-		step, _, err := r.run.Step(r.number, slot, attempt, len(out.Steps)+1).Read(ctx, r.b)
-		if errors.Is(err, store.ErrNotFound) {
-			return out, nil
-		}
-		if err != nil {
-			return out, err
+		step, there, err := r.run.Step(r.number, slot, attempt, len(out.Steps)+1).May(ctx, r.b)
+		if err != nil || !there {
+			return out, true, err
 		}
 		out.Steps, out.Episode.Goal = append(out.Steps, step), step.Goal
 	}

@@ -39,7 +39,7 @@ func (l *Library) evalEpisodes(ctx context.Context, run runs.Run, id string, fir
 	g.SetLimit(parallel)
 	for i := range out {
 		g.Go(func() (err error) {
-			out[i], _, err = run.EvalEpisode(id, first+i).Read(ctx, l.Bucket)
+			out[i], _, err = run.EvalEpisode(id, first+i).Must(ctx, l.Bucket)
 
 			return err
 		})
@@ -49,7 +49,7 @@ func (l *Library) evalEpisodes(ctx context.Context, run runs.Run, id string, fir
 }
 
 func (l *Library) evalRows(ctx context.Context, run runs.Run, id string) ([]evalRow, error) {
-	r, _, err := run.Result(id).Read(ctx, l.Bucket)
+	r, _, err := run.Result(id).Must(ctx, l.Bucket)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (l *Library) evaluations(ctx context.Context, run runs.Run, id string, firs
 	if err != nil {
 		return nil, err
 	}
-	r, _, err := run.Result(id).Read(ctx, l.Bucket)
+	r, _, err := run.Result(id).Must(ctx, l.Bucket)
 	if err != nil {
 		return nil, err
 	}

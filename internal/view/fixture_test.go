@@ -159,7 +159,7 @@ func library(b store.Bucket, chunk int) *view.Library {
 	return &view.Library{
 		Bucket: b, Catalog: catalog.All{}, Chunk: chunk,
 		Status: func(ctx context.Context, run string) (any, error) {
-			end, _, err := runs.Run(run).End().Read(ctx, b)
+			end, _, err := runs.Run(run).End().Must(ctx, b)
 			if err != nil {
 				end.Results, end.Curve = []runs.Result{}, []runs.EvalPoint{{At: 0, Rate: 0.4}}
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -42,6 +43,9 @@ func (l *Library) image(ctx context.Context, digest string) ([]byte, error) {
 
 		return err
 	})
+	if errors.Is(err, store.ErrAbsent) { // a person may name any
+		err = fmt.Errorf("image %q: %w", digest, store.ErrNotFound)
+	}
 
 	return png, err
 }

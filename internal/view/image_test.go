@@ -25,7 +25,7 @@ func pictured(t *testing.T, b store.Bucket) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slots, _, err := run.Slots(1).Read(t.Context(), b)
+	slots, _, err := run.Slots(1).Must(t.Context(), b)
 	if err != nil {
 		t.Fatal(err)
 	}

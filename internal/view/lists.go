@@ -2,7 +2,6 @@ package view
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"strconv"
@@ -11,7 +10,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/collabui/collabui/internal/method/rules"
-	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -67,8 +65,8 @@ func (l *Library) epochRows(ctx context.Context, run runs.Run, number int) ([]ro
 			continue
 		}
 		g.Go(func() error {
-			e, err := r.read(ctx, slot)
-			if errors.Is(err, store.ErrNotFound) { // the list was ahead of the object
+			e, begun, err := r.read(ctx, slot)
+			if err == nil && !begun { // the list was ahead of the object
 				return nil
 			}
 			if err != nil {
@@ -123,11 +121,8 @@ func (l *Library) episodes(ctx context.Context, run runs.Run, number, first int)
 	g.SetLimit(parallel)
 	for i := range read {
 		g.Go(func() error {
-			e, err := r.read(gctx, first+i)
-			if errors.Is(err, store.ErrNotFound) {
-				return nil
-			}
-			if err != nil {
+			e, begun, err := r.read(gctx, first+i)
+			if err != nil || !begun {
 				return err
 			}
 			d, err := r.detail(gctx, e)
@@ -149,8 +144,7 @@ func (l *Library) episodes(ctx context.Context, run runs.Run, number, first int)
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("epoch %d of run %s has no episode of slot %d yet: %w", number, run, first,
-			store.ErrNotFound)
+		return nil, r.notBegun(first)
 	}
 
 	return out, nil

@@ -54,7 +54,7 @@ func TestOpenPagesShowWhatHappens(t *testing.T) {
 	agreement := "document.querySelector('[aria-label^=\"Cells on which critic and judge agree\"]').ariaLabel"
 	overview.wait(agreement + ".includes('1 75.0 %')")
 
-	slots, _, err := run.Slots(1).Read(t.Context(), &b)
+	slots, _, err := run.Slots(1).Must(t.Context(), &b)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package view
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/collabui/collabui/internal/store"
@@ -29,8 +28,12 @@ func (l *Library) experiment(ctx context.Context, name string) (experimentPage, 
 		return p, fmt.Errorf("experiment %q: %w", name, store.ErrNotFound)
 	}
 	for n := len(p.Versions); n > 0 && p.Result == nil; n-- {
-		if p.Result, err = store.Optional(x.Result(n).Read(ctx, l.Bucket)); err != nil {
+		result, tested, err := x.Result(n).May(ctx, l.Bucket)
+		if err != nil {
 			return p, err
+		}
+		if tested {
+			p.Result = &result
 		}
 	}
 	newest := p.Versions[len(p.Versions)-1].Experiment
@@ -66,10 +69,7 @@ func (l *Library) line(ctx context.Context, name string) (linePage, error) {
 	if len(p.Entries) == 0 {
 		return p, fmt.Errorf("line %q: %w", name, store.ErrNotFound)
 	}
-	now, err := lines.Line(name).Current(ctx, l.Bucket)
-	if errors.Is(err, store.ErrNotFound) {
-		return p, nil
-	}
+	now, _, _, err := lines.Line(name).Standing(ctx, l.Bucket)
 	p.Current = now.Number
 
 	return p, err

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -202,12 +201,12 @@ func (w writer) writeEpoch(ctx context.Context, run runs.Run, number int, whole 
 	err = w.chunks(ctx, len(rows)-1, func(ctx context.Context, first int) error {
 		details := map[int]detail{}
 		for slot := first; slot < min(first+chunk, len(rows)); slot++ {
-			e, err := r.read(ctx, slot)
-			if errors.Is(err, store.ErrNotFound) {
-				continue
-			}
+			e, begun, err := r.read(ctx, slot)
 			if err != nil {
 				return err
+			}
+			if !begun {
+				continue
 			}
 			d, err := r.detail(ctx, e)
 			if err != nil {

@@ -27,7 +27,7 @@ func reviewed(t *testing.T, b store.Bucket) runs.Run {
 			"grader": {Price: spec.Price{Prompt: 1000}}, "liar": {Price: spec.Price{Answer: 2000}},
 		}
 	})
-	slots, _, err := run.Slots(1).Read(t.Context(), b)
+	slots, _, err := run.Slots(1).Must(t.Context(), b)
 	if err != nil {
 		t.Fatal(err)
 	}

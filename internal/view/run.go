@@ -2,7 +2,6 @@ package view
 
 import (
 	"context"
-	"errors"
 	"path"
 	"strings"
 
@@ -89,12 +88,12 @@ func (l *Library) run(ctx context.Context, run runs.Run) (p runPage, err error) 
 	}
 	p.System = t.System()
 	for n := 1; ; n++ {
-		e, err := l.epoch(ctx, run, n, p.Spec.Agents)
-		if errors.Is(err, store.ErrNotFound) {
-			break
-		}
+		e, begun, err := l.epoch(ctx, run, n, p.Spec.Agents)
 		if err != nil {
 			return p, err
+		}
+		if !begun {
+			break
 		}
 		if e.System != nil && *e.System == p.System {
 			e.System = nil
@@ -122,47 +121,54 @@ func (l *Library) run(ctx context.Context, run runs.Run) (p runPage, err error) 
 	return p, err
 }
 
-// epoch reads an epoch. The error wraps store.ErrNotFound if it has not begun.
-func (l *Library) epoch(ctx context.Context, run runs.Run, number, agents int) (p epochPage, err error) {
+// epoch reads an epoch, if it has begun.
+func (l *Library) epoch(ctx context.Context, run runs.Run, number, agents int) (p epochPage, begun bool, err error) {
 	p = epochPage{Number: number, Updates: []epochUpdate{}}
-	slots, _, err := run.Slots(number).Read(ctx, l.Bucket)
-	if err != nil {
-		return p, err
+	slots, begun, err := run.Slots(number).May(ctx, l.Bucket)
+	if err != nil || !begun {
+		return p, false, err
 	}
-	graph, _, err := run.Topology(number).Read(ctx, l.Bucket)
+
+	return p, true, p.read(ctx, l, run, slots, agents)
+}
+
+// read reads an epoch that has begun.
+func (p *epochPage) read(ctx context.Context, l *Library, run runs.Run, slots runs.Slots, agents int) error {
+	number := p.Number
+	graph, _, err := run.Topology(number).Must(ctx, l.Bucket)
 	if err != nil {
-		return p, err
+		return err
 	}
 	p.Slots, p.Edges = len(slots.Slots), graph.Edges
 	message, err := MessageOf(ctx, l.Bucket, run, number, slots.Prompt)
 	if err != nil {
-		return p, err
+		return err
 	}
 	p.System = &message
-	e, err := store.Optional(run.Epoch(number).Read(ctx, l.Bucket))
+	e, committed, err := run.Epoch(number).May(ctx, l.Bucket)
 	if err != nil {
-		return p, err
+		return err
 	}
-	if e != nil {
+	if committed {
 		p.Committed, p.Rollouts, p.Val, p.Pairs, p.Failed = true, &e.Rollouts, e.Val, e.Pairs, e.FailedAll
 		p.Kept, p.Accepted, p.Digest = e.Kept, e.Accepted, e.Digest
 	}
 	for agent := range agents {
-		u, err := store.Optional(run.Update(number, agent).Read(ctx, l.Bucket))
+		u, ended, err := run.Update(number, agent).May(ctx, l.Bucket)
 		if err != nil {
-			return p, err
+			return err
 		}
-		if u == nil {
+		if !ended {
 			continue
 		}
-		out, err := l.update(ctx, *u)
+		out, err := l.update(ctx, u)
 		if err != nil {
-			return p, err
+			return err
 		}
 		p.Updates = append(p.Updates, out)
 	}
 
-	return p, nil
+	return nil
 }
 
 func (l *Library) update(ctx context.Context, u runs.Update) (epochUpdate, error) {
@@ -173,8 +179,8 @@ func (l *Library) update(ctx context.Context, u runs.Update) (epochUpdate, error
 	if u.Dataset.Key == "" {
 		return out, nil
 	}
-	set, err := store.Optional(store.Read[runs.Dataset](ctx, l.Bucket, u.Dataset.Key))
-	if set != nil {
+	set, there, err := store.May[runs.Dataset](ctx, l.Bucket, u.Dataset.Key)
+	if there {
 		out.Card, out.Rows = &set.Card, set.Count
 	}
 
@@ -195,7 +201,7 @@ func (l *Library) evaluated(ctx context.Context, run runs.Run) ([]evaluation, er
 			continue
 		}
 		folder, _, _ := strings.Cut(id, "/")
-		r, _, err := run.Result(id).Read(ctx, l.Bucket)
+		r, _, err := run.Result(id).Must(ctx, l.Bucket)
 		if err != nil {
 			return out, err
 		}

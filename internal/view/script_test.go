@@ -12,7 +12,7 @@ import (
 func TestTextsOfAllScriptsStayInTheirBoxes(t *testing.T) {
 	var b store.Memory
 	run := crafted(t, &b)
-	slots, _, err := run.Slots(1).Read(t.Context(), &b)
+	slots, _, err := run.Slots(1).Must(t.Context(), &b)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 func touched(t *testing.T, b store.Bucket) runs.Run {
 	t.Helper()
 	run := crafted(t, b)
-	slots, _, err := run.Slots(1).Read(t.Context(), b)
+	slots, _, err := run.Slots(1).Must(t.Context(), b)
 	if err != nil {
 		t.Fatal(err)
 	}

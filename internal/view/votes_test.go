@@ -25,7 +25,7 @@ func TestTheVoteIsThatOfTheScopeOfTheSpecification(t *testing.T) {
 		t.Run(string(c.scope), func(t *testing.T) {
 			var b store.Memory
 			run := crafted(t, &b, func(s *spec.Spec) { s.VoteScope = c.scope })
-			slots, _, err := run.Slots(1).Read(t.Context(), &b)
+			slots, _, err := run.Slots(1).Must(t.Context(), &b)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -213,7 +213,7 @@ func (c *Cell) play(ctx context.Context, name string, failpoints []string, event
 func (c *Cell) ended(ctx context.Context, name string) string {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	end, _, err := runs.Run(name).End().Read(ctx, c.bucket)
+	end, _, err := runs.Run(name).End().Must(ctx, c.bucket)
 	if err != nil {
 		return ""
 	}

@@ -190,7 +190,7 @@ func (p *production) stage1(random, trained string) {
 	p.poll("stage 1 is trained", 30*time.Minute, time.Second, func() bool {
 		return p.count("runs/first/finetune/chunks/0001") > 0
 	})
-	chunk, _, err := runs.Run("first").Chunk(1).Read(p.t.Context(), b)
+	chunk, _, err := runs.Run("first").Chunk(1).Must(p.t.Context(), b)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -274,7 +274,7 @@ type row struct {
 func (p *production) verify(model string) {
 	p.t.Helper()
 	b, run := p.store(), runs.Run("kill")
-	e, _, err := run.Epoch(1).Read(p.t.Context(), b)
+	e, _, err := run.Epoch(1).Must(p.t.Context(), b)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -397,7 +397,7 @@ func (p *production) rows(b store.Bucket, digests, folders []string) (out []row)
 		}
 		for _, a := range attempts {
 			for i := range a.Steps {
-				s, _, err := run.Step(2, slot, a.Attempt, i+1).Read(p.t.Context(), b)
+				s, _, err := run.Step(2, slot, a.Attempt, i+1).Must(p.t.Context(), b)
 				if err != nil {
 					p.t.Fatal(err)
 				}

@@ -84,7 +84,7 @@ func playAhead(
 	busy, steady, last := 0.0, 0.0, time.Time{}
 	from, to := written(r.Slots(1).Key), written(r.Slots(epochs).Key)
 	for k := 1; k <= epochs; k++ {
-		plan, _, err := r.Slots(k).Read(t.Context(), p.bucket)
+		plan, _, err := r.Slots(k).Must(t.Context(), p.bucket)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func playAhead(
 		}
 		for n := range s.Evaluation.Val {
 			id := fmt.Sprintf("epoch-%04d/trained-%d/val", k, s.Agents)
-			e, _, err := r.EvalEpisode(id, n+1).Read(t.Context(), p.bucket)
+			e, _, err := r.EvalEpisode(id, n+1).Must(t.Context(), p.bucket)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,6 +3,7 @@ package external
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -50,9 +51,9 @@ func (t *Trainer) artifact(ctx context.Context, digest string, base Local) (doma
 	}
 
 	raw, err := store.GetBlob(ctx, t.Bucket, digest)
-	if errors.Is(err, store.ErrNotFound) {
-		return domain.Artifact{}, fault.New(fault.Invalid,
-			"the store has no policy %s; import it with `collabui import FOLDER --base-model %s`", digest, base.Dir)
+	if errors.Is(err, store.ErrAbsent) {
+		err = fmt.Errorf("if `collabui import FOLDER --base-model %s` was never called with policy %s, do so: %w",
+			base.Dir, digest, err)
 	}
 	if err != nil {
 		return domain.Artifact{}, err

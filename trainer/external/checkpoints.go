@@ -151,7 +151,7 @@ func (t *Trainer) fetchNewest(ctx context.Context, f Folder, j trainer.Job, end 
 			continue // It is a result, or a checkpoint of no use.
 		}
 		err := t.fetch(ctx, f, o.Key)
-		if err != nil && fault.KindOf(err) == fault.Transient && !errors.Is(err, store.ErrNotFound) {
+		if err != nil && fault.KindOf(err) == fault.Transient && !errors.Is(err, store.ErrAbsent) {
 			return err
 		}
 		if t.Tool.Checkpoints(f)[step] != "" {
@@ -164,7 +164,7 @@ func (t *Trainer) fetchNewest(ctx context.Context, f Folder, j trainer.Job, end 
 
 // fetch brings a stored checkpoint into the job's folder.
 func (t *Trainer) fetch(ctx context.Context, f Folder, key string) error {
-	c, _, err := store.Read[checkpoint](ctx, t.Bucket, key)
+	c, _, err := store.Must[checkpoint](ctx, t.Bucket, key)
 	if err != nil {
 		return err
 	}

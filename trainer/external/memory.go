@@ -63,11 +63,8 @@ func (t *Trainer) memoryKey(j trainer.Job, n int) string {
 // halved returns how often a job's program ran out of memory, on whichever host.
 func (t *Trainer) halved(ctx context.Context, j trainer.Job) (int, error) {
 	for n := 0; ; n++ {
-		_, _, err := store.Read[outOfMemory](ctx, t.Bucket, t.memoryKey(j, n+1))
-		if errors.Is(err, store.ErrNotFound) {
-			return n, nil
-		}
-		if err != nil {
+		_, there, err := store.May[outOfMemory](ctx, t.Bucket, t.memoryKey(j, n+1))
+		if err != nil || !there {
 			return n, err
 		}
 	}

@@ -26,8 +26,8 @@ var _ trainer.Trainer = (*Trainer)(nil)
 // Train runs a job to its end. A finished job returns its recorded result. An interrupted one resumes from the newest
 // complete checkpoint, in the folder of this host or in the store.
 func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) (trainer.Result, error) {
-	got, _, err := store.Read[trainer.Result](ctx, t.Bucket, t.resultKey(j))
-	if !errors.Is(err, store.ErrNotFound) {
+	got, ended, err := store.May[trainer.Result](ctx, t.Bucket, t.resultKey(j))
+	if err != nil || ended {
 		return got, err
 	}
 	if len(j.Pairs) == 0 {

@@ -48,8 +48,8 @@ func (t *Trainer) resume(ctx context.Context, s *state, plan plan) error {
 	}
 
 	for step := plan.end / plan.every * plan.every; step > 0; step -= plan.every {
-		c, _, err := store.Read[checkpoint](ctx, t.Bucket, t.CheckpointKey(s.job.ID, step))
-		if err != nil {
+		c, there, err := store.May[checkpoint](ctx, t.Bucket, t.CheckpointKey(s.job.ID, step))
+		if err != nil || !there {
 			continue // It is missing or damaged. An earlier checkpoint serves as well.
 		}
 		raw, err := store.GetBlob(ctx, t.Bucket, c.State.SHA256)

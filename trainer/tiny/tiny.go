@@ -114,11 +114,13 @@ func (t *Trainer) steps(ctx context.Context, s *state, plan plan, p trainer.Prog
 func (t *Trainer) Adopt(ctx context.Context, digest string, _ json.RawMessage) (trainer.Result, error) {
 	m, err := Load(ctx, t.Bucket, digest)
 	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return trainer.Result{}, fault.New(fault.Invalid,
-			"the store has no policy %s; import it with `collabui import FILE`", digest)
-	case err != nil:
+	case errors.Is(err, store.ErrAbsent):
+		return trainer.Result{}, fmt.Errorf(
+			"if `collabui import FILE` was never called with policy %s, do so: %w", digest, err)
+	case fault.KindOf(err) == fault.Corrupt:
 		return trainer.Result{}, fault.New(fault.Invalid, "%s is not a policy of the embedded trainer: %w", digest, err)
+	case err != nil:
+		return trainer.Result{}, err
 	}
 
 	return trainer.Result{Digest: digest, TensorDigest: m.TensorDigest()}, nil

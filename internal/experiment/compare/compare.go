@@ -6,7 +6,6 @@ package compare
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/collabui/collabui/internal/method/rules"
@@ -92,23 +91,23 @@ func paired(ctx context.Context, b store.Bucket, x, y Subject, split string) (Di
 	d := Difference{A: x, B: y, Split: split}
 	var each []float64
 	for n := 1; ; n++ {
-		a, _, err := runs.Run(x.Run).EvalEpisode(x.folder()+split, n).Read(ctx, b)
-		if err == nil {
-			var c runs.EvalEpisode
-			c, _, err = runs.Run(y.Run).EvalEpisode(y.folder()+split, n).Read(ctx, b)
-			switch {
-			case err != nil || a.Task != c.Task:
-			case a.Outcome.Void != "" || c.Outcome.Void != "":
-				d.Missing++
-			default:
-				each = append(each, d.add(a.Outcome.Success, c.Outcome.Success))
-			}
-		}
-		if errors.Is(err, store.ErrNotFound) {
-			break
-		}
+		a, one, err := runs.Run(x.Run).EvalEpisode(x.folder()+split, n).Sure(ctx, b)
 		if err != nil {
 			return d, err
+		}
+		c, both, err := runs.Run(y.Run).EvalEpisode(y.folder()+split, n).Sure(ctx, b)
+		if err != nil {
+			return d, err
+		}
+		if !one || !both {
+			break
+		}
+		switch {
+		case a.Task != c.Task:
+		case a.Outcome.Void != "" || c.Outcome.Void != "":
+			d.Missing++
+		default:
+			each = append(each, d.add(a.Outcome.Success, c.Outcome.Success))
 		}
 	}
 	if d.Episodes = len(each); d.Episodes >= 2 {

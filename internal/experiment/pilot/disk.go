@@ -80,7 +80,7 @@ func (m *measuring) policy(key string, policies map[string]float64) error {
 	if !strings.HasSuffix(key, "/update.json") && !strings.Contains(key, "finetune/chunks/") {
 		return nil
 	}
-	made, _, err := store.Read[struct{ Policy runs.Policy }](m.ctx, m.bucket, key)
+	made, _, err := store.Must[struct{ Policy runs.Policy }](m.ctx, m.bucket, key)
 	if err != nil {
 		return err
 	}

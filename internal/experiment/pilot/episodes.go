@@ -1,10 +1,7 @@
 package pilot
 
 import (
-	"errors"
-
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -44,11 +41,11 @@ func (m *measuring) episode(epoch, slot int) error {
 		}
 	}
 
-	credits, _, err := m.run.Credits(epoch, slot).Read(m.ctx, m.bucket)
+	credits, _, err := m.run.Credits(epoch, slot).Must(m.ctx, m.bucket)
 	if err != nil {
 		return err
 	}
-	pairs, _, err := m.run.Pairs(epoch, slot).Read(m.ctx, m.bucket)
+	pairs, _, err := m.run.Pairs(epoch, slot).Must(m.ctx, m.bucket)
 	if err != nil {
 		return err
 	}
@@ -81,8 +78,11 @@ func (m *measuring) stage1() error {
 // task reads how training task i was played. Stage 1 leaves a trajectory with levels, a demonstration without, and
 // neither if its data are given.
 func (m *measuring) task(i int) error {
-	trajectory, _, err := m.run.Trajectory(i).Read(m.ctx, m.bucket)
-	if err == nil {
+	trajectory, there, err := m.run.Trajectory(i).Sure(m.ctx, m.bucket)
+	if err != nil {
+		return err
+	}
+	if there {
 		screens := float64(len(trajectory.Screens))
 		m.screenCount += screens
 		if m.spec.Synthesis.Agent == spec.RoleExpert {
@@ -91,15 +91,9 @@ func (m *measuring) task(i int) error {
 
 		return nil
 	}
-	if !errors.Is(err, store.ErrNotFound) {
-		return err
-	}
 
-	demonstration, _, err := m.run.Demonstration(i).Read(m.ctx, m.bucket)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
+	demonstration, there, err := m.run.Demonstration(i).Sure(m.ctx, m.bucket)
+	if err != nil || !there {
 		return err
 	}
 	m.out.Steps.Expert = append(m.out.Steps.Expert, float64(len(demonstration.Pairs)))

@@ -91,7 +91,7 @@ func (m *measuring) evaluate(d did) error {
 		kind.tokens = append(kind.tokens, float64(gave.Cost.Prompt+gave.Cost.Answer)/n)
 	}
 	for i := asked.From; i < asked.To; i++ {
-		e, _, err := m.run.EvalEpisode(asked.Item.ID(), i+1).Read(m.ctx, m.bucket)
+		e, _, err := m.run.EvalEpisode(asked.Item.ID(), i+1).Must(m.ctx, m.bucket)
 		if err != nil {
 			return err
 		}

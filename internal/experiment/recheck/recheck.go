@@ -6,7 +6,6 @@ package recheck
 
 import (
 	"context"
-	"errors"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
@@ -71,10 +70,7 @@ func graded(ctx context.Context, b store.Bucket, s spec.Spec) ([]place, error) {
 	var all []place
 	for epoch := 1; epoch <= s.Epochs; epoch++ {
 		for slot := 1; slot <= s.Slots; slot++ {
-			c, _, err := runs.Run(s.Name).Credits(epoch, slot).Read(ctx, b)
-			if errors.Is(err, store.ErrNotFound) {
-				continue
-			}
+			c, _, err := runs.Run(s.Name).Credits(epoch, slot).May(ctx, b)
 			if err != nil {
 				return nil, err
 			}

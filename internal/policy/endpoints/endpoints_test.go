@@ -51,9 +51,13 @@ func run() spec.Spec {
 	return s
 }
 
-// model returns the recorded model that plays the critic.
+// model returns the recorded model that plays the critic in a run that has begun.
 func model(t *testing.T, e *endpoints.Endpoints, s spec.Spec) chat.Model {
 	t.Helper()
+	begun := func() (spec.Spec, error) { return s, nil }
+	if _, _, err := runs.Run(s.Name).Spec().Record(t.Context(), e.Bucket, begun); err != nil {
+		t.Fatal(err)
+	}
 	m, p, err := e.For(s, "judge", prompts.Critic)
 	if err != nil {
 		t.Fatal(err)

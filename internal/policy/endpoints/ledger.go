@@ -2,7 +2,6 @@ package endpoints
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -111,8 +110,8 @@ func (l *ledger) refresh(ctx context.Context, b store.Bucket, s spec.Spec) error
 	if err != nil {
 		return err
 	}
-	_, ref, err := run.Spec().Read(ctx, b)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	_, ref, err := run.Spec().Must(ctx, b)
+	if err != nil {
 		return err
 	}
 	l.mu.Lock()

@@ -2,6 +2,7 @@ package endpoints_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -91,7 +92,9 @@ func TestPeopleAreToldOnceWhenABudgetIsNearlySpent(t *testing.T) {
 // raise records a change of the budget.
 func raise(t *testing.T, b store.Bucket, budget spec.Budget) {
 	t.Helper()
-	change := runs.Change{Who: "ann", Why: "one more", Budget: &budget}
+	change := runs.Change{Who: "ann", Why: "one more", Verb: runs.VerbSet, Values: spec.Values{
+		"budget.tokens": fmt.Append(nil, budget.Tokens), "budget.money": fmt.Append(nil, budget.Money),
+	}}
 	_, _, err := runs.Run("r").Change(1).Record(t.Context(), b, func() (runs.Change, error) { return change, nil })
 	if err != nil {
 		t.Fatal(err)

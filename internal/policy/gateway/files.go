@@ -2,8 +2,6 @@ package gateway
 
 import (
 	"context"
-	"errors"
-	"net/http"
 	"os"
 	"path/filepath"
 
@@ -48,9 +46,6 @@ func (g *Gateway) download(ctx context.Context, p *policy) error {
 	}
 
 	err := store.GetFiles(ctx, g.Bucket, p.art.Sums(), g.dir(p.digest))
-	if errors.Is(err, store.ErrNotFound) {
-		return serving.Refuse(http.StatusConflict, "policy %s is in the store, a file of it is not: %w", p.digest, err)
-	}
 
 	g.mu.Lock()
 	defer g.mu.Unlock()

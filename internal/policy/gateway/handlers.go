@@ -12,7 +12,6 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/policy/serving"
-	"github.com/collabui/collabui/internal/store"
 )
 
 // refusal maps an error to what is answered over HTTP: 503 for what may pass, 409 for what does not.
@@ -28,8 +27,6 @@ func refusal(err error) *serving.Refusal {
 	switch kind := fault.KindOf(err); {
 	case errors.As(err, &tooLarge):
 		status = http.StatusRequestEntityTooLarge
-	case errors.Is(err, store.ErrNotFound):
-		status = http.StatusNotFound
 	case kind == fault.Corrupt || kind == fault.Invalid:
 		status = http.StatusConflict
 	}

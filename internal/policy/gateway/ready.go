@@ -64,7 +64,10 @@ func (g *Gateway) full(ctx context.Context, p *policy) error {
 
 // artifact reads the artifact of a digest and refuses one that this engine cannot serve.
 func (g *Gateway) artifact(ctx context.Context, digest string) (domain.Artifact, error) {
-	raw, err := store.GetBlob(ctx, g.Bucket, digest)
+	raw, there, err := store.MayBlob(ctx, g.Bucket, digest)
+	if err == nil && !there { // whoever asks tries again
+		err = serving.Refuse(http.StatusNotFound, "the store has no policy %s", digest)
+	}
 	if err != nil {
 		return domain.Artifact{}, err
 	}

@@ -58,8 +58,8 @@ func Find(ctx context.Context, b store.Bucket, name, which string) (System, erro
 	run := runs.Run(name)
 	s := System{Run: name}
 	var err error
-	if s.Spec, _, err = run.Spec().Read(ctx, b); err != nil {
-		return s, fmt.Errorf("run %q: %w", name, err)
+	if s.Spec, err = run.Find(ctx, b); err != nil {
+		return s, err
 	}
 	there, err := run.Base().Exists(ctx, b)
 	if err != nil {
@@ -88,27 +88,27 @@ func Find(ctx context.Context, b store.Bucket, name, which string) (System, erro
 // readEpoch reads the system that the chosen epoch committed.
 func (s *System) readEpoch(ctx context.Context, b store.Bucket) error {
 	run := runs.Run(s.Run)
-	e, _, err := run.Epoch(s.Epoch).Read(ctx, b)
-	if errors.Is(err, store.ErrNotFound) {
+	e, committed, err := run.Epoch(s.Epoch).Sure(ctx, b)
+	if err != nil {
+		return err
+	}
+	if !committed {
 		newest, err := run.Committed(ctx, b)
 
 		return errors.Join(err, fault.New(fault.Invalid,
 			"run %q has committed %d epochs, so there is no epoch %d: name one from 1, %s, or none",
 			s.Run, newest, s.Epoch, Base))
 	}
-	if err != nil {
-		return err
-	}
 
 	s.Policies, s.Reports = e.System.Policies, make([]*domain.TrainReport, len(e.Updates))
 	for i, ref := range e.Updates {
-		u, _, err := store.Read[runs.Update](ctx, b, ref.Key)
+		u, _, err := store.Must[runs.Update](ctx, b, ref.Key)
 		if err != nil {
 			return err
 		}
 		s.Reports[i] = u.Report
 	}
-	topology, _, err := run.Topology(s.Epoch).Read(ctx, b)
+	topology, _, err := run.Topology(s.Epoch).Must(ctx, b)
 	s.Topology = &topology
 
 	return err
@@ -122,8 +122,8 @@ func (s System) choose(ctx context.Context, b store.Bucket, which string) (int, 
 	case "":
 		return runs.Run(s.Run).Chosen(ctx, b)
 	case Best:
-		end, _, err := runs.Run(s.Run).End().Read(ctx, b)
-		if !errors.Is(err, store.ErrNotFound) {
+		end, ended, err := runs.Run(s.Run).End().Sure(ctx, b)
+		if err != nil || ended {
 			return end.Best, err
 		}
 		return 0, fault.New(fault.Invalid,

@@ -88,7 +88,7 @@ func crowded(t *testing.T, r *testrun.Run, sys infer.System) {
 }
 
 func choices(t *testing.T, r *testrun.Run, best infer.System) {
-	base, _, err := runs.Run("small").Base().Read(t.Context(), r.Bucket)
+	base, _, err := runs.Run("small").Base().Must(t.Context(), r.Bucket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func choices(t *testing.T, r *testrun.Run, best infer.System) {
 		t.Errorf("Find(%q) = epoch %d, want %d", infer.Best, s.Epoch, best.Epoch)
 	}
 
-	e, _, err := runs.Run("small").Epoch(1).Read(t.Context(), r.Bucket)
+	e, _, err := runs.Run("small").Epoch(1).Must(t.Context(), r.Bucket)
 	if err != nil {
 		t.Fatal(err)
 	}

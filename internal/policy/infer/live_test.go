@@ -94,7 +94,7 @@ func wantStep(t *testing.T, e infer.Event, number int) {
 func wantEnd(t *testing.T, r *testrun.Run, e infer.Event, episode, steps int) {
 	t.Helper()
 	id := rules.EvalID(rules.EpochFolder(1), rules.TrainedName(4), domain.SplitVal)
-	want, _, err := runs.Run("small").EvalEpisode(id, episode).Read(t.Context(), r.Bucket)
+	want, _, err := runs.Run("small").EvalEpisode(id, episode).Must(t.Context(), r.Bucket)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,7 @@ package tinyserver
 
 import (
 	"context"
-	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -31,8 +31,8 @@ func (s *Server) policy(ctx context.Context, model string) (*tinylm.Policy, erro
 		return nil, err
 	}
 	if !serving.IsDigest(name) {
-		return nil, fmt.Errorf("model %q: %w: a model name is the 64 hex digits of a checkpoint's SHA-256",
-			name, store.ErrNotFound)
+		return nil, serving.Refuse(http.StatusNotFound,
+			"there is no model %q: a model name is the 64 hex digits of a checkpoint's SHA-256", name)
 	}
 
 	s.mu.Lock()
@@ -59,7 +59,10 @@ func (s *Server) policy(ctx context.Context, model string) (*tinylm.Policy, erro
 
 // read reads a policy from the store into its entry.
 func (s *Server) read(ctx context.Context, name string, e *entry) {
-	raw, err := store.GetBlob(ctx, s.bucket, name)
+	raw, there, err := store.MayBlob(ctx, s.bucket, name)
+	if err == nil && !there { // whoever asks tries again
+		err = serving.Refuse(http.StatusNotFound, "the store has no policy %s", name)
+	}
 	var m *tinylm.Model
 	if err == nil {
 		m, err = tinylm.Decode(raw)

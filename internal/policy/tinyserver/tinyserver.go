@@ -142,8 +142,6 @@ func statusOf(err error) int {
 	switch {
 	case errors.As(err, &refused):
 		return refused.Status
-	case errors.Is(err, store.ErrNotFound):
-		return http.StatusNotFound
 	case errors.Is(err, tinylm.ErrCheckpoint): // another server may serve it
 		return http.StatusConflict
 	}

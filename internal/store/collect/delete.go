@@ -96,10 +96,7 @@ func inFork(ctx context.Context, b store.Bucket, name runs.Run) (string, error) 
 		if x == name {
 			continue
 		}
-		origin, _, err := x.Origin().Read(ctx, b)
-		if errors.Is(err, store.ErrNotFound) {
-			continue
-		}
+		origin, _, err := x.Origin().Sure(ctx, b) // only forks have one
 		if err != nil {
 			return "", err
 		}
@@ -123,10 +120,7 @@ func inBase(ctx context.Context, b store.Bucket, name runs.Run) (string, error) 
 	}
 	var own []string
 	for _, other := range slices.DeleteFunc(names, func(n string) bool { return n == string(name) }) {
-		s, _, err := runs.Run(other).Spec().Read(ctx, b)
-		if errors.Is(err, store.ErrNotFound) {
-			continue
-		}
+		s, _, err := runs.Run(other).Spec().Sure(ctx, b) // one that is being made has none
 		if err != nil {
 			return "", err
 		}
@@ -148,12 +142,9 @@ func inBase(ctx context.Context, b store.Bucket, name runs.Run) (string, error) 
 
 // made returns the digests of the policies that a run has made.
 func made(ctx context.Context, b store.Bucket, name runs.Run) ([]string, error) {
-	base, _, err := name.Base().Read(ctx, b)
-	if errors.Is(err, store.ErrNotFound) {
-		return []string{}, nil
-	}
-	if err != nil {
-		return nil, err
+	base, based, err := name.Base().Sure(ctx, b)
+	if err != nil || !based {
+		return []string{}, err
 	}
 	out := []string{base.Policy.Digest}
 	committed, err := name.Committed(ctx, b)
@@ -161,7 +152,7 @@ func made(ctx context.Context, b store.Bucket, name runs.Run) ([]string, error) 
 		return nil, err
 	}
 	for n := 1; n <= committed; n++ {
-		e, _, err := name.Epoch(n).Read(ctx, b)
+		e, _, err := name.Epoch(n).Must(ctx, b)
 		if err != nil {
 			return nil, err
 		}

@@ -22,7 +22,7 @@ import (
 func TestWhatSomethingNeedsIsNotDeleted(t *testing.T) {
 	fresh := finished(t)
 	based := func(t *testing.T, b store.Bucket) {
-		base, _, err := runs.Run("small").Base().Read(t.Context(), b)
+		base, _, err := runs.Run("small").Base().Must(t.Context(), b)
 		if err != nil {
 			t.Fatal(err)
 		}

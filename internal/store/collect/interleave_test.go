@@ -1,10 +1,12 @@
 package collect_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -152,6 +154,9 @@ func (w *world) resume(name string) func(context.Context) error {
 			return err
 		}
 		written := map[string]bool{runs.Run(name).Spec().Key: true}
+		slices.SortStableFunc(all, func(a, b store.Ref) int { // an epoch begins before it is committed
+			return cmp.Compare(path.Base(b.Key), path.Base(a.Key))
+		})
 		for _, o := range all {
 			if err := w.write(ctx, o.Key, written); err != nil {
 				return err
@@ -235,7 +240,7 @@ func (w *world) check(bytes *tally) {
 		}
 	}
 	for _, name := range names {
-		origin, _, err := runs.Run(name).Origin().Read(w.t.Context(), w.b.Memory)
+		origin, _, err := runs.Run(name).Origin().Must(w.t.Context(), w.b.Memory)
 		if err == nil && !slices.Contains(names, origin.Run) {
 			w.t.Errorf("seed %d: run %s is a fork of %s, which was deleted; want that refused",
 				w.seed, name, origin.Run)

@@ -89,10 +89,7 @@ func (c *collector) spare(ctx context.Context) error {
 		if _, whole := c.objects[x.Spec().Key]; whole || r.dead {
 			continue
 		}
-		origin, _, err := x.Origin().Read(ctx, c.b)
-		if errors.Is(err, store.ErrNotFound) {
-			continue
-		}
+		origin, _, err := x.Origin().Sure(ctx, c.b)
 		if err != nil {
 			return err
 		}

@@ -152,7 +152,7 @@ func (c *collector) beginning(ctx context.Context, key string) (raw []byte, err 
 
 		return err
 	})
-	if errors.Is(err, store.ErrNotFound) || err == nil && len(raw) > maxArtifact {
+	if errors.Is(err, store.ErrAbsent) || err == nil && len(raw) > maxArtifact {
 		return nil, nil
 	}
 
@@ -175,7 +175,7 @@ func (c *collector) retention(ctx context.Context, r *run) error {
 	if c.p.Epochs == 0 {
 		return nil
 	}
-	end, _, err := x.End().Read(ctx, c.b)
+	end, _, err := x.End().Must(ctx, c.b)
 	if err != nil {
 		return err
 	}

@@ -38,9 +38,9 @@ func (c *collector) recall(ctx context.Context) error {
 	if err != nil || len(keys) == 0 {
 		return err
 	}
-	c.before, _, err = store.Read[record](ctx, c.b, keys[len(keys)-1])
-	if errors.Is(err, store.ErrNotFound) {
-		err = fault.New(fault.Transient, "%v, although a LIST shows it: nothing was removed; begin again", err)
+	c.before, _, err = store.Must[record](ctx, c.b, keys[len(keys)-1])
+	if errors.Is(err, store.ErrAbsent) {
+		err = fault.New(fault.Transient, "although a LIST shows it, %w: nothing was removed; begin again", err)
 	}
 
 	return err

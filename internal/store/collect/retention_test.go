@@ -18,7 +18,7 @@ func TestWhatALineAcceptsIsKeptByEveryPolicy(t *testing.T) {
 	fresh := finished(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := fresh()
-		end, _, err := runs.Run("small").End().Read(t.Context(), b)
+		end, _, err := runs.Run("small").End().Must(t.Context(), b)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,7 +29,7 @@ func TestWhatALineAcceptsIsKeptByEveryPolicy(t *testing.T) {
 		gc(t, b, strict)
 		clean(t, b)
 		for epoch := 1; epoch <= 2; epoch++ {
-			e, _, err := runs.Run("small").Epoch(epoch).Read(t.Context(), b)
+			e, _, err := runs.Run("small").Epoch(epoch).Must(t.Context(), b)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,13 +71,13 @@ func TestOldPoliciesAreRetiredAndFsckSaysSo(t *testing.T) {
 		}
 		report := clean(t, b)
 		for epoch := 1; epoch <= 3; epoch++ {
-			u, _, err := runs.Run("small").Update(epoch, 0).Read(t.Context(), b)
+			u, _, err := runs.Run("small").Update(epoch, 0).Must(t.Context(), b)
 			if err != nil {
 				t.Fatal(err)
 			}
 			_, err = store.GetBlob(t.Context(), b, u.Policy.Digest)
 			kept := epoch > 1
-			if kept != (err == nil) || !kept && (!errors.Is(err, store.ErrNotFound) || report.Retired == 0) {
+			if kept != (err == nil) || !kept && (!errors.Is(err, store.ErrAbsent) || report.Retired == 0) {
 				t.Errorf("a policy of epoch %d: %v, and %d are retired; want it kept: %v",
 					epoch, err, report.Retired, kept)
 			}
@@ -100,7 +100,7 @@ func TestRetentionLetsGoOfWhatOtherProgramsTrained(t *testing.T) {
 			return domain.ArtifactFile{Path: text, Key: ref.Key, SHA256: ref.SHA256, Size: ref.Size}
 		}
 		weights, log := blob("weights"), blob("log")
-		u, _, err := runs.Run("small").Update(old, 0).Read(t.Context(), b)
+		u, _, err := runs.Run("small").Update(old, 0).Must(t.Context(), b)
 		if err != nil {
 			t.Fatal(err)
 		}

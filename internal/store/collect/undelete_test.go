@@ -205,7 +205,7 @@ func TestARunOfTheSameNameIsNotMixedWithADeletedOne(t *testing.T) {
 			if _, err := undelete(t, b, "small"); err != nil {
 				t.Errorf("Undelete = %v, want the second run", err)
 			}
-			s, _, err := run.Spec().Read(t.Context(), b)
+			s, _, err := run.Spec().Must(t.Context(), b)
 			if left := list(t, b, run.Prefix()); err != nil || s.Seed != 77 || len(left) != 1 {
 				t.Errorf("the run has the seed %d and %d objects, %v; want the second run alone", s.Seed, len(left),
 					err)

@@ -7,7 +7,6 @@ package experiments
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -61,12 +60,12 @@ func ReadUpdates(ctx context.Context, b store.Bucket, run runs.Run) (Updates, er
 		return out, err
 	}
 	for n := 1; n <= committed; n++ {
-		e, _, err := run.Epoch(n).Read(ctx, b)
+		e, _, err := run.Epoch(n).Must(ctx, b)
 		if err != nil {
 			return out, err
 		}
 		for _, ref := range e.Updates {
-			u, _, err := store.Read[runs.Update](ctx, b, ref.Key)
+			u, _, err := store.Must[runs.Update](ctx, b, ref.Key)
 			if err != nil {
 				return out, err
 			}
@@ -98,17 +97,7 @@ func Keys(ctx context.Context, b store.Bucket) ([]string, error) { return store.
 
 // Versions returns all versions of a declaration, in order.
 func (x Experiment) Versions(ctx context.Context, b store.Bucket) ([]Version, error) {
-	var all []Version
-	for n := 1; ; n++ {
-		v, _, err := x.Version(n).Read(ctx, b)
-		if errors.Is(err, store.ErrNotFound) {
-			return all, nil
-		}
-		if err != nil {
-			return all, err
-		}
-		all = append(all, v)
-	}
+	return runs.Log[Version](x.Version).After(ctx, b, 0, 0)
 }
 
 // Declare records a declaration, unless the newest version is the same. It is an invalid fault if it has other arms,

@@ -23,12 +23,11 @@ type Played struct {
 	Reading  runs.Reading
 }
 
-// ReadPlayed reads how a system of an experiment did with a seed, from 1. It fails with store.ErrNotFound if it has not
-// played all episodes yet.
+// ReadPlayed reads how a system of an experiment, which has played all episodes, did with a seed, from 1.
 func ReadPlayed(ctx context.Context, b store.Bucket, x design.Experiment, p design.Play, seed int) (Played, error) {
 	run := runs.Run(x.Run(p.Arm, seed))
 	id := rules.EvalID(rules.ExperimentFolder, p.Kind.String(), p.Split)
-	result, _, err := run.Result(id).Read(ctx, b)
+	result, _, err := run.Result(id).Must(ctx, b)
 	if err != nil {
 		return Played{}, err
 	}
@@ -39,7 +38,7 @@ func ReadPlayed(ctx context.Context, b store.Bucket, x design.Experiment, p desi
 	g.SetLimit(parallelReads)
 	for i := range out.Episodes {
 		g.Go(func() error {
-			e, _, err := run.EvalEpisode(id, i+1).Read(gctx, b)
+			e, _, err := run.EvalEpisode(id, i+1).Must(gctx, b)
 			out.Episodes[i] = episodeOf(e)
 			for _, s := range e.Steps {
 				readings[i] = readings[i].Plus(s.Reading())

@@ -8,7 +8,6 @@ package fork
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -64,7 +63,7 @@ func Plan(ctx context.Context, b store.Bucket, r Request, src spec.Source, c spe
 	if err != nil {
 		return f, err
 	}
-	base, err := r.Run.Base().Exists(ctx, b)
+	_, base, err := r.Run.Base().Sure(ctx, b)
 	if err != nil {
 		return f, err
 	}
@@ -116,25 +115,27 @@ func inherited(ctx context.Context, b store.Bucket, run runs.Run, epoch int) (sp
 	if owner, ok := shared.Owner(epoch + 1); ok {
 		run = owner
 	}
-	s, _, err := run.Spec().Read(ctx, b)
-	if err != nil {
-		return s, err
-	}
-	all, err := run.Changes(ctx, b, 0)
+	s, _, err := run.Spec().Must(ctx, b)
 	if err != nil {
 		return s, err
 	}
 	for _, o := range []runs.Object[runs.Made]{run.Made(epoch + 1), run.Final()} {
-		m, _, err := o.Read(ctx, b)
-		if errors.Is(err, store.ErrNotFound) {
-			continue
-		}
+		m, begun, err := o.Sure(ctx, b)
 		if err != nil {
 			return s, err
 		}
-		all = all[:min(m.Changes, len(all))]
+		if begun {
+			all, err := run.Changes(ctx, b, 0, m.Changes)
+			if err != nil {
+				return s, err
+			}
 
-		break
+			return runs.After(s, all, min(m.Changes, len(all)))
+		}
+	}
+	all, err := run.Changes(ctx, b, 0, 0)
+	if err != nil {
+		return s, err
 	}
 
 	return runs.After(s, all, len(all))
@@ -142,8 +143,11 @@ func inherited(ctx context.Context, b store.Bucket, run runs.Run, epoch int) (sp
 
 // free refuses a name that another run has. A fork that was begun in the same way goes on.
 func (f *Fork) free(ctx context.Context, b store.Bucket) error {
-	begun, _, err := f.name.Origin().Read(ctx, b)
-	if err == nil {
+	begun, there, err := f.name.Origin().Sure(ctx, b)
+	if err != nil {
+		return err
+	}
+	if there {
 		if begun.Run == f.Origin.Run && begun.Epoch == f.Origin.Epoch &&
 			runs.Digest(begun.Values) == runs.Digest(f.Origin.Values) &&
 			runs.Digest(begun.Cells) == runs.Digest(f.Origin.Cells) {
@@ -158,13 +162,10 @@ func (f *Fork) free(ctx context.Context, b store.Bucket) error {
 		return fault.New(fault.Invalid, "%s is another fork, of %s after epoch %d: choose another name with --name",
 			f.name, begun.Run, begun.Epoch)
 	}
-	if !errors.Is(err, store.ErrNotFound) {
-		return err
-	}
 	if err := f.name.Alive(ctx, b); err != nil {
 		return err
 	}
-	taken, err := f.name.Spec().Exists(ctx, b)
+	_, taken, err := f.name.Spec().Sure(ctx, b)
 	if err == nil && taken {
 		err = fault.New(fault.Invalid, "there is a run %s already: choose another name with --name", f.name)
 	}
@@ -179,7 +180,7 @@ const parallel = 16
 // It may be repeated, and goes on where it was cut short; of a fork that exists, it changes nothing, whatever the
 // original has made since. progress is called with the number of copied objects.
 func (f *Fork) Make(ctx context.Context, b store.Bucket, progress func(n int)) error {
-	if there, err := f.name.Spec().Exists(ctx, b); err != nil || there {
+	if _, there, err := f.name.Spec().Sure(ctx, b); err != nil || there {
 		return err
 	}
 	origin := func() (runs.Origin, error) { return f.Origin, nil }
@@ -235,7 +236,7 @@ func (f *Fork) begin(ctx context.Context, b store.Bucket) error {
 		return nil
 	}
 	_, _, err := f.name.Made(f.Whole+1).Record(ctx, b, func() (runs.Made, error) {
-		m, _, err := runs.Run(f.Origin.Run).Made(f.Whole+1).Read(ctx, b)
+		m, _, err := runs.Run(f.Origin.Run).Made(f.Whole+1).Must(ctx, b)
 		m.Changes = len(f.changes)
 
 		return m, err

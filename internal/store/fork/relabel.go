@@ -2,7 +2,6 @@ package fork
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/collabui/collabui/domain"
@@ -42,14 +41,14 @@ func (f *Fork) relabelCell(ctx context.Context, b store.Bucket, epoch int, c run
 	from := runs.Run(f.Origin.Run)
 	credits, known := f.labels[c.Slot]
 	if !known {
+		var labelled bool
 		var err error
-		credits, _, err = from.Credits(epoch, c.Slot).Read(ctx, b)
-		if errors.Is(err, store.ErrNotFound) {
+		if credits, labelled, err = from.Credits(epoch, c.Slot).Sure(ctx, b); err != nil {
+			return err
+		}
+		if !labelled {
 			return fault.New(fault.Invalid, "slot %d of epoch %d has no labels: it failed, or does not exist",
 				c.Slot, epoch)
-		}
-		if err != nil {
-			return err
 		}
 	}
 	e, _, err := from.Episode(ctx, b, epoch, c.Slot)

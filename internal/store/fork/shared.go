@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,16 +63,16 @@ func (f *Fork) atEnd(ctx context.Context, b store.Bucket) (spec.Spec, error) {
 	if err != nil {
 		return s, err
 	}
-	m, _, err := from.Final().Read(ctx, b)
-	if err != nil && !errors.Is(err, store.ErrNotFound) { // it has not ended
+	m, _, err := from.Final().Sure(ctx, b) // none if it has not ended
+	if err != nil {
 		return s, err
 	}
-	all, err := from.Changes(ctx, b, 0)
+	all, err := from.Changes(ctx, b, 0, m.Changes)
 	if err != nil {
 		return s, err
 	}
 
-	return runs.After(s, all, min(m.Changes, len(all)))
+	return runs.After(s, all, m.Changes)
 }
 
 // onlySlots notes that an epoch's plan changes in nothing but the number of its slots: the episodes of slots that both
@@ -145,9 +144,9 @@ func (f *Fork) list(ctx context.Context, b store.Bucket) error {
 	}
 	f.shared.Parts = theirs.Of(from, f.Whole, f.Tests)
 	if f.Whole > 0 {
-		_, f.shared.Commit, err = from.Epoch(f.Whole).Read(ctx, b)
+		_, f.shared.Commit, err = from.Epoch(f.Whole).Must(ctx, b)
 	} else {
-		_, f.shared.Commit, err = from.Base().Read(ctx, b)
+		_, f.shared.Commit, err = from.Base().Must(ctx, b)
 	}
 	if err != nil {
 		return err
@@ -190,14 +189,14 @@ func (f *Fork) list(ctx context.Context, b store.Bucket) error {
 func (f *Fork) remember(ctx context.Context, b store.Bucket, theirs *runs.Shared) error {
 	from := runs.Run(f.Origin.Run)
 	if theirs != nil {
-		past, _, err := from.Past().Read(ctx, b)
+		past, _, err := from.Past().Must(ctx, b)
 		if err != nil {
 			return err
 		}
 		f.past = slices.DeleteFunc(past, func(p runs.PastEpoch) bool { return p.Epoch > f.Whole })
 	}
 	for epoch := theirs.Last() + 1; epoch <= f.Whole; epoch++ {
-		e, _, err := from.Epoch(epoch).Read(ctx, b)
+		e, _, err := from.Epoch(epoch).Must(ctx, b)
 		if err != nil {
 			return err
 		}

@@ -105,7 +105,7 @@ func TestANightlyYearOfForksGrowsLinearly(t *testing.T) {
 			t.Fatal(err)
 		}
 		for epoch := 1; epoch <= 2*n; epoch += max(1, 2*n/3) { // every part is read where it is
-			if e, _, err := name.Epoch(epoch).Read(t.Context(), b); err != nil || e.Number != epoch {
+			if e, _, err := name.Epoch(epoch).Must(t.Context(), b); err != nil || e.Number != epoch {
 				t.Fatalf("epoch %d of %s = %d, %v; want it to be shared", epoch, name, e.Number, err)
 			}
 		}

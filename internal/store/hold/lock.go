@@ -114,14 +114,14 @@ func (l *Lock) put(ctx context.Context, n int, body []byte) (bool, error) {
 	if err != nil || created {
 		return created, err
 	}
-	there, _, err := store.Read[entry](ctx, l.b, entryKey(n))
+	there, _, err := store.Must[entry](ctx, l.b, entryKey(n))
 
 	return err == nil && there.Owner == l.own.Owner, notShown(err)
 }
 
 // free is an invalid fault unless the lock is free after its newest entry.
 func (l *Lock) free(ctx context.Context, newest int) error {
-	held, _, err := store.Read[entry](ctx, l.b, entryKey(newest))
+	held, _, err := store.Must[entry](ctx, l.b, entryKey(newest))
 	if err != nil || held.Free {
 		return notShown(err)
 	}
@@ -214,7 +214,7 @@ func (l *Lock) write(ctx context.Context, e entry) error {
 
 			return nil
 		}
-		there, _, err := store.Read[entry](ctx, l.b, entryKey(l.newest+1))
+		there, _, err := store.Must[entry](ctx, l.b, entryKey(l.newest+1))
 		if err != nil {
 			return notShown(err)
 		}

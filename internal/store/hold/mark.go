@@ -3,7 +3,6 @@ package hold
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"sync"
 	"time"
 
@@ -104,11 +103,11 @@ func (w *writer) settle(ctx context.Context) error {
 		if newest, err = store.Last(ctx, w.b, newest, entryKey); err != nil || newest == 0 {
 			return err
 		}
-		held, _, err := store.Read[entry](ctx, w.b, entryKey(newest))
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
+		held, _, err := store.May[entry](ctx, w.b, entryKey(newest))
+		if err != nil {
 			return err
 		}
-		if err == nil && held.Free {
+		if held.Free {
 			return nil
 		}
 		select {

@@ -5,7 +5,6 @@ package lineage
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -49,9 +48,12 @@ type Step struct {
 	Text     string       `json:"text"`               // the step for people
 }
 
-// Of returns the lineage of a system, newest step first. The error wraps store.ErrNotFound if a step is missing.
+// Of returns the lineage of a system, newest step first. The error wraps store.ErrNotFound if there is no such run.
 func Of(ctx context.Context, b store.Bucket, s lines.System, catalog spec.Catalog) ([]Step, error) {
 	f := follower{ctx: ctx, b: b, catalog: catalog}
+	if _, err := runs.Run(s.Run).Find(ctx, b); err != nil {
+		return nil, err
+	}
 	err := f.follow(s.Run, s.Epoch)
 
 	return f.steps, err
@@ -68,9 +70,8 @@ type follower struct {
 // follow adds what led to an epoch of a run.
 func (f *follower) follow(name string, epoch int) error {
 	run := runs.Run(name)
-	origin, _, err := run.Origin().Read(f.ctx, f.b)
-	forked := err == nil
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	origin, forked, err := run.Origin().Sure(f.ctx, f.b)
+	if err != nil {
 		return err
 	}
 	for ; epoch > 0; epoch-- {
@@ -104,7 +105,7 @@ func (f *follower) fork(name string, o runs.Origin, epoch int) error {
 
 // epoch adds an epoch of a run.
 func (f *follower) epoch(run runs.Run, epoch int) error {
-	e, _, err := run.Epoch(epoch).Read(f.ctx, f.b)
+	e, _, err := run.Epoch(epoch).Must(f.ctx, f.b)
 	if err != nil {
 		return err
 	}
@@ -120,11 +121,11 @@ func (f *follower) epoch(run runs.Run, epoch int) error {
 	if e.Val != nil {
 		x.Val = fmt.Sprintf("%.1f %%", 100*e.Val.Rate)
 	}
-	if x.Made, err = f.made(run, epoch); err != nil {
+	if x.Made, _, err = run.Made(epoch).Must(f.ctx, f.b); err != nil {
 		return err
 	}
 	for _, ref := range e.Updates {
-		u, _, err := store.Read[runs.Update](f.ctx, f.b, ref.Key)
+		u, _, err := store.Must[runs.Update](f.ctx, f.b, ref.Key)
 		if err != nil {
 			return err
 		}
@@ -143,23 +144,13 @@ func (f *follower) epoch(run runs.Run, epoch int) error {
 	return nil
 }
 
-// made returns with what the workers of an epoch began; older runs do not say it.
-func (f *follower) made(run runs.Run, epoch int) (runs.Made, error) {
-	m, _, err := run.Made(epoch).Read(f.ctx, f.b)
-	if errors.Is(err, store.ErrNotFound) {
-		err = nil
-	}
-
-	return m, err
-}
-
 // stage1 adds the stage 1 of a run, and goes on with the policy that it began with.
 func (f *follower) stage1(run runs.Run) error {
 	s, err := run.Find(f.ctx, f.b)
 	if err != nil {
 		return err
 	}
-	base, _, err := run.Base().Read(f.ctx, f.b)
+	base, _, err := run.Base().Must(f.ctx, f.b)
 	if err != nil {
 		return err
 	}
@@ -171,7 +162,7 @@ func (f *follower) stage1(run runs.Run) error {
 		Kind: KindStage1, Run: string(run), Environment: s.Environment, Seed: s.Seed,
 		Policies: []string{base.Policy.Digest},
 	}
-	if x.Made, err = f.made(run, 0); err != nil {
+	if x.Made, _, err = run.Made(0).Must(f.ctx, f.b); err != nil {
 		return err
 	}
 	x.Text = fmt.Sprintf("stage 1 of %s on %s", run, s.Environment)
@@ -220,6 +211,10 @@ func (f *follower) maker(run runs.Run, policy string) (int, error) {
 	if err != nil || s.FineTune.Base == policy {
 		return -1, err
 	}
+	_, based, err := run.Base().Sure(f.ctx, f.b)
+	if err != nil || !based { // its stage 1 has not ended
+		return -1, err
+	}
 	committed, err := run.Committed(f.ctx, f.b)
 	for epoch := 0; epoch <= committed && err == nil; epoch++ {
 		var system runs.System
@@ -227,9 +222,6 @@ func (f *follower) maker(run runs.Run, policy string) (int, error) {
 		if err == nil && slices.Contains(system.Digests(), policy) {
 			return epoch, nil
 		}
-	}
-	if errors.Is(err, store.ErrNotFound) { // its stage 1 has not ended
-		err = nil
 	}
 
 	return -1, err

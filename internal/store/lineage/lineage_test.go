@@ -67,6 +67,9 @@ func TestALineageLeadsBackToTheBase(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
+		if _, _, _, err := runs.Run(name).Made(0).Write(t.Context(), b, runs.Made{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 
 	small := []string{"epoch small", "stage 1 small"}

@@ -7,7 +7,6 @@ package lines
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -94,48 +93,44 @@ func Names(ctx context.Context, b store.Bucket) ([]string, error) {
 
 // History returns the entries of the line after the first n, in order.
 func (l Line) History(ctx context.Context, b store.Bucket, n int) ([]Entry, error) {
-	var out []Entry
-	for {
-		n++
-		e, _, err := l.Entry(n).Read(ctx, b)
-		if errors.Is(err, store.ErrNotFound) {
-			return out, nil
-		}
-		if err != nil {
-			return out, err
-		}
-		out = append(out, e)
-	}
+	return runs.Log[Entry](l.Entry).After(ctx, b, n, 0)
 }
 
 // Current returns the newest entry that accepts a system. The error wraps store.ErrNotFound if there is none.
 func (l Line) Current(ctx context.Context, b store.Bucket) (Entry, error) {
-	e, _, err := l.Standing(ctx, b)
+	e, _, accepts, err := l.Standing(ctx, b)
+	if err == nil && !accepts {
+		err = none(l)
+	}
 
 	return e, err
 }
 
-// Standing is Current, and also returns the entries after that one, which reject systems, in order.
-func (l Line) Standing(ctx context.Context, b store.Bucket) (now Entry, later []Entry, err error) {
-	last, err := store.Last(ctx, b, 0, func(n int) string { return l.Entry(n).Key })
+// Standing returns the newest entry that accepts a system, and the entries after that one, which reject systems, in
+// order. It reports false for a line that accepts none.
+func (l Line) Standing(ctx context.Context, b store.Bucket) (now Entry, later []Entry, accepts bool, err error) {
+	last, err := runs.Log[Entry](l.Entry).End(ctx, b, 0)
 	if err != nil {
-		return now, nil, err
+		return now, nil, false, err
 	}
 	for n := last; n > 0; n-- {
-		e, _, err := l.Entry(n).Read(ctx, b)
+		e, _, err := l.Entry(n).Must(ctx, b)
 		if err != nil {
-			return now, nil, err
+			return now, nil, false, err
 		}
 		if e.Verb != Reject {
 			slices.Reverse(later)
 
-			return e, later, nil
+			return e, later, true, nil
 		}
 		later = append(later, e)
 	}
 
-	return now, nil, fmt.Errorf("line %q: %w", string(l), store.ErrNotFound)
+	return now, nil, false, nil
 }
+
+// none returns the error of a line that accepts no system.
+func none(l Line) error { return fmt.Errorf("line %q: %w", string(l), store.ErrNotFound) }
 
 // Append records the entry that follows the given number of entries. It is an invalid fault if somebody else has
 // written that entry meanwhile: the line is not what was decided upon. It may be repeated with the same entry.
@@ -146,7 +141,7 @@ func (l Line) Append(ctx context.Context, b store.Bucket, after int, e Entry) (E
 	}
 	e.Number = after + 1
 	if after > 0 {
-		if _, _, err := l.Entry(after).Read(ctx, b); err != nil {
+		if _, _, err := l.Entry(after).Must(ctx, b); err != nil {
 			return e, err
 		}
 	}
@@ -167,9 +162,12 @@ func (l Line) Back(ctx context.Context, b store.Bucket, to int) (e Entry, after 
 	if err != nil {
 		return e, 0, err
 	}
-	now, err := l.Current(ctx, b)
+	now, _, accepts, err := l.Standing(ctx, b)
 	if err != nil {
 		return e, 0, err
+	}
+	if !accepts {
+		return e, 0, none(l)
 	}
 	for _, old := range slices.Backward(all) {
 		accepted := old.Verb != Reject
@@ -198,16 +196,21 @@ func Find(ctx context.Context, b store.Bucket, run string, epoch int) (System, e
 		}
 	}
 
+	committed := false
 	if x.Epoch == 0 {
-		_, x.Commit, err = r.Base().Read(ctx, b)
+		if _, committed, err = r.Base().Sure(ctx, b); committed {
+			_, x.Commit, err = r.Base().Must(ctx, b)
+		}
 	} else {
-		_, x.Commit, err = r.Epoch(x.Epoch).Read(ctx, b)
-	}
-	if errors.Is(err, store.ErrNotFound) {
-		return x, fault.New(fault.Invalid, "run %s has not committed epoch %d", run, x.Epoch)
+		if _, committed, err = r.Epoch(x.Epoch).Sure(ctx, b); committed {
+			_, x.Commit, err = r.Epoch(x.Epoch).Must(ctx, b)
+		}
 	}
 	if err != nil {
 		return x, err
+	}
+	if !committed {
+		return x, fault.New(fault.Invalid, "run %s has not committed epoch %d", run, x.Epoch)
 	}
 	system, err := r.Standing(ctx, b, x.Epoch, s.Agents)
 	x.Policies = system.Policies
@@ -221,10 +224,11 @@ func (e *Entry) Measured(ctx context.Context, b store.Bucket) error {
 	if err != nil {
 		return err
 	}
-	end, ref, err := runs.Run(e.System.Run).End().Read(ctx, b)
-	if errors.Is(err, store.ErrNotFound) || err == nil && end.Best != e.System.Epoch {
-		return nil
+	end, ended, err := runs.Run(e.System.Run).End().Sure(ctx, b)
+	if err != nil || !ended || end.Best != e.System.Epoch {
+		return err
 	}
+	_, ref, err := runs.Run(e.System.Run).End().Must(ctx, b)
 	for _, r := range end.Results {
 		if r.System == rules.ValName(s, e.System.Epoch) {
 			e.Results = append(e.Results, r)

@@ -111,8 +111,8 @@ func TestOfTwoPeopleOneIsToldWhatTheOtherDid(t *testing.T) {
 			t.Fatalf("round %d: %d of two people were refused, want one", round, refused)
 		}
 	}
-	if _, err := mobile.Append(t.Context(), b, 60, lines.Entry{}); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("an entry after one that does not exist = %v, want %v", err, store.ErrNotFound)
+	if _, err := mobile.Append(t.Context(), b, 60, lines.Entry{}); !errors.Is(err, store.ErrAbsent) {
+		t.Errorf("an entry after one that does not exist = %v, want %v", err, store.ErrAbsent)
 	}
 	_, err := lines.Line("../x").Append(t.Context(), b, 0, lines.Entry{})
 	if fault.KindOf(err) != fault.Invalid {
@@ -130,7 +130,7 @@ func TestASystemThatDoesNotExistIsNotFound(t *testing.T) {
 		t.Errorf("Find of a missing run = %v, want %v", err, store.ErrNotFound)
 	}
 	s, err := lines.Find(t.Context(), r.Bucket, "small", 0)
-	base, _, found := runs.Run("small").Base().Read(t.Context(), r.Bucket)
+	base, _, found := runs.Run("small").Base().Must(t.Context(), r.Bucket)
 	if err != nil || found != nil || len(s.Policies) != r.Spec.Agents || s.Policies[0] != base.Policy {
 		t.Errorf("Find of epoch 0 = %+v, %v; want the base policy %d times", s, err, r.Spec.Agents)
 	}
@@ -161,8 +161,8 @@ func TestTheAcceptedSystemOfALongLineIsFoundWithFewReads(t *testing.T) {
 		}
 	}
 	b.gets = 0
-	e, later, err := mobile.Standing(t.Context(), b)
-	if err != nil || e.System.Epoch != 390 || len(later) != 9 || later[0].Number != 392 || b.gets > 30 {
+	e, later, accepts, err := mobile.Standing(t.Context(), b)
+	if err != nil || !accepts || e.System.Epoch != 390 || len(later) != 9 || later[0].Number != 392 || b.gets > 30 {
 		t.Errorf("Standing = epoch %d with %d later entries, %v, by %d reads; want 390 with 9 by at most 30",
 			e.System.Epoch, len(later), err, b.gets)
 	}

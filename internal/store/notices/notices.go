@@ -6,7 +6,6 @@ package notices
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -69,6 +68,9 @@ func notice(n int) runs.Object[Notice] {
 	return runs.Object[Notice]{Key: fmt.Sprintf("%slog/%08d.json", prefix, n)}
 }
 
+// log is the log of all notices.
+var log runs.Log[Notice] = notice
+
 // Receiver is a receiver by its name.
 type Receiver string
 
@@ -80,11 +82,6 @@ func (r Receiver) delivery(n int) runs.Object[Delivery] {
 	return runs.Object[Delivery]{Key: fmt.Sprintf("%sdelivered/%s/%08d.json", prefix, r, n)}
 }
 
-// last returns the number of the newest notice, or 0.
-func last(ctx context.Context, b store.Bucket) (int, error) {
-	return store.Last(ctx, b, 0, func(n int) string { return notice(n).Key })
-}
-
 // same is how far back Append looks for the same notice.
 const same = 100
 
@@ -93,12 +90,12 @@ func Append(ctx context.Context, b store.Bucket, x Notice) (Notice, error) {
 	if len(x.Text) > MaxText {
 		x.Text = strings.ToValidUTF8(x.Text[:MaxText], "") + "…"
 	}
-	end, err := last(ctx, b)
+	end, err := log.End(ctx, b, 0)
 	if err != nil {
 		return x, err
 	}
 	for n := end; n > max(0, end-same); n-- {
-		old, _, err := notice(n).Read(ctx, b)
+		old, _, err := notice(n).Must(ctx, b)
 		if err != nil || old.ID == x.ID {
 			return old, err
 		}
@@ -115,7 +112,7 @@ func Append(ctx context.Context, b store.Bucket, x Notice) (Notice, error) {
 // Register begins the deliveries to a receiver after the notices that exist, unless it is known. It may be repeated.
 func (r Receiver) Register(ctx context.Context, b store.Bucket) error {
 	_, _, err := r.beginning().Record(ctx, b, func() (Beginning, error) {
-		n, err := last(ctx, b)
+		n, err := log.End(ctx, b, 0)
 
 		return Beginning{After: n}, err
 	})
@@ -137,33 +134,28 @@ func Receivers(ctx context.Context, b store.Bucket) ([]Receiver, error) {
 
 // Told returns the number of the last notice that a receiver was told, or does not ask for.
 func (r Receiver) Told(ctx context.Context, b store.Bucket) (int, error) {
-	begins, _, err := r.beginning().Read(ctx, b)
+	begins, _, err := r.beginning().Must(ctx, b)
 	if err != nil {
 		return 0, fmt.Errorf("receiver %q: %w", string(r), err)
 	}
 
-	return store.Last(ctx, b, begins.After, func(n int) string { return r.delivery(n).Key })
+	return runs.Log[Delivery](r.delivery).End(ctx, b, begins.After)
 }
 
 // Next returns the first notice after a number. It is false if there is none yet.
 func Next(ctx context.Context, b store.Bucket, after int) (Notice, bool, error) {
-	x, _, err := notice(after+1).Read(ctx, b)
-	if errors.Is(err, store.ErrNotFound) {
-		return x, false, nil
-	}
-
-	return x, err == nil, err
+	return log.Next(ctx, b, after)
 }
 
 // Newest returns the newest notices, at most n of them, oldest first.
 func Newest(ctx context.Context, b store.Bucket, n int) ([]Notice, error) {
-	end, err := last(ctx, b)
+	end, err := log.End(ctx, b, 0)
 	if err != nil {
 		return nil, err
 	}
 	var out []Notice
 	for i := max(1, end-n+1); i <= end; i++ {
-		x, _, err := notice(i).Read(ctx, b)
+		x, _, err := notice(i).Must(ctx, b)
 		if err != nil {
 			return nil, err
 		}

@@ -13,19 +13,19 @@ type By struct {
 }
 
 // By returns what the records of the run contain. It follows from the records of when the run began, and of when it was
-// forked. The error wraps store.ErrNotFound if the run has not begun.
+// forked. The run has begun.
 func (r Run) By(ctx context.Context, b store.Bucket) (By, error) {
 	s, err := r.Shared(ctx, b)
 	if err != nil {
 		return By{}, err
 	}
-	_, began, err := r.Made(0).Read(ctx, b)
+	_, began, err := r.Made(0).Must(ctx, b)
 	if err != nil {
 		return By{}, err
 	}
 	var forked store.Ref
 	if s != nil {
-		if _, forked, err = r.Origin().Read(ctx, b); err != nil {
+		if _, forked, err = r.Origin().Must(ctx, b); err != nil {
 			return By{}, err
 		}
 	}

@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"errors"
 	"reflect"
 	"strings"
 	"time"
@@ -20,7 +19,7 @@ type Change struct {
 	Who  string    `json:"who"`
 	Why  string    `json:"why"`
 	At   time.Time `json:"at,omitzero"`
-	Verb Verb      `json:"verb,omitempty"` // older changes have none: they set the budget
+	Verb Verb      `json:"verb,omitempty"`
 
 	// Values are those that keys of the specification have from then on.
 	Values spec.Values `json:"values,omitempty"`
@@ -29,8 +28,6 @@ type Change struct {
 	Cells []Relabel `json:"cells,omitempty"`
 	// Link is the page of the viewer that a note is about, such as "#/episode/quickstart/2/17".
 	Link string `json:"link,omitempty"`
-	// Budget is what older versions recorded instead.
-	Budget *spec.Budget `json:"budget,omitempty"`
 }
 
 // Relabel is another label of one cell of an epoch.
@@ -66,20 +63,10 @@ const (
 	VerbNote   Verb = "note" // it changes nothing
 )
 
-// Changes returns the changes of the run after the first n, in order.
-func (r Run) Changes(ctx context.Context, b store.Bucket, n int) ([]Change, error) {
-	var out []Change
-	for {
-		n++
-		c, _, err := r.Change(n).Read(ctx, b)
-		if errors.Is(err, store.ErrNotFound) {
-			return out, nil
-		}
-		if err != nil {
-			return out, err
-		}
-		out = append(out, c)
-	}
+// Changes returns the changes of the run after the first n, in order. There are at least as many as the caller knows
+// of: see Log.After.
+func (r Run) Changes(ctx context.Context, b store.Bucket, n, known int) ([]Change, error) {
+	return Log[Change](r.Change).After(ctx, b, n, known)
 }
 
 // lookBack is how much older than a change others must be for Append to look no further for the same one: clocks of
@@ -94,7 +81,7 @@ func (r Run) Append(ctx context.Context, b store.Bucket, c Change) (int, error) 
 		return 0, err
 	}
 	for n := last; n > 0; n-- {
-		old, _, err := r.Change(n).Read(ctx, b)
+		old, _, err := r.Change(n).Must(ctx, b)
 		if err != nil || same(old, c) {
 			return n, err
 		}
@@ -141,44 +128,37 @@ func same(a, b Change) bool {
 	return at && reflect.DeepEqual(a, b)
 }
 
-// Set records new values of keys, as a person typed them in YAML, and returns the change as it is recorded. It is an
-// invalid fault if they are impossible or come too late. It may be repeated with the same time.
+// Set records new values of keys, as a person typed them in YAML, and returns the change as it is recorded, with its
+// number. It is an invalid fault if they are impossible or come too late. It may be repeated with the same time.
 func (r Run) Set(
 	ctx context.Context, b store.Bucket, c Change, typed map[string]string, src spec.Source, catalog spec.Catalog,
-) (Change, error) {
-	s, err := r.Find(ctx, b)
+) (Change, int, error) {
+	s, err := r.Current(ctx, b)
 	if err != nil {
-		return c, err
-	}
-	all, err := r.Changes(ctx, b, 0)
-	if err != nil {
-		return c, err
-	}
-	if s, err = After(s, all, len(all)); err != nil {
-		return c, err
+		return c, 0, err
 	}
 	if c.Values, err = s.Change(typed, src, catalog); err != nil {
-		return c, err
+		return c, 0, err
 	}
 	if err := r.late(ctx, b, s, c.Values); err != nil {
-		return c, err
+		return c, 0, err
 	}
 	c.Verb = VerbSet
-	_, err = r.Append(ctx, b, c)
+	n, err := r.Append(ctx, b, c)
 
-	return c, err
+	return c, n, err
 }
 
 // late refuses values that nothing would depend on any more.
 func (r Run) late(ctx context.Context, b store.Bucket, s spec.Spec, v spec.Values) error {
-	ended, err := r.End().Exists(ctx, b)
+	_, ended, err := r.End().Sure(ctx, b)
 	if err != nil {
 		return err
 	}
 	if ended {
 		return fault.New(fault.Invalid, "run %s has ended: fork it to go on with other values (collabui fork %[1]s)", r)
 	}
-	last, err := r.Final().Exists(ctx, b)
+	_, last, err := r.Final().Sure(ctx, b)
 	if err != nil || !last {
 		return err
 	}
@@ -195,9 +175,6 @@ func (r Run) late(ctx context.Context, b store.Bucket, s spec.Spec, v spec.Value
 // After returns a specification after the first n changes. Of later ones it has what takes effect immediately.
 func After(s spec.Spec, changes []Change, n int) (spec.Spec, error) {
 	for i, c := range changes {
-		if c.Budget != nil {
-			s.Budget = *c.Budget
-		}
 		v := c.Values
 		if i >= n {
 			v = spec.Values{}
@@ -222,7 +199,7 @@ func (r Run) Current(ctx context.Context, b store.Bucket) (spec.Spec, error) {
 	if err != nil {
 		return s, err
 	}
-	all, err := r.Changes(ctx, b, 0)
+	all, err := r.Changes(ctx, b, 0, 0)
 	if err != nil {
 		return s, err
 	}
@@ -252,26 +229,25 @@ func (r Run) At(ctx context.Context, b store.Bucket, epoch int) (spec.Spec, erro
 
 // at is At for an epoch that the run does not share. The run may be one that somebody deleted: forks keep it.
 func (r Run) at(ctx context.Context, b store.Bucket, epoch int) (spec.Spec, error) {
-	s, _, err := r.Spec().Read(ctx, b)
+	s, _, err := r.Spec().Must(ctx, b)
 	if err != nil {
-		return s, r.named(err)
-	}
-	all, err := r.Changes(ctx, b, 0)
-	if err != nil || len(all) == 0 {
 		return s, err
 	}
-	n := 0
+	counts, begun := 0, true
 	if epoch > 0 {
-		made, _, err := r.Made(epoch).Read(ctx, b)
-		switch {
-		case errors.Is(err, store.ErrNotFound):
-			n = len(all)
-		case err != nil:
+		made, there, err := r.Made(epoch).Sure(ctx, b)
+		if err != nil {
 			return s, err
-		default:
-			n = made.Changes
 		}
+		counts, begun = made.Changes, there
+	}
+	all, err := r.Changes(ctx, b, 0, counts)
+	if err != nil {
+		return s, err
+	}
+	if !begun {
+		counts = len(all)
 	}
 
-	return After(s, all, min(n, len(all)))
+	return After(s, all, counts)
 }

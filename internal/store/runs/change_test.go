@@ -64,7 +64,7 @@ func TestChangesOfManyPeopleAreAllRecordedOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	changes, err := run.Changes(t.Context(), b, 0)
+	changes, err := run.Changes(t.Context(), b, 0, 0)
 	if err != nil || len(changes) != people*each {
 		t.Errorf("%d changes are recorded, %v; want %d", len(changes), err, people*each)
 	}

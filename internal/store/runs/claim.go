@@ -40,7 +40,7 @@ func (r Run) Claimed(ctx context.Context, b store.Bucket, known int) (Claim, int
 	if err != nil || n == 0 {
 		return Claim{}, n, err
 	}
-	c, _, err := r.Claim(n).Read(ctx, b)
+	c, _, err := r.Claim(n).Must(ctx, b)
 
 	return c, n, err
 }

@@ -2,10 +2,10 @@ package runs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 )
@@ -25,7 +25,7 @@ func Names(ctx context.Context, b store.Bucket) (names []string, err error) {
 		return nil, err
 	}
 	there := func(ctx context.Context, i int) (bool, error) {
-		whole, err := Run(all[i]).Spec().Exists(ctx, b)
+		_, whole, err := Run(all[i]).Spec().Sure(ctx, b)
 		if err != nil || !whole {
 			return false, err
 		}
@@ -58,7 +58,10 @@ func NameOf(key string) string {
 // Find returns the specification of a run. The error names the run, and wraps store.ErrNotFound if there is no such
 // run, or somebody deleted it.
 func (r Run) Find(ctx context.Context, b store.Bucket) (spec.Spec, error) {
-	s, _, err := r.Spec().Read(ctx, b)
+	s, there, err := r.Spec().Sure(ctx, b)
+	if err == nil && !there {
+		err = store.ErrNotFound
+	}
 	if err != nil {
 		return s, r.named(err)
 	}
@@ -71,16 +74,18 @@ func (r Run) named(err error) error { return fmt.Errorf("run %q: %w", string(r),
 
 // Alive returns an error that wraps store.ErrNotFound if somebody deleted the run.
 func (r Run) Alive(ctx context.Context, b store.Bucket) error {
-	d, _, err := r.Deleted().Read(ctx, b)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err == nil {
-		err = fmt.Errorf("run %q was deleted by %s (%s); its name is free again after `collabui gc`: %w",
-			string(r), d.Who, d.Why, store.ErrNotFound)
+	d, deleted, err := r.Deleted().Sure(ctx, b)
+	if deleted {
+		return fmt.Errorf("%w: %w", r.Gone(d), store.ErrNotFound)
 	}
 
 	return err
+}
+
+// Gone returns an invalid fault that says who deleted the run.
+func (r Run) Gone(d Decision) error {
+	return fault.New(fault.Invalid, "run %q was deleted by %s (%s); its name is free again after `collabui gc`",
+		string(r), d.Who, d.Why)
 }
 
 // Levels is the number of levels that stage 1 can have.
@@ -93,14 +98,13 @@ func (r Run) Levels(ctx context.Context, b store.Bucket) ([]LevelSet, error) {
 	}
 	var sets []LevelSet
 	for level := 1; level <= Levels; level++ {
-		set, _, err := r.Level(level).Read(ctx, b)
-		if errors.Is(err, store.ErrNotFound) {
-			continue
-		}
+		set, written, err := r.Level(level).May(ctx, b)
 		if err != nil {
 			return nil, err
 		}
-		sets = append(sets, set)
+		if written {
+			sets = append(sets, set)
+		}
 	}
 
 	return sets, nil

@@ -34,16 +34,15 @@ func (i Inventory) Write(ctx context.Context, b store.Bucket) (store.Ref, error)
 	return store.PutBlob(ctx, b, raw)
 }
 
-// Inventory returns what the environment offered with which an epoch began; 0 is stage 1. The error wraps
-// store.ErrNotFound if an older version began it, which did not record that.
+// Inventory returns what the environment offered with which an epoch began; 0 is stage 1.
 func (r Run) Inventory(ctx context.Context, b store.Bucket, epoch int) (Inventory, error) {
 	var i Inventory
-	m, _, err := r.Made(epoch).Read(ctx, b)
+	m, _, err := r.Made(epoch).Must(ctx, b)
 	if err != nil {
 		return i, err
 	}
 	if m.Inventory == nil {
-		return i, store.ErrNotFound
+		return i, fault.New(fault.Corrupt, "%s names no inventory: begin the run anew", r.Made(epoch).Key)
 	}
 
 	return ReadInventory(ctx, b, *m.Inventory)

@@ -19,16 +19,47 @@ type Run string
 // Object is one write-once object: its key and the type of what it holds.
 type Object[T any] struct{ Key string }
 
-// Read returns what the object holds and a reference to its bytes. An object that a fork shares is read where it is,
-// and the reference says where. The error wraps store.ErrNotFound if it was never written.
-func (o Object[T]) Read(ctx context.Context, b store.Bucket) (v T, ref store.Ref, err error) {
-	err = find(ctx, b, o.Key, func(key string) (err error) {
-		v, ref, err = store.Read[T](ctx, b, key)
+// Must returns what the object holds, and a reference to its bytes. The object was written before: see store.Must. An
+// object that a fork shares is read where it is, and the reference names that place.
+func (o Object[T]) Must(ctx context.Context, b store.Bucket) (v T, ref store.Ref, err error) {
+	var read error
+	there, err := find(ctx, b, o.Key, func(key string) (bool, error) {
+		v, ref, read = store.Must[T](ctx, b, key)
+		if errors.Is(read, store.ErrAbsent) {
+			return false, nil
+		}
 
-		return err
+		return true, read
 	})
+	if err == nil && !there {
+		err = read
+	}
 
 	return v, ref, err
+}
+
+// May returns what the object holds, and whether the store shows it. It serves callers that reach the same end if the
+// store is late: see store.May.
+func (o Object[T]) May(ctx context.Context, b store.Bucket) (v T, there bool, err error) {
+	there, err = find(ctx, b, o.Key, func(key string) (there bool, err error) {
+		v, there, err = store.May[T](ctx, b, key)
+
+		return there, err
+	})
+
+	return v, there, err
+}
+
+// Sure returns what the object holds, and whether it exists. It serves callers that decide something by absence: see
+// store.Sure.
+func (o Object[T]) Sure(ctx context.Context, b store.Bucket) (v T, there bool, err error) {
+	there, err = find(ctx, b, o.Key, func(key string) (there bool, err error) {
+		v, there, err = store.Sure[T](ctx, b, key)
+
+		return there, err
+	})
+
+	return v, there, err
 }
 
 // Record writes what make returns unless the object exists, and returns what it holds. It may run twice, concurrently
@@ -43,7 +74,7 @@ func (o Object[T]) Write(ctx context.Context, b store.Bucket, v T) (T, store.Ref
 	return store.WriteOnce(ctx, b, o.Key, v)
 }
 
-// Exists reports whether the object was written.
+// Exists is May for callers that need not know what the object holds.
 func (o Object[T]) Exists(ctx context.Context, b store.Bucket) (bool, error) {
 	_, err := Raw(ctx, b, o.Key)
 	if errors.Is(err, store.ErrNotFound) {
@@ -148,7 +179,8 @@ func (r Run) Topology(epoch int) Object[domain.Topology] {
 // Slots is the plan of an epoch.
 func (r Run) Slots(epoch int) Object[Slots] { return object[Slots](r, "epochs/%04d/slots", epoch) }
 
-// Made is with what the workers of an epoch began; 0 is what comes before the first. Older runs do not have it.
+// Made is with what the workers of an epoch began; 0 is what comes before the first. It is recorded before anything
+// else of the epoch.
 func (r Run) Made(epoch int) Object[Made] { return object[Made](r, "epochs/%04d/made", epoch) }
 
 // Value is what an epoch knows of how likely episodes are to succeed, where labels need it.
@@ -194,14 +226,9 @@ func (r Run) Dataset(epoch, agent int) Object[Dataset] {
 	return object[Dataset](r, "epochs/%04d/agents/%d/dataset", epoch, agent)
 }
 
-// rowsOut is the folder of the decisions that leave rows out of an agent's update.
-func (r Run) rowsOut(epoch, agent int) string {
-	return r.Prefix() + fmt.Sprintf("epochs/%04d/agents/%d/without/", epoch, agent)
-}
-
-// RowOut is a person's decision to leave a row of a data set, from 1, out of an update.
-func (r Run) RowOut(epoch, agent, row int) Object[Decision] {
-	return object[Decision](r, "epochs/%04d/agents/%d/without/%06d", epoch, agent, row)
+// RowOut is the nth decision by a person to leave a row of a data set out of an update, from 1.
+func (r Run) RowOut(epoch, agent, n int) Object[RowOut] {
+	return object[RowOut](r, "epochs/%04d/agents/%d/without/%06d", epoch, agent, n)
 }
 
 // Update is the end of an agent's update.

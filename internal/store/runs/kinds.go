@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"errors"
 	"regexp"
 	"strings"
 
@@ -61,14 +60,13 @@ func (r Run) Attempts(ctx context.Context, b store.Bucket, epoch, slot int) ([]E
 
 	var ends []Episode
 	for _, attempt := range folders {
-		e, _, err := store.Read[Episode](ctx, b, at.EpisodePrefix(epoch, slot)+attempt+"/episode.json")
-		if errors.Is(err, store.ErrNotFound) { // it has not ended
-			continue
-		}
+		e, ended, err := store.May[Episode](ctx, b, at.EpisodePrefix(epoch, slot)+attempt+"/episode.json")
 		if err != nil {
 			return nil, err
 		}
-		ends = append(ends, e)
+		if ended {
+			ends = append(ends, e)
+		}
 	}
 
 	return ends, nil

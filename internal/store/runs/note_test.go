@@ -31,7 +31,7 @@ func TestNotesHaveATextAndLeadToPagesOnly(t *testing.T) {
 			t.Errorf("a note %.10q about %.40q: got %v, want it taken: %v", c.why, c.link, err, c.ok)
 		}
 	}
-	all, err := run.Changes(t.Context(), &b, 0)
+	all, err := run.Changes(t.Context(), &b, 0, 0)
 	if err != nil || len(all) != 2 || all[1].Verb != runs.VerbNote {
 		t.Errorf("got %+v, %v, want two notes", all, err)
 	}

@@ -13,26 +13,30 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// PairsOf returns the pairs of a slot. A failed slot has none; of any other, a missing object is an error.
+// PairsOf returns the pairs of a slot that has ended. A failed slot has none.
 func (r Run) PairsOf(ctx context.Context, b store.Bucket, epoch, slot int) ([]domain.Pair, error) {
-	p, _, err := r.Pairs(epoch, slot).Read(ctx, b)
-	if !errors.Is(err, store.ErrNotFound) {
-		var same texts
-		for i := range p.Pairs {
-			same.share(&p.Pairs[i])
-		}
-
-		return p.Pairs, err
-	}
-	e, _, of := r.Episode(ctx, b, epoch, slot)
-	if of != nil {
-		return nil, of
-	}
-	if e.Failed != "" {
-		return nil, nil
+	p, _, err := r.PairsIfAny(ctx, b, epoch, slot)
+	var same texts
+	for i := range p.Pairs {
+		same.share(&p.Pairs[i])
 	}
 
-	return nil, err
+	return p.Pairs, err
+}
+
+// PairsIfAny returns what was recorded with the pairs of a slot that has ended, unless the slot failed.
+func (r Run) PairsIfAny(ctx context.Context, b store.Bucket, epoch, slot int) (Pairs, bool, error) {
+	p, there, err := r.Pairs(epoch, slot).May(ctx, b)
+	if err != nil || there {
+		return p, there, err
+	}
+	e, _, err := r.Episode(ctx, b, epoch, slot)
+	if err != nil || e.Failed != "" {
+		return p, false, err
+	}
+	p, _, err = r.Pairs(epoch, slot).Must(ctx, b)
+
+	return p, err == nil, err
 }
 
 // texts keeps each of the newest prompts once: pairs of one cell have the same, of several kilobytes.

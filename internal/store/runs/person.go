@@ -2,10 +2,8 @@ package runs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,18 +18,15 @@ type Decision struct {
 	At  time.Time `json:"at"`
 }
 
-// Failed returns the ends of the slots of an epoch that have failed, in order.
+// Failed returns the ends of the slots of an epoch that have failed, in order. An epoch that has not begun has none.
 func (r Run) Failed(ctx context.Context, b store.Bucket, epoch int) ([]Episode, error) {
-	slots, _, err := r.Slots(epoch).Read(ctx, b)
+	slots, _, err := r.Slots(epoch).May(ctx, b)
 	if err != nil {
 		return nil, err
 	}
 	var out []Episode
 	for i := range slots.Slots {
-		e, _, err := r.Episode(ctx, b, epoch, i+1)
-		if errors.Is(err, store.ErrNotFound) { // it has not ended
-			continue
-		}
+		e, _, err := r.MayEpisode(ctx, b, epoch, i+1)
 		if err != nil {
 			return nil, err
 		}
@@ -49,19 +44,21 @@ const leftOut = "left out by "
 // Retry begins the next attempt at every failed slot of an epoch that no person left out, with the task that was
 // planned, and returns the slots. It is an invalid fault once agents are trained on the epoch. It may be repeated.
 func (r Run) Retry(ctx context.Context, b store.Bucket, epoch int) ([]int, error) {
-	trained, err := r.Keys(ctx, b, fmt.Sprintf("epochs/%04d/agents/", epoch))
-	if err != nil {
+	slots, begun, err := r.Slots(epoch).Sure(ctx, b)
+	if err != nil || !begun {
 		return nil, err
 	}
-	if len(trained) > 0 {
-		return nil, fault.New(fault.Invalid, "the agents are trained on epoch %d already: its slots cannot be retried",
-			epoch)
+	for agent := range slots.System.Policies {
+		_, trains, err := r.Dataset(epoch, agent).Sure(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		if trains {
+			return nil, fault.New(fault.Invalid,
+				"the agents are trained on epoch %d already: its slots cannot be retried", epoch)
+		}
 	}
 	failed, err := r.Failed(ctx, b, epoch)
-	if err != nil {
-		return nil, err
-	}
-	slots, _, err := r.Slots(epoch).Read(ctx, b)
 	if err != nil {
 		return nil, err
 	}
@@ -85,14 +82,14 @@ func (r Run) Retry(ctx context.Context, b store.Bucket, epoch int) ([]int, error
 // Skip records that a slot has failed because a person leaves it out. It is an invalid fault if the slot has ended
 // already. It may be repeated.
 func (r Run) Skip(ctx context.Context, b store.Bucket, epoch, slot int, d Decision) error {
-	slots, _, err := r.Slots(epoch).Read(ctx, b)
-	if errors.Is(err, store.ErrNotFound) || err == nil && (slot < 1 || slot > len(slots.Slots)) {
-		return fault.New(fault.Invalid, "run %s has no slot %d in epoch %d", r, slot, epoch)
-	}
+	slots, _, err := r.Slots(epoch).Sure(ctx, b)
 	if err != nil {
 		return err
 	}
-	_, ref, err := r.Topology(epoch).Read(ctx, b)
+	if slot < 1 || slot > len(slots.Slots) { // none if the epoch has not begun
+		return fault.New(fault.Invalid, "run %s has no slot %d in epoch %d", r, slot, epoch)
+	}
+	_, ref, err := r.Topology(epoch).Must(ctx, b)
 	if err != nil {
 		return err
 	}
@@ -108,7 +105,7 @@ func (r Run) Skip(ctx context.Context, b store.Bucket, epoch, slot int, d Decisi
 			return err
 		case e.Void != "":
 		case e.Failed != "":
-			if again, err := r.Start(epoch, slot, attempt+1).Exists(ctx, b); err != nil || !again {
+			if again, err := r.Again(ctx, b, epoch, slot, attempt); err != nil || !again {
 				return err
 			}
 		default:
@@ -120,17 +117,21 @@ func (r Run) Skip(ctx context.Context, b store.Bucket, epoch, slot int, d Decisi
 // SkipUpdate records that an agent keeps its parent policy in an epoch because a person leaves its update out. It is an
 // invalid fault if the agent has no data set in that epoch yet, or if its update has ended already. It may be repeated.
 func (r Run) SkipUpdate(ctx context.Context, b store.Bucket, epoch, agent int, d Decision) error {
-	slots, _, err := r.Slots(epoch).Read(ctx, b)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	slots, _, err := r.Slots(epoch).Sure(ctx, b)
+	if err != nil {
 		return err
 	}
-	_, dataset, found := r.Dataset(epoch, agent).Read(ctx, b)
-	if found != nil && !errors.Is(found, store.ErrNotFound) {
-		return found
+	_, gathered, err := r.Dataset(epoch, agent).Sure(ctx, b)
+	if err != nil {
+		return err
 	}
-	if err != nil || found != nil || agent >= len(slots.System.Policies) {
+	if !gathered || agent >= len(slots.System.Policies) {
 		return fault.New(fault.Invalid, "agent %d of run %s has no update in epoch %d that could be left out",
 			agent, r, epoch)
+	}
+	_, dataset, err := r.Dataset(epoch, agent).Must(ctx, b)
+	if err != nil {
+		return err
 	}
 	standing, err := r.Standing(ctx, b, epoch-1, len(slots.System.Policies))
 	if err != nil {
@@ -152,22 +153,25 @@ func (r Run) SkipUpdate(ctx context.Context, b store.Bucket, epoch, agent int, d
 // SkipRow records that a row of an agent's data set, from 1, is left out of the agent's update because a person decides
 // so. It is an invalid fault if there is no such row yet, or if the update has ended already. It may be repeated.
 func (r Run) SkipRow(ctx context.Context, b store.Bucket, epoch, agent, row int, d Decision) error {
-	set, _, err := r.Dataset(epoch, agent).Read(ctx, b)
-	if errors.Is(err, store.ErrNotFound) || err == nil && row > set.Count {
+	set, _, err := r.Dataset(epoch, agent).Sure(ctx, b)
+	if err != nil {
+		return err
+	}
+	if row > set.Count { // 0 if there is none
 		return fault.New(fault.Invalid, "run %s has no row %d of agent %d in epoch %d", r, row, agent, epoch)
 	}
-	if err != nil {
-		return err
+	out := RowOut{Row: row, Decision: d}
+	for n := 1; ; n++ {
+		got, _, err := r.RowOut(epoch, agent, n).Record(ctx, b, func() (RowOut, error) { return out, nil })
+		if err != nil {
+			return err
+		}
+		if got.Row == row {
+			break
+		}
 	}
-	_, _, err = r.RowOut(epoch, agent, row).Record(ctx, b, func() (Decision, error) { return d, nil })
-	if err != nil {
-		return err
-	}
-	u, _, err := r.Update(epoch, agent).Read(ctx, b)
-	if errors.Is(err, store.ErrNotFound) || err == nil && slices.Contains(u.Without, row) {
-		return nil
-	}
-	if err == nil {
+	u, ended, err := r.Update(epoch, agent).Sure(ctx, b)
+	if err == nil && ended && !slices.Contains(u.Without, row) {
 		err = fault.New(fault.Invalid, "the update of agent %d in epoch %d has ended already, with row %d",
 			agent, epoch, row)
 	}
@@ -175,22 +179,20 @@ func (r Run) SkipRow(ctx context.Context, b store.Bucket, epoch, agent, row int,
 	return err
 }
 
+// RowOut is a person's decision to leave a row of a data set, from 1, out of an update.
+type RowOut struct {
+	Row int `json:"row"`
+	Decision
+}
+
 // RowsOut returns the rows of an agent's data set that people left out of its update, in order.
 func (r Run) RowsOut(ctx context.Context, b store.Bucket, epoch, agent int) ([]int, error) {
-	prefix := r.rowsOut(epoch, agent)
-	all, err := b.List(ctx, prefix)
-	if err != nil {
-		return nil, err
-	}
-	var out []int
-	for _, o := range all {
-		row, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(o.Key, prefix), ".json"))
-		if err != nil {
-			return nil, fault.New(fault.Corrupt, "%s: it names no row", o.Key)
-		}
-		out = append(out, row)
+	all, err := Log[RowOut](func(n int) Object[RowOut] { return r.RowOut(epoch, agent, n) }).After(ctx, b, 0, 0)
+	out := make([]int, len(all))
+	for i, x := range all {
+		out[i] = x.Row
 	}
 	slices.Sort(out)
 
-	return out, nil
+	return out, err
 }

@@ -24,7 +24,8 @@ func failing(t *testing.T) (runs.Run, store.Bucket) {
 	t.Helper()
 	r, b := runs.Run("r"), &store.Memory{}
 	slots := []domain.Slot{{Epoch: 1, Number: 1}, {Epoch: 1, Number: 2}, {Epoch: 1, Number: 3}}
-	record(t, b, r.Slots(1), runs.Slots{Epoch: 1, Slots: slots})
+	system := runs.System{Policies: []runs.Policy{{Digest: "d"}}}
+	record(t, b, r.Slots(1), runs.Slots{Epoch: 1, System: system, Slots: slots})
 	record(t, b, r.Topology(1), domain.Topology{})
 	record(t, b, r.Attempt(1, 1, 1), runs.Episode{Slot: slots[0], Attempt: 1, Failed: "the page is gone"})
 	record(t, b, r.Attempt(1, 2, 1), runs.Episode{Slot: slots[1], Attempt: 1, Void: "the browser died"})

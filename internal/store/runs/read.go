@@ -18,18 +18,18 @@ func (r Run) Committed(ctx context.Context, b store.Bucket) (int, error) {
 		return 0, err
 	}
 
-	return store.Last(ctx, b, s.Last(), func(k int) string { return r.Epoch(k).Key })
+	return Log[Epoch](r.Epoch).End(ctx, b, s.Last())
 }
 
 // Chosen returns the epoch whose system stands for the run: the best on val of a run that has ended, otherwise the
 // newest that is committed. 0 is the base policy.
 func (r Run) Chosen(ctx context.Context, b store.Bucket) (int, error) {
-	end, _, err := r.End().Read(ctx, b)
-	if errors.Is(err, store.ErrNotFound) {
-		return r.Committed(ctx, b)
+	end, ended, err := r.End().Sure(ctx, b)
+	if err != nil || ended {
+		return end.Best, err
 	}
 
-	return end.Best, err
+	return r.Committed(ctx, b)
 }
 
 // System returns the system that an epoch made, from the updates of its n agents: it can be read before the epoch is
@@ -37,14 +37,14 @@ func (r Run) Chosen(ctx context.Context, b store.Bucket) (int, error) {
 func (r Run) System(ctx context.Context, b store.Bucket, epoch, n int) (System, error) {
 	s := System{Version: epoch}
 	if epoch == 0 {
-		base, _, err := r.Base().Read(ctx, b)
+		base, _, err := r.Base().Must(ctx, b)
 		s.Policies = slices.Repeat([]Policy{base.Policy}, n)
 
 		return s, err
 	}
 
 	for agent := range n {
-		u, _, err := r.Update(epoch, agent).Read(ctx, b)
+		u, _, err := r.Update(epoch, agent).Must(ctx, b)
 		if err != nil {
 			return s, err
 		}
@@ -60,33 +60,67 @@ func (r Run) Standing(ctx context.Context, b store.Bucket, epoch, n int) (System
 	if epoch == 0 {
 		return r.System(ctx, b, 0, n)
 	}
-	e, _, err := r.Epoch(epoch).Read(ctx, b)
+	e, _, err := r.Epoch(epoch).Must(ctx, b)
 
 	return e.System, err
 }
 
-// Episode returns the episode of a slot and a reference to it. It is the first attempt that is not void, and that no
-// person let be played again.
+// Episode returns the episode of a slot that has ended, and a reference to it. It is the first attempt that is not
+// void, and that no person let be played again.
 func (r Run) Episode(ctx context.Context, b store.Bucket, epoch, slot int) (Episode, store.Ref, error) {
 	for attempt := 1; ; attempt++ {
-		e, ref, err := r.Attempt(epoch, slot, attempt).Read(ctx, b)
-		if err != nil || e.Void == "" && e.Failed == "" {
+		e, ref, err := r.Attempt(epoch, slot, attempt).Must(ctx, b)
+		if err != nil {
 			return e, ref, err
 		}
-		if e.Failed == "" {
-			continue
-		}
-		if again, err := r.Start(epoch, slot, attempt+1).Exists(ctx, b); err != nil || !again {
+		if last, err := r.ends(ctx, b, epoch, slot, e); err != nil || last {
 			return e, ref, err
 		}
 	}
+}
+
+// MayEpisode is Episode for a slot that may not have ended.
+func (r Run) MayEpisode(ctx context.Context, b store.Bucket, epoch, slot int) (Episode, bool, error) {
+	for attempt := 1; ; attempt++ {
+		e, there, err := r.Attempt(epoch, slot, attempt).May(ctx, b)
+		if err != nil || !there {
+			return Episode{}, false, err
+		}
+		if last, err := r.ends(ctx, b, epoch, slot, e); err != nil || last {
+			return e, err == nil, err
+		}
+	}
+}
+
+// ends reports whether a slot ended with an attempt.
+func (r Run) ends(ctx context.Context, b store.Bucket, epoch, slot int, e Episode) (bool, error) {
+	if e.Failed == "" {
+		return e.Void == "", nil
+	}
+	again, err := r.Again(ctx, b, epoch, slot, e.Attempt)
+
+	return !again, err
+}
+
+// IsAccepted reports whether a person lets an epoch go on without what failed in it; 0 is what comes before the first.
+func (r Run) IsAccepted(ctx context.Context, b store.Bucket, epoch int) (bool, error) {
+	_, accepted, err := r.Accepted(epoch).Sure(ctx, b)
+
+	return accepted, err
+}
+
+// Again reports whether a person let a slot be played again whose attempt failed.
+func (r Run) Again(ctx context.Context, b store.Bucket, epoch, slot, attempt int) (bool, error) {
+	_, again, err := r.Start(epoch, slot, attempt+1).Sure(ctx, b)
+
+	return again, err
 }
 
 // ReadSteps returns the recorded steps of an episode, in order.
 func (e Episode) ReadSteps(ctx context.Context, b store.Bucket) ([]Step, error) {
 	steps := make([]Step, len(e.Steps))
 	for i, ref := range e.Steps {
-		step, _, err := store.Read[Step](ctx, b, ref.Key)
+		step, _, err := store.Must[Step](ctx, b, ref.Key)
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +132,7 @@ func (e Episode) ReadSteps(ctx context.Context, b store.Bucket) ([]Step, error) 
 
 // Budget returns the budget of the run now: that of its specification, or of the newest change.
 func (r Run) Budget(ctx context.Context, b store.Bucket, s spec.Spec) (spec.Budget, error) {
-	all, err := r.Changes(ctx, b, 0)
+	all, err := r.Changes(ctx, b, 0, 0)
 	if err != nil {
 		return s.Budget, err
 	}
@@ -136,7 +170,7 @@ func (r Run) Calls(
 		if skip != nil && skip(ref.Key) {
 			continue
 		}
-		a, _, err := store.Read[Answer](ctx, b, ref.Key)
+		a, _, err := store.Must[Answer](ctx, b, ref.Key)
 		if err != nil {
 			return err
 		}
@@ -194,10 +228,7 @@ func (r Run) Total(ctx context.Context, b store.Bucket, all []Spending) (total S
 	for _, s := range all {
 		total = total.Plus(s.Spent)
 	}
-	before, _, err := r.Summary().Read(ctx, b)
-	if errors.Is(err, store.ErrNotFound) {
-		return total, nil
-	}
+	before, _, err := r.Summary().May(ctx, b)
 
 	return Spent{
 		Calls: max(total.Calls, before.Calls), Tokens: max(total.Tokens, before.Tokens),

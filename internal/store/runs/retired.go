@@ -36,7 +36,7 @@ func Retired(ctx context.Context, b store.Bucket) (map[string]bool, error) {
 		if !strings.HasSuffix(o.Key, ".json") {
 			continue
 		}
-		r, _, err := store.Read[Retirement](ctx, b, o.Key)
+		r, _, err := store.Must[Retirement](ctx, b, o.Key)
 		if err != nil {
 			return nil, err
 		}

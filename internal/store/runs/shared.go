@@ -70,7 +70,10 @@ func (r Run) Forked() Object[Forked] { return Object[Forked]{r.Spec().Key} }
 // Shared returns what the run shares with others. It is nil if the run is no fork. The error wraps store.ErrNotFound if
 // there is no such run.
 func (r Run) Shared(ctx context.Context, b store.Bucket) (*Shared, error) {
-	f, _, err := store.Read[Forked](ctx, b, r.Forked().Key)
+	f, there, err := store.Sure[Forked](ctx, b, r.Forked().Key)
+	if err == nil && !there {
+		err = fmt.Errorf("run %q: %w", string(r), store.ErrNotFound)
+	}
 
 	return f.Shared, err
 }
@@ -187,36 +190,44 @@ func (s *Shared) evaluators(folder, split string) (out []Run) {
 // shareable are the beginnings of keys, below a run, of objects that a fork may share.
 var shareable = []string{"epochs/", "evals/", "finetune/"}
 
-// find calls read with the key of an object. If there is no such object, and it belongs to a fork, find calls read with
-// the keys of the object in the runs with which the fork shares it, until one has it.
-func find(ctx context.Context, b store.Bucket, key string, read func(key string) error) error {
-	err := read(key)
+// find calls read with the key of an object, and reports whether it is there. If it is not, and belongs to a fork, find
+// calls read with the keys of the object in the runs with which the fork shares it, until one has it.
+func find(ctx context.Context, b store.Bucket, key string, read func(key string) (bool, error)) (bool, error) {
+	there, err := read(key)
 	run := Run(NameOf(key))
 	below := strings.TrimPrefix(key, run.Prefix())
 	ours := func(beginning string) bool { return strings.HasPrefix(below, beginning) }
-	if !errors.Is(err, store.ErrNotFound) || run == "" || !slices.ContainsFunc(shareable, ours) {
-		return err
+	if err != nil || there || run == "" || !slices.ContainsFunc(shareable, ours) {
+		return there, err
 	}
-	s, of := run.Shared(ctx, b)
-	if of != nil && !errors.Is(of, store.ErrNotFound) {
-		return of
+	s, err := run.Shared(ctx, b)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return false, err
 	}
 	for _, holder := range s.holders(below) {
-		if found := read(holder.Prefix() + below); !errors.Is(found, store.ErrNotFound) {
-			return found
+		if there, err = read(holder.Prefix() + below); err != nil || there {
+			return there, err
 		}
 	}
 
-	return err
+	return false, nil
 }
 
-// Raw returns the bytes of an object of a run, also of one that the run shares.
+// Raw returns the bytes of an object of a run, also of one that the run shares. The error wraps store.ErrNotFound if
+// the store shows neither.
 func Raw(ctx context.Context, b store.Bucket, key string) (raw []byte, err error) {
-	err = find(ctx, b, key, func(key string) (err error) {
-		raw, err = b.Get(ctx, key)
+	var read error
+	there, err := find(ctx, b, key, func(key string) (bool, error) {
+		raw, read = b.Get(ctx, key)
+		if errors.Is(read, store.ErrNotFound) {
+			return false, nil
+		}
 
-		return err
+		return true, read
 	})
+	if err == nil && !there {
+		err = read
+	}
 
 	return raw, err
 }

@@ -6,7 +6,6 @@ package schedules
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -106,30 +105,36 @@ func Names(ctx context.Context, b store.Bucket) ([]string, error) {
 
 // Newest returns the newest version of a schedule. The error wraps store.ErrNotFound if there is none.
 func (s Schedule) Newest(ctx context.Context, b store.Bucket) (Version, error) {
-	last, err := store.Last(ctx, b, 0, func(n int) string { return s.Version(n).Key })
-	if err != nil {
-		return Version{}, err
+	v, exists, err := s.newest(ctx, b)
+	if err == nil && !exists {
+		err = fmt.Errorf("schedule %q: %w", string(s), store.ErrNotFound)
 	}
-	if last == 0 {
-		return Version{}, fmt.Errorf("schedule %q: %w", string(s), store.ErrNotFound)
-	}
-	v, _, err := s.Version(last).Read(ctx, b)
 
 	return v, err
+}
+
+func (s Schedule) newest(ctx context.Context, b store.Bucket) (v Version, exists bool, err error) {
+	last, err := runs.Log[Version](s.Version).End(ctx, b, 0)
+	if err != nil || last == 0 {
+		return v, false, err
+	}
+	v, _, err = s.Version(last).Must(ctx, b)
+
+	return v, err == nil, err
 }
 
 // Append records a version of a schedule, unless it is the newest one already. It is an invalid fault if somebody else
 // does so at the same time.
 func Append(ctx context.Context, b store.Bucket, v Version) (Version, error) {
 	s := Schedule(v.Schedule.Name)
-	newest, err := s.Newest(ctx, b)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	last, exists, err := s.newest(ctx, b)
+	if err != nil {
 		return v, err
 	}
-	if err == nil && runs.Digest(newest.Schedule) == runs.Digest(v.Schedule) {
-		return newest, nil
+	if exists && runs.Digest(last.Schedule) == runs.Digest(v.Schedule) {
+		return last, nil
 	}
-	v.Number = newest.Number + 1
+	v.Number = last.Number + 1
 	got, _, err := s.Version(v.Number).Record(ctx, b, func() (Version, error) { return v, nil })
 	if err == nil && runs.Digest(got.Schedule) != runs.Digest(v.Schedule) {
 		err = fault.New(fault.Invalid, "%s changes schedule %s at the same time; look at it and decide again",
@@ -162,7 +167,7 @@ func (s Schedule) Backward(ctx context.Context, b store.Bucket, use func(Outcome
 		if !strings.HasSuffix(o.Key, "/outcome.json") {
 			continue
 		}
-		x, _, err := store.Read[Outcome](ctx, b, o.Key)
+		x, _, err := store.Must[Outcome](ctx, b, o.Key)
 		if err != nil || !use(x) {
 			return err
 		}
@@ -181,7 +186,7 @@ func (s Schedule) Before(ctx context.Context, b store.Bucket, id string) (f Firi
 	for _, o := range slices.Backward(objects) {
 		name, rest, _ := strings.Cut(strings.TrimPrefix(o.Key, folder), "/")
 		if rest == "found.json" && name < id {
-			f, _, err = s.Firing(name).Read(ctx, b)
+			f, _, err = s.Firing(name).Must(ctx, b)
 
 			return f, err == nil, err
 		}

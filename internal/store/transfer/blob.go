@@ -17,10 +17,10 @@ import (
 func (t *transfer) blob(ctx context.Context, key string) (written bool, size int64, err error) {
 	sum := strings.TrimPrefix(key, store.BlobPrefix)
 	err = t.follow(ctx, t.to, key)
-	if err == nil || !errors.Is(err, store.ErrNotFound) && fault.KindOf(err) != fault.Corrupt {
+	if err == nil || !errors.Is(err, store.ErrAbsent) && fault.KindOf(err) != fault.Corrupt {
 		return false, 0, err
 	}
-	if err := t.follow(ctx, t.from, key); errors.Is(err, store.ErrNotFound) && (t.retired[sum] || t.isImage(key)) {
+	if err := t.follow(ctx, t.from, key); errors.Is(err, store.ErrAbsent) && (t.retired[sum] || t.isImage(key)) {
 		return false, 0, nil
 	} else if err != nil {
 		return false, 0, err

@@ -57,7 +57,7 @@ func errAnother(key string) error {
 
 // alive refuses a run that somebody deleted on the other side: a collection would remove what is copied.
 func (t *transfer) alive(ctx context.Context, run runs.Run) error {
-	gone, err := run.Deleted().Exists(ctx, t.to)
+	_, gone, err := run.Deleted().Sure(ctx, t.to)
 	if err == nil && gone {
 		err = fault.New(fault.Invalid, "run %s was deleted in the store that it would be copied to: take it back "+
 			"there with `collabui undelete %[1]s`, or wait until `collabui gc` has removed it", run)

@@ -210,7 +210,8 @@ func (t *transfer) all(ctx context.Context) error {
 				if err == nil {
 					t.count(written, size)
 				}
-				if errors.Is(err, store.ErrNotFound) && t.lenient && t.listed[key] {
+				missing := errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrAbsent)
+				if missing && t.lenient && t.listed[key] {
 					return nil
 				}
 

@@ -256,7 +256,7 @@ func TestABackupGoesOnWithoutARunWhoseNameIsTaken(t *testing.T) {
 	if there, err := runs.Run("small").End().Exists(t.Context(), to); err != nil || !there || len(report.Runs) != 1 {
 		t.Errorf("the other run is there: %v, %v (%v); want it copied", there, err, report.Runs)
 	}
-	if s, _, err := runs.Run("again").Spec().Read(t.Context(), to); err != nil || s.Seed != 1 {
+	if s, _, err := runs.Run("again").Spec().Must(t.Context(), to); err != nil || s.Seed != 1 {
 		t.Errorf("the seed of the run that was there is %d, %v; want it left alone", s.Seed, err)
 	}
 }
@@ -265,7 +265,7 @@ func TestABackupGoesOnWithoutARunWhoseNameIsTaken(t *testing.T) {
 func TestACopyGoesOnWithoutWhatWasRetired(t *testing.T) {
 	t.Parallel()
 	r, _ := testrun.Finished(t)
-	e, _, err := runs.Run("small").Epoch(1).Read(t.Context(), r.Bucket)
+	e, _, err := runs.Run("small").Epoch(1).Must(t.Context(), r.Bucket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,8 +276,8 @@ func TestACopyGoesOnWithoutWhatWasRetired(t *testing.T) {
 
 		return err
 	}
-	if err := copyAll(); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("a copy without a policy = %v, want %v", err, store.ErrNotFound)
+	if err := copyAll(); !errors.Is(err, store.ErrAbsent) {
+		t.Errorf("a copy without a policy = %v, want %v", err, store.ErrAbsent)
 	}
 	retire := func() (runs.Retirement, error) { return runs.Retirement{Who: "ann", Blobs: []string{policy}}, nil }
 	if _, _, err := runs.RetirementAt(time.Unix(0, 0)).Record(t.Context(), r.Bucket, retire); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -19,11 +20,11 @@ import (
 // epoch checks a committed epoch and makes its system the one that rolls out next.
 func (v *validator) epoch(e runs.Epoch) error {
 	key := v.run.Epoch(e.Number).Key
-	slots, _, err := store.Read[runs.Slots](v.ctx, v.b, e.Slots.Key)
+	slots, _, err := store.Must[runs.Slots](v.ctx, v.b, e.Slots.Key)
 	if err != nil {
 		return err
 	}
-	topology, _, err := store.Read[domain.Topology](v.ctx, v.b, e.Topology.Key)
+	topology, _, err := store.Must[domain.Topology](v.ctx, v.b, e.Topology.Key)
 	if err != nil {
 		return err
 	}
@@ -53,6 +54,9 @@ func (v *validator) epoch(e runs.Epoch) error {
 	if err := v.updates(e, parts); err != nil {
 		return err
 	}
+	if err := v.val(e); err != nil {
+		return err
+	}
 
 	d, err := parts.Digest()
 	if err != nil {
@@ -67,6 +71,21 @@ func (v *validator) epoch(e runs.Epoch) error {
 	v.before, v.system, v.digest = v.system, e.System, e.Digest
 
 	return nil
+}
+
+// val checks that an epoch whose system was evaluated on val was judged by that.
+func (v *validator) val(e runs.Epoch) error {
+	if e.Val != nil {
+		return nil
+	}
+	id := rules.EvalID(rules.EpochFolder(e.Number), rules.TrainedName(v.spec.Agents), domain.SplitVal)
+	_, evaluated, err := v.run.Result(id).Sure(v.ctx, v.b)
+	if evaluated {
+		v.say(v.run.Epoch(e.Number).Key, "its system was evaluated on val (%s), but it was committed as if it were not",
+			v.run.Result(id).Key)
+	}
+
+	return err
 }
 
 // same reports whether two systems are one.
@@ -116,7 +135,7 @@ func (v *validator) updates(e runs.Epoch, parts *runs.EpochParts) error {
 	}
 	var sets []string
 	for a, r := range e.Updates {
-		u, _, err := store.Read[runs.Update](v.ctx, v.b, r.Key)
+		u, _, err := store.Must[runs.Update](v.ctx, v.b, r.Key)
 		if err != nil {
 			return err
 		}
@@ -184,7 +203,7 @@ func (v *validator) owned(agent int) []owned {
 // dataset returns why a data set does not hold exactly the given pairs; it is empty if it does. Weights are not
 // compared: they follow from the pairs.
 func (v *validator) dataset(ctx context.Context, key string, want []owned) (why string, err error) {
-	d, _, err := store.Read[runs.Dataset](ctx, v.b, key)
+	d, _, err := store.Must[runs.Dataset](ctx, v.b, key)
 	if err != nil {
 		return "", err
 	}

@@ -1,12 +1,10 @@
 package verify
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/synth"
-	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -14,11 +12,8 @@ import (
 // recorded for it, without duplicates.
 func (v *validator) level(n int) error {
 	key := v.run.Level(n).Key
-	set, _, err := v.run.Level(n).Read(v.ctx, v.b)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil // no stage needed it
-	}
-	if err != nil {
+	set, needed, err := v.run.Level(n).Sure(v.ctx, v.b)
+	if err != nil || !needed {
 		return err
 	}
 	if why := set.Card.Counts.Problem(); why != "" {
@@ -53,7 +48,7 @@ func (v *validator) level(n int) error {
 // items returns what a level must hold, and its counters.
 func (v *validator) items(level int) ([]domain.Pair, synth.ItemCounts, error) {
 	counts := synth.NewItemCounts()
-	plan, _, err := v.run.LevelPlan(level).Read(v.ctx, v.b)
+	plan, _, err := v.run.LevelPlan(level).Must(v.ctx, v.b)
 	if err != nil {
 		return nil, counts, err
 	}
@@ -61,7 +56,7 @@ func (v *validator) items(level int) ([]domain.Pair, synth.ItemCounts, error) {
 	counts.Add(plan.Counts)
 	rows := []domain.Pair{}
 	for i := range v.spec.FineTune.Demonstrations {
-		b, _, err := v.run.Items(level, i).Read(v.ctx, v.b)
+		b, _, err := v.run.Items(level, i).Must(v.ctx, v.b)
 		if err != nil {
 			return nil, counts, err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/lines"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -19,16 +20,16 @@ import (
 // follow from what is stored.
 func Run(ctx context.Context, b store.Bucket, run string) ([]Problem, error) {
 	r := runs.Run(run)
-	s, _, err := r.Spec().Read(ctx, b)
+	s, _, err := r.Spec().Must(ctx, b)
 	if err != nil {
 		return nil, err
 	}
-	base, _, err := r.Base().Read(ctx, b)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil // nothing is committed yet
-	}
+	base, ended, err := r.Base().Sure(ctx, b)
 	if err != nil {
 		return nil, err
+	}
+	if !ended {
+		return withoutBase(ctx, b, r)
 	}
 
 	v := &validator{
@@ -40,8 +41,62 @@ func Run(ctx context.Context, b store.Bucket, run string) ([]Problem, error) {
 		digest: base.Policy.Tensor,
 	}
 	err = v.all()
+	if errors.Is(err, store.ErrAbsent) { // what follows from it cannot be checked
+		v.say(r.Prefix(), "%v", err)
+		err = nil
+	}
 
 	return v.problems, err
+}
+
+// withoutBase checks that nothing needs the base policy of a run that has none.
+func withoutBase(ctx context.Context, b store.Bucket, r runs.Run) ([]Problem, error) {
+	needs := func(what string) []Problem {
+		return []Problem{{Key: r.Base().Key, Detail: "it is missing, but " + what}}
+	}
+	own, err := store.Keys(ctx, b, r.Prefix())
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range own {
+		if begun, ok := strings.CutPrefix(key, r.Prefix()+"epochs/"); ok && !strings.HasPrefix(begun, "0000/") {
+			return needs("there is " + key), nil
+		}
+	}
+	names, err := lines.Names(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		entries, err := lines.Line(name).History(ctx, b, 0)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if e.System.Run == string(r) {
+				return needs(fmt.Sprintf("entry %d of line %s names %s", e.Number, name, e.System)), nil
+			}
+		}
+	}
+	all, err := store.Keys(ctx, b, runs.AllPrefix)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range all {
+		fork := runs.Run(runs.NameOf(key))
+		if key != fork.Origin().Key {
+			continue
+		}
+		origin, _, err := fork.Origin().Must(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		if origin.Run == string(r) {
+			return needs(fmt.Sprintf("run %s is a fork of it", fork)), nil
+		}
+	}
+
+	return nil, nil
 }
 
 // validator checks a run from its start to its end.
@@ -69,12 +124,16 @@ func (v *validator) all() error {
 			return err
 		}
 	}
-	for k := 1; ; k++ {
-		e, _, err := v.run.Epoch(k).Read(v.ctx, v.b)
-		if errors.Is(err, store.ErrNotFound) {
-			break
-		}
+	committed, err := v.run.Committed(v.ctx, v.b)
+	if err != nil {
+		return err
+	}
+	for k := 1; k <= committed; k++ {
+		e, _, err := v.run.Epoch(k).Must(v.ctx, v.b)
 		if err != nil {
+			return err
+		}
+		if _, _, err := v.run.Made(k).Must(v.ctx, v.b); err != nil {
 			return err
 		}
 		if v.spec, err = v.run.At(v.ctx, v.b, k); err != nil {
@@ -98,11 +157,8 @@ func below(key string) string {
 }
 
 func (v *validator) end() error {
-	end, _, err := v.run.End().Read(v.ctx, v.b)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err == nil && end.FinalDigest != v.digest {
+	end, ended, err := v.run.End().Sure(v.ctx, v.b)
+	if ended && end.FinalDigest != v.digest {
 		v.say(v.run.End().Key, "the final digest is not that of the last epoch")
 	}
 

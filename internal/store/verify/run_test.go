@@ -15,7 +15,7 @@ import (
 func withAdversary(t *testing.T, b store.Bucket, slots int) int {
 	t.Helper()
 	for slot := 1; slot <= slots; slot++ {
-		p, _, err := runs.Run(small).Pairs(2, slot).Read(t.Context(), b)
+		p, _, err := runs.Run(small).Pairs(2, slot).Must(t.Context(), b)
 		if err == nil && len(p.Pairs) > 0 && p.Pairs[0].Source == domain.SourceAdversary {
 			return slot
 		}
@@ -75,6 +75,11 @@ func violations(t *testing.T, b *store.Memory) map[string]func() {
 		"kept the system that its updates began with but names another one": func() {
 			change(t, b, r.Epoch(1).Key, func(e *runs.Epoch) { e.Kept = "val fell" })
 		},
+		"committed as if it were not": func() {
+			change(t, b, r.Epoch(1).Key, func(e *runs.Epoch) { e.Val = nil })
+		},
+		"epochs/0001/made.json: the store does not show it": func() { b.Damage(r.Made(1).Key, nil) },
+		"it is missing, but there is":                       func() { b.Damage(r.Base().Key, nil) },
 		"final digest": func() {
 			change(t, b, r.End().Key, func(e *runs.End) { e.FinalDigest = "0" })
 		},

@@ -29,17 +29,17 @@ func (v *validator) read(ctx context.Context, epoch int, r runs.SlotRefs) (p slo
 	if p.attempts, err = v.run.Attempts(ctx, v.b, epoch, r.Slot); err != nil {
 		return p, err
 	}
-	p.episode, p.episodeRef, err = store.Read[runs.Episode](ctx, v.b, r.Episode.Key)
+	p.episode, p.episodeRef, err = store.Must[runs.Episode](ctx, v.b, r.Episode.Key)
 	if err != nil || p.episode.Failed != "" {
 		return p, err
 	}
 	if p.steps, err = p.episode.ReadSteps(ctx, v.b); err != nil {
 		return p, err
 	}
-	if p.credits, _, err = store.Read[runs.Credits](ctx, v.b, r.Credit.Key); err != nil {
+	if p.credits, _, err = store.Must[runs.Credits](ctx, v.b, r.Credit.Key); err != nil {
 		return p, err
 	}
-	p.pairs, _, err = store.Read[runs.Pairs](ctx, v.b, r.Pairs.Key)
+	p.pairs, _, err = store.Must[runs.Pairs](ctx, v.b, r.Pairs.Key)
 	p.digest = runs.StepsDigest(p.steps)
 	for _, pair := range p.pairs.Pairs {
 		p.prints = append(p.prints, printOf(pair))

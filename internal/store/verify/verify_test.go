@@ -41,7 +41,7 @@ func get(t *testing.T, b store.Bucket, key string) []byte {
 // change rewrites a manifest with a valid hash: what a bug would do, not a bad disk.
 func change[T any](t *testing.T, b *store.Memory, key string, f func(*T)) {
 	t.Helper()
-	v, _, err := store.Read[T](t.Context(), b, key)
+	v, _, err := store.Must[T](t.Context(), b, key)
 	if err != nil {
 		t.Fatal(err)
 	}

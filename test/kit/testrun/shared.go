@@ -63,7 +63,7 @@ func onlyStageOne() spec.Spec {
 func WithBase(t testing.TB, s spec.Spec) *Run {
 	t.Helper()
 	_, bucket := stageOne.play(t)
-	base, _, err := runs.Run(stageOne.spec.Name).Base().Read(t.Context(), bucket)
+	base, _, err := runs.Run(stageOne.spec.Name).Base().Must(t.Context(), bucket)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,49 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// absentPatience is how long the tries of an activity meet an object that the store does not show before a person is
+// asked: a store that has failed over, or is being restored, shows it again until then.
+const absentPatience = 5 * time.Minute
+
+// absentSince returns when the tries of the activity that runs began to meet an object that the store does not show, or
+// the zero time if the last one did not.
+func absentSince(ctx context.Context) (since time.Time) {
+	var line string
+	if activity.IsActivity(ctx) && activity.HasHeartbeatDetails(ctx) {
+		_ = activity.GetHeartbeatDetails(ctx, &line, &since) // other heartbeats have no time
+	}
+
+	return since
+}
+
+// patient returns the error of a try. That the store does not show an object which must exist is transient at first. If
+// it lasts, it is a corrupt fault, which asks a person.
+func patient(ctx context.Context, since time.Time, err error) error {
+	absent := errors.Is(err, store.ErrAbsent)
+	if !absent && (!errors.Is(err, store.ErrNotFound) || fault.KindOf(err) != fault.Transient) {
+		return err
+	}
+	now := time.Now()
+	if since.IsZero() {
+		since = now
+	}
+	if activity.IsActivity(ctx) {
+		activity.RecordHeartbeat(ctx, "waits for an object that the store does not show", since)
+	}
+	if waited := now.Sub(since); waited >= absentPatience {
+		return fault.New(fault.Corrupt, "for %v: %w; when it is there again, `collabui resume` goes on",
+			waited.Round(time.Second), err)
+	}
+
+	return fault.As(fault.Transient, err)
+}
