@@ -13,6 +13,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/collabui/collabui/fault"
@@ -92,7 +93,7 @@ func Collect(
 // collect looks at the store, decides what goes, and removes that.
 func (c *collector) collect(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		c.recall, c.look, c.compare, c.judge, c.mark, c.explain, c.record, c.sweep, c.abort,
+		c.recall, c.look, c.compare, c.judge, c.mark, c.explain, c.record, c.remember, c.sweep, c.abort,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -121,6 +122,8 @@ type collector struct {
 	named   map[string]bool // of blobs that are not kept: those that a record names that retention passes over
 	why     map[string]bool // of blobs that are not kept: those that manifests name that are removed
 	report  Report
+
+	mu sync.Mutex // of what runs have found
 }
 
 // run is what a collector knows of a run.
@@ -133,6 +136,9 @@ type run struct {
 	shared    *runs.Shared // what it shares with others
 	keep      map[int]bool // epochs whose policies are kept; nil: all
 	keys      []string
+
+	known map[string]referring // what a former collection found in the manifests of a run that has ended, by their keys
+	found map[string]referring // what this one found; nil for other runs
 }
 
 // look lists the store.

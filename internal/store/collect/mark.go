@@ -100,6 +100,9 @@ const maxArtifact = 1 << 20
 
 // refs returns what an object refers to, and of an update the log, which stays when retention lets go of the policy.
 func (c *collector) refs(ctx context.Context, key string) (refs []string, log string, err error) {
+	if known, ok := c.recalled(key); ok {
+		return known.Refs, known.Log, nil
+	}
 	raw, err := c.read(ctx, key)
 	if err != nil || raw == nil {
 		return nil, "", err
@@ -114,6 +117,7 @@ func (c *collector) refs(ctx context.Context, key string) (refs []string, log st
 			log = u.Report.Log.Key
 		}
 	}
+	c.learn(key, refs, log)
 
 	return refs, log, nil
 }
@@ -164,6 +168,9 @@ func (c *collector) retention(ctx context.Context, r *run) error {
 	x := runs.Run(r.name)
 	if _, r.ended = c.objects[x.End().Key]; !r.ended || r.dead {
 		return nil
+	}
+	if err := c.recollect(ctx, r); err != nil {
+		return err
 	}
 	for _, key := range r.keys {
 		if m := epochOf.FindStringSubmatch(key); m != nil && strings.HasSuffix(key, "/epoch.json") {

@@ -30,6 +30,10 @@ func named(body []byte) (out []reference) {
 	return out
 }
 
+// ReferencesVersion changes whenever other references are found in the same bytes: what a program found before is
+// looked for again.
+const ReferencesVersion = 1
+
 // The texts between which references are: {"key":"K","sha256":"S",…} of objects, {"digest":"S","tensor_digest":"…"} of
 // policies and "image":"S" of screenshots, which are named by their blobs. Inside of a JSON string no quote stands
 // without a backslash, so nothing that a page or a model says looks like one.
