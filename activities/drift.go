@@ -27,7 +27,11 @@ func (c *Control) PlanDrift(ctx context.Context, id FiringID) ([]rules.EvalItem,
 		if err != nil {
 			return nil, err
 		}
-		s, suite, err := c.retrained(ctx, f)
+		s, _, err := c.latest(ctx, f.Run, 0) // the run trains nothing yet
+		if err != nil {
+			return nil, err
+		}
+		suite, err := c.Suites.get(ctx, s.Where(s.Environment))
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +51,7 @@ func (c *Control) PlanDrift(ctx context.Context, id FiringID) ([]rules.EvalItem,
 	})
 }
 
-// retrained returns the newest specification of a firing's run, and its suite.
+// retrained returns the specification with which a firing's run has ended, and its suite.
 func (c *Control) retrained(ctx context.Context, f schedules.Firing) (spec.Spec, envadapters.Suite, error) {
 	s, err := c.spec(ctx, f.Run, atEnd)
 	if err != nil {
@@ -99,8 +103,8 @@ func (c *Control) item(
 	})
 
 	return rules.EvalItem{
-		Run: f.Run, Folder: gateFolder, System: system, Split: split, Episodes: len(tasks), AtEnd: true,
-		Tasks: played.Tasks.SHA256,
+		Run: f.Run, Folder: gateFolder, System: system, Split: split, Episodes: len(tasks),
+		AtEnd: split != driftSplit, Tasks: played.Tasks.SHA256,
 	}, err
 }
 

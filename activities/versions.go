@@ -123,7 +123,8 @@ func (c *Common) played(ctx context.Context, item rules.EvalItem) (spec.Spec, er
 	return c.spec(ctx, item.Run, epochOf(item))
 }
 
-// open reports whether a person evaluates a run that goes on, by its newest specification.
+// open reports whether a run is evaluated that goes on, by its newest specification: a person does that, and the check
+// for drift.
 func (c *Common) open(ctx context.Context, item rules.EvalItem) (bool, error) {
 	if item.AtEnd || epochOf(item) != atEnd {
 		return false, nil

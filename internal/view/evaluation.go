@@ -48,8 +48,18 @@ func (l *Library) evalEpisodes(ctx context.Context, run runs.Run, id string, fir
 	return out, g.Wait()
 }
 
+// result returns the result of an evaluation that an address names.
+func (l *Library) result(ctx context.Context, run runs.Run, id string) (runs.Result, error) {
+	r, there, err := run.Result(id).May(ctx, l.Bucket)
+	if err == nil && !there {
+		err = fmt.Errorf("run %s has no result of %s: %w", run, id, store.ErrNotFound)
+	}
+
+	return r, err
+}
+
 func (l *Library) evalRows(ctx context.Context, run runs.Run, id string) ([]evalRow, error) {
-	r, _, err := run.Result(id).Must(ctx, l.Bucket)
+	r, err := l.result(ctx, run, id)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +93,7 @@ func (l *Library) evaluations(ctx context.Context, run runs.Run, id string, firs
 	if err != nil {
 		return nil, err
 	}
-	r, _, err := run.Result(id).Must(ctx, l.Bucket)
+	r, err := l.result(ctx, run, id)
 	if err != nil {
 		return nil, err
 	}

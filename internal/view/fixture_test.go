@@ -50,6 +50,8 @@ func crafted(t testing.TB, b store.Bucket, change ...func(*spec.Spec)) runs.Run 
 	}
 	slots.Slots[1].Task.Template = "drag"
 	record(t, b, run.Slots(1), slots)
+	record(t, b, run.Made(0), runs.Made{})
+	record(t, b, run.Made(1), runs.Made{})
 	record(t, b, run.Base(), runs.Base{Curve: []runs.EvalPoint{{Rate: 0.4}}})
 
 	play(t, b, run, slots.Slots[0], 1, hostileStep())
