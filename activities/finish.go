@@ -117,11 +117,14 @@ func (c *Control) curve(ctx context.Context, s spec.Spec, last int) ([]runs.Eval
 	if err != nil {
 		return nil, err
 	}
-	base, _, err := valResult(s.Name, 0, rules.BaseName(s.Agents)).Must(ctx, c.Bucket)
-	if err != nil {
-		return nil, err
+	var points []runs.EvalPoint
+	if s.Agents > 1 { // of one agent alone there are only base-1 systems
+		base, _, err := valResult(s.Name, 0, rules.BaseName(s.Agents)).Must(ctx, c.Bucket)
+		if err != nil {
+			return nil, err
+		}
+		points = append(points, runs.EvalPoint{Rate: base.Rate})
 	}
-	points := []runs.EvalPoint{{Rate: base.Rate}}
 	for _, p := range past {
 		if p.Epoch > 0 {
 			points = append(points, runs.EvalPoint{At: p.Epoch, Rate: p.Rate})
