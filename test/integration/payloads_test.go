@@ -32,7 +32,7 @@ func TestPayloadsAreEncryptedAndTheirKeysRotate(t *testing.T) {
 	m.env = append(m.env, "COLLABUI_PAYLOAD_KEYS_FILE="+keys, "COLLABUI_CODEC=http://"+codec)
 	m.must("train", m.spec, "--detach")
 	m.rollsOut("0001", 6, 2*time.Minute)
-	m.says([]string{"now: rollouts, "}, "show", "kill") // the query's answer is encrypted, too
+	m.says([]string{"now: "}, "show", "kill") // the answer of a query, which is encrypted, too
 
 	m.payloadKeys = payloadKey("two") + payloadKey("one")
 	if err := os.Rename(m.write("keys.new", m.payloadKeys), keys); err != nil {
