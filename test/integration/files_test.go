@@ -45,7 +45,7 @@ func TestLargeFilesPassThroughS3InParts(t *testing.T) {
 		t.Errorf("%d other bytes came back, want the %d that were stored", len(got), len(raw))
 	}
 	err = store.GetBlobFile(t.Context(), b, store.Sum([]byte("never stored")), to)
-	if !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("GetBlobFile of a blob that is not stored = %v, want %v", err, store.ErrNotFound)
+	if !errors.Is(err, store.ErrAbsent) {
+		t.Errorf("GetBlobFile of a blob that is not stored = %v, want %v", err, store.ErrAbsent)
 	}
 }
