@@ -24,6 +24,7 @@ import (
 type policies struct {
 	*scheduler
 	version string
+	learned func(policy string) bool // whether a policy acts rightly; nil: none does
 }
 
 func (p policies) Complete(ctx context.Context, q chat.Request) (chat.Response, error) {
@@ -31,6 +32,9 @@ func (p policies) Complete(ctx context.Context, q chat.Request) (chat.Response, 
 		return chat.Response{}, err
 	}
 
+	if p.learned != nil && p.learned(q.Model) {
+		return fakepolicy.Graduate{Model: fakepolicy.Policies{}, Learned: p.learned}.Complete(ctx, q)
+	}
 	q.Seed ^= salt(p.version)
 	res, err := fakepolicy.Policies{}.Complete(ctx, q)
 	for i := range res.Texts {
@@ -243,7 +247,7 @@ func (e *environment) strike(
 	}
 	tr, err := do()
 	after()
-	if e.version != usual {
+	if e.version == other {
 		tr.Observation = changed(tr.Observation, e.version)
 	}
 	if k == EnvironmentOdd && len(tr.Observation.Elements) > 0 {

@@ -2,9 +2,7 @@ package simulation
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -14,16 +12,13 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/verify"
 	"github.com/collabui/collabui/test/kit/fakepolicy"
-	"github.com/collabui/collabui/workflows"
 )
 
 // Played is a run that was simulated.
@@ -31,13 +26,16 @@ type Played struct {
 	Digest   string // of the run's end
 	Points   int
 	Struck   map[Kind]int
-	Took     time.Duration // on the simulated clock
-	Trace    string        // if it was kept
-	Problems []string      // violations: the run did not end, or its store is not sound
+	Effects  map[string]int // what faults and actors brought about
+	Took     time.Duration  // on the simulated clock
+	Trace    string         // if it was kept
+	Problems []string       // violations: the run did not end, or its store is not sound
+
+	objects []entry // of its store, at its end
 }
 
 // limit is the simulated time in which a run must end: faults stop after a while.
-const limit = 120 * 24 * time.Hour
+const limit = 2 * 365 * 24 * time.Hour
 
 // Run is what is simulated.
 type Run struct {
@@ -46,11 +44,13 @@ type Run struct {
 }
 
 // short is a run with all parts and hardly any work. Its critic is a chat model. Its policies lag if the seed is odd.
-func short(seed uint64) Run {
-	s := fakepolicy.Specification("sim")
+func short(seed uint64, name string) Run {
+	s := fakepolicy.Specification(name)
 	s.Staleness = int(seed % 2)
+	s.Decoding.Temperatures = []float64{0.2, 0.5}
 	s.Models = map[spec.Role]spec.Model{"m": {
 		BaseURL: "http://simulation/v1", Model: "m-1", Timeout: 60, MaxTokens: 500, RequestsPerMinute: 30,
+		Schema: spec.SchemaNone,
 	}}
 	s.Critic.Model = "m"
 
@@ -59,160 +59,204 @@ func short(seed uint64) Run {
 
 // Play simulates a short run under faults. The order of everything that happens follows from the seed.
 func Play(t *testing.T, seed uint64, faults []Fault, keep bool) Played {
-	return short(seed).Play(t, seed, faults, keep)
+	return short(seed, "sim").Play(t, seed, faults, keep)
 }
 
 // Play simulates a run under faults.
 func (r Run) Play(t *testing.T, seed uint64, faults []Fault, keep bool) (out Played) {
-	// The test environment leaves an activity waiting for its next try if its workflow has ended meanwhile.
+	var others []entry
+	if acts(faults) {
+		others = elders(t, seed)
+	}
+	server := miniredis.RunT(t) // outside of the simulated clock
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, r, server, seed, faults, keep, others)
+		defer w.stop()
+		defer func() { _ = w.redis.Close() }()
+		go w.run()
+		began := time.Now()
+		end := w.all(t.Context())
+		out = Played{
+			Digest: end.FinalDigest, Points: w.points, Struck: w.struck, Effects: w.effects, Took: time.Since(began),
+			Problems: append(w.problems, w.audit(t.Context())...), objects: w.s3.disk.list("", 0),
+		}
+		if w.trace != nil {
+			out.Trace = w.trace.String()
+		}
+	})
+
+	return out
+}
+
+// bubble plays something on a simulated clock. The test environment leaves an activity waiting for its next try, and
+// child workflows, if the workflow has ended meanwhile.
+func bubble(t *testing.T, play func(t *testing.T)) {
 	defer func() {
 		if p := recover(); p != nil && !strings.Contains(fmt.Sprint(p), "blocked goroutines remain") {
 			panic(p)
 		}
 	}()
-	server := miniredis.RunT(t) // outside of the simulated clock
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, r, server, seed, faults, keep)
-		defer w.stop()
-		defer func() { _ = w.redis.Close() }()
-		go w.run()
-		began := time.Now()
-		end, err := w.play()
-		w.bodies.Wait() // activities that nobody waits for run on
-		out = Played{
-			Digest: end.FinalDigest, Points: w.points, Struck: w.struck, Took: time.Since(began),
-		}
-		if w.trace != nil {
-			out.Trace = w.trace.String()
-		}
-		if err != nil {
-			out.Problems = append(out.Problems, "the run ended with "+err.Error())
-		}
-		out.Problems = append(out.Problems, w.audit(t.Context())...)
-	})
-
-	return out
+	synctest.Test(t, play)
 }
 
 // world is everything around one run.
 type world struct {
 	*scheduler
 	Run
-	objects *store.Memory
-	bucket  store.Bucket
+	seed    uint64
+	first   int // writes of the store before the run
+	s3      *s3
+	second  *s3 // that copies go to
+	bucket  *store.S3
 	redis   *redis.Client
-	others  map[string]reflect.Value // activities by name, as a worker of another version does them
-	lost    bool                     // Temporal's data
-	live    map[*execution]bool
+	crew    map[string]methods // by version of the workers
+	build   int                // upgrades of the usual version
+	more    []string           // training templates that the environment has besides
+	learned func(string) bool  // whether a policy acts rightly; nil: none does
 	bodies  sync.WaitGroup
-	begins  int // of the run
-	failed  int // activities
+	people  sync.WaitGroup // and other actors
+	failed  int            // activities
+	begun   int            // a run that begins more often than that, or
+	failure int            // of which more activities fail, is not expected to end
 
-	// A run that begins more often than that, or of which more activities fail, is not expected to end.
-	begun, failures int
+	env      *testsuite.TestWorkflowEnvironment // of the present beginning
+	playing  string                             // the name of the run
+	present  *beginning
+	past     []*beginning
+	restored *beginning // that Temporal is set back to; nil: it has lost everything
+	clock    chan struct{}
+	lost     bool // Temporal's data
+	live     map[*execution]bool
+	begins   int             // of the run
+	open     []string        // child workflows
+	stage    stage           // of the run
+	trained  chan struct{}   // somebody continues a run that was stopped
+	making   map[string]bool // runs that forks and copies make
+	forks    []string        // that exist
+	problems []string
 }
 
-func newWorld(t *testing.T, r Run, server *miniredis.Miniredis, seed uint64, faults []Fault, keep bool) *world {
+func newWorld(
+	t *testing.T, r Run, server *miniredis.Miniredis, seed uint64, faults []Fault, keep bool, others []entry,
+) *world {
 	s := newScheduler(seed, faults, keep)
 	w := &world{
-		scheduler: s, Run: r, objects: &store.Memory{}, live: map[*execution]bool{},
-		begun: 40 + 2*r.Spec.Epochs + len(faults), failures: 500 + 100*len(faults),
+		scheduler: s, Run: r, seed: seed, live: map[*execution]bool{}, trained: make(chan struct{}, 1),
+		making: map[string]bool{}, begun: 80 + 2*r.Spec.Epochs + len(faults), failure: 1000 + 200*len(faults),
 	}
-	s.restart = w.lose
+	w.s3 = &s3{scheduler: s, disk: &disk{}}
+	w.second = &s3{scheduler: s, disk: &disk{}}
+	w.s3.disk.versioned = seed%4 < 2
+	w.s3.disk.removing = w.guard(w.s3.disk)
+	w.second.disk.removing = w.guard(w.second.disk)
+	s.restart, s.happen = w.lose, w.arrange
 	w.redis = s.redis(server)
 	var err error
-	w.bucket, err = store.Open(store.Config{
-		Endpoint: "s3.simulation", Bucket: bucketName, TLS: true,
-		Transport: &s3{scheduler: s, objects: w.objects},
-	})
-	if err != nil {
+	if w.bucket, err = w.s3.open(); err != nil {
 		t.Fatal(err)
 	}
-	w.others = w.methods()
-	record := func() (spec.Spec, error) { return w.Spec, nil }
-	if _, _, err := runs.Run(w.Spec.Name).Spec().Record(t.Context(), w.objects, record); err != nil {
-		t.Fatal(err)
+	for _, o := range others {
+		w.s3.disk.putOnce(o.key, o.body)
 	}
+	if len(others) > 0 {
+		time.Sleep(10 * grace)
+	}
+	w.record()
+	w.first = w.s3.disk.writes
 
 	return w
 }
 
-// lose loses Temporal's data. Activities that run do not hear of it. The old workflows begin no more, and end when
-// nothing is left to wait for.
-func (w *world) lose() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for e := range w.live {
-		e.once.Do(func() { close(e.giveUp) })
+// record records the specification of the run, as `collabui train` does.
+func (w *world) record() {
+	raw, err := store.Seal(w.Spec)
+	if err != nil {
+		w.violated("%v", err)
 	}
-	w.lost = true
+	w.s3.disk.putOnce(runs.Run(w.Spec.Name).Spec().Key, raw)
 }
 
-func (w *world) isLost() bool {
+// violated notes a violation.
+func (w *world) violated(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-
-	return w.lost
+	w.problems = append(w.problems, fmt.Sprintf(format, args...))
 }
 
-// play plays the run to its end, through every continue-as-new and every loss of Temporal's data.
-func (w *world) play() (runs.End, error) {
-	var end runs.End
-	in := workflows.RunInput{Name: w.Spec.Name}
-	for range w.begun {
-		env := w.environment()
-		w.mu.Lock()
-		w.lost = false
-		w.begins++
-		w.mu.Unlock()
-		env.ExecuteWorkflow(workflows.Run, in)
+// all plays the run until it has ended and nobody acts any more, and then its forks. It returns the end of the run.
+func (w *world) all(ctx context.Context) runs.End {
+	watching, stop := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() { w.watch(watching) })
+	defer func() { stop(); watch.Wait() }()
 
-		err := env.GetWorkflowError()
-		var next *workflow.ContinueAsNewError
-		if errors.As(err, &next) && !w.isLost() {
-			in = workflows.RunInput{}
-			if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &in); err != nil {
-				return end, err
+	end, err := w.play(w.Spec.Name)
+	for err == nil {
+		quiet := make(chan struct{})
+		go func() { w.people.Wait(); close(quiet) }()
+		again := false
+		select {
+		case <-quiet:
+			select {
+			case <-w.trained:
+				again = true
+			default:
 			}
-
+		case <-w.trained:
+			again = true
+		}
+		if !again {
+			break
+		}
+		end, err = w.play(w.Spec.Name)
+	}
+	w.bodies.Wait() // activities that nobody waits for run on
+	if err != nil {
+		w.violated("the run ended with %v", err)
+	}
+	for _, name := range w.forks {
+		if w.s3.disk.get(runs.Run(name).Spec().Key, 0).body == nil { // the store was set back meanwhile
 			continue
 		}
-		if in = (workflows.RunInput{Name: w.Spec.Name}); err != nil && w.isLost() {
-			continue
+		got, err := w.play(name)
+		w.bodies.Wait()
+		switch {
+		case err != nil:
+			w.violated("the fork ended with %v", err)
+		case got.FinalDigest != end.FinalDigest && w.effects[varied] == 0:
+			w.violated("the digest of the fork is %s, not %s", got.FinalDigest, end.FinalDigest)
+		default:
+			w.effect("an unchanged fork ended with the digest of its original")
 		}
-		if err != nil {
-			return end, fmt.Errorf("%w: %s", err, w.status(env))
-		}
-
-		return end, env.GetWorkflowResult(&end)
 	}
 
-	return end, errors.New("too many beginnings")
-}
-
-// status says why a run waits.
-func (w *world) status(env *testsuite.TestWorkflowEnvironment) string {
-	var st workflows.Status
-	v, err := env.QueryWorkflow(workflows.QueryStatus)
-	if err == nil {
-		err = v.Get(&st)
-	}
-
-	return fmt.Sprintf("%+v, %v", st, err)
+	return end
 }
 
 // audit checks what the run left in the store.
 func (w *world) audit(ctx context.Context) (out []string) {
-	problems, err := verify.Run(ctx, w.objects, w.Spec.Name)
+	b := w.s3.disk.copied(ctx)
+	for _, name := range append([]string{w.Spec.Name}, w.forks...) {
+		problems, err := verify.Run(ctx, b, name)
+		if err != nil {
+			out = append(out, err.Error())
+		}
+		for _, p := range problems {
+			out = append(out, p.String())
+		}
+	}
+
+	return append(out, fsck(ctx, b)...)
+}
+
+// fsck returns the problems of a store.
+func fsck(ctx context.Context, b store.Bucket) (out []string) {
+	report, err := verify.Fsck(ctx, b)
 	if err != nil {
 		out = append(out, err.Error())
 	}
-	report, err := verify.Fsck(ctx, w.objects)
-	if err != nil {
-		out = append(out, err.Error())
-	}
-	for _, p := range append(problems, report.Problems...) {
-		out = append(out, p.Key+" "+p.Detail)
+	for _, p := range report.Problems {
+		out = append(out, p.String())
 	}
 
 	return out
@@ -234,11 +278,14 @@ func (w *world) execution(i activity.Info, args []any, cancel context.CancelCaus
 // over notes how an activity ended. A run whose activities fail forever ends.
 func (w *world) over(e *execution, err error) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	delete(w.live, e)
 	if err != nil {
 		w.failing = append(w.failing, e.name+" failed\n") // which of several errors is the first is not determined
 		w.failed++
 	}
-	w.lost = w.lost || w.failed >= w.failures
+	ends := w.failed == w.failure
+	w.mu.Unlock()
+	if ends {
+		w.lose()
+	}
 }

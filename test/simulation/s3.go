@@ -3,11 +3,11 @@ package simulation
 import (
 	"bytes"
 	"context"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,10 +18,31 @@ import (
 // s3 is an S3 server as a transport: the real client talks to it without a network.
 type s3 struct {
 	*scheduler
-	objects *store.Memory
+	disk  *disk
+	lag   time.Duration // of the replica that answers
+	until time.Time     // which answers until then
+
+	asked map[string]int // requests by method; lists are LIST; nil: they are not counted
 }
 
 const bucketName = "bucket"
+
+// open returns the bucket of the server by the real client.
+func (s *s3) open() (*store.S3, error) {
+	return store.Open(store.Config{Endpoint: "s3.simulation", Bucket: bucketName, TLS: true, Transport: s})
+}
+
+// behind lets a replica answer for a time that has what the server had some time ago. Writes are decided by the server.
+func (s *s3) behind(lag, last time.Duration) { s.lag, s.until = lag, time.Now().Add(last) }
+
+// ago returns of what time ago reads and lists are.
+func (s *s3) ago() time.Duration {
+	if time.Now().Before(s.until) {
+		return s.lag
+	}
+
+	return 0
+}
 
 func (s *s3) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
@@ -34,40 +55,16 @@ func (s *s3) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 
-	can := s3Faults
-	if req.Method == http.MethodPut && store.IsBlob(key) {
-		can = append(can[:len(can):len(can)], s3BlobFaults...)
-	}
-	k, after, err := s.at(ctx, req.Method+" "+key, can...)
+	k, after, err := s.at(ctx, req.Method+" "+key, s.can(req, key)...)
 	if err != nil {
 		return nil, err
 	}
-	switch k {
-	case S3Down, S3Away:
-		return nil, errors.New("connection refused")
-	case S3Error:
-		return fails(req, http.StatusInternalServerError, "InternalError"), nil
-	case S3Busy:
-		return fails(req, http.StatusServiceUnavailable, "SlowDown"), nil
-	case S3Full:
-		if req.Method == http.MethodPut {
-			return fails(req, http.StatusInsufficientStorage, "XMinioStorageFull"), nil
-		}
-	case S3Proxy:
-		return respond(req, http.StatusNotFound, []byte("<html>no route</html>")), nil
-	case S3Conflict:
-		if req.Method == http.MethodPut {
-			return fails(req, http.StatusConflict, "ConditionalRequestConflict"), nil
-		}
-	case S3Lies:
-		return respond(req, http.StatusOK, nil), nil
-	case S3Torn:
-		s.objects.Damage(key, body[:len(body)/2])
-
-		return fails(req, http.StatusInternalServerError, "InternalError"), nil
+	if res, err := s.instead(req, k, key, body); res != nil || err != nil {
+		return res, err
 	}
 
-	res, err := s.answer(ctx, req, key, body)
+	s.count(req.Method, key)
+	res, err := s.answer(req, key, body, k)
 	after()
 	if e := executionOf(ctx); e != nil && e.isDead() {
 		return nil, errDead
@@ -91,6 +88,77 @@ func (s *s3) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
+// What can strike a request, by its kind.
+var (
+	s3Writes     = s3Faults
+	s3BlobWrites = slices.Concat(s3Faults, s3BlobFaults)
+	s3Reads      = slices.Concat(s3Faults, s3ReadFaults)
+	s3Lists      = slices.Concat(s3Faults, s3ListFaults)
+)
+
+// can returns the faults that can strike a request.
+func (s *s3) can(req *http.Request, key string) []Kind {
+	switch {
+	case key == "":
+		return s3Lists
+	case req.Method == http.MethodPut && store.IsBlob(key):
+		return s3BlobWrites
+	case req.Method == http.MethodGet || req.Method == http.MethodHead:
+		if s.disk.get(key, 0).body != nil {
+			return s3Reads
+		}
+	}
+
+	return s3Writes
+}
+
+// instead returns what a fault answers to a request that has no effect, or nil.
+func (s *s3) instead(req *http.Request, k Kind, key string, body []byte) (*http.Response, error) {
+	switch k {
+	case S3Down, S3Away:
+		return nil, errors.New("connection refused")
+	case S3Error:
+		return fails(req, http.StatusInternalServerError, "InternalError"), nil
+	case S3Busy:
+		return fails(req, http.StatusServiceUnavailable, "SlowDown"), nil
+	case S3Full:
+		if req.Method == http.MethodPut {
+			return fails(req, http.StatusInsufficientStorage, "XMinioStorageFull"), nil
+		}
+	case S3Proxy:
+		return respond(req, http.StatusNotFound, []byte("<html>no route</html>")), nil
+	case S3Stale:
+		return fails(req, http.StatusNotFound, "NoSuchKey"), nil
+	case S3Conflict:
+		if req.Method == http.MethodPut {
+			return fails(req, http.StatusConflict, "ConditionalRequestConflict"), nil
+		}
+	case S3Lies:
+		return respond(req, http.StatusOK, nil), nil
+	case S3Torn:
+		if s.disk.get(key, 0).body == nil {
+			s.disk.put(key, body[:len(body)/2])
+		}
+
+		return fails(req, http.StatusInternalServerError, "InternalError"), nil
+	}
+
+	return nil, nil
+}
+
+// count counts a request.
+func (s *s3) count(method, key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.asked == nil {
+		return
+	}
+	if key == "" {
+		method = "LIST"
+	}
+	s.asked[method]++
+}
+
 // half returns the first half of a body, and then an error.
 func half(res *http.Response, then func() error) io.Reader {
 	return io.MultiReader(io.LimitReader(res.Body, res.ContentLength/2), failing(then))
@@ -101,92 +169,64 @@ type failing func() error
 func (f failing) Read([]byte) (int, error) { return 0, f() }
 
 // answer does what a request asks for.
-func (s *s3) answer(ctx context.Context, req *http.Request, key string, body []byte) (*http.Response, error) {
+func (s *s3) answer(req *http.Request, key string, body []byte, k Kind) (*http.Response, error) {
 	switch {
+	case req.Method == http.MethodPut && req.Header.Get("X-Amz-Copy-Source") != "":
+		return s.copy(req, key)
 	case req.Method == http.MethodPut && req.Header.Get("If-None-Match") != "*":
-		s.objects.Damage(key, body)
+		s.disk.put(key, body)
 
 		return respond(req, http.StatusOK, nil), nil
 	case req.Method == http.MethodPut:
-		created, err := s.objects.PutOnce(ctx, key, body)
-		if err != nil {
-			return nil, err
-		}
-		if !created {
+		if !s.disk.putOnce(key, body) {
 			return fails(req, http.StatusPreconditionFailed, "PreconditionFailed"), nil
+		}
+		if e := executionOf(req.Context()); e != nil && e.varies && !store.IsBlob(key) {
+			s.effect(varied)
 		}
 
 		return respond(req, http.StatusOK, nil), nil
+	case req.Method == http.MethodDelete:
+		s.disk.remove(key)
+
+		return respond(req, http.StatusNoContent, nil), nil
+	case key == "" && req.URL.Query().Has("uploads"):
+		return respond(req, http.StatusOK, []byte("<ListMultipartUploadsResult/>")), nil
+	case key == "" && req.URL.Query().Has("versions"):
+		return s.versions(req)
 	case key == "":
-		return s.list(ctx, req)
+		return s.list(req, k)
 	}
 
-	found, err := s.objects.Get(ctx, key)
-	if errors.Is(err, store.ErrNotFound) {
+	found := s.disk.get(key, s.ago())
+	if found.body == nil {
 		return fails(req, http.StatusNotFound, "NoSuchKey"), nil
 	}
-	if err != nil {
-		return nil, err
-	}
+	res := respond(req, http.StatusOK, found.body)
+	res.Header.Set("Last-Modified", s.disk.written(found).UTC().Format(http.TimeFormat))
 
-	return respond(req, http.StatusOK, found), nil
+	return res, nil
 }
 
-func (s *s3) list(ctx context.Context, req *http.Request) (*http.Response, error) {
-	prefix := req.URL.Query().Get("prefix")
-	type content struct {
-		Key  string
-		Size int64
-	}
-	type folder struct{ Prefix string }
-	out := struct {
-		XMLName        xml.Name `xml:"ListBucketResult"`
-		IsTruncated    bool
-		Contents       []content
-		CommonPrefixes []folder
-	}{}
-	if req.URL.Query().Get("delimiter") == "/" {
-		names, err := s.objects.Folders(ctx, prefix)
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range names {
-			out.CommonPrefixes = append(out.CommonPrefixes, folder{prefix + name + "/"})
-		}
-		raw, err := xml.Marshal(out)
-
-		return respond(req, http.StatusOK, raw), err
-	}
-	refs, err := s.objects.List(ctx, prefix)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range refs {
-		out.Contents = append(out.Contents, content{r.Key, r.Size})
-	}
-	raw, err := xml.Marshal(out)
-
-	return respond(req, http.StatusOK, raw), err
-}
-
+// fails returns an error document of S3.
 func fails(req *http.Request, status int, code string) *http.Response {
 	return respond(req, status, fmt.Appendf(nil, "<Error><Code>%s</Code></Error>", code))
 }
 
 func respond(req *http.Request, status int, body []byte) *http.Response {
-	h := http.Header{}
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	h.Set("Last-Modified", time.Unix(0, 0).UTC().Format(http.TimeFormat))
-	h.Set("ETag", `"e"`)
-	if req.Method == http.MethodHead {
-		return &http.Response{
-			StatusCode: status, Status: http.StatusText(status), Header: h, Request: req, Proto: "HTTP/1.1",
-			ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody, ContentLength: int64(len(body)),
-		}
+	res := &http.Response{
+		StatusCode: status, Status: http.StatusText(status), Request: req,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{
+			"Content-Length": {strconv.Itoa(len(body))},
+			"Last-Modified":  {"Thu, 01 Jan 1970 00:00:00 GMT"},
+			"Etag":           {`"e"`},
+		},
+		Body: http.NoBody, ContentLength: int64(len(body)),
+	}
+	if req.Method != http.MethodHead {
+		res.Body = io.NopCloser(bytes.NewReader(body))
 	}
 
-	return &http.Response{
-		StatusCode: status, Status: http.StatusText(status), Header: h, Request: req, Proto: "HTTP/1.1",
-		ProtoMajor: 1, ProtoMinor: 1, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
-	}
+	return res
 }

@@ -9,108 +9,18 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing/synctest"
 	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/collabui/collabui/domain"
 )
-
-// Kind is a kind of fault. It strikes at a point: a request, a step of a trainer or an environment, or the end of an
-// activity.
-type Kind string
-
-// The kinds of faults.
-const (
-	none Kind = ""
-
-	// What can strike every point of an activity.
-	Kill      Kind = "kill"       // the worker dies before the request
-	KillAfter Kind = "kill after" // the worker dies when the request has taken effect
-	Late      Kind = "late"       // Temporal gives the activity up, which runs on while another worker repeats it
-	Slow      Kind = "slow"       // the request takes ten seconds
-	Jump      Kind = "jump"       // the clock jumps 20 minutes ahead, as on a machine that slept
-	Restart   Kind = "restart"    // Temporal's data are lost; the run is started again while the old activities run on
-
-	// What can strike the begin of an activity that is not the control worker's.
-	OtherVersion Kind = "other version" // a worker of another version takes it, which would do it in another way
-
-	// What can strike the end of an activity.
-	Unacknowledged Kind = "unacknowledged" // it ends, and Temporal does not hear of it
-
-	// What can strike a request to S3.
-	S3Down      Kind = "s3 down"      // no connection
-	S3Error     Kind = "s3 500"       // internal error, without effect
-	S3Busy      Kind = "s3 503"       // slow down
-	S3Conflict  Kind = "s3 409"       // another write of the key is under way
-	S3Proxy     Kind = "s3 404"       // a proxy answers instead of the server
-	S3Lost      Kind = "s3 lost"      // the request takes effect, and the answer is lost
-	S3Truncated Kind = "s3 truncated" // the body ends in the middle
-	S3Stalled   Kind = "s3 stalled"   // the body stops in the middle, and the connection stays
-	S3Away      Kind = "s3 away"      // no connection for the next requests: more than an activity tries
-	S3Full      Kind = "s3 full"      // no space for what the next requests write
-	S3Lies      Kind = "s3 lies"      // the server says that it wrote a blob, and did not
-	S3Torn      Kind = "s3 torn"      // the server writes half of a blob, and fails
-
-	// What can strike a request to Redis.
-	RedisDown  Kind = "redis down"  // no connection
-	RedisFlush Kind = "redis flush" // all its keys are lost
-
-	// What can strike a call to a policy server.
-	PolicyDown Kind = "policy down"
-	PolicyBusy Kind = "policy 429"
-
-	// What can strike a call to a chat endpoint.
-	ModelDown  Kind = "model down"
-	ModelBusy  Kind = "model 429"
-	ModelHangs Kind = "model hangs" // for two minutes
-
-	// What can strike a step of an environment.
-	EnvironmentDies Kind = "environment dies"
-	EnvironmentOdd  Kind = "environment odd" // its screens are not the same after a replay
-)
-
-// everywhere are the kinds that can strike every point.
-var everywhere = []Kind{Kill, KillAfter, Late, Slow, Jump, Restart}
-
-// Kinds are all kinds of faults.
-var Kinds = slices.Concat(everywhere, []Kind{OtherVersion, Unacknowledged},
-	s3Faults, s3BlobFaults, redisFaults, policyFaults, modelFaults, environmentFaults)
-
-var (
-	s3Faults = []Kind{
-		S3Down, S3Error, S3Busy, S3Conflict, S3Proxy, S3Lost, S3Truncated, S3Stalled, S3Away, S3Full,
-	}
-	s3BlobFaults      = []Kind{S3Lies, S3Torn}
-	redisFaults       = []Kind{RedisDown, RedisFlush}
-	policyFaults      = []Kind{PolicyDown, PolicyBusy}
-	modelFaults       = []Kind{ModelDown, ModelBusy, ModelHangs}
-	environmentFaults = []Kind{EnvironmentDies, EnvironmentOdd}
-)
-
-// Fault strikes at the first point from At on that its kind can strike. Points are counted from 1.
-type Fault struct {
-	At   int
-	Kind Kind
-}
-
-func (f Fault) String() string { return fmt.Sprintf("%d:%s", f.At, f.Kind) }
-
-// awayFor is the number of requests to S3 that one fault of the kind S3Away strikes, and fullFor that of writes which
-// one of the kind S3Full does.
-const awayFor, fullFor = 400, 100
-
-// Draw returns the faults of a seed: up to twenty among the first points.
-func Draw(seed uint64, points int) []Fault {
-	r := rand.New(rand.NewPCG(seed, 1))
-	out := make([]Fault, 1+r.IntN(20))
-	for i := range out {
-		out[i] = Fault{At: 1 + r.IntN(points), Kind: Kinds[r.IntN(len(Kinds))]}
-	}
-	slices.SortStableFunc(out, func(a, b Fault) int { return a.At - b.At })
-
-	return out
-}
 
 // scheduler decides which point goes on.
 type scheduler struct {
@@ -121,26 +31,33 @@ type scheduler struct {
 	waiting []*point
 	arrived chan struct{}
 	points  int
-	faults  []Fault          // those that have not struck
-	away    int              // requests to S3 that find no connection
-	full    int              // writes to S3 that find no space
-	struck  map[Kind]int     // by kind
-	restart func()           // loses Temporal's data
+	faults  []Fault           // those that have not struck
+	away    int               // requests to S3 that find no connection
+	full    int               // writes to S3 that find no space
+	struck  map[Kind]int      // by kind
+	effects map[string]int    // what faults and actors brought about, in words
+	restart func()            // loses Temporal's data
+	happen  func(k Kind) bool // lets an event take place, unless it cannot now
+
 	trace   *strings.Builder // nil: it is not kept
 	failing []string         // lines of activities that failed since the last line of the trace
 	began   time.Time
 }
 
-// point is where an activity waits for the scheduler.
+// point is where an activity or an actor waits for the scheduler.
 type point struct {
 	name string
-	can  []Kind
+	all  []Kind // that can strike every point of its execution
+	can  []Kind // that can strike it besides
 	goOn chan Kind
 }
 
+func (p *point) strikes(k Kind) bool { return slices.Contains(p.can, k) || slices.Contains(p.all, k) }
+
 func newScheduler(seed uint64, faults []Fault, keep bool) *scheduler {
 	s := &scheduler{
-		order: rand.New(rand.NewPCG(seed, 2)), faults: slices.Clone(faults), struck: map[Kind]int{},
+		order: rand.New(rand.NewPCG(seed, 2)), faults: slices.Clone(faults),
+		struck: map[Kind]int{}, effects: map[string]int{},
 		end: make(chan struct{}), arrived: make(chan struct{}, 1), began: time.Now(),
 	}
 	if keep {
@@ -150,18 +67,35 @@ func newScheduler(seed uint64, faults []Fault, keep bool) *scheduler {
 	return s
 }
 
-// execution is one try of an activity.
-type execution struct {
-	name   string
-	giveUp chan struct{} // closed when Temporal no longer waits for it
-	once   sync.Once
-	mu     sync.Mutex
-	dead   bool // its worker died: it has no further effect
-	cancel context.CancelCauseFunc
+// effect notes that a fault or an actor brought something about.
+func (s *scheduler) effect(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.effects[what]++
 }
 
-// errDead ends what an activity of a dead worker does.
-var errDead = errors.New("simulation: the worker is dead")
+// execution is one try of an activity, or of an actor.
+type execution struct {
+	name   string
+	actor  bool
+	varies bool          // its worker makes other answers and policies than the others
+	giveUp chan struct{} // closed when Temporal no longer waits for it
+	once   sync.Once
+	cancel context.CancelCauseFunc
+
+	mu    sync.Mutex
+	dead  bool  // its worker died: it has no further effect
+	lost  error // what Temporal makes of it when it gives it up
+	until int   // points after which it is cancelled; 0: never
+
+	frozen time.Time // until then its process is stopped
+}
+
+// errDead ends what an activity of a dead worker does, and errSilent an activity that Temporal heard nothing of.
+var (
+	errDead   = errors.New("simulation: the worker is dead")
+	errSilent = temporal.NewTimeoutError(enums.TIMEOUT_TYPE_HEARTBEAT, nil)
+)
 
 // abandon makes Temporal give the activity up; if die is true, its worker is dead, too.
 func (e *execution) abandon(die bool) {
@@ -172,6 +106,51 @@ func (e *execution) abandon(die bool) {
 		e.cancel(errDead)
 	}
 	e.once.Do(func() { close(e.giveUp) })
+}
+
+// silence makes Temporal give the activity up by a timeout. It is cancelled after some more points.
+func (e *execution) silence(points int) {
+	e.mu.Lock()
+	e.lost, e.until = errSilent, points
+	e.mu.Unlock()
+	e.abandon(false)
+}
+
+// passes counts a point of a silent activity, which is cancelled at the last one.
+func (e *execution) passes() {
+	e.mu.Lock()
+	over := e.until == 1
+	e.until = max(0, e.until-1)
+	e.mu.Unlock()
+	if over {
+		e.cancel(context.Canceled)
+	}
+}
+
+// freeze stops everything that the process of an actor asks for.
+func (e *execution) freeze(d time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.frozen = time.Now().Add(d)
+}
+
+// thaw waits until the process is not frozen any more.
+func (e *execution) thaw() {
+	e.mu.Lock()
+	until := e.frozen
+	e.mu.Unlock()
+	time.Sleep(time.Until(until))
+}
+
+// failed returns the error of an activity that Temporal gave up.
+func (e *execution) failed() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.lost != nil {
+		return e.lost
+	}
+
+	return errGivenUp
 }
 
 func (e *execution) isDead() bool {
@@ -189,9 +168,18 @@ func executionOf(ctx context.Context) *execution {
 	return e
 }
 
+// randomName matches what actors draw at random.
+var randomName = regexp.MustCompile(`[A-Z2-7]{26}`)
+
+// silentFor is the largest number of points that a silent activity passes before it is cancelled.
+const silentFor = 40
+
+// frozenFor is how long a frozen actor is stopped: longer than the grace period.
+const frozenFor = grace + 2*time.Hour
+
 // at waits until the scheduler lets the point go on. It returns the fault that strikes the point, which the caller
-// carries out; faults of the activity itself are carried out here, and after is to be called when the request has taken
-// effect. What no activity asks for goes on at once.
+// carries out; faults of the execution itself are carried out here, and after is to be called when the request has
+// taken effect. What neither an activity nor an actor asks for goes on at once.
 func (s *scheduler) at(ctx context.Context, name string, can ...Kind) (k Kind, after func(), err error) {
 	e := executionOf(ctx)
 	if e == nil {
@@ -200,7 +188,12 @@ func (s *scheduler) at(ctx context.Context, name string, can ...Kind) (k Kind, a
 	if e.isDead() {
 		return none, nil, errDead
 	}
-	p := &point{name: e.name + " " + name, can: slices.Concat(everywhere, can), goOn: make(chan Kind, 1)}
+	e.passes()
+	p := &point{name: e.name + " " + name, all: everywhere, can: can, goOn: make(chan Kind, 1)}
+	if e.actor {
+		p.all, p.name = everyActor, randomName.ReplaceAllString(p.name, "random")
+		e.thaw()
+	}
 	s.add(p)
 	select {
 	case k = <-p.goOn:
@@ -220,12 +213,17 @@ func (s *scheduler) at(ctx context.Context, name string, can ...Kind) (k Kind, a
 		return none, func() { e.abandon(true) }, nil
 	case Late:
 		e.abandon(false)
+	case Silent:
+		e.silence(1 + int(domain.Seed(0, p.name)%silentFor))
 	case Restart:
 		s.restart()
 	case Slow:
 		time.Sleep(10 * time.Second)
 	case Jump:
 		time.Sleep(20 * time.Minute)
+	case Freeze:
+		e.freeze(frozenFor)
+		e.thaw()
 	default:
 		return k, after, nil
 	}
@@ -266,13 +264,20 @@ func (s *scheduler) run() {
 
 func (s *scheduler) stop() { close(s.end) }
 
-// next lets a point go on and reports whether one waited.
+// next lets a point go on, or an event take place, and reports whether a point waited.
 func (s *scheduler) next() bool {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.waiting) == 0 {
+	waits := len(s.waiting) > 0
+	s.mu.Unlock()
+	if !waits {
 		return false
 	}
+	if s.takesPlace() {
+		return true
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	// They arrived in any order.
 	slices.SortFunc(s.waiting, func(a, b *point) int { return strings.Compare(a.name, b.name) })
 	i := s.order.IntN(len(s.waiting))
@@ -292,10 +297,33 @@ func (s *scheduler) next() bool {
 		s.away--
 		k = S3Down
 	}
-	s.note("%d %v %s %s", s.points, time.Since(s.began), p.name, k)
+	if s.trace != nil {
+		s.note("%d %v %s %s", s.points, time.Since(s.began), p.name, k)
+	}
 	p.goOn <- k
 
 	return true
+}
+
+// takesPlace lets an event take place that is due and can, and reports whether there was one.
+func (s *scheduler) takesPlace() bool {
+	for i, f := range s.faults {
+		if f.At > s.points+1 {
+			break
+		}
+		if !isEvent(f.Kind) || !s.happen(f.Kind) {
+			continue
+		}
+		s.mu.Lock()
+		s.faults = slices.Delete(s.faults, i, i+1)
+		s.struck[f.Kind]++
+		s.note("%d %v event %s", s.points+1, time.Since(s.began), f.Kind)
+		s.mu.Unlock()
+
+		return true
+	}
+
+	return false
 }
 
 // due returns the fault that strikes a point.
@@ -304,7 +332,7 @@ func (s *scheduler) due(p *point) Kind {
 		if f.At > s.points {
 			break
 		}
-		if slices.Contains(p.can, f.Kind) {
+		if p.strikes(f.Kind) {
 			s.faults = slices.Delete(s.faults, i, i+1)
 			s.struck[f.Kind]++
 

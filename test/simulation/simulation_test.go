@@ -13,10 +13,10 @@ import (
 )
 
 var (
-	schedules = flag.Int("schedules", 100, "number of schedules to simulate")
-	seed      = flag.Uint64("seed", 1, "seed of the first schedule")
-	stop      = flag.Int("stop", 10, "number of violations after which a sweep ends")
-	replayed  = flag.String("faults", "", "faults of a schedule to replay, as AT:KIND,…")
+	number   = flag.Int("schedules", 100, "number of schedules to simulate")
+	seed     = flag.Uint64("seed", 1, "seed of the first schedule")
+	stop     = flag.Int("stop", 10, "number of violations after which a sweep ends")
+	replayed = flag.String("faults", "", "faults of a schedule to replay, as AT:KIND,…")
 )
 
 // sweep collects what schedules showed.
@@ -25,12 +25,13 @@ type sweep struct {
 	want   [2]Played // by the seed: see short
 	struck map[Kind]int
 	longer map[Kind]time.Duration // the longest simulated time of a run that the kind struck
+	effect map[string]int
 	failed int
 }
 
 // TestSchedules simulates runs under faults. Each must end with the digest of an undisturbed run and a sound store.
 func TestSchedules(t *testing.T) {
-	s := &sweep{struck: map[Kind]int{}, longer: map[Kind]time.Duration{}}
+	s := &sweep{struck: map[Kind]int{}, longer: map[Kind]time.Duration{}, effect: map[string]int{}}
 	for i := range s.want {
 		s.want[i] = Play(t, uint64(i), nil, false)
 		if len(s.want[i].Problems) > 0 {
@@ -46,23 +47,42 @@ func TestSchedules(t *testing.T) {
 		for shard := range shards {
 			t.Run(strconv.Itoa(shard), func(t *testing.T) {
 				t.Parallel()
-				for i := shard; i < *schedules && !s.enough(); i += shards {
+				for i := shard; i < *number && !s.enough(); i += shards {
 					s.play(t, *seed+uint64(i))
 				}
 			})
 		}
 	})
 
-	t.Logf("%d schedules in %v, %d violations", *schedules, time.Since(began).Round(time.Second), s.failed)
+	t.Logf("%d schedules in %v, %d violations", *number, time.Since(began).Round(time.Second), s.failed)
 	for _, k := range slices.Sorted(maps.Keys(s.struck)) {
 		t.Logf("| %s | %d | %v |", k, s.struck[k], s.longer[k].Round(time.Second))
 	}
+	for _, what := range slices.Sorted(maps.Keys(s.effect)) {
+		t.Logf("%s: %d", what, s.effect[what])
+	}
+	s.sometimes(t)
+}
+
+// sometimes checks that every kind struck in a sweep, and in a large one brought about what it may.
+func (s *sweep) sometimes(t *testing.T) {
+	if s.failed > 0 {
+		return
+	}
 	for _, k := range Kinds {
-		if s.struck[k] == 0 && *schedules >= 100 && s.failed == 0 {
+		if drawn(k) && s.struck[k] == 0 && *number >= 100 {
 			t.Errorf("the fault %q never struck, want it in every sweep", k)
+		}
+		for _, what := range brings[k] {
+			if drawn(k) && *number >= large && s.effect[what] == 0 {
+				t.Errorf("%q: it was never true that %s, want it in every sweep of %d schedules", k, what, large)
+			}
 		}
 	}
 }
+
+// large is the number of schedules from which on all effects are expected.
+const large = 1000
 
 func (s *sweep) enough() bool {
 	s.mu.Lock()
@@ -80,6 +100,9 @@ func (s *sweep) play(t *testing.T, seed uint64) {
 	for k, n := range p.Struck {
 		s.struck[k] += n
 		s.longer[k] = max(s.longer[k], p.Took)
+	}
+	for what, n := range p.Effects {
+		s.effect[what] += n
 	}
 	s.mu.Unlock()
 
@@ -104,7 +127,7 @@ func (p Played) violated(got Played) string {
 	if len(got.Problems) > 0 {
 		return strings.Join(got.Problems[:min(3, len(got.Problems))], "; ")
 	}
-	if got.Digest != p.Digest {
+	if got.Digest != p.Digest && got.Effects[varied] == 0 {
 		return fmt.Sprintf("the digest is %s, want %s", got.Digest, p.Digest)
 	}
 

@@ -2,16 +2,19 @@ package simulation
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/worker"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/internal/method/chat"
@@ -21,60 +24,50 @@ import (
 	"github.com/collabui/collabui/test/kit/fakepolicy"
 	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/workers/catalog"
-	"github.com/collabui/collabui/workflows"
 )
 
-// Versions of workers. The usual ones begin every epoch.
-const usual, other = "usual", "other"
+// Versions of workers. The usual ones begin every epoch. The varying ones have their version, and other answers.
+const usual, other, varying = "usual", "other", "varying"
 
-// environment returns a workflow environment with all workflows and activities, whose workers the scheduler may kill.
-func (w *world) environment() *testsuite.TestWorkflowEnvironment {
-	var ts testsuite.WorkflowTestSuite
-	ts.SetLogger(silent{})
-	env := ts.NewTestWorkflowEnvironment()
-	env.SetTestTimeout(limit)
-	env.SetWorkerOptions(worker.Options{
-		DeadlockDetectionTimeout: time.Hour,
-		Interceptors:             []interceptor.WorkerInterceptor{&workers{world: w}},
-	})
-	for _, f := range workflows.All {
-		env.RegisterWorkflow(f)
-	}
-	for _, a := range append(w.activities(usual), w.control()) {
-		env.RegisterActivity(a)
-	}
-
-	return env
-}
+// varied is the effect of a record by a varying worker: the run's digest is another one then.
+const varied = "a result of the second of two workers was recorded"
 
 func (w *world) common(version string) activities.Common {
+	if version == varying {
+		version = usual // nobody can tell
+	}
+	if w.build > 0 && version == usual {
+		version = fmt.Sprint(usual, w.build)
+	}
+
 	return activities.Common{Bucket: w.bucket, Catalog: catalog.All{}, Kernel: version}
 }
 
 // suites are the environments of a version of the workers.
 func (w *world) suites(version string) *activities.Suites {
+	if version == varying {
+		version = usual
+	}
+
 	return activities.NewSuites(func(envadapters.Options) (envadapters.Suite, error) {
-		return suite{&scripted.Suite{Length: 2}, w.scheduler, version}, nil
+		return suite{&scripted.Suite{Length: 2, More: w.more}, w.scheduler, version}, nil
 	})
 }
 
-func (w *world) control() any {
-	return &activities.Control{Common: w.common(usual), Suites: w.suites(usual)}
-}
-
-// activities returns all activities that are not the control worker's, as a version of the workers does them. Its
-// policies, critic, environment and trainer are not like another version's.
+// activities returns all activities, as a version of the workers does them. Its policies, critic, environment and
+// trainer are not like another version's.
 func (w *world) activities(version string) []any {
 	wording := activities.Wording{
 		Render: fakepolicy.Render, Fits: func(string, string) bool { return true }, Over: func(string) int { return 0 },
 	}
-	model := policies{w.scheduler, version}
+	model := policies{w.scheduler, version, w.learned}
 	e := &endpoints.Endpoints{
-		Bucket: w.bucket, Limits: limits.Over(w.redis, version),
+		Bucket: w.bucket, Limits: limits.Over(w.redis, w.common(version).Kernel),
 		Connect: func(spec.Model) (chat.Model, error) { return critic{w.scheduler, version}, nil },
 	}
 
 	return []any{
+		&activities.Control{Common: w.common(version), Suites: w.suites(version)},
 		&activities.Rollouts{
 			Common: w.common(version), Suites: w.suites(version), Policies: model, Endpoints: e, Wording: wording,
 		},
@@ -93,17 +86,49 @@ func (w *world) activities(version string) []any {
 	}
 }
 
-// methods returns the activities of a worker of another version, by name.
-func (w *world) methods() map[string]reflect.Value {
-	out := map[string]reflect.Value{}
-	for _, a := range w.activities(other) {
-		v := reflect.ValueOf(a)
-		for i := range v.NumMethod() {
-			out[v.Type().Method(i).Name] = v.Method(i)
+// methods are activities by name.
+type methods map[string]method
+
+type method struct {
+	call    reflect.Value
+	control bool // the control worker does it, of which there is one version
+}
+
+// method returns an activity as the workers of a version do it. They keep what they have read until all of them are
+// started again.
+func (w *world) method(version, name string) method {
+	w.mu.Lock()
+	crew := w.crew[version]
+	w.mu.Unlock()
+	if crew == nil {
+		crew = methods{}
+		for _, a := range w.activities(version) {
+			v := reflect.ValueOf(a)
+			_, control := a.(*activities.Control)
+			for i := range v.NumMethod() {
+				crew[v.Type().Method(i).Name] = method{v.Method(i), control}
+			}
 		}
+		w.mu.Lock()
+		if w.crew == nil {
+			w.crew = map[string]methods{}
+		}
+		w.crew[version] = crew
+		w.mu.Unlock()
 	}
 
-	return out
+	return crew[name]
+}
+
+// startAgain ends all workers and actors, and lets others take their place.
+func (w *world) startAgain() {
+	w.mu.Lock()
+	live := slices.SortedFunc(maps.Keys(w.live), func(a, b *execution) int { return strings.Compare(a.name, b.name) })
+	w.crew = nil
+	w.mu.Unlock()
+	for _, e := range live {
+		e.abandon(true)
+	}
 }
 
 // step is an optimiser step.
@@ -144,11 +169,19 @@ var (
 )
 
 func (x *inbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
-	if x.world.isLost() {
+	w, info := x.world, activity.GetInfo(ctx)
+	if info.ActivityType.Name == "Clock" {
+		return x.Next.ExecuteActivity(ctx, in)
+	}
+	if w.isLost() {
 		return nil, errOver
 	}
+	past, key, known := w.remembered(info, in.Args)
+	if known {
+		return past, nil
+	}
 	body, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	e := x.world.execution(activity.GetInfo(ctx), in.Args, cancel)
+	e := w.execution(info, in.Args, cancel)
 	body = context.WithValue(body, executionKey{}, e)
 
 	type result struct {
@@ -156,50 +189,86 @@ func (x *inbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 		err error
 	}
 	done := make(chan result, 1)
-	x.world.bodies.Go(func() {
-		v, err := x.begin(body, activity.GetInfo(ctx).ActivityType.Name, in)
-		x.world.over(e, err)
-		if k, _, dead := x.world.at(body, "end", Unacknowledged); k == Unacknowledged || dead != nil {
+	w.bodies.Go(func() {
+		v, err := w.do(body, e, info.ActivityType.Name, in.Args)
+		w.over(e, err)
+		end := "end"
+		if err != nil {
+			end = "failed" // which of several errors is the first is not determined
+		}
+		if k, _, dead := w.at(body, end, endFaults...); k == Unacknowledged || dead != nil {
 			err = errGivenUp
 		}
 		done <- result{v, err}
 	})
 	select {
 	case r := <-done:
+		if w.isLost() {
+			return nil, errOver
+		}
+		w.heard(key, r.v, r.err)
+
 		return r.v, r.err
 	case <-e.giveUp:
-		if x.world.isLost() {
+		if w.isLost() {
 			return nil, errOver
 		}
 
-		return nil, errGivenUp
+		return nil, e.failed()
 	}
 }
 
-// begin executes an activity, on a worker of the usual version or of another one. Activities that are scheduled
-// together begin in any order, but not here.
-func (x *inbound) begin(ctx context.Context, name string, in *interceptor.ExecuteActivityInput) (any, error) {
-	var can []Kind
-	method, ok := x.world.others[name]
-	if ok {
-		can = []Kind{OtherVersion}
+// remembered returns the result of an activity that is in the history, and the key of its result.
+func (w *world) remembered(info activity.Info, args []any) (v any, key string, known bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	key = w.present.key(info.WorkflowExecution.ID, info.ActivityType.Name, args, info.Attempt == 1)
+	v, known = w.present.known[key]
+
+	return v, key, known
+}
+
+// heard adds the result of an activity to the history.
+func (w *world) heard(key string, v any, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err == nil {
+		w.present.results = append(w.present.results, result{key, v})
 	}
-	k, _, err := x.world.at(ctx, "begin", can...)
+}
+
+// do executes an activity on a worker of the usual version or of another one. Activities that are scheduled together
+// begin in any order, but not here.
+func (w *world) do(ctx context.Context, e *execution, name string, args []any) (any, error) {
+	m := w.method(usual, name)
+	can := workerFaults
+	if m.control {
+		can = beginFaults
+	}
+	k, _, err := w.at(ctx, "begin", can...)
 	switch {
 	case err != nil:
 		return nil, err
-	case k != OtherVersion:
-		return x.Next.ExecuteActivity(ctx, in)
+	case k == OtherVersion:
+		m = w.method(other, name)
+	case k == TwoResults:
+		e.varies = true
+		e.abandon(false)
+		m = w.method(varying, name)
+	case k == NoWorker:
+		days := 1 + domain.Seed(w.seed, "no worker", e.name)%60
+		time.Sleep(time.Duration(days) * 24 * time.Hour)
+		m = w.method(usual, name)
 	}
 
-	args := []reflect.Value{reflect.ValueOf(ctx)}
-	for _, a := range in.Args {
-		args = append(args, reflect.ValueOf(a))
+	in := []reflect.Value{reflect.ValueOf(ctx)}
+	for _, a := range args {
+		in = append(in, reflect.ValueOf(a))
 	}
-	got := method.Call(args)
+	got := m.call.Call(in)
 	err, _ = got[1].Interface().(error)
 
-	return got[0].Interface(), err
+	return got[0].Interface(), w.reported(err)
 }
 
 // silent is a logger that drops everything.
