@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -134,7 +135,7 @@ type s3Proxy struct {
 
 	requests atomic.Int64
 	mu       sync.Mutex
-	faults   []s3Fault // of the next requests, in order
+	faults   []s3Fault // of the next requests that they can strike, in order
 }
 
 // s3Fault is what happens to a request.
@@ -150,9 +151,19 @@ const (
 	s3Lost      s3Fault = "the answer is lost"
 	s3Twice     s3Fault = "the request arrives twice"
 	s3Slow      s3Fault = "the answer takes two seconds"
+	s3Stale     s3Fault = "an object that exists is said not to exist"
+	s3Thin      s3Fault = "a list leaves out a key"
+	s3Cut       s3Fault = "a list ends in the middle"
 )
 
-var s3Faults = []s3Fault{s3Error503, s3Error500, s3Gone, s3Conflict, s3Truncated, s3Lost, s3Twice, s3Slow}
+var (
+	s3Faults    = []s3Fault{s3Error503, s3Error500, s3Gone, s3Conflict, s3Truncated, s3Lost, s3Twice, s3Slow}
+	staleFaults = []s3Fault{s3Stale, s3Thin, s3Cut} // if Stale is true
+)
+
+// Stale lets S3 answer, too, as a server that has not seen the newest writes. It must be set before the first cell
+// starts.
+var Stale bool
 
 func newS3Proxy(to string) (*s3Proxy, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -186,21 +197,24 @@ func (p *s3Proxy) strike(f s3Fault, requests int) {
 	}
 }
 
-func (p *s3Proxy) next() s3Fault {
+// next returns the fault of a request.
+func (p *s3Proxy) next(r *http.Request) s3Fault {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.faults) == 0 {
-		return ""
-	}
-	f := p.faults[0]
-	p.faults = p.faults[1:]
+	for i, f := range p.faults {
+		if f.strikes(r) {
+			p.faults = slices.Delete(p.faults, i, i+1)
 
-	return f
+			return f
+		}
+	}
+
+	return ""
 }
 
 func (p *s3Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.requests.Add(1)
-	switch f := p.next(); f {
+	switch f := p.next(r); f {
 	case s3Error503:
 		w.WriteHeader(http.StatusServiceUnavailable)
 	case s3Error500:
@@ -229,6 +243,8 @@ func (p *s3Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case s3Slow:
 		time.Sleep(2 * time.Second)
 		p.behind.ServeHTTP(w, r)
+	case s3Stale, s3Thin, s3Cut:
+		p.falsify(w, r, f)
 	default:
 		p.behind.ServeHTTP(w, r)
 	}
