@@ -175,19 +175,23 @@ func (c *Common) versions(ctx context.Context, run string) (*versions, error) {
 }
 
 // identify reads the specification of a run, and returns what no other run of its name has: the digests of the
-// specification, of the record that says when the run began, and of a fork's origin.
+// specification, of the record that says when the run began, and of a fork's origin. It returns no identity before the
+// run has begun, because an earlier run of the name may have had the same specification.
 func (c *Common) identify(ctx context.Context, run string) (runs.Forked, string, error) {
 	s, ref, err := runs.Run(run).Forked().Must(ctx, c.Bucket)
 	if err != nil {
 		return s, "", err
 	}
-	begun, _, err := runs.Run(run).Made(0).May(ctx, c.Bucket)
+	begun, began, err := runs.Run(run).Made(0).May(ctx, c.Bucket)
 	if err != nil {
 		return s, "", err
 	}
-	origin, _, err := runs.Run(run).Origin().May(ctx, c.Bucket) // a fork has the record of its original's beginning
+	origin, forked, err := runs.Run(run).Origin().May(ctx, c.Bucket) // a fork has the record of its original's beginning
+	if err != nil || !began && !forked {
+		return s, "", err
+	}
 
-	return s, ref.SHA256 + runs.Digest(begun) + runs.Digest(origin), err
+	return s, ref.SHA256 + runs.Digest(begun) + runs.Digest(origin), nil
 }
 
 // sure reports whether the run need not be looked at again.
@@ -202,11 +206,12 @@ func (v *versions) sure() bool {
 func (v *versions) still(identity string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.identity == identity {
+	same := identity != "" && v.identity == identity
+	if same {
 		v.checked = time.Now()
 	}
 
-	return v.identity == identity
+	return same
 }
 
 // look reads changes that were recorded since, unless somebody did so a short while ago. One that the store does not

@@ -131,3 +131,46 @@ func TestARunOfTheSameFileIsAnotherRun(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatWasReadBeforeTheBeginIsReadAgain: a worker reads a specification before the run begins. The run is deleted,
+// and its file is trained again, before the worker is asked again. What it knew of the first run does not count.
+func TestWhatWasReadBeforeTheBeginIsReadAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := &store.Memory{}
+		c := &Common{Bucket: b}
+		name := runs.Run("again")
+		tag := func() string {
+			t.Helper()
+			s := spec.Default()
+			s.Name = string(name)
+			_, _, _, err := name.Spec().Write(t.Context(), b, s)
+			if err == nil {
+				_, err = c.versions(t.Context(), string(name))
+			}
+			if err == nil {
+				_, _, _, err = name.Made(0).Write(t.Context(), b, runs.Made{Began: time.Now()})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			known, err := c.own(t.Context(), string(name))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			return known.Tag
+		}
+
+		first := tag()
+		for _, key := range []string{name.Spec().Key, name.Made(0).Key} {
+			if err := b.Delete(t.Context(), key); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(RunKept)
+		if second := tag(); second == first {
+			t.Errorf("the records of the second run have the tag of the first, %s, want another", first)
+		}
+	})
+}
