@@ -37,7 +37,8 @@ func (c *collector) explain(ctx context.Context) error {
 			c.report.Unexplained++
 		}
 	}
-	for _, r := range c.runs {
+	for _, name := range sorted(c.runs) {
+		r := c.runs[name]
 		if r.dead && !r.deleted && !c.needed(r) {
 			unfinished++
 		}

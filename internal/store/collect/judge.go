@@ -84,7 +84,8 @@ func (c *collector) still(ctx context.Context, r *run) (bool, error) {
 
 // spare keeps dead runs of which a fork is being made: it still copies.
 func (c *collector) spare(ctx context.Context) error {
-	for _, r := range c.runs {
+	for _, name := range sorted(c.runs) {
+		r := c.runs[name]
 		x := runs.Run(r.name)
 		if _, whole := c.objects[x.Spec().Key]; whole || r.dead {
 			continue

@@ -11,7 +11,8 @@ import (
 // share reads what runs share with others, which are needed as long as the run is: they are not dead either. It follows
 // spare, which may have found that a run is not dead.
 func (c *collector) share(ctx context.Context) error {
-	for _, r := range c.runs {
+	for _, name := range sorted(c.runs) {
+		r := c.runs[name]
 		if r.dead {
 			continue
 		}
@@ -39,7 +40,8 @@ func (c *collector) share(ctx context.Context) error {
 // keepShared keeps the policies of shared epochs that forks need: those that a fork which has ended keeps, and those
 // with which one that has not ended begins, where policies may lag.
 func (c *collector) keepShared() {
-	for _, r := range c.runs {
+	for _, name := range sorted(c.runs) {
+		r := c.runs[name]
 		if r.dead || r.shared == nil {
 			continue
 		}
