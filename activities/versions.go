@@ -186,7 +186,8 @@ func (c *Common) identify(ctx context.Context, run string) (runs.Forked, string,
 	if err != nil {
 		return s, "", err
 	}
-	origin, forked, err := runs.Run(run).Origin().May(ctx, c.Bucket) // a fork has the record of its original's beginning
+	// A fork has the record of the beginning of its original.
+	origin, forked, err := runs.Run(run).Origin().May(ctx, c.Bucket)
 	if err != nil || !began && !forked {
 		return s, "", err
 	}

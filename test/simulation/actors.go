@@ -56,8 +56,9 @@ func (w *world) arrange(k Kind) bool {
 	return true
 }
 
-// tries is how often an actor that fails, or whose process dies, tries again.
-const tries = 20
+// tries is how often an actor tries again that fails, or whose process dies: until a store that is away or full is so
+// no more. cleanings is how many collections remove what is left of a deleted run at most.
+const tries, cleanings = 1000, 20
 
 // actor lets somebody act beside the run: again after a fault that passes, or when the process has died.
 func (w *world) actor(k Kind) {
@@ -151,7 +152,7 @@ func (w *world) copies(ctx context.Context) error {
 	}
 	name := w.Spec.Name
 	w.make(w.second.disk, name, true)
-	before := w.s3.disk.list(runs.Run(name).Prefix(), 0)
+	began, before := time.Now(), w.s3.disk.list(runs.Run(name).Prefix(), 0)
 	collecting, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	w.people.Go(func() {
@@ -165,6 +166,9 @@ func (w *world) copies(ctx context.Context) error {
 	}
 	w.make(w.second.disk, name, false)
 	w.effect("a run was copied")
+	if w.s3.until.After(began) { // a copy of what a replica has is one of an earlier state
+		before = nil
+	}
 	w.checkCopy(ctx, before)
 
 	report, err := transfer.Runs(ctx, to, w.bucket, []string{name}, quiet)
@@ -230,7 +234,7 @@ func (w *world) deleted(ctx context.Context, name runs.Run, goesOn func() (bool,
 		return err
 	}
 	w.effect("a run was deleted")
-	for range tries {
+	for range cleanings {
 		if len(w.s3.disk.list(name.Prefix(), 0)) == 0 {
 			w.effect("a deleted run was removed")
 

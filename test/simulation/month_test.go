@@ -31,8 +31,9 @@ func TestAMonthWithPreemptions(t *testing.T) {
 	for range 5 * days {
 		faults = append(faults, Fault{At: 1 + random.IntN(want.Points), Kind: []Kind{Kill, KillAfter}[random.IntN(2)]})
 	}
+	kinds := alone()
 	for range 2 * days {
-		faults = append(faults, Fault{At: 1 + random.IntN(want.Points), Kind: Kinds[random.IntN(len(Kinds))]})
+		faults = append(faults, Fault{At: 1 + random.IntN(want.Points), Kind: kinds[random.IntN(len(kinds))]})
 	}
 	slices.SortStableFunc(faults, func(a, b Fault) int { return a.At - b.At })
 	got := r.Play(t, 1, faults, false)

@@ -156,9 +156,9 @@ func (w *world) reported(err error) error {
 
 var keys = regexp.MustCompile(`(blobs/[0-9a-f]{64}|(runs|lines)/[\w./-]+\.json)`)
 
-// advised returns the objects that a reason advises to delete.
+// advised returns the objects that a reason advises to delete. Not to delete something is no such advice.
 func advised(reason string) []string {
-	if !strings.Contains(reason, "delete") {
+	if !strings.Contains(reason, "delete") || strings.Contains(reason, "Delete nothing") {
 		return nil
 	}
 
@@ -190,7 +190,9 @@ func (w *world) pause(ctx context.Context, days int) error {
 		return nil
 	}
 	if _, err := w.commands(ctx, workflows.UpdatePause); err != nil {
-		return fault.As(fault.Transient, err)
+		if st, unknown := w.ask(); unknown != nil || !st.Paused { // it may have taken effect, and not be recorded
+			return fault.As(fault.Transient, err)
+		}
 	}
 	w.effect("a person paused the run")
 	if !w.sleep(ctx, time.Duration(days)*24*time.Hour) {

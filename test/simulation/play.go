@@ -127,12 +127,13 @@ type world struct {
 	clock    chan struct{}
 	lost     bool // Temporal's data
 	live     map[*execution]bool
-	begins   int             // of the run
-	open     []string        // child workflows
-	stage    stage           // of the run
-	trained  chan struct{}   // somebody continues a run that was stopped
-	making   map[string]bool // runs that forks and copies make
-	forks    []string        // that exist
+	begins   int               // of the run
+	open     []string          // child workflows
+	parents  map[string]string // of these
+	stage    stage             // of the run
+	trained  chan struct{}     // somebody continues a run that was stopped
+	making   map[string]bool   // runs that forks and copies make
+	forks    []string          // that exist
 	problems []string
 }
 
@@ -191,23 +192,7 @@ func (w *world) all(ctx context.Context) runs.End {
 	defer func() { stop(); watch.Wait() }()
 
 	end, err := w.play(w.Spec.Name)
-	for err == nil {
-		quiet := make(chan struct{})
-		go func() { w.people.Wait(); close(quiet) }()
-		again := false
-		select {
-		case <-quiet:
-			select {
-			case <-w.trained:
-				again = true
-			default:
-			}
-		case <-w.trained:
-			again = true
-		}
-		if !again {
-			break
-		}
+	for err == nil && w.continued() {
 		end, err = w.play(w.Spec.Name)
 	}
 	w.bodies.Wait() // activities that nobody waits for run on
@@ -231,6 +216,23 @@ func (w *world) all(ctx context.Context) runs.End {
 	}
 
 	return end
+}
+
+// continued waits until somebody continues the run, and reports false if nobody acts any more.
+func (w *world) continued() bool {
+	quiet := make(chan struct{})
+	go func() { w.people.Wait(); close(quiet) }()
+	select {
+	case <-w.trained:
+		return true
+	case <-quiet:
+	}
+	select {
+	case <-w.trained:
+		return true
+	default:
+		return false
+	}
 }
 
 // audit checks what the run left in the store.

@@ -134,12 +134,14 @@ func (e *execution) freeze(d time.Duration) {
 	e.frozen = time.Now().Add(d)
 }
 
-// thaw waits until the process is not frozen any more.
-func (e *execution) thaw() {
+// thaw waits until the process is not frozen any more, and reports whether it was.
+func (e *execution) thaw() bool {
 	e.mu.Lock()
-	until := e.frozen
+	left := time.Until(e.frozen)
 	e.mu.Unlock()
-	time.Sleep(time.Until(until))
+	time.Sleep(left)
+
+	return left > 0
 }
 
 // failed returns the error of an activity that Temporal gave up.
@@ -190,14 +192,17 @@ func (s *scheduler) at(ctx context.Context, name string, can ...Kind) (k Kind, a
 	}
 	e.passes()
 	p := &point{name: e.name + " " + name, all: everywhere, can: can, goOn: make(chan Kind, 1)}
+	hurry := ctx.Done()
 	if e.actor {
 		p.all, p.name = everyActor, randomName.ReplaceAllString(p.name, "random")
-		e.thaw()
+		if e.thaw() {
+			hurry = nil // what a process waited for while it was frozen fails one by one
+		}
 	}
 	s.add(p)
 	select {
 	case k = <-p.goOn:
-	case <-ctx.Done():
+	case <-hurry:
 		s.remove(p)
 
 		return none, nil, context.Cause(ctx)
@@ -224,6 +229,8 @@ func (s *scheduler) at(ctx context.Context, name string, can ...Kind) (k Kind, a
 	case Freeze:
 		e.freeze(frozenFor)
 		e.thaw()
+		s.add(&point{name: p.name, goOn: p.goOn})
+		<-p.goOn
 	default:
 		return k, after, nil
 	}

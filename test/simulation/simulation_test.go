@@ -4,6 +4,8 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"os"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +20,13 @@ var (
 	stop     = flag.Int("stop", 10, "number of violations after which a sweep ends")
 	replayed = flag.String("faults", "", "faults of a schedule to replay, as AT:KIND,…")
 )
+
+// TestMain lets garbage be collected less often: a schedule makes much of it, and keeps little.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
 
 // sweep collects what schedules showed.
 type sweep struct {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"go.temporal.io/sdk/converter"
@@ -135,7 +134,7 @@ func (w *world) begin(b *beginning) *testsuite.TestWorkflowEnvironment {
 	env := w.environment()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.lost, w.open, w.stage = false, nil, running
+	w.lost, w.open, w.parents, w.stage = false, nil, map[string]string{}, running
 	w.begins++
 	w.env, w.present, w.clock = env, b, make(chan struct{})
 	w.past = append(w.past, b)
@@ -172,7 +171,9 @@ func (w *world) play(name string) (runs.End, error) {
 			next = from(in, nil)
 		case errors.As(err, &failed) && failed.Type() == workflows.ErrStopped:
 			w.become(stopped)
-			<-w.trained
+			if !w.continued() {
+				return end, errors.New("nobody continues the run, which was stopped")
+			}
 		case err != nil:
 			return end, fmt.Errorf("%w: %s", err, w.status())
 		default:
@@ -234,13 +235,23 @@ func (w *world) endChild(terminate bool) bool {
 	w.mu.Lock()
 	w.note("%s ends", id)
 	w.mu.Unlock()
-	for _, x := range slices.Backward(open) {
-		if x == id || terminate && strings.HasPrefix(x, id+"/") {
-			_ = w.env.SignalWorkflowByID(x, signalEnd, terminate) // one that has just ended needs none
-		}
+	ends := slices.DeleteFunc(open, func(x string) bool { return x != id && !(terminate && w.isBelow(x, id)) })
+	for _, x := range slices.Backward(ends) {
+		_ = w.env.SignalWorkflowByID(x, signalEnd, terminate) // one that has just ended needs none
 	}
 
 	return true
+}
+
+// isBelow reports whether a workflow is a child of another one, or of its children, and ends with it.
+func (w *world) isBelow(id, above string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id != "" && id != above {
+		id = w.parents[id]
+	}
+
+	return id != ""
 }
 
 // signalEnd cancels a workflow, or ends it as if somebody had terminated it.
@@ -277,7 +288,7 @@ func (x *inboundWorkflow) ExecuteWorkflow(
 		return x.Next.ExecuteWorkflow(ctx, in)
 	}
 	id := info.WorkflowExecution.ID
-	x.world.opened(id, true)
+	x.world.opened(id, info.ParentWorkflowExecution.ID)
 	var v any
 	var err error
 	over := false
@@ -297,19 +308,25 @@ func (x *inboundWorkflow) ExecuteWorkflow(
 	})
 	alone, _ := workflow.NewDisconnectedContext(ctx)
 	waited := workflow.Await(alone, func() bool { return over })
-	x.world.opened(id, false)
+	x.world.closed(id)
 
 	return v, errors.Join(waited, err)
 }
 
-// opened notes that a child workflow begins or ends.
-func (w *world) opened(id string, begins bool) {
+// opened notes that a child workflow begins.
+func (w *world) opened(id, parent string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open = append(w.open, id)
+	w.parents[id] = parent
+}
+
+// closed notes that a child workflow ends.
+func (w *world) closed(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.open = slices.DeleteFunc(w.open, func(x string) bool { return x == id })
-	if begins {
-		w.open = append(w.open, id)
-	}
+	delete(w.parents, id)
 }
 
 type outboundWorkflow struct {

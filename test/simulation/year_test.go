@@ -121,7 +121,7 @@ func (w *world) night(t *testing.T, n int) (out night) {
 		out.objects++
 		out.bytes += len(o.body)
 	}
-	time.Sleep(began.Add(24 * time.Hour).Sub(time.Now()))
+	time.Sleep(time.Until(began.Add(24 * time.Hour)))
 
 	return out
 }
