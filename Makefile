@@ -48,6 +48,7 @@ PACKAGES := environments statistics datasets tools clients accessibility python 
 
 test: build chromium unit lint race-short fuzz $(PACKAGES) integration ## install what the tests need, run them all
 	$(GO) test -C deploy/local ./...
+	$(MAKE) mutants MUTANTS=4 BUDGET=60s
 
 # The slowest packages start first, so that none of them runs alone at the end.
 unit: chromium ## run the unit tests
@@ -95,8 +96,15 @@ recovery: build chromium ## kill and freeze every component 20 times, measure re
 scale: build ## compare large epochs and long runs with small ones (an hour; nothing else may run)
 	$(GO) test -count=1 -timeout 180m -tags integration -v ./test/scale
 
-mutants: ## plant bugs, and check that tests find each of them
-	GOGC=400 $(GO) test -timeout 60m -tags mutants ./test/mutants
+# Without MUTANTS, all are played and test/mutants/found.json records which test found each.
+MUTANTS ?= 0
+TURN ?= 0
+BUDGET ?= 0
+NAME ?=
+mutants: ## plant bugs, and check that tests find each; MUTANTS=6: those whose TURN it is; NAME=: those named so
+	GOGC=400 $(GO) test -count=1 -timeout 180m -tags mutants ./test/mutants -v \
+		-run 'TestEveryMutantIsFound/planted/$(NAME)' -args -some $(MUTANTS) -turn $(TURN) -budget $(BUDGET) | \
+		grep -vE '^ *(=== |--- PASS)'; exit $${PIPESTATUS[0]}
 
 fuzz: ## run every fuzz target for FUZZTIME (20000x: that many inputs)
 	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" scripts/fuzz.sh

@@ -29,19 +29,21 @@ func TestACycleHasNoOrder(t *testing.T) {
 }
 
 func TestRandomTopologiesAreConnectedAcyclicAndDiffer(t *testing.T) {
-	var prev *Topology
-	for epoch := range 200 {
-		g := RandomTopology(7, epoch, 4, prev)
-		if _, err := g.Order(); err != nil {
-			t.Fatalf("epoch %d: %v has no order: %v, want an acyclic graph", epoch, g, err)
+	for _, agents := range []int{2, 4} { // two agents have two graphs only
+		var prev *Topology
+		for epoch := range 200 {
+			g := RandomTopology(7, epoch, agents, prev)
+			if _, err := g.Order(); err != nil {
+				t.Fatalf("epoch %d: %v has no order: %v, want an acyclic graph", epoch, g, err)
+			}
+			if !g.connected() {
+				t.Fatalf("epoch %d: got %v, want a connected graph", epoch, g)
+			}
+			if prev != nil && slices.Equal(g.Edges, prev.Edges) {
+				t.Fatalf("epoch %d repeats %v, want other edges", epoch, g)
+			}
+			prev = &g
 		}
-		if !g.connected() {
-			t.Fatalf("epoch %d: got %v, want a connected graph", epoch, g)
-		}
-		if prev != nil && slices.Equal(g.Edges, prev.Edges) {
-			t.Fatalf("epoch %d repeats %v, want other edges", epoch, g)
-		}
-		prev = &g
 	}
 }
 

@@ -128,6 +128,18 @@ func TestBytesWithAnotherHashAreNotWritten(t *testing.T) {
 	})
 }
 
+func TestBytesWithAnotherHashAreNotRead(t *testing.T) {
+	b, sum := &Memory{}, Sum([]byte("x"))
+	b.Damage(BlobPrefix+sum, []byte("not x"))
+	if got, err := GetBlob(t.Context(), b, sum); fault.KindOf(err) != fault.Corrupt {
+		t.Errorf("GetBlob() = %q, %v, want a corrupt fault", got, err)
+	}
+	err := StreamBlob(t.Context(), b, sum, func(io.Reader) error { return nil })
+	if fault.KindOf(err) != fault.Corrupt {
+		t.Errorf("StreamBlob() = %v, want a corrupt fault", err)
+	}
+}
+
 func TestBytesOfAFileThatChangesAreNeverSentWhole(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(file, []byte("weights"), 0o600); err != nil {

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/collabui/collabui/domain"
@@ -139,5 +142,54 @@ func TestAnUnknownObjectiveIsRefused(t *testing.T) {
 	_, err := (&Trainer{Bucket: &store.Memory{}}).Train(t.Context(), trainer.Job{Objective: "ppo"}, silent)
 	if got := fault.KindOf(err); err == nil || got != fault.Invalid {
 		t.Errorf("error = %v of kind %s, want one of kind %s", err, got, fault.Invalid)
+	}
+}
+
+// still trains a job on some pairs at a rate that changes nothing, so that the loss of a step is that of its examples.
+func still(t *testing.T, rows []domain.Pair, passes int) trainer.Result {
+	t.Helper()
+	got, err := (&Trainer{Bucket: &store.Memory{}}).Train(t.Context(), trainer.Job{
+		Objective: trainer.SFT, Pairs: rows, Seed: 3,
+		Params: domain.TrainParams{LearningRate: 1e-30, BatchSize: 1, Passes: passes},
+	}, silent)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return got
+}
+
+func TestEveryPassHasItsOwnOrder(t *testing.T) {
+	const n = 12
+	var passes [2][]float64
+	for i, p := range still(t, pairs(t, n), len(passes)).Curve {
+		passes[i/n] = append(passes[i/n], p.Loss)
+	}
+	if slices.Equal(passes[0], passes[1]) {
+		t.Errorf("the passes have the losses %v, want other orders", passes)
+	}
+	for i := range passes {
+		slices.Sort(passes[i])
+	}
+	if !slices.Equal(passes[0], passes[1]) {
+		t.Errorf("sorted, the passes have the losses %v, want the same: every example once", passes)
+	}
+}
+
+func TestALossThatIsNotANumberEndsTheJob(t *testing.T) {
+	rows := pairs(t, 4)
+	rows[2].Weight = math.NaN()
+	got := still(t, rows, 1)
+	if got.Digest != "" || !strings.Contains(got.Diverged, "the loss is not a number") {
+		t.Errorf("policy %q, diverged %q, want no policy and the reason", got.Digest, got.Diverged)
+	}
+}
+
+func TestTheLearningRateRisesAndFalls(t *testing.T) {
+	p := domain.TrainParams{LearningRate: 8, Warmup: 0.2, FinalShare: 0.25}
+	for step, want := range map[int]float64{0: 4, 2: 8, 6: 5, 10: 2} {
+		if got := Rate(p, step, 10); math.Abs(got-want) > 1e-9 {
+			t.Errorf("the rate of step %d is %v, want %v", step, got, want)
+		}
 	}
 }

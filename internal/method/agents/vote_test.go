@@ -46,6 +46,10 @@ func TestVotesAreCountedWithATotalTieRule(t *testing.T) {
 			clicks: [][]int{{1, 2}, {1, 2}, {3, 4}},
 			want:   domain.Vote{Canonical: "click index=2", Votes: 2, Rule: "last-round"},
 		},
+		"tie goes to more votes in the last round": {
+			clicks: [][]int{{3, 2}, {1, 1}, {4, 2}},
+			want:   domain.Vote{Canonical: "click index=2", Votes: 2, Rule: "last-round"},
+		},
 		"then to the scan from the end": {
 			clicks:   [][]int{{1, 5}, {1, 6}, {3, 7}},
 			lastOnly: true,
@@ -54,6 +58,10 @@ func TestVotesAreCountedWithATotalTieRule(t *testing.T) {
 		"cells that do not parse do not vote": {
 			clicks: [][]int{{-1, -1}, {-1, 3}, {-1, -1}},
 			want:   domain.Vote{Canonical: "click index=3", Votes: 1, Rule: "majority"},
+		},
+		"nor do they tie with those that do": {
+			clicks: [][]int{{-1, 3}, {-1, 3}, {4, 5}},
+			want:   domain.Vote{Canonical: "click index=3", Votes: 2, Rule: "majority"},
 		},
 		"nothing parses": {
 			clicks: [][]int{{-1, -1}, {-1, -1}, {-1, -1}},

@@ -50,6 +50,23 @@ func TestSmoothingGivesTheMarginATarget(t *testing.T) {
 	}
 }
 
+func TestAPairAtItsReferenceHasNoMargin(t *testing.T) {
+	ref := Answers{-3, -0.5}
+	for name, h := range losses {
+		if _, margin, _ := h.Pair(ref, ref, tokens); margin != 0 {
+			t.Errorf("%s: margin %v, want 0", name, margin)
+		}
+	}
+}
+
+// TestIPOHasItsMinimumAtItsTarget: 1/(2β), by Azar et al., "A General Theoretical Paradigm", 2023, equation 17.
+func TestIPOHasItsMinimumAtItsTarget(t *testing.T) {
+	h := Rule{Loss: domain.LossIPO, Beta: 0.25}
+	if loss, _, d := h.Pair(Answers{2, 0}, Answers{}, tokens); loss != 0 || d != (Answers{}) {
+		t.Errorf("loss %v and derivatives %v at a difference of 2, want zeros", loss, d)
+	}
+}
+
 func TestALostChosenAnswerCostsMoreUnderDPOPositive(t *testing.T) {
 	lp, ref := Answers{-3, -9}, Answers{-1, -2} // both answers lost probability, the rejected one more
 	_, _, plain := Rule{Beta: 0.1}.Pair(lp, ref, tokens)

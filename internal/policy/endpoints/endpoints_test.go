@@ -138,6 +138,23 @@ func TestCallsThatDifferAreMadeEachOnItsOwn(t *testing.T) {
 	}
 }
 
+func TestTwoRolesOfOneModelAreAskedEachOnTheirOwn(t *testing.T) {
+	b, srv := &store.Memory{}, &server{}
+	e := connect(b, srv)
+	for _, role := range []string{prompts.Critic, prompts.Adversary} {
+		m, _, err := e.For(run(), "judge", role)
+		if err == nil {
+			_, err = m.Complete(t.Context(), chat.Request{System: "s", User: "u", Seed: 3})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(srv.requests) != 2 {
+		t.Errorf("the server was asked %d times, want twice", len(srv.requests))
+	}
+}
+
 func TestATransientFaultIsTriedThreeTimesAndAThrottledOneIsNot(t *testing.T) {
 	down := fault.New(fault.Transient, "down")
 	busy := fault.After(fault.Throttled, time.Minute, "busy")

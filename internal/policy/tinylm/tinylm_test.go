@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/preference"
 )
 
 // toy makes a one-step task: press the named button, or type the named word into the named field.
@@ -121,21 +122,7 @@ func TestProbabilitiesOfAllAnswersSumToOne(t *testing.T) {
 }
 
 func TestGradientsAgreeWithFiniteDifferences(t *testing.T) {
-	r := rand.New(rand.NewPCG(9, 10))
-	m := New(DefaultConfig, 4)
-	for i := range m.Flat { // away from the symmetric start
-		m.Flat[i] += float32(r.NormFloat64() * 0.05)
-	}
-
-	var batch []Example
-	for range 3 {
-		p, c := toy(r)
-		c2 := c
-		at := slices.IndexFunc(p.Index, func(x Candidate) bool { return x.Pos == c.Elem })
-		c2.Elem = p.Index[(at+1)%len(p.Index)].Pos
-		batch = append(batch, Example{p, []Choice{c, c2}})
-	}
-
+	m, batch := unlike(3)
 	coeff := []float64{-1, 0.7}
 	loss := func() float64 {
 		s := 0.0
@@ -152,6 +139,32 @@ func TestGradientsAgreeWithFiniteDifferences(t *testing.T) {
 	s.run(m, m.transposeWeights(nil), batch, func(int, []float64) (float64, []float64) {
 		return 0, append([]float64(nil), coeff...)
 	})
+	agrees(t, m, s.grad, loss, 0.03)
+}
+
+// unlike returns a model away from its symmetric start, and examples with a right and a wrong answer each.
+func unlike(examples int) (*Model, []Example) {
+	r := rand.New(rand.NewPCG(9, 10))
+	m := New(DefaultConfig, 4)
+	for i := range m.Flat {
+		m.Flat[i] += float32(r.NormFloat64() * 0.05)
+	}
+
+	var batch []Example
+	for range examples {
+		p, c := toy(r)
+		c2 := c
+		at := slices.IndexFunc(p.Index, func(x Candidate) bool { return x.Pos == c.Elem })
+		c2.Elem = p.Index[(at+1)%len(p.Index)].Pos
+		batch = append(batch, Example{p, []Choice{c, c2}})
+	}
+
+	return m, batch
+}
+
+// agrees compares a gradient with finite differences of a loss, up to a relative tolerance.
+func agrees(t *testing.T, m *Model, grad []float32, loss func() float64, tolerance float64) {
+	t.Helper()
 	for _, ts := range m.Tensors {
 		n := ts.Rows * ts.Cols
 		idx := make([]int, n)
@@ -160,7 +173,7 @@ func TestGradientsAgreeWithFiniteDifferences(t *testing.T) {
 		}
 
 		slices.SortFunc(idx, func(a, b int) int {
-			return cmp.Compare(math.Abs(float64(s.grad[b])), math.Abs(float64(s.grad[a])))
+			return cmp.Compare(math.Abs(float64(grad[b])), math.Abs(float64(grad[a])))
 		})
 
 		// The largest gradients of every tensor only: float32 differences drown the small ones.
@@ -173,11 +186,43 @@ func TestGradientsAgreeWithFiniteDifferences(t *testing.T) {
 			down := loss()
 			m.Flat[i] = old
 			num := (up - down) / (2 * eps)
-			if math.Abs(num-float64(s.grad[i])) > 2e-3+0.03*math.Abs(num) {
-				t.Errorf("gradient of %s[%d] = %v, want %v by finite differences", ts.Name, i-ts.Off, s.grad[i], num)
+			if math.Abs(num-float64(grad[i])) > 2e-3+tolerance*math.Abs(num) {
+				t.Errorf("gradient of %s[%d] = %v, want %v by finite differences", ts.Name, i-ts.Off, grad[i], num)
 			}
 		}
 	}
+}
+
+// TestTheGradientOfAStepIsThatOfItsLoss takes a batch of several shards, whose pairs differ in weight.
+func TestTheGradientOfAStepIsThatOfItsLoss(t *testing.T) {
+	m, batch := unlike(2*shardSize + 1)
+	ref := m.LogProbs(batch, 1)
+	weight := make([]float64, len(batch))
+	for i := range ref {
+		ref[i][0], ref[i][1] = ref[i][0]+0.3, ref[i][1]-0.2
+		weight[i] = 0.5 + float64(i)/2
+	}
+	rule := preference.Rule{Beta: 0.5, Ftx: 0.3}
+	sum := func() (sum float64) {
+		for i, lp := range m.LogProbs(batch, 1) {
+			tokens := preference.Answers{float64(batch[i].Answers[0].Made()), float64(batch[i].Answers[1].Made())}
+			l, _, _ := rule.Pair(preference.Answers(lp), preference.Answers(ref[i]), tokens)
+			sum += weight[i] * (l - rule.Ftx*lp[0]/tokens[0])
+		}
+
+		return sum
+	}
+
+	tr := &Trainer{M: m, Workers: 2}
+	got, n := tr.DPOStep(batch, ref, weight, 0, rule), float64(len(batch)) // at the rate 0, nothing changes
+	if want := sum() / n; math.Abs(got.Loss-want) > 1e-6 {
+		t.Errorf("the loss is %v, want %v", got.Loss, want)
+	}
+	grad := slices.Clone(tr.shards[0].grad)
+	for i := range grad {
+		grad[i] *= float32(n)
+	}
+	agrees(t, m, grad, sum, 0.1)
 }
 
 func TestSamplingIsTheSameBitsWithAndWithoutCacheAndAgreesWithScoring(t *testing.T) {

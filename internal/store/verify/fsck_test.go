@@ -58,6 +58,15 @@ func TestFsckNamesTheObjectWithAFlippedByte(t *testing.T) {
 	}
 }
 
+func TestFsckNamesABlobWithOtherBytesThatNothingRefersTo(t *testing.T) {
+	b := finished(t)
+	key := store.BlobPrefix + store.Sum([]byte("weights"))
+	b.Damage(key, []byte("weighty"))
+	if r := report(t, verify.Fsck, b); !names(r, key) {
+		t.Errorf("problems %v, want one of %s", r.Problems, key)
+	}
+}
+
 func TestFsckNamesAMissingObject(t *testing.T) {
 	b := finished(t)
 	key := runs.Run(small).Topology(1).Key

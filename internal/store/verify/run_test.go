@@ -69,8 +69,23 @@ func violations(t *testing.T, b *store.Memory) map[string]func() {
 		"system version 0": func() {
 			change(t, b, r.Attempt(2, 5, 1).Key, func(e *runs.Episode) { e.System = 0 })
 		},
-		"digest does not follow": func() {
+		"its digest does not follow from its steps": func() {
 			change(t, b, r.Step(1, 1, 1, 1).Key, func(s *runs.Step) { s.Decision.Cells[0].Text = "other" })
+		},
+		"does not follow from what is stored": func() {
+			change(t, b, r.Epoch(1).Key, func(e *runs.Epoch) { e.Digest = "0" })
+		},
+		"rolled out by another system": func() {
+			change(t, b, r.Slots(2).Key, func(s *runs.Slots) { s.System.Version++ })
+		},
+		"kept its parent but names another policy": func() {
+			change(t, b, r.Update(1, 0).Key, func(u *runs.Update) { u.Kept = "KL" })
+		},
+		"labels another episode": func() {
+			change(t, b, credits, func(c *runs.Credits) { c.Episode.SHA256 = "x" })
+		},
+		"was made of another episode or of other labels": func() {
+			change(t, b, pairs, func(p *runs.Pairs) { p.Credit.SHA256 = "x" })
 		},
 		"kept the system that its updates began with but names another one": func() {
 			change(t, b, r.Epoch(1).Key, func(e *runs.Epoch) { e.Kept = "val fell" })
