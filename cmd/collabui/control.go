@@ -21,7 +21,7 @@ import (
 func pauseCmd(a *app) *cobra.Command {
 	return controlCmd(a, control{
 		verb: "pause", update: workflows.UpdatePause,
-		short: "Pause a run: running episodes end, no new ones start",
+		short: "Pause a run: what runs ends, and nothing new begins",
 	})
 }
 
@@ -92,12 +92,24 @@ func (a *app) runControl(ctx context.Context, x control, run string, asked workf
 		return x.explain(ctx, run, ended, err)
 	}
 
-	return a.print(status, func(w io.Writer) {
+	var waits pending
+	if status.Paused {
+		waits = readPending(ctx, t, run)
+	}
+	out := struct {
+		workflows.Status
+		Running map[string]int `json:"running,omitempty"` // of a run that is paused: activities that go on to their end
+	}{status, waits.Running}
+
+	return a.print(out, func(w io.Writer) {
 		where := "stage " + status.Stage
 		if status.Stage == workflows.StageEpoch {
 			where = fmt.Sprintf("in epoch %d of %d", status.Epoch, status.Epochs)
 		}
 		say(w, "%s: %s, %s", status.Name, stateOf(status), where)
+		if status.Paused {
+			waits.runningText(w)
+		}
 	})
 }
 

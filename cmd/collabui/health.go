@@ -10,6 +10,7 @@ import (
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/internal/policy/llm"
@@ -128,14 +129,28 @@ func oneLine(err error) string {
 
 func (d diagnosis) temporal(ctx context.Context, e config.Endpoints) []finding {
 	o, err := workers.ClientOptions(e, logging.Silent())
-	if err == nil {
-		var c client.Client
-		if c, err = client.DialContext(ctx, o); err == nil {
-			c.Close()
-		}
+	if err != nil {
+		return d.finding(supervisor.Temporal, e.Temporal, err)
+	}
+	c, err := client.DialContext(ctx, o)
+	if err != nil {
+		return d.finding(supervisor.Temporal, e.Temporal, err)
+	}
+	defer c.Close()
+	out := d.finding(supervisor.Temporal, e.Temporal, nil)
+	var all []stuck
+	describeOpen(ctx, c, "", nil, func(id string, x *workflowservice.DescribeWorkflowExecutionResponse) {
+		all = addStuck(all, id, x.PendingWorkflowTask)
+	})
+	for _, x := range all {
+		out = append(out, finding{
+			What: "workflow", Detail: x.String(),
+			Fix: "start workers of the build that began it, or restart those that run, if their log names a bug of " +
+				"the build; what is recorded is kept in any case",
+		})
 	}
 
-	return d.finding(supervisor.Temporal, e.Temporal, err)
+	return out
 }
 
 func (d diagnosis) store(ctx context.Context, e config.Endpoints) []finding {

@@ -6,21 +6,15 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	enums "go.temporal.io/api/enums/v1"
-	failure "go.temporal.io/api/failure/v1"
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
 
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/events"
-	"github.com/collabui/collabui/internal/process/payloads"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workflows"
@@ -32,19 +26,9 @@ type live struct {
 	Level     string        `json:"level,omitempty"`      // what the phase is a part of
 	PerMinute float64       `json:"per_minute,omitempty"` // what the phase counts
 	LeftS     float64       `json:"left_s,omitempty"`     // seconds until the phase ends, at that rate
-	Again     []triedAgain  `json:"tried_again,omitempty"`
-	Jobs      []trainingJob `json:"training,omitempty"`
-	Trained   []runs.Update `json:"trained,omitempty"` // of the open epoch, so far
+	Trained   []runs.Update `json:"trained,omitempty"`    // of the open epoch, so far
 	Around    *surroundings `json:"around,omitempty"`
-}
-
-// triedAgain are activities that fail in the same way and are tried again.
-type triedAgain struct {
-	Activity string `json:"activity"`
-	Of       string `json:"of"` // the workflow of the first
-	Number   int    `json:"number"`
-	Tries    int    `json:"tries"` // most of any
-	Why      string `json:"why"`
+	pending
 }
 
 // surroundings are the workers, and the servers that they see. Without Redis there are none.
@@ -76,7 +60,7 @@ func (st *status) readLive(ctx context.Context, b store.Bucket, e config.Endpoin
 	l := &live{}
 	var wg sync.WaitGroup
 	wg.Go(func() { l.read(ctx, t, st.told) })
-	wg.Go(func() { l.Again, l.Jobs = readPending(ctx, t, st.Name) })
+	wg.Go(func() { l.pending = readPending(ctx, t, st.Name) })
 	wg.Go(func() { l.readTrained(ctx, b, st.Name, st.committed+1, st.spec.Agents) })
 	wg.Go(func() { l.Around = readSurroundings(ctx, e, st.spec) })
 	wg.Wait()
@@ -97,86 +81,6 @@ func (l *live) read(ctx context.Context, t client.Client, st workflows.Status) {
 		l.PerMinute = float64(done) / took.Minutes()
 		l.LeftS = took.Seconds() / float64(done) * float64(all-done)
 	}
-}
-
-// maxOpen is the number of open workflows of a run that are looked at for what is tried again.
-const maxOpen = 200
-
-// readPending returns what fails and is tried again in the open workflows of a run, and the training jobs that run.
-func readPending(ctx context.Context, t client.Client, run string) ([]triedAgain, []trainingJob) {
-	res, err := t.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-		PageSize: maxOpen,
-		Query:    fmt.Sprintf("ExecutionStatus = 'Running' AND WorkflowId STARTS_WITH '%s/'", run),
-	})
-	codec, keys := payloads.New()
-	if keys != nil {
-		return nil, nil // connecting said so
-	}
-	reads := codec.Converter()
-	open := []string{run}
-	if err == nil {
-		for _, x := range res.Executions {
-			open = append(open, x.Execution.WorkflowId)
-		}
-	}
-	var mu sync.Mutex
-	var out []triedAgain
-	var jobs []trainingJob
-	var wg sync.WaitGroup
-	places := make(chan struct{}, 8)
-	for _, id := range open {
-		wg.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			d, err := t.DescribeWorkflowExecution(ctx, id, "")
-			if err != nil {
-				return
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			for _, a := range d.PendingActivities {
-				jobs = addJob(jobs, reads, id, a)
-				if a.Attempt > 1 && a.LastFailure != nil {
-					converter.DecodeCommonFailureAttributes(reads, a.LastFailure)
-					out = together(out, triedAgain{
-						Activity: a.ActivityType.GetName(), Of: id, Number: 1, Tries: int(a.Attempt),
-						Why: whyOf(a.LastFailure),
-					})
-				}
-			}
-		})
-	}
-	wg.Wait()
-	slices.SortFunc(out, func(a, b triedAgain) int { return cmp.Or(b.Number-a.Number, cmp.Compare(a.Of, b.Of)) })
-	sortJobs(jobs)
-
-	return out, jobs
-}
-
-// together adds an activity to those that fail in the same way.
-func together(all []triedAgain, x triedAgain) []triedAgain {
-	for i := range all {
-		if a := &all[i]; a.Activity == x.Activity && a.Why == x.Why {
-			a.Number++
-			a.Tries, a.Of = max(a.Tries, x.Tries), min(a.Of, x.Of)
-
-			return all
-		}
-	}
-
-	return append(all, x)
-}
-
-// whyOf returns what an activity's failure says.
-func whyOf(f *failure.Failure) string {
-	why := f.GetMessage()
-	if x := f.GetTimeoutFailureInfo(); x != nil && x.TimeoutType == enums.TIMEOUT_TYPE_HEARTBEAT {
-		why = "its worker is silent"
-	}
-
-	why = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(why), "body:"))
-
-	return strings.ToValidUTF8(why[:min(len(why), 300)], "")
 }
 
 // readSurroundings reads what the workers say of themselves and of the servers that the run's specification names.
@@ -241,6 +145,9 @@ func (l *live) text(w io.Writer) {
 	}
 	if l.Phase != "" {
 		say(w, "now: %s", l.line())
+	}
+	for _, x := range l.Stuck {
+		say(w, "%s", x)
 	}
 	l.trainingText(w)
 	for _, x := range l.Again {

@@ -167,6 +167,9 @@ func (st status) text(w io.Writer) {
 		say(w, "see every episode: %s", st.View)
 	}
 	st.Live.text(w)
+	if st.Live != nil && st.Status == statePaused {
+		st.Live.runningText(w)
+	}
 	for _, f := range st.Problems {
 		f.text(w)
 	}

@@ -29,9 +29,12 @@ func (x *troubles) look(ctx context.Context, v *viewer, t client.Client, e confi
 	for _, b := range readSurroundings(ctx, e, s).broken() {
 		now[fmt.Sprintf("server %s is %s: %s", b.Address, b.State, b.Detail)] = true
 	}
-	again, _ := readPending(ctx, t, s.Name)
-	for _, a := range again {
+	waits := readPending(ctx, t, s.Name)
+	for _, a := range waits.Again {
 		now[fmt.Sprintf("%s is tried again: %s", a.Activity, a.Why)] = true
+	}
+	for _, x := range waits.Stuck {
+		now["workflow "+x.Workflow+" does not go on: the log of a control worker says why"] = true
 	}
 	for _, what := range sortedKeys(now) {
 		if !x.known[what] {

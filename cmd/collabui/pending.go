@@ -1,0 +1,170 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	enums "go.temporal.io/api/enums/v1"
+	failure "go.temporal.io/api/failure/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+
+	"github.com/collabui/collabui/internal/process/payloads"
+)
+
+// pending is what the open workflows of a run wait for.
+type pending struct {
+	Again   []triedAgain   `json:"tried_again,omitempty"`
+	Jobs    []trainingJob  `json:"training,omitempty"`
+	Running map[string]int `json:"running,omitempty"` // activities that a worker does now, by name
+	Stuck   []stuck        `json:"stuck,omitempty"`
+}
+
+// triedAgain are activities that fail in the same way and are tried again.
+type triedAgain struct {
+	Activity string `json:"activity"`
+	Of       string `json:"of"` // the workflow of the first
+	Number   int    `json:"number"`
+	Tries    int    `json:"tries"` // most of any
+	Why      string `json:"why"`
+}
+
+// stuck is a workflow that does not go on: the workers fail to decide what it does next. Temporal tries that for ever.
+type stuck struct {
+	Workflow string `json:"workflow"`
+	Tries    int    `json:"tries"`
+}
+
+// stuckTries is the number of tries of a workflow task that may fail: a worker that ends, or is slow, costs some.
+const stuckTries = 3
+
+func (x stuck) String() string {
+	return fmt.Sprintf("workflow %s does not go on: its workers have failed %d times to decide what comes next; "+
+		"the log of a control worker says why", x.Workflow, x.Tries-1)
+}
+
+// addStuck adds a workflow if it is stuck.
+func addStuck(all []stuck, id string, t *workflowpb.PendingWorkflowTaskInfo) []stuck {
+	if t.GetAttempt() <= stuckTries {
+		return all
+	}
+
+	return append(all, stuck{Workflow: id, Tries: int(t.GetAttempt())})
+}
+
+// maxOpen is the number of open workflows that are looked at.
+const maxOpen = 200
+
+// describeOpen calls add with every open workflow that a query finds, one after the other.
+func describeOpen(
+	ctx context.Context, t client.Client, query string, more []string,
+	add func(id string, d *workflowservice.DescribeWorkflowExecutionResponse),
+) {
+	open := slices.Clone(more)
+	res, err := t.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+		PageSize: maxOpen, Query: "ExecutionStatus = 'Running'" + query,
+	})
+	if err == nil {
+		for _, x := range res.Executions {
+			open = append(open, x.Execution.WorkflowId)
+		}
+	}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	places := make(chan struct{}, 8)
+	for _, id := range open {
+		wg.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			d, err := t.DescribeWorkflowExecution(ctx, id, "")
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			add(id, d)
+		})
+	}
+	wg.Wait()
+}
+
+// readPending returns what the open workflows of a run wait for.
+func readPending(ctx context.Context, t client.Client, run string) (p pending) {
+	codec, keys := payloads.New()
+	if keys != nil {
+		return p // connecting said so
+	}
+	reads := codec.Converter()
+	query := fmt.Sprintf(" AND WorkflowId STARTS_WITH '%s/'", run)
+	describeOpen(ctx, t, query, []string{run}, func(id string, d *workflowservice.DescribeWorkflowExecutionResponse) {
+		p.Stuck = addStuck(p.Stuck, id, d.PendingWorkflowTask)
+		for _, a := range d.PendingActivities {
+			p.Jobs = addJob(p.Jobs, reads, id, a)
+			if a.State == enums.PENDING_ACTIVITY_STATE_STARTED {
+				if p.Running == nil {
+					p.Running = map[string]int{}
+				}
+				p.Running[a.ActivityType.GetName()]++
+			}
+			if a.Attempt > 1 && a.LastFailure != nil {
+				converter.DecodeCommonFailureAttributes(reads, a.LastFailure)
+				p.Again = together(p.Again, triedAgain{
+					Activity: a.ActivityType.GetName(), Of: id, Number: 1, Tries: int(a.Attempt),
+					Why: whyOf(a.LastFailure),
+				})
+			}
+		}
+	})
+	slices.SortFunc(p.Again, func(a, b triedAgain) int { return cmp.Or(b.Number-a.Number, cmp.Compare(a.Of, b.Of)) })
+	slices.SortFunc(p.Stuck, func(a, b stuck) int { return cmp.Compare(a.Workflow, b.Workflow) })
+	sortJobs(p.Jobs)
+
+	return p
+}
+
+// runningText says what workers still do, or that they do nothing.
+func (p pending) runningText(w io.Writer) {
+	var all []string
+	for _, name := range sortedKeys(p.Running) {
+		all = append(all, fmt.Sprintf("%d %s", p.Running[name], name))
+	}
+	if len(all) == 0 {
+		say(w, "nothing of it runs any more")
+
+		return
+	}
+	say(w, "still running, to their end: %s", strings.Join(all, ", "))
+}
+
+// together adds an activity to those that fail in the same way.
+func together(all []triedAgain, x triedAgain) []triedAgain {
+	for i := range all {
+		if a := &all[i]; a.Activity == x.Activity && a.Why == x.Why {
+			a.Number++
+			a.Tries, a.Of = max(a.Tries, x.Tries), min(a.Of, x.Of)
+
+			return all
+		}
+	}
+
+	return append(all, x)
+}
+
+// whyOf returns what an activity's failure says.
+func whyOf(f *failure.Failure) string {
+	why := f.GetMessage()
+	if x := f.GetTimeoutFailureInfo(); x != nil && x.TimeoutType == enums.TIMEOUT_TYPE_HEARTBEAT {
+		why = "its worker is silent"
+	}
+
+	why = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(why), "body:"))
+
+	return strings.ToValidUTF8(why[:min(len(why), 300)], "")
+}
