@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -18,8 +19,12 @@ func (c *collector) share(ctx context.Context) error {
 		}
 		var err error
 		r.shared, err = runs.Run(r.name).Shared(ctx, c.b)
-		if _, listed := c.objects[runs.Run(r.name).Spec().Key]; !listed && errors.Is(err, store.ErrNotFound) {
-			continue // it is not finished
+		if errors.Is(err, store.ErrNotFound) {
+			if _, listed := c.objects[runs.Run(r.name).Spec().Key]; !listed {
+				continue // it is not finished
+			}
+			err = fault.New(fault.Transient,
+				"%v, although a LIST of the store shows it: nothing was removed; begin again", err)
 		}
 		if err != nil {
 			return err

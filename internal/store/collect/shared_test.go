@@ -1,9 +1,14 @@
 package collect_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/collect"
@@ -48,4 +53,43 @@ func TestRetentionKeepsThePoliciesWithWhichAForkBegins(t *testing.T) {
 			t.Errorf("the policy of agent %d with which the fork begins: %v, want it kept", agent, err)
 		}
 	}
+}
+
+// relapsed is a store that shows a specification in the LIST of everything, and later neither to a read nor in a LIST.
+type relapsed struct {
+	*store.Memory
+	key string
+}
+
+func (r relapsed) Get(ctx context.Context, key string) ([]byte, error) {
+	if key == r.key {
+		return nil, fmt.Errorf("%s: %w", key, store.ErrNotFound)
+	}
+
+	return r.Memory.Get(ctx, key)
+}
+
+func (r relapsed) List(ctx context.Context, prefix string) ([]store.Ref, error) {
+	if prefix == r.key {
+		return nil, nil
+	}
+
+	return r.Memory.List(ctx, prefix)
+}
+
+func TestASpecificationThatDisappearsStopsACollection(t *testing.T) {
+	fresh := finished(t)
+	synctest.Test(t, func(t *testing.T) {
+		b := fresh()
+		time.Sleep(2 * grace)
+		before := len(list(t, b, "runs/")) + len(list(t, b, "blobs/"))
+		p := collect.Policy{Grace: grace, Who: "a test"}
+		_, err := collect.Collect(t.Context(), relapsed{b, runs.Run("small").Spec().Key}, p, false, func(int, int) {})
+		if err == nil || fault.KindOf(err) != fault.Transient || errors.Is(err, store.ErrNotFound) {
+			t.Errorf("Collect = %v, want a transient fault: it is not the run that is missing", err)
+		}
+		if left := len(list(t, b, "runs/")) + len(list(t, b, "blobs/")); left < before {
+			t.Errorf("%d objects are left of %d, want all", left, before)
+		}
+	})
 }
