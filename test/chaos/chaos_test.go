@@ -21,13 +21,11 @@ var (
 	number = flag.Int("runs", 12, "number of runs")
 	first  = flag.Uint64("seed", 1, "seed of the first run")
 	wide   = flag.Int("cells", 3, "sets of processes that play concurrently")
-	stale  = flag.Bool("stale", false, "S3 says that objects do not exist which do, and lists are not whole")
 )
 
 func TestMain(m *testing.M) {
 	pipeline.Main()
 	flag.Parse()
-	Stale = *stale
 	os.Exit(m.Run())
 }
 

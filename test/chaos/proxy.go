@@ -156,14 +156,9 @@ const (
 	s3Cut       s3Fault = "a list ends in the middle"
 )
 
-var (
-	s3Faults    = []s3Fault{s3Error503, s3Error500, s3Gone, s3Conflict, s3Truncated, s3Lost, s3Twice, s3Slow}
-	staleFaults = []s3Fault{s3Stale, s3Thin, s3Cut} // if Stale is true
-)
-
-// Stale lets S3 answer, too, as a server that has not seen the newest writes. It must be set before the first cell
-// starts.
-var Stale bool
+var s3Faults = []s3Fault{
+	s3Error503, s3Error500, s3Gone, s3Conflict, s3Truncated, s3Lost, s3Twice, s3Slow, s3Stale, s3Thin, s3Cut,
+}
 
 func newS3Proxy(to string) (*s3Proxy, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"time"
 
@@ -99,11 +98,7 @@ func (c *Cell) faults() []*event {
 		add(x.name+": refuses for 3 s", func() { x.proxy.refuseFor(refused) })
 		add(x.name+": silent for 4 s", func() { x.proxy.holdFor(onHold) })
 	}
-	answers := slices.Clone(s3Faults)
-	if Stale {
-		answers = append(answers, staleFaults...)
-	}
-	for i, f := range answers {
+	for i, f := range s3Faults {
 		add("S3: "+string(f), func() { c.s3.strike(f, 1+2*(i%3)) })
 	}
 	out = append(out, &event{kind: "Temporal's data are lost", strike: c.forget})

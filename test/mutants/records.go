@@ -38,7 +38,7 @@ var records = []Mutant{
 			return nil, fault.New(fault.Invalid,
 				"the agents are trained on epoch %d already: its slots cannot be retried", epoch)
 		}`, `_ = trains`),
-		Find:   by("internal/store/runs", "TestWhatAgentsWereTrainedOnIsNotRetried"),
+		Find: by("internal/store/runs", "TestWhatAgentsWereTrainedOnIsNotRetried"),
 	},
 	{
 		Name: "values count that come too late", Symbol: "internal/store/runs.Run.late", Change: begin(`return nil`),
