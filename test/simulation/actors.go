@@ -211,6 +211,10 @@ func (w *world) fork(ctx context.Context, name string) error {
 	}
 	w.make(w.s3.disk, name, true)
 	if err := f.Make(ctx, w.bucket, func(int) {}); err != nil {
+		if fault.KindOf(err) != fault.Transient || errors.Is(err, store.ErrNotFound) { // nobody makes it any more
+			w.make(w.s3.disk, name, false)
+		}
+
 		return err
 	}
 	w.make(w.s3.disk, name, false)
