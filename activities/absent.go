@@ -41,7 +41,7 @@ func patient(ctx context.Context, since time.Time, err error) error {
 		activity.RecordHeartbeat(ctx, "waits for an object that the store does not show", since)
 	}
 	if waited := now.Sub(since); waited >= absentPatience {
-		return fault.New(fault.Corrupt, "for %v: %w; when it is there again, `collabui resume` goes on",
+		return fault.New(fault.Corrupt, "for %v: %w; once it is there again, `collabui resume` continues the run",
 			waited.Round(time.Second), err)
 	}
 

@@ -67,7 +67,7 @@ type Plan struct {
 	Asked *runs.Change `json:",omitempty"`
 }
 
-// RunID names a run, and says what its workflow knows of it.
+// RunID names a run and contains what its workflow knows of it.
 type RunID struct {
 	Run     string
 	Changes int `json:",omitempty"` // how many changes by people there are at least

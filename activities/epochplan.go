@@ -60,7 +60,7 @@ func (c *Common) readPlan(ctx context.Context, run runs.Run, epoch int) (p *epoc
 	return p, err
 }
 
-// EpochID names an epoch of a run, and says what its workflow knows of the run.
+// EpochID names an epoch of a run and contains what its workflow knows of the run.
 type EpochID struct {
 	Run     string
 	Epoch   int

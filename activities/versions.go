@@ -123,8 +123,8 @@ func (c *Common) played(ctx context.Context, item rules.EvalItem) (spec.Spec, er
 	return c.spec(ctx, item.Run, epochOf(item))
 }
 
-// open reports whether a run is evaluated that goes on, by its newest specification: a person does that, and the check
-// for drift.
+// open reports whether an item is played with the newest specification, because its run has not ended: an evaluation by
+// a person, or the check for drift.
 func (c *Common) open(ctx context.Context, item rules.EvalItem) (bool, error) {
 	if item.AtEnd || epochOf(item) != atEnd {
 		return false, nil
@@ -239,7 +239,7 @@ func (v *versions) look(ctx context.Context, c *Common) error {
 }
 
 // refresh reads all changes that were recorded since. There are at least as many as the caller knows of. No lock is
-// held while the store is read: a slow answer must not stop whoever has what it needs.
+// held while the store is read: a slow answer must not stop callers that need nothing from it.
 func (v *versions) refresh(ctx context.Context, c *Common, atLeast int) error {
 	v.mu.Lock()
 	known := len(v.changes)

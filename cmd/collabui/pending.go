@@ -36,7 +36,7 @@ type triedAgain struct {
 	Why      string `json:"why"`
 }
 
-// stuck is a workflow that does not go on: the workers fail to decide what it does next. Temporal tries that for ever.
+// stuck is a workflow that stands still, because its workflow tasks fail. Temporal tries them again for ever.
 type stuck struct {
 	Workflow string `json:"workflow"`
 	Tries    int    `json:"tries"`
@@ -46,7 +46,7 @@ type stuck struct {
 const stuckTries = 3
 
 func (x stuck) String() string {
-	return fmt.Sprintf("workflow %s does not go on: its workers have failed %d times to decide what comes next; "+
+	return fmt.Sprintf("workflow %s stands still: its workers have failed %d times to decide what comes next; "+
 		"the log of a control worker says why", x.Workflow, x.Tries-1)
 }
 
