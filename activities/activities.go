@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"strings"
@@ -24,6 +25,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/internal/process/failpoint"
 )
@@ -37,16 +39,26 @@ func (f Emit) send(run string, e events.Event) {
 	}
 }
 
+// Task queues, and roles of workers, except that the role control serves QueueCare, too.
+const (
+	QueueControl = "control" // what is short
+	QueueCare    = "care"    // what may be long: it keeps nothing waiting that a person waits for
+	QueueRollout = "rollout"
+	QueueModel   = "model"
+	QueueGPU     = "gpu"
+)
+
 // say reports the newest progress of an activity in a few words. It appears in the activity's heartbeat.
 type say func(line string)
 
 // do runs the body of an activity: it heartbeats as long as the body makes progress, logs how it ended, and maps the
-// error for Temporal. It cancels a body that says nothing for maxSilence.
+// error for Temporal. It cancels a body that says nothing for longer than its kind of work may.
 func do[T any](ctx context.Context, log *slog.Logger, body func(ctx context.Context, say say) (T, error)) (T, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	tell, stop := heartbeat(ctx, cancel)
+	tell, stop := heartbeat(ctx, cancel, silenceOf(queueOf(ctx)))
 	defer stop()
+	ctx = endpoints.WithProgress(ctx, tell)
 
 	began, name, since := time.Now(), nameOf(ctx), absentSince(ctx)
 	err := failpoint.Hit("begin." + name)
@@ -57,10 +69,12 @@ func do[T any](ctx context.Context, log *slog.Logger, body func(ctx context.Cont
 	if err == nil {
 		err = failpoint.Hit("end." + name)
 	}
-	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
-		err = errSilent
+	if given := (silent{}); err != nil && errors.As(context.Cause(ctx), &given) {
+		err = fault.New(fault.Transient, "%w", given)
 	}
-	if err = patient(ctx, since, err); err != nil {
+	if errors.Is(err, errHeld) {
+		log.Info("nothing begins: a person holds the run")
+	} else if err = patient(ctx, since, err); err != nil {
 		log.Warn("activity failed", "kind", fault.KindOf(err), "error", err)
 	} else {
 		log.Info("activity completed", "took", time.Since(began).Round(time.Millisecond))
@@ -76,6 +90,15 @@ func nameOf(ctx context.Context) string {
 	}
 
 	return activity.GetInfo(ctx).ActivityType.Name
+}
+
+// queueOf returns the task queue of the activity that runs.
+func queueOf(ctx context.Context) string {
+	if !activity.IsActivity(ctx) {
+		return ""
+	}
+
+	return activity.GetInfo(ctx).TaskQueue
 }
 
 // attemptOf returns the number of this try of the activity that runs, from 1.
@@ -95,6 +118,9 @@ func mapped(err error, attempt int32) error {
 		return err
 	}
 
+	if errors.Is(err, errHeld) {
+		return temporal.NewNonRetryableApplicationError(err.Error(), Held, nil)
+	}
 	kind, wait := fault.KindOf(err), fault.RetryAfter(err)
 	text := strings.ToValidUTF8(err.Error(), "\uFFFD") // Temporal refuses others, and then nobody learns why it failed
 	if text != err.Error() {
@@ -135,25 +161,55 @@ const (
 // outlast an outage of about 18 minutes.
 const MaxTries = 40
 
-// heartbeatEvery is well below the heartbeat timeout of 10 s.
-const heartbeatEvery = 2 * time.Second
+// heartbeatEvery returns the time between two heartbeats inside of this process. The SDK sends the first, and then one
+// in 80 % of the timeout: each is a write of the server, and an activity that ends before the first one costs none.
+func heartbeatEvery(ctx context.Context) time.Duration {
+	const usual = 15 * time.Second
+	if !activity.IsActivity(ctx) {
+		return usual
+	}
 
-// maxSilence is the time after which an activity that says nothing counts as hung, wherever it hangs: longer than an
-// episode takes with language models that limit requests, the wait for an emulator included.
-const maxSilence = 100 * time.Minute
+	return cmp.Or(activity.GetInfo(ctx).HeartbeatTimeout/4, usual)
+}
 
-var errSilent = fault.New(fault.Transient, "no progress for %v: the activity is given up and tried again", maxSilence)
+// The time after which an activity that says nothing counts as hung, wherever it hangs.
+const (
+	controlSilence = 5 * time.Minute
+	playSilence    = 15 * time.Minute  // waits for models and environments say so
+	jobSilence     = 100 * time.Minute // a training program loads its model, and says nothing meanwhile
+)
+
+// silenceOf returns how long an activity of a task queue may say nothing.
+func silenceOf(queue string) time.Duration {
+	switch queue {
+	case QueueControl, QueueCare:
+		return controlSilence
+	case QueueGPU:
+		return jobSilence
+	}
+
+	return playSilence
+}
+
+// silent is the error of an activity that was given up after a time without a word.
+type silent struct{ after time.Duration }
+
+func (e silent) Error() string {
+	return fmt.Sprintf("no progress for %v: the activity is given up and tried again", e.after)
+}
 
 // heartbeat beats from its own goroutine until stop is called, with the newest line that was said. A heartbeat means
 // progress: if nothing is said for maxSilence, it gives the activity up and stops beating. An activity that ends before
 // the first beat costs the server no write.
-func heartbeat(ctx context.Context, giveUp context.CancelCauseFunc) (tell say, stop func()) {
+func heartbeat(
+	ctx context.Context, giveUp context.CancelCauseFunc, maxSilence time.Duration,
+) (tell func(string), stop func()) {
 	var mu sync.Mutex
 	line, said := "started", time.Now()
 	end := make(chan struct{})
 
 	go func() {
-		t := time.NewTicker(heartbeatEvery)
+		t := time.NewTicker(heartbeatEvery(ctx))
 		defer t.Stop()
 		for {
 			select {
@@ -162,7 +218,7 @@ func heartbeat(ctx context.Context, giveUp context.CancelCauseFunc) (tell say, s
 				now, silence := line, time.Since(said)
 				mu.Unlock()
 				if silence > maxSilence {
-					giveUp(errSilent)
+					giveUp(silent{maxSilence})
 
 					return
 				}

@@ -12,6 +12,7 @@ import (
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/method/synth"
+	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -71,6 +72,7 @@ func (c *Control) synthesised(ctx context.Context, s spec.Spec, id LevelID, card
 	for i := range batches {
 		g.Go(func() (err error) {
 			batches[i], _, err = run.Items(id.Level, i).Must(gctx, c.Bucket)
+			endpoints.Progress(ctx, fmt.Sprintf("the items of trajectory %d are read", i))
 
 			return err
 		})

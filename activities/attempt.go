@@ -149,7 +149,7 @@ func voids(err error) bool {
 
 // episode plays the episode, in another environment if one breaks.
 func (a *attempt) episode(ctx context.Context) (e runs.Episode, err error) {
-	err = a.in(ctx, a.suite, a.spec.Family(), func(env envadapters.Environment) error {
+	err = a.in(ctx, a.id.Run, a.suite, a.spec.Family(), func(env envadapters.Environment) error {
 		e = runs.Episode{}
 		var steps []runs.Step
 		fresh := a.fresh

@@ -8,6 +8,7 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -244,7 +245,8 @@ type slotParts struct {
 func (a *assembly) readSlots(ctx context.Context) error {
 	n, wins := len(a.parts.Slots), 0
 	result := &a.epoch.Rollouts
-	err := store.InOrder(ctx, n, a.readSlot, func(_ int, s slotParts) error {
+	err := store.InOrder(ctx, n, a.readSlot, func(i int, s slotParts) error {
+		endpoints.Progress(ctx, fmt.Sprintf("%d of %d slots are read", i+1, n))
 		a.epoch.Episodes = append(a.epoch.Episodes, s.refs)
 		a.parts.Episodes = append(a.parts.Episodes, s.episode.Digest)
 		a.parts.Labels = append(a.parts.Labels, s.labels)

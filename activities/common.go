@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/singleflight"
 
@@ -46,11 +47,24 @@ func (c *Common) log(run string, attributes ...any) *slog.Logger {
 	return l.With("run", run).With(attributes...)
 }
 
-// in is episode.In, and counts the environments that play.
+// maxPlaceWait is how long an episode waits for an environment: others play longer than an activity may be silent.
+const maxPlaceWait = 100 * time.Minute
+
+// in is episode.In, and counts the environments that play. It begins no episode while a person holds the run.
 func (c *Common) in(
-	ctx context.Context, suite envadapters.Suite, family domain.Family, play func(envadapters.Environment) error,
+	ctx context.Context, run string, suite envadapters.Suite, family domain.Family,
+	play func(envadapters.Environment) error,
 ) error {
+	wait, cancel := context.WithTimeout(ctx, maxPlaceWait)
+	defer cancel()
+	stop := endpoints.While(wait, "waits for an environment")
+
 	return episode.In(ctx, suite, family, func(env envadapters.Environment) error {
+		stop()
+		defer func() { stop = endpoints.While(wait, "waits for another environment") }()
+		if err := c.held(ctx, run); err != nil {
+			return err
+		}
 		defer c.Metrics.Take(suite.Name())()
 
 		return play(env)

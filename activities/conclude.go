@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"fmt"
 
 	"golang.org/x/sync/errgroup"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -117,6 +119,7 @@ func (c *Control) outcomes(ctx context.Context, item rules.EvalItem) ([]domain.O
 		g.Go(func() error {
 			ep, _, err := runs.Run(item.Run).EvalEpisode(item.ID(), i+1).Must(ctx, c.Bucket)
 			out[i] = ep.Outcome
+			endpoints.Progress(ctx, fmt.Sprintf("episode %d is read", i+1))
 
 			return err
 		})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -71,6 +72,8 @@ type Plan struct {
 type RunID struct {
 	Run     string
 	Changes int `json:",omitempty"` // how many changes by people there are at least
+
+	Asked time.Time // when it was last asked to begin, to pause, to continue or to stop
 }
 
 // PlanRun returns where to begin. A run whose Temporal data is lost continues from its newest commit. The changes by
@@ -117,7 +120,9 @@ func (c *Control) PlanRun(ctx context.Context, id RunID) (Plan, error) {
 
 		p := planOf(s)
 		p.HasBase, p.Ended, p.Committed, p.Epochs = hasBase, ended, committed, last
-		p.Asked = c.asked(run)
+		if err == nil {
+			p.Asked, err = c.asked(ctx, id)
+		}
 		if err == nil {
 			err = c.tellPast(ctx, runs.Run(run), &p)
 		}

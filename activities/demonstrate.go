@@ -93,7 +93,7 @@ func (r *Rollouts) demonstrate(
 		return out, err
 	}
 
-	err = r.in(ctx, suite, s.Family(), func(env envadapters.Environment) error {
+	err = r.in(ctx, s.Name, suite, s.Family(), func(env envadapters.Environment) error {
 		if !episode.CanDemonstrate(env) {
 			return errNoExpert(s)
 		}
@@ -199,7 +199,7 @@ func (r *Rollouts) Explore(ctx context.Context, b Batch) (int, error) {
 func (r *Rollouts) explore(
 	ctx context.Context, s spec.Spec, suite envadapters.Suite, slot domain.Slot,
 ) (out runs.Trajectory, err error) {
-	err = r.in(ctx, suite, s.Family(), func(env envadapters.Environment) error {
+	err = r.in(ctx, s.Name, suite, s.Family(), func(env envadapters.Environment) error {
 		agent, err := r.uiAgent(s, env, slot)
 		if err != nil {
 			return err

@@ -217,10 +217,11 @@ func (r *Rollouts) evaluate(
 		step.Image, err = r.picture(ctx, s, playing)
 		out.Goal, out.Steps, cut = t.Goal, append(out.Steps, step), cut+d.Cut()
 		refused += d.Refused()
+		say(fmt.Sprintf("%s on %s, episode %d, step %d", item.System.Name, item.Split, i+1, t.Number))
 
 		return err
 	}
-	err = r.in(ctx, suite, v.Family(suite), func(env envadapters.Environment) error {
+	err = r.in(ctx, item.Run, suite, v.Family(suite), func(env envadapters.Environment) error {
 		out.Steps, cut, refused = nil, 0, 0 // another environment begins the episode anew
 		playing, v.Model = env, steadily(model, env, say)
 		player, topology, err := v.Player(env, i)

@@ -12,6 +12,7 @@ import (
 	"github.com/collabui/collabui/internal/method/retrain"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/schedules"
 )
@@ -194,6 +195,7 @@ func (c *Control) gate(ctx context.Context, f schedules.Firing, v schedules.Vers
 	for _, group := range groupsOf(f) {
 		var pairs []retrain.Pair
 		for n := 1; n <= v.Schedule.Gate.Episodes; n++ {
+			endpoints.Progress(ctx, fmt.Sprintf("%s, episode %d", group.name, n))
 			var both [2]runs.EvalEpisode
 			for i, system := range []string{nameAccepted, nameRetrained} {
 				id := rules.EvalID(gateFolder, system, group.name)
@@ -250,6 +252,7 @@ func (c *Control) agreement(ctx context.Context, f schedules.Firing, g *runs.Gat
 			return err
 		}
 		for n := range slots.Slots {
+			endpoints.Progress(ctx, fmt.Sprintf("epoch %d, slot %d", epoch, n+1))
 			p, _, err := run.PairsIfAny(ctx, c.Bucket, epoch, n+1)
 			if err != nil {
 				return err

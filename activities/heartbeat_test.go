@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -14,12 +15,14 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/collabui/collabui/internal/policy/endpoints"
 )
 
-// works runs a body as an activity, with a clock that only waiting moves. It returns how often the activity beat, after
-// what time it ended, and its error.
+// works runs a body as an activity of a task queue, with a clock that only waiting moves. It returns how often the
+// activity beat, after what time it ended, and its error.
 func works(
-	t *testing.T, body func(ctx context.Context, say say) (int, error),
+	t *testing.T, queue string, body func(ctx context.Context, say say) (int, error),
 ) (beats int, took time.Duration, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -31,7 +34,8 @@ func works(
 		a := func(ctx context.Context) (int, error) { return do(ctx, slog.New(slog.DiscardHandler), body) }
 		env.RegisterActivityWithOptions(a, activity.RegisterOptions{Name: "a"})
 		once := workflow.ActivityOptions{
-			StartToCloseTimeout: 24 * time.Hour, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
+			TaskQueue: queue, StartToCloseTimeout: 24 * time.Hour,
+			RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
 		}
 		began := time.Now()
 		env.ExecuteWorkflow(func(ctx workflow.Context) error {
@@ -45,21 +49,42 @@ func works(
 }
 
 func TestAnActivityThatMakesNoProgressIsGivenUp(t *testing.T) {
-	_, took, err := works(t, func(ctx context.Context, say say) (int, error) {
-		<-ctx.Done()
+	for queue, most := range map[string]time.Duration{
+		QueueControl: 5 * time.Minute, QueueCare: 5 * time.Minute, QueueRollout: 15 * time.Minute,
+		QueueModel: 15 * time.Minute, QueueGPU: 100 * time.Minute,
+	} {
+		_, took, err := works(t, queue, func(ctx context.Context, say say) (int, error) {
+			<-ctx.Done()
 
-		return 0, context.Cause(ctx)
-	})
-	if err == nil || !strings.Contains(err.Error(), "no progress for 1h40m") {
-		t.Errorf("the activity ended with %v, want the reason that it made no progress", err)
+			return 0, context.Cause(ctx)
+		})
+		if want := fmt.Sprintf("no progress for %v", most); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: the activity ended with %v, want the reason %q", queue, err, want)
+		}
+		if took < most || took > most+time.Minute {
+			t.Errorf("%s: the activity was given up after %v, want %v", queue, took, most)
+		}
 	}
-	if took < maxSilence || took > maxSilence+time.Minute {
-		t.Errorf("the activity was given up after %v, want %v", took, maxSilence)
+}
+
+// TestAnActivityThatSaysWhatItWaitsForIsNotGivenUp lets an activity wait for what has a limit of its own.
+func TestAnActivityThatSaysWhatItWaitsForIsNotGivenUp(t *testing.T) {
+	_, _, err := works(t, QueueRollout, func(ctx context.Context, _ say) (int, error) {
+		defer endpoints.While(ctx, "waits for an environment")()
+		select {
+		case <-time.After(90 * time.Minute):
+			return 0, nil
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		}
+	})
+	if err != nil {
+		t.Errorf("the activity ended with %v, want no error", err)
 	}
 }
 
 func TestAnActivityThatMakesProgressMayTakeLong(t *testing.T) {
-	beats, _, err := works(t, func(_ context.Context, say say) (int, error) {
+	beats, _, err := works(t, QueueGPU, func(_ context.Context, say say) (int, error) {
 		for range 3 {
 			time.Sleep(time.Hour)
 			say("a step")

@@ -11,6 +11,7 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/method/synth"
+	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -47,6 +48,7 @@ func (c *Control) trajectories(ctx context.Context, s spec.Spec) ([]runs.Traject
 	for i := range out {
 		g.Go(func() (err error) {
 			out[i], _, err = runs.Run(s.Name).Trajectory(i).Must(ctx, c.Bucket)
+			endpoints.Progress(ctx, fmt.Sprintf("trajectory %d is read", i))
 
 			return err
 		})
@@ -127,6 +129,10 @@ func (m *Models) Synthesize(ctx context.Context, id LevelRange) (synth.ItemCount
 		for i := id.From; i < id.To; i++ {
 			say(fmt.Sprintf("level %d, trajectory %d", id.Level, i))
 			b, _, err := runs.Run(id.Run).Items(id.Level, i).Record(ctx, m.Bucket, func() (synth.Batch, error) {
+				if err := m.held(ctx, id.Run); err != nil {
+					return synth.Batch{}, err
+				}
+
 				return m.synthesize(ctx, s, id.LevelID, plan, i)
 			})
 			if err != nil {

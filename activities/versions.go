@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -62,7 +61,7 @@ func (c *Common) spec(ctx context.Context, run string, epoch int) (spec.Spec, er
 		n = made.Changes
 	}
 	if len(v.original.Models) > 0 { // their limits may change at any moment
-		err = v.look(ctx, c)
+		err = v.look(ctx, c, rereadEvery)
 	}
 	if err != nil {
 		return spec.Spec{}, err
@@ -87,24 +86,6 @@ func (c *Common) latest(ctx context.Context, run string, changes int) (spec.Spec
 	s, err := v.after(ctx, c, n)
 
 	return s, n, err
-}
-
-// asked returns the newest pause, resume or stop of a run that this process has read, or nil.
-func (c *Common) asked(run string) *runs.Change {
-	known, ok := c.specs.Load(run)
-	if !ok {
-		return nil
-	}
-	v := known.(*versions)
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for _, x := range slices.Backward(v.changes) {
-		if x.Verb == runs.VerbPause || x.Verb == runs.VerbResume || x.Verb == runs.VerbStop {
-			return &x
-		}
-	}
-
-	return nil
 }
 
 // played returns the specification by which an item is evaluated: val by that of its epoch, anything else by that of
@@ -217,9 +198,9 @@ func (v *versions) still(identity string) bool {
 
 // look reads changes that were recorded since, unless somebody did so a short while ago. One that the store does not
 // show yet is read by a later look.
-func (v *versions) look(ctx context.Context, c *Common) error {
+func (v *versions) look(ctx context.Context, c *Common, atMostEvery time.Duration) error {
 	v.mu.Lock()
-	known, recent := len(v.changes), time.Since(v.read) < rereadEvery
+	known, recent := len(v.changes), time.Since(v.read) < atMostEvery
 	if !recent {
 		v.read = time.Now()
 	}

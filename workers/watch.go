@@ -56,7 +56,7 @@ func (d *dependencies) watch(ctx context.Context, c client.Client) {
 func (w *waiting) look(ctx context.Context, c client.Client, namespace string) {
 	ctx, cancel := context.WithTimeout(ctx, watchEvery)
 	defer cancel()
-	for _, queue := range Roles {
+	for _, queue := range Queues {
 		w.queue(ctx, c, namespace, queue, "activity", enums.TASK_QUEUE_TYPE_ACTIVITY)
 	}
 	w.queue(ctx, c, namespace, workflows.QueueControl, "workflow", enums.TASK_QUEUE_TYPE_WORKFLOW)

@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -34,7 +35,8 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// Roles are the roles of a worker for which none are named. Each is a task queue of the same name.
+// Roles are the roles of a worker for which none are named. Each is a task queue of the same name; control has another
+// one, too.
 var Roles = []string{workflows.QueueControl, workflows.QueueRollout, workflows.QueueModel, workflows.QueueGPU}
 
 // RoleServe is the gateway next to one server of language models. It has no task queue: it is asked over HTTP.
@@ -166,10 +168,10 @@ func (p *process) serve(ctx context.Context, queues []string, cancel func(error)
 
 	p.Log.Info("worker started", p.describe()...)
 	var started []worker.Worker
-	for _, r := range queues {
-		w := build(c, r, p.Options, d, cancel)
+	for _, q := range queuesOf(queues) {
+		w := build(c, q, p.Options, d, cancel)
 		if err := w.Start(); err != nil {
-			return fault.New(fault.Transient, "start worker %s: %w", r, err)
+			return fault.New(fault.Transient, "start worker %s: %w", q, err)
 		}
 		started = append(started, w)
 	}
@@ -208,27 +210,36 @@ const Prefetch = 2
 // Updates do not run to their end.
 const endTraining = 45 * time.Second
 
-// build registers what a role offers. The number of concurrent activities is the real bound of concurrency.
-func build(c client.Client, role string, o Options, d *dependencies, fatal func(error)) worker.Worker {
-	drain := o.Drain
-	if role == workflows.QueueGPU {
-		drain = max(drain, endTraining)
-	}
-	w := worker.New(c, role, worker.Options{
-		MaxConcurrentActivityExecutionSize: concurrency(role, o),
-		DisableWorkflowWorker:              role != workflows.QueueControl,
-		WorkerStopTimeout:                  drain,
+// build registers what is done on a task queue. The number of concurrent activities is the real bound of concurrency.
+func build(c client.Client, queue string, o Options, d *dependencies, fatal func(error)) worker.Worker {
+	w := worker.Options{
+		MaxConcurrentActivityExecutionSize: concurrency(queue, o),
+		DisableWorkflowWorker:              queue != workflows.QueueControl,
+		WorkerStopTimeout:                  o.Drain,
 		OnFatalError:                       fatal,
-		MaxHeartbeatThrottleInterval:       3 * time.Second,
 		Interceptors:                       []interceptor.WorkerInterceptor{&metered{meter: d.meter}, d.guard},
 		DeploymentOptions:                  o.version(),
-	})
+	}
+	if queue == workflows.QueueGPU {
+		w.WorkerStopTimeout = max(o.Drain, endTraining)
+	}
+	if o.onOneMachine() {
+		w.MaxHeartbeatThrottleInterval = nearBeat
+		w.Interceptors = append(w.Interceptors, &Near{})
+	}
 
-	switch role {
+	return register(worker.New(c, queue, w), c, queue, o, d)
+}
+
+// register registers what is done on a task queue.
+func register(w worker.Worker, c client.Client, queue string, o Options, d *dependencies) worker.Worker {
+	switch queue {
 	case workflows.QueueControl:
 		for _, f := range workflows.All {
 			w.RegisterWorkflowWithOptions(f, workflow.RegisterOptions{VersioningBehavior: o.behavior(f)})
 		}
+		w.RegisterActivity(d.control(c))
+	case workflows.QueueCare:
 		w.RegisterActivity(d.control(c))
 	case workflows.QueueRollout:
 		w.RegisterActivity(d.rollouts())
@@ -241,9 +252,13 @@ func build(c client.Client, role string, o Options, d *dependencies, fatal func(
 	return w
 }
 
-// concurrency is the number of concurrent activities of a role.
-func concurrency(role string, o Options) int {
-	switch role {
+// controlPerCore is the number of concurrent activities of each queue of the role control, per core: they wait for the
+// store, and for what others run.
+const controlPerCore = 4
+
+// concurrency is the number of concurrent activities of a task queue.
+func concurrency(queue string, o Options) int {
+	switch queue {
 	case workflows.QueueRollout:
 		return o.Browsers*o.Tabs + Prefetch
 	case workflows.QueueGPU:
@@ -252,5 +267,5 @@ func concurrency(role string, o Options) int {
 		return o.Calls
 	}
 
-	return 4
+	return controlPerCore * runtime.GOMAXPROCS(0)
 }

@@ -26,8 +26,8 @@ type EpochInput struct {
 	AllPlayed bool `json:",omitempty"` // those of the epoch before, when this one begins
 }
 
-// Window is the number of episodes of a shard that are open concurrently. Real concurrency is bounded by the workers; a
-// pause takes effect within a window.
+// Window is the number of episodes of a shard that are open concurrently, unless the specification has another. Real
+// concurrency is bounded by the workers.
 const Window = 32
 
 // Epoch is one epoch: topology, slots, n updates concurrently, publish, evaluation when due, commit. It tells the run
@@ -78,6 +78,9 @@ func epoch(ctx workflow.Context, plan activities.EpochPlan, own *shards) (sum ac
 	}
 
 	own.sure = true
+	if err := own.free(ctx); err != nil {
+		return sum, err
+	}
 	p.Phase, p.Since = PhaseUpdates, workflow.Now(ctx)
 	hosts, err := updates(ctx, in, p)
 	if err != nil {
@@ -93,7 +96,7 @@ func epoch(ctx workflow.Context, plan activities.EpochPlan, own *shards) (sum ac
 		p.Phase, p.Since = PhaseEvaluation, workflow.Now(ctx)
 		p.Child = evalID(in.Run, in.Epoch, domain.SplitVal)
 		own.invite(ctx, plan, activities.BesideEvaluation)
-		if err := evaluateEpoch(ctx, in); err != nil {
+		if err := own.evaluate(ctx); err != nil {
 			return sum, err
 		}
 	}
@@ -157,7 +160,7 @@ func beginEpoch(ctx workflow.Context, own *shards) (plan activities.EpochPlan, e
 func planEpoch(ctx workflow.Context, in EpochInput, by any) (plan activities.EpochPlan, err error) {
 	draw := on(ctx, QueueControl, "draw topology and slots")
 	id := activities.EpochID{Run: in.Run, Epoch: in.Epoch, Changes: in.Plan.Changes}
-	if err := workflow.ExecuteActivity(draw, by, id).Get(ctx, &plan); err != nil {
+	if err := workflow.ExecuteActivity(long(draw), by, id).Get(ctx, &plan); err != nil {
 		return plan, err
 	}
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("topology %s, %d slots", plan.Topology, plan.Slots))
@@ -230,9 +233,13 @@ func updates(ctx workflow.Context, in EpochInput, p *Progress) (string, error) {
 	return strings.Join(slices.Compact(hosts), ", "), first
 }
 
-// evaluateEpoch evaluates the trained system on val.
-func evaluateEpoch(ctx workflow.Context, in EpochInput) error {
+// evaluate evaluates the trained system on val.
+func (x *shards) evaluate(ctx workflow.Context) error {
+	in := x.in
 	systems, err := systems(ctx, activities.SystemsID{Run: in.Run, Epoch: in.Epoch})
+	if err == nil {
+		err = x.free(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -241,7 +248,11 @@ func evaluateEpoch(ctx workflow.Context, in EpochInput) error {
 	summary := fmt.Sprintf("evaluation of epoch %d on val", in.Epoch)
 	cctx := child(ctx, evalID(in.Run, in.Epoch, domain.SplitVal), summary)
 
-	return workflow.ExecuteChildWorkflow(cctx, Evaluation, items).Get(ctx, nil)
+	x.val = workflow.ExecuteChildWorkflow(cctx, Evaluation, items)
+	err = ended(ctx, x.val.Get(ctx, nil))
+	x.val = nil
+
+	return err
 }
 
 // systems returns what can be evaluated at an epoch.

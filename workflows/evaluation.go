@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// maxOpenBatches is the number of batches that an evaluation has open at once: Temporal accepts 2,000 activities.
+// maxOpenBatches is the number of batches that a workflow has open at once: Temporal accepts 2,000 activities.
 const maxOpenBatches = 1000
 
 // Evaluation plays systems on splits, all items concurrently, and records a result for each.
@@ -23,10 +23,8 @@ func Evaluation(ctx workflow.Context, items []rules.EvalItem) ([]runs.Result, er
 		p.Slots += item.Episodes
 	}
 
-	var places workflow.Semaphore
-	if p.Slots > maxOpenBatches*activities.EvalBatch {
-		places = workflow.NewSemaphore(ctx, maxOpenBatches)
-	}
+	w := &window{size: maxOpenBatches}
+	w.listen(ctx, func(workflow.Context) {})
 	wg := workflow.NewWaitGroup(ctx)
 	var first error
 	for i, item := range items {
@@ -36,7 +34,7 @@ func Evaluation(ctx workflow.Context, items []rules.EvalItem) ([]runs.Result, er
 		wg.Add(1)
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer wg.Done()
-			r, err := evaluate(ctx, item, &p, places)
+			r, err := evaluate(ctx, item, &p, w)
 			if err != nil && first == nil {
 				first = err
 			}
@@ -48,46 +46,44 @@ func Evaluation(ctx workflow.Context, items []rules.EvalItem) ([]runs.Result, er
 	return out, first
 }
 
-// evaluate plays one item in batches and records its result. It counts progress in p. An open batch takes a place; nil
-// means that there are enough.
-func evaluate(
-	ctx workflow.Context, item rules.EvalItem, p *Progress, places workflow.Semaphore,
-) (runs.Result, error) {
+// evaluate plays one item in batches and records its result. It counts progress in p. An open batch takes a place in w.
+func evaluate(ctx workflow.Context, item rules.EvalItem, p *Progress, w *window) (runs.Result, error) {
 	var result runs.Result
-	var parts []workflow.Future
-	for from := 0; from < item.Episodes; from += activities.EvalBatch {
-		r := activities.EvalRange{Item: item, From: from, To: min(from+activities.EvalBatch, item.Episodes)}
+	whole := activities.Evaluated{Item: item}
+	err := batches(ctx, w, item.Episodes, activities.EvalBatch, p, func(ctx workflow.Context, from, to int) error {
+		r := activities.EvalRange{Item: item, From: from, To: to}
 		summary := fmt.Sprintf("%s on %s, episodes %d to %d", item.System.Name, item.Split, r.From+1, r.To)
 		play := urgent(on(ctx, QueueRollout, summary)) // The next epoch's rollouts may fill the queue already.
-		if places != nil {
-			if err := places.Acquire(ctx, 1); err != nil {
-				return result, err
-			}
-		}
-		part := workflow.ExecuteActivity(play, rollout.Evaluate, r)
-		parts = append(parts, part)
-		workflow.Go(ctx, func(ctx workflow.Context) {
-			var x activities.EvalPart
-			if part.Get(ctx, &x) == nil { // its error is returned below
-				p.Done, p.Successes = p.Done+r.To-r.From, p.Successes+x.Successes
-			}
-			if places != nil {
-				places.Release(1)
-			}
-		})
-	}
-
-	whole := activities.Evaluated{Item: item}
-	for _, part := range parts {
 		var x activities.EvalPart
-		if err := part.Get(ctx, &x); err != nil {
-			return result, err
+		if err := workflow.ExecuteActivity(play, rollout.Evaluate, r).Get(ctx, &x); err != nil {
+			return err
 		}
 		whole.Part = whole.Part.Plus(x)
+		p.Successes += x.Successes
+
+		return nil
+	})
+	if err != nil {
+		return result, err
 	}
 
 	record := long(on(ctx, QueueControl, "record the result of "+item.System.Name+" on "+item.Split))
-	err := workflow.ExecuteActivity(record, control.Conclude, whole).Get(ctx, &result)
+	err = workflow.ExecuteActivity(record, control.Conclude, whole).Get(ctx, &result)
 
 	return result, err
+}
+
+// batches does the batches of 0..n-1 in the window, and counts them in p when they have ended.
+func batches(
+	ctx workflow.Context, w *window, n, size int, p *Progress, do func(ctx workflow.Context, from, to int) error,
+) error {
+	return w.each(ctx, (n+size-1)/size, func(ctx workflow.Context, i int) error {
+		from, to := i*size, min((i+1)*size, n)
+		err := do(ctx, from, to)
+		if err == nil {
+			p.Done += to - from
+		}
+
+		return err
+	})
 }

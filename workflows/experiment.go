@@ -53,15 +53,15 @@ func Experiment(ctx workflow.Context, in ExperimentInput) (activities.Tested, er
 	x.status.All = len(l.Arms) * l.Seeds
 	for x.status.Done < x.status.All {
 		if x.status.Done > in.Done && renews(ctx) {
-			next := ExperimentInput{ExperimentID: id, Done: x.status.Done}
-
-			return activities.Tested{}, again(ctx, Experiment, next)
+			return activities.Tested{}, x.patience(ctx).renew()
 		}
 		arm, seed := l.Arms[x.status.Done%len(l.Arms)], 1+x.status.Done/len(l.Arms)
 		x.status.Arm, x.status.Seed = arm, seed
 		x.describe(ctx)
 		a := activities.ArmID{ExperimentID: id, Arm: arm, Seed: seed, At: workflow.Now(ctx).UTC()}
-		if err := x.play(ctx, a); err != nil {
+		if err := x.play(ctx, a); workflow.IsContinueAsNewError(err) {
+			return activities.Tested{}, err
+		} else if err != nil {
 			return activities.Tested{}, fmt.Errorf("arm %s, seed %d: %w", arm, seed, err)
 		}
 		x.status.Done++
@@ -84,12 +84,22 @@ type experiment struct {
 	status ExperimentStatus
 }
 
+// patience is how the experiment waits for infrastructure.
+func (x *experiment) patience(ctx workflow.Context) patience {
+	return patience{
+		waits: func(why string) {
+			x.status.Waits = why
+			x.describe(ctx)
+		},
+		renew: func() error {
+			return again(ctx, Experiment, ExperimentInput{ExperimentID: x.id, Done: x.status.Done})
+		},
+	}
+}
+
 // act repeats an action until it succeeds, or until it fails for a reason that only a person can remove.
 func (x *experiment) act(ctx workflow.Context, do func(workflow.Context) error) error {
-	err := insist(ctx, do, func(why string) {
-		x.status.Waits = why
-		x.describe(ctx)
-	})
+	err := x.patience(ctx).insist(ctx, do)
 	x.status.Waits = ""
 
 	return err
@@ -147,7 +157,7 @@ func (x *experiment) play(ctx workflow.Context, id activities.ArmID) error {
 		err := x.act(ctx, func(ctx workflow.Context) error {
 			cctx := child(ctx, label, fmt.Sprintf("systems of arm %s, seed %d", id.Arm, id.Seed))
 
-			return workflow.ExecuteChildWorkflow(cctx, Evaluation, items).Get(ctx, nil)
+			return ended(ctx, workflow.ExecuteChildWorkflow(cctx, Evaluation, items).Get(ctx, nil))
 		})
 		x.status.Child = ""
 		if err != nil {
@@ -169,10 +179,7 @@ func (x *experiment) lineup(ctx workflow.Context, id activities.LineupID) (l act
 
 // train runs a run to its end. A run that a person stops ends the experiment, which can be started again.
 func (x *experiment) train(ctx workflow.Context, run string) error {
-	err := trainRun(ctx, run, func(why string) {
-		x.status.Waits = why
-		x.describe(ctx)
-	})
+	err := trainRun(ctx, run, x.patience(ctx))
 	x.status.Waits = ""
 	var app *temporal.ApplicationError
 	if errors.As(err, &app) && app.Type() == ErrStopped {

@@ -32,7 +32,11 @@ func FineTune(ctx workflow.Context, in FineTuneInput) (runs.Policy, error) {
 		return base, err
 	}
 
-	f := &fineTuning{in: in, p: &p, choice: activities.BaseChoice{Run: in.Run, Why: "max_chunks"}}
+	f := &fineTuning{
+		in: in, p: &p, choice: activities.BaseChoice{Run: in.Run, Why: "max_chunks"},
+		window: window{size: maxOpenBatches},
+	}
+	f.window.listen(ctx, f.passPause)
 	if err := f.begin(ctx); err != nil {
 		return base, err
 	}
@@ -59,6 +63,16 @@ type fineTuning struct {
 	in     FineTuneInput
 	p      *Progress
 	choice activities.BaseChoice
+	window window
+	child  workflow.ChildWorkflowFuture // while it is open
+}
+
+// passPause passes a pause, or its end, on to the open child.
+func (f *fineTuning) passPause(ctx workflow.Context) {
+	if f.child != nil {
+		// One that has just ended needs no signal.
+		_ = f.child.SignalChildWorkflow(ctx, signalPause, f.window.paused).Get(ctx, nil)
+	}
 }
 
 // job returns the level job of the current chunk; without levels there is none.
@@ -89,17 +103,22 @@ func (f *fineTuning) begin(ctx workflow.Context) error {
 		return nil
 	}
 
-	return batches(ctx, f.in.Plan.Demos, activities.DemoBatch, f.p, func(from, to int) workflow.Future {
-		demonstrate := on(ctx, QueueRollout, fmt.Sprintf("demonstrations %d to %d", from, to-1))
+	demonstrate := func(ctx workflow.Context, from, to int) error {
+		dctx := on(ctx, QueueRollout, fmt.Sprintf("demonstrations %d to %d", from, to-1))
+		b := activities.Batch{Run: f.in.Run, From: from, To: to}
 
-		return workflow.ExecuteActivity(demonstrate, rollout.Demonstrate,
-			activities.Batch{Run: f.in.Run, From: from, To: to})
-	})
+		return workflow.ExecuteActivity(dctx, rollout.Demonstrate, b).Get(ctx, nil)
+	}
+
+	return batches(ctx, &f.window, f.in.Plan.Demos, activities.DemoBatch, f.p, demonstrate)
 }
 
 // chunk trains and evaluates one chunk. It returns the success rate of one agent on val, 0 to 1.
 func (f *fineTuning) chunk(ctx workflow.Context) (float64, error) {
 	if err := f.data(ctx); err != nil {
+		return 0, err
+	}
+	if err := f.window.free(ctx); err != nil {
 		return 0, err
 	}
 
@@ -124,6 +143,9 @@ func (f *fineTuning) data(ctx workflow.Context) error {
 		return nil
 	}
 
+	if err := f.window.free(ctx); err != nil {
+		return err
+	}
 	what := fmt.Sprintf("data of level %d", j.Level)
 	id := fmt.Sprintf("%s/finetune/level-%d", f.in.Run, j.Level)
 	*f.p = Progress{Phase: what, Steps: f.p.Steps, Child: id, Since: workflow.Now(ctx)}
@@ -131,8 +153,11 @@ func (f *fineTuning) data(ctx workflow.Context) error {
 		ID:   activities.LevelID{Run: f.in.Run, Level: j.Level, Chunk: f.choice.Chunk},
 		Plan: f.in.Plan,
 	}
+	f.child = workflow.ExecuteChildWorkflow(child(ctx, id, what), Synthesis, in)
+	err := ended(ctx, f.child.Get(ctx, nil))
+	f.child = nil
 
-	return workflow.ExecuteChildWorkflow(child(ctx, id, what), Synthesis, in).Get(ctx, nil)
+	return err
 }
 
 // evaluate plays one agent on val and adds the point to the curve.
@@ -143,7 +168,7 @@ func (f *fineTuning) evaluate(ctx workflow.Context, c runs.Chunk) (float64, erro
 	}
 	item := rules.Split{Name: domain.SplitVal, Episodes: f.in.Plan.Val}.Item(f.in.Run, rules.EpochFolder(0), one)
 	*f.p = Progress{Phase: PhaseEvaluation, Slots: item.Episodes, Steps: c.Steps, Since: workflow.Now(ctx)}
-	res, err := evaluate(ctx, item, f.p, nil)
+	res, err := evaluate(ctx, item, f.p, &f.window)
 	if err != nil {
 		return 0, err
 	}
@@ -156,25 +181,4 @@ func (f *fineTuning) evaluate(ctx workflow.Context, c runs.Chunk) (float64, erro
 	workflow.SetCurrentDetails(ctx, details)
 
 	return res.Rate, nil
-}
-
-// batches starts an activity for every batch of 0..n-1, waits for all of them, and counts them in p.
-func batches(ctx workflow.Context, n, size int, p *Progress, start func(from, to int) workflow.Future) error {
-	wg := workflow.NewWaitGroup(ctx)
-	var first error
-	for from := 0; from < n; from += size {
-		to := min(from+size, n)
-		f := start(from, to)
-		wg.Add(1)
-		workflow.Go(ctx, func(ctx workflow.Context) {
-			defer wg.Done()
-			if err := f.Get(ctx, nil); err != nil && first == nil {
-				first = err
-			}
-			p.Done += to - from
-		})
-	}
-	wg.Wait(ctx)
-
-	return first
 }

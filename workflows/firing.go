@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
@@ -117,12 +116,27 @@ func (f *firing) describe(ctx workflow.Context, waits string) {
 	workflow.SetCurrentDetails(ctx, text)
 }
 
+// patience is how the firing waits for infrastructure.
+func (f *firing) patience(ctx workflow.Context) patience {
+	return patience{
+		waits: func(why string) {
+			f.describe(ctx, why)
+			f.waits(ctx, why)
+		},
+		renew: func() error { return again(ctx, Retrain, f.input()) },
+	}
+}
+
+// input returns what the firing continues with as new. What it has found and done is in the store.
+func (f *firing) input() RetrainInput {
+	return RetrainInput{Schedule: f.id.Schedule, Version: f.id.Version, Since: &Since{
+		Firing: f.id.ID, At: f.id.At, Waited: f.waited, Deadline: f.status.Deadline, Ruling: f.ruling,
+	}}
+}
+
 // act repeats an action until it succeeds, or until it fails for a reason that only a person can remove.
 func (f *firing) act(ctx workflow.Context, do func(workflow.Context) error) error {
-	return insist(ctx, do, func(why string) {
-		f.describe(ctx, why)
-		f.waits(ctx, why)
-	})
+	return f.patience(ctx).insist(ctx, do)
 }
 
 // waits notifies people once that the firing waits: later ones may be skipped until it goes on. Nothing waits for the
@@ -138,23 +152,4 @@ func (f *firing) waits(ctx workflow.Context, why string) {
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		_ = workflow.ExecuteActivity(on(ctx, QueueControl, "notify: "+string(n.Kind)), control.Post, n).Get(ctx, nil)
 	})
-}
-
-// insist repeats an action until it succeeds, or until it fails for a reason that only a person can remove. waits is
-// told why the action is tried again.
-func insist(ctx workflow.Context, do func(workflow.Context) error, waits func(why string)) error {
-	for {
-		err := do(ctx)
-		if err == nil || temporal.IsCanceledError(err) {
-			return err
-		}
-		why, again := rootCause(err)
-		if !again {
-			return err
-		}
-		waits(why)
-		if err := workflow.Sleep(ctx, pauseLimit); err != nil {
-			return err
-		}
-	}
 }

@@ -20,11 +20,21 @@ import (
 
 // Task queues.
 const (
-	QueueControl = "control"
-	QueueRollout = "rollout"
-	QueueModel   = "model"
-	QueueGPU     = "gpu"
+	QueueControl = activities.QueueControl
+	QueueCare    = activities.QueueCare
+	QueueRollout = activities.QueueRollout
+	QueueModel   = activities.QueueModel
+	QueueGPU     = activities.QueueGPU
 )
+
+// RoleOf returns the role of the workers that serve a task queue.
+func RoleOf(queue string) string {
+	if queue == QueueCare {
+		return QueueControl
+	}
+
+	return queue
+}
 
 // Activities are named through nil pointers, so that the compiler checks the names.
 var (
@@ -58,17 +68,19 @@ func on(ctx workflow.Context, queue, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, o)
 }
 
-// heartbeatTimeout is the silence after which an activity counts as lost.
-const heartbeatTimeout = 10 * time.Second
+// heartbeatTimeout is the silence after which an activity counts as lost. The SDK sends a heartbeat every 48 s then,
+// which is what Temporal Cloud counts.
+const heartbeatTimeout = time.Minute
 
 // maxUpdate limits one attempt at an update; heartbeats show whether it is alive.
 const maxUpdate = 7 * 24 * time.Hour
 
-// long is for control activities that grow with the epoch or that ask an environment: they need more time, and
-// heartbeat.
+// long is for control activities that grow with the epoch or that ask somebody else, such as an environment or a
+// receiver of notices: they need more time, heartbeat, and have a queue of their own, so that they keep nothing waiting
+// that a person waits for.
 func long(ctx workflow.Context) workflow.Context {
 	o := workflow.GetActivityOptions(ctx)
-	o.HeartbeatTimeout, o.StartToCloseTimeout = heartbeatTimeout, 30*time.Minute
+	o.TaskQueue, o.HeartbeatTimeout, o.StartToCloseTimeout = QueueCare, heartbeatTimeout, 30*time.Minute
 
 	return workflow.WithActivityOptions(ctx, o)
 }
@@ -78,11 +90,11 @@ func soon(ctx workflow.Context) workflow.Context {
 	o := workflow.GetActivityOptions(ctx)
 	o.StartToCloseTimeout, o.ScheduleToCloseTimeout = 10*time.Second, time.Minute
 
-	return workflow.WithActivityOptions(ctx, o)
+	return urgent(workflow.WithActivityOptions(ctx, o))
 }
 
-// urgent is for activities that an epoch waits for: the server hands them out before all others of their queue, unless
-// it is too old to know priorities.
+// urgent is for activities that an epoch or a person waits for: the server hands them out before all others of their
+// queue, unless it is too old to know priorities.
 func urgent(ctx workflow.Context) workflow.Context { return ranked(ctx, 1) }
 
 // later is for activities of an epoch behind others, which are open: activities of those go before them, and those of

@@ -14,9 +14,9 @@ import (
 // shardPage is what the Temporal UI shows of a shard: a line for every episode that has ended, and what was done in
 // those that did not succeed.
 type shardPage struct {
-	in    ShardInput
-	wants shardWants
-	lines []episodeLine // by slot
+	in     ShardInput
+	window window
+	lines  []episodeLine // by slot
 }
 
 // episodeLine is the line of an episode.
@@ -68,7 +68,7 @@ func (x *shardPage) play(ctx workflow.Context, id activities.SlotID, out *activi
 		if err := workflow.ExecuteActivity(play, rollout.Rollout, id).Get(ctx, out); !waitedLong(err) {
 			return true, err
 		}
-		if x.wants.drained {
+		if x.window.drained {
 			return false, nil
 		}
 	}

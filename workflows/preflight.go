@@ -22,7 +22,7 @@ func Preflight(ctx workflow.Context, id activities.PreflightID) ([]activities.Ob
 		activity any
 		what     string
 	}{
-		{QueueControl, control.CheckPlan, "lists of tasks and prompts"},
+		{QueueCare, control.CheckPlan, "lists of tasks and prompts"},
 		{QueueRollout, rollout.CheckPlay, "begin a task"},
 		{QueueModel, models.CheckModels, "keys and answers of models"},
 		{QueueGPU, gpu.CheckTraining, "trainer, base model and policy servers"},
@@ -45,7 +45,8 @@ func Preflight(ctx workflow.Context, id activities.PreflightID) ([]activities.Ob
 		case waitedLong(err):
 			found = []activities.Obstacle{{
 				Where: "workers", Warning: true,
-				Why: fmt.Sprintf("no worker of the role %s had time to check: %s", checks[i].queue, checks[i].what),
+				Why: fmt.Sprintf("no worker of the role %s had time to check: %s",
+					RoleOf(checks[i].queue), checks[i].what),
 			}}
 		case err != nil:
 			return nil, err

@@ -1,15 +1,21 @@
 package workflows_test
 
 import (
+	"context"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/testrun"
+	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -69,6 +75,66 @@ func TestAStoreThatIsOlderThanTemporalEndsWithTheSameDigest(t *testing.T) {
 			plays, want.FinalDigest)
 	}
 	clean(t, r)
+}
+
+// brokenIn is a trainer whose first job of an epoch needs a person.
+type brokenIn struct {
+	trainer.Trainer
+	job  string
+	once atomic.Bool
+}
+
+func (x *brokenIn) Train(ctx context.Context, j trainer.Job, p trainer.Progress) (trainer.Result, error) {
+	if strings.Contains(j.ID, x.job) && !x.once.Swap(true) {
+		return trainer.Result{}, fault.New(fault.Invalid, "the disk is full")
+	}
+
+	return x.Trainer.Train(ctx, j, p)
+}
+
+// TestARunContinuesOnAStoreThatWasRestored: while a run waits in epoch 2, its store is replaced by a backup in which
+// epoch 1 is not committed.
+func TestARunContinuesOnAStoreThatWasRestored(t *testing.T) {
+	t.Parallel()
+	whole, _ := watched(t, func(*spec.Spec) {})
+	want := play(t, whole).FinalDigest
+
+	r, _ := watched(t, func(*spec.Spec) {})
+	broken := &brokenIn{Trainer: r.Deps.Trainers[spec.Embedded], job: "epochs/0002"}
+	r.Deps.Trainers[spec.Embedded] = broken
+	run, asked := runs.Run(r.Spec.Name), false
+	end, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
+		env.RegisterDelayedCallback(func() {
+			if asked || !status(t, env).Held {
+				return
+			}
+			asked = true
+			wantHeld(t, status(t, env), "the disk is full")
+			first := []string{run.Epoch(1).Key, run.Slots(1).Key, run.Update(1, 0).Key}
+			for _, prefix := range append(first, pairsPrefix(r, 2)) {
+				remove(t, r.Bucket, prefix)
+			}
+			send(t, env, workflows.UpdateResume, workflows.Command{Who: "ann", Why: "the store is back"})
+		}, time.Hour)
+	})
+	if err != nil || !asked || end.FinalDigest != want {
+		t.Errorf("the run ended with %s, %v (held: %v), want %s", end.FinalDigest, err, asked, want)
+	}
+	clean(t, r)
+}
+
+// remove deletes the objects whose keys begin with a prefix.
+func remove(t *testing.T, b *store.Memory, prefix string) {
+	t.Helper()
+	all, err := b.List(t.Context(), prefix)
+	if err != nil || len(all) == 0 {
+		t.Errorf("%d objects under %s, %v; want some to remove", len(all), prefix, err)
+	}
+	for _, ref := range all {
+		if err := b.Delete(t.Context(), ref.Key); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // TestATemporalThatIsOlderThanTheStoreEndsWithTheSameDigest starts again from the input of an earlier epoch, as a

@@ -21,6 +21,17 @@ import (
 type RetrainInput struct {
 	Schedule string
 	Version  int
+
+	Since *Since `json:",omitempty"` // nil: the firing begins
+}
+
+// Since is what a firing that waited for infrastructure knows of what was before.
+type Since struct {
+	Firing   string
+	At       time.Time
+	Waited   bool               `json:",omitempty"` // people know that it waits
+	Deadline time.Time          `json:",omitzero"`  // of the approval
+	Ruling   *activities.Ruling `json:",omitempty"` // by a person
 }
 
 // Retrain is one firing of a schedule: it looks what is new, trains the accepted system again on it, compares both, and
@@ -29,12 +40,16 @@ func Retrain(ctx workflow.Context, in RetrainInput) (schedules.Outcome, error) {
 	f := &firing{id: activities.FiringID{
 		Schedule: in.Schedule, Version: in.Version, ID: firingOf(workflow.GetInfo(ctx)), At: workflow.Now(ctx).UTC(),
 	}}
-	f.status = FiringStatus{Schedule: in.Schedule, Firing: f.id.ID, Stage: StageLooking}
+	f.status = FiringStatus{Schedule: in.Schedule, Stage: StageLooking}
+	if x := in.Since; x != nil {
+		f.id.ID, f.id.At, f.waited, f.status.Deadline, f.ruling = x.Firing, x.At, x.Waited, x.Deadline, x.Ruling
+	}
+	f.status.Firing = f.id.ID
 	if err := f.setup(ctx); err != nil {
 		return schedules.Outcome{}, err
 	}
 	o, err := f.fire(ctx)
-	if err == nil || temporal.IsCanceledError(err) {
+	if err == nil || ctx.Err() != nil || workflow.IsContinueAsNewError(err) {
 		return o, err
 	}
 	why, _ := rootCause(err)
@@ -134,7 +149,7 @@ func (f *firing) evaluate(ctx workflow.Context, label string, items []rules.Eval
 		id := f.found.Run + "/eval/" + label
 		cctx := child(ctx, id, label+": the accepted system and what it is compared with, on the same episodes")
 
-		return workflow.ExecuteChildWorkflow(cctx, Evaluation, items).Get(ctx, &out)
+		return ended(ctx, workflow.ExecuteChildWorkflow(cctx, Evaluation, items).Get(ctx, &out))
 	})
 
 	return out, err
@@ -143,10 +158,7 @@ func (f *firing) evaluate(ctx workflow.Context, label string, items []rules.Eval
 // train runs the run. It returns why nothing came of it: a person stopped it.
 func (f *firing) train(ctx workflow.Context) (stopped string, err error) {
 	f.enter(ctx, StageTraining)
-	err = trainRun(ctx, f.found.Run, func(why string) {
-		f.describe(ctx, why)
-		f.waits(ctx, why)
-	})
+	err = trainRun(ctx, f.found.Run, f.patience(ctx))
 	var app *temporal.ApplicationError
 	if errors.As(err, &app) && app.Type() == ErrStopped {
 		return app.Message(), nil
@@ -183,13 +195,16 @@ func (f *firing) gate(ctx workflow.Context) (j activities.Judged, err error) {
 func (f *firing) rule(ctx workflow.Context, j activities.Judged) (schedules.Outcome, error) {
 	r := activities.Ruling{Firing: f.id, Accepted: j.Accepted, Who: "schedule " + f.id.Schedule, Why: j.Why}
 	if within := retrain.Duration(f.found.Approval); j.Accepted && within > 0 {
-		f.status.Deadline = workflow.Now(ctx).Add(within)
+		if f.status.Deadline.IsZero() {
+			f.status.Deadline = workflow.Now(ctx).Add(within)
+		}
 		f.enter(ctx, StageApproval)
 		ask := fmt.Sprintf("approve or reject it before %s: %s", f.status.Deadline.Format(time.RFC3339), j.Why)
 		if err := f.tell(ctx, notices.Approval, ask); err != nil {
 			return schedules.Outcome{}, err
 		}
-		asked, err := workflow.AwaitWithTimeout(ctx, within, func() bool { return f.ruling != nil })
+		left := f.status.Deadline.Sub(workflow.Now(ctx))
+		asked, err := workflow.AwaitWithTimeout(ctx, left, func() bool { return f.ruling != nil })
 		switch {
 		case err != nil:
 			return schedules.Outcome{}, err

@@ -13,20 +13,22 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// RunInput is a run and what it carries from epoch to epoch.
+// RunInput is a run and what it carries when it continues as new.
 type RunInput struct {
 	Name   string
 	Paused bool
-	Reason string // why it is paused, and who paused it
+	Reason string // why it is paused or stops, and who asked for it
 
-	// Asked is when the run began, or was last asked to pause, to continue or to stop. The store may know of a later
-	// command: then this Temporal is older than the store.
+	// Asked is when somebody started the run, or last asked it to pause, to continue or to stop. The store may know of
+	// a later command: then this Temporal is older than the store.
 	Asked time.Time `json:",omitzero"`
 
 	// FineTune ends the run after stage 1. Started again without it, the run continues from there.
 	FineTune bool `json:",omitempty"`
 
-	Changes int `json:",omitempty"` // how many changes of values by people there are at least
+	Changes   int    `json:",omitempty"` // how many changes of values by people there are at least
+	StopAfter After  `json:",omitempty"`
+	Told      string `json:",omitempty"` // the reason of the last pause of which people were notified
 }
 
 // runState is a run until it continues as new.
@@ -38,16 +40,21 @@ type runState struct {
 	end     runs.End
 	told    string                       // the reason of the last pause of which people were notified
 	telling int                          // notices that are being written
+	pauses  int                          // by people and by faults that only they can remove
+	rounds  int                          // failures without a success between them
+	opens   int                          // of these, those for a child that was still open
 	early   []*early                     // epochs that began beside the present one, in order
 	cancel  workflow.CancelFunc          // cancels the current stage
 	child   workflow.ChildWorkflowFuture // the open child, to pass a pause on to
 }
 
-// Run is the whole training: stage 1, then epochs, then the final evaluation. It begins where the store says, and
-// continues as new after an epoch beside which the next one has not begun.
+// Run is the whole training: stage 1, then epochs, then the final evaluation. The store says what comes next: after
+// every stage and after every failure it is asked again. The run continues as new after an epoch beside which the next
+// one has not begun, and when it has failed for long.
 func Run(ctx workflow.Context, in RunInput) (runs.End, error) {
-	r := &runState{in: in, status: Status{
+	r := &runState{in: in, told: in.Told, status: Status{
 		Name: in.Name, Stage: StagePlanning, Paused: in.Paused, Held: in.Paused, Reason: in.Reason, Val: -1,
+		StopAfter: in.StopAfter,
 	}}
 	if r.in.Asked.IsZero() {
 		r.in.Asked = workflow.Now(ctx).UTC()
@@ -57,49 +64,68 @@ func Run(ctx workflow.Context, in RunInput) (runs.End, error) {
 	}
 	workflow.Go(ctx, r.beginEarly)
 
-	if err := r.replan(ctx); err != nil {
-		return runs.End{}, err
+	for {
+		if r.rounds >= maxRounds || r.rounds > 0 && renews(ctx) {
+			return runs.End{}, r.renew(ctx)
+		}
+		if over, err := r.act(ctx); err != nil || over {
+			return r.end, err
+		}
+	}
+}
+
+// renew continues the run as new.
+func (r *runState) renew(ctx workflow.Context) error {
+	if err := r.answered(ctx); err != nil {
+		return err
 	}
 
-	if !r.plan.HasBase {
-		if err := r.stage(ctx, StageFineTuning, 0, r.fineTune); err != nil {
-			return runs.End{}, err
-		}
-		if err := r.replan(ctx); err != nil { // values may have changed
-			return runs.End{}, err
-		}
+	return again(ctx, Run, RunInput{
+		Name: r.in.Name, FineTune: r.in.FineTune, Paused: r.status.Held, Reason: r.status.Reason,
+		Asked: r.in.Asked, Changes: r.in.Changes, StopAfter: r.status.StopAfter, Told: r.told,
+	})
+}
+
+// advance asks the store where the run continues, and does the stage that comes next. It reports whether the run is
+// over.
+func (r *runState) advance(ctx workflow.Context) (over bool, err error) {
+	if err := r.replan(ctx); err != nil || !r.free() || r.stops() {
+		return false, err
 	}
-	if in.FineTune {
+	next := r.plan.Committed + 1
+	if len(r.early) > 0 && (next > r.plan.Epochs || r.early[0].epoch != next) {
+		r.giveUp(ctx)
+	}
+	switch {
+	case !r.plan.HasBase:
+		return false, r.fineTune(ctx)
+	case r.in.FineTune:
 		r.status.Stage = StageFineTuned
 		r.describe(ctx)
 
-		return runs.End{}, r.answered(ctx)
-	}
-	if next := r.plan.Committed + 1; next <= r.plan.Epochs {
-		return runs.End{}, r.epochsAndOn(ctx, next)
+		return true, r.answered(ctx)
+	case next <= r.plan.Epochs:
+		return false, r.epoch(ctx, next)
 	}
 
-	return r.finish(ctx)
+	return true, r.finish(ctx)
 }
 
-// replan reads where the run continues.
+// replan reads where the run continues. The store also knows what people wanted that this workflow may not know: one
+// that was restored from a backup of Temporal is older than the store.
 func (r *runState) replan(ctx workflow.Context) error {
-	err := r.act(ctx, func(ctx workflow.Context) error {
-		pctx := long(on(ctx, QueueControl, "find where the run continues"))
-		id := activities.RunID{Run: r.in.Name, Changes: r.in.Changes}
-		err := workflow.ExecuteActivity(pctx, control.PlanRun, id).Get(ctx, &r.plan)
-		r.plan.Changes = r.in.Changes // more may have been made meanwhile
-
+	pctx := long(on(ctx, QueueControl, "find where the run continues"))
+	id := activities.RunID{Run: r.in.Name, Changes: r.in.Changes, Asked: r.in.Asked}
+	err := workflow.ExecuteActivity(pctx, control.PlanRun, id).Get(ctx, &r.plan)
+	r.plan.Changes = r.in.Changes // more may have been made meanwhile
+	if err != nil {
 		return err
-	})
-	asked := r.plan.Asked
+	}
+	r.remind(ctx, r.plan.Asked)
 	r.past, r.plan.Past, r.plan.Asked = r.plan.Past, nil, nil // children do not need them
 	r.status.Epochs = r.plan.Epochs
-	if err == nil {
-		r.remind(ctx, asked)
-	}
 
-	return err
+	return nil
 }
 
 // remind holds the run if the store knows of a pause or a stop that this workflow never heard of: Temporal's data are
@@ -119,77 +145,56 @@ func (r *runState) remind(ctx workflow.Context, asked *runs.Change) {
 
 // fineTune runs stage 1.
 func (r *runState) fineTune(ctx workflow.Context) error {
+	if err := r.enter(ctx, StageFineTuning, 0); err != nil {
+		return err
+	}
 	cctx := child(ctx, r.in.Name+"/finetune", "stage 1: SFT on expert steps until one agent is in the band")
 
 	return r.run(cctx, FineTune, FineTuneInput{Run: r.in.Name, Plan: r.plan}, nil)
-}
-
-// epochsAndOn runs epochs as long as each begins beside the one before, then ends the workflow: it continues as new, or
-// it was stopped.
-func (r *runState) epochsAndOn(ctx workflow.Context, k int) error {
-	for {
-		if err := r.epoch(ctx, k); err != nil {
-			return err
-		}
-		if len(r.early) == 0 {
-			break
-		}
-		if err := r.replan(ctx); err != nil { // values may have changed
-			return err
-		}
-		if k = r.plan.Committed + 1; k > r.plan.Epochs {
-			r.giveUp(ctx)
-
-			break
-		}
-	}
-	if err := r.answered(ctx); err != nil {
-		return err
-	}
-	if r.stops() {
-		return r.stopped(ctx)
-	}
-	next := RunInput{
-		Name: r.in.Name, Paused: r.status.Held, Reason: r.status.Reason, Asked: r.in.Asked, Changes: r.in.Changes,
-	}
-
-	return again(ctx, Run, next)
 }
 
 // epoch runs epoch k. Before the first one, the base systems are evaluated on val: the curve begins at epoch 0, and the
 // decoding of base-1 is chosen on val.
 func (r *runState) epoch(ctx workflow.Context, k int) error {
 	if k == 1 {
-		if err := r.stage(ctx, StageEvaluation, 0, r.evaluateBase); err != nil {
+		if err := r.enter(ctx, StageEvaluation, 0); err != nil {
+			return err
+		}
+		if err := r.evaluateBase(ctx); err != nil {
 			return err
 		}
 	}
-
-	return r.stage(ctx, StageEpoch, k, func(ctx workflow.Context) error {
-		var sum activities.EpochSummary
-		in := EpochInput{Run: r.in.Name, Epoch: k, Plan: r.plan}
-		id, own := epochID(r.in.Name, k), r.begun(ctx, k)
-		if own == nil { // a person may have held or stopped the run meanwhile
-			if err := workflow.Await(ctx, r.free); err != nil || r.stops() {
-				return err
-			}
-			own = workflow.ExecuteChildWorkflow(child(ctx, id, r.summary(k)), Epoch, in)
-		}
-		err := r.wait(ctx, own, id, &sum)
-		r.child = nil
-		if err != nil || r.stops() {
-			r.giveUp(ctx)
-		}
-		if err == nil && sum.Epoch == k { // it is committed
-			r.remember(sum)
-			r.describe(ctx)
-		}
-		if err == nil && sum.Val >= 0 {
-			r.status.Val = sum.Val
-		}
-
+	if err := r.enter(ctx, StageEpoch, k); err != nil {
 		return err
-	})
+	}
+
+	var sum activities.EpochSummary
+	in := EpochInput{Run: r.in.Name, Epoch: k, Plan: r.plan}
+	id, own := epochID(r.in.Name, k), r.begun(ctx, k)
+	if own == nil { // a person may have held or stopped the run meanwhile
+		if err := workflow.Await(ctx, r.free); err != nil || r.stops() {
+			return err
+		}
+		own = workflow.ExecuteChildWorkflow(child(ctx, id, r.summary(k)), Epoch, in)
+	}
+	err := r.wait(ctx, own, id, &sum)
+	r.child = nil
+	if err != nil {
+		return err
+	}
+	if sum.Val >= 0 {
+		r.status.Val = sum.Val
+	}
+	if sum.Epoch != k { // it was drained
+		return nil
+	}
+	r.remember(sum)
+	r.describe(ctx)
+	if len(r.early) > 0 || r.stops() {
+		return nil
+	}
+
+	return r.renew(ctx)
 }
 
 // evaluateBase evaluates the base systems on val.
@@ -229,31 +234,28 @@ func (r *runState) evaluate(
 }
 
 // finish evaluates the base and the best system on the test splits, and writes the result of the run.
-func (r *runState) finish(ctx workflow.Context) (runs.End, error) {
-	var end runs.End
-	if err := r.stage(ctx, StageEvaluation, r.plan.Epochs, r.evaluateFinal); err != nil {
-		return end, err
+func (r *runState) finish(ctx workflow.Context) error {
+	if err := r.enter(ctx, StageEvaluation, r.plan.Epochs); err != nil {
+		return err
 	}
-	if err := r.act(ctx, func(ctx workflow.Context) error {
-		fctx := long(on(ctx, QueueControl, "write end.json"))
-
-		return workflow.ExecuteActivity(fctx, control.Finish, r.in.Name).Get(ctx, &end)
-	}); err != nil {
-		return end, err
+	if err := r.evaluateFinal(ctx); err != nil {
+		return err
+	}
+	fctx := long(on(ctx, QueueControl, "write end.json"))
+	if err := workflow.ExecuteActivity(fctx, control.Finish, r.in.Name).Get(ctx, &r.end); err != nil {
+		return err
 	}
 
-	r.status.Stage, r.end = StageDone, end
+	r.status.Stage = StageDone
 	r.describe(ctx)
-
 	if err := workflow.UpsertTypedSearchAttributes(ctx, attrStage.ValueSet(r.status.Stage),
-		attrRate.ValueSet(rateOf(end)), attrSystem.ValueSet(rules.TrainedName(r.plan.Agents))); err != nil {
-		return end, err
+		attrRate.ValueSet(rateOf(r.end)), attrSystem.ValueSet(rules.TrainedName(r.plan.Agents))); err != nil {
+		return err
 	}
-
 	r.tell(ctx, notices.Ended, fmt.Sprintf("it has ended; val %.1f %% at best, final digest %s",
-		100*rateOf(end), end.FinalDigest))
+		100*rateOf(r.end), r.end.FinalDigest))
 
-	return end, r.answered(ctx)
+	return r.answered(ctx)
 }
 
 // evaluateFinal plays the last evaluations of a run.

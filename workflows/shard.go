@@ -1,8 +1,6 @@
 package workflows
 
 import (
-	"cmp"
-
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
@@ -15,7 +13,7 @@ type ShardInput struct {
 	From   int
 	To     int // inclusive
 	Parent string
-	Window int `json:",omitempty"` // episodes that are open concurrently; 0: Window
+	Window int `json:",omitempty"` // of the specification; 0: Window
 
 	Behind int `json:",omitempty"` // open epochs before this one, whose episodes go first; signalTurn changes it
 
@@ -33,44 +31,27 @@ const (
 // cost Temporal little; the shard's page has a line for each.
 func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 	var fresh Tally
-	var first error
 	tallies := make([]Tally, in.To-in.From+1)
-	page := shardPage{in: in, wants: shardWants{window: cmp.Or(in.Window, Window)}}
-	open, wants := 0, &page.wants
-	wants.listen(ctx, &page.in)
+	page := shardPage{in: in, window: window{size: sizeOf(in.Window)}}
+	page.listen(ctx)
 
-	for slot := in.From; slot <= in.To; slot++ {
-		next := func() bool { return open < wants.window && !wants.paused || wants.drained || first != nil }
-		if err := workflow.Await(ctx, next); err != nil {
-			return Tally{}, err
+	err := page.window.each(ctx, len(tallies), func(ctx workflow.Context, i int) error {
+		t, err := page.episode(ctx, activities.SlotID{Run: in.Run, Epoch: in.Epoch, Slot: in.From + i})
+		if err != nil {
+			return err
 		}
-		if wants.drained || first != nil {
-			break
+		tallies[i] = t
+		if fresh.add(t); fresh.Done >= tallyEvery {
+			send := fresh
+			fresh = Tally{}
+			// A lost signal delays progress only: the result counts.
+			_ = workflow.SignalExternalWorkflow(ctx, in.Parent, "", signalTally, send).Get(ctx, nil)
 		}
 
-		open++
-		id := activities.SlotID{Run: in.Run, Epoch: in.Epoch, Slot: slot}
-		workflow.Go(ctx, func(ctx workflow.Context) {
-			t, err := page.episode(ctx, id)
-			open--
-			if err != nil && first == nil {
-				first = err
-			}
-			if err != nil {
-				return
-			}
-
-			tallies[id.Slot-in.From] = t
-			if fresh.add(t); fresh.Done >= tallyEvery {
-				send := fresh
-				fresh = Tally{}
-				// A lost signal delays progress only: the result counts.
-				_ = workflow.SignalExternalWorkflow(ctx, in.Parent, "", signalTally, send).Get(ctx, nil)
-			}
-		})
-	}
-	if err := workflow.Await(ctx, func() bool { return open == 0 }); err != nil || first != nil {
-		return Tally{}, cmp.Or(first, err)
+		return nil
+	})
+	if err != nil {
+		return Tally{}, err
 	}
 	var whole Tally
 	for _, t := range tallies { // by slot, whatever ended first
@@ -80,28 +61,19 @@ func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 	return whole, page.end(ctx, whole)
 }
 
-// shardWants is what people, and the run, want of a shard.
-type shardWants struct {
-	paused, drained bool
-	window          int
-}
-
-// listen receives signals about a shard.
-func (w *shardWants) listen(ctx workflow.Context, in *ShardInput) {
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for workflow.GetSignalChannel(ctx, signalPause).Receive(ctx, &w.paused) {
-		}
-	})
+// listen receives what people, and the run, want of a shard.
+func (x *shardPage) listen(ctx workflow.Context) {
+	x.window.listen(ctx, func(workflow.Context) {})
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for n := 0; workflow.GetSignalChannel(ctx, signalWindow).Receive(ctx, &n); {
-			w.window = cmp.Or(n, Window)
+			x.window.size = sizeOf(n)
 		}
 	})
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		workflow.GetSignalChannel(ctx, signalDrain).Receive(ctx, &w.drained)
+		workflow.GetSignalChannel(ctx, signalDrain).Receive(ctx, &x.window.drained)
 	})
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		for workflow.GetSignalChannel(ctx, signalTurn).Receive(ctx, &in.Behind) {
+		for workflow.GetSignalChannel(ctx, signalTurn).Receive(ctx, &x.in.Behind) {
 		}
 	})
 }

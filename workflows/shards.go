@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -9,9 +10,18 @@ import (
 	"github.com/collabui/collabui/internal/method/rules"
 )
 
-// OpenShards is the number of shards of an epoch that are open concurrently. What is open is in the memory of the
-// workers and of Temporal.
+// OpenShards is the number of shards of an epoch that are open concurrently, unless the specification wants more
+// episodes open than they have. What is open is in the memory of the workers and of Temporal.
 const OpenShards = 4
+
+// sizeOf returns how many episodes of a shard are open concurrently, by the window of a specification.
+func sizeOf(window int) int { return min(cmp.Or(window, Window), rules.ShardSize) }
+
+// openShards returns how many shards of an epoch are open concurrently, by the window of a specification: OpenShards
+// windows of episodes fit into them.
+func openShards(window int) int {
+	return (OpenShards*cmp.Or(window, Window) + sizeOf(window) - 1) / sizeOf(window)
+}
 
 // shards are those of an epoch's rollouts, and what people, and the run, want of them.
 type shards struct {
@@ -19,17 +29,18 @@ type shards struct {
 	p       *Progress // nil: tallies are not counted
 	started []workflow.ChildWorkflowFuture
 	paused  bool
-	drained bool // no episode begins any more
-	sure    bool // all episodes are played, and no person has to decide about them
-	behind  int  // open epochs before this one, whose episodes go first
-	window  int  // of each shard; 0: Window
+	drained bool                         // no episode begins any more
+	sure    bool                         // all episodes are played, and no person has to decide about them
+	behind  int                          // open epochs before this one, whose episodes go first
+	window  int                          // of the specification; 0: Window
+	val     workflow.ChildWorkflowFuture // the evaluation, while it is open
 }
 
 // start starts the shards, some of them concurrently, and returns when the last one has begun.
 func (x *shards) start(ctx workflow.Context, slots int) error {
 	parent := workflow.GetInfo(ctx).WorkflowExecution.ID
 	for from := 1; from <= slots; from += rules.ShardSize {
-		ready := func() bool { return x.open() < OpenShards && !x.paused || x.drained || x.failed(ctx) }
+		ready := func() bool { return x.open() < openShards(x.window) && !x.paused || x.drained || x.failed(ctx) }
 		if err := workflow.Await(ctx, ready); err != nil {
 			return err
 		}
@@ -52,7 +63,7 @@ func (x *shards) start(ctx workflow.Context, slots int) error {
 func (x *shards) wait(ctx workflow.Context) (whole Tally, err error) {
 	for _, f := range x.started {
 		var t Tally
-		if err := f.Get(ctx, &t); err != nil {
+		if err := ended(ctx, f.Get(ctx, &t)); err != nil {
 			return whole, err
 		}
 		whole.add(t)
@@ -98,6 +109,11 @@ func (x *shards) signal(ctx workflow.Context, name string, value any) {
 	}
 }
 
+// free waits until nobody holds the run, or no episode may begin any more.
+func (x *shards) free(ctx workflow.Context) error {
+	return workflow.Await(ctx, func() bool { return !x.paused || x.drained })
+}
+
 // turn waits until the epoch before is committed, or no episode may begin any more.
 func (x *shards) turn(ctx workflow.Context) error {
 	return workflow.Await(ctx, func() bool { return x.behind == 0 || x.drained })
@@ -116,6 +132,10 @@ func (x *shards) passOn(ctx workflow.Context) {
 		s.AddReceive(workflow.GetSignalChannel(ctx, signalPause), func(from workflow.ReceiveChannel, _ bool) {
 			from.Receive(ctx, &x.paused)
 			x.signal(ctx, signalPause, x.paused)
+			if x.val != nil {
+				// One that has just ended needs no signal.
+				_ = x.val.SignalChildWorkflow(ctx, signalPause, x.paused).Get(ctx, nil)
+			}
 		})
 		s.AddReceive(workflow.GetSignalChannel(ctx, signalWindow), func(from workflow.ReceiveChannel, _ bool) {
 			from.Receive(ctx, &x.window)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -74,6 +73,9 @@ func (r *runState) setup(ctx workflow.Context) error {
 			r.pause(ctx, true, c.Who+": "+c.Why)
 			err := r.note(ctx, runs.VerbPause, c)
 			r.tell(ctx, notices.Paused, r.status.Reason)
+			if err != nil {
+				err = fmt.Errorf("the run is paused, but %w", err)
+			}
 
 			return r.status, err
 		}),
@@ -85,15 +87,25 @@ func (r *runState) setup(ctx workflow.Context) error {
 
 			return c.check()
 		}, func(ctx workflow.Context, c Command) (Status, error) {
-			r.pause(ctx, false, "")
+			held := r.pauses
+			if err := r.note(ctx, runs.VerbResume, c); err != nil { // workers would find the run held
+				return r.status, fmt.Errorf("the run stays paused: %w", err)
+			}
+			if r.pauses == held { // nobody has paused it meanwhile
+				r.pause(ctx, false, "")
+			}
 
-			return r.status, r.note(ctx, runs.VerbResume, c)
+			return r.status, nil
 		}),
 
 		update(ctx, UpdateStop, Command.check, func(ctx workflow.Context, c Command) (Status, error) {
 			r.stop(ctx, c)
+			err := r.note(ctx, runs.VerbStop, c)
+			if err != nil {
+				err = fmt.Errorf("the run stops, but %w", err)
+			}
 
-			return r.status, r.note(ctx, runs.VerbStop, c)
+			return r.status, err
 		}),
 
 		update(ctx, UpdateSet, SetCommand.check, func(ctx workflow.Context, c SetCommand) (runs.Change, error) {
@@ -162,7 +174,7 @@ func (r *runState) note(ctx workflow.Context, verb runs.Verb, c Command) error {
 	if err := workflow.ExecuteActivity(nctx, control.Note, done).Get(ctx, nil); err != nil {
 		why, _ := rootCause(err)
 
-		return fmt.Errorf("the %s has taken effect, but it could not be recorded: %s", verb, why)
+		return fmt.Errorf("the %s could not be recorded: %s", verb, why)
 	}
 
 	return nil
@@ -199,6 +211,9 @@ func (c Command) change(ctx workflow.Context, verb runs.Verb) runs.Change {
 // pause holds the run for a person, or lets it continue.
 func (r *runState) pause(ctx workflow.Context, on bool, why string) {
 	r.status.Held, r.status.Paused, r.status.Reason = on, on, why
+	if on {
+		r.pauses++
+	}
 	r.signal(ctx, signalPause, on)
 	r.describe(ctx)
 	r.mark(ctx)
@@ -237,95 +252,4 @@ func (r *runState) stopped(ctx workflow.Context) error {
 	}
 
 	return temporal.NewNonRetryableApplicationError(r.status.Reason, ErrStopped, nil)
-}
-
-// stage runs one stage. A failure pauses the run with its reason; after a resume the stage continues from what is
-// recorded.
-func (r *runState) stage(ctx workflow.Context, name string, epoch int, do func(workflow.Context) error) error {
-	r.status.Stage, r.status.Epoch = name, epoch
-	if err := workflow.UpsertTypedSearchAttributes(ctx,
-		attrRun.ValueSet(r.in.Name), attrStage.ValueSet(r.listed()),
-		attrEpoch.ValueSet(int64(epoch)), attrEnvironment.ValueSet(r.plan.Environment)); err != nil {
-		return err
-	}
-
-	return r.act(ctx, do)
-}
-
-// free reports whether nobody holds the run, or somebody stops it.
-func (r *runState) free() bool { return !r.status.Held || r.stops() }
-
-// act repeats an action until it succeeds, unless the run is held or stopped.
-func (r *runState) act(ctx workflow.Context, do func(workflow.Context) error) error {
-	for {
-		r.describe(ctx)
-		if err := workflow.Await(ctx, r.free); err != nil {
-			return err
-		}
-		if r.stops() {
-			return r.stopped(ctx)
-		}
-
-		stage, cancel := workflow.WithCancel(ctx)
-		r.cancel = cancel
-		err := do(stage)
-		r.child, r.cancel = nil, nil
-		if r.stops() {
-			return r.stopped(ctx)
-		}
-		if err == nil || temporal.IsCanceledError(err) {
-			return err
-		}
-		if err := r.mended(ctx, err); err != nil {
-			return err
-		}
-	}
-}
-
-// pauseLimit is how long a run that paused itself for a fault of infrastructure waits before it tries again.
-const pauseLimit = 10 * time.Minute
-
-// mended waits after a stage failed. If only a person can help, the run is held. A fault of infrastructure passes with
-// time: the run says what it waits for, and continues after a while, or when a person says resume. A person's pause
-// holds it beyond that.
-func (r *runState) mended(ctx workflow.Context, failed error) error {
-	why, again := rootCause(failed)
-	if r.status.Held {
-		why = r.status.Reason + "; meanwhile " + why
-	}
-	if !r.status.Held && !again { // early epochs may be open
-		r.signal(ctx, signalPause, true)
-	}
-	r.status.Held, r.status.Paused, r.status.Reason = r.status.Held || !again, true, why
-	if why != r.told { // not again and again while the same service is away
-		r.told = why
-		r.tell(ctx, notices.Paused, why)
-	}
-	r.mark(ctx)
-	if r.status.Held {
-		return nil
-	}
-
-	r.describe(ctx)
-	over := func() bool { return !r.status.Paused || r.status.Held || r.stops() }
-	if _, err := workflow.AwaitWithTimeout(ctx, pauseLimit, over); err != nil {
-		return err
-	}
-	if !r.status.Held {
-		r.status.Paused, r.status.Reason = false, ""
-		r.mark(ctx)
-	}
-
-	return nil
-}
-
-// rootCause returns the error of the activity that failed, and whether another try can help. What it wraps is only the
-// chain of its error.
-func rootCause(err error) (why string, again bool) {
-	var app *temporal.ApplicationError
-	if errors.As(err, &app) {
-		return app.Message(), !app.NonRetryable()
-	}
-
-	return err.Error(), true
 }

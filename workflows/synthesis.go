@@ -24,8 +24,10 @@ func Synthesis(ctx workflow.Context, in SynthesisInput) (synth.Card, error) {
 	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return p, nil }); err != nil {
 		return card, err
 	}
+	w := &window{size: maxOpenBatches}
+	w.listen(ctx, func(workflow.Context) {})
 	if !in.Plan.Imported[in.ID.Level-1] {
-		if err := synthesise(ctx, in, &p); err != nil {
+		if err := synthesise(ctx, in, &p, w); err != nil {
 			return card, err
 		}
 	}
@@ -40,13 +42,15 @@ func Synthesis(ctx workflow.Context, in SynthesisInput) (synth.Card, error) {
 }
 
 // synthesise explores, draws screens and writes items about them.
-func synthesise(ctx workflow.Context, in SynthesisInput, p *Progress) error {
+func synthesise(ctx workflow.Context, in SynthesisInput, p *Progress, w *window) error {
 	run, level, n := in.ID.Run, in.ID.Level, in.Plan.Demos
-	if err := batches(ctx, n, activities.DemoBatch, p, func(from, to int) workflow.Future {
-		explore := on(ctx, QueueRollout, fmt.Sprintf("trajectories %d to %d", from, to-1))
+	explore := func(ctx workflow.Context, from, to int) error {
+		ectx := on(ctx, QueueRollout, fmt.Sprintf("trajectories %d to %d", from, to-1))
+		b := activities.Batch{Run: run, From: from, To: to}
 
-		return workflow.ExecuteActivity(explore, rollout.Explore, activities.Batch{Run: run, From: from, To: to})
-	}); err != nil {
+		return workflow.ExecuteActivity(ectx, rollout.Explore, b).Get(ctx, nil)
+	}
+	if err := batches(ctx, w, n, activities.DemoBatch, p, explore); err != nil {
 		return err
 	}
 
@@ -56,11 +60,12 @@ func synthesise(ctx workflow.Context, in SynthesisInput, p *Progress) error {
 	}
 
 	*p = Progress{Phase: PhaseSynthesis, Slots: n, Since: workflow.Now(ctx)}
+	write := func(ctx workflow.Context, from, to int) error {
+		wctx := on(ctx, QueueModel, fmt.Sprintf("level %d, trajectories %d to %d", level, from, to-1))
+		r := activities.LevelRange{LevelID: in.ID, From: from, To: to}
 
-	return batches(ctx, n, activities.SynthesisBatch, p, func(from, to int) workflow.Future {
-		write := on(ctx, QueueModel, fmt.Sprintf("level %d, trajectories %d to %d", level, from, to-1))
+		return workflow.ExecuteActivity(wctx, models.Synthesize, r).Get(ctx, nil)
+	}
 
-		return workflow.ExecuteActivity(write, models.Synthesize,
-			activities.LevelRange{LevelID: in.ID, From: from, To: to})
-	})
+	return batches(ctx, w, n, activities.SynthesisBatch, p, write)
 }

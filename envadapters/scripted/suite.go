@@ -69,6 +69,14 @@ type Suite struct {
 	Episodes int
 }
 
+// Played returns Episodes while others play.
+func (s *Suite) Played() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.Episodes
+}
+
 // Break adds misbehaviours.
 func (s *Suite) Break(f ...Fault) {
 	s.mu.Lock()

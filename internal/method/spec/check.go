@@ -66,7 +66,7 @@ func (s Spec) check(c Catalog) []problem {
 	s.checkChoices(must)
 	s.checkMethod(must)
 	s.Focus.check(must)
-	must.count(s.Window, "window", 0, 200)
+	must.count(s.Window, "window", 0, 5000)
 	s.checkModels(must)
 	s.checkPrompts(must)
 	s.checkRoles(must)

@@ -39,7 +39,8 @@ type Spec struct {
 	Staleness int `json:"staleness,omitempty"`
 	// EarlyStop is the number of evaluated epochs without a better rate on val after which the run ends. 0: never.
 	EarlyStop int `json:"early_stop"`
-	// Window is the number of episodes of a shard that are open concurrently. 0 leaves it to the program.
+	// Window is a quarter of the number of episodes of an epoch that are open concurrently: four shards, or as many as
+	// that needs, are open. 0 leaves it to the program.
 	Window int `json:"window,omitempty"`
 	// Screenshots keeps screenshots of rollouts and evaluations, for people. Nothing is trained on them.
 	Screenshots bool `json:"screenshots,omitempty"`

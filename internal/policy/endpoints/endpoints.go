@@ -218,6 +218,8 @@ func (c *recording) ask(ctx context.Context, r chat.Request) (chat.Response, err
 	}
 	guess := (len(r.System)+len(r.User))/charsPerToken + min(r.MaxTokens, usualAnswer)
 
+	// A wait within the limits ends by itself, and so does a call.
+	defer While(ctx, "asks "+c.model.Model)()
 	for try := 1; ; try++ {
 		if l != nil {
 			if err := l.Wait(ctx, limit, guess); err != nil {

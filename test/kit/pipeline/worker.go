@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/collabui/collabui/activities"
@@ -66,13 +67,15 @@ func work(at string) error {
 
 	broken := make(chan error, 4)
 	for queue, kind := range types(c, bucket, stream.Emit) {
-		if roles := os.Getenv(RolesEnv); roles != "" && !slices.Contains(strings.Fields(roles), queue) {
+		role := workflows.RoleOf(queue)
+		if roles := os.Getenv(RolesEnv); roles != "" && !slices.Contains(strings.Fields(roles), role) {
 			continue
 		}
 		w := worker.New(c, queue, worker.Options{
 			MaxConcurrentActivityExecutionSize: max(4, places()),
 			DisableWorkflowWorker:              queue != workflows.QueueControl,
 			MaxHeartbeatThrottleInterval:       3 * time.Second,
+			Interceptors:                       []interceptor.WorkerInterceptor{&workers.Near{}},
 
 			OnFatalError: func(err error) { broken <- err },
 		})
@@ -115,13 +118,17 @@ func types(c client.Client, bucket store.Bucket, emit activities.Emit) map[strin
 	}
 	model, e := fakepolicy.Policies{}, &endpoints.Endpoints{Bucket: bucket}
 
-	return map[string]any{
-		workflows.QueueControl: &activities.Control{Common: common(), Suites: suites, Notices: activities.Notices{
+	control := &activities.Control{
+		Common: common(), Suites: suites,
+		Histories: replays,
+		Notices: activities.Notices{
 			Receivers: []notify.Receiver{{Name: Receiver, Command: []string{"true"}}},
-			Wake: func(ctx context.Context, r notices.Receiver) error {
-				return workers.WakeReceiver(ctx, c, r)
-			},
-		}, Histories: func(context.Context, func(string)) (int, error) { return 0, nil }},
+			Wake:      func(ctx context.Context, r notices.Receiver) error { return workers.WakeReceiver(ctx, c, r) },
+		},
+	}
+
+	return map[string]any{
+		workflows.QueueControl: control, workflows.QueueCare: control,
 		workflows.QueueRollout: &activities.Rollouts{
 			Common: common(), Suites: suites, Policies: model, Endpoints: e, Wording: wording,
 		},
@@ -159,6 +166,19 @@ func train(ctx context.Context, _ string) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	}
+}
+
+// ReplayEnv is the environment variable with the time that the replay of histories takes; unset means none.
+const ReplayEnv = "COLLABUI_TEST_REPLAY"
+
+func replays(ctx context.Context, _ func(string)) (int, error) {
+	d, _ := time.ParseDuration(os.Getenv(ReplayEnv)) // 0 if it is not set
+	select {
+	case <-time.After(d):
+		return 0, nil
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
 	}
 }
 

@@ -110,12 +110,8 @@ func (r *Run) Play(t testing.TB, more func(*testsuite.TestWorkflowEnvironment)) 
 		env.ExecuteWorkflow(workflows.Run, in)
 
 		err := env.GetWorkflowError()
-		var next *workflow.ContinueAsNewError
-		if errors.As(err, &next) {
-			in = workflows.RunInput{}
-			if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &in); err != nil {
-				t.Fatal(err)
-			}
+		if workflow.IsContinueAsNewError(err) {
+			in = Next(t, err)
 
 			continue
 		}
@@ -129,6 +125,20 @@ func (r *Run) Play(t testing.TB, more func(*testsuite.TestWorkflowEnvironment)) 
 	t.Fatalf("the run continues as new more than %d times, want its end", r.Spec.Epochs+2)
 
 	return runs.End{}, nil
+}
+
+// Next returns what a run continues with as new.
+func Next(t testing.TB, err error) (in workflows.RunInput) {
+	t.Helper()
+	var next *workflow.ContinueAsNewError
+	if !errors.As(err, &next) {
+		t.Fatalf("the run ended with %v, want it to continue as new", err)
+	}
+	if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &in); err != nil {
+		t.Fatal(err)
+	}
+
+	return in
 }
 
 // Do runs another workflow on the run's store.

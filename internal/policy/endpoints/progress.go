@@ -1,0 +1,45 @@
+package endpoints
+
+import (
+	"context"
+	"time"
+)
+
+// progressKey is the key of WithProgress in a context.
+type progressKey struct{}
+
+// WithProgress returns a context in which code that waits says what for. say must be safe for concurrent use.
+func WithProgress(ctx context.Context, say func(what string)) context.Context {
+	return context.WithValue(ctx, progressKey{}, say)
+}
+
+// Progress says what was done. Without WithProgress, it does nothing.
+func Progress(ctx context.Context, what string) {
+	if say, ok := ctx.Value(progressKey{}).(func(string)); ok {
+		say(what)
+	}
+}
+
+// sayEvery is the time between two words of While.
+const sayEvery = time.Minute
+
+// While says what is waited for, again and again, until stop is called or the context ends. What is waited for must
+// have a limit of its own: it counts as progress.
+func While(ctx context.Context, what string) (stop func()) {
+	ctx, stop = context.WithCancel(ctx)
+	Progress(ctx, what)
+	go func() {
+		t := time.NewTicker(sayEvery)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				Progress(ctx, what)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+
+	return stop
+}

@@ -1,0 +1,102 @@
+package workflows
+
+import (
+	"cmp"
+	"errors"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/collabui/collabui/activities"
+)
+
+// window lets some pieces of work, such as episodes or batches, be open at once. None begins while a person holds the
+// run, or once the window is drained.
+type window struct {
+	size    int // of pieces that may be open at once
+	open    int
+	paused  bool
+	drained bool
+}
+
+// listen receives pauses, and passes them on.
+func (w *window) listen(ctx workflow.Context, pass func(ctx workflow.Context)) {
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for workflow.GetSignalChannel(ctx, signalPause).Receive(ctx, &w.paused) {
+			pass(ctx)
+		}
+	})
+}
+
+// free waits until nobody holds the run, or the window is drained.
+func (w *window) free(ctx workflow.Context) error {
+	return workflow.Await(ctx, func() bool { return !w.paused || w.drained })
+}
+
+// each does pieces 0 to n-1 in order, as many at once as the window lets, and returns when those that began have ended.
+// Once one has failed, no other begins; its error is returned.
+func (w *window) each(ctx workflow.Context, n int, do func(ctx workflow.Context, i int) error) error {
+	var first error
+	own := 0
+	over := func() bool { return w.drained || first != nil }
+	for i := range n {
+		next := func() bool { return over() || w.open < w.size && !w.paused }
+		if err := workflow.Await(ctx, next); err != nil {
+			return err
+		}
+		if over() {
+			break
+		}
+
+		w.open++
+		own++
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			err := w.again(ctx, func() error { return do(ctx, i) })
+			w.open--
+			own--
+			if err != nil && first == nil {
+				first = err
+			}
+		})
+	}
+	err := workflow.Await(ctx, func() bool { return own == 0 })
+
+	return cmp.Or(first, err)
+}
+
+// A worker reads in the store that a person holds the run. The workflow learns of that by a signal, which may come a
+// little later. If it does not come, the run finds out why: see runState.replan.
+const (
+	heldPause = 5 * time.Second
+	heldTries = 6
+)
+
+// again does a piece, and does it again after a resume if its worker found the run held. A drained window forgets it.
+func (w *window) again(ctx workflow.Context, do func() error) error {
+	for tries := 0; ; {
+		err := do()
+		if !isHeld(err) || tries == heldTries {
+			return err
+		}
+		if !w.paused {
+			tries++
+			if _, err := workflow.AwaitWithTimeout(ctx, heldPause, func() bool { return w.paused }); err != nil {
+				return err
+			}
+		}
+		if err := w.free(ctx); err != nil {
+			return err
+		}
+		if w.drained {
+			return nil
+		}
+	}
+}
+
+// isHeld reports whether a worker began nothing because a person holds the run.
+func isHeld(err error) bool {
+	var app *temporal.ApplicationError
+
+	return errors.As(err, &app) && app.Type() == activities.Held
+}
