@@ -17,7 +17,7 @@ var orchestration = []Mutant{
 	},
 	{
 		Name: "a stage that fails ends the run", Symbol: "workflows.runState.act",
-		Change: always(`err == nil || temporal.IsCanceledError(err)`), Find: simulated,
+		Change: always(`ctx.Err() != nil || workflow.IsContinueAsNewError(err)`), Find: simulated,
 	},
 	{
 		Name: "a stop is forgotten", Symbol: "workflows.runState.stop",
@@ -25,12 +25,52 @@ var orchestration = []Mutant{
 		Find:   by("workflows", "TestAnEpochWithAnIncompleteDataSetIsNotCommitted"),
 	},
 	{
-		Name: "a shard opens all of its episodes", Symbol: "workflows.Shard", Change: always(`open < wants.window`),
+		Name: "a shard opens all of its episodes", Symbol: "workflows.window.each", Change: always(`w.open < w.size`),
 		Find: by("workflows", "TestAShardKeepsAWindowOfEpisodesOpen"),
 	},
 	{
-		Name: "a pause does not reach the episodes", Symbol: "workflows.Shard", Change: always(`!wants.paused`),
+		Name: "a pause does not reach the episodes", Symbol: "workflows.window.each", Change: always(`!w.paused`),
 		Find: by("workflows", "TestAPauseHoldsTheEpochThatBeganEarly"),
+	},
+	{
+		Name: "a worker begins episodes while a person holds the run", Symbol: "activities.Common.held",
+		Change: never(`x != nil && x.Verb == runs.VerbPause`),
+		Find:   by("workflows", "TestAPauseHoldsWhateverTheRunDoes"),
+	},
+	{
+		Name: "a run that is started again stays held", Symbol: "activities.Common.asked",
+		Change: always(`newest == nil || newest.Verb == runs.VerbResume || !newest.At.Before(id.Asked)`),
+		Find:   by("workflows", "TestARunThatIsStartedAgainIsResumed"),
+	},
+	{
+		Name: "a pause that Temporal forgot does not hold", Symbol: "workflows.runState.remind",
+		Change: always(`asked == nil || !asked.At.After(r.in.Asked)`),
+		Find:   by("workflows", "TestACommandThatTemporalForgotHoldsTheRun"),
+	},
+	{
+		Name: "a child that somebody cancelled ends the run", Symbol: "workflows.ended",
+		Change: never(`temporal.IsCanceledError(err)`),
+		Find:   by("workflows", "TestAChildThatSomebodyCancelledHoldsTheRun"),
+	},
+	{
+		Name: "a child that is still open pauses the run", Symbol: "workflows.runState.mended",
+		Change: never(`stillOpen(failed) && r.opens < openTries`),
+		Find:   by("workflows", "TestAChildThatIsStillOpenIsWaitedForSeconds"),
+	},
+	{
+		Name: "a run that waits never continues as new", Symbol: "workflows.Run",
+		Change: never(`r.rounds >= maxRounds || r.rounds > 0 && renews(ctx)`),
+		Find:   by("workflows", "TestARunWaitsForMonths"),
+	},
+	{
+		Name: "slow work shares the queue of what people wait for", Symbol: "workflows.long",
+		Change: replace(`QueueCare`, `QueueControl`),
+		Find:   by("workflows", "TestNothingSlowIsInTheQueueOfWhatPeopleWaitFor"),
+	},
+	{
+		Name: "a wide window opens four shards", Symbol: "workflows.openShards",
+		Change: begin(`return OpenShards`),
+		Find:   by("workflows", "TestAWideWindowOpensAsManyShardsAsItNeeds"),
 	},
 	{
 		Name: "a firing that nobody approved is promoted", Symbol: "workflows.firing.rule",
