@@ -125,6 +125,19 @@ func IsMark(key string) bool {
 	return strings.HasPrefix(key, Run(NameOf(key)).Prefix()+marks)
 }
 
+// EndsStage reports whether a key is that of the base policy, a commit or the end of a run: whoever finds it takes
+// everything before it as done.
+func EndsStage(key string) bool {
+	run := Run(NameOf(key))
+	if key == run.Base().Key || key == run.End().Key {
+		return true
+	}
+	var epoch int
+	_, err := fmt.Sscanf(strings.TrimPrefix(key, run.Prefix()), "epochs/%d/", &epoch)
+
+	return err == nil && key == run.Epoch(epoch).Key
+}
+
 // Change is the nth change by a person, from 1.
 func (r Run) Change(n int) Object[Change] { return object[Change](r, "changes/%04d", n) }
 

@@ -53,7 +53,9 @@ func All(ctx context.Context, from, to store.Bucket, progress func(done, known i
 	for _, o := range blobs {
 		t.found(o.Key)
 	}
-	err = t.all(ctx)
+	if err = t.all(ctx); err == nil {
+		err = t.ends(ctx)
+	}
 	if len(t.refused) > 0 {
 		err = errors.Join(err, fault.New(fault.Invalid, "%d objects were not copied, the first: %w", len(t.refused),
 			t.refused[0]))

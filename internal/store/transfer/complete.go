@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -25,6 +26,34 @@ func (t *transfer) again(ctx context.Context) error {
 	}
 
 	return t.all(ctx)
+}
+
+// ends copies what ends stages, one after the other, in the order in which runs write it. A copy that is cut short has
+// no commit without what the commit stands for, even if the other side had half a copy of another state of the run.
+func (t *transfer) ends(ctx context.Context) error {
+	t.mu.Lock()
+	keys := t.last
+	t.last = nil
+	t.mu.Unlock()
+	order := func(key string) int {
+		if key == runs.Run(runs.NameOf(key)).End().Key {
+			return 1 // of all the last
+		}
+
+		return 0
+	}
+	slices.SortFunc(keys, func(a, b string) int { return cmp.Or(order(a)-order(b), cmp.Compare(a, b)) })
+
+	for _, key := range keys {
+		t.mu.Lock()
+		t.queue = append(t.queue, key)
+		t.mu.Unlock()
+		if err := t.all(ctx); err != nil {
+			return err
+		}
+	}
+
+	return nil
 }
 
 // rounds is how often complete looks.

@@ -30,8 +30,8 @@ type Report struct {
 	Bytes   int64    `json:"bytes"`   // of what was written
 }
 
-// Runs copies runs with everything that they refer to, in other runs, too. A run is there when its specification is,
-// which is copied last. It may be repeated after an error, and beside runs that continue: of those it copies what there
+// Runs copies runs with everything that they refer to, in other runs, too. What ends a stage is copied after everything
+// else, and a run is there when its specification is, which is copied last. It may be repeated after an error, and beside runs that continue: of those it copies what there
 // is. It may take longer than the grace period of collections of the other store: see hold.Write. The error wraps
 // store.ErrNotFound if there is no such run, and is an invalid fault if the other side has another run of the name. Of
 // what a policy of retention has removed, it copies the record.
@@ -68,7 +68,7 @@ func (t *transfer) runs(ctx context.Context, names []string) (Report, error) {
 		}
 	}
 	err = hold.Write(ctx, t.to, "a copy", unfinished, func(ctx context.Context, settle hold.Settle) error {
-		for _, step := range []func(context.Context) error{t.all, t.again, settle, t.complete} {
+		for _, step := range []func(context.Context) error{t.all, t.again, settle, t.complete, t.ends} {
 			if err := step(ctx); err != nil {
 				return err
 			}
@@ -155,7 +155,8 @@ type transfer struct {
 	known   map[string]bool
 	had     map[string]bool // manifests that the other side had when they were copied
 	queue   []string
-	refused []error // that it has
+	last    []string // what ends stages, which is not in the queue yet
+	refused []error  // that it has
 	report  Report
 }
 
@@ -183,7 +184,11 @@ func (t *transfer) add(keys ...string) {
 	for _, key := range keys {
 		if !t.known[key] {
 			t.known[key] = true
-			t.queue = append(t.queue, key)
+			if runs.EndsStage(key) {
+				t.last = append(t.last, key)
+			} else {
+				t.queue = append(t.queue, key)
+			}
 		}
 	}
 }
