@@ -33,19 +33,54 @@ func TestAShardKeepsAWindowOfEpisodesOpen(t *testing.T) {
 	}
 }
 
+// TestAPausedShardSchedulesNothing pauses a shard whose pause no worker knows of, as when it could not be recorded.
+func TestAPausedShardSchedulesNothing(t *testing.T) {
+	t.Parallel()
+	env := shardAlone()
+	env.OnActivity("Rollout", mock.Anything, mock.Anything).After(time.Minute).Return(activities.Played{}, nil)
+	begun, atPause := 0, 0
+	env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+		if info.ActivityType.Name == "Rollout" {
+			begun++
+		}
+	})
+	env.RegisterDelayedCallback(func() {
+		env.SignalWorkflow("pause", true)
+		atPause = begun
+	}, 90*time.Second)
+	env.RegisterDelayedCallback(func() {
+		if begun != atPause {
+			t.Errorf("%d episodes began in an hour's pause, want none", begun-atPause)
+		}
+		env.SignalWorkflow("pause", false)
+	}, time.Hour)
+	env.ExecuteWorkflow(workflows.Shard, workflows.ShardInput{Run: "r", Epoch: 1, From: 1, To: 20, Window: 2})
+
+	var got workflows.Tally
+	if err := env.GetWorkflowResult(&got); err != nil || got.Done != 20 || atPause == 0 {
+		t.Errorf("the shard ended with %+v, %v, and %d episodes before the pause; want 20, and some before", got, err, atPause)
+	}
+}
+
+// shardAlone returns where a shard can be played whose labels are mocked.
+func shardAlone() *testsuite.TestWorkflowEnvironment {
+	var ts testsuite.WorkflowTestSuite
+	ts.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := ts.NewTestWorkflowEnvironment()
+	env.RegisterWorkflow(workflows.Shard)
+	env.RegisterActivity(&activities.Rollouts{})
+	env.RegisterActivity(&activities.Models{})
+	env.OnActivity("CreditAndPairing", mock.Anything, mock.Anything).Return(activities.Paired{}, nil)
+
+	return env
+}
+
 // openAtOnce plays a shard and returns how many of its episodes were open at the same time. A window of 0 or more is
 // set after a while.
 func openAtOnce(t *testing.T, planned, later int) (most int) {
 	t.Helper()
-	var ts testsuite.WorkflowTestSuite
-	ts.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	env := ts.NewTestWorkflowEnvironment()
-	open := 0
-	env.RegisterWorkflow(workflows.Shard)
-	env.RegisterActivity(&activities.Rollouts{})
-	env.RegisterActivity(&activities.Models{})
+	env, open := shardAlone(), 0
 	env.OnActivity("Rollout", mock.Anything, mock.Anything).After(time.Minute).Return(activities.Played{}, nil)
-	env.OnActivity("CreditAndPairing", mock.Anything, mock.Anything).Return(activities.Paired{}, nil)
 	env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
 		if info.ActivityType.Name == "Rollout" {
 			open++

@@ -30,7 +30,7 @@ var orchestration = []Mutant{
 	},
 	{
 		Name: "a pause does not reach the episodes", Symbol: "workflows.window.each", Change: always(`!w.paused`),
-		Find: by("workflows", "TestAPauseHoldsTheEpochThatBeganEarly"),
+		Find: by("workflows", "TestAPausedShardSchedulesNothing"),
 	},
 	{
 		Name: "a worker begins episodes while a person holds the run", Symbol: "activities.Common.held",
