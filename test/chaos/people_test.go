@@ -35,6 +35,7 @@ func TestPeopleComeFirst(t *testing.T) {
 	c.env = []string{pipeline.ReplayEnv + "=1h", pipeline.LatencyEnv + "=1s"}
 	s := fakepolicy.Specification("people")
 	s.Slots = 100
+	s.Decoding.Temperatures = []float64{0.5}
 	if _, _, err := runs.Run(s.Name).Spec().Record(t.Context(), c.bucket, given(s)); err != nil {
 		t.Fatal(err)
 	}

@@ -171,15 +171,15 @@ func (d *disk) written(v version) time.Time {
 	return v.at.Add(d.ahead)
 }
 
-// setBack sets all objects back to what they were after a number of writes. It counts as one write.
+// setBack sets all objects back to what they were after a number of writes, on all replicas. It counts as one write.
 func (d *disk) setBack(writes int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.writes++
 	for key, all := range d.objects {
-		before := newest(all[:len(all)-trailing(all, func(v version) bool { return v.number > writes })])
-		if newest(all).number != before.number {
-			d.objects[key] = append(all, version{d.writes, time.Now(), before.body})
+		before := all[:len(all)-trailing(all, func(v version) bool { return v.number > writes })]
+		if len(before) < len(all) {
+			d.objects[key] = append(before, version{d.writes, time.Now(), newest(before).body})
 		}
 	}
 }

@@ -123,21 +123,11 @@ var (
 var Kinds = slices.Concat(everywhere, []Kind{Freeze}, workerFaults, endFaults, s3Faults, s3BlobFaults, s3ReadFaults,
 	s3ListFaults, redisFaults, policyFaults, modelFaults, environmentFaults, events, actors)
 
-// off are the kinds that are drawn only if -also names them, because some lead to violations.
-var off = map[Kind]bool{S3Older: true, ChildCancelled: true}
-
-var (
-	also = flag.String("also", "", "kinds that are drawn although they are off, with commas; all: all of them")
-	only = flag.String("only", "", "the only kinds that are drawn, with commas")
-)
+var only = flag.String("only", "", "the only kinds that are drawn, with commas")
 
 // drawn reports whether schedules may have a kind.
 func drawn(k Kind) bool {
-	if *only != "" {
-		return slices.Contains(strings.Split(*only, ","), string(k))
-	}
-
-	return !off[k] || *also == "all" || slices.Contains(strings.Split(*also, ","), string(k))
+	return *only == "" || slices.Contains(strings.Split(*only, ","), string(k))
 }
 
 // alone returns the kinds that are drawn and need no actor.
