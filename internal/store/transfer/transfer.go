@@ -154,6 +154,7 @@ type transfer struct {
 	images  map[string]bool  // keys of screenshots
 	known   map[string]bool
 	had     map[string]bool // manifests that the other side had when they were copied
+	done    map[string]bool // keys with which the copy has ended
 	queue   []string
 	last    []string // what ends stages, which is not in the queue yet
 	refused []error  // that it has
@@ -164,7 +165,7 @@ func newTransfer(from, to store.Bucket, progress func(done, known int)) *transfe
 	return &transfer{
 		from: from, to: to, progress: progress,
 		listed: map[string]bool{}, same: map[string]error{}, images: map[string]bool{}, known: map[string]bool{},
-		had: map[string]bool{},
+		had: map[string]bool{}, done: map[string]bool{},
 	}
 }
 
@@ -212,6 +213,9 @@ func (t *transfer) all(ctx context.Context) error {
 		for _, key := range keys {
 			g.Go(func() error {
 				written, size, err := t.one(gctx, key)
+				if t.looked(key, err); errors.Is(err, errWaits) {
+					return nil
+				}
 				if err == nil {
 					t.count(written, size)
 				}
@@ -258,7 +262,9 @@ func (t *transfer) one(ctx context.Context, key string) (written bool, size int6
 		t.images[image] = true
 	}
 	t.mu.Unlock()
-	t.add(refs...)
+	if t.add(refs...); t.waits(refs) {
+		return false, 0, errWaits
+	}
 	if err := t.mayHave(ctx, key); err != nil {
 		if there, found := t.to.Get(ctx, key); found == nil && bytes.Equal(there, raw) {
 			t.has(key) // this very object
@@ -287,6 +293,31 @@ func (t *transfer) one(ctx context.Context, key string) (written bool, size int6
 	t.has(key)
 
 	return false, 0, nil
+}
+
+// errWaits is the error of a manifest that names others, which were not copied yet. They are copied before it, so that a
+// copy that is cut short has no episode without its steps. Blobs come after what names them, which keeps them.
+var errWaits = errors.New("what it names is copied first")
+
+// waits reports whether a manifest with some references is copied later.
+func (t *transfer) waits(refs []string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+
+	return slices.ContainsFunc(refs, func(ref string) bool {
+		return !store.IsBlob(ref) && !runs.EndsStage(ref) && !runs.IsSpec(ref) && !t.done[ref]
+	})
+}
+
+// looked notes how the copy of an object has ended, and queues it again if it waits.
+func (t *transfer) looked(key string, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if errors.Is(err, errWaits) {
+		t.queue = append(t.queue, key)
+	} else {
+		t.done[key] = true
+	}
 }
 
 // has notes that the other side has a manifest.

@@ -82,6 +82,12 @@ func TestACopyThatIsCutShortHasNoCommitWithoutItsParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		report, err := verify.FsckRun(t.Context(), there, "small")
+		for _, p := range report.Problems {
+			if !store.IsBlob(p.Key) {
+				t.Fatalf("fsck of half a copy: %s, %v; want every manifest that is named", p, err)
+			}
+		}
 		for i, end := range ends {
 			if !slices.Contains(has, end) {
 				continue
