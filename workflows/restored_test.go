@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/fault"
@@ -182,6 +183,26 @@ func TestACommandThatTemporalForgotHoldsTheRun(t *testing.T) {
 					looked)
 			}
 		})
+	}
+}
+
+// TestAPauseAtTheMomentOfTheStartHoldsTheRun: nobody knows which of them was first, and the workers see the pause.
+func TestAPauseAtTheMomentOfTheStartHoldsTheRun(t *testing.T) {
+	t.Parallel()
+	r := testrun.New(t, testrun.Tiny())
+	pause := runs.Change{Who: "ann", Why: "the app changes", Verb: runs.VerbPause, At: time.Now().UTC()}
+	if _, err := runs.Run(r.Spec.Name).Append(t.Context(), r.Bucket, pause); err != nil {
+		t.Fatal(err)
+	}
+	looked, env := false, r.Environment()
+	env.RegisterDelayedCallback(func() {
+		looked = true
+		wantHeld(t, status(t, env), "pause by ann", "the app changes", "resume")
+		send(t, env, workflows.UpdateResume, workflows.Command{Who: "ben"})
+	}, time.Hour)
+	env.ExecuteWorkflow(workflows.Run, workflows.RunInput{Name: r.Spec.Name, Asked: pause.At})
+	if err := env.GetWorkflowError(); !workflow.IsContinueAsNewError(err) || !looked {
+		t.Errorf("the run ended with %v, want it to be held until the resume, and to continue as new", err)
 	}
 }
 

@@ -129,9 +129,9 @@ func (r *runState) replan(ctx workflow.Context) error {
 }
 
 // remind holds the run if the store knows of a pause or a stop that this workflow never heard of: Temporal's data are
-// older than it.
+// older than it. One of the very moment in which somebody started the run holds it, too.
 func (r *runState) remind(ctx workflow.Context, asked *runs.Change) {
-	if asked == nil || !asked.At.After(r.in.Asked) {
+	if asked == nil || asked.At.Before(r.in.Asked) {
 		return
 	}
 	r.in.Asked = asked.At

@@ -44,7 +44,7 @@ var orchestration = []Mutant{
 	},
 	{
 		Name: "a pause that Temporal forgot does not hold", Symbol: "workflows.runState.remind",
-		Change: always(`asked == nil || !asked.At.After(r.in.Asked)`),
+		Change: always(`asked == nil || asked.At.Before(r.in.Asked)`),
 		Find:   by("workflows", "TestACommandThatTemporalForgotHoldsTheRun"),
 	},
 	{
