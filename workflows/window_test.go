@@ -58,7 +58,8 @@ func TestAPausedShardSchedulesNothing(t *testing.T) {
 
 	var got workflows.Tally
 	if err := env.GetWorkflowResult(&got); err != nil || got.Done != 20 || atPause == 0 {
-		t.Errorf("the shard ended with %+v, %v, and %d episodes before the pause; want 20, and some before", got, err, atPause)
+		t.Errorf("the shard ended with %+v, %v, and %d episodes before the pause; want 20, and some before",
+			got, err, atPause)
 	}
 }
 
