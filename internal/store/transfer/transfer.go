@@ -31,10 +31,10 @@ type Report struct {
 }
 
 // Runs copies runs with everything that they refer to, in other runs, too. What ends a stage is copied after everything
-// else, and a run is there when its specification is, which is copied last. It may be repeated after an error, and beside runs that continue: of those it copies what there
-// is. It may take longer than the grace period of collections of the other store: see hold.Write. The error wraps
-// store.ErrNotFound if there is no such run, and is an invalid fault if the other side has another run of the name. Of
-// what a policy of retention has removed, it copies the record.
+// else, and a run is there when its specification is, which is copied last. It may be repeated after an error, and
+// beside runs that continue: of those it copies what there is. It may take longer than the grace period of collections
+// of the other store: see hold.Write. The error wraps store.ErrNotFound if there is no such run, and is an invalid
+// fault if the other side has another run of the name. Of what a policy of retention has removed, it copies the record.
 func Runs(ctx context.Context, from, to store.Bucket, names []string, progress func(done, known int)) (Report, error) {
 	return newTransfer(from, to, progress).runs(ctx, names)
 }
@@ -295,8 +295,8 @@ func (t *transfer) one(ctx context.Context, key string) (written bool, size int6
 	return false, 0, nil
 }
 
-// errWaits is the error of a manifest that names others, which were not copied yet. They are copied before it, so that a
-// copy that is cut short has no episode without its steps. Blobs come after what names them, which keeps them.
+// errWaits is the error of a manifest that names others, which were not copied yet. They are copied before it, so that
+// a copy that is cut short has no episode without its steps. Blobs come after what names them, which keeps them.
 var errWaits = errors.New("what it names is copied first")
 
 // waits reports whether a manifest with some references is copied later.
