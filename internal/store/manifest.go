@@ -123,11 +123,20 @@ func read[T any](ctx context.Context, b Bucket, key string) (T, Ref, error) {
 	if err != nil {
 		return v, Ref{}, err
 	}
-	if err := json.Unmarshal(body, &v); err != nil {
+	if err := decode(body, &v); err != nil {
 		return v, Ref{}, fault.New(fault.Corrupt, "%s: %w", key, err)
 	}
 
 	return v, refTo(key, raw), nil
+}
+
+// decode is json.Unmarshal. It lets a value that decodes itself do so without being scanned twice before.
+func decode(body []byte, v any) error {
+	if own, ok := v.(json.Unmarshaler); ok {
+		return own.UnmarshalJSON(body)
+	}
+
+	return json.Unmarshal(body, v)
 }
 
 // RecordOnce is how what takes work is recorded. If the key exists, it returns the value recorded there and does not

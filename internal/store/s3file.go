@@ -64,10 +64,15 @@ func (s *S3) download(ctx context.Context, key string, w io.Writer) (err error) 
 
 // copy writes an object to w, or part of it if it returns an error.
 func (s *S3) copy(ctx context.Context, key string, w io.Writer) error {
-	o, err := s.client.GetObject(ctx, s.bucket, key, minio.GetObjectOptions{})
+	core := minio.Core{Client: s.client} // without a goroutine for readers that seek
+	body, info, _, err := core.GetObject(ctx, s.bucket, key, minio.GetObjectOptions{})
 	if err == nil {
-		_, err = io.Copy(w, o)
-		_ = o.Close()
+		var n int64
+		n, err = io.Copy(w, body)
+		_ = body.Close()
+		if err == nil && n < info.Size {
+			err = io.ErrUnexpectedEOF
+		}
 	}
 	if noSuchKey(err) {
 		return fmt.Errorf("%s: %w", key, ErrNotFound)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -190,6 +191,7 @@ func (x *inbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 	}
 	done := make(chan result, 1)
 	w.bodies.Go(func() {
+		deepen()
 		v, err := w.do(body, e, info.ActivityType.Name, in.Args)
 		w.over(e, err)
 		end := "end"
@@ -216,6 +218,15 @@ func (x *inbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 
 		return nil, e.failed()
 	}
+}
+
+// deepen makes the stack of a goroutine as large as an activity needs, while there is nothing on it to move.
+//
+//go:noinline
+func deepen() {
+	var room [24 << 10]byte
+	room[0] = 1
+	runtime.KeepAlive(&room[0])
 }
 
 // remembered returns the result of an activity that is in the history, and the key of its result.

@@ -51,17 +51,20 @@ type Forked struct {
 	Shared *Shared `json:"shared,omitempty"`
 }
 
+// sharing is the part of a specification that contains what a fork shares.
+type sharing struct {
+	Shared *Shared `json:"shared"`
+}
+
 // UnmarshalJSON decodes both: a specification has defaults.
 func (f *Forked) UnmarshalJSON(raw []byte) error {
-	var rest struct {
-		Shared *Shared `json:"shared"`
-	}
+	var rest sharing
 	if err := json.Unmarshal(raw, &rest); err != nil {
 		return err
 	}
 	f.Shared = rest.Shared
 
-	return json.Unmarshal(raw, &f.Spec)
+	return f.Spec.UnmarshalJSON(raw)
 }
 
 // Forked is the specification with what a fork shares.
@@ -70,7 +73,7 @@ func (r Run) Forked() Object[Forked] { return Object[Forked]{r.Spec().Key} }
 // Shared returns what the run shares with others. It is nil if the run is no fork. The error wraps store.ErrNotFound if
 // there is no such run.
 func (r Run) Shared(ctx context.Context, b store.Bucket) (*Shared, error) {
-	f, there, err := store.Sure[Forked](ctx, b, r.Forked().Key)
+	f, there, err := store.Sure[sharing](ctx, b, r.Forked().Key)
 	if err == nil && !there {
 		err = fmt.Errorf("run %q: %w", string(r), store.ErrNotFound)
 	}
