@@ -96,7 +96,8 @@ const conflicts = 6
 
 // PutOnce writes with If-None-Match: * in one request, so an object exists whole or not at all. A conflict means that
 // another write of the key is under way, which may fail, so it is tried again. That the key is taken is believed only
-// if the object is there.
+// if the object is there. If a request failed before, it may have left half of a blob, which readers need not see at
+// once if a replica answers them. So the blob is written again: its name says what its bytes must be.
 func (s *S3) PutOnce(ctx context.Context, key string, body []byte) (created bool, err error) {
 	defer s.ended(ctx, "put", time.Now(), &err)
 	err = failpoint.Do(place("put.", key), func(torn bool) (err error) {
@@ -111,6 +112,7 @@ func (s *S3) PutOnce(ctx context.Context, key string, body []byte) (created bool
 func (s *S3) putOnce(ctx context.Context, key string, body []byte, torn bool) (bool, error) {
 	o := minio.PutObjectOptions{DisableMultipart: true, ContentType: "application/octet-stream"}
 	o.SetMatchETagExcept("*")
+	ctx, requests := counted(ctx)
 	var err error
 	for try := range conflicts {
 		var r io.Reader = bytes.NewReader(body)
@@ -130,8 +132,12 @@ func (s *S3) putOnce(ctx context.Context, key string, body []byte, torn bool) (b
 		}
 	}
 	if status(err) == http.StatusPreconditionFailed {
+		failed := requests.Load() > 1
 		_, err = s.client.StatObject(ctx, s.bucket, key, minio.StatObjectOptions{})
-		if err == nil {
+		switch {
+		case err == nil && failed && IsBlob(key):
+			return false, s.replace(ctx, key, body)
+		case err == nil:
 			return false, nil
 		}
 	}

@@ -159,6 +159,43 @@ func TestACopyThatIsSaidToBeThereIsLookedFor(t *testing.T) {
 	}
 }
 
+// TestABlobWhoseWriteFailedIsWrittenAgainWhateverReadersSee lets a server keep half of a blob and fail, while a replica
+// that is behind answers reads: it has the whole blob, from before it was collected.
+func TestABlobWhoseWriteFailedIsWrittenAgainWhateverReadersSee(t *testing.T) {
+	t.Parallel()
+	whole := "weights"
+	var mu sync.Mutex
+	kept := ""
+	b := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Method != http.MethodPut {
+			w.Header().Set("Last-Modified", "Thu, 01 Jan 1970 00:00:00 GMT")
+			_, _ = io.WriteString(w, whole)
+
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		switch {
+		case kept == "":
+			kept = whole[:3]
+			w.WriteHeader(http.StatusInternalServerError)
+		case r.Header.Get("If-None-Match") != "":
+			w.WriteHeader(http.StatusPreconditionFailed)
+		default:
+			kept = whole
+		}
+	})
+	if _, err := store.PutBlob(t.Context(), b, []byte(whole)); err != nil {
+		t.Fatalf("PutBlob() = %v, want nil", err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if kept != whole {
+		t.Errorf("the server has %q, want %q: nobody else writes the rest", kept, whole)
+	}
+}
+
 // TestAFileThatWasSentByHalfIsSentAgain lets a server have a blob of the right size with other bytes.
 func TestAFileThatWasSentByHalfIsSentAgain(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,7 +29,20 @@ type stallLimit struct {
 	limit time.Duration
 }
 
+// requestsKey is the key of the number of requests that were made with a context.
+type requestsKey struct{}
+
+// counted returns a context, and the number of requests that are made with it: the client repeats some by itself.
+func counted(ctx context.Context) (context.Context, *atomic.Int32) {
+	n := &atomic.Int32{}
+
+	return context.WithValue(ctx, requestsKey{}, n), n
+}
+
 func (s stallLimit) RoundTrip(req *http.Request) (*http.Response, error) {
+	if n, ok := req.Context().Value(requestsKey{}).(*atomic.Int32); ok {
+		n.Add(1)
+	}
 	ctx, cancel := context.WithCancelCause(req.Context())
 	quiet, allowed := s.limit, s.allowed(req.ContentLength)
 	if works := serverWorks(req); works > 0 {
