@@ -125,4 +125,9 @@ var effects = []Mutant{
 		Change: replace(`e.Verb = lines.Reject`, ``),
 		Find:   by("workflows", "TestASystemIsRejectedIfSomebodyChangedTheLineMeanwhile"),
 	},
+	{
+		Name:   "a run of a name is taken for another one",
+		Symbol: "activities.versions.still", Change: begin(`return true`),
+		Find: by("activities", "TestARunOfTheSameFileIsAnotherRun"),
+	},
 }

@@ -16,6 +16,11 @@ var method = []Mutant{
 		Find:   by("domain", "TestSpeakingOrderIsTopologicalWithLowerIndexFirst"),
 	},
 	{
+		Name: "the graph of an epoch may be the one before", Symbol: "domain.RandomTopology",
+		Change: always(`prev == nil`),
+		Find:   by("domain", "TestRandomTopologiesAreConnectedAcyclicAndDiffer"),
+	},
+	{
 		Name: "every epoch plays the same tasks", Symbol: "internal/method/rules.Slot",
 		Change: replace(`domain.Seed(s.Seed, "task", epoch, n, r)`, `domain.Seed(s.Seed, "task", n, r)`),
 		Find:   by("internal/method/rules", "TestASlotIsAFunctionOfItsNumbers"),
@@ -35,6 +40,15 @@ var method = []Mutant{
 		Change: replace(`domain.Seed(s.Evaluation.Seed, suite.Name(), split, i)`,
 			`domain.Seed(s.Seed, suite.Name(), split, i)`),
 		Find: by("internal/method/rules", "TestTasksOfAnEvaluationDoNotDependOnTheRun"),
+	},
+	{
+		Name: "cells that do not parse have a vote", Symbol: "internal/method/agents.Count",
+		Change: replace(`c.Action == nil || (lastOnly && c.Round != rounds-1)`, `lastOnly && c.Round != rounds-1`),
+		Find:   votes,
+	},
+	{
+		Name: "ties are not decided by the last round", Symbol: "internal/method/agents.Count",
+		Change: never(`last[c.Canonical] > last[best.Canonical]`), Find: votes,
 	},
 	{
 		Name: "the last tie goes to who speaks first", Symbol: "internal/method/agents.Count",
@@ -65,6 +79,11 @@ var method = []Mutant{
 		Name: "a refused prompt is a mistake of the agent", Symbol: "internal/method/credit.Oracle",
 		Change: never(`cell.Refused != ""`),
 		Find:   by("workflows", "TestARefusedPromptIsACellThatSaysNothing"),
+	},
+	{
+		Name: "an outcome labels what was not executed", Symbol: "internal/method/credit.Outcome",
+		Change: replace(`cell.Action == nil || cell.Canonical != done`, `cell.Action == nil && cell.Canonical != done`),
+		Find:   by("internal/method/credit", "TestLabelsOfCriticsThatAreNotModels"),
 	},
 	{
 		Name: "an advantage that makes no difference labels", Symbol: "internal/method/credit.Advantage",
@@ -108,6 +127,11 @@ var method = []Mutant{
 		Find:   by("internal/method/credit", "TestPairsFollowFromWhatThePromptsShowed"),
 	},
 	{
+		Name: "pairs that stay are not drawn", Symbol: "internal/method/credit.maker.drawn",
+		Change: replace(`slices.Sort(keep)`, `slices.Sort(keep); for i := range keep { keep[i] = i }`),
+		Find:   by("internal/method/credit", "TestPairsOfAnEpisodeAreLimited"),
+	},
+	{
 		Name: "an agent is corrected by itself", Symbol: "internal/method/credit.Rules.correction",
 		Change: replace(`c.Agent != agent`, `c.Agent == agent`),
 		Find:   by("internal/method/credit", "TestACorrectionPairsAPeersRightActionWithTheOwnWrongOne"),
@@ -140,5 +164,11 @@ var method = []Mutant{
 		Name: "an old task may become worse", Symbol: "internal/method/retrain.Gate.Decide",
 		Change: never(`p < harm/float64(len(group.Tasks))`),
 		Find:   by("internal/method/retrain", "TestTheGateDecidesByIntervalsAndNotByMeans"),
+	},
+	{
+		Name: "a gate decides on few episodes", Symbol: "internal/method/retrain.Gate.Decide",
+		Change: replace(`max(2, int(math.Ceil(enough*float64(g.Episodes))))`,
+			`min(0, int(math.Ceil(enough*float64(g.Episodes))))`),
+		Find: by("internal/method/retrain", "TestTheGateDecidesByIntervalsAndNotByMeans"),
 	},
 }

@@ -25,6 +25,11 @@ var orchestration = []Mutant{
 		Find:   by("workflows", "TestAnEpochWithAnIncompleteDataSetIsNotCommitted"),
 	},
 	{
+		Name: "a fault that passes ends the pause of a person", Symbol: "workflows.runState.mended",
+		Change: replace(`r.status.Held || !again`, `!again`),
+		Find:   by("workflows", "TestAPersonsPauseHoldsThroughFaultsThatPass"),
+	},
+	{
 		Name: "a shard opens all of its episodes", Symbol: "workflows.window.each", Change: always(`w.open < w.size`),
 		Find: by("workflows", "TestAShardKeepsAWindowOfEpisodesOpen"),
 	},
@@ -71,6 +76,11 @@ var orchestration = []Mutant{
 		Name: "a wide window opens four shards", Symbol: "workflows.openShards",
 		Change: begin(`return OpenShards`),
 		Find:   by("workflows", "TestAWideWindowOpensAsManyShardsAsItNeeds"),
+	},
+	{
+		Name: "values that changed do not count in the next epoch", Symbol: "workflows.runState.epochsAndOn",
+		Change: replace(`if err := r.replan(ctx); err != nil { return err }`, `r.plan.Committed++`),
+		Find:   by("workflows", "TestAnEpochThatBeganEarlyEndsIfTheRunHasFewer"),
 	},
 	{
 		Name: "a firing that nobody approved is promoted", Symbol: "workflows.firing.rule",

@@ -32,6 +32,11 @@ var policies = []Mutant{
 		Find:   by("internal/policy/gateway", "TestARequestIsChangedOnlyWhereItMust"),
 	},
 	{
+		Name: "the engine is woken while its lease holds", Symbol: "internal/policy/gateway.Gateway.tend",
+		Change: replace(`asleep && over`, `asleep && (over || true)`),
+		Find:   by("internal/policy/gateway", "TestTheEngineSleepsForALease"),
+	},
+	{
 		Name:   "a spent budget asks on",
 		Symbol: "internal/policy/endpoints.spending.exceeded", Change: begin(`return nil`),
 		Find: by("internal/policy/endpoints", "TestASpentBudgetIsAnExhaustedFaultThatNamesTheCommands"),
@@ -50,6 +55,11 @@ var policies = []Mutant{
 		Name: "people are told of a budget again and again", Symbol: "internal/policy/endpoints.ledger.warning",
 		Change: never(`x.warned == x.budget`),
 		Find:   by("internal/policy/endpoints", "TestPeopleAreToldOnceWhenABudgetIsNearlySpent"),
+	},
+	{
+		Name: "calls that differ in their role share an answer", Symbol: "internal/policy/endpoints.recording.Complete",
+		Change: replace(`identity{c.name, c.model.BaseURL, c.role, r}`, `identity{c.name, c.model.BaseURL, "", r}`),
+		Find:   by("internal/policy/endpoints", "TestTwoRolesOfOneModelAreAskedEachOnTheirOwn"),
 	},
 	{
 		Name: "a throttled call is tried at once", Symbol: "internal/policy/endpoints.recording.ask",

@@ -54,7 +54,8 @@ var storage = []Mutant{
 	},
 	{
 		Name: "half a body counts as the whole", Symbol: "internal/store.S3.copy",
-		Change: replace(`_ = o.Close()`, `_ = o.Close(); if err == io.ErrUnexpectedEOF { err = nil }`),
+		Change: replace(`if err == nil && n < info.Size { err = io.ErrUnexpectedEOF }`,
+			`if err == io.ErrUnexpectedEOF { err = nil }`),
 		Find:   simulated,
 	},
 	{
@@ -80,6 +81,10 @@ var storage = []Mutant{
 		Name: "a recorded value is made again", Symbol: "internal/store.RecordOnce",
 		Change: never(`!errors.Is(err, ErrNotFound)`),
 		Find:   by("internal/store", "TestRecordOnceDoesNotMakeARecordedValueAgain"),
+	},
+	{
+		Name: "the second writer keeps its own value", Symbol: "internal/store.WriteOnce", Change: never(`!wrote`),
+		Find: by("internal/store", "TestWriteOnceSaysWhoWroteTheFirstValue"),
 	},
 	{
 		Name: "a record is not recorded if the store fails", Symbol: "internal/store.WriteOnce",

@@ -67,9 +67,19 @@ var training = []Mutant{
 		Change: replace(`c.Step`, `c.Step - 1`), Find: resumed,
 	},
 	{
+		Name: "every pass has the same order", Symbol: "trainer/tiny.Trainer.steps",
+		Change: replace(`domain.Rand(s.job.Seed, "pass", pass)`, `domain.Rand(s.job.Seed, "pass", pass*0)`),
+		Find:   by("trainer/tiny", "TestEveryPassHasItsOwnOrder"),
+	},
+	{
 		Name: "a loss that is not a number goes on", Symbol: "trainer/tiny.Trainer.steps",
 		Change: never(`math.IsNaN(pt.Loss+pt.Margin) || math.IsInf(pt.Loss+pt.Margin, 0)`),
 		Find:   by("trainer/tiny", "TestALossThatIsNotANumberEndsTheJob"),
+	},
+	{
+		Name: "training ends at its full rate", Symbol: "trainer/tiny.Rate",
+		Change: replace(`p.FinalShare + (1-p.FinalShare)*0.5*(1+math.Cos(math.Pi*done))`, `(1 + 0*done)`),
+		Find:   by("trainer/tiny", "TestTheLearningRateRisesAndFalls"),
 	},
 	{
 		Name: "a policy with damaged parameters is read", Symbol: "internal/policy/tinylm.Decode",
