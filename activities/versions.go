@@ -167,13 +167,18 @@ func (c *Common) identify(ctx context.Context, run string) (runs.Forked, string,
 	if err != nil {
 		return s, "", err
 	}
-	// A fork has the record of the beginning of its original.
-	origin, forked, err := runs.Run(run).Origin().May(ctx, c.Bucket)
-	if err != nil || !began && !forked {
-		return s, "", err
-	}
+	identity := ref.SHA256 + runs.Digest(begun)
+	if s.Shared == nil {
+		if !began {
+			identity = ""
+		}
 
-	return s, ref.SHA256 + runs.Digest(begun) + runs.Digest(origin), nil
+		return s, identity, nil
+	}
+	// A fork has the record of the beginning of its original.
+	origin, _, err := runs.Run(run).Origin().Must(ctx, c.Bucket)
+
+	return s, identity + runs.Digest(origin), err
 }
 
 // sure reports whether the run need not be looked at again.

@@ -68,9 +68,9 @@ func TestTwoForksOfOneNameAreTwoRuns(t *testing.T) {
 	t.Parallel()
 	c := &Common{Bucket: &store.Memory{}}
 	identity := func(name runs.Run, why string) string {
-		s := spec.Default()
+		s := runs.Forked{Spec: spec.Default(), Shared: &runs.Shared{}}
 		s.Name = "fork"
-		_, _, _, err := name.Spec().Write(t.Context(), c.Bucket, s)
+		_, _, _, err := name.Forked().Write(t.Context(), c.Bucket, s)
 		if err == nil {
 			_, _, _, err = name.Origin().Write(t.Context(), c.Bucket, runs.Origin{Run: "a", Epoch: 1, Why: why})
 		}

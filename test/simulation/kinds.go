@@ -166,7 +166,7 @@ func (f Fault) String() string { return fmt.Sprintf("%d:%s", f.At, f.Kind) }
 
 // awayFor is the number of requests to S3 that one fault of the kind S3Away strikes, and fullFor the number of writes
 // that one of the kind S3Full strikes.
-const awayFor, fullFor = 400, 100
+const awayFor, fullFor = 400, 40
 
 // actorEvery is the number of schedules of which one has actors, and variedEvery the number of those of which one may
 // have two results, because its digest is not compared then.
