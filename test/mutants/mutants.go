@@ -22,7 +22,7 @@ type Mutant struct {
 
 // All returns every mutant.
 func All() []Mutant {
-	return slices.Concat(storage, records, collection, method, training, policies, effects, orchestration)
+	return slices.Concat(storage, records, collection, removal, method, training, policies, effects, orchestration)
 }
 
 // A Change replaces one place of a symbol.

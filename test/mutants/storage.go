@@ -56,7 +56,7 @@ var storage = []Mutant{
 		Name: "half a body counts as the whole", Symbol: "internal/store.S3.copy",
 		Change: replace(`if err == nil && n < info.Size { err = io.ErrUnexpectedEOF }`,
 			`if err == io.ErrUnexpectedEOF { err = nil }`),
-		Find:   simulated,
+		Find: simulated,
 	},
 	{
 		Name: "a copy that is said to be there is not looked for", Symbol: "internal/store.S3.Copy",
