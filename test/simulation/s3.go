@@ -25,7 +25,7 @@ type s3 struct {
 	asked map[string]int // requests by method; lists are LIST; nil: they are not counted
 }
 
-const bucketName = "bucket"
+const bucketName = "sim"
 
 // open returns the bucket of the server by the real client.
 func (s *s3) open() (*store.S3, error) {

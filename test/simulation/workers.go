@@ -224,7 +224,7 @@ func (x *inbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 //
 //go:noinline
 func deepen() {
-	var room [24 << 10]byte
+	var room [48 << 10]byte
 	room[0] = 1
 	runtime.KeepAlive(&room[0])
 }
