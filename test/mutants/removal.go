@@ -39,10 +39,6 @@ var removal = []Mutant{
 		Change: never(`unfinished > max(fewRuns, len(c.runs)/share)`), Find: collected,
 	},
 	{
-		Name: "what came anew into the trash is freed", Symbol: "internal/store/collect.collector.free",
-		Change: replace(`o.Written.Equal(written[o.Key])`, `true`), Find: collected,
-	},
-	{
 		Name: "all collections have the same keys in the trash", Symbol: "internal/store.TrashKey",
 		Change: replace(`fmt.Sprintf("%s%s/%06d", TrashPrefix, key, collection)`,
 			`fmt.Sprintf("%s%s/%06d", TrashPrefix, key, min(collection, 1))`),
@@ -54,9 +50,8 @@ var removal = []Mutant{
 	},
 	{
 		Name: "undelete takes no lock", Symbol: "internal/store/collect.Undelete",
-		Change: replace(
-			`hold.Do(ctx, b, d.Who, func(ctx context.Context, _ *hold.Lock) error { return r.undelete(ctx, name, d) })`,
-			`r.undelete(ctx, name, d)`),
+		Change: replace(`hold.Do(ctx, b, d.Who,
+			func(ctx context.Context, _ *hold.Lock) error { return r.undelete(ctx, name, d) })`, `r.undelete(ctx, name, d)`),
 		Find: collected,
 	},
 	{
