@@ -173,6 +173,33 @@ func TestALockOfAProcessThatIsStoppedIsFree(t *testing.T) {
 	})
 }
 
+// TestAnOwnerRemovesForAMinuteAtMost lets every removal hang until its context ends, shortly after the lock was renewed
+// and long after that.
+func TestAnOwnerRemovesForAMinuteAtMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		err := hold.Do(t.Context(), &store.Memory{}, "ann", func(ctx context.Context, l *hold.Lock) error {
+			for _, later := range []time.Duration{0, 20 * time.Second, time.Hour} {
+				time.Sleep(later)
+				begun := time.Now()
+				err := l.Turn(ctx, func(ctx context.Context) error {
+					<-ctx.Done()
+
+					return context.Cause(ctx)
+				})
+				if took := time.Since(begun); fault.KindOf(err) != fault.Transient || took > hold.Window {
+					t.Errorf("a turn %v later ends after %v with %v, want %v at most and a transient fault", later, took,
+						err, hold.Window)
+				}
+			}
+
+			return nil
+		})
+		if err != nil {
+			t.Errorf("Do = %v, want nil", err)
+		}
+	})
+}
+
 // TestAWriterWaitsForACollectionThatDidNotSeeItsMark and no longer.
 func TestAWriterWaitsForACollectionThatDidNotSeeItsMark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
