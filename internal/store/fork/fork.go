@@ -3,7 +3,8 @@
 // bytes of the original, and refers to the objects that the original refers to. Everything else is recomputed when the
 // fork is run.
 //
-// It imports domain, fault, internal/method/rules, internal/method/spec, internal/store and internal/store/runs.
+// It imports domain, fault, internal/method/rules, internal/method/spec, internal/store, internal/store/hold and
+// internal/store/runs.
 package fork
 
 import (
@@ -15,6 +16,7 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/hold"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -177,17 +179,44 @@ func (f *Fork) free(ctx context.Context, b store.Bucket) error {
 const parallel = 16
 
 // Make writes the fork: what is copied, and last its specification, with which it exists and which says what it shares.
-// It may be repeated, and goes on where it was cut short; of a fork that exists, it changes nothing, whatever the
-// original has made since. progress is called with the number of copied objects.
+// It may be repeated, and continues where it was cut short; of a fork that exists, it changes nothing, whatever the
+// original has made since. It may take longer than the grace period of collections: see hold.Write. progress is called
+// with the number of copied objects.
 func (f *Fork) Make(ctx context.Context, b store.Bucket, progress func(n int)) error {
 	if _, there, err := f.name.Spec().Sure(ctx, b); err != nil || there {
 		return err
 	}
+	own := []string{string(f.name)}
+
+	return hold.Write(ctx, b, "a fork", own, func(ctx context.Context, settle hold.Settle) error {
+		if err := f.write(ctx, b, progress); err != nil {
+			return err
+		}
+		if err := settle(ctx); err != nil {
+			return err
+		}
+		// A collection may have removed what was written while this process was slow: it is written again.
+		if err := f.write(ctx, b, func(int) {}); err != nil {
+			return err
+		}
+		_, _, err := f.name.Forked().Record(ctx, b, func() (runs.Forked, error) {
+			return runs.Forked{Spec: f.spec, Shared: &f.shared}, nil
+		})
+		if err != nil {
+			return err
+		}
+
+		return f.write(ctx, b, func(int) {})
+	})
+}
+
+// write writes everything but the specification.
+func (f *Fork) write(ctx context.Context, b store.Bucket, progress func(n int)) error {
 	origin := func() (runs.Origin, error) { return f.Origin, nil }
 	if _, _, err := f.name.Origin().Record(ctx, b, origin); err != nil {
 		return err
 	}
-	if err := runs.Run(f.Origin.Run).Alive(ctx, b); err != nil { // whoever deletes it looks for forks after that
+	if err := f.lives(ctx, b); err != nil { // whoever deletes the original looks for forks after that
 		return err
 	}
 	for i, c := range f.changes {
@@ -195,7 +224,48 @@ func (f *Fork) Make(ctx context.Context, b store.Bucket, progress func(n int)) e
 			return err
 		}
 	}
+	if err := f.copy(ctx, b, progress); err != nil {
+		return err
+	}
+	if err := f.begin(ctx, b); err != nil {
+		return err
+	}
+	if err := f.label(ctx, b); err != nil {
+		return err
+	}
+	_, _, err := f.name.Past().Record(ctx, b, func() (runs.Past, error) { return f.past, nil })
 
+	return err
+}
+
+// lives returns an error if somebody deleted the original, whose name may be another run's meanwhile.
+func (f *Fork) lives(ctx context.Context, b store.Bucket) error {
+	from := runs.Run(f.Origin.Run)
+	if err := from.Alive(ctx, b); err != nil {
+		return err
+	}
+	commit, err := commitOf(ctx, b, from, f.Whole)
+	if err == nil && !commit.Same(f.shared.Commit) {
+		err = fault.New(fault.Invalid, "run %s was deleted, and its name is another run's now: there is nothing that "+
+			"%s could share", from, f.name)
+	}
+
+	return err
+}
+
+// commitOf refers to the commit of an epoch of a run, or to its base policy if the epoch is 0.
+func commitOf(ctx context.Context, b store.Bucket, run runs.Run, epoch int) (ref store.Ref, err error) {
+	if epoch > 0 {
+		_, ref, err = run.Epoch(epoch).Must(ctx, b)
+	} else {
+		_, ref, err = run.Base().Must(ctx, b)
+	}
+
+	return ref, err
+}
+
+// copy copies objects of the original.
+func (f *Fork) copy(ctx context.Context, b store.Bucket, progress func(n int)) error {
 	from := runs.Run(f.Origin.Run)
 	for begun := 0; begun < len(f.keys); begun += parallel {
 		g, gctx := errgroup.WithContext(ctx)
@@ -214,20 +284,8 @@ func (f *Fork) Make(ctx context.Context, b store.Bucket, progress func(n int)) e
 		}
 		progress(min(begun+parallel, len(f.keys)))
 	}
-	if err := f.begin(ctx, b); err != nil {
-		return err
-	}
-	if err := f.label(ctx, b); err != nil {
-		return err
-	}
-	if _, _, err := f.name.Past().Record(ctx, b, func() (runs.Past, error) { return f.past, nil }); err != nil {
-		return err
-	}
-	_, _, err := f.name.Forked().Record(ctx, b, func() (runs.Forked, error) {
-		return runs.Forked{Spec: f.spec, Shared: &f.shared}, nil
-	})
 
-	return err
+	return nil
 }
 
 // begin records for an epoch of which a part is copied that it counts the changes of the fork.

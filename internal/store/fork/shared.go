@@ -143,12 +143,7 @@ func (f *Fork) list(ctx context.Context, b store.Bucket) error {
 		return err
 	}
 	f.shared.Parts = theirs.Of(from, f.Whole, f.Tests)
-	if f.Whole > 0 {
-		_, f.shared.Commit, err = from.Epoch(f.Whole).Must(ctx, b)
-	} else {
-		_, f.shared.Commit, err = from.Base().Must(ctx, b)
-	}
-	if err != nil {
+	if f.shared.Commit, err = commitOf(ctx, b, from, f.Whole); err != nil {
 		return err
 	}
 	if err := f.remember(ctx, b, theirs); err != nil {
