@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -133,9 +132,7 @@ func diff(path string, a, b json.RawMessage, out *[]string) {
 	}
 }
 
-// list finds what the fork shares, and the objects of the original that are copied: the base policy, what came before
-// the first epoch, results of the base on val, and of the epoch that is not shared as a whole what stays valid. Their
-// number does not depend on the number of epochs.
+// list finds what the fork shares, and the objects of the original that are copied.
 func (f *Fork) list(ctx context.Context, b store.Bucket) error {
 	from := runs.Run(f.Origin.Run)
 	theirs, err := from.Shared(ctx, b)
@@ -160,24 +157,7 @@ func (f *Fork) list(ctx context.Context, b store.Bucket) error {
 		}
 	}
 
-	f.keys = []string{strings.TrimPrefix(from.Base().Key, from.Prefix())}
-	for _, folder := range []string{
-		"epochs/0000/", fmt.Sprintf("epochs/%04d/", f.Whole+1),
-		"evals/" + rules.EpochFolder(0) + "/", "evals/" + rules.EpochFolder(f.Whole+1) + "/",
-	} {
-		keys, err := from.Keys(ctx, b, folder)
-		if err != nil {
-			return err
-		}
-		for _, key := range keys {
-			if key = strings.TrimPrefix(key, from.Prefix()); f.copies(strings.Split(key, "/")) {
-				f.keys = append(f.keys, key)
-			}
-		}
-	}
-	f.Objects = len(f.keys)
-
-	return nil
+	return f.listCopies(ctx, b)
 }
 
 // remember collects what the shared epochs reached on val: of those that the original shares itself, it knows that.
@@ -209,31 +189,11 @@ func (f *Fork) remember(ctx context.Context, b store.Bucket, theirs *runs.Shared
 	return nil
 }
 
-// copies reports whether an object of the original is copied, by the parts of its key below the run. Steps are not:
-// episodes refer to those of the original. Neither are checkpoints of training that has ended and recorded calls.
-func (f *Fork) copies(parts []string) bool {
-	last := parts[len(parts)-1]
-	switch {
-	case strings.Contains(last, "-checkpoint-"), slices.Contains(parts, "steps"):
-		return false
-	case parts[0] == "evals" && len(parts) > 4 && parts[3] == domain.SplitVal:
-		base := parts[1] == rules.EpochFolder(0)
-
-		return base && last == "result.json" || !base && f.From > spec.StepEvaluation
-	case parts[0] == "epochs" && number(parts[1]) == 0:
-		return true
-	case parts[0] == "epochs":
-		return f.copiesOf(parts[2:])
-	}
-
-	return false
-}
-
 // copiesOf reports whether an object of the epoch that is not shared as a whole is copied, by the parts of its key
 // below the epoch.
 func (f *Fork) copiesOf(rest []string) bool {
 	step := stepOf(rest)
-	if rest[0] == "made.json" || step >= f.From { // the fork has its own
+	if step >= f.From { // the fork has its own
 		return false
 	}
 	if _, other := f.labels[slotOf(rest)]; other && (step == spec.StepCredit || step == spec.StepPairs) {

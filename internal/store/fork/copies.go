@@ -1,0 +1,138 @@
+package fork
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// listCopies finds the objects of the original that are copied: the base policy, what came before the first epoch,
+// results of the base on val, and of the epoch that is not shared as a whole what stays valid. Their number does not
+// depend on the number of epochs. What the commit of an epoch names exists; what else there may be is read. A LIST
+// decides nothing. Steps are not copied: episodes refer to those of the original. Neither are checkpoints of training
+// that has ended and recorded calls.
+func (f *Fork) listCopies(ctx context.Context, b store.Bucket) error {
+	from := runs.Run(f.Origin.Run)
+	f.take(from.Base().Key, from.Made(0).Key)
+	if err := takeIf(ctx, b, f, from.Accepted(0)); err != nil {
+		return err
+	}
+	for _, system := range []string{rules.NameBaseGreedy, rules.NameBaseWarm, rules.BaseName(f.spec.Agents)} {
+		id := rules.EvalID(rules.EpochFolder(0), system, domain.SplitVal)
+		if err := takeIf(ctx, b, f, from.Result(id)); err != nil {
+			return err
+		}
+	}
+	if f.From > spec.StepPlan || f.slots > 0 {
+		if err := f.listEpoch(ctx, b, f.Whole+1); err != nil {
+			return err
+		}
+	}
+	f.Objects = len(f.keys)
+
+	return nil
+}
+
+// take adds objects of the original to those that are copied.
+func (f *Fork) take(keys ...string) {
+	for _, key := range keys {
+		f.keys = append(f.keys, strings.TrimPrefix(key, runs.Run(f.Origin.Run).Prefix()))
+	}
+}
+
+// takeIf adds an object if it exists.
+func takeIf[T any](ctx context.Context, b store.Bucket, f *Fork, o runs.Object[T]) error {
+	_, there, err := o.Sure(ctx, b)
+	if there {
+		f.take(o.Key)
+	}
+
+	return err
+}
+
+// takeOf adds those objects of an epoch that stay valid.
+func (f *Fork) takeOf(epoch int, keys ...string) {
+	made := path.Dir(runs.Run(f.Origin.Run).Made(epoch).Key) + "/"
+	for _, key := range keys {
+		if f.copiesOf(strings.Split(strings.TrimPrefix(key, made), "/")) {
+			f.take(key)
+		}
+	}
+}
+
+// listEpoch adds what stays valid of a committed epoch.
+func (f *Fork) listEpoch(ctx context.Context, b store.Bucket, epoch int) error {
+	from := runs.Run(f.Origin.Run)
+	e, _, err := from.Epoch(epoch).Must(ctx, b)
+	if err != nil {
+		return err
+	}
+	f.takeOf(epoch, from.Topology(epoch).Key, from.Slots(epoch).Key)
+	for _, slot := range e.Episodes {
+		last := number(strings.TrimPrefix(path.Base(path.Dir(slot.Episode.Key)), "a"))
+		for attempt := 1; attempt <= last; attempt++ {
+			f.takeOf(epoch, from.Start(epoch, slot.Slot, attempt).Key, from.Attempt(epoch, slot.Slot, attempt).Key)
+		}
+		if slot.Pairs.Key != "" { // it has not failed
+			f.takeOf(epoch, from.Credits(epoch, slot.Slot).Key, from.Pairs(epoch, slot.Slot).Key)
+		}
+	}
+	if f.From > spec.StepPairs && f.slots == 0 {
+		if err := takeIf(ctx, b, f, from.Accepted(epoch)); err != nil {
+			return err
+		}
+	}
+	if f.From > spec.StepUpdate {
+		if err := f.listUpdates(ctx, b, e); err != nil {
+			return err
+		}
+	}
+	if f.From > spec.StepEvaluation && e.Val != nil {
+		return f.listVal(ctx, b, e)
+	}
+
+	return nil
+}
+
+// listUpdates adds the updates of an epoch, and what they were made of.
+func (f *Fork) listUpdates(ctx context.Context, b store.Bucket, e runs.Epoch) error {
+	from := runs.Run(f.Origin.Run)
+	for agent := range e.Updates {
+		f.take(from.Update(e.Number, agent).Key)
+		if err := takeIf(ctx, b, f, from.Dataset(e.Number, agent)); err != nil {
+			return err
+		}
+		if err := takeIf(ctx, b, f, from.Imitation(e.Number, agent)); err != nil {
+			return err
+		}
+		rows, err := from.RowsOut(ctx, b, e.Number, agent)
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			f.take(from.RowOut(e.Number, agent, i+1).Key)
+		}
+	}
+
+	return nil
+}
+
+// listVal adds the evaluation on val by which an epoch was judged.
+func (f *Fork) listVal(ctx context.Context, b store.Bucket, e runs.Epoch) error {
+	from := runs.Run(f.Origin.Run)
+	id := rules.EvalID(rules.EpochFolder(e.Number), rules.TrainedName(f.spec.Agents), domain.SplitVal)
+	f.take(from.Result(id).Key)
+	for n := 1; n <= e.Val.Episodes+e.Val.Missing; n++ {
+		if err := takeIf(ctx, b, f, from.EvalEpisode(id, n)); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
