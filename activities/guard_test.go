@@ -127,7 +127,7 @@ func TestTheNewestClaimDrivesARun(t *testing.T) {
 type hidden struct{ store.Bucket }
 
 func (h hidden) Get(ctx context.Context, key string) ([]byte, error) {
-	if runs.IsClaim(key) {
+	if strings.Contains(key, "/claims/") {
 		return nil, store.ErrNotFound
 	}
 

@@ -93,6 +93,7 @@ var reads = map[string]string{
 	"internal/store/runs.Run.Changes After":                "which changes count, besides those that are known",
 	"internal/store/runs.Run.Committed End":                "the newest epoch; one that is done again adopts records",
 	"internal/store/lines.Line.History After":              "which system a line accepts",
+	"internal/store/runs.Run.Promotions After":             "the lines that may need the run",
 	"internal/store/lines.Line.Standing End":               "which system a line accepts",
 	"internal/store/schedules.Schedule.newest End":         "the newest version; Append records the next number once",
 	"internal/store/experiments.Experiment.Versions After": "the newest version; Declare records the next number once",
@@ -110,6 +111,7 @@ var reads = map[string]string{
 	"internal/store/fork.Fork.Make Sure":          "that the fork does not exist yet",
 	"internal/store/fork.Fork.atEnd Sure":         "that the original has not ended",
 	"internal/store/fork.Fork.relabelCell Sure":   "that a slot has no labels",
+	"internal/store/fork.takeIf Sure":             "that the original has no such object",
 	"internal/store/lineage.follower.follow Sure": "that a run is no fork",
 	"internal/store/lineage.follower.maker Sure":  "that a run made no policy",
 

@@ -64,13 +64,22 @@ func because(name runs.Run, why string, err error) error {
 	return fault.New(fault.Invalid, "run %s is needed: %s", name, why)
 }
 
-// inLine says which line accepts, or accepted, a system of the run: it could be rolled back to it.
+// inLine says which line accepts, or accepted, a system of the run: it could be rolled back to it. The run knows such
+// lines of its store. Only those that were copied here are found by a LIST.
 func inLine(ctx context.Context, b store.Bucket, name runs.Run) (string, error) {
 	all, err := lines.Names(ctx, b)
 	if err != nil {
 		return "", err
 	}
-	for _, line := range all {
+	promotions, err := name.Promotions(ctx, b)
+	if err != nil {
+		return "", err
+	}
+	for _, p := range promotions {
+		all = append(all, p.Line)
+	}
+	slices.Sort(all)
+	for _, line := range slices.Compact(all) {
 		history, err := lines.Line(line).History(ctx, b, 0)
 		if err != nil {
 			return "", err

@@ -3,6 +3,7 @@ package collect_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/collect"
 	"github.com/collabui/collabui/internal/store/fork"
+	"github.com/collabui/collabui/internal/store/lines"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/verify"
 	"github.com/collabui/collabui/test/kit/testrun"
@@ -148,4 +150,50 @@ func old(t *testing.T, b *store.Memory) *store.Memory {
 	b.Damage(key, raw) // written again, now
 
 	return b
+}
+
+// without is a store whose LISTs leave out everything under a prefix.
+type without struct {
+	*store.Memory
+	prefix string
+}
+
+func (w without) List(ctx context.Context, prefix string) ([]store.Ref, error) {
+	all, err := w.Memory.List(ctx, prefix)
+
+	return slices.DeleteFunc(all, func(o store.Ref) bool { return strings.HasPrefix(o.Key, w.prefix) }), err
+}
+
+func (w without) Folders(ctx context.Context, prefix string) ([]string, error) {
+	all, err := w.Memory.Folders(ctx, prefix)
+
+	return slices.DeleteFunc(all, func(name string) bool { return strings.HasPrefix(prefix+name+"/", w.prefix) }), err
+}
+
+// TestARunOfALineIsNotDeletedIfNoListShowsTheLine: the run itself knows the lines that have accepted systems of it.
+func TestARunOfALineIsNotDeletedIfNoListShowsTheLine(t *testing.T) {
+	b := finished(t)()
+	promote(t, b, 1)
+	err := remove(t, without{b, "lines/"}, "small")
+	if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "entry 1 of line mobile accepts small@1") {
+		t.Errorf("Delete = %v, want an invalid fault that names the line", err)
+	}
+}
+
+// TestARunThatALineDidNotAcceptIsDeleted: somebody else was faster.
+func TestARunThatALineDidNotAcceptIsDeleted(t *testing.T) {
+	b := finished(t)()
+	forked(t, b, "longer", nil)
+	system, err := lines.Find(t.Context(), b, "longer", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	promote(t, b, 1)
+	late := lines.Entry{Verb: lines.Promote, System: system}
+	if _, err := lines.Line("mobile").Append(t.Context(), b, 0, late); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("the second entry 1 of a line: %v, want an invalid fault", err)
+	}
+	if err := remove(t, b, "longer"); err != nil {
+		t.Errorf("Delete of a run that no line has accepted = %v, want no error", err)
+	}
 }

@@ -145,6 +145,12 @@ func (l Line) Append(ctx context.Context, b store.Bucket, after int, e Entry) (E
 			return e, err
 		}
 	}
+	if e.Verb != Reject {
+		p := runs.Promotion{Line: string(l), Entry: e.Number}
+		if err := runs.Run(e.System.Run).Promote(ctx, b, p); err != nil {
+			return e, err
+		}
+	}
 	got, _, err := l.Entry(e.Number).Record(ctx, b, func() (Entry, error) { return e, nil })
 	if err == nil && runs.Digest(got) != runs.Digest(e) {
 		err = fault.New(fault.Invalid,

@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/collabui/collabui/internal/store"
@@ -24,11 +23,6 @@ func (c Claim) Same(o Claim) bool { return c.Namespace == o.Namespace && c.Store
 
 // claimsFolder is the folder of claims, below the run.
 const claimsFolder = "claims"
-
-// IsClaim reports whether a key is that of a claim, which copies of a run leave out.
-func IsClaim(key string) bool {
-	return strings.HasPrefix(key, Run(NameOf(key)).Prefix()+claimsFolder+"/")
-}
 
 // Claim is claim n of the run, from 1.
 func (r Run) Claim(n int) Object[Claim] { return object[Claim](r, claimsFolder+"/%04d", n) }

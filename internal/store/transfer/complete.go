@@ -19,7 +19,7 @@ func (t *transfer) again(ctx context.Context) error {
 			return err
 		}
 		for _, key := range keys {
-			if key != run.Spec().Key && !runs.IsMark(key) {
+			if key != run.Spec().Key && !runs.IsLocal(key) {
 				t.found(key)
 			}
 		}

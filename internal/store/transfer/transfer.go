@@ -108,7 +108,7 @@ func (t *transfer) plan(ctx context.Context, run runs.Run) (bool, error) {
 		return false, t.refuse(err)
 	}
 	for _, o := range objects {
-		if o.Key != spec && !runs.IsMark(o.Key) && !runs.IsClaim(o.Key) {
+		if o.Key != spec && !runs.IsLocal(o.Key) {
 			t.found(o.Key)
 		}
 	}
