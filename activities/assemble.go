@@ -53,7 +53,7 @@ func (c *Control) level(ctx context.Context, id LevelID) (runs.LevelSet, error) 
 	}
 
 	card.Describe(rows)
-	body, err := runs.WritePairs(ctx, c.Bucket, rows)
+	body, err := runs.PutPairs(ctx, c.Bucket, rows)
 
 	return runs.LevelSet{Body: body, Card: card}, err
 }

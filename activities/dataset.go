@@ -94,7 +94,7 @@ func (g *GPU) gather(ctx context.Context, s spec.Spec, id AgentID) error {
 		_, _, err := runs.Run(id.Run).Dataset(id.Epoch, agent).Record(ctx, g.Bucket, func() (runs.Dataset, error) {
 			pairs := own[agent]
 			rules.Weigh(s, pairs, s.Preference == spec.PreferenceDPO)
-			body, err := runs.WritePairs(ctx, g.Bucket, pairs)
+			body, err := runs.PutPairs(ctx, g.Bucket, pairs)
 
 			return runs.Dataset{Agent: agent, Body: body, Count: len(pairs), Card: credit.Describe(pairs)}, err
 		})

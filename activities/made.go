@@ -99,7 +99,7 @@ func (c *Common) offered(ctx context.Context, name string, suite envadapters.Sui
 	if err != nil {
 		return nil, err
 	}
-	ref, err := i.Write(ctx, c.Bucket)
+	ref, err := i.PutBlob(ctx, c.Bucket)
 
 	return &ref, err
 }

@@ -106,7 +106,7 @@ func (c *Control) look(ctx context.Context, v schedules.Version, id FiringID) (s
 	if err != nil {
 		return f, err
 	}
-	ref, err := now.Write(ctx, c.Bucket)
+	ref, err := now.PutBlob(ctx, c.Bucket)
 	if err != nil {
 		return f, err
 	}

@@ -58,7 +58,7 @@ func TestAnEpochWithAnIncompleteDataSetIsNotCommitted(t *testing.T) {
 	t.Parallel()
 	r := testrun.New(t, testrun.Tiny())
 	_, _, err := runs.Run(r.Spec.Name).Dataset(1, 2).Record(t.Context(), r.Bucket, func() (runs.Dataset, error) {
-		body, err := runs.WritePairs(t.Context(), r.Bucket, nil)
+		body, err := runs.PutPairs(t.Context(), r.Bucket, nil)
 
 		return runs.Dataset{Agent: 2, Body: body}, err
 	})

@@ -75,7 +75,7 @@ func TestTheDigestOfAnEpochIsThatOfItsPartsAsOneValue(t *testing.T) {
 func TestPairsAreWrittenAsOneValue(t *testing.T) {
 	for _, rows := range [][]domain.Pair{nil, {}, {{Prompt: "p"}}, {{Prompt: "<p>"}, {Agent: 2}, {Prompt: "<p>"}}} {
 		b := &store.Memory{}
-		ref, err := WritePairs(t.Context(), b, rows)
+		ref, err := PutPairs(t.Context(), b, rows)
 		if err != nil {
 			t.Fatal(err)
 		}

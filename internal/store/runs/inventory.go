@@ -24,8 +24,8 @@ func (i Inventory) Digest() string {
 	return Digest(i)
 }
 
-// Write writes the inventory as a blob.
-func (i Inventory) Write(ctx context.Context, b store.Bucket) (store.Ref, error) {
+// PutBlob writes the inventory as a blob.
+func (i Inventory) PutBlob(ctx context.Context, b store.Bucket) (store.Ref, error) {
 	raw, err := json.Marshal(i)
 	if err != nil {
 		return store.Ref{}, fault.As(fault.Fatal, err)

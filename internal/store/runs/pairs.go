@@ -96,8 +96,8 @@ func EachPair(ctx context.Context, b store.Bucket, body store.Ref, use func(doma
 	})
 }
 
-// WritePairs writes the rows of a data set as a blob.
-func WritePairs(ctx context.Context, b store.Bucket, rows []domain.Pair) (store.Ref, error) {
+// PutPairs writes the rows of a data set as a blob.
+func PutPairs(ctx context.Context, b store.Bucket, rows []domain.Pair) (store.Ref, error) {
 	f, err := os.CreateTemp("", "pairs-*")
 	if err != nil {
 		return store.Ref{}, fault.As(fault.Transient, err)

@@ -1,0 +1,29 @@
+package house
+
+// blobs lists the functions that write blobs, by FOLDER.FUNCTION, and which manifest names the blob before anything
+// else knows of it. Of the putters, the callers are listed.
+var blobs = map[string]string{
+	"activities.Control.item":        "runs.Tasks, in whose Record it is written, before the evaluation is planned",
+	"activities.Models.fitValue":     "runs.Value: FitValue records what it returns",
+	"activities.Common.offered":      "runs.Made: begin records what it returns",
+	"activities.Control.look":        "schedules.Firing: Look records what it returns",
+	"activities.Control.level":       "runs.LevelSet: Assemble records what it returns",
+	"activities.GPU.gather":          "runs.Dataset, in whose Record it is written",
+	"activities.Rollouts.picture":    "runs.Step, runs.Episode or runs.EvalEpisode, which is recorded before the next action",
+	"activities.Rollouts.screenshot": "runs.Trajectory: Explore records the screens that it returns",
+
+	"cmd/collabui.app.importPath": "runs.Imported, before a person sees the digest",
+	"cmd/collabui.importFolder":   "runs.Imported, before a person sees the digest",
+	"cmd/collabui.session.examine": "none: a check before the start records nothing and takes minutes. The command " +
+		"deletes the blob; if gc is faster, the check fails and is begun again",
+
+	"trainer/tiny.Trainer.save":             "the checkpoint, which is recorded next",
+	"trainer/tiny.Trainer.Train":            "runs.Chunk, runs.Update or runs.Policy: the job runs in its Record",
+	"trainer/external.Trainer.Adopt":        "runs.Chunk, in whose Record the base policy is adopted",
+	"trainer/external.watch.collect":        "the end of the job: Train records what it returns",
+	"trainer/external.watch.storeOne":       "the checkpoint, which is recorded next",
+	"internal/store/transfer.transfer.blob": "a manifest that was copied before; all others were of no run in the source, either",
+}
+
+// putters are the names of the functions that write a blob for their callers, which are checked in their place.
+var putters = []string{"PutBlob", "PutBlobFile", "PutPairs", "PutArtifact", "putFiles", "putFolder"}
