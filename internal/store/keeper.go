@@ -67,7 +67,7 @@ type Uploader interface {
 
 // Upload is an upload that has not ended.
 type Upload struct {
-	Key   string
-	ID    string
-	Begun time.Time
+	Key    string
+	ID     string
+	Active time.Time // when it began, or when its newest part was written
 }

@@ -128,10 +128,36 @@ func (s *S3) Uploads(ctx context.Context) ([]Upload, error) {
 		if u.Err != nil {
 			return nil, fault.New(fault.Transient, "list the uploads that have not ended: %w", u.Err)
 		}
-		out = append(out, Upload{Key: u.Key, ID: u.UploadID, Begun: u.Initiated})
+		active, err := s.newestPart(ctx, u)
+		if minio.ToErrorResponse(err).Code == minio.NoSuchUpload { // it has just ended
+			continue
+		}
+		if err != nil {
+			return nil, fault.New(fault.Transient, "list the parts of the upload of %s: %w", u.Key, err)
+		}
+		out = append(out, Upload{Key: u.Key, ID: u.UploadID, Active: active})
 	}
 
 	return out, nil
+}
+
+// newestPart returns when the newest part of an upload was written, or when the upload began.
+func (s *S3) newestPart(ctx context.Context, u minio.ObjectMultipartInfo) (time.Time, error) {
+	active := u.Initiated
+	for marker, more := 0, true; more; {
+		parts, err := minio.Core{Client: s.client}.ListObjectParts(ctx, s.bucket, u.Key, u.UploadID, marker, 0)
+		if err != nil {
+			return active, err
+		}
+		for _, p := range parts.ObjectParts {
+			if p.LastModified.After(active) {
+				active = p.LastModified
+			}
+		}
+		marker, more = parts.NextPartNumberMarker, parts.IsTruncated && parts.NextPartNumberMarker > marker
+	}
+
+	return active, nil
 }
 
 // Abort removes the parts of an upload, if there are any.

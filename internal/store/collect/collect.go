@@ -192,7 +192,7 @@ func (c *collector) abort(ctx context.Context) error {
 		return err
 	}
 	for _, u := range uploads {
-		if !c.aged(u.Begun) {
+		if !c.aged(u.Active) { // it may still be sent
 			continue
 		}
 		c.report.Uploads++
