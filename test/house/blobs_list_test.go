@@ -9,7 +9,7 @@ var blobs = map[string]string{
 	"activities.Control.look":        "schedules.Firing: Look records what it returns",
 	"activities.Control.level":       "runs.LevelSet: Assemble records what it returns",
 	"activities.GPU.gather":          "runs.Dataset, in whose Record it is written",
-	"activities.Rollouts.picture":    "runs.Step, runs.Episode or runs.EvalEpisode, which is recorded before the next action",
+	"activities.Rollouts.picture":    "runs.Step, runs.Episode or runs.EvalEpisode, which is recorded next",
 	"activities.Rollouts.screenshot": "runs.Trajectory: Explore records the screens that it returns",
 
 	"cmd/collabui.app.importPath": "runs.Imported, before a person sees the digest",
@@ -22,7 +22,7 @@ var blobs = map[string]string{
 	"trainer/external.Trainer.Adopt":        "runs.Chunk, in whose Record the base policy is adopted",
 	"trainer/external.watch.collect":        "the end of the job: Train records what it returns",
 	"trainer/external.watch.storeOne":       "the checkpoint, which is recorded next",
-	"internal/store/transfer.transfer.blob": "a manifest that was copied before; all others were of no run in the source, either",
+	"internal/store/transfer.transfer.blob": "a manifest that was copied before, or none in the source, either",
 }
 
 // putters are the names of the functions that write a blob for their callers, which are checked in their place.

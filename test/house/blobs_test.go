@@ -36,8 +36,8 @@ func checkBlobs(files []source, named map[string]string) []problem {
 				}
 				found[where] = true
 				if named[where] == "" && !passesOn {
-					problems = append(problems, problem{f.name, f.line(name.Pos()), where + ": it writes a blob. Record " +
-						"a manifest that names the blob before anything else knows of it, and say which in " +
+					problems = append(problems, problem{f.name, f.line(name.Pos()), where + ": it writes a blob. " +
+						"Record a manifest that names the blob before anything else knows of it, and say which in " +
 						"test/house/blobs_list_test.go"})
 				}
 
@@ -47,7 +47,8 @@ func checkBlobs(files []source, named map[string]string) []problem {
 	}
 	for where := range named {
 		if !found[where] {
-			problems = append(problems, problem{"test/house/blobs_list_test.go", 0, where + " writes no blob: remove it"})
+			p := problem{"test/house/blobs_list_test.go", 0, where + " writes no blob: remove it"}
+			problems = append(problems, p)
 		}
 	}
 

@@ -38,8 +38,8 @@ func TestUploadsThatWereCutShortAreAborted(t *testing.T) {
 			left := map[bool]int{true: 2, false: 1}[dry]
 			report, err := collect.Collect(t.Context(), u, collect.Policy{Grace: grace}, dry, func(int, int) {})
 			if err != nil || report.Uploads != 1 || len(u.open) != left {
-				t.Errorf("dry %v: %d uploads aborted, left %v, %v; want 1 and %d left", dry, report.Uploads, u.open, err,
-					left)
+				t.Errorf("dry %v: %d uploads aborted, left %v, %v; want 1 and %d left", dry, report.Uploads,
+					u.open, err, left)
 			}
 		}
 		if len(u.open) != 1 || u.open[0].ID != "sent" {
