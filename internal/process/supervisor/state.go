@@ -79,22 +79,26 @@ func Owns(data string) bool {
 
 // Read returns the state of a data folder and reports whether its supervisor is alive.
 func Read(data string) (State, bool) {
+	alive := locked(lockPath(data)) // before the state is read: see Supervisor.own
 	var st State
 	raw, err := os.ReadFile(statePath(data))
 	if err != nil || json.Unmarshal(raw, &st) != nil {
 		return st, false
 	}
-	f, err := os.OpenFile(lockPath(data), os.O_RDWR, 0)
+
+	return st, alive
+}
+
+// locked reports whether a process has locked a file for itself.
+func locked(path string) bool {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
-		return st, false
+		return false
 	}
 	defer func() { _ = f.Close() }()
 
-	// A shared lock, so that two clients do not take each other for a supervisor. It succeeds only without a
-	// supervisor.
-	free := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == nil
-
-	return st, !free
+	// A shared lock, so that two clients do not take each other for a supervisor.
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
 }
 
 // update changes the state and writes it to services.json.

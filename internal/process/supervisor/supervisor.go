@@ -29,9 +29,9 @@ type Options struct {
 
 // Supervisor supervises the processes of one data folder.
 type Supervisor struct {
-	o    Options
-	lock *os.File
-	ends config.Endpoints // addresses of all services, as children get them
+	o     Options
+	locks []*os.File       // held until it ends
+	ends  config.Endpoints // addresses of all services, as children get them
 
 	mu    sync.Mutex
 	state State
@@ -52,10 +52,9 @@ func Start(ctx context.Context, o Options) (*Supervisor, error) {
 	s := &Supervisor{o: o, state: State{
 		PID: os.Getpid(), Tabs: o.Tabs, Started: time.Now(), Services: map[Name]Service{},
 	}}
-	if err := s.takeLock(); err != nil {
+	if err := s.own(); err != nil {
 		return nil, err
 	}
-	s.update(func(*State) {}) // replaces what an earlier supervisor wrote
 
 	err = s.start(ctx)
 	s.update(func(st *State) {
@@ -91,16 +90,26 @@ func MakeFolder(data string) error {
 	return nil
 }
 
-// takeLock locks the data folder. It tries for a while, since clients hold the lock for an instant to see whether it is
-// free.
-func (s *Supervisor) takeLock() error {
+// own makes this process the supervisor of the data folder. The folder itself is locked among supervisors. Then the
+// state that an earlier one left is replaced, and then the file is locked by which clients see that there is a
+// supervisor: whoever sees it reads its state.
+func (s *Supervisor) own() error {
+	if err := s.takeLock(s.o.Data, os.O_RDONLY); err != nil {
+		return err
+	}
+	s.update(func(*State) {})
+
+	return s.takeLock(lockPath(s.o.Data), os.O_CREATE|os.O_RDWR)
+}
+
+// takeLock locks a file. It tries for a while, since clients hold a lock for an instant to see whether it is free.
+func (s *Supervisor) takeLock(path string, flag int) error {
 	const limit = 2 * time.Second
-	path := lockPath(s.o.Data)
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	f, err := os.OpenFile(path, flag, 0o644)
 	if err != nil {
 		return fault.New(fault.Invalid, "lock %s: %w", path, err)
 	}
-	s.lock = f
+	s.locks = append(s.locks, f)
 
 	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
@@ -153,7 +162,9 @@ func (s *Supervisor) Wait(ctx context.Context) {
 	}
 	_ = os.RemoveAll(s.temporary())
 	_ = os.Remove(statePath(s.o.Data))
-	_ = s.lock.Close()
+	for _, f := range s.locks {
+		_ = f.Close()
+	}
 }
 
 func (s *Supervisor) anyAlive() bool {
