@@ -78,11 +78,6 @@ var orchestration = []Mutant{
 		Find:   by("workflows", "TestAWideWindowOpensAsManyShardsAsItNeeds"),
 	},
 	{
-		Name: "values that changed do not count in the next epoch", Symbol: "workflows.runState.epochsAndOn",
-		Change: replace(`if err := r.replan(ctx); err != nil { return err }`, `r.plan.Committed++`),
-		Find:   by("workflows", "TestAnEpochThatBeganEarlyEndsIfTheRunHasFewer"),
-	},
-	{
 		Name: "a firing that nobody approved is promoted", Symbol: "workflows.firing.rule",
 		Change: replace(`r.Accepted, r.Why = false, fmt.Sprintf("nobody approved it within %v (%s)", within, j.Why)`,
 			`r.Why = fmt.Sprintf("nobody approved it within %v (%s)", within, j.Why)`),

@@ -183,7 +183,7 @@ func (w *world) copies(ctx context.Context) error {
 // copies leave out.
 func (w *world) checkCopy(ctx context.Context, before []entry) {
 	for _, o := range before {
-		if runs.IsMark(o.key) || runs.IsClaim(o.key) {
+		if runs.IsLocal(o.key) {
 			continue
 		}
 		if w.second.disk.get(o.key, 0).body == nil && w.s3.disk.get(o.key, 0).body != nil {

@@ -187,8 +187,8 @@ func TestAnOwnerRemovesForAMinuteAtMost(t *testing.T) {
 					return context.Cause(ctx)
 				})
 				if took := time.Since(begun); fault.KindOf(err) != fault.Transient || took > hold.Window {
-					t.Errorf("a turn %v later ends after %v with %v, want %v at most and a transient fault", later, took,
-						err, hold.Window)
+					t.Errorf("a turn %v later ends after %v with %v, want %v at most and a transient fault",
+						later, took, err, hold.Window)
 				}
 			}
 
