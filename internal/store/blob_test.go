@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -79,5 +80,48 @@ func TestABlobThatWasWrittenByHalfIsWrittenAgain(t *testing.T) {
 	}
 	if got, err := GetBlob(t.Context(), m, Sum(body)); err != nil || string(got) != "weights" {
 		t.Errorf("GetBlob() = %q, %v, want the bytes that were written", got, err)
+	}
+}
+
+// TestAReaderTakesABlobBackFromTheTrash: a collection has put a blob there that a manifest has named since.
+func TestAReaderTakesABlobBackFromTheTrash(t *testing.T) {
+	t.Parallel()
+	for name, read := range map[string]func(b Bucket, sum string) ([]byte, error){
+		"whole": func(b Bucket, sum string) ([]byte, error) { return GetBlob(t.Context(), b, sum) },
+		"stream": func(b Bucket, sum string) (body []byte, err error) {
+			err = StreamBlob(t.Context(), b, sum, func(r io.Reader) (err error) {
+				body, err = io.ReadAll(r)
+
+				return err
+			})
+
+			return body, err
+		},
+		"file": func(b Bucket, sum string) ([]byte, error) {
+			file := filepath.Join(t.TempDir(), "policy")
+			if err := GetBlobFile(t.Context(), b, sum, file); err != nil {
+				return nil, err
+			}
+
+			return os.ReadFile(file)
+		},
+	} {
+		b := &Memory{}
+		ref, err := PutBlob(t.Context(), b, []byte("a policy"))
+		if err == nil {
+			err = b.Copy(t.Context(), ref.Key, TrashKey(ref.Key, 7))
+		}
+		if err == nil {
+			err = b.Delete(t.Context(), ref.Key)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body, err := read(b, ref.SHA256); err != nil || string(body) != "a policy" {
+			t.Errorf("%s: the blob is %q, %v; want its bytes", name, body, err)
+		}
+		if body, err := b.Get(t.Context(), ref.Key); err != nil || string(body) != "a policy" {
+			t.Errorf("%s: in its place is %q, %v; want it there again", name, body, err)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/collect"
 	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/store/transfer"
 	"github.com/collabui/collabui/internal/store/verify"
 )
 
@@ -66,6 +67,30 @@ func TestAForkThatTakesLongerThanTheGraceLosesNothing(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { stopAt(t, fresh(), key, frozen, typed, want) })
 			})
 		}
+	}
+}
+
+// TestACopyThatStandsStillForLongerThanTheGraceLosesNothing stops the process of a copy at some of its writes, so that
+// it gives no signs, and collects the target meanwhile.
+func TestACopyThatStandsStillForLongerThanTheGraceLosesNothing(t *testing.T) {
+	fresh := finished(t)
+	x := runs.Run("small")
+	for _, key := range []string{x.Base().Key, x.Slots(2).Key, x.Epoch(2).Key, x.End().Key, x.Spec().Key} {
+		t.Run(key, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				from, to := fresh(), &store.Memory{}
+				still := &stopped{Memory: to, key: key, frozen: true, one: make(chan struct{}, 1), do: func() {
+					for range 3 {
+						gc(t, to, collect.Policy{})
+					}
+				}}
+				if _, err := transfer.Runs(t.Context(), from, still, []string{"small"}, func(int, int) {}); err != nil {
+					t.Fatal(err)
+				}
+				gc(t, to, collect.Policy{})
+				whole(t, "the copy", to, from)
+			})
+		})
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/collect"
+	"github.com/collabui/collabui/internal/store/hold"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/verify"
 )
@@ -130,6 +131,26 @@ func TestADeletedRunComesBack(t *testing.T) {
 }
 
 // TestUndeleteIsRepeated cuts it short at some of its writes.
+func TestUndeleteIsRefusedBesideACollection(t *testing.T) {
+	fresh := finished(t)
+	synctest.Test(t, func(t *testing.T) {
+		b := fresh()
+		if err := remove(t, b, "small"); err != nil {
+			t.Fatal(err)
+		}
+		gc(t, b, collect.Policy{})
+		before := list(t, b, runs.AllPrefix)
+		err := hold.Do(t.Context(), b, "gc", func(context.Context, *hold.Lock) error {
+			_, err := undelete(t, b, "small")
+
+			return err
+		})
+		if fault.KindOf(err) != fault.Invalid || !slices.Equal(list(t, b, runs.AllPrefix), before) {
+			t.Errorf("Undelete beside a collection = %v, want an invalid fault and nothing changed", err)
+		}
+	})
+}
+
 func TestUndeleteIsRepeated(t *testing.T) {
 	fresh := finished(t)
 	for _, after := range []int{1, 2, 30, 200, 374, 376, 378} {
