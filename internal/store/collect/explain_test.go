@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -13,6 +14,14 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
+// half writes an object of a run that has no specification.
+func half(t *testing.T, b store.Bucket, run runs.Run) {
+	t.Helper()
+	if _, _, _, err := run.Change(1).Write(t.Context(), b, runs.Change{Who: "ann", Verb: runs.VerbPause}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestManyRunsWithoutASpecificationAreNotRemovedAtOnce: three copies that were cut short are unusual in a small store,
 // and two are not.
 func TestManyRunsWithoutASpecificationAreNotRemovedAtOnce(t *testing.T) {
@@ -21,13 +30,13 @@ func TestManyRunsWithoutASpecificationAreNotRemovedAtOnce(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := fresh()
 			for i := range n {
-				half := runs.Run(fmt.Sprintf("half-%d", i)).Change(1)
-				if _, _, _, err := half.Write(t.Context(), b, runs.Change{Who: "ann", Verb: runs.VerbPause}); err != nil {
-					t.Fatal(err)
-				}
+				half(t, b, runs.Run(fmt.Sprintf("half-%d", i)))
 			}
-			var err error
-			for range 3 {
+			err := try(t, b)
+			if left := len(list(t, b, runs.AllPrefix+"half-")); err != nil || left != n {
+				t.Fatalf("the first Collect = %v, and left %d, want all %d: it alone saw them", err, left, n)
+			}
+			for range 2 {
 				if err = try(t, b); err != nil {
 					break
 				}
@@ -45,6 +54,17 @@ func TestManyRunsWithoutASpecificationAreNotRemovedAtOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAListThatShowsNoSpecificationIsReported(t *testing.T) {
+	fresh := finished(t)
+	synctest.Test(t, func(t *testing.T) {
+		b, spec := fresh(), runs.Run("small").Spec().Key
+		err := try(t, listing{b, func(_ int, key string) bool { return key != spec }})
+		if fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), spec) {
+			t.Errorf("Collect = %v, want a transient fault that names %s", err, spec)
+		}
+	})
 }
 
 // hiding is a store whose LIST of everything leaves out a key.
@@ -84,6 +104,45 @@ func TestADeletedRunKeepsItsRecordWhileAnythingIsLeft(t *testing.T) {
 		gc(t, b, collect.Policy{})
 		if left := list(t, b, small.Prefix()); len(left) > 0 {
 			t.Errorf("%d objects are left, want none", len(left))
+		}
+	})
+}
+
+// begun is a store in which a run begins when its objects are copied into the trash.
+type begun struct {
+	*store.Memory
+	run  runs.Run
+	spec []byte
+}
+
+func (b begun) Copy(ctx context.Context, from, to string) error {
+	if runs.NameOf(from) == string(b.run) {
+		if _, err := b.PutOnce(ctx, b.run.Spec().Key, b.spec); err != nil {
+			return err
+		}
+	}
+
+	return b.Memory.Copy(ctx, from, to)
+}
+
+// TestARunThatBeginsWhileItIsRemovedStays: a copy that was cut short is continued just now.
+func TestARunThatBeginsWhileItIsRemovedStays(t *testing.T) {
+	fresh := finished(t)
+	synctest.Test(t, func(t *testing.T) {
+		b, late := fresh(), runs.Run("late")
+		half(t, b, late)
+		spec, err := b.Get(t.Context(), runs.Run("small").Spec().Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if err := try(t, begun{b, late, spec}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		keys, err := store.Keys(t.Context(), b, late.Prefix())
+		if want := []string{late.Change(1).Key, late.Spec().Key}; err != nil || !slices.Equal(keys, want) {
+			t.Errorf("the store has %v, %v; want %v", keys, err, want)
 		}
 	})
 }
