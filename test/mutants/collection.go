@@ -3,6 +3,9 @@ package mutants
 // collecting finds a bug by tests of collections, and of copies beside them.
 func collecting(tests ...string) []string { return by("internal/store/collect", tests...) }
 
+// collected are all of them.
+var collected = []string{"./internal/store/collect"}
+
 // collection are bugs of what removes objects, of what takes them back, and of what copies them elsewhere.
 var collection = []Mutant{
 	{
@@ -22,9 +25,32 @@ var collection = []Mutant{
 		Find:   collecting("TestABlobComesBackFromTheTrash"),
 	},
 	{
+		Name: "one collection alone empties the trash", Symbol: "internal/store/collect.collector.empty",
+		Change: always(`c.before.At.Sub(o.Written) > c.p.Grace`), Find: collected,
+	},
+	{
 		Name: "gc gives nothing back from the trash", Symbol: "internal/store/collect.collector.empty",
 		Change: never(`c.kept[key] && !there`),
 		Find:   collecting("TestABlobComesBackFromTheTrash"),
+	},
+	{
+		Name: "a LIST that leaves out a key removes a run", Symbol: "internal/store/collect.collector.judgeRun",
+		Change: replace(`if there, err := c.leftOut(ctx, x.Spec().Key); err != nil || there { return err }`, ``),
+		Find:   collecting("TestOneOmittedKeyOfAListRemovesNoRun"),
+	},
+	{
+		Name: "a LIST that is cut counts as whole", Symbol: "internal/store/collect.collector.leftOut",
+		Change: never(`written.Before(c.now.Add(-time.Second))`),
+		Find:   collecting("TestAStoreThatContradictsItselfIsReported"),
+	},
+	{
+		Name: "one collection alone calls a run unfinished", Symbol: "internal/store/collect.collector.judgeRun",
+		Change: replace(`known && c.aged(since)`, `true`),
+		Find:   collecting("TestManyRunsWithoutASpecificationAreNotRemovedAtOnce"),
+	},
+	{
+		Name: "more goes at once than deletions explain", Symbol: "internal/store/collect.collector.explain",
+		Change: never(`n > max(fewBlobs, blobs/share)`), Find: collected,
 	},
 	{
 		Name: "gc goes on beside a damaged manifest", Symbol: "internal/store/collect.collector.refs",
@@ -33,8 +59,27 @@ var collection = []Mutant{
 		Find: collecting("TestADamagedManifestStopsTheCollection"),
 	},
 	{
+		Name: "retention takes the best epoch", Symbol: "internal/store/collect.collector.retention",
+		Change: replace(`map[int]bool{end.Best: true}`, `map[int]bool{end.Best: false}`),
+		Find:   collecting("TestRetentionKeepsTheBestEpoch"),
+	},
+	{
+		Name: "checkpoints of open training are removed", Symbol: "internal/store/collect.collector.endings",
+		Change: replace(`c.ended[end] = err == nil`, `c.ended[end] = true`),
+		Find:   collecting("TestCheckpointsOfTrainingThatGoesOnStay"),
+	},
+	{
+		Name: "two collect at once", Symbol: "internal/store/hold.Lock.free", Change: never(`age < Stale`),
+		Find: by("internal/store/hold", "TestTwoDoNotHoldTheLockAtOnce"),
+	},
+	{
 		Name: "a copy gives no signs", Symbol: "internal/store/hold.writer.sign", Change: begin(`return nil`),
 		Find: collecting("TestACopyThatTakesLongerThanTheGraceLosesNothing"),
+	},
+	{
+		Name: "a copy does not look again", Symbol: "internal/store/transfer.transfer.complete",
+		Change: begin(`return nil`),
+		Find:   collecting("TestACopyThatStandsStillForLongerThanTheGraceLosesNothing"),
 	},
 	{
 		Name: "a deletion looks once", Symbol: "internal/store/collect.Delete",

@@ -66,6 +66,11 @@ var records = []Mutant{
 		Find:   by("internal/store/fork", "TestANameIsThatOfOneForkOnly"),
 	},
 	{
+		Name: "fsck reads no hash of a blob", Symbol: "internal/store/verify.inspect",
+		Change: never(`key != store.BlobPrefix+hex.EncodeToString(sum[:])`),
+		Find:   by("internal/store/verify", "TestFsckNamesABlobWithOtherBytesThatNothingRefersTo"),
+	},
+	{
 		Name: "fsck overlooks what is missing", Symbol: "internal/store/verify.checker.report",
 		Change: replace(`c.say(r.key, "missing; named by "+r.by)`, ``),
 		Find:   by("internal/store/verify", "TestFsckNamesAMissingObject"),

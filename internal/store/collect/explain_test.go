@@ -56,15 +56,66 @@ func TestManyRunsWithoutASpecificationAreNotRemovedAtOnce(t *testing.T) {
 	}
 }
 
-func TestAListThatShowsNoSpecificationIsReported(t *testing.T) {
+func TestADeletionCountsAfterTheGracePeriod(t *testing.T) {
 	fresh := finished(t)
 	synctest.Test(t, func(t *testing.T) {
-		b, spec := fresh(), runs.Run("small").Spec().Key
-		err := try(t, listing{b, func(_ int, key string) bool { return key != spec }})
-		if fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), spec) {
-			t.Errorf("Collect = %v, want a transient fault that names %s", err, spec)
+		b := fresh()
+		gc(t, b, collect.Policy{})
+		if err := remove(t, b, "small"); err != nil {
+			t.Fatal(err)
+		}
+		before := list(t, b, runs.AllPrefix)
+		report, err := collect.Collect(t.Context(), b, collect.Policy{Grace: grace}, false, func(int, int) {})
+		if left := list(t, b, runs.AllPrefix); err != nil || len(report.Runs) > 0 || !slices.Equal(left, before) {
+			t.Errorf("Collect right after a deletion = %+v, %v; want nothing removed", report, err)
 		}
 	})
+}
+
+// silent is a store whose reads do not show an object that its LISTs show.
+type silent struct {
+	*store.Memory
+	key string
+}
+
+func (s silent) Get(ctx context.Context, key string) ([]byte, error) {
+	if key == s.key {
+		return nil, fmt.Errorf("%s: %w", key, store.ErrNotFound)
+	}
+
+	return s.Memory.Get(ctx, key)
+}
+
+// TestAStoreThatContradictsItselfIsReported lets LISTs leave out objects that are there, and show one that is not.
+func TestAStoreThatContradictsItselfIsReported(t *testing.T) {
+	fresh := finished(t)
+	small := runs.Run("small")
+	left := func(b *store.Memory, key string) store.Keeper {
+		return listing{b, func(_ int, k string) bool { return k != key }}
+	}
+	for name, x := range map[string]struct {
+		key       string
+		collected bool
+		odd       func(b *store.Memory, key string) store.Keeper
+	}{
+		"no specification in a LIST":         {small.Spec().Key, false, left},
+		"less in a LIST than the one before": {small.Epoch(1).Key, true, left},
+		"no answer to a read": {small.Pairs(1, 1).Key, false, func(b *store.Memory, key string) store.Keeper {
+			return silent{b, key}
+		}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b, before := fresh(), fresh()
+			if x.collected {
+				gc(t, b, collect.Policy{})
+			}
+			err := try(t, x.odd(b, x.key))
+			if err == nil || fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), x.key) {
+				t.Errorf("%s: Collect = %v, want a transient fault that names %s", name, err, x.key)
+			}
+			whole(t, name, b, before)
+		})
+	}
 }
 
 // hiding is a store whose LIST of everything leaves out a key.
