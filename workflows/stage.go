@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -170,6 +171,9 @@ func (r *runState) stop(ctx workflow.Context, c Command) {
 func (r *runState) note(ctx workflow.Context, verb runs.Verb, c Command) error {
 	nctx := soon(on(ctx, QueueControl, string(verb)+" by "+c.Who))
 	done := activities.DoneID{Run: r.in.Name, Change: c.change(ctx, verb)}
+	if !done.Change.At.After(r.in.Asked) { // the clock of the server was set back
+		done.Change.At = r.in.Asked.Add(time.Nanosecond)
+	}
 	r.in.Asked = done.Change.At
 	if err := workflow.ExecuteActivity(nctx, control.Note, done).Get(ctx, nil); err != nil {
 		why, _ := rootCause(err)
