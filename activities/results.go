@@ -52,6 +52,10 @@ type Final struct {
 	// WithoutBase leaves out the base systems; the specification says so, or another run played them.
 	WithoutBase bool `json:",omitempty"`
 
+	// LacksBase says that results of the base on val are missing, without which nothing else is planned: the store was
+	// set back to a state from before them.
+	LacksBase bool `json:",omitempty"`
+
 	References []rules.EvalItem `json:",omitempty"` // systems without policies, on splits of recorded tasks
 }
 
@@ -88,12 +92,12 @@ func (c *Control) final(ctx context.Context, s spec.Spec) (Final, error) {
 		return f, err
 	}
 
-	greedy, _, err := valResult(s.Name, 0, rules.NameBaseGreedy).Must(ctx, c.Bucket)
-	if err != nil {
+	greedy, there, err := valResult(s.Name, 0, rules.NameBaseGreedy).Sure(ctx, c.Bucket)
+	if f.LacksBase = !there; err != nil || f.LacksBase {
 		return f, err
 	}
-	warm, _, err := valResult(s.Name, 0, rules.NameBaseWarm).Must(ctx, c.Bucket)
-	if err != nil {
+	warm, there, err := valResult(s.Name, 0, rules.NameBaseWarm).Sure(ctx, c.Bucket)
+	if f.LacksBase = !there; err != nil || f.LacksBase {
 		return f, err
 	}
 	if greedy.Rate >= warm.Rate {

@@ -11,7 +11,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -184,6 +186,28 @@ func TestACommandThatTemporalForgotHoldsTheRun(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTheBaseIsEvaluatedAgainIfTheStoreLacksThat: the store was set back while the first epoch was open.
+func TestTheBaseIsEvaluatedAgainIfTheStoreLacksThat(t *testing.T) {
+	t.Parallel()
+	want := play(t, testrun.New(t, testrun.Tiny()))
+	r := testrun.New(t, testrun.Tiny())
+	lost := 0
+	end, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
+		atFirst(env, "PlanFinal", func() {
+			for _, system := range []string{rules.NameBaseGreedy, rules.NameBaseWarm} {
+				id := rules.EvalID(rules.EpochFolder(0), system, domain.SplitVal)
+				r.Bucket.Damage(runs.Run(r.Spec.Name).Result(id).Key, nil)
+				lost++
+			}
+		})
+	})
+	if err != nil || end.FinalDigest != want.FinalDigest || lost != 2 {
+		t.Errorf("the run ended with %s, %v after %d results were lost, want %s", end.FinalDigest, err, lost,
+			want.FinalDigest)
+	}
+	clean(t, r)
 }
 
 // TestAPauseAtTheMomentOfTheStartHoldsTheRun: nobody knows which of them was first, and the workers see the pause.

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -269,11 +270,18 @@ func (r *runState) evaluateFinal(ctx workflow.Context) error {
 		}
 	}
 
-	var f activities.Final
-	choose := long(on(ctx, QueueControl, "choose the best epoch on val"))
-	id := activities.EpochID{Run: r.in.Name, Epoch: r.plan.Committed, Changes: r.in.Changes}
-	if err := workflow.ExecuteActivity(choose, control.PlanFinal, id).Get(ctx, &f); err != nil {
+	f, err := r.planFinal(ctx)
+	if err == nil && f.LacksBase {
+		if err := r.evaluateBase(ctx); err != nil {
+			return err
+		}
+		f, err = r.planFinal(ctx)
+	}
+	if err != nil {
 		return err
+	}
+	if f.LacksBase {
+		return errors.New("the store does not show the results of the base on val, which were recorded just now")
 	}
 
 	base := func(name string) bool { return name == f.Base1 || name == rules.BaseName(r.plan.Agents) }
@@ -293,6 +301,15 @@ func (r *runState) evaluateFinal(ctx workflow.Context) error {
 	}
 
 	return r.evaluate(ctx, f.Best, labelTest, f.Splits, nil)
+}
+
+// planFinal plans the last evaluations.
+func (r *runState) planFinal(ctx workflow.Context) (f activities.Final, err error) {
+	choose := long(on(ctx, QueueControl, "choose the best epoch on val"))
+	id := activities.EpochID{Run: r.in.Name, Epoch: r.plan.Committed, Changes: r.in.Changes}
+	err = workflow.ExecuteActivity(choose, control.PlanFinal, id).Get(ctx, &f)
+
+	return f, err
 }
 
 // rateOf returns the highest rate on val.

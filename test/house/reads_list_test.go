@@ -65,6 +65,7 @@ var reads = map[string]string{
 	"activities.Control.assemble Sure":         "who let the epoch go on",
 	"activities.Control.judge Sure":            "that an epoch was not evaluated by an earlier workflow, either",
 	"activities.Control.PlanFinal Sure":        "that the epoch which the workflow names is the last",
+	"activities.Control.final Sure":            "that the store was set back, so the base is evaluated again",
 	"activities.Control.table Sure":            "which results of the base a fork has from its original",
 	"activities.Control.test Sure":             "whether a contrast was declared when results were known",
 	"activities.Control.standing Sure":         "whether a run without a best epoch began as a fork",
