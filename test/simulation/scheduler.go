@@ -202,6 +202,9 @@ func (s *scheduler) at(ctx context.Context, name string, can ...Kind) (k Kind, a
 	s.add(p)
 	select {
 	case k = <-p.goOn:
+		if e.isDead() { // it died while it waited, as at an event
+			return none, nil, errDead
+		}
 	case <-hurry:
 		s.remove(p)
 
