@@ -52,8 +52,8 @@ type Final struct {
 	// WithoutBase leaves out the base systems; the specification says so, or another run played them.
 	WithoutBase bool `json:",omitempty"`
 
-	// LacksBase says that results of the base on val are missing, without which nothing else is planned: the store was
-	// set back to a state from before them.
+	// LacksBase reports that results of the base on val are missing, so that nothing else is planned: the store was set
+	// back to a state from before they were recorded.
 	LacksBase bool `json:",omitempty"`
 
 	References []rules.EvalItem `json:",omitempty"` // systems without policies, on splits of recorded tasks
@@ -92,13 +92,18 @@ func (c *Control) final(ctx context.Context, s spec.Spec) (Final, error) {
 		return f, err
 	}
 
-	greedy, there, err := valResult(s.Name, 0, rules.NameBaseGreedy).Sure(ctx, c.Bucket)
-	if f.LacksBase = !there; err != nil || f.LacksBase {
+	greedy, hasGreedy, err := valResult(s.Name, 0, rules.NameBaseGreedy).Sure(ctx, c.Bucket)
+	if err != nil {
 		return f, err
 	}
-	warm, there, err := valResult(s.Name, 0, rules.NameBaseWarm).Sure(ctx, c.Bucket)
-	if f.LacksBase = !there; err != nil || f.LacksBase {
+	warm, hasWarm, err := valResult(s.Name, 0, rules.NameBaseWarm).Sure(ctx, c.Bucket)
+	if err != nil {
 		return f, err
+	}
+	if !hasGreedy || !hasWarm {
+		f.LacksBase = true
+
+		return f, nil
 	}
 	if greedy.Rate >= warm.Rate {
 		f.Base1 = rules.NameBaseGreedy
