@@ -80,13 +80,13 @@ func TestRunsOnRealProcessesUnderFaults(t *testing.T) {
 // minPlaces is the least number of failpoints on the way of a run.
 const minPlaces = 50
 
-func playCell(t *testing.T, seeds <-chan uint64, sum *tally) {
+// startCell starts a cell that ends with the test.
+func startCell(ctx context.Context, t *testing.T) *Cell {
+	t.Helper()
 	local, err := filepath.Abs("../../bin/collabui-local")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
 	c, err := NewCell(ctx, t.TempDir(), local)
 	if c != nil {
 		t.Cleanup(c.Close)
@@ -94,6 +94,14 @@ func playCell(t *testing.T, seeds <-chan uint64, sum *tally) {
 	if err != nil {
 		t.Fatalf("start a cell: %v, want an undisturbed run", err)
 	}
+
+	return c
+}
+
+func playCell(t *testing.T, seeds <-chan uint64, sum *tally) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	c := startCell(ctx, t)
 	sum.mu.Lock()
 	sum.kinds, sum.places, sum.digests[c.Digest] = c.Kinds(), c.Places, true
 	sum.mu.Unlock()

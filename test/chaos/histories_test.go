@@ -49,17 +49,7 @@ func TestRecordHistories(t *testing.T) {
 	if to == "" {
 		t.Fatal("COLLABUI_SAVE_HISTORIES is not set, want a folder")
 	}
-	local, err := filepath.Abs("../../bin/collabui-local")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := NewCell(t.Context(), t.TempDir(), local)
-	if c != nil {
-		t.Cleanup(c.Close)
-	}
-	if err != nil {
-		t.Fatalf("start a cell: %v, want an undisturbed run", err)
-	}
+	c := startCell(t.Context(), t)
 	r := &recorder{t, c}
 	for _, part := range []struct {
 		name string

@@ -5,7 +5,6 @@ package chaos
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -20,17 +19,7 @@ import (
 // TestPeopleComeFirst fills the worker for control with activities that do not end, more than it does at once. What a
 // person asks for is done and recorded all the same.
 func TestPeopleComeFirst(t *testing.T) {
-	local, err := filepath.Abs("../../bin/collabui-local")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := NewCell(t.Context(), t.TempDir(), local)
-	if c != nil {
-		t.Cleanup(c.Close)
-	}
-	if err != nil {
-		t.Fatalf("start a cell: %v, want an undisturbed run", err)
-	}
+	c := startCell(t.Context(), t)
 	c.pipeline.End(pipeline.Worker)
 	c.env = []string{pipeline.ReplayEnv + "=1h", pipeline.LatencyEnv + "=1s"}
 	s := fakepolicy.Specification("people")
