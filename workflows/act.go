@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/internal/store/notices"
 )
 
-// enter begins a stage when nobody holds the run: lists of workflows find the run by it. A run that somebody stops
+// enter begins a stage when the run is not held: lists of workflows find the run by it. A run that somebody stops
 // enters none.
 func (r *runState) enter(ctx workflow.Context, stage string, epoch int) error {
 	if err := workflow.Await(ctx, r.free); err != nil {
@@ -30,7 +30,7 @@ func (r *runState) enter(ctx workflow.Context, stage string, epoch int) error {
 		attrEpoch.ValueSet(int64(epoch)), attrEnvironment.ValueSet(r.plan.Environment))
 }
 
-// free reports whether nobody holds the run, or somebody stops it.
+// free reports whether the run is not held, or is being stopped.
 func (r *runState) free() bool { return !r.status.Held || r.stops() }
 
 // act does what comes next, unless the run is held or stopped, and reports whether the run is over. A failure pauses
@@ -69,7 +69,7 @@ func (r *runState) act(ctx workflow.Context) (over bool, err error) {
 const pauseLimit = 10 * time.Minute
 
 // mended waits after a stage failed. If only a person can help, the run is held. A fault of infrastructure passes with
-// time: the run says what it waits for, and continues after a while, or when a person says resume. A person's pause
+// time: the run reports what it waits for, and continues after a while, or when a person resumes it. A person's pause
 // holds it beyond that.
 func (r *runState) mended(ctx workflow.Context, failed error) error {
 	r.rounds++

@@ -89,7 +89,7 @@ const maxPause = time.Hour
 
 // patience is how a workflow that no person watches waits for infrastructure.
 type patience struct {
-	waits func(why string) // is told why something is tried again
+	waits func(why string) // is called with the reason why something is tried again
 	renew func() error     // returns the error by which the workflow continues as new
 }
 

@@ -75,7 +75,7 @@ const heartbeatTimeout = time.Minute
 // maxUpdate limits one attempt at an update; heartbeats show whether it is alive.
 const maxUpdate = 7 * 24 * time.Hour
 
-// long is for control activities that grow with the epoch or that ask somebody else, such as an environment or a
+// long is for control activities that grow with the epoch or that depend on others, such as an environment or a
 // receiver of notices: they need more time, heartbeat, and have a queue of their own, so that they keep nothing waiting
 // that a person waits for.
 func long(ctx workflow.Context) workflow.Context {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestAStoreThatIsReplacedByAnOlderCopyAsksAPerson replaces the store, at the same address and beneath its workers,
-// by a copy that was made an epoch before. The run says what a person should do, and ends with the digest of an
+// by a copy that was made an epoch before. The run reports what a person should do, and ends with the digest of an
 // undisturbed run when it has been stopped and started again.
 func TestAStoreThatIsReplacedByAnOlderCopyAsksAPerson(t *testing.T) {
 	t.Parallel()
@@ -55,7 +55,7 @@ func TestAStoreThatIsReplacedByAnOlderCopyAsksAPerson(t *testing.T) {
 	clean(t, r)
 }
 
-// untilAsked waits until a run says that it waits for a reason, calls asked, and cancels the run as `stop` does.
+// untilAsked waits until a run reports that it waits for a reason, calls asked, and cancels the run as `stop` does.
 func untilAsked(t *testing.T, env *testsuite.TestWorkflowEnvironment, reason string, asked func()) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)

@@ -49,7 +49,7 @@ type runState struct {
 	child   workflow.ChildWorkflowFuture // the open child, to pass a pause on to
 }
 
-// Run is the whole training: stage 1, then epochs, then the final evaluation. The store says what comes next: after
+// Run is the whole training: stage 1, then epochs, then the final evaluation. The store decides what comes next: after
 // every stage and after every failure it is asked again. The run continues as new after an epoch beside which the next
 // one has not begun, and when it has failed for long.
 func Run(ctx workflow.Context, in RunInput) (runs.End, error) {

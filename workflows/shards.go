@@ -109,7 +109,7 @@ func (x *shards) signal(ctx workflow.Context, name string, value any) {
 	}
 }
 
-// free waits until nobody holds the run, or no episode may begin any more.
+// free waits until the run is not held, or no episode may begin any more.
 func (x *shards) free(ctx workflow.Context) error {
 	return workflow.Await(ctx, func() bool { return !x.paused || x.drained })
 }

@@ -29,7 +29,7 @@ func (w *window) listen(ctx workflow.Context, pass func(ctx workflow.Context)) {
 	})
 }
 
-// free waits until nobody holds the run, or the window is drained.
+// free waits until the run is not held, or the window is drained.
 func (w *window) free(ctx workflow.Context) error {
 	return workflow.Await(ctx, func() bool { return !w.paused || w.drained })
 }

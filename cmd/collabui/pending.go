@@ -47,7 +47,7 @@ const stuckTries = 3
 
 func (x stuck) String() string {
 	return fmt.Sprintf("workflow %s stands still: its workers have failed %d times to decide what comes next; "+
-		"the log of a control worker says why", x.Workflow, x.Tries-1)
+		"see the log of a control worker", x.Workflow, x.Tries-1)
 }
 
 // addStuck adds a workflow if it is stuck.

@@ -34,7 +34,7 @@ func (x *troubles) look(ctx context.Context, v *viewer, t client.Client, e confi
 		now[fmt.Sprintf("%s is tried again: %s", a.Activity, a.Why)] = true
 	}
 	for _, x := range waits.Stuck {
-		now["workflow "+x.Workflow+" stands still: the log of a control worker says why"] = true
+		now["workflow "+x.Workflow+" stands still: see the log of a control worker"] = true
 	}
 	for _, what := range sortedKeys(now) {
 		if !x.known[what] {

@@ -97,7 +97,7 @@ const conflicts = 6
 // PutOnce writes with If-None-Match: * in one request, so an object exists whole or not at all. A conflict means that
 // another write of the key is under way, which may fail, so it is tried again. That the key is taken is believed only
 // if the object is there. If a request failed before, it may have left half of a blob, which readers need not see at
-// once if a replica answers them. So the blob is written again: its name says what its bytes must be.
+// once if a replica answers them. So the blob is written again: its name is the hash of its bytes.
 func (s *S3) PutOnce(ctx context.Context, key string, body []byte) (created bool, err error) {
 	defer s.ended(ctx, "put", time.Now(), &err)
 	err = failpoint.Do(place("put.", key), func(torn bool) (err error) {

@@ -92,7 +92,7 @@ func MakeFolder(data string) error {
 
 // own makes this process the supervisor of the data folder. The folder itself is locked among supervisors. Then the
 // state that an earlier one left is replaced, and then the file is locked by which clients see that there is a
-// supervisor: whoever sees it reads its state.
+// supervisor, so that they read its state and not an older one.
 func (s *Supervisor) own() error {
 	if err := s.takeLock(s.o.Data, os.O_RDONLY); err != nil {
 		return err

@@ -64,8 +64,8 @@ func because(name runs.Run, why string, err error) error {
 	return fault.New(fault.Invalid, "run %s is needed: %s", name, why)
 }
 
-// inLine says which line accepts, or accepted, a system of the run: it could be rolled back to it. The run knows such
-// lines of its store. Only those that were copied here are found by a LIST.
+// inLine returns which line accepts, or accepted, a system of the run: it could be rolled back to it. The run knows
+// such lines of its store. Only those that were copied here are found by a LIST.
 func inLine(ctx context.Context, b store.Bucket, name runs.Run) (string, error) {
 	all, err := lines.Names(ctx, b)
 	if err != nil {

@@ -179,9 +179,9 @@ func (f *Fork) free(ctx context.Context, b store.Bucket) error {
 const parallel = 16
 
 // Make writes the fork: what is copied, and last its specification, with which it exists and which says what it shares.
-// It may be repeated, and continues where it was cut short; of a fork that exists, it changes nothing, whatever the
-// original has made since. It may take longer than the grace period of collections: see hold.Write. progress is called
-// with the number of copied objects.
+// It may be repeated, and continues where it was cut short; it changes nothing of a fork that exists, even if the
+// original has continued since. It may take longer than the grace period of collections: see hold.Write. progress is
+// called with the number of copied objects.
 func (f *Fork) Make(ctx context.Context, b store.Bucket, progress func(n int)) error {
 	if _, there, err := f.name.Spec().Sure(ctx, b); err != nil || there {
 		return err
@@ -216,7 +216,7 @@ func (f *Fork) write(ctx context.Context, b store.Bucket, progress func(n int)) 
 	if _, _, err := f.name.Origin().Record(ctx, b, origin); err != nil {
 		return err
 	}
-	if err := f.lives(ctx, b); err != nil { // whoever deletes the original looks for forks after that
+	if err := f.lives(ctx, b); err != nil { // a deletion of the original looks for forks after that
 		return err
 	}
 	for i, c := range f.changes {

@@ -125,8 +125,8 @@ func IsMark(key string) bool {
 	return strings.HasPrefix(key, Run(NameOf(key)).Prefix()+marks)
 }
 
-// EndsStage reports whether a key is that of the base policy, a commit or the end of a run: whoever finds it takes
-// everything before it as done.
+// EndsStage reports whether a key names the base policy, a commit or the end of a run. A run that finds the object
+// takes everything before it as done.
 func EndsStage(key string) bool {
 	run := Run(NameOf(key))
 	if key == run.Base().Key || key == run.End().Key {
