@@ -198,6 +198,7 @@ func CheckBuild(
 			Version: worker.WorkerDeploymentVersion{DeploymentName: Deployment, BuildID: build},
 		},
 	}
+	in.Build = build
 	var w client.WorkflowRun
 	if err = patiently(ctx, func() (err error) {
 		w, err = c.ExecuteWorkflow(ctx, o, workflows.Canary, in)

@@ -45,6 +45,7 @@ type dependencies struct {
 	endpoints *endpoints.Endpoints
 	view      string // address of the viewer
 	namespace string
+	build     string
 	trainers  map[string]trainer.Trainer
 	receivers []notify.Receiver
 }
@@ -80,7 +81,7 @@ func open(o Options, counts *telemetry.Metrics) (*dependencies, error) {
 
 	return &dependencies{
 		bucket: s3, stream: stream, metrics: counts, meter: m, log: o.Log, policies: &meteredPolicies{policies, m},
-		endpoints: chats, view: o.Endpoints.View, namespace: o.Endpoints.Namespace,
+		endpoints: chats, view: o.Endpoints.View, namespace: o.Endpoints.Namespace, build: o.Build,
 		suites: activities.NewSuites(func(e envadapters.Options) (envadapters.Suite, error) {
 			return catalog.OpenEnvironment(e, catalog.Places{Browsers: o.Browsers, Tabs: o.Tabs})
 		}),
@@ -91,7 +92,7 @@ func open(o Options, counts *telemetry.Metrics) (*dependencies, error) {
 func (d *dependencies) common() activities.Common {
 	return activities.Common{
 		Bucket: d.bucket, Catalog: catalog.All{}, Emit: d.emit, Log: d.log, Kernel: tinylm.Kernel(),
-		Metrics: d.metrics,
+		Metrics: d.metrics, Build: d.build,
 	}
 }
 

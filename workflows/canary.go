@@ -12,6 +12,7 @@ import (
 
 // CanaryInput says what a build of the workers must show before runs move to it.
 type CanaryInput struct {
+	Build string // whose workers must show it; "": any
 	Run   string // whose task is played; "": none
 	Epoch int    // whose system plays it
 }
@@ -30,7 +31,7 @@ func CanaryID(build string) string { return "canary/" + build }
 func Canary(ctx workflow.Context, in CanaryInput) (Canaried, error) {
 	var out Canaried
 	replay := long(on(ctx, QueueControl, "replay recorded histories"))
-	if err := workflow.ExecuteActivity(replay, control.Replay).Get(ctx, &out.Histories); err != nil {
+	if err := workflow.ExecuteActivity(replay, control.Replay, in.Build).Get(ctx, &out.Histories); err != nil {
 		return out, err
 	}
 	if in.Run == "" {
@@ -43,7 +44,7 @@ func Canary(ctx workflow.Context, in CanaryInput) (Canaried, error) {
 	item := rules.Split{Name: domain.SplitVal, Episodes: 1}.Item(in.Run, rules.EpochFolder(in.Epoch), systems[0])
 	play := on(ctx, QueueRollout, fmt.Sprintf("play one task of %s", in.Run))
 
-	err = workflow.ExecuteActivity(play, rollout.PlayCanary, item).Get(ctx, &out.Played)
+	err = workflow.ExecuteActivity(play, rollout.PlayCanary, item, in.Build).Get(ctx, &out.Played)
 
 	return out, err
 }
