@@ -15,7 +15,7 @@ import (
 )
 
 // TestACheckOfABuildIsNotMadeByAnotherBuild: until Temporal knows all workers of a build, it gives their activities to
-// those of another one. The check waits for the right build, and fails with a reason if it does not come.
+// workers of another one. The check waits for the right build and, if it does not come, fails with the reason.
 func TestACheckOfABuildIsNotMadeByAnotherBuild(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
