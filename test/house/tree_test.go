@@ -78,8 +78,8 @@ func inner(paths []string) []string {
 	return found
 }
 
-// packages lists the module's packages that have files other than tests. It asks the go command once.
-var packages = sync.OnceValues(func() ([]pkg, error) {
+// ownPackages lists the module's packages that have files other than tests. It asks the go command once.
+var ownPackages = sync.OnceValues(func() ([]pkg, error) {
 	cmd := exec.Command("go", "list", "-json=Dir,ImportPath,GoFiles,Imports,Deps", "./...")
 	cmd.Dir = root
 	out, err := cmd.Output()
@@ -109,7 +109,7 @@ var packages = sync.OnceValues(func() ([]pkg, error) {
 func listed(t *testing.T) []pkg {
 	t.Helper()
 
-	all, err := packages()
+	all, err := ownPackages()
 	if err != nil {
 		t.Fatal(err)
 	}

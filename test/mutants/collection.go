@@ -85,7 +85,7 @@ var collection = []Mutant{
 		Name: "a deletion looks once", Symbol: "internal/store/collect.Delete",
 		Change: replace(`if err := needed(ctx, b, name, running); err != nil {
 			return errors.Join(err, b.Delete(context.WithoutCancel(ctx), name.Deleted().Key))
-		}`, ``),
+		}`, `_ = errors.Join`),
 		Find: collecting("TestWhatSomethingNeedsIsNotDeleted"),
 	},
 	{
