@@ -8,6 +8,8 @@ type Usage struct {
 	Answer int `json:"answer"`
 	// Thought is the part of Answer that a reasoning model thought, if the server reports it.
 	Thought int `json:"thought,omitempty"`
+	// Estimated means that the server does not report tokens: some of them are estimated from the texts.
+	Estimated bool `json:"estimated,omitempty"`
 }
 
 // Plus returns the tokens of both calls.
@@ -17,6 +19,8 @@ func (u Usage) Plus(v Usage) Usage {
 		Cached:  u.Cached + v.Cached,
 		Answer:  u.Answer + v.Answer,
 		Thought: u.Thought + v.Thought,
+
+		Estimated: u.Estimated || v.Estimated,
 	}
 }
 

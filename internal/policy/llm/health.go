@@ -55,12 +55,12 @@ func (p *Pool) Health(ctx context.Context) []ServerState {
 	for i, s := range p.servers {
 		wg.Go(func() {
 			url := strings.TrimSuffix(s.client.conf.BaseURL, "/v1") + "/health"
-			status, says, err := s.client.send(ctx, http.MethodGet, url, nil)
+			got, err := s.client.send(ctx, http.MethodGet, url, nil)
 			switch {
 			case err != nil:
 				out[i].Detail = brief(err.Error())
-			case status != http.StatusOK:
-				out[i].Detail = fmt.Sprintf("/health answers %d %s", status, brief(string(says)))
+			case got.status != http.StatusOK:
+				out[i].Detail = fmt.Sprintf("/health answers %d %s", got.status, s.client.words(string(got.body)))
 			}
 		})
 	}

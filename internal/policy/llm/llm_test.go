@@ -245,7 +245,7 @@ func TestThoughtsArePartedFromAnswers(t *testing.T) {
 		"<think>a\nb</think>\nAction: x": {"a\nb", "Action: x"},
 		"no opening</think> y":           {"no opening", "y"},
 		"<think>endless":                 {"endless", ""},
-		"<think>a</think>b</think>c":     {"a</think>b", "c"},
+		"<think>a</think>b</think>c":     {"a", "b</think>c"},
 		"  <think></think>z":             {"", "z"},
 	} {
 		if th, an := SplitThinking(in); th != want[0] || an != want[1] {

@@ -3,7 +3,6 @@ package llm
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -106,7 +105,7 @@ func (c *Client) Load(ctx context.Context, name string) error {
 		return fault.As(fault.Fatal, err)
 	}
 
-	status, says, err := c.send(ctx, http.MethodPost, c.conf.BaseURL+"/load_lora_adapter", body)
+	got, err := c.send(ctx, http.MethodPost, c.conf.BaseURL+"/load_lora_adapter", body)
 	switch {
 	case err != nil && parent.Err() != nil:
 		return context.Cause(parent)
@@ -114,17 +113,17 @@ func (c *Client) Load(ctx context.Context, name string) error {
 		return fault.New(fault.Transient, "load policy %s: no answer within %v", name, c.conf.Timeout)
 	case err != nil:
 		return fault.New(fault.Transient, "load policy %s: %w", name, err)
-	case status == http.StatusOK, status == http.StatusBadRequest && alreadyLoaded.Match(says):
+	case got.status == http.StatusOK, got.status == http.StatusBadRequest && alreadyLoaded.Match(got.body):
 		return nil
 	}
 
 	kind := fault.Transient
-	if status >= 400 && status < 500 && !mayPass(status) {
+	if got.status >= 400 && got.status < 500 && !mayPass(got.status) {
 		kind = fault.Invalid
 	}
 
-	return fault.New(kind, "load policy %s: the server answered %d %s: %s", name, status, http.StatusText(status),
-		brief(string(says)))
+	return fault.New(kind, "load policy %s: the server answered %d %s: %s", name, got.status,
+		http.StatusText(got.status), c.words(string(got.body)))
 }
 
 // mayPass reports whether a refusal with a status of 400 to 499 may not recur.
@@ -135,24 +134,4 @@ func mayPass(status int) bool {
 	}
 
 	return false
-}
-
-// send makes a request outside of the chat API and returns the status and what the server says. It is bounded by wire.
-func (c *Client) send(ctx context.Context, method, url string, body []byte) (int, []byte, error) {
-	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(string(body)))
-	if err != nil {
-		return 0, nil, err
-	}
-
-	req.Header.Set("Content-Type", "application/json")
-
-	res, err := c.http.Do(req)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer func() { _ = res.Body.Close() }()
-
-	says, err := io.ReadAll(res.Body)
-
-	return res.StatusCode, says, err
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
@@ -232,19 +231,6 @@ func beginning(s string, n int) string {
 	}
 
 	return s
-}
-
-// brief returns the beginning of what a server says, on one line.
-func brief(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-
-		return ' '
-	}, s)
-
-	return beginning(strings.Join(strings.Fields(s), " "), maxReason)
 }
 
 var (

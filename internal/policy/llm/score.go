@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"time"
-
-	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
@@ -19,9 +16,8 @@ import (
 // Score asks a policy server for the log-probabilities of answers. Its faults are those of Complete; a server that
 // cannot score answers is an invalid fault that wraps chat.ErrNoScores.
 func (c *Client) Score(ctx context.Context, r chat.ScoreRequest) ([]chat.Score, error) {
-	var after time.Duration
 	parent := ctx
-	ctx, cancel := context.WithTimeout(context.WithValue(ctx, retryKey{}, &after), c.conf.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, c.conf.Timeout)
 	defer cancel()
 
 	got, err := c.askScores(ctx, serving.ScoreRequest{
@@ -36,7 +32,7 @@ func (c *Client) Score(ctx context.Context, r chat.ScoreRequest) ([]chat.Score, 
 	case errors.Is(err, chat.ErrNoScores):
 		return nil, fault.As(fault.Invalid, err)
 	case err != nil:
-		return nil, c.classify(err, r.Model, after)
+		return nil, c.classify(err, r.Model)
 	case len(got.Scores) != len(r.Answers):
 		return nil, fault.New(fault.Transient,
 			"model %s returned %d scores instead of %d", r.Model, len(got.Scores), len(r.Answers))
@@ -53,37 +49,22 @@ func (c *Client) Score(ctx context.Context, r chat.ScoreRequest) ([]chat.Score, 
 	return out, nil
 }
 
-// askScores sends a request for scores. A status other than 200 is an openai.RequestError.
+// askScores sends a request for scores. A status other than 200 is a refusal.
 func (c *Client) askScores(ctx context.Context, q serving.ScoreRequest) (out serving.ScoreResponse, err error) {
 	body, err := json.Marshal(q)
 	if err != nil {
 		return out, err
 	}
 
-	status, says, err := c.send(ctx, http.MethodPost, c.conf.BaseURL+serving.ScorePath, body)
+	got, err := c.send(ctx, http.MethodPost, c.conf.BaseURL+serving.ScorePath, body)
 	switch {
 	case err != nil:
 		return out, err
-	case status == http.StatusNotImplemented:
-		return out, fmt.Errorf("%w: %s", chat.ErrNoScores, refusalText(says))
-	case status != http.StatusOK:
-		return out, &openai.RequestError{HTTPStatusCode: status, Err: errors.New(refusalText(says))}
+	case got.status == http.StatusNotImplemented:
+		return out, fmt.Errorf("%w: %s", chat.ErrNoScores, c.refusalOf(got.status, got.header, got.body).words)
+	case got.status != http.StatusOK:
+		return out, c.refusalOf(got.status, got.header, got.body)
 	}
 
-	return out, json.Unmarshal(says, &out)
-}
-
-// refusalText returns the beginning of the message of a server's refusal, or of all that it says if that has another
-// form.
-func refusalText(raw []byte) string {
-	var q struct {
-		Error struct {
-			Message string `json:"message"`
-		} `json:"error"`
-	}
-	if json.Unmarshal(raw, &q) == nil && q.Error.Message != "" {
-		return brief(q.Error.Message)
-	}
-
-	return brief(string(raw))
+	return out, json.Unmarshal(got.body, &out)
 }

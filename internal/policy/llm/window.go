@@ -15,7 +15,7 @@ func (c *Client) Window(ctx context.Context, model string) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.conf.Timeout)
 	defer cancel()
 
-	status, says, err := c.send(ctx, http.MethodGet, c.conf.BaseURL+"/models", nil)
+	got, err := c.send(ctx, http.MethodGet, c.conf.BaseURL+"/models", nil)
 	if err != nil {
 		return 0, fault.New(fault.Transient, "list the models of %s: %w", redacted(c.conf.BaseURL), err)
 	}
@@ -28,7 +28,7 @@ func (c *Client) Window(ctx context.Context, model string) (int, error) {
 		window
 		Data []window `json:"data"`
 	}
-	if status != http.StatusOK || json.Unmarshal(says, &list) != nil {
+	if got.status != http.StatusOK || json.Unmarshal(got.body, &list) != nil {
 		return 0, nil // a server need not have a list
 	}
 	out := list.window

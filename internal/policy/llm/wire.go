@@ -3,14 +3,12 @@ package llm
 import (
 	"io"
 	"net/http"
-	"strconv"
-	"time"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/policy/serving"
 )
 
-// wire is a transport that adds the endpoint's headers, bounds responses, and notes Retry-After, which go-openai hides.
+// wire is a transport that adds the endpoint's headers and bounds responses.
 type wire struct {
 	next    http.RoundTripper
 	key     func() string // of the bearer
@@ -18,14 +16,11 @@ type wire struct {
 	kernel  string // refuses a server that names another one
 }
 
-// Bounds of a response, in bytes: of an answer, and of a refusal, which becomes part of an error.
+// Bounds of a response, in bytes: of an answer, and of a refusal, of which some words become part of an error.
 const (
 	maxAnswer  = 32 << 20
-	maxRefusal = 4 << 10
+	maxRefusal = 64 << 10
 )
-
-// retryKey is the context's key of a *time.Duration that gets the server's Retry-After.
-type retryKey struct{}
 
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	key := ""
@@ -55,10 +50,6 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 			r.URL.Host, k, w.kernel)
 	}
 
-	if to, ok := r.Context().Value(retryKey{}).(*time.Duration); ok {
-		*to = retryAfter(res.Header, time.Now())
-	}
-
 	bound := int64(maxAnswer)
 	if res.StatusCode >= 400 {
 		bound = maxRefusal
@@ -70,22 +61,4 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	}{io.LimitReader(res.Body, bound), res.Body}
 
 	return res, nil
-}
-
-// retryAfter reads Retry-After in both its forms, and the milliseconds that some servers send. It is 0 without any.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
-		return time.Duration(ms * float64(time.Millisecond))
-	}
-
-	v := h.Get("Retry-After")
-	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 {
-		return time.Duration(s * float64(time.Second))
-	}
-
-	if at, err := http.ParseTime(v); err == nil && at.After(now) {
-		return at.Sub(now)
-	}
-
-	return 0
 }

@@ -1,0 +1,144 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/chat"
+)
+
+// ask sends a request and reads what the server answers. It does not use the client of go-openai, which refuses
+// requests by the model's name and reads answers and errors of one form only. What the server refuses is a refusal.
+func (c *Client) ask(ctx context.Context, q openai.ChatCompletionRequest) (completion, error) {
+	body, err := json.Marshal(q)
+	if err != nil {
+		return completion{}, fault.As(fault.Fatal, err)
+	}
+
+	got, broke := c.send(ctx, http.MethodPost, c.conf.BaseURL+"/chat/completions", body)
+	if got.status == 0 {
+		return completion{}, broke
+	}
+	if got.failed() {
+		return completion{}, c.refusalOf(got.status, got.header, got.body)
+	}
+
+	out, err := decode(got.body)
+	if err == nil {
+		return out, nil
+	}
+	if broke != nil {
+		return completion{}, broke
+	}
+
+	said := got.body
+	var no *unreadable
+	if errors.As(err, &no) && no.complains != nil {
+		said = no.complains
+	}
+
+	refused := c.refusalOf(got.status, got.header, said)
+	refused.words = c.words(err.Error() + ": " + refused.words)
+
+	return completion{}, refused
+}
+
+// broken are the reasons for which a server ends an answer that is not whole, with a status of success: vLLM and SGLang
+// abort what is in flight when they end or fall asleep.
+var broken = map[string]bool{"abort": true, "error": true, "insufficient_system_resource": true}
+
+// check returns a fault if a completion does not have the answers that were asked for.
+func (c *Client) check(out completion, q openai.ChatCompletionRequest) error {
+	if len(out.choices) != q.N {
+		return fault.New(fault.Transient,
+			"model %s returned %d answers instead of %d", q.Model, len(out.choices), q.N)
+	}
+
+	refused, silent := "", 0
+	for _, ch := range out.choices {
+		if broken[ch.finish] {
+			return fault.New(fault.Transient, "model %s gave up an answer: finish_reason %q", q.Model, ch.finish)
+		}
+		if ch.content == "" && (ch.refused != "" || ch.finish == string(openai.FinishReasonContentFilter)) {
+			silent++
+			refused = ch.finish + " " + ch.refused
+		}
+	}
+	if silent == len(out.choices) {
+		return fault.New(fault.Refused, "model %s refuses to answer: %s", q.Model, c.words(refused))
+	}
+
+	return nil
+}
+
+// response returns the answers with their thoughts and the tokens used.
+func response(out completion) chat.Response {
+	res := chat.Response{Usage: domain.Usage{
+		Prompt:  out.usage.prompt,
+		Cached:  out.usage.cached,
+		Answer:  out.usage.answer,
+		Thought: out.usage.thought,
+	}}
+
+	reasoned, scored := false, true
+	for _, ch := range out.choices {
+		thought, text := ch.parted()
+		reasoned = reasoned || thought != ""
+		scored = scored && ch.scored
+		res.Texts = append(res.Texts, text)
+		res.Reasoning = append(res.Reasoning, thought)
+		res.LogProbs = append(res.LogProbs, ch.logProb)
+	}
+
+	if !reasoned {
+		res.Reasoning = nil
+	}
+	if !scored {
+		res.LogProbs = nil
+	}
+
+	return res
+}
+
+// charsPerToken is the usual number of bytes of a token of English, and imageTokens what an image usually takes.
+const (
+	charsPerToken = 4
+	imageTokens   = 1000
+)
+
+// estimated returns the tokens used, estimated from the texts where the server reports none: a call that took nothing
+// does not exist, and budgets would never end.
+func (c *Client) estimated(used domain.Usage, r chat.Request, res chat.Response) domain.Usage {
+	if used.Prompt == 0 {
+		size := len(r.System) + len(r.User)
+		for _, turn := range r.More {
+			size += len(turn.Text)
+		}
+
+		used.Prompt = tokens(size)
+		if c.conf.Images {
+			used.Prompt += imageTokens * len(r.Images)
+		}
+		used.Estimated = used.Prompt > 0
+	}
+
+	if used.Answer == 0 {
+		for _, texts := range [][]string{res.Texts, res.Reasoning} {
+			for _, text := range texts {
+				used.Answer += tokens(len(text))
+			}
+		}
+		used.Estimated = used.Estimated || used.Answer > 0
+	}
+
+	return used
+}
+
+// tokens returns the number of tokens that a text of that many bytes usually has.
+func tokens(size int) int { return (size + charsPerToken - 1) / charsPerToken }

@@ -1,0 +1,72 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/collabui/collabui/fault"
+)
+
+// statusOf returns the HTTP status that caused an error of a call; 0 if no answer came.
+func statusOf(err error) int {
+	var no *refusal
+	if errors.As(err, &no) {
+		return no.status
+	}
+
+	return 0
+}
+
+// classify returns the fault of a failed call. It is the only place that does: what the server refuses is a refusal,
+// and its status decides.
+func (c *Client) classify(err error, model string) error {
+	var no *refusal
+	switch {
+	case errors.As(err, &no):
+		return c.classifyRefusal(no, model)
+	case fault.KindOf(err) == fault.Invalid: // a redirect
+		return fault.New(fault.Invalid, "model %s: %w", model, err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fault.New(fault.Transient, "model %s gave no answer within %v", model, c.conf.Timeout)
+	}
+
+	return fault.New(fault.Transient, "model %s: %w", model, err)
+}
+
+// classifyRefusal returns the fault of a refusal. Without a status it is transient.
+func (c *Client) classifyRefusal(no *refusal, model string) error {
+	base := redacted(c.conf.BaseURL)
+	switch status := no.status; {
+	case status == http.StatusTooManyRequests, mayPassLater(status) && no.after > 0:
+		return fault.After(fault.Throttled, no.after, "model %s: %w", model, no)
+	case status == 0, mayPassLater(status):
+		return fault.New(fault.Transient, "model %s: %w", model, no)
+	case status == http.StatusPaymentRequired: // waiting does not help
+		return fault.New(fault.Invalid, "the account at %s has no quota left for model %s: %w (raise it there)",
+			base, model, no)
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return fault.New(fault.Invalid, "%s refuses the key for model %s: %w "+
+			"(check the variable that `key` names, for policies COLLABUI_POLICY_KEY)", base, model, no)
+	case status == http.StatusNotFound && c.conf.Model == "": // a policy that is not loaded yet
+		return fault.New(fault.Transient, "model %s is not served: %w", model, no)
+	case status == http.StatusNotFound:
+		return fault.New(fault.Invalid, "%s has no model %s: correct base_url, which usually ends with /v1, "+
+			"or model: %w", base, model, no)
+	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge,
+		status == http.StatusUnprocessableEntity:
+		return fault.New(fault.Refused, "model %s refused the request: %w", model, no)
+	}
+
+	return fault.New(fault.Invalid, "model %s refused the request: %w", model, no)
+}
+
+// mayPassLater reports whether a status is one of a server that fails, or that may answer the same request later.
+func mayPassLater(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly:
+		return true
+	}
+
+	return status >= http.StatusInternalServerError
+}

@@ -1,0 +1,100 @@
+package llm
+
+import (
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxDelay bounds the time that a server may name: quotas are those of a day at most.
+const maxDelay = 24 * time.Hour
+
+// delayOf returns when a server wants to be asked again, by its headers or, if they do not say, by what it says. It is
+// 0 if it does not say, and at most maxDelay.
+func delayOf(header http.Header, body []byte, now time.Time) time.Duration {
+	if d := retryAfter(header, now); d > 0 {
+		return d
+	}
+
+	for _, place := range delayed.FindAllIndex(body, -1) {
+		unit := time.Second
+		if strings.Contains(strings.ToLower(string(body[place[0]:place[1]])), "ms") {
+			unit = time.Millisecond
+		}
+		if d := durationOf(string(body[place[1]:min(place[1]+64, len(body))]), unit); d > 0 {
+			return d
+		}
+	}
+
+	return 0
+}
+
+// delayed matches what stands before a delay: the name of a member, or words.
+var delayed = regexp.MustCompile(`(?i)retry[-_]?(?:delay|after|in)[-_]?(?:ms|seconds|secs?|s)?\\*"\s*:\s*` +
+	`(?:\{\s*\\*"seconds\\*"\s*:\s*)?\\*"?` +
+	`|\b(?:again|retry|wait|retrying)(?:\s+again)?(?:\s+(?:in|after|for|at least|about|another))*\s*:?\s+`)
+
+// retryAfter reads Retry-After in its forms, and the milliseconds that some servers send. It is 0 without any. A date
+// is compared with the date of the answer, if it has one: clocks differ.
+func retryAfter(header http.Header, now time.Time) time.Duration {
+	if d := durationOf(header.Get("Retry-After-Ms"), time.Millisecond); d > 0 {
+		return d
+	}
+
+	value := strings.TrimSpace(header.Get("Retry-After"))
+	at, err := http.ParseTime(value)
+	if err != nil {
+		at, err = time.Parse(time.RFC3339, value)
+	}
+	if err != nil {
+		return durationOf(value, time.Second)
+	}
+	if sent, err := http.ParseTime(header.Get("Date")); err == nil {
+		now = sent
+	}
+
+	return min(max(at.Sub(now), 0), maxDelay)
+}
+
+// amount matches a number with its unit at the beginning of a text.
+var amount = regexp.MustCompile(`^[\s,]*(?:and\s+)?(\d+(?:\.\d+)?)\s*([a-zA-Zµ]*)`)
+
+// units are the units of time of which texts make use.
+var units = map[string]time.Duration{
+	"ms": time.Millisecond, "millisecond": time.Millisecond, "milli": time.Millisecond,
+	"s": time.Second, "sec": time.Second, "second": time.Second,
+	"m": time.Minute, "min": time.Minute, "minute": time.Minute,
+	"h": time.Hour, "hr": time.Hour, "hour": time.Hour, "d": 24 * time.Hour, "day": 24 * time.Hour,
+}
+
+// durationOf reads the duration with which a text begins: 34, 34s, 1.2 seconds, 6m0s, 1 hour and 2 minutes. A number
+// without a unit has the given one. It is 0 if the text begins otherwise, and at most maxDelay.
+func durationOf(text string, without time.Duration) time.Duration {
+	sum := time.Duration(0)
+	for {
+		found := amount.FindStringSubmatch(text)
+		if found == nil {
+			return sum
+		}
+
+		n, err := strconv.ParseFloat(found[1], 64)
+		name := strings.ToLower(found[2])
+		unit, known := units[name]
+		if !known {
+			unit, known = units[strings.TrimSuffix(name, "s")]
+		}
+		if name == "" && sum == 0 {
+			unit, known = without, true
+		}
+		if !known || err != nil && n == 0 {
+			return sum
+		}
+
+		sum = time.Duration(min(float64(sum)+n*float64(unit), float64(maxDelay)))
+		if text = text[len(found[0]):]; name == "" {
+			return sum
+		}
+	}
+}

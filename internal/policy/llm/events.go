@@ -1,0 +1,88 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// values are the JSON values of a body, in their order.
+type values struct {
+	all      []json.RawMessage
+	streamed bool // the body is a stream of events
+	ended    bool // the stream has the mark of its end
+	broken   bool // an event is not JSON
+}
+
+// valuesOf returns the JSON values of a body: the one of a plain body, or the value of each event of a stream, whether
+// or not a stream was asked for. Lines before the first value are comments or signs of life and are skipped.
+func valuesOf(body []byte) values {
+	rest := bytes.TrimPrefix(body, []byte("\ufeff"))
+	for {
+		rest = bytes.TrimSpace(rest)
+		switch {
+		case len(rest) == 0, rest[0] == '<': // a page of HTML may hold scripts
+			return values{}
+		case rest[0] == '{', rest[0] == '[', rest[0] == '"':
+			var value json.RawMessage
+			if json.NewDecoder(bytes.NewReader(rest)).Decode(&value) != nil {
+				return values{}
+			}
+
+			return values{all: []json.RawMessage{value}}
+		case bytes.HasPrefix(rest, []byte("data:")):
+			return eventsOf(rest)
+		}
+
+		_, rest, _ = bytes.Cut(rest, []byte("\n"))
+	}
+}
+
+// eventsOf returns the values of a stream of server-sent events.
+func eventsOf(body []byte) values {
+	out := values{streamed: true}
+	var pending []byte // an event of several lines
+	flush := func() {
+		if len(pending) > 0 && json.Valid(pending) {
+			out.all = append(out.all, pending)
+		} else if len(pending) > 0 {
+			out.broken = true
+		}
+
+		pending = nil
+	}
+
+	for line := range bytes.Lines(body) {
+		line = bytes.TrimSpace(line)
+		data, isData := bytes.CutPrefix(line, []byte("data:"))
+		data = bytes.TrimSpace(data)
+		switch {
+		case len(line) == 0:
+			flush()
+		case !isData, len(data) == 0: // a comment, or another field of an event
+		case strings.EqualFold(string(data), "[DONE]"):
+			out.ended = true
+		case len(pending) == 0 && json.Valid(data): // servers differ in the blank lines between events
+			out.all = append(out.all, data)
+		default:
+			pending = append(append(pending, data...), '\n')
+		}
+	}
+
+	flush()
+
+	return out
+}
+
+// absent reports whether a member of a JSON object is missing or null.
+func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+
+// empty reports whether a member of a JSON object holds nothing: it is absent, false, or has no content.
+func empty(raw json.RawMessage) bool {
+	switch string(raw) {
+	case `""`, "{}", "[]", "false", "0":
+		return true
+	}
+
+	return absent(raw)
+}

@@ -1,0 +1,72 @@
+package llm
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// said is what a message says.
+type said struct{ answer, thought, refused string }
+
+// maxNested bounds how deep the parts of a message are nested: a thought is a list of parts in a part in a list.
+const maxNested = 6
+
+// textOf returns the text of a message's content: a text, a part, or a list of them. Parts that are neither texts nor
+// thoughts nor refusals say nothing. Another value is an answer in JSON.
+func textOf(raw json.RawMessage, nested int) said {
+	var text string
+	switch {
+	case absent(raw), nested > maxNested:
+		return said{}
+	case json.Unmarshal(raw, &text) == nil:
+		return said{answer: text}
+	case raw[0] == '{':
+		return partOf(raw, nested)
+	case raw[0] != '[':
+		return said{answer: string(raw)}
+	}
+
+	var sum said
+	for _, part := range listOf(raw) {
+		one := textOf(part, nested+1)
+		sum.answer += one.answer
+		sum.thought += one.thought
+		sum.refused += one.refused
+	}
+
+	return sum
+}
+
+// partOf returns the text of one part.
+func partOf(raw json.RawMessage, nested int) said {
+	var part struct {
+		Type, Text, Value, Thinking, Reasoning, Content, Summary, Refusal json.RawMessage
+	}
+	_ = json.Unmarshal(raw, &part) // an object: no member can have a wrong type
+	inside := func(members ...json.RawMessage) string {
+		for _, member := range members {
+			if !absent(member) {
+				all := textOf(member, nested+1)
+
+				return all.thought + all.answer
+			}
+		}
+
+		return ""
+	}
+
+	kind := strings.ToLower(strings.Trim(string(part.Type), `"`))
+	switch {
+	case nested == 0 && absent(part.Type): // an answer in JSON, which the server has decoded
+		return said{answer: string(raw)}
+	case strings.Contains(kind, "think"), strings.Contains(kind, "reason"),
+		absent(part.Type) && !(absent(part.Thinking) && absent(part.Reasoning)):
+		return said{thought: inside(part.Thinking, part.Reasoning, part.Text, part.Content, part.Summary)}
+	case kind == "refusal":
+		return said{refused: inside(part.Refusal, part.Text)}
+	case strings.Contains(kind, "text"), absent(part.Type) && !(absent(part.Text) && absent(part.Value)):
+		return said{answer: inside(part.Text, part.Value, part.Content)}
+	}
+
+	return said{}
+}

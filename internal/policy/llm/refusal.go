@@ -1,0 +1,270 @@
+package llm
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// refusal is a server's answer to a request that it does not do.
+type refusal struct {
+	status int           // the HTTP status, or the one that a body with a status of success names; 0 if it names none
+	words  string        // what the server says, short and without keys
+	after  time.Duration // when to ask again; 0 if the server does not say
+}
+
+func (r *refusal) Error() string {
+	words := r.words
+	if words == "" {
+		words = "no reason is given"
+	}
+
+	switch text := http.StatusText(r.status); {
+	case r.status == 0:
+		return words
+	case text == "":
+		return fmt.Sprintf("%d: %s", r.status, words)
+	default:
+		return fmt.Sprintf("%d %s: %s", r.status, text, words)
+	}
+}
+
+// refusalOf returns the refusal that a body is. The status counts unless it is one of success.
+func (c *Client) refusalOf(status int, header http.Header, body []byte) *refusal {
+	if len(body) > maxRefusal {
+		body = body[:maxRefusal]
+	}
+
+	said := complaintOf(body)
+	out := &refusal{status: status, words: c.words(said.text(body)), after: delayOf(header, body, time.Now())}
+	named := said.named()
+	switch {
+	case status < http.StatusMultipleChoices:
+		out.status = said.code
+		if out.status == 0 {
+			out.status = named
+		}
+		if out.status == 0 && out.after > 0 && len(said.words) > 0 {
+			out.status = http.StatusTooManyRequests
+		}
+	// The status of these is that of faults that waiting or another request helps.
+	case named == http.StatusPaymentRequired && status < http.StatusInternalServerError,
+		named == http.StatusUnauthorized && status == http.StatusBadRequest,
+		said.flagged && status == http.StatusForbidden:
+		out.status = named
+	}
+
+	return out
+}
+
+// complaint is what a server complains about.
+type complaint struct {
+	code    int      // an HTTP status
+	names   []string // codes and types that are words
+	words   []string
+	flagged bool // the input was flagged by a filter
+}
+
+// complaintOf reads the forms of complaints: an object with an error that is a text or an object, details, lists of
+// them, and texts that hold JSON again.
+func complaintOf(body []byte) complaint {
+	var out complaint
+	for _, raw := range valuesOf(body).all {
+		var value any
+		if json.Unmarshal(raw, &value) == nil {
+			out.read(value, 0)
+		}
+	}
+
+	return out
+}
+
+// maxWithin bounds how deep a complaint is read.
+const maxWithin = 8
+
+// Members of complaints, in the order in which they are read. Other members are not shown.
+var (
+	inner = []string{"error", "errors", "fault", "detail", "details", "innererror", "metadata", "choices"}
+	spoke = []string{
+		"message", "msg", "error_message", "errormessage", "error_description", "faultstring", "description", "title",
+		"raw",
+	}
+	coded = []string{"code", "status_code", "statuscode", "http_code", "http_status", "status"}
+	typed = []string{"code", "type", "status", "reason", "error_type", "error_code", "errorcode", "__type"}
+)
+
+// read adds a value of a complaint.
+func (x *complaint) read(value any, within int) {
+	if within > maxWithin {
+		return
+	}
+
+	switch v := value.(type) {
+	case []any:
+		for _, one := range v {
+			x.read(one, within+1)
+		}
+	case string:
+		x.say(v, within)
+	case map[string]any:
+		members := make(map[string]any, len(v))
+		for name, member := range v {
+			members[strings.ToLower(name)] = member
+		}
+
+		x.readObject(members, within)
+	}
+}
+
+// readObject adds an object whose members have names in lower case.
+func (x *complaint) readObject(members map[string]any, within int) {
+	for _, name := range inner {
+		x.read(members[name], within+1)
+	}
+	for _, name := range coded {
+		if code := statusIn(members[name]); x.code == 0 {
+			x.code = code
+		}
+	}
+	for _, name := range typed {
+		if text, ok := members[name].(string); ok {
+			x.names = append(x.names, text)
+		}
+	}
+
+	if _, flagged := members["flagged_input"]; flagged {
+		x.flagged = true
+	}
+	place := placeOf(members["loc"])
+	for _, name := range spoke {
+		if text, ok := members[name].(string); ok {
+			x.say(text+place, within)
+		} else {
+			x.read(members[name], within+1)
+		}
+	}
+}
+
+// say adds what a server says. A text may be JSON: gateways quote the servers behind them.
+func (x *complaint) say(text string, within int) {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
+		var value any
+		if before := len(x.words); json.Unmarshal([]byte(text), &value) == nil {
+			if x.read(value, within+1); len(x.words) > before {
+				return
+			}
+		}
+	}
+
+	for _, known := range x.words {
+		if strings.Contains(known, text) {
+			return
+		}
+	}
+	x.words = append(x.words, text)
+}
+
+// placeOf returns which member of a request a complaint is about.
+func placeOf(loc any) string {
+	list, _ := loc.([]any)
+	if len(list) == 0 {
+		return ""
+	}
+
+	return " (" + strings.Trim(strings.ReplaceAll(fmt.Sprint(list...), " ", "."), "[]") + ")"
+}
+
+// text returns what a server says: its words, the text of a page, or all of the body.
+func (x *complaint) text(body []byte) string {
+	words := strings.Join(x.words, "; ")
+	switch all := strings.TrimSpace(string(body)); {
+	case words != "":
+		return words
+	case strings.HasPrefix(all, "<"):
+		return html.UnescapeString(markup.ReplaceAllString(all, " "))
+	default:
+		return all
+	}
+}
+
+// markup is what nobody reads of a page.
+var markup = regexp.MustCompile(`(?is)<script.*?</script>|<style.*?</style>|<!--.*?-->|<[^>]*>?`)
+
+// statusIn returns an HTTP status of a failure that is a number or a text, and 0 for anything else.
+func statusIn(value any) int {
+	code := 0
+	switch v := value.(type) {
+	case float64:
+		code = int(min(max(v, 0), 1000))
+	case string:
+		if len(v) == len("404") {
+			_, _ = fmt.Sscanf(v, "%3d", &code)
+		}
+	}
+	if code < http.StatusBadRequest || code > 599 {
+		return 0
+	}
+
+	return code
+}
+
+// statuses are the HTTP statuses that names of errors stand for, those first that say most. Names are compared without
+// case and without what is no letter.
+var statuses = []struct {
+	part   string
+	status int
+}{
+	{"insufficientquota", 402}, {"exceededcurrentquota", 402}, {"billing", 402}, {"insufficientbalance", 402},
+	{"insufficientcredit", 402}, {"arrearage", 402}, {"budgetexceeded", 402}, {"paymentrequired", 402},
+	{"invalidapikey", 401}, {"apikeyinvalid", 401}, {"incorrectapikey", 401}, {"authentication", 401},
+	{"unauthenticated", 401}, {"unauthorized", 401},
+	{"contentfilter", 400}, {"contentpolicy", 400}, {"responsibleaipolicy", 400}, {"contextlength", 400},
+	{"permission", 403}, {"forbidden", 403}, {"accessdenied", 403},
+	{"ratelimit", 429}, {"toomanyrequests", 429}, {"throttl", 429}, {"resourceexhausted", 429},
+	{"notfound", 404},
+	{"overloaded", 503}, {"unavailable", 503}, {"timeout", 504}, {"deadlineexceeded", 504},
+	{"internal", 500}, {"servererror", 500}, {"apierror", 500},
+	{"invalidrequest", 400}, {"badrequest", 400}, {"invalidargument", 400}, {"validation", 400},
+	{"unprocessable", 422},
+}
+
+// named returns the HTTP status that the names of a complaint stand for, or its only words if they are the text of a
+// status; 0 if they stand for none.
+func (x *complaint) named() int {
+	for _, known := range statuses {
+		for _, name := range x.names {
+			if strings.Contains(letters(name), known.part) {
+				return known.status
+			}
+		}
+	}
+
+	if x.flagged {
+		return http.StatusBadRequest
+	}
+	if len(x.words) == 1 {
+		for status := http.StatusBadRequest; status < 600; status++ {
+			if text := http.StatusText(status); text != "" && letters(text) == letters(x.words[0]) {
+				return status
+			}
+		}
+	}
+
+	return 0
+}
+
+// letters returns the letters of a text, in lower case.
+func letters(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' {
+			return r
+		}
+
+		return -1
+	}, strings.ToLower(s))
+}

@@ -1,0 +1,44 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+)
+
+// reply is what a server answers to a request.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// failed reports whether the status is one of failure.
+func (r reply) failed() bool { return r.status >= http.StatusMultipleChoices }
+
+// send makes a request and returns what the server answers, bounded by wire. If the body ends too early, the error
+// comes with what arrived; of a failure that is enough.
+func (c *Client) send(ctx context.Context, method, url string, body []byte) (reply, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return reply{}, err
+	}
+
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+
+	res, err := c.http.Do(req)
+	if err != nil {
+		return reply{}, err
+	}
+	defer func() { _ = res.Body.Close() }()
+
+	out := reply{status: res.StatusCode, header: res.Header}
+	out.body, err = io.ReadAll(res.Body)
+	if out.failed() {
+		err = nil
+	}
+
+	return out, err
+}

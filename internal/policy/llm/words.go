@@ -1,0 +1,58 @@
+package llm
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// The shortest secrets that are looked for in what servers say: shorter ones occur in usual words.
+const (
+	shortestKey    = 3
+	shortestHeader = 8
+)
+
+const removed = "[removed]"
+
+// What looks like a key, by itself or by what stands before it: servers quote a request's key, whole or in part.
+var (
+	bare = regexp.MustCompile(`(?i)\b(?:sk|pk|rk|gsk|xai|hf|nvapi|r8|pplx|tgp|csk|fw)[-_][\w*.-]{4,}` +
+		`|\bAIza[\w*-]{8,}|\bAKIA\w{8,}|\beyJ[\w-]{8,}(?:\.[\w-]+)*`)
+	labelled = regexp.MustCompile(`(?i)\b((?:bearer|basic)\s+|(?:api[-_ ]?key|apikey|token|secret|password|authorization)` +
+		`(?:\s+provided)?["']?\s*[:=]\s*["']?(?:(?:bearer|basic)\s+)?)[^\s"'&,;<>{}]+`)
+)
+
+// words returns the beginning of what a server says, on one line and without keys.
+func (c *Client) words(says string) string {
+	says = oneLine(says)
+	if c.conf.Key != nil {
+		if key := c.conf.Key(); len(key) >= shortestKey {
+			says = strings.ReplaceAll(says, key, removed)
+		}
+	}
+	for _, value := range c.conf.Headers {
+		if len(value) >= shortestHeader {
+			says = strings.ReplaceAll(says, value, removed)
+		}
+	}
+
+	says = labelled.ReplaceAllString(says, "${1}"+removed)
+
+	return beginning(bare.ReplaceAllString(says, removed), maxReason)
+}
+
+// brief returns the beginning of a text, on one line.
+func brief(s string) string { return beginning(oneLine(s), maxReason) }
+
+// oneLine returns a text on one line, without what cannot be printed.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+
+		return ' '
+	}, s)
+
+	return strings.Join(strings.Fields(s), " ")
+}
