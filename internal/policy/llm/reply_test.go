@@ -192,7 +192,7 @@ func TestTheFirstMarkEndsAThoughtAndAQuotedOneNone(t *testing.T) {
 		"```json\n{\"a\":\"</think>\"}\n```": {"", "```json\n{\"a\":\"</think>\"}\n```"},
 		"The mark `</think>` ends it.":       {"", "The mark `</think>` ends it."},
 		"The mark </think> ends it.":         {"", "The mark </think> ends it."},
-		"Die Marke „</think>“ fehlt.":        {"Die Marke „", "“ fehlt."},
+		"Die Marke „</think>“ fehlt.":        {"", "Die Marke „</think>“ fehlt."},
 		"Use “</think>” here.":               {"", "Use “</think>” here."},
 		"<thinking>a</thinking>b</think>c":   {"a", "b</think>c"},
 		"[THINK]a[/THINK]b":                  {"a", "b"},

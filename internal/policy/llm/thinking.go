@@ -47,7 +47,7 @@ func quoted(before, after string) bool {
 		return true
 	}
 
-	const marks = "\"'`(“‘«"
+	const marks = "\"'`(“„‘‚«»"
 	start := before[strings.LastIndex(before, "\n")+1:]
 	end, _, _ := strings.Cut(after, "\n")
 	if strings.TrimSpace(start) == "" || strings.TrimSpace(end) == "" {

@@ -1,0 +1,250 @@
+package llm
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/chat"
+)
+
+// refused is a server's answer, and what is made of it.
+type refused struct {
+	status int
+	header map[string]string
+	body   string
+	kind   fault.Kind
+	after  time.Duration
+	words  string // of the server, in the error
+}
+
+// check asks a server that answers so.
+func (x refused) check(t *testing.T) {
+	t.Helper()
+	base, _, _ := server(t, x.status, x.header, x.body)
+	_, err := must(t, Config{BaseURL: base, Model: "m"}).Complete(t.Context(), chat.Request{User: "u", N: 1})
+	if err == nil || fault.KindOf(err) != x.kind || fault.RetryAfter(err) != x.after {
+		t.Errorf("%d %s: %v, kind %s, after %v, want kind %s, after %v",
+			x.status, x.body, err, fault.KindOf(err), fault.RetryAfter(err), x.kind, x.after)
+	} else if !strings.Contains(err.Error(), x.words) {
+		t.Errorf("%d %s: %v, want the words %q", x.status, x.body, err, x.words)
+	}
+}
+
+func TestTheStatusDecidesWhateverTheBodysForm(t *testing.T) {
+	for status, kind := range map[int]fault.Kind{
+		400: fault.Refused, 401: fault.Invalid, 402: fault.Invalid, 403: fault.Invalid, 404: fault.Invalid,
+		405: fault.Invalid, 408: fault.Transient, 409: fault.Transient, 413: fault.Refused, 422: fault.Refused,
+		425: fault.Transient, 429: fault.Throttled, 431: fault.Invalid, 500: fault.Transient, 502: fault.Transient,
+		504: fault.Transient, 524: fault.Transient, 529: fault.Transient,
+	} {
+		for _, body := range []string{
+			`{"error":"the words"}`,
+			`{"error":{"message":"the words","code":null,"type":null,"param":7}}`,
+			`{"error":{"message":["the words"],"type":["x"]}}`,
+			`{"error":{"message":{"detail":[{"type":"extra_forbidden","loc":["body","seed"],"msg":"the words"}]}}}`,
+			`{"errors":[{"code":10000,"message":"the words"}],"success":false}`,
+			`{"object":"error","message":"the words","param":null,"code":40001}`,
+			`{"detail":"the words"}`,
+			`{"detail":[{"loc":["body","max_tokens"],"msg":"the words"}]}`,
+			`{"Message":"the words"}`,
+			`{"fault":{"faultstring":"the words"}}`,
+			`{"nobody":{"knows":"the words"}}`,
+			`[{"error":{"message":"the words"}}]`,
+			`["the words"]`,
+			`"the words"`,
+			`the words`,
+			"\ufeff\n<!doctype html><html><style>p{}</style><title>the words</title><script>if (a<b) {}</script></html>",
+			"<?xml version=\"1.0\"?><Error><Code>Slow</Code><Message>the words</Message></Error>",
+			"event: error\ndata: {\"error\":{\"message\":\"the words\"}}\n\n",
+			`{"error":{"message":"{\"error\":{\"message\":\"the words\"}}"}}`,
+			`{"error":{"message":"the words","cut":"` + strings.Repeat("x", 70_000),
+		} {
+			refused{status: status, body: body, kind: kind, words: "the words"}.check(t)
+		}
+	}
+}
+
+func TestAnErrorWithAStatusOfSuccessIsOne(t *testing.T) {
+	const words = "the words"
+	for _, x := range []refused{
+		{body: `{"error":{"code":402,"message":"the words"},"user_id":"u"}`, kind: fault.Invalid},
+		{body: `{"error":{"code":"401","message":"the words"}}`, kind: fault.Invalid},
+		{body: `{"error":{"code":429,"message":"the words"}}`, kind: fault.Throttled},
+		{body: `{"error":{"code":503,"message":"the words"}}`, kind: fault.Transient},
+		{body: `{"error":{"code":400.0,"message":"the words"}}`, kind: fault.Refused},
+		{body: `{"error":{"status":404,"message":"the words"}}`, kind: fault.Invalid},
+		{body: `{"status":500,"error":"the words"}`, kind: fault.Transient},
+		{body: `{"statusCode":429,"message":"the words"}`, kind: fault.Throttled},
+		{body: `{"code":422,"detail":"the words"}`, kind: fault.Refused},
+		{body: `{"type":"about:blank","title":"Forbidden","status":403,"detail":"the words"}`, kind: fault.Invalid},
+		{body: `{"error":{"type":"authentication_error","message":"the words"}}`, kind: fault.Invalid},
+		{body: `{"type":"error","error":{"type":"overloaded_error","message":"the words"}}`, kind: fault.Transient},
+		{body: `{"error":{"type":"RateLimitError","message":"the words"}}`, kind: fault.Throttled},
+		{body: `{"error":{"type":"invalid_request_error","code":"invalid_api_key","message":"the words"}}`, kind: fault.Invalid},
+		{body: `{"error":{"type":"invalid_request_error","message":"the words"}}`, kind: fault.Refused},
+		{body: `{"__type":"ThrottlingException","message":"the words"}`, kind: fault.Throttled},
+		{body: `{"error":"the words"}`, kind: fault.Transient},
+		{body: `{"detail":"the words"}`, kind: fault.Transient},
+		{body: `{"message":"the words","choices":[]}`, kind: fault.Transient},
+		{body: `<html><title>the words</title></html>`, kind: fault.Transient},
+		{body: `the words`, kind: fault.Transient},
+		{body: `[{"error":{"code":403,"message":"the words","status":"PERMISSION_DENIED"}}]`, kind: fault.Invalid},
+		{body: ": PROCESSING\n\ndata: {\"error\":{\"code\":402,\"message\":\"the words\"}}\n\n", kind: fault.Invalid},
+		{
+			body: `{"choices":[{"error":{"code":502,"message":"the words"},"message":{"content":"ha"},"finish_reason":"error"}]}`,
+			kind: fault.Transient,
+		},
+		{
+			body: "data: {\"choices\":[{\"delta\":{\"content\":\"A\"}}]}\n\ndata: {\"error\":{\"code\":429,\"message\":\"the words\"}," +
+				"\"choices\":[{\"delta\":{},\"finish_reason\":\"error\"}]}\n\ndata: [DONE]\n",
+			kind: fault.Throttled,
+		},
+	} {
+		x.status, x.words = http.StatusOK, words
+		x.check(t)
+	}
+	refused{status: 200, body: `{"error":"Unauthorized"}`, kind: fault.Invalid, words: "Unauthorized"}.check(t)
+	refused{status: 200, body: `{"detail":"Not Found"}`, kind: fault.Invalid, words: "Not Found"}.check(t)
+	refused{status: 202, body: `{"error":{"code":429}}`, kind: fault.Throttled, words: "429"}.check(t)
+	refused{status: 303, body: `the words`, kind: fault.Invalid, words: words}.check(t)
+}
+
+func TestNamesOfErrorsSayWhatTheirStatusDoesNot(t *testing.T) {
+	for _, x := range []refused{
+		{status: 429, body: `{"error":{"type":"insufficient_quota","message":"w"}}`, kind: fault.Invalid, words: "no quota"},
+		{status: 429, body: `{"error":{"type":"exceeded_current_quota_error","message":"w"}}`, kind: fault.Invalid, words: "no quota"},
+		{status: 400, body: `{"code":"Arrearage","message":"w"}`, kind: fault.Invalid, words: "no quota"},
+		{status: 400, body: `{"error":{"code":"billing_hard_limit_reached","message":"w"}}`, kind: fault.Invalid, words: "no quota"},
+		{status: 402, body: `Insufficient Balance`, kind: fault.Invalid, words: "no quota"},
+		{
+			status: 400, kind: fault.Invalid, words: "refuses the key",
+			body: `[{"error":{"code":400,"status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}]`,
+		},
+		{
+			status: 403, kind: fault.Refused, words: "flagged",
+			body: `{"error":{"code":403,"message":"flagged","metadata":{"flagged_input":"x","reasons":["violence"]}}}`,
+		},
+		{status: 400, body: `{"error":{"code":"content_filter","message":"w"}}`, kind: fault.Refused, words: "w"},
+	} {
+		x.check(t)
+	}
+}
+
+func TestRetryAfterCountsInEveryShape(t *testing.T) {
+	const sent = "Wed, 21 Oct 2015 07:28:00 GMT"
+	for _, x := range []struct {
+		name, value, body string
+		want              time.Duration
+	}{
+		{"Retry-After", "7", ``, 7 * time.Second},
+		{"Retry-After", "1.5", ``, 1500 * time.Millisecond},
+		{"Retry-After", " 30 ", ``, 30 * time.Second},
+		{"Retry-After", "30s", ``, 30 * time.Second},
+		{"Retry-After", "1m30s", ``, 90 * time.Second},
+		{"Retry-After", "Wed, 21 Oct 2015 07:29:00 GMT", ``, time.Minute},
+		{"Retry-After", "Wednesday, 21-Oct-15 07:28:10 GMT", ``, 10 * time.Second},
+		{"Retry-After", "2015-10-21T07:28:05Z", ``, 5 * time.Second},
+		{"Retry-After", "Wed, 21 Oct 2015 07:00:00 GMT", ``, 0},
+		{"Retry-After", "99999999999999999999", ``, maxDelay},
+		{"Retry-After", "-3", ``, 0},
+		{"Retry-After", "soon", ``, 0},
+		{"Retry-After", "0", `{"error":"try again in 3s"}`, 3 * time.Second},
+		{"retry-after-ms", "250", ``, 250 * time.Millisecond},
+		{"retry-after-ms", "1200.5", ``, 1200500 * time.Microsecond},
+		{"", "", `[{"error":{"details":[{"@type":"RetryInfo","retryDelay":"34.5s"}]}}]`, 34500 * time.Millisecond},
+		{"", "", `{"error":{"details":[{"retryDelay":{"seconds":34}}]}}`, 34 * time.Second},
+		{"", "", `{"retry_after":12}`, 12 * time.Second},
+		{"", "", `{"retry_after_ms": "400"}`, 400 * time.Millisecond},
+		{"", "", `{"error":{"metadata":{"raw":"{\"retryDelay\": \"3s\"}"}}}`, 3 * time.Second},
+		{"", "", `{"error":{"message":"Rate limit. Please try again in 1.2s. Visit"}}`, 1200 * time.Millisecond},
+		{"", "", `{"error":{"message":"Please try again in 120ms."}}`, 120 * time.Millisecond},
+		{"", "", `{"error":{"message":"Please try again in 6m0s."}}`, 6 * time.Minute},
+		{"", "", `{"error":{"message":"Please retry after 34 seconds."}}`, 34 * time.Second},
+		{"", "", `{"error":"wait for at least 2 minutes"}`, 2 * time.Minute},
+		{"", "", `Try again in 1 hour and 2 minutes`, 62 * time.Minute},
+		{"", "", `retry 3 times`, 0},
+		{"", "", `try again later`, 0},
+	} {
+		header := http.Header{"Date": {sent}}
+		if x.name != "" {
+			header.Set(x.name, x.value)
+		}
+		if got := delayOf(header, []byte(x.body), time.Now()); got != x.want {
+			t.Errorf("%s: %s %s: %v, want %v", x.name, x.value, x.body, got, x.want)
+		}
+	}
+
+	for _, x := range []refused{
+		{status: 429, body: `{"error":"try again in 1.2s"}`, kind: fault.Throttled, after: 1200 * time.Millisecond},
+		{status: 529, header: map[string]string{"Retry-After": "4"}, kind: fault.Throttled, after: 4 * time.Second},
+		{status: 500, body: `try again in 5 seconds`, kind: fault.Throttled, after: 5 * time.Second},
+		{status: 200, body: `{"error":{"code":429,"message":"retry in 2s"}}`, kind: fault.Throttled, after: 2 * time.Second},
+		{status: 200, body: `{"error":"slow down: retry after 2 seconds"}`, kind: fault.Throttled, after: 2 * time.Second},
+		{status: 400, header: map[string]string{"Retry-After": "4"}, kind: fault.Refused},
+	} {
+		x.check(t)
+	}
+}
+
+func TestNoErrorShowsAKey(t *testing.T) {
+	const key = "canary-7f3a9"
+	conf := Config{Model: "m", Key: func() string { return key }, Headers: map[string]string{"X-Api-Key": "header-canary"}}
+	for _, body := range []string{
+		`{"error":{"message":"Incorrect API key provided: canary-7f3a9. Find yours at"}}`,
+		`{"error":"Bearer canary-7f3a9 is unknown"}`,
+		`{"error":{"message":"x","metadata":{"raw":"{\"headers\":{\"authorization\":\"Bearer canary-of-another\"}}"}}}`,
+		`the key sk-proj-canary123 has expired, so has sk-ca*****nary`,
+		`https://h/v1?key=AIzaSycanary0123456789canary&api_key=canary2`,
+		`<html><title>canary-7f3a9</title>x-api-key: header-canary</html>`,
+		`{"detail":"token=canary12345 authorization: Basic canary99=="}`,
+		`{"error":"\u0063anary-7f3a9"}`,
+		strings.Repeat("x ", maxReason/2-4) + key,
+	} {
+		for _, status := range []int{200, 400, 401, 403, 429, 500} {
+			base, _, _ := server(t, status, nil, body)
+			conf.BaseURL = base
+			_, err := must(t, conf).Complete(t.Context(), chat.Request{User: "u", N: 1})
+			if err == nil || strings.Contains(err.Error(), "canary") {
+				t.Errorf("%d %s: %v, want an error without the key", status, body, err)
+			}
+			if err := must(t, conf).Load(t.Context(), "p"); status != 200 && strings.Contains(err.Error(), "canary") {
+				t.Errorf("Load: %d %s: %v, want an error without the key", status, body, err)
+			}
+		}
+	}
+}
+
+// FuzzRefusal: whatever a server says has a kind, a short text of one line without the key, and a delay within bounds.
+func FuzzRefusal(f *testing.F) {
+	for _, seed := range []string{
+		`{"error":{"code":402,"message":"m"}}`, `{"error":"e"}`, `{"detail":[{"loc":["a",1],"msg":"m"}]}`, `<html><script>`,
+		`[{"error":{"code":"429","details":[{"retryDelay":"34s"}]}}]`, `try again in 1.2s`, `{"error":{"message":"{\"a\":1}"}}`,
+		"data: {\"error\":{}}\n\n", `Bearer canary-7f3a9`, `wait 999999999999h 5m`,
+	} {
+		f.Add(200, "", []byte(seed))
+		f.Add(429, "3", []byte(seed))
+	}
+	c, err := New(Config{BaseURL: "http://h/v1", Model: "m", Key: func() string { return "canary-7f3a9" }})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, status int, after string, body []byte) {
+		no := c.refusalOf(status, http.Header{"Retry-After": {after}}, body)
+		err := c.classify(no, "m")
+		text := no.Error()
+		if text == "" || strings.Contains(text, "canary-7f3a9") || strings.Contains(text, "\n") ||
+			utf8.RuneCountInString(no.words) > maxReason {
+			t.Errorf("%d %q: the text is %q, want one short line without the key", status, body, text)
+		}
+		if no.after < 0 || no.after > maxDelay {
+			t.Errorf("%d %q: after %v, want 0 to %v", status, body, no.after, maxDelay)
+		}
+		if kind := fault.KindOf(err); kind == fault.Fatal || statusOf(err) != no.status {
+			t.Errorf("%d %q: kind %s of %v, want one that says what to do", status, body, kind, err)
+		}
+	})
+}
