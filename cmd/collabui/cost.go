@@ -38,7 +38,7 @@ func (st status) costText(w io.Writer) {
 	if st.Forecast > 0 && st.Epoch < st.Epochs {
 		more = fmt.Sprintf(", about %.2f after epoch %d", st.Forecast, st.Epochs)
 	}
-	say(w, "chat endpoints: %d recorded calls, %d tokens, cost %.4f%s", st.Spent.Calls, st.Spent.Tokens, st.Spent.Money,
+	say(w, "chat endpoints: %d recorded calls, %s, cost %.4f%s", st.Spent.Calls, tokensText(*st.Spent), st.Spent.Money,
 		more)
 
 	type user struct{ role, model string }
@@ -56,11 +56,20 @@ func (st status) costText(w io.Writer) {
 			cmp.Compare(a.role, b.role), cmp.Compare(a.model, b.model))
 	})
 	for _, u := range names {
-		say(w, "  %s, %s: %d calls, %d tokens, %.4f", u.role, u.model, users[u].Calls, users[u].Tokens, users[u].Money)
+		say(w, "  %s, %s: %d calls, %s, %.4f", u.role, u.model, users[u].Calls, tokensText(users[u]), users[u].Money)
 	}
 	if len(epochs) > 1 {
 		say(w, "  %s", byEpoch(epochs))
 	}
+}
+
+// tokensText returns the tokens that calls took, and for how many of the calls they are estimated.
+func tokensText(s runs.Spent) string {
+	if s.Estimated == 0 {
+		return fmt.Sprintf("%d tokens", s.Tokens)
+	}
+
+	return fmt.Sprintf("%d tokens (estimated for %d calls, of which the server reports none)", s.Tokens, s.Estimated)
 }
 
 // shownEpochs is the number of epochs of which show prints the cost.

@@ -33,7 +33,12 @@ func TestTheCostOfARun(t *testing.T) {
 	st.Spent = &runs.Spent{Calls: 28, Tokens: 280, Money: 18}
 	var out bytes.Buffer
 	st.costText(&out)
+	st.Spending[3].Estimated = 1
+	st.Spent.Estimated = 1
+	st.costText(&out)
 	for _, want := range []string{
+		"critic, m-1: 23 calls, 230 tokens (estimated for 1 calls, of which the server reports none), 15.0000",
+		"280 tokens (estimated for 1 calls",
 		"28 recorded calls, 280 tokens, cost 18.0000, about 33.00 after epoch 10",
 		"\n  critic, m-1: 23 calls, 230 tokens, 15.0000\n  author, m-1: 5 calls, 50 tokens, 3.0000\n",
 		"stage 1 3.0000, epoch 1 2.0000, epoch 2 4.0000, epoch 3 9.0000",

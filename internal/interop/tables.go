@@ -106,9 +106,11 @@ func (r Records) training() Table {
 }
 
 func (r Records) costs() Table {
-	t := Table{Name: "costs", Columns: []string{"run", "role", "model", "epoch", "calls", "tokens", "money"}}
+	t := Table{Name: "costs", Columns: []string{
+		"run", "role", "model", "epoch", "calls", "tokens", "money", "estimated_calls",
+	}}
 	for _, s := range r.Spending {
-		t.Rows = append(t.Rows, []any{string(r.Run), s.Role, s.Model, s.Epoch, s.Calls, s.Tokens, s.Money})
+		t.Rows = append(t.Rows, []any{string(r.Run), s.Role, s.Model, s.Epoch, s.Calls, s.Tokens, s.Money, s.Estimated})
 	}
 
 	return t

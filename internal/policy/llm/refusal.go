@@ -64,7 +64,7 @@ func (c *Client) refusalOf(status int, header http.Header, body []byte) *refusal
 // complaint is what a server complains about.
 type complaint struct {
 	code    int      // an HTTP status
-	names   []string // codes and types that are words
+	names   []string // the letters of codes and types
 	words   []string
 	flagged bool // the input was flagged by a filter
 }
@@ -83,8 +83,11 @@ func complaintOf(body []byte) complaint {
 	return out
 }
 
-// maxWithin bounds how deep a complaint is read.
-const maxWithin = 8
+// Bounds of what is read of a complaint: how deep, and how many texts and names.
+const (
+	maxWithin = 8
+	maxTexts  = 16
+)
 
 // Members of complaints, in the order in which they are read. Other members are not shown.
 var (
@@ -131,8 +134,8 @@ func (x *complaint) readObject(members map[string]any, within int) {
 		}
 	}
 	for _, name := range typed {
-		if text, ok := members[name].(string); ok {
-			x.names = append(x.names, text)
+		if text, ok := members[name].(string); ok && len(x.names) < maxTexts {
+			x.names = append(x.names, letters(text))
 		}
 	}
 
@@ -166,7 +169,9 @@ func (x *complaint) say(text string, within int) {
 			return
 		}
 	}
-	x.words = append(x.words, text)
+	if len(x.words) < maxTexts {
+		x.words = append(x.words, text)
+	}
 }
 
 // placeOf returns which member of a request a complaint is about.
@@ -238,7 +243,7 @@ var statuses = []struct {
 func (x *complaint) named() int {
 	for _, known := range statuses {
 		for _, name := range x.names {
-			if strings.Contains(letters(name), known.part) {
+			if strings.Contains(name, known.part) {
 				return known.status
 			}
 		}

@@ -57,7 +57,7 @@ func TestTheStatusDecidesWhateverTheBodysForm(t *testing.T) {
 			`["the words"]`,
 			`"the words"`,
 			`the words`,
-			"\ufeff\n<!doctype html><html><style>p{}</style><title>the words</title><script>if (a<b) {}</script></html>",
+			"\ufeff\n<!doctype html><style>p{}</style><title>the words</title><script>if (a<b) {}</script></html>",
 			"<?xml version=\"1.0\"?><Error><Code>Slow</Code><Message>the words</Message></Error>",
 			"event: error\ndata: {\"error\":{\"message\":\"the words\"}}\n\n",
 			`{"error":{"message":"{\"error\":{\"message\":\"the words\"}}"}}`,
@@ -84,7 +84,10 @@ func TestAnErrorWithAStatusOfSuccessIsOne(t *testing.T) {
 		{body: `{"error":{"type":"authentication_error","message":"the words"}}`, kind: fault.Invalid},
 		{body: `{"type":"error","error":{"type":"overloaded_error","message":"the words"}}`, kind: fault.Transient},
 		{body: `{"error":{"type":"RateLimitError","message":"the words"}}`, kind: fault.Throttled},
-		{body: `{"error":{"type":"invalid_request_error","code":"invalid_api_key","message":"the words"}}`, kind: fault.Invalid},
+		{
+			kind: fault.Invalid,
+			body: `{"error":{"type":"invalid_request_error","code":"invalid_api_key","message":"the words"}}`,
+		},
 		{body: `{"error":{"type":"invalid_request_error","message":"the words"}}`, kind: fault.Refused},
 		{body: `{"__type":"ThrottlingException","message":"the words"}`, kind: fault.Throttled},
 		{body: `{"error":"the words"}`, kind: fault.Transient},
@@ -95,11 +98,12 @@ func TestAnErrorWithAStatusOfSuccessIsOne(t *testing.T) {
 		{body: `[{"error":{"code":403,"message":"the words","status":"PERMISSION_DENIED"}}]`, kind: fault.Invalid},
 		{body: ": PROCESSING\n\ndata: {\"error\":{\"code\":402,\"message\":\"the words\"}}\n\n", kind: fault.Invalid},
 		{
-			body: `{"choices":[{"error":{"code":502,"message":"the words"},"message":{"content":"ha"},"finish_reason":"error"}]}`,
+			body: `{"choices":[{"error":{"code":502,"message":"the words"},"message":{"content":"ha"}}]}`,
 			kind: fault.Transient,
 		},
 		{
-			body: "data: {\"choices\":[{\"delta\":{\"content\":\"A\"}}]}\n\ndata: {\"error\":{\"code\":429,\"message\":\"the words\"}," +
+			body: "data: {\"choices\":[{\"delta\":{\"content\":\"A\"}}]}\n\n" +
+				"data: {\"error\":{\"code\":429,\"message\":\"the words\"}," +
 				"\"choices\":[{\"delta\":{},\"finish_reason\":\"error\"}]}\n\ndata: [DONE]\n",
 			kind: fault.Throttled,
 		},
@@ -115,10 +119,19 @@ func TestAnErrorWithAStatusOfSuccessIsOne(t *testing.T) {
 
 func TestNamesOfErrorsSayWhatTheirStatusDoesNot(t *testing.T) {
 	for _, x := range []refused{
-		{status: 429, body: `{"error":{"type":"insufficient_quota","message":"w"}}`, kind: fault.Invalid, words: "no quota"},
-		{status: 429, body: `{"error":{"type":"exceeded_current_quota_error","message":"w"}}`, kind: fault.Invalid, words: "no quota"},
+		{
+			status: 429, kind: fault.Invalid, words: "no quota",
+			body: `{"error":{"type":"insufficient_quota","message":"w"}}`,
+		},
+		{
+			status: 429, kind: fault.Invalid, words: "no quota",
+			body: `{"error":{"type":"exceeded_current_quota_error","message":"w"}}`,
+		},
 		{status: 400, body: `{"code":"Arrearage","message":"w"}`, kind: fault.Invalid, words: "no quota"},
-		{status: 400, body: `{"error":{"code":"billing_hard_limit_reached","message":"w"}}`, kind: fault.Invalid, words: "no quota"},
+		{
+			status: 400, kind: fault.Invalid, words: "no quota",
+			body: `{"error":{"code":"billing_hard_limit_reached","message":"w"}}`,
+		},
 		{status: 402, body: `Insufficient Balance`, kind: fault.Invalid, words: "no quota"},
 		{
 			status: 400, kind: fault.Invalid, words: "refuses the key",
@@ -182,8 +195,14 @@ func TestRetryAfterCountsInEveryShape(t *testing.T) {
 		{status: 429, body: `{"error":"try again in 1.2s"}`, kind: fault.Throttled, after: 1200 * time.Millisecond},
 		{status: 529, header: map[string]string{"Retry-After": "4"}, kind: fault.Throttled, after: 4 * time.Second},
 		{status: 500, body: `try again in 5 seconds`, kind: fault.Throttled, after: 5 * time.Second},
-		{status: 200, body: `{"error":{"code":429,"message":"retry in 2s"}}`, kind: fault.Throttled, after: 2 * time.Second},
-		{status: 200, body: `{"error":"slow down: retry after 2 seconds"}`, kind: fault.Throttled, after: 2 * time.Second},
+		{
+			status: 200, kind: fault.Throttled, after: 2 * time.Second,
+			body: `{"error":{"code":429,"message":"retry in 2s"}}`,
+		},
+		{
+			status: 200, kind: fault.Throttled, after: 2 * time.Second,
+			body: `{"error":"slow down: retry after 2 seconds"}`,
+		},
 		{status: 400, header: map[string]string{"Retry-After": "4"}, kind: fault.Refused},
 	} {
 		x.check(t)
@@ -192,7 +211,11 @@ func TestRetryAfterCountsInEveryShape(t *testing.T) {
 
 func TestNoErrorShowsAKey(t *testing.T) {
 	const key = "canary-7f3a9"
-	conf := Config{Model: "m", Key: func() string { return key }, Headers: map[string]string{"X-Api-Key": "header-canary"}}
+	conf := Config{
+		Model:   "m",
+		Key:     func() string { return key },
+		Headers: map[string]string{"X-Api-Key": "header-canary"},
+	}
 	for _, body := range []string{
 		`{"error":{"message":"Incorrect API key provided: canary-7f3a9. Find yours at"}}`,
 		`{"error":"Bearer canary-7f3a9 is unknown"}`,
@@ -221,8 +244,9 @@ func TestNoErrorShowsAKey(t *testing.T) {
 // FuzzRefusal: whatever a server says has a kind, a short text of one line without the key, and a delay within bounds.
 func FuzzRefusal(f *testing.F) {
 	for _, seed := range []string{
-		`{"error":{"code":402,"message":"m"}}`, `{"error":"e"}`, `{"detail":[{"loc":["a",1],"msg":"m"}]}`, `<html><script>`,
-		`[{"error":{"code":"429","details":[{"retryDelay":"34s"}]}}]`, `try again in 1.2s`, `{"error":{"message":"{\"a\":1}"}}`,
+		`{"error":{"code":402,"message":"m"}}`, `{"error":"e"}`, `{"detail":[{"loc":["a",1],"msg":"m"}]}`,
+		`[{"error":{"code":"429","details":[{"retryDelay":"34s"}]}}]`, `try again in 1.2s`,
+		`{"error":{"message":"{\"a\":1}"}}`, `<html><script>`,
 		"data: {\"error\":{}}\n\n", `Bearer canary-7f3a9`, `wait 999999999999h 5m`,
 	} {
 		f.Add(200, "", []byte(seed))

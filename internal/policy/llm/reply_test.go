@@ -26,35 +26,50 @@ func TestAnswersAreReadInTheFormsInWhichServersSendThem(t *testing.T) {
 		return `{"choices":[{"message":` + message + `,"finish_reason":"stop"}],` + usage + `}`
 	}
 	for name, c := range map[string]struct{ body, text, thought string }{
-		"created is a float":      {`{"created":1764300000.52,` + plain(`{"content":"A"}`)[1:], "A", ""},
-		"created is a text":       {`{"created":"2026-01-01T00:00:00Z",` + plain(`{"content":"A"}`)[1:], "A", ""},
-		"members that are new":    {`{"x":[{}],"id":7,"model":null,"object":{},` + plain(`{"content":"A"}`)[1:], "A", ""},
-		"members that are null":   {`{"error":null,"created":null,` + plain(`{"content":"A","tool_calls":null}`)[1:], "A", ""},
-		"tools of another type":   {plain(`{"content":"A","tool_calls":{},"annotations":"x","role":7}`), "A", ""},
-		"an index that is a text": {`{"choices":[{"index":"0","finish_reason":3,"message":{"content":"A"}}],` + usage + `}`, "A", ""},
-		"an error that is empty":  {`{"error":{},` + plain(`{"content":"A"}`)[1:], "A", ""},
-		"one choice, no list":     {`{"choices":{"message":{"content":"A"}},` + usage + `}`, "A", ""},
-		"comments before it":      {": OPENROUTER PROCESSING\n\n: OPENROUTER PROCESSING\n" + plain(`{"content":"A"}`), "A", ""},
-		"a byte order mark":       {"\ufeff\r\n\r\n" + plain(`{"content":"A"}`), "A", ""},
-		"text after it":           {plain(`{"content":"A"}`) + "\n\n[DONE]", "A", ""},
+		"created is a float": {`{"created":1764300000.52,` + plain(`{"content":"A"}`)[1:], "A", ""},
+		"created is a text":  {`{"created":"2026-01-01T00:00:00Z",` + plain(`{"content":"A"}`)[1:], "A", ""},
+		"members that are new": {
+			`{"x":[{}],"id":7,"model":null,"object":{},` + plain(`{"content":"A"}`)[1:], "A", "",
+		},
+		"members that are null": {
+			`{"error":null,"created":null,` + plain(`{"content":"A","tool_calls":null}`)[1:], "A", "",
+		},
+		"tools of another type": {plain(`{"content":"A","tool_calls":{},"annotations":"x","role":7}`), "A", ""},
+		"an index that is a text": {
+			`{"choices":[{"index":"0","finish_reason":3,"message":{"content":"A"}}],` + usage + `}`, "A", "",
+		},
+		"an error that is empty": {`{"error":{},` + plain(`{"content":"A"}`)[1:], "A", ""},
+		"one choice, no list":    {`{"choices":{"message":{"content":"A"}},` + usage + `}`, "A", ""},
+		"comments before it": {
+			": OPENROUTER PROCESSING\n\n: OPENROUTER PROCESSING\n" + plain(`{"content":"A"}`), "A", "",
+		},
+		"a byte order mark": {"\ufeff\r\n\r\n" + plain(`{"content":"A"}`), "A", ""},
+		"text after it":     {plain(`{"content":"A"}`) + "\n\n[DONE]", "A", ""},
 
 		"parts": {
-			plain(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"A"}]}`), "A", "hm",
+			plain(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},` +
+				`{"type":"text","text":"A"}]}`), "A", "hm",
 		},
 		"parts of another make": {
 			plain(`{"content":[{"type":"reasoning","text":"h"},{"type":"reasoning","reasoning":"m"},` +
 				`{"type":"output_text","text":"A"},{"type":"image_url","image_url":{"url":"u"}},"B"]}`), "AB", "hm",
 		},
-		"parts with values":     {plain(`{"content":[{"type":"text","text":{"value":"A"}},null,{"type":"tool_use"}]}`), "A", ""},
-		"one part":              {plain(`{"content":{"type":"text","text":"A"}}`), "A", ""},
-		"an object":             {plain(`{"content":{"grades":[]}}`), `{"grades":[]}`, ""},
-		"no content":            {plain(`{"role":"assistant"}`), "", ""},
-		"content null":          {plain(`{"content":null,"reasoning":null}`), "", ""},
-		"reasoning":             {plain(`{"content":"A","reasoning":"R"}`), "A", "R"},
-		"reasoning_content":     {plain(`{"content":"A","reasoning_content":"R","reasoning":"R"}`), "A", "R"},
-		"thinking":              {plain(`{"content":"A","thinking":"R"}`), "A", "R"},
-		"details of reasoning":  {plain(`{"content":"A","reasoning_details":[{"type":"reasoning.text","text":"R"}]}`), "A", "R"},
-		"summaries":             {plain(`{"content":"A","reasoning_details":[{"type":"reasoning.summary","summary":"R"}]}`), "A", "R"},
+		"parts with values": {
+			plain(`{"content":[{"type":"text","text":{"value":"A"}},null,{"type":"tool_use"}]}`), "A", "",
+		},
+		"one part":          {plain(`{"content":{"type":"text","text":"A"}}`), "A", ""},
+		"an object":         {plain(`{"content":{"grades":[]}}`), `{"grades":[]}`, ""},
+		"no content":        {plain(`{"role":"assistant"}`), "", ""},
+		"content null":      {plain(`{"content":null,"reasoning":null}`), "", ""},
+		"reasoning":         {plain(`{"content":"A","reasoning":"R"}`), "A", "R"},
+		"reasoning_content": {plain(`{"content":"A","reasoning_content":"R","reasoning":"R"}`), "A", "R"},
+		"thinking":          {plain(`{"content":"A","thinking":"R"}`), "A", "R"},
+		"details of reasoning": {
+			plain(`{"content":"A","reasoning_details":[{"type":"reasoning.text","text":"R"}]}`), "A", "R",
+		},
+		"summaries": {
+			plain(`{"content":"A","reasoning_details":[{"type":"reasoning.summary","summary":"R"}]}`), "A", "R",
+		},
 		"reasoning and a quote": {plain(`{"content":"say </think>!","reasoning":"R"}`), "say </think>!", "R"},
 		"reasoning twice":       {plain(`{"content":"<think>R</think>A","reasoning":"R"}`), "A", "R"},
 
@@ -70,7 +85,9 @@ func TestAnswersAreReadInTheFormsInWhichServersSendThem(t *testing.T) {
 				"data:{\"choices\":[{\"delta\":{},\"finish_reason\":\"length\"}]," + usage + "}\r\n", "A", "",
 		},
 		"a whole answer as an event": {"id: 1\ndata: " + plain(`{"content":"A"}`) + "\n\n", "A", ""},
-		"an event of two lines":      {"data: {\"choices\":\ndata: [{\"message\":{\"content\":\"A\"}}]," + usage + "}\n\ndata: [DONE]", "A", ""},
+		"an event of two lines": {
+			"data: {\"choices\":\ndata: [{\"message\":{\"content\":\"A\"}}]," + usage + "}\n\ndata: [DONE]", "A", "",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := completed(t, Config{}, c.body)
@@ -95,7 +112,7 @@ func TestAnAnswerThatIsNotWholeIsAskedForAgain(t *testing.T) {
 		"half an answer":      `{"choices":[{"message":{"content":"A"`,
 		"two instead of one":  `{"choices":[{"message":{"content":"A"}},{"message":{"content":"B"}}]}`,
 		"a stream that stops": "data: {\"choices\":[{\"delta\":{\"content\":\"A\"}}]}\n\n",
-		"half an event":       "data: {\"choices\":[{\"delta\":{\"content\":\"A\"},\"finish_reason\":\"stop\"}]}\n\ndata: {\"cho",
+		"half an event":       "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: {\"cho",
 		"only comments":       ": PROCESSING\n\n: PROCESSING\n\n",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -154,7 +171,12 @@ func TestLogProbabilitiesAreThoseOfEveryTokenOrNone(t *testing.T) {
 }
 
 func TestTokensThatAServerDoesNotReportAreEstimated(t *testing.T) {
-	q := chat.Request{System: strings.Repeat("s", 400), User: strings.Repeat("u", 36), More: []chat.Turn{{Text: "more"}}, N: 1}
+	q := chat.Request{
+		System: strings.Repeat("s", 400),
+		User:   strings.Repeat("u", 36),
+		More:   []chat.Turn{{Text: "more"}},
+		N:      1,
+	}
 	for usage, want := range map[string]domain.Usage{
 		`null`: {Prompt: 110, Answer: 20, Estimated: true},
 		`{}`:   {Prompt: 110, Answer: 20, Estimated: true},
@@ -211,7 +233,7 @@ func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		answer, "null", "{", `{"choices":[{"message":{"content":[{"type":"thinking","thinking":[{"text":"a"}]}]}}]}`,
 		"data: {\"choices\":[{\"index\":1e300,\"delta\":{\"content\":\"A\"}}]}\n\ndata: [DONE]\n",
-		`{"choices":[{"message":{"reasoning":{"a":1}},"logprobs":{"content":[{"logprob":-1}]}}],"usage":{"prompt_tokens":"7"}}`,
+		`{"choices":[{"message":{"reasoning":{"a":1}},"logprobs":{"content":[{"logprob":-1}]}}]}`,
 		`[{"error":{"code":429,"message":"m","details":[{"retryDelay":"3s"}]}}]`, ": c\n\n{\"error\":\"e\"}", "<html>",
 	} {
 		f.Add([]byte(seed))
@@ -241,7 +263,7 @@ func FuzzDecode(f *testing.F) {
 // BenchmarkDecode reads an answer with the log-probabilities of 100 tokens.
 func BenchmarkDecode(b *testing.B) {
 	token := `{"token":"abc","logprob":-0.25,"top_logprobs":[]}`
-	body := []byte(`{"choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":"stop","logprobs":{"content":[` +
+	body := []byte(`{"choices":[{"message":{"role":"assistant","content":"hi"},"logprobs":{"content":[` +
 		strings.Repeat(token+",", 99) + token + `]}}],"usage":{"prompt_tokens":5,"completion_tokens":2}}`)
 	for b.Loop() {
 		if _, err := decode(body); err != nil {

@@ -18,8 +18,9 @@ const removed = "[removed]"
 var (
 	bare = regexp.MustCompile(`(?i)\b(?:sk|pk|rk|gsk|xai|hf|nvapi|r8|pplx|tgp|csk|fw)[-_][\w*.-]{4,}` +
 		`|\bAIza[\w*-]{8,}|\bAKIA\w{8,}|\beyJ[\w-]{8,}(?:\.[\w-]+)*`)
-	labelled = regexp.MustCompile(`(?i)\b((?:bearer|basic)\s+|(?:api[-_ ]?key|apikey|token|secret|password|authorization)` +
-		`(?:\s+provided)?["']?\s*[:=]\s*["']?(?:(?:bearer|basic)\s+)?)[^\s"'&,;<>{}]+`)
+	labelled = regexp.MustCompile(`(?i)\b((?:bearer|basic)\s+` +
+		`|(?:api[-_ ]?key|token|secret|password|authorization)(?:\s+provided)?["']?\s*[:=]\s*["']?` +
+		`(?:(?:bearer|basic)\s+)?)[^\s"'&,;<>{}]+`)
 )
 
 // words returns the beginning of what a server says, on one line and without keys.

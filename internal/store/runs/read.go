@@ -146,16 +146,29 @@ type Spent struct {
 	Calls  int     `json:"calls"`
 	Tokens int     `json:"tokens"`
 	Money  float64 `json:"money"`
+
+	Estimated int `json:"estimated,omitempty"` // calls whose tokens are estimated, because the server reports none
 }
 
 // Add counts a call.
 func (s *Spent) Add(a Answer) {
-	s.Calls, s.Tokens, s.Money = s.Calls+1, s.Tokens+a.Usage.Prompt+a.Usage.Answer, s.Money+a.Cost
+	s.Calls++
+	s.Tokens += a.Usage.Prompt + a.Usage.Answer
+	s.Money += a.Cost
+	if a.Usage.Estimated {
+		s.Estimated++
+	}
 }
 
 // Plus returns the sum of what calls took.
 func (s Spent) Plus(x Spent) Spent {
-	return Spent{Calls: s.Calls + x.Calls, Tokens: s.Tokens + x.Tokens, Money: s.Money + x.Money}
+	return Spent{
+		Calls:  s.Calls + x.Calls,
+		Tokens: s.Tokens + x.Tokens,
+		Money:  s.Money + x.Money,
+
+		Estimated: s.Estimated + x.Estimated,
+	}
 }
 
 // Calls calls f with every recorded call of the run to a chat endpoint whose key skip does not reject; nil skips none.
@@ -231,7 +244,10 @@ func (r Run) Total(ctx context.Context, b store.Bucket, all []Spending) (total S
 	before, _, err := r.Summary().May(ctx, b)
 
 	return Spent{
-		Calls: max(total.Calls, before.Calls), Tokens: max(total.Tokens, before.Tokens),
-		Money: max(total.Money, before.Money),
+		Calls:  max(total.Calls, before.Calls),
+		Tokens: max(total.Tokens, before.Tokens),
+		Money:  max(total.Money, before.Money),
+
+		Estimated: max(total.Estimated, before.Estimated),
 	}, err
 }

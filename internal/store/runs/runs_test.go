@@ -28,7 +28,7 @@ func TestSpending(t *testing.T) {
 		{Role: "critic", Model: "m", Epoch: 2, Cost: 1}, {Role: "critic", Model: "m", Epoch: 2, Cost: 2},
 		{Role: "critic", Model: "m", Epoch: 1, Cost: 4}, {Role: "author", Model: "m", Cost: 8},
 	} {
-		a.Usage = domain.Usage{Prompt: 10, Answer: 1}
+		a.Usage = domain.Usage{Prompt: 10, Answer: 1, Estimated: i == 1}
 		id := strings.Repeat(string(rune('a'+i)), 64)
 		if _, _, err := run.Call(id).Record(t.Context(), b, func() (Answer, error) { return a, nil }); err != nil {
 			t.Fatal(err)
@@ -38,10 +38,13 @@ func TestSpending(t *testing.T) {
 	if err != nil || len(got) != 3 {
 		t.Fatalf("Spending = %+v, %v, want three purposes", got, err)
 	}
-	if got[0].Role != "author" || got[1].Epoch != 1 || got[2].Spent != (Spent{Calls: 2, Tokens: 22, Money: 3}) {
-		t.Errorf("Spending = %+v, want the author, and the critic in epochs 1 and 2 with 2 calls of 3", got)
+	if got[0].Role != "author" || got[1].Epoch != 1 ||
+		got[2].Spent != (Spent{Calls: 2, Tokens: 22, Money: 3, Estimated: 1}) {
+		t.Errorf("Spending = %+v, want the author, and the critic in epochs 1 and 2 with 2 calls of 3, "+
+			"one of them estimated", got)
 	}
-	if total, err := run.Spent(t.Context(), b); err != nil || total != (Spent{Calls: 4, Tokens: 44, Money: 15}) {
+	total, err := run.Spent(t.Context(), b)
+	if want := (Spent{Calls: 4, Tokens: 44, Money: 15, Estimated: 1}); err != nil || total != want {
 		t.Errorf("Spent = %+v, %v, want 4 calls, 44 tokens, 15", total, err)
 	}
 }
