@@ -26,8 +26,11 @@ func textOf(raw json.RawMessage, nested int) said {
 		return said{answer: string(raw)}
 	}
 
+	var list []json.RawMessage
+	_ = json.Unmarshal(raw, &list) // it is a list
+
 	var sum said
-	for _, part := range listOf(raw) {
+	for _, part := range list {
 		one := textOf(part, nested+1)
 		sum.answer += one.answer
 		sum.thought += one.thought

@@ -3,6 +3,7 @@ package llm
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -52,21 +53,24 @@ func decode(body []byte) (completion, error) {
 	var out completion
 	streams := map[int]*choice{}
 	for _, value := range found.all {
-		var event struct{ Error, Choices, Usage json.RawMessage }
-		if json.Unmarshal(value, &event) != nil { // a list, in which some servers wrap errors
+		var e event
+		if !fits(value, &e) { // a list, in which some servers wrap errors
 			return completion{}, &unreadable{why: "the answer has no choices", complains: value}
 		}
-		if !empty(event.Error) {
+		if !empty(e.Error) {
 			return completion{}, &unreadable{why: "the answer is an error", complains: value}
 		}
-		if empty(event.Choices) && !found.streamed {
+		if len(e.Choices) == 0 && !found.streamed {
 			return completion{}, &unreadable{why: "the answer has no choices", complains: value}
 		}
-		if n, ok := usageOf(event.Usage); ok {
+		if n, ok := usageOf(e.Usage); ok {
 			out.usage = n
 		}
-		for _, raw := range listOf(event.Choices) {
-			if err := out.add(raw, streams); err != nil {
+		for _, one := range e.Choices {
+			if one != nil && !empty(one.Error) {
+				return completion{}, &unreadable{why: "an answer is an error", complains: value}
+			}
+			if err := out.add(one, streams); err != nil {
 				return completion{}, err
 			}
 		}
@@ -77,6 +81,38 @@ func decode(body []byte) (completion, error) {
 	}
 
 	return out, out.whole(found)
+}
+
+// event is a completion, or a piece of one in a stream. Members whose form differs between servers are read later.
+type event struct {
+	Error   json.RawMessage
+	Usage   json.RawMessage
+	Choices []*eventChoice
+}
+
+type eventChoice struct {
+	Error   json.RawMessage
+	Index   json.RawMessage
+	Message json.RawMessage // the answer
+	Delta   json.RawMessage // a piece of it
+	Finish  string          `json:"finish_reason"`
+
+	LogProbs *struct {
+		Content []token `json:"content"`
+	} `json:"logprobs"`
+}
+
+type token struct {
+	LogProb *float64 `json:"logprob"`
+}
+
+// fits reads a JSON object into a struct and reports whether it is an object. Members of other types than the struct's
+// stay as they are.
+func fits(raw json.RawMessage, to any) bool {
+	var mismatch *json.UnmarshalTypeError
+	err := json.Unmarshal(raw, to)
+
+	return err == nil || errors.As(err, &mismatch) && mismatch.Field != ""
 }
 
 // whole returns an error if a stream was cut: no mark ends it, and an answer has no end of its own.
@@ -98,42 +134,32 @@ func (c *completion) whole(found values) error {
 	return nil
 }
 
-// add adds an entry of a list of choices: an answer, or a piece of one of the streams by their indexes.
-func (c *completion) add(raw json.RawMessage, streams map[int]*choice) error {
-	var entry struct {
-		Error, Index, Message, Delta json.RawMessage
-
-		Finish   json.RawMessage `json:"finish_reason"`
-		LogProbs json.RawMessage `json:"logprobs"`
-	}
-	if absent(raw) || json.Unmarshal(raw, &entry) != nil {
+// add adds an answer, or a piece of one of the streams by their indexes.
+func (c *completion) add(one *eventChoice, streams map[int]*choice) error {
+	if one == nil {
 		return nil
-	}
-	if !empty(entry.Error) {
-		return &unreadable{why: "an answer is an error", complains: raw}
 	}
 	if len(c.choices)+len(streams) >= maxChoices {
 		return &unreadable{why: "the answer has more than " + strconv.Itoa(maxChoices) + " choices"}
 	}
 
 	ch := &choice{}
-	if absent(entry.Delta) || !absent(entry.Message) {
+	if absent(one.Delta) || !absent(one.Message) {
 		c.choices = append(c.choices, ch)
-		ch.read(entry.Message)
+		ch.read(one.Message)
 	} else {
-		at, _ := countOf(entry.Index)
+		at, _ := countOf(one.Index)
 		if streams[at] == nil {
 			streams[at] = ch
 		}
 		ch = streams[at]
-		ch.read(entry.Delta)
+		ch.read(one.Delta)
 	}
 
-	var finish string
-	if json.Unmarshal(entry.Finish, &finish) == nil {
-		ch.finish = cmp.Or(finish, ch.finish)
+	ch.finish = cmp.Or(one.Finish, ch.finish)
+	if one.LogProbs != nil {
+		ch.score(one.LogProbs.Content)
 	}
-	ch.score(entry.LogProbs)
 
 	return nil
 }
@@ -146,7 +172,7 @@ func (ch *choice) read(raw json.RawMessage) {
 		ReasoningContent json.RawMessage `json:"reasoning_content"`
 		ReasoningDetails json.RawMessage `json:"reasoning_details"`
 	}
-	if absent(raw) || json.Unmarshal(raw, &message) != nil {
+	if absent(raw) || !fits(raw, &message) {
 		return
 	}
 
@@ -168,42 +194,22 @@ func (ch *choice) read(raw json.RawMessage) {
 	ch.refused += said.refused + refusal.answer
 }
 
-// score adds the log-probabilities of tokens. Tokens without one leave the whole answer without.
-func (ch *choice) score(raw json.RawMessage) {
-	var probabilities struct {
-		Content []struct {
-			LogProb *float64 `json:"logprob"`
-		} `json:"content"`
-	}
-	if absent(raw) || json.Unmarshal(raw, &probabilities) != nil {
+// score adds the log-probabilities of tokens. Tokens without one leave the whole answer without; an answer without
+// tokens needs none.
+func (ch *choice) score(tokens []token) {
+	if tokens == nil && ch.content+ch.thought != "" {
 		return
 	}
-	if probabilities.Content == nil && ch.content+ch.thought != "" {
-		return // an answer without tokens has none
-	}
 
-	for _, token := range probabilities.Content {
-		if token.LogProb == nil {
+	for _, one := range tokens {
+		if one.LogProb == nil {
 			ch.logProb = math.NaN()
 		} else {
-			ch.logProb += *token.LogProb
+			ch.logProb += *one.LogProb
 		}
 	}
 
 	ch.scored = !math.IsNaN(ch.logProb)
-}
-
-// listOf returns the entries of a list. One value that is no list is its only entry.
-func listOf(raw json.RawMessage) []json.RawMessage {
-	var list []json.RawMessage
-	if absent(raw) {
-		return nil
-	}
-	if json.Unmarshal(raw, &list) != nil {
-		return []json.RawMessage{raw}
-	}
-
-	return list
 }
 
 // usageOf returns the tokens that a server counted, by the names that servers have for them. It reports false if it

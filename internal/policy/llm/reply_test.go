@@ -39,7 +39,6 @@ func TestAnswersAreReadInTheFormsInWhichServersSendThem(t *testing.T) {
 			`{"choices":[{"index":"0","finish_reason":3,"message":{"content":"A"}}],` + usage + `}`, "A", "",
 		},
 		"an error that is empty": {`{"error":{},` + plain(`{"content":"A"}`)[1:], "A", ""},
-		"one choice, no list":    {`{"choices":{"message":{"content":"A"}},` + usage + `}`, "A", ""},
 		"comments before it": {
 			": OPENROUTER PROCESSING\n\n: OPENROUTER PROCESSING\n" + plain(`{"content":"A"}`), "A", "",
 		},
@@ -108,6 +107,7 @@ func TestAnAnswerThatIsNotWholeIsAskedForAgain(t *testing.T) {
 		"null":                "null",
 		"a number":            "7",
 		"choices null":        `{"choices":null}`,
+		"choices of no list":  `{"choices":{"message":{"content":"A"}}}`,
 		"a choice null":       `{"choices":[null]}`,
 		"half an answer":      `{"choices":[{"message":{"content":"A"`,
 		"two instead of one":  `{"choices":[{"message":{"content":"A"}},{"message":{"content":"B"}}]}`,
