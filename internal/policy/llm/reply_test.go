@@ -1,11 +1,15 @@
 package llm
 
 import (
+	"encoding/json"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
+
+	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
@@ -283,6 +287,55 @@ func TestAnAnswerIsTakenFromAConnectionThatBreaksAfterIt(t *testing.T) {
 		s.Close()
 		if (err == nil) != whole || err != nil && fault.KindOf(err) != fault.Transient {
 			t.Errorf("%q and a broken connection: %v, want it taken: %v", body, err, whole)
+		}
+	}
+}
+
+// TestAWellFormedAnswerYieldsWhatGoOpenAIReads: the answers of policy servers are in records, bit by bit.
+func TestAWellFormedAnswerYieldsWhatGoOpenAIReads(t *testing.T) {
+	for _, body := range []string{
+		answer,
+		`{"id":"chatcmpl-collabui","object":"chat.completion","created":0,"model":"m","choices":[{"index":0,` +
+			`"finish_reason":"length","message":{"role":"assistant","content":"Reason: a\u00e4\nAction: {\"a\":1}"},` +
+			`"logprobs":{"content":[{"token":"a","logprob":-0.1,"top_logprobs":[]},` +
+			`{"token":"b","logprob":-1.2345e-7},{"token":"c","logprob":-3.3}]}},` +
+			`{"index":1,"finish_reason":"stop","message":{"role":"assistant","content":" b "},` +
+			`"logprobs":{"content":[{"token":"a","logprob":-0}]}}],"usage":{"prompt_tokens":812,` +
+			`"completion_tokens":31,"total_tokens":843,"prompt_tokens_details":{"cached_tokens":800}}}`,
+		`{"choices":[{"index":0,"message":{"role":"assistant","content":"","reasoning_content":null},` +
+			`"logprobs":{"content":null},"finish_reason":"stop","stop_reason":null}],` +
+			`"usage":{"prompt_tokens":9,"completion_tokens":1,"completion_tokens_details":{"reasoning_tokens":1},` +
+			`"prompt_tokens_details":null},"kv_transfer_params":null}`,
+	} {
+		var want openai.ChatCompletionResponse
+		if err := json.Unmarshal([]byte(body), &want); err != nil {
+			t.Fatal(err)
+		}
+		out, err := decode([]byte(body))
+		if err != nil || len(out.choices) != len(want.Choices) {
+			t.Fatalf("decode(%s) = %d choices, %v, want %d", body, len(out.choices), err, len(want.Choices))
+		}
+
+		got := response(out)
+		for i, ch := range want.Choices {
+			if got.Texts[i] != ch.Message.Content {
+				t.Errorf("text %d of %s is %q, want %q", i, body, got.Texts[i], ch.Message.Content)
+			}
+			if ch.LogProbs == nil {
+				continue
+			}
+
+			sum := 0.0
+			for _, token := range ch.LogProbs.Content {
+				sum += token.LogProb
+			}
+			if math.Float64bits(got.LogProbs[i]) != math.Float64bits(sum) {
+				t.Errorf("log-probability %d of %s is %v, want %v", i, body, got.LogProbs[i], sum)
+			}
+		}
+		u := want.Usage
+		if got.Usage.Prompt != u.PromptTokens || got.Usage.Answer != u.CompletionTokens || got.Usage.Estimated {
+			t.Errorf("the usage of %s is %+v, want %+v", body, got.Usage, u)
 		}
 	}
 }
