@@ -14,7 +14,7 @@ import (
 )
 
 // ask sends a request and reads what the server answers. It does not use the client of go-openai, which refuses
-// requests by the model's name and reads answers and errors of one form only. What the server refuses is a refusal.
+// requests by the model's name and reads answers and errors of one form only. The error of a server is a refusal.
 func (c *Client) ask(ctx context.Context, q openai.ChatCompletionRequest) (completion, error) {
 	body, err := json.Marshal(q)
 	if err != nil {
@@ -112,8 +112,8 @@ const (
 	imageTokens   = 1000
 )
 
-// estimated returns the tokens used, estimated from the texts where the server reports none: a call that took nothing
-// does not exist, and budgets would never end.
+// estimated returns the tokens used. Where the server reports none, they are estimated from the texts, so that they
+// count for budgets.
 func (c *Client) estimated(used domain.Usage, r chat.Request, res chat.Response) domain.Usage {
 	if used.Prompt == 0 {
 		size := len(r.System) + len(r.User)

@@ -18,8 +18,8 @@ func statusOf(err error) int {
 	return 0
 }
 
-// classify returns the fault of a failed call. It is the only place that does: what the server refuses is a refusal,
-// and its status decides.
+// classify returns the fault of a failed call. The status of a refusal decides. No other place classifies errors of
+// calls.
 func (c *Client) classify(err error, model string) error {
 	var no *refusal
 	switch {

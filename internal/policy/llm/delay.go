@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// maxDelay bounds the time that a server may name: quotas are those of a day at most.
+// maxDelay bounds the time that a server may name: no quota is for longer than a day.
 const maxDelay = 24 * time.Hour
 
-// delayOf returns when a server wants to be asked again, by its headers or, if they do not say, by what it says. It is
-// 0 if it does not say, and at most maxDelay.
+// delayOf returns the time that a server wants a client to wait: that of its headers or, if they name none, that of its
+// body. It is 0 if the server names none, and at most maxDelay.
 func delayOf(header http.Header, body []byte, now time.Time) time.Duration {
 	if d := retryAfter(header, now); d > 0 {
 		return d
@@ -31,7 +31,7 @@ func delayOf(header http.Header, body []byte, now time.Time) time.Duration {
 	return 0
 }
 
-// delayed matches what stands before a delay: the name of a member, or words.
+// delayed matches the name of a member or the words that precede a delay.
 var delayed = regexp.MustCompile(`(?i)retry[-_]?(?:delay|after|in)[-_]?(?:ms|seconds|secs?|s)?\\*"\s*:\s*` +
 	`(?:\{\s*\\*"seconds\\*"\s*:\s*)?\\*"?` +
 	`|\b(?:again|retry|wait|retrying)(?:\s+again)?(?:\s+(?:in|after|for|at least|about|another))*\s*:?\s+`)
@@ -61,7 +61,7 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 // amount matches a number with its unit at the beginning of a text.
 var amount = regexp.MustCompile(`^[\s,]*(?:and\s+)?(\d+(?:\.\d+)?)\s*([a-zA-Zµ]*)`)
 
-// units are the units of time of which texts make use.
+// units are the usual names of units of time.
 var units = map[string]time.Duration{
 	"ms": time.Millisecond, "millisecond": time.Millisecond, "milli": time.Millisecond,
 	"s": time.Second, "sec": time.Second, "second": time.Second,

@@ -77,7 +77,7 @@ func eventsOf(body []byte) values {
 // absent reports whether a member of a JSON object is missing or null.
 func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// empty reports whether a member of a JSON object holds nothing: it is absent, false, or has no content.
+// empty reports whether a member of a JSON object is absent, false, zero, or has no content.
 func empty(raw json.RawMessage) bool {
 	switch string(raw) {
 	case `""`, "{}", "[]", "false", "0":

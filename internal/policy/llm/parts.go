@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// said is what a message says.
+// said is the text of a message, by its kind.
 type said struct{ answer, thought, refused string }
 
 // maxNested bounds how deep the parts of a message are nested: a thought is a list of parts in a part in a list.
 const maxNested = 6
 
 // textOf returns the text of a message's content: a text, a part, or a list of them. Parts that are neither texts nor
-// thoughts nor refusals say nothing. Another value is an answer in JSON.
+// thoughts nor refusals are left out. Any other value is an answer in JSON.
 func textOf(raw json.RawMessage, nested int) said {
 	var text string
 	switch {

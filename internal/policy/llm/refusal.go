@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// refusal is a server's answer to a request that it does not do.
+// refusal is the error of a request that a server refuses or fails to answer.
 type refusal struct {
 	status int           // the HTTP status, or the one that a body with a status of success names; 0 if it names none
-	words  string        // what the server says, short and without keys
-	after  time.Duration // when to ask again; 0 if the server does not say
+	words  string        // the server's own words, short and without keys
+	after  time.Duration // the time to wait before the next try; 0 if the server names none
 }
 
 func (r *refusal) Error() string {
@@ -33,7 +33,8 @@ func (r *refusal) Error() string {
 	}
 }
 
-// refusalOf returns the refusal that a body is. The status counts unless it is one of success.
+// refusalOf reads a refusal. Its status is the HTTP status or, if that is one of success, the status that the body
+// names.
 func (c *Client) refusalOf(status int, header http.Header, body []byte) *refusal {
 	if len(body) > maxRefusal {
 		body = body[:maxRefusal]
@@ -51,7 +52,7 @@ func (c *Client) refusalOf(status int, header http.Header, body []byte) *refusal
 		if out.status == 0 && out.after > 0 && len(said.words) > 0 {
 			out.status = http.StatusTooManyRequests
 		}
-	// The status of these is that of faults that waiting or another request helps.
+	// With these names, neither waiting nor another request helps, whatever the status.
 	case named == http.StatusPaymentRequired && status < http.StatusInternalServerError,
 		named == http.StatusUnauthorized && status == http.StatusBadRequest,
 		said.flagged && status == http.StatusForbidden:
@@ -61,7 +62,7 @@ func (c *Client) refusalOf(status int, header http.Header, body []byte) *refusal
 	return out
 }
 
-// complaint is what a server complains about.
+// complaint is the content of a server's error.
 type complaint struct {
 	code    int      // an HTTP status
 	names   []string // the letters of codes and types
@@ -69,8 +70,8 @@ type complaint struct {
 	flagged bool // the input was flagged by a filter
 }
 
-// complaintOf reads the forms of complaints: an object with an error that is a text or an object, details, lists of
-// them, and texts that hold JSON again.
+// complaintOf reads an error in any of its usual forms: an object whose error is a text or an object, details, lists of
+// them, and texts that contain JSON.
 func complaintOf(body []byte) complaint {
 	var out complaint
 	for _, raw := range valuesOf(body).all {
@@ -152,7 +153,7 @@ func (x *complaint) readObject(members map[string]any, within int) {
 	}
 }
 
-// say adds what a server says. A text may be JSON: gateways quote the servers behind them.
+// say adds a text. It may be JSON: gateways quote the servers behind them.
 func (x *complaint) say(text string, within int) {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
@@ -174,7 +175,7 @@ func (x *complaint) say(text string, within int) {
 	}
 }
 
-// placeOf returns which member of a request a complaint is about.
+// placeOf returns the name of the member of a request that a complaint is about.
 func placeOf(loc any) string {
 	list, _ := loc.([]any)
 	if len(list) == 0 {
@@ -184,7 +185,7 @@ func placeOf(loc any) string {
 	return " (" + strings.Trim(strings.ReplaceAll(fmt.Sprint(list...), " ", "."), "[]") + ")"
 }
 
-// text returns what a server says: its words, the text of a page, or all of the body.
+// text returns the words of a complaint, the text of a page, or the whole body.
 func (x *complaint) text(body []byte) string {
 	words := strings.Join(x.words, "; ")
 	switch all := strings.TrimSpace(string(body)); {
@@ -197,7 +198,7 @@ func (x *complaint) text(body []byte) string {
 	}
 }
 
-// markup is what nobody reads of a page.
+// markup matches what a browser does not show as text.
 var markup = regexp.MustCompile(`(?is)<script.*?</script>|<style.*?</style>|<!--.*?-->|<[^>]*>?`)
 
 // statusIn returns an HTTP status of a failure that is a number or a text, and 0 for anything else.
@@ -218,8 +219,8 @@ func statusIn(value any) int {
 	return code
 }
 
-// statuses are the HTTP statuses that names of errors stand for, those first that say most. Names are compared without
-// case and without what is no letter.
+// statuses are the HTTP statuses that names of errors stand for, the most specific names first. Only letters are
+// compared, in lower case.
 var statuses = []struct {
 	part   string
 	status int

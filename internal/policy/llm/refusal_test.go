@@ -117,6 +117,22 @@ func TestAnErrorWithAStatusOfSuccessIsOne(t *testing.T) {
 	refused{status: 303, body: `the words`, kind: fault.Invalid, words: words}.check(t)
 }
 
+// TestScoresAreRefusedAsAnswersAre: the same place reads and classifies both.
+func TestScoresAreRefusedAsAnswersAre(t *testing.T) {
+	for body, kind := range map[string]fault.Kind{
+		`{"error":{"code":402,"message":"the words"}}`: fault.Invalid,
+		`{"error":"the words"}`:                        fault.Transient,
+		`{"detail":"the words","status":429}`:          fault.Throttled,
+	} {
+		base, _, _ := server(t, http.StatusOK, nil, body)
+		c := must(t, Config{BaseURL: base, Model: "m"})
+		_, err := c.Score(t.Context(), chat.ScoreRequest{Model: "m", Answers: []string{"a"}})
+		if err == nil || fault.KindOf(err) != kind || !strings.Contains(err.Error(), "the words") {
+			t.Errorf("Score after %s: %v of kind %s, want kind %s and the words", body, err, fault.KindOf(err), kind)
+		}
+	}
+}
+
 func TestNamesOfErrorsSayWhatTheirStatusDoesNot(t *testing.T) {
 	for _, x := range []refused{
 		{

@@ -20,9 +20,9 @@ type completion struct {
 // choice is one answer.
 type choice struct {
 	content string  // may begin with a thought
-	thought string  // what the server itself parted from the answer
-	refused string  // why the model does not answer
-	finish  string  // why the answer ends
+	thought string  // the thought, if the server has separated it from the answer
+	refused string  // the reason why the model does not answer
+	finish  string  // finish_reason
 	logProb float64 // of the answer, summed over its tokens
 	scored  bool    // every token has a log-probability
 }
@@ -30,11 +30,10 @@ type choice struct {
 // usage is the number of tokens that a server reports; 0 where it reports none.
 type usage struct{ prompt, cached, answer, thought int }
 
-// unreadable is a body with a status of success that holds no answer. It wraps what the server complains about if the
-// body is a complaint.
+// unreadable is the error of a body that has a status of success and contains no answer.
 type unreadable struct {
 	why       string
-	complains json.RawMessage // an error, or the whole value; nil if the body is not JSON
+	complains json.RawMessage // the value that may be an error; nil if the body is not JSON
 }
 
 func (u *unreadable) Error() string { return u.why }
@@ -42,8 +41,8 @@ func (u *unreadable) Error() string { return u.why }
 // maxChoices bounds the choices of a completion.
 const maxChoices = 4096
 
-// decode reads a chat completion as it comes: plain or as a stream of events, with members that nobody knows, and with
-// null where nothing is. Members other than error, choices and usage do not count. The error is nil or an unreadable.
+// decode reads a chat completion in any form in which servers send it: plain or as a stream of events, with unknown
+// members, and with null for what is missing. Only error, choices and usage count. The error is nil or an unreadable.
 func decode(body []byte) (completion, error) {
 	found := valuesOf(body)
 	if found.broken || len(found.all) == 0 {
@@ -212,8 +211,8 @@ func (ch *choice) score(tokens []token) {
 	ch.scored = !math.IsNaN(ch.logProb)
 }
 
-// usageOf returns the tokens that a server counted, by the names that servers have for them. It reports false if it
-// counted none.
+// usageOf returns the numbers of tokens that a server reports, under any of their usual names. It reports false without
+// any.
 func usageOf(raw json.RawMessage) (usage, bool) {
 	type details struct {
 		Cached  json.RawMessage `json:"cached_tokens"`
@@ -256,8 +255,8 @@ func firstCount(all ...json.RawMessage) int {
 	return 0
 }
 
-// countOf returns a number of tokens or of a choice, which may be a float or a text. It reports false for what can be
-// none.
+// countOf returns a number of tokens, or the index of a choice. Servers send it as an integer, a float or a text. It
+// reports false for anything else.
 func countOf(raw json.RawMessage) (int, bool) {
 	const most = 1 << 40
 	n, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)

@@ -66,5 +66,9 @@ func (c *Client) askScores(ctx context.Context, q serving.ScoreRequest) (out ser
 		return out, c.refusalOf(got.status, got.header, got.body)
 	}
 
-	return out, json.Unmarshal(got.body, &out)
+	if json.Unmarshal(got.body, &out) != nil || out.Scores == nil {
+		return out, c.refusalOf(got.status, got.header, got.body)
+	}
+
+	return out, nil
 }

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// The shortest secrets that are looked for in what servers say: shorter ones occur in usual words.
+// Shorter secrets are not looked for: they occur in usual words.
 const (
 	shortestKey    = 3
 	shortestHeader = 8
@@ -14,7 +14,7 @@ const (
 
 const removed = "[removed]"
 
-// What looks like a key, by itself or by what stands before it: servers quote a request's key, whole or in part.
+// Both match keys, by their own form or by the words before them: servers quote the key of a request, whole or in part.
 var (
 	bare = regexp.MustCompile(`(?i)\b(?:sk|pk|rk|gsk|xai|hf|nvapi|r8|pplx|tgp|csk|fw)[-_][\w*.-]{4,}` +
 		`|\bAIza[\w*-]{8,}|\bAKIA\w{8,}|\beyJ[\w-]{8,}(?:\.[\w-]+)*`)
@@ -23,7 +23,7 @@ var (
 		`(?:(?:bearer|basic)\s+)?)[^\s"'&,;<>{}]+`)
 )
 
-// words returns the beginning of what a server says, on one line and without keys.
+// words returns the beginning of a server's words, on one line and without keys.
 func (c *Client) words(says string) string {
 	says = oneLine(says)
 	if c.conf.Key != nil {
