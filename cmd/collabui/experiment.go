@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -76,7 +75,7 @@ they expect.`,
 
 // loadExperiment reads the file of an experiment.
 func loadExperiment(path string) (design.Experiment, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := readFile(path)
 	if err != nil {
 		return design.Experiment{}, fault.New(fault.Invalid, "read the experiment: %w", err)
 	}
@@ -85,7 +84,7 @@ func loadExperiment(path string) (design.Experiment, error) {
 		return design.Experiment{}, fault.New(fault.Invalid, "read the experiment: %w", err)
 	}
 
-	return design.Parse(spec.Source{Name: path, Dir: filepath.Dir(abs)}, raw, os.ReadFile, catalog.All{})
+	return design.Parse(spec.Source{Name: path, Dir: filepath.Dir(abs)}, raw, readFile, catalog.All{})
 }
 
 func (a *app) runExperiment(ctx context.Context, o experimentOptions, file string) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 
 	"github.com/collabui/collabui/fault"
@@ -11,7 +10,7 @@ import (
 
 // loadSpec reads a specification file and the prompt templates that it names.
 func loadSpec(path string) (spec.Spec, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := readFile(path)
 	if err != nil {
 		return spec.Spec{}, fault.New(fault.Invalid, "read the specification: %w", err)
 	}
@@ -20,5 +19,16 @@ func loadSpec(path string) (spec.Spec, error) {
 		return spec.Spec{}, fault.New(fault.Invalid, "read the specification: %w", err)
 	}
 
-	return spec.Parse(spec.Source{Name: path, Dir: filepath.Dir(abs), Read: os.ReadFile}, raw, catalog.All{})
+	return spec.Parse(spec.Source{Name: path, Dir: filepath.Dir(abs), Read: readFile}, raw, catalog.All{})
+}
+
+// readFile returns the bytes of a file that a person wrote, and of a larger one no more than are needed to refuse it.
+func readFile(path string) ([]byte, error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = in.Close() }()
+
+	return io.ReadAll(io.LimitReader(in, spec.MaxFile+1))
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -67,7 +66,7 @@ func scheduleCreateCmd(a *app) *cobra.Command {
 
 // loadSchedule reads the file of a schedule.
 func loadSchedule(path string) (retrain.Schedule, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := readFile(path)
 	if err != nil {
 		return retrain.Schedule{}, fault.New(fault.Invalid, "read the schedule: %w", err)
 	}

@@ -127,7 +127,7 @@ func here() spec.Source {
 		dir = "."
 	}
 
-	return spec.Source{Dir: dir, Read: os.ReadFile}
+	return spec.Source{Dir: dir, Read: readFile}
 }
 
 // sendSet asks the workflow of a run to change values.

@@ -5,10 +5,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/yamldoc"
 	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/trainer/external"
 )
@@ -30,8 +29,8 @@ func config(f external.Folder, j trainer.Job, o Options, dataset string, total i
 		c["deepspeed"] = o.DeepSpeed
 	}
 	for k, v := range o.Extra {
-		var x any
-		if err := yaml.Unmarshal([]byte(v), &x); err != nil {
+		x, err := yamldoc.Value(v)
+		if err != nil {
 			return nil, fault.New(fault.Invalid, "trainer.options.extra.%s: %w", k, err)
 		}
 		c[k] = x

@@ -2,7 +2,8 @@
 // parameters. It renders data and configuration, reads progress and results, and explains failures; trainer/external
 // runs the program.
 //
-// It imports domain, fault, internal/store, trainer, trainer/external, trainer/hf and trainer/rows.
+// It imports domain, fault, internal/method/yamldoc, internal/store, trainer, trainer/external, trainer/hf and
+// trainer/rows.
 package llamafactory
 
 import (

@@ -11,6 +11,9 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
+// maxArms bounds the arms of an experiment: an arm may repeat all that another one sets.
+const maxArms = 100
+
 // file is an experiment as it is written.
 type file struct {
 	Name  string `json:"name"`
@@ -123,7 +126,7 @@ func (f file) check(must spec.Must) {
 			"one of %s, or ENVIRONMENT.SPLIT", strings.Join(splits, ", "))
 		must(n >= 2 && n <= 9999, "episodes."+split, "a whole number from 2 to 9999, not %d", n)
 	}
-	must(len(f.Arms) > 0, "arms", "at least one arm")
+	must(len(f.Arms) > 0 && len(f.Arms) <= maxArms, "arms", "1 to %d arms, not %d", maxArms, len(f.Arms))
 	var names []string
 	for _, a := range f.Arms {
 		must.Name(a.Name, "arms")

@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/yamldoc"
 )
 
 // Values are values of keys, by their dotted paths, such as train.beta.
@@ -78,18 +77,23 @@ func (s Spec) Set(typed map[string]string, src Source, c Catalog) (Spec, error) 
 	return changed, err
 }
 
+// maxSet is the largest number of keys that are set at once.
+const maxSet = 200
+
 // set returns values as they were given, and the specification that has them.
 func (s Spec) set(typed map[string]string, src Source, c Catalog) (Values, Spec, error) {
+	if len(typed) > maxSet {
+		return nil, s, fault.New(fault.Invalid, "%d keys are set; expected at most %d", len(typed), maxSet)
+	}
 	given, wrong := Values{}, []string{}
 	for _, key := range slices.Sorted(maps.Keys(typed)) {
-		var v any
-		err := yaml.Unmarshal([]byte(typed[key]), &v)
-		if err == nil {
-			given[key], err = json.Marshal(v)
-		}
+		v, err := yamldoc.Read("", []byte(typed[key]))
 		if err != nil {
-			wrong = append(wrong, fmt.Sprintf("%s: expected a value as in a specification, not %q", key, typed[key]))
+			wrong = append(wrong, fmt.Sprintf("%s: expected a value as in a specification, not %s: %v",
+				key, quote(typed[key]), err))
+			continue
 		}
+		given[key] = yamldoc.JSON(v)
 	}
 
 	raw, err := s.assign(given)

@@ -3,11 +3,14 @@ package spec
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/collabui/collabui/fault"
 )
 
 // decoder decodes YAML strictly, by the JSON names of struct fields. It continues after a mistake, so people see all of
@@ -15,10 +18,33 @@ import (
 type decoder struct {
 	file string
 	errs []string
+	more int                   // mistakes beyond those in errs
 	at   map[string]*yaml.Node // the values in the file, by field
 }
 
+// maxMistakes is the number of mistakes that are reported one by one, and maxShown is how much of a value is.
+const (
+	maxMistakes = 50
+	maxShown    = 80 // bytes
+)
+
+// err returns all mistakes as one invalid fault.
+func (d *decoder) err() error {
+	if d.more > 0 {
+		d.errs = append(d.errs, fmt.Sprintf("and %d mistakes more", d.more))
+	}
+	if len(d.errs) == 0 {
+		return nil
+	}
+
+	return fault.New(fault.Invalid, "%s", strings.Join(d.errs, "\n"))
+}
+
 func (d *decoder) fail(n *yaml.Node, field, format string, args ...any) {
+	if len(d.errs) == maxMistakes {
+		d.more++
+		return
+	}
 	if field != "" {
 		field += ": "
 	}
@@ -58,22 +84,16 @@ func (d *decoder) decode(n *yaml.Node, v reflect.Value, field string) {
 	}
 }
 
-// each calls visit for every key of a mapping, once.
+// each calls visit for every key of a mapping.
 func (d *decoder) each(n *yaml.Node, field string, visit func(key, value *yaml.Node, field string)) {
 	if n.Kind != yaml.MappingNode {
 		d.fail(n, field, "expected a mapping of names to values")
 		return
 	}
 
-	lines := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		full := strings.TrimPrefix(field+"."+key.Value, ".")
-		if line, twice := lines[key.Value]; twice {
-			d.fail(key, full, "given twice; first on line %d", line)
-			continue
-		}
-		lines[key.Value] = key.Line
 		d.at[full] = value
 		visit(key, value, full)
 	}
@@ -90,7 +110,7 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, field string) {
 		if f, ok := fields[key.Value]; ok {
 			d.decode(value, f, full)
 		} else {
-			d.fail(key, full, "unknown key; %s", suggest(key.Value, names))
+			d.fail(key, full, "unknown key; %s", hint{key.Value, names})
 		}
 	})
 }
@@ -126,8 +146,25 @@ func (d *decoder) scalar(n *yaml.Node, v reflect.Value, field string) {
 	case n.Kind != yaml.ScalarNode || n.Tag == "!!null":
 		d.fail(n, field, "expected %s", expected)
 	case !ok:
-		d.fail(n, field, "expected %s, not %q", expected, n.Value)
+		d.fail(n, field, "expected %s, not %s", expected, quote(n.Value))
 	}
+}
+
+// hint is a suggestion that is looked for only if it is shown.
+type hint struct {
+	name  string
+	known []string
+}
+
+func (h hint) String() string { return suggest(h.name, h.known) }
+
+// quote quotes the beginning of a value.
+func quote(text string) string {
+	if len(text) > maxShown {
+		return fmt.Sprintf("%q…", strings.ToValidUTF8(text[:maxShown], ""))
+	}
+
+	return strconv.Quote(text)
 }
 
 // set assigns text to v. It returns what v can hold, and whether text is such a value.
@@ -150,7 +187,7 @@ func set(v reflect.Value, text string) (expected string, ok bool) {
 	case reflect.Float64:
 		x, err := strconv.ParseFloat(text, 64)
 		v.SetFloat(x)
-		return "a number", err == nil
+		return "a finite number", err == nil && !math.IsInf(x, 0) && !math.IsNaN(x)
 	}
 
 	panic("spec: a specification holds no " + v.Kind().String())

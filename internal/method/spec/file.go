@@ -3,26 +3,28 @@ package spec
 import (
 	"path/filepath"
 	"reflect"
-	"strings"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/yamldoc"
 )
+
+// MaxFile is the size of the largest file that Parse and Decode take, in bytes.
+const MaxFile = yamldoc.MaxBytes
 
 // Decode decodes YAML over v, a pointer to a struct with JSON names, as Parse decodes a specification: unknown keys are
 // errors, and the error lists all mistakes with their places. check reports impossible values.
 func Decode(src Source, raw []byte, v any, check func(Must)) error {
-	var doc yaml.Node
-	if err := yaml.Unmarshal(raw, &doc); err != nil {
-		return fault.New(fault.Invalid, "%s: %s", src.Name, strings.TrimPrefix(err.Error(), "yaml: "))
+	root, err := yamldoc.Read(src.Name, raw)
+	if err != nil {
+		return err
 	}
-	if len(doc.Content) == 0 {
+	if root == nil {
 		return fault.New(fault.Invalid, "%s:1:1: the file is empty; expected a mapping", src.Name)
 	}
 
-	root := doc.Content[0]
 	d := &decoder{file: src.Name, at: map[string]*yaml.Node{}}
 	d.decode(root, reflect.ValueOf(v).Elem(), "")
 	if len(d.errs) == 0 {
@@ -32,11 +34,8 @@ func Decode(src Source, raw []byte, v any, check func(Must)) error {
 			}
 		})
 	}
-	if len(d.errs) > 0 {
-		return fault.New(fault.Invalid, "%s", strings.Join(d.errs, "\n"))
-	}
 
-	return nil
+	return d.err()
 }
 
 // Absolute makes the paths of environments absolute. In a file they are relative to its folder.

@@ -12,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/yamldoc"
 )
 
 // Source is the file that a specification comes from.
@@ -26,15 +27,14 @@ type Source struct {
 func Parse(src Source, raw []byte, c Catalog) (Spec, error) {
 	name := src.Name
 	s := Default()
-	var doc yaml.Node
-	if err := yaml.Unmarshal(raw, &doc); err != nil {
-		return s, fault.New(fault.Invalid, "%s: %s", name, strings.TrimPrefix(err.Error(), "yaml: "))
+	root, err := yamldoc.Read(name, raw)
+	if err != nil {
+		return s, err
 	}
-	if len(doc.Content) == 0 {
+	if root == nil {
 		return s, fault.New(fault.Invalid, "%s:1:1: the file is empty; expected a mapping with at least 'name'", name)
 	}
 
-	root := doc.Content[0]
 	d := &decoder{file: name, at: map[string]*yaml.Node{}}
 	d.decode(root, reflect.ValueOf(&s).Elem(), "")
 	d.options(&s.Trainer, c)
@@ -47,11 +47,8 @@ func Parse(src Source, raw []byte, c Catalog) (Spec, error) {
 			d.fail(d.near(p.field, root), p.field, "expected %s", p.expected)
 		}
 	}
-	if len(d.errs) > 0 {
-		return s, fault.New(fault.Invalid, "%s", strings.Join(d.errs, "\n"))
-	}
 
-	return s, nil
+	return s, d.err()
 }
 
 // options decodes the options of the trainer over its defaults. check reports a trainer that is unknown.
@@ -81,6 +78,9 @@ func (d *decoder) options(t *Trainer, c Catalog) {
 	t.Options = raw
 }
 
+// maxTemplate bounds a template in bytes, so that a specification that holds all of them can be read again.
+const maxTemplate = 32 << 10
+
 // prompts replaces the names of template files by their text, so a stored specification needs no files. A value that
 // is a template itself is kept.
 func (d *decoder) prompts(templates map[string]string, src Source) {
@@ -96,6 +96,11 @@ func (d *decoder) prompts(templates map[string]string, src Source) {
 		if err != nil {
 			field := "prompts." + role
 			d.fail(d.at[field], field, "expected a file with a prompt template: %v", err)
+			continue
+		}
+		if len(raw) > maxTemplate {
+			field := "prompts." + role
+			d.fail(d.at[field], field, "expected a file of at most %d KiB", maxTemplate>>10)
 			continue
 		}
 		templates[role] = string(raw)

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/collabui/collabui/internal/method/yamldoc"
 )
 
 // YAML returns the resolved specification as a file: every key with its value. Parse reads it back to an equal
@@ -17,16 +19,16 @@ func (s Spec) YAML() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var doc yaml.Node // JSON is YAML in another style
-	if err := yaml.Unmarshal(raw, &doc); err != nil {
+	root, err := yamldoc.Read("", raw) // JSON is YAML in another style
+	if err != nil {
 		return nil, err
 	}
-	restyle(&doc)
+	restyle(root)
 
 	var out bytes.Buffer
 	e := yaml.NewEncoder(&out)
 	e.SetIndent(2)
-	if err := e.Encode(&doc); err != nil {
+	if err := e.Encode(root); err != nil {
 		return nil, err
 	}
 

@@ -1,0 +1,178 @@
+package yamldoc
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/collabui/collabui/fault"
+)
+
+// walker visits every node of a tree once and follows no alias: what an anchor holds is measured where it stands.
+type walker struct {
+	name    string
+	path    []string // the fields and indices that lead to the node
+	open    map[*yaml.Node]bool
+	anchors map[*yaml.Node]extent
+	aliases int
+}
+
+// extent is the size of a node with all that it holds, aliases followed.
+type extent struct{ values, text, depth int }
+
+// plus adds what a node holds.
+func (e extent) plus(inner extent) extent {
+	return extent{e.values + inner.values, e.text + inner.text, max(e.depth, inner.depth+1)}
+}
+
+// fail returns an error with the place and the field of a node.
+func (w *walker) fail(n *yaml.Node, format string, args ...any) error {
+	at := ""
+	if w.name != "" {
+		at = fmt.Sprintf("%s:%d:%d: ", w.name, n.Line, n.Column)
+	}
+	field := strings.TrimPrefix(strings.Join(w.path, ""), ".")
+	if field != "" {
+		field += ": "
+	}
+
+	return fault.New(fault.Invalid, "%s%s%s", at, field, fmt.Sprintf(format, args...))
+}
+
+// visit checks a node below level others and all that it holds.
+func (w *walker) visit(n *yaml.Node, level int) (extent, error) {
+	e := extent{values: 1, text: len(n.Value)}
+	err := w.fits(n, e, level)
+	if err == nil {
+		err = w.allowed(n)
+	}
+	if err != nil {
+		return e, err
+	}
+
+	w.open[n] = true
+	switch n.Kind {
+	case yaml.AliasNode:
+		e = w.anchors[n.Alias]
+	case yaml.MappingNode:
+		e, err = w.mapping(n, e, level)
+	default:
+		for i, c := range n.Content {
+			if e, err = w.inner(n, c, e, level, fmt.Sprintf("[%d]", i)); err != nil {
+				break
+			}
+		}
+	}
+	delete(w.open, n)
+	if err != nil {
+		return e, err
+	}
+	if n.Anchor != "" {
+		w.anchors[n] = e
+	}
+
+	return e, w.fits(n, e, level)
+}
+
+// mapping visits the keys and values of a mapping.
+func (w *walker) mapping(n *yaml.Node, e extent, level int) (extent, error) {
+	lines := map[string]int{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if err := w.key(key, lines); err != nil {
+			return e, err
+		}
+		lines[key.Value] = key.Line
+
+		var err error
+		e = e.plus(extent{values: 1, text: len(key.Value)})
+		if e, err = w.inner(n, value, e, level, "."+key.Value); err != nil {
+			return e, err
+		}
+	}
+
+	return e, nil
+}
+
+// inner visits a value of a collection, and adds it to the extent of the collection.
+func (w *walker) inner(n, value *yaml.Node, e extent, level int, step string) (extent, error) {
+	w.path = append(w.path, step)
+	inner, err := w.visit(value, level+1)
+	if err != nil {
+		return e, err
+	}
+	w.path = w.path[:len(w.path)-1]
+	e = e.plus(inner)
+
+	return e, w.fits(n, e, level)
+}
+
+// fits checks the bounds of a tree.
+func (w *walker) fits(n *yaml.Node, e extent, level int) error {
+	switch {
+	case level+e.depth > maxDepth:
+		return w.fail(n, "nested deeper than %d levels", maxDepth)
+	case e.values > maxValues:
+		return w.fail(n, "more than %d values, where each alias counts as all that it stands for", maxValues)
+	case e.text > maxText:
+		return w.fail(n, "more than %d KiB of text, where each alias counts as all that it stands for", maxText>>10)
+	}
+
+	return nil
+}
+
+// tags are those of values in files of this program. Without a tag of its own a value has one of them, too.
+var tags = []string{"!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq"}
+
+// allowed checks a node alone.
+func (w *walker) allowed(n *yaml.Node) error {
+	if n.Style&yaml.TaggedStyle != 0 && !slices.Contains(tags, n.ShortTag()) {
+		return w.fail(n, "the tag %s means nothing here; write the value itself", shown(n.Tag))
+	}
+	if n.Kind != yaml.AliasNode {
+		return nil
+	}
+	if w.open[n.Alias] {
+		return w.fail(n, "the alias %s holds itself", shown(n.Value))
+	}
+	if w.aliases++; w.aliases > maxAliases {
+		return w.fail(n, "more than %d aliases", maxAliases)
+	}
+
+	return nil
+}
+
+// key checks a key of a mapping, in which others stand on some lines.
+func (w *walker) key(n *yaml.Node, lines map[string]int) error {
+	switch {
+	case n.Kind == yaml.ScalarNode && n.Tag == "!!merge":
+		return w.fail(n, "merge keys (<<) are not read; write the keys themselves, or use an alias as a value")
+	case n.Kind != yaml.ScalarNode || n.Value == "" || n.Tag == "!!null":
+		return w.fail(n, "expected a name as the key")
+	case len(n.Value) > maxKey:
+		return w.fail(n, "the key %s is longer than %d bytes", shown(n.Value), maxKey)
+	}
+
+	w.path = append(w.path, "."+n.Value)
+	if err := w.allowed(n); err != nil {
+		return err
+	}
+	if line, twice := lines[n.Value]; twice {
+		return w.fail(n, "given twice; first on line %d", line)
+	}
+	w.path = w.path[:len(w.path)-1]
+
+	return nil
+}
+
+// shown shortens a text of a file for an error.
+func shown(text string) string {
+	const most = 40
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+
+	return text
+}

@@ -1,0 +1,166 @@
+// Package yamldoc reads YAML that people write: one document, as a tree, within bounds that no honest file reaches. All
+// of the program's YAML is read here. It does no I/O.
+//
+// It imports fault.
+package yamldoc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/collabui/collabui/fault"
+)
+
+// MaxBytes is the size of the largest text that is read.
+const MaxBytes = 512 << 10
+
+// Bounds of a tree. Values and text count at every alias again.
+const (
+	maxDepth   = 24
+	maxValues  = 20_000
+	maxText    = 1 << 20 // bytes
+	maxAliases = 1_000
+	maxKey     = 128 // bytes
+)
+
+// Read returns the root of the only document of a text, or nil if the text has none. The tree has only keys that are
+// names, each once in its mapping; it has no merge keys, no tags of other programs, and no alias that holds itself. An
+// error is an invalid fault that names the file, the line, and, where there is one, the column and the field. Without
+// a file's name it names no place.
+func Read(name string, raw []byte) (*yaml.Node, error) {
+	if len(raw) > MaxBytes {
+		return nil, invalid(name, "larger than %d KiB, the most that is read", MaxBytes>>10)
+	}
+	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
+	if err := legible(name, raw); err != nil {
+		return nil, err
+	}
+
+	in := yaml.NewDecoder(bytes.NewReader(raw))
+	var doc, second yaml.Node
+	err := in.Decode(&doc)
+	if errors.Is(err, io.EOF) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, syntax(name, raw, err)
+	}
+	err = in.Decode(&second)
+	if err == nil {
+		w := walker{name: name}
+		return nil, w.fail(&second, "a second document begins here; expected exactly one")
+	}
+	if !errors.Is(err, io.EOF) {
+		return nil, syntax(name, raw, err)
+	}
+	if len(doc.Content) == 0 {
+		return nil, nil
+	}
+
+	w := walker{name: name, open: map[*yaml.Node]bool{}, anchors: map[*yaml.Node]extent{}}
+	_, err = w.visit(doc.Content[0], 0)
+
+	return doc.Content[0], err
+}
+
+func invalid(name, format string, args ...any) error {
+	if name != "" {
+		name += ": "
+	}
+
+	return fault.New(fault.Invalid, "%s%s", name, fmt.Sprintf(format, args...))
+}
+
+// legible refuses bytes that are not UTF-8 and characters that YAML does not allow, at their place.
+func legible(name string, raw []byte) error {
+	for rest := raw; len(rest) > 0; {
+		r, size := utf8.DecodeRune(rest)
+		before := raw[:len(raw)-len(rest)]
+		switch {
+		case r == utf8.RuneError && size == 1:
+			return invalid(place(name, before), "not UTF-8: found the byte 0x%02x", rest[0])
+		case r < ' ' && r != '\t' && r != '\n' && r != '\r',
+			r == 0x7f, r > 0x7f && r < 0xa0 && r != 0x85, r == 0xfeff, r == 0xfffe, r == 0xffff:
+			return invalid(place(name, before), "the character %U is not allowed", r)
+		}
+		rest = rest[size:]
+	}
+
+	return nil
+}
+
+// place returns name:line:column of what follows some text.
+func place(name string, before []byte) string {
+	if name == "" {
+		return ""
+	}
+	line := bytes.Count(before, []byte("\n")) + 1
+	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+
+	return fmt.Sprintf("%s:%d:%d", name, line, column)
+}
+
+var (
+	atLine  = regexp.MustCompile(`^line (\d+): `)
+	unknown = regexp.MustCompile(`^unknown anchor '(.*)' referenced`)
+)
+
+// syntax returns the error of the library with its place. The library counts lines, not columns, and has no line for an
+// alias without an anchor.
+func syntax(name string, raw []byte, err error) error {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	if m := unknown.FindStringSubmatch(text); m != nil {
+		alias := regexp.MustCompile(`\*` + regexp.QuoteMeta(m[1]) + `(?:[\s,\]}]|$)`)
+		if found := alias.FindIndex(raw); found != nil {
+			name = place(name, raw[:found[0]])
+		}
+		return invalid(name, "the alias %s has no anchor", m[1])
+	}
+	if m := atLine.FindStringSubmatch(text); m != nil && name != "" {
+		name += ":" + m[1]
+		text = text[len(m[0]):]
+	}
+
+	return invalid(name, "%s", text)
+}
+
+// Value returns a text as the value that another program reads there: a number, a date, a list, and so on. Numbers must
+// be finite.
+func Value(text string) (any, error) {
+	root, err := Read("", []byte(text))
+	if err != nil || root == nil {
+		return nil, err
+	}
+	if err := finite(root); err != nil {
+		return nil, err
+	}
+	var v any
+	if err := root.Decode(&v); err != nil {
+		return nil, fault.As(fault.Invalid, err)
+	}
+
+	return v, nil
+}
+
+// finite refuses numbers that are none.
+func finite(n *yaml.Node) error {
+	var x float64
+	if n.ShortTag() == "!!float" && n.Decode(&x) == nil && (math.IsInf(x, 0) || math.IsNaN(x)) {
+		return invalid("", "expected a finite number, not %s", n.Value)
+	}
+	for _, c := range n.Content {
+		if err := finite(c); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
