@@ -139,7 +139,7 @@ func (c *Control) imported(ctx context.Context, digest string, level int) ([]dom
 		return nil, fmt.Errorf("finetune.data.level%d: if `collabui import FILE` was never called with it, do so: %w",
 			level, err)
 	}
-	rows, err := synth.ReadRows(digest, raw, level)
+	in, err := synth.ReadRows(digest, raw, level)
 
-	return rows, fault.As(fault.Invalid, err)
+	return in.Rows, fault.As(fault.Invalid, err)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/internal/policy/tinylm"
@@ -30,9 +31,11 @@ func importCmd(a *app) *cobra.Command {
 		Use:   "import FILE",
 		Short: "Import custom demonstrations, preference pairs or a policy into the store",
 		Long: `import checks a file, stores it by content and prints the digest by which a specification names it:
-finetune.data.level1, .level2 or .level3 for JSON lines, finetune.base for a policy. A line is
-{"prompt":…, "chosen":…, "rejected":…} (texts or conversations) or {"messages":[…]}. Nothing is stored if any line is
-broken.
+finetune.data.level1, .level2 or .level3 for rows, finetune.base for a policy. Rows are JSON lines or one JSON array, in
+UTF-8. A row is {"prompt":…, "chosen":…, "rejected":…} (texts or conversations), or has LLaMA-Factory's forms:
+{"messages":[…]}, {"conversations":[…]} (ShareGPT) or {"instruction":…, "input":…, "output":…} (Alpaca), each also with
+"chosen" and "rejected". Nothing is stored if any row is broken or would have to be changed. Pairs of one action are
+dropped and counted.
 
 A folder with adapter_config.json and adapter_model.safetensors is an adapter, a folder with a whole model is a policy
 with all parameters. Both belong to the model in --base-model.`,
@@ -59,6 +62,9 @@ type imported struct {
 	Digest string              `json:"digest"`
 	Rows   int                 `json:"rows,omitempty"`
 	Pairs  int                 `json:"pairs,omitempty"` // rows with a rejected answer
+
+	Same    []int `json:"same,omitempty"`    // lines of dropped rows, whose two answers are one action
+	Systems int   `json:"systems,omitempty"` // rows with a system message, which is not kept
 }
 
 func (a *app) runImport(ctx context.Context, o importOptions, path string) error {
@@ -106,6 +112,13 @@ func (x imported) text(w io.Writer) {
 	case importedRows:
 		say(w, "%d rows, %d of them with a rejected answer; train on them with "+
 			"`finetune: {levels: […], data: {level3: %s}}`, or level1, level2", x.Rows, x.Pairs, x.Digest)
+		if n := len(x.Same); n > 0 {
+			say(w, "dropped: %d rows whose chosen and rejected answers are the same action, the first on line %d",
+				n, x.Same[0])
+		}
+		if x.Systems > 0 {
+			say(w, "not kept: the system messages of %d rows; the policy's own is sent", x.Systems)
+		}
 	case importedPolicy:
 		say(w, "a policy; begin stage 1 with it: `finetune: {base: %s}`", x.Digest)
 	default:
@@ -123,12 +136,15 @@ func readImport(path string) (imported, []byte, error) {
 	if _, err := tinylm.Decode(raw); err == nil {
 		return out, raw, nil
 	}
-	rows, err := synth.ReadRows(path, raw, 1)
+	if err := envadapters.CheckData(path, raw); err != nil {
+		return out, nil, err
+	}
+	in, err := synth.ReadRows(path, raw, 1)
 	if err != nil {
 		return out, nil, fault.New(fault.Invalid, "%w; nor is it a policy of the embedded trainer", err)
 	}
-	out.Kind, out.Rows = importedRows, len(rows)
-	out.Pairs = len(slices.DeleteFunc(rows, func(p domain.Pair) bool { return p.Rejected == "" }))
+	out.Kind, out.Rows, out.Same, out.Systems = importedRows, len(in.Rows), in.Same, in.Systems
+	out.Pairs = len(slices.DeleteFunc(in.Rows, func(p domain.Pair) bool { return p.Rejected == "" }))
 
 	return out, raw, nil
 }

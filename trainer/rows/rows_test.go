@@ -99,30 +99,40 @@ func TestInfoDescribesTheFiles(t *testing.T) {
 	}
 }
 
-// TestAnExportCanBeImported checks that preference rows are read back with prompt and answers.
+// TestAnExportCanBeImported checks that preference rows are read back with prompt and answers, unless they have images,
+// without which the training would be another.
 func TestAnExportCanBeImported(t *testing.T) {
 	set := rows.Set{Name: "s", System: "S", Pairs: []domain.Pair{
-		{Prompt: "p <image> q", Chosen: "c", Rejected: "r", Image: "abc"},
+		{Prompt: "p <image> q", Chosen: "c", Rejected: "r"},
 		{Prompt: "p2", Chosen: "c2"},
 	}}
-	f := set.File(rows.Preference, false)
-	var b bytes.Buffer
-	if err := set.Encode(&b, f); err != nil {
-		t.Fatal(err)
+	imported := func() (synth.Imported, error) {
+		f := set.File(rows.Preference, false)
+		var b bytes.Buffer
+		if err := set.Encode(&b, f); err != nil {
+			t.Fatal(err)
+		}
+
+		return synth.ReadRows(f.Name, b.Bytes(), 1)
 	}
 
-	got, err := synth.ReadRows(f.Name, b.Bytes(), 1)
+	got, err := imported()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != len(set.Pairs) {
-		t.Fatalf("%d rows, want %d", len(got), len(set.Pairs))
+	if len(got.Rows) != len(set.Pairs) {
+		t.Fatalf("%d rows, want %d", len(got.Rows), len(set.Pairs))
 	}
-	for i, p := range got {
+	for i, p := range got.Rows {
 		want := set.Pairs[i]
 		if p.Prompt != want.Prompt || p.Chosen != want.Chosen || p.Rejected != want.Rejected {
 			t.Errorf("row %d = %+v, want prompt and answers of %+v", i, p, want)
 		}
+	}
+
+	set.Pairs[0].Image = "abc"
+	if _, err := imported(); err == nil || !strings.Contains(err.Error(), "images") {
+		t.Errorf("error %v of rows with images, want one that names them", err)
 	}
 }
 

@@ -1,9 +1,6 @@
 package synth
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -28,51 +25,63 @@ func SystemOf(rows []domain.Pair, agents string) string {
 	return agents
 }
 
-// message is one turn of a conversation.
-type message struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
+// Imported is what ReadRows made of a file.
+type Imported struct {
+	Rows []domain.Pair
+	// Same are the lines of rows that were dropped: their chosen and rejected answers are one action, or one text.
+	Same []int
+	// Systems is the number of rows with a system message, which is not kept: the policy's own is sent.
+	Systems int
 }
 
-// maxRow is the largest size of one line of an imported file in bytes.
-const maxRow = 4 << 20
-
-// ReadRows reads a custom JSONL file. A line is {"prompt": …, "chosen": …, "rejected": …}, or {"messages": […]} whose
-// last turn is the assistant's. prompt is its text, or a list of messages with one of the user. chosen and rejected are
-// texts, messages, or lists of one message. Without rejected, a row serves SFT only. System messages are not kept: the
-// policy's own is sent. Errors name file and line; no line is skipped.
-func ReadRows(name string, raw []byte, level int) ([]domain.Pair, error) {
-	sc := bufio.NewScanner(bytes.NewReader(raw))
-	sc.Buffer(nil, maxRow)
-	var out []domain.Pair
-	for n := 1; sc.Scan(); n++ {
-		line := bytes.TrimSpace(sc.Bytes())
-		if len(line) == 0 {
-			continue
-		}
-		p, err := readRow(line)
-		if err == nil {
-			err = imported(&p, n, level)
-		}
+// ReadRows reads custom rows: JSON lines, or one JSON array. A row has one of the forms
+//
+//	{"prompt": …, "chosen": …, "rejected": …}
+//	{"messages": […]}, whose last turn is the assistant's, or with "chosen" and "rejected"
+//	{"conversations": […]}, the same in ShareGPT's words (from, value, human, gpt)
+//	{"instruction": …, "input": …, "output": …}, Alpaca's, or with "chosen" and "rejected" in place of output
+//
+// prompt is its text, or a list of messages with one of the user. chosen and rejected are texts, messages, or lists of
+// one message. Without rejected, a row serves SFT only. What a row holds otherwise is ignored, unless training without
+// it would be another training, such as images. Errors name file and line; no broken row is skipped.
+func ReadRows(name string, raw []byte, level int) (Imported, error) {
+	var out Imported
+	err := records(name, raw, func(r record) error {
+		p, system, err := readRow(r.raw)
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
+			return err
 		}
-		out = append(out, p)
-	}
+		if err := complete(&p, r.number, level); err != nil {
+			return err
+		}
+		if system {
+			out.Systems++
+		}
+		if same(p) {
+			out.Same = append(out.Same, r.line)
+		} else {
+			out.Rows = append(out.Rows, p)
+		}
 
-	if err := sc.Err(); err != nil {
-		return nil, fmt.Errorf("%s: a line is longer than %d bytes: %w", name, maxRow, err)
-	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("%s: has no rows; expected JSON lines with prompt and chosen, or messages", name)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return Imported{}, err
+	case len(out.Rows) == 0 && len(out.Same) > 0:
+		return Imported{}, fmt.Errorf("%s:%d: chosen and rejected are the same action, as in all rows of the file",
+			name, out.Same[0])
+	case len(out.Rows) == 0:
+		return Imported{}, fmt.Errorf("%s: has no rows; expected JSON lines, or one array, of objects with prompt and "+
+			"chosen, messages, conversations, or instruction and output", name)
 	}
 
 	return out, nil
 }
 
-// imported fills in the fields of the training example of line n other than its texts.
-func imported(p *domain.Pair, n, level int) error {
-	p.Slot, p.Weight, p.Template, p.Source = n, 1, "imported", domain.SourceImported
+// complete fills in the fields of a training example other than its texts.
+func complete(p *domain.Pair, number, level int) error {
+	p.Slot, p.Weight, p.Template, p.Source = number, 1, "imported", domain.SourceImported
 	if a, err := agents.ParseAnswer(p.Chosen); err == nil {
 		p.ChosenCanonical = a.Canonical(domain.Observation{})
 	} else if level > 1 {
@@ -81,103 +90,75 @@ func imported(p *domain.Pair, n, level int) error {
 	if a, err := agents.ParseAnswer(p.Rejected); err == nil {
 		p.RejectedCanonical = a.Canonical(domain.Observation{})
 	}
-	if p.Rejected != "" && p.Rejected == p.Chosen {
-		return errors.New("chosen and rejected are the same text")
-	}
 
 	return nil
 }
 
-func readRow(line []byte) (domain.Pair, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(line, &fields); err != nil {
-		return domain.Pair{}, fmt.Errorf("not a JSON object: %w", err)
-	}
-	if raw, ok := fields["messages"]; ok {
-		return readMessages(raw)
+// same reports whether the answers of a pair are one action, or one text.
+func same(p domain.Pair) bool {
+	if p.Rejected == "" {
+		return false
 	}
 
-	var p domain.Pair
-	var err error
-	if p.Prompt, err = promptOf(fields["prompt"]); err != nil {
-		return p, err
+	return strings.TrimSpace(p.Rejected) == strings.TrimSpace(p.Chosen) ||
+		p.ChosenCanonical != "" && p.ChosenCanonical == p.RejectedCanonical
+}
+
+// readRow reads a row, and reports whether it has a system message.
+func readRow(raw []byte) (p domain.Pair, system bool, err error) {
+	m, err := membersOf(raw, "")
+	if err != nil {
+		return p, false, err
 	}
-	if p.Chosen, err = answerOf(fields["chosen"]); err != nil || p.Chosen == "" {
-		return p, fmt.Errorf("chosen: expected a text, a message, or a list of one message (%v)", err)
+	if err := m.keepable(); err != nil {
+		return p, false, err
 	}
-	if raw, ok := fields["rejected"]; ok {
-		if p.Rejected, err = answerOf(raw); err != nil {
-			return p, fmt.Errorf("rejected: %w", err)
+	form, err := m.form()
+	if err != nil {
+		return p, false, err
+	}
+
+	text, err := m.text("system")
+	if err != nil {
+		return p, false, err
+	}
+	chosen, ranked := m["chosen"]
+	var turns []turn
+	switch form {
+	case "instruction":
+		p.Prompt, p.Chosen, err = m.alpaca(ranked)
+	case "prompt":
+		if p.Prompt, err = m.text(form); err != nil {
+			turns, err = turnsOf(m[form], form)
+		}
+		ranked = true // chosen is required
+	default:
+		turns, err = turnsOf(m[form], form)
+		if err == nil && !ranked {
+			turns, p.Chosen, err = lastTurn(turns, form)
 		}
 	}
-
-	return p, nil
-}
-
-func readMessages(raw json.RawMessage) (domain.Pair, error) {
-	var turns []message
-	if err := json.Unmarshal(raw, &turns); err != nil {
-		return domain.Pair{}, fmt.Errorf("messages: expected a list of role and content: %w", err)
+	if err == nil && len(turns) > 0 {
+		p.Prompt, err = userOf(turns)
 	}
-	last := len(turns) - 1
-	if last < 1 || turns[last].Role != "assistant" {
-		return domain.Pair{}, errors.New("messages: expected at least two turns, the last one of the assistant")
+	if err != nil {
+		return p, false, err
 	}
-	user, err := userOf(turns[:last])
-	if err == nil && turns[last].Content == "" {
-		err = errors.New("messages: the assistant's turn is empty")
+	if p.Prompt == "" {
+		return p, false, fmt.Errorf("%s: is empty", form)
 	}
 
-	return domain.Pair{Prompt: user, Chosen: turns[last].Content}, err
-}
-
-func promptOf(raw json.RawMessage) (string, error) {
-	var text string
-	if json.Unmarshal(raw, &text) == nil && text != "" {
-		return text, nil
-	}
-	var turns []message
-	if err := json.Unmarshal(raw, &turns); err != nil {
-		return "", errors.New("prompt: expected a text or a list of messages")
-	}
-
-	return userOf(turns)
-}
-
-// userOf returns the text of the only user message.
-func userOf(turns []message) (string, error) {
-	user := ""
-	for _, t := range turns {
-		switch {
-		case t.Role == "system":
-		case t.Role == "user" && user == "" && t.Content != "":
-			user = t.Content
-		default:
-			return "", fmt.Errorf(
-				"prompt: expected one user message and at most a system message with it; found role %q", t.Role)
+	if ranked {
+		if p.Chosen, err = answerOf(chosen, "chosen"); err != nil || p.Chosen == "" {
+			return p, false, fmt.Errorf("chosen: expected a text, a message, or a list of one message (%v)", err)
 		}
 	}
-	if user == "" {
-		return "", errors.New("prompt: has no user message")
+	if raw, ok := m["rejected"]; ok {
+		if !ranked {
+			return p, false, errors.New("rejected: stands without chosen")
+		}
+		p.Rejected, err = answerOf(raw, "rejected")
 	}
 
-	return user, nil
-}
-
-// answerOf returns a text, the text of an assistant message, or that of a list of one.
-func answerOf(raw json.RawMessage) (string, error) {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text, nil
-	}
-	var one message
-	if json.Unmarshal(raw, &one) == nil && one.Role == "assistant" {
-		return one.Content, nil
-	}
-	var list []message
-	if json.Unmarshal(raw, &list) == nil && len(list) == 1 && list[0].Role == "assistant" {
-		return list[0].Content, nil
-	}
-
-	return "", errors.New("not a text, a message of the assistant, or a list of one")
+	return p, text != "" || hasSystem(turns), err
 }

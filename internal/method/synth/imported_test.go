@@ -12,10 +12,11 @@ func TestCustomRowsAreRead(t *testing.T) {
 
 {"prompt":[{"role":"user","content":"u"}],"chosen":[{"role":"assistant","content":` + wait + `}],` +
 		`"rejected":{"role":"assistant","content":"no"}}`
-	rows, err := ReadRows("f", []byte(file), 2)
+	in, err := ReadRows("f", []byte(file), 2)
 	if err != nil {
 		t.Fatal(err)
 	}
+	rows := in.Rows
 	if len(rows) != 2 || rows[0].Prompt != "Goal: x" || rows[1].Rejected != "no" {
 		t.Fatalf("ReadRows() = %+v, want the two rows", rows)
 	}
@@ -25,7 +26,8 @@ func TestCustomRowsAreRead(t *testing.T) {
 }
 
 func TestAnswersOfLevel1NeedNotBeActions(t *testing.T) {
-	rows, err := ReadRows("f", []byte(`{"prompt":"q","chosen":"free words"}`), 1)
+	in, err := ReadRows("f", []byte(`{"prompt":"q","chosen":"free words"}`), 1)
+	rows := in.Rows
 	if err != nil || rows[0].Chosen != "free words" {
 		t.Errorf("ReadRows() = %+v, %v; want the row with free words", rows, err)
 	}
@@ -34,13 +36,14 @@ func TestAnswersOfLevel1NeedNotBeActions(t *testing.T) {
 func TestErrorsInCustomRowsNameTheLine(t *testing.T) {
 	const ok = `{"prompt":"Goal: x","chosen":` + wait + `}`
 	for name, c := range map[string]struct{ text, want string }{
-		"empty":            {"", "f: has no rows"},
-		"not JSON":         {ok + "\nnonsense", "f:2: not a JSON object"},
-		"no answer":        {`{"prompt":"x"}`, "f:1: chosen: expected a text"},
-		"no prompt":        {`{"chosen":"x"}`, "f:1: prompt: expected a text or a list"},
-		"one turn":         {`{"messages":[{}]}`, "f:1: messages: expected at least two turns"},
-		"not an action":    {`{"prompt":"x","chosen":"c"}`, "f:1: chosen: answer has no 'Action: {json}'"},
-		"nothing rejected": {`{"prompt":"x","chosen":` + wait + `,"rejected":` + wait + `}`, "are the same text"},
+		"empty":         {"", "f: has no rows"},
+		"not JSON":      {ok + "\nnonsense", "f:2: not a JSON object"},
+		"no answer":     {`{"prompt":"x"}`, "f:1: chosen: expected a text"},
+		"no prompt":     {`{"chosen":"x"}`, "f:1: prompt: expected a text or a list"},
+		"one turn":      {`{"messages":[{}]}`, "f:1: messages: expected at least two turns"},
+		"not an action": {`{"prompt":"x","chosen":"c"}`, "f:1: chosen: answer has no 'Action: {json}'"},
+		"nothing rejected": {`{"prompt":"x","chosen":` + wait + `,"rejected":` + wait + `}`,
+			"f:1: chosen and rejected are the same action"},
 		"an assistant's turn in the prompt": {
 			`{"prompt":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}],"chosen":"c"}`,
 			`f:1: prompt: expected one user message and at most a system message with it; found role "assistant"`,
@@ -53,26 +56,4 @@ func TestErrorsInCustomRowsNameTheLine(t *testing.T) {
 			}
 		})
 	}
-}
-
-func FuzzReadRows(f *testing.F) {
-	for _, s := range []string{
-		"",
-		`{"prompt":"p","chosen":"c"}`,
-		`{"messages":[{"role":"user","content":"u"},{"role":"assistant","content":"a"}]}`,
-		`{"prompt":[{"role":"user","content":"u"}],"chosen":[{"role":"assistant","content":"a"}],"rejected":null}`,
-	} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		rows, err := ReadRows("f", []byte(text), 1)
-		if (err == nil) != (len(rows) > 0) {
-			t.Errorf("ReadRows(%q) = %d rows, %v; want rows or an error", text, len(rows), err)
-		}
-		for _, p := range rows {
-			if p.Prompt == "" || p.Chosen == "" || p.Chosen == p.Rejected {
-				t.Errorf("ReadRows(%q) has %+v, want a prompt and different answers", text, p)
-			}
-		}
-	})
 }

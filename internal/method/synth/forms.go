@@ -1,0 +1,208 @@
+package synth
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// forms are the members that hold the prompt, one for each form of a row.
+var forms = []string{"prompt", "messages", "conversations", "instruction"}
+
+// unkept are members of LLaMA-Factory's rows without which a row would be another one.
+var unkept = map[string]string{
+	"images": "rows with images are not read", "videos": "rows with videos are not read",
+	"audios": "rows with sound are not read", "tools": "rows with tools are not read",
+	"history": "expected one turn of the user, without a history",
+	"kto_tag": "rows for KTO are not read: remove those whose answer is not desired, and the member",
+}
+
+// form returns which member holds the prompt.
+func (m members) form() (string, error) {
+	var found []string
+	for _, f := range forms {
+		if _, ok := m[f]; ok {
+			found = append(found, f)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", errors.New(
+			"prompt: expected a text or a list of messages; or messages, conversations or instruction")
+	case 1:
+		return found[0], nil
+	}
+
+	return "", fmt.Errorf("expected one of %s, not %s", strings.Join(forms, ", "), strings.Join(found, " and "))
+}
+
+// keepable refuses what cannot be kept, and what may not be left out.
+func (m members) keepable() error {
+	for _, name := range slices.Sorted(maps.Keys(unkept)) {
+		if raw, ok := m[name]; ok && !empty(raw) {
+			return fmt.Errorf("%s: %s", name, unkept[name])
+		}
+	}
+	if raw := string(m["label"]); raw == "true" || raw == "false" {
+		return fmt.Errorf("label: %s", unkept["kto_tag"])
+	}
+
+	return nil
+}
+
+// empty reports whether a value holds nothing.
+func empty(raw json.RawMessage) bool {
+	var list []any
+	var object map[string]any
+
+	return string(raw) == `""` || json.Unmarshal(raw, &list) == nil && len(list) == 0 ||
+		json.Unmarshal(raw, &object) == nil && len(object) == 0
+}
+
+// text returns a member that is a text, or "" if there is none.
+func (m members) text(name string) (string, error) {
+	raw, ok := m[name]
+	if !ok {
+		return "", nil
+	}
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return "", fmt.Errorf("%s: expected a text", name)
+	}
+
+	return text, nil
+}
+
+// alpaca returns the prompt of an Alpaca row as LLaMA-Factory puts it together, and the output.
+func (m members) alpaca(ranked bool) (prompt, output string, err error) {
+	var texts [3]string
+	for i, name := range []string{"instruction", "input", "output"} {
+		if texts[i], err = m.text(name); err != nil {
+			return "", "", err
+		}
+	}
+	switch output = texts[2]; {
+	case ranked && output != "":
+		return "", "", errors.New("output: expected either output or chosen")
+	case !ranked && output == "":
+		return "", "", errors.New("output: expected a text, or chosen and rejected")
+	}
+	parts := slices.DeleteFunc(texts[:2], func(s string) bool { return s == "" })
+
+	return strings.Join(parts, "\n"), output, nil
+}
+
+// turn is a message of a conversation, in OpenAI's roles.
+type turn struct{ role, content string }
+
+// openAI are the roles by which others name those of OpenAI.
+var openAI = map[string]string{"human": "user", "gpt": "assistant"}
+
+// turnOf reads a message with role and content, or with from and value.
+func turnOf(raw json.RawMessage, field string) (turn, error) {
+	m, err := membersOf(raw, field)
+	if err != nil {
+		return turn{}, err
+	}
+	role, content := "role", "content"
+	if _, ok := m["from"]; ok {
+		role, content = "from", "value"
+	}
+	for name, raw := range m {
+		if name != role && name != content && !empty(raw) {
+			return turn{}, fmt.Errorf("%s.%s: a message with more than %s and %s is not read",
+				field, name, role, content)
+		}
+	}
+
+	var t turn
+	if t.role, err = m.text(role); err != nil {
+		return t, fmt.Errorf("%s.%w", field, err)
+	}
+	if t.content, err = m.text(content); err != nil {
+		return t, fmt.Errorf("%s.%w", field, err)
+	}
+	if known, ok := openAI[t.role]; ok && role == "from" {
+		t.role = known
+	}
+
+	return t, nil
+}
+
+// turnsOf reads a list of messages.
+func turnsOf(raw json.RawMessage, field string) ([]turn, error) {
+	var list []json.RawMessage
+	if err := json.Unmarshal(raw, &list); err != nil || len(list) == 0 {
+		return nil, fmt.Errorf("%s: expected a list of messages", field)
+	}
+	var out []turn
+	for i, raw := range list {
+		t, err := turnOf(raw, fmt.Sprintf("%s[%d]", field, i))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+
+	return out, nil
+}
+
+// lastTurn cuts the answer off a conversation.
+func lastTurn(turns []turn, field string) (before []turn, answer string, err error) {
+	last := len(turns) - 1
+	if last < 1 || turns[last].role != "assistant" {
+		return nil, "", fmt.Errorf("%s: expected at least two turns, the last one of the assistant", field)
+	}
+	if turns[last].content == "" {
+		return nil, "", fmt.Errorf("%s: the assistant's turn is empty", field)
+	}
+
+	return turns[:last], turns[last].content, nil
+}
+
+// userOf returns the text of the only user message.
+func userOf(turns []turn) (string, error) {
+	user := ""
+	for _, t := range turns {
+		switch {
+		case t.role == "system":
+		case t.role == "user" && user == "" && t.content != "":
+			user = t.content
+		default:
+			return "", fmt.Errorf(
+				"prompt: expected one user message and at most a system message with it; found role %q", t.role)
+		}
+	}
+	if user == "" {
+		return "", errors.New("prompt: has no user message")
+	}
+
+	return user, nil
+}
+
+func hasSystem(turns []turn) bool {
+	return slices.ContainsFunc(turns, func(t turn) bool { return t.role == "system" && t.content != "" })
+}
+
+// answerOf returns a text, the text of an assistant message, or that of a list of one.
+func answerOf(raw json.RawMessage, field string) (string, error) {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text, nil
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil {
+		list = []json.RawMessage{raw}
+	}
+	if len(list) == 1 {
+		t, err := turnOf(list[0], field)
+		if err == nil && t.role == "assistant" {
+			return t.content, nil
+		}
+	}
+
+	return "", fmt.Errorf("%s: not a text, a message of the assistant, or a list of one", field)
+}
