@@ -16,27 +16,51 @@ type split struct {
 	// episodes holds the steps of template n at n-1.
 	episodes [][]step
 	records  int
+}
+
+// index holds the splits by their names, and what was skipped.
+type index struct {
+	splits   map[string]split
 	problems []recorded.Problem
 }
 
-// load reads the files of the suite.
-func (s *Suite) load() (map[string]split, error) {
+// load reads the files of the suite. Two files of one split are an error or, with skip, the first one is read.
+func (s *Suite) load() (index, error) {
+	ix := index{splits: map[string]split{}}
 	files, err := testFiles(s.data)
 	if err != nil {
-		return nil, err
+		return ix, err
 	}
 
-	out := map[string]split{}
-	for name, file := range files {
-		var sp split
-		sp.digest, sp.problems, err = recorded.Read(file, s.skip, sp.add)
-		if err != nil {
-			return nil, err
+	from := map[string]string{}
+	for _, file := range files {
+		name := splitName(filepath.Dir(file))
+		if first, twice := from[name]; twice {
+			err := fault.New(fault.Invalid, "%s: split %s is also in %s", file, name, first)
+			if !s.skip {
+				return ix, err
+			}
+			ix.problems = append(ix.problems, recorded.Problem{Where: recorded.Where{File: file}, Err: err})
+			continue
 		}
-		out[name] = sp
+
+		var sp split
+		digest, problems, err := recorded.Read(file, s.skip, sp.add)
+		if err != nil {
+			return ix, err
+		}
+		ix.problems = append(ix.problems, problems...)
+		if sp.records > 0 {
+			sp.digest = digest
+			ix.splits[name], from[name] = sp, file
+		}
+	}
+	if len(ix.splits) == 0 {
+		return ix, fault.New(fault.Invalid, "no records in test.json of %s%s", s.data,
+			recorded.Instead(s.data, ix.problems))
 	}
 
-	return out, nil
+	return ix, nil
 }
 
 // add appends a record to the last episode or, if its task is another one, begins a new episode.
@@ -56,28 +80,28 @@ func (sp *split) add(raw []byte, _ recorded.Where) error {
 	return nil
 }
 
-// testFiles returns the test files by the names of their splits. Data is one such file or a folder.
-func testFiles(data string) (map[string]string, error) {
+// testFiles returns the test files in the order of their names. Data is one such file or a folder.
+func testFiles(data string) ([]string, error) {
 	info, err := os.Stat(data)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "autowebbench: data: %w", err)
 	}
 	if !info.IsDir() {
-		return map[string]string{splitName(filepath.Dir(data)): data}, nil
+		return []string{data}, nil
 	}
 
-	out := map[string]string{}
+	var out []string
 	if data, err = filepath.EvalSymlinks(data); err != nil { // WalkDir does not follow a link
 		return nil, fault.New(fault.Invalid, "autowebbench: data: %w", err)
 	}
 	err = filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Name() == "test.json" {
-			out[splitName(filepath.Dir(path))] = path
+			out = append(out, path)
 		}
 		return err
 	})
 	if err == nil && len(out) == 0 {
-		err = fmt.Errorf("no test.json in %s", data)
+		err = fmt.Errorf("no test.json in %s%s", data, recorded.Instead(data, nil))
 	}
 
 	return out, fault.As(fault.Invalid, err)

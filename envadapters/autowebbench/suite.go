@@ -22,7 +22,7 @@ import (
 type Suite struct {
 	data string
 	skip bool
-	read func() (map[string]split, error)
+	read func() (index, error)
 }
 
 // New returns a suite, which reads its files when they are first needed. It takes two options: data is a test.json or a
@@ -57,21 +57,21 @@ func (s *Suite) Family() domain.Family { return domain.FamilyWeb }
 
 // Splits returns a name per file: its path below the folder without test.json, such as en-ind.
 func (s *Suite) Splits() []string {
-	all, err := s.read()
+	ix, err := s.read()
 	if err != nil {
 		return nil
 	}
 
-	return slices.Sorted(maps.Keys(all))
+	return slices.Sorted(maps.Keys(ix.splits))
 }
 
 // Templates returns the recorded tasks of a file. Their budget is their number of records.
 func (s *Suite) Templates(name string) ([]envadapters.Template, error) {
-	all, err := s.read()
+	ix, err := s.read()
 	if err != nil {
 		return nil, err
 	}
-	sp, ok := all[name]
+	sp, ok := ix.splits[name]
 	if !ok {
 		return nil, fault.New(fault.Invalid, "autowebbench has no split %q; it has %s",
 			name, strings.Join(s.Splits(), ", "))
@@ -87,10 +87,10 @@ func (s *Suite) Templates(name string) ([]envadapters.Template, error) {
 
 // Version returns the digests of the files.
 func (s *Suite) Version(context.Context) (string, error) {
-	all, err := s.read()
+	ix, err := s.read()
 	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		parts = append(parts, name+" sha256:"+all[name].digest)
+	for _, name := range slices.Sorted(maps.Keys(ix.splits)) {
+		parts = append(parts, name+" sha256:"+ix.splits[name].digest)
 	}
 
 	return strings.Join(parts, ", "), err
@@ -106,12 +106,12 @@ func (s *Suite) Open(context.Context) (envadapters.Environment, error) {
 }
 
 func (s *Suite) episode(t domain.Task) (recorded.Episode, error) {
-	all, err := s.read()
+	ix, err := s.read()
 	if err != nil {
 		return nil, err
 	}
 
-	episodes := all[t.Split].episodes
+	episodes := ix.splits[t.Split].episodes
 	var n int
 	if _, err := fmt.Sscanf(t.Template, "%04d", &n); err != nil || n < 1 || n > len(episodes) {
 		return nil, fault.New(fault.Invalid, "autowebbench has no task %q in split %q", t.Template, t.Split)
@@ -122,7 +122,7 @@ func (s *Suite) episode(t domain.Task) (recorded.Episode, error) {
 
 // Check reads the files.
 func (s *Suite) Check(context.Context) envadapters.Health {
-	all, err := s.read()
+	ix, err := s.read()
 	if err != nil {
 		return envadapters.Health{
 			State:  envadapters.Dead,
@@ -135,11 +135,11 @@ func (s *Suite) Check(context.Context) envadapters.Health {
 	h := envadapters.Health{State: envadapters.Ready}
 	var seen []string
 	for _, name := range s.Splits() {
-		seen = append(seen, fmt.Sprintf("%s: %d records", name, all[name].records))
-		for _, p := range all[name].problems {
-			h.State = envadapters.Degraded
-			seen = append(seen, p.String())
-		}
+		seen = append(seen, fmt.Sprintf("%s: %d records", name, ix.splits[name].records))
+	}
+	if len(ix.problems) > 0 {
+		h.State = envadapters.Degraded
+		seen = append(seen, recorded.Summary(ix.problems))
 	}
 	h.Detail = strings.Join(seen, "; ")
 

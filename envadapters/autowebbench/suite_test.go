@@ -198,13 +198,13 @@ func TestThePublishedFiles(t *testing.T) {
 	}
 
 	s := open(t, envadapters.Options{Data: data})
-	all, err := s.read()
+	ix, err := s.read()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]int{"en-ind": 349, "zh-ind": 392} {
-		if sp := all[name]; sp.records != want || len(sp.problems) > 0 {
-			t.Errorf("%s has %d records and the problems %v, want %d and none", name, sp.records, sp.problems, want)
+		if sp := ix.splits[name]; sp.records != want || len(ix.problems) > 0 {
+			t.Errorf("%s has %d records and the problems %v, want %d and none", name, sp.records, ix.problems, want)
 		}
 	}
 

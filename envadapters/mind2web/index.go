@@ -3,7 +3,7 @@ package mind2web
 import (
 	"fmt"
 	"io/fs"
-	"os"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -71,20 +71,22 @@ func (s *Suite) load() (index, error) {
 	}
 
 	err = filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
-		if os.IsNotExist(err) || err == nil && (d.IsDir() || filepath.Ext(path) != ".json") {
-			return err
+		if err != nil && s.skip && path != data {
+			ix.problems = append(ix.problems, recorded.Problem{Where: recorded.Where{File: path}, Err: err})
+			return fs.SkipDir
 		}
 		split := folders[filepath.Base(filepath.Dir(path))]
-		if err != nil || split == "" {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".json" || split == "" {
 			return err
 		}
 		return ix.add(path, split, s.skip)
 	})
-	if err == nil && len(ix.splits) == 0 {
-		err = fmt.Errorf("no train/*.json, test_task/*.json, test_website/*.json or test_domain/*.json in %s", s.data)
+	if err == nil {
+		err = ix.sort(s.skip)
 	}
-	if twice := ix.sort(); twice != nil {
-		err = twice
+	if err == nil && len(ix.splits) == 0 {
+		err = fmt.Errorf("no tasks in train/*.json, test_task/*.json, test_website/*.json or test_domain/*.json "+
+			"of %s%s", s.data, recorded.Instead(data, ix.problems))
 	}
 
 	return ix, fault.As(fault.Invalid, err)
@@ -107,22 +109,32 @@ func (ix *index) add(path, split string, skip bool) error {
 		return nil
 	})
 	ix.problems = append(ix.problems, problems...)
-	ix.version += fmt.Sprintf("%s/%s sha256:%s ", filepath.Base(filepath.Dir(path)), filepath.Base(path), digest)
+	if digest != "" {
+		ix.version += fmt.Sprintf("%s/%s sha256:%s ", filepath.Base(filepath.Dir(path)), filepath.Base(path), digest)
+	}
 
 	return err
 }
 
-// sort orders the tasks of all splits. It fails if a split has a task twice.
-func (ix *index) sort() error {
-	var err error
-	for _, entries := range ix.splits {
-		slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.id, b.id) })
-		for i, e := range entries {
-			if i > 0 && entries[i-1].id == e.id {
-				err = fmt.Errorf("%v: task %s is also at %v", e.at, e.id, entries[i-1].at)
+// sort orders the tasks of all splits. A task that a split has twice is an error or, with skip, the first one is kept.
+func (ix *index) sort(skip bool) error {
+	for _, split := range slices.Sorted(maps.Keys(ix.splits)) {
+		var once []entry
+		entries := ix.splits[split]
+		slices.SortStableFunc(entries, func(a, b entry) int { return strings.Compare(a.id, b.id) })
+		for _, e := range entries {
+			if n := len(once); n == 0 || once[n-1].id != e.id {
+				once = append(once, e)
+				continue
 			}
+			twice := fmt.Errorf("task %s is also at %v", e.id, once[len(once)-1].at)
+			if !skip {
+				return fmt.Errorf("%v: %w", e.at, twice)
+			}
+			ix.problems = append(ix.problems, recorded.Problem{Where: e.at, Err: twice})
 		}
+		ix.splits[split] = once
 	}
 
-	return err
+	return nil
 }

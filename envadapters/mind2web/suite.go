@@ -168,9 +168,9 @@ func (s *Suite) Check(context.Context) envadapters.Health {
 		}
 		seen = append(seen, fmt.Sprintf("%s: %d tasks, %d steps", name, len(ix.splits[name]), steps))
 	}
-	for _, p := range ix.problems {
+	if len(ix.problems) > 0 {
 		h.State = envadapters.Degraded
-		seen = append(seen, p.String())
+		seen = append(seen, recorded.Summary(ix.problems))
 	}
 	h.Detail = strings.Join(append(seen, s.Protocol()), "; ")
 

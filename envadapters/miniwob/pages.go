@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 )
 
@@ -46,15 +47,21 @@ func openPages(data string) (*os.Root, error) {
 		"core/core.js, or the root of the package or checkout around it; to download one: %s", data, fix)
 }
 
-// tasks lists the names of the tasks that the folder has pages for, sorted. It leaves out the folder flight: its pages
-// are copies of airlines' sites, under their own licences.
+// tasks lists the names of the tasks that the folder has pages for, sorted. An empty page is an invalid fault. tasks
+// leaves out the folder flight: its pages are copies of airlines' sites, under their own licences.
 func tasks(pages fs.FS) ([]string, error) {
 	found, err := fs.Glob(pages, "miniwob/*.html")
 	if err != nil {
 		return nil, err
 	}
 
+	found = slices.DeleteFunc(found, envadapters.Stray)
 	for i, f := range found {
+		if page, err := fs.ReadFile(pages, f); err == nil { // what cannot be read fails when it is played
+			if err := envadapters.CheckData(f, page); err != nil {
+				return nil, err
+			}
+		}
 		found[i] = strings.TrimSuffix(path.Base(f), ".html")
 	}
 
@@ -74,7 +81,7 @@ func digest(pages fs.FS) (string, error) {
 		if d.IsDir() && name == "flight" {
 			return fs.SkipDir
 		}
-		if d.IsDir() || !slices.Contains([]string{".html", ".js", ".css"}, path.Ext(name)) {
+		if d.IsDir() || envadapters.Stray(name) || !slices.Contains([]string{".html", ".js", ".css"}, path.Ext(name)) {
 			return nil
 		}
 		raw, err := fs.ReadFile(pages, name)

@@ -15,7 +15,7 @@ import (
 // Where is the place of a record in a file.
 type Where struct {
 	File string
-	// Line is that of the record's first character, from 1.
+	// Line is that of the record's first character, from 1. It is 0 if the whole file is meant.
 	Line int
 	// Offset and Length are in bytes.
 	Offset int64
@@ -24,13 +24,39 @@ type Where struct {
 
 func (w Where) String() string { return fmt.Sprintf("%s:%d", w.File, w.Line) }
 
-// Problem is a record that could not be read.
+// Problem is a record, or a whole file, that could not be read.
 type Problem struct {
 	Where Where
 	Err   error
 }
 
-func (p Problem) String() string { return fmt.Sprintf("skipped %v: %v", p.Where, p.Err) }
+func (p Problem) String() string {
+	if p.Where.Line == 0 {
+		return p.Err.Error() // which names the file
+	}
+
+	return fmt.Sprintf("%v: %v", p.Where, p.Err)
+}
+
+// Summary counts problems and names the first ones. It is empty if there are none.
+func Summary(problems []Problem) string {
+	const most = 5
+	if len(problems) == 0 {
+		return ""
+	}
+	out := fmt.Sprintf("skipped %d:", len(problems))
+	for i, p := range problems[:min(most, len(problems))] {
+		if i > 0 {
+			out += ","
+		}
+		out += " " + p.String()
+	}
+	if more := len(problems) - most; more > 0 {
+		out += fmt.Sprintf(", and %d more", more)
+	}
+
+	return out
+}
 
 // Skips reads the option broken. It reports whether to skip records that cannot be read.
 func Skips(suite, broken string) (bool, error) {
@@ -46,14 +72,23 @@ func Skips(suite, broken string) (bool, error) {
 
 // Read calls f for the JSON objects of a file, which holds an array of them or one after the other. It keeps one record
 // in memory at a time and returns the SHA-256 of the file. A record that is not JSON, or for which f fails, is a
-// problem: with skip Read returns it and continues; otherwise it fails with file and line. Read ignores what is between
-// the objects.
+// problem: with skip Read returns it and continues; otherwise it fails with file and line. A file that cannot be read
+// at all is a problem, too, and then the digest is empty. Read ignores what is between the objects.
 func Read(file string, skip bool, f func(raw []byte, at Where) error) (
 	digest string, problems []Problem, err error,
 ) {
+	whole := func(err error) (string, []Problem, error) {
+		if skip {
+			return "", []Problem{{Where{File: file}, err}}, nil
+		}
+		return "", nil, err
+	}
+	if err := checkFile(file); err != nil {
+		return whole(err)
+	}
 	in, err := os.Open(file)
 	if err != nil {
-		return "", nil, fault.New(fault.Invalid, "open recorded tasks: %w", err)
+		return whole(fault.New(fault.Invalid, "open recorded tasks: %w", err))
 	}
 	defer func() { _ = in.Close() }()
 
@@ -79,8 +114,8 @@ func Read(file string, skip bool, f func(raw []byte, at Where) error) (
 		}
 	}
 	if n == 0 {
-		return "", problems, fault.New(fault.Invalid,
-			"%s has no records: expected JSON objects, in an array or one per line", file)
+		return whole(fault.New(fault.Invalid,
+			"%s has no records: expected JSON objects, in an array or one per line", file))
 	}
 
 	return hex.EncodeToString(h.Sum(nil)), problems, nil

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/collabui/collabui/fault"
@@ -100,18 +101,57 @@ func TestABrokenRecordIsNamed(t *testing.T) {
 	}
 }
 
-func TestFilesWithoutRecordsAreInvalid(t *testing.T) {
-	for name, file := range map[string]string{
-		"empty":       write(t, ""),
-		"empty array": write(t, "[]"),
-		"no objects":  write(t, "no objects"),
-		"missing":     filepath.Join(t.TempDir(), "none"),
+func TestFilesWithoutRecordsAreNamedOrSkipped(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe.json")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link.json")
+	if err := os.Symlink("nowhere", link); err != nil {
+		t.Fatal(err)
+	}
+	const lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"
+	named := func(name, text string) string {
+		file := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	for name, test := range map[string]struct{ file, want string }{
+		"empty":           {write(t, ""), "tasks.json is empty"},
+		"only white":      {write(t, "\r\n \t\n"), "tasks.json is empty"},
+		"empty array":     {write(t, "[]"), "tasks.json has no records"},
+		"no objects":      {write(t, "no objects"), "tasks.json has no records"},
+		"missing":         {filepath.Join(t.TempDir(), "none"), "none: no such file"},
+		"Git LFS":         {write(t, lfs), "tasks.json is a pointer of Git LFS, not the data: call `git lfs pull`"},
+		"macOS":           {named("._tasks.json", "\x00\x05\x16\x07{}"), "._tasks.json is no data"},
+		"macOS, a folder": {named(".DS_Store", "\x00\x00\x00\x01Bud1{}"), ".DS_Store is no data"},
+		"Windows":         {named("Thumbs.db", "{}"), "Thumbs.db is no data"},
+		"a pipe":          {pipe, "pipe.json is no regular file"},
+		"a folder":        {t.TempDir(), "is no regular file"},
+		"a dead link":     {link, "link.json: no such file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []int
-			if _, _, err := Read(file, true, refuseFour(&got)); fault.KindOf(err) != fault.Invalid {
-				t.Errorf("got %v, want an invalid fault", err)
+			_, _, err := Read(test.file, false, refuseFour(&got))
+			if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want an invalid fault with %q", err, test.want)
+			}
+			digest, problems, err := Read(test.file, true, refuseFour(&got))
+			if err != nil || digest != "" || !strings.Contains(Summary(problems), test.want) {
+				t.Errorf("skipped: got digest %q, %v, %v; want a problem with %q", digest, problems, err, test.want)
 			}
 		})
+	}
+}
+
+func TestASummaryCountsAllProblemsAndNamesTheFirst(t *testing.T) {
+	var all []Problem
+	for line := range 7 {
+		all = append(all, Problem{Where{File: "f", Line: line + 1}, errors.New("x")})
+	}
+	if got, want := Summary(all), "skipped 7: f:1: x, f:2: x, f:3: x, f:4: x, f:5: x, and 2 more"; got != want {
+		t.Errorf("Summary = %q, want %q", got, want)
 	}
 }
