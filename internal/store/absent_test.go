@@ -74,3 +74,26 @@ func TestSureOfAnObject(t *testing.T) {
 		}
 	}
 }
+
+// writing is a store in which another process writes an object just before each list.
+type writing struct {
+	store.Bucket
+	key string
+}
+
+func (w writing) List(ctx context.Context, prefix string) ([]store.Ref, error) {
+	if _, _, _, err := store.WriteOnce(ctx, w.Bucket, w.key, 7); err != nil {
+		return nil, err
+	}
+
+	return w.Bucket.List(ctx, prefix)
+}
+
+func TestSureReadsAnObjectThatIsWrittenMeanwhile(t *testing.T) {
+	t.Parallel()
+	const key = "log/0001.json"
+	v, there, err := store.Sure[int](t.Context(), writing{&store.Memory{}, key}, key)
+	if v != 7 || !there || err != nil {
+		t.Errorf("Sure = %v, %v, %v; want 7, which was written between the read and the list", v, there, err)
+	}
+}

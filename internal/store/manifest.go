@@ -98,7 +98,7 @@ func May[T any](ctx context.Context, b Bucket, key string) (v T, there bool, err
 }
 
 // Sure is May for a caller that decides something by absence. Two requests must agree on that: if a list shows a
-// manifest that a read does not, it returns a fault that wraps ErrAbsent.
+// manifest that a read before and a read after the list do not, it returns a fault that wraps ErrAbsent.
 func Sure[T any](ctx context.Context, b Bucket, key string) (v T, there bool, err error) {
 	v, there, err = May[T](ctx, b, key)
 	if err != nil || there {
@@ -106,10 +106,13 @@ func Sure[T any](ctx context.Context, b Bucket, key string) (v T, there bool, er
 	}
 	listed, err := b.List(ctx, key)
 	if err == nil && len(listed) > 0 && listed[0].Key == key { // the key itself is the first of its prefix
-		err = absent(key)
+		v, there, err = May[T](ctx, b, key) // it may have been written since the first read
+		if err == nil && !there {
+			err = absent(key)
+		}
 	}
 
-	return v, false, err
+	return v, there, err
 }
 
 // read decodes a manifest. The error wraps ErrNotFound if the store does not show it.
