@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -93,15 +94,15 @@ func bombs() map[string]string {
 	return out
 }
 
-// TestNoFileCostsMuch holds every reading to 2 seconds and 200 MB, allocated in all.
+// TestNoFileCostsMuch holds every reading to 2 seconds of computing and 200 MB, allocated in all.
 func TestNoFileCostsMuch(t *testing.T) {
 	for name, text := range bombs() {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			began := time.Now()
+			began := computed(t)
 			_, err := spec.Parse(spec.Source{Name: "x.yaml", Dir: "/specs"}, []byte(text), catalog.All{})
-			took := time.Since(began)
+			took := computed(t) - began
 			runtime.ReadMemStats(&after)
 
 			if fault.KindOf(err) != fault.Invalid || !strings.HasPrefix(fmt.Sprint(err), "x.yaml:") {
@@ -111,8 +112,19 @@ func TestNoFileCostsMuch(t *testing.T) {
 				t.Errorf("the error has %d bytes, want at most 10,000", n)
 			}
 			if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 200 || took > 2*time.Second {
-				t.Errorf("used %d MB and took %v, want at most 200 MB and 2 s", used, took)
+				t.Errorf("used %d MB and computed for %v, want at most 200 MB and 2 s", used, took)
 			}
 		})
 	}
+}
+
+// computed returns the time for which this process has computed, which other processes do not lengthen.
+func computed(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
