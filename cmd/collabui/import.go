@@ -65,6 +65,7 @@ type imported struct {
 
 	Same    []int `json:"same,omitempty"`    // lines of dropped rows, whose two answers are one action
 	Systems int   `json:"systems,omitempty"` // rows with a system message, which is not kept
+	Images  int   `json:"images,omitempty"`  // rows with images, which are not kept
 }
 
 func (a *app) runImport(ctx context.Context, o importOptions, path string) error {
@@ -119,6 +120,9 @@ func (x imported) text(w io.Writer) {
 		if x.Systems > 0 {
 			say(w, "not kept: the system messages of %d rows; the policy's own is sent", x.Systems)
 		}
+		if x.Images > 0 {
+			say(w, "not kept: the images of %d rows; only texts are trained on", x.Images)
+		}
 	case importedPolicy:
 		say(w, "a policy; begin stage 1 with it: `finetune: {base: %s}`", x.Digest)
 	default:
@@ -143,7 +147,8 @@ func readImport(path string) (imported, []byte, error) {
 	if err != nil {
 		return out, nil, fault.New(fault.Invalid, "%w; nor is it a policy of the embedded trainer", err)
 	}
-	out.Kind, out.Rows, out.Same, out.Systems = importedRows, len(in.Rows), in.Same, in.Systems
+	out.Kind, out.Rows, out.Same = importedRows, len(in.Rows), in.Same
+	out.Systems, out.Images = in.Systems, in.Images
 	out.Pairs = len(slices.DeleteFunc(in.Rows, func(p domain.Pair) bool { return p.Rejected == "" }))
 
 	return out, raw, nil

@@ -103,7 +103,7 @@ func TestWhatWouldBeChangedInSilenceIsRefusedWithItsLine(t *testing.T) {
 		ok + `{"prompt":"p","ch\u006fsen":"c","chosen":"d"}`:                 `f:2: member "chosen" comes twice`,
 		ok + `{"messages":[{"role":"user","role":"assistant"}]}`:             `f:2: messages[0]: member "role" comes`,
 		ok + `{"prompt":"p","messages":[],"chosen":"c"}`:                     `f:2: expected one of prompt, messages`,
-		ok + `{"prompt":"p","chosen":"c","images":["a.png"]}`:                `f:2: images: rows with images`,
+		ok + `{"prompt":"p","chosen":"c","videos":["a.mp4"]}`:                `f:2: videos: rows with videos`,
 		ok + `{"instruction":"p","output":"c","history":[["",""]]}`:          `f:2: history: expected one turn`,
 		ok + `{"messages":[],"kto_tag":false}`:                               `f:2: kto_tag: rows for KTO`,
 		ok + `{"prompt":"p","chosen":"c","label":true}`:                      `f:2: label: rows for KTO`,

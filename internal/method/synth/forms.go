@@ -14,8 +14,8 @@ var forms = []string{"prompt", "messages", "conversations", "instruction"}
 
 // unkept are members of LLaMA-Factory's rows without which a row would be another one.
 var unkept = map[string]string{
-	"images": "rows with images are not read", "videos": "rows with videos are not read",
-	"audios": "rows with sound are not read", "tools": "rows with tools are not read",
+	"videos": "rows with videos are not read", "audios": "rows with sound are not read",
+	"tools":   "rows with tools are not read",
 	"history": "expected one turn of the user, without a history",
 	"kto_tag": "rows for KTO are not read: remove those whose answer is not desired, and the member",
 }

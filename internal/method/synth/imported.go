@@ -32,6 +32,8 @@ type Imported struct {
 	Same []int
 	// Systems is the number of rows with a system message, which is not kept: the policy's own is sent.
 	Systems int
+	// Images is the number of rows with images, which are not kept: only texts are trained on.
+	Images int
 }
 
 // ReadRows reads custom rows: JSON lines, or one JSON array. A row has one of the forms
@@ -43,19 +45,22 @@ type Imported struct {
 //
 // prompt is its text, or a list of messages with one of the user. chosen and rejected are texts, messages, or lists of
 // one message. Without rejected, a row serves SFT only. What a row holds otherwise is ignored, unless training without
-// it would be another training, such as images. Errors name file and line; no broken row is skipped.
+// it would be another training, such as tools. Errors name file and line; no broken row is skipped.
 func ReadRows(name string, raw []byte, level int) (Imported, error) {
 	var out Imported
 	err := records(name, raw, func(r record) error {
-		p, system, err := readRow(r.raw)
+		p, also, err := readRow(r.raw)
 		if err != nil {
 			return err
 		}
 		if err := complete(&p, r.number, level); err != nil {
 			return err
 		}
-		if system {
+		if also.system {
 			out.Systems++
+		}
+		if also.images {
+			out.Images++
 		}
 		if same(p) {
 			out.Same = append(out.Same, r.line)
@@ -104,23 +109,26 @@ func same(p domain.Pair) bool {
 		p.ChosenCanonical != "" && p.ChosenCanonical == p.RejectedCanonical
 }
 
-// readRow reads a row, and reports whether it has a system message.
-func readRow(raw []byte) (p domain.Pair, system bool, err error) {
+// unkeptParts are the parts of a row that are left out and counted.
+type unkeptParts struct{ system, images bool }
+
+// readRow reads a row, and reports which parts of it are left out.
+func readRow(raw []byte) (p domain.Pair, also unkeptParts, err error) {
 	m, err := membersOf(raw, "")
 	if err != nil {
-		return p, false, err
+		return p, also, err
 	}
 	if err := m.keepable(); err != nil {
-		return p, false, err
+		return p, also, err
 	}
 	form, err := m.form()
 	if err != nil {
-		return p, false, err
+		return p, also, err
 	}
 
 	text, err := m.text("system")
 	if err != nil {
-		return p, false, err
+		return p, also, err
 	}
 	chosen, ranked := m["chosen"]
 	var turns []turn
@@ -142,23 +150,26 @@ func readRow(raw []byte) (p domain.Pair, system bool, err error) {
 		p.Prompt, err = userOf(turns)
 	}
 	if err != nil {
-		return p, false, err
+		return p, also, err
 	}
 	if p.Prompt == "" {
-		return p, false, fmt.Errorf("%s: is empty", form)
+		return p, also, fmt.Errorf("%s: is empty", form)
 	}
 
 	if ranked {
 		if p.Chosen, err = answerOf(chosen, "chosen"); err != nil || p.Chosen == "" {
-			return p, false, fmt.Errorf("chosen: expected a text, a message, or a list of one message (%v)", err)
+			return p, also, fmt.Errorf("chosen: expected a text, a message, or a list of one message (%v)", err)
 		}
 	}
 	if raw, ok := m["rejected"]; ok {
 		if !ranked {
-			return p, false, errors.New("rejected: stands without chosen")
+			return p, also, errors.New("rejected: stands without chosen")
 		}
 		p.Rejected, err = answerOf(raw, "rejected")
 	}
 
-	return p, text != "" || hasSystem(turns), err
+	also.system = text != "" || hasSystem(turns)
+	also.images = len(m["images"]) > 0 && !empty(m["images"])
+
+	return p, also, err
 }
