@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"go.temporal.io/api/serviceerror"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -27,7 +30,10 @@ func TestEveryErrorHasItsExitCode(t *testing.T) {
 		{fault.New(fault.Fatal, "x"), exitFatal},
 		{fmt.Errorf("a: %w", errStopped), exitStopped},
 		{fmt.Errorf("a: %w", errFailed), exitFailed},
-		{errors.New("unknown flag: --x"), exitInvalid},
+		{io.ErrUnexpectedEOF, exitService},
+		{serviceerror.NewUnavailable("the shard is moving"), exitService},
+		{errors.Join(nil, fault.New(fault.Transient, "x")), exitService},
+		{fmt.Errorf("%w, then %w", errors.New("x"), errors.New("y")), exitService},
 	} {
 		if got := exitCode(c.err); got != c.want {
 			t.Errorf("exitCode(%v) = %d, want %d", c.err, got, c.want)
@@ -58,6 +64,12 @@ func TestCommandLines(t *testing.T) {
 		{"train missing.yaml", exitInvalid, "no such file"},
 		{"show x --data " + data, exitService, "up --data"},
 		{"frobnicate", exitInvalid, "unknown command"},
+		{"envs frobnicate", exitInvalid, "unknown command"},
+		{"runs --frob", exitInvalid, "unknown flag"},
+		{"runs --older soon", exitInvalid, "invalid argument"},
+		{"line accept x y --data " + data, exitInvalid, "unknown command"},
+		{"line promote x y --data " + data, exitInvalid, `required flag(s) "why" not set`},
+		{"resume x --retry-failed --accept-failed --data " + data, exitInvalid, "none of the others can be"},
 		{"down --data " + data, exitOK, "nothing was running"},
 		{"down --purge --data " + notOwned, exitInvalid, "is not a data folder of collabui: nothing is deleted"},
 		{"up --tabs 0 --data " + data, exitInvalid, "--tabs must be from 1 to 64"},

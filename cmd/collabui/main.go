@@ -93,6 +93,8 @@ func run(args []string, out, errw io.Writer) int {
 		a.complete(c)
 		root.AddCommand(c)
 	}
+	began := false
+	onStart(root, func() { began = true })
 	root.SetOut(out)
 	root.SetErr(errw)
 	root.SetArgs(args)
@@ -102,6 +104,9 @@ func run(args []string, out, errw io.Writer) int {
 	err := root.ExecuteContext(ctx)
 	if err == nil || errors.Is(err, errDetached) {
 		return exitOK
+	}
+	if !began { // only the command line was read
+		err = fault.As(fault.Invalid, err)
 	}
 	code := exitCode(err)
 	if a.json {
@@ -141,17 +146,27 @@ func exitCode(err error) int {
 		return exitCorrupt
 	case fault.Fatal:
 		return exitFatal
-	case fault.Transient:
-		if isUsage(err) {
-			return exitInvalid
-		}
 	}
 
 	return exitService
 }
 
-// isUsage recognises the errors of cobra, which have no type: no other error of the program wraps nothing.
-func isUsage(err error) bool {
-	return errors.Unwrap(err) == nil &&
-		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+// onStart calls f when a command, or one below it, begins its work: its arguments and flags are valid by then. A group
+// of commands begins with its help, and takes no arguments.
+func onStart(c *cobra.Command, f func()) {
+	for _, below := range c.Commands() {
+		onStart(below, f)
+	}
+	work := c.RunE
+	switch {
+	case work != nil:
+		c.RunE = func(c *cobra.Command, args []string) error {
+			f()
+
+			return work(c, args)
+		}
+	case c.HasParent() && !c.Runnable():
+		c.Args = cobra.NoArgs
+		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	}
 }
