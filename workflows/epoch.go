@@ -1,7 +1,6 @@
 package workflows
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -142,8 +141,11 @@ func beginEpoch(ctx workflow.Context, own *shards) (plan activities.EpochPlan, e
 
 	if in.Behind > 0 {
 		plan, err = planEpoch(ctx, in, control.PlanAhead)
-		if err != nil || plan.Slots > 0 && (in.AllPlayed || !plan.Learns) {
-			return plan, cmp.Or(err, learn(ctx, in, plan))
+		if err != nil {
+			return plan, err
+		}
+		if plan.Slots > 0 && (in.AllPlayed || !plan.Learns) {
+			return plan, learn(ctx, in, plan)
 		}
 		if err := own.turn(ctx); err != nil || own.behind > 0 {
 			return plan, err

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -115,21 +114,28 @@ func (x *converted) figures(ctx context.Context, b store.Bucket, run runs.Run) e
 	var out bytes.Buffer
 	switch x.Format {
 	case asTensorBoard:
-		err = interop.TensorBoard(&out, time.Now(), r.Curves())
+		if err := interop.TensorBoard(&out, time.Now(), r.Curves()); err != nil {
+			return err
+		}
 		name := fmt.Sprintf("%s/events.out.tfevents.%d.collabui", run, time.Now().Unix())
 
-		return errors.Join(err, x.write(name, out.Bytes()))
+		return x.write(name, out.Bytes())
 	case asOpenMetrics:
-		err = interop.OpenMetrics(&out, r)
+		if err := interop.OpenMetrics(&out, r); err != nil {
+			return err
+		}
 
-		return errors.Join(err, x.write("metrics.txt", out.Bytes()))
+		return x.write("metrics.txt", out.Bytes())
 	}
 	for _, t := range r.Tables() {
 		body, err := t.CSV()
 		if x.Format == asJSON {
 			body, err = t.JSON()
 		}
-		if err := errors.Join(err, x.write(t.Name+"."+x.Format, body)); err != nil {
+		if err != nil {
+			return err
+		}
+		if err := x.write(t.Name+"."+x.Format, body); err != nil {
 			return err
 		}
 	}

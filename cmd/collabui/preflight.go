@@ -60,8 +60,11 @@ func (s *session) admit(ctx context.Context, x spec.Spec, noProbe bool, todo str
 	}
 	same := known && difference(recorded, x) == ""
 	_, unused, err := collect.Unused(ctx, s.bucket, name)
-	if err != nil || known && (same || !unused) {
-		return errors.Join(err, recordSpec(ctx, s.bucket, x, todo))
+	if err != nil {
+		return err
+	}
+	if known && (same || !unused) {
+		return recordSpec(ctx, s.bucket, x, todo)
 	}
 	if half, err := collect.CutShort(ctx, s.bucket, name); err != nil || half {
 		return cmp.Or(err, fault.New(fault.Invalid, "there is no run %s, but a part of one: a fork or a copy of that "+

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -106,8 +105,12 @@ func (a *app) runTrainStored(ctx context.Context, o trainOptions, run string) er
 	if _, err := runs.Run(run).Find(ctx, b); err != nil {
 		return fmt.Errorf("%q is neither a file with a specification nor a run: %w", run, err)
 	}
-	if ended, err := runs.Run(run).End().Exists(ctx, b); err != nil || ended {
-		return errors.Join(err, a.show(ctx, b, e, run))
+	ended, err := runs.Run(run).End().Exists(ctx, b)
+	if err != nil {
+		return err
+	}
+	if ended {
+		return a.show(ctx, b, e, run)
 	}
 
 	return a.goOn(ctx, run, o.detach)

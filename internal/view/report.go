@@ -194,8 +194,11 @@ func (w writer) writeEpoch(ctx context.Context, run runs.Run, number int, whole 
 		return err
 	}
 	slots, err := r.begun(ctx)
-	if err != nil || len(slots) == 0 {
-		return errors.Join(err, w.write(path, []row{}))
+	if err != nil {
+		return err
+	}
+	if len(slots) == 0 {
+		return w.write(path, []row{})
 	}
 	rows := make([]row, slots[len(slots)-1]+1) // by slot
 	err = w.chunks(ctx, len(rows)-1, func(ctx context.Context, first int) error {

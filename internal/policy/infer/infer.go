@@ -94,10 +94,13 @@ func (s *System) readEpoch(ctx context.Context, b store.Bucket) error {
 	}
 	if !committed {
 		newest, err := run.Committed(ctx, b)
+		if err != nil {
+			return err
+		}
 
-		return errors.Join(err, fault.New(fault.Invalid,
+		return fault.New(fault.Invalid,
 			"run %q has committed %d epochs, so there is no epoch %d: name one from 1, %s, or none",
-			s.Run, newest, s.Epoch, Base))
+			s.Run, newest, s.Epoch, Base)
 	}
 
 	s.Policies, s.Reports = e.System.Policies, make([]*domain.TrainReport, len(e.Updates))

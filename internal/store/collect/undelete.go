@@ -84,8 +84,12 @@ func (r *rescue) undelete(ctx context.Context, name runs.Run, d runs.Decision) e
 	if _, _, mine, err := marked.Write(ctx, r.b, d); err != nil {
 		return err
 	} else if mine { // a run that began meanwhile looks for the mark after its specification
-		if there, err = name.Spec().Exists(ctx, r.b); err != nil || there {
-			return errors.Join(err, r.b.Delete(ctx, marked.Key), errTaken(name))
+		there, err = name.Spec().Exists(ctx, r.b)
+		if err == nil && there {
+			err = errTaken(name)
+		}
+		if err != nil {
+			return errors.Join(err, r.b.Delete(ctx, marked.Key))
 		}
 	}
 	if err := r.all(ctx, removed); err != nil {
