@@ -38,9 +38,14 @@ func Critic(
 	if err != nil {
 		return k, err
 	}
-	all, err := graded(ctx, e.Bucket, s)
+	name := rules.CriticName(s, c)
+	all, err := graded(ctx, e.Bucket, s, name)
 	if err != nil {
 		return k, err
+	}
+	if len(all) == 0 {
+		return k, fault.New(fault.Invalid, "the critic of run %q, %s, has graded no step yet: ask it again once "+
+			"it has graded an epoch", s.Name, name)
 	}
 
 	run := runs.Run(s.Name)
@@ -65,8 +70,8 @@ func Critic(
 	return k, nil
 }
 
-// graded returns all graded steps of a run, in order.
-func graded(ctx context.Context, b store.Bucket, s spec.Spec) ([]place, error) {
+// graded returns all steps of a run that a critic has graded, in order: a person may have set another critic meanwhile.
+func graded(ctx context.Context, b store.Bucket, s spec.Spec, critic string) ([]place, error) {
 	var all []place
 	for epoch := 1; epoch <= s.Epochs; epoch++ {
 		for slot := 1; slot <= s.Slots; slot++ {
@@ -74,7 +79,10 @@ func graded(ctx context.Context, b store.Bucket, s spec.Spec) ([]place, error) {
 			if err != nil {
 				return nil, err
 			}
-			for step := range c.Steps {
+			if c.Critic != critic {
+				continue
+			}
+			for step := range c.Audit {
 				all = append(all, place{epoch, slot, step, c})
 			}
 		}
