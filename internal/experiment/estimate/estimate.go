@@ -163,11 +163,11 @@ func (p Pilot) Estimate() []Line {
 	return append(lines, sum(lines))
 }
 
-// Playing returns the hours that so many episodes of a phase take.
+// Playing returns the hours that so many episodes of a phase take, and 0 if the pilot played none in it.
 func (p Pilot) Playing(phase string, episodes int) Range {
 	var out Range
 	for _, x := range p.Phases {
-		if x.Name == phase {
+		if x.Name == phase && x.Units > 0 {
 			x.Low, x.Total = float64(episodes), float64(episodes)
 			out = x.line(p.Steps.factor()).Hours
 		}

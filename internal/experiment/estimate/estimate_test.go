@@ -45,6 +45,13 @@ func pilot() Pilot {
 	}
 }
 
+func TestAPhaseInWhichThePilotPlayedNothingTakesNoTime(t *testing.T) {
+	p := Pilot{Phases: []Phase{{Name: "evaluation", Work: 3, Wall: 3, Lanes: 1}}}
+	if got := p.Playing("evaluation", 100); got != (Range{}) {
+		t.Errorf("Playing = %v, want zero hours", got)
+	}
+}
+
 func TestARunIsEstimatedFromItsPilot(t *testing.T) {
 	got := pilot().Estimate()
 	if len(got) != 7 {

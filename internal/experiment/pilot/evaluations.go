@@ -69,11 +69,17 @@ func (m *measuring) kinds() {
 
 // evaluate counts an activity as its kind.
 func (m *measuring) evaluate(d did) error {
-	asked := read[struct {
+	asked, err := read[struct {
 		Item     rules.EvalItem
 		From, To int
 	}](d.input)
-	gave := read[struct{ Cost runs.Cost }](d.result)
+	if err != nil {
+		return err
+	}
+	gave, err := read[struct{ Cost runs.Cost }](d.result)
+	if err != nil {
+		return err
+	}
 	kind := m.evaluated[0]
 	if several(asked.Item.System) {
 		kind = m.evaluated[1]

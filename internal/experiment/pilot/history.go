@@ -3,6 +3,7 @@ package pilot
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -28,12 +29,14 @@ func (d did) seconds() float64 { return d.to.Sub(d.from).Seconds() }
 // did nothing.
 func (m *measuring) done(workflow string) (map[string][]did, error) {
 	open, out := map[int64]did{}, map[string][]did{}
-	err := m.history(workflow, func(e *history.HistoryEvent) {
+	err := m.history(workflow, func(e *history.HistoryEvent) (err error) {
 		at := e.EventTime.AsTime()
 		switch {
 		case e.GetActivityTaskScheduledEventAttributes() != nil:
 			x := e.GetActivityTaskScheduledEventAttributes()
-			open[e.EventId] = did{name: x.ActivityType.Name, input: data(x.Input)}
+			d := did{name: x.ActivityType.Name}
+			d.input, err = m.data(x.Input)
+			open[e.EventId] = d
 		case e.GetActivityTaskStartedEventAttributes() != nil:
 			id := e.GetActivityTaskStartedEventAttributes().ScheduledEventId
 			d := open[id]
@@ -42,9 +45,12 @@ func (m *measuring) done(workflow string) (map[string][]did, error) {
 		case e.GetActivityTaskCompletedEventAttributes() != nil:
 			x := e.GetActivityTaskCompletedEventAttributes()
 			d := open[x.ScheduledEventId]
-			d.to, d.result = at, data(x.Result)
+			d.to = at
+			d.result, err = m.data(x.Result)
 			out[d.name] = append(out[d.name], d)
 		}
+
+		return err
 	})
 
 	return out, err
@@ -53,17 +59,19 @@ func (m *measuring) done(workflow string) (map[string][]did, error) {
 // lasted returns the time from the first to the last event of a workflow of the run.
 func (m *measuring) lasted(workflow string) (time.Duration, error) {
 	var from, to time.Time
-	err := m.history(workflow, func(e *history.HistoryEvent) {
+	err := m.history(workflow, func(e *history.HistoryEvent) error {
 		if to = e.EventTime.AsTime(); from.IsZero() {
 			from = to
 		}
+
+		return nil
 	})
 
 	return to.Sub(from), err
 }
 
-// history calls f with the events of a workflow of the run.
-func (m *measuring) history(workflow string, f func(*history.HistoryEvent)) error {
+// history calls f with the events of a workflow of the run, until f returns an error.
+func (m *measuring) history(workflow string, f func(*history.HistoryEvent) error) error {
 	id := m.pilot.Name + workflow
 	h := m.temporal.GetWorkflowHistory(m.ctx, id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for h.HasNext() {
@@ -75,26 +83,35 @@ func (m *measuring) history(workflow string, f func(*history.HistoryEvent)) erro
 		if err != nil {
 			return fault.New(fault.Transient, "history of %s: %w", id, err)
 		}
-		f(event)
+		if err := f(event); err != nil {
+			return fmt.Errorf("history of %s: %w", id, err)
+		}
 	}
 
 	return nil
 }
 
-// data returns the JSON of the first of an activity's arguments or results.
-func data(p *common.Payloads) []byte {
+// data returns the JSON of the first of an activity's arguments or results. It is an invalid fault if a key is missing
+// with which it was encrypted.
+func (m *measuring) data(p *common.Payloads) ([]byte, error) {
 	if len(p.GetPayloads()) == 0 {
-		return nil
+		return nil, nil
+	}
+	plain, err := m.codec.Decode(p.Payloads[:1])
+	if err != nil {
+		return nil, err
 	}
 
-	return p.Payloads[0].Data
+	return plain[0].Data, nil
 }
 
-// read returns what a record of a history says. What older versions wrote in another form is zero.
-func read[T any](raw []byte) (x T) {
-	_ = json.Unmarshal(raw, &x)
+// read returns what a record says, as JSON. An activity without arguments or results says nothing.
+func read[T any](raw []byte) (value T, err error) {
+	if len(raw) == 0 {
+		return value, nil
+	}
 
-	return x
+	return value, fault.As(fault.Corrupt, json.Unmarshal(raw, &value))
 }
 
 // work returns the seconds that activities took in all, and those during which any of them ran.

@@ -1,16 +1,123 @@
 package pilot
 
 import (
+	"context"
 	"math"
 	"testing"
 	"time"
 
+	common "go.temporal.io/api/common/v1"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/process/payloads"
+	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // ran returns an activity that ran between two seconds.
 func ran(from, to int) did { return did{from: time.Unix(int64(from), 0), to: time.Unix(int64(to), 0)} }
+
+// recorded is a Temporal with one history.
+type recorded struct {
+	client.Client
+	client.HistoryEventIterator
+	events []*history.HistoryEvent
+}
+
+func (r *recorded) GetWorkflowHistory(
+	context.Context, string, string, bool, enums.HistoryEventFilterType,
+) client.HistoryEventIterator {
+	return r
+}
+
+func (r *recorded) HasNext() bool { return len(r.events) > 0 }
+
+func (r *recorded) Next() (*history.HistoryEvent, error) {
+	e := r.events[0]
+	r.events = r.events[1:]
+
+	return e, nil
+}
+
+// evaluation returns the history of an activity that played 7 episodes, as workers with keys write it.
+func evaluation(t *testing.T, keys string) *recorded {
+	t.Helper()
+	codec, err := payloads.Fixed(keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encrypt := func(v any) *common.Payloads {
+		p, err := codec.Converter().ToPayloads(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return p
+	}
+
+	return &recorded{events: []*history.HistoryEvent{
+		{EventId: 1, Attributes: &history.HistoryEvent_ActivityTaskScheduledEventAttributes{
+			ActivityTaskScheduledEventAttributes: &history.ActivityTaskScheduledEventAttributes{
+				ActivityType: &common.ActivityType{Name: "Evaluate"},
+				Input:        encrypt(map[string]int{"From": 3, "To": 10}),
+			},
+		}},
+		{EventId: 2, Attributes: &history.HistoryEvent_ActivityTaskCompletedEventAttributes{
+			ActivityTaskCompletedEventAttributes: &history.ActivityTaskCompletedEventAttributes{
+				ScheduledEventId: 1, Result: encrypt(map[string]any{"Cost": map[string]int{"calls": 21}}),
+			},
+		}},
+	}}
+}
+
+func TestHistoriesAreReadAsWorkersWroteThem(t *testing.T) {
+	const (
+		keys   = "a=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+		others = "b=AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="
+	)
+	for name, c := range map[string]struct {
+		written, here string
+		kind          fault.Kind // "": it can be read
+	}{
+		"in clear":                  {"", "", ""},
+		"in clear, before keys":     {"", keys, ""},
+		"encrypted":                 {keys, keys, ""},
+		"encrypted, no key here":    {keys, "", fault.Invalid},
+		"encrypted, another one":    {keys, others, fault.Invalid},
+		"encrypted with an old key": {others, keys + "\n" + others, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			codec, err := payloads.Fixed(c.here)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := &measuring{ctx: t.Context(), temporal: evaluation(t, c.written), codec: codec}
+			did, err := m.done("/finetune")
+			if c.kind != "" {
+				if err == nil || fault.KindOf(err) != c.kind {
+					t.Errorf("done = %v, %v, want a fault of kind %s", did, err, c.kind)
+				}
+
+				return
+			}
+			if err != nil || len(did["Evaluate"]) != 1 {
+				t.Fatalf("done = %v, %v, want the evaluation", did, err)
+			}
+			asked, err := read[struct{ From, To int }](did["Evaluate"][0].input)
+			if err != nil || asked.To-asked.From != 7 {
+				t.Errorf("it was asked for %+v, %v, want 7 episodes", asked, err)
+			}
+			gave, err := read[struct{ Cost runs.Cost }](did["Evaluate"][0].result)
+			if err != nil || gave.Cost.Calls != 21 {
+				t.Errorf("it gave %+v, %v, want 21 calls", gave, err)
+			}
+		})
+	}
+}
 
 func TestWorkIsAllTimeAndTheTimeInWhichAnythingRan(t *testing.T) {
 	all := []did{ran(10, 12), ran(0, 4), ran(1, 3), ran(3, 6)}

@@ -2,7 +2,7 @@
 // whole run can be estimated.
 //
 // It imports fault, internal/experiment/estimate, internal/method/prompts, internal/method/rules,
-// internal/method/spec, internal/store and internal/store/runs.
+// internal/method/spec, internal/process/payloads, internal/store and internal/store/runs.
 package pilot
 
 import (
@@ -15,6 +15,7 @@ import (
 
 	"github.com/collabui/collabui/internal/experiment/estimate"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/process/payloads"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -59,8 +60,12 @@ func Spec(s spec.Spec, episodes int) spec.Spec {
 
 // Measure reads what the finished pilot p of s took, from the store and from the histories of its workflows.
 func Measure(ctx context.Context, b store.Bucket, t client.Client, s, p spec.Spec) (estimate.Pilot, error) {
+	codec, err := payloads.New()
+	if err != nil {
+		return estimate.Pilot{}, err
+	}
 	m := &measuring{
-		ctx: ctx, bucket: b, temporal: t, run: runs.Run(p.Name),
+		ctx: ctx, bucket: b, temporal: t, codec: codec, run: runs.Run(p.Name),
 		spec: s, pilot: p, byRole: map[string]*calls{},
 	}
 	for _, read := range []func() error{m.episodes, m.calls, m.epochs, m.evaluations, m.stage1, m.disk} {
@@ -77,7 +82,8 @@ type measuring struct {
 	ctx      context.Context
 	bucket   store.Bucket
 	temporal client.Client
-	run      runs.Run // the pilot
+	codec    *payloads.Codec // of the histories
+	run      runs.Run        // the pilot
 	spec     spec.Spec
 	pilot    spec.Spec
 	out      estimate.Pilot

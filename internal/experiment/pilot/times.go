@@ -1,6 +1,7 @@
 package pilot
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -46,7 +47,9 @@ func (m *measuring) epochs() error {
 
 	m.lanes = lanes(by["Rollout"])
 	m.episodePhase(by)
-	m.updatePhase(updates)
+	if err := m.updatePhase(updates); err != nil {
+		return err
+	}
 	epochs := float64(m.spec.Epochs)
 	m.phase(estimate.Phase{
 		Name: "between phases of an epoch", Work: between, Wall: between, Lanes: 1,
@@ -80,7 +83,7 @@ func (m *measuring) episodePhase(by map[string][]did) {
 const Updates = "updates"
 
 // updatePhase adds the updates. They grow with the pairs.
-func (m *measuring) updatePhase(all []did) {
+func (m *measuring) updatePhase(all []did) error {
 	type updated struct {
 		Pairs, Steps int
 		StepSeconds  float64
@@ -93,12 +96,17 @@ func (m *measuring) updatePhase(all []did) {
 	p.Work, p.Wall = work(all)
 	steps := 0.0
 	for _, d := range all {
-		u := read[updated](d.result)
+		u, err := read[updated](d.result)
+		if err != nil {
+			return err
+		}
 		p.Units += float64(u.Pairs)
 		steps += u.StepSeconds * float64(u.Steps)
 	}
 	p.Begins(steps, float64(len(all)))
 	m.phase(p)
+
+	return nil
 }
 
 // stage1Phases adds the phases of stage 1.
@@ -126,13 +134,12 @@ func (m *measuring) stage1Phases() error {
 			}
 		}
 	}
-	m.trainingPhase(of["TrainChunk"])
 
-	return nil
+	return m.trainingPhase(of["TrainChunk"])
 }
 
 // trainingPhase adds the training of stage 1.
-func (m *measuring) trainingPhase(all []did) {
+func (m *measuring) trainingPhase(all []did) error {
 	_, made := optimiserSteps(m.pilot)
 	p := estimate.Phase{
 		Name: stage1 + ", training", Lanes: 1, Devices: m.devices(),
@@ -142,10 +149,16 @@ func (m *measuring) trainingPhase(all []did) {
 	p.Work, p.Wall = work(all)
 	steps := 0.0
 	for _, d := range all {
-		steps += read[struct{ StepSeconds float64 }](d.result).StepSeconds * made / float64(len(all))
+		u, err := read[struct{ StepSeconds float64 }](d.result)
+		if err != nil {
+			return err
+		}
+		steps += u.StepSeconds * made / float64(len(all))
 	}
 	p.Begins(steps, float64(len(all)))
 	m.phase(p)
+
+	return nil
 }
 
 // levelPhases adds what the data of a level of stage 1 took.
@@ -181,9 +194,12 @@ func (m *measuring) phase(p estimate.Phase) {
 	}
 }
 
-// devices returns the accelerators that one training job holds.
+// devices returns the accelerators that one training job holds: the options of some trainers say so.
 func (m *measuring) devices() float64 {
-	return read[struct {
+	var o struct {
 		Devices float64 `json:"devices"`
-	}](m.spec.Trainer.Options).Devices
+	}
+	_ = json.Unmarshal(m.spec.Trainer.Options, &o) // options of another form name none
+
+	return o.Devices
 }
