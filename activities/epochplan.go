@@ -15,23 +15,19 @@ import (
 
 // epochPlan is what all rollouts of an epoch begin with, and their labels and pairs need. It is written once.
 type epochPlan struct {
-	epoch    int
 	slots    runs.Slots
 	topology domain.Topology
 	ref      store.Ref // the topology's
 }
 
-// plan returns the plan of an epoch. That of a run's newest epoch is kept, so the cost of a rollout does not grow with
-// the number of slots.
+// plan returns the plan of an epoch. Plans of the two epochs that were asked for last are kept, so the cost of a
+// rollout does not grow with the number of slots.
 func (c *Common) plan(ctx context.Context, run string, epoch int) (*epochPlan, error) {
 	v, err := c.versions(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	v.mu.Lock()
-	p := v.plan
-	v.mu.Unlock()
-	if p != nil && p.epoch == epoch {
+	if p, ok := v.plans.of(epoch); ok {
 		return p, nil
 	}
 
@@ -39,9 +35,7 @@ func (c *Common) plan(ctx context.Context, run string, epoch int) (*epochPlan, e
 	read, err, _ := c.reads.Do(fmt.Sprint(run, "/", epoch), func() (any, error) {
 		p, err := c.readPlan(context.WithoutCancel(ctx), runs.Run(run), epoch)
 		if err == nil {
-			v.mu.Lock()
-			v.plan = p
-			v.mu.Unlock()
+			v.plans.keep(epoch, p)
 		}
 
 		return p, err
@@ -51,7 +45,7 @@ func (c *Common) plan(ctx context.Context, run string, epoch int) (*epochPlan, e
 }
 
 func (c *Common) readPlan(ctx context.Context, run runs.Run, epoch int) (p *epochPlan, err error) {
-	p = &epochPlan{epoch: epoch}
+	p = &epochPlan{}
 	if p.slots, _, err = run.Slots(epoch).Must(ctx, c.Bucket); err != nil {
 		return p, err
 	}

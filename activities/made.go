@@ -132,30 +132,18 @@ func made(run string, epoch int) runs.Object[runs.Made] {
 	return runs.Run(run).Made(epoch)
 }
 
-// begunWith is with what an epoch began.
-type begunWith struct {
-	known bool
-	epoch int
-	made  runs.Made
-}
-
-// begun returns with what an epoch began. That of a run's newest epoch is kept.
+// begun returns with what an epoch began. It is kept of the two epochs that were asked for last.
 func (c *Common) begun(ctx context.Context, run string, epoch int) (runs.Made, error) {
 	v, err := c.versions(ctx, run)
 	if err != nil {
 		return runs.Made{}, err
 	}
-	v.mu.Lock()
-	known := v.begun
-	v.mu.Unlock()
-	if known.epoch == epoch && known.known {
-		return known.made, nil
+	if m, ok := v.begun.of(epoch); ok {
+		return m, nil
 	}
 	m, _, err := made(run, epoch).Must(ctx, c.Bucket)
 	if err == nil {
-		v.mu.Lock()
-		v.begun = begunWith{known: true, epoch: epoch, made: m}
-		v.mu.Unlock()
+		v.begun.keep(epoch, m)
 	}
 
 	return m, err

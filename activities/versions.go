@@ -17,17 +17,18 @@ import (
 const atEnd = -1
 
 // versions is a run's specification with the changes by people, as far as this process has read them, and what this
-// process keeps of the newest epoch.
+// process keeps of its epochs.
 type versions struct {
 	original spec.Spec    // written once
 	shared   *runs.Shared // what a fork shares
 	identity string       // of the run: another one of its name has another
 
+	begun twoEpochs[runs.Made]
+	plans twoEpochs[*epochPlan]
+
 	mu      sync.Mutex
 	checked time.Time // when the run was last known to have this specification
 	own     own
-	begun   begunWith
-	plan    *epochPlan
 	trend   trend
 	changes []runs.Change
 	read    time.Time // when changes were read
@@ -134,7 +135,7 @@ func (c *Common) versions(ctx context.Context, run string) (*versions, error) {
 	if ok && known.(*versions).sure() {
 		return known.(*versions), nil
 	}
-	s, identity, err := c.identify(ctx, run)
+	s, identity, err := runs.Run(run).Identify(ctx, c.Bucket)
 	if err != nil {
 		if ok && errors.Is(err, store.ErrAbsent) { // another run may get its name
 			c.specs.CompareAndDelete(run, known)
@@ -153,32 +154,6 @@ func (c *Common) versions(ctx context.Context, run string) (*versions, error) {
 	})
 
 	return v.(*versions), nil
-}
-
-// identify reads the specification of a run, and returns what no other run of its name has: the digests of the
-// specification, of the record that says when the run began, and of a fork's origin. It returns no identity before the
-// run has begun, because an earlier run of the name may have had the same specification.
-func (c *Common) identify(ctx context.Context, run string) (runs.Forked, string, error) {
-	s, ref, err := runs.Run(run).Forked().Must(ctx, c.Bucket)
-	if err != nil {
-		return s, "", err
-	}
-	begun, began, err := runs.Run(run).Made(0).May(ctx, c.Bucket)
-	if err != nil {
-		return s, "", err
-	}
-	identity := ref.SHA256 + runs.Digest(begun)
-	if s.Shared == nil {
-		if !began {
-			identity = ""
-		}
-
-		return s, identity, nil
-	}
-	// A fork has the record of the beginning of its original.
-	origin, _, err := runs.Run(run).Origin().Must(ctx, c.Bucket)
-
-	return s, identity + runs.Digest(origin), err
 }
 
 // sure reports whether the run need not be looked at again.

@@ -1,10 +1,12 @@
 package activities
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -77,7 +79,7 @@ func TestTwoForksOfOneNameAreTwoRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, id, err := c.identify(t.Context(), string(name))
+		_, id, err := name.Identify(t.Context(), c.Bucket)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,4 +175,56 @@ func TestWhatWasReadBeforeTheBeginIsReadAgain(t *testing.T) {
 			t.Errorf("the records of the second run have the tag of the first, %s, want another", first)
 		}
 	})
+}
+
+// gets counts the reads of objects by their keys.
+type gets struct {
+	*store.Memory
+	of map[string]int
+}
+
+func (g *gets) Get(ctx context.Context, key string) ([]byte, error) {
+	g.of[key]++
+
+	return g.Memory.Get(ctx, key)
+}
+
+// TestTwoEpochsBesideEachOtherAreReadOnce: while an epoch is updated, the next one may roll out in the same worker.
+func TestTwoEpochsBesideEachOtherAreReadOnce(t *testing.T) {
+	b := &gets{Memory: &store.Memory{}, of: map[string]int{}}
+	c, name := &Common{Bucket: b}, runs.Run("early")
+	s := spec.Default()
+	s.Name = string(name)
+	_, _, _, err := name.Spec().Write(t.Context(), b, s)
+	for epoch := 0; epoch <= 3 && err == nil; epoch++ {
+		if _, _, _, err = name.Made(epoch).Write(t.Context(), b, runs.Made{Began: time.Now()}); err == nil {
+			_, _, _, err = name.Slots(epoch).Write(t.Context(), b, runs.Slots{Epoch: epoch})
+		}
+		if err == nil {
+			_, _, _, err = name.Topology(epoch).Write(t.Context(), b, domain.Topology{Agents: epoch})
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for early := 2; early <= 3; early++ {
+		for range 20 {
+			for _, epoch := range []int{early - 1, early} {
+				p, err := c.plan(t.Context(), s.Name, epoch)
+				if err != nil || p.slots.Epoch != epoch || p.topology.Agents != epoch {
+					t.Fatalf("plan of epoch %d = %+v, %v, want its own", epoch, p, err)
+				}
+				if _, err := c.begun(t.Context(), s.Name, epoch); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	for epoch := 1; epoch <= 3; epoch++ {
+		for _, key := range []string{name.Slots(epoch).Key, name.Made(epoch).Key} {
+			if b.of[key] != 1 {
+				t.Errorf("%s was read %d times, want once", key, b.of[key])
+			}
+		}
+	}
 }

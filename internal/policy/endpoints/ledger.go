@@ -23,7 +23,7 @@ type ledger struct {
 
 // spending is what one run has spent.
 type spending struct {
-	of     string          // digest of the run's specification: a name may be used again after a deletion
+	of     string          // identity of the run: a name may be used again after a deletion
 	seen   map[string]bool // keys of counted calls
 	spent  runs.Spent
 	budget spec.Budget
@@ -110,14 +110,14 @@ func (l *ledger) refresh(ctx context.Context, b store.Bucket, s spec.Spec) error
 	if err != nil {
 		return err
 	}
-	_, ref, err := run.Spec().Must(ctx, b)
+	_, identity, err := run.Identify(ctx, b)
 	if err != nil {
 		return err
 	}
 	l.mu.Lock()
 	x := l.of(s.Name)
-	if x.of != ref.SHA256 {
-		*x = spending{of: ref.SHA256, seen: map[string]bool{}}
+	if x.of != identity {
+		*x = spending{of: identity, seen: map[string]bool{}}
 	}
 	x.budget = budget
 	l.mu.Unlock()

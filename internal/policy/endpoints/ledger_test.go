@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
@@ -116,37 +117,45 @@ func TestCallsOfOtherWorkersCountTowardsTheBudget(t *testing.T) {
 
 // TestARunOwesNothingForAnotherOneOfItsName deletes a run whose budget is spent, and makes another one of its name.
 func TestARunOwesNothingForAnotherOneOfItsName(t *testing.T) {
-	b, srv, s := &store.Memory{}, &server{}, run()
-	s.Budget.Tokens = 150
-	record := func() {
-		_, _, err := runs.Run("r").Spec().Record(t.Context(), b, func() (spec.Spec, error) { return s, nil })
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	e := connect(b, srv)
-	ask := func(user string) error {
-		_, err := model(t, e, s).Complete(t.Context(), chat.Request{User: user})
-		return err
-	}
-	record()
-	if err := errors.Join(ask("u"), ask("u")); err != nil {
-		t.Fatal(err)
-	}
-	if err := ask("v"); fault.KindOf(err) != fault.Exhausted {
-		t.Errorf("Complete = %v, want a fault of kind %s", err, fault.Exhausted)
-	}
+	for name, change := range map[string]func(*spec.Spec){
+		"of another specification": func(s *spec.Spec) { s.Seed++ },
+		"of the same file":         func(*spec.Spec) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, srv, s := &store.Memory{}, &server{}, run()
+			s.Budget.Tokens = 150
+			record := func(began time.Time) {
+				begin(t, b, s)
+				made := func() (runs.Made, error) { return runs.Made{Began: began}, nil }
+				if _, _, err := runs.Run("r").Made(0).Record(t.Context(), b, made); err != nil {
+					t.Fatal(err)
+				}
+			}
+			e := connect(b, srv)
+			ask := func(user string) error {
+				_, err := model(t, e, s).Complete(t.Context(), chat.Request{User: user})
+				return err
+			}
+			record(time.Unix(1, 0))
+			if err := errors.Join(ask("u"), ask("u")); err != nil {
+				t.Fatal(err)
+			}
+			if err := ask("v"); fault.KindOf(err) != fault.Exhausted {
+				t.Errorf("Complete = %v, want a fault of kind %s", err, fault.Exhausted)
+			}
 
-	all, err := b.List(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range all {
-		b.Damage(o.Key, nil)
-	}
-	s.Seed++
-	record()
-	if err := ask("v"); err != nil {
-		t.Errorf("Complete = %v for another run of the name, want an answer", err)
+			all, err := b.List(t.Context(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, o := range all {
+				b.Damage(o.Key, nil)
+			}
+			change(&s)
+			record(time.Unix(2, 0))
+			if err := ask("v"); err != nil {
+				t.Errorf("Complete = %v for another run of the name, want an answer", err)
+			}
+		})
 	}
 }

@@ -32,3 +32,29 @@ func (r Run) By(ctx context.Context, b store.Bucket) (By, error) {
 
 	return By{Digest([]string{began.SHA256, forked.SHA256})[:16]}, nil
 }
+
+// Identify reads the specification of a run, and returns what no other run of its name has: the digests of the
+// specification, of the record that says when the run began, and of a fork's origin. It returns no identity before the
+// run has begun, because an earlier run of the name may have had the same specification.
+func (r Run) Identify(ctx context.Context, b store.Bucket) (Forked, string, error) {
+	s, ref, err := r.Forked().Must(ctx, b)
+	if err != nil {
+		return s, "", err
+	}
+	begun, began, err := r.Made(0).May(ctx, b)
+	if err != nil {
+		return s, "", err
+	}
+	identity := ref.SHA256 + Digest(begun)
+	if s.Shared == nil {
+		if !began {
+			identity = ""
+		}
+
+		return s, identity, nil
+	}
+	// A fork has the record of the beginning of its original.
+	origin, _, err := r.Origin().Must(ctx, b)
+
+	return s, identity + Digest(origin), err
+}
