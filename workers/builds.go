@@ -26,12 +26,13 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// Deployment is Temporal's name of all workers that name their build, whatever their roles.
-const Deployment = "collabui"
+// Deployment returns Temporal's name of all workers that name their build, whatever their roles: collabui, or the name
+// that a controller gives its pods.
+func Deployment() string { return cmp.Or(os.Getenv(EnvDeployment), "collabui") }
 
 // The variables in which Temporal's worker controller for Kubernetes names the deployment and the build of a pod.
 const (
-	envDeployment = "TEMPORAL_DEPLOYMENT_NAME"
+	EnvDeployment = "TEMPORAL_DEPLOYMENT_NAME"
 	EnvBuild      = "TEMPORAL_WORKER_BUILD_ID"
 )
 
@@ -44,9 +45,7 @@ func (o Options) version() worker.DeploymentOptions {
 
 	return worker.DeploymentOptions{
 		UseVersioning: true, DefaultVersioningBehavior: workflow.VersioningBehaviorPinned,
-		Version: worker.WorkerDeploymentVersion{
-			DeploymentName: cmp.Or(os.Getenv(envDeployment), Deployment), BuildID: o.Build,
-		},
+		Version: worker.WorkerDeploymentVersion{DeploymentName: Deployment(), BuildID: o.Build},
 	}
 }
 
@@ -145,7 +144,7 @@ const (
 
 // Builds returns the builds that Temporal knows, the newest first.
 func Builds(ctx context.Context, c client.Client) ([]Build, error) {
-	d, err := c.WorkerDeploymentClient().GetHandle(Deployment).Describe(ctx, client.WorkerDeploymentDescribeOptions{})
+	d, err := c.WorkerDeploymentClient().GetHandle(Deployment()).Describe(ctx, client.WorkerDeploymentDescribeOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +194,7 @@ func CheckBuild(
 		ID: workflows.CanaryID(build), TaskQueue: workflows.QueueControl,
 		StaticSummary: "may runs move to build " + build + "?",
 		VersioningOverride: &client.PinnedVersioningOverride{
-			Version: worker.WorkerDeploymentVersion{DeploymentName: Deployment, BuildID: build},
+			Version: worker.WorkerDeploymentVersion{DeploymentName: Deployment(), BuildID: build},
 		},
 	}
 	in.Build = build
@@ -214,7 +213,7 @@ func CheckBuild(
 
 // Promote makes a build the current one. Temporal refuses a build that lacks a role which the current one has.
 func Promote(ctx context.Context, c client.Client, build string) error {
-	h := c.WorkerDeploymentClient().GetHandle(Deployment)
+	h := c.WorkerDeploymentClient().GetHandle(Deployment())
 
 	return patiently(ctx, func() error {
 		_, err := h.SetCurrentVersion(ctx, client.WorkerDeploymentSetCurrentVersionOptions{

@@ -65,7 +65,8 @@ func (s *session) showBuilds(ctx context.Context) error {
 	builds, err := workers.Builds(ctx, s.temporal)
 	var none *serviceerror.NotFound
 	if errors.As(err, &none) {
-		return fault.New(fault.Invalid, "no worker has named its build: start workers with --build NAME")
+		return fault.New(fault.Invalid, "no worker of the deployment %q has named its build: start workers with "+
+			"--build NAME, or name their deployment in %s", workers.Deployment(), workers.EnvDeployment)
 	}
 	if err != nil {
 		return err
