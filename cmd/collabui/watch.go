@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workflows"
@@ -153,7 +154,6 @@ func shorten(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "no answer"
 	}
-	text := err.Error()
 
-	return text[:min(len(text), 80)]
+	return agents.Line(err.Error(), 80)
 }

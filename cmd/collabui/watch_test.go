@@ -3,7 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"go.temporal.io/sdk/client"
 
@@ -11,6 +14,15 @@ import (
 )
 
 // TestNothingIsShownAfterCtrlC: watch then says that it is detached, and not that something else was given up.
+func TestALongErrorIsCutBetweenCharacters(t *testing.T) {
+	for length := 78; length <= 82; length++ {
+		got := shorten(errors.New(strings.Repeat("x", length) + "größe"))
+		if !utf8.ValidString(got) || utf8.RuneCountInString(got) > 81 {
+			t.Errorf("shorten = %q, want at most 80 whole characters and an ellipsis", got)
+		}
+	}
+}
+
 func TestNothingIsShownAfterCtrlC(t *testing.T) {
 	temporal, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1"})
 	if err != nil {

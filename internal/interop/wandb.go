@@ -217,5 +217,5 @@ func tail(said string) string {
 	const most = 500
 	said = strings.TrimSpace(said)
 
-	return said[max(0, len(said)-most):]
+	return strings.ToValidUTF8(said[max(0, len(said)-most):], "")
 }

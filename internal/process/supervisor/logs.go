@@ -76,5 +76,5 @@ func lastLine(path string) string {
 	}
 	line := strings.TrimSpace(text[at+1:])
 
-	return ": " + line[:min(len(line), most)]
+	return ": " + strings.ToValidUTF8(line[:min(len(line), most)], "")
 }
