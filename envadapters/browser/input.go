@@ -69,6 +69,12 @@ const hoverPause = 5 * time.Millisecond
 // Hover moves the mouse to a point and lets the clock run for at least d. A move takes effect with the next frame, and
 // none are drawn while the clock is stopped.
 func (t *Tab) Hover(ctx context.Context, x, y float64, d time.Duration) error {
+	done, err := t.drawing(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+
 	moved := make(chan error, 1)
 	go func() {
 		moved <- t.mouse(ctx, x, y, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved})

@@ -79,11 +79,17 @@ func (t *Tab) capture(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// drawing waits until no other page of the browser draws: Chromium 156 ends when two do. The caller calls done.
+// drawing waits until no other page of the browser draws: Chromium 156 ends when two do. The caller may then ask for
+// frames, and calls done, which does not wait for those that have not been answered; the other pages do.
 func (t *Tab) drawing(ctx context.Context) (done func(), err error) {
 	select {
 	case t.draws <- struct{}{}:
-		return func() { <-t.draws }, nil
+		return func() {
+			go func() {
+				t.asked.Wait()
+				<-t.draws
+			}()
+		}, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -125,18 +131,18 @@ func (t *Tab) frame(ctx context.Context) <-chan shot {
 	})
 }
 
-// ask calls f and returns at once.
+// ask calls f and returns at once. The caller is drawing.
 func (t *Tab) ask(ctx context.Context, f func(context.Context) ([]byte, error)) <-chan shot {
 	got := make(chan shot, 1)
 
-	go func() {
+	t.asked.Go(func() {
 		var s shot
 		s.err = t.do(ctx, "draw", func(c context.Context) (err error) {
 			s.png, err = f(c)
 			return err
 		})
 		got <- s
-	}()
+	})
 
 	return got
 }

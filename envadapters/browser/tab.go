@@ -35,12 +35,13 @@ var ErrPage = errors.New("page error")
 type Tab struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
-	kill    func()        // It ends the browser.
-	crashed chan struct{} // It is closed when the page's process dies.
-	dead    chan struct{} // It is closed when the browser dies.
-	expired chan struct{} // It holds one entry when a time budget is used up.
-	shell   bool          // The browser draws on request.
-	draws   chan struct{} // It holds one entry while a page of the browser draws.
+	kill    func()         // It ends the browser.
+	crashed chan struct{}  // It is closed when the page's process dies.
+	dead    chan struct{}  // It is closed when the browser dies.
+	expired chan struct{}  // It holds one entry when a time budget is used up.
+	shell   bool           // The browser draws on request.
+	draws   chan struct{}  // It holds one entry while a page of the browser draws.
+	asked   sync.WaitGroup // It counts the frames that were asked for and have not been answered.
 }
 
 // unused turns off what chromedp turns on and no suite needs. It would describe every request and every element that a
