@@ -26,6 +26,8 @@ from collabui_env.wire import Refusal
 LONGEST_FRAME = 1 << 20  # bytes
 IDLE_LIMIT = 600.0  # seconds between two frames
 MOST_CONNECTIONS = 64  # besides those that play
+BACKLOG = 1 << 14  # connections that wait to be accepted; the system may allow fewer (net.core.somaxconn)
+OPEN_LIMIT = 60.0  # seconds for the handshake: all workers of a cluster may connect at once
 _SCHEMA = importlib.resources.files("collabui_env") / "schema.json"
 
 log = logging.getLogger("collabui_env")
@@ -58,7 +60,14 @@ class Server:
         finally:
             worker.end()
         async with listen(
-            self._serve, host, port, process_request=self._request, max_size=LONGEST_FRAME, compression=None
+            self._serve,
+            host,
+            port,
+            process_request=self._request,
+            max_size=LONGEST_FRAME,
+            compression=None,
+            backlog=BACKLOG,
+            open_timeout=OPEN_LIMIT,
         ) as listener:
             yield f"ws://{_address(listener)}/ws"
 

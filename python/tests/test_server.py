@@ -2,10 +2,12 @@ import asyncio
 import importlib.util
 import json
 import os
+import socket
 import tempfile
 import time
 import unittest
 import urllib.error
+import urllib.parse
 import urllib.request
 from typing import Any
 from unittest import mock
@@ -155,6 +157,17 @@ class FailuresTest(ServerTest):
         self.assertFalse((await asyncio.wait({reset}, timeout=0.1))[0], "it waits for a place")
         await clients[0].socket.close()
         self.assertEqual("", await asyncio.wait_for(reset, 20))
+
+    async def test_connections_wait_while_the_server_is_busy(self) -> None:
+        address = urllib.parse.urlsplit(await self.serve())
+        clients = []
+        for _ in range(500):  # nothing is accepted meanwhile: this is the server's thread
+            client = socket.socket()
+            self.addCleanup(client.close)
+            client.settimeout(0.5)
+            client.connect((address.hostname, address.port))
+            clients.append(client)
+        self.assertEqual(500, len(clients))
 
     async def test_a_lost_connection_frees_its_place(self) -> None:
         address = await self.serve(places=1)
