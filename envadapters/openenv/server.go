@@ -15,12 +15,16 @@ const (
 	maxRequest  = 1 << 20          // The size of a frame, in bytes.
 	openLimit   = 5 * time.Second  // The wait for a place.
 	idleLimit   = 10 * time.Minute // The time between two frames.
-	answerLimit = 30 * time.Second // The time to write an answer.
+	answerLimit = 30 * time.Second // The time to write an answer, or to answer a ping.
+	pingEvery   = 20 * time.Second // The time between an answered ping and the next one.
 )
 
 // Handler serves a suite to others. /ws is a session; /health, /metadata and /schema describe the suite. There are no
 // stateless /reset and /step of OpenEnv, because they cannot play an episode. Pages of a web browser may not connect.
-func Handler(s envadapters.Suite) (http.Handler, error) {
+// A session ends, and frees its place, within a minute after its client stopped answering pings.
+func Handler(s envadapters.Suite) (http.Handler, error) { return handler(s, pingEvery, answerLimit) }
+
+func handler(s envadapters.Suite, every, limit time.Duration) (http.Handler, error) {
 	d, err := Describe(s)
 	if err != nil {
 		return nil, err
@@ -49,7 +53,7 @@ func Handler(s envadapters.Suite) (http.Handler, error) {
 			return // Accept has answered.
 		}
 		ws.SetReadLimit(maxRequest)
-		x := &session{suite: s, desc: d, ws: ws}
+		x := &session{suite: s, desc: d, ws: ws, pingEvery: every, pingLimit: limit}
 		defer x.end()
 		x.serve(r.Context())
 	})

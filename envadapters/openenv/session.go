@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -24,6 +25,8 @@ type session struct {
 	steps int
 	over  bool
 	right bool // The client asked which actions help.
+
+	pingEvery, pingLimit time.Duration
 }
 
 func (x *session) end() {
@@ -45,6 +48,10 @@ func (x *session) serve(ctx context.Context) {
 	go func() {
 		defer cancel()
 		x.read(ctx, frames)
+	}()
+	go func() {
+		defer cancel()
+		x.ping(ctx)
 	}()
 
 	for {
@@ -73,6 +80,24 @@ func (x *session) read(ctx context.Context, frames chan<- []byte) {
 		select {
 		case frames <- raw:
 		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// ping asks the client for a sign of life until it gives none in time: a client that hangs, or whose network has
+// vanished, leaves the socket open. A client that waits for its agent still reads, and so answers.
+func (x *session) ping(ctx context.Context) {
+	for {
+		select {
+		case <-time.After(x.pingEvery):
+		case <-ctx.Done():
+			return
+		}
+		wait, stop := context.WithTimeout(ctx, x.pingLimit)
+		err := x.ws.Ping(wait)
+		stop()
+		if err != nil {
 			return
 		}
 	}
