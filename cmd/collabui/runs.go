@@ -79,28 +79,30 @@ func (a *app) listRuns(ctx context.Context, b store.Keeper, e config.Endpoints, 
 			return err
 		}
 	}
-	for _, name := range names {
-		x, err := readRow(ctx, b, e, name)
+	asking := asking{ends: e}
+	defer asking.Close()
+	read := func(ctx context.Context, i int) (*runRow, error) {
+		x, err := readRow(ctx, b, &asking, names[i])
 		if errors.Is(err, store.ErrNotFound) { // somebody has just deleted it
-			continue
+			return nil, nil
 		}
-		if err != nil {
-			return err
-		}
-		if !o.wants(x) {
-			continue
+		if err != nil || !o.wants(x) {
+			return nil, err
 		}
 		if o.usage {
-			if err := x.readUsage(ctx, b, sizes); err != nil {
-				return err
-			}
+			err = x.readUsage(ctx, b, sizes)
 		}
-		if err := a.print(x, x.text); err != nil {
-			return err
-		}
+
+		return &x, err
 	}
 
-	return nil
+	return store.InOrder(ctx, len(names), read, func(_ int, x *runRow) error {
+		if x == nil {
+			return nil
+		}
+
+		return a.print(x, x.text)
+	})
 }
 
 // names returns the names of the runs that match.
@@ -149,10 +151,11 @@ func blobSizes(ctx context.Context, b store.Bucket) (map[string]int64, error) {
 }
 
 // readRow reads what is known of a run without a list of its objects.
-func readRow(ctx context.Context, b store.Keeper, e config.Endpoints, name string) (x runRow, err error) {
-	if x.status, err = readState(ctx, b, e, name); err != nil {
+func readRow(ctx context.Context, b store.Keeper, asking *asking, name string) (x runRow, err error) {
+	if x.status, err = readStored(ctx, b, name); err != nil {
 		return x, err
 	}
+	asking.ask(ctx, &x.status)
 	x.Labels = x.spec.Labels
 	key := runs.Run(name).Spec().Key
 	objects, err := b.Ages(ctx, key)
@@ -178,24 +181,11 @@ func (x *runRow) readUsage(ctx context.Context, b store.Keeper, sizes map[string
 	for _, o := range objects {
 		x.Bytes += o.Size
 	}
-
-	made := map[string]bool{}
-	if x.Base != nil {
-		made[x.Base.Policy.Digest] = true
-	}
-	committed, err := run.Committed(ctx, b)
-	for n := 1; n <= committed && err == nil; n++ {
-		var epoch runs.Epoch
-		epoch, _, err = run.Epoch(n).Must(ctx, b)
-		for _, digest := range epoch.System.Digests() {
-			made[digest] = true
-		}
-	}
-	for digest := range made {
+	for digest := range x.made {
 		x.Bytes += sizes[digest]
 	}
 
-	return err
+	return nil
 }
 
 func (x runRow) text(w io.Writer) {

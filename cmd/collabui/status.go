@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -59,6 +60,7 @@ type status struct {
 	spec        spec.Spec
 	told        workflows.Status // by its workflow
 	committed   int              // epochs
+	made        map[string]bool  // digests of the policies of its epochs, and of its base
 	val         int              // episodes of an evaluation on val
 }
 
@@ -82,6 +84,19 @@ func readStatus(ctx context.Context, b store.Bucket, e config.Endpoints, run str
 
 // readState is readStatus without what the calls to chat endpoints took, which are read one by one.
 func readState(ctx context.Context, b store.Bucket, e config.Endpoints, run string) (status, error) {
+	st, err := readStored(ctx, b, run)
+	if err != nil {
+		return st, err
+	}
+	asking := asking{ends: e}
+	defer asking.Close()
+	asking.ask(ctx, &st)
+
+	return st, nil
+}
+
+// readStored reads what the store knows of a run.
+func readStored(ctx context.Context, b store.Bucket, run string) (status, error) {
 	s, err := runs.Run(run).Current(ctx, b)
 	if err != nil {
 		return status{}, err
@@ -89,27 +104,62 @@ func readState(ctx context.Context, b store.Bucket, e config.Endpoints, run stri
 	st := status{
 		Name: run, Status: stateAbsent, Stage: "planned", Epochs: s.Epochs,
 		Curve: []runs.EvalPoint{}, Results: []runs.Result{}, // not null as JSON
-		Critic: rules.CriticName(s, catalog.All{}), val: s.Evaluation.Val, spec: s,
-	}
-	if err := st.read(ctx, b); err != nil {
-		return st, err
-	}
-	if st.Status == stateFinished {
-		return st, nil
+		Critic: rules.CriticName(s, catalog.All{}), val: s.Evaluation.Val, spec: s, made: map[string]bool{},
 	}
 
+	return st, st.read(ctx, b)
+}
+
+// asking asks Temporal about runs. Once it has not answered, it is not asked again. Its methods may be called
+// concurrently.
+type asking struct {
+	ends config.Endpoints
+
+	mu       sync.Mutex
+	dialled  bool
+	temporal client.Client // nil if it does not answer
+}
+
+// ask fills in what Temporal knows of a run that has not finished. Without Temporal the store alone answers.
+func (x *asking) ask(ctx context.Context, st *status) {
+	if st.Status == stateFinished {
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
-	t, err := dial(ctx, e)
-	if err != nil { // without Temporal the store alone answers
+	t := x.dial(ctx)
+	if t == nil {
 		st.Status = stateUnknown
 
-		return st, nil
+		return
 	}
-	defer t.Close()
 	st.ask(ctx, t)
+	if st.Status == stateUnknown {
+		x.Close()
+	}
+}
 
-	return st, nil
+func (x *asking) dial(ctx context.Context) client.Client {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.dialled {
+		x.dialled = true
+		if t, err := dial(ctx, x.ends); err == nil {
+			x.temporal = t
+		}
+	}
+
+	return x.temporal
+}
+
+// Close frees the connection. It may be repeated.
+func (x *asking) Close() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.temporal != nil {
+		x.temporal.Close()
+		x.temporal = nil
+	}
 }
 
 // read fills in what the store knows.
@@ -125,6 +175,7 @@ func (st *status) read(ctx context.Context, b store.Bucket) error {
 	}
 	if there {
 		st.Base, st.Stage = &base, workflows.StageEpoch
+		st.made[base.Policy.Digest] = true
 	}
 	if err := st.readEpochs(ctx, b); err != nil {
 		return err
@@ -174,6 +225,9 @@ func (st *status) readEpochs(ctx context.Context, b store.Bucket) error {
 		}
 		st.Epoch++
 		newest = epoch
+		for _, digest := range epoch.System.Digests() {
+			st.made[digest] = true
+		}
 		if epoch.FailedAll > 0 || epoch.Accepted != "" {
 			st.LeftOut = append(st.LeftOut, failedSlots{st.Epoch, epoch.FailedAll, epoch.Accepted})
 		}
