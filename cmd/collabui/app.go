@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -23,6 +24,8 @@ type app struct {
 	json     bool
 	cluster  bool              // start nothing here: addresses come from the environment and flags
 	given    *config.Endpoints // addresses of a cluster, from the environment and flags
+
+	leave context.CancelCauseFunc // ends what is attached to the services
 }
 
 // envCluster sets --cluster for all commands.

@@ -101,7 +101,12 @@ func run(args []string, out, errw io.Writer) int {
 
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
+	ctx, a.leave = context.WithCancelCause(ctx)
+	defer a.leave(nil)
 	err := root.ExecuteContext(ctx)
+	if gone := a.gone(ctx); err != nil && gone != nil {
+		err = gone
+	}
 	if err == nil || errors.Is(err, errDetached) {
 		return exitOK
 	}

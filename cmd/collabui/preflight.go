@@ -243,7 +243,11 @@ func (s *session) examine(
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = s.bucket.Delete(context.WithoutCancel(ctx), ref.Key) }() // gc would remove it, too
+		defer func() { // gc would remove it, too
+			brief, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			_ = s.bucket.Delete(brief, ref.Key)
+		}()
 		id.Specs = append(id.Specs, ref.SHA256)
 	}
 	if ctx, err = s.here(ctx, ""); err != nil {

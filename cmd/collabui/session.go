@@ -28,10 +28,24 @@ type session struct {
 	bucket   store.Keeper
 	temporal client.Client
 	ends     config.Endpoints
+	unguard  func()
 }
 
-// connect opens a session. The caller closes it.
+// connect opens a session. The caller closes it. Until then, the command's context ends when the services do.
 func (a *app) connect(ctx context.Context) (*session, error) {
+	unguard := a.guard(a.leave)
+	s, err := a.open(ctx)
+	if err != nil {
+		unguard()
+
+		return nil, err
+	}
+	s.unguard = unguard
+
+	return s, nil
+}
+
+func (a *app) open(ctx context.Context) (*session, error) {
 	b, e, err := a.bucket()
 	if err != nil {
 		return nil, err
@@ -44,7 +58,10 @@ func (a *app) connect(ctx context.Context) (*session, error) {
 	return &session{app: a, bucket: b, temporal: t, ends: e}, nil
 }
 
-func (s *session) Close() { s.temporal.Close() }
+func (s *session) Close() {
+	s.unguard()
+	s.temporal.Close()
+}
 
 // dial connects to Temporal, without logs of the SDK.
 func dial(ctx context.Context, e config.Endpoints) (client.Client, error) {
@@ -115,6 +132,9 @@ func (s *session) attend(ctx context.Context, w awaited, look func(*viewer)) err
 		select {
 		case err := <-end:
 			v.clear()
+			if gone := s.gone(ctx); err != nil && gone != nil {
+				return gone
+			}
 			if err != nil && ctx.Err() != nil {
 				if !s.json {
 					say(s.out, "detached; it continues, and the same command shows it again")

@@ -120,6 +120,7 @@ func (a *app) runTrack(ctx context.Context, o trackOptions, run string) (err err
 	if err != nil {
 		return err
 	}
+	defer a.guard(a.leave)()
 	b, _, err := a.bucket()
 	if err != nil {
 		return err
@@ -147,6 +148,9 @@ func (a *app) runTrack(ctx context.Context, o trackOptions, run string) (err err
 		select {
 		case <-ctx.Done():
 		case <-time.After(trackEvery):
+		}
+		if err := a.gone(ctx); err != nil {
+			return err
 		}
 		if ctx.Err() != nil {
 			break

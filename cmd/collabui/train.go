@@ -68,9 +68,12 @@ func (a *app) runTrain(ctx context.Context, o trainOptions, file string) error {
 
 		return a.print(s, func(w io.Writer) { _, _ = w.Write(text) })
 	}
-	if err := a.ensureUp(ctx, o.up); err != nil {
-		return err
-	}
+
+	return a.withServices(ctx, o.up, func(ctx context.Context) error { return a.trainFile(ctx, o, file, s) })
+}
+
+// trainFile admits the specification of a file, and continues its run.
+func (a *app) trainFile(ctx context.Context, o trainOptions, file string, s spec.Spec) error {
 	b, e, err := a.bucket()
 	if err != nil {
 		return err
@@ -95,9 +98,11 @@ func (a *app) runTrainStored(ctx context.Context, o trainOptions, run string) er
 	if o.run.name != "" || o.run.seed >= 0 || o.check {
 		return fault.New(fault.Invalid, "--name, --seed and --check need a file with a specification; %q is a run", run)
 	}
-	if err := a.ensureUp(ctx, o.up); err != nil {
-		return err
-	}
+
+	return a.withServices(ctx, o.up, func(ctx context.Context) error { return a.trainStored(ctx, o, run) })
+}
+
+func (a *app) trainStored(ctx context.Context, o trainOptions, run string) error {
 	b, e, err := a.bucket()
 	if err != nil {
 		return err

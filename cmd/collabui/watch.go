@@ -89,6 +89,9 @@ func (s *session) watch(ctx context.Context, run string) error {
 		}
 	}
 	v.clear()
+	if err := s.gone(ctx); err != nil {
+		return err
+	}
 	s.detached(run)
 
 	return nil

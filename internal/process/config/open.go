@@ -1,6 +1,7 @@
 package config
 
 import (
+	"context"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -8,6 +9,15 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
 )
+
+// silence is a logger that drops everything.
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
+
+// The client of Redis has one logger for the whole process, which writes to the terminal of the person at whose command
+// it runs. Its errors are returned, too.
+func init() { redis.SetLogger(silence{}) }
 
 // OpenStore returns the object store. It makes no request. Keys that are in files may change at any time.
 func (e Endpoints) OpenStore() (*store.S3, error) {
