@@ -161,7 +161,7 @@ func (c *clients) connect(m spec.Model) (chat.Model, error) {
 	conf := llm.Config{
 		BaseURL: m.BaseURL, Model: m.Model, CA: m.CA, Proxy: m.Proxy,
 		Timeout: time.Duration(m.Timeout * float64(time.Second)),
-		Schema:  string(m.Schema), Images: m.Images, LogProbs: m.Logprobs, Seeds: m.Seeds,
+		Schema:  string(m.Schema), Tokens: m.TokensKey, Images: m.Images, LogProbs: m.Logprobs, Seeds: m.Seeds,
 		Headers: map[string]string{},
 	}
 	key, err := secret(m.Key, m)

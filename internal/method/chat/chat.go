@@ -46,6 +46,9 @@ type Response struct {
 	Reasoning []string  // what a reasoning model thought before each answer, or nil
 	LogProbs  []float64 // log-probability of each answer, summed over its tokens; nil if the server returns none
 	Usage     domain.Usage
+
+	// LeftOut are the parameters without which the server was asked because it refuses them, with its words.
+	LeftOut map[string]string
 }
 
 //go:generate go tool mockgen -destination=mock_chat/model.go -source=chat.go Model

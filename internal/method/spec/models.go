@@ -13,16 +13,17 @@ import (
 // Model is one chat endpoint. A specification never holds its key: Key names the environment variable that holds it,
 // or, with _FILE appended, the file that does. A header's value that begins with $ is read from the environment too.
 type Model struct {
-	BaseURL string            `json:"base_url"`          // up to and including /v1
+	BaseURL string            `json:"base_url"`          // up to and including /v1; a query is sent with every request
 	Model   string            `json:"model"`             // the server's name of the model
 	Key     string            `json:"key"`               // environment variable; empty: no key is sent
 	Headers map[string]string `json:"headers,omitempty"` // sent with every request
 	CA      string            `json:"ca,omitempty"`      // file with further root certificates, on the worker's host
 	Proxy   string            `json:"proxy,omitempty"`   // URL; empty: that of the environment
 
-	Timeout     float64 `json:"timeout"`     // seconds per call
-	MaxTokens   int     `json:"max_tokens"`  // maximum per answer, thinking included
-	Temperature float64 `json:"temperature"` // default for roles that set none
+	Timeout     float64 `json:"timeout"`              // seconds per call
+	MaxTokens   int     `json:"max_tokens"`           // maximum per answer, thinking included
+	TokensKey   string  `json:"tokens_key,omitempty"` // under which MaxTokens is sent; empty means max_tokens
+	Temperature float64 `json:"temperature"`          // default for roles that set none
 
 	// RequestsPerMinute and TokensPerMinute limit all workers together. Tokens are those of prompts and answers. 0
 	// means no limit.
@@ -92,10 +93,7 @@ func (s Spec) checkModels(must Must) {
 func own(name string) bool { return strings.HasPrefix(name, "COLLABUI_") }
 
 func (m Model) check(field string, must Must) {
-	u, err := url.Parse(m.BaseURL)
-	web := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil
-	must(web, field+".base_url", "a URL with http or https, a host and no password, "+
-		"for example http://127.0.0.1:8000/v1, not %q", m.BaseURL)
+	checkBaseURL(m.BaseURL, field+".base_url", must)
 	must(m.Model != "", field+".model", "the server's name of the model")
 	must(m.Key == "" || envName.MatchString(m.Key), field+".key",
 		"the name of an environment variable that holds the key, never the key itself")
@@ -111,9 +109,38 @@ func (m Model) check(field string, must Must) {
 	must(m.RequestsPerMinute >= 0, field+".requests_per_minute", "a whole number from 0")
 	must(m.TokensPerMinute >= 0, field+".tokens_per_minute", "a whole number from 0")
 	must(m.MaxTokens >= 1, field+".max_tokens", "a whole number from 1")
+	known := m.TokensKey == "" || m.TokensKey == "max_tokens" || m.TokensKey == "max_completion_tokens"
+	must(known, field+".tokens_key", "max_tokens or max_completion_tokens, not %q", m.TokensKey)
 	must.within(m.Temperature, field+".temperature", 0, 10)
 	oneOf(must, m.Schema, field+".schema", SchemaJSON, SchemaObject, SchemaNone)
 
 	p := m.Price
 	must(p.Prompt >= 0 && p.Cached >= 0 && p.Answer >= 0, field+".price", "numbers from 0, per million tokens")
+}
+
+// Paths of single calls, with which people copy a base URL, and words in the names of secrets.
+var (
+	callPath   = regexp.MustCompile(`/(chat/completions|chat|completions|responses|messages|embeddings|models)/*$`)
+	secretName = regexp.MustCompile(`(?i)key$|token|secret|passw|\b(sig|code|auth)$`)
+)
+
+// checkBaseURL checks the address to which the paths of calls are added.
+func checkBaseURL(base, field string, must Must) {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+		must(false, field, "a URL with http or https, a host and no password, for example http://127.0.0.1:8000/v1, "+
+			"not %q", base)
+
+		return
+	}
+
+	must(u.Fragment == "", field, "a URL without #%s", u.Fragment)
+	for _, name := range slices.Sorted(maps.Keys(u.Query())) {
+		must(!secretName.MatchString(name), field, "no %s in the query: a specification never holds secrets; "+
+			"name the variable that holds the key under key or headers", name)
+	}
+	if cut := callPath.FindStringIndex(u.Path); cut != nil {
+		u.Path, u.RawPath = u.Path[:cut[0]], ""
+		must(false, field, "the URL before the path of a call: %s, not %q", u, base)
+	}
 }

@@ -28,6 +28,18 @@ func TestModelsBeginWithTheirDefaults(t *testing.T) {
 	}
 }
 
+func TestABaseURLMayHaveAQueryAndAnyPath(t *testing.T) {
+	for _, base := range []string{
+		"https://x.openai.azure.com/openai/deployments/d?api-version=2024-10-21", "http://h/chat/v1", "http://h",
+		"https://generativelanguage.googleapis.com/v1beta/openai/", "http://h/v1?design=1",
+	} {
+		s := parse(t, strings.Replace(judge, "http://h:1/v1", base, 1))
+		if got := s.Models["judge"].BaseURL; got != base {
+			t.Errorf("base_url = %q, want %q", got, base)
+		}
+	}
+}
+
 func TestModelsAreCheckedAndHoldNoSecrets(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{
@@ -45,6 +57,22 @@ func TestModelsAreCheckedAndHoldNoSecrets(t *testing.T) {
 		{old: "$TOKEN", new: "Bearer-x", want: "headers.Authorization: expected $NAME"},
 		{old: "http://h:1/v1", new: "ftp://h", want: "models.judge.base_url: expected a URL"},
 		{old: "http://h:1/v1", new: "http://u:p@h/v1", want: "no password"},
+		{
+			old: "http://h:1/v1", new: "http://h:1/v1/chat/completions",
+			want: `x.yaml:3:21: models.judge.base_url: expected the URL before the path of a call: http://h:1/v1, not`,
+		},
+		{old: "http://h:1/v1", new: "http://h:1/api/v1/completions/", want: "of a call: http://h:1/api/v1, not"},
+		{
+			old: "http://h:1/v1", new: "https://x.openai.azure.com/openai/deployments/d/chat/completions?api-version=2",
+			want: "of a call: https://x.openai.azure.com/openai/deployments/d?api-version=2, not",
+		},
+		{old: "http://h:1/v1", new: "http://h:1/v1?api_key=k", want: "base_url: expected no api_key in the query"},
+		{old: "http://h:1/v1", new: "http://h:1/v1?sig=k", want: "base_url: expected no sig in the query"},
+		{old: "http://h:1/v1", new: "http://h:1/v1#x", want: "base_url: expected a URL without #x"},
+		{
+			old: "model: m,", new: "model: m, tokens_key: max,",
+			want: `models.judge.tokens_key: expected max_tokens or max_completion_tokens, not "max"`,
+		},
 		{
 			old: "model: judge", new: "model: juge",
 			want: `x.yaml:4:17: critic.model: expected oracle or a name under models, not "juge"`,

@@ -8,6 +8,8 @@ package endpoints
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/collabui/collabui/domain"
@@ -174,7 +176,7 @@ func (c *recording) Complete(ctx context.Context, r chat.Request) (chat.Response
 			Epoch:    epoch,
 			Endpoint: c.name, Model: r.Model, Role: c.role, Prompt: c.prompt.Digest, Version: c.prompt.Version,
 			Texts: res.Texts, Reasoning: res.Reasoning, LogProbs: res.LogProbs,
-			Usage: res.Usage, Cost: c.model.Price.Of(res.Usage),
+			LeftOut: slices.Sorted(maps.Keys(res.LeftOut)), Usage: res.Usage, Cost: c.model.Price.Of(res.Usage),
 		}, err
 	})
 	if err == nil {

@@ -22,6 +22,7 @@ import (
 // server is a chat endpoint that returns its errors one after the other, and then answers.
 type server struct {
 	errs     []error
+	leftOut  map[string]string
 	requests []chat.Request
 }
 
@@ -31,7 +32,9 @@ func (s *server) Complete(_ context.Context, r chat.Request) (chat.Response, err
 		return chat.Response{}, s.errs[n-1]
 	}
 
-	return chat.Response{Texts: []string{"yes"}, Usage: domain.Usage{Prompt: 100, Answer: 50}}, nil
+	return chat.Response{
+		Texts: []string{"yes"}, Usage: domain.Usage{Prompt: 100, Answer: 50}, LeftOut: s.leftOut,
+	}, nil
 }
 
 // connect returns the endpoints of one worker, which all lead to the server.
@@ -104,6 +107,22 @@ func TestARecordedCallIsNotMadeAgain(t *testing.T) {
 	}
 	if want := (runs.Spent{Calls: 1, Tokens: 150, Money: 200}); spent != want {
 		t.Errorf("Spent = %+v, want %+v", spent, want)
+	}
+}
+
+func TestARecordNamesWhatWasLeftOut(t *testing.T) {
+	b, s := &store.Memory{}, run()
+	srv := &server{leftOut: map[string]string{"top_p": "no", "temperature": "no"}}
+	if _, err := model(t, connect(b, srv), s).Complete(t.Context(), chat.Request{User: "u"}); err != nil {
+		t.Fatal(err)
+	}
+
+	var left []string
+	err := runs.Run("r").Calls(t.Context(), b, func(string) bool { return false }, func(_ string, a runs.Answer) {
+		left = a.LeftOut
+	})
+	if want := []string{"temperature", "top_p"}; err != nil || !reflect.DeepEqual(left, want) {
+		t.Errorf("the record names %v, %v, want %v", left, err, want)
 	}
 }
 

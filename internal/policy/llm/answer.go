@@ -16,12 +16,15 @@ import (
 // ask sends a request and reads what the server answers. It does not use the client of go-openai, which refuses
 // requests by the model's name and reads answers and errors of one form only. The error of a server is a refusal.
 func (c *Client) ask(ctx context.Context, q openai.ChatCompletionRequest) (completion, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.conf.Timeout)
+	defer cancel()
+
 	body, err := json.Marshal(q)
 	if err != nil {
 		return completion{}, fault.As(fault.Fatal, err)
 	}
 
-	got, broke := c.send(ctx, http.MethodPost, c.conf.BaseURL+"/chat/completions", body)
+	got, broke := c.send(ctx, http.MethodPost, c.url("/chat/completions"), body)
 	if got.status == 0 {
 		return completion{}, broke
 	}
@@ -53,28 +56,32 @@ func (c *Client) ask(ctx context.Context, q openai.ChatCompletionRequest) (compl
 // abort what is in flight when they end or fall asleep.
 var broken = map[string]bool{"abort": true, "error": true, "insufficient_system_resource": true}
 
-// check returns a fault if a completion does not have the answers that were asked for.
-func (c *Client) check(out completion, q openai.ChatCompletionRequest) error {
-	if len(out.choices) != q.N {
-		return fault.New(fault.Transient,
-			"model %s returned %d answers instead of %d", q.Model, len(out.choices), q.N)
+// check returns a fault if a server gave up one of the answers, or returned none.
+func check(out completion, model string) error {
+	if len(out.choices) == 0 {
+		return fault.New(fault.Transient, "model %s returned no answer", model)
 	}
-
-	refused, silent := "", 0
 	for _, ch := range out.choices {
 		if broken[ch.finish] {
-			return fault.New(fault.Transient, "model %s gave up an answer: finish_reason %q", q.Model, ch.finish)
+			return fault.New(fault.Transient, "model %s gave up an answer: finish_reason %q", model, ch.finish)
 		}
-		if ch.content == "" && (ch.refused != "" || ch.finish == string(openai.FinishReasonContentFilter)) {
-			silent++
-			refused = ch.finish + " " + ch.refused
-		}
-	}
-	if silent == len(out.choices) {
-		return fault.New(fault.Refused, "model %s refuses to answer: %s", q.Model, c.words(refused))
 	}
 
 	return nil
+}
+
+// silent returns a fault if the model refuses to give any of the answers.
+func (c *Client) silent(out completion, model string) error {
+	refused := ""
+	for _, ch := range out.choices {
+		filtered := ch.finish == string(openai.FinishReasonContentFilter)
+		if ch.content != "" || ch.refused == "" && !filtered {
+			return nil
+		}
+		refused = ch.finish + " " + ch.refused
+	}
+
+	return fault.New(fault.Refused, "model %s refuses to answer: %s", model, c.words(refused))
 }
 
 // response returns the answers with their thoughts and the tokens used.

@@ -22,6 +22,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
 )
@@ -29,7 +30,7 @@ import (
 // Config is an endpoint. The key and header values are secrets: they come from the environment or a file, never from a
 // specification.
 type Config struct {
-	BaseURL  string            // up to and including /v1
+	BaseURL  string            // up to and including /v1; a query is kept
 	Model    string            // the server's name of the model; empty means the request's
 	Key      func() string     // returns what is sent as a bearer token, for every request; nil means none
 	Headers  map[string]string // added to every request
@@ -37,6 +38,7 @@ type Config struct {
 	Proxy    string            // URL; empty means the environment's
 	Timeout  time.Duration     // limit of one call; 0 means two minutes
 	Schema   string            // SchemaJSON, SchemaObject or SchemaNone
+	Tokens   string            // TokensMax, which is the default, or TokensCompletion
 	Images   bool              // the model takes images; others are asked without
 	LogProbs bool              // the server returns log-probabilities
 	Seeds    bool              // the server takes seeds
@@ -52,8 +54,9 @@ const (
 
 // Client reaches an endpoint. Safe for concurrent use; calls may be repeated.
 type Client struct {
-	http *http.Client
-	conf Config
+	http    *http.Client
+	conf    Config
+	lessons lessons
 }
 
 // New returns a client; it makes no request. An unreadable certificate file or an impossible proxy is an invalid fault.
@@ -92,7 +95,7 @@ func New(c Config) (*Client, error) {
 	}
 
 	hc := &http.Client{
-		Transport: &wire{next: t, key: c.Key, headers: c.Headers, kernel: c.Kernel},
+		Transport: &wire{next: t, key: c.Key, azure: versioned(c.BaseURL), headers: c.Headers, kernel: c.Kernel},
 		// The headers hold keys of this endpoint, so no redirect is followed.
 		CheckRedirect: func(to *http.Request, _ []*http.Request) error {
 			return fault.New(fault.Invalid,
@@ -122,21 +125,12 @@ func readRoots(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// redacted returns a base URL without its password, for errors.
-func redacted(base string) string {
-	u, err := url.Parse(base)
-	if err != nil || u.User == nil && strings.Contains(base, "@") {
-		return "(an unreadable address)"
-	}
-
-	return u.Redacted()
-}
-
 // tracer sends the spans of calls where package telemetry says; without it they cost nothing.
 var tracer = otel.Tracer("collabui")
 
-// Complete asks for r.N answers. Its faults are throttled (with the server's Retry-After), transient, or invalid or
-// refused if the server refuses the request.
+// Complete asks for r.N answers, with more than one request if the server returns fewer. Its faults are throttled (with
+// the server's Retry-After), transient, or invalid or refused if the server refuses the request. A parameter that the
+// server refuses by its name is left out of this request and of all that follow, but not for policies.
 func (c *Client) Complete(ctx context.Context, r chat.Request) (res chat.Response, err error) {
 	ctx, span := tracer.Start(ctx, "model call", trace.WithAttributes(attribute.String("model", r.Model)))
 	defer func() {
@@ -145,29 +139,53 @@ func (c *Client) Complete(ctx context.Context, r chat.Request) (res chat.Respons
 		}
 		span.End()
 	}()
-	parent := ctx
-	ctx, cancel := context.WithTimeout(ctx, c.conf.Timeout)
-	defer cancel()
 
-	q := c.request(r)
-	out, err := c.ask(ctx, q)
-	if err != nil {
-		if parent.Err() != nil {
-			return chat.Response{}, context.Cause(parent)
+	model := c.model(r)
+	left := c.lessons.of(model)
+	var all completion
+	var used domain.Usage
+	for rest := r; len(all.choices) < max(r.N, 1); rest.Seed++ {
+		rest.N = max(r.N, 1) - len(all.choices)
+		out, err := c.adapt(ctx, rest, left)
+		switch {
+		case err == nil:
+			err = check(out, model)
+		case ctx.Err() != nil:
+			err = context.Cause(ctx)
+		default:
+			err = c.classify(err, model)
+		}
+		if err != nil {
+			return chat.Response{}, err
 		}
 
-		return chat.Response{}, c.classify(err, q.Model)
+		out.choices = out.choices[:min(len(out.choices), rest.N)]
+		all.choices = append(all.choices, out.choices...)
+		part := response(out)
+		used = used.Plus(c.estimated(part.Usage, r, part))
 	}
-	if err := c.check(out, q); err != nil {
+	if err := c.silent(all, model); err != nil {
 		return chat.Response{}, err
 	}
 
-	res = response(out)
-	res.Usage = c.estimated(res.Usage, r, res)
+	res = response(all)
+	res.Usage = used
+	if len(left) > 0 {
+		res.LeftOut = left
+	}
 	span.SetAttributes(attribute.Int("prompt tokens", res.Usage.Prompt))
 	span.SetAttributes(attribute.Int("answer tokens", res.Usage.Answer))
 
 	return res, nil
+}
+
+// model returns the server's name of the model of a request.
+func (c *Client) model(r chat.Request) string {
+	if c.conf.Model != "" {
+		return c.conf.Model
+	}
+
+	return r.Model
 }
 
 var _ chat.Model = (*Client)(nil)

@@ -273,3 +273,37 @@ func TestAnAnswerThatAServerGaveUpIsAskedForAgain(t *testing.T) {
 		}
 	}
 }
+
+func TestTheQueryOfABaseURLStays(t *testing.T) {
+	for _, x := range []struct{ base, key, path, header, want string }{
+		{"/v1", "k-1", "/v1/chat/completions", "Authorization", "Bearer k-1"},
+		{
+			"/openai/deployments/gpt?api-version=2024-10-21", "k-1",
+			"/openai/deployments/gpt/chat/completions?api-version=2024-10-21", "Api-Key", "k-1",
+		},
+		{
+			"/openai/deployments/gpt/?api-version=2024-10-21", "eyJ0.a.b",
+			"/openai/deployments/gpt/chat/completions?api-version=2024-10-21", "Authorization", "Bearer eyJ0.a.b",
+		},
+		{"/v1?team=ui&x=1", "k-1", "/v1/chat/completions?team=ui&x=1", "Authorization", "Bearer k-1"},
+	} {
+		base, last, _ := server(t, 200, nil, answer)
+		base = strings.TrimSuffix(base, "/v1") + x.base
+		c := must(t, Config{BaseURL: base, Model: "m", Key: func() string { return x.key }})
+		if _, err := c.Complete(t.Context(), chat.Request{User: "u"}); err != nil {
+			t.Fatal(err)
+		}
+
+		if got := last.URL.RequestURI(); got != x.path {
+			t.Errorf("base_url %s: asked %s, want %s", x.base, got, x.path)
+		}
+		if got := last.Header.Get(x.header); got != x.want {
+			t.Errorf("base_url %s: the header %s is %q, want %q", x.base, x.header, got, x.want)
+		}
+		for _, other := range []string{"Authorization", "Api-Key"} {
+			if got := last.Header.Get(other); other != x.header && got != "" {
+				t.Errorf("base_url %s: the header %s is %q, want none", x.base, other, got)
+			}
+		}
+	}
+}

@@ -105,7 +105,7 @@ func (c *Client) Load(ctx context.Context, name string) error {
 		return fault.As(fault.Fatal, err)
 	}
 
-	got, err := c.send(ctx, http.MethodPost, c.conf.BaseURL+"/load_lora_adapter", body)
+	got, err := c.send(ctx, http.MethodPost, c.url("/load_lora_adapter"), body)
 	switch {
 	case err != nil && parent.Err() != nil:
 		return context.Cause(parent)

@@ -14,6 +14,7 @@ import (
 type refusal struct {
 	status int           // the HTTP status, or the one that a body with a status of success names; 0 if it names none
 	words  string        // the server's own words, short and without keys
+	about  []string      // the members of the request that it names apart from its words
 	after  time.Duration // the time to wait before the next try; 0 if the server names none
 }
 
@@ -41,7 +42,8 @@ func (c *Client) refusalOf(status int, header http.Header, body []byte) *refusal
 	}
 
 	said := complaintOf(body)
-	out := &refusal{status: status, words: c.words(said.text(body)), after: delayOf(header, body, time.Now())}
+	out := &refusal{status: status, words: c.words(said.text(body)), about: said.about}
+	out.after = delayOf(header, body, time.Now())
 	named := said.named()
 	switch {
 	case status < http.StatusMultipleChoices:
@@ -67,7 +69,8 @@ type complaint struct {
 	code    int      // an HTTP status
 	names   []string // the letters of codes and types
 	words   []string
-	flagged bool // the input was flagged by a filter
+	about   []string // members of the request
+	flagged bool     // the input was flagged by a filter
 }
 
 // complaintOf reads an error in any of its usual forms: an object whose error is a text or an object, details, lists of
@@ -144,6 +147,9 @@ func (x *complaint) readObject(members map[string]any, within int) {
 		x.flagged = true
 	}
 	place := placeOf(members["loc"])
+	for _, about := range []any{members["param"], members["loc"]} {
+		x.about = append(x.about, textsIn(about)...)
+	}
 	for _, name := range spoke {
 		if text, ok := members[name].(string); ok {
 			x.say(text+place, within)
@@ -175,14 +181,36 @@ func (x *complaint) say(text string, within int) {
 	}
 }
 
-// placeOf returns the name of the member of a request that a complaint is about.
+// textsIn returns a text, or the texts of a list.
+func textsIn(value any) []string {
+	list, ok := value.([]any)
+	if !ok {
+		list = []any{value}
+	}
+
+	var out []string
+	for _, one := range list[:min(len(list), maxTexts)] {
+		if text, ok := one.(string); ok {
+			out = append(out, text)
+		}
+	}
+
+	return out
+}
+
+// placeOf returns the place of the member of a request that a complaint is about.
 func placeOf(loc any) string {
 	list, _ := loc.([]any)
 	if len(list) == 0 {
 		return ""
 	}
 
-	return " (" + strings.Trim(strings.ReplaceAll(fmt.Sprint(list...), " ", "."), "[]") + ")"
+	place := make([]string, len(list))
+	for i, one := range list {
+		place[i] = fmt.Sprint(one)
+	}
+
+	return " (" + strings.Join(place, ".") + ")"
 }
 
 // text returns the words of a complaint, the text of a page, or the whole body.

@@ -68,6 +68,13 @@ func TestTheStatusDecidesWhateverTheBodysForm(t *testing.T) {
 	}
 }
 
+func TestTheMemberThatARefusalIsAboutIsNamed(t *testing.T) {
+	refused{
+		status: 422, body: `{"detail":[{"loc":["body","messages",0],"msg":"the words"}]}`, kind: fault.Refused,
+		words: "the words (body.messages.0)",
+	}.check(t)
+}
+
 func TestAnErrorWithAStatusOfSuccessIsOne(t *testing.T) {
 	const words = "the words"
 	for _, x := range []refused{

@@ -114,7 +114,6 @@ func TestAnAnswerThatIsNotWholeIsAskedForAgain(t *testing.T) {
 		"choices of no list":  `{"choices":{"message":{"content":"A"}}}`,
 		"a choice null":       `{"choices":[null]}`,
 		"half an answer":      `{"choices":[{"message":{"content":"A"`,
-		"two instead of one":  `{"choices":[{"message":{"content":"A"}},{"message":{"content":"B"}}]}`,
 		"a stream that stops": "data: {\"choices\":[{\"delta\":{\"content\":\"A\"}}]}\n\n",
 		"half an event":       "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: {\"cho",
 		"only comments":       ": PROCESSING\n\n: PROCESSING\n\n",

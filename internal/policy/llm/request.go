@@ -12,24 +12,37 @@ import (
 // maxSeed keeps seeds exact in JSON numbers.
 const maxSeed = 1<<53 - 1
 
-// request returns the form of a request that goes on the wire.
-func (c *Client) request(r chat.Request) openai.ChatCompletionRequest {
+// request returns the form of a request that goes on the wire, without the parameters that are left out.
+func (c *Client) request(r chat.Request, left omitted) openai.ChatCompletionRequest {
 	q := openai.ChatCompletionRequest{
-		Model:          c.conf.Model,
+		Model:          c.model(r),
 		N:              max(r.N, 1),
-		Temperature:    nonzero(r.Temperature),
-		TopP:           nonzero(r.TopP),
-		MaxTokens:      r.MaxTokens,
-		LogProbs:       c.conf.LogProbs,
+		LogProbs:       c.conf.LogProbs && left["logprobs"] == "",
 		Messages:       c.messages(r),
-		ResponseFormat: c.format(r.Schema),
+		ResponseFormat: c.format(r.Schema, left),
 	}
 
-	if q.Model == "" {
-		q.Model = r.Model
+	if left["n"] != "" {
+		q.N = 0
+	}
+	if left["temperature"] == "" {
+		q.Temperature = nonzero(r.Temperature)
+	}
+	if left["top_p"] == "" {
+		q.TopP = nonzero(r.TopP)
 	}
 
-	if c.conf.Seeds {
+	completion := c.conf.Tokens == TokensCompletion
+	if completion && left[TokensCompletion] != "" || !completion && left[TokensMax] != "" {
+		completion = !completion
+	}
+	if completion {
+		q.MaxCompletionTokens = r.MaxTokens
+	} else {
+		q.MaxTokens = r.MaxTokens
+	}
+
+	if c.conf.Seeds && left["seed"] == "" {
 		seed := int(r.Seed & maxSeed)
 		q.Seed = &seed
 	}
@@ -72,13 +85,22 @@ func (c *Client) messages(r chat.Request) []openai.ChatCompletionMessage {
 	return out
 }
 
-// format returns how the endpoint is asked for an answer that fits a schema; nil means by the prompt only.
-func (c *Client) format(s *chat.Schema) *openai.ChatCompletionResponseFormat {
+// format returns how the endpoint is asked for an answer that fits a schema: in the form of its settings or, if the
+// server refuses that one, in the next weaker form. If nil, only the prompt asks.
+func (c *Client) format(s *chat.Schema, left omitted) *openai.ChatCompletionResponseFormat {
 	if s == nil {
 		return nil
 	}
 
-	switch c.conf.Schema {
+	form := c.conf.Schema
+	if form == SchemaJSON && left[SchemaJSON] != "" {
+		form = SchemaObject
+	}
+	if form == SchemaObject && left[SchemaObject] != "" {
+		form = SchemaNone
+	}
+
+	switch form {
 	case SchemaJSON:
 		return &openai.ChatCompletionResponseFormat{
 			Type: openai.ChatCompletionResponseFormatTypeJSONSchema,

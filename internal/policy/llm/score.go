@@ -56,7 +56,7 @@ func (c *Client) askScores(ctx context.Context, q serving.ScoreRequest) (out ser
 		return out, err
 	}
 
-	got, err := c.send(ctx, http.MethodPost, c.conf.BaseURL+serving.ScorePath, body)
+	got, err := c.send(ctx, http.MethodPost, c.url(serving.ScorePath), body)
 	switch {
 	case err != nil:
 		return out, err

@@ -15,7 +15,7 @@ func (c *Client) Window(ctx context.Context, model string) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.conf.Timeout)
 	defer cancel()
 
-	got, err := c.send(ctx, http.MethodGet, c.conf.BaseURL+"/models", nil)
+	got, err := c.send(ctx, http.MethodGet, c.url("/models"), nil)
 	if err != nil {
 		return 0, fault.New(fault.Transient, "list the models of %s: %w", redacted(c.conf.BaseURL), err)
 	}

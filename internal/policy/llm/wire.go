@@ -3,6 +3,7 @@ package llm
 import (
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/policy/serving"
@@ -11,7 +12,8 @@ import (
 // wire is a transport that adds the endpoint's headers and bounds responses.
 type wire struct {
 	next    http.RoundTripper
-	key     func() string // of the bearer
+	key     func() string
+	azure   bool // sends a key as Azure wants it
 	headers map[string]string
 	kernel  string // refuses a server that names another one
 }
@@ -30,7 +32,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if key != "" || len(w.headers) > 0 {
 		r = r.Clone(r.Context())
 		if key != "" {
-			r.Header.Set("Authorization", "Bearer "+key)
+			w.authorize(r.Header, key)
 		}
 		for k, v := range w.headers {
 			r.Header.Set(k, v)
@@ -61,4 +63,16 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	}{io.LimitReader(res.Body, bound), res.Body}
 
 	return res, nil
+}
+
+// authorize adds a key. Deployments on Azure take keys in a header of their own; a token of Entra, which is a JWT, is a
+// bearer's there, too.
+func (w *wire) authorize(h http.Header, key string) {
+	if w.azure && !strings.HasPrefix(key, "eyJ") {
+		h.Set("Api-Key", key)
+
+		return
+	}
+
+	h.Set("Authorization", "Bearer "+key)
 }

@@ -14,5 +14,6 @@ type Answer struct {
 	Reasoning []string     `json:"reasoning,omitempty"`
 	LogProbs  []float64    `json:"logprobs,omitempty"`
 	Usage     domain.Usage `json:"usage"`
-	Cost      float64      `json:"cost"` // cost at the specification's prices
+	LeftOut   []string     `json:"left_out,omitempty"` // parameters that the server refuses, in order
+	Cost      float64      `json:"cost"`               // cost at the specification's prices
 }
