@@ -21,6 +21,7 @@ import (
 const (
 	envOtherAccess = "COLLABUI_OTHER_S3_ACCESS_KEY"
 	envOtherSecret = "COLLABUI_OTHER_S3_SECRET_KEY"
+	envOtherToken  = "COLLABUI_OTHER_S3_SESSION_TOKEN"
 )
 
 // otherStore says how the help names another store.
@@ -165,6 +166,9 @@ func openPlace(ctx context.Context, place string, fill bool) (store.Bucket, erro
 		return nil, err
 	}
 	if conf.Secret, err = config.Secret(envOtherSecret); err != nil {
+		return nil, err
+	}
+	if conf.Token, err = config.Secret(envOtherToken); err != nil {
 		return nil, err
 	}
 	if conf.Access == "" || conf.Secret == "" {

@@ -2,16 +2,19 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/s3utils"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/failpoint"
@@ -21,13 +24,44 @@ import (
 type Config struct {
 	Endpoint string // host:port
 	Bucket   string
+	Region   string // to try first, since the server may name another one; empty: the endpoint's, or us-east-1
+	Style    Style
 	Access   string
 	Secret   string
-	Keys     func() (access, secret string) // nil: Access and Secret; otherwise asked again for every request
-	TLS      bool
-	Stall    time.Duration // after which a request that makes no progress fails; 0: 20 s
+	Token    string // of keys that expire; empty for others
+
+	// Keys is asked for every request. If it is nil, keys are the three above or, without them, those of AWS's places.
+	Keys func() (access, secret, token string)
+
+	TLS   bool
+	Stall time.Duration // after which a request that makes no progress fails; 0: 20 s
 
 	Transport http.RoundTripper // makes the requests; nil: the network
+}
+
+// Style is how an address names the bucket.
+type Style string
+
+// The styles. Most servers know Path, some clouds Virtual alone.
+const (
+	StyleAuto    Style = ""        // Virtual for AWS, Google and Alibaba, Path for all others
+	StylePath    Style = "path"    // https://host/bucket/key
+	StyleVirtual Style = "virtual" // https://bucket.host/key
+)
+
+// lookup returns a style as the client calls it.
+func (s Style) lookup() (minio.BucketLookupType, error) {
+	switch s {
+	case StyleAuto:
+		return minio.BucketLookupAuto, nil
+	case StylePath:
+		return minio.BucketLookupPath, nil
+	case StyleVirtual:
+		return minio.BucketLookupDNS, nil
+	}
+
+	return 0, fault.New(fault.Invalid, "the style of the object store's addresses is %q; expected %q or %q",
+		s, StylePath, StyleVirtual)
 }
 
 // S3 is a Bucket on any S3 server that honours If-None-Match.
@@ -53,7 +87,7 @@ func (s *S3) ended(ctx context.Context, operation string, began time.Time, err *
 // requestTries is how often one request is tried. Whoever asked tries again later.
 const requestTries = 5
 
-// Open returns the bucket. It makes no request.
+// Open returns the bucket. It makes no request. A wrong address or style is an invalid fault.
 func Open(c Config) (*S3, error) {
 	if c.Transport == nil {
 		var err error
@@ -64,15 +98,22 @@ func Open(c Config) (*S3, error) {
 	if c.Stall == 0 {
 		c.Stall = defaultStall
 	}
+	style, err := c.Style.lookup()
+	if err != nil {
+		return nil, err
+	}
 
-	// With a region no request asks for the bucket's location. TrailingHeaders stay off: the embedded gateway rejects
+	// Without a region the client learns that of the bucket. TrailingHeaders stay off: the embedded gateway rejects
 	// their checksums.
+	of := func(u url.URL) string { return cmp.Or(c.Region, s3utils.GetRegionFromURL(u), defaultRegion) }
+	learning := &regions{next: stallLimit{c.Transport, c.Stall}}
 	client, err := minio.New(c.Endpoint, &minio.Options{
-		Creds:      c.credentials(),
-		Secure:     c.TLS,
-		Region:     "us-east-1",
-		Transport:  stallLimit{c.Transport, c.Stall},
-		MaxRetries: requestTries,
+		Creds:              c.credentials(),
+		Secure:             c.TLS,
+		BucketLookup:       style,
+		CustomRegionViaURL: func(u url.URL) string { learning.guess = of(u); return "" },
+		Transport:          learning,
+		MaxRetries:         requestTries,
 	})
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "object store %q: %w", c.Endpoint, err)
@@ -81,14 +122,33 @@ func Open(c Config) (*S3, error) {
 	return &S3{client: client, bucket: c.Bucket}, nil
 }
 
-// Check makes one request and returns an error unless the bucket exists.
+// Check returns an error unless the bucket exists and may be read. It makes one request, and another one if that fails:
+// the answer to a HEAD has no words.
 func (s *S3) Check(ctx context.Context) error {
 	ok, err := s.client.BucketExists(ctx, s.bucket)
 	if err == nil && !ok {
-		err = fmt.Errorf("no bucket %q", s.bucket)
+		return fmt.Errorf("no bucket %q", s.bucket)
+	}
+	if status(err) != 0 {
+		err = s.listOne(ctx)
+	}
+	if code := minio.ToErrorResponse(err).Code; code == minio.AuthorizationHeaderMalformed ||
+		code == minio.InvalidRegion {
+		err = fmt.Errorf("%w: set COLLABUI_S3_REGION to the region of the bucket", err)
 	}
 
 	return err
+}
+
+// listOne returns why objects cannot be listed, in the server's words.
+func (s *S3) listOne(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // of the pages that follow
+	for o := range s.client.ListObjects(ctx, s.bucket, minio.ListObjectsOptions{MaxKeys: 1, Recursive: true}) {
+		return o.Err
+	}
+
+	return nil
 }
 
 // conflicts is how often PutOnce tries while there are conflicts, with pauses from 50 ms that double: 1.6 s in all.

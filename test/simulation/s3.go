@@ -29,7 +29,9 @@ const bucketName = "sim"
 
 // open returns the bucket of the server by the real client.
 func (s *s3) open() (*store.S3, error) {
-	return store.Open(store.Config{Endpoint: "s3.simulation", Bucket: bucketName, TLS: true, Transport: s})
+	return store.Open(store.Config{
+		Endpoint: "s3.simulation", Bucket: bucketName, TLS: true, Access: "a", Secret: "b", Transport: s,
+	})
 }
 
 // behind lets a replica answer for a time that has what the server had some time ago. Writes are decided by the server.

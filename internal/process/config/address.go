@@ -4,12 +4,21 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/collabui/collabui/internal/store"
 )
 
 // SetStore sets the address of the object store: host:port, or a URL with http or https.
 func (e *Endpoints) SetStore(addr string) {
 	e.Store.Endpoint = strings.TrimPrefix(strings.TrimPrefix(addr, "http://"), "https://")
 	e.Store.TLS = strings.HasPrefix(addr, "https://")
+}
+
+// SetLocalStore sets the object store of this machine, with the bucket of before: what else is known of the store is
+// about another one.
+func (e *Endpoints) SetLocalStore(addr, access, secret string) {
+	e.Store = store.Config{Bucket: e.Store.Bucket, Access: access, Secret: secret}
+	e.SetStore(addr)
 }
 
 // StoreURL returns the address of the object store as a person writes it: host:port, or https://host:port.

@@ -41,6 +41,9 @@ const (
 	EnvBucket    = "COLLABUI_BUCKET"
 	EnvAccess    = "COLLABUI_S3_ACCESS_KEY"
 	EnvSecret    = "COLLABUI_S3_SECRET_KEY"
+	EnvToken     = "COLLABUI_S3_SESSION_TOKEN"
+	EnvRegion    = "COLLABUI_S3_REGION" // before AWS_REGION and AWS_DEFAULT_REGION
+	EnvStyle     = "COLLABUI_S3_STYLE"  // path or virtual
 	EnvRedis     = "COLLABUI_REDIS"
 	EnvPolicy    = "COLLABUI_POLICY"
 	EnvPolicyKey = "COLLABUI_POLICY_KEY"
@@ -77,6 +80,8 @@ func FromEnv() (Endpoints, error) {
 	}
 	e.Store.Bucket = cmp.Or(os.Getenv(EnvBucket), defaultName)
 	e.SetStore(os.Getenv(EnvS3))
+	e.Store.Region = cmp.Or(os.Getenv(EnvRegion), os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"))
+	e.Store.Style = store.Style(os.Getenv(EnvStyle))
 
 	var err error
 	if e.TemporalTLS.On, err = strconv.ParseBool(cmp.Or(os.Getenv(EnvTLS), "0")); err != nil {
@@ -101,6 +106,7 @@ func (e *Endpoints) secrets() []secret {
 	return []secret{
 		{EnvAccess, &e.Store.Access},
 		{EnvSecret, &e.Store.Secret},
+		{EnvToken, &e.Store.Token},
 		{EnvPolicyKey, &e.PolicyKey},
 		{EnvTemporalKey, &e.TemporalKey},
 		{EnvRedis, &e.Redis}, // its URL may have a password
@@ -122,6 +128,8 @@ func (e Endpoints) Environ() []string {
 		EnvCodec + "=" + e.Codec,
 		EnvS3 + "=" + e.StoreURL(),
 		EnvBucket + "=" + e.Store.Bucket,
+		EnvRegion + "=" + e.Store.Region,
+		EnvStyle + "=" + string(e.Store.Style),
 		EnvPolicy + "=" + e.Policy,
 		EnvTLS + "=" + on,
 		EnvTLSCA + "=" + e.TemporalTLS.CA,

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/store"
 )
 
 func TestEnvironIsTheInverseOfFromEnv(t *testing.T) {
@@ -18,7 +21,8 @@ func TestEnvironIsTheInverseOfFromEnv(t *testing.T) {
 				TemporalTLS: TLS{On: s3[0] == 'h', CA: "ca.pem", Cert: "c.pem", Key: "k.pem", Name: "n"},
 			}
 			e.SetStore(s3)
-			e.Store.Bucket, e.Store.Access, e.Store.Secret = "b", "a", "s"
+			e.Store.Bucket, e.Store.Access, e.Store.Secret, e.Store.Token = "b", "a", "s", "t"
+			e.Store.Region, e.Store.Style = "eu-central-1", store.StyleVirtual
 
 			for _, x := range e.secrets() {
 				t.Setenv(x.name+"_FILE", "/nowhere") // of the parent, whose content is passed on
@@ -54,6 +58,45 @@ func TestSecretsComeFromFiles(t *testing.T) {
 	e, err := FromEnv()
 	if err != nil || e.Store.Secret != "k-1" {
 		t.Errorf("the secret key = %q, %v; want k-1", e.Store.Secret, err)
+	}
+}
+
+func TestTheRegionIsOursBeforeThatOfAWSsPrograms(t *testing.T) {
+	for name, c := range map[string]struct {
+		ours, region, fallback string
+		want                   string
+	}{
+		"ours":            {"a", "b", "c", "a"},
+		"of AWS":          {"", "b", "c", "b"},
+		"the default one": {"", "", "c", "c"},
+		"none":            {"", "", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(EnvRegion, c.ours)
+			t.Setenv("AWS_REGION", c.region)
+			t.Setenv("AWS_DEFAULT_REGION", c.fallback)
+			e, err := FromEnv()
+			if err != nil || e.Store.Region != c.want {
+				t.Errorf("the region = %q, %v; want %q", e.Store.Region, err, c.want)
+			}
+			if e.SetLocalStore("127.0.0.1:9000", "a", "s"); e.Store.Region != "" || e.Store.Bucket != defaultName {
+				t.Errorf("the local store = %+v, want no region and the bucket of before", e.Store)
+			}
+		})
+	}
+}
+
+func TestAStoreThatCannotBeMeantIsRefused(t *testing.T) {
+	for name, c := range map[string]store.Config{
+		"one key alone":   {Endpoint: "h:1", Access: "a"},
+		"the other alone": {Endpoint: "h:1", Secret: "s"},
+		"no such style":   {Endpoint: "h:1", Style: "dns"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := (Endpoints{Store: c}).OpenStore(); fault.KindOf(err) != fault.Invalid {
+				t.Errorf("OpenStore = %v, want an invalid fault", err)
+			}
+		})
 	}
 }
 

@@ -19,11 +19,18 @@ func (silence) Printf(context.Context, string, ...any) {}
 // it runs. Its errors are returned, too.
 func init() { redis.SetLogger(silence{}) }
 
-// OpenStore returns the object store. It makes no request. Keys that are in files may change at any time.
+// OpenStore returns the object store. It makes no request. Keys that are in files may change at any time. One key
+// without the other, or a style that is none, is an invalid fault.
 func (e Endpoints) OpenStore() (*store.S3, error) {
 	c := e.Store
-	access, secret := Live(EnvAccess, c.Access), Live(EnvSecret, c.Secret)
-	c.Keys = func() (string, string) { return access(), secret() }
+	if (c.Access == "") != (c.Secret == "") {
+		return nil, fault.New(fault.Invalid, "of %s and %s only one is set: set both, or neither for the keys of "+
+			"AWS's programs", EnvAccess, EnvSecret)
+	}
+	if c.Access != "" {
+		access, secret, token := Live(EnvAccess, c.Access), Live(EnvSecret, c.Secret), Live(EnvToken, c.Token)
+		c.Keys = func() (string, string, string) { return access(), secret(), token() }
+	}
 
 	return store.Open(c)
 }

@@ -186,9 +186,10 @@ func Endpoints(data string) (config.Endpoints, error) {
 	if !st.Services[Temporal].External {
 		e.TemporalKey, e.TemporalTLS = "", config.TLS{}
 	}
-	e.SetStore(st.Services[S3].Addr)
-	if !st.Services[S3].External {
-		e.Store.Access, e.Store.Secret = sec.Access, sec.Secret
+	if st.Services[S3].External {
+		e.SetStore(st.Services[S3].Addr)
+	} else {
+		e.SetLocalStore(st.Services[S3].Addr, sec.Access, sec.Secret)
 	}
 	e.Redis, e.Policy = st.Services[Redis].Addr, st.Services[Policy].Addr
 	if st.Services[Redis].External {

@@ -117,8 +117,7 @@ func (p *planning) temporal() {
 func (p *planning) store() {
 	x, addr := p.o.External, p.at(portS3)
 	if x.Store.Endpoint == "" {
-		p.ends.SetStore(addr)
-		p.ends.Store.Access, p.ends.Store.Secret = p.secrets.Access, p.secrets.Secret
+		p.ends.SetLocalStore(addr, p.secrets.Access, p.secrets.Secret)
 	}
 	p.add(x.StoreURL(), unit{
 		name: S3, addr: addr, path: p.services, health: s3Health(addr),
