@@ -79,10 +79,10 @@ func (a *app) listRuns(ctx context.Context, b store.Keeper, e config.Endpoints, 
 			return err
 		}
 	}
-	asking := asking{ends: e}
-	defer asking.Close()
+	live := liveReader{ends: e}
+	defer live.Close()
 	read := func(ctx context.Context, i int) (*runRow, error) {
-		x, err := readRow(ctx, b, &asking, names[i])
+		x, err := readRow(ctx, b, &live, names[i])
 		if errors.Is(err, store.ErrNotFound) { // somebody has just deleted it
 			return nil, nil
 		}
@@ -151,11 +151,11 @@ func blobSizes(ctx context.Context, b store.Bucket) (map[string]int64, error) {
 }
 
 // readRow reads what is known of a run without a list of its objects.
-func readRow(ctx context.Context, b store.Keeper, asking *asking, name string) (x runRow, err error) {
+func readRow(ctx context.Context, b store.Keeper, live *liveReader, name string) (x runRow, err error) {
 	if x.status, err = readStored(ctx, b, name); err != nil {
 		return x, err
 	}
-	asking.ask(ctx, &x.status)
+	live.read(ctx, &x.status)
 	x.Labels = x.spec.Labels
 	key := runs.Run(name).Spec().Key
 	objects, err := b.Ages(ctx, key)

@@ -88,9 +88,9 @@ func readState(ctx context.Context, b store.Bucket, e config.Endpoints, run stri
 	if err != nil {
 		return st, err
 	}
-	asking := asking{ends: e}
-	defer asking.Close()
-	asking.ask(ctx, &st)
+	live := liveReader{ends: e}
+	defer live.Close()
+	live.read(ctx, &st)
 
 	return st, nil
 }
@@ -110,9 +110,9 @@ func readStored(ctx context.Context, b store.Bucket, run string) (status, error)
 	return st, st.read(ctx, b)
 }
 
-// asking asks Temporal about runs. Once it has not answered, it is not asked again. Its methods may be called
-// concurrently.
-type asking struct {
+// liveReader reads from Temporal what it knows of runs. After a request that it does not answer, no other is sent. Its
+// methods may be called concurrently.
+type liveReader struct {
 	ends config.Endpoints
 
 	mu       sync.Mutex
@@ -120,8 +120,8 @@ type asking struct {
 	temporal client.Client // nil if it does not answer
 }
 
-// ask fills in what Temporal knows of a run that has not finished. Without Temporal the store alone answers.
-func (x *asking) ask(ctx context.Context, st *status) {
+// read fills in what Temporal knows of a run that has not finished. Without Temporal, its state is unknown.
+func (x *liveReader) read(ctx context.Context, st *status) {
 	if st.Status == stateFinished {
 		return
 	}
@@ -139,7 +139,7 @@ func (x *asking) ask(ctx context.Context, st *status) {
 	}
 }
 
-func (x *asking) dial(ctx context.Context) client.Client {
+func (x *liveReader) dial(ctx context.Context) client.Client {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if !x.dialled {
@@ -153,7 +153,7 @@ func (x *asking) dial(ctx context.Context) client.Client {
 }
 
 // Close frees the connection. It may be repeated.
-func (x *asking) Close() {
+func (x *liveReader) Close() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.temporal != nil {
