@@ -34,7 +34,7 @@ func importCmd(a *app) *cobra.Command {
 finetune.data.level1, .level2 or .level3 for rows, finetune.base for a policy. Rows are JSON lines or one JSON array, in
 UTF-8. A row is {"prompt":…, "chosen":…, "rejected":…} (texts or conversations), or has LLaMA-Factory's forms:
 {"messages":[…]}, {"conversations":[…]} (ShareGPT) or {"instruction":…, "input":…, "output":…} (Alpaca), each also with
-"chosen" and "rejected". Nothing is stored if any row is broken or would have to be changed. Pairs of one action are
+"chosen" and "rejected". Nothing is stored if any row is broken. Pairs of one action, system messages and images are
 dropped and counted.
 
 A folder with adapter_config.json and adapter_model.safetensors is an adapter, a folder with a whole model is a policy
