@@ -93,9 +93,13 @@ func (m *machine) supervisorPID() int {
 	return st.PID
 }
 
-// alive lists the command lines of the processes that have this machine's folder in their environment or arguments.
+// alive lists the command lines of the processes that have this machine's folder in their environment or arguments, and
+// the supervisor while its lock is held: a killed process has no command line for a moment before its lock is released.
 func (m *machine) alive() []string {
 	var out []string
+	if _, locked := supervisor.Read(m.data); locked {
+		out = append(out, "supervisor")
+	}
 	files, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, f := range files {
 		env, err := os.ReadFile(f)
