@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -199,10 +200,7 @@ func (w *world) all(ctx context.Context) runs.End {
 	if err != nil {
 		w.violated("the run ended with %v", err)
 	}
-	for _, name := range w.forks {
-		if w.s3.disk.get(runs.Run(name).Spec().Key, 0).body == nil { // the store was set back meanwhile
-			continue
-		}
+	for _, name := range w.presentForks() {
 		got, err := w.play(name)
 		w.bodies.Wait()
 		switch {
@@ -216,6 +214,14 @@ func (w *world) all(ctx context.Context) runs.End {
 	}
 
 	return end
+}
+
+// presentForks returns the names of the forks that the store holds. A store that was set back to an earlier state may
+// have lost some.
+func (w *world) presentForks() []string {
+	return slices.DeleteFunc(slices.Clone(w.forks), func(name string) bool {
+		return w.s3.disk.get(runs.Run(name).Spec().Key, 0).body == nil
+	})
 }
 
 // continued waits until somebody continues the run, and reports false if nobody acts any more.
@@ -238,7 +244,7 @@ func (w *world) continued() bool {
 // audit checks what the run left in the store.
 func (w *world) audit(ctx context.Context) (out []string) {
 	b := w.s3.disk.copied(ctx)
-	for _, name := range append([]string{w.Spec.Name}, w.forks...) {
+	for _, name := range append([]string{w.Spec.Name}, w.presentForks()...) {
 		problems, err := verify.Run(ctx, b, name)
 		if err != nil {
 			out = append(out, err.Error())
