@@ -225,10 +225,11 @@ func (s *scheduler) at(ctx context.Context, name string, can ...Kind) (k Kind, a
 		e.silence(1 + int(domain.Seed(0, p.name)%silentFor))
 	case Restart:
 		s.restart()
-	case Slow:
-		time.Sleep(10 * time.Second)
-	case Jump:
-		time.Sleep(20 * time.Minute)
+	case Slow, Jump:
+		time.Sleep(map[Kind]time.Duration{Slow: 10 * time.Second, Jump: 20 * time.Minute}[k])
+		if e.isDead() { // it died meanwhile
+			return none, nil, errDead
+		}
 	case Freeze:
 		e.freeze(frozenFor)
 		e.thaw()
