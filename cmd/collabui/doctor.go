@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -57,33 +60,39 @@ func (a *app) runDoctor(ctx context.Context) error {
 	return nil
 }
 
-// promises tries what the store must promise. A store that cannot be reached, or written to with the keys of this host,
-// is not tried.
+// trialLimit bounds a trial of the store, which takes about 20 requests, one after the other.
+const trialLimit = 20 * time.Second
+
+// promises tries what the store must promise. A store that cannot be reached is not tried.
 func (a *app) promises(ctx context.Context) []finding {
 	if _, alive := supervisor.Read(a.data); !alive && !a.cluster {
 		return nil
 	}
-	e, err := a.endpoints()
+	b, _, err := a.bucket()
 	if err != nil {
 		return nil
 	}
-	b, err := e.OpenStore()
-	if err != nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	ctx, cancel := context.WithTimeout(ctx, trialLimit)
 	defer cancel()
 	broken, err := store.Promises(ctx, b)
-	if err != nil {
-		return nil
-	}
-	f := finding{What: "store's promises", OK: broken == "", Detail: "read after write, whole lists, If-None-Match"}
-	if broken != "" {
-		f.Detail, f.Fix = broken, "use a store that keeps them: see \"What a store must promise\" in docs/guarantees.md"
+	f := finding{What: "store's promises", OK: broken == ""}
+	switch {
+	case broken != "":
+		f.Detail, f.Fix = broken, "see "+whatAStorePromises
+	case errors.Is(err, store.ErrNotTried):
+		f.Detail = strings.Join(strings.Fields("not tried: "+err.Error()), " ")
+	case err != nil:
+		f.OK, f.Fix = false, "run "+a.typed("doctor")+" again"
+		f.Detail = strings.Join(strings.Fields("not known: "+err.Error()), " ")
+	default:
+		f.Detail = "If-None-Match, read after write, whole lists, copies, uploads in parts, deletion, clocks"
 	}
 
 	return []finding{f}
 }
+
+// whatAStorePromises is where people read about promises of stores.
+const whatAStorePromises = "\"What a store must promise\" in docs/guarantees.md"
 
 func (f finding) text(w io.Writer) {
 	mark := "ok  "

@@ -199,15 +199,19 @@ const preflightLimit = 2 * time.Minute
 func (s *session) preflight(ctx context.Context, name string, id activities.PreflightID, all ...spec.Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, preflightLimit)
 	defer cancel()
-	found := s.absent(ctx)
+	found := append(s.absent(ctx), s.promised(ctx)...)
+	if err := s.ends.CheckRedisKind(ctx); err != nil {
+		found = append(found, activities.Obstacle{Where: "redis", Why: err.Error()})
+	}
 	if err := disk.Room(s.data, minFree); err != nil && !s.cluster {
 		found = append(found, activities.Obstacle{Where: "disk", Why: err.Error()})
 	}
-	if len(found) == 0 {
-		var err error
-		if found, err = s.examine(ctx, name, id, all); err != nil {
+	if !slices.ContainsFunc(found, func(o activities.Obstacle) bool { return !o.Warning }) {
+		more, err := s.examine(ctx, name, id, all)
+		if err != nil {
 			return err
 		}
+		found = append(found, more...)
 	}
 
 	text := ""
@@ -228,6 +232,22 @@ func (s *session) preflight(ctx context.Context, name string, id activities.Pref
 
 	return fault.New(fault.Invalid, "%s was not started, and nothing was recorded, because it could not end:%s",
 		name, text)
+}
+
+// promised tries what the store must promise. What cannot be tried is not in the way: the store may have a bad moment,
+// or people's keys may be narrow.
+func (s *session) promised(ctx context.Context) []activities.Obstacle {
+	ctx, cancel := context.WithTimeout(ctx, trialLimit)
+	defer cancel()
+	broken, err := store.Promises(ctx, s.bucket)
+	switch {
+	case broken != "":
+		return []activities.Obstacle{{Where: "store", Why: broken + ": see " + whatAStorePromises}}
+	case err != nil:
+		return []activities.Obstacle{{Where: "store", Why: err.Error(), Warning: true}}
+	}
+
+	return nil
 }
 
 // examine runs the workflow that checks specifications.

@@ -1,60 +1,272 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/minio/minio-go/v7"
 )
 
 // promisePrefix is the prefix of the objects by which Promises tries a store. None stays.
 const promisePrefix = "tried/"
 
-// Promises tries what a store must promise, by a small object of its own that it removes, and says what is not kept: an
-// object is there for every reader as soon as it is written, lists have it, and If-None-Match keeps a second writer
-// out. It is empty if all is kept. One try finds a store that never keeps a promise, not one that seldom breaks it.
+// Limits of a trial.
+const (
+	maxSkew    = time.Minute
+	abandoned  = time.Hour // after which an object of a trial that was killed is removed by the next one
+	tooSkewed  = "RequestTimeTooSkewed"
+	otherClock = "the clock of the object store and the clock of this host differ by %v: set them by NTP"
+)
+
+// ErrNotTried means that the keys of this host may not do what a trial does, as the keys of most workers.
+var ErrNotTried = errors.New("the keys of this host may not write and remove the objects of a trial")
+
+// Promises tries what a store must promise and do, by small objects of its own, which it removes, and reports what is
+// not kept, or nothing. It writes with If-None-Match twice, reads, lists, copies, uploads in parts and deletes, and
+// compares the clocks. What is not kept is tried twice, because a store may have a bad moment: Promises finds one that
+// never keeps a promise. The error tells what could not be tried or removed, and wraps ErrNotTried if this host's keys
+// are not allowed to. It may be repeated.
 func Promises(ctx context.Context, b Keeper) (broken string, err error) {
-	key := promisePrefix + rand.Text() + ".json"
-	written, _, first, err := WriteOnce(ctx, b, key, "first")
-	if err != nil {
+	if broken, err = promises(ctx, b); broken != "" {
+		broken, err = promises(ctx, b)
+	}
+
+	return broken, err
+}
+
+func promises(ctx context.Context, b Keeper) (broken string, err error) {
+	t := &trial{Keeper: b, folder: promisePrefix + rand.Text() + "/"}
+	defer func() { err = errors.Join(err, t.clean(context.WithoutCancel(ctx))) }()
+	for _, try := range []func(context.Context) (string, error){
+		t.writes, t.reads, t.lists, t.copies, t.sendsParts, t.deletes,
+	} {
+		broken, err = try(ctx)
+		if forbidden(err) {
+			return "", fmt.Errorf("%w: %w", ErrNotTried, err)
+		}
+		if broken != "" || err != nil {
+			return broken, err
+		}
+	}
+
+	return "", nil
+}
+
+// forbidden reports whether the keys of this host are not allowed to do something.
+func forbidden(err error) bool {
+	r := response(err)
+
+	return r.Code != tooSkewed && (r.StatusCode == http.StatusForbidden || r.StatusCode == http.StatusUnauthorized)
+}
+
+// trial is one trial of a store.
+type trial struct {
+	Keeper
+	folder string
+	keys   []string // that may exist
+}
+
+// key returns the key of an object of the trial, which clean removes.
+func (t *trial) key(name string) string {
+	key := t.folder + name
+	if !slices.Contains(t.keys, key) {
+		t.keys = append(t.keys, key)
+	}
+
+	return key
+}
+
+// clean removes the objects of this trial, and of those that were killed long ago.
+func (t *trial) clean(ctx context.Context) (err error) {
+	old, _ := t.Ages(ctx, promisePrefix) // the next trial looks again
+	for _, o := range old {
+		if time.Since(o.Written) > abandoned {
+			t.keys = append(t.keys, o.Key)
+		}
+	}
+	for _, key := range t.keys {
+		if e := t.Delete(ctx, key); e != nil {
+			err = errors.Join(err, fmt.Errorf("the object of a trial stays in the store: %w", e))
+		}
+	}
+
+	return err
+}
+
+// refused returns a sentence about what the store refuses, if an error means that it always will.
+func refused(what string, err error) (string, error) {
+	r := response(err)
+	switch r.StatusCode {
+	case http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotImplemented, http.StatusLengthRequired,
+		http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusPreconditionFailed:
+	case http.StatusForbidden:
+		if r.Code == tooSkewed {
+			return "the clock of the object store and the clock of this host differ by more than the store allows: " +
+				"set them by NTP", nil
+		}
+
+		return "", err
+	default:
 		return "", err
 	}
-	defer func() {
-		err = errors.Join(err, b.Delete(context.WithoutCancel(ctx), key))
-	}()
-	if !first || written != "first" {
+	switch r.Code { // of 400, about the keys
+	case "ExpiredToken", "InvalidToken", "InvalidAccessKeyId", minio.AuthorizationHeaderMalformed:
+		return "", err
+	}
+
+	return fmt.Sprintf("the object store refuses %s: HTTP %d (%s)", what, r.StatusCode, r.Error()), nil
+}
+
+// writes writes twice under one key.
+func (t *trial) writes(ctx context.Context) (string, error) {
+	const alone = "If-None-Match keeps a second writer from replacing what is recorded, and nothing else does"
+	first, err := t.PutOnce(ctx, t.key("a"), []byte("first"))
+	if err != nil {
+		if forbidden(err) {
+			t.keys = nil // nothing was written
+		}
+		broken, err := refused("a write with If-None-Match", err)
+		if broken != "" {
+			broken += ". " + alone
+		}
+
+		return broken, err
+	}
+	if !first {
 		return "a new object is said to exist already", nil
 	}
 
-	read, there, err := May[string](ctx, b, key)
+	second, err := t.PutOnce(ctx, t.key("a"), []byte("second"))
 	if err != nil {
-		return "", err
+		return refused("the second write of a key in another way than by 412", err)
 	}
-	if !there || read != "first" {
+	if second {
+		return "the object store ignores If-None-Match: it let a second writer replace an object. " + alone, nil
+	}
+
+	return "", nil
+}
+
+// reads reads the object, and compares the clocks.
+func (t *trial) reads(ctx context.Context) (string, error) {
+	read, err := t.Get(ctx, t.key("a"))
+	if errors.Is(err, ErrNotFound) {
 		return "an object is not there as soon as it is written", nil
 	}
-	listed, err := b.List(ctx, promisePrefix)
 	if err != nil {
-		return "", err
+		return refused("to read an object", err)
 	}
-	shown := false
-	for _, o := range listed {
-		shown = shown || o.Key == key
+	if string(read) == "second" {
+		return "the object store does not honour If-None-Match: it refused the second writer, and kept its object", nil
 	}
-	if !shown {
-		return "a list lacks an object that was written before", nil
+	if string(read) != "first" {
+		return fmt.Sprintf("an object has other bytes than were written: %q", read), nil
 	}
-	body, err := Seal("second")
+
+	written, err := t.Written(ctx, t.key("a"))
 	if err != nil {
-		return "", err
+		return refused("to read when an object was written", err)
 	}
-	over, err := b.PutOnce(ctx, key, body)
+	if skew := time.Since(written).Round(time.Second); skew.Abs() > maxSkew {
+		return fmt.Sprintf(otherClock, skew.Abs()), nil
+	}
+
+	return "", nil
+}
+
+// lists looks for the object in lists of objects and of folders.
+func (t *trial) lists(ctx context.Context) (string, error) {
+	listed, err := t.List(ctx, promisePrefix)
 	if err != nil {
-		return "", err
+		return refused("to list objects", err)
 	}
-	if read, _, err = May[string](ctx, b, key); err == nil && (over || read != "first") {
-		return fmt.Sprintf("If-None-Match is not honoured: a second writer replaced %s", key), nil
+	if !slices.ContainsFunc(listed, func(o Ref) bool { return o.Key == t.key("a") && o.Size == int64(len("first")) }) {
+		return "a list lacks an object that was written before, or has another size of it", nil
+	}
+	folders, err := t.Folders(ctx, promisePrefix)
+	if err != nil {
+		return refused("to list folders", err)
+	}
+	if !slices.Contains(folders, strings.Trim(strings.TrimPrefix(t.folder, promisePrefix), "/")) {
+		return "a list lacks the folder of an object that was written before", nil
+	}
+
+	return "", nil
+}
+
+// copies copies the object.
+func (t *trial) copies(ctx context.Context) (string, error) {
+	if err := t.Copy(ctx, t.key("a"), t.key("b")); err != nil {
+		return refused("to copy an object, by which gc moves what it removes into the trash", err)
+	}
+
+	return t.differs(ctx, "b", "first", "a copy is not what was copied")
+}
+
+// sendsParts uploads an object in parts, if this store can.
+func (t *trial) sendsParts(ctx context.Context) (string, error) {
+	b, ok := t.Keeper.(interface {
+		inParts(ctx context.Context, key string, body []byte) error
+	})
+	if !ok {
+		return "", nil
+	}
+	if err := b.inParts(ctx, t.key("c"), []byte("parts")); err != nil {
+		return refused("an upload in parts, as of policies", err)
+	}
+
+	return t.differs(ctx, "c", "parts", "an object that was uploaded in parts is not there, or has other bytes")
+}
+
+// differs returns a sentence if an object is not there, or has other bytes.
+func (t *trial) differs(ctx context.Context, name, want, sentence string) (string, error) {
+	read, err := t.Get(ctx, t.key(name))
+	if errors.Is(err, ErrNotFound) || err == nil && string(read) != want {
+		return sentence, nil
 	}
 
 	return "", err
+}
+
+// deletes removes the object.
+func (t *trial) deletes(ctx context.Context) (string, error) {
+	if err := t.Delete(ctx, t.key("a")); err != nil {
+		return refused("to delete an object", err)
+	}
+	_, err := t.Get(ctx, t.key("a"))
+	switch {
+	case err == nil:
+		return "an object that was deleted is still there", nil
+	case errors.Is(err, ErrNotFound):
+		return "", nil
+	}
+
+	return "", err
+}
+
+// inParts uploads an object in one part.
+func (s *S3) inParts(ctx context.Context, key string, body []byte) error {
+	core := minio.Core{Client: s.client}
+	id, err := core.NewMultipartUpload(ctx, s.bucket, key, minio.PutObjectOptions{})
+	if err != nil {
+		return err
+	}
+	part, err := core.PutObjectPart(ctx, s.bucket, key, id, 1, bytes.NewReader(body), int64(len(body)),
+		minio.PutObjectPartOptions{})
+	if err == nil {
+		parts := []minio.CompletePart{{PartNumber: 1, ETag: part.ETag}}
+		_, err = core.CompleteMultipartUpload(ctx, s.bucket, key, id, parts, minio.PutObjectOptions{})
+	}
+	if err != nil {
+		_ = core.AbortMultipartUpload(context.WithoutCancel(ctx), s.bucket, key, id) // gc removes what stays
+	}
+
+	return err
 }

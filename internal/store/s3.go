@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -216,8 +217,15 @@ func (s *S3) replace(ctx context.Context, key string, body []byte) (err error) {
 	return nil
 }
 
+// response returns the server's answer that an error is about, or nothing.
+func response(err error) (r minio.ErrorResponse) {
+	errors.As(err, &r)
+
+	return r
+}
+
 // status returns the HTTP status of an error of S3, or 0.
-func status(err error) int { return minio.ToErrorResponse(err).StatusCode }
+func status(err error) int { return response(err).StatusCode }
 
 // Get reads a whole object.
 func (s *S3) Get(ctx context.Context, key string) ([]byte, error) {
