@@ -76,6 +76,7 @@ func open(o Options, counts *telemetry.Metrics) (*dependencies, error) {
 	}
 
 	chats.Called = counts.Call
+	chats.Limits.Failed = limitsFail(counts, o.Log)
 	s3.Observe(counts.Store)
 	m := newMeter(counts)
 
@@ -87,6 +88,24 @@ func open(o Options, counts *telemetry.Metrics) (*dependencies, error) {
 		}),
 		trainers: catalog.OpenTrainers(o.Training.host(s3)), receivers: receivers,
 	}, nil
+}
+
+// limitsFail counts turns that Redis did not give, and logs when that begins and ends.
+func limitsFail(counts *telemetry.Metrics, log *slog.Logger) func(error) {
+	failing := false
+
+	return func(err error) {
+		if err != nil {
+			counts.LimitFailed()
+		}
+		switch {
+		case err != nil && !failing:
+			log.Warn("limits are not shared: this worker keeps to its own part of them", "error", err)
+		case err == nil:
+			log.Info("limits are shared again")
+		}
+		failing = err != nil
+	}
 }
 
 func (d *dependencies) common() activities.Common {

@@ -145,6 +145,9 @@ func (p *process) serve(ctx context.Context, queues []string, cancel func(error)
 		return err
 	}
 	defer c.Close()
+	if err := p.Endpoints.CheckRedisKind(ctx); err != nil {
+		return err
+	}
 	d, err := open(p.Options, p.metrics)
 	if err != nil {
 		return err

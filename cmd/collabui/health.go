@@ -9,10 +9,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"github.com/collabui/collabui/internal/policy/limits"
 	"github.com/collabui/collabui/internal/policy/llm"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/events"
@@ -168,11 +170,24 @@ func (d diagnosis) redis(ctx context.Context, e config.Endpoints) []finding {
 		addr = "no address is given: no live progress, and every worker keeps to its own share of limits"
 	}
 	client, err := e.OpenRedis()
-	if err == nil {
-		err = events.Over(client).Check(ctx)
+	if client != nil {
+		defer func() { _ = client.Close() }()
+		err = checkRedis(ctx, client)
 	}
 
 	return d.finding(supervisor.Redis, addr, err)
+}
+
+// checkRedis returns why Redis cannot be used for what this program uses it for.
+func checkRedis(ctx context.Context, client redis.UniversalClient) error {
+	if err := config.CheckRedis(ctx, client); err != nil {
+		return err
+	}
+	if err := events.Over(client).Check(ctx); err != nil {
+		return fmt.Errorf("no live progress: %w", err)
+	}
+
+	return limits.Check(ctx, client)
 }
 
 func (d diagnosis) policies(ctx context.Context, e config.Endpoints) (out []finding) {

@@ -89,6 +89,9 @@ func readSurroundings(ctx context.Context, e config.Endpoints, s spec.Spec) *sur
 	if err != nil {
 		return nil
 	}
+	if client != nil {
+		defer func() { _ = client.Close() }()
+	}
 	stream := events.Over(client)
 	named := map[string]bool{}
 	for name := range s.Environments {

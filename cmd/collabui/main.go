@@ -6,13 +6,14 @@
 // internal/experiment/pilot, internal/experiment/plot, internal/experiment/recheck, internal/interop,
 // internal/method/agents, internal/method/chat, internal/method/credit, internal/method/design,
 // internal/method/episode, internal/method/retrain, internal/method/rules, internal/method/spec, internal/method/synth,
-// internal/policy/aliases, internal/policy/infer, internal/policy/llm, internal/policy/serving, internal/policy/tinylm,
-// internal/policy/tinyserver, internal/process/config, internal/process/disk, internal/process/events,
-// internal/process/logging, internal/process/notify, internal/process/payloads, internal/process/supervisor,
-// internal/process/telemetry, internal/store, internal/store/collect, internal/store/experiments, internal/store/fork,
-// internal/store/lineage, internal/store/lines, internal/store/notices, internal/store/runs, internal/store/schedules,
-// internal/store/transfer, internal/store/verify, internal/view, trainer/external, trainer/hf, trainer/rows, workers,
-// workers/catalog and workflows.
+// internal/policy/aliases, internal/policy/infer, internal/policy/limits, internal/policy/llm, internal/policy/serving,
+// internal/policy/tinylm, internal/policy/tinyserver, internal/process/config, internal/process/disk,
+// internal/process/events, internal/process/logging, internal/process/notify, internal/process/payloads,
+// internal/process/supervisor, internal/process/telemetry, internal/store, internal/store/collect,
+// internal/store/experiments, internal/store/fork, internal/store/lineage, internal/store/lines,
+// internal/store/notices, internal/store/runs, internal/store/schedules, internal/store/transfer,
+// internal/store/verify, internal/view, trainer/external, trainer/hf, trainer/rows, workers, workers/catalog and
+// workflows.
 package main
 
 import (

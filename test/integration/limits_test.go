@@ -64,7 +64,7 @@ func TestWorkersShareALimitThroughRedis(t *testing.T) {
 	}
 	c := redis.NewClient(o)
 	ahead := time.Now().Add(time.Hour).UnixMilli()
-	if err := c.Set(t.Context(), "collabui:limit:shared:requests", ahead, 0).Err(); err != nil {
+	if err := c.Set(t.Context(), "collabui:{limit}:shared:requests", ahead, 0).Err(); err != nil {
 		t.Fatal(err)
 	}
 	_ = c.Close()

@@ -6,6 +6,7 @@ package limits
 
 import (
 	"context"
+	"crypto/rand"
 	"math"
 	"sync"
 	"time"
@@ -24,15 +25,23 @@ type Limit struct {
 
 // Limiter is the limiter of a worker. Safe for concurrent use.
 type Limiter struct {
-	client *redis.Client // nil means a Redis that is down
+	client redis.UniversalClient // nil means a Redis that is down
 	id     string
-	now    func() time.Time
-	began  time.Time // turns count from an hour before it, so that a clock that is set does not move them
+
+	// Failed is called when Redis does not give a turn, so that this worker keeps to its share. It is called again for
+	// every try, which are askAgain apart, and with nil for the first turn after that. It must not call the limiter.
+	// Set it before the first turn.
+	Failed func(error)
+
+	now   func() time.Time
+	began time.Time // turns count from an hour before it, so that a clock that is set does not move them
 
 	mu    sync.Mutex
 	own   map[string]*turns // turns by limit, used while Redis is down
 	peers int               // workers last seen, this one included
 	away  time.Time         // Redis is not asked before
+
+	failing bool // Redis did not give the turn before
 }
 
 // turns are the times, in ms, from which the next request and the next token are free.
@@ -47,7 +56,7 @@ const (
 
 // Over returns a limiter that asks Redis through a client. nil means a Redis that is down. id must be unique among the
 // workers.
-func Over(client *redis.Client, id string) *Limiter {
+func Over(client redis.UniversalClient, id string) *Limiter {
 	return &Limiter{
 		client: client, id: id, own: map[string]*turns{}, peers: 1, now: time.Now, began: time.Now(),
 	}
@@ -133,6 +142,12 @@ func (l *Limiter) turn(ctx context.Context, m Limit, tokens int, request bool) t
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
+	if err != nil && ctx.Err() == nil || err == nil && l.failing {
+		l.failing = err != nil
+		if l.Failed != nil {
+			l.Failed(err)
+		}
+	}
 	if err != nil {
 		l.away = l.now().Add(askAgain)
 
@@ -141,6 +156,29 @@ func (l *Limiter) turn(ctx context.Context, m Limit, tokens int, request bool) t
 	l.peers = max(1, peers)
 
 	return wait
+}
+
+// keys returns the keys of the script. All keys of all limits share a slot of a cluster, by the tag in braces, because
+// the script uses the set of workers together with each of them.
+func keys(limit, workers string) []string {
+	const prefix = "collabui:{limit}:"
+
+	return []string{prefix + limit + "requests", prefix + limit + "tokens", prefix + workers + "workers"}
+}
+
+// Check reserves a turn of a limit of its own, and returns why Redis does not give one. It leaves nothing behind.
+func Check(ctx context.Context, client redis.UniversalClient) error {
+	name := "/" + rand.Text() + ":"
+	tried := keys(name, name)
+	err := script.Run(ctx, client, tried, 60, 60, 1, "check", burst.Milliseconds(), maxWait.Milliseconds(), 1).Err()
+	if err == nil {
+		err = client.Del(ctx, tried...).Err()
+	}
+	if err != nil {
+		return fault.New(fault.Transient, "limits are not shared: %w", err)
+	}
+
+	return nil
 }
 
 // shared asks Redis for a turn. It also returns the number of workers.
@@ -152,9 +190,7 @@ func (l *Limiter) shared(
 		reserve = 1
 	}
 
-	key := "collabui:limit:" + m.Name
-	res, err := script.Run(ctx, l.client,
-		[]string{key + ":requests", key + ":tokens", "collabui:limit:workers"},
+	res, err := script.Run(ctx, l.client, keys(m.Name+":", ""),
 		m.Requests, m.Tokens, tokens, l.id, burst.Milliseconds(), maxWait.Milliseconds(), reserve).Int64Slice()
 	if err != nil {
 		return 0, 0, err

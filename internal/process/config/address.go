@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"net/url"
 	"regexp"
 	"strings"
@@ -36,7 +37,7 @@ var separator = regexp.MustCompile(`\s*,\s*(https?://)`)
 // Redacted returns an address, or a list of http addresses separated by commas, without passwords: for people, logs and
 // errors.
 func Redacted(addr string) string {
-	if !strings.Contains(addr, "@") {
+	if !strings.Contains(addr, "@") && !strings.Contains(addr, sentinelPassword) {
 		return addr
 	}
 	list := strings.Split(separator.ReplaceAllString(addr, "\n$1"), "\n")
@@ -49,6 +50,17 @@ func Redacted(addr string) string {
 
 // redacted is Redacted for one address. An address that might hide a password in an unusual place is not shown at all.
 func redacted(addr string) string {
+	if parts := severalHosts.FindStringSubmatch(addr); parts != nil {
+		who, _, secret := strings.Cut(parts[3], ":")
+		if secret {
+			who += ":xxxxx"
+		}
+		if who != "" {
+			who += "@"
+		}
+
+		return fmt.Sprintf("%s+%s://%s%s%s", parts[1], parts[2], who, parts[4], parts[5])
+	}
 	u, err := url.Parse(strings.TrimSpace(addr))
 	if err != nil || u.User == nil && strings.Contains(addr, "@") || strings.Contains(u.Path, "@") {
 		return "(an unreadable address)"

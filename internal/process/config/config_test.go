@@ -103,16 +103,19 @@ func TestAStoreThatCannotBeMeantIsRefused(t *testing.T) {
 func TestRedactedAddressesHoldNoPassword(t *testing.T) {
 	const unreadable = "(an unreadable address)"
 	for in, want := range map[string]string{
-		"":                            "",
-		"127.0.0.1:9000":              "127.0.0.1:9000",
-		"http://h/v1":                 "http://h/v1",
-		"redis://:pw@h:1/0":           "redis://:xxxxx@h:1/0",
-		"redis://:p,w,pw@h:1":         "redis://:xxxxx@h:1",
-		"redis://a:pw@h:x y":          unreadable,
-		"http://h/v1,a:pw@g/v1":       unreadable,
-		"a:pw@g:1/v1":                 unreadable,
-		"http://h/v1,http://pw@g:x y": "http://h/v1," + unreadable,
-		"http://a:pw@h/v1, https://b:pw@g/v1 ,http://f/v1": "http://a:xxxxx@h/v1,https://b:xxxxx@g/v1,http://f/v1",
+		"":                    "",
+		"127.0.0.1:9000":      "127.0.0.1:9000",
+		"http://h/v1":         "http://h/v1",
+		"redis://:pw@h:1/0":   "redis://:xxxxx@h:1/0",
+		"redis://:p,w,pw@h:1": "redis://:xxxxx@h:1",
+
+		"rediss+cluster://u:pw@a:1,b:2,[::1]:3":             "rediss+cluster://u:xxxxx@a:1,b:2,[::1]:3",
+		"redis+sentinel://a:1,b:2/m/0?sentinel_password=pw": "redis+sentinel://a:1,b:2/m/0",
+		"redis://a:pw@h:x y":                                unreadable,
+		"http://h/v1,a:pw@g/v1":                             unreadable,
+		"a:pw@g:1/v1":                                       unreadable,
+		"http://h/v1,http://pw@g:x y":                       "http://h/v1," + unreadable,
+		"http://a:pw@h/v1, https://b:pw@g/v1 ,http://f/v1":  "http://a:xxxxx@h/v1,https://b:xxxxx@g/v1,http://f/v1",
 	} {
 		got := Redacted(in)
 		if got != want {

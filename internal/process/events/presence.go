@@ -5,7 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"sync"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/collabui/collabui/envadapters"
 )
@@ -72,9 +75,8 @@ func (s *Stream) Workers(ctx context.Context) (out []Worker) {
 	if s == nil || s.client == nil {
 		return nil
 	}
-	found := s.client.Scan(ctx, 0, presencePrefix+"*", 100).Iterator()
-	for found.Next(ctx) {
-		raw, err := s.client.Get(ctx, found.Val()).Bytes()
+	for _, key := range s.present(ctx) {
+		raw, err := s.client.Get(ctx, key).Bytes()
 		var w Worker
 		if err == nil && json.Unmarshal(raw, &w) == nil {
 			out = append(out, w)
@@ -83,4 +85,27 @@ func (s *Stream) Workers(ctx context.Context) (out []Worker) {
 	slices.SortFunc(out, func(a, b Worker) int { return cmp.Compare(a.ID, b.ID) })
 
 	return out
+}
+
+// present returns the keys of the workers that are there. Each master of a cluster has some of them.
+func (s *Stream) present(ctx context.Context) (keys []string) {
+	var mu sync.Mutex
+	look := func(ctx context.Context, c *redis.Client) error {
+		found := c.Scan(ctx, 0, presencePrefix+"*", 100).Iterator()
+		for found.Next(ctx) {
+			mu.Lock()
+			keys = append(keys, found.Val())
+			mu.Unlock()
+		}
+
+		return found.Err()
+	}
+	switch c := s.client.(type) {
+	case *redis.ClusterClient:
+		_ = c.ForEachMaster(ctx, look) // what cannot be asked has no workers to show
+	case *redis.Client:
+		_ = look(ctx, c)
+	}
+
+	return keys
 }

@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"time"
 
@@ -9,7 +10,7 @@ import (
 )
 
 // Stream writes and reads events. A nil or zero stream does nothing.
-type Stream struct{ client *redis.Client }
+type Stream struct{ client redis.UniversalClient }
 
 // maxEvents is the number of events that are kept per run, at least.
 const maxEvents = 10000
@@ -18,7 +19,7 @@ const maxEvents = 10000
 const expiry = 30 * 24 * time.Hour
 
 // Over returns the stream that a client of Redis reaches. Without a client it does nothing.
-func Over(client *redis.Client) *Stream { return &Stream{client} }
+func Over(client redis.UniversalClient) *Stream { return &Stream{client} }
 
 func key(run string) string { return "collabui:progress:" + run }
 
@@ -63,11 +64,18 @@ func (s *Stream) Read(ctx context.Context, run, after string) (events []json.Raw
 	return events, after
 }
 
-// Check makes one request and returns its error.
+// Check writes and reads a stream of its own, and returns why that fails. It leaves nothing behind.
 func (s *Stream) Check(ctx context.Context) error {
 	if s == nil || s.client == nil {
 		return nil
 	}
+	tried := key("/" + rand.Text())
+	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.XAdd(ctx, &redis.XAddArgs{Stream: tried, Values: map[string]any{"event": "check"}})
+		p.XRange(ctx, tried, "-", "+")
 
-	return s.client.Ping(ctx).Err()
+		return p.Del(ctx, tried).Err()
+	})
+
+	return err
 }

@@ -43,6 +43,8 @@ type Metrics struct {
 	tokens *prometheus.CounterVec   // by role and kind
 	cost   *prometheus.CounterVec   // by role
 
+	limits prometheus.Counter // turns that Redis did not give
+
 	store       *prometheus.HistogramVec // seconds, by operation
 	storeErrors *prometheus.CounterVec   // by operation
 }
@@ -74,6 +76,8 @@ func New() *Metrics {
 	m.models = m.histogram("model_seconds", "How long calls of models took, by role.", "role")
 	m.tokens = m.counter("tokens_total", "Tokens by role and kind: prompt, cached or answer.", "role", "kind")
 	m.cost = m.counter("cost_total", "Money that calls cost at the specification's prices, by role.", "role")
+	m.limits = m.counter("limit_failures_total",
+		"Turns of a limit that Redis did not give, so that this worker kept to its own part.").WithLabelValues()
 	m.store = m.histogram("store_seconds", "How long the object store took, by operation.", "operation")
 	m.storeErrors = m.counter("store_errors_total", "Calls of the object store that failed.", "operation", "kind")
 	m.begin()
@@ -217,6 +221,9 @@ func (m *Metrics) Call(role string, took time.Duration, u domain.Usage, cost flo
 	m.tokens.WithLabelValues(role, "answer").Add(float64(u.Answer))
 	m.cost.WithLabelValues(role).Add(cost)
 }
+
+// LimitFailed counts a turn of a limit that Redis did not give.
+func (m *Metrics) LimitFailed() { m.limits.Inc() }
 
 // Event counts what an event of a run says.
 func (m *Metrics) Event(run string, e events.Event) {

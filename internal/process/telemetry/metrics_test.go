@@ -39,6 +39,7 @@ func TestWhatAProcessDoesIsCounted(t *testing.T) {
 	m.Begin("Rollout")(errors.New("broken"))
 	m.Begin("Update")
 	m.Places(6)
+	m.LimitFailed()
 	m.Take("webtasks")
 	m.Take("webtasks")()
 	m.Parts()("decide")
@@ -62,6 +63,7 @@ func TestWhatAProcessDoesIsCounted(t *testing.T) {
 		`collabui_episodes_total{outcome="success"} 1`, `collabui_episodes_total{outcome="void"} 1`,
 		`collabui_labels_total{label="right"} 3`, `collabui_pairs_total 5`,
 		`collabui_updates_total{outcome="kept the parent"} 1`, `collabui_warnings_total 1`,
+		`collabui_limit_failures_total 1`,
 		`collabui_run_epoch{figure="val",run="a"} 0.4`, `collabui_run_epoch{figure="positive",run="a"} 0.3`,
 		`collabui_run_epoch{figure="failed",run="a"} 1`, `collabui_run_epoch{figure="quarantined",run="a"} 2`,
 		`collabui_places 6`, `collabui_places_taken{environment="webtasks"} 1`,

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+
+	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// overwriting is a store that ignores If-None-Match, or fails.
+type overwriting struct {
+	store.Memory
+	fails error
+}
+
+func (o *overwriting) PutOnce(_ context.Context, key string, body []byte) (bool, error) {
+	o.Damage(key, body)
+
+	return true, o.fails
+}
+
+func TestTheDoctorFindsAStoreThatOverwrites(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		want   string
+		ok     bool
+	}{
+		"it takes both": {
+			func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("ETag", `"x"`) },
+			"ignores If-None-Match", false,
+		},
+		"it takes none": {
+			func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotImplemented) },
+			"refuses a write with If-None-Match: HTTP 501", false,
+		},
+		"the keys are narrow": {
+			func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }, "not tried", true,
+		},
+		"it answers nonsense": {
+			func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }, "not known", false,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := httptest.NewServer(c.answer)
+			t.Cleanup(srv.Close)
+			e := config.Endpoints{Store: store.Config{Bucket: "bucket", Access: "a", Secret: "b"}}
+			e.SetStore(srv.URL)
+			found := (&app{cluster: true, given: &e}).promises(t.Context())
+			if len(found) != 1 || found[0].OK != c.ok || !strings.Contains(found[0].Detail, c.want) {
+				t.Errorf("promises = %+v, want one that contains %q and is all right: %v", found, c.want, c.ok)
+			}
+		})
+	}
+}
+
+func TestNothingIsStartedOnAStoreThatOverwrites(t *testing.T) {
+	for name, c := range map[string]struct {
+		bucket  store.Keeper
+		want    string
+		warning bool
+	}{
+		"all is well":   {&store.Memory{}, "", false},
+		"it overwrites": {&overwriting{}, "ignores If-None-Match", false},
+		"a bad moment":  {&overwriting{fails: errors.New("a bad moment")}, "a bad moment", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := (&session{bucket: c.bucket}).promised(t.Context())
+			if (len(found) == 0) != (c.want == "") {
+				t.Fatalf("promised = %+v, want %q", found, c.want)
+			}
+			for _, o := range found {
+				if !strings.Contains(o.Why, c.want) || o.Warning != c.warning {
+					t.Errorf("promised = %+v, want %q, a warning: %v", o, c.want, c.warning)
+				}
+			}
+		})
+	}
+}
+
+func TestTheDoctorFindsARedisThatCannotShareLimits(t *testing.T) {
+	for name, c := range map[string]struct {
+		command, answer string // what one command is answered
+		want            string // of the detail; empty: all is well
+	}{
+		"all is well":          {"NONE", "", ""},
+		"the script":           {"EVALSHA", "-CROSSSLOT Keys differ in slots", "limits are not shared: CROSSSLOT"},
+		"streams":              {"XADD", "-NOPERM no permission", "no live progress: NOPERM"},
+		"a cluster's node":     {"INFO", "redis_mode:cluster\r\n", "write redis+cluster://"},
+		"a sentinel":           {"INFO", "redis_mode:sentinel\r\n", "write redis+sentinel://"},
+		"one that says little": {"INFO", "-NOPERM no permission", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mini := miniredis.RunT(t)
+			mini.Server().SetPreHook(func(p *server.Peer, command string, _ ...string) bool {
+				if !strings.EqualFold(command, c.command) {
+					return false
+				}
+				if text, ok := strings.CutPrefix(c.answer, "-"); ok {
+					p.WriteError(text)
+				} else {
+					p.WriteBulk(c.answer)
+				}
+
+				return true
+			})
+			e := config.Endpoints{Redis: "redis://" + mini.Addr()}
+			found := diagnosis{app: &app{cluster: true}}.redis(t.Context(), e)
+			if len(found) != 1 || found[0].OK != (c.want == "") || !strings.Contains(found[0].Detail, c.want) {
+				t.Errorf("redis = %+v, want one that contains %q", found, c.want)
+			}
+			if left := mini.Keys(); len(left) > 0 {
+				t.Errorf("the doctor leaves %q, want nothing", left)
+			}
+		})
+	}
+}

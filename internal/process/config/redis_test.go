@@ -1,0 +1,80 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/collabui/collabui/fault"
+)
+
+func TestAddressesOfRedisAreReadInAllForms(t *testing.T) {
+	for address, check := range map[string]func(redis.UniversalClient) (string, bool){
+		"redis://u:p@h:1/2": func(c redis.UniversalClient) (string, bool) {
+			x, ok := c.(*redis.Client)
+
+			return x.Options().Addr + " " + x.Options().Username, ok && x.Options().DB == 2
+		},
+		"rediss+cluster://u:p%40@a:1,b,[::1]:3": func(c redis.UniversalClient) (string, bool) {
+			x, ok := c.(*redis.ClusterClient)
+			o := x.Options()
+			user, password := o.CredentialsProvider()
+
+			return strings.Join(o.Addrs, " ") + " " + user + " " + password,
+				ok && o.TLSConfig != nil && o.TLSConfig.ServerName == ""
+		},
+		"redis+cluster://a,b": func(c redis.UniversalClient) (string, bool) {
+			x, ok := c.(*redis.ClusterClient)
+
+			return strings.Join(x.Options().Addrs, " "), ok && x.Options().TLSConfig == nil
+		},
+	} {
+		want := map[string]string{
+			"redis://u:p@h:1/2":                     "h:1 u",
+			"rediss+cluster://u:p%40@a:1,b,[::1]:3": "a:1 b:6379 [::1]:3 u p@",
+			"redis+cluster://a,b":                   "a:6379 b:6379",
+		}[address]
+		c, err := Endpoints{Redis: address}.OpenRedis()
+		if err != nil {
+			t.Errorf("OpenRedis(%s) = %v, want a client", address, err)
+			continue
+		}
+		if got, ok := check(c); got != want || !ok {
+			t.Errorf("OpenRedis(%s) has %q, as it should be: %v; want %q", address, got, ok, want)
+		}
+		_ = c.Close()
+	}
+}
+
+func TestAddressesOfSentinelsAreRead(t *testing.T) {
+	a, err := parseRedis("rediss+sentinel://u:p@a:1,b/main/3?sentinel_username=s&sentinel_password=q")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(a.hosts, " "), "a:1 b:26379"; got != want || a.master != "main" || a.options.DB != 3 ||
+		a.options.Username != "u" || a.queries.Get(sentinelUser) != "s" || a.options.TLSConfig == nil {
+		t.Errorf("parseRedis = %+v with %+v, want the sentinels %s, main, database 3, u, s and TLS", a, a.options, want)
+	}
+}
+
+func TestWhatIsNotSupportedOfRedisIsRefused(t *testing.T) {
+	for address, want := range map[string]string{
+		"http://h":                           "no redis:// URL",
+		"redis+ring://h":                     "neither cluster nor sentinel",
+		"redis+cluster://":                   "no host",
+		"redis+cluster://a,,b":               "no host",
+		"redis+cluster://a/1":                "no database",
+		"redis+cluster://a?read_timeout=3s":  "unknown option",
+		"redis+sentinel://a":                 "name the master",
+		"redis+sentinel://a/m/x":             "cannot be read",
+		"redis+sentinel://a/m/0/1":           "name the master",
+		"redis+sentinel://u:secret@a/m?db=3": "unknown option",
+	} {
+		_, err := Endpoints{Redis: address}.OpenRedis()
+		if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "redis+cluster://USER") || strings.Contains(err.Error(), "secret") {
+			t.Errorf("OpenRedis(%s) = %v; want an invalid fault with %q, the forms and no password", address, err, want)
+		}
+	}
+}
