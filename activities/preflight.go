@@ -12,9 +12,9 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/episode"
+	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/internal/store"
 )
 
@@ -38,11 +38,8 @@ type Obstacle struct {
 	Warning bool   `json:"warning,omitempty"` // it could not be found out in time, or does no harm yet
 }
 
-// preflightTime limits the checks of a worker, and answerTime one word of a model: a person waits for them.
-const (
-	preflightTime = 8 * time.Second
-	answerTime    = 6 * time.Second
-)
+// preflightTime limits the checks of a worker, apart from those of models: a person waits for them.
+const preflightTime = 8 * time.Second
 
 // obstacles collects what a worker finds.
 type obstacles []Obstacle
@@ -76,9 +73,7 @@ func (c *Common) preflight(
 			if err := json.Unmarshal(raw, &x); err != nil {
 				return nil, fault.New(fault.Corrupt, "blob %s is not a specification: %w", digest, err)
 			}
-			limited, cancel := context.WithTimeout(ctx, preflightTime)
-			look(limited, x.Spec, &out)
-			cancel()
+			look(ctx, x.Spec, &out)
 		}
 
 		return out, nil
@@ -88,6 +83,8 @@ func (c *Common) preflight(
 // CheckPlan checks what a control worker needs: the lists of tasks of all environments, and the agents' prompt.
 func (c *Control) CheckPlan(ctx context.Context, id PreflightID) ([]Obstacle, error) {
 	return c.preflight(ctx, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
+		ctx, cancel := context.WithTimeout(ctx, preflightTime)
+		defer cancel()
 		o.add(ctx, "environment", c.playable(ctx, s))
 		template, err := rules.Template(s)
 		if err == nil {
@@ -105,13 +102,17 @@ func (r *Rollouts) CheckPlay(ctx context.Context, id PreflightID) ([]Obstacle, e
 	seen := map[string]bool{}
 
 	return r.preflight(ctx, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
-		roles := []spec.Role{s.Synthesis.Agent, s.Summariser.Model}
+		seats := []seat{{s.Summariser.Model, prompts.Summariser}}
+		if slices.ContainsFunc(s.FineTune.Levels, selfMade(s)) {
+			seats = append(seats, seat{s.Synthesis.Agent, prompts.Agent})
+		}
 		for _, name := range id.Models {
-			roles = append(roles, spec.Role(name))
+			seats = append(seats, seat{spec.Role(name), prompts.Agent})
 		}
-		for _, role := range roles {
-			checkModel(ctx, r.Endpoints, s, role, id.NoProbe, seen, o)
-		}
+		tryModels(ctx, r.Endpoints, s, seats, id.NoProbe, seen, o)
+
+		ctx, cancel := context.WithTimeout(ctx, preflightTime)
+		defer cancel()
 		for _, x := range s.Evaluation.OutOfDistribution {
 			suite, err := r.Suites.get(ctx, s.Where(x.Environment))
 			if err == nil {
@@ -176,50 +177,35 @@ func demonstrates(s spec.Spec) bool {
 		return s.FineTune.Base == ""
 	}
 
-	return s.Synthesis.Agent == spec.RoleExpert && slices.ContainsFunc(s.FineTune.Levels, func(l int) bool {
-		return s.FineTune.Data.Of(l) == ""
-	})
+	return s.Synthesis.Agent == spec.RoleExpert && slices.ContainsFunc(s.FineTune.Levels, selfMade(s))
 }
 
-// checkModel checks the endpoint of a role, once: its key is here, and it answers.
-func checkModel(
-	ctx context.Context, e *endpoints.Endpoints, s spec.Spec, role spec.Role, quiet bool, seen map[string]bool,
-	o *obstacles,
-) {
-	m, ok := s.Models[role]
-	id := fmt.Sprintf("%s %+v", role, m)
-	if !ok || seen[id] { // a role without an endpoint needs none
-		return
-	}
-	seen[id] = true
-	asked, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	err := e.Check(asked, m, quiet)
-	switch {
-	case err == nil:
-	case asked.Err() != nil:
-		err = fmt.Errorf("no answer within %s: start its server, or give --no-probe if it only needs longer (%w)",
-			answerTime, err)
-	case fault.KindOf(err) != fault.Invalid:
-		err = fmt.Errorf("%w: start its server, or correct base_url and model", err)
-	}
-	o.add(ctx, "models."+string(role), err)
+// selfMade returns which levels of stage 1 the run makes itself, of what its UI agent does.
+func selfMade(s spec.Spec) func(level int) bool {
+	return func(level int) bool { return s.FineTune.Data.Of(level) == "" }
 }
 
-// CheckModels checks the models that grade, propose and write: their keys are here, and they answer.
+// CheckModels checks the models that grade, propose and write: their keys are here, and they answer as their roles need
+// it.
 func (m *Models) CheckModels(ctx context.Context, id PreflightID) ([]Obstacle, error) {
 	seen := map[string]bool{}
 
 	return m.preflight(ctx, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
-		for _, role := range []spec.Role{s.Critic.Model, s.Adversary.Model, s.Synthesis.Author} {
-			checkModel(ctx, m.Endpoints, s, role, id.NoProbe, seen, o)
+		seats := []seat{{s.Critic.Model, prompts.Critic}, {s.Adversary.Model, prompts.Adversary}}
+		for _, level := range s.FineTune.Levels {
+			if role, ok := authors[level]; ok && selfMade(s)(level) {
+				seats = append(seats, seat{s.Synthesis.Author, role})
+			}
 		}
+		tryModels(ctx, m.Endpoints, s, seats, id.NoProbe, seen, o)
 	})
 }
 
 // CheckTraining checks what a GPU worker needs: the trainer with its program and base model, and enough policy servers.
 func (g *GPU) CheckTraining(ctx context.Context, id PreflightID) ([]Obstacle, error) {
 	return g.preflight(ctx, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
+		ctx, cancel := context.WithTimeout(ctx, preflightTime)
+		defer cancel()
 		t, err := g.trainer(s)
 		if ready, ok := t.(interface{ Ready(json.RawMessage) error }); ok {
 			err = errors.Join(err, ready.Ready(s.Trainer.Options))

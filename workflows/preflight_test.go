@@ -17,11 +17,13 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// answers is a model that gives one answer, or one error.
+// answers is a critic that grades the proposals of a trial, or a model that gives one error.
 type answers struct{ err error }
 
 func (a answers) Complete(context.Context, chat.Request) (chat.Response, error) {
-	return chat.Response{Texts: []string{"yes"}}, a.err
+	return chat.Response{
+		Texts: []string{`{"grades":[{"cell":"0.0","reason":"r","score":1},{"cell":"1.0","reason":"r","score":0}]}`},
+	}, a.err
 }
 
 // withJudge returns a specification whose critic is a model.

@@ -33,9 +33,9 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// addNoProbe adds the flag with which no model is asked beforehand.
+// addNoProbe adds the flag with which no model is tried beforehand.
 func addNoProbe(f *pflag.FlagSet, to *bool) {
-	f.BoolVar(to, "no-probe", false, "ask no model for a word before the start; its key must be there all the same")
+	f.BoolVar(to, "no-probe", false, "try no model before the start; its key must be there all the same")
 }
 
 // admit opens a session for session.admit.
@@ -192,8 +192,8 @@ func (s *session) terminate(ctx context.Context, run string) error {
 	return nil
 }
 
-// preflightLimit limits all checks of a start.
-const preflightLimit = 2 * time.Minute
+// preflightLimit limits all checks of a start. A model that thinks may take two minutes for its trial.
+const preflightLimit = 5 * time.Minute
 
 // preflight lets the workers check specifications, and is an invalid fault if one of them could not be run to its end.
 func (s *session) preflight(ctx context.Context, name string, id activities.PreflightID, all ...spec.Spec) error {

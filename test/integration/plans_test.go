@@ -283,8 +283,6 @@ func guide(w http.ResponseWriter, r *http.Request) {
 	user, _, _ := read(q.Messages[len(q.Messages)-1].Content)
 	var text string
 	switch {
-	case len(q.Messages) == 1:
-		text = "yes" // to the check before a start
 	case strings.HasPrefix(system, "You operate a"):
 		text = next(user)
 	default:

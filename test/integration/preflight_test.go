@@ -3,6 +3,7 @@
 package integration
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -106,7 +107,7 @@ func TestWhatCannotEndIsNotStarted(t *testing.T) {
 	m.must("train", m.spec, "--detach") // under the same name
 }
 
-// probed is a chat endpoint that answers nothing but the question with which an endpoint is checked.
+// probed is a chat endpoint that answers nothing but the trials of a critic and of an agent.
 type probed struct{ window int }
 
 func (p probed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -114,8 +115,11 @@ func (p probed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/models"):
 		_, _ = fmt.Fprintf(w, `{"data": [{"id": "j", "max_model_len": %d}]}`, p.window)
-	case strings.Contains(string(raw), "the word yes"):
-		_, _ = io.WriteString(w, `{"choices": [{"message": {"role": "assistant", "content": "yes"}}]}`)
+	case trial(string(raw)):
+		_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": map[string]string{
+			"content": "Action: {\"action_type\":\"click\",\"index\":1} " +
+				`{"grades":[{"cell":"0.0","reason":"r","score":1},{"cell":"1.0","reason":"r","score":0}]}`,
+		}}}})
 	default:
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}

@@ -47,6 +47,8 @@ type Response struct {
 	LogProbs  []float64 // log-probability of each answer, summed over its tokens; nil if the server returns none
 	Usage     domain.Usage
 
+	Cut bool // an answer ended because it may have no more tokens
+
 	// LeftOut are the parameters without which the server was asked because it refuses them, with its words.
 	LeftOut map[string]string
 }

@@ -41,6 +41,18 @@ type Endpoints struct {
 // For returns the model that plays a role under a name of the specification, and the role's prompt. A call that was
 // recorded is read instead of made again; after a kill, only the calls in flight are repeated.
 func (e *Endpoints) For(s spec.Spec, name spec.Role, role string) (chat.Model, *prompts.Prompt, error) {
+	client, p, err := e.reach(s, name, role)
+	if p == nil {
+		return nil, nil, err
+	}
+
+	return &recording{
+		endpoints: e, spec: s, name: string(name), role: role, prompt: p, model: s.Models[name], client: client,
+	}, p, err
+}
+
+// reach returns the client of an endpoint and the prompt of a role. The prompt is nil if there is none.
+func (e *Endpoints) reach(s spec.Spec, name spec.Role, role string) (chat.Model, *prompts.Prompt, error) {
 	m, ok := s.Models[name]
 	if !ok {
 		return nil, nil, fault.New(fault.Invalid, "run %q has no model %q", s.Name, name)
@@ -55,30 +67,7 @@ func (e *Endpoints) For(s spec.Spec, name spec.Role, role string) (chat.Model, *
 	}
 	client, err := e.Connect(m)
 
-	return &recording{
-		endpoints: e, spec: s, name: string(name), role: role, prompt: p, model: m, client: client,
-	}, p, err
-}
-
-// Check returns why an endpoint cannot be asked: this process lacks its key, or it does not answer a call of a few
-// tokens, which is not recorded. Quiet leaves the call out. An endpoint that is busy can be asked.
-func (e *Endpoints) Check(ctx context.Context, m spec.Model, quiet bool) error {
-	if e == nil || e.Connect == nil {
-		return fault.New(fault.Invalid, "this worker reaches no chat endpoints")
-	}
-	client, err := e.Connect(m)
-	if err != nil || quiet {
-		return err
-	}
-	_, err = client.Complete(ctx, chat.Request{
-		Model: m.Model, User: "Answer with the word yes.", MaxTokens: min(m.MaxTokens, checkTokens), TopP: 1, N: 1,
-		Temperature: m.Temperature,
-	})
-	if fault.KindOf(err) == fault.Throttled {
-		return nil
-	}
-
-	return err
+	return client, p, err
 }
 
 // Window returns the number of tokens that a prompt and its answer may have together at an endpoint; 0 if that is not
@@ -111,9 +100,6 @@ func Window(ctx context.Context, server chat.Model, model string) int {
 
 	return n
 }
-
-// checkTokens is the most that an answer to a check may have: enough for a model that thinks before it says a word.
-const checkTokens = 200
 
 // Critic returns a run's critic that is a model.
 func (e *Endpoints) Critic(s spec.Spec) (credit.ModelCritic, error) {
@@ -149,13 +135,19 @@ type identity struct {
 	Request                 chat.Request
 }
 
-// Complete returns the recorded answer to a request, or asks and records it.
-func (c *recording) Complete(ctx context.Context, r chat.Request) (chat.Response, error) {
-	r.Model = c.model.Model
+// whole returns a request with what a role leaves to the endpoint's settings.
+func whole(r chat.Request, m spec.Model) chat.Request {
+	r.Model = m.Model
 	if r.MaxTokens == 0 {
-		r.MaxTokens = c.model.MaxTokens
+		r.MaxTokens = m.MaxTokens
 	}
 
+	return r
+}
+
+// Complete returns the recorded answer to a request, or asks and records it.
+func (c *recording) Complete(ctx context.Context, r chat.Request) (chat.Response, error) {
+	r = whole(r, c.model)
 	b := c.endpoints.Bucket
 	call := runs.Run(c.spec.Name).Call(runs.Digest(identity{c.name, c.model.BaseURL, c.role, r}))
 	a, _, err := call.Record(ctx, b, func() (runs.Answer, error) {

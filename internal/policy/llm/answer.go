@@ -56,6 +56,9 @@ func (c *Client) ask(ctx context.Context, q openai.ChatCompletionRequest) (compl
 // abort what is in flight when they end or fall asleep.
 var broken = map[string]bool{"abort": true, "error": true, "insufficient_system_resource": true}
 
+// cut are the reasons for which an answer ends because it may have no more tokens.
+var cut = map[string]bool{"length": true, "max_tokens": true, "MAX_TOKENS": true, "model_length": true}
+
 // check returns a fault if a server gave up one of the answers, or returned none.
 func check(out completion, model string) error {
 	if len(out.choices) == 0 {
@@ -98,6 +101,7 @@ func response(out completion) chat.Response {
 		thought, text := ch.parted()
 		reasoned = reasoned || thought != ""
 		scored = scored && ch.scored
+		res.Cut = res.Cut || cut[ch.finish]
 		res.Texts = append(res.Texts, text)
 		res.Reasoning = append(res.Reasoning, thought)
 		res.LogProbs = append(res.LogProbs, ch.logProb)

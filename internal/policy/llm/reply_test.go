@@ -95,6 +95,7 @@ func TestAnswersAreReadInTheFormsInWhichServersSendThem(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, err := completed(t, Config{}, c.body)
 			want := chat.Response{Texts: []string{c.text}, Usage: domain.Usage{Prompt: 5, Answer: 2}}
+			want.Cut = strings.Contains(c.body, `"length"`)
 			if c.thought != "" {
 				want.Reasoning = []string{c.thought}
 			}

@@ -1,0 +1,339 @@
+package activities
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/prompts"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/method/synth"
+	"github.com/collabui/collabui/internal/policy/endpoints"
+)
+
+// answerTime is the most that the trial of a model may take, for a person waits. A model that thinks needs long.
+const answerTime = 2 * time.Minute
+
+// trialCalls is the most that the trial of a model asks it. Every answer is paid for.
+const trialCalls = 2
+
+// seat is a model that plays a role.
+type seat struct {
+	name spec.Role
+	role string // of its prompt
+}
+
+// part returns what the model plays, for people.
+func (x seat) part() string {
+	switch x.role {
+	case prompts.Questions:
+		return "author of level 1"
+	case prompts.Instructions:
+		return "author of level 2"
+	}
+
+	return x.role
+}
+
+// trialScreen returns the screen that trials show. Only web pages name their elements; others number them.
+func trialScreen(family domain.Family) domain.Observation {
+	const width, height = 400, 100
+	screen := domain.Observation{Width: width, Height: 3 * height}
+	for i, text := range []string{"This screen is a trial", "Save", "Delete"} {
+		e := domain.Element{Index: i, Role: "button", Text: text, Visible: true}
+		e.Bounds = domain.Rect{10, 10 + i*height, width - 10, (i+1)*height - 10}
+		if i == 0 {
+			e.Role = "text"
+		}
+		if family == domain.FamilyWeb {
+			e.ID = string(rune('A' + i))
+		}
+		screen.Elements = append(screen.Elements, e)
+	}
+
+	return screen
+}
+
+// trialStep returns a step at which two agents propose two actions. One of them is right.
+func trialStep(family domain.Family) domain.Step {
+	step := domain.Step{Number: 1, Goal: "Save the note", Observation: trialScreen(family)}
+	for i, e := range step.Observation.Elements[1:] {
+		a := domain.Action{Family: family, Type: domain.ActionClick}.At(e.Index)
+		if family == domain.FamilyWeb {
+			a = domain.Action{Family: family, Type: domain.ActionClick, Element: e.ID}
+		}
+		step.Decision.Cells = append(step.Decision.Cells, domain.Cell{
+			Agent: i, Text: "Reason: the goal names it\nAction: " + a.JSON(), Action: &a,
+			Canonical: a.Canonical(step.Observation),
+		})
+	}
+
+	return step
+}
+
+// tryModels asks models as their roles ask, concurrently and each once, and notes why a run with them could not end.
+// Quiet only looks for their keys. A role without an endpoint needs none.
+func tryModels(
+	ctx context.Context, e *endpoints.Endpoints, s spec.Spec, seats []seat, quiet bool, seen map[string]bool,
+	o *obstacles,
+) {
+	found := make([]obstacles, len(seats))
+	var all errgroup.Group
+	for i, x := range seats {
+		m, ok := s.Models[x.name]
+		id := fmt.Sprintf("%+v %s %+v %s", x, s.Family(), m, s.Prompts[x.role])
+		if !ok || seen[id] {
+			continue
+		}
+		seen[id] = true
+		all.Go(func() error {
+			tryModel(ctx, e, s, x, quiet, &found[i])
+
+			return nil
+		})
+	}
+	_ = all.Wait()
+
+	for _, one := range found {
+		for _, x := range one {
+			if !slices.Contains(*o, x) {
+				*o = append(*o, x)
+			}
+		}
+	}
+}
+
+// tryModel asks one model.
+func tryModel(ctx context.Context, e *endpoints.Endpoints, s spec.Spec, x seat, quiet bool, o *obstacles) {
+	m, where := s.Models[x.name], "models."+string(x.name)
+	t, p, err := e.Trial(s, x.name, x.role)
+	if err != nil || quiet {
+		o.add(ctx, where, err)
+
+		return
+	}
+
+	limit := min(time.Duration(m.Timeout*float64(time.Second)), answerTime)
+	asked, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for try := range trialCalls {
+		wrong, err := play(asked, s, x, t, p, uint64(try))
+		switch err = cmp.Or(t.Err, err); { // roles take some refusals for data
+		case err != nil && fault.KindOf(err) == fault.Throttled:
+			return // a model that is busy can be asked
+		case err != nil && asked.Err() != nil:
+			o.add(ctx, where, fmt.Errorf("no answer within %s: start its server, or give --no-probe if it only needs "+
+				"longer (%w)", limit, err))
+
+			return
+		case err != nil:
+			o.add(ctx, where, refusedTrial(err, where))
+
+			return
+		}
+		if wrong = useless(t.Last, m, x, wrong); wrong == "" {
+			o.leftOut(where, m, t.Last)
+
+			return
+		}
+		if t.Last.Cut || t.Calls >= trialCalls { // the next answer would be cut, too
+			o.add(ctx, where, fault.New(fault.Invalid, "%s", wrong))
+
+			return
+		}
+	}
+}
+
+// play asks for one answer of a role, and returns what makes it useless for the role.
+func play(
+	ctx context.Context, s spec.Spec, x seat, t *endpoints.Trial, p *prompts.Prompt, seed uint64,
+) (wrong string, err error) {
+	m := s.Models[x.name]
+	step := trialStep(s.Family())
+	forms := prompts.FormsOf(string(s.Family()))
+	right := step.Decision.Cells[0]
+	screen := synth.Screen{Step: 1, Observation: step.Observation, Action: right.Action, Image: "trial"}
+	author := synth.Model{
+		Chat: t, Prompt: p, Images: m.Images, Forms: forms, Temperature: m.Temperature,
+		Image: func(context.Context, string) ([]byte, error) { return trialImage() },
+	}
+	switch x.role {
+	case prompts.Critic:
+		critic := credit.ModelCritic{Chat: t, Prompt: p, Forms: forms}
+		_, audit, err := critic.Label(ctx, step, seed)
+
+		return ungraded(audit), err
+	case prompts.Adversary:
+		adversary := credit.ModelAdversary{Chat: t, Prompt: p, Forms: forms, Temperature: m.Temperature, TopP: 1}
+		texts, _, err := adversary.Propose(ctx, step, right, s.Adversary.Candidates, seed)
+
+		return missing(strings.Join(texts, "") == "", "no action of its list of answers can be read"), err
+	case prompts.Questions:
+		items, _, err := author.Questions(ctx, screen, s.Synthesis.Questions, seed)
+
+		return missing(!slices.ContainsFunc(items, asks), "no question of its list of items can be read"), err
+	case prompts.Instructions:
+		items, _, err := author.Instructions(ctx, screen, s.Synthesis.Instructions, seed)
+
+		return missing(!slices.ContainsFunc(items, asks), "no instruction of its list of items can be read"), err
+	case prompts.Summariser:
+		h := agents.Happened{Step: 1, Goal: step.Goal, Line: "1 click", Before: screen.Observation}
+		h.After = h.Before
+		_, err := agents.ModelSummary(ctx, t, p, h, seed)
+
+		return "", err
+	}
+
+	return act(ctx, s, m, t, step, seed)
+}
+
+// act asks for an action as agents that are chat models are asked.
+func act(
+	ctx context.Context, s spec.Spec, m spec.Model, t *endpoints.Trial, step domain.Step, seed uint64,
+) (string, error) {
+	template, err := rules.Template(s)
+	if err != nil {
+		return "", err
+	}
+	user, err := template.User(agents.View{Goal: step.Goal, Observation: step.Observation}, "", nil)
+	if err != nil {
+		return "", err
+	}
+
+	q := chat.Request{
+		System: template.System(), User: user, Temperature: m.Temperature, TopP: 1, Seed: seed, N: 1,
+	}
+	if m.Images {
+		shot, err := trialImage()
+		if err != nil {
+			return "", err
+		}
+		q.Images = [][]byte{shot}
+	}
+	res, err := t.Complete(ctx, q)
+	if err != nil {
+		return "", err
+	}
+	_, err = agents.ParseAnswer(res.Texts[0])
+
+	return missing(err != nil, "no action can be read"), nil
+}
+
+// asks reports whether an item of an author can be read.
+func asks(x synth.Item) bool { return x.Ask != "" }
+
+// ungraded returns why cells of a trial have no grade.
+func ungraded(a credit.Audit) string {
+	if len(a.Faults) == 0 {
+		return ""
+	}
+
+	return a.Faults[0].Detail
+}
+
+// missing returns what is missing, if it is.
+func missing(is bool, what string) string {
+	if is {
+		return what
+	}
+
+	return ""
+}
+
+// useless returns why the answer to a trial is of no use for a role, with the keys that help.
+func useless(r chat.Response, m spec.Model, x seat, wrong string) string {
+	where := "models." + string(x.name)
+	text := ""
+	if len(r.Texts) > 0 {
+		text = strings.TrimSpace(r.Texts[0])
+	}
+
+	switch {
+	case text == "" && r.Cut:
+		return fmt.Sprintf("as the %s it gave an empty answer, since its thoughts took all of %d tokens "+
+			"(finish_reason length): raise %s.max_tokens", x.part(), m.MaxTokens, where)
+	case wrong != "" && r.Cut:
+		return fmt.Sprintf("as the %s its answer was cut after %d tokens (finish_reason length), and %s: raise "+
+			"%s.max_tokens", x.part(), m.MaxTokens, wrong, where)
+	case text == "":
+		return fmt.Sprintf("as the %s it gave an empty answer: choose another model, or give --no-probe", x.part())
+	case wrong != "":
+		advice := "choose another model, or give --no-probe"
+		if m.Schema == spec.SchemaJSON && x.role != prompts.Agent { // agents are asked without a schema
+			advice = fmt.Sprintf("try %s.schema: json_object or none, or ", where) + advice
+		}
+
+		return fmt.Sprintf("as the %s it gave an answer that is of no use: %s. The answer begins %q: %s",
+			x.part(), wrong, agents.Line(text, maxQuoted), advice)
+	}
+
+	return ""
+}
+
+// maxQuoted is how much of an answer an obstacle quotes, in characters.
+const maxQuoted = 200
+
+// Words with which servers refuse an image or a form of answers.
+var (
+	imageWords = regexp.MustCompile(`(?i)\bimages?\b|image_url|vision|multi-?modal`)
+	formWords  = regexp.MustCompile(`(?i)response[_ ]?format|schema|json`)
+)
+
+// refusedTrial returns why a request was refused, with the key that helps.
+func refusedTrial(err error, where string) error {
+	switch kind, text := fault.KindOf(err), err.Error(); {
+	case kind == fault.Refused && imageWords.MatchString(text):
+		return fmt.Errorf("%w: set %s.images to false if the model takes no images", err, where)
+	case kind == fault.Refused && formWords.MatchString(text):
+		return fmt.Errorf("%w: set %s.schema to json_object or none", err, where)
+	case kind == fault.Refused:
+		return err
+	case kind != fault.Invalid:
+		return fmt.Errorf("%w: start its server, or correct base_url and model", err)
+	}
+
+	return err
+}
+
+// leftOut notes which parameters the server refuses, and log-probabilities that it does not return.
+func (o *obstacles) leftOut(where string, m spec.Model, r chat.Response) {
+	for _, parameter := range slices.Sorted(maps.Keys(r.LeftOut)) {
+		*o = append(*o, Obstacle{Where: where, Warning: true, Why: fmt.Sprintf(
+			"the server refuses %s, so requests are made without it, and their records say so (%s)",
+			parameter, r.LeftOut[parameter])})
+	}
+	if m.Logprobs && r.LogProbs == nil && r.LeftOut["logprobs"] == "" {
+		*o = append(*o, Obstacle{Where: where, Warning: true, Why: "the server returns no log-probabilities: set " +
+			where + ".logprobs to false"})
+	}
+}
+
+// trialImage returns a small image.
+func trialImage() ([]byte, error) {
+	const side = 64
+	canvas := image.NewRGBA(image.Rect(0, 0, side, side))
+	draw.Draw(canvas, canvas.Bounds(), image.NewUniform(color.White), image.Point{}, draw.Src)
+
+	var out bytes.Buffer
+	err := png.Encode(&out, canvas)
+
+	return out.Bytes(), fault.As(fault.Fatal, err)
+}

@@ -1,0 +1,39 @@
+package endpoints
+
+import (
+	"context"
+
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/prompts"
+	"github.com/collabui/collabui/internal/method/spec"
+)
+
+// Trial is a model that is asked before a run, as it is asked during the run. Its calls are neither recorded nor
+// counted towards a budget or the endpoint's limits. It keeps what came of the last call. It is not safe for concurrent
+// use.
+type Trial struct {
+	Calls int // calls that were made
+	Last  chat.Response
+	Err   error
+
+	client chat.Model
+	model  spec.Model
+}
+
+// Trial returns the model that plays a role under a name of the specification, for calls before the run, and the role's
+// prompt. It makes no call. An invalid fault says that this process lacks the key.
+func (e *Endpoints) Trial(s spec.Spec, name spec.Role, role string) (*Trial, *prompts.Prompt, error) {
+	client, p, err := e.reach(s, name, role)
+
+	return &Trial{client: client, model: s.Models[name]}, p, err
+}
+
+// Complete makes the call.
+func (t *Trial) Complete(ctx context.Context, r chat.Request) (chat.Response, error) {
+	t.Calls++
+	t.Last, t.Err = t.client.Complete(ctx, whole(r, t.model))
+
+	return t.Last, t.Err
+}
+
+var _ chat.Model = (*Trial)(nil)
