@@ -6,6 +6,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -27,7 +28,8 @@ type Models struct {
 // Credited counts the labels of an episode.
 type Credited struct {
 	Positive, Negative, Uncertain int
-	Refused                       int `json:",omitempty"` // steps that the critic's model refused to grade
+	Refused                       int    `json:",omitempty"` // steps about which the critic's model said nothing of use
+	Why                           string `json:",omitempty"` // it said nothing of use about the first of them
 }
 
 // labelling is the labelling of a slot's episode. What credit has read and made, pairing need not read.
@@ -75,8 +77,12 @@ func (m *Models) of(ctx context.Context, l *labelling, made, record store.Ref, e
 func credited(c runs.Credits) Credited {
 	n := count(c.Steps)
 	for _, a := range c.Audit {
-		if a.Refused() {
-			n.Refused++
+		why := a.Useless()
+		if why == "" {
+			continue
+		}
+		if n.Refused++; n.Why == "" {
+			n.Why = fmt.Sprintf("step %d: %s", a.Step, agents.Line(why, maxQuoted))
 		}
 	}
 

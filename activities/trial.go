@@ -180,7 +180,7 @@ func play(
 		critic := credit.ModelCritic{Chat: t, Prompt: p, Forms: forms}
 		_, audit, err := critic.Label(ctx, step, seed)
 
-		return ungraded(audit), err
+		return audit.Useless(), err
 	case prompts.Adversary:
 		adversary := credit.ModelAdversary{Chat: t, Prompt: p, Forms: forms, Temperature: m.Temperature, TopP: 1}
 		texts, _, err := adversary.Propose(ctx, step, right, s.Adversary.Candidates, seed)
@@ -239,15 +239,6 @@ func act(
 
 // asks reports whether an item of an author can be read.
 func asks(x synth.Item) bool { return x.Ask != "" }
-
-// ungraded returns why cells of a trial have no grade.
-func ungraded(a credit.Audit) string {
-	if len(a.Faults) == 0 {
-		return ""
-	}
-
-	return a.Faults[0].Detail
-}
 
 // missing returns what is missing, if it is.
 func missing(is bool, what string) string {

@@ -35,3 +35,16 @@ func TestAPersonIsAskedAboveEachShare(t *testing.T) {
 		}
 	}
 }
+
+func TestAPersonSeesTwoExamples(t *testing.T) {
+	var all Tally
+	useless := activities.Credited{Refused: 1, Why: "step 1: no grades"}
+	for slot, c := range []activities.Credited{{}, useless, {}, useless, useless} {
+		one := Tally{Graded: 1}
+		one.graded(activities.SlotID{Slot: slot}, c)
+		all.add(one)
+	}
+	if want := "slot 1 (step 1: no grades) and in slot 3 (step 1: no grades)"; all.WhyRefused != want {
+		t.Errorf("the examples are %q, want %q", all.WhyRefused, want)
+	}
+}

@@ -193,9 +193,10 @@ func askAPerson(in EpochInput, plan activities.EpochPlan, t Tally) string {
 			"`collabui resume %[5]s --accept-failed --why TEXT`",
 			t.Failed, plan.Slots, in.Epoch, t.Why, in.Run)
 	case float64(t.RefusedCells) > share*float64(t.Cells), float64(t.RefusedGrades) > share*float64(t.Graded):
-		return fmt.Sprintf("models refused %d of %d prompts of agents and %d of %d of the critic in epoch %d, "+
-			"more than failed_share allows; the first is in %s: its steps and credit say why. "+
-			"Go on without them with `collabui resume %s --accept-failed --why TEXT`",
+		return fmt.Sprintf("models refused %d of %d prompts of agents, and the critic refused %d of %d steps or "+
+			"gave them no score that can be read, in epoch %d: more than failed_share allows. Examples are in %s. "+
+			"Change the critic of the epochs that follow with `collabui set %s critic.model=NAME`, and continue "+
+			"without what is missing with `collabui resume %[7]s --accept-failed --why TEXT`",
 			t.RefusedCells, t.Cells, t.RefusedGrades, t.Graded, in.Epoch, t.WhyRefused, in.Run)
 	}
 

@@ -87,10 +87,13 @@ func tallyOf(id activities.SlotID, p activities.Played) Tally {
 	return t
 }
 
-// graded counts what a critic refused to grade.
+// graded counts the steps about which a critic said nothing of use.
 func (t *Tally) graded(id activities.SlotID, c activities.Credited) {
 	if t.RefusedGrades = c.Refused; t.RefusedCells+t.RefusedGrades > 0 {
 		t.WhyRefused = fmt.Sprintf("slot %d", id.Slot)
+	}
+	if c.Why != "" {
+		t.WhyRefused += " (" + c.Why + ")"
 	}
 }
 

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"cmp"
+	"strings"
 	"time"
 )
 
@@ -78,8 +79,8 @@ type Tally struct {
 	Why string `json:",omitempty"` // the first slot that failed, and why
 
 	Cells, RefusedCells   int    `json:",omitempty"` // cells, and those whose prompts a model refused
-	Graded, RefusedGrades int    `json:",omitempty"` // steps, and those that the critic's model refused to grade
-	WhyRefused            string `json:",omitempty"` // the first slot with a refusal
+	Graded, RefusedGrades int    `json:",omitempty"` // steps, and those about which the critic said nothing of use
+	WhyRefused            string `json:",omitempty"` // slots that are examples of both
 }
 
 // add adds another tally.
@@ -87,7 +88,18 @@ func (t *Tally) add(x Tally) {
 	t.Done, t.Successes, t.Failed, t.Pairs = t.Done+x.Done, t.Successes+x.Successes, t.Failed+x.Failed, t.Pairs+x.Pairs
 	t.Cells, t.RefusedCells = t.Cells+x.Cells, t.RefusedCells+x.RefusedCells
 	t.Graded, t.RefusedGrades = t.Graded+x.Graded, t.RefusedGrades+x.RefusedGrades
-	t.Why, t.WhyRefused = cmp.Or(t.Why, x.Why), cmp.Or(t.WhyRefused, x.WhyRefused)
+	t.Why, t.WhyRefused = cmp.Or(t.Why, x.Why), examples(t.WhyRefused, x.WhyRefused)
+}
+
+// examples returns two examples, or as many as there are.
+func examples(one, more string) string {
+	const and = " and in slot "
+	more, _, _ = strings.Cut(more, and)
+	if one == "" || more == "" || strings.Contains(one, and) {
+		return cmp.Or(one, more)
+	}
+
+	return one + " and in " + more
 }
 
 // add counts the episodes of a tally.

@@ -125,7 +125,7 @@ func TestMoreRefusalsThanTheShareAskAPerson(t *testing.T) {
 	}
 	clean(t, r)
 	all := strings.Join(reasons, "\n")
-	for _, want := range []string{"models refused", "the first is in slot", "tasks of val cannot be played"} {
+	for _, want := range []string{"models refused", "Examples are in slot", "tasks of val cannot be played"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("a person was asked because of %q, want that to contain %q", all, want)
 		}

@@ -47,9 +47,19 @@ type CriticFault struct {
 	Detail string `json:"detail"`
 }
 
-// Refused reports whether the model refused to grade cells of the step.
-func (a Audit) Refused() bool {
-	return slices.ContainsFunc(a.Faults, func(f CriticFault) bool { return f.Kind == FaultRefused })
+// Useless returns why the critic said nothing of use about the step: its model refused a request, or no proposal got a
+// score. It is empty if something is of use, or if there was nothing to grade.
+func (a Audit) Useless() string {
+	for _, f := range a.Faults {
+		if f.Kind == FaultRefused {
+			return f.Detail
+		}
+	}
+	if len(a.Faults) == 0 || slices.ContainsFunc(a.Grades, func(g Score) bool { return g.Given }) {
+		return ""
+	}
+
+	return a.Faults[0].Detail
 }
 
 // Kinds of a critic's faults.
