@@ -176,7 +176,9 @@ func (a *attempt) episode(ctx context.Context) (e runs.Episode, err error) {
 		played, err := player.Play(ctx, env, a.slot.Task)
 		e.Goal, e.Outcome, e.Digest = played.Goal, played.Outcome, runs.StepsDigest(steps)
 		for _, s := range steps {
-			e.Outcome.Cut, e.Outcome.Refused = e.Outcome.Cut+s.Decision.Cut(), e.Outcome.Refused+s.Decision.Refused()
+			e.Outcome.Cut += s.Decision.Cut()
+			e.Outcome.Refused += s.Decision.Refused()
+			e.Outcome.Repaired += s.Decision.Repaired()
 		}
 		if err == nil {
 			e.End, err = a.end(ctx, a.spec, env, played)

@@ -250,7 +250,9 @@ func (a *assembly) readSlots(ctx context.Context) error {
 		a.epoch.Episodes = append(a.epoch.Episodes, s.refs)
 		a.parts.Episodes = append(a.parts.Episodes, s.episode.Digest)
 		a.parts.Labels = append(a.parts.Labels, s.labels)
-		result.Cut, result.Refused = result.Cut+s.episode.Outcome.Cut, result.Refused+s.episode.Outcome.Refused
+		result.Cut += s.episode.Outcome.Cut
+		result.Refused += s.episode.Outcome.Refused
+		result.Repaired += s.episode.Outcome.Repaired
 		if s.episode.Outcome.Success {
 			wins++
 		}
@@ -265,9 +267,9 @@ func (a *assembly) readSlots(ctx context.Context) error {
 
 		return a.parts.AddPairs(s.pairs)
 	})
-	cut, refused, failed := result.Cut, result.Refused, a.epoch.FailedAll
+	counted, failed := *result, a.epoch.FailedAll
 	*result = runs.NewResult("rollouts", domain.SplitTrain, wins, n-failed, failed, "training")
-	result.Cut, result.Refused = cut, refused
+	result.Cut, result.Refused, result.Repaired = counted.Cut, counted.Refused, counted.Repaired
 
 	return err
 }

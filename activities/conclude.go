@@ -74,7 +74,8 @@ func (c *Control) result(ctx context.Context, e Evaluated) (runs.Result, error) 
 		result = runs.NewRecorded(result.System, result.Split, envadapters.StepSR, result.Decoding, tasks)
 		result.Protocol = protocol
 	}
-	result.Cut, result.Refused, result.Cost = e.Part.Cut, e.Part.Refused, e.Part.Cost
+	result.Cut, result.Refused, result.Repaired = e.Part.Cut, e.Part.Refused, e.Part.Repaired
+	result.Cost = e.Part.Cost
 	if protocol == "" && item.Environment == "" {
 		return result, nil
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/episode"
 	"github.com/collabui/collabui/internal/method/prompts"
@@ -284,7 +283,7 @@ func (r *Rollouts) uiAgent(s spec.Spec, env envadapters.Environment, slot domain
 		if err != nil {
 			return "", nil, err
 		}
-		a, err := agents.ParseAnswer(res.Texts[0])
+		a, err := s.Answers.Answer(res.Texts[0])
 		if err != nil {
 			return res.Texts[0], nil, nil
 		}

@@ -39,6 +39,7 @@ type EvalPart struct {
 	Cost               runs.Cost // of the episodes that are not missing
 	Cut                int       `json:",omitempty"` // cells whose prompts lack a part of the agent's view
 	Refused            int       `json:",omitempty"` // cells whose prompts the model refused
+	Repaired           int       `json:",omitempty"` // cells that were read although they are not as the prompt asks
 
 	Over bool `json:",omitempty"` // the item has a result already, here or where a fork comes from: nothing was played
 }
@@ -47,7 +48,8 @@ type EvalPart struct {
 func (p EvalPart) Plus(q EvalPart) EvalPart {
 	return EvalPart{
 		Successes: p.Successes + q.Successes, Missing: p.Missing + q.Missing, Cost: p.Cost.Plus(q.Cost),
-		Cut: p.Cut + q.Cut, Refused: p.Refused + q.Refused, Over: p.Over || q.Over,
+		Cut: p.Cut + q.Cut, Refused: p.Refused + q.Refused, Repaired: p.Repaired + q.Repaired,
+		Over: p.Over || q.Over,
 	}
 }
 
@@ -171,7 +173,9 @@ func partOf(ep runs.EvalEpisode) EvalPart {
 	if ep.Outcome.Void != "" {
 		return EvalPart{Missing: 1}
 	}
-	p := EvalPart{Cost: ep.Cost(), Cut: ep.Outcome.Cut, Refused: ep.Outcome.Refused}
+	p := EvalPart{
+		Cost: ep.Cost(), Cut: ep.Outcome.Cut, Refused: ep.Outcome.Refused, Repaired: ep.Outcome.Repaired,
+	}
 	if ep.Outcome.Success {
 		p.Successes = 1
 	}
@@ -206,7 +210,8 @@ func (r *Rollouts) evaluate(
 	}
 
 	model := v.Model
-	out, cut, refused := runs.EvalEpisode{Task: task}, 0, 0
+	out := runs.EvalEpisode{Task: task}
+	var counted domain.Outcome // of cells
 	var playing envadapters.Environment
 	v.Decided = func(ctx context.Context, t episode.Turn, _ agents.Config, d domain.Decision) (err error) {
 		step := runs.NewEvalStep(t.Goal, t.Observation, d)
@@ -215,14 +220,16 @@ func (r *Rollouts) evaluate(
 			step.Right = right(playing, t.Observation)
 		}
 		step.Image, err = r.picture(ctx, s, playing)
-		out.Goal, out.Steps, cut = t.Goal, append(out.Steps, step), cut+d.Cut()
-		refused += d.Refused()
+		out.Goal, out.Steps = t.Goal, append(out.Steps, step)
+		counted.Cut += d.Cut()
+		counted.Refused += d.Refused()
+		counted.Repaired += d.Repaired()
 		say(fmt.Sprintf("%s on %s, episode %d, step %d", item.System.Name, item.Split, i+1, t.Number))
 
 		return err
 	}
 	err = r.in(ctx, item.Run, suite, v.Family(suite), func(env envadapters.Environment) error {
-		out.Steps, cut, refused = nil, 0, 0 // another environment begins the episode anew
+		out.Steps, counted = nil, domain.Outcome{} // another environment begins the episode anew
 		playing, v.Model = env, steadily(model, env, say)
 		player, topology, err := v.Player(env, i)
 		if err != nil {
@@ -230,7 +237,7 @@ func (r *Rollouts) evaluate(
 		}
 		played, err := player.Play(ctx, env, task)
 		out.Topology, out.Outcome = topology, played.Outcome
-		out.Outcome.Cut, out.Outcome.Refused = cut, refused
+		out.Outcome.Cut, out.Outcome.Refused, out.Outcome.Repaired = counted.Cut, counted.Refused, counted.Repaired
 		if err == nil && len(out.Steps) > 0 {
 			out.End, err = r.end(ctx, s, env, played)
 		}

@@ -137,6 +137,7 @@ func (m *Models) preference(
 	}
 	one := credit.Rules{
 		Candidates: s.Adversary.Candidates, Negatives: 1, Cells: credit.LatestCells, PerStep: 1, PerEpisode: 1,
+		Answers: s.Answers,
 	}
 	pairs, _, err := credit.Pairs(ctx, one, slot.Number, slot.Task.Template,
 		[]domain.Step{step}, []domain.Credit{label}, adversary, grade)

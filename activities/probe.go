@@ -67,7 +67,7 @@ func (g *GPU) probe(
 		return domain.Probe{}, err
 	}
 
-	out := rules.Measure(probed, shares, unknown)
+	out := rules.Measure(probed, shares, s.Answers, unknown)
 	out.Preference = rules.PreferenceShare(s, probed)
 
 	return out, nil

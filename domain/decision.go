@@ -35,6 +35,9 @@ type Cell struct {
 	// Canonical is the canonical form of Action on the step's observation.
 	Canonical  string `json:"canonical,omitempty"`
 	ParseError string `json:"parse_error,omitempty"`
+	// Repaired names how Text differs from what the prompt asks for, if it was read all the same (docs/method.md, What
+	// is read).
+	Repaired []string `json:"repaired,omitempty"`
 	// Refused says why the model refused the prompt. The agent then says nothing, and nothing is learned of it.
 	Refused string `json:"refused,omitempty"`
 	// Thought is what a reasoning model thought before it wrote Text.
@@ -102,6 +105,18 @@ func (d Decision) Refused() int {
 	n := 0
 	for _, c := range d.Cells {
 		if c.Refused != "" {
+			n++
+		}
+	}
+
+	return n
+}
+
+// Repaired counts the cells that were read although they do not have the form that the prompt asks for.
+func (d Decision) Repaired() int {
+	n := 0
+	for _, c := range d.Cells {
+		if len(c.Repaired) > 0 {
 			n++
 		}
 	}

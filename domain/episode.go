@@ -34,6 +34,8 @@ type Outcome struct {
 	Cut int `json:"cut,omitempty"`
 	// Refused counts the cells whose prompts the model refused.
 	Refused int `json:"refused,omitempty"`
+	// Repaired counts the cells that were read although they do not have the form that the prompt asks for.
+	Repaired int `json:"repaired,omitempty"`
 	// Void says why the episode does not count. It is empty if the episode counts.
 	Void string `json:"void,omitempty"`
 	// Metrics are the figures of recorded tasks, by name.

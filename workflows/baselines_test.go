@@ -14,7 +14,8 @@ import (
 	"github.com/collabui/collabui/workers/catalog"
 )
 
-// gaveUp is a model that always says that the goal is reached, in every form in which it may be asked.
+// gaveUp is a model that always says that the goal is reached, in every form in which it may be asked, but not quite in
+// the words that are asked for.
 type gaveUp struct {
 	mu    sync.Mutex
 	asked map[string]int
@@ -30,7 +31,7 @@ func (d *gaveUp) Complete(_ context.Context, r chat.Request) (chat.Response, err
 	d.mu.Unlock()
 
 	return chat.Response{Texts: []string{"ELEMENT: none\nACTION: TERMINATE\nVALUE: None\nAction: " +
-		`{"action_type":"status","goal_status":"complete"}`}}, nil
+		`{"action_type":"status","goal_status":"Completed"}`}}, nil
 }
 
 func TestAgentsOfTheLiteraturePlayTheSameEpisodes(t *testing.T) {
@@ -66,12 +67,18 @@ func TestAgentsOfTheLiteraturePlayTheSameEpisodes(t *testing.T) {
 	}
 	// Every episode runs out of its 6 steps: 6 questions, or 12 of SeeAct; T3A summarises each but the last.
 	const episodes, steps = 8, 6
+	repaired := map[string]int{ // SeeAct has a form of its own
+		"guide-plain": episodes * steps, "guide-t3a": episodes * steps, "guide-infigui": episodes * steps,
+	}
 	for kind, calls := range map[string]int{
 		"guide-plain": steps, "guide-t3a": 2*steps - 1, "guide-seeact": 2 * steps, "guide-infigui": steps,
 	} {
 		got := result.Systems[0]["full/"+kind+" on test-seeds"]
 		if got.Cost.Calls != episodes*calls || !strings.HasPrefix(got.Decoding, "model guide, n=1 m=1") {
 			t.Errorf("the result of %s is %+v, want %d calls, and how it decodes", kind, got, episodes*calls)
+		}
+		if want := repaired[kind]; got.Repaired != want {
+			t.Errorf("the result of %s counts %d repaired answers, want %d", kind, got.Repaired, want)
 		}
 	}
 	summaries, others := x.Seeds*episodes*(steps-1), x.Seeds*episodes*5*steps

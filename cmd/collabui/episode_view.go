@@ -126,6 +126,9 @@ func (e storedEpisode) full(w io.Writer, step int) {
 		if c.Refused != "" {
 			say(&text, "  refused: %s", agents.Line(c.Refused, 300))
 		}
+		if len(c.Repaired) > 0 {
+			say(&text, "  repaired: %s", strings.Join(c.Repaired, ", "))
+		}
 		if c.ParseError != "" {
 			say(&text, "  no action: %s", agents.Line(c.ParseError, 300))
 		}

@@ -87,7 +87,8 @@ func missing(r runs.Result) string {
 	return fmt.Sprintf("   %d missing: %.1f to %.1f %% at worst and best", r.Missing, worst, best)
 }
 
-// cut says how many cells had a prompt that lacked a part of what the agent saw, or that the model refused.
+// cut says how many cells had a prompt that lacked a part of what the agent saw, or that the model refused, and how
+// many were read although they are not as the prompt asks.
 func cut(r runs.Result) string {
 	said := ""
 	if r.Cut > 0 {
@@ -95,6 +96,9 @@ func cut(r runs.Result) string {
 	}
 	if r.Refused > 0 {
 		said += fmt.Sprintf("   %d prompts refused", r.Refused)
+	}
+	if r.Repaired > 0 {
+		said += fmt.Sprintf("   %d answers repaired", r.Repaired)
 	}
 
 	return said

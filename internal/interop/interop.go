@@ -123,6 +123,7 @@ func (e Episode) facts(i, cell int) map[string]any {
 	put("parse_error", c.ParseError, c.ParseError != "")
 	put("refused", c.Refused, c.Refused != "")
 	put("logprob", c.LogProb, c.LogProb != 0)
+	put("repaired", c.Repaired, len(c.Repaired) > 0)
 	put("left_out", c.LeftOut, c.LeftOut.Any())
 	put("elements_told", c.Told, len(c.Told) > 0)
 	put("pairs", e.pairs(step.Number, c), e.Pairs != nil)

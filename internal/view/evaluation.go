@@ -151,7 +151,7 @@ func evaluatedStep(s runs.EvalStep, scope agents.VoteScope) detailStep {
 		cell := detailCell{Cell: domain.Cell{
 			Agent: c.Agent, Round: c.Round, Text: c.Text, Canonical: c.Canonical, Usage: c.Usage, Calls: c.Calls,
 		}}
-		if a, err := agents.ParseAnswer(c.Text); err == nil {
+		if a, err := agents.ParseAnswer(c.Text); err == nil && c.Canonical != "" {
 			x := actionOf(a, d.Screen)
 			if x.Canonical = c.Canonical; s.Observation == nil {
 				x.Words = c.Canonical // nobody knows what the element was

@@ -40,7 +40,7 @@ func (e Episode) addPairs(step int, d *detailStep) {
 
 	seed, critic := e.Episode.Slot.Seed, e.spec.Critic
 	r := credit.Review{
-		Step: s.Step, Pairs: made, Seed: seed, Robust: critic.Rule == spec.RuleRobust,
+		Step: s.Step, Pairs: made, Seed: seed, Answers: e.spec.Answers, Robust: critic.Rule == spec.RuleRobust,
 		Flips: credit.Flips{Share: critic.Error, Type: critic.WrongOn, Seed: seed},
 	}
 	if k := slices.IndexFunc(e.Pairs.Audit, func(a credit.Audit) bool { return a.Step == s.Number }); k >= 0 {

@@ -20,6 +20,7 @@ type row struct {
 	Unparsed  int     `json:"unparsed,omitempty"`
 	Refused   int     `json:"refused,omitempty"`
 	Cut       int     `json:"cut,omitempty"`
+	Repaired  int     `json:"repaired,omitempty"`
 	Ties      int     `json:"ties,omitempty"`    // votes without one winner
 	Changed   int     `json:"changed,omitempty"` // answers unlike the agent's before, of agents that read others
 	Labels    [3]int  `json:"labels"`            // cells labelled 1, 0 and ∅
@@ -49,7 +50,9 @@ func (e Episode) row() row {
 		Why: agents.Line(x.Failed, goalShown), Graded: e.Credits != nil, Wrong: make([]int, e.Topology.Agents),
 	}
 	for i, s := range e.Steps {
-		r.Cut, r.Refused = r.Cut+s.Decision.Cut(), r.Refused+s.Decision.Refused()
+		r.Cut += s.Decision.Cut()
+		r.Refused += s.Decision.Refused()
+		r.Repaired += s.Decision.Repaired()
 		if v, _ := e.Vote(i); v.Canonical != "" && v.Rule != ruleMajority {
 			r.Ties++
 		}

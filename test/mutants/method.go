@@ -60,7 +60,7 @@ var method = []Mutant{
 		Find:   by("internal/method/agents", "TestCellsThatCannotChangeTheVoteAreNotAskedFor"),
 	},
 	{
-		Name: "an action inside of a page's text is the agent's own", Symbol: "internal/method/agents.lastAction",
+		Name: "an action inside of a page's text is the agent's own", Symbol: "internal/method/agents.asAsked",
 		Change: replace(`at += strings.Index(text[at:], object) + len(object)`, ``),
 		Find: by("internal/method/agents",
 			"TestInjectionsChangeNoParse", "TestParseAnswerFindsTheLastActionAmongOtherText"),

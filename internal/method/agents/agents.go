@@ -25,6 +25,9 @@ type Config struct {
 	// Thoughts lets peers also read what a reasoning model thought before its answer.
 	Thoughts bool `json:"thoughts"`
 
+	// Answers is how the agents' answers are read.
+	Answers Parsing `json:"answers,omitempty"`
+
 	// Template is the prompt; nil means Default.
 	Template *Template `json:"-"`
 

@@ -3,7 +3,9 @@ package agents
 import (
 	"encoding/json"
 	"errors"
+	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/collabui/collabui/domain"
 )
@@ -20,21 +22,50 @@ const (
 // mark begins the action of an answer.
 const mark = "Action:"
 
-// ParseAnswer finds the action of a text: the first balanced JSON object after the last "Action:". Braces inside
+// marks matches the mark, and the forms in which models write it.
+var marks = regexp.MustCompile(`Action[:：]|(?im:^[ \t*#>-]*action[*_ ]*[:：])`)
+
+// Parsing is how answers of agents are read. The zero value is Usual.
+type Parsing string
+
+// The ways of parsing.
+const (
+	Usual  Parsing = "usual"  // with the repairs of docs/method.md, What is read
+	Strict Parsing = "strict" // only what the prompt asks for
+)
+
+// ParseAnswer finds the action of a text, as Usual reads it: the JSON object after the last "Action:". Braces inside
 // strings do not count, nor does an "Action:" inside an object, so text that an agent copies from a page is not its
 // own action.
-func ParseAnswer(text string) (domain.Action, error) {
-	_, raw := lastAction(text)
-	if raw == "" {
-		return domain.Action{}, ErrNoAction
-	}
+func ParseAnswer(text string) (domain.Action, error) { return Usual.Answer(text) }
 
-	return domain.ParseAction([]byte(raw))
+// Answer finds the action of a text.
+func (p Parsing) Answer(text string) (domain.Action, error) {
+	a := p.read(text)
+
+	return a.action, a.err
 }
 
-// lastAction returns the object after the last "Action:" that has one, and the text before that "Action:". Both are
-// empty if there is none.
-func lastAction(text string) (before, raw string) {
+// answer is what was read in the text of an agent.
+type answer struct {
+	before  string // the text before "Action:"
+	object  string // of the action, as JSON; empty if there is none
+	action  domain.Action
+	repairs []Repair
+	err     error
+}
+
+func (p Parsing) read(text string) answer {
+	if p == Strict {
+		return asAsked(text)
+	}
+
+	return asMeant(text)
+}
+
+// asAsked reads the object after the last "Action:" that has one.
+func asAsked(text string) answer {
+	out := answer{err: ErrNoAction}
 	at := 0 // end of what is searched
 	for range maxStarts {
 		n := strings.Index(text[at:], mark)
@@ -44,31 +75,111 @@ func lastAction(text string) (before, raw string) {
 		start := at + n
 		at = start + len(mark)
 		if object, ok := firstObject(text[at:]); ok {
-			before, raw = text[:start], object
+			out.before = text[:start]
+			out.object = object
 			at += strings.Index(text[at:], object) + len(object)
 		}
 	}
+	if out.object != "" {
+		out.action, out.err = domain.ParseAction([]byte(out.object))
+	}
 
-	return before, raw
+	return out
 }
 
-// FindObject returns the first JSON object of a text that has the key. A code fence and other text around it are
-// ignored.
+// asMeant reads the object after the last mark that has one, in any form, or else the object that is the whole answer
+// or the code fence at its end.
+func asMeant(text string) answer {
+	before, object, ok := lastObject(text)
+	if !ok {
+		before, object, ok = bareObject(text)
+	}
+	if !ok {
+		return answer{err: ErrNoAction}
+	}
+	action, repairs, err := ReadAction([]byte(object.json))
+
+	return answer{
+		before: before, object: object.json, action: action, repairs: append(object.repairs, repairs...), err: err,
+	}
+}
+
+// lastObject returns the object after the last mark that has one, and the text before that mark. Other forms of the
+// mark count until a line has been read that is as asked.
+func lastObject(text string) (before string, last found, ok bool) {
+	at := 0          // end of what is searched
+	settled := false // a line that is as asked was read
+	for range maxStarts {
+		place := marks.FindStringIndex(text[at:])
+		if place == nil {
+			break
+		}
+		start := at + place[0]
+		at += place[1]
+		asked := strings.HasSuffix(text[start:at], mark)
+		if asked {
+			start = at - len(mark)
+		}
+		if settled && !asked {
+			continue
+		}
+		if object, has := readObject(text[at:]); has {
+			before, last, ok = text[:start], object, true
+			if !asked {
+				last.repairs = append([]Repair{RepairMark}, last.repairs...)
+			}
+			settled = settled || asked && len(object.repairs) == 0 && beginsLine(text, start)
+			at += object.to
+		}
+	}
+
+	return before, last, ok
+}
+
+// beginsLine reports whether only blanks are before a place in its line.
+func beginsLine(text string, at int) bool {
+	before := strings.TrimRight(text[:at], " \t")
+
+	return before == "" || strings.HasSuffix(before, "\n")
+}
+
+// fence begins and ends code in an answer.
+const fence = "```"
+
+func bareObject(text string) (before string, object found, ok bool) {
+	text = strings.TrimSpace(text)
+	if inside, fenced := strings.CutSuffix(text, fence); fenced {
+		start := strings.LastIndex(inside, fence)
+		if start < 0 {
+			return "", found{}, false
+		}
+		before = inside[:start]
+		text = strings.TrimLeftFunc(inside[start+len(fence):], unicode.IsLetter) // the name of a language
+		text = strings.TrimSpace(text)
+	}
+	object, ok = readObject(text)
+	object.repairs = append([]Repair{RepairBare}, object.repairs...)
+
+	return before, object, ok && object.from == 0 && object.to == len(text)
+}
+
+// FindObject returns the first JSON object of a text that has the key, with the form of JSON repaired as Usual does. A
+// code fence and other text around it are ignored.
 func FindObject(text, key string) (string, bool) {
 	text = text[:min(len(text), maxSearched)]
 	for range maxStarts {
-		at := strings.IndexByte(text, '{')
+		at := strings.IndexAny(text, "{｛")
 		if at < 0 {
 			return "", false
 		}
 		text = text[at:]
-		if raw, ok := firstObject(text); ok {
+		if object, ok := readObject(text); ok {
 			var o map[string]json.RawMessage
-			if json.Unmarshal([]byte(raw), &o) == nil {
+			if json.Unmarshal([]byte(object.json), &o) == nil {
 				if o[key] != nil {
-					return raw, true
+					return object.json, true
 				}
-				text = text[len(raw):] // an object inside another one is not the answer
+				text = text[object.to:] // an object inside another one is not the answer
 
 				continue
 			}

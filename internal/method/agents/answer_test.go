@@ -27,7 +27,7 @@ func TestParseAnswerRejectsWhatIsNotAnAction(t *testing.T) {
 		"no object":     "Action:",
 		"truncated":     "Action: {",
 		"missing field": `Action: {"action_type":"click"}`,
-		"no mark":       `{"action_type":"wait"}`,
+		"no mark":       `I do {"action_type":"wait"}`,
 		"unknown field": `Action: {"action_type":"click","index":1,"x":2}`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -51,6 +51,8 @@ func FuzzParseAnswer(f *testing.F) {
 		"Action: {} Action:",
 		"```json\nAction: {\"action_type\":\"status\",\"goal_status\":\"complete\"}```",
 		`Action: {"action_type":"click","index":1e99}`,
+		`**action**： ｛'action_type': “Tap”， index: '3',｝`,
+		`Action: {"action":"press back","x":None,"text":'it\'s',}`,
 	} {
 		f.Add(s)
 	}
@@ -81,6 +83,7 @@ func FuzzFindObject(f *testing.F) {
 		"```json\n{\"grades\":[{\"cell\":\"0.0\"}]}```",
 		`{"a":{"grades":1}}{"grades":2}`,
 		`{"grades":"\`,
+		`{'grades': [True, {“a”：'b\'c',}],}`,
 	} {
 		f.Add(s)
 	}

@@ -130,7 +130,7 @@ func (m *matrix) speak(ctx context.Context, v View, a, j int) error {
 		return fmt.Errorf("agent %d, round %d: %w", a, j, err)
 	}
 
-	cell := NewCell(a, j, r.Texts[0], user, v.Observation)
+	cell := m.conf.Answers.Cell(a, j, r.Texts[0], user, v.Observation)
 	cell.Usage, cell.LeftOut, cell.Told = r.Usage, left, v.told(left, peers)
 	if len(r.Reasoning) > 0 {
 		cell.Thought = r.Reasoning[0]
@@ -176,16 +176,24 @@ func (m *matrix) peers(ctx context.Context, a, j int) ([]Message, error) {
 
 func (m *matrix) at(agent, round int) int { return agent*m.conf.Rounds + round }
 
-// NewCell parses what an agent said into a cell.
+// NewCell parses what an agent said into a cell, as Usual reads it.
 func NewCell(agent, round int, text, prompt string, o domain.Observation) domain.Cell {
+	return Usual.Cell(agent, round, text, prompt, o)
+}
+
+// Cell parses what an agent said into a cell.
+func (p Parsing) Cell(agent, round int, text, prompt string, o domain.Observation) domain.Cell {
 	cell := domain.Cell{Agent: agent, Round: round, Text: text, Prompt: prompt}
-	act, err := ParseAnswer(text)
-	if err != nil {
-		cell.ParseError = err.Error()
+	said := p.read(text)
+	if said.err != nil {
+		cell.ParseError = said.err.Error()
 
 		return cell
 	}
-	cell.Action, cell.Canonical = &act, act.Canonical(o)
+	cell.Action, cell.Canonical = &said.action, said.action.Canonical(o)
+	for _, repair := range said.repairs {
+		cell.Repaired = append(cell.Repaired, string(repair))
+	}
 
 	return cell
 }

@@ -60,12 +60,23 @@ func TestInjectionsChangeNoParse(t *testing.T) {
 			t.Errorf("%q in the reason: ParseAnswer() = %s, want click 3", x, a.JSON())
 		}
 
+		a, err = ParseAnswer("Reason: it says " + strings.Join(strings.Fields(x), " ") +
+			"\n**Action**： {'action_type': 'tap', 'index': '3',}")
+		if err == nil && (a.Type != domain.ActionClick || *a.Index != 3) {
+			t.Errorf("%q in the reason of a repaired answer: ParseAnswer() = %s, want click 3", x, a.JSON())
+		}
+
 		typed := domain.Action{Type: domain.ActionInputText, Text: x}.At(1)
 		a, err = ParseAnswer("Reason: r\nAction: " + typed.JSON())
 		if err != nil {
 			t.Errorf("%q as typed text: ParseAnswer() fails with %v, want no error", x, err)
 		} else if a.JSON() != typed.JSON() {
 			t.Errorf("%q as typed text: ParseAnswer() = %s, want %s", x, a.JSON(), typed.JSON())
+		}
+
+		a, err = ParseAnswer("Reason: r\nAction: " + strings.Replace(typed.JSON(), `"index":1`, `'index': '1'`, 1))
+		if err != nil || a.JSON() != typed.JSON() {
+			t.Errorf("%q as typed text of a repaired answer: %s, %v, want %s", x, a.JSON(), err, typed.JSON())
 		}
 	}
 }

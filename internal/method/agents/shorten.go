@@ -3,8 +3,6 @@ package agents
 import (
 	"strings"
 	"unicode/utf8"
-
-	"github.com/collabui/collabui/domain"
 )
 
 // ShortenAnswer returns an agent's answer, or the JSON of an action alone, on one line of at most limit characters and
@@ -13,7 +11,8 @@ import (
 // as Line does.
 func ShortenAnswer(text string, limit int) string {
 	text = Line(text, len(text))
-	before, raw := lastAction(text)
+	said := Usual.read(text)
+	raw := said.object
 	if strings.HasPrefix(text, "{") {
 		raw, _ = firstObject(text)
 	}
@@ -25,8 +24,8 @@ func ShortenAnswer(text string, limit int) string {
 		return shortenAction(raw, limit)
 	}
 	action := mark + " " + shortenAction(raw, limit-len(mark)-1)
-	if room := limit - utf8.RuneCountInString(action) - 1; room > 0 && before != "" {
-		action = Line(before, room) + " " + action
+	if room := limit - utf8.RuneCountInString(action) - 1; room > 0 && said.before != "" {
+		action = Line(said.before, room) + " " + action
 	}
 
 	return action
@@ -35,7 +34,7 @@ func ShortenAnswer(text string, limit int) string {
 // shortenAction returns the JSON of an action with its longest texts cut so that it has at most limit characters. If
 // that cannot be, the JSON itself is cut.
 func shortenAction(raw string, limit int) string {
-	a, err := domain.ParseAction([]byte(raw))
+	a, _, err := ReadAction([]byte(raw))
 	for err == nil && utf8.RuneCountInString(raw) > limit {
 		longest := &a.Text
 		for _, x := range []*string{&a.Answer, &a.Message, &a.URL, &a.Option, &a.AppName} {

@@ -36,6 +36,7 @@ type Agent struct {
 	Temperature float64
 	TopP        float64
 	MaxTokens   int // of an answer; 0: as many as the model's endpoint allows
+	Answers     agents.Parsing
 
 	// Screen returns the current screen as PNG, for styles that look and models that read images; otherwise nil.
 	Screen func(ctx context.Context) ([]byte, error)
@@ -210,7 +211,7 @@ func (c *call) act(ctx context.Context, d data, o domain.Observation, images [][
 	if err != nil {
 		return domain.Cell{}, err
 	}
-	cell := agents.NewCell(0, 0, r.Texts[0], prompt, o)
+	cell := c.agent.Answers.Cell(0, 0, r.Texts[0], prompt, o)
 	if len(r.Reasoning) > 0 {
 		cell.Thought = r.Reasoning[0]
 	}

@@ -84,7 +84,7 @@ func parseAnswers(text string, n int) []string {
 		if json.Unmarshal(x, &one) != nil {
 			continue
 		}
-		if a, err := domain.ParseAction(one.Action); err == nil {
+		if a, _, err := agents.ReadAction(one.Action); err == nil {
 			out[i] = "Reason: " + agents.Line(one.Reason, maxReason) + "\nAction: " + a.JSON()
 		}
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/method/agents"
 )
 
 // Adversary proposes n answers to the prompt of a positive cell that are plausible and, if it succeeds, wrong.
@@ -117,7 +116,7 @@ func (m *maker) propose(
 				return nil, nil, err
 			}
 			for _, p := range proposals {
-				c := agents.NewCell(cell.Agent, cell.Round, p.Text, cell.Prompt, s.Observation)
+				c := m.rules.Answers.Cell(cell.Agent, cell.Round, p.Text, cell.Prompt, s.Observation)
 				c.LogProb = p.LogProb
 				switch {
 				case c.Action == nil:

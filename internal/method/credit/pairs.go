@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
 )
 
 // Rules say which pairs are made.
@@ -19,6 +20,7 @@ type Rules struct {
 	OutcomeOnly bool            // credit: outcome. No adversary is asked and nothing is graded.
 	ChosenOnly  bool            // with OutcomeOnly: a chosen answer serves without a rejected one, for RFT
 	Seed        uint64          // draws the pairs that stay if there are more than PerEpisode
+	Answers     agents.Parsing  // how the adversary's answers are read
 }
 
 // PairCounts says what became of the positive cells and of the adversary's candidates.

@@ -35,6 +35,8 @@ type Review struct {
 	Pairs  []domain.Pair  // that were made of the step
 	Seed   uint64         // of the slot
 
+	Answers agents.Parsing // how the adversary's answers are read
+
 	Audit  *Audit // of a critic that is a model; nil if the judge graded
 	Robust bool   // see ModelCritic
 	Flips  Flips  // of the judge's labels
@@ -50,7 +52,7 @@ func (r *Review) Call(agent, round int, texts []string) []Proposed {
 	out := make([]Proposed, len(texts))
 	for i, text := range texts {
 		out[i].Text = text
-		c := agents.NewCell(agent, round, text, "", r.Step.Observation)
+		c := r.Answers.Cell(agent, round, text, "", r.Step.Observation)
 		switch {
 		case c.Action == nil:
 			out[i].Fate = FateUnparsed

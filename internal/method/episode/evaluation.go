@@ -76,7 +76,7 @@ func (v Evaluation) only(p Player, env envadapters.Environment, i int) (Player, 
 	a := &baselines.Agent{
 		Style: v.System.Style, Prompt: prompt, Family: v.Spec.Family(), Model: v.Model, Policy: v.System.Policies[0],
 		Temperature: v.System.Temperature[0], TopP: v.System.TopP, MaxTokens: v.Spec.Decoding.MaxTokens,
-		Recorded: v.Recorded,
+		Answers: v.Spec.Answers, Recorded: v.Recorded,
 	}
 	if v.System.Model != "" {
 		a.MaxTokens = 0 // as many as its endpoint allows

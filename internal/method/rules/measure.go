@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/preference"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -36,15 +37,16 @@ func ProbeAnswers(p domain.Pair, sampled string) []string {
 	return answers
 }
 
-// Measure returns the figures of a probe. shares are those of the action types in the whole data set (TypeShares);
-// unknown says why there are no scores, and is empty if there are (docs/method.md, Gates).
-func Measure(probed []Probed, shares map[string]float64, unknown string) domain.Probe {
+// Measure returns the figures of a probe (docs/method.md, Gates). shares are the shares of the action types in the
+// whole data set (TypeShares); answers is how sampled answers are read; unknown says why there are no scores, and is
+// empty if there are.
+func Measure(probed []Probed, shares map[string]float64, answers agents.Parsing, unknown string) domain.Probe {
 	out := domain.Probe{Prompts: len(probed), Actions: map[string]int{}, Unknown: unknown}
 	out.ByType = map[string]domain.ProbeType{}
 	n := float64(len(probed))
 	for _, p := range probed {
 		out.Length += float64(len(p.Sampled)) / n
-		said := answerType(p.Sampled)
+		said := answerType(answers, p.Sampled)
 		if said != "" {
 			out.ParseRate += 1 / n
 			out.Actions[said]++

@@ -74,12 +74,12 @@ func raises(p domain.Pair) bool { return p.Advantage >= 0 }
 func raisedType(p domain.Pair) string {
 	more, _ := p.Learned()
 
-	return answerType(more)
+	return answerType(agents.Usual, more)
 }
 
 // answerType returns the action type of an answer, "" if it does not parse.
-func answerType(answer string) string {
-	a, err := agents.ParseAnswer(answer)
+func answerType(answers agents.Parsing, answer string) string {
+	a, err := answers.Answer(answer)
 	if err != nil {
 		return ""
 	}

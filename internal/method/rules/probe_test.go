@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -89,7 +90,7 @@ func TestTheFiguresOfAProbe(t *testing.T) {
 			Base: scores(math.Inf(-1), -1)},
 	}
 
-	got := rules.Measure(probed, rules.TypeShares(pairs), "")
+	got := rules.Measure(probed, rules.TypeShares(pairs), agents.Usual, "")
 	for name, c := range map[string]struct{ got, want float64 }{
 		"KL":                   {got.KL, 1},
 		"KL to the base":       {got.KLBase, 3},
@@ -115,7 +116,7 @@ func TestTheFiguresOfAProbe(t *testing.T) {
 func TestUnknownFiguresAreNotInvented(t *testing.T) {
 	pairs := dataset(map[string]int{"click": 2})
 	probed := []rules.Probed{{Pair: pairs[0], Sampled: say("click")}, {Pair: pairs[1], Sampled: say("long_press")}}
-	got := rules.Measure(probed, rules.TypeShares(pairs), "too old")
+	got := rules.Measure(probed, rules.TypeShares(pairs), agents.Usual, "too old")
 	if got.Unknown != "too old" || got.ParseRate != 1 || got.Chosen != (domain.LogProbs{}) || got.BySource != nil {
 		t.Errorf("Measure = %+v, want a parse rate, the reason, and no log-probabilities", got)
 	}
@@ -149,7 +150,7 @@ func TestAProbeOfSamplesTellsRaisedFromLoweredAnswers(t *testing.T) {
 			Policy: scores(-1, -3+change), Parent: scores(-1.5, -3), Base: scores(-2, -3),
 		})
 	}
-	got := rules.Measure(probed, rules.TypeShares(pairs), "")
+	got := rules.Measure(probed, rules.TypeShares(pairs), agents.Usual, "")
 	if got.LogprobDelta != 1 || got.Rejected.Change() != -9 || got.KL != 0.5 {
 		t.Errorf("change of raised answers = %v, of lowered ones = %v, KL = %v, want 1, -9 and 0.5",
 			got.LogprobDelta, got.Rejected.Change(), got.KL)

@@ -67,6 +67,7 @@ func Decoding(s spec.Spec, policies []string, topology domain.Topology) (agents.
 		Policies: policies, Topology: topology, Template: template,
 		Rounds: s.Rounds, Temperature: s.Temperatures(), TopP: s.Decoding.TopP, MaxTokens: s.Decoding.MaxTokens,
 		VoteScope: s.VoteScope, ViewDropout: s.ViewDropout, Thoughts: s.Decoding.ShareThoughts,
+		Answers: s.Answers,
 	}, err
 }
 
@@ -81,6 +82,7 @@ func Pairing(s spec.Spec, topology domain.Topology, slot domain.Slot) credit.Rul
 		OutcomeOnly: s.Credit != spec.CreditCritic,
 		ChosenOnly:  s.Clones(),
 		Seed:        slot.Seed,
+		Answers:     s.Answers,
 	}
 }
 

@@ -121,6 +121,7 @@ func walk(v any, path string, f func(path, text string)) {
 }
 
 func (s Spec) checkChoices(must Must) {
+	oneOf(must, s.Answers, "answers", agents.Usual, agents.Strict)
 	oneOf(must, s.VoteScope, "vote_scope", agents.ScopeAll, agents.ScopeLast)
 	oneOf(must, s.Edges, "edges", EdgesRandom, EdgesNone)
 	oneOf(must, s.Parameters, "parameters", ParametersSeparate, ParametersShared)

@@ -47,6 +47,7 @@ var effects = map[string]Effect{
 
 	"rounds":       {StepRollout, true},
 	"decoding":     {StepRollout, true},
+	"answers":      {StepRollout, true},
 	"vote_scope":   {StepRollout, true},
 	"view_dropout": {StepRollout, true},
 	"summariser":   {StepRollout, true},

@@ -50,6 +50,8 @@ type Spec struct {
 	Focus    Focus    `json:"focus,omitzero"`
 	Decoding Decoding `json:"decoding"`
 
+	// Answers is how the agents' answers are read.
+	Answers   agents.Parsing   `json:"answers"`
 	VoteScope agents.VoteScope `json:"vote_scope"`
 	// ViewDropout is the share of elements that each agent does not see.
 	ViewDropout float64 `json:"view_dropout"`
@@ -97,6 +99,7 @@ func Default() Spec {
 		Slots:       200,
 		Decoding:    Decoding{Temperatures: []float64{0.2, 0.5, 0.6, 0.8}, TopP: 0.8, MaxTokens: 1000},
 
+		Answers:    agents.Usual,
 		VoteScope:  agents.ScopeAll,
 		Edges:      EdgesRandom,
 		EdgeUpdate: true,

@@ -134,18 +134,26 @@ func parse(text string, n int, item func(json.RawMessage) Item) (items []Item, o
 func question(raw json.RawMessage) Item {
 	var x struct {
 		Kind, Question, Answer string
-		Element                *int
+		Element                json.RawMessage
 	}
 	if json.Unmarshal(raw, &x) != nil {
 		return Item{}
 	}
 
-	return Item{
-		Kind:    strings.ToLower(strings.TrimSpace(x.Kind)),
-		Ask:     agents.Line(x.Question, maxAsk),
-		Answer:  agents.Line(x.Answer, maxAnswer),
-		Element: x.Element,
+	it := Item{
+		Kind:   strings.ToLower(strings.TrimSpace(x.Kind)),
+		Ask:    agents.Line(x.Question, maxAsk),
+		Answer: agents.Line(x.Answer, maxAnswer),
 	}
+	if len(x.Element) > 0 && string(x.Element) != "null" {
+		element, err := agents.Whole(x.Element)
+		if err != nil {
+			return Item{}
+		}
+		it.Element = &element
+	}
+
+	return it
 }
 
 // instruction reads an item of level 2. Whether the screen allows its action is checked later.
@@ -158,7 +166,7 @@ func instruction(raw json.RawMessage) Item {
 		return Item{}
 	}
 	it := Item{Ask: agents.Line(x.Instruction, maxAsk), Reason: agents.Line(x.Reason, maxReason)}
-	if a, err := domain.ParseAction(x.Action); err == nil {
+	if a, _, err := agents.ReadAction(x.Action); err == nil {
 		it.Action = &a
 	}
 

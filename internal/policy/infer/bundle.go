@@ -29,6 +29,7 @@ type Exported struct {
 	MaxTokens   int              `json:"max_tokens"`
 	VoteScope   agents.VoteScope `json:"vote_scope"`
 	ViewDropout float64          `json:"view_dropout"`
+	Answers     agents.Parsing   `json:"answers"`
 	Thoughts    bool             `json:"share_thoughts"`
 	Prompts     map[string]Of    `json:"prompts"` // by role
 	Agents      []Agent          `json:"agents"`
@@ -65,6 +66,7 @@ func (s System) Write(ctx context.Context, b store.Bucket, dir string) (Exported
 		MaxTokens:   c.MaxTokens,
 		VoteScope:   c.VoteScope,
 		ViewDropout: c.ViewDropout,
+		Answers:     c.Answers,
 		Thoughts:    c.Thoughts,
 	}
 

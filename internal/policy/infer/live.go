@@ -120,10 +120,11 @@ func (s System) episode(
 	}
 
 	v := episode.Evaluation{Spec: s.Spec, System: s.evaluated(), Split: l.Split, Model: model, Over: tinylm.Over}
-	cut := 0
+	cut, repaired := 0, 0
 	var now Event // the current step
 	v.Decided = func(ctx context.Context, t episode.Turn, c agents.Config, d domain.Decision) error {
 		cut += d.Cut()
+		repaired += d.Repaired()
 		win := c.VoteScope.Winner(d)
 		now = Event{
 			Event: "step", Episode: i, Step: t.Number,
@@ -156,7 +157,7 @@ func (s System) episode(
 	if err != nil {
 		return err
 	}
-	played.Outcome.Cut = cut
+	played.Outcome.Cut, played.Outcome.Repaired = cut, repaired
 	end := Event{Event: "end", Episode: i, Outcome: &played.Outcome, Raw: &played.Raw}
 	if end.Screenshot, err = film.shoot(ctx, played.Outcome.Steps+1); err != nil {
 		return err

@@ -37,8 +37,9 @@ type Result struct {
 	Low       float64 `json:"low"`
 	High      float64 `json:"high"`
 	Decoding  string  `json:"decoding"`
-	Cut       int     `json:"cut,omitempty"`     // cells whose prompts lacked a part of the agent's view
-	Refused   int     `json:"refused,omitempty"` // cells whose prompts the model refused
+	Cut       int     `json:"cut,omitempty"`      // cells whose prompts lacked a part of the agent's view
+	Refused   int     `json:"refused,omitempty"`  // cells whose prompts the model refused
+	Repaired  int     `json:"repaired,omitempty"` // cells that were read although they are not as the prompt asks
 	// Cost is what the agents' decisions took, over all episodes that have an outcome. Older results lack it.
 	Cost Cost `json:"cost,omitzero"`
 

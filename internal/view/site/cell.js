@@ -115,6 +115,7 @@ function CellPage({ d, step, chosen, system, pair, pairLink }) {
     <h4>Answer</h4>
     ${c.thought && html`<pre class="text thought" dir="auto">${c.thought}</pre>`}
     <pre class="text" dir="auto"><${Changed} text=${c.text} before=${before?.text} /></pre>
+    ${c.repaired && html`<p class="note">repaired: ${c.repaired.join(', ')}</p>`}
     ${c.parse_error && html`<p class="trouble">${c.parse_error}</p>`}
       ${c.refused && html`<p class="trouble">refused: ${c.refused}</p>`}
     ${pairs.length > 0 && html`<h4>${pairs[0].advantage ? 'Sample' : 'Pairs'} made of it</h4>

@@ -141,6 +141,7 @@ function EpisodesPage({ doc, query, version }) {
   if (!rows) return html`<${Wait} />`;
   const notes = (r) => [r.void && r.void + ' void', r.invalid && r.invalid + ' invalid', r.unparsed &&
     r.unparsed + ' unparsed', r.refused && r.refused + ' refused', r.cut && r.cut + ' cut',
+    r.repaired && r.repaired + ' repaired',
     r.ties && r.ties + ' ties', r.changed && r.changed + ' changed', r.against && r.against + ' against the judge',
       r.why].filter(Boolean).join(', ');
 

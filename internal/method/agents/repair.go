@@ -1,0 +1,267 @@
+package agents
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+)
+
+// Repair is a way in which an answer differs from what the prompt asks for, and is read all the same. The table in
+// docs/method.md (What is read) has an example of each.
+type Repair string
+
+// The repairs of the form of an answer.
+const (
+	RepairMark    Repair = "mark"       // another form of "Action:"
+	RepairBare    Repair = "bare"       // no "Action:", but the answer, or the code fence at its end, is an object
+	RepairQuotes  Repair = "quotes"     // single quotes
+	RepairWidth   Repair = "full-width" // full-width or curly punctuation
+	RepairComma   Repair = "comma"      // a comma behind the last member
+	RepairKey     Repair = "key"        // a key without quotes
+	RepairLiteral Repair = "literal"    // True, False and None
+	RepairBreak   Repair = "break"      // a line break or a tab within a text
+	RepairEscape  Repair = "escape"     // a backslash that escapes nothing in JSON
+)
+
+// The repairs of an action.
+const (
+	RepairNumber  Repair = "number"  // a whole number as text or with a decimal point
+	RepairText    Repair = "text"    // a number or a flag where text belongs
+	RepairFlag    Repair = "flag"    // a flag as text or as a number
+	RepairCase    Repair = "case"    // another case, or blanks and hyphens, in a name
+	RepairSynonym Repair = "synonym" // another name of an action type or of a value
+	RepairField   Repair = "field"   // a field for which the action type has no use
+	RepairFamily  Repair = "family"  // the type under the key of the other family
+)
+
+// typeKeys holds the key of an action's type.
+var typeKeys = map[domain.Family]string{domain.FamilyMobile: "action_type", domain.FamilyWeb: "action"}
+
+// otherFamily holds the family that an action is tried in if its own does not have it.
+var otherFamily = map[domain.Family]domain.Family{
+	domain.FamilyMobile: domain.FamilyWeb, domain.FamilyWeb: domain.FamilyMobile,
+}
+
+// taken holds the fields that action types take, in their JSON form.
+var taken = takenFields()
+
+func takenFields() map[domain.Family]map[string]map[string]bool {
+	out := map[domain.Family]map[string]map[string]bool{}
+	for family := range typeKeys {
+		out[family] = map[string]map[string]bool{}
+		for _, sample := range domain.Samples(family) {
+			var fields map[string]json.RawMessage
+			if err := json.Unmarshal([]byte(sample.JSON()), &fields); err != nil {
+				panic(err) // an action always has the form of an object
+			}
+			out[family][sample.Type] = map[string]bool{}
+			for name := range fields {
+				out[family][sample.Type][name] = true
+			}
+		}
+	}
+
+	return out
+}
+
+// ReadAction reads the JSON object of an action as Usual does, and returns the repairs. The error is
+// domain.ParseAction's if the object is no action even then.
+func ReadAction(raw []byte) (domain.Action, []Repair, error) {
+	a, err := domain.ParseAction(raw)
+	if err == nil {
+		return a, nil, nil
+	}
+	fields := map[string]json.RawMessage{}
+	if json.Unmarshal(raw, &fields) != nil {
+		return a, nil, err
+	}
+	lower := map[string]json.RawMessage{} // as encoding/json does, which reads keys in any case
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		lower[strings.ToLower(key)] = fields[key]
+	}
+
+	family := domain.FamilyMobile
+	if lower[typeKeys[family]] == nil {
+		family = domain.FamilyWeb
+	}
+	kind := lower[typeKeys[family]]
+	delete(lower, typeKeys[family])
+	if kind == nil || lower[typeKeys[otherFamily[family]]] != nil {
+		return a, nil, err
+	}
+
+	for _, tried := range []domain.Family{family, otherFamily[family]} {
+		m := mender{family: tried, fields: maps.Clone(lower)}
+		if tried != family {
+			m.repaired(RepairFamily)
+		}
+		if mended, ok := m.mend(kind); ok {
+			return mended, m.repairs, nil
+		}
+	}
+
+	return a, nil, err
+}
+
+// mender reads the fields of an action in one family.
+type mender struct {
+	family  domain.Family
+	fields  map[string]json.RawMessage
+	repairs []Repair
+}
+
+func (m *mender) repaired(what Repair) {
+	if !slices.Contains(m.repairs, what) {
+		m.repairs = append(m.repairs, what)
+	}
+}
+
+func (m *mender) mend(kind json.RawMessage) (domain.Action, bool) {
+	var name string
+	if json.Unmarshal(kind, &name) != nil {
+		return domain.Action{}, false
+	}
+	name = m.name(name, false)
+	if s, ok := synonyms[m.family][name]; ok {
+		m.repaired(RepairSynonym)
+		name = s.Type
+		if s.Field != "" && m.fields[s.Field] == nil {
+			m.fields[s.Field] = quote(s.Value)
+		}
+	}
+
+	for _, field := range slices.Sorted(maps.Keys(m.fields)) {
+		m.field(name, field)
+	}
+	m.fields[typeKeys[m.family]] = quote(name)
+	raw, err := json.Marshal(m.fields)
+	if err != nil {
+		return domain.Action{}, false
+	}
+	a, err := domain.ParseAction(raw)
+
+	return a, err == nil
+}
+
+// name returns a name in lower case, in full with underscores instead of blanks and hyphens.
+func (m *mender) name(name string, value bool) string {
+	usual := strings.ToLower(strings.TrimSpace(name))
+	if !value {
+		usual = strings.Join(strings.FieldsFunc(usual, func(c rune) bool {
+			return c == ' ' || c == '-' || c == '_'
+		}), "_")
+	}
+	if usual != name {
+		m.repaired(RepairCase)
+	}
+
+	return usual
+}
+
+// field brings a field into the form that the action type takes.
+func (m *mender) field(kind, field string) {
+	raw := m.fields[field]
+	known := false
+	for _, types := range taken {
+		for _, fields := range types {
+			known = known || fields[field]
+		}
+	}
+	if !known || string(raw) == "null" {
+		return
+	}
+	if !taken[m.family][kind][field] {
+		if s := string(raw); s != `""` && s != "false" {
+			m.repaired(RepairField)
+		}
+		delete(m.fields, field)
+
+		return
+	}
+
+	switch field {
+	case "index", "tab":
+		m.whole(field)
+	case "press_enter", "new_tab":
+		m.flag(field)
+	default:
+		m.text(field)
+	}
+}
+
+// wholeNumber matches a whole number, also with a decimal point.
+var wholeNumber = regexp.MustCompile(`^(-?[0-9]{1,9})(?:\.0*)?$`)
+
+// Whole reads a whole number that a model wrote, such as 3, 3.0 or "3".
+func Whole(raw json.RawMessage) (int, error) {
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		text = string(raw)
+	}
+	parts := wholeNumber.FindStringSubmatch(strings.TrimSpace(text))
+	if parts == nil {
+		return 0, errors.New("not a whole number")
+	}
+
+	return strconv.Atoi(parts[1])
+}
+
+func (m *mender) whole(field string) {
+	number, err := Whole(m.fields[field])
+	if err != nil {
+		return
+	}
+	if usual := strconv.Itoa(number); usual != string(m.fields[field]) {
+		m.repaired(RepairNumber)
+		m.fields[field] = json.RawMessage(usual)
+	}
+}
+
+func (m *mender) flag(field string) {
+	usual := ""
+	switch strings.ToLower(strings.Trim(string(m.fields[field]), `" `)) {
+	case "true", "1", "yes":
+		usual = "true"
+	case "false", "0", "no":
+		usual = "false"
+	}
+	if usual != "" && usual != string(m.fields[field]) {
+		m.repaired(RepairFlag)
+		m.fields[field] = json.RawMessage(usual)
+	}
+}
+
+func (m *mender) text(field string) {
+	raw := m.fields[field]
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		if c := raw[0]; c == '{' || c == '[' {
+			return
+		}
+		m.repaired(RepairText)
+		text = string(raw)
+	}
+	if field == "direction" || field == "goal_status" {
+		text = m.name(text, true)
+	}
+	if usual, ok := values[field][text]; ok {
+		m.repaired(RepairSynonym)
+		text = usual
+	}
+	m.fields[field] = quote(text)
+}
+
+func quote(text string) json.RawMessage {
+	raw, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // text can always be encoded
+	}
+
+	return raw
+}
