@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -24,6 +25,11 @@ func (must Must) within(v float64, field string, lo, hi float64) {
 
 func (must Must) count(v int, field string, lo, hi int) {
 	must(v >= lo && v <= hi, field, "a whole number from %d to %d, not %d", lo, hi, v)
+}
+
+// amount checks an amount of money.
+func (must Must) amount(v float64, field string) {
+	must(v >= 0 && !math.IsInf(v, 1), field, "a finite number from 0, not %v", v)
 }
 
 func oneOf[T ~string](must Must, v T, field string, allowed ...T) {

@@ -85,7 +85,7 @@ func (s Spec) checkModels(must Must) {
 		must(ok, field, "a name of 1 to 40 lower-case letters, digits and dashes, and none of %v", reserved)
 		s.Models[name].check(field, must)
 	}
-	must(s.Budget.Money >= 0, "budget.money", "a number from 0")
+	must.amount(s.Budget.Money, "budget.money")
 	must(s.Budget.Tokens >= 0, "budget.tokens", "a whole number from 0")
 }
 
@@ -98,7 +98,16 @@ func (m Model) check(field string, must Must) {
 	must(m.Key == "" || envName.MatchString(m.Key), field+".key",
 		"the name of an environment variable that holds the key, never the key itself")
 	must(!own(m.Key), field+".key", "a variable other than COLLABUI_*: those hold secrets of collabui itself")
-	for h, v := range m.Headers {
+	must(m.Proxy == "" || isProxy(m.Proxy), field+".proxy",
+		"a URL with http, https, socks5 or socks5h and a host, such as http://proxy.corp:3128")
+	for _, h := range slices.Sorted(maps.Keys(m.Headers)) {
+		v := m.Headers[h]
+		must(headerName.MatchString(h) && !transport[strings.ToLower(h)], field+".headers."+h,
+			"the name of a header that is no matter of the connection, such as X-Org, not %q", h)
+		must(!strings.ContainsFunc(v, isControl), field+".headers."+h,
+			"a value without line breaks and control characters")
+		must(!strings.HasPrefix(v, "$") || envName.MatchString(v[1:]), field+".headers."+h,
+			"$NAME of an environment variable, not %q", v)
 		must(!own(strings.TrimPrefix(v, "$")), field+".headers."+h,
 			"a variable other than COLLABUI_*: those hold secrets of collabui itself")
 		must(!strings.EqualFold(h, "Authorization") || strings.HasPrefix(v, "$"), field+".headers."+h,
@@ -114,8 +123,27 @@ func (m Model) check(field string, must Must) {
 	must.within(m.Temperature, field+".temperature", 0, 10)
 	oneOf(must, m.Schema, field+".schema", SchemaJSON, SchemaObject, SchemaNone)
 
-	p := m.Price
-	must(p.Prompt >= 0 && p.Cached >= 0 && p.Answer >= 0, field+".price", "numbers from 0, per million tokens")
+	must.amount(m.Price.Prompt, field+".price.prompt")
+	must.amount(m.Price.Cached, field+".price.cached")
+	must.amount(m.Price.Answer, field+".price.answer")
+}
+
+// headerName is what names of headers look like (RFC 9110, section 5.6.2).
+var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+
+// transport holds the headers that an HTTP client sets itself, in lower case: a request would ignore them.
+var transport = map[string]bool{
+	"host": true, "content-length": true, "transfer-encoding": true, "connection": true, "trailer": true, "te": true,
+	"upgrade": true,
+}
+
+func isControl(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
+
+// isProxy reports whether a text is the URL of a proxy that an HTTP client can use.
+func isProxy(text string) bool {
+	u, err := url.Parse(text)
+
+	return err == nil && slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) && u.Hostname() != ""
 }
 
 // Paths of single calls, with which people copy a base URL, and words in the names of secrets.

@@ -55,6 +55,26 @@ func TestModelsAreCheckedAndHoldNoSecrets(t *testing.T) {
 			want: "models.judge.headers.Authorization: expected a variable other than COLLABUI_*",
 		},
 		{old: "$TOKEN", new: "Bearer-x", want: "headers.Authorization: expected $NAME"},
+		{
+			old: "model: m,", new: "model: m, proxy: 'proxy.corp:3128',",
+			want: "x.yaml:3:55: models.judge.proxy: expected a URL with http, https, socks5 or socks5h and a host",
+		},
+		{old: "model: m,", new: "model: m, proxy: 'ftp://proxy:21',", want: "models.judge.proxy: expected a URL"},
+		{old: "model: m,", new: "model: m, proxy: 'http://:3128',", want: "models.judge.proxy: expected a URL"},
+		{old: "model: m,", new: "model: m, proxy: localhost,", want: "models.judge.proxy: expected a URL"},
+		{old: "X-Org", new: "'X Org'", want: "models.judge.headers.X Org: expected the name of a header"},
+		{old: "X-Org", new: "'X-Org:'", want: "models.judge.headers.X-Org:: expected the name of a header"},
+		{old: "X-Org", new: "''", want: "models.judge.headers: expected a name as the key"},
+		{old: "X-Org", new: "Host", want: "models.judge.headers.Host: expected the name of a header"},
+		{old: "acme", new: `"a\nb"`, want: "models.judge.headers.X-Org: expected a value without line breaks"},
+		{old: "$TOKEN", new: "$MY TOKEN", want: "models.judge.headers.Authorization: expected $NAME"},
+		{old: "model: m,", new: "model: m, price: {prompt: -1},", want: "models.judge.price.prompt: expected a finite"},
+		{old: "model: m,", new: "model: m, price: {cached: -1},", want: "models.judge.price.cached: expected a finite"},
+		{
+			old: "model: m,", new: "model: m, price: {answer: .nan},",
+			want: "models.judge.price.answer: expected a finite",
+		},
+		{old: "critic:", new: "budget: {money: -1}\ncritic:", want: "budget.money: expected a finite number"},
 		{old: "http://h:1/v1", new: "ftp://h", want: "models.judge.base_url: expected a URL"},
 		{old: "http://h:1/v1", new: "http://u:p@h/v1", want: "no password"},
 		{
@@ -101,6 +121,19 @@ func TestModelsAreCheckedAndHoldNoSecrets(t *testing.T) {
 			_, err := spec.Parse(source, []byte(text), catalog.All{})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Parse = %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestProxiesOfEveryUsualKindAreTaken(t *testing.T) {
+	for _, proxy := range []string{
+		"http://proxy.corp:3128", "https://proxy.corp", "socks5://127.0.0.1:1080", "socks5h://[::1]:1080",
+	} {
+		t.Run(proxy, func(t *testing.T) {
+			s := parse(t, strings.Replace(judge, "model: m,", "model: m, proxy: '"+proxy+"',", 1))
+			if got := s.Models["judge"].Proxy; got != proxy {
+				t.Errorf("models.judge.proxy = %q, want %q", got, proxy)
 			}
 		})
 	}
