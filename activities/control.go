@@ -285,7 +285,7 @@ func quarantined(s spec.Spec, suite envadapters.Suite) error {
 		if !slices.ContainsFunc(templates, func(t envadapters.Template) bool { return t.Name == name }) {
 			return fault.New(fault.Invalid, "quarantine: environment %s has no training template %q: "+
 				"name others in the specification or, if the run has begun, with "+
-				"`collabui set %s quarantine=[…]`, and resume it", s.Environment, name, s.Name)
+				"`collabui set %s 'quarantine=[…]'`, and resume it", s.Environment, name, s.Name)
 		}
 	}
 

@@ -88,7 +88,7 @@ func (c *Control) look(ctx context.Context, v schedules.Version, id FiringID) (s
 	}
 	if !accepts {
 		return f, fault.New(fault.Invalid, "line %s has no accepted system yet: accept one with "+
-			"`collabui line promote %[1]s RUN --why TEXT`", v.Schedule.Line)
+			"`collabui line promote %s RUN --why TEXT`", line, line)
 	}
 	f.Entries, f.Accepted = accepted.Number+len(history), accepted.System
 	if accepted.Basis == nil || accepted.Verb == lines.Rollback { // a person accepted it, perhaps again

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -98,15 +99,35 @@ func (a *app) local() error {
 	return nil
 }
 
-// typed returns a command line as this user types it: with the program as it was called, and with --data unless the
-// folder is the default.
-func (a *app) typed(format string, args ...any) string {
-	line := os.Args[0] + " " + fmt.Sprintf(format, args...)
-	if a.data != defaultData {
-		line += " --data " + a.data
+// typed returns a command in a sentence, as command does.
+func (a *app) typed(format string, args ...any) string { return "`" + a.command(format, args...) + "`" }
+
+// command returns a command line as this user types it: with the program as it was called, and with --data unless the
+// folder is the default. The words that are inserted are quoted for a shell, so that the line can be pasted.
+func (a *app) command(format string, args ...any) string {
+	quoted := make([]any, len(args))
+	for i, arg := range args {
+		if word, ok := arg.(string); ok {
+			arg = operand(word)
+		}
+		quoted[i] = arg
 	}
 
-	return "`" + line + "`"
+	line := fault.ShellQuote(os.Args[0]) + " " + fmt.Sprintf(format, quoted...)
+	if a.data != defaultData {
+		line += " --data " + fault.ShellQuote(a.data)
+	}
+
+	return line
+}
+
+// operand returns a name or a path as an argument of a command: no program takes it for a flag.
+func operand(word string) string {
+	if strings.HasPrefix(word, "-") {
+		word = "./" + word
+	}
+
+	return fault.ShellQuote(word)
 }
 
 // isTerminal reports whether w is a terminal.

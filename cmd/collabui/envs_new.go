@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -9,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/cmd/collabui/scaffold"
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/workers/catalog"
 )
 
@@ -54,7 +54,7 @@ func (a *app) runEnvsNew(o newOptions, name string) error {
 		say(w, "\nIt passes its test, and you can train on it. In the checkout:")
 		say(w, "  go test ./envadapters/%s", name)
 		say(w, "  go build -o bin/collabui ./cmd/collabui   # until then, bin/collabui does not know it")
-		say(w, "  bin/collabui envs check %s", name)
+		say(w, "  bin/collabui envs check %s", fault.ShellQuote(name))
 		say(w, "  make train SPEC=examples/%s.yaml", name)
 		say(w, "Then replace its switches by your environment: docs/add-an-environment.md")
 	})
@@ -72,17 +72,9 @@ func (a *app) newPython(o newOptions, name string) error {
 	}
 	pkg := "./python   # in the checkout of collabui"
 	if root, err := scaffold.Root("."); err == nil {
-		pkg = filepath.Join(root, "python")
+		pkg = fault.ShellQuote(filepath.Join(root, "python"))
 	}
-	dir := filepath.Join(o.dir, name)
-	next := []string{
-		fmt.Sprintf("python3 -m venv %s/.venv && . %[1]s/.venv/bin/activate", dir),
-		"pip install " + pkg,
-		"python -m unittest discover " + dir,
-		fmt.Sprintf("COLLABUI=%s python -m collabui_env check %s/environment.py", program, dir),
-		fmt.Sprintf("python -m collabui_env serve %s/environment.py &", dir),
-		fmt.Sprintf("%s train %s/%s.yaml", os.Args[0], dir, name),
-	}
+	next := pythonCommands(a, filepath.Join(o.dir, name), program, pkg)
 
 	return a.print(map[string]any{"name": name, "files": files, "next": next}, func(w io.Writer) {
 		for _, f := range files {
@@ -94,4 +86,19 @@ func (a *app) newPython(o newOptions, name string) error {
 		}
 		say(w, "Then replace its switches by your environment: docs/add-an-environment.md")
 	})
+}
+
+// pythonCommands returns what is typed next for an environment in Python in a folder: program is this program, and pkg
+// what pip installs.
+func pythonCommands(a *app, dir, program, pkg string) []string {
+	in := func(name string) string { return operand(filepath.Join(dir, name)) }
+
+	return []string{
+		"python3 -m venv " + in(".venv") + " && . " + in(".venv/bin/activate"),
+		"pip install " + pkg,
+		"python -m unittest discover " + operand(dir),
+		"COLLABUI=" + fault.ShellQuote(program) + " python -m collabui_env check " + in("environment.py"),
+		"python -m collabui_env serve " + in("environment.py") + " &",
+		a.command("train %s", filepath.Join(dir, filepath.Base(dir)+".yaml")),
+	}
 }

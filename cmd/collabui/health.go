@@ -242,7 +242,7 @@ func (d diagnosis) worker(ctx context.Context, e config.Endpoints) []finding {
 			f.Detail = oneLine(err)
 		case len(res.Pollers) == 0:
 			f.Detail = "no worker has asked for work in the last minutes"
-			f.Fix = "collabui worker --roles " + queue + ", on a machine for it"
+			f.Fix = "`collabui worker --roles " + queue + "` on a machine for it"
 		default:
 			f.OK, f.Detail = true, fmt.Sprintf("%d workers ask for work", len(res.Pollers))
 		}

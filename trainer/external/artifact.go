@@ -53,7 +53,7 @@ func (t *Trainer) artifact(ctx context.Context, digest string, base Local) (doma
 	raw, err := store.GetBlob(ctx, t.Bucket, digest)
 	if errors.Is(err, store.ErrAbsent) {
 		err = fmt.Errorf("if `collabui import FOLDER --base-model %s` was never called with policy %s, do so: %w",
-			base.Dir, digest, err)
+			fault.ShellQuote(base.Dir), digest, err)
 	}
 	if err != nil {
 		return domain.Artifact{}, err

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
 )
 
 // minRank is the lowest --max-lora-rank that vLLM takes; higher ones are its doubles.
@@ -42,7 +43,7 @@ func (x *Exported) readme(run string) []string {
 	if x.Epoch == 0 {
 		which = Base
 	}
-	infer := "collabui infer " + run + " --epoch " + which
+	infer := "collabui infer " + run + " --epoch " + fault.ShellQuote(which)
 
 	return append(lines, "- As one endpoint, all agents with their vote: `"+infer+"`; live in an environment: `"+
 		infer+" --environment NAME`.")
@@ -78,8 +79,8 @@ func (x *Exported) adapters() []string {
 	}
 
 	return []string{
-		fmt.Sprintf("- Serve the adapters: `vllm serve PATH-OF-%s --enable-lora --max-lora-rank %d --lora-modules %s`.",
-			base, rank, strings.Join(modules, " ")),
+		fmt.Sprintf("- Serve the adapters: `vllm serve %s --enable-lora --max-lora-rank %d --lora-modules %s`.",
+			fault.ShellQuote("PATH-OF-"+base), rank, strings.Join(modules, " ")),
 		"- Merge one: set the path and the template in `system/merge-agent-K.yaml`, then " +
 			"`cd system && llamafactory-cli export merge-agent-K.yaml`.",
 	}

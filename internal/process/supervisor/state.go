@@ -171,7 +171,7 @@ func Endpoints(data string) (config.Endpoints, error) {
 	st, alive := Read(data)
 	if !alive {
 		return config.Endpoints{}, fault.New(fault.Transient,
-			"nothing runs for %s; start it with `collabui up --data %[1]s`", data)
+			"nothing runs for %s; start it with `collabui up --data %s`", data, fault.ShellQuote(data))
 	}
 	sec, err := readSecrets(data)
 	if err != nil {

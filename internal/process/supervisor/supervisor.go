@@ -118,7 +118,8 @@ func (s *Supervisor) takeLock(path string, flag int) error {
 	}
 
 	return fault.New(fault.Invalid,
-		"another supervisor runs for %s: stop it with `collabui down --data %[1]s`, or use another folder", s.o.Data)
+		"another supervisor runs for %s: stop it with `collabui down --data %s`, or use another folder",
+		s.o.Data, fault.ShellQuote(s.o.Data))
 }
 
 // start launches all units: the services first, then the processes that need them.

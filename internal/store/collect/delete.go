@@ -43,7 +43,8 @@ func needed(ctx context.Context, b store.Bucket, name runs.Run, running func() (
 		return err
 	}
 	if on {
-		return fault.New(fault.Invalid, "run %s goes on: stop it first with `collabui stop %[1]s`", name)
+		return fault.New(fault.Invalid, "run %s goes on: stop it first with `collabui stop %s`", name,
+			fault.ShellQuote(string(name)))
 	}
 	if why, err := inLine(ctx, b, name); err != nil || why != "" {
 		return because(name, why, err)

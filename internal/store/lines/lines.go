@@ -185,7 +185,8 @@ func (l Line) Back(ctx context.Context, b store.Bucket, to int) (e Entry, after 
 	}
 
 	return e, 0, fault.New(fault.Invalid,
-		"line %s has no such accepted system to go back to: see `collabui line history %[1]s`", l)
+		"line %s has no such accepted system to go back to: see `collabui line history %s`",
+		l, fault.ShellQuote(string(l)))
 }
 
 // Find returns a system of a run as a line accepts it: of an epoch, or with −1 the best on val of a run that has ended

@@ -156,7 +156,8 @@ func (r Run) late(ctx context.Context, b store.Bucket, s spec.Spec, v spec.Value
 		return err
 	}
 	if ended {
-		return fault.New(fault.Invalid, "run %s has ended: fork it to go on with other values (collabui fork %[1]s)", r)
+		return fault.New(fault.Invalid, "run %s has ended: fork it with `collabui fork %s` to continue with other "+
+			"values", r, fault.ShellQuote(string(r)))
 	}
 	_, last, err := r.Final().Sure(ctx, b)
 	if err != nil || !last {
@@ -165,7 +166,7 @@ func (r Run) late(ctx context.Context, b store.Bucket, s spec.Spec, v spec.Value
 	for _, key := range v.Keys() {
 		if !s.Immediate(key) {
 			return fault.New(fault.Invalid, "%s: run %s is in its last evaluation, for which this comes too late; "+
-				"fork it when it has ended (collabui fork %[2]s)", key, r)
+				"fork it with `collabui fork %s` when it has ended", key, r, fault.ShellQuote(string(r)))
 		}
 	}
 

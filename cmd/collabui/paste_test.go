@@ -1,0 +1,92 @@
+package main
+
+import (
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/spec"
+)
+
+// awkward returns words that a shell or a program may read in another way.
+func awkward() []string {
+	words := []string{
+		"quickstart", "a b/data", "it's", `"quoted"`, "$HOME/`x`", "a;b & c", "[1]*?", "-n", "--data", "a\nb", "~",
+		"#a", `a\b`,
+	}
+	letters := []rune("ab-/ '\"$`\\*~!;&|<>(){}[]?#=\n\tü")
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 40 {
+		word := make([]rune, 1+rng.IntN(10))
+		for i := range word {
+			word[i] = letters[rng.IntN(len(letters))]
+		}
+		words = append(words, string(word))
+	}
+
+	return words
+}
+
+// given returns the arguments that a shell gives to a program.
+func given(t *testing.T, line string) []string {
+	t.Helper()
+	out, err := exec.Command("sh", "-c", `printf '%s\0' `+line).Output()
+	if err != nil {
+		t.Fatalf("sh on %s: %v", line, err)
+	}
+
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+}
+
+// asPath returns a path as an argument that is no flag.
+func asPath(word string) string {
+	if word[0] == '-' {
+		return "./" + word
+	}
+
+	return word
+}
+
+func TestACommandThatIsShownIsReadByAShellAsItWasMeant(t *testing.T) {
+	for _, word := range awkward() {
+		t.Run(word, func(t *testing.T) {
+			a := &app{data: word}
+			want := []string{os.Args[0], "train", asPath(word), "--detach", "--data", word}
+			got := given(t, a.command("train %s --detach", word))
+			if strings.Join(got, "\x00") != strings.Join(want, "\x00") {
+				t.Errorf("a shell reads %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestCommandsForAnEnvironmentInPythonCanBePasted(t *testing.T) {
+	for _, dir := range []string{"/my work/it's/lights", "-x/lights", "$HOME/lights", "a\nb/lights"} {
+		for _, line := range pythonCommands(&app{data: defaultData}, dir, "/a b/collabui", "./python") {
+			line = strings.TrimSuffix(line, " &")
+			line, _, _ = strings.Cut(line, " && ")
+			if !strings.Contains(line, "lights") {
+				continue
+			}
+			args := given(t, line)
+			last := args[len(args)-1]
+			if !strings.HasPrefix(last, asPath(dir)) {
+				t.Errorf("a shell reads %q of %s, want the folder %s in the last word", args, line, dir)
+			}
+		}
+	}
+}
+
+// TestNamesNeedNoQuotes lets commands name runs, lines, schedules and models as they are.
+func TestNamesNeedNoQuotes(t *testing.T) {
+	for c := range 256 {
+		for _, name := range []string{"a" + string(rune(c)) + "a", string(rune(c)) + "a"} {
+			if spec.IsName(name) && (fault.ShellQuote(name) != name || operand(name) != name) {
+				t.Errorf("%q is a name that a command cannot show as it is, want it plain", name)
+			}
+		}
+	}
+}
