@@ -78,15 +78,25 @@ type Suite struct {
 	pool    *browser.Pool
 }
 
-// New finds the pages in o.Data and serves them on loopback. It starts no browser before the first Reset. A folder
-// without pages and unknown semantics are faults of kind Invalid that say what to do.
-func New(o envadapters.Options, browsers, tabs int) (*Suite, error) {
-	r, ok := map[string]rules{"": standard, Standard: standard, Mobile: mobile}[o.Semantics]
-	if !ok {
-		return nil, fault.New(fault.Invalid, "miniwob has no semantics %q; it has %s and %s",
+// semantics holds the rules by their names in specifications.
+var semantics = map[string]rules{"": standard, Standard: standard, Mobile: mobile}
+
+// Check returns an invalid fault if the options name semantics that there are not.
+func Check(o envadapters.Options) error {
+	if _, ok := semantics[o.Semantics]; !ok {
+		return fault.New(fault.Invalid, "miniwob has no semantics %q; it has %s and %s",
 			o.Semantics, Standard, Mobile)
 	}
 
+	return nil
+}
+
+// New finds the pages in o.Data and serves them on loopback. It starts no browser before the first Reset. A folder
+// without pages and unknown semantics are faults of kind Invalid that say what to do.
+func New(o envadapters.Options, browsers, tabs int) (*Suite, error) {
+	if err := Check(o); err != nil {
+		return nil, err
+	}
 	root, err := openPages(o.Data)
 	if err != nil {
 		return nil, err
@@ -104,7 +114,7 @@ func New(o envadapters.Options, browsers, tabs int) (*Suite, error) {
 	}
 
 	return &Suite{
-		rules:   r,
+		rules:   semantics[o.Semantics],
 		root:    root,
 		names:   names,
 		version: sync.OnceValues(func() (string, error) { return digest(root.FS()) }),

@@ -5,6 +5,7 @@
 package webtasks
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"embed"
@@ -64,25 +65,31 @@ func (t templateInfo) in(split string) bool {
 // splits are the standard splits and one of apps that no other split has.
 var splits = append(slices.Clone(domain.Splits), domain.SplitTestApps)
 
-// New starts the page server on loopback. It takes the options Without and Words, and starts no browser before the
-// first Reset. A name that no template has and words other than FromPools and MadeUp are invalid faults.
-func New(o envadapters.Options, browsers, tabs int) (*Suite, error) {
+// Check returns an invalid fault if the options name a template or words that there are not.
+func Check(o envadapters.Options) error {
 	all, err := templates()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, name := range o.Without {
 		if !slices.ContainsFunc(all, func(t templateInfo) bool { return t.Name == name }) {
-			return nil, fault.New(fault.Invalid, "webtasks: without: there is no template %q", name)
+			return fault.New(fault.Invalid, "webtasks: without: there is no template %q", name)
 		}
 	}
+	if !slices.Contains([]string{"", FromPools, MadeUp}, o.Words) {
+		return fault.New(fault.Invalid, "webtasks has no words %q; it has %s and %s", o.Words, FromPools, MadeUp)
+	}
 
-	if o.Words == "" {
-		o.Words = FromPools
+	return nil
+}
+
+// New starts the page server on loopback. It takes the options Without and Words, and starts no browser before the
+// first Reset. A name that no template has and words other than FromPools and MadeUp are invalid faults.
+func New(o envadapters.Options, browsers, tabs int) (*Suite, error) {
+	if err := Check(o); err != nil {
+		return nil, err
 	}
-	if o.Words != FromPools && o.Words != MadeUp {
-		return nil, fault.New(fault.Invalid, "webtasks has no words %q; it has %s and %s", o.Words, FromPools, MadeUp)
-	}
+	o.Words = cmp.Or(o.Words, FromPools)
 
 	mux := http.NewServeMux()
 	mux.Handle("/pages/", http.FileServerFS(pages))

@@ -31,7 +31,21 @@ type Environment struct {
 	Get      string   // how to get what it needs
 	Recorded bool     // its tasks are recorded, teacher-forced
 
-	Open func(envadapters.Options, Places) (envadapters.Suite, error)
+	// Check returns what is wrong with the values of options, whatever the host has; nil if any value can be used.
+	Check func(envadapters.Options) error
+	Open  func(envadapters.Options, Places) (envadapters.Suite, error)
+}
+
+// opens is Check of a suite that looks at the host only when something is asked of it.
+func opens[S envadapters.Suite](open func(envadapters.Options) (S, error)) func(envadapters.Options) error {
+	return func(o envadapters.Options) error {
+		s, err := open(o)
+		if err != nil {
+			return err
+		}
+
+		return s.Close()
+	}
 }
 
 // environments holds the adapters: the built-in one first, your own last.
@@ -42,6 +56,7 @@ var environments = []Environment{
 		Texts: "made up",
 		Takes: []string{"without", "words"},
 		Get:   "apt-get install chromium-headless-shell",
+		Check: webtasks.Check,
 		Open: func(o envadapters.Options, p Places) (envadapters.Suite, error) {
 			return webtasks.New(o, p.Browsers, p.Tabs)
 		},
@@ -54,7 +69,8 @@ var environments = []Environment{
 		Must:  []string{"servers"},
 		Get: "build and start a companion per emulator (deploy/androidworld/README.md) and list their addresses, " +
 			"such as ws://127.0.0.1:8001/ws, under servers",
-		Open: func(o envadapters.Options, _ Places) (envadapters.Suite, error) { return androidworld.New(o) },
+		Check: opens(androidworld.New),
+		Open:  func(o envadapters.Options, _ Places) (envadapters.Suite, error) { return androidworld.New(o) },
 	},
 	{
 		Name:     "mind2web",
@@ -65,7 +81,8 @@ var environments = []Environment{
 		Recorded: true,
 		Get: "download the data set osunlp/Mind2Web, unpack its tests (unzip -P mind2web test.zip), " +
 			"and name the folder as data",
-		Open: func(o envadapters.Options, _ Places) (envadapters.Suite, error) { return mind2web.New(o) },
+		Check: opens(mind2web.New),
+		Open:  func(o envadapters.Options, _ Places) (envadapters.Suite, error) { return mind2web.New(o) },
 	},
 	{
 		Name:     "autowebbench",
@@ -75,6 +92,7 @@ var environments = []Environment{
 		Must:     []string{"data"},
 		Recorded: true,
 		Get:      "download autowebbench of THUDM/AutoWebGLM and name its folder, or one test.json, as data",
+		Check:    opens(autowebbench.New),
 		Open:     func(o envadapters.Options, _ Places) (envadapters.Suite, error) { return autowebbench.New(o) },
 	},
 	{
@@ -85,6 +103,7 @@ var environments = []Environment{
 		Must:  []string{"data"},
 		Get: "pip download miniwob==1.1.0 --no-deps -d /tmp && unzip -q /tmp/miniwob-1.1.0-*.whl -d DIR, " +
 			"and name DIR as data",
+		Check: miniwob.Check,
 		Open: func(o envadapters.Options, p Places) (envadapters.Suite, error) {
 			return miniwob.New(o, p.Browsers, p.Tabs)
 		},
@@ -96,7 +115,8 @@ var environments = []Environment{
 		Must:  []string{"servers"},
 		Get: "start a server (collabui envs serve webtasks is one) and list its address, " +
 			"such as ws://127.0.0.1:8000/ws, under servers",
-		Open: func(o envadapters.Options, _ Places) (envadapters.Suite, error) { return openenv.New(o) },
+		Check: opens(openenv.New),
+		Open:  func(o envadapters.Options, _ Places) (envadapters.Suite, error) { return openenv.New(o) },
 	},
 }
 
@@ -143,6 +163,14 @@ func CheckEnvironment(o envadapters.Options) error {
 		}
 		if !given && slices.Contains(e.Must, name) {
 			return fault.New(fault.Invalid, "%s: %s needs it: %s", name, e.Name, e.Get)
+		}
+	}
+
+	if e.Check != nil {
+		if err := e.Check(o); err != nil {
+			text := strings.TrimPrefix(err.Error(), e.Name+": ")
+
+			return fault.New(fault.Invalid, "options that %s can use: %s", e.Name, text)
 		}
 	}
 

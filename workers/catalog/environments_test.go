@@ -48,6 +48,51 @@ func TestEveryEnvironmentTakesOptionsThatExistAndSaysHowToGetIt(t *testing.T) {
 	}
 }
 
+func TestOptionsThatNoEnvironmentCouldUseAreRefused(t *testing.T) {
+	server := func(address string) envadapters.Options {
+		return envadapters.Options{Suite: "openenv", Servers: []string{address}}
+	}
+	mapped := func(m envadapters.Mapping) envadapters.Options {
+		return envadapters.Options{Suite: "openenv", Servers: []string{"ws://h:1/ws"}, Mapping: m}
+	}
+	for _, c := range []struct {
+		o    envadapters.Options
+		want string
+	}{
+		{server("http://h:1/ws"), "servers: expected ws://host:port/ws"},
+		{server("ws://h:99999/ws"), "servers: expected ws://host:port/ws"},
+		{server("ws://:8000/ws"), "servers: expected ws://host:port/ws"},
+		{server("ws://h h/ws"), "servers: expected ws://host:port/ws"},
+		{server(""), "servers: expected ws://host:port/ws"},
+		{mapped(envadapters.Mapping{Line: "("}), "mapping.line: expected a regular expression"},
+		{mapped(envadapters.Mapping{Action: "{{"}), "mapping.action: expected a template"},
+		{mapped(envadapters.Mapping{Reset: "{{nope}}"}), "mapping.reset: expected a template"},
+		{mapped(envadapters.Mapping{Family: "tv"}), "mapping.family: expected mobile or web"},
+		{mapped(envadapters.Mapping{Fields: map[string]string{"x": "y"}}), "mapping.fields: unknown"},
+		{envadapters.Options{Suite: "androidworld", Servers: []string{"http://h"}}, "servers: expected ws://"},
+		{envadapters.Options{Suite: "androidworld", Servers: []string{"ws://h"}, Spare: 1}, "spare: expected"},
+		{
+			envadapters.Options{Suite: "androidworld", Servers: []string{"ws://h"}, Without: []string{"x"}},
+			"without: there is no task",
+		},
+		{envadapters.Options{Suite: "webtasks", Without: []string{"x"}}, "without: there is no template"},
+		{envadapters.Options{Suite: "webtasks", Words: "x"}, "no words"},
+		{envadapters.Options{Suite: "miniwob", Data: "/d", Semantics: "x"}, "no semantics"},
+		{envadapters.Options{Suite: "mind2web", Data: "/d", Protocol: "x"}, "protocol: expected official or list"},
+		{envadapters.Options{Suite: "mind2web", Data: "/d", Broken: "x"}, "broken: expected stop or skip"},
+		{envadapters.Options{Suite: "autowebbench", Data: "/d", Broken: "x"}, "broken: expected stop or skip"},
+	} {
+		t.Run(c.o.Suite+" "+c.want, func(t *testing.T) {
+			for _, o := range []envadapters.Options{c.o, part("p", c.o)} {
+				err := CheckEnvironment(o)
+				if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("CheckEnvironment(%+v) = %v, want an invalid fault: %s", o, err, c.want)
+				}
+			}
+		})
+	}
+}
+
 // part returns the options of a mixed suite of one part.
 func part(name string, o envadapters.Options) envadapters.Options {
 	return envadapters.Options{Suite: "mixed", Parts: map[string]envadapters.Options{name: o}}

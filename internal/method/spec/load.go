@@ -41,6 +41,12 @@ func Parse(src Source, raw []byte, c Catalog) (Spec, error) {
 	if len(d.errs) == 0 {
 		d.prompts(s.Prompts, src)
 		Absolute(s.Environments, src.Dir)
+		for name, m := range s.Models {
+			if m.CA != "" && !filepath.IsAbs(m.CA) {
+				m.CA = filepath.Join(src.Dir, m.CA)
+				s.Models[name] = m
+			}
+		}
 	}
 	if len(d.errs) == 0 {
 		for _, p := range s.check(c) {

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/collabui/collabui/domain"
@@ -94,7 +95,8 @@ func own(name string) bool { return strings.HasPrefix(name, "COLLABUI_") }
 
 func (m Model) check(field string, must Must) {
 	checkBaseURL(m.BaseURL, field+".base_url", must)
-	must(m.Model != "", field+".model", "the server's name of the model")
+	must(m.Model != "" && m.Model == strings.TrimSpace(m.Model) && !strings.ContainsFunc(m.Model, isControl),
+		field+".model", "the server's name of the model, without blanks around it, not %q", m.Model)
 	must(m.Key == "" || envName.MatchString(m.Key), field+".key",
 		"the name of an environment variable that holds the key, never the key itself")
 	must(!own(m.Key), field+".key", "a variable other than COLLABUI_*: those hold secrets of collabui itself")
@@ -143,7 +145,15 @@ func isControl(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
 func isProxy(text string) bool {
 	u, err := url.Parse(text)
 
-	return err == nil && slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) && u.Hostname() != ""
+	return err == nil && slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) &&
+		u.Hostname() != "" && isPort(u.Port())
+}
+
+// isPort reports whether a port of a URL is none or one that there is.
+func isPort(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+
+	return port == "" || err == nil && n > 0
 }
 
 // Paths of single calls, with which people copy a base URL, and words in the names of secrets.
@@ -155,7 +165,8 @@ var (
 // checkBaseURL checks the address to which the paths of calls are added.
 func checkBaseURL(base, field string, must Must) {
 	u, err := url.Parse(base)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || !isPort(u.Port()) ||
+		u.User != nil {
 		must(false, field, "a URL with http or https, a host and no password, for example http://127.0.0.1:8000/v1, "+
 			"not %q", base)
 

@@ -28,6 +28,15 @@ func TestModelsBeginWithTheirDefaults(t *testing.T) {
 	}
 }
 
+func TestCertificatesAreNamedRelativeToTheSpecification(t *testing.T) {
+	for given, want := range map[string]string{"ca.pem": "/specs/ca.pem", "/etc/ca.pem": "/etc/ca.pem"} {
+		s := parse(t, strings.Replace(judge, "model: m,", "model: m, ca: "+given+",", 1))
+		if got := s.Models["judge"].CA; got != want {
+			t.Errorf("models.judge.ca = %q, want %q", got, want)
+		}
+	}
+}
+
 func TestABaseURLMayHaveAQueryAndAnyPath(t *testing.T) {
 	for _, base := range []string{
 		"https://x.openai.azure.com/openai/deployments/d?api-version=2024-10-21", "http://h/chat/v1", "http://h",
@@ -61,6 +70,11 @@ func TestModelsAreCheckedAndHoldNoSecrets(t *testing.T) {
 		},
 		{old: "model: m,", new: "model: m, proxy: 'ftp://proxy:21',", want: "models.judge.proxy: expected a URL"},
 		{old: "model: m,", new: "model: m, proxy: 'http://:3128',", want: "models.judge.proxy: expected a URL"},
+		{old: "model: m,", new: "model: m, proxy: 'http://p:99999',", want: "models.judge.proxy: expected a URL"},
+		{old: "http://h:1/v1", new: "http://h:99999/v1", want: "models.judge.base_url: expected a URL"},
+		{old: "http://h:1/v1", new: "http://:8000/v1", want: "models.judge.base_url: expected a URL"},
+		{old: "model: m,", new: "model: ' m',", want: "models.judge.model: expected the server's name"},
+		{old: "model: m,", new: `model: "m\n",`, want: "models.judge.model: expected the server's name"},
 		{old: "model: m,", new: "model: m, proxy: localhost,", want: "models.judge.proxy: expected a URL"},
 		{old: "X-Org", new: "'X Org'", want: "models.judge.headers.X Org: expected the name of a header"},
 		{old: "X-Org", new: "'X-Org:'", want: "models.judge.headers.X-Org:: expected the name of a header"},
