@@ -71,9 +71,10 @@ func Skips(suite, broken string) (bool, error) {
 }
 
 // Read calls f for the JSON objects of a file, which holds an array of them or one after the other. It keeps one record
-// in memory at a time and returns the SHA-256 of the file. A record that is not JSON, or for which f fails, is a
-// problem: with skip Read returns it and continues; otherwise it fails with file and line. A file that cannot be read
-// at all is a problem, too, and then the digest is empty. Read ignores what is between the objects.
+// in memory at a time and returns the SHA-256 of the file. A record that is not JSON or not UTF-8, that has a member
+// twice, or for which f fails, is a problem: with skip Read returns it and continues; otherwise it fails with file and
+// line. A file that cannot be read at all is a problem, too, and then the digest is empty. Read ignores what is between
+// the objects.
 func Read(file string, skip bool, f func(raw []byte, at Where) error) (
 	digest string, problems []Problem, err error,
 ) {
@@ -100,6 +101,9 @@ func Read(file string, skip bool, f func(raw []byte, at Where) error) (
 		at.File = file
 		if errors.Is(err, io.EOF) {
 			break
+		}
+		if err == nil {
+			err = oneReading(raw)
 		}
 		if err == nil {
 			err = f(raw, at)

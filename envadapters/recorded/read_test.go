@@ -101,6 +101,39 @@ func TestABrokenRecordIsNamed(t *testing.T) {
 	}
 }
 
+func TestRecordsWithTwoReadingsAreRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"n": 1, "n": 2}`:                       `"n" is there twice in one object`,
+		`{"n": 1, "\u006e": 2}`:                  `"n" is there twice in one object`,
+		`{"n": 1, "a": [{"b": {}, "b": 1}]}`:     `"b" is there twice in one object`,
+		"{\"n\": 1, \"a\": \"\xff\"}":            "not UTF-8: 1 of its bytes",
+		`{"a": {"n": 1}, "b": {"n": 1}, "n": 1}`: "",
+		`{"n": 1, "a": ["n", "n", {"n": "n"}]}`:  "",
+		`{"n": 1, "a": "\",\"n\":{"}`:            "",
+	} {
+		t.Run(text, func(t *testing.T) {
+			var got []int
+			_, problems, err := Read(write(t, "{\"n\": 0}\n"+text), true, refuseFour(&got))
+			switch {
+			case err != nil:
+				t.Fatal(err)
+			case want == "" && (len(problems) > 0 || !slices.Equal(got, []int{0, 1})):
+				t.Errorf("read %v with the problems %v, want 0, 1 and none", got, problems)
+			case want != "" && (len(problems) != 1 || !strings.Contains(problems[0].String(), "tasks.json:2: "+want)):
+				t.Errorf("got the problems %v, want one of line 2: %s", problems, want)
+			}
+
+			_, _, err = Read(write(t, text), false, refuseFour(new([]int)))
+			if want == "" {
+				return
+			}
+			if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), ":1: record 1: "+want) {
+				t.Errorf("without skip: %v, want an invalid fault: %s", err, want)
+			}
+		})
+	}
+}
+
 func TestFilesWithoutRecordsAreNamedOrSkipped(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe.json")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
