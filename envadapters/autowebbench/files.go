@@ -27,10 +27,11 @@ type index struct {
 // load reads the files of the suite. Two files of one split are an error or, with skip, the first one is read.
 func (s *Suite) load() (index, error) {
 	ix := index{splits: map[string]split{}}
-	files, err := testFiles(s.data)
+	files, problems, err := testFiles(s.data, s.skip)
 	if err != nil {
 		return ix, err
 	}
+	ix.problems = problems
 
 	from := map[string]string{}
 	for _, file := range files {
@@ -80,31 +81,35 @@ func (sp *split) add(raw []byte, _ recorded.Where) error {
 	return nil
 }
 
-// testFiles returns the test files in the order of their names. Data is one such file or a folder.
-func testFiles(data string) ([]string, error) {
+// testFiles returns the test files in the order of their names. Data is one such file or a folder. With skip, a folder
+// below it that cannot be read is a problem and no error.
+func testFiles(data string, skip bool) (out []string, problems []recorded.Problem, err error) {
 	info, err := os.Stat(data)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "autowebbench: data: %w", err)
+		return nil, nil, fault.New(fault.Invalid, "autowebbench: data: %w", err)
 	}
 	if !info.IsDir() {
-		return []string{data}, nil
+		return []string{data}, nil, nil
 	}
 
-	var out []string
 	if data, err = filepath.EvalSymlinks(data); err != nil { // WalkDir does not follow a link
-		return nil, fault.New(fault.Invalid, "autowebbench: data: %w", err)
+		return nil, nil, fault.New(fault.Invalid, "autowebbench: data: %w", err)
 	}
 	err = filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
+		if err != nil && skip && path != data {
+			problems = append(problems, recorded.Problem{Where: recorded.Where{File: path}, Err: err})
+			return fs.SkipDir
+		}
 		if err == nil && d.Name() == "test.json" {
 			out = append(out, path)
 		}
 		return err
 	})
 	if err == nil && len(out) == 0 {
-		err = fmt.Errorf("no test.json in %s%s", data, recorded.Instead(data, nil))
+		err = fmt.Errorf("no test.json in %s%s", data, recorded.Instead(data, problems))
 	}
 
-	return out, fault.As(fault.Invalid, err)
+	return out, problems, fault.As(fault.Invalid, err)
 }
 
 // splitName joins the last two folders of a path, which are the language and the half of a test file.

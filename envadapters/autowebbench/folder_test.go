@@ -52,6 +52,38 @@ func TestWhatIsNoDataIsNamedOrSkippedAndCounted(t *testing.T) {
 	}
 }
 
+// TestAnUnreadableFolderIsNamedOrSkippedAndCounted uses a path that is longer than any system opens, because root may
+// read every folder.
+func TestAnUnreadableFolderIsNamedOrSkippedAndCounted(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("testdata")); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = root.Close() }()
+	deep := strings.TrimSuffix(strings.Repeat(strings.Repeat("z", 200)+"/", 25), "/")
+	if err := root.MkdirAll(deep, 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	h := open(t, envadapters.Options{Data: dir}).Check(t.Context())
+	if h.State != envadapters.Dead || !strings.Contains(h.Detail, "zzz") {
+		t.Errorf("stop: got %+v, want it dead, with the folder", h)
+	}
+	s := open(t, envadapters.Options{Data: dir, Broken: "skip"})
+	h = s.Check(t.Context())
+	if h.State != envadapters.Degraded || !strings.Contains(h.Detail, "skipped 1: ") ||
+		!strings.Contains(h.Detail, "zzz") {
+		t.Errorf("skip: got %+v, want it degraded, with the folder as the one that was skipped", h)
+	}
+	if got := s.Splits(); !slices.Contains(got, "en-ind") {
+		t.Errorf("skip: Splits = %v, want en-ind among them", got)
+	}
+}
+
 func TestAFileThatIsNoDataIsNamed(t *testing.T) {
 	for _, name := range []string{"._test.json", ".DS_Store"} {
 		file := filepath.Join(t.TempDir(), name)
