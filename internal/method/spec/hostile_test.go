@@ -31,6 +31,8 @@ func TestAFileIsOneDocumentWithoutTricks(t *testing.T) {
 		head + "seed: !env SEED\n":                                `x.yaml:2:7: seed: the tag !env means nothing here`,
 		head + "about: 1\n---\nname: b\n":                         `x.yaml:3:1: a second document begins here`,
 		"---\n" + head + "...\n---\nname: b\n":                    `x.yaml:4:1: a second document begins here`,
+		"name: a: b\n":                                            `x.yaml:1: mapping values are not allowed`,
+		"name: @a\n":                                              `x.yaml:1: found character that cannot start`,
 		head + "---\n":                                            `x.yaml:2:1: a second document begins here`,
 		head + "models: {m: {price: {prompt: inf}}}\n":            `models.m.price.prompt: expected a finite`,
 		head + "train: {beta: NaN}\n":                             `x.yaml:2:15: train.beta: expected a finite`,

@@ -114,7 +114,7 @@ var (
 )
 
 // syntax returns the error of the library with its place. The library counts lines, not columns, and has no line for an
-// alias without an anchor.
+// alias without an anchor, nor for the first line.
 func syntax(name string, raw []byte, err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if m := unknown.FindStringSubmatch(text); m != nil {
@@ -124,9 +124,13 @@ func syntax(name string, raw []byte, err error) error {
 		}
 		return invalid(name, "the alias %s has no anchor", m[1])
 	}
-	if m := atLine.FindStringSubmatch(text); m != nil && name != "" {
-		name += ":" + m[1]
+	line := "1"
+	if m := atLine.FindStringSubmatch(text); m != nil {
+		line = m[1]
 		text = text[len(m[0]):]
+	}
+	if name != "" {
+		name += ":" + line
 	}
 
 	return invalid(name, "%s", text)
