@@ -64,7 +64,12 @@ func Load() ([]Receiver, error) {
 	if name == "" {
 		return nil, nil
 	}
-	raw, err := os.ReadFile(name)
+	in, err := os.Open(name)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "%s: %w", EnvFile, err)
+	}
+	defer func() { _ = in.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(in, spec.MaxFile+1)) // of a larger file, enough to refuse it
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "%s: %w", EnvFile, err)
 	}
@@ -85,6 +90,10 @@ func Parse(name string, raw []byte) ([]Receiver, error) {
 			must((r.Webhook == "") != (len(r.Command) == 0), field, "either webhook or command")
 			for _, k := range r.On {
 				must(slices.Contains(notices.Kinds, k), field+".on", "one of %v, not %q", notices.Kinds, k)
+			}
+			for _, pattern := range r.Runs {
+				_, err := path.Match(pattern, "")
+				must(err == nil, field+".runs", "patterns of runs, such as prod-*, not %q", pattern)
 			}
 			bad := tried(r.Template)
 			must(bad == nil, field+".template", "a Go template of a notice: %v", bad)

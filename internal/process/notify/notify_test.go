@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -127,6 +128,7 @@ func TestImpossibleReceiversAreRefusedWithTheirPlaces(t *testing.T) {
 		"receivers: [{name: a, command: ['true'], on: [everything]}]":       "expected one of",
 		"receivers: [{name: a, command: ['true'], template: '{{'}]":         "expected a Go template",
 		"receivers: [{name: a, webhook: 'http://x', template: '{{.Txt}}'}]": "expected a Go template",
+		"receivers: [{name: a, command: ['true'], runs: ['prod-[']}]":       "expected patterns of runs",
 		"receivers: [{name: a, comand: ['true']}]":                          "unknown key",
 		"receivers: [{name: a, command: [a]}, {name: a}]":                   "that no other receiver has",
 	} {
@@ -134,6 +136,30 @@ func TestImpossibleReceiversAreRefusedWithTheirPlaces(t *testing.T) {
 		if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: Parse = %v, want an invalid fault with %q", text, err, want)
 		}
+	}
+}
+
+func TestAFileThatIsTooLargeIsNotReadToItsEnd(t *testing.T) {
+	const size = 64 << 20
+	name := filepath.Join(t.TempDir(), "notify.yaml")
+	if err := os.WriteFile(name, []byte("receivers: []\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(name, size); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(notify.EnvFile, name)
+
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := notify.Load()
+	runtime.ReadMemStats(&after)
+	if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "notify.yaml: larger than") {
+		t.Errorf("Load = %v, want an invalid fault that the file is too large", err)
+	}
+	if got := after.TotalAlloc - before.TotalAlloc; got > size/4 {
+		t.Errorf("Load takes %d bytes of memory for a file of %d bytes, want no more than are needed to refuse it",
+			got, size)
 	}
 }
 
