@@ -35,7 +35,7 @@ func given(t *testing.T, line string) []string {
 	t.Helper()
 	out, err := exec.Command("sh", "-c", `printf '%s\0' `+line).Output()
 	if err != nil {
-		t.Fatalf("sh on %s: %v", line, err)
+		t.Fatalf("sh on %s: %v, want its arguments", line, err)
 	}
 
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")

@@ -54,7 +54,8 @@ func message(members, choice, whole string) string {
 
 // openaiError returns the body of an error of OpenAI's form.
 func openaiError(text, param, code string) string {
-	return fmt.Sprintf(`{"error":{"message":%q,"type":"invalid_request_error","param":%q,"code":%q}}`, text, param, code)
+	return fmt.Sprintf(`{"error":{"message":%q,"type":"invalid_request_error","param":%q,"code":%q}}`, text, param,
+		code)
 }
 
 var dialects = map[string]dialect{
@@ -97,7 +98,7 @@ var dialects = map[string]dialect{
 
 			return ""
 		},
-		answer: "\n\n\n" + message(`"reasoning_content":"First I look."`, `"logprobs":null`, `"system_fingerprint":"f"`),
+		answer: "\n\n\n" + message(`"reasoning_content":"I look."`, `"logprobs":null`, `"system_fingerprint":"f"`),
 	},
 	"mistral": {
 		model: "magistral-small-latest",
@@ -116,8 +117,8 @@ var dialects = map[string]dialect{
 		model: "gemini-2.5-flash", address: "/v1beta/openai",
 		refuse: func(q request) string {
 			if q.Seed != nil {
-				return `[{"error":{"code":400,"message":"Invalid JSON payload received. Unknown name \"seed\": Cannot ` +
-					`find field.","status":"INVALID_ARGUMENT"}}]`
+				return `[{"error":{"code":400,"message":"Invalid JSON payload received. Unknown name \"seed\": ` +
+					`Cannot find field.","status":"INVALID_ARGUMENT"}}]`
 			}
 
 			return ""
@@ -157,7 +158,8 @@ var dialects = map[string]dialect{
 	},
 	"vllm": {
 		model: "Qwen/Qwen3-8B",
-		answer: message(`"refusal":null,"reasoning_content":null,"tool_calls":[]`, `"stop_reason":null,"token_ids":null`,
+		answer: message(`"refusal":null,"reasoning_content":null,"tool_calls":[]`,
+			`"stop_reason":null,"token_ids":null`,
 			`"prompt_logprobs":null,"kv_transfer_params":null`),
 	},
 	"sglang": {
