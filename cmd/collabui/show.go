@@ -163,6 +163,9 @@ func (st status) text(w io.Writer) {
 	if st.Reason != "" {
 		say(w, "reason: %s", st.Reason)
 	}
+	if st.Warning != "" {
+		say(w, "warning: %s", st.Warning)
+	}
 	if st.View != "" {
 		say(w, "see every episode: %s", st.View)
 	}

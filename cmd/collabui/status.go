@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -42,6 +43,7 @@ type status struct {
 	Epoch       int              `json:"epoch"`
 	Epochs      int              `json:"epochs"`
 	Reason      string           `json:"reason,omitempty"`
+	Warning     string           `json:"warning,omitempty"` // why a run that has finished is of no use
 	FinalDigest string           `json:"final_digest"`
 	Best        int              `json:"best_epoch,omitempty"`
 	Base        *runs.Base       `json:"base,omitempty"`
@@ -60,6 +62,7 @@ type status struct {
 	spec        spec.Spec
 	told        workflows.Status // by its workflow
 	committed   int              // epochs
+	pairs       int              // of all epochs
 	made        map[string]bool  // digests of the policies of its epochs, and of its base
 	val         int              // episodes of an evaluation on val
 }
@@ -187,6 +190,11 @@ func (st *status) read(ctx context.Context, b store.Bucket) error {
 		st.FinalDigest, st.Best = end.FinalDigest, end.Best
 		st.Results, st.Curve = end.Results, end.Curve
 	}
+	if ended && st.committed > 0 && st.pairs == 0 {
+		st.Warning = fmt.Sprintf("no epoch trained anything: none of %d made a row to learn from, so the policies are "+
+			"those of the start. See what %s said of the steps with `collabui episode %s 1/1`",
+			st.committed, st.Critic, st.Name)
+	}
 
 	return err
 }
@@ -225,6 +233,7 @@ func (st *status) readEpochs(ctx context.Context, b store.Bucket) error {
 		}
 		st.Epoch++
 		newest = epoch
+		st.pairs += epoch.Pairs
 		for _, digest := range epoch.System.Digests() {
 			st.made[digest] = true
 		}

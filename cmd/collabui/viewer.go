@@ -249,6 +249,9 @@ func (v *viewer) event(raw json.RawMessage) {
 		if e.Kept != "" {
 			val += "; the policies before its updates are kept: " + e.Kept
 		}
+		if e.Pairs == 0 {
+			val += "; it trained nothing"
+		}
 		v.say("epoch %d: %.1f %% of rollouts right, %d pairs%s", e.Epoch, 100*e.Rollouts, e.Pairs, val)
 	case events.Warning:
 		v.say("  warning, epoch %d, agent %d: %s", e.Epoch, e.Agent, e.Text)

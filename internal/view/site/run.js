@@ -15,6 +15,7 @@ function RunPage({ index, run, tab, query, version }) {
     <h1>${run} <span class=${'status ' + s.status}>${s.status}</span></h1>
     <p class="lead">stage ${s.stage}, epoch ${s.epoch} of ${s.epochs} · critic ${s.critic}
       ${s.reason && html` · <strong>${s.reason}</strong>`}
+      ${s.warning && html` · <strong>${s.warning}</strong>`}
       ${index.temporal && html` · <a
         href=${index.temporal + '/workflows/' + encodeURIComponent(run)}>in the Temporal UI</a>`}
     </p>
