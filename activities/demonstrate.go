@@ -285,8 +285,11 @@ func (r *Rollouts) uiAgent(s spec.Spec, env envadapters.Environment, slot domain
 		}
 		a, err := s.Answers.Answer(res.Texts[0])
 		if err != nil {
+			res.Read(err.Error())
+
 			return res.Texts[0], nil, nil
 		}
+		res.Read("")
 
 		return res.Texts[0], &a, nil
 	}, err

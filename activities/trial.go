@@ -135,7 +135,7 @@ func tryModel(ctx context.Context, e *endpoints.Endpoints, s spec.Spec, x seat, 
 	asked, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for try := range trialCalls {
-		wrong, err := play(asked, s, x, t, p, uint64(try))
+		err := play(asked, s, x, t, p, uint64(try))
 		switch err = cmp.Or(t.Err, err); { // roles take some refusals for data
 		case err != nil && fault.KindOf(err) == fault.Throttled:
 			return // a model that is busy can be asked
@@ -149,7 +149,8 @@ func tryModel(ctx context.Context, e *endpoints.Endpoints, s spec.Spec, x seat, 
 
 			return
 		}
-		if wrong = useless(t.Last, m, x, wrong); wrong == "" {
+		wrong := useless(t.Last, m, x, t.Wrong)
+		if wrong == "" {
 			o.leftOut(where, m, t.Last)
 
 			return
@@ -162,10 +163,10 @@ func tryModel(ctx context.Context, e *endpoints.Endpoints, s spec.Spec, x seat, 
 	}
 }
 
-// play asks for one answer of a role, and returns what makes it useless for the role.
+// play asks for one answer of a role, whose own code reads it.
 func play(
 	ctx context.Context, s spec.Spec, x seat, t *endpoints.Trial, p *prompts.Prompt, seed uint64,
-) (wrong string, err error) {
+) (err error) {
 	m := s.Models[x.name]
 	step := trialStep(s.Family())
 	forms := prompts.FormsOf(string(s.Family()))
@@ -178,44 +179,36 @@ func play(
 	switch x.role {
 	case prompts.Critic:
 		critic := credit.ModelCritic{Chat: t, Prompt: p, Forms: forms}
-		_, audit, err := critic.Label(ctx, step, seed)
-
-		return audit.Useless(), err
+		_, _, err = critic.Label(ctx, step, seed)
 	case prompts.Adversary:
 		adversary := credit.ModelAdversary{Chat: t, Prompt: p, Forms: forms, Temperature: m.Temperature, TopP: 1}
-		texts, _, err := adversary.Propose(ctx, step, right, s.Adversary.Candidates, seed)
-
-		return missing(strings.Join(texts, "") == "", "no action of its list of answers can be read"), err
+		_, _, err = adversary.Propose(ctx, step, right, s.Adversary.Candidates, seed)
 	case prompts.Questions:
-		items, _, err := author.Questions(ctx, screen, s.Synthesis.Questions, seed)
-
-		return missing(!slices.ContainsFunc(items, asks), "no question of its list of items can be read"), err
+		_, _, err = author.Questions(ctx, screen, s.Synthesis.Questions, seed)
 	case prompts.Instructions:
-		items, _, err := author.Instructions(ctx, screen, s.Synthesis.Instructions, seed)
-
-		return missing(!slices.ContainsFunc(items, asks), "no instruction of its list of items can be read"), err
+		_, _, err = author.Instructions(ctx, screen, s.Synthesis.Instructions, seed)
 	case prompts.Summariser:
 		h := agents.Happened{Step: 1, Goal: step.Goal, Line: "1 click", Before: screen.Observation}
 		h.After = h.Before
-		_, err := agents.ModelSummary(ctx, t, p, h, seed)
-
-		return "", err
+		_, err = agents.ModelSummary(ctx, t, p, h, seed)
+	default:
+		err = act(ctx, s, m, t, step, seed)
 	}
 
-	return act(ctx, s, m, t, step, seed)
+	return err
 }
 
 // act asks for an action as agents that are chat models are asked.
 func act(
 	ctx context.Context, s spec.Spec, m spec.Model, t *endpoints.Trial, step domain.Step, seed uint64,
-) (string, error) {
+) error {
 	template, err := rules.Template(s)
 	if err != nil {
-		return "", err
+		return err
 	}
 	user, err := template.User(agents.View{Goal: step.Goal, Observation: step.Observation}, "", nil)
 	if err != nil {
-		return "", err
+		return err
 	}
 
 	q := chat.Request{
@@ -224,29 +217,19 @@ func act(
 	if m.Images {
 		shot, err := trialImage()
 		if err != nil {
-			return "", err
+			return err
 		}
 		q.Images = [][]byte{shot}
 	}
 	res, err := t.Complete(ctx, q)
 	if err != nil {
-		return "", err
+		return err
 	}
-	_, err = agents.ParseAnswer(res.Texts[0])
-
-	return missing(err != nil, "no action can be read"), nil
-}
-
-// asks reports whether an item of an author can be read.
-func asks(x synth.Item) bool { return x.Ask != "" }
-
-// missing returns what is missing, if it is.
-func missing(is bool, what string) string {
-	if is {
-		return what
+	if _, err := agents.ParseAnswer(res.Texts[0]); err != nil {
+		res.Read(err.Error())
 	}
 
-	return ""
+	return nil
 }
 
 // useless returns why the answer to a trial is of no use for a role, with the keys that help.

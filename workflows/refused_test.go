@@ -3,6 +3,7 @@ package workflows_test
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/testrun"
 	"github.com/collabui/collabui/workflows"
@@ -189,4 +191,40 @@ func TestATaskOfValThatIsAtFaultIsMissing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestACriticOfNoUseIsNoticedWhileEpisodesAreLabelled lets a critic answer with a word.
+func TestACriticOfNoUseIsNoticedWhileEpisodesAreLabelled(t *testing.T) {
+	t.Parallel()
+	s := judged()
+	s.Slots = 12
+	r := testrun.WithBase(t, s)
+	var asked atomic.Int32
+	r.Deps.Endpoint = func(spec.Model) (chat.Model, error) { return wordy{&asked}, nil }
+	run, first := runs.Run(s.Name), int32(0)
+	_, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
+		acceptHourly(t, env, run, r, func(st workflows.Status) {
+			if first == 0 {
+				first = asked.Load()
+				wantHeld(t, st, "models.judge is of no use as the critic", "it holds no JSON object with grades",
+					"collabui resume "+s.Name+" --accept-failed")
+			}
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Each step takes two calls, and those of several episodes are in flight.
+	if all := asked.Load(); first == 0 || first >= all/2 {
+		t.Errorf("a person was asked after %d calls of %d, want after less than a half", first, all)
+	}
+}
+
+// wordy is a model that answers with a word, and counts its calls.
+type wordy struct{ calls *atomic.Int32 }
+
+func (m wordy) Complete(context.Context, chat.Request) (chat.Response, error) {
+	m.calls.Add(1)
+
+	return chat.Response{Texts: []string{"yes"}}, nil
 }

@@ -131,6 +131,7 @@ func (m *matrix) speak(ctx context.Context, v View, a, j int) error {
 	}
 
 	cell := m.conf.Answers.Cell(a, j, r.Texts[0], user, v.Observation)
+	r.Read(cell.ParseError)
 	cell.Usage, cell.LeftOut, cell.Told = r.Usage, left, v.told(left, peers)
 	if len(r.Reasoning) > 0 {
 		cell.Thought = r.Reasoning[0]

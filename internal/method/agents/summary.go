@@ -93,8 +93,11 @@ func ModelSummary(
 	}
 	said := Line(r.Texts[0], maxSummary)
 	if said == "" {
+		r.Read("it is empty")
+
 		return h.Line, nil
 	}
+	r.Read("")
 
 	return historyLine(h.Step, said, h.Invalid), nil
 }

@@ -212,6 +212,7 @@ func (c *call) act(ctx context.Context, d data, o domain.Observation, images [][
 		return domain.Cell{}, err
 	}
 	cell := c.agent.Answers.Cell(0, 0, r.Texts[0], prompt, o)
+	r.Read(cell.ParseError)
 	if len(r.Reasoning) > 0 {
 		cell.Thought = r.Reasoning[0]
 	}

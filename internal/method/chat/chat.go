@@ -51,6 +51,16 @@ type Response struct {
 
 	// LeftOut are the parameters without which the server was asked because it refuses them, with its words.
 	LeftOut map[string]string
+
+	// OnRead, unless it is nil, gets what the role that asked made of the answers: see Read.
+	OnRead func(wrong string) `json:"-"`
+}
+
+// Read reports what the role that asked made of the answers: wrong is why they are of no use, or empty.
+func (r Response) Read(wrong string) {
+	if r.OnRead != nil {
+		r.OnRead(wrong)
+	}
 }
 
 //go:generate go tool mockgen -destination=mock_chat/model.go -source=chat.go Model

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/agents"
@@ -49,7 +50,14 @@ func (m ModelAdversary) Propose(
 		return nil, r.Usage, err
 	}
 
-	return parseAnswers(r.Texts[0], n), r.Usage, nil
+	out := parseAnswers(r.Texts[0], n)
+	wrong := ""
+	if strings.Join(out, "") == "" {
+		wrong = "no action of its list of answers can be read"
+	}
+	r.Read(wrong)
+
+	return out, r.Usage, nil
 }
 
 // answersSchema is the form of an adversary's answer. Actions differ in their fields; the parser checks them.

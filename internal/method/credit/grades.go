@@ -67,14 +67,19 @@ func (c ModelCritic) grade(ctx context.Context, s domain.Step, cells []int, seed
 	}
 
 	q := chat.Request{System: sys, User: user, Schema: gradesSchema(ids), TopP: 1, Seed: seed, N: 1}
-	text, wrong, err := c.ask(ctx, q, want, a)
+	r, wrong, err := c.ask(ctx, q, want, a)
 	if fault.KindOf(err) == fault.Refused {
 		a.Faults = append(a.Faults, refused(err))
 
 		return nil
 	}
-	if err != nil || len(want) == 0 {
+	if err != nil {
 		return err
+	}
+	if len(want) == 0 {
+		r.Read("")
+
+		return nil
 	}
 
 	a.Repairs++
@@ -86,19 +91,26 @@ func (c ModelCritic) grade(ctx context.Context, s domain.Step, cells []int, seed
 	if err != nil {
 		return err
 	}
-	q.More = []chat.Turn{{Assistant: true, Text: agents.Line(text, 4*maxCell)}, {Text: again}}
+	q.More = []chat.Turn{{Assistant: true, Text: agents.Line(r.Texts[0], 4*maxCell)}, {Text: again}}
 	q.Seed, q.Schema = domain.Seed(seed, "repair"), gradesSchema(missing)
-	_, wrong, err = c.ask(ctx, q, want, a)
+	r, wrong, err = c.ask(ctx, q, want, a)
 	if fault.KindOf(err) == fault.Refused {
 		a.Faults = append(a.Faults, refused(err))
 
 		return nil
 	}
-	if err == nil && len(want) > 0 {
+	if err != nil {
+		return err
+	}
+	if len(want) > 0 {
 		a.Faults = append(a.Faults, wrong)
 	}
+	if len(want) < len(cells) {
+		wrong.Detail = ""
+	}
+	r.Read(wrong.Detail)
 
-	return err
+	return nil
 }
 
 // refused is the fault of a request that the model refused.
@@ -110,19 +122,18 @@ func refused(err error) CriticFault {
 // still without a score.
 func (c ModelCritic) ask(
 	ctx context.Context, q chat.Request, want map[string]int, a *Audit,
-) (text string, missing CriticFault, err error) {
-	r, err := c.Chat.Complete(ctx, q)
+) (r chat.Response, missing CriticFault, err error) {
+	r, err = c.Chat.Complete(ctx, q)
 	if err != nil {
-		return "", missing, err
+		return r, missing, err
 	}
 	a.Usage = a.Usage.Plus(r.Usage)
-	text = r.Texts[0]
-	if wrong := take(text, want, a.Grades); wrong != "" {
-		return text, CriticFault{Kind: FaultShape, Detail: wrong}, nil
+	if wrong := take(r.Texts[0], want, a.Grades); wrong != "" {
+		return r, CriticFault{Kind: FaultShape, Detail: wrong}, nil
 	}
 	detail := "no usable score for " + strings.Join(missingOf(want), ", ")
 
-	return text, CriticFault{Kind: FaultMissing, Detail: detail}, nil
+	return r, CriticFault{Kind: FaultMissing, Detail: detail}, nil
 }
 
 // missingOf lists cells in the order of the decision.

@@ -82,8 +82,8 @@ type Spec struct {
 	Gates     Gates              `json:"gates"`
 
 	Evaluation Evaluation `json:"evaluation"`
-	// FailedShare is the share of failed slots, of refused prompts, or of missing tasks of val above which a person is
-	// asked.
+	// FailedShare is the share of failed slots, of refused prompts, of useless answers of a chat model, or of missing
+	// tasks of val above which a person is asked.
 	FailedShare float64 `json:"failed_share"`
 }
 

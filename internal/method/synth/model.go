@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/collabui/collabui/domain"
@@ -32,24 +33,13 @@ func (m Model) Questions(ctx context.Context, s Screen, n int, seed uint64) ([]I
 			data.After = agents.Lines(*s.After)
 		}
 	}
-	raw, err := m.ask(ctx, prompts.Questions, data, s, seed)
-	if err != nil {
-		return nil, false, err
-	}
-	items, ok := parse(raw, n, question)
 
-	return items, ok, nil
+	return m.ask(ctx, prompts.Questions, data, s, seed, question)
 }
 
 // Instructions asks for items of level 2.
 func (m Model) Instructions(ctx context.Context, s Screen, n int, seed uint64) ([]Item, bool, error) {
-	raw, err := m.ask(ctx, prompts.Instructions, m.data(s, n), s, seed)
-	if err != nil {
-		return nil, false, err
-	}
-	items, ok := parse(raw, n, instruction)
-
-	return items, ok, nil
+	return m.ask(ctx, prompts.Instructions, m.data(s, n), s, seed, instruction)
 }
 
 // screenData is what the templates of both roles see.
@@ -65,11 +55,13 @@ func (m Model) data(s Screen, n int) screenData {
 	return screenData{Screen: agents.Lines(s.Observation), N: n, Forms: m.Forms, Images: m.Images && s.Image != ""}
 }
 
-// ask makes the one call for a screen and returns the answer.
-func (m Model) ask(ctx context.Context, role string, data screenData, s Screen, seed uint64) (string, error) {
+// ask makes the one call for a screen and reads the answer.
+func (m Model) ask(
+	ctx context.Context, role string, data screenData, s Screen, seed uint64, item func(json.RawMessage) Item,
+) ([]Item, bool, error) {
 	sys, user, err := m.Prompt.Messages(data)
 	if err != nil {
-		return "", err
+		return nil, false, err
 	}
 	q := chat.Request{
 		System:      sys,
@@ -83,16 +75,23 @@ func (m Model) ask(ctx context.Context, role string, data screenData, s Screen, 
 	if data.Images {
 		png, err := m.Image(ctx, s.Image)
 		if err != nil {
-			return "", err
+			return nil, false, err
 		}
 		q.Images = [][]byte{png}
 	}
 	r, err := m.Chat.Complete(ctx, q)
 	if err != nil {
-		return "", err
+		return nil, false, err
 	}
 
-	return r.Texts[0], nil
+	items, ok := parse(r.Texts[0], data.N, item)
+	wrong := ""
+	if !slices.ContainsFunc(items, func(x Item) bool { return x.Ask != "" }) {
+		wrong = "no entry of its list of items can be read"
+	}
+	r.Read(wrong)
+
+	return items, ok, nil
 }
 
 // itemsSchema is the form of an author's answer, by role.

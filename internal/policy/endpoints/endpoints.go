@@ -36,6 +36,7 @@ type Endpoints struct {
 	Called func(role string, took time.Duration, u domain.Usage, cost float64)
 
 	ledger ledger
+	uses   uses
 }
 
 // For returns the model that plays a role under a name of the specification, and the role's prompt. A call that was
@@ -150,10 +151,19 @@ func (c *recording) Complete(ctx context.Context, r chat.Request) (chat.Response
 	r = whole(r, c.model)
 	b := c.endpoints.Bucket
 	call := runs.Run(c.spec.Name).Call(runs.Digest(identity{c.name, c.model.BaseURL, c.role, r}))
+	epoch, _ := ctx.Value(epochKey{}).(int)
+	var read func(wrong string) // of an answer that is new
 	a, _, err := call.Record(ctx, b, func() (runs.Answer, error) {
 		if err := c.endpoints.ledger.check(ctx, b, c.spec); err != nil {
 			return runs.Answer{}, err
 		}
+		h := helper{
+			c.spec.Name, c.endpoints.ledger.identity(c.spec.Name), epoch, c.role, runs.Digest(c.model),
+		}
+		if err := c.endpoints.uses.check(ctx, c.endpoints, c.spec, c.name, h); err != nil {
+			return runs.Answer{}, err
+		}
+		read = func(wrong string) { c.endpoints.uses.add(h, call.Key, wrong) }
 		if text := c.endpoints.ledger.warning(c.spec.Name); text != "" && c.endpoints.Warn != nil {
 			c.endpoints.Warn(c.spec.Name, text)
 		}
@@ -162,7 +172,9 @@ func (c *recording) Complete(ctx context.Context, r chat.Request) (chat.Response
 		if err == nil && c.endpoints.Called != nil {
 			c.endpoints.Called(c.role, time.Since(began), res.Usage, c.model.Price.Of(res.Usage))
 		}
-		epoch, _ := ctx.Value(epochKey{}).(int)
+		if fault.KindOf(err) == fault.Refused {
+			read(err.Error())
+		}
 
 		return runs.Answer{
 			Epoch:    epoch,
@@ -175,7 +187,9 @@ func (c *recording) Complete(ctx context.Context, r chat.Request) (chat.Response
 		c.endpoints.ledger.add(c.spec.Name, call.Key, a)
 	}
 
-	return chat.Response{Texts: a.Texts, Reasoning: a.Reasoning, LogProbs: a.LogProbs, Usage: a.Usage}, err
+	return chat.Response{
+		Texts: a.Texts, Reasoning: a.Reasoning, LogProbs: a.LogProbs, Usage: a.Usage, OnRead: read,
+	}, err
 }
 
 // A transient fault is tried again here a few times: what passes quickly need not cost a round through the workflow

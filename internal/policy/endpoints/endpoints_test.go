@@ -90,6 +90,7 @@ func TestARecordedCallIsNotMadeAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	first.OnRead = nil // it was read by the role that asked
 	if !reflect.DeepEqual(again, first) || first.Texts[0] != "yes" {
 		t.Errorf("the recorded answer = %+v, want the first one, %+v", again, first)
 	}

@@ -89,6 +89,14 @@ func (l *ledger) check(ctx context.Context, b store.Bucket, s spec.Spec) error {
 	return err
 }
 
+// identity returns the identity of a run that was checked.
+func (l *ledger) identity(run string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return l.of(run).of
+}
+
 // of returns what a run has spent. Callers hold mu.
 func (l *ledger) of(run string) *spending {
 	if l.runs == nil {

@@ -14,6 +14,7 @@ import (
 type Trial struct {
 	Calls int // calls that were made
 	Last  chat.Response
+	Wrong string // why the role cannot use the last answer
 	Err   error
 
 	client chat.Model
@@ -31,7 +32,9 @@ func (e *Endpoints) Trial(s spec.Spec, name spec.Role, role string) (*Trial, *pr
 // Complete makes the call.
 func (t *Trial) Complete(ctx context.Context, r chat.Request) (chat.Response, error) {
 	t.Calls++
+	t.Wrong = ""
 	t.Last, t.Err = t.client.Complete(ctx, whole(r, t.model))
+	t.Last.OnRead = func(wrong string) { t.Wrong = wrong }
 
 	return t.Last, t.Err
 }

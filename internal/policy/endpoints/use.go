@@ -1,0 +1,130 @@
+package endpoints
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/prompts"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// firstAnswers is the number of answers from which on a helper is judged, and examplesShown how many a person sees.
+const (
+	firstAnswers  = 20
+	examplesShown = 2
+)
+
+// helper is a model that plays a role in an epoch of a run.
+type helper struct {
+	run      string
+	identity string // of the run: a name may be used again after a deletion
+	epoch    int
+	role     string
+	settings string // digest
+}
+
+// use is what became of the answers of a helper.
+type use struct {
+	answers, useless int
+	examples         []string
+	stopped          bool
+	changes          int // of the run, when the helper was stopped
+}
+
+// uses counts answers that this worker paid for. Safe for concurrent use.
+type uses struct {
+	mu      sync.Mutex
+	helpers map[helper]*use
+}
+
+// of returns the use of a helper. Callers hold mu.
+func (u *uses) of(h helper) *use {
+	if u.helpers == nil {
+		u.helpers = map[helper]*use{}
+	}
+	if u.helpers[h] == nil {
+		u.helpers[h] = &use{}
+	}
+
+	return u.helpers[h]
+}
+
+// add counts an answer. Wrong is why it is of no use, or empty.
+func (u *uses) add(h helper, call, wrong string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+
+	x := u.of(h)
+	x.answers++
+	if wrong == "" {
+		return
+	}
+	x.useless++
+	if len(x.examples) < examplesShown {
+		x.examples = append(x.examples, call+": "+wrong)
+	}
+}
+
+// poor reports whether a person is to be asked: more answers are of no use than a share. Of agents, all must be: what
+// they get wrong is data of the method.
+func (x use) poor(role string, share float64) bool {
+	if role == prompts.Agent || slices.Contains(prompts.Styles, role) {
+		return x.answers >= firstAnswers && x.useless == x.answers && share < 1
+	}
+
+	return x.answers >= firstAnswers && float64(x.useless) > share*float64(x.answers)
+}
+
+// check returns an invalid fault if a helper is of no use. It may be asked again when a person has accepted what is
+// missing, or has changed or resumed the run.
+func (u *uses) check(ctx context.Context, e *Endpoints, s spec.Spec, name string, h helper) error {
+	u.mu.Lock()
+	x := *u.of(h)
+	u.mu.Unlock()
+	if !x.poor(h.role, s.FailedShare) {
+		return nil
+	}
+
+	run := runs.Run(s.Name)
+	accepted, err := run.IsAccepted(ctx, e.Bucket, h.epoch)
+	if err != nil {
+		return err
+	}
+	changes, err := run.Changes(ctx, e.Bucket, 0, 0)
+	if err != nil {
+		return err
+	}
+
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	now := u.of(h)
+	if accepted || now.stopped && len(changes) != now.changes {
+		*now = use{}
+
+		return nil
+	}
+	now.stopped, now.changes = true, len(changes)
+
+	return fault.New(fault.Invalid, "models.%s is of no use as the %s: %d of its %d answers in epoch %d are missing, "+
+		"empty or cannot be read, more than failed_share allows. Examples: %s. Correct its settings or its server, "+
+		"and try again with `collabui resume %s`, or continue without what is missing with "+
+		"`collabui resume %[7]s --accept-failed --why TEXT`%s",
+		name, h.role, x.useless, x.answers, h.epoch, strings.Join(x.examples, "; "), s.Name, other(s, h.role))
+}
+
+// other returns how another model plays a role from the next epoch on. It is empty for roles of stage 1, which cannot
+// change.
+func other(s spec.Spec, role string) string {
+	switch role {
+	case prompts.Critic, prompts.Adversary, prompts.Summariser:
+		return fmt.Sprintf(" and choose another model for the epochs that follow with `collabui set %s %s.model=NAME`",
+			s.Name, role)
+	}
+
+	return ""
+}
