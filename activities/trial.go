@@ -225,7 +225,7 @@ func act(
 	if err != nil {
 		return err
 	}
-	if _, err := agents.ParseAnswer(res.Texts[0]); err != nil {
+	if _, err := s.Answers.Answer(res.Texts[0]); err != nil {
 		res.Read(err.Error())
 	}
 
