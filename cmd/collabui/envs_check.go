@@ -176,26 +176,50 @@ func (c *checked) add(r acceptance.Report) {
 	count(&c.solved, r.Expert == acceptance.Solves)
 }
 
+// checkPlays is how often a task is checked whose environments break.
+const checkPlays = 3
+
+// taskCheck is what became of the check of a task.
+type taskCheck struct {
+	report acceptance.Report
+	broken []error // of environments that broke, which is no fault of the task
+}
+
+// checkTask checks a task, again if the environment breaks.
+func checkTask(ctx context.Context, suite envadapters.Suite, task domain.Task) (c taskCheck) {
+	for len(c.broken) < checkPlays && ctx.Err() == nil {
+		report, err := acceptance.Task(ctx, suite, task)
+		if fault.KindOf(err) == fault.Void {
+			c.broken = append(c.broken, err)
+			continue
+		}
+		if err != nil {
+			report.Problems = append(report.Problems, err.Error())
+		}
+		c.report = report
+
+		break
+	}
+
+	return c
+}
+
 // checkTasks plays tasks concurrently and prints their reports in order, each as soon as it can.
 func (a *app) checkTasks(ctx context.Context, suite envadapters.Suite, o checkOptions) (bool, error) {
 	tasks, err := tasksToCheck(suite, o.tasks, o.seed)
 	if err != nil {
 		return false, err
 	}
-	reports := make([]chan acceptance.Report, len(tasks))
-	for i := range reports {
-		reports[i] = make(chan acceptance.Report, 1)
+	checks := make([]chan taskCheck, len(tasks))
+	for i := range checks {
+		checks[i] = make(chan taskCheck, 1)
 	}
 	var players errgroup.Group
 	players.SetLimit(o.env.tabs + 1) // and the goroutine that starts them
 	players.Go(func() error {
 		for i, task := range tasks {
 			players.Go(func() error {
-				r, err := acceptance.Task(ctx, suite, task)
-				if err != nil {
-					r.Problems = append(r.Problems, err.Error())
-				}
-				reports[i] <- r
+				checks[i] <- checkTask(ctx, suite, task)
 				return nil
 			})
 		}
@@ -204,18 +228,28 @@ func (a *app) checkTasks(ctx context.Context, suite envadapters.Suite, o checkOp
 	defer func() { _ = players.Wait() }()
 
 	var sum checked
-	for _, report := range reports {
-		r := <-report
+	var broken []error
+	unchecked := 0
+	for _, check := range checks {
+		c := <-check
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
-		sum.add(r)
-		if err := o.writeScreenshot(suite.Name(), r); err != nil {
+		broken = append(broken, c.broken...)
+		if len(c.broken) == checkPlays {
+			unchecked++
+			continue
+		}
+		sum.add(c.report)
+		if err := o.writeScreenshot(suite.Name(), c.report); err != nil {
 			return false, err
 		}
-		if err := a.print(r, func(w io.Writer) { printTask(w, r) }); err != nil {
+		if err := a.print(c.report, func(w io.Writer) { printTask(w, c.report) }); err != nil {
 			return false, err
 		}
+	}
+	if err := a.printBroken(suite, broken, unchecked); err != nil {
+		return false, err
 	}
 	if !a.json {
 		say(a.out, "%s: %d of %d tasks fulfil the contract, %d replay identically, "+
@@ -223,7 +257,26 @@ func (a *app) checkTasks(ctx context.Context, suite envadapters.Suite, o checkOp
 			suite.Title(), sum.good, sum.all, sum.identical, sum.solved, sum.experts)
 	}
 
-	return sum.good == sum.all, nil
+	return sum.good == sum.all && unchecked == 0, nil
+}
+
+// printBroken prints how often environments broke, such as browsers that died, and how many tasks were never played to
+// their end.
+func (a *app) printBroken(suite envadapters.Suite, broken []error, unchecked int) error {
+	if len(broken) == 0 {
+		return nil
+	}
+	last := broken[len(broken)-1].Error()
+	shown := map[string]any{
+		"name": suite.Name(), "broken": len(broken), "last": last, "unchecked": unchecked,
+	}
+
+	return a.print(shown, func(w io.Writer) {
+		say(w, "  environments broke %d times, and what they played was played again: %.300s", len(broken), last)
+		if unchecked > 0 {
+			say(w, "  %d tasks could not be checked, because every environment broke that played them", unchecked)
+		}
+	})
 }
 
 func (o checkOptions) writeScreenshot(suite string, r acceptance.Report) error {
