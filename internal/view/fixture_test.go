@@ -171,7 +171,7 @@ func library(b store.Bucket, chunk int) *view.Library {
 				"results": end.Results, "curve": end.Curve, "reason": fmt.Sprint("because ", hostile),
 				"live": liveStatus, "spent": runs.Spent{}, "spending": []runs.Spending{{
 					Purpose: runs.Purpose{Role: "critic" + hostile[0], Model: "m" + hostile[1], Epoch: 1},
-					Spent:   runs.Spent{Calls: 2, Tokens: 30},
+					Spent:   runs.Spent{Calls: 2, Tokens: 30, Estimated: 1},
 				}},
 				"changes": []runs.Change{{
 					Who: "me" + hostile[0], Why: "why" + hostile[1], Verb: "set" + runs.Verb(hostile[2]),

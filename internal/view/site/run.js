@@ -218,8 +218,9 @@ function Cost({ s, name }) {
   const columns = [
     { name: 'role', of: (x) => x.role }, { name: 'model', of: (x) => x.model },
     { name: 'epoch', num: true, of: (x) => (x.epoch === 0 ? 'stage 1' : x.epoch) },
-    { name: 'calls', num: true, of: (x) => whole(x.calls) }, { name: 'tokens', num: true,
-      of: (x) => whole(x.tokens) },
+    { name: 'calls', num: true, of: (x) => whole(x.calls) },
+    { name: 'tokens', num: true, of: (x) => (x.estimated ? '≈ ' : '') + whole(x.tokens),
+      title: '≈: estimated for some calls, of which the server reports none' },
     { name: 'cost', num: true, of: (x) => x.money.toFixed(4) },
   ];
 
