@@ -206,16 +206,17 @@ func (w *world) pause(ctx context.Context, days int) error {
 	return fault.As(fault.Transient, err)
 }
 
-// halt stops the run, unless it has ended, and returns when it is stopped.
+// halt stops the run, unless it has ended, and returns when it is stopped. It commands so again, ever more rarely:
+// without a worker, a run may take weeks to stop.
 func (w *world) halt(ctx context.Context) (ok bool, err error) {
-	for {
+	for again := time.Minute; ; again = min(2*again, 12*time.Hour) {
 		if now := w.stageNow(); now != running {
 			return now == stopped, nil
 		}
 		if _, err := w.commands(ctx, workflows.UpdateStop); err != nil && ctx.Err() != nil {
 			return false, context.Cause(ctx)
 		}
-		if !w.sleep(ctx, time.Minute) {
+		if !w.sleep(ctx, again) {
 			return false, context.Cause(ctx)
 		}
 	}
