@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/envadapters/acceptance"
 	"github.com/collabui/collabui/fault"
 )
 
@@ -47,6 +48,9 @@ func TestWhatIsNoDataIsNamedOrSkippedAndCounted(t *testing.T) {
 			}
 			if ts, err := s.Templates(SplitTask); err != nil || len(ts) == 0 || ts[0].Name != "a" {
 				t.Errorf("skip: Templates = %+v, %v; want task a among them", ts, err)
+			}
+			if problems := acceptance.Suite(t.Context(), s); len(problems) > 0 {
+				t.Errorf("skip: the contract's problems = %v, want none", problems)
 			}
 		})
 	}
