@@ -9,8 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	openai "github.com/sashabaranov/go-openai"
-
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
@@ -102,7 +100,7 @@ func (c *Client) adapt(ctx context.Context, r chat.Request, left omitted) (compl
 // refused returns which parameters of a request an error refuses, with the server's words. They are those that the
 // error is about or, if it does not tell, those that its words name. No answer may be without a bound, and another key
 // does not change that the bound's value is refused.
-func (c *Client) refused(err error, q openai.ChatCompletionRequest, left omitted) omitted {
+func (c *Client) refused(err error, q question, left omitted) omitted {
 	var no *refusal
 	if c.conf.Model == "" || !errors.As(err, &no) || !rejects[no.status] {
 		return nil
@@ -135,14 +133,14 @@ var rejects = map[int]bool{
 }
 
 // sends reports whether a request has a parameter.
-func sends(q openai.ChatCompletionRequest, parameter string) bool {
+func sends(q question, parameter string) bool {
 	switch parameter {
 	case TokensMax:
 		return q.MaxTokens > 0
 	case TokensCompletion:
 		return q.MaxCompletionTokens > 0
 	case "temperature":
-		return q.Temperature != 0
+		return q.Temperature != nil
 	case "top_p":
 		return q.TopP != 0
 	case "logprobs":

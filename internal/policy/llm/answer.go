@@ -15,7 +15,7 @@ import (
 
 // ask sends a request and reads what the server answers. It does not use the client of go-openai, which refuses
 // requests by the model's name and reads answers and errors of one form only. The error of a server is a refusal.
-func (c *Client) ask(ctx context.Context, q openai.ChatCompletionRequest) (completion, error) {
+func (c *Client) ask(ctx context.Context, q question) (completion, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.conf.Timeout)
 	defer cancel()
 

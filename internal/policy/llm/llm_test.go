@@ -94,7 +94,7 @@ func TestTheRequestOnTheWire(t *testing.T) {
 	raw, _ := json.Marshal(sent)
 	for _, want := range []string{
 		`"model":"m-1"`,
-		`"temperature":1e-45`,
+		`"temperature":0`,
 		`"max_tokens":7`,
 		`"seed":5`,
 		`"logprobs":true`,

@@ -12,21 +12,31 @@ import (
 // maxSeed keeps seeds exact in JSON numbers.
 const maxSeed = 1<<53 - 1
 
+// question is a request as it goes on the wire.
+type question struct {
+	openai.ChatCompletionRequest
+
+	// Temperature replaces go-openai's, which never sends a 0; servers then take their own default. A number that is
+	// nearly 0 does not do instead: llama.cpp divides by it and samples from what overflows. If nil, none is sent.
+	Temperature *float32 `json:"temperature,omitempty"`
+}
+
 // request returns the form of a request that goes on the wire, without the parameters that are left out.
-func (c *Client) request(r chat.Request, left omitted) openai.ChatCompletionRequest {
-	q := openai.ChatCompletionRequest{
+func (c *Client) request(r chat.Request, left omitted) question {
+	q := question{ChatCompletionRequest: openai.ChatCompletionRequest{
 		Model:          c.model(r),
 		N:              max(r.N, 1),
 		LogProbs:       c.conf.LogProbs && left["logprobs"] == "",
 		Messages:       c.messages(r),
 		ResponseFormat: c.format(r.Schema, left),
-	}
+	}}
 
 	if left["n"] != "" {
 		q.N = 0
 	}
 	if left["temperature"] == "" {
-		q.Temperature = nonzero(r.Temperature)
+		temperature := float32(r.Temperature)
+		q.Temperature = &temperature
 	}
 	if left["top_p"] == "" {
 		q.TopP = nonzero(r.TopP)
@@ -118,7 +128,7 @@ func (c *Client) format(s *chat.Schema, left omitted) *openai.ChatCompletionResp
 }
 
 // nonzero keeps a zero on the wire: go-openai leaves out zero values, and servers then take their own default. The
-// smallest float is greedy, or nearly: vLLM raises it to 0.01, so the gateway sends it a 0.
+// smallest number keeps the most probable token alone, and servers that refuse a top_p of 0 take it.
 func nonzero(x float64) float32 {
 	if x == 0 {
 		return math.SmallestNonzeroFloat32
