@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"regexp"
 
 	"github.com/collabui/collabui/fault"
 )
@@ -40,6 +41,8 @@ func (c *Client) classifyRefusal(no *refusal, model string) error {
 	switch status := no.status; {
 	case status == http.StatusTooManyRequests, mayPassLater(status) && no.after > 0:
 		return fault.After(fault.Throttled, no.after, "model %s: %w", model, no)
+	case status == http.StatusInternalServerError && unsupported.MatchString(no.words):
+		return fault.New(fault.Refused, "model %s refused the request: %w", model, no)
 	case status == 0, mayPassLater(status):
 		return fault.New(fault.Transient, "model %s: %w", model, no)
 	case status == http.StatusPaymentRequired: // waiting does not help
@@ -60,6 +63,10 @@ func (c *Client) classifyRefusal(no *refusal, model string) error {
 
 	return fault.New(fault.Invalid, "model %s refused the request: %w", model, no)
 }
+
+// unsupported matches the words of servers that answer 500 to a request which they will never take: llama.cpp to an
+// image if its model reads none.
+var unsupported = regexp.MustCompile(`(?i)\b(is|are) not supported\b|\bdo(es)? not support\b`)
 
 // mayPassLater reports whether a status is one of a server that fails, or that may answer the same request later.
 func mayPassLater(status int) bool {

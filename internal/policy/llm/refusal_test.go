@@ -165,6 +165,20 @@ func TestNamesOfErrorsSayWhatTheirStatusDoesNot(t *testing.T) {
 			body: `{"error":{"code":403,"message":"flagged","metadata":{"flagged_input":"x","reasons":["violence"]}}}`,
 		},
 		{status: 400, body: `{"error":{"code":"content_filter","message":"w"}}`, kind: fault.Refused, words: "w"},
+		{ // of llama.cpp
+			status: 500, kind: fault.Refused, words: "500 Internal Server Error: image input is not supported",
+			body: `{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you ` +
+				`may need to provide the mmproj","type":"server_error"}}`,
+		},
+		{
+			status: 500, kind: fault.Refused, words: "does not support",
+			body: `{"error":{"message":"the model does not support tools","type":"api_error"}}`,
+		},
+		{
+			status: 500, kind: fault.Transient, words: "CUDA",
+			body: `{"error":{"message":"CUDA error: operation not supported","type":"server_error"}}`,
+		},
+		{status: 503, body: `{"error":"the image is not supported now"}`, kind: fault.Transient, words: "image"},
 	} {
 		x.check(t)
 	}
