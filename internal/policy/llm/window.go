@@ -8,8 +8,22 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
+// window is the part of an entry of a list of models that tells how many tokens a prompt and its answer may have.
+type window struct {
+	ID      string `json:"id"`
+	Max     int    `json:"max_model_len"`  // vLLM, SGLang and the gateway
+	Context int    `json:"context_length"` // other servers
+	Meta    struct {
+		Context int `json:"n_ctx"` // llama.cpp
+	} `json:"meta"`
+}
+
+// size returns the number of tokens; 0 if it is not told.
+func (w window) size() int { return max(w.Max, w.Context, w.Meta.Context) }
+
 // Window returns the number of tokens that a prompt and its answer may have together, as the server's list of models
-// says: for model, or for the whole list if it does not have the model. It returns 0 if the server does not say.
+// says: for model, or for the whole list if it does not have the model. The only model of a list stands for any, since
+// some servers have one model and ignore its name. It returns 0 if the server does not say.
 // The call may be repeated.
 func (c *Client) Window(ctx context.Context, model string) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.conf.Timeout)
@@ -18,11 +32,6 @@ func (c *Client) Window(ctx context.Context, model string) (int, error) {
 	got, err := c.send(ctx, http.MethodGet, c.url("/models"), nil)
 	if err != nil {
 		return 0, fault.New(fault.Transient, "list the models of %s: %w", redacted(c.conf.BaseURL), err)
-	}
-	type window struct {
-		ID      string `json:"id"`
-		Max     int    `json:"max_model_len"`  // vLLM, SGLang and the gateway
-		Context int    `json:"context_length"` // other servers
 	}
 	var list struct {
 		window
@@ -33,12 +42,12 @@ func (c *Client) Window(ctx context.Context, model string) (int, error) {
 	}
 	out := list.window
 	for _, m := range list.Data {
-		if m.ID == model {
+		if m.ID == model || len(list.Data) == 1 && out.size() == 0 {
 			out = m
 		}
 	}
 
-	return max(out.Max, out.Context), nil
+	return out.size(), nil
 }
 
 // Window returns the smallest window of the servers that answer and say theirs, and 0 if none does. The error is nil.

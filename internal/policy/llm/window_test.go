@@ -9,10 +9,12 @@ import (
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	for list, want := range map[string]int{
-		`{"data": [{"id": "other", "max_model_len": 7}, {"id": "m", "max_model_len": 4096}]}`: 4096,
-		`{"data": [{"id": "m", "context_length": 128000}]}`:                                   128000,
-		`{"data": [{"id": "digest"}], "max_model_len": 4096}`:                                 4096,
-		`{"data": [{"id": "other", "max_model_len": 7}]}`:                                     0,
+		`{"data": [{"id": "other", "max_model_len": 7}, {"id": "m", "max_model_len": 4096}]}`:      4096,
+		`{"data": [{"id": "m", "context_length": 128000}]}`:                                        128000,
+		`{"data": [{"id": "digest"}], "max_model_len": 4096}`:                                      4096,
+		`{"data": [{"id": "other", "max_model_len": 7}, {"id": "another", "meta": {"n_ctx": 7}}]}`: 0,
+		`{"data": [{"id": "m.gguf", "object": "model", "owned_by": "llamacpp", "meta": {"n_ctx": 512, ` +
+			`"n_ctx_train": 8192}}], "models": [{"name": "m.gguf"}]}`: 512, // it serves its model under any name
 		`[]`: 0,
 	} {
 		fs, p, _ := fakes(t, 3, 0)
