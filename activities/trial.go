@@ -281,7 +281,7 @@ func refusedTrial(err error, where string) error {
 	case kind == fault.Refused:
 		return err
 	case kind != fault.Invalid:
-		return fmt.Errorf("%w: start its server, or correct base_url and model", err)
+		return fmt.Errorf("%w: start its server or wait until it is ready, or correct base_url and model", err)
 	}
 
 	return err
