@@ -2,12 +2,15 @@ package recorded
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/collabui/collabui/fault"
 )
@@ -102,8 +105,8 @@ func Read(file string, skip bool, f func(raw []byte, at Where) error) (
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err == nil {
-			err = oneReading(raw)
+		if err == nil { // what programs read in several ways: halves of characters, a member twice
+			_, err = jsontext.NewDecoder(bytes.NewReader(raw)).ReadValue()
 		}
 		if err == nil {
 			err = f(raw, at)

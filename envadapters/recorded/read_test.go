@@ -103,10 +103,11 @@ func TestABrokenRecordIsNamed(t *testing.T) {
 
 func TestRecordsWithTwoReadingsAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"n": 1, "n": 2}`:                       `"n" is there twice in one object`,
-		`{"n": 1, "\u006e": 2}`:                  `"n" is there twice in one object`,
-		`{"n": 1, "a": [{"b": {}, "b": 1}]}`:     `"b" is there twice in one object`,
-		"{\"n\": 1, \"a\": \"\xff\"}":            "not UTF-8: 1 of its bytes",
+		`{"n": 1, "n": 2}`:                       `jsontext: duplicate object member name "n"`,
+		`{"n": 1, "\u006e": 2}`:                  `jsontext: duplicate object member name "n"`,
+		`{"n": 1, "a": [{"b": {}, "b": 1}]}`:     `jsontext: duplicate object member name "b" within "/a/0"`,
+		"{\"n\": 1, \"a\": \"\xff\"}":            `jsontext: invalid UTF-8 within "/a"`,
+		`{"n": 1, "a": "\ud800"}`:                "jsontext: invalid surrogate pair",
 		`{"a": {"n": 1}, "b": {"n": 1}, "n": 1}`: "",
 		`{"n": 1, "a": ["n", "n", {"n": "n"}]}`:  "",
 		`{"n": 1, "a": "\",\"n\":{"}`:            "",
