@@ -38,7 +38,7 @@ type Obstacle struct {
 	Warning bool   `json:"warning,omitempty"` // it could not be found out in time, or does no harm yet
 }
 
-// preflightTime limits the checks of a worker, apart from those of models: a person waits for them.
+// preflightTime limits the checks of a worker, except trials of models: a person waits for it.
 const preflightTime = 8 * time.Second
 
 // obstacles collects what a worker finds.

@@ -32,7 +32,7 @@ import (
 // answerTime is the most that the trial of a model may take, for a person waits. A model that thinks needs long.
 const answerTime = 2 * time.Minute
 
-// trialCalls is the most that the trial of a model asks it. Every answer is paid for.
+// trialCalls is the largest number of requests in the trial of a model. Each of them is paid for.
 const trialCalls = 2
 
 // seat is a model that plays a role.
@@ -89,7 +89,7 @@ func trialStep(family domain.Family) domain.Step {
 	return step
 }
 
-// tryModels asks models as their roles ask, concurrently and each once, and notes why a run with them could not end.
+// tryModels sends models the requests of their roles, concurrently, and notes why a run with them could not end.
 // Quiet only looks for their keys. A role without an endpoint needs none.
 func tryModels(
 	ctx context.Context, e *endpoints.Endpoints, s spec.Spec, seats []seat, quiet bool, seen map[string]bool,
@@ -121,7 +121,7 @@ func tryModels(
 	}
 }
 
-// tryModel asks one model.
+// tryModel tries one model.
 func tryModel(ctx context.Context, e *endpoints.Endpoints, s spec.Spec, x seat, quiet bool, o *obstacles) {
 	m, where := s.Models[x.name], "models."+string(x.name)
 	t, p, err := e.Trial(s, x.name, x.role)
@@ -138,7 +138,7 @@ func tryModel(ctx context.Context, e *endpoints.Endpoints, s spec.Spec, x seat, 
 		err := play(asked, s, x, t, p, uint64(try))
 		switch err = cmp.Or(t.Err, err); { // roles take some refusals for data
 		case err != nil && fault.KindOf(err) == fault.Throttled:
-			return // a model that is busy can be asked
+			return // a model that is busy can be used
 		case err != nil && asked.Err() != nil:
 			o.add(ctx, where, fmt.Errorf("no answer within %s: start its server, or give --no-probe if it only needs "+
 				"longer (%w)", limit, err))
@@ -163,7 +163,7 @@ func tryModel(ctx context.Context, e *endpoints.Endpoints, s spec.Spec, x seat, 
 	}
 }
 
-// play asks for one answer of a role, whose own code reads it.
+// play requests one answer of a role, whose own code reads it.
 func play(
 	ctx context.Context, s spec.Spec, x seat, t *endpoints.Trial, p *prompts.Prompt, seed uint64,
 ) (err error) {
@@ -198,7 +198,7 @@ func play(
 	return err
 }
 
-// act asks for an action as agents that are chat models are asked.
+// act requests an action, as for agents that are chat models.
 func act(
 	ctx context.Context, s spec.Spec, m spec.Model, t *endpoints.Trial, step domain.Step, seed uint64,
 ) error {
@@ -251,7 +251,7 @@ func useless(r chat.Response, m spec.Model, x seat, wrong string) string {
 		return fmt.Sprintf("as the %s it gave an empty answer: choose another model, or give --no-probe", x.part())
 	case wrong != "":
 		advice := "choose another model, or give --no-probe"
-		if m.Schema == spec.SchemaJSON && x.role != prompts.Agent { // agents are asked without a schema
+		if m.Schema == spec.SchemaJSON && x.role != prompts.Agent { // requests of agents have no schema
 			advice = fmt.Sprintf("try %s.schema: json_object or none, or ", where) + advice
 		}
 

@@ -35,7 +35,7 @@ type Cell struct {
 	// Canonical is the canonical form of Action on the step's observation.
 	Canonical  string `json:"canonical,omitempty"`
 	ParseError string `json:"parse_error,omitempty"`
-	// Repaired names how Text differs from what the prompt asks for, if it was read all the same (docs/method.md, What
+	// Repaired names how Text differs from the form in the prompt, if it was read nevertheless (docs/method.md, What
 	// is read).
 	Repaired []string `json:"repaired,omitempty"`
 	// Refused says why the model refused the prompt. The agent then says nothing, and nothing is learned of it.

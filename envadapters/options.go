@@ -1,5 +1,18 @@
 package envadapters
 
+import (
+	"net/url"
+	"slices"
+	"strconv"
+)
+
+// IsServer reports whether a URL has one of some schemes, a host, and a port from 1 to 65535 or none.
+func IsServer(u *url.URL, schemes ...string) bool {
+	port, err := strconv.ParseUint(u.Port(), 10, 16)
+
+	return slices.Contains(schemes, u.Scheme) && u.Hostname() != "" && (u.Port() == "" || err == nil && port > 0)
+}
+
 // Options configure a suite. Each adapter takes some of them. They are part of a run's specification, so they hold no
 // secrets.
 type Options struct {

@@ -87,8 +87,8 @@ func missing(r runs.Result) string {
 	return fmt.Sprintf("   %d missing: %.1f to %.1f %% at worst and best", r.Missing, worst, best)
 }
 
-// cut says how many cells had a prompt that lacked a part of what the agent saw, or that the model refused, and how
-// many were read although they are not as the prompt asks.
+// cut returns how many cells had a prompt that lacked a part of what the agent saw, or that the model refused, and how
+// many were read although they lack the form in the prompt.
 func cut(r runs.Result) string {
 	said := ""
 	if r.Cut > 0 {

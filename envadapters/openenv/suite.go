@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -70,18 +69,11 @@ func New(o envadapters.Options) (*Suite, error) {
 // ParseAddress parses the address of a server.
 func ParseAddress(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Hostname() == "" || !isPort(u.Port()) {
+	if err != nil || !envadapters.IsServer(u, "ws", "wss") {
 		return nil, fmt.Errorf("expected ws://host:port/ws or wss://…, not %q", address)
 	}
 
 	return u, nil
-}
-
-// isPort reports whether a port of a URL is none or one that there is.
-func isPort(port string) bool {
-	n, err := strconv.ParseUint(port, 10, 16)
-
-	return port == "" || err == nil && n > 0
 }
 
 // Name returns the suite's name in specifications.

@@ -31,7 +31,7 @@ var ErrNotTried = errors.New("the keys of this host may not write and remove the
 // Promises tries what a store must promise and do, by small objects of its own, which it removes, and reports what is
 // not kept, or nothing. It writes with If-None-Match twice, reads, lists, copies, uploads in parts and deletes, and
 // compares the clocks. What is not kept is tried twice, because a store may have a bad moment: Promises finds one that
-// never keeps a promise. The error tells what could not be tried or removed, and wraps ErrNotTried if this host's keys
+// never keeps a promise. The error names what could not be tried or removed, and wraps ErrNotTried if this host's keys
 // are not allowed to. It may be repeated.
 func Promises(ctx context.Context, b Keeper) (broken string, err error) {
 	if broken, err = promises(ctx, b); broken != "" {

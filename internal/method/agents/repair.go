@@ -12,7 +12,7 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// Repair is a way in which an answer differs from what the prompt asks for, and is read all the same. The table in
+// Repair is a way in which an answer may differ from the form in the prompt, and is read nevertheless. The table in
 // docs/method.md (What is read) has an example of each.
 type Repair string
 

@@ -5,10 +5,10 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
 )
 
 // Model is one chat endpoint. A specification never holds its key: Key names the environment variable that holds it,
@@ -145,15 +145,7 @@ func isControl(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
 func isProxy(text string) bool {
 	u, err := url.Parse(text)
 
-	return err == nil && slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) &&
-		u.Hostname() != "" && isPort(u.Port())
-}
-
-// isPort reports whether a port of a URL is none or one that there is.
-func isPort(port string) bool {
-	n, err := strconv.ParseUint(port, 10, 16)
-
-	return port == "" || err == nil && n > 0
+	return err == nil && envadapters.IsServer(u, "http", "https", "socks5", "socks5h")
 }
 
 // Paths of single calls, with which people copy a base URL, and words in the names of secrets.
@@ -165,7 +157,7 @@ var (
 // checkBaseURL checks the address to which the paths of calls are added.
 func checkBaseURL(base, field string, must Must) {
 	u, err := url.Parse(base)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || !isPort(u.Port()) ||
+	if err != nil || !envadapters.IsServer(u, "http", "https") ||
 		u.User != nil {
 		must(false, field, "a URL with http or https, a host and no password, for example http://127.0.0.1:8000/v1, "+
 			"not %q", base)

@@ -12,7 +12,7 @@ import (
 // maxSeed keeps seeds exact in JSON numbers.
 const maxSeed = 1<<53 - 1
 
-// question is a request as it goes on the wire.
+// question is a request as it is sent.
 type question struct {
 	openai.ChatCompletionRequest
 

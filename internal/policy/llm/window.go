@@ -8,7 +8,7 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// window is the part of an entry of a list of models that tells how many tokens a prompt and its answer may have.
+// window is an entry of a list of models: how many tokens a prompt and its answer may have.
 type window struct {
 	ID      string `json:"id"`
 	Max     int    `json:"max_model_len"`  // vLLM, SGLang and the gateway

@@ -170,7 +170,7 @@ func redisHosts(list, port string) (hosts []string, err error) {
 	return hosts, nil
 }
 
-// CheckRedis asks a server what it is. A cluster or a sentinel that is addressed as one server is an invalid fault,
+// CheckRedis finds out what a server is. A cluster or a sentinel that is addressed as one server is an invalid fault,
 // because it would refuse some keys, or all. If a server cannot be reached, the error is another one. A server that
 // does not answer such questions is no error.
 func CheckRedis(ctx context.Context, client redis.UniversalClient) error {
@@ -200,7 +200,7 @@ func CheckRedis(ctx context.Context, client redis.UniversalClient) error {
 }
 
 // CheckRedisKind returns an invalid fault if what is at the address of Redis is not what the address says, which would
-// be half used. A Redis that is down is none.
+// be half used. A Redis that is down is no error.
 func (e Endpoints) CheckRedisKind(ctx context.Context) error {
 	client, err := e.OpenRedis()
 	if client == nil {

@@ -102,7 +102,7 @@ func (s *Stream) present(ctx context.Context) (keys []string) {
 	}
 	switch c := s.client.(type) {
 	case *redis.ClusterClient:
-		_ = c.ForEachMaster(ctx, look) // what cannot be asked has no workers to show
+		_ = c.ForEachMaster(ctx, look) // a master that does not answer shows no workers
 	case *redis.Client:
 		_ = look(ctx, c)
 	}
