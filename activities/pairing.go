@@ -171,7 +171,7 @@ func (m *Models) adversary(s spec.Spec, policies []string) (proposer, error) {
 		call.Model = s.Models[s.Adversary.Model].Model
 		call.Texts, call.Usage, err = a.Propose(ctx, step, cell, n, call.Seed)
 		for i, text := range call.Texts {
-			if action, err := agents.ParseAnswer(text); err == nil && target.Render != nil {
+			if action, err := s.Answers.Answer(text); err == nil && target.Render != nil {
 				call.Texts[i] = target.Word(action, step.Observation)
 			}
 		}
