@@ -22,7 +22,7 @@ type Trial struct {
 }
 
 // Trial returns the model that plays a role under a name of the specification, for calls before the run, and the role's
-// prompt. It makes no call. It is an invalid fault if this process lacks the key.
+// prompt. It makes no call. The error is an invalid fault if this process lacks the key.
 func (e *Endpoints) Trial(s spec.Spec, name spec.Role, role string) (*Trial, *prompts.Prompt, error) {
 	client, p, err := e.reach(s, name, role)
 
