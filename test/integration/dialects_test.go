@@ -14,6 +14,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/collabui/collabui/internal/method/prompts"
+	"github.com/collabui/collabui/internal/method/rules"
 )
 
 // request is the part of a chat request that servers disagree about.
@@ -171,6 +174,8 @@ var dialects = map[string]dialect{
 
 // polyglot answers in the dialect that the first element of the path names.
 type polyglot struct {
+	answer func(system, user string) string
+
 	mu    sync.Mutex
 	began map[string]bool // which dialects have answered their first request, by name
 }
@@ -208,7 +213,7 @@ func (h *polyglot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 
-	said := answer(q.Messages[0].Content, q.Messages[1].Content)
+	said := h.answer(q.Messages[0].Content, q.Messages[1].Content)
 	text, _ := json.Marshal(said)
 	thought, _ := json.Marshal("<think>\nHm.\n</think>\n\n" + said)
 	usage := fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,"prompt_tokens_details":null,`+
@@ -237,7 +242,7 @@ evaluation: {val: 4, test_seeds: 0, test_templates: 0, test_apps: 0}
 // TestARunEndsAlikeInEveryDialect plays whole runs with stubs of the servers that people use, from nothing to a report.
 func TestARunEndsAlikeInEveryDialect(t *testing.T) {
 	t.Parallel()
-	h := &polyglot{began: map[string]bool{}}
+	h := &polyglot{answer: answer, began: map[string]bool{}}
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
 	m := newMachine(t, "")
@@ -264,9 +269,8 @@ func TestARunEndsAlikeInEveryDialect(t *testing.T) {
 // speaks plays a run with a server of a dialect, makes its report, and returns the digest of its end.
 func (m *machine) speaks(t *testing.T, server, name string, d dialect) (digest string) {
 	t.Helper()
-	run := strings.NewReplacer(" ", "-", ".", "-").Replace(name)
-	address := server + "/" + strings.ReplaceAll(name, " ", "+") + cmp.Or(d.address, "/v1")
-	file := m.write(run+".yaml", fmt.Sprintf(inDialect, run, address, d.model, d.keys))
+	run := plainName(name)
+	file := m.write(run+".yaml", fmt.Sprintf(inDialect, run, d.at(server, name), d.model, d.keys))
 	if out, err := m.try("train", file); err != nil {
 		t.Fatalf("train: %v, want success\n%s", err, out)
 	}
@@ -286,6 +290,57 @@ func (m *machine) speaks(t *testing.T, server, name string, d dialect) (digest s
 	}
 
 	return s.FinalDigest
+}
+
+// plainName returns the name of a dialect as names of runs and models are written.
+func plainName(dialect string) string {
+	return strings.NewReplacer(" ", "-", ".", "-").Replace(dialect)
+}
+
+// at returns the address of a dialect at the server.
+func (d dialect) at(server, name string) string {
+	return server + "/" + strings.ReplaceAll(name, " ", "+") + cmp.Or(d.address, "/v1")
+}
+
+// TestAgentsPlayAlikeInEveryDialect lets a chat model of every dialect be the agent, asked in two ways.
+func TestAgentsPlayAlikeInEveryDialect(t *testing.T) {
+	t.Parallel()
+	h := &polyglot{answer: func(_, user string) string { return tap(user) }, began: map[string]bool{}}
+	srv := httptest.NewServer(h)
+	t.Cleanup(srv.Close)
+	m := newMachine(t, "")
+	m.env = append(m.env, canaries...)
+
+	ways := []string{rules.WayPlain, prompts.T3A}
+	models, contrasts := "models:\n", "contrasts:\n"
+	for name, d := range dialects {
+		models += fmt.Sprintf("  %s: {base_url: %q, model: %q%s}\n", plainName(name), d.at(srv.URL, name), d.model,
+			d.keys)
+		for _, way := range ways {
+			contrasts += fmt.Sprintf("  - {of: full/trained, minus: full/%s-%s, split: val}\n", plainName(name), way)
+		}
+	}
+	m.write("agents.yaml", strings.Replace(specification, "epochs: 2", "epochs: 1", 1)+models)
+	file := m.write("experiment.yaml", "name: agents\nabout: which server answers for agents\n"+
+		"specification: agents.yaml\nseeds: 2\nepisodes: {val: 6}\narms:\n  - {name: full}\n"+contrasts)
+	result := m.table(file)
+
+	successes := 0
+	for seed, systems := range result.Systems {
+		for _, way := range ways {
+			outcomes := map[string]string{}
+			for name := range dialects {
+				r := systems[fmt.Sprintf("full/%s-%s on val", plainName(name), way)]
+				outcomes[name] = fmt.Sprintf("seed %d, %s: %d of %d episodes, %d prompts refused, %d answers repaired",
+					seed+1, way, r.Successes, r.Episodes, r.Refused, r.Repaired)
+				successes += r.Successes
+			}
+			allEqual(t, outcomes)
+		}
+	}
+	if successes == 0 {
+		t.Error("no agent succeeds, want some that do")
+	}
 }
 
 // filesWith lists the files below a folder that contain a text.

@@ -90,18 +90,18 @@ func outsidePolicy(m *machine) string {
 	return "http://" + outside(m.t, env, "collabui", "policy-server").addr + "/v1"
 }
 
-// allEqual checks the final digests of runs, by the runs' names.
-func allEqual(t *testing.T, digests map[string]string) {
+// allEqual checks that all results are the same, such as the final digests of runs, and that none is empty.
+func allEqual(t *testing.T, results map[string]string) {
 	t.Helper()
 	want := ""
-	for name, got := range digests {
+	for name, got := range results {
 		if want == "" {
 			want = got
 		}
 		if got != want || got == "" {
-			t.Errorf("%s: final digest = %q, want %q as of the other runs", name, got, want)
+			t.Errorf("%s: got %q, want %q as of the others", name, got, want)
 		}
 	}
 
-	t.Logf("final digests: %v", digests)
+	t.Logf("results: %v", results)
 }
