@@ -16,7 +16,7 @@ RACE := $(RACE_SHORT) ./internal/policy/infer ./internal/policy/tinyserver ./tra
 	./envadapters/androidworld ./envadapters/openenv ./envadapters/browser ./workflows
 
 .PHONY: help train build bin/collabui test unit lint race race-short simulate mutants fuzz vuln integration
-.PHONY: environments statistics datasets tools clients accessibility python deploy-check
+.PHONY: environments statistics datasets tools clients valkey accessibility python deploy-check
 .PHONY: test-llamafactory test-production production-small test-stack bench-llamafactory bench-vllm
 .PHONY: bench chromium clean chaos recovery scale
 .PHONY: histories
@@ -44,7 +44,7 @@ chromium: ## install Chromium if it is missing
 	@scripts/chromium.sh
 
 # Tests that need what others publish.
-PACKAGES := environments statistics datasets tools clients accessibility python deploy-check
+PACKAGES := environments statistics datasets tools clients valkey accessibility python deploy-check
 
 test: build chromium unit lint race-short fuzz $(PACKAGES) integration ## install what the tests need, run them all
 	$(GO) test -C deploy/local ./...
@@ -140,6 +140,11 @@ tools: ## read what `export --as` and `track` write with the packages that its f
 	export COLLABUI_TOOLS_PYTHON="$$(scripts/venv.sh tools)" COLLABUI_MLFLOW_PYTHON="$$(scripts/venv.sh mlflow)" \
 		COLLABUI_WANDB_PYTHON="$$(scripts/venv.sh wandb)"; \
 		$(GO) test -count=1 -run OtherTools ./cmd/collabui
+
+# The unit tests skip what needs a server of Redis or Valkey.
+valkey: ## share limits over a real cluster and a real sentinel of Valkey
+	export COLLABUI_VALKEY_PYTHON="$$(scripts/venv.sh valkey)"; [ -z "$$COLLABUI_VALKEY_PYTHON" ] || \
+		$(GO) test -count=1 -run Real ./internal/policy/limits
 
 # The integration tests skip what needs the packages. What cannot be installed is skipped here, too, with a reason.
 clients: build chromium ## ask `collabui infer` with OpenAI's packages for Python and JavaScript

