@@ -3,11 +3,15 @@ package transfer
 import (
 	"cmp"
 	"context"
+	"errors"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/store/verify"
 )
 
 // again lists the runs once more, and copies what they have besides: a list may not have shown everything.
@@ -81,6 +85,9 @@ func (t *transfer) complete(ctx context.Context) error {
 // lacks returns the manifests that a list of the other side does not show, although it had them.
 func (t *transfer) lacks(ctx context.Context) (lacks []string, err error) {
 	names := map[string]bool{}
+	for _, name := range t.report.Runs {
+		names[name] = true
+	}
 	for key := range t.had {
 		names[runs.NameOf(key)] = true
 	}
@@ -101,6 +108,61 @@ func (t *transfer) lacks(ctx context.Context) (lacks []string, err error) {
 		}
 	}
 	slices.Sort(lacks)
+	t.there = there
 
 	return lacks, nil
+}
+
+// leftovers refuses a run of which the other side has manifests that this side has not, without what they name: a copy
+// that was cut short left them there before this side was set back to an earlier state.
+func (t *transfer) leftovers(ctx context.Context) error {
+	for _, key := range slices.Sorted(maps.Keys(t.there)) {
+		if t.known[key] || runs.IsLocal(key) || runs.IsSpec(key) {
+			continue
+		}
+		lacks, err := t.leftover(ctx, key)
+		if err == nil && lacks != "" {
+			err = t.refuse(fault.New(fault.Invalid, "the other store has %s of another state of the run, and lacks "+
+				"%s, which that names: if the run is listed there, delete it; let `collabui gc` remove its objects "+
+				"there, and copy the run again", key, lacks))
+		}
+		if err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// leftover returns what a manifest of the other side names and the other side lacks.
+func (t *transfer) leftover(ctx context.Context, key string) (lacks string, err error) {
+	raw, err := t.to.Get(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return "", nil // removed meanwhile
+	}
+	if err != nil {
+		return "", err
+	}
+	refs, err := verify.Inspect(key, raw)
+	if err != nil {
+		return "", fault.New(fault.Corrupt, "%s of the other store: %w: see `collabui fsck` there", key, err)
+	}
+	images := verify.Screenshots(raw)
+	for _, ref := range refs {
+		switch sum, blob := strings.CutPrefix(ref, store.BlobPrefix); {
+		case blob && (t.retired[sum] || slices.Contains(images, ref)):
+		case blob:
+			err = t.follow(ctx, t.to, ref)
+		default:
+			_, err = t.to.Get(ctx, ref)
+		}
+		if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrAbsent) {
+			return ref, nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+
+	return "", nil
 }

@@ -2,8 +2,10 @@ package transfer_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/transfer"
@@ -45,6 +47,39 @@ func TestACopyThatIsCutShortHasNoCommitWithoutItsParts(t *testing.T) {
 					t.Fatalf("the copy has %s and lacks %s, want everything before what ends a stage", end, key)
 				}
 			}
+		}
+	}
+}
+
+// TestACopyIsNotWholeWithHalfOfAnotherState cuts a copy short, sets the original back to its beginning, and copies it
+// again.
+func TestACopyIsNotWholeWithHalfOfAnotherState(t *testing.T) {
+	t.Parallel()
+	r, _ := testrun.Finished(t)
+	names := []string{"small"}
+	older, half, whole := &store.Memory{}, &store.Memory{}, &store.Memory{}
+	spec := runs.Run("small").Spec().Key
+	raw, err := r.Bucket.Get(t.Context(), spec)
+	if err == nil {
+		_, err = older.PutOnce(t.Context(), spec, raw)
+	}
+	if err == nil {
+		_, err = transfer.Runs(t.Context(), r.Bucket, whole, names, quiet)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = transfer.Runs(t.Context(), r.Bucket, &testrun.Brittle{Bucket: half, Left: 100}, names, quiet)
+
+	if _, err := transfer.Runs(t.Context(), older, whole, names, quiet); err != nil {
+		t.Errorf("copying an older state to a whole copy of a newer one: got %v, want no error", err)
+	}
+	for what, copies := range map[string]func() error{
+		"a run": func() error { _, err := transfer.Runs(t.Context(), older, half, names, quiet); return err },
+		"all":   func() error { _, err := transfer.All(t.Context(), older, half, quiet); return err },
+	} {
+		if err := copies(); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "another state") {
+			t.Errorf("copying %s to half of another state: got %v, want an invalid fault that says so", what, err)
 		}
 	}
 }

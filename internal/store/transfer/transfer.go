@@ -34,7 +34,8 @@ type Report struct {
 // else, and a run is there when its specification is, which is copied last. It may be repeated after an error, and
 // beside runs that continue: of those it copies what there is. It may take longer than the grace period of collections
 // of the other store: see hold.Write. The error wraps store.ErrNotFound if there is no such run, and is an invalid
-// fault if the other side has another run of the name. Of what a policy of retention has removed, it copies the record.
+// fault if the other side has another run of the name, or half of another state of the run. Of what a policy of
+// retention has removed, it copies the record.
 func Runs(ctx context.Context, from, to store.Bucket, names []string, progress func(done, known int)) (Report, error) {
 	return newTransfer(from, to, progress).runs(ctx, names)
 }
@@ -68,7 +69,7 @@ func (t *transfer) runs(ctx context.Context, names []string) (Report, error) {
 		}
 	}
 	err = hold.Write(ctx, t.to, "a copy", unfinished, func(ctx context.Context, settle hold.Settle) error {
-		for _, step := range []func(context.Context) error{t.all, t.again, settle, t.complete, t.ends} {
+		for _, step := range []func(context.Context) error{t.all, t.again, settle, t.complete, t.leftovers, t.ends} {
 			if err := step(ctx); err != nil {
 				return err
 			}
@@ -148,6 +149,7 @@ type transfer struct {
 	lenient bool            // goes on if the other side has other objects under the same keys
 
 	listed map[string]bool // keys that a list had
+	there  map[string]bool // manifests of the copied runs that a list of the other side had at last
 
 	mu      sync.Mutex
 	same    map[string]error // by the name of a run: why the other side cannot have its objects; nil: it can
