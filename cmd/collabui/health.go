@@ -105,7 +105,8 @@ func (d diagnosis) finding(name supervisor.Name, addr string, err error) []findi
 	f := finding{What: name, OK: err == nil, Detail: addr}
 	if err != nil {
 		f.Detail = strings.TrimPrefix(f.Detail+": "+oneLine(err), ": ")
-		if !d.cluster {
+		// Services that run elsewhere have no log here.
+		if logs, err := d.logged(); err == nil && !d.cluster && slices.Contains(logs, name) {
 			f.Fix = d.typed("logs %s", name)
 		}
 	}

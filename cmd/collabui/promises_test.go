@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/process/supervisor"
 	"github.com/collabui/collabui/internal/store"
 )
 
@@ -121,5 +124,23 @@ func TestTheDoctorFindsARedisThatCannotShareLimits(t *testing.T) {
 				t.Errorf("the doctor leaves %q, want nothing", left)
 			}
 		})
+	}
+}
+
+func TestTheDoctorNamesLogsOfLocalServicesOnly(t *testing.T) {
+	d := diagnosis{app: &app{data: t.TempDir()}}
+	log := supervisor.LogPath(d.data, supervisor.Redis)
+	err := os.MkdirAll(filepath.Dir(log), 0o755)
+	if err == nil {
+		err = os.WriteFile(log, nil, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[supervisor.Name]bool{supervisor.Redis: true, supervisor.S3: false} {
+		found := d.finding(name, "127.0.0.1:1", errors.New("connection refused"))
+		if got := found[0].Fix != ""; got != want {
+			t.Errorf("%s: to do %q, want advice to read its log: %v", name, found[0].Fix, want)
+		}
 	}
 }

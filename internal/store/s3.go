@@ -128,7 +128,7 @@ func Open(c Config) (*S3, error) {
 func (s *S3) Check(ctx context.Context) error {
 	ok, err := s.client.BucketExists(ctx, s.bucket)
 	if err == nil && !ok {
-		return fmt.Errorf("no bucket %q", s.bucket)
+		return fmt.Errorf("no bucket %q: create it, or set COLLABUI_BUCKET to the name of another one", s.bucket)
 	}
 	if status(err) != 0 {
 		err = s.listOne(ctx)
