@@ -203,7 +203,7 @@ func (p *pool) get(s *slot, method, path string, limit time.Duration, out any) e
 	if err := openenv.Authorize(req.Header, req.URL.String()); err != nil {
 		return err
 	}
-	res, err := p.client.Do(req)
+	res, err := openenv.Client.Do(req)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package androidworld
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -71,7 +70,6 @@ type slot struct {
 type pool struct {
 	limits limits
 	width  int // The most leases at the same time: the slots without the spare ones.
-	client *http.Client
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
@@ -111,7 +109,6 @@ func newPool(servers []string, spare int, l limits) (*pool, error) {
 	return &pool{
 		limits:  l,
 		width:   len(servers) - spare,
-		client:  &http.Client{},
 		ctx:     ctx,
 		cancel:  cancel,
 		changed: make(chan struct{}),

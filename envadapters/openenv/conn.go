@@ -40,13 +40,27 @@ const (
 	closeLimit   = time.Second
 )
 
-// client opens connections.
-var client = func() *http.Client {
+// Client asks servers of environments. It follows no redirect: a server must choose neither what a worker asks next nor
+// who gets the key.
+var Client = func() *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = (&net.Dialer{Timeout: connectLimit}).DialContext
 
-	return &http.Client{Transport: t}
+	return &http.Client{
+		Transport:     t,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }()
+
+// redirected returns an invalid fault if the answer of a server is a redirect.
+func redirected(url string, res *http.Response) error {
+	if res == nil || res.StatusCode/100 != 3 {
+		return nil
+	}
+
+	return fault.New(fault.Invalid, "%s answers %s: redirects are not followed; write the address that it names", url,
+		res.Status)
+}
 
 // Conn is one session with a server, for one call at a time. After an error that is not a refusal it is closed: a late
 // answer would be taken for the answer of the next call.
@@ -66,15 +80,18 @@ func Dial(ctx context.Context, url string) (*Conn, error) {
 	defer cancel()
 
 	o := &websocket.DialOptions{
-		HTTPClient: client, HTTPHeader: http.Header{}, CompressionMode: websocket.CompressionDisabled,
+		HTTPClient: Client, HTTPHeader: http.Header{}, CompressionMode: websocket.CompressionDisabled,
 	}
 	if err := Authorize(o.HTTPHeader, url); err != nil {
 		return nil, err
 	}
 	ws, res, err := websocket.Dial(ctx, url, o)
 	if err != nil {
+		if err := redirected(url, res); err != nil {
+			return nil, err
+		}
 		if res != nil && (res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden) {
-			return nil, fault.New(fault.Invalid, "%s answers %s: set %s for this worker, and list the host in %s",
+			return nil, fault.New(fault.Invalid, "%s answers %s: set %s for this worker, and list the server in %s",
 				url, res.Status, EnvKey, EnvHosts)
 		}
 		if res != nil && res.StatusCode != http.StatusSwitchingProtocols {

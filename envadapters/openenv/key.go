@@ -29,8 +29,10 @@ func Key() (string, error) {
 	return strings.TrimSpace(string(raw)), nil
 }
 
-// EnvHosts is the environment variable that lists the hosts to which the key is sent besides this machine, separated by
-// commas. Specifications name addresses, and must not decide who gets the key.
+// EnvHosts is the environment variable that lists the servers to which the key is sent, separated by commas, as
+// HOST:PORT, or HOST for all its ports. Specifications name addresses, and must not decide who gets the key. It is sent
+// encrypted, or on the loopback; ws://HOST:PORT lists a server to which it is sent in clear, such as one of a private
+// network.
 const EnvHosts = "COLLABUI_ENVS_HOSTS"
 
 // Authorize adds the key to the header of a request to a server of environments, if there is one and the server may
@@ -44,13 +46,36 @@ func Authorize(h http.Header, address string) error {
 	if err != nil {
 		return fault.New(fault.Invalid, "%w", err)
 	}
-	ip := net.ParseIP(u.Hostname())
-	listed := slices.ContainsFunc(strings.Split(os.Getenv(EnvHosts), ","), func(host string) bool {
-		return strings.EqualFold(strings.TrimSpace(host), u.Hostname())
-	})
-	if listed || u.Hostname() == "localhost" || ip != nil && ip.IsLoopback() {
+	listed := func(entry string) bool { return mayHaveKey(strings.ToLower(strings.TrimSpace(entry)), u) }
+	if slices.ContainsFunc(strings.Split(os.Getenv(EnvHosts), ","), listed) {
 		h.Set("Authorization", "Bearer "+strings.Fields(keys)[0])
 	}
 
 	return nil
+}
+
+// mayHaveKey reports whether an entry of EnvHosts lets a server have the key.
+func mayHaveKey(entry string, u *url.URL) bool {
+	host, inClear := strings.CutPrefix(entry, "ws://")
+	encrypted := u.Scheme == "wss" || u.Scheme == "https"
+	name := strings.ToLower(u.Hostname())
+	ip := net.ParseIP(name)
+	loopback := name == "localhost" || ip != nil && ip.IsLoopback()
+	if host == "" || !encrypted && !inClear && !loopback {
+		return false
+	}
+
+	return host == name || host == net.JoinHostPort(name, port(u))
+}
+
+// port returns the port of an address, which its scheme implies if it is not written.
+func port(u *url.URL) string {
+	switch {
+	case u.Port() != "":
+		return u.Port()
+	case u.Scheme == "wss" || u.Scheme == "https":
+		return "443"
+	}
+
+	return "80"
 }

@@ -44,10 +44,11 @@ func healthy(ctx context.Context, address string) error {
 	if err := Authorize(req.Header, address); err != nil {
 		return err
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := Client.Do(req)
 	if err != nil {
 		return fault.New(fault.Transient, "it does not answer: %w", err)
 	}
+	_ = res.Body.Close()
 
-	return res.Body.Close()
+	return redirected(address, res)
 }

@@ -222,6 +222,7 @@ func listens(args []string) []string {
 // foreignPorts are those of the programs of others.
 var foreignPorts = map[string][]string{
 	"temporal": {"7233", "9091"}, "s3": {"9000"}, "redis": {"6379"}, "vllm": {"8000"}, "prometheus": {"9090"},
+	"emulator": {"8000"},
 }
 
 var address = regexp.MustCompile(`^(?:[a-z]+://)?([a-z][a-z0-9-]*):(\d+)`)
