@@ -53,7 +53,7 @@ func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 	if e.suite.mapping.foreign() {
 		def = map[string]any{"seed": t.Seed % seedLimit}
 	}
-	data, err := render(e.suite.mapping.reset, t, def)
+	data, err := render("reset", e.suite.mapping.reset, t, def)
 	if err != nil {
 		return envadapters.Transition{}, err
 	}
@@ -93,7 +93,7 @@ func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Tr
 		return e.refused("no element has this name: " + a.JSON()), nil
 	}
 
-	data, err := render(e.suite.mapping.action, Act{Action: a, ID: el.ID, Said: el.Text}, a)
+	data, err := render("action", e.suite.mapping.action, Act{Action: a, ID: el.ID, Said: el.Text}, a)
 	if err != nil {
 		return envadapters.Transition{}, err
 	}

@@ -1,7 +1,6 @@
 package openenv
 
 import (
-	"bytes"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"text/template"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/domain/templates"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 )
@@ -18,7 +18,7 @@ import (
 type mapping struct {
 	envadapters.Mapping
 	line          *regexp.Regexp
-	action, reset *template.Template
+	action, reset *templates.Template
 }
 
 // mappedFields are the fields of an element that a mapping can name.
@@ -64,13 +64,11 @@ func prepare(m envadapters.Mapping) (mapping, error) {
 }
 
 // parse parses a template; nil for an empty text.
-func parse(field, text string) (*template.Template, error) {
+func parse(field, text string) (*templates.Template, error) {
 	if text == "" {
 		return nil, nil
 	}
-
-	functions := template.FuncMap{"json": asJSON, "browsergym": browserGym}
-	t, err := template.New(field).Option("missingkey=error").Funcs(functions).Parse(text)
+	t, err := templates.Parse(text, template.FuncMap{"json": templates.JSON, "browsergym": browserGym})
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "openenv: mapping.%s: expected a template of JSON: %w", field, err)
 	}
@@ -78,27 +76,20 @@ func parse(field, text string) (*template.Template, error) {
 	return t, nil
 }
 
-func asJSON(v any) (string, error) {
-	b, err := json.Marshal(v)
-	return string(b), err
-}
-
-// render executes a template, whose result must be JSON. Without a template it returns def.
-func render(t *template.Template, data, def any) (any, error) {
+// render executes the template of a field, whose result must be JSON. Without a template it returns def.
+func render(field string, t *templates.Template, data, def any) (any, error) {
 	if t == nil {
 		return def, nil
 	}
-
-	var b bytes.Buffer
-	if err := t.Execute(&b, data); err != nil {
-		return nil, fault.New(fault.Invalid, "openenv: mapping.%s: %w", t.Name(), err)
+	out, err := t.Execute("", data)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "openenv: mapping.%s: %w", field, err)
 	}
-	if !json.Valid(b.Bytes()) {
-		return nil, fault.New(fault.Invalid, "openenv: mapping.%s: the result is not JSON: %.200s",
-			t.Name(), b.String())
+	if !json.Valid([]byte(out)) {
+		return nil, fault.New(fault.Invalid, "openenv: mapping.%s: the result is not JSON: %.200s", field, out)
 	}
 
-	return json.RawMessage(b.Bytes()), nil
+	return json.RawMessage(out), nil
 }
 
 // description describes a server that does not describe itself.
@@ -254,9 +245,9 @@ func text(v any) string {
 		return strconv.FormatFloat(x, 'f', -1, 64)
 	}
 
-	s, _ := asJSON(v) // Decoded JSON cannot fail.
+	raw, _ := json.Marshal(v) // decoded JSON cannot fail
 
-	return s
+	return string(raw)
 }
 
 // number returns a decoded JSON number, or 1 or 0 for a boolean.

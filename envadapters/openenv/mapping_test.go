@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/domain/templates"
 	"github.com/collabui/collabui/envadapters"
 )
 
@@ -115,8 +116,8 @@ func TestAServerWithoutTheProfileNeedsConfigurationOnly(t *testing.T) {
 }
 
 func sameJSON(a, b domain.Element) bool {
-	x, _ := asJSON(a)
-	y, _ := asJSON(b)
+	x, _ := templates.JSON(a)
+	y, _ := templates.JSON(b)
 
 	return x == y
 }

@@ -250,7 +250,7 @@ func (s *Suite) Rehearse() error {
 	var failed []string
 	var first error
 	for _, a := range domain.Samples(s.Family()) {
-		if _, err := render(s.mapping.action, Act{Action: a, ID: "A", Said: "text"}, a); err != nil {
+		if _, err := render("action", s.mapping.action, Act{Action: a, ID: "A", Said: "text"}, a); err != nil {
 			failed = append(failed, a.Type)
 			first = cmp.Or(first, err)
 		}

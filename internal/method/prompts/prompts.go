@@ -2,7 +2,7 @@
 // broken answer is asked for again. Its first line states its version; its digest is that of its text. Both are
 // recorded with every use.
 //
-// It imports fault. It does no I/O.
+// It imports domain/templates and fault. It does no I/O.
 package prompts
 
 import (
@@ -14,8 +14,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"text/template"
 
+	"github.com/collabui/collabui/domain/templates"
 	"github.com/collabui/collabui/fault"
 )
 
@@ -94,7 +94,7 @@ func FormsOf(family string) Forms {
 type Prompt struct {
 	Version string // stated in its first line
 	Digest  string // hex SHA-256 of its text
-	parts   *template.Template
+	parts   *templates.Template
 }
 
 var version = regexp.MustCompile(`^\{\{/\* version ([0-9A-Za-z.-]+) \*/(?: -)?\}\}`)
@@ -130,17 +130,18 @@ func BuiltIn(role string) (*Prompt, error) {
 }
 
 // Parse reads a template. It must define the parts system and user, and its first line must be {{/* version N */}}.
+// What it does and writes is bounded (package templates).
 func Parse(text string) (*Prompt, error) {
 	v := version.FindStringSubmatch(text)
 	if v == nil {
 		return nil, errors.New("the first line must be {{/* version N */ -}}")
 	}
-	t, err := template.New("").Option("missingkey=error").Parse(text)
+	t, err := templates.Parse(text, nil)
 	if err != nil {
 		return nil, err
 	}
 	for _, part := range []string{"system", "user"} {
-		if t.Lookup(part) == nil {
+		if !t.Has(part) {
 			return nil, fmt.Errorf("the part {{define %q}} is missing", part)
 		}
 	}
@@ -151,13 +152,13 @@ func Parse(text string) (*Prompt, error) {
 
 // Render fills one part.
 func (p *Prompt) Render(part string, data any) (string, error) {
-	var b strings.Builder
-	if err := p.parts.ExecuteTemplate(&b, part, data); err != nil {
+	out, err := p.parts.Execute(part, data)
+	if err != nil {
 		// A custom template may ask for what its role does not have.
 		return "", fault.New(fault.Invalid, "prompt part %s, version %s: %w", part, p.Version, err)
 	}
 
-	return b.String(), nil
+	return out, nil
 }
 
 // Messages fills the parts system and user.

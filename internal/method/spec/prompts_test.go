@@ -45,13 +45,16 @@ func TestWrongPromptsAreRefused(t *testing.T) {
 	for prompts, want := range map[string]string{
 		"{critic: nowhere.tmpl}": "s.yaml:2:19: prompts.critic: expected a file with a prompt template",
 		"{critic: bad.tmpl}":     "prompts.critic: expected a prompt template: the first line must be",
+		"{critic: endless.tmpl}": "prompts.critic: expected a prompt template: line 2: expected a list after range",
 		"{nobody: critic.tmpl}":  "prompts.nobody: expected one of the roles agent, critic, adversary",
 	} {
 		t.Run(prompts, func(t *testing.T) {
 			_, err := inFolder(t, map[string]string{
 				"critic.tmpl": template,
 				"bad.tmpl":    "hello",
-				"s.yaml":      "name: a\nprompts: " + prompts + "\n",
+				"endless.tmpl": "{{/* version 1 */}}\n{{define \"system\"}}{{range 1000000000000}}{{end}}{{end}}" +
+					"{{define \"user\"}}{{end}}",
+				"s.yaml": "name: a\nprompts: " + prompts + "\n",
 			})
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("Load = %v, want %s", err, want)

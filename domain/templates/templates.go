@@ -1,0 +1,122 @@
+// Package templates executes the templates that people write into specifications: those of text/template that end soon
+// and stay small, whatever they say.
+//
+// It imports no other package of this module. It does no I/O.
+package templates
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"text/template"
+)
+
+// Bounds of a template and of what it makes. A step is a part of a template that is executed once: a loop over n
+// elements takes n times the parts of its body.
+const (
+	MaxText   = 64 << 10  // bytes of the template
+	MaxOutput = 1 << 20   // bytes
+	MaxSteps  = 250_000   // of one execution
+	maxWords  = 50        // of a pipeline, such as names of fields and functions
+	maxFormat = 256       // bytes of a format of printf
+	maxResult = MaxOutput // bytes of what a function returns
+)
+
+// Template is a template whose executions are bounded. It may be executed concurrently.
+type Template struct{ parts *template.Template }
+
+// Parse parses a template that may call functions besides those of text/template, of which print, println, html, js,
+// urlquery and call are refused: their results could grow with every call. Maps must have the keys that are named.
+func Parse(text string, functions template.FuncMap) (*Template, error) {
+	if len(text) > MaxText {
+		return nil, fmt.Errorf("it has %d bytes; expected at most %d", len(text), MaxText)
+	}
+	known := template.FuncMap{"printf": format}
+	maps.Copy(known, functions)
+	t, err := template.New("").Option("missingkey=error").Funcs(known).Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	b := builder{parts: t, calls: map[string][]string{}}
+	for _, part := range t.Templates() {
+		if part.Tree == nil {
+			continue
+		}
+		b.part = part.Name()
+		if err := b.list(part.Root); err != nil {
+			return nil, err
+		}
+	}
+	for _, part := range slices.Sorted(maps.Keys(b.calls)) {
+		if b.reaches(part, part, map[string]bool{}) {
+			return nil, fmt.Errorf("the part %q includes itself", part)
+		}
+	}
+
+	return &Template{t}, nil
+}
+
+// Has reports whether a part is defined.
+func (t *Template) Has(part string) bool { return t.parts.Lookup(part) != nil }
+
+// Execute executes a part; the whole template is the part "". The error says which bound it exceeds, or what the data
+// lacks.
+func (t *Template) Execute(part string, data any) (string, error) {
+	var w writer
+	if err := t.parts.ExecuteTemplate(&w, part, data); err != nil {
+		return "", err
+	}
+
+	return w.text.String(), nil
+}
+
+// writer takes what a template writes. Every step writes something, if only an empty text.
+type writer struct {
+	text  strings.Builder
+	steps int
+}
+
+// Write fails above the bounds, which ends the execution.
+func (w *writer) Write(p []byte) (int, error) {
+	if w.steps++; w.steps > MaxSteps {
+		return 0, fmt.Errorf("it takes more than %d steps", MaxSteps)
+	}
+	if w.text.Len()+len(p) > MaxOutput {
+		return 0, fmt.Errorf("it writes more than %d bytes", MaxOutput)
+	}
+
+	return w.text.Write(p)
+}
+
+// wide are formats whose width or precision has four digits, or comes from the data.
+var wide = regexp.MustCompile(`%[^a-zA-Z%]*(\d{4}|\*)`)
+
+// format is printf within bounds.
+func format(text string, args ...any) (string, error) {
+	if len(text) > maxFormat || wide.MatchString(text) {
+		return "", fmt.Errorf("a format of printf has at most %d bytes, and widths below 1000 only", maxFormat)
+	}
+
+	return bounded(fmt.Sprintf(text, args...))
+}
+
+// JSON returns a value as JSON, for templates that write JSON.
+func JSON(v any) (string, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return "", err
+	}
+
+	return bounded(string(raw))
+}
+
+func bounded(text string) (string, error) {
+	if len(text) > maxResult {
+		return "", fmt.Errorf("the result of a function has %d bytes; expected at most %d", len(text), maxResult)
+	}
+
+	return text, nil
+}

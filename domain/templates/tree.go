@@ -1,0 +1,132 @@
+package templates
+
+import (
+	"fmt"
+	"slices"
+	"text/template"
+	"text/template/parse"
+)
+
+// builder checks the parts of a template, and lets every step of them write.
+type builder struct {
+	parts *template.Template
+	part  string              // that is looked at
+	calls map[string][]string // the parts that a part includes
+}
+
+// refused are the functions whose results grow when they are called again and again, and call, which calls what the
+// data holds.
+var refused = []string{"print", "println", "html", "js", "urlquery", "call"}
+
+// list puts an empty text before every node of a list, and into an empty one, since a node may write nothing.
+func (b *builder) list(l *parse.ListNode) error {
+	if l == nil {
+		return nil
+	}
+	var nodes []parse.Node
+	for _, n := range l.Nodes {
+		nodes = append(nodes, &parse.TextNode{NodeType: parse.NodeText, Pos: n.Position()}, n)
+		if err := b.node(n); err != nil {
+			return err
+		}
+	}
+	if len(nodes) == 0 {
+		nodes = append(nodes, &parse.TextNode{NodeType: parse.NodeText, Pos: l.Pos})
+	}
+	l.Nodes = nodes
+
+	return nil
+}
+
+// node checks a node and what it contains.
+func (b *builder) node(n parse.Node) error {
+	switch n := n.(type) {
+	case *parse.ActionNode:
+		return b.pipe(n.Pipe)
+	case *parse.IfNode:
+		return b.branch(&n.BranchNode)
+	case *parse.WithNode:
+		return b.branch(&n.BranchNode)
+	case *parse.RangeNode:
+		for _, c := range n.Pipe.Cmds {
+			if slices.ContainsFunc(c.Args, func(a parse.Node) bool { return a.Type() == parse.NodeNumber }) {
+				return fmt.Errorf("line %d: expected a list after range, not a number", n.Line)
+			}
+		}
+
+		return b.branch(&n.BranchNode)
+	case *parse.TemplateNode:
+		b.calls[b.part] = append(b.calls[b.part], n.Name)
+
+		return b.pipe(n.Pipe)
+	}
+
+	return nil
+}
+
+func (b *builder) branch(n *parse.BranchNode) error {
+	err := b.pipe(n.Pipe)
+	if err == nil {
+		err = b.list(n.List)
+	}
+	if err == nil {
+		err = b.list(n.ElseList)
+	}
+
+	return err
+}
+
+// pipe checks a pipeline.
+func (b *builder) pipe(p *parse.PipeNode) error {
+	if p == nil {
+		return nil
+	}
+	words, bad := 0, ""
+	var look func(n parse.Node)
+	look = func(n parse.Node) {
+		words++
+		switch n := n.(type) {
+		case *parse.PipeNode:
+			for _, c := range n.Cmds {
+				look(c)
+			}
+		case *parse.CommandNode:
+			for _, a := range n.Args {
+				look(a)
+			}
+		case *parse.ChainNode:
+			look(n.Node)
+		case *parse.IdentifierNode:
+			if slices.Contains(refused, n.Ident) {
+				bad = n.Ident
+			}
+		}
+	}
+	look(p)
+
+	switch {
+	case bad != "":
+		return fmt.Errorf("line %d: the function %s cannot be used here", p.Line, bad)
+	case words > maxWords:
+		return fmt.Errorf("line %d: an action has %d words; expected at most %d", p.Line, words, maxWords)
+	}
+
+	return nil
+}
+
+// reaches reports whether a part includes another one, or parts that do.
+func (b *builder) reaches(from, to string, seen map[string]bool) bool {
+	for _, next := range b.calls[from] {
+		if next == to {
+			return true
+		}
+		if !seen[next] {
+			seen[next] = true
+			if b.reaches(next, to, seen) {
+				return true
+			}
+		}
+	}
+
+	return false
+}
