@@ -198,12 +198,15 @@ func (w *world) pause(ctx context.Context, days int) error {
 	if !w.sleep(ctx, time.Duration(days)*24*time.Hour) {
 		return context.Cause(ctx)
 	}
-	_, err := w.commands(ctx, workflows.UpdateResume)
-	if err != nil && err.Error() == workflows.NotPaused {
-		return nil // it was forgotten with Temporal's data
+	for {
+		_, err := w.commands(ctx, workflows.UpdateResume)
+		if err == nil || err.Error() == workflows.NotPaused { // it was forgotten with Temporal's data
+			return nil
+		}
+		if !w.sleep(ctx, time.Hour) { // the resume could not be recorded, for example
+			return context.Cause(ctx)
+		}
 	}
-
-	return fault.As(fault.Transient, err)
 }
 
 // halt stops the run, unless it has ended, and returns when it is stopped. It commands so again, ever more rarely:
