@@ -321,7 +321,7 @@ func (r *Rollouts) screenshot(ctx context.Context, s spec.Spec, env envadapters.
 	if shot == nil || !s.Synthesis.Screenshots {
 		return nil, "", nil
 	}
-	png, err := shot.Screenshot(ctx)
+	png, err := envadapters.Take(ctx, shot)
 	if err != nil {
 		return nil, "", err
 	}

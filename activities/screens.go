@@ -16,7 +16,7 @@ func (r *Rollouts) picture(ctx context.Context, s spec.Spec, env envadapters.Env
 	if shot == nil || !s.Screenshots {
 		return nil, nil
 	}
-	png, err := shot.Screenshot(ctx)
+	png, err := envadapters.Take(ctx, shot)
 	if err != nil {
 		return nil, err
 	}

@@ -231,7 +231,7 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 			s.Success = true
 			return s
 		}),
-		"it is not a PNG": ofAbilities(func(a *envadapters.Abilities) { a.Screenshotter = picture{} }),
+		"is not a PNG":    ofAbilities(func(a *envadapters.Abilities) { a.Screenshotter = picture{} }),
 		"the judge knows": ofAbilities(func(a *envadapters.Abilities) { a.Expert = wrongExpert{} }),
 	} {
 		t.Run(want, func(t *testing.T) {

@@ -1,9 +1,7 @@
 package acceptance
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"unicode/utf8"
@@ -136,10 +134,7 @@ func (c *check) first(ctx context.Context, env envadapters.Environment, tr envad
 }
 
 func (c *check) screenshot(ctx context.Context, s envadapters.Screenshotter) {
-	png, err := s.Screenshot(ctx)
-	if err == nil && !bytes.HasPrefix(png, []byte("\x89PNG\r\n\x1a\n")) {
-		err = errors.New("it is not a PNG")
-	}
+	png, err := envadapters.Take(ctx, s)
 	if err != nil {
 		c.bad("screenshot: %v", err)
 	}

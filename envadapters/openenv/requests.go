@@ -174,7 +174,7 @@ func (x *session) state(ctx context.Context, raw json.RawMessage) (any, error) {
 		return nil, refuse(CodeValidation, "no image of kind %q here", q.Image)
 	}
 
-	png, err := can.Screenshotter.Screenshot(ctx)
+	png, err := envadapters.Take(ctx, can.Screenshotter)
 	if err != nil {
 		x.broken()
 		return nil, refuse(CodeExecution, "%v", err)

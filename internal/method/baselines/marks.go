@@ -13,16 +13,17 @@ import (
 	"golang.org/x/image/math/fixed"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
 )
 
 // Mark returns a screenshot, as PNG, with a box around every shown element and its name in the top left corner: its
-// index, or its ID where it has one. It is a void fault if the screenshot cannot be read.
+// index, or its ID where it has one. It is a void fault if the screenshot cannot be read or is too large.
 func Mark(shot []byte, o domain.Observation) ([]byte, error) {
-	src, err := png.Decode(bytes.NewReader(shot))
+	src, err := envadapters.DecodePNG(shot)
 	if err != nil {
-		return nil, fault.New(fault.Void, "the screenshot is not a PNG: %w", err)
+		return nil, err
 	}
 	to := image.NewRGBA(src.Bounds())
 	draw.Draw(to, to.Bounds(), src, src.Bounds().Min, draw.Src)

@@ -102,7 +102,7 @@ func (v Evaluation) only(p Player, env envadapters.Environment, i int) (Player, 
 func screen(env envadapters.Environment) func(context.Context) ([]byte, error) {
 	return func(ctx context.Context) ([]byte, error) {
 		if s := envadapters.Can(env).Screenshotter; s != nil {
-			return s.Screenshot(ctx)
+			return envadapters.Take(ctx, s)
 		}
 
 		return nil, fault.New(fault.Invalid, "the environment shows no screenshots, which this system reads: "+

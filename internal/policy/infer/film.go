@@ -39,7 +39,7 @@ func (f *film) shoot(ctx context.Context, n int) (string, error) {
 	if f.camera == nil {
 		return "", nil
 	}
-	png, err := f.camera.Screenshot(ctx)
+	png, err := envadapters.Take(ctx, f.camera)
 	if err != nil {
 		return "", err
 	}

@@ -13,15 +13,15 @@ import (
 	"golang.org/x/image/font/opentype"
 	"golang.org/x/image/math/fixed"
 
+	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
 )
 
 // Sizes of a strip, in pixels.
 const (
-	maxPixels   = 50 << 20 // of a screenshot
-	maxStrip    = 1720     // width of a row; more screens make more rows
-	maxThumb    = 400      // longer side of a thumbnail
+	maxStrip    = 1720 // width of a row; more screens make more rows
+	maxThumb    = 400  // longer side of a thumbnail
 	gap         = 16
 	textSize    = 13
 	lineHeight  = 17
@@ -43,20 +43,13 @@ type frame struct {
 
 // add appends a screenshot.
 func (s *strip) add(shot []byte) error {
-	c, err := png.DecodeConfig(bytes.NewReader(shot))
-	if err == nil && c.Width*c.Height > maxPixels {
-		return fault.New(fault.Void, "the screenshot has %d x %d pixels, which is too much", c.Width, c.Height)
-	}
-	var src image.Image
-	if err == nil {
-		src, err = png.Decode(bytes.NewReader(shot))
-	}
+	src, err := envadapters.DecodePNG(shot)
 	if err != nil {
-		return fault.New(fault.Void, "the screenshot is not a PNG: %w", err)
+		return err
 	}
-
-	scale := min(1, maxThumb/float64(max(c.Width, c.Height)))
-	thumb := image.NewRGBA(image.Rect(0, 0, max(1, int(float64(c.Width)*scale)), max(1, int(float64(c.Height)*scale))))
+	size := src.Bounds().Size()
+	scale := min(1, maxThumb/float64(max(size.X, size.Y)))
+	thumb := image.NewRGBA(image.Rect(0, 0, max(1, int(float64(size.X)*scale)), max(1, int(float64(size.Y)*scale))))
 	draw.CatmullRom.Scale(thumb, thumb.Bounds(), src, src.Bounds(), draw.Src, nil)
 	s.frames = append(s.frames, frame{thumb: thumb})
 

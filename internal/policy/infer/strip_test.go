@@ -54,7 +54,7 @@ func TestAStripRefusesWhatIsNoScreenshot(t *testing.T) {
 	binary.BigEndian.PutUint32(large[29:], crc32.ChecksumIEEE(large[12:29]))
 
 	var s strip
-	for want, shot := range map[string][]byte{"is not a PNG": []byte("GIF89a"), "which is too much": large} {
+	for want, shot := range map[string][]byte{"is not a PNG": []byte("GIF89a"), "expected at most": large} {
 		err := s.add(shot)
 		if fault.KindOf(err) != fault.Void || !strings.Contains(err.Error(), want) {
 			t.Errorf("add = %v, want a void fault with %q", err, want)

@@ -1,0 +1,52 @@
+package envadapters
+
+import (
+	"bytes"
+	"context"
+	"image"
+	"image/png"
+
+	"github.com/collabui/collabui/fault"
+)
+
+// MaxPixels bounds a screenshot: a few kB of PNG can say that they are a picture of any size.
+const MaxPixels = 32 << 20
+
+// Take returns a screenshot whose header is that of a PNG of at most MaxPixels. Others are void faults.
+func Take(ctx context.Context, s Screenshotter) ([]byte, error) {
+	shot, err := s.Screenshot(ctx)
+	if err == nil {
+		err = checkPNG(shot)
+	}
+	if err != nil {
+		return nil, err
+	}
+
+	return shot, nil
+}
+
+// DecodePNG decodes a screenshot of at most MaxPixels. Others are void faults.
+func DecodePNG(shot []byte) (image.Image, error) {
+	if err := checkPNG(shot); err != nil {
+		return nil, err
+	}
+	src, err := png.Decode(bytes.NewReader(shot))
+	if err != nil {
+		return nil, fault.New(fault.Void, "the screenshot is not a PNG: %w", err)
+	}
+
+	return src, nil
+}
+
+func checkPNG(shot []byte) error {
+	c, err := png.DecodeConfig(bytes.NewReader(shot))
+	if err != nil {
+		return fault.New(fault.Void, "the screenshot is not a PNG: %w", err)
+	}
+	if c.Width*c.Height > MaxPixels {
+		return fault.New(fault.Void, "the screenshot has %d x %d pixels; expected at most %d in all", c.Width, c.Height,
+			MaxPixels)
+	}
+
+	return nil
+}
