@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +14,7 @@ import (
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/acceptance"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/process/disk"
 	"github.com/collabui/collabui/workers/catalog"
 )
 
@@ -285,7 +285,7 @@ func (o checkOptions) writeScreenshot(suite string, r acceptance.Report) error {
 	}
 	name := suite + "-" + strings.ReplaceAll(r.Template, "/", "-") + ".png"
 
-	return os.WriteFile(filepath.Join(o.screenshots, name), r.Screenshot, 0o644)
+	return disk.Write(o.screenshots, name, r.Screenshot)
 }
 
 func printTask(w io.Writer, r acceptance.Report) {

@@ -17,6 +17,7 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/policy/infer"
 	"github.com/collabui/collabui/internal/policy/tinylm"
+	"github.com/collabui/collabui/internal/process/disk"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/lines"
 )
@@ -237,11 +238,7 @@ func export(ctx context.Context, b store.Bucket, run string, o exportOptions) (e
 
 func writeFiles(dir string, files map[string][]byte) error {
 	for _, name := range sortedKeys(files) {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, files[name], 0o644); err != nil {
+		if err := disk.Write(dir, name, files[name]); err != nil {
 			return err
 		}
 	}

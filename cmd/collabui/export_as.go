@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/interop"
+	"github.com/collabui/collabui/internal/process/disk"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/view"
@@ -92,12 +91,7 @@ func exportAs(ctx context.Context, b store.Bucket, run string, o exportOptions) 
 
 // write writes a file of the export.
 func (x *converted) write(name string, body []byte) error {
-	path := filepath.Join(x.Out, name)
-	err := os.MkdirAll(filepath.Dir(path), 0o755)
-	if err == nil {
-		err = os.WriteFile(path, body, 0o644)
-	}
-	if err != nil {
+	if err := disk.Write(x.Out, name, body); err != nil {
 		return fault.New(fault.Invalid, "write the export: %w", err)
 	}
 	x.Files++

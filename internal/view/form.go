@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/collabui/collabui/internal/process/disk"
 )
 
 // A form makes a report of the documents that fill puts into it.
@@ -25,12 +27,9 @@ func folder(dir string) form {
 		}
 
 		return fill(func(path, body string) error {
-			file := filepath.Join(dir, "data", filepath.FromSlash(path)+".js")
-			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-				return err
-			}
+			text := fmt.Appendf(nil, "collabui.unpack(%s,%q)\n", quoted(path), body)
 
-			return os.WriteFile(file, fmt.Appendf(nil, "collabui.unpack(%s,%q)\n", quoted(path), body), 0o644)
+			return disk.Write(filepath.Join(dir, "data"), path+".js", text)
 		})
 	}
 }

@@ -9,10 +9,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 
+	"github.com/collabui/collabui/internal/process/disk"
 	"github.com/collabui/collabui/internal/store"
 )
 
@@ -90,9 +89,6 @@ func (w writer) writeImage(ctx context.Context, s *detailScreen) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(w.images, 0o755); err != nil {
-		return err
-	}
 
-	return os.WriteFile(filepath.Join(w.images, s.Image+".png"), png, 0o644)
+	return disk.Write(w.images, s.Image+".png", png)
 }

@@ -2,8 +2,8 @@
 // and the pages that draw them. A report is a folder of both that needs no server; the viewer serves the same live.
 //
 // It imports domain, fault, internal/method/agents, internal/method/credit, internal/method/prompts,
-// internal/method/rules, internal/method/spec, internal/method/synth, internal/store, internal/store/experiments,
-// internal/store/lineage, internal/store/lines and internal/store/runs.
+// internal/method/rules, internal/method/spec, internal/method/synth, internal/process/disk, internal/store,
+// internal/store/experiments, internal/store/lineage, internal/store/lines and internal/store/runs.
 package view
 
 import (

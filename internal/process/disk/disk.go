@@ -1,4 +1,4 @@
-// Package disk says how much space a disk has left.
+// Package disk says how much space a disk has left, and writes files that stay below their folder.
 //
 // It imports fault.
 package disk

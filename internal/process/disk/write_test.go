@@ -1,0 +1,42 @@
+package disk_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/process/disk"
+)
+
+func TestANameThatLeavesItsFolderIsNotWritten(t *testing.T) {
+	above := t.TempDir()
+	folder := filepath.Join(above, "report")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for link, to := range map[string]string{"out": above, "file": filepath.Join(above, "victim")} {
+		if err := os.Symlink(to, filepath.Join(folder, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, stays := range map[string]bool{
+		"a.js": true, "a/b/c.js": true, "a/../b.js": true, "..a/b.js": true, "a": false, // which is a folder by now
+		"../x.js": false, "a/../../x.js": false, "../../../../x/result.json.js": false, "/x.js": false, "": false,
+		".": false, "..": false, "out/x.js": false, "file": false, "a\x00b": false,
+	} {
+		if name == "a" {
+			if err := os.MkdirAll(filepath.Join(folder, "a"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := disk.Write(folder, name, []byte("x"))
+		if (err == nil) != stays || err != nil && fault.KindOf(err) == fault.Transient {
+			t.Errorf("Write(%q) = %v, want it to be written: %v", name, err, stays)
+		}
+	}
+	entries, err := os.ReadDir(above)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("beside the folder there is %v, %v; want nothing", entries, err)
+	}
+}
