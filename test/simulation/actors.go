@@ -162,6 +162,8 @@ func (w *world) copies(ctx context.Context) error {
 	})
 	_, err = transfer.Runs(ctx, w.bucket, to, []string{name}, quiet)
 	if err != nil {
+		w.givenUp(w.second.disk, name, err)
+
 		return err
 	}
 	w.make(w.second.disk, name, false)
@@ -202,6 +204,13 @@ func (w *world) make(d *disk, run string, begins bool) {
 	w.making[fmt.Sprintf("%p %s", d, run)] = begins
 }
 
+// givenUp notes that nobody makes a run any more whose making ended with an error, unless the error passes.
+func (w *world) givenUp(d *disk, run string, err error) {
+	if fault.KindOf(err) != fault.Transient || errors.Is(err, store.ErrNotFound) {
+		w.make(d, run, false)
+	}
+}
+
 // fork makes an unchanged fork of the run, as soon as it can be forked.
 func (w *world) fork(ctx context.Context, name string) error {
 	f, err := fork.Plan(ctx, w.bucket, fork.Request{
@@ -215,9 +224,7 @@ func (w *world) fork(ctx context.Context, name string) error {
 	}
 	w.make(w.s3.disk, name, true)
 	if err := f.Make(ctx, w.bucket, func(int) {}); err != nil {
-		if fault.KindOf(err) != fault.Transient || errors.Is(err, store.ErrNotFound) { // nobody makes it any more
-			w.make(w.s3.disk, name, false)
-		}
+		w.givenUp(w.s3.disk, name, err)
 
 		return err
 	}
