@@ -14,6 +14,7 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/internal/policy/tinylm"
+	"github.com/collabui/collabui/internal/process/disk"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/trainer/external"
@@ -130,12 +131,15 @@ func (x imported) text(w io.Writer) {
 	}
 }
 
+// maxImport bounds a file of rows, or a small policy, in bytes: it is held in memory.
+const maxImport = 1 << 30
+
 // readImport reads and checks JSON lines or a small policy.
 func readImport(path string) (imported, []byte, error) {
 	out := imported{File: path, Kind: importedPolicy}
-	raw, err := os.ReadFile(path)
+	raw, err := disk.Read(path, maxImport)
 	if err != nil {
-		return out, nil, fault.New(fault.Invalid, "read the file: %w", err)
+		return out, nil, err
 	}
 	if _, err := tinylm.Decode(raw); err == nil {
 		return out, raw, nil

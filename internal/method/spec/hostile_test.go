@@ -31,8 +31,8 @@ func TestAFileIsOneDocumentWithoutTricks(t *testing.T) {
 		head + "seed: !env SEED\n":                                `x.yaml:2:7: seed: the tag !env means nothing here`,
 		head + "about: 1\n---\nname: b\n":                         `x.yaml:3:1: a second document begins here`,
 		"---\n" + head + "...\n---\nname: b\n":                    `x.yaml:4:1: a second document begins here`,
-		"name: a: b\n":                                            `x.yaml:1: mapping values are not allowed`,
-		"name: @a\n":                                              `x.yaml:1: found character that cannot start`,
+		"name: a: b\n":                                            `x.yaml:1:8: mapping values are not allowed`,
+		"name: @a\n":                                              `x.yaml:1:7: found character that cannot start`,
 		head + "---\n":                                            `x.yaml:2:1: a second document begins here`,
 		head + "models: {m: {price: {prompt: inf}}}\n":            `models.m.price.prompt: expected a finite`,
 		head + "train: {beta: NaN}\n":                             `x.yaml:2:15: train.beta: expected a finite`,
@@ -75,7 +75,7 @@ func bombs() map[string]string {
 		"models": models.String(), "four to the 30": laughs.String(), "nested": nested,
 		"deep aliases": deep.String(), "long text": long.String(),
 	}
-	for _, size := range []int{500_000, 1_000_000} {
+	for _, size := range []int{60_000, 500_000, 1_000_000} {
 		for name, parts := range map[string][3]string{
 			"keys":      {head + "{", "k,", "}"},
 			"list":      {head + "decoding: {temperatures: [", "1,", "]}"},
@@ -83,6 +83,7 @@ func bombs() map[string]string {
 			"comments":  {head, "a: 1 #\n", ""},
 			"brackets":  {head + "a: ", "[", ""},
 			"dashes":    {head + "a:\n", "- ", ""},
+			"lines":     {head + "a: ", "[\n", ""},
 			"anchors":   {head + "a:\n", "- &a\n", ""},
 			"aliases":   {head + "a:\n- &a x\n", "- *a\n", ""},
 			"one key":   {head + "\"", "k", "\": 1"},

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -112,7 +113,7 @@ func (m Model) check(field string, must Must) {
 			"$NAME of an environment variable, not %q", v)
 		must(!own(strings.TrimPrefix(v, "$")), field+".headers."+h,
 			"a variable other than COLLABUI_*: those hold secrets of collabui itself")
-		must(!strings.EqualFold(h, "Authorization") || strings.HasPrefix(v, "$"), field+".headers."+h,
+		must(!holdsSecret(h, v) || strings.HasPrefix(v, "$"), field+".headers."+h,
 			"$NAME of an environment variable: a specification never holds secrets")
 	}
 
@@ -136,7 +137,19 @@ var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 // transport holds the headers that an HTTP client sets itself, in lower case: a request would ignore them.
 var transport = map[string]bool{
 	"host": true, "content-length": true, "transfer-encoding": true, "connection": true, "trailer": true, "te": true,
-	"upgrade": true,
+	"upgrade": true, "accept-encoding": true, "content-encoding": true, "content-type": true, "expect": true,
+	"keep-alive": true, "proxy-authorization": true, "proxy-connection": true,
+}
+
+// secretHeader matches the names of headers that hold secrets, and scheme the values that do whatever their name.
+var (
+	secretHeader = regexp.MustCompile(`(?i)key|token|secret|passw|credential|cookie|signature|auth(orization)?$`)
+	scheme       = regexp.MustCompile(`(?i)^\s*(basic|bearer|token|digest)\s`)
+)
+
+// holdsSecret reports whether a header would hold a secret.
+func holdsSecret(name, value string) bool {
+	return secretHeader.MatchString(name) || scheme.MatchString(value)
 }
 
 func isControl(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
@@ -157,19 +170,28 @@ var (
 // checkBaseURL checks the address to which the paths of calls are added.
 func checkBaseURL(base, field string, must Must) {
 	u, err := url.Parse(base)
-	if err != nil || !envadapters.IsServer(u, "http", "https") ||
-		u.User != nil {
-		must(false, field, "a URL with http or https, a host and no password, for example http://127.0.0.1:8000/v1, "+
-			"not %q", base)
-
+	const want = "a URL with http or https, a host and no password, for example http://127.0.0.1:8000/v1"
+	if err == nil && u.User == nil && !strings.Contains(base, "@") {
+		must(envadapters.IsServer(u, "http", "https"), field, want+", not %q", base)
+	} else {
+		must(false, field, want) // what it holds may be a password
+	}
+	if err != nil || u.User != nil || !envadapters.IsServer(u, "http", "https") {
 		return
 	}
 
 	must(u.Fragment == "", field, "a URL without #%s", u.Fragment)
 	for _, name := range slices.Sorted(maps.Keys(u.Query())) {
-		must(!secretName.MatchString(name), field, "no %s in the query: a specification never holds secrets; "+
-			"name the variable that holds the key under key or headers", name)
+		must(u.Query().Get(name) != "", field, "a value of %s in the query", name)
+		if secretName.MatchString(name) {
+			must(false, field, "no %s in the query: a specification never holds secrets; name the variable that holds "+
+				"the key under key or headers", name)
+
+			return // what else is wrong would show it
+		}
 	}
+	hidden := func(c rune) bool { return unicode.IsSpace(c) || !unicode.IsPrint(c) }
+	must(!strings.ContainsFunc(base, hidden), field, "one URL, without blanks and invisible characters, not %+q", base)
 	if cut := callPath.FindStringIndex(u.Path); cut != nil {
 		u.Path, u.RawPath = u.Path[:cut[0]], ""
 		must(false, field, "the URL before the path of a call: %s, not %q", u, base)

@@ -64,6 +64,19 @@ func TestModelsAreCheckedAndHoldNoSecrets(t *testing.T) {
 			want: "models.judge.headers.Authorization: expected a variable other than COLLABUI_*",
 		},
 		{old: "$TOKEN", new: "Bearer-x", want: "headers.Authorization: expected $NAME"},
+		{old: "X-Org: acme", new: "api-key: abc", want: "headers.api-key: expected $NAME"},
+		{old: "X-Org: acme", new: "X-Goog-Api-Key: abc", want: "headers.X-Goog-Api-Key: expected $NAME"},
+		{old: "X-Org: acme", new: "Ocp-Apim-Subscription-Key: a", want: "Subscription-Key: expected $NAME"},
+		{old: "X-Org: acme", new: "X-Token: abc", want: "headers.X-Token: expected $NAME"},
+		{old: "X-Org: acme", new: "Cookie: session=a", want: "headers.Cookie: expected $NAME"},
+		{old: "acme", new: "Basic YTpi", want: "headers.X-Org: expected $NAME"},
+		{old: "acme", new: "Bearer $TOKEN", want: "headers.X-Org: expected $NAME"},
+		{old: "X-Org", new: "Accept-Encoding", want: "headers.Accept-Encoding: expected the name of a header"},
+		{old: "X-Org", new: "Proxy-Authorization", want: "Proxy-Authorization: expected the name of a header"},
+		{old: "http://h:1/v1", new: "http://h:1/v1 ", want: "base_url: expected one URL, without blanks"},
+		{old: "http://h:1/v1", new: "https://h/v1, https://g/v1", want: "base_url: expected one URL, without blanks"},
+		{old: "http://h:1/v1", new: "http://h:1/v1\u200b", want: `not "http://h:1/v1\u200b"`},
+		{old: "http://h:1/v1", new: "http://h:1/v1?api-version=", want: "base_url: expected a value of api-version"},
 		{
 			old: "model: m,", new: "model: m, proxy: 'proxy.corp:3128',",
 			want: "x.yaml:3:55: models.judge.proxy: expected a URL with http, https, socks5 or socks5h and a host",
@@ -148,6 +161,23 @@ func TestProxiesOfEveryUsualKindAreTaken(t *testing.T) {
 			s := parse(t, strings.Replace(judge, "model: m,", "model: m, proxy: '"+proxy+"',", 1))
 			if got := s.Models["judge"].Proxy; got != proxy {
 				t.Errorf("models.judge.proxy = %q, want %q", got, proxy)
+			}
+		})
+	}
+}
+
+// TestAnAddressWithASecretIsNotShown refuses addresses without showing what they hold.
+func TestAnAddressWithASecretIsNotShown(t *testing.T) {
+	for _, base := range []string{
+		"https://u:SECRET@h/v1", "https://SECRET@h/v1", "https://u:SEC/RET@h/v1", "https://u:SECRET@/v1", "u:SECRET@h",
+		"https://u:SECRET@h:99999/v1", "ftp://u:SECRET@h", "https://u:SECRET%zz@h/v1", "https://h/v1?api_key=SECRET",
+		"https://h/v1/chat/completions?token=SECRET", "https://u:SECRET@h/v1/chat/completions", "//u:SECRET@h",
+	} {
+		t.Run(base, func(t *testing.T) {
+			text := strings.Replace(judge, "http://h:1/v1", base, 1)
+			_, err := spec.Parse(spec.Source{Name: "x.yaml", Dir: "/specs"}, []byte(text), catalog.All{})
+			if err == nil || strings.Contains(err.Error(), "SECRET") || strings.Contains(err.Error(), "SEC/RET") {
+				t.Errorf("Parse = %v, want an error without the secret", err)
 			}
 		})
 	}

@@ -61,7 +61,7 @@ func TestErrorsNameFileLineColumnFieldAndTheNearestName(t *testing.T) {
 		"name: a\nedge_update: yes\n":     `x.yaml:2:14: edge_update: expected true or false, not "yes"`,
 		"name: a\ntrain: 3\n":             `x.yaml:2:8: train: expected a mapping`,
 		"name: a\nfinetune:\n  levels: 1": `x.yaml:3:11: finetune.levels: expected a list`,
-		"name: [\n":                       `x.yaml:1: `,
+		"name: [\n":                       `x.yaml:1:7: `,
 	}.check(t, "")
 }
 

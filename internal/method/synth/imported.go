@@ -157,8 +157,13 @@ func readRow(raw []byte) (p domain.Pair, also unkeptParts, err error) {
 	}
 
 	if ranked {
-		if p.Chosen, err = answerOf(chosen, "chosen"); err != nil || p.Chosen == "" {
-			return p, also, fmt.Errorf("chosen: expected a text, a message, or a list of one message (%v)", err)
+		switch p.Chosen, err = answerOf(chosen, "chosen"); {
+		case err != nil:
+			return p, also, fmt.Errorf("chosen: expected a text, a message, or a list of one message (%w)", err)
+		case len(chosen) == 0:
+			return p, also, errors.New("chosen: expected a text, a message, or a list of one message")
+		case p.Chosen == "":
+			return p, also, errors.New("chosen: is empty")
 		}
 	}
 	if raw, ok := m["rejected"]; ok {

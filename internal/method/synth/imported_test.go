@@ -38,6 +38,10 @@ func TestErrorsInCustomRowsNameTheLine(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"empty":         {"", "f: has no rows"},
 		"not JSON":      {ok + "\nnonsense", "f:2: not a JSON object"},
+		"empty answer":  {`{"prompt":"x","chosen":""}`, "f:1: chosen: is empty"},
+		"a list":        {`["x"]` + "\n" + ok, "not a JSON object, but a JSON string"},
+		"a text":        {ok + "\n\"x\"", "f:2: not a JSON object, but a JSON string"},
+		"a number":      {ok + "\n7", "f:2: not a JSON object, but a JSON number"},
 		"no answer":     {`{"prompt":"x"}`, "f:1: chosen: expected a text"},
 		"no prompt":     {`{"chosen":"x"}`, "f:1: prompt: expected a text or a list"},
 		"one turn":      {`{"messages":[{}]}`, "f:1: messages: expected at least two turns"},

@@ -161,7 +161,10 @@ type members map[string]json.RawMessage
 // membersOf reads an object, and refuses a member that comes twice, here or below.
 func membersOf(raw []byte, field string) (members, error) {
 	var m members
-	if err := json.Unmarshal(raw, &m); err != nil {
+	var other *json.UnmarshalTypeError
+	if err := json.Unmarshal(raw, &m); errors.As(err, &other) {
+		return nil, fmt.Errorf("%snot a JSON object, but a JSON %s", prefix(field), other.Value)
+	} else if err != nil {
 		return nil, fmt.Errorf("%snot a JSON object: %w", prefix(field), err)
 	}
 	if m == nil {

@@ -10,8 +10,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
-	"strings"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
@@ -106,34 +104,6 @@ func place(name string, before []byte) string {
 	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
 
 	return fmt.Sprintf("%s:%d:%d", name, line, column)
-}
-
-var (
-	atLine  = regexp.MustCompile(`^line (\d+): `)
-	unknown = regexp.MustCompile(`^unknown anchor '(.*)' referenced`)
-)
-
-// syntax returns the error of the library with its place. The library counts lines, not columns, and has no line for an
-// alias without an anchor, nor for the first line.
-func syntax(name string, raw []byte, err error) error {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	if m := unknown.FindStringSubmatch(text); m != nil {
-		alias := regexp.MustCompile(`\*` + regexp.QuoteMeta(m[1]) + `(?:[\s,\]}]|$)`)
-		if found := alias.FindIndex(raw); found != nil {
-			name = place(name, raw[:found[0]])
-		}
-		return invalid(name, "the alias %s has no anchor", m[1])
-	}
-	line := "1"
-	if m := atLine.FindStringSubmatch(text); m != nil {
-		line = m[1]
-		text = text[len(m[0]):]
-	}
-	if name != "" {
-		name += ":" + line
-	}
-
-	return invalid(name, "%s", text)
 }
 
 // Value returns a text as the value that another program reads there: a number, a date, a list, and so on. Numbers must

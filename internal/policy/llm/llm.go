@@ -1,8 +1,8 @@
 // Package llm reaches language models: chat completion over OpenAI-compatible HTTP. Only this package imports
 // go-openai.
 //
-// It imports domain, fault, internal/method/chat, internal/policy/serving and internal/process/failpoint. It links
-// no browser driver. It links no Temporal.
+// It imports domain, fault, internal/method/chat, internal/policy/serving, internal/process/disk and
+// internal/process/failpoint. It links no browser driver. It links no Temporal.
 package llm
 
 import (
@@ -13,7 +13,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -25,6 +24,7 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/process/disk"
 )
 
 // Config is an endpoint. The key and header values are secrets: they come from the environment or a file, never from a
@@ -106,9 +106,12 @@ func New(c Config) (*Client, error) {
 	return &Client{http: hc, conf: c}, nil
 }
 
+// maxRoots bounds a file of certificates, in bytes.
+const maxRoots = 16 << 20
+
 // readRoots returns the system's root certificates and those of a PEM file.
 func readRoots(file string) (*x509.CertPool, error) {
-	pem, err := os.ReadFile(file)
+	pem, err := disk.Read(file, maxRoots)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
 )
 
@@ -37,7 +38,7 @@ var separator = regexp.MustCompile(`\s*,\s*(https?://)`)
 // Redacted returns an address, or a list of http addresses separated by commas, without passwords: for people, logs and
 // errors.
 func Redacted(addr string) string {
-	if !strings.Contains(addr, "@") && !strings.Contains(addr, sentinelPassword) {
+	if !strings.ContainsAny(addr, "@?") {
 		return addr
 	}
 	list := strings.Split(separator.ReplaceAllString(addr, "\n$1"), "\n")
@@ -66,5 +67,33 @@ func redacted(addr string) string {
 		return "(an unreadable address)"
 	}
 
+	query := u.Query()
+	for name := range query {
+		if secretOption.MatchString(name) {
+			query.Set(name, "xxxxx")
+		}
+	}
+	if u.RawQuery != "" {
+		u.RawQuery = query.Encode()
+	}
+
 	return u.Redacted()
+}
+
+// secretOption matches the names of options that may hold secrets.
+var secretOption = regexp.MustCompile(`(?i)pass|pw|token|secret|key|cred|auth`)
+
+// checkStore returns an invalid fault if an address of the object store has more than a scheme, a host and a port.
+func checkStore(addr string) error {
+	_, host, found := strings.Cut(addr, "://")
+	if !found {
+		host = addr
+	}
+	if strings.ContainsAny(host, "@?#/ \t") || found && !strings.HasPrefix(addr, "http://") &&
+		!strings.HasPrefix(addr, "https://") {
+		return fault.New(fault.Invalid, "%s is not HOST:PORT, nor a URL of that alone with http or https: keys belong "+
+			"in %s and %s, the bucket in %s", EnvS3, EnvAccess, EnvSecret, EnvBucket)
+	}
+
+	return nil
 }

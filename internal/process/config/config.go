@@ -6,6 +6,8 @@ package config
 
 import (
 	"cmp"
+	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -79,11 +81,15 @@ func FromEnv() (Endpoints, error) {
 		},
 	}
 	e.Store.Bucket = cmp.Or(os.Getenv(EnvBucket), defaultName)
-	e.SetStore(os.Getenv(EnvS3))
+	address := strings.TrimSuffix(strings.TrimSpace(os.Getenv(EnvS3)), "/")
+	e.SetStore(address)
 	e.Store.Region = cmp.Or(os.Getenv(EnvRegion), os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"))
 	e.Store.Style = store.Style(os.Getenv(EnvStyle))
 
-	var err error
+	err := checkStore(address)
+	if err != nil {
+		return e, err
+	}
 	if e.TemporalTLS.On, err = strconv.ParseBool(cmp.Or(os.Getenv(EnvTLS), "0")); err != nil {
 		return e, fault.New(fault.Invalid, "%s is %q; expected 1 or 0", EnvTLS, os.Getenv(EnvTLS))
 	}
@@ -188,9 +194,21 @@ func Secret(name string) (string, error) {
 	return strings.TrimSpace(string(b)), err
 }
 
+// maxSecret bounds a file with a secret or certificates, in bytes.
+const maxSecret = 16 << 20
+
 // read returns the content of a file that a variable names.
 func read(name, path string) ([]byte, error) {
-	b, err := os.ReadFile(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "%s: %w", name, err)
+	}
+	defer func() { _ = f.Close() }()
+
+	b, err := io.ReadAll(io.LimitReader(f, maxSecret+1)) // it may be a pipe
+	if err == nil && len(b) > maxSecret {
+		err = fmt.Errorf("%s has more than %d bytes, which is no secret", path, maxSecret)
+	}
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "%s: %w", name, err)
 	}

@@ -111,6 +111,9 @@ func TestRedactedAddressesHoldNoPassword(t *testing.T) {
 
 		"rediss+cluster://u:pw@a:1,b:2,[::1]:3":             "rediss+cluster://u:xxxxx@a:1,b:2,[::1]:3",
 		"redis+sentinel://a:1,b:2/m/0?sentinel_password=pw": "redis+sentinel://a:1,b:2/m/0",
+		"redis://h:1?password=pw&protocol=3":                "redis://h:1?password=xxxxx&protocol=3",
+		"https://h/v1?api_key=pw":                           "https://h/v1?api_key=xxxxx",
+		"http://h/v1?api-version=2024":                      "http://h/v1?api-version=2024",
 		"redis://a:pw@h:x y":                                unreadable,
 		"http://h/v1,a:pw@g/v1":                             unreadable,
 		"a:pw@g:1/v1":                                       unreadable,
@@ -141,6 +144,24 @@ func TestPoliciesAreAList(t *testing.T) {
 		}
 		if err := e.Complete(); (err == nil) != (want != nil) {
 			t.Errorf("Complete with policies %q = %v, want an error only without policies", in, err)
+		}
+	}
+}
+
+func TestAnAddressOfTheStoreIsAHostAndAPort(t *testing.T) {
+	for address, ok := range map[string]bool{
+		"": true, "s3.example:9000": true, "http://s3.example": true, "https://s3.example:443/": true, "[::1]:9000": true,
+		"http://u:hidden@s3.example": false, "u:hidden@s3.example:9000": false, "http://s3.example/bucket": false,
+		"http://s3.example?x=hidden": false, "s3://bucket": false, "ftp://s3.example": false, "a b": false,
+	} {
+		t.Setenv(EnvS3, address)
+		e, err := FromEnv()
+		if (err == nil) != ok || err != nil && (fault.KindOf(err) != fault.Invalid ||
+			strings.Contains(err.Error(), "hidden")) {
+			t.Errorf("FromEnv with %s = %v, want an invalid fault without the secret: %v", address, err, !ok)
+		}
+		if ok && strings.HasSuffix(e.Store.Endpoint, "/") {
+			t.Errorf("the endpoint of %s is %s, want none that ends with a slash", address, e.Store.Endpoint)
 		}
 	}
 }

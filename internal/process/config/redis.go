@@ -104,11 +104,15 @@ var severalHosts = regexp.MustCompile(`^(rediss?)\+([a-z]+)://(?:([^/?]*)@)?([^/
 func parseRedis(addr string) (a redisAddress, err error) {
 	parts := severalHosts.FindStringSubmatch(addr)
 	if parts == nil {
-		if a.options, err = redis.ParseURL(addr); err != nil {
-			err = errors.New("it is no redis:// URL")
+		u, err := url.Parse(addr)
+		if err != nil || u.Opaque != "" || !slices.Contains([]string{"redis", "rediss", "unix"}, u.Scheme) {
+			return a, errors.New("it is no redis:// URL with a host")
+		}
+		if a.options, err = redis.ParseURL(addr); err != nil { // it names options and databases, not users
+			return a, fmt.Errorf("it cannot be used: %w", err)
 		}
 
-		return a, err
+		return a, nil
 	}
 	protocol, user, path := parts[1], parts[3], strings.Split(strings.Trim(parts[5], "/"), "/")
 	a.kind = parts[2]

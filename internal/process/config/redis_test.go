@@ -61,6 +61,10 @@ func TestAddressesOfSentinelsAreRead(t *testing.T) {
 func TestWhatIsNotSupportedOfRedisIsRefused(t *testing.T) {
 	for address, want := range map[string]string{
 		"http://h":                           "no redis:// URL",
+		"redis:10.0.0.5":                     "no redis:// URL",
+		"redis://u:secret@h/abc":             "invalid database number",
+		"redis://h/0?password=secret":        "unexpected option: password",
+		"redis://u:secret@h?dial_timeout=zz": "invalid dial_timeout",
 		"redis+ring://h":                     "neither cluster nor sentinel",
 		"redis+cluster://":                   "no host",
 		"redis+cluster://a,,b":               "no host",

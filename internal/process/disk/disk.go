@@ -1,4 +1,5 @@
-// Package disk says how much space a disk has left, and writes files that stay below their folder.
+// Package disk says how much space a disk has left, reads files within bounds, and writes files that stay below their
+// folder.
 //
 // It imports fault.
 package disk

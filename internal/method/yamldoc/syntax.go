@@ -1,0 +1,102 @@
+package yamldoc
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+var (
+	atLine  = regexp.MustCompile(`^line (\d+): `)
+	unknown = regexp.MustCompile(`^unknown anchor '(.*)' referenced`)
+)
+
+// syntax returns the error of the library with its place. The library has no columns, no line for an alias without an
+// anchor, and for some errors the line before, or that of the surrounding block.
+func syntax(name string, raw []byte, err error) error {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	if m := unknown.FindStringSubmatch(text); m != nil {
+		alias := regexp.MustCompile(`\*` + regexp.QuoteMeta(m[1]) + `(?:[\s,\]}]|$)`)
+		if found := alias.FindIndex(raw); found != nil {
+			name = place(name, raw[:found[0]])
+		}
+
+		return invalid(name, "the alias %s has no anchor", m[1])
+	}
+	line := "1"
+	if m := atLine.FindStringSubmatch(text); m != nil {
+		line = m[1]
+		text = text[len(m[0]):]
+	}
+	if at, found := wrong(raw, line); found {
+		name = place(name, raw[:at])
+	} else if name != "" {
+		name += ":" + line
+	}
+
+	return invalid(name, "%s", text)
+}
+
+// Bounds of the search for the place of an error, in bytes: of the text, of a line, and of what is parsed in all.
+const (
+	maxSearched = 64 << 10
+	maxLine     = 1 << 10
+	patience    = 1 << 19
+)
+
+// wrong returns where a text stops being YAML: no longer beginning of it can be parsed. The search begins at a line
+// before which all is well. It gives up if the text, or one of its lines, is long.
+func wrong(raw []byte, line string) (at int, found bool) {
+	if len(raw) > maxSearched {
+		return 0, false
+	}
+	first, _ := strconv.Atoi(line)
+	left := patience
+	parses := func(end int) bool {
+		left -= end
+
+		return left >= 0 && isYAML(raw[:end])
+	}
+
+	good, number := 0, 1
+	for end := range raw {
+		if raw[end] != '\n' {
+			continue
+		}
+		if number >= first-1 && parses(end+1) {
+			good = end + 1
+		}
+		number++
+	}
+	last := bytes.IndexByte(raw[good:], '\n')
+	if last < 0 {
+		last = len(raw) - good
+	}
+	if last > maxLine {
+		return 0, false
+	}
+	at = good
+	for end := range string(raw[good : good+last]) {
+		if parses(good + end) {
+			at = good + end
+		}
+	}
+
+	return at, left >= 0
+}
+
+// isYAML reports whether a text can be parsed.
+func isYAML(text []byte) bool {
+	in := yaml.NewDecoder(bytes.NewReader(text))
+	for {
+		var doc yaml.Node
+		if err := in.Decode(&doc); err != nil {
+			return errors.Is(err, io.EOF)
+		}
+	}
+}
