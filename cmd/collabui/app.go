@@ -7,8 +7,10 @@ import (
 	"io"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/pflag"
 
@@ -107,7 +109,7 @@ func (a *app) typed(format string, args ...any) string { return "`" + a.command(
 func (a *app) command(format string, args ...any) string {
 	quoted := make([]any, len(args))
 	for i, arg := range args {
-		if word, ok := arg.(string); ok {
+		if word, ok := arg.(string); ok { // raw ones are quoted already
 			arg = operand(word)
 		}
 		quoted[i] = arg
@@ -120,6 +122,19 @@ func (a *app) command(format string, args ...any) string {
 
 	return line
 }
+
+// proposed matches a command in a sentence of a workflow, which does not know how a person calls the program.
+var proposed = regexp.MustCompile("`collabui ([^`]+)`")
+
+// pasteable returns the reason for which a run waits, with the commands in it as this user types them.
+func (a *app) pasteable(reason string) string {
+	return proposed.ReplaceAllStringFunc(reason, func(found string) string {
+		return a.typed("%s", raw(proposed.FindStringSubmatch(found)[1]))
+	})
+}
+
+// raw is a part of a command line that is quoted already.
+type raw string
 
 // operand returns a name or a path as an argument of a command: no program takes it for a flag.
 func operand(word string) string {
@@ -144,4 +159,18 @@ func isTerminal(w io.Writer) bool {
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // say prints a line to w. Errors of a terminal or a pipe are not reported.
-func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
+func say(w io.Writer, format string, args ...any) {
+	_, _ = io.WriteString(w, printable(fmt.Sprintf(format, args...))+"\n")
+}
+
+// printable returns a text without control characters but tabs and line breaks: texts of pages, models and servers are
+// in it, which could steer a terminal.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+
+		return -1
+	}, text)
+}

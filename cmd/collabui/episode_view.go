@@ -27,7 +27,7 @@ func (e storedEpisode) text(w io.Writer) {
 		e.matrix(&text, i)
 		say(&text, "  executed: %s", e.decided(i))
 	}
-	_, _ = io.WriteString(w, plain(text.String()))
+	_, _ = io.WriteString(w, printable(text.String()))
 }
 
 // ending says how the episode ended.
@@ -145,5 +145,5 @@ func (e storedEpisode) full(w io.Writer, step int) {
 		say(&text, "pair of agent %d, round %d (%s, weight %.2f):\n  chosen   %s\n  rejected %s", p.Agent, p.Round+1,
 			p.Source, p.Weight, agents.Line(p.Chosen, 300), agents.Line(p.Rejected, 300))
 	}
-	_, _ = io.WriteString(w, plain(text.String()))
+	_, _ = io.WriteString(w, printable(text.String()))
 }

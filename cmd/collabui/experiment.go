@@ -249,7 +249,7 @@ func (s *session) showArm(ctx context.Context, v *viewer, st workflows.Experimen
 		v.bar("testing the contrasts")
 	case st.Run != "" && query(ctx, s.temporal, st.Run, workflows.QueryStatus, &run):
 		if run.Paused && v.paused != run.Reason {
-			v.say("paused: %s\n  continue with %s", run.Reason, v.typed("resume %s", st.Run))
+			v.say("paused: %s\n  continue with %s", v.pasteable(run.Reason), v.typed("resume %s", st.Run))
 		}
 		v.paused = run.Reason
 		if run.Stage == workflows.StageEpoch {

@@ -228,7 +228,7 @@ func (a *app) inferOnce(ctx context.Context, sys infer.System, model chat.Model,
 			say(w, "no answer contains an action: nothing is decided")
 			return
 		}
-		say(w, "%d of %d cells, by %s:\n%s", d.Votes[0].Votes, len(d.Decision.Cells), d.Votes[0].Rule, plain(d.Text))
+		say(w, "%d of %d cells, by %s:\n%s", d.Votes[0].Votes, len(d.Decision.Cells), d.Votes[0].Rule, d.Text)
 	})
 }
 

@@ -125,7 +125,7 @@ func showsEpisodes(t *testing.T, r *testrun.Run, sys infer.System) {
 }
 
 func TestTextCannotSteerATerminal(t *testing.T) {
-	if got, want := plain("a\x1b[31mb\nc\u009b"), "a[31mb\nc"; got != want {
-		t.Errorf("plain = %q, want %q", got, want)
+	if got, want := printable("a\x1b[31mb\nc\u009b"), "a[31mb\nc"; got != want {
+		t.Errorf("printable = %q, want %q", got, want)
 	}
 }

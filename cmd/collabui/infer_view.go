@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/policy/infer"
@@ -28,7 +27,7 @@ func (a *app) event(e infer.Event) error {
 	case "end":
 		printEnd(&text, e)
 	}
-	_, err := io.WriteString(a.out, plain(text.String()))
+	_, err := io.WriteString(a.out, printable(text.String()))
 
 	return err
 }
@@ -67,7 +66,7 @@ func printMatrix(w io.Writer, cells []infer.Asked) {
 			agent = c.Agent
 			_, _ = fmt.Fprintf(&line, "  agent %-2d", agent)
 		}
-		_, _ = fmt.Fprintf(&line, " %-36s", plain(cellText(c)))
+		_, _ = fmt.Fprintf(&line, " %-36s", printable(cellText(c)))
 	}
 	say(w, "%s", line.String())
 }
@@ -82,14 +81,4 @@ func cellText(c infer.Asked) string {
 	}
 
 	return text
-}
-
-// plain removes control characters, with which pages and models could steer a terminal.
-func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || unicode.IsPrint(r) {
-			return r
-		}
-		return -1
-	}, s)
 }

@@ -142,7 +142,7 @@ func (a *app) logged() ([]string, error) {
 func (a *app) printLog(service string, lines []string) error {
 	for _, line := range lines {
 		err := a.print(map[string]string{"service": service, "line": line}, func(w io.Writer) {
-			say(w, "%-10s %s", service, plain(line))
+			say(w, "%-10s %s", service, line)
 		})
 		if err != nil {
 			return err

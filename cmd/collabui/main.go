@@ -20,7 +20,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -118,7 +117,7 @@ func run(args []string, out, errw io.Writer) int {
 	if a.json {
 		_ = json.NewEncoder(errw).Encode(map[string]any{"error": err.Error(), "exit_code": code})
 	} else {
-		_, _ = fmt.Fprintln(errw, "collabui:", err)
+		say(errw, "collabui: %v", err)
 	}
 
 	return code

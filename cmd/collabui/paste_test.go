@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -88,5 +89,24 @@ func TestNamesNeedNoQuotes(t *testing.T) {
 				t.Errorf("%q is a name that a command cannot show as it is, want it plain", name)
 			}
 		}
+	}
+}
+
+// TestReasonsOfRunsCanBePasted reads the commands in a reason with a shell, as this user calls the program.
+func TestReasonsOfRunsCanBePasted(t *testing.T) {
+	a := &app{data: "d a'ta"}
+	got := a.pasteable("x is spent; raise it with `collabui set 'r un' budget.money=3`, " +
+		"then `collabui resume r --why TEXT`.\x1b[2J")
+	for _, want := range []string{
+		" set 'r un' budget.money=3 --data 'd a'\\''ta'`, then", " resume r --why TEXT --data 'd a'\\''ta'`.",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("pasteable = %s, want %s", got, want)
+		}
+	}
+	var shown bytes.Buffer
+	say(&shown, "reason: %s\t%s", got, "\u202eabc\u009b1m")
+	if strings.ContainsAny(shown.String(), "\x1b\u202e\u009b") || !strings.HasSuffix(shown.String(), "[2J\tabc1m\n") {
+		t.Errorf("say wrote %q, want no control characters but the tab", shown.String())
 	}
 }

@@ -86,6 +86,7 @@ func (a *app) observe(ctx context.Context, b store.Bucket, e config.Endpoints, r
 	}
 	got := <-read
 	got.Problems, got.View = problems, runPage(e, run)
+	got.Reason = a.pasteable(got.Reason)
 
 	return got.status, got.err
 }
@@ -131,7 +132,7 @@ func (st status) leftOutText(w io.Writer) {
 		if l.Accepted != "" {
 			line += ", accepted by " + l.Accepted
 		}
-		say(w, "%s", plain(line))
+		say(w, "%s", line)
 	}
 }
 
@@ -154,7 +155,7 @@ func (st status) changesText(w io.Writer) {
 		if c.Link != "" {
 			line += " (" + c.Link + ")"
 		}
-		say(w, "%s", plain(line))
+		say(w, "%s", line)
 	}
 }
 

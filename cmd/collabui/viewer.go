@@ -39,7 +39,7 @@ func (a *app) viewer(run string) *viewer {
 // status shows the status of a run.
 func (v *viewer) status(ctx context.Context, t client.Client, status workflows.Status) {
 	if status.Paused && v.paused != status.Reason {
-		v.say("paused: %s\n  continue with %s", status.Reason, v.typed("resume %s", v.run))
+		v.say("paused: %s\n  continue with %s", v.pasteable(status.Reason), v.typed("resume %s", v.run))
 	}
 	v.paused = status.Reason
 	where := status.Stage
@@ -178,7 +178,7 @@ func (v *viewer) bar(format string, args ...any) {
 		}
 	case v.terminal:
 		const cut, wrap = "\x1b[?7l", "\x1b[?7h" // what is wider than the terminal would leave rows behind
-		_, _ = fmt.Fprintf(v.out, "\r\x1b[K%s%s%s", cut, text, wrap)
+		_, _ = fmt.Fprintf(v.out, "\r\x1b[K%s%s%s", cut, printable(text), wrap)
 		v.line = text
 	default:
 		if k := coarse(text); k != v.last {
