@@ -74,15 +74,30 @@ func (o *Options) fill(ctx context.Context) error {
 	if o.Training.Work, err = filepath.Abs(o.Training.Work); err != nil {
 		return fault.As(fault.Invalid, err)
 	}
-	if !slices.Contains(o.Roles, workflows.QueueGPU) {
-		return nil
+	for _, folder := range o.ownFolders() {
+		if err := ownFolder(folder); err != nil {
+			return err
+		}
 	}
 
-	return ownFolder(o.Training.Work)
+	return nil
 }
 
-// ownFolder makes the folder in which training programs run. In a folder that all accounts share, such as /tmp, another
-// account may have made it first, and could change what runs there.
+// ownFolders returns the folders in which training programs run, and from which an engine loads adapters.
+func (o Options) ownFolders() (out []string) {
+	serves := slices.Contains(o.Roles, RoleServe)
+	if serves && o.Serve.Adapters != "" {
+		out = append(out, o.Serve.Adapters)
+	}
+	if slices.Contains(o.Roles, workflows.QueueGPU) || serves && o.Serve.Adapters == "" {
+		out = append(out, o.Training.Work)
+	}
+
+	return out
+}
+
+// ownFolder makes a folder whose files nobody else may change. In a folder that all accounts share, such as /tmp,
+// another account may have made it first, and could change what runs there.
 func ownFolder(path string) error {
 	shared, err := os.Stat(filepath.Dir(path))
 	if err != nil || shared.Mode()&os.ModeSticky == 0 {
@@ -108,7 +123,8 @@ func ownFolder(path string) error {
 		return nil
 	}
 
-	return fault.New(fault.Invalid, "the work folder %s is another account's: name another one with --work", path)
+	return fault.New(fault.Invalid, "the folder %s is another account's: name another one with --work or --adapters",
+		path)
 }
 
 // describe returns what a worker offers, as attributes of a log line.

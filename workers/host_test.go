@@ -140,3 +140,20 @@ func TestAWorkFolderOfAnotherAccountIsRefused(t *testing.T) {
 		t.Errorf("ownFolder of another account's = %v, want an invalid fault", err)
 	}
 }
+
+// TestFoldersOfServingAreOneAccountsAlone: an engine loads adapters from them.
+func TestFoldersOfServingAreOneAccountsAlone(t *testing.T) {
+	for _, c := range []struct{ roles, adapters, want string }{
+		{workflows.QueueRollout, "", ""},
+		{workflows.QueueGPU, "", "work"},
+		{RoleServe, "", "work"},
+		{RoleServe, "adapters", "adapters"},
+		{RoleServe + " " + workflows.QueueGPU, "adapters", "adapters work"},
+	} {
+		o := Options{Roles: strings.Fields(c.roles), Serve: Serve{Adapters: c.adapters}}
+		o.Training.Work = "work"
+		if got := strings.Join(o.ownFolders(), " "); got != c.want {
+			t.Errorf("%s with adapters in %q: own folders = %q, want %q", c.roles, c.adapters, got, c.want)
+		}
+	}
+}

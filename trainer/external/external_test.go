@@ -101,15 +101,32 @@ func TestAnArtifactHasTheDigestOfItsFiles(t *testing.T) {
 
 func TestSecretsAreHiddenFromPrograms(t *testing.T) {
 	for name, want := range map[string]bool{
-		"COLLABUI_ANYTHING":    false,
-		"SOME_API_KEY":         false,
-		"SOME_PASSWORD_FILE":   false,
-		"CUDA_VISIBLE_DEVICES": false,
-		"USE_V1":               false,
-		"KEYBOARD":             true,
+		"COLLABUI_ANYTHING":      false,
+		"SOME_API_KEY":           false,
+		"SOME_PASSWORD_FILE":     false,
+		"CUDA_VISIBLE_DEVICES":   false,
+		"USE_V1":                 false,
+		"PGPASSWORD":             false,
+		"MYSQL_PWD":              false,
+		"DB_PASS":                false,
+		"DATABASE_URL":           false,
+		"SENTRY_DSN":             false,
+		"SLACK_WEBHOOK":          false,
+		"GOOGLE_CREDENTIALS":     false,
+		"OPENAI_APIKEY":          false,
+		"WANDB_API_KEY_FILE":     false,
+		"TEAM_ACCESS":            false, // which models may name
+		"TEAM_ACCESS_FILE":       false,
+		"KEYBOARD":               true,
+		"PWD":                    true,
+		"PATH":                   true,
+		"TOKENIZERS_PARALLELISM": true,
+		"HF_HOME":                true,
+		"CUDA_PATH":              true,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, "x")
+			t.Setenv("COLLABUI_MODEL_KEYS", "*_API_KEY, TEAM_*=api.example")
 			got := slices.ContainsFunc(environ("|USE_V1="), func(v string) bool {
 				return strings.HasPrefix(v, name+"=")
 			})

@@ -95,7 +95,8 @@ func (s *Supervisor) spawn(u unit) (*running, error) {
 	cmd := exec.Command(u.path, u.args...)
 	cmd.Env = slices.Concat([]string{collectLess}, os.Environ(), s.ends.Environ(), u.env)
 	if u.tmp != "" { // a worker that is killed cannot remove what its browsers wrote
-		if err := errors.Join(os.RemoveAll(u.tmp), os.MkdirAll(u.tmp, 0o700)); err != nil {
+		// Mkdir fails if another account is quicker: it could change what lies there.
+		if err := errors.Join(os.RemoveAll(u.tmp), os.Mkdir(u.tmp, 0o700)); err != nil {
 			return nil, fault.New(fault.Invalid, "temporary files of %s: %w", u.name, err)
 		}
 		cmd.Env = append(cmd.Env, "TMPDIR="+u.tmp)
