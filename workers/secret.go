@@ -9,12 +9,14 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/process/config"
 )
 
 // EnvModelKeys lists the variables that specifications may name as keys or headers of models: names, separated by
 // commas, in which * means any characters. COLLABUI_* is never among them. NAME=HOST is one that is sent to that host
-// only, with its port if it has one, whatever else the list has.
+// only, with its port if it has one, whatever else the list has. They are sent encrypted, or on the loopback;
+// NAME=http://HOST is one that is sent to that host in clear, too.
 const EnvModelKeys = "COLLABUI_MODEL_KEYS"
 
 // defaultModelKeys is the list if there is none.
@@ -47,6 +49,10 @@ func secret(name string, m spec.Model) (string, error) {
 		return "", fault.New(fault.Invalid,
 			"this worker does not send %s to %s: its list %s has %s; use that host, without `proxy`",
 			name, m.BaseURL, EnvModelKeys, list)
+	case !bound && inClear(m):
+		return "", fault.New(fault.Invalid,
+			"this worker does not send %s to %s, because http does not encrypt it: use https, or add %s=http://HOST:PORT "+
+				"to its list %s, which has %s", name, m.BaseURL, name, EnvModelKeys, list)
 	}
 
 	v, err := config.Secret(name)
@@ -58,9 +64,17 @@ func secret(name string, m spec.Model) (string, error) {
 	return v, err
 }
 
-// reaches reports whether a model is on a host, and its specification names no proxy on the way.
+// reaches reports whether a model is on a host of the list, and its specification names no proxy on the way.
 func reaches(m spec.Model, host string) bool {
+	host, clear := strings.CutPrefix(host, "http://")
 	u, err := url.Parse(m.BaseURL)
 
-	return err == nil && strings.EqualFold(u.Host, host) && m.Proxy == ""
+	return err == nil && strings.EqualFold(u.Host, host) && m.Proxy == "" && (clear || !inClear(m))
+}
+
+// inClear reports whether what is sent to a model could be read on the way.
+func inClear(m spec.Model) bool {
+	u, err := url.Parse(m.BaseURL)
+
+	return err == nil && u.Scheme != "https" && !serving.IsLoopback(u.Host)
 }
