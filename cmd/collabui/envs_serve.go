@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/net/netutil"
 
 	"github.com/collabui/collabui/envadapters/openenv"
 	"github.com/collabui/collabui/fault"
@@ -72,7 +73,7 @@ func (a *app) runEnvsServe(ctx context.Context, o serveOptions, name string) err
 		return err
 	}
 
-	return serveUntil(ctx, l, keyed(handler, config.Live(openenv.EnvKey, key)))
+	return usualBounds.serve(ctx, l, keyed(handler, config.Live(openenv.EnvKey, key)))
 }
 
 // keyed refuses requests without one of the keys; /health needs none.
@@ -86,15 +87,27 @@ func keyed(h http.Handler, keys func() string) http.Handler {
 	})
 }
 
-// serveUntil serves until ctx ends. Open sessions end then: their episodes are void, and are played again.
-func serveUntil(ctx context.Context, l net.Listener, h http.Handler) error {
+// bounds limits what clients can hold.
+type bounds struct {
+	connections int           // at the same time; others wait until one ends
+	idle        time.Duration // after which a connection without a session is closed
+}
+
+// usualBounds leave room for the clients of thousands of workers.
+var usualBounds = bounds{connections: 1 << 14, idle: 2 * time.Minute}
+
+// serve serves until ctx ends. Open sessions end then: their episodes are void, and are played again.
+func (b bounds) serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	server := &http.Server{
 		Handler:           serving.Guarded(l, h),
 		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       time.Minute, // of a request that becomes no session
+		IdleTimeout:       b.idle,
+		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(netutil.LimitListener(l, b.connections)); !errors.Is(err, http.ErrServerClosed) {
 		return fault.New(fault.Transient, "serve: %w", err)
 	}
 
