@@ -112,6 +112,11 @@ func (a *app) machine() []finding {
 		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, tinylm.Kernel())}
 	chromium := finding{What: "chromium", OK: true}
 	path, err := browser.Find()
+	if err == nil {
+		var who string
+		who, err = browser.Account()
+		path += ", " + who
+	}
 	if chromium.Detail = path; err != nil {
 		chromium.OK, chromium.Detail, chromium.Fix = a.cluster, "none", err.Error()
 	}

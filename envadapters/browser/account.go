@@ -1,6 +1,8 @@
 package browser
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/user"
@@ -18,35 +20,64 @@ type account struct {
 	sandbox    bool
 }
 
-// accountOf returns the account for a browser. Chromium refuses its sandbox to root, so a worker of root starts it as
-// nobody, who cannot read the worker's files or signal its processes. Where nobody has no user namespaces, as in some
-// containers, there is no sandbox; where nobody cannot run the program, root must.
-var accountOf = sync.OnceValue(func() account {
-	if os.Geteuid() != 0 {
-		return account{sandbox: true}
-	}
+// accountOf returns the account for a browser; see accountFor.
+var accountOf = sync.OnceValues(func() (account, error) {
 	path, err := Find()
-	nobody, of := user.Lookup("nobody")
-	if err != nil || of != nil {
-		return account{}
-	}
-	uid, err := strconv.ParseUint(nobody.Uid, 10, 32)
-	gid, of := strconv.ParseUint(nobody.Gid, 10, 32)
-	if err != nil || of != nil {
-		return account{}
-	}
-	if path, err = exec.LookPath(path); err != nil {
-		return account{}
+	if err != nil {
+		return account{}, err
 	}
 
+	return accountFor(path)
+})
+
+// Account says who runs browsers, and whether they have their sandbox. The error says why there can be none.
+func Account() (string, error) {
+	who, err := accountOf()
+	switch {
+	case err != nil:
+		return "", err
+	case who.credential == nil:
+		return "as this account, in its sandbox", nil
+	case who.sandbox:
+		return "as nobody, in its sandbox", nil
+	}
+
+	return "as nobody, without a sandbox: nobody has no user namespaces here", nil
+}
+
+// accountFor returns the account for a browser. Chromium refuses its sandbox to root, so a worker of root starts it as
+// nobody, who cannot read the worker's files or signal its processes. Where nobody has no user namespaces, as in some
+// containers, there is no sandbox. If nobody cannot run the program, the error is an invalid fault: root must not.
+func accountFor(path string) (account, error) {
+	if os.Geteuid() != 0 {
+		return account{sandbox: true}, nil
+	}
+	refused := func(err error) (account, error) {
+		return account{}, fault.New(fault.Invalid, "Chromium does not run as root, because pages would have root's "+
+			"rights, and nobody cannot run %s (%w): install it in a folder that everybody may enter, or run the "+
+			"worker as another account", path, err)
+	}
+	nobody, err := user.Lookup("nobody")
+	if err != nil {
+		return refused(err)
+	}
+	uid, err := strconv.ParseUint(nobody.Uid, 10, 32)
+	gid, bad := strconv.ParseUint(nobody.Gid, 10, 32)
+	if err = errors.Join(err, bad); err != nil {
+		return refused(err)
+	}
+	whole, err := exec.LookPath(path)
+	if err != nil {
+		return refused(err)
+	}
 	a := account{credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
-	if !a.can("test", "-x", path) {
-		return account{}
+	if !a.can("test", "-x", whole) {
+		return refused(fs.ErrPermission)
 	}
 	a.sandbox = a.can("unshare", "--user", "true")
 
-	return a
-})
+	return a, nil
+}
 
 // can reports whether the account can run a command.
 func (a account) can(name string, args ...string) bool {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/collabui/collabui/fault"
 )
 
 // TestABrowserIsUnprivilegedAndInItsSandbox: even a worker of root starts it as nobody, its pages' processes filter
@@ -14,7 +16,10 @@ func TestABrowserIsUnprivilegedAndInItsSandbox(t *testing.T) {
 	if _, err := Find(); err != nil {
 		t.Skip(err)
 	}
-	who := accountOf()
+	who, err := accountOf()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if !who.sandbox {
 		t.Skip("this machine gives unprivileged users no namespaces, so Chromium has no sandbox here")
 	}
@@ -103,4 +108,30 @@ func children(t *testing.T, of int) []int {
 	}
 
 	return out
+}
+
+// TestRootStartsNoBrowser: pages would have the rights of root.
+func TestRootStartsNoBrowser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can start a browser as another account")
+	}
+	dir, err := os.MkdirTemp("/tmp", "private-*") // which nobody can enter
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	path := filepath.Join(dir, "chromium")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	who, err := accountFor(path)
+	if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), path) {
+		t.Errorf("accountFor(%s) = %+v, %v; want an invalid fault that names it", path, who, err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if who, err = accountFor(path); err != nil || who.credential == nil || who.credential.Uid == 0 {
+		t.Errorf("accountFor(%s) = %+v, %v; want another account than root", path, who, err)
+	}
 }

@@ -156,8 +156,10 @@ func (b *Browser) ensure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-
-	who := accountOf()
+	who, err := accountOf()
+	if err != nil {
+		return err
+	}
 	profile, err := who.profile()
 	if err != nil {
 		return err
