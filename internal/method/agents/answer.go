@@ -163,31 +163,31 @@ func bareObject(text string) (before string, object found, ok bool) {
 	return before, object, ok && object.from == 0 && object.to == len(text)
 }
 
-// FindObject returns the first JSON object of a text that has the key, with the form of JSON repaired as Usual does. A
-// code fence and other text around it are ignored.
-func FindObject(text, key string) (string, bool) {
+// FindObject returns the last JSON object of a text that has the key, as the last action of an agent's answer counts:
+// what comes before it is a draft. The form of JSON is repaired as Usual does. A code fence and other text around the
+// object are ignored, and an object inside another one is not the answer.
+func FindObject(text, key string) (last string, ok bool) {
 	text = text[:min(len(text), maxSearched)]
 	for range maxStarts {
 		at := strings.IndexAny(text, "{｛")
 		if at < 0 {
-			return "", false
+			break
 		}
 		text = text[at:]
-		if object, ok := readObject(text); ok {
-			var o map[string]json.RawMessage
-			if json.Unmarshal([]byte(object.json), &o) == nil {
-				if o[key] != nil {
-					return object.json, true
-				}
-				text = text[object.to:] // an object inside another one is not the answer
+		var members map[string]json.RawMessage
+		object, whole := readObject(text)
+		if !whole || json.Unmarshal([]byte(object.json), &members) != nil {
+			text = text[1:]
 
-				continue
-			}
+			continue
 		}
-		text = text[1:]
+		if members[key] != nil {
+			last, ok = object.json, true
+		}
+		text = text[object.to:]
 	}
 
-	return "", false
+	return last, ok
 }
 
 // firstObject returns the text from the first opening brace to the one that closes it.

@@ -235,6 +235,9 @@ func TestHelpersAnswersAreRepairedAlike(t *testing.T) {
 		"{'grades': [{'cell': '0.0', 'reason': 'it\\'s',},]}": `{"grades":[{"cell":"0.0","reason":"it's"}]}`,
 		"Here: ｛“grades”：［］｝ done":                            `{"grades":[]}`,
 		"{grades: [True, None]}":                              `{"grades":[true,null]}`,
+
+		`Draft: {"grades":[1]} On reflection: {"grades":[2]} Done {}.`: `{"grades":[2]}`,
+		`{"grades":[3]}, not {"a":{"grades":[1]}} or {"grades":[`:      `{"grades":[3]}`,
 	} {
 		t.Run(want, func(t *testing.T) {
 			if got, ok := FindObject(text, "grades"); !ok || got != want {

@@ -75,6 +75,10 @@ func TestAnswersAreReadInTheFormsInWhichServersSendThem(t *testing.T) {
 		},
 		"reasoning and a quote": {plain(`{"content":"say </think>!","reasoning":"R"}`), "say </think>!", "R"},
 		"reasoning twice":       {plain(`{"content":"<think>R</think>A","reasoning":"R"}`), "A", "R"},
+		"reasoning twice, in a channel": {
+			plain(`{"content":"<|channel|>analysis<|message|>R<|channel|>final<|message|>A","thinking":"R"}`),
+			"A", "R",
+		},
 
 		"a stream": {
 			": hi\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n" +
@@ -201,33 +205,6 @@ func TestTokensThatAServerDoesNotReportAreEstimated(t *testing.T) {
 		got, err := must(t, Config{BaseURL: base, Model: "m"}).Complete(t.Context(), q)
 		if err != nil || got.Usage != want {
 			t.Errorf("usage %s: %+v, %v, want %+v", usage, got.Usage, err, want)
-		}
-	}
-}
-
-func TestTheFirstMarkEndsAThoughtAndAQuotedOneNone(t *testing.T) {
-	const quote = "Reason: the page shows the tag </think> as text.\n" +
-		`Action: {"action_type":"input_text","index":1,"text":"a</think>b"}`
-	for in, want := range map[string][2]string{
-		quote:                                {"", quote},
-		"<think>\nhm\n</think>\n" + quote:    {"hm", quote},
-		"hm\n</think>\n\n" + quote:           {"hm", quote},
-		"hm.</think>" + quote:                {"hm.", quote},
-		"I answer. </think>\n" + quote:       {"I answer.", quote},
-		`{"reason":"it says </think>"}`:      {"", `{"reason":"it says </think>"}`},
-		"```json\n{\"a\":\"</think>\"}\n```": {"", "```json\n{\"a\":\"</think>\"}\n```"},
-		"The mark `</think>` ends it.":       {"", "The mark `</think>` ends it."},
-		"The mark </think> ends it.":         {"", "The mark </think> ends it."},
-		"Die Marke „</think>“ fehlt.":        {"", "Die Marke „</think>“ fehlt."},
-		"Use “</think>” here.":               {"", "Use “</think>” here."},
-		"<thinking>a</thinking>b</think>c":   {"a", "b</think>c"},
-		"[THINK]a[/THINK]b":                  {"a", "b"},
-		"<thought>a\n":                       {"a", ""},
-		"a <think>b</think> c":               {"a <think>b", "c"},
-	} {
-		thought, text := SplitThinking(in)
-		if [2]string{thought, text} != want {
-			t.Errorf("SplitThinking(%q) = %q, %q, want %q", in, thought, text, want)
 		}
 	}
 }

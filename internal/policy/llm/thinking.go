@@ -1,37 +1,108 @@
 package llm
 
 import (
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
 
-// tags are the marks around a thought that models write into their answers.
-var tags = [...][2]string{
-	{"<think>", "</think>"},
-	{"<thinking>", "</thinking>"},
-	{"<thought>", "</thought>"},
-	{"[THINK]", "[/THINK]"},
+// tag matches the marks around a thought that models write into their answers.
+type tag struct{ begin, end *regexp.Regexp }
+
+// tags are the marks of thoughts. Models differ in their case.
+var tags = tagsOf("think", "thinking", "thoughts?", "reasoning", "seed:think")
+
+func tagsOf(names ...string) []tag {
+	out := []tag{
+		{regexp.MustCompile(`(?i)^\[THINK\]`), regexp.MustCompile(`(?i)\[/THINK\]`)},
+		{regexp.MustCompile(`^◁think▷`), regexp.MustCompile(`◁/think▷`)},
+		{regexp.MustCompile(`^<\|begin_of_thought\|>`), regexp.MustCompile(`<\|end_of_thought\|>`)},
+	}
+	for _, name := range names {
+		out = append(out, tag{regexp.MustCompile(`(?i)^<` + name + `>`), regexp.MustCompile(`(?i)</` + name + `>`)})
+	}
+
+	return out
 }
+
+// endOfThink matches the mark that ends a thought whose beginning the server has taken away.
+var endOfThink = regexp.MustCompile(`(?i)</think>`)
+
+// Channels are the form of gpt-oss: every message names its channel, and only the one named final is the answer. Some
+// servers take the marks away and leave their words.
+var (
+	channel = regexp.MustCompile(`^(?:<\|start\|>)?(?:assistant)?<\|channel\|>` +
+		`|<\|start\|>assistant<\|channel\|>final\b`)
+	final  = regexp.MustCompile(`<\|channel\|>\s*final\b[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>`)
+	ended  = regexp.MustCompile(`<\|(?:return|end|call)\|>`)
+	naked  = regexp.MustCompile(`(?s)^analysis(.*?)assistantfinal(.*)$`)
+	marked = regexp.MustCompile(`<\|(?:start|end)\|>(?:assistant)?|<\|channel\|>\w*|<\|message\|>`)
+)
 
 // SplitThinking separates what a reasoning model wrote before its answer, all up to the first mark that ends a thought,
 // from the answer. A thought that does not end has no answer. Some servers take away the mark that begins a thought;
 // without it, a </think> that an answer quotes ends none.
 func SplitThinking(s string) (thought, answer string) {
-	trimmed := strings.TrimSpace(s)
-	for _, tag := range tags {
-		if rest, ok := strings.CutPrefix(trimmed, tag[0]); ok {
-			thought, answer, _ = strings.Cut(rest, tag[1])
-
-			return strings.TrimSpace(thought), strings.TrimSpace(answer)
-		}
+	if thought, answer, ok := opened(s); ok {
+		return thought, answer
 	}
 
-	thought, answer, ok := strings.Cut(s, tags[0][1])
-	if !ok || quoted(thought, answer) {
+	place := endOfThink.FindStringIndex(s)
+	if place == nil || quoted(s[:place[0]], s[place[1]:]) {
 		return "", s
 	}
 
-	return strings.TrimSpace(thought), strings.TrimSpace(answer)
+	return strings.TrimSpace(s[:place[0]]), strings.TrimSpace(s[place[1]:])
+}
+
+// opened separates the thoughts with which a text begins, if it begins with the mark of one.
+func opened(s string) (thought, answer string, ok bool) {
+	answer = strings.TrimSpace(s)
+	if thought, answer, ok = channels(answer); ok {
+		return thought, answer, true
+	}
+
+	var thoughts []string
+	for at := 0; at < len(tags); {
+		begin := tags[at].begin.FindStringIndex(answer)
+		if begin == nil {
+			at++
+
+			continue
+		}
+		one := answer[begin[1]:]
+		answer = ""
+		if end := tags[at].end.FindStringIndex(one); end != nil {
+			answer = strings.TrimSpace(one[end[1]:])
+			one = one[:end[0]]
+		}
+		thoughts = append(thoughts, strings.TrimSpace(one))
+		at = 0
+	}
+
+	return strings.TrimSpace(strings.Join(thoughts, "\n")), answer, len(thoughts) > 0
+}
+
+// channels separates the channels of a text. Without a channel named final, all of it is the thought. The answer is the
+// text itself if it has no channels.
+func channels(s string) (thought, answer string, ok bool) {
+	if words := naked.FindStringSubmatch(s); words != nil {
+		return strings.TrimSpace(words[1]), strings.TrimSpace(words[2]), true
+	}
+	if !channel.MatchString(s) {
+		return "", s, false
+	}
+
+	thought = s
+	if places := final.FindAllStringIndex(s, -1); len(places) > 0 {
+		last := places[len(places)-1]
+		thought, answer = s[:last[0]], s[last[1]:]
+	}
+	if end := ended.FindStringIndex(answer); end != nil {
+		answer = answer[:end[0]]
+	}
+
+	return strings.TrimSpace(marked.ReplaceAllString(thought, "")), strings.TrimSpace(answer), true
 }
 
 // quoted reports whether a mark between two texts is part of an answer: the text before begins as answers do, or the
@@ -62,16 +133,11 @@ func quoted(before, after string) bool {
 // parted returns the thought and the answer of a choice. What the server has parted stays so, except that some servers
 // leave the thought in the answer, too.
 func (ch *choice) parted() (thought, answer string) {
-	thought, answer = SplitThinking(ch.content)
 	if ch.thought == "" {
-		return thought, answer
+		return SplitThinking(ch.content)
 	}
-
-	trimmed := strings.TrimSpace(ch.content)
-	for _, tag := range tags {
-		if strings.HasPrefix(trimmed, tag[0]) {
-			return ch.thought, answer
-		}
+	if _, answer, ok := opened(ch.content); ok {
+		return ch.thought, answer
 	}
 
 	return ch.thought, ch.content
