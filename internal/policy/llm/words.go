@@ -6,14 +6,6 @@ import (
 	"unicode"
 )
 
-// Shorter secrets are not looked for: they occur in usual words.
-const (
-	shortestKey    = 3
-	shortestHeader = 8
-)
-
-const removed = "[removed]"
-
 // Both match keys, by their own form or by the words before them: servers quote the key of a request, whole or in part.
 var (
 	bare = regexp.MustCompile(`(?i)\b(?:sk|pk|rk|gsk|xai|hf|nvapi|r8|pplx|tgp|csk|fw)[-_][\w*.-]{4,}` +
@@ -25,18 +17,7 @@ var (
 
 // words returns the beginning of a server's words, on one line and without keys.
 func (c *Client) words(says string) string {
-	says = oneLine(says)
-	if c.conf.Key != nil {
-		if key := c.conf.Key(); len(key) >= shortestKey {
-			says = strings.ReplaceAll(says, key, removed)
-		}
-	}
-	for _, value := range c.conf.Headers {
-		if len(value) >= shortestHeader {
-			says = strings.ReplaceAll(says, value, removed)
-		}
-	}
-
+	says = c.hide(oneLine(says[:min(len(says), maxRefusal)]))
 	says = labelled.ReplaceAllString(says, "${1}"+removed)
 
 	return beginning(bare.ReplaceAllString(says, removed), maxReason)

@@ -1,0 +1,198 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/base64"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// What is looked for of a secret depends on its length: a short one occurs in usual words.
+const (
+	shortestKey    = 3
+	shortestHeader = 8  // many are no secrets
+	anyForm        = 8  // from this length on, a secret is found in any case and in base64
+	anyPart        = 16 // from this length on, every part of partLength characters is found
+	partLength     = 8
+)
+
+const removed = "[removed]"
+
+// hide removes the secrets of requests from a text, in whatever form a server repeats them: with characters that are
+// encoded for addresses, JSON or HTML, in base64, and in other cases. Parts of long secrets are removed, too, and
+// whatever words a key consists of. The parts of a header's value that are usual words stay unless they are long, for
+// many values are no secrets: the address of a team, a version, a name.
+func (c *Client) hide(text string) string {
+	if c.conf.Key != nil {
+		if key := c.conf.Key(); len(key) >= shortestKey {
+			text = without(text, key, false)
+		}
+	}
+	for _, value := range c.conf.Headers {
+		if len(value) >= shortestHeader {
+			text = without(text, value, true)
+		}
+	}
+
+	return text
+}
+
+// without returns a text without a secret, as it is encoded and as it stands there. Usual words may stay if wordy.
+func without(text, secret string, wordy bool) string {
+	text = read(text, true).without(secret, wordy)
+
+	return read(text, false).without(secret, wordy)
+}
+
+// without returns the text without a secret.
+func (p plain) without(secret string, wordy bool) string {
+	fold := len(secret) >= anyForm
+	hits := make([]byte, len(p.bytes)) // what the secret has in place of a byte
+	mark(hits, p.bytes, secret, fold)
+	for at := 0; wordy && at < len(hits); {
+		end := at
+		for end < len(hits) && hits[end] != 0 {
+			end++
+		}
+		if end > at && end-at < min(anyPart, len(secret)) && usual.Match(hits[at:end]) {
+			clear(hits[at:end])
+		}
+		at = end + 1
+	}
+	if fold {
+		coded := make([]byte, len(hits))
+		for _, form := range inBase64(secret) {
+			mark(coded, p.bytes, form, fold)
+		}
+		for _, place := range base64Text.FindAllIndex(p.bytes, -1) {
+			if bytes.Trim(coded[place[0]:place[1]], "\x00") != nil { // the rest of it is of the secret, too
+				copy(hits[place[0]:], p.bytes[place[0]:place[1]])
+			}
+		}
+	}
+
+	return p.cut(hits)
+}
+
+// base64Text matches what may be base64.
+var base64Text = regexp.MustCompile(`[0-9A-Za-z+/_-]{8,}=*`)
+
+// usual matches words that are in lower case, or begin with a capital.
+var usual = regexp.MustCompile(`^[A-Z]?[a-z]*(?:[^0-9A-Za-z]+[A-Z]?[a-z]*)*$`)
+
+// mark notes the bytes of a secret that occur in a text.
+func mark(hits, text []byte, secret string, fold bool) {
+	compared := secret
+	if fold {
+		text, compared = []byte(lower(string(text))), lower(secret)
+	}
+	part := len(secret)
+	if len(secret) >= anyPart {
+		part = partLength
+	}
+	parts := map[string]int{}
+	for at := 0; at+part <= len(compared); at++ {
+		parts[compared[at:at+part]] = at
+	}
+	for at := 0; at+part <= len(text); at++ {
+		if place, ok := parts[string(text[at:at+part])]; ok {
+			copy(hits[at:], secret[place:place+part])
+		}
+	}
+}
+
+// lower returns a text with ASCII letters in lower case; no byte moves.
+func lower(s string) string {
+	out := []byte(s)
+	for i, c := range out {
+		if 'A' <= c && c <= 'Z' {
+			out[i] = c + 'a' - 'A'
+		}
+	}
+
+	return string(out)
+}
+
+// inBase64 returns what every text in base64 contains that encodes the secret, wherever it begins in what is encoded.
+func inBase64(secret string) []string {
+	var out []string
+	for before := range 3 {
+		within := base64.RawStdEncoding.EncodeToString(append(make([]byte, before), secret...))
+		within = within[(before*8+5)/6 : (before+len(secret))*8/6]
+		if len(within) < partLength {
+			continue
+		}
+		out = append(out, within)
+		if url := strings.NewReplacer("+", "-", "/", "_").Replace(within); url != within {
+			out = append(out, url)
+		}
+	}
+
+	return out
+}
+
+// plain is a text whose encoded characters may be decoded.
+type plain struct {
+	text  string
+	bytes []byte
+	from  []int // where each byte begins in the text, and the text's end
+}
+
+// encoded matches a character of ASCII in the forms of addresses, JSON and HTML. Encoding may be repeated.
+var encoded = regexp.MustCompile(
+	`^(?:%(?:25)*([0-9a-fA-F]{2})|\\+(?:u00|x)([0-9a-fA-F]{2})|&#[xX]0*([0-9a-fA-F]{1,2});|&#0*([0-9]{1,3});)`)
+
+// read returns a text, with encoded characters decoded or as it is.
+func read(text string, decode bool) plain {
+	out := plain{text: text, bytes: make([]byte, 0, len(text)), from: make([]int, 0, len(text)+1)}
+	for at := 0; at < len(text); {
+		size, value := 1, uint64(text[at])
+		if decode && strings.IndexByte(`%\&`, text[at]) >= 0 {
+			if places := encoded.FindStringSubmatchIndex(text[at:min(len(text), at+longestCode)]); places != nil {
+				size, value = places[1], codeIn(text[at:], places)
+			}
+		}
+		out.bytes = append(out.bytes, byte(value))
+		out.from = append(out.from, at)
+		at += size
+	}
+	out.from = append(out.from, len(text))
+
+	return out
+}
+
+// longestCode bounds the length of an encoded character.
+const longestCode = 32
+
+// codeIn returns the character at the places that encoded found.
+func codeIn(text string, places []int) uint64 {
+	for group := 1; group*2 < len(places); group++ {
+		if from := places[2*group]; from >= 0 {
+			base := 16
+			if group == len(places)/2-1 {
+				base = 10
+			}
+			value, _ := strconv.ParseUint(text[from:places[2*group+1]], base, 8) // what is larger becomes 255
+
+			return value
+		}
+	}
+
+	return 0
+}
+
+// cut returns the text without the bytes that are marked.
+func (p plain) cut(hits []byte) string {
+	var out strings.Builder
+	for at := range hits {
+		switch {
+		case hits[at] == 0:
+			out.WriteString(p.text[p.from[at]:p.from[at+1]])
+		case at == 0 || hits[at-1] == 0:
+			out.WriteString(removed)
+		}
+	}
+
+	return strings.ToValidUTF8(out.String(), "")
+}
