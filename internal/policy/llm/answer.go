@@ -32,6 +32,7 @@ func (c *Client) ask(ctx context.Context, q question) (completion, error) {
 		return completion{}, c.refusalOf(got.status, got.header, got.body)
 	}
 
+	lasting := c.pages.note(got.body, c.now())
 	out, err := decode(got.body)
 	if err == nil {
 		return out, nil
@@ -48,6 +49,7 @@ func (c *Client) ask(ctx context.Context, q question) (completion, error) {
 
 	refused := c.refusalOf(got.status, got.header, said)
 	refused.words = c.words(err.Error() + ": " + refused.words)
+	refused.lasting = lasting
 
 	return completion{}, refused
 }

@@ -39,6 +39,9 @@ func (c *Client) classify(err error, model string) error {
 func (c *Client) classifyRefusal(no *refusal, model string) error {
 	base := redacted(c.conf.BaseURL)
 	switch status := no.status; {
+	case no.lasting, no.page && status == http.StatusForbidden:
+		return fault.New(fault.Invalid, "%s answers for model %s with a web page, as of a proxy or a site: %w "+
+			"(correct base_url, or let programs through there)", base, model, no)
 	case status == http.StatusTooManyRequests, mayPassLater(status) && no.after > 0:
 		return fault.After(fault.Throttled, no.after, "model %s: %w", model, no)
 	case status == http.StatusInternalServerError && unsupported.MatchString(no.words):
@@ -68,11 +71,21 @@ func (c *Client) classifyRefusal(no *refusal, model string) error {
 // image if its model reads none.
 var unsupported = regexp.MustCompile(`(?i)\b(is|are) not supported\b|\bdo(es)? not support\b`)
 
+// Statuses that package http has no names for.
+const (
+	noCapacity = 498 // of Groq; others refuse a token with it and name the reason
+	tlsFailed  = 525 // of Cloudflare, to the server behind it
+	badOrigin  = 526 // of Cloudflare: the certificate of the server behind it
+)
+
 // mayPassLater reports whether a status is one of a server that fails, or that may answer the same request later.
 func mayPassLater(status int) bool {
 	switch status {
-	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly:
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, noCapacity:
 		return true
+	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported, http.StatusNetworkAuthenticationRequired,
+		tlsFailed, badOrigin:
+		return false
 	}
 
 	return status >= http.StatusInternalServerError

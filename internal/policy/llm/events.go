@@ -86,3 +86,22 @@ func empty(raw json.RawMessage) bool {
 
 	return absent(raw)
 }
+
+// hollow reports whether an error says that there is none: all its members are empty, or words or codes of success.
+func hollow(raw json.RawMessage) bool {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil {
+		return false
+	}
+	for _, member := range members {
+		switch strings.ToLower(strings.Trim(string(member), `"`)) {
+		case "0", "200", "success", "ok", "none":
+		default:
+			if !empty(member) {
+				return false
+			}
+		}
+	}
+
+	return true
+}

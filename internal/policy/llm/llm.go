@@ -57,6 +57,8 @@ type Client struct {
 	http    *http.Client
 	conf    Config
 	lessons lessons
+	pages   pages
+	now     func() time.Time
 }
 
 // New returns a client; it makes no request. An unreadable certificate file or an impossible proxy is an invalid fault.
@@ -103,7 +105,7 @@ func New(c Config) (*Client, error) {
 		},
 	}
 
-	return &Client{http: hc, conf: c}, nil
+	return &Client{http: hc, conf: c, now: time.Now}, nil
 }
 
 // maxRoots bounds a file of certificates, in bytes.

@@ -16,6 +16,9 @@ type refusal struct {
 	words  string        // the server's own words, short and without keys
 	about  []string      // the members of the request that it names apart from its words
 	after  time.Duration // the time to wait before the next try; 0 if the server names none
+
+	page    bool // the body is a web page
+	lasting bool // the page does not pass by itself
 }
 
 func (r *refusal) Error() string {
@@ -42,22 +45,12 @@ func (c *Client) refusalOf(status int, header http.Header, body []byte) *refusal
 	}
 
 	said := complaintOf(body)
-	out := &refusal{status: status, words: c.words(said.text(body)), about: said.about}
+	said.names = append(said.names, letters(header.Get("X-Amzn-Errortype")))
+	out := &refusal{status: status, words: c.words(said.text(body)), about: said.about, page: isPage(body)}
 	out.after = delayOf(header, body, time.Now())
-	named := said.named()
-	switch {
-	case status < http.StatusMultipleChoices:
-		out.status = said.code
-		if out.status == 0 {
-			out.status = named
-		}
-		if out.status == 0 && out.after > 0 && len(said.words) > 0 {
-			out.status = http.StatusTooManyRequests
-		}
-	// With these names, neither waiting nor another request helps, whatever the status.
-	case named == http.StatusPaymentRequired && status < http.StatusInternalServerError,
-		named == http.StatusUnauthorized && status == http.StatusBadRequest,
-		said.flagged && status == http.StatusForbidden:
+	if status < http.StatusMultipleChoices {
+		out.status = said.meant(out.after)
+	} else if named := said.named(); said.overrules(status, named) {
 		out.status = named
 	}
 
@@ -95,10 +88,13 @@ const (
 
 // Members of complaints, in the order in which they are read. Other members are not shown.
 var (
-	inner = []string{"error", "errors", "fault", "detail", "details", "innererror", "metadata", "choices"}
+	inner = []string{
+		"error", "errors", "fault", "detail", "details", "innererror", "metadata", "choices",
+		"base_resp",
+	}
 	spoke = []string{
 		"message", "msg", "error_message", "errormessage", "error_description", "faultstring", "description", "title",
-		"raw",
+		"raw", "error_msg", "status_msg", "errmsg",
 	}
 	coded = []string{"code", "status_code", "statuscode", "http_code", "http_status", "status"}
 	typed = []string{"code", "type", "status", "reason", "error_type", "error_code", "errorcode", "__type"}
@@ -245,60 +241,4 @@ func statusIn(value any) int {
 	}
 
 	return code
-}
-
-// statuses are the HTTP statuses that names of errors stand for, the most specific names first. Only letters are
-// compared, in lower case.
-var statuses = []struct {
-	part   string
-	status int
-}{
-	{"insufficientquota", 402}, {"exceededcurrentquota", 402}, {"billing", 402}, {"insufficientbalance", 402},
-	{"insufficientcredit", 402}, {"arrearage", 402}, {"budgetexceeded", 402}, {"paymentrequired", 402},
-	{"invalidapikey", 401}, {"apikeyinvalid", 401}, {"incorrectapikey", 401}, {"authentication", 401},
-	{"unauthenticated", 401}, {"unauthorized", 401},
-	{"contentfilter", 400}, {"contentpolicy", 400}, {"responsibleaipolicy", 400}, {"contextlength", 400},
-	{"permission", 403}, {"forbidden", 403}, {"accessdenied", 403},
-	{"ratelimit", 429}, {"toomanyrequests", 429}, {"throttl", 429}, {"resourceexhausted", 429},
-	{"notfound", 404},
-	{"overloaded", 503}, {"unavailable", 503}, {"timeout", 504}, {"deadlineexceeded", 504},
-	{"internal", 500}, {"servererror", 500}, {"apierror", 500},
-	{"invalidrequest", 400}, {"badrequest", 400}, {"invalidargument", 400}, {"validation", 400},
-	{"unprocessable", 422},
-}
-
-// named returns the HTTP status that the names of a complaint stand for, or its only words if they are the text of a
-// status; 0 if they stand for none.
-func (x *complaint) named() int {
-	for _, known := range statuses {
-		for _, name := range x.names {
-			if strings.Contains(name, known.part) {
-				return known.status
-			}
-		}
-	}
-
-	if x.flagged {
-		return http.StatusBadRequest
-	}
-	if len(x.words) == 1 {
-		for status := http.StatusBadRequest; status < 600; status++ {
-			if text := http.StatusText(status); text != "" && letters(text) == letters(x.words[0]) {
-				return status
-			}
-		}
-	}
-
-	return 0
-}
-
-// letters returns the letters of a text, in lower case.
-func letters(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' {
-			return r
-		}
-
-		return -1
-	}, strings.ToLower(s))
 }

@@ -56,7 +56,7 @@ func decode(body []byte) (completion, error) {
 		if !fits(value, &e) { // a list, in which some servers wrap errors
 			return completion{}, &unreadable{why: "the answer has no choices", complains: value}
 		}
-		if !empty(e.Error) {
+		if !empty(e.Error) && (len(e.Choices) == 0 || !hollow(e.Error)) {
 			return completion{}, &unreadable{why: "the answer is an error", complains: value}
 		}
 		if len(e.Choices) == 0 && !found.streamed {

@@ -42,7 +42,11 @@ func TestAnswersAreReadInTheFormsInWhichServersSendThem(t *testing.T) {
 		"an index that is a text": {
 			`{"choices":[{"index":"0","finish_reason":3,"message":{"content":"A"}}],` + usage + `}`, "A", "",
 		},
-		"an error that is empty": {`{"error":{},` + plain(`{"content":"A"}`)[1:], "A", ""},
+		"an error of success": {
+			`{"error":{"code":0,"message":"success"},` + plain(`{"content":"A"}`)[1:], "A", "",
+		},
+		"an error without content": {`{"error":{"code":null,"message":null},` + plain(`{"content":"A"}`)[1:], "A", ""},
+		"an error that is empty":   {`{"error":{},` + plain(`{"content":"A"}`)[1:], "A", ""},
 		"comments before it": {
 			": OPENROUTER PROCESSING\n\n: OPENROUTER PROCESSING\n" + plain(`{"content":"A"}`), "A", "",
 		},
