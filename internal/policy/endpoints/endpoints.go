@@ -8,8 +8,11 @@ package endpoints
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/collabui/collabui/domain"
@@ -67,8 +70,24 @@ func (e *Endpoints) reach(s spec.Spec, name spec.Role, role string) (chat.Model,
 		return nil, nil, err
 	}
 	client, err := e.Connect(m)
+	var unsendable interface{ Header() string }
+	if errors.As(err, &unsendable) {
+		err = fmt.Errorf("%s: %w", variable(m, unsendable.Header()), err)
+	}
 
 	return client, p, err
+}
+
+// variable returns what a model's key or one of its headers is taken from.
+func variable(m spec.Model, header string) string {
+	if header == "" {
+		return m.Key + " or " + m.Key + "_FILE"
+	}
+	if name, ok := strings.CutPrefix(m.Headers[header], "$"); ok {
+		return name + " or " + name + "_FILE"
+	}
+
+	return "headers." + header
 }
 
 // Window returns the number of tokens that a prompt and its answer may have together at an endpoint; 0 if that is not

@@ -1,8 +1,11 @@
 package llm
 
 import (
+	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/collabui/collabui/fault"
 )
 
 // url returns the address of a path below the base URL. The base URL's query stays at the end.
@@ -21,6 +24,27 @@ func versioned(base string) bool {
 	u, err := url.Parse(base)
 
 	return err == nil && u.Query().Has("api-version")
+}
+
+// redirected returns the invalid fault of a request that a server redirects, with the base URL to which it leads. The
+// headers hold keys of this endpoint, so no redirect is followed.
+func (c *Client) redirected(to *http.Request, before []*http.Request) error {
+	base := redacted(c.conf.BaseURL)
+	asked := ""
+	if u, err := url.Parse(base); err == nil {
+		asked = strings.TrimPrefix(before[0].URL.Path, u.Path)
+	}
+
+	found := url.URL{Scheme: to.URL.Scheme, Host: to.URL.Host, Path: to.URL.Path}
+	whole := c.words(found.String())
+	path, leads := strings.CutSuffix(strings.TrimSuffix(found.Path, "/"), asked)
+	found.Path = path
+	if leads && strings.HasPrefix(found.Scheme, "http") && found.String() != base {
+		return fault.New(fault.Invalid, "%s redirects: use %s as base_url", base, c.words(found.String()))
+	}
+
+	return fault.New(fault.Invalid, "%s redirects to %s, which is no address of its API: correct base_url, or let "+
+		"programs through a proxy that wants people to log in", base, whole)
 }
 
 // redacted returns a base URL without its password and its query, for errors.

@@ -26,13 +26,14 @@ func (c *Client) classify(err error, model string) error {
 	switch {
 	case errors.As(err, &no):
 		return c.classifyRefusal(no, model)
-	case fault.KindOf(err) == fault.Invalid: // a redirect
+	case fault.KindOf(err) == fault.Invalid: // a redirect, or a key that no request can carry
 		return fault.New(fault.Invalid, "model %s: %w", model, err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fault.New(fault.Transient, "model %s gave no answer within %v", model, c.conf.Timeout)
 	}
 
-	return fault.New(fault.Transient, "model %s: %w", model, err)
+	// Errors of the transport quote what a server sends.
+	return fault.New(fault.Transient, "model %s: %s", model, c.hide(oneLine(err.Error())))
 }
 
 // classifyRefusal returns the fault of a refusal. Without a status it is transient.

@@ -61,13 +61,20 @@ type Client struct {
 	now     func() time.Time
 }
 
-// New returns a client; it makes no request. An unreadable certificate file or an impossible proxy is an invalid fault.
+// New returns a client; it makes no request. An unreadable certificate file, an impossible proxy, or a key or a header
+// that no request can carry is an invalid fault. The last one wraps an error with a method Header, which returns the
+// header's name, or an empty text for the key.
 func New(c Config) (*Client, error) {
 	if c.Timeout == 0 {
 		c.Timeout = 2 * time.Minute
 	}
 
 	c.BaseURL = strings.TrimSuffix(c.BaseURL, "/")
+
+	carrier := &wire{base: c.BaseURL, key: c.Key, azure: versioned(c.BaseURL), headers: c.Headers, kernel: c.Kernel}
+	if _, err := carrier.secret(); err != nil {
+		return nil, err
+	}
 
 	t := &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -96,16 +103,11 @@ func New(c Config) (*Client, error) {
 		t.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	}
 
-	hc := &http.Client{
-		Transport: &wire{next: t, key: c.Key, azure: versioned(c.BaseURL), headers: c.Headers, kernel: c.Kernel},
-		// The headers hold keys of this endpoint, so no redirect is followed.
-		CheckRedirect: func(to *http.Request, _ []*http.Request) error {
-			return fault.New(fault.Invalid,
-				"%s redirects to %s: use that as base_url", redacted(c.BaseURL), to.URL.Host)
-		},
-	}
+	carrier.next = t
+	client := &Client{conf: c, now: time.Now}
+	client.http = &http.Client{Transport: carrier, CheckRedirect: client.redirected}
 
-	return &Client{http: hc, conf: c, now: time.Now}, nil
+	return client, nil
 }
 
 // maxRoots bounds a file of certificates, in bytes.

@@ -185,23 +185,6 @@ func TestKindsOfFaults(t *testing.T) {
 	}
 }
 
-func TestAKeyDoesNotFollowARedirect(t *testing.T) {
-	for _, status := range []int{301, 302, 303, 307, 308} {
-		elsewhere, got, _ := server(t, 200, nil, answer)
-		base, _, _ := server(t, status, map[string]string{"Location": elsewhere + "/chat/completions"}, "")
-		c := must(t, Config{
-			BaseURL: base, Key: func() string { return "canary" }, Headers: map[string]string{"X-Key": "canary"},
-		})
-		_, err := c.Complete(t.Context(), chat.Request{User: "u", N: 1})
-		if err == nil || fault.KindOf(err) != fault.Invalid {
-			t.Errorf("Complete() after a %d = %v, want an invalid fault", status, err)
-		}
-		if got.Method != "" {
-			t.Errorf("a %d was followed to %s, want no request there", status, got.URL)
-		}
-	}
-}
-
 func TestCertificatesAndProxies(t *testing.T) {
 	s := httptest.NewTLSServer(says(200, answer))
 	defer s.Close()
@@ -236,28 +219,6 @@ func TestCertificatesAndProxies(t *testing.T) {
 	c := must(t, Config{BaseURL: "http://models.invalid/v1", Proxy: p.URL})
 	if _, err := c.Complete(t.Context(), q); err != nil || proxied != "models.invalid" {
 		t.Errorf("the proxy was asked for %q, %v, want models.invalid", proxied, err)
-	}
-}
-
-func TestThoughtsArePartedFromAnswers(t *testing.T) {
-	for in, want := range map[string][2]string{
-		"plain":                          {"", "plain"},
-		"<think>a\nb</think>\nAction: x": {"a\nb", "Action: x"},
-		"no opening</think> y":           {"no opening", "y"},
-		"<think>endless":                 {"endless", ""},
-		"<think>a</think>b</think>c":     {"a", "b</think>c"},
-		"  <think></think>z":             {"", "z"},
-	} {
-		if th, an := SplitThinking(in); th != want[0] || an != want[1] {
-			t.Errorf("SplitThinking(%q) = %q, %q, want %q", in, th, an, want)
-		}
-	}
-
-	base, _, _ := server(t, 200, nil, `{"choices":[{"message":{"content":"A","reasoning_content":"R"}}],`+
-		`"usage":{"completion_tokens":9,"completion_tokens_details":{"reasoning_tokens":8}}}`)
-	r, err := must(t, Config{BaseURL: base}).Complete(t.Context(), chat.Request{Model: "m", User: "u"})
-	if err != nil || r.Texts[0] != "A" || r.Reasoning[0] != "R" || r.Usage.Answer != 9 || r.Usage.Thought != 8 {
-		t.Errorf("Complete = %+v, %v, want A by R in 9 tokens, 8 of them thought", r, err)
 	}
 }
 

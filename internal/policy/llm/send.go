@@ -3,8 +3,12 @@ package llm
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
+	"net/url"
+
+	"github.com/collabui/collabui/fault"
 )
 
 // reply is what a server answers to a request.
@@ -19,8 +23,8 @@ func (r reply) failed() bool { return r.status >= http.StatusMultipleChoices }
 
 // send makes a request and returns what the server answers, bounded by wire. If the body ends too early, the error
 // comes with what arrived; of a failure that is enough.
-func (c *Client) send(ctx context.Context, method, url string, body []byte) (reply, error) {
-	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+func (c *Client) send(ctx context.Context, method, address string, body []byte) (reply, error) {
+	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
 		return reply{}, err
 	}
@@ -29,6 +33,10 @@ func (c *Client) send(ctx context.Context, method, url string, body []byte) (rep
 	req.Header.Set("Accept", "application/json")
 
 	res, err := c.http.Do(req)
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) && fault.KindOf(err) == fault.Invalid {
+		err = wrapped.Err // it names the address itself, and without secrets
+	}
 	if err != nil {
 		return reply{}, err
 	}

@@ -1,6 +1,10 @@
 package llm
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/collabui/collabui/internal/method/chat"
+)
 
 func TestTheFirstMarkEndsAThoughtAndAQuotedOneNone(t *testing.T) {
 	const quote = "Reason: the page shows the tag </think> as text.\n" +
@@ -48,5 +52,27 @@ func TestTheFirstMarkEndsAThoughtAndAQuotedOneNone(t *testing.T) {
 		if [2]string{thought, text} != want {
 			t.Errorf("SplitThinking(%q) = %q, %q, want %q", in, thought, text, want)
 		}
+	}
+}
+
+func TestThoughtsArePartedFromAnswers(t *testing.T) {
+	for in, want := range map[string][2]string{
+		"plain":                          {"", "plain"},
+		"<think>a\nb</think>\nAction: x": {"a\nb", "Action: x"},
+		"no opening</think> y":           {"no opening", "y"},
+		"<think>endless":                 {"endless", ""},
+		"<think>a</think>b</think>c":     {"a", "b</think>c"},
+		"  <think></think>z":             {"", "z"},
+	} {
+		if th, an := SplitThinking(in); th != want[0] || an != want[1] {
+			t.Errorf("SplitThinking(%q) = %q, %q, want %q", in, th, an, want)
+		}
+	}
+
+	base, _, _ := server(t, 200, nil, `{"choices":[{"message":{"content":"A","reasoning_content":"R"}}],`+
+		`"usage":{"completion_tokens":9,"completion_tokens_details":{"reasoning_tokens":8}}}`)
+	r, err := must(t, Config{BaseURL: base}).Complete(t.Context(), chat.Request{Model: "m", User: "u"})
+	if err != nil || r.Texts[0] != "A" || r.Reasoning[0] != "R" || r.Usage.Answer != 9 || r.Usage.Thought != 8 {
+		t.Errorf("Complete = %+v, %v, want A by R in 9 tokens, 8 of them thought", r, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 // wire is a transport that adds the endpoint's headers and bounds responses.
 type wire struct {
 	next    http.RoundTripper
+	base    string // for errors
 	key     func() string
 	azure   bool // sends a key as Azure wants it
 	headers map[string]string
@@ -25,9 +26,9 @@ const (
 )
 
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
-	key := ""
-	if w.key != nil {
-		key = w.key()
+	key, err := w.secret()
+	if err != nil {
+		return nil, err
 	}
 	if key != "" || len(w.headers) > 0 {
 		r = r.Clone(r.Context())
@@ -63,6 +64,17 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	}{io.LimitReader(res.Body, bound), res.Body}
 
 	return res, nil
+}
+
+// secret returns the key, which may change between two requests. A key or a header that no request can carry is an
+// invalid fault.
+func (w *wire) secret() (string, error) {
+	key := ""
+	if w.key != nil {
+		key = w.key()
+	}
+
+	return key, sendable(w.base, key, w.headers)
 }
 
 // authorize adds a key. Deployments on Azure take keys in a header of their own; a token of Entra, which is a JWT, is a
