@@ -124,6 +124,51 @@ func TestAModelIsTriedAsItsRoleAsks(t *testing.T) {
 	}
 }
 
+func TestAnEmptyAnswerIsNamedByWhatStandsInItsPlace(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]string{
+		`{"message":{"content":""},"finish_reason":"LENGTH"}`:                   "raise models.judge.max_tokens",
+		`{"message":{"content":""},"finish_reason":"max_output_tokens"}`:        "raise models.judge.max_tokens",
+		`{"message":{"content":"<think>hm {"},"finish_reason":"stop"}`:          "a thought and no answer",
+		`{"message":{"content":null,"reasoning_content":"hm"}}`:                 `The thought begins "hm"`,
+		`{"message":{"content":null,"tool_calls":[{"function":{"name":"f"}}]}}`: "calls the tool f",
+		`{"message":{"content":" "},"finish_reason":"stop"}`:                    "an empty answer: choose another",
+	} {
+		o := tried(t, prompts.Critic, judge(), false, func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = fmt.Fprintf(w, `{"choices":[%s]}`, answer)
+		})
+		if len(o) != 1 || o[0].Warning || !strings.Contains(o[0].Why, want) {
+			t.Errorf("%s: tryModels noted %+v, want one obstacle with %q", answer, o, want)
+		}
+	}
+}
+
+func TestALongWaitIsNotedBeforeTheStart(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		status int
+		after  string
+		want   string
+	}{
+		{429, "86399", "a run that starts now waits 23h59m59s"},
+		{503, "700", "a run that starts now waits 11m40s"},
+		{429, "600", ""},
+		{429, "", ""},
+	} {
+		o := tried(t, prompts.Critic, judge(), false, func(w http.ResponseWriter, _ *http.Request) {
+			if x.after != "" {
+				w.Header().Set("Retry-After", x.after)
+			}
+			w.WriteHeader(x.status)
+			_, _ = io.WriteString(w, `{"error":{"message":"free-models-per-day"}}`)
+		})
+		if x.want == "" && len(o) != 0 || x.want != "" &&
+			(len(o) != 1 || !o[0].Warning || !strings.Contains(o[0].Why, x.want)) {
+			t.Errorf("%d after %s: tryModels noted %+v, want a warning with %q", x.status, x.after, o, x.want)
+		}
+	}
+}
+
 func TestATrialFindsWhatAServerRefuses(t *testing.T) {
 	t.Parallel()
 	whole := judge()

@@ -138,7 +138,9 @@ func tryModel(ctx context.Context, e *endpoints.Endpoints, s spec.Spec, x seat, 
 		err := play(asked, s, x, t, p, uint64(try))
 		switch err = cmp.Or(t.Err, err); { // roles take some refusals for data
 		case err != nil && fault.KindOf(err) == fault.Throttled:
-			return // a model that is busy can be used
+			o.waits(where, err) // a model that is busy can be used
+
+			return
 		case err != nil && asked.Err() != nil:
 			o.add(ctx, where, fmt.Errorf("no answer within %s: start its server, or give --no-probe if it only needs "+
 				"longer (%w)", limit, err))
@@ -235,10 +237,8 @@ func act(
 // useless returns why the answer to a trial is of no use for a role, with the keys that help.
 func useless(r chat.Response, m spec.Model, x seat, wrong string) string {
 	where := "models." + string(x.name)
-	text := ""
-	if len(r.Texts) > 0 {
-		text = strings.TrimSpace(r.Texts[0])
-	}
+	text := firstOf(r.Texts)
+	thought := firstOf(r.Reasoning)
 
 	switch {
 	case text == "" && r.Cut:
@@ -247,6 +247,11 @@ func useless(r chat.Response, m spec.Model, x seat, wrong string) string {
 	case wrong != "" && r.Cut:
 		return fmt.Sprintf("as the %s its answer was cut after %d tokens (finish_reason length), and %s: raise "+
 			"%s.max_tokens", x.part(), m.MaxTokens, wrong, where)
+	case text == "" && thought != "":
+		return fmt.Sprintf("as the %s it gave a thought and no answer: the thought does not end, or its server puts "+
+			"the answer into the thought. Raise %s.max_tokens, change how the server parts thoughts from answers, or "+
+			"choose another model. The thought begins %q",
+			x.part(), where, agents.Line(thought, maxQuoted))
 	case text == "":
 		return fmt.Sprintf("as the %s it gave an empty answer: choose another model, or give --no-probe", x.part())
 	case wrong != "":
@@ -260,6 +265,15 @@ func useless(r chat.Response, m spec.Model, x seat, wrong string) string {
 	}
 
 	return ""
+}
+
+// firstOf returns the first of some texts without blanks around it, or an empty one if there is none.
+func firstOf(texts []string) string {
+	if len(texts) == 0 {
+		return ""
+	}
+
+	return strings.TrimSpace(texts[0])
 }
 
 // maxQuoted is how much of an answer an obstacle quotes, in characters.
@@ -285,6 +299,20 @@ func refusedTrial(err error, where string) error {
 	}
 
 	return err
+}
+
+// longWait is the time for which a run should not wait without a word.
+const longWait = 10 * time.Minute
+
+// waits notes a server that wants a long wait: a run that starts now would sleep.
+func (o *obstacles) waits(where string, err error) {
+	wait := fault.RetryAfter(err)
+	if wait <= longWait {
+		return
+	}
+	*o = append(*o, Obstacle{Where: where, Warning: true, Why: fmt.Sprintf(
+		"a run that starts now waits %s for its first answer: start it later, raise the limit at the server, or "+
+			"choose another model (%s)", wait.Round(time.Second), err)})
 }
 
 // leftOut notes which parameters the server refuses, and log-probabilities that it does not return.

@@ -59,7 +59,10 @@ func (c *Client) ask(ctx context.Context, q question) (completion, error) {
 var broken = map[string]bool{"abort": true, "error": true, "insufficient_system_resource": true}
 
 // cut are the reasons for which an answer ends because it may have no more tokens.
-var cut = map[string]bool{"length": true, "max_tokens": true, "MAX_TOKENS": true, "model_length": true}
+var cut = map[string]bool{
+	"length": true, "max_length": true, "model_length": true, "max_tokens": true, "max_output_tokens": true,
+	"max_completion_tokens": true,
+}
 
 // check returns a fault if a server gave up one of the answers, or returned none.
 func check(out completion, model string) error {
@@ -75,15 +78,20 @@ func check(out completion, model string) error {
 	return nil
 }
 
-// silent returns a fault if the model refuses to give any of the answers.
+// silent returns a fault if the model refuses to give any of the answers, or calls a tool instead.
 func (c *Client) silent(out completion, model string) error {
-	refused := ""
+	refused, called := "", ""
 	for _, ch := range out.choices {
 		filtered := ch.finish == string(openai.FinishReasonContentFilter)
-		if ch.content != "" || ch.refused == "" && !filtered {
+		if ch.content != "" || ch.refused+ch.called == "" && !filtered {
 			return nil
 		}
 		refused = ch.finish + " " + ch.refused
+		called = ch.called
+	}
+	if called != "" {
+		return fault.New(fault.Refused, "model %s calls the tool %s instead of an answer, though no tool is offered: "+
+			"choose another model, or switch its tools off at the server", model, c.words(called))
 	}
 
 	return fault.New(fault.Refused, "model %s refuses to answer: %s", model, c.words(refused))

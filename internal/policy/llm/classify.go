@@ -3,8 +3,10 @@ package llm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"regexp"
+	"time"
 
 	"github.com/collabui/collabui/fault"
 )
@@ -44,7 +46,7 @@ func (c *Client) classifyRefusal(no *refusal, model string) error {
 		return fault.New(fault.Invalid, "%s answers for model %s with a web page, as of a proxy or a site: %w "+
 			"(correct base_url, or let programs through there)", base, model, no)
 	case status == http.StatusTooManyRequests, mayPassLater(status) && no.after > 0:
-		return fault.After(fault.Throttled, no.after, "model %s: %w", model, no)
+		return fault.After(fault.Throttled, no.after, "model %s%s: %w", model, until(no.after, c.now()), no)
 	case status == http.StatusInternalServerError && unsupported.MatchString(no.words):
 		return fault.New(fault.Refused, "model %s refused the request: %w", model, no)
 	case status == 0, mayPassLater(status):
@@ -66,6 +68,19 @@ func (c *Client) classifyRefusal(no *refusal, model string) error {
 	}
 
 	return fault.New(fault.Invalid, "model %s refused the request: %w", model, no)
+}
+
+// until returns how long a server wants a client to wait, and from a minute on also when it may be asked again.
+func until(after time.Duration, now time.Time) string {
+	switch {
+	case after == 0:
+		return ""
+	case after < time.Minute:
+		return fmt.Sprintf(", asked to wait %s", after)
+	}
+
+	return fmt.Sprintf(", asked to wait %s, until %s",
+		after.Round(time.Second), now.Add(after).UTC().Format("2006-01-02 15:04 MST"))
 }
 
 // unsupported matches the words of servers that answer 500 to a request which they will never take: llama.cpp to an

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 )
@@ -72,4 +73,30 @@ func partOf(raw json.RawMessage, nested int) said {
 	}
 
 	return said{}
+}
+
+// unnamed stands for a tool that is called without a name.
+const unnamed = "(without a name)"
+
+// toolIn returns the name of the tool that the first of the calls of a message is for. It is empty if there is none.
+func toolIn(raw json.RawMessage) string {
+	type named struct {
+		Name     string
+		Function struct{ Name string }
+	}
+	var one named
+	var list []named
+	switch {
+	case empty(raw):
+		return ""
+	case raw[0] == '[':
+		_ = json.Unmarshal(raw, &list) // calls of another form have no name
+		if len(list) > 0 {
+			one = list[0]
+		}
+	default:
+		_ = fits(raw, &one)
+	}
+
+	return cmp.Or(one.Function.Name, one.Name, unnamed)
 }

@@ -139,6 +139,14 @@ func TestRetryAfterCountsInEveryShape(t *testing.T) {
 	for _, x := range []refused{
 		{status: 429, body: `{"error":"try again in 1.2s"}`, kind: fault.Throttled, after: 1200 * time.Millisecond},
 		{status: 529, header: map[string]string{"Retry-After": "4"}, kind: fault.Throttled, after: 4 * time.Second},
+		{
+			status: 429, header: map[string]string{"Retry-After": "86399"}, body: "free-models-per-day",
+			kind: fault.Throttled, after: 86399 * time.Second, words: "asked to wait 23h59m59s, until 2",
+		},
+		{
+			status: 503, header: map[string]string{"Retry-After": "7"}, body: "w",
+			kind: fault.Throttled, after: 7 * time.Second, words: "asked to wait 7s: 503 Service Unavailable: w",
+		},
 		{status: 500, body: `try again in 5 seconds`, kind: fault.Throttled, after: 5 * time.Second},
 		{
 			status: 200, kind: fault.Throttled, after: 2 * time.Second,

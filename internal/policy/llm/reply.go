@@ -22,7 +22,8 @@ type choice struct {
 	content string  // may begin with a thought
 	thought string  // the thought, if the server has separated it from the answer
 	refused string  // the reason why the model does not answer
-	finish  string  // finish_reason
+	called  string  // the name of the tool that it wants to call instead; no tool is offered
+	finish  string  // finish_reason, in lower case
 	logProb float64 // of the answer, summed over its tokens
 	scored  bool    // every token has a log-probability
 }
@@ -155,7 +156,7 @@ func (c *completion) add(one *eventChoice, streams map[int]*choice) error {
 		ch.read(one.Delta)
 	}
 
-	ch.finish = cmp.Or(one.Finish, ch.finish)
+	ch.finish = strings.ToLower(cmp.Or(one.Finish, ch.finish))
 	if one.LogProbs != nil {
 		ch.score(one.LogProbs.Content)
 	}
@@ -170,6 +171,8 @@ func (ch *choice) read(raw json.RawMessage) {
 
 		ReasoningContent json.RawMessage `json:"reasoning_content"`
 		ReasoningDetails json.RawMessage `json:"reasoning_details"`
+		ToolCalls        json.RawMessage `json:"tool_calls"`
+		FunctionCall     json.RawMessage `json:"function_call"`
 	}
 	if absent(raw) || !fits(raw, &message) {
 		return
@@ -191,6 +194,7 @@ func (ch *choice) read(raw json.RawMessage) {
 	ch.content += said.answer
 	ch.thought += thought
 	ch.refused += said.refused + refusal.answer
+	ch.called = cmp.Or(ch.called, toolIn(message.ToolCalls), toolIn(message.FunctionCall))
 }
 
 // score adds the log-probabilities of tokens. Tokens without one leave the whole answer without; an answer without
