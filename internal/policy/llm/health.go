@@ -58,7 +58,7 @@ func (p *Pool) Health(ctx context.Context) []ServerState {
 			got, err := s.client.send(ctx, http.MethodGet, url, nil)
 			switch {
 			case err != nil:
-				out[i].Detail = brief(err.Error())
+				out[i].Detail = s.client.words(err.Error())
 			case got.status != http.StatusOK:
 				out[i].Detail = fmt.Sprintf("/health answers %d %s", got.status, s.client.words(string(got.body)))
 			}

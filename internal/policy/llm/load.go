@@ -3,6 +3,7 @@ package llm
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -111,8 +112,10 @@ func (c *Client) Load(ctx context.Context, name string) error {
 		return context.Cause(parent)
 	case err != nil && ctx.Err() != nil:
 		return fault.New(fault.Transient, "load policy %s: no answer within %v", name, c.conf.Timeout)
+	case err != nil && fault.KindOf(err) == fault.Invalid: // a redirect, or a key that no request can carry
+		return fmt.Errorf("load policy %s: %w", name, err)
 	case err != nil:
-		return fault.New(fault.Transient, "load policy %s: %w", name, err)
+		return fault.New(fault.Transient, "load policy %s: %s", name, c.hide(oneLine(err.Error())))
 	case got.status == http.StatusOK, got.status == http.StatusBadRequest && alreadyLoaded.Match(got.body):
 		return nil
 	}

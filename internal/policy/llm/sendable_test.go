@@ -23,6 +23,9 @@ func TestAKeyDoesNotFollowARedirect(t *testing.T) {
 		if got.Method != "" {
 			t.Errorf("a %d was followed to %s, want no request there", status, got.URL)
 		}
+		if err := c.Load(t.Context(), "p"); err == nil || fault.KindOf(err) != fault.Invalid {
+			t.Errorf("Load() after a %d = %v, want an invalid fault", status, err)
+		}
 	}
 }
 
@@ -95,5 +98,8 @@ func TestAKeyMayBecomeUnsendable(t *testing.T) {
 	_, err := c.Complete(t.Context(), chat.Request{User: "u", N: 1})
 	if err == nil || fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "COLLABUI_POLICY_KEY") {
 		t.Errorf("Complete = %v, want an invalid fault that names the variable", err)
+	}
+	if err := c.Load(t.Context(), "p"); err == nil || fault.KindOf(err) != fault.Invalid {
+		t.Errorf("Load = %v, want an invalid fault", err)
 	}
 }
