@@ -72,6 +72,7 @@ func do[T any](ctx context.Context, log *slog.Logger, body func(ctx context.Cont
 	if given := (silent{}); err != nil && errors.As(context.Cause(ctx), &given) {
 		err = fault.New(fault.Transient, "%w", given)
 	}
+	stop() // a later beat would replace that of patient
 	if errors.Is(err, errHeld) {
 		log.Info("nothing begins: a person holds the run")
 	} else if err = patient(ctx, since, err); err != nil {
@@ -200,15 +201,16 @@ func (e silent) Error() string {
 
 // heartbeat beats from its own goroutine until stop is called, with the newest line that was said. A heartbeat means
 // progress: if nothing is said for maxSilence, it gives the activity up and stops beating. An activity that ends before
-// the first beat costs the server no write.
+// the first beat costs the server no write. After stop, which may be repeated, there is no beat.
 func heartbeat(
 	ctx context.Context, giveUp context.CancelCauseFunc, maxSilence time.Duration,
 ) (tell func(string), stop func()) {
 	var mu sync.Mutex
 	line, said := "started", time.Now()
-	end := make(chan struct{})
+	end, ended := make(chan struct{}), make(chan struct{})
 
 	go func() {
+		defer close(ended)
 		t := time.NewTicker(heartbeatEvery(ctx))
 		defer t.Stop()
 		for {
@@ -235,7 +237,10 @@ func heartbeat(
 		line, said = s, time.Now()
 	}
 
-	return tell, func() { close(end) }
+	return tell, sync.OnceFunc(func() {
+		close(end)
+		<-ended
+	})
 }
 
 // parallelReads is the number of objects that are read concurrently.
