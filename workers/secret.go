@@ -57,7 +57,7 @@ func secret(name string, m spec.Model) (string, error) {
 
 	v, err := config.Secret(name)
 	if err == nil && v == "" {
-		err = fault.New(fault.Invalid, "this worker's %s is empty, or not set: set it, or %s_FILE, and start it again",
+		err = fault.New(fault.Invalid, "this worker has no value of %s: set it, or %s_FILE, and start it again",
 			name, name)
 	}
 

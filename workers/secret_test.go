@@ -28,7 +28,7 @@ func TestASpecificationReadsOnlyListedVariables(t *testing.T) {
 		{"", "", "", ""},
 		{"", "ONE_API_KEY", "one", ""},
 		{"", "FILED_API_KEY", "from a file", ""},
-		{"", "NONE_API_KEY", "", "this worker's NONE_API_KEY is empty, or not set"},
+		{"", "NONE_API_KEY", "", "this worker has no value of NONE_API_KEY"},
 		{"", "COLLABUI_S3_SECRET_KEY", "", "gives no model the variable COLLABUI_S3_SECRET_KEY"},
 		{"", "COLLABUI_TEMPORAL_API_KEY", "", "gives no model the variable"},
 		{"*", "COLLABUI_TEMPORAL_API_KEY", "", "gives no model the variable"},
