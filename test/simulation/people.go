@@ -200,8 +200,8 @@ func (w *world) pause(ctx context.Context, days int) error {
 	}
 	for {
 		_, err := w.commands(ctx, workflows.UpdateResume)
-		if err == nil || err.Error() == workflows.NotPaused { // it was forgotten with Temporal's data
-			return nil
+		if err == nil || err.Error() == workflows.NotPaused || w.stageNow() != running {
+			return nil // it may have been forgotten with Temporal's data, or the run has ended
 		}
 		if !w.sleep(ctx, time.Hour) { // the resume could not be recorded, for example
 			return context.Cause(ctx)
