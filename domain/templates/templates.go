@@ -17,12 +17,11 @@ import (
 // Bounds of a template and of what it makes. A step is a part of a template that is executed once: a loop over n
 // elements takes n times the parts of its body.
 const (
-	MaxText   = 64 << 10  // bytes of the template
-	MaxOutput = 1 << 20   // bytes
-	MaxSteps  = 250_000   // of one execution
-	maxWords  = 50        // of a pipeline, such as names of fields and functions
-	maxFormat = 256       // bytes of a format of printf
-	maxResult = MaxOutput // bytes of what a function returns
+	maxText   = 64 << 10 // bytes of the template
+	maxOutput = 1 << 20  // bytes
+	maxSteps  = 250_000  // of one execution
+	maxWords  = 50       // of a pipeline, such as names of fields and functions
+	maxFormat = 256      // bytes of a format of printf
 )
 
 // Template is a template whose executions are bounded. It may be executed concurrently.
@@ -31,8 +30,8 @@ type Template struct{ parts *template.Template }
 // Parse parses a template that may call functions besides those of text/template, of which print, println, html, js,
 // urlquery and call are refused: their results could grow with every call. Maps must have the keys that are named.
 func Parse(text string, functions template.FuncMap) (*Template, error) {
-	if len(text) > MaxText {
-		return nil, fmt.Errorf("it has %d bytes; expected at most %d", len(text), MaxText)
+	if len(text) > maxText {
+		return nil, fmt.Errorf("it has %d bytes; expected at most %d", len(text), maxText)
 	}
 	known := template.FuncMap{"printf": format}
 	maps.Copy(known, functions)
@@ -81,11 +80,11 @@ type writer struct {
 
 // Write fails above the bounds, which ends the execution.
 func (w *writer) Write(p []byte) (int, error) {
-	if w.steps++; w.steps > MaxSteps {
-		return 0, fmt.Errorf("it takes more than %d steps", MaxSteps)
+	if w.steps++; w.steps > maxSteps {
+		return 0, fmt.Errorf("it takes more than %d steps", maxSteps)
 	}
-	if w.text.Len()+len(p) > MaxOutput {
-		return 0, fmt.Errorf("it writes more than %d bytes", MaxOutput)
+	if w.text.Len()+len(p) > maxOutput {
+		return 0, fmt.Errorf("it writes more than %d bytes", maxOutput)
 	}
 
 	return w.text.Write(p)
@@ -114,8 +113,8 @@ func JSON(v any) (string, error) {
 }
 
 func bounded(text string) (string, error) {
-	if len(text) > maxResult {
-		return "", fmt.Errorf("the result of a function has %d bytes; expected at most %d", len(text), maxResult)
+	if len(text) > maxOutput {
+		return "", fmt.Errorf("the result of a function has %d bytes; expected at most %d", len(text), maxOutput)
 	}
 
 	return text, nil

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"maps"
 	"net/url"
 	"regexp"
@@ -170,13 +171,14 @@ var (
 // checkBaseURL checks the address to which the paths of calls are added.
 func checkBaseURL(base, field string, must Must) {
 	u, err := url.Parse(base)
-	const want = "a URL with http or https, a host and no password, for example http://127.0.0.1:8000/v1"
-	if err == nil && u.User == nil && !strings.Contains(base, "@") {
-		must(envadapters.IsServer(u, "http", "https"), field, want+", not %q", base)
-	} else {
-		must(false, field, want) // what it holds may be a password
-	}
 	if err != nil || u.User != nil || !envadapters.IsServer(u, "http", "https") {
+		shown := ""
+		if !strings.ContainsAny(base, "@?") { // what follows them may be a secret
+			shown = fmt.Sprintf(", not %q", base)
+		}
+		must(false, field, "a URL with http or https, a host and no password, for example http://127.0.0.1:8000/v1%s",
+			shown)
+
 		return
 	}
 

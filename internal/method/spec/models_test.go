@@ -170,7 +170,7 @@ func TestProxiesOfEveryUsualKindAreTaken(t *testing.T) {
 func TestAnAddressWithASecretIsNotShown(t *testing.T) {
 	for _, base := range []string{
 		"https://u:SECRET@h/v1", "https://SECRET@h/v1", "https://u:SEC/RET@h/v1", "https://u:SECRET@/v1", "u:SECRET@h",
-		"https://u:SECRET@h:99999/v1", "ftp://u:SECRET@h", "https://u:SECRET%zz@h/v1", "https://h/v1?api_key=SECRET",
+		"https://u:SECRET@h:99999/v1", "https://:1/v1?api_key=SECRET", "ftp://u:SECRET@h", "https://u:SECRET%zz@h/v1", "https://h/v1?api_key=SECRET",
 		"https://h/v1/chat/completions?token=SECRET", "https://u:SECRET@h/v1/chat/completions", "//u:SECRET@h",
 	} {
 		t.Run(base, func(t *testing.T) {

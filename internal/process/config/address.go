@@ -71,10 +71,8 @@ func redacted(addr string) string {
 	for name := range query {
 		if secretOption.MatchString(name) {
 			query.Set(name, "xxxxx")
+			u.RawQuery = query.Encode()
 		}
-	}
-	if u.RawQuery != "" {
-		u.RawQuery = query.Encode()
 	}
 
 	return u.Redacted()

@@ -114,10 +114,11 @@ func (t *transfer) lacks(ctx context.Context) (lacks []string, err error) {
 }
 
 // leftovers refuses a run of which the other side has manifests that this side has not, without what they name: a copy
-// that was cut short left them there before this side was set back to an earlier state.
+// that was cut short left them there before this side was set back to an earlier state. Recorded calls name nothing.
 func (t *transfer) leftovers(ctx context.Context) error {
 	for _, key := range slices.Sorted(maps.Keys(t.there)) {
-		if t.known[key] || runs.IsLocal(key) || runs.IsSpec(key) {
+		if t.known[key] || runs.IsLocal(key) || runs.IsSpec(key) ||
+			strings.HasPrefix(key, runs.Run(runs.NameOf(key)).CallsPrefix()) {
 			continue
 		}
 		lacks, err := t.leftover(ctx, key)
@@ -151,8 +152,11 @@ func (t *transfer) leftover(ctx context.Context, key string) (lacks string, err 
 	for _, ref := range refs {
 		switch sum, blob := strings.CutPrefix(ref, store.BlobPrefix); {
 		case blob && (t.retired[sum] || slices.Contains(images, ref)):
-		case blob:
-			err = t.follow(ctx, t.to, ref)
+		case blob: // a checkpoint may have gigabytes: it is read only if a list does not show it
+			var there []string
+			if there, err = store.Keys(ctx, t.to, ref); err == nil && len(there) == 0 {
+				err = t.follow(ctx, t.to, ref)
+			}
 		default:
 			_, err = t.to.Get(ctx, ref)
 		}
