@@ -1,10 +1,7 @@
 package workers
 
 import (
-	"cmp"
 	"net/url"
-	"os"
-	"path"
 	"strings"
 
 	"github.com/collabui/collabui/fault"
@@ -12,15 +9,6 @@ import (
 	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/process/config"
 )
-
-// EnvModelKeys lists the variables that specifications may name as keys or headers of models: names, separated by
-// commas, in which * means any characters. COLLABUI_* is never among them. NAME=HOST is one that is sent to that host
-// only, with its port if it has one, whatever else the list has. They are sent encrypted, or on the loopback;
-// NAME=http://HOST is one that is sent to that host in clear, too.
-const EnvModelKeys = "COLLABUI_MODEL_KEYS"
-
-// defaultModelKeys is the list if there is none.
-const defaultModelKeys = "*_API_KEY"
 
 // secret reads a variable that a model of a specification names, or the file that the variable with _FILE appended
 // names. One that is missing, not listed, or listed for other hosts is an invalid fault, because a retry cannot supply
@@ -31,12 +19,11 @@ func secret(name string, m spec.Model) (string, error) {
 		return "", nil
 	}
 
-	list := cmp.Or(os.Getenv(EnvModelKeys), defaultModelKeys)
+	keys, list := config.ModelKeys()
 	var listed, bound, reached bool
-	for _, entry := range strings.Split(list, ",") {
-		pattern, host, binds := strings.Cut(strings.TrimSpace(entry), "=")
-		if ok, err := path.Match(pattern, name); err == nil && ok {
-			listed, bound, reached = true, bound || binds, reached || binds && reaches(m, host)
+	for _, k := range keys {
+		if k.Names(name) {
+			listed, bound, reached = true, bound || k.Bound, reached || k.Bound && reaches(m, k.Host)
 		}
 	}
 
@@ -44,15 +31,16 @@ func secret(name string, m spec.Model) (string, error) {
 	case !listed || strings.HasPrefix(name, "COLLABUI_"):
 		return "", fault.New(fault.Invalid,
 			"this worker gives no model the variable %s: its list %s has %s; add the name there and start it again",
-			name, EnvModelKeys, list)
+			name, config.EnvModelKeys, list)
 	case bound && !reached:
 		return "", fault.New(fault.Invalid,
-			"this worker does not send %s to %s: its list %s has %s; use that host, without `proxy`",
-			name, m.BaseURL, EnvModelKeys, list)
+			"this worker does not send %s to %s: its list %s has %s; use that host, by https unless it has "+
+				"http:// there, and without `proxy`",
+			name, m.BaseURL, config.EnvModelKeys, list)
 	case !bound && inClear(m):
 		return "", fault.New(fault.Invalid,
 			"this worker does not send %s to %s, because http does not encrypt it: use https, or add %s=http://HOST:PORT "+
-				"to its list %s, which has %s", name, m.BaseURL, name, EnvModelKeys, list)
+				"to its list %s, which has %s", name, m.BaseURL, name, config.EnvModelKeys, list)
 	}
 
 	v, err := config.Secret(name)
@@ -66,10 +54,10 @@ func secret(name string, m spec.Model) (string, error) {
 
 // reaches reports whether a model is on a host of the list, and its specification names no proxy on the way.
 func reaches(m spec.Model, host string) bool {
-	host, clear := strings.CutPrefix(host, "http://")
+	host, inClearToo := strings.CutPrefix(host, "http://")
 	u, err := url.Parse(m.BaseURL)
 
-	return err == nil && strings.EqualFold(u.Host, host) && m.Proxy == "" && (clear || !inClear(m))
+	return err == nil && strings.EqualFold(u.Host, host) && m.Proxy == "" && (inClearToo || !inClear(m))
 }
 
 // inClear reports whether what is sent to a model could be read on the way.

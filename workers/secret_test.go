@@ -8,6 +8,7 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/process/config"
 )
 
 func TestASpecificationReadsOnlyListedVariables(t *testing.T) {
@@ -37,7 +38,7 @@ func TestASpecificationReadsOnlyListedVariables(t *testing.T) {
 		{"X_KEY, HOME_TOKEN", "HOME_TOKEN", "token", ""},
 		{"X_KEY, HOME_TOKEN", "ONE_API_KEY", "", "gives no model the variable ONE_API_KEY"},
 	} {
-		t.Setenv(EnvModelKeys, c.list)
+		t.Setenv(config.EnvModelKeys, c.list)
 		got, err := secret(c.name, spec.Model{BaseURL: "https://models.example/v1"})
 		if got != c.want || (err == nil) != (c.fault == "") {
 			t.Errorf("secret(%q) with the list %q = %q, %v, want %q and an error with %q",
@@ -81,7 +82,7 @@ func TestAKeyGoesToItsHostOnly(t *testing.T) {
 		{"*_API_KEY=models.example", elsewhere, "", false},
 		{"*_API_KEY=", elsewhere, "", false},
 	} {
-		t.Setenv(EnvModelKeys, c.list)
+		t.Setenv(config.EnvModelKeys, c.list)
 		got, err := secret("ONE_API_KEY", spec.Model{BaseURL: c.url, Proxy: c.proxy})
 		if sent := got == "one" && err == nil; sent != c.sent {
 			t.Errorf("with the list %q, secret to %s by %q = %q, %v, want it sent: %v",

@@ -2,33 +2,32 @@ package external
 
 import (
 	"os"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/collabui/collabui/internal/process/config"
 )
 
 // Environ returns this process's environment without secrets, for helpers of a Tool.
 func Environ() []string { return environ("") }
 
-// environ returns this process's environment without what a program must not see: our own variables, secrets, which
-// are recognised by the usual words in their names, those that models of specifications may name, and variables that
-// would change what the program does. drop is that of Command.
+// secretName matches the names of secrets, and an equals sign, by the usual words in them.
+var secretName = regexp.MustCompile(`(?i)((^|_)(KEYS?|TOKENS?|URL|URI|DSN|PASS|AUTH|COOKIES?|WEBHOOK)(_FILE)?=|` +
+	`_PWD(_FILE)?=|SECRET|PASSW|PASSPHRASE|CREDENTIAL|APIKEY)`)
+
+// environ returns this process's environment without what a program must not see: our own variables, secrets, those
+// that models of specifications may name, and variables that would change what the program does. drop is that of
+// Command.
 func environ(drop string) []string {
 	hidden := regexp.MustCompile(`^(COLLABUI_|CUDA_VISIBLE_DEVICES=` + drop + `)`)
-	secret := regexp.MustCompile(`(?i)((^|_)(KEYS?|TOKENS?|URL|URI|DSN|PWD|PASS|AUTH|COOKIES?|WEBHOOK)(_FILE)?=|` +
-		`SECRET|PASSW|PASSPHRASE|CREDENTIAL|APIKEY)`)
-	named := strings.Split(os.Getenv("COLLABUI_MODEL_KEYS"), ",")
+	keys, _ := config.ModelKeys()
+	keys = slices.DeleteFunc(keys, func(k config.ModelKey) bool { return k.Names("PATH") }) // it means all variables
 
 	return slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		for _, entry := range named {
-			pattern, _, _ := strings.Cut(strings.TrimSpace(entry), "=")
-			if is, err := path.Match(pattern, strings.TrimSuffix(name, "_FILE")); err == nil && is {
-				return true
-			}
-		}
+		named := func(k config.ModelKey) bool { return k.Names(strings.TrimSuffix(name, "_FILE")) }
 
-		return name != "PWD" && (hidden.MatchString(variable) || secret.MatchString(name+"="))
+		return hidden.MatchString(variable) || secretName.MatchString(name+"=") || slices.ContainsFunc(keys, named)
 	})
 }

@@ -2,7 +2,8 @@
 // follows its progress, stores every complete checkpoint, and resumes on whichever host takes the next attempt. What
 // differs between programs is a Tool.
 //
-// It imports domain, fault, internal/process/disk, internal/process/proc, internal/store and trainer.
+// It imports domain, fault, internal/process/config, internal/process/disk, internal/process/proc, internal/store and
+// trainer.
 package external
 
 import (

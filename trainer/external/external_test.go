@@ -126,7 +126,7 @@ func TestSecretsAreHiddenFromPrograms(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, "x")
-			t.Setenv("COLLABUI_MODEL_KEYS", "*_API_KEY, TEAM_*=api.example")
+			t.Setenv("COLLABUI_MODEL_KEYS", "*_API_KEY, TEAM_*=api.example, *") // which does not mean PATH
 			got := slices.ContainsFunc(environ("|USE_V1="), func(v string) bool {
 				return strings.HasPrefix(v, name+"=")
 			})

@@ -1,0 +1,40 @@
+package config
+
+import (
+	"cmp"
+	"os"
+	"path"
+	"strings"
+)
+
+// EnvModelKeys lists the variables that specifications may name as keys or headers of models: names, separated by
+// commas, in which * means any characters. COLLABUI_* is never among them. NAME=HOST is one that is sent to that host
+// only, with its port if it has one, whatever else the list has. They are sent encrypted, or on the loopback;
+// NAME=http://HOST is sent to that host in clear, too.
+const EnvModelKeys = "COLLABUI_MODEL_KEYS"
+
+// ModelKey is an entry of the list.
+type ModelKey struct {
+	pattern string
+	Host    string // as it is written
+	Bound   bool   // to the host
+}
+
+// ModelKeys returns the list, and its text. Without one it is *_API_KEY.
+func ModelKeys() (keys []ModelKey, list string) {
+	list = cmp.Or(os.Getenv(EnvModelKeys), "*_API_KEY")
+	for entry := range strings.SplitSeq(list, ",") {
+		var k ModelKey
+		k.pattern, k.Host, k.Bound = strings.Cut(strings.TrimSpace(entry), "=")
+		keys = append(keys, k)
+	}
+
+	return keys, list
+}
+
+// Names reports whether the entry names a variable.
+func (k ModelKey) Names(variable string) bool {
+	is, err := path.Match(k.pattern, variable)
+
+	return err == nil && is
+}
