@@ -72,7 +72,7 @@ func do[T any](ctx context.Context, log *slog.Logger, body func(ctx context.Cont
 	if given := (silent{}); err != nil && errors.As(context.Cause(ctx), &given) {
 		err = fault.New(fault.Transient, "%w", given)
 	}
-	stop() // a later beat would replace that of patient
+	stop() // no later heartbeat may replace the one that patient records
 	if errors.Is(err, errHeld) {
 		log.Info("nothing begins: a person holds the run")
 	} else if err = patient(ctx, since, err); err != nil {

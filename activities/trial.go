@@ -267,7 +267,7 @@ func useless(r chat.Response, m spec.Model, x seat, wrong string) string {
 	return ""
 }
 
-// firstOf returns the first of some texts without blanks around it, or an empty one if there is none.
+// firstOf returns the first text without surrounding blanks, or an empty text.
 func firstOf(texts []string) string {
 	if len(texts) == 0 {
 		return ""

@@ -1,5 +1,5 @@
-// Package templates executes the templates that people write into specifications: those of text/template that end soon
-// and stay small, whatever they say.
+// Package templates executes templates of text/template that people write into specifications, within bounds of steps
+// and size.
 //
 // It imports no other package of this module. It does no I/O.
 package templates
@@ -27,8 +27,8 @@ const (
 // Template is a template whose executions are bounded. It may be executed concurrently.
 type Template struct{ parts *template.Template }
 
-// Parse parses a template that may call functions besides those of text/template, of which print, println, html, js,
-// urlquery and call are refused: their results could grow with every call. Maps must have the keys that are named.
+// Parse parses a template, which may call the given functions and those of text/template except print, println, html,
+// js, urlquery and call: their results could grow with every call. A key that a map lacks is an error of Execute.
 func Parse(text string, functions template.FuncMap) (*Template, error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("it has %d bytes; expected at most %d", len(text), maxText)

@@ -30,7 +30,8 @@ var accountOf = sync.OnceValues(func() (account, error) {
 	return accountFor(path)
 })
 
-// Account says who runs browsers, and whether they have their sandbox. The error says why there can be none.
+// Account describes the account that runs browsers, and whether they have their sandbox. The error is the reason why no
+// browser can be started.
 func Account() (string, error) {
 	who, err := accountOf()
 	switch {

@@ -40,8 +40,8 @@ const (
 	closeLimit   = time.Second
 )
 
-// Client asks servers of environments. It follows no redirect: a server must choose neither what a worker asks next nor
-// who gets the key.
+// Client sends requests to servers of environments. It follows no redirect: a server must choose neither the next
+// request of a worker nor who gets the key.
 var Client = func() *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = (&net.Dialer{Timeout: connectLimit}).DialContext
