@@ -73,6 +73,7 @@ func TestModelsInEveryRoleUnderFaults(t *testing.T) {
 		Agent: "judge", Author: "judge", Screens: 8, KeepFirst: 0.2, Questions: 7, Instructions: 8, Pairs: 20,
 	}
 	s.Adversary.Model, s.Summariser.Model = "judge", "judge"
+	s.FailedShare = 0.3 // an answer and its repair may both be of no use: a run pauses when too many are
 
 	r, sound := withGrader(t, s, 0)
 	play(t, r)

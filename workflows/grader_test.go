@@ -41,6 +41,7 @@ type grader struct {
 
 	mu       sync.Mutex
 	calls    int
+	asked    map[string]int // calls by request
 	answered map[string]int // whole answers by request
 	faults   map[misbehaviour]int
 }
@@ -72,7 +73,7 @@ func (g *grader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if n := len(q.Messages); n > 2 {
 		right.list = repaired(right.list, q.Messages[n-1].Content)
 	}
-	how := g.misbehave()
+	how := g.misbehave(string(raw))
 	switch how {
 	case throttles:
 		w.Header().Set("Retry-After", "1")
@@ -98,12 +99,14 @@ func (g *grader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// misbehave counts a call and draws how it is answered.
-func (g *grader) misbehave() misbehaviour {
+// misbehave counts a call and draws how it is answered. The draw depends on the request and on how often it was made,
+// not on the order of calls, which differs between runs.
+func (g *grader) misbehave(request string) misbehaviour {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.calls++
-	rng := domain.Rand(99, "fault", g.calls)
+	g.asked[request]++
+	rng := domain.Rand(99, "fault", request, g.asked[request])
 	if rng.Float64() >= g.share {
 		return ""
 	}
@@ -157,7 +160,9 @@ func judged() spec.Spec {
 // withGrader prepares a run whose chat model "judge" is a grader that misbehaves in a share of its calls.
 func withGrader(t *testing.T, s spec.Spec, share float64) (*testrun.Run, *grader) {
 	t.Helper()
-	g := &grader{share: share, answered: map[string]int{}, faults: map[misbehaviour]int{}}
+	g := &grader{
+		share: share, asked: map[string]int{}, answered: map[string]int{}, faults: map[misbehaviour]int{},
+	}
 	srv := httptest.NewServer(g)
 	t.Cleanup(srv.Close)
 	m := s.Models["judge"]
