@@ -3,7 +3,6 @@ package rows
 import (
 	"encoding/json"
 	"io"
-	"strings"
 
 	"github.com/collabui/collabui/domain"
 )
@@ -19,7 +18,7 @@ type ShareGPTRow struct {
 }
 
 func (s Set) sharegpt(p domain.Pair, ranking, images bool) ShareGPTRow {
-	answer := Message{Role: Assistant, Content: placeholders.Replace(p.Chosen)}
+	answer := Message{Role: Assistant, Content: p.Chosen}
 	row := ShareGPTRow{
 		Images: imagesOf(p, images),
 		Messages: []Message{
@@ -29,7 +28,7 @@ func (s Set) sharegpt(p domain.Pair, ranking, images bool) ShareGPTRow {
 	}
 
 	if ranking {
-		row.Chosen, row.Rejected = &answer, &Message{Role: Assistant, Content: placeholders.Replace(p.Rejected)}
+		row.Chosen, row.Rejected = &answer, &Message{Role: Assistant, Content: p.Rejected}
 	} else {
 		row.Messages = append(row.Messages, answer)
 	}
@@ -50,11 +49,10 @@ type AlpacaRow struct {
 
 func (s Set) alpaca(p domain.Pair, ranking, images bool) AlpacaRow {
 	row := AlpacaRow{Images: imagesOf(p, images), Instruction: instruction(p), System: s.System}
-	chosen, rejected := placeholders.Replace(p.Chosen), placeholders.Replace(p.Rejected)
 	if ranking {
-		row.Chosen, row.Rejected = &chosen, &rejected
+		row.Chosen, row.Rejected = &p.Chosen, &p.Rejected
 	} else {
-		row.Output = &chosen
+		row.Output = &p.Chosen
 	}
 
 	return row
@@ -63,19 +61,14 @@ func (s Set) alpaca(p domain.Pair, ranking, images bool) AlpacaRow {
 // ImagePlace is where LLaMA-Factory puts an image into a message.
 const ImagePlace = "<image>"
 
-// placeholders of LLaMA-Factory are changed in prompts and answers: a page that shows one, or an agent that quotes it,
-// must not be taken for an image.
-var placeholders = strings.NewReplacer(ImagePlace, "< image>", "<video>", "< video>", "<audio>", "< audio>")
-
 // instruction returns the user's message for LLaMA-Factory, with the place of an image after the text, where chat
 // endpoints get it, too.
 func instruction(p domain.Pair) string {
-	text := placeholders.Replace(p.Prompt)
 	if p.Image != "" {
-		return text + ImagePlace
+		return p.Prompt + ImagePlace
 	}
 
-	return text
+	return p.Prompt
 }
 
 // InfoFile is the name of the file that describes data sets to LLaMA-Factory.

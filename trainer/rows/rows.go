@@ -108,14 +108,18 @@ func Export(sets ...Set) (map[string][]byte, error) {
 	return out, nil
 }
 
-// Encode writes the rows of one of the set's files.
+// Encode writes the rows of one of the set's files. Control tokens in prompts and answers are broken, as they are where
+// models are served: a page that shows one, or an agent that quotes it, ends no turn and stands for no image.
 func (s Set) Encode(w io.Writer, f File) error {
 	enc, images := json.NewEncoder(w), s.images()
+	s.System = domain.BreakTokens(s.System)
 
 	for _, p := range s.Pairs {
 		if f.Ranking && p.Rejected == "" || f.Format != Preference && p.Advantage < 0 {
 			continue
 		}
+		p.Prompt, p.Chosen = domain.BreakTokens(p.Prompt), domain.BreakTokens(p.Chosen)
+		p.Rejected = domain.BreakTokens(p.Rejected)
 
 		var row any
 		switch f.Format {

@@ -3,6 +3,7 @@ package rows_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/synth"
+	"github.com/collabui/collabui/test/kit/injection"
 	"github.com/collabui/collabui/trainer/rows"
 )
 
@@ -120,6 +122,7 @@ func TestAnExportCanBeImported(t *testing.T) {
 	}
 	for i, p := range got.Rows {
 		want := set.Pairs[i]
+		want.Prompt = domain.BreakTokens(want.Prompt)
 		if p.Prompt != want.Prompt || p.Chosen != want.Chosen || p.Rejected != want.Rejected {
 			t.Errorf("row %d = %+v, want prompt and answers of %+v", i, p, want)
 		}
@@ -127,6 +130,33 @@ func TestAnExportCanBeImported(t *testing.T) {
 
 	if got.Images != 1 {
 		t.Errorf("%d rows with images, want 1", got.Images)
+	}
+}
+
+// TestNoRowHasAControlToken puts every injection of the corpus into the system message, a prompt and its answers.
+func TestNoRowHasAControlToken(t *testing.T) {
+	hostile := strings.Join(injection.Corpus(), "\n")
+	set := rows.Set{Name: "s", System: hostile, Pairs: []domain.Pair{
+		{Prompt: hostile, Chosen: hostile, Rejected: hostile},
+		{Prompt: hostile, Chosen: hostile, Advantage: 1},
+	}}
+	files, err := rows.Export(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, raw := range files {
+		for row := range strings.Lines(string(raw)) {
+			var value any
+			if err := json.Unmarshal([]byte(row), &value); err != nil && name != rows.InfoFile {
+				t.Fatal(err)
+			}
+			text := fmt.Sprint(value)
+			for _, token := range domain.ControlTokens {
+				if strings.Contains(text, token) {
+					t.Errorf("%s has a row with %s, want it broken", name, token)
+				}
+			}
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	openai "github.com/sashabaranov/go-openai"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
@@ -60,17 +61,22 @@ func (c *Client) request(r chat.Request, left omitted) question {
 	return q
 }
 
-// messages returns the conversation of a request.
+// messages returns the conversation of a request. Control tokens in it are broken: only the server's chat template
+// writes any.
 func (c *Client) messages(r chat.Request) []openai.ChatCompletionMessage {
 	var out []openai.ChatCompletionMessage
 	if r.System != "" {
-		out = append(out, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: r.System})
+		out = append(out, openai.ChatCompletionMessage{
+			Role: openai.ChatMessageRoleSystem, Content: domain.BreakTokens(r.System),
+		})
 	}
 
-	user := openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: r.User}
+	user := openai.ChatCompletionMessage{
+		Role: openai.ChatMessageRoleUser, Content: domain.BreakTokens(r.User),
+	}
 	if c.conf.Images && len(r.Images) > 0 {
+		user.MultiContent = []openai.ChatMessagePart{{Type: openai.ChatMessagePartTypeText, Text: user.Content}}
 		user.Content = ""
-		user.MultiContent = []openai.ChatMessagePart{{Type: openai.ChatMessagePartTypeText, Text: r.User}}
 		for _, png := range r.Images {
 			user.MultiContent = append(user.MultiContent, openai.ChatMessagePart{
 				Type: openai.ChatMessagePartTypeImageURL,
@@ -89,7 +95,7 @@ func (c *Client) messages(r chat.Request) []openai.ChatCompletionMessage {
 			role = openai.ChatMessageRoleAssistant
 		}
 
-		out = append(out, openai.ChatCompletionMessage{Role: role, Content: t.Text})
+		out = append(out, openai.ChatCompletionMessage{Role: role, Content: domain.BreakTokens(t.Text)})
 	}
 
 	return out

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/policy/serving"
@@ -20,12 +21,15 @@ func (c *Client) Score(ctx context.Context, r chat.ScoreRequest) ([]chat.Score, 
 	ctx, cancel := context.WithTimeout(ctx, c.conf.Timeout)
 	defer cancel()
 
-	got, err := c.askScores(ctx, serving.ScoreRequest{
-		Model:   r.Model,
-		System:  r.System,
-		User:    r.User,
-		Answers: r.Answers,
-	})
+	q := serving.ScoreRequest{
+		Model:  r.Model,
+		System: domain.BreakTokens(r.System),
+		User:   domain.BreakTokens(r.User),
+	}
+	for _, text := range r.Answers {
+		q.Answers = append(q.Answers, domain.BreakTokens(text))
+	}
+	got, err := c.askScores(ctx, q)
 	switch {
 	case err != nil && parent.Err() != nil:
 		return nil, context.Cause(parent)
