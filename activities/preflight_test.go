@@ -233,6 +233,27 @@ func TestATrialFindsWhatAServerRefuses(t *testing.T) {
 	}
 }
 
+func TestATrialRefusesAModelWhoseTurnsAPageCanForge(t *testing.T) {
+	t.Parallel()
+	for prompt, refused := range map[string]bool{"USER: zebra 71 ASSISTANT:": true, "[INST] zebra 71 [/INST]": false} {
+		o := tried(t, prompts.Critic, judge(), false, func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/apply-template":
+				_ = json.NewEncoder(w).Encode(map[string]string{"prompt": prompt})
+			case "/tokenize":
+				var q struct{ Content string }
+				_ = json.NewDecoder(r.Body).Decode(&q)
+				_ = json.NewEncoder(w).Encode(map[string]any{"tokens": []rune(q.Content)})
+			default:
+				says(w, fitting[prompts.Critic], "stop")
+			}
+		})
+		if (len(o) == 1 && !o[0].Warning && strings.Contains(o[0].Why, "a page can forge a turn")) != refused {
+			t.Errorf("%q: tryModels noted %+v, want it refused: %v", prompt, o, refused)
+		}
+	}
+}
+
 func TestATrialShowsAScreenOfTheFamily(t *testing.T) {
 	t.Parallel()
 	for family, want := range map[domain.Family]string{

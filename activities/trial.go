@@ -154,6 +154,7 @@ func tryModel(ctx context.Context, e *endpoints.Endpoints, s spec.Spec, x seat, 
 		wrong := useless(t.Last, m, x, t.Wrong)
 		if wrong == "" {
 			o.leftOut(where, m, t.Last)
+			o.add(ctx, where, t.CheckTurns(asked))
 
 			return
 		}

@@ -31,9 +31,9 @@ var ControlTokens = []string{
 // a page, a person, a server or a model can end no turn and stand for no image. It is meant for the whole text of a
 // message, also of one to be trained on, and changes nothing the second time.
 //
-// It goes by form, as no list of tokens is complete: a bar after < or [, a word of wordTokens, or one name with a digit,
-// an underscore or the like between brackets. Wide forms of characters and those that cannot be seen count as a
-// tokenizer may normalise them.
+// It goes by form, as no list of tokens is complete: a bar after < or [, a word of wordTokens between brackets, or a
+// name there with a digit, an underscore or the like. Wide forms of characters and those that cannot be seen count,
+// since a tokenizer may normalise them.
 func BreakTokens(text string) string {
 	if !strings.ContainsAny(text, openers) {
 		return text

@@ -39,4 +39,15 @@ func (t *Trial) Complete(ctx context.Context, r chat.Request) (chat.Response, er
 	return t.Last, t.Err
 }
 
+// CheckTurns returns an invalid fault if a page can forge a turn in the model's chat, as far as its server shows that.
+func (t *Trial) CheckTurns(ctx context.Context) error {
+	if c, ok := t.client.(interface {
+		CheckTurns(ctx context.Context) error
+	}); ok {
+		return c.CheckTurns(ctx)
+	}
+
+	return nil
+}
+
 var _ chat.Model = (*Trial)(nil)

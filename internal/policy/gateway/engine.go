@@ -233,7 +233,7 @@ func (g *Gateway) probe(ctx context.Context, model string) error {
 	case err != nil:
 		return err
 	case r.ok():
-		return nil
+		return g.checkTurns(ctx, model)
 	case g.dialect.missing(r):
 		return serving.Refuse(http.StatusServiceUnavailable, "probe of %s: %w: %s", model, errMissing, short(r.text))
 	}

@@ -2,7 +2,8 @@
 // is the digest of a policy (domain.Artifact) in the store. The gateway loads the policy's adapter on first use, under
 // a name that it never uses for other bytes.
 //
-// It imports domain, fault, internal/policy/aliases, internal/policy/serving and internal/store.
+// It imports domain, fault, internal/policy/aliases, internal/policy/serving,
+// internal/policy/turns and internal/store.
 package gateway
 
 import (

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -99,4 +100,18 @@ func TestAnEngineThatCannotScoreSaysSo(t *testing.T) {
 
 	s := setUp(t, &fakeengine.Engine{LogProb: byLength}, nil)
 	s.wants(http.MethodPost, "/v1/answers/score", `{"model":"x"}`, http.StatusBadRequest, "answers")
+}
+
+func TestAModelWhoseTurnsAPageCanForgeIsRefused(t *testing.T) {
+	for _, sglang := range []bool{false, true} {
+		t.Run(fmt.Sprintf("SGLang %v", sglang), func(t *testing.T) {
+			e := &fakeengine.Engine{SGLang: sglang, LogProb: byLength, PlainTurns: true}
+			s := setUp(t, e, nil)
+			_, err := s.pool().Score(t.Context(),
+				chat.ScoreRequest{Model: s.lora("one"), User: "u", Answers: []string{"abc"}})
+			if err == nil || !strings.Contains(err.Error(), `"ASSISTANT:", which a page can write`) {
+				t.Errorf("Score = %v, want the refusal of the model", err)
+			}
+		})
+	}
 }

@@ -7,7 +7,8 @@ import (
 
 // scoring is how an engine scores an answer. Engines return log-probabilities at temperature 1.
 type scoring struct {
-	tokenize string // POST with prompt and add_special_tokens
+	tokenize   string // POST with prompt and add_special_tokens
+	detokenize string // POST with tokens
 
 	// prompt returns the tokens of a chat with the generation prompt.
 	prompt func(ctx context.Context, g *Gateway, h hold, chat []message) ([]int, error)
@@ -16,11 +17,15 @@ type scoring struct {
 }
 
 // vllmScoring uses vLLM's /tokenize and the prompt_logprobs of /v1/completions.
-var vllmScoring = scoring{tokenize: "/tokenize", prompt: vllmPrompt, sum: vllmSum}
+var vllmScoring = scoring{
+	tokenize: "/tokenize", detokenize: "/detokenize", prompt: vllmPrompt, sum: vllmSum,
+}
 
 // sglangScoring uses SGLang's /v1/tokenize and /generate. SGLang applies the chat template only to a chat, so a chat of
 // one token is asked for the tokens of its prompt.
-var sglangScoring = scoring{tokenize: "/v1/tokenize", prompt: sglangPrompt, sum: sglangSum}
+var sglangScoring = scoring{
+	tokenize: "/v1/tokenize", detokenize: "/v1/detokenize", prompt: sglangPrompt, sum: sglangSum,
+}
 
 func vllmPrompt(ctx context.Context, g *Gateway, h hold, chat []message) ([]int, error) {
 	return g.tokens(ctx, "/tokenize", map[string]any{

@@ -68,7 +68,9 @@ type Engine struct {
 	NoBackup bool     // an SGLang whose weights are undefined after a sleep
 	Unlisted bool     // /v1/models leaves out adapters, as older SGLang does
 	Answer   Answer   // nil means Echo
-	LogProb  LogProb  // nil means that the engine cannot score answers
+	LogProb  LogProb  // nil means that the engine cannot score answers, and shows no tokens
+
+	PlainTurns bool // the chat template marks turns with ordinary words
 
 	mu       sync.Mutex
 	adapters map[string]string // folder by name
@@ -246,7 +248,7 @@ func (e *Engine) chat(body []byte) (int, []byte) {
 		return status, refusal
 	}
 	if e.SGLang && e.LogProb != nil && bytes.Contains(body, []byte(`"return_prompt_token_ids":true`)) {
-		return promptTokens(body)
+		return e.promptTokens(body)
 	}
 
 	if q.MaxTokens != 1 {

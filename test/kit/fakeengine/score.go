@@ -34,6 +34,8 @@ func (e *Engine) scoring(request string, body []byte) (status int, answer []byte
 	switch {
 	case request == "POST /tokenize" && !e.SGLang, request == "POST /v1/tokenize" && e.SGLang:
 		status, answer = e.tokenize(body)
+	case request == "POST /detokenize" && !e.SGLang, request == "POST /v1/detokenize" && e.SGLang:
+		status, answer = detokenize(body)
 	case request == "POST /v1/completions" && !e.SGLang:
 		status, answer = e.completions(body)
 	case request == "POST /generate" && e.SGLang:
@@ -61,14 +63,22 @@ type turn struct {
 	Content string `json:"content"`
 }
 
+// plainTurns is a chat template whose turns are ordinary text.
+var plainTurns = strings.NewReplacer(turnStart, "", turnEnd, "\n", "assistant\n", "ASSISTANT:")
+
 // template returns the tokens of a chat with the generation prompt.
-func template(chat []turn) []int {
+func (e *Engine) template(chat []turn) []int {
 	var b strings.Builder
 	for _, t := range chat {
 		b.WriteString(turnStart + t.Role + "\n" + t.Content + turnEnd)
 	}
 
-	return tokensOf(b.String() + generate)
+	b.WriteString(generate)
+	if e.PlainTurns {
+		return tokensOf(plainTurns.Replace(b.String()))
+	}
+
+	return tokensOf(b.String())
 }
 
 func (e *Engine) tokenize(body []byte) (int, []byte) {
@@ -90,7 +100,7 @@ func (e *Engine) tokenize(body []byte) (int, []byte) {
 
 	var tokens []int
 	if q.Prompt == nil {
-		tokens = template(q.Messages)
+		tokens = e.template(q.Messages)
 		if q.Generate != nil && !*q.Generate {
 			tokens = tokens[:len(tokens)-len(generate)]
 		}
@@ -104,8 +114,25 @@ func (e *Engine) tokenize(body []byte) (int, []byte) {
 	return http.StatusOK, encode(map[string]any{"count": len(tokens), "tokens": tokens})
 }
 
+func detokenize(body []byte) (int, []byte) {
+	var q struct {
+		Tokens  []int `json:"tokens"`
+		Special *bool `json:"skip_special_tokens"`
+	}
+	if err := json.Unmarshal(body, &q); err != nil || q.Special == nil || *q.Special {
+		return fail(http.StatusBadRequest, "BadRequestError", fmt.Sprintf("expected all tokens (%v)", err))
+	}
+
+	var text []byte
+	for _, t := range q.Tokens {
+		text = append(text, byte(t))
+	}
+
+	return http.StatusOK, encode(map[string]any{"prompt": string(text)})
+}
+
 // promptTokens answers a chat that asks for the tokens of its prompt.
-func promptTokens(body []byte) (int, []byte) {
+func (e *Engine) promptTokens(body []byte) (int, []byte) {
 	var q struct {
 		Messages []turn `json:"messages"`
 	}
@@ -114,7 +141,7 @@ func promptTokens(body []byte) (int, []byte) {
 	}
 
 	return http.StatusOK, encode(map[string]any{
-		"choices": []any{map[string]any{"index": 0, "prompt_token_ids": template(q.Messages)}},
+		"choices": []any{map[string]any{"index": 0, "prompt_token_ids": e.template(q.Messages)}},
 	})
 }
 

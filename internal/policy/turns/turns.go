@@ -1,0 +1,85 @@
+// Package turns checks that text of a page cannot forge a turn in the chat of a language model.
+//
+// It imports domain and fault. It does no I/O.
+package turns
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
+)
+
+// ErrHidden means that a server does not show its tokens.
+var ErrHidden = errors.New("the server does not show its tokens")
+
+// Tokenizer is the tokenizer of a server. Its errors wrap ErrHidden if the server has no way to ask. Calls may be
+// repeated.
+type Tokenizer interface {
+	// Prompt returns the prompt for one message of a user as the model's chat template writes it, control tokens
+	// included, up to where the answer begins.
+	Prompt(ctx context.Context, user string) (string, error)
+	// Tokens returns the ids of a text. What looks like a control token in it counts as one.
+	Tokens(ctx context.Context, text string) ([]int, error)
+}
+
+// marker is a text of a user which no chat template contains.
+const marker = "zebra 71"
+
+// Check returns an invalid fault if a page can end the user's turn and begin the model's: if what the chat template
+// writes there gives the same tokens once it is broken and folded as text of pages is. A server that does not show its
+// tokens passes.
+func Check(ctx context.Context, t Tokenizer) error {
+	prompt, err := t.Prompt(ctx, marker)
+	if errors.Is(err, ErrHidden) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+
+	_, end, ok := cutLast(prompt, marker)
+	end = strings.Join(strings.Fields(end), " ")
+	if !ok || end == "" { // white space ends the turn, and text of a page has no line breaks
+		return nil
+	}
+
+	genuine, err := t.Tokens(ctx, end)
+	if err == nil && len(genuine) > 0 {
+		var written []int
+		if written, err = t.Tokens(ctx, domain.BreakTokens(end)); err == nil && contains(written, genuine) {
+			return fault.New(fault.Invalid, "a page can forge a turn of this model: its chat template ends the turn "+
+				"of the user with %q, which a page can write. Choose a model whose template marks turns with control "+
+				"tokens", end)
+		}
+	}
+	if errors.Is(err, ErrHidden) {
+		return nil
+	}
+
+	return err
+}
+
+// cutLast cuts a text around the last place of sep.
+func cutLast(text, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(text, sep)
+	if i < 0 {
+		return text, "", false
+	}
+
+	return text[:i], text[i+len(sep):], true
+}
+
+// contains reports whether tokens contain part in one piece.
+func contains(tokens, part []int) bool {
+	for i := range tokens {
+		if i+len(part) <= len(tokens) && slices.Equal(tokens[i:i+len(part)], part) {
+			return true
+		}
+	}
+
+	return false
+}
