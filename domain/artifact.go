@@ -90,7 +90,7 @@ func (a Artifact) Sums() map[string]string {
 }
 
 // DecodeArtifact reads what Encode wrote. It fails if the bytes are not an artifact, or if a path leaves the folder
-// that the files are written to.
+// that the files are written to or is that of a program.
 func DecodeArtifact(body []byte) (Artifact, error) {
 	var a Artifact
 	dec := json.NewDecoder(strings.NewReader(string(body)))
@@ -112,10 +112,16 @@ func DecodeArtifact(body []byte) (Artifact, error) {
 		if !f.inside() {
 			return a, fmt.Errorf("an artifact cannot have a file with the path %q", f.Path)
 		}
+		if slices.Contains(codeSuffixes, strings.ToLower(path.Ext(f.Path))) {
+			return a, fmt.Errorf("an artifact cannot have the file %q, which is code or loaded by running code", f.Path)
+		}
 	}
 
 	return a, nil
 }
+
+// codeSuffixes are those of files that loading a policy could run: programs, libraries and pickles.
+var codeSuffixes = []string{".py", ".pyc", ".so", ".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"}
 
 // inside reports whether the path is canonical and stays inside the folder that it is relative to.
 func (f ArtifactFile) inside() bool {

@@ -174,6 +174,9 @@ func importFolder(ctx context.Context, b store.Bucket, dir, model string) (impor
 		return out, fault.As(fault.Fatal, err)
 	}
 	defer func() { _ = os.RemoveAll(tmp) }()
+	if err := external.NoCodeNamed(dir); err != nil {
+		return out, err
+	}
 	files, rank, err := hf.Files(dir, tmp)
 	if err != nil {
 		return out, err

@@ -189,3 +189,42 @@ func optionsJSON(t *testing.T, o llamafactory.Options) []byte {
 
 	return raw
 }
+
+// TestNoCodeIsImported: a key that names code is refused, and files with code stay behind.
+func TestNoCodeIsImported(t *testing.T) {
+	for _, name := range []string{
+		"config.json", "tokenizer_config.json", "processor_config.json", "generation_config.json",
+	} {
+		b, f := &store.Memory{}, newFolders(t)
+		file := filepath.Join(f.other, name)
+		if err := os.WriteFile(file, []byte(`{"auto_map": {"AutoModel": "code.Model"}}`), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := importFolder(t.Context(), b, f.other, f.model)
+		wantInvalid(t, err, file+" has the key auto_map")
+		_, err = importFolder(t.Context(), b, f.adapter, f.other) // as the base model
+		wantInvalid(t, err, file+" has the key auto_map")
+		if keys, err := store.Keys(t.Context(), b, ""); err != nil || len(keys) > 0 {
+			t.Errorf("the store has %v (%v), want nothing", keys, err)
+		}
+	}
+
+	b, f := &store.Memory{}, newFolders(t)
+	for _, name := range []string{"zero_to_fp32.py", "training_args.bin", "adapter_model.bin"} {
+		if err := os.WriteFile(filepath.Join(f.adapter, name), []byte("code"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x, err := importFolder(t.Context(), b, f.adapter, f.model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := store.GetBlob(t.Context(), b, x.Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := domain.DecodeArtifact(raw)
+	if err != nil || len(a.Files) != 2 {
+		t.Errorf("the policy has the files %v (%v), want weights and configuration only", a.Files, err)
+	}
+}

@@ -48,7 +48,8 @@ or checkpoint. docs/run-across-machines.md has a complete example.
 ` + envLlamaFactory + ` is the path of llamafactory-cli, ` + envPython + ` an interpreter with the packages of training
 programs, ` + envServerKey + ` (or ` + envServerKey + `_FILE) the API key of the server next to a gateway.
 ` + config.EnvModelKeys + ` lists the variables that specifications may name as keys of models, by default *_API_KEY;
-NAME=HOST sends one to that host only, by https or on the loopback; NAME=http://HOST also in clear.`,
+NAME=HOST sends one to that host only, by https or on the loopback; NAME=http://HOST also in clear.
+` + config.EnvTrainerOptions + ` lists further options of training programs that specifications may set.`,
 		Example: "  collabui worker --roles rollout,model --tabs 6 --drain 60s\n" +
 			"  collabui worker --roles gpu --gpus 0,1 --work /scratch/collabui\n" +
 			"  collabui worker --roles serve --listen 10.0.0.5:9000 --server http://127.0.0.1:8000 " +

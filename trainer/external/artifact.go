@@ -86,5 +86,9 @@ func (t *Trainer) local(ctx context.Context, digest string, base Local) (Local, 
 		}
 	}
 
-	return Local{Artifact: a, Dir: dir}, store.GetFiles(ctx, t.Bucket, a.Sums(), dir)
+	if err := store.GetFiles(ctx, t.Bucket, a.Sums(), dir); err != nil {
+		return Local{}, err
+	}
+
+	return Local{Artifact: a, Dir: dir}, NoCode(dir)
 }

@@ -13,9 +13,12 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// ModelOf returns the base model in a folder.
+// ModelOf returns the base model in a folder. One that comes with code is an invalid fault; see NoCode.
 func ModelOf(dir string) (domain.BaseModel, error) {
 	digest, err := ModelDigest(dir)
+	if err == nil {
+		err = NoCode(dir)
+	}
 
 	return domain.BaseModel{Name: filepath.Base(filepath.Clean(dir)), Digest: digest}, err
 }

@@ -66,6 +66,7 @@ func Env(f external.Folder) []string {
 	return []string{
 		"HF_HUB_OFFLINE=1",
 		"TRANSFORMERS_OFFLINE=1",
+		"HF_DATASETS_OFFLINE=1",
 		"HF_DATASETS_CACHE=" + filepath.Join(f.Path, "cache"),
 		"PYTHONUNBUFFERED=1",
 	}

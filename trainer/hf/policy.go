@@ -103,6 +103,9 @@ func adapterConfig(from, to string) (rank int, err error) {
 	if s, ok := c["base_model_name_or_path"].(string); ok {
 		c["base_model_name_or_path"] = filepath.Base(s)
 	}
+	if c["auto_mapping"] != nil {
+		c["auto_mapping"] = nil // a module that PEFT would import
+	}
 	if l, ok := c["target_modules"].([]any); ok { // It is a set, written in any order.
 		slices.SortFunc(l, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	}

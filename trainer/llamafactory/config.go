@@ -2,7 +2,6 @@ package llamafactory
 
 import (
 	"cmp"
-	"os"
 	"path/filepath"
 
 	"github.com/collabui/collabui/domain"
@@ -12,8 +11,8 @@ import (
 	"github.com/collabui/collabui/trainer/external"
 )
 
-// config returns the keys of the program's configuration.
-func config(f external.Folder, j trainer.Job, o Options, dataset string, total int) (map[string]any, error) {
+// configuration returns the keys of the program's configuration.
+func configuration(f external.Folder, j trainer.Job, o Options, dataset string, total int) (map[string]any, error) {
 	c := common(f, j, o, dataset, total)
 	if o.Finetuning == lora {
 		c["lora_rank"], c["lora_dropout"], c["lora_target"], c["lora_alpha"] = o.Rank, o.Dropout, o.Target, o.Alpha
@@ -22,11 +21,11 @@ func config(f external.Folder, j trainer.Job, o Options, dataset string, total i
 		}
 	}
 	if o.DeepSpeed != "" {
-		if _, err := os.Stat(o.DeepSpeed); err != nil {
-			return nil, fault.New(fault.Invalid,
-				"trainer.options.deepspeed: %w; the file must exist on every GPU worker", err)
+		file, err := deepSpeed(f, o)
+		if err != nil {
+			return nil, err
 		}
-		c["deepspeed"] = o.DeepSpeed
+		c["deepspeed"] = file
 	}
 	for k, v := range o.Extra {
 		x, err := yamldoc.Value(v)
@@ -49,11 +48,32 @@ func config(f external.Folder, j trainer.Job, o Options, dataset string, total i
 	return c, nil
 }
 
+// deepSpeed returns the file of DeepSpeed's configuration. It is whoever runs the worker that puts it there: one among
+// downloaded policies, which others write, is an invalid fault.
+func deepSpeed(f external.Folder, o Options) (string, error) {
+	file, err := filepath.EvalSymlinks(o.DeepSpeed)
+	if err != nil {
+		return "", fault.New(fault.Invalid,
+			"trainer.options.deepspeed: %w; the file must exist on every GPU worker", err)
+	}
+	work, err := filepath.EvalSymlinks(filepath.Dir(filepath.Dir(f.Path)))
+	if err != nil {
+		return "", fault.As(fault.Transient, err)
+	}
+	if path, err := filepath.Rel(work, file); err != nil || filepath.IsLocal(path) {
+		return "", fault.New(fault.Invalid, "trainer.options.deepspeed: expected a file outside of the worker's "+
+			"folder %s, not %s: put it elsewhere on every GPU worker", work, o.DeepSpeed)
+	}
+
+	return file, nil
+}
+
 // common returns the keys that every job has.
 func common(f external.Folder, j trainer.Job, o Options, dataset string, total int) map[string]any {
 	data, seed := filepath.Join(f.Path, dataDir), int(j.Seed%(1<<31))
 	c := map[string]any{
 		"model_name_or_path": f.Base.Dir,
+		"trust_remote_code":  false,
 		"stage":              string(j.Objective),
 		"do_train":           true,
 		"finetuning_type":    o.Finetuning,

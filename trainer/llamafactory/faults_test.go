@@ -42,8 +42,11 @@ func TestFaultsAreToldApart(t *testing.T) {
 			want:    "COLLABUI_LLAMAFACTORY",
 		},
 		"unknown key": {
-			options: func(_ *testing.T, o *llamafactory.Options) { o.Extra = map[string]string{"bogus": "1"} },
-			want:    "does not know a key",
+			options: func(t *testing.T, o *llamafactory.Options) {
+				t.Setenv("COLLABUI_TRAINER_OPTIONS", "bogus")
+				o.Extra = map[string]string{"bogus": "1"}
+			},
+			want: "does not know a key",
 		},
 		"too few GPUs": {
 			options: func(_ *testing.T, o *llamafactory.Options) { o.Devices, o.PerDevice = 2, 1 },

@@ -2,8 +2,8 @@
 // parameters. It renders data and configuration, reads progress and results, and explains failures; trainer/external
 // runs the program.
 //
-// It imports domain, fault, internal/method/yamldoc, internal/store, trainer, trainer/external, trainer/hf and
-// trainer/rows.
+// It imports domain, fault, internal/method/yamldoc, internal/process/config, internal/store, trainer,
+// trainer/external, trainer/hf and trainer/rows.
 package llamafactory
 
 import (
@@ -68,7 +68,7 @@ func (t *Tool) Render(ctx context.Context, f external.Folder, j trainer.Job) (ex
 		total = max(1, dataset.rows/j.Params.BatchSize) * j.Params.Passes
 	}
 
-	conf, err := config(f, j, o, dataset.name, total)
+	conf, err := configuration(f, j, o, dataset.name, total)
 	if err != nil {
 		return external.Command{}, err
 	}
@@ -131,7 +131,7 @@ func (t *Tool) command(f external.Folder, o Options, program string) external.Co
 		Devices: o.Devices, PerDevice: f.PerDevice(o.PerDevice),
 		Stall:    time.Duration(o.Stall * float64(time.Minute)),
 		Versions: func() map[string]string { return external.Versions(t.python(program), packages...) },
-		Env:      append(hf.Env(f), "HF_DATASETS_OFFLINE=1", "TOKENIZERS_PARALLELISM=false"),
+		Env:      append(hf.Env(f), "TOKENIZERS_PARALLELISM=false"),
 		Drop:     "|USE_V1=|LLAMABOARD_|LLAMAFACTORY_VERBOSITY=|FORCE_TORCHRUN=",
 	}
 	if o.Finetuning == lora {

@@ -1,6 +1,7 @@
 package llamafactory
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -48,7 +49,8 @@ type Options struct {
 	Pixels int `json:"pixels" yaml:"pixels"`
 	// Stall is the number of minutes without a sign of life after which the program counts as hung.
 	Stall float64 `json:"stall" yaml:"stall"`
-	// Extra holds further keys of the program, passed on unchanged, for example flash_attn: fa2.
+	// Extra holds further keys of the program, for example flash_attn: fa2: those that change speed, memory and
+	// optimiser, and those that the operator of the worker lists.
 	Extra map[string]string `json:"extra,omitempty" yaml:"extra"`
 }
 
@@ -95,6 +97,8 @@ func (o Options) Check(must trainer.Must, batches ...int) {
 	must(slices.Contains([]string{"bf16", "fp16", "fp32"}, o.Precision), "precision",
 		"one of [bf16 fp16 fp32], not %q", o.Precision)
 	must(o.DeepSpeed == "" || o.Devices > 0, "deepspeed", "no file if devices is 0")
+	must(o.DeepSpeed == "" || filepath.IsAbs(o.DeepSpeed), "deepspeed",
+		"the absolute path of a file on the GPU workers, not %q", o.DeepSpeed)
 	must(o.SaveSteps >= 1, "save_steps", "a whole number from 1")
 	must(o.Pixels >= 1024, "pixels", "a whole number from 1024")
 	must(o.Stall > 0, "stall", "minutes above 0")
@@ -103,21 +107,5 @@ func (o Options) Check(must trainer.Must, batches ...int) {
 	for _, b := range batches {
 		must(b%max(1, at) == 0, "per_device", "per_device × devices (%d) to divide the batch of %d rows", at, b)
 	}
-	for k := range o.Extra {
-		must(!slices.Contains(reserved, k), "extra."+k, "a key that collabui does not set itself")
-	}
-}
-
-// reserved are the keys that Render sets, or that would change what it sets.
-var reserved = []string{
-	"adapter_name_or_path", "auto_find_batch_size",
-	"bf16", "create_new_adapter", "cutoff_len", "data_seed", "dataset", "dataset_dir",
-	"deepspeed", "do_train", "dpo_label_smoothing", "finetuning_type",
-	"fp16", "gradient_accumulation_steps", "image_max_pixels",
-	"learning_rate", "logging_nan_inf_filter", "logging_steps", "lora_alpha", "lora_dropout", "lora_rank",
-	"lora_target", "lr_scheduler_kwargs", "lr_scheduler_type", "max_samples", "max_steps", "media_dir",
-	"model_name_or_path", "num_train_epochs", "output_dir", "overwrite_cache", "overwrite_output_dir",
-	"per_device_train_batch_size", "pref_beta", "pref_ftx", "pref_loss", "ref_model", "ref_model_adapters",
-	"report_to", "resume_from_checkpoint", "save_only_model", "save_steps", "save_strategy", "save_total_limit",
-	"seed", "stage", "template", "val_size", "warmup_ratio", "warmup_steps", "weight_decay",
+	checkExtra(o.Extra, must)
 }

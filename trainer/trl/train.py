@@ -105,7 +105,9 @@ def pad(rows, value, left=False):
 
 
 def load(job, adapter):
-    model = AutoModelForCausalLM.from_pretrained(job["model"], dtype=getattr(torch, job["dtype"]))
+    model = AutoModelForCausalLM.from_pretrained(
+        job["model"], dtype=getattr(torch, job["dtype"]), trust_remote_code=False, use_safetensors=True
+    )
     model.warnings_issued = {}  # TRL 0.24 expects it, transformers 5 no longer has it.
     return PeftModel.from_pretrained(model, adapter[0], is_trainable=adapter[1]) if adapter else model
 
@@ -227,7 +229,7 @@ def main():
         job = json.load(f)
     with open(job["data"]) as f:
         rows = [json.loads(line) for line in f]
-    tokenizer = AutoTokenizer.from_pretrained(job["model"])
+    tokenizer = AutoTokenizer.from_pretrained(job["model"], trust_remote_code=False)
     given = len(rows)
     rows = short_rows(rows, tokenizer, job["cutoff"], job["skip"])
     torch.manual_seed(job["seed"])

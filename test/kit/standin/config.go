@@ -54,5 +54,6 @@ type ignored struct {
 	LoraAlpha                 any `yaml:"lora_alpha"`
 	PrefLoss                  any `yaml:"pref_loss"`
 	DataSeed                  any `yaml:"data_seed"`
+	TrustRemoteCode           any `yaml:"trust_remote_code"`
 	FlashAttn                 any `yaml:"flash_attn"`
 }

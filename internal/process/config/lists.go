@@ -32,6 +32,21 @@ func ModelKeys() (keys []ModelKey, list string) {
 	return keys, list
 }
 
+// EnvTrainerOptions lists the options of training programs that specifications may set besides the usual ones: names,
+// separated by commas. trust_remote_code is among them only if the folders of models may contain code.
+const EnvTrainerOptions = "COLLABUI_TRAINER_OPTIONS"
+
+// TrainerOptions returns the list.
+func TrainerOptions() (names []string) {
+	for name := range strings.SplitSeq(os.Getenv(EnvTrainerOptions), ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+
+	return names
+}
+
 // Names reports whether the entry names a variable.
 func (k ModelKey) Names(variable string) bool {
 	is, err := path.Match(k.pattern, variable)
