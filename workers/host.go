@@ -180,7 +180,9 @@ func gpus(ctx context.Context) []string {
 
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "nvidia-smi", "--query-gpu=index", "--format=csv,noheader").Output()
+	c := exec.CommandContext(ctx, "nvidia-smi", "--query-gpu=index", "--format=csv,noheader")
+	c.Env = external.Environ()
+	out, err := c.Output()
 	if err != nil {
 		return []string{}
 	}

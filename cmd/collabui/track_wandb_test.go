@@ -111,3 +111,37 @@ func TestAnInterpreterWithoutWandbSaysSo(t *testing.T) {
 		t.Errorf("send = %v, want an invalid fault that names the interpreter", err)
 	}
 }
+
+// TestWandbSeesNoOtherSecrets: its package has the variables that belong to it, and no key of a model or of the store.
+func TestWandbSeesNoOtherSecrets(t *testing.T) {
+	dir := t.TempDir()
+	seen := filepath.Join(dir, "seen")
+	python := filepath.Join(dir, "python")
+	script := "#!/bin/sh\nenv >" + seen + "\necho '{\"error\": \"enough\"}'\n"
+	if err := os.WriteFile(python, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	wants := map[string]bool{
+		"WANDB_API_KEY": true, "WANDB_MODE": true, "HTTPS_PROXY": true, "https_proxy": true, "SSL_CERT_FILE": true,
+		"HOME": true, "OPENAI_API_KEY": false, "COLLABUI_S3_SECRET_KEY": false, "COLLABUI_PAYLOAD_KEYS": false,
+		"AWS_SECRET_ACCESS_KEY": false, "MLFLOW_TRACKING_TOKEN": false, "XWANDB_API_KEY": false, "DATABASE_URL": false,
+	}
+	for name := range wants {
+		t.Setenv(name, "canary")
+	}
+
+	run, b := curvedRun(t)
+	x := tracked{Run: string(run)}
+	if err := x.send(t.Context(), b, &interop.Wandb{Python: python, Project: "p"}); err == nil {
+		t.Fatal("send succeeded, want the error of the program")
+	}
+	raw, err := os.ReadFile(seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range wants {
+		if got := slices.Contains(strings.Split(string(raw), "\n"), name+"=canary"); got != want {
+			t.Errorf("the program sees %s: %v, want %v", name, got, want)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +24,7 @@ var wandbScript string
 // Wandb is a run of Weights & Biases, by the official package: a program logs rows with it. Rows are numbered over all
 // batches, and batches never change, so the number of rows that W&B has says what is left to log.
 //
-// The program has the environment of this one: WANDB_API_KEY, WANDB_MODE, WANDB_DIR and others belong to the package.
+// WANDB_API_KEY, WANDB_MODE, WANDB_DIR and others belong to the package. The program has no other secrets: see needed.
 type Wandb struct {
 	Python          string // an interpreter with the package
 	Entity, Project string // the entity may be empty
@@ -59,10 +60,21 @@ func (w *Wandb) Begin(
 	return done, nil
 }
 
+// needed matches the variables that the package needs: its own, and those by which Python finds packages, folders,
+// proxies and certificates.
+var needed = regexp.MustCompile(`^(WANDB_[A-Z0-9_]+|PATH|HOME|USER|LOGNAME|NETRC|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|` +
+	`XDG_[A-Z]+_HOME|PYTHON[A-Z]+|VIRTUAL_ENV|LD_LIBRARY_PATH|(?i:https?|no|all)_(?i:proxy)|SSL_CERT_(FILE|DIR)|` +
+	`REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE)=`)
+
+// environ returns the part of this process's environment that the package needs.
+func environ() []string {
+	return slices.DeleteFunc(os.Environ(), func(variable string) bool { return !needed.MatchString(variable) })
+}
+
 func (w *Wandb) start(ctx context.Context, run string, params map[string]string) error {
 	w.child = exec.CommandContext(ctx, w.Python, "-c", wandbScript)
 	w.said = &strings.Builder{}
-	w.child.Stderr = w.said
+	w.child.Stderr, w.child.Env = w.said, environ()
 	in, err := w.child.StdinPipe()
 	if err != nil {
 		return fault.As(fault.Fatal, err)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"time"
 
@@ -84,6 +85,22 @@ func (s *Supervisor) await(ctx context.Context, u unit, r *running) error {
 // twice: all share a few cores. GOGC in the environment of this process has precedence.
 const collectLess = "GOGC=300"
 
+// needed matches the variables that the services of this machine need. Keys of models, of the store of others and of
+// policy servers are none of their business.
+var needed = regexp.MustCompile(`^(PATH|HOME|TMPDIR|LANG|LC_[A-Z]+|TZ|GO[A-Z0-9]+)=`)
+
+// environ returns the environment of a unit. Processes of this program read addresses and keys in it.
+func (s *Supervisor) environ(u unit) []string {
+	own := os.Environ()
+	if u.stage == services {
+		own = slices.DeleteFunc(own, func(variable string) bool { return !needed.MatchString(variable) })
+
+		return slices.Concat([]string{collectLess}, own, u.env)
+	}
+
+	return slices.Concat([]string{collectLess}, own, s.ends.Environ(), u.env)
+}
+
 // spawn starts a process of a unit.
 func (s *Supervisor) spawn(u unit) (*running, error) {
 	log, err := os.OpenFile(LogPath(s.o.Data, u.name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
@@ -93,7 +110,7 @@ func (s *Supervisor) spawn(u unit) (*running, error) {
 	defer func() { _ = log.Close() }()
 
 	cmd := exec.Command(u.path, u.args...)
-	cmd.Env = slices.Concat([]string{collectLess}, os.Environ(), s.ends.Environ(), u.env)
+	cmd.Env = s.environ(u)
 	if u.tmp != "" { // a worker that is killed cannot remove what its browsers wrote
 		// Mkdir fails if another account is quicker: it could change what lies there.
 		if err := errors.Join(os.RemoveAll(u.tmp), os.Mkdir(u.tmp, 0o700)); err != nil {
