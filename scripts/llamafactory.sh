@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Print the path of llamafactory-cli: $COLLABUI_LLAMAFACTORY, or the one in a cached Python environment. The environment
-# is made from the versions in llamafactory.txt if it is missing: several GB, with Python 3.11 to 3.13; a CPU is enough.
+# is made from the files in locks/llamafactory.txt if it is missing: several GB, with Python 3.11 to 3.13; a CPU is
+# enough.
 # On failure, print nothing, say why and exit with 1. The script may run again, and twice concurrently.
 set -uo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
@@ -13,7 +14,7 @@ if [ -n "${COLLABUI_LLAMAFACTORY:-}" ]; then
   echo "$COLLABUI_LLAMAFACTORY"
   exit 0
 fi
-pins="$here/llamafactory.txt"
+pins="$here/locks/llamafactory.txt"
 dir="${XDG_CACHE_HOME:-$HOME/.cache}/collabui/llamafactory-$(sha256sum <"$pins" | cut -c1-12)"
 if [ ! -e "$dir/ready" ]; then
   python=""
@@ -34,7 +35,7 @@ if [ ! -e "$dir/ready" ]; then
   if [ ! -e "$dir/ready" ]; then
     echo "installing LLaMA-Factory with PyTorch into $dir: this downloads some 3 GB and takes 7 GB of disk" >&2
     if ! { "$python" -m venv --clear "$dir" &&
-      "$dir/bin/python" -m pip install -q --no-cache-dir -r "$pins" &&
+      "$dir/bin/python" -m pip install -q --no-cache-dir --require-hashes --only-binary :all: --no-deps -r "$pins" &&
       "$dir/bin/python" -c "import llamafactory.train.tuner" &&
       touch "$dir/ready"; } >"$dir.log" 2>&1; then
       tail -n 5 "$dir.log" >&2

@@ -6,16 +6,17 @@ if [ -n "${COLLABUI_MINIWOB:-}" ]; then
   echo "$COLLABUI_MINIWOB"
   exit 0
 fi
-version=1.1.0
-dir="${XDG_CACHE_HOME:-$HOME/.cache}/collabui/miniwob-$version"
+lock="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/locks/pages.txt"
+dir="${XDG_CACHE_HOME:-$HOME/.cache}/collabui/miniwob-$(sha256sum <"$lock" | cut -c1-12)"
 if [ ! -d "$dir" ]; then
   tmp="$dir.$$" # beside it, so that the last step is a rename
   trap 'rm -rf "$tmp"' EXIT
-  if ! { mkdir -p "$tmp" && python3 -m pip download -q "miniwob==$version" --no-deps -d "$tmp" &&
+  if ! { mkdir -p "$tmp" &&
+    python3 -m pip download -q --require-hashes --only-binary :all: --no-deps -r "$lock" -d "$tmp" &&
     python3 -m zipfile -e "$tmp"/miniwob-*.whl "$tmp/pages" &&
     mv -T "$tmp/pages" "$dir"; } >/dev/null 2>&1; then
     if [ ! -d "$dir" ]; then
-      echo "the tests of the official MiniWoB++ pages are skipped: pip download miniwob==$version failed" \
+      echo "the tests of the official MiniWoB++ pages are skipped: pip download of the package miniwob failed" \
         "(COLLABUI_MINIWOB may name a folder with them)" >&2
       exit 0
     fi

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Print a folder of Node's modules that has a set of packages: the one that COLLABUI_SET_NODE names, such as
-# COLLABUI_CLIENTS_NODE, or a cached one, made if it is missing. On failure, print nothing and say why: the tests that
-# need the set are skipped.
+# COLLABUI_CLIENTS_NODE, or a cached one, made if it is missing from files whose hashes are in locks/node/SET. On failure,
+# print nothing and say why: the tests that need the set are skipped.
 # usage: node.sh SET
 set -uo pipefail
 case "${1:-}" in
   # OpenAI's client for JavaScript: later ones want Node 22, and Debian 12 has Node 18.
-  clients) package=openai@6.49.0 ;;
+  clients) ;;
   # What checks that pages can be used by everybody.
-  axe) package=axe-core@4.14.1 ;;
+  axe) ;;
   *)
     echo "usage: node.sh clients|axe" >&2
     exit 2
@@ -20,7 +20,8 @@ if [ -n "${!variable:-}" ]; then
   exit 0
 fi
 there() { node --version && npm --version; }
-dir="${XDG_CACHE_HOME:-$HOME/.cache}/collabui/${package/@/-node-}"
+lock="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/locks/node/$1"
+dir="${XDG_CACHE_HOME:-$HOME/.cache}/collabui/$1-node-$(sha256sum <"$lock/package-lock.json" | cut -c1-12)"
 if [ ! -d "$dir" ]; then
   mkdir -p "$(dirname "$dir")"
   tmp="$dir.$$"
@@ -29,9 +30,11 @@ if [ ! -d "$dir" ]; then
     export DEBIAN_FRONTEND=noninteractive
     { apt-get update -qq && apt-get install -y -qq --no-install-recommends nodejs npm; } >/dev/null 2>&1
   fi
-  install() { mkdir -p "$tmp" && npm install --no-audit --no-fund --ignore-scripts --prefix "$tmp" "$package"; }
+  install() {
+    mkdir -p "$tmp" && cp "$lock"/*.json "$tmp" && npm ci --no-audit --no-fund --ignore-scripts --prefix "$tmp"
+  }
   if ! { there && install && mv -T "$tmp" "$dir"; } >/dev/null 2>&1 && [ ! -d "$dir" ]; then
-    echo "the tests that need $package are skipped: it cannot be installed" \
+    echo "the tests that need the packages of scripts/locks/node/$1 are skipped: they cannot be installed" \
       "(nodejs and npm are needed; $variable may name a folder of modules that has it)" >&2
     exit 0
   fi

