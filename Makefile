@@ -16,7 +16,7 @@ RACE := $(RACE_SHORT) ./internal/policy/infer ./internal/policy/tinyserver ./tra
 	./envadapters/androidworld ./envadapters/openenv ./envadapters/browser ./workflows
 
 .PHONY: help train build bin/collabui test unit lint race race-short simulate mutants fuzz vuln integration
-.PHONY: environments statistics datasets tools clients valkey accessibility python deploy-check
+.PHONY: environments statistics datasets tools clients valkey accessibility python deploy-check tokens
 .PHONY: test-llamafactory test-production production-small test-stack bench-llamafactory bench-vllm
 .PHONY: bench chromium clean chaos recovery scale
 .PHONY: histories
@@ -44,7 +44,7 @@ chromium: ## install Chromium if it is missing
 	@scripts/chromium.sh
 
 # Tests that need what others publish.
-PACKAGES := environments statistics datasets tools clients valkey accessibility python deploy-check
+PACKAGES := environments statistics datasets tools clients valkey accessibility python deploy-check tokens
 
 test: build chromium unit lint race-short fuzz $(PACKAGES) integration ## install what the tests need, run them all
 	$(GO) test -C deploy/local ./...
@@ -150,6 +150,11 @@ valkey: ## share limits over a real cluster and a real sentinel of Valkey
 clients: build chromium ## ask `collabui infer` with OpenAI's packages for Python and JavaScript
 	export COLLABUI_CLIENTS_PYTHON="$$(scripts/venv.sh clients)" COLLABUI_CLIENTS_NODE="$$(scripts/node.sh clients)"; \
 		$(GO) test -count=1 -tags integration -run OfficialClients ./test/integration
+
+# SmolLM2's tokenizer is in a package of 93 MB.
+tokens: ## look for control tokens in prompts and training rows with real tokenizers
+	export COLLABUI_TOKENS_PYTHON="$$(scripts/venv.sh tokens)"; [ -z "$$COLLABUI_TOKENS_PYTHON" ] || \
+		$(GO) test -count=1 -tags integration ./test/tokens
 
 accessibility: chromium ## check the pages of report and viewer with axe-core
 	export COLLABUI_AXE_NODE="$$(scripts/node.sh axe)"; $(GO) test -count=1 -run Axe ./internal/view

@@ -71,6 +71,26 @@ var method = []Mutant{
 		Find:   by("internal/method/agents", "TestInjectionsChangeNoPrompt", "TestLineKeepsDataOnOneLine"),
 	},
 	{
+		Name: "control tokens stay whole", Symbol: "domain.opensToken",
+		Change: begin(`if opener == '<' { return false }`),
+		Find:   by("domain", "TestControlTokensAreBroken"),
+	},
+	{
+		Name: "control tokens of a page reach models", Symbol: "internal/policy/llm.Client.messages",
+		Change: replace(`domain.BreakTokens(r.User)`, `r.User`),
+		Find:   by("internal/policy/llm", "TestNoRequestHasAControlToken"),
+	},
+	{
+		Name: "control tokens of a page are trained on", Symbol: "trainer/rows.Set.Encode",
+		Change: replace(`domain.BreakTokens(p.Prompt)`, `p.Prompt`),
+		Find:   by("trainer/rows", "TestNoRowHasAControlToken"),
+	},
+	{
+		Name: "a model is served whose turns a page can forge", Symbol: "internal/policy/turns.Check",
+		Change: never(`contains(written, genuine)`),
+		Find:   by("internal/policy/turns", "TestModelsWhoseTurnsCanBeForgedAreRefused"),
+	},
+	{
 		Name: "two agents have the same seed", Symbol: "internal/method/agents.matrix.speak",
 		Change: replace(`domain.Seed(m.seed, "cell", a, j)`, `domain.Seed(m.seed, "cell", j)`),
 		Find:   by("internal/method/agents", "TestAgentsReadTheirPredecessorsAndThemselves"),
