@@ -2,33 +2,11 @@ package store
 
 import (
 	"errors"
-	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/collabui/collabui/fault"
 )
-
-func TestRecordOnceGivesEveryCallerTheFirstValue(t *testing.T) {
-	b := &Memory{}
-	got := make([]int, 16)
-	var wg sync.WaitGroup
-	for i := range got {
-		wg.Go(func() {
-			v, ref, err := RecordOnce(t.Context(), b, "k.json", func() (int, error) { return i, nil })
-			if err != nil || ref.Key != "k.json" || ref.SHA256 == "" {
-				t.Errorf("RecordOnce() = %d, %+v, %v; want a reference to k.json", v, ref, err)
-			}
-			got[i] = v
-		})
-	}
-	wg.Wait()
-	for i, v := range got {
-		if v != got[0] {
-			t.Errorf("caller %d got %d, want %d", i, v, got[0])
-		}
-	}
-}
 
 func TestRecordOnceDoesNotMakeARecordedValueAgain(t *testing.T) {
 	b := &Memory{}

@@ -25,6 +25,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"github.com/collabui/collabui/test/kit/certificates"
+	"github.com/collabui/collabui/test/kit/layout"
 )
 
 // roleKeys is the account of a role at the S3 server.
@@ -32,25 +33,25 @@ func roleKeys(role string) (access, secret string) { return role, role + "-secre
 
 // TestEveryRoleHasItsOwnKeyOfTheStore runs a cluster in which every worker may do what deploy/policies says of its role
 // and nothing else, and in which S3, Redis and the gateway speak TLS with a certificate of the team's own. A run ends,
-// and no role may do the work of another.
+// and every role is tried with every kind of object that a store has.
 func TestEveryRoleHasItsOwnKeyOfTheStore(t *testing.T) {
 	t.Parallel()
 	c := emptyCluster(t)
-	roles := []string{"control", "rollout", "model", "gpu", "serve", "view"}
 	users := c.file("users")
-	accounts(t, users, roles)
+	accounts(t, users, layout.Roles)
 	gate, engine := freeAddr(t), freeAddr(t)
 	c.services(gate, "--accounts", users)
 	c.trainer()
 	c.plain = c.variable("COLLABUI_S3")
 	root := c.s3(s3Key, s3Key)
-	if err := root.SetBucketPolicy(t.Context(), s3Bucket, bucketPolicy(t, roles)); err != nil {
+	if err := root.SetBucketPolicy(t.Context(), s3Bucket, bucketPolicy(t, layout.Roles)); err != nil {
 		t.Fatal(err)
 	}
 	pair, cert, key := certificates.Issue(t, t.TempDir(), "team", nil)
 	redis, connections := tunnel(t, strings.TrimPrefix(c.variable("COLLABUI_REDIS"), "redis://"), pair)
 	c.env = append(c.env, "SSL_CERT_FILE="+cert, "COLLABUI_S3="+behindTLS(t, "http://"+c.plain, pair),
 		"COLLABUI_POLICY=https://"+gate+"/v1", "COLLABUI_REDIS=rediss://"+redis)
+	c.env = append(c.env, keysOf(layout.People)...)
 	for role, args := range map[string][]string{
 		"control": nil,
 		"rollout": {"--tabs", "2"},
@@ -73,27 +74,37 @@ func TestEveryRoleHasItsOwnKeyOfTheStore(t *testing.T) {
 		t.Error("nobody spoke TLS with Redis, want the workers to")
 	}
 
-	for _, x := range []struct{ role, verb, key string }{
-		{"serve", "get", "runs/kill/spec.json"},
-		{"serve", "put", "blobs/x"},
-		{"view", "put", "runs/kill/changes/0009.json"},
-		{"rollout", "put", "runs/kill/epochs/0001/epoch.json"},
-		{"rollout", "put", "lines/x/0001.json"},
-		{"model", "put", "runs/kill/epochs/0001/epoch.json"},
-		{"model", "put", "runs/kill/evals/x/y/z/result.json"},
-		{"rollout", "put", "runs/kill/epochs/0001/episodes/0001/credit.json"},
-		{"gpu", "put", "runs/kill/epochs/0001/episodes/0001/credit.json"},
-		{"gpu", "put", "runs/kill/spec.json"},
-		{"control", "put", "trash/x"},
-		{"control", "delete", "runs/kill/spec.json"},
-		{"gpu", "delete", "runs/kill/spec.json"},
-	} {
-		if status := attempt(t, c.s3(roleKeys(x.role)), x.verb, x.key); status != http.StatusForbidden {
-			t.Errorf("%s may %s %s (status %d), want it refused", x.role, x.verb, x.key, status)
+	for o := range root.ListObjects(t.Context(), s3Bucket, minio.ListObjectsOptions{Recursive: true}) {
+		if kinds := layout.Of(o.Key); o.Err != nil || len(kinds) != 1 {
+			t.Errorf("%s is of the kinds %v, %v; want one: add it to test/kit/layout/kinds.go", o.Key, kinds, o.Err)
 		}
 	}
-	if status := attempt(t, c.s3(roleKeys("view")), "get", "runs/kill/spec.json"); status != http.StatusOK {
-		t.Errorf("view may not read a run (status %d), want it allowed", status)
+	for _, k := range layout.Kinds {
+		for _, key := range k.Keys {
+			tryEveryRole(t, c, k, key)
+		}
+	}
+}
+
+// tryEveryRole writes, reads and deletes an object with the keys of every role. Only people may delete it.
+func tryEveryRole(t *testing.T, c *cluster, k layout.Kind, key string) {
+	t.Helper()
+	if status := attempt(t, c.s3(s3Key, s3Key), "put", key); status != http.StatusOK {
+		t.Fatalf("put %s: status %d, want 200", key, status)
+	}
+	for _, role := range layout.Roles { // people are the last, and delete it
+		for _, x := range []struct {
+			verb string
+			may  bool
+		}{{"put", k.May(role, true)}, {"get", k.May(role, false)}, {"delete", role == layout.People}} {
+			want := http.StatusForbidden
+			if x.may {
+				want = http.StatusOK
+			}
+			if status := attempt(t, c.s3(roleKeys(role)), x.verb, key); status != want {
+				t.Errorf("%s: %s %s has status %d, want %d", role, x.verb, key, status, want)
+			}
+		}
 	}
 }
 
@@ -147,15 +158,20 @@ func bucketPolicy(t *testing.T, roles []string) string {
 
 // as returns a start of a process with the keys of a role.
 func (c *cluster) as(role string, start func() *exec.Cmd) func() *exec.Cmd {
-	access, secret := roleKeys(role)
-
 	return func() *exec.Cmd {
 		all := c.env
-		c.env = append(slices.Clip(all), "COLLABUI_S3_ACCESS_KEY="+access, "COLLABUI_S3_SECRET_KEY="+secret)
+		c.env = append(slices.Clip(all), keysOf(role)...)
 		defer func() { c.env = all }()
 
 		return start()
 	}
+}
+
+// keysOf returns the variables with the keys of a role.
+func keysOf(role string) []string {
+	access, secret := roleKeys(role)
+
+	return []string{"COLLABUI_S3_ACCESS_KEY=" + access, "COLLABUI_S3_SECRET_KEY=" + secret}
 }
 
 // s3 returns a client of the store.

@@ -1,11 +1,14 @@
 package llamafactory_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/test/kit/standin"
@@ -116,4 +119,56 @@ func TestOutOfMemoryIsTriedAgainWithFewerRowsTogether(t *testing.T) {
 		t.Errorf("reports say %d and %d rows per device, want 1, and 0 without an end",
 			got.Report.PerDevice, want.Report.PerDevice)
 	}
+}
+
+// TestACheckpointWithOtherBytesIsNotLoaded plants other bytes under the name of one file of the newest checkpoint, as
+// whoever has a key that writes blobs can. Training programs load pickles, so they may see no file of that checkpoint.
+func TestACheckpointWithOtherBytesIsNotLoaded(t *testing.T) {
+	t.Setenv(standin.Variable, "kill@11")
+	killed, j := &store.Memory{}, job(t, nil)
+	if _, err := newHost(t, killed).train(t.Context(), j); err == nil {
+		t.Fatal("the job succeeded, want its program killed")
+	}
+	t.Setenv(standin.Variable, "")
+
+	before := filesOf(t, killed, 4)
+	for path, sum := range filesOf(t, killed, 8) {
+		if before[path] == sum {
+			continue // both checkpoints have the file
+		}
+		t.Run(path, func(t *testing.T) {
+			b := &store.Memory{}
+			keys, err := store.Keys(t.Context(), killed, "")
+			for _, key := range keys {
+				body, e := killed.Get(t.Context(), key)
+				_, e2 := b.PutOnce(t.Context(), key, body)
+				err = errors.Join(err, e, e2)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Damage(store.BlobPrefix+sum, []byte("cos\nsystem\n(S'id'\ntR."))
+			log, err := store.GetBlob(t.Context(), b, mustTrain(t, b, j).Report.Log.SHA256)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := strings.Count(string(log), "'step'"); n != 12-4 {
+				t.Errorf("%d steps after the resume, want the %d after checkpoint 4: %s", n, 12-4, log)
+			}
+		})
+	}
+}
+
+// filesOf returns the hashes of the files of a stored checkpoint by their paths.
+func filesOf(t *testing.T, b store.Bucket, step int) map[string]string {
+	t.Helper()
+	key := fmt.Sprintf("%s-checkpoint-%06d.json", jobID, step)
+	c, _, err := store.Must[struct {
+		Files []domain.ArtifactFile `json:"files"`
+	}](t.Context(), b, key)
+	if err != nil || len(c.Files) == 0 {
+		t.Fatalf("%s has the files %v, %v; want some", key, c.Files, err)
+	}
+
+	return domain.Artifact{Files: c.Files}.Sums()
 }

@@ -3,6 +3,7 @@ package lines_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 
@@ -89,26 +90,34 @@ func TestALineAcceptsExactlyOneSystem(t *testing.T) {
 func TestOfTwoPeopleOneIsToldWhatTheOtherDid(t *testing.T) {
 	t.Parallel()
 	b := &store.Memory{}
+	entries := []lines.Entry{
+		{Verb: lines.Promote, System: lines.System{Run: "r", Epoch: 1}, Who: "ann", Why: "it is faster"},
+		{Verb: lines.Reject, System: lines.System{Run: "r", Epoch: 2}, Who: "ben", Why: "it fails on forms"},
+	}
+	told := []string{
+		"ann has changed line mobile meanwhile: promote of r@1, because it is faster;",
+		"ben has changed line mobile meanwhile: reject of r@2, because it fails on forms;",
+	}
 	for round := range 50 {
-		var mu sync.Mutex
-		refused := 0
+		var got [2]lines.Entry
+		var failed [2]error
 		var both sync.WaitGroup
-		for _, who := range []string{"ann", "ben"} {
-			both.Go(func() {
-				_, err := mobile.Append(t.Context(), b, round, lines.Entry{
-					Verb: lines.Promote, System: lines.System{Run: "r", Epoch: round}, Who: who,
-				})
-				mu.Lock()
-				defer mu.Unlock()
-				if fault.KindOf(err) == fault.Invalid {
-					refused++
-				} else if err != nil {
-					t.Error(err)
-				}
-			})
+		for i, e := range entries {
+			both.Go(func() { got[i], failed[i] = mobile.Append(t.Context(), b, round, e) })
 		}
-		if both.Wait(); refused != 1 {
-			t.Fatalf("round %d: %d of two people were refused, want one", round, refused)
+		both.Wait()
+		won := 0
+		if failed[0] != nil {
+			won = 1
+		}
+		err := failed[1-won]
+		if failed[won] != nil || fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), told[won]) {
+			t.Fatalf("round %d: %v, want one of two people told %q", round, failed, told)
+		}
+		kept, _, err := mobile.Entry(round+1).Must(t.Context(), b)
+		if err != nil || kept.Who != entries[won].Who || kept.Why != entries[won].Why || got[1-won].Who != kept.Who {
+			t.Fatalf("round %d: the line has %+v, %v, and the other was given %+v; want the entry of %s for both",
+				round, kept, err, got[1-won], entries[won].Who)
 		}
 	}
 	if _, err := mobile.Append(t.Context(), b, 60, lines.Entry{}); !errors.Is(err, store.ErrAbsent) {

@@ -1,0 +1,157 @@
+package layout
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/experiments"
+	"github.com/collabui/collabui/internal/store/lines"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/store/schedules"
+)
+
+// Who reads what.
+var (
+	workers = []string{Control, Rollout, Model, GPU}
+	players = []string{Control, Rollout, Model, View} // rollout and model write notices, after the newest
+	all     = append(slices.Clone(workers), View)
+	pages   = []string{Control, View}
+)
+
+// by returns the roles that write a kind.
+func by(roles ...string) []string { return roles }
+
+// nobody writes what people alone write.
+var nobody []string
+
+const run = runs.Run("a-run")
+
+// one returns a key as examples.
+func one[T any](o runs.Object[T]) []string { return []string{o.Key} }
+
+// Kinds are the kinds of objects of a store. Control also writes what a fork copies: experiments and schedules make
+// forks.
+var Kinds = slices.Concat(ofStore, ofRuns, ofStage1, ofEpochs, ofEvaluations)
+
+var ofStore = []Kind{
+	{"store.json", []string{"store.json"}, by(Control), all, "internal/store.Identify"},
+	// Blobs are named by their content, whatever that is. Who reads one finds out if it has other bytes than its name.
+	{store.BlobPrefix + "*", []string{store.BlobPrefix + store.Sum(nil)},
+		by(Control, Rollout, Model, GPU), append(slices.Clone(all), Serve), "internal/store.PutBlob"},
+	{"trash/blobs/*", []string{store.TrashKey(store.BlobPrefix+store.Sum(nil), 1)}, nobody, workers, ""},
+	{"trash/runs/*", []string{store.TrashKey(run.Spec().Key, 1)}, nobody, nobody, ""},
+	{"imports/*.json", []string{runs.ImportsPrefix + store.Sum(nil) + ".json"}, nobody, nobody,
+		"internal/store/runs.Import"},
+	{"lines/*/*.json", one(lines.Line("a-line").Entry(1)), by(Control), by(Control, View, Serve),
+		"internal/store/lines.Line.Entry"},
+	{"schedules/*/versions/*.json", one(schedules.Schedule("a").Version(1)), nobody, pages,
+		"internal/store/schedules.Schedule.Version"},
+	{"schedules/*/firings/*/found.json", one(schedules.Schedule("a").Firing("2026")), by(Control), pages,
+		"internal/store/schedules.Schedule.Firing"},
+	{"schedules/*/firings/*/outcome.json", one(schedules.Schedule("a").Outcome("2026")), by(Control), pages,
+		"internal/store/schedules.Schedule.Outcome"},
+	{"experiments/*/declared/*.json", one(experiments.Experiment("x").Version(1)), nobody, pages,
+		"internal/store/experiments.Experiment.Version"},
+	{"experiments/*/results/*.json", one(experiments.Experiment("x").Result(1)), by(Control), pages,
+		"internal/store/experiments.Experiment.Result"},
+	{"notices/log/*.json", []string{"notices/log/00000001.json"}, by(Control, Rollout, Model), players,
+		"internal/store/notices.notice"},
+	{"notices/receivers/*.json", []string{"notices/receivers/desk.json"}, by(Control), pages,
+		"internal/store/notices.Receiver.beginning"},
+	{"notices/delivered/*/*.json", []string{"notices/delivered/desk/00000001.json"}, by(Control), pages,
+		"internal/store/notices.Receiver.delivery"},
+	{"gc/running/*.json", []string{"gc/running/000001.json"}, nobody, by(Control),
+		"internal/store/hold.Lock.put internal/store/hold.Lock.write"},
+	{"gc/clock/*.json", []string{"gc/clock/ABC.json"}, nobody, nobody, "internal/store/hold.serverNow"},
+	{"gc/found/*.json", []string{"gc/found/000001.json"}, nobody, nobody, "internal/store/collect.collector.record"},
+	{"gc/refs/*.json", []string{"gc/refs/a-run/0123456789abcdef.json"}, nobody, nobody,
+		"internal/store/collect.collector.remember"},
+	{runs.RetiredPrefix + "*.json", one(runs.RetirementAt(time.Unix(0, 0))), nobody, nobody,
+		"internal/store/runs.RetirementAt"},
+	{"tried/*", []string{"tried/ABC/a"}, nobody, nobody, "internal/store.trial.writes"},
+}
+
+var ofRuns = []Kind{
+	{"runs/*/spec.json", one(run.Spec()), by(Control), all,
+		"internal/store/runs.Run.Spec internal/store/runs.Run.Forked"},
+	{"runs/*/deleted.json", one(run.Deleted()), nobody, all, "internal/store/runs.Run.Deleted"},
+	{"runs/*/spent.json", one(run.Summary()), nobody, all, "internal/store/runs.Run.Summary"},
+	{"runs/*/fork.json", one(run.Origin()), by(Control), all, "internal/store/runs.Run.Origin"},
+	{"runs/*/past.json", one(run.Past()), by(Control), all, "internal/store/runs.Run.Past"},
+	{"runs/*/marks/*.json", one(run.Mark("id", 1)), by(Control), all, "internal/store/runs.Run.Mark"},
+	{"runs/*/changes/*.json", one(run.Change(1)), by(Control), all, "internal/store/runs.Run.Change"},
+	{"runs/*/claims/*.json", one(run.Claim(1)), by(Control), all, "internal/store/runs.Run.Claim"},
+	{"runs/*/promotions/*.json", one(run.Promotion(1)), by(Control), all, "internal/store/runs.Run.Promotion"},
+	{"runs/*/calls/*/*.json", one(run.Call(store.Sum(nil))), by(Rollout, Model), all, "internal/store/runs.Run.Call"},
+	{"runs/*/base.json", one(run.Base()), by(Control), all, "internal/store/runs.Run.Base"},
+	{"runs/*/final.json", one(run.Final()), by(Control), all, "internal/store/runs.Run.Final"},
+	{"runs/*/tasks/*.json", one(run.Tasks("val")), by(Control), all, "internal/store/runs.Run.Tasks"},
+	{"runs/*/gate.json", one(run.Gate()), by(Control), all, "internal/store/runs.Run.Gate"},
+	{"runs/*/end.json", one(run.End()), by(Control), all, "internal/store/runs.Run.End"},
+}
+
+var ofStage1 = []Kind{
+	{"runs/*/finetune/demonstrations/*.json", one(run.Demonstration(0)), by(Rollout), all,
+		"internal/store/runs.Run.Demonstration"},
+	{"runs/*/finetune/trajectories/*.json", one(run.Trajectory(0)), by(Rollout), all,
+		"internal/store/runs.Run.Trajectory"},
+	{"runs/*/finetune/plans/*.json", one(run.LevelPlan(1)), by(Control), all, "internal/store/runs.Run.LevelPlan"},
+	{"runs/*/finetune/items-?/*.json", one(run.Items(1, 0)), by(Model), all, "internal/store/runs.Run.Items"},
+	{"runs/*/finetune/levels/*.json", one(run.Level(1)), by(Control), all, "internal/store/runs.Run.Level"},
+	{"runs/*/finetune/chunks/*.json", one(run.Chunk(1)), by(GPU), all, "internal/store/runs.Run.Chunk"},
+	{"runs/*/finetune/job-checkpoint-*.json", besideJob(run.FineTuneJob()), by(GPU), all, ofJob},
+	{"runs/*/finetune/stage-*-checkpoint-*.json", besideJob(run.StageJob(1)), by(GPU), all, ofJob},
+}
+
+var ofEpochs = []Kind{
+	{"runs/*/epochs/*/topology.json", one(run.Topology(1)), by(Control), all, "internal/store/runs.Run.Topology"},
+	{"runs/*/epochs/*/slots.json", one(run.Slots(1)), by(Control), all, "internal/store/runs.Run.Slots"},
+	{"runs/*/epochs/*/made.json", one(run.Made(1)), by(Control), all, "internal/store/runs.Run.Made activities.made"},
+	{"runs/*/epochs/*/value.json", one(run.Value(1)), by(Model), all, "internal/store/runs.Run.Value"},
+	{"runs/*/epochs/*/accepted.json", one(run.Accepted(1)), by(Control), all, "internal/store/runs.Run.Accepted"},
+	{"runs/*/epochs/*/epoch.json", one(run.Epoch(1)), by(Control), all, "internal/store/runs.Run.Epoch"},
+	{"runs/*/epochs/*/episodes/*/a*/start.json", one(run.Start(1, 1, 1)), by(Control, Rollout), all,
+		"internal/store/runs.Run.Start"},
+	{"runs/*/epochs/*/episodes/*/a*/steps/*.json", one(run.Step(1, 1, 1, 1)), by(Rollout), all,
+		"internal/store/runs.Run.Step"},
+	{"runs/*/epochs/*/episodes/*/a*/episode.json", one(run.Attempt(1, 1, 1)), by(Control, Rollout), all,
+		"internal/store/runs.Run.Attempt"},
+	{"runs/*/epochs/*/episodes/*/credit.json", one(run.Credits(1, 1)), by(Control, Model), all,
+		"internal/store/runs.Run.Credits"},
+	{"runs/*/epochs/*/episodes/*/pairs.json", one(run.Pairs(1, 1)), by(Control, Model), all,
+		"internal/store/runs.Run.Pairs"},
+	{"runs/*/epochs/*/agents/*/dataset.json", one(run.Dataset(1, 0)), by(Control, GPU), all,
+		"internal/store/runs.Run.Dataset"},
+	{"runs/*/epochs/*/agents/*/without/*.json", one(run.RowOut(1, 0, 1)), by(Control), all,
+		"internal/store/runs.Run.RowOut"},
+	{"runs/*/epochs/*/agents/*/update.json", one(run.Update(1, 0)), by(Control, GPU), all,
+		"internal/store/runs.Run.Update"},
+	{"runs/*/epochs/*/agents/*/imitation.json", one(run.Imitation(1, 0)), by(Control, GPU), all,
+		"internal/store/runs.Run.Imitation"},
+	{"runs/*/epochs/*/agents/*/job*-checkpoint-*.json",
+		slices.Concat(besideJob(run.Job(1, 0, nil)), besideJob(run.Job(1, 0, []int{3}))), by(GPU), all, ofJob},
+	{"runs/*/epochs/*/agents/*/imitation-job-checkpoint-*.json", besideJob(run.ImitationJob(1, 0)), by(GPU), all,
+		ofJob},
+}
+
+var ofEvaluations = []Kind{
+	{"runs/*/evals/*/????.json", one(run.EvalEpisode("epoch-0001/trained-4/val", 1)), by(Control, Rollout), all,
+		"internal/store/runs.Run.EvalEpisode"},
+	{"runs/*/evals/*/result.json", one(run.Result("epoch-0001/trained-4/val")), by(Control), all,
+		"internal/store/runs.Run.Result"},
+}
+
+// ofJob are the functions that write what training leaves beside a job.
+const ofJob = "trainer/tiny.Trainer.save trainer/external.watch.storeOne trainer/external.Trainer.Train " +
+	"trainer/external.Trainer.retryInLessMemory"
+
+// besideJob returns examples of what training leaves beside a job.
+func besideJob(id string) (keys []string) {
+	for _, name := range []string{"000020", "memory-01", "result", "result-000020"} {
+		keys = append(keys, strings.TrimSuffix(id, ".json")+"-checkpoint-"+name+".json")
+	}
+
+	return keys
+}

@@ -1,0 +1,181 @@
+// Package layout lists the kinds of objects that a store has, and what each role may do with them. The policies in
+// deploy/policies follow from it. Only tests import it.
+//
+// It imports internal/store, internal/store/experiments, internal/store/lines, internal/store/runs and
+// internal/store/schedules.
+package layout
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Roles with a policy of their own. People type commands and do on pages of the viewer what it lets them do.
+const (
+	Control = "control"
+	Rollout = "rollout"
+	Model   = "model"
+	GPU     = "gpu"
+	Serve   = "serve"
+	View    = "view"
+	People  = "people"
+)
+
+// Roles are all roles.
+var Roles = []string{Control, Rollout, Model, GPU, Serve, View, People}
+
+// Kind is a kind of objects.
+type Kind struct {
+	Pattern string   // of their keys, as policies have it: * is any text, with slashes, ? any character
+	Keys    []string // examples
+	Writes  []string // the roles that may write them, but for People, who may do everything
+	Reads   []string // the same for reading
+	Named   string   // the functions that name them, or write them under keys of their own: FOLDER.FUNCTION, by spaces
+}
+
+// May reports whether a role may write objects of this kind, or read them.
+func (k Kind) May(role string, write bool) bool {
+	all := k.Reads
+	if write {
+		all = k.Writes
+	}
+
+	return role == People || slices.Contains(all, role)
+}
+
+// Of returns the kinds that have a key. It is one, unless somebody has written an object that the layout lacks.
+func Of(key string) (all []Kind) {
+	for _, k := range Kinds {
+		if Matches(k.Pattern, key) {
+			all = append(all, k)
+		}
+	}
+
+	return all
+}
+
+// Matches reports whether a pattern of a policy matches a text, as in S3.
+func Matches(pattern, text string) bool {
+	before, after, star := strings.Cut(pattern, "*")
+	if !alike(before, text[:min(len(before), len(text))]) {
+		return false
+	}
+	text = text[len(before):]
+	if !star {
+		return text == ""
+	}
+	for i := range len(text) + 1 {
+		if Matches(after, text[i:]) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// alike reports whether a text is that of a pattern in which ? is any character.
+func alike(pattern, text string) bool {
+	if len(pattern) != len(text) {
+		return false
+	}
+	for i := range len(pattern) {
+		if pattern[i] != '?' && pattern[i] != text[i] {
+			return false
+		}
+	}
+
+	return true
+}
+
+// statement is a part of a policy.
+type statement struct {
+	Sid      string
+	Effect   string
+	Action   []string
+	Resource []string
+}
+
+// policy is what deploy/policies has of a role.
+type policy struct {
+	Version   string
+	Statement []statement
+}
+
+// bucket is the bucket in a policy, by a name that whoever uses the policy replaces.
+const bucket = "arn:aws:s3:::BUCKET"
+
+// Policy returns the policy of a role, in the form of AWS and MinIO.
+func Policy(role string) []byte {
+	p := policy{Version: "2012-10-17"}
+	allow := func(sid string, resource []string, action ...string) {
+		if len(resource) > 0 {
+			p.Statement = append(p.Statement, statement{sid, "Allow", action, resource})
+		}
+	}
+	if role == People {
+		allow("All", []string{bucket, bucket + "/*"}, "s3:*")
+	} else {
+		allow("List", []string{bucket}, "s3:ListBucket", "s3:GetBucketLocation")
+		allow("Read", patterns(role, false), "s3:GetObject")
+		allow("Write", patterns(role, true), "s3:PutObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts")
+	}
+	raw, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		panic(err) // it has texts only
+	}
+
+	return append(raw, '\n')
+}
+
+// patterns returns the resources that a role may write, or read: a folder if it may do so with all kinds in it.
+func patterns(role string, write bool) (out []string) {
+	for _, k := range Kinds {
+		if !k.May(role, write) {
+			continue
+		}
+		pattern := k.Pattern
+		if folder, _, below := strings.Cut(pattern, "/"); below && mayAll(folder+"/", role, write) {
+			pattern = folder + "/*"
+		}
+		if pattern = bucket + "/" + pattern; !slices.Contains(out, pattern) {
+			out = append(out, pattern)
+		}
+	}
+
+	return out
+}
+
+// mayAll reports whether a role may write, or read, all kinds in a folder.
+func mayAll(folder, role string, write bool) bool {
+	return !slices.ContainsFunc(Kinds, func(k Kind) bool {
+		return strings.HasPrefix(k.Pattern, folder) && !k.May(role, write)
+	})
+}
+
+// Rules are what a policy allows.
+type Rules struct{ statements []statement }
+
+// Parse reads a policy.
+func Parse(raw []byte) (Rules, error) {
+	var p policy
+	err := json.Unmarshal(raw, &p)
+
+	return Rules{p.Statement}, err
+}
+
+// Allow reports whether an action on a key is allowed.
+func (r Rules) Allow(action, key string) bool {
+	allowed := false
+	for _, s := range r.statements {
+		does := slices.ContainsFunc(s.Action, func(a string) bool { return Matches(a, action) })
+		if does && slices.ContainsFunc(s.Resource, func(r string) bool { return Matches(r, bucket+"/"+key) }) {
+			if s.Effect != "Allow" {
+				return false
+			}
+			allowed = true
+		}
+	}
+
+	return allowed
+}
