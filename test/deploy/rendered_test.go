@@ -162,6 +162,13 @@ func TestRealToolsReadTheComposeFile(t *testing.T) {
 	if want := compose(t).Services; len(got) != len(want) {
 		t.Errorf("the project has %d services, want %d", len(got), len(want))
 	}
+	secrets := map[string][]string{}
+	for name, s := range got {
+		for _, x := range list(s, "secrets") {
+			secrets[name] = append(secrets[name], fmt.Sprint(at(x, "source")))
+		}
+	}
+	checkSecrets(t, secrets)
 }
 
 // validate checks rendered objects against the schemas of Kubernetes, of the oldest version and the newest.

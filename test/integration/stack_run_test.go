@@ -47,8 +47,7 @@ func TestTheStackByHand(t *testing.T) {
 	t.Logf("two workers of every role were ready after %.0f s more", time.Since(began).Seconds())
 	x.says([]string{"no run is open", "old", "current"}, "deployment", "promote", "old")
 	view := freeAddr(t)
-	x.env = append(x.env, "COLLABUI_VIEW_KEY_FILE="+filepath.Join(x.secrets, "view"))
-	x.up("viewer", x.starts(binary("collabui"), "view", "--cluster", "--listen", view))
+	x.up("viewer", x.as("viewer", x.starts(binary("collabui"), "view", "--cluster", "--listen", view)))
 	p := x.prometheus()
 	began = time.Now()
 	x.must("train", x.spec, "--detach")
@@ -165,10 +164,9 @@ func (x *stack) temporalUI() (ui, codec string) {
 	ui, codec = freeAddr(x.t), freeAddr(x.t)
 	x.up("ui", x.foreign("ui", x.environment("ui", "TEMPORAL_UI_PORT="+port(ui),
 		"TEMPORAL_CODEC_ENDPOINT=http://"+codec), "ui-server", "--root", x.programs, "--env", "docker", "start"))
-	args := strings.NewReplacer("0.0.0.0:8086", codec, "http://127.0.0.1:8080", "http://"+ui).Replace(
+	args := strings.NewReplacer("0.0.0.0:8086", codec, "--origin=", "--origin=http://"+ui).Replace(
 		x.services["codec"].Command)
-	x.env = append(x.env, x.environment("codec")...)
-	x.up("codec", x.starts(binary("collabui"), strings.Fields(args)...))
+	x.up("codec", x.as("codec", x.starts(binary("collabui"), strings.Fields(args)...)))
 	x.answers("ui", "http://"+ui+"/healthz")
 	x.answers("codec", "http://"+codec+"/health")
 

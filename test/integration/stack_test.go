@@ -28,6 +28,7 @@ type stack struct {
 	services map[string]composed
 	names    []string            // names and addresses in the network of the containers, each followed by ours
 	metrics  map[string][]string // addresses by job of Prometheus
+	common   []string            // the environment of all processes
 }
 
 // composed is what a service of compose.yaml says of its process.
@@ -85,7 +86,8 @@ func newStack(t *testing.T) *stack {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"postgres", "s3_access", "s3_secret", "policy", "view", "envs"} {
+	for _, name := range append([]string{"postgres", "s3_access", "s3_secret", "policy", "view", "envs"},
+		storeSecrets(x.services["bucket"])...) {
 		x.write(filepath.Join("secrets", name), name+"-0123456789")
 	}
 	x.payloadKeys = payloadKey("one")
@@ -112,11 +114,32 @@ func newStack(t *testing.T) *stack {
 	x.up("redis", x.foreign("redis", nil, "redis-server", append(strings.Fields(x.services["redis"].Command)[1:],
 		"--bind", "127.0.0.1", "--port", port(at["redis:6379"]))...))
 
-	x.env = append(x.env, x.environment("control")...)
-	x.up("policy", x.starts(binary("collabui"), "policy-server", "--addr", at["policy:9000"]))
+	x.common = slices.Clone(x.env)
+	x.env = append(x.env, x.environment("cli")...)
+	x.up("policy", x.as("policy", x.starts(binary("collabui"), "policy-server", "--addr", at["policy:9000"])))
 	x.measured("policies", at["policy:9000"])
 
 	return x
+}
+
+// storeSecrets returns the secrets of the accounts that a service makes at the store.
+func storeSecrets(bucket composed) (names []string) {
+	for _, role := range strings.Fields(bucket.Environment["ROLES"]) {
+		names = append(names, "s3_"+role)
+	}
+
+	return names
+}
+
+// as returns a start of a process with the environment of a service, and nothing of that of the command line.
+func (x *stack) as(service string, start func() *exec.Cmd) func() *exec.Cmd {
+	return func() *exec.Cmd {
+		all := x.env
+		x.env = append(slices.Clip(x.common), x.environment(service)...)
+		defer func() { x.env = all }()
+
+		return start()
+	}
 }
 
 func port(addr string) string { _, p, _ := net.SplitHostPort(addr); return p }
@@ -204,7 +227,8 @@ func (x *stack) script(name, path string, env []string, pairs ...string) {
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	pairs = append(pairs, "/run/secrets", x.secrets, "/tmp/mc", x.file("mc"))
+	pairs = append(pairs, "/run/secrets", x.secrets, "/tmp/mc", x.file("mc"),
+		"/policies", absolute(x.t, "../../deploy/policies"))
 	text := strings.NewReplacer(pairs...).Replace(string(raw))
 	bin := x.file("scripts")
 	_ = os.MkdirAll(bin, 0o755)
@@ -294,6 +318,6 @@ func (x *stack) workers(host, service, program, build string) {
 		args = append(args, "--tabs", "2") // the machine is one, not four
 	}
 	x.measured("collabui", health)
-	x.up(host, x.starts(program, append(args, "--build", build)...))
+	x.up(host, x.as(service, x.starts(program, append(args, "--build", build)...)))
 	x.answers(host, "http://"+health+"/ready")
 }
