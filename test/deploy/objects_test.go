@@ -79,6 +79,7 @@ func checkObjects(t *testing.T, objects []object) {
 			}
 		case "NetworkPolicy":
 			selector = at(o, "spec", "podSelector", "matchLabels")
+			checkNetwork(t, name, o, all)
 		case "ServiceMonitor":
 			checkMonitor(t, name, o, objects)
 			continue
@@ -103,6 +104,10 @@ func checkPod(t *testing.T, p pod) {
 	if at(p.spec, "securityContext", "runAsNonRoot") != true || at(p.spec, "automountServiceAccountToken") != false {
 		t.Errorf("%s may run as root, or has the key of a service account; want neither", p.where)
 	}
+	seccomp := at(p.spec, "securityContext", "seccompProfile", "type")
+	if seccomp != "RuntimeDefault" && seccomp != "Localhost" {
+		t.Errorf("%s has the seccomp profile %v, want that of the runtime or one of the node", p.where, seccomp)
+	}
 	volumes, files := map[string]bool{}, map[string]bool{}
 	for _, v := range list(p.spec, "volumes") {
 		volumes[fmt.Sprint(at(v, "name"))] = true
@@ -112,6 +117,7 @@ func checkPod(t *testing.T, p pod) {
 			}
 		}
 	}
+	checkFiles(t, p.where, fmt.Sprint(role), files)
 	ports := p.ports()
 	for _, c := range p.containers() {
 		name := fmt.Sprint(p.where, " ", at(c, "name"))

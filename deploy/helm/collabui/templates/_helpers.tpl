@@ -81,13 +81,8 @@ app.kubernetes.io/component: {{ . }}
 - {name: COLLABUI_REDIS, value: {{ . | quote }}}
 {{- end }}
 - {name: COLLABUI_POLICY, value: {{ include "collabui.policies" . | quote }}}
-- {name: COLLABUI_POLICY_KEY_FILE, value: /run/secrets/collabui/policy/key}
 {{- with .Values.viewer.url }}
 - {name: COLLABUI_VIEW, value: {{ . | quote }}}
-{{- end }}
-{{- if .Values.environments.secret.name }}
-- {name: COLLABUI_ENVS_KEY_FILE, value: /run/secrets/collabui/environments/key}
-- {name: COLLABUI_ENVS_HOSTS, value: {{ join "," .Values.environments.hosts | quote }}}
 {{- end }}
 {{- if .Values.trust.secret.name }}
 - {name: SSL_CERT_FILE, value: /run/secrets/collabui/trust/ca.crt}
@@ -96,6 +91,19 @@ app.kubernetes.io/component: {{ . }}
 - {name: COLLABUI_LOG_FORMAT, value: json}
 {{- with .Values.extraEnv }}
 {{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* The key of the gateways, for those that ask them and for themselves. */}}
+{{- define "collabui.policyEnv" -}}
+- {name: COLLABUI_POLICY_KEY_FILE, value: /run/secrets/collabui/policy/key}
+{{- end }}
+
+{{/* The key of servers of environments, for control and rollout. */}}
+{{- define "collabui.environmentsEnv" -}}
+{{- if .Values.environments.secret.name }}
+- {name: COLLABUI_ENVS_KEY_FILE, value: /run/secrets/collabui/environments/key}
+- {name: COLLABUI_ENVS_HOSTS, value: {{ join "," .Values.environments.hosts | quote }}}
 {{- end }}
 {{- end }}
 
@@ -129,10 +137,12 @@ app.kubernetes.io/component: {{ . }}
           items:
             - {key: {{ $v.s3.secret.accessKey }}, path: s3/access-key}
             - {key: {{ $v.s3.secret.secretKey }}, path: s3/secret-key}
+      {{- if has .role (list "rollout" "model" "gpu" "serve") }}
       - secret:
           name: {{ required "policy.secret.name" $v.policy.secret.name }}
           items: [{key: {{ $v.policy.secret.key }}, path: policy/key}]
-      {{- if ne .role "serve" }}
+      {{- end }}
+      {{- if not (has .role (list "serve" "setup")) }}
       {{- with $v.payloads.secret }}
       {{- if .name }}
       - secret: {name: {{ .name }}, items: [{key: {{ .key }}, path: payloads/keys}]}
@@ -156,8 +166,8 @@ app.kubernetes.io/component: {{ . }}
             {{- end }}
       {{- end }}
       {{- end }}
+      {{- if and $v.environments.secret.name (has .role (list "control" "rollout")) }}
       {{- with $v.environments.secret }}
-      {{- if .name }}
       - secret: {name: {{ .name }}, items: [{key: {{ .key }}, path: environments/key}]}
       {{- end }}
       {{- end }}

@@ -72,6 +72,12 @@ spec:
       env:
         {{- include "collabui.env" .root | nindent 8 }}
         {{- include "collabui.payloadEnv" .root | nindent 8 }}
+        {{- if has .role (list "rollout" "model" "gpu") }}
+        {{- include "collabui.policyEnv" .root | nindent 8 }}
+        {{- end }}
+        {{- if has .role (list "control" "rollout") }}
+        {{- include "collabui.environmentsEnv" .root | nindent 8 }}
+        {{- end }}
         {{- if has .role (list "rollout" "model") }}
         {{- include "collabui.modelEnv" .root | nindent 8 }}
         {{- end }}
