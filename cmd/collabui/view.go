@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -92,8 +93,8 @@ func (a *app) runView(ctx context.Context, o viewOptions) error {
 	if !o.readOnly && e.Temporal != "" {
 		s.Act = actor{lib.Bucket, e}.act
 	}
-	url := serving.URL(l, "http") + "/"
-	err = a.print(map[string]any{"url": url, "key": key != ""}, func(w io.Writer) { say(w, "viewer at %s", url) })
+	at := serving.URL(l, "http") + "/"
+	err = a.print(map[string]any{"url": at, "key": key != ""}, func(w io.Writer) { say(w, "viewer at %s", at) })
 	if err != nil {
 		return err
 	}
@@ -103,7 +104,17 @@ func (a *app) runView(ctx context.Context, o viewOptions) error {
 	mux.Handle("/", locked(s.Handler(ctx), config.Live(envViewKey, key)))
 	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
 
-	return serving.Serve(ctx, l, mux, time.Second)
+	return serving.Serve(ctx, l, mux, time.Second, originOf(e.UI)) // its pages link to those of runs
+}
+
+// originOf returns the origin of an address, as browsers write it, or "".
+func originOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+
+	return u.Scheme + "://" + u.Host
 }
 
 // runPage returns the address of a page of the viewer about a run, or "" if no viewer is known.

@@ -22,6 +22,7 @@ type temporalService struct {
 	addr      *net.TCPAddr
 	uiAddr    string
 	codec     string
+	viewer    string
 	file      string
 	namespace string
 
@@ -34,6 +35,7 @@ func (s *temporalService) flags(fs *flag.FlagSet, o *options) {
 	o.dirFlag(fs)
 	fs.StringVar(&s.uiAddr, "ui-addr", "", "serve the Web UI on `IP:PORT`; empty: no Web UI")
 	fs.StringVar(&s.codec, "codec", "", "let the Web UI decrypt payloads by the codec server at `URL`; empty: none")
+	fs.StringVar(&s.viewer, "viewer", "", "let the pages at `URL` link to the Web UI; empty: none of this machine may")
 	fs.StringVar(&s.namespace, "namespace", "collabui", "create namespace `NAME` if it is missing")
 }
 
@@ -52,7 +54,7 @@ func (s *temporalService) prepare(o options) (addresses []string, err error) {
 		return []string{o.addr}, nil
 	}
 
-	s.ui, err = newWebUI(o.addr, s.uiAddr, s.namespace, s.codec)
+	s.ui, err = newWebUI(o.addr, s.uiAddr, s.namespace, s.codec, s.viewer)
 
 	return []string{o.addr, s.uiAddr}, err
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -19,17 +20,18 @@ import (
 // webUI serves Temporal's Web UI.
 type webUI struct {
 	addr   string
+	viewer string // the base URL of the viewer, whose pages link to these
 	config *uiconfig.Config
 	server *http.Server
 }
 
-func newWebUI(temporalAddr, addr, namespace, codec string) (*webUI, error) {
+func newWebUI(temporalAddr, addr, namespace, codec, viewer string) (*webUI, error) {
 	tcp, err := parseAddress("ui-addr", addr)
 	if err != nil {
 		return nil, err
 	}
 
-	return &webUI{addr: addr, config: &uiconfig.Config{
+	return &webUI{addr: addr, viewer: viewer, config: &uiconfig.Config{
 		TemporalGRPCAddress: temporalAddr,
 		Host:                tcp.IP.String(),
 		Port:                tcp.Port,
@@ -53,7 +55,7 @@ func (u *webUI) start(ctx context.Context, fail func(error)) error {
 		return err
 	}
 
-	u.server = &http.Server{Handler: guard(h), ReadHeaderTimeout: 10 * time.Second}
+	u.server = &http.Server{Handler: guard(h, u.viewer), ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		if err := u.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			fail(fmt.Errorf("the Web UI: %w", err))
@@ -101,9 +103,10 @@ func (u *webUI) stop() {
 	}
 }
 
-// guard refuses requests for another host than the loopback, and those of pages of other sites: whatever changes
-// something, and what a script asks. A link that a person follows is let through.
-func guard(h http.Handler) http.Handler {
+// guard refuses requests for another host than the loopback, and those of pages of other sites and of other services of
+// this machine: whatever changes something, what a script asks, and what a frame would show. A link of another site to
+// a page is let through, and so is one of the viewer.
+func guard(h http.Handler, viewer string) http.Handler {
 	h = http.NewCrossOriginProtection().Handler(h)
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -113,11 +116,26 @@ func guard(h http.Handler) http.Handler {
 
 			return
 		}
-		if o := r.Header.Get("Origin"); o != "" && o != "http://"+r.Host {
-			http.Error(w, "this server answers no page of another site", http.StatusForbidden)
+		if o := r.Header.Get("Origin"); o != "" && o != "http://"+r.Host || foreign(r, viewer) {
+			http.Error(w, "this server answers no page of another site: to open the page, type its address",
+				http.StatusForbidden)
 
 			return
 		}
 		h.ServeHTTP(w, r)
 	})
+}
+
+// foreign reports whether a browser sent the request for a page of another origin, unless a person follows a link.
+func foreign(r *http.Request, viewer string) bool {
+	followed := r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" &&
+		r.Header.Get("Sec-Fetch-Dest") == "document"
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "cross-site":
+		return !followed || strings.HasPrefix(r.URL.Path, "/api/")
+	case "same-site":
+		return !followed || viewer == "" || !strings.HasPrefix(r.Referer(), strings.TrimSuffix(viewer, "/")+"/")
+	}
+
+	return false
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -44,6 +45,43 @@ func TestTheWebUITakesNoOrdersFromForeignPages(t *testing.T) {
 		_ = res.Body.Close()
 		if res.StatusCode != x.want {
 			t.Errorf("the order of %s for the host %s got status %d, want %d", x.origin, x.host, res.StatusCode, x.want)
+		}
+	}
+}
+
+// No page of this machine but the viewer leads a browser to the Web UI, and none puts it into a frame.
+func TestTheWebUIIsOpenedByLinksOnly(t *testing.T) {
+	t.Parallel()
+
+	const viewer = "http://127.0.0.1:8085"
+	h := guard(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), viewer)
+	for _, x := range []struct {
+		path, site, mode, in, from string
+		want                       int
+	}{
+		{"/namespaces/a/workflows/b", "none", "navigate", "document", "", 200},
+		{"/api/v1/namespaces", "same-origin", "cors", "empty", "", 200},
+		{"/render", "same-origin", "navigate", "iframe", "", 200},
+		{"/namespaces/a/workflows/b", "cross-site", "navigate", "document", "http://chat.example/", 200},
+		{"/api/v1/namespaces", "cross-site", "navigate", "document", "", 403},
+		{"/", "cross-site", "navigate", "iframe", "", 403},
+		{"/", "cross-site", "no-cors", "image", "", 403},
+		{"/", "same-site", "navigate", "document", "", 403},
+		{"/", "same-site", "navigate", "document", "http://127.0.0.1:80850/", 403},
+		{"/", "same-site", "navigate", "document", viewer + "/", 200},
+		{"/", "same-site", "navigate", "iframe", viewer + "/", 403},
+		{"/api/v1/namespaces", "same-site", "cors", "empty", viewer + "/", 403},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, x.path, nil)
+		r.Host = "127.0.0.1:8233"
+		for name, value := range map[string]string{
+			"Sec-Fetch-Site": x.site, "Sec-Fetch-Mode": x.mode, "Sec-Fetch-Dest": x.in, "Referer": x.from,
+		} {
+			r.Header.Set(name, value)
+		}
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != x.want {
+			t.Errorf("%+v: status %d, want %d", x, w.Code, x.want)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func TestABrowserIsUnprivilegedAndInItsSandbox(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(tmp) })
 	t.Setenv("TMPDIR", tmp)
-	pool := NewPool(1, 1)
+	pool := NewPool("", 1, 1)
 	defer pool.Close()
 	b := pool.browsers[0]
 	tab, err := b.Blank(t.Context(), View{Width: 100, Height: 100})

@@ -2,7 +2,7 @@
 // mobile viewport, a virtual page clock and real input events, and it replaces a browser that hangs or dies. It also
 // holds what the suites of web pages share: the room for episodes, their bookkeeping and the page server.
 //
-// It imports domain, envadapters and fault. It links no Temporal.
+// It imports domain, envadapters, envadapters/hosts and fault. It links no Temporal.
 package browser
 
 import (
@@ -36,6 +36,7 @@ const (
 // Browser is one Chromium process. It starts when it is first needed and again after it died. It is safe for concurrent
 // use.
 type Browser struct {
+	pages  string // The base URL of the page server, which pages reach; empty: they reach none.
 	mu     sync.Mutex
 	ctx    context.Context // The context of chromedp; nil when no process runs.
 	cancel context.CancelFunc
@@ -160,15 +161,22 @@ func (b *Browser) ensure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	profile, err := who.profile()
+	proxy, closeProxy, err := serveProxy(os.Getenv(EnvHosts))
 	if err != nil {
 		return err
 	}
-	alloc, cancelAlloc := chromedp.NewExecAllocator(context.Background(), options(path, profile, who)...)
+	profile, err := who.profile()
+	if err != nil {
+		closeProxy()
+		return err
+	}
+	o := options(path, profile, who, b.pages, proxy)
+	alloc, cancelAlloc := chromedp.NewExecAllocator(context.Background(), o...)
 	on, cancelBrowser := chromedp.NewContext(alloc)
 	cancel := func() {
 		cancelBrowser()
 		cancelAlloc()
+		closeProxy()
 		_ = os.RemoveAll(profile)
 	}
 	b.starts++

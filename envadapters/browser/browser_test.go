@@ -15,20 +15,6 @@ const asking = `<script>
 	globalThis.read = url => fetch(url, {mode: "no-cors"}).then(() => "read", () => "refused")
 </script>`
 
-func TestPagesReachTheHostsThatAreListed(t *testing.T) {
-	const none = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
-	for hosts, want := range map[string]string{
-		"":                            none,
-		"a.example":                   none + ", EXCLUDE a.example",
-		"*.a.example, b.example":      none + ", EXCLUDE *.a.example, EXCLUDE b.example",
-		"a.example MAP * 1.2.3.4,,x/": none,
-	} {
-		if got := reachable(hosts); got != want {
-			t.Errorf("reachable(%q) = %q, want %q", hosts, got, want)
-		}
-	}
-}
-
 func TestABrowserSeesNoSecretsAndNoOtherHost(t *testing.T) {
 	if _, err := Find(); err != nil {
 		t.Skip(err)
@@ -44,7 +30,7 @@ func TestABrowserSeesNoSecretsAndNoOtherHost(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(other.Close)
 
-	pool := NewPool(1, 1)
+	pool := NewPool(base, 1, 1)
 	t.Cleanup(pool.Close)
 	b := pool.browsers[0]
 	tab, err := b.Blank(t.Context(), View{Width: 100, Height: 100})
@@ -74,7 +60,8 @@ func TestABrowserSeesNoSecretsAndNoOtherHost(t *testing.T) {
 		"chrome://version":          "refused",
 		"http://[::1]:" + port:      "refused",
 		"http://127.0.0.2:" + port:  "refused",
-		"http://2130706433:" + port: "read", // 127.0.0.1 written as a number: servers of this machine check who asks
+		"http://127.0.0.1:" + port:  "refused",
+		"http://2130706433:" + port: "refused", // 127.0.0.1 written as a number
 	} {
 		var got string
 		if err := tab.Eval(t.Context(), fmt.Sprintf("read(%q)", address), &got); err != nil {

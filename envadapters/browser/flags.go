@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,7 +39,9 @@ var onRequest = []string{"enable-begin-frame-control", "run-all-compositor-stage
 // isShell reports whether a program is Chromium's headless shell. The other programs cannot draw on request.
 func isShell(path string) bool { return strings.Contains(filepath.Base(path), "headless-shell") }
 
-func options(path, profile string, who account) []chromedp.ExecAllocatorOption {
+// options returns the options of a browser. pages is the base URL of the page server, or empty; proxy is the address of
+// the proxy to further hosts, or empty.
+func options(path, profile string, who account, pages, proxy string) []chromedp.ExecAllocatorOption {
 	o := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(path),
 		chromedp.UserDataDir(profile),
@@ -72,29 +75,28 @@ func options(path, profile string, who account) []chromedp.ExecAllocatorOption {
 		chromedp.Flag("font-render-hinting", "none"),
 		chromedp.Flag("force-color-profile", "srgb"),
 		chromedp.Flag("force-device-scale-factor", "1"),
-		chromedp.Flag("proxy-server", "direct://"),
-		chromedp.Flag("host-resolver-rules", reachable(os.Getenv(EnvHosts))),
+		chromedp.Flag("host-resolver-rules", reachable(pages, proxy)),
+		// Peers of WebRTC are reached without looking up a host. This lets them be reached through a proxy alone.
+		chromedp.Flag("force-webrtc-ip-handling-policy", "disable_non_proxied_udp"),
+		chromedp.Flag("proxy-server", cmp.Or(proxy, "direct://")),
+		// The loopback is no exception: pages may ask the proxy for it, which refuses it unless it is listed.
+		chromedp.Flag("proxy-bypass-list", "<-loopback>;"+strings.TrimPrefix(pages, "http://")),
 	)
 
 	return append(o, chromedp.Flag("no-sandbox", !who.sandbox)) // unset, it would follow from this process's account
 }
 
-// EnvHosts is the environment variable that lists the hosts which pages may reach besides this machine's 127.0.0.1,
-// separated by commas: names, or patterns such as *.example.org.
-const EnvHosts = "COLLABUI_BROWSER_HOSTS"
-
-// reachable returns Chromium's rule for what exists: most pages come from this process and need nothing else. Entries
-// that are no host are left out.
-func reachable(hosts string) string {
-	rule := "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
-	pattern := regexp.MustCompile(`^[a-zA-Z0-9*.-]+$`)
-	for _, h := range strings.Split(hosts, ",") {
-		if h = strings.TrimSpace(h); pattern.MatchString(h) {
-			rule += ", EXCLUDE " + h
+// reachable returns Chromium's rules for what exists: some servers, as http://HOST:PORT or empty, and nothing else. The
+// rules hold for names and addresses in every spelling, and for WebTransport, but not for WebRTC.
+func reachable(servers ...string) string {
+	var rules strings.Builder
+	for _, s := range servers {
+		if address := strings.TrimPrefix(s, "http://"); address != "" {
+			rules.WriteString("MAP " + address + " " + address + ", ")
 		}
 	}
 
-	return rule
+	return rules.String() + "MAP * ~NOTFOUND"
 }
 
 // environ returns the part of this process's environment that a browser needs: where programs and fonts are, and the

@@ -16,7 +16,7 @@ func TestTabsThatHoverAtOnceShareABrowser(t *testing.T) {
 	}
 	for _, tabs := range []int{2, 4} {
 		t.Run(fmt.Sprint(tabs, " tabs"), func(t *testing.T) {
-			pool := NewPool(1, tabs)
+			pool := NewPool("", 1, tabs)
 			t.Cleanup(pool.Close)
 			b := pool.browsers[0]
 			var all errgroup.Group

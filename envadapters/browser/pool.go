@@ -18,12 +18,13 @@ type Place struct {
 // recycleAfter is the number of episodes after which a tab is replaced. It bounds what pages may leak.
 const recycleAfter = 500
 
-// NewPool returns a pool that has started nothing yet.
-func NewPool(browsers, tabs int) *Pool {
+// NewPool returns a pool that has started nothing yet. Its pages reach the server at pages, which is the base URL that
+// Serve returned, and the hosts that EnvHosts lists.
+func NewPool(pages string, browsers, tabs int) *Pool {
 	p := &Pool{free: make(chan *Place, browsers*tabs)}
 
 	for range browsers {
-		p.browsers = append(p.browsers, &Browser{})
+		p.browsers = append(p.browsers, &Browser{pages: pages})
 	}
 
 	for range tabs {

@@ -50,7 +50,7 @@ func shootsAlike(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Close() })
-	pool := NewPool(1, 1)
+	pool := NewPool(base, 1, 1)
 	t.Cleanup(pool.Close)
 	tab, err := pool.browsers[0].Blank(t.Context(), View{Width: 200, Height: 200})
 	if err != nil {
@@ -86,7 +86,7 @@ func TestABrowserThatStopsDrawingIsReplaced(t *testing.T) {
 	if _, err := Find(); err != nil {
 		t.Skip(err)
 	}
-	pool := NewPool(1, 1)
+	pool := NewPool("", 1, 1)
 	t.Cleanup(pool.Close)
 	b := pool.browsers[0]
 	shoot := func() error {
@@ -161,7 +161,7 @@ func TestNoFramesAreDrawnWhileTheClockIsStopped(t *testing.T) {
 	if !isShell(path) {
 		t.Skipf("%s does not draw on request", path)
 	}
-	pool := NewPool(1, 1)
+	pool := NewPool("", 1, 1)
 	t.Cleanup(pool.Close)
 	b := pool.browsers[0]
 	tab, err := b.Blank(t.Context(), View{Width: 200, Height: 200})

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"time"
@@ -14,18 +15,45 @@ import (
 // headerLimit bounds how long a request's header may take to arrive.
 const headerLimit = 5 * time.Second
 
-// Serve serves pages on a free loopback port until the caller closes the server. It returns the base URL, which has no
-// trailing slash.
+// Serve serves pages until the caller closes the server: at a loopback address of their own, so that no other service
+// of this machine is of the same site. It returns the base URL, which has no trailing slash. It answers no page of
+// another server, and no page whose name was bound to its address.
 func Serve(pages http.Handler) (s *http.Server, base string, err error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := listen()
 	if err != nil {
 		return nil, "", fault.New(fault.Transient, "listen for the pages: %w", err)
 	}
 
-	s = &http.Server{Handler: pages, ReadHeaderTimeout: headerLimit}
+	s = &http.Server{Handler: own(pages, l.Addr().String()), ReadHeaderTimeout: headerLimit}
 	go func() { _ = s.Serve(l) }()
 
 	return s, "http://" + l.Addr().String(), nil
+}
+
+// listen listens on a free port of an address that it draws from 127.0.0.0/8. Systems other than Linux have 127.0.0.1
+// alone, where the port is what keeps pages from other services.
+func listen() (net.Listener, error) {
+	ip := net.IPv4(127, byte(1+rand.N(254)), byte(rand.N(256)), byte(1+rand.N(254)))
+	if l, err := net.Listen("tcp", ip.String()+":0"); err == nil {
+		return l, nil
+	}
+
+	return net.Listen("tcp", "127.0.0.1:0")
+}
+
+// own lets through what programs and the pages of this address ask.
+func own(pages http.Handler, address string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		site, origin := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Origin")
+		switch {
+		case r.Host != address:
+			http.Error(w, "this server answers only as "+address, http.StatusMisdirectedRequest)
+		case site != "" && site != "same-origin" && site != "none", origin != "" && origin != "http://"+address:
+			http.Error(w, "this server answers no page of another server", http.StatusForbidden)
+		default:
+			pages.ServeHTTP(w, r)
+		}
+	})
 }
 
 // Check reports whether a suite of web pages can be used here: it looks for Chromium, opens a tab and resets one task.

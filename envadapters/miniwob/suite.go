@@ -120,7 +120,7 @@ func New(o envadapters.Options, browsers, tabs int) (*Suite, error) {
 		version: sync.OnceValues(func() (string, error) { return digest(root.FS()) }),
 		url:     base,
 		server:  server,
-		pool:    browser.NewPool(browsers, tabs),
+		pool:    browser.NewPool(base, browsers, tabs),
 	}, nil
 }
 

@@ -103,7 +103,7 @@ func New(o envadapters.Options, browsers, tabs int) (*Suite, error) {
 	}
 
 	return &Suite{
-		url: base + "/pages/index.html", server: server, pool: browser.NewPool(browsers, tabs),
+		url: base + "/pages/index.html", server: server, pool: browser.NewPool(base, browsers, tabs),
 		without: o.Without, words: o.Words,
 	}, nil
 }

@@ -18,7 +18,9 @@ import (
 )
 
 // paths are what some service answers.
-var paths = []string{"/", "/health", "/v1/models", "/namespaces/collabui/workflows", "/api/v1/namespaces"}
+var paths = []string{
+	"/", "/health", "/pages/index.html", "/v1/models", "/namespaces/collabui/workflows", "/api/v1/namespaces",
+}
 
 // TestNoPortAnswersAnotherSite asks every port on which a process of a running training listens as a page of another
 // site would, and as one whose name was bound to the loopback.

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -101,11 +102,12 @@ func (p *planning) add(external string, u unit) string {
 
 func (p *planning) temporal() {
 	addr, ui := p.at(portTemporal), p.at(portUI)
+	viewer := cmp.Or(p.o.External.View, "http://"+p.at(portViewer))
 	p.ends.Temporal = p.add(p.o.External.Temporal, unit{
 		name: Temporal, addr: addr, path: p.services, health: temporalHealth(addr),
 		args: []string{
 			"temporal", "--dir", p.dir(), "--addr", addr, "--ui-addr", ui,
-			"--namespace", p.o.External.Namespace, "--codec", p.o.External.Codec, parentPipe,
+			"--namespace", p.o.External.Namespace, "--codec", p.o.External.Codec, "--viewer", viewer, parentPipe,
 		},
 	})
 	if p.o.External.Temporal == "" {

@@ -74,7 +74,8 @@ function Episode({ index, doc, epoch, d, system, number, chosen, pair, pairLink,
         value=${d.state} /> · ${d.template} · ${d.split} · attempt ${d.attempt ||
           1} · ${d.steps.length} of at most ${d.max_steps} steps
         ${index?.temporal && d.workflow && html` · <a
-          href=${index.temporal + '/workflows/' + encodeURIComponent(d.workflow)}>in the Temporal UI</a>`}
+          href=${index.temporal + '/workflows/' + encodeURIComponent(d.workflow)}
+          referrerpolicy="origin">in the Temporal UI</a>`}
         ${d.critic && ' · labels by ' + d.critic + lasted(d.took?.labels)}${d.counts && d.took?.pairs > 0 &&
           ' · pairs' + lasted(d.took.pairs)}${d.outcome.truncated ? ' · out of steps' : ''}</p>
       ${d.failed && html`<p class="trouble">${d.failed}</p>`}${(d.void || []).map((v, i) => html`<p

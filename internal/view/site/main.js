@@ -72,7 +72,7 @@ function App() {
   return html`<a class="skip" href="#main"
     onClick=${(e) => { e.preventDefault(); document.getElementById('main')?.scrollIntoView(); }}>to the content</a>
     <header class="top"><a class="home" href="#/">collabui</a><a href=${href(['compare'])}>compare</a>
-      ${index.temporal && html`<a href=${index.temporal}>Temporal UI</a>`}
+      ${index.temporal && html`<a href=${index.temporal} referrerpolicy="origin">Temporal UI</a>`}
       <span class="made">${index.live ? 'live' : 'report of ' + index.made}</span>
       <button type="button" onClick=${turn} title="key t">light or dark</button>
         <button type="button" onClick=${() => setHelp(!help)} aria-expanded=${help}>keys</button></header>

@@ -17,7 +17,8 @@ function RunPage({ index, run, tab, query, version }) {
       ${s.reason && html` · <strong>${s.reason}</strong>`}
       ${s.warning && html` · <strong>${s.warning}</strong>`}
       ${index.temporal && html` · <a
-        href=${index.temporal + '/workflows/' + encodeURIComponent(run)}>in the Temporal UI</a>`}
+        href=${index.temporal + '/workflows/' + encodeURIComponent(run)}
+        referrerpolicy="origin">in the Temporal UI</a>`}
     </p>
     <nav class="tabs" aria-label="pages of the run">${TABS.map(([t, name]) => html`
       <a href=${href(['run', run, t].filter(Boolean))} aria-current=${(tab || '') === t ? 'page' : undefined}>${name}

@@ -1,0 +1,276 @@
+// Package hosts decides which hosts this process connects to for somebody else: for a specification that names servers,
+// and for a page that a browser shows. It looks at the address to which a name resolves, when it connects, so neither a
+// spelling nor a name server leads elsewhere.
+//
+// It imports fault. It links no browser driver. It links no Temporal.
+package hosts
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/collabui/collabui/fault"
+)
+
+// Env is the environment variable that lists the hosts which specifications may name, separated by commas: HOST, for
+// all its ports, or HOST:PORT. A * stands for any part of a name. The loopback is reached only if the list names it.
+// Link-local addresses and the metadata services of clouds are never reached.
+const Env = "COLLABUI_HOSTS"
+
+// What Env is where it is not set.
+const (
+	Anywhere = "*,localhost" // for commands of a person, and the workers of one machine
+	Beyond   = "*"           // for workers that a person starts: any host but the loopback
+)
+
+// List is a list of hosts that may be reached.
+type List struct {
+	variable string // the environment variable that a refusal names
+	entries  []entry
+}
+
+// entry is a host of a list.
+type entry struct {
+	host string // a name or a pattern of names, in lower case, or an address
+	port string // "": every port
+}
+
+// Parse reads a list, which comes from an environment variable. Of an entry that is a URL, host and port count.
+func Parse(variable, list string) List {
+	l := List{variable: variable}
+	for e := range strings.SplitSeq(list, ",") {
+		e = strings.TrimSpace(e)
+		if _, rest, ok := strings.Cut(e, "://"); ok {
+			e = rest
+		}
+		e, _, _ = strings.Cut(e[strings.LastIndexByte(e, '@')+1:], "/")
+		host, port, err := net.SplitHostPort(e)
+		if err != nil {
+			host, port = strings.Trim(e, "[]"), ""
+		}
+		if host != "" {
+			l.entries = append(l.entries, entry{host: plain(host), port: port})
+		}
+	}
+
+	return l
+}
+
+// Worker returns the list for servers that a specification names: that of Env, the proxies of this process's
+// environment, and more lists of whoever runs this process. It is read anew for every connection.
+func Worker(more ...string) List {
+	all := append([]string{cmp.Or(os.Getenv(Env), Anywhere)}, more...)
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
+		all = append(all, os.Getenv(name))
+	}
+
+	return Parse(Env, strings.Join(all, ","))
+}
+
+// Hold makes a transport connect to hosts of a list only, with a limit of the time to connect. It holds for what a
+// proxy connects to as well, as far as names and addresses tell, because the proxy resolves the names.
+func Hold(t *http.Transport, list func() List, limit time.Duration) {
+	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		return list().Dial(ctx, network, address, limit)
+	}
+	proxy := t.Proxy
+	if proxy == nil {
+		return
+	}
+	t.Proxy = func(r *http.Request) (*url.URL, error) {
+		if err := list().check(r.URL.Hostname(), Port(r.URL)); err != nil {
+			return nil, err
+		}
+
+		return proxy(r)
+	}
+}
+
+// refusal is the cause of an error about a host that this process does not connect to.
+type refusal struct{ error }
+
+func (r refusal) Unwrap() error { return r.error }
+
+// Refused returns the refusal in the chain of an error of a connection, which is an invalid fault, or nil if the error
+// has another cause.
+func Refused(err error) error {
+	var r refusal
+	if !errors.As(err, &r) {
+		return nil
+	}
+
+	return r
+}
+
+// refuse returns a refusal.
+func refuse(format string, args ...any) error {
+	return refusal{fault.New(fault.Invalid, format, args...)}
+}
+
+// Dial connects to an address HOST:PORT, if the list has the host and none of its addresses that it tries is refused.
+func (l List) Dial(ctx context.Context, network, address string, limit time.Duration) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, refuse("connect to %q: expected HOST:PORT", address)
+	}
+	if err := l.check(host, port); err != nil {
+		return nil, err
+	}
+	d := net.Dialer{Timeout: limit, Control: func(_, resolved string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(resolved)
+		if err != nil {
+			return fault.New(fault.Invalid, "connect to %s: %w", address, err)
+		}
+
+		return l.allow(at.Addr(), host, port)
+	}}
+
+	return d.DialContext(ctx, network, address)
+}
+
+// services are the names of clouds' metadata services. Their addresses are refused as well, but a proxy resolves names
+// itself.
+var services = []string{
+	"metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal",
+}
+
+// number is the last part of an address that some resolvers read, such as 127.1, 0x7f000001 or 2130706433.
+var number = regexp.MustCompile(`^([0-9]+|0x[0-9a-f]*)$`)
+
+// check returns an invalid fault if a host may not be reached, by what is written.
+func (l List) check(host, port string) error {
+	name := plain(host)
+	if at, err := netip.ParseAddr(name); err == nil {
+		if err := l.allow(at, host, port); err != nil {
+			return err
+		}
+
+		return l.lists(name, port, at)
+	}
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	switch {
+	case slices.Contains(services, name):
+		return l.never(host, name)
+	case strings.ContainsFunc(name, func(r rune) bool { return r >= 0x80 }):
+		return refuse("connect to %q: write the host in ASCII, as xn--…", host)
+	case number.MatchString(last):
+		return refuse("connect to %q: expected a name, or an address such as 192.0.2.1", host)
+	case last == "localhost":
+		return l.allow(netip.AddrFrom4([4]byte{127, 0, 0, 1}), host, port)
+	}
+
+	return l.lists(name, port, netip.Addr{})
+}
+
+// lists returns an invalid fault if no entry has a host. at is its address, if it is one.
+func (l List) lists(name, port string, at netip.Addr) error {
+	has := func(e entry) bool {
+		if e.port != "" && e.port != port {
+			return false
+		}
+		if listed, err := netip.ParseAddr(e.host); err == nil && listed == at {
+			return true
+		}
+		ok, err := path.Match(e.host, name)
+
+		return err == nil && ok
+	}
+	if inner(at).IsLoopback() || slices.ContainsFunc(l.entries, has) {
+		return nil // of the loopback, allow has decided
+	}
+
+	return refuse("this process does not connect to %s: add %s to its list %s, and start it again",
+		net.JoinHostPort(name, port), name, l.variable)
+}
+
+// metadata are addresses of clouds' metadata services that are not link-local.
+var metadata = []netip.Addr{
+	netip.MustParseAddr("fd00:ec2::254"),   // AWS
+	netip.MustParseAddr("fd20:ce::254"),    // Google
+	netip.MustParseAddr("100.100.100.200"), // Alibaba
+	netip.MustParseAddr("192.0.0.192"),     // Oracle
+	netip.MustParseAddr("168.63.129.16"),   // Azure
+}
+
+// allow returns an invalid fault if an address of a host may not be reached.
+func (l List) allow(at netip.Addr, host, port string) error {
+	for _, ip := range []netip.Addr{at.Unmap().WithZone(""), inner(at)} {
+		switch {
+		case ip.IsLinkLocalUnicast(), slices.Contains(metadata, ip):
+			return l.never(host, at.String())
+		case (ip.IsLoopback() || ip.IsUnspecified()) && !l.loopback(port):
+			return refuse("this process does not connect to %s (%s), which is itself: add %s to its "+
+				"list %s, and start it again, if that is meant", net.JoinHostPort(host, port), at,
+				net.JoinHostPort("localhost", port), l.variable)
+		}
+	}
+
+	return nil
+}
+
+func (l List) never(host, at string) error {
+	return refuse("this process never connects to %s (%s), because metadata services of clouds are "+
+		"there and give keys: use another host; %s cannot allow it", host, at, l.variable)
+}
+
+// loopback reports whether the list names the loopback with a port.
+func (l List) loopback(port string) bool {
+	return slices.ContainsFunc(l.entries, func(e entry) bool {
+		ip, err := netip.ParseAddr(e.host)
+
+		return (e.host == "localhost" || err == nil && ip.IsLoopback()) && (e.port == "" || e.port == port)
+	})
+}
+
+// Prefixes of IPv6 whose addresses hold one of IPv4 that a router or the system may connect to instead.
+var (
+	translated = []netip.Prefix{ // in the last four bytes
+		netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), // NAT64
+		netip.MustParsePrefix("::/96"), netip.MustParsePrefix("::ffff:0:0:0/96"),
+	}
+	sixToFour = netip.MustParsePrefix("2002::/16") // after the prefix
+)
+
+// inner returns the address of IPv4 that one of IPv6 holds, or the address itself.
+func inner(at netip.Addr) netip.Addr {
+	at = at.Unmap().WithZone("")
+	if !at.Is6() || at.IsLoopback() || at.IsUnspecified() {
+		return at
+	}
+	raw := at.As16()
+	if sixToFour.Contains(at) {
+		return netip.AddrFrom4([4]byte(raw[2:6]))
+	}
+	if slices.ContainsFunc(translated, func(p netip.Prefix) bool { return p.Contains(at) }) {
+		return netip.AddrFrom4([4]byte(raw[12:16]))
+	}
+
+	return at
+}
+
+// plain returns a host in lower case and without a dot at its end.
+func plain(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
+
+// Port returns the port of an address, which its scheme implies if it is not written.
+func Port(u *url.URL) string {
+	switch {
+	case u.Port() != "":
+		return u.Port()
+	case u.Scheme == "https" || u.Scheme == "wss":
+		return "443"
+	}
+
+	return "80"
+}

@@ -1,0 +1,70 @@
+// Package nameserver is a name server for tests that look at what names resolve to.
+//
+// It imports no other package of this module. It links no browser driver. It links no Temporal.
+package nameserver
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+// Start lets this process resolve some names to addresses, and no others, until the test ends. Names are complete and
+// in lower case, such as "site.example".
+func Start(t testing.TB, addresses map[string]string) {
+	t.Helper()
+	server, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	go func() {
+		question := make([]byte, 512)
+		for {
+			n, from, err := server.ReadFrom(question)
+			if err != nil {
+				return
+			}
+			if raw, err := answer(question[:n], addresses); err == nil {
+				_, _ = server.WriteTo(raw, from)
+			}
+		}
+	}()
+
+	usual := net.DefaultResolver
+	t.Cleanup(func() { net.DefaultResolver = usual })
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+
+		return d.DialContext(ctx, "udp", server.LocalAddr().String())
+	}}
+}
+
+func answer(question []byte, addresses map[string]string) ([]byte, error) {
+	var m dnsmessage.Message
+	if err := m.Unpack(question); err != nil {
+		return nil, err
+	}
+	m.Response, m.Authoritative, m.Additionals = true, true, nil
+	asked := m.Questions[0]
+	at, known := addresses[strings.ToLower(strings.TrimSuffix(asked.Name.String(), "."))]
+	if !known {
+		m.RCode = dnsmessage.RCodeNameError
+
+		return m.Pack()
+	}
+
+	head := dnsmessage.ResourceHeader{Name: asked.Name, Class: dnsmessage.ClassINET, TTL: 1}
+	switch ip := netip.MustParseAddr(at); {
+	case asked.Type == dnsmessage.TypeA && ip.Is4():
+		m.Answers = []dnsmessage.Resource{{Header: head, Body: &dnsmessage.AResource{A: ip.As4()}}}
+	case asked.Type == dnsmessage.TypeAAAA && ip.Is6():
+		m.Answers = []dnsmessage.Resource{{Header: head, Body: &dnsmessage.AAAAResource{AAAA: ip.As16()}}}
+	}
+
+	return m.Pack()
+}
