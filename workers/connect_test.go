@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/collabui/collabui/envadapters/hosts"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/spec"
 )
@@ -44,5 +45,19 @@ func TestAModelsKeyChangesWithoutARestart(t *testing.T) {
 	}
 	if len(c.known) != 2 {
 		t.Errorf("there are %d clients, want one for each key", len(c.known))
+	}
+}
+
+// TestModelsOfSpecificationsAreNamedByThem: their addresses are not this worker's own choice.
+func TestModelsOfSpecificationsAreNamedByThem(t *testing.T) {
+	t.Setenv(hosts.Env, hosts.Beyond)
+	m := spec.DefaultModel()
+	m.BaseURL, m.Model = "http://127.0.0.1:9/v1", "x"
+	client, err := (&clients{known: map[string]chat.Model{}}).connect(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Complete(t.Context(), chat.Request{User: "hello"}); hosts.Refused(err) == nil {
+		t.Errorf("a model on the loopback: %v, want a refusal", err)
 	}
 }

@@ -178,7 +178,7 @@ type clients struct {
 // which may change.
 func (c *clients) connect(m spec.Model) (chat.Model, error) {
 	conf := llm.Config{
-		BaseURL: m.BaseURL, Model: m.Model, CA: m.CA, Proxy: m.Proxy,
+		BaseURL: m.BaseURL, Model: m.Model, CA: m.CA, Proxy: m.Proxy, Named: true,
 		Timeout: time.Duration(m.Timeout * float64(time.Second)),
 		Schema:  string(m.Schema), Tokens: m.TokensKey, Images: m.Images, LogProbs: m.Logprobs, Seeds: m.Seeds,
 		Headers: map[string]string{},

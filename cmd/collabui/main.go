@@ -2,7 +2,7 @@
 // its own file, with its options, what it runs, and how it prints the result.
 //
 // It imports activities, cmd/collabui/scaffold, domain, envadapters, envadapters/acceptance, envadapters/browser,
-// envadapters/openenv, examples, fault, internal/experiment/compare, internal/experiment/estimate,
+// envadapters/hosts, envadapters/openenv, examples, fault, internal/experiment/compare, internal/experiment/estimate,
 // internal/experiment/pilot, internal/experiment/plot, internal/experiment/recheck, internal/interop,
 // internal/method/agents, internal/method/chat, internal/method/credit, internal/method/design,
 // internal/method/episode, internal/method/retrain, internal/method/rules, internal/method/spec, internal/method/synth,

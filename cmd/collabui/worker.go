@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/collabui/collabui/envadapters/hosts"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/logging"
@@ -49,6 +51,9 @@ or checkpoint. docs/run-across-machines.md has a complete example.
 programs, ` + envServerKey + ` (or ` + envServerKey + `_FILE) the API key of the server next to a gateway.
 ` + config.EnvModelKeys + ` lists the variables that specifications may name as keys of models, by default *_API_KEY;
 NAME=HOST sends one to that host only, by https or on the loopback; NAME=http://HOST also in clear.
+` + hosts.Env + ` lists the hosts, as HOST or HOST:PORT, at which specifications may have models and environments.
+The default ` + hosts.Beyond + ` stands for all but this machine's loopback, which localhost or localhost:PORT in the
+list allows. Link-local addresses and the metadata services of clouds are never reached.
 ` + config.EnvTrainerOptions + ` lists further options of training programs that specifications may set.`,
 		Example: "  collabui worker --roles rollout,model --tabs 6 --drain 60s\n" +
 			"  collabui worker --roles gpu --gpus 0,1 --work /scratch/collabui\n" +
@@ -106,6 +111,9 @@ func (o *workerOptions) addServeFlags(f *pflag.FlagSet) {
 func (a *app) runWorker(ctx context.Context, o workerOptions) error {
 	if err := o.check(); err != nil {
 		return err
+	}
+	if err := os.Setenv(hosts.Env, cmp.Or(os.Getenv(hosts.Env), hosts.Beyond)); err != nil {
+		return fault.As(fault.Fatal, err)
 	}
 	log, err := logging.New(a.err, o.log)
 	if err != nil {

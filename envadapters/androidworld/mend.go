@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/collabui/collabui/envadapters/hosts"
 	"github.com/collabui/collabui/envadapters/openenv"
 )
 
@@ -80,6 +81,9 @@ func (p *pool) inspect(s *slot) restart {
 		var r readiness
 		if err := p.get(s, http.MethodGet, "/ready", readyLimit, &r); err != nil {
 			p.note(s, mending, "its companion does not answer: "+err.Error())
+			if no := hosts.Refused(err); no != nil {
+				p.refuse(s, no)
+			}
 			p.pause(p.limits.poll)
 
 			continue

@@ -2,6 +2,7 @@ package androidworld
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -62,6 +63,7 @@ type slot struct {
 	lost     int    // The accessibility trees lost in a row.
 	restarts int    // The restarts in a row without a successful probe.
 	why      string // Why the slot is out of service.
+	refused  error  // Why this process does not connect to it.
 }
 
 // pool hands out healthy emulators. It waits for a slot whose companion is at work. A slot that hangs, breaks or grows
@@ -144,6 +146,9 @@ func (p *pool) take(ctx context.Context) (*slot, error) {
 		if s != nil {
 			return s, nil
 		}
+		if err := p.allRefused(); err != nil {
+			return nil, err
+		}
 
 		select {
 		case <-wait:
@@ -153,6 +158,34 @@ func (p *pool) take(ctx context.Context) (*slot, error) {
 			return nil, fault.New(fault.Fatal, "the pool is closed")
 		}
 	}
+}
+
+// refuse notes that this process does not connect to a slot.
+func (p *pool) refuse(s *slot, why error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	if s.refused == nil {
+		close(p.changed)
+		p.changed = make(chan struct{})
+	}
+	s.refused = fault.New(fault.Invalid, "servers: %s: %w", s.url, why)
+}
+
+// allRefused returns an invalid fault if this process connects to none of the slots.
+func (p *pool) allRefused() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	var all []error
+	for _, s := range p.slots {
+		if s.refused == nil {
+			return nil
+		}
+		all = append(all, s.refused)
+	}
+
+	return errors.Join(all...)
 }
 
 // lease leases the free slot with the fewest episodes. If there is none, it returns a channel that is closed when that

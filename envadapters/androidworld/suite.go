@@ -2,7 +2,8 @@
 // (deploy/androidworld), which speaks the wire profile collabui/1. The package keeps a pool of emulators in good
 // health.
 //
-// It imports domain, envadapters, envadapters/openenv and fault. It links no browser driver. It links no Temporal.
+// It imports domain, envadapters, envadapters/hosts, envadapters/openenv and fault. It links no browser driver. It
+// links no Temporal.
 package androidworld
 
 import (

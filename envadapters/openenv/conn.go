@@ -2,7 +2,8 @@
 // collabui/1 (docs/openenv-profile.md) or, by a mapping, with any other server of that protocol. It also serves suites
 // to others by the same protocol.
 //
-// It imports domain, domain/templates, envadapters and fault. It links no browser driver. It links no Temporal.
+// It imports domain, domain/templates, envadapters, envadapters/hosts and fault. It links no browser driver. It links
+// no Temporal.
 package openenv
 
 import (
@@ -10,14 +11,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/coder/websocket"
 
+	"github.com/collabui/collabui/envadapters/hosts"
 	"github.com/collabui/collabui/fault"
 )
 
@@ -40,11 +42,11 @@ const (
 	closeLimit   = time.Second
 )
 
-// Client sends requests to servers of environments. It follows no redirect: a server must choose neither the next
-// request of a worker nor who gets the key.
+// Client sends requests to servers of environments, which specifications name: to those that this process may reach. It
+// follows no redirect: a server must choose neither the next request of a worker nor who gets the key.
 var Client = func() *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.DialContext = (&net.Dialer{Timeout: connectLimit}).DialContext
+	hosts.Hold(t, func() hosts.List { return hosts.Worker(os.Getenv(EnvHosts)) }, connectLimit)
 
 	return &http.Client{
 		Transport:     t,
@@ -89,6 +91,9 @@ func Dial(ctx context.Context, url string) (*Conn, error) {
 	if err != nil {
 		if err := redirected(url, res); err != nil {
 			return nil, err
+		}
+		if no := hosts.Refused(err); no != nil {
+			return nil, fault.New(fault.Invalid, "servers: %s: %w", url, no)
 		}
 		if res != nil && (res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden) {
 			return nil, fault.New(fault.Invalid, "%s answers %s: set %s for this worker, and list the server in %s",

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/collabui/collabui/envadapters/hosts"
 	"github.com/collabui/collabui/fault"
 )
 
@@ -65,17 +66,5 @@ func mayHaveKey(entry string, u *url.URL) bool {
 		return false
 	}
 
-	return host == name || host == net.JoinHostPort(name, port(u))
-}
-
-// port returns the port of an address, which its scheme implies if it is not written.
-func port(u *url.URL) string {
-	switch {
-	case u.Port() != "":
-		return u.Port()
-	case u.Scheme == "wss" || u.Scheme == "https":
-		return "443"
-	}
-
-	return "80"
+	return host == name || host == net.JoinHostPort(name, hosts.Port(u))
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/envadapters/hosts"
 	"github.com/collabui/collabui/fault"
 )
 
@@ -45,6 +46,9 @@ func healthy(ctx context.Context, address string) error {
 		return err
 	}
 	res, err := Client.Do(req)
+	if no := hosts.Refused(err); no != nil {
+		return no
+	}
 	if err != nil {
 		return fault.New(fault.Transient, "it does not answer: %w", err)
 	}

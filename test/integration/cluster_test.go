@@ -206,7 +206,8 @@ func (c *cluster) process(program string, args ...string) *exec.Cmd {
 	defer log.Close()
 
 	cmd := exec.Command(program, args...)
-	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), c.env...), log, log
+	cmd.Env = append(append(os.Environ(), "COLLABUI_HOSTS=*,localhost"), c.env...) // all hosts are this machine
+	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		c.t.Fatal(err)

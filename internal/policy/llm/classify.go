@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/collabui/collabui/envadapters/hosts"
 	"github.com/collabui/collabui/fault"
 )
 
@@ -28,6 +29,8 @@ func (c *Client) classify(err error, model string) error {
 	switch {
 	case errors.As(err, &no):
 		return c.classifyRefusal(no, model)
+	case hosts.Refused(err) != nil:
+		return fault.New(fault.Invalid, "model %s: base_url or proxy: %w", model, hosts.Refused(err))
 	case fault.KindOf(err) == fault.Invalid: // a redirect, or a key that no request can carry
 		return fault.New(fault.Invalid, "model %s: %w", model, err)
 	case errors.Is(err, context.DeadlineExceeded):

@@ -1,7 +1,7 @@
 // Package llm reaches language models: chat completion over OpenAI-compatible HTTP. Only this package imports
 // go-openai.
 //
-// It imports domain, fault, internal/method/chat, internal/policy/serving, internal/policy/turns,
+// It imports domain, envadapters/hosts, fault, internal/method/chat, internal/policy/serving, internal/policy/turns,
 // internal/process/disk and internal/process/failpoint. It links no browser driver. It links no Temporal.
 package llm
 
@@ -22,6 +22,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters/hosts"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/process/disk"
@@ -36,6 +37,7 @@ type Config struct {
 	Headers  map[string]string // added to every request
 	CA       string            // a file with further root certificates
 	Proxy    string            // URL; empty means the environment's
+	Named    bool              // a specification names the server, which must be one that package hosts allows
 	Timeout  time.Duration     // limit of one call; 0 means two minutes
 	Schema   string            // SchemaJSON, SchemaObject or SchemaNone
 	Tokens   string            // TokensMax, which is the default, or TokensCompletion
@@ -78,7 +80,7 @@ func New(c Config) (*Client, error) {
 
 	t := &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+		DialContext:         (&net.Dialer{Timeout: dialLimit}).DialContext,
 		MaxIdleConns:        64,
 		MaxIdleConnsPerHost: 64,
 		IdleConnTimeout:     90 * time.Second,
@@ -103,12 +105,19 @@ func New(c Config) (*Client, error) {
 		t.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	}
 
+	if c.Named {
+		hosts.Hold(t, func() hosts.List { return hosts.Worker() }, dialLimit)
+	}
+
 	carrier.next = t
 	client := &Client{conf: c, now: time.Now}
 	client.http = &http.Client{Transport: carrier, CheckRedirect: client.redirected}
 
 	return client, nil
 }
+
+// dialLimit bounds how long connecting to a server may take.
+const dialLimit = 5 * time.Second
 
 // maxRoots bounds a file of certificates, in bytes.
 const maxRoots = 16 << 20

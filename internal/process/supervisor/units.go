@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"github.com/collabui/collabui/envadapters/hosts"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/config"
 )
@@ -60,6 +61,7 @@ func (s *Supervisor) plan(sec secrets) ([]unit, error) {
 			"--work", s.temporary() + "-work",
 		},
 		health: HTTPHealth("http://" + p.at(portWorker) + "/health"),
+		env:    []string{hosts.Env + "=" + cmp.Or(os.Getenv(hosts.Env), hosts.Anywhere)},
 	})
 
 	return p.units, nil
