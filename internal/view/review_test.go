@@ -165,6 +165,13 @@ func TestAnEpisodeLeadsToItsWorkflow(t *testing.T) {
 	if want := s.Temporal + "/workflows/" + url.PathEscape(run+"/epoch/0001/shard/0001"); got != want {
 		t.Errorf("the page leads to %v, want %s", got, want)
 	}
+	const silent = `a[href^="http://127.0.0.1:1/"]:not([referrerpolicy=origin])`
+	for _, hash := range []string{"#/episode/" + run + "/1/5", "#/run/" + run} { // the Temporal UI asks who leads to it
+		x.page(hash, "in the Temporal UI")
+		if n := x.eval("document.querySelectorAll('" + silent + "').length"); n != 0.0 {
+			t.Errorf("%s has %v links to the Temporal UI that do not say where they are from, want none", hash, n)
+		}
+	}
 	x.quiet()
 }
 
