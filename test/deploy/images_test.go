@@ -53,6 +53,24 @@ func TestImagesHaveVersionsAndRunWithoutRoot(t *testing.T) {
 	}
 }
 
+// TestTheGPUImageHasTheTestedPackagesAndCUDA: it installs the lock file of scripts/llamafactory.sh, without what is not
+// in it.
+func TestTheGPUImageHasTheTestedPackagesAndCUDA(t *testing.T) {
+	const lock = "scripts/locks/llamafactory.txt"
+	if file := text(t, "images/Containerfile"); !strings.Contains(file, "COPY "+lock+" /opt/llamafactory.txt\n") {
+		t.Errorf("the image gpu is\n%s\nwant one that copies %s", file, lock)
+	}
+	raw, err := os.ReadFile(filepath.Join(root, lock))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"llamafactory", "torch", "triton", "nvidia-cublas", "nvidia-cuda-runtime"} {
+		if !strings.Contains(string(raw), "\n"+name+"==") {
+			t.Errorf("%s has no %s, want it: pip installs what is listed only", lock, name)
+		}
+	}
+}
+
 // TestForeignVersionsAreThoseOfTheCode compares the versions that must fit the code with those that it is tested with.
 func TestForeignVersionsAreThoseOfTheCode(t *testing.T) {
 	vars := defaults(t)
