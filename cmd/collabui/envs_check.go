@@ -60,7 +60,7 @@ func (a *app) runEnvsCheck(ctx context.Context, o checkOptions, args []string) e
 		return err
 	}
 	if o.screenshots != "" {
-		if err := os.MkdirAll(o.screenshots, 0o755); err != nil {
+		if err := os.MkdirAll(o.screenshots, 0o700); err != nil {
 			return fault.New(fault.Invalid, "%w", err)
 		}
 	}

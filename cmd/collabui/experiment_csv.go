@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/interop"
 	"github.com/collabui/collabui/internal/method/design"
 	"github.com/collabui/collabui/internal/store/experiments"
 )
@@ -25,12 +26,17 @@ func (s *session) writeEpisodes(ctx context.Context, x design.Experiment, path s
 				if err != nil {
 					return err
 				}
-				_ = w.WriteAll(experiments.Lines(p, seed, did.Episodes))
+				for _, line := range experiments.Lines(p, seed, did.Episodes) {
+					for i, text := range line {
+						line[i] = interop.Inert(text)
+					}
+					_ = w.Write(line)
+				}
 			}
 		}
 	}
 	w.Flush()
-	if err := os.WriteFile(path, lines.Bytes(), 0o644); err != nil {
+	if err := os.WriteFile(path, lines.Bytes(), 0o600); err != nil {
 		return fault.New(fault.Invalid, "--csv: %w", err)
 	}
 

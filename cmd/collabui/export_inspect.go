@@ -78,7 +78,7 @@ func (x *converted) log(
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(x.Out, 0o755); err != nil {
+	if err := os.MkdirAll(x.Out, 0o700); err != nil {
 		return fault.New(fault.Invalid, "write the export: %w", err)
 	}
 	f, err := os.Create(filepath.Join(x.Out, strings.ReplaceAll(name, "/", ".")+".eval"))

@@ -60,7 +60,7 @@ func (a *app) runLineage(ctx context.Context, o lineageOptions, args []string) e
 		return err
 	}
 	if o.graph != "" {
-		if err := os.WriteFile(o.graph, []byte(x.svg()), 0o644); err != nil {
+		if err := os.WriteFile(o.graph, []byte(x.svg()), 0o600); err != nil {
 			return fault.New(fault.Invalid, "--graph: %w", err)
 		}
 	}

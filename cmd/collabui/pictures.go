@@ -63,7 +63,7 @@ func (s *session) writeLogProbs(ctx context.Context, o reproduceOptions, x desig
 	}
 
 	picture := plot.LogProbs("log-probability of chosen and rejected answers by epoch, in nats", curves)
-	if err := os.WriteFile(o.logprobs, []byte(picture), 0o644); err != nil {
+	if err := os.WriteFile(o.logprobs, []byte(picture), 0o600); err != nil {
 		return fault.New(fault.Invalid, "--logprobs: %w", err)
 	}
 

@@ -75,7 +75,7 @@ func (a *app) runPolicyServer(ctx context.Context, o policyServerOptions) error 
 	ctx = o.child.lifetime(ctx)
 	go handler.Aliases.Run(ctx, b, handler.Load, func(format string, args ...any) { say(a.err, format, args...) })
 	if o.callLog != "" {
-		f, err := os.OpenFile(o.callLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		f, err := os.OpenFile(o.callLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
 			return fault.New(fault.Invalid, "call log: %w", err)
 		}

@@ -93,7 +93,7 @@ func (a *app) observe(ctx context.Context, b store.Bucket, e config.Endpoints, r
 
 // writeCurves writes a picture of curves for --curve.
 func writeCurves(file, title string, curves ...plot.Curve) error {
-	if err := os.WriteFile(file, []byte(plot.Curves(title, curves)), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(plot.Curves(title, curves)), 0o600); err != nil {
 		return fault.New(fault.Invalid, "--curve: %w", err)
 	}
 

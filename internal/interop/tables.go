@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -144,7 +145,7 @@ func (t Table) CSV() ([]byte, error) {
 
 // Inert returns a text that no spreadsheet takes for a formula.
 func Inert(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+	if first, _ := utf8.DecodeRuneInString(s); s != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
 		return "'" + s
 	}
 

@@ -105,7 +105,7 @@ func hostileStep() domain.Step {
 	cells[3] = say(1, 1, 0)
 
 	return domain.Step{
-		Number: 1, Goal: "Send it" + texts, History: []string{"1 click" + hostile[1]}, Observation: o,
+		Number: 1, Goal: "=1+cmd|' /C calc'!A0" + texts, History: []string{"1 click" + hostile[1]}, Observation: o,
 		Right: []domain.Action{domain.Action{Type: domain.ActionClick}.At(0)},
 		Decision: domain.Decision{
 			Cells: cells, Executed: *cells[0].Action, Seen: [][]int{{0, 1}, {0}},

@@ -65,10 +65,10 @@ func (l *Library) Report(ctx context.Context, out string, single bool, c Content
 // mode returns the permissions of a report.
 func mode(single bool) fs.FileMode {
 	if single {
-		return 0o644
+		return 0o600
 	}
 
-	return 0o755
+	return 0o700
 }
 
 // writer writes the documents of a report.

@@ -162,7 +162,7 @@ func roles(s spec.Spec) []string {
 
 func put(dir, name string, body []byte) error {
 	path := filepath.Join(dir, filepath.FromSlash(name))
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, body, 0o644)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, body, 0o600)); err != nil {
 		return fault.New(fault.Invalid, "write the system: %w", err)
 	}
 

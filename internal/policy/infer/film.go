@@ -27,7 +27,7 @@ func (l Live) film(env envadapters.Environment, episode int) (*film, error) {
 	if can.Screenshotter == nil {
 		return nil, fault.New(fault.Invalid, "%s has no screenshots: leave out --screenshots", l.Suite.Name())
 	}
-	if err := os.MkdirAll(l.Screenshots, 0o755); err != nil {
+	if err := os.MkdirAll(l.Screenshots, 0o700); err != nil {
 		return nil, fault.New(fault.Invalid, "screenshots: %w", err)
 	}
 
@@ -65,7 +65,7 @@ func (f *film) end() (string, error) {
 
 func (f *film) write(name string, png []byte) (string, error) {
 	file := filepath.Join(f.dir, name)
-	if err := os.WriteFile(file, png, 0o644); err != nil {
+	if err := os.WriteFile(file, png, 0o600); err != nil {
 		return "", fault.New(fault.Invalid, "screenshots: %w", err)
 	}
 

@@ -8,9 +8,10 @@ import (
 )
 
 // Write writes a file below a folder, which it makes if it is missing. The name has slashes, and may come from a store:
-// one that leaves the folder, by .. or by a link, is a corrupt fault, and nothing is written. It may be repeated.
+// one that leaves the folder, by .. or by a link, is a corrupt fault, and nothing is written. What it makes is for this
+// account alone: reports and exports show screens and prompts. It may be repeated.
 func Write(folder, name string, body []byte) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fault.New(fault.Invalid, "%w", err)
 	}
 	root, err := os.OpenRoot(folder)
@@ -22,9 +23,9 @@ func Write(folder, name string, body []byte) error {
 	if _, err := root.Lstat(name); err != nil && !os.IsNotExist(err) {
 		return fault.New(fault.Corrupt, "the name %q of a file does not stay below %s: %w", name, folder, err)
 	}
-	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+	if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
 		return fault.New(fault.Invalid, "%w", err)
 	}
 
-	return fault.As(fault.Invalid, root.WriteFile(name, body, 0o644))
+	return fault.As(fault.Invalid, root.WriteFile(name, body, 0o600))
 }

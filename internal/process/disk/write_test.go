@@ -35,3 +35,16 @@ func TestANameThatLeavesItsFolderIsNotWritten(t *testing.T) {
 		t.Errorf("beside the folder there is %v, %v; want nothing", entries, err)
 	}
 }
+
+func TestFilesAreOneAccountsAlone(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "new")
+	if err := disk.Write(folder, "a/b.js", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]os.FileMode{"": 0o700, "a": 0o700, "a/b.js": 0o600} {
+		info, err := os.Stat(filepath.Join(folder, name))
+		if err != nil || info.Mode().Perm() != want {
+			t.Errorf("the mode of %q is %v, %v; want %o", name, info.Mode(), err, want)
+		}
+	}
+}

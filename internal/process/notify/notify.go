@@ -19,6 +19,7 @@ import (
 	"os/exec"
 	"path"
 	"slices"
+	"syscall"
 	"text/template"
 	"time"
 
@@ -69,12 +70,35 @@ func Load() ([]Receiver, error) {
 		return nil, fault.New(fault.Invalid, "%s: %w", EnvFile, err)
 	}
 	defer func() { _ = in.Close() }()
+	if err := trusted(in); err != nil {
+		return nil, err
+	}
 	raw, err := io.ReadAll(io.LimitReader(in, spec.MaxFile+1)) // of a larger file, enough to refuse it
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "%s: %w", EnvFile, err)
 	}
 
 	return Parse(name, raw)
+}
+
+// trusted returns an invalid fault if another account than root's or this process's may change an open file, whose
+// commands this process runs.
+func trusted(in *os.File) error {
+	info, err := in.Stat()
+	if err != nil {
+		return fault.New(fault.Invalid, "%s: %w", EnvFile, err)
+	}
+	mode := info.Mode().Perm()
+	if owner, ok := info.Sys().(*syscall.Stat_t); ok && owner.Uid != 0 && int(owner.Uid) != os.Getuid() {
+		return fault.New(fault.Invalid, "%s: %s belongs to account %d, which could let this process run commands: "+
+			"expected an owner of account %d or root", EnvFile, in.Name(), owner.Uid, os.Getuid())
+	}
+	if mode&0o022 != 0 {
+		return fault.New(fault.Invalid, "%s: others may write to %s (mode %o), and let this process run commands: "+
+			"run chmod go-w", EnvFile, in.Name(), mode)
+	}
+
+	return nil
 }
 
 // Parse reads a file with receivers. The error lists all mistakes with their places.

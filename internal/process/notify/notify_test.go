@@ -3,6 +3,7 @@ package notify_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -169,5 +170,33 @@ func TestASlowReceiverIsGivenUpWithItsContext(t *testing.T) {
 	cancel()
 	if err := r.Tell(ctx, paused); fault.KindOf(err) != fault.Transient {
 		t.Errorf("Tell = %v, want a transient fault", err)
+	}
+}
+
+func TestAFileThatOthersMayChangeIsRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "notify.yaml")
+	if err := os.WriteFile(file, []byte("receivers: [{name: ops, command: [cat]}]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(notify.EnvFile, file)
+	for mode, refused := range map[os.FileMode]bool{
+		0o600: false, 0o644: false, 0o444: false, 0o664: true, 0o646: true, 0o622: true, 0o777: true,
+	} {
+		if err := os.Chmod(file, mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := notify.Load(); (err != nil) != refused || refused && !strings.Contains(err.Error(), "chmod go-w") {
+			t.Errorf("mode %o: Load() = %v, want it to be refused: %v", mode, err, refused)
+		}
+	}
+
+	if os.Getuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	if err := errors.Join(os.Chmod(file, 0o600), os.Chown(file, 65534, 65534)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := notify.Load(); err == nil || !strings.Contains(err.Error(), "belongs to account 65534") {
+		t.Errorf("Load() = %v of a file of another account, want it to be refused", err)
 	}
 }

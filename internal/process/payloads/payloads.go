@@ -1,6 +1,9 @@
 // Package payloads encrypts what Temporal stores: inputs, results, heartbeats, memos and the text of failures. Names of
 // workflows and search attributes stay readable, so that people find runs.
 //
+// Encryption keeps payloads secret and shows damage. It does not show who wrote them: plain payloads are taken, as runs
+// from before the keys have them, and an encrypted one counts in whatever workflow it is put.
+//
 // It imports fault and internal/process/config.
 package payloads
 

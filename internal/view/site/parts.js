@@ -91,7 +91,9 @@ const drawnIn = (selector) => (e) => e.target.closest(selector).querySelector('s
 
 // Save offers what is shown as files. svg returns the drawing, given the event of the button.
 function Save({ name, csv, json, svg }) {
-  const quoted = (v) => (/[",\n\r]/.test(String(v)) ? '"' + String(v).replaceAll('"', '""') + '"' : String(v));
+  // A text that a spreadsheet would take for a formula gets an apostrophe in front. Figures are none.
+  const inert = (v) => (/^[=+\-@\t\r\n＝＋－＠]/.test(v) && !/^[-+\d.,;()% −–]*$/.test(v) ? "'" + v : String(v));
+  const quoted = (v) => (/[",\n\r]/.test(inert(v)) ? '"' + inert(v).replaceAll('"', '""') + '"' : inert(v));
   const kinds = {
     SVG: svg && (async (e) => save(name + '.svg', 'image/svg+xml', await drawing(svg(e)))),
     PNG: svg && ((e) => savePicture(name + '.png', svg(e))),
