@@ -18,7 +18,7 @@ RACE := $(RACE_SHORT) ./internal/policy/infer ./internal/policy/tinyserver ./tra
 .PHONY: help train build bin/collabui test unit lint race race-short simulate mutants fuzz vuln integration
 .PHONY: environments statistics datasets tools clients valkey accessibility python deploy-check tokens
 .PHONY: test-llamafactory test-production production-small test-stack bench-llamafactory bench-vllm
-.PHONY: bench chromium clean chaos recovery scale
+.PHONY: bench chromium clean chaos recovery scale attack
 .PHONY: histories
 
 help: ## list the targets
@@ -82,6 +82,10 @@ CELLS ?= 6
 chaos: build ## play RUNS (200) runs on real processes that are killed, frozen and cut off, from SEED on
 	$(GO) test -count=1 -timeout 60m -parallel $(CELLS) -tags integration ./test/chaos -v \
 		-args -runs $(RUNS) -cells $(CELLS) -seed $(SEED) | grep -vE '^(=== |--- PASS)|^ *--- PASS'; exit $${PIPESTATUS[0]}
+
+attack: build chromium ## play hostile pages, servers, models, specifications and accounts against a running training
+	$(GO) test -count=1 -tags integration -v -run 'TestAttack$$' ./test/integration | \
+		grep -vE '^ *(=== |--- PASS)'; exit $${PIPESTATUS[0]}
 
 HISTORIES ?= workflows/testdata/unreleased
 histories: build ## record the histories of workflows that this code writes into HISTORIES (half an hour)

@@ -98,7 +98,7 @@ func (c *Client) silent(out completion, model string) error {
 }
 
 // response returns the answers with their thoughts and the tokens used.
-func response(out completion) chat.Response {
+func (c *Client) response(out completion) chat.Response {
 	res := chat.Response{Usage: domain.Usage{
 		Prompt:  out.usage.prompt,
 		Cached:  out.usage.cached,
@@ -112,8 +112,8 @@ func response(out completion) chat.Response {
 		reasoned = reasoned || thought != ""
 		scored = scored && ch.scored
 		res.Cut = res.Cut || cut[ch.finish]
-		res.Texts = append(res.Texts, text)
-		res.Reasoning = append(res.Reasoning, thought)
+		res.Texts = append(res.Texts, c.keyless(text))
+		res.Reasoning = append(res.Reasoning, c.keyless(thought))
 		res.LogProbs = append(res.LogProbs, ch.logProb)
 	}
 

@@ -177,14 +177,14 @@ func (c *Client) Complete(ctx context.Context, r chat.Request) (res chat.Respons
 
 		out.choices = out.choices[:min(len(out.choices), rest.N)]
 		all.choices = append(all.choices, out.choices...)
-		part := response(out)
+		part := c.response(out)
 		used = used.Plus(c.estimated(part.Usage, r, part))
 	}
 	if err := c.silent(all, model); err != nil {
 		return chat.Response{}, err
 	}
 
-	res = response(all)
+	res = c.response(all)
 	res.Usage = used
 	if len(left) > 0 {
 		res.LeftOut = left

@@ -297,7 +297,7 @@ func TestAWellFormedAnswerYieldsWhatGoOpenAIReads(t *testing.T) {
 			t.Fatalf("decode(%s) = %d choices, %v, want %d", body, len(out.choices), err, len(want.Choices))
 		}
 
-		got := response(out)
+		got := (&Client{}).response(out)
 		for i, ch := range want.Choices {
 			if got.Texts[i] != ch.Message.Content {
 				t.Errorf("text %d of %s is %q, want %q", i, body, got.Texts[i], ch.Message.Content)

@@ -38,6 +38,20 @@ func (c *Client) hide(text string) string {
 	return text
 }
 
+// keyless removes the key from an answer, which is recorded and shown. Only the whole key is looked for: a part may be
+// a word of the answer.
+func (c *Client) keyless(answer string) string {
+	if c.conf.Key == nil {
+		return answer
+	}
+	key := c.conf.Key()
+	if len(key) < anyPart {
+		return answer
+	}
+
+	return strings.ReplaceAll(answer, key, removed)
+}
+
 // without returns a text without a secret, as it is encoded and as it stands there. Usual words may stay if wordy.
 func without(text, secret string, wordy bool) string {
 	text = read(text, true).without(secret, wordy)

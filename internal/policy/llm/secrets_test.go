@@ -101,3 +101,18 @@ func FuzzHide(f *testing.F) {
 		}
 	})
 }
+
+// TestAnAnswerHasNoKey lets a server put the key where the answer belongs.
+func TestAnAnswerHasNoKey(t *testing.T) {
+	const key = "sk-canary-4711-of-the-model"
+	base, _, _ := server(t, 200, nil,
+		`{"choices":[{"message":{"content":"Bearer `+key+`, canary","reasoning":"`+key+`"}}]}`)
+	c := must(t, Config{BaseURL: base, Key: func() string { return key }})
+	got, err := c.Complete(t.Context(), chat.Request{User: "u"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "Bearer [removed], canary"; got.Texts[0] != want || strings.Contains(got.Reasoning[0], key) {
+		t.Errorf("the answer is %q with the thought %q, want %q without the key", got.Texts[0], got.Reasoning[0], want)
+	}
+}
