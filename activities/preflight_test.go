@@ -83,9 +83,14 @@ func says(w io.Writer, text, finish string) {
 	_, _ = fmt.Fprintf(w, `{"choices":[{"message":{"content":%s},"finish_reason":%q}]}`, content, finish)
 }
 
-// answering gives one answer to all requests, and counts them.
+// answering gives one answer to all chats, and counts them.
 func answering(text, finish string, calls *atomic.Int32) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/chat/completions" {
+			w.WriteHeader(http.StatusNotFound) // it shows no tokens
+
+			return
+		}
 		calls.Add(1)
 		says(w, text, finish)
 	}

@@ -116,14 +116,14 @@ func exportsACard(t *testing.T, r *testrun.Run, readme string) {
 
 func TestTheCardNamesWhatItsExamplesAreTestedWith(t *testing.T) {
 	for script, packages := range map[string][]string{
-		"llamafactory.txt": {
+		"llamafactory.in": {
 			"llamafactory==" + tested.LLaMAFactory, "transformers==" + tested.Transformers, "peft==" + tested.PEFT,
 		},
-		"trl.sh": {"trl==" + tested.TRL},
+		"trl.in": {"trl==" + tested.TRL},
 	} {
 		for _, want := range packages {
-			if got := read(t, filepath.Join("../../scripts", script)); !strings.Contains(got, want) {
-				t.Errorf("scripts/%s installs other versions, want %s", script, want)
+			if got := read(t, filepath.Join("../../scripts/locks", script)); !strings.Contains(got, want) {
+				t.Errorf("scripts/locks/%s has other versions, want %s", script, want)
 			}
 		}
 	}
