@@ -212,6 +212,7 @@ func TestAServerThatMisbehavesVoidsTheEpisodeAndNoMore(t *testing.T) {
 		"an observation of text": `{"type":"observation","data":{"observation":"hello","done":false}}`,
 		"its own fault":          `{"type":"error","data":{"code":"EXECUTION_ERROR","message":"` + long + `"}}`,
 		"an error without code":  `{"type":"error","data":3}`,
+		"a frame of 64 MiB":      okObservation + strings.Repeat(" ", maxAnswer),
 	} {
 		t.Run(name, func(t *testing.T) {
 			address := fake(t, func(_ int, f frame) (string, time.Duration) {
