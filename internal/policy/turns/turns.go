@@ -41,9 +41,12 @@ func Check(ctx context.Context, t Tokenizer) error {
 		return err
 	}
 
-	_, end, ok := cutLast(prompt, marker)
-	end = strings.Join(strings.Fields(end), " ")
-	if !ok || end == "" { // white space ends the turn, and text of a page has no line breaks
+	at := strings.LastIndex(prompt, marker)
+	if at < 0 {
+		return nil
+	}
+	end := strings.Join(strings.Fields(prompt[at+len(marker):]), " ")
+	if end == "" { // white space ends the turn, and text of a page has no line breaks
 		return nil
 	}
 
@@ -61,16 +64,6 @@ func Check(ctx context.Context, t Tokenizer) error {
 	}
 
 	return err
-}
-
-// cutLast cuts a text around the last place of sep.
-func cutLast(text, sep string) (before, after string, found bool) {
-	i := strings.LastIndex(text, sep)
-	if i < 0 {
-		return text, "", false
-	}
-
-	return text[:i], text[i+len(sep):], true
 }
 
 // contains reports whether tokens contain part in one piece.
