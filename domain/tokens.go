@@ -27,9 +27,9 @@ var ControlTokens = []string{
 	"<image>", "<video>", "<audio>", "<end_of_utterance>", "<fake_token_around_image>", // placeholders
 }
 
-// BreakTokens puts a blank into whatever a tokenizer of a language model may take for a control token, so that text of
-// a page, a person, a server or a model can end no turn and stand for no image. It is meant for the whole text of a
-// message, also of one to be trained on, and changes nothing the second time.
+// BreakTokens puts a blank into everything that a tokenizer may take for a control token, so that text of a page, a
+// person, a server or a model can end no turn and stand for no image. It is meant for the whole text of a message, also
+// of one to be trained on, and changes nothing the second time.
 //
 // It goes by form, as no list of tokens is complete: a bar after < or [, a word of wordTokens between brackets, or a
 // name there with a digit, an underscore or the like. Wide forms of characters and those that cannot be seen count,
@@ -54,7 +54,7 @@ func BreakTokens(text string) string {
 	return out.String() + text[written:]
 }
 
-// openers are the characters at which tokens are broken: < and [ open most, ] and ~ are in those of MiniMax.
+// openers are the characters at which tokens are broken: < and [ open most tokens, ] and ~ occur in MiniMax's.
 const openers = "<＜﹤[［﹇]］~～"
 
 // maxToken limits the characters of a control token that is recognised by its name. Real ones have at most 50.
@@ -102,7 +102,7 @@ func opensToken(opener rune, rest string) bool {
 	return false
 }
 
-// namesToken reports whether a name between brackets may be that of a control token. Names in square brackets are in
+// namesToken reports whether a control token may have this name between brackets. Names in square brackets are in
 // capitals, as [INST] is, since pages show others there.
 func namesToken(opener rune, name string) bool {
 	name = strings.Trim(name, "/<")

@@ -104,7 +104,7 @@ func (a *app) runView(ctx context.Context, o viewOptions) error {
 	mux.Handle("/", locked(s.Handler(ctx), config.Live(envViewKey, key)))
 	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
 
-	return serving.Serve(ctx, l, mux, time.Second, originOf(e.UI)) // its pages link to those of runs
+	return serving.Serve(ctx, l, mux, time.Second, originOf(e.UI)) // its pages link to pages of the viewer
 }
 
 // originOf returns the origin of an address, as browsers write it, or "".

@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -93,15 +92,7 @@ func (m *machine) hides(secret string) {
 			m.t.Errorf("%s contains the secret, want it nowhere", where)
 		}
 	}
-	_ = filepath.WalkDir(filepath.Dir(m.data), func(p string, d os.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			if raw, err := os.ReadFile(p); err == nil {
-				look(p, raw)
-			}
-		}
-
-		return nil
-	})
+	m.eachFile(look)
 	m.eachHistory(look)
 	m.t.Logf("looked for the key in %d files and histories", looked)
 }

@@ -58,22 +58,27 @@ func (m *machine) keepsSecrets(c *chat) {
 			}
 		}
 	}
-	_ = filepath.WalkDir(filepath.Dir(m.data), func(p string, d os.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || filepath.Base(p) == "secrets.json" {
-			return nil
-		}
-		if raw, err := os.ReadFile(p); err == nil {
-			look(p, raw)
-		}
-
-		return nil
-	})
+	m.eachFile(look)
 	files := read
 	m.eachHistory(look)
 	if files < 100 || read-files < 10 {
 		m.t.Errorf("looked into %d files and %d histories, want at least 100 and 10", files, read-files)
 	}
 	m.t.Logf("no secret in %d files and %d histories", files, read-files)
+}
+
+// eachFile passes on every file of this machine but that of its own secrets.
+func (m *machine) eachFile(use func(name string, raw []byte)) {
+	_ = filepath.WalkDir(filepath.Dir(m.data), func(p string, d os.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || filepath.Base(p) == "secrets.json" {
+			return nil
+		}
+		if raw, err := os.ReadFile(p); err == nil {
+			use(p, raw)
+		}
+
+		return nil
+	})
 }
 
 // eachHistory passes on the history of every workflow of this machine as JSON, with what payloads hold.

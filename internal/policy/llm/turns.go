@@ -12,7 +12,7 @@ import (
 )
 
 // CheckTurns returns an invalid fault if a page can forge a turn in the model's chat, as turns.Check reports. Servers
-// that show no tokens pass; those of llama.cpp and vLLM show them. The call may be repeated.
+// that show no tokens pass; llama.cpp and vLLM show them. The call may be repeated.
 func (c *Client) CheckTurns(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.conf.Timeout)
 	defer cancel()
@@ -20,7 +20,7 @@ func (c *Client) CheckTurns(ctx context.Context) error {
 	return turns.Check(ctx, tokenizer{c})
 }
 
-// tokenizer asks a server for its tokens. The paths are beside those of OpenAI's interface.
+// tokenizer gets tokens from a server, at paths beside OpenAI's interface.
 type tokenizer struct{ *Client }
 
 func (t tokenizer) Prompt(ctx context.Context, user string) (string, error) {
