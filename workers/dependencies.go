@@ -66,7 +66,7 @@ func open(o Options, counts *telemetry.Metrics) (*dependencies, error) {
 	if err != nil {
 		return nil, err
 	}
-	chats, err := ChatEndpoints(o.Endpoints)
+	chats, err := ChatEndpoints(o.Endpoints, limitsFail(counts, o.Log))
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,6 @@ func open(o Options, counts *telemetry.Metrics) (*dependencies, error) {
 	}
 
 	chats.Called = counts.Call
-	chats.Limits.Failed = limitsFail(counts, o.Log)
 	s3.Observe(counts.Store)
 	m := newMeter(counts)
 
@@ -151,8 +150,8 @@ func (d *dependencies) gpu() *activities.GPU {
 var smallPolicy = activities.Wording{Render: tinylm.Render, Fits: tinylm.Fits, Over: tinylm.Over}
 
 // ChatEndpoints reaches the chat endpoints of runs with the keys of this process. Commands use it to ask a critic
-// again, outside of a worker.
-func ChatEndpoints(e config.Endpoints) (*endpoints.Endpoints, error) {
+// again, outside of a worker. failed hears of every turn that Redis does not give; it may be nil.
+func ChatEndpoints(e config.Endpoints, failed func(error)) (*endpoints.Endpoints, error) {
 	bucket, err := e.OpenStore()
 	if err != nil {
 		return nil, err
@@ -162,10 +161,10 @@ func ChatEndpoints(e config.Endpoints) (*endpoints.Endpoints, error) {
 		return nil, err
 	}
 	c := &clients{known: map[string]chat.Model{}}
+	turns := limits.Over(client, identity())
+	turns.Failed = failed
 
-	return &endpoints.Endpoints{
-		Bucket: bucket, Connect: c.connect, Limits: limits.Over(client, identity()),
-	}, nil
+	return &endpoints.Endpoints{Bucket: bucket, Connect: c.connect, Limits: turns}, nil
 }
 
 // clients are the clients of chat endpoints: one for each.

@@ -80,7 +80,7 @@ func (a *app) runCreditCheck(ctx context.Context, o creditOptions, run string) e
 		return err
 	}
 	if o.repeat > 0 {
-		chats, err := workers.ChatEndpoints(e)
+		chats, err := workers.ChatEndpoints(e, nil)
 		if err != nil {
 			return err
 		}

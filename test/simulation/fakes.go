@@ -17,6 +17,8 @@ import (
 	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/policy/endpoints"
+	"github.com/collabui/collabui/internal/policy/limits"
 	"github.com/collabui/collabui/test/kit/fakepolicy"
 )
 
@@ -123,6 +125,23 @@ func (c critic) Complete(ctx context.Context, q chat.Request) (chat.Response, er
 	}
 
 	return chat.Response{Texts: []string{text}, Usage: domain.Usage{Prompt: 1, Answer: 1}}, ctx.Err()
+}
+
+// turns are the limits of the chat endpoint. Calls that waited for the same reading of the budget go on at once, so the
+// scheduler decides which of them gets the next turn of a worker that does not reach Redis.
+type turns struct {
+	*scheduler
+	endpoints.Limiter
+}
+
+func (l turns) Wait(ctx context.Context, of limits.Limit, tokens int) error {
+	_, after, err := l.at(ctx, "turn")
+	if err != nil {
+		return err
+	}
+	after()
+
+	return l.Limiter.Wait(ctx, of, tokens)
 }
 
 // redis returns a client of a Redis that the scheduler may cut off or flush.

@@ -63,7 +63,7 @@ func (w *world) activities(version string) []any {
 	}
 	model := policies{w.scheduler, version, w.learned}
 	e := &endpoints.Endpoints{
-		Bucket: w.bucket, Limits: limits.Over(w.redis, w.common(version).Kernel),
+		Bucket: w.bucket, Limits: turns{w.scheduler, limits.Over(w.redis, w.common(version).Kernel)},
 		Connect: func(spec.Model) (chat.Model, error) { return critic{w.scheduler, version}, nil },
 	}
 

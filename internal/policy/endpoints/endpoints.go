@@ -1,9 +1,7 @@
 // Package endpoints asks the chat endpoints that a specification names. Every call is recorded once, counted towards
 // the run's budget, and held to the endpoint's limits.
 //
-// It imports domain, fault, internal/method/chat, internal/method/credit, internal/method/prompts,
-// internal/method/rules, internal/method/spec, internal/policy/limits, internal/process/failpoint, internal/store and
-// internal/store/runs. It links no browser driver. It links no Temporal.
+// It links no browser driver. It links no Temporal.
 package endpoints
 
 import (
@@ -32,7 +30,7 @@ import (
 type Endpoints struct {
 	Bucket  store.Bucket
 	Connect func(spec.Model) (chat.Model, error) // returns a client; its key is this process's
-	Limits  *limits.Limiter                      // shared by all workers; nil: none
+	Limits  Limiter                              // shared by all workers; if nil, there are no limits
 	Warn    func(run, text string)               // tells people that a budget is nearly spent; nil: nobody
 
 	// Called is told of every call that was made; nil: nobody.
@@ -40,6 +38,15 @@ type Endpoints struct {
 
 	ledger ledger
 	uses   uses
+}
+
+// Limiter keeps the limits of endpoints, as *limits.Limiter does. Safe for concurrent use.
+type Limiter interface {
+	// Wait waits for the turn of a request that needs so many tokens.
+	Wait(ctx context.Context, of limits.Limit, tokens int) error
+
+	// Settle corrects what was reserved by the tokens that a request needed beyond it.
+	Settle(ctx context.Context, of limits.Limit, tokens int)
 }
 
 // For returns the model that plays a role under a name of the specification, and the role's prompt. A call that was
