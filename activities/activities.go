@@ -1,13 +1,6 @@
 // Package activities holds the effects of a run as Temporal activities. Each is recorded once: it may run twice,
 // concurrently or half. An activity is a thin shell around a rule of the method: it reads its inputs, applies the rule
 // and records the result.
-//
-// It imports domain, envadapters, envadapters/mixed, fault, internal/method/agents, internal/method/chat,
-// internal/method/credit, internal/method/design, internal/method/episode, internal/method/prompts,
-// internal/method/retrain, internal/method/rules, internal/method/spec, internal/method/synth, internal/method/value,
-// internal/policy/endpoints, internal/process/events, internal/process/failpoint, internal/process/notify,
-// internal/process/telemetry, internal/store, internal/store/experiments, internal/store/fork, internal/store/lines,
-// internal/store/notices, internal/store/runs, internal/store/schedules and trainer.
 package activities
 
 import (

@@ -4,5 +4,5 @@
 //
 // Nothing here reads a clock or draws a random number that does not derive from a seed.
 //
-// It imports no other package of this module. It does no I/O.
+// It does no I/O.
 package domain

@@ -16,7 +16,7 @@
 //
 // A mistake of an agent is not an error but Transition.Invalid.
 //
-// It imports domain and fault. It does no I/O.
+// It does no I/O.
 package envadapters
 
 import (

@@ -1,7 +1,7 @@
 // Package examples holds the specifications and experiments that the documentation refers to and that the command line
 // runs by name.
 //
-// It imports no other package of this module. It does no I/O.
+// It does no I/O.
 package examples
 
 import "embed"

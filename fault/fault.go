@@ -22,7 +22,7 @@
 // An error without a kind is Transient, because most errors of networks and processes pass. A function that was
 // cancelled should return context.Cause(ctx) without a kind.
 //
-// It imports no other package of this module. It does no I/O.
+// It does no I/O.
 package fault
 
 import (

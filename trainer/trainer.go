@@ -6,7 +6,7 @@
 // fault.Throttled are tried again, fault.Invalid waits for a person. The trainer is then added to workers/catalog;
 // docs/add-a-trainer.md shows how.
 //
-// It imports domain. It does no I/O.
+// It does no I/O.
 package trainer
 
 import (

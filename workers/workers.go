@@ -1,12 +1,5 @@
 // Package workers assembles processes: which activities a role offers, on which task queues, with which dependencies.
 // It only wires.
-//
-// It imports activities, envadapters, fault, internal/method/chat, internal/method/retrain, internal/method/spec,
-// internal/policy/aliases, internal/policy/endpoints, internal/policy/gateway, internal/policy/limits,
-// internal/policy/llm, internal/policy/serving, internal/policy/tinylm, internal/process/config,
-// internal/process/events, internal/process/logging, internal/process/notify, internal/process/payloads,
-// internal/process/telemetry, internal/store, internal/store/notices, internal/store/runs, internal/store/schedules,
-// trainer, trainer/external, workers/catalog and workflows.
 package workers
 
 import (

@@ -1,9 +1,7 @@
 // Package workflows orchestrates runs: it says which activity follows which. Workflows do no I/O, read no clock and
 // draw no random number.
 //
-// It imports activities, domain, fault, internal/method/retrain, internal/method/rules, internal/method/spec,
-// internal/method/synth, internal/store/lines, internal/store/notices, internal/store/runs and
-// internal/store/schedules. It links no browser driver.
+// It links no browser driver.
 package workflows
 
 import (

@@ -1,19 +1,5 @@
 // Command collabui trains collaborating UI agents as durable workflows. `collabui help` lists its commands; each is in
 // its own file, with its options, what it runs, and how it prints the result.
-//
-// It imports activities, cmd/collabui/scaffold, domain, envadapters, envadapters/acceptance, envadapters/browser,
-// envadapters/hosts, envadapters/openenv, examples, fault, internal/experiment/compare, internal/experiment/estimate,
-// internal/experiment/pilot, internal/experiment/plot, internal/experiment/recheck, internal/interop,
-// internal/method/agents, internal/method/chat, internal/method/credit, internal/method/design,
-// internal/method/episode, internal/method/retrain, internal/method/rules, internal/method/spec, internal/method/synth,
-// internal/policy/aliases, internal/policy/infer, internal/policy/limits, internal/policy/llm, internal/policy/serving,
-// internal/policy/tinylm, internal/policy/tinyserver, internal/process/config, internal/process/disk,
-// internal/process/events, internal/process/logging, internal/process/notify, internal/process/payloads,
-// internal/process/supervisor, internal/process/telemetry, internal/store, internal/store/collect,
-// internal/store/experiments, internal/store/fork, internal/store/lineage, internal/store/lines,
-// internal/store/notices, internal/store/runs, internal/store/schedules, internal/store/transfer,
-// internal/store/verify, internal/view, trainer/external, trainer/hf, trainer/rows, workers, workers/catalog and
-// workflows.
 package main
 
 import (

@@ -1,7 +1,7 @@
 // Package templates executes templates of text/template that people write into specifications, within bounds of steps
 // and size.
 //
-// It imports no other package of this module. It does no I/O.
+// It does no I/O.
 package templates
 
 import (

@@ -1,7 +1,5 @@
 // Package acceptance checks that an adapter keeps the contract of envadapters. The tests of all adapters run it, and so
 // does `collabui envs check`.
-//
-// It imports domain and envadapters.
 package acceptance
 
 import (

@@ -2,8 +2,7 @@
 // (deploy/androidworld), which speaks the wire profile collabui/1. The package keeps a pool of emulators in good
 // health.
 //
-// It imports domain, envadapters, envadapters/hosts, envadapters/openenv and fault. It links no browser driver. It
-// links no Temporal.
+// It links no browser driver. It links no Temporal.
 package androidworld
 
 import (

@@ -1,7 +1,5 @@
 // Package autowebbench plays AutoWebBench (docs/method.md): recorded steps on web pages in English and Chinese. It
 // reads the published files, which the user has to download.
-//
-// It imports domain, envadapters, envadapters/recorded and fault.
 package autowebbench
 
 import (

@@ -2,7 +2,7 @@
 // mobile viewport, a virtual page clock and real input events, and it replaces a browser that hangs or dies. It also
 // holds what the suites of web pages share: the room for episodes, their bookkeeping and the page server.
 //
-// It imports domain, envadapters, envadapters/hosts and fault. It links no Temporal.
+// It links no Temporal.
 package browser
 
 import (

@@ -2,7 +2,7 @@
 // and for a page that a browser shows. It looks at the address to which a name resolves, when it connects, so neither a
 // spelling nor a name server leads elsewhere.
 //
-// It imports fault. It links no browser driver. It links no Temporal.
+// It links no browser driver. It links no Temporal.
 package hosts
 
 import (

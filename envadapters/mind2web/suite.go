@@ -1,7 +1,5 @@
 // Package mind2web plays Mind2Web (docs/method.md): recorded tasks on websites, with candidates for every step. It
 // reads the published files, which the user has to download.
-//
-// It imports domain, envadapters, envadapters/recorded and fault.
 package mind2web
 
 import (

@@ -2,7 +2,7 @@
 // no page. Every episode begins with a fresh load into a new frame, because resets in place leak state, and with a
 // clock that is stopped between steps.
 //
-// It imports domain, envadapters, envadapters/browser and fault. It links no Temporal.
+// It links no Temporal.
 package miniwob
 
 import (

@@ -1,7 +1,7 @@
 // Package mixed plays the tasks of several suites, its parts, as one suite. A task is named after its part, such as
 // shop/login. Agents see and do what the part has, in their own action family.
 //
-// It imports domain, envadapters and fault. It does no I/O.
+// It does no I/O.
 package mixed
 
 import (

@@ -2,8 +2,7 @@
 // collabui/1 (docs/openenv-profile.md) or, by a mapping, with any other server of that protocol. It also serves suites
 // to others by the same protocol.
 //
-// It imports domain, domain/templates, envadapters, envadapters/hosts and fault. It links no browser driver. It links
-// no Temporal.
+// It links no browser driver. It links no Temporal.
 package openenv
 
 import (

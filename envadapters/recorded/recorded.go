@@ -1,5 +1,3 @@
 // Package recorded plays recorded tasks, teacher-forced: whatever the agents do, the recorded next page follows, and
 // every step is scored by itself. It also reads the files that hold such tasks. Adapters of data sets are built on it.
-//
-// It imports domain, envadapters and fault.
 package recorded

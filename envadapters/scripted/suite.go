@@ -1,7 +1,7 @@
 // Package scripted is an environment without a browser that follows a script, for tests of workflows and benchmarks of
 // orchestration. Its tasks ask for some named buttons in order. It breaks where the script says so.
 //
-// It imports domain, envadapters and fault. It does no I/O.
+// It does no I/O.
 package scripted
 
 import (

@@ -1,7 +1,7 @@
 // Package webtasks is the built-in suite: the pages of the folder pages, played in real Chromium. The templates come in
 // two groups, apps and widgets.
 //
-// It imports domain, envadapters, envadapters/browser and fault. It links no Temporal.
+// It links no Temporal.
 package webtasks
 
 import (

@@ -1,9 +1,6 @@
 // Package interop writes what a run left in the store as files that other programs read: episodes as trajectories of
 // ATIF and logs of Inspect, curves as event files of TensorBoard and as OpenMetrics, tables as CSV and JSON. It also
 // sends curves to servers that track experiments.
-//
-// It imports domain, fault, internal/method/agents, internal/method/rules, internal/method/spec, internal/method/stats,
-// internal/store and internal/store/runs.
 package interop
 
 import (

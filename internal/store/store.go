@@ -1,8 +1,6 @@
 // Package store keeps the write-once objects that are the truth of every run. Manifests are JSON with their own hash;
 // large things are blobs, named by their content. Nothing is ever overwritten or appended to, except blobs that do not
 // have the bytes of their names.
-//
-// It imports fault and internal/process/failpoint.
 package store
 
 import (

@@ -1,9 +1,5 @@
 // Package view shows people what the store knows: documents about runs, episodes, evaluations, experiments and lines,
 // and the pages that draw them. A report is a folder of both that needs no server; the viewer serves the same live.
-//
-// It imports domain, fault, internal/method/agents, internal/method/credit, internal/method/prompts,
-// internal/method/rules, internal/method/spec, internal/method/synth, internal/process/disk, internal/store,
-// internal/store/experiments, internal/store/lineage, internal/store/lines and internal/store/runs.
 package view
 
 import (

@@ -2,8 +2,6 @@
 
 // Package bench prints ratios measured side by side in one run: medians of alternating runs, because the speed of a
 // machine drifts.
-//
-// It imports no other package of this module.
 package bench
 
 import (

@@ -1,9 +1,6 @@
 // Package chaos plays whole runs on real processes that are killed, frozen and cut off from each other: Temporal, S3
 // and Redis behind proxies, and a worker whose failpoints strike. Every run must end with the digest of an undisturbed
 // one, and leave a sound store.
-//
-// It imports domain, internal/process/failpoint, internal/store, internal/store/runs, internal/store/verify,
-// test/kit/fakepolicy, test/kit/pipeline and workflows.
 package chaos
 
 import (

@@ -1,7 +1,5 @@
 // Command standin is what integration tests run in place of llamafactory-cli (train FILE) and of a server of language
 // models (serve ADDR MODEL).
-//
-// It imports test/kit/standin.
 package main
 
 import (

@@ -1,9 +1,6 @@
 // Package external runs training programs as child processes. It makes a folder for each job, supervises the program,
 // follows its progress, stores every complete checkpoint, and resumes on whichever host takes the next attempt. What
 // differs between programs is a Tool.
-//
-// It imports domain, fault, internal/process/config, internal/process/disk, internal/process/proc, internal/store and
-// trainer.
 package external
 
 import (

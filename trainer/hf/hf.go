@@ -1,7 +1,5 @@
 // Package hf reads the folders that training programs built on Hugging Face's transformers write: checkpoints, their
 // state, curves, adapters and models. Tools of such programs share it.
-//
-// It imports domain, fault, trainer and trainer/external.
 package hf
 
 import (

@@ -1,9 +1,6 @@
 // Package llamafactory updates language models with `llamafactory-cli train`: SFT and DPO, of LoRA adapters or all
 // parameters. It renders data and configuration, reads progress and results, and explains failures; trainer/external
 // runs the program.
-//
-// It imports domain, fault, internal/method/yamldoc, internal/process/config, internal/store, trainer,
-// trainer/external, trainer/hf and trainer/rows.
 package llamafactory
 
 import (

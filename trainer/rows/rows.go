@@ -2,7 +2,7 @@
 // and as a ranking, with dataset_info.json, and conversational preference rows, which TRL reads. A row is one line of a
 // JSONL file, made from one domain.Pair. Trainers and the export command write the same rows.
 //
-// It imports domain. It does no I/O.
+// It does no I/O.
 package rows
 
 import (

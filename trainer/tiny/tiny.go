@@ -1,7 +1,5 @@
 // Package tiny is the embedded trainer: SFT, DPO and GRPO of the small policy on the CPU. Checkpoints hold parameters,
 // optimiser and position, so a resumed job ends with the same bits as an uninterrupted one.
-//
-// It imports domain, fault, internal/method/preference, internal/policy/tinylm, internal/store and trainer.
 package tiny
 
 import (

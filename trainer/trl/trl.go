@@ -2,8 +2,6 @@
 // hundred lines.
 // It is also the example of docs/add-a-trainer.md: besides its script, a training program needs a Tool like this one,
 // and an entry in workers/catalog.
-//
-// It imports domain, fault, trainer, trainer/external, trainer/hf and trainer/rows.
 package trl
 
 import (

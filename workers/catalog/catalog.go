@@ -2,9 +2,7 @@
 // open it. It is the only package that imports all of them. Your own are files in this package, such as own_panel.go,
 // whose init function appends to environments or trainers; `collabui envs new NAME` writes one.
 //
-// It imports domain, envadapters, envadapters/androidworld, envadapters/autowebbench, envadapters/mind2web,
-// envadapters/miniwob, envadapters/mixed, envadapters/openenv, envadapters/webtasks, fault, internal/method/spec,
-// trainer, trainer/external, trainer/llamafactory, trainer/tiny and trainer/trl. It links no Temporal.
+// It links no Temporal.
 package catalog
 
 import (

@@ -1,8 +1,6 @@
 // Package scaffold writes the beginnings of an environment. In Go it is an adapter: a package that compiles, its
 // acceptance test, its entry in the catalog and a specification that trains on it. In Python it is a folder with the
 // environment, its test and such a specification.
-//
-// It imports fault.
 package scaffold
 
 import (

@@ -1,7 +1,5 @@
 // Package compare compares runs that are in the store: what their specifications have different, and how their systems
 // did on the same episodes.
-//
-// It imports internal/method/rules, internal/method/stats, internal/store and internal/store/runs.
 package compare
 
 import (

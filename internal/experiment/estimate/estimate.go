@@ -1,7 +1,7 @@
 // Package estimate estimates the cost of a run from the cost of its pilot. It only computes: package pilot reads the
 // pilot.
 //
-// It imports internal/method/stats. It does no I/O.
+// It does no I/O.
 package estimate
 
 import (

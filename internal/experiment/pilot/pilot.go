@@ -1,8 +1,5 @@
 // Package pilot makes a small run of a specification, its pilot, and measures what the finished pilot took, so that the
 // whole run can be estimated.
-//
-// It imports fault, internal/experiment/estimate, internal/method/prompts, internal/method/rules,
-// internal/method/spec, internal/process/payloads, internal/store and internal/store/runs.
 package pilot
 
 import (

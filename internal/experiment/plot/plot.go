@@ -1,6 +1,4 @@
 // Package plot draws learning curves, and log-probabilities by epoch, as SVG pictures.
-//
-// It imports internal/method/stats and internal/store/runs.
 package plot
 
 import (

@@ -1,7 +1,4 @@
 // Package recheck asks a critic that is a model again about what it has graded, to measure how consistent it is.
-//
-// It imports domain, fault, internal/method/credit, internal/method/rules, internal/method/spec,
-// internal/policy/endpoints, internal/store and internal/store/runs.
 package recheck
 
 import (

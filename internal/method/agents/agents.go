@@ -1,7 +1,7 @@
 // Package agents is the system of agents that decides each step of an episode: their prompts, their rounds over a
 // directed acyclic graph, and the vote that yields one action (docs/method.md, Decision).
 //
-// It imports domain, fault, internal/method/chat and internal/method/prompts. It does no I/O.
+// It does no I/O.
 package agents
 
 import "github.com/collabui/collabui/domain"

@@ -3,8 +3,7 @@
 // or with a plan and an expectation. They are asked in our own words, speak the actions of all other systems, and play
 // in the same player. docs/method.md says what each shares with the published one.
 //
-// It imports domain, envadapters, fault, internal/method/agents, internal/method/chat and internal/method/prompts. It
-// does no I/O.
+// It does no I/O.
 package baselines
 
 import (

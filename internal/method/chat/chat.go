@@ -1,7 +1,7 @@
 // Package chat holds the request and the response of a chat completion and the interface of models that answer them.
 // The agents, the critic, the adversary and the authors of stage 1 use it; internal/policy/llm is the HTTP client.
 //
-// It imports domain. It does no I/O.
+// It does no I/O.
 package chat
 
 import (

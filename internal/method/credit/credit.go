@@ -1,7 +1,7 @@
 // Package credit labels the cells of action matrices and makes preference pairs of them (docs/method.md, Credit and
 // Pairs). The critic and the adversary may be chat models; everything else is pure.
 //
-// It imports domain, fault, internal/method/agents, internal/method/chat and internal/method/prompts. It does no I/O.
+// It does no I/O.
 package credit
 
 import (

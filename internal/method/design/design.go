@@ -1,7 +1,7 @@
 // Package design has the rules of experiments: what a file declares beforehand, what is played for it, and how its
 // contrasts are tested. Its functions are pure.
 //
-// It imports domain, fault, internal/method/rules, internal/method/spec and internal/method/stats. It does no I/O.
+// It does no I/O.
 package design
 
 import (

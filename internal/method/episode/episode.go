@@ -1,8 +1,7 @@
 // Package episode plays episodes. It holds the only loop that resets an environment, asks for decisions, executes,
 // keeps the history and scores. Rollout, evaluation, stage 1 and live inference differ in their hooks.
 //
-// It imports domain, envadapters, fault, internal/method/agents, internal/method/baselines, internal/method/chat,
-// internal/method/rules and internal/method/spec. It does no I/O. It links no browser driver. It links no Temporal.
+// It does no I/O. It links no browser driver. It links no Temporal.
 package episode
 
 import (

@@ -1,7 +1,7 @@
 // Package preference has the losses of preference optimisation, for the embedded trainer and for what is measured of
 // every trainer's updates.
 //
-// It imports domain. It does no I/O.
+// It does no I/O.
 package preference
 
 import (

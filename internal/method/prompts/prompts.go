@@ -2,7 +2,7 @@
 // broken answer is asked for again. Its first line states its version; its digest is that of its text. Both are
 // recorded with every use.
 //
-// It imports domain/templates and fault. It does no I/O.
+// It does no I/O.
 package prompts
 
 import (

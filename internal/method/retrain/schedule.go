@@ -1,7 +1,7 @@
 // Package retrain has the rules of scheduled re-training: what a schedule says, and when a re-trained system is better
 // than the accepted one. Its functions are pure.
 //
-// It imports envadapters, internal/method/spec and internal/method/stats. It does no I/O.
+// It does no I/O.
 package retrain
 
 import (

@@ -1,9 +1,7 @@
 // Package rules derives the rules of the method from a specification: prompts, decoding, critic, pairs, slots, and what
 // is evaluated. Its functions are pure, so that training, evaluation and inference follow the same rules.
 //
-// It imports domain, envadapters, fault, internal/method/agents, internal/method/baselines, internal/method/chat,
-// internal/method/credit, internal/method/preference, internal/method/prompts and internal/method/spec. It does no
-// I/O.
+// It does no I/O.
 package rules
 
 import (

@@ -1,8 +1,7 @@
 // Package spec is the specification of a run: one YAML file that is decoded strictly over documented defaults. A
 // Catalog says which environments and trainers a build has.
 //
-// It imports domain, envadapters, fault, internal/method/agents, internal/method/credit, internal/method/prompts and
-// internal/method/yamldoc. It does no I/O. It links no browser driver. It links no Temporal.
+// It does no I/O. It links no browser driver. It links no Temporal.
 package spec
 
 import (

@@ -1,7 +1,7 @@
 // Package stats holds the statistics by which results are reported: means, intervals over seeds, the Wilson interval
 // of a rate and the bootstrap of a metric over tasks. All intervals are at 95 %, and equal input gives equal bits.
 //
-// It imports domain. It does no I/O.
+// It does no I/O.
 package stats
 
 import (

@@ -3,8 +3,7 @@
 // preference pairs along successful trajectories. An author, which may be a chat model, proposes items; synth
 // validates and counts them.
 //
-// It imports domain, fault, internal/method/agents, internal/method/chat, internal/method/credit and
-// internal/method/prompts. It does no I/O.
+// It does no I/O.
 package synth
 
 import (

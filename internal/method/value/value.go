@@ -1,7 +1,7 @@
 // Package value learns how likely an episode is to succeed from where it is, as baselines with a learnt value need it:
 // a logistic regression on words of goal and screen. Its functions are pure, and equal input gives equal bits.
 //
-// It imports domain. It does no I/O.
+// It does no I/O.
 package value
 
 import (

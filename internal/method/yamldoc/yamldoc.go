@@ -1,7 +1,5 @@
 // Package yamldoc reads YAML that people write: one document, as a tree, within bounds that no honest file reaches. All
 // of the program's YAML is read here. It does no I/O.
-//
-// It imports fault.
 package yamldoc
 
 import (

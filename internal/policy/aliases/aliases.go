@@ -1,7 +1,5 @@
 // Package aliases gives names that stay to the policies of the systems that lines accept: LINE/AGENT is the policy of
 // an agent, counted from 0. Policy servers take them as names of models.
-//
-// It imports internal/policy/serving, internal/store and internal/store/lines.
 package aliases
 
 import (

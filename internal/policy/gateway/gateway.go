@@ -1,9 +1,6 @@
 // Package gateway offers the HTTP API of tinyserver for one server of a language model, vLLM or SGLang: a model's name
 // is the digest of a policy (domain.Artifact) in the store. The gateway loads the policy's adapter on first use, under
 // a name that it never uses for other bytes.
-//
-// It imports domain, fault, internal/policy/aliases, internal/policy/serving,
-// internal/policy/turns and internal/store.
 package gateway
 
 import (

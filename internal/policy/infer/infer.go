@@ -1,10 +1,6 @@
 // Package infer uses what a run has trained. It finds a system in the store and lets it decide: for a request, over the
 // OpenAI chat API, or step by step in an environment. It also writes a system as files for use elsewhere. Nothing is
 // recorded.
-//
-// It imports domain, envadapters, fault, internal/method/agents, internal/method/chat, internal/method/episode,
-// internal/method/prompts, internal/method/rules, internal/method/spec, internal/policy/serving,
-// internal/policy/tinylm, internal/store, internal/store/lines and internal/store/runs.
 package infer
 
 import (

@@ -1,7 +1,7 @@
 // Package limits shares the requests and tokens per minute of a chat endpoint among all workers, through Redis. While
 // Redis is down every worker keeps to its share, by the number of workers that was last seen.
 //
-// It imports fault. It links no browser driver. It links no Temporal.
+// It links no browser driver. It links no Temporal.
 package limits
 
 import (

@@ -1,8 +1,7 @@
 // Package llm reaches language models: chat completion over OpenAI-compatible HTTP. Only this package imports
 // go-openai.
 //
-// It imports domain, envadapters/hosts, fault, internal/method/chat, internal/policy/serving, internal/policy/turns,
-// internal/process/disk and internal/process/failpoint. It links no browser driver. It links no Temporal.
+// It links no browser driver. It links no Temporal.
 package llm
 
 import (

@@ -1,7 +1,5 @@
 // Package serving holds what this system's servers of the OpenAI API share: where they may listen and how they end, the
 // key of their clients, the form of errors and model lists, the requests that load adapters, and their metrics.
-//
-// It imports fault.
 package serving
 
 import (

@@ -2,7 +2,7 @@
 // parameters, trained from scratch in Go. It reads a prompt's text and writes Reason/Action text as a large model
 // would.
 //
-// It imports domain and internal/method/preference. It links no browser driver. It links no Temporal.
+// It links no browser driver. It links no Temporal.
 package tinylm
 
 import (

@@ -1,7 +1,5 @@
 // Package tinyserver serves small policies over the OpenAI chat API and vLLM's paths for adapters. A model's name is
 // the digest of its checkpoint, which is loaded from the store on first use.
-//
-// It imports internal/policy/aliases, internal/policy/serving, internal/policy/tinylm and internal/store.
 package tinyserver
 
 import (

@@ -1,6 +1,6 @@
 // Package turns checks that text of a page cannot forge a turn in the chat of a language model.
 //
-// It imports domain and fault. It does no I/O.
+// It does no I/O.
 package turns
 
 import (

@@ -1,7 +1,5 @@
 // Package config reads the addresses of services. Addresses come from flags or the environment, secrets from the
 // environment or from files that it names.
-//
-// It imports fault and internal/store.
 package config
 
 import (

@@ -1,7 +1,5 @@
 // Package disk says how much space a disk has left, reads files within bounds, and writes files that stay below their
 // folder.
-//
-// It imports fault.
 package disk
 
 import (

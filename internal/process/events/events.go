@@ -1,7 +1,5 @@
 // Package events is the live stream of a run's events in Redis, for viewers, and the schema of the events. The stream
 // may vanish at any moment: nothing depends on it.
-//
-// It imports envadapters and internal/store/runs.
 package events
 
 import (

@@ -4,8 +4,6 @@
 // Places are named by what happens there: put.KIND and get.KIND for an object of the store, where KIND is its key
 // without names and numbers (put.epochs/episodes/steps); begin.NAME and end.NAME for an activity; ask.NAME for a policy
 // server; write.NAME for a file of this machine.
-//
-// It imports no other package of this module.
 package failpoint
 
 import (

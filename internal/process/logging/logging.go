@@ -1,7 +1,5 @@
 // Package logging makes the loggers of long-running commands: level and format come from flags or the environment, and
 // the Temporal SDK logs through the same handler.
-//
-// It imports fault.
 package logging
 
 import (

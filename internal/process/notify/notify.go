@@ -1,7 +1,5 @@
 // Package notify tells receivers of notices: webhooks, and commands of this host. Receivers are in a file that whoever
 // runs a worker writes. They are never in a specification or a schedule, which others may write.
-//
-// It imports fault, internal/method/spec, internal/process/config and internal/store/notices.
 package notify
 
 import (

@@ -3,8 +3,6 @@
 //
 // Encryption keeps payloads secret and shows damage. It does not show who wrote them: plain payloads are taken, as runs
 // from before the keys have them, and an encrypted one is valid in every workflow.
-//
-// It imports fault and internal/process/config.
 package payloads
 
 import (

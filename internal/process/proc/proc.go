@@ -1,7 +1,5 @@
 // Package proc starts child processes that cannot outlive this one. That needs Linux, the only system on which services
 // and workers are supported; elsewhere, where the command line runs, a child may outlive a process that is killed.
-//
-// It imports no other package of this module.
 package proc
 
 import (

@@ -1,7 +1,5 @@
 // Package supervisor runs the local services, the policy server and the worker of one data folder: it starts them,
 // checks their health, restarts what dies and stops them in order. No child outlives it.
-//
-// It imports envadapters/hosts, fault, internal/process/config, internal/process/failpoint and internal/process/proc.
 package supervisor
 
 import (

@@ -1,6 +1,4 @@
 // Package telemetry counts for Prometheus what a process does, and sends traces of it.
-//
-// It imports domain, fault, internal/process/events and internal/store.
 package telemetry
 
 import (

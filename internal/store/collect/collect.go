@@ -4,9 +4,6 @@
 //
 // Absence in a LIST is no evidence. What is removed goes into the trash first, and is gone for good when two later
 // collections have found that nothing refers to it. Decision record 45 has the protocol and its proof.
-//
-// It imports fault, internal/store, internal/store/hold, internal/store/lines, internal/store/runs and
-// internal/store/verify.
 package collect
 
 import (

@@ -1,8 +1,5 @@
 // Package experiments keeps experiments: what was declared, and what came out. A declaration is a log of versions, each
 // written once and before anything is played for it, so that a contrast which was added later is visible as such.
-//
-// It imports envadapters, fault, internal/method/design, internal/method/rules, internal/store and
-// internal/store/runs.
 package experiments
 
 import (

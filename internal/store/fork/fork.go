@@ -2,9 +2,6 @@
 // where they are, and the fork says which run has them. Of the next epoch, what stays valid is copied: a copy has the
 // bytes of the original, and refers to the objects that the original refers to. Everything else is recomputed when the
 // fork is run.
-//
-// It imports domain, fault, internal/method/rules, internal/method/spec, internal/store, internal/store/hold and
-// internal/store/runs.
 package fork
 
 import (

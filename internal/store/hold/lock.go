@@ -2,8 +2,6 @@
 // holds the lock of the collections, by objects that are written once and by the clock of the store's server. A process
 // that writes the objects of a run before its specification marks the run, and waits for what a collection may still be
 // about to remove.
-//
-// It imports fault, internal/store and internal/store/runs.
 package hold
 
 import (

@@ -1,6 +1,4 @@
 // Package lineage follows a system back to its base: epochs, forks, stage 1 and the policies that it began with.
-//
-// It imports internal/method/rules, internal/method/spec, internal/store, internal/store/lines and internal/store/runs.
 package lineage
 
 import (

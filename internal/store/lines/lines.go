@@ -1,8 +1,6 @@
 // Package lines keeps lines: successions of accepted systems. A line is a log of numbered entries, each written once,
 // so whoever writes the next number has seen all before it. The newest entry that accepts a system says which one it
 // is: readers see exactly one at any moment.
-//
-// It imports fault, internal/method/rules, internal/method/spec, internal/store and internal/store/runs.
 package lines
 
 import (

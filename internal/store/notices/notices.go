@@ -1,7 +1,5 @@
 // Package notices keeps the log of what people are notified of, and how far each receiver has been told. A notice is
 // written once; receivers are told in the order of the log, each at least once.
-//
-// It imports fault, internal/store and internal/store/runs.
 package notices
 
 import (

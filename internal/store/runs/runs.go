@@ -1,8 +1,5 @@
 // Package runs defines what a run leaves in the store: the types of its objects, their keys, and every way to read
 // them.
-//
-// It imports domain, fault, internal/method/credit, internal/method/retrain, internal/method/rules,
-// internal/method/spec, internal/method/stats, internal/method/synth and internal/store.
 package runs
 
 import (

@@ -1,7 +1,5 @@
 // Package schedules keeps schedules of re-training, and what became of their firings. A schedule is a log of versions,
 // each written once; a firing keeps to the version with which it began.
-//
-// It imports fault, internal/method/retrain, internal/store, internal/store/lines and internal/store/runs.
 package schedules
 
 import (

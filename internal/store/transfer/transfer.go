@@ -1,8 +1,5 @@
 // Package transfer copies runs, or whole stores, from one object store to another. Every object is verified by its hash
 // on both sides, and what the other side has already is not copied again.
-//
-// It imports fault, internal/store, internal/store/experiments, internal/store/hold, internal/store/lines,
-// internal/store/runs, internal/store/schedules and internal/store/verify.
 package transfer
 
 import (

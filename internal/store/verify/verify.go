@@ -1,8 +1,5 @@
 // Package verify checks what is stored. It reads the store and nothing else: Fsck and FsckRun verify the bytes of
 // objects and their references, Run verifies what a run promises.
-//
-// It imports domain, fault, internal/method/credit, internal/method/rules, internal/method/spec, internal/method/synth,
-// internal/store, internal/store/lines and internal/store/runs.
 package verify
 
 import "fmt"

@@ -1,6 +1,4 @@
 // Package certificates makes certificates for tests.
-//
-// It imports nothing of this module.
 package certificates
 
 import (

@@ -1,6 +1,4 @@
 // Package composefile reads deploy/compose for tests.
-//
-// It imports nothing of this module.
 package composefile
 
 import "regexp"

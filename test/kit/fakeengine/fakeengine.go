@@ -1,7 +1,5 @@
 // Package fakeengine behaves like the part of vLLM's HTTP surface, or of SGLang's, that the gateway uses, and
 // misbehaves on request. It shares no code with the gateway on purpose. Only tests import it.
-//
-// It imports no other package of this module.
 package fakeengine
 
 import (

@@ -2,7 +2,7 @@
 // health levels and restarts, over a phone that is a panel of buttons. It keeps the truth about every episode, so
 // tests can recognize a contaminated one. Only tests import it.
 //
-// It imports domain and envadapters/openenv. It links no browser driver. It links no Temporal.
+// It links no browser driver. It links no Temporal.
 package fakephone
 
 import (

@@ -1,7 +1,5 @@
 // Package fakepolicy answers for policies and trains them at once, as a function of the request alone, for tests of
 // what is around policies. They operate the scripted environment at random.
-//
-// It imports domain, internal/method/chat, internal/method/spec, internal/store and trainer.
 package fakepolicy
 
 import (

@@ -1,6 +1,4 @@
 // Package firstvalue tries whether a store keeps the first value that is recorded under a key. Only tests import it.
-//
-// It imports internal/store.
 package firstvalue
 
 import (

@@ -1,8 +1,5 @@
 // Package layout lists the kinds of objects that a store has, and what each role may do with them. The policies in
 // deploy/policies follow from it. Only tests import it.
-//
-// It imports internal/store, internal/store/experiments, internal/store/lines, internal/store/runs and
-// internal/store/schedules.
 package layout
 
 import (

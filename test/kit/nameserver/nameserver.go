@@ -1,6 +1,6 @@
 // Package nameserver is a name server for tests that look at what names resolve to.
 //
-// It imports no other package of this module. It links no browser driver. It links no Temporal.
+// It links no browser driver. It links no Temporal.
 package nameserver
 
 import (

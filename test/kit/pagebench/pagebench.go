@@ -1,6 +1,4 @@
 // Package pagebench measures how long the suites of web pages take to observe a page. Only tests import it.
-//
-// It imports nothing of this module.
 package pagebench
 
 import (

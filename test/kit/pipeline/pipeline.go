@@ -1,9 +1,5 @@
 // Package pipeline runs Temporal, S3, Redis and a worker as real processes for tests of whole runs. The environment is
 // the scripted one, and policies and trainer are fakes that answer at once, so that what is tested is the pipeline.
-//
-// It imports activities, envadapters, envadapters/scripted, internal/method/spec, internal/policy/endpoints,
-// internal/process/events, internal/store, internal/store/runs, test/kit/fakepolicy, trainer, workers/catalog and
-// workflows.
 package pipeline
 
 import (

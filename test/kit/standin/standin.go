@@ -1,9 +1,6 @@
 // Package standin behaves, and misbehaves on request, like the foreign programs that this system runs:
 // llamafactory-cli and a server of language models. Both use the small policy, so training really trains and answers
 // are real. Only tests import it.
-//
-// It imports domain, internal/method/agents, internal/policy/tinylm, internal/policy/tinyserver, internal/store and
-// test/kit/fakeengine.
 package standin
 
 // Variable is the environment variable that says how the program misbehaves, in words separated by blanks. Each
