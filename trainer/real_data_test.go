@@ -18,7 +18,7 @@ func dataOfARun(t *testing.T) (demos, pairs []domain.Pair) {
 	s := testrun.Small()
 	s.Epochs, s.FineTune.Demonstrations, s.FineTune.MaxChunks = 1, 40, 3
 	s.Evaluation.Val, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 4, 0, 0
-	r := testrun.New(t, s)
+	r := testrun.Learning(t, s)
 	suite, err := webtasks.New(envadapters.Options{}, 1, 2)
 	if err != nil {
 		t.Fatal(err)

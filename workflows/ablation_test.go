@@ -40,7 +40,11 @@ func TestEverySwitchOfTheMethodRunsToItsEnd(t *testing.T) {
 			s := testrun.Small()
 			s.Epochs, s.Slots, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 1, 6, 0, 0
 			c.set(&s)
-			r := testrun.WithBase(t, s)
+			prepare := testrun.WithBase
+			if s.Preference == spec.PreferenceGRPO {
+				prepare = testrun.LearningWithBase
+			}
+			r := prepare(t, s)
 			play(t, r)
 
 			read(t, r, runs.Run("small").Update(1, 0))
@@ -86,7 +90,7 @@ func wantSamples(t *testing.T, r *testrun.Run) {
 		}
 	}
 
-	again := testrun.WithBase(t, r.Spec)
+	again := testrun.LearningWithBase(t, r.Spec)
 	play(t, again)
 	run := runs.Run("small")
 	if got, want := read(t, again, run.Epoch(1)).Digest, read(t, r, run.Epoch(1)).Digest; got != want {

@@ -15,9 +15,9 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/test/kit/fakepolicy"
 	"github.com/collabui/collabui/test/kit/testrun"
 	"github.com/collabui/collabui/trainer"
-	"github.com/collabui/collabui/trainer/tiny"
 	"github.com/collabui/collabui/workers/catalog"
 )
 
@@ -81,8 +81,7 @@ func TestOneReadThatFindsNothingChangesNothing(t *testing.T) {
 		r := changed(t)
 		l := &late{Bucket: r.Bucket, deny: deny}
 		r.Deps.Bucket = l
-		key := func(job string, step int) string { return fmt.Sprintf("%s-checkpoint-%06d.json", job, step) }
-		r.Deps.Trainers = map[string]trainer.Trainer{spec.Embedded: &tiny.Trainer{Bucket: l, CheckpointKey: key}}
+		r.Deps.Trainers = map[string]trainer.Trainer{spec.Embedded: fakepolicy.Trainer{Bucket: l}}
 
 		return play(t, r), l
 	}

@@ -43,7 +43,7 @@ func level(t *testing.T, r *testrun.Run, n int) (runs.LevelSet, []domain.Pair) {
 
 func TestTheCurriculumTrainsLevelByLevelAndItsCountersAddUp(t *testing.T) {
 	t.Parallel()
-	r := testrun.New(t, levels())
+	r := testrun.Learning(t, levels())
 	end := play(t, r)
 
 	for n := 1; n <= 3; n++ {
@@ -62,7 +62,7 @@ func TestTheCurriculumTrainsLevelByLevelAndItsCountersAddUp(t *testing.T) {
 
 	t.Run("environments that break do not change the digest", func(t *testing.T) {
 		t.Parallel()
-		broken := testrun.New(t, levels())
+		broken := testrun.Learning(t, levels())
 		broken.Suite.Break(
 			scripted.Fault{Template: "a", Step: 2, Kind: scripted.Void, Times: 3},
 			scripted.Fault{Template: "c", Step: 0, Kind: scripted.Void, Times: 2},
@@ -126,7 +126,7 @@ func playFrom(t *testing.T, r *testrun.Run, base runs.Base, levelsOf []int) runs
 	t.Helper()
 	s := levels()
 	s.Name, s.FineTune.Base, s.FineTune.Levels = "next", base.Policy.Digest, levelsOf
-	next := testrun.New(t, s)
+	next := testrun.Learning(t, s)
 	raw, err := store.GetBlob(t.Context(), r.Bucket, base.Policy.Digest)
 	if err != nil {
 		t.Fatal(err)

@@ -39,12 +39,18 @@ func nightly() retrain.Schedule {
 func scheduled(t *testing.T, s retrain.Schedule) *testrun.Run {
 	t.Helper()
 	r, _ := testrun.Finished(t)
+	schedule(t, r, s)
+
+	return r
+}
+
+// schedule accepts the system of a finished run, and schedules to train it again.
+func schedule(t *testing.T, r *testrun.Run, s retrain.Schedule) {
+	t.Helper()
 	accept(t, r, "small", -1)
 	if _, err := schedules.Append(t.Context(), r.Bucket, schedules.Version{Schedule: s, Who: "ann"}); err != nil {
 		t.Fatal(err)
 	}
-
-	return r
 }
 
 // accept promotes a system by hand.
@@ -212,7 +218,8 @@ func TestARejectedSystemIsNotTrainedAgainUntilSomethingChanges(t *testing.T) {
 
 func TestAnEnvironmentThatChangedIsCheckedForDrift(t *testing.T) {
 	t.Parallel()
-	r := scheduled(t, nightly())
+	r, _ := testrun.Learned(t)
+	schedule(t, r, nightly())
 	r.Suite.Edition = "2"
 	o, err := fire(t, r, 3, nil)
 	wantOutcome(t, o, err, schedules.VerbNone, schedules.NewsCheck, "of 20 tasks of val")

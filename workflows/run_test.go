@@ -19,13 +19,13 @@ import (
 
 func TestARunEndsWithTheSameDigestWhateverBreaksOnTheWay(t *testing.T) {
 	t.Parallel()
-	whole, end := testrun.Finished(t)
+	whole, end := testrun.Learned(t)
 	clean(t, whole)
 	if end.FinalDigest == "" || len(end.Results) != 9 || len(end.Curve) != 3 {
 		t.Fatalf("the run ended with %+v, want a digest, 9 results and a curve of 3 points", end)
 	}
 
-	broken := testrun.New(t, testrun.Small())
+	broken := testrun.Learning(t, testrun.Small())
 	for _, n := range []string{"a", "b", "c", "d"} {
 		broken.Suite.Break(
 			scripted.Fault{Template: n, Step: 2, Kind: scripted.Void, Times: 3},

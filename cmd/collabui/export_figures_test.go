@@ -116,7 +116,7 @@ type curve [][2]float64
 // TestOtherToolsReadCurves reads event files with TensorBoard and metrics with the parser of prometheus_client.
 func TestOtherToolsReadCurves(t *testing.T) {
 	run, b := curvedRun(t)
-	finished, _ := testrun.Finished(t)
+	finished, _ := testrun.Learned(t)
 	for name, b := range map[string]store.Bucket{string(run): b, "small": finished.Bucket} {
 		r, err := interop.Read(t.Context(), b, runs.Run(name))
 		if err != nil {

@@ -81,7 +81,7 @@ func wantLoaded(t *testing.T, dir string, configs int) {
 // TestTheDatasetsPackageLoadsExports loads exports of a run, and sets whose rows differ: with and without screenshots
 // and wrong answers, with whole and broken weights, and in a file so large that it is read in pieces.
 func TestTheDatasetsPackageLoadsExports(t *testing.T) {
-	r := testrun.New(t, testrun.Tiny())
+	r := testrun.Learning(t, testrun.Tiny())
 	if _, err := r.Play(t, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func TestRealTrainersRunTheExamplesOfAnExport(t *testing.T) {
 	}
 	model := filepath.Join(t.TempDir(), "qwen2")
 	runIn(t, ".", python, "../../scripts/make_model.py", model)
-	r := testrun.New(t, testrun.Tiny())
+	r := testrun.Learning(t, testrun.Tiny())
 	if _, err := r.Play(t, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func TestOtherToolsReadTrajectories(t *testing.T) {
 		t.Errorf("Harbor has %v, want %v", got, want)
 	}
 
-	r, _ := testrun.Finished(t)
+	r, _ := testrun.Learned(t)
 	dir, x := exportFor(t, r.Bucket, "small", asATIF)
 	if got := readWith[map[string]trajectory](t, "atif", dir); len(got) != x.Episodes || len(got) != 20 {
 		t.Errorf("Harbor has %d trajectories of a run and export wrote %d, want 20", len(got), x.Episodes)
@@ -95,7 +95,7 @@ func TestOtherToolsReadLogs(t *testing.T) {
 		t.Errorf("Inspect has %+v, want %+v", got, want)
 	}
 
-	r, end := testrun.Finished(t)
+	r, end := testrun.Learned(t)
 	dir, _ = exportFor(t, r.Bucket, "small", asInspect)
 	got = readWith[map[string]evalLog](t, "inspect", dir)
 	if l := got["rollouts-epoch-0002.eval"]; l.Status != "success" || l.Samples != 10 || l.Scored != 10 {

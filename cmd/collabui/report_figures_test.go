@@ -34,7 +34,7 @@ func troubled(t *testing.T) *testrun.Run {
 	t.Helper()
 	s := testrun.Tiny()
 	s.FailedShare = 0.9
-	r, plan := testrun.WithBase(t, s), testrun.New(t, s)
+	r, plan := testrun.LearningWithBase(t, s), testrun.Learning(t, s)
 	base := func() (runs.Base, error) { return runs.Base{}, nil }
 	if _, _, err := runs.Run(s.Name).Base().Record(t.Context(), plan.Bucket, base); err != nil {
 		t.Fatal(err)

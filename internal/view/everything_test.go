@@ -14,7 +14,7 @@ import (
 // evaluations, and an experiment and a line.
 func everything(t *testing.T) store.Bucket {
 	t.Helper()
-	r, _ := testrun.Finished(t)
+	r, _ := testrun.Learned(t)
 	pictured(t, r.Bucket)
 	compared(t, r.Bucket, "crafted")
 	committed(t, r.Bucket, "crafted")

@@ -82,7 +82,7 @@ func TestEveryFilterLeavesTheEpisodesThatItNames(t *testing.T) {
 }
 
 func TestEveryOrderPutsTheLargestFirst(t *testing.T) {
-	r, _ := testrun.Finished(t)
+	r, _ := testrun.Learned(t)
 	name := r.Spec.Name
 	x := newTab(t)
 	x.open(writeReport(t, r.Bucket, false, name), "document.querySelector('h1')")

@@ -269,7 +269,7 @@ func TestAnswersAndAgentsAreButtonsWithWords(t *testing.T) {
 
 func TestCurvesHaveIntervals(t *testing.T) {
 	b := everything(t)
-	r, _ := testrun.Finished(t)
+	r, _ := testrun.Learned(t)
 	x := newTab(t)
 	x.open(acting(t, b, nil), "document.querySelector('h1')")
 	points := func(hash, text string) string {

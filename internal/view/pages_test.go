@@ -58,7 +58,7 @@ func forms(t *testing.T, b store.Bucket, names ...string) map[string]string {
 }
 
 func TestEveryPageIsDrawn(t *testing.T) {
-	r, end := testrun.Finished(t)
+	r, end := testrun.Learned(t)
 	x := newTab(t)
 	name := r.Spec.Name
 	for form, url := range forms(t, r.Bucket, name) {
@@ -145,7 +145,7 @@ func TestTextsOfPagesAndModelsDoNothing(t *testing.T) {
 }
 
 func TestEpisodesAreFilteredSortedAndReachedByKeys(t *testing.T) {
-	r, _ := testrun.Finished(t)
+	r, _ := testrun.Learned(t)
 	x := newTab(t)
 	name := r.Spec.Name
 	x.open(writeReport(t, r.Bucket, false, name), "document.querySelector('h1')")
@@ -225,7 +225,7 @@ func TestABadCriticIsFoundInFiveClicks(t *testing.T) {
 }
 
 func TestSystemsAreComparedOnThePairedEpisode(t *testing.T) {
-	r, _ := testrun.Finished(t)
+	r, _ := testrun.Learned(t)
 	name := r.Spec.Name
 	l := library(r.Bucket, 1)
 	find := func(system string) (id string, rows []any) {

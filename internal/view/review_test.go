@@ -176,7 +176,7 @@ func TestAnEpisodeLeadsToItsWorkflow(t *testing.T) {
 }
 
 func TestTheSystemMessageIsThatOfTheEpoch(t *testing.T) {
-	r, _ := testrun.Finished(t)
+	r, _ := testrun.Learned(t)
 	l := library(r.Bucket, 1)
 	if got := at(t, document(t, l, "run/"+r.Spec.Name), "epochs", 0, "system"); got != nil {
 		t.Errorf("an epoch with the prompt of the specification has the message %v, want that of the run", got)

@@ -156,7 +156,7 @@ func TestWhatIsNotThereIsNotFound(t *testing.T) {
 }
 
 func TestFiguresAreThoseOfTheRecords(t *testing.T) {
-	r, end := testrun.Finished(t)
+	r, end := testrun.Learned(t)
 	l := library(r.Bucket, 50)
 	run := r.Spec.Name
 	page := document(t, l, "run/"+run)

@@ -21,7 +21,7 @@ import (
 
 // TestAFinishedRun plays one run and uses what it trained in every way.
 func TestAFinishedRun(t *testing.T) {
-	r := testrun.New(t, testrun.Tiny())
+	r := testrun.Learning(t, testrun.Tiny())
 	_, err := infer.Find(t.Context(), r.Bucket, "small", "")
 	if !errors.Is(err, infer.ErrNoBase) || fault.KindOf(err) != fault.Invalid {
 		t.Errorf("Find without a policy = %v, want %v as an invalid fault", err, infer.ErrNoBase)

@@ -16,7 +16,7 @@ import (
 
 func TestAServerFollowsItsLineWithoutAFailedRequest(t *testing.T) {
 	t.Parallel()
-	r, end := testrun.Finished(t)
+	r, end := testrun.Learned(t)
 	const mobile = lines.Line("mobile")
 	accept := func(after, epoch int) {
 		t.Helper()

@@ -12,6 +12,7 @@ import (
 // shared is a run that is played once per process. Tests receive copies of what it left in its store.
 type shared struct {
 	spec   spec.Spec
+	new    func(testing.TB, spec.Spec) *Run
 	once   sync.Once
 	end    runs.End
 	bucket *store.Memory // nil until the run has ended without an error
@@ -20,7 +21,7 @@ type shared struct {
 func (s *shared) play(t testing.TB) (runs.End, *store.Memory) {
 	t.Helper()
 	s.once.Do(func() {
-		r := New(t, s.spec)
+		r := s.new(t, s.spec)
 		end, err := r.Play(t, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -35,16 +36,31 @@ func (s *shared) play(t testing.TB) (runs.End, *store.Memory) {
 }
 
 var (
-	finished = shared{spec: Small()}
-	stageOne = shared{spec: onlyStageOne()}
+	finished   = shared{spec: Small(), new: New}
+	learned    = shared{spec: Small(), new: Learning}
+	stageOne   = shared{spec: onlyStageOne(), new: New}
+	learnedOne = shared{spec: onlyStageOne(), new: Learning}
 )
 
 // Finished returns a run of Small that has ended, and its end. It is played once per process, and every caller receives
 // a copy of its store with an environment that has played nothing.
 func Finished(t testing.TB) (*Run, runs.End) {
 	t.Helper()
-	end, bucket := finished.play(t)
-	r := New(t, finished.spec)
+
+	return finished.copied(t)
+}
+
+// Learned is Finished with policies that have learned.
+func Learned(t testing.TB) (*Run, runs.End) {
+	t.Helper()
+
+	return learned.copied(t)
+}
+
+func (s *shared) copied(t testing.TB) (*Run, runs.End) {
+	t.Helper()
+	end, bucket := s.play(t)
+	r := s.new(t, s.spec)
 	copyTo(t, r.Bucket, bucket, "")
 
 	return r, end
@@ -59,17 +75,30 @@ func onlyStageOne() spec.Spec {
 }
 
 // WithBase prepares a run that begins with the base policy of Small, for tests of what follows stage 1. The policy is
-// trained once per process.
+// made once per process.
 func WithBase(t testing.TB, s spec.Spec) *Run {
 	t.Helper()
-	_, bucket := stageOne.play(t)
-	base, _, err := runs.Run(stageOne.spec.Name).Base().Must(t.Context(), bucket)
+
+	return stageOne.continued(t, s)
+}
+
+// LearningWithBase is WithBase with policies that learn.
+func LearningWithBase(t testing.TB, s spec.Spec) *Run {
+	t.Helper()
+
+	return learnedOne.continued(t, s)
+}
+
+func (s *shared) continued(t testing.TB, next spec.Spec) *Run {
+	t.Helper()
+	_, bucket := s.play(t)
+	base, _, err := runs.Run(s.spec.Name).Base().Must(t.Context(), bucket)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	s.FineTune.Base = base.Policy.Digest
-	r := New(t, s)
+	next.FineTune.Base = base.Policy.Digest
+	r := s.new(t, next)
 	copyTo(t, r.Bucket, bucket, store.BlobPrefix+base.Policy.Digest)
 
 	return r

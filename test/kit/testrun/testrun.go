@@ -29,6 +29,7 @@ import (
 	"github.com/collabui/collabui/internal/process/notify"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/test/kit/fakepolicy"
 	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/trainer/tiny"
 	"github.com/collabui/collabui/workers/catalog"
@@ -59,6 +60,7 @@ type Deps struct {
 	Open     func(envadapters.Options) (envadapters.Suite, error)       // opens others; nil: none
 	Endpoint func(spec.Model) (chat.Model, error)                       // connects to chat endpoints; nil: none
 	Trainers map[string]trainer.Trainer                                 // by the names of specifications
+	Wording  activities.Wording                                         // of the policies
 
 	Guard func() *activities.Guard // of new workers; if nil, they accept all work
 
@@ -66,10 +68,25 @@ type Deps struct {
 	Missed    func(ctx context.Context, schedule string) (int, error) // firings that were too late; nil: nobody knows
 }
 
-// New prepares a run.
+// New prepares a run whose policies answer at random and are trained at once, for tests of what is around them.
 func New(t testing.TB, s spec.Spec) *Run {
 	t.Helper()
-	r := &Run{Spec: s, Bucket: &store.Memory{}, Suite: &scripted.Suite{}}
+	r := prepared(t, s)
+	model := fakepolicy.Policies{}
+	r.Deps.Chat, r.Deps.Scores = model, model
+	r.Deps.Load = func(context.Context, string, int) error { return nil }
+	r.Deps.Trainers = map[string]trainer.Trainer{spec.Embedded: fakepolicy.Trainer{Bucket: r.Bucket}}
+	r.Deps.Wording = activities.Wording{
+		Render: fakepolicy.Render, Fits: func(string, string) bool { return true }, Over: func(string) int { return 0 },
+	}
+
+	return r
+}
+
+// Learning prepares a run whose policies are the embedded ones, behind real HTTP, and learn.
+func Learning(t testing.TB, s spec.Spec) *Run {
+	t.Helper()
+	r := prepared(t, s)
 	srv := httptest.NewServer(tinyserver.New(r.Bucket))
 	t.Cleanup(srv.Close)
 	model, err := llm.PolicyServers([]string{srv.URL + "/v1"}, llm.Config{Timeout: 30 * time.Second})
@@ -78,14 +95,18 @@ func New(t testing.TB, s spec.Spec) *Run {
 	}
 
 	embedded := &tiny.Trainer{Bucket: r.Bucket, CheckpointKey: checkpointKey}
-	r.Deps = &Deps{
-		Bucket:   r.Bucket,
-		Chat:     model,
-		Scores:   model,
-		Load:     model.Load,
-		Suites:   map[string]envadapters.Suite{"webtasks": r.Suite},
-		Trainers: map[string]trainer.Trainer{spec.Embedded: embedded},
-	}
+	r.Deps.Chat, r.Deps.Scores, r.Deps.Load = model, model, model.Load
+	r.Deps.Trainers = map[string]trainer.Trainer{spec.Embedded: embedded}
+	r.Deps.Wording = Wording
+
+	return r
+}
+
+// prepared records the specification of a run.
+func prepared(t testing.TB, s spec.Spec) *Run {
+	t.Helper()
+	r := &Run{Spec: s, Bucket: &store.Memory{}, Suite: &scripted.Suite{}}
+	r.Deps = &Deps{Bucket: r.Bucket, Suites: map[string]envadapters.Suite{"webtasks": r.Suite}}
 	record := func() (spec.Spec, error) { return s, nil }
 	if _, _, err := runs.Run(s.Name).Spec().Record(t.Context(), r.Bucket, record); err != nil {
 		t.Fatal(err)
@@ -217,13 +238,13 @@ func (r *Run) Environment() *testsuite.TestWorkflowEnvironment {
 		env.RegisterWorkflow(f)
 	}
 
-	suites, d := r.suites(), r.Deps
+	suites, d, models := r.suites(), r.Deps, r.endpoints()
 	env.RegisterActivity(r.Control())
 	env.RegisterActivity(&activities.Rollouts{
-		Common: r.common(), Suites: suites, Policies: d.Chat, Endpoints: r.endpoints(), Wording: Wording,
+		Common: r.common(), Suites: suites, Policies: d.Chat, Endpoints: models, Wording: d.Wording,
 	})
 	env.RegisterActivity(&activities.Models{
-		Common: r.common(), Policies: d.Chat, Scores: d.Scores, Endpoints: r.endpoints(), Wording: Wording,
+		Common: r.common(), Policies: d.Chat, Scores: d.Scores, Endpoints: models, Wording: d.Wording,
 	})
 	env.RegisterActivity(&activities.GPU{
 		Common: r.common(), Trainers: d.Trainers, Policies: d.Chat, Scores: d.Scores, Load: d.Load,
