@@ -30,7 +30,6 @@ type Common struct {
 	Emit    Emit
 	Log     *slog.Logger       // nil: logs nothing
 	Kernel  string             // the arithmetic of the embedded policy in this process
-	Build   string             // of the worker; "": it has no version
 	Metrics *telemetry.Metrics // nil: counts nothing
 
 	specs   sync.Map // *versions by run

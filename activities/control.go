@@ -22,9 +22,6 @@ type Control struct {
 	Suites  *Suites
 	Notices Notices
 	View    string // address of the viewer, for people
-
-	// Histories replays recorded histories and returns their number; nil: this process cannot.
-	Histories func(ctx context.Context, say func(string)) (int, error)
 }
 
 // trend is how val went through the epochs that were read: they are committed, and change no more.

@@ -1,83 +1,30 @@
-package workers_test
+package workers
 
 import (
-	"context"
-	"errors"
 	"testing"
 
-	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/workers"
 	"github.com/collabui/collabui/workflows"
 )
 
-// asked is a Temporal that refuses everything and notes which deployment it was asked about.
-type asked struct {
-	client.Client
-	about string
-}
-
-var errAsked = errors.New("refused")
-
-func (a *asked) WorkerDeploymentClient() client.WorkerDeploymentClient { return deployments{to: a} }
-
-func (a *asked) ExecuteWorkflow(
-	_ context.Context, o client.StartWorkflowOptions, _ any, _ ...any,
-) (client.WorkflowRun, error) {
-	a.about = o.VersioningOverride.(*client.PinnedVersioningOverride).Version.DeploymentName
-
-	return nil, errAsked
-}
-
-// deployments are those of Temporal, and deployment is one of them.
-type deployments struct {
-	client.WorkerDeploymentClient
-	to *asked
-}
-
-type deployment struct{ client.WorkerDeploymentHandle }
-
-func (d deployments) GetHandle(name string) client.WorkerDeploymentHandle {
-	d.to.about = name
-
-	return deployment{}
-}
-
-func (deployment) Describe(
-	context.Context, client.WorkerDeploymentDescribeOptions,
-) (client.WorkerDeploymentDescribeResponse, error) {
-	return client.WorkerDeploymentDescribeResponse{}, errAsked
-}
-
-func (deployment) SetCurrentVersion(
-	context.Context, client.WorkerDeploymentSetCurrentVersionOptions,
-) (client.WorkerDeploymentSetCurrentVersionResponse, error) {
-	return client.WorkerDeploymentSetCurrentVersionResponse{}, errAsked
-}
-
-// TestBuildsAreThoseOfTheDeploymentOfTheWorkers: a controller for Kubernetes names it in the environment.
-func TestBuildsAreThoseOfTheDeploymentOfTheWorkers(t *testing.T) {
+// TestWorkersThatNameTheirBuildPinWorkflows: a controller for Kubernetes names the deployment in the environment.
+func TestWorkersThatNameTheirBuildPinWorkflows(t *testing.T) {
+	if v := (Options{}).version(); v.UseVersioning {
+		t.Errorf("a worker without a build has %+v, want no versioning", v)
+	}
+	o := Options{Build: "b"}
 	for _, want := range []string{"collabui", "ui-agents/workers"} {
 		if want != "collabui" {
-			t.Setenv(workers.EnvDeployment, want)
+			t.Setenv(EnvDeployment, want)
 		}
-		for what, ask := range map[string]func(client.Client) error{
-			"Builds": func(c client.Client) error {
-				_, err := workers.Builds(t.Context(), c)
-
-				return err
-			},
-			"CheckBuild": func(c client.Client) error {
-				_, err := workers.CheckBuild(t.Context(), c, "b", workflows.CanaryInput{})
-
-				return err
-			},
-			"Promote": func(c client.Client) error { return workers.Promote(t.Context(), c, "b") },
-		} {
-			a := &asked{}
-			if err := ask(a); !errors.Is(err, errAsked) || a.about != want {
-				t.Errorf("%s asks about the deployment %q, %v; want %q", what, a.about, err, want)
-			}
+		v := o.version()
+		if !v.UseVersioning || v.DefaultVersioningBehavior != workflow.VersioningBehaviorPinned ||
+			v.Version.DeploymentName != want || v.Version.BuildID != "b" {
+			t.Errorf("a worker of build b has %+v, want its workflows pinned to b of the deployment %s", v, want)
 		}
+	}
+	if b := o.behavior(workflows.Notify); b != workflow.VersioningBehaviorAutoUpgrade {
+		t.Errorf("the behaviour of Notify is %v, want auto upgrade: it may wait for its receiver for weeks", b)
 	}
 }

@@ -45,7 +45,6 @@ type dependencies struct {
 	endpoints *endpoints.Endpoints
 	view      string // address of the viewer
 	namespace string
-	build     string
 	trainers  map[string]trainer.Trainer
 	receivers []notify.Receiver
 }
@@ -81,7 +80,7 @@ func open(o Options, counts *telemetry.Metrics) (*dependencies, error) {
 
 	return &dependencies{
 		bucket: s3, stream: stream, metrics: counts, meter: m, log: o.Log, policies: &meteredPolicies{policies, m},
-		endpoints: chats, view: o.Endpoints.View, namespace: o.Endpoints.Namespace, build: o.Build,
+		endpoints: chats, view: o.Endpoints.View, namespace: o.Endpoints.Namespace,
 		suites: activities.NewSuites(func(e envadapters.Options) (envadapters.Suite, error) {
 			return catalog.OpenEnvironment(e, catalog.Places{Browsers: o.Browsers, Tabs: o.Tabs})
 		}),
@@ -110,7 +109,7 @@ func limitsFail(counts *telemetry.Metrics, log *slog.Logger) func(error) {
 func (d *dependencies) common() activities.Common {
 	return activities.Common{
 		Bucket: d.bucket, Catalog: catalog.All{}, Emit: d.emit, Log: d.log, Kernel: tinylm.Kernel(),
-		Metrics: d.metrics, Build: d.build,
+		Metrics: d.metrics,
 	}
 }
 
@@ -123,7 +122,6 @@ func (d *dependencies) emit(run string, e events.Event) {
 func (d *dependencies) control(c client.Client) *activities.Control {
 	return &activities.Control{
 		Common: d.common(), Suites: d.suites, Notices: d.notices(c), View: d.view,
-		Histories: d.histories(c),
 	}
 }
 

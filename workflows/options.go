@@ -44,7 +44,7 @@ var (
 
 // All are the workflows that a control worker runs.
 var All = []any{
-	Run, Epoch, Shard, FineTune, Synthesis, Evaluation, Retrain, Notify, Experiment, Preflight, Canary,
+	Run, Epoch, Shard, FineTune, Synthesis, Evaluation, Retrain, Notify, Experiment, Preflight,
 }
 
 // on returns the activity context of a queue. Every activity heartbeats; those of the control queue are also short.
@@ -144,4 +144,12 @@ var (
 // task fails forever.
 var SearchAttributes = []temporal.SearchAttributeKey{
 	attrRun, attrStage, attrEpoch, attrEnvironment, attrRate, attrSystem,
+}
+
+// again continues a workflow as new, with the build of the workers that is current then: a run moves to another build
+// between two epochs, and never within one.
+func again(ctx workflow.Context, f, in any) error {
+	return workflow.NewContinueAsNewErrorWithOptions(ctx, workflow.ContinueAsNewErrorOptions{
+		InitialVersioningBehavior: workflow.ContinueAsNewVersioningBehaviorAutoUpgrade,
+	}, f, in)
 }

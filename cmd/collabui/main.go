@@ -52,7 +52,7 @@ func commands(a *app) []*cobra.Command {
 		evalCmd(a), compareCmd(a), reproduceCmd(a), experimentCmd(a), planCmd(a),
 		finetuneCmd(a), dataCmd(a), creditCmd(a), reportCmd(a), viewCmd(a), codecCmd(a),
 		exportCmd(a), importCmd(a), trackCmd(a), inferCmd(a), envsCmd(a), fsckCmd(a), doctorCmd(a),
-		upCmd(a), downCmd(a), repairCmd(a), workerCmd(a), deploymentCmd(a), policyServerCmd(a), versionCmd(a),
+		upCmd(a), downCmd(a), repairCmd(a), workerCmd(a), policyServerCmd(a), versionCmd(a),
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 func TestPeopleComeFirst(t *testing.T) {
 	c := startCell(t.Context(), t)
 	c.pipeline.End(pipeline.Worker)
-	c.env = []string{pipeline.ReplayEnv + "=1h", pipeline.LatencyEnv + "=1s"}
+	c.env = []string{pipeline.LatencyEnv + "=1s"}
 	s := fakepolicy.Specification("people")
 	s.Slots = 100
 	s.Decoding.Temperatures = []float64{0.5}
@@ -36,10 +36,8 @@ func TestPeopleComeFirst(t *testing.T) {
 	}
 	c.until(t, s.Name, "an epoch", func(st workflows.Status) bool { return st.Stage == workflows.StageEpoch })
 	for i := range 50 {
-		o := client.StartWorkflowOptions{
-			ID: workflows.CanaryID(fmt.Sprint(i)), TaskQueue: workflows.QueueControl,
-		}
-		if _, err := c.client.ExecuteWorkflow(t.Context(), o, workflows.Canary, workflows.CanaryInput{}); err != nil {
+		o := client.StartWorkflowOptions{ID: fmt.Sprintf("busy/%d", i), TaskQueue: workflows.QueueControl}
+		if _, err := c.client.ExecuteWorkflow(t.Context(), o, pipeline.Busy); err != nil {
 			t.Fatal(err)
 		}
 	}

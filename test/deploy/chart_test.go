@@ -93,19 +93,3 @@ func TestTheSchemaHasEveryValue(t *testing.T) {
 	}
 	compare("", any(decoded[map[string]any](t, "values.yaml", text(t, "helm/collabui/values.yaml"))), schema)
 }
-
-// TestGatesAreWorkflows checks the workflow that a new version must pass.
-func TestGatesAreWorkflows(t *testing.T) {
-	for file, raw := range files(t) {
-		if path.Ext(file) != ".yaml" || strings.Contains(file, "templates") || strings.HasPrefix(file, "compose") {
-			continue
-		}
-		values := decoded[map[string]any](t, file, raw)
-		if gate, _ := at(values, "workerDeployment", "gate").(string); gate != "" && !registered(gate) {
-			t.Errorf("%s has the gate %s, want a workflow of the role control", file, gate)
-		}
-	}
-	if registered("Nothing") || !registered("Preflight") {
-		t.Error("want Preflight, and not Nothing, among the workflows of the role control")
-	}
-}

@@ -7,26 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
-	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"gopkg.in/yaml.v3"
-
-	"github.com/collabui/collabui/workflows"
 )
-
-// registered reports whether the role control has a workflow.
-func registered(name string) bool {
-	return slices.ContainsFunc(workflows.All, func(f any) bool {
-		full := runtime.FuncForPC(reflect.ValueOf(f).Pointer()).Name()
-
-		return full[strings.LastIndexByte(full, '.')+1:] == name
-	})
-}
 
 // tool returns what a variable names, or skips the test.
 func tool(t *testing.T, variable string) string {
@@ -43,7 +29,7 @@ func tool(t *testing.T, variable string) string {
 // variants are further values, so that every template is rendered with every example.
 var variants = [][]string{
 	nil,
-	{"--set", "workerDeployment.enabled=true,workerDeployment.gate=Canary,monitoring.enabled=true"},
+	{"--set", "workerDeployment.enabled=true,monitoring.enabled=true"},
 	{"--set", "rollout.autoscaling.enabled=true,model.autoscaling.enabled=true,temporal.tls.enabled=true," +
 		"temporal.tls.secret=t,temporal.tls.client=true,environments.secret.name=e,gpu.work.storageClassName=fast"},
 	{"--set", "networkPolicy.metricsFrom=null,networkPolicy.enabled=true,serve.spot.enabled=true,gpu.gpus=0"},

@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/envadapters"
@@ -83,6 +84,10 @@ func work(at string) error {
 			for _, f := range workflows.All {
 				w.RegisterWorkflow(f)
 			}
+			w.RegisterWorkflow(Busy)
+		}
+		if queue == workflows.QueueCare {
+			w.RegisterActivity(wait)
 		}
 		w.RegisterActivity(kind)
 		if err := w.Start(); err != nil {
@@ -120,7 +125,6 @@ func types(c client.Client, bucket store.Bucket, emit activities.Emit) map[strin
 
 	control := &activities.Control{
 		Common: common(), Suites: suites,
-		Histories: replays,
 		Notices: activities.Notices{
 			Receivers: []notify.Receiver{{Name: Receiver, Command: []string{"true"}}},
 			Wake:      func(ctx context.Context, r notices.Receiver) error { return workers.WakeReceiver(ctx, c, r) },
@@ -169,17 +173,20 @@ func train(ctx context.Context, _ string) error {
 	}
 }
 
-// ReplayEnv is the environment variable with the time that the replay of histories takes; unset means none.
-const ReplayEnv = "COLLABUI_TEST_REPLAY"
+// Busy is a workflow that takes a place of the role control, as an activity does that waits for another machine.
+func Busy(ctx workflow.Context) error {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: workflows.QueueCare, StartToCloseTimeout: time.Hour,
+	})
 
-func replays(ctx context.Context, _ func(string)) (int, error) {
-	d, _ := time.ParseDuration(os.Getenv(ReplayEnv)) // 0 if it is not set
-	select {
-	case <-time.After(d):
-		return 0, nil
-	case <-ctx.Done():
-		return 0, context.Cause(ctx)
-	}
+	return workflow.ExecuteActivity(ctx, wait).Get(ctx, nil)
+}
+
+// wait is the activity of Busy.
+func wait(ctx context.Context) error {
+	<-ctx.Done()
+
+	return context.Cause(ctx)
 }
 
 // RolesEnv is the environment variable with the task queues of a worker, separated by spaces; unset means all.
