@@ -24,96 +24,51 @@ const (
 	envOtherToken  = "COLLABUI_OTHER_S3_SESSION_TOKEN"
 )
 
-// otherStore says how the help names another store.
-const otherStore = "PLACE is a folder, or the URL of a bucket on an S3 server, such as https://host:9000/bucket, whose " +
-	"keys are in\n" + envOtherAccess + " and " + envOtherSecret + " (or in files, _FILE)."
+// ownStore is how people name their own store as one end of a copy.
+const ownStore = "store"
 
 func copyCmd(a *app) *cobra.Command {
-	var to string
-	c := &cobra.Command{
-		Use:   "copy RUN… --to PLACE",
-		Short: "Copy runs with everything that they need to another store",
-		Long: `copy copies runs, with what they refer to in other runs, to another object store. Every object is
-verified by its hash on both sides. It may be repeated: what is there is not sent again. There the run can be shown,
-exported, forked, and with train RUN it continues to the same digest.
-
-` + otherStore,
-		Example: "  collabui copy quickstart --to /mnt/backup\n  collabui copy a b --to https://s3.example.com/archive",
-		Args:    cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.runTransfer(c.Context(), to, true, func(x exchange) (transfer.Report, error) {
-				return transfer.Runs(c.Context(), x.own, x.other, args, x.progress)
-			})
-		},
-	}
-	c.Flags().StringVar(&to, "to", "", "the other store: a `PLACE`")
-
-	return c
-}
-
-func backupCmd(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "backup PLACE",
-		Short: "Copy the whole store to another place",
-		Long: `backup copies all runs and all imported data to another place. It may be repeated, and then copies
-what is new; nothing is removed there. Runs may go on meanwhile: of those it copies what there is.
+		Use:   "copy FROM TO [RUN…]",
+		Short: "Copy runs, or everything, from one store to another",
+		Long: `copy copies runs with everything that they refer to, in other runs, too, or, without RUN, all runs and all
+imported data. FROM and TO are ` + ownStore + `, which is this store, a folder (./` + ownStore + ` for one of that name),
+or the URL of a bucket on an S3 server, such as https://host:9000/bucket, whose keys are in
+` + envOtherAccess + ` and ` + envOtherSecret + ` (or in files, _FILE).
 
-` + otherStore,
-		Example: "  collabui backup /mnt/backup",
-		Args:    cobra.ExactArgs(1),
+Every object is verified by its hash on both sides. copy may be repeated, and then copies what is new; nothing is
+removed. Runs may go on meanwhile: of those it copies what there is. A run is refused if TO has another one of its
+name. There the run can be shown, exported, forked, and with train RUN it continues to the same digest; a copied schedule
+continues with schedule resume SCHEDULE.`,
+		Example: "  collabui copy store /mnt/backup\n  collabui copy /mnt/backup store quickstart\n" +
+			"  collabui copy store https://s3.example.com/archive quickstart other",
+		Args: cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.runTransfer(c.Context(), args[0], true, func(x exchange) (transfer.Report, error) {
-				return transfer.All(c.Context(), x.own, x.other, x.progress)
-			})
+			return a.runCopy(c.Context(), args[0], args[1], args[2:])
 		},
 	}
 }
 
-func restoreCmd(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "restore PLACE [RUN…]",
-		Short: "Copy a backup, or some of its runs, into the store",
-		Long: `restore copies what backup or copy wrote into the store, all of it or the named runs. It refuses a run if
-the store has another one of its name. A restored run that has not ended continues with train RUN, a restored schedule
-with schedule resume SCHEDULE.
-
-` + otherStore,
-		Example: "  collabui restore /mnt/backup quickstart",
-		Args:    cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.runTransfer(c.Context(), args[0], false, func(x exchange) (transfer.Report, error) {
-				if len(args) > 1 {
-					return transfer.Runs(c.Context(), x.other, x.own, args[1:], x.progress)
-				}
-
-				return transfer.All(c.Context(), x.other, x.own, x.progress)
-			})
-		},
+func (a *app) runCopy(ctx context.Context, source, target string, runs []string) error {
+	if source == target {
+		return fault.New(fault.Invalid, "FROM and TO are both %s: expected two stores", config.Redacted(source))
 	}
-}
-
-// exchange is what a transfer works with.
-type exchange struct {
-	own, other store.Bucket
-	progress   func(done, known int)
-}
-
-// runTransfer opens both stores and shows the progress of a transfer. fill means that objects go to the other store, so
-// that a folder need not exist.
-func (a *app) runTransfer(
-	ctx context.Context, place string, fill bool, do func(exchange) (transfer.Report, error),
-) error {
-	other, err := openPlace(ctx, place, fill)
+	from, err := a.openPlace(ctx, source, false)
 	if err != nil {
 		return err
 	}
-	own, _, err := a.bucket()
+	to, err := a.openPlace(ctx, target, true)
 	if err != nil {
 		return err
 	}
 
+	var report transfer.Report
 	v := a.viewer("")
-	report, err := do(exchange{own, other, v.objects()})
+	if len(runs) > 0 {
+		report, err = transfer.Runs(ctx, from, to, runs, v.objects())
+	} else {
+		report, err = transfer.All(ctx, from, to, v.objects())
+	}
 	v.clear()
 	if err != nil {
 		return err
@@ -136,17 +91,23 @@ func openFolder(dir string, fill bool) (store.Bucket, error) {
 		_, err = os.Stat(filepath.Join(dir, "runs"))
 	}
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "%s: expected a folder of copy or backup: %w", dir, err)
+		return nil, fault.New(fault.Invalid, "%s: expected a folder of copy: %w", dir, err)
 	}
 
 	return store.Backup{Files: store.Files{Dir: dir}}, nil
 }
 
-// openPlace opens another store: a folder, or a bucket on an S3 server.
-func openPlace(ctx context.Context, place string, fill bool) (store.Bucket, error) {
+// openPlace opens one end of a copy: the own store, a folder, or a bucket on an S3 server. fill means that objects are
+// copied into it, so that a folder need not exist.
+func (a *app) openPlace(ctx context.Context, place string, fill bool) (store.Bucket, error) {
+	if place == ownStore {
+		b, _, err := a.bucket()
+
+		return b, err
+	}
 	if !strings.Contains(place, "://") {
 		if place == "" {
-			return nil, fault.New(fault.Invalid, "name the other store: a folder, or https://host:9000/bucket")
+			return nil, fault.New(fault.Invalid, "name both stores: %s, a folder, or https://host:9000/bucket", ownStore)
 		}
 		return openFolder(place, fill)
 	}
@@ -158,8 +119,8 @@ func openPlace(ctx context.Context, place string, fill bool) (store.Bucket, erro
 	}
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || bucket == "" || u.User != nil ||
 		strings.Contains(bucket, "/") {
-		return nil, fault.New(fault.Invalid, "expected a folder, or a URL such as https://host:9000/bucket without a "+
-			"password, not %q", config.Redacted(place))
+		return nil, fault.New(fault.Invalid, "expected %s, a folder, or a URL such as https://host:9000/bucket "+
+			"without a password, not %q", ownStore, config.Redacted(place))
 	}
 	conf := store.Config{Endpoint: u.Host, Bucket: bucket, TLS: u.Scheme == "https"}
 	if conf.Access, err = config.Secret(envOtherAccess); err != nil {

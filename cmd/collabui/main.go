@@ -47,7 +47,7 @@ func commands(a *app) []*cobra.Command {
 	return []*cobra.Command{
 		trainCmd(a), runsCmd(a), watchCmd(a), showCmd(a), episodeCmd(a), logsCmd(a),
 		pauseCmd(a), resumeCmd(a), stopCmd(a), setCmd(a), noteCmd(a),
-		forkCmd(a), lineCmd(a), scheduleCmd(a), noticesCmd(a), lineageCmd(a), copyCmd(a), backupCmd(a), restoreCmd(a),
+		forkCmd(a), lineCmd(a), scheduleCmd(a), noticesCmd(a), lineageCmd(a), copyCmd(a),
 		deleteCmd(a), undeleteCmd(a), gcCmd(a),
 		evalCmd(a), compareCmd(a), reproduceCmd(a), experimentCmd(a), planCmd(a),
 		finetuneCmd(a), dataCmd(a), creditCmd(a), reportCmd(a), viewCmd(a), codecCmd(a),

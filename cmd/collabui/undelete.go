@@ -24,7 +24,7 @@ until gc has run twice more after it removed them, and from the versions of the 
 run whose name another run has by now.
 
 With --missing it takes back what a run that exists lacks, or, without RUN, everything that fsck misses in the store.
-It reports what neither the trash nor the bucket has any more: see restore. It may be repeated.`,
+It reports what neither the trash nor the bucket has any more: see copy. It may be repeated.`,
 		Example: "  collabui undelete try-7\n  collabui undelete --missing quickstart\n  collabui undelete --missing",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -60,7 +60,7 @@ func (a *app) runUndelete(ctx context.Context, run string, missing bool) error {
 		}
 		if len(recovery.Missing) > 0 {
 			say(w, "%d objects are nowhere in this store: copy them from a backup with %s", len(recovery.Missing),
-				a.typed("restore PLACE"))
+				a.typed("copy PLACE store"))
 		}
 	})
 }

@@ -26,26 +26,15 @@ func All(ctx context.Context, from, to store.Bucket, progress func(done, known i
 	if err != nil {
 		return report, err
 	}
-	accepted, err := lines.Keys(ctx, from)
-	if err != nil {
-		return t.report, err
+	for _, list := range []func(context.Context, store.Bucket) ([]string, error){
+		lines.Keys, schedules.Keys, experiments.Keys, imports,
+	} {
+		keys, err := list(ctx, from)
+		if err != nil {
+			return t.report, err
+		}
+		t.add(keys...)
 	}
-	t.add(accepted...)
-	scheduled, err := schedules.Keys(ctx, from)
-	if err != nil {
-		return t.report, err
-	}
-	t.add(scheduled...)
-	declared, err := experiments.Keys(ctx, from)
-	if err != nil {
-		return t.report, err
-	}
-	t.add(declared...)
-	imported, err := store.Keys(ctx, from, runs.ImportsPrefix)
-	if err != nil {
-		return t.report, err
-	}
-	t.add(imported...)
 	blobs, err := from.List(ctx, store.BlobPrefix)
 	if err != nil {
 		return t.report, err
@@ -62,4 +51,9 @@ func All(ctx context.Context, from, to store.Bucket, progress func(done, known i
 	}
 
 	return t.report, err
+}
+
+// imports returns the keys of what was imported.
+func imports(ctx context.Context, b store.Bucket) ([]string, error) {
+	return store.Keys(ctx, b, runs.ImportsPrefix)
 }
