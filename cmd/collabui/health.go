@@ -107,7 +107,7 @@ func (d diagnosis) finding(name supervisor.Name, addr string, err error) []findi
 		f.Detail = strings.TrimPrefix(f.Detail+": "+oneLine(err), ": ")
 		// Services that run elsewhere have no log here.
 		if logs, err := d.logged(); err == nil && !d.cluster && slices.Contains(logs, name) {
-			f.Fix = d.typed("logs %s", name)
+			f.Fix = d.typed("doctor --logs %s", name)
 		}
 	}
 	service := d.state.Services[name]

@@ -6,26 +6,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/supervisor"
 )
 
-func repairCmd(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "repair",
-		Short: "Set a damaged Temporal database aside; runs continue from the store",
-		Long: `repair stops everything that runs for the data folder and renames the database of the local Temporal
-server. The next start makes a new one. Runs are not lost: train with the same specification continues from the newest
-commit, and adopts what the store holds of the epoch in progress. Schedules are in the store, too; schedule resume
-creates one again. Workflow histories are only in the file that was set aside.`,
-		Example: "  collabui repair",
-		Args:    cobra.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return a.runRepair() },
-	}
-}
-
+// runRepair sets the database of the local Temporal server aside.
 func (a *app) runRepair() error {
 	if err := a.local(); err != nil {
 		return err

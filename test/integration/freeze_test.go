@@ -100,8 +100,8 @@ func TestADamagedTemporalDatabaseIsSetAside(t *testing.T) {
 	if err := os.WriteFile(file, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m.refuses("collabui repair", "train", m.spec, "--detach")
-	m.says([]string{"set aside"}, "repair")
+	m.refuses("collabui doctor --repair", "train", m.spec, "--detach")
+	m.says([]string{"set aside"}, "doctor", "--repair")
 	m.must("train", m.spec, "--detach")
 	same(t, m.finish())
 }

@@ -71,7 +71,7 @@ func newMachine(t *testing.T, specification string) *machine {
 
 	t.Cleanup(func() {
 		if t.Failed() {
-			out, _ := m.try("logs", "--lines", "15")
+			out, _ := m.try("doctor", "--logs")
 			t.Logf("logs:\n%s", out)
 		}
 		_, _ = m.try("down")
