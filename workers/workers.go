@@ -32,9 +32,6 @@ import (
 // one, too.
 var Roles = []string{workflows.QueueControl, workflows.QueueRollout, workflows.QueueModel, workflows.QueueGPU}
 
-// RoleServe is the gateway next to one server of language models. It has no task queue: it is asked over HTTP.
-const RoleServe = "serve"
-
 // Options are those of one worker process. Numbers of 0 follow from the machine, see Options.fill.
 type Options struct {
 	Endpoints config.Endpoints
@@ -53,12 +50,9 @@ type Options struct {
 
 // Run serves until the context ends, then drains.
 func Run(ctx context.Context, o Options) error {
-	for _, r := range o.Roles {
-		if r != RoleServe && !slices.Contains(Roles, r) {
-			known := strings.Join(Roles, ", ")
-
-			return fault.New(fault.Invalid, "unknown role %q; roles are %s, %s", r, known, RoleServe)
-		}
+	role, queues, err := split(o.Roles)
+	if err != nil {
+		return err
 	}
 	if err := o.fill(ctx); err != nil {
 		return err
@@ -73,15 +67,14 @@ func Run(ctx context.Context, o Options) error {
 	if err := p.answerHealth(ctx); err != nil {
 		return err
 	}
-	if slices.Contains(o.Roles, RoleServe) {
-		end, err := startGateway(ctx, o, cancel)
+	if role != "" {
+		end, err := startServer(ctx, role, o, cancel)
 		if err != nil {
 			return err
 		}
 		defer func() { cancel(nil); end() }()
 	}
-	p.ready.Store(len(o.Roles) == 1 && o.Roles[0] == RoleServe)
-	queues := slices.DeleteFunc(slices.Clone(o.Roles), func(r string) bool { return r == RoleServe })
+	p.ready.Store(len(queues) == 0)
 	if err := p.serve(ctx, queues, cancel); err != nil {
 		return err
 	}
@@ -90,6 +83,27 @@ func Run(ctx context.Context, o Options) error {
 	}
 
 	return nil
+}
+
+// split returns the role that is asked over HTTP, or "", and the other roles, which have task queues.
+func split(roles []string) (server string, queues []string, err error) {
+	for _, r := range roles {
+		switch {
+		case slices.Contains(Roles, r):
+			queues = append(queues, r)
+		case !slices.Contains(Servers, r):
+			known := strings.Join(append(slices.Clone(Roles), Servers...), ", ")
+
+			return "", nil, fault.New(fault.Invalid, "unknown role %q; roles are %s", r, known)
+		case server != "" && server != r:
+			return "", nil, fault.New(fault.Invalid, "the roles %s and %s both listen at --listen: start a worker for "+
+				"each of them", server, r)
+		default:
+			server = r
+		}
+	}
+
+	return server, queues, nil
 }
 
 // process is a worker that runs.

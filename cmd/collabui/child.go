@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -39,17 +40,21 @@ func (o childOptions) lifetime(ctx context.Context) context.Context {
 }
 
 // workerEndpoints returns the endpoints of the environment if they are complete, as a supervisor passes them, otherwise
-// those of the data folder. A gateway alone needs only the store.
+// those of the data folder. A server of policies alone needs only the store, and the codec server neither.
 func (a *app) workerEndpoints(roles []string) (config.Endpoints, error) {
 	e, err := config.FromEnv()
 	if err != nil || e.Complete() == nil {
 		return e, err
 	}
-	if e.Store.Endpoint != "" && len(roles) == 1 && roles[0] == workers.RoleServe {
+	alone := len(roles) == 1 && slices.Contains(workers.Servers, roles[0])
+	if alone && e.Store.Endpoint != "" {
 		return e, nil
 	}
 	if local, err := supervisor.Endpoints(a.data); err == nil && !a.cluster {
 		return local, nil
+	}
+	if alone && roles[0] == workers.RoleCodec {
+		return e, nil
 	}
 
 	return e, e.Complete()

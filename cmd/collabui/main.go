@@ -50,9 +50,9 @@ func commands(a *app) []*cobra.Command {
 		forkCmd(a), lineCmd(a), scheduleCmd(a), noticesCmd(a), lineageCmd(a), copyCmd(a),
 		deleteCmd(a), undeleteCmd(a), gcCmd(a),
 		evalCmd(a), compareCmd(a), reproduceCmd(a), experimentCmd(a), planCmd(a),
-		finetuneCmd(a), dataCmd(a), creditCmd(a), reportCmd(a), viewCmd(a), codecCmd(a),
+		finetuneCmd(a), dataCmd(a), creditCmd(a), reportCmd(a), viewCmd(a),
 		exportCmd(a), importCmd(a), trackCmd(a), inferCmd(a), envsCmd(a), fsckCmd(a), doctorCmd(a),
-		upCmd(a), downCmd(a), workerCmd(a), policyServerCmd(a), versionCmd(a),
+		upCmd(a), downCmd(a), workerCmd(a), versionCmd(a),
 	}
 }
 

@@ -101,7 +101,7 @@ func (a *app) runView(ctx context.Context, o viewOptions) error {
 
 	ctx = o.child.lifetime(ctx)
 	mux := http.NewServeMux()
-	mux.Handle("/", locked(s.Handler(ctx), config.Live(envViewKey, key)))
+	mux.Handle("/", serving.Locked(s.Handler(ctx), config.Live(envViewKey, key)))
 	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
 
 	return serving.Serve(ctx, l, mux, time.Second, originOf(e.UI)) // its pages link to pages of the viewer
@@ -124,20 +124,6 @@ func runPage(e config.Endpoints, run string) string {
 	}
 
 	return strings.TrimSuffix(e.View, "/") + "/#/run/" + run
-}
-
-// locked asks for one of the keys of the moment, as the password of basic authentication, if there are any.
-func locked(h http.Handler, keys func() string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, got, _ := r.BasicAuth()
-		if !serving.Accepted(got, keys()) {
-			w.Header().Set("WWW-Authenticate", `Basic realm="collabui", charset="UTF-8"`)
-			http.Error(w, "the key is needed: any name, and the key as the password", http.StatusUnauthorized)
-
-			return
-		}
-		h.ServeHTTP(w, r)
-	})
 }
 
 // temporalPages returns the address of the pages of the namespace in the Temporal UI, or "".

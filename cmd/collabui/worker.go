@@ -13,8 +13,10 @@ import (
 
 	"github.com/collabui/collabui/envadapters/hosts"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/logging"
+	"github.com/collabui/collabui/internal/process/payloads"
 	"github.com/collabui/collabui/workers"
 )
 
@@ -23,6 +25,7 @@ const (
 	envLlamaFactory = "COLLABUI_LLAMAFACTORY" // path of llamafactory-cli
 	envPython       = "COLLABUI_PYTHON"       // interpreter with the packages of training programs
 	envServerKey    = "COLLABUI_SERVER_KEY"   // API key of the server next to a gateway
+	envCallLog      = "COLLABUI_CALL_LOG"     // file of policy-server, with a line per answered request: for tests
 )
 
 // workerOptions are the flags of worker.
@@ -40,8 +43,13 @@ func workerCmd(a *app) *cobra.Command {
 		Use:   "worker",
 		Short: "Run activities and workflows",
 		Long: `worker offers roles. control, rollout, model and gpu take work from the task queues of the same names.
-serve is the gateway next to a server of language models (vLLM, SGLang); it loads the adapters of policies on
-demand.
+The others listen at --listen, and a worker has at most one of them. serve is the gateway next to a server of
+language models (vLLM, SGLang); it loads the adapters of policies on demand. policy-server serves small policies over
+the OpenAI chat API. Clients of both must send the key in ` + config.EnvPolicyKey + ` if that is set. codec decrypts
+payloads for the Temporal UI at ` + config.EnvUI + `, with the keys of ` + payloads.EnvKeys + ` (or its _FILE). Its key
+is in ` + workers.EnvCodecKey + ` (or its _FILE), and a browser asks for it as a password, with any name, when a person
+opens its address; the UI of local services uses the codec server in ` + config.EnvCodec + `. Without a key these roles
+listen on the loopback only.
 
 --tabs, --calls, --updates and --gpus are derived from the machine's cores, memory and GPUs unless they are set.
 SIGTERM drains the worker: activities get --drain to finish. Another worker continues the others from their last record
@@ -58,7 +66,8 @@ list allows. Link-local addresses and the metadata services of clouds are never 
 		Example: "  collabui worker --roles rollout,model --tabs 6 --drain 60s\n" +
 			"  collabui worker --roles gpu --gpus 0,1 --work /scratch/collabui\n" +
 			"  collabui worker --roles serve --listen 10.0.0.5:9000 --server http://127.0.0.1:8000 " +
-			"--base-model /models/Qwen2-7B-Instruct",
+			"--base-model /models/Qwen2-7B-Instruct\n" +
+			"  collabui worker --roles policy-server --listen 127.0.0.1:8000",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runWorker(c.Context(), o) },
 	}
@@ -69,7 +78,8 @@ list allows. Link-local addresses and the metadata services of clouds are never 
 
 func (o *workerOptions) addFlags(f *pflag.FlagSet) {
 	o.log, o.given = logging.FromEnv(), f.Changed
-	f.StringSliceVar(&o.Roles, "roles", workers.Roles, "roles to offer: control, rollout, model, gpu, serve")
+	f.StringSliceVar(&o.Roles, "roles", workers.Roles,
+		"roles to offer: control, rollout, model, gpu; serve, policy-server or codec")
 	f.IntVar(&o.Tabs, "tabs", 0, "rollout: concurrent episodes per browser")
 	f.IntVar(&o.Browsers, "browsers", 1, "rollout: browser processes")
 	f.IntVar(&o.Calls, "calls", 0, "model: concurrent activities")
@@ -93,7 +103,8 @@ func (o *workerOptions) addFlags(f *pflag.FlagSet) {
 }
 
 func (o *workerOptions) addServeFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.Serve.Listen, "listen", "127.0.0.1:9000", "serve: `HOST:PORT` of the gateway")
+	f.StringVar(&o.Serve.Listen, "listen", "127.0.0.1:9000",
+		"serve, policy-server, codec: `HOST:PORT` to listen at")
 	tlsFlags(f, &o.Serve.TLS)
 	f.StringVar(&o.Serve.Server, "server", "http://127.0.0.1:8000",
 		"serve: `URL` of the server next to the gateway, without /v1")
@@ -104,7 +115,8 @@ func (o *workerOptions) addServeFlags(f *pflag.FlagSet) {
 		"serve: the server's `NAME` of the base model (default: its first model)")
 	f.StringVar(&o.Serve.Adapters, "adapters", "",
 		"serve: `FOLDER` for adapters, which the server reads under the same path (default: in --work)")
-	f.StringSliceVar(&o.Serve.Lines, "line", nil, "serve: "+usageLines)
+	f.StringSliceVar(&o.Serve.Lines, "line", nil, "serve, policy-server: also serve the policies that `LINE` "+
+		"accepts, as the models LINE/0, LINE/1, … by agent; may be repeated")
 	f.IntVar(&o.Serve.Keep, "keep", 8, "serve: adapters to keep loaded; at most the server's --max-cpu-loras")
 }
 
@@ -133,6 +145,7 @@ func (a *app) runWorker(ctx context.Context, o workerOptions) error {
 	if err != nil {
 		return err
 	}
+	o.Serve.CallLog = os.Getenv(envCallLog)
 	o.Serve.Key = config.First(config.Live(envServerKey, key))
 	o.Training.SharesKey = o.Endpoints.PolicyBearer()
 
@@ -152,5 +165,12 @@ func (o *workerOptions) check() error {
 		}
 	}
 
-	return checkLines(o.Serve.Lines)
+	for _, n := range o.Serve.Lines {
+		if !spec.IsName(n) {
+			return fault.New(fault.Invalid, "--line: expected a name of 1 to 40 lower-case letters, digits and "+
+				"dashes, not %q", n)
+		}
+	}
+
+	return nil
 }

@@ -19,7 +19,7 @@ var (
 // TestFlagsOfTheChartExist reads the templates as text, because what renders them may not be installed.
 func TestFlagsOfTheChartExist(t *testing.T) {
 	for file, command := range map[string]string{
-		"_pod.tpl": "worker", "serve.yaml": "worker", "viewer.yaml": "view", "codec.yaml": "codec",
+		"_pod.tpl": "worker", "serve.yaml": "worker", "viewer.yaml": "view", "codec.yaml": "worker",
 	} {
 		flags := written.FindAllStringSubmatch(text(t, "helm/collabui/templates/"+file), -1)
 		if len(flags) < 2 {

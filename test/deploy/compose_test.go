@@ -203,7 +203,7 @@ func TestCommandsOfServicesExist(t *testing.T) {
 		}
 	}
 	slices.Sort(roles)
-	for _, r := range append(slices.Clone(workers.Roles), workers.RoleServe) {
+	for _, r := range append(slices.Clone(workers.Roles), workers.Servers...) {
 		if !slices.Contains(roles, r) {
 			t.Errorf("the roles of all services are %v, want %s among them", roles, r)
 		}
@@ -213,7 +213,7 @@ func TestCommandsOfServicesExist(t *testing.T) {
 // listens returns the ports at which collabui listens.
 func listens(args []string) []string {
 	var all []string
-	for _, f := range []string{"--health", "--listen", "--addr"} {
+	for _, f := range []string{"--health", "--listen"} {
 		if v := after(args, f); v != "" {
 			all = append(all, port(v))
 		}

@@ -87,7 +87,7 @@ func outsidePolicy(m *machine) string {
 		"COLLABUI_CALL_LOG=" + m.file("calls.log"),
 	}
 
-	return "http://" + outside(m.t, env, "collabui", "policy-server").addr + "/v1"
+	return "http://" + outside(m.t, env, "collabui", "worker", "--roles", "policy-server").addr + "/v1"
 }
 
 // allEqual checks that all results are the same, such as the final digests of runs, and that none is empty.

@@ -48,7 +48,8 @@ func outside(t *testing.T, env []string, program string, args ...string) externa
 func startOutside(t *testing.T, env []string, program string, args ...string) (x external, ready bool) {
 	t.Helper()
 	addr := freeAddr(t)
-	cmd := exec.Command(binary(program), append(args, "--addr", addr, "--parent-pipe")...)
+	listen := map[bool]string{true: "--addr", false: "--listen"}[program == "collabui-local"]
+	cmd := exec.Command(binary(program), append(args, listen, addr, "--parent-pipe")...)
 	cmd.Env, cmd.Stderr = append(os.Environ(), env...), os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	in, err := cmd.StdinPipe()

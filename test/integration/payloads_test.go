@@ -41,7 +41,7 @@ func TestPayloadsAreEncryptedAndTheirKeysRotate(t *testing.T) {
 	same(t, m.finish())
 	m.sealed("one", "two")
 
-	cmd := exec.Command(binary("collabui"), "codec", "--listen", codec, "--data", m.data)
+	cmd := exec.Command(binary("collabui"), "worker", "--roles", "codec", "--listen", codec, "--data", m.data)
 	cmd.Env = append(os.Environ(), m.env...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

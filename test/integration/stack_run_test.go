@@ -163,8 +163,8 @@ func (x *stack) temporalUI() (ui, codec string) {
 	ui, codec = freeAddr(x.t), freeAddr(x.t)
 	x.up("ui", x.foreign("ui", x.environment("ui", "TEMPORAL_UI_PORT="+port(ui),
 		"TEMPORAL_CODEC_ENDPOINT=http://"+codec), "ui-server", "--root", x.programs, "--env", "docker", "start"))
-	args := strings.NewReplacer("0.0.0.0:8086", codec, "--origin=", "--origin=http://"+ui).Replace(
-		x.services["codec"].Command)
+	args := strings.Replace(x.services["codec"].Command, "0.0.0.0:8086", codec, 1)
+	x.services["codec"].Environment["COLLABUI_UI"] = "http://" + ui
 	x.up("codec", x.as("codec", x.starts(binary("collabui"), strings.Fields(args)...)))
 	x.answers("ui", "http://"+ui+"/healthz")
 	x.answers("codec", "http://"+codec+"/health")

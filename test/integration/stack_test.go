@@ -116,7 +116,8 @@ func newStack(t *testing.T) *stack {
 
 	x.common = slices.Clone(x.env)
 	x.env = append(x.env, x.environment("cli")...)
-	x.up("policy", x.as("policy", x.starts(binary("collabui"), "policy-server", "--addr", at["policy:9000"])))
+	x.up("policy", x.as("policy", x.starts(binary("collabui"), "worker", "--roles", "policy-server",
+		"--listen", at["policy:9000"])))
 	x.measured("policies", at["policy:9000"])
 
 	return x

@@ -49,7 +49,7 @@ func newUpgraded(t *testing.T) *upgraded {
 	policy := freeAddr(t)
 	u.services(policy)
 	u.temporal = u.variable("COLLABUI_TEMPORAL")
-	u.add("policy", u.starts(binary("collabui"), "policy-server", "--addr", policy))
+	u.add("policy", u.worker("--roles", "policy-server", "--listen", policy))
 	t.Cleanup(u.down)
 	u.hosts["policy"].up()
 

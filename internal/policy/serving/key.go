@@ -34,3 +34,17 @@ func Accepted(got, keys string) bool {
 
 	return ok
 }
+
+// Locked asks for one of the keys of the moment, as the password of basic authentication, if there are any.
+func Locked(h http.Handler, keys func() string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, got, _ := r.BasicAuth()
+		if !Accepted(got, keys()) {
+			w.Header().Set("WWW-Authenticate", `Basic realm="collabui", charset="UTF-8"`)
+			http.Error(w, "the key is needed: any name, and the key as the password", http.StatusUnauthorized)
+
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}

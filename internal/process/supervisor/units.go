@@ -143,7 +143,7 @@ func (p *planning) policy() {
 	p.ends.Policy = p.add(p.o.External.Policy, unit{
 		name: Policy, stage: processes, addr: "http://" + addr + "/v1", path: p.self,
 		health: HTTPHealth("http://" + addr + "/health"),
-		args:   []string{"policy-server", "--addr", addr, parentPipe},
+		args:   []string{"worker", "--roles", "policy-server", "--listen", addr, parentPipe},
 	})
 }
 

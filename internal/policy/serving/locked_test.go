@@ -1,4 +1,4 @@
-package main
+package serving
 
 import (
 	"net/http"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestTheViewerAsksForItsKey(t *testing.T) {
+func TestALockedServerAsksForItsKey(t *testing.T) {
 	pages := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	for _, c := range []struct {
 		key, given string
@@ -20,7 +20,7 @@ func TestTheViewerAsksForItsKey(t *testing.T) {
 		if c.given != "" {
 			r.SetBasicAuth("anybody", c.given)
 		}
-		if locked(pages, func() string { return c.key }).ServeHTTP(w, r); w.Code != c.want {
+		if Locked(pages, func() string { return c.key }).ServeHTTP(w, r); w.Code != c.want {
 			t.Errorf("with the key %q and %q given: status %d, want %d", c.key, c.given, w.Code, c.want)
 		}
 	}

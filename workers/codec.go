@@ -1,0 +1,78 @@
+package workers
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+
+	"go.temporal.io/sdk/converter"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/process/payloads"
+)
+
+// EnvCodecKey is the environment variable with the key of the codec server.
+const EnvCodecKey = "COLLABUI_CODEC_KEY"
+
+// maxDecoded bounds a request to the codec server, in bytes.
+const maxDecoded = 16 << 20
+
+// openCodec returns Temporal's codec API with the keys of payloads. It decrypts and does not encrypt, and only pages of
+// the Temporal UI are answered.
+func openCodec(o Options) (server, error) {
+	codec, err := payloads.New()
+	if err != nil {
+		return server{}, err
+	}
+	if !codec.On() {
+		return server{}, fault.New(fault.Invalid, "there is nothing to decrypt with: set %s, or %[1]s_FILE",
+			payloads.EnvKeys)
+	}
+	u, err := url.Parse(o.Endpoints.UI)
+	if err != nil || u.Host == "" {
+		return server{}, fault.New(fault.Invalid, "%s is %q; expected the address of the Temporal UI, such as "+
+			"http://127.0.0.1:8080", config.EnvUI, o.Endpoints.UI)
+	}
+	key, err := config.Secret(EnvCodecKey)
+	if err != nil {
+		return server{}, err
+	}
+	origin := u.Scheme + "://" + u.Host
+
+	return server{
+		handler: decodes(codec, origin, config.Live(EnvCodecKey, key)),
+		key:     key, variable: EnvCodecKey, origins: []string{origin},
+	}, nil
+}
+
+// decodes returns the handler of the codec server for pages of an origin. A browser asks beforehand, without a key,
+// whether it may send a request.
+func decodes(codec converter.PayloadCodec, origin string, keys func() string) http.Handler {
+	mux := http.NewServeMux()
+	decode := converter.NewPayloadCodecHTTPHandler(codec)
+	mux.Handle("POST /decode", serving.Locked(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxDecoded)
+		decode.ServeHTTP(w, r)
+	}), keys))
+	mux.Handle("GET /{$}", serving.Locked(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "The Temporal UI can show encrypted payloads now.\n")
+	}), keys))
+	mux.HandleFunc("OPTIONS /decode", func(w http.ResponseWriter, _ *http.Request) {
+		h := w.Header()
+		h.Set("Access-Control-Allow-Methods", http.MethodPost)
+		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, X-Namespace")
+		w.WriteHeader(http.StatusNoContent)
+	})
+	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
+
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Vary", "Origin")
+		if r.Header.Get("Origin") == origin {
+			w.Header().Set("Access-Control-Allow-Origin", origin)
+			w.Header().Set("Access-Control-Allow-Credentials", "true")
+		}
+		mux.ServeHTTP(w, r)
+	})
+}

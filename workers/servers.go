@@ -1,0 +1,138 @@
+package workers
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/policy/aliases"
+	"github.com/collabui/collabui/internal/policy/gateway"
+	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/policy/tinyserver"
+	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/trainer/external"
+)
+
+// The roles that have no task queue: they are asked over HTTP. A worker offers at most one of them.
+const (
+	RoleServe  = "serve"         // the gateway next to one server of language models
+	RolePolicy = "policy-server" // small policies over the chat API of OpenAI
+	RoleCodec  = "codec"         // decrypts payloads for the Temporal UI
+)
+
+// Servers are the roles that are asked over HTTP.
+var Servers = []string{RoleServe, RolePolicy, RoleCodec}
+
+// Serve is what the roles that are asked over HTTP need. What has no comment about its role is for the role serve.
+type Serve struct {
+	Listen   string        // HOST:PORT; for all of these roles
+	TLS      serving.TLS   // for all of these roles
+	Server   string        // URL of the server next to it, without /v1
+	Engine   string        // vllm or sglang
+	Key      func() string // the server's API key of the moment; "" or nil: it needs none
+	Model    string        // folder of the base model that the server serves; "": its identity is not checked
+	Base     string        // the server's name of the base model; "": the first that it lists
+	Adapters string        // folder that the server also reads; "": in the working folder
+	Keep     int           // adapters that are loaded concurrently
+	Lines    []string      // whose accepted policies have aliases; for policy-server, too
+	CallLog  string        // for policy-server: file that gets a line per answered request; "": none
+}
+
+// server is a role that is asked over HTTP.
+type server struct {
+	handler  http.Handler
+	key      string                // that clients send; "": none
+	variable string                // the environment variable with the key
+	origins  []string              // of other pages that are answered
+	run      func(context.Context) // what it does besides; nil: nothing
+}
+
+// startServer serves until the context ends. end waits until the requests in flight are answered. A listener that
+// breaks ends the worker.
+func startServer(ctx context.Context, role string, o Options, fatal func(error)) (end func(), err error) {
+	open := map[string]func(Options) (server, error){
+		RoleServe: openGateway, RolePolicy: openPolicies, RoleCodec: openCodec,
+	}
+	s, err := open[role](o)
+	if err != nil {
+		return nil, err
+	}
+	l, err := serving.Listen(o.Serve.Listen, s.key, s.variable, o.Serve.TLS)
+	if err != nil {
+		return nil, err
+	}
+	o.Log.Info("serving", "role", role, "url", serving.URL(l, "http"))
+
+	ended := make(chan struct{})
+	if s.run != nil {
+		go s.run(ctx)
+	}
+	go func() {
+		defer close(ended)
+		if err := serving.Serve(ctx, l, s.handler, o.Drain, s.origins...); err != nil && ctx.Err() == nil {
+			fatal(err)
+		}
+	}()
+
+	return func() { <-ended }, nil
+}
+
+// warn logs what a server says of the aliases of policies.
+func (o Options) warn(format string, args ...any) { o.Log.Warn(fmt.Sprintf(format, args...)) }
+
+// openGateway returns the gateway next to a server of language models.
+func openGateway(o Options) (server, error) {
+	b, err := o.Endpoints.OpenStore()
+	if err != nil {
+		return server{}, err
+	}
+
+	s := o.Serve
+	g := gateway.Options{
+		Bucket: b, Engine: s.Engine, Server: s.Server, Key: s.Key, ClientKey: o.Endpoints.PolicyKeys(),
+		Base: s.Base, Adapters: s.Adapters, Keep: s.Keep, Aliases: aliases.New(s.Lines), Log: o.warn,
+	}
+	if g.Adapters == "" {
+		g.Adapters = filepath.Join(o.Training.Work, "adapters")
+	}
+	if s.Model != "" {
+		m, err := external.ModelOf(s.Model)
+		if err != nil {
+			return server{}, err
+		}
+		g.Model = &m
+	}
+	handler, err := gateway.New(g)
+	if err != nil {
+		return server{}, err
+	}
+
+	return server{
+		handler: handler, key: o.Endpoints.PolicyKey, variable: config.EnvPolicyKey,
+		run: func(ctx context.Context) { handler.Run(ctx) },
+	}, nil
+}
+
+// openPolicies returns the server of small policies, which it loads from the store on demand.
+func openPolicies(o Options) (server, error) {
+	b, err := o.Endpoints.OpenStore()
+	if err != nil {
+		return server{}, err
+	}
+	handler := tinyserver.New(b)
+	handler.Keys, handler.Aliases = o.Endpoints.PolicyKeys(), aliases.New(o.Serve.Lines)
+	if o.Serve.CallLog != "" {
+		handler.CallLog, err = os.OpenFile(o.Serve.CallLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return server{}, fault.New(fault.Invalid, "call log: %w", err)
+		}
+	}
+
+	return server{
+		handler: handler, key: o.Endpoints.PolicyKey, variable: config.EnvPolicyKey,
+		run: func(ctx context.Context) { handler.Aliases.Run(ctx, b, handler.Load, o.warn) },
+	}, nil
+}
