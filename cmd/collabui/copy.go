@@ -31,15 +31,15 @@ func copyCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "copy FROM TO [RUN…]",
 		Short: "Copy runs, or everything, from one store to another",
-		Long: `copy copies runs with everything that they refer to, in other runs, too, or, without RUN, all runs and all
-imported data. FROM and TO are ` + ownStore + `, which is this store, a folder (./` + ownStore + ` for one of that name),
-or the URL of a bucket on an S3 server, such as https://host:9000/bucket, whose keys are in
+		Long: `copy copies runs with everything that they refer to, in other runs, too, or, without RUN, all runs and
+all imported data. FROM and TO are ` + ownStore + `, which is this store, a folder (./` + ownStore + ` for one of that
+name), or the URL of a bucket on an S3 server, such as https://host:9000/bucket, whose keys are in
 ` + envOtherAccess + ` and ` + envOtherSecret + ` (or in files, _FILE).
 
 Every object is verified by its hash on both sides. copy may be repeated, and then copies what is new; nothing is
 removed. Runs may go on meanwhile: of those it copies what there is. A run is refused if TO has another one of its
-name. There the run can be shown, exported, forked, and with train RUN it continues to the same digest; a copied schedule
-continues with schedule resume SCHEDULE.`,
+name. There the run can be shown, exported, forked, and with train RUN it continues to the same digest; a copied
+schedule continues with schedule resume SCHEDULE.`,
 		Example: "  collabui copy store /mnt/backup\n  collabui copy /mnt/backup store quickstart\n" +
 			"  collabui copy store https://s3.example.com/archive quickstart other",
 		Args: cobra.MinimumNArgs(2),

@@ -35,8 +35,8 @@ func doctorCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor [SERVICE]",
 		Short: "Check this machine and the services, and say what to do",
-		Long: `doctor checks this machine and the services, and says what to do. With --logs it prints the ends of the logs
-of the data folder's services instead, or of one SERVICE; the whole logs are in the folder logs of the data folder.
+		Long: `doctor checks this machine and the services, and says what to do. With --logs it prints the ends of the
+logs of the data folder's services instead, or of one SERVICE; the whole logs are in the folder logs of the data folder.
 
 --repair is for a damaged database of the local Temporal server. It stops everything that runs for the data folder and
 renames the database. The next start makes a new one. Runs are not lost: train with the same specification continues
