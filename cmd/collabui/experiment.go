@@ -4,13 +4,18 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/examples"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/design"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -24,6 +29,8 @@ import (
 type experimentOptions struct {
 	check    bool
 	plan     bool
+	seeds    int
+	arms     []string
 	episodes int // of the pilot
 	playing  playing
 	up       upOptions
@@ -44,7 +51,7 @@ func (o *playing) addFlags(f *pflag.FlagSet) {
 func experimentCmd(a *app) *cobra.Command {
 	var o experimentOptions
 	c := &cobra.Command{
-		Use:   "experiment FILE",
+		Use:   "experiment NAME|FILE",
 		Short: "Train the arms of an experiment over seeds and test its contrasts",
 		Long: `experiment reads a file that declares arms, which are changes of one specification, seeds, episodes and
 contrasts. It trains every arm for every seed, lets the systems of all contrasts play the same episodes, and prints a
@@ -54,16 +61,22 @@ The declaration is stored before anything is played. A contrast that is added la
 in the table. The experiment may be interrupted: the same command picks it up again.
 
 --plan runs a small pilot and says how many hours each arm takes, and the power of contrasts that say what difference
-they expect.`,
-		Example: "  collabui experiment examples/experiments/ablations.yaml --plan\n" +
-			"  collabui experiment examples/experiments/ablations.yaml",
-		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return a.runExperiment(c.Context(), o, args[0]) },
+they expect.
+
+NAME is one of the files in examples/experiments, which are built in; --check shows what it compares:
+  ` + strings.Join(builtIn(), "\n  "),
+		Example: "  collabui experiment quickstart\n  collabui experiment my-experiment.yaml --plan\n" +
+			"  collabui experiment critic-noise --seeds 3 --arms e15",
+		Args:      cobra.ExactArgs(1),
+		ValidArgs: builtIn(),
+		RunE:      func(c *cobra.Command, args []string) error { return a.runExperiment(c.Context(), o, args[0]) },
 	}
 	f := c.Flags()
 	f.BoolVar(&o.check, "check", false, "only check the file, and print what would be played")
 	f.BoolVar(&o.plan, "plan", false, "only estimate the hours of each arm")
 	addEpisodes(f, &o.episodes, 16)
+	f.IntVar(&o.seeds, "seeds", 0, "number of seeds (default: that of the file)")
+	f.StringSliceVar(&o.arms, "arms", nil, "train only these arms besides the first, such as old,old-ftx")
 	f.BoolVar(&o.playing.detach, "detach", false,
 		"return when the experiment has begun; the same command attaches to it again")
 	o.playing.addFlags(f)
@@ -73,22 +86,64 @@ they expect.`,
 	return c
 }
 
-// loadExperiment reads the file of an experiment.
-func loadExperiment(path string) (design.Experiment, error) {
-	raw, err := readFile(path)
-	if err != nil {
-		return design.Experiment{}, fault.New(fault.Invalid, "read the experiment: %w", err)
-	}
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return design.Experiment{}, fault.New(fault.Invalid, "read the experiment: %w", err)
+// builtIn returns the names of the experiments that are built in, sorted.
+func builtIn() []string {
+	files, _ := fs.Glob(examples.Files, "experiments/*.yaml") // the pattern is valid
+	var names []string
+	for _, file := range files {
+		names = append(names, strings.TrimSuffix(path.Base(file), ".yaml"))
 	}
 
-	return design.Parse(spec.Source{Name: path, Dir: filepath.Dir(abs)}, raw, readFile, catalog.All{})
+	return names
 }
 
-func (a *app) runExperiment(ctx context.Context, o experimentOptions, file string) error {
-	x, err := loadExperiment(file)
+// loadExperiment reads an experiment that is built in, or one in a file.
+func loadExperiment(name string) (design.Experiment, error) {
+	if slices.Contains(builtIn(), name) {
+		raw, err := examples.Files.ReadFile("experiments/" + name + ".yaml")
+		if err != nil {
+			return design.Experiment{}, fault.As(fault.Fatal, err)
+		}
+
+		return design.Parse(spec.Source{Name: name, Dir: "experiments"}, raw, examples.Files.ReadFile, catalog.All{})
+	}
+
+	raw, err := readFile(name)
+	if err != nil {
+		return design.Experiment{}, fault.New(fault.Invalid, "read the experiment: %w; built in are %s", err,
+			strings.Join(builtIn(), ", "))
+	}
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return design.Experiment{}, fault.New(fault.Invalid, "read the experiment: %w", err)
+	}
+
+	return design.Parse(spec.Source{Name: name, Dir: filepath.Dir(abs)}, raw, readFile, catalog.All{})
+}
+
+// load returns the experiment that the options ask for.
+func (o experimentOptions) load(name string) (design.Experiment, error) {
+	x, err := loadExperiment(name)
+	if err != nil {
+		return x, err
+	}
+	if o.seeds != 0 {
+		x.Seeds = o.seeds
+	}
+	if x.Seeds < 2 || x.Seeds > 99 {
+		return x, fault.New(fault.Invalid, "--seeds must be from 2 to 99, not %d", o.seeds)
+	}
+	if len(o.arms) > 0 {
+		if x, err = x.Only(o.arms); err != nil {
+			return x, err
+		}
+	}
+
+	return x, x.Validate(catalog.All{})
+}
+
+func (a *app) runExperiment(ctx context.Context, o experimentOptions, name string) error {
+	x, err := o.load(name)
 	if err != nil {
 		return err
 	}

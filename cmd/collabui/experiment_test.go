@@ -26,6 +26,44 @@ func TestCheckSaysWhatAnExperimentPlays(t *testing.T) {
 	}
 }
 
+func TestBuiltInExperimentsArePossible(t *testing.T) {
+	for _, name := range builtIn() {
+		x, err := experimentOptions{seeds: 3}.load(name)
+		if err != nil || x.Seeds != 3 || x.Name != name {
+			t.Errorf("%s is %s with %d seeds, %v, want its own name and 3 seeds", name, x.Name, x.Seeds, err)
+		}
+	}
+
+	if _, err := (experimentOptions{seeds: 1}).load("quickstart"); err == nil {
+		t.Error("an experiment with one seed is accepted, want at least 2")
+	}
+	if _, err := (experimentOptions{}).load("quickstrt"); err == nil || !strings.Contains(err.Error(), "quickstart") {
+		t.Errorf("an unknown experiment = %v, want an error that names what is built in", err)
+	}
+}
+
+func TestSomeArmsOfAnExperimentKeepTheirContrasts(t *testing.T) {
+	x, err := experimentOptions{arms: []string{"old-ftx", "old"}}.load("update")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, a := range x.Arms {
+		names = append(names, a.Name)
+	}
+	if got := strings.Join(names, " "); got != "new old old-ftx" || len(x.Contrasts) != 6 {
+		t.Errorf("the arms are %s with %d contrasts, want new, old and old-ftx with theirs", got, len(x.Contrasts))
+	}
+	set := x.Arm("old-ftx").Set
+	if set["train.ftx"] != "1" || set["train.beta"] != "0.1" || set["gates.max_kl"] != "1000" {
+		t.Errorf("old-ftx sets %v, want its own value, those of old and those of new", set)
+	}
+	if _, err := (experimentOptions{arms: []string{"none"}}).load("update"); err == nil ||
+		!strings.Contains(err.Error(), `"none"`) {
+		t.Errorf("an unknown arm = %v, want an error that names it", err)
+	}
+}
+
 func TestARowSaysWhatAScepticMustKnow(t *testing.T) {
 	r := design.Row{
 		Contrast: design.Contrast{Of: "a/trained", Minus: "a/base", Split: "val", Primary: true},
