@@ -59,7 +59,7 @@ trap finish EXIT
 model() {
   printf '%s\n' 'name: words' 'environment: webtasks' 'environments: {webtasks: {words: made-up}}' \
     'finetune: {demonstrations: 2000, max_chunks: 1}' 'evaluation: {val: 1}' >"$dir/words.yaml"
-  bin/collabui finetune "$dir/words.yaml" --data "$dir/words"
+  bin/collabui train "$dir/words.yaml" --until stage-1 --data "$dir/words"
   rm -rf "$dir/rows"
   bin/collabui export words --epoch base --out "$dir/rows" --data "$dir/words"
   bin/collabui down --data "$dir/words"
@@ -142,7 +142,7 @@ base() {
   local digest=""
   example production-small-base
   serve "$dir/taught"
-  bin/collabui finetune "$dir/production-small-base.yaml" --data "$dir/data" &
+  bin/collabui train "$dir/production-small-base.yaml" --until stage-1 --data "$dir/data" &
   local tuned=$!
   while [ -z "$digest" ] && kill -0 "$tuned" 2>/dev/null; do
     sleep 5

@@ -62,6 +62,7 @@ func TestCommandLines(t *testing.T) {
 		{"train ../../examples/quickstart.yaml --check --json", exitOK, `"name":"quickstart"`},
 		{"train " + bad + " --check", exitInvalid, `bad.yaml:2:1: slotz: unknown key; did you mean "slots"?`},
 		{"train missing.yaml", exitInvalid, "no such file"},
+		{"train ../../examples/quickstart.yaml --until stage-2", exitInvalid, `--until must be stage-1, not "stage-2"`},
 		{"show x --data " + data, exitService, "up --data"},
 		{"frobnicate", exitInvalid, "unknown command"},
 		{"envs frobnicate", exitInvalid, "unknown command"},

@@ -15,6 +15,7 @@ import (
 	"github.com/collabui/collabui/internal/store/fork"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workers/catalog"
+	"github.com/collabui/collabui/workflows"
 )
 
 // forkOptions are the flags of fork.
@@ -101,7 +102,7 @@ func (a *app) runFork(ctx context.Context, o forkOptions, run string) error {
 		return err
 	}
 
-	return a.goOn(ctx, o.name, o.detach)
+	return a.goOn(ctx, workflows.RunInput{Name: o.name}, o.detach)
 }
 
 // forked is the answer of fork.

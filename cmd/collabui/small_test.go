@@ -12,7 +12,6 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -74,7 +73,7 @@ func TestWhyStage1HasNoDataCardsIsTrue(t *testing.T) {
 		"SFT on expert demonstrations":         {},
 	} {
 		var out bytes.Buffer
-		printCards(&out, of, []synth.Card{})
+		stage1{of: of}.text(&out)
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("of %+v it says %q, want %q", of, out.String(), want)
 		}

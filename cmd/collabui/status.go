@@ -276,7 +276,7 @@ func (st *status) ask(ctx context.Context, t client.Client) {
 		if st.stoppedSince(d.WorkflowExecutionInfo.StartTime.AsTime()) {
 			st.Status = stateStopping // even if the workflow is too busy to say so
 		}
-	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED: // without an end: by finetune
+	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED: // without an end: by train --until
 		st.Status, st.Stage = stateFineTuned, workflows.StageFineTuned
 		return
 	default:

@@ -21,6 +21,7 @@ type trainOptions struct {
 	up     upOptions
 	check  bool
 	detach bool
+	until  string
 
 	noProbe bool
 }
@@ -32,9 +33,12 @@ func trainCmd(a *app) *cobra.Command {
 		Short: "Start a run or continue it, and show it",
 		Long: `train starts the local services if none run. It starts the run that the specification names, or attaches
 to it, and shows it until it ends. Ctrl-C only detaches: the run continues. A finished run is shown, not repeated. A
-run of the store, such as a fork, is continued by its name.`,
+run of the store, such as a fork, is continued by its name.
+
+--until stage-1 stops when the base policy exists, and shows it and the data cards; without it, the same command
+continues from there.`,
 		Example: "  collabui train examples/quickstart.yaml\n  collabui train my.yaml --check\n" +
-			"  collabui train my-fork",
+			"  collabui train examples/curriculum.yaml --until stage-1\n  collabui train my-fork",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.runTrain(c.Context(), o, args[0]) },
 	}
@@ -46,13 +50,25 @@ run of the store, such as a fork, is continued by its name.`,
 func (o *trainOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.check, "check", false,
 		"only validate the specification and print it with all defaults, as YAML that can be trained on")
+	f.StringVar(&o.until, "until", "", "stop after this `STAGE`, stage-1")
 	f.BoolVar(&o.detach, "detach", false, "start the run and return")
 	addNoProbe(f, &o.noProbe)
 	o.run.addFlags(f)
 	o.up.addFlags(f)
 }
 
+// untilStage1 is the value of --until.
+const untilStage1 = "stage-1"
+
+// input returns what the workflow of a run is started with.
+func (o trainOptions) input(run string) workflows.RunInput {
+	return workflows.RunInput{Name: run, FineTune: o.until != ""}
+}
+
 func (a *app) runTrain(ctx context.Context, o trainOptions, file string) error {
+	if o.until != "" && o.until != untilStage1 {
+		return fault.New(fault.Invalid, "--until must be %s, not %q", untilStage1, o.until)
+	}
 	if isRun(file) {
 		return a.runTrainStored(ctx, o, file)
 	}
@@ -86,11 +102,11 @@ func (a *app) trainFile(ctx context.Context, o trainOptions, file string, s spec
 	if err != nil {
 		return err
 	}
-	if ended {
+	if ended && o.until == "" {
 		return a.showFinished(ctx, b, e, s, file)
 	}
 
-	return a.goOn(ctx, s.Name, o.detach)
+	return a.goOn(ctx, o.input(s.Name), o.detach)
 }
 
 // runTrainStored continues a run of the store.
@@ -114,30 +130,39 @@ func (a *app) trainStored(ctx context.Context, o trainOptions, run string) error
 	if err != nil {
 		return err
 	}
-	if ended {
+	if ended && o.until == "" {
 		return a.show(ctx, b, e, run)
 	}
 
-	return a.goOn(ctx, run, o.detach)
+	return a.goOn(ctx, o.input(run), o.detach)
 }
 
 // goOn starts the workflow of a run that is recorded, or attaches to it, and shows it until it ends.
-func (a *app) goOn(ctx context.Context, run string, detach bool) error {
+func (a *app) goOn(ctx context.Context, in workflows.RunInput, detach bool) error {
 	session, err := a.connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
-	if err := session.start(ctx, workflows.RunInput{Name: run}); err != nil {
+	if in.FineTune {
+		tuned, err := runs.Run(in.Name).Base().Exists(ctx, session.bucket)
+		if err != nil {
+			return err
+		}
+		if tuned {
+			return a.showStage1(ctx, session.bucket, in.Name)
+		}
+	}
+	if err := session.start(ctx, in); err != nil {
 		return err
 	}
 	if detach {
-		x := detached{Run: run, Started: true, View: runPage(session.ends, run)}
+		x := detached{Run: in.Name, Started: true, View: runPage(session.ends, in.Name)}
 
-		return a.print(x, func(w io.Writer) { x.text(w, a.typed("watch %s", run)) })
+		return a.print(x, func(w io.Writer) { x.text(w, a.typed("watch %s", in.Name)) })
 	}
 
-	return session.watch(ctx, run)
+	return session.watch(ctx, in)
 }
 
 // detached is a run that was started and is not watched.

@@ -45,11 +45,12 @@ func (a *app) runWatch(ctx context.Context, run string) error {
 	}
 	defer s.Close()
 
-	return s.watch(ctx, run)
+	return s.watch(ctx, workflows.RunInput{Name: run})
 }
 
-// watch shows what changes until the run ends or ctx is done.
-func (s *session) watch(ctx context.Context, run string) error {
+// watch shows what changes until the run, or its stage 1 where no more was asked for, ends or ctx is done.
+func (s *session) watch(ctx context.Context, in workflows.RunInput) error {
+	run := in.Name
 	v := s.viewer(run)
 	of, err := runs.Run(run).Current(ctx, s.bucket)
 	if err != nil {
@@ -72,6 +73,9 @@ func (s *session) watch(ctx context.Context, run string) error {
 		done, err := s.poll(ctx, v, stream)
 		if !done && err == nil {
 			wrong.look(ctx, v, s.temporal, s.ends, of)
+			// A run that was started without --until goes on. If the store does not answer, it is asked again.
+			tuned, asked := runs.Run(run).Base().Exists(ctx, s.bucket)
+			done = in.FineTune && asked == nil && tuned
 		}
 		if ctx.Err() != nil {
 			break
@@ -81,6 +85,10 @@ func (s *session) watch(ctx context.Context, run string) error {
 			if err != nil {
 				return err
 			}
+			if in.FineTune {
+				return s.showStage1(ctx, s.bucket, run)
+			}
+
 			return s.show(ctx, s.bucket, s.ends, run)
 		}
 		select {

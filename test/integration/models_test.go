@@ -52,7 +52,7 @@ func TestKillWithModels(t *testing.T) {
 	t.Run("unbroken", func(t *testing.T) {
 		t.Parallel()
 		m, c := newModels(t)
-		m.says([]string{"level 3:", "base policy ", "written by   m (m-1)"}, "finetune", m.spec)
+		m.says([]string{"level 3:", "base policy ", "written by   m (m-1)"}, "train", m.spec, "--until", "stage-1")
 		m.must("train", m.spec)
 		keep("unbroken", m.settle())
 		m.calledAgain(c, 0)

@@ -45,7 +45,10 @@ func TestWhatCannotEndIsNotStarted(t *testing.T) {
 			[]string{"train", write("key.yaml", key)},
 			[]string{"models.judge", "or SOME_API_KEY_FILE", "collabui down --data "},
 		},
-		"a model": {[]string{"finetune", write("dead.yaml", dead)}, []string{"connection refused", "start its server"}},
+		"a model of stage 1": {
+			[]string{"train", write("dead.yaml", dead), "--until", "stage-1"},
+			[]string{"connection refused", "start its server"},
+		},
 		"a model of a pilot": {
 			[]string{"plan", write("planned.yaml", dead)}, []string{"connection refused", "start its server"},
 		},

@@ -185,7 +185,7 @@ func (p *production) stage1(random, trained string) {
 	const steps = 1000 // more than passes allow: one chunk
 	p.begin(random, "", fmt.Sprintf(wholeModel, p.pages, steps, random))
 	b := p.store()
-	tuned := p.process(binary("collabui"), "finetune", p.spec, "--data", p.data)
+	tuned := p.process(binary("collabui"), "train", p.spec, "--until", "stage-1", "--data", p.data)
 
 	p.poll("stage 1 is trained", 30*time.Minute, time.Second, func() bool {
 		return p.count("runs/first/finetune/chunks/0001") > 0
@@ -202,7 +202,7 @@ func (p *production) stage1(random, trained string) {
 	p.answers()
 	p.must("resume", "first") // what a person does who has started the engine
 	if err := tuned.Wait(); err != nil {
-		p.t.Fatalf("finetune: %v, want success", err)
+		p.t.Fatalf("train --until stage-1: %v, want success", err)
 	}
 	for _, h := range p.hosts {
 		h.signal(syscall.SIGKILL)

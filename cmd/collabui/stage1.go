@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/method/synth"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// stage1 is what stage 1 of a run has made so far.
+type stage1 struct {
+	Run   string       `json:"run"`
+	Base  *runs.Base   `json:"base,omitempty"`
+	Cards []synth.Card `json:"cards"` // of the data of the levels
+
+	of spec.FineTune
+}
+
+// showStage1 prints what stage 1 of a run has made so far.
+func (a *app) showStage1(ctx context.Context, b store.Bucket, name string) error {
+	run := runs.Run(name)
+	s, err := run.Find(ctx, b)
+	if err != nil {
+		return err
+	}
+	x := stage1{Run: name, Cards: []synth.Card{}, of: s.FineTune}
+	sets, err := run.Levels(ctx, b)
+	if err != nil {
+		return err
+	}
+	for _, set := range sets {
+		x.Cards = append(x.Cards, set.Card)
+	}
+	base, there, err := run.Base().May(ctx, b)
+	if err != nil {
+		return err
+	}
+	if there {
+		x.Base = &base
+	}
+
+	return a.print(x, x.text)
+}
+
+// text prints the data cards, or why there are none, and the base policy.
+func (x stage1) text(w io.Writer) {
+	switch {
+	case len(x.Cards) > 0:
+	case len(x.of.Levels) > 0:
+		say(w, "no level of stage 1 has its data yet")
+	case x.of.Base != "":
+		say(w, "stage 1 trains nothing: the run begins with the policy of finetune.base")
+	default:
+		say(w, "stage 1 has no levels: it is SFT on expert demonstrations")
+	}
+	for _, card := range x.Cards {
+		say(w, "%s", card.Text())
+	}
+	if x.Base == nil {
+		return
+	}
+	for _, p := range x.Base.Curve {
+		say(w, "after %5d optimiser steps one agent on val %5.1f %%", p.At, 100*p.Rate)
+	}
+	say(w, "base policy %s", x.Base.Policy.Digest)
+}
