@@ -195,7 +195,7 @@ func (g *GPU) levelJob(
 	}
 	if len(pairs) == 0 {
 		return job, fault.New(fault.Invalid,
-			"stage 1, %s: the data set of level %d is empty; its card says why: `collabui data %s`",
+			"stage 1, %s: the data set of level %d is empty; its card says why: `collabui show %s stage-1`",
 			l.Name(), l.Level, id.Run)
 	}
 	job.Pairs, job.System = pairs, synth.SystemOf(pairs, template.System())

@@ -64,6 +64,7 @@ func TestCommandLines(t *testing.T) {
 		{"train missing.yaml", exitInvalid, "no such file"},
 		{"train ../../examples/quickstart.yaml --until stage-2", exitInvalid, `--until must be stage-1, not "stage-2"`},
 		{"show x --data " + data, exitService, "up --data"},
+		{"show x 1/1 2/1 --data " + data, exitInvalid, "accepts between 1 and 2 arg(s)"},
 		{"frobnicate", exitInvalid, "unknown command"},
 		{"envs frobnicate", exitInvalid, "unknown command"},
 		{"runs --frob", exitInvalid, "unknown flag"},

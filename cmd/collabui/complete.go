@@ -86,7 +86,7 @@ func (a *app) names(ctx context.Context, kind string, args []string) (out []stri
 			out = append(out, a.folders(ctx, folder)...)
 		}
 	}
-	if strings.HasPrefix(kind, "EPOCH") && len(args) > 0 {
+	if kind = strings.TrimPrefix(kind, "["); strings.HasPrefix(kind, "EPOCH") && len(args) > 0 {
 		if b, _, err := a.bucket(); err == nil {
 			out = epochs(ctx, b, runs.Run(args[0]), strings.HasPrefix(kind, "EPOCH/"))
 		}

@@ -22,27 +22,53 @@ import (
 // showOptions are the flags of show.
 type showOptions struct {
 	curve string
+	step  int
 }
 
 func showCmd(a *app) *cobra.Command {
 	var o showOptions
 	c := &cobra.Command{
-		Use:     "show RUN",
-		Short:   "Show the status and the results of a run",
-		Example: "  collabui show quickstart --json\n  collabui show quickstart --curve val.svg",
-		Args:    cobra.ExactArgs(1),
-		RunE:    func(c *cobra.Command, args []string) error { return a.runShow(c.Context(), o, args[0]) },
+		Use:   "show RUN [EPOCH/SLOT|stage-1]",
+		Short: "Show the status and the results of a run, one of its episodes, or its stage 1",
+		Long: `show prints the status and the results of a run.
+
+With EPOCH/SLOT it prints an episode: for every step what was on the screen, the answers of all agents in all rounds
+with the critic's labels, the vote, what was executed, and how many pairs came of it. --step shows one step in full:
+the history, all elements, every answer with its reason, and the pairs. An answer is marked + if the critic called it
+right, - if wrong, ? if it was not sure; * is what was executed.
+
+With stage-1 it prints the data cards of stage 1 (what was made, how much, by whom, and what was dropped and why) and
+the base policy.`,
+		Example: "  collabui show quickstart --json\n  collabui show quickstart --curve val.svg\n" +
+			"  collabui show quickstart 2/17 --step 3\n  collabui show curriculum stage-1",
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.runShow(c.Context(), o, args[0], append(args, "")[1])
+		},
 	}
+	c.Flags().IntVar(&o.step, "step", 0, "show this `STEP` of the episode in full, from 1")
 	c.Flags().StringVar(&o.curve, "curve", "", "also draw success on val by epoch into `FILE`, an SVG picture")
 
 	return c
 }
 
-func (a *app) runShow(ctx context.Context, o showOptions, run string) error {
+// runShow prints a run, or the part of it that is named.
+func (a *app) runShow(ctx context.Context, o showOptions, run, part string) error {
 	b, e, err := a.bucket()
 	if err != nil {
 		return err
 	}
+	switch {
+	case part == "" && o.step != 0:
+		return fault.New(fault.Invalid, "--step needs an episode: %s",
+			a.typed("show %s EPOCH/SLOT --step %d", run, o.step))
+	case part == "":
+	case part == untilStage1:
+		return a.showStage1(ctx, b, run)
+	default:
+		return a.showEpisode(ctx, b, run, part, o.step)
+	}
+
 	st, err := a.observe(ctx, b, e, run)
 	if err != nil {
 		return err

@@ -192,7 +192,7 @@ func (st *status) read(ctx context.Context, b store.Bucket) error {
 	}
 	if ended && st.committed > 0 && st.pairs == 0 {
 		st.Warning = fmt.Sprintf("no epoch trained anything: none of %d made a row to learn from, so the policies are "+
-			"those of the start. See what %s said of the steps with `collabui episode %s 1/1`",
+			"those of the start. See what %s said of the steps with `collabui show %s 1/1`",
 			st.committed, st.Critic, st.Name)
 	}
 

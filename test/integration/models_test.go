@@ -114,10 +114,10 @@ func (m *machine) calledAgain(c *chat, kills int) {
 	}
 }
 
-// dataCommands tries data, export, import, credit check and plan.
+// dataCommands tries the data cards, export, import, credit check and plan.
 func (m *machine) dataCommands() {
 	m.t.Helper()
-	m.says([]string{"level 2:", "dropped"}, "data", "kill")
+	m.says([]string{"level 2:", "dropped"}, "show", "kill", "stage-1")
 	m.exported()
 	m.says([]string{"asked again about 3 steps", "100.0 % labelled alike"}, "credit", "check", "kill", "--repeat", "3")
 	m.says([]string{
