@@ -13,10 +13,7 @@ import (
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/collect"
-	"github.com/collabui/collabui/internal/store/lineage"
-	"github.com/collabui/collabui/internal/store/lines"
 	"github.com/collabui/collabui/internal/store/runs"
-	"github.com/collabui/collabui/workers/catalog"
 )
 
 // lister counts what an S3 server would be asked to list: requests with at most 1,000 names each, and names.
@@ -122,8 +119,8 @@ func TestWhoLooksForRunsListsNoObjects(t *testing.T) {
 
 			return collect.Delete(ctx, b, "a", runs.Decision{}, func() (bool, error) { return false, nil })
 		}},
-		{"lineage", func(b *lister) error {
-			_, err := lineage.Of(ctx, b, lines.System{Run: "b"}, catalog.All{})
+		{"the lineage of a run in the viewer", func(b *lister) error {
+			_, err := a.libraryOf(b).Document(ctx, "run/b")
 
 			return err
 		}},

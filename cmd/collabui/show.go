@@ -204,6 +204,12 @@ func (st status) text(w io.Writer) {
 		f.text(w)
 	}
 	st.costText(w)
+	switch {
+	case st.Origin != nil:
+		say(w, "comes from: %s, of which it is a fork after epoch %d", st.Origin.Run, st.Origin.Epoch)
+	case st.spec.FineTune.Base != "":
+		say(w, "comes from: finetune.base %s, with which stage 1 began", st.spec.FineTune.Base)
+	}
 	if st.Base != nil {
 		last := st.Base.Curve[len(st.Base.Curve)-1]
 		say(w, "base policy after %d optimiser steps, one agent on val %.1f %% (%s; in the band: %v)",

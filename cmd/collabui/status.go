@@ -47,6 +47,7 @@ type status struct {
 	FinalDigest string           `json:"final_digest"`
 	Best        int              `json:"best_epoch,omitempty"`
 	Base        *runs.Base       `json:"base,omitempty"`
+	Origin      *runs.Origin     `json:"origin,omitempty"` // of a fork
 	Curve       []runs.EvalPoint `json:"curve"`
 	Updates     []runs.Update    `json:"updates,omitempty"` // of the newest epoch, by agent
 	Results     []runs.Result    `json:"results"`
@@ -80,6 +81,14 @@ func readStatus(ctx context.Context, b store.Bucket, e config.Endpoints, run str
 	st, err := readState(ctx, b, e, run)
 	if err != nil {
 		return st, err
+	}
+
+	origin, forked, err := runs.Run(run).Origin().May(ctx, b)
+	if err != nil {
+		return st, err
+	}
+	if forked {
+		st.Origin = &origin
 	}
 
 	return st, st.readSpent(ctx, b)

@@ -11,24 +11,22 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/lineage"
-	"github.com/collabui/collabui/internal/store/lines"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // runPage is what the pages of a run show.
 type runPage struct {
-	Name        string         `json:"name"`
-	Status      any            `json:"status"` // the answer of `show --json`
-	Spec        spec.Spec      `json:"spec"`   // with all changes
-	System      string         `json:"system"` // the agents' system message, by that
-	Epochs      []epochPage    `json:"epochs"` // those that have begun
-	Levels      []synth.Card   `json:"levels"` // data cards of stage 1
-	Evaluations []evaluation   `json:"evaluations"`
-	BaseVal     *runs.Result   `json:"base_val,omitempty"` // of the base policy on val, with which curves begin
-	Lineage     []lineage.Step `json:"lineage"`
-	Chunk       int            `json:"chunk"`           // episodes in a document
-	Short       bool           `json:"short,omitempty"` // a report has only lines about its episodes
+	Name        string       `json:"name"`
+	Status      any          `json:"status"` // the answer of `show --json`
+	Spec        spec.Spec    `json:"spec"`   // with all changes
+	System      string       `json:"system"` // the agents' system message, by that
+	Epochs      []epochPage  `json:"epochs"` // those that have begun
+	Levels      []synth.Card `json:"levels"` // data cards of stage 1
+	Evaluations []evaluation `json:"evaluations"`
+	BaseVal     *runs.Result `json:"base_val,omitempty"` // of the base policy on val, with which curves begin
+	Lineage     []ancestor   `json:"lineage"`
+	Chunk       int          `json:"chunk"`           // episodes in a document
+	Short       bool         `json:"short,omitempty"` // a report has only lines about its episodes
 }
 
 // epochPage is an epoch of a run.
@@ -75,7 +73,7 @@ type evaluation struct {
 
 func (l *Library) run(ctx context.Context, run runs.Run) (p runPage, err error) {
 	p = runPage{Name: string(run), Epochs: []epochPage{}, Levels: []synth.Card{}, Evaluations: []evaluation{},
-		Lineage: []lineage.Step{}, Chunk: l.Chunk}
+		Lineage: []ancestor{}, Chunk: l.Chunk}
 	if p.Spec, err = run.Current(ctx, l.Bucket); err != nil {
 		return p, err
 	}
@@ -213,22 +211,4 @@ func (l *Library) evaluated(ctx context.Context, run runs.Run) ([]evaluation, er
 	}
 
 	return out, nil
-}
-
-// lineage returns where the system that a run stands for comes from: nothing before there is a base policy.
-func (l *Library) lineage(ctx context.Context, run string) ([]lineage.Step, error) {
-	base, err := runs.Run(run).Base().Exists(ctx, l.Bucket)
-	if err != nil || !base {
-		return []lineage.Step{}, err
-	}
-	epoch, err := runs.Run(run).Chosen(ctx, l.Bucket)
-	if err != nil {
-		return nil, err
-	}
-	system, err := lines.Find(ctx, l.Bucket, run, epoch)
-	if err != nil {
-		return nil, err
-	}
-
-	return lineage.Of(ctx, l.Bucket, system, l.Catalog)
 }

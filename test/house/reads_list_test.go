@@ -27,7 +27,6 @@ var reads = map[string]string{
 	"internal/policy/infer.Find Exists":                    "a person sees the answer; a server asks again",
 	"internal/policy/infer.System.choose Sure":             "the newest epoch instead of the best",
 	"internal/policy/infer.System.readEpoch Sure":          "whether a person asked for an epoch that is not committed",
-	"internal/experiment/compare.paired Sure":              "the end of the episodes that both have played",
 	"internal/experiment/pilot.measuring.task Sure":        "which of two records stage 1 left of a task",
 	"internal/experiment/recheck.graded May":               "a sample of graded steps for a person",
 
@@ -105,16 +104,14 @@ var reads = map[string]string{
 	"internal/store/notices.Receiver.Register End":         "the first notice that a receiver is told",
 	"internal/store/notices.Receiver.Told End":             "the notice that is told next; each is told at least once",
 
-	// Forks and lineages.
-	"internal/store/fork.Plan Sure":               "that the run has no base policy yet",
-	"internal/store/fork.inherited Sure":          "which changes a fork has, too",
-	"internal/store/fork.Fork.free Sure":          "that the name is free",
-	"internal/store/fork.Fork.Make Sure":          "that the fork does not exist yet",
-	"internal/store/fork.Fork.atEnd Sure":         "that the original has not ended",
-	"internal/store/fork.Fork.relabelCell Sure":   "that a slot has no labels",
-	"internal/store/fork.takeIf Sure":             "that the original has no such object",
-	"internal/store/lineage.follower.follow Sure": "that a run is no fork",
-	"internal/store/lineage.follower.maker Sure":  "that a run made no policy",
+	// Forks.
+	"internal/store/fork.Plan Sure":             "that the run has no base policy yet",
+	"internal/store/fork.inherited Sure":        "which changes a fork has, too",
+	"internal/store/fork.Fork.free Sure":        "that the name is free",
+	"internal/store/fork.Fork.Make Sure":        "that the fork does not exist yet",
+	"internal/store/fork.Fork.atEnd Sure":       "that the original has not ended",
+	"internal/store/fork.Fork.relabelCell Sure": "that a slot has no labels",
+	"internal/store/fork.takeIf Sure":           "that the original has no such object",
 
 	// The care of the store.
 	"internal/store/collect.CutShort Exists":         "a person sees the answer and asks again",

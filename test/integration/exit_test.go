@@ -48,9 +48,9 @@ func TestExitCodes(t *testing.T) {
 	m.must("up")
 	m.exits("without a run", map[string]int{
 		"show kill": 4, "watch kill": 4, "pause kill": 4, "resume kill": 4, "stop kill": 4, "set kill window=2": 4,
-		"lineage kill": 4, "show kill 1/1": 4, "fsck kill": 4, "delete kill --why x": 4, "show kill stage-1": 4,
+		"show kill 1/1": 4, "fsck kill": 4, "delete kill --why x": 4, "show kill stage-1": 4,
 		"fork kill --epoch 1 --name other": 4, "export kill --out x": 4, "eval kill --split val": 4,
-		"compare kill other": 4, "infer kill": 4, "credit check kill": 4,
+		"infer kill": 4, "credit check kill": 4,
 		"runs": 0, "fsck": 0, "gc": 0, "doctor": 0, "notices": 0,
 	})
 
@@ -67,7 +67,7 @@ func TestExitCodes(t *testing.T) {
 	m.must("train", m.spec)
 	m.exits("after its end", map[string]int{
 		"show kill": 0, "watch kill": 0, "train " + m.spec: 0, "pause kill": 2, "resume kill": 2, "stop kill": 2,
-		"set kill window=2": 2, "show kill 1/1": 0, "show kill 1/999": 4, "lineage kill": 0, "fsck kill": 0,
+		"set kill window=2": 2, "show kill 1/1": 0, "show kill 1/999": 4, "fsck kill": 0,
 		"fork kill --epoch 99 --name other": 2, "show kill stage-1": 0,
 	})
 

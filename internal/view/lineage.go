@@ -1,0 +1,101 @@
+package view
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// ancestor is what led to a system: an epoch, a fork, or stage 1.
+type ancestor struct {
+	Kind   string `json:"kind"`
+	Text   string `json:"text"`
+	Digest string `json:"digest,omitempty"`
+}
+
+// lineage returns where the system that a run stands for comes from, newest first: nothing before there is a base
+// policy.
+func (l *Library) lineage(ctx context.Context, name string) ([]ancestor, error) {
+	run, out := runs.Run(name), []ancestor{}
+	based, err := run.Base().Exists(ctx, l.Bucket)
+	if err != nil || !based {
+		return out, err
+	}
+	epoch, err := run.Chosen(ctx, l.Bucket)
+	if err != nil {
+		return out, err
+	}
+
+	for {
+		origin, forked, err := run.Origin().May(ctx, l.Bucket)
+		if err != nil {
+			return out, err
+		}
+		for ; epoch > origin.Epoch; epoch-- {
+			a, err := l.ancestralEpoch(ctx, run, epoch)
+			if err != nil {
+				return out, err
+			}
+			out = append(out, a)
+		}
+		if !forked {
+			a, err := l.ancestralBase(ctx, run)
+
+			return append(out, a), err
+		}
+		text := fmt.Sprintf("%s is a fork of %s after epoch %d, by %s", run, origin.Run, origin.Epoch, origin.Who)
+		for _, key := range origin.Values.Keys() {
+			text += fmt.Sprintf("; %s=%s", key, origin.Values[key])
+		}
+		if origin.Why != "" {
+			text += ": " + origin.Why
+		}
+		out = append(out, ancestor{Kind: "fork", Text: text})
+		run = runs.Run(origin.Run)
+	}
+}
+
+// ancestralEpoch describes an epoch of a run.
+func (l *Library) ancestralEpoch(ctx context.Context, run runs.Run, epoch int) (ancestor, error) {
+	e, _, err := run.Epoch(epoch).Must(ctx, l.Bucket)
+	if err != nil {
+		return ancestor{}, err
+	}
+	s, err := run.At(ctx, l.Bucket, epoch)
+	if err != nil {
+		return ancestor{}, err
+	}
+	text := fmt.Sprintf("epoch %d of %s on %s, %d pairs, critic %s", epoch, run, s.Environment, e.Pairs,
+		rules.CriticName(s, l.Catalog))
+	if e.Val != nil {
+		text += fmt.Sprintf(", val %.1f %%", 100*e.Val.Rate)
+	}
+	if e.Kept != "" {
+		text += "; its system was not taken: " + e.Kept
+	}
+
+	return ancestor{Kind: "epoch", Text: text, Digest: e.Digest}, nil
+}
+
+// ancestralBase describes the stage 1 of a run.
+func (l *Library) ancestralBase(ctx context.Context, run runs.Run) (ancestor, error) {
+	s, err := run.Find(ctx, l.Bucket)
+	if err != nil {
+		return ancestor{}, err
+	}
+	levels, err := run.Levels(ctx, l.Bucket)
+	text := fmt.Sprintf("stage 1 of %s on %s", run, s.Environment)
+	for _, set := range levels {
+		text += fmt.Sprintf(", level %d: %d rows", set.Card.Level, set.Card.Rows)
+	}
+	switch {
+	case s.FineTune.Base != "":
+		text += ", from the policy " + s.FineTune.Base
+	case len(levels) == 0:
+		text += fmt.Sprintf(", %d demonstrations", s.FineTune.Demonstrations)
+	}
+
+	return ancestor{Kind: "stage 1", Text: text}, err
+}
