@@ -65,7 +65,7 @@ func open(o Options, counts *telemetry.Metrics) (*dependencies, error) {
 	if err != nil {
 		return nil, err
 	}
-	chats, err := ChatEndpoints(o.Endpoints, limitsFail(counts, o.Log))
+	chats, err := chatEndpoints(o.Endpoints, limitsFail(counts, o.Log))
 	if err != nil {
 		return nil, err
 	}
@@ -147,9 +147,9 @@ func (d *dependencies) gpu() *activities.GPU {
 // smallPolicy is the wording of the embedded policy.
 var smallPolicy = activities.Wording{Render: tinylm.Render, Fits: tinylm.Fits, Over: tinylm.Over}
 
-// ChatEndpoints reaches the chat endpoints of runs with the keys of this process. Commands use it to ask a critic
-// again, outside of a worker. failed hears of every turn that Redis does not give; it may be nil.
-func ChatEndpoints(e config.Endpoints, failed func(error)) (*endpoints.Endpoints, error) {
+// chatEndpoints reaches the chat endpoints of runs with the keys of this process. failed hears of every turn that Redis
+// does not give.
+func chatEndpoints(e config.Endpoints, failed func(error)) (*endpoints.Endpoints, error) {
 	bucket, err := e.OpenStore()
 	if err != nil {
 		return nil, err

@@ -22,7 +22,8 @@ type storedEpisode struct{ played }
 func (a *app) showEpisode(ctx context.Context, b store.Bucket, run, place string, step int) error {
 	epoch, slot, err := placeOf("show RUN", place, 1)
 	if err != nil {
-		return err
+		return fault.New(fault.Invalid, "%q is no part of run %s: expected EPOCH/SLOT, such as 1/4, stage-1 or critic",
+			place, run)
 	}
 	read, err := view.ReadEpisode(ctx, b, runs.Run(run), epoch, slot)
 	if err != nil {

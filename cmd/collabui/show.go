@@ -28,8 +28,8 @@ type showOptions struct {
 func showCmd(a *app) *cobra.Command {
 	var o showOptions
 	c := &cobra.Command{
-		Use:   "show RUN [EPOCH/SLOT|stage-1]",
-		Short: "Show the status and the results of a run, one of its episodes, or its stage 1",
+		Use:   "show RUN [EPOCH/SLOT|stage-1|critic]",
+		Short: "Show a run: its status and results, an episode, stage 1, or how good its critic is",
 		Long: `show prints the status and the results of a run.
 
 With EPOCH/SLOT it prints an episode: for every step what was on the screen, the answers of all agents in all rounds
@@ -38,9 +38,13 @@ the history, all elements, every answer with its reason, and the pairs. An answe
 right, - if wrong, ? if it was not sure; * is what was executed.
 
 With stage-1 it prints the data cards of stage 1 (what was made, how much, by whom, and what was dropped and why) and
-the base policy.`,
+the base policy.
+
+With critic it reads the graded episodes. It compares every label with the environment's judge, which is privileged: it
+knows the solution. It compares the labels of executed actions with how the episodes ended. That calls no model.`,
 		Example: "  collabui show quickstart --json\n  collabui show quickstart --curve val.svg\n" +
-			"  collabui show quickstart 2/17 --step 3\n  collabui show curriculum stage-1",
+			"  collabui show quickstart 2/17 --step 3\n  collabui show curriculum stage-1\n" +
+			"  collabui show quickstart critic --json",
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.runShow(c.Context(), o, args[0], append(args, "")[1])
@@ -65,6 +69,8 @@ func (a *app) runShow(ctx context.Context, o showOptions, run, part string) erro
 	case part == "":
 	case part == untilStage1:
 		return a.showStage1(ctx, b, run)
+	case part == "critic":
+		return a.showCritic(ctx, b, run)
 	default:
 		return a.showEpisode(ctx, b, run, part, o.step)
 	}

@@ -28,7 +28,6 @@ var reads = map[string]string{
 	"internal/policy/infer.System.choose Sure":             "the newest epoch instead of the best",
 	"internal/policy/infer.System.readEpoch Sure":          "whether a person asked for an epoch that is not committed",
 	"internal/experiment/pilot.measuring.task Sure":        "which of two records stage 1 left of a task",
-	"internal/experiment/recheck.graded May":               "a sample of graded steps for a person",
 
 	// Where a run continues. Whatever is begun again finds what is recorded, and records it once.
 	"activities.Control.PlanRun Exists":    "stage 1, or the end, is done again, and adopts what is recorded",

@@ -114,12 +114,12 @@ func (m *machine) calledAgain(c *chat, kills int) {
 	}
 }
 
-// dataCommands tries the data cards, export, import, credit check and plan.
+// dataCommands tries the data cards, the critic, export, import and plan.
 func (m *machine) dataCommands() {
 	m.t.Helper()
 	m.says([]string{"level 2:", "dropped"}, "show", "kill", "stage-1")
 	m.exported()
-	m.says([]string{"asked again about 3 steps", "100.0 % labelled alike"}, "credit", "check", "kill", "--repeat", "3")
+	m.says([]string{"agreement", "calibration"}, "show", "kill", "critic")
 	m.says([]string{
 		"critic", "adversary", "summariser", "author of level 1", "author of level 2",
 		"rollouts, credit, pairing", "updates", "in all",

@@ -7,70 +7,24 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/spf13/cobra"
-
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/experiment/recheck"
 	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
-	"github.com/collabui/collabui/workers"
 	"github.com/collabui/collabui/workers/catalog"
 )
 
-func creditCmd(a *app) *cobra.Command {
-	c := &cobra.Command{
-		Use:     "credit",
-		Short:   "Inspect credit re-assignment",
-		Example: "  collabui credit check quickstart",
-	}
-	check := creditCheckCmd(a)
-	check.Long = longer(check)
-	c.AddCommand(check)
-
-	return c
-}
-
-// creditOptions are the flags of credit check.
-type creditOptions struct {
-	repeat int
-}
-
-func creditCheckCmd(a *app) *cobra.Command {
-	var o creditOptions
-	c := &cobra.Command{
-		Use:   "check RUN",
-		Short: "Compare the critic of a run with the environment's judge and with outcomes",
-		Long: `check reads the graded episodes of a run. It compares every label with the environment's judge, which is
-privileged: it knows the solution. It compares the labels of executed actions with how the episodes ended. That
-calls no model.
-
---repeat asks a critic that is a model again about some steps: unchanged, and with the agents reordered. The calls are
-recorded with the run and count towards its budget. The key of the endpoint is taken from this process.`,
-		Example: "  collabui credit check quickstart --json\n  collabui credit check mine --repeat 50",
-		Args:    cobra.ExactArgs(1),
-		RunE:    func(c *cobra.Command, args []string) error { return a.runCreditCheck(c.Context(), o, args[0]) },
-	}
-	c.Flags().IntVar(&o.repeat, "repeat", 0, "number of graded steps about which to ask the critic again, twice each")
-
-	return c
-}
-
-// creditReport is the answer of credit check.
+// creditReport is the answer of show RUN critic.
 type creditReport struct {
 	Run    string `json:"run"`
 	Critic string `json:"critic"`
 	*credit.Check
-	Again *credit.Consistency `json:"consistency,omitempty"`
 }
 
-func (a *app) runCreditCheck(ctx context.Context, o creditOptions, run string) error {
-	b, e, err := a.bucket()
-	if err != nil {
-		return err
-	}
+// showCritic compares the critic of a run with the environment's judge and with outcomes.
+func (a *app) showCritic(ctx context.Context, b store.Bucket, run string) error {
 	s, err := runs.Run(run).Current(ctx, b)
 	if err != nil {
 		return err
@@ -78,17 +32,6 @@ func (a *app) runCreditCheck(ctx context.Context, o creditOptions, run string) e
 	report := creditReport{Run: s.Name, Critic: rules.CriticName(s, catalog.All{})}
 	if report.Check, err = checkCredit(ctx, b, s); err != nil {
 		return err
-	}
-	if o.repeat > 0 {
-		chats, err := workers.ChatEndpoints(e, nil)
-		if err != nil {
-			return err
-		}
-		again, err := recheck.Critic(ctx, chats, s, catalog.All{}, o.repeat)
-		if err != nil {
-			return err
-		}
-		report.Again = &again
 	}
 
 	return a.print(report, report.text)
@@ -143,12 +86,6 @@ func (r creditReport) text(w io.Writer) {
 	say(w, "critic: %s · %d steps\n", r.Critic, r.Steps)
 	printLabels(w, r.Check)
 	printCalibration(w, r.Check)
-	if x := r.Again; x != nil && x.Cells > 0 {
-		percent := func(n int) float64 { return 100 * float64(n) / float64(x.Cells) }
-		say(w, "\nasked again about %d steps, %d labelled cells: %.1f %% labelled alike, scores differ by %.2f; "+
-			"with the agents reordered %.1f %%, scores by %.2f",
-			x.Steps, x.Cells, percent(x.Repeat), x.RepeatBy, percent(x.Reordered), x.OrderBy)
-	}
 }
 
 // printLabels prints the labels against the judge's, in all and by action type, and against outcomes.
