@@ -102,7 +102,7 @@ func printReport(w io.Writer, r verify.Report, names int) {
 		say(w, "PROBLEM %s", p)
 	}
 	if len(r.Missing) > 0 {
-		say(w, "%d objects are missing: collabui undelete --missing looks for them in the trash and in the versions "+
+		say(w, "%d objects are missing: collabui delete --undo --missing looks for them in the trash and in the versions "+
 			"of the bucket, and restore in a backup", len(r.Missing))
 	}
 	isBlob := func(key string) bool { return strings.HasPrefix(key, store.BlobPrefix) }

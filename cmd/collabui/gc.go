@@ -33,8 +33,8 @@ that has ended. With --keep-epochs and --keep-calls it also removes old policies
 ended. What a line accepts, or accepted, is kept.
 
 It may run beside runs, forks and copies: objects younger than --grace stay, and everything goes into a trash first,
-from which undelete takes it back. It is gone when gc has run twice more, each time after another --grace. A copy or a
-fork that was cut short is removed when a second gc, after --grace, finds it as the first one did. Cut short, gc is
+from which delete --undo takes it back. It is gone when gc has run twice more, each time after another --grace. A copy
+or a fork that was cut short is removed when a second gc, after --grace, finds it as the first one did. Cut short, gc is
 repeated.
 
 gc removes nothing if a LIST of the store does not show what is there, or if more would go than deletions, ended
@@ -101,20 +101,54 @@ func (a *app) runGC(ctx context.Context, o gcOptions) error {
 	})
 }
 
+// deleteOptions are the flags of delete.
+type deleteOptions struct {
+	why     string
+	undo    bool
+	missing bool
+}
+
 func deleteCmd(a *app) *cobra.Command {
-	var why string
+	var o deleteOptions
 	c := &cobra.Command{
-		Use:   "delete RUN",
-		Short: "Delete a run that nothing else needs",
+		Use:   "delete [RUN]",
+		Short: "Delete a run that nothing else needs, or take back what was deleted",
 		Long: `delete hides a run at once, and lets gc remove it. It refuses a run that goes on, whose system a line
-accepts or accepted, that has forks, or with whose policies another run began.`,
-		Example: "  collabui delete try-7 --why 'a wrong prompt' && collabui gc",
-		Args:    cobra.ExactArgs(1),
-		RunE:    func(c *cobra.Command, args []string) error { return a.runDelete(c.Context(), args[0], why) },
+accepts or accepted, that has forks, or with whose policies another run began.
+
+--undo takes a deleted run back, with everything that it refers to: from the trash, where objects are until gc has run
+twice more after it removed them, and from the versions of the bucket, if it keeps them. It refuses a run whose name
+another run has by now. With --missing it takes back what a run that exists lacks, or, without RUN, everything that
+fsck misses in the store. It reports what neither the trash nor the bucket has any more: see restore. It may be
+repeated.`,
+		Example: "  collabui delete try-7 --why 'a wrong prompt' && collabui gc\n  collabui delete try-7 --undo\n" +
+			"  collabui delete quickstart --undo --missing\n  collabui delete --undo --missing",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.runDeleteOrUndo(c.Context(), o, append(args, "")[0])
+		},
 	}
-	addReason(c, &why)
+	f := c.Flags()
+	f.StringVar(&o.why, "why", "", "the reason for which the run is deleted, which is recorded")
+	f.BoolVar(&o.undo, "undo", false, "take back a deleted run")
+	f.BoolVar(&o.missing, "missing", false,
+		"with --undo: take back what RUN lacks, or what fsck misses in the whole store")
+	c.MarkFlagsOneRequired("why", "undo")
+	c.MarkFlagsMutuallyExclusive("why", "undo")
+	c.MarkFlagsMutuallyExclusive("why", "missing")
 
 	return c
+}
+
+func (a *app) runDeleteOrUndo(ctx context.Context, o deleteOptions, run string) error {
+	switch {
+	case run == "" && !o.missing:
+		return fault.New(fault.Invalid, "name a RUN, or use --undo --missing for the whole store")
+	case o.undo:
+		return a.runUndo(ctx, run, o.missing)
+	}
+
+	return a.runDelete(ctx, run, o.why)
 }
 
 func (a *app) runDelete(ctx context.Context, run, why string) error {

@@ -10,8 +10,8 @@ import (
 // does that, but one that has just failed over, a bucket that is being restored and a caching proxy do, and show it
 // again later. An object that stays away was removed: it may be in the trash, in a copy, or in the bucket's versions.
 var ErrAbsent = errors.New("the store does not show it, although it must exist: try again. If it stays away, " +
-	"`collabui fsck` lists what is missing, and `collabui undelete --missing` takes it back from the trash or from " +
-	"the versions of the bucket; a copy of the store may have it, too. Delete nothing that refers to it")
+	"`collabui fsck` lists what is missing, and `collabui delete --undo --missing` takes it back from the trash or " +
+	"from the versions of the bucket; a copy of the store may have it, too. Delete nothing that refers to it")
 
 // absent returns the fault of an object that must exist.
 func absent(key string) error { return fault.New(fault.Transient, "%s: %w", key, ErrAbsent) }

@@ -113,8 +113,8 @@ func (r *rescue) undelete(ctx context.Context, name runs.Run, d runs.Decision) e
 }
 
 func errTaken(name runs.Run) error {
-	return fault.New(fault.Invalid, "run %s exists and is not deleted: `collabui undelete --missing %s` takes "+
-		"back what it lacks. An earlier run of that name can come back when this one is deleted and collected",
+	return fault.New(fault.Invalid, "run %s exists and is not deleted: `collabui delete %s --undo --missing` "+
+		"takes back what it lacks. An earlier run of that name can come back when this one is deleted and collected",
 		name, fault.ShellQuote(string(name)))
 }
 

@@ -132,8 +132,8 @@ func (l *Lock) free(ctx context.Context, newest int) error {
 		return err
 	}
 	if age := now.Sub(written); age < Stale {
-		return fault.New(fault.Invalid, "%s works on the store with gc or undelete, and has given a sign %v ago: wait "+
-			"until that has ended. If that process has died, begin again in %v", held.Who, age.Round(time.Second),
+		return fault.New(fault.Invalid, "%s works on the store with gc or delete --undo, and has given a sign %v ago: "+
+			"wait until that has ended. If that process has died, begin again in %v", held.Who, age.Round(time.Second),
 			(Stale - age).Round(time.Second))
 	}
 

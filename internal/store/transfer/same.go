@@ -60,7 +60,7 @@ func (t *transfer) alive(ctx context.Context, run runs.Run) error {
 	_, gone, err := run.Deleted().Sure(ctx, t.to)
 	if err == nil && gone {
 		err = fault.New(fault.Invalid, "run %s was deleted in the store that it would be copied to: take it back "+
-			"there with `collabui undelete %[1]s`, or wait until `collabui gc` has removed it", run)
+			"there with `collabui delete %[1]s --undo`, or wait until `collabui gc` has removed it", run)
 	}
 
 	return err

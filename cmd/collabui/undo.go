@@ -5,41 +5,14 @@ import (
 	"io"
 	"time"
 
-	"github.com/spf13/cobra"
-
-	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/collect"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/verify"
 )
 
-func undeleteCmd(a *app) *cobra.Command {
-	var missing bool
-	c := &cobra.Command{
-		Use:   "undelete [RUN]",
-		Short: "Take back a deleted run, or what fsck misses",
-		Long: `undelete takes a deleted run back, with everything that it refers to: from the trash, where objects are
-until gc has run twice more after it removed them, and from the versions of the bucket, if it keeps them. It refuses a
-run whose name another run has by now.
-
-With --missing it takes back what a run that exists lacks, or, without RUN, everything that fsck misses in the store.
-It reports what neither the trash nor the bucket has any more: see copy. It may be repeated.`,
-		Example: "  collabui undelete try-7\n  collabui undelete --missing quickstart\n  collabui undelete --missing",
-		Args:    cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.runUndelete(c.Context(), append(args, "")[0], missing)
-		},
-	}
-	c.Flags().BoolVar(&missing, "missing", false, "take back what RUN lacks, or what fsck misses in the whole store")
-
-	return c
-}
-
-func (a *app) runUndelete(ctx context.Context, run string, missing bool) error {
-	if run == "" && !missing {
-		return fault.New(fault.Invalid, "name a RUN that was deleted, or use --missing")
-	}
+// runUndo takes back a deleted run, or what is missing of a run or of the store.
+func (a *app) runUndo(ctx context.Context, run string, missing bool) error {
 	b, _, err := a.bucket()
 	if err != nil {
 		return err
