@@ -31,18 +31,17 @@ type evalOptions struct {
 func evalCmd(a *app) *cobra.Command {
 	var o evalOptions
 	c := &cobra.Command{
-		Use:   "eval [RUN]",
+		Use:   "eval RUN",
 		Short: "Evaluate the systems of an epoch on a split of an environment",
-		Long: `eval evaluates the systems of an epoch of RUN on a split of the run's environment, or of another one.
-Without RUN it evaluates the systems without policies on recorded tasks.`,
+		Long: `eval evaluates the systems of an epoch of RUN on a split of the run's environment, or of another one. On
+recorded tasks it evaluates the systems without policies, too.`,
 		Example: "  collabui eval quickstart --epoch 3 --split test-seeds --episodes 300\n" +
 			"  collabui eval quickstart --epoch 3 --environment miniwob --split mobile-62 \\\n" +
-			"    --set environments.miniwob.data=DIR --set environments.miniwob.semantics=mobile\n" +
-			"  collabui eval --environment autowebbench --set environments.autowebbench.data=DIR",
-		Args: cobra.MaximumNArgs(1),
+			"    --set environments.miniwob.data=DIR --set environments.miniwob.semantics=mobile",
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.counted = c.Flags().Changed("episodes")
-			return a.runEval(c.Context(), o, args)
+			return a.runEval(c.Context(), o, args[0])
 		},
 	}
 	o.addFlags(c.Flags())
@@ -52,8 +51,7 @@ Without RUN it evaluates the systems without policies on recorded tasks.`,
 
 func (o *evalOptions) addFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.epoch, "epoch", 0, "epoch of the systems; 0 is the base policy, alone and n times")
-	f.StringVar(&o.split, "split", "",
-		"split of the environment (default: val; without RUN: all splits of recorded tasks except train)")
+	f.StringVar(&o.split, "split", domain.SplitVal, "split of the environment")
 	f.IntVar(&o.episodes, "episodes", 100, "episodes per system; by default every recorded task once")
 	f.StringVar(&o.environment, "environment", "",
 		"another `NAME` than the run's: an adapter, or a name under environments of the run's specification "+
@@ -61,15 +59,9 @@ func (o *evalOptions) addFlags(f *pflag.FlagSet) {
 	o.env.addFlags(f)
 }
 
-func (a *app) runEval(ctx context.Context, o evalOptions, args []string) error {
+func (a *app) runEval(ctx context.Context, o evalOptions, run string) error {
 	if o.episodes < 1 || o.episodes > 9999 {
 		return fault.New(fault.Invalid, "--episodes must be from 1 to 9999, not %d", o.episodes)
-	}
-	if len(args) == 0 {
-		return a.runReferences(ctx, o)
-	}
-	if o.split == "" {
-		o.split = domain.SplitVal
 	}
 	if o.split == domain.SplitTrain {
 		return fault.New(fault.Invalid, "--split must not be train: the systems were trained on it")
@@ -79,7 +71,7 @@ func (a *app) runEval(ctx context.Context, o evalOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	x, err := o.plan(ctx, b, args[0])
+	x, err := o.plan(ctx, b, run)
 	if err != nil {
 		return err
 	}
