@@ -140,9 +140,8 @@ datasets: ## load exports with the package datasets, and compare every row
 		$(GO) test -count=1 -run DatasetsPackage ./cmd/collabui
 
 # The unit tests skip what needs the packages. What cannot be installed is skipped here, too, with a reason.
-tools: ## read what `export --as` and `track` write with the packages that its formats belong to
-	export COLLABUI_TOOLS_PYTHON="$$(scripts/venv.sh tools)" COLLABUI_MLFLOW_PYTHON="$$(scripts/venv.sh mlflow)" \
-		COLLABUI_WANDB_PYTHON="$$(scripts/venv.sh wandb)"; \
+tools: ## read what `export --as` and python/collabui_track.py write with the packages that its formats belong to
+	export COLLABUI_TOOLS_PYTHON="$$(scripts/venv.sh tools)"; [ -z "$$COLLABUI_TOOLS_PYTHON" ] || \
 		$(GO) test -count=1 -run OtherTools ./cmd/collabui
 
 # The unit tests skip what needs a server of Redis or Valkey.
@@ -169,7 +168,7 @@ python: bin/collabui chromium ## test the Python package, and the protocol again
 	export COLLABUI_BROWSERGYM_PYTHON="$$(scripts/venv.sh browsergym)"; \
 	[ -z "$$COLLABUI_OPENENV_PYTHON" ] || { \
 		$(GO) test -count=1 -run 'Published|Python' ./envadapters/openenv ./cmd/collabui/scaffold && \
-		cd python && "$$COLLABUI_OPENENV_PYTHON" -m mypy --cache-dir /dev/null collabui_env tests && \
+		cd python && "$$COLLABUI_OPENENV_PYTHON" -m mypy --cache-dir /dev/null collabui_env collabui_track.py tests && \
 		"$$COLLABUI_OPENENV_PYTHON" -m unittest discover -q -t . -s tests; }
 
 # The unit tests check deploy/ against the code; this also reads it with the tools that deploy it. What cannot be

@@ -50,8 +50,8 @@ otherwise the newest. SHA256SUMS contains the hashes of all files, and is writte
 
 With --policy it writes only the files of one policy of the store.
 
-With --as it writes the run for another tool: its episodes as trajectories (atif) or logs (inspect), its curves as an
-event file (tensorboard) or metrics (openmetrics), its tables as csv or json.`,
+With --as it writes the run for another tool: its episodes as trajectories (atif) or logs (inspect), its curves and
+results as tables (csv or json).`,
 		Example: "  collabui export curriculum --out data\n  collabui export quickstart --epoch 3 --out data\n" +
 			"  collabui export quickstart --as inspect --epoch 3 --out logs\n" +
 			"  collabui export --policy DIGEST --out model",

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/interop"
@@ -20,16 +18,14 @@ import (
 
 // Formats of --as.
 const (
-	asATIF        = "atif"
-	asInspect     = "inspect"
-	asTensorBoard = "tensorboard"
-	asOpenMetrics = "openmetrics"
-	asCSV         = "csv"
-	asJSON        = "json"
+	asATIF    = "atif"
+	asInspect = "inspect"
+	asCSV     = "csv"
+	asJSON    = "json"
 )
 
 // formats lists the values of --as.
-var formats = []string{asATIF, asInspect, asTensorBoard, asOpenMetrics, asCSV, asJSON}
+var formats = []string{asATIF, asInspect, asCSV, asJSON}
 
 // converted is what an export for other tools wrote.
 type converted struct {
@@ -83,7 +79,7 @@ func exportAs(ctx context.Context, b store.Bucket, run string, o exportOptions) 
 	case asInspect:
 		err = x.inspect(ctx, b, runs.Run(run), o)
 	default:
-		err = x.figures(ctx, b, runs.Run(run))
+		err = x.tables(ctx, b, runs.Run(run))
 	}
 
 	return x, err
@@ -99,29 +95,17 @@ func (x *converted) write(name string, body []byte) error {
 	return nil
 }
 
-// figures writes the curves and tables of a run.
-func (x *converted) figures(ctx context.Context, b store.Bucket, run runs.Run) error {
+// tables writes the tables of a run.
+func (x *converted) tables(ctx context.Context, b store.Bucket, run runs.Run) error {
 	r, err := interop.Read(ctx, b, run)
 	if err != nil {
 		return err
 	}
-	var out bytes.Buffer
-	switch x.Format {
-	case asTensorBoard:
-		if err := interop.TensorBoard(&out, time.Now(), r.Curves()); err != nil {
-			return err
-		}
-		name := fmt.Sprintf("%s/events.out.tfevents.%d.collabui", run, time.Now().Unix())
-
-		return x.write(name, out.Bytes())
-	case asOpenMetrics:
-		if err := interop.OpenMetrics(&out, r); err != nil {
-			return err
-		}
-
-		return x.write("metrics.txt", out.Bytes())
+	tables, err := r.Tables()
+	if err != nil {
+		return err
 	}
-	for _, t := range r.Tables() {
+	for _, t := range tables {
 		body, err := t.CSV()
 		if x.Format == asJSON {
 			body, err = t.JSON()

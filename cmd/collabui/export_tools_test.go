@@ -14,21 +14,21 @@ import (
 	"github.com/collabui/collabui/test/kit/testrun"
 )
 
-// readWith returns what another tool's package has of an export.
-func readWith[T any](t *testing.T, format, dir string) (v T) {
+// toolsPython returns a Python that has other tools' packages. Without one the test is skipped.
+func toolsPython(t *testing.T) string {
 	t.Helper()
 	python := os.Getenv("COLLABUI_TOOLS_PYTHON")
 	if python == "" {
 		t.Skip("COLLABUI_TOOLS_PYTHON names no Python with other tools' packages: `make tools` installs one")
 	}
 
-	return readBy[T](t, python, format, dir)
+	return python
 }
 
-// readBy is readWith by another interpreter.
-func readBy[T any](t *testing.T, python, format, dir string) (v T) {
+// readWith returns what another tool's package has of an export, or of what was logged.
+func readWith[T any](t *testing.T, format, dir string) (v T) {
 	t.Helper()
-	c := exec.CommandContext(t.Context(), python, "testdata/read_tools.py", format, dir)
+	c := exec.CommandContext(t.Context(), toolsPython(t), "testdata/read_tools.py", format, dir)
 	var said strings.Builder
 	c.Stderr = &said
 	raw, err := c.Output()

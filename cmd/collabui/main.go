@@ -47,9 +47,7 @@ func commands(a *app) []*cobra.Command {
 	return []*cobra.Command{
 		trainCmd(a), runsCmd(a), watchCmd(a), showCmd(a),
 		pauseCmd(a), resumeCmd(a), stopCmd(a), setCmd(a), noteCmd(a),
-		forkCmd(a), lineCmd(a), scheduleCmd(a), noticesCmd(a), copyCmd(a), deleteCmd(a), gcCmd(a), evalCmd(a), experimentCmd(a), planCmd(a), reportCmd(a), viewCmd(a),
-		exportCmd(a), importCmd(a), trackCmd(a), inferCmd(a), envsCmd(a), fsckCmd(a), doctorCmd(a),
-		upCmd(a), downCmd(a), workerCmd(a), versionCmd(a),
+		forkCmd(a), lineCmd(a), scheduleCmd(a), noticesCmd(a), copyCmd(a), deleteCmd(a), gcCmd(a), evalCmd(a), experimentCmd(a), planCmd(a), reportCmd(a), viewCmd(a), exportCmd(a), importCmd(a), inferCmd(a), envsCmd(a), fsckCmd(a), doctorCmd(a), upCmd(a), downCmd(a), workerCmd(a), versionCmd(a),
 	}
 }
 

@@ -1,6 +1,5 @@
 // Package interop writes what a run left in the store as files that other programs read: episodes as trajectories of
-// ATIF and logs of Inspect, curves as event files of TensorBoard and as OpenMetrics, tables as CSV and JSON. It also
-// sends curves to servers that track experiments.
+// ATIF and logs of Inspect, its parameters, curves and results as tables in CSV and JSON.
 package interop
 
 import (

@@ -5,10 +5,13 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -19,9 +22,56 @@ type Table struct {
 	Rows    [][]any // text, bool, int, float64, or nil where nothing is known
 }
 
-// Tables returns the tables results, curve, updates, training and costs.
-func (r Records) Tables() []Table {
-	return []Table{r.results(), r.curve(), r.updates(), r.training(), r.costs()}
+// Tables returns the tables run, parameters, results, curve, updates, training and costs.
+func (r Records) Tables() ([]Table, error) {
+	parameters, err := r.parameters()
+	about := Table{
+		Name: "run", Columns: []string{"run", "specification", "epochs", "ended"},
+		Rows: [][]any{{string(r.Run), r.Stored.SHA256, len(r.Epochs), r.Ended}},
+	}
+
+	return []Table{about, parameters, r.results(), r.curve(), r.updates(), r.training(), r.costs()}, err
+}
+
+// parameters returns the keys of the specification, such as train.beta. The addresses of models and the texts of
+// prompts are left out.
+func (r Records) parameters() (Table, error) {
+	t := Table{Name: "parameters", Columns: []string{"run", "key", "value"}}
+	raw, err := json.Marshal(r.Spec)
+	if err != nil {
+		return t, fault.As(fault.Fatal, err)
+	}
+	var all map[string]any
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return t, fault.As(fault.Fatal, err)
+	}
+	delete(all, "models")
+	delete(all, "prompts")
+	values := map[string]string{}
+	flatten(values, "", all)
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		t.Rows = append(t.Rows, []any{string(r.Run), key, values[key]})
+	}
+
+	return t, nil
+}
+
+// flatten adds the keys of a document and of those below it.
+func flatten(out map[string]string, name string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, below := range v {
+			if name != "" {
+				key = name + "." + key
+			}
+			flatten(out, key, below)
+		}
+	case string:
+		out[name] = v
+	default:
+		raw, _ := json.Marshal(v) // it came from JSON
+		out[name] = string(raw)
+	}
 }
 
 func (r Records) results() Table {

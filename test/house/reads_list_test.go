@@ -10,8 +10,8 @@ var reads = map[string]string{
 	"cmd/collabui MayBlob":    "a person named the policy, and sees the answer",
 	"internal/view Exists":    "a page, which is loaded again",
 	"internal/view May":       "a page, which is loaded again",
-	"internal/interop May":    "a document, which is exported again; track sends what is new at its next look",
-	"internal/interop Exists": "a document, which is exported again; track sends what is new at its next look",
+	"internal/interop May":    "a document, which is exported again",
+	"internal/interop Exists": "a document, which is exported again",
 
 	"cmd/collabui.session.admit Sure":  "whether the name is free for a new run",
 	"cmd/collabui.app.decide Sure":     "which epoch a person lets go on",

@@ -1,4 +1,5 @@
-"""Reads what `export --as` wrote with the package of the format, and prints what it has: read_tools.py FORMAT FOLDER."""
+"""Reads what `export --as` wrote, or what python/collabui_track.py logged, with the package that it belongs to, and prints
+what it has: read_tools.py FORMAT FOLDER."""
 
 import json
 import pathlib
@@ -66,51 +67,58 @@ def inspect(folder):
     return out
 
 
+def mlflow(folder):
+    import mlflow
+
+    client = mlflow.MlflowClient(f"sqlite:///{folder}/mlflow.db")
+    (experiment,) = [e for e in client.search_experiments() if e.name == "here"]
+    runs = client.search_runs([experiment.experiment_id])
+    curves = {}
+    for run in runs:
+        for key in run.data.metrics:
+            history = client.get_metric_history(run.info.run_id, key)
+            curves.setdefault(key, []).extend([m.step, m.value] for m in history)
+    ended = all(run.info.status == "FINISHED" for run in runs)
+    return {"runs": len(runs), "parameters": len(runs[0].data.params), "ended": ended, "curves": curves}
+
+
 def tensorboard(folder):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    (path,) = folder.rglob("*tfevents*")
-    events = EventAccumulator(str(path), size_guidance={"scalars": 0})
-    events.Reload()
-    assert events.file_version == 2, events.file_version
-    return {tag: [(e.step, e.value) for e in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
-
-
-def openmetrics(folder):
-    from prometheus_client.openmetrics.parser import text_string_to_metric_families
-
-    families = list(text_string_to_metric_families((folder / "metrics.txt").read_text()))
-    assert all(f.type == "gauge" and f.documentation for f in families)
-    return [{"name": s.name, "labels": s.labels, "value": s.value} for f in families for s in f.samples]
+    runs = {path.parent for path in folder.rglob("*tfevents*")}
+    curves = {}
+    for run in runs:
+        events = EventAccumulator(str(run), size_guidance={"scalars": 0})
+        events.Reload()
+        assert events.file_version == 2, events.file_version
+        for tag in events.Tags()["scalars"]:
+            curves.setdefault(tag, []).extend([e.step, e.value] for e in events.Scalars(tag))
+    return {"runs": len(runs), "curves": curves}
 
 
 def wandb(folder):
     from wandb.proto import wandb_internal_pb2 as proto
     from wandb.sdk.internal.datastore import DataStore
 
-    ids, config, steps, curves = set(), set(), [], {}
+    ids, config, curves, numbers = set(), set(), {}, []
     for path in sorted(folder.rglob("*.wandb")):
         store = DataStore()
         store.open_for_scan(str(path))
-        while True:
-            try:
-                raw = store.scan_data()
-            except AssertionError:  # the file was cut off here
-                break
-            if raw is None:
-                break
+        while (raw := store.scan_data()) is not None:
             r = proto.Record.FromString(raw)
             if r.HasField("run"):
                 ids.add(f"{r.run.entity}/{r.run.project}/{r.run.run_id}")
                 config.update(u.key for u in r.run.config.update)
             if r.HasField("history"):
                 row = {"/".join(i.nested_key) or i.key: json.loads(i.value_json) for i in r.history.item}
-                steps.append(r.history.step.num)
+                numbers.append(r.history.step.num)
                 axis = row.get("epoch", row.get("optimiser_step"))
                 for key, value in row.items():
                     if not key.startswith("_") and key not in ("epoch", "optimiser_step"):
                         curves.setdefault(key, []).append([axis, value])
-    return {"ids": sorted(ids), "config": len(config), "steps": steps, "curves": curves}
+    assert numbers == list(range(len(numbers))), numbers
+    assert all(i.startswith("team/here/curved-") for i in ids), ids
+    return {"runs": len(ids), "parameters": len(config), "curves": curves}
 
 
 if __name__ == "__main__":
