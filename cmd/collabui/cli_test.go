@@ -97,7 +97,6 @@ func TestCommandLines(t *testing.T) {
 		{"infer x --prompt a --listen :0 --data " + data, exitInvalid, oneForm},
 		{"export x --data " + data, exitInvalid, "--out is required"},
 		{"export x --out " + bad + " --data " + data, exitInvalid, "to write to, and there is a file"},
-		{"export x --out y --sample -1 --data " + data, exitInvalid, "--sample must be at least 0"},
 	} {
 		t.Run(c.line, func(t *testing.T) {
 			var out, errw bytes.Buffer

@@ -95,19 +95,11 @@ func demonstrations(ctx context.Context, b store.Bucket, run runs.Run) ([]domain
 	}
 }
 
-// exportFiles returns the files of data sets, with screenshots and the items to judge, by their paths.
-func exportFiles(
-	ctx context.Context, b store.Bucket, sets []rows.Set, items []sampled,
-) (map[string][]byte, error) {
+// exportFiles returns the files of data sets, with screenshots, by their paths.
+func exportFiles(ctx context.Context, b store.Bucket, sets []rows.Set) (map[string][]byte, error) {
 	files, err := rows.Export(sets...)
 	if err != nil {
 		return nil, fault.As(fault.Fatal, err)
-	}
-	if files["sample.csv"], err = sampleCSV(items); err != nil {
-		return nil, err
-	}
-	if files["sample.html"], err = sampleHTML(items); err != nil {
-		return nil, err
 	}
 
 	for _, set := range sets {

@@ -28,7 +28,6 @@ type exportOptions struct {
 	epoch  string // a number, best or base
 	policy string // digest
 	line   string
-	sample int
 	as     string // a format of other tools
 	item   string // of the evaluations
 }
@@ -37,12 +36,11 @@ func exportCmd(a *app) *cobra.Command {
 	var o exportOptions
 	c := &cobra.Command{
 		Use:   "export [RUN|--line LINE] --out DIR",
-		Short: "Write a run's data sets, samples to judge and trained system, or the run for another tool",
+		Short: "Write a run's data sets and trained system, or the run for another tool",
 		Long: `export writes the data sets of stage 1, or with --epoch the preference pairs of an epoch, or its samples
 for GRPO, one set per agent: for LLaMA-Factory as sharegpt and alpaca with dataset_info.json, and as conversational
 preference JSONL, with the screenshots that were kept. README.md is the card of the data: where they come from, how to
-load them with the package datasets, and how to train on them with TRL and LLaMA-Factory. sample.csv and sample.html are
-items, drawn by the run's seed, for a person to judge.
+load them with the package datasets, and how to train on them with TRL and LLaMA-Factory.
 
 The folder system contains the trained system: how its agents decide together, their prompts, and the policy of every
 agent. README.md says how to serve, merge and use it. Without --epoch it is the best system of a run that has ended,
@@ -72,7 +70,6 @@ func (o *exportOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.as, "as", "", "instead of data sets: `FORMAT` of another tool, one of "+strings.Join(formats, ", "))
 	f.StringVar(&o.item, "item", "",
 		"with --as inspect: this evaluated `ITEM` only, FOLDER/SYSTEM/SPLIT, such as epoch-0003/trained-4/val")
-	f.IntVar(&o.sample, "sample", 200, "number of items to judge")
 }
 
 func (a *app) runExport(ctx context.Context, o exportOptions, args []string) error {
@@ -118,9 +115,6 @@ func (a *app) runExport(ctx context.Context, o exportOptions, args []string) err
 func (o exportOptions) check(args []string) error {
 	if o.out == "" {
 		return fault.New(fault.Invalid, "--out is required: the folder to write to")
-	}
-	if o.sample < 0 {
-		return fault.New(fault.Invalid, "--sample must be at least 0, not %d", o.sample)
 	}
 	if old, err := os.ReadDir(o.out); err == nil && len(old) > 0 {
 		return fault.New(fault.Invalid, "%s is not empty: choose another folder", o.out)
@@ -170,9 +164,8 @@ func exportPolicy(ctx context.Context, b store.Bucket, digest, dir string) (int,
 // exported is what an export wrote.
 type exported struct {
 	Out    string          `json:"out"`
-	Files  int             `json:"files"` // including README.md and SHA256SUMS
-	Rows   map[string]int  `json:"rows"`  // number of rows by data set
-	Sample int             `json:"sample"`
+	Files  int             `json:"files"`            // including README.md and SHA256SUMS
+	Rows   map[string]int  `json:"rows"`             // number of rows by data set
 	System *infer.Exported `json:"system,omitempty"` // nil before the end of stage 1
 }
 
@@ -180,7 +173,7 @@ func (x exported) text(w io.Writer) {
 	for _, name := range sortedKeys(x.Rows) {
 		say(w, "%-16s %6d rows", name, x.Rows[name])
 	}
-	say(w, "%d files in %s; %d items to judge in sample.html and sample.csv", x.Files, x.Out, x.Sample)
+	say(w, "%d files in %s", x.Files, x.Out)
 	if x.System == nil {
 		say(w, "no system yet: stage 1 has not ended")
 		return
@@ -208,8 +201,7 @@ func export(ctx context.Context, b store.Bucket, run string, o exportOptions) (e
 	if early && len(sets) == 0 {
 		return x, fault.New(fault.Invalid, "run %q has no data of stage 1 yet", run)
 	}
-	items := drawSample(sets, o.sample, sys.Spec.Seed)
-	files, err := exportFiles(ctx, b, sets, items)
+	files, err := exportFiles(ctx, b, sets)
 	if err != nil {
 		return x, err
 	}
@@ -221,7 +213,7 @@ func export(ctx context.Context, b store.Bucket, run string, o exportOptions) (e
 		}
 		x.System = &written
 	}
-	if files["README.md"], err = readme(ctx, b, sys, x.System, epoch, sets, files, len(items)); err != nil {
+	if files["README.md"], err = readme(ctx, b, sys, x.System, epoch, sets, files); err != nil {
 		return x, err
 	}
 	if err := writeFiles(o.out, files); err != nil {
@@ -230,7 +222,6 @@ func export(ctx context.Context, b store.Bucket, run string, o exportOptions) (e
 	for _, set := range sets {
 		x.Rows[set.Name] = len(set.Pairs)
 	}
-	x.Sample = len(items)
 	x.Files, err = infer.Sums(o.out)
 
 	return x, err

@@ -46,7 +46,6 @@ type dataCard struct {
 	Holds       string
 	Facts       [][2]string
 	Levels      []string // cards of the levels of stage 1
-	Sample      int
 	Configs     []rows.Config
 	Columns     []string
 	Empty       string // files without rows
@@ -75,9 +74,9 @@ var tested = testedVersions{TRL: "1.16.0", PEFT: "0.18.1", Transformers: "5.6.0"
 // readme returns the README.md of an export: the card of its data sets, and how its system is used.
 func readme(
 	ctx context.Context, b store.Bucket, sys infer.System, written *infer.Exported, epoch int,
-	sets []rows.Set, files map[string][]byte, sample int,
+	sets []rows.Set, files map[string][]byte,
 ) ([]byte, error) {
-	c := dataCard{Run: sys.Run, Sample: sample, Configs: rows.Configs(files, sets...)}
+	c := dataCard{Run: sys.Run, Configs: rows.Configs(files, sets...)}
 	if err := c.findFacts(ctx, b, sys.Spec, epoch); err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func wantEqual(t *testing.T, name string, got, want any) {
 
 func exportsAnEpoch(t *testing.T, r *testrun.Run, sys infer.System) {
 	dir := filepath.Join(t.TempDir(), "new")
-	x, err := export(t.Context(), r.Bucket, "small", exportOptions{epoch: "1", out: dir, sample: 5})
+	x, err := export(t.Context(), r.Bucket, "small", exportOptions{epoch: "1", out: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func exportsAnEpoch(t *testing.T, r *testrun.Run, sys infer.System) {
 			x, len(names))
 	}
 	for _, want := range []string{
-		"README.md", "dataset_info.json", "sample.csv", "sample.html", "epoch1-agent0.preference.jsonl",
+		"README.md", "dataset_info.json", "epoch1-agent0.preference.jsonl",
 		"system/spec.json", "system/system.json", "system/topology.json", "system/prompts/agent.tmpl",
 		"system/policies/agent-0/policy.safetensors", "system/policies/agent-3/policy.safetensors",
 	} {
@@ -176,7 +176,7 @@ func exportsTheSystem(t *testing.T, dir string, r *testrun.Run, sys infer.System
 
 func exportsTheBase(t *testing.T, r *testrun.Run) {
 	dir := filepath.Join(t.TempDir(), "base")
-	x, err := export(t.Context(), r.Bucket, "small", exportOptions{epoch: infer.Base, out: dir, sample: 5})
+	x, err := export(t.Context(), r.Bucket, "small", exportOptions{epoch: infer.Base, out: dir})
 	if err != nil || x.System.Epoch != 0 || x.Rows["demonstrations"] == 0 {
 		t.Errorf("export = %+v, %v; want epoch 0 with demonstrations", x, err)
 	}
@@ -191,7 +191,7 @@ func exportsTheBase(t *testing.T, r *testrun.Run) {
 		t.Errorf("the README wants the command for the base policy and nothing about vLLM:\n%s", readme)
 	}
 
-	_, err = export(t.Context(), r.Bucket, "small", exportOptions{epoch: "9", out: t.TempDir(), sample: 5})
+	_, err = export(t.Context(), r.Bucket, "small", exportOptions{epoch: "9", out: t.TempDir()})
 	wantInvalid(t, err, "")
 }
 
@@ -215,7 +215,7 @@ func exportsEarly(t *testing.T, r *testrun.Run) {
 	}
 
 	dir := filepath.Join(t.TempDir(), "data")
-	x, err := export(t.Context(), early, "small", exportOptions{out: dir, sample: 5})
+	x, err := export(t.Context(), early, "small", exportOptions{out: dir})
 	if err != nil || x.System != nil {
 		t.Errorf("export = %+v, %v; want no system", x, err)
 	}
@@ -228,7 +228,7 @@ func exportsEarly(t *testing.T, r *testrun.Run) {
 		!strings.Contains(readme, "There is none yet: stage 1 has not ended") {
 		t.Errorf("the card wants to say that the run has not ended and has no system:\n%s", readme)
 	}
-	_, err = export(t.Context(), early, "small", exportOptions{epoch: "base", out: t.TempDir(), sample: 5})
+	_, err = export(t.Context(), early, "small", exportOptions{epoch: "base", out: t.TempDir()})
 	if !errors.Is(err, infer.ErrNoBase) {
 		t.Errorf("export of the base policy = %v, want %v", err, infer.ErrNoBase)
 	}

@@ -16,7 +16,7 @@ import (
 // TestATrainedSystemIsUsed plays one small run and uses its system in every way that needs no service.
 func TestATrainedSystemIsUsed(t *testing.T) {
 	r := testrun.Learning(t, testrun.Tiny())
-	_, err := export(t.Context(), r.Bucket, "small", exportOptions{out: t.TempDir(), sample: 1})
+	_, err := export(t.Context(), r.Bucket, "small", exportOptions{out: t.TempDir()})
 	wantInvalid(t, err, "no data of stage 1 yet")
 
 	if _, err := r.Play(t, nil); err != nil {
