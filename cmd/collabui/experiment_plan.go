@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/collabui/collabui/internal/experiment/estimate"
 	"github.com/collabui/collabui/internal/experiment/pilot"
 	"github.com/collabui/collabui/internal/method/design"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -15,16 +14,16 @@ import (
 	"github.com/collabui/collabui/workers/catalog"
 )
 
-// armPlan is the estimate of an arm.
+// armPlan is the estimate of an arm, of all seeds.
 type armPlan struct {
-	Arm      string         `json:"arm"`
-	Training estimate.Range `json:"training_hours"`   // of all seeds
-	Playing  estimate.Range `json:"evaluation_hours"` // of all seeds, as if all or one of the agents played
-	Money    estimate.Range `json:"money"`            // of all seeds; that of training
-	Episodes int            `json:"episodes"`         // that its systems play, per seed
-	Asking   int            `json:"model_episodes"`   // of these, those that a chat model plays
-	Shares   bool           `json:"shares"`           // it trains no stage 1 of its own
-	Unpaired bool           `json:"unpaired"`         // the pilot made no pairs, so nothing is known about its updates
+	Arm      string  `json:"arm"`
+	Training float64 `json:"training_hours"`
+	Playing  float64 `json:"evaluation_hours"` // as if all or one of the agents played
+	Money    float64 `json:"money"`            // that of training
+	Episodes int     `json:"episodes"`         // that its systems play, per seed
+	Asking   int     `json:"model_episodes"`   // of these, those that a chat model plays
+	Shares   bool    `json:"shares"`           // it trains no stage 1 of its own
+	Unpaired bool    `json:"unpaired"`         // the pilot made no pairs, so nothing is known about its updates
 	// Elsewhere are the environments other than the pilot's on which it trains or plays.
 	Elsewhere []string `json:"elsewhere,omitempty"`
 }
@@ -67,21 +66,25 @@ func (s *session) planExperiment(ctx context.Context, x design.Experiment, episo
 }
 
 // planArm scales what was measured for the specification of an arm to all seeds.
-func planArm(x design.Experiment, a design.Arm, of spec.Spec, m estimate.Pilot) (armPlan, error) {
+func planArm(x design.Experiment, a design.Arm, of spec.Spec, m pilot.Measured) (armPlan, error) {
 	shares, _ := x.Shares(a.Name, of)
 	first := a.Name == x.Arms[0].Name
 	plan := armPlan{Arm: a.Name, Shares: a.From != "" || !first && shares != design.SharesNothing}
+	seeds := float64(x.Seeds)
 	updates := false
 	for _, l := range m.Estimate() {
-		updates = updates || l.Name == pilot.Updates
-		if l.Name != "in all" && !(plan.Shares && pilot.OfStage1(l.Name)) {
-			times := x.Seeds
-			if l.Name == pilot.Updates && x.Imitates(a.Name) { // the control makes as many steps
+		if l.Name == "in all" || plan.Shares && pilot.OfStage1(l.Name) {
+			continue
+		}
+		times := seeds
+		if strings.HasPrefix(l.Name, pilot.Updates) {
+			updates = true
+			if x.Imitates(a.Name) { // the control makes as many steps
 				times *= 2
 			}
-			plan.Training = plan.Training.Plus(l.Hours.Times(times))
-			plan.Money = plan.Money.Plus(l.Money.Times(x.Seeds))
 		}
+		plan.Training += times * l.Hours
+		plan.Money += seeds * l.Money
 	}
 	plan.Unpaired = !updates && of.Epochs > 0
 
@@ -103,7 +106,7 @@ func planArm(x design.Experiment, a design.Arm, of spec.Spec, m estimate.Pilot) 
 		if system.Model != "" {
 			plan.Asking += n
 		}
-		plan.Playing = plan.Playing.Plus(m.Playing(pilot.Phase(of, system), n*x.Seeds))
+		plan.Playing += m.Playing[pilot.Kind(system)] * seeds * float64(n)
 		environment, _ := design.Elsewhere(play.Split)
 		elsewhere(environment)
 	}
@@ -112,35 +115,37 @@ func planArm(x design.Experiment, a design.Arm, of spec.Spec, m estimate.Pilot) 
 }
 
 func printPlans(w io.Writer, x design.Experiment, episodes int, plans []armPlan) {
-	say(w, "hours of all %d seeds, by a pilot of the first arm with %d episodes; arms that share repeat no stage 1\n",
-		x.Seeds, episodes)
-	var all armPlan
+	say(w, "hours of all %d seeds, by a pilot of the first arm with %d episodes; arms that share repeat no stage 1.\n"+
+		"Expect between 1/%d of these figures and %[3]d times as much.\n", x.Seeds, episodes, pilot.Within)
+	all := armPlan{Arm: "in all"}
 	for _, p := range plans {
-		all.Training = all.Training.Plus(p.Training)
-		all.Playing = all.Playing.Plus(p.Playing)
-		all.Money = all.Money.Plus(p.Money)
+		all.Training += p.Training
+		all.Playing += p.Playing
+		all.Money += p.Money
+		all.Episodes += p.Episodes
 		all.Asking += p.Asking
 		all.Unpaired = all.Unpaired || p.Unpaired
-		for _, e := range p.Elsewhere {
-			if !slices.Contains(all.Elsewhere, e) {
-				all.Elsewhere = append(all.Elsewhere, e)
-			}
+		all.Elsewhere = append(all.Elsewhere, p.Elsewhere...)
+	}
+	for _, p := range append(plans, all) {
+		line := fmt.Sprintf("%-14s %.2f h, of which %.2f h for %d episodes of evaluation per seed",
+			p.Arm, p.Training+p.Playing, p.Playing, p.Episodes)
+		if all.Money > 0 {
+			line += fmt.Sprintf(", money %.2f", p.Money)
 		}
+		say(w, "%s", line)
 	}
-	paid := all.Money.High > 0
-	for _, p := range plans {
-		say(w, "%-14s %s, of which %.1f to %.1f h for %d episodes of evaluation per seed%s",
-			p.Arm, p.hours(), p.Playing.Low, p.Playing.High, p.Episodes, p.money(paid))
-	}
-	say(w, "%-14s %s%s\n", "in all", all.hours(), all.money(paid))
+	say(w, "")
+
 	if all.Unpaired {
 		say(w, "The pilot made no pairs: hours lack the updates. Another number of --episodes may make some.\n")
 	}
 	if len(all.Elsewhere) > 0 {
+		slices.Sort(all.Elsewhere)
 		say(w, "What is played on %s is estimated at the pace of %s, the environment of the first arm.\n",
-			strings.Join(all.Elsewhere, ", "), x.Spec.Environment)
+			strings.Join(slices.Compact(all.Elsewhere), ", "), x.Spec.Environment)
 	}
-	if paid {
+	if all.Money > 0 {
 		say(w, "Money is that of training, in the currency of the models' prices.\n")
 	}
 	if all.Asking > 0 {
@@ -148,20 +153,4 @@ func printPlans(w io.Writer, x design.Experiment, episodes int, plans []armPlan)
 			all.Asking)
 	}
 	printPower(w, x)
-}
-
-// hours returns what training and playing take.
-func (p armPlan) hours() string {
-	of := p.Training.Plus(p.Playing)
-
-	return fmt.Sprintf("%.1f to %.1f h", of.Low, of.High)
-}
-
-// money returns what training costs, or nothing where nothing of the experiment has a price.
-func (p armPlan) money(paid bool) string {
-	if !paid {
-		return ""
-	}
-
-	return fmt.Sprintf(", money %.2f to %.2f", p.Money.Low, p.Money.High)
 }

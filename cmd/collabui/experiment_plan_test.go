@@ -5,19 +5,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/collabui/collabui/internal/experiment/estimate"
 	"github.com/collabui/collabui/internal/experiment/pilot"
 	"github.com/collabui/collabui/internal/method/design"
 	"github.com/collabui/collabui/workers/catalog"
 )
 
-// hour returns a phase that takes an hour in the run, and as long per unit where Playing asks for more.
-func hour(name string) estimate.Phase {
-	return estimate.Phase{Name: name, Work: 3600, Wall: 3600, Lanes: 1, Units: 1, Low: 1, Total: 1}
+// hour returns work that takes an hour in the run.
+func hour(name string) pilot.Work {
+	return pilot.Work{Line: pilot.Line{Name: name, Hours: 1}, Times: 1, Paced: 1}
 }
 
 // planOf plans every arm of an example as if some phases and calls had been measured.
-func planOf(t *testing.T, file string, m estimate.Pilot) (design.Experiment, map[string]armPlan, string) {
+func planOf(t *testing.T, file string, m pilot.Measured) (design.Experiment, map[string]armPlan, string) {
 	t.Helper()
 	x, err := loadExperiment("../../examples/experiments/" + file)
 	if err != nil {
@@ -42,25 +41,23 @@ func planOf(t *testing.T, file string, m estimate.Pilot) (design.Experiment, map
 }
 
 func TestArmsThatShareAreBilledNoStage1(t *testing.T) {
-	m := estimate.Pilot{
-		Phases: []estimate.Phase{hour("stage 1, training"), hour(pilot.Updates)},
-		Roles: []estimate.Role{
-			{Name: "author of level 1", Calls: 1, Units: 1, Total: 1, Money: estimate.Sample{8, 8}},
-			{Name: "critic", Calls: 1, Units: 1, Total: 1, Money: estimate.Sample{1, 1}},
-		},
-	}
+	m := pilot.Measured{Works: []pilot.Work{
+		hour("stage 1, training"), hour(pilot.Updates),
+		{Line: pilot.Line{Name: "stage 1, questions", Money: 8}, Times: 1},
+		{Line: pilot.Line{Name: "critic", Money: 1}, Times: 1},
+	}}
 	x, plans, out := planOf(t, "7b/baselines.yaml", m)
 	seeds := float64(x.Seeds)
 	for arm, of := range map[string]struct{ hours, money float64 }{
 		"full": {2, 9}, "digirl": {1, 1}, "digirl1": {1, 1}, // the last one has other agents
 	} {
-		if p := plans[arm]; p.Training.Mid != of.hours*seeds || p.Money.Mid != of.money*seeds {
+		if p := plans[arm]; p.Training != of.hours*seeds || p.Money != of.money*seeds {
 			t.Errorf("%s takes %v hours and money %v, want %v and %v",
 				arm, p.Training, p.Money, of.hours*seeds, of.money*seeds)
 		}
 	}
 	for _, want := range []string{
-		"full           12.0 to 12.0 h", "money 54.00 to 54.00", "in all         30.0 to 30.0 h, ",
+		"full           12.00 h", "money 54.00", "in all         30.00 h, ",
 		"Chat models play 642 episodes per seed",
 	} {
 		if !strings.Contains(out, want) {
@@ -75,29 +72,27 @@ func TestArmsThatShareAreBilledNoStage1(t *testing.T) {
 }
 
 func TestControlsArePlannedAsLongAsUpdates(t *testing.T) {
-	x, plans, _ := planOf(t, "7b/controls.yaml", estimate.Pilot{Phases: []estimate.Phase{hour(pilot.Updates)}})
-	if got, want := plans["e15"].Training.Mid, 2*float64(x.Seeds); got != want {
+	x, plans, _ := planOf(t, "7b/controls.yaml", pilot.Measured{Works: []pilot.Work{hour(pilot.Updates)}})
+	if got, want := plans["e15"].Training, 2*float64(x.Seeds); got != want {
 		t.Errorf("an arm with a control trains for %v hours, want %v", got, want)
 	}
-	if got, want := plans["shared"].Training.Mid, float64(x.Seeds); got != want {
+	if got, want := plans["shared"].Training, float64(x.Seeds); got != want {
 		t.Errorf("an arm without a control trains for %v hours, want %v", got, want)
 	}
 }
 
 func TestEpisodesArePlannedAtThePaceOfTheirSystem(t *testing.T) {
-	slow := hour("evaluation, 4 agents")
-	slow.Work, slow.Wall = 3*3600, 3*3600
-	x, plans, out := planOf(t, "7b/generalisation.yaml", estimate.Pilot{
-		Phases: []estimate.Phase{hour("evaluation, one agent"), slow},
+	x, plans, out := planOf(t, "7b/generalisation.yaml", pilot.Measured{
+		Playing: map[string]float64{"evaluation, one agent": 1, "evaluation, all agents": 3},
 	})
 	seeds := float64(x.Seeds)
 	full, raw := plans["full"], plans["raw"]
-	if full.Playing.Mid != 3*float64(full.Episodes)*seeds || raw.Playing.Mid != float64(raw.Episodes)*seeds {
+	if full.Playing != 3*float64(full.Episodes)*seeds || raw.Playing != float64(raw.Episodes)*seeds {
 		t.Errorf("evaluation takes %v hours for %d episodes of four agents, and %v for %d of one, want 3 and 1 each",
 			full.Playing, full.Episodes, raw.Playing, raw.Episodes)
 	}
 	for _, want := range []string{
-		"What is played on mind2web, autowebbench is estimated at the pace of androidworld",
+		"What is played on autowebbench, mind2web is estimated at the pace of androidworld",
 		"The pilot made no pairs: hours lack the updates",
 	} {
 		if !strings.Contains(out, want) {

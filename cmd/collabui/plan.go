@@ -11,7 +11,6 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/experiment/estimate"
 	"github.com/collabui/collabui/internal/experiment/pilot"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -30,9 +29,8 @@ func planCmd(a *app) *cobra.Command {
 		Use:   "plan SPEC",
 		Short: "Run a pilot of a few episodes and estimate calls, tokens, money, hours and disk of the whole run",
 		Long: `plan runs a pilot of the specification: every stage with a few episodes, as a separate run, with the
-same endpoints and budget. It scales what the pilot took to the run. Ranges come from the spread between the pilot's
-calls, and from the length of an expert's episodes, since the pilot's policy is barely trained. If the run has ended,
-what it took is printed, too.
+same endpoints and budget. It scales what the pilot took to the run, with episodes as long as an expert's if they
+succeed, since the pilot's policy is barely trained. If the run has ended, what it took is printed, too.
 
 The pilot of an unchanged specification runs once. The run itself is not started.`,
 		Example: "  collabui plan my.yaml --episodes 8",
@@ -65,10 +63,10 @@ func checkEpisodes(n int) error {
 
 // planned is the answer of plan.
 type planned struct {
-	Pilot    string          `json:"pilot"`
-	Spent    runs.Spent      `json:"pilot_spent"`
-	Estimate []estimate.Line `json:"estimate"`
-	Took     []estimate.Line `json:"took,omitempty"` // by the run itself, if it has ended
+	Pilot    string       `json:"pilot"`
+	Spent    runs.Spent   `json:"pilot_spent"`
+	Estimate []pilot.Line `json:"estimate"`
+	Took     []pilot.Line `json:"took,omitempty"` // by the run itself, if it has ended
 }
 
 func (a *app) runPlan(ctx context.Context, o planOptions, file string) error {
@@ -106,7 +104,7 @@ func (a *app) runPlan(ctx context.Context, o planOptions, file string) error {
 		return err
 	}
 
-	return a.print(out, func(w io.Writer) { out.text(w, s, o) })
+	return a.print(out, func(w io.Writer) { out.text(w, s.Name, o.episodes) })
 }
 
 // countEpisodes puts into a specification the numbers of episodes that follow from its environments: the split
@@ -147,7 +145,7 @@ func splitsOf(o envadapters.Options) (map[string]int, error) {
 }
 
 // took returns what the run of a specification took, if it has ended.
-func (s *session) took(ctx context.Context, of spec.Spec) ([]estimate.Line, error) {
+func (s *session) took(ctx context.Context, of spec.Spec) ([]pilot.Line, error) {
 	run := runs.Run(of.Name)
 	if ended, err := run.End().Exists(ctx, s.bucket); err != nil || !ended {
 		return nil, err
@@ -165,17 +163,15 @@ func (s *session) took(ctx context.Context, of spec.Spec) ([]estimate.Line, erro
 	return m.Took(), err
 }
 
-func (p planned) text(w io.Writer, s spec.Spec, o planOptions) {
+func (p planned) text(w io.Writer, run string, episodes int) {
 	say(w, "%s, estimated from run %s: %d episodes, %d calls to chat endpoints, cost %.4f\n",
-		s.Name, p.Pilot, o.episodes, p.Spent.Calls, p.Spent.Money)
-	say(w, "%s", estimate.Text(p.Estimate))
+		run, p.Pilot, episodes, p.Spent.Calls, p.Spent.Money)
+	say(w, "%s", pilot.Text(p.Estimate))
 	if p.Took != nil {
-		say(w, "The run itself has ended. It took:\n\n%s", estimate.Text(p.Took))
+		say(w, "The run itself has ended. It took:\n\n%s", pilot.Text(p.Took))
 	}
-	say(w, `
-Money is that of chat endpoints with prices in the specification. Hours are those of the workers that played the pilot;
-give it as many --episodes as they have places. Place hours are those in which tabs or emulators are held, GPU hours
-those of training; policy servers are needed during rollouts and evaluations, too. Episodes are assumed to succeed in
-%.0f to %.0f %%, on average %.0f %%, in as many steps as an expert's.`,
-		100*estimate.LeastRate, 100*estimate.MostRate, 100*estimate.MeanRate)
+	say(w, `Expect the run to take between 1/%d of these figures and %[1]d times as much. Money is that of chat endpoints with
+prices in the specification. Hours are those of the workers that played the pilot; give it as many --episodes as they
+have places. Place hours are those in which tabs or emulators are held, GPU hours those of training; policy servers are
+needed during rollouts and evaluations, too.`, pilot.Within)
 }

@@ -27,7 +27,6 @@ var reads = map[string]string{
 	"internal/policy/infer.Find Exists":                    "a person sees the answer; a server asks again",
 	"internal/policy/infer.System.choose Sure":             "the newest epoch instead of the best",
 	"internal/policy/infer.System.readEpoch Sure":          "whether a person asked for an epoch that is not committed",
-	"internal/experiment/pilot.measuring.task Sure":        "which of two records stage 1 left of a task",
 
 	// Where a run continues. Whatever is begun again finds what is recorded, and records it once.
 	"activities.Control.PlanRun Exists":    "stage 1, or the end, is done again, and adopts what is recorded",

@@ -3,12 +3,15 @@
 package integration
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http/httptest"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/collabui/collabui/internal/experiment/pilot"
 )
 
 // withModels gives every training-time role except the UI agent to a chat model.
@@ -119,9 +122,32 @@ func (m *machine) dataCommands() {
 	m.exported()
 	m.says([]string{"agreement", "calibration"}, "show", "kill", "critic")
 	m.says([]string{
-		"critic", "adversary", "summariser", "author of level 1", "author of level 2",
+		"critic", "adversary", "summariser", "stage 1, questions", "stage 1, instructions",
 		"rollouts, credit, pairing", "updates", "in all",
 	}, "plan", m.spec, "--episodes", "3")
+	m.planned("--episodes", "3")
+}
+
+// planned checks that what a plan estimates is within its factor of what the run took, which has ended. Hours depend on
+// what else the machine does.
+func (m *machine) planned(flags ...string) {
+	m.t.Helper()
+	var plan struct{ Estimate, Took []pilot.Line }
+	raw := m.must(append([]string{"plan", m.spec, "--json"}, flags...)...)
+	if err := json.Unmarshal([]byte(raw[strings.LastIndex(raw, "\n{")+1:]), &plan); err != nil || len(plan.Took) == 0 {
+		m.t.Fatalf("plan --json printed %s: %v, want an estimate and what the run took", raw, err)
+	}
+	estimate, took := plan.Estimate[len(plan.Estimate)-1], plan.Took[len(plan.Took)-1]
+	for name, of := range map[string]struct{ estimate, took float64 }{
+		"calls": {estimate.Calls, took.Calls}, "tokens": {estimate.Tokens, took.Tokens},
+		"money": {estimate.Money, took.Money}, "bytes": {estimate.Bytes, took.Bytes},
+	} {
+		m.t.Logf("%s: %.4g estimated, %.4g taken", name, of.estimate, of.took)
+		if of.estimate < of.took/pilot.Within || of.estimate > of.took*pilot.Within {
+			m.t.Errorf("%s: the plan estimates %.4g, and the run took %.4g, want a factor of %d at most between them",
+				name, of.estimate, of.took, pilot.Within)
+		}
+	}
 }
 
 // exported tries export and import.

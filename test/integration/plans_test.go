@@ -47,7 +47,7 @@ type declared struct {
 }
 
 // hoursOf reads the line of an arm, or of all arms, in what `experiment --plan` prints.
-var hoursOf = regexp.MustCompile(`(?m)^([a-z0-9-]+|in all) +[\d.]+ to ([\d.]+) h\b`)
+var hoursOf = regexp.MustCompile(`(?m)^([a-z0-9-]+|in all) +([\d.]+) h\b`)
 
 // plans checks and plans one experiment.
 func (c *cluster) plans(file string) {

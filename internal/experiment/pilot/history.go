@@ -1,81 +1,58 @@
 package pilot
 
 import (
-	"encoding/json"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
 	common "go.temporal.io/api/common/v1"
 	enums "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// did is an activity that has ended well, from when a worker took it.
-type did struct {
-	name     string
-	from, to time.Time
-	input    []byte // JSON
-	result   []byte // JSON
+// activity is an activity that has ended well, from when a worker took it.
+type activity struct {
+	name          string
+	from, to      time.Time
+	input, result *common.Payloads
 }
 
-func (d did) seconds() float64 { return d.to.Sub(d.from).Seconds() }
-
-// done returns the activities of a workflow of the run that have ended well, by name. A workflow that does not exist
-// did nothing.
-func (m *measuring) done(workflow string) (map[string][]did, error) {
-	open, out := map[int64]did{}, map[string][]did{}
-	err := m.history(workflow, func(e *history.HistoryEvent) (err error) {
-		at := e.EventTime.AsTime()
-		switch {
-		case e.GetActivityTaskScheduledEventAttributes() != nil:
-			x := e.GetActivityTaskScheduledEventAttributes()
-			d := did{name: x.ActivityType.Name}
-			d.input, err = m.data(x.Input)
-			open[e.EventId] = d
-		case e.GetActivityTaskStartedEventAttributes() != nil:
-			id := e.GetActivityTaskStartedEventAttributes().ScheduledEventId
-			d := open[id]
-			d.from = at
-			open[id] = d
-		case e.GetActivityTaskCompletedEventAttributes() != nil:
-			x := e.GetActivityTaskCompletedEventAttributes()
-			d := open[x.ScheduledEventId]
-			d.to = at
-			d.result, err = m.data(x.Result)
-			out[d.name] = append(out[d.name], d)
+// histories reads the activities of the pilot's workflows.
+func (m *measuring) histories(ctx context.Context) error {
+	workflows := []string{"/finetune", "/eval/0000-val", "/eval/0000-test", "/eval/0000-references"}
+	for level := 1; level <= runs.Levels; level++ {
+		workflows = append(workflows, fmt.Sprintf("/finetune/level-%d", level))
+	}
+	for epoch := 1; epoch <= m.pilot.Epochs; epoch++ {
+		id := fmt.Sprintf("/epoch/%04d", epoch)
+		workflows = append(workflows, id, fmt.Sprintf("/eval/%04d-val", epoch), fmt.Sprintf("/eval/%04d-test", epoch))
+		for from := 1; from <= m.pilot.Slots; from += rules.ShardSize {
+			workflows = append(workflows, fmt.Sprintf("%s/shard/%04d", id, from))
 		}
-
-		return err
-	})
-
-	return out, err
-}
-
-// lasted returns the time from the first to the last event of a workflow of the run.
-func (m *measuring) lasted(workflow string) (time.Duration, error) {
-	var from, to time.Time
-	err := m.history(workflow, func(e *history.HistoryEvent) error {
-		if to = e.EventTime.AsTime(); from.IsZero() {
-			from = to
+	}
+	for _, workflow := range workflows {
+		if err := m.history(ctx, m.pilot.Name+workflow); err != nil {
+			return err
 		}
+	}
 
-		return nil
-	})
-
-	return to.Sub(from), err
+	return nil
 }
 
-// history calls f with the events of a workflow of the run, until f returns an error.
-func (m *measuring) history(workflow string, f func(*history.HistoryEvent) error) error {
-	id := m.pilot.Name + workflow
-	h := m.temporal.GetWorkflowHistory(m.ctx, id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	for h.HasNext() {
-		event, err := h.Next()
+// history reads the activities of a workflow that have ended well. A workflow that does not exist did nothing.
+func (m *measuring) history(ctx context.Context, id string) error {
+	open := map[int64]activity{}
+	events := m.temporal.GetWorkflowHistory(ctx, id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		e, err := events.Next()
 		var missing *serviceerror.NotFound
 		if errors.As(err, &missing) {
 			return nil
@@ -83,72 +60,64 @@ func (m *measuring) history(workflow string, f func(*history.HistoryEvent) error
 		if err != nil {
 			return fault.New(fault.Transient, "history of %s: %w", id, err)
 		}
-		if err := f(event); err != nil {
-			return fmt.Errorf("history of %s: %w", id, err)
+		if x := e.GetActivityTaskScheduledEventAttributes(); x != nil {
+			open[e.EventId] = activity{name: x.ActivityType.Name, input: x.Input}
+		}
+		if x := e.GetActivityTaskStartedEventAttributes(); x != nil {
+			a := open[x.ScheduledEventId]
+			a.from = e.EventTime.AsTime()
+			open[x.ScheduledEventId] = a
+		}
+		if x := e.GetActivityTaskCompletedEventAttributes(); x != nil {
+			a := open[x.ScheduledEventId]
+			a.to, a.result = e.EventTime.AsTime(), x.Result
+			m.did[a.name] = append(m.did[a.name], a)
 		}
 	}
 
 	return nil
 }
 
-// data returns the JSON of the first of an activity's arguments or results. It is an invalid fault if a key is missing
-// with which it was encrypted.
-func (m *measuring) data(p *common.Payloads) ([]byte, error) {
-	if len(p.GetPayloads()) == 0 {
-		return nil, nil
-	}
-	plain, err := m.codec.Decode(p.Payloads[:1])
-	if err != nil {
-		return nil, err
+// read returns the first argument or the result of an activity. It is an invalid fault if a key is missing with which
+// it was encrypted.
+func read[T any](m *measuring, p *common.Payloads) (value T, err error) {
+	if err = m.converter.FromPayloads(p, &value); err != nil {
+		err = fmt.Errorf("history of run %s: %w", m.pilot.Name, err)
 	}
 
-	return plain[0].Data, nil
+	return value, err
 }
 
-// read returns what a record says, as JSON. An activity without arguments or results says nothing.
-func read[T any](raw []byte) (value T, err error) {
-	if len(raw) == 0 {
-		return value, nil
+// took returns the hours of activities in all, those in which any of them ran, and how many ran at once at most: at
+// least 1.
+func took(all []activity) (busy, wall, most float64) {
+	type edge struct {
+		at   time.Time
+		step float64
 	}
-
-	return value, fault.As(fault.Corrupt, json.Unmarshal(raw, &value))
-}
-
-// work returns the seconds that activities took in all, and those during which any of them ran.
-func work(all []did) (seconds, wall float64) {
-	all = slices.SortedFunc(slices.Values(all), func(a, b did) int { return a.from.Compare(b.from) })
-	var end time.Time
-	for _, d := range all {
-		seconds += d.seconds()
-		if from := latest(d.from, end); d.to.After(from) {
-			wall += d.to.Sub(from).Seconds()
-			end = d.to
-		}
-	}
-
-	return seconds, wall
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-
-	return b
-}
-
-// lanes returns the largest number of activities that ran at once, at least 1.
-func lanes(all []did) float64 {
-	most := 1
+	var edges []edge
 	for _, a := range all {
-		n := 0
-		for _, b := range all {
-			if !b.from.After(a.from) && b.to.After(a.from) {
-				n++
-			}
+		edges = append(edges, edge{a.from, 1}, edge{a.to, -1})
+		busy += a.to.Sub(a.from).Hours()
+	}
+	slices.SortFunc(edges, func(x, y edge) int { return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.step, y.step)) })
+
+	open := 0.0
+	for i, e := range edges {
+		if open > 0 {
+			wall += e.at.Sub(edges[i-1].at).Hours()
 		}
-		most = max(most, n)
+		open += e.step
+		most = max(most, open)
 	}
 
-	return float64(most)
+	return busy, wall, max(most, 1)
+}
+
+// timed returns the work of activities. A pilot is too small to keep all places busy: the pace of the run is assumed to
+// be midway between its own and the best, with so many at once or as many as the pilot had at most.
+func timed(name string, all []activity, atOnce, times float64) Work {
+	busy, wall, most := took(all)
+
+	return Work{Line: Line{Name: name, Hours: wall}, Times: times, Paced: math.Sqrt(busy * wall / max(most, atOnce))}
 }

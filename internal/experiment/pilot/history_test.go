@@ -18,8 +18,10 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// ran returns an activity that ran between two seconds.
-func ran(from, to int) did { return did{from: time.Unix(int64(from), 0), to: time.Unix(int64(to), 0)} }
+// ran returns an activity that ran between two hours.
+func ran(from, to int) activity {
+	return activity{from: time.Unix(3600*int64(from), 0), to: time.Unix(3600*int64(to), 0)}
+}
 
 // recorded is a Temporal with one history.
 type recorded struct {
@@ -95,23 +97,25 @@ func TestHistoriesAreReadAsWorkersWroteThem(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m := &measuring{ctx: t.Context(), temporal: evaluation(t, c.written), codec: codec}
-			did, err := m.done("/finetune")
+			m := &measuring{
+				temporal: evaluation(t, c.written), converter: codec.Converter(), did: map[string][]activity{},
+			}
+			if err := m.history(t.Context(), "x/finetune"); err != nil || len(m.did["Evaluate"]) != 1 {
+				t.Fatalf("history = %v, and was read as %v, want the evaluation", err, m.did)
+			}
+			did := m.did["Evaluate"][0]
+			asked, err := read[struct{ From, To int }](m, did.input)
 			if c.kind != "" {
 				if err == nil || fault.KindOf(err) != c.kind {
-					t.Errorf("done = %v, %v, want a fault of kind %s", did, err, c.kind)
+					t.Errorf("read = %v, %v, want a fault of kind %s", asked, err, c.kind)
 				}
 
 				return
 			}
-			if err != nil || len(did["Evaluate"]) != 1 {
-				t.Fatalf("done = %v, %v, want the evaluation", did, err)
-			}
-			asked, err := read[struct{ From, To int }](did["Evaluate"][0].input)
 			if err != nil || asked.To-asked.From != 7 {
 				t.Errorf("it was asked for %+v, %v, want 7 episodes", asked, err)
 			}
-			gave, err := read[struct{ Cost runs.Cost }](did["Evaluate"][0].result)
+			gave, err := read[struct{ Cost runs.Cost }](m, did.result)
 			if err != nil || gave.Cost.Calls != 21 {
 				t.Errorf("it gave %+v, %v, want 21 calls", gave, err)
 			}
@@ -120,69 +124,86 @@ func TestHistoriesAreReadAsWorkersWroteThem(t *testing.T) {
 }
 
 func TestWorkIsAllTimeAndTheTimeInWhichAnythingRan(t *testing.T) {
-	all := []did{ran(10, 12), ran(0, 4), ran(1, 3), ran(3, 6)}
-	if seconds, wall := work(all); seconds != 11 || wall != 8 {
-		t.Errorf("work = %v, %v, want 11, 8", seconds, wall)
+	all := []activity{ran(10, 12), ran(0, 4), ran(1, 3), ran(3, 6)}
+	if busy, wall, most := took(all); busy != 11 || wall != 8 || most != 2 {
+		t.Errorf("took = %v, %v, %v, want 11, 8, 2: one ended when the next began", busy, wall, most)
 	}
-	if got := lanes(all); got != 2 {
-		t.Errorf("lanes = %v, want 2: one ended when the next began", got)
+	if busy, wall, most := took(nil); busy != 0 || wall != 0 || most != 1 {
+		t.Errorf("nothing took %v, %v, %v, want 0, 0, 1", busy, wall, most)
 	}
-	if got := lanes(nil); got != 1 {
-		t.Errorf("lanes of nothing = %v, want 1", got)
+}
+
+func TestARunKeepsMorePlacesBusyThanItsPilot(t *testing.T) {
+	w := timed("x", []activity{ran(0, 4), ran(0, 2), ran(0, 2)}, 8, 1)
+	if w.Hours != 4 || w.Paced != 2 { // 8 hours of work: 2 at once on average, 8 at best, 4 in between
+		t.Errorf("it took %v hours, and takes %v in the run, want 4 and 2", w.Hours, w.Paced)
 	}
 }
 
 func TestEvaluationsAreThoseOfOneAgentAndOfAll(t *testing.T) {
 	s := spec.Default()
-	s.Agents, s.Epochs = 4, 5
+	s.Agents, s.Epochs, s.FineTune.MaxChunks = 4, 5, 4
 	s.Evaluation = spec.Evaluation{Val: 100, TestSeeds: 30, TestTemplates: 20, Every: 2, Base: true}
 	for _, c := range []struct {
 		name      string
 		change    func(*spec.Spec)
 		one, many float64
 	}{
-		// Two chunks and two decodings; base-4, then after epochs 2, 4 and 5; the base and the best system at the end.
+		// Two chunks, midway between 1 and 4, and two decodings; base-4, then after epochs 2, 4 and 5; the base and the best system at the end.
 		{"four agents", func(*spec.Spec) {}, 450, 500},
 		{"one agent", func(s *spec.Spec) { s.Agents = 1 }, 800, 0},
 		{"no base at the end", func(s *spec.Spec) { s.Evaluation.Base = false }, 400, 450},
-		{"a given base", func(s *spec.Spec) { s.FineTune.Base = "x" }, 550, 500},
+		{"a given base", func(s *spec.Spec) { s.FineTune.Base = "x" }, 350, 500},
 		{"stage 1 only", func(s *spec.Spec) { s.Epochs = 0 }, 450, 150},
+		{"elsewhere, too", func(s *spec.Spec) {
+			s.Evaluation.OutOfDistribution = []spec.Elsewhere{{Environment: "shop", Split: "val", Episodes: 10}}
+		}, 460, 520},
 	} {
 		of := s
 		c.change(&of)
-		if one, many := evaluations(of, 2); one != c.one || many != c.many {
+		if one, many := evaluations(of); one != c.one || many != c.many {
 			t.Errorf("%s: evaluations = %v, %v, want %v, %v", c.name, one, many, c.one, c.many)
 		}
 	}
 }
 
-// TestOneAgentIsPlannedAtThePaceOfOne measures a pilot of four agents for an arm that has one.
 func TestOneAgentIsPlannedAtThePaceOfOne(t *testing.T) {
 	s := spec.Default()
-	p := Spec(s, 4)
-	s.Agents, s.Rounds = 1, 1
-	m := &measuring{spec: s, pilot: p}
-	m.kinds()
-	for k, seconds := range []int{10, 400} {
-		e := m.evaluated[k]
-		e.did, e.episodes = []did{ran(0, seconds)}, 10
-		m.evaluationPhase(e)
+	m := &measuring{spec: s, length: 5, out: Measured{Playing: map[string]float64{}}}
+	for kind, hours := range map[string]int{alone: 1, together: 4} {
+		m.evaluation(kind, &evaluated{activities: []activity{ran(0, hours)}, episodes: 10, steps: 100}, 0, 10)
 	}
 	one, err := rules.Kind{Of: rules.OfTrained}.System(s, []string{"p"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h := m.out.Playing(Phase(s, one), 360).Mid; math.Abs(h-0.1) > 1e-9 {
-		t.Errorf("360 episodes of one agent take %v hours, want 0.1, as those of one agent in the pilot", h)
-	}
-	s.Agents = 4
 	four, err := rules.Kind{Of: rules.OfTrained}.System(s, make([]string, 4))
 	if err != nil {
 		t.Fatal(err)
 	}
-	m = &measuring{spec: s, pilot: p}
-	m.kinds()
-	if got, want := m.evaluated[1].name, Phase(s, four); got != want {
-		t.Errorf("several agents are measured as %q, want %q, by which they are found", got, want)
+	// 5 of 100 steps each.
+	if got := m.out.Playing[Kind(one)]; math.Abs(got-0.05) > 1e-9 {
+		t.Errorf("an episode of one agent takes %v hours, want 0.05", got)
+	}
+	if got := m.out.Playing[Kind(four)]; math.Abs(got-0.2) > 1e-9 {
+		t.Errorf("an episode of four agents takes %v hours, want 0.2", got)
+	}
+}
+
+func TestTheTimeToBeginIsNotScaled(t *testing.T) {
+	s := spec.Default()
+	s.Trainer.Options = []byte(`{"devices": 2}`)
+	jobs := []activity{ran(0, 5), ran(5, 10)}
+	for _, c := range []struct{ known, want float64 }{
+		{4, 100*4 + 6.0/2*10}, {0, 100 * 10}, {11, 100 * 10},
+	} {
+		m := &measuring{spec: s}
+		m.training("updates", jobs, c.known, 100, 10)
+		lines := m.out.Estimate()
+		all := lines[len(lines)-1]
+		if math.Abs(all.Hours-c.want) > 1e-9 || math.Abs(all.Devices-2*c.want) > 1e-9 {
+			t.Errorf("with %v of 10 hours in optimiser steps, jobs take %v hours and %v of GPUs, want %v and twice as much",
+				c.known, all.Hours, all.Devices, c.want)
+		}
 	}
 }

@@ -1,0 +1,98 @@
+package pilot
+
+import (
+	"fmt"
+	"time"
+)
+
+// Within is the factor by which the figures of an estimate may be wrong: five runs took between half of what was
+// estimated and twice as much.
+const Within = 2
+
+// Line is what one kind of work takes.
+type Line struct {
+	Name    string  `json:"name"`
+	Calls   float64 `json:"calls"`
+	Tokens  float64 `json:"tokens"`
+	Money   float64 `json:"money"`
+	Hours   float64 `json:"hours"`
+	Places  float64 `json:"place_hours"`  // in which tabs of browsers or emulators are held
+	Devices float64 `json:"device_hours"` // in which training holds accelerators
+	Bytes   float64 `json:"bytes"`
+}
+
+// Plus returns the line with so many times what another one takes.
+func (l Line) Plus(o Line, times float64) Line {
+	l.Calls += times * o.Calls
+	l.Tokens += times * o.Tokens
+	l.Money += times * o.Money
+	l.Hours += times * o.Hours
+	l.Places += times * o.Places
+	l.Devices += times * o.Devices
+	l.Bytes += times * o.Bytes
+
+	return l
+}
+
+// Work is one kind of work: what it took in the pilot, and how many times as much of it the run has.
+type Work struct {
+	Line
+
+	Times float64
+	// Paced are the hours of the pilot's work at the pace of the run, which keeps more places busy.
+	Paced float64
+}
+
+// Measured is what was measured in a pilot.
+type Measured struct {
+	Works   []Work
+	Playing map[string]float64 // hours of an episode of the run, by kind of evaluation
+}
+
+// Estimate returns what each kind of work takes in the run, then their sum. Work that the run does not have is left
+// out.
+func (m Measured) Estimate() []Line {
+	var lines []Line
+	for _, w := range m.Works {
+		if w.Times > 0 {
+			w.Hours = w.Paced
+			lines = append(lines, Line{Name: w.Name}.Plus(w.Line, w.Times))
+		}
+	}
+
+	return withSum(lines)
+}
+
+// Took returns what each kind of work took in the run that was measured, then their sum.
+func (m Measured) Took() []Line {
+	var lines []Line
+	for _, w := range m.Works {
+		lines = append(lines, w.Line)
+	}
+
+	return withSum(lines)
+}
+
+func withSum(lines []Line) []Line {
+	all := Line{Name: "in all"}
+	for _, l := range lines {
+		all = all.Plus(l, 1)
+	}
+
+	return append(lines, all)
+}
+
+// Text returns the lines as a table.
+func Text(lines []Line) string {
+	clock := func(hours float64) string {
+		return time.Duration(hours * float64(time.Hour)).Round(time.Second).String()
+	}
+	const row = "%-40s %9s %12s %9s %10s %10s %10s %8s\n"
+	text := fmt.Sprintf(row, "", "calls", "tokens", "money", "time", "of places", "of GPUs", "MB")
+	for _, l := range lines {
+		text += fmt.Sprintf(row, l.Name, fmt.Sprintf("%.0f", l.Calls), fmt.Sprintf("%.0f", l.Tokens),
+			fmt.Sprintf("%.2f", l.Money), clock(l.Hours), clock(l.Places), clock(l.Devices), fmt.Sprintf("%.0f", l.Bytes/1e6))
+	}
+
+	return text
+}

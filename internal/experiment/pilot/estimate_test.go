@@ -1,0 +1,58 @@
+package pilot
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestARunIsEstimatedFromItsPilot(t *testing.T) {
+	m := Measured{Works: []Work{
+		{Line: Line{Name: "critic", Calls: 32, Tokens: 32000, Money: 0.32}, Times: 25},
+		{Line: Line{Name: "rollouts", Hours: 2, Places: 3, Bytes: 4e6}, Times: 10, Paced: 1},
+		{Line: Line{Name: "unknown", Calls: 3}},
+	}}
+	want := []Line{
+		{Name: "critic", Calls: 800, Tokens: 800000, Money: 8},
+		{Name: "rollouts", Hours: 10, Places: 30, Bytes: 4e7},
+		{Name: "in all", Calls: 800, Tokens: 800000, Money: 8, Hours: 10, Places: 30, Bytes: 4e7},
+	}
+	got := m.Estimate()
+	if len(got) != len(want) || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
+		t.Errorf("Estimate = %+v, want %+v", got, want)
+	}
+	text := Text(got)
+	for _, want := range []string{"800000", "10h0m0s", "40\n", "in all"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the table lacks %q:\n%s", want, text)
+		}
+	}
+
+	took := m.Took()
+	if all := took[len(took)-1]; all.Calls != 35 || all.Hours != 2 {
+		t.Errorf("a run that was measured took %+v, want 35 calls and 2 hours", all)
+	}
+}
+
+func TestCallsOfOneRoleAreOneLine(t *testing.T) {
+	m := &measuring{}
+	for range 2 {
+		m.add(Work{Line: Line{Name: "critic", Calls: 3}, Times: 2})
+		m.add(Work{Line: Line{Name: "adversary"}, Times: 2})
+	}
+	if got := m.out.Estimate(); len(got) != 2 || got[0].Calls != 12 {
+		t.Errorf("Estimate = %+v, want 12 calls of the critic and their sum", got)
+	}
+}
+
+// A pilot that played, wrote and trained nothing leaves nothing to scale: no figure may become infinite.
+func TestAPilotOfNothingHasAnEstimate(t *testing.T) {
+	m := &measuring{out: Measured{Playing: map[string]float64{}}}
+	if err := m.evaluations(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	m.training("updates", nil, 0, share(1, 0), 4)
+	if _, err := json.Marshal(m.out); err != nil {
+		t.Errorf("the estimate cannot be written: %v", err)
+	}
+}

@@ -1,0 +1,325 @@
+package pilot
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+
+	"github.com/collabui/collabui/internal/method/prompts"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/method/stats"
+	"github.com/collabui/collabui/internal/process/payloads"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// Assumptions about the run.
+const (
+	// successes is the share of its episodes that succeed.
+	successes = 0.6
+	// agreeing is the share of the questions about agents' answers that is left: trained agents agree, and equal
+	// answers are asked about once.
+	agreeing = 0.7
+	// optimiserStates is what the checkpoints on the way to a policy take, in sizes of the policy: parameters and
+	// AdamW's two moments.
+	optimiserStates = 3
+)
+
+// measuring is the state of one Measure.
+type measuring struct {
+	bucket      store.Bucket
+	temporal    client.Client
+	converter   converter.DataConverter // of the histories
+	run         runs.Run                // the pilot
+	spec, pilot spec.Spec
+	out         Measured
+
+	did   map[string][]activity // by name
+	bytes map[runs.Kind]float64
+
+	expert float64                  // steps of an expert's episode
+	asking [runs.Levels + 1]float64 // how many times the screens that the pilot wrote about the run does, by level
+
+	length float64 // steps of an episode of the run
+	more   float64 // the steps of the run's rollouts, in those of the pilot's
+}
+
+// Measure reads what the finished pilot p of s took, from the store and from the histories of its workflows.
+func Measure(ctx context.Context, b store.Bucket, t client.Client, s, p spec.Spec) (Measured, error) {
+	codec, err := payloads.New()
+	if err != nil {
+		return Measured{}, err
+	}
+	m := &measuring{
+		bucket: b, temporal: t, converter: codec.Converter(), run: runs.Run(p.Name), spec: s, pilot: p,
+		out: Measured{Playing: map[string]float64{}}, did: map[string][]activity{}, bytes: map[runs.Kind]float64{},
+	}
+	for _, read := range []func(context.Context) error{
+		m.histories, m.disk, m.stage1, m.rollouts, m.updates, m.evaluations, m.calls,
+	} {
+		if err := read(ctx); err != nil {
+			return m.out, err
+		}
+	}
+
+	return m.out, nil
+}
+
+// add adds work that took anything.
+func (m *measuring) add(w Work) {
+	if w.Line == (Line{Name: w.Name}) {
+		return
+	}
+	for i, x := range m.out.Works { // calls of other models or epochs
+		if x.Name == w.Name {
+			m.out.Works[i].Line = x.Plus(w.Line, 1)
+
+			return
+		}
+	}
+	m.out.Works = append(m.out.Works, w)
+}
+
+// share returns a part of a whole, and 0 of nothing.
+func share(part, whole float64) float64 {
+	if whole == 0 {
+		return 0
+	}
+
+	return part / whole
+}
+
+// training returns the number of training jobs of stage 1, and of their optimiser steps. Without levels, stage 1 ends
+// when the policy is in the band, after the first job or the last: it is assumed to need a number in between.
+func training(s spec.Spec) (jobs, steps float64) {
+	if len(s.FineTune.Levels) == 0 && s.FineTune.Base == "" {
+		jobs = math.Sqrt(float64(s.FineTune.MaxChunks))
+
+		return jobs, jobs * float64(s.FineTune.ChunkSteps)
+	}
+	for _, job := range s.FineTune.LevelJobs() {
+		jobs, steps = jobs+1, steps+float64(job.Steps)
+	}
+
+	return jobs, steps
+}
+
+// disk sums the pilot's objects by what they belong to, and adds its policies, which are all of one size.
+func (m *measuring) disk(ctx context.Context) error {
+	objects, err := m.bucket.List(ctx, m.run.Prefix())
+	if err != nil {
+		return err
+	}
+	policies := 0.0
+	for _, o := range objects {
+		m.bytes[m.run.KindOf(o.Key)] += float64(o.Size)
+		if strings.HasSuffix(o.Key, "/update.json") || strings.Contains(o.Key, "finetune/chunks/") {
+			policies++
+		}
+	}
+	jobs, _ := training(m.spec)
+	base, _, err := m.run.Base().Must(ctx, m.bucket)
+	if err != nil {
+		return err
+	}
+	raw, err := store.GetBlob(ctx, m.bucket, base.Policy.Digest)
+	m.add(Work{
+		Line:  Line{Name: "policies", Bytes: policies * float64(len(raw)*(1+optimiserStates))},
+		Times: share(jobs+float64(m.spec.Agents*m.spec.Epochs), policies),
+	})
+
+	return err
+}
+
+// beginning begins the names of the work of stage 1.
+const beginning = "stage 1"
+
+// OfStage1 reports whether a line of an estimate is work of stage 1 alone. An arm that begins with the base policy of
+// another does not repeat it.
+func OfStage1(line string) bool { return strings.HasPrefix(line, beginning) }
+
+// demonstrations returns how many times the training tasks of the pilot's stage 1 the run has.
+func (m *measuring) demonstrations() float64 {
+	return share(float64(m.spec.FineTune.Demonstrations), float64(m.pilot.FineTune.Demonstrations))
+}
+
+// stage1 reads demonstrations and data cards, and adds the work of stage 1.
+func (m *measuring) stage1(ctx context.Context) error {
+	tasks := m.pilot.FineTune.Demonstrations
+	for i := 0; i < tasks && len(m.pilot.FineTune.Levels) == 0 && m.pilot.FineTune.Base == ""; i++ {
+		d, _, err := m.run.Demonstration(i).Must(ctx, m.bucket)
+		if err != nil {
+			return err
+		}
+		m.expert += share(float64(len(d.Pairs)), float64(tasks))
+	}
+	levels, err := m.run.Levels(ctx, m.bucket)
+	if err != nil {
+		return err
+	}
+	asked, toAsk := 0.0, 0.0
+	for _, set := range levels {
+		level, counts := set.Card.Level, set.Card.Counts
+		limit := m.spec.Synthesis.Screens
+		if level == runs.Levels {
+			limit = m.spec.Synthesis.Pairs
+		}
+		own := min(float64(counts.Screens)*m.demonstrations(), float64(limit))
+		m.asking[level] = share(own, float64(counts.Asked))
+		asked, toAsk = asked+float64(counts.Asked), toAsk+own
+		if m.spec.Synthesis.Agent == spec.RoleExpert {
+			m.expert = share(float64(counts.Screens), float64(tasks))
+		}
+	}
+
+	played := slices.Concat(m.did["Demonstrate"], m.did["Explore"])
+	_, _, atOnce := took(m.did["Rollout"])
+	w := timed(beginning+", demonstrations", played, atOnce, m.demonstrations())
+	w.Places, _, _ = took(played)
+	w.Bytes = m.bytes[runs.KindStage1]
+	m.add(w)
+	m.add(timed(beginning+", data", m.did["Synthesize"], 1, share(toAsk, asked)))
+
+	hours, did := 0.0, m.did["TrainChunk"]
+	_, made := training(m.pilot)
+	jobs, steps := training(m.spec)
+	for _, a := range did {
+		c, err := read[struct{ StepSeconds float64 }](m, a.result)
+		if err != nil {
+			return err
+		}
+		hours += c.StepSeconds / 3600 * made / float64(len(did))
+	}
+	m.training(beginning+", training", did, hours, share(steps, made), jobs)
+
+	return nil
+}
+
+// rollouts reads the pilot's episodes, and adds rollouts, credit and pairing. Episodes of the run that succeed are
+// assumed to be as long as an expert's, and those that fail as long as those that failed in the pilot, but not shorter:
+// the pilot's policy is barely trained.
+func (m *measuring) rollouts(ctx context.Context) error {
+	w := timed("rollouts, credit, pairing", slices.Concat(m.did["Rollout"], m.did["CreditAndPairing"]), 1, 0)
+	w.Places, _, _ = took(m.did["Rollout"])
+	w.Bytes = m.bytes[runs.KindEpisode]
+	var lengths, failed []float64
+	all := 0.0
+	for epoch := 1; epoch <= m.pilot.Epochs; epoch++ {
+		for slot := 1; slot <= m.pilot.Slots; slot++ {
+			episode, _, err := m.run.Episode(ctx, m.bucket, epoch, slot)
+			if err != nil {
+				return err
+			}
+			if episode.Failed != "" {
+				continue
+			}
+			lengths = append(lengths, float64(episode.Outcome.Steps))
+			all += float64(episode.Outcome.Steps)
+			if !episode.Outcome.Success {
+				failed = append(failed, float64(episode.Outcome.Steps))
+			}
+			steps, err := episode.ReadSteps(ctx, m.bucket)
+			if err != nil {
+				return err
+			}
+			for _, step := range steps {
+				for _, cell := range step.Decision.Cells {
+					w.Calls++
+					w.Tokens += float64(cell.Usage.Prompt + cell.Usage.Answer)
+				}
+			}
+		}
+	}
+
+	m.length = stats.Mean(lengths)
+	if m.length > 0 && m.expert > 0 {
+		m.length = successes*m.expert + (1-successes)*max(stats.Mean(failed), m.expert)
+	}
+	m.more = share(float64(m.spec.Epochs*m.spec.Slots)*m.length, all)
+	w.Times = m.more
+	m.add(w)
+
+	return nil
+}
+
+// Updates begins the names of the work of updates. An estimate lacks it if the pilot made no pairs.
+const Updates = "updates"
+
+// updates adds the updates, which grow with the pairs, and so with the rollouts.
+func (m *measuring) updates(context.Context) error {
+	pairs, hours := 0, 0.0
+	jobs := m.did["Update"]
+	for _, a := range jobs {
+		u, err := read[struct {
+			Pairs, Steps int
+			StepSeconds  float64
+		}](m, a.result)
+		if err != nil {
+			return err
+		}
+		pairs += u.Pairs
+		hours += u.StepSeconds / 3600 * float64(u.Steps)
+	}
+	if pairs > 0 {
+		m.training(Updates, jobs, hours, m.more, float64(m.spec.Agents*m.spec.Epochs))
+	}
+
+	return nil
+}
+
+// training adds jobs of training. The hours of their optimiser steps, if they are known, grow so many times, and the
+// rest, such as the time to load a model, with the number of jobs.
+func (m *measuring) training(name string, jobs []activity, hours, times, jobsOfRun float64) {
+	w := timed(name, jobs, 1, times)
+	var o struct {
+		Devices float64 `json:"devices"`
+	}
+	_ = json.Unmarshal(m.spec.Trainer.Options, &o) // options of another form name none
+	busy, _, _ := took(jobs)
+	w.Devices = busy * o.Devices
+
+	if steps := share(hours, busy); steps > 0 && steps < 1 {
+		begin := Line{Name: name + ", before the first step"}.Plus(w.Line, 1-steps)
+		m.add(Work{Line: begin, Times: share(jobsOfRun, float64(len(jobs))), Paced: w.Paced * (1 - steps)})
+		w.Line, w.Paced = Line{Name: name}.Plus(w.Line, steps), w.Paced*steps
+	}
+	m.add(w)
+}
+
+// calls adds the recorded calls to chat endpoints, by role. Those of stage 1 grow with the screens that are written
+// about, or with the training tasks, and the others with the rollouts.
+func (m *measuring) calls(ctx context.Context) error {
+	spending, err := m.run.Spending(ctx, m.bucket)
+	if err != nil {
+		return err
+	}
+	calls := 0
+	for _, s := range spending {
+		calls += s.Calls
+	}
+	levels := map[string]int{prompts.Questions: 1, prompts.Instructions: 2, prompts.Critic: 3, prompts.Adversary: 3}
+	for _, s := range spending {
+		w := Work{Line: Line{
+			Name: s.Role, Calls: float64(s.Calls), Tokens: float64(s.Tokens), Money: s.Money,
+			Bytes: m.bytes[runs.KindCall] * share(float64(s.Calls), float64(calls)),
+		}, Times: m.more}
+		if s.Epoch == 0 {
+			w.Name, w.Times = fmt.Sprintf("%s, %s", beginning, s.Role), m.demonstrations()
+			if level := levels[s.Role]; level > 0 {
+				w.Times = m.asking[level]
+			}
+		}
+		if s.Role == prompts.Critic || s.Role == prompts.Adversary {
+			w.Times *= agreeing
+		}
+		m.add(w)
+	}
+
+	return nil
+}
