@@ -22,7 +22,6 @@ type armPlan struct {
 	Money    float64 `json:"money"`            // that of training
 	Episodes int     `json:"episodes"`         // that its systems play, per seed
 	Asking   int     `json:"model_episodes"`   // of these, those that a chat model plays
-	Shares   bool    `json:"shares"`           // it trains no stage 1 of its own
 	Unpaired bool    `json:"unpaired"`         // the pilot made no pairs, so nothing is known about its updates
 	// Elsewhere are the environments other than the pilot's on which it trains or plays.
 	Elsewhere []string `json:"elsewhere,omitempty"`
@@ -69,11 +68,12 @@ func (s *session) planExperiment(ctx context.Context, x design.Experiment, episo
 func planArm(x design.Experiment, a design.Arm, of spec.Spec, m pilot.Measured) (armPlan, error) {
 	shares, _ := x.Shares(a.Name, of)
 	first := a.Name == x.Arms[0].Name
-	plan := armPlan{Arm: a.Name, Shares: a.From != "" || !first && shares != design.SharesNothing}
+	begun := a.From != "" || !first && shares != design.SharesNothing // it trains no stage 1 of its own
+	plan := armPlan{Arm: a.Name}
 	seeds := float64(x.Seeds)
 	updates := false
 	for _, l := range m.Estimate() {
-		if l.Name == "in all" || plan.Shares && pilot.OfStage1(l.Name) {
+		if l.Name == "in all" || begun && pilot.OfStage1(l.Name) {
 			continue
 		}
 		times := seeds

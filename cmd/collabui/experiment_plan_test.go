@@ -12,7 +12,7 @@ import (
 
 // hour returns work that takes an hour in the run.
 func hour(name string) pilot.Work {
-	return pilot.Work{Line: pilot.Line{Name: name, Hours: 1}, Times: 1, Paced: 1}
+	return pilot.Work{Line: pilot.Line{Name: name, Hours: 1}, Times: 1}
 }
 
 // planOf plans every arm of an example as if some phases and calls had been measured.

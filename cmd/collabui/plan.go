@@ -90,6 +90,10 @@ func (a *app) runPlan(ctx context.Context, o planOptions, file string) error {
 	if err := session.finish(ctx, p, false); err != nil {
 		return err
 	}
+	took, err := session.took(ctx, s)
+	if err != nil {
+		return err
+	}
 	countEpisodes(&s)
 	measured, err := pilot.Measure(ctx, session.bucket, session.temporal, s, p)
 	if err != nil {
@@ -99,49 +103,39 @@ func (a *app) runPlan(ctx context.Context, o planOptions, file string) error {
 	if err != nil {
 		return err
 	}
-	out := planned{Pilot: p.Name, Spent: spent, Estimate: measured.Estimate()}
-	if out.Took, err = session.took(ctx, s); err != nil {
-		return err
-	}
+	out := planned{Pilot: p.Name, Spent: spent, Estimate: measured.Estimate(), Took: took}
 
 	return a.print(out, func(w io.Writer) { out.text(w, s.Name, o.episodes) })
 }
 
 // countEpisodes puts into a specification the numbers of episodes that follow from its environments: the split
-// test-apps may not exist, and elsewhere 0 is every template once. The pilot has played in them: if this process cannot
-// open one, its episodes are not counted.
+// test-apps may not exist, and elsewhere 0 is every template once.
 func countEpisodes(s *spec.Spec) {
-	splits, _ := splitsOf(s.Where(s.Environment))
-	if splits[domain.SplitTestApps] == 0 {
+	if templates(s.Where(s.Environment), domain.SplitTestApps) == 0 {
 		s.Evaluation.TestApps = 0
 	}
 	s.Evaluation.OutOfDistribution = slices.Clone(s.Evaluation.OutOfDistribution)
-	for i := range s.Evaluation.OutOfDistribution {
-		x := &s.Evaluation.OutOfDistribution[i]
+	for i, x := range s.Evaluation.OutOfDistribution {
 		if x.Episodes == 0 {
-			splits, _ := splitsOf(s.Where(x.Environment))
-			x.Episodes = splits[x.Split]
+			s.Evaluation.OutOfDistribution[i].Episodes = templates(s.Where(x.Environment), x.Split)
 		}
 	}
 }
 
-// splitsOf returns the number of templates of each split of an environment.
-func splitsOf(o envadapters.Options) (map[string]int, error) {
+// templates returns the number of templates of a split. It is 0 if this process cannot open the environment: the pilot
+// has played in it.
+func templates(o envadapters.Options, split string) int {
 	suite, err := catalog.OpenEnvironment(o, catalog.Places{Browsers: 1, Tabs: 1})
 	if err != nil {
-		return nil, err
+		return 0
 	}
 	defer func() { _ = suite.Close() }()
-	out := map[string]int{}
-	for _, split := range suite.Splits() {
-		templates, err := suite.Templates(split)
-		if err != nil {
-			return nil, err
-		}
-		out[split] = len(templates)
+	if !slices.Contains(suite.Splits(), split) {
+		return 0
 	}
+	all, _ := suite.Templates(split)
 
-	return out, nil
+	return len(all)
 }
 
 // took returns what the run of a specification took, if it has ended.
@@ -151,12 +145,8 @@ func (s *session) took(ctx context.Context, of spec.Spec) ([]pilot.Line, error) 
 		return nil, err
 	}
 	played, _, err := run.Spec().Must(ctx, s.bucket)
-	if err != nil {
+	if err != nil || runs.Digest(played) != runs.Digest(of) {
 		return nil, err
-	}
-	countEpisodes(&played)
-	if runs.Digest(played) != runs.Digest(of) {
-		return nil, nil
 	}
 	m, err := pilot.Measure(ctx, s.bucket, s.temporal, of, of)
 

@@ -39,8 +39,6 @@ type Work struct {
 	Line
 
 	Times float64
-	// Paced are the hours of the pilot's work at the pace of the run, which keeps more places busy.
-	Paced float64
 }
 
 // Measured is what was measured in a pilot.
@@ -55,7 +53,6 @@ func (m Measured) Estimate() []Line {
 	var lines []Line
 	for _, w := range m.Works {
 		if w.Times > 0 {
-			w.Hours = w.Paced
 			lines = append(lines, Line{Name: w.Name}.Plus(w.Line, w.Times))
 		}
 	}

@@ -9,7 +9,7 @@ import (
 func TestARunIsEstimatedFromItsPilot(t *testing.T) {
 	m := Measured{Works: []Work{
 		{Line: Line{Name: "critic", Calls: 32, Tokens: 32000, Money: 0.32}, Times: 25},
-		{Line: Line{Name: "rollouts", Hours: 2, Places: 3, Bytes: 4e6}, Times: 10, Paced: 1},
+		{Line: Line{Name: "rollouts", Hours: 1, Places: 3, Bytes: 4e6}, Times: 10},
 		{Line: Line{Name: "unknown", Calls: 3}},
 	}}
 	want := []Line{
@@ -29,8 +29,8 @@ func TestARunIsEstimatedFromItsPilot(t *testing.T) {
 	}
 
 	took := m.Took()
-	if all := took[len(took)-1]; all.Calls != 35 || all.Hours != 2 {
-		t.Errorf("a run that was measured took %+v, want 35 calls and 2 hours", all)
+	if all := took[len(took)-1]; all.Calls != 35 || all.Hours != 1 {
+		t.Errorf("a run that was measured took %+v, want 35 calls and 1 hour", all)
 	}
 }
 
@@ -51,7 +51,9 @@ func TestAPilotOfNothingHasAnEstimate(t *testing.T) {
 	if err := m.evaluations(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	m.training("updates", nil, 0, share(1, 0), 4)
+	if err := m.training("updates", nil, share(1, 0), 4); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := json.Marshal(m.out); err != nil {
 		t.Errorf("the estimate cannot be written: %v", err)
 	}

@@ -1,6 +1,7 @@
 package pilot
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/collabui/collabui/internal/method/rules"
@@ -33,6 +34,7 @@ type evaluated struct {
 // evaluations adds what the evaluations took, by kind. Those on other environments are as those on the run's own.
 func (m *measuring) evaluations(ctx context.Context) error {
 	kinds := map[string]*evaluated{alone: {}, together: {}}
+	episodes := 0.0
 	for _, a := range m.did["Evaluate"] {
 		asked, err := read[struct {
 			Item     rules.EvalItem
@@ -43,37 +45,33 @@ func (m *measuring) evaluations(ctx context.Context) error {
 		}
 		kind := kinds[Kind(asked.Item.System)]
 		kind.activities = append(kind.activities, a)
+		kind.episodes += float64(asked.To - asked.From)
+		episodes += float64(asked.To - asked.From)
 		for n := asked.From + 1; n <= asked.To; n++ {
 			e, _, err := m.run.EvalEpisode(asked.Item.ID(), n).Must(ctx, m.bucket)
 			if err != nil {
 				return err
 			}
-			kind.episodes++
 			kind.steps += float64(e.Outcome.Steps)
 			kind.cost = kind.cost.Plus(e.Cost())
 		}
 	}
 
 	one, all := evaluations(m.spec)
-	m.evaluation(alone, kinds[alone], one, kinds[together].episodes)
-	m.evaluation(together, kinds[together], all, kinds[alone].episodes)
+	m.evaluation(alone, *kinds[alone], one, episodes)
+	m.evaluation(together, *kinds[together], all, episodes)
 
 	return nil
 }
 
-// evaluation adds the evaluations of a kind, of which the run has so many episodes and the pilot has others, too.
-func (m *measuring) evaluation(kind string, e *evaluated, episodes, others float64) {
-	length := m.length
-	if length == 0 { // nothing was rolled out
-		length = share(e.steps, e.episodes)
-	}
-	_, _, atOnce := took(m.did["Rollout"])
-	w := timed(kind, e.activities, atOnce, share(episodes*length, e.steps))
-	w.Places, _, _ = took(e.activities)
+// evaluation adds the evaluations of a kind, of which the run has so many episodes. The pilot has others of all kinds.
+func (m *measuring) evaluation(kind string, e evaluated, ofRun, ofPilot float64) {
+	length := cmp.Or(m.length, share(e.steps, e.episodes)) // the second if nothing was rolled out
+	w := timed(kind, e.activities, share(ofRun*length, e.steps))
 	w.Calls, w.Tokens = float64(e.cost.Calls), float64(e.cost.Prompt+e.cost.Answer)
-	w.Bytes = m.bytes[runs.KindEvaluation] * share(e.episodes, e.episodes+others)
+	w.Places, w.Bytes = busy(e.activities), m.bytes[runs.KindEvaluation]*share(e.episodes, ofPilot)
 	m.add(w)
-	m.out.Playing[kind] = w.Paced * share(length, e.steps)
+	m.out.Playing[kind] = w.Hours * share(length, e.steps)
 }
 
 // evaluations returns the episodes that a run evaluates: those of one agent, and those of all.

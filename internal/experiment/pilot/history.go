@@ -1,11 +1,9 @@
 package pilot
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -88,36 +86,29 @@ func read[T any](m *measuring, p *common.Payloads) (value T, err error) {
 	return value, err
 }
 
-// took returns the hours of activities in all, those in which any of them ran, and how many ran at once at most: at
-// least 1.
-func took(all []activity) (busy, wall, most float64) {
-	type edge struct {
-		at   time.Time
-		step float64
-	}
-	var edges []edge
+// busy returns the hours of activities in all.
+func busy(all []activity) (hours float64) {
 	for _, a := range all {
-		edges = append(edges, edge{a.from, 1}, edge{a.to, -1})
-		busy += a.to.Sub(a.from).Hours()
-	}
-	slices.SortFunc(edges, func(x, y edge) int { return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.step, y.step)) })
-
-	open := 0.0
-	for i, e := range edges {
-		if open > 0 {
-			wall += e.at.Sub(edges[i-1].at).Hours()
-		}
-		open += e.step
-		most = max(most, open)
+		hours += a.to.Sub(a.from).Hours()
 	}
 
-	return busy, wall, max(most, 1)
+	return hours
 }
 
-// timed returns the work of activities. A pilot is too small to keep all places busy: the pace of the run is assumed to
-// be midway between its own and the best, with so many at once or as many as the pilot had at most.
-func timed(name string, all []activity, atOnce, times float64) Work {
-	busy, wall, most := took(all)
+// timed returns work that takes the hours in which any of some activities ran.
+func timed(name string, all []activity, times float64) Work {
+	w := Work{Line: Line{Name: name}, Times: times}
+	all = slices.SortedFunc(slices.Values(all), func(a, b activity) int { return a.from.Compare(b.from) })
+	var end time.Time
+	for _, a := range all {
+		if a.from.After(end) {
+			end = a.from
+		}
+		if a.to.After(end) {
+			w.Hours += a.to.Sub(end).Hours()
+			end = a.to
+		}
+	}
 
-	return Work{Line: Line{Name: name, Hours: wall}, Times: times, Paced: math.Sqrt(busy * wall / max(most, atOnce))}
+	return w
 }

@@ -125,18 +125,11 @@ func TestHistoriesAreReadAsWorkersWroteThem(t *testing.T) {
 
 func TestWorkIsAllTimeAndTheTimeInWhichAnythingRan(t *testing.T) {
 	all := []activity{ran(10, 12), ran(0, 4), ran(1, 3), ran(3, 6)}
-	if busy, wall, most := took(all); busy != 11 || wall != 8 || most != 2 {
-		t.Errorf("took = %v, %v, %v, want 11, 8, 2: one ended when the next began", busy, wall, most)
+	if hours, wall := busy(all), timed("x", all, 1).Hours; hours != 11 || wall != 8 {
+		t.Errorf("activities took %v hours in all, in %v, want 11 in 8", hours, wall)
 	}
-	if busy, wall, most := took(nil); busy != 0 || wall != 0 || most != 1 {
-		t.Errorf("nothing took %v, %v, %v, want 0, 0, 1", busy, wall, most)
-	}
-}
-
-func TestARunKeepsMorePlacesBusyThanItsPilot(t *testing.T) {
-	w := timed("x", []activity{ran(0, 4), ran(0, 2), ran(0, 2)}, 8, 1)
-	if w.Hours != 4 || w.Paced != 2 { // 8 hours of work: 2 at once on average, 8 at best, 4 in between
-		t.Errorf("it took %v hours, and takes %v in the run, want 4 and 2", w.Hours, w.Paced)
+	if hours, wall := busy(nil), timed("x", nil, 1).Hours; hours != 0 || wall != 0 {
+		t.Errorf("nothing took %v hours in all, in %v, want 0 in 0", hours, wall)
 	}
 }
 
@@ -171,7 +164,7 @@ func TestOneAgentIsPlannedAtThePaceOfOne(t *testing.T) {
 	s := spec.Default()
 	m := &measuring{spec: s, length: 5, out: Measured{Playing: map[string]float64{}}}
 	for kind, hours := range map[string]int{alone: 1, together: 4} {
-		m.evaluation(kind, &evaluated{activities: []activity{ran(0, hours)}, episodes: 10, steps: 100}, 0, 10)
+		m.evaluation(kind, evaluated{activities: []activity{ran(0, hours)}, episodes: 10, steps: 100}, 0, 20)
 	}
 	one, err := rules.Kind{Of: rules.OfTrained}.System(s, []string{"p"})
 	if err != nil {
@@ -193,17 +186,31 @@ func TestOneAgentIsPlannedAtThePaceOfOne(t *testing.T) {
 func TestTheTimeToBeginIsNotScaled(t *testing.T) {
 	s := spec.Default()
 	s.Trainer.Options = []byte(`{"devices": 2}`)
-	jobs := []activity{ran(0, 5), ran(5, 10)}
-	for _, c := range []struct{ known, want float64 }{
-		{4, 100*4 + 6.0/2*10}, {0, 100 * 10}, {11, 100 * 10},
+	for _, c := range []struct{ seconds, want float64 }{
+		{3600, 100*4 + 6.0/2*10},
+		{0, 100 * 10},
+		{3 * 3600, 100 * 10}, // 12 hours of steps in 10
 	} {
-		m := &measuring{spec: s}
-		m.training("updates", jobs, c.known, 100, 10)
+		codec, err := payloads.Fixed("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &measuring{spec: s, converter: codec.Converter()}
+		jobs := []activity{ran(0, 5), ran(5, 10)}
+		for i := range jobs {
+			result := map[string]any{"Steps": 2, "StepSeconds": c.seconds}
+			if jobs[i].result, err = m.converter.ToPayloads(result); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := m.training("updates", jobs, 100, 10); err != nil {
+			t.Fatal(err)
+		}
 		lines := m.out.Estimate()
 		all := lines[len(lines)-1]
 		if math.Abs(all.Hours-c.want) > 1e-9 || math.Abs(all.Devices-2*c.want) > 1e-9 {
-			t.Errorf("with %v of 10 hours in optimiser steps, jobs take %v hours and %v of GPUs, want %v and twice as much",
-				c.known, all.Hours, all.Devices, c.want)
+			t.Errorf("with steps of %v seconds, jobs take %v hours and %v of GPUs, want %v and twice as much",
+				c.seconds, all.Hours, all.Devices, c.want)
 		}
 	}
 }

@@ -61,7 +61,7 @@ func Measure(ctx context.Context, b store.Bucket, t client.Client, s, p spec.Spe
 		out: Measured{Playing: map[string]float64{}}, did: map[string][]activity{}, bytes: map[runs.Kind]float64{},
 	}
 	for _, read := range []func(context.Context) error{
-		m.histories, m.disk, m.stage1, m.rollouts, m.updates, m.evaluations, m.calls,
+		m.histories, m.disk, m.stage1, m.rollouts, m.evaluations, m.calls,
 	} {
 		if err := read(ctx); err != nil {
 			return m.out, err
@@ -179,35 +179,24 @@ func (m *measuring) stage1(ctx context.Context) error {
 	}
 
 	played := slices.Concat(m.did["Demonstrate"], m.did["Explore"])
-	_, _, atOnce := took(m.did["Rollout"])
-	w := timed(beginning+", demonstrations", played, atOnce, m.demonstrations())
-	w.Places, _, _ = took(played)
-	w.Bytes = m.bytes[runs.KindStage1]
+	w := timed(beginning+", demonstrations", played, m.demonstrations())
+	w.Places, w.Bytes = busy(played), m.bytes[runs.KindStage1]
 	m.add(w)
-	m.add(timed(beginning+", data", m.did["Synthesize"], 1, share(toAsk, asked)))
+	m.add(timed(beginning+", data", m.did["Synthesize"], share(toAsk, asked)))
 
-	hours, did := 0.0, m.did["TrainChunk"]
 	_, made := training(m.pilot)
 	jobs, steps := training(m.spec)
-	for _, a := range did {
-		c, err := read[struct{ StepSeconds float64 }](m, a.result)
-		if err != nil {
-			return err
-		}
-		hours += c.StepSeconds / 3600 * made / float64(len(did))
-	}
-	m.training(beginning+", training", did, hours, share(steps, made), jobs)
 
-	return nil
+	return m.training(beginning+", training", m.did["TrainChunk"], share(steps, made), jobs)
 }
 
-// rollouts reads the pilot's episodes, and adds rollouts, credit and pairing. Episodes of the run that succeed are
+// rollouts reads the pilot's episodes, and adds rollouts, credit and pairing, and the updates, which grow with the pairs
+// and so with the episodes. Episodes of the run that succeed are
 // assumed to be as long as an expert's, and those that fail as long as those that failed in the pilot, but not shorter:
 // the pilot's policy is barely trained.
 func (m *measuring) rollouts(ctx context.Context) error {
-	w := timed("rollouts, credit, pairing", slices.Concat(m.did["Rollout"], m.did["CreditAndPairing"]), 1, 0)
-	w.Places, _, _ = took(m.did["Rollout"])
-	w.Bytes = m.bytes[runs.KindEpisode]
+	w := timed("rollouts, credit, pairing", slices.Concat(m.did["Rollout"], m.did["CreditAndPairing"]), 0)
+	w.Places, w.Bytes = busy(m.did["Rollout"]), m.bytes[runs.KindEpisode]
 	var lengths, failed []float64
 	all := 0.0
 	for epoch := 1; epoch <= m.pilot.Epochs; epoch++ {
@@ -245,51 +234,49 @@ func (m *measuring) rollouts(ctx context.Context) error {
 	w.Times = m.more
 	m.add(w)
 
-	return nil
+	return m.training(Updates, m.did["Update"], m.more, float64(m.spec.Agents*m.spec.Epochs))
 }
 
 // Updates begins the names of the work of updates. An estimate lacks it if the pilot made no pairs.
 const Updates = "updates"
 
-// updates adds the updates, which grow with the pairs, and so with the rollouts.
-func (m *measuring) updates(context.Context) error {
-	pairs, hours := 0, 0.0
-	jobs := m.did["Update"]
+// training adds jobs of training that made optimiser steps. Their hours grow so many times, apart from those before the
+// first step, as to load a model: these grow with the number of jobs, if it is known how long a step took.
+func (m *measuring) training(name string, jobs []activity, times, jobsOfRun float64) error {
+	hours, all, before := 0.0, 0, 0
 	for _, a := range jobs {
-		u, err := read[struct {
-			Pairs, Steps int
-			StepSeconds  float64
+		did, err := read[struct {
+			Number, Steps int // of a chunk of stage 1; its steps are those of all chunks so far
+			StepSeconds   float64
 		}](m, a.result)
 		if err != nil {
 			return err
 		}
-		pairs += u.Pairs
-		hours += u.StepSeconds / 3600 * float64(u.Steps)
+		hours += did.StepSeconds / 3600 * float64(did.Steps-before)
+		all += did.Steps
+		if did.Number > 0 {
+			before = did.Steps
+		}
 	}
-	if pairs > 0 {
-		m.training(Updates, jobs, hours, m.more, float64(m.spec.Agents*m.spec.Epochs))
+	if all == 0 {
+		return nil
 	}
 
-	return nil
-}
-
-// training adds jobs of training. The hours of their optimiser steps, if they are known, grow so many times, and the
-// rest, such as the time to load a model, with the number of jobs.
-func (m *measuring) training(name string, jobs []activity, hours, times, jobsOfRun float64) {
-	w := timed(name, jobs, 1, times)
+	w := timed(name, jobs, times)
 	var o struct {
 		Devices float64 `json:"devices"`
 	}
 	_ = json.Unmarshal(m.spec.Trainer.Options, &o) // options of another form name none
-	busy, _, _ := took(jobs)
-	w.Devices = busy * o.Devices
+	w.Devices = busy(jobs) * o.Devices
 
-	if steps := share(hours, busy); steps > 0 && steps < 1 {
+	if steps := share(hours, busy(jobs)); steps > 0 && steps < 1 {
 		begin := Line{Name: name + ", before the first step"}.Plus(w.Line, 1-steps)
-		m.add(Work{Line: begin, Times: share(jobsOfRun, float64(len(jobs))), Paced: w.Paced * (1 - steps)})
-		w.Line, w.Paced = Line{Name: name}.Plus(w.Line, steps), w.Paced*steps
+		m.add(Work{Line: begin, Times: share(jobsOfRun, float64(len(jobs)))})
+		w.Line = Line{Name: name}.Plus(w.Line, steps)
 	}
 	m.add(w)
+
+	return nil
 }
 
 // calls adds the recorded calls to chat endpoints, by role. Those of stage 1 grow with the screens that are written
