@@ -47,33 +47,21 @@ type Measured struct {
 	Playing map[string]float64 // hours of an episode of the run, by kind of evaluation
 }
 
-// Estimate returns what each kind of work takes in the run, then their sum. Work that the run does not have is left
-// out.
-func (m Measured) Estimate() []Line {
-	var lines []Line
-	for _, w := range m.Works {
-		if w.Times > 0 {
-			lines = append(lines, Line{Name: w.Name}.Plus(w.Line, w.Times))
-		}
-	}
-
-	return withSum(lines)
-}
+// Estimate returns what each kind of work takes in the run, then their sum.
+func (m Measured) Estimate() []Line { return m.lines(func(w Work) float64 { return w.Times }) }
 
 // Took returns what each kind of work took in the run that was measured, then their sum.
-func (m Measured) Took() []Line {
+func (m Measured) Took() []Line { return m.lines(func(Work) float64 { return 1 }) }
+
+// lines returns each kind of work so many times, then their sum. What is 0 times is left out.
+func (m Measured) lines(times func(Work) float64) []Line {
 	var lines []Line
-	for _, w := range m.Works {
-		lines = append(lines, w.Line)
-	}
-
-	return withSum(lines)
-}
-
-func withSum(lines []Line) []Line {
 	all := Line{Name: "in all"}
-	for _, l := range lines {
-		all = all.Plus(l, 1)
+	for _, w := range m.Works {
+		if n := times(w); n > 0 {
+			lines = append(lines, Line{Name: w.Name}.Plus(w.Line, n))
+			all = all.Plus(w.Line, n)
+		}
 	}
 
 	return append(lines, all)

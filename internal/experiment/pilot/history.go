@@ -13,7 +13,6 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // activity is an activity that has ended well, from when a worker took it.
@@ -25,19 +24,17 @@ type activity struct {
 
 // histories reads the activities of the pilot's workflows.
 func (m *measuring) histories(ctx context.Context) error {
-	workflows := []string{"/finetune", "/eval/0000-val", "/eval/0000-test", "/eval/0000-references"}
-	for level := 1; level <= runs.Levels; level++ {
-		workflows = append(workflows, fmt.Sprintf("/finetune/level-%d", level))
-	}
-	for epoch := 1; epoch <= m.pilot.Epochs; epoch++ {
-		id := fmt.Sprintf("/epoch/%04d", epoch)
-		workflows = append(workflows, id, fmt.Sprintf("/eval/%04d-val", epoch), fmt.Sprintf("/eval/%04d-test", epoch))
+	workflows := []string{"finetune", "finetune/level-1", "finetune/level-2", "finetune/level-3"}
+	for epoch := range m.pilot.Epochs + 1 {
+		for _, name := range []string{"epoch/%04d", "eval/%04d-val", "eval/%04d-test", "eval/%04d-references"} {
+			workflows = append(workflows, fmt.Sprintf(name, epoch))
+		}
 		for from := 1; from <= m.pilot.Slots; from += rules.ShardSize {
-			workflows = append(workflows, fmt.Sprintf("%s/shard/%04d", id, from))
+			workflows = append(workflows, fmt.Sprintf("epoch/%04d/shard/%04d", epoch, from))
 		}
 	}
 	for _, workflow := range workflows {
-		if err := m.history(ctx, m.pilot.Name+workflow); err != nil {
+		if err := m.history(ctx, m.pilot.Name+"/"+workflow); err != nil {
 			return err
 		}
 	}
