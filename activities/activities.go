@@ -239,8 +239,8 @@ func heartbeat(
 // parallelReads is the number of objects that are read concurrently.
 const parallelReads = 8
 
-// hostname returns the name of this machine, for people.
-func hostname() string {
+// Hostname returns the name of this machine, for people.
+func Hostname() string {
 	h, err := os.Hostname()
 	if err != nil {
 		return "unknown"

@@ -75,7 +75,7 @@ func (g *Guard) admit(ctx context.Context) error {
 		return fault.After(fault.Throttled, otherStore, "this belongs to the store %s at %s, but the worker on %s has "+
 			"the store %s at %s: give the worker the address and the bucket of the other ones. If its store has taken "+
 			"the place of the former one, stop what was started there, and start it again with the same command",
-			x.Store, x.Where, hostname(), own.ID, g.Where)
+			x.Store, x.Where, Hostname(), own.ID, g.Where)
 	}
 	if x.Run == "" || nameOf(ctx) == postName { // people are also told that the run is refused
 		return nil

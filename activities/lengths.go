@@ -8,13 +8,11 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/policy/endpoints"
 )
-
-// charsPerToken is about how many characters a token has, in what language models read of screens.
-const charsPerToken = 4
 
 // fits notes where an agent's prompt of a screen is too long: for what training reads of it, and for the servers of
 // policies and of models that see screens, as far as they say what they take. Quiet asks no server of a model.
@@ -30,7 +28,7 @@ func (r *Rollouts) fits(ctx context.Context, s spec.Spec, v agents.View, quiet b
 	if err != nil {
 		return
 	}
-	tokens := (len(template.System()) + len(user)) / charsPerToken
+	tokens := (len(template.System()) + len(user)) / chat.CharsPerToken
 
 	if !s.Embedded() {
 		var options struct{ Cutoff int }

@@ -185,5 +185,5 @@ func (c *Common) sameAs(ctx context.Context, s spec.Spec, epoch int, suite envad
 
 	return fault.New(fault.Transient, "the worker on %s has %s with which epoch %d was begun: "+
 		"give it the same version, or go on with what it has by `collabui resume %s --accept-failed --why TEXT`",
-		hostname(), strings.Join(differ, " and "), epoch, s.Name)
+		Hostname(), strings.Join(differ, " and "), epoch, s.Name)
 }

@@ -79,7 +79,7 @@ func (r *Rollouts) Rollout(ctx context.Context, id SlotID) (Played, error) {
 
 		return Played{
 			Brief:   brief,
-			Attempt: a.number, Steps: e.Outcome.Steps, Success: e.Outcome.Success, Failed: e.Failed, Host: hostname(),
+			Attempt: a.number, Steps: e.Outcome.Steps, Success: e.Outcome.Success, Failed: e.Failed, Host: Hostname(),
 			Cells: e.Outcome.Steps * s.Agents * s.Rounds, Refused: e.Outcome.Refused,
 		}, nil
 	})

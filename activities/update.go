@@ -77,7 +77,7 @@ func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 			return Updated{}, err
 		}
 
-		out := Updated{Pairs: d.Count, Steps: u.Steps, Kept: u.Kept, KL: u.Probe.KL, Host: hostname()}
+		out := Updated{Pairs: d.Count, Steps: u.Steps, Kept: u.Kept, KL: u.Probe.KL, Host: Hostname()}
 		out.StepSeconds = at.perStep()
 		unpaired := d.Card.BySource[domain.SourceGroup] + d.Card.BySource[domain.SourceNone]
 		if d.Card.StyleAUC > credit.StyleLimit && unpaired == 0 {

@@ -126,10 +126,5 @@ func CheckNamespace(ctx context.Context, c client.Client, namespace string) erro
 
 // identity names this process in the Temporal UI.
 func identity() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-
-	return fmt.Sprintf("%d@%s", os.Getpid(), host)
+	return fmt.Sprintf("%d@%s", os.Getpid(), activities.Hostname())
 }

@@ -286,15 +286,15 @@ func (m *measuring) calls(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	calls := 0
+	all := runs.Spent{}
 	for _, s := range spending {
-		calls += s.Calls
+		all = all.Plus(s.Spent)
 	}
 	levels := map[string]int{prompts.Questions: 1, prompts.Instructions: 2, prompts.Critic: 3, prompts.Adversary: 3}
 	for _, s := range spending {
 		w := Work{Line: Line{
 			Name: s.Role, Calls: float64(s.Calls), Tokens: float64(s.Tokens), Money: s.Money,
-			Bytes: m.bytes[runs.KindCall] * share(float64(s.Calls), float64(calls)),
+			Bytes: m.bytes[runs.KindCall] * share(float64(s.Calls), float64(all.Calls)),
 		}, Times: m.more}
 		if s.Epoch == 0 {
 			w.Name, w.Times = fmt.Sprintf("%s, %s", beginning, s.Role), m.demonstrations()

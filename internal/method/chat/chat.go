@@ -26,6 +26,9 @@ type Request struct {
 	N           int
 }
 
+// CharsPerToken is about how many characters a token has, in what language models read of screens.
+const CharsPerToken = 4
+
 // Turn is one later message.
 type Turn struct {
 	Assistant bool // otherwise it is the user's

@@ -225,11 +225,9 @@ const (
 	callPause = 200 * time.Millisecond
 )
 
-// The tokens that a call is assumed to need before it is made. What it needed is settled afterwards.
-const (
-	charsPerToken = 4
-	usualAnswer   = 500
-)
+// usualAnswer is the tokens of an answer that a call is assumed to need before it is made. What it needed is settled
+// afterwards.
+const usualAnswer = 500
 
 // complete makes one request.
 func (c *recording) complete(ctx context.Context, r chat.Request) (res chat.Response, err error) {
@@ -250,7 +248,7 @@ func (c *recording) ask(ctx context.Context, r chat.Request) (chat.Response, err
 		Requests: c.model.RequestsPerMinute,
 		Tokens:   c.model.TokensPerMinute,
 	}
-	guess := (len(r.System)+len(r.User))/charsPerToken + min(r.MaxTokens, usualAnswer)
+	guess := (len(r.System)+len(r.User))/chat.CharsPerToken + min(r.MaxTokens, usualAnswer)
 
 	// A wait within the limits ends by itself, and so does a call.
 	defer While(ctx, "asks "+c.model.Model)()

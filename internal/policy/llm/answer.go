@@ -127,11 +127,8 @@ func (c *Client) response(out completion) chat.Response {
 	return res
 }
 
-// charsPerToken is the usual number of bytes of a token of English, and imageTokens what an image usually takes.
-const (
-	charsPerToken = 4
-	imageTokens   = 1000
-)
+// imageTokens is what an image usually takes.
+const imageTokens = 1000
 
 // estimated returns the tokens used. Where the server reports none, they are estimated from the texts, so that they
 // count for budgets.
@@ -162,4 +159,4 @@ func (c *Client) estimated(used domain.Usage, r chat.Request, res chat.Response)
 }
 
 // tokens returns the number of tokens that a text of that many bytes usually has.
-func tokens(size int) int { return (size + charsPerToken - 1) / charsPerToken }
+func tokens(size int) int { return (size + chat.CharsPerToken - 1) / chat.CharsPerToken }
