@@ -160,8 +160,9 @@ func (p planned) text(w io.Writer, run string, episodes int) {
 	if p.Took != nil {
 		say(w, "The run itself has ended. It took:\n\n%s", pilot.Text(p.Took))
 	}
-	say(w, `Expect the run to take between 1/%d of these figures and %[1]d times as much. Money is that of chat endpoints with
-prices in the specification. Hours are those of the workers that played the pilot; give it as many --episodes as they
-have places. Place hours are those in which tabs or emulators are held, GPU hours those of training; policy servers are
-needed during rollouts and evaluations, too.`, pilot.Within)
+	say(w, `
+Expect the run to take between 1/%d of these figures and %[1]d times as much. Money is that of chat endpoints with
+prices in the specification. Time is that of the workers that played the pilot; give it as many --episodes as they have
+places. Places are tabs or emulators that are held, GPUs those of training; policy servers are needed during rollouts
+and evaluations, too.`, pilot.Within)
 }

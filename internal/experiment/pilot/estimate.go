@@ -72,11 +72,11 @@ func Text(lines []Line) string {
 	clock := func(hours float64) string {
 		return time.Duration(hours * float64(time.Hour)).Round(time.Second).String()
 	}
-	const row = "%-40s %9s %12s %9s %10s %10s %10s %8s\n"
-	text := fmt.Sprintf(row, "", "calls", "tokens", "money", "time", "of places", "of GPUs", "MB")
+	text := fmt.Sprintf("%-40s %9s %12s %9s %10s %10s %10s %8s\n",
+		"", "calls", "tokens", "money", "time", "of places", "of GPUs", "MB")
 	for _, l := range lines {
-		text += fmt.Sprintf(row, l.Name, fmt.Sprintf("%.0f", l.Calls), fmt.Sprintf("%.0f", l.Tokens),
-			fmt.Sprintf("%.2f", l.Money), clock(l.Hours), clock(l.Places), clock(l.Devices), fmt.Sprintf("%.0f", l.Bytes/1e6))
+		text += fmt.Sprintf("%-40s %9.0f %12.0f %9.2f %10s %10s %10s %8.0f\n",
+			l.Name, l.Calls, l.Tokens, l.Money, clock(l.Hours), clock(l.Places), clock(l.Devices), l.Bytes/1e6)
 	}
 
 	return text

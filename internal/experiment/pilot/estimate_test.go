@@ -24,7 +24,7 @@ func TestARunIsEstimatedFromItsPilot(t *testing.T) {
 	text := Text(got)
 	for _, want := range []string{"800000", "10h0m0s", "40\n", "in all"} {
 		if !strings.Contains(text, want) {
-			t.Errorf("the table lacks %q:\n%s", want, text)
+			t.Errorf("the table is\n%s\nwant %q in it", text, want)
 		}
 	}
 
@@ -55,6 +55,6 @@ func TestAPilotOfNothingHasAnEstimate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := json.Marshal(m.out); err != nil {
-		t.Errorf("the estimate cannot be written: %v", err)
+		t.Errorf("the estimate as JSON: %v, want no figure that is infinite", err)
 	}
 }

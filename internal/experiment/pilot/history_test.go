@@ -142,7 +142,8 @@ func TestEvaluationsAreThoseOfOneAgentAndOfAll(t *testing.T) {
 		change    func(*spec.Spec)
 		one, many float64
 	}{
-		// Two chunks, midway between 1 and 4, and two decodings; base-4, then after epochs 2, 4 and 5; the base and the best system at the end.
+		// Two chunks, midway between 1 and 4, and two decodings; base-4, then after epochs 2, 4 and 5; the base and the
+		// best system at the end.
 		{"four agents", func(*spec.Spec) {}, 450, 500},
 		{"one agent", func(s *spec.Spec) { s.Agents = 1 }, 800, 0},
 		{"no base at the end", func(s *spec.Spec) { s.Evaluation.Base = false }, 400, 450},

@@ -190,10 +190,9 @@ func (m *measuring) stage1(ctx context.Context) error {
 	return m.training(beginning+", training", m.did["TrainChunk"], share(steps, made), jobs)
 }
 
-// rollouts reads the pilot's episodes, and adds rollouts, credit and pairing, and the updates, which grow with the pairs
-// and so with the episodes. Episodes of the run that succeed are
-// assumed to be as long as an expert's, and those that fail as long as those that failed in the pilot, but not shorter:
-// the pilot's policy is barely trained.
+// rollouts reads the pilot's episodes, and adds rollouts, credit and pairing, and the updates, which grow with the
+// pairs, and so with the episodes. Episodes of the run that succeed are assumed to be as long as an expert's, and those
+// that fail as long as those that failed in the pilot, but not shorter: the pilot's policy is barely trained.
 func (m *measuring) rollouts(ctx context.Context) error {
 	w := timed("rollouts, credit, pairing", slices.Concat(m.did["Rollout"], m.did["CreditAndPairing"]), 0)
 	w.Places, w.Bytes = busy(m.did["Rollout"]), m.bytes[runs.KindEpisode]
