@@ -25,10 +25,9 @@ const envViewKey = "COLLABUI_VIEW_KEY"
 
 // viewOptions are the flags of view.
 type viewOptions struct {
-	child    childOptions
-	listen   string
-	tls      serving.TLS
-	readOnly bool
+	child  childOptions
+	listen string
+	tls    serving.TLS
 }
 
 // listenDefault is where the viewer listens if nothing is said.
@@ -40,8 +39,7 @@ func viewCmd(a *app) *cobra.Command {
 		Use:   "view",
 		Short: "Serve pages about all runs, live",
 		Long: `view serves the pages of report for everything in the store, live: a run's curves while it trains, and
-every episode before it ends. Pages can leave notes, quarantine a template, and make a fork in which an answer has
-another label; --read-only forbids that.
+every episode before it ends. Pages change nothing: note, set and fork do.
 
 The services of a data folder have a viewer already, whose address it then prints. With --listen it serves another, and
 without services it reads the files of the folder.
@@ -53,7 +51,6 @@ On the loopback it needs no key. To be reached from other machines it needs one 
 		RunE:    func(c *cobra.Command, _ []string) error { return a.runView(c.Context(), o) },
 	}
 	c.Flags().StringVar(&o.listen, "listen", "", "`ADDRESS` to listen on (default "+listenDefault+")")
-	c.Flags().BoolVar(&o.readOnly, "read-only", false, "let pages change nothing")
 	tlsFlags(c.Flags(), &o.tls)
 	o.child.addFlags(c.Flags())
 
@@ -89,9 +86,6 @@ func (a *app) runView(ctx context.Context, o viewOptions) error {
 
 			return len(found), next
 		},
-	}
-	if !o.readOnly && e.Temporal != "" {
-		s.Act = actor{lib.Bucket, e}.act
 	}
 	at := serving.URL(l, "http") + "/"
 	err = a.print(map[string]any{"url": at, "key": key != ""}, func(w io.Writer) { say(w, "viewer at %s", at) })

@@ -136,7 +136,7 @@ func TestAxeFindsNothingSerious(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := acting(t, everything(t), func(string, view.Act) (string, error) { return "", nil })
+	url := served(t, everything(t))
 	x := newTab(t)
 	x.open(url, "document.querySelector('h1')")
 	x.eval(string(axe) + "; 1")

@@ -46,7 +46,7 @@ const unreadable = `(() => {
 func TestEveryPageFitsIntoWindowsOfAllWidthsInBothThemes(t *testing.T) {
 	b := everything(t)
 	x := newTab(t)
-	x.open(acting(t, b, nil), "document.querySelector('h1')")
+	x.open(served(t, b), "document.querySelector('h1')")
 	for hash, text := range everyPage {
 		x.page(hash, text)
 		x.wait("document.querySelector('h1') && !document.querySelector('.wait')")
@@ -177,7 +177,7 @@ func colours(p image.Image) int {
 func TestEveryFigureCanBeSaved(t *testing.T) {
 	b := everything(t)
 	x := newTab(t)
-	x.open(acting(t, b, nil), "document.querySelector('h1')")
+	x.open(served(t, b), "document.querySelector('h1')")
 	x.eval(kept)
 	const all = "document.querySelectorAll('.save button')"
 	kinds := map[string]int{}
@@ -271,7 +271,7 @@ func TestCurvesHaveIntervals(t *testing.T) {
 	b := everything(t)
 	r, _ := testrun.Learned(t)
 	x := newTab(t)
-	x.open(acting(t, b, nil), "document.querySelector('h1')")
+	x.open(served(t, b), "document.querySelector('h1')")
 	points := func(hash, text string) string {
 		x.page(hash, text)
 		x.wait("!document.querySelector('.wait') && document.body.innerText.includes('Tokens by role')")

@@ -79,7 +79,7 @@ func TestListsArePrintedWhole(t *testing.T) {
 func TestPagesFitOnPaper(t *testing.T) {
 	b := everything(t)
 	x := newTab(t)
-	x.open(acting(t, b, nil), "document.querySelector('h1')")
+	x.open(served(t, b), "document.querySelector('h1')")
 	for hash, text := range map[string]string{
 		"#/run/small": "Tokens by role", "#/run/small/updates": "Loss of agent 0", "#/run/small/episodes": "20 of 20",
 		"#/run/small/data": "type of the chosen action", "#/episode/small/2/4/1/2.1": "Agent 2, round 2",

@@ -55,7 +55,6 @@ func quoted(s string) []byte {
 type index struct {
 	Title       string  `json:"title"`
 	Live        bool    `json:"live"`
-	Acts        bool    `json:"acts,omitempty"` // pages can do what Act says
 	Made        string  `json:"made"`
 	Temporal    string  `json:"temporal,omitempty"` // address of the Temporal UI
 	Runs        []entry `json:"runs"`

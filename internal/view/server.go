@@ -18,10 +18,6 @@ type Server struct {
 	// Events returns the number of events of a run after a position, and the new position.
 	Events func(ctx context.Context, run, after string) (n int, next string)
 
-	// Act does what a person asks for, and says what has been done; who is the name with which the person came, or
-	// "". It is nil if pages only read.
-	Act func(ctx context.Context, who string, a Act) (string, error)
-
 	// Temporal is the address of the Temporal UI, if it has one.
 	Temporal string
 }
@@ -40,7 +36,6 @@ func (s *Server) Handler(ctx context.Context) http.Handler {
 	mux.Handle("GET /", http.FileServerFS(site()))
 	mux.HandleFunc("GET /data/{path...}", s.document)
 	mux.HandleFunc("GET /image/{name}", s.serveImage)
-	mux.Handle("POST /act", s.act())
 	mux.HandleFunc("GET /events", func(w http.ResponseWriter, r *http.Request) { s.events(ctx, w, r) })
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -103,7 +98,7 @@ func (s *Server) index(ctx context.Context) (index, error) {
 	}
 
 	return index{
-		Title: "Runs", Live: true, Acts: s.Act != nil, Temporal: s.Temporal,
+		Title: "Runs", Live: true, Temporal: s.Temporal,
 		Runs: entries(names.Runs), Experiments: entries(names.Experiments), Lines: entries(names.Lines),
 	}, err
 }

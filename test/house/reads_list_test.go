@@ -19,7 +19,6 @@ var reads = map[string]string{
 
 	"cmd/collabui.app.listRuns ErrNotFound":                "a run that was deleted meanwhile is not listed",
 	"cmd/collabui.exitCode ErrNotFound":                    "what a person named does not exist: exit code 4",
-	"internal/view.statusOf ErrNotFound":                   "what a page names does not exist: 404",
 	"internal/process/telemetry.Metrics.Store ErrNotFound": "an answer of the store, not a failure",
 	"activities.patient ErrNotFound":                       "a fault, tried again, that asks a person in the end",
 	"internal/policy/gateway.Gateway.artifact MayBlob":     "answered with 404, upon which clients ask again",

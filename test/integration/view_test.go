@@ -14,8 +14,9 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// TestTheViewerShowsARunThatGoesOn trains with screenshots, kills the viewer on the way, and acts on its pages: a note,
-// a template in quarantine and, of what was graded, a fork with another label. The report has a picture of every step.
+// TestTheViewerShowsARunThatGoesOn trains with screenshots, kills the viewer on the way, and acts on what its pages
+// show: a note, a template in quarantine and, of what was graded, a fork with another label. The report has a picture
+// of every step.
 func TestTheViewerShowsARunThatGoesOn(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, specification+"screenshots: true\n")
@@ -31,25 +32,12 @@ func TestTheViewerShowsARunThatGoesOn(t *testing.T) {
 		return code == http.StatusOK && strings.Contains(text, `"state":`)
 	})
 
-	act := func(body, want string) {
-		t.Helper()
-		r, err := http.Post(url+"/act", "application/json", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = r.Body.Close() }()
-		text, err := io.ReadAll(r.Body)
-		if err != nil || !strings.Contains(string(text), want) {
-			t.Errorf("%s: got status %d, %s, %v, want %q", body, r.StatusCode, text, err, want)
-		}
-	}
-	act(`{"verb":"note","run":"kill","why":"look","link":"#/episode/kill/1/1"}`, "recorded")
-	act(`{"verb":"quarantine","run":"kill","template":"tap-button","why":"broken"}`, "From the next epoch that begins")
+	const page = "#/episode/kill/1/1"
+	m.must("note", "kill", "look", "--link", page)
+	m.must("set", "kill", `quarantine=["tap-button"]`, "--why", "broken")
 	m.sound(5 * time.Minute)
-	m.says([]string{"note: look (#/episode/kill/1/1)", `quarantine=["tap-button"]: broken`}, "show", "kill")
-	act(`{"verb":"quarantine","run":"kill","template":"enter-text","why":"late"}`, "run kill has ended")
-	act(`{"verb":"override","run":"kill","epoch":2,"slot":1,"step":1,"agent":0,"round":0,"label":-1,"name":"mended",`+
-		`"why":"nobody knows"}`, "collabui train mended")
+	m.says([]string{"note: look (" + page + ")", `quarantine=["tap-button"]: broken`}, "show", "kill")
+	m.must("fork", "kill", "--epoch", "1", "--name", "mended", "--label", "1/1/0/0=-1", "--why", "nobody knows")
 	m.must("train", "mended")
 
 	out := m.file("report")

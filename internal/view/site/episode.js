@@ -34,13 +34,27 @@ function EpisodePage({ index, parts, query, version }) {
         <button type="button" disabled=${here === 0} onClick=${() => neighbour(-1)} title="key k">‹ before</button>
         <button type="button" disabled=${here === list.length - 1} onClick=${() => neighbour(1)}
           title="key j">next ›</button>`}</nav>
-    <${ActsOnEpisode} index=${index} doc=${doc} d=${d} epoch=${epoch} />
+    <${Notes} doc=${doc} d=${d} epoch=${epoch} />
     <${Episode} index=${index} doc=${doc} epoch=${epoch} d=${d} number=${Number(number) || 1}
       system=${doc.epochs.find((e) => e.number === Number(epoch))?.system ?? doc.system} chosen=${cellOf(place)}
       pair=${Number(pair) || 0} pairLink=${(n, c, i) => href(['episode', run, epoch, slot, n, c.join('.'), i], query)}
       onOpen=${(n, c) => drawn(parts) && open(epoch, slot, n, c)} onNeighbour=${neighbour} />
   </main>`;
 }
+
+// Notes are the notes that people left about an episode.
+function Notes({ doc, d, epoch }) {
+  const page = href(['episode', doc.name, String(epoch), String(d.slot)]);
+  const notes = (doc.status.changes || []).filter((c) => c.verb === 'note' && c.link &&
+    (c.link + '/').replace(/[?].*/, '/').startsWith(page + '/'));
+
+  return notes.length > 0 && html`<aside class="notes" aria-label="notes">${notes.map((c) => html`
+    <p class="comment" dir="auto"><a href=${safe(c.link)}>${c.who}, ${(c.at || '').slice(0, 16).replace('T', ' ')}</a>:
+      ${' '}${c.why}</p>`)}</aside>`;
+}
+
+// safe returns a link of a note if it leads to a page of this site.
+const safe = (link) => (String(link).startsWith('#/') ? link : '#/');
 
 // drawn reports whether a page shows the episode of the address: a key may come before that.
 const drawn = (parts) => route().parts.slice(0, 4).join('/') === parts.slice(0, 4).join('/');
@@ -117,9 +131,7 @@ function Episode({ index, doc, epoch, d, system, number, chosen, pair, pairLink,
         ${step.right?.length > 0 && html`<p
           class="note">Right, says the judge (privileged): ${step.right.map((r) => r.words).join('; ')}</p>`}
         ${chosen ? html`<${CellPage} d=${d} step=${step} chosen=${chosen} system=${system} pair=${pair}
-          pairLink=${pairLink && ((i) => pairLink(n, chosen, i))} />
-          ${doc && html`<${ActsOnCell} index=${index} doc=${doc} epoch=${epoch} d=${d} number=${n}
-            cell=${step.cells.find((c) => c.agent === chosen[0] && c.round === chosen[1]) || {}} />`}`
+          pairLink=${pairLink && ((i) => pairLink(n, chosen, i))} />`
           : html`<p class="note">Choose an answer to see what the agent saw and what was made of it. ${(step.pairs ||
               []).length} pairs came of this step${step.pairs && pairLink ? ':' : '.'}
             ${pairLink && (step.pairs || []).map((p, i, all) => html` <a href=${pairLink(n, [p.agent, p.round], 1 +
