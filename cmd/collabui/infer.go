@@ -59,8 +59,7 @@ without dropping a request.
 
 With --environment it plays episodes, those of the evaluation from number --seed, and shows every step: the screen, what
 every agent said and what was executed. A star marks what agrees with the vote, a dot who need not be asked. With
---screenshots it also writes a picture of every episode, its screens in order with what was done. With --prompt it
-answers one request and shows the matrix.`,
+--screenshots it also writes the screen of every step. With --prompt it answers one request and shows the matrix.`,
 		Example: "  collabui infer quickstart --listen 127.0.0.1:8080\n" +
 			"  collabui infer quickstart --environment webtasks --episodes 3 --screenshots shots\n" +
 			"  collabui infer quickstart --epoch base --prompt request.json --json",
@@ -88,7 +87,7 @@ func (o *inferOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.live.Split, "split", domain.SplitVal, "split of the environment")
 	f.IntVar(&o.live.Episodes, "episodes", 1, "number of episodes to play")
 	f.StringVar(&o.live.Screenshots, "screenshots", "",
-		"write the screen of every step, and one picture of each episode, into `FOLDER`")
+		"write the screen of every step into `FOLDER`")
 	o.env.addFlags(f)
 }
 

@@ -48,8 +48,8 @@ func printEnd(w io.Writer, e infer.Event) {
 		m := e.Outcome.Metrics[name]
 		say(w, "  %s: %g of %d", name, m.Sum, m.N)
 	}
-	if e.Strip != "" {
-		say(w, "screens: %s", e.Strip)
+	if e.Screenshot != "" {
+		say(w, "screens: %s and those before it", e.Screenshot)
 	}
 }
 

@@ -15,7 +15,6 @@ type film struct {
 	camera  envadapters.Screenshotter
 	dir     string
 	episode int
-	strip   strip
 }
 
 // film returns the film of an episode. It is invalid to ask for one of an environment that has no screenshots.
@@ -43,28 +42,7 @@ func (f *film) shoot(ctx context.Context, n int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := f.strip.add(png); err != nil {
-		return "", fmt.Errorf("the screen of step %d: %w", n, err)
-	}
-
-	return f.write(fmt.Sprintf("episode-%02d-step-%02d.png", f.episode, n), png)
-}
-
-// end writes all screens as one picture, and returns the name of its file.
-func (f *film) end() (string, error) {
-	if f.camera == nil {
-		return "", nil
-	}
-	png, err := f.strip.encode()
-	if err != nil {
-		return "", err
-	}
-
-	return f.write(fmt.Sprintf("episode-%02d.png", f.episode), png)
-}
-
-func (f *film) write(name string, png []byte) (string, error) {
-	file := filepath.Join(f.dir, name)
+	file := filepath.Join(f.dir, fmt.Sprintf("episode-%02d-step-%02d.png", f.episode, n))
 	if err := os.WriteFile(file, png, 0o600); err != nil {
 		return "", fault.New(fault.Invalid, "screenshots: %w", err)
 	}

@@ -23,7 +23,7 @@ type Live struct {
 	Template    string // template of all episodes; "": the split's templates take turns
 	First       int    // number of the first episode, from 0
 	Episodes    int
-	Screenshots string // folder for the screens of every step and a picture of each episode; it is created; "": none
+	Screenshots string // folder for the screens of every step; it is created; "": none
 }
 
 // Event is one event of a live episode: its start, a step, or its end.
@@ -42,7 +42,6 @@ type Event struct {
 	InWords     string          `json:"in_words,omitempty"` // what was executed, with the text of its element
 	Invalid     string          `json:"invalid,omitempty"`  // why nothing was executed
 	Screenshot  string          `json:"screenshot,omitempty"`
-	Strip       string          `json:"strip,omitempty"` // a picture of all screens
 	Outcome     *domain.Outcome `json:"outcome,omitempty"`
 	Raw         *float64        `json:"raw_score,omitempty"` // the environment's own figure
 }
@@ -142,13 +141,10 @@ func (s System) episode(
 		return err
 	}
 	player.Begin = func(_ context.Context, tr envadapters.Transition) error {
-		film.strip.title = fmt.Sprintf("Episode %d, %s: %s", i, task.Template, tr.Goal)
-
 		return tell(Event{Event: "episode", Episode: i, Environment: l.Suite.Title(), Task: &task, Goal: tr.Goal})
 	}
 	player.After = func(_ context.Context, e episode.Executed) error {
 		now.Invalid = e.Invalid
-		film.strip.say(now.caption())
 
 		return tell(now)
 	}
@@ -162,22 +158,8 @@ func (s System) episode(
 	if end.Screenshot, err = film.shoot(ctx, played.Outcome.Steps+1); err != nil {
 		return err
 	}
-	film.strip.say("End: " + end.Ending())
-	if end.Strip, err = film.end(); err != nil {
-		return err
-	}
 
 	return tell(end)
-}
-
-// caption says what was done in a step.
-func (e Event) caption() string {
-	text := fmt.Sprintf("%d: %s", e.Step, e.InWords)
-	if e.Invalid != "" {
-		text += ". Nothing done: " + e.Invalid
-	}
-
-	return text
 }
 
 // Ending says how the episode ended, in the event of its end.
