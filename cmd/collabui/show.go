@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/experiment/plot"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/supervisor"
@@ -19,14 +17,8 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// showOptions are the flags of show.
-type showOptions struct {
-	curve string
-	step  int
-}
-
 func showCmd(a *app) *cobra.Command {
-	var o showOptions
+	var step int
 	c := &cobra.Command{
 		Use:   "show RUN [EPOCH/SLOT|stage-1|critic]",
 		Short: "Show a run: its status and results, an episode, stage 1, or how good its critic is",
@@ -42,49 +34,41 @@ the base policy.
 
 With critic it reads the graded episodes. It compares every label with the environment's judge, which is privileged: it
 knows the solution. It compares the labels of executed actions with how the episodes ended. That calls no model.`,
-		Example: "  collabui show quickstart --json\n  collabui show quickstart --curve val.svg\n" +
+		Example: "  collabui show quickstart --json\n" +
 			"  collabui show quickstart 2/17 --step 3\n  collabui show curriculum stage-1\n" +
 			"  collabui show quickstart critic --json",
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.runShow(c.Context(), o, args[0], append(args, "")[1])
+			return a.runShow(c.Context(), step, args[0], append(args, "")[1])
 		},
 	}
-	c.Flags().IntVar(&o.step, "step", 0, "show this `STEP` of the episode in full, from 1")
-	c.Flags().StringVar(&o.curve, "curve", "", "also draw success on val by epoch into `FILE`, an SVG picture")
+	c.Flags().IntVar(&step, "step", 0, "show this `STEP` of the episode in full, from 1")
 
 	return c
 }
 
 // runShow prints a run, or the part of it that is named.
-func (a *app) runShow(ctx context.Context, o showOptions, run, part string) error {
+func (a *app) runShow(ctx context.Context, step int, run, part string) error {
 	b, e, err := a.bucket()
 	if err != nil {
 		return err
 	}
 	switch {
-	case part == "" && o.step != 0:
+	case part == "" && step != 0:
 		return fault.New(fault.Invalid, "--step needs an episode: %s",
-			a.typed("show %s EPOCH/SLOT --step %d", run, o.step))
+			a.typed("show %s EPOCH/SLOT --step %d", run, step))
 	case part == "":
 	case part == untilStage1:
 		return a.showStage1(ctx, b, run)
 	case part == "critic":
 		return a.showCritic(ctx, b, run)
 	default:
-		return a.showEpisode(ctx, b, run, part, o.step)
+		return a.showEpisode(ctx, b, run, part, step)
 	}
 
 	st, err := a.observe(ctx, b, e, run)
 	if err != nil {
 		return err
-	}
-	if o.curve != "" {
-		title := fmt.Sprintf("%s: success on val by epoch (critic: %s)", st.Name, st.Critic)
-		curve := plot.Curve{Name: st.Name, Points: st.Curve, Episodes: st.val, Strong: true}
-		if err := writeCurves(o.curve, title, curve); err != nil {
-			return err
-		}
 	}
 
 	return a.print(st, st.text)
@@ -121,15 +105,6 @@ func (a *app) observe(ctx context.Context, b store.Bucket, e config.Endpoints, r
 	got.Reason = a.pasteable(got.Reason)
 
 	return got.status, got.err
-}
-
-// writeCurves writes a picture of curves for --curve.
-func writeCurves(file, title string, curves ...plot.Curve) error {
-	if err := os.WriteFile(file, []byte(plot.Curves(title, curves)), 0o600); err != nil {
-		return fault.New(fault.Invalid, "--curve: %w", err)
-	}
-
-	return nil
 }
 
 // show prints the status of a run.

@@ -65,7 +65,6 @@ type status struct {
 	committed   int              // epochs
 	pairs       int              // of all epochs
 	made        map[string]bool  // digests of the policies of its epochs, and of its base
-	val         int              // episodes of an evaluation on val
 }
 
 // failedSlots is how many slots of an epoch failed, and what a person accepted, if that was more than failed_share
@@ -116,7 +115,7 @@ func readStored(ctx context.Context, b store.Bucket, run string) (status, error)
 	st := status{
 		Name: run, Status: stateAbsent, Stage: "planned", Epochs: s.Epochs,
 		Curve: []runs.EvalPoint{}, Results: []runs.Result{}, // not null as JSON
-		Critic: rules.CriticName(s, catalog.All{}), val: s.Evaluation.Val, spec: s, made: map[string]bool{},
+		Critic: rules.CriticName(s, catalog.All{}), spec: s, made: map[string]bool{},
 	}
 
 	return st, st.read(ctx, b)
