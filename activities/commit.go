@@ -316,23 +316,19 @@ func (a *assembly) readUpdates(ctx context.Context, s spec.Spec) error {
 	return nil
 }
 
-// checkDataset compares the number of an update's pairs that are new with that of the episodes' pairs.
+// checkDataset checks that an update has as many pairs as the episodes.
 func (a *assembly) checkDataset(ctx context.Context, s spec.Spec, u runs.Update) error {
 	d, _, err := store.Must[runs.Dataset](ctx, a.bucket, u.Dataset.Key)
 	if err != nil {
 		return err
 	}
-	got := d.Count
-	for _, older := range d.Card.ByAge {
-		got -= older
-	}
 	want := a.pairs[d.Agent]
 	if s.Parameters == spec.ParametersShared {
 		want = a.epoch.Pairs
 	}
-	if got != want {
-		return fault.New(fault.Corrupt, "%s has %d pairs of this epoch, its episodes have %d: "+
-			"delete the update and the data set, then resume the run", u.Dataset.Key, got, want)
+	if d.Count != want {
+		return fault.New(fault.Corrupt, "%s has %d pairs, the epoch's episodes have %d: "+
+			"delete the update and the data set, then resume the run", u.Dataset.Key, d.Count, want)
 	}
 
 	return nil

@@ -74,19 +74,17 @@ func (g *GPU) gather(ctx context.Context, s spec.Spec, id AgentID) error {
 	if err != nil || there {
 		return err
 	}
-	for age := min(s.Pairs.MaxAge, id.Epoch-1); age >= 0; age-- {
-		err := g.eachPair(ctx, s, EpochID{Run: id.Run, Epoch: id.Epoch - age}, func(p domain.Pair) {
-			agent := p.Agent
-			if s.Parameters == spec.ParametersShared {
-				agent = 0
-			}
-			if p.Age = age; agent >= 0 && agent < len(own) {
-				own[agent] = append(own[agent], p)
-			}
-		})
-		if err != nil {
-			return err
+	err = g.eachPair(ctx, s, EpochID{Run: id.Run, Epoch: id.Epoch}, func(p domain.Pair) {
+		agent := p.Agent
+		if s.Parameters == spec.ParametersShared {
+			agent = 0
 		}
+		if agent >= 0 && agent < len(own) {
+			own[agent] = append(own[agent], p)
+		}
+	})
+	if err != nil {
+		return err
 	}
 
 	for i := range own { // another host begins with another agent, and finds these recorded

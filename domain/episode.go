@@ -79,8 +79,6 @@ type Pair struct {
 	RejectedCanonical string  `json:"rejected_canonical"`
 	Source            Source  `json:"source"`
 	Weight            float64 `json:"weight"`
-	// Age is the number of epochs before the update in which the pair was made.
-	Age int `json:"age,omitempty"`
 	// Advantage is that of a sample, and 0 in a pair. A sample is an answer of the agent, in Chosen, without a rejected
 	// one: GRPO makes it more probable if the advantage is above 0, and less probable if it is below.
 	Advantage float64 `json:"advantage,omitempty"`

@@ -32,7 +32,7 @@ func TestEverySwitchOfTheMethodRunsToItsEnd(t *testing.T) {
 		}, wantNoEdges},
 		"paper's pairs": {func(s *spec.Spec) {
 			s.Pairs.Kind, s.Reference = spec.PairsPositive, spec.ReferenceEpochStart
-			s.VoteScope, s.ViewDropout = agents.ScopeLast, 0.2
+			s.VoteScope = agents.ScopeLast
 		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

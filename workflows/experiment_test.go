@@ -37,7 +37,7 @@ func compared() design.Experiment {
 			{Name: "full"},
 			{Name: "rft", Set: map[string]string{"preference": "rft"}},
 			{Name: "one", Set: map[string]string{
-				"agents": "1", "rounds": "1", "decoding.temperatures": "[0.2]", "pairs.max_age": "0",
+				"agents": "1", "rounds": "1", "decoding.temperatures": "[0.2]",
 			}},
 		},
 		Contrasts: []design.Contrast{

@@ -70,28 +70,3 @@ func TestARunStopsEarlyWhenValStaysBehind(t *testing.T) {
 		t.Errorf("%d epochs are committed, %v; want 1", committed, err)
 	}
 }
-
-func TestPairsOfEarlierEpochsAreTrainedOnWithTheirAge(t *testing.T) {
-	t.Parallel()
-	s := testrun.Small()
-	s.Epochs, s.Slots, s.Pairs.MaxAge = 3, 6, 1
-	s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 0, 0
-	r := testrun.WithBase(t, s)
-	play(t, r)
-
-	run := runs.Run("small")
-	own := func(epoch int) int {
-		d := read(t, r, run.Dataset(epoch, 0))
-
-		return d.Count - d.Card.ByAge[1]
-	}
-	for epoch := 2; epoch <= 3; epoch++ {
-		d := read(t, r, run.Dataset(epoch, 0))
-		if got, want := d.Card.ByAge[1], own(epoch-1); got != want || want == 0 {
-			t.Errorf("epoch %d trains on %d pairs of the epoch before, want %d", epoch, got, want)
-		}
-		if got := d.Card.ByAge[2]; got != 0 {
-			t.Errorf("epoch %d trains on %d pairs of two epochs before, want none", epoch, got)
-		}
-	}
-}

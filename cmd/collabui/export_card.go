@@ -159,11 +159,7 @@ func (c *dataCard) ofEpoch(s spec.Spec, epoch int) {
 			"answer, and the advantage of the answer over all labelled answers of the same step. The files for SFT "+
 			"have those with an advantage above 0 only.", epoch)
 	}
-	data := fmt.Sprintf("epoch %d", epoch)
-	if age := s.Pairs.MaxAge; age > 0 {
-		data += fmt.Sprintf(", and pairs of up to %d epochs before it", age)
-	}
-	c.fact("data of", data)
+	c.fact("data of", fmt.Sprintf("epoch %d", epoch))
 	c.fact("played by", fmt.Sprintf("the %d agents of the system before it, in %d episodes", s.Agents, s.Slots))
 	c.fact("labels", "by "+c.Critic)
 	if samples {

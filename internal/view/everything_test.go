@@ -35,7 +35,7 @@ func committed(t *testing.T, b store.Bucket, run runs.Run) {
 	for agent := range 2 {
 		card := credit.Card{
 			BySource: map[domain.Source]int{domain.SourceAdversary: 2, domain.Source("peer" + hostile[1]): 1},
-			ByAge:    map[int]int{1: 1}, Counts: map[string]int{"tap" + hostile[0] + "/click/adversary": 3},
+			Counts:   map[string]int{"tap" + hostile[0] + "/click/adversary": 3},
 			StyleAUC: 0.6, Chosen: 40, Rejected: 50,
 		}
 		data := record(t, b, run.Dataset(1, agent), runs.Dataset{Agent: agent, Count: 3, Card: card})

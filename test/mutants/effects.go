@@ -82,11 +82,6 @@ var effects = []Mutant{
 		Find:   simulated,
 	},
 	{
-		Name: "pairs of earlier epochs have no age", Symbol: "activities.GPU.gather",
-		Change: replace(`p.Age = age`, `p.Age = 0`),
-		Find:   by("workflows", "TestPairsOfEarlierEpochsAreTrainedOnWithTheirAge"),
-	},
-	{
 		Name: "an update learns from rows that were made for another", Symbol: "activities.fits",
 		Change: begin(`return true`),
 		Find:   by("activities", "TestAnUpdateLeavesOutRowsThatWereMadeForAnother"),

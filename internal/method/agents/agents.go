@@ -16,14 +16,8 @@ type Config struct {
 	MaxTokens   int             `json:"max_tokens"`
 	VoteScope   VoteScope       `json:"vote_scope"`
 
-	// ViewDropout is the share of elements that each agent does not see.
-	ViewDropout float64 `json:"view_dropout"`
-
 	// Early leaves out cells that can no longer change the vote. Evaluation sets it.
 	Early bool `json:"early"`
-
-	// Thoughts lets peers also read what a reasoning model thought before its answer.
-	Thoughts bool `json:"thoughts"`
 
 	// Answers is how the agents' answers are read.
 	Answers Parsing `json:"answers,omitempty"`
@@ -66,9 +60,6 @@ func (c Config) template() *Template {
 func (c Config) message(cell domain.Cell) string {
 	if c.Heard != nil {
 		return c.Heard(cell.Agent, cell.Round)
-	}
-	if c.Thoughts && cell.Thought != "" {
-		return "Thought: " + Line(cell.Thought, maxMessage/2) + " " + cell.Text
 	}
 
 	return cell.Text

@@ -33,10 +33,9 @@ func Decide(ctx context.Context, model chat.Model, c Config, v View, seed uint64
 	d := domain.Decision{Cells: m.cells, Seen: make([][]int, len(c.Policies))}
 	var wg sync.WaitGroup
 	for a := range c.Policies {
-		view := v.dropout(c.ViewDropout, seed, a)
-		d.Seen[a] = view.indices()
+		d.Seen[a] = v.indices()
 		wg.Go(func() {
-			if err := m.agent(ctx, a, view); err != nil {
+			if err := m.agent(ctx, a, v); err != nil {
 				cancel(err)
 			}
 		})

@@ -107,35 +107,28 @@ func (r thinker) Complete(ctx context.Context, q chat.Request) (chat.Response, e
 }
 
 func TestThoughtsAreKeptApartAndOutOfMessages(t *testing.T) {
-	for _, share := range []bool{false, true} {
-		c := Config{
-			Policies:    []string{"a", "b"},
-			Topology:    domain.Topology{Agents: 2, Edges: [][2]int{{0, 1}}},
-			Rounds:      2,
-			Temperature: []float64{0, 0},
-			Thoughts:    share,
-		}
-		d := decide(t, thinker{newRecorder()}, c, View{Goal: "g"}, 1)
-		for _, cell := range d.Cells {
-			t.Run(fmt.Sprintf("shared %v, agent %d, round %d", share, cell.Agent, cell.Round), func(t *testing.T) {
-				if want := "the secret\nthought"; cell.Thought != want {
-					t.Errorf("thought %q, want %q", cell.Thought, want)
-				}
-				if strings.Contains(cell.Text, "secret") {
-					t.Errorf("text %q, want it without the thought", cell.Text)
-				}
-
-				words := cell.Prompt[strings.LastIndex(cell.Prompt, "Screen:"):]
-				_, own, _ := strings.Cut(words, "You said: ")
-				if own, _, _ = strings.Cut(own, "\n"); strings.Contains(own, "secret") {
-					t.Errorf("the agent reads %q, want its own words without its thought", own)
-				}
-				got := strings.Contains(words, "Thought: the secret thought Reason: ")
-				if want := share && cell.Agent == 1; got != want {
-					t.Errorf("reads a peer's thought: %v, want %v in\n%s", got, want, words)
-				}
-			})
-		}
+	c := Config{
+		Policies:    []string{"a", "b"},
+		Topology:    domain.Topology{Agents: 2, Edges: [][2]int{{0, 1}}},
+		Rounds:      2,
+		Temperature: []float64{0, 0},
+	}
+	d := decide(t, thinker{newRecorder()}, c, View{Goal: "g"}, 1)
+	for _, cell := range d.Cells {
+		t.Run(fmt.Sprintf("agent %d, round %d", cell.Agent, cell.Round), func(t *testing.T) {
+			if want := "the secret\nthought"; cell.Thought != want {
+				t.Errorf("thought %q, want %q", cell.Thought, want)
+			}
+			if strings.Contains(cell.Text, "secret") {
+				t.Errorf("text %q, want it without the thought", cell.Text)
+			}
+			if strings.Contains(cell.Prompt, "secret") {
+				t.Errorf("the agent reads a thought, want words alone in\n%s", cell.Prompt)
+			}
+			if cell.Agent == 1 && !strings.Contains(cell.Prompt, "Agent 0 said, maybe wrong: Reason: ") {
+				t.Errorf("the agent does not read its peer's words in\n%s", cell.Prompt)
+			}
+		})
 	}
 }
 
@@ -146,24 +139,14 @@ func TestSeenAreTheElementsOfEachAgentsPrompts(t *testing.T) {
 			Index: i, Role: "button", Text: fmt.Sprint("b", i), Visible: i%5 > 0, Occluded: i%7 == 0,
 		})
 	}
-	c := three()
-	c.ViewDropout = 0.4
-	d := decide(t, newRecorder(), c, View{Observation: o}, 3)
-
-	hidden := 0
+	d := decide(t, newRecorder(), three(), View{Observation: o}, 3)
 	for _, cell := range d.Cells {
 		for _, e := range o.Elements {
 			got := slices.Contains(d.Seen[cell.Agent], e.Index)
 			if want := strings.Contains(cell.Prompt, "\n"+ElementLine(e)+"\n"); got != want {
 				t.Errorf("agent %d, element %d seen: %v, want %v", cell.Agent, e.Index, got, want)
 			}
-			if e.Shown() && !got {
-				hidden++
-			}
 		}
-	}
-	if hidden == 0 {
-		t.Errorf("view dropout hid %d elements, want some", hidden)
 	}
 }
 
@@ -188,15 +171,15 @@ func TestCellsSayWhatOnlyPeersNamed(t *testing.T) {
 		o.Elements = append(o.Elements, domain.Element{Index: i, Role: "button", Visible: i != 5})
 	}
 	c := three()
-	c.ViewDropout = 0.5
+	c.Template = Default.Bounded(wordsBeyond(18))
 	told := 0
 	for seed := range uint64(50) {
 		d := decide(t, newRecorder(), c, View{Observation: o}, seed)
 		for _, cell := range d.Cells {
 			_, words, _ := strings.Cut(cell.Prompt, "Agent 0 said")
 			for i := range 7 {
-				seen := slices.Contains(d.Seen[cell.Agent], i)
-				want := strings.Contains(words, fmt.Sprintf(`"index":%d}`, i)) && !seen && i != 5
+				shown := strings.Contains(cell.Prompt, "\n"+ElementLine(o.Elements[i])+"\n")
+				want := strings.Contains(words, fmt.Sprintf(`"index":%d}`, i)) && !shown && i != 5
 				if got := slices.Contains(cell.Told, i); got != want {
 					t.Errorf("seed %d, agent %d, element %d told: %v, want %v", seed, cell.Agent, i, got, want)
 				}

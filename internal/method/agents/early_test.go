@@ -53,7 +53,6 @@ func TestCellsThatCannotChangeTheVoteAreNotAskedFor(t *testing.T) {
 			Rounds:      3,
 			Temperature: make([]float64, 4),
 			VoteScope:   ScopeAll,
-			ViewDropout: 0.3,
 		}
 		if seed%3 == 0 {
 			c.VoteScope = ScopeLast

@@ -122,7 +122,6 @@ func TestCellsSayWhatTheirPromptsLack(t *testing.T) {
 		})
 	}
 	c := three()
-	c.ViewDropout = 0.2
 	c.Template = Default.Bounded(wordsBeyond(90))
 	d := decide(t, newRecorder(), c, View{Goal: "press t3", History: []string{"1 wait", "2 wait"}, Observation: o}, 3)
 

@@ -53,10 +53,8 @@ func TestAShortenedAnswerKeepsItsAction(t *testing.T) {
 func TestLongAnswersReachPromptsWithTheirActions(t *testing.T) {
 	_, action, _ := strings.Cut(click(7), "\n")
 	long := "Reason: " + strings.Repeat("because ", 200) + "\n" + action
-	c := Config{Thoughts: true}
-	thought := c.message(domain.Cell{Text: long, Thought: strings.Repeat("hm ", 500)})
-	got := prompt(t, View{Goal: "g"}, long, []Message{{Agent: 1, Text: long}, {Agent: 2, Text: thought}})
-	if n := strings.Count(got, "… "+action+"\n"); n != 3 {
-		t.Errorf("%d messages end with their action, want 3 in\n%s", n, got)
+	got := prompt(t, View{Goal: "g"}, long, []Message{{Agent: 1, Text: long}})
+	if n := strings.Count(got, "… "+action+"\n"); n != 2 {
+		t.Errorf("%d messages end with their action, want 2 in\n%s", n, got)
 	}
 }

@@ -13,14 +13,13 @@ type View struct {
 	Goal        string
 	History     []string // one line per past step
 	Observation domain.Observation
-	hidden      map[int]bool // indices of elements that view dropout hides from this agent
 }
 
-// Shown returns the elements that the agent's prompt shows: visible and not covered, not hidden, up to maxElements.
+// Shown returns the elements that the agent's prompt shows: visible and not covered, up to maxElements.
 func (v View) Shown() []domain.Element {
 	var out []domain.Element
 	for _, e := range v.Observation.Elements {
-		if e.Shown() && !v.hidden[e.Index] && len(out) < maxElements {
+		if e.Shown() && len(out) < maxElements {
 			out = append(out, e)
 		}
 	}
@@ -39,24 +38,6 @@ func (v View) indices() []int {
 	}
 
 	return out
-}
-
-// dropout returns the view with each element hidden from the agent with probability share.
-func (v View) dropout(share float64, seed uint64, agent int) View {
-	v.hidden = nil
-	if share <= 0 {
-		return v
-	}
-
-	r := domain.Rand(seed, "view", agent)
-	v.hidden = map[int]bool{}
-	for _, e := range v.Observation.Elements {
-		if r.Float64() < share {
-			v.hidden[e.Index] = true
-		}
-	}
-
-	return v
 }
 
 // Lines returns the elements that agents see, one per line.

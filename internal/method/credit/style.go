@@ -21,7 +21,6 @@ type Card struct {
 	StyleAUC   float64 `json:"style_auc"`
 
 	BySource map[domain.Source]int `json:"by_source"`
-	ByAge    map[int]int           `json:"by_age,omitempty"` // pairs of earlier epochs, by their age in epochs
 
 	// Counts are by template, action type of the chosen answer, and source, such as "todo-add/click/adversary".
 	Counts map[string]int `json:"counts"`
@@ -29,9 +28,7 @@ type Card struct {
 
 // Describe returns the card of a data set.
 func Describe(pairs []domain.Pair) Card {
-	c := Card{
-		StyleAUC: StyleAUC(pairs), BySource: map[domain.Source]int{}, ByAge: map[int]int{}, Counts: map[string]int{},
-	}
+	c := Card{StyleAUC: StyleAUC(pairs), BySource: map[domain.Source]int{}, Counts: map[string]int{}}
 	type text struct{ prompt, chosen, rejected string }
 	known := map[text]bool{}
 	for _, p := range pairs {
@@ -44,9 +41,6 @@ func Describe(pairs []domain.Pair) Card {
 		c.Rejected += float64(len(p.Rejected)) / float64(len(pairs))
 		kind := actionType(p.ChosenCanonical)
 		c.BySource[p.Source]++
-		if p.Age > 0 {
-			c.ByAge[p.Age]++
-		}
 		c.Counts[p.Template+"/"+kind+"/"+string(p.Source)]++
 	}
 

@@ -64,8 +64,7 @@ func Decoding(s spec.Spec, policies []string, topology domain.Topology) (agents.
 	return agents.Config{
 		Policies: policies, Topology: topology, Template: template,
 		Rounds: s.Rounds, Temperature: s.Temperatures(), TopP: s.Decoding.TopP, MaxTokens: s.Decoding.MaxTokens,
-		VoteScope: s.VoteScope, ViewDropout: s.ViewDropout, Thoughts: s.Decoding.ShareThoughts,
-		Answers: s.Answers,
+		VoteScope: s.VoteScope, Answers: s.Answers,
 	}, err
 }
 

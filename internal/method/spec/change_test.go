@@ -52,7 +52,7 @@ func TestEffectOfAModelIsThatOfItsFirstRole(t *testing.T) {
 		"models.judge.price.answer":        spec.StepNone,
 		"models.judge.requests_per_minute": spec.StepNone,
 		"models.unused.model":              spec.StepNone,
-		"pairs.max_age":                    spec.StepUpdate,
+		"pairs.max_weight":                 spec.StepUpdate,
 		"pairs.kind":                       spec.StepPairs,
 	} {
 		if got, ok := s.EffectOf(key); !ok || got.First != want {

@@ -45,12 +45,11 @@ var effects = map[string]Effect{
 	"edge_update":  {StepPlan, false},
 	"staleness":    {StepPlan, false},
 
-	"rounds":       {StepRollout, true},
-	"decoding":     {StepRollout, true},
-	"answers":      {StepRollout, true},
-	"vote_scope":   {StepRollout, true},
-	"view_dropout": {StepRollout, true},
-	"summariser":   {StepRollout, true},
+	"rounds":     {StepRollout, true},
+	"decoding":   {StepRollout, true},
+	"answers":    {StepRollout, true},
+	"vote_scope": {StepRollout, true},
+	"summariser": {StepRollout, true},
 
 	"credit":              {StepCredit, false},
 	"critic":              {StepCredit, false},
@@ -59,7 +58,6 @@ var effects = map[string]Effect{
 	"pairs.min_pairs":     {StepUpdate, false},
 	"pairs.max_weight":    {StepUpdate, false},
 	"pairs.balance_types": {StepUpdate, false},
-	"pairs.max_age":       {StepUpdate, false},
 
 	"parameters": {StepUpdate, false},
 	"preference": {StepUpdate, false}, // but GRPO, and cloning, learn from other rows: see fork

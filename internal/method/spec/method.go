@@ -88,8 +88,6 @@ type Decoding struct {
 	Temperatures []float64 `json:"temperatures"` // one for all agents, or one per agent
 	TopP         float64   `json:"top_p"`
 	MaxTokens    int       `json:"max_tokens"`
-	// ShareThoughts lets peers read what a reasoning model thought. Otherwise they read its answer only.
-	ShareThoughts bool `json:"share_thoughts"`
 }
 
 // Pairs says which pairs are made and kept.
@@ -106,8 +104,6 @@ type Pairs struct {
 	MaxWeight float64 `json:"max_weight"`
 	// BalanceTypes makes pairs that prefer one action type to another weigh as much as those that prefer the other.
 	BalanceTypes bool `json:"balance_types"`
-	// MaxAge is the number of epochs before the current one whose pairs are trained on, too.
-	MaxAge int `json:"max_age"`
 }
 
 // PairKind says what a pair may compare.
@@ -156,11 +152,9 @@ func (s Spec) checkMethod(must Must) {
 	}
 	must.within(s.Decoding.TopP, "decoding.top_p", 0.01, 1)
 	must.count(s.Decoding.MaxTokens, "decoding.max_tokens", 1, 100000)
-	must.within(s.ViewDropout, "view_dropout", 0, 0.9)
 
 	must.count(s.Pairs.Negatives, "pairs.negatives", 1, 64)
 	must.within(s.Pairs.MaxWeight, "pairs.max_weight", 1, 1000)
-	must.count(s.Pairs.MaxAge, "pairs.max_age", 0, 1000)
 	must.count(s.Pairs.PerStep, "pairs.per_step", 1, 100)
 	must.count(s.Pairs.PerEpisode, "pairs.per_episode", 1, 1000)
 	must.count(s.Pairs.MinPairs, "pairs.min_pairs", 1, 1000000)

@@ -46,8 +46,6 @@ func (s Spec) checkGRPO(must Must) {
 	}
 	must(s.Credit == CreditCritic, "credit", "critic with preference: grpo, not %s, which gives all labelled answers "+
 		"of a step the same label, so that no answer is better than another", s.Credit)
-	must(s.Pairs.MaxAge == 0, "pairs.max_age", "0 with preference: grpo, which learns from what the current system "+
-		"said, not %d", s.Pairs.MaxAge)
 	must(s.Train.Loss == "" || s.Train.Loss == domain.LossDPO, "train.loss",
 		"no loss with preference: grpo, which has its own, not %s", s.Train.Loss)
 	must(s.Train.Ftx == 0, "train.ftx", "0 with preference: grpo, which imitates nothing, not %v", s.Train.Ftx)

@@ -54,8 +54,6 @@ func TestGRPORefusesWhatItCannotDo(t *testing.T) {
 	mistakes{
 		"credit: outcome": "credit: expected critic with preference: grpo, not outcome, which gives all labelled " +
 			"answers of a step the same label, so that no answer is better than another",
-		"pairs: {max_age: 1}": "pairs.max_age: expected 0 with preference: grpo, which learns from what the current " +
-			"system said, not 1",
 		"train: {loss: ipo}":  "train.loss: expected no loss with preference: grpo, which has its own, not ipo",
 		"train: {ftx: 0.5}":   "train.ftx: expected 0 with preference: grpo, which imitates nothing, not 0.5",
 		"train: {clip: 0}":    "train.clip: expected a number above 0 for grpo",

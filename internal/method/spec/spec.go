@@ -52,9 +52,7 @@ type Spec struct {
 	// Answers is how the agents' answers are read.
 	Answers   agents.Parsing   `json:"answers"`
 	VoteScope agents.VoteScope `json:"vote_scope"`
-	// ViewDropout is the share of elements that each agent does not see.
-	ViewDropout float64 `json:"view_dropout"`
-	Edges       Edges   `json:"edges"`
+	Edges     Edges            `json:"edges"`
 	// EdgeUpdate draws a new graph for every epoch. Without it, all epochs keep the first.
 	EdgeUpdate bool       `json:"edge_update"`
 	Parameters Parameters `json:"parameters"`

@@ -57,7 +57,7 @@ func TestErrorsNameFileLineColumnFieldAndTheNearestName(t *testing.T) {
 		"name: a\nagents: [2]\n":          `x.yaml:2:9: agents: expected a whole number`,
 		"name: a\nagents:\n":              `agents: expected a whole number`,
 		"name: a\nseed: -1\n":             `x.yaml:2:7: seed: expected a whole number from 0, not "-1"`,
-		"name: a\nview_dropout: half\n":   `x.yaml:2:15: view_dropout: expected a finite number, not "half"`,
+		"name: a\nfailed_share: half\n":   `x.yaml:2:15: failed_share: expected a finite number, not "half"`,
 		"name: a\nedge_update: yes\n":     `x.yaml:2:14: edge_update: expected true or false, not "yes"`,
 		"name: a\ntrain: 3\n":             `x.yaml:2:8: train: expected a mapping`,
 		"name: a\nfinetune:\n  levels: 1": `x.yaml:3:11: finetune.levels: expected a list`,

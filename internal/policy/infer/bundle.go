@@ -21,18 +21,16 @@ const SystemDir = "system"
 
 // Exported is system.json: how the system decides. Its topologies are in topology.json.
 type Exported struct {
-	Run         string           `json:"run"`
-	Epoch       int              `json:"epoch"` // the epoch that made it; 0 is the base policy n times
-	Family      domain.Family    `json:"actions"`
-	Rounds      int              `json:"rounds"`
-	TopP        float64          `json:"top_p"`
-	MaxTokens   int              `json:"max_tokens"`
-	VoteScope   agents.VoteScope `json:"vote_scope"`
-	ViewDropout float64          `json:"view_dropout"`
-	Answers     agents.Parsing   `json:"answers"`
-	Thoughts    bool             `json:"share_thoughts"`
-	Prompts     map[string]Of    `json:"prompts"` // by role
-	Agents      []Agent          `json:"agents"`
+	Run       string           `json:"run"`
+	Epoch     int              `json:"epoch"` // the epoch that made it; 0 is the base policy n times
+	Family    domain.Family    `json:"actions"`
+	Rounds    int              `json:"rounds"`
+	TopP      float64          `json:"top_p"`
+	MaxTokens int              `json:"max_tokens"`
+	VoteScope agents.VoteScope `json:"vote_scope"`
+	Answers   agents.Parsing   `json:"answers"`
+	Prompts   map[string]Of    `json:"prompts"` // by role
+	Agents    []Agent          `json:"agents"`
 }
 
 // Of is a prompt template's identity.
@@ -58,16 +56,14 @@ func (s System) Write(ctx context.Context, b store.Bucket, dir string) (Exported
 	}
 
 	out := Exported{
-		Run:         s.Run,
-		Epoch:       s.Epoch,
-		Family:      s.Spec.Family(),
-		Rounds:      c.Rounds,
-		TopP:        c.TopP,
-		MaxTokens:   c.MaxTokens,
-		VoteScope:   c.VoteScope,
-		ViewDropout: c.ViewDropout,
-		Answers:     c.Answers,
-		Thoughts:    c.Thoughts,
+		Run:       s.Run,
+		Epoch:     s.Epoch,
+		Family:    s.Spec.Family(),
+		Rounds:    c.Rounds,
+		TopP:      c.TopP,
+		MaxTokens: c.MaxTokens,
+		VoteScope: c.VoteScope,
+		Answers:   c.Answers,
 	}
 
 	if out.Prompts, err = s.writePrompts(dir); err != nil {

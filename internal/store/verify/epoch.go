@@ -96,32 +96,29 @@ func same(a, b runs.System) bool {
 // slots checks the committed slots of an epoch in order, and keeps the prints of their pairs.
 func (v *validator) slots(e runs.Epoch, parts *runs.EpochParts) error {
 	seen := map[int]bool{}
-	var prints []fingerprint
+	v.prints = nil
 	read := func(ctx context.Context, i int) (slotParts, error) { return v.read(ctx, e.Number, e.Episodes[i]) }
-	err := store.InOrder(v.ctx, len(e.Episodes), read, func(i int, p slotParts) error {
+
+	return store.InOrder(v.ctx, len(e.Episodes), read, func(i int, p slotParts) error {
 		r := e.Episodes[i]
 		if seen[r.Slot] {
 			v.say(v.run.Epoch(e.Number).Key, "slot %d is committed twice", r.Slot)
 		}
 		seen[r.Slot] = true
-		prints = append(prints, p.prints...)
+		v.prints = append(v.prints, p.prints...)
 
 		return v.slot(e, r, p, parts)
 	})
-	v.past = append(v.past, prints)
-	v.past = v.past[max(0, len(v.past)-1-v.spec.Pairs.MaxAge):]
-
-	return err
 }
 
-// fingerprint is a pair in a few bytes, without weight and age: an epoch may have more pairs than fit into memory.
+// fingerprint is a pair in a few bytes, without its weight: an epoch may have more pairs than fit into memory.
 type fingerprint struct {
 	agent int
 	sum   [16]byte
 }
 
 func printOf(p domain.Pair) fingerprint {
-	p.Weight, p.Age = 0, 0
+	p.Weight = 0
 	raw, _ := json.Marshal(p) // plain values can always be encoded
 	sum := sha256.Sum256(raw)
 
@@ -180,20 +177,12 @@ func (v *validator) datasets(keys []string) error {
 	return err
 }
 
-// owned is a pair of a data set: its print and its age.
-type owned struct {
-	fingerprint
-	age int
-}
-
 // owned returns the pairs on which an agent is trained in the newest epoch.
-func (v *validator) owned(agent int) []owned {
-	var out []owned
-	for k, prints := range v.past {
-		for _, p := range prints {
-			if p.agent == agent || v.spec.Parameters == spec.ParametersShared {
-				out = append(out, owned{p, len(v.past) - 1 - k})
-			}
+func (v *validator) owned(agent int) []fingerprint {
+	var out []fingerprint
+	for _, p := range v.prints {
+		if p.agent == agent || v.spec.Parameters == spec.ParametersShared {
+			out = append(out, p)
 		}
 	}
 
@@ -202,14 +191,14 @@ func (v *validator) owned(agent int) []owned {
 
 // dataset returns why a data set does not hold exactly the given pairs; it is empty if it does. Weights are not
 // compared: they follow from the pairs.
-func (v *validator) dataset(ctx context.Context, key string, want []owned) (why string, err error) {
+func (v *validator) dataset(ctx context.Context, key string, want []fingerprint) (why string, err error) {
 	d, _, err := store.Must[runs.Dataset](ctx, v.b, key)
 	if err != nil {
 		return "", err
 	}
 	n, wrong := 0, -1
 	err = runs.EachPair(ctx, v.b, d.Body, func(p domain.Pair) error {
-		if wrong < 0 && n < len(want) && want[n] != (owned{printOf(p), p.Age}) {
+		if wrong < 0 && n < len(want) && want[n] != printOf(p) {
 			wrong = n
 		}
 		n++

@@ -105,11 +105,11 @@ type validator struct {
 	b        store.Bucket
 	run      runs.Run
 	spec     spec.Spec
-	system   runs.System     // the one that the epoch's updates begin with
-	before   runs.System     // the one that those of the epoch before began with
-	played   runs.System     // the one that rolls out in the epoch
-	past     [][]fingerprint // pairs of the epochs whose pairs the newest is trained on, its own last
-	digest   string          // digest of the epoch before
+	system   runs.System   // the one that the epoch's updates begin with
+	before   runs.System   // the one that those of the epoch before began with
+	played   runs.System   // the one that rolls out in the epoch
+	prints   []fingerprint // pairs of the newest epoch
+	digest   string        // digest of the epoch before
 	problems []Problem
 }
 

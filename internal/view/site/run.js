@@ -332,8 +332,6 @@ function DataPage({ doc }) {
       title: 'how well words alone separate chosen from rejected answers; 0.5: not at all',
         of: (c) => c.style_auc.toFixed(2) },
     { name: 'by source', of: (c) => Object.entries(c.by_source).map(([k, n]) => k + ' ' + n).join(', ') },
-    { name: 'of earlier epochs', title: 'pairs by their age in epochs', of: (c) => Object.entries(c.by_age || {})
-      .map(([age, n]) => n + ', ' + age + ' old').join('; ') },
   ];
 
   return html`${doc.levels.map((card) => html`<${Level} card=${card} />`)}
