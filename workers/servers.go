@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/policy/aliases"
 	"github.com/collabui/collabui/internal/policy/gateway"
 	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/policy/tinyserver"
@@ -37,7 +36,6 @@ type Serve struct {
 	Base     string        // the server's name of the base model; "": the first that it lists
 	Adapters string        // folder that the server also reads; "": in the working folder
 	Keep     int           // adapters that are loaded concurrently
-	Lines    []string      // whose accepted policies have aliases; for policy-server, too
 	CallLog  string        // for policy-server: file that gets a line per answered request; "": none
 }
 
@@ -80,9 +78,6 @@ func startServer(ctx context.Context, role string, o Options, fatal func(error))
 	return func() { <-ended }, nil
 }
 
-// warn logs what a server says of the aliases of policies.
-func (o Options) warn(format string, args ...any) { o.Log.Warn(fmt.Sprintf(format, args...)) }
-
 // openGateway returns the gateway next to a server of language models.
 func openGateway(o Options) (server, error) {
 	b, err := o.Endpoints.OpenStore()
@@ -93,7 +88,8 @@ func openGateway(o Options) (server, error) {
 	s := o.Serve
 	g := gateway.Options{
 		Bucket: b, Engine: s.Engine, Server: s.Server, Key: s.Key, ClientKey: o.Endpoints.PolicyKeys(),
-		Base: s.Base, Adapters: s.Adapters, Keep: s.Keep, Aliases: aliases.New(s.Lines), Log: o.warn,
+		Base: s.Base, Adapters: s.Adapters, Keep: s.Keep,
+		Log: func(format string, args ...any) { o.Log.Warn(fmt.Sprintf(format, args...)) },
 	}
 	if g.Adapters == "" {
 		g.Adapters = filepath.Join(o.Training.Work, "adapters")
@@ -123,7 +119,7 @@ func openPolicies(o Options) (server, error) {
 		return server{}, err
 	}
 	handler := tinyserver.New(b)
-	handler.Keys, handler.Aliases = o.Endpoints.PolicyKeys(), aliases.New(o.Serve.Lines)
+	handler.Keys = o.Endpoints.PolicyKeys()
 	if o.Serve.CallLog != "" {
 		handler.CallLog, err = os.OpenFile(o.Serve.CallLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
@@ -131,8 +127,5 @@ func openPolicies(o Options) (server, error) {
 		}
 	}
 
-	return server{
-		handler: handler, key: o.Endpoints.PolicyKey, variable: config.EnvPolicyKey,
-		run: func(ctx context.Context) { handler.Aliases.Run(ctx, b, handler.Load, o.warn) },
-	}, nil
+	return server{handler: handler, key: o.Endpoints.PolicyKey, variable: config.EnvPolicyKey}, nil
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/collabui/collabui/envadapters/hosts"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/logging"
 	"github.com/collabui/collabui/internal/process/payloads"
@@ -115,8 +114,6 @@ func (o *workerOptions) addServeFlags(f *pflag.FlagSet) {
 		"serve: the server's `NAME` of the base model (default: its first model)")
 	f.StringVar(&o.Serve.Adapters, "adapters", "",
 		"serve: `FOLDER` for adapters, which the server reads under the same path (default: in --work)")
-	f.StringSliceVar(&o.Serve.Lines, "line", nil, "serve, policy-server: also serve the policies that `LINE` "+
-		"accepts, as the models LINE/0, LINE/1, … by agent; may be repeated")
 	f.IntVar(&o.Serve.Keep, "keep", 8, "serve: adapters to keep loaded; at most the server's --max-cpu-loras")
 }
 
@@ -162,13 +159,6 @@ func (o *workerOptions) check() error {
 	} {
 		if x.n < 0 || x.n > maxTabs || x.n == 0 && o.given(x.flag) {
 			return fault.New(fault.Invalid, "--%s must be from 1 to %d, not %d", x.flag, maxTabs, x.n)
-		}
-	}
-
-	for _, n := range o.Serve.Lines {
-		if !spec.IsName(n) {
-			return fault.New(fault.Invalid, "--line: expected a name of 1 to 40 lower-case letters, digits and "+
-				"dashes, not %q", n)
 		}
 	}
 

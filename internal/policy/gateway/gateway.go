@@ -17,7 +17,6 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/policy/aliases"
 	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/store"
 )
@@ -33,7 +32,6 @@ type Options struct {
 	Base      string            // the engine's name of the base model; empty means the first that it lists
 	Model     *domain.BaseModel // the base model that the engine serves; nil means that it is not checked
 	Keep      int               // adapters loaded at the same time, at least 1; not more than the engine holds
-	Aliases   *aliases.Set      // other names of policies; nil means none
 	Log       func(format string, args ...any)
 }
 

@@ -55,7 +55,7 @@ func (g *Gateway) models(w http.ResponseWriter, r *http.Request) error {
 	g.mu.Unlock()
 
 	var list []map[string]any
-	for _, name := range append(slices.Sorted(maps.Keys(ready)), g.Aliases.Names()...) {
+	for _, name := range slices.Sorted(maps.Keys(ready)) {
 		list = append(list, serving.Model(name))
 	}
 	has, _ := g.listed(r.Context()) // an engine that does not answer now has no window

@@ -13,9 +13,8 @@ import (
 )
 
 // Run maintains the engine until ctx ends. Every few seconds it reloads what the engine lost, unloads adapters that
-// it cannot verify, and wakes an engine whose lease has run out. It keeps the aliases on what their lines accept.
+// it cannot verify, and wakes an engine whose lease has run out.
 func (g *Gateway) Run(ctx context.Context) {
-	go g.Aliases.Run(ctx, g.Bucket, g.prepare, g.Log)
 	t := time.NewTicker(g.every)
 	defer t.Stop()
 

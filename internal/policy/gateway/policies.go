@@ -100,13 +100,9 @@ func (g *Gateway) leave() {
 	g.notify()
 }
 
-// acquire returns the policy of a model's name, which is loaded and answers, and loads it if necessary. Concurrent
-// callers wait for one load.
-func (g *Gateway) acquire(ctx context.Context, model string) (hold, error) {
-	digest, err := g.Aliases.Policy(model)
-	if err != nil {
-		return hold{}, err
-	}
+// acquire returns the policy of a digest, which is loaded and answers, and loads it if necessary. Concurrent callers
+// wait for one load.
+func (g *Gateway) acquire(ctx context.Context, digest string) (hold, error) {
 	if !serving.IsDigest(digest) {
 		return hold{}, serving.Refuse(http.StatusNotFound,
 			"model %q: a model name is the 64 hex digits of a policy's SHA-256", short(digest))

@@ -23,13 +23,9 @@ type entry struct {
 	used time.Time
 }
 
-// policy returns the policy of a model's name and loads it from the store on first use. Concurrent callers wait for one
-// load.
-func (s *Server) policy(ctx context.Context, model string) (*tinylm.Policy, error) {
-	name, err := s.Aliases.Policy(model)
-	if err != nil {
-		return nil, err
-	}
+// policy returns the policy of a name, its digest, and loads it from the store on first use. Concurrent callers wait for
+// one load.
+func (s *Server) policy(ctx context.Context, name string) (*tinylm.Policy, error) {
 	if !serving.IsDigest(name) {
 		return nil, serving.Refuse(http.StatusNotFound,
 			"there is no model %q: a model name is the 64 hex digits of a checkpoint's SHA-256", name)

@@ -3,7 +3,6 @@
 package tinyserver
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/collabui/collabui/internal/policy/aliases"
 	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/policy/tinylm"
 	"github.com/collabui/collabui/internal/store"
@@ -27,7 +25,6 @@ const maxBody = 1 << 20
 type Server struct {
 	CallLog io.Writer     // gets a line per answered chat; nil means none
 	Keys    func() string // bearer keys, one of which clients must send; empty means none
-	Aliases *aliases.Set  // other names of policies; nil means none
 
 	bucket  store.Bucket
 	mux     *http.ServeMux
@@ -88,7 +85,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // models lists the policies that are loaded.
 func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 	var list []map[string]any
-	for _, name := range append(s.loaded(), s.Aliases.Names()...) {
+	for _, name := range s.loaded() {
 		list = append(list, serving.Model(name))
 	}
 
@@ -103,19 +100,12 @@ func (s *Server) load(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	if err := s.Load(r.Context(), name); err != nil {
+	if _, err := s.policy(r.Context(), name); err != nil {
 		s.fail(w, r, statusOf(err), err)
 
 		return
 	}
 	serving.WriteAdded(w, name)
-}
-
-// Load loads a policy, unless it is loaded.
-func (s *Server) Load(ctx context.Context, name string) error {
-	_, err := s.policy(ctx, name)
-
-	return err
 }
 
 func (s *Server) unload(w http.ResponseWriter, r *http.Request) {

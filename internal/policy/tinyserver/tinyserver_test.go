@@ -2,7 +2,6 @@ package tinyserver
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -12,12 +11,9 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
-	"github.com/collabui/collabui/internal/policy/aliases"
 	"github.com/collabui/collabui/internal/policy/llm"
 	"github.com/collabui/collabui/internal/policy/tinylm"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/lines"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 const prompt = "Goal: tap Alpha\nHistory: none\nScreen:\n0 button Alpha\n1 button Bravo\n"
@@ -255,44 +251,5 @@ func TestAServerWithAnotherKernelIsNotAsked(t *testing.T) {
 		if fault.KindOf(err) != want || !strings.Contains(err.Error(), "kernel") {
 			t.Errorf("with the kernel %q: %v, want the kind %q and a word about the kernel", kernel, err, want)
 		}
-	}
-}
-
-func TestThePoliciesOfALineHaveNamesThatStay(t *testing.T) {
-	b := &store.Memory{}
-	ref, err := store.PutBlob(t.Context(), b, tinylm.New(tinylm.DefaultConfig, 7).Encode())
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := lines.Entry{Verb: lines.Promote, Who: "ann", System: lines.System{
-		Run: "r", Policies: []runs.Policy{{Digest: ref.SHA256}},
-	}}
-	if _, err := lines.Line("mobile").Append(t.Context(), b, 0, e); err != nil {
-		t.Fatal(err)
-	}
-
-	handler := New(b)
-	handler.Aliases = aliases.New([]string{"mobile"})
-	s := httptest.NewServer(handler)
-	t.Cleanup(s.Close)
-	c := pool(t, s.URL)
-	r := chat.Request{Model: "mobile/0", User: prompt, N: 1, TopP: 1}
-	if _, err := c.Complete(t.Context(), r); fault.KindOf(err) != fault.Transient {
-		t.Errorf("Complete before the line is followed = %v, want a transient fault", err)
-	}
-
-	loaded := make(chan string, 1)
-	go handler.Aliases.Run(t.Context(), b, handler.Load, func(f string, a ...any) { loaded <- fmt.Sprintf(f, a...) })
-	if got := <-loaded; got != "models mobile/AGENT are those of r@0 from now on" {
-		t.Errorf("it logs %q, want the system that it follows", got)
-	}
-	byName, err := c.Complete(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Model = ref.SHA256
-	byDigest, err := c.Complete(t.Context(), r)
-	if err != nil || byName.Texts[0] != byDigest.Texts[0] {
-		t.Errorf("got %q by the line's name and %q, %v by the digest, want the same", byName.Texts, byDigest.Texts, err)
 	}
 }
