@@ -13,15 +13,6 @@ import (
 func gemm6x16(k int, a *float32, ars, acs int, b *float32, ldb int, c *float32, ldc int, add int)
 
 //go:noescape
-func gemm6x64(k int, a *float32, ars, acs int, b *float32, ldb int, c *float32, ldc int, add int)
-
-//go:noescape
-func gemm6x32(k int, a *float32, ars, acs int, b *float32, ldb int, c *float32, ldc int, add int)
-
-//go:noescape
-func gemm12x16(k int, a *float32, ars, acs int, b *float32, ldb int, c *float32, ldc int, add int)
-
-//go:noescape
 func gemm1x16(k int, a *float32, acs int, b *float32, ldb int, c *float32, add int)
 
 //go:noescape
@@ -32,9 +23,6 @@ func exp8(x *float32, n int, shift float32) float32
 
 //go:noescape
 func fmaPeak(n int) float32
-
-//go:noescape
-func fmaPeak16(n int) float32
 
 //go:noescape
 func biasMax8(x *float32, rel *uint8, bias *float32, n int, scale float32) float32
@@ -66,25 +54,15 @@ func normBack8(dx, dgain, dy, x, gain *float32, n int, inv, s float32)
 //go:noescape
 func adam8(w, grad, m, v *float32, n int, scale, decay, c1, c2 float32)
 
-// lanes is the width of the vectors in use: 16 (AVX-512), 8 (AVX2) or 0. Both widths give the same bits.
-// COLLABUI_KERNEL=portable uses none, COLLABUI_KERNEL=avx2 at most 8.
-var lanes = widest(os.Getenv("COLLABUI_KERNEL"))
+// vectors reports whether the kernels of AVX2 are in use. COLLABUI_KERNEL=portable uses none.
+var vectors = vectorised(os.Getenv("COLLABUI_KERNEL"))
 
-func widest(kernel string) int {
-	switch {
-	case kernel == "portable" || !cpu.X86.HasAVX2 || !cpu.X86.HasFMA:
-		return 0
-	case kernel == "avx2" || !cpu.X86.HasAVX512F:
-		return 8
-	}
-
-	return 16
-}
+func vectorised(kernel string) bool { return kernel != "portable" && cpu.X86.HasAVX2 && cpu.X86.HasFMA }
 
 // Kernel returns the name of the arithmetic in use. Bits are equal only between runs with the same kernel, so
 // checkpoints carry its name.
 func Kernel() string {
-	if lanes > 0 {
+	if vectors {
 		return "avx2-6x16"
 	}
 
@@ -97,7 +75,7 @@ func gemmFast(m, n, k int, a []float32, ars, acs int, b []float32, ldb int, c []
 		return
 	}
 
-	if lanes == 0 {
+	if !vectors {
 		gemmPortable(m, n, k, a, ars, acs, b, ldb, c, ldc, add)
 		return
 	}
@@ -110,19 +88,9 @@ func gemmFast(m, n, k int, a []float32, ars, acs int, b []float32, ldb int, c []
 	pa, pb, pc := unsafe.Pointer(&a[0]), unsafe.Pointer(&b[0]), unsafe.Pointer(&c[0])
 	at := func(p unsafe.Pointer, i int) *float32 { return (*float32)(unsafe.Add(p, i*4)) }
 	i := 0
-	for ; n == 16 && lanes == 16 && i+12 <= m; i += 12 { // a head of attention
-		gemm12x16(k, at(pa, i*ars), ars*4, acs*4, &b[0], ldb*4, at(pc, i*ldc), ldc*4, ad)
-	}
 	for ; i+6 <= m; i += 6 {
-		for j, cols := 0, 0; j < n; j += cols {
-			f := gemm6x16
-			switch cols = 16; {
-			case lanes == 16 && n-j >= 64:
-				f, cols = gemm6x64, 64
-			case lanes == 16 && n-j >= 32:
-				f, cols = gemm6x32, 32
-			}
-			f(k, at(pa, i*ars), ars*4, acs*4, at(pb, j), ldb*4, at(pc, i*ldc+j), ldc*4, ad)
+		for j := 0; j < n; j += 16 {
+			gemm6x16(k, at(pa, i*ars), ars*4, acs*4, at(pb, j), ldb*4, at(pc, i*ldc+j), ldc*4, ad)
 		}
 	}
 
@@ -138,21 +106,19 @@ func gemmFast(m, n, k int, a []float32, ars, acs int, b []float32, ldb int, c []
 	}
 }
 
-// peakLoop runs n rounds of twelve independent fused multiply-adds of width lanes. It reports whether the kernel in use
-// is as wide.
-func peakLoop(width, n int) bool {
-	if width == 16 && lanes == 16 {
-		fmaPeak16(n)
-	} else if width == 8 && lanes > 0 {
+// peakLoop runs n rounds of twelve independent fused multiply-adds of 8 lanes. It reports whether the kernel in use has
+// them.
+func peakLoop(n int) bool {
+	if vectors {
 		fmaPeak(n)
 	}
 
-	return width <= lanes
+	return vectors
 }
 
 // expRow replaces x by exp(x-shift) and returns the sum. len(x) is a multiple of 8.
 func expRow(x []float32, shift float32) float32 {
-	if lanes == 0 {
+	if !vectors {
 		return expRowPortable(x, shift)
 	}
 
@@ -161,7 +127,7 @@ func expRow(x []float32, shift float32) float32 {
 
 // biasMax computes x = x*scale + bias[rel] and returns the largest. Both lengths are a multiple of 8.
 func biasMax(x []float32, rel []uint8, bias []float32, scale float32) float32 {
-	if lanes == 0 {
+	if !vectors {
 		return biasMaxPortable(x, rel, bias, scale)
 	}
 
@@ -170,7 +136,7 @@ func biasMax(x []float32, rel []uint8, bias []float32, scale float32) float32 {
 
 // scaleRow multiplies a row by a factor. len(x) is a multiple of 8.
 func scaleRow(x []float32, by float32) {
-	if lanes == 0 {
+	if !vectors {
 		scaleRowPortable(x, by)
 		return
 	}
@@ -180,7 +146,7 @@ func scaleRow(x []float32, by float32) {
 
 // relu replaces negative values by 0. len(x) is a multiple of 8.
 func relu(x []float32) {
-	if lanes == 0 {
+	if !vectors {
 		reluPortable(x)
 		return
 	}
@@ -190,7 +156,7 @@ func relu(x []float32) {
 
 // sumSquares returns the sum of the squares of a row. len(x) is a multiple of 8.
 func sumSquares(x []float32) float32 {
-	if lanes == 0 {
+	if !vectors {
 		return sumSquaresPortable(x)
 	}
 
@@ -199,7 +165,7 @@ func sumSquares(x []float32) float32 {
 
 // mulGain computes out = x·by·gain. len(x) is a multiple of 8.
 func mulGain(out, x, gain []float32, by float32) {
-	if lanes == 0 {
+	if !vectors {
 		mulGainPortable(out, x, gain, by)
 		return
 	}
@@ -209,7 +175,7 @@ func mulGain(out, x, gain []float32, by float32) {
 
 // addTo computes x += y. len(x) is a multiple of 8.
 func addTo(x, y []float32) {
-	if lanes == 0 {
+	if !vectors {
 		addToPortable(x, y)
 		return
 	}
@@ -219,7 +185,7 @@ func addTo(x, y []float32) {
 
 // keepPositive sets x to 0 where by is at most 0. len(x) is a multiple of 8.
 func keepPositive(x, by []float32) {
-	if lanes == 0 {
+	if !vectors {
 		keepPositivePortable(x, by)
 		return
 	}
@@ -229,7 +195,7 @@ func keepPositive(x, by []float32) {
 
 // addScaled computes x += y·by. len(x) is a multiple of 8.
 func addScaled(x, y []float32, by float32) {
-	if lanes == 0 {
+	if !vectors {
 		addScaledPortable(x, y, by)
 		return
 	}
@@ -239,7 +205,7 @@ func addScaled(x, y []float32, by float32) {
 
 // normBack computes dgain += dy·x·inv and dx += dy·gain·inv − x·s. len(x) is a multiple of 8.
 func normBack(dx, dgain, dy, x, gain []float32, inv, s float32) {
-	if lanes == 0 {
+	if !vectors {
 		normBackPortable(dx, dgain, dy, x, gain, inv, s)
 		return
 	}
@@ -250,7 +216,7 @@ func normBack(dx, dgain, dy, x, gain []float32, inv, s float32) {
 // adam updates w by the gradient g and the moments m and v; see Adam.step.
 func adam(w, g, m, v []float32, r adamRates) {
 	n := 0
-	if lanes > 0 {
+	if vectors {
 		n = len(w) &^ 7
 		adam8(&w[0], &g[0], &m[0], &v[0], n, r.scale, r.decay, r.c1, r.c2)
 	}

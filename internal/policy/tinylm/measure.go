@@ -101,16 +101,16 @@ func (m *Measure) SampleTokens(gflops float64) float64 {
 	return gflops * 1e9 / m.flops * float64(m.tokens)
 }
 
-// Peak returns the GFLOP/s of a loop of independent fused multiply-adds of so many lanes, 8 or 16, on one core. It is 0
-// if the kernel in use is not as wide.
-func (m *Measure) Peak(lanes int) float64 {
-	const rounds, chains = 20_000_000, 12
+// Peak returns the GFLOP/s of a loop of independent fused multiply-adds of 8 lanes on one core. It is 0 if the kernel in
+// use has no vectors.
+func (m *Measure) Peak() float64 {
+	const rounds, chains, lanes = 20_000_000, 12, 8
 	t := cpuSeconds()
-	if !peakLoop(lanes, rounds) {
+	if !peakLoop(rounds) {
 		return 0
 	}
 
-	return rounds * chains * 2 * float64(lanes) / (cpuSeconds() - t) / 1e9
+	return rounds * chains * 2 * lanes / (cpuSeconds() - t) / 1e9
 }
 
 // Gemm is the signature of the matrix product; see gemmPortable.
