@@ -60,8 +60,8 @@ func trained(t *testing.T) string {
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-// TestTheBitsOfAKernelNeverChange trains and samples with every kernel that this processor has. Whoever changes a digest
-// makes every digest that was published, and every run that goes on, another one: it takes a new name.
+// TestTheBitsOfAKernelNeverChange trains and samples with every kernel that this processor has. Whoever changes a
+// digest makes every digest that was published, and every run that goes on, another one: it takes a new name.
 func TestTheBitsOfAKernelNeverChange(t *testing.T) {
 	old := vectors
 	defer func() { vectors = old }()

@@ -101,8 +101,8 @@ func (m *Measure) SampleTokens(gflops float64) float64 {
 	return gflops * 1e9 / m.flops * float64(m.tokens)
 }
 
-// Peak returns the GFLOP/s of a loop of independent fused multiply-adds of 8 lanes on one core. It is 0 if the kernel in
-// use has no vectors.
+// Peak returns the GFLOP/s of a loop of independent fused multiply-adds of 8 lanes on one core. It is 0 if the kernel
+// in use has no vectors.
 func (m *Measure) Peak() float64 {
 	const rounds, chains, lanes = 20_000_000, 12, 8
 	t := cpuSeconds()

@@ -23,8 +23,8 @@ type entry struct {
 	used time.Time
 }
 
-// policy returns the policy of a name, its digest, and loads it from the store on first use. Concurrent callers wait for
-// one load.
+// policy returns the policy of a name, its digest, and loads it from the store on first use. Concurrent callers wait
+// for one load.
 func (s *Server) policy(ctx context.Context, name string) (*tinylm.Policy, error) {
 	if !serving.IsDigest(name) {
 		return nil, serving.Refuse(http.StatusNotFound,
