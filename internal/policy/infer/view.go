@@ -23,8 +23,8 @@ const Forms = `expected a JSON object {"goal":"Send it","history":["1 click item
 // invalid fault that shows both.
 //
 // In JSON an element may leave out "i" (the default is its place in the list) and "visible" (the default is true). The
-// text has neither targets nor hidden elements: with view dropout, or where a label represents its field, only the JSON
-// form leads to the decision that the agents make in the environment.
+// text has neither targets nor hidden elements: where a label represents its field, only the JSON form leads to the
+// decision that the agents make in the environment.
 func ParseView(text string, f domain.Family) (agents.View, error) {
 	text = strings.TrimLeft(strings.ReplaceAll(text, "\r\n", "\n"), " \t\n")
 
