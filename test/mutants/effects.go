@@ -68,7 +68,7 @@ var effects = []Mutant{
 	},
 	{
 		Name: "an epoch is committed with pairs missing", Symbol: "activities.assembly.checkDataset",
-		Change: replace(`got != want`, `got > want`),
+		Change: replace(`d.Count != want`, `d.Count > want`),
 		Find:   by("workflows", "TestAnEpochWithAnIncompleteDataSetIsNotCommitted"),
 	},
 	{
