@@ -51,7 +51,7 @@ func (w world) draw(r *rand.Rand, seeds, templates, episodes int) (cells [][][]f
 
 // TestIntervalsCover simulates experiments whose true difference is known, and counts how often the intervals hold it:
 // Student's over seeds for these templates, and the two-way interval for all that could have been drawn.
-// -args -simulations 5000 makes the table of docs/results.md.
+// -args -simulations 5000 makes the table of docs/results/intervals.md.
 func TestIntervalsCover(t *testing.T) {
 	for _, c := range []struct {
 		name                       string
