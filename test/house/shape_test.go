@@ -18,8 +18,8 @@ const (
 	longestFunction = 70  // lines, outside of tests
 )
 
-// TestShapeFilesAndFunctionsStayShort also logs the figures that docs/decisions/0018 compares. COLLABUI_TREE names
-// another checkout to measure, without the limits.
+// TestShapeFilesAndFunctionsStayShort also logs figures of the code. COLLABUI_TREE names another checkout to measure,
+// without the limits.
 func TestShapeFilesAndFunctionsStayShort(t *testing.T) {
 	dir := os.Getenv("COLLABUI_TREE")
 	other := dir != ""
