@@ -150,7 +150,11 @@ func TestThePageAboutEnvironmentsInPython(t *testing.T) {
 		CombinedOutput(); err != nil {
 		t.Skipf("pip downloads nothing here: %s", out)
 	}
-	for _, code := range blocksOf(t, "python") {
+	functions, err := os.ReadFile("../../python/examples/lamp_app.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, code := range append(blocksOf(t, "python"), string(functions)) {
 		name, _, found := strings.Cut(strings.TrimPrefix(code, "# "), "\n")
 		if !found || !strings.HasSuffix(name, ".py") {
 			t.Fatalf("a block begins with %q, want a comment with the name of a file", name)
