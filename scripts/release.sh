@@ -24,7 +24,8 @@ for target in "${targets[@]}"; do
   name="collabui-${version#v}-$GOOS-$GOARCH"
   stage="$dist/$name"
   mkdir -p "$stage"
-  go build -trimpath -buildvcs=auto -ldflags "-s -w -buildid=" -o "$stage/collabui" ./cmd/collabui
+  go build -trimpath -buildvcs=auto -ldflags "-s -w -buildid= -X main.released=${version#v}" \
+    -o "$stage/collabui" ./cmd/collabui
   if [ "$GOOS" = linux ]; then # what one machine needs besides: Temporal, an S3 server, Redis
     go build -C deploy/local -trimpath -buildvcs=auto -ldflags "-s -w -buildid=" -o "$stage/collabui-local" .
   fi

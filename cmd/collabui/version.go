@@ -2,8 +2,10 @@ package main
 
 import (
 	"io"
+	"regexp"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/temporal"
@@ -11,6 +13,15 @@ import (
 	"github.com/collabui/collabui/internal/policy/tinylm"
 	"github.com/collabui/collabui/internal/store"
 )
+
+// next is the release that this tree becomes.
+const next = "0.1.0"
+
+// released is the version of a release. scripts/release.sh sets it when it builds one.
+var released string
+
+// tag matches a version that a tag of the module gives, and no pseudo-version of a commit.
+var tag = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[a-z][a-z0-9.]*)?$`)
 
 // version says what this program was built from, and what its results depend on.
 type version struct {
@@ -46,7 +57,6 @@ func buildVersion() version {
 	if !ok {
 		return v
 	}
-	v.Version = info.Main.Version
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
@@ -55,8 +65,24 @@ func buildVersion() version {
 			v.Modified = s.Value == "true"
 		}
 	}
+	v.Version = versionOf(released, info.Main.Version, v.Commit)
 
 	return v
+}
+
+// versionOf returns the version of a release, which scripts/release.sh or a tag of the module gives. Any other build has
+// that of the next release with -dev and the beginning of its commit.
+func versionOf(released, module, commit string) string {
+	switch {
+	case released != "":
+		return released
+	case tag.MatchString(module):
+		return strings.TrimPrefix(module, "v")
+	case commit == "":
+		return next + "-dev"
+	default:
+		return next + "-dev+" + commit[:min(len(commit), 12)]
+	}
 }
 
 func (v version) text(w io.Writer) {
