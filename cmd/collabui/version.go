@@ -70,8 +70,8 @@ func buildVersion() version {
 	return v
 }
 
-// versionOf returns the version of a release, which scripts/release.sh or a tag of the module gives. Any other build has
-// that of the next release with -dev and the beginning of its commit.
+// versionOf returns the version of a release, which scripts/release.sh or a tag of the module gives. Any other build
+// has that of the next release with -dev and the beginning of its commit.
 func versionOf(released, module, commit string) string {
 	switch {
 	case released != "":
