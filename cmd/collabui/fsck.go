@@ -102,8 +102,8 @@ func printReport(w io.Writer, r verify.Report, names int) {
 		say(w, "PROBLEM %s", p)
 	}
 	if len(r.Missing) > 0 {
-		say(w, "%d objects are missing: collabui delete --undo --missing looks for them in the trash and in the versions "+
-			"of the bucket, and restore in a backup", len(r.Missing))
+		say(w, "%d objects are missing: `collabui delete --undo --missing` looks for them in the trash and in the "+
+			"versions of the bucket; `collabui copy FROM store` takes them from a copy", len(r.Missing))
 	}
 	isBlob := func(key string) bool { return strings.HasPrefix(key, store.BlobPrefix) }
 	if slices.ContainsFunc(r.Unreferenced, isBlob) {

@@ -45,9 +45,11 @@ var (
 // commands returns all commands of the program.
 func commands(a *app) []*cobra.Command {
 	return []*cobra.Command{
-		trainCmd(a), runsCmd(a), watchCmd(a), showCmd(a),
-		pauseCmd(a), resumeCmd(a), stopCmd(a), setCmd(a), noteCmd(a),
-		forkCmd(a), lineCmd(a), scheduleCmd(a), noticesCmd(a), copyCmd(a), deleteCmd(a), gcCmd(a), evalCmd(a), experimentCmd(a), planCmd(a), reportCmd(a), viewCmd(a), exportCmd(a), importCmd(a), inferCmd(a), envsCmd(a), fsckCmd(a), doctorCmd(a), upCmd(a), downCmd(a), workerCmd(a), versionCmd(a),
+		trainCmd(a), planCmd(a), runsCmd(a), watchCmd(a), showCmd(a), viewCmd(a), reportCmd(a),
+		pauseCmd(a), resumeCmd(a), stopCmd(a), setCmd(a), noteCmd(a), noticesCmd(a),
+		forkCmd(a), copyCmd(a), deleteCmd(a), gcCmd(a), fsckCmd(a), doctorCmd(a),
+		evalCmd(a), experimentCmd(a), exportCmd(a), importCmd(a), inferCmd(a), lineCmd(a), scheduleCmd(a), envsCmd(a),
+		upCmd(a), downCmd(a), workerCmd(a), versionCmd(a),
 	}
 }
 

@@ -126,7 +126,7 @@ func TestThoughtsAreKeptApartAndOutOfMessages(t *testing.T) {
 				t.Errorf("the agent reads a thought, want words alone in\n%s", cell.Prompt)
 			}
 			if cell.Agent == 1 && !strings.Contains(cell.Prompt, "Agent 0 said, maybe wrong: Reason: ") {
-				t.Errorf("the agent does not read its peer's words in\n%s", cell.Prompt)
+				t.Errorf("the prompt is\n%s\nwant the peer's words in it", cell.Prompt)
 			}
 		})
 	}
