@@ -68,7 +68,7 @@ func TestAnEpochWithAnIncompleteDataSetIsNotCommitted(t *testing.T) {
 
 	_, err = r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
 		env.RegisterDelayedCallback(func() {
-			wantHeld(t, status(t, env), "epochs/0001/agents/2/dataset.json has 0 pairs of this epoch", "resume")
+			wantHeld(t, status(t, env), "epochs/0001/agents/2/dataset.json has 0 pairs,", "resume")
 			send(t, env, workflows.UpdateStop, workflows.Command{Who: "test", Why: "corrupt"})
 		}, time.Hour)
 	})
