@@ -174,9 +174,9 @@ func pageAttacks(m *machine, targets []string) (did attack) {
 	}
 
 	tab, own := e.Tab(), strings.TrimPrefix(base, "http://")
-	if got := reached(m, tab, base, own); len(got) == 0 {
-		m.t.Error("the page's own server got no request, want one: this test shows nothing")
-	}
+	m.eventually("the page reaches its own server, or this test shows nothing", time.Minute, func() bool {
+		return len(reached(m, tab, base, own)) > 0 // a loaded machine takes longer than a try waits
+	})
 	for _, at := range targets {
 		did.tried += 4 // besides the one that try counts
 		did.try(strings.Join(reached(m, tab, base, at), ", "))

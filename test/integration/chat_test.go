@@ -76,7 +76,8 @@ func answer(system, user string) string {
 
 // taps fills a template with the number and the index of each of the first elements on the screen.
 func taps(user, template string) []string {
-	screen, _, _ := strings.Cut(user[strings.Index(user, "Screen"):], "\nProposals:")
+	_, screen, _ := strings.Cut(user, "Screen") // a question before a run has none
+	screen, _, _ = strings.Cut(screen, "\nProposals:")
 	var out []string
 	for i, m := range elementLine.FindAllStringSubmatch(screen, 4) {
 		out = append(out, strings.NewReplacer("NUMBER", strconv.Itoa(i), "INDEX", m[1]).Replace(template))
