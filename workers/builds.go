@@ -35,7 +35,7 @@ func (o Options) version() worker.DeploymentOptions {
 }
 
 // behavior returns how a workflow takes part in versions, if not as most do. Notify moves to another build at once: it
-// goes on for as long as its receiver does not answer, and keeps nothing between its activities.
+// continues for as long as its webhook does not answer, and keeps nothing between its activities.
 func (o Options) behavior(f any) workflow.VersioningBehavior {
 	if o.Build != "" && reflect.ValueOf(f).Pointer() == reflect.ValueOf(workflows.Notify).Pointer() {
 		return workflow.VersioningBehaviorAutoUpgrade

@@ -46,7 +46,7 @@ type dependencies struct {
 	view      string // address of the viewer
 	namespace string
 	trainers  map[string]trainer.Trainer
-	receivers []notify.Receiver
+	webhook   notify.Webhook // of notices
 }
 
 func open(o Options, counts *telemetry.Metrics) (*dependencies, error) {
@@ -69,7 +69,7 @@ func open(o Options, counts *telemetry.Metrics) (*dependencies, error) {
 	if err != nil {
 		return nil, err
 	}
-	receivers, err := notify.Load()
+	webhook, err := notify.Load()
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func open(o Options, counts *telemetry.Metrics) (*dependencies, error) {
 		suites: activities.NewSuites(func(e envadapters.Options) (envadapters.Suite, error) {
 			return catalog.OpenEnvironment(e, catalog.Places{Browsers: o.Browsers, Tabs: o.Tabs})
 		}),
-		trainers: catalog.OpenTrainers(o.Training.host(s3)), receivers: receivers,
+		trainers: catalog.OpenTrainers(o.Training.host(s3)), webhook: webhook,
 	}, nil
 }
 

@@ -168,7 +168,6 @@ func (p *process) serve(ctx context.Context, queues []string, cancel func(error)
 
 	d.endpoints.Warn = d.warn(c)
 	if slices.Contains(queues, workflows.QueueControl) {
-		go d.register(ctx, c)
 		go d.watch(ctx, c)
 	}
 

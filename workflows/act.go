@@ -7,7 +7,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/internal/store/notices"
+	"github.com/collabui/collabui/domain"
 )
 
 // enter begins a stage when the run is not held: lists of workflows find the run by it. A run that somebody stops
@@ -91,7 +91,7 @@ func (r *runState) mended(ctx workflow.Context, failed error) error {
 	r.status.Held, r.status.Paused, r.status.Reason = r.status.Held || !again, true, why
 	if why != r.told { // not again and again while the same service is away
 		r.told = why
-		r.tell(ctx, notices.Paused, why)
+		r.tell(ctx, domain.NoticePaused, why)
 	}
 	r.mark(ctx)
 	if r.status.Held {

@@ -8,7 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
-	"github.com/collabui/collabui/internal/store/notices"
+	"github.com/collabui/collabui/domain"
 )
 
 // Updates of a firing that waits for approval.
@@ -146,7 +146,7 @@ func (f *firing) waits(ctx workflow.Context, why string) {
 		return
 	}
 	f.waited = true
-	n := f.notice(ctx, notices.Paused, fmt.Sprintf("firing %s of schedule %s (%s) is tried again every %s, because "+
+	n := f.notice(ctx, domain.NoticePaused, fmt.Sprintf("firing %s of schedule %s (%s) is tried again every %s, because "+
 		"%s. To give it up, cancel its workflow in the Temporal UI",
 		f.id.ID, f.id.Schedule, f.status.Stage, pauseLimit, why))
 	workflow.Go(ctx, func(ctx workflow.Context) {

@@ -1,46 +1,28 @@
 package workflows
 
 import (
-	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/internal/store/notices"
+	"github.com/collabui/collabui/domain"
 )
 
-// SignalNotice wakes the workflow that tells a receiver.
-const SignalNotice = "notice"
+// NotifyID is the id of the workflow that delivers a notice.
+func NotifyID(n domain.Notice) string { return "notify/" + n.ID }
 
-// NotifyID is the id of the workflow that tells a receiver.
-func NotifyID(r notices.Receiver) string { return "notify/" + string(r) }
+// deliveryLimit is how long a webhook may be away before a notice is given up, and its workflow fails.
+const deliveryLimit = 7 * 24 * time.Hour
 
-// deliveries is the number of activities after which Notify continues as new.
-const deliveries = 500
-
-// Notify tells a receiver all notices that it was not told yet, in order, and ends. Whoever writes another one starts
-// it again. A receiver that does not answer is asked again without limit, and keeps nothing else waiting.
-func Notify(ctx workflow.Context, r notices.Receiver) error {
-	signals := workflow.GetSignalChannel(ctx, SignalNotice)
-	dctx := long(on(ctx, QueueControl, fmt.Sprintf("tell %s", r)))
-	o := workflow.GetActivityOptions(dctx)
+// Notify delivers a notice. A webhook that does not answer is asked again, and nothing else waits for it.
+func Notify(ctx workflow.Context, n domain.Notice) error {
+	ctx = on(ctx, QueueControl, "notify: "+string(n.Kind))
+	o := workflow.GetActivityOptions(ctx)
+	o.ScheduleToCloseTimeout = deliveryLimit
 	o.RetryPolicy = &temporal.RetryPolicy{
-		InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second, // without limit
-	}
-	dctx = workflow.WithActivityOptions(dctx, o)
-
-	for range deliveries {
-		for signals.ReceiveAsync(nil) { // whatever they announce is read now
-		}
-		var more bool
-		if err := workflow.ExecuteActivity(dctx, control.Deliver, r).Get(ctx, &more); err != nil {
-			return err
-		}
-		if !more && signals.Len() == 0 {
-			return nil
-		}
+		InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute, // without limit
 	}
 
-	return again(ctx, Notify, r)
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, o), control.Deliver, n).Get(ctx, nil)
 }

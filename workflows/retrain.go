@@ -9,10 +9,10 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/retrain"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/store/lines"
-	"github.com/collabui/collabui/internal/store/notices"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/schedules"
 )
@@ -71,7 +71,7 @@ func (f *firing) fire(ctx workflow.Context) (schedules.Outcome, error) {
 	}
 	if n := f.found.Missed; n > 0 {
 		why := fmt.Sprintf("%d firings before this one were later than catch_up allows, and did not take place", n)
-		if err := f.tell(ctx, notices.Missed, why); err != nil {
+		if err := f.tell(ctx, domain.NoticeMissed, why); err != nil {
 			return schedules.Outcome{}, err
 		}
 	}
@@ -200,7 +200,7 @@ func (f *firing) rule(ctx workflow.Context, j activities.Judged) (schedules.Outc
 		}
 		f.enter(ctx, StageApproval)
 		ask := fmt.Sprintf("approve or reject it before %s: %s", f.status.Deadline.Format(time.RFC3339), j.Why)
-		if err := f.tell(ctx, notices.Approval, ask); err != nil {
+		if err := f.tell(ctx, domain.NoticeApproval, ask); err != nil {
 			return schedules.Outcome{}, err
 		}
 		left := f.status.Deadline.Sub(workflow.Now(ctx))
@@ -229,7 +229,7 @@ func (f *firing) rule(ctx workflow.Context, j activities.Judged) (schedules.Outc
 }
 
 // tell notifies people.
-func (f *firing) tell(ctx workflow.Context, kind notices.Kind, why string) error {
+func (f *firing) tell(ctx workflow.Context, kind domain.NoticeKind, why string) error {
 	n := f.notice(ctx, kind, why)
 
 	return f.act(ctx, func(ctx workflow.Context) error {
@@ -238,17 +238,17 @@ func (f *firing) tell(ctx workflow.Context, kind notices.Kind, why string) error
 }
 
 // notice returns a notice of the firing.
-func (f *firing) notice(ctx workflow.Context, kind notices.Kind, text string) notices.Notice {
-	return notices.Notice{
+func (f *firing) notice(ctx workflow.Context, kind domain.NoticeKind, text string) domain.Notice {
+	return domain.Notice{
 		ID: fmt.Sprintf("%s/%s/%s", f.id.Schedule, f.id.ID, kind), Kind: kind, At: workflow.Now(ctx).UTC(),
 		Run: f.found.Run, Line: f.found.Line, Schedule: f.id.Schedule, Text: text,
 	}
 }
 
 // told are the outcomes of which people are notified.
-var told = map[string]notices.Kind{
-	string(lines.Promote): notices.Promoted, string(lines.Reject): notices.Rejected,
-	schedules.VerbFailed: notices.Failed,
+var told = map[string]domain.NoticeKind{
+	string(lines.Promote): domain.NoticePromoted, string(lines.Reject): domain.NoticeRejected,
+	schedules.VerbFailed: domain.NoticeFailed,
 }
 
 // end records how the firing ended, and tells whom it concerns.

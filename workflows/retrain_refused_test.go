@@ -7,8 +7,8 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/store/lines"
-	"github.com/collabui/collabui/internal/store/notices"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/schedules"
 	"github.com/collabui/collabui/test/kit/testrun"
@@ -94,7 +94,7 @@ func TestARunThatGoesOnAlreadyIsWaitedFor(t *testing.T) {
 	if took < 2*time.Hour {
 		t.Errorf("the firing ended after %v, want it to wait for the end of the run's workflow", took)
 	}
-	wantNotices(t, r, notices.Ended, notices.Paused, notices.Ended, notices.Promoted)
+	wantNotices(t, r, domain.NoticeEnded, domain.NoticePaused, domain.NoticeEnded, domain.NoticePromoted)
 }
 
 // TestAStopOfARunThatGoesOnAlreadyIsHeeded stops the run while the firing waits for it.

@@ -11,12 +11,12 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/testsuite"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/mixed"
 	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/internal/method/retrain"
 	"github.com/collabui/collabui/internal/store/lines"
-	"github.com/collabui/collabui/internal/store/notices"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/schedules"
 	"github.com/collabui/collabui/test/kit/fakepolicy"
@@ -149,7 +149,7 @@ func TestNewTasksAreTrainedAndTheBetterSystemIsPromoted(t *testing.T) {
 		}
 	}
 
-	wantNotices(t, r, notices.Ended, notices.Ended, notices.Promoted) // first the end of the accepted run
+	wantNotices(t, r, domain.NoticeEnded, domain.NoticePromoted)
 
 	// Whoever starts the same firing again finds how it ended; the next one finds nothing new.
 	again, err := fire(t, r, 3, nil)
@@ -314,10 +314,9 @@ func TestPeopleAreNotifiedOnceThatAFiringWaits(t *testing.T) {
 	}
 	o, err := fire(t, r, 3, nil)
 	wantOutcome(t, o, err, schedules.VerbNone, schedules.NewsNone, "made for")
-	wantNotices(t, r, notices.Ended, notices.Paused) // first the end of the accepted run
-	all, err := notices.Newest(t.Context(), r.Bucket, 1)
-	if err != nil || !strings.Contains(all[0].Text, "nobody answers") || all[0].Schedule != "nightly" {
-		t.Errorf("the notice is %+v, %v; want the schedule and the reason", all, err)
+	wantNotices(t, r, domain.NoticePaused)
+	if n := r.Notices()[0]; !strings.Contains(n.Text, "nobody answers") || n.Schedule != "nightly" {
+		t.Errorf("the notice is %+v, want the schedule and the reason", n)
 	}
 }
 
@@ -331,9 +330,9 @@ func TestPeopleAreNotifiedOnceOfFiringsThatWereMissed(t *testing.T) {
 		o, err := fire(t, r, hour, nil)
 		wantOutcome(t, o, err, schedules.VerbNone, schedules.NewsNone, "made for")
 	}
-	wantNotices(t, r, notices.Ended, notices.Missed, notices.Missed) // first the end of the accepted run
-	all, err := notices.Newest(t.Context(), r.Bucket, 2)
-	if err != nil || !strings.HasPrefix(all[0].Text, "3 firings") || !strings.HasPrefix(all[1].Text, "2 firings") {
-		t.Errorf("the notices are %+v, %v; want 3 missed firings, and then 2 more", all, err)
+	wantNotices(t, r, domain.NoticeMissed, domain.NoticeMissed)
+	all := r.Notices()
+	if !strings.HasPrefix(all[0].Text, "3 firings") || !strings.HasPrefix(all[1].Text, "2 firings") {
+		t.Errorf("the notices are %+v, want 3 missed firings, and then 2 more", all)
 	}
 }

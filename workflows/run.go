@@ -10,7 +10,6 @@ import (
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/rules"
-	"github.com/collabui/collabui/internal/store/notices"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -141,7 +140,7 @@ func (r *runState) remind(ctx workflow.Context, asked *runs.Change) {
 	}
 	r.pause(ctx, true, fmt.Sprintf("the store has a %s by %s at %s (%s), but Temporal's data are older than that: "+
 		"resume the run, or stop it again", asked.Verb, asked.Who, asked.At.Format(time.DateTime), asked.Why))
-	r.tell(ctx, notices.Paused, r.status.Reason)
+	r.tell(ctx, domain.NoticePaused, r.status.Reason)
 }
 
 // fineTune runs stage 1.
@@ -253,7 +252,7 @@ func (r *runState) finish(ctx workflow.Context) error {
 		attrRate.ValueSet(rateOf(r.end)), attrSystem.ValueSet(rules.TrainedName(r.plan.Agents))); err != nil {
 		return err
 	}
-	r.tell(ctx, notices.Ended, fmt.Sprintf("it has ended; val %.1f %% at best, final digest %s",
+	r.tell(ctx, domain.NoticeEnded, fmt.Sprintf("it has ended; val %.1f %% at best, final digest %s",
 		100*rateOf(r.end), r.end.FinalDigest))
 
 	return r.answered(ctx)

@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
-	"github.com/collabui/collabui/internal/store/notices"
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -73,7 +73,7 @@ func (r *runState) setup(ctx workflow.Context) error {
 		}, func(ctx workflow.Context, c Command) (Status, error) {
 			r.pause(ctx, true, c.Who+": "+c.Why)
 			err := r.note(ctx, runs.VerbPause, c)
-			r.tell(ctx, notices.Paused, r.status.Reason)
+			r.tell(ctx, domain.NoticePaused, r.status.Reason)
 			if err != nil {
 				err = fmt.Errorf("the run is paused, but %w", err)
 			}
@@ -250,7 +250,7 @@ func (r *runState) stops() bool {
 // stopped ends a run that somebody stopped, when all updates are answered.
 func (r *runState) stopped(ctx workflow.Context) error {
 	r.giveUp(ctx)
-	r.tell(ctx, notices.Stopped, r.status.Reason)
+	r.tell(ctx, domain.NoticeStopped, r.status.Reason)
 	if err := r.answered(ctx); err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/internal/store/notices"
+	"github.com/collabui/collabui/domain"
 )
 
 // tellLimit is how long a notice that ends a run is tried.
@@ -14,15 +14,15 @@ const tellLimit = time.Minute
 
 // tell notifies people of what became of the run. Nothing waits for it before the workflow ends, and then not for long:
 // a notice that ends the run is given up after tellLimit.
-func (r *runState) tell(ctx workflow.Context, kind notices.Kind, text string) {
-	n := notices.Notice{
+func (r *runState) tell(ctx workflow.Context, kind domain.NoticeKind, text string) {
+	n := domain.Notice{
 		ID:   fmt.Sprintf("%s/%s/%d", r.in.Name, kind, workflow.Now(ctx).UnixMilli()),
 		Kind: kind, At: workflow.Now(ctx).UTC(), Run: r.in.Name, Text: text,
 	}
 	r.telling++
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		nctx := on(ctx, QueueControl, "notify: "+string(kind))
-		if kind == notices.Ended || kind == notices.Stopped {
+		if kind == domain.NoticeEnded || kind == domain.NoticeStopped {
 			nctx = workflow.WithScheduleToCloseTimeout(nctx, tellLimit)
 		}
 		_ = workflow.ExecuteActivity(nctx, control.Post, n).Get(ctx, nil)

@@ -46,7 +46,7 @@ var (
 func commands(a *app) []*cobra.Command {
 	return []*cobra.Command{
 		trainCmd(a), planCmd(a), runsCmd(a), watchCmd(a), showCmd(a), viewCmd(a), reportCmd(a),
-		pauseCmd(a), resumeCmd(a), stopCmd(a), setCmd(a), noteCmd(a), noticesCmd(a),
+		pauseCmd(a), resumeCmd(a), stopCmd(a), setCmd(a), noteCmd(a),
 		forkCmd(a), copyCmd(a), deleteCmd(a), gcCmd(a), fsckCmd(a), doctorCmd(a),
 		evalCmd(a), experimentCmd(a), exportCmd(a), importCmd(a), inferCmd(a), lineCmd(a), scheduleCmd(a), envsCmd(a),
 		upCmd(a), downCmd(a), workerCmd(a), versionCmd(a),

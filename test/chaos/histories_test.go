@@ -31,11 +31,9 @@ import (
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/experiments"
 	"github.com/collabui/collabui/internal/store/lines"
-	"github.com/collabui/collabui/internal/store/notices"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/schedules"
 	"github.com/collabui/collabui/test/kit/fakepolicy"
-	"github.com/collabui/collabui/test/kit/pipeline"
 	"github.com/collabui/collabui/workers"
 	"github.com/collabui/collabui/workflows"
 )
@@ -172,9 +170,6 @@ func (r *recorder) steered() {
 // scheduled lets a schedule fire: first there are new tasks, whose system is rejected, then nothing is new, and then a
 // check for drift finds none.
 func (r *recorder) scheduled() {
-	if err := notices.Receiver(pipeline.Receiver).Register(r.t.Context(), r.bucket); err != nil {
-		r.t.Fatal(err)
-	}
 	s := fakepolicy.Specification("first")
 	s.Decoding.Temperatures = []float64{0.5}
 	s.Environments = map[string]envadapters.Options{"webtasks": {Without: []string{"g"}}}

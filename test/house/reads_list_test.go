@@ -94,12 +94,7 @@ var reads = map[string]string{
 	"internal/store/lines.Line.Standing End":               "which system a line accepts",
 	"internal/store/schedules.Schedule.newest End":         "the newest version; Append records the next number once",
 	"internal/store/experiments.Experiment.Versions After": "the newest version; Declare records the next number once",
-	"internal/store/notices.Append End":                    "the number that is tried first; a free one is taken",
-	"internal/store/notices.Newest End":                    "for people",
-	"internal/store/notices.Next Next":                     "the notice is told at a later look",
 	"activities.Control.Deliver Next":                      "the notice is told at a later look",
-	"internal/store/notices.Receiver.Register End":         "the first notice that a receiver is told",
-	"internal/store/notices.Receiver.Told End":             "the notice that is told next; each is told at least once",
 
 	// Forks.
 	"internal/store/fork.Plan Sure":             "that the run has no base policy yet",

@@ -51,7 +51,7 @@ func TestExitCodes(t *testing.T) {
 		"show kill 1/1": 4, "fsck kill": 4, "delete kill --why x": 4, "show kill stage-1": 4,
 		"fork kill --epoch 1 --name other": 4, "export kill --out x": 4, "eval kill --split val": 4,
 		"infer kill": 4, "show kill critic": 4,
-		"runs": 0, "fsck": 0, "gc": 0, "doctor": 0, "notices": 0,
+		"runs": 0, "fsck": 0, "gc": 0, "doctor": 0,
 	})
 
 	m.must("train", m.spec, "--detach")

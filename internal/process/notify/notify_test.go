@@ -1,202 +1,98 @@
 package notify_test
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/notify"
-	"github.com/collabui/collabui/internal/store/notices"
 )
 
-var paused = notices.Notice{Number: 7, ID: "r/paused/1", Kind: notices.Paused, Run: "r", Text: "no \"answer\"\n<b>"}
-
-// only returns the one receiver of a file.
-func only(t *testing.T, text string) notify.Receiver {
+// hook is a webhook that remembers its last request.
+func hook(t *testing.T, status int) (url string, body, id *string) {
 	t.Helper()
-	all, err := notify.Parse("notify.yaml", []byte(text))
-	if err != nil || len(all) != 1 {
-		t.Fatalf("Parse = %v, %v; want one receiver", all, err)
-	}
-
-	return all[0]
-}
-
-func TestAWebhookReceivesASignedNotice(t *testing.T) {
-	t.Setenv("HOOK_SECRET", "whsec_c2VjcmV0")
-	var body []byte
-	var header http.Header
-	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		body, _ = io.ReadAll(r.Body)
-		header = r.Header
-	}))
-	defer srv.Close()
-	r := only(t, "receivers: [{name: ops, webhook: "+srv.URL+", secret: HOOK_SECRET}]")
-	if err := r.Tell(t.Context(), paused); err != nil {
-		t.Fatal(err)
-	}
-
-	var got notices.Notice
-	if err := json.Unmarshal(body, &got); err != nil || got != paused {
-		t.Errorf("the webhook received %s, %v; want %+v", body, err, paused)
-	}
-	want := "v1," + notify.Sign("secret", paused.ID, header.Get("webhook-timestamp"), body)
-	if header.Get("webhook-id") != paused.ID || header.Get("webhook-signature") != want {
-		t.Errorf("the headers are %v, want the id %q and the signature %q", header, paused.ID, want)
-	}
-
-	text := only(t, `receivers: [{name: chat, webhook: "`+srv.URL+`", template: '{"text": {{json .Text}}}'}]`)
-	if err := text.Tell(t.Context(), paused); err != nil {
-		t.Fatal(err)
-	}
-	var said struct{ Text string }
-	if err := json.Unmarshal(body, &said); err != nil || said.Text != paused.Text {
-		t.Errorf("the webhook received %s, %v; want the text of the notice", body, err)
-	}
-}
-
-func TestAWebhookThatDoesNotTakeANoticeIsATransientFaultWithoutItsURL(t *testing.T) {
-	status := http.StatusInternalServerError
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	body, id = new(string), new(string)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		raw, _ := io.ReadAll(r.Body)
+		*body, *id = string(raw), r.Header.Get("webhook-id")
 		w.Header().Set("Location", "/elsewhere")
 		w.WriteHeader(status)
 	}))
-	t.Setenv("HOOK_URL", srv.URL+"/a-secret-path")
-	r := only(t, "receivers: [{name: ops, webhook: $HOOK_URL}]")
-	for _, status = range []int{500, 404, 302} {
-		err := r.Tell(t.Context(), paused)
-		if fault.KindOf(err) != fault.Transient || strings.Contains(err.Error(), "a-secret-path") {
-			t.Errorf("%d: Tell = %v, want a transient fault without the path", status, err)
-		}
-	}
-	srv.Close()
-	err := r.Tell(t.Context(), paused)
-	if fault.KindOf(err) != fault.Transient || strings.Contains(err.Error(), "a-secret-path") {
-		t.Errorf("Tell without a server = %v, want a transient fault without the path", err)
-	}
+	t.Cleanup(s.Close)
+
+	return s.URL + "/services/T0P-SECRET", body, id
 }
 
-func TestACommandReadsTheNoticeAndHasACleanEnvironment(t *testing.T) {
-	t.Setenv("COLLABUI_S3_SECRET_KEY", "canary")
-	out := filepath.Join(t.TempDir(), "out")
-	r := only(t, `receivers: [{name: pager, command: [sh, -c, "cat > `+out+`; env >> `+out+`"]}]`)
-	if err := r.Tell(t.Context(), paused); err != nil {
-		t.Fatal(err)
-	}
-	raw, err := os.ReadFile(out)
-	if err != nil || !strings.Contains(string(raw), `"id":"r/paused/1"`) || strings.Contains(string(raw), "canary") {
-		t.Errorf("the command has read %s, %v; want the notice and no secret", raw, err)
-	}
-	fails := only(t, "receivers: [{name: pager, command: [sh, -c, 'echo no line; exit 3']}]")
-	err = fails.Tell(t.Context(), paused)
-	if fault.KindOf(err) != fault.Transient || !strings.Contains(err.Error(), "no line") {
-		t.Errorf("Tell = %v, want a transient fault with what the command said", err)
-	}
-}
-
-func TestReceiversAskForKindsAndRuns(t *testing.T) {
-	r := only(t, "receivers: [{name: ops, command: ['true'], on: [paused], runs: [prod-*]}]")
-	for name, x := range map[string]struct {
-		notice notices.Notice
-		want   bool
+func TestAWebhookTakesNotices(t *testing.T) {
+	t.Parallel()
+	n := domain.Notice{ID: "mine/paused/1", Kind: domain.NoticePaused, Run: "mine", Text: `"no" <disk>`}
+	long := n
+	long.Text = strings.Repeat("ä", 5000)
+	for name, c := range map[string]struct {
+		template string
+		notice   domain.Notice
+		want     string // in the body
+		size     int    // the most bytes of the body
 	}{
-		"another run":  {notices.Notice{Kind: notices.Paused, Run: "try-1"}, false},
-		"another kind": {notices.Notice{Kind: notices.Ended, Run: "prod-1"}, false},
-		"both":         {notices.Notice{Kind: notices.Paused, Run: "prod-1"}, true},
-		"a test":       {notices.Notice{Kind: notices.Test}, true},
+		"as JSON":              {"", n, `"text":"\"no\" `, 300},
+		"by a template":        {`{"text": {{json .Text}}}`, n, `{"text": "\"no\" `, 60},
+		"of some kinds":        {`{{if eq .Kind "paused" "failed"}}{{.Run}}{{end}}`, n, "mine", 10},
+		"shortened":            {"{{.Text}}", long, "ä…", 2010},
+		"of no kind like this": {"{{if eq .Kind `ended`}}{{.Run}}{{end}}", n, "", 0},
 	} {
-		if got := r.Wants(x.notice); got != x.want {
-			t.Errorf("%s: Wants = %v, want %v", name, got, x.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, body, id := hook(t, http.StatusNoContent)
+			w, err := notify.New(url, c.template)
+			if err == nil {
+				err = w.Post(t.Context(), c.notice)
+			}
+			if err != nil || !strings.Contains(*body, c.want) || len(*body) > c.size {
+				t.Errorf("Post = %v with the body %.200q of %d bytes, want %q in at most %d",
+					err, *body, len(*body), c.want, c.size)
+			}
+			if sent := c.want != ""; sent != (*id == c.notice.ID) {
+				t.Errorf("the request has the id %q, want that of the notice, or no request", *id)
+			}
+		})
 	}
 }
 
-func TestImpossibleReceiversAreRefusedWithTheirPlaces(t *testing.T) {
-	for text, want := range map[string]string{
-		"receivers: [{name: a}]":                                            "expected either webhook or command",
-		"receivers: [{name: a, webhook: 'ftp://x'}]":                        "expected a URL with http or https",
-		"receivers: [{name: a, webhook: $NOT_SET}]":                         "NOT_SET of webhook is not set",
-		"receivers: [{name: a, command: ['true'], secret: NOT_SET}]":        "NOT_SET of secret is not set",
-		"receivers: [{name: a, command: ['true'], on: [everything]}]":       "expected one of",
-		"receivers: [{name: a, command: ['true'], template: '{{'}]":         "expected a Go template",
-		"receivers: [{name: a, webhook: 'http://x', template: '{{.Txt}}'}]": "expected a Go template",
-		"receivers: [{name: a, command: ['true'], runs: ['prod-[']}]":       "expected patterns of runs",
-		"receivers: [{name: a, comand: ['true']}]":                          "unknown key",
-		"receivers: [{name: a, command: [a]}, {name: a}]":                   "that no other receiver has",
+func TestAWebhookThatRefusesIsAskedAgainAndItsAddressIsKept(t *testing.T) {
+	t.Parallel()
+	away, _, _ := hook(t, http.StatusServiceUnavailable)
+	elsewhere, _, _ := hook(t, http.StatusFound) // a redirect is not followed
+	for name, url := range map[string]string{
+		"away": away, "elsewhere": elsewhere, "nobody": "http://127.0.0.1:1/services/T0P-SECRET",
 	} {
-		_, err := notify.Parse("notify.yaml", []byte(text))
-		if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: Parse = %v, want an invalid fault with %q", text, err, want)
+		w, err := notify.New(url, "")
+		if err == nil {
+			err = w.Post(t.Context(), domain.Notice{ID: "1"})
+		}
+		if fault.KindOf(err) != fault.Transient || strings.Contains(err.Error(), "T0P-SECRET") {
+			t.Errorf("%s: Post = %v, want a transient fault without the address", name, err)
 		}
 	}
 }
 
-func TestAFileThatIsTooLargeIsNotReadToItsEnd(t *testing.T) {
-	const size = 64 << 20
-	name := filepath.Join(t.TempDir(), "notify.yaml")
-	if err := os.WriteFile(name, []byte("receivers: []\n"), 0o600); err != nil {
-		t.Fatal(err)
+func TestAWrongWebhookIsRefusedBeforeWorkBegins(t *testing.T) {
+	t.Setenv(notify.EnvWebhook, "")
+	if w, err := notify.Load(); err != nil || w.Exists() {
+		t.Errorf("Load = %v, %v without an address, want no webhook", w, err)
 	}
-	if err := os.Truncate(name, size); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv(notify.EnvFile, name)
-
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	_, err := notify.Load()
-	runtime.ReadMemStats(&after)
-	if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "notify.yaml: larger than") {
-		t.Errorf("Load = %v, want an invalid fault that the file is too large", err)
-	}
-	if got := after.TotalAlloc - before.TotalAlloc; got > size/4 {
-		t.Errorf("Load takes %d bytes of memory for a file of %d bytes, want no more than are needed to refuse it",
-			got, size)
-	}
-}
-
-func TestASlowReceiverIsGivenUpWithItsContext(t *testing.T) {
-	r := only(t, "receivers: [{name: pager, command: [sleep, '60']}]")
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := r.Tell(ctx, paused); fault.KindOf(err) != fault.Transient {
-		t.Errorf("Tell = %v, want a transient fault", err)
-	}
-}
-
-func TestAFileThatOthersMayChangeIsRefused(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "notify.yaml")
-	if err := os.WriteFile(file, []byte("receivers: [{name: ops, command: [cat]}]"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv(notify.EnvFile, file)
-	for mode, refused := range map[os.FileMode]bool{
-		0o600: false, 0o644: false, 0o444: false, 0o664: true, 0o646: true, 0o622: true, 0o777: true,
+	for name, c := range map[string]struct{ address, template, want string }{
+		"no URL":            {"ops@example.org", "", notify.EnvWebhook},
+		"no template":       {"https://example.org/x", "{{.Text", notify.EnvTemplate},
+		"an unknown member": {"https://example.org/x", "{{.Who}}", notify.EnvTemplate},
 	} {
-		if err := os.Chmod(file, mode); err != nil {
-			t.Fatal(err)
+		t.Setenv(notify.EnvWebhook, c.address)
+		t.Setenv(notify.EnvTemplate, c.template)
+		if _, err := notify.Load(); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: Load = %v, want an invalid fault that names %s", name, err, c.want)
 		}
-		if _, err := notify.Load(); (err != nil) != refused || refused && !strings.Contains(err.Error(), "chmod go-w") {
-			t.Errorf("mode %o: Load() = %v, want it to be refused: %v", mode, err, refused)
-		}
-	}
-
-	if os.Getuid() != 0 {
-		t.Skip("only root can give files away")
-	}
-	if err := errors.Join(os.Chmod(file, 0o600), os.Chown(file, 65534, 65534)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := notify.Load(); err == nil || !strings.Contains(err.Error(), "belongs to account 65534") {
-		t.Errorf("Load() = %v of a file of another account, want it to be refused", err)
 	}
 }

@@ -10,14 +10,14 @@ import (
 // TestServicesSeeNoKeys but those of their own: Temporal, the S3 server and Redis call no model.
 func TestServicesSeeNoKeys(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "canary")
-	t.Setenv("COLLABUI_NOTIFY", "canary")
+	t.Setenv("COLLABUI_WEBHOOK", "canary")
 	t.Setenv("COLLABUI_PAYLOAD_KEYS", "canary")
 	t.Setenv("GOGC", "50")
 	s := &Supervisor{ends: config.Endpoints{PolicyKey: "canary"}}
 	for at, want := range map[stage]bool{services: false, processes: true} {
 		got := s.environ(unit{stage: at, env: []string{config.EnvSecret + "=own"}})
 		for _, variable := range []string{
-			"OPENAI_API_KEY=canary", "COLLABUI_NOTIFY=canary", "COLLABUI_PAYLOAD_KEYS=canary",
+			"OPENAI_API_KEY=canary", "COLLABUI_WEBHOOK=canary", "COLLABUI_PAYLOAD_KEYS=canary",
 			config.EnvPolicyKey + "=canary",
 		} {
 			if slices.Contains(got, variable) != want {

@@ -86,8 +86,7 @@ func TestFsckOfARunIsOfThatRunOnly(t *testing.T) {
 	if len(whole.Problems) > 0 || len(one.Problems) > 0 {
 		t.Fatalf("problems %v and %v, want none", whole.Problems, one.Problems)
 	}
-	const notices = 1 // that the run has ended
-	if got, want := one.Objects, whole.Objects-len(blobs(whole.Unreferenced))-notices; got != want {
+	if got, want := one.Objects, whole.Objects-len(blobs(whole.Unreferenced)); got != want {
 		t.Errorf("%d objects of the run, want %d", got, want)
 	}
 

@@ -17,14 +17,13 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/internal/process/events"
-	"github.com/collabui/collabui/internal/process/notify"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/notices"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/fakepolicy"
 	"github.com/collabui/collabui/trainer"
@@ -107,13 +106,17 @@ func work(at string) error {
 	}
 }
 
-// Receiver is told of notices once a test has registered it.
-const Receiver = "ops"
+// scriptedPages is the catalog of this build, in which the scripted suite takes the place of webtasks: it has other
+// templates.
+type scriptedPages struct{ catalog.All }
+
+// CheckEnvironment accepts all options.
+func (scriptedPages) CheckEnvironment(envadapters.Options) error { return nil }
 
 // types returns the activities of every queue.
 func types(c client.Client, bucket store.Bucket, emit activities.Emit) map[string]any {
 	common := func() activities.Common {
-		return activities.Common{Bucket: bucket, Catalog: catalog.All{}, Emit: emit}
+		return activities.Common{Bucket: bucket, Catalog: scriptedPages{}, Emit: emit}
 	}
 	suites := activities.NewSuites(func(o envadapters.Options) (envadapters.Suite, error) {
 		return &scripted.Suite{Places: places(), Length: length(), Latency: latency(), Without: o.Without}, nil
@@ -125,10 +128,13 @@ func types(c client.Client, bucket store.Bucket, emit activities.Emit) map[strin
 
 	control := &activities.Control{
 		Common: common(), Suites: suites,
-		Notices: activities.Notices{
-			Receivers: []notify.Receiver{{Name: Receiver, Command: []string{"true"}}},
-			Wake:      func(ctx context.Context, r notices.Receiver) error { return workers.WakeReceiver(ctx, c, r) },
-		},
+		Notices: activities.Notices{Start: func(ctx context.Context, n domain.Notice) error {
+			_, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+				ID: workflows.NotifyID(n), TaskQueue: workflows.QueueControl,
+			}, workflows.Notify, n)
+
+			return err
+		}},
 	}
 
 	return map[string]any{

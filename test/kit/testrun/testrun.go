@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/fault"
@@ -48,6 +51,14 @@ type Run struct {
 	Bucket *store.Memory
 	Suite  *scripted.Suite
 	Deps   *Deps
+
+	posted *posted
+}
+
+// posted are the notices that were posted.
+type posted struct {
+	mu  sync.Mutex
+	all []domain.Notice
 }
 
 // Deps are what the activities of a run work with. A test may replace any of them before it plays.
@@ -64,8 +75,8 @@ type Deps struct {
 
 	Guard func() *activities.Guard // of new workers; if nil, they accept all work
 
-	Receivers []notify.Receiver                                       // of notices
-	Missed    func(ctx context.Context, schedule string) (int, error) // firings that were too late; nil: nobody knows
+	Webhook notify.Webhook                                          // of notices
+	Missed  func(ctx context.Context, schedule string) (int, error) // firings that were too late; nil: nobody knows
 }
 
 // New prepares a run whose policies answer at random and are trained at once, for tests of what is around them.
@@ -105,7 +116,7 @@ func Learning(t testing.TB, s spec.Spec) *Run {
 // prepared records the specification of a run.
 func prepared(t testing.TB, s spec.Spec) *Run {
 	t.Helper()
-	r := &Run{Spec: s, Bucket: &store.Memory{}, Suite: &scripted.Suite{}}
+	r := &Run{Spec: s, Bucket: &store.Memory{}, Suite: &scripted.Suite{}, posted: &posted{}}
 	r.Deps = &Deps{Bucket: r.Bucket, Suites: map[string]envadapters.Suite{"webtasks": r.Suite}}
 	record := func() (spec.Spec, error) { return s, nil }
 	if _, _, err := runs.Run(s.Name).Spec().Record(t.Context(), r.Bucket, record); err != nil {
@@ -170,11 +181,30 @@ func (r *Run) Do(w, in any) error {
 	return env.GetWorkflowError()
 }
 
+// notice keeps a notice, once.
+func (r *Run) notice(_ context.Context, n domain.Notice) error {
+	r.posted.mu.Lock()
+	defer r.posted.mu.Unlock()
+	if !slices.Contains(r.posted.all, n) {
+		r.posted.all = append(r.posted.all, n)
+	}
+
+	return nil
+}
+
+// Notices returns the notices that were posted, in order.
+func (r *Run) Notices() []domain.Notice {
+	r.posted.mu.Lock()
+	defer r.posted.mu.Unlock()
+
+	return slices.Clone(r.posted.all)
+}
+
 // Control returns the activities that plan and commit.
 func (r *Run) Control() *activities.Control {
 	return &activities.Control{
 		Common: r.common(), Suites: r.suites(), Notices: activities.Notices{
-			Receivers: r.Deps.Receivers, Missed: r.Deps.Missed,
+			Webhook: r.Deps.Webhook, Start: r.notice, Missed: r.Deps.Missed,
 		},
 	}
 }
