@@ -67,7 +67,7 @@ func (g *GPU) train(ctx context.Context, s spec.Spec, j trainer.Job, say say, at
 		j.System = template.System()
 	}
 	if j.Objective != trainer.GRPO {
-		j.Params.Clip, j.Params.KL = 0, 0 // a job that an older version began must stay the same
+		j.Params.Clip, j.Params.KL = 0, 0 // they change nothing, so they do not name another job
 	}
 	j.Workers, j.Options = g.Threads, s.Trainer.Options
 

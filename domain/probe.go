@@ -36,10 +36,6 @@ type Probe struct {
 	// Unknown says why no log-probabilities are known: KL, KLBase, LogprobDelta, Entropy and all that is made of
 	// log-probabilities are then 0. It is empty if they are known.
 	Unknown string `json:"unknown,omitempty"`
-
-	// Served marks records of older versions. They did not know the KL, and their LogprobDelta is the training's own
-	// figure, against the reference.
-	Served bool `json:"served,omitempty"`
 }
 
 // LogProbs are mean log-probabilities of the same answers under an updated policy, its parent and the base policy.

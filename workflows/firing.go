@@ -146,8 +146,8 @@ func (f *firing) waits(ctx workflow.Context, why string) {
 		return
 	}
 	f.waited = true
-	n := f.notice(ctx, domain.NoticePaused, fmt.Sprintf("firing %s of schedule %s (%s) is tried again every %s, because "+
-		"%s. To give it up, cancel its workflow in the Temporal UI",
+	n := f.notice(ctx, domain.NoticePaused, fmt.Sprintf("firing %s of schedule %s (%s) is tried again every %s, "+
+		"because %s. To give it up, cancel its workflow in the Temporal UI",
 		f.id.ID, f.id.Schedule, f.status.Stage, pauseLimit, why))
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		_ = workflow.ExecuteActivity(on(ctx, QueueControl, "notify: "+string(n.Kind)), control.Post, n).Get(ctx, nil)

@@ -94,7 +94,7 @@ func TestARunThatGoesOnAlreadyIsWaitedFor(t *testing.T) {
 	if took < 2*time.Hour {
 		t.Errorf("the firing ended after %v, want it to wait for the end of the run's workflow", took)
 	}
-	wantNotices(t, r, domain.NoticeEnded, domain.NoticePaused, domain.NoticeEnded, domain.NoticePromoted)
+	wantNotices(t, r, domain.NoticePaused, domain.NoticeEnded, domain.NoticePromoted)
 }
 
 // TestAStopOfARunThatGoesOnAlreadyIsHeeded stops the run while the firing waits for it.

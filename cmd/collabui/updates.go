@@ -33,7 +33,7 @@ func figures(p domain.Probe) string {
 	switch {
 	case p.Unknown != "":
 		return "unknown: " + p.Unknown
-	case p.Chosen == (domain.LogProbs{}): // not probed, or a record of an older version
+	case p.Chosen == (domain.LogProbs{}): // not probed
 		return "not measured"
 	}
 

@@ -84,8 +84,7 @@ func checkNamespace(ctx context.Context, c client.Client, name string) error {
 	return nil
 }
 
-// ensureSearchAttributes adds those that an older version of this program did
-// not know.
+// ensureSearchAttributes adds the search attributes that the namespace lacks.
 func ensureSearchAttributes(ctx context.Context, c client.Client, namespace string) error {
 	list := &operatorservice.ListSearchAttributesRequest{Namespace: namespace}
 	have, err := c.OperatorService().ListSearchAttributes(ctx, list)

@@ -8,7 +8,7 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Evaluated adds an episode of an evaluated item, counted from 1. Its record has no prompts, and an older one no goal.
+// Evaluated adds an episode of an evaluated item, counted from 1. Its record has no prompts.
 // The vote of the last round decided if lastRound is set, and otherwise that of all rounds.
 func (l *InspectLog) Evaluated(n int, e runs.EvalEpisode, lastRound bool) {
 	t := transcript{log: l, uuid: fmt.Sprintf("episode-%d", n), events: []object{}}

@@ -110,8 +110,8 @@ func (l *Library) evaluations(ctx context.Context, run runs.Run, id string, firs
 	return out, err
 }
 
-// evaluated returns an evaluated episode as its page shows it. What records do not have is empty: prompts, and in older
-// ones goal and screens.
+// evaluated returns an evaluated episode as its page shows it. What records do not have is empty: prompts, and
+// the screens of environments that show none.
 func evaluated(e runs.EvalEpisode, n int, r runs.Result, scope agents.VoteScope) detail {
 	d := detail{
 		Slot: n, Template: e.Task.Template, Split: e.Task.Split, Seed: strconv.FormatUint(e.Task.Seed, 10),

@@ -94,7 +94,6 @@ var reads = map[string]string{
 	"internal/store/lines.Line.Standing End":               "which system a line accepts",
 	"internal/store/schedules.Schedule.newest End":         "the newest version; Append records the next number once",
 	"internal/store/experiments.Experiment.Versions After": "the newest version; Declare records the next number once",
-	"activities.Control.Deliver Next":                      "the notice is told at a later look",
 
 	// Forks.
 	"internal/store/fork.Plan Sure":             "that the run has no base policy yet",

@@ -128,15 +128,11 @@ func Default() Spec {
 	}
 }
 
-// UnmarshalJSON reads a stored specification over the defaults: older versions did not write the keys that came later.
-// Keys that say how pairs are made, trained on and judged then have the values that those versions had, so that a run
-// goes on as it began.
+// UnmarshalJSON reads a stored specification over the defaults. A smoothing of 0 is not written.
 func (s *Spec) UnmarshalJSON(b []byte) error {
 	type plain Spec
 	d := plain(Default())
-	d.Pairs.Cells, d.Pairs.Negatives, d.Pairs.MaxWeight = credit.LatestCells, 1, 1000
 	d.Train.Smoothing, d.FineTune.Preference.Smoothing = 0, 0
-	d.Gates.MaxValDrop, d.Evaluation.TestApps = 1, 0
 	if err := json.Unmarshal(b, &d); err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/workers/catalog"
 )
@@ -104,7 +103,6 @@ func TestAFileIsReadOverTheDefaults(t *testing.T) {
 	}
 }
 
-// Older versions did not write the keys that came later.
 func TestAStoredSpecificationIsReadOverTheDefaults(t *testing.T) {
 	const stored = `{"name":"a","slots":7,"decoding":{"temperatures":[0.1],"top_p":0.5,"max_tokens":9}}`
 	var got spec.Spec
@@ -116,10 +114,8 @@ func TestAStoredSpecificationIsReadOverTheDefaults(t *testing.T) {
 	want.Name, want.Slots = "a", 7
 	want.Decoding = spec.Decoding{Temperatures: []float64{0.1}, TopP: 0.5, MaxTokens: 9}
 
-	// What those versions did is not today's default.
-	want.Pairs.Cells, want.Pairs.Negatives, want.Pairs.MaxWeight = credit.LatestCells, 1, 1000
+	// A smoothing of 0 is not written.
 	want.Train.Smoothing, want.FineTune.Preference.Smoothing = 0, 0
-	want.Gates.MaxValDrop, want.Evaluation.TestApps = 1, 0
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("UnmarshalJSON = %+v, want %+v", got, want)
 	}

@@ -38,8 +38,8 @@ func (s Spec) YAML() ([]byte, error) {
 // none stands for a smoothing of 0 while a specification is encoded.
 const none = math.SmallestNonzeroFloat64
 
-// whole returns the specification as JSON that Parse reads back. Stored specifications leave a smoothing of 0 out, as
-// older versions did, but its default is above 0.
+// whole returns the specification as JSON that Parse reads back. Stored specifications leave a smoothing of 0 out,
+// but its default is above 0.
 func (s Spec) whole() (json.RawMessage, error) {
 	for _, smoothing := range []*float64{&s.Train.Smoothing, &s.FineTune.Preference.Smoothing} {
 		if *smoothing == 0 {

@@ -38,7 +38,7 @@ type Result struct {
 	Figures map[string]design.Figures `json:"figures"`
 	// Reading is what reading did to answers, over all seeds, by ARM/SYSTEM on SPLIT, where right actions are known.
 	Reading map[string]runs.Reading `json:"reading,omitempty"`
-	// Updates says how many updates of an arm counted, over all seeds. Those of older versions are not known.
+	// Updates says how many updates of an arm counted, over all seeds.
 	Updates map[string]Updates `json:"updates,omitempty"`
 }
 

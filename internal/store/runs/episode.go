@@ -21,7 +21,7 @@ type Step struct {
 	// Image is the screenshot, if the specification keeps any. No digest depends on it.
 	Image *store.Ref `json:"image,omitempty"`
 	// Touch is where the action of the step before reached its screen: steps are recorded before they are executed. No
-	// digest depends on it. Older records and environments that do not know it lack it.
+	// digest depends on it. Environments that do not know it lack it.
 	Touch *domain.Touch `json:"touch,omitempty"`
 }
 
@@ -45,7 +45,7 @@ type Episode struct {
 	Outcome  domain.Outcome `json:"outcome"`
 	Digest   string         `json:"digest"` // see StepsDigest
 
-	// End is the screen after the last step. Older records and environments that show none lack it.
+	// End is the screen after the last step. Environments that show none lack it.
 	End *Screen `json:"end,omitempty"`
 
 	// Failed says why the slot has no episode.

@@ -12,7 +12,7 @@ import (
 type EvalStep struct {
 	// Screen is the digest of goal and observation.
 	Screen string `json:"screen"`
-	// Observation is what was on the screen. Older records lack it.
+	// Observation is what was on the screen.
 	Observation *domain.Observation `json:"observation,omitempty"`
 	// Image is the screenshot, if the specification keeps any.
 	Image *store.Ref `json:"image,omitempty"`

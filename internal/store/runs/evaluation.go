@@ -11,12 +11,12 @@ import (
 type EvalEpisode struct {
 	By
 	Task     domain.Task    `json:"task"`
-	Goal     string         `json:"goal,omitempty"` // older records lack it
+	Goal     string         `json:"goal,omitempty"`
 	Topology int            `json:"topology"`
 	Outcome  domain.Outcome `json:"outcome"`
-	// Steps holds what was decided, step by step. Older records and systems without policies lack it.
+	// Steps holds what was decided, step by step. Systems without policies lack it.
 	Steps []EvalStep `json:"steps,omitempty"`
-	// End is the screen after the last step. Older records and environments that show none lack it.
+	// End is the screen after the last step. Environments that show none lack it.
 	End *Screen `json:"end,omitempty"`
 }
 

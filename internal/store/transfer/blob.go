@@ -20,7 +20,7 @@ func (t *transfer) blob(ctx context.Context, key string) (written bool, size int
 	if err == nil || !errors.Is(err, store.ErrAbsent) && fault.KindOf(err) != fault.Corrupt {
 		return false, 0, err
 	}
-	if err := t.follow(ctx, t.from, key); errors.Is(err, store.ErrAbsent) && (t.retired[sum] || t.isImage(key)) {
+	if err := t.follow(ctx, t.from, key); errors.Is(err, store.ErrAbsent) && t.retired[sum] {
 		return false, 0, nil
 	} else if err != nil {
 		return false, 0, err
@@ -37,15 +37,6 @@ func (t *transfer) blob(ctx context.Context, key string) (written bool, size int
 	ref, err := store.PutBlobFile(ctx, t.to, file)
 
 	return err == nil, ref.Size, err
-}
-
-// isImage reports whether a blob is a screenshot. Older versions have removed some, which must not end a copy of all
-// else; fsck says that they are missing.
-func (t *transfer) isImage(key string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-
-	return t.images[key]
 }
 
 // follow reads and verifies a blob, and queues what it refers to: a policy of files refers to them.

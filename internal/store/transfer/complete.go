@@ -148,10 +148,9 @@ func (t *transfer) leftover(ctx context.Context, key string) (lacks string, err 
 	if err != nil {
 		return "", fault.New(fault.Corrupt, "%s of the other store: %w: see `collabui fsck` there", key, err)
 	}
-	images := verify.Screenshots(raw)
 	for _, ref := range refs {
 		switch sum, blob := strings.CutPrefix(ref, store.BlobPrefix); {
-		case blob && (t.retired[sum] || slices.Contains(images, ref)):
+		case blob && t.retired[sum]:
 		case blob: // a checkpoint may have gigabytes: it is read only if a list does not show it
 			var there []string
 			if there, err = store.Keys(ctx, t.to, ref); err == nil && len(there) == 0 {

@@ -150,7 +150,6 @@ type transfer struct {
 
 	mu      sync.Mutex
 	same    map[string]error // by the name of a run: why the other side cannot have its objects; nil: it can
-	images  map[string]bool  // keys of screenshots
 	known   map[string]bool
 	had     map[string]bool // manifests that the other side had when they were copied
 	done    map[string]bool // keys with which the copy has ended
@@ -163,7 +162,7 @@ type transfer struct {
 func newTransfer(from, to store.Bucket, progress func(done, known int)) *transfer {
 	return &transfer{
 		from: from, to: to, progress: progress,
-		listed: map[string]bool{}, same: map[string]error{}, images: map[string]bool{}, known: map[string]bool{},
+		listed: map[string]bool{}, same: map[string]error{}, known: map[string]bool{},
 		had: map[string]bool{}, done: map[string]bool{},
 	}
 }
@@ -256,11 +255,6 @@ func (t *transfer) one(ctx context.Context, key string) (written bool, size int6
 	if err != nil {
 		return false, 0, fault.New(fault.Corrupt, "%s: %w: see `collabui fsck`", key, err)
 	}
-	t.mu.Lock()
-	for _, image := range verify.Screenshots(raw) {
-		t.images[image] = true
-	}
-	t.mu.Unlock()
 	if t.add(refs...); t.waits(refs) {
 		return false, 0, errWaits
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/fork"
 	"github.com/collabui/collabui/internal/store/lines"
@@ -197,39 +196,6 @@ func TestACopyOfAForkWritesNothingIntoAnotherRun(t *testing.T) {
 	}
 	if _, err := transfer.Runs(t.Context(), archive, r.Bucket, []string{"other"}, quiet); err != nil {
 		t.Errorf("the way back = %v, want nothing refused that is the same there", err)
-	}
-}
-
-// TestABackupGoesOnWithoutScreenshotsThatAreGone: older versions of gc removed those of stage 1.
-func TestABackupGoesOnWithoutScreenshotsThatAreGone(t *testing.T) {
-	t.Parallel()
-	from, to := &store.Memory{}, &store.Memory{}
-	s := spec.Default()
-	s.Name = "r"
-	run := runs.Run("r")
-	shots := map[string]string{}
-	for _, name := range []string{"kept", "gone"} {
-		ref, err := store.PutBlob(t.Context(), from, []byte(name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		shots[name] = ref.SHA256
-	}
-	_, _, _, err := run.Spec().Write(t.Context(), from, s)
-	if err == nil {
-		_, _, _, err = store.WriteOnce(t.Context(), from, run.Prefix()+"finetune/trajectories/0001.json",
-			[]synth.Screen{{Image: shots["kept"]}, {Image: shots["gone"]}})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	from.Damage(store.BlobPrefix+shots["gone"], nil)
-
-	if _, err := transfer.Runs(t.Context(), from, to, []string{"r"}, quiet); err != nil {
-		t.Errorf("the copy = %v, want it to go on", err)
-	}
-	if _, err := store.GetBlob(t.Context(), to, shots["kept"]); err != nil {
-		t.Errorf("the other screenshot: %v, want it copied", err)
 	}
 }
 

@@ -1,9 +1,11 @@
 package verify_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -199,5 +201,27 @@ func decoded(v any, out *[]store.Ref) {
 		for _, y := range x {
 			decoded(y, out)
 		}
+	}
+}
+
+func TestARecordOfANewerVersionIsRefused(t *testing.T) {
+	b := finished(t)
+	epoch := runs.Run(small).Epoch(1)
+	body, err := b.Get(t.Context(), epoch.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer := bytes.Replace(body, []byte(`{"format":1,`), []byte(`{"format":2,`), 1)
+	if bytes.Equal(newer, body) {
+		t.Fatalf("the record begins with %.40s, want format 1", body)
+	}
+	b.Damage(epoch.Key, newer)
+
+	const want = "epochs/0001/epoch.json has format 2, this worker reads 1: give it the version of the others"
+	if _, _, err := epoch.Must(t.Context(), b); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Must = %v, want an error with %q", err, want)
+	}
+	if got := fmt.Sprint(report(t, verify.Fsck, b).Problems); !strings.Contains(got, want) {
+		t.Errorf("fsck found %s, want a problem with %q", got, want)
 	}
 }

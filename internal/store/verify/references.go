@@ -87,15 +87,6 @@ func screenshots(body []byte) (out []reference) {
 	}
 }
 
-// Screenshots returns the keys of the screenshots that a manifest refers to. Older versions removed some.
-func Screenshots(manifest []byte) (keys []string) {
-	for _, r := range screenshots(manifest) {
-		keys = append(keys, r.key)
-	}
-
-	return keys
-}
-
 const hexSum = 2 * sha256.Size
 
 // sumAt reads a hash in hexadecimal digits after a prefix.
