@@ -178,7 +178,7 @@ func withGrader(t *testing.T, s spec.Spec, share float64) (*testrun.Run, *grader
 	}
 	prepare := testrun.WithBase
 	if len(s.FineTune.Levels) > 0 {
-		prepare = testrun.New
+		prepare = testrun.Learning
 	}
 	r := prepare(t, s)
 	r.Deps.Endpoint = func(m spec.Model) (chat.Model, error) {
