@@ -243,6 +243,9 @@ func TestWhatFsckMissesComesBack(t *testing.T) {
 		b := versions{fresh(), &sync.Mutex{}, map[string][]store.Version{}, map[string][]byte{}}
 		run := runs.Run("small")
 		for i, o := range list(t, b, "") {
+			if o.Key == run.Spec().Key { // a run without one has been deleted, and Undelete takes it back
+				continue
+			}
 			if i%5 == 0 || o.Key == run.End().Key {
 				if err := b.Delete(t.Context(), o.Key); err != nil {
 					t.Fatal(err)
