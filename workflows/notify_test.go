@@ -1,13 +1,17 @@
 package workflows_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/collabui/collabui/domain"
@@ -69,6 +73,30 @@ func TestPeopleAreNotifiedOfWhatBecomesOfARun(t *testing.T) {
 	ended := testrun.WithBase(t, testrun.Tiny())
 	play(t, ended)
 	wantNotices(t, ended, domain.NoticeEnded)
+}
+
+// TestTheLastNoticeIsGivenUp: a run whose end cannot be posted ends nevertheless, but not while Temporal still repeats
+// the notice.
+func TestTheLastNoticeIsGivenUp(t *testing.T) {
+	t.Parallel()
+	r := testrun.WithBase(t, testrun.Tiny())
+	r.Deps.Unposted = errors.New("nobody takes it")
+	var env *testsuite.TestWorkflowEnvironment
+	var posting time.Time
+	end, err := r.Play(t, func(next *testsuite.TestWorkflowEnvironment) {
+		env = next
+		env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+			if info.ActivityType.Name == "Post" && posting.IsZero() {
+				posting = env.Now()
+			}
+		})
+	})
+	if err != nil || end.FinalDigest == "" || len(r.Notices()) > 0 {
+		t.Errorf("the run ended with %+v, %v and the notices %v; want its digest and no notice", end, err, r.Notices())
+	}
+	if tried := env.Now().Sub(posting); posting.IsZero() || tried < 10*time.Second || tried > 3*time.Minute {
+		t.Errorf("the notice was tried for %v, want about a minute", tried)
+	}
 }
 
 // wantNotices checks the kinds of a run's notices.

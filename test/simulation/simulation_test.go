@@ -190,28 +190,6 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestTheLastNoticeIsGivenUp fills the store when a run has ended and wants to say so. Its workflow must not end while
-// Temporal still repeats the notice.
-func TestTheLastNoticeIsGivenUp(t *testing.T) {
-	t.Parallel()
-	want := Play(t, 0, nil, true)
-	_, trace, ok := strings.Cut(want.Trace, "finish[sim]#1 end")
-	if !ok {
-		t.Fatalf("the trace is %.300s, want the end of finish", want.Trace)
-	}
-	at, err := strconv.Atoi(strings.Fields(trace)[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := Play(t, 0, []Fault{{At: at, Kind: S3Full}}, false)
-	if why := want.violated(got); why != "" {
-		t.Errorf("with a full store after its end, the run: %s, want a sound one", why)
-	}
-	if got.Struck[S3Full] != 1 {
-		t.Errorf("the store was full %d times, want 1", got.Struck[S3Full])
-	}
-}
-
 // TestEqualSeedsGiveEqualTraces compares traces byte for byte.
 func TestEqualSeedsGiveEqualTraces(t *testing.T) {
 	t.Parallel()

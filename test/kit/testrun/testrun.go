@@ -75,8 +75,9 @@ type Deps struct {
 
 	Guard func() *activities.Guard // of new workers; if nil, they accept all work
 
-	Webhook notify.Webhook                                          // of notices
-	Missed  func(ctx context.Context, schedule string) (int, error) // firings that were too late; nil: nobody knows
+	Unposted error                                                   // why notices are not posted; nil: they are
+	Webhook  notify.Webhook                                          // of notices
+	Missed   func(ctx context.Context, schedule string) (int, error) // firings that were too late; nil: nobody knows
 }
 
 // New prepares a run whose policies answer at random and are trained at once, for tests of what is around them.
@@ -183,6 +184,9 @@ func (r *Run) Do(w, in any) error {
 
 // notice keeps a notice, once.
 func (r *Run) notice(_ context.Context, n domain.Notice) error {
+	if r.Deps.Unposted != nil {
+		return r.Deps.Unposted
+	}
 	r.posted.mu.Lock()
 	defer r.posted.mu.Unlock()
 	if !slices.Contains(r.posted.all, n) {
