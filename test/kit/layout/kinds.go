@@ -15,7 +15,6 @@ import (
 // Who reads what.
 var (
 	workers = []string{Control, Rollout, Model, GPU}
-	players = []string{Control, Rollout, Model, View} // rollout and model write notices, after the newest
 	all     = append(slices.Clone(workers), View)
 	pages   = []string{Control, View}
 )
