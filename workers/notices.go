@@ -35,7 +35,7 @@ func (d *dependencies) notices(c client.Client) activities.Notices {
 	return n
 }
 
-// notify starts the workflow that delivers a notice, once for each notice.
+// notify starts the workflow that delivers a notice. For one that was started before, the client returns no error.
 func (d *dependencies) notify(ctx context.Context, c client.Client, n domain.Notice) error {
 	ctx, err := d.guard.Here(ctx)
 	if err != nil {
@@ -45,11 +45,6 @@ func (d *dependencies) notify(ctx context.Context, c client.Client, n domain.Not
 		ID: workflows.NotifyID(n), TaskQueue: workflows.QueueControl, StaticSummary: string(n.Kind) + ": " + n.Run,
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 	}, workflows.Notify, n)
-	var started *serviceerror.WorkflowExecutionAlreadyStarted
-	if errors.As(err, &started) {
-		return nil
-	}
-
 	return err
 }
 

@@ -130,8 +130,8 @@ func (o experimentOptions) load(name string) (design.Experiment, error) {
 	if o.seeds != 0 {
 		x.Seeds = o.seeds
 	}
-	if x.Seeds < 2 || x.Seeds > 99 {
-		return x, fault.New(fault.Invalid, "--seeds must be from 2 to 99, not %d", o.seeds)
+	if x.Seeds < 2 || x.Seeds > 99 { // a file's own number was checked when it was read
+		return x, fault.New(fault.Invalid, "--seeds must be from 2 to 99, not %d", x.Seeds)
 	}
 	if len(o.arms) > 0 {
 		if x, err = x.Only(o.arms); err != nil {

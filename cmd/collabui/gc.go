@@ -119,7 +119,7 @@ accepts or accepted, that has forks, or with whose policies another run began.
 --undo takes a deleted run back, with everything that it refers to: from the trash, where objects are until gc has run
 twice more after it removed them, and from the versions of the bucket, if it keeps them. It refuses a run whose name
 another run has by now. With --missing it takes back what a run that exists lacks, or, without RUN, everything that
-fsck misses in the store. It reports what neither the trash nor the bucket has any more: see restore. It may be
+fsck misses in the store. It reports what neither the trash nor the bucket has any more: see copy. It may be
 repeated.`,
 		Example: "  collabui delete try-7 --why 'a wrong prompt' && collabui gc\n  collabui delete try-7 --undo\n" +
 			"  collabui delete quickstart --undo --missing\n  collabui delete --undo --missing",

@@ -49,14 +49,15 @@ knows the solution. It compares the labels of executed actions with how the epis
 
 // runShow prints a run, or the part of it that is named.
 func (a *app) runShow(ctx context.Context, step int, run, part string) error {
+	if step != 0 && (part == "" || part == untilStage1 || part == "critic") {
+		return fault.New(fault.Invalid, "--step needs an episode: %s",
+			a.typed("show %s EPOCH/SLOT --step %d", run, step))
+	}
 	b, e, err := a.bucket()
 	if err != nil {
 		return err
 	}
 	switch {
-	case part == "" && step != 0:
-		return fault.New(fault.Invalid, "--step needs an episode: %s",
-			a.typed("show %s EPOCH/SLOT --step %d", run, step))
 	case part == "":
 	case part == untilStage1:
 		return a.showStage1(ctx, b, run)

@@ -32,8 +32,8 @@ func (a *app) runUndo(ctx context.Context, run string, missing bool) error {
 			say(w, "MISSING %s", key)
 		}
 		if len(recovery.Missing) > 0 {
-			say(w, "%d objects are nowhere in this store: copy them from a backup with %s", len(recovery.Missing),
-				a.typed("copy PLACE store"))
+			say(w, "%d objects are nowhere in this store: take them from a copy with %s", len(recovery.Missing),
+				a.typed("copy FROM store"))
 		}
 	})
 }
