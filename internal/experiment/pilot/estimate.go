@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Within is the factor by which the figures of an estimate may be wrong. TestKillWithModels compares calls, tokens, money
-// and bytes with what a run takes.
+// Within is the factor by which the figures of an estimate may be wrong. TestKillWithModels compares calls, tokens,
+// money and bytes with what a run takes.
 const Within = 2
 
 // Line is what one kind of work takes.
