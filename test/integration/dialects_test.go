@@ -225,18 +225,18 @@ func (h *polyglot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // inDialect is a run in which chat models have every role, but for the agents that train.
 const inDialect = `name: %s
 epochs: 1
-slots: 6
+slots: 3
 rounds: 2
 models:
   m: {base_url: "%s", model: "%s", price: {prompt: 1, answer: 2}%s}
 critic: {model: m}
 adversary: {model: m}
 summariser: {model: m}
-synthesis: {author: m, screens: 6, questions: 3, instructions: 3, pairs: 8}
-finetune: {levels: [1, 2, 3], demonstrations: 10, steps: {level1: 5, level2: 5, level3: 5, preference: 2}}
+synthesis: {author: m, screens: 3, questions: 2, instructions: 2, pairs: 4}
+finetune: {levels: [1, 2, 3], demonstrations: 5, steps: {level1: 5, level2: 5, level3: 5, preference: 2}}
 pairs: {kind: +correction, min_pairs: 1}
 train: {batch_size: 4, passes: 1}
-evaluation: {val: 4, test_seeds: 0, test_templates: 0, test_apps: 0}
+evaluation: {val: 2, test_seeds: 0, test_templates: 0, test_apps: 0}
 `
 
 // TestARunEndsAlikeInEveryDialect plays whole runs with stubs of the servers that people use, from nothing to a report.
