@@ -5,6 +5,9 @@ DATA ?= .collabui
 GO ?= go
 FUZZTIME ?= 20000x
 
+# Python keeps what it compiles outside of the checkout.
+export PYTHONPYCACHEPREFIX ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/collabui/pycache
+
 # The linters are in a module of their own, so that their dependencies are not the product's.
 TOOL := $(GO) tool -modfile=tools/go.mod
 
@@ -127,7 +130,7 @@ environments: chromium ## run the environments' tests that need foreign pages an
 	$(GO) test -count=1 -v -run 'Official|RealCompanion|PublishedFiles' ./envadapters/... | \
 		grep -vE '^(=== |PASS|ok|\?)|no test files|no tests to run'; test $${PIPESTATUS[0]} = 0 && \
 	if [ -n "$$COLLABUI_PYTHON" ]; then \
-		cd deploy/androidworld/tests && PYTHONDONTWRITEBYTECODE=1 "$$COLLABUI_PYTHON" -m unittest discover -q; \
+		cd deploy/androidworld/tests && "$$COLLABUI_PYTHON" -m unittest discover -q; \
 	fi
 
 # The unit tests skip what needs other packages: they compute the figures of tables again.
@@ -164,7 +167,7 @@ accessibility: chromium ## check the pages of report and viewer with axe-core
 
 # The unit tests skip what needs Python with packages: the published server and client of OpenEnv, and python/.
 python: bin/collabui chromium ## test the Python package, and the protocol against the published OpenEnv package
-	export COLLABUI_OPENENV_PYTHON="$$(scripts/venv.sh openenv)" PYTHONDONTWRITEBYTECODE=1; \
+	export COLLABUI_OPENENV_PYTHON="$$(scripts/venv.sh openenv)"; \
 	export COLLABUI_BROWSERGYM_PYTHON="$$(scripts/venv.sh browsergym)"; \
 	[ -z "$$COLLABUI_OPENENV_PYTHON" ] || { \
 		$(GO) test -count=1 -run 'Published|Python' ./envadapters/openenv ./cmd/collabui/scaffold && \

@@ -28,7 +28,10 @@ if [ ! -x "$dir/bin/python" ]; then
   fi
   tmp="$dir.$$"
   trap 'rm -rf "$tmp"' EXIT
-  install() { "$tmp/bin/python" -m pip install -q --require-hashes --only-binary :all: --no-deps "$@"; }
+  # What is imported is compiled then: to compile everything takes as long as the rest.
+  install() {
+    "$tmp/bin/python" -m pip install -q --require-hashes --only-binary :all: --no-deps --no-compile "$@"
+  }
   if ! { python3 -m venv "$tmp" && install -r "$packages" &&
     { [ -z "$alone" ] || install --ignore-requires-python -r "$alone"; } && mv "$tmp" "$dir"; } \
     >/dev/null 2>&1 && [ ! -x "$dir/bin/python" ]; then

@@ -41,8 +41,7 @@ func companion(t *testing.T) (url, faults string) {
 		"--port", "0", "--emulator-command", "sleep 1000", "--hang-limit", "2")
 	cmd.Env = append(os.Environ(),
 		"PYTHONPATH="+filepath.Join(dir, "tests/stubs")+":"+dir,
-		"STUB_PHONE="+faults,
-		"PYTHONDONTWRITEBYTECODE=1")
+		"STUB_PHONE="+faults)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()

@@ -47,7 +47,7 @@ func serveBrowserGym(t *testing.T) string {
 
 	cmd := exec.CommandContext(t.Context(), python, "form.py")
 	cmd.Dir, cmd.Stderr = "testdata", os.Stderr
-	cmd.Env = append(os.Environ(), "PYTHONPATH=../../../python", "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(os.Environ(), "PYTHONPATH=../../../python")
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()

@@ -158,7 +158,7 @@ print(json.dumps({"types": sorted(KNOWN[family]), "actions": [read_action(family
 			t.Fatal(err)
 		}
 		cmd := published(t, "-c", readAndWrite, string(f), string(samples))
-		cmd.Env = append(os.Environ(), "PYTHONPATH=../../../python", "PYTHONDONTWRITEBYTECODE=1")
+		cmd.Env = append(os.Environ(), "PYTHONPATH=../../../python")
 		out, err := cmd.Output()
 		var got struct {
 			Types   []string

@@ -35,7 +35,7 @@ func newPythonEnv(t *testing.T, m *machine) *pythonEnv {
 
 func (p *pythonEnv) command(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(p.m.t.Context(), p.python, args...)
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+p.lib, "PYTHONDONTWRITEBYTECODE=1", "COLLABUI="+binary("collabui"))
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+p.lib, "COLLABUI="+binary("collabui"))
 
 	return cmd
 }
