@@ -1,23 +1,26 @@
 package store_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/test/kit/firstvalue"
 )
 
-// TestRecordOnceGivesEveryCallerTheFirstValue has a counterpart for a real server, TestTheS3ServerKeepsTheFirstValue.
 func TestRecordOnceGivesEveryCallerTheFirstValue(t *testing.T) {
 	t.Parallel()
 	for name, b := range map[string]store.Bucket{"memory": &store.Memory{}, "S3": (&faulty{}).open(t)} {
-		if err := firstvalue.Try(t.Context(), b, "tried/"); err != nil {
+		if err := tryFirstValue(t.Context(), b, "tried/"); err != nil {
 			t.Errorf("%s: %v, want the first value everywhere", name, err)
 		}
 	}
 
-	err := firstvalue.Try(t.Context(), (&faulty{deaf: true}).open(t), "tried/")
+	err := tryFirstValue(t.Context(), (&faulty{deaf: true}).open(t), "tried/")
 	for _, want := range []string{
 		`the second caller got "second"`, `the store has "second"`, "callers were told that they had written",
 	} {
@@ -25,4 +28,106 @@ func TestRecordOnceGivesEveryCallerTheFirstValue(t *testing.T) {
 			t.Errorf("a server that ignores If-None-Match: %v, want %q", err, want)
 		}
 	}
+}
+
+// callers is how many callers record a value concurrently.
+const callers = 16
+
+// tryFirstValue records values under keys below a folder, one after the other and concurrently, and returns what is wrong: the
+// first value must be what the store has, and what every caller gets.
+func tryFirstValue(ctx context.Context, b store.Bucket, folder string) error {
+	return errors.Join(inTurn(ctx, b, folder+"turn.json"), atOnce(ctx, b, folder+"concurrent.json"))
+}
+
+// inTurn lets a second caller record another value, who does not look before it writes.
+func inTurn(ctx context.Context, b store.Bucket, key string) error {
+	first, _, wrote, err := store.WriteOnce(ctx, b, key, "first")
+	if err != nil || !wrote || first != "first" {
+		return fmt.Errorf("the first caller got %q, wrote it: %v, %v", first, wrote, err)
+	}
+	var all []error
+	second, _, wrote, err := store.WriteOnce(ctx, b, key, "second")
+	if err != nil || wrote || second != "first" {
+		all = append(all, fmt.Errorf("the second caller got %q, wrote it: %v, %v; want the first value", second, wrote,
+			err))
+	}
+	third, _, err := store.RecordOnce(ctx, b, key, func() (string, error) { return "third", nil })
+	if err != nil || third != "first" {
+		all = append(all, fmt.Errorf("the third caller got %q, %v; want the first value", third, err))
+	}
+	if kept, _, err := store.Must[string](ctx, b, key); err != nil || kept != "first" {
+		all = append(all, fmt.Errorf("the store has %q, %v; want the first value", kept, err))
+	}
+
+	return errors.Join(all...)
+}
+
+// atOnce lets callers record values concurrently. None writes before all have looked and found nothing.
+func atOnce(ctx context.Context, b store.Bucket, key string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	seen, looked := &noting{Bucket: b}, make(chan struct{})
+	var left atomic.Int32
+	left.Store(callers)
+	got, failed := make([]int, callers), make([]error, callers)
+	var wg sync.WaitGroup
+	for i := range callers {
+		wg.Go(func() {
+			got[i], _, failed[i] = store.RecordOnce(ctx, seen, key, func() (int, error) {
+				if left.Add(-1) == 0 {
+					close(looked)
+				}
+				select {
+				case <-looked:
+					return i, nil
+				case <-ctx.Done():
+					return i, ctx.Err()
+				}
+			})
+			if failed[i] != nil {
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(failed...); err != nil {
+		return err
+	}
+	if len(seen.created) != 1 {
+		return fmt.Errorf("%d callers were told that they had written the object, want one", len(seen.created))
+	}
+	first, err := store.Unseal(key, seen.created[0])
+	if err != nil {
+		return err
+	}
+	kept, _, err := store.Must[int](ctx, b, key)
+	if err != nil || fmt.Sprint(kept) != string(first) {
+		return fmt.Errorf("the store has %d, %v; want the first value, %s", kept, err, first)
+	}
+	for i, v := range got {
+		if v != kept {
+			return fmt.Errorf("caller %d got %d, but the store has %d", i, v, kept)
+		}
+	}
+
+	return nil
+}
+
+// noting notes the bodies of objects that the store says it has written.
+type noting struct {
+	store.Bucket
+
+	mu      sync.Mutex
+	created [][]byte
+}
+
+func (n *noting) PutOnce(ctx context.Context, key string, body []byte) (bool, error) {
+	created, err := n.Bucket.PutOnce(ctx, key, body)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if created {
+		n.created = append(n.created, body)
+	}
+
+	return created, err
 }

@@ -125,21 +125,6 @@ func replaced(t *testing.T, text string, with map[string]string) string {
 	return text
 }
 
-// TestThePageAboutEnvironmentsInGo runs the commands of the section about adapters.
-func TestThePageAboutEnvironmentsInGo(t *testing.T) {
-	t.Parallel()
-	m := newMachine(t, "")
-	dir := checkout(t, m)
-	commands := blocksOf(t, "sh")[1]
-	if err := os.Remove(filepath.Join(dir, "bin", "collabui")); err != nil {
-		t.Fatal(err)
-	}
-	out := run(t, dir, nil, commands)
-	if !strings.Contains(out, "an environment of our own") {
-		t.Errorf("the commands printed\n%s\nwant the new environment in the list", out)
-	}
-}
-
 // TestThePageAboutEnvironmentsInPython runs its commands, from nothing to a trained system, on a smaller run and at a
 // free port, and checks its examples.
 func TestThePageAboutEnvironmentsInPython(t *testing.T) {

@@ -95,16 +95,3 @@ func TestAnExperimentThatIsKilledHasTheSameTable(t *testing.T) {
 		t.Errorf("fsck: %v, want no finding\n%s", err, out)
 	}
 }
-
-// TestAnExperimentIsPlannedBeforeItIsPlayed runs the pilot of an experiment.
-func TestAnExperimentIsPlannedBeforeItIsPlayed(t *testing.T) {
-	t.Parallel()
-	m, file := newExperiment(t)
-	out := m.must("experiment", file, "--plan")
-	m.contains(out, nil, []string{"hours of all 2 seeds", "dpo ", "rft ", "in all", "of evaluation per seed"},
-		[]string{"experiment", "--plan"})
-	if n := m.count("losses-dpo-s1/"); n > 0 {
-		t.Errorf("the plan left %d objects of the experiment's runs, want none", n)
-	}
-	m.refuses("expected", "experiment", m.write("bad.yaml", strings.Replace(comparison, "seeds: 2", "seeds: 1", 1)))
-}

@@ -16,15 +16,7 @@ import (
 
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/collect"
-	"github.com/collabui/collabui/test/kit/firstvalue"
 )
-
-func TestTheS3ServerKeepsTheFirstValue(t *testing.T) {
-	t.Parallel()
-	if err := firstvalue.Try(t.Context(), outsideBucket(t), "tried/"); err != nil {
-		t.Errorf("%v, want the first value everywhere", err)
-	}
-}
 
 // TestLargeFilesPassThroughS3InParts stores a file that is larger than what one request carries, as weights are.
 func TestLargeFilesPassThroughS3InParts(t *testing.T) {

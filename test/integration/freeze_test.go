@@ -80,28 +80,3 @@ func (m *machine) names(service string) {
 		}
 	}
 }
-
-// TestADamagedTemporalDatabaseIsSetAside damages the database of a run in progress.
-func TestADamagedTemporalDatabaseIsSetAside(t *testing.T) {
-	t.Parallel()
-	m := newMachine(t, specification)
-	m.must("train", m.spec, "--detach")
-	m.rollsOut("0001", 20, 2*time.Minute)
-	m.must("down")
-
-	file := filepath.Join(m.data, "services", "temporal.db")
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := len(raw) / 4; i < len(raw)/2; i++ {
-		raw[i] ^= 0x55
-	}
-	if err := os.WriteFile(file, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	m.refuses("collabui doctor --repair", "train", m.spec, "--detach")
-	m.says([]string{"set aside"}, "doctor", "--repair")
-	m.must("train", m.spec, "--detach")
-	same(t, m.finish())
-}

@@ -3,7 +3,6 @@
 package integration
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -106,10 +105,11 @@ func killActivities(t *testing.T) {
 	}
 }
 
-// killProcesses kills every process of a data folder but the supervisor, each when the run goes on after the last.
+// killProcesses kills every process of a data folder but the supervisor, each when the run goes on after the last. The
+// command that started the run stays attached.
 func killProcesses(t *testing.T) {
 	m := newMachine(t, specification)
-	m.must("train", m.spec, "--detach")
+	train := m.attach("train", m.spec)
 	m.rollsOut("0001", 20, 2*time.Minute)
 
 	below := browsers(m.service("worker").PID)
@@ -122,6 +122,7 @@ func killProcesses(t *testing.T) {
 	for _, name := range []string{"policy", "s3", "redis", "temporal", "worker"} {
 		m.killService(name)
 	}
+	train.ends(8*time.Minute, 0, "")
 	same(t, m.finish())
 
 	if p := m.service("temporal").Problem; p != "" {
@@ -151,7 +152,7 @@ func (m *machine) killService(name string) {
 	})
 }
 
-// killSupervisor kills the supervisor, starts it again, and then deletes what Temporal has stored.
+// killSupervisor kills the supervisor, starts it again, and then damages what Temporal has stored.
 func killSupervisor(t *testing.T) {
 	m := newMachine(t, specification)
 	m.must("train", m.spec, "--detach")
@@ -162,18 +163,19 @@ func killSupervisor(t *testing.T) {
 	m.must("train", m.spec, "--detach")
 	m.committed(1, 2*time.Minute)
 	m.must("down")
-	files, err := filepath.Glob(filepath.Join(m.data, "services", "temporal.db*"))
-	if err == nil && len(files) == 0 {
-		err = fmt.Errorf("no files of Temporal in %s", m.data)
-	}
+	file := filepath.Join(m.data, "services", "temporal.db")
+	raw, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range files {
-		if err := os.Remove(f); err != nil {
-			t.Fatal(err)
-		}
+	for i := len(raw) / 4; i < len(raw)/2; i++ {
+		raw[i] ^= 0x55
 	}
+	if err := os.WriteFile(file, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.refuses("collabui doctor --repair", "train", m.spec, "--detach")
+	m.says([]string{"set aside"}, "doctor", "--repair") // the run continues without anything of it
 
 	m.must("train", m.spec)
 	same(t, m.finish())

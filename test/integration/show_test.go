@@ -5,7 +5,6 @@ package integration
 import (
 	"fmt"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -72,73 +71,74 @@ func TestShowSaysWhatHappensNow(t *testing.T) {
 	m.refuses("does not run", "stop", "kill")
 }
 
-// TestTheTemporalPagesTellTheRun plays a run, and reads what the Temporal UI shows: the whole run on its page, after
-// its end and over all of its executions; an episode on its page; and the lists of the saved filters.
-func TestTheTemporalPagesTellTheRun(t *testing.T) {
-	t.Parallel()
-	m := newMachine(t, specification)
-	m.must("train", m.spec, "--detach")
-	m.must("pause", "kill", "--why", "a look")
+// temporalPages reads what the Temporal UI shows.
+type temporalPages struct {
+	t *testing.T
+	c client.Client
+}
+
+// pausedRuns is the query of a saved filter.
+const pausedRuns = `WorkflowType="Run" AND ExecutionStatus="Running" AND CollabStage="paused"`
+
+// newTemporalPages connects to a machine's Temporal.
+func newTemporalPages(m *machine) temporalPages {
+	m.t.Helper()
 	c, err := client.Dial(client.Options{HostPort: m.service("temporal").Addr, Namespace: "collabui"})
 	if err != nil {
-		t.Fatal(err)
+		m.t.Fatal(err)
 	}
-	defer c.Close()
-	list := func(query string) (ids []string) {
-		t.Helper()
-		res, err := c.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: query})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, x := range res.Executions {
-			ids = append(ids, x.Execution.WorkflowId)
-		}
+	m.t.Cleanup(c.Close)
 
-		return ids
+	return temporalPages{m.t, c}
+}
+
+// list returns the workflows that a query finds.
+func (p temporalPages) list(query string) (ids []string) {
+	p.t.Helper()
+	res, err := p.c.ListWorkflow(p.t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: query})
+	if err != nil {
+		p.t.Fatal(err)
 	}
-	const held = `WorkflowType="Run" AND ExecutionStatus="Running" AND CollabStage="paused"`
-	m.eventually("the paused run is listed", time.Minute, func() bool {
-		return slices.Equal(list(held), []string{"kill"})
-	})
-	m.must("resume", "kill")
-	m.must("train", m.spec)
-	if got := list(held); len(got) > 0 {
-		t.Errorf("paused runs are %v, want none", got)
+	for _, x := range res.Executions {
+		ids = append(ids, x.Execution.WorkflowId)
 	}
 
-	page := func(id string) string {
-		t.Helper()
-		v, err := c.QueryWorkflow(t.Context(), id, "", "__temporal_workflow_metadata")
-		var x sdk.WorkflowMetadata
-		if err == nil {
-			err = v.Get(&x)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	return ids
+}
 
-		return x.CurrentDetails
+// shows checks that the page of a workflow contains texts.
+func (p temporalPages) shows(id string, texts ...string) {
+	p.t.Helper()
+	v, err := p.c.QueryWorkflow(p.t.Context(), id, "", "__temporal_workflow_metadata")
+	var x sdk.WorkflowMetadata
+	if err == nil {
+		err = v.Get(&x)
 	}
-	run := page("kill")
-	for _, want := range []string{
-		"**done**, epoch 2 of 2", "stage 1: ", "| [1](/namespaces/collabui/workflows/kill%2Fepoch%2F0001) | ",
-		"| [2](/namespaces/collabui/workflows/kill%2Fepoch%2F0002) | ", "final digest `", "| trained-4 | test-seeds | ",
-	} {
-		if !strings.Contains(run, want) {
-			t.Errorf("the page of the run shows\n%s\nwant %q", run, want)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, want := range texts {
+		if !strings.Contains(x.CurrentDetails, want) {
+			p.t.Errorf("the page of %s shows\n%s\nwant %q", id, x.CurrentDetails, want)
 		}
 	}
-	shards := list(`WorkflowType="Shard" AND CollabSuccessRate<1`)
+}
+
+// tell checks the pages of a run that has ended: the whole run on its page, over all of its executions, and an episode
+// on that of its shard.
+func (p temporalPages) tell() {
+	p.t.Helper()
+	if got := p.list(pausedRuns); len(got) > 0 {
+		p.t.Errorf("paused runs are %v, want none", got)
+	}
+	p.shows("kill", "**done**, epoch 2 of 2", "stage 1: ",
+		"| [1](/namespaces/collabui/workflows/kill%2Fepoch%2F0001) | ",
+		"| [2](/namespaces/collabui/workflows/kill%2Fepoch%2F0002) | ",
+		"final digest `", "| trained-4 | test-seeds | ")
+	shards := p.list(`WorkflowType="Shard" AND CollabSuccessRate<1`)
 	if len(shards) != 2 {
-		t.Fatalf("the shards %v are listed, want one of each epoch", shards)
+		p.t.Fatalf("the shards %v are listed, want one of each epoch", shards)
 	}
-	shard := page(shards[0])
-	for _, want := range []string{
-		"| slot | | steps | right, wrong, uncertain | pairs | |", "| success | ", "/#/episode/kill/",
-		"**failed** after ", "\n    goal: ", "\n    1 ",
-	} {
-		if !strings.Contains(shard, want) {
-			t.Errorf("the page of a shard shows\n%s\nwant %q", shard, want)
-		}
-	}
+	p.shows(shards[0], "| slot | | steps | right, wrong, uncertain | pairs | |", "| success | ", "/#/episode/kill/",
+		"**failed** after ", "\n    goal: ", "\n    1 ")
 }

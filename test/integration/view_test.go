@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,13 +15,19 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// TestTheViewerShowsARunThatGoesOn trains with screenshots, kills the viewer on the way, and acts on what its pages
-// show: a note, a template in quarantine and, of what was graded, a fork with another label. The report has a picture
-// of every step.
-func TestTheViewerShowsARunThatGoesOn(t *testing.T) {
+// TestThePagesShowARunThatGoesOn trains with screenshots, kills the viewer on the way, and acts on what its pages
+// show: a note, a template in quarantine and, of what was graded, a fork with another label. The pages of the Temporal
+// UI tell the run, too, and the report has a picture of every step.
+func TestThePagesShowARunThatGoesOn(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, specification+"screenshots: true\n")
 	m.must("train", m.spec, "--detach")
+	m.must("pause", "kill", "--why", "a look")
+	temporal := newTemporalPages(m)
+	m.eventually("the paused run is listed", time.Minute, func() bool {
+		return slices.Equal(temporal.list(pausedRuns), []string{"kill"})
+	})
+	m.must("resume", "kill")
 	m.kill("viewer", m.service("viewer").PID)
 	m.rollsOut("0001", 3, 3*time.Minute)
 	url := m.service("viewer").Addr
@@ -37,8 +44,8 @@ func TestTheViewerShowsARunThatGoesOn(t *testing.T) {
 	m.must("set", "kill", `quarantine=["tap-button"]`, "--why", "broken")
 	m.sound(5 * time.Minute)
 	m.says([]string{"note: look (" + page + ")", `quarantine=["tap-button"]: broken`}, "show", "kill")
+	temporal.tell()
 	m.must("fork", "kill", "--epoch", "1", "--name", "mended", "--label", "1/1/0/0=-1", "--why", "nobody knows")
-	m.must("train", "mended")
 
 	out := m.file("report")
 	m.must("report", "kill", "--out", out)
