@@ -25,10 +25,10 @@ type point struct {
 	file    string // exists once it has struck
 }
 
-// event is a fault that strikes when the run has made so many requests to S3.
+// event is a fault that strikes a while after the run has begun.
 type event struct {
 	kind   Kind
-	at     int64
+	at     time.Duration
 	struck bool
 	strike func(ctx context.Context, run string) error
 }
@@ -63,7 +63,7 @@ func (c *Cell) schedule(seed uint64) (points []point, events []*event) {
 			continue
 		}
 		e := c.faults()[n-len(failpoint.Verbs)]
-		e.at = r.Int64N(c.Requests)
+		e.at = time.Duration(r.Int64N(int64(c.Took)))
 		events = append(events, e)
 	}
 
@@ -93,13 +93,10 @@ func (c *Cell) faults() []*event {
 	for _, x := range []struct {
 		name  string
 		proxy *tcpProxy
-	}{{pipeline.Temporal, c.temporal}, {pipeline.S3, c.s3tcp}, {pipeline.Redis, c.redis}} {
+	}{{pipeline.Temporal, c.temporal}, {pipeline.S3, c.s3}, {pipeline.Redis, c.redis}} {
 		add(x.name+": connections are cut", x.proxy.cut)
 		add(x.name+": refuses for 3 s", func() { x.proxy.refuseFor(refused) })
 		add(x.name+": silent for 4 s", func() { x.proxy.holdFor(onHold) })
-	}
-	for i, f := range s3Faults {
-		add("S3: "+string(f), func() { c.s3.strike(f, 1+2*(i%3)) })
 	}
 	out = append(out, &event{kind: "Temporal's data are lost", strike: c.forget})
 
