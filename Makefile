@@ -225,8 +225,7 @@ bench: build chromium ## measure ratios (twelve minutes)
 	COLLABUI_MINIWOB="$$(scripts/miniwob.sh)" $(GO) test -count=1 -timeout 60m -tags integration \
 		-run NONE -bench . -benchtime 1x ./test/bench/... ./activities
 	COLLABUI_MINIWOB="$$(scripts/miniwob.sh)" COLLABUI_MINIWOB_PYTHON="$$(scripts/venv.sh miniwob)" \
-		$(GO) test -count=1 -timeout 10m -run NONE -benchtime 20x -bench 'Observation|Step|OfficialPages' \
-		./envadapters/webtasks ./envadapters/miniwob ./envadapters/openenv
+		$(GO) test -count=1 -timeout 10m -run NONE -benchtime 20x -bench OfficialPages ./envadapters/miniwob
 	$(GO) test -count=1 -timeout 20m -run NONE -benchtime 1x -bench Report ./internal/view
 
 clean: ## delete what was built; runs stay

@@ -54,10 +54,3 @@ func FuzzBreakTokens(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkBreakTokens(b *testing.B) {
-	text := strings.Repeat("[12] button \"Save the <draft>\" holds a|b\n", 100)
-	for b.Loop() {
-		BreakTokens(text)
-	}
-}

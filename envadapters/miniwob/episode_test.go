@@ -1,9 +1,7 @@
 package miniwob
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"reflect"
 	"strings"
 	"syscall"
@@ -14,7 +12,6 @@ import (
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/browser"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/test/kit/pagebench"
 )
 
 // wantReward checks the reward of a step and whether it ended the episode.
@@ -283,26 +280,5 @@ func TestAnEpisodeBeginsWithFreshGlobals(t *testing.T) {
 	}
 	if found[0] != "undefined" || found[1] != "undefined" || found[2] == "stain" || found[3] != "1" {
 		t.Errorf("the next episode finds %q, want nothing of the one before and one frame", found)
-	}
-}
-
-// BenchmarkObservation reads pages of buttons and fields. The goal is at most 20 µs for each of them.
-func BenchmarkObservation(b *testing.B) {
-	for _, n := range pagebench.Sizes {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			_, e := open(b, own, "")
-			reset(b, e, "form", 1)
-			pagebench.Observation(b, n, pagebench.Page{
-				Eval:   e.eval,
-				Parent: "area",
-				Each: `x.style.cssText = 'width: 20px; height: 12px; padding: 0';
-				if (i % 2) x.value = 'v' + i; else { x.textContent = 'b' + i; x.onclick = () => 0; }`,
-				Observe: "collabui.observe()",
-				Read: func(ctx context.Context) (int, error) {
-					err := e.observe(ctx)
-					return len(e.seen.Elements), err
-				},
-			})
-		})
 	}
 }

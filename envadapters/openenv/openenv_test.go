@@ -295,24 +295,3 @@ func TestASuiteWithoutItsServerIsDead(t *testing.T) {
 		t.Errorf("Open = %v, want an error of the connection", err)
 	}
 }
-
-// BenchmarkStep measures one step with forty elements, there and back, over loopback.
-func BenchmarkStep(b *testing.B) {
-	s := served(b, &scripted.Suite{Length: 6}, 1)
-	env, err := s.Open(b.Context())
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer env.Close(b.Context())
-
-	task := domain.Task{Template: "a", Split: domain.SplitTrain, Seed: 1, MaxSteps: 1 << 30}
-	if _, err := env.Reset(b.Context(), task); err != nil {
-		b.Fatal(err)
-	}
-
-	for b.Loop() {
-		if _, err := env.Step(b.Context(), domain.Action{Type: domain.ActionWait}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

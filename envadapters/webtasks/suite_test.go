@@ -13,7 +13,6 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/test/kit/pagebench"
 )
 
 var (
@@ -257,27 +256,4 @@ func shoot(ctx context.Context, e envadapters.Environment, task domain.Task) err
 	}
 
 	return err
-}
-
-// BenchmarkObservation reads pages of buttons and fields. The goal is at most 20 µs for each of them.
-func BenchmarkObservation(b *testing.B) {
-	for _, n := range pagebench.Sizes {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			e := onAPage(b)
-			pagebench.Observation(b, n, pagebench.Page{
-				Eval:   e.Tab().Eval,
-				Parent: "app",
-				Each: `if (i % 2) {
-					x.value = 'v' + i;
-					x.dataset.k = 'k' + i;
-					x.setAttribute('aria-label', 'f' + i);
-				} else x.textContent = 'b' + i;`,
-				Observe: "kit.observe()",
-				Read: func(ctx context.Context) (int, error) {
-					err := e.eval(ctx, "kit.observe()")
-					return len(e.page.Elements), err
-				},
-			})
-		})
-	}
 }

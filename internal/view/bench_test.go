@@ -18,8 +18,6 @@ import (
 var (
 	large   = flag.String("report", "", "index.html of a report, for BenchmarkReport (default: one of a fixture)")
 	largest = flag.String("run", "many", "run of the report")
-	other   = flag.String("page", "", "address of another page, for BenchmarkOtherPage")
-	first   = flag.String("first", "", "expression that is true when the first line of the other page is there")
 )
 
 // episodes is the number of those of the report that BenchmarkReport makes: as many as an epoch can have.
@@ -63,18 +61,6 @@ func BenchmarkReport(b *testing.B) {
 		b.ReportMetric(float64(slowest.Milliseconds()), "slowest-episode-ms")
 		b.ReportMetric(float64(n), "episodes")
 		b.ReportMetric(made.Seconds(), "report-s")
-		reportMemory(b)
-	}
-}
-
-// BenchmarkOtherPage opens another page, such as the list of samples of `inspect view`.
-func BenchmarkOtherPage(b *testing.B) {
-	if *other == "" {
-		b.Skip("-page names no page")
-	}
-	for b.Loop() {
-		x := newTab(b)
-		open(b, x, *other, *first, "first")
 		reportMemory(b)
 	}
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/collabui/collabui/internal/policy/tinylm"
 )
 
-// BenchmarkSmallPolicy measures training and sampling as a share of the peak of a fused-multiply-add loop, and against
-// the same model on gonum.
+// BenchmarkSmallPolicy measures training and sampling as a share of the peak of a fused-multiply-add loop.
 func BenchmarkSmallPolicy(b *testing.B) {
 	if tinylm.Kernel() == "portable" {
 		b.Skip("the portable kernel has no peak to compare with: this processor lacks AVX2 and FMA")
@@ -26,10 +25,4 @@ func BenchmarkSmallPolicy(b *testing.B) {
 	note("sampling: tokens/s of prompts and answers, one thread",
 		"%.0f (%.1f GFLOP/s)", m.SampleTokens(got), got)
 	line(b, "sampling, share of the same peak", share, ">= 0.45", share >= 0.45)
-
-	_, _, ratio := sideBySide(train, func() float64 { return withGonum(train) })
-	line(b, "training / the same model on gonum's sgemm", ratio, ">= 3", ratio >= 3)
-
-	_, _, ratio = sideBySide(m.Sample, func() float64 { return withGonum(m.Sample) })
-	line(b, "sampling / the same model on gonum's sgemm", ratio, ">= 3", ratio >= 3)
 }

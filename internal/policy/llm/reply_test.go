@@ -245,18 +245,6 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// BenchmarkDecode reads an answer with the log-probabilities of 100 tokens.
-func BenchmarkDecode(b *testing.B) {
-	token := `{"token":"abc","logprob":-0.25,"top_logprobs":[]}`
-	body := []byte(`{"choices":[{"message":{"role":"assistant","content":"hi"},"logprobs":{"content":[` +
-		strings.Repeat(token+",", 99) + token + `]}}],"usage":{"prompt_tokens":5,"completion_tokens":2}}`)
-	for b.Loop() {
-		if _, err := decode(body); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // TestAnAnswerIsTakenFromAConnectionThatBreaksAfterIt: some servers name a length that they do not send.
 func TestAnAnswerIsTakenFromAConnectionThatBreaksAfterIt(t *testing.T) {
 	for body, whole := range map[string]bool{answer: true, answer[:len(answer)-9]: false} {

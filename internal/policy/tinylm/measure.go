@@ -112,14 +112,3 @@ func (m *Measure) Peak() float64 {
 
 	return rounds * chains * 2 * lanes / (cpuSeconds() - t) / 1e9
 }
-
-// Gemm is the signature of the matrix product; see gemmPortable.
-type Gemm = func(m, n, k int, a []float32, ars, acs int, b []float32, ldb int, c []float32, ldc int, add bool)
-
-// ReplaceGemm replaces the matrix product, for benchmarks, until the returned function is called.
-func ReplaceGemm(f Gemm) (restore func()) {
-	old := gemm
-	gemm = f
-
-	return func() { gemm = old }
-}

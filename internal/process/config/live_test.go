@@ -139,18 +139,3 @@ func TestRedisIsConnectedWithThePasswordOfTheMoment(t *testing.T) {
 		t.Errorf("OpenRedis without an address = %v, %v, want none", c, err)
 	}
 }
-
-// BenchmarkLive measures what it costs to read a secret again.
-func BenchmarkLive(b *testing.B) {
-	path := filepath.Join(b.TempDir(), "secret")
-	if err := os.WriteFile(path, []byte("one\n"), 0o600); err != nil {
-		b.Fatal(err)
-	}
-	b.Setenv(EnvPolicyKey+file, path)
-	now := Live(EnvPolicyKey, "one")
-	for b.Loop() {
-		if now() != "one" {
-			b.Fatal("got another secret, want one")
-		}
-	}
-}
