@@ -86,7 +86,7 @@ chaos: build ## play RUNS (200) runs on real processes that are killed, frozen a
 	$(GO) test -count=1 -timeout 60m -parallel $(CELLS) -tags integration ./test/chaos -v \
 		-args -runs $(RUNS) -cells $(CELLS) -seed $(SEED) | grep -vE '^(=== |--- PASS)|^ *--- PASS'; exit $${PIPESTATUS[0]}
 
-attack: build chromium ## play hostile pages, servers, models, specifications and accounts against a running training
+attack: build chromium ## play hostile servers of environments and models, and accounts, against a running training
 	$(GO) test -count=1 -tags integration -v -run 'TestAttack$$' ./test/integration | \
 		grep -vE '^ *(=== |--- PASS)'; exit $${PIPESTATUS[0]}
 
@@ -203,7 +203,7 @@ test-production: build chromium ## test the production row: real vLLM, SGLang, L
 production-small: build chromium ## train a small model by real programs on the CPU (two hours, several GB)
 	scripts/production_small.sh
 
-# COLLABUI_PICTURES=DIR takes pictures of the viewer and of the dashboard's panels.
+# COLLABUI_PICTURES=DIR takes pictures of the viewer and of the Temporal UI.
 test-stack: build chromium ## test what deploy/compose starts, by hand (half an hour, mostly builds)
 	export COLLABUI_STACK="$$(scripts/stack.sh)" COLLABUI_PROMETHEUS="$$(scripts/prometheus.sh)"; \
 		$(GO) test -count=1 -v -timeout 60m -tags integration -run TheStackByHand ./test/integration

@@ -52,34 +52,6 @@ func setBack(t *testing.T, b *store.Memory, to map[string][]byte) {
 	}
 }
 
-// TestAStoreThatIsOlderThanTemporalEndsWithTheSameDigest sets the store back when the third epoch begins: to what it
-// was before the second, as a restored copy or versions of the bucket do.
-func TestAStoreThatIsOlderThanTemporalEndsWithTheSameDigest(t *testing.T) {
-	t.Parallel()
-	s := threeEpochs()
-	want := play(t, testrun.WithBase(t, s))
-
-	r := testrun.WithBase(t, s)
-	var then map[string][]byte
-	plays := 0
-	end, err := r.Play(t, func(*testsuite.TestWorkflowEnvironment) {
-		switch plays++; plays {
-		case 2:
-			then = snapshot(t, r.Bucket)
-		case 3:
-			setBack(t, r.Bucket, then)
-			if n, err := runs.Run(s.Name).Committed(t.Context(), r.Bucket); err != nil || n != 1 {
-				t.Errorf("%d epochs are committed after the restore, %v, want 1", n, err)
-			}
-		}
-	})
-	if err != nil || end.FinalDigest != want.FinalDigest || plays < 4 {
-		t.Errorf("the run ended with %s, %v, after %d workflows, want %s after more than 3", end.FinalDigest, err,
-			plays, want.FinalDigest)
-	}
-	clean(t, r)
-}
-
 // brokenIn is a trainer whose first job of an epoch needs a person.
 type brokenIn struct {
 	trainer.Trainer
@@ -138,21 +110,6 @@ func remove(t *testing.T, b *store.Memory, prefix string) {
 			t.Error(err)
 		}
 	}
-}
-
-// TestATemporalThatIsOlderThanTheStoreEndsWithTheSameDigest starts again from the input of an earlier epoch, as a
-// Temporal does whose database was restored.
-func TestATemporalThatIsOlderThanTheStoreEndsWithTheSameDigest(t *testing.T) {
-	t.Parallel()
-	s := threeEpochs()
-	r := testrun.WithBase(t, s)
-	want := play(t, r)
-	r.Bucket.Damage(runs.Run(s.Name).End().Key, nil) // the newest state of the store is before the end
-	end, err := r.Play(t, nil)
-	if err != nil || end.FinalDigest != want.FinalDigest {
-		t.Errorf("the run ended with %s, %v, want %s", end.FinalDigest, err, want.FinalDigest)
-	}
-	clean(t, r)
 }
 
 // TestACommandThatTemporalForgotHoldsTheRun: the store knows of a pause that a restored Temporal does not.

@@ -10,32 +10,11 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
-	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/testrun"
 	"github.com/collabui/collabui/workflows"
 )
-
-func TestARunEndsWithTheSameDigestWhateverBreaksOnTheWay(t *testing.T) {
-	t.Parallel()
-	whole, end := testrun.Learned(t)
-	clean(t, whole)
-	if end.FinalDigest == "" || len(end.Results) != 9 || len(end.Curve) != 3 {
-		t.Fatalf("the run ended with %+v, want a digest, 9 results and a curve of 3 points", end)
-	}
-
-	broken := testrun.Learning(t, testrun.Small())
-	for _, n := range []string{"a", "b", "c", "d"} {
-		broken.Suite.Break(
-			scripted.Fault{Template: n, Step: 2, Kind: scripted.Void, Times: 3},
-			scripted.Fault{Template: n, Step: 0, Kind: scripted.Void, Times: 2},
-		)
-	}
-	if got := play(t, broken).FinalDigest; got != end.FinalDigest {
-		t.Errorf("the digest after environments broke = %s, want %s", got, end.FinalDigest)
-	}
-}
 
 func TestARunGoesOnFromTheStoreAlone(t *testing.T) {
 	t.Parallel()

@@ -3,35 +3,12 @@ package store
 import (
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"testing"
 )
 
 func TestGetOfAMissingObjectIsNotFound(t *testing.T) {
 	if _, err := (&Memory{}).Get(t.Context(), "none"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("Get() = %v, want %v", err, ErrNotFound)
-	}
-}
-
-func TestOneOfManyConcurrentWritersWins(t *testing.T) {
-	b := &Memory{}
-	var won atomic.Int32
-	var wg sync.WaitGroup
-	for i := range 20 {
-		wg.Go(func() {
-			ok, err := b.PutOnce(t.Context(), "race", []byte(fmt.Sprint(i)))
-			if err != nil {
-				t.Error(err)
-			}
-			if ok {
-				won.Add(1)
-			}
-		})
-	}
-	wg.Wait()
-	if got := won.Load(); got != 1 {
-		t.Errorf("%d of 20 writers won, want 1", got)
 	}
 }
 

@@ -5,13 +5,10 @@ package integration
 import (
 	"encoding/json"
 	"os"
-	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/collabui/collabui/internal/store/experiments"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // comparison is an experiment on the specification of this package, with everything smaller.
@@ -49,21 +46,8 @@ func (m *machine) table(file string) experiments.Result {
 	return r
 }
 
-// figuresOf returns all of a result but its costs, which count calls that a kill repeats.
-func figuresOf(r experiments.Result) experiments.Result {
-	for _, seed := range r.Systems {
-		for key, system := range seed {
-			system.Cost = runs.Cost{}
-			seed[key] = system
-		}
-	}
-
-	return r
-}
-
-// TestAnExperimentThatIsKilledHasTheSameTable plays an experiment from the command line, once undisturbed, and once
-// killed in the middle of its second arm.
-func TestAnExperimentThatIsKilledHasTheSameTable(t *testing.T) {
+// TestAnExperimentFromTheCommandLine plays an experiment with two arms and prints its table.
+func TestAnExperimentFromTheCommandLine(t *testing.T) {
 	t.Parallel()
 	m, file := newExperiment(t)
 	m.says([]string{"2 seeds; episodes per system and seed: test-seeds 6", "arm rft", "preference=rft"},
@@ -77,19 +61,8 @@ func TestAnExperimentThatIsKilledHasTheSameTable(t *testing.T) {
 	if n := strings.Count(string(csv), "\n"); err != nil || n != 1+2*6*5 {
 		t.Errorf("the table of episodes has %d lines, %v, want one and 6 for each of 5 systems and 2 seeds", n, err)
 	}
-	want := m.table(file)
-	m.must("down")
-
-	m, file = newExperiment(t)
-	m.must("experiment", file, "--detach")
-	m.eventually("the second arm rolls out", 3*time.Minute, func() bool {
-		return m.count("losses-rft-s1/epochs/0001/agents") > 0
-	})
-	m.kill("supervisor", m.supervisorPID())
-	m.eventually("all its processes end", 20*time.Second, func() bool { return len(m.alive()) == 0 })
-	m.must("experiment", file)
-	if got := m.table(file); !reflect.DeepEqual(figuresOf(got), figuresOf(want)) {
-		t.Errorf("the result is %+v, want that of the undisturbed experiment, %+v", figuresOf(got), figuresOf(want))
+	if r := m.table(file); len(r.Rows) != 3 || len(r.Systems) != 2 {
+		t.Errorf("the result is %+v, want a row for each of 3 contrasts, over 2 seeds", r)
 	}
 	if out, err := m.try("fsck"); err != nil {
 		t.Errorf("fsck: %v, want no finding\n%s", err, out)

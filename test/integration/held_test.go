@@ -110,8 +110,8 @@ func holds(t *testing.T) (*machine, *broken) {
 	return m, b
 }
 
-// TestARunGoesOnWithoutFailedSlots lets a person leave out the slots of an epoch, and play those of the next again in an
-// environment that is mended.
+// TestARunGoesOnWithoutFailedSlots lets a person leave out the slots of an epoch, and play those of the next again in
+// an environment that is mended.
 func TestARunGoesOnWithoutFailedSlots(t *testing.T) {
 	t.Parallel()
 	m, b := holds(t)

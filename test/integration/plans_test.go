@@ -23,9 +23,10 @@ import (
 	"github.com/collabui/collabui/test/kit/fakephone"
 )
 
-// TestExperimentsOfALanguageModelAreCheckedAndPlanned runs `experiment --check` on every file of examples/experiments/7b
-// and `experiment --plan` on one of each specification. Nothing of the files changes but addresses and the model's
-// folder: stand-ins take the places of GPUs, vLLM, LLaMA-Factory, emulators and the chat model.
+// TestExperimentsOfALanguageModelAreCheckedAndPlanned runs `experiment --check` on every file of
+// examples/experiments/7b, and `experiment --plan` on one of each specification. Nothing of the files changes but
+// addresses and the model's folder: stand-ins take the places of GPUs, vLLM, LLaMA-Factory, emulators and the chat
+// model.
 func TestExperimentsOfALanguageModelAreCheckedAndPlanned(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "0", "OPENAI_API_KEY=canary")
@@ -275,6 +276,7 @@ func (c *cluster) phone(seed uint64) string {
 }
 
 var (
+	goalLine = regexp.MustCompile(`(?m)^(?:Goal|Request|Task): (.*)$`)
 	pastLine = regexp.MustCompile(`(?m)^\d+ (?:click|status|wait)`)
 	nameLine = regexp.MustCompile(`(?m)^(\d+) button (\S+)`)
 )
@@ -288,8 +290,7 @@ func guide(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	system, _, _ := read(q.Messages[0].Content)
-	user, _, _ := read(q.Messages[len(q.Messages)-1].Content)
+	system, user := textOf(q.Messages[0].Content), textOf(q.Messages[len(q.Messages)-1].Content)
 	var text string
 	switch {
 	case strings.HasPrefix(system, "You operate a"):
@@ -302,6 +303,20 @@ func guide(w http.ResponseWriter, r *http.Request) {
 		"choices": []any{map[string]any{"message": map[string]string{"role": "assistant", "content": text}}},
 		"usage":   map[string]int{"prompt_tokens": 100, "completion_tokens": 10},
 	})
+}
+
+// textOf returns the text of a message, whose content is a text or a list of parts.
+func textOf(content json.RawMessage) (text string) {
+	if json.Unmarshal(content, &text) == nil {
+		return text
+	}
+	var parts []struct{ Text string }
+	_ = json.Unmarshal(content, &parts) // or there is no text
+	for _, p := range parts {
+		text += p.Text
+	}
+
+	return text
 }
 
 // next taps the buttons that the goal names, one after the other, and then says that it is done.

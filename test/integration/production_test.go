@@ -18,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters/openenv"
 	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/internal/method/agents"
@@ -262,9 +261,6 @@ type row struct {
 	Answer  string  `json:"answer"`
 	End     bool    `json:"end"`
 	At      float64 `json:"temperature"`
-	digest  string  // of the policy that answered
-	round   int
-	usage   domain.Usage
 	logProb float64 // of the rollout
 	tokens  int
 }
@@ -290,11 +286,9 @@ func (p *production) verify(model string) {
 	if folders[0] == folders[1] {
 		p.t.Fatalf("no agent has an adapter after epoch 1, want at least one\n%s", p.must("show", "kill"))
 	}
-	rows := p.rows(b, e.System.Digests(), folders)
-	p.sideBySide(rows)
+	rows := p.rows(b, folders)
 	own, other := p.scores(model, rows), p.scores(model, swapped(rows, folders))
 
-	p.cached(rows)
 	p.sameTokens(model, rows[:min(100, len(rows))])
 	var worst, mean, others float64
 	compared := 0
@@ -320,19 +314,6 @@ func (p *production) verify(model string) {
 	}
 	if compared < len(rows)/2 || compared < 50 {
 		p.t.Errorf("%d of %d answers could be compared, want half of them and 50", compared, len(rows))
-	}
-}
-
-// cached logs how many tokens of prompts vLLM found in its cache, by round.
-func (p *production) cached(rows []row) {
-	for round := range 2 {
-		var all, cached, n int
-		for _, r := range rows {
-			if r.round == round {
-				all, cached, n = all+r.usage.Prompt, cached+r.usage.Cached, n+1
-			}
-		}
-		p.t.Logf("round %d: %d answers, %d tokens of prompts, %d of them cached", round, n, all, cached)
 	}
 }
 
@@ -387,7 +368,7 @@ func (p *production) tokenize(q map[string]any) []int {
 }
 
 // rows returns the answers of the second epoch, under the adapters of their agents.
-func (p *production) rows(b store.Bucket, digests, folders []string) (out []row) {
+func (p *production) rows(b store.Bucket, folders []string) (out []row) {
 	p.t.Helper()
 	run := runs.Run("kill")
 	for slot := 1; slot <= 32; slot++ {
@@ -405,7 +386,6 @@ func (p *production) rows(b store.Bucket, digests, folders []string) (out []row)
 					out = append(out, row{
 						Adapter: folders[c.Agent], System: agents.Default.System(), User: c.Prompt, Answer: c.Text,
 						End: true, At: temperature, logProb: c.LogProb, tokens: c.Usage.Answer,
-						digest: digests[c.Agent], round: c.Round, usage: c.Usage,
 					})
 				}
 			}

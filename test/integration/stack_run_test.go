@@ -86,7 +86,7 @@ func TestTheStackByHand(t *testing.T) {
 		t.Errorf("epochs were played by %v, want the first by old and the last by new", by)
 	}
 	x.replayHistoriesAt(x.temporal)
-	x.figures(p, view, began)
+	x.figures(p, view)
 }
 
 // processorTime returns the processor time of a process and its descendants, living or not, in seconds.
@@ -173,7 +173,7 @@ func (x *stack) temporalUI() (ui, codec string) {
 }
 
 // figures checks what Prometheus knows of the run, and opens the pages that a person would open.
-func (x *stack) figures(p *prometheus, view string, began time.Time) {
+func (x *stack) figures(p *prometheus, view string) {
 	for name, q := range queries(x.t) {
 		if n := p.series(q); n < 0 || n == 0 && !emptyPanels[name] {
 			x.t.Errorf("panel %s has %d series (-1: refused), want some\n%s", name, n, q)
@@ -191,8 +191,6 @@ func (x *stack) figures(p *prometheus, view string, began time.Time) {
 	}
 	person := "http://x:view-0123456789@" // who knows the key
 	x.looks("viewer.png", "Success by epoch", person+view+"/#/run/kill")
-	x.looks("dashboard.png", "What fails and waits",
-		"file://"+p.dashboard(x.file("dashboard.html"), time.Since(began)))
 	ui, codec := x.temporalUI()
 	x.looks("temporal-ui.png", `"Name": "kill"`, person+codec, "http://"+ui+"/namespaces/collabui/workflows/kill")
 }

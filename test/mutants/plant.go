@@ -69,8 +69,8 @@ func (c Change) apply(name, text string) (string, bool, error) {
 	if c.was != "" {
 		was := tokens(c.was)
 		if n := strings.Count(body, was); n != 1 {
-			return "", false, fmt.Errorf("it contains the expression or the statements\n%s\nin %d places, want exactly one",
-				c.was, n)
+			return "", false, fmt.Errorf("it contains the expression or the statements\n%s\nin %d places, "+
+				"want exactly one", c.was, n)
 		}
 		changed = strings.Replace(body, was, " "+c.now+" ", 1)
 	}
