@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Install ChromeDriver if it is missing. Only `make bench` needs it, to compare with WebDriver.
+# Install ChromeDriver if it is missing. Only `make bench` needs it, for the official client of MiniWoB++.
 set -euo pipefail
 command -v chromedriver >/dev/null && exit 0
 if ! command -v apt-get >/dev/null || [ "$(id -u)" != 0 ]; then

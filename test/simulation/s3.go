@@ -21,8 +21,6 @@ type s3 struct {
 	disk  *disk
 	lag   time.Duration // of the replica that answers
 	until time.Time     // which answers until then
-
-	asked map[string]int // requests by method; lists are LIST; nil: they are not counted
 }
 
 const bucketName = "sim"
@@ -65,7 +63,6 @@ func (s *s3) RoundTrip(req *http.Request) (*http.Response, error) {
 		return res, err
 	}
 
-	s.count(req.Method, key)
 	res, err := s.answer(req, key, body, k)
 	after()
 	if e := executionOf(ctx); e != nil && e.isDead() {
@@ -146,19 +143,6 @@ func (s *s3) instead(req *http.Request, k Kind, key string, body []byte) (*http.
 	}
 
 	return nil, nil
-}
-
-// count counts a request.
-func (s *s3) count(method, key string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.asked == nil {
-		return
-	}
-	if key == "" {
-		method = "LIST"
-	}
-	s.asked[method]++
 }
 
 // half returns the first half of a body, and then an error.

@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"reflect"
 	"runtime"
@@ -37,10 +36,6 @@ func (w *world) common(version string) activities.Common {
 	if version == varying {
 		version = usual // nobody can tell
 	}
-	if w.build > 0 && version == usual {
-		version = fmt.Sprint(usual, w.build)
-	}
-
 	return activities.Common{Bucket: w.bucket, Catalog: catalog.All{}, Kernel: version}
 }
 
@@ -51,7 +46,7 @@ func (w *world) suites(version string) *activities.Suites {
 	}
 
 	return activities.NewSuites(func(envadapters.Options) (envadapters.Suite, error) {
-		return suite{&scripted.Suite{Length: 2, More: w.more}, w.scheduler, version}, nil
+		return suite{&scripted.Suite{Length: 2}, w.scheduler, version}, nil
 	})
 }
 
@@ -61,7 +56,7 @@ func (w *world) activities(version string) []any {
 	wording := activities.Wording{
 		Render: fakepolicy.Render, Fits: func(string, string) bool { return true }, Over: func(string) int { return 0 },
 	}
-	model := policies{w.scheduler, version, w.learned}
+	model := policies{w.scheduler, version}
 	e := &endpoints.Endpoints{
 		Bucket: w.bucket, Limits: turns{w.scheduler, limits.Over(w.redis, w.common(version).Kernel)},
 		Connect: func(spec.Model) (chat.Model, error) { return critic{w.scheduler, version}, nil },
