@@ -2,7 +2,6 @@ package house
 
 import (
 	"fmt"
-	"go/ast"
 	"maps"
 	"path"
 	"slices"
@@ -65,65 +64,27 @@ func with(paths []string, prefixes ...string) []string {
 	return found
 }
 
-func checkComments(all []pkg, files []source) []problem {
-	byPath := map[string]pkg{}
+// checkComments finds claims of package comments that do not hold. That there is a comment, revive checks.
+func checkComments(all []pkg, files []source) (problems []problem) {
+	byPath, byFolder := map[string]pkg{}, map[string]pkg{}
 	for _, p := range all {
-		byPath[p.ImportPath] = p
+		byPath[p.ImportPath], byFolder[p.below()] = p, p
 	}
-
-	var problems []problem
-	for _, p := range all {
-		if p.below() == "test" || strings.HasPrefix(p.below(), "test/") {
+	for _, f := range files {
+		p, known := byFolder[path.Dir(f.name)]
+		if !known || f.ast == nil || f.ast.Doc == nil || f.isTest() || strings.HasPrefix(f.name, "test/") {
 			continue
 		}
-
-		var own []source
-		for _, f := range files {
-			if f.ast != nil && path.Dir(f.name) == p.below() && slices.Contains(p.GoFiles, path.Base(f.name)) {
-				own = append(own, f)
+		text := strings.Join(strings.Fields(f.ast.Doc.Text()), " ")
+		for _, claim := range slices.Sorted(maps.Keys(claims)) {
+			if !strings.Contains(text, claim) {
+				continue
 			}
-		}
-		problems = append(problems, checkComment(p, byPath, own)...)
-	}
-
-	return problems
-}
-
-// checkComment checks the comment of one package, whose files are own.
-func checkComment(p pkg, all map[string]pkg, own []source) []problem {
-	var commented []source
-	generated := true
-	for _, f := range own {
-		if f.ast.Doc != nil {
-			commented = append(commented, f)
-		}
-		generated = generated && ast.IsGenerated(f.ast)
-	}
-
-	if generated {
-		return nil
-	}
-	if len(commented) != 1 {
-		return []problem{{file: own[0].name, line: 1, text: fmt.Sprintf(
-			"package %s has %d package comments: write exactly one", p.below(), len(commented))}}
-	}
-
-	f := commented[0]
-	at := problem{file: f.name, line: f.line(f.ast.Doc.Pos())}
-	say := func(format string, args ...any) []problem {
-		at.text = fmt.Sprintf(format, args...)
-		return []problem{at}
-	}
-
-	text := strings.Join(strings.Fields(f.ast.Doc.Text()), " ")
-	var problems []problem
-	for _, claim := range slices.Sorted(maps.Keys(claims)) {
-		if !strings.Contains(text, claim) {
-			continue
-		}
-		if bad := claims[claim](p, all); len(bad) > 0 {
-			problems = append(problems, say("the package comment says %q, but the package links %s: remove one of them",
-				claim, strings.Join(bad, ", "))...)
+			if bad := claims[claim](p, byPath); len(bad) > 0 {
+				problems = append(problems, problem{f.name, f.line(f.ast.Doc.Pos()), fmt.Sprintf(
+					"the package comment says %q, but the package links %s: remove one of them", claim,
+					strings.Join(bad, ", "))})
+			}
 		}
 	}
 
@@ -131,47 +92,34 @@ func checkComment(p pkg, all map[string]pkg, own []source) []problem {
 }
 
 func TestTheCheckOfPackageCommentsFindsViolations(t *testing.T) {
-	domain := pkg{ImportPath: module + "/domain", Imports: []string{"strings"}}
-	files := pkg{ImportPath: module + "/internal/files", Imports: []string{"os"}}
-	linked := map[string]pkg{domain.ImportPath: domain, files.ImportPath: files}
-
-	one := []string{domain.ImportPath}
-	two := []string{domain.ImportPath, files.ImportPath}
-
+	domain, files := module+"/domain", module+"/internal/files"
 	for _, c := range []struct {
-		name    string
 		comment string
 		imports []string
 		deps    []string
 		want    []string
 	}{
-		{name: "right", comment: "Package a does it. It does no I/O.", imports: one, deps: one},
-		{name: "no comment", want: []string{"write exactly one"}},
+		{comment: "Package a does it. It does no I/O.", imports: []string{domain}, deps: []string{domain}},
 		{
-			name: "I/O two packages down", comment: "Package a. It does no I/O.",
-			imports: one, deps: two, want: []string{"links internal/files → os"},
+			comment: "Package a. It does no I/O.", imports: []string{domain}, deps: []string{domain, files},
+			want: []string{"links internal/files → os"},
 		},
 		{
-			name: "a claim over two lines", comment: "Package a. It links no browser\ndriver.",
-			deps: []string{"github.com/chromedp/chromedp"}, want: []string{"links github.com/chromedp/chromedp"},
+			comment: "Package a. It links no browser\ndriver.",
+			deps:    []string{"github.com/chromedp/chromedp"}, want: []string{"links github.com/chromedp/chromedp"},
 		},
 		{
-			name: "Temporal", comment: "Package a. It links no Temporal.",
-			deps: []string{"go.temporal.io/sdk/log"}, want: []string{"links go.temporal.io/sdk/log"},
+			comment: "Package a. It links no Temporal.",
+			deps:    []string{"go.temporal.io/sdk/log"}, want: []string{"links go.temporal.io/sdk/log"},
 		},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			comment := ""
-			if c.comment != "" {
-				comment = "/*\n" + c.comment + "\n*/\n"
-			}
-			f, err := parsed("a/a.go", comment+"package a\n")
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			p := pkg{ImportPath: module + "/a", GoFiles: []string{"a.go"}, Imports: c.imports, Deps: c.deps}
-			mustFind(t, checkComment(p, linked, []source{f}), c.want...)
-		})
+		f, err := parsed("a/a.go", "/*\n"+c.comment+"\n*/\npackage a\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustFind(t, checkComments([]pkg{
+			{ImportPath: module + "/a", Imports: c.imports, Deps: c.deps},
+			{ImportPath: domain, Imports: []string{"strings"}}, {ImportPath: files, Imports: []string{"os"}},
+		}, []source{f}), c.want...)
 	}
 }

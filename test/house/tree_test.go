@@ -219,3 +219,17 @@ func mustFind(t *testing.T, problems []problem, wants ...string) {
 		}
 	}
 }
+
+// lastName returns c for a.b.c, and "" for what is not a name.
+func lastName(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	case *ast.StarExpr:
+		return lastName(e.X)
+	default:
+		return ""
+	}
+}
