@@ -5,9 +5,7 @@ package integration
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -20,7 +18,6 @@ import (
 
 	"github.com/collabui/collabui/envadapters/openenv"
 	"github.com/collabui/collabui/envadapters/scripted"
-	"github.com/collabui/collabui/internal/process/supervisor"
 )
 
 // spans are what a collector of traces was sent.
@@ -66,20 +63,8 @@ func (s *spans) above(name string) (out [][]string) {
 	return out
 }
 
-// figures are series of which a run that goes well leaves some above zero.
-var figures = []string{
-	`collabui_work_seconds_count{kind="Rollout"}`, `collabui_work_seconds_count{kind="CreditAndPairing"}`,
-	`collabui_work_seconds_count{kind="Update"}`, `collabui_work_seconds_count{kind="policy calls"}`,
-	`collabui_step_seconds_count{part="decide"}`, `collabui_step_seconds_count{part="execute"}`,
-	`collabui_model_seconds_count{role="agent"}`, `collabui_tokens_total{kind="answer",role="agent"}`,
-	`collabui_episodes_total{outcome=`, `collabui_labels_total{label="right"}`, `collabui_pairs_total`,
-	`collabui_updates_total{outcome=`, `collabui_store_seconds_count{operation="put"}`,
-	`temporal_request{`, `temporal_activity_execution_latency`,
-}
-
-// TestARunIsMeasuredAndTraced reads the worker's metrics after a run, and follows a call of a model through
-// activity and workflows back to the command.
-func TestARunIsMeasuredAndTraced(t *testing.T) {
+// TestARunIsTraced follows a call of a model through activity and workflows back to the command.
+func TestARunIsTraced(t *testing.T) {
 	t.Parallel()
 	h, err := openenv.Handler(&scripted.Suite{Length: 2})
 	if err != nil {
@@ -100,12 +85,6 @@ func TestARunIsMeasuredAndTraced(t *testing.T) {
 	m.env = append(m.env, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+l.Addr().String(), "OTEL_BSP_SCHEDULE_DELAY=500")
 	m.must("train", m.spec, "--detach")
 	m.settle()
-	text := m.metrics()
-	for _, series := range figures {
-		if !above0(text, series) {
-			t.Errorf("the worker's metrics are\n%s\nwant %s above 0", text, series)
-		}
-	}
 
 	calls := got.above("model call")
 	whole := func(names []string) bool {
@@ -116,28 +95,4 @@ func TestARunIsMeasuredAndTraced(t *testing.T) {
 		t.Errorf("calls of models have the parents %v, want one with the activity Rollout, the workflows Shard and "+
 			"Epoch, and the command's StartWorkflow:Run", calls[:min(3, len(calls))])
 	}
-}
-
-// metrics returns what the worker of this machine says at /metrics, if it answers.
-func (m *machine) metrics() string {
-	r, err := http.Get("http://" + m.service(string(supervisor.Worker)).Addr + "/metrics")
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = r.Body.Close() }()
-	body, _ := io.ReadAll(r.Body)
-
-	return string(body)
-}
-
-// above0 reports whether a series whose name begins so is above zero.
-func above0(text, series string) bool {
-	for _, line := range strings.Split(text, "\n") {
-		value := line[strings.LastIndex(line, " ")+1:]
-		if strings.HasPrefix(line, series) && value != "0" && value != "" {
-			return true
-		}
-	}
-
-	return false
 }
