@@ -1,7 +1,6 @@
 package workflows_test
 
 import (
-	"errors"
 	"log/slog"
 	"maps"
 	"slices"
@@ -72,26 +71,6 @@ func TestAnEpochThatBeganEarlyEndsIfTheRunHasFewer(t *testing.T) {
 	run := runs.Run(r.Spec.Name)
 	if n, err := run.Committed(t.Context(), r.Bucket); err != nil || n != 1 || end.Best != 1 {
 		t.Errorf("%d epochs are committed (the best: %d), %v; want 1", n, end.Best, err)
-	}
-}
-
-// TestAStopEndsTheEpochThatBeganEarly stops a run at once while the next epoch is rolled out.
-func TestAStopEndsTheEpochThatBeganEarly(t *testing.T) {
-	t.Parallel()
-	whole, _ := watched(t, stale)
-	want := play(t, whole).FinalDigest
-	r, _ := watched(t, stale)
-	_, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
-		atFirst(env, "PlanAhead", func() {
-			send(t, env, workflows.UpdateStop, workflows.Command{Who: "ann", Why: "now"})
-		})
-	})
-	var stopped *temporal.ApplicationError
-	if !errors.As(err, &stopped) || stopped.Type() != workflows.ErrStopped {
-		t.Fatalf("the run ended with %v, want it stopped", err)
-	}
-	if got := play(t, r).FinalDigest; got != want {
-		t.Errorf("the final digest of the run that went on = %s, want %s", got, want)
 	}
 }
 

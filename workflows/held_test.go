@@ -70,38 +70,6 @@ func TestAPauseHoldsWhateverTheRunDoes(t *testing.T) {
 	}
 }
 
-// TestAPauseThatTemporalForgotHoldsARunInTheMiddle: the store has a pause that a restored Temporal does not know, and
-// workers find it before the run does.
-func TestAPauseThatTemporalForgotHoldsARunInTheMiddle(t *testing.T) {
-	t.Parallel()
-	whole, _ := watched(t, func(*spec.Spec) {})
-	want := play(t, whole).FinalDigest
-
-	r, _ := watched(t, func(*spec.Spec) {})
-	begun := false
-	end, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
-		atFirst(env, "Rollout", func() {
-			if begun {
-				return
-			}
-			begun = true
-			forgotten := runs.Change{
-				Verb: runs.VerbPause, Who: "ben", Why: "before Temporal was restored", At: env.Now().Add(time.Second),
-			}
-			if _, err := runs.Run(r.Spec.Name).Append(t.Context(), r.Bucket, forgotten); err != nil {
-				t.Error(err)
-			}
-			env.RegisterDelayedCallback(func() {
-				wantHeld(t, status(t, env), "pause by ben", "before Temporal was restored")
-				send(t, env, workflows.UpdateResume, workflows.Command{Who: "ann", Why: "go on"})
-			}, time.Hour)
-		})
-	})
-	if err != nil || end.FinalDigest != want || !begun {
-		t.Errorf("the run ended with %s, %v, want %s", end.FinalDigest, err, want)
-	}
-}
-
 // TestARunThatIsStartedAgainIsResumed: who trains a run wants it to continue, although it was paused or stopped before.
 func TestARunThatIsStartedAgainIsResumed(t *testing.T) {
 	t.Parallel()

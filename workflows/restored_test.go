@@ -246,16 +246,3 @@ func TestARunThatTwoTemporalsDriveContinuesInTheOneThatStartedItLast(t *testing.
 	}
 	clean(t, r)
 }
-
-// TestARunWhoseTemporalIsLostContinues: a new Temporal has a namespace of its own.
-func TestARunWhoseTemporalIsLostContinues(t *testing.T) {
-	t.Parallel()
-	r := testrun.New(t, testrun.Tiny())
-	claim(t, r, "lost")
-	claim(t, r, "new")
-	workIn(r, "new")
-	if end, err := r.Play(t, nil); err != nil || end.FinalDigest == "" {
-		t.Errorf("the run ended with %q, %v, want its end", end.FinalDigest, err)
-	}
-	clean(t, r)
-}

@@ -33,22 +33,6 @@ func TestARunGoesOnFromTheStoreAlone(t *testing.T) {
 	}
 }
 
-func TestARunWaitsWhileStageOneCannotPlay(t *testing.T) {
-	t.Parallel()
-	r := testrun.New(t, testrun.Tiny())
-	r.Deps.Suites["webtasks"] = &sickly{Suite: r.Suite}
-
-	_, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
-		env.RegisterDelayedCallback(func() {
-			wantHeld(t, status(t, env), "the page is gone")
-			send(t, env, workflows.UpdateStop, workflows.Command{Who: "test", Why: "broken"})
-		}, time.Hour)
-	})
-	if err == nil || !strings.Contains(err.Error(), "stopped by test") {
-		t.Fatalf("the run ended with %v, want it to wait until it is stopped by test", err)
-	}
-}
-
 func TestAPersonsPauseHoldsThroughFaultsThatPass(t *testing.T) {
 	t.Parallel()
 	r := testrun.New(t, testrun.Tiny())

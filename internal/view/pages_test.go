@@ -224,44 +224,6 @@ func TestABadCriticIsFoundInFiveClicks(t *testing.T) {
 	}
 }
 
-func TestSystemsAreComparedOnThePairedEpisode(t *testing.T) {
-	r, _ := testrun.Learned(t)
-	name := r.Spec.Name
-	l := library(r.Bucket, 1)
-	find := func(system string) (id string, rows []any) {
-		for _, e := range at(t, document(t, l, "run/"+name), "evaluations").([]any) {
-			if at(t, e, "result", "system") == system && at(t, e, "result", "split") == "test-seeds" {
-				id = at(t, e, "id").(string)
-			}
-		}
-
-		return name + "/" + id, document(t, l, "evalrows/"+name+"/"+id).([]any)
-	}
-	a, before := find("base-4")
-	b, after := find("trained-4")
-	better, both := 0, 0
-	for i := range before {
-		was, is := at(t, before[i], "success") == true, at(t, after[i], "success") == true
-		if !was && is {
-			better++
-		}
-		if was && is {
-			both++
-		}
-	}
-
-	x := newTab(t)
-	x.open(serve(t, r.Bucket, name), "document.querySelector('h1')")
-	q := "#/compare?a=" + strings.ReplaceAll(a, "/", "%2F") + "&b=" + strings.ReplaceAll(b, "/", "%2F")
-	x.page(q, fmt.Sprintf("wrong→right: %d", better))
-	x.page(q, fmt.Sprintf("both right: %d", both))
-	x.page(q+"&n=1", "executed:")
-	if got := x.eval("document.querySelectorAll('.sides svg.screen').length"); got != 2.0 {
-		t.Errorf("side by side there are %v screens, want 2", got)
-	}
-	x.quiet()
-}
-
 func TestPagesAreTakenFromTheirOwnServerOnly(t *testing.T) {
 	var b store.Memory
 	run := runs.Run(crafted(t, &b))

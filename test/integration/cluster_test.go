@@ -157,7 +157,7 @@ func (c *cluster) services(gate string, s3 ...string) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		c.t.Fatal(err)
 	}
-	redis, _ := outsideRedis(c.t)
+	redis := outsideRedis(c.t)
 	c.env = append(c.env, s3Env...)
 	c.env = append(c.env,
 		"COLLABUI_CLUSTER=1",

@@ -37,11 +37,7 @@ func TestEveryServiceCanBeReplacedByAnAddressAlone(t *testing.T) {
 
 			return "http://" + outsideS3(m.t, m.t.TempDir())
 		},
-		"redis": func(m *machine) string {
-			url, _ := outsideRedis(m.t)
-
-			return url
-		},
+		"redis":  func(m *machine) string { return outsideRedis(m.t) },
 		"policy": outsidePolicy,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -85,11 +85,10 @@ func outsideS3(t *testing.T, dir string, args ...string) string {
 	return outside(t, s3Env, "collabui-local", args...).addr
 }
 
-func outsideRedis(t *testing.T) (url string, end func()) {
+func outsideRedis(t *testing.T) (url string) {
 	t.Helper()
-	x := outside(t, nil, "collabui-local", "redis")
 
-	return "redis://" + x.addr, x.end
+	return "redis://" + outside(t, nil, "collabui-local", "redis").addr
 }
 
 // outsideBucket opens a bucket on a new S3 server.

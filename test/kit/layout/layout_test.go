@@ -98,19 +98,3 @@ func hostile(key string) []string {
 
 	return out
 }
-
-func TestPatternsMatchAsInS3(t *testing.T) {
-	for _, c := range []struct {
-		pattern, text string
-		want          bool
-	}{
-		{"a", "a", true}, {"a", "ab", false}, {"ab", "a", false}, {"", "", true}, {"*", "", true}, {"*", "a/b", true},
-		{"a*c", "ac", true}, {"a*c", "a/b/c", true}, {"a*c", "acd", false}, {"a?c", "a/c", true}, {"a?c", "ac", false},
-		{"a*b*c", "abbc", true}, {"a*b*c", "acb", false}, {"*.json", "x.json", true}, {"*.json", "x.jso", false},
-		{"a?", "a", false}, {"?*", "", false},
-	} {
-		if got := Matches(c.pattern, c.text); got != c.want {
-			t.Errorf("Matches(%q, %q) = %v, want %v", c.pattern, c.text, got, c.want)
-		}
-	}
-}
