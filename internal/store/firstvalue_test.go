@@ -12,7 +12,8 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// TestRecordOnceGivesEveryCallerTheFirstValue has a server in it that ignores If-None-Match, to show what the test finds.
+// TestRecordOnceGivesEveryCallerTheFirstValue has a server in it that ignores If-None-Match, to show what the test
+// finds.
 func TestRecordOnceGivesEveryCallerTheFirstValue(t *testing.T) {
 	t.Parallel()
 	for name, b := range map[string]store.Bucket{"memory": &store.Memory{}, "S3": (&faulty{}).open(t)} {

@@ -49,7 +49,6 @@ func TestTheStackByHand(t *testing.T) {
 	view := freeAddr(t)
 	x.up("viewer", x.as("viewer", x.starts(binary("collabui"), "view", "--cluster", "--listen", view)))
 	p := x.prometheus()
-	began = time.Now()
 	x.must("train", x.spec, "--detach")
 
 	x.committed(1, 5*time.Minute)
