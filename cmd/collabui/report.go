@@ -19,36 +19,29 @@ import (
 	"github.com/collabui/collabui/workers/catalog"
 )
 
-// reportOptions are the flags of report.
-type reportOptions struct {
-	out    string
-	single bool
-}
-
 func reportCmd(a *app) *cobra.Command {
-	var o reportOptions
+	var out string
 	c := &cobra.Command{
 		Use:   "report [RUN|EXPERIMENT|LINE]... --out DIR",
 		Short: "Write pages about runs, experiments and lines that open without a server",
 		Long: `report writes a folder: open index.html in it with a browser. It has the curves, results, updates, data
 cards, costs and graphs of a run, and every episode with its screens, answers, votes, labels and pairs; evaluations to
 compare; the tables of an experiment with the pages of its runs; the entries of a line. Nothing is loaded from
-elsewhere, so it can be sent, kept and printed. --single-file writes one file of HTML instead.
+elsewhere, so it can be sent, kept and printed.
 
 It reads the objects of a data folder whether its services run or not.`,
 		Example: "  collabui report quickstart --out report\n" +
-			"  collabui report ablations ablations-full-s1 --out ablations.html --single-file",
+			"  collabui report ablations ablations-full-s1 --out ablations",
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return a.runReport(c.Context(), o, args) },
+		RunE: func(c *cobra.Command, args []string) error { return a.runReport(c.Context(), out, args) },
 	}
-	c.Flags().StringVar(&o.out, "out", "", "`FOLDER` to write, or FILE with --single-file; it must not exist")
-	c.Flags().BoolVar(&o.single, "single-file", false, "write one file of HTML instead of a folder")
+	c.Flags().StringVar(&out, "out", "", "`FOLDER` to write; it must not exist")
 
 	return c
 }
 
-func (a *app) runReport(ctx context.Context, o reportOptions, args []string) error {
-	if o.out == "" {
+func (a *app) runReport(ctx context.Context, out string, args []string) error {
+	if out == "" {
 		return fault.New(fault.Invalid, "--out is required: the folder to write, such as --out report")
 	}
 	l, err := a.library()
@@ -60,7 +53,7 @@ func (a *app) runReport(ctx context.Context, o reportOptions, args []string) err
 		return err
 	}
 	v, n, shown := a.viewer("report"), 0, time.Now()
-	err = l.Report(ctx, o.out, o.single, c, func(done string) {
+	err = l.Report(ctx, out, c, func(done string) {
 		if n++; time.Since(shown) > time.Second {
 			shown = time.Now()
 			v.bar("%d documents, %s", n, done)
@@ -71,13 +64,8 @@ func (a *app) runReport(ctx context.Context, o reportOptions, args []string) err
 		return err
 	}
 
-	return a.print(map[string]any{"out": o.out, "documents": n}, func(w io.Writer) {
-		if o.single {
-			say(w, "%s has %d documents: open it in a browser", o.out, n)
-
-			return
-		}
-		say(w, "%s has %d documents: open %s/index.html in a browser", o.out, n, o.out)
+	return a.print(map[string]any{"out": out, "documents": n}, func(w io.Writer) {
+		say(w, "%s has %d documents: open %s/index.html in a browser", out, n, out)
 	})
 }
 

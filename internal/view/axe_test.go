@@ -94,7 +94,7 @@ func TestExperimentsAndLinesAreTables(t *testing.T) {
 	compared(t, &b, crafted(t, &b))
 	out := filepath.Join(t.TempDir(), "report")
 	c := view.Contents{Runs: []string{"crafted"}, Experiments: []string{"table"}, Lines: []string{"production"}}
-	if err := library(&b, 1).Report(t.Context(), out, false, c, func(string) {}); err != nil {
+	if err := library(&b, 1).Report(t.Context(), out, c, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	x := newTab(t)
@@ -166,7 +166,7 @@ func TestPagesPrintWithoutWhatOnlyScreensNeed(t *testing.T) {
 	var b store.Memory
 	run := crafted(t, &b)
 	x := newTab(t)
-	x.open(writeReport(t, &b, false, string(run)), "document.querySelector('h1')")
+	x.open(writeReport(t, &b, string(run)), "document.querySelector('h1')")
 	x.page("#/episode/crafted/1/1/1/0.1", "Agent 0, round 2")
 	x.eval("document.documentElement.dataset.theme = 'dark'; dispatchEvent(new Event('beforeprint'))")
 	x.media("print")

@@ -104,7 +104,7 @@ func TestAnExperimentLeadsToItsArmsSideBySide(t *testing.T) {
 	tab := newTab(t)
 	out := filepath.Join(t.TempDir(), "report")
 	c := view.Contents{Experiments: []string{"table"}}
-	err := library(&b, 1).Report(t.Context(), out, false, c, func(string) {})
+	err := library(&b, 1).Report(t.Context(), out, c, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

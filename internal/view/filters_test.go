@@ -35,7 +35,7 @@ func TestEveryFilterLeavesTheEpisodesThatItNames(t *testing.T) {
 		return func(r any) bool { return at(t, r, key) == value }
 	}
 	x := newTab(t)
-	x.open(writeReport(t, &b, false, string(run)), "document.querySelector('h1')")
+	x.open(writeReport(t, &b, string(run)), "document.querySelector('h1')")
 	x.page("#/run/crafted/episodes", "4 of 4 episodes")
 	for _, c := range []struct {
 		label, value string
@@ -85,7 +85,7 @@ func TestEveryOrderPutsTheLargestFirst(t *testing.T) {
 	r, _ := testrun.Learned(t)
 	name := r.Spec.Name
 	x := newTab(t)
-	x.open(writeReport(t, r.Bucket, false, name), "document.querySelector('h1')")
+	x.open(writeReport(t, r.Bucket, name), "document.querySelector('h1')")
 	x.page("#/run/"+name+"/episodes", "20 of 20 episodes")
 	type line struct {
 		name string
@@ -151,7 +151,7 @@ func TestKeysGoToStepsAndAgents(t *testing.T) {
 	var b store.Memory
 	crowd(t, &b)
 	x := newTab(t)
-	x.open(writeReport(t, &b, false, "crowd"), "document.querySelector('h1')")
+	x.open(writeReport(t, &b, "crowd"), "document.querySelector('h1')")
 	x.page("#/episode/crowd/1/1", "Decision in step 1")
 	for _, k := range []struct{ key, then string }{
 		{"ArrowRight", "/2"}, {"ArrowRight", "/2"}, {"ArrowLeft", "/1"}, {"ArrowLeft", "/1"},
@@ -171,7 +171,7 @@ func TestTheSearchKeyGoesToTheFieldOfTheList(t *testing.T) {
 	var b store.Memory
 	pictured(t, &b)
 	x := newTab(t)
-	x.open(writeReport(t, &b, false, "crafted"), "document.querySelector('h1')")
+	x.open(writeReport(t, &b, "crafted"), "document.querySelector('h1')")
 	const evaluation = "#/evaluation/crafted/final%2Ftrained-2%2Fval"
 	const search, choice = "search for episodes", "choice of systems"
 	for _, c := range []struct{ page, text, help, field, hash string }{

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"strings"
 
 	"github.com/collabui/collabui/internal/process/disk"
@@ -62,10 +63,10 @@ func (s *Server) serveImage(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(png)
 }
 
-// writeImages writes the screenshots of an episode next to the documents. One file of HTML has none.
-func (w writer) writeImages(ctx context.Context, d *detail) error {
-	for i := range d.Steps {
-		if err := w.writeImage(ctx, &d.Steps[i].detailScreen); err != nil {
+// writeImages writes the screenshots of an episode next to the documents.
+func (w writer) writeImages(ctx context.Context, d detail) error {
+	for _, s := range d.Steps {
+		if err := w.writeImage(ctx, s.Image); err != nil {
 			return err
 		}
 	}
@@ -73,22 +74,17 @@ func (w writer) writeImages(ctx context.Context, d *detail) error {
 		return nil
 	}
 
-	return w.writeImage(ctx, d.End)
+	return w.writeImage(ctx, d.End.Image)
 }
 
-func (w writer) writeImage(ctx context.Context, s *detailScreen) error {
-	if s.Image == "" {
+func (w writer) writeImage(ctx context.Context, digest string) error {
+	if digest == "" {
 		return nil
 	}
-	if w.images == "" {
-		s.Image = ""
-
-		return nil
-	}
-	png, err := w.image(ctx, s.Image)
+	png, err := w.image(ctx, digest)
 	if err != nil {
 		return err
 	}
 
-	return disk.Write(w.images, s.Image+".png", png)
+	return disk.Write(filepath.Join(w.folder, imageFolder), digest+".png", png)
 }

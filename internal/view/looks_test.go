@@ -97,7 +97,7 @@ func TestABrowserSavesFigures(t *testing.T) {
 	var b store.Memory
 	x := newTab(t)
 	dir := t.TempDir()
-	x.open(writeReport(t, &b, false, string(crafted(t, &b))), "document.querySelector('h1')")
+	x.open(writeReport(t, &b, string(crafted(t, &b))), "document.querySelector('h1')")
 	_, err := chromedp.CallBrowser(x.ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
 		Behavior: browser.SetDownloadBehaviorBehaviorAllow, DownloadPath: dir,
 		BrowserContextID: chromedp.FromContext(x.ctx).BrowserContextID,
@@ -245,7 +245,7 @@ func TestAnswersAndAgentsAreButtonsWithWords(t *testing.T) {
 	var b store.Memory
 	run := string(crafted(t, &b))
 	x := newTab(t)
-	x.open(writeReport(t, &b, false, run), "document.querySelector('h1')")
+	x.open(writeReport(t, &b, run), "document.querySelector('h1')")
 	x.page("#/episode/crafted/1/1", "Decision in step 1")
 	names := strings.Join(named(t, x), "\n")
 	for _, want := range []string{

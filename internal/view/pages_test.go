@@ -15,20 +15,13 @@ import (
 )
 
 // writeReport writes a report and returns the address of its first page.
-func writeReport(t testing.TB, b store.Bucket, single bool, names ...string) string {
+func writeReport(t testing.TB, b store.Bucket, names ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "report")
-	if single {
-		out += ".html"
-	}
-	err := library(b, 1).Report(t.Context(), out, single, view.Contents{Runs: names}, func(string) {})
+	err := library(b, 1).Report(t.Context(), out, view.Contents{Runs: names}, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if single {
-		return "file://" + out
-	}
-
 	return "file://" + out + "/index.html"
 }
 
@@ -52,8 +45,7 @@ func forms(t *testing.T, b store.Bucket, names ...string) map[string]string {
 	t.Helper()
 
 	return map[string]string{
-		"folder": writeReport(t, b, false, names...), "file": writeReport(t, b, true, names...),
-		"server": serve(t, b, names...),
+		"folder": writeReport(t, b, names...), "server": serve(t, b, names...),
 	}
 }
 
@@ -148,7 +140,7 @@ func TestEpisodesAreFilteredSortedAndReachedByKeys(t *testing.T) {
 	r, _ := testrun.Learned(t)
 	x := newTab(t)
 	name := r.Spec.Name
-	x.open(writeReport(t, r.Bucket, false, name), "document.querySelector('h1')")
+	x.open(writeReport(t, r.Bucket, name), "document.querySelector('h1')")
 	x.page("#/run/"+name+"/episodes", "20 of 20 episodes")
 	rows := document(t, library(r.Bucket, 1), "rows/"+name+"/1").([]any)
 	solved := 0

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/process/disk"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -26,9 +27,9 @@ type Contents struct {
 // chunk is the number of episodes in a file of a report.
 const chunk = 50
 
-// Report writes pages and documents that need no server: a folder, or one file of HTML if single is set. It appears
-// whole or not at all. It is an invalid fault if it exists. Progress is called with each document, one at a time.
-func (l *Library) Report(ctx context.Context, out string, single bool, c Contents, progress func(done string)) error {
+// Report writes a folder of pages and documents that needs no server. It appears whole or not at all. It is an invalid
+// fault if it exists. Progress is called with each document, one at a time.
+func (l *Library) Report(ctx context.Context, out string, c Contents, progress func(done string)) error {
 	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
 		return fault.New(fault.Invalid, "--out %s: it exists already: name another one", out)
 	}
@@ -38,46 +39,24 @@ func (l *Library) Report(ctx context.Context, out string, single bool, c Content
 	}
 	defer func() { _ = os.RemoveAll(tmp) }()
 
-	w := writer{Library: l, progress: progress, mu: new(sync.Mutex)}
-	w.Chunk = chunk
-	made, save := tmp, folder(tmp)
-	if single {
-		made = filepath.Join(tmp, "report.html")
-		save = page(made)
-	} else {
-		w.images = filepath.Join(tmp, imageFolder)
-	}
-	err = save(func(put func(path, body string) error) error {
-		w.put = put
-
-		return w.all(ctx, c)
-	})
-	if err != nil {
-		return err
-	}
-	if err := os.Chmod(made, mode(single)); err != nil {
+	if err := os.CopyFS(tmp, site()); err != nil {
 		return fault.As(fault.Transient, err)
 	}
-
-	return fault.As(fault.Transient, os.Rename(made, out))
-}
-
-// mode returns the permissions of a report.
-func mode(single bool) fs.FileMode {
-	if single {
-		return 0o600
+	w := writer{Library: l, folder: tmp, progress: progress, mu: new(sync.Mutex)}
+	w.Chunk = chunk
+	if err := w.all(ctx, c); err != nil {
+		return err
 	}
 
-	return 0o700
+	return fault.As(fault.Transient, os.Rename(tmp, out))
 }
 
-// writer writes the documents of a report.
+// writer writes the documents of a report. Its methods may be called concurrently.
 type writer struct {
 	*Library
-	put      func(path, body string) error // may be called concurrently
+	folder   string
 	progress func(done string)
 	mu       *sync.Mutex
-	images   string // folder for screenshots; "": none
 }
 
 func (w writer) all(ctx context.Context, c Contents) error {
@@ -160,11 +139,10 @@ func (w writer) writeRun(ctx context.Context, run runs.Run, whole bool) error {
 			if err != nil {
 				return err
 			}
-			for n, d := range body {
-				if err := w.writeImages(ctx, &d); err != nil {
+			for _, d := range body {
+				if err := w.writeImages(ctx, d); err != nil {
 					return err
 				}
-				body[n] = d // without what a single file leaves out
 			}
 
 			return w.write(fmt.Sprintf("%s/%s/%s/%d", docEvaluations, run, e.ID, first), body)
@@ -215,7 +193,7 @@ func (w writer) writeEpoch(ctx context.Context, run runs.Run, number int, whole 
 			if err != nil {
 				return err
 			}
-			if err := w.writeImages(ctx, &d); err != nil {
+			if err := w.writeImages(ctx, d); err != nil {
 				return err
 			}
 			rows[slot], details[slot] = e.row(), d
@@ -252,11 +230,11 @@ func (w writer) chunks(ctx context.Context, n int, f func(ctx context.Context, f
 
 // write writes a document.
 func (w writer) write(path string, body any) error {
-	text, err := packed(body)
+	text, err := packed(path, body)
 	if err != nil {
 		return err
 	}
-	if err := w.put(path, text); err != nil {
+	if err := disk.Write(filepath.Join(w.folder, "data"), path+".js", text); err != nil {
 		return fault.As(fault.Transient, err)
 	}
 	w.mu.Lock()

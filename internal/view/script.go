@@ -19,21 +19,22 @@ func plainScript(path string, body any) ([]byte, error) {
 	return fmt.Appendf(nil, "collabui.got(%s,%s)\n", quoted(path), raw), nil
 }
 
-// packed returns the JSON of a document, compressed by gzip and as base64.
-func packed(body any) (string, error) {
+// packed is plainScript for a report: the JSON of the document is compressed by gzip and written as base64.
+func packed(path string, body any) ([]byte, error) {
 	var buf bytes.Buffer
 	z, err := gzip.NewWriterLevel(&buf, gzip.BestCompression)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if err := json.NewEncoder(z).Encode(body); err != nil {
-		return "", err
+		return nil, err
 	}
 	if err := z.Close(); err != nil {
-		return "", err
+		return nil, err
 	}
+	text := base64.StdEncoding.EncodeToString(buf.Bytes())
 
-	return base64.StdEncoding.EncodeToString(buf.Bytes()), nil
+	return fmt.Appendf(nil, "collabui.unpack(%s,%q)\n", quoted(path), text), nil
 }
 
 // failedScript says why there is no document.

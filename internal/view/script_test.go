@@ -34,7 +34,7 @@ func TestTextsOfAllScriptsStayInTheirBoxes(t *testing.T) {
 	play(t, &b, run, slots.Slots[4], 1, step)
 
 	x := newTab(t)
-	x.open(writeReport(t, &b, false, "crafted"), "document.querySelector('h1')")
+	x.open(writeReport(t, &b, "crafted"), "document.querySelector('h1')")
 	x.page("#/episode/crafted/1/5", "Decision in step 1")
 	for _, v := range x.eval(`[...document.querySelectorAll('.look .box')].map((g) => {
 		const box = g.querySelector('rect').getBBox(), text = g.querySelector('.words');

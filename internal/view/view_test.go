@@ -205,15 +205,15 @@ func TestAReportAppearsWholeOrNotAtAll(t *testing.T) {
 	none := func(string) {}
 
 	other := view.Contents{Runs: []string{"other"}}
-	err := library(&b, 1).Report(t.Context(), filepath.Join(dir, "no"), false, other, none)
+	err := library(&b, 1).Report(t.Context(), filepath.Join(dir, "no"), other, none)
 	if !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a report of a run that does not exist: got %v, want not found", err)
 	}
 	c := view.Contents{Runs: []string{string(run)}}
-	for _, single := range []bool{false, true} {
-		err := library(&b, 1).Report(t.Context(), filepath.Join(dir, "yes"), single, c, none)
-		if (err != nil) != single {
-			t.Errorf("a report into what exists (%v): got %v, want an error the second time", single, err)
+	for _, again := range []bool{false, true} {
+		err := library(&b, 1).Report(t.Context(), filepath.Join(dir, "yes"), c, none)
+		if (err != nil) != again {
+			t.Errorf("a report into what exists (%v): got %v, want an error the second time", again, err)
 		}
 	}
 	left, err := os.ReadDir(dir)

@@ -14,12 +14,6 @@ const collabui = (() => {
     const waiting = {};
     const promise = waiting.promise = new Promise((resolve, reject) => {
       open.set(path, Object.assign(waiting, { resolve, reject }));
-      const inside = document.querySelector(`script[data-document="${CSS.escape(path)}"]`); // of a report in one file
-      if (inside) {
-        unpack(path, inside.textContent);
-
-        return;
-      }
       const s = document.createElement('script');
       s.src = 'data/' + path.split('/').map(encodeURIComponent).join('/') + '.js' + (again ? '?' + ++times : '');
       s.onload = () => s.remove();
