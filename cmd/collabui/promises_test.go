@@ -54,7 +54,9 @@ func TestTheDoctorFindsAStoreThatOverwrites(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			srv := httptest.NewServer(c.answer)
 			t.Cleanup(srv.Close)
-			e := config.Endpoints{Store: store.Config{Bucket: "bucket", Access: "a", Secret: "b"}}
+			e := config.Endpoints{Store: store.Config{
+				Bucket: "bucket", Region: "us-east-1", Access: "a", Secret: "b",
+			}}
 			e.SetStore(srv.URL)
 			found := (&app{cluster: true, given: &e}).promises(t.Context())
 			if len(found) != 1 || found[0].OK != c.ok || !strings.Contains(found[0].Detail, c.want) {

@@ -33,7 +33,7 @@ func (f *faulty) open(t *testing.T) *store.S3 {
 	t.Helper()
 	f.objects, f.parts = map[string][]byte{}, map[string][]byte{}
 	b, err := store.Open(store.Config{
-		Endpoint: "s3.test", Bucket: "bucket", Access: "a", Secret: "b", TLS: true, Transport: f,
+		Endpoint: "s3.test", Bucket: "bucket", Region: "us-east-1", Access: "a", Secret: "b", TLS: true, Transport: f,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,9 +1,6 @@
 package store
 
 import (
-	"cmp"
-	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"strings"
@@ -21,7 +18,7 @@ func (c Config) credentials() *credentials.Credentials {
 	case c.Keys != nil:
 		return credentials.New(keys(c.Keys))
 	case c.Access == "" && c.Secret == "":
-		return credentials.New(&chain{sources: awsSources()})
+		return credentials.New(newAWSKeys())
 	}
 
 	return credentials.NewStaticV4(c.Access, c.Secret, c.Token)
@@ -48,99 +45,50 @@ func (k keys) RetrieveWithCredContext(*credentials.CredContext) (credentials.Val
 // IsExpired returns true.
 func (k keys) IsExpired() bool { return true }
 
-// Times of the chain.
+// Times of AWS's keys.
 const (
-	readAgain     = time.Minute      // keys of the environment and of files; others say when they expire
-	searchAgain   = 10 * time.Second // after none was found
-	machineAnswer = 2 * time.Second  // a machine that is not AWS's may not answer at all
+	readAgain     = time.Minute     // keys of the environment and of files may change without notice
+	machineAnswer = 2 * time.Second // a machine that is not AWS's may not answer at all
 	serviceAnswer = 10 * time.Second
 )
 
-// source is where keys may be.
-type source struct {
-	name string
-	credentials.Provider
-	changes bool // they change without notice
+// awsKeys are the keys of the first place that has any, in the order of AWS's own programs.
+type awsKeys struct {
+	credentials.Chain
+	again time.Time // when the places are searched again
 }
 
-// awsSources are the places where AWS's own programs look for keys, in their order.
-func awsSources() []source {
+func newAWSKeys() *awsKeys {
 	machine := &credentials.IAM{Client: &http.Client{Timeout: machineAnswer}}
-	name := "the machine's metadata"
+	places := []credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, machine}
 	switch {
 	case os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE") != "":
-		name, machine.Endpoint = "web identity", os.Getenv("AWS_ENDPOINT_URL_STS")
-		machine.Client.Timeout = serviceAnswer
+		machine.Endpoint, machine.Client.Timeout = os.Getenv("AWS_ENDPOINT_URL_STS"), serviceAnswer
 	case os.Getenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI")+os.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI") != "":
-		name, machine.Client.Timeout = "the container's credentials", serviceAnswer
+		machine.Client.Timeout = serviceAnswer
 	case strings.EqualFold(os.Getenv("AWS_EC2_METADATA_DISABLED"), "true"):
-		machine = nil
+		places = places[:2]
 	default:
 		machine.Endpoint = strings.TrimSuffix(os.Getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT"), "/")
 	}
-	sources := []source{
-		{"AWS_ACCESS_KEY_ID", &credentials.EnvAWS{}, false},
-		{"AWS's files", &credentials.FileAWSCredentials{}, true},
-	}
-	if machine != nil {
-		sources = append(sources, source{name, machine, false})
-	}
 
-	return sources
-}
-
-// chain has the keys of the first place that has any. Later it asks that place alone. The client calls it from one
-// goroutine at a time.
-type chain struct {
-	sources []source
-	found   *source
-	again   time.Time // when keys that change are read again, or the search is repeated
-	none    error     // why there are no keys
+	return &awsKeys{Chain: credentials.Chain{Providers: places}}
 }
 
 // Retrieve is RetrieveWithCredContext without a context.
-func (c *chain) Retrieve() (credentials.Value, error) { return c.RetrieveWithCredContext(nil) }
+func (k *awsKeys) Retrieve() (credentials.Value, error) { return k.RetrieveWithCredContext(nil) }
 
 // RetrieveWithCredContext returns the keys of this moment, or an invalid fault if there are none.
-func (c *chain) RetrieveWithCredContext(cc *credentials.CredContext) (credentials.Value, error) {
-	if c.none != nil && time.Now().Before(c.again) {
-		return credentials.Value{}, c.none
+func (k *awsKeys) RetrieveWithCredContext(cc *credentials.CredContext) (credentials.Value, error) {
+	v, err := k.Chain.RetrieveWithCredContext(cc)
+	if err == nil && (v.AccessKeyID == "" || v.SecretAccessKey == "") {
+		err = fault.New(fault.Invalid, "no keys for the object store: set COLLABUI_S3_ACCESS_KEY and "+
+			"COLLABUI_S3_SECRET_KEY, or give keys as for AWS's programs, by AWS_ACCESS_KEY_ID, a file or a role")
 	}
-	sources := c.sources
-	if c.found != nil {
-		sources = []source{*c.found}
-	}
+	k.again = time.Now().Add(readAgain)
 
-	var why []error
-	for _, p := range sources {
-		v, err := p.RetrieveWithCredContext(cc)
-		if err == nil && v.AccessKeyID != "" && v.SecretAccessKey != "" {
-			c.found, c.none, c.again = &p, nil, time.Now().Add(readAgain)
-
-			return v, nil
-		}
-		why = append(why, fmt.Errorf("%s: %w", p.name, cmp.Or(err, errors.New("none"))))
-	}
-	err := fault.New(fault.Invalid, "no keys for the object store: set COLLABUI_S3_ACCESS_KEY and "+
-		"COLLABUI_S3_SECRET_KEY, or give keys as for AWS's programs (%s)", joined(why))
-	if c.found == nil {
-		c.none, c.again = err, time.Now().Add(searchAgain)
-	}
-
-	return credentials.Value{}, err
-}
-
-// joined returns errors in one line.
-func joined(errs []error) string {
-	var all []string
-	for _, err := range errs {
-		all = append(all, err.Error())
-	}
-
-	return strings.Join(all, "; ")
+	return v, err
 }
 
 // IsExpired reports whether the keys must be retrieved again.
-func (c *chain) IsExpired() bool {
-	return c.found == nil || c.found.IsExpired() || c.found.changes && time.Now().After(c.again)
-}
+func (k *awsKeys) IsExpired() bool { return k.Chain.IsExpired() || time.Now().After(k.again) }

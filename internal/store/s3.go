@@ -2,20 +2,17 @@ package store
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/s3utils"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/failpoint"
@@ -25,7 +22,7 @@ import (
 type Config struct {
 	Endpoint string // host:port
 	Bucket   string
-	Region   string // to try first, since the server may name another one; empty: the endpoint's, or us-east-1
+	Region   string // empty: the endpoint's, or the one that the server names
 	Style    Style
 	Access   string
 	Secret   string
@@ -104,17 +101,15 @@ func Open(c Config) (*S3, error) {
 		return nil, err
 	}
 
-	// Without a region the client learns that of the bucket. TrailingHeaders stay off: the embedded gateway rejects
+	// Without a region the client asks for that of the bucket. TrailingHeaders stay off: the embedded gateway rejects
 	// their checksums.
-	of := func(u url.URL) string { return cmp.Or(c.Region, s3utils.GetRegionFromURL(u), defaultRegion) }
-	learning := &regions{next: stallLimit{c.Transport, c.Stall}}
 	client, err := minio.New(c.Endpoint, &minio.Options{
-		Creds:              c.credentials(),
-		Secure:             c.TLS,
-		BucketLookup:       style,
-		CustomRegionViaURL: func(u url.URL) string { learning.guess = of(u); return "" },
-		Transport:          learning,
-		MaxRetries:         requestTries,
+		Creds:        c.credentials(),
+		Secure:       c.TLS,
+		BucketLookup: style,
+		Region:       c.Region,
+		Transport:    stallLimit{c.Transport, c.Stall},
+		MaxRetries:   requestTries,
 	})
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "object store %q: %w", c.Endpoint, err)

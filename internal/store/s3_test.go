@@ -30,6 +30,7 @@ func answering(t *testing.T, answer http.HandlerFunc) *store.S3 {
 	t.Cleanup(srv.Close)
 	b, err := store.Open(store.Config{
 		Endpoint: strings.TrimPrefix(srv.URL, "http://"), Bucket: "bucket", Access: "a", Secret: "b",
+		Region: "us-east-1",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ func stalls(t *testing.T, answer http.HandlerFunc) *store.S3 {
 	t.Cleanup(srv.Close)
 	b, err := store.Open(store.Config{
 		Endpoint: strings.TrimPrefix(srv.URL, "http://"), Bucket: "bucket", Access: "a", Secret: "b",
-		Stall: 100 * time.Millisecond,
+		Region: "us-east-1", Stall: 100 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -28,7 +28,8 @@ const bucketName = "sim"
 // open returns the bucket of the server by the real client.
 func (s *s3) open() (*store.S3, error) {
 	return store.Open(store.Config{
-		Endpoint: "s3.simulation", Bucket: bucketName, TLS: true, Access: "a", Secret: "b", Transport: s,
+		Endpoint: "s3.simulation", Bucket: bucketName, Region: "us-east-1", TLS: true, Access: "a", Secret: "b",
+		Transport: s,
 	})
 }
 
@@ -178,8 +179,6 @@ func (s *s3) answer(req *http.Request, key string, body []byte, k Kind) (*http.R
 		return respond(req, http.StatusNoContent, nil), nil
 	case key == "" && req.URL.Query().Has("uploads"):
 		return respond(req, http.StatusOK, []byte("<ListMultipartUploadsResult/>")), nil
-	case key == "" && req.URL.Query().Has("versions"):
-		return s.versions(req)
 	case key == "":
 		return s.list(req, k)
 	}
