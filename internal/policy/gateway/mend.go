@@ -12,8 +12,8 @@ import (
 	"github.com/collabui/collabui/internal/policy/serving"
 )
 
-// Run maintains the engine until ctx ends. Every few seconds it reloads what the engine lost, unloads adapters that
-// it cannot verify, and wakes an engine whose lease has run out.
+// Run maintains the engine until ctx ends. Every few seconds it reloads what the engine lost, unloads adapters of an
+// earlier process, and wakes an engine whose lease has run out.
 func (g *Gateway) Run(ctx context.Context) {
 	t := time.NewTicker(g.every)
 	defer t.Stop()
@@ -145,39 +145,16 @@ func (g *Gateway) reload(ctx context.Context, has listing) {
 	}
 }
 
-// stray adopts an adapter of an earlier process if its files are intact and there is room, and unloads it otherwise.
+// stray unloads an adapter of an earlier process that this one does not serve. Whoever asks for it loads it again, from
+// the files that are there.
 func (g *Gateway) stray(ctx context.Context, name string) {
-	folders := g.folders()
-
 	g.mu.Lock()
-	seated := 0
 	for _, p := range g.policies {
-		if p.seated {
-			seated++
-		}
 		if strings.HasPrefix(name, prefix(p.digest)) && (p.busy != nil || p.name == name) {
 			g.mu.Unlock()
 
 			return
 		}
-	}
-
-	at := slices.IndexFunc(folders, func(digest string) bool {
-		return strings.HasPrefix(name, prefix(digest)) && g.policies[digest] == nil
-	})
-	if at >= 0 && seated < g.Keep {
-		p := &policy{digest: folders[at], name: name, adopt: true}
-		g.policies[p.digest] = p
-		c := g.start(ctx, p)
-		g.mu.Unlock()
-
-		if err := wait(ctx, c); err == nil {
-			g.Log("policy %s: the engine had it as %s; its files are intact", p.digest, name)
-		} else if ctx.Err() == nil {
-			g.Log("%v", err)
-		}
-
-		return
 	}
 	g.mu.Unlock()
 

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"net/http"
 
 	"github.com/collabui/collabui/domain"
@@ -18,7 +17,6 @@ type policy struct {
 	model  string  // the name that requests to the engine use
 	busy   *change // the load or unload in progress; nil if the policy is ready
 	gen    int     // loads begun
-	adopt  bool    // it was found in the engine, nothing asked for it
 	seated bool    // it counts among the adapters
 	out    int     // requests in flight
 	used   int64   // last use
@@ -154,12 +152,6 @@ func (g *Gateway) start(ctx context.Context, p *policy) *change {
 		defer cancel()
 
 		err := g.ready(ctx, p)
-		if err != nil && p.adopt && refusal(err).Status != http.StatusServiceUnavailable {
-			_, failed := g.engineUnload(ctx, p.name) // nothing asked for it, and its content is unknown
-			err = errors.Join(err, failed)
-		}
-
-		p.adopt = false
 		g.mu.Lock()
 		g.uses++
 		p.used = g.uses // whoever waits for it has not used it yet

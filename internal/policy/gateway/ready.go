@@ -135,11 +135,6 @@ func (g *Gateway) adapter(ctx context.Context, p *policy) error {
 
 // renew downloads an adapter whose folder is missing or damaged.
 func (g *Gateway) renew(ctx context.Context, p *policy) error {
-	if p.adopt {
-		return serving.Refuse(http.StatusConflict,
-			"policy %s: the engine has it, but its files are missing, so it cannot be verified", p.digest)
-	}
-
 	// Unload before the download: afterwards the files would seem to confirm what the engine holds under the name.
 	had, err := g.engineUnload(ctx, p.name)
 	if err != nil {
