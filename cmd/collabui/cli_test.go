@@ -47,10 +47,7 @@ func TestCommandLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := filepath.Join(t.TempDir(), "none")
-	const (
-		oneForm  = "expected only one of --listen, --environment and --prompt"
-		otherEnv = "this command uses webtasks, not miniwob"
-	)
+	const otherEnv = "this command uses webtasks, not miniwob"
 	notOwned := filepath.Dir(bad)
 
 	for _, c := range []struct {
@@ -91,11 +88,7 @@ func TestCommandLines(t *testing.T) {
 		{"version", exitOK, "record format  1"},
 		{"--version", exitOK, "collabui version"},
 
-		{"infer x --task a --data " + data, exitInvalid, "--task goes with --environment"},
-		{"infer x --prompt a --screenshots a --data " + data, exitInvalid, "--screenshots goes with --environment"},
-		{"infer x --seed 1 --data " + data, exitInvalid, "--seed goes with --environment"},
-		{"infer x --prompt a --environment b --data " + data, exitInvalid, oneForm},
-		{"infer x --prompt a --listen :0 --data " + data, exitInvalid, oneForm},
+		{"infer x --line y --data " + data, exitInvalid, "expected a run, with --epoch if you like, or --line"},
 		{"export x --data " + data, exitInvalid, "--out is required"},
 		{"export x --out " + bad + " --data " + data, exitInvalid, "to write to, and there is a file"},
 	} {

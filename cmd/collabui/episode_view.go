@@ -64,6 +64,9 @@ func screenOf(lines []string, most int) string {
 	return strings.Join(out, " | ") + more
 }
 
+// notAsked is shown for a cell that could no longer change the vote.
+const notAsked = "·"
+
 // matrix prints what every agent said, one line per agent and a column per round.
 func (e storedEpisode) matrix(w io.Writer, step int) {
 	const wide = 34

@@ -6,11 +6,11 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -65,7 +65,7 @@ func TestOfficialClients(t *testing.T) {
 	q := asked{Key: "sesame", Model: "kill"}
 	q.Prompt = "Goal: Tap Send\nHistory: none\nScreen:\n0 button Send\n1 button Back"
 	q.URL = m.infers(q.Key)
-	q.Seed = decidedBy(t, m, q)
+	q.Seed = q.decidedBy(t)
 	for name, program := range programs {
 		t.Run(name, func(t *testing.T) { q.wantSaid(t, q.run(t, program)) })
 	}
@@ -98,16 +98,27 @@ func (m *machine) infers(key string) string {
 }
 
 // decidedBy returns a seed with which the system decides about the prompt: a small policy does not with all.
-func decidedBy(t *testing.T, m *machine, q asked) int {
+func (q asked) decidedBy(t *testing.T) int {
 	t.Helper()
-	file := m.write("prompt", q.Prompt)
 	for seed := range 20 {
-		out := m.must("infer", "kill", "--prompt", file, "--seed", strconv.Itoa(seed), "--json")
-		var a infer.Answer
-		if err := json.Unmarshal([]byte(out), &a); err != nil {
+		body, err := json.Marshal(map[string]any{
+			"seed": seed, "messages": []map[string]string{{"role": "user", "content": q.Prompt}},
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
-		if a.Choices[0].Message.Content != "" {
+		request, err := http.NewRequestWithContext(
+			t.Context(), http.MethodPost, q.URL+"/chat/completions", bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer "+q.Key)
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode == http.StatusOK {
 			return seed
 		}
 	}

@@ -62,8 +62,7 @@ type Player struct {
 type Played struct {
 	Goal    string
 	Outcome domain.Outcome
-	Raw     float64 // the environment's own figure
-	Stopped bool    // Decide returned ErrStop: there is no score
+	Stopped bool // Decide returned ErrStop: there is no score
 
 	// Last is the observation after the last step, and Touch is where that step reached the screen before, if it is
 	// known.
@@ -111,7 +110,6 @@ func (p Player) Play(ctx context.Context, env envadapters.Environment, task doma
 
 	score, err := env.Score(ctx)
 	out.Outcome.Success, out.Outcome.Truncated, out.Outcome.Metrics = score.Success, tr.Truncated, score.Metrics
-	out.Raw = score.Raw
 
 	return out, err
 }

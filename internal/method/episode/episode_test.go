@@ -79,7 +79,7 @@ func TestAnEpisodeIsResetDecidedRememberedAndScored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := episode.Played{Goal: turns[0].Goal, Outcome: domain.Outcome{Success: true, Steps: 4}, Raw: 1, Last: last}
+	want := episode.Played{Goal: turns[0].Goal, Outcome: domain.Outcome{Success: true, Steps: 4}, Last: last}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("Play = %+v, want %+v", got, want)
 	}
@@ -106,8 +106,8 @@ func TestAnEpisodeEndsAtItsStepBudget(t *testing.T) {
 	}
 
 	want := domain.Outcome{Truncated: true, Steps: 6, Invalid: 6}
-	if !reflect.DeepEqual(got.Outcome, want) || got.Raw != 0 {
-		t.Errorf("Play = %+v and raw score %v, want %+v and 0", got.Outcome, got.Raw, want)
+	if !reflect.DeepEqual(got.Outcome, want) {
+		t.Errorf("Play = %+v, want %+v", got.Outcome, want)
 	}
 }
 

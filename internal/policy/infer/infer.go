@@ -1,6 +1,5 @@
-// Package infer uses what a run has trained. It finds a system in the store and lets it decide: for a request, over the
-// OpenAI chat API, or step by step in an environment. It also writes a system as files for use elsewhere. Nothing is
-// recorded.
+// Package infer uses what a run has trained. It finds a system in the store and lets it decide over the OpenAI chat
+// API. It also writes a system as files for use elsewhere. Nothing is recorded.
 package infer
 
 import (
@@ -165,14 +164,12 @@ func (s System) Load(ctx context.Context, load func(ctx context.Context, policy 
 // Config returns how the system decides. It decides as in evaluation: on one of its fixed
 // topologies, drawn for the turn (never on the epoch's own), and without asking for what can no longer change the vote.
 func (s System) Config(turn uint64) (agents.Config, error) {
-	c, _, err := s.evaluated().Config(s.Spec, domain.SplitVal, turn)
+	evaluated := rules.Together(s.Spec, s.Name(), s.Digests())
+	c, _, err := evaluated.Config(s.Spec, domain.SplitVal, turn)
 	c.Template = rules.Bound(s.Spec, c.Template, tinylm.Over)
 
 	return c, err
 }
-
-// evaluated is the system as evaluation plays it.
-func (s System) evaluated() rules.EvalSystem { return rules.Together(s.Spec, s.Name(), s.Digests()) }
 
 // Options are those of one decision.
 type Options struct {

@@ -49,9 +49,6 @@ func TestAFinishedRun(t *testing.T) {
 	t.Run("failures", func(t *testing.T) { failures(t, sys) })
 	t.Run("undecided", func(t *testing.T) { undecided(t, sys) })
 	t.Run("key", func(t *testing.T) { keys(t, r, sys) })
-	t.Run("live", func(t *testing.T) { live(t, r) })
-	t.Run("refused live", func(t *testing.T) { refusedLive(t, r, sys) })
-	t.Run("screenshots", func(t *testing.T) { screenshots(t, r) })
 	t.Run("unended", func(t *testing.T) { unended(t, r) })
 }
 

@@ -43,10 +43,9 @@ func (x *Exported) readme(run string) []string {
 	if x.Epoch == 0 {
 		which = Base
 	}
-	infer := "collabui infer " + run + " --epoch " + fault.ShellQuote(which)
 
-	return append(lines, "- As one endpoint, all agents with their vote: `"+infer+"`; live in an environment: `"+
-		infer+" --environment NAME`.")
+	return append(lines, "- As one endpoint, all agents with their vote: `collabui infer "+run+" --epoch "+
+		fault.ShellQuote(which)+"`.")
 }
 
 // tiny reports whether an agent's policy is a small policy.
