@@ -15,9 +15,9 @@ import (
 )
 
 func envsCmd(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "envs", Short: "List, explain, check, serve and add environments"}
+	c := &cobra.Command{Use: "envs", Short: "List, check, serve and add environments"}
 	subcommands := []*cobra.Command{
-		envsListCmd(a), envsExplainCmd(a), envsCheckCmd(a), envsServeCmd(a), envsNewCmd(a),
+		envsListCmd(a), envsCheckCmd(a), envsServeCmd(a), envsNewCmd(a),
 	}
 	for _, sub := range subcommands {
 		sub.Long = longer(sub)
@@ -29,18 +29,22 @@ func envsCmd(a *app) *cobra.Command {
 
 func envsListCmd(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:     "list",
-		Short:   "List environments, their splits and templates",
-		Example: "  collabui envs list --json",
-		Args:    cobra.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return a.runEnvsList() },
+		Use:     "list [NAME]",
+		Short:   "List environments, their splits and templates, or what NAME needs and how a specification names it",
+		Example: "  collabui envs list --json\n  collabui envs list miniwob",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return a.explainEnvironment(args[0])
+			}
+			return a.listEnvironments()
+		},
 	}
 }
 
-func (a *app) runEnvsList() error {
-	o := &envOptions{tabs: 1}
+func (a *app) listEnvironments() error {
 	for _, e := range catalog.Environments() {
-		l, err := o.look(e)
+		l, err := look(e)
 		if err != nil {
 			return err
 		}
@@ -50,35 +54,18 @@ func (a *app) runEnvsList() error {
 	}
 	if !a.json {
 		say(a.out, "\n%s says how to use one, %s whether it can be used here.",
-			a.typed("envs explain NAME"), a.typed("envs check NAME"))
+			a.typed("envs list NAME"), a.typed("envs check NAME"))
 	}
 
 	return nil
 }
 
-func envsExplainCmd(a *app) *cobra.Command {
-	var o envOptions
-	c := &cobra.Command{
-		Use:     "explain NAME",
-		Short:   "Say what an environment is, what it needs and how a specification names it",
-		Example: "  collabui envs explain miniwob",
-		Args:    cobra.ExactArgs(1),
-		RunE:    func(_ *cobra.Command, args []string) error { return a.runEnvsExplain(o, args[0]) },
-	}
-	o.addFlags(c.Flags())
-
-	return c
-}
-
-func (a *app) runEnvsExplain(o envOptions, name string) error {
+func (a *app) explainEnvironment(name string) error {
 	e, err := findAdapter(name)
 	if err != nil {
 		return err
 	}
-	if err := o.only(name); err != nil {
-		return err
-	}
-	l, err := o.look(e)
+	l, err := look(e)
 	if err != nil {
 		return err
 	}
@@ -105,9 +92,9 @@ type listed struct {
 }
 
 // look opens an environment and lists its templates. If it cannot be opened, the answer says what it lacks.
-func (o *envOptions) look(e catalog.Environment) (listed, error) {
+func look(e catalog.Environment) (listed, error) {
 	l := listed{Name: e.Name, About: e.About, Recorded: e.Recorded, Level: envadapters.Dead, Fix: e.Get}
-	suite, err := o.open(e.Name)
+	suite, err := (&envOptions{tabs: 1}).open(e.Name)
 	if err != nil {
 		l.Detail = err.Error()
 		return l, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,16 +13,14 @@ import (
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/acceptance"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/process/disk"
 	"github.com/collabui/collabui/workers/catalog"
 )
 
 // checkOptions are the flags of envs check.
 type checkOptions struct {
-	env         envOptions
-	tasks       int // per split; 0 means all
-	seed        uint64
-	screenshots string
+	env   envOptions
+	tasks int // per split; 0 means all
+	seed  uint64
 }
 
 func envsCheckCmd(a *app) *cobra.Command {
@@ -32,7 +29,7 @@ func envsCheckCmd(a *app) *cobra.Command {
 		Use:   "check [NAME|ws://ADDRESS]",
 		Short: "Check that environments can be used here, and that every task fulfils the contract",
 		Example: "  collabui envs check\n" +
-			"  collabui envs check miniwob --set environments.miniwob.data=DIR --screenshots shots\n" +
+			"  COLLABUI_MINIWOB=DIR collabui envs check miniwob\n" +
 			"  collabui envs check ws://127.0.0.1:8000/ws",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.runEnvsCheck(c.Context(), o, args) },
@@ -41,28 +38,19 @@ func envsCheckCmd(a *app) *cobra.Command {
 	o.env.addFlags(f)
 	f.IntVar(&o.tasks, "tasks", 0, "templates to check per split, evenly drawn; 0 means all (without NAME: 1)")
 	f.Uint64Var(&o.seed, "seed", 7, "seed of the tasks")
-	f.StringVar(&o.screenshots, "screenshots", "", "write the first screen of every checked task into `FOLDER`")
 
 	return c
 }
 
 func (a *app) runEnvsCheck(ctx context.Context, o checkOptions, args []string) error {
-	if o.tasks < 0 || o.env.tabs < 1 {
-		return fault.New(fault.Invalid, "--tasks must be at least 0 and --tabs at least 1")
+	if o.tasks < 0 || o.env.tabs < 0 {
+		return fault.New(fault.Invalid, "--tasks and --tabs must be at least 0")
 	}
 	names := catalog.EnvironmentNames()
 	if len(args) == 1 {
 		names = args
 	} else if o.tasks == 0 {
 		o.tasks = 1
-	}
-	if err := o.env.only(names...); err != nil {
-		return err
-	}
-	if o.screenshots != "" {
-		if err := os.MkdirAll(o.screenshots, 0o700); err != nil {
-			return fault.New(fault.Invalid, "%w", err)
-		}
 	}
 
 	passed := true
@@ -215,7 +203,7 @@ func (a *app) checkTasks(ctx context.Context, suite envadapters.Suite, o checkOp
 		checks[i] = make(chan taskCheck, 1)
 	}
 	var players errgroup.Group
-	players.SetLimit(o.env.tabs + 1) // and the goroutine that starts them
+	players.SetLimit(o.env.atOnce() + 1) // and the goroutine that starts them
 	players.Go(func() error {
 		for i, task := range tasks {
 			players.Go(func() error {
@@ -241,9 +229,6 @@ func (a *app) checkTasks(ctx context.Context, suite envadapters.Suite, o checkOp
 			continue
 		}
 		sum.add(c.report)
-		if err := o.writeScreenshot(suite.Name(), c.report); err != nil {
-			return false, err
-		}
 		if err := a.print(c.report, func(w io.Writer) { printTask(w, c.report) }); err != nil {
 			return false, err
 		}
@@ -277,15 +262,6 @@ func (a *app) printBroken(suite envadapters.Suite, broken []error, unchecked int
 			say(w, "  %d tasks could not be checked, because every environment broke that played them", unchecked)
 		}
 	})
-}
-
-func (o checkOptions) writeScreenshot(suite string, r acceptance.Report) error {
-	if o.screenshots == "" || r.Screenshot == nil {
-		return nil
-	}
-	name := suite + "-" + strings.ReplaceAll(r.Template, "/", "-") + ".png"
-
-	return disk.Write(o.screenshots, name, r.Screenshot)
 }
 
 func printTask(w io.Writer, r acceptance.Report) {

@@ -42,9 +42,6 @@ func envsServeCmd(a *app) *cobra.Command {
 }
 
 func (a *app) runEnvsServe(ctx context.Context, o serveOptions, name string) error {
-	if err := o.env.only(name); err != nil {
-		return err
-	}
 	suite, err := o.env.open(name)
 	if err != nil {
 		return err
@@ -67,7 +64,7 @@ func (a *app) runEnvsServe(ctx context.Context, o serveOptions, name string) err
 	shown := map[string]any{"name": suite.Name(), "title": suite.Title(), "address": url}
 	err = a.print(shown, func(w io.Writer) {
 		say(w, "%s at %s (%d concurrent sessions); check it with: %s",
-			suite.Title(), url, o.env.tabs, a.typed("envs check %s", url))
+			suite.Title(), url, o.env.atOnce(), a.typed("envs check %s", url))
 	})
 	if err != nil {
 		return err

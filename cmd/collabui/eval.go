@@ -36,8 +36,7 @@ func evalCmd(a *app) *cobra.Command {
 		Long: `eval evaluates the systems of an epoch of RUN on a split of the run's environment, or of another one. On
 recorded tasks it evaluates the systems without policies, too.`,
 		Example: "  collabui eval quickstart --epoch 3 --split test-seeds --episodes 300\n" +
-			"  collabui eval quickstart --epoch 3 --environment miniwob --split mobile-62 \\\n" +
-			"    --set environments.miniwob.data=DIR --set environments.miniwob.semantics=mobile",
+			"  collabui eval quickstart --epoch 3 --environment miniwob --split mobile-62 --spec mobile.yaml",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.counted = c.Flags().Changed("episodes")
@@ -181,16 +180,13 @@ func (o evalOptions) options(s spec.Spec, on *rules.Split) (envadapters.Options,
 	if name == "" {
 		name = s.Environment
 	}
-	if err := o.env.only(name); err != nil {
-		return envadapters.Options{}, err
-	}
 	options, err := o.env.options(name, s)
 	if err != nil {
 		return options, err
 	}
 
 	named := false
-	if o.environment != "" && len(o.env.set) == 0 {
+	if o.environment != "" {
 		_, named = s.Environments[name]
 	}
 	switch {

@@ -60,8 +60,7 @@ async def _check(make: Callable[[], Environment], places: int, rest: Sequence[st
             f"there is no program {program}: set COLLABUI to the path of collabui (`make build` makes bin/collabui)"
         )
     async with Server(make, places).listening() as address:
-        at_once = ("--tabs", str(places), "--set", f"environments.openenv.places={places}")
-        checking = await asyncio.create_subprocess_exec(path, "envs", "check", address, *at_once, *rest)
+        checking = await asyncio.create_subprocess_exec(path, "envs", "check", address, "--tabs", str(places), *rest)
         try:
             return await checking.wait()
         finally:
