@@ -63,7 +63,6 @@ func TestCommandLines(t *testing.T) {
 		{"delete x --why y --undo --data " + data, exitInvalid, "[why undo]"},
 		{"train ../../examples/quickstart.yaml --until stage-2", exitInvalid, `--until must be stage-1, not "stage-2"`},
 		{"show x --data " + data, exitService, "up --data"},
-		{"show x critic --step 3 --data " + data, exitInvalid, "--step needs an episode"},
 		{"show x 1/1 2/1 --data " + data, exitInvalid, "accepts between 1 and 2 arg(s)"},
 		{"frobnicate", exitInvalid, "unknown command"},
 		{"envs frobnicate", exitInvalid, "unknown command"},

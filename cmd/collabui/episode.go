@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/collabui/collabui/domain"
@@ -18,8 +17,8 @@ type played = view.Episode
 // storedEpisode is an episode as the terminal shows it.
 type storedEpisode struct{ played }
 
-// showEpisode prints an episode, or one of its steps in full.
-func (a *app) showEpisode(ctx context.Context, b store.Bucket, run, place string, step int) error {
+// showEpisode prints an episode.
+func (a *app) showEpisode(ctx context.Context, b store.Bucket, run, place string) error {
 	epoch, slot, err := placeOf("show RUN", place, 1)
 	if err != nil {
 		return fault.New(fault.Invalid, "%q is no part of run %s: expected EPOCH/SLOT, such as 1/4, stage-1 or critic",
@@ -30,13 +29,6 @@ func (a *app) showEpisode(ctx context.Context, b store.Bucket, run, place string
 		return err
 	}
 	e := storedEpisode{read}
-	if step < 0 || step > len(e.Steps) {
-		return fault.New(fault.Invalid, "--step must be from 1 to %d, the last step of the episode, not %d",
-			len(e.Steps), step)
-	}
-	if step > 0 {
-		return a.print(e.Steps[step-1], func(w io.Writer) { e.full(w, step-1) })
-	}
 
 	return a.print(e, e.text)
 }

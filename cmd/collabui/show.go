@@ -18,16 +18,15 @@ import (
 )
 
 func showCmd(a *app) *cobra.Command {
-	var step int
-	c := &cobra.Command{
+	return &cobra.Command{
 		Use:   "show RUN [EPOCH/SLOT|stage-1|critic]",
 		Short: "Show a run: its status and results, an episode, stage 1, or how good its critic is",
 		Long: `show prints the status and the results of a run.
 
 With EPOCH/SLOT it prints an episode: for every step what was on the screen, the answers of all agents in all rounds
-with the critic's labels, the vote, what was executed, and how many pairs came of it. --step shows one step in full:
-the history, all elements, every answer with its reason, and the pairs. An answer is marked + if the critic called it
-right, - if wrong, ? if it was not sure; * is what was executed.
+with the critic's labels, the vote, what was executed, and how many pairs came of it. An answer is marked + if the
+critic called it right, - if wrong, ? if it was not sure; * is what was executed. --json has everything that was said,
+and the viewer shows it.
 
 With stage-1 it prints the data cards of stage 1 (what was made, how much, by whom, and what was dropped and why) and
 the base policy.
@@ -35,24 +34,17 @@ the base policy.
 With critic it reads the graded episodes. It compares every label with the environment's judge, which is privileged: it
 knows the solution. It compares the labels of executed actions with how the episodes ended. That calls no model.`,
 		Example: "  collabui show quickstart --json\n" +
-			"  collabui show quickstart 2/17 --step 3\n  collabui show curriculum stage-1\n" +
+			"  collabui show quickstart 2/17\n  collabui show curriculum stage-1\n" +
 			"  collabui show quickstart critic --json",
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.runShow(c.Context(), step, args[0], append(args, "")[1])
+			return a.runShow(c.Context(), args[0], append(args, "")[1])
 		},
 	}
-	c.Flags().IntVar(&step, "step", 0, "show this `STEP` of the episode in full, from 1")
-
-	return c
 }
 
 // runShow prints a run, or the part of it that is named.
-func (a *app) runShow(ctx context.Context, step int, run, part string) error {
-	if step != 0 && (part == "" || part == untilStage1 || part == "critic") {
-		return fault.New(fault.Invalid, "--step needs an episode: %s",
-			a.typed("show %s EPOCH/SLOT --step %d", run, step))
-	}
+func (a *app) runShow(ctx context.Context, run, part string) error {
 	b, e, err := a.bucket()
 	if err != nil {
 		return err
@@ -64,7 +56,7 @@ func (a *app) runShow(ctx context.Context, step int, run, part string) error {
 	case part == "critic":
 		return a.showCritic(ctx, b, run)
 	default:
-		return a.showEpisode(ctx, b, run, part, step)
+		return a.showEpisode(ctx, b, run, part)
 	}
 
 	st, err := a.observe(ctx, b, e, run)
