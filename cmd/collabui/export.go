@@ -29,7 +29,6 @@ type exportOptions struct {
 	policy string // digest
 	line   string
 	as     string // a format of other tools
-	item   string // of the evaluations
 }
 
 func exportCmd(a *app) *cobra.Command {
@@ -68,8 +67,6 @@ func (o *exportOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.line, "line", "", "instead of a run: the system that this `LINE` accepts")
 	f.StringVar(&o.policy, "policy", "", "instead of a run: the files of the policy with this `DIGEST`")
 	f.StringVar(&o.as, "as", "", "instead of data sets: `FORMAT` of another tool, one of "+strings.Join(formats, ", "))
-	f.StringVar(&o.item, "item", "",
-		"with --as inspect: this evaluated `ITEM` only, FOLDER/SYSTEM/SPLIT, such as epoch-0003/trained-4/val")
 }
 
 func (a *app) runExport(ctx context.Context, o exportOptions, args []string) error {

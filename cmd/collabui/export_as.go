@@ -51,8 +51,6 @@ func (o exportOptions) checkAs(args []string) error {
 		return fault.New(fault.Invalid, "--as must be one of %s, not %q", strings.Join(formats, ", "), o.as)
 	case len(args) != 1 || o.line != "" || o.policy != "":
 		return fault.New(fault.Invalid, "--as %s expects a run, and neither --line nor --policy", o.as)
-	case o.item != "" && (o.as != asInspect || o.epoch != ""):
-		return fault.New(fault.Invalid, "--item goes with --as %s, without --epoch", asInspect)
 	case o.epoch == "":
 		return nil
 	case o.as != asATIF && o.as != asInspect:
@@ -147,46 +145,24 @@ func (x *converted) atif(ctx context.Context, b store.Bucket, run runs.Run, o ex
 	return nil
 }
 
-// epochsOf returns the epoch that was asked for, or all that have a plan. It is an error if there is none.
+// epochsOf returns all epochs that have a plan, or the one that was asked for, which must have one.
 func epochsOf(ctx context.Context, b store.Bucket, run runs.Run, asked string) ([]int, error) {
-	out, err := begunEpochs(ctx, b, run, asked)
-	if err == nil && len(out) == 0 {
-		err = notBegun(run, asked)
-	}
-
-	return out, err
-}
-
-// begunEpochs returns the epoch that was asked for, or all, as far as they have a plan.
-func begunEpochs(ctx context.Context, b store.Bucket, run runs.Run, asked string) ([]int, error) {
-	first, last := 1, 0
-	if asked != "" {
-		first, _ = strconv.Atoi(asked) // checked before
-		last = first
-	}
+	number, _ := strconv.Atoi(asked) // checked before
 	var out []int
-	for epoch := first; last == 0 || epoch <= last; epoch++ {
+	for epoch := max(1, number); ; epoch++ {
 		planned, err := run.Slots(epoch).Exists(ctx, b)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case planned:
+			out = append(out, epoch)
+		case asked != "":
+			return nil, fmt.Errorf("run %q has not begun epoch %s: %w", string(run), asked, store.ErrNotFound)
 		}
-		if !planned {
-			break
+		if !planned || asked != "" {
+			return out, nil
 		}
-		out = append(out, epoch)
 	}
-
-	return out, nil
-}
-
-// notBegun reports that a run has not begun the epoch that was asked for, or any.
-func notBegun(run runs.Run, asked string) error {
-	what := "any epoch"
-	if asked != "" {
-		what = "epoch " + asked
-	}
-
-	return fmt.Errorf("run %q has not begun %s: %w", string(run), what, store.ErrNotFound)
 }
 
 // each calls use with the end of every slot of an epoch, in order, and counts it. Slots that have not ended are left

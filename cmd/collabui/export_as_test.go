@@ -184,11 +184,6 @@ func TestALogHasEverySlotThatHasEnded(t *testing.T) {
 	if strings.Contains(files["samples/2_epoch_1.json"], `"scores"`) {
 		t.Errorf("the failed slot is %s, want no score", files["samples/2_epoch_1.json"])
 	}
-
-	run, b := oddRun(t)
-	o := exportOptions{as: asInspect, item: "epoch-0009/x/val", out: filepath.Join(t.TempDir(), "out")}
-	_, err := exportAs(t.Context(), b, string(run), o)
-	wantInvalid(t, err, "epoch-0001/trained-2/val")
 }
 
 // unzip returns the files of an archive.
@@ -219,7 +214,7 @@ func TestExportRefusesWhatAFormatCannotHave(t *testing.T) {
 	run, b := oddRun(t)
 	for name, o := range map[string]exportOptions{
 		"xml": {as: "xml"}, "best": {as: asATIF, epoch: "best"}, "--line": {as: asATIF, line: "l"},
-		"from 1": {as: asATIF, epoch: "0"}, "--item": {as: asATIF, item: "x"},
+		"from 1": {as: asATIF, epoch: "0"},
 	} {
 		o.out = filepath.Join(t.TempDir(), "out")
 		err := o.check([]string{string(run)})

@@ -48,28 +48,13 @@ type dataCard struct {
 	Levels      []string // cards of the levels of stage 1
 	Configs     []rows.Config
 	Columns     []string
-	Empty       string // files without rows
-	Example     *example
-	Critic      string // what calls an answer right
-	Texts       string // whose texts the rows have
-	Screenshots string
+	Empty       string       // files without rows
+	Example     *rows.Config // what the examples train on
+	Critic      string       // what calls an answer right
+	Texts       string       // whose texts the rows have
+	Screenshots int
 	System      string
 }
-
-// example is what the examples of a card train on.
-type example struct {
-	Config, Dataset string // for TRL, for LLaMA-Factory
-	Ranking, Images bool
-	Method, Stage   string
-	Rate            string
-	Model, Template string
-	testedVersions
-}
-
-// testedVersions are those that the examples of a card are tested with.
-type testedVersions struct{ TRL, PEFT, Transformers, LLaMAFactory string }
-
-var tested = testedVersions{TRL: "1.16.0", PEFT: "0.18.1", Transformers: "5.6.0", LLaMAFactory: "0.9.5"}
 
 // readme returns the README.md of an export: the card of its data sets, and how its system is used.
 func readme(
@@ -81,7 +66,7 @@ func readme(
 		return nil, err
 	}
 	c.describe(sets, files)
-	c.Example = exampleOf(c.Configs, len(c.images(files)) > 0)
+	c.Example = exampleOf(c.Configs)
 	c.System = infer.Readme(sys.Run, written)
 
 	head, err := rows.CardHeader("collabui run "+sys.Run, c.Configs)
@@ -212,44 +197,26 @@ func (c *dataCard) describe(sets []rows.Set, files map[string][]byte) {
 		}
 	}
 	c.Empty = strings.Join(empty, ", ")
-	c.Screenshots = "There are no screenshots."
-	if n := len(c.images(files)); n > 0 {
-		c.Screenshots = fmt.Sprintf("`images/` has %d screenshots, as they were taken.", n)
+	for name := range files {
+		if strings.HasPrefix(name, "images/") {
+			c.Screenshots++
+		}
 	}
-}
-
-// images returns the names of the screenshots.
-func (c *dataCard) images(files map[string][]byte) []string {
-	return slices.DeleteFunc(sortedKeys(files), func(name string) bool { return !strings.HasPrefix(name, "images/") })
 }
 
 // exampleOf returns what the examples train on: the first rows with wrong answers if there are any. Samples have none:
 // neither program trains on recorded advantages by itself.
-func exampleOf(configs []rows.Config, images bool) *example {
-	if slices.ContainsFunc(configs, func(x rows.Config) bool {
-		return slices.ContainsFunc(x.Features, func(f rows.Feature) bool { return f.Name == "advantage" })
-	}) {
-		return nil
+func exampleOf(configs []rows.Config) *rows.Config {
+	var found *rows.Config
+	for i, x := range configs {
+		if slices.ContainsFunc(x.Features, func(f rows.Feature) bool { return f.Name == "advantage" }) {
+			return nil
+		}
+		better := found == nil || x.File.Ranking && !found.File.Ranking
+		if x.File.Format == rows.ShareGPT && better {
+			found = &configs[i]
+		}
 	}
-	is := func(ranking bool) func(rows.Config) bool {
-		return func(x rows.Config) bool { return x.File.Format == rows.ShareGPT && x.File.Ranking == ranking }
-	}
-	e := example{
-		Ranking: true, Images: images, Method: "DPO", Stage: "dpo", Rate: "5.0e-6",
-		Model: "Qwen/Qwen2.5-7B-Instruct", Template: "qwen", testedVersions: tested,
-	}
-	at := slices.IndexFunc(configs, is(true))
-	if at < 0 {
-		e.Ranking, e.Method, e.Stage, e.Rate = false, "SFT", "sft", "1.0e-4"
-		at = slices.IndexFunc(configs, is(false))
-	}
-	if at < 0 {
-		return nil
-	}
-	if images {
-		e.Model, e.Template = "Qwen/Qwen2-VL-7B-Instruct", "qwen2_vl"
-	}
-	e.Config, e.Dataset = configs[at].Set+".preference", configs[at].File.Dataset
 
-	return &e
+	return found
 }

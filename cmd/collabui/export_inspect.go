@@ -22,33 +22,21 @@ import (
 
 // inspect writes logs of Inspect: of the rollouts of each epoch, and of each evaluated item.
 func (x *converted) inspect(ctx context.Context, b store.Bucket, run runs.Run, o exportOptions) error {
-	if o.item == "" {
-		epochs, err := begunEpochs(ctx, b, run, o.epoch)
-		if err == nil && o.epoch != "" && len(epochs) == 0 {
-			err = notBegun(run, o.epoch)
-		}
-		if err != nil {
+	epochs, err := epochsOf(ctx, b, run, o.epoch)
+	if err != nil {
+		return err
+	}
+	for _, epoch := range epochs {
+		if err := x.inspectRollouts(ctx, b, run, epoch); err != nil {
 			return err
 		}
-		for _, epoch := range epochs {
-			if err := x.inspectRollouts(ctx, b, run, epoch); err != nil {
-				return err
-			}
-		}
-		if o.epoch != "" {
-			return nil
-		}
+	}
+	if o.epoch != "" {
+		return nil
 	}
 	items, err := itemsIn(ctx, b, run)
 	if err != nil {
 		return err
-	}
-	if o.item != "" {
-		if !slices.Contains(items, o.item) {
-			return fault.New(fault.Invalid, "--item must be one of those that run %s has, not %q: %s", run, o.item,
-				strings.Join(items, ", "))
-		}
-		items = []string{o.item}
 	}
 	for _, item := range items {
 		if err := x.inspectItem(ctx, b, run, item); err != nil {
