@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -87,7 +86,6 @@ type listed struct {
 	Title    string                  `json:"title,omitempty"`
 	Family   domain.Family           `json:"family,omitempty"`
 	Protocol string                  `json:"protocol,omitempty"`
-	Groups   map[string]int          `json:"groups,omitempty"` // number of templates, by group
 	Splits   map[string][]string     `json:"splits,omitempty"` // names of templates, by split
 }
 
@@ -114,8 +112,7 @@ func look(e catalog.Environment) (listed, error) {
 }
 
 func (l *listed) addTemplates(suite envadapters.Suite) error {
-	l.Splits, l.Groups = map[string][]string{}, map[string]int{}
-	counted := map[string]bool{}
+	l.Splits = map[string][]string{}
 	for _, split := range suite.Splits() {
 		templates, err := suite.Templates(split)
 		if err != nil {
@@ -124,10 +121,6 @@ func (l *listed) addTemplates(suite envadapters.Suite) error {
 		l.Splits[split] = []string{}
 		for _, t := range templates {
 			l.Splits[split] = append(l.Splits[split], t.Name)
-			if key := t.Group + "/" + t.Name; !counted[key] {
-				counted[key] = true
-				l.Groups[t.Group]++
-			}
 		}
 	}
 
@@ -166,28 +159,9 @@ func printUse(w io.Writer, e catalog.Environment) {
 		if slices.Contains(e.Must, option) {
 			required = "   # required"
 		}
-		say(w, "      %s: %s%s", option, placeholder(option), required)
+		say(w, "      %s: …%s", option, required)
 	}
 	say(w, "  environment: %s          # to train on it", e.Name)
 	say(w, "  evaluation:")
 	say(w, "    out_of_distribution: [{environment: %s, split: SPLIT}]   # or to be evaluated on it at the end", e.Name)
-}
-
-// placeholder returns the form of an option's value.
-func placeholder(option string) string {
-	for field := range reflect.TypeFor[envadapters.Options]().Fields() {
-		if field.Tag.Get("yaml") != option {
-			continue
-		}
-		switch field.Type.Kind() {
-		case reflect.Int:
-			return "N"
-		case reflect.Slice:
-			return "[…]"
-		case reflect.Struct, reflect.Map:
-			return "{…}"
-		}
-	}
-
-	return "…"
 }

@@ -43,7 +43,8 @@ func purpose(f rows.File) string {
 // dataCard is what the card of an export says: facts of the run.
 type dataCard struct {
 	Run         string
-	Holds       string
+	Epoch       int  // 0 is stage 1
+	Samples     bool // for GRPO, instead of pairs
 	Facts       [][2]string
 	Levels      []string // cards of the levels of stage 1
 	Configs     []rows.Config
@@ -61,7 +62,10 @@ func readme(
 	ctx context.Context, b store.Bucket, sys infer.System, written *infer.Exported, epoch int,
 	sets []rows.Set, files map[string][]byte,
 ) ([]byte, error) {
-	c := dataCard{Run: sys.Run, Configs: rows.Configs(files, sets...)}
+	c := dataCard{
+		Run: sys.Run, Epoch: epoch, Samples: sys.Spec.Preference == spec.PreferenceGRPO,
+		Configs: rows.Configs(files, sets...),
+	}
 	if err := c.findFacts(ctx, b, sys.Spec, epoch); err != nil {
 		return nil, err
 	}
@@ -136,18 +140,10 @@ func (c *dataCard) findEnvironment(s spec.Spec) {
 // ofEpoch says how the pairs of an epoch were made.
 func (c *dataCard) ofEpoch(s spec.Spec, epoch int) {
 	c.Critic = rules.CriticName(s, catalog.All{})
-	samples := s.Preference == spec.PreferenceGRPO
-	c.Holds = fmt.Sprintf("Preference pairs of epoch %d, one data set per agent: what an agent was shown, an answer "+
-		"that was labelled right, and one that was labelled wrong or proposed as wrong.", epoch)
-	if samples {
-		c.Holds = fmt.Sprintf("Samples of epoch %d for GRPO, one data set per agent: what an agent was shown, its "+
-			"answer, and the advantage of the answer over all labelled answers of the same step. The files for SFT "+
-			"have those with an advantage above 0 only.", epoch)
-	}
 	c.fact("data of", fmt.Sprintf("epoch %d", epoch))
 	c.fact("played by", fmt.Sprintf("the %d agents of the system before it, in %d episodes", s.Agents, s.Slots))
 	c.fact("labels", "by "+c.Critic)
-	if samples {
+	if c.Samples {
 		return
 	}
 	c.fact("wrong answers", "those of agents that were labelled wrong; others proposed by "+
@@ -159,15 +155,12 @@ func (c *dataCard) ofEpoch(s spec.Spec, epoch int) {
 func (c *dataCard) ofStage1(ctx context.Context, b store.Bucket, s spec.Spec) error {
 	c.fact("data of", "stage 1")
 	c.Critic = "the environment's expert"
-	c.Holds = "Steps of the environment's expert, which knows the solution, on training tasks."
 	levels, err := runs.Run(s.Name).Levels(ctx, b)
 	if err != nil {
 		return err
 	}
 	if len(levels) > 0 {
 		c.Critic = "named with each level above"
-		c.Holds = "Training examples of the levels of stage 1: questions about screens (1), single steps (2) and " +
-			"steps of tasks with wrong answers (3)."
 	} else {
 		c.fact("played by", c.Critic)
 	}

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/prompts"
@@ -274,7 +272,6 @@ func artifacts(t *testing.T, b store.Bucket) []runs.Policy {
 
 func exportsAdapters(t *testing.T, r *testrun.Run, sys infer.System) {
 	sys.Policies = artifacts(t, r.Bucket)
-	sys.Spec.Trainer.Options = json.RawMessage(`{"model":"/models/base 7b","template":"qwen"}`)
 	sys.Spec.Prompts = map[string]string{
 		prompts.Agent: "{{/* version 9 */ -}}{{define \"system\"}}s{{end}}{{define \"user\"}}u{{end}}",
 	}
@@ -295,11 +292,11 @@ func exportsAdapters(t *testing.T, r *testrun.Run, sys infer.System) {
 	} {
 		wantEqual(t, name, read(t, filepath.Join(dir, "policies", name)), "weights")
 	}
-	exportsRecipes(t, dir)
 
 	readme := infer.Readme("small", &x)
 	for _, want := range []string{
 		"--max-lora-rank 16 --lora-modules agent-0=system/policies/agent-0 agent-1=system/policies/agent-1`",
+		"--model_name_or_path 'PATH-OF-Base: 7B' --adapter_name_or_path system/policies/agent-K",
 		"infer small --epoch 1",
 	} {
 		if !strings.Contains(readme, want) {
@@ -314,27 +311,5 @@ func exportsAdapters(t *testing.T, r *testrun.Run, sys infer.System) {
 	sys.Policies[1].Digest = neither.SHA256
 	if _, err := sys.Write(t.Context(), r.Bucket, t.TempDir()); fault.KindOf(err) != fault.Corrupt {
 		t.Errorf("Write of what is not a policy = %v, want a corrupt fault", err)
-	}
-}
-
-// exportsRecipes checks that there is a recipe to merge every adapter, and no other.
-func exportsRecipes(t *testing.T, dir string) {
-	t.Helper()
-	var got map[string]any
-	if err := yaml.Unmarshal([]byte(read(t, filepath.Join(dir, "merge-agent-1.yaml"))), &got); err != nil {
-		t.Fatal(err)
-	}
-	for key, want := range map[string]any{
-		"model_name_or_path": "/models/base 7b", "adapter_name_or_path": "policies/agent-1", "template": "qwen",
-		"export_size": 5, "export_device": "cpu", "export_dir": "merged/agent-1",
-	} {
-		if got[key] != want {
-			t.Errorf("%s of the recipe = %v, want %v", key, got[key], want)
-		}
-	}
-	for _, name := range []string{"merge-agent-2.yaml", "merge-agent-3.yaml"} {
-		if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("Stat(%s) = %v, want no such file", name, err)
-		}
 	}
 }

@@ -21,13 +21,8 @@ import (
 	"github.com/collabui/collabui/trainer/hf"
 )
 
-// importOptions are the flags of import.
-type importOptions struct {
-	baseModel string
-}
-
 func importCmd(a *app) *cobra.Command {
-	var o importOptions
+	var baseModel string
 	c := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Import custom demonstrations, preference pairs or a policy into the store",
@@ -43,9 +38,9 @@ with all parameters. Both belong to the model in --base-model.`,
 		Example: "  collabui import pairs.jsonl\n  collabui import policy.safetensors\n" +
 			"  collabui import my-adapter --base-model /models/Qwen2-7B-Instruct",
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return a.runImport(c.Context(), o, args[0]) },
+		RunE: func(c *cobra.Command, args []string) error { return a.runImport(c.Context(), args[0], baseModel) },
 	}
-	c.Flags().StringVar(&o.baseModel, "base-model", "", "base model that the folder belongs to")
+	c.Flags().StringVar(&baseModel, "base-model", "", "base model that the folder belongs to")
 
 	return c
 }
@@ -69,8 +64,8 @@ type imported struct {
 	Images  int   `json:"images,omitempty"`  // rows with images, which are not kept
 }
 
-func (a *app) runImport(ctx context.Context, o importOptions, path string) error {
-	out, err := a.importPath(ctx, o, path)
+func (a *app) runImport(ctx context.Context, path, baseModel string) error {
+	out, err := a.importPath(ctx, path, baseModel)
 	if err != nil {
 		return err
 	}
@@ -79,13 +74,13 @@ func (a *app) runImport(ctx context.Context, o importOptions, path string) error
 }
 
 // importPath stores a folder or a file. A file is checked before the store is opened.
-func (a *app) importPath(ctx context.Context, o importOptions, path string) (imported, error) {
+func (a *app) importPath(ctx context.Context, path, baseModel string) (imported, error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		b, _, err := a.bucket()
 		if err != nil {
 			return imported{}, err
 		}
-		return importFolder(ctx, b, path, o.baseModel)
+		return importFolder(ctx, b, path, baseModel)
 	}
 	out, raw, err := readImport(path)
 	if err != nil {

@@ -128,7 +128,7 @@ func (s System) writeAgents(ctx context.Context, b store.Bucket, dir string, tem
 			a.Trained = s.Reports[i]
 		}
 
-		if err := a.write(ctx, b, s.Spec, dir); err != nil {
+		if err := a.write(ctx, b, dir); err != nil {
 			return out, fmt.Errorf("policy of agent %d: %w", i, err)
 		}
 		out = append(out, a)

@@ -77,10 +77,13 @@ func (x *Exported) adapters() []string {
 		return nil
 	}
 
+	path := fault.ShellQuote("PATH-OF-" + base)
+
 	return []string{
 		fmt.Sprintf("- Serve the adapters: `vllm serve %s --enable-lora --max-lora-rank %d --lora-modules %s`.",
-			fault.ShellQuote("PATH-OF-"+base), rank, strings.Join(modules, " ")),
-		"- Merge one: set the path and the template in `system/merge-agent-K.yaml`, then " +
-			"`cd system && llamafactory-cli export merge-agent-K.yaml`.",
+			path, rank, strings.Join(modules, " ")),
+		fmt.Sprintf("- Merge one, with the chat template that the run was trained with, such as qwen: "+
+			"`llamafactory-cli export --model_name_or_path %s --adapter_name_or_path %s/policies/agent-K "+
+			"--finetuning_type lora --template TEMPLATE --export_dir merged`.", path, SystemDir),
 	}
 }
