@@ -16,15 +16,10 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// gcOptions are the flags of gc.
-type gcOptions struct {
-	policy collect.Policy
-	days   int
-	dry    bool
-}
-
 func gcCmd(a *app) *cobra.Command {
-	var o gcOptions
+	var policy collect.Policy
+	var days int
+	var dry bool
 	c := &cobra.Command{
 		Use:   "gc",
 		Short: "Remove from the store what nothing needs",
@@ -41,31 +36,32 @@ gc removes nothing if a LIST of the store does not show what is there, or if mor
 training and retention explain: see --dry-run, and then --force.`,
 		Example: "  collabui gc --dry-run\n  collabui gc --keep-epochs 3 --keep-calls 30",
 		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return a.runGC(c.Context(), o) },
+		RunE:    func(c *cobra.Command, _ []string) error { return a.runGC(c.Context(), policy, days, dry) },
 	}
 	f := c.Flags()
-	f.BoolVar(&o.dry, "dry-run", false, "only say what would be removed")
-	f.DurationVar(&o.policy.Grace, "grace", 24*time.Hour,
+	f.BoolVar(&dry, "dry-run", false, "only say what would be removed")
+	f.DurationVar(&policy.Grace, "grace", 24*time.Hour,
 		"keep objects that are younger: longer than the longest step between writing a policy and recording it")
-	f.IntVar(&o.policy.Epochs, "keep-epochs", 0,
+	f.IntVar(&policy.Epochs, "keep-epochs", 0,
 		"of runs that have ended, keep the policies of the best epoch and of the last `N`; 0 keeps all")
-	f.IntVar(&o.days, "keep-calls", 0, "of runs that have ended, keep recorded calls for `DAYS`; 0 keeps all")
-	f.BoolVar(&o.policy.Force, "force", false, "remove even unusually much that no deletion explains")
+	f.IntVar(&days, "keep-calls", 0, "of runs that have ended, keep recorded calls for `DAYS`; 0 keeps all")
+	f.BoolVar(&policy.Force, "force", false, "remove even unusually much that no deletion explains")
 
 	return c
 }
 
-func (a *app) runGC(ctx context.Context, o gcOptions) error {
-	if o.policy.Grace < time.Minute || o.policy.Epochs < 0 || o.days < 0 {
+// runGC collects garbage, with recorded calls that are older than so many days, or only says what it would remove.
+func (a *app) runGC(ctx context.Context, policy collect.Policy, days int, dry bool) error {
+	if policy.Grace < time.Minute || policy.Epochs < 0 || days < 0 {
 		return fault.New(fault.Invalid, "expected a --grace of at least 1m, and --keep-epochs and --keep-calls from 0")
 	}
 	b, _, err := a.bucket()
 	if err != nil {
 		return err
 	}
-	o.policy.Who, o.policy.Calls = userName(), time.Duration(o.days)*24*time.Hour
+	policy.Who, policy.Calls = userName(), time.Duration(days)*24*time.Hour
 	v := a.viewer("")
-	report, err := collect.Collect(ctx, b, o.policy, o.dry, v.objects())
+	report, err := collect.Collect(ctx, b, policy, dry, v.objects())
 	v.clear()
 	if err != nil {
 		return err
@@ -73,7 +69,7 @@ func (a *app) runGC(ctx context.Context, o gcOptions) error {
 
 	return a.print(report, func(w io.Writer) {
 		would := ""
-		if o.dry {
+		if dry {
 			would = "would be "
 		}
 		line := func(t collect.Tally, what string) {
@@ -101,15 +97,9 @@ func (a *app) runGC(ctx context.Context, o gcOptions) error {
 	})
 }
 
-// deleteOptions are the flags of delete.
-type deleteOptions struct {
-	why     string
-	undo    bool
-	missing bool
-}
-
 func deleteCmd(a *app) *cobra.Command {
-	var o deleteOptions
+	var why string
+	var undo, missing bool
 	c := &cobra.Command{
 		Use:   "delete [RUN]",
 		Short: "Delete a run that nothing else needs, or take back what was deleted",
@@ -125,30 +115,27 @@ repeated.`,
 			"  collabui delete quickstart --undo --missing\n  collabui delete --undo --missing",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.runDeleteOrUndo(c.Context(), o, append(args, "")[0])
+			run := append(args, "")[0]
+			switch {
+			case run == "" && !missing:
+				return fault.New(fault.Invalid, "name a RUN, or use --undo --missing for the whole store")
+			case undo:
+				return a.runUndo(c.Context(), run, missing)
+			}
+
+			return a.runDelete(c.Context(), run, why)
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.why, "why", "", "the reason for which the run is deleted, which is recorded")
-	f.BoolVar(&o.undo, "undo", false, "take back a deleted run")
-	f.BoolVar(&o.missing, "missing", false,
+	f.StringVar(&why, "why", "", "the reason for which the run is deleted, which is recorded")
+	f.BoolVar(&undo, "undo", false, "take back a deleted run")
+	f.BoolVar(&missing, "missing", false,
 		"with --undo: take back what RUN lacks, or what fsck misses in the whole store")
 	c.MarkFlagsOneRequired("why", "undo")
 	c.MarkFlagsMutuallyExclusive("why", "undo")
 	c.MarkFlagsMutuallyExclusive("why", "missing")
 
 	return c
-}
-
-func (a *app) runDeleteOrUndo(ctx context.Context, o deleteOptions, run string) error {
-	switch {
-	case run == "" && !o.missing:
-		return fault.New(fault.Invalid, "name a RUN, or use --undo --missing for the whole store")
-	case o.undo:
-		return a.runUndo(ctx, run, o.missing)
-	}
-
-	return a.runDelete(ctx, run, o.why)
 }
 
 func (a *app) runDelete(ctx context.Context, run, why string) error {
